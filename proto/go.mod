@@ -1,0 +1,3 @@
+module github.com/kerf-dev/kerf/proto
+
+go 1.26.7
