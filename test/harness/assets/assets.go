@@ -1,0 +1,143 @@
+// Package assets knows where the real programs of a Kubernetes control plane are and builds them when they are missing:
+// etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and etcdctl (one binary, test/controlplane) and
+// kwok (test/controlplane/kwok), plus the stages that make kwok a kubelet.
+//
+// What is built lands in a cache folder named by a hash of everything that goes into it, appears there whole or not at
+// all, and is found again in a millisecond. The package knows nothing of clusters: package harness runs what it finds.
+// Start reading at Find; Build is for `make controlplane` and the demo, tests only ever Find.
+package assets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// The programs, by the names of their files.
+const (
+	Etcd              = "etcd"
+	Etcdctl           = "etcdctl"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubectl           = "kubectl"
+	Kwok              = "kwok"
+	// Stages is not a program: it is the configuration that tells kwok how nodes and pods come to life and go.
+	Stages = "kwok-stages.yaml"
+)
+
+// multicall is the one binary that the six Kubernetes and etcd programs are links to.
+const multicall = "controlplane"
+
+// sources are the files that decide what is built, relative to the repository's root.
+func sources() []string {
+	return []string{
+		"test/controlplane/go.mod", "test/controlplane/go.sum", "test/controlplane/main.go",
+		"test/controlplane/kwok/go.mod", "test/controlplane/kwok/go.sum",
+	}
+}
+
+// links are the names under which the multi-call binary is known.
+func links() []string {
+	return []string{Etcd, Etcdctl, APIServer, ControllerManager, Scheduler, Kubectl}
+}
+
+// all are the files that a complete set holds, the multi-call binary aside.
+func all() []string { return append(links(), Kwok, Stages) }
+
+// ErrMissing is in the chain of Find's error when a program is in neither place.
+var ErrMissing = errors.New("the control plane is not built")
+
+// Set is a complete set of programs, safe for concurrent use.
+type Set struct {
+	paths map[string]string
+}
+
+// Path is the absolute path of a program, or "" for a name that is not one of this package's constants.
+func (s Set) Path(name string) string { return s.paths[name] }
+
+// Find locates each program: in $KUBEBUILDER_ASSETS if that is set and has it, else in the cache. It builds nothing;
+// what is missing is an error that wraps ErrMissing and says what to run.
+func Find(root string) (Set, error) {
+	cache, err := Dir(root)
+	if err != nil {
+		return Set{}, err
+	}
+	return find(os.Getenv("KUBEBUILDER_ASSETS"), cache)
+}
+
+func find(dirs ...string) (Set, error) {
+	s := Set{paths: map[string]string{}}
+	for _, name := range all() {
+		for _, dir := range dirs {
+			if p := filepath.Join(dir, name); dir != "" && exists(p) {
+				s.paths[name] = p
+				break
+			}
+		}
+		if s.paths[name] == "" {
+			return Set{}, fmt.Errorf("%w: no %s in %s; run `make controlplane`", ErrMissing, name,
+				strings.Join(dirs[len(dirs)-1:], ""))
+		}
+	}
+	return s, nil
+}
+
+// Dir is the cache folder of the set that belongs to the sources under root:
+// $KERF_CACHE (or root/.cache)/controlplane-HASH. It exists only if the set is whole.
+func Dir(root string) (string, error) {
+	base := os.Getenv("KERF_CACHE")
+	if base == "" {
+		base = filepath.Join(root, ".cache")
+	}
+	base, err := filepath.Abs(base)
+	if err != nil {
+		return "", fmt.Errorf("cache folder: %w", err)
+	}
+	key, err := hash(root)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(base, "controlplane-"+key), nil
+}
+
+// hash names what is built: the sources, the flags, the compiler and the machine that it is for.
+func hash(root string) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, ldflags, strings.Join(stageFiles(), " "))
+	for _, name := range sources() {
+		content, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return "", fmt.Errorf("hash the control plane's sources: %w", err)
+		}
+		fmt.Fprintln(h, name, len(content))
+		h.Write(content)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12], nil
+}
+
+// Root is the repository's root: the nearest folder above the working directory that holds go.work.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	for d := dir; ; d = filepath.Dir(d) {
+		if exists(filepath.Join(d, "go.work")) {
+			return d, nil
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("find the repository: no go.work in %s or above it", dir)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

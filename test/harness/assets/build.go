@@ -1,0 +1,196 @@
+package assets
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// version is the Kubernetes release in test/controlplane/go.mod. The stock build stamps it in; without it the API server
+// calls itself v0.0.0 and kubectl complains about version skew.
+const version = "v1.37.1"
+
+const ldflags = "-s -w -X k8s.io/component-base/version.gitVersion=" + version +
+	" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37" +
+	" -X k8s.io/component-base/version.gitTreeState=clean"
+
+// stageFiles are the stages that kwok's own tool loads by default, within kwok's module (Apache-2.0). They are read from
+// there at build time so that they always fit the kwok beside them.
+func stageFiles() []string {
+	return []string{
+		"node/fast/node-initialize.yaml",
+		"node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+		"pod/fast/pod-ready.yaml",
+		"pod/fast/pod-complete.yaml",
+		"pod/fast/pod-delete.yaml",
+	}
+}
+
+// Build makes the set that Find finds, unless it is there already, and finds it. Progress goes to out: a line that
+// renews itself on a terminal, else a line now and then. Safe to run in several processes at once: one builds,
+// the others wait and use what it built. A stopped build leaves nothing but what the Go build cache has learned.
+func Build(ctx context.Context, root string, out *os.File) (Set, error) {
+	if set, err := Find(root); err == nil {
+		return set, nil
+	}
+	dir, err := Dir(root)
+	if err != nil {
+		return Set{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
+		return Set{}, fmt.Errorf("make the cache folder: %w", err)
+	}
+	unlock, err := lock(dir+".lock", out)
+	if err != nil {
+		return Set{}, err
+	}
+	defer unlock()
+	if !exists(dir) { // else another process built it while this one waited
+		if err := buildWhole(ctx, dir, root, out); err != nil {
+			return Set{}, err
+		}
+	}
+	return Find(root)
+}
+
+// buildWhole builds beside dir and renames, so that dir is whole or not there.
+func buildWhole(ctx context.Context, dir, root string, out *os.File) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), "building-")
+	if err != nil {
+		return fmt.Errorf("make the build folder: %w", err)
+	}
+	defer os.RemoveAll(tmp) //nolint:errcheck // gone already after the rename; a leftover is only litter
+	if err := buildInto(ctx, tmp, root, out); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, dir); err != nil {
+		return fmt.Errorf("put the control plane in place: %w", err)
+	}
+	return nil
+}
+
+func buildInto(ctx context.Context, tmp, root string, out *os.File) error {
+	module := filepath.Join(root, "test", "controlplane")
+	c := compile{
+		module: module, pkg: ".", target: filepath.Join(tmp, multicall), ldflags: ldflags,
+		title: "etcd and Kubernetes " + version, out: out,
+	}
+	if err := c.run(ctx); err != nil {
+		return err
+	}
+	for _, name := range links() {
+		if err := os.Symlink(multicall, filepath.Join(tmp, name)); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
+		}
+	}
+	c = compile{
+		module: filepath.Join(module, "kwok"), pkg: "sigs.k8s.io/kwok/cmd/kwok", target: filepath.Join(tmp, Kwok),
+		ldflags: "-s -w", title: "kwok (simulated kubelets)", out: out,
+	}
+	if err := c.run(ctx); err != nil {
+		return err
+	}
+	return writeStages(ctx, c, filepath.Join(tmp, Stages))
+}
+
+// writeStages joins kwok's stage files into the one that is passed to it.
+func writeStages(ctx context.Context, kwok compile, target string) error {
+	src, err := kwok.goTool(ctx, "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok").Output()
+	if err != nil {
+		return fmt.Errorf("find kwok's stages: %w", explain(err))
+	}
+	var all bytes.Buffer
+	fmt.Fprintln(&all, "# From kwok's module, kustomize/stage (Apache-2.0, The Kubernetes Authors).")
+	for _, name := range stageFiles() {
+		stage, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(src)), "kustomize", "stage", name))
+		if err != nil {
+			return fmt.Errorf("read kwok's stages: %w", err)
+		}
+		fmt.Fprintf(&all, "---\n# %s\n%s\n", name, bytes.TrimSpace(stage))
+	}
+	if err := os.WriteFile(target, all.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("write kwok's stages: %w", err)
+	}
+	return nil
+}
+
+// compile is one program to be built.
+type compile struct {
+	module, pkg, target, ldflags, title string
+	out                                 *os.File
+}
+
+// run compiles the program and shows how far it is. The workspace is off: Kubernetes' own versions must not meet Kerf's.
+func (c compile) run(ctx context.Context) error {
+	total, err := c.stale(ctx)
+	if err != nil {
+		return err
+	}
+	p := startProgress(c.out, c.title, total)
+	cmd := c.goTool(ctx, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", c.ldflags, "-o", c.target, c.pkg)
+	diag, err := c.watch(cmd, p.done.Add)
+	p.stop(err == nil)
+	if err != nil {
+		return fmt.Errorf("build %s: %w\n%s", c.title, err, diag)
+	}
+	return nil
+}
+
+// stale counts the packages that are not in the Go build cache yet; on a fresh machine it also fetches the modules.
+func (c compile) stale(ctx context.Context) (int, error) {
+	p := startProgress(c.out, c.title+": fetching modules", 0)
+	cmd := c.goTool(ctx, "list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", c.pkg)
+	var list bytes.Buffer
+	cmd.Stdout = &list
+	diag, err := c.watch(cmd, p.done.Add)
+	p.stop(false)
+	if err != nil {
+		return 0, fmt.Errorf("list the packages of %s: %w\n%s", c.title, err, diag)
+	}
+	return len(strings.Fields(list.String())), nil
+}
+
+// watch runs cmd and calls step(1) for each line that it writes to its standard error that names a package or module;
+// what else it writes (compiler errors) is returned.
+func (c compile) watch(cmd *exec.Cmd, step func(int64) int64) (string, error) {
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	var diag strings.Builder
+	lines := bufio.NewScanner(pipe)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if line := lines.Text(); strings.Contains(line, " ") && !strings.HasPrefix(line, "go: downloading ") {
+			fmt.Fprintln(&diag, line)
+			continue
+		}
+		step(1)
+	}
+	_, _ = io.Copy(io.Discard, pipe) // a line beyond the scanner's limit must not block the compiler
+	return diag.String(), cmd.Wait()
+}
+
+func (c compile) goTool(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are this file's
+	cmd.Dir = c.module
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	return cmd
+}
+
+// explain adds what a failed command wrote to its standard error.
+func explain(err error) error {
+	if exit, ok := err.(*exec.ExitError); ok && len(exit.Stderr) > 0 { //nolint:errorlint // straight from exec, never wrapped
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return err
+}
