@@ -1,0 +1,177 @@
+// Package cluster is the actuator's port to Kubernetes: what it observes there and the few things that it changes. It
+// must never know a Kubernetes type. Start at Cluster.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// Cluster is the Kubernetes cluster. Implementations are safe for concurrent use; every change is idempotent.
+type Cluster interface {
+	// Observe returns what the informers' caches hold. It never blocks on the API server; an error means that the caches
+	// have not filled yet.
+	Observe() (State, error)
+	// Changed signals, coalesced, that Observe may have something new.
+	Changed() <-chan struct{}
+	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node.
+	UpdateNode(ctx context.Context, c NodeChange) error
+	// Evict asks for a pod's eviction, or deletes it when e.Force is set. Errors: ErrBlocked (a disruption budget says
+	// not now), ErrNotFound (the pod is gone, or is another pod of that name).
+	Evict(ctx context.Context, e Eviction) error
+	// Publish shows claims, pools and classes as Kubernetes objects, and tells users by events. Each entry is applied on
+	// its own; the error joins those that failed.
+	Publish(ctx context.Context, p Publication) error
+}
+
+// Errors that callers act on; test with errors.Is.
+var (
+	ErrBlocked  = errors.New("disruption budget allows no eviction now")
+	ErrNotFound = errors.New("not found")
+	ErrNotReady = errors.New("caches have not filled")
+)
+
+// State is one moment of the cluster, as far as the actuator looks. Every list is sorted by name or id.
+type State struct {
+	Nodes   []Node
+	Pools   []Pool
+	Classes []Class
+	// DeletedClaims are claims whose NodeClaim object a user has deleted; it waits for Kerf's finalizer.
+	DeletedClaims []model.ClaimID
+	// ClaimObjects are all NodeClaim objects that are there.
+	ClaimObjects []model.ClaimID
+}
+
+// Node is a node and the pods on it.
+type Node struct {
+	Name        string
+	ProviderID  string
+	Labels      map[string]string
+	Annotations map[string]string
+	Taints      []model.Taint
+	Capacity    []model.Amount
+	Allocatable []model.Amount
+	Ready       bool
+	Cordoned    bool
+	Terminating bool // a user, or the cloud, deleted the object; it waits for Kerf's finalizer
+	CreateTime  time.Time
+	Pods        []Pod
+	// VolumesAttached counts VolumeAttachments of pods that a drain removes.
+	VolumesAttached int
+}
+
+// Pod is a pod on a node, as far as a drain cares.
+type Pod struct {
+	Namespace, Name, UID string
+	// Daemon pods ride along; Mirror pods can't be evicted; Critical ones go last; Finished ones need not go.
+	Daemon, Mirror, Critical, Finished bool
+	// ToleratesDisrupted pods stay on a draining node by their own wish.
+	ToleratesDisrupted bool
+	// DoNotDisrupt pods are not evicted before the drain's deadline. Until is when that ends; zero means never.
+	DoNotDisrupt      bool
+	DoNotDisruptUntil time.Time
+	Owned             bool // a controller will make it again
+	DeletionTime      time.Time
+	GracePeriod       time.Duration
+}
+
+// Pool is a NodePool as far as acting needs it.
+type Pool struct {
+	Name          string
+	Class         string
+	Hash          string
+	Labels        []model.Label
+	Annotations   []model.Label
+	Taints        []model.Taint
+	StartupTaints []model.Taint
+	Requirements  []model.Requirement
+	Limits        []model.Amount
+	Budgets       []Budget
+	// ExpireAfter is negative for never.
+	ExpireAfter time.Duration
+	// TerminationGracePeriod is negative when there is none.
+	TerminationGracePeriod time.Duration
+	Terminating            bool
+	// NotReady says why the pool can't be used; the zero Reason when it can.
+	NotReady model.Reason
+}
+
+// Budget is one disruption budget: Count, or Percent when Count is negative.
+type Budget struct {
+	Count, Percent int
+	Reasons        []model.DisruptionReason // none: all
+	Schedule       string                   // 5-field cron in UTC; "" always active
+	Duration       time.Duration
+}
+
+// Class is an EC2NodeClass. Invalid says why its spec can't be used; then Spec holds only the name.
+type Class struct {
+	Spec        cloud.ClassSpec
+	Terminating bool
+	Invalid     model.Reason
+}
+
+// NodeChange is what a node should be brought to.
+type NodeChange struct {
+	Node string
+	// SetLabels and SetAnnotations are added or overwritten; others stay.
+	SetLabels, SetAnnotations map[string]string
+	// RemoveLabels are taken off.
+	RemoveLabels []string
+	// AddTaints are added; RemoveTaints (matched by key and effect) are taken off.
+	AddTaints, RemoveTaints []model.Taint
+	// Finalizer says whether Kerf's finalizer must be there; nil leaves it.
+	Finalizer *bool
+	// Delete deletes the node object.
+	Delete bool
+	// Owner is the claim whose NodeClaim object owns the node; "" leaves it.
+	Owner model.ClaimID
+}
+
+// Eviction names a pod to remove from its node.
+type Eviction struct {
+	Namespace, Name, UID string
+	// Force deletes the pod in spite of budgets, with Grace as its grace period.
+	Force bool
+	Grace time.Duration
+}
+
+// Publication is what users should see.
+type Publication struct {
+	Claims  []model.Claim
+	Pools   []PoolStatus
+	Classes []ClassStatus
+	Events  []Event
+	// ForgetClaims are claims whose NodeClaim object should go (its finalizer is removed).
+	ForgetClaims []model.ClaimID
+	// ForgetClasses are classes whose finalizer should be removed.
+	ForgetClasses []string
+}
+
+// PoolStatus is the status of a NodePool.
+type PoolStatus struct {
+	Name      string
+	Resources []model.Amount // sum over its nodes, "nodes" included
+	Hash      string
+	NotReady  model.Reason
+}
+
+// ClassStatus is the status of an EC2NodeClass.
+type ClassStatus struct {
+	Name       string
+	Generation int64
+	Hash       string
+	Class      cloud.Class
+	NotReady   model.Reason
+}
+
+// Event is a Kubernetes event on an object.
+type Event struct {
+	Kind, Namespace, Name, UID string // Pod, Node, NodeClaim, NodePool, EC2NodeClass
+	Warning                    bool
+	Reason, Message            string
+}

@@ -1,0 +1,70 @@
+// Package store is the actuator's port to where claims live, and to who may write them. It must never know etcd. Every
+// implementation passes the suite in storetest. Start at Store.
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// Store keeps what must survive any crash. Implementations are safe for concurrent use.
+type Store interface {
+	// Load returns everything, and the revision at which it was read.
+	Load(ctx context.Context) (Contents, error)
+	// Commit writes all of the batch or nothing, and only while the fence still is the leader's. It returns the new
+	// revision. Errors: ErrFenced when another leader has taken over.
+	Commit(ctx context.Context, fence Fence, b Batch) (Revision, error)
+}
+
+// Election decides who leads.
+type Election interface {
+	// Campaign blocks until this candidate leads, and returns its term. Errors only when ctx ends or the store is lost for
+	// good; a lost lease while waiting is retried inside.
+	Campaign(ctx context.Context, candidate string) (Term, error)
+	// Leader returns what the present leader campaigned with; "" when there is none.
+	Leader(ctx context.Context) (string, error)
+}
+
+// Term is one leadership.
+type Term struct {
+	Fence Fence
+	// Lost is closed when the leadership is no longer certain.
+	Lost <-chan struct{}
+	// Resign gives the leadership up; safe to call more than once.
+	Resign func(ctx context.Context) error
+}
+
+// Fence identifies a leadership: the create revision of the leader's key. Later leaders have larger ones.
+type Fence struct {
+	Key      string
+	Revision int64
+}
+
+// Revision is the store's number of a state; it only grows.
+type Revision int64
+
+// Contents is everything that is stored.
+type Contents struct {
+	Revision    Revision
+	Claims      []model.Claim
+	Disruptions []model.Disruption
+	Notices     []model.Notice
+	Shortages   []model.Shortage
+}
+
+// Batch is a set of writes that stand or fall together. A nil slice changes nothing.
+type Batch struct {
+	PutClaims         []model.Claim
+	DeleteClaims      []model.ClaimID
+	PutDisruptions    []model.Disruption
+	DeleteDisruptions []string
+	PutNotices        []model.Notice
+	DeleteNotices     []string
+	PutShortages      []model.Shortage
+	DeleteShortages   []model.Shortage
+}
+
+// ErrFenced says that another leader has taken over; nothing was written and nothing may be done any more.
+var ErrFenced = errors.New("fenced: another leader has taken over")
