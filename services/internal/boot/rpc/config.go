@@ -1,0 +1,167 @@
+// Package rpc gives every service the same gRPC manners. A server has mTLS with
+// reloaded certificates, authorisation per method by client identity, bounded
+// messages and streams, keepalive, connection ages, deadlines, panic recovery,
+// one log line per failed call, health, reflection and a graceful stop. A client
+// has the matching settings and retries what its service declares safe to repeat.
+// It must never know what the services do. Start reading at ServerConfig, then
+// NewServer and Dial.
+package rpc
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+)
+
+// Defaults of the knobs below, where a config leaves them zero.
+const (
+	DefaultListen             = "127.0.0.1:0"
+	DefaultMaxMessageBytes    = 16 << 20
+	DefaultMaxStreams         = 256
+	DefaultCallTimeout        = 30 * time.Second
+	DefaultConnectionAge      = time.Hour
+	DefaultConnectionAgeGrace = time.Minute
+	DefaultKeepaliveTime      = 30 * time.Second
+	DefaultKeepaliveTimeout   = 10 * time.Second
+	DefaultKeepaliveMinTime   = 10 * time.Second
+	DefaultShutdownGrace      = 10 * time.Second
+	DefaultReloadEvery        = time.Minute
+)
+
+// ServerConfig is how a service listens. Its zero value is safe: plaintext on a
+// free loopback port, everything bounded.
+type ServerConfig struct {
+	// Listen is "host:port"; empty is DefaultListen. Without TLS the host must be
+	// loopback.
+	Listen string `json:"listen"`
+	// HealthListen, if set, is a second "host:port" that serves grpc.health.v1 and
+	// nothing else, in plaintext on any address, for probes that cannot do mTLS.
+	HealthListen string    `json:"health_listen"`
+	TLS          ServerTLS `json:"tls"`
+	Authz        Authz     `json:"authz"`
+	Limits       Limits    `json:"limits"`
+	Keepalive    Keepalive `json:"keepalive"`
+	// ShutdownGrace is how long calls may finish after the stop signal; zero is
+	// DefaultShutdownGrace.
+	ShutdownGrace config.Duration `json:"shutdown_grace"`
+}
+
+// ServerTLS names the PEM files of a server. All three or none: a server that
+// has TLS asks every client for a certificate.
+type ServerTLS struct {
+	CertFile     string `json:"cert_file"`
+	KeyFile      string `json:"key_file"`
+	ClientCAFile string `json:"client_ca_file"`
+	// ReloadEvery is the age at which the next handshake reads the files again;
+	// zero is DefaultReloadEvery.
+	ReloadEvery config.Duration `json:"reload_every"`
+}
+
+// Limits bound what a client can take. Zero means the default.
+type Limits struct {
+	MaxRecvBytes int    `json:"max_recv_bytes"` // per message
+	MaxStreams   uint32 `json:"max_streams"`    // concurrent calls per connection
+	// CallTimeout is for unary calls that come without a deadline.
+	CallTimeout config.Duration `json:"call_timeout"`
+	// ConnectionAge is when a connection is asked to go away (GOAWAY) so that
+	// clients spread again; ConnectionAgeGrace is what its calls then have left.
+	ConnectionAge      config.Duration `json:"connection_age"`
+	ConnectionAgeGrace config.Duration `json:"connection_age_grace"`
+}
+
+// Keepalive is how both ends find dead peers. Zero means the default.
+type Keepalive struct {
+	Time    config.Duration `json:"time"`     // silence after which a ping is sent
+	Timeout config.Duration `json:"timeout"`  // how long its answer may take
+	MinTime config.Duration `json:"min_time"` // servers refuse clients that ping more often; unused by clients
+}
+
+// Validate implements config.Validator.
+func (c ServerConfig) Validate() error {
+	var errs []error
+	errs = append(errs, checkAddress("listen", c.Listen), checkAddress("health_listen", c.HealthListen))
+	secure := c.TLS != ServerTLS{ReloadEvery: c.TLS.ReloadEvery}
+	if !secure && c.Listen != "" && !loopback(c.Listen) {
+		errs = append(errs, config.Errorf("listen",
+			"%s is reachable from outside without TLS: set tls, or listen on loopback, such as 127.0.0.1:7400", c.Listen))
+	}
+	if secure && len(c.Authz) == 0 {
+		errs = append(errs, config.Errorf("authz",
+			`required with tls: say who may call what, such as {"*": ["spiffe://example.org/kerf/watcher"]}`))
+	}
+	if !secure && len(c.Authz) > 0 {
+		errs = append(errs, config.Errorf("authz", "needs tls: without it clients have no identity"))
+	}
+	errs = append(errs, notNegative("shutdown_grace", c.ShutdownGrace))
+	return errors.Join(errs...)
+}
+
+// Validate implements config.Validator.
+func (c ServerTLS) Validate() error {
+	if (c == ServerTLS{ReloadEvery: c.ReloadEvery}) {
+		return notNegative("reload_every", c.ReloadEvery)
+	}
+	return errors.Join(
+		required("cert_file", c.CertFile, "the server's certificate chain"),
+		required("key_file", c.KeyFile, "the private key of cert_file"),
+		required("client_ca_file", c.ClientCAFile, "the CA that signs client certificates"),
+		notNegative("reload_every", c.ReloadEvery))
+}
+
+// Validate implements config.Validator.
+func (l Limits) Validate() error {
+	var errs []error
+	if l.MaxRecvBytes < 0 {
+		errs = append(errs, config.Errorf("max_recv_bytes", "%d is negative: want bytes, or 0 for the default", l.MaxRecvBytes))
+	}
+	errs = append(errs, notNegative("call_timeout", l.CallTimeout),
+		notNegative("connection_age", l.ConnectionAge), notNegative("connection_age_grace", l.ConnectionAgeGrace))
+	return errors.Join(errs...)
+}
+
+// Validate implements config.Validator.
+func (k Keepalive) Validate() error {
+	return errors.Join(notNegative("time", k.Time), notNegative("timeout", k.Timeout), notNegative("min_time", k.MinTime))
+}
+
+func notNegative(field string, d config.Duration) error {
+	if d < 0 {
+		return config.Errorf(field, "%s is negative: want a positive duration, or \"0s\" for the default", d)
+	}
+	return nil
+}
+
+func required(field, value, what string) error {
+	if value == "" {
+		return config.Errorf(field, "required with the other files of tls: a PEM file with %s", what)
+	}
+	return nil
+}
+
+func checkAddress(field, addr string) error {
+	if addr == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return config.Errorf(field, "%q is not an address: want host:port, such as 127.0.0.1:7400", addr)
+	}
+	return nil
+}
+
+// loopback says whether host:port can only be this machine. Names are not
+// resolved: only localhost and literal addresses count.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,198 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
+	"go.opentelemetry.io/otel/metric/noop"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+)
+
+const (
+	handshakeTimeout = 10 * time.Second
+	maxHeaderBytes   = 64 << 10
+)
+
+var errDraining = errors.New("server is shutting down")
+
+// Server is a gRPC server with the manners of this package. Register services on
+// it before Serve, which may be called once.
+type Server struct {
+	*grpc.Server
+	// Health may be told more than what Serve says: every registered service
+	// serves from Serve on, none from the stop signal on.
+	Health *health.Server
+
+	cfg    ServerConfig
+	secure bool
+	log    *slog.Logger
+	// draining is done once the server stops; it ends the streams, which have no
+	// end of their own. It is the server's life, not a call's.
+	draining context.Context //nolint:containedctx // see above
+	drain    context.CancelFunc
+}
+
+// NewServer checks cfg and makes a server; it does not listen.
+func NewServer(cfg ServerConfig, log *slog.Logger, tracing telemetry.Tracing) (*Server, error) {
+	if err := config.Check(cfg); err != nil {
+		return nil, err
+	}
+	s := &Server{Health: health.NewServer(), cfg: cfg, log: log}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	opts := s.options(tracing)
+	if cfg.TLS.CertFile != "" {
+		m, err := cfg.TLS.material(log)
+		if err != nil {
+			return nil, err
+		}
+		s.secure = true
+		opts = append(opts, grpc.Creds(serverCredentials(m)))
+	}
+	s.Server = grpc.NewServer(opts...)
+	healthv1.RegisterHealthServer(s, s.Health)
+	return s, nil
+}
+
+func (s *Server) options(tracing telemetry.Tracing) []grpc.ServerOption {
+	l, k := s.cfg.Limits, s.cfg.Keepalive
+	opts := []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(s.unary),
+		grpc.ChainStreamInterceptor(s.stream),
+		grpc.MaxRecvMsgSize(orDefault(l.MaxRecvBytes, DefaultMaxMessageBytes)),
+		grpc.MaxConcurrentStreams(orDefault(l.MaxStreams, DefaultMaxStreams)),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.WaitForHandlers(true), // what handlers use is closed after Serve returns
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionAge:      l.ConnectionAge.Or(DefaultConnectionAge),
+			MaxConnectionAgeGrace: l.ConnectionAgeGrace.Or(DefaultConnectionAgeGrace),
+			Time:                  k.Time.Or(DefaultKeepaliveTime),
+			Timeout:               k.Timeout.Or(DefaultKeepaliveTimeout),
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             k.MinTime.Or(DefaultKeepaliveMinTime),
+			PermitWithoutStream: true,
+		}),
+	}
+	if tracing.On() {
+		opts = append(opts, grpc.StatsHandler(otelgrpc.NewServerHandler(otelOptions(tracing)...)))
+	}
+	return opts
+}
+
+// otelOptions trace calls but not the probes among them.
+func otelOptions(t telemetry.Tracing) []otelgrpc.Option {
+	return []otelgrpc.Option{
+		otelgrpc.WithTracerProvider(t.Provider()),
+		otelgrpc.WithPropagators(t.Propagator()),
+		otelgrpc.WithMeterProvider(noop.NewMeterProvider()),
+		otelgrpc.WithFilter(filters.Not(filters.HealthCheck())),
+	}
+}
+
+// Listen opens the configured address.
+func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
+	addr := s.cfg.Listen
+	if addr == "" {
+		addr = DefaultListen
+	}
+	var lc net.ListenConfig
+	lis, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return lis, nil
+}
+
+// Serve serves on lis (and on health_listen) until ctx is done, then stops
+// gracefully: health says NOT_SERVING, streams end with UNAVAILABLE, unary calls
+// have the shutdown grace, and what is left is cut off. It closes lis and starts
+// goroutines that have ended when it returns.
+func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
+	defer s.drain()
+	reflection.Register(s) // v1 and v1alpha
+	if unknown := s.cfg.Authz.unknown(s.GetServiceInfo()); len(unknown) > 0 {
+		_ = lis.Close()
+		return fmt.Errorf("authz: %s: not served here; services are %s", strings.Join(unknown, ", "),
+			strings.Join(slices.Sorted(maps.Keys(s.GetServiceInfo())), ", "))
+	}
+	stopHealth, err := s.serveHealth(ctx)
+	if err != nil {
+		_ = lis.Close()
+		return err
+	}
+	defer stopHealth()
+	s.Health.SetServingStatus("", healthv1.HealthCheckResponse_SERVING)
+	for name := range s.GetServiceInfo() {
+		s.Health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Server.Serve(lis) }()
+	s.log.InfoContext(ctx, "serving", telemetry.KeyAddress, lis.Addr().String(), "tls", s.secure)
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", lis.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.stop()
+	<-served
+	return nil
+}
+
+// stop ends all calls, by force once the grace is over.
+func (s *Server) stop() {
+	grace := s.cfg.ShutdownGrace.Or(DefaultShutdownGrace)
+	s.Health.Shutdown()
+	s.drain()
+	force := time.AfterFunc(grace, func() {
+		s.log.Warn("shutdown grace is over; cutting calls off", telemetry.KeyDuration, grace)
+		s.Server.Stop()
+	})
+	defer force.Stop()
+	s.GracefulStop()
+}
+
+// serveHealth serves health alone on its own address, if there is one.
+func (s *Server) serveHealth(ctx context.Context) (stop func(), err error) {
+	if s.cfg.HealthListen == "" {
+		return func() {}, nil
+	}
+	var lc net.ListenConfig
+	lis, err := lc.Listen(ctx, "tcp", s.cfg.HealthListen)
+	if err != nil {
+		return nil, fmt.Errorf("health_listen: %w", err)
+	}
+	probe := grpc.NewServer(grpc.MaxRecvMsgSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout))
+	healthv1.RegisterHealthServer(probe, s.Health)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := probe.Serve(lis); err != nil {
+			s.log.Error("serve health", telemetry.KeyAddress, lis.Addr().String(), telemetry.KeyError, err)
+		}
+	}()
+	return func() { probe.Stop(); <-done }, nil
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}

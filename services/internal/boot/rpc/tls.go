@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"google.golang.org/grpc/credentials"
+)
+
+// material is the keys and trust that PEM files held when they were last read.
+// Files are read again by the first handshake after `every`, without a goroutine;
+// if they do not fit together (a rotation half done) the old ones stay in use.
+// Safe for concurrent use.
+//
+// grpc's own reloading provider (certprovider/pemfile with advancedtls) is not
+// used: it writes the private key to its log when key and certificate disagree,
+// and verifies peers by a path of its own.
+type material struct {
+	certFile, keyFile, caFile string // any may be empty, cert and key together
+	every                     time.Duration
+	log                       *slog.Logger
+
+	mu    sync.Mutex
+	read  time.Time
+	certs []tls.Certificate
+	roots *x509.CertPool // nil: the system's
+}
+
+func newMaterial(m *material) (*material, error) {
+	if err := m.reload(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *material) current() ([]tls.Certificate, *x509.CertPool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.read) < m.every {
+		return m.certs, m.roots
+	}
+	if err := m.reload(); err != nil {
+		m.log.Warn("reload certificates; the old ones stay in use", telemetry.KeyError, err)
+	}
+	return m.certs, m.roots
+}
+
+// reload replaces all or nothing. Called with mu held, or before m is shared.
+func (m *material) reload() error {
+	m.read = time.Now()
+	certs, roots := m.certs, m.roots
+	if m.certFile != "" {
+		pair, err := tls.LoadX509KeyPair(m.certFile, m.keyFile)
+		if err != nil {
+			return fmt.Errorf("tls: cert_file %s with key_file %s: %w", m.certFile, m.keyFile, err)
+		}
+		certs = []tls.Certificate{pair}
+	}
+	if m.caFile != "" {
+		pem, err := os.ReadFile(m.caFile)
+		if err != nil {
+			return fmt.Errorf("tls: CA file: %w", err)
+		}
+		roots = x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("tls: CA file %s: no PEM certificate in it", m.caFile)
+		}
+	}
+	m.certs, m.roots = certs, roots
+	return nil
+}
+
+func (c ServerTLS) material(log *slog.Logger) (*material, error) {
+	return newMaterial(&material{
+		certFile: c.CertFile, keyFile: c.KeyFile, caFile: c.ClientCAFile,
+		every: c.ReloadEvery.Or(DefaultReloadEvery), log: log,
+	})
+}
+
+// serverCredentials asks every client for a certificate that the CA signed.
+func serverCredentials(m *material) credentials.TransportCredentials {
+	return credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			certs, roots := m.current()
+			return &tls.Config{
+				MinVersion:   tls.VersionTLS13,
+				NextProtos:   []string{"h2"},
+				Certificates: certs,
+				ClientCAs:    roots,
+				ClientAuth:   tls.RequireAndVerifyClientCert,
+				// Every connection shows its certificate, so that a CA that was
+				// taken out of the file counts from the next handshake on.
+				SessionTicketsDisabled: true,
+			}, nil
+		},
+	})
+}
+
+// clientCredentials are the library's TLS credentials, made anew for every
+// handshake from the files as they are then.
+type clientCredentials struct {
+	credentials.TransportCredentials
+	material   *material
+	serverName string // empty: the target's host
+}
+
+func newClientCredentials(m *material, serverName string) *clientCredentials {
+	c := &clientCredentials{material: m, serverName: serverName}
+	c.TransportCredentials = c.fresh()
+	return c
+}
+
+func (c *clientCredentials) fresh() credentials.TransportCredentials {
+	certs, roots := c.material.current()
+	return credentials.NewTLS(&tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: certs, RootCAs: roots, ServerName: c.serverName,
+	})
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.fresh().ClientHandshake(ctx, authority, conn)
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (c *clientCredentials) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("client credentials in a server")
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c *clientCredentials) Clone() credentials.TransportCredentials {
+	return newClientCredentials(c.material, c.serverName)
+}
