@@ -1,0 +1,83 @@
+package model
+
+import (
+	"cmp"
+	"time"
+)
+
+// Catalog holds the shapes of instance types under one set of node-class settings.
+type Catalog struct {
+	ID CatalogID
+	// InstanceTypes are sorted by name.
+	InstanceTypes []InstanceType
+}
+
+// InstanceType is a shape that EC2 sells.
+type InstanceType struct {
+	Name TypeName
+	// Labels are those that every node of this type carries.
+	Labels Labels
+	// Capacity is all that the machine has.
+	Capacity Amounts
+	// Allocatable is what pods can use.
+	Allocatable Amounts
+}
+
+// CapacityType is how an instance is paid for.
+type CapacityType int
+
+// The capacity types. The zero CapacityType means unknown where a claim was not launched yet, else it is invalid.
+const (
+	OnDemand CapacityType = iota + 1
+	Spot
+	Reserved
+)
+
+// String is the value of the label karpenter.sh/capacity-type.
+func (c CapacityType) String() string {
+	switch c {
+	case OnDemand:
+		return "on-demand"
+	case Spot:
+		return "spot"
+	case Reserved:
+		return "reserved"
+	}
+	return ""
+}
+
+// Offering is an instance type in a zone under a capacity type, with its price.
+type Offering struct {
+	InstanceType TypeName
+	Zone         string
+	CapacityType CapacityType
+	// Price is in micro-dollars per hour.
+	Price          int64
+	PriceEstimated bool
+	// UnavailableUntil is set when EC2 lately had none of it; zero means that it is believed to be available.
+	UnavailableUntil time.Time
+	// ReservationID is "" unless the capacity type is Reserved.
+	ReservationID string
+	// ReservationRemaining is nil unless the capacity type is Reserved.
+	ReservationRemaining *int64
+}
+
+// RankedOffering is one of the offerings that a claim may be launched as.
+type RankedOffering struct {
+	InstanceType TypeName
+	Zone         string
+	CapacityType CapacityType
+	// Price is in micro-dollars per hour, when the plan was made.
+	Price          int64
+	PriceEstimated bool
+}
+
+// Compare orders offerings by price, then by type, zone and capacity type.
+func (o RankedOffering) Compare(p RankedOffering) int {
+	return cmp.Or(
+		cmp.Compare(o.Price, p.Price),
+		cmp.Compare(o.InstanceType, p.InstanceType),
+		cmp.Compare(o.Zone, p.Zone),
+		cmp.Compare(o.CapacityType, p.CapacityType),
+	)
+}

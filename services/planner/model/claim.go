@@ -1,0 +1,111 @@
+package model
+
+import "time"
+
+// ClaimState is where a claim is in its life; a claim moves only forward.
+type ClaimState int
+
+// The states in order. The zero ClaimState is invalid.
+const (
+	ClaimPlanned ClaimState = iota + 1
+	ClaimLaunching
+	ClaimLaunched
+	ClaimRegistered
+	ClaimInitialized
+	ClaimDraining
+	ClaimTerminating
+	ClaimGone
+	ClaimFailed
+)
+
+// String is the state's name.
+func (s ClaimState) String() string {
+	switch s {
+	case ClaimPlanned:
+		return "Planned"
+	case ClaimLaunching:
+		return "Launching"
+	case ClaimLaunched:
+		return "Launched"
+	case ClaimRegistered:
+		return "Registered"
+	case ClaimInitialized:
+		return "Initialized"
+	case ClaimDraining:
+		return "Draining"
+	case ClaimTerminating:
+		return "Terminating"
+	case ClaimGone:
+		return "Gone"
+	case ClaimFailed:
+		return "Failed"
+	}
+	return "invalid"
+}
+
+// Claim is one wish for one node, from the plan that asked for it to the end of its instance.
+type Claim struct {
+	ID        ClaimID
+	NodePool  PoolName
+	NodeClass NodeClassName
+	State     ClaimState
+	// Reached is the last state that it reached before Draining.
+	Reached ClaimState
+	// Requirements are what the node must be.
+	Requirements []Requirement
+	// Offerings are what it may be launched as, best first.
+	Offerings []RankedOffering
+	// Requests is what its pods and DaemonSets ask for in sum.
+	Requests Amounts
+	// Pods are those that it was bought for.
+	Pods          []PodID
+	Labels        Labels
+	Annotations   Labels
+	Taints        []Taint
+	StartupTaints []Taint
+	PoolHash      string
+	ClassHash     string
+
+	// InstanceType, Zone and CapacityType are zero before the launch.
+	InstanceType TypeName
+	Zone         string
+	CapacityType CapacityType
+	// Price is that at launch, micro-dollars per hour.
+	Price      int64
+	InstanceID string
+	ProviderID string
+	ImageID    string
+	// Node is "" before the node registered.
+	Node        NodeName
+	Capacity    Amounts
+	Allocatable Amounts
+
+	CreateTime     time.Time
+	StateTime      time.Time
+	LaunchTime     time.Time
+	InitializeTime time.Time
+	// ExpireTime is when the node becomes too old; zero means never.
+	ExpireTime             time.Time
+	TerminationGracePeriod *time.Duration
+	// DrainDeadline is when the drain ends by force; zero while it may take its time.
+	DrainDeadline time.Time
+
+	PlanID PlanID
+	// Replaces is the disruption that this claim is a replacement of; "" when it is none.
+	Replaces DisruptionID
+	// Disruption is the disruption that takes this claim away; "" when none does.
+	Disruption       DisruptionID
+	DisruptionReason DisruptionReason
+	Attempt          int32
+	// Failure is why it failed or what holds it up; nil when all is well.
+	Failure *Reason
+	// Drifted is how it no longer is what its pool or class asks for; nil when it still is.
+	Drifted     *Reason
+	Traceparent string
+	Fence       int64
+}
+
+// Live says whether the claim has, or will have, an instance: it is neither gone nor failed.
+func (c *Claim) Live() bool {
+	return c.State != ClaimGone && c.State != ClaimFailed
+}

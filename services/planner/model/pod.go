@@ -1,0 +1,151 @@
+package model
+
+import "time"
+
+// PodClass is everything about a pod that scheduling looks at; pods that a scheduler can't tell apart share one.
+type PodClass struct {
+	ID        ClassID
+	Namespace string
+	Labels    Labels
+	// Requests is what one pod takes from a node, "pods" = 1 included.
+	Requests     Amounts
+	NodeSelector Labels
+	// NodeAffinity is the required node affinity: the terms are alternatives; none means no such constraint.
+	NodeAffinity          []NodeAffinityTerm
+	PreferredNodeAffinity []PreferredNodeAffinityTerm
+	Tolerations           []Toleration
+	TopologySpread        []TopologySpread
+	PodAffinity           []PodAffinityTerm
+	PodAntiAffinity       []PodAffinityTerm
+	HostPorts             []HostPort
+	// Volumes say where each volume can be reached.
+	Volumes []VolumeTopology
+	// VolumeAttachments count against a CSI driver's attach limit; the "resource" is the driver's name.
+	VolumeAttachments Amounts
+	Priority          int32
+	Preempts          bool
+	SchedulerName     string
+	// OwnerKind is "" for pods that nothing would make again.
+	OwnerKind     string
+	OwnerName     string
+	OwnerRevision string
+	// Daemon marks pods of a DaemonSet.
+	Daemon bool
+	// Mirror marks pods that a kubelet runs from its own disk.
+	Mirror                 bool
+	TerminationGracePeriod *time.Duration
+	// Unsupported is what Kerf does not plan for; "" when there is nothing.
+	Unsupported string
+}
+
+// NodeAffinityTerm is one alternative: all its requirements must hold. A term without requirements matches no node.
+type NodeAffinityTerm struct {
+	Requirements []Requirement
+}
+
+// PreferredNodeAffinityTerm is a wish with a weight.
+type PreferredNodeAffinityTerm struct {
+	Weight       int32
+	Requirements []Requirement
+}
+
+// TopologySpread limits how unevenly the selected pods may lie over the values of a label.
+type TopologySpread struct {
+	TopologyKey string
+	MaxSkew     int32
+	// Required is a hard constraint; otherwise it is a wish.
+	Required bool
+	Selector *Selector
+	// MinDomains is 0 when absent.
+	MinDomains         int32
+	IgnoreNodeAffinity bool
+	HonorTaints        bool
+}
+
+// PodAffinityTerm ties pods to, or keeps them from, the domains where the selected pods run.
+type PodAffinityTerm struct {
+	TopologyKey       string
+	Selector          *Selector
+	Namespaces        []string
+	NamespaceSelector *Selector
+	// Weight is 0 for a required term.
+	Weight int32
+}
+
+// HostPort is a port that a pod takes on its node.
+type HostPort struct {
+	// Protocol is "TCP", "UDP" or "SCTP".
+	Protocol string
+	Port     int32
+	// IP "", "0.0.0.0" and "::" take the port on every address.
+	IP string
+}
+
+// VolumeTopology says from where one volume can be reached.
+type VolumeTopology struct {
+	// Name is the volume claim's namespace and name.
+	Name string
+	// Terms are alternatives; none means from everywhere.
+	Terms []NodeAffinityTerm
+}
+
+// PodPhase is how far a pod is.
+type PodPhase int
+
+// The phases. The zero PodPhase is invalid.
+const (
+	// PodWaiting is not bound, and the scheduler has not said that it can't be.
+	PodWaiting PodPhase = iota + 1
+	// PodUnschedulable is not bound, and the scheduler said that no node fits.
+	PodUnschedulable
+	// PodStarting is bound; its containers are not all running yet.
+	PodStarting
+	// PodRunning is bound and running.
+	PodRunning
+)
+
+// Pod is one pod: its identity, its class and its state.
+type Pod struct {
+	ID    PodID
+	UID   string
+	Class ClassID
+	// Node is where the pod is bound; "" when it is not.
+	Node              NodeName
+	Phase             PodPhase
+	CreateTime        time.Time
+	BindTime          time.Time
+	UnschedulableTime time.Time
+	// NominatedNode is where preemption makes room for the pod; "" when nowhere.
+	NominatedNode NodeName
+	Terminating   bool
+	Ready         bool
+	DoNotDisrupt  bool
+	// DoNotDisruptUntil is when DoNotDisrupt ends; zero means never.
+	DoNotDisruptUntil time.Time
+	DeletionCost      int32
+}
+
+// DaemonSet is what each new node that admits it carries from the start.
+type DaemonSet struct {
+	// ID is "namespace/name".
+	ID    string
+	Class ClassID
+}
+
+// PodDisruptionBudget is the API server's word on how many pods may be evicted.
+type PodDisruptionBudget struct {
+	// ID is "namespace/name".
+	ID                   string
+	Namespace            string
+	Selector             *Selector
+	DisruptionsAllowed   int32
+	AlwaysAllowUnhealthy bool
+	// NeverAllows is set when nothing that becomes ready could make it allow an eviction.
+	NeverAllows bool
+}
+
+// Namespace carries the labels that namespace selectors look at.
+type Namespace struct {
+	Name   string
+	Labels Labels
+}
