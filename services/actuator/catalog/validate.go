@@ -9,7 +9,9 @@ import (
 
 // Upper bounds of sane values, far above anything sold. They keep sums and products in instancetype inside int64.
 const (
-	maxCount     = 1 << 20           // devices, interfaces, CPUs, megahertz, megabits
+	maxCount     = 1 << 20           // devices, CPUs, megahertz
+	maxNetwork   = 1 << 12           // interfaces, addresses of each
+	maxMbps      = 1 << 30           // a petabit a second
 	maxMemoryMiB = 1 << 30           // one pebibyte
 	maxDiskGB    = 1 << 30           // one exabyte
 	maxPrice     = 1_000_000_000_000 // a million dollars an hour
@@ -106,12 +108,12 @@ func (t *Type) validateNumbers() error {
 	}{
 		{"vcpu", t.VCPU, 1, maxCount},
 		{"memoryMiB", t.MemoryMiB, 1, maxMemoryMiB},
-		{"defaultENIs", t.DefaultENIs, 1, maxCount},
-		{"ipv4PerENI", t.IPv4PerENI, 1, maxCount},
-		{"networkMbps", t.NetworkMbps, 0, maxCount * 1000},
-		{"ebsMbps", t.EBSMbps, 0, maxCount * 1000},
-		{"efaInterfaces", t.EFAInterfaces, 0, maxCount},
-		{"branchENIs", t.BranchENIs, 0, maxCount},
+		{"defaultENIs", t.DefaultENIs, 1, maxNetwork},
+		{"ipv4PerENI", t.IPv4PerENI, 1, maxNetwork},
+		{"networkMbps", t.NetworkMbps, 0, maxMbps},
+		{"ebsMbps", t.EBSMbps, 0, maxMbps},
+		{"efaInterfaces", t.EFAInterfaces, 0, maxNetwork},
+		{"branchENIs", t.BranchENIs, 0, maxNetwork},
 		{"localNVMeGB", t.LocalNVMeGB, 0, maxDiskGB},
 		{"clockMHz", t.ClockMHz, 0, maxCount},
 		{"neuronCores", t.NeuronCores, 0, maxCount},
