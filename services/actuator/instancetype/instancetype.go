@@ -1,0 +1,215 @@
+// Package instancetype computes what a node of an instance type will be: the labels it carries, its capacity, and what
+// of that is left for pods after the kubelet, the system and the eviction thresholds have taken theirs.
+//
+// It is arithmetic over two values, a type of the catalogue and the settings of a node class. It never asks AWS or a
+// node, and knows neither zones, prices nor stock. All results are whole numbers, computed without floating point:
+// what a node keeps back is rounded up and what it offers is therefore rounded down; the kubelet's share of the CPU
+// alone is rounded down, in each tier, as the machine images do it.
+//
+// Start reading at Resolve, then at overhead.go.
+package instancetype
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+)
+
+// ErrIncompatible is what Resolve returns, wrapped, when the type cannot run the settings' AMI family at all. The
+// settings may be right for other types: leave this one out.
+var ErrIncompatible = errors.New("instance type cannot run the AMI family")
+
+// AMI families, as the field spec.amiFamily of a node class writes them.
+const (
+	AL2          = "AL2"
+	AL2023       = "AL2023"
+	Bottlerocket = "Bottlerocket"
+	Windows2019  = "Windows2019"
+	Windows2022  = "Windows2022"
+	Windows2025  = "Windows2025"
+	Custom       = "Custom"
+)
+
+// Names of the resources that every shape has. CPU counts millicores, memory and ephemeral storage bytes; pods and all
+// other resources are counts.
+const (
+	CPU              = "cpu"
+	Memory           = "memory"
+	EphemeralStorage = "ephemeral-storage"
+	Pods             = "pods"
+)
+
+// Settings is the part of a node class and of the actuator's configuration that changes what nodes offer. The zero
+// value is a plain AL2023 class.
+type Settings struct {
+	// AMIFamily is one of the constants above; empty means AL2023.
+	AMIFamily string
+	// MaxPods is the kubelet's limit of pods; nil lets the network interfaces decide (110 on Windows).
+	MaxPods *int64
+	// PodsPerCore limits pods by virtual CPU; nil or zero means no such limit. Bottlerocket ignores it.
+	PodsPerCore *int64
+	// KubeReserved and SystemReserved are kubelet quantities by resource: cpu, memory, ephemeral-storage, pid. What is
+	// absent from KubeReserved is computed; what is absent from SystemReserved is zero.
+	KubeReserved, SystemReserved map[string]string
+	// EvictionHard are quantities or percentages by eviction signal. memory.available and nodefs.available change what
+	// is allocatable, the other signals are only checked. 100% turns a threshold off.
+	EvictionHard map[string]string
+	// ReservedENIs is how many network interfaces are not for pods.
+	ReservedENIs int64
+	// VMMemoryOverheadPercent is the share of memory that the hypervisor and the system's firmware keep, as a fraction
+	// of one: 0.075 means 7.5 %. It is read to the millionth. Zero means 0.075.
+	VMMemoryOverheadPercent float64
+	// RAID0 makes all local NVMe disks together the ephemeral storage, where the type has any.
+	RAID0 bool
+	// EphemeralStorageBytes is the size of the volume that holds pods' files; zero means 20 GiB.
+	EphemeralStorageBytes int64
+}
+
+// Shape is what a node of one type offers under one node class. All lists are sorted by name or key.
+type Shape struct {
+	Name string
+	// Labels are those that follow from the type. Zone, region, capacity type and tenancy are not among them.
+	Labels []Label
+	// Capacity is all that the node has; Allocatable is what pods may ask for together, never below zero.
+	Capacity, Allocatable []Amount
+	// KubeReserved, SystemReserved and EvictionHard are the difference between the two.
+	KubeReserved, SystemReserved, EvictionHard []Amount
+}
+
+// Label is a node label.
+type Label struct{ Key, Value string }
+
+// Amount is how much there is of one resource, in its unit.
+type Amount struct {
+	Name  string
+	Value int64
+}
+
+// Resolve computes the shape of a type. Errors name the type and the setting; see ErrIncompatible.
+func Resolve(t catalog.Type, s Settings) (Shape, error) {
+	r, err := parse(s)
+	if err != nil {
+		return Shape{}, fmt.Errorf("instance type %s: %w", t.Name, err)
+	}
+	if err := r.family.runsOn(t); err != nil {
+		return Shape{}, fmt.Errorf("instance type %s: %w", t.Name, err)
+	}
+	capacity := r.capacity(t)
+	kube, system, eviction := r.overhead(t, capacity)
+	return Shape{
+		Name:           t.Name,
+		Labels:         labels(t, r.family),
+		Capacity:       sorted(capacity),
+		Allocatable:    sorted(allocatable(capacity, kube, system, eviction)),
+		KubeReserved:   sorted(kube),
+		SystemReserved: sorted(system),
+		EvictionHard:   sorted(eviction),
+	}, nil
+}
+
+// Of returns the value of the named resource in amounts; zero if it is not there.
+func Of(amounts []Amount, name string) int64 {
+	for _, a := range amounts {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return 0
+}
+
+// SpotEstimate guesses a spot price from the on-demand price, in micro-dollars per hour: 35 % of it, rounded up. Spot
+// prices mostly lie between a quarter and a half of the on-demand price, so the guess ranks spot before on-demand and
+// is not much too low; it says nothing of differences between types or zones. It is for planning without AWS only, and
+// whoever shows the price must mark it as estimated. Unknown (zero or less) stays unknown (zero).
+func SpotEstimate(onDemandMicroUSD int64) int64 {
+	if onDemandMicroUSD <= 0 {
+		return 0
+	}
+	// Whole hundreds first, so that no product overflows.
+	hundreds, rest := onDemandMicroUSD/100, onDemandMicroUSD%100
+	return hundreds*35 + (rest*35+99)/100
+}
+
+// resolved is Settings once checked, with defaults filled in.
+type resolved struct {
+	family                       family
+	maxPods, podsPerCore         int64 // below zero: not set
+	kubeReserved, systemReserved map[string]int64
+	evictionHard                 map[string]threshold
+	reservedENIs                 int64
+	memoryOverheadMillionths     int64
+	raid0                        bool
+	storageBytes                 int64
+}
+
+// Defaults of Settings.
+const (
+	defaultOverheadMillionths = 75_000
+	defaultStorageBytes       = 20 * gi
+	maxPodsAllowed            = 1 << 20
+)
+
+func parse(s Settings) (resolved, error) {
+	r := resolved{
+		maxPods: -1, podsPerCore: -1, reservedENIs: s.ReservedENIs, raid0: s.RAID0,
+		memoryOverheadMillionths: defaultOverheadMillionths, storageBytes: defaultStorageBytes,
+	}
+	var err error
+	if r.family, err = familyNamed(s.AMIFamily); err != nil {
+		return r, err
+	}
+	for _, n := range []struct {
+		field string
+		from  *int64
+		to    *int64
+	}{{"maxPods", s.MaxPods, &r.maxPods}, {"podsPerCore", s.PodsPerCore, &r.podsPerCore}} {
+		if n.from == nil {
+			continue
+		}
+		if *n.from < 0 || *n.from > maxPodsAllowed {
+			return r, fmt.Errorf("kubelet.%s: %d: want 0 to %d", n.field, *n.from, maxPodsAllowed)
+		}
+		*n.to = *n.from
+	}
+	if s.ReservedENIs < 0 {
+		return r, fmt.Errorf("reservedENIs: %d: want 0 or more", s.ReservedENIs)
+	}
+	if s.EphemeralStorageBytes < 0 {
+		return r, fmt.Errorf("ephemeral storage: %d bytes: want 0 or more", s.EphemeralStorageBytes)
+	}
+	if s.EphemeralStorageBytes > 0 {
+		r.storageBytes = s.EphemeralStorageBytes
+	}
+	p := s.VMMemoryOverheadPercent
+	if math.IsNaN(p) || p < 0 || p >= 1 {
+		return r, fmt.Errorf("vmMemoryOverheadPercent: %v: want a fraction from 0 to less than 1", p)
+	}
+	if p > 0 {
+		r.memoryOverheadMillionths = int64(math.Round(p * 1e6))
+	}
+	return r, r.parseKubelet(s)
+}
+
+func (r *resolved) parseKubelet(s Settings) (err error) {
+	if r.kubeReserved, err = parseReserved("kubelet.kubeReserved", s.KubeReserved); err != nil {
+		return err
+	}
+	if r.systemReserved, err = parseReserved("kubelet.systemReserved", s.SystemReserved); err != nil {
+		return err
+	}
+	r.evictionHard, err = parseThresholds("kubelet.evictionHard", s.EvictionHard)
+	return err
+}
+
+func sorted(amounts map[string]int64) []Amount {
+	out := make([]Amount, 0, len(amounts))
+	for name, value := range amounts {
+		out = append(out, Amount{Name: name, Value: value})
+	}
+	slices.SortFunc(out, func(a, b Amount) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
