@@ -1,0 +1,157 @@
+// Package fit answers one question: may pods of this class run there, and if not, which rule stands in the way?
+//
+// The rules are chains of named checks, cheapest first; each returns a Reason, and the zero Reason means that it holds.
+// What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on the room
+// that is left (Matcher.Host) is judged on a view.View. Wishes (preferred affinity, PreferNoSchedule, soft spread) are
+// not rules: they never keep a pod off a node here, see Prefers. The package does not choose between places. Start
+// reading with Static.
+package fit
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Place is what labels and taints a node has, or will have.
+type Place struct {
+	Labels model.Labels
+	// Open are labels of which only this much is decided; a pod must accept whatever they become.
+	Open   require.Set
+	Taints []model.Taint
+}
+
+// staticChecks is the chain of rules on labels and taints, in the order in which people want to hear of them.
+func staticChecks() []func(*view.Profile, *Place) model.Reason {
+	return []func(*view.Profile, *Place) model.Reason{
+		Taints,       // every NoSchedule and NoExecute taint must be tolerated
+		NodeSelector, // all labels of spec.nodeSelector
+		Affinity,     // one term of the required node affinity
+		VolumeZones,  // for each volume one place from where it can be reached
+	}
+}
+
+// Static says whether labels and taints let pods of a profile run at a place.
+func Static(p *view.Profile, at *Place) model.Reason {
+	for _, check := range staticChecks() {
+		if r := check(p, at); !r.OK() {
+			return r
+		}
+	}
+	return model.Reason{}
+}
+
+// Taints says whether all taints with a hard effect are tolerated.
+func Taints(p *view.Profile, at *Place) model.Reason {
+	for _, t := range at.Taints {
+		if t.Effect != model.PreferNoSchedule && !tolerated(p.Tolerations, t) {
+			return model.Reason{
+				Code:    model.CodeTaint,
+				Message: fmt.Sprintf("the taint %s is not tolerated", t),
+				Remedy:  fmt.Sprintf("tolerate the taint %s", t),
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// Prefers says whether no taint asks the pods to stay away if they can (PreferNoSchedule).
+func Prefers(p *view.Profile, at *Place) bool {
+	for _, t := range at.Taints {
+		if t.Effect == model.PreferNoSchedule && !tolerated(p.Tolerations, t) {
+			return false
+		}
+	}
+	return true
+}
+
+func tolerated(tolerations []model.Toleration, t model.Taint) bool {
+	for _, tol := range tolerations {
+		if tol.Tolerates(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// NodeSelector says whether all labels of the node selector are there.
+func NodeSelector(p *view.Profile, at *Place) model.Reason {
+	if r, ok := at.satisfies(p.Selector); !ok {
+		return requirementReason("node selector", r, at)
+	}
+	return model.Reason{}
+}
+
+// Affinity says whether one of the terms of the required node affinity holds.
+func Affinity(p *view.Profile, at *Place) model.Reason {
+	r, ok := at.satisfiesAny(p.Affinity)
+	if !ok {
+		return requirementReason("required node affinity", r, at)
+	}
+	return model.Reason{}
+}
+
+// VolumeZones says whether each volume can be reached.
+func VolumeZones(p *view.Profile, at *Place) model.Reason {
+	for _, v := range p.Volumes {
+		if r, ok := at.satisfiesAny(v.Terms); !ok {
+			reason := requirementReason("volume "+v.Name, r, at)
+			reason.Code = model.CodeVolumeZone
+			reason.Remedy = fmt.Sprintf("allow nodes from where volume %s can be reached", v.Name)
+			return reason
+		}
+	}
+	return model.Reason{}
+}
+
+func requirementReason(what string, r require.Requirement, at *Place) model.Reason {
+	has := "which is not set there"
+	if v, ok := at.Labels.Get(r.Key); ok {
+		has = fmt.Sprintf("but there it is %q", v)
+	} else if open, ok := at.Open.Get(r.Key); ok {
+		has = fmt.Sprintf("but there only %s is sure", open)
+	}
+	return model.Reason{
+		Code:    model.CodeRequirements,
+		Message: fmt.Sprintf("the %s asks for %s, %s", what, r, has),
+		Remedy:  fmt.Sprintf("allow %s in the node pool, or change the %s", r, what),
+	}
+}
+
+// satisfies says whether the place has, for sure, all that a Set asks for; if not, the first Requirement that fails.
+func (at *Place) satisfies(s require.Set) (require.Requirement, bool) {
+	for _, r := range s {
+		if !at.holds(r) {
+			return r, false
+		}
+	}
+	return require.Requirement{}, true
+}
+
+// satisfiesAny says whether one of some alternatives holds; none at all is no constraint. If none holds it returns what
+// fails in the first.
+func (at *Place) satisfiesAny(alternatives []require.Set) (require.Requirement, bool) {
+	var first require.Requirement
+	for i, s := range alternatives {
+		r, ok := at.satisfies(s)
+		if ok {
+			return require.Requirement{}, true
+		}
+		if i == 0 {
+			first = r
+		}
+	}
+	return first, len(alternatives) == 0
+}
+
+func (at *Place) holds(r require.Requirement) bool {
+	if v, ok := at.Labels.Get(r.Key); ok {
+		return r.Matches(v, true)
+	}
+	if open, ok := at.Open.Get(r.Key); ok {
+		return open.SubsetOf(r)
+	}
+	return r.Matches("", false)
+}

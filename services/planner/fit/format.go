@@ -1,0 +1,47 @@
+package fit
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// Quantity writes an amount of a resource for people: "250m" and "1.5" of cpu, "2.5 GiB" of memory, counts as they are.
+func Quantity(r model.Resource, v int64) string {
+	switch {
+	case r == model.CPU && v%1000 != 0 && v < 1000:
+		return strconv.FormatInt(v, 10) + "m"
+	case r == model.CPU:
+		return decimal(float64(v)/1000, 3)
+	case r == model.Memory || r == "ephemeral-storage" || strings.HasPrefix(string(r), "hugepages-"):
+		return bytes(v)
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+func bytes(v int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	f, i := float64(v), 0
+	for ; f >= 1024 && i < len(units)-1; i++ {
+		f /= 1024
+	}
+	return decimal(f, 2) + " " + units[i]
+}
+
+// decimal writes a number with at most that many digits after the point.
+func decimal(f float64, digits int) string {
+	s := strconv.FormatFloat(f, 'f', digits, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// Money writes micro-dollars for people: "$0.096".
+func Money(micro int64) string {
+	s := strconv.FormatFloat(float64(micro)/1e6, 'f', 6, 64)
+	s = strings.TrimRight(s, "0")
+	whole, frac, _ := strings.Cut(s, ".")
+	for len(frac) < 3 {
+		frac += "0"
+	}
+	return "$" + whole + "." + frac
+}

@@ -1,0 +1,154 @@
+package fit
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Matcher judges classes on the hosts of a view, and remembers what can't change.
+type Matcher struct {
+	v *view.View
+	// static is the verdict by profile and host: 0 not judged yet, 1 admitted, 2 refused.
+	static [][]uint8
+}
+
+// NewMatcher judges on the hosts of a view. It belongs to one goroutine, like the view.
+func NewMatcher(v *view.View) *Matcher {
+	return &Matcher{v: v, static: make([][]uint8, len(v.Profiles))}
+}
+
+// Host says whether one more pod of a class may run on a host, or which rule is first to forbid it.
+func (m *Matcher) Host(c *view.Class, host int) model.Reason {
+	if r := m.staticReason(c, host); !r.OK() {
+		return r
+	}
+	for _, check := range []func(*view.View, *view.Class, int) model.Reason{
+		Resources,    // what is left must hold one pod
+		HostPorts,    // no port of the pod may be taken
+		VolumeLimits, // each CSI driver must have room for the pod's volumes
+	} {
+		if r := check(m.v, c, host); !r.OK() {
+			return r
+		}
+	}
+	return model.Reason{}
+}
+
+// Admits says whether labels and taints let a class run on a host at all, whatever room is left.
+func (m *Matcher) Admits(c *view.Class, host int) bool {
+	row := m.static[c.Profile.Index]
+	if row == nil {
+		row = make([]uint8, len(m.v.Hosts))
+		m.static[c.Profile.Index] = row
+	}
+	if row[host] == 0 {
+		row[host] = 1
+		if !m.staticReason(c, host).OK() {
+			row[host] = 2
+		}
+	}
+	return row[host] == 1
+}
+
+func (m *Matcher) staticReason(c *view.Class, host int) model.Reason {
+	h := m.v.Hosts[host]
+	for _, ls := range h.LabelSets {
+		if r := Static(c.Profile, &Place{Labels: ls, Taints: h.Taints}); !r.OK() {
+			r.Subject = h.Name()
+			return r
+		}
+	}
+	return model.Reason{}
+}
+
+// Room is how many more pods of a class, up to limit, a host can take; 0 when a rule forbids the first.
+func (m *Matcher) Room(c *view.Class, host, limit int) int {
+	n := view.Fits(m.v.Free(host), c.Requested, limit)
+	if n == 0 || !m.v.Open(host) || !m.Admits(c, host) {
+		return 0
+	}
+	if len(c.HostPorts) > 0 {
+		n = 1
+		if clash(c.HostPorts, m.v.Ports(host)) {
+			return 0
+		}
+	}
+	if len(c.VolumeAttachments) == 0 {
+		return n
+	}
+	mark := m.v.Fork()
+	defer m.v.Revert(mark)
+	for i := range n {
+		if _, _, ok := m.v.VolumesLeft(host, c); !ok {
+			return i
+		}
+		m.v.Place(host, c, 1)
+	}
+	return n
+}
+
+// Resources says whether a host has room for one pod.
+func Resources(v *view.View, c *view.Class, host int) model.Reason {
+	return Vectors(v.Index, c.Requested, v.Free(host), v.Hosts[host].Name())
+}
+
+// Vectors says whether request fits into free; subject is whose room it is.
+func Vectors(ix *view.Index, request, free view.Vector, subject string) model.Reason {
+	for i, q := range request {
+		if q > 0 && free[i] < q {
+			name := ix.Name(i)
+			return model.Reason{
+				Code:    model.CodeResources,
+				Subject: subject,
+				Message: fmt.Sprintf("needs %s of %s, %s has %s left", Quantity(name, q), name, subject, Quantity(name, max(0, free[i]))),
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// HostPorts says whether the ports of a pod are free on a host.
+func HostPorts(v *view.View, c *view.Class, host int) model.Reason {
+	if !clash(c.HostPorts, v.Ports(host)) {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code:    model.CodeHostPort,
+		Subject: v.Hosts[host].Name(),
+		Message: fmt.Sprintf("host port %d/%s is taken", c.HostPorts[0].Port, c.HostPorts[0].Protocol),
+	}
+}
+
+// PortsClash says whether two lists of host ports can't be on one node.
+func PortsClash(a, b []model.HostPort) bool { return clash(a, b) }
+
+func clash(a, b []model.HostPort) bool {
+	for _, p := range a {
+		if slices.ContainsFunc(b, func(q model.HostPort) bool { return same(p, q) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func same(p, q model.HostPort) bool {
+	return p.Port == q.Port && p.Protocol == q.Protocol && (p.IP == q.IP || everywhere(p.IP) || everywhere(q.IP))
+}
+
+func everywhere(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+
+// VolumeLimits says whether the CSI drivers of a host can attach the volumes of one more pod.
+func VolumeLimits(v *view.View, c *view.Class, host int) model.Reason {
+	driver, left, ok := v.VolumesLeft(host, c)
+	if ok {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code:    model.CodeVolumeLimit,
+		Subject: v.Hosts[host].Name(),
+		Message: fmt.Sprintf("driver %s can attach %d more volumes to %s", driver, max(0, left), v.Hosts[host].Name()),
+	}
+}

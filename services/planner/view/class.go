@@ -1,0 +1,118 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+)
+
+// Class is a pod class with its requests as a vector and its constraints compiled.
+type Class struct {
+	*model.PodClass
+	Index int
+	// Requested is what one pod takes.
+	Requested Vector
+	Profile   *Profile
+}
+
+// Profile is where pods may run, as far as labels and taints decide it. Many classes share one, so that it is judged
+// once per node and offering instead of once per class.
+type Profile struct {
+	Index       int
+	Selector    require.Set
+	Affinity    []require.Set
+	Volumes     []Volume
+	Tolerations []model.Toleration
+	// Keys are the labels that it mentions, sorted.
+	Keys []string
+}
+
+// Volume is one volume of a profile: the alternatives from where it can be reached.
+type Volume struct {
+	Name  string
+	Terms []require.Set
+}
+
+// Mentions says whether the profile depends on a label.
+func (p *Profile) Mentions(key string) bool {
+	_, ok := slices.BinarySearch(p.Keys, key)
+	return ok
+}
+
+func (w *World) addClasses() error {
+	profiles := make(map[string]*Profile)
+	for i := range w.Snapshot.PodClasses {
+		spec := &w.Snapshot.PodClasses[i]
+		if i > 0 && spec.ID == w.Classes[i-1].ID {
+			return fmt.Errorf("pod class %s is there twice", spec.ID)
+		}
+		key, err := profileKey(spec)
+		if err != nil {
+			return fmt.Errorf("pod class %s: %w", spec.ID, err)
+		}
+		p := profiles[key]
+		if p == nil {
+			p = newProfile(spec, len(w.Profiles))
+			profiles[key] = p
+			w.Profiles = append(w.Profiles, p)
+		}
+		w.Classes = append(w.Classes, &Class{PodClass: spec, Index: i, Requested: w.Index.Vector(spec.Requests), Profile: p})
+	}
+	return nil
+}
+
+// profileKey is equal for classes with equal constraints on labels and taints.
+func profileKey(c *model.PodClass) (string, error) {
+	b, err := json.Marshal([]any{c.NodeSelector, c.NodeAffinity, c.Volumes, c.Tolerations})
+	return string(b), err
+}
+
+func newProfile(c *model.PodClass, index int) *Profile {
+	p := &Profile{Index: index, Selector: require.FromLabels(c.NodeSelector), Tolerations: c.Tolerations}
+	p.Affinity = terms(c.NodeAffinity)
+	for _, v := range c.Volumes {
+		if len(v.Terms) > 0 {
+			p.Volumes = append(p.Volumes, Volume{Name: v.Name, Terms: terms(v.Terms)})
+		}
+	}
+	mention := func(sets ...require.Set) {
+		for _, s := range sets {
+			for _, r := range s {
+				p.Keys = append(p.Keys, r.Key)
+			}
+		}
+	}
+	mention(p.Selector)
+	mention(p.Affinity...)
+	for _, v := range p.Volumes {
+		mention(v.Terms...)
+	}
+	slices.Sort(p.Keys)
+	p.Keys = slices.Compact(p.Keys)
+	return p
+}
+
+// terms compiles alternatives. A term without requirements matches no node, as Kubernetes has it.
+func terms(ts []model.NodeAffinityTerm) []require.Set {
+	var out []require.Set
+	for _, t := range ts {
+		if len(t.Requirements) == 0 {
+			out = append(out, require.Set{{Key: ""}})
+			continue
+		}
+		out = append(out, require.NewSet(t.Requirements...))
+	}
+	return out
+}
+
+func (w *World) class(id model.ClassID) *Class {
+	i, ok := slices.BinarySearchFunc(w.Classes, id, func(c *Class, id model.ClassID) int { return cmp.Compare(c.ID, id) })
+	if !ok {
+		return nil
+	}
+	return w.Classes[i]
+}

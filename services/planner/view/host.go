@@ -1,0 +1,316 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+)
+
+// disruptedTaint marks nodes that are being drained.
+const disruptedTaint = "karpenter.sh/disrupted"
+
+// Host is a place that can run pods: a node, or a claim whose node has not joined yet. It is not changed after New.
+type Host struct {
+	Index int
+	// Node is nil for a claim in flight.
+	Node *model.Node
+	// Claim is nil for a node that Kerf does not own.
+	Claim *model.Claim
+	// Pool is nil when the claim's pool is gone, or there is no claim.
+	Pool *Pool
+	// LabelSets are the labels; a claim that may still become one of several shapes has a set for each, and a pod must
+	// accept them all.
+	LabelSets []model.Labels
+	// Taints are those that a pod must tolerate in the long run.
+	Taints []model.Taint
+	// Allocatable is what pods can use, DaemonSet pods included.
+	Allocatable Vector
+	// Pods are those bound to the node: places in World.Pods.
+	Pods []int
+	// Leaving says that the host is going away already: its pods need another home.
+	Leaving bool
+	// Interrupted says that it goes whether its pods have moved or not.
+	Interrupted bool
+	// Closed says that it takes no more pods: it is leaving, cordoned, or gone.
+	Closed bool
+	// Initialized says that the node can be relied on: its own claim says so, or Kerf does not own it and it is ready.
+	Initialized bool
+}
+
+// Name is what the host is called in messages.
+func (h *Host) Name() string {
+	if h.Node != nil {
+		return "node/" + string(h.Node.Name)
+	}
+	return "claim/" + string(h.Claim.ID)
+}
+
+// Placement is the plan's line for a pod on the host.
+func (h *Host) Placement(pod model.PodID) model.Placement {
+	if h.Node != nil {
+		return model.Placement{Pod: pod, Node: h.Node.Name}
+	}
+	return model.Placement{Pod: pod, Claim: h.Claim.ID}
+}
+
+// hosts lists the nodes by name, then the claims in flight by id.
+func (w *World) hosts() []*Host {
+	claims := make(map[model.NodeName]*model.Claim)
+	for i := range w.Snapshot.Claims {
+		c := &w.Snapshot.Claims[i]
+		if c.Node != "" && c.Live() {
+			claims[c.Node] = c
+		}
+	}
+	interrupted := w.interrupted()
+	var out []*Host
+	joined := make(map[model.ClaimID]bool)
+	for i := range w.Snapshot.Nodes {
+		h := w.nodeHost(&w.Snapshot.Nodes[i], claims, interrupted)
+		if h.Claim != nil {
+			joined[h.Claim.ID] = true
+		}
+		out = append(out, h)
+	}
+	for i := range w.Snapshot.Claims {
+		c := &w.Snapshot.Claims[i]
+		if joined[c.ID] || c.State > model.ClaimRegistered {
+			continue
+		}
+		out = append(out, w.flightHost(c, interrupted))
+	}
+	byNode := make(map[model.NodeName]*Host, len(out))
+	for i, h := range out {
+		h.Index = i
+		if h.Node != nil {
+			byNode[h.Node.Name] = h
+		}
+	}
+	for i := range w.Pods {
+		if h := byNode[w.Pods[i].Node]; h != nil && w.Pods[i].Node != "" {
+			h.Pods = append(h.Pods, i)
+		}
+	}
+	return out
+}
+
+func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim, interrupted map[string]bool) *Host {
+	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}, Taints: n.Taints}
+	if n.Claim != "" && w.ClaimIndex[n.Claim] != nil {
+		h.Claim = w.ClaimIndex[n.Claim]
+	}
+	h.Allocatable = w.Index.Vector(n.Allocatable)
+	h.Initialized = n.Ready
+	if c := h.Claim; c != nil {
+		h.Pool = w.Pool(c.NodePool)
+		h.Initialized = c.State >= model.ClaimInitialized || c.Reached >= model.ClaimInitialized
+		w.judgeLeaving(h, interrupted)
+		if !h.Initialized {
+			w.expect(h)
+		}
+	}
+	tainted := slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == disruptedTaint })
+	h.Leaving = h.Leaving || n.Terminating || tainted
+	h.Closed = h.Leaving || n.Unschedulable
+	return h
+}
+
+// expect fills in what a node that is still starting will have: resources that it does not report yet, labels before it
+// is registered; and leaves out the taints that will have gone by then.
+func (w *World) expect(h *Host) {
+	c := h.Claim
+	estimate := w.Index.Vector(c.Allocatable)
+	for i, v := range h.Allocatable {
+		if v == 0 {
+			h.Allocatable[i] = estimate[i]
+		}
+	}
+	if c.State < model.ClaimRegistered {
+		h.LabelSets = w.claimLabels(c)
+		h.Taints = c.Taints
+	}
+	h.Taints = slices.DeleteFunc(slices.Clone(h.Taints), func(t model.Taint) bool {
+		return passing(t) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+	})
+}
+
+// passing says whether a taint goes by itself when a node is ready.
+func passing(t model.Taint) bool {
+	switch t.Key {
+	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.cloudprovider.kubernetes.io/uninitialized",
+		"karpenter.sh/unregistered":
+		return true
+	}
+	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
+}
+
+func (w *World) flightHost(c *model.Claim, interrupted map[string]bool) *Host {
+	h := &Host{Claim: c, Pool: w.Pool(c.NodePool), LabelSets: w.claimLabels(c), Taints: c.Taints}
+	h.Allocatable = w.flightAllocatable(c)
+	w.judgeLeaving(h, interrupted)
+	h.Closed = h.Leaving
+	return h
+}
+
+// judgeLeaving notes whether the host's claim is going away already.
+func (w *World) judgeLeaving(h *Host, interrupted map[string]bool) {
+	c := h.Claim
+	h.Interrupted = interrupted["claim/"+string(c.ID)] || (c.InstanceID != "" && interrupted[c.InstanceID]) ||
+		!c.DrainDeadline.IsZero() || !c.Live()
+	h.Leaving = h.Interrupted || c.State >= model.ClaimDraining || c.Disruption != ""
+}
+
+// interrupted collects the instances that AWS is about to take, by instance id and by claim.
+func (w *World) interrupted() map[string]bool {
+	out := make(map[string]bool)
+	for i := range w.Snapshot.Notices {
+		n := &w.Snapshot.Notices[i]
+		if n.Kind != model.NoticeSpotInterruption && n.Kind != model.NoticeStateChange {
+			continue
+		}
+		if n.InstanceID != "" {
+			out[n.InstanceID] = true
+		}
+		if n.Claim != "" {
+			out["claim/"+string(n.Claim)] = true
+		}
+	}
+	return out
+}
+
+// shapes lists what a claim is, or may still become.
+func (w *World) shapes(c *model.Claim) []model.RankedOffering {
+	if c.InstanceType != "" {
+		return []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
+	}
+	return c.Offerings
+}
+
+// flightAllocatable is what a claim's node will have at least.
+func (w *World) flightAllocatable(c *model.Claim) Vector {
+	if len(c.Allocatable) > 0 {
+		return w.Index.Vector(c.Allocatable)
+	}
+	return w.bound(c, func(t *Type) Vector { return t.AllocatableVector }, func(a, b int64) int64 { return min(a, b) })
+}
+
+// ClaimCapacity is what a claim counts against its pool's limits: what it has, or the most that it may become.
+func (w *World) ClaimCapacity(c *model.Claim) Vector {
+	if len(c.Capacity) > 0 {
+		return w.Index.Vector(c.Capacity)
+	}
+	return w.bound(c, func(t *Type) Vector { return t.CapacityVector }, func(a, b int64) int64 { return max(a, b) })
+}
+
+func (w *World) bound(c *model.Claim, of func(*Type) Vector, pick func(a, b int64) int64) Vector {
+	var out Vector
+	for _, o := range w.shapes(c) {
+		t := w.claimCatalog(c).Type(o.InstanceType)
+		if t == nil {
+			continue
+		}
+		v := of(t)
+		if out == nil {
+			out = slices.Clone(v)
+		}
+		for i := range out {
+			out[i] = pick(out[i], v[i])
+		}
+	}
+	if out == nil {
+		return make(Vector, w.Index.Len())
+	}
+	return out
+}
+
+func (w *World) claimCatalog(c *model.Claim) *Catalog {
+	for i := range w.Snapshot.NodeClasses {
+		if nc := &w.Snapshot.NodeClasses[i]; nc.Name == c.NodeClass {
+			return w.catalogs[nc.Catalog]
+		}
+	}
+	return nil
+}
+
+// claimLabels are the labels that a claim's node will have, for each shape that it may become.
+func (w *World) claimLabels(c *model.Claim) []model.Labels {
+	var own model.Labels
+	for _, r := range require.NewSet(c.Requirements...) {
+		if v, ok := r.Single(); ok {
+			own = append(own, model.Label{Key: r.Key, Value: v})
+		}
+	}
+	own = MergeLabels(own, c.Labels)
+	var out []model.Labels
+	for _, o := range w.shapes(c) {
+		ls := own
+		if t := w.claimCatalog(c).Type(o.InstanceType); t != nil {
+			ls = MergeLabels(ls, t.Labels)
+		}
+		ls = MergeLabels(ls, placeLabels(o.InstanceType, o.Zone, o.CapacityType))
+		ls = MergeLabels(ls, ownerLabels(c.NodePool, c.NodeClass))
+		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
+			out = append(out, ls)
+		}
+	}
+	if out == nil {
+		out = []model.Labels{MergeLabels(own, ownerLabels(c.NodePool, c.NodeClass))}
+	}
+	return out
+}
+
+// NewNodeLabels are the labels of a node of a type in a place, as it will be once it is initialized.
+func NewNodeLabels(p *Pool, t *Type, zone string, ct model.CapacityType) model.Labels {
+	ls := MergeLabels(p.Labels, t.Labels)
+	ls = MergeLabels(ls, placeLabels(t.Name, zone, ct))
+	return MergeLabels(ls, ownerLabels(p.Name, p.NodePool.NodeClass))
+}
+
+func placeLabels(t model.TypeName, zone string, ct model.CapacityType) model.Labels {
+	return sortLabels(model.Labels{
+		{Key: require.KeyInstanceType, Value: string(t)},
+		{Key: require.KeyZone, Value: zone},
+		{Key: require.KeyRegion, Value: Region(zone)},
+		{Key: require.KeyCapacityType, Value: ct.String()},
+	})
+}
+
+func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {
+	return sortLabels(model.Labels{
+		{Key: require.KeyNodePool, Value: string(pool)},
+		{Key: require.KeyNodeClass, Value: string(class)},
+		{Key: require.KeyRegistered, Value: "true"},
+		{Key: require.KeyInitialized, Value: "true"},
+	})
+}
+
+// Region is the part of a zone's name that names its region: "us-east-1" of "us-east-1a" and of "us-east-1-bos-1a".
+func Region(zone string) string {
+	parts := strings.Split(zone, "-")
+	for i, p := range parts {
+		if p != "" && p[0] >= '0' && p[0] <= '9' {
+			parts[i] = strings.TrimRight(p, "abcdefghijklmnopqrstuvwxyz")
+			return strings.Join(parts[:i+1], "-")
+		}
+	}
+	return zone
+}
+
+// MergeLabels is a with b laid over it, sorted by key.
+func MergeLabels(a, b model.Labels) model.Labels {
+	out := make(model.Labels, 0, len(a)+len(b))
+	for _, l := range a {
+		if _, ok := b.Get(l.Key); !ok {
+			out = append(out, l)
+		}
+	}
+	return sortLabels(append(out, b...))
+}
+
+func sortLabels(ls model.Labels) model.Labels {
+	slices.SortFunc(ls, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
+	return ls
+}

@@ -1,0 +1,149 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// View is the free room of all hosts, changed by trying things out. Fork marks a state, Revert goes back to it. A View
+// belongs to one goroutine.
+type View struct {
+	*World
+	Hosts []*Host
+
+	free      []Vector
+	volumes   []Vector
+	drivers   *Index
+	ports     [][]model.HostPort
+	removed   []bool
+	nominated []int
+	journal   []change
+}
+
+// change is one step, written down so that it can be taken back.
+type change struct {
+	host  int
+	class *Class
+	// count is how many pods were placed; 0 means that the host was removed.
+	count int
+	ports int
+}
+
+// Mark is a state of a View to go back to.
+type Mark int
+
+// NewView puts the pods that are bound onto their hosts.
+func NewView(w *World) *View {
+	v := &View{World: w, Hosts: w.hosts(), drivers: drivers(w.Snapshot)}
+	n := len(v.Hosts)
+	v.free, v.volumes = make([]Vector, n), make([]Vector, n)
+	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
+	for i, h := range v.Hosts {
+		v.free[i] = slices.Clone(h.Allocatable)
+		v.volumes[i] = v.attachLimits(h)
+		for _, p := range h.Pods {
+			v.place(i, w.Pods[p].Class, 1)
+		}
+	}
+	return v
+}
+
+// drivers indexes the CSI drivers that any pod attaches volumes by.
+func drivers(s *model.Snapshot) *Index {
+	var names []model.Resource
+	for i := range s.PodClasses {
+		for _, a := range s.PodClasses[i].VolumeAttachments {
+			names = append(names, a.Resource)
+		}
+	}
+	return NewIndex(names)
+}
+
+// attachLimits are a host's limits by driver. A driver without a limit gets more than can ever be attached.
+func (v *View) attachLimits(h *Host) Vector {
+	const unlimited = 1 << 40
+	out := make(Vector, v.drivers.Len())
+	for i := range out {
+		out[i] = unlimited
+		if h.Node == nil {
+			continue
+		}
+		if limit, ok := h.Node.VolumeLimits.Get(v.drivers.Name(i)); ok {
+			out[i] = limit
+		}
+	}
+	return out
+}
+
+// Free is what is left on a host. The caller must not change it.
+func (v *View) Free(host int) Vector { return v.free[host] }
+
+// VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that has no room for
+// one more pod, or ok.
+func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int64, ok bool) {
+	for _, a := range c.VolumeAttachments {
+		i, _ := v.drivers.Place(a.Resource)
+		if v.volumes[host][i] < a.Value {
+			return a.Resource, v.volumes[host][i], false
+		}
+	}
+	return "", 0, true
+}
+
+// Ports are those taken on a host. The caller must not change it.
+func (v *View) Ports(host int) []model.HostPort { return v.ports[host] }
+
+// Open says whether the host may take more pods.
+func (v *View) Open(host int) bool { return !v.removed[host] && !v.Hosts[host].Closed }
+
+// Removed says whether the host was given up in this view.
+func (v *View) Removed(host int) bool { return v.removed[host] }
+
+// Nominated is how many pods were placed on a host since NewView.
+func (v *View) Nominated(host int) int { return v.nominated[host] }
+
+// Place puts pods of a class onto a host. It does not check that they fit.
+func (v *View) Place(host int, c *Class, count int) {
+	v.journal = append(v.journal, change{host: host, class: c, count: count, ports: len(v.ports[host])})
+	v.nominated[host] += count
+	v.place(host, c, int64(count))
+}
+
+// Reserve sets aside what a DaemonSet's pod will take on a host. It is not undone by Revert.
+func (v *View) Reserve(host int, c *Class) { v.place(host, c, 1) }
+
+func (v *View) place(host int, c *Class, count int64) {
+	v.free[host].Add(c.Requested, -count)
+	for _, a := range c.VolumeAttachments {
+		i, _ := v.drivers.Place(a.Resource)
+		v.volumes[host][i] -= count * a.Value
+	}
+	for range count {
+		v.ports[host] = append(v.ports[host], c.HostPorts...)
+	}
+}
+
+// Remove gives a host up: it takes no more pods.
+func (v *View) Remove(host int) {
+	v.journal = append(v.journal, change{host: host})
+	v.removed[host] = true
+}
+
+// Fork marks the present state.
+func (v *View) Fork() Mark { return Mark(len(v.journal)) }
+
+// Revert takes back everything since the mark.
+func (v *View) Revert(m Mark) {
+	for i := len(v.journal) - 1; i >= int(m); i-- {
+		c := v.journal[i]
+		if c.count == 0 {
+			v.removed[c.host] = false
+			continue
+		}
+		v.nominated[c.host] -= c.count
+		v.place(c.host, c.class, -int64(c.count))
+		v.ports[c.host] = v.ports[c.host][:c.ports]
+	}
+	v.journal = v.journal[:m]
+}

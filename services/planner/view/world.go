@@ -1,0 +1,282 @@
+// Package view is the planner's working picture of one snapshot: interned and indexed once (World), and on top of it a
+// copy of the nodes' free room that can be changed, forked and put back (View).
+//
+// It knows what is where and how much is left. It does not judge whether a pod may run somewhere (fit), what to buy
+// (pack) or what to give back (disrupt). Start reading with World, then View.
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+)
+
+// World is a snapshot with its references resolved and its constraints compiled. It is not changed after New.
+type World struct {
+	Snapshot *model.Snapshot
+	Policy   model.Policy
+	Now      time.Time
+	Index    *Index
+
+	// Classes and Pods are sorted by id, Pools by weight (highest first) and name.
+	Classes  []*Class
+	Profiles []*Profile
+	Pods     []Pod
+	Pools    []*Pool
+	Daemons  []Daemon
+	// ClaimIndex finds claims by id.
+	ClaimIndex map[model.ClaimID]*model.Claim
+
+	catalogs map[model.CatalogID]*Catalog
+	prices   map[offeringKey]int64
+}
+
+type offeringKey struct {
+	instanceType model.TypeName
+	zone         string
+	capacityType model.CapacityType
+}
+
+// Pod is a pod with its class.
+type Pod struct {
+	*model.Pod
+	Class *Class
+}
+
+// Daemon is a DaemonSet with the class of its pods.
+type Daemon struct {
+	*model.DaemonSet
+	Class *Class
+}
+
+// Catalog is a catalog with compiled types, in the order of their names.
+type Catalog struct {
+	ID    model.CatalogID
+	Types []*Type
+	index map[model.TypeName]*Type
+}
+
+// Type is an instance type with vectors.
+type Type struct {
+	*model.InstanceType
+	CapacityVector    Vector
+	AllocatableVector Vector
+}
+
+// Pool is a node pool with its node class.
+type Pool struct {
+	*model.NodePool
+	Index int
+	// Class is nil when the snapshot does not have it.
+	Class *model.NodeClass
+	// Catalog is nil when Class is.
+	Catalog *Catalog
+	// Requirements are the pool's own, its labels and its name included.
+	Requirements require.Set
+	// LimitVector has a value for each resource with a limit, and -1 for the others; NodeLimit is -1 without one.
+	LimitVector Vector
+	NodeLimit   int64
+}
+
+// NewWorld compiles a snapshot. The snapshot must be sorted (plan sorts it). It returns an error that names the object
+// and the field when a reference leads nowhere or an id is there twice.
+func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, error) {
+	w := &World{Snapshot: s, Policy: policy, Now: now, Index: NewIndex(mentioned(s))}
+	for _, step := range []func() error{
+		w.addCatalogs, w.addOfferings, w.addClasses, w.addPods, w.addDaemons, w.addPools, w.addClaims,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// mentioned lists the resources that anything asks for or limits. What only nodes have does not matter.
+func mentioned(s *model.Snapshot) []model.Resource {
+	names := []model.Resource{model.CPU, model.Memory, model.Pods}
+	for i := range s.PodClasses {
+		for _, a := range s.PodClasses[i].Requests {
+			if a.Value > 0 {
+				names = append(names, a.Resource)
+			}
+		}
+	}
+	for i := range s.NodePools {
+		for _, a := range s.NodePools[i].Limits {
+			if a.Resource != model.Nodes {
+				names = append(names, a.Resource)
+			}
+		}
+	}
+	return names
+}
+
+func (w *World) addCatalogs() error {
+	w.catalogs = make(map[model.CatalogID]*Catalog)
+	for i := range w.Snapshot.Catalogs {
+		spec := &w.Snapshot.Catalogs[i]
+		if w.catalogs[spec.ID] != nil {
+			return fmt.Errorf("catalog %s is there twice", spec.ID)
+		}
+		c := &Catalog{ID: spec.ID, index: make(map[model.TypeName]*Type, len(spec.InstanceTypes))}
+		for j := range spec.InstanceTypes {
+			t := &spec.InstanceTypes[j]
+			if c.index[t.Name] != nil {
+				return fmt.Errorf("catalog %s: instance_types: %s is there twice", spec.ID, t.Name)
+			}
+			compiled := &Type{InstanceType: t, CapacityVector: w.Index.Vector(t.Capacity), AllocatableVector: w.Index.Vector(t.Allocatable)}
+			c.index[t.Name] = compiled
+			c.Types = append(c.Types, compiled)
+		}
+		w.catalogs[spec.ID] = c
+	}
+	return nil
+}
+
+// Type finds an instance type by name; nil when the catalog does not have it.
+func (c *Catalog) Type(name model.TypeName) *Type {
+	if c == nil {
+		return nil
+	}
+	return c.index[name]
+}
+
+func (w *World) addOfferings() error {
+	w.prices = make(map[offeringKey]int64, len(w.Snapshot.Offerings))
+	for i := range w.Snapshot.Offerings {
+		o := &w.Snapshot.Offerings[i]
+		key := offeringKey{o.InstanceType, o.Zone, o.CapacityType}
+		old, seen := w.prices[key]
+		if seen && o.CapacityType != model.Reserved {
+			return fmt.Errorf("offering %s/%s/%s is there twice", o.InstanceType, o.Zone, o.CapacityType)
+		}
+		if !seen || o.Price < old {
+			w.prices[key] = o.Price
+		}
+	}
+	return nil
+}
+
+func (w *World) addPods() error {
+	w.Pods = make([]Pod, 0, len(w.Snapshot.Pods))
+	var last model.PodID
+	for i := range w.Snapshot.Pods {
+		p := &w.Snapshot.Pods[i]
+		if i > 0 && p.ID == last {
+			return fmt.Errorf("pod %s is there twice", p.ID)
+		}
+		last = p.ID
+		c := w.class(p.Class)
+		if c == nil {
+			return fmt.Errorf("pod %s: class_id: no pod class %s", p.ID, p.Class)
+		}
+		w.Pods = append(w.Pods, Pod{Pod: p, Class: c})
+	}
+	return nil
+}
+
+func (w *World) addDaemons() error {
+	for i := range w.Snapshot.DaemonSets {
+		d := &w.Snapshot.DaemonSets[i]
+		c := w.class(d.Class)
+		if c == nil {
+			return fmt.Errorf("daemon set %s: class_id: no pod class %s", d.ID, d.Class)
+		}
+		w.Daemons = append(w.Daemons, Daemon{DaemonSet: d, Class: c})
+	}
+	return nil
+}
+
+func (w *World) addPools() error {
+	classes := make(map[model.NodeClassName]*model.NodeClass)
+	for i := range w.Snapshot.NodeClasses {
+		nc := &w.Snapshot.NodeClasses[i]
+		if nc.NotReady == nil && w.catalogs[nc.Catalog] == nil {
+			return fmt.Errorf("node class %s: catalog_id: no catalog %q", nc.Name, nc.Catalog)
+		}
+		classes[nc.Name] = nc
+	}
+	seen := make(map[model.PoolName]bool)
+	for i := range w.Snapshot.NodePools {
+		p := &w.Snapshot.NodePools[i]
+		if seen[p.Name] {
+			return fmt.Errorf("node pool %s is there twice", p.Name)
+		}
+		seen[p.Name] = true
+		w.Pools = append(w.Pools, w.newPool(p, classes[p.NodeClass]))
+	}
+	slices.SortFunc(w.Pools, func(a, b *Pool) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
+	})
+	for i, p := range w.Pools {
+		p.Index = i
+	}
+	return nil
+}
+
+func (w *World) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
+	out := &Pool{NodePool: p, Class: class, NodeLimit: -1}
+	out.Requirements = require.NewSet(p.Requirements...).
+		Intersect(require.FromLabels(p.Labels)).
+		With(require.Value(require.KeyNodePool, string(p.Name))).
+		With(require.Value(require.KeyNodeClass, string(p.NodeClass)))
+	if class != nil {
+		out.Catalog = w.catalogs[class.Catalog]
+	}
+	out.LimitVector = make(Vector, w.Index.Len())
+	for i := range out.LimitVector {
+		out.LimitVector[i] = -1
+	}
+	for _, a := range p.Limits {
+		if a.Resource == model.Nodes {
+			out.NodeLimit = a.Value
+			continue
+		}
+		if i, ok := w.Index.Place(a.Resource); ok {
+			out.LimitVector[i] = a.Value
+		}
+	}
+	return out
+}
+
+func (w *World) addClaims() error {
+	w.ClaimIndex = make(map[model.ClaimID]*model.Claim, len(w.Snapshot.Claims))
+	for i := range w.Snapshot.Claims {
+		c := &w.Snapshot.Claims[i]
+		if w.ClaimIndex[c.ID] != nil {
+			return fmt.Errorf("claim %s is there twice", c.ID)
+		}
+		w.ClaimIndex[c.ID] = c
+	}
+	return nil
+}
+
+// Pool finds a pool by name; nil when there is none.
+func (w *World) Pool(name model.PoolName) *Pool {
+	for _, p := range w.Pools {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Price is today's price of a claim, micro-dollars per hour: that of its offering, else that at launch, else that of the
+// offering that it will most likely be launched as. 0 means that it is not known.
+func (w *World) Price(c *model.Claim) int64 {
+	if c.InstanceType == "" {
+		if len(c.Offerings) > 0 {
+			return c.Offerings[0].Price
+		}
+		return c.Price
+	}
+	if p, ok := w.prices[offeringKey{c.InstanceType, c.Zone, c.CapacityType}]; ok && p > 0 {
+		return p
+	}
+	return c.Price
+}
