@@ -1,0 +1,177 @@
+// Package ec2 implements the cloud port on AWS: it launches and ends instances, resolves node classes, and knows what EC2
+// sells and for how much.
+//
+// It must never decide which instance to buy: it offers EC2 what the plan ranked. Requests are built in pure helpers
+// (fleet.go, template.go, userdata.go) and errors are classified in one place (errors.go). Start at New, then Launch.
+package ec2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/eks"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/pricing"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+)
+
+// Config is what the adapter depends on.
+type Config struct {
+	// Cluster is the cluster's name, as EKS and the tags know it.
+	Cluster string
+	// Region is the AWS region; "" takes it from the environment.
+	Region string
+	// Endpoint replaces every AWS endpoint; "" for AWS itself.
+	Endpoint string
+	// API says how nodes reach the API server; what is empty is asked of EKS.
+	API APIServer
+	// Log gets one line per thing made or deleted in AWS.
+	Log *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// APIServer is what a node must know to join.
+type APIServer struct {
+	Endpoint    string
+	CABase64    string
+	ServiceCIDR string
+	// KubernetesVersion is major.minor; it picks the machine image.
+	KubernetesVersion string
+}
+
+// Adapter is the cloud port on AWS. Safe for concurrent use.
+type Adapter struct {
+	cluster string
+	region  string
+	api     APIServer
+	log     *slog.Logger
+	now     func() time.Time
+
+	ec2     *sdk.Client
+	ssm     *ssm.Client
+	iam     *iam.Client
+	pricing *pricing.Client
+
+	mu        sync.Mutex // guards types and templates
+	types     map[string]catalog.Type
+	templates map[string]time.Time // launch templates by name, and when they were last used
+}
+
+var (
+	_ cloud.Cloud   = (*Adapter)(nil)
+	_ cloud.Classes = (*Adapter)(nil)
+	_ cloud.Market  = (*Adapter)(nil)
+)
+
+// maxAttempts bounds the SDK's own retries of one call; the loop above retries whole operations.
+const maxAttempts = 4
+
+// LoadAWS loads credentials and region the way every AWS program does, with Kerf's retries.
+func LoadAWS(ctx context.Context, region, endpoint string) (aws.Config, error) {
+	options := []func(*awsconfig.LoadOptions) error{
+		awsconfig.WithRetryer(func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = maxAttempts })
+		}),
+	}
+	if region != "" {
+		options = append(options, awsconfig.WithRegion(region))
+	}
+	if endpoint != "" {
+		options = append(options, awsconfig.WithBaseEndpoint(endpoint))
+	}
+	c, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("load AWS configuration: %w", err)
+	}
+	if c.Region == "" {
+		return aws.Config{}, errors.New("no AWS region: set aws.region in the configuration, or AWS_REGION")
+	}
+
+	return c, nil
+}
+
+// New builds the clients and asks EKS for what the configuration leaves open about the API server.
+func New(ctx context.Context, c Config) (*Adapter, error) {
+	if c.Cluster == "" {
+		return nil, errors.New("cluster name is empty")
+	}
+	conf, err := LoadAWS(ctx, c.Region, c.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	a := &Adapter{
+		cluster: c.Cluster, region: conf.Region, api: c.API, log: c.Log, now: c.Now,
+		ec2: sdk.NewFromConfig(conf), ssm: ssm.NewFromConfig(conf), iam: iam.NewFromConfig(conf),
+		pricing: pricing.NewFromConfig(conf, func(o *pricing.Options) {
+			if c.Endpoint == "" {
+				o.Region = pricingRegion(conf.Region)
+			}
+		}),
+		templates: make(map[string]time.Time),
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if err := a.discover(ctx, eks.NewFromConfig(conf)); err != nil {
+		return nil, err
+	}
+
+	return a, nil
+}
+
+// discover completes what the configuration says about the API server.
+func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
+	if a.api.Endpoint != "" && a.api.CABase64 != "" && a.api.ServiceCIDR != "" && a.api.KubernetesVersion != "" {
+		return nil
+	}
+	out, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &a.cluster})
+	if err != nil {
+		return fmt.Errorf("describe EKS cluster %s (or set aws.api in the configuration): %w", a.cluster, classify(err))
+	}
+	if out.Cluster == nil {
+		return fmt.Errorf("describe EKS cluster %s: the answer holds no cluster", a.cluster)
+	}
+	fill := func(field *string, value *string) {
+		if *field == "" {
+			*field = aws.ToString(value)
+		}
+	}
+	fill(&a.api.Endpoint, out.Cluster.Endpoint)
+	fill(&a.api.KubernetesVersion, out.Cluster.Version)
+	if ca := out.Cluster.CertificateAuthority; ca != nil {
+		fill(&a.api.CABase64, ca.Data)
+	}
+	if n := out.Cluster.KubernetesNetworkConfig; n != nil {
+		fill(&a.api.ServiceCIDR, n.ServiceIpv4Cidr)
+		fill(&a.api.ServiceCIDR, n.ServiceIpv6Cidr)
+	}
+
+	return a.api.check()
+}
+
+func (s APIServer) check() error {
+	for field, value := range map[string]string{
+		"endpoint": s.Endpoint, "ca": s.CABase64, "service_cidr": s.ServiceCIDR, "kubernetes_version": s.KubernetesVersion,
+	} {
+		if value == "" {
+			return fmt.Errorf("API server: %s is neither configured nor known to EKS; set aws.api.%s", field, field)
+		}
+	}
+
+	return nil
+}

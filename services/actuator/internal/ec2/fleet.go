@@ -1,0 +1,211 @@
+package ec2
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// templateGroup is the offerings that one launch template serves: they share an image and a pod limit.
+type templateGroup struct {
+	image    cloud.Image
+	maxPods  int64 // 0: the kubelet's own
+	ranked   []ranked
+	template string // the launch template's name, once it is there
+}
+
+// ranked is an offering, its place in the plan's order, and the subnet it would be launched into.
+type ranked struct {
+	model.Offering
+	rank   int
+	subnet string
+}
+
+// group sorts the request's offerings by the launch template that they need. Offerings without a subnet or an image are
+// left out; none left is an error, because the class changed under the plan.
+func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, error) {
+	var groups []templateGroup
+	for rank, o := range r.Offerings {
+		t, ok := byName[o.InstanceType]
+		if !ok {
+			continue
+		}
+		subnet, ok := subnetIn(r.Class, o.Zone)
+		if !ok {
+			continue
+		}
+		image, ok := imageFor(r.Class.Images, t)
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g templateGroup) bool {
+			return g.image.ID == image.ID && g.maxPods == r.MaxPods[o.InstanceType]
+		})
+		if i < 0 {
+			groups = append(groups, templateGroup{image: image, maxPods: r.MaxPods[o.InstanceType]})
+			i = len(groups) - 1
+		}
+		groups[i].ranked = append(groups[i].ranked, ranked{Offering: o, rank: rank, subnet: subnet})
+	}
+	if len(groups) == 0 {
+		return nil, fmt.Errorf("%w: class %s has no subnet or no image for any of %d offerings",
+			cloud.ErrClassNotReady, r.Class.Name, len(r.Offerings))
+	}
+
+	return groups, nil
+}
+
+// subnetIn picks the zone's subnet by id among those with free addresses, so that a repeated launch asks for the same.
+func subnetIn(c cloud.Class, zone string) (string, bool) {
+	var free, full []string
+	for _, s := range c.Subnets {
+		switch {
+		case s.Zone != zone:
+		case s.FreeAddresses > 0:
+			free = append(free, s.ID)
+		default:
+			full = append(full, s.ID)
+		}
+	}
+	if len(free) == 0 {
+		free = full // EC2 has the last word on addresses
+	}
+	if len(free) == 0 {
+		return "", false
+	}
+
+	return slices.Min(free), true
+}
+
+// imageFor returns the first image whose requirements the type meets.
+func imageFor(images []cloud.Image, t catalog.Type) (cloud.Image, bool) {
+	for _, i := range images {
+		if fits(i.Requirements, t) {
+			return i, true
+		}
+	}
+
+	return cloud.Image{}, false
+}
+
+// Labels that image requirements speak of.
+const (
+	labelArch         = "kubernetes.io/arch"
+	labelGPUCount     = "karpenter.k8s.aws/instance-gpu-count"
+	labelAccelerators = "karpenter.k8s.aws/instance-accelerator-count"
+)
+
+func fits(rs []model.Requirement, t catalog.Type) bool {
+	for _, r := range rs {
+		value, present := "", false
+		switch r.Key {
+		case labelArch:
+			value, present = t.Arch, true
+		case labelGPUCount:
+			present = len(t.GPUs) > 0
+		case labelAccelerators:
+			present = len(t.Accelerators) > 0
+		}
+		switch r.Operator {
+		case "In":
+			if !present || !slices.Contains(r.Values, value) {
+				return false
+			}
+		case "Exists":
+			if !present {
+				return false
+			}
+		case "DoesNotExist":
+			if present {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// fleet builds the request for one instance. On-demand follows the plan's order; spot leaves EC2 to weigh price against
+// the risk of an interruption among what the plan ranked.
+func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.CreateFleetInput {
+	capacityType := r.Offerings[0].CapacityType
+	in := &sdk.CreateFleetInput{
+		Type:        types.FleetTypeInstant,
+		ClientToken: aws.String(r.Token),
+		TargetCapacitySpecification: &types.TargetCapacitySpecificationRequest{
+			TotalTargetCapacity:       aws.Int32(1),
+			DefaultTargetCapacityType: types.DefaultTargetCapacityTypeOnDemand,
+		},
+		TagSpecifications: []types.TagSpecification{
+			{ResourceType: types.ResourceTypeInstance, Tags: tags},
+			{ResourceType: types.ResourceTypeVolume, Tags: tags},
+			{ResourceType: types.ResourceTypeFleet, Tags: tags},
+		},
+	}
+	if capacityType == model.Spot {
+		in.TargetCapacitySpecification.DefaultTargetCapacityType = types.DefaultTargetCapacityTypeSpot
+		in.SpotOptions = &types.SpotOptionsRequest{AllocationStrategy: types.SpotAllocationStrategyPriceCapacityOptimized}
+	} else {
+		in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: types.FleetOnDemandAllocationStrategyPrioritized}
+	}
+	for _, g := range groups {
+		config := types.FleetLaunchTemplateConfigRequest{
+			LaunchTemplateSpecification: &types.FleetLaunchTemplateSpecificationRequest{
+				LaunchTemplateName: aws.String(g.template), Version: aws.String("$Latest"),
+			},
+		}
+		for _, o := range g.ranked {
+			config.Overrides = append(config.Overrides, types.FleetLaunchTemplateOverridesRequest{
+				InstanceType:     types.InstanceType(o.InstanceType),
+				AvailabilityZone: aws.String(o.Zone),
+				SubnetId:         aws.String(o.subnet),
+				Priority:         aws.Float64(float64(o.rank)),
+			})
+		}
+		in.LaunchTemplateConfigs = append(in.LaunchTemplateConfigs, config)
+	}
+
+	return in
+}
+
+// instanceTags are written by the launch itself, so that no instance is ever without its claim's name.
+func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
+	set := map[string]string{}
+	for _, t := range r.Spec.Tags {
+		set[t.Key] = t.Value
+	}
+	for k, v := range a.ownTags() {
+		set[k] = v
+	}
+	set["Name"] = string(r.Claim)
+	set[tagClaim] = string(r.Claim)
+	set[tagPool] = r.NodePool
+	set[tagClass] = r.Class.Name
+
+	return sortedTags(set)
+}
+
+// ownTags mark everything that Kerf makes for the cluster.
+func (a *Adapter) ownTags() map[string]string {
+	return map[string]string{
+		tagCluster: a.cluster, "kubernetes.io/cluster/" + a.cluster: "owned", "eks:eks-cluster-name": a.cluster,
+	}
+}
+
+func sortedTags(set map[string]string) []types.Tag {
+	out := make([]types.Tag, 0, len(set))
+	for k, v := range set {
+		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+	}
+	slices.SortFunc(out, func(x, y types.Tag) int { return cmp.Compare(*x.Key, *y.Key) })
+
+	return out
+}

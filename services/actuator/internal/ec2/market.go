@@ -1,0 +1,171 @@
+package ec2
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+)
+
+// InstanceTypes asks EC2 what the region offers, and remembers it for launches.
+func (a *Adapter) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
+	zones, err := a.zonesByType(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pages := sdk.NewDescribeInstanceTypesPaginator(a.ec2, &sdk.DescribeInstanceTypesInput{
+		Filters: []types.Filter{
+			filter("supported-virtualization-type", "hvm"),
+			filter("processor-info.supported-architecture", "x86_64", "arm64"),
+		},
+		MaxResults: aws.Int32(100),
+	})
+	var out []catalog.Type
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe instance types: %w", classify(err))
+		}
+		for i := range page.InstanceTypes {
+			t := instanceType(&page.InstanceTypes[i])
+			t.Zones = zones[t.Name]
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(x, y catalog.Type) int { return cmp.Compare(x.Name, y.Name) })
+
+	byName := make(map[string]catalog.Type, len(out))
+	for _, t := range out {
+		byName[t.Name] = t
+	}
+	a.mu.Lock()
+	a.types = byName
+	a.mu.Unlock()
+
+	return out, nil
+}
+
+func (a *Adapter) typesByName(ctx context.Context) (map[string]catalog.Type, error) {
+	a.mu.Lock()
+	known := a.types
+	a.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	if _, err := a.InstanceTypes(ctx); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	return a.types, nil
+}
+
+func (a *Adapter) zonesByType(ctx context.Context) (map[string][]string, error) {
+	pages := sdk.NewDescribeInstanceTypeOfferingsPaginator(a.ec2, &sdk.DescribeInstanceTypeOfferingsInput{
+		LocationType: types.LocationTypeAvailabilityZone, MaxResults: aws.Int32(1000),
+	})
+	out := map[string][]string{}
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe instance type offerings: %w", classify(err))
+		}
+		for _, o := range page.InstanceTypeOfferings {
+			out[string(o.InstanceType)] = append(out[string(o.InstanceType)], aws.ToString(o.Location))
+		}
+	}
+	for _, zones := range out {
+		slices.Sort(zones)
+	}
+
+	return out, nil
+}
+
+// instanceType reads EC2's description; what it leaves out stays zero, which means "none" or "unknown".
+func instanceType(i *types.InstanceTypeInfo) catalog.Type {
+	t := catalog.Type{
+		Name: string(i.InstanceType), Arch: "amd64", Hypervisor: string(i.Hypervisor), BareMetal: aws.ToBool(i.BareMetal),
+		BurstablePerformance: aws.ToBool(i.BurstablePerformanceSupported),
+		SupportsSpot:         slices.Contains(i.SupportedUsageClasses, types.UsageClassTypeSpot),
+		SupportsOnDemand:     slices.Contains(i.SupportedUsageClasses, types.UsageClassTypeOnDemand),
+	}
+	if p := i.ProcessorInfo; p != nil {
+		if slices.Contains(p.SupportedArchitectures, types.ArchitectureTypeArm64) {
+			t.Arch = "arm64"
+		}
+		t.CPUManufacturer = strings.ToLower(manufacturerWord(aws.ToString(p.Manufacturer)))
+		t.ClockMHz = int64(aws.ToFloat64(p.SustainedClockSpeedInGhz)*1000 + 0.5)
+	}
+	if v := i.VCpuInfo; v != nil {
+		t.VCPU = int64(aws.ToInt32(v.DefaultVCpus))
+	}
+	if m := i.MemoryInfo; m != nil {
+		t.MemoryMiB = aws.ToInt64(m.SizeInMiB)
+	}
+	if e := i.EbsInfo; e != nil && e.EbsOptimizedInfo != nil {
+		t.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
+	}
+	if s := i.InstanceStorageInfo; s != nil && s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
+		t.LocalNVMeGB = aws.ToInt64(s.TotalSizeInGB)
+	}
+	network(&t, i.NetworkInfo)
+	accelerators(&t, i)
+
+	return t
+}
+
+func manufacturerWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+
+	return word
+}
+
+func network(t *catalog.Type, n *types.NetworkInfo) {
+	if n == nil {
+		return
+	}
+	t.IPv4PerENI = int64(aws.ToInt32(n.Ipv4AddressesPerInterface))
+	t.EncryptionInTransit = aws.ToBool(n.EncryptionInTransitSupported)
+	t.DefaultENIs = int64(aws.ToInt32(n.MaximumNetworkInterfaces))
+	card := int(aws.ToInt32(n.DefaultNetworkCardIndex))
+	if card < len(n.NetworkCards) {
+		c := n.NetworkCards[card]
+		t.DefaultENIs = int64(aws.ToInt32(c.MaximumNetworkInterfaces))
+		t.NetworkMbps = int64(aws.ToFloat64(c.BaselineBandwidthInGbps) * 1000)
+	}
+	if n.EfaInfo != nil {
+		t.EFAInterfaces = int64(aws.ToInt32(n.EfaInfo.MaximumEfaInterfaces))
+	}
+}
+
+func accelerators(t *catalog.Type, i *types.InstanceTypeInfo) {
+	if g := i.GpuInfo; g != nil {
+		for _, d := range g.Gpus {
+			gpu := catalog.GPU{
+				Name: aws.ToString(d.Name), Manufacturer: aws.ToString(d.Manufacturer), Count: int64(aws.ToInt32(d.Count)),
+			}
+			if d.MemoryInfo != nil {
+				gpu.MemoryMiB = int64(aws.ToInt32(d.MemoryInfo.SizeInMiB))
+			}
+			t.GPUs = append(t.GPUs, gpu)
+		}
+	}
+	if n := i.NeuronInfo; n != nil {
+		for _, d := range n.NeuronDevices {
+			t.Accelerators = append(t.Accelerators, catalog.GPU{
+				Name: aws.ToString(d.Name), Manufacturer: "aws", Count: int64(aws.ToInt32(d.Count)),
+			})
+			if d.CoreInfo != nil {
+				t.NeuronCores += int64(aws.ToInt32(d.CoreInfo.Count)) * int64(aws.ToInt32(d.Count))
+			}
+		}
+	}
+}

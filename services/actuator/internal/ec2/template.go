@@ -1,0 +1,235 @@
+package ec2
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+)
+
+// ensureTemplate returns the name of a launch template with the group's content. The name is a hash of the content, so
+// that equal launches share one, and a template is never changed.
+func (a *Adapter) ensureTemplate(ctx context.Context, r cloud.Request, g templateGroup) (string, error) {
+	data, err := a.templateData(r, g)
+	if err != nil {
+		return "", err
+	}
+	name, err := templateName(a.cluster, data)
+	if err != nil {
+		return "", err
+	}
+
+	a.mu.Lock()
+	_, known := a.templates[name]
+	a.templates[name] = a.now()
+	a.mu.Unlock()
+	if known {
+		return name, nil
+	}
+
+	tags := a.ownTags()
+	tags[tagClass] = r.Class.Name
+	_, err = a.ec2.CreateLaunchTemplate(ctx, &sdk.CreateLaunchTemplateInput{
+		LaunchTemplateName: aws.String(name),
+		LaunchTemplateData: data,
+		TagSpecifications:  []types.TagSpecification{{ResourceType: types.ResourceTypeLaunchTemplate, Tags: sortedTags(tags)}},
+	})
+	if err != nil && !isExists(err) {
+		a.mu.Lock()
+		delete(a.templates, name)
+		a.mu.Unlock()
+
+		return "", fmt.Errorf("create launch template %s: %w", name, err)
+	}
+	if err == nil {
+		a.log.InfoContext(ctx, "created launch template", "template", name, "class", r.Class.Name)
+	}
+
+	return name, nil
+}
+
+func templateName(cluster string, data *types.RequestLaunchTemplateData) (string, error) {
+	content, err := json.Marshal(data)
+	if err != nil {
+		return "", fmt.Errorf("hash launch template: %w", err)
+	}
+	sum := sha256.Sum256(append([]byte(cluster+"\x00"), content...))
+
+	return "kerf.dev/" + hex.EncodeToString(sum[:10]), nil
+}
+
+func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.RequestLaunchTemplateData, error) {
+	data, err := userData(a.bootstrap(r, g))
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]string, 0, len(r.Class.SecurityGroups))
+	for _, s := range r.Class.SecurityGroups {
+		groups = append(groups, s.ID)
+	}
+	slices.Sort(groups)
+	m := r.Spec.Metadata
+
+	return &types.RequestLaunchTemplateData{
+		ImageId:             aws.String(g.image.ID),
+		IamInstanceProfile:  &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.InstanceProfile)},
+		BlockDeviceMappings: blockDevices(r.Spec),
+		Monitoring:          &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(r.Spec.DetailedMonitoring)},
+		UserData:            aws.String(data),
+		MetadataOptions: &types.LaunchTemplateInstanceMetadataOptionsRequest{
+			HttpEndpoint:            types.LaunchTemplateInstanceMetadataEndpointState(m.HTTPEndpoint),
+			HttpProtocolIpv6:        types.LaunchTemplateInstanceMetadataProtocolIpv6(m.HTTPProtocolIPv6),
+			HttpPutResponseHopLimit: aws.Int32(m.HopLimit),
+			HttpTokens:              types.LaunchTemplateHttpTokensState(m.HTTPTokens),
+			// Tag keys hold slashes; an account whose default is "enabled" would refuse them.
+			InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled,
+		},
+		NetworkInterfaces: []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{{
+			DeviceIndex: aws.Int32(0), Groups: groups, AssociatePublicIpAddress: r.Spec.AssociatePublicIP,
+		}},
+	}, nil
+}
+
+const gib = 1 << 30
+
+// blockDevices are the class's mappings, or the family's default: 20 GiB of encrypted gp3, and for Bottlerocket 4 GiB for
+// the system beside it.
+func blockDevices(s cloud.ClassSpec) []types.LaunchTemplateBlockDeviceMappingRequest {
+	devices := s.BlockDevices
+	if len(devices) == 0 {
+		devices = defaultDevices(s.AMIFamily)
+	}
+	out := make([]types.LaunchTemplateBlockDeviceMappingRequest, 0, len(devices))
+	for _, d := range devices {
+		ebs := &types.LaunchTemplateEbsBlockDeviceRequest{
+			DeleteOnTermination: d.DeleteOnTermination, Encrypted: d.Encrypted, VolumeType: types.VolumeType(d.VolumeType),
+		}
+		if d.VolumeBytes > 0 {
+			ebs.VolumeSize = aws.Int32(int32((d.VolumeBytes + gib - 1) / gib)) //nolint:gosec // convert bounds it to 64 TiB
+		}
+		if d.IOPS > 0 {
+			ebs.Iops = aws.Int32(int32(d.IOPS)) //nolint:gosec // convert bounds it
+		}
+		if d.Throughput > 0 {
+			ebs.Throughput = aws.Int32(int32(d.Throughput)) //nolint:gosec // convert bounds it
+		}
+		if d.KMSKeyID != "" {
+			ebs.KmsKeyId = aws.String(d.KMSKeyID)
+		}
+		if d.SnapshotID != "" {
+			ebs.SnapshotId = aws.String(d.SnapshotID)
+		}
+		out = append(out, types.LaunchTemplateBlockDeviceMappingRequest{DeviceName: aws.String(d.DeviceName), Ebs: ebs})
+	}
+
+	return out
+}
+
+func defaultDevices(family string) []cloud.BlockDevice {
+	disk := func(name string, bytes int64) cloud.BlockDevice {
+		return cloud.BlockDevice{DeviceName: name, VolumeBytes: bytes, VolumeType: "gp3", Encrypted: aws.Bool(true)}
+	}
+	switch family {
+	case familyBottlerocket:
+		return []cloud.BlockDevice{disk("/dev/xvda", 4*gib), disk("/dev/xvdb", 20*gib)}
+	case familyCustom:
+		return nil // the image's own
+	default:
+		return []cloud.BlockDevice{disk("/dev/xvda", 20*gib)}
+	}
+}
+
+func (a *Adapter) forgetTemplates(groups []templateGroup) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, g := range groups {
+		delete(a.templates, g.template)
+	}
+}
+
+// Release deletes what was made for a class: its launch templates and its instance profile.
+func (a *Adapter) Release(ctx context.Context, class string) error {
+	templates, err := a.listTemplates(ctx, filter("tag:"+tagClass, class))
+	if err != nil {
+		return err
+	}
+	for _, t := range templates {
+		if err := a.deleteTemplate(ctx, t.name); err != nil {
+			return err
+		}
+	}
+
+	return a.deleteProfile(ctx, class)
+}
+
+// Sweep deletes the cluster's launch templates that no launch used for the given time; 0 deletes all. A template that
+// this process never used counts from its creation.
+func (a *Adapter) Sweep(ctx context.Context, unused time.Duration) ([]string, error) {
+	templates, err := a.listTemplates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var deleted []string
+	for _, t := range templates {
+		a.mu.Lock()
+		used := a.templates[t.name]
+		a.mu.Unlock()
+		if used.IsZero() {
+			used = t.created
+		}
+		if a.now().Sub(used) < unused {
+			continue
+		}
+		if err := a.deleteTemplate(ctx, t.name); err != nil {
+			return deleted, err
+		}
+		deleted = append(deleted, t.name)
+	}
+
+	return deleted, nil
+}
+
+type template struct {
+	name    string
+	created time.Time
+}
+
+func (a *Adapter) listTemplates(ctx context.Context, filters ...types.Filter) ([]template, error) {
+	pages := sdk.NewDescribeLaunchTemplatesPaginator(a.ec2, &sdk.DescribeLaunchTemplatesInput{
+		Filters: append([]types.Filter{filter("tag:"+tagCluster, a.cluster)}, filters...), MaxResults: aws.Int32(200),
+	})
+	var out []template
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("describe launch templates: %w", classify(err))
+		}
+		for _, t := range page.LaunchTemplates {
+			out = append(out, template{name: aws.ToString(t.LaunchTemplateName), created: aws.ToTime(t.CreateTime)})
+		}
+	}
+
+	return out, nil
+}
+
+func (a *Adapter) deleteTemplate(ctx context.Context, name string) error {
+	a.mu.Lock()
+	delete(a.templates, name)
+	a.mu.Unlock()
+	_, err := a.ec2.DeleteLaunchTemplate(ctx, &sdk.DeleteLaunchTemplateInput{LaunchTemplateName: aws.String(name)})
+	if err != nil && !isNotFound(err) {
+		return fmt.Errorf("delete launch template %s: %w", name, classify(err))
+	}
+	a.log.InfoContext(ctx, "deleted launch template", "template", name)
+
+	return nil
+}

@@ -1,0 +1,92 @@
+// Package sqs implements the queue port: AWS's announcements come by an SQS queue that EventBridge writes to.
+//
+// It must never look into a message: interrupt parses, and the loop stores a notice before it asks for the deletion of
+// its message.
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+)
+
+const (
+	maxMessages       = 10 // SQS's own limit
+	waitSeconds       = 20 // long poll, SQS's maximum
+	visibilitySeconds = 20
+)
+
+// Queue is the queue port on SQS. Safe for concurrent use.
+type Queue struct {
+	client *sdk.Client
+	url    string
+}
+
+var _ cloud.Queue = (*Queue)(nil)
+
+// New finds the queue by its name.
+func New(ctx context.Context, c aws.Config, name string) (*Queue, error) {
+	client := sdk.NewFromConfig(c)
+	out, err := client.GetQueueUrl(ctx, &sdk.GetQueueUrlInput{QueueName: aws.String(name)})
+	if err != nil {
+		return nil, fmt.Errorf("find queue %q (aws.queue in the configuration): %w", name, err)
+	}
+
+	return &Queue{client: client, url: aws.ToString(out.QueueUrl)}, nil
+}
+
+// Receive waits up to 20 seconds for messages. A message that is not deleted within 20 seconds comes again.
+func (q *Queue) Receive(ctx context.Context) ([]cloud.Message, error) {
+	out, err := q.client.ReceiveMessage(ctx, &sdk.ReceiveMessageInput{
+		QueueUrl: aws.String(q.url), MaxNumberOfMessages: maxMessages, WaitTimeSeconds: waitSeconds,
+		VisibilityTimeout: visibilitySeconds,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("receive messages: %w", err)
+	}
+	messages := make([]cloud.Message, 0, len(out.Messages))
+	for _, m := range out.Messages {
+		messages = append(messages, cloud.Message{
+			ID: aws.ToString(m.MessageId), Receipt: aws.ToString(m.ReceiptHandle), Body: aws.ToString(m.Body),
+		})
+	}
+
+	return messages, nil
+}
+
+// Delete takes messages off the queue, ten at a time. The error joins those that stayed; they come again.
+func (q *Queue) Delete(ctx context.Context, receipts []string) error {
+	var errs []error
+	for len(receipts) > 0 {
+		n := min(len(receipts), maxMessages)
+		errs = append(errs, q.deleteBatch(ctx, receipts[:n]))
+		receipts = receipts[n:]
+	}
+
+	return errors.Join(errs...)
+}
+
+func (q *Queue) deleteBatch(ctx context.Context, receipts []string) error {
+	entries := make([]types.DeleteMessageBatchRequestEntry, 0, len(receipts))
+	for i, r := range receipts {
+		entries = append(entries, types.DeleteMessageBatchRequestEntry{
+			Id: aws.String(fmt.Sprintf("m%d", i)), ReceiptHandle: aws.String(r),
+		})
+	}
+	out, err := q.client.DeleteMessageBatch(ctx, &sdk.DeleteMessageBatchInput{QueueUrl: aws.String(q.url), Entries: entries})
+	if err != nil {
+		return fmt.Errorf("delete messages: %w", err)
+	}
+	var errs []error
+	for _, f := range out.Failed {
+		errs = append(errs, fmt.Errorf("delete message: %s: %s", aws.ToString(f.Code), aws.ToString(f.Message)))
+	}
+
+	return errors.Join(errs...)
+}

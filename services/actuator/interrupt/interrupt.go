@@ -1,0 +1,149 @@
+// Package interrupt reads AWS's announcements: the body of a queue message in, notices out.
+//
+// It must never know where a message came from or what becomes of a notice. Announcements that are none of Kerf's
+// business (an instance that is starting, another service) give no notice and no error; a body that is not an
+// announcement at all is an error, so that the caller can tell the user. Start at Parse.
+package interrupt
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// MaxBody is the largest body that is read, in bytes: SQS's own limit.
+const MaxBody = 256 << 10
+
+// SpotWarning is how long before the end EC2 announces it: an AWS constant.
+const SpotWarning = 2 * time.Minute
+
+// envelope is what EventBridge wraps every announcement in.
+type envelope struct {
+	Version    string          `json:"version"`
+	ID         string          `json:"id"`
+	DetailType string          `json:"detail-type"`
+	Source     string          `json:"source"`
+	Time       time.Time       `json:"time"`
+	Detail     json.RawMessage `json:"detail"`
+}
+
+// Parse reads one message body. The notices are sorted by instance and carry no claim: the caller knows whose an
+// instance is.
+func Parse(body string) ([]model.Notice, error) {
+	if len(body) > MaxBody {
+		return nil, fmt.Errorf("message is %d bytes, the limit is %d", len(body), MaxBody)
+	}
+	var e envelope
+	if err := json.Unmarshal([]byte(body), &e); err != nil {
+		return nil, fmt.Errorf("message is no EventBridge event: %w", err)
+	}
+	for field, value := range map[string]string{"id": e.ID, "source": e.Source, "detail-type": e.DetailType} {
+		if value == "" {
+			return nil, fmt.Errorf("message is no EventBridge event: field %q is missing", field)
+		}
+	}
+	if e.Time.IsZero() {
+		return nil, errors.New(`message is no EventBridge event: field "time" is missing`)
+	}
+
+	switch {
+	case e.Source == "aws.ec2" && e.DetailType == "EC2 Spot Instance Interruption Warning":
+		return one(e, model.NoticeSpotInterruption, e.Time.Add(SpotWarning))
+	case e.Source == "aws.ec2" && e.DetailType == "EC2 Instance Rebalance Recommendation":
+		return one(e, model.NoticeRebalanceRecommendation, time.Time{})
+	case e.Source == "aws.ec2" && e.DetailType == "EC2 Instance State-change Notification":
+		return stateChange(e)
+	case e.Source == "aws.health" && e.DetailType == "AWS Health Event":
+		return health(e)
+	default:
+		return nil, nil
+	}
+}
+
+// instanceDetail is the detail of the announcements that are about one instance.
+type instanceDetail struct {
+	InstanceID string `json:"instance-id"`
+	State      string `json:"state"`
+}
+
+func detail(e envelope) (instanceDetail, error) {
+	var d instanceDetail
+	if err := json.Unmarshal(e.Detail, &d); err != nil {
+		return d, fmt.Errorf("%s %s: field \"detail\": %w", e.DetailType, e.ID, err)
+	}
+	if !strings.HasPrefix(d.InstanceID, "i-") {
+		return d, fmt.Errorf("%s %s: field \"detail.instance-id\" is %q, not an instance id", e.DetailType, e.ID, d.InstanceID)
+	}
+
+	return d, nil
+}
+
+func one(e envelope, kind model.NoticeKind, deadline time.Time) ([]model.Notice, error) {
+	d, err := detail(e)
+	if err != nil {
+		return nil, err
+	}
+
+	return []model.Notice{{ID: e.ID, Kind: kind, InstanceID: d.InstanceID, EventTime: e.Time, Deadline: deadline}}, nil
+}
+
+// stateChange keeps the states that end an instance; the others are the normal course of a launch.
+func stateChange(e envelope) ([]model.Notice, error) {
+	d, err := detail(e)
+	if err != nil {
+		return nil, err
+	}
+	state := strings.ToLower(d.State)
+	if !slices.Contains([]string{"stopping", "stopped", "shutting-down", "terminated"}, state) {
+		return nil, nil
+	}
+
+	return []model.Notice{{
+		ID: e.ID, Kind: model.NoticeStateChange, InstanceID: d.InstanceID, EventTime: e.Time, State: state,
+	}}, nil
+}
+
+type healthDetail struct {
+	Service           string `json:"service"`
+	EventTypeCategory string `json:"eventTypeCategory"`
+	StartTime         string `json:"startTime"`
+	AffectedEntities  []struct {
+		EntityValue string `json:"entityValue"`
+	} `json:"affectedEntities"`
+}
+
+// health keeps scheduled changes of EC2. The start of the change is the deadline; AWS writes it in HTTP's date form.
+func health(e envelope) ([]model.Notice, error) {
+	var d healthDetail
+	if err := json.Unmarshal(e.Detail, &d); err != nil {
+		return nil, fmt.Errorf("%s %s: field \"detail\": %w", e.DetailType, e.ID, err)
+	}
+	if d.Service != "EC2" || d.EventTypeCategory != "scheduledChange" {
+		return nil, nil
+	}
+	var deadline time.Time
+	if d.StartTime != "" {
+		t, err := time.Parse(time.RFC1123, d.StartTime)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: field \"detail.startTime\" is %q, not a date", e.DetailType, e.ID, d.StartTime)
+		}
+		deadline = t
+	}
+	var out []model.Notice
+	for _, a := range d.AffectedEntities {
+		if strings.HasPrefix(a.EntityValue, "i-") {
+			out = append(out, model.Notice{
+				ID: e.ID + "/" + a.EntityValue, Kind: model.NoticeScheduledChange, InstanceID: a.EntityValue,
+				EventTime: e.Time, Deadline: deadline,
+			})
+		}
+	}
+	slices.SortFunc(out, func(x, y model.Notice) int { return strings.Compare(x.InstanceID, y.InstanceID) })
+
+	return out, nil
+}
