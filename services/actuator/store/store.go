@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
@@ -14,7 +15,8 @@ type Store interface {
 	// Load returns everything, and the revision at which it was read.
 	Load(ctx context.Context) (Contents, error)
 	// Commit writes all of the batch or nothing, and only while the fence still is the leader's. It returns the new
-	// revision. Errors: ErrFenced when another leader has taken over.
+	// revision. Errors: ErrFenced when another leader has taken over, ErrTooLarge; any other leaves it open whether the
+	// batch was written, and only a Load can tell.
 	Commit(ctx context.Context, fence Fence, b Batch) (Revision, error)
 }
 
@@ -52,6 +54,11 @@ type Contents struct {
 	Disruptions []model.Disruption
 	Notices     []model.Notice
 	Shortages   []model.Shortage
+	// Created is the revision at which each claim was first stored.
+	Created map[model.ClaimID]Revision
+	// Born is when the store was first used for this cluster; zero when it never was. An instance that is older belongs
+	// to a store that was lost, and must not be ended for being unknown to this one.
+	Born time.Time
 }
 
 // Batch is a set of writes that stand or fall together. A nil slice changes nothing.
@@ -64,7 +71,28 @@ type Batch struct {
 	DeleteNotices     []string
 	PutShortages      []model.Shortage
 	DeleteShortages   []model.Shortage
+	// Born is stored when it is not zero.
+	Born time.Time
 }
 
-// ErrFenced says that another leader has taken over; nothing was written and nothing may be done any more.
-var ErrFenced = errors.New("fenced: another leader has taken over")
+// MaxWrites is the largest number of writes in one Batch.
+const MaxWrites = 120
+
+// Writes counts the batch's writes.
+func (b Batch) Writes() int {
+	n := len(b.PutClaims) + len(b.DeleteClaims) + len(b.PutDisruptions) + len(b.DeleteDisruptions) +
+		len(b.PutNotices) + len(b.DeleteNotices) + len(b.PutShortages) + len(b.DeleteShortages)
+	if !b.Born.IsZero() {
+		n++
+	}
+
+	return n
+}
+
+// Errors that callers act on; test with errors.Is.
+var (
+	// ErrFenced says that another leader has taken over; nothing was written and nothing may be done any more.
+	ErrFenced = errors.New("fenced: another leader has taken over")
+	// ErrTooLarge says that a batch has more than MaxWrites writes; nothing was written.
+	ErrTooLarge = errors.New("batch has too many writes")
+)

@@ -33,8 +33,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ActuatorService is served by every actuator; all but the leader answer UNAVAILABLE with the leader's address in an
-// ErrorInfo detail (reason NOT_LEADER, metadata "leader").
+// ActuatorService is served by every actuator; all but the leader answer FAILED_PRECONDITION with the leader's address in
+// an ErrorInfo detail (reason NOT_LEADER, metadata "leader"; no metadata while there is no leader).
 type ActuatorServiceClient interface {
 	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
 	// again without effect.
@@ -120,8 +120,8 @@ func (c *actuatorServiceClient) DeleteClaim(ctx context.Context, in *DeleteClaim
 // All implementations must embed UnimplementedActuatorServiceServer
 // for forward compatibility.
 //
-// ActuatorService is served by every actuator; all but the leader answer UNAVAILABLE with the leader's address in an
-// ErrorInfo detail (reason NOT_LEADER, metadata "leader").
+// ActuatorService is served by every actuator; all but the leader answer FAILED_PRECONDITION with the leader's address in
+// an ErrorInfo detail (reason NOT_LEADER, metadata "leader"; no metadata while there is no leader).
 type ActuatorServiceServer interface {
 	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
 	// again without effect.

@@ -290,7 +290,9 @@ type Notice struct {
 	// When AWS says that it sent the message.
 	EventTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
 	// When the instance goes; absent when the message sets no time.
-	Deadline      *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	Deadline *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	// The instance's new state in EC2's words ("stopping", "terminated", …) for STATE_CHANGE; "" otherwise.
+	InstanceState string `protobuf:"bytes,7,opt,name=instance_state,json=instanceState,proto3" json:"instance_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,6 +369,95 @@ func (x *Notice) GetDeadline() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Notice) GetInstanceState() string {
+	if x != nil {
+		return x.InstanceState
+	}
+	return ""
+}
+
+// Shortage remembers that EC2 had no capacity for an offering. Planners see it as Offering.unavailable_until.
+type Shortage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance type's name.
+	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
+	// The zone's name; "" means every zone.
+	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
+	// How it would have been paid for.
+	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1.CapacityType" json:"capacity_type,omitempty"`
+	// When it is worth another try.
+	Until *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
+	// EC2's words.
+	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Shortage) Reset() {
+	*x = Shortage{}
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Shortage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Shortage) ProtoMessage() {}
+
+func (x *Shortage) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Shortage.ProtoReflect.Descriptor instead.
+func (*Shortage) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Shortage) GetInstanceType() string {
+	if x != nil {
+		return x.InstanceType
+	}
+	return ""
+}
+
+func (x *Shortage) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *Shortage) GetCapacityType() CapacityType {
+	if x != nil {
+		return x.CapacityType
+	}
+	return CapacityType_CAPACITY_TYPE_UNSPECIFIED
+}
+
+func (x *Shortage) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *Shortage) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // DisruptionRecord is what became of a disruption that was accepted.
 type DisruptionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -394,7 +485,7 @@ type DisruptionRecord struct {
 
 func (x *DisruptionRecord) Reset() {
 	*x = DisruptionRecord{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[2]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +497,7 @@ func (x *DisruptionRecord) String() string {
 func (*DisruptionRecord) ProtoMessage() {}
 
 func (x *DisruptionRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[2]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +510,7 @@ func (x *DisruptionRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionRecord.ProtoReflect.Descriptor instead.
 func (*DisruptionRecord) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{2}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *DisruptionRecord) GetId() string {
@@ -521,7 +612,7 @@ type Removed struct {
 
 func (x *Removed) Reset() {
 	*x = Removed{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[3]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -533,7 +624,7 @@ func (x *Removed) String() string {
 func (*Removed) ProtoMessage() {}
 
 func (x *Removed) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[3]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -546,7 +637,7 @@ func (x *Removed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removed.ProtoReflect.Descriptor instead.
 func (*Removed) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{3}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Removed) GetPodClasses() []string {
@@ -658,7 +749,7 @@ type Delta struct {
 
 func (x *Delta) Reset() {
 	*x = Delta{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -670,7 +761,7 @@ func (x *Delta) String() string {
 func (*Delta) ProtoMessage() {}
 
 func (x *Delta) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -683,7 +774,7 @@ func (x *Delta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delta.ProtoReflect.Descriptor instead.
 func (*Delta) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{4}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Delta) GetBaseRevision() uint64 {
@@ -730,7 +821,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +833,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +846,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{5}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Policy) GetPerNodeOverheadMicroUsdPerHour() int64 {
@@ -807,7 +898,7 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\tofferings\x18\x16 \x03(\v2\x19.kerf.cluster.v1.OfferingR\tofferings\x12.\n" +
 	"\x06claims\x18\x17 \x03(\v2\x16.kerf.cluster.v1.ClaimR\x06claims\x121\n" +
 	"\anotices\x18\x18 \x03(\v2\x17.kerf.cluster.v1.NoticeR\anotices\x12C\n" +
-	"\vdisruptions\x18\x19 \x03(\v2!.kerf.cluster.v1.DisruptionRecordR\vdisruptions\"\xf3\x01\n" +
+	"\vdisruptions\x18\x19 \x03(\v2!.kerf.cluster.v1.DisruptionRecordR\vdisruptions\"\x9a\x02\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1b.kerf.cluster.v1.NoticeKindR\x04kind\x12\x1f\n" +
@@ -816,7 +907,14 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\x05claim\x18\x04 \x01(\tR\x05claim\x129\n" +
 	"\n" +
 	"event_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\teventTime\x126\n" +
-	"\bdeadline\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\"\x84\x03\n" +
+	"\bdeadline\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12%\n" +
+	"\x0einstance_state\x18\a \x01(\tR\rinstanceState\"\xd3\x01\n" +
+	"\bShortage\x12#\n" +
+	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
+	"\x04zone\x18\x02 \x01(\tR\x04zone\x12B\n" +
+	"\rcapacity_type\x18\x03 \x01(\x0e2\x1d.kerf.cluster.v1.CapacityTypeR\fcapacityType\x120\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x18\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"\x84\x03\n" +
 	"\x10DisruptionRecord\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
 	"\x06reason\x18\x02 \x01(\x0e2!.kerf.cluster.v1.DisruptionReasonR\x06reason\x12\x1e\n" +
@@ -882,57 +980,61 @@ func file_kerf_cluster_v1_snapshot_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_cluster_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_kerf_cluster_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_kerf_cluster_v1_snapshot_proto_goTypes = []any{
 	(NoticeKind)(0),               // 0: kerf.cluster.v1.NoticeKind
 	(*Snapshot)(nil),              // 1: kerf.cluster.v1.Snapshot
 	(*Notice)(nil),                // 2: kerf.cluster.v1.Notice
-	(*DisruptionRecord)(nil),      // 3: kerf.cluster.v1.DisruptionRecord
-	(*Removed)(nil),               // 4: kerf.cluster.v1.Removed
-	(*Delta)(nil),                 // 5: kerf.cluster.v1.Delta
-	(*Policy)(nil),                // 6: kerf.cluster.v1.Policy
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
-	(*PodClass)(nil),              // 8: kerf.cluster.v1.PodClass
-	(*Pod)(nil),                   // 9: kerf.cluster.v1.Pod
-	(*DaemonSet)(nil),             // 10: kerf.cluster.v1.DaemonSet
-	(*Node)(nil),                  // 11: kerf.cluster.v1.Node
-	(*Namespace)(nil),             // 12: kerf.cluster.v1.Namespace
-	(*PodDisruptionBudget)(nil),   // 13: kerf.cluster.v1.PodDisruptionBudget
-	(*NodePool)(nil),              // 14: kerf.cluster.v1.NodePool
-	(*NodeClass)(nil),             // 15: kerf.cluster.v1.NodeClass
-	(*Catalog)(nil),               // 16: kerf.cluster.v1.Catalog
-	(*Offering)(nil),              // 17: kerf.cluster.v1.Offering
-	(*Claim)(nil),                 // 18: kerf.cluster.v1.Claim
-	(DisruptionReason)(0),         // 19: kerf.cluster.v1.DisruptionReason
+	(*Shortage)(nil),              // 3: kerf.cluster.v1.Shortage
+	(*DisruptionRecord)(nil),      // 4: kerf.cluster.v1.DisruptionRecord
+	(*Removed)(nil),               // 5: kerf.cluster.v1.Removed
+	(*Delta)(nil),                 // 6: kerf.cluster.v1.Delta
+	(*Policy)(nil),                // 7: kerf.cluster.v1.Policy
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
+	(*PodClass)(nil),              // 9: kerf.cluster.v1.PodClass
+	(*Pod)(nil),                   // 10: kerf.cluster.v1.Pod
+	(*DaemonSet)(nil),             // 11: kerf.cluster.v1.DaemonSet
+	(*Node)(nil),                  // 12: kerf.cluster.v1.Node
+	(*Namespace)(nil),             // 13: kerf.cluster.v1.Namespace
+	(*PodDisruptionBudget)(nil),   // 14: kerf.cluster.v1.PodDisruptionBudget
+	(*NodePool)(nil),              // 15: kerf.cluster.v1.NodePool
+	(*NodeClass)(nil),             // 16: kerf.cluster.v1.NodeClass
+	(*Catalog)(nil),               // 17: kerf.cluster.v1.Catalog
+	(*Offering)(nil),              // 18: kerf.cluster.v1.Offering
+	(*Claim)(nil),                 // 19: kerf.cluster.v1.Claim
+	(CapacityType)(0),             // 20: kerf.cluster.v1.CapacityType
+	(DisruptionReason)(0),         // 21: kerf.cluster.v1.DisruptionReason
 }
 var file_kerf_cluster_v1_snapshot_proto_depIdxs = []int32{
-	7,  // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
-	8,  // 1: kerf.cluster.v1.Snapshot.pod_classes:type_name -> kerf.cluster.v1.PodClass
-	9,  // 2: kerf.cluster.v1.Snapshot.pods:type_name -> kerf.cluster.v1.Pod
-	10, // 3: kerf.cluster.v1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1.DaemonSet
-	11, // 4: kerf.cluster.v1.Snapshot.nodes:type_name -> kerf.cluster.v1.Node
-	12, // 5: kerf.cluster.v1.Snapshot.namespaces:type_name -> kerf.cluster.v1.Namespace
-	13, // 6: kerf.cluster.v1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1.PodDisruptionBudget
-	14, // 7: kerf.cluster.v1.Snapshot.node_pools:type_name -> kerf.cluster.v1.NodePool
-	15, // 8: kerf.cluster.v1.Snapshot.node_classes:type_name -> kerf.cluster.v1.NodeClass
-	16, // 9: kerf.cluster.v1.Snapshot.catalogs:type_name -> kerf.cluster.v1.Catalog
-	17, // 10: kerf.cluster.v1.Snapshot.offerings:type_name -> kerf.cluster.v1.Offering
-	18, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
+	8,  // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
+	9,  // 1: kerf.cluster.v1.Snapshot.pod_classes:type_name -> kerf.cluster.v1.PodClass
+	10, // 2: kerf.cluster.v1.Snapshot.pods:type_name -> kerf.cluster.v1.Pod
+	11, // 3: kerf.cluster.v1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1.DaemonSet
+	12, // 4: kerf.cluster.v1.Snapshot.nodes:type_name -> kerf.cluster.v1.Node
+	13, // 5: kerf.cluster.v1.Snapshot.namespaces:type_name -> kerf.cluster.v1.Namespace
+	14, // 6: kerf.cluster.v1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1.PodDisruptionBudget
+	15, // 7: kerf.cluster.v1.Snapshot.node_pools:type_name -> kerf.cluster.v1.NodePool
+	16, // 8: kerf.cluster.v1.Snapshot.node_classes:type_name -> kerf.cluster.v1.NodeClass
+	17, // 9: kerf.cluster.v1.Snapshot.catalogs:type_name -> kerf.cluster.v1.Catalog
+	18, // 10: kerf.cluster.v1.Snapshot.offerings:type_name -> kerf.cluster.v1.Offering
+	19, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
 	2,  // 12: kerf.cluster.v1.Snapshot.notices:type_name -> kerf.cluster.v1.Notice
-	3,  // 13: kerf.cluster.v1.Snapshot.disruptions:type_name -> kerf.cluster.v1.DisruptionRecord
+	4,  // 13: kerf.cluster.v1.Snapshot.disruptions:type_name -> kerf.cluster.v1.DisruptionRecord
 	0,  // 14: kerf.cluster.v1.Notice.kind:type_name -> kerf.cluster.v1.NoticeKind
-	7,  // 15: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
-	7,  // 16: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
-	19, // 17: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
-	7,  // 18: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
-	7,  // 19: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
-	1,  // 20: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
-	4,  // 21: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	8,  // 15: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
+	8,  // 16: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
+	20, // 17: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
+	8,  // 18: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
+	21, // 19: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
+	8,  // 20: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
+	8,  // 21: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
+	1,  // 22: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
+	5,  // 23: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_snapshot_proto_init() }
@@ -951,7 +1053,7 @@ func file_kerf_cluster_v1_snapshot_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1_snapshot_proto_rawDesc), len(file_kerf_cluster_v1_snapshot_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
