@@ -22,12 +22,12 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	start := time.Now()
 	defer func() { s.finish(ctx, info.FullMethod, start, err) }()
 	defer recovered(&err)
-	ctx, cancel, err := s.admit(ctx, info.FullMethod, s.cfg.Limits.CallTimeout.Or(DefaultCallTimeout))
+	bounded, cancel, err := s.admit(ctx, info.FullMethod, s.cfg.Limits.CallTimeout.Or(DefaultCallTimeout))
 	if err != nil {
 		return nil, err
 	}
 	defer cancel()
-	return handler(ctx, req)
+	return handler(bounded, req)
 }
 
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {

@@ -1,0 +1,147 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+)
+
+type peer struct {
+	Wait config.Duration `json:"wait"`
+	Size int             `json:"size"`
+}
+
+func (p peer) Validate() error {
+	if p.Size < 0 {
+		return errors.Join(config.Errorf("size", "want more"), config.Errorf("", "and less of the rest"))
+	}
+	return nil
+}
+
+type service struct {
+	Embedded
+	Peers  []peer          `json:"peers"`
+	ByName map[string]peer `json:"by_name"`
+	Main   *peer           `json:"main"`
+	Hidden func()          `json:"-"`
+}
+
+type Embedded struct {
+	Listen string `json:"listen"`
+}
+
+func (e Embedded) Validate() error {
+	if e.Listen == "bad" {
+		return config.Errorf("listen", "want good")
+	}
+	return nil
+}
+
+func TestDecodeReadsOverDefaults(t *testing.T) {
+	got := service{Embedded: Embedded{Listen: "default"}, Main: &peer{Size: 7}}
+	err := config.Decode([]byte(`{"peers": [{"wait": "50ms"}], "main": {"wait": "1m30s"}}`), &got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := service{
+		Embedded: Embedded{Listen: "default"},
+		Peers:    []peer{{Wait: config.Duration(50 * time.Millisecond)}},
+		Main:     &peer{Wait: config.Duration(90 * time.Second), Size: 7},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("decoded config (-want +got):\n%s", diff)
+	}
+}
+
+func TestDecodeNamesFieldAndRemedy(t *testing.T) {
+	tests := map[string]struct {
+		give string
+		want []string // parts of the message, one per complaint
+	}{
+		"an unknown field lists the known ones":          {`{"lisen": "x"}`, []string{"lisen: unknown field; known here: by_name, listen, main, peers"}},
+		"an unknown field inside another has its path":   {`{"main": {"wiat": "1s"}}`, []string{"main.wiat: unknown field; known here: size, wait"}},
+		"an unknown field inside a list has its path":    {`{"peers": [{"size": 1}, {"sise": 1}]}`, []string{"peers[1].sise: unknown field"}},
+		"field names are case-sensitive":                 {`{"Listen": "x"}`, []string{"Listen: unknown field"}},
+		"a repeated field":                               {`{"listen": "x", "listen": "y"}`, []string{"listen: duplicate field: keep one"}},
+		"two unknown fields are both told":               {`{"a": 1, "b": 2}`, []string{"a: unknown", "b: unknown"}},
+		"a number where a string belongs":                {`{"listen": 7}`, []string{"listen: got number, want a string"}},
+		"a string where a number belongs, deep inside":   {`{"by_name": {"x": {"size": "7"}}}`, []string{"by_name.x.size: got string, want a whole number"}},
+		"a fraction where a whole number belongs":        {`{"main": {"size": 1.5}}`, []string{"main.size: got number 1.5, want a whole number"}},
+		"an object where a list belongs":                 {`{"peers": {}}`, []string{"peers: got object, want a list"}},
+		"a duration without unit":                        {`{"peers": [{}, {"wait": "50"}]}`, []string{`peers[1].wait: "50" is not a duration`, `"50ms"`}},
+		"a duration as a number":                         {`{"main": {"wait": 50}}`, []string{"main.wait: 50 is not a duration"}},
+		"data after the object":                          {"{}\n{}", []string{"line 2, column 1"}},
+		"a syntax error has line and column":             {"{\n  \"listen\": x}", []string{"line 2, column"}},
+		"nothing at all":                                 {"", []string{"unexpected end"}},
+		"a validator's complaint gets the whole path":    {`{"peers": [{"size": -1}]}`, []string{"peers[0].size: want more", "peers[0]: and less of the rest"}},
+		"values of maps are validated":                   {`{"by_name": {"x": {"size": -1}}}`, []string{"by_name.x.size: want more"}},
+		"an embedded struct is validated":                {`{"listen": "bad"}`, []string{"listen: want good"}},
+		"what is too large is refused before it is read": {strings.Repeat(" ", config.MaxBytes+1), []string{"larger than 1048576 bytes"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := config.Decode([]byte(tt.give), &service{})
+			if err == nil {
+				t.Fatal("decoded without error")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// overriding has a Validate of its own, which hides the embedded one from callers.
+type overriding struct {
+	Embedded
+}
+
+func (overriding) Validate() error { return config.Errorf("own", "wrong") }
+
+func TestCheckAsksOuterAndEmbeddedOnceEach(t *testing.T) {
+	tests := map[string]struct {
+		give any
+		want []string
+	}{
+		"a promoted Validate complains once":    {&service{Embedded: Embedded{"bad"}}, []string{"listen: want good"}},
+		"an own Validate hides no embedded one": {&overriding{Embedded{"bad"}}, []string{"own: wrong", "listen: want good"}},
+		"a value works as well as a pointer":    {service{Embedded: Embedded{"bad"}}, []string{"listen: want good"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Split(config.Check(tt.give).Error(), "\n")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("complaints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "service.json")
+	if err := os.WriteFile(path, []byte(`{"nope": 1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, filepath.Join(dir, "absent.json")} {
+		err := config.Load(p, &service{})
+		if err == nil || !strings.Contains(err.Error(), p) {
+			t.Errorf("Load(%s) = %v, want an error that names the file", p, err)
+		}
+	}
+	big := filepath.Join(dir, "big.json")
+	if err := os.WriteFile(big, make([]byte, config.MaxBytes+10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Load(big, &service{}); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("Load of a file that is too large = %v", err)
+	}
+}
