@@ -1,27 +1,130 @@
-# Kerf: every command that a developer or CI needs. CI calls these targets and nothing else.
+# Every command that a developer or CI needs; `make` alone lists them. CI calls these targets and nothing else, and they
+# need only Go, git, make and the module proxy: what else is wanted is pinned in tools/ and built into bin/.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
 
-ROOT := $(CURDIR)
-BIN  := $(ROOT)/bin
+BIN := $(CURDIR)/bin
 export PATH := $(BIN):$(PATH)
 
-##@ Contract
+# The workspace's modules, as ./services/planner and so on. "work" names all their packages to go itself.
+MODULES  := $(shell awk '$$1 ~ /^\.\//{print $$1}' go.work)
+PATTERNS := $(addsuffix /...,$(MODULES))
+PROGRAMS := $(patsubst %/,./%,$(dir $(wildcard services/*/cmd/*/main.go)))
 
-.PHONY: tools
-tools: $(BIN)/.tools ## Build the pinned developer tools into bin/
+# The race detector needs a C compiler; without one the tests still run, and say so.
+RACE := $(if $(shell command -v $$(go env CC)),-race)
 
-$(BIN)/.tools: tools/go.mod tools/go.sum
-	mkdir -p $(BIN)
-	cd tools && GOWORK=off go build -o $(BIN)/ tool
-	touch $@
+# steps runs targets one after the other, tells how long each took and stops at the first that fails.
+define steps
+@for step in $(1); do \
+	printf '\n==> %s\n' $$step; began=$$SECONDS; \
+	$(MAKE) $$step || { printf '\nFAILED: make %s (after %ds)\n' $$step $$((SECONDS - began)); exit 1; }; \
+	printf '<== %s: %ds (%ds in all)\n' $$step $$((SECONDS - began)) $$SECONDS; \
+done
+endef
 
-.PHONY: generate
-generate: $(BIN)/.tools ## Generate Go from proto/; `make check` fails when this leaves a diff
-	buf generate
-
+##@ Everyday
 
 .PHONY: help
-help: ## Show this help
-	@grep -hE "##" Makefile
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "; print "Kerf. make TARGET:"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the services and kerf into bin/
+	CGO_ENABLED=0 go build -trimpath -o $(BIN)/ $(PROGRAMS)
+
+.PHONY: check
+check: ## All that needs no control plane: contract, format, vet, lint, unit tests (minutes)
+	$(call steps,tools proto generated format vet lint arch unit)
+
+.PHONY: test
+test: ## All that CI runs: check, race tests, each module alone, the control plane's tests
+	$(call steps,tools controlplane proto generated format vet lint arch race standalone cluster)
+
+.PHONY: fmt
+fmt: tools ## Format the Go code (gofumpt, grouped imports) and the protos
+	golangci-lint fmt $(MODULES)
+	buf format -w
+
+.PHONY: generate
+generate: tools ## Generate Go from proto/; commit what it changes
+	buf generate
+
+##@ Parts of check and test
+
+.PHONY: proto
+proto: $(BIN)/.tools ## Lint and format-check the contract
+	buf lint
+	buf format --diff --exit-code > /dev/null || { echo "protos are not formatted: run make fmt"; exit 1; }
+
+.PHONY: generated
+generated: $(BIN)/.tools ## Check that the committed generated code is what `make generate` makes
+	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
+	buf generate -o "$$fresh"; \
+	diff -r "$$fresh/proto/gen" proto/gen || { echo "proto/gen is stale: run make generate"; exit 1; }
+
+.PHONY: format
+format: $(BIN)/.golangci ## Check that the Go code is formatted
+	golangci-lint fmt --diff $(MODULES) || { echo "not formatted: run make fmt"; exit 1; }
+
+.PHONY: vet
+vet: ## go vet over the workspace
+	go vet work
+
+.PHONY: lint
+lint: $(BIN)/.golangci ## golangci-lint over the workspace
+	golangci-lint run --timeout 15m $(PATTERNS)
+
+.PHONY: arch
+arch: ## Import bans, no clock in what decides, package docs; warns of long files and functions
+	@go test -count=1 ./test/arch
+	@go test -count=1 -v -run '^TestSize$$' ./test/arch | sed -n 's/^ *[a-z_]*_test.go:[0-9]*: /warning: /p'
+
+.PHONY: unit
+unit: ## Unit tests of the workspace, without a control plane
+	go test -short work
+
+.PHONY: race
+race: ## The unit tests under the race detector
+	@[ -n "$(RACE)" ] || echo "no C compiler: these tests run WITHOUT the race detector"
+	go test -short $(RACE) work
+
+.PHONY: standalone
+standalone: ## Build each module with the workspace off, as images and outside users do
+	@for module in $(MODULES); do (cd $$module && GOWORK=off go build ./...) || { echo "in $$module"; exit 1; }; done
+
+.PHONY: cluster
+cluster: controlplane ## The tests that run a real control plane, one package at a time
+	@# Compile first and in parallel; with -short and no test to run nothing starts.
+	@go test -short -run '^$$' ./test/... > /dev/null
+	go test -count=1 -p 1 -timeout 30m ./test/...
+
+##@ Rarely
+
+.PHONY: controlplane
+controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CACHE (minutes, then nothing)
+	@go run ./test/harness/assets/build
+
+.PHONY: tools
+tools: $(BIN)/.tools $(BIN)/.golangci ## Build the pinned developer tools into bin/
+
+$(BIN)/.tools: tools/go.mod tools/go.sum
+	cd tools && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/ tool
+	@touch $@
+
+# A module of its own: linters and buf cannot agree on one set of versions.
+$(BIN)/.golangci: tools/golangci/go.mod tools/golangci/go.sum
+	cd tools/golangci && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BIN)/ tool
+	@touch $@
+
+.PHONY: clean
+clean: ## Remove bin/; the control plane in .cache/ stays
+	rm -rf bin
+
+.PHONY: distclean
+distclean: clean ## Remove the control plane too
+	rm -rf .cache

@@ -75,7 +75,7 @@ func (c *Cluster) ApplyFile(ctx context.Context, path string) error {
 		slices.Sort(files)
 	}
 	for _, file := range files {
-		manifests, err := os.ReadFile(file) //nolint:gosec // a manifest that the caller names
+		manifests, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("apply: %w", err)
 		}

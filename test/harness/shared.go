@@ -46,10 +46,10 @@ func (s *Shared) Main(m *testing.M, opts Options) int {
 }
 
 // Cluster is the shared cluster. It skips the test when the package runs with -short.
-func (s *Shared) Cluster(t testing.TB) *Cluster {
-	t.Helper()
+func (s *Shared) Cluster(tb testing.TB) *Cluster {
+	tb.Helper()
 	if s.cluster == nil {
-		t.Skip("needs the control plane, which -short leaves out")
+		tb.Skip("needs the control plane, which -short leaves out")
 	}
 	return s.cluster
 }

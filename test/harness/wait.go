@@ -48,10 +48,10 @@ func Until(ctx context.Context, what string, timeout time.Duration, check Check)
 }
 
 // Eventually is Until for tests: the test ends where the wait fails.
-func Eventually(t testing.TB, what string, timeout time.Duration, check Check) {
-	t.Helper()
-	if err := Until(t.Context(), what, timeout, check); err != nil {
-		t.Fatal(err)
+func Eventually(tb testing.TB, what string, timeout time.Duration, check Check) {
+	tb.Helper()
+	if err := Until(tb.Context(), what, timeout, check); err != nil {
+		tb.Fatal(err)
 	}
 }
 
@@ -104,26 +104,26 @@ func (c *Cluster) waitForServiceAccount(ctx context.Context, namespace string) e
 
 // Namespace makes a namespace of the test's own, ready for pods, and deletes it with its pods when the test ends. Its
 // name is the prefix and something unique, and is returned.
-func (c *Cluster) Namespace(t testing.TB, prefix string) string {
-	t.Helper()
+func (c *Cluster) Namespace(tb testing.TB, prefix string) string {
+	tb.Helper()
 	client, err := c.Client(Admin)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}
-	ns, err = client.CoreV1().Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
+	ns, err = client.CoreV1().Namespaces().Create(tb.Context(), ns, metav1.CreateOptions{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	name := ns.Name
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context()) // a test's own context has ended by now
+	tb.Cleanup(func() {
+		ctx := context.WithoutCancel(tb.Context()) // a test's own context has ended by now
 		if err := client.CoreV1().Namespaces().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	if err := c.waitForServiceAccount(t.Context(), name); err != nil {
-		t.Fatal(err)
+	if err := c.waitForServiceAccount(tb.Context(), name); err != nil {
+		tb.Fatal(err)
 	}
 	return name
 }

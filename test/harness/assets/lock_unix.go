@@ -11,11 +11,11 @@ import (
 // lock takes the lock on the file at path and says so when it has to wait for another process. The kernel gives the lock
 // back when its holder dies, so a killed build blocks nobody.
 func lock(path string, out *os.File) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // a name of this package's making
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the control plane's build: %w", err)
 	}
-	fd := int(f.Fd()) //nolint:gosec // a descriptor fits an int
+	fd := int(f.Fd())
 	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		fmt.Fprintln(out, "  another process builds the control plane: waiting for it")
 		if err := syscall.Flock(fd, syscall.LOCK_EX); err != nil {

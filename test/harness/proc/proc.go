@@ -73,7 +73,7 @@ func (p *Process) Start() error {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.spec.Name, err)
 	}
-	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:gosec,noctx // running what it is told is its purpose; Stop ends it
+	cmd := exec.Command(p.spec.Path, p.spec.Args...) //nolint:gosec // running what it is told is its purpose; Stop ends it
 	cmd.Dir, cmd.Env = p.spec.Dir, append(os.Environ(), p.spec.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()

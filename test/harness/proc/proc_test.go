@@ -19,12 +19,14 @@ import (
 // within fails the test unless ok becomes true soon. Real processes need real time.
 func within(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited 10s for %s", what)
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	t.Fatalf("waited 10s for %s", what)
 }
 
 func shell(t *testing.T, script string) *proc.Process {
