@@ -1,0 +1,101 @@
+package awssim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Server is a Sim that listens.
+type Server struct {
+	*Sim
+	// URL is the base endpoint for all clients, without a slash at the end.
+	URL string
+
+	http *http.Server
+	done chan error
+}
+
+// Start builds a Sim and serves it on addr, such as 127.0.0.1:0. It starts one goroutine; Close ends it.
+func Start(addr string, cfg Config) (*Server, error) {
+	sim, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("awssim: %w", err)
+	}
+	s := &Server{
+		Sim: sim, URL: "http://" + l.Addr().String(), done: make(chan error, 1),
+		http: &http.Server{Handler: sim, ReadHeaderTimeout: 10 * time.Second},
+	}
+	go func() { s.done <- s.http.Serve(l) }()
+	return s, nil
+}
+
+// Close stops listening, ends open requests and closes the Sim.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	s.Sim.Close()
+	return err
+}
+
+// ServeHTTP tells the services apart by their protocols: a target header means JSON, a form means Query, a path below
+// /clusters means EKS, and /_sim/ is the simulator's own.
+func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBodyBytes))
+	tooLarge := err != nil
+	target := r.Header.Get("X-Amz-Target")
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/_sim/"):
+		s.serveAdmin(w, r, body)
+	case target != "":
+		s.serveJSON(w, r, jsonCall{target: target, body: body, tooLarge: tooLarge})
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/clusters"):
+		s.serveEKS(w, r)
+	case r.Method == http.MethodPost && strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded"):
+		values, err := url.ParseQuery(string(body))
+		s.serveQuery(w, r, queryCall{values: values, malformed: err != nil, tooLarge: tooLarge})
+	default:
+		writeJSONError(w, "application/x-amz-json-1.1", fail("UnknownOperationException", "%s %s belongs to no service here", r.Method, r.URL.Path))
+	}
+}
+
+// signed refuses requests that no SDK would send. The signature itself is not checked: there are no secrets here.
+func signed(r *http.Request) error {
+	auth := r.Header.Get("Authorization")
+	if auth == "" {
+		return fail("MissingAuthenticationToken", "Request is missing Authentication Token")
+	}
+	if !strings.HasPrefix(auth, "AWS4-HMAC-SHA256 Credential=") {
+		return fail("AuthFailure", "AWS was not able to validate the provided access credentials")
+	}
+	return nil
+}
+
+// call passes one API call through the gate, makes it, and writes it into the log.
+func (s *Sim) call(ctx context.Context, action string, do func(context.Context) (any, error)) (any, error) {
+	fault, err := s.enter(action)
+	if err == nil && fault.Code != "" && !fault.After {
+		err = fault.err()
+	}
+	var out any
+	if err == nil {
+		out, err = do(ctx)
+	}
+	if err == nil && fault.Code != "" && fault.After {
+		err = fault.err()
+	}
+	s.record(action, err)
+	return out, err
+}
