@@ -1,0 +1,158 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// UpdateNode reads the node afresh, changes it and writes it back under its resource version, so that a change that
+// somebody else made in between is never lost.
+func (k *Kube) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return k.updateNode(ctx, c) })
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("update node %s: %w", c.Node, cluster.ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("update node %s: %w", c.Node, err)
+	}
+
+	return nil
+}
+
+func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
+	nodes := k.client.CoreV1().Nodes()
+	before, err := nodes.Get(ctx, c.Node, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+
+	after := before.DeepCopy()
+	if err := k.change(after, c); err != nil {
+		return err
+	}
+	if !equality.Semantic.DeepEqual(before, after) {
+		if _, err := nodes.Update(ctx, after, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
+			return err
+		}
+	}
+	if !c.Delete || before.DeletionTimestamp != nil {
+		return nil
+	}
+	uid := before.UID
+
+	return nodes.Delete(ctx, c.Node, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+}
+
+func (k *Kube) change(n *corev1.Node, c cluster.NodeChange) error {
+	if n.Labels == nil {
+		n.Labels = map[string]string{}
+	}
+	if n.Annotations == nil {
+		n.Annotations = map[string]string{}
+	}
+	maps.Copy(n.Labels, c.SetLabels)
+	maps.Copy(n.Annotations, c.SetAnnotations)
+	for _, l := range c.RemoveLabels {
+		delete(n.Labels, l)
+	}
+	for _, t := range c.AddTaints {
+		n.Spec.Taints = append(without(n.Spec.Taints, t),
+			corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+	}
+	for _, t := range c.RemoveTaints {
+		n.Spec.Taints = without(n.Spec.Taints, t)
+	}
+	if c.Finalizer != nil {
+		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == finalizer })
+		// The API server refuses a new finalizer on an object that is being deleted.
+		if *c.Finalizer && n.DeletionTimestamp == nil {
+			n.Finalizers = append(n.Finalizers, finalizer)
+		}
+	}
+	if c.Owner == "" {
+		return nil
+	}
+
+	return k.own(n, c.Owner)
+}
+
+// own makes the claim's object the node's owner, so that tools can follow the one to the other.
+func (k *Kube) own(n *corev1.Node, claim model.ClaimID) error {
+	object, err := k.claimObject(claim)
+	if err != nil {
+		return err
+	}
+	if object == nil {
+		return nil // not mirrored yet; the next change will find it
+	}
+	n.OwnerReferences = slices.DeleteFunc(n.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.Kind == "NodeClaim"
+	})
+	block := true
+	n.OwnerReferences = append(n.OwnerReferences, metav1.OwnerReference{
+		APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: object.GetName(), UID: object.GetUID(), BlockOwnerDeletion: &block,
+	})
+
+	return nil
+}
+
+func without(taints []corev1.Taint, t model.Taint) []corev1.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(x corev1.Taint) bool {
+		return x.Key == t.Key && string(x.Effect) == t.Effect
+	})
+}
+
+// Evict removes a pod by the Eviction API, or by deletion when it is forced. The uid makes sure that it is this pod and
+// not its successor of the same name.
+func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
+	uid := types.UID(e.UID)
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	pods := k.client.CoreV1().Pods(e.Namespace)
+
+	var err error
+	if e.Force {
+		grace := int64(e.Grace.Seconds())
+		options.GracePeriodSeconds = &grace
+		err = pods.Delete(ctx, e.Name, options)
+	} else {
+		err = pods.EvictV1(ctx, &policyv1.Eviction{
+			ObjectMeta: metav1.ObjectMeta{Name: e.Name, Namespace: e.Namespace}, DeleteOptions: &options,
+		})
+	}
+	if err == nil {
+		return nil
+	}
+
+	return fmt.Errorf("evict pod %s/%s: %w", e.Namespace, e.Name, evictionError(err))
+}
+
+// evictionError classifies the API server's answers to an eviction. A pod under several budgets is answered with 500:
+// that too is a budget that says no, and not a broken server.
+func evictionError(err error) error {
+	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the client returns it unwrapped
+	if !ok {
+		return err
+	}
+	switch code := status.Status().Code; {
+	case code == http.StatusNotFound, code == http.StatusConflict:
+		return cluster.ErrNotFound
+	case code == http.StatusTooManyRequests, code == http.StatusInternalServerError:
+		return fmt.Errorf("%w: %s", cluster.ErrBlocked, status.Status().Message)
+	default:
+		return err
+	}
+}

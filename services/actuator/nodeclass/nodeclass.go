@@ -1,0 +1,244 @@
+// Package nodeclass turns a user's EC2NodeClass into the actuator's values: what the cloud adapter launches with, and the
+// settings that shape instance types.
+//
+// It must never ask AWS for anything, and never drop a field in silence: what this version of Kerf does not carry out is
+// refused with an error that names the field. Start at Spec.
+package nodeclass
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+)
+
+// Spec reads a defaulted and validated object. hash is the object's static hash. The error joins one entry per field.
+func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
+	s := o.Spec
+	out := cloud.ClassSpec{
+		Name: o.Name, UID: string(o.UID), Generation: o.Generation, Hash: hash,
+		Role: s.Role, InstanceProfile: deref(s.InstanceProfile), UserData: deref(s.UserData),
+		Tags: labels(s.Tags), AssociatePublicIP: s.AssociatePublicIPAddress,
+		DetailedMonitoring: deref(s.DetailedMonitoring), InstanceStoreRAID0: s.InstanceStorePolicy != nil,
+		Metadata: metadata(s.MetadataOptions),
+	}
+	errs := refused(s)
+	fail := func(field string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("spec.%s: %w", field, err))
+		}
+	}
+	for _, t := range s.SubnetSelectorTerms {
+		out.SubnetTerms = append(out.SubnetTerms, cloud.SelectorTerm{Tags: labels(t.Tags), ID: t.ID})
+	}
+	for _, t := range s.SecurityGroupSelectorTerms {
+		out.SecurityGroupTerms = append(out.SecurityGroupTerms, cloud.SelectorTerm{Tags: labels(t.Tags), ID: t.ID, Name: t.Name})
+	}
+	for _, t := range s.AMISelectorTerms {
+		out.ImageTerms = append(out.ImageTerms, cloud.ImageTerm{
+			Alias: t.Alias, ID: t.ID, Name: t.Name, Owner: t.Owner, SSMParameter: t.SSMParameter, Tags: labels(t.Tags),
+		})
+	}
+	var err error
+	out.AMIFamily, err = family(s)
+	fail("amiFamily", err)
+	out.Kubelet, err = kubelet(s)
+	fail("kubelet", err)
+	out.BlockDevices, err = blockDevices(s.BlockDeviceMappings)
+	fail("blockDeviceMappings", err)
+	if len(errs) > 0 {
+		return cloud.ClassSpec{Name: o.Name}, fmt.Errorf("EC2NodeClass %s: %w", o.Name, errors.Join(errs...))
+	}
+
+	return out, nil
+}
+
+// refused lists the fields that are set and that this version does not carry out.
+func refused(s awsv1.EC2NodeClassSpec) []error {
+	var errs []error
+	no := func(field string, set bool) {
+		if set {
+			errs = append(errs, fmt.Errorf("spec.%s: this version of Kerf does not support it; remove it", field))
+		}
+	}
+	no("capacityReservationSelectorTerms", len(s.CapacityReservationSelectorTerms) > 0)
+	no("placementGroupSelector", s.PlacementGroupSelector != nil)
+	no("ipPrefixCount", s.IPPrefixCount != nil)
+	no("networkInterfaces", len(s.NetworkInterfaces) > 0)
+	no("connectionTracking", s.ConnectionTracking != nil)
+	no("cpuOptions", s.CPUOptions != nil)
+	no("context", s.Context != nil)
+
+	return errs
+}
+
+// family is the object's own, or what its alias says.
+func family(s awsv1.EC2NodeClassSpec) (string, error) {
+	name := ""
+	for _, t := range s.AMISelectorTerms {
+		alias, _, _ := strings.Cut(t.Alias, "@")
+		for _, f := range awsv1.Families() {
+			if strings.EqualFold(alias, string(f)) {
+				name = string(f)
+			}
+		}
+	}
+	if s.AMIFamily != nil {
+		name = string(*s.AMIFamily)
+	}
+	switch awsv1.AMIFamily(name) {
+	case awsv1.FamilyAL2023, awsv1.FamilyBottlerocket, awsv1.FamilyCustom:
+		return name, nil
+	case "":
+		return "", errors.New("set it, or select the images by an alias")
+	default:
+		return "", fmt.Errorf("this version of Kerf does not support %s; use AL2023, Bottlerocket or Custom", name)
+	}
+}
+
+func metadata(m *awsv1.MetadataOptions) cloud.MetadataOptions {
+	out := cloud.MetadataOptions{HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HopLimit: 1}
+	if m == nil {
+		return out
+	}
+	out.HTTPEndpoint = cmp.Or(deref(m.HTTPEndpoint), out.HTTPEndpoint)
+	out.HTTPProtocolIPv6 = cmp.Or(deref(m.HTTPProtocolIPv6), out.HTTPProtocolIPv6)
+	out.HTTPTokens = cmp.Or(deref(m.HTTPTokens), out.HTTPTokens)
+	if m.HTTPPutResponseHopLimit != nil {
+		out.HopLimit = int32(*m.HTTPPutResponseHopLimit) //nolint:gosec // validation bounds it to 64
+	}
+
+	return out
+}
+
+// kubeletFields are the fields of spec.kubelet that Kerf carries out.
+type kubeletFields struct {
+	ClusterDNS                  []string          `json:"clusterDNS"`
+	MaxPods                     *int64            `json:"maxPods"`
+	PodsPerCore                 *int64            `json:"podsPerCore"`
+	SystemReserved              map[string]string `json:"systemReserved"`
+	KubeReserved                map[string]string `json:"kubeReserved"`
+	EvictionHard                map[string]string `json:"evictionHard"`
+	EvictionSoft                map[string]string `json:"evictionSoft"`
+	EvictionSoftGracePeriod     map[string]string `json:"evictionSoftGracePeriod"`
+	EvictionMaxPodGracePeriod   *int32            `json:"evictionMaxPodGracePeriod"`
+	ImageGCHighThresholdPercent *int32            `json:"imageGCHighThresholdPercent"`
+	ImageGCLowThresholdPercent  *int32            `json:"imageGCLowThresholdPercent"`
+	CPUCFSQuota                 *bool             `json:"cpuCFSQuota"`
+}
+
+func kubelet(s awsv1.EC2NodeClassSpec) (cloud.Kubelet, error) {
+	if s.Kubelet == nil || len(s.Kubelet.Raw) == 0 {
+		return cloud.Kubelet{}, nil
+	}
+	var k kubeletFields
+	d := json.NewDecoder(bytes.NewReader(s.Kubelet.Raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&k); err != nil {
+		return cloud.Kubelet{}, fmt.Errorf("%w; Kerf carries out clusterDNS, maxPods, podsPerCore, the reserves, "+
+			"the eviction and image collection thresholds, and cpuCFSQuota", err)
+	}
+
+	return cloud.Kubelet{
+		MaxPods: k.MaxPods, PodsPerCore: k.PodsPerCore, KubeReserved: k.KubeReserved, SystemReserved: k.SystemReserved,
+		EvictionHard: k.EvictionHard, EvictionSoft: k.EvictionSoft, EvictionSoftGracePeriod: k.EvictionSoftGracePeriod,
+		EvictionMaxPodGracePeriod: k.EvictionMaxPodGracePeriod, ClusterDNS: k.ClusterDNS,
+		ImageGCHighThreshold: k.ImageGCHighThresholdPercent, ImageGCLowThreshold: k.ImageGCLowThresholdPercent,
+		CPUCFSQuota: k.CPUCFSQuota,
+	}, nil
+}
+
+const gib = 1 << 30
+
+func blockDevices(mappings []awsv1.BlockDeviceMapping) ([]cloud.BlockDevice, error) {
+	var out []cloud.BlockDevice
+	for i, m := range mappings {
+		if m.DeviceName == nil || m.EBS == nil {
+			return nil, fmt.Errorf("entry %d: deviceName and ebs are needed", i)
+		}
+		e := m.EBS
+		if e.VolumeInitializationRate != nil {
+			return nil, fmt.Errorf("entry %d: this version of Kerf does not support volumeInitializationRate; remove it", i)
+		}
+		d := cloud.BlockDevice{
+			DeviceName: *m.DeviceName, Root: m.RootVolume, VolumeType: cmp.Or(deref(e.VolumeType), "gp3"),
+			IOPS: deref(e.IOPS), Throughput: deref(e.Throughput), Encrypted: e.Encrypted,
+			KMSKeyID: deref(e.KMSKeyID), SnapshotID: deref(e.SnapshotID), DeleteOnTermination: e.DeleteOnTermination,
+		}
+		if e.VolumeSize != nil {
+			size, err := e.VolumeSize.GiB()
+			if err != nil {
+				return nil, fmt.Errorf("entry %d: %w", i, err)
+			}
+			d.VolumeBytes = int64(size) * gib
+		}
+		out = append(out, d)
+	}
+
+	return out, nil
+}
+
+// Settings are the parts of the class that change what an instance type offers to pods.
+func Settings(s cloud.ClassSpec) instancetype.Settings {
+	return instancetype.Settings{
+		AMIFamily: s.AMIFamily, MaxPods: s.Kubelet.MaxPods, PodsPerCore: s.Kubelet.PodsPerCore,
+		KubeReserved: s.Kubelet.KubeReserved, SystemReserved: s.Kubelet.SystemReserved, EvictionHard: s.Kubelet.EvictionHard,
+		RAID0: s.InstanceStoreRAID0, EphemeralStorageBytes: ephemeralBytes(s),
+	}
+}
+
+// ephemeralBytes is the size of the disk that pods write to: the mapping marked as root, or the family's own device, or
+// for Custom the last; 0 leaves the default of 20 GiB.
+func ephemeralBytes(s cloud.ClassSpec) int64 {
+	if len(s.BlockDevices) == 0 {
+		return 0
+	}
+	device := "/dev/xvda"
+	if s.AMIFamily == string(awsv1.FamilyBottlerocket) {
+		device = "/dev/xvdb"
+	}
+	if s.AMIFamily == string(awsv1.FamilyCustom) {
+		device = s.BlockDevices[len(s.BlockDevices)-1].DeviceName
+	}
+	var size int64
+	for _, d := range s.BlockDevices {
+		if d.DeviceName == device {
+			size = d.VolumeBytes
+		}
+	}
+	for _, d := range s.BlockDevices {
+		if d.Root {
+			size = d.VolumeBytes
+		}
+	}
+
+	return size
+}
+
+func labels(m map[string]string) []model.Label {
+	out := make([]model.Label, 0, len(m))
+	for k, v := range m {
+		out = append(out, model.Label{Key: k, Value: v})
+	}
+	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
+
+	return out
+}
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+
+		return zero
+	}
+
+	return *p
+}
