@@ -35,7 +35,8 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build the services and kerf into bin/
-	CGO_ENABLED=0 go build -trimpath -o $(BIN)/ $(PROGRAMS)
+	@# With go test's flags, so that what a test has compiled is not compiled again.
+	go build -o $(BIN)/ $(PROGRAMS)
 
 .PHONY: check
 check: ## All that needs no control plane: contract, format, vet, lint, unit tests (minutes)
