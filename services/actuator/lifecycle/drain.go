@@ -1,0 +1,176 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+)
+
+// stuckAfter is how long past its own deadline a deleted pod is waited for: its kubelet is gone, and nobody will end it.
+const stuckAfter = time.Minute
+
+// lastTier is the highest value of tier.
+const lastTier = 3
+
+// minGrace is the least that a pod gets when it is deleted by force.
+const minGrace = time.Second
+
+// DrainInput is what the next step of a drain depends on.
+type DrainInput struct {
+	// Node is the node as it is; it must carry the disrupted taint already.
+	Node cluster.Node
+	// Deadline is when the drain ends by force; zero for never.
+	Deadline time.Time
+	// Held and Blocked are those of Event.
+	Held    map[string]bool
+	Blocked map[string]string
+}
+
+// Drain is the next step of a drain.
+type Drain struct {
+	// Evictions to ask for now, in the order of the node's pods.
+	Evictions []cluster.Eviction
+	// Done says that nothing holds the instance any more.
+	Done bool
+	// Waits says what the drain waits for, when that is not just pods that are on their way; "" otherwise.
+	Waits string
+	// Wake is when the answer changes without anything being seen to change; zero for never.
+	Wake time.Time
+}
+
+// PlanDrain decides which pods leave next. Pods go in tiers, each only when the one before is gone: plain pods,
+// DaemonSet pods, critical pods, critical DaemonSet pods. A pod that must not be disrupted waits for its own protection
+// to end; any pod is deleted by force, budgets or not, early enough before the deadline to have its own grace period.
+func PlanDrain(in DrainInput, now time.Time) Drain {
+	var d Drain
+	first := lastTier + 1
+	var left []cluster.Pod
+	for _, p := range in.Node.Pods {
+		if !leaves(p, now) {
+			continue
+		}
+		left = append(left, p)
+		first = min(first, tier(p))
+	}
+	if len(left) == 0 {
+		return volumes(in, now)
+	}
+	var waits []string
+	for _, p := range left {
+		if wait := d.pod(in, p, tier(p) == first, now); wait != "" {
+			waits = append(waits, wait)
+		}
+	}
+	if len(waits) > 0 {
+		d.Waits = waits[0]
+		if len(waits) > 1 {
+			d.Waits += fmt.Sprintf(" (and %d more)", len(waits)-1)
+		}
+	}
+
+	return d
+}
+
+// volumes decides once all pods are gone: their disks must be let go before the instance ends, or they could be lost or
+// stay attached for minutes.
+func volumes(in DrainInput, now time.Time) Drain {
+	if in.Node.VolumesAttached == 0 || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
+		return Drain{Done: true}
+	}
+
+	return Drain{
+		Waits: fmt.Sprintf("%d volumes of node %s are still attached", in.Node.VolumesAttached, in.Node.Name),
+		Wake:  in.Deadline,
+	}
+}
+
+// pod adds what is to be done about one pod and returns what it waits for, if that is worth telling.
+func (d *Drain) pod(in DrainInput, p cluster.Pod, turn bool, now time.Time) string {
+	force := forceTime(in.Deadline, p)
+	if !force.IsZero() {
+		if !now.Before(force) {
+			if p.DeletionTime.IsZero() || p.DeletionTime.After(in.Deadline) {
+				grace := max(in.Deadline.Sub(now), minGrace)
+				d.Evictions = append(d.Evictions, evict(p, min(grace, max(p.GracePeriod, minGrace))))
+			}
+
+			return ""
+		}
+		d.wake(force)
+	}
+	name := p.Namespace + "/" + p.Name
+	switch {
+	case !p.DeletionTime.IsZero():
+		d.wake(p.DeletionTime.Add(stuckAfter))
+
+		return ""
+	case p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || now.Before(p.DoNotDisruptUntil)):
+		d.wake(p.DoNotDisruptUntil)
+
+		return fmt.Sprintf("pod %s must not be disrupted", name)
+	case !turn || in.Held[name]:
+		return ""
+	}
+	d.Evictions = append(d.Evictions, evict(p, 0))
+	if why, ok := in.Blocked[name]; ok {
+		return fmt.Sprintf("pod %s: %s", name, why)
+	}
+
+	return ""
+}
+
+func (d *Drain) wake(t time.Time) { d.Wake = earlier(d.Wake, t) }
+
+// forceTime is when the pod must be deleted to have its grace period before the deadline; zero for never.
+func forceTime(deadline time.Time, p cluster.Pod) time.Time {
+	if deadline.IsZero() {
+		return time.Time{}
+	}
+
+	return deadline.Add(-p.GracePeriod)
+}
+
+// evict asks for the pod to go; a grace above zero asks by force.
+func evict(p cluster.Pod, grace time.Duration) cluster.Eviction {
+	return cluster.Eviction{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Force: grace > 0, Grace: grace}
+}
+
+// leaves says that the drain has to move the pod: it is not finished, not the kubelet's own, does not stay by its own
+// wish, and is not deleted without anybody to end it.
+func leaves(p cluster.Pod, now time.Time) bool {
+	if p.Finished || p.Mirror || p.ToleratesDisrupted {
+		return false
+	}
+
+	return p.DeletionTime.IsZero() || now.Before(p.DeletionTime.Add(stuckAfter))
+}
+
+// Leaving returns the pods, as "namespace/name" and sorted, that a drain of the node moves elsewhere: those that leave
+// and are not a DaemonSet's.
+func Leaving(n cluster.Node, now time.Time) []string {
+	var pods []string
+	for _, p := range n.Pods {
+		if !p.Daemon && leaves(p, now) {
+			pods = append(pods, p.Namespace+"/"+p.Name)
+		}
+	}
+	slices.SortFunc(pods, strings.Compare)
+
+	return pods
+}
+
+// tier is the pod's place in the order of leaving, from 0.
+func tier(p cluster.Pod) int {
+	t := 0
+	if p.Daemon {
+		t++
+	}
+	if p.Critical {
+		t += 2
+	}
+
+	return t
+}

@@ -1,0 +1,246 @@
+// Package lifecycle is the life of a claim as a pure function: Step takes a claim and something that happened or was
+// seen, and returns the claim as it is now and what must be done about it.
+//
+// It never acts and has no clock; it must know neither etcd nor AWS nor Kubernetes beyond the values of the ports. The
+// caller stores the returned claim before it carries out an effect, may drop an effect (the next observation asks for
+// it again) and may repeat one (all are idempotent).
+//
+// Start reading at Step and the table below it; testdata/table.golden prints the table. drain.go plans evictions.
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// How long things may take. The first two are those that Karpenter's users are used to.
+const (
+	// LaunchTimeout is how long a claim may wait for its instance.
+	LaunchTimeout = 5 * time.Minute
+	// RegistrationTimeout is how long an instance may take to join the cluster as a node.
+	RegistrationTimeout = 15 * time.Minute
+	// Settle is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
+	Settle = time.Minute
+)
+
+// EventKind is what kind of thing happened or was seen.
+type EventKind int
+
+// The events. Those that say "seen" are levels: they are repeated for as long as they hold.
+const (
+	EventUnspecified EventKind = iota
+	// EventStart: the claim's class is ready and Offerings are what it may be launched as now.
+	EventStart
+	// EventTick: time has passed.
+	EventTick
+	// EventLaunched: the launch returned Instance.
+	EventLaunched
+	// EventLaunchFailed: the launch returned Failure, with Reason; Offerings are what is left to try.
+	EventLaunchFailed
+	// EventInstanceSeen: EC2 shows Instance for the claim, and it is not ending.
+	EventInstanceSeen
+	// EventInstanceEnding: EC2 shows that the claim's instance is shutting down.
+	EventInstanceEnding
+	// EventInstanceEnded: EC2 shows that the claim's instance has ended.
+	EventInstanceEnded
+	// EventInstanceAbsent: EC2 showed no instance for the claim in the list taken at Time.
+	EventInstanceAbsent
+	// EventNodeSeen: the cluster shows Node for the claim.
+	EventNodeSeen
+	// EventNodeAbsent: the cluster has no node for the claim.
+	EventNodeAbsent
+	// EventDrain: the node must go, for DisruptionReason; Deadline, if set, is when it is gone whatever happens.
+	EventDrain
+	// EventDisrupt: Disruption was accepted and names the claim.
+	EventDisrupt
+	// EventRollBack: the disruption that names the claim was given up.
+	EventRollBack
+)
+
+// String returns the event's name as the table prints it.
+func (k EventKind) String() string {
+	names := [...]string{
+		"Unspecified", "Start", "Tick", "Launched", "LaunchFailed", "InstanceSeen", "InstanceEnding", "InstanceEnded",
+		"InstanceAbsent", "NodeSeen", "NodeAbsent", "Drain", "Disrupt", "RollBack",
+	}
+	if k < 0 || int(k) >= len(names) {
+		return "Unknown"
+	}
+
+	return names[k]
+}
+
+// Failure is how a launch failed, as far as it matters for what comes next.
+type Failure int
+
+// The failures.
+const (
+	FailureUnspecified Failure = iota
+	// FailureRetry: it is not known whether an instance was made, or the same may work later.
+	FailureRetry
+	// FailureCapacity: EC2 had nothing; no instance was made.
+	FailureCapacity
+	// FailureRefused: this launch will never work.
+	FailureRefused
+)
+
+// Instance is an instance as far as a claim records it.
+type Instance struct {
+	ID, ProviderID, ImageID string
+	Offering                model.Offering
+	LaunchTime              time.Time
+	// Labels, Capacity and Allocatable are what its node is expected to have. Labels replace the claim's.
+	Labels                []model.Label
+	Capacity, Allocatable []model.Amount
+}
+
+// Event is something that happened or was seen. Which fields count depends on Kind.
+type Event struct {
+	Kind      EventKind
+	Time      time.Time
+	Instance  Instance
+	Failure   Failure
+	Reason    model.Reason
+	Offerings []model.Offering
+
+	Node cluster.Node
+	// NodeThere says for EventInstanceEnded and EventInstanceAbsent that the cluster still has a node for the claim.
+	NodeThere bool
+	// Held are pods ("namespace/name") whose eviction should wait a little; Blocked are those whose last eviction was
+	// refused, with the words.
+	Held    map[string]bool
+	Blocked map[string]string
+
+	Disruption       string
+	DisruptionReason model.DisruptionReason
+	Deadline         time.Time
+}
+
+// EffectKind is what must be done.
+type EffectKind int
+
+// The effects.
+const (
+	EffectUnspecified EffectKind = iota
+	// EffectLaunch: launch the claim with the token of its attempt.
+	EffectLaunch
+	// EffectTerminate: end every instance of the claim.
+	EffectTerminate
+	// EffectSyncNode: bring the node to the claim's labels and taints, and let pods in.
+	EffectSyncNode
+	// EffectInitializeNode: mark the node as one to rely on.
+	EffectInitializeNode
+	// EffectTaintNode: keep new pods off the node.
+	EffectTaintNode
+	// EffectUntaintNode: let new pods onto the node again.
+	EffectUntaintNode
+	// EffectRemoveNode: remove the node object and Kerf's finalizer on it.
+	EffectRemoveNode
+	// EffectEvict: carry out Eviction.
+	EffectEvict
+)
+
+// String returns the effect's name as the table prints it.
+func (k EffectKind) String() string {
+	names := [...]string{
+		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode", "RemoveNode", "Evict",
+	}
+	if k < 0 || int(k) >= len(names) {
+		return "Unknown"
+	}
+
+	return names[k]
+}
+
+// Effect is something to do for the claim.
+type Effect struct {
+	Kind     EffectKind
+	Eviction cluster.Eviction
+}
+
+// Result is the answer to an event.
+type Result struct {
+	Claim   model.Claim
+	Effects []Effect
+	// Ignored says why the event changed nothing where the table has no entry for it.
+	Ignored model.Reason
+	// Wake is when the claim should be looked at again though nothing is seen to change; zero for never.
+	Wake time.Time
+}
+
+// Step answers an event.
+func Step(c model.Claim, e Event, now time.Time) Result {
+	handle, ok := table()[c.State][e.Kind]
+	if !ok {
+		return Result{Claim: c, Ignored: model.Reason{
+			Code:    model.ReasonInvalid,
+			Message: fmt.Sprintf("a claim that is %s does not answer to %s", c.State, e.Kind),
+			Subject: "nodeclaim/" + string(c.ID),
+		}}
+	}
+
+	return handle(c, e, now)
+}
+
+type handler func(model.Claim, Event, time.Time) Result
+
+// table is the state machine. What is not in it is ignored.
+func table() map[model.State]map[EventKind]handler {
+	return map[model.State]map[EventKind]handler{
+		model.StatePlanned: {
+			EventStart: start,
+			EventTick:  planTimeout,
+			EventDrain: cancel,
+		},
+		model.StateLaunching: {
+			EventTick:         launch,
+			EventLaunched:     launched,
+			EventInstanceSeen: launched,
+			EventLaunchFailed: launchFailed,
+			EventDrain:        end,
+		},
+		model.StateLaunched: {
+			EventTick:           registrationTimeout,
+			EventNodeSeen:       register,
+			EventInstanceEnding: lost,
+			EventInstanceEnded:  lost,
+			EventInstanceAbsent: lostWhenSettled,
+			EventDrain:          end,
+		},
+		model.StateRegistered: {
+			EventNodeSeen:       initialize,
+			EventInstanceEnding: lost,
+			EventInstanceEnded:  lost,
+			EventInstanceAbsent: lostWhenSettled,
+			EventDrain:          drain,
+			EventDisrupt:        disrupt,
+			EventRollBack:       rollBack,
+		},
+		model.StateInitialized: {
+			EventNodeSeen:       tend,
+			EventInstanceEnding: lost,
+			EventInstanceEnded:  lost,
+			EventInstanceAbsent: lostWhenSettled,
+			EventDrain:          drain,
+			EventDisrupt:        disrupt,
+			EventRollBack:       rollBack,
+		},
+		model.StateDraining: {
+			EventNodeSeen:       drainOn,
+			EventNodeAbsent:     end,
+			EventInstanceEnding: end,
+			EventInstanceEnded:  end,
+			EventInstanceAbsent: lostWhenSettled,
+			EventDrain:          hurry,
+		},
+		model.StateTerminating: {
+			EventLaunched:       terminateLate,
+			EventInstanceSeen:   terminate,
+			EventInstanceEnded:  gone,
+			EventInstanceAbsent: goneWhenSettled,
+		},
+	}
+}

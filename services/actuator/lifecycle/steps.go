@@ -1,0 +1,414 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// Names that Kerf shares with Karpenter, so that pods, dashboards and habits keep working.
+const (
+	TaintUnregistered = "karpenter.sh/unregistered"
+	TaintDisrupted    = "karpenter.sh/disrupted"
+	LabelRegistered   = "karpenter.sh/registered"
+	LabelInitialized  = "karpenter.sh/initialized"
+	LabelClaim        = "kerf.dev/claim"
+)
+
+// enter moves the claim to a state and says when.
+func enter(c model.Claim, s model.State, now time.Time) model.Claim {
+	c.State, c.StateTime = s, now
+	if s <= model.StateInitialized {
+		c.Reached = s
+	}
+
+	return c
+}
+
+func does(c model.Claim, kinds ...EffectKind) Result {
+	r := Result{Claim: c}
+	for _, k := range kinds {
+		r.Effects = append(r.Effects, Effect{Kind: k})
+	}
+
+	return r
+}
+
+func about(c model.Claim, code model.ReasonCode, format string, args ...any) model.Reason {
+	return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(c.ID)}
+}
+
+// start begins the first attempt. A claim with nothing to be launched as has failed without asking EC2.
+func start(c model.Claim, e Event, now time.Time) Result {
+	if len(e.Offerings) == 0 {
+		c.Failure = about(c, model.ReasonInsufficientCapacity, "none of the claim's %d offerings is available", len(c.Offerings))
+
+		return does(enter(c, model.StateFailed, now))
+	}
+	c.Failure = model.Reason{}
+
+	return attempt(enter(c, model.StateLaunching, now), e.Offerings)
+}
+
+// attempt counts a new launch. The offerings are stored with the count, so that a repetition after a crash asks for the
+// same under the same token.
+func attempt(c model.Claim, offerings []model.Offering) Result {
+	c.Attempt++
+	c.Offerings = slices.Clone(offerings)
+
+	return does(c, EffectLaunch)
+}
+
+// planTimeout gives a claim up that nothing was asked for. Reason, if set, is what holds it up.
+func planTimeout(c model.Claim, e Event, now time.Time) Result {
+	deadline := c.CreateTime.Add(LaunchTimeout)
+	if e.Reason != (model.Reason{}) {
+		c.Failure = e.Reason
+	}
+	if now.Before(deadline) {
+		r := does(c)
+		r.Wake = deadline
+
+		return r
+	}
+	if c.Failure == (model.Reason{}) {
+		c.Failure = about(c, model.ReasonLaunchTimeout, "the claim was not launched within %s", LaunchTimeout)
+	}
+
+	return does(enter(c, model.StateFailed, now))
+}
+
+// cancel ends a claim that EC2 never heard of.
+func cancel(c model.Claim, e Event, now time.Time) Result {
+	c.DisruptionReason = e.DisruptionReason
+
+	return does(enter(c, model.StateGone, now))
+}
+
+// launch asks for the launch again: the token makes the repetition harmless.
+func launch(c model.Claim, _ Event, now time.Time) Result {
+	deadline := c.StateTime.Add(LaunchTimeout)
+	if now.Before(deadline) {
+		r := does(c, EffectLaunch)
+		r.Wake = deadline
+
+		return r
+	}
+	message := fmt.Sprintf("no instance within %s and %d attempts", LaunchTimeout, c.Attempt)
+	if c.Failure.Message != "" {
+		message += ": " + c.Failure.Message
+	}
+	c.Failure = about(c, model.ReasonLaunchTimeout, "%s", message)
+
+	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+}
+
+// launched records the instance, whether the launch returned it or EC2 shows it with the claim's tag.
+func launched(c model.Claim, e Event, now time.Time) Result {
+	return does(enter(record(c, e.Instance, now), model.StateLaunched, now))
+}
+
+func record(c model.Claim, i Instance, now time.Time) model.Claim {
+	c.InstanceID, c.ProviderID, c.ImageID = i.ID, i.ProviderID, i.ImageID
+	c.Launched, c.Capacity, c.Allocatable = i.Offering, i.Capacity, i.Allocatable
+	if i.Labels != nil {
+		c.Labels = i.Labels
+	}
+	c.LaunchTime, c.Failure = i.LaunchTime, model.Reason{}
+	if c.LaunchTime.IsZero() {
+		c.LaunchTime = now
+	}
+
+	return c
+}
+
+// launchFailed tries the next offerings, waits, or gives up. A claim whose launch may have made an instance goes by way
+// of Terminating, where that instance is looked for.
+func launchFailed(c model.Claim, e Event, now time.Time) Result {
+	switch e.Failure {
+	case FailureCapacity:
+		if len(e.Offerings) > 0 {
+			return attempt(c, e.Offerings)
+		}
+		c.Failure = e.Reason
+
+		return does(enter(c, model.StateFailed, now))
+	case FailureRefused:
+		c.Failure = e.Reason
+
+		return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	case FailureUnspecified, FailureRetry:
+	}
+	c.Failure = e.Reason // shown while it lasts; the next tick tries again
+
+	return does(c)
+}
+
+// registrationTimeout gives up an instance that did not become a node.
+func registrationTimeout(c model.Claim, _ Event, now time.Time) Result {
+	deadline := c.LaunchTime.Add(RegistrationTimeout)
+	if now.Before(deadline) {
+		r := does(c)
+		r.Wake = deadline
+
+		return r
+	}
+	c.Failure = about(c, model.ReasonRegistrationTimeout,
+		"instance %s did not join the cluster within %s", c.InstanceID, RegistrationTimeout)
+
+	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+}
+
+// register brings the node to what the claim promised; it counts as registered when it is seen to be so.
+func register(c model.Claim, e Event, now time.Time) Result {
+	if !synced(e.Node, c.ID) {
+		return does(c, EffectSyncNode)
+	}
+	c.Node = e.Node.Name
+
+	return does(enter(c, model.StateRegistered, now))
+}
+
+func synced(n cluster.Node, id model.ClaimID) bool {
+	return n.Labels[LabelRegistered] == "true" && n.Labels[LabelClaim] == string(id) && !tainted(n, TaintUnregistered)
+}
+
+func tainted(n cluster.Node, key string) bool {
+	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
+}
+
+// initialize waits until pods can rely on the node. There is no timeout: a node that never gets there serves nobody,
+// but its pods have places, and the disruption methods see it.
+func initialize(c model.Claim, e Event, now time.Time) Result {
+	if r, ok := keepSynced(c, e); !ok {
+		return r
+	}
+	if e.Node.Labels[LabelInitialized] == "true" {
+		c.Failure = model.Reason{}
+		c.InitializeTime = now
+		c.Capacity, c.Allocatable = e.Node.Capacity, e.Node.Allocatable
+		r := Result{Claim: enter(c, model.StateInitialized, now)}
+		r.Effects = taintEffects(r.Claim, e.Node)
+
+		return r
+	}
+	if missing := NotInitialized(c, e.Node); missing != "" {
+		c.Failure = about(c, model.ReasonNotInitialized, "node %s: %s", c.Node, missing)
+
+		return does(c)
+	}
+
+	return does(c, EffectInitializeNode)
+}
+
+// keepSynced asks for the node to be synced again where a kubelet has registered it anew.
+func keepSynced(c model.Claim, e Event) (Result, bool) {
+	if synced(e.Node, c.ID) {
+		return Result{}, true
+	}
+
+	return does(c, EffectSyncNode), false
+}
+
+// NotInitialized says what a node still lacks before pods can rely on it; "" when nothing.
+func NotInitialized(c model.Claim, n cluster.Node) string {
+	if !n.Ready {
+		return "it is not ready"
+	}
+	for _, t := range c.StartupTaints {
+		if slices.ContainsFunc(n.Taints, func(x model.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect }) {
+			return fmt.Sprintf("it still has the startup taint %s:%s", t.Key, t.Effect)
+		}
+	}
+	for _, t := range n.Taints {
+		if ephemeral(t.Key) {
+			return fmt.Sprintf("it still has the taint %s:%s", t.Key, t.Effect)
+		}
+	}
+	for _, want := range c.Requests {
+		if want.Value > 0 && amount(n.Allocatable, want.Resource) == 0 {
+			return fmt.Sprintf("it does not offer %s yet", want.Resource)
+		}
+	}
+
+	return ""
+}
+
+func amount(list []model.Amount, resource string) int64 {
+	for _, a := range list {
+		if a.Resource == resource {
+			return a.Value
+		}
+	}
+
+	return 0
+}
+
+// ephemeral taints are put on by the cluster while a node comes up, and leave by themselves.
+func ephemeral(key string) bool {
+	switch key {
+	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.cloudprovider.kubernetes.io/uninitialized",
+		TaintUnregistered:
+		return true
+	}
+	const readiness = "readiness.k8s.io/"
+
+	return len(key) > len(readiness) && key[:len(readiness)] == readiness
+}
+
+// tend keeps the node of a claim in use as it should be.
+func tend(c model.Claim, e Event, _ time.Time) Result {
+	if r, ok := keepSynced(c, e); !ok {
+		return r
+	}
+
+	return Result{Claim: c, Effects: taintEffects(c, e.Node)}
+}
+
+// taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up.
+func taintEffects(c model.Claim, n cluster.Node) []Effect {
+	switch has := tainted(n, TaintDisrupted); {
+	case c.Disruption != "" && !has:
+		return []Effect{{Kind: EffectTaintNode}}
+	case c.Disruption == "" && has:
+		return []Effect{{Kind: EffectUntaintNode}}
+	}
+
+	return nil
+}
+
+func disrupt(c model.Claim, e Event, _ time.Time) Result {
+	c.Disruption, c.DisruptionReason = e.Disruption, e.DisruptionReason
+
+	return does(c, EffectTaintNode)
+}
+
+func rollBack(c model.Claim, e Event, _ time.Time) Result {
+	if c.Disruption != e.Disruption {
+		return does(c)
+	}
+	c.Disruption, c.DisruptionReason = "", model.DisruptionUnspecified
+
+	return does(c, EffectUntaintNode)
+}
+
+// drain begins to move the pods off.
+func drain(c model.Claim, e Event, now time.Time) Result {
+	c.DisruptionReason, c.Failure = e.DisruptionReason, model.Reason{}
+	c.DrainDeadline = e.Deadline
+	if c.TerminationGracePeriod >= 0 {
+		c.DrainDeadline = earlier(c.DrainDeadline, now.Add(c.TerminationGracePeriod))
+	}
+
+	return does(enter(c, model.StateDraining, now), EffectTaintNode)
+}
+
+// hurry lets a later cause shorten a drain, never lengthen it.
+func hurry(c model.Claim, e Event, _ time.Time) Result {
+	if d := earlier(c.DrainDeadline, e.Deadline); !d.Equal(c.DrainDeadline) {
+		c.DrainDeadline, c.DisruptionReason = d, e.DisruptionReason
+	}
+
+	return does(c)
+}
+
+// earlier returns the earlier of two times, where zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+
+	return a
+}
+
+// drainOn evicts the next pods, and ends the instance once none is left.
+func drainOn(c model.Claim, e Event, now time.Time) Result {
+	if !tainted(e.Node, TaintDisrupted) {
+		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
+	}
+	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
+	if d.Done {
+		c.Failure = model.Reason{}
+
+		return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	}
+	c.Failure = model.Reason{}
+	if d.Waits != "" {
+		c.Failure = about(c, model.ReasonDrainBlocked, "%s", d.Waits)
+	}
+	r := Result{Claim: c, Wake: d.Wake}
+	for _, ev := range d.Evictions {
+		r.Effects = append(r.Effects, Effect{Kind: EffectEvict, Eviction: ev})
+	}
+
+	return r
+}
+
+// end goes straight to ending the instance: no pod is left to move, or none ever came.
+func end(c model.Claim, e Event, now time.Time) Result {
+	if e.Kind == EventDrain {
+		c.DisruptionReason = e.DisruptionReason
+	}
+
+	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+}
+
+// lost ends a claim whose instance went without being asked to.
+func lost(c model.Claim, _ Event, now time.Time) Result {
+	c.Failure = about(c, model.ReasonInstanceLost, "instance %s ended without being asked to", c.InstanceID)
+
+	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+}
+
+func lostWhenSettled(c model.Claim, e Event, now time.Time) Result {
+	if e.Time.Sub(c.LaunchTime) < Settle {
+		return does(c)
+	}
+	if c.State == model.StateDraining {
+		return end(c, e, now)
+	}
+
+	return lost(c, e, now)
+}
+
+// terminateLate ends an instance that a launch returned after the claim was given up.
+func terminateLate(c model.Claim, e Event, now time.Time) Result {
+	failure := c.Failure
+	c = record(c, e.Instance, now)
+	c.Failure = failure
+
+	return does(c, EffectTerminate)
+}
+
+func terminate(c model.Claim, _ Event, _ time.Time) Result { return does(c, EffectTerminate) }
+
+// gone ends the claim once neither instance nor node is left. What never became a node has failed.
+func gone(c model.Claim, e Event, now time.Time) Result {
+	if e.NodeThere {
+		return does(c, EffectRemoveNode)
+	}
+	if c.Reached < model.StateRegistered && c.Failure != (model.Reason{}) {
+		return does(enter(c, model.StateFailed, now))
+	}
+
+	return does(enter(c, model.StateGone, now))
+}
+
+// goneWhenSettled believes an absence only once EC2 has had the time to show the instance.
+func goneWhenSettled(c model.Claim, e Event, now time.Time) Result {
+	since := c.LaunchTime
+	if c.InstanceID == "" {
+		since = c.StateTime
+	}
+	if settled := since.Add(Settle); e.Time.Before(settled) {
+		r := does(c)
+		r.Wake = settled
+
+		return r
+	}
+
+	return gone(c, e, now)
+}
