@@ -1,0 +1,323 @@
+// Package cloudtest is an honest little EC2 for tests, and the suite that it and every real adapter pass.
+//
+// The fake keeps stock, client tokens, launch latency on a clock that the test moves, and eventual consistency; it never
+// opens a socket. Start at New, and at Suite for what every implementation promises.
+package cloudtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// Fake implements the whole cloud port in memory. Safe for concurrent use.
+type Fake struct {
+	// OnLaunch is called, when set, before a launch is decided; an error is returned as the launch's.
+	OnLaunch func(cloud.Request) error
+
+	mu        sync.Mutex
+	now       func() time.Time
+	catalog   *catalog.Catalog
+	lag       time.Duration
+	next      int
+	instances map[string]*record
+	tokens    map[string]launch
+	exhausted map[model.Offering]bool
+	templates map[string]time.Time
+	messages  []message
+	sent      int
+}
+
+type record struct {
+	cloud.Instance
+	visible time.Time // Instances shows it from then on
+	endedAt time.Time
+}
+
+type launch struct {
+	request  cloud.Request
+	instance cloud.Instance
+}
+
+type message struct {
+	cloud.Message
+	visible time.Time
+}
+
+var (
+	_ cloud.Cloud   = (*Fake)(nil)
+	_ cloud.Classes = (*Fake)(nil)
+	_ cloud.Market  = (*Fake)(nil)
+	_ cloud.Queue   = (*Fake)(nil)
+)
+
+// BootTime is how long a fake instance is pending, and EndTime how long it is shutting down.
+const (
+	BootTime   = 2 * time.Second
+	EndTime    = 2 * time.Second
+	visibility = 20 * time.Second
+	keepEnded  = 10 * time.Minute
+)
+
+// New makes a fake whose time is now's. lag is how long a launch stays hidden from Instances.
+func New(c *catalog.Catalog, now func() time.Time, lag time.Duration) *Fake {
+	return &Fake{
+		now: now, catalog: c, lag: lag, instances: map[string]*record{}, tokens: map[string]launch{},
+		exhausted: map[model.Offering]bool{}, templates: map[string]time.Time{},
+	}
+}
+
+// Exhaust takes an offering off the shelf; Restock puts it back. Only type, zone and capacity type count.
+func (f *Fake) Exhaust(o model.Offering) { f.stock(o, true) }
+
+// Restock undoes Exhaust.
+func (f *Fake) Restock(o model.Offering) { f.stock(o, false) }
+
+func (f *Fake) stock(o model.Offering, gone bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.exhausted[key(o)] = gone
+}
+
+func key(o model.Offering) model.Offering {
+	return model.Offering{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
+}
+
+// Send puts a message on the queue.
+func (f *Fake) Send(body string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent++
+	id := fmt.Sprintf("m-%d", f.sent)
+	f.messages = append(f.messages, message{Message: cloud.Message{ID: id, Receipt: "r-" + id, Body: body}})
+}
+
+// Kill ends an instance as EC2 would without being asked.
+func (f *Fake) Kill(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r, ok := f.instances[id]; ok && r.endedAt.IsZero() {
+		r.endedAt = f.now()
+	}
+}
+
+// Launch implements cloud.Cloud.
+func (f *Fake) Launch(_ context.Context, r cloud.Request) (cloud.Instance, error) {
+	if f.OnLaunch != nil {
+		if err := f.OnLaunch(r); err != nil {
+			return cloud.Instance{}, err
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.Token == "" || len(r.Token) > 64 || len(r.Offerings) == 0 {
+		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w: token of %d characters, %d offerings",
+			r.Claim, cloud.ErrInvalid, len(r.Token), len(r.Offerings))
+	}
+	if old, ok := f.tokens[r.Token]; ok {
+		if !reflect.DeepEqual(old.request, r) {
+			return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, cloud.ErrTokenMismatch)
+		}
+
+		return old.instance, nil
+	}
+
+	var short []model.Shortage
+	for _, o := range r.Offerings {
+		if f.exhausted[key(o)] {
+			short = append(short, model.Shortage{
+				InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType, Message: "InsufficientInstanceCapacity",
+			})
+
+			continue
+		}
+		i := f.start(r, o)
+		f.tokens[r.Token] = launch{request: r, instance: i}
+		f.templates["fake/"+r.Class.Name] = f.now()
+
+		return i, nil
+	}
+
+	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim,
+		&cloud.CapacityError{Offerings: short, Message: "no stock"})
+}
+
+func (f *Fake) start(r cloud.Request, o model.Offering) cloud.Instance {
+	f.next++
+	id := fmt.Sprintf("i-%017d", f.next)
+	i := cloud.Instance{
+		ID: id, ProviderID: "aws:///" + o.Zone + "/" + id, State: cloud.Pending, Claim: r.Claim, NodePool: r.NodePool,
+		Class: r.Class.Name, InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType,
+		ImageID: r.Class.Images[0].ID, PrivateDNS: fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", f.next/250, f.next%250),
+		LaunchTime: f.now(),
+	}
+	f.instances[id] = &record{Instance: i, visible: f.now().Add(f.lag)}
+
+	return i
+}
+
+// Terminate implements cloud.Cloud.
+func (f *Fake) Terminate(_ context.Context, ids ...string) error {
+	for _, id := range ids {
+		f.Kill(id)
+	}
+
+	return nil
+}
+
+// Instances implements cloud.Cloud.
+func (f *Fake) Instances(context.Context) ([]cloud.Instance, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	var out []cloud.Instance
+	for _, r := range f.instances {
+		if now.Before(r.visible) || (!r.endedAt.IsZero() && now.Sub(r.endedAt) > keepEnded) {
+			continue
+		}
+		i := r.Instance
+		switch {
+		case !r.endedAt.IsZero() && now.Sub(r.endedAt) >= EndTime:
+			i.State = cloud.Terminated
+		case !r.endedAt.IsZero():
+			i.State = cloud.ShuttingDown
+		case now.Sub(r.LaunchTime) >= BootTime:
+			i.State = cloud.Running
+		}
+		out = append(out, i)
+	}
+	slices.SortFunc(out, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
+
+	return out, nil
+}
+
+// Resolve implements cloud.Classes: the fake has one subnet per zone, found by any tag but one of value "none".
+func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	c := cloud.Class{Name: s.Name, InstanceProfile: "fake-" + s.Name}
+	for _, t := range s.SubnetTerms {
+		for _, tag := range t.Tags {
+			if tag.Value == "none" {
+				c.NotReady = model.Reason{
+					Code: 4, Subject: "ec2nodeclass/" + s.Name, Message: "no subnet matches tag " + tag.Key + "=none",
+					Remedy: "correct spec.subnetSelectorTerms of EC2NodeClass " + s.Name,
+				}
+
+				return c, nil
+			}
+		}
+	}
+	for i, z := range f.catalog.Zones {
+		c.Subnets = append(c.Subnets, cloud.Subnet{
+			ID: fmt.Sprintf("subnet-%04d", i), Zone: z.Name, ZoneID: z.ID, FreeAddresses: 4000,
+		})
+	}
+	c.SecurityGroups = []cloud.SecurityGroup{{ID: "sg-0001", Name: "nodes"}}
+	for _, arch := range []string{"amd64", "arm64"} {
+		c.Images = append(c.Images, cloud.Image{
+			ID: "ami-" + arch, Name: "fake-" + arch, CreateTime: time.Unix(0, 0).UTC(),
+			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{arch}}},
+		})
+	}
+
+	return c, nil
+}
+
+// Release implements cloud.Classes.
+func (f *Fake) Release(_ context.Context, class string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.templates, "fake/"+class)
+
+	return nil
+}
+
+// Sweep implements cloud.Classes.
+func (f *Fake) Sweep(_ context.Context, unused time.Duration) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for name, used := range f.templates {
+		if f.now().Sub(used) >= unused {
+			out = append(out, name)
+			delete(f.templates, name)
+		}
+	}
+	slices.Sort(out)
+
+	return out, nil
+}
+
+// Templates lists the launch templates that are there.
+func (f *Fake) Templates() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for name := range f.templates {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+
+	return out
+}
+
+// InstanceTypes implements cloud.Market.
+func (f *Fake) InstanceTypes(context.Context) ([]catalog.Type, error) { return f.catalog.Types, nil }
+
+// OnDemandPrices implements cloud.Market.
+func (f *Fake) OnDemandPrices(context.Context) (map[string]int64, error) {
+	out := make(map[string]int64, len(f.catalog.Types))
+	for _, t := range f.catalog.Types {
+		out[t.Name] = t.OnDemandMicroUSD
+	}
+
+	return out, nil
+}
+
+// SpotPrices implements cloud.Market.
+func (f *Fake) SpotPrices(context.Context) (map[cloud.TypeZone]int64, error) {
+	out := map[cloud.TypeZone]int64{}
+	for _, t := range f.catalog.Types {
+		if !t.SupportsSpot {
+			continue
+		}
+		for _, z := range t.Zones {
+			out[cloud.TypeZone{InstanceType: t.Name, Zone: z}] = instancetype.SpotEstimate(t.OnDemandMicroUSD)
+		}
+	}
+
+	return out, nil
+}
+
+// Receive implements cloud.Queue; unlike SQS it does not wait.
+func (f *Fake) Receive(context.Context) ([]cloud.Message, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []cloud.Message
+	for i := range f.messages {
+		if len(out) == 10 || f.now().Before(f.messages[i].visible) {
+			continue
+		}
+		f.messages[i].visible = f.now().Add(visibility)
+		out = append(out, f.messages[i].Message)
+	}
+
+	return out, nil
+}
+
+// Delete implements cloud.Queue.
+func (f *Fake) Delete(_ context.Context, receipts []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.messages = slices.DeleteFunc(f.messages, func(m message) bool { return slices.Contains(receipts, m.Receipt) })
+
+	return nil
+}

@@ -1,0 +1,295 @@
+package cloudtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// World is an implementation under test and the levers that the suite needs.
+type World struct {
+	Cloud   cloud.Cloud
+	Classes cloud.Classes
+	Market  cloud.Market
+	Queue   cloud.Queue
+	// Spec is a class that resolves in this world.
+	Spec cloud.ClassSpec
+	// Exhaust takes an offering off the shelf.
+	Exhaust func(o model.Offering)
+	// Send puts a message on the queue.
+	Send func(body string)
+	// Advance moves the world's time; everything that is due happens before it returns.
+	Advance func(d time.Duration)
+}
+
+// settle is longer than any launch, end, or lag that a world under test may have.
+const settle = 2 * time.Minute
+
+// Suite is what every implementation of the cloud port promises. open makes a fresh world for each test.
+func Suite(t *testing.T, open func(t *testing.T) World) {
+	t.Helper()
+	tests := map[string]func(*testing.T, World){
+		"a class resolves to zones, images for both architectures and a profile":  testResolve,
+		"a class whose selector matches nothing is not ready and names the field": testResolveMissing,
+		"a launch shows up with its claim and what it was launched as":            testLaunch,
+		"the same token never makes a second instance":                            testToken,
+		"the same token with another request is refused":                          testTokenMismatch,
+		"the first offering in stock is launched":                                 testSecondChoice,
+		"no stock at all names the offerings":                                     testCapacity,
+		"spot is launched as spot":                                                testSpot,
+		"ending an instance twice, or one that never was, is no error":            testTerminate,
+		"prices are known, and spot is below on-demand":                           testMarket,
+		"a message comes again until it is deleted":                               testQueue,
+		"a launch works after its template was swept away":                        testSweep,
+		"releasing a class twice is no error":                                     testRelease,
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+func offering(name, zone string, c model.CapacityType) model.Offering {
+	return model.Offering{InstanceType: name, Zone: zone, CapacityType: c, Price: 1}
+}
+
+func request(t *testing.T, w World, token string, offerings ...model.Offering) cloud.Request {
+	t.Helper()
+	class, err := w.Classes.Resolve(context.Background(), w.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if class.NotReady.Message != "" {
+		t.Fatalf("class is not ready: %s", class.NotReady.Message)
+	}
+
+	return cloud.Request{
+		Claim: model.ClaimID("default-" + token), Token: token, NodePool: "default", Class: class, Spec: w.Spec,
+		Offerings: offerings, Labels: []model.Label{{Key: "type", Value: "karpenter"}},
+		Taints:  []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
+		MaxPods: map[string]int64{"m5.large": 29, "c5.large": 29},
+	}
+}
+
+func mustLaunch(t *testing.T, w World, r cloud.Request) cloud.Instance {
+	t.Helper()
+	i, err := w.Cloud.Launch(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return i
+}
+
+func list(t *testing.T, w World) []cloud.Instance {
+	t.Helper()
+	all, err := w.Cloud.Instances(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return all
+}
+
+func testResolve(t *testing.T, w World) {
+	c := request(t, w, "t").Class
+	if len(c.Zones()) < 2 || !slices.IsSorted(c.Zones()) {
+		t.Errorf("zones %v: want at least two, sorted", c.Zones())
+	}
+	archs := map[string]bool{}
+	for _, i := range c.Images {
+		for _, r := range i.Requirements {
+			if r.Key == "kubernetes.io/arch" {
+				archs[r.Values[0]] = true
+			}
+		}
+	}
+	if !archs["amd64"] || !archs["arm64"] {
+		t.Errorf("images boot %v: want amd64 and arm64", archs)
+	}
+	if c.InstanceProfile == "" || len(c.SecurityGroups) == 0 {
+		t.Errorf("profile %q, security groups %v: want both", c.InstanceProfile, c.SecurityGroups)
+	}
+}
+
+func testResolveMissing(t *testing.T, w World) {
+	s := w.Spec
+	s.SubnetTerms = []cloud.SelectorTerm{{Tags: []model.Label{{Key: "nobody", Value: "none"}}}}
+	c, err := w.Classes.Resolve(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(c.NotReady.Message, "nobody=none") || !strings.Contains(c.NotReady.Remedy, "subnetSelectorTerms") {
+		t.Errorf("reason %+v names neither the selector nor the field", c.NotReady)
+	}
+}
+
+func testLaunch(t *testing.T, w World) {
+	o := offering("m5.large", "us-east-1b", model.OnDemand)
+	r := request(t, w, "launch", o)
+	i := mustLaunch(t, w, r)
+	w.Advance(settle)
+	all := list(t, w)
+	if len(all) != 1 {
+		t.Fatalf("%d instances, want 1", len(all))
+	}
+	got := all[0]
+	if got.ID != i.ID || got.Claim != r.Claim || got.InstanceType != "m5.large" || got.Zone != o.Zone ||
+		got.CapacityType != model.OnDemand || got.State != cloud.Running || got.NodePool != "default" {
+		t.Errorf("instance %+v is not what was launched", got)
+	}
+	if want := "aws:///" + o.Zone + "/" + i.ID; got.ProviderID != want || i.ProviderID != want {
+		t.Errorf("provider id %q and %q, want %q", i.ProviderID, got.ProviderID, want)
+	}
+}
+
+func testToken(t *testing.T, w World) {
+	r := request(t, w, "token", offering("m5.large", "us-east-1b", model.OnDemand))
+	first, second := mustLaunch(t, w, r), mustLaunch(t, w, r)
+	w.Advance(settle)
+	third := mustLaunch(t, w, r)
+	if first.ID != second.ID || first.ID != third.ID || len(list(t, w)) != 1 {
+		t.Errorf("launched %s, %s, %s: want one instance", first.ID, second.ID, third.ID)
+	}
+}
+
+func testTokenMismatch(t *testing.T, w World) {
+	mustLaunch(t, w, request(t, w, "token", offering("m5.large", "us-east-1b", model.OnDemand)))
+	other := request(t, w, "token", offering("c5.large", "us-east-1b", model.OnDemand))
+	if _, err := w.Cloud.Launch(context.Background(), other); !errors.Is(err, cloud.ErrTokenMismatch) {
+		t.Errorf("error %v, want ErrTokenMismatch", err)
+	}
+}
+
+func testSecondChoice(t *testing.T, w World) {
+	first := offering("m5.large", "us-east-1b", model.OnDemand)
+	w.Exhaust(first)
+	i := mustLaunch(t, w, request(t, w, "second", first, offering("m5.xlarge", "us-east-1b", model.OnDemand)))
+	if i.InstanceType != "m5.xlarge" {
+		t.Errorf("launched %s, want the second choice", i.InstanceType)
+	}
+}
+
+func testCapacity(t *testing.T, w World) {
+	o := offering("m5.large", "us-east-1b", model.OnDemand)
+	w.Exhaust(o)
+	_, err := w.Cloud.Launch(context.Background(), request(t, w, "none", o))
+	var short *cloud.CapacityError
+	if !errors.As(err, &short) {
+		t.Fatalf("error %v, want a CapacityError", err)
+	}
+	if len(short.Offerings) != 1 || short.Offerings[0].InstanceType != o.InstanceType || short.Offerings[0].Zone != o.Zone ||
+		short.Offerings[0].CapacityType != o.CapacityType {
+		t.Errorf("named %+v, want %+v", short.Offerings, o)
+	}
+}
+
+func testSpot(t *testing.T, w World) {
+	mustLaunch(t, w, request(t, w, "spot", offering("m5.large", "us-east-1b", model.Spot)))
+	w.Advance(settle)
+	if all := list(t, w); len(all) != 1 || all[0].CapacityType != model.Spot {
+		t.Errorf("instances %+v, want one on spot", all)
+	}
+}
+
+func testTerminate(t *testing.T, w World) {
+	i := mustLaunch(t, w, request(t, w, "end", offering("m5.large", "us-east-1b", model.OnDemand)))
+	w.Advance(settle)
+	for range 2 {
+		if err := w.Cloud.Terminate(context.Background(), i.ID, "i-00000000000000bad"); err != nil {
+			t.Fatal(err)
+		}
+		w.Advance(settle)
+	}
+	for _, got := range list(t, w) {
+		if got.State != cloud.Terminated {
+			t.Errorf("instance is %s, want it terminated", got.State)
+		}
+	}
+}
+
+func testMarket(t *testing.T, w World) {
+	ctx := context.Background()
+	types, err := w.Market.InstanceTypes(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	onDemand, err := w.Market.OnDemandPrices(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spot, err := w.Market.SpotPrices(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := slices.IndexFunc(types, func(c catalog.Type) bool { return c.Name == "m5.large" })
+	if n < 0 || types[n].VCPU != 2 || types[n].MemoryMiB != 8192 || len(types[n].Zones) == 0 {
+		t.Errorf("m5.large is not described as it is")
+	}
+	if onDemand["m5.large"] != 96_000 {
+		t.Errorf("m5.large costs %d, want 96000", onDemand["m5.large"])
+	}
+	if s := spot[cloud.TypeZone{InstanceType: "m5.large", Zone: "us-east-1b"}]; s <= 0 || s >= 96_000 {
+		t.Errorf("spot price %d, want it between 0 and on-demand", s)
+	}
+}
+
+func testQueue(t *testing.T, w World) {
+	w.Send("hello")
+	first := receive(t, w)
+	if len(first) != 1 || first[0].Body != "hello" {
+		t.Fatalf("received %+v, want the message", first)
+	}
+	w.Advance(time.Minute)
+	again := receive(t, w)
+	if len(again) != 1 || again[0].ID != first[0].ID {
+		t.Fatalf("received %+v, want the message again", again)
+	}
+	if err := w.Queue.Delete(context.Background(), []string{again[0].Receipt}); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(time.Minute)
+	if gone := receive(t, w); len(gone) != 0 {
+		t.Errorf("received %+v after its deletion", gone)
+	}
+}
+
+func receive(t *testing.T, w World) []cloud.Message {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	got, err := w.Queue.Receive(ctx)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+
+	return got
+}
+
+func testSweep(t *testing.T, w World) {
+	o := offering("m5.large", "us-east-1b", model.OnDemand)
+	mustLaunch(t, w, request(t, w, "one", o))
+	names, err := w.Classes.Sweep(context.Background(), 0)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("swept %v, %v; want the launch's template", names, err)
+	}
+	mustLaunch(t, w, request(t, w, "two", o))
+}
+
+func testRelease(t *testing.T, w World) {
+	mustLaunch(t, w, request(t, w, "one", offering("m5.large", "us-east-1b", model.OnDemand)))
+	for range 2 {
+		if err := w.Classes.Release(context.Background(), w.Spec.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if names, err := w.Classes.Sweep(context.Background(), 0); err != nil || len(names) != 0 {
+		t.Errorf("templates %v, %v left after the release", names, err)
+	}
+}
