@@ -156,6 +156,28 @@ func TestTheEvictionAPIKeepsABudget(t *testing.T) {
 
 func TestEachServiceHasOnlyItsRights(t *testing.T) {
 	c := shared.Cluster(t)
+	t.Run("in a cluster of ours", func(t *testing.T) { checkRights(t, c) })
+
+	t.Setenv("KUBECONFIG", c.Kubeconfig(harness.Admin))
+	t.Setenv("USE_EXISTING_CLUSTER", "true")
+	theirs, err := harness.Start(t.Context(), harness.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("in a cluster of the user's", func(t *testing.T) { checkRights(t, theirs) })
+	if err := theirs.Kill(harness.Etcd); err == nil {
+		t.Error("killed the etcd of a cluster that is not ours")
+	}
+	if err := theirs.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin(t, c).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("the user's cluster does not answer after the harness has left it: %v", err)
+	}
+}
+
+func checkRights(t *testing.T, c *harness.Cluster) {
+	t.Helper()
 	tests := map[string]struct {
 		user, verb, group, resource, subresource string
 		want                                     bool
