@@ -1,0 +1,283 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+const defaultGracePeriod = 30 * time.Second
+
+// podClass collects what scheduling looks at. The first thing that Kerf does not plan for is named in `unsupported`, by
+// the field and what is wrong with it; the rest of the class is still as complete as it can be.
+func podClass(p *corev1.Pod, refs References) *clusterv1.PodClass {
+	b := classBuilder{pod: p, refs: refs, class: &clusterv1.PodClass{
+		Namespace: p.Namespace, Labels: labelsOf(p.Labels),
+		SchedulerName: cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName),
+		HostPorts:     hostPorts(p),
+		Mirror:        isMirror(p),
+	}}
+	b.owner()
+	b.requests()
+	b.nodes()
+	b.spread()
+	b.affinity()
+	b.volumes()
+	b.priority()
+	b.class.TerminationGracePeriod = durationpb.New(defaultGracePeriod)
+	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
+		b.class.TerminationGracePeriod = durationpb.New(time.Duration(min(max(*s, 0), 1<<31)) * time.Second)
+	}
+	if len(p.Spec.ResourceClaims) > 0 {
+		b.refuse("spec.resourceClaims: dynamic resource allocation is not planned for")
+	}
+	return b.class
+}
+
+type classBuilder struct {
+	pod   *corev1.Pod
+	refs  References
+	class *clusterv1.PodClass
+}
+
+// refuse keeps the first text; "" is none.
+func (b *classBuilder) refuse(text string) {
+	if b.class.GetUnsupported() == "" {
+		b.class.Unsupported = text
+	}
+}
+
+func (b *classBuilder) owner() {
+	o := metav1.GetControllerOf(b.pod)
+	if o == nil {
+		return
+	}
+	b.class.OwnerKind, b.class.OwnerName = o.Kind, o.Name
+	b.class.Daemon = o.Kind == "DaemonSet"
+	for _, l := range []string{"pod-template-hash", "controller-revision-hash"} {
+		if v := b.pod.Labels[l]; v != "" {
+			b.class.OwnerRevision = v
+			return
+		}
+	}
+	b.class.OwnerRevision = b.refs.OwnerRevision(o.Kind, b.pod.Namespace, o.Name)
+}
+
+func isMirror(p *corev1.Pod) bool {
+	if _, ok := p.Annotations[annotationMirror]; ok {
+		return true
+	}
+	o := metav1.GetControllerOf(p)
+	return o != nil && o.Kind == "Node"
+}
+
+// requests are what the scheduler counts: the larger of containers and init containers with sidecars, pod-level requests
+// where set, overhead, and what an in-place resize has been granted.
+func (b *classBuilder) requests() {
+	list := resourcehelper.PodRequests(b.pod, resourcehelper.PodResourcesOptions{UseStatusResources: true})
+	out, bad := amounts(list)
+	if bad != "" {
+		b.refuse(fmt.Sprintf("spec.containers: the sum of requests for %s is out of bounds", bad))
+	}
+	i, _ := slices.BinarySearchFunc(out, "pods", func(a *clusterv1.Amount, name string) int {
+		return strings.Compare(a.GetResource(), name)
+	})
+	b.class.Requests = slices.Insert(out, i, &clusterv1.Amount{Resource: "pods", Value: 1})
+}
+
+// nodes reads the node selector, node affinity and tolerations.
+func (b *classBuilder) nodes() {
+	selector := make(map[string]string, len(b.pod.Spec.NodeSelector))
+	names := make(map[string]string, len(b.pod.Spec.NodeSelector))
+	for _, k := range slices.Sorted(maps.Keys(b.pod.Spec.NodeSelector)) {
+		key, v := stableKey(k), b.pod.Spec.NodeSelector[k]
+		if had, ok := selector[key]; ok && had != v {
+			b.refuse(fmt.Sprintf("spec.nodeSelector: %s and %s are one label, and ask for two values", names[key], k))
+		}
+		selector[key], names[key] = v, k
+	}
+	b.class.NodeSelector = labelsOf(selector)
+
+	tolerations, bad := tolerationsOf(b.pod.Spec.Tolerations)
+	b.class.Tolerations = tolerations
+	b.refuse(bad)
+
+	if b.pod.Spec.Affinity == nil || b.pod.Spec.Affinity.NodeAffinity == nil {
+		return
+	}
+	na := b.pod.Spec.Affinity.NodeAffinity
+	if r := na.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
+		b.requiredTerms(r.NodeSelectorTerms)
+	}
+	const path = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
+	for i, t := range na.PreferredDuringSchedulingIgnoredDuringExecution {
+		if len(t.Preference.MatchFields) > 0 {
+			b.refuse(fmt.Sprintf("%s[%d].preference.matchFields: not planned for; use matchExpressions", path, i))
+		}
+		reqs, bad := nodeRequirements(t.Preference.MatchExpressions)
+		if bad != "" {
+			b.refuse(fmt.Sprintf("%s[%d].preference.%s", path, i, bad))
+		}
+		if len(reqs) > 0 {
+			b.class.PreferredNodeAffinity = append(b.class.PreferredNodeAffinity,
+				&clusterv1.PreferredNodeAffinityTerm{Weight: t.Weight, Requirements: reqs})
+		}
+	}
+}
+
+// requiredTerms reads required node affinity. A pod of a DaemonSet names its node by a field; that says nothing about
+// other nodes, so that it is left out, and all of the DaemonSet's pods keep one class.
+func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
+	const path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+	pinned := false
+	for i, t := range terms {
+		if len(t.MatchFields) > 0 && !b.class.GetDaemon() {
+			b.refuse(fmt.Sprintf("%s[%d].matchFields: not planned for; use matchExpressions", path, i))
+			continue
+		}
+		pinned = pinned || len(t.MatchFields) > 0
+		reqs, bad := nodeRequirements(t.MatchExpressions)
+		if bad != "" {
+			b.refuse(fmt.Sprintf("%s[%d].%s", path, i, bad))
+			continue
+		}
+		if len(reqs) > 0 { // to Kubernetes an empty term matches nothing
+			b.class.NodeAffinity = append(b.class.NodeAffinity, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+		}
+	}
+	if len(b.class.GetNodeAffinity()) == 0 && !pinned {
+		b.refuse(path + ": no term can match a node; a term needs at least one expression")
+	}
+}
+
+func (b *classBuilder) spread() {
+	for i, c := range b.pod.Spec.TopologySpreadConstraints {
+		path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
+		selector, bad := selectorOf(c.LabelSelector)
+		if bad != "" {
+			b.refuse(path + "." + bad)
+			continue
+		}
+		withKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_IN)
+		b.class.TopologySpread = append(b.class.TopologySpread, &clusterv1.TopologySpread{
+			TopologyKey: stableKey(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
+			Required: c.WhenUnsatisfiable != corev1.ScheduleAnyway,
+			Selector: selector, MinDomains: c.MinDomains,
+			IgnoreNodeAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
+			HonorTaints:        c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
+		})
+	}
+}
+
+func (b *classBuilder) affinity() {
+	a := b.pod.Spec.Affinity
+	if a == nil {
+		return
+	}
+	if pa := a.PodAffinity; pa != nil {
+		b.class.PodAffinity = b.podTerms("spec.affinity.podAffinity",
+			pa.RequiredDuringSchedulingIgnoredDuringExecution, pa.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if pa := a.PodAntiAffinity; pa != nil {
+		b.class.PodAntiAffinity = b.podTerms("spec.affinity.podAntiAffinity",
+			pa.RequiredDuringSchedulingIgnoredDuringExecution, pa.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+}
+
+func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) []*clusterv1.PodAffinityTerm {
+	var out []*clusterv1.PodAffinityTerm
+	for i, t := range required {
+		if c := b.podTerm(fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", path, i), t); c != nil {
+			out = append(out, c)
+		}
+	}
+	for i, t := range preferred {
+		c := b.podTerm(fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d].podAffinityTerm", path, i), t.PodAffinityTerm)
+		if c != nil {
+			c.Weight = min(max(t.Weight, 1), 100) // nought would make the wish a requirement
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterv1.PodAffinityTerm {
+	selector, bad := selectorOf(t.LabelSelector)
+	if bad == "" {
+		withKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_IN)
+		withKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_NOT_IN)
+	}
+	namespaces, badNamespaces := selectorOf(t.NamespaceSelector)
+	if bad = cmp.Or(bad, badNamespaces); bad != "" {
+		b.refuse(path + "." + bad)
+		return nil
+	}
+	out := &clusterv1.PodAffinityTerm{
+		TopologyKey: stableKey(t.TopologyKey), Selector: selector,
+		Namespaces: sortedSet(t.Namespaces), NamespaceSelector: namespaces,
+	}
+	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
+		out.Namespaces = []string{b.pod.Namespace}
+	}
+	return out
+}
+
+// hostPorts lists the ports that a pod takes on its node: those of its containers and of its sidecars, sorted.
+func hostPorts(p *corev1.Pod) []*clusterv1.HostPort {
+	containers := slices.Clone(p.Spec.Containers)
+	for _, c := range p.Spec.InitContainers {
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			containers = append(containers, c)
+		}
+	}
+	var out []*clusterv1.HostPort
+	for _, c := range containers {
+		for _, port := range c.Ports {
+			if port.HostPort > 0 {
+				out = append(out, &clusterv1.HostPort{
+					Protocol: cmp.Or(string(port.Protocol), string(corev1.ProtocolTCP)), Port: port.HostPort, Ip: port.HostIP,
+				})
+			}
+		}
+	}
+	compare := func(a, b *clusterv1.HostPort) int {
+		return cmp.Or(strings.Compare(a.GetProtocol(), b.GetProtocol()), cmp.Compare(a.GetPort(), b.GetPort()), strings.Compare(a.GetIp(), b.GetIp()))
+	}
+	slices.SortFunc(out, compare)
+	return slices.CompactFunc(out, func(a, b *clusterv1.HostPort) bool { return compare(a, b) == 0 })
+}
+
+// priority reads the number that admission has set, or, for manifests that no API server has seen, the class's.
+func (b *classBuilder) priority() {
+	policy, spec := b.pod.Spec.PreemptionPolicy, b.pod.Spec
+	switch {
+	case spec.Priority != nil:
+		b.class.Priority = *spec.Priority
+	case spec.PriorityClassName == "system-node-critical":
+		b.class.Priority = 2000001000
+	case spec.PriorityClassName == "system-cluster-critical":
+		b.class.Priority = 2000000000
+	default:
+		pc := b.refs.PriorityClass(spec.PriorityClassName)
+		if pc == nil {
+			if spec.PriorityClassName != "" {
+				b.refuse(fmt.Sprintf("spec.priorityClassName: there is no PriorityClass %s", spec.PriorityClassName))
+			}
+			break
+		}
+		b.class.Priority = pc.Value
+		if policy == nil {
+			policy = pc.PreemptionPolicy
+		}
+	}
+	b.class.Preempts = policy == nil || *policy == corev1.PreemptLowerPriority
+}

@@ -1,0 +1,258 @@
+package convert_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func req(key string, op clusterv1.Operator, values ...string) *clusterv1.Requirement {
+	return &clusterv1.Requirement{Key: key, Operator: op, Values: values}
+}
+
+func expr(key string, op corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorRequirement {
+	return corev1.NodeSelectorRequirement{Key: key, Operator: op, Values: values}
+}
+
+func ownedBy(kind, name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: ptr(true)}}
+	}
+}
+
+func nodeAffinity(terms ...corev1.NodeSelectorTerm) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: terms},
+		}}
+	}
+}
+
+const (
+	opIn     = clusterv1.Operator_OPERATOR_IN
+	opNotIn  = clusterv1.Operator_OPERATOR_NOT_IN
+	opExists = clusterv1.Operator_OPERATOR_EXISTS
+	zone     = "topology.kubernetes.io/zone"
+)
+
+// TestClass compares what an edit of the plain pod changes in its class.
+func TestClass(t *testing.T) {
+	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	webSelector := &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web")}}
+
+	for name, tc := range map[string]struct {
+		edit func(*corev1.Pod)
+		refs []runtime.Object
+		want *clusterv1.PodClass
+	}{
+		"nothing special": {func(*corev1.Pod) {}, nil, &clusterv1.PodClass{}},
+		"old label names become stable ones": {
+			func(p *corev1.Pod) {
+				p.Spec.NodeSelector = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a", "type": "x"}
+			}, nil,
+			&clusterv1.PodClass{NodeSelector: []*clusterv1.Label{{Key: zone, Value: "a"}, {Key: "type", Value: "x"}}},
+		},
+		"two names of one label with two values": {
+			func(p *corev1.Pod) {
+				p.Spec.NodeSelector = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a", zone: "b"}
+			}, nil,
+			&clusterv1.PodClass{
+				NodeSelector: []*clusterv1.Label{{Key: zone, Value: "b"}},
+				Unsupported:  "spec.nodeSelector: failure-domain.beta.kubernetes.io/zone and " + zone + " are one label, and ask for two values",
+			},
+		},
+		"required node affinity": {
+			nodeAffinity(
+				corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+					expr(zone, corev1.NodeSelectorOpIn, "b", "a"), expr("cores", corev1.NodeSelectorOpGt, "4"),
+				}},
+				corev1.NodeSelectorTerm{},
+			), nil,
+			&clusterv1.PodClass{NodeAffinity: []*clusterv1.NodeAffinityTerm{{Requirements: []*clusterv1.Requirement{
+				req("cores", clusterv1.Operator_OPERATOR_GT, "4"), req(zone, opIn, "a", "b"),
+			}}}},
+		},
+		"node affinity by field": {
+			nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpIn, "n")}}),
+			nil,
+			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
+				"nodeSelectorTerms[0].matchFields: not planned for; use matchExpressions"},
+		},
+		"node affinity that matches nothing": {
+			nodeAffinity(corev1.NodeSelectorTerm{}), nil,
+			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
+				"nodeSelectorTerms: no term can match a node; a term needs at least one expression"},
+		},
+		"greater than a word": {
+			nodeAffinity(corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr("cores", corev1.NodeSelectorOpGt, "many")}}),
+			nil,
+			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
+				"nodeSelectorTerms[0].matchExpressions[0].values: Gt takes one integer"},
+		},
+		"a DaemonSet's pod is pinned by its controller": {
+			func(p *corev1.Pod) {
+				ownedBy("DaemonSet", "agent")(p)
+				nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpIn, "n")}})(p)
+			}, nil,
+			&clusterv1.PodClass{OwnerKind: "DaemonSet", OwnerName: "agent", Daemon: true},
+		},
+		"preferred node affinity": {
+			func(p *corev1.Pod) {
+				p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+					PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
+						Weight: 7, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr("ssd", corev1.NodeSelectorOpExists)}},
+					}},
+				}}
+			}, nil,
+			&clusterv1.PodClass{PreferredNodeAffinity: []*clusterv1.PreferredNodeAffinityTerm{
+				{Weight: 7, Requirements: []*clusterv1.Requirement{req("ssd", opExists)}},
+			}},
+		},
+		"tolerations": {
+			func(p *corev1.Pod) {
+				p.Spec.Tolerations = []corev1.Toleration{
+					{Operator: corev1.TolerationOpExists}, {Key: "team", Value: "a", Effect: corev1.TaintEffectNoExecute},
+				}
+			}, nil,
+			&clusterv1.PodClass{Tolerations: []*clusterv1.Toleration{
+				{Exists: true}, {Key: "team", Value: "a", Effect: clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
+			}},
+		},
+		"a toleration that compares numbers": {
+			func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Lt", Value: "5"}} }, nil,
+			&clusterv1.PodClass{Unsupported: `spec.tolerations[0].operator: "Lt" is not planned for; want Equal or Exists`},
+		},
+		"spread by the pod's own revision": {
+			func(p *corev1.Pod) {
+				p.Labels = map[string]string{"app": "web", "pod-template-hash": "7f"}
+				p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+					TopologyKey: zone, MaxSkew: 2, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: web,
+					MatchLabelKeys: []string{"pod-template-hash", "absent"}, MinDomains: ptr(int32(3)),
+					NodeAffinityPolicy: ptr(corev1.NodeInclusionPolicyIgnore), NodeTaintsPolicy: ptr(corev1.NodeInclusionPolicyHonor),
+				}}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels: []*clusterv1.Label{{Key: "app", Value: "web"}, {Key: "pod-template-hash", Value: "7f"}},
+				TopologySpread: []*clusterv1.TopologySpread{{
+					TopologyKey: zone, MaxSkew: 2, Required: true, MinDomains: ptr(int32(3)), IgnoreNodeAffinity: true, HonorTaints: true,
+					Selector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, "7f")}},
+				}},
+			},
+		},
+		"affinity means the own namespace unless it says others": {
+			func(p *corev1.Pod) {
+				p.Spec.Affinity = &corev1.Affinity{
+					PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+						{TopologyKey: zone, LabelSelector: web},
+					}},
+					PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+						{Weight: 50, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: "kubernetes.io/hostname", LabelSelector: web, NamespaceSelector: &metav1.LabelSelector{}}},
+					}},
+				}
+			}, nil,
+			&clusterv1.PodClass{
+				PodAffinity: []*clusterv1.PodAffinityTerm{{TopologyKey: zone, Selector: webSelector, Namespaces: []string{"shop"}}},
+				PodAntiAffinity: []*clusterv1.PodAffinityTerm{{
+					TopologyKey: "kubernetes.io/hostname", Selector: webSelector, NamespaceSelector: &clusterv1.LabelSelector{}, Weight: 50,
+				}},
+			},
+		},
+		"mismatched label keys keep away from others": {
+			func(p *corev1.Pod) {
+				p.Labels = map[string]string{"tenant": "a"}
+				p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+						{TopologyKey: zone, LabelSelector: &metav1.LabelSelector{}, MismatchLabelKeys: []string{"tenant"}},
+					},
+				}}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels: []*clusterv1.Label{{Key: "tenant", Value: "a"}},
+				PodAntiAffinity: []*clusterv1.PodAffinityTerm{{
+					TopologyKey: zone, Namespaces: []string{"shop"},
+					Selector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("tenant", opNotIn, "a")}},
+				}},
+			},
+		},
+		"host ports": {
+			func(p *corev1.Pod) {
+				p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}, {HostPort: 8080, Protocol: corev1.ProtocolUDP}, {HostPort: 80}}
+			}, nil,
+			&clusterv1.PodClass{HostPorts: []*clusterv1.HostPort{{Protocol: "TCP", Port: 80}, {Protocol: "UDP", Port: 8080}}},
+		},
+		"the revision is a label of the pod": {
+			func(p *corev1.Pod) {
+				ownedBy("StatefulSet", "db")(p)
+				p.Labels = map[string]string{"controller-revision-hash": "db-5"}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels:    []*clusterv1.Label{{Key: "controller-revision-hash", Value: "db-5"}},
+				OwnerKind: "StatefulSet", OwnerName: "db", OwnerRevision: "db-5",
+			},
+		},
+		"the revision is the owner's": {
+			ownedBy("ReplicaSet", "web-7f"),
+			[]runtime.Object{&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
+				Name: "web-7f", Namespace: "shop", Labels: map[string]string{"pod-template-hash": "7f"},
+			}}},
+			&clusterv1.PodClass{OwnerKind: "ReplicaSet", OwnerName: "web-7f", OwnerRevision: "7f"},
+		},
+		"a mirror pod": {
+			func(p *corev1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }, nil,
+			&clusterv1.PodClass{Mirror: true},
+		},
+		"priority that admission has set": {
+			func(p *corev1.Pod) {
+				p.Spec.Priority, p.Spec.PreemptionPolicy = ptr(int32(9)), ptr(corev1.PreemptNever)
+				p.Spec.PriorityClassName = "gone"
+			}, nil,
+			&clusterv1.PodClass{Priority: 9, Preempts: false},
+		},
+		"priority of the named class": {
+			func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" },
+			[]runtime.Object{&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000, PreemptionPolicy: ptr(corev1.PreemptNever)}},
+			&clusterv1.PodClass{Priority: 1000, Preempts: false},
+		},
+		"a priority class that is not there": {
+			func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" }, nil,
+			&clusterv1.PodClass{Unsupported: "spec.priorityClassName: there is no PriorityClass high"},
+		},
+		"resource claims": {
+			func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }, nil,
+			&clusterv1.PodClass{Unsupported: "spec.resourceClaims: dynamic resource allocation is not planned for"},
+		},
+		"its own scheduler and grace": {
+			func(p *corev1.Pod) {
+				p.Spec.SchedulerName, p.Spec.TerminationGracePeriodSeconds = "volcano", ptr(int64(5))
+			}, nil,
+			&clusterv1.PodClass{SchedulerName: "volcano", TerminationGracePeriod: durationpb.New(5 * time.Second)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := convertPod(t, pod(tc.edit), tc.refs...)
+			want := tc.want
+			want.Id, want.Namespace, want.Requests = got.GetId(), "shop", []*clusterv1.Amount{{Resource: "cpu", Value: 1000}, {Resource: "pods", Value: 1}}
+			if want.GetSchedulerName() == "" {
+				want.SchedulerName = "default-scheduler"
+			}
+			if want.GetTerminationGracePeriod() == nil {
+				want.TerminationGracePeriod = durationpb.New(30 * time.Second)
+			}
+			if want.GetPriority() == 0 {
+				want.Preempts = true
+			}
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("class (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,264 @@
+package convert
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const annotationDefaultClass = "storageclass.kubernetes.io/is-default-class"
+
+// Cluster is a set of objects that are converted together, such as the manifests of a dry run. It finds the objects that
+// others refer to in itself. The zero Cluster is empty and ready; it is owned by one goroutine.
+type Cluster struct {
+	objects  map[string]runtime.Object // by kind, namespace and name
+	order    []string
+	problems map[string]error // of node pools
+}
+
+// Add takes an object; with problem not nil, a node pool that is wrong and stays, but not ready. Objects without a
+// namespace that need one are of "default". Kinds that planning does not look at, and objects that are there already, are
+// an error. An EC2NodeClass only counts as being there: what it stands for comes from the inventory.
+func (c *Cluster) Add(o runtime.Object, problem error) error {
+	kind, namespaced := kindOf(o)
+	m, ok := o.(metav1.Object)
+	if kind == "" || !ok {
+		return fmt.Errorf("%T is not looked at by planning", o)
+	}
+	if namespaced && m.GetNamespace() == "" {
+		m.SetNamespace(metav1.NamespaceDefault)
+	}
+	key := kind + " " + objectID(m)
+	if _, ok := c.objects[key]; ok {
+		return fmt.Errorf("%s %s is there twice", kind, m.GetName())
+	}
+	if c.objects == nil {
+		c.objects, c.problems = map[string]runtime.Object{}, map[string]error{}
+	}
+	c.objects[key] = o
+	c.order = append(c.order, key)
+	if problem != nil {
+		c.problems[m.GetName()] = problem
+	}
+	return nil
+}
+
+func kindOf(o runtime.Object) (kind string, namespaced bool) {
+	switch o.(type) {
+	case *corev1.Pod:
+		return "Pod", true
+	case *corev1.PersistentVolumeClaim:
+		return "PersistentVolumeClaim", true
+	case *appsv1.Deployment:
+		return "Deployment", true
+	case *appsv1.ReplicaSet:
+		return "ReplicaSet", true
+	case *appsv1.StatefulSet:
+		return "StatefulSet", true
+	case *appsv1.DaemonSet:
+		return "DaemonSet", true
+	case *batchv1.Job:
+		return "Job", true
+	case *policyv1.PodDisruptionBudget:
+		return "PodDisruptionBudget", true
+	case *corev1.Node:
+		return "Node", false
+	case *corev1.Namespace:
+		return "Namespace", false
+	case *corev1.PersistentVolume:
+		return "PersistentVolume", false
+	case *storagev1.StorageClass:
+		return "StorageClass", false
+	case *storagev1.CSINode:
+		return "CSINode", false
+	case *schedulingv1.PriorityClass:
+		return "PriorityClass", false
+	case *karpenterv1.NodePool:
+		return "NodePool", false
+	case *awsv1.EC2NodeClass:
+		return "EC2NodeClass", false
+	default:
+		return "", false
+	}
+}
+
+// Events are the snapshot events of all objects: workloads as the pods that they ask for, at the time now, and pools with
+// the hash that hashPool computes. They hold no node class: the caller adds those, with catalog and offerings.
+func (c *Cluster) Events(now time.Time, hashPool func(*karpenterv1.NodePool) string) ([]snapshot.Event, error) {
+	w, err := c.workloads(now)
+	if err != nil {
+		return nil, err
+	}
+	refs := c.withClaims(w.Claims)
+	var out []snapshot.Event
+	put := func(o snapshot.Object) { out = append(out, snapshot.Put(now, o)) }
+	for _, p := range w.Pods {
+		if o, ok := Pod(p, refs); ok {
+			put(o)
+		}
+	}
+	for _, key := range c.order {
+		switch o := c.objects[key].(type) {
+		case *appsv1.DaemonSet:
+			put(DaemonSet(o, refs))
+		case *corev1.Node:
+			put(Node(o, NodeFacts{CSI: find[*storagev1.CSINode](c, "CSINode", "", o.Name)}))
+		case *corev1.Namespace:
+			put(Namespace(o))
+		case *policyv1.PodDisruptionBudget:
+			put(PodDisruptionBudget(o))
+		case *karpenterv1.NodePool:
+			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], Hash: hashPool(o), NodeClasses: c.hasNodeClass}))
+		}
+	}
+	return out, nil
+}
+
+func (c *Cluster) workloads(now time.Time) (Workload, error) {
+	var out Workload
+	names := map[string]bool{}
+	for _, key := range c.order {
+		o := c.objects[key]
+		switch o.(type) {
+		case *corev1.Pod, *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet, *batchv1.Job:
+		default:
+			continue
+		}
+		w, err := PodsOf(o, now)
+		if err != nil {
+			return Workload{}, err
+		}
+		for _, p := range w.Pods {
+			if names[objectID(p)] {
+				return Workload{}, fmt.Errorf("%s: a pod %s is there already", key, objectID(p))
+			}
+			names[objectID(p)] = true
+		}
+		out.Pods, out.Claims = append(out.Pods, w.Pods...), append(out.Claims, w.Claims...)
+	}
+	return out, nil
+}
+
+// withClaims is the cluster with the claims that workloads ask for, where it has none of that name.
+func (c *Cluster) withClaims(claims []*corev1.PersistentVolumeClaim) *Cluster {
+	out := &Cluster{objects: make(map[string]runtime.Object, len(c.objects)+len(claims)), order: c.order, problems: c.problems}
+	for _, pvc := range claims {
+		out.objects["PersistentVolumeClaim "+objectID(pvc)] = pvc
+	}
+	for key, o := range c.objects {
+		out.objects[key] = o
+	}
+	return out
+}
+
+func (c *Cluster) hasNodeClass(name string) bool {
+	return find[*awsv1.EC2NodeClass](c, "EC2NodeClass", "", name) != nil
+}
+
+// PersistentVolumeClaim implements References.
+func (c *Cluster) PersistentVolumeClaim(namespace, name string) *corev1.PersistentVolumeClaim {
+	return find[*corev1.PersistentVolumeClaim](c, "PersistentVolumeClaim", namespace, name)
+}
+
+// PersistentVolume implements References.
+func (c *Cluster) PersistentVolume(name string) *corev1.PersistentVolume {
+	return find[*corev1.PersistentVolume](c, "PersistentVolume", "", name)
+}
+
+// StorageClass implements References.
+func (c *Cluster) StorageClass(name string) *storagev1.StorageClass {
+	if name != "" {
+		return find[*storagev1.StorageClass](c, "StorageClass", "", name)
+	}
+	return DefaultStorageClass(all[*storagev1.StorageClass](c))
+}
+
+// PriorityClass implements References.
+func (c *Cluster) PriorityClass(name string) *schedulingv1.PriorityClass {
+	if name != "" {
+		return find[*schedulingv1.PriorityClass](c, "PriorityClass", "", name)
+	}
+	return DefaultPriorityClass(all[*schedulingv1.PriorityClass](c))
+}
+
+// OwnerRevision implements References.
+func (c *Cluster) OwnerRevision(kind, namespace, name string) string {
+	switch kind {
+	case "ReplicaSet":
+		return ReplicaSetRevision(find[*appsv1.ReplicaSet](c, kind, namespace, name))
+	case "StatefulSet":
+		return StatefulSetRevision(find[*appsv1.StatefulSet](c, kind, namespace, name))
+	default:
+		return ""
+	}
+}
+
+func find[T runtime.Object](c *Cluster, kind, namespace, name string) T {
+	o, _ := c.objects[kind+" "+namespace+"/"+name].(T)
+	return o
+}
+
+func all[T runtime.Object](c *Cluster) []T {
+	var out []T
+	for _, key := range c.order {
+		if o, ok := c.objects[key].(T); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// DefaultStorageClass is the newest of the classes that are marked as the default, by name where two are as new; nil when
+// none is.
+func DefaultStorageClass(classes []*storagev1.StorageClass) *storagev1.StorageClass {
+	var best *storagev1.StorageClass
+	for _, sc := range classes {
+		if sc.Annotations[annotationDefaultClass] != "true" {
+			continue
+		}
+		if best == nil || best.CreationTimestamp.Before(&sc.CreationTimestamp) ||
+			(best.CreationTimestamp.Equal(&sc.CreationTimestamp) && sc.Name < best.Name) {
+			best = sc
+		}
+	}
+	return best
+}
+
+// DefaultPriorityClass is the class of pods that name none: of those marked so the one with the lowest value, as
+// admission has it; nil when none is marked.
+func DefaultPriorityClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
+	var best *schedulingv1.PriorityClass
+	for _, pc := range classes {
+		if pc.GlobalDefault && (best == nil || pc.Value < best.Value || (pc.Value == best.Value && pc.Name < best.Name)) {
+			best = pc
+		}
+	}
+	return best
+}
+
+// ReplicaSetRevision is the revision of a ReplicaSet that a Deployment made; "" for nil and for others.
+func ReplicaSetRevision(rs *appsv1.ReplicaSet) string {
+	if rs == nil {
+		return ""
+	}
+	return rs.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+}
+
+// StatefulSetRevision is the revision that a StatefulSet rolls out; "" for nil.
+func StatefulSetRevision(s *appsv1.StatefulSet) string {
+	if s == nil {
+		return ""
+	}
+	return s.Status.UpdateRevision
+}

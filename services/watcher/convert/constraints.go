@@ -1,0 +1,199 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// stableKey replaces the old names of well-known node labels, and the EBS driver's own name for the zone, by the names
+// that Kerf plans with.
+func stableKey(key string) string { return awsv1.NormalizeLabel(key) }
+
+func nodeOperator(op corev1.NodeSelectorOperator) clusterv1.Operator {
+	switch op {
+	case corev1.NodeSelectorOpIn:
+		return clusterv1.Operator_OPERATOR_IN
+	case corev1.NodeSelectorOpNotIn:
+		return clusterv1.Operator_OPERATOR_NOT_IN
+	case corev1.NodeSelectorOpExists:
+		return clusterv1.Operator_OPERATOR_EXISTS
+	case corev1.NodeSelectorOpDoesNotExist:
+		return clusterv1.Operator_OPERATOR_DOES_NOT_EXIST
+	case corev1.NodeSelectorOpGt:
+		return clusterv1.Operator_OPERATOR_GT
+	case corev1.NodeSelectorOpLt:
+		return clusterv1.Operator_OPERATOR_LT
+	default:
+		return clusterv1.Operator_OPERATOR_UNSPECIFIED
+	}
+}
+
+// nodeRequirements converts the label expressions of a node selector term. The text names the first one that can't be
+// converted, by its path below the term.
+func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterv1.Requirement, unsupported string) {
+	for i, e := range exprs {
+		path := fmt.Sprintf("matchExpressions[%d]", i)
+		r := &clusterv1.Requirement{Key: stableKey(e.Key), Operator: nodeOperator(e.Operator)}
+		switch r.GetOperator() {
+		case clusterv1.Operator_OPERATOR_UNSPECIFIED:
+			return nil, fmt.Sprintf("%s.operator: %q is not known", path, e.Operator)
+		case clusterv1.Operator_OPERATOR_IN, clusterv1.Operator_OPERATOR_NOT_IN:
+			r.Values = sortedSet(e.Values)
+		case clusterv1.Operator_OPERATOR_GT, clusterv1.Operator_OPERATOR_LT:
+			if len(e.Values) != 1 || !isInteger(e.Values[0]) {
+				return nil, fmt.Sprintf("%s.values: %s takes one integer", path, e.Operator)
+			}
+			r.Values = slices.Clone(e.Values)
+		default: // EXISTS and DOES_NOT_EXIST have no values
+		}
+		out = append(out, r)
+	}
+	sortRequirements(out)
+	return out, ""
+}
+
+// selectorOf converts a label selector; nil stays nil, and an empty one selects everything.
+func selectorOf(s *metav1.LabelSelector) (out *clusterv1.LabelSelector, unsupported string) {
+	if s == nil {
+		return nil, ""
+	}
+	out = &clusterv1.LabelSelector{}
+	for k, v := range s.MatchLabels {
+		out.Requirements = append(out.Requirements, in(k, v))
+	}
+	for i, e := range s.MatchExpressions {
+		r := &clusterv1.Requirement{Key: e.Key}
+		switch e.Operator {
+		case metav1.LabelSelectorOpIn:
+			r.Operator, r.Values = clusterv1.Operator_OPERATOR_IN, sortedSet(e.Values)
+		case metav1.LabelSelectorOpNotIn:
+			r.Operator, r.Values = clusterv1.Operator_OPERATOR_NOT_IN, sortedSet(e.Values)
+		case metav1.LabelSelectorOpExists:
+			r.Operator = clusterv1.Operator_OPERATOR_EXISTS
+		case metav1.LabelSelectorOpDoesNotExist:
+			r.Operator = clusterv1.Operator_OPERATOR_DOES_NOT_EXIST
+		default:
+			return nil, fmt.Sprintf("labelSelector.matchExpressions[%d].operator: %q is not known", i, e.Operator)
+		}
+		out.Requirements = append(out.Requirements, r)
+	}
+	out.Requirements = normal(out.GetRequirements())
+	return out, ""
+}
+
+// withKeys narrows a selector to pods that have (or have not) the given pod's values of some labels. The API server has
+// mostly done so already, and doing it twice changes nothing.
+func withKeys(s *clusterv1.LabelSelector, keys []string, labels map[string]string, op clusterv1.Operator) {
+	if s == nil {
+		return
+	}
+	for _, k := range keys {
+		if v, ok := labels[k]; ok {
+			s.Requirements = append(s.Requirements, &clusterv1.Requirement{Key: k, Operator: op, Values: []string{v}})
+		}
+	}
+	s.Requirements = normal(s.GetRequirements())
+}
+
+func taintEffect(e corev1.TaintEffect) clusterv1.TaintEffect {
+	switch e {
+	case corev1.TaintEffectNoSchedule:
+		return clusterv1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE
+	case corev1.TaintEffectPreferNoSchedule:
+		return clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE
+	case corev1.TaintEffectNoExecute:
+		return clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE
+	default:
+		return clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED
+	}
+}
+
+// taintsOf converts taints, sorted by key and effect. One with an effect that is not known is left out: the scheduler
+// ignores it too.
+func taintsOf(taints []corev1.Taint) []*clusterv1.Taint {
+	var out []*clusterv1.Taint
+	for _, t := range taints {
+		if e := taintEffect(t.Effect); e != clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED {
+			out = append(out, &clusterv1.Taint{Key: t.Key, Value: t.Value, Effect: e})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *clusterv1.Taint) int {
+		return cmp.Or(strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetEffect(), b.GetEffect()))
+	})
+	return out
+}
+
+// tolerationsOf converts tolerations, sorted and without repeats, so that their order does not make classes.
+func tolerationsOf(list []corev1.Toleration) (out []*clusterv1.Toleration, unsupported string) {
+	for i, t := range list {
+		c := &clusterv1.Toleration{Key: t.Key, Value: t.Value, Effect: taintEffect(t.Effect)}
+		switch t.Operator {
+		case corev1.TolerationOpExists:
+			c.Exists, c.Value = true, ""
+		case corev1.TolerationOpEqual, "":
+		default:
+			return nil, fmt.Sprintf("spec.tolerations[%d].operator: %q is not planned for; want Equal or Exists", i, t.Operator)
+		}
+		if t.Effect != "" && c.GetEffect() == clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED {
+			return nil, fmt.Sprintf("spec.tolerations[%d].effect: %q is not known", i, t.Effect)
+		}
+		out = append(out, c)
+	}
+	slices.SortFunc(out, compareTolerations)
+	out = slices.CompactFunc(out, func(a, b *clusterv1.Toleration) bool { return compareTolerations(a, b) == 0 })
+	return out, ""
+}
+
+func compareTolerations(a, b *clusterv1.Toleration) int {
+	return cmp.Or(
+		strings.Compare(a.GetKey(), b.GetKey()), compareBools(a.GetExists(), b.GetExists()),
+		strings.Compare(a.GetValue(), b.GetValue()), cmp.Compare(a.GetEffect(), b.GetEffect()))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+func in(key string, values ...string) *clusterv1.Requirement {
+	return &clusterv1.Requirement{Key: key, Operator: clusterv1.Operator_OPERATOR_IN, Values: sortedSet(values)}
+}
+
+// normal sorts requirements and drops repeats.
+func normal(list []*clusterv1.Requirement) []*clusterv1.Requirement {
+	sortRequirements(list)
+	return slices.CompactFunc(list, func(a, b *clusterv1.Requirement) bool { return compareRequirements(a, b) == 0 })
+}
+
+func sortRequirements(list []*clusterv1.Requirement) { slices.SortFunc(list, compareRequirements) }
+
+func compareRequirements(a, b *clusterv1.Requirement) int {
+	return cmp.Or(
+		strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetOperator(), b.GetOperator()),
+		slices.Compare(a.GetValues(), b.GetValues()), cmp.Compare(a.GetMinValues(), b.GetMinValues()))
+}
+
+func sortedSet(values []string) []string {
+	out := slices.Clone(values)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func isInteger(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
+}

@@ -1,0 +1,98 @@
+// Package convert turns Kubernetes objects into Kerf's nouns, and snapshots into messages.
+//
+// It decides what a Kubernetes object means for buying and returning nodes, and nothing else: each function is a
+// function of its arguments, with time among them, and never fails. What Kerf does not plan for is said in the object
+// that comes out (PodClass.unsupported, NodePool.not_ready), so that nothing is dropped in silence. It must never talk to
+// an API server; what one object needs to know of another it asks a References for.
+//
+// Start reading at Pod, which everything else in pod planning hangs from, then Node and NodePool. Cluster puts whole sets
+// of manifests together, and wire.go cuts a snapshot into messages.
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// References finds the objects that another one names. A nil answer means that there is none.
+type References interface {
+	PersistentVolumeClaim(namespace, name string) *corev1.PersistentVolumeClaim
+	PersistentVolume(name string) *corev1.PersistentVolume
+	// StorageClass finds a class by name; "" asks for the cluster's default.
+	StorageClass(name string) *storagev1.StorageClass
+	// PriorityClass finds a class by name; "" asks for the cluster's default.
+	PriorityClass(name string) *schedulingv1.PriorityClass
+	// OwnerRevision tells which revision of its template an owner runs; "" when it has none.
+	OwnerRevision(kind, namespace, name string) string
+}
+
+const (
+	annotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
+	annotationDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
+	annotationMirror       = "kubernetes.io/config.mirror"
+
+	// LabelClaim is the label of a node that says which claim it stands for; the actuator sets it.
+	LabelClaim = "kerf.dev/claim"
+)
+
+// object wraps a message for the snapshot. Its hash is that of the message's bytes, which a message without maps has
+// only one form of within one binary.
+func object(k snapshot.Kind, id string, m proto.Message) snapshot.Object {
+	return snapshot.Object{Kind: k, ID: id, Hash: hashOf(m), Payload: m}
+}
+
+func hashOf(m proto.Message) snapshot.Hash {
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		// Only a string that is not UTF-8 does this, and the API server's JSON has none. An id then stands for the content.
+		data = []byte(err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return snapshot.Hash(sum[:16])
+}
+
+// classObject gives a class its id and wraps it.
+func classObject(c *clusterv1.PodClass) *snapshot.Object {
+	c.Id = ""
+	h := hashOf(c)
+	c.Id = "c-" + hex.EncodeToString(h[:])
+	return &snapshot.Object{Kind: snapshot.PodClass, ID: c.GetId(), Hash: h, Payload: c}
+}
+
+// objectID is how namespaced objects are called everywhere: "namespace/name".
+func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
+
+func labelsOf(m map[string]string) []*clusterv1.Label {
+	out := make([]*clusterv1.Label, 0, len(m))
+	for k, v := range m {
+		out = append(out, &clusterv1.Label{Key: k, Value: v})
+	}
+	slices.SortFunc(out, func(a, b *clusterv1.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	return out
+}
+
+func timestamp(t metav1.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t.Time)
+}
+
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

@@ -1,0 +1,69 @@
+package convert
+
+import (
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+// NodeFacts are what is known of a node beside its own object. The zero value knows nothing.
+type NodeFacts struct {
+	// Claim is the claim that the node stands for where its own label does not say.
+	Claim string
+	// CSI holds the attach limits; nil when the node has not reported any.
+	CSI *storagev1.CSINode
+	// ForeignVolumes counts, by driver, attached volumes that no pod of the node uses, such as those that are still being
+	// detached: they take room under the limit.
+	ForeignVolumes map[string]int64
+	// LastPodEvent is when a pod other than a DaemonSet's last came or went; zero when none is known to have.
+	LastPodEvent time.Time
+}
+
+// Node converts a node.
+func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
+	out := &clusterv1.Node{
+		Name: n.Name, ProviderId: n.Spec.ProviderID,
+		Claim:            n.Labels[LabelClaim],
+		Labels:           labelsOf(n.Labels),
+		Taints:           taintsOf(n.Spec.Taints),
+		Unschedulable:    n.Spec.Unschedulable,
+		Terminating:      n.DeletionTimestamp != nil,
+		DoNotDisrupt:     n.Annotations[annotationDoNotDisrupt] == "true",
+		CreateTime:       timestamp(n.CreationTimestamp),
+		LastPodEventTime: stamp(facts.LastPodEvent),
+		VolumeLimits:     volumeLimits(facts),
+	}
+	if out.GetClaim() == "" {
+		out.Claim = facts.Claim
+	}
+	// A quantity out of bounds counts as the bound: no pod can ask for more than that.
+	out.Allocatable, _ = amounts(n.Status.Allocatable)
+	out.Capacity, _ = amounts(n.Status.Capacity)
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+		}
+	}
+	return object(snapshot.Node, out.GetName(), out)
+}
+
+func volumeLimits(facts NodeFacts) []*clusterv1.Amount {
+	if facts.CSI == nil {
+		return nil
+	}
+	limits := map[string]int64{}
+	for _, d := range facts.CSI.Spec.Drivers {
+		if d.Allocatable != nil && d.Allocatable.Count != nil {
+			limits[d.Name] = int64(*d.Allocatable.Count) - facts.ForeignVolumes[d.Name]
+		}
+	}
+	return countsOf(limits)
+}
+
+// Namespace converts a namespace.
+func Namespace(n *corev1.Namespace) snapshot.Object {
+	return object(snapshot.Namespace, n.Name, &clusterv1.Namespace{Name: n.Name, Labels: labelsOf(n.Labels)})
+}

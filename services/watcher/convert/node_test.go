@@ -1,0 +1,113 @@
+package convert_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestNode(t *testing.T) {
+	n := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n1", CreationTimestamp: metav1.NewTime(start()),
+			Labels:      map[string]string{"b": "2", "a": "1", "kerf.dev/claim": "default-abc"},
+			Annotations: map[string]string{"karpenter.sh/do-not-disrupt": "true"},
+		},
+		Spec: corev1.NodeSpec{
+			ProviderID: "aws:///us-east-1a/i-1", Unschedulable: true,
+			Taints: []corev1.Taint{
+				{Key: "z", Effect: corev1.TaintEffectNoExecute}, {Key: "a", Value: "v", Effect: corev1.TaintEffectPreferNoSchedule}, {Key: "odd", Effect: "Sometimes"},
+			},
+		},
+		Status: corev1.NodeStatus{
+			Allocatable: list("cpu", "1930m", "memory", "7Gi", "pods", "29"), Capacity: list("cpu", "2", "ephemeral-storage", "20Gi"),
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		},
+	}
+	facts := convert.NodeFacts{
+		Claim: "another", LastPodEvent: start(), ForeignVolumes: map[string]int64{"ebs.csi.aws.com": 2},
+		CSI: &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
+			{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: ptr(int32(25))}}, {Name: "efs.csi.aws.com"},
+		}}},
+	}
+	want := &clusterv1.Node{
+		Name: "n1", ProviderId: "aws:///us-east-1a/i-1", Claim: "default-abc",
+		Labels: []*clusterv1.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}, {Key: "kerf.dev/claim", Value: "default-abc"}},
+		Taints: []*clusterv1.Taint{
+			{Key: "a", Value: "v", Effect: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE},
+			{Key: "z", Effect: clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
+		},
+		Allocatable: []*clusterv1.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
+		Capacity:    []*clusterv1.Amount{{Resource: "cpu", Value: 2000}, {Resource: "ephemeral-storage", Value: 20 << 30}},
+		Ready:       true, Unschedulable: true, DoNotDisrupt: true,
+		CreateTime: timestamppb.New(start()), LastPodEventTime: timestamppb.New(start()),
+		VolumeLimits: []*clusterv1.Amount{{Resource: "ebs.csi.aws.com", Value: 23}},
+	}
+	if diff := cmp.Diff(want, convert.Node(n, facts).Payload, protocmp.Transform()); diff != "" {
+		t.Errorf("node (-want +got):\n%s", diff)
+	}
+	delete(n.Labels, "kerf.dev/claim")
+	if got := convert.Node(n, facts).Payload.(*clusterv1.Node).GetClaim(); got != "another" {
+		t.Errorf("claim %q without the label, want the one that its NodeClaim names", got)
+	}
+}
+
+func TestNodeHeartbeatIsNoChange(t *testing.T) {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", ResourceVersion: "1"}, Status: corev1.NodeStatus{
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+	}}
+	before := convert.Node(n, convert.NodeFacts{})
+	n.ResourceVersion, n.Status.Conditions[0].LastHeartbeatTime = "2", metav1.NewTime(start())
+	if convert.Node(n, convert.NodeFacts{}).Hash != before.Hash {
+		t.Error("a heartbeat changes the node")
+	}
+}
+
+func TestPodDisruptionBudget(t *testing.T) {
+	count := func(n int) *intstr.IntOrString { return ptr(intstr.FromInt32(int32(n))) }
+	share := func(s string) *intstr.IntOrString { return ptr(intstr.FromString(s)) }
+	type facts struct {
+		Allowed int32
+		Never   bool
+	}
+	for name, tc := range map[string]struct {
+		spec     policyv1.PodDisruptionBudgetSpec
+		expected int32
+		observed int64
+		want     facts
+	}{
+		"one may go":                          {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: count(1)}, 3, 2, facts{Allowed: 1}},
+		"the status is older than the object": {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: count(1)}, 3, 1, facts{}},
+		"none may ever go":                    {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: count(0)}, 3, 2, facts{Allowed: 1, Never: true}},
+		"no share may ever go":                {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: share("0%")}, 3, 2, facts{Allowed: 1, Never: true}},
+		"a small share is rounded up":         {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: share("1%")}, 3, 2, facts{Allowed: 1}},
+		"all must stay":                       {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("100%")}, 0, 2, facts{Allowed: 1, Never: true}},
+		"as many must stay as there are":      {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(3)}, 3, 2, facts{Allowed: 1, Never: true}},
+		"fewer must stay than there are":      {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(2)}, 3, 2, facts{Allowed: 1}},
+		"a share that is all, rounded up":     {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("90%")}, 5, 2, facts{Allowed: 1, Never: true}},
+		"a share that leaves one":             {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("80%")}, 5, 2, facts{Allowed: 1}},
+		"a share that can't be read":          {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("most")}, 5, 2, facts{Allowed: 1, Never: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := convert.PodDisruptionBudget(&policyv1.PodDisruptionBudget{
+				ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "shop", Generation: 2}, Spec: tc.spec,
+				Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, ExpectedPods: tc.expected, ObservedGeneration: tc.observed},
+			}).Payload.(*clusterv1.PodDisruptionBudget)
+			if diff := cmp.Diff(tc.want, facts{got.GetDisruptionsAllowed(), got.GetNeverAllows()}); diff != "" {
+				t.Errorf("budget (-want +got):\n%s", diff)
+			}
+			if got.GetSelector() != nil {
+				t.Errorf("a budget without a selector covers %v", got.GetSelector())
+			}
+		})
+	}
+}

@@ -1,0 +1,222 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/protobuf/types/known/durationpb"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// PoolFacts are what is known of a node pool beside its own object.
+type PoolFacts struct {
+	// Problem is what was wrong when the object was read or checked; nil when nothing was.
+	Problem error
+	// Hash tells which claims were made from another template.
+	Hash string
+	// NodeClasses says which EC2NodeClass objects exist; nil where that is not known.
+	NodeClasses func(name string) bool
+}
+
+// NodePool converts a pool that has its defaults. A pool that can't be used is converted as far as it goes, and says in
+// not_ready why it can't: its nodes still are its nodes.
+func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
+	t := p.Spec.Template
+	out := &clusterv1.NodePool{
+		Name: p.Name, NodeClass: t.Spec.NodeClassRef.Name,
+		Labels: labelsOf(t.Metadata.LabelMap()), Annotations: labelsOf(t.Metadata.Annotations),
+		Taints: taintsOf(coreTaints(t.Spec.Taints)), StartupTaints: taintsOf(coreTaints(t.Spec.StartupTaints)),
+		Replicas: p.Spec.Replicas, Hash: facts.Hash,
+	}
+	if p.Spec.Weight != nil {
+		out.Weight = *p.Spec.Weight
+	}
+	c := poolConversion{pool: out}
+	c.requirements(t.Spec.Requirements)
+	c.limits(p.Spec.Limits)
+	c.durations(p)
+	c.disruption(p.Spec.Disruption)
+	switch {
+	case facts.Problem != nil:
+		c.refuse("%s", facts.Problem)
+	case p.DeletionTimestamp != nil:
+		c.refuse("the pool is being deleted")
+	case t.Spec.NodeClassRef.Group != awsv1.Group || t.Spec.NodeClassRef.Kind != awsv1.KindEC2NodeClass:
+		c.refuse("spec.template.spec.nodeClassRef: want group %s and kind %s", awsv1.Group, awsv1.KindEC2NodeClass)
+	case out.GetNotReady() == nil && facts.NodeClasses != nil && !facts.NodeClasses(out.GetNodeClass()):
+		c.reason(clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND,
+			fmt.Sprintf("spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s", out.GetNodeClass()))
+	}
+	return object(snapshot.NodePool, out.GetName(), out)
+}
+
+type poolConversion struct{ pool *clusterv1.NodePool }
+
+// refuse marks the pool as invalid. The first reason stays.
+func (c poolConversion) refuse(format string, args ...any) {
+	c.reason(clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID, fmt.Sprintf(format, args...))
+}
+
+func (c poolConversion) reason(code clusterv1.ReasonCode, message string) {
+	if c.pool.GetNotReady() == nil {
+		c.pool.NotReady = &clusterv1.Reason{Code: code, Message: message, Subject: "nodepool/" + c.pool.GetName()}
+	}
+}
+
+func (c poolConversion) requirements(list []karpenterv1.Requirement) {
+	for i, r := range list {
+		op, ok := poolOperator(r.Operator)
+		if !ok {
+			c.refuse("spec.template.spec.requirements[%d].operator: %q is not known", i, r.Operator)
+			continue
+		}
+		out := &clusterv1.Requirement{Key: stableKey(r.Key), Operator: op, MinValues: r.MinValues}
+		if len(r.Values) > 0 {
+			out.Values = sortedSet(r.Values)
+		}
+		c.pool.Requirements = append(c.pool.Requirements, out)
+	}
+	sortRequirements(c.pool.Requirements)
+}
+
+func poolOperator(op karpenterv1.Operator) (clusterv1.Operator, bool) {
+	switch op {
+	case karpenterv1.OpIn:
+		return clusterv1.Operator_OPERATOR_IN, true
+	case karpenterv1.OpNotIn:
+		return clusterv1.Operator_OPERATOR_NOT_IN, true
+	case karpenterv1.OpExists:
+		return clusterv1.Operator_OPERATOR_EXISTS, true
+	case karpenterv1.OpDoesNotExist:
+		return clusterv1.Operator_OPERATOR_DOES_NOT_EXIST, true
+	case karpenterv1.OpGt:
+		return clusterv1.Operator_OPERATOR_GT, true
+	case karpenterv1.OpLt:
+		return clusterv1.Operator_OPERATOR_LT, true
+	case karpenterv1.OpGte:
+		return clusterv1.Operator_OPERATOR_GTE, true
+	case karpenterv1.OpLte:
+		return clusterv1.Operator_OPERATOR_LTE, true
+	default:
+		return clusterv1.Operator_OPERATOR_UNSPECIFIED, false
+	}
+}
+
+// limits keeps zeros: a limit of nought allows nothing, where no limit allows everything.
+func (c poolConversion) limits(list corev1.ResourceList) {
+	for name, q := range list {
+		v, ok := amountOf(name, q)
+		if !ok && v == 0 {
+			c.refuse("spec.limits.%s: %s is negative", name, q.String())
+		}
+		c.pool.Limits = append(c.pool.Limits, &clusterv1.Amount{Resource: string(name), Value: v})
+	}
+	sortAmounts(c.pool.Limits)
+}
+
+func (c poolConversion) durations(p *karpenterv1.NodePool) {
+	spec := p.Spec.Template.Spec
+	c.pool.ExpireAfter = c.nillable("spec.template.spec.expireAfter", spec.ExpireAfter)
+	c.pool.ConsolidateAfter = c.nillable("spec.disruption.consolidateAfter", p.Spec.Disruption.ConsolidateAfter)
+	if spec.TerminationGracePeriod == nil {
+		return
+	}
+	d, err := spec.TerminationGracePeriod.Parse()
+	if err != nil {
+		c.refuse("spec.template.spec.terminationGracePeriod: %v", err)
+		return
+	}
+	c.pool.TerminationGracePeriod = durationpb.New(d)
+}
+
+func (c poolConversion) nillable(path string, v karpenterv1.NillableDuration) *durationpb.Duration {
+	d, never, err := v.Parse()
+	if err != nil {
+		c.refuse("%s: %v", path, err)
+		return nil
+	}
+	if never {
+		return nil
+	}
+	return durationpb.New(d)
+}
+
+func (c poolConversion) disruption(d karpenterv1.Disruption) {
+	switch d.ConsolidationPolicy {
+	case karpenterv1.ConsolidateWhenEmpty:
+		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY
+	case karpenterv1.ConsolidateWhenEmptyOrUnderutilized:
+		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED
+	case karpenterv1.ConsolidateBalanced:
+		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_BALANCED
+	default:
+		// The mildest policy, so that the message is valid; a pool that isn't ready loses no node to it.
+		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY
+		c.refuse("spec.disruption.consolidationPolicy: %q is none of WhenEmpty, WhenEmptyOrUnderutilized, Balanced", d.ConsolidationPolicy)
+	}
+	for i, b := range d.Budgets {
+		if out, err := budgetOf(b); err != nil {
+			c.refuse("spec.disruption.budgets[%d].%v", i, err)
+		} else {
+			c.pool.Budgets = append(c.pool.Budgets, out)
+		}
+	}
+}
+
+func budgetOf(b karpenterv1.Budget) (*clusterv1.DisruptionBudget, error) {
+	out := &clusterv1.DisruptionBudget{}
+	nodes, err := karpenterv1.ParseBudgetNodes(b.Nodes)
+	if err != nil {
+		return nil, fmt.Errorf("nodes: %w", err)
+	}
+	out.Nodes = &clusterv1.DisruptionBudget_Count{Count: nodes.Value}
+	if nodes.IsPercent {
+		out.Nodes = &clusterv1.DisruptionBudget_Percent{Percent: nodes.Value}
+	}
+	for _, r := range b.Reasons {
+		reason, ok := budgetReason(r)
+		if !ok {
+			return nil, fmt.Errorf("reasons: %q is none of Empty, Underutilized, Drifted", r)
+		}
+		out.Reasons = append(out.Reasons, reason)
+	}
+	slices.Sort(out.Reasons)
+	out.Reasons = slices.Compact(out.Reasons)
+	if b.Schedule != nil {
+		out.Schedule = *b.Schedule
+	}
+	if b.Duration != nil {
+		d, err := time.ParseDuration(*b.Duration)
+		if err != nil {
+			return nil, fmt.Errorf("duration: %q: want hours and minutes such as 1h30m", *b.Duration)
+		}
+		out.Duration = durationpb.New(d)
+	}
+	return out, nil
+}
+
+func budgetReason(r karpenterv1.DisruptionReason) (clusterv1.DisruptionReason, bool) {
+	switch r {
+	case karpenterv1.ReasonEmpty:
+		return clusterv1.DisruptionReason_DISRUPTION_REASON_EMPTY, true
+	case karpenterv1.ReasonUnderutilized:
+		return clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, true
+	case karpenterv1.ReasonDrifted:
+		return clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED, true
+	default:
+		return clusterv1.DisruptionReason_DISRUPTION_REASON_UNSPECIFIED, false
+	}
+}
+
+func coreTaints(list []karpenterv1.Taint) []corev1.Taint {
+	out := make([]corev1.Taint, 0, len(list))
+	for _, t := range list {
+		out = append(out, t.Core())
+	}
+	return out
+}

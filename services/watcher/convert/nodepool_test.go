@@ -1,0 +1,126 @@
+package convert_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// validPool fills in what every pool has after defaulting.
+func validPool(p *karpenterv1.NodePool) *karpenterv1.NodePool {
+	p.Spec.Template.Spec.NodeClassRef = karpenterv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}
+	p.Spec.Template.Spec.ExpireAfter = "720h"
+	p.Spec.Disruption.ConsolidateAfter = "0s"
+	p.Spec.Disruption.ConsolidationPolicy = karpenterv1.ConsolidateWhenEmptyOrUnderutilized
+	return p
+}
+
+func TestNodePool(t *testing.T) {
+	grace := karpenterv1.Duration("10m")
+	p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	p.Spec.Weight = ptr(int32(10))
+	p.Spec.Limits = list("cpu", "1000", "memory", "1000Gi", "nodes", "0")
+	spec := &p.Spec.Template.Spec
+	p.Spec.Template.Metadata.Labels = map[string]karpenterv1.LabelValue{"type": "karpenter"}
+	spec.Taints = []karpenterv1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
+	spec.TerminationGracePeriod = &grace
+	spec.Requirements = []karpenterv1.Requirement{
+		{Key: "node.kubernetes.io/instance-type", Operator: karpenterv1.OpIn, Values: []string{"m5.large", "c5.large"}, MinValues: ptr(int32(2))},
+		{Key: "karpenter.k8s.aws/instance-cpu", Operator: karpenterv1.OpGte, Values: []string{"2"}},
+	}
+	p.Spec.Disruption.Budgets = []karpenterv1.Budget{
+		{Nodes: "10%"},
+		{Nodes: "0", Reasons: []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty}, Schedule: ptr("0 9 * * 1-5"), Duration: ptr("8h")},
+	}
+	want := &clusterv1.NodePool{
+		Name: "default", Weight: 10, NodeClass: "default", Hash: "h",
+		Labels: []*clusterv1.Label{{Key: "type", Value: "karpenter"}},
+		Taints: []*clusterv1.Taint{{Key: "team", Value: "a", Effect: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
+		Requirements: []*clusterv1.Requirement{
+			req("karpenter.k8s.aws/instance-cpu", clusterv1.Operator_OPERATOR_GTE, "2"),
+			{Key: "node.kubernetes.io/instance-type", Operator: opIn, Values: []string{"c5.large", "m5.large"}, MinValues: ptr(int32(2))},
+		},
+		Limits: []*clusterv1.Amount{
+			{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}, {Resource: "nodes", Value: 0},
+		},
+		ExpireAfter: durationpb.New(720 * time.Hour), TerminationGracePeriod: durationpb.New(10 * time.Minute),
+		ConsolidationPolicy: clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED,
+		ConsolidateAfter:    durationpb.New(0),
+		Budgets: []*clusterv1.DisruptionBudget{
+			{Nodes: &clusterv1.DisruptionBudget_Percent{Percent: 10}},
+			{
+				Nodes: &clusterv1.DisruptionBudget_Count{Count: 0}, Schedule: "0 9 * * 1-5", Duration: durationpb.New(8 * time.Hour),
+				Reasons: []clusterv1.DisruptionReason{clusterv1.DisruptionReason_DISRUPTION_REASON_EMPTY, clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED},
+			},
+		},
+	}
+	got := convert.NodePool(p, convert.PoolFacts{Hash: "h", NodeClasses: func(name string) bool { return name == "default" }})
+	if diff := cmp.Diff(want, got.Payload, protocmp.Transform()); diff != "" {
+		t.Errorf("pool (-want +got):\n%s", diff)
+	}
+}
+
+func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
+	type answer struct {
+		Code    clusterv1.ReasonCode
+		Message string
+	}
+	const invalid, notFound = clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID, clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
+	for name, tc := range map[string]struct {
+		edit  func(*karpenterv1.NodePool)
+		facts convert.PoolFacts
+		want  answer
+	}{
+		"it did not pass validation": {
+			func(*karpenterv1.NodePool) {}, convert.PoolFacts{Problem: errors.New("spec.weight: 101 is out of range")},
+			answer{invalid, "spec.weight: 101 is out of range"},
+		},
+		"it is being deleted": {
+			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = ptr(metav1.NewTime(start())) }, convert.PoolFacts{},
+			answer{invalid, "the pool is being deleted"},
+		},
+		"its class is of another provider": {
+			func(p *karpenterv1.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" }, convert.PoolFacts{},
+			answer{invalid, "spec.template.spec.nodeClassRef: want group karpenter.k8s.aws and kind EC2NodeClass"},
+		},
+		"its class is not there": {
+			func(*karpenterv1.NodePool) {}, convert.PoolFacts{NodeClasses: func(string) bool { return false }},
+			answer{notFound, "spec.template.spec.nodeClassRef.name: there is no EC2NodeClass default"},
+		},
+		"a duration that is none": {
+			func(p *karpenterv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = "soon" }, convert.PoolFacts{},
+			answer{invalid, `spec.disruption.consolidateAfter: duration "soon": want hours, minutes and seconds such as 720h or 1h30m, or the word Never`},
+		},
+		"an unknown operator": {
+			func(p *karpenterv1.NodePool) {
+				p.Spec.Template.Spec.Requirements = []karpenterv1.Requirement{{Key: "a", Operator: "Near"}}
+			}, convert.PoolFacts{},
+			answer{invalid, `spec.template.spec.requirements[0].operator: "Near" is not known`},
+		},
+		"a budget that is none": {
+			func(p *karpenterv1.NodePool) { p.Spec.Disruption.Budgets = []karpenterv1.Budget{{Nodes: "few"}} }, convert.PoolFacts{},
+			answer{invalid, `spec.disruption.budgets[0].nodes: budget "few": want a number of nodes such as 5 or a percentage such as 10%`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}})
+			tc.edit(p)
+			got := convert.NodePool(p, tc.facts).Payload.(*clusterv1.NodePool).GetNotReady()
+			if diff := cmp.Diff(tc.want, answer{got.GetCode(), got.GetMessage()}); diff != "" {
+				t.Errorf("reason (-want +got):\n%s", diff)
+			}
+			if got.GetSubject() != "nodepool/p" {
+				t.Errorf("subject %q", got.GetSubject())
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package convert
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Pod converts a pod and its class. It is false for a pod that has finished: such a pod takes nothing any more and is
+// not part of a snapshot.
+func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		return snapshot.Object{}, false
+	}
+	class := classObject(podClass(p, refs))
+	out := &clusterv1.Pod{
+		Id: objectID(p), Uid: string(p.UID), ClassId: class.ID,
+		Node: p.Spec.NodeName, Phase: podPhase(p),
+		CreateTime:    timestamp(p.CreationTimestamp),
+		NominatedNode: p.Status.NominatedNodeName,
+		Terminating:   p.DeletionTimestamp != nil,
+		Ready:         podCondition(p, corev1.PodReady, corev1.ConditionTrue) != nil,
+		DeletionCost:  deletionCost(p),
+	}
+	if p.Spec.NodeName != "" {
+		// A node holds the pod now, whatever it was nominated for.
+		out.NominatedNode = ""
+		if c := podCondition(p, corev1.PodScheduled, corev1.ConditionTrue); c != nil {
+			out.BindTime = timestamp(c.LastTransitionTime)
+		}
+	}
+	if out.GetPhase() == clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE {
+		out.UnschedulableTime = timestamp(podCondition(p, corev1.PodScheduled, corev1.ConditionFalse).LastTransitionTime)
+	}
+	protect(p, out)
+	o := object(snapshot.Pod, out.GetId(), out)
+	o.Class = class
+	return o, true
+}
+
+// podPhase reads a bound pod's phase from its status as a whole, not from its containers': one that crashes and starts
+// over again and again would otherwise change the snapshot each time, and nothing that is planned.
+func podPhase(p *corev1.Pod) clusterv1.PodPhase {
+	if p.Spec.NodeName != "" {
+		if p.Status.Phase == corev1.PodRunning {
+			return clusterv1.PodPhase_POD_PHASE_RUNNING
+		}
+		return clusterv1.PodPhase_POD_PHASE_STARTING
+	}
+	c := podCondition(p, corev1.PodScheduled, corev1.ConditionFalse)
+	if c != nil && c.Reason == corev1.PodReasonUnschedulable {
+		return clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE
+	}
+	return clusterv1.PodPhase_POD_PHASE_WAITING
+}
+
+// podCondition finds a condition that has the given status; nil when it has another or is not there.
+func podCondition(p *corev1.Pod, t corev1.PodConditionType, status corev1.ConditionStatus) *corev1.PodCondition {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == t && c.Status == status {
+			return c
+		}
+	}
+	return nil
+}
+
+// protect reads karpenter.sh/do-not-disrupt: "true" for ever, or a positive duration that counts from the pod's start (a
+// pod that has not started is protected without an end, until it does). Other values protect nothing.
+func protect(p *corev1.Pod, out *clusterv1.Pod) {
+	v, ok := p.Annotations[annotationDoNotDisrupt]
+	if !ok {
+		return
+	}
+	if v == "true" {
+		out.DoNotDisrupt = true
+		return
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return
+	}
+	out.DoNotDisrupt = true
+	if p.Status.StartTime != nil {
+		out.DoNotDisruptUntil = stamp(p.Status.StartTime.Add(d))
+	}
+}
+
+// deletionCost is nought where the annotation is no number: the ReplicaSet controller ignores such a value as well.
+func deletionCost(p *corev1.Pod) int32 {
+	v, err := strconv.ParseInt(p.Annotations[annotationDeletionCost], 10, 32)
+	if err != nil || v < math.MinInt32 {
+		return 0
+	}
+	return int32(v)
+}

@@ -1,0 +1,219 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+)
+
+const (
+	ebsDriver           = "ebs.csi.aws.com"
+	annotationBound     = "pv.kubernetes.io/bind-completed"
+	noProvisioner       = "kubernetes.io/no-provisioner"
+	betaDefaultClass    = "volume.beta.kubernetes.io/storage-class"
+	inTreeEBS           = "kubernetes.io/aws-ebs"
+	inTreePluginsPrefix = "kubernetes.io/"
+	zoneSeparator       = "__" // between the zones of an old volume's zone label
+)
+
+// volumes reads where the pod's volumes can be reached, and how many count against an attach limit. A claim that two
+// pods share is counted for each of them, because a class knows nothing of other pods: it errs towards more nodes.
+func (b *classBuilder) volumes() {
+	attached := map[string]int64{}
+	claims := map[string]bool{}
+	for i, v := range b.pod.Spec.Volumes {
+		claim, spec := claimOf(b.pod, v)
+		if spec == nil && claim == "" {
+			if v.AWSElasticBlockStore != nil {
+				attached[ebsDriver]++
+			}
+			continue
+		}
+		if claims[claim] {
+			continue
+		}
+		claims[claim] = true
+		found, bad := b.volume(claim, spec)
+		if bad != "" {
+			b.refuse(fmt.Sprintf("spec.volumes[%d]: %s", i, bad))
+			continue
+		}
+		if found.driver != "" {
+			attached[found.driver]++
+		}
+		if len(found.terms) > 0 {
+			b.class.Volumes = append(b.class.Volumes, &clusterv1.VolumeTopology{Name: b.pod.Namespace + "/" + claim, Terms: found.terms})
+		}
+	}
+	slices.SortFunc(b.class.Volumes, func(x, y *clusterv1.VolumeTopology) int { return strings.Compare(x.GetName(), y.GetName()) })
+	b.class.VolumeAttachments = countsOf(attached)
+}
+
+// claimOf names the claim that stands behind a volume. For a generic ephemeral volume, whose claim is made from the pod,
+// it also returns the claim's spec. "" and nil: there is no claim behind it.
+func claimOf(p *corev1.Pod, v corev1.Volume) (string, *corev1.PersistentVolumeClaimSpec) {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName, nil
+	case v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil:
+		return p.Name + "-" + v.Name, &v.Ephemeral.VolumeClaimTemplate.Spec
+	default:
+		return "", nil
+	}
+}
+
+// ClaimKeys lists the claims of a pod as "namespace/name", in the order of its volumes.
+func ClaimKeys(p *corev1.Pod) []string {
+	var out []string
+	for _, v := range p.Spec.Volumes {
+		if name, _ := claimOf(p, v); name != "" {
+			out = append(out, p.Namespace+"/"+name)
+		}
+	}
+	return out
+}
+
+// reach is where a volume can be reached and which driver attaches it; "" when none counts.
+type reach struct {
+	driver string
+	terms  []*clusterv1.NodeAffinityTerm
+}
+
+// volume answers for one claim. spec stands in for a claim that has yet to be made.
+func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpec) (reach, string) {
+	pvc := b.refs.PersistentVolumeClaim(b.pod.Namespace, name)
+	switch {
+	case pvc == nil && spec == nil:
+		return reach{}, fmt.Sprintf("persistent volume claim %s is not there", name)
+	case pvc == nil:
+		return b.unbound(name, *spec, "")
+	case pvc.DeletionTimestamp != nil:
+		return reach{}, fmt.Sprintf("persistent volume claim %s is being deleted", name)
+	case pvc.Status.Phase == corev1.ClaimLost:
+		return reach{}, fmt.Sprintf("persistent volume claim %s has lost its volume", name)
+	case pvc.Spec.VolumeName == "":
+		return b.unbound(name, pvc.Spec, pvc.Annotations[betaDefaultClass])
+	}
+	if _, ok := pvc.Annotations[annotationBound]; !ok {
+		return reach{}, fmt.Sprintf("persistent volume claim %s is still being bound to volume %s", name, pvc.Spec.VolumeName)
+	}
+	pv := b.refs.PersistentVolume(pvc.Spec.VolumeName)
+	switch {
+	case pv == nil:
+		return reach{}, fmt.Sprintf("persistent volume %s of claim %s is not there", pvc.Spec.VolumeName, name)
+	case pv.DeletionTimestamp != nil:
+		return reach{}, fmt.Sprintf("persistent volume %s of claim %s is being deleted", pv.Name, name)
+	}
+	return bound(pv)
+}
+
+// bound reads a volume's own word on where it can be reached. A local volume's host name is left out: a node that
+// replaces another can never have it.
+func bound(pv *corev1.PersistentVolume) (reach, string) {
+	out := reach{driver: DriverOf(pv)}
+	if pv.Spec.NodeAffinity == nil || pv.Spec.NodeAffinity.Required == nil {
+		out.terms = labelledZones(pv.Labels)
+		return out, ""
+	}
+	onHost := pv.Spec.Local != nil || pv.Spec.HostPath != nil
+	for i, t := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		path := fmt.Sprintf("persistent volume %s: spec.nodeAffinity.required.nodeSelectorTerms[%d]", pv.Name, i)
+		if len(t.MatchFields) > 0 {
+			return reach{}, path + ".matchFields: not planned for"
+		}
+		exprs := t.MatchExpressions
+		if onHost {
+			exprs = slices.DeleteFunc(slices.Clone(exprs), func(e corev1.NodeSelectorRequirement) bool {
+				return e.Key == corev1.LabelHostname
+			})
+		}
+		reqs, bad := nodeRequirements(exprs)
+		if bad != "" {
+			return reach{}, path + "." + bad
+		}
+		if len(reqs) == 0 {
+			return reach{driver: out.driver}, "" // one alternative is everywhere, so that all of them are
+		}
+		out.terms = append(out.terms, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+	}
+	return out, ""
+}
+
+// labelledZones reads the zone and region labels of volumes that are older than volume node affinity.
+func labelledZones(labels map[string]string) []*clusterv1.NodeAffinityTerm {
+	zones := map[string][]string{}
+	for key, v := range labels {
+		stable := stableKey(key)
+		if stable == corev1.LabelTopologyZone || stable == corev1.LabelTopologyRegion {
+			zones[stable] = append(zones[stable], strings.Split(v, zoneSeparator)...)
+		}
+	}
+	if len(zones) == 0 {
+		return nil
+	}
+	var reqs []*clusterv1.Requirement
+	for key, values := range zones {
+		reqs = append(reqs, in(key, values...))
+	}
+	sortRequirements(reqs)
+	return []*clusterv1.NodeAffinityTerm{{Requirements: reqs}}
+}
+
+// DriverOf is the CSI driver that attaches a volume; "" for volumes that nothing attaches. Volumes of the old EBS plugin
+// are attached by its CSI driver.
+func DriverOf(pv *corev1.PersistentVolume) string {
+	switch {
+	case pv.Spec.CSI != nil:
+		return pv.Spec.CSI.Driver
+	case pv.Spec.AWSElasticBlockStore != nil:
+		return ebsDriver
+	default:
+		return ""
+	}
+}
+
+// unbound answers for a claim that gets its volume where its pod comes to run.
+func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpec, betaClass string) (reach, string) {
+	className := betaClass
+	if spec.StorageClassName != nil {
+		className = *spec.StorageClassName
+		if className == "" {
+			return reach{}, fmt.Sprintf("persistent volume claim %s has no storage class and is not bound", name)
+		}
+	}
+	sc := b.refs.StorageClass(className)
+	switch {
+	case sc == nil && className == "":
+		return reach{}, fmt.Sprintf("persistent volume claim %s names no storage class, and the cluster has no default", name)
+	case sc == nil:
+		return reach{}, fmt.Sprintf("storage class %s of persistent volume claim %s is not there", className, name)
+	case sc.VolumeBindingMode == nil || *sc.VolumeBindingMode == storagev1.VolumeBindingImmediate:
+		return reach{}, fmt.Sprintf("persistent volume claim %s waits for its volume: storage class %s binds at once, not with the pod", name, sc.Name)
+	}
+	driver := sc.Provisioner
+	switch {
+	case driver == inTreeEBS:
+		driver = ebsDriver
+	case driver == noProvisioner:
+		driver = ""
+	case strings.HasPrefix(driver, inTreePluginsPrefix):
+		return reach{}, fmt.Sprintf("storage class %s: provisioner %s is built into Kubernetes and not planned for", sc.Name, driver)
+	}
+	out := reach{driver: driver}
+	for _, t := range sc.AllowedTopologies {
+		var reqs []*clusterv1.Requirement
+		for _, e := range t.MatchLabelExpressions {
+			reqs = append(reqs, in(stableKey(e.Key), e.Values...))
+		}
+		if len(reqs) == 0 {
+			return reach{driver: driver}, ""
+		}
+		sortRequirements(reqs)
+		out.terms = append(out.terms, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+	}
+	return out, ""
+}

@@ -1,0 +1,191 @@
+package convert_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"google.golang.org/protobuf/testing/protocmp"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func claim(name string, edits ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"}}
+	for _, edit := range edits {
+		edit(c)
+	}
+	return c
+}
+
+func boundTo(pv string) func(*corev1.PersistentVolumeClaim) {
+	return func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.VolumeName = pv
+		c.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+	}
+}
+
+func ofClass(name string) func(*corev1.PersistentVolumeClaim) {
+	return func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = &name }
+}
+
+func volume(name string, source corev1.PersistentVolumeSource, terms ...corev1.NodeSelectorTerm) *corev1.PersistentVolume {
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{PersistentVolumeSource: source}}
+	if len(terms) > 0 {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: terms}}
+	}
+	return pv
+}
+
+func storageClass(name, provisioner string, mode storagev1.VolumeBindingMode, zones ...string) *storagev1.StorageClass {
+	sc := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
+	for _, z := range zones {
+		sc.AllowedTopologies = append(sc.AllowedTopologies, corev1.TopologySelectorTerm{
+			MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: "topology.ebs.csi.aws.com/zone", Values: []string{z}}},
+		})
+	}
+	return sc
+}
+
+func TestVolumes(t *testing.T) {
+	late, early := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
+	ebs := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com"}}
+	inZone := func(key, z string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(key, corev1.NodeSelectorOpIn, z)}}
+	}
+	topology := func(zones ...string) []*clusterv1.VolumeTopology {
+		v := &clusterv1.VolumeTopology{Name: "shop/data"}
+		for _, z := range zones {
+			v.Terms = append(v.Terms, &clusterv1.NodeAffinityTerm{Requirements: []*clusterv1.Requirement{req(zone, opIn, z)}})
+		}
+		return []*clusterv1.VolumeTopology{v}
+	}
+	attached := []*clusterv1.Amount{{Resource: "ebs.csi.aws.com", Value: 1}}
+	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = ptr(metav1.NewTime(start())) }
+
+	for name, tc := range map[string]struct {
+		refs        []runtime.Object
+		volumes     []*clusterv1.VolumeTopology
+		attachments []*clusterv1.Amount
+		unsupported string
+	}{
+		"a bound volume is where its node affinity says": {
+			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone("topology.ebs.csi.aws.com/zone", "b"))},
+			volumes: topology("b"), attachments: attached,
+		},
+		"a volume with alternatives": {
+			refs:    []runtime.Object{claim("data", boundTo("v")), volume("v", ebs, inZone(zone, "b"), inZone(zone, "c"))},
+			volumes: topology("b", "c"), attachments: attached,
+		},
+		"a volume of the old plugin": {
+			refs: []runtime.Object{claim("data", boundTo("v")), func() *corev1.PersistentVolume {
+				v := volume("v", corev1.PersistentVolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{}})
+				v.Labels = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a"}
+				return v
+			}()},
+			volumes: topology("a"), attachments: attached,
+		},
+		"a local volume's host is left out": {
+			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{}},
+				corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+					expr("kubernetes.io/hostname", corev1.NodeSelectorOpIn, "n"), expr(zone, corev1.NodeSelectorOpIn, "a"),
+				}})},
+			volumes: topology("a"),
+		},
+		"a file system that everyone reaches": {
+			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}})},
+		},
+		"a volume to be made where the pod runs": {
+			refs:    []runtime.Object{claim("data", ofClass("gp3")), storageClass("gp3", "ebs.csi.aws.com", late, "a", "b")},
+			volumes: topology("a", "b"), attachments: attached,
+		},
+		"a volume to be made anywhere, of the default class": {
+			refs: []runtime.Object{claim("data"), func() *storagev1.StorageClass {
+				sc := storageClass("gp2", "kubernetes.io/aws-ebs", late)
+				sc.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+				return sc
+			}()},
+			attachments: attached,
+		},
+		"a claim that is not there":  {unsupported: "spec.volumes[0]: persistent volume claim data is not there"},
+		"a claim that goes":          {refs: []runtime.Object{claim("data", deleting)}, unsupported: "spec.volumes[0]: persistent volume claim data is being deleted"},
+		"a claim without its volume": {refs: []runtime.Object{claim("data", boundTo("v"))}, unsupported: "spec.volumes[0]: persistent volume v of claim data is not there"},
+		"a claim that lost its volume": {
+			refs:        []runtime.Object{claim("data", func(c *corev1.PersistentVolumeClaim) { c.Status.Phase = corev1.ClaimLost })},
+			unsupported: "spec.volumes[0]: persistent volume claim data has lost its volume",
+		},
+		"a claim that is being bound": {
+			refs:        []runtime.Object{claim("data", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "v" })},
+			unsupported: "spec.volumes[0]: persistent volume claim data is still being bound to volume v",
+		},
+		"a class that binds at once": {
+			refs:        []runtime.Object{claim("data", ofClass("fast")), storageClass("fast", "x.example.com", early)},
+			unsupported: "spec.volumes[0]: persistent volume claim data waits for its volume: storage class fast binds at once, not with the pod",
+		},
+		"no class and no default": {
+			refs:        []runtime.Object{claim("data")},
+			unsupported: "spec.volumes[0]: persistent volume claim data names no storage class, and the cluster has no default",
+		},
+		"a class that is not there": {
+			refs:        []runtime.Object{claim("data", ofClass("x"))},
+			unsupported: "spec.volumes[0]: storage class x of persistent volume claim data is not there",
+		},
+		"a claim that wants no class": {
+			refs:        []runtime.Object{claim("data", ofClass(""))},
+			unsupported: "spec.volumes[0]: persistent volume claim data has no storage class and is not bound",
+		},
+		"a provisioner of another cloud": {
+			refs:        []runtime.Object{claim("data", ofClass("pd")), storageClass("pd", "kubernetes.io/gce-pd", late)},
+			unsupported: "spec.volumes[0]: storage class pd: provisioner kubernetes.io/gce-pd is built into Kubernetes and not planned for",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(func(p *corev1.Pod) {
+				source := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}
+				p.Spec.Volumes = []corev1.Volume{{Name: "a", VolumeSource: source}, {Name: "twice", VolumeSource: source}}
+			})
+			_, class := convertPod(t, p, tc.refs...)
+			if diff := cmp.Diff(tc.volumes, class.GetVolumes(), protocmp.Transform()); diff != "" {
+				t.Errorf("volumes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.attachments, class.GetVolumeAttachments(), protocmp.Transform(), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("attachments (-want +got):\n%s", diff)
+			}
+			if class.GetUnsupported() != tc.unsupported {
+				t.Errorf("unsupported %q, want %q", class.GetUnsupported(), tc.unsupported)
+			}
+		})
+	}
+}
+
+func TestEphemeralVolumeStandsForItsClaim(t *testing.T) {
+	class := "gp3"
+	p := pod(func(p *corev1.Pod) {
+		p.Spec.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{
+			VolumeClaimTemplate: &corev1.PersistentVolumeClaimTemplate{Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class}},
+		}}}}
+	})
+	sc := storageClass("gp3", "ebs.csi.aws.com", storagev1.VolumeBindingWaitForFirstConsumer, "a")
+	ebs := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com"}}
+	inB := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(zone, corev1.NodeSelectorOpIn, "b")}}
+	for name, tc := range map[string]struct {
+		refs []runtime.Object
+		zone string
+	}{
+		"before the claim is made": {[]runtime.Object{sc}, "a"},
+		"once the claim is bound":  {[]runtime.Object{sc, claim("web-0-scratch", boundTo("v")), volume("v", ebs, inB)}, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := convertPod(t, p, tc.refs...)
+			want := []*clusterv1.VolumeTopology{{Name: "shop/web-0-scratch", Terms: []*clusterv1.NodeAffinityTerm{
+				{Requirements: []*clusterv1.Requirement{req(zone, opIn, tc.zone)}},
+			}}}
+			if diff := cmp.Diff(want, got.GetVolumes(), protocmp.Transform()); diff != "" {
+				t.Errorf("volumes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

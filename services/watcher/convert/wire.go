@@ -1,0 +1,249 @@
+package convert
+
+import (
+	"strings"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/protobuf/proto"
+)
+
+// MaxPartBytes is how large a part may grow: a mebibyte, less room for the message around it.
+const MaxPartBytes = 1<<20 - 1<<10
+
+// entryBytes is the most that a list entry takes beside its own bytes: tag and length.
+const entryBytes = 8
+
+// Header is what a snapshot says beside its objects.
+type Header struct {
+	Cluster string
+}
+
+// Whole is a snapshot as one message.
+func Whole(s snapshot.Snapshot, h Header) *clusterv1.Snapshot {
+	out := header(s, h)
+	for _, k := range snapshot.Kinds() {
+		for _, o := range s.Objects(k) {
+			appendObject(out, o)
+		}
+	}
+	return out
+}
+
+// Parts cuts a snapshot into messages of at most maxBytes; the first has the header. There is at least one. An object
+// that is larger by itself travels alone.
+func Parts(s snapshot.Snapshot, h Header, maxBytes int) []*clusterv1.Snapshot {
+	c := cutter{max: maxBytes, part: header(s, h)}
+	for _, k := range snapshot.Kinds() {
+		for _, o := range s.Objects(k) {
+			c.add(o)
+		}
+	}
+	return append(c.done, c.part)
+}
+
+// DeltaParts cuts a delta into messages of at most maxBytes, at least one. Each has both revisions; the first has the
+// header, and removals come before what is new.
+func DeltaParts(d snapshot.Delta, h Header, maxBytes int) []*clusterv1.Delta {
+	first := &clusterv1.Snapshot{
+		Revision: d.Revision, InventoryRevision: d.InventoryRevision, Cluster: h.Cluster, ObserveTime: stamp(d.ObserveTime),
+	}
+	out := removedParts(d, maxBytes)
+	c := cutter{max: maxBytes, part: first}
+	if len(out) > 0 {
+		out[0].Upserted, c.part = first, &clusterv1.Snapshot{}
+	}
+	for _, o := range d.Upserted {
+		c.add(o)
+	}
+	if len(d.Upserted) > 0 || len(out) == 0 {
+		for _, part := range append(c.done, c.part) {
+			out = append(out, &clusterv1.Delta{BaseRevision: d.Base, Revision: d.Revision, Upserted: part})
+		}
+	}
+	return out
+}
+
+func removedParts(d snapshot.Delta, maxBytes int) []*clusterv1.Delta {
+	var out []*clusterv1.Delta
+	size := maxBytes
+	for _, key := range d.Removed {
+		n := len(key.ID) + entryBytes
+		if size+n > maxBytes {
+			out = append(out, &clusterv1.Delta{BaseRevision: d.Base, Revision: d.Revision, Removed: &clusterv1.Removed{}})
+			size = 0
+		}
+		appendRemoved(out[len(out)-1].GetRemoved(), key)
+		size += n
+	}
+	return out
+}
+
+// cutter fills one part after another.
+type cutter struct {
+	max  int
+	done []*clusterv1.Snapshot
+	part *clusterv1.Snapshot
+	size int
+}
+
+func (c *cutter) add(o snapshot.Object) {
+	m, ok := o.Payload.(proto.Message)
+	if !ok {
+		return
+	}
+	n := proto.Size(m) + entryBytes
+	if c.size > 0 && c.size+n > c.max {
+		c.done = append(c.done, c.part)
+		c.part, c.size = &clusterv1.Snapshot{}, 0
+	}
+	appendObject(c.part, o)
+	c.size += n
+}
+
+func header(s snapshot.Snapshot, h Header) *clusterv1.Snapshot {
+	return &clusterv1.Snapshot{
+		Revision: s.Revision, InventoryRevision: s.InventoryRevision, Cluster: h.Cluster, ObserveTime: stamp(s.ObserveTime),
+	}
+}
+
+// appendObject puts an object's message into the list for its kind; every message of a kind has the same type.
+func appendObject(s *clusterv1.Snapshot, o snapshot.Object) {
+	switch m := o.Payload.(type) {
+	case *clusterv1.PodClass:
+		s.PodClasses = append(s.PodClasses, m)
+	case *clusterv1.Pod:
+		s.Pods = append(s.Pods, m)
+	case *clusterv1.DaemonSet:
+		s.DaemonSets = append(s.DaemonSets, m)
+	case *clusterv1.Node:
+		s.Nodes = append(s.Nodes, m)
+	case *clusterv1.Namespace:
+		s.Namespaces = append(s.Namespaces, m)
+	case *clusterv1.PodDisruptionBudget:
+		s.PodDisruptionBudgets = append(s.PodDisruptionBudgets, m)
+	case *clusterv1.NodePool:
+		s.NodePools = append(s.NodePools, m)
+	case *clusterv1.NodeClass:
+		s.NodeClasses = append(s.NodeClasses, m)
+	case *clusterv1.Catalog:
+		s.Catalogs = append(s.Catalogs, m)
+	case *clusterv1.Offering:
+		s.Offerings = append(s.Offerings, m)
+	case *clusterv1.Claim:
+		s.Claims = append(s.Claims, m)
+	case *clusterv1.Notice:
+		s.Notices = append(s.Notices, m)
+	case *clusterv1.DisruptionRecord:
+		s.Disruptions = append(s.Disruptions, m)
+	}
+}
+
+func appendRemoved(r *clusterv1.Removed, key snapshot.Key) {
+	if list := removedList(r, key.Kind); list != nil {
+		*list = append(*list, key.ID)
+	}
+}
+
+func removedList(r *clusterv1.Removed, k snapshot.Kind) *[]string {
+	switch k {
+	case snapshot.PodClass:
+		return &r.PodClasses
+	case snapshot.Pod:
+		return &r.Pods
+	case snapshot.DaemonSet:
+		return &r.DaemonSets
+	case snapshot.Node:
+		return &r.Nodes
+	case snapshot.Namespace:
+		return &r.Namespaces
+	case snapshot.PodDisruptionBudget:
+		return &r.PodDisruptionBudgets
+	case snapshot.NodePool:
+		return &r.NodePools
+	case snapshot.NodeClass:
+		return &r.NodeClasses
+	case snapshot.Catalog:
+		return &r.Catalogs
+	case snapshot.Offering:
+		return &r.Offerings
+	case snapshot.Claim:
+		return &r.Claims
+	case snapshot.Notice:
+		return &r.Notices
+	case snapshot.Disruption:
+		return &r.Disruptions
+	default:
+		return nil
+	}
+}
+
+// InventoryKinds are the kinds that the actuator owns.
+func InventoryKinds() []snapshot.Kind {
+	return []snapshot.Kind{
+		snapshot.NodeClass, snapshot.Catalog, snapshot.Offering, snapshot.Claim, snapshot.Notice, snapshot.Disruption,
+	}
+}
+
+// KubernetesKinds are the kinds that the API server owns.
+func KubernetesKinds() []snapshot.Kind {
+	return []snapshot.Kind{
+		snapshot.Pod, snapshot.DaemonSet, snapshot.Node, snapshot.Namespace, snapshot.PodDisruptionBudget, snapshot.NodePool,
+	}
+}
+
+// InventoryObjects are the objects that an inventory message brings, by kind.
+func InventoryObjects(s *clusterv1.Snapshot) []snapshot.Object {
+	var out []snapshot.Object
+	for _, m := range s.GetNodeClasses() {
+		out = append(out, object(snapshot.NodeClass, m.GetName(), m))
+	}
+	for _, m := range s.GetCatalogs() {
+		out = append(out, object(snapshot.Catalog, m.GetId(), m))
+	}
+	for _, m := range s.GetOfferings() {
+		out = append(out, object(snapshot.Offering, OfferingID(m), m))
+	}
+	for _, m := range s.GetClaims() {
+		out = append(out, object(snapshot.Claim, m.GetId(), m))
+	}
+	for _, m := range s.GetNotices() {
+		out = append(out, object(snapshot.Notice, m.GetId(), m))
+	}
+	for _, m := range s.GetDisruptions() {
+		out = append(out, object(snapshot.Disruption, m.GetId(), m))
+	}
+	return out
+}
+
+// InventoryRemoved are the objects that an inventory message takes away.
+func InventoryRemoved(r *clusterv1.Removed) []snapshot.Key {
+	var out []snapshot.Key
+	if r == nil {
+		return nil
+	}
+	for _, k := range InventoryKinds() {
+		for _, id := range *removedList(r, k) {
+			out = append(out, snapshot.Key{Kind: k, ID: id})
+		}
+	}
+	return out
+}
+
+// OfferingID names an offering as Removed does: type, zone, capacity type and reservation.
+func OfferingID(o *clusterv1.Offering) string {
+	return strings.Join([]string{o.GetInstanceType(), o.GetZone(), capacityType(o.GetCapacityType()), o.GetReservationId()}, "/")
+}
+
+func capacityType(t clusterv1.CapacityType) string {
+	switch t {
+	case clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND:
+		return "on-demand"
+	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+		return "spot"
+	case clusterv1.CapacityType_CAPACITY_TYPE_RESERVED:
+		return "reserved"
+	default:
+		return "unspecified"
+	}
+}

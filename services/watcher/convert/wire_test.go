@@ -1,0 +1,144 @@
+package convert_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// world holds n pods, their nodes and an inventory.
+func world(t *testing.T, n int) snapshot.Snapshot {
+	t.Helper()
+	var events []snapshot.Event
+	for i := range n {
+		o, _ := convert.Pod(pod(func(p *corev1.Pod) { p.Name = fmt.Sprintf("web-%04d", i) }), cluster(t))
+		events = append(events, snapshot.Put(start(), o),
+			snapshot.Put(start(), convert.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%04d", i)}}, convert.NodeFacts{})))
+	}
+	for _, o := range convert.InventoryObjects(&clusterv1.Snapshot{
+		Claims: []*clusterv1.Claim{{Id: "c1"}}, Catalogs: []*clusterv1.Catalog{{Id: "k1"}},
+		Offerings: []*clusterv1.Offering{{InstanceType: "m5.large", Zone: "a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_SPOT}},
+	}) {
+		events = append(events, snapshot.Put(start(), o))
+	}
+	return snapshot.Fold(snapshot.Snapshot{}, append(events, snapshot.Inventory(start(), 9)))
+}
+
+func TestPartsAddUpToTheWhole(t *testing.T) {
+	s, h := world(t, 500), convert.Header{Cluster: "demo"}
+	const most = 4096
+	parts := convert.Parts(s, h, most)
+	if len(parts) < 10 {
+		t.Fatalf("only %d parts", len(parts))
+	}
+	got := &clusterv1.Snapshot{}
+	for i, p := range parts {
+		if size := proto.Size(p); size > most+64 {
+			t.Errorf("part %d has %d bytes, want at most %d and a header", i, size, most)
+		}
+		if (p.GetRevision() != 0) != (i == 0) {
+			t.Errorf("part %d says revision %d: only the first has the header", i, p.GetRevision())
+		}
+		proto.Merge(got, p)
+	}
+	if diff := cmp.Diff(convert.Whole(s, h), got, protocmp.Transform()); diff != "" {
+		t.Errorf("parts together (-want +got):\n%s", diff)
+	}
+	if got.GetRevision() != 1 || got.GetInventoryRevision() != 9 || got.GetCluster() != "demo" || len(got.GetPods()) != 500 {
+		t.Errorf("header and pods: %d %d %q %d", got.GetRevision(), got.GetInventoryRevision(), got.GetCluster(), len(got.GetPods()))
+	}
+}
+
+func TestAnObjectLargerThanAPartTravelsAlone(t *testing.T) {
+	huge := &clusterv1.Catalog{Id: strings.Repeat("k", 5000)}
+	s := world(t, 3)
+	for _, o := range convert.InventoryObjects(&clusterv1.Snapshot{Catalogs: []*clusterv1.Catalog{huge}}) {
+		s = snapshot.Fold(s, []snapshot.Event{snapshot.Put(start(), o)})
+	}
+	alone := false
+	for _, p := range convert.Parts(s, convert.Header{}, 1000) {
+		if len(p.GetCatalogs()) == 1 && p.GetCatalogs()[0].GetId() == huge.GetId() {
+			alone = len(p.GetOfferings())+len(p.GetNodes())+len(p.GetPods())+len(p.GetClaims()) == 0
+		}
+	}
+	if !alone {
+		t.Error("the large catalog shares its part")
+	}
+}
+
+func TestDeltaParts(t *testing.T) {
+	before := world(t, 400)
+	events := []snapshot.Event{snapshot.Inventory(start(), 10)}
+	for i := range 400 {
+		events = append(events, snapshot.Delete(start(), snapshot.Node, fmt.Sprintf("n-%04d", i)))
+		o, _ := convert.Pod(pod(func(p *corev1.Pod) { p.Name, p.Spec.NodeName = fmt.Sprintf("web-%04d", i), "n" }), cluster(t))
+		events = append(events, snapshot.Put(start(), o))
+	}
+	after := snapshot.Fold(before, events)
+	for name, tc := range map[string]struct {
+		base         snapshot.Snapshot
+		parts        int
+		up, removed  int
+		revisionFrom uint64
+	}{
+		"much changed":    {before, 2, 400, 400, 1},
+		"nothing changed": {after, 1, 0, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := convert.DeltaParts(snapshot.Diff(tc.base, after), convert.Header{Cluster: "demo"}, 4096)
+			if len(parts) < tc.parts {
+				t.Fatalf("%d parts, want at least %d", len(parts), tc.parts)
+			}
+			all := &clusterv1.Delta{}
+			for i, p := range parts {
+				if size := proto.Size(p); size > 4096+96 {
+					t.Errorf("part %d has %d bytes", i, size)
+				}
+				if p.GetBaseRevision() != tc.revisionFrom || p.GetRevision() != after.Revision {
+					t.Errorf("part %d leads from %d to %d", i, p.GetBaseRevision(), p.GetRevision())
+				}
+				if (p.GetUpserted().GetRevision() == after.Revision) != (i == 0) {
+					t.Errorf("part %d has the header: %v", i, p.GetUpserted().GetRevision())
+				}
+				proto.Merge(all, p)
+			}
+			if up, removed := len(all.GetUpserted().GetPods()), len(all.GetRemoved().GetNodes()); up != tc.up || removed != tc.removed {
+				t.Errorf("%d pods and %d removed nodes, want %d and %d", up, removed, tc.up, tc.removed)
+			}
+			if all.GetUpserted().GetInventoryRevision() != 10 {
+				t.Errorf("inventory revision %d", all.GetUpserted().GetInventoryRevision())
+			}
+		})
+	}
+}
+
+func TestInventoryIsNamedAsRemovedNamesIt(t *testing.T) {
+	message := &clusterv1.Snapshot{
+		NodeClasses: []*clusterv1.NodeClass{{Name: "default"}}, Catalogs: []*clusterv1.Catalog{{Id: "k1"}},
+		Offerings: []*clusterv1.Offering{
+			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND},
+			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_RESERVED, ReservationId: "cr-1"},
+		},
+		Claims: []*clusterv1.Claim{{Id: "c1"}}, Notices: []*clusterv1.Notice{{Id: "m1"}}, Disruptions: []*clusterv1.DisruptionRecord{{Id: "d1"}},
+	}
+	removed := convert.InventoryRemoved(&clusterv1.Removed{
+		NodeClasses: []string{"default"}, Catalogs: []string{"k1"}, Offerings: []string{"m5.large/a/on-demand/", "m5.large/a/reserved/cr-1"},
+		Claims: []string{"c1"}, Notices: []string{"m1"}, Disruptions: []string{"d1"}, Pods: []string{"not/ours"},
+	})
+	var got []snapshot.Key
+	for _, o := range convert.InventoryObjects(message) {
+		got = append(got, snapshot.Key{Kind: o.Kind, ID: o.ID})
+	}
+	if diff := cmp.Diff(got, removed); diff != "" {
+		t.Errorf("removed (-objects +removed):\n%s", diff)
+	}
+}
