@@ -1,0 +1,283 @@
+package karpenterv1
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The sizes that the schema allows.
+const (
+	maxRequirements = 100
+	maxTaints       = 100
+	maxLabels       = 100
+	maxLimits       = 100
+	maxBudgets      = 50
+	maxReasons      = 50
+	maxMinValues    = 50
+	maxWeight       = 100
+	maxScheduleLen  = 256
+)
+
+// ValidateNodePool is everything that is wrong with a pool, in the order of its
+// fields: the schema's rules and those beyond it. Apply SetDefaults first. Rules
+// about changes (immutable fields) are the API server's alone.
+func ValidateNodePool(p *NodePool) field.ErrorList {
+	spec := field.NewPath("spec")
+	template := spec.Child("template")
+	var errs field.ErrorList
+	errs = append(errs, validateLabels(p.Spec.Template.Metadata.Labels, template.Child("metadata", "labels"))...)
+	errs = append(errs, validateTemplate(p, template.Child("spec"))...)
+	errs = append(errs, validateDisruption(&p.Spec.Disruption, spec.Child("disruption"))...)
+	errs = append(errs, validateResources(p.Spec.Limits, spec.Child("limits"))...)
+	if len(p.Spec.Limits) > maxLimits {
+		errs = append(errs, field.TooMany(spec.Child("limits"), len(p.Spec.Limits), maxLimits))
+	}
+	if w := p.Spec.Weight; w != nil && (*w < 1 || *w > maxWeight) {
+		errs = append(errs, field.Invalid(spec.Child("weight"), *w, "want 1 to 100"))
+	}
+	return append(errs, validateStatic(&p.Spec, spec)...)
+}
+
+func validateTemplate(p *NodePool, path *field.Path) field.ErrorList {
+	t := &p.Spec.Template.Spec
+	errs := validateTaints(t.Taints, t.StartupTaints, path)
+	requirements := path.Child("requirements")
+	for i, r := range t.Requirements {
+		if r.Key == LabelNodePool {
+			errs = append(errs, field.Forbidden(requirements.Index(i).Child("key"),
+				"karpenter.sh/nodepool is set by the controller: remove the requirement"))
+		}
+	}
+	errs = append(errs, ValidateRequirements(t.Requirements, p.Spec.Template.Metadata.LabelMap(), requirements)...)
+	errs = append(errs, validateNodeClassRef(t.NodeClassRef, path.Child("nodeClassRef"))...)
+	errs = append(errs, validateGracePeriod(t.TerminationGracePeriod, path)...)
+	return append(errs, validateNillable(t.ExpireAfter, path.Child("expireAfter"))...)
+}
+
+// ValidateNodeClaim is everything that is wrong with a claim, in the order of its
+// fields. Apply SetDefaults first.
+func ValidateNodeClaim(c *NodeClaim) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := validateTaints(c.Spec.Taints, c.Spec.StartupTaints, path)
+	errs = append(errs, ValidateRequirements(c.Spec.Requirements, nil, path.Child("requirements"))...)
+	errs = append(errs, validateResources(c.Spec.Resources.Requests, path.Child("resources", "requests"))...)
+	errs = append(errs, validateNodeClassRef(c.Spec.NodeClassRef, path.Child("nodeClassRef"))...)
+	errs = append(errs, validateGracePeriod(c.Spec.TerminationGracePeriod, path)...)
+	return append(errs, validateNillable(c.Spec.ExpireAfter, path.Child("expireAfter"))...)
+}
+
+func validateLabels(labels map[string]LabelValue, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(labels) > maxLabels {
+		errs = append(errs, field.TooMany(path, len(labels), maxLabels))
+	}
+	for _, key := range sortedKeys(labels) {
+		at := path.Key(key)
+		for _, problem := range validation.IsQualifiedName(key) {
+			errs = append(errs, field.Invalid(at, key, problem))
+		}
+		if key == LabelNodePool {
+			errs = append(errs, field.Forbidden(at, "labels of the domain karpenter.sh are set by the controller: remove it"))
+		} else if why := RestrictedLabel(key); why != "" {
+			errs = append(errs, field.Forbidden(at, why+": remove it"))
+		}
+		for _, problem := range validation.IsValidLabelValue(string(labels[key])) {
+			errs = append(errs, field.Invalid(at, string(labels[key]), problem))
+		}
+	}
+	return errs
+}
+
+func validateTaints(taints, startup []Taint, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	type effect struct {
+		key    string
+		effect corev1.TaintEffect
+	}
+	seen := map[effect]*field.Path{}
+	for _, list := range []struct {
+		taints []Taint
+		path   *field.Path
+	}{{taints, path.Child("taints")}, {startup, path.Child("startupTaints")}} {
+		if len(list.taints) > maxTaints {
+			errs = append(errs, field.TooMany(list.path, len(list.taints), maxTaints))
+		}
+		for i, t := range list.taints {
+			at := list.path.Index(i)
+			errs = append(errs, validateTaint(t, at)...)
+			if first, again := seen[effect{t.Key, t.Effect}]; again {
+				errs = append(errs, field.Invalid(at, t.Key+":"+string(t.Effect), "the same key and effect as "+first.String()+": remove one"))
+			} else {
+				seen[effect{t.Key, t.Effect}] = at
+			}
+		}
+	}
+	return errs
+}
+
+func validateTaint(t Taint, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, problem := range validation.IsQualifiedName(t.Key) {
+		errs = append(errs, field.Invalid(path.Child("key"), t.Key, problem))
+	}
+	for _, problem := range validation.IsValidLabelValue(t.Value) {
+		errs = append(errs, field.Invalid(path.Child("value"), t.Value, problem))
+	}
+	effects := []corev1.TaintEffect{
+		corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+	}
+	if !slices.Contains(effects, t.Effect) {
+		errs = append(errs, field.NotSupported(path.Child("effect"), t.Effect, effects))
+	}
+	return errs
+}
+
+func validateNodeClassRef(ref NodeClassReference, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, part := range []struct{ name, value, example string }{
+		{"group", ref.Group, "karpenter.k8s.aws"},
+		{"kind", ref.Kind, "EC2NodeClass"},
+		{"name", ref.Name, "default"},
+	} {
+		if part.value == "" {
+			errs = append(errs, field.Required(path.Child(part.name), "for example "+part.example))
+		}
+	}
+	if strings.Contains(ref.Group, "/") {
+		errs = append(errs, field.Invalid(path.Child("group"), ref.Group, "want the group without a version, for example karpenter.k8s.aws"))
+	}
+	return errs
+}
+
+func validateGracePeriod(d *Duration, spec *field.Path) field.ErrorList {
+	if d == nil {
+		return nil
+	}
+	if _, err := d.Parse(); err != nil {
+		return field.ErrorList{field.Invalid(spec.Child("terminationGracePeriod"), string(*d), err.Error())}
+	}
+	return nil
+}
+
+func validateNillable(d NillableDuration, path *field.Path) field.ErrorList {
+	if _, _, err := d.Parse(); err != nil {
+		return field.ErrorList{field.Invalid(path, string(d), err.Error())}
+	}
+	return nil
+}
+
+func validateResources(list corev1.ResourceList, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range sortedKeys(list) {
+		at := path.Key(string(name))
+		for _, problem := range validation.IsQualifiedName(string(name)) {
+			errs = append(errs, field.Invalid(at, string(name), problem))
+		}
+		if q := list[name]; q.Sign() < 0 {
+			errs = append(errs, field.Invalid(at, q.String(), "want 0 or more"))
+		}
+	}
+	return errs
+}
+
+// validateStatic holds the rules of pools with a fixed number of nodes.
+func validateStatic(spec *NodePoolSpec, path *field.Path) field.ErrorList {
+	if spec.Replicas == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if *spec.Replicas < 0 {
+		errs = append(errs, field.Invalid(path.Child("replicas"), *spec.Replicas, "want 0 or more"))
+	}
+	if spec.Weight != nil {
+		errs = append(errs, field.Forbidden(path.Child("weight"), "it has no meaning on a static pool: remove weight or replicas"))
+	}
+	for _, name := range sortedKeys(spec.Limits) {
+		if name != "nodes" {
+			errs = append(errs, field.Forbidden(path.Child("limits").Key(string(name)),
+				"a static pool may limit nodes only: remove it, or remove replicas"))
+		}
+	}
+	return errs
+}
+
+func validateDisruption(d *Disruption, path *field.Path) field.ErrorList {
+	errs := validateNillable(d.ConsolidateAfter, path.Child("consolidateAfter"))
+	policies := []ConsolidationPolicy{ConsolidateWhenEmpty, ConsolidateWhenEmptyOrUnderutilized, ConsolidateBalanced}
+	if !slices.Contains(policies, d.ConsolidationPolicy) {
+		errs = append(errs, field.NotSupported(path.Child("consolidationPolicy"), d.ConsolidationPolicy, policies))
+	}
+	if len(d.Budgets) > maxBudgets {
+		errs = append(errs, field.TooMany(path.Child("budgets"), len(d.Budgets), maxBudgets))
+	}
+	for i := range d.Budgets {
+		errs = append(errs, validateBudget(&d.Budgets[i], path.Child("budgets").Index(i))...)
+	}
+	return errs
+}
+
+func validateBudget(b *Budget, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(b.Reasons) > maxReasons {
+		errs = append(errs, field.TooMany(path.Child("reasons"), len(b.Reasons), maxReasons))
+	}
+	reasons := []DisruptionReason{ReasonUnderutilized, ReasonEmpty, ReasonDrifted}
+	for i, r := range b.Reasons {
+		if !slices.Contains(reasons, r) {
+			errs = append(errs, field.NotSupported(path.Child("reasons").Index(i), r, reasons))
+		}
+	}
+	if _, err := ParseBudgetNodes(b.Nodes); err != nil {
+		errs = append(errs, field.Invalid(path.Child("nodes"), b.Nodes, err.Error()))
+	}
+	switch {
+	case b.Schedule != nil && b.Duration == nil:
+		errs = append(errs, field.Required(path.Child("duration"), "a schedule needs a duration, for example 8h"))
+	case b.Schedule == nil && b.Duration != nil:
+		errs = append(errs, field.Required(path.Child("schedule"), "a duration needs a schedule, for example 0 9 * * mon-fri (UTC)"))
+	}
+	if b.Schedule != nil {
+		errs = append(errs, validateSchedule(*b.Schedule, path.Child("schedule"))...)
+	}
+	if b.Duration != nil {
+		errs = append(errs, validateBudgetDuration(*b.Duration, path.Child("duration"))...)
+	}
+	return errs
+}
+
+func validateSchedule(s string, path *field.Path) field.ErrorList {
+	const want = "want a cron line of five fields such as 0 9 * * mon-fri, or one of " +
+		"@annually, @yearly, @monthly, @weekly, @daily, @midnight, @hourly; always in UTC"
+	named := []string{"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+	if slices.Contains(named, s) {
+		return nil
+	}
+	// The parser also takes @every and time zones, which a budget does not.
+	if len(s) > maxScheduleLen || len(strings.Fields(s)) != 5 || strings.ContainsAny(s, "@=") {
+		return field.ErrorList{field.Invalid(path, s, want)}
+	}
+	if _, err := cron.ParseStandard(s); err != nil {
+		return field.ErrorList{field.Invalid(path, s, err.Error()+"; "+want)}
+	}
+	return nil
+}
+
+var budgetDuration = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?(0s)?$`)
+
+func validateBudgetDuration(s string, path *field.Path) field.ErrorList {
+	const want = "want whole minutes and hours such as 8h or 1h30m"
+	d, err := Duration(s).Parse()
+	if err != nil {
+		return field.ErrorList{field.Invalid(path, s, want)}
+	}
+	if !budgetDuration.MatchString(s) || d <= 0 {
+		return field.ErrorList{field.Invalid(path, s, want+", more than 0")}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+// Package kubeapi is what Kerf's services share of the Kubernetes API: the kinds
+// that users write, with their defaults and validation, and the way from what an
+// informer or a file holds to Go types.
+//
+//	karpenterv1  NodePool and NodeClaim
+//	awsv1        EC2NodeClass
+//	legacy       the older forms of the three, and how they become the new
+//	manifest     files of Kubernetes objects, read strictly and written clean
+//
+// It must not know a client, a service or what is decided from the objects. Start
+// reading at Scheme and Validate.
+//
+// The CustomResourceDefinitions in deploy/crds and the deep copies come from the
+// types' markers; `go generate` in this folder makes them, with controller-gen as
+// tools/controllergen pins it.
+package kubeapi
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+)
+
+//go:generate env GOWORK=off go build -C ../../../tools/controllergen -o ../../bin/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen
+//go:generate ../../../bin/controller-gen object crd:crdVersions=v1 paths=./karpenterv1;./awsv1 output:crd:dir=../../../deploy/crds
+
+// Scheme knows every kind that Kerf reads. Each call makes a new one.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme,
+		storagev1.AddToScheme, schedulingv1.AddToScheme, nodev1.AddToScheme,
+		karpenterv1.AddToScheme, awsv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// SetDefaults fills in what an API server with Kerf's CustomResourceDefinitions
+// would, for NodePool, NodeClaim and EC2NodeClass. It changes obj, so it is not for
+// objects out of an informer's cache; other kinds are left alone.
+func SetDefaults(obj runtime.Object) {
+	switch o := obj.(type) {
+	case *karpenterv1.NodePool:
+		o.SetDefaults()
+	case *karpenterv1.NodeClaim:
+		o.SetDefaults()
+	case *awsv1.EC2NodeClass:
+		o.SetDefaults()
+	}
+}
+
+// Validate says everything that is wrong with a NodePool, NodeClaim or
+// EC2NodeClass, as an *InvalidError, or nil. Defaults count as set. Other kinds
+// are the API server's business and always pass. obj is not changed.
+func Validate(obj runtime.Object) error {
+	obj = obj.DeepCopyObject()
+	SetDefaults(obj)
+	switch o := obj.(type) {
+	case *karpenterv1.NodePool:
+		errs := karpenterv1.ValidateNodePool(o)
+		return invalid(karpenterv1.KindNodePool, o.Name, append(errs, awsv1.ValidatePoolLabels(o)...))
+	case *karpenterv1.NodeClaim:
+		return invalid(karpenterv1.KindNodeClaim, o.Name, karpenterv1.ValidateNodeClaim(o))
+	case *awsv1.EC2NodeClass:
+		return invalid(awsv1.KindEC2NodeClass, o.Name, awsv1.ValidateEC2NodeClass(o))
+	default:
+		return nil
+	}
+}
+
+// InvalidError is all that is wrong with one object.
+type InvalidError struct {
+	Kind, Name string
+	// In the order of the object's fields; never empty.
+	Problems field.ErrorList
+}
+
+// Error implements error: one line per problem, each naming object and field.
+func (e *InvalidError) Error() string {
+	text := ""
+	for i, p := range e.Problems {
+		if i > 0 {
+			text += "\n"
+		}
+		text += fmt.Sprintf("%s %s: %s", e.Kind, e.Name, p.Error())
+	}
+	return text
+}
+
+func invalid(kind, name string, problems field.ErrorList) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &InvalidError{Kind: kind, Name: name, Problems: problems}
+}
+
+// FromUnstructured makes the Go type of a NodePool, NodeClaim or EC2NodeClass out
+// of what a dynamic client returns. Unknown fields are dropped: the API server has
+// checked them. It shares nothing with u.
+func FromUnstructured(u *unstructured.Unstructured) (runtime.Object, error) {
+	var obj runtime.Object
+	switch gvk := u.GroupVersionKind(); gvk {
+	case karpenterv1.NodePoolGVK():
+		obj = &karpenterv1.NodePool{}
+	case karpenterv1.NodeClaimGVK():
+		obj = &karpenterv1.NodeClaim{}
+	case awsv1.EC2NodeClassGVK():
+		obj = &awsv1.EC2NodeClass{}
+	default:
+		return nil, fmt.Errorf("%s %s: not a kind of Kerf's API", gvk, u.GetName())
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return obj, nil
+}
+
+// ToUnstructured is the way back, for a dynamic client to write.
+func ToUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
+	var kind string
+	u := &unstructured.Unstructured{}
+	switch obj.(type) {
+	case *karpenterv1.NodePool:
+		kind = karpenterv1.KindNodePool
+		u.SetGroupVersionKind(karpenterv1.NodePoolGVK())
+	case *karpenterv1.NodeClaim:
+		kind = karpenterv1.KindNodeClaim
+		u.SetGroupVersionKind(karpenterv1.NodeClaimGVK())
+	case *awsv1.EC2NodeClass:
+		kind = awsv1.KindEC2NodeClass
+		u.SetGroupVersionKind(awsv1.EC2NodeClassGVK())
+	default:
+		return nil, fmt.Errorf("%T: not a kind of Kerf's API", obj)
+	}
+	gvk := u.GroupVersionKind()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	u.Object = content
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}
+
+// Transform is FromUnstructured in the shape of client-go's cache.TransformFunc, so
+// that a dynamic informer's store, listers and handlers hold Go types:
+//
+//	informer.SetTransform(kubeapi.Transform)
+//
+// It also drops metadata.managedFields, which nothing reads. What is not
+// unstructured passes as it is.
+func Transform(obj any) (any, error) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return obj, nil
+	}
+	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+	return FromUnstructured(u)
+}
