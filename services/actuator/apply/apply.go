@@ -1,0 +1,263 @@
+// Package apply checks a plan against what is true now, decision by decision. It is where the actuator trusts nobody:
+// everything that a plan takes for granted is looked up again.
+//
+// It is pure: it stores nothing and launches nothing, and must know neither protobuf nor etcd nor AWS. What it accepts
+// it returns as groups, each to be stored whole or not at all.
+//
+// Start reading at Verify. claim.go checks what to buy, disruption.go what to give back, budget.go counts.
+package apply
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// MaxPlanAge is how old a plan may be. Ended claims are remembered for longer than this, so a plan that is young enough
+// can never buy again what it bought before.
+const MaxPlanAge = 10 * time.Minute
+
+// MaxGroup is how many claims one disruption may name, so that its group fits one transaction of any store.
+const MaxGroup = 100
+
+// Plan is what a planner asks for.
+type Plan struct {
+	ID                string
+	InventoryRevision int64
+	Now               time.Time
+	Traceparent       string
+	Wishes            []Wish
+	Disruptions       []Disruption
+}
+
+// Wish is a claim to create.
+type Wish struct {
+	ID           model.ClaimID
+	NodePool     string
+	NodeClass    string
+	Requirements []model.Requirement
+	Offerings    []model.Offering
+	Requests     []model.Amount
+	Pods         []string
+	// Disruption is the one that the claim is a replacement in; "" for none.
+	Disruption string
+}
+
+// Disruption is a set of claims to take away.
+type Disruption struct {
+	ID           string
+	Reason       model.DisruptionReason
+	Candidates   []model.ClaimID
+	Replacements []model.ClaimID
+	Pods         []string
+}
+
+// State is what is true now. Verify only reads it.
+type State struct {
+	Now      time.Time
+	Revision int64 // the inventory's
+	Region   string
+	Claims   map[model.ClaimID]model.Claim
+	// Created is the inventory revision that first had each claim.
+	Created     map[model.ClaimID]int64
+	Disruptions map[string]model.Disruption
+	Pools       map[string]cluster.Pool
+	Classes     map[string]Class
+	Offerings   map[OfferingKey]Offering
+	// Nodes are the claims' nodes.
+	Nodes map[model.ClaimID]cluster.Node
+}
+
+// Class is a node class, resolved.
+type Class struct {
+	Hash     string
+	NotReady model.Reason
+	// Zones are those in which the class can launch, with their ids; the id may be "".
+	Zones map[string]string
+	// Shapes are by instance type.
+	Shapes map[string]Shape
+}
+
+// Shape is what a node of a type has under the class.
+type Shape struct {
+	Labels                []model.Label
+	Capacity, Allocatable []model.Amount
+}
+
+// OfferingKey names an offering.
+type OfferingKey struct {
+	InstanceType, Zone string
+	CapacityType       model.CapacityType
+}
+
+// Offering is what an offering costs now, and until when there is none.
+type Offering struct {
+	Price            int64 // micro-dollars per hour
+	Estimated        bool
+	UnavailableUntil time.Time
+}
+
+// Verdict is what became of a decision.
+type Verdict struct {
+	Decision string
+	Accepted bool
+	Reason   model.Reason
+}
+
+// Group is what has to be stored together: claims that are new or changed, and the disruption that ties them.
+type Group struct {
+	Claims     []model.Claim
+	Disruption *model.Disruption
+}
+
+// Outcome is the answer to a plan.
+type Outcome struct {
+	// Verdicts has one for each decision, sorted by decision.
+	Verdicts []Verdict
+	// Groups are in the order of checking, which is by id: claims for pending pods first, then disruptions.
+	Groups []Group
+}
+
+// Verify checks each decision against the state, and against those that were accepted before it.
+func Verify(p Plan, s State) Outcome {
+	v := &verifier{plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}}
+	if reason := stale(p, s); reason != (model.Reason{}) {
+		v.rejectAll(reason)
+
+		return v.outcome()
+	}
+	wishes, disruptions := v.sorted()
+	for _, w := range wishes {
+		if w.Disruption == "" {
+			v.wish(w)
+		}
+	}
+	for _, d := range disruptions {
+		v.disruption(d, wishes)
+	}
+	v.strays(wishes)
+
+	return v.outcome()
+}
+
+// stale refuses plans that can't be checked any more, or not yet.
+func stale(p Plan, s State) model.Reason {
+	subject := "plan/" + p.ID
+	switch {
+	case p.InventoryRevision <= 0:
+		return model.Reason{
+			Code: model.ReasonStale, Subject: subject,
+			Message: "the plan was made before any inventory was seen", Remedy: "plan from a snapshot that holds an inventory",
+		}
+	case p.InventoryRevision > s.Revision:
+		return model.Reason{
+			Code: model.ReasonStale, Subject: subject,
+			Message: fmt.Sprintf("the plan was made at inventory revision %d, but the newest here is %d", p.InventoryRevision, s.Revision),
+			Remedy:  "read the inventory from this actuator and plan again",
+		}
+	case s.Now.Sub(p.Now) > MaxPlanAge:
+		return model.Reason{
+			Code: model.ReasonStale, Subject: subject,
+			Message: fmt.Sprintf("the plan was made for %s, more than %s ago", p.Now.UTC().Format(time.RFC3339), MaxPlanAge),
+			Remedy:  "plan again",
+		}
+	}
+
+	return model.Reason{}
+}
+
+type verifier struct {
+	plan     Plan
+	state    State
+	tally    tally
+	verdicts map[string]Verdict
+	groups   []Group
+}
+
+// sorted returns the plan's decisions by id; those whose id occurs twice are rejected and left out.
+func (v *verifier) sorted() ([]Wish, []Disruption) {
+	count := map[string]int{}
+	for _, w := range v.plan.Wishes {
+		count[string(w.ID)]++
+	}
+	for _, d := range v.plan.Disruptions {
+		count[d.ID]++
+	}
+	twice := func(id string) bool {
+		if count[id] > 1 {
+			v.reject(id, model.ReasonInvalid, "id", "the id occurs %d times in the plan", count[id])
+		}
+
+		return count[id] > 1
+	}
+	wishes := slices.DeleteFunc(slices.Clone(v.plan.Wishes), func(w Wish) bool { return twice(string(w.ID)) })
+	disruptions := slices.DeleteFunc(slices.Clone(v.plan.Disruptions), func(d Disruption) bool { return twice(d.ID) })
+	slices.SortFunc(wishes, func(a, b Wish) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(disruptions, func(a, b Disruption) int { return cmp.Compare(a.ID, b.ID) })
+
+	return wishes, disruptions
+}
+
+// wish checks a claim that stands alone.
+func (v *verifier) wish(w Wish) {
+	if _, known := v.state.Claims[w.ID]; known {
+		v.again(string(w.ID))
+
+		return
+	}
+	try := v.tally.clone()
+	claim, reason := v.claim(w, try)
+	if reason != (model.Reason{}) {
+		v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Reason: reason}
+
+		return
+	}
+	v.tally = try
+	v.groups = append(v.groups, Group{Claims: []model.Claim{claim}})
+	v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Accepted: true}
+}
+
+// strays rejects claims that name a disruption that is not in the plan.
+func (v *verifier) strays(wishes []Wish) {
+	for _, w := range wishes {
+		if _, ok := v.verdicts[string(w.ID)]; !ok {
+			v.reject(string(w.ID), model.ReasonInvalid, "disruption",
+				"the plan has no disruption %q that names this claim as a replacement", w.Disruption)
+		}
+	}
+}
+
+func (v *verifier) again(id string) {
+	v.verdicts[id] = Verdict{Decision: id, Accepted: true, Reason: model.Reason{
+		Code: model.ReasonAlreadyAccepted, Message: "accepted before; nothing was changed", Subject: id,
+	}}
+}
+
+func (v *verifier) reject(id string, code model.ReasonCode, field, format string, args ...any) {
+	v.verdicts[id] = Verdict{Decision: id, Reason: model.Reason{
+		Code: code, Message: field + ": " + fmt.Sprintf(format, args...), Subject: id,
+	}}
+}
+
+func (v *verifier) rejectAll(reason model.Reason) {
+	for _, w := range v.plan.Wishes {
+		v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Reason: reason}
+	}
+	for _, d := range v.plan.Disruptions {
+		v.verdicts[d.ID] = Verdict{Decision: d.ID, Reason: reason}
+	}
+}
+
+func (v *verifier) outcome() Outcome {
+	out := Outcome{Groups: v.groups}
+	for _, verdict := range v.verdicts {
+		out.Verdicts = append(out.Verdicts, verdict)
+	}
+	slices.SortFunc(out.Verdicts, func(a, b Verdict) int { return cmp.Compare(a.Decision, b.Decision) })
+
+	return out
+}

@@ -1,0 +1,276 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// priceSlack is by how much, in hundredths, an offering may have become dearer than the plan thought. Spot prices move
+// by less than that in the seconds between plan and apply; what moved by more deserves another plan.
+const priceSlack = 5
+
+// The labels of an offering that do not follow from its type.
+const (
+	labelZone         = "topology.kubernetes.io/zone"
+	labelZoneID       = "topology.k8s.aws/zone-id"
+	labelRegion       = "topology.kubernetes.io/region"
+	labelCapacityType = "karpenter.sh/capacity-type"
+	labelPool         = "karpenter.sh/nodepool"
+	labelClass        = "karpenter.k8s.aws/ec2nodeclass"
+	hashAnnotation    = "karpenter.sh/nodepool-hash"
+)
+
+// claim checks one claim and counts it in t. Offerings that can't be had are dropped; the claim is rejected, with the
+// reason of its first offering, when none is left.
+func (v *verifier) claim(w Wish, t tally) (model.Claim, model.Reason) {
+	fail := func(code model.ReasonCode, format string, args ...any) (model.Claim, model.Reason) {
+		return model.Claim{}, model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(w.ID)}
+	}
+	if problem := malformed(w); problem != "" {
+		return fail(model.ReasonInvalid, "%s", problem)
+	}
+	pool, ok := v.state.Pools[w.NodePool]
+	if !ok {
+		return fail(model.ReasonNotFound, "node pool %q does not exist", w.NodePool)
+	}
+	if pool.Terminating {
+		return fail(model.ReasonNotFound, "node pool %q is being deleted", w.NodePool)
+	}
+	if pool.NotReady != (model.Reason{}) {
+		return model.Claim{}, pool.NotReady
+	}
+	if w.NodeClass != pool.Class {
+		return fail(model.ReasonInvalid, "node_class: node pool %q uses class %q, not %q", pool.Name, pool.Class, w.NodeClass)
+	}
+	class, ok := v.state.Classes[w.NodeClass]
+	if !ok {
+		return fail(model.ReasonNodeClassNotFound, "node class %q does not exist", w.NodeClass)
+	}
+	if class.NotReady != (model.Reason{}) {
+		return model.Claim{}, class.NotReady
+	}
+	if reason := v.duplicate(w, t); reason != (model.Reason{}) {
+		return model.Claim{}, reason
+	}
+	kept, reason := v.offerings(w, pool, class, t)
+	if len(kept) == 0 {
+		return model.Claim{}, reason
+	}
+	c := v.newClaim(w, pool, class, kept)
+	t.use(pool.Name, claimCapacity(c, class))
+	for _, p := range w.Pods {
+		t.served[p] = w.ID
+	}
+
+	return c, model.Reason{}
+}
+
+// malformed names the field that is wrong; "" when none is.
+func malformed(w Wish) string {
+	switch {
+	case !validName(string(w.ID)):
+		return fmt.Sprintf("id: %q is not a name: want 1 to 63 of a-z, 0-9 and '-', with a letter or digit at both ends", w.ID)
+	case len(w.Offerings) == 0:
+		return "offerings: a claim needs at least one"
+	case w.NodePool == "":
+		return "node_pool: must be set"
+	}
+	for i, p := range w.Pods {
+		namespace, name, ok := strings.Cut(p, "/")
+		if !ok || namespace == "" || name == "" {
+			return fmt.Sprintf("pods[%d]: %q is not of the form namespace/name", i, p)
+		}
+	}
+	for i, o := range w.Offerings {
+		if o.InstanceType == "" || o.Zone == "" || o.CapacityType == "" {
+			return fmt.Sprintf("offerings[%d]: instance type, zone and capacity type must be set", i)
+		}
+	}
+
+	return ""
+}
+
+// validName says whether the id can be an object's name and a label's value.
+func validName(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// duplicate refuses to buy twice for a pod: when this plan was granted a claim for it already, or when a claim serves
+// it that the plan could not have seen. A plan that has seen the claim and still wants another knows why.
+func (v *verifier) duplicate(w Wish, t tally) model.Reason {
+	pods := make(map[string]bool, len(w.Pods))
+	for _, p := range w.Pods {
+		if other, ok := t.served[p]; ok {
+			return model.Reason{
+				Code: model.ReasonDuplicate, Subject: "pod/" + p,
+				Message: fmt.Sprintf("claim %s of the same plan serves pod %s", other, p),
+			}
+		}
+		pods[p] = true
+	}
+	var first model.ClaimID
+	var pod string
+	for id, c := range v.state.Claims {
+		if v.state.Created[id] <= v.plan.InventoryRevision || !serves(c) || (first != "" && id > first) {
+			continue
+		}
+		if i := slices.IndexFunc(c.Pods, func(p string) bool { return pods[p] }); i >= 0 {
+			first, pod = id, c.Pods[i]
+		}
+	}
+	if first == "" {
+		return model.Reason{}
+	}
+
+	return model.Reason{
+		Code: model.ReasonDuplicate, Subject: "pod/" + pod,
+		Message: fmt.Sprintf("claim %s, which the plan could not know of, serves pod %s", first, pod),
+		Remedy:  "plan again from an inventory that holds it",
+	}
+}
+
+// serves says that the claim is, or will be, capacity for its pods.
+func serves(c model.Claim) bool {
+	return c.State >= model.StatePlanned && c.State <= model.StateInitialized
+}
+
+// offerings returns those that can be launched now at the price that the plan saw, in the plan's order, and why the
+// first one can't.
+func (v *verifier) offerings(w Wish, pool cluster.Pool, class Class, t tally) ([]model.Offering, model.Reason) {
+	var kept []model.Offering
+	var first model.Reason
+	for _, o := range w.Offerings {
+		priced, reason := v.offering(w, o, pool, class)
+		if reason == (model.Reason{}) {
+			reason = limit(t, pool, class.Shapes[o.InstanceType])
+		}
+		if reason == (model.Reason{}) {
+			kept = append(kept, priced)
+		} else if first == (model.Reason{}) {
+			first = reason
+		}
+	}
+
+	return kept, first
+}
+
+func (v *verifier) offering(w Wish, o model.Offering, pool cluster.Pool, class Class) (model.Offering, model.Reason) {
+	name := fmt.Sprintf("%s in %s, %s", o.InstanceType, o.Zone, o.CapacityType)
+	fail := func(code model.ReasonCode, format string, args ...any) (model.Offering, model.Reason) {
+		return o, model.Reason{Code: code, Message: name + ": " + fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(w.ID)}
+	}
+	shape, ok := class.Shapes[o.InstanceType]
+	if !ok {
+		return fail(model.ReasonNoOffering, "class %q can't launch this type", w.NodeClass)
+	}
+	zoneID, ok := class.Zones[o.Zone]
+	if !ok {
+		return fail(model.ReasonNoOffering, "class %q has no subnet there", w.NodeClass)
+	}
+	now, ok := v.state.Offerings[OfferingKey{o.InstanceType, o.Zone, o.CapacityType}]
+	if !ok {
+		return fail(model.ReasonNoOffering, "EC2 does not sell it")
+	}
+	if v.state.Now.Before(now.UnavailableUntil) {
+		return fail(model.ReasonNoOffering, "EC2 had none lately; worth a try at %s", now.UnavailableUntil.UTC().Format(time.RFC3339))
+	}
+	labels := offeringLabels(v.state.Region, o, zoneID, pool, shape)
+	if problem := violated(labels, pool, w); problem != "" {
+		return fail(model.ReasonRequirements, "%s", problem)
+	}
+	// The division by 100 keeps large prices from overflowing; both sides are far above 100 in practice.
+	if now.Price > o.Price+o.Price/100*priceSlack {
+		return fail(model.ReasonPriceChanged, "it costs %s an hour now, the plan took %s", dollars(now.Price), dollars(o.Price))
+	}
+	o.Price, o.PriceEstimated = now.Price, now.Estimated
+
+	return o, model.Reason{}
+}
+
+func limit(t tally, pool cluster.Pool, shape Shape) model.Reason {
+	capacity := map[string]int64{}
+	most(capacity, shape.Capacity)
+	l, sum, over := t.over(pool.Name, pool.Limits, capacity)
+	if !over {
+		return model.Reason{}
+	}
+
+	return model.Reason{
+		Code: model.ReasonLimit, Subject: "nodepool/" + pool.Name,
+		Message: fmt.Sprintf("the pool would have %d of %s, its limit is %d", sum, l.Resource, l.Value),
+		Remedy:  fmt.Sprintf("raise spec.limits.%s of node pool %s", l.Resource, pool.Name),
+	}
+}
+
+// dollars prints micro-dollars.
+func dollars(micro int64) string { return fmt.Sprintf("$%d.%06d", micro/1e6, micro%1e6) }
+
+func offeringLabels(region string, o model.Offering, zoneID string, pool cluster.Pool, shape Shape) map[string]string {
+	labels := map[string]string{}
+	for _, l := range pool.Labels {
+		labels[l.Key] = l.Value
+	}
+	for _, l := range shape.Labels {
+		labels[l.Key] = l.Value
+	}
+	labels[labelZone] = o.Zone
+	labels[labelCapacityType] = string(o.CapacityType)
+	labels[labelPool] = pool.Name
+	labels[labelClass] = pool.Class
+	if region != "" {
+		labels[labelRegion] = region
+	}
+	if zoneID != "" {
+		labels[labelZoneID] = zoneID
+	}
+
+	return labels
+}
+
+func (v *verifier) newClaim(w Wish, pool cluster.Pool, class Class, offerings []model.Offering) model.Claim {
+	shape := class.Shapes[offerings[0].InstanceType]
+	c := model.Claim{
+		ID: w.ID, NodePool: pool.Name, NodeClass: pool.Class,
+		State: model.StatePlanned, Reached: model.StatePlanned,
+		Requirements: w.Requirements, Offerings: offerings, Requests: w.Requests, Pods: w.Pods,
+		Labels: claimLabels(w, pool), Annotations: pool.Annotations, Taints: pool.Taints, StartupTaints: pool.StartupTaints,
+		PoolHash: pool.Hash, ClassHash: class.Hash,
+		Capacity: shape.Capacity, Allocatable: shape.Allocatable,
+		CreateTime: v.state.Now, StateTime: v.state.Now, TerminationGracePeriod: pool.TerminationGracePeriod,
+		PlanID: v.plan.ID, Replaces: w.Disruption, Traceparent: v.plan.Traceparent,
+	}
+	if pool.ExpireAfter >= 0 {
+		c.ExpireTime = v.state.Now.Add(pool.ExpireAfter)
+	}
+
+	return c
+}
+
+// claimLabels are the labels that the node gets whatever it is launched as: the pool's, and for each key of the user's
+// own that the claim narrows to certain values, the first of them.
+func claimLabels(w Wish, pool cluster.Pool) []model.Label {
+	labels := map[string]string{}
+	for _, l := range pool.Labels {
+		labels[l.Key] = l.Value
+	}
+	for _, r := range w.Requirements {
+		if r.Operator == opIn && len(r.Values) > 0 && !offeringKey(r.Key) {
+			if _, set := labels[r.Key]; !set {
+				labels[r.Key] = slices.Min(r.Values)
+			}
+		}
+	}
+	labels[labelPool] = pool.Name
+	labels[labelClass] = pool.Class
+
+	return sortedLabels(labels)
+}

@@ -1,0 +1,277 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// disruption checks a disruption and its replacements as one.
+func (v *verifier) disruption(d Disruption, wishes []Wish) {
+	members := replacementsOf(d, wishes)
+	if _, known := v.state.Disruptions[d.ID]; known {
+		v.again(d.ID)
+		for _, w := range members {
+			v.again(string(w.ID))
+		}
+
+		return
+	}
+	try := v.tally.clone()
+	group, culprit, reason := v.group(d, members, try)
+	if reason == (model.Reason{}) {
+		v.tally = try
+		v.groups = append(v.groups, group)
+		v.verdicts[d.ID] = Verdict{Decision: d.ID, Accepted: true}
+		for _, w := range members {
+			v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Accepted: true}
+		}
+
+		return
+	}
+	v.rejectGroup(d, members, culprit, reason)
+}
+
+// rejectGroup gives the culprit its reason and the others a pointer to it.
+func (v *verifier) rejectGroup(d Disruption, members []Wish, culprit string, reason model.Reason) {
+	ids := []string{d.ID}
+	for _, w := range members {
+		ids = append(ids, string(w.ID))
+	}
+	for _, id := range ids {
+		r := reason
+		if id != culprit {
+			r = model.Reason{
+				Code: model.ReasonGroup, Subject: id,
+				Message: fmt.Sprintf("%s of the same group was rejected: %s", culprit, reason.Message),
+			}
+		}
+		v.verdicts[id] = Verdict{Decision: id, Reason: r}
+	}
+}
+
+// replacementsOf returns the claims that name the disruption.
+func replacementsOf(d Disruption, wishes []Wish) []Wish {
+	var out []Wish
+	for _, w := range wishes {
+		if w.Disruption == d.ID && d.ID != "" {
+			out = append(out, w)
+		}
+	}
+
+	return out
+}
+
+// group builds what has to be stored for the disruption, or says which decision is wrong and why.
+func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, model.Reason) {
+	if reason := wellFormed(d, members); reason != (model.Reason{}) {
+		return Group{}, d.ID, reason
+	}
+	record := model.Disruption{
+		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, Pods: d.Pods, AcceptTime: v.state.Now,
+	}
+	g := Group{Disruption: &record}
+	var price int64
+	for _, id := range d.Candidates {
+		c, reason := v.candidate(id, d)
+		if reason != (model.Reason{}) {
+			return Group{}, d.ID, reason
+		}
+		c.Disruption, c.DisruptionReason = d.ID, d.Reason
+		price += v.price(c)
+		g.Claims = append(g.Claims, c)
+	}
+	if reason := v.budgets(d, t); reason != (model.Reason{}) {
+		return Group{}, d.ID, reason
+	}
+	var cost int64
+	for _, w := range members {
+		c, reason := v.claim(w, t)
+		if reason != (model.Reason{}) {
+			return Group{}, string(w.ID), reason
+		}
+		if saves(d.Reason) {
+			if c.Offerings, reason = cheaper(c, price-cost); reason != (model.Reason{}) {
+				return Group{}, d.ID, reason
+			}
+		}
+		cost += worst(c.Offerings)
+		g.Claims = append(g.Claims, c)
+	}
+	record.Saving = price - cost
+
+	return g, "", model.Reason{}
+}
+
+// price is what the claim's instance costs now, or cost at its launch where the market no longer says.
+func (v *verifier) price(c model.Claim) int64 {
+	o, ok := v.state.Offerings[OfferingKey{c.Launched.InstanceType, c.Launched.Zone, c.Launched.CapacityType}]
+	if !ok {
+		return c.Launched.Price
+	}
+
+	return o.Price
+}
+
+// saves says that the disruption is done for money, and so must save some.
+func saves(r model.DisruptionReason) bool {
+	return r == model.DisruptionUnderutilized || r == model.DisruptionEmpty
+}
+
+// cheaper keeps those offerings of a replacement that cost less than what is still to be saved. The launch may pick any
+// of them, so the dearest counts.
+func cheaper(c model.Claim, budget int64) ([]model.Offering, model.Reason) {
+	kept := slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.Offering) bool { return o.Price >= budget })
+	if len(kept) > 0 {
+		return kept, model.Reason{}
+	}
+
+	return nil, model.Reason{
+		Code: model.ReasonNoCheaper, Subject: "nodeclaim/" + string(c.ID),
+		Message: fmt.Sprintf("replacement %s costs at least %s an hour, which saves nothing against %s",
+			c.ID, dollars(cheapest(c.Offerings)), dollars(budget)),
+	}
+}
+
+func worst(offerings []model.Offering) int64 {
+	var price int64
+	for _, o := range offerings {
+		price = max(price, o.Price)
+	}
+
+	return price
+}
+
+func cheapest(offerings []model.Offering) int64 {
+	price := offerings[0].Price
+	for _, o := range offerings {
+		price = min(price, o.Price)
+	}
+
+	return price
+}
+
+func wellFormed(d Disruption, members []Wish) model.Reason {
+	fail := func(format string, args ...any) model.Reason {
+		return model.Reason{Code: model.ReasonInvalid, Message: fmt.Sprintf(format, args...), Subject: d.ID}
+	}
+	if !validName(d.ID) {
+		return fail("id: %q is not a name: want 1 to 63 of a-z, 0-9 and '-', with a letter or digit at both ends", d.ID)
+	}
+	if len(d.Candidates) == 0 {
+		return fail("candidates: a disruption needs at least one")
+	}
+	if n := len(d.Candidates) + len(d.Replacements); n > MaxGroup {
+		return fail("candidates, replacements: %d claims are too many for one disruption: at most %d", n, MaxGroup)
+	}
+	switch d.Reason {
+	case model.DisruptionEmpty:
+		if len(d.Replacements) > 0 {
+			return fail("replacements: an empty node needs none")
+		}
+	case model.DisruptionUnderutilized, model.DisruptionExpired, model.DisruptionDrifted:
+	default:
+		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED or DRIFTED, not %d", d.Reason)
+	}
+	seen := map[model.ClaimID]bool{}
+	for _, id := range slices.Concat(d.Candidates, d.Replacements) {
+		if seen[id] {
+			return fail("candidates, replacements: claim %s occurs twice", id)
+		}
+		seen[id] = true
+	}
+	if len(members) != len(d.Replacements) {
+		return fail("replacements: %d are named, but %d claims of the plan name this disruption", len(d.Replacements), len(members))
+	}
+	for _, w := range members {
+		if !slices.Contains(d.Replacements, w.ID) {
+			return fail("replacements: claim %s names this disruption, which does not name it", w.ID)
+		}
+	}
+
+	return model.Reason{}
+}
+
+// candidate checks that a claim may be taken away.
+func (v *verifier) candidate(id model.ClaimID, d Disruption) (model.Claim, model.Reason) {
+	c, ok := v.state.Claims[id]
+	fail := func(code model.ReasonCode, format string, args ...any) (model.Claim, model.Reason) {
+		return c, model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(id)}
+	}
+	switch {
+	case !ok || c.State.Ended():
+		return fail(model.ReasonNotFound, "claim %s does not exist any more", id)
+	case c.Disruption != "" || c.State > model.StateInitialized || v.taken(id):
+		return fail(model.ReasonAlreadyDisrupted, "claim %s is being taken away already", id)
+	case c.State != model.StateInitialized:
+		return fail(model.ReasonNotInitialized, "claim %s is %s", id, c.State)
+	}
+	n, ok := v.state.Nodes[id]
+	if !ok {
+		return fail(model.ReasonNotFound, "the node of claim %s is not there", id)
+	}
+	if n.Terminating {
+		return fail(model.ReasonAlreadyDisrupted, "node %s is being deleted", n.Name)
+	}
+	reason := v.why(c, n, d)
+
+	return c, reason
+}
+
+// taken says that a decision before this one takes the claim away.
+func (v *verifier) taken(id model.ClaimID) bool {
+	for _, g := range v.groups {
+		if g.Disruption != nil && slices.Contains(g.Disruption.Candidates, id) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// why checks that the disruption's reason holds for the candidate, and that nothing protects it. A node that is too old
+// goes in spite of protection: the drain waits for protected pods, as long as it may.
+func (v *verifier) why(c model.Claim, n cluster.Node, d Disruption) model.Reason {
+	fail := func(code model.ReasonCode, format string, args ...any) model.Reason {
+		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + n.Name}
+	}
+	if d.Reason == model.DisruptionExpired {
+		if c.ExpireTime.IsZero() || v.state.Now.Before(c.ExpireTime) {
+			return fail(model.ReasonInvalid, "claim %s has not expired", c.ID)
+		}
+
+		return model.Reason{}
+	}
+	if n.Annotations["karpenter.sh/do-not-disrupt"] == "true" {
+		return fail(model.ReasonNodeDoNotDisrupt, "node %s carries karpenter.sh/do-not-disrupt", n.Name)
+	}
+	for _, p := range n.Pods {
+		live := !p.Finished && p.DeletionTime.IsZero()
+		if live && p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || v.state.Now.Before(p.DoNotDisruptUntil)) {
+			return fail(model.ReasonPodDoNotDisrupt, "pod %s/%s carries karpenter.sh/do-not-disrupt", p.Namespace, p.Name)
+		}
+	}
+	switch d.Reason {
+	case model.DisruptionEmpty:
+		if pods := lifecycle.Leaving(n, v.state.Now); len(pods) > 0 && !allTerminating(n) {
+			return fail(model.ReasonStale, "node %s is not empty: pod %s runs there", n.Name, pods[0])
+		}
+	case model.DisruptionDrifted:
+		if c.Drifted == (model.Reason{}) {
+			return fail(model.ReasonInvalid, "claim %s has not drifted", c.ID)
+		}
+	default:
+	}
+
+	return model.Reason{}
+}
+
+// allTerminating says that every pod that would have to be moved is on its way out already.
+func allTerminating(n cluster.Node) bool {
+	return !slices.ContainsFunc(n.Pods, func(p cluster.Pod) bool {
+		return !p.Daemon && !p.Mirror && !p.Finished && !p.ToleratesDisrupted && p.DeletionTime.IsZero()
+	})
+}

@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"maps"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// tally is what counts against limits, budgets and the rule of one claim per pod; accepted decisions add to it.
+type tally struct {
+	used       map[string]map[string]int64 // by pool and resource
+	disrupting map[model.ClaimID]bool
+	served     map[string]model.ClaimID // pods of claims that this plan was granted
+}
+
+// nodes is the resource name under which a pool's limit counts nodes.
+const nodes = "nodes"
+
+func newTally(s State) tally {
+	t := tally{
+		used:       map[string]map[string]int64{},
+		disrupting: map[model.ClaimID]bool{},
+		served:     map[string]model.ClaimID{},
+	}
+	for id, c := range s.Claims {
+		if c.State.Ended() {
+			continue
+		}
+		t.use(c.NodePool, claimCapacity(c, s.Classes[c.NodeClass]))
+		if disrupting(s, c) {
+			t.disrupting[id] = true
+		}
+	}
+
+	return t
+}
+
+func (t tally) clone() tally {
+	used := make(map[string]map[string]int64, len(t.used))
+	for pool, m := range t.used {
+		used[pool] = maps.Clone(m)
+	}
+
+	return tally{used: used, disrupting: maps.Clone(t.disrupting), served: maps.Clone(t.served)}
+}
+
+func (t tally) use(pool string, capacity map[string]int64) {
+	m := t.used[pool]
+	if m == nil {
+		m = map[string]int64{}
+		t.used[pool] = m
+	}
+	for r, v := range capacity {
+		m[r] += v
+	}
+	m[nodes]++
+}
+
+// over returns the first limit that one more node of the capacity would exceed; false when there is none.
+func (t tally) over(pool string, limits []model.Amount, capacity map[string]int64) (model.Amount, int64, bool) {
+	for _, l := range limits {
+		more := capacity[l.Resource]
+		if l.Resource == nodes {
+			more = 1
+		}
+		if sum := t.used[pool][l.Resource] + more; more > 0 && sum > l.Value {
+			return l, sum, true
+		}
+	}
+
+	return model.Amount{}, 0, false
+}
+
+// claimCapacity is what a claim counts: what its node has, or before the launch the most that it may become.
+func claimCapacity(c model.Claim, class Class) map[string]int64 {
+	out := map[string]int64{}
+	if c.InstanceID != "" || len(c.Offerings) == 0 {
+		most(out, c.Capacity)
+
+		return out
+	}
+	for _, o := range c.Offerings {
+		most(out, class.Shapes[o.InstanceType].Capacity)
+	}
+	if len(out) == 0 { // the class is not resolved now
+		most(out, c.Capacity)
+	}
+
+	return out
+}
+
+func most(into map[string]int64, amounts []model.Amount) {
+	for _, a := range amounts {
+		into[a.Resource] = max(into[a.Resource], a.Value)
+	}
+}
+
+// disrupting says that the claim counts against budgets now: it is being taken away, or its node is down.
+func disrupting(s State, c model.Claim) bool {
+	if !counted(c) {
+		return false
+	}
+	if c.Disruption != "" || c.State == model.StateDraining {
+		return true
+	}
+	n, ok := s.Nodes[c.ID]
+
+	return !ok || !n.Ready
+}
+
+// counted says that the claim is one of the nodes that a budget's share is of.
+func counted(c model.Claim) bool {
+	return c.State == model.StateInitialized || (c.State == model.StateDraining && c.Reached == model.StateInitialized)
+}
