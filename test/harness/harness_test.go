@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kerf-dev/kerf/test/harness"
@@ -235,6 +236,45 @@ func TestAKilledComponentComesBackWithItsState(t *testing.T) {
 	}
 	addNode(t, client, ns+"-1", ns)
 	harness.Eventually(t, "three running pods", patience, harness.Pods(client, ns, "app=web", 3, corev1.PodRunning))
+}
+
+// A definition can be well-formed and still be refused: its validation rules have a cost that only the server knows.
+func TestTheServerTakesKerfsKinds(t *testing.T) {
+	c := shared.Cluster(t)
+	if err := c.ApplyFile(t.Context(), "../../deploy/crds"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestApplyKnowsAKindThatItHasJustDefined(t *testing.T) {
+	c := shared.Cluster(t)
+	err := c.Apply(t.Context(), []byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: kites.test.kerf.dev}
+spec:
+  group: test.kerf.dev
+  scope: Cluster
+  names: {kind: Kite, plural: kites}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+# Only a comment.
+---
+apiVersion: test.kerf.dev/v1
+kind: Kite
+metadata: {name: red}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := c.Dynamic(harness.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kites := client.Resource(schema.GroupVersionResource{Group: "test.kerf.dev", Version: "v1", Resource: "kites"})
+	if _, err := kites.Get(t.Context(), "red", metav1.GetOptions{}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestApplyNamesWhatItCannotApply(t *testing.T) {
