@@ -24,7 +24,8 @@ func pure() []string {
 		"services/planner/model", "services/planner/require", "services/planner/view", "services/planner/fit",
 		"services/planner/pack", "services/planner/disrupt", "services/planner/verify", "services/planner/plan",
 		"services/actuator/model", "services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
-		"services/actuator/apply", "services/actuator/interrupt", "services/actuator/cloud", "services/actuator/store",
+		"services/actuator/apply", "services/actuator/cluster", "services/actuator/interrupt",
+		"services/actuator/cloud", "services/actuator/store",
 		"services/watcher/snapshot",
 	}
 }
