@@ -93,9 +93,9 @@ func kindOf(o runtime.Object) (kind string, namespaced bool) {
 	}
 }
 
-// Events are the snapshot events of all objects: workloads as the pods that they ask for, at the time now, and pools with
-// the hash that hashPool computes. They hold no node class: the caller adds those, with catalog and offerings.
-func (c *Cluster) Events(now time.Time, hashPool func(*karpenterv1.NodePool) string) ([]snapshot.Event, error) {
+// Events are the snapshot events of all objects, workloads as the pods that they ask for at the time now. They hold no
+// node class: the caller adds those, with catalog and offerings, as InventoryObjects.
+func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 	w, err := c.workloads(now)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (c *Cluster) Events(now time.Time, hashPool func(*karpenterv1.NodePool) str
 		case *policyv1.PodDisruptionBudget:
 			put(PodDisruptionBudget(o))
 		case *karpenterv1.NodePool:
-			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], Hash: hashPool(o), NodeClasses: c.hasNodeClass}))
+			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass}))
 		}
 	}
 	return out, nil

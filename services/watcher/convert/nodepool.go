@@ -3,9 +3,11 @@ package convert
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -13,46 +15,62 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// PoolFacts are what is known of a node pool beside its own object.
+// PoolFacts are what is known of a node pool beside its own object. The zero value knows nothing.
 type PoolFacts struct {
-	// Problem is what was wrong when the object was read or checked; nil when nothing was.
+	// Problem is what was wrong when the object was read; nil when nothing was.
 	Problem error
-	// Hash tells which claims were made from another template.
-	Hash string
 	// NodeClasses says which EC2NodeClass objects exist; nil where that is not known.
 	NodeClasses func(name string) bool
 }
 
-// NodePool converts a pool that has its defaults. A pool that can't be used is converted as far as it goes, and says in
-// not_ready why it can't: its nodes still are its nodes.
+// NodePool converts a pool, with defaults for what it leaves open. A pool that can't be used is converted as far as it
+// goes, and says in not_ready why it can't: its nodes still are its nodes.
 func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
+	p = p.DeepCopy()
+	p.SetDefaults()
 	t := p.Spec.Template
 	out := &clusterv1.NodePool{
 		Name: p.Name, NodeClass: t.Spec.NodeClassRef.Name,
 		Labels: labelsOf(t.Metadata.LabelMap()), Annotations: labelsOf(t.Metadata.Annotations),
 		Taints: taintsOf(coreTaints(t.Spec.Taints)), StartupTaints: taintsOf(coreTaints(t.Spec.StartupTaints)),
-		Replicas: p.Spec.Replicas, Hash: facts.Hash,
+		Replicas: p.Spec.Replicas,
 	}
 	if p.Spec.Weight != nil {
 		out.Weight = *p.Spec.Weight
 	}
 	c := poolConversion{pool: out}
+	c.check(p, facts)
 	c.requirements(t.Spec.Requirements)
 	c.limits(p.Spec.Limits)
 	c.durations(p)
 	c.disruption(p.Spec.Disruption)
-	switch {
-	case facts.Problem != nil:
-		c.refuse("%s", facts.Problem)
-	case p.DeletionTimestamp != nil:
-		c.refuse("the pool is being deleted")
-	case t.Spec.NodeClassRef.Group != awsv1.Group || t.Spec.NodeClassRef.Kind != awsv1.KindEC2NodeClass:
-		c.refuse("spec.template.spec.nodeClassRef: want group %s and kind %s", awsv1.Group, awsv1.KindEC2NodeClass)
-	case out.GetNotReady() == nil && facts.NodeClasses != nil && !facts.NodeClasses(out.GetNodeClass()):
+	hash, err := karpenterv1.HashNodePool(p)
+	if err != nil {
+		c.refuse("spec.template: %v", err)
+	}
+	out.Hash = hash
+	if out.GetNotReady() == nil && facts.NodeClasses != nil && !facts.NodeClasses(out.GetNodeClass()) {
 		c.reason(clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND,
 			fmt.Sprintf("spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s", out.GetNodeClass()))
 	}
 	return object(snapshot.NodePool, out.GetName(), out)
+}
+
+// check finds what makes the pool as a whole useless.
+func (c poolConversion) check(p *karpenterv1.NodePool, facts PoolFacts) {
+	problem := facts.Problem
+	if problem == nil {
+		problem = kubeapi.Validate(p)
+	}
+	if problem != nil {
+		c.refuse("%s", strings.ReplaceAll(problem.Error(), "\n", "; "))
+	}
+	if p.DeletionTimestamp != nil {
+		c.refuse("the pool is being deleted")
+	}
+	if ref := p.Spec.Template.Spec.NodeClassRef; ref.Group != awsv1.Group || ref.Kind != awsv1.KindEC2NodeClass {
+		c.refuse("spec.template.spec.nodeClassRef: want group %s and kind %s", awsv1.Group, awsv1.KindEC2NodeClass)
+	}
 }
 
 type poolConversion struct{ pool *clusterv1.NodePool }

@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestNodePool(t *testing.T) {
 		{Nodes: "0", Reasons: []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty}, Schedule: ptr("0 9 * * 1-5"), Duration: ptr("8h")},
 	}
 	want := &clusterv1.NodePool{
-		Name: "default", Weight: 10, NodeClass: "default", Hash: "h",
+		Name: "default", Weight: 10, NodeClass: "default",
 		Labels: []*clusterv1.Label{{Key: "type", Value: "karpenter"}},
 		Taints: []*clusterv1.Taint{{Key: "team", Value: "a", Effect: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
 		Requirements: []*clusterv1.Requirement{
@@ -63,7 +64,12 @@ func TestNodePool(t *testing.T) {
 			},
 		},
 	}
-	got := convert.NodePool(p, convert.PoolFacts{Hash: "h", NodeClasses: func(name string) bool { return name == "default" }})
+	got := convert.NodePool(p, convert.PoolFacts{NodeClasses: func(name string) bool { return name == "default" }})
+	hash, err := karpenterv1.HashNodePool(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Hash = hash
 	if diff := cmp.Diff(want, got.Payload, protocmp.Transform()); diff != "" {
 		t.Errorf("pool (-want +got):\n%s", diff)
 	}
@@ -98,25 +104,25 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 		},
 		"a duration that is none": {
 			func(p *karpenterv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = "soon" }, convert.PoolFacts{},
-			answer{invalid, `spec.disruption.consolidateAfter: duration "soon": want hours, minutes and seconds such as 720h or 1h30m, or the word Never`},
+			answer{invalid, "spec.disruption.consolidateAfter"},
 		},
 		"an unknown operator": {
 			func(p *karpenterv1.NodePool) {
 				p.Spec.Template.Spec.Requirements = []karpenterv1.Requirement{{Key: "a", Operator: "Near"}}
 			}, convert.PoolFacts{},
-			answer{invalid, `spec.template.spec.requirements[0].operator: "Near" is not known`},
+			answer{invalid, "spec.template.spec.requirements[0].operator"},
 		},
 		"a budget that is none": {
 			func(p *karpenterv1.NodePool) { p.Spec.Disruption.Budgets = []karpenterv1.Budget{{Nodes: "few"}} }, convert.PoolFacts{},
-			answer{invalid, `spec.disruption.budgets[0].nodes: budget "few": want a number of nodes such as 5 or a percentage such as 10%`},
+			answer{invalid, "spec.disruption.budgets[0].nodes"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}})
 			tc.edit(p)
 			got := convert.NodePool(p, tc.facts).Payload.(*clusterv1.NodePool).GetNotReady()
-			if diff := cmp.Diff(tc.want, answer{got.GetCode(), got.GetMessage()}); diff != "" {
-				t.Errorf("reason (-want +got):\n%s", diff)
+			if got.GetCode() != tc.want.Code || !strings.Contains(got.GetMessage(), tc.want.Message) {
+				t.Errorf("%s %q, want %s about %q", got.GetCode(), got.GetMessage(), tc.want.Code, tc.want.Message)
 			}
 			if got.GetSubject() != "nodepool/p" {
 				t.Errorf("subject %q", got.GetSubject())

@@ -155,27 +155,39 @@ func (f *folding) release(o *Object) {
 	f.classes.set(o.ID, c)
 }
 
-// Replace returns the events after which the objects of the given kinds are exactly those that the puts among events
-// name: the events, and a delete for each other object of these kinds in s. Sorted deletes follow the events.
-func Replace(s Snapshot, replaced []Kind, at time.Time, events []Event) []Event {
-	keep := make(map[Key]bool, len(events))
-	for _, e := range events {
+// Batch is what one source observed together.
+type Batch struct {
+	// Time is when it was observed.
+	Time time.Time
+	// Whole lists the kinds that the events name completely: objects of these kinds that no event puts are no more.
+	Whole []Kind
+	// Events are in the order in which they happened.
+	Events []Event
+}
+
+// Fold is Fold with the events of the batch, and a delete for each object of its whole kinds that it does not put.
+func (b Batch) Fold(s Snapshot) Snapshot {
+	if len(b.Whole) == 0 {
+		return Fold(s, b.Events)
+	}
+	keep := make(map[Key]bool, len(b.Events))
+	for _, e := range b.Events {
 		if e.op == opPut {
 			keep[e.Key()] = true
 		}
 	}
-	out := append([]Event(nil), events...)
-	for _, k := range replaced {
+	events := append([]Event(nil), b.Events...)
+	for _, k := range b.Whole {
 		if !foldable(k) {
 			continue
 		}
 		for _, o := range s.Objects(k) {
 			if !keep[Key{Kind: k, ID: o.ID}] {
-				out = append(out, Delete(at, k, o.ID))
+				events = append(events, Delete(b.Time, k, o.ID))
 			}
 		}
 	}
-	return out
+	return Fold(s, events)
 }
 
 func foldable(k Kind) bool { return k > PodClass && int(k) < kinds }

@@ -135,19 +135,19 @@ func TestFoldObserveTimeIsThatOfTheLatestChange(t *testing.T) {
 	}
 }
 
-func TestReplaceLeavesExactlyTheObjectsThatItNames(t *testing.T) {
+func TestWholeBatchLeavesExactlyTheObjectsThatItNames(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s := snapshot.Fold(snapshot.Snapshot{}, []snapshot.Event{
 		snapshot.Put(at, object(snapshot.Claim, "old", "1", "")),
 		snapshot.Put(at, object(snapshot.Claim, "kept", "1", "")),
 		snapshot.Put(at, object(snapshot.Node, "other", "1", "")),
 	})
-	events := snapshot.Replace(s, []snapshot.Kind{snapshot.Claim}, at, []snapshot.Event{
+	batch := snapshot.Batch{Time: at, Whole: []snapshot.Kind{snapshot.Claim}, Events: []snapshot.Event{
 		snapshot.Put(at, object(snapshot.Claim, "kept", "2", "")),
 		snapshot.Inventory(at, 3),
-	})
+	}}
 	want := []string{"inventory 3", fmt.Sprintf("%d other 1", snapshot.Node), fmt.Sprintf("%d kept 2", snapshot.Claim)}
-	if diff := cmp.Diff(want, content(snapshot.Fold(s, events))); diff != "" {
+	if diff := cmp.Diff(want, content(batch.Fold(s))); diff != "" {
 		t.Errorf("content (-want +got):\n%s", diff)
 	}
 }
