@@ -1,6 +1,7 @@
 package awsv1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -61,7 +62,7 @@ type AMI struct {
 	// +optional
 	Deprecated bool `json:"deprecated,omitempty"`
 	// The instance types that the image is for.
-	Requirements []karpenterv1.Requirement `json:"requirements"`
+	Requirements []corev1.NodeSelectorRequirement `json:"requirements"`
 }
 
 // CapacityReservation is a capacity reservation that was found.

@@ -5,7 +5,7 @@
 package awsv1
 
 import (
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -15,7 +15,7 @@ func (in *AMI) DeepCopyInto(out *AMI) {
 	*out = *in
 	if in.Requirements != nil {
 		in, out := &in.Requirements, &out.Requirements
-		*out = make([]karpenterv1.Requirement, len(*in))
+		*out = make([]corev1.NodeSelectorRequirement, len(*in))
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
