@@ -6,13 +6,13 @@
 package nodeclass
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
@@ -31,9 +31,9 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 		Metadata: metadata(s.MetadataOptions),
 	}
 	errs := refused(s)
-	fail := func(field string, err error) {
+	fail := func(name string, err error) {
 		if err != nil {
-			errs = append(errs, fmt.Errorf("spec.%s: %w", field, err))
+			errs = append(errs, fmt.Errorf("spec.%s: %w", name, err))
 		}
 	}
 	for _, t := range s.SubnetSelectorTerms {
@@ -48,9 +48,9 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 		})
 	}
 	var err error
-	out.AMIFamily, err = family(s)
+	out.AMIFamily, err = family(o)
 	fail("amiFamily", err)
-	out.Kubelet, err = kubelet(s)
+	out.Kubelet, err = kubelet(s, out.AMIFamily)
 	fail("kubelet", err)
 	out.BlockDevices, err = blockDevices(s.BlockDeviceMappings)
 	fail("blockDeviceMappings", err)
@@ -64,9 +64,9 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 // refused lists the fields that are set and that this version does not carry out.
 func refused(s awsv1.EC2NodeClassSpec) []error {
 	var errs []error
-	no := func(field string, set bool) {
+	no := func(name string, set bool) {
 		if set {
-			errs = append(errs, fmt.Errorf("spec.%s: this version of Kerf does not support it; remove it", field))
+			errs = append(errs, fmt.Errorf("spec.%s: this version of Kerf does not support it; remove it", name))
 		}
 	}
 	no("capacityReservationSelectorTerms", len(s.CapacityReservationSelectorTerms) > 0)
@@ -80,27 +80,13 @@ func refused(s awsv1.EC2NodeClassSpec) []error {
 	return errs
 }
 
-// family is the object's own, or what its alias says.
-func family(s awsv1.EC2NodeClassSpec) (string, error) {
-	name := ""
-	for _, t := range s.AMISelectorTerms {
-		alias, _, _ := strings.Cut(t.Alias, "@")
-		for _, f := range awsv1.Families() {
-			if strings.EqualFold(alias, string(f)) {
-				name = string(f)
-			}
-		}
-	}
-	if s.AMIFamily != nil {
-		name = string(*s.AMIFamily)
-	}
-	switch awsv1.AMIFamily(name) {
+// family is the image family, if Kerf writes user data for it.
+func family(o *awsv1.EC2NodeClass) (string, error) {
+	switch f := o.Family(); f {
 	case awsv1.FamilyAL2023, awsv1.FamilyBottlerocket, awsv1.FamilyCustom:
-		return name, nil
-	case "":
-		return "", errors.New("set it, or select the images by an alias")
+		return string(f), nil
 	default:
-		return "", fmt.Errorf("this version of Kerf does not support %s; use AL2023, Bottlerocket or Custom", name)
+		return "", fmt.Errorf("this version of Kerf does not support %s; use AL2023, Bottlerocket or Custom", f)
 	}
 }
 
@@ -119,41 +105,39 @@ func metadata(m *awsv1.MetadataOptions) cloud.MetadataOptions {
 	return out
 }
 
-// kubeletFields are the fields of spec.kubelet that Kerf carries out.
-type kubeletFields struct {
-	ClusterDNS                  []string          `json:"clusterDNS"`
-	MaxPods                     *int64            `json:"maxPods"`
-	PodsPerCore                 *int64            `json:"podsPerCore"`
-	SystemReserved              map[string]string `json:"systemReserved"`
-	KubeReserved                map[string]string `json:"kubeReserved"`
-	EvictionHard                map[string]string `json:"evictionHard"`
-	EvictionSoft                map[string]string `json:"evictionSoft"`
-	EvictionSoftGracePeriod     map[string]string `json:"evictionSoftGracePeriod"`
-	EvictionMaxPodGracePeriod   *int32            `json:"evictionMaxPodGracePeriod"`
-	ImageGCHighThresholdPercent *int32            `json:"imageGCHighThresholdPercent"`
-	ImageGCLowThresholdPercent  *int32            `json:"imageGCLowThresholdPercent"`
-	CPUCFSQuota                 *bool             `json:"cpuCFSQuota"`
-}
-
-func kubelet(s awsv1.EC2NodeClassSpec) (cloud.Kubelet, error) {
-	if s.Kubelet == nil || len(s.Kubelet.Raw) == 0 {
-		return cloud.Kubelet{}, nil
+// kubelet reads the settings that Kerf carries out; one that it would only pass on is refused.
+func kubelet(s awsv1.EC2NodeClassSpec, f string) (cloud.Kubelet, error) {
+	k, errs := awsv1.ParseKubelet(s.Kubelet, field.NewPath("spec", "kubelet"))
+	if len(errs) > 0 {
+		return cloud.Kubelet{}, errs.ToAggregate()
 	}
-	var k kubeletFields
-	d := json.NewDecoder(bytes.NewReader(s.Kubelet.Raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&k); err != nil {
-		return cloud.Kubelet{}, fmt.Errorf("%w; Kerf carries out clusterDNS, maxPods, podsPerCore, the reserves, "+
-			"the eviction and image collection thresholds, and cpuCFSQuota", err)
+	if len(k.Extra) > 0 {
+		return cloud.Kubelet{}, fmt.Errorf("this version of Kerf does not carry out %s; remove them, or set them in spec.userData",
+			strings.Join(k.Extra, ", "))
+	}
+	if f == string(awsv1.FamilyBottlerocket) && (k.PodsPerCore != nil || len(k.EvictionSoft) > 0 ||
+		k.EvictionMaxPodGracePeriod != nil || k.ImageGCHighThresholdPercent != nil || k.ImageGCLowThresholdPercent != nil ||
+		k.CPUCFSQuota != nil || len(k.ClusterDNS) > 0) {
+		return cloud.Kubelet{}, errors.New("for Bottlerocket this version of Kerf carries out maxPods, kubeReserved, " +
+			"systemReserved and evictionHard only; set the others in spec.userData")
 	}
 
 	return cloud.Kubelet{
-		MaxPods: k.MaxPods, PodsPerCore: k.PodsPerCore, KubeReserved: k.KubeReserved, SystemReserved: k.SystemReserved,
-		EvictionHard: k.EvictionHard, EvictionSoft: k.EvictionSoft, EvictionSoftGracePeriod: k.EvictionSoftGracePeriod,
-		EvictionMaxPodGracePeriod: k.EvictionMaxPodGracePeriod, ClusterDNS: k.ClusterDNS,
-		ImageGCHighThreshold: k.ImageGCHighThresholdPercent, ImageGCLowThreshold: k.ImageGCLowThresholdPercent,
-		CPUCFSQuota: k.CPUCFSQuota,
+		MaxPods: wide(k.MaxPods), PodsPerCore: wide(k.PodsPerCore), KubeReserved: k.KubeReserved,
+		SystemReserved: k.SystemReserved, EvictionHard: k.EvictionHard, EvictionSoft: k.EvictionSoft,
+		EvictionSoftGracePeriod: k.EvictionSoftGracePeriod, EvictionMaxPodGracePeriod: k.EvictionMaxPodGracePeriod,
+		ClusterDNS: k.ClusterDNS, ImageGCHighThreshold: k.ImageGCHighThresholdPercent,
+		ImageGCLowThreshold: k.ImageGCLowThresholdPercent, CPUCFSQuota: k.CPUCFSQuota,
 	}, nil
+}
+
+func wide(n *int32) *int64 {
+	if n == nil {
+		return nil
+	}
+	w := int64(*n)
+
+	return &w
 }
 
 const gib = 1 << 30

@@ -114,7 +114,7 @@ func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) 
 		if len(messages) < maxFleetMessages {
 			messages = append(messages, message)
 		}
-		if k := kindOf(code); k != kindCapacity {
+		if k := kindOfFleet(code, text); k != kindCapacity {
 			if other == kindCapacity {
 				other = k
 			}
@@ -135,6 +135,16 @@ func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) 
 }
 
 const maxFleetMessages = 3
+
+// kindOfFleet knows one thing beyond the code: for some seconds EC2 has not heard of an instance profile that IAM has just
+// made, and calls that an invalid parameter. It is neither; the same request will do in a moment.
+func kindOfFleet(code, text string) kind {
+	if strings.Contains(text, "IAM Instance Profile") {
+		return kindOther
+	}
+
+	return kindOf(code)
+}
 
 // shortage reads which offering an error is about; EC2 may leave any part of the answer out.
 func shortage(e types.CreateFleetError, capacityType model.CapacityType, message string) model.Shortage {

@@ -203,7 +203,6 @@ func (k *Kube) publishPool(ctx context.Context, s cluster.PoolStatus) error {
 	}
 
 	return k.edit(ctx, poolsResource(), s.Name, cached, func(o *unstructured.Unstructured) {
-		o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{annotationPoolHash: s.Hash}))
 		status, ok := o.Object["status"].(map[string]any)
 		if !ok {
 			status = map[string]any{}

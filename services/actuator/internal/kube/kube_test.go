@@ -1,0 +1,327 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+const pool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default, uid: pool-uid}
+spec:
+  template:
+    metadata: {labels: {type: karpenter}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}]
+  limits: {cpu: 1000, memory: 1000Gi}
+  disruption: {budgets: [{nodes: "20%", reasons: [Empty]}, {nodes: "3", schedule: "0 9 * * 1-5", duration: 8h}]}
+`
+
+const brokenPool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: broken}
+spec:
+  weight: 999
+  template: {spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}, requirements: []}}
+`
+
+const class = `
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: nodes
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {a: b}}]
+  securityGroupSelectorTerms: [{tags: {a: b}}]
+`
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+
+	return o
+}
+
+func start(t *testing.T, typed []runtime.Object, custom ...runtime.Object) (*Kube, *fake.Clientset) {
+	t.Helper()
+	client := fake.NewClientset(typed...)
+	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+		poolsResource(): "NodePoolList", claimsResource(): "NodeClaimList", classesResource(): "EC2NodeClassList",
+	}, custom...)
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	k, err := newKube(client, dyn, Config{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = k.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	eventually(t, func() bool { _, err := k.Observe(); return err == nil })
+
+	return k, client
+}
+
+// eventually waits for the informers, which have a goroutine of their own.
+func eventually(t *testing.T, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatal("it never came to hold")
+}
+
+func observed(t *testing.T, k *Kube) cluster.State {
+	t.Helper()
+	s, err := k.Observe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return s
+}
+
+func TestPoolsAndClassesBecomeValues(t *testing.T) {
+	k, _ := start(t, nil, object(t, pool), object(t, brokenPool), object(t, class))
+	s := observed(t, k)
+	if len(s.Pools) != 2 || s.Pools[0].Name != "broken" {
+		t.Fatalf("pools %+v: want broken and default", s.Pools)
+	}
+	if r := s.Pools[0].NotReady; !strings.Contains(r.Message, "spec.weight") || r.Subject != "nodepool/broken" {
+		t.Errorf("reason %+v does not name the object and the field", r)
+	}
+	p := s.Pools[1]
+	want := []cluster.Budget{
+		{Count: -1, Percent: 20, Reasons: []model.DisruptionReason{model.DisruptionEmpty}},
+		{Count: 3, Schedule: "0 9 * * 1-5", Duration: 8 * time.Hour},
+	}
+	if d := cmp.Diff(want, p.Budgets); d != "" {
+		t.Error(d)
+	}
+	limits := []model.Amount{{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}}
+	if d := cmp.Diff(limits, p.Limits); d != "" {
+		t.Error(d)
+	}
+	if p.Hash == "" || p.Class != "default" || p.ExpireAfter != 720*time.Hour || p.TerminationGracePeriod >= 0 {
+		t.Errorf("pool %+v lost something", p)
+	}
+	if len(s.Classes) != 1 || s.Classes[0].Spec.Role != "nodes" || s.Classes[0].Invalid.Message != "" {
+		t.Errorf("classes %+v: want default as it is", s.Classes)
+	}
+}
+
+func TestNodesAndPodsBecomeValues(t *testing.T) {
+	yes := true
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{ProviderID: "aws:///a/i-1"},
+		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+	}
+	started := metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	pod := func(name, kind, hold string, tolerations ...corev1.Toleration) *corev1.Pod {
+		p := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "u"},
+			Spec:       corev1.PodSpec{NodeName: "n1", Tolerations: tolerations},
+			Status:     corev1.PodStatus{StartTime: &started},
+		}
+		if kind != "" {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Controller: &yes}}
+		}
+		if hold != "" {
+			p.Annotations = map[string]string{annotationDoNotDisrupt: hold}
+		}
+
+		return p
+	}
+	k, _ := start(t, []runtime.Object{
+		node, pod("a-daemon", "DaemonSet", "", corev1.Toleration{Operator: corev1.TolerationOpExists}), pod("b-alone", "", "true"),
+		pod("c-held", "ReplicaSet", "2h"), pod("d-typo", "ReplicaSet", "soon"),
+	})
+	s := observed(t, k)
+	if len(s.Nodes) != 1 || !s.Nodes[0].Ready || s.Nodes[0].ProviderID != "aws:///a/i-1" {
+		t.Fatalf("nodes %+v", s.Nodes)
+	}
+	base := cluster.Pod{Namespace: "default", UID: "u", GracePeriod: 30 * time.Second}
+	want := []cluster.Pod{base, base, base, base}
+	want[0].Name, want[0].Daemon, want[0].Owned, want[0].ToleratesDisrupted = "a-daemon", true, true, true
+	want[1].Name, want[1].DoNotDisrupt = "b-alone", true
+	want[2].Name, want[2].Owned, want[2].DoNotDisrupt, want[2].DoNotDisruptUntil = "c-held", true, true, started.Add(2*time.Hour)
+	want[3].Name, want[3].Owned = "d-typo", true
+	if d := cmp.Diff(want, s.Nodes[0].Pods); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
+	k, client := start(t, []runtime.Object{&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{"theirs": "1"}},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{
+			{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}, {Key: "theirs", Effect: corev1.TaintEffectNoSchedule},
+		}},
+	}})
+	yes := true
+	change := cluster.NodeChange{
+		Node: "n1", SetLabels: map[string]string{"ours": "1"}, Finalizer: &yes,
+		AddTaints:    []model.Taint{{Key: taintDisrupted, Effect: "NoSchedule"}},
+		RemoveTaints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
+	}
+	for range 2 {
+		if err := k.UpdateNode(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, err := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[string]string{"theirs": "1", "ours": "1"}, n.Labels); d != "" {
+		t.Error(d)
+	}
+	if len(n.Spec.Taints) != 2 || n.Spec.Taints[0].Key != "theirs" || n.Spec.Taints[1].Key != taintDisrupted {
+		t.Errorf("taints %+v", n.Spec.Taints)
+	}
+	if d := cmp.Diff([]string{finalizer}, n.Finalizers); d != "" {
+		t.Error(d)
+	}
+	updates := 0
+	for _, a := range client.Actions() {
+		if a.Matches("update", "nodes") {
+			updates++
+		}
+	}
+	if updates != 1 {
+		t.Errorf("%d writes, want one: the second change changed nothing", updates)
+	}
+	if err := k.UpdateNode(t.Context(), cluster.NodeChange{Node: "gone"}); !errors.Is(err, cluster.ErrNotFound) {
+		t.Errorf("error %v, want ErrNotFound", err)
+	}
+}
+
+func TestEvictionAnswersAreClassified(t *testing.T) {
+	tests := map[string]struct {
+		answer *apierrors.StatusError
+		want   error
+	}{
+		"a budget says no":               {apierrors.NewTooManyRequests("budget", 10), cluster.ErrBlocked},
+		"several budgets say no":         {apierrors.NewInternalError(errors.New("more than one PodDisruptionBudget")), cluster.ErrBlocked},
+		"the pod is gone":                {apierrors.NewNotFound(corev1.Resource("pods"), "p"), cluster.ErrNotFound},
+		"it is another pod of that name": {apierrors.NewConflict(corev1.Resource("pods"), "p", errors.New("uid")), cluster.ErrNotFound},
+		"the eviction was taken":         {nil, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k, client := start(t, nil)
+			client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+				if a.GetSubresource() != "eviction" {
+					return false, nil, nil
+				}
+				if tt.answer == nil {
+					return true, &policyv1.Eviction{}, nil
+				}
+
+				return true, nil, tt.answer
+			})
+			err := k.Evict(t.Context(), cluster.Eviction{Namespace: "default", Name: "p", UID: "u"})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+		})
+	}
+	if err := evictionError(apierrors.NewForbidden(corev1.Resource("pods"), "p", nil)); errors.Is(err, cluster.ErrBlocked) {
+		t.Errorf("%d is no budget", http.StatusForbidden)
+	}
+}
+
+func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
+	k, client := start(t, nil, object(t, pool))
+	c := model.Claim{
+		ID: "default-1", NodePool: "default", NodeClass: "default", State: model.StatePlanned, TerminationGracePeriod: -1,
+		Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}},
+	}
+	publish := func(p cluster.Publication) {
+		t.Helper()
+		if err := k.Publish(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() *unstructured.Unstructured {
+		t.Helper()
+		o, err := k.dynamic.Resource(claimsResource()).Get(t.Context(), "default-1", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return o
+	}
+	publish(cluster.Publication{Claims: []model.Claim{c}})
+	eventually(t, func() bool { s, err := k.Observe(); return err == nil && len(s.ClaimObjects) == 1 })
+	if got := statusOf(read(), "Launched"); got != "False" {
+		t.Errorf("Launched is %q before the launch", got)
+	}
+
+	c.State, c.Node, c.ProviderID = model.StateInitialized, "n1", "aws:///a/i-1"
+	c.Launched = model.Offering{InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand}
+	publish(cluster.Publication{
+		Claims: []model.Claim{c},
+		Events: []cluster.Event{{Kind: "NodeClaim", Name: "default-1", Reason: "Initialized", Message: "ready"}},
+	})
+	o := read()
+	if statusOf(o, "Ready") != "True" || o.GetLabels()[corev1.LabelInstanceTypeStable] != "m5.large" {
+		t.Errorf("object %v is not ready, or lacks its type", o.Object)
+	}
+	if refs := o.GetOwnerReferences(); len(refs) != 1 || refs[0].Name != "default" {
+		t.Errorf("owner %+v, want the pool", refs)
+	}
+
+	publish(cluster.Publication{Events: []cluster.Event{{Kind: "NodeClaim", Name: "default-1", Reason: "Initialized", Message: "ready"}}})
+	events, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(events.Items) != 1 {
+		t.Errorf("%d events, %v: want the same thing said once", len(events.Items), err)
+	}
+
+	publish(cluster.Publication{ForgetClaims: []model.ClaimID{"default-1"}})
+	if _, err := k.dynamic.Resource(claimsResource()).Get(t.Context(), "default-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("error %v, want the object gone", err)
+	}
+}
+
+func statusOf(o *unstructured.Unstructured, kind string) string {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") //nolint:errcheck // an odd shape reads as none
+	for _, c := range list {
+		if m, ok := c.(map[string]any); ok && m["type"] == kind {
+			s, _ := m["status"].(string) //nolint:errcheck // an odd shape reads as none
+
+			return s
+		}
+	}
+
+	return ""
+}
