@@ -80,9 +80,7 @@ func writeJSON(w http.ResponseWriter, contentType string, status int, v any) {
 		writeJSONError(w, contentType, err)
 		return
 	}
-	w.Header().Set("Content-Type", contentType)
-	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client may be gone
+	send(w, contentType, status, b)
 }
 
 func writeJSONError(w http.ResponseWriter, contentType string, err error) {

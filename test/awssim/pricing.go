@@ -136,7 +136,7 @@ func (p product) matches(filters []productFilter) (bool, error) {
 		switch {
 		case f.Field == "productFamily":
 			value, ok = p.Family, true
-		case f.Field == "ServiceCode":
+		case strings.EqualFold(f.Field, "serviceCode"):
 			value, ok = "AmazonEC2", true
 		}
 		if !ok {

@@ -132,9 +132,7 @@ func (q queryService) writeError(w http.ResponseWriter, e *apiError, id string) 
 }
 
 func writeXML(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/xml;charset=UTF-8")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the client may be gone
+	send(w, "text/xml;charset=UTF-8", status, []byte(text))
 }
 
 // tagItem is a tag in EC2's XML.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -81,6 +82,23 @@ func signed(r *http.Request) error {
 		return fail("AuthFailure", "AWS was not able to validate the provided access credentials")
 	}
 	return nil
+}
+
+// largeAnswer is what a client's transport surely has not buffered whole when it returns the response.
+const largeAnswer = 2048
+
+// send writes an answer. A large one waits a moment first: the SDK closes the request's body as soon as the response
+// begins, and when the transport's writer has not yet looked for the body's end by then, it takes that for a failed
+// write and closes the connection under the response. No network is as fast as loopback, so only here it happens; the
+// SDK's standard retries cover what is left.
+func send(w http.ResponseWriter, contentType string, status int, body []byte) {
+	if len(body) > largeAnswer {
+		time.Sleep(3 * time.Millisecond)
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
 }
 
 // call passes one API call through the gate, makes it, and writes it into the log.
