@@ -7,12 +7,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Daemons lists the DaemonSets whose pods will run on a node with these labels and taints. Startup taints do not count:
+// Daemons lists the DaemonSets whose pods may run on a node with these labels and taints. Startup taints do not count:
 // a daemon that waits until one is gone still takes its room in the end.
 func Daemons(w *view.World, at *Place) []*view.Class {
 	var out []*view.Class
 	for _, d := range w.Daemons {
-		if Static(d.Class.Profile, at).OK() {
+		if MayRun(d.Class.Profile, at) {
 			out = append(out, d.Class)
 		}
 	}
@@ -23,16 +23,16 @@ func Daemons(w *view.World, at *Place) []*view.Class {
 func ReserveDaemons(v *view.View) {
 	for i, h := range v.Hosts {
 		for _, d := range v.Daemons {
-			if admitsAll(d.Class.Profile, h) && !runs(v, h, d.Class) {
+			if mayTurnUp(d.Class.Profile, h) && !runs(v, h, d.Class) {
 				v.Reserve(i, d.Class)
 			}
 		}
 	}
 }
 
-func admitsAll(p *view.Profile, h *view.Host) bool {
-	return !slices.ContainsFunc(h.LabelSets, func(ls model.Labels) bool {
-		return !Static(p, &Place{Labels: ls, Taints: h.Taints}).OK()
+func mayTurnUp(p *view.Profile, h *view.Host) bool {
+	return slices.ContainsFunc(h.LabelSets, func(ls model.Labels) bool {
+		return MayRun(p, &Place{Labels: ls, Open: h.Open, Taints: h.Taints})
 	})
 }
 

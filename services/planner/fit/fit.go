@@ -9,6 +9,7 @@ package fit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/require"
@@ -18,6 +19,9 @@ import (
 // Place is what labels and taints a node has, or will have.
 type Place struct {
 	Labels model.Labels
+	// Local are labels that go before Labels: those of one zone and capacity type, where Labels are shared by a type's
+	// offerings. They may be in any order.
+	Local model.Labels
 	// Open are labels of which only this much is decided; a pod must accept whatever they become.
 	Open   require.Set
 	Taints []model.Taint
@@ -108,7 +112,7 @@ func VolumeZones(p *view.Profile, at *Place) model.Reason {
 
 func requirementReason(what string, r require.Requirement, at *Place) model.Reason {
 	has := "which is not set there"
-	if v, ok := at.Labels.Get(r.Key); ok {
+	if v, ok := at.label(r.Key); ok {
 		has = fmt.Sprintf("but there it is %q", v)
 	} else if open, ok := at.Open.Get(r.Key); ok {
 		has = fmt.Sprintf("but there only %s is sure", open)
@@ -147,11 +151,62 @@ func (at *Place) satisfiesAny(alternatives []require.Set) (require.Requirement, 
 }
 
 func (at *Place) holds(r require.Requirement) bool {
-	if v, ok := at.Labels.Get(r.Key); ok {
+	if v, ok := at.label(r.Key); ok {
 		return r.Matches(v, true)
 	}
-	if open, ok := at.Open.Get(r.Key); ok {
-		return open.SubsetOf(r)
+	open, ok := at.Open.Get(r.Key)
+	if !ok {
+		return r.Matches("", false)
 	}
-	return r.Matches("", false)
+	// Of endlessly many values no more is sure than that there will be one: who chooses it is not known here.
+	if endless(open) {
+		return exists(r.Key).SubsetOf(r)
+	}
+	return open.SubsetOf(r)
+}
+
+// endless says that a label will be there, with a value that nothing narrows to a list.
+func endless(r require.Requirement) bool {
+	_, finite := r.Values()
+	return !finite && !r.AllowsAbsent()
+}
+
+func exists(key string) require.Requirement {
+	return require.New(model.Requirement{Key: key, Operator: model.Exists})
+}
+
+// MayRun says whether pods of a profile may turn up at a place, as a DaemonSet's do: what is not decided yet may turn out
+// in their favour.
+func MayRun(p *view.Profile, at *Place) bool {
+	if !Taints(p, at).OK() || !at.maybeAll(p.Selector) {
+		return false
+	}
+	return len(p.Affinity) == 0 || slices.ContainsFunc(p.Affinity, at.maybeAll)
+}
+
+func (at *Place) maybeAll(s require.Set) bool {
+	return !slices.ContainsFunc(s, func(r require.Requirement) bool { return !at.maybe(r) })
+}
+
+func (at *Place) maybe(r require.Requirement) bool {
+	if v, ok := at.label(r.Key); ok {
+		return r.Matches(v, true)
+	}
+	open, ok := at.Open.Get(r.Key)
+	if !ok {
+		return r.Matches("", false)
+	}
+	if endless(open) {
+		return !r.SubsetOf(require.New(model.Requirement{Key: r.Key, Operator: model.DoesNotExist}))
+	}
+	return !open.Intersect(r).Empty()
+}
+
+func (at *Place) label(key string) (string, bool) {
+	for _, l := range at.Local {
+		if l.Key == key {
+			return l.Value, true
+		}
+	}
+	return at.Labels.Get(key)
 }

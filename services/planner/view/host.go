@@ -24,6 +24,8 @@ type Host struct {
 	// LabelSets are the labels; a claim that may still become one of several shapes has a set for each, and a pod must
 	// accept them all.
 	LabelSets []model.Labels
+	// Open are labels of a claim in flight of which only this much is decided.
+	Open require.Set
 	// Taints are those that a pod must tolerate in the long run.
 	Taints []model.Taint
 	// Allocatable is what pods can use, DaemonSet pods included.
@@ -65,11 +67,10 @@ func (w *World) hosts() []*Host {
 			claims[c.Node] = c
 		}
 	}
-	interrupted := w.interrupted()
 	var out []*Host
 	joined := make(map[model.ClaimID]bool)
 	for i := range w.Snapshot.Nodes {
-		h := w.nodeHost(&w.Snapshot.Nodes[i], claims, interrupted)
+		h := w.nodeHost(&w.Snapshot.Nodes[i], claims)
 		if h.Claim != nil {
 			joined[h.Claim.ID] = true
 		}
@@ -80,7 +81,7 @@ func (w *World) hosts() []*Host {
 		if joined[c.ID] || c.State > model.ClaimRegistered {
 			continue
 		}
-		out = append(out, w.flightHost(c, interrupted))
+		out = append(out, w.flightHost(c))
 	}
 	byNode := make(map[model.NodeName]*Host, len(out))
 	for i, h := range out {
@@ -97,7 +98,7 @@ func (w *World) hosts() []*Host {
 	return out
 }
 
-func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim, interrupted map[string]bool) *Host {
+func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
 	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}, Taints: n.Taints}
 	if n.Claim != "" && w.ClaimIndex[n.Claim] != nil {
 		h.Claim = w.ClaimIndex[n.Claim]
@@ -107,7 +108,7 @@ func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim, 
 	if c := h.Claim; c != nil {
 		h.Pool = w.Pool(c.NodePool)
 		h.Initialized = c.State >= model.ClaimInitialized || c.Reached >= model.ClaimInitialized
-		w.judgeLeaving(h, interrupted)
+		w.judgeLeaving(h)
 		if !h.Initialized {
 			w.expect(h)
 		}
@@ -129,7 +130,7 @@ func (w *World) expect(h *Host) {
 		}
 	}
 	if c.State < model.ClaimRegistered {
-		h.LabelSets = w.claimLabels(c)
+		h.LabelSets, h.Open = w.claimLabels(c), openLabels(c)
 		h.Taints = c.Taints
 	}
 	h.Taints = slices.DeleteFunc(slices.Clone(h.Taints), func(t model.Taint) bool {
@@ -147,20 +148,29 @@ func passing(t model.Taint) bool {
 	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
 }
 
-func (w *World) flightHost(c *model.Claim, interrupted map[string]bool) *Host {
-	h := &Host{Claim: c, Pool: w.Pool(c.NodePool), LabelSets: w.claimLabels(c), Taints: c.Taints}
+func (w *World) flightHost(c *model.Claim) *Host {
+	h := &Host{Claim: c, Pool: w.Pool(c.NodePool), LabelSets: w.claimLabels(c), Open: openLabels(c), Taints: c.Taints}
 	h.Allocatable = w.flightAllocatable(c)
-	w.judgeLeaving(h, interrupted)
+	w.judgeLeaving(h)
 	h.Closed = h.Leaving
 	return h
 }
 
 // judgeLeaving notes whether the host's claim is going away already.
-func (w *World) judgeLeaving(h *Host, interrupted map[string]bool) {
-	c := h.Claim
-	h.Interrupted = interrupted["claim/"+string(c.ID)] || (c.InstanceID != "" && interrupted[c.InstanceID]) ||
+func (w *World) judgeLeaving(h *Host) {
+	h.Interrupted = w.isInterrupted(h.Claim)
+	h.Leaving = w.IsLeaving(h.Claim)
+}
+
+// isInterrupted says whether a claim's node goes whether its pods have moved or not.
+func (w *World) isInterrupted(c *model.Claim) bool {
+	return w.notices["claim/"+string(c.ID)] || (c.InstanceID != "" && w.notices[c.InstanceID]) ||
 		!c.DrainDeadline.IsZero() || !c.Live()
-	h.Leaving = h.Interrupted || c.State >= model.ClaimDraining || c.Disruption != ""
+}
+
+// IsLeaving says whether a claim is being taken away already, as far as the claim itself tells; see Host.Leaving.
+func (w *World) IsLeaving(c *model.Claim) bool {
+	return w.isInterrupted(c) || c.State >= model.ClaimDraining || c.Disruption != ""
 }
 
 // interrupted collects the instances that AWS is about to take, by instance id and by claim.
@@ -250,7 +260,8 @@ func (w *World) claimLabels(c *model.Claim) []model.Labels {
 		if t := w.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
-		ls = MergeLabels(ls, placeLabels(o.InstanceType, o.Zone, o.CapacityType))
+		ls = MergeLabels(ls, model.Labels{{Key: require.KeyInstanceType, Value: string(o.InstanceType)}})
+		ls = MergeLabels(ls, PlaceLabels(o.Zone, o.CapacityType))
 		ls = MergeLabels(ls, ownerLabels(c.NodePool, c.NodeClass))
 		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
 			out = append(out, ls)
@@ -262,16 +273,28 @@ func (w *World) claimLabels(c *model.Claim) []model.Labels {
 	return out
 }
 
-// NewNodeLabels are the labels of a node of a type in a place, as it will be once it is initialized.
-func NewNodeLabels(p *Pool, t *Type, zone string, ct model.CapacityType) model.Labels {
+// openLabels are the claim's requirements on labels that its node will have, with a value that is not decided yet. What
+// may be absent as well is: a node gets no label that nobody asked for.
+func openLabels(c *model.Claim) require.Set {
+	var out require.Set
+	for _, r := range require.NewSet(c.Requirements...) {
+		if _, single := r.Single(); !single && !r.AllowsAbsent() {
+			out = out.With(r)
+		}
+	}
+	return out
+}
+
+// NewNodeLabels are the labels of a pool's node of a type, as it will be once it is initialized, less PlaceLabels.
+func NewNodeLabels(p *Pool, t *Type) model.Labels {
 	ls := MergeLabels(p.Labels, t.Labels)
-	ls = MergeLabels(ls, placeLabels(t.Name, zone, ct))
+	ls = MergeLabels(ls, model.Labels{{Key: require.KeyInstanceType, Value: string(t.Name)}})
 	return MergeLabels(ls, ownerLabels(p.Name, p.NodePool.NodeClass))
 }
 
-func placeLabels(t model.TypeName, zone string, ct model.CapacityType) model.Labels {
+// PlaceLabels are those that follow from the zone and the capacity type.
+func PlaceLabels(zone string, ct model.CapacityType) model.Labels {
 	return sortLabels(model.Labels{
-		{Key: require.KeyInstanceType, Value: string(t)},
 		{Key: require.KeyZone, Value: zone},
 		{Key: require.KeyRegion, Value: Region(zone)},
 		{Key: require.KeyCapacityType, Value: ct.String()},

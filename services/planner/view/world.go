@@ -33,6 +33,8 @@ type World struct {
 
 	catalogs map[model.CatalogID]*Catalog
 	prices   map[offeringKey]int64
+	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
+	notices map[string]bool
 }
 
 type offeringKey struct {
@@ -58,6 +60,7 @@ type Catalog struct {
 	ID    model.CatalogID
 	Types []*Type
 	index map[model.TypeName]*Type
+	keys  map[string]bool
 }
 
 // Type is an instance type with vectors.
@@ -123,7 +126,7 @@ func (w *World) addCatalogs() error {
 		if w.catalogs[spec.ID] != nil {
 			return fmt.Errorf("catalog %s is there twice", spec.ID)
 		}
-		c := &Catalog{ID: spec.ID, index: make(map[model.TypeName]*Type, len(spec.InstanceTypes))}
+		c := &Catalog{ID: spec.ID, index: make(map[model.TypeName]*Type, len(spec.InstanceTypes)), keys: make(map[string]bool)}
 		for j := range spec.InstanceTypes {
 			t := &spec.InstanceTypes[j]
 			if c.index[t.Name] != nil {
@@ -131,6 +134,9 @@ func (w *World) addCatalogs() error {
 			}
 			compiled := &Type{InstanceType: t, CapacityVector: w.Index.Vector(t.Capacity), AllocatableVector: w.Index.Vector(t.Allocatable)}
 			c.index[t.Name] = compiled
+			for _, l := range t.Labels {
+				c.keys[l.Key] = true
+			}
 			c.Types = append(c.Types, compiled)
 		}
 		w.catalogs[spec.ID] = c
@@ -145,6 +151,9 @@ func (c *Catalog) Type(name model.TypeName) *Type {
 	}
 	return c.index[name]
 }
+
+// Defines says whether any type of the catalog has a label of its own.
+func (c *Catalog) Defines(key string) bool { return c.keys[key] }
 
 func (w *World) addOfferings() error {
 	w.prices = make(map[offeringKey]int64, len(w.Snapshot.Offerings))
@@ -253,6 +262,7 @@ func (w *World) addClaims() error {
 		}
 		w.ClaimIndex[c.ID] = c
 	}
+	w.notices = w.interrupted()
 	return nil
 }
 

@@ -1,0 +1,65 @@
+package disrupt
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// worthIt is the least share of a pool's cost that a move must save, per share of the pool's disturbance that it causes,
+// under consolidationPolicy Balanced.
+const worthIt = 0.5
+
+// balance weighs savings against disturbance for pools with consolidationPolicy Balanced.
+type balance struct {
+	s *search
+	// cost and disturbance are sums over all nodes of each pool.
+	cost        []int64
+	disturbance []float64
+}
+
+func newBalance(s *search) *balance {
+	b := &balance{s: s, cost: make([]int64, len(s.v.Pools)), disturbance: make([]float64, len(s.v.Pools))}
+	for i, h := range s.v.Hosts {
+		if h.Node != nil && h.Pool != nil {
+			b.cost[h.Pool.Index] += s.v.Price(h.Claim)
+			b.disturbance[h.Pool.Index] += s.disturbance(i)
+		}
+	}
+	return b
+}
+
+// disturbance is what giving a node back does to its pods: 1, and more for each pod that is hard to move. Deletion costs
+// and priorities count as they do for the ReplicaSet controller and the scheduler.
+func (s *search) disturbance(host int) float64 {
+	sum := 1.0
+	for _, i := range movable(s.v, host) {
+		pod := s.v.Pods[i]
+		cost := 1 + float64(pod.DeletionCost)/(1<<27) + float64(pod.Class.Priority)/(1<<25)
+		sum += min(max(cost, 0), 10)
+	}
+	return sum
+}
+
+// approve says whether a saving is worth giving hosts of one pool back.
+func (b *balance) approve(hosts []int, saving int64) model.Reason {
+	p := b.s.v.Hosts[hosts[0]].Pool
+	if p.ConsolidationPolicy != model.Balanced {
+		return model.Reason{}
+	}
+	disturbs := 0.0
+	for _, h := range hosts {
+		disturbs += b.s.disturbance(h)
+	}
+	score := 0.0
+	if b.cost[p.Index] > 0 && saving > 0 {
+		score = (float64(saving) / float64(b.cost[p.Index])) / (disturbs / b.disturbance[p.Index])
+	}
+	if score >= worthIt {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeConsolidationPolicy, Subject: b.s.v.Hosts[hosts[0]].Name(),
+		Message: fmt.Sprintf("the saving is not worth the disturbance: it scores %.2f, and consolidationPolicy Balanced asks for %.1f", score, worthIt),
+	}
+}

@@ -1,0 +1,176 @@
+package disrupt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// budgets counts how many nodes of each pool are being disrupted, those of this plan included.
+type budgets struct {
+	w *view.World
+	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away.
+	nodes, disrupting []int
+}
+
+func newBudgets(v *view.View) *budgets {
+	b := &budgets{w: v.World, nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools))}
+	for _, h := range v.Hosts {
+		if h.Node == nil || h.Pool == nil || !h.Initialized || h.Claim.State >= model.ClaimTerminating {
+			continue
+		}
+		b.nodes[h.Pool.Index]++
+		if h.Leaving || !h.Node.Ready {
+			b.disrupting[h.Pool.Index]++
+		}
+	}
+	return b
+}
+
+// take counts nodes that this plan disrupts.
+func (b *budgets) take(p *view.Pool, n int) { b.disrupting[p.Index] += n }
+
+// allowed is how many more nodes of a pool may be disrupted for a reason now, and which budget says so.
+func (b *budgets) allowed(p *view.Pool, why model.DisruptionReason) (n int, which string) {
+	n, which = b.nodes[p.Index], "none"
+	for i := range p.Budgets {
+		budget := &p.Budgets[i]
+		if len(budget.Reasons) > 0 && !slices.Contains(budget.Reasons, why) {
+			continue
+		}
+		value, text := b.value(p, budget)
+		if left := value - b.disrupting[p.Index]; left < n {
+			n, which = left, text
+		}
+	}
+	return max(0, n), which
+}
+
+// value is how many nodes a budget lets go at once; a budget that is not active lets all go, one whose schedule can't be
+// read none.
+func (b *budgets) value(p *view.Pool, budget *model.DisruptionBudget) (n int, text string) {
+	all := b.nodes[p.Index] + b.disrupting[p.Index]
+	if budget.Schedule != "" {
+		s, err := parseSchedule(budget.Schedule)
+		if err != nil {
+			return 0, fmt.Sprintf("the schedule %v", err)
+		}
+		if !s.active(b.w.Now, budget.Duration) {
+			return all, ""
+		}
+	}
+	n, text = int(budget.Count), fmt.Sprintf("%d nodes", budget.Count)
+	if budget.IsPercent {
+		n = (b.nodes[p.Index]*int(budget.Count) + 99) / 100
+		text = fmt.Sprintf("%d%% of %d nodes", budget.Count, b.nodes[p.Index])
+	}
+	if budget.Schedule != "" {
+		text += " by the schedule " + budget.Schedule
+	}
+	return n, text
+}
+
+// reason says that a pool's budget is used up; zero when n more nodes may go.
+func (b *budgets) reason(p *view.Pool, why model.DisruptionReason, n int) model.Reason {
+	allowed, which := b.allowed(p, why)
+	if n <= allowed {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Name),
+		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up: %d nodes are being disrupted or not ready", which, b.disrupting[p.Index]),
+		Remedy:  "wait, or raise spec.disruption.budgets",
+	}
+}
+
+// pdbs counts the evictions that pod disruption budgets still allow.
+type pdbs struct {
+	v *view.View
+	// of lists the budgets that cover a class, by its index; left is by budget.
+	of   [][]int
+	left []int
+}
+
+func newPDBs(v *view.View) *pdbs {
+	out := &pdbs{v: v, of: make([][]int, len(v.Classes))}
+	for i := range v.Snapshot.PodDisruptionBudgets {
+		b := &v.Snapshot.PodDisruptionBudgets[i]
+		out.left = append(out.left, int(b.DisruptionsAllowed))
+		for _, c := range v.Classes {
+			if c.Namespace == b.Namespace && b.Selector.Matches(c.Labels) {
+				out.of[c.Index] = append(out.of[c.Index], i)
+			}
+		}
+	}
+	return out
+}
+
+// reason says why pods can't all be evicted now; zero when they can.
+func (p *pdbs) reason(pods []int) model.Reason {
+	need := make(map[int]int)
+	for _, i := range pods {
+		pod := p.v.Pods[i]
+		covering := p.of[pod.Class.Index]
+		if len(covering) > 1 {
+			ids := [2]string{p.v.Snapshot.PodDisruptionBudgets[covering[0]].ID, p.v.Snapshot.PodDisruptionBudgets[covering[1]].ID}
+			return model.Reason{
+				Code: model.CodePDB, Subject: "pod/" + string(pod.ID),
+				Message: fmt.Sprintf("pod %s is covered by several disruption budgets (%s, %s), so that it can't be evicted", pod.ID, ids[0], ids[1]),
+				Remedy:  "let one disruption budget cover the pod",
+			}
+		}
+		for _, b := range covering {
+			if r := p.one(b, pod, need); !r.OK() {
+				return r
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// one counts one eviction against a budget.
+func (p *pdbs) one(budget int, pod view.Pod, need map[int]int) model.Reason {
+	b := &p.v.Snapshot.PodDisruptionBudgets[budget]
+	if b.AlwaysAllowUnhealthy && !pod.Ready {
+		return model.Reason{}
+	}
+	need[budget]++
+	r := model.Reason{Code: model.CodePDB, Subject: "pod/" + string(pod.ID)}
+	switch {
+	case b.NeverAllows:
+		r.Message = fmt.Sprintf("the disruption budget %s of pod %s never allows an eviction", b.ID, pod.ID)
+		r.Remedy = "let " + b.ID + " allow at least one disruption"
+	case need[budget] > p.left[budget]:
+		r.Message = fmt.Sprintf("the disruption budget %s of pod %s allows %d evictions now, and the node has more of its pods",
+			b.ID, pod.ID, max(0, p.left[budget]))
+	default:
+		return model.Reason{}
+	}
+	return r
+}
+
+// take counts the evictions that this plan decides.
+func (p *pdbs) take(pods []int) {
+	for _, i := range pods {
+		pod := p.v.Pods[i]
+		for _, b := range p.of[pod.Class.Index] {
+			if !p.v.Snapshot.PodDisruptionBudgets[b].AlwaysAllowUnhealthy || pod.Ready {
+				p.left[b]--
+			}
+		}
+	}
+}
+
+// NeverEvictable says for each class, by index, whether a disruption budget never lets its pods be evicted.
+func NeverEvictable(v *view.View) []bool {
+	p := newPDBs(v)
+	out := make([]bool, len(v.Classes))
+	for i, covering := range p.of {
+		out[i] = len(covering) > 1 || slices.ContainsFunc(covering, func(b int) bool {
+			return v.Snapshot.PodDisruptionBudgets[b].NeverAllows
+		})
+	}
+	return out
+}

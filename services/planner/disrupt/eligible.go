@@ -1,0 +1,200 @@
+package disrupt
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// check is one rule that must hold before a node may be given back; the zero Reason means that it does.
+type check func(s *search, host int) model.Reason
+
+// everyMethod is the chain for all methods, cheapest and most telling first.
+func everyMethod() []check {
+	return []check{
+		ownPool,         // the claim's pool must exist
+		notDisrupted,    // it must not be going already
+		initialized,     // it must have been relied on
+		nodeAnnotation,  // the node must not say no
+		notAwaited,      // no pending pod may be on its way
+		notStatic,       // static pools keep their size
+		podsMayBeMoved,  // no pod may say no, and each must be one that is planned for
+		budgetsMayAllow, // no pod disruption budget may forbid it
+	}
+}
+
+// eligible says whether a node may be given back by any method.
+func (s *search) eligible(host int) model.Reason {
+	for _, c := range everyMethod() {
+		if r := c(s, host); !r.OK() {
+			if r.Subject == "" {
+				r.Subject = s.v.Hosts[host].Name()
+			}
+			return r
+		}
+	}
+	return model.Reason{}
+}
+
+func ownPool(s *search, host int) model.Reason {
+	h := s.v.Hosts[host]
+	if h.Pool != nil {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodeNotOwned, Message: fmt.Sprintf("its node pool %s does not exist", h.Claim.NodePool)}
+}
+
+func notDisrupted(s *search, host int) model.Reason {
+	h := s.v.Hosts[host]
+	switch {
+	case !h.Leaving:
+		return model.Reason{}
+	case h.Interrupted && h.Claim.State < model.ClaimDraining && h.Claim.Disruption == "":
+		return model.Reason{Code: model.CodeInterrupted, Message: "AWS is about to take the instance"}
+	case h.Claim.DisruptionReason != 0:
+		return model.Reason{Code: model.CodeAlreadyDisrupted, Message: "it is being taken away already: " + h.Claim.DisruptionReason.String()}
+	}
+	return model.Reason{Code: model.CodeAlreadyDisrupted, Message: "it is being taken away already"}
+}
+
+func initialized(s *search, host int) model.Reason {
+	h := s.v.Hosts[host]
+	if h.Claim.State == model.ClaimInitialized {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodeNotInitialized, Message: fmt.Sprintf("the claim is %s, not Initialized", h.Claim.State)}
+}
+
+func nodeAnnotation(s *search, host int) model.Reason {
+	if !s.v.Hosts[host].Node.DoNotDisrupt {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeNodeDoNotDisrupt, Message: "the node is annotated karpenter.sh/do-not-disrupt",
+		Remedy: "remove the annotation from the node",
+	}
+}
+
+func notAwaited(s *search, host int) model.Reason {
+	if !s.awaited[host] {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodeNominated, Message: fmt.Sprintf("%d pods are on their way there", s.v.Nominated(host))}
+}
+
+func notStatic(s *search, host int) model.Reason {
+	if s.v.Hosts[host].Pool.Replicas == nil {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodeStaticPool, Message: "its pool is static: the number of its nodes is fixed"}
+}
+
+// patient says that the node is too old and its pods had their time: its claim's termination grace period bounds the
+// drain, so that pods can't hold it up for ever.
+func (s *search) patient(host int) bool {
+	return s.isExpired(host) && s.v.Hosts[host].Claim.TerminationGracePeriod != nil
+}
+
+func podsMayBeMoved(s *search, host int) model.Reason {
+	forced := s.patient(host)
+	for _, i := range s.v.Hosts[host].Pods {
+		pod := s.v.Pods[i]
+		if pod.Terminating {
+			continue
+		}
+		if !forced && Protected(pod, s.v.Now) {
+			return model.Reason{
+				Code: model.CodePodDoNotDisrupt, Subject: "pod/" + string(pod.ID),
+				Message: fmt.Sprintf("pod %s is annotated karpenter.sh/do-not-disrupt", pod.ID),
+				Remedy:  "remove the annotation from the pod",
+			}
+		}
+		if pod.Class.Daemon || pod.Class.Mirror {
+			continue
+		}
+		if !forced && pod.Class.OwnerKind == "" {
+			return model.Reason{
+				Code: model.CodePodWithoutController, Subject: "pod/" + string(pod.ID),
+				Message: fmt.Sprintf("nothing would make pod %s again", pod.ID),
+				Remedy:  "let a controller own the pod, or delete it",
+			}
+		}
+		if r := s.Unsupported[pod.Class.Index]; !r.OK() {
+			r.Subject = "pod/" + string(pod.ID)
+			r.Message = fmt.Sprintf("pod %s can't be moved: %s", pod.ID, r.Message)
+			return r
+		}
+	}
+	return model.Reason{}
+}
+
+// Protected says whether a pod must not be disrupted now.
+func Protected(pod view.Pod, now time.Time) bool {
+	return pod.DoNotDisrupt && (pod.DoNotDisruptUntil.IsZero() || now.Before(pod.DoNotDisruptUntil))
+}
+
+func budgetsMayAllow(s *search, host int) model.Reason {
+	if s.patient(host) {
+		return model.Reason{}
+	}
+	return s.pdbs.reason(movable(s.v, host))
+}
+
+// quiet says whether a node was left alone for as long as its pool asks for before it may be consolidated.
+func (s *search) quiet(host int) model.Reason {
+	h := s.v.Hosts[host]
+	after := h.Pool.ConsolidateAfter
+	if after == nil {
+		return model.Reason{Code: model.CodeConsolidateAfter, Subject: h.Name(), Message: "its pool never consolidates (consolidateAfter: Never)"}
+	}
+	since := h.Claim.InitializeTime
+	if t := h.Node.LastPodEventTime; t.After(since) {
+		since = t
+	}
+	if quiet := s.v.Now.Sub(since); quiet < *after {
+		return model.Reason{
+			Code: model.CodeConsolidateAfter, Subject: h.Name(),
+			Message: fmt.Sprintf("it has been quiet for %s, and its pool asks for %s", quiet.Truncate(time.Second), *after),
+		}
+	}
+	return model.Reason{}
+}
+
+// underused is the chain for consolidation, after everyMethod.
+func underused() []check {
+	return []check{
+		func(s *search, host int) model.Reason { return s.quiet(host) },
+		policyAllows, // WhenEmpty keeps nodes that are not empty
+		priceKnown,   // what nobody knows the price of can't be beaten
+		notNeeded,    // no pod that found no place could need the node
+	}
+}
+
+func policyAllows(s *search, host int) model.Reason {
+	h := s.v.Hosts[host]
+	if h.Pool.ConsolidationPolicy != model.WhenEmpty {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodeConsolidationPolicy, Message: "its pool gives back empty nodes only (consolidationPolicy: WhenEmpty)"}
+}
+
+func priceKnown(s *search, host int) model.Reason {
+	if s.v.Price(s.v.Hosts[host].Claim) > 0 {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodePriceUnknown, Message: "the node's price is not known"}
+}
+
+func notNeeded(s *search, host int) model.Reason {
+	for _, it := range s.Unplaced {
+		if view.Fits(s.v.Hosts[host].Allocatable, it.Class.Requested, 1) == 1 && s.Matcher.Admits(it.Class, host) {
+			return model.Reason{
+				Code:    model.CodeNominated,
+				Message: fmt.Sprintf("pod %s has no place yet and could run on this node", s.v.Pods[it.Pods[0]].ID),
+			}
+		}
+	}
+	return model.Reason{}
+}

@@ -1,0 +1,144 @@
+package disrupt
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+)
+
+// move puts the pods of hosts elsewhere in the view. What it returns as left fits on no node that stays; waits says that
+// a destination can't be relied on yet. The caller reverts if it does not like the answer.
+func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Reason) {
+	d = Decision{Hosts: hosts, Evicted: s.movable(hosts...)}
+	leaves := make(map[int]bool, len(hosts))
+	for _, h := range hosts {
+		leaves[h] = true
+	}
+	var homeless []int
+	for _, p := range d.Evicted {
+		if s.v.Pods[p].Class.OwnerKind != "" {
+			homeless = append(homeless, p)
+		}
+	}
+	d.Spots, left = pack.Existing(s.v, s.Matcher, pack.Items(s.v.World, homeless), func(h int) bool { return !leaves[h] })
+	for _, spot := range d.Spots {
+		h := s.v.Hosts[spot.Host]
+		if !h.Initialized || h.Node == nil || !h.Node.Ready {
+			waits = model.Reason{
+				Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
+				Message: fmt.Sprintf("its pods will fit on %s once that is ready", h.Name()),
+			}
+			break
+		}
+	}
+	return d, left, waits
+}
+
+// relocate finds a home for all pods of hosts, whatever it costs. It changes the view only if it succeeds.
+func (s *search) relocate(hosts []int) (Decision, model.Reason) {
+	mark := s.v.Fork()
+	d, left, waits := s.move(hosts)
+	if !waits.OK() {
+		s.v.Revert(mark)
+		return Decision{}, waits
+	}
+	trial := s.Limits.Clone()
+	bought, homeless := s.Market.Pack(left, trial)
+	if len(homeless) > 0 {
+		s.v.Revert(mark)
+		return Decision{}, s.noDestination(hosts, homeless[0])
+	}
+	d.Replacements = bought
+	return d, model.Reason{}
+}
+
+func (s *search) noDestination(hosts []int, it pack.Item) model.Reason {
+	why, _ := s.Market.Explain(it.Class, s.Limits)
+	return model.Reason{
+		Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
+		Message: fmt.Sprintf("pod %s fits nowhere else: %s", s.v.Pods[it.Pods[0]].ID, why.Message),
+	}
+}
+
+// tryDelete gives a node back if its pods fit on others.
+func (s *search) tryDelete(host int) (ok bool, left []pack.Item, why model.Reason) {
+	mark := s.v.Fork()
+	d, left, waits := s.move([]int{host})
+	price := s.price(d.Hosts)
+	switch {
+	case !waits.OK():
+		why = waits
+	case len(left) > 0:
+	case price < s.v.Policy.MinSaving:
+		why = model.Reason{
+			Code: model.CodeNoCheaper, Subject: s.v.Hosts[host].Name(),
+			Message: fmt.Sprintf("giving it back saves %s; the least that is worth it is %s", fit.Money(price), fit.Money(s.v.Policy.MinSaving)),
+		}
+	default:
+		if why = s.balance.approve(d.Hosts, price); why.OK() {
+			d.Reason, d.Saving = model.ReasonUnderutilized, price
+			d.Explanation = model.Reason{
+				Code: model.CodePodsFitElsewhere, Subject: s.v.Hosts[host].Name(),
+				Message: fmt.Sprintf("its %d pods fit on other nodes; giving it back saves %s an hour", len(d.Evicted), fit.Money(price)),
+			}
+			s.keep(d)
+			return true, nil, model.Reason{}
+		}
+	}
+	s.v.Revert(mark)
+	return false, left, why
+}
+
+// tryReplace gives nodes back if one cheaper claim and the nodes that stay hold their pods.
+func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
+	mark := s.v.Fork()
+	d, left, waits := s.move(hosts)
+	if !waits.OK() || len(left) == 0 {
+		s.v.Revert(mark)
+		return false, waits
+	}
+	price := s.price(hosts)
+	most := price - max(1, s.v.Policy.MinSaving)
+	b, found := s.Market.One(left, s.Limits, most)
+	if !found {
+		s.v.Revert(mark)
+		return false, s.noCheaper(hosts, left, price)
+	}
+	saving := price - b.Best().Offering.Price
+	if why = s.balance.approve(hosts, saving); !why.OK() {
+		s.v.Revert(mark)
+		return false, why
+	}
+	d.Reason, d.Saving, d.Replacements = model.ReasonUnderutilized, saving, []*pack.Bought{b}
+	d.Explanation = model.Reason{
+		Code: model.CodeCheaperReplacement, Subject: s.v.Hosts[hosts[0]].Name(),
+		Message: fmt.Sprintf("one %s at %s instead of %d nodes at %s saves %s an hour", b.Best().Type.Name,
+			fit.Money(b.Best().Offering.Price), len(hosts), fit.Money(price), fit.Money(saving)),
+	}
+	s.keep(d)
+	return true, model.Reason{}
+}
+
+// noCheaper says why no replacement was found.
+func (s *search) noCheaper(hosts []int, left []pack.Item, price int64) model.Reason {
+	name := s.v.Hosts[hosts[0]].Name()
+	pods := 0
+	for _, it := range left {
+		pods += len(it.Pods)
+	}
+	b, ok := s.Market.One(left, s.Limits, math.MaxInt64)
+	if !ok {
+		return model.Reason{
+			Code: model.CodeNoDestination, Subject: name,
+			Message: fmt.Sprintf("%d of its pods fit on no other node, and no single new node holds them", pods),
+		}
+	}
+	return model.Reason{
+		Code: model.CodeNoCheaper, Subject: name,
+		Message: fmt.Sprintf("%d of its pods fit on no other node; the cheapest node that holds them is %s at %s, and it costs %s",
+			pods, b.Best().Type.Name, fit.Money(b.Best().Offering.Price), fit.Money(price)),
+	}
+}

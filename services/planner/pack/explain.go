@@ -1,0 +1,199 @@
+package pack
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// How near a pool comes to running a pod, in the order of its rules. A miss of a later rule is nearer.
+const (
+	missPool = iota
+	missTaint
+	missLabels
+	missSize
+	missOffering
+	missChoice
+	missLimit
+)
+
+// miss is why a pool can't help, and how near it comes.
+type miss struct {
+	pool  *view.Pool
+	stage int
+	model.PoolMiss
+}
+
+// Explain says why nothing can be bought for pods of a class: the nearest miss of all, and that of each pool by name.
+func (m *Market) Explain(c *view.Class, lim *Limits) (model.Reason, []model.PoolMiss) {
+	if len(m.w.Pools) == 0 {
+		return model.Reason{
+			Code: model.CodeNoNodePool, Subject: "podclass/" + string(c.ID), Message: "there is no node pool",
+			Remedy: "create a node pool",
+		}, nil
+	}
+	var misses []miss
+	for _, p := range m.w.Pools {
+		misses = append(misses, m.explainPool(p, c, lim))
+	}
+	nearest := slices.MaxFunc(misses, func(a, b miss) int {
+		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(b.pool.Index, a.pool.Index))
+	})
+	var out []model.PoolMiss
+	for _, x := range misses {
+		out = append(out, x.PoolMiss)
+	}
+	slices.SortFunc(out, func(a, b model.PoolMiss) int { return cmp.Compare(a.NodePool, b.NodePool) })
+	best := nearest.Reason
+	best.Message = fmt.Sprintf("node pool %s: %s", nearest.NodePool, best.Message)
+	return best, out
+}
+
+func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits) miss {
+	out := miss{pool: p, PoolMiss: model.PoolMiss{NodePool: p.Name, Reason: m.problems[p.Index]}}
+	if !out.Reason.OK() {
+		return out
+	}
+	if r := fit.Taints(c.Profile, &fit.Place{Taints: p.Taints}); !r.OK() {
+		r.Subject = "nodepool/" + string(p.Name)
+		out.stage, out.Reason = missTaint, r
+		return out
+	}
+	if r := poolRequirements(p, c); !r.OK() {
+		out.stage, out.Reason = missLabels, r
+		return out
+	}
+	return m.explainTypes(out, c, lim)
+}
+
+// poolRequirements says whether the pool's own requirements exclude a class, whatever instance type is taken.
+func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
+	var first model.Reason
+	for i, asked := range asks(c.Profile) {
+		r, ok := p.Requirements.Compatible(asked, func(key string) bool { return require.WellKnown(key) || p.Catalog.Defines(key) })
+		if ok {
+			return model.Reason{}
+		}
+		if i == 0 {
+			first = poolConflict(p, r)
+		}
+	}
+	return first
+}
+
+func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
+	subject := "nodepool/" + string(p.Name)
+	has, ok := p.Requirements.Get(r.Key)
+	if !ok {
+		return model.Reason{
+			Code: model.CodeLabelUndefined, Subject: subject,
+			Message: fmt.Sprintf("the pod asks for %s, but the pool does not define the label %s", r, r.Key),
+			Remedy:  fmt.Sprintf("add %s to the pool's labels or requirements", r.Key),
+		}
+	}
+	return model.Reason{
+		Code: model.CodeRequirements, Subject: subject,
+		Message: fmt.Sprintf("the pod asks for %s, but the pool allows only %s", r, has),
+		Remedy:  fmt.Sprintf("allow %s in the pool, or change the pod", r),
+	}
+}
+
+// explainTypes looks for the option that comes nearest.
+func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits) miss {
+	out.stage = missLabels
+	out.Reason = model.Reason{
+		Code: model.CodeRequirements, Subject: "nodepool/" + string(out.pool.Name),
+		Message: "no instance type and zone satisfies both the pool and its node class",
+		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
+	}
+	lack := 0.0
+	for _, v := range m.variants {
+		if v.pool != out.pool {
+			continue
+		}
+		for _, o := range v.options {
+			stage, r, l := m.explainOption(o, c, lim)
+			if stage > out.stage || (stage == out.stage && (out.InstanceType == "" || l < lack)) {
+				out.stage, out.Reason, out.InstanceType, lack = stage, r, o.Type.Name, l
+			}
+		}
+	}
+	return out
+}
+
+// explainOption says how far an option comes, which rule it breaks there, and by how much.
+func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits) (stage int, r model.Reason, lack float64) {
+	subject := "instancetype/" + string(o.Type.Name)
+	if r := fit.Static(c.Profile, &o.place); !r.OK() {
+		r.Subject = subject
+		return missLabels, r, 0
+	}
+	if view.Fits(o.Free, c.Requested, 1) == 0 {
+		return missSize, m.tooSmall(o, c), share(c.Requested, atLeastOne(o.Free))
+	}
+	switch {
+	case fit.PortsClash(c.HostPorts, o.Ports):
+		return missSize, model.Reason{Code: model.CodeHostPort, Subject: subject, Message: "a DaemonSet takes the pod's host port on every node"}, 0
+	case !o.Available:
+		return missOffering, unavailable(o), float64(o.Offering.Price)
+	case lim.Room(o, 1) == 0:
+		return missLimit, lim.reason(o), float64(o.Offering.Price)
+	}
+	if _, ok := m.rank(o.variant, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
+		return missChoice, model.Reason{
+			Code: model.CodeMinValues, Subject: "nodepool/" + string(o.Pool.Name),
+			Message: "too few distinct offerings hold the pod for the pool's minValues",
+			Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
+		}, 0
+	}
+	return missLimit, model.Reason{
+		Code: model.CodeNoOffering, Subject: subject, Message: "the pod fits, but was left out of the plan",
+	}, 0
+}
+
+func unavailable(o *Option) model.Reason {
+	off := o.Offering
+	what := fmt.Sprintf("%s %s in %s", off.CapacityType, o.Type.Name, off.Zone)
+	if off.Price <= 0 {
+		return model.Reason{Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name), Message: "the price of " + what + " is not known"}
+	}
+	return model.Reason{
+		Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
+		Message: fmt.Sprintf("EC2 lately had no %s; it is left out until %s", what, off.UnavailableUntil.UTC().Format("15:04:05")),
+		Remedy:  "allow more instance types, zones or capacity types in the pool",
+	}
+}
+
+// tooSmall names the resource that is shortest on an option.
+func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
+	worst, lack := 0, 0.0
+	for i, q := range c.Requested {
+		if q > o.Free[i] && float64(q)/float64(max(1, o.Free[i])) > lack {
+			worst, lack = i, float64(q)/float64(max(1, o.Free[i]))
+		}
+	}
+	name := m.w.Index.Name(worst)
+	needs, has := fit.Quantity(name, c.Requested[worst]), fit.Quantity(name, max(0, o.Free[worst]))
+	r := model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
+	if o.Free[worst] <= 0 {
+		r.Message = fmt.Sprintf("needs %s of %s, which no allowed instance type offers; the nearest is %s", needs, name, o.Type.Name)
+		r.Remedy = fmt.Sprintf("allow instance types that have %s", name)
+		return r
+	}
+	r.Message = fmt.Sprintf("needs %s of %s; the largest allowed type offers %s (%s, less DaemonSets)", needs, name, has, o.Type.Name)
+	r.Remedy = fmt.Sprintf("allow an instance type with at least %s of %s for pods, or ask for at most %s", needs, name, has)
+	return r
+}
+
+func atLeastOne(v view.Vector) view.Vector {
+	out := slices.Clone(v)
+	for i := range out {
+		out[i] = max(1, out[i])
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package pack
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Limits is what each pool may still buy. Claims count from the moment that they are planned until their instance is
+// gone, so that no pool is above its limits at any time; nodes that are going away count as long as they are there.
+type Limits struct {
+	w *view.World
+	// left is by pool; where the pool has no limit the value means nothing.
+	left  []view.Vector
+	nodes []int64
+}
+
+// NewLimits is the pools' limits less what their live claims count.
+func NewLimits(w *view.World) *Limits {
+	l := &Limits{w: w, nodes: make([]int64, len(w.Pools))}
+	for i, p := range w.Pools {
+		l.left = append(l.left, slices.Clone(p.LimitVector))
+		l.nodes[i] = p.NodeLimit
+	}
+	for i := range w.Snapshot.Claims {
+		c := &w.Snapshot.Claims[i]
+		if p := w.Pool(c.NodePool); p != nil && c.Live() {
+			l.take(p, w.ClaimCapacity(c), 1)
+			l.nodes[p.Index]--
+		}
+	}
+	return l
+}
+
+// Clone is a copy to try things out on.
+func (l *Limits) Clone() *Limits {
+	out := &Limits{w: l.w, nodes: slices.Clone(l.nodes)}
+	for _, v := range l.left {
+		out.left = append(out.left, slices.Clone(v))
+	}
+	return out
+}
+
+// Room is how many nodes of an option, up to most, its pool may still buy.
+func (l *Limits) Room(o *Option, most int) int {
+	p := o.Pool
+	n := int64(most)
+	if p.NodeLimit >= 0 {
+		n = min(n, max(0, l.nodes[p.Index]))
+	}
+	for i, limit := range p.LimitVector {
+		if c := o.Type.CapacityVector[i]; limit >= 0 && c > 0 {
+			n = min(n, max(0, l.left[p.Index][i])/c)
+		}
+	}
+	return int(n)
+}
+
+// Take counts n nodes of an option.
+func (l *Limits) Take(o *Option, n int) {
+	l.take(o.Pool, o.Type.CapacityVector, int64(n))
+	l.nodes[o.Pool.Index] -= int64(n)
+}
+
+func (l *Limits) take(p *view.Pool, capacity view.Vector, n int64) { l.left[p.Index].Add(capacity, -n) }
+
+// give takes back one Take.
+func (l *Limits) give(o *Option) { l.Take(o, -1) }
+
+// roomInstead says whether an option may be bought in place of two others of its pool that were taken already.
+func (l *Limits) roomInstead(o, a, b *Option) bool {
+	for i, limit := range o.Pool.LimitVector {
+		back := a.Type.CapacityVector[i] + b.Type.CapacityVector[i]
+		if limit >= 0 && o.Type.CapacityVector[i] > l.left[o.Pool.Index][i]+back {
+			return false
+		}
+	}
+	return true
+}
+
+// share is the n-th part of what a pool has left: how much larger than its first offering each of n claims may become.
+func (l *Limits) share(p *view.Pool, n int) view.Vector {
+	out := slices.Clone(l.left[p.Index])
+	for i := range out {
+		out[i] = max(0, out[i]) / int64(n)
+	}
+	return out
+}
+
+// within says whether an option stays in what a claim may become: base plus slack, on the resources with a limit.
+func within(o, base *Option, slack view.Vector) bool {
+	for i, limit := range o.Pool.LimitVector {
+		if limit >= 0 && o.Type.CapacityVector[i] > base.Type.CapacityVector[i]+slack[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// reason says which limit keeps the pool from buying one more node of an option.
+func (l *Limits) reason(o *Option) model.Reason {
+	p := o.Pool
+	subject := "nodepool/" + string(p.Name)
+	if p.NodeLimit >= 0 && l.nodes[p.Index] <= 0 {
+		return model.Reason{
+			Code: model.CodeLimit, Subject: subject,
+			Message: fmt.Sprintf("the pool's limit of %d nodes is used up", p.NodeLimit),
+			Remedy:  "raise spec.limits.nodes",
+		}
+	}
+	for i, limit := range p.LimitVector {
+		c, left := o.Type.CapacityVector[i], l.left[p.Index][i]
+		if limit >= 0 && c > 0 && left < c {
+			name := l.w.Index.Name(i)
+			return model.Reason{
+				Code: model.CodeLimit, Subject: subject,
+				Message: fmt.Sprintf("the pool may have %s of %s and has %s left; one %s counts %s", fit.Quantity(name, limit), name,
+					fit.Quantity(name, max(0, left)), o.Type.Name, fit.Quantity(name, c)),
+				Remedy: fmt.Sprintf("raise spec.limits.%s by %s", name, fit.Quantity(name, c-max(0, left))),
+			}
+		}
+	}
+	return model.Reason{}
+}

@@ -1,0 +1,215 @@
+// Package pack finds what to buy: node claims for pods that have no room, at the lowest price.
+//
+// A Market is all that could be bought: each pool crossed with its instance types, zones and capacity types, with the
+// room that DaemonSets leave on each. Pack fills claims from it, class by class and not pod by pod; One looks for a
+// single claim that holds everything; Bound proves what no plan can undercut; Explain says why a pod fits nothing. The
+// package decides nothing about nodes that exist. Start reading with Pack.
+package pack
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Market is what could be bought. It is not changed after NewMarket.
+type Market struct {
+	w *view.World
+	// variants are the pools that can be bought from, by the order of the pools.
+	variants []*variant
+	// tiers are the options worth weighing, by pool weight, highest first; within a tier by price.
+	tiers [][]*Option
+	// problems say for each pool, by index, why nothing can be bought from it; the zero Reason where something can.
+	problems []model.Reason
+	// wishes says that some pool has a PreferNoSchedule taint.
+	wishes bool
+	most   int
+}
+
+// Option is an offering under a pool: something that can be bought.
+type Option struct {
+	Pool      *view.Pool
+	Type      *view.Type
+	Offering  *model.Offering
+	Available bool
+	// Free is what DaemonSets leave for pods; Overhead is what they take.
+	Free     view.Vector
+	Overhead view.Vector
+	// Ports are the host ports of DaemonSets.
+	Ports []model.HostPort
+
+	variant *variant
+	place   fit.Place
+	// admits and prefers say which profiles may run there, and which do so without going against a wish.
+	admits, prefers bitset
+}
+
+// Ranked is the option as claims list it.
+func (o *Option) Ranked() model.RankedOffering {
+	return model.RankedOffering{
+		InstanceType: o.Type.Name, Zone: o.Offering.Zone, CapacityType: o.Offering.CapacityType,
+		Price: o.Offering.Price, PriceEstimated: o.Offering.PriceEstimated,
+	}
+}
+
+// NewMarket lists what could be bought in a world.
+func NewMarket(w *view.World) *Market {
+	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: w.Policy.MaxOfferingsPerClaim}
+	if m.most <= 0 {
+		m.most = 60
+	}
+	byType := make(map[model.TypeName][]*model.Offering)
+	for i := range w.Snapshot.Offerings {
+		o := &w.Snapshot.Offerings[i]
+		byType[o.InstanceType] = append(byType[o.InstanceType], o)
+	}
+	for i, p := range w.Pools {
+		m.problems[i] = poolProblem(p)
+		m.wishes = m.wishes || slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
+		if !m.problems[i].OK() {
+			continue
+		}
+		for _, v := range variants(w, p) {
+			v.build(w, byType)
+			m.variants = append(m.variants, v)
+		}
+	}
+	m.tiers = tiers(m.variants)
+	return m
+}
+
+// poolProblem says why nothing can be bought from a pool for pods.
+func poolProblem(p *view.Pool) model.Reason {
+	subject := "nodepool/" + string(p.Name)
+	classSubject := "nodeclass/" + string(p.NodePool.NodeClass)
+	switch {
+	case p.NotReady != nil:
+		r := *p.NotReady
+		if r.Code == model.CodeNone {
+			r.Code = model.CodeNodePoolInvalid
+		}
+		return r
+	case p.Replicas != nil:
+		return model.Reason{Code: model.CodeStaticPool, Subject: subject, Message: "the pool is static: its size does not follow pods"}
+	case p.Class == nil:
+		return model.Reason{
+			Code: model.CodeNodeClassNotFound, Subject: classSubject,
+			Message: "the pool's node class " + string(p.NodePool.NodeClass) + " does not exist",
+			Remedy:  "create the node class, or name another in spec.template.spec.nodeClassRef",
+		}
+	case p.Class.NotReady != nil:
+		r := *p.Class.NotReady
+		if r.Code == model.CodeNone {
+			r.Code = model.CodeNodeClassNotReady
+		}
+		return r
+	case len(p.Class.Images) == 0:
+		return model.Reason{Code: model.CodeNodeClassNotReady, Subject: classSubject, Message: "the node class has no image to boot"}
+	}
+	if key, empty := p.Requirements.Empty(); empty {
+		return model.Reason{
+			Code: model.CodeNodePoolInvalid, Subject: subject,
+			Message: "the pool's requirements and labels contradict each other on " + key,
+			Remedy:  "change spec.template.spec.requirements or labels for " + key,
+		}
+	}
+	return model.Reason{}
+}
+
+// build lists the options of a variant, sorted by price.
+func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering) {
+	var local []*view.Profile
+	for _, p := range w.Profiles {
+		if mentionsPlace(p) {
+			local = append(local, p)
+		}
+	}
+	for _, t := range v.pool.Catalog.Types {
+		place, ok := v.typePlace(t)
+		if !ok {
+			continue
+		}
+		v.buildType(w, t, place, byType[t.Name], local)
+	}
+	slices.SortFunc(v.options, compareOptions)
+}
+
+func compareOptions(a, b *Option) int {
+	return cmp.Or(
+		cmp.Compare(a.Offering.Price, b.Offering.Price),
+		cmp.Compare(a.Type.Name, b.Type.Name),
+		cmp.Compare(a.Offering.Zone, b.Offering.Zone),
+		cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
+		cmp.Compare(a.Pool.Index, b.Pool.Index),
+		cmp.Compare(a.variant.index, b.variant.index),
+	)
+}
+
+func mentionsPlace(p *view.Profile) bool {
+	return p.Mentions(require.KeyZone) || p.Mentions(require.KeyCapacityType) || p.Mentions(require.KeyRegion)
+}
+
+// buildType adds the options of one type. What does not depend on zone and capacity type is judged once.
+func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offerings []*model.Offering, local []*view.Profile) {
+	var first *Option
+	localDaemons := slices.ContainsFunc(w.Daemons, func(d view.Daemon) bool { return mentionsPlace(d.Class.Profile) })
+	for _, off := range offerings {
+		if !v.sells(off) {
+			continue
+		}
+		o := &Option{Pool: v.pool, Type: t, Offering: off, variant: v, place: place}
+		o.Available = off.Price > 0 && !w.Now.Before(off.UnavailableUntil)
+		o.place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
+		if first == nil {
+			first = o
+			o.admits, o.prefers = newBits(len(w.Profiles)), newBits(len(w.Profiles))
+			o.judge(w.Profiles)
+			o.charge(w)
+		} else {
+			o.admits, o.prefers = slices.Clone(first.admits), slices.Clone(first.prefers)
+			o.judge(local)
+			o.Free, o.Overhead, o.Ports = first.Free, first.Overhead, first.Ports
+			if localDaemons {
+				o.charge(w)
+			}
+		}
+		v.options = append(v.options, o)
+	}
+}
+
+// sells says whether the pool may buy an offering, as far as zone and capacity type decide it.
+func (v *variant) sells(off *model.Offering) bool {
+	if off.CapacityType == model.Reserved || !slices.Contains(v.pool.Class.Zones, off.Zone) {
+		return false
+	}
+	for _, l := range view.PlaceLabels(off.Zone, off.CapacityType) {
+		if r, ok := v.pool.Requirements.Get(l.Key); ok && !r.Contains(l.Value) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *Option) judge(profiles []*view.Profile) {
+	for _, p := range profiles {
+		ok := fit.Static(p, &o.place).OK()
+		o.admits.set(p.Index, ok)
+		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place))
+	}
+}
+
+// charge takes off what DaemonSets will use.
+func (o *Option) charge(w *view.World) {
+	o.Free = slices.Clone(o.Type.AllocatableVector)
+	o.Overhead = make(view.Vector, len(o.Free))
+	o.Ports = nil
+	for _, d := range fit.Daemons(w, &o.place) {
+		o.Free.Add(d.Requested, -1)
+		o.Overhead.Add(d.Requested, 1)
+		o.Ports = append(o.Ports, d.HostPorts...)
+	}
+}

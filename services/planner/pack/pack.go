@@ -1,0 +1,225 @@
+package pack
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Item is a number of pods of one class.
+type Item struct {
+	Class *view.Class
+	// Pods are places in World.Pods, in order.
+	Pods []int
+}
+
+// Bought is a claim to create.
+type Bought struct {
+	// Options are what it may become, best first. All hold its pods.
+	Options []*Option
+	Items   []Item
+	// Runners are shapes that were weighed and lost.
+	Runners []Runner
+	// Weighed is how many shapes were weighed.
+	Weighed int
+	// base is the option that it was packed for, whose capacity was counted against the limits.
+	base *Option
+}
+
+// Best is the option that the claim will most likely become.
+func (b *Bought) Best() *Option { return b.Options[0] }
+
+// Pack buys claims for items, as cheap as a greedy search finds it, and takes them off the limits. What it returns as
+// left can't be bought for.
+//
+// It asks, again and again, for which option the price per value packed is lowest, where a pod's value is the lowest
+// price that a share of any node as large as the pod would have; and buys as many nodes with that filling as the
+// remaining pods and the limits allow. What it bought last is merged where that is cheaper. Of equal answers the cheaper, and so smaller, node wins. Pools of higher weight go
+// first; going against a wish comes last.
+func (m *Market) Pack(items []Item, lim *Limits) (bought []*Bought, left []Item) {
+	left = items
+	passes := []bool{true}
+	if m.wishes {
+		passes = append(passes, false)
+	}
+	for _, wishes := range passes {
+		for _, tier := range m.tiers {
+			if len(left) == 0 {
+				break
+			}
+			r := newRound(m, tier, left, wishes)
+			bought = append(bought, m.merge(r.run(lim), lim)...)
+			left = r.left()
+		}
+	}
+	m.rankAll(bought, lim)
+	return bought, left
+}
+
+// round packs what it can from one tier.
+type round struct {
+	m       *Market
+	options []*Option
+	items   []Item
+	// next is how many pods of each item were packed, rest how many were not.
+	next, rest []int
+	values     []int64
+	fills      []*filler
+	wishes     bool
+	// choice remembers, by variant and item, whether one pod has as many offerings as the pool's minValues ask for.
+	choice map[choiceKey]bool
+}
+
+type choiceKey struct {
+	v    *variant
+	item int
+}
+
+func newRound(m *Market, options []*Option, items []Item, wishes bool) *round {
+	r := &round{m: m, items: items, next: make([]int, len(items)), rest: make([]int, len(items)), wishes: wishes, choice: make(map[choiceKey]bool)}
+	for i, it := range items {
+		r.rest[i] = len(it.Pods)
+	}
+	r.values = values(options, items, m.w.Policy.PerNodeOverhead, wishes)
+	for _, o := range options {
+		if f := newFiller(o, r); len(f.orders) > 0 {
+			r.options = append(r.options, o)
+			r.fills = append(r.fills, f)
+		}
+	}
+	return r
+}
+
+// values are what a pod of each item is worth: the cheapest fraction of a node that is as large as it. 0 means that it
+// fits nothing here.
+func values(options []*Option, items []Item, overhead int64, wishes bool) []int64 {
+	const scale = 1e6
+	out := make([]int64, len(items))
+	for i, it := range items {
+		for _, o := range options {
+			if !o.takes(it.Class, wishes) {
+				continue
+			}
+			v := max(1, int64(float64(o.Offering.Price+overhead)*scale*share(it.Class.Requested, o.Free)))
+			if out[i] == 0 || v < out[i] {
+				out[i] = v
+			}
+		}
+	}
+	return out
+}
+
+// share is the largest part of any resource of a node that a pod takes.
+func share(request, free view.Vector) float64 {
+	s := 0.0
+	for i, q := range request {
+		if q > 0 {
+			s = max(s, float64(q)/float64(free[i]))
+		}
+	}
+	return s
+}
+
+// takes says whether one pod of a class may run on an otherwise empty node of the option.
+func (o *Option) takes(c *view.Class, wishes bool) bool {
+	admitted := o.admits
+	if wishes {
+		admitted = o.prefers
+	}
+	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports)
+}
+
+// enoughChoice says whether one pod of an item, alone on a claim, has as many offerings as the pool's minValues ask for.
+func (r *round) enoughChoice(o *Option, item int) bool {
+	if !minValues(o.Pool) {
+		return true
+	}
+	key := choiceKey{o.variant, item}
+	ok, known := r.choice[key]
+	if !known {
+		it := r.items[item]
+		_, ok = r.m.rank(o.variant, []Item{{Class: it.Class, Pods: it.Pods[:1]}}, nil)
+		r.choice[key] = ok
+	}
+	return ok
+}
+
+func (r *round) run(lim *Limits) []*Bought {
+	var out []*Bought
+	for {
+		best := r.best(lim)
+		if best < 0 {
+			return out
+		}
+		f := r.fills[best]
+		o := r.options[best]
+		n := lim.Room(o, r.copies(f.counts))
+		runners := r.runners(best, lim)
+		for range n {
+			b := &Bought{base: o, Runners: runners, Weighed: len(r.options)}
+			for i, k := range f.counts {
+				if k > 0 {
+					b.Items = append(b.Items, Item{Class: r.items[i].Class, Pods: r.items[i].Pods[r.next[i] : r.next[i]+k]})
+					r.next[i] += k
+					r.rest[i] -= k
+				}
+			}
+			out = append(out, b)
+		}
+		lim.Take(o, n)
+	}
+}
+
+// best finds the option with the lowest price per value packed; -1 when nothing more can be packed.
+func (r *round) best(lim *Limits) int {
+	best := -1
+	for i, o := range r.options {
+		if lim.Room(o, 1) == 0 {
+			continue
+		}
+		f := r.fills[i]
+		f.refill(r)
+		if f.value > 0 && (best < 0 || r.cheaper(i, best) < 0) {
+			best = i
+		}
+	}
+	return best
+}
+
+// cheaper compares two options by price per value, exactly.
+func (r *round) cheaper(i, j int) int {
+	overhead := r.m.w.Policy.PerNodeOverhead
+	a, b := r.options[i].Offering.Price+overhead, r.options[j].Offering.Price+overhead
+	ahi, alo := bits.Mul64(uint64(a), uint64(r.fills[j].value))
+	bhi, blo := bits.Mul64(uint64(b), uint64(r.fills[i].value))
+	switch {
+	case ahi < bhi, ahi == bhi && alo < blo:
+		return -1
+	case ahi == bhi && alo == blo:
+		return 0
+	}
+	return 1
+}
+
+// copies is how many nodes can be filled alike.
+func (r *round) copies(counts []int) int {
+	n := -1
+	for i, k := range counts {
+		if k > 0 && (n < 0 || r.rest[i]/k < n) {
+			n = r.rest[i] / k
+		}
+	}
+	return n
+}
+
+func (r *round) left() []Item {
+	var out []Item
+	for i, it := range r.items {
+		if r.rest[i] > 0 {
+			out = append(out, Item{Class: it.Class, Pods: slices.Clone(it.Pods[r.next[i]:])})
+		}
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// load is what items ask of one node together.
+type load struct {
+	sum      view.Vector
+	profiles bitset
+	ports    []model.HostPort
+}
+
+func (m *Market) loadOf(items []Item) load {
+	l := load{sum: make(view.Vector, m.w.Index.Len()), profiles: newBits(len(m.w.Profiles))}
+	for _, it := range items {
+		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
+		l.profiles.set(it.Class.Profile.Index, true)
+		l.ports = append(l.ports, it.Class.HostPorts...)
+	}
+	return l
+}
+
+// holds says whether one node of the option holds the load.
+func (o *Option) holds(l load) bool {
+	return o.admits.covers(l.profiles) && view.Fits(o.Free, l.sum, 1) == 1 && !fit.PortsClash(l.ports, o.Ports)
+}
+
+// rank lists the options of a variant that hold items, best first and as many as a claim may list; ok is false when
+// there are none, or fewer distinct ones than the pool's minValues ask for. A nil allow allows all.
+func (m *Market) rank(v *variant, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
+	l := m.loadOf(items)
+	flexible := minValues(v.pool)
+	for _, o := range v.options {
+		if !o.Available || (allow != nil && !allow(o)) || !o.holds(l) {
+			continue
+		}
+		ranked = append(ranked, o)
+		if len(ranked) == m.most && !flexible {
+			break
+		}
+	}
+	if flexible {
+		ranked = m.diverse(v, ranked)
+	}
+	return ranked, len(ranked) > 0
+}
+
+// minValues says whether a pool wishes for a number of distinct values of some label.
+func minValues(p *view.Pool) bool {
+	for _, r := range p.Requirements {
+		if r.MinValues > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// diverse picks at most as many of the options as a claim may list, cheapest first, such that each label has its
+// minValues; nil when they can't be had.
+func (m *Market) diverse(v *variant, options []*Option) []*Option {
+	picked := make([]bool, len(options))
+	count := 0
+	for _, r := range v.pool.Requirements {
+		seen := make(map[string]bool)
+		for pass := range 2 {
+			for i, o := range options {
+				value, ok := o.Label(r.Key)
+				if len(seen) >= r.MinValues || !ok || seen[value] || picked[i] != (pass == 0) {
+					continue
+				}
+				seen[value] = true
+				if pass == 1 {
+					picked[i] = true
+					count++
+				}
+			}
+		}
+		if len(seen) < r.MinValues || count > m.most {
+			return nil
+		}
+	}
+	var out []*Option
+	for i, o := range options {
+		if picked[i] {
+			out = append(out, o)
+		} else if count < m.most {
+			out = append(out, o)
+			count++
+		}
+	}
+	return out
+}
+
+// Label is the value of a label on nodes of the option.
+func (o *Option) Label(key string) (string, bool) {
+	for _, l := range o.place.Local {
+		if l.Key == key {
+			return l.Value, true
+		}
+	}
+	return o.place.Labels.Get(key)
+}
+
+// rankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that
+// they list.
+func (m *Market) rankAll(bought []*Bought, lim *Limits) {
+	claims := make([]int, len(m.w.Pools))
+	for _, b := range bought {
+		claims[b.base.Pool.Index]++
+	}
+	slack := make([]view.Vector, len(m.w.Pools))
+	for i, n := range claims {
+		if n > 0 {
+			slack[i] = lim.share(m.w.Pools[i], n)
+		}
+	}
+	for i, b := range bought {
+		if i > 0 && alike(b, bought[i-1]) {
+			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
+		} else {
+			b.Options, _ = m.rank(b.base.variant, b.Items, func(o *Option) bool { return within(o, b.base, slack[b.base.Pool.Index]) })
+			m.finishRunners(b)
+		}
+		lim.stretch(b)
+	}
+}
+
+// alike says that two claims were packed for the same option and hold the same number of pods of the same classes.
+func alike(a, b *Bought) bool {
+	return a.base == b.base && slices.EqualFunc(a.Items, b.Items, func(x, y Item) bool {
+		return x.Class == y.Class && len(x.Pods) == len(y.Pods)
+	})
+}
+
+// stretch counts the largest of a claim's options instead of the one that it was packed for.
+func (l *Limits) stretch(b *Bought) {
+	most := slices.Clone(b.base.Type.CapacityVector)
+	for _, o := range b.Options {
+		for i, c := range o.Type.CapacityVector {
+			most[i] = max(most[i], c)
+		}
+	}
+	l.take(b.base.Pool, b.base.Type.CapacityVector, -1)
+	l.take(b.base.Pool, most, 1)
+}
+
+// Requirements are what the claim's node must be: what its pool asks for, as narrow as its pods and its offerings make it.
+// Sorted by key.
+func (b *Bought) Requirements() []model.Requirement {
+	v := b.base.variant
+	set := v.pool.Requirements.Intersect(v.open)
+	for _, key := range []string{require.KeyInstanceType, require.KeyZone, require.KeyCapacityType} {
+		var values []string
+		for _, o := range b.Options {
+			value, _ := o.Label(key)
+			values = append(values, value)
+		}
+		set = set.With(require.New(model.Requirement{Key: key, Operator: model.In, Values: values}))
+	}
+	var out []model.Requirement
+	for _, r := range set {
+		if _, finite := r.Values(); finite {
+			out = append(out, r.Model()...)
+			continue
+		}
+		// What is not narrowed to a list stays in the pool's own words.
+		for _, m := range v.pool.NodePool.Requirements {
+			if require.NormalKey(m.Key) == r.Key {
+				m.Key = r.Key
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all; ok is
+// false when there is none or it costs more than most. What the claim lists costs at most that, too.
+func (m *Market) One(items []Item, lim *Limits, most int64) (b *Bought, ok bool) {
+	l := m.loadOf(items)
+	if m.portsClash(items) {
+		return nil, false
+	}
+	passes := []bool{true}
+	if m.wishes {
+		passes = append(passes, false)
+	}
+	for _, wishes := range passes {
+		for _, tier := range m.tiers {
+			for _, o := range tier {
+				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || lim.Room(o, 1) == 0 {
+					continue
+				}
+				return m.oneOf(o, items, lim, most)
+			}
+		}
+	}
+	return nil, false
+}
+
+func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most int64) (*Bought, bool) {
+	if o.Offering.Price > most {
+		return nil, false
+	}
+	slack := lim.Clone()
+	slack.Take(o, 1)
+	room := slack.share(o.Pool, 1)
+	b := &Bought{base: o, Items: items}
+	var ok bool
+	b.Options, ok = m.rank(o.variant, items, func(x *Option) bool {
+		return x.Offering.Price <= most && within(x, o, room)
+	})
+	if !ok {
+		return nil, false
+	}
+	m.finishRunners(b)
+	return b, true
+}
+
+// Keep takes a claim that One found off the limits.
+func (l *Limits) Keep(b *Bought) {
+	l.Take(b.base, 1)
+	l.stretch(b)
+}
+
+// portsClash says whether items can't be on one node because of their host ports.
+func (m *Market) portsClash(items []Item) bool {
+	var taken []model.HostPort
+	for _, it := range items {
+		if len(it.Class.HostPorts) == 0 {
+			continue
+		}
+		if len(it.Pods) > 1 || fit.PortsClash(it.Class.HostPorts, taken) {
+			return true
+		}
+		taken = append(taken, it.Class.HostPorts...)
+	}
+	return false
+}

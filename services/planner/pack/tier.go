@@ -1,0 +1,69 @@
+package pack
+
+import (
+	"slices"
+)
+
+// tiers are the options worth weighing, by pool weight, highest first. An option that another one of its tier beats in
+// every respect is left out: it could never be part of a better answer. Claims are ranked from all options later.
+func tiers(variants []*variant) [][]*Option {
+	var out [][]*Option
+	for i := 0; i < len(variants); {
+		var tier []*Option
+		weight := variants[i].pool.Weight
+		for ; i < len(variants) && variants[i].pool.Weight == weight; i++ {
+			for _, o := range variants[i].options {
+				if o.Available {
+					tier = append(tier, o)
+				}
+			}
+		}
+		slices.SortStableFunc(tier, compareOptions)
+		tier = undominated(tier)
+		for _, o := range tier {
+			o.variant.best = append(o.variant.best, o)
+		}
+		out = append(out, tier)
+	}
+	return out
+}
+
+// undominated keeps the options that no earlier one beats. The options are sorted by price.
+func undominated(options []*Option) []*Option {
+	var kept []*Option
+	for _, o := range options {
+		if !slices.ContainsFunc(kept, func(k *Option) bool { return k.beats(o) }) {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
+
+// beats says that o, which costs no more than p, can stand in for it wherever p is of use.
+func (o *Option) beats(p *Option) bool {
+	if !p.Free.Within(o.Free) || !o.admits.covers(p.admits) || !o.prefers.covers(p.prefers) {
+		return false
+	}
+	if len(o.Ports) > 0 && (o.Pool != p.Pool || !slices.Equal(o.Ports, p.Ports)) {
+		return false
+	}
+	if o.variant != p.variant && (minValues(o.Pool) || minValues(p.Pool)) {
+		return false
+	}
+	return o.limitsAllow(p)
+}
+
+// limitsAllow says that o can be bought whenever p can, as far as limits go.
+func (o *Option) limitsAllow(p *Option) bool {
+	limited := o.Pool.NodeLimit >= 0
+	for i, limit := range o.Pool.LimitVector {
+		if limit < 0 {
+			continue
+		}
+		limited = true
+		if o.Type.CapacityVector[i] > p.Type.CapacityVector[i] {
+			return false
+		}
+	}
+	return !limited || o.Pool == p.Pool
+}

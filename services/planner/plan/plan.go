@@ -1,0 +1,159 @@
+// Package plan answers one Input with one Plan. It is the only package of the planner's heart that others need.
+//
+// Decide is a pure function: no clock, no random source, no I/O; the same input gives the same plan to the byte, in
+// whatever order its lists come. It sorts and indexes the snapshot (view), finds what needs a home, puts it onto nodes
+// that exist and buys the rest (pack), then looks for nodes to give back (disrupt), and writes all of it down. Start
+// reading with Decide.
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Decide plans for an input. It returns an error, which names the object and the field, only for an input that
+// contradicts itself; pods that nothing can be found for are part of the plan, with the reason. It changes nothing in
+// the input.
+func Decide(in model.Input) (model.Plan, error) {
+	in, err := normalize(in)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	w, err := view.NewWorld(&in.Snapshot, in.Policy, in.Now)
+	if err != nil {
+		return model.Plan{}, err
+	}
+	c := newCycle(w, &in)
+	c.reserve()
+	c.place()
+	if c.asks(model.KindProvision) {
+		c.buy()
+	}
+	if c.asks(model.KindDisrupt) {
+		c.expect()
+		c.giveBack()
+	}
+	return c.write(), nil
+}
+
+// cycle is the state of one Decide.
+type cycle struct {
+	*view.World
+	in      *model.Input
+	hash    string
+	view    *view.View
+	matcher *fit.Matcher
+	market  *pack.Market
+	limits  *pack.Limits
+	// unsupported is by class.
+	unsupported []model.Reason
+
+	demand   demand
+	spots    []pack.Spot
+	unplaced []pack.Item
+	bought   []*pack.Bought
+	given    disrupt.Result
+}
+
+func newCycle(w *view.World, in *model.Input) *cycle {
+	v := view.NewView(w)
+	c := &cycle{
+		World: w, in: in, hash: inputHash(in), view: v, matcher: fit.NewMatcher(v),
+		market: pack.NewMarket(w), limits: pack.NewLimits(w), unsupported: fit.Unsupported(w),
+	}
+	return c
+}
+
+// asks says whether a part of the plan was asked for.
+func (c *cycle) asks(kind model.DecisionKind) bool {
+	for _, k := range c.in.Kinds {
+		if k == kind {
+			return true
+		}
+	}
+	return len(c.in.Kinds) == 0
+}
+
+// reserve sets aside what is spoken for: what DaemonSets will start on nodes, and the room that preemption makes.
+func (c *cycle) reserve() {
+	fit.ReserveDaemons(c.view)
+	c.demand = c.findDemand()
+	for _, s := range c.demand.preempting {
+		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
+	}
+}
+
+// place puts demand onto nodes and claims that exist: first each pod onto the claim that was bought for it, so that
+// nothing is bought twice; then the rest wherever there is room.
+func (c *cycle) place() {
+	rest := c.placeOnOwnClaims()
+	spots, left := pack.Existing(c.view, c.matcher, pack.Items(c.World, rest), func(int) bool { return true })
+	c.spots = append(c.spots, spots...)
+	c.unplaced = left
+}
+
+func (c *cycle) placeOnOwnClaims() (rest []int) {
+	open := make(map[model.PodID]int)
+	for _, p := range c.demand.pods {
+		open[c.Pods[p].ID] = p
+	}
+	for i, h := range c.view.Hosts {
+		if h.Claim == nil {
+			continue
+		}
+		for _, id := range h.Claim.Pods {
+			p, wanted := open[id]
+			if wanted && c.matcher.Room(c.Pods[p].Class, i, 1) == 1 {
+				c.view.Place(i, c.Pods[p].Class, 1)
+				c.spots = append(c.spots, pack.Spot{Pod: p, Host: i})
+				delete(open, id)
+			}
+		}
+	}
+	for _, p := range c.demand.pods {
+		if _, left := open[c.Pods[p].ID]; left {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// buy finds claims for what fits nowhere.
+func (c *cycle) buy() {
+	c.bought, c.unplaced = c.market.Pack(c.unplaced, c.limits)
+}
+
+// expect puts pods that the scheduler has not looked at yet where they will likely go, so that no node is given back
+// under them. The plan does not speak of them.
+func (c *cycle) expect() {
+	pack.Existing(c.view, c.matcher, pack.Items(c.World, c.demand.waiting), func(int) bool { return true })
+}
+
+func (c *cycle) giveBack() {
+	c.given = disrupt.Run(disrupt.Params{
+		View: c.view, Matcher: c.matcher, Market: c.market, Limits: c.limits,
+		Unsupported: c.unsupported, Unplaced: c.unplaced,
+	})
+}
+
+// claimID names a claim by the input and its pods: the same plan names the same claims, and no two claims have a name.
+func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
+	parts := []string{"claim", c.hash, string(pool)}
+	for _, p := range pods {
+		parts = append(parts, string(p))
+	}
+	return model.ClaimID(fmt.Sprintf("%s-%s", pool, digest(parts)[:10]))
+}
+
+func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
+	parts := []string{"disruption", c.hash}
+	for _, id := range candidates {
+		parts = append(parts, string(id))
+	}
+	return model.DisruptionID("d-" + digest(parts)[:16])
+}

@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+)
+
+// write puts down what was decided, every list in the order of its ids.
+func (c *cycle) write() model.Plan {
+	p := model.Plan{
+		ID: model.PlanID("p-" + c.hash[:16]), InputHash: c.hash, Now: c.in.Now,
+		Revision: c.in.Snapshot.Revision, InventoryRevision: c.in.Snapshot.InventoryRevision,
+	}
+	if c.asks(model.KindProvision) {
+		c.writeProvision(&p)
+	}
+	if c.asks(model.KindDisrupt) {
+		c.writeDisruptions(&p)
+	}
+	c.writeCosts(&p)
+	slices.SortFunc(p.NodeClaims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(p.Disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(p.Placements, byPod)
+	slices.SortFunc(p.Pending, func(a, b model.PendingPod) int { return cmp.Compare(a.Pod, b.Pod) })
+	return p
+}
+
+func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
+
+func (c *cycle) writeProvision(p *model.Plan) {
+	for _, s := range c.spots {
+		p.Placements = append(p.Placements, c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID))
+	}
+	var price int64
+	for _, b := range c.bought {
+		claim := c.claim(b)
+		for _, pod := range claim.Pods {
+			p.Placements = append(p.Placements, model.Placement{Pod: pod, Claim: claim.ID})
+		}
+		price += claim.Price
+		p.NodeClaims = append(p.NodeClaims, claim)
+	}
+	p.LowerBound = c.lowerBound(price)
+	for _, r := range c.demand.refused {
+		pending := model.PendingPod{Pod: c.Pods[r.pod].ID, Reason: r.reason}
+		if r.reason.Code == model.CodeUnsupported {
+			pending.Reason.Subject = "pod/" + string(pending.Pod)
+		}
+		p.Pending = append(p.Pending, pending)
+	}
+	for _, it := range c.unplaced {
+		reason, pools := c.market.Explain(it.Class, c.limits)
+		for _, pod := range it.Pods {
+			p.Pending = append(p.Pending, model.PendingPod{Pod: c.Pods[pod].ID, Reason: reason, Pools: pools})
+		}
+	}
+}
+
+// lowerBound proves what the claims for pending pods must cost at least.
+func (c *cycle) lowerBound(price int64) *model.LowerBound {
+	var all []int
+	for _, b := range c.bought {
+		for _, it := range b.Items {
+			for _, p := range it.Pods {
+				all = append(all, p)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	bound := c.market.Bound(pack.Items(c.World, all))
+	if bound <= 0 {
+		return nil
+	}
+	return &model.LowerBound{Price: bound, Gap: float64(price)/float64(bound) - 1, Kind: model.BoundResource}
+}
+
+// claim writes a claim down.
+func (c *cycle) claim(b *pack.Bought) model.NodeClaim {
+	best := b.Best()
+	sum := slices.Clone(best.Overhead)
+	var pods []model.PodID
+	for _, it := range b.Items {
+		sum.Add(it.Class.Requested, int64(len(it.Pods)))
+		for _, p := range it.Pods {
+			pods = append(pods, c.Pods[p].ID)
+		}
+	}
+	slices.Sort(pods)
+	out := model.NodeClaim{
+		ID: c.claimID(best.Pool.Name, pods), NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass,
+		Requirements: b.Requirements(), Requests: c.Index.Amounts(sum), Pods: pods, Price: best.Offering.Price,
+		Reason: c.why(b, len(pods)),
+	}
+	for _, o := range b.Options {
+		out.Offerings = append(out.Offerings, o.Ranked())
+	}
+	for _, r := range b.Runners {
+		out.RunnersUp = append(out.RunnersUp, model.RunnerUp{Offering: r.Option.Ranked(), Pods: r.Pods, Reason: r.Reason})
+	}
+	return out
+}
+
+func (c *cycle) why(b *pack.Bought, pods int) model.Reason {
+	best := b.Best()
+	return model.Reason{
+		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),
+		Message: fmt.Sprintf("%s (%s, %s) holds %d pods for %s an hour, the lowest price that was found for what it holds; %d offerings hold them",
+			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, pods, fit.Money(best.Offering.Price), len(b.Options)),
+	}
+}
+
+func (c *cycle) writeDisruptions(p *model.Plan) {
+	by := make(map[int]model.DisruptionID)
+	for i := range c.given.Decisions {
+		d := c.disruption(&c.given.Decisions[i], p)
+		for _, h := range c.given.Decisions[i].Hosts {
+			by[h] = d.ID
+		}
+		p.Disruptions = append(p.Disruptions, d)
+	}
+	for i, h := range c.view.Hosts {
+		if h.Node == nil || h.Claim == nil {
+			continue
+		}
+		p.Nodes = append(p.Nodes, model.NodeVerdict{
+			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.given.Verdicts[i], Disruption: by[i],
+		})
+	}
+}
+
+func (c *cycle) disruption(d *disrupt.Decision, p *model.Plan) model.Disruption {
+	out := model.Disruption{Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, Explanation: d.Explanation}
+	for _, h := range d.Hosts {
+		out.Candidates = append(out.Candidates, c.view.Hosts[h].Claim.ID)
+	}
+	slices.Sort(out.Candidates)
+	out.ID = c.disruptionID(out.Candidates)
+	for _, s := range d.Spots {
+		out.Destinations = append(out.Destinations, c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID))
+	}
+	for _, b := range d.Replacements {
+		claim := c.claim(b)
+		claim.Disruption = out.ID
+		for _, pod := range claim.Pods {
+			out.Destinations = append(out.Destinations, model.Placement{Pod: pod, Claim: claim.ID})
+		}
+		out.Replacements = append(out.Replacements, claim.ID)
+		p.NodeClaims = append(p.NodeClaims, claim)
+	}
+	slices.Sort(out.Replacements)
+	slices.SortFunc(out.Destinations, byPod)
+	return out
+}
+
+// writeCosts sums up what the claims cost before and after. Claims that are going away do not count.
+func (c *cycle) writeCosts(p *model.Plan) {
+	leaving := make(map[model.ClaimID]bool)
+	for _, h := range c.view.Hosts {
+		if h.Claim != nil && h.Leaving {
+			leaving[h.Claim.ID] = true
+		}
+	}
+	for i := range c.Snapshot.Claims {
+		claim := &c.Snapshot.Claims[i]
+		if claim.Live() && !leaving[claim.ID] && !c.IsLeaving(claim) {
+			p.CostBefore += c.Price(claim)
+		}
+	}
+	p.CostAfter = p.CostBefore
+	for _, claim := range p.NodeClaims {
+		p.CostAfter += claim.Price
+	}
+	for _, d := range c.given.Decisions {
+		for _, h := range d.Hosts {
+			p.CostAfter -= c.Price(c.view.Hosts[h].Claim)
+		}
+	}
+}
