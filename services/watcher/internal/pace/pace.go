@@ -1,0 +1,223 @@
+// Package pace decides when the next plan is due, and what it is to cover.
+//
+// It is a calculator: events change a State, and Next tells from the state and the time what to do now and when to ask
+// again. It must never know what a pod, a planner or a timer is. Start reading at State, then Next.
+//
+// Two clocks run. The *batch* opens with the first new unschedulable pod and is due when no further one came for Idle, or
+// Max after it opened: pods of one roll-out are planned together, and a pod alone does not wait. The *sweep* covers
+// everything, giving nodes back included. It is due when the cluster was quiet for SweepIdle after a change, SweepEvery
+// after the first change at the latest, and every SweepEvery in any case while there is anything to sweep.
+package pace
+
+import "time"
+
+// Config are the knobs. All must be positive; Max must not be below Idle, nor SweepEvery below SweepIdle, nor RetryMax
+// below RetryMin.
+type Config struct {
+	// Idle is how long no new unschedulable pod must come before a batch is planned; Max is when it is planned anyway.
+	Idle, Max time.Duration
+	// SweepIdle is how long nothing must change before a sweep; SweepEvery is when it comes anyway.
+	SweepIdle, SweepEvery time.Duration
+	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax.
+	RetryMin, RetryMax time.Duration
+}
+
+// State is what the calculator knows. The zero State is that of a watcher that does not drive.
+type State struct {
+	driver bool
+	// work: there are pods to place, or nodes that could be given back.
+	work bool
+	// inventory is the revision that the snapshot contains, awaited the one that it must reach before the next plan,
+	// awaitedSince when that was learnt.
+	inventory, awaited int64
+	awaitedSince       time.Time
+
+	batch, sweep span
+	// swept is when the last sweep ended, or when there first was something to sweep.
+	swept time.Time
+
+	busy    bool
+	running Decision
+
+	failures  int
+	notBefore time.Time
+}
+
+// span is an open batch or sweep: its first and last event. The zero span is not open.
+type span struct{ first, last time.Time }
+
+func (s span) open() bool { return !s.first.IsZero() }
+
+func (s span) extend(at time.Time) span {
+	if !s.open() {
+		s.first = at
+	}
+	if at.After(s.last) {
+		s.last = at
+	}
+	return s
+}
+
+// due is when the span ends by itself.
+func (s span) due(idle, most time.Duration) time.Time {
+	return earlier(s.last.Add(idle), s.first.Add(most))
+}
+
+// Observation is what a new snapshot brought.
+type Observation struct {
+	// NewPods is how many pods have become unschedulable.
+	NewPods int
+	// Work says that there are pods to place, or nodes that could be given back.
+	Work bool
+	// Inventory is the inventory revision that the snapshot contains now.
+	Inventory int64
+	// WholeSince is set when the snapshot contains a whole inventory that was asked for at that time: whatever was
+	// applied before is in it, even if a new leader counts its revisions anew.
+	WholeSince time.Time
+}
+
+// Observe takes note of a snapshot that differs from the one before.
+func (s State) Observe(o Observation, now time.Time) State {
+	if o.Work && !s.work {
+		s.swept, s.sweep = now, span{} // what changed while there was nothing to sweep does not hurry it
+	}
+	s.work, s.inventory = o.Work, o.Inventory
+	if o.WholeSince.After(s.awaitedSince) {
+		s.awaited = 0
+	}
+	if o.NewPods > 0 {
+		s.batch = s.batch.extend(now)
+	}
+	s.sweep = s.sweep.extend(now)
+	return s
+}
+
+// Drive takes note of whether this watcher is the driver.
+func (s State) Drive(driver bool) State {
+	s.driver = driver
+	return s
+}
+
+// Decision is what to do now.
+type Decision struct {
+	// Plan: ask for a plan now.
+	Plan bool
+	// Everything: the plan is to cover disruption too, not just pods that wait.
+	Everything bool
+	// Opened is when the first of the events came that the plan is for.
+	Opened time.Time
+	// Wake is when to ask again; zero means after the next event.
+	Wake time.Time
+}
+
+// Next tells what to do. A sweep that is due waits for an open batch, which is not for long, and goes with it.
+func (s State) Next(c Config, now time.Time) Decision {
+	if !s.driver || s.busy || s.inventory < s.awaited {
+		return Decision{}
+	}
+	sweep := s.sweepDue(c)
+	wake := sweep
+	if s.batch.open() {
+		wake = later(s.batch.due(c.Idle, c.Max), s.notBefore)
+	}
+	if wake.IsZero() || wake.After(now) {
+		return Decision{Wake: wake}
+	}
+	d := Decision{Plan: true, Everything: !sweep.IsZero() && !sweep.After(now), Opened: now}
+	if s.batch.open() {
+		d.Opened = s.batch.first
+	}
+	if d.Everything && s.sweep.open() {
+		d.Opened = earlier(d.Opened, s.sweep.first)
+	}
+	return d
+}
+
+// sweepDue is zero when there is nothing to sweep.
+func (s State) sweepDue(c Config) time.Time {
+	if !s.work {
+		return time.Time{}
+	}
+	due := s.swept.Add(c.SweepEvery)
+	if s.sweep.open() {
+		due = earlier(due, s.sweep.due(c.SweepIdle, c.SweepEvery))
+	}
+	return later(due, s.notBefore)
+}
+
+// Started takes note that a plan was asked for. Events from now on count for the one after it.
+func (s State) Started(d Decision) State {
+	s.busy, s.running, s.batch = true, d, span{}
+	if d.Everything {
+		s.sweep = span{}
+	}
+	return s
+}
+
+// Outcome is what became of a plan.
+type Outcome struct {
+	// Failed: it could not be made or relayed; all of it is still to be done.
+	Failed bool
+	// Rejected: it was relayed, and some of it refused.
+	Rejected bool
+	// Inventory is the revision that contains its effects; 0 when it had none.
+	Inventory int64
+}
+
+// Finished takes note of what became of the plan that was started last. What failed or was rejected is due again, after
+// a pause that grows with each time in a row.
+func (s State) Finished(c Config, o Outcome, now time.Time) State {
+	s.busy = false
+	if s.running.Everything {
+		s.swept = now
+	}
+	if o.Inventory > s.awaited {
+		s.awaited, s.awaitedSince = o.Inventory, now
+	}
+	if !o.Failed && !o.Rejected {
+		s.failures, s.notBefore = 0, time.Time{}
+		return s
+	}
+	s.notBefore = now.Add(pause(c, s.failures))
+	s.failures++
+	if s.running.Everything {
+		s.sweep = reopen(s.sweep, s.running.Opened)
+	} else {
+		s.batch = reopen(s.batch, s.running.Opened)
+	}
+	return s
+}
+
+// reopen puts the event that a plan was for back in front of those that came since.
+func reopen(s span, first time.Time) span {
+	if !s.open() {
+		s.last = first
+	}
+	s.first = first
+	return s
+}
+
+func pause(c Config, failures int) time.Duration {
+	d := c.RetryMin
+	for range failures {
+		d *= 2
+		if d >= c.RetryMax {
+			return c.RetryMax
+		}
+	}
+	return d
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,223 @@
+package pace_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
+)
+
+func config() pace.Config {
+	return pace.Config{
+		Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond,
+		SweepIdle: time.Second, SweepEvery: 10 * time.Second,
+		RetryMin: 250 * time.Millisecond, RetryMax: 10 * time.Second,
+	}
+}
+
+// step is one thing that happens, at a time in milliseconds, and what Next is to say afterwards: at "plan" and "sweep" a
+// plan starts at once, any other number is when to ask again, 0 not before the next event.
+type step struct {
+	at   int
+	do   func(pace.State, time.Time) pace.State
+	plan string
+	wake int
+	// opened is when the first event of a plan was.
+	opened int
+}
+
+func epoch() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+func at(ms int) time.Time { return epoch().Add(time.Duration(ms) * time.Millisecond) }
+
+func observe(o pace.Observation) func(pace.State, time.Time) pace.State {
+	return func(s pace.State, now time.Time) pace.State { return s.Observe(o, now) }
+}
+
+func pods(n int) func(pace.State, time.Time) pace.State {
+	return observe(pace.Observation{NewPods: n, Work: true})
+}
+
+func finished(o pace.Outcome) func(pace.State, time.Time) pace.State {
+	return func(s pace.State, now time.Time) pace.State { return s.Finished(config(), o, now) }
+}
+
+func nothing(s pace.State, _ time.Time) pace.State { return s }
+
+func drive(on bool) func(pace.State, time.Time) pace.State {
+	return func(s pace.State, _ time.Time) pace.State { return s.Drive(on) }
+}
+
+func TestPace(t *testing.T) {
+	change := observe(pace.Observation{Work: true})
+	for name, steps := range map[string][]step{
+		"a pod alone is planned after the idle gap": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 149, do: nothing, wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 200, do: finished(pace.Outcome{}), wake: 1100},
+		},
+		"pods that keep coming are planned together, but not for ever": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(5), wake: 150},
+			{at: 140, do: pods(5), wake: 190},
+			{at: 180, do: pods(1), wake: 230},
+			{at: 580, do: pods(1), wake: 600},
+			{at: 600, do: nothing, plan: "plan", opened: 100},
+		},
+		"a change that is no new pod does not extend the batch": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 140, do: change, wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+		},
+		"pods that come while a plan is made wait for the next one": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 160, do: pods(1)},
+			{at: 300, do: finished(pace.Outcome{}), plan: "plan", opened: 160},
+		},
+		"a change is swept once the cluster is quiet": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 1500, do: change, wake: 2500},
+			{at: 2500, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2600, do: finished(pace.Outcome{}), wake: 12600},
+		},
+		"a cluster that is never quiet is swept all the same": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 1900, do: change, wake: 2900},
+			{at: 10500, do: change, wake: 11000},
+			{at: 11000, do: nothing, plan: "sweep", opened: 1000},
+		},
+		"while there is something to give back, sweeps go on": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{}), wake: 12100},
+			{at: 12100, do: nothing, plan: "sweep", opened: 12100},
+		},
+		"with nothing to give back and nothing pending there is no plan": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: observe(pace.Observation{})},
+			{at: 90000, do: observe(pace.Observation{})},
+		},
+		"a pod after a long idle time still waits for its batch": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: observe(pace.Observation{})},
+			{at: 90000, do: pods(1), wake: 90050},
+		},
+		"a new pod puts the sweep off until the cluster is quiet": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 1990, do: pods(1), wake: 2040},
+			{at: 2040, do: nothing, plan: "plan", opened: 1990},
+			{at: 2050, do: finished(pace.Outcome{}), wake: 2990},
+		},
+		"a sweep is not starved by pods that keep coming": {
+			{at: 0, do: drive(true)},
+			{at: 0, do: change, wake: 1000},
+			{at: 9990, do: pods(1), wake: 10040},
+			{at: 10040, do: nothing, plan: "sweep", opened: 0},
+		},
+		"a watcher that does not drive never plans": {
+			{at: 100, do: pods(1)},
+			{at: 5000, do: nothing},
+		},
+		"a watcher that takes over plans what waits": {
+			{at: 100, do: pods(1)},
+			{at: 5000, do: drive(true), plan: "sweep", opened: 100},
+		},
+		"no plan before the snapshot holds what was applied": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 200, do: finished(pace.Outcome{Inventory: 7})},
+			{at: 300, do: observe(pace.Observation{NewPods: 1, Work: true, Inventory: 6})},
+			{at: 900, do: nothing},
+			{at: 950, do: observe(pace.Observation{Work: true, Inventory: 7}), plan: "plan", opened: 300},
+		},
+		"an older whole inventory does not end the wait, a newer one does": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 200, do: finished(pace.Outcome{Inventory: 7})},
+			{at: 300, do: observe(pace.Observation{Work: true, Inventory: 1, WholeSince: at(190)})},
+			{at: 400, do: observe(pace.Observation{Work: true, Inventory: 1, WholeSince: at(390)}), wake: 1400},
+		},
+		"what failed is tried again, ever more slowly": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 200, do: finished(pace.Outcome{Failed: true}), wake: 450},
+			{at: 450, do: nothing, plan: "plan", opened: 100},
+			{at: 500, do: finished(pace.Outcome{Failed: true}), wake: 1000},
+			{at: 1000, do: nothing, plan: "plan", opened: 100},
+			{at: 1010, do: finished(pace.Outcome{}), wake: 1100},
+		},
+		"new pods do not shorten the pause after a failure": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 160, do: finished(pace.Outcome{Failed: true}), wake: 410},
+			{at: 170, do: pods(1), wake: 410},
+			{at: 410, do: nothing, plan: "plan", opened: 100},
+		},
+		"a sweep that failed is due again": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{Failed: true}), wake: 2350},
+			{at: 2350, do: nothing, plan: "sweep", opened: 1000},
+		},
+		"a rejection is planned again": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 200, do: finished(pace.Outcome{Rejected: true, Inventory: 3})},
+			{at: 300, do: observe(pace.Observation{Work: true, Inventory: 3}), wake: 450},
+			{at: 450, do: nothing, plan: "plan", opened: 100},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s pace.State
+			for i, step := range steps {
+				now := at(step.at)
+				s = step.do(s, now)
+				got := s.Next(config(), now)
+				want := pace.Decision{Plan: step.plan != "", Everything: step.plan == "sweep"}
+				if want.Plan {
+					want.Opened = at(step.opened)
+				} else if step.wake != 0 {
+					want.Wake = at(step.wake)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("step %d at %d ms (-want +got):\n%s", i, step.at, diff)
+				}
+				if got.Plan {
+					s = s.Started(got)
+				}
+			}
+		})
+	}
+}
+
+func TestPauseIsBounded(t *testing.T) {
+	c, s := config(), pace.State{}.Drive(true).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	now := epoch()
+	for range 50 {
+		d := s.Next(c, now)
+		if !d.Plan {
+			if wait := d.Wake.Sub(now); wait <= 0 || wait > c.RetryMax {
+				t.Fatalf("a pause of %s, want at most %s", wait, c.RetryMax)
+			}
+			now = d.Wake
+			continue
+		}
+		s = s.Started(d).Finished(c, pace.Outcome{Failed: true}, now)
+	}
+}
