@@ -1,0 +1,278 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+)
+
+// PlanView is a plan with what it was made from.
+type PlanView struct {
+	Plan     *plannerv1.Plan
+	Snapshot *clusterv1.Snapshot
+	// Assumed says what the snapshot holds that nobody knows, a line each.
+	Assumed []string
+}
+
+// Plan writes a plan for people: what to launch and why, what to give back, what stays pending, and what it all costs.
+func Plan(w io.Writer, v PlanView, s Style) error {
+	p := planPage{page: page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot)}
+	p.launches()
+	p.disruptions()
+	p.pending()
+	p.staying()
+	p.totals()
+	return p.writeTo(w)
+}
+
+type planPage struct {
+	page
+	PlanView
+	owners    owners
+	estimated bool
+}
+
+func (p *planPage) launches() {
+	claims := p.Plan.GetNodeClaims()
+	if len(claims) == 0 {
+		return
+	}
+	var total int64
+	for _, c := range claims {
+		total += c.GetPriceMicroUsdPerHour()
+	}
+	p.heading("LAUNCH", fmt.Sprintf("%s, %s an hour", count(len(claims), "node"), dollars(total)))
+	p.claims(claims)
+	for _, g := range groups(claims) {
+		p.why(g)
+	}
+}
+
+func (p *planPage) claims(claims []*plannerv1.NodeClaim) {
+	places := 0
+	for _, c := range claims {
+		places = max(places, digits(c.GetPriceMicroUsdPerHour()))
+	}
+	rows := make([]table.Row, len(claims))
+	for i, c := range claims {
+		rows[i] = p.claimRow(c, places)
+	}
+	p.rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, rows, 6)
+}
+
+func (p *planPage) claimRow(c *plannerv1.NodeClaim, digits int) table.Row {
+	best := first(c.GetOfferings())
+	var in []string
+	for _, o := range c.GetOfferings() {
+		if o.GetInstanceType() == best.GetInstanceType() && o.GetCapacityType() == best.GetCapacityType() {
+			in = append(in, o.GetZone())
+		}
+	}
+	p.estimated = p.estimated || best.GetPriceEstimated()
+	return table.Row{
+		c.GetId(), p.paint(cyan, best.GetInstanceType()), capacityType(best.GetCapacityType()), zones(in),
+		p.owners.sum(c.GetPods()), price(c.GetPriceMicroUsdPerHour(), best.GetPriceEstimated(), digits),
+	}
+}
+
+func first(offerings []*clusterv1.RankedOffering) *clusterv1.RankedOffering {
+	if len(offerings) == 0 {
+		return nil
+	}
+	return offerings[0]
+}
+
+// groups puts claims together that have the same pool, type and answers, in the order of their first ones.
+func groups(claims []*plannerv1.NodeClaim) [][]*plannerv1.NodeClaim {
+	index := map[string]int{}
+	var out [][]*plannerv1.NodeClaim
+	for _, c := range claims {
+		best := first(c.GetOfferings())
+		parts := []string{c.GetNodePool(), best.GetInstanceType(), c.GetReason().GetMessage()}
+		for _, r := range c.GetRunnersUp() {
+			parts = append(parts, r.GetReason().GetMessage())
+		}
+		key := strings.Join(parts, "\x00")
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], c)
+	}
+	return out
+}
+
+// why writes the answers that a group of claims shares.
+func (p *planPage) why(group []*plannerv1.NodeClaim) {
+	c := group[0]
+	title := first(c.GetOfferings()).GetInstanceType()
+	if len(group) > 1 {
+		title = fmt.Sprintf("%d × %s", len(group), title)
+	}
+	p.gap()
+	p.line("  %s %s", p.paint(bold, title), p.paint(dim, "of pool "+c.GetNodePool()))
+	p.item("    "+p.paint(dim, "why       "), c.GetReason().GetMessage())
+	label := "runner-up "
+	for _, r := range c.GetRunnersUp() {
+		p.estimated = p.estimated || r.GetOffering().GetPriceEstimated()
+		p.item("    "+p.paint(dim, label), r.GetReason().GetMessage())
+		label = "          "
+	}
+}
+
+func (p *planPage) disruptions() {
+	list := p.Plan.GetDisruptions()
+	if len(list) == 0 {
+		return
+	}
+	nodes := map[string]string{}
+	for _, n := range p.Snapshot.GetNodes() {
+		nodes[n.GetClaim()] = n.GetName()
+	}
+	var saving int64
+	var taken int
+	var rows []table.Row
+	for _, d := range list {
+		saving += d.GetSavingMicroUsdPerHour()
+		taken += len(d.GetCandidates())
+		instead := "-"
+		if len(d.GetReplacements()) > 0 {
+			instead = strings.Join(d.GetReplacements(), " ")
+		}
+		names := make([]string, len(d.GetCandidates()))
+		for i, claim := range d.GetCandidates() {
+			names[i] = nodes[claim]
+			if names[i] == "" || claim == "" {
+				names[i] = claim
+			}
+		}
+		rows = append(rows, table.Row{
+			strings.Join(names, " "), enumWord(d.GetReason().String(), "DISRUPTION_REASON_"), d.GetEvictions(), instead,
+			money(d.GetSavingMicroUsdPerHour()),
+		})
+	}
+	p.heading("GIVE BACK", fmt.Sprintf("%s, saves %s an hour", count(taken, "node"), dollars(saving)))
+	p.rows(table.Row{"NODE", "REASON", "EVICTIONS", "REPLACED BY", "SAVES $/HOUR"}, rows, 3, 5)
+	for i, d := range list {
+		if m := d.GetExplanation().GetMessage(); m != "" {
+			p.item("    "+p.paint(dim, fmt.Sprint(rows[i][0])+"  "), m)
+		}
+	}
+}
+
+// pendingGroup is pods of one owner that stay pending for the same reasons.
+type pendingGroup struct {
+	pods []string
+	pod  *plannerv1.PendingPod
+}
+
+func (p *planPage) pending() {
+	list := p.Plan.GetPending()
+	if len(list) == 0 {
+		return
+	}
+	p.heading(p.paint(red, "STAYS PENDING"), count(len(list), "pod"))
+	for i, g := range p.pendingGroups() {
+		if i > 0 {
+			p.gap()
+		}
+		title := g.pods[0]
+		if len(g.pods) > 1 {
+			title = p.owners.sum(g.pods)
+		}
+		p.line("  %s", p.paint(bold, title))
+		writePending(&p.page, g.pod)
+	}
+}
+
+// writePending writes the reasons for which a pod stays pending: the nearest miss, then each pool's where there are more.
+func writePending(p *page, pod *plannerv1.PendingPod) {
+	p.item("    "+p.paint(dim, "why     "), pod.GetReason().GetMessage())
+	if r := pod.GetReason().GetRemedy(); r != "" {
+		p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r))
+	}
+	for _, m := range pod.GetPools() {
+		if len(pod.GetPools()) == 1 && m.GetReason().GetMessage() == pod.GetReason().GetMessage() {
+			continue
+		}
+		what := m.GetReason().GetMessage()
+		if what == pod.GetReason().GetMessage() {
+			what = "as above"
+		}
+		if r := m.GetReason().GetRemedy(); r != "" && r != pod.GetReason().GetRemedy() {
+			what += "; " + r
+		}
+		p.item("    "+p.paint(dim, "pool    "), m.GetNodePool()+": "+what)
+	}
+}
+
+func (p *planPage) pendingGroups() []pendingGroup {
+	index := map[string]int{}
+	var out []pendingGroup
+	for _, pod := range p.Plan.GetPending() {
+		parts := []string{p.owners.of(pod.GetPod()), pod.GetReason().GetMessage()}
+		for _, m := range pod.GetPools() {
+			parts = append(parts, m.GetNodePool(), m.GetReason().GetMessage())
+		}
+		key := strings.Join(parts, "\x00")
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, pendingGroup{pod: pod})
+		}
+		out[i].pods = append(out[i].pods, pod.GetPod())
+	}
+	return out
+}
+
+// kept is nodes that stay for the same kind of reason.
+type kept struct {
+	code    clusterv1.ReasonCode
+	nodes   int
+	message string // that all of them have; "" where they differ
+}
+
+// staying sums up the nodes that stay, by what keeps them, most first.
+func (p *planPage) staying() {
+	byCode := map[clusterv1.ReasonCode]*kept{}
+	var groups []*kept
+	var total int
+	for _, n := range p.Plan.GetNodes() {
+		if n.GetDisruption() != "" {
+			continue
+		}
+		total++
+		g := byCode[n.GetReason().GetCode()]
+		if g == nil {
+			g = &kept{code: n.GetReason().GetCode(), message: n.GetReason().GetMessage()}
+			byCode[g.code] = g
+			groups = append(groups, g)
+		}
+		g.nodes++
+		if g.message != n.GetReason().GetMessage() {
+			g.message = ""
+		}
+	}
+	if total == 0 {
+		return
+	}
+	slices.SortFunc(groups, func(a, b *kept) int { return cmp.Or(b.nodes-a.nodes, int(a.code)-int(b.code)) })
+	p.heading("STAYS", count(total, "node"))
+	for _, g := range groups {
+		what := enumWord(g.code.String(), "REASON_CODE_")
+		if g.message != "" {
+			what += ": " + g.message
+		}
+		p.item(fmt.Sprintf("  %4d  ", g.nodes), what)
+	}
+	p.line("  %s", p.paint(dim, "--explain node/NAME tells why one of them stays"))
+}

@@ -1,0 +1,236 @@
+package render_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+func offering(instanceType, zone string, t clusterv1.CapacityType, price int64) *clusterv1.RankedOffering {
+	return &clusterv1.RankedOffering{
+		InstanceType: instanceType, Zone: zone, CapacityType: t, PriceMicroUsdPerHour: price,
+		PriceEstimated: t == clusterv1.CapacityType_CAPACITY_TYPE_SPOT,
+	}
+}
+
+const (
+	onDemand = clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND
+	spot     = clusterv1.CapacityType_CAPACITY_TYPE_SPOT
+)
+
+func reason(code clusterv1.ReasonCode, message string) *clusterv1.Reason {
+	return &clusterv1.Reason{Code: code, Message: message}
+}
+
+// everything is a plan with something in each part.
+func everything() render.PlanView {
+	claim := func(id string, pods ...string) *plannerv1.NodeClaim {
+		return &plannerv1.NodeClaim{
+			Id: id, NodePool: "default", NodeClass: "default", Pods: pods, PriceMicroUsdPerHour: 96_000,
+			Offerings: []*clusterv1.RankedOffering{
+				offering("m5.large", "us-east-1b", onDemand, 96_000), offering("m5.large", "us-east-1a", onDemand, 96_000),
+				offering("r5.large", "us-east-1a", onDemand, 126_000),
+			},
+			Reason: reason(clusterv1.ReasonCode_REASON_CODE_CHEAPEST, "m5.large at $0.096 is the cheapest of 24 offerings that hold 2 pods"),
+			RunnersUp: []*plannerv1.RunnerUp{
+				{Reason: reason(clusterv1.ReasonCode_REASON_CODE_DEARER, "r5.large at $0.126 holds all 2 pods, $0.030 more than m5.large")},
+				{Reason: reason(clusterv1.ReasonCode_REASON_CODE_DEARER, "m5.xlarge at $0.192 holds all 2 pods, $0.096 more than m5.large")},
+			},
+		}
+	}
+	spotClaim := claim("spot-3", "ops/lonely")
+	spotClaim.NodePool, spotClaim.PriceMicroUsdPerHour = "spot", 29_750
+	spotClaim.Offerings = []*clusterv1.RankedOffering{offering("c5.large", "us-east-1a", spot, 29_750)}
+	spotClaim.Reason = reason(clusterv1.ReasonCode_REASON_CODE_CHEAPEST, "c5.large at $0.02975 is the only one in us-east-1a")
+	spotClaim.RunnersUp = nil
+	missing := func(pod string) *plannerv1.PendingPod {
+		r := reason(clusterv1.ReasonCode_REASON_CODE_RESOURCES, "it asks for 64 CPU; the largest type that pool default allows, m5.xlarge, has 3.92")
+		r.Remedy = "allow a type with 64 CPU in spec.template.spec.requirements"
+		return &plannerv1.PendingPod{Pod: pod, Reason: r, Pools: []*plannerv1.PoolMiss{
+			{NodePool: "default", InstanceType: "m5.xlarge", Reason: r},
+			{NodePool: "spot", Reason: reason(clusterv1.ReasonCode_REASON_CODE_TAINT, "it does not tolerate spot=yes:NoSchedule")},
+		}}
+	}
+	node := func(name string, code clusterv1.ReasonCode, message string) *plannerv1.NodeVerdict {
+		return &plannerv1.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: 96_000, Reason: reason(code, message)}
+	}
+	gone := node("old", clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
+	gone.Disruption = "d-1"
+	s := &clusterv1.Snapshot{
+		PodClasses: []*clusterv1.PodClass{{Id: "c-web", Namespace: "shop", OwnerName: "web"}, {Id: "c-big", Namespace: "shop", OwnerName: "big"}, {Id: "c-none"}},
+		Nodes:      []*clusterv1.Node{{Name: "busy-1", Claim: "claim-busy-1"}, {Name: "foreign"}, {Name: "old", Claim: "claim-old"}},
+	}
+	for id, class := range map[string]string{
+		"shop/web-0": "c-web", "shop/web-1": "c-web", "shop/web-2": "c-web", "shop/web-3": "c-web", "shop/web-4": "c-web", "shop/big-0": "c-big",
+		"shop/big-1": "c-big", "ops/lonely": "c-none",
+	} {
+		s.Pods = append(s.Pods, &clusterv1.Pod{Id: id, ClassId: class})
+	}
+	s.Pods = append(s.Pods, &clusterv1.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterv1.Pod{Id: "shop/calm", Node: "busy-1"})
+	onClaim := func(pod, id string) *plannerv1.Placement {
+		return &plannerv1.Placement{Pod: pod, Target: &plannerv1.Placement_Claim{Claim: id}}
+	}
+	onNode := func(pod, name string) *plannerv1.Placement {
+		return &plannerv1.Placement{Pod: pod, Target: &plannerv1.Placement_Node{Node: name}}
+	}
+	return render.PlanView{
+		Snapshot: s, Assumed: []string{"no DaemonSets, because none is among the files"},
+		Plan: &plannerv1.Plan{
+			NodeClaims: []*plannerv1.NodeClaim{claim("default-1", "shop/web-0", "shop/web-1"), claim("default-2", "shop/web-2", "shop/web-3"), spotClaim},
+			Disruptions: []*plannerv1.Disruption{{
+				Id: "d-1", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
+				Destinations: []*plannerv1.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000,
+				Explanation: reason(clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
+			}},
+			Placements: []*plannerv1.Placement{
+				onClaim("ops/lonely", "spot-3"), onClaim("shop/web-0", "default-1"), onClaim("shop/web-1", "default-1"),
+				onClaim("shop/web-2", "default-2"), onClaim("shop/web-3", "default-2"), onNode("shop/web-4", "busy-1"),
+			},
+			Pending:                   []*plannerv1.PendingPod{missing("shop/big-0"), missing("shop/big-1")},
+			Nodes:                     []*plannerv1.NodeVerdict{node("busy-1", clusterv1.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone},
+			CostBeforeMicroUsdPerHour: 192_000, CostAfterMicroUsdPerHour: 317_750,
+			LowerBound: &plannerv1.LowerBound{MicroUsdPerHour: 200_000, Gap: 0.10875, Kind: plannerv1.BoundKind_BOUND_KIND_RESOURCE},
+		},
+	}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		view  render.PlanView
+		style render.Style
+	}{
+		"everything":          {everything(), render.Style{}},
+		"everything-coloured": {everything(), render.Style{Color: true, Width: 72}},
+		"nothing":             {render.PlanView{Plan: &plannerv1.Plan{}, Snapshot: &clusterv1.Snapshot{}}, render.Style{}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			if err := render.Plan(&out, tt.view, tt.style); err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, "plan-"+name+".txt", out.String())
+		})
+	}
+}
+
+func TestTheWidthOfATerminalIsKeptBySentences(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	v.Plan.NodeClaims, v.Plan.Disruptions = nil, nil // tables are as wide as they must be
+	var out bytes.Buffer
+	if err := render.Plan(&out, v, render.Style{Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.SplitSeq(out.String(), "\n") {
+		if len([]rune(l)) > 60 {
+			t.Errorf("wider than 60: %q", l)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	for _, object := range []string{
+		"pod/web-0", "pod/shop/web-4", "pod/big-1", "pod/moved", "pod/calm", "node/busy-1", "node/old", "node/foreign",
+	} {
+		out.WriteString("$ " + object + "\n")
+		if err := render.Explain(&out, everything(), object, render.Style{}); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("\n")
+	}
+	golden.Check(t, "explain.txt", out.String())
+}
+
+func TestExplainRefusesWhatThePlanDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	v.Snapshot.Pods = append(v.Snapshot.Pods, &clusterv1.Pod{Id: "ops/web-0"})
+	tests := map[string]struct{ object, want string }{
+		"no such pod":                    {"pod/other", "there is no such pod"},
+		"no such node":                   {"node/other", "there is no such node"},
+		"a name that two pods have":      {"pod/web-0", "2 pods have this name"},
+		"a kind that is not explained":   {"claim/x", "want pod/NAME"},
+		"a name without a kind":          {"web-0", "want pod/NAME"},
+		"a kind without a name":          {"pod/", "want pod/NAME"},
+		"a part of a name is not a name": {"pod/eb-0", "there is no such pod"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			err := render.Explain(&out, v, tt.object, render.Style{})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || out.Len() > 0 {
+				t.Errorf("got %v and %q, want an error with %q and no output", err, out.String(), tt.want)
+			}
+		})
+	}
+}
+
+func TestClaims(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(now.Add(-d)) }
+	claims := []*clusterv1.Claim{
+		{
+			Id: "default-1", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED, InstanceType: "m5.large", Zone: "us-east-1a",
+			CapacityType: onDemand, PriceMicroUsdPerHour: 96_000, Node: "ip-10-0-0-1.ec2.internal", InstanceId: "i-1", Pods: []string{"a/b", "a/c"},
+			CreateTime: at(50 * time.Hour),
+		},
+		{
+			Id: "default-2", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_PLANNED, CreateTime: at(2 * time.Second),
+			Failure: reason(clusterv1.ReasonCode_REASON_CODE_INSUFFICIENT_CAPACITY, "EC2 has no m5.large in us-east-1a; trying others"),
+		},
+		{
+			Id: "spot-3", NodePool: "spot", State: clusterv1.ClaimState_CLAIM_STATE_GONE, InstanceType: "c5.large", Zone: "us-east-1b",
+			CapacityType: spot, PriceMicroUsdPerHour: 29_750, InstanceId: "i-3", CreateTime: at(75 * time.Minute),
+		},
+	}
+	var out bytes.Buffer
+	if err := render.Claims(&out, claims, now, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "claims.txt", out.String())
+	out.Reset()
+	if err := render.Claims(&out, nil, now, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "no claims\n" {
+		t.Errorf("got %q for none", out.String())
+	}
+}
+
+func TestJSONIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	m := &plannerv1.PlanResponse{Plan: &plannerv1.Plan{Id: "p-1", Revision: 7, NodeClaims: []*plannerv1.NodeClaim{{Id: "a"}}}}
+	if err := render.JSON(&out, m); err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+  "plan": {
+    "id": "p-1",
+    "revision": "7",
+    "nodeClaims": [
+      {
+        "id": "a"
+      }
+    ]
+  }
+}
+`
+	if out.String() != want {
+		t.Errorf("got %s", out.String())
+	}
+}

@@ -1,0 +1,100 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+)
+
+// hoursPerMonth is what AWS multiplies by: 365 days over twelve months.
+const hoursPerMonth = 730
+
+func (p *planPage) totals() {
+	p.heading("TOTAL", "")
+	p.item(p.label("pods"), p.podsSentence())
+	p.item(p.label("cost"), p.costSentence())
+	if b := p.Plan.GetLowerBound(); b != nil {
+		p.item(p.label("lower bound"), boundSentence(b))
+	}
+	label := "assumed"
+	for _, a := range p.Assumed {
+		p.item(p.label(label), a)
+		label = ""
+	}
+	if p.estimated {
+		p.item(p.label("~"), "an estimated price: no current one is known")
+	}
+}
+
+func (p *planPage) label(s string) string {
+	return "  " + p.paint(dim, fmt.Sprintf("%-13s", s))
+}
+
+func (p *planPage) podsSentence() string {
+	placed, left := p.Plan.GetPlacements(), len(p.Plan.GetPending())
+	if len(placed)+left == 0 {
+		return "none is waiting for a node"
+	}
+	claims := map[string]bool{}
+	for _, c := range p.Plan.GetNodeClaims() {
+		claims[c.GetId()] = true
+	}
+	var fresh, existing, inFlight int
+	for _, pl := range placed {
+		switch {
+		case pl.GetNode() != "":
+			existing++
+		case claims[pl.GetClaim()]:
+			fresh++
+		default:
+			inFlight++
+		}
+	}
+	var where []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{fresh, "on new nodes"}, {inFlight, "on nodes in flight"}, {existing, "on nodes that exist"}} {
+		if part.n > 0 {
+			where = append(where, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	out := fmt.Sprintf("%d of %d planned for", len(placed), len(placed)+left)
+	if len(where) > 0 {
+		out += ": " + strings.Join(where, ", ")
+	}
+	if left > 0 {
+		out += "; " + p.paint(red, fmt.Sprintf("%d %s pending", left, verb(left, "stays", "stay")))
+	}
+	return out
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func (p *planPage) costSentence() string {
+	before, after := p.Plan.GetCostBeforeMicroUsdPerHour(), p.Plan.GetCostAfterMicroUsdPerHour()
+	if before == after {
+		return fmt.Sprintf("%s an hour, unchanged", dollars(after))
+	}
+	change, color := "+"+dollars(after-before), yellow
+	if after < before {
+		change, color = dollars(after-before), green
+	}
+	month := float64(after) * hoursPerMonth / 1e6
+	return fmt.Sprintf("%s an hour now, %s after (%s), about $%.0f a month",
+		dollars(before), p.paint(bold, dollars(after)), p.paint(color, change), month)
+}
+
+func boundSentence(b *plannerv1.LowerBound) string {
+	out := fmt.Sprintf("no plan for these pods costs less than %s an hour", dollars(b.GetMicroUsdPerHour()))
+	if b.GetKind() == plannerv1.BoundKind_BOUND_KIND_EXACT || b.GetGap() <= 0 {
+		return out + "; this one is the cheapest there is"
+	}
+	return out + fmt.Sprintf("; this one is at most %.1f%% above the cheapest", b.GetGap()*100)
+}

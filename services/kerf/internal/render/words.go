@@ -1,0 +1,149 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+)
+
+// money writes micro-dollars with three digits after the point, more where they are needed: 0.096.
+func money(micro int64) string { return fixed(micro, digits(micro)) }
+
+// digits is how many digits after the point the amounts need, at least three.
+func digits(amounts ...int64) int {
+	most := 3
+	for _, a := range amounts {
+		for n := 6; n > most; n-- {
+			if a%int64(math.Pow10(6-n+1)) != 0 {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+func fixed(micro int64, digits int) string {
+	return strconv.FormatFloat(float64(micro)/1e6, 'f', digits, 64)
+}
+
+func dollars(micro int64) string {
+	if micro < 0 {
+		return "-$" + money(-micro)
+	}
+	return "$" + money(micro)
+}
+
+// price is money with a mark where the price is Kerf's own guess.
+func price(micro int64, estimated bool, digits int) string {
+	if estimated {
+		return "~" + fixed(micro, digits)
+	}
+	return fixed(micro, digits)
+}
+
+func capacityType(t clusterv1.CapacityType) string {
+	switch t {
+	case clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND:
+		return "on-demand"
+	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+		return "spot"
+	case clusterv1.CapacityType_CAPACITY_TYPE_RESERVED:
+		return "reserved"
+	default:
+		return "-"
+	}
+}
+
+// enumWord is the part of an enum value's name that people say: DISRUPTION_REASON_EMPTY is "empty".
+func enumWord(name, prefix string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, prefix)), "_", " ")
+}
+
+// count writes a number with its noun: "1 pod", "3 pods".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// zones writes zones short: those that differ in their last letter only are "us-east-1a b c".
+func zones(names []string) string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var b strings.Builder
+	for i, z := range names {
+		switch {
+		case i == 0:
+			b.WriteString(z)
+		case len(z) > 1 && len(names[i-1]) > 1 && z[:len(z)-1] == names[i-1][:len(names[i-1])-1]:
+			b.WriteString(" " + z[len(z)-1:])
+		default:
+			b.WriteString(" " + z)
+		}
+	}
+	return b.String()
+}
+
+// owners groups pods by what owns them.
+type owners struct {
+	byPod map[string]string
+}
+
+func ownersOf(s *clusterv1.Snapshot) owners {
+	classes := make(map[string]string, len(s.GetPodClasses()))
+	for _, c := range s.GetPodClasses() {
+		if c.GetOwnerName() != "" {
+			classes[c.GetId()] = c.GetNamespace() + "/" + c.GetOwnerName()
+		}
+	}
+	byPod := make(map[string]string, len(s.GetPods()))
+	for _, p := range s.GetPods() {
+		if owner := classes[p.GetClassId()]; owner != "" {
+			byPod[p.GetId()] = owner
+		}
+	}
+	return owners{byPod}
+}
+
+// mostGroups is how many owners are named where pods are summed up.
+const mostGroups = 3
+
+// of is the owner of a pod, or the pod itself where nothing owns it.
+func (o owners) of(pod string) string {
+	if owner := o.byPod[pod]; owner != "" {
+		return owner
+	}
+	return pod
+}
+
+// sum writes pods as numbers and owners: "6 default/inflate, 2 shop/web".
+func (o owners) sum(pods []string) string {
+	if len(pods) == 0 {
+		return "-"
+	}
+	counts := map[string]int{}
+	var names []string
+	for _, p := range pods {
+		name := o.of(p)
+		if counts[name] == 0 {
+			names = append(names, name)
+		}
+		counts[name]++
+	}
+	var parts []string
+	left := len(pods)
+	for i, name := range names {
+		if i == mostGroups {
+			return fmt.Sprintf("%s and %d more", strings.Join(parts, ", "), left)
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+		left -= counts[name]
+	}
+	return strings.Join(parts, ", ")
+}
