@@ -1,0 +1,131 @@
+package convert
+
+import (
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+)
+
+// MaxPart is about how large a part of an inventory becomes, in bytes. An object larger than that travels alone.
+const MaxPart = 512 << 10
+
+// Inventory cuts a change into messages of about MaxPart bytes; the last one says so. There is always at least one.
+func Inventory(c inventory.Change) []*actuatorv1.WatchInventoryResponse {
+	p := parts{revision: c.Upserted.Revision}
+	for _, x := range c.Upserted.Classes {
+		m := NodeClass(x)
+		s := p.room(m)
+		s.NodeClasses = append(s.NodeClasses, m)
+	}
+	for _, x := range c.Upserted.Catalogs {
+		m := Catalog(x)
+		s := p.room(m)
+		s.Catalogs = append(s.Catalogs, m)
+	}
+	for _, x := range c.Upserted.Offerings {
+		m := Offering(x)
+		s := p.room(m)
+		s.Offerings = append(s.Offerings, m)
+	}
+	for _, x := range c.Upserted.Claims {
+		m := Claim(*x)
+		s := p.room(m)
+		s.Claims = append(s.Claims, m)
+	}
+	for _, x := range c.Upserted.Notices {
+		m := Notice(*x)
+		s := p.room(m)
+		s.Notices = append(s.Notices, m)
+	}
+	for _, x := range c.Upserted.Disruptions {
+		m := Disruption(*x)
+		s := p.room(m)
+		s.Disruptions = append(s.Disruptions, m)
+	}
+	if len(p.out) == 0 {
+		p.next()
+	}
+	last := p.out[len(p.out)-1]
+	last.Last = true
+	last.Removed = removed(c.Removed)
+
+	return p.out
+}
+
+func removed(r inventory.Removed) *clusterv1.Removed {
+	m := &clusterv1.Removed{
+		NodeClasses: r.Classes, Catalogs: r.Catalogs, Offerings: r.Offerings, Claims: r.Claims, Notices: r.Notices,
+		Disruptions: r.Disruptions,
+	}
+	if proto.Size(m) == 0 {
+		return nil
+	}
+
+	return m
+}
+
+// parts fills one message after the other.
+type parts struct {
+	revision int64
+	out      []*actuatorv1.WatchInventoryResponse
+	size     int
+}
+
+func (p *parts) next() {
+	p.out = append(p.out, &actuatorv1.WatchInventoryResponse{Upserted: &clusterv1.Snapshot{InventoryRevision: p.revision}})
+	p.size = 0
+}
+
+// room returns the part that the message goes into.
+func (p *parts) room(m proto.Message) *clusterv1.Snapshot {
+	n := proto.Size(m)
+	if len(p.out) == 0 || (p.size > 0 && p.size+n > MaxPart) {
+		p.next()
+	}
+	p.size += n
+
+	return p.out[len(p.out)-1].GetUpserted()
+}
+
+// NodeClass translates a node class.
+func NodeClass(c *inventory.NodeClass) *clusterv1.NodeClass {
+	m := &clusterv1.NodeClass{
+		Name: c.Name, CatalogId: c.CatalogID, Zones: c.Zones, Hash: c.Hash, NotReady: Reason(c.NotReady), Generation: c.Generation,
+	}
+	for _, i := range c.Images {
+		m.Images = append(m.Images, &clusterv1.MachineImage{
+			Id: i.ID, Name: i.Name, Requirements: requirements(i.Requirements), CreateTime: timestamp(i.CreateTime),
+		})
+	}
+
+	return m
+}
+
+// Catalog translates a catalogue.
+func Catalog(c *inventory.Catalog) *clusterv1.Catalog {
+	m := &clusterv1.Catalog{Id: c.ID}
+	for _, t := range c.Types {
+		m.InstanceTypes = append(m.InstanceTypes, &clusterv1.InstanceType{
+			Name: t.Name, Labels: labels(t.Labels), Capacity: amounts(t.Capacity), Allocatable: amounts(t.Allocatable),
+		})
+	}
+
+	return m
+}
+
+// Offering translates an offering.
+func Offering(o inventory.Offering) *clusterv1.Offering {
+	m := &clusterv1.Offering{
+		InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: CapacityType(o.CapacityType),
+		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated,
+	}
+	if !o.UnavailableUntil.IsZero() {
+		m.UnavailableUntil = timestamppb.New(o.UnavailableUntil)
+	}
+
+	return m
+}

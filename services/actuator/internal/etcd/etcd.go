@@ -1,0 +1,331 @@
+// Package etcd implements the store port on etcd: one key per object under /kerf/<cluster>/, protobuf values, and a
+// transaction that compares the leader's key in every write. election.go decides who leads; embed.go runs an etcd inside
+// this process for one machine.
+//
+// It must never know what a claim means. Start at Open, then Commit.
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/kerf-dev/kerf/services/actuator/convert"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+)
+
+// Defaults of Config.
+const (
+	DefaultPrefix         = "/kerf"
+	DefaultRequestTimeout = 5 * time.Second
+	DefaultLeaseTTL       = 10 * time.Second
+	dialTimeout           = 5 * time.Second
+	keepaliveTime         = 10 * time.Second
+	keepaliveTimeout      = 5 * time.Second
+	pageSize              = 500 // objects per read, so that no answer is large
+)
+
+// Config says where etcd is and how to talk to it.
+type Config struct {
+	// Endpoints are host:port or URLs; at least one.
+	Endpoints []string
+	// CAFile, CertFile and KeyFile are PEM files for TLS; all "" for plaintext.
+	CAFile, CertFile, KeyFile string
+	// Username and Password are for etcd's own authentication; "" for none.
+	Username, Password string
+	// Prefix is the first part of every key; "" means DefaultPrefix.
+	Prefix string
+	// Cluster is the second part; required.
+	Cluster string
+	// RequestTimeout bounds each request; 0 means DefaultRequestTimeout.
+	RequestTimeout time.Duration
+	// LeaseTTL is how long a leader that died is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
+	LeaseTTL time.Duration
+}
+
+// Store is the store port on etcd. Safe for concurrent use.
+type Store struct {
+	client  *clientv3.Client
+	prefix  string // "/kerf/<cluster>/"
+	timeout time.Duration
+	ttl     time.Duration
+}
+
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Election = (*Store)(nil)
+)
+
+// Open connects. An etcd that can't be reached is an error here, because nothing can be done without it.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if len(c.Endpoints) == 0 {
+		return nil, errors.New("etcd: endpoints: at least one is needed")
+	}
+	if c.Cluster == "" || strings.Contains(c.Cluster, "/") {
+		return nil, fmt.Errorf("etcd: cluster name %q: must be set and hold no slash", c.Cluster)
+	}
+	if c.LeaseTTL == 0 {
+		c.LeaseTTL = DefaultLeaseTTL
+	}
+	if c.LeaseTTL < time.Second {
+		return nil, fmt.Errorf("etcd: lease TTL %s: at least 1s", c.LeaseTTL)
+	}
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = DefaultRequestTimeout
+	}
+	if c.Prefix == "" {
+		c.Prefix = DefaultPrefix
+	}
+	secure, err := tlsConfig(c)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: c.Endpoints, TLS: secure, Username: c.Username, Password: c.Password, DialTimeout: dialTimeout,
+		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout, Logger: zap.NewNop(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Endpoints, ", "), err)
+	}
+	s := &Store{
+		client: client, prefix: "/" + strings.Trim(path.Join(c.Prefix, c.Cluster), "/") + "/", timeout: c.RequestTimeout, ttl: c.LeaseTTL,
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	if _, err := client.Get(ctx, s.prefix+"meta", clientv3.WithCountOnly()); err != nil {
+		return nil, errors.Join(fmt.Errorf("etcd at %s can't be reached: %w", strings.Join(c.Endpoints, ", "), err), client.Close())
+	}
+
+	return s, nil
+}
+
+func tlsConfig(c Config) (*tls.Config, error) {
+	if c.CAFile == "" && c.CertFile == "" && c.KeyFile == "" {
+		return nil, nil //nolint:nilnil // plaintext
+	}
+	out := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", c.CAFile)
+		}
+	}
+	if c.CertFile != "" || c.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("cert_file, key_file: %w", err)
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+
+	return out, nil
+}
+
+// Close ends the connection.
+func (s *Store) Close() error { return s.client.Close() }
+
+// The kinds of objects, as parts of their keys.
+const (
+	claims      = "claims"
+	disruptions = "disruptions"
+	notices     = "notices"
+	shortages   = "shortages"
+	born        = "meta/born"
+)
+
+func (s *Store) key(kind, id string) string { return s.prefix + kind + "/" + id }
+
+func shortageID(x model.Shortage) string {
+	return x.InstanceType + ":" + x.Zone + ":" + string(x.CapacityType)
+}
+
+// Load reads everything at one revision.
+func (s *Store) Load(ctx context.Context) (store.Contents, error) {
+	out := store.Contents{Created: map[model.ClaimID]store.Revision{}}
+	revision, err := s.born(ctx, &out)
+	if err != nil {
+		return store.Contents{}, err
+	}
+	out.Revision = store.Revision(revision)
+	err = errors.Join(
+		load(ctx, s, source[*clusterv1.Claim, model.Claim]{claims, revision, func() *clusterv1.Claim { return &clusterv1.Claim{} }, convert.FromClaim},
+			func(c model.Claim, created int64) {
+				out.Claims = append(out.Claims, c)
+				out.Created[c.ID] = store.Revision(created)
+			}),
+		load(ctx, s, source[*clusterv1.DisruptionRecord, model.Disruption]{
+			disruptions, revision, func() *clusterv1.DisruptionRecord { return &clusterv1.DisruptionRecord{} }, convert.FromDisruption,
+		}, func(d model.Disruption, _ int64) { out.Disruptions = append(out.Disruptions, d) }),
+		load(ctx, s, source[*clusterv1.Notice, model.Notice]{notices, revision, func() *clusterv1.Notice { return &clusterv1.Notice{} }, convert.FromNotice},
+			func(n model.Notice, _ int64) { out.Notices = append(out.Notices, n) }),
+		load(ctx, s, source[*clusterv1.Shortage, model.Shortage]{
+			shortages, revision, func() *clusterv1.Shortage { return &clusterv1.Shortage{} }, convert.FromShortage,
+		}, func(x model.Shortage, _ int64) { out.Shortages = append(out.Shortages, x) }),
+	)
+	if err != nil {
+		return store.Contents{}, fmt.Errorf("load from etcd: %w", err)
+	}
+
+	return out, nil
+}
+
+// born reads when the store was first used, and with it the revision that everything else is read at.
+func (s *Store) born(ctx context.Context, out *store.Contents) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	r, err := s.client.Get(ctx, s.prefix+born)
+	if err != nil {
+		return 0, fmt.Errorf("load from etcd: %w", err)
+	}
+	for _, kv := range r.Kvs {
+		var t timestamppb.Timestamp
+		if err := proto.Unmarshal(kv.Value, &t); err != nil {
+			return 0, fmt.Errorf("load from etcd: key %s does not hold a timestamp: %w", kv.Key, err)
+		}
+		out.Born = t.AsTime()
+	}
+
+	return r.Header.GetRevision(), nil
+}
+
+// source is one kind of objects: where they are and how they are read.
+type source[M proto.Message, V any] struct {
+	kind     string
+	revision int64
+	empty    func() M
+	convert  func(M) (V, error)
+}
+
+// load reads all objects of a kind, page by page. A value that can't be read is an error that names its key: what is
+// stored must not be skipped, because an instance may hang on it.
+func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V], add func(V, int64)) error {
+	from := s.prefix + src.kind + "/"
+	end := clientv3.GetPrefixRangeEnd(from)
+	for {
+		page, err := s.page(ctx, from, end, src.revision)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", src.kind, err)
+		}
+		for _, kv := range page.Kvs {
+			m := src.empty()
+			if err := proto.Unmarshal(kv.Value, m); err != nil {
+				return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
+			}
+			v, err := src.convert(m)
+			if err != nil {
+				return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
+			}
+			add(v, kv.CreateRevision)
+		}
+		if !page.More || len(page.Kvs) == 0 {
+			return nil
+		}
+		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+	}
+}
+
+func (s *Store) page(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+
+	return s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithLimit(pageSize))
+}
+
+// Commit writes the batch in one transaction that holds only while the fence is the leader's.
+func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (store.Revision, error) {
+	if n := b.Writes(); n > store.MaxWrites {
+		return 0, fmt.Errorf("%w: %d, at most %d", store.ErrTooLarge, n, store.MaxWrites)
+	}
+	ops, err := s.ops(b)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	r, err := s.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.CreateRevision(fence.Key), "=", fence.Revision)).
+		Then(ops...).
+		Commit()
+	if err != nil {
+		return 0, fmt.Errorf("commit to etcd: %w", err)
+	}
+	if !r.Succeeded {
+		return 0, fmt.Errorf("commit to etcd: %w", store.ErrFenced)
+	}
+
+	return store.Revision(r.Header.GetRevision()), nil
+}
+
+func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
+	w := writer{s: s}
+	for _, c := range b.PutClaims {
+		w.put(claims, string(c.ID), convert.Claim(c))
+	}
+	for _, id := range b.DeleteClaims {
+		w.delete(claims, string(id))
+	}
+	for _, d := range b.PutDisruptions {
+		w.put(disruptions, d.ID, convert.Disruption(d))
+	}
+	for _, id := range b.DeleteDisruptions {
+		w.delete(disruptions, id)
+	}
+	for _, n := range b.PutNotices {
+		w.put(notices, n.ID, convert.Notice(n))
+	}
+	for _, id := range b.DeleteNotices {
+		w.delete(notices, id)
+	}
+	for _, x := range b.PutShortages {
+		w.put(shortages, shortageID(x), convert.Shortage(x))
+	}
+	for _, x := range b.DeleteShortages {
+		w.delete(shortages, shortageID(x))
+	}
+	if !b.Born.IsZero() {
+		w.put("meta", "born", timestamppb.New(b.Born))
+	}
+
+	return w.ops, w.err
+}
+
+type writer struct {
+	s   *Store
+	ops []clientv3.Op
+	err error
+}
+
+func (w *writer) put(kind, id string, m proto.Message) {
+	value, err := proto.Marshal(m)
+	if err == nil && (id == "" || strings.Contains(id, "\x00")) {
+		err = fmt.Errorf("id %q can't be a key", id)
+	}
+	if err != nil {
+		w.err = errors.Join(w.err, fmt.Errorf("store %s %s: %w", kind, id, err))
+
+		return
+	}
+	w.ops = append(w.ops, clientv3.OpPut(w.s.key(kind, id), string(value)))
+}
+
+func (w *writer) delete(kind, id string) {
+	w.ops = append(w.ops, clientv3.OpDelete(w.s.key(kind, id)))
+}

@@ -1,0 +1,158 @@
+package etcd
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/kerf-dev/kerf/services/actuator/storetest"
+)
+
+func start(t *testing.T) *Embedded {
+	t.Helper()
+	e, err := Embed(t.Context(), EmbeddedConfig{Dir: t.TempDir(), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+
+	return e
+}
+
+func connect(t *testing.T, e *Embedded, cluster string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), Config{Endpoints: []string{e.Endpoint}, Cluster: cluster, LeaseTTL: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+
+	return s
+}
+
+func TestStorePassesTheSuite(t *testing.T) {
+	e := start(t)
+	storetest.Suite(t, func(t *testing.T) (a, b storetest.Backend) {
+		cluster := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
+
+		return connect(t, e, cluster), connect(t, e, cluster)
+	})
+}
+
+func TestCorruptValueIsAnErrorThatNamesItsKey(t *testing.T) {
+	s := connect(t, start(t), "c")
+	for key, value := range map[string]string{
+		"/kerf/c/claims/x":    "\xff\xff\xff",
+		"/kerf/c/notices/y":   "", // no id
+		"/kerf/c/shortages/z": "\x0a\x01m",
+	} {
+		if _, err := s.client.Put(t.Context(), key, value); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Load(t.Context())
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("value %q: error %v, want one that names %s", value, err, key)
+		}
+		if _, err := s.client.Delete(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLeaseThatEndsIsNoticed(t *testing.T) {
+	e := start(t)
+	s := connect(t, e, "c")
+	term, err := s.Campaign(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases, err := s.client.Leases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range leases.Leases {
+		if _, err := s.client.Revoke(t.Context(), l.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-term.Lost:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the leader was not told that its lease ended")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := s.Campaign(ctx, "a"); err != nil {
+		t.Fatalf("campaign again: %v", err)
+	}
+}
+
+func TestWaitingCandidateSurvivesTheEndOfItsLease(t *testing.T) {
+	e := start(t)
+	a, b := connect(t, e, "c"), connect(t, e, "c")
+	first, err := a.Campaign(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	won := make(chan error, 1)
+	go func() {
+		_, err := b.Campaign(t.Context(), "b")
+		won <- err
+	}()
+	revokeSecond(t, a, first.Fence.Key)
+	if err := first.Resign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-won:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("b waits for ever though its lease ended and the line is free")
+	}
+}
+
+// revokeSecond revokes the lease of whoever stands in line behind the leader's key.
+func revokeSecond(t *testing.T, s *Store, leader string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		r, err := s.client.Get(t.Context(), s.prefix+electionPath+"/", clientv3.WithPrefix())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kv := range r.Kvs {
+			if string(kv.Key) == leader {
+				continue
+			}
+			if _, err := s.client.Revoke(t.Context(), clientv3.LeaseID(kv.Lease)); err != nil {
+				t.Fatal(err)
+			}
+
+			return
+		}
+	}
+	t.Fatal("nobody stands in line")
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, c := range map[string]Config{
+		"no endpoints":                  {Cluster: "c"},
+		"no cluster":                    {Endpoints: []string{"127.0.0.1:1"}},
+		"a cluster name with a slash":   {Endpoints: []string{"127.0.0.1:1"}, Cluster: "a/b"},
+		"a lease that is too short":     {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", LeaseTTL: time.Millisecond},
+		"an etcd that is not there":     {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", RequestTimeout: 200 * time.Millisecond},
+		"a certificate that is missing": {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", CertFile: "/nowhere.pem", KeyFile: "/nowhere.pem"},
+		"a CA that is missing":          {Endpoints: []string{"127.0.0.1:1"}, Cluster: "c", CAFile: "/nowhere.pem"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s, err := Open(t.Context(), c); err == nil {
+				_ = s.Close()
+				t.Fatal("accepted")
+			}
+		})
+	}
+}

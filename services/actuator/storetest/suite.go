@@ -1,0 +1,289 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+)
+
+// Backend is what the suite tests: both ports on the same data.
+type Backend interface {
+	store.Store
+	store.Election
+}
+
+// patience bounds every wait of the suite; nothing waits that long unless it is broken.
+const patience = 30 * time.Second
+
+// Suite is what every store promises. open returns two clients of one empty store.
+func Suite(t *testing.T, open func(*testing.T) (a, b Backend)) {
+	t.Helper()
+	for name, check := range map[string]func(*testing.T, Backend, Backend){
+		"an empty store holds nothing and was never used":        empty,
+		"what is committed is loaded again whole, by any client": roundTrip,
+		"deleted objects are gone":                               deletion,
+		"revisions grow, and a claim keeps its first one":        revisions,
+		"a batch that is too large is refused whole":             tooLarge,
+		"many objects are all loaded":                            many,
+		"a leader that resigned writes nothing any more":         fencedAfterResign,
+		"the next candidate leads with a larger fence":           succession,
+		"a candidate that gives up leaves the line":              givingUp,
+		"resigning twice is harmless":                            resignTwice,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := open(t)
+			check(t, a, b)
+		})
+	}
+}
+
+func lead(t *testing.T, b Backend, name string) store.Term {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	term, err := b.Campaign(ctx, name)
+	if err != nil {
+		t.Fatalf("%s campaigns: %v", name, err)
+	}
+
+	return term
+}
+
+func commit(t *testing.T, b Backend, f store.Fence, batch store.Batch) store.Revision {
+	t.Helper()
+	r, err := b.Commit(t.Context(), f, batch)
+	if err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+
+	return r
+}
+
+func contents(t *testing.T, b Backend) store.Contents {
+	t.Helper()
+	c, err := b.Load(t.Context())
+	if err != nil {
+		t.Fatalf("load: %v", err)
+	}
+
+	return c
+}
+
+func empty(t *testing.T, a, _ Backend) {
+	c := contents(t, a)
+	if len(c.Claims)+len(c.Disruptions)+len(c.Notices)+len(c.Shortages)+len(c.Created) != 0 || !c.Born.IsZero() {
+		t.Fatalf("an empty store holds %+v", c)
+	}
+	leader, err := a.Leader(t.Context())
+	if err != nil || leader != "" {
+		t.Fatalf("leader %q, %v: want none", leader, err)
+	}
+}
+
+// Sample returns a batch with one of everything, every field set.
+func Sample() store.Batch {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
+	three := int32(3)
+
+	return store.Batch{
+		Born: at,
+		PutClaims: []model.Claim{{
+			ID: "default-1", NodePool: "default", NodeClass: "default", State: model.StateDraining, Reached: model.StateInitialized,
+			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}, MinValues: &three}},
+			Offerings:    []model.Offering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 34_000, PriceEstimated: true}},
+			Requests:     []model.Amount{{Resource: "cpu", Value: 250}}, Pods: []string{"shop/web-0"},
+			Labels: []model.Label{{Key: "type", Value: "karpenter"}}, Annotations: []model.Label{{Key: "a", Value: ""}},
+			Taints:        []model.Taint{{Key: "t", Value: "v", Effect: "PreferNoSchedule"}},
+			StartupTaints: []model.Taint{{Key: "s", Effect: "NoExecute"}}, PoolHash: "1", ClassHash: "2",
+			Launched:   model.Offering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 34_000},
+			InstanceID: "i-1", ProviderID: "aws:///us-east-1a/i-1", ImageID: "ami-1", Node: "ip-10-0-0-1",
+			Capacity: []model.Amount{{Resource: "cpu", Value: 2000}}, Allocatable: []model.Amount{{Resource: "cpu", Value: 1930}},
+			CreateTime: at, StateTime: at.Add(1), LaunchTime: at.Add(2), InitializeTime: at.Add(3), ExpireTime: at.Add(4),
+			TerminationGracePeriod: time.Minute, DrainDeadline: at.Add(5), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
+			DisruptionReason: model.DisruptionInterrupted, Attempt: 2, Failure: model.Reason{Code: 126, Message: "m", Subject: "s", Remedy: "r"},
+			Drifted: model.Reason{Code: 54, Message: "d"}, Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Fence: 7,
+		}, {ID: "default-2", NodePool: "default", State: model.StatePlanned, Reached: model.StatePlanned, TerminationGracePeriod: -1}},
+		PutDisruptions: []model.Disruption{{
+			ID: "d-1", Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{"default-1"}, Replacements: []model.ClaimID{"default-2"},
+			Pods: []string{"shop/web-0"}, AcceptTime: at, EndTime: at.Add(6), RolledBack: true, Saving: 96_000,
+		}},
+		PutNotices: []model.Notice{{
+			ID: "n-1", Kind: model.NoticeStateChange, InstanceID: "i-1", Claim: "default-1", EventTime: at, Deadline: at.Add(7), State: "stopping",
+		}},
+		PutShortages: []model.Shortage{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Until: at, Message: "none"}},
+	}
+}
+
+func roundTrip(t *testing.T, a, b Backend) {
+	term := lead(t, a, "a")
+	batch := Sample()
+	r := commit(t, a, term.Fence, batch)
+	want := store.Contents{
+		Revision: r, Claims: batch.PutClaims, Disruptions: batch.PutDisruptions, Notices: batch.PutNotices, Shortages: batch.PutShortages,
+		Created: map[model.ClaimID]store.Revision{"default-1": r, "default-2": r}, Born: batch.Born,
+	}
+	if d := cmp.Diff(want, contents(t, b)); d != "" {
+		t.Fatalf("loaded is not what was committed (-want +got):\n%s", d)
+	}
+}
+
+func deletion(t *testing.T, a, b Backend) {
+	term := lead(t, a, "a")
+	batch := Sample()
+	commit(t, a, term.Fence, batch)
+	commit(t, a, term.Fence, store.Batch{
+		DeleteClaims: []model.ClaimID{"default-1", "default-2", "never-was"}, DeleteDisruptions: []string{"d-1"},
+		DeleteNotices: []string{"n-1"}, DeleteShortages: batch.PutShortages,
+	})
+	c := contents(t, b)
+	if len(c.Claims)+len(c.Disruptions)+len(c.Notices)+len(c.Shortages)+len(c.Created) != 0 {
+		t.Fatalf("something is left: %+v", c)
+	}
+	if !c.Born.Equal(batch.Born) {
+		t.Fatalf("born %s, want %s", c.Born, batch.Born)
+	}
+}
+
+func revisions(t *testing.T, a, _ Backend) {
+	before := contents(t, a).Revision
+	term := lead(t, a, "a")
+	claim := Sample().PutClaims[0]
+	first := commit(t, a, term.Fence, store.Batch{PutClaims: []model.Claim{claim}})
+	claim.State = model.StateTerminating
+	second := commit(t, a, term.Fence, store.Batch{PutClaims: []model.Claim{claim}})
+	// The election's own write must count, or a new leader could tell the same revision as the old one.
+	if before >= store.Revision(term.Fence.Revision) || store.Revision(term.Fence.Revision) >= first || first >= second {
+		t.Fatalf("revisions %d, fence %d, %d, %d do not grow", before, term.Fence.Revision, first, second)
+	}
+	c := contents(t, a)
+	if c.Created[claim.ID] != first || c.Claims[0].State != model.StateTerminating {
+		t.Fatalf("claim %s, created at %d: want Terminating, %d", c.Claims[0].State, c.Created[claim.ID], first)
+	}
+}
+
+func tooLarge(t *testing.T, a, b Backend) {
+	term := lead(t, a, "a")
+	_, err := a.Commit(t.Context(), term.Fence, store.Batch{PutNotices: notices(store.MaxWrites + 1)})
+	if !errors.Is(err, store.ErrTooLarge) {
+		t.Fatalf("error %v, want ErrTooLarge", err)
+	}
+	if n := len(contents(t, b).Notices); n != 0 {
+		t.Fatalf("%d of a refused batch were written", n)
+	}
+}
+
+func notices(n int) []model.Notice {
+	var out []model.Notice
+	for i := range n {
+		out = append(out, model.Notice{ID: fmt.Sprintf("n-%05d", i), Kind: model.NoticeSpotInterruption, InstanceID: "i-1"})
+	}
+
+	return out
+}
+
+func many(t *testing.T, a, b Backend) {
+	term := lead(t, a, "a")
+	want := notices(10 * store.MaxWrites)
+	for i := 0; i < len(want); i += store.MaxWrites {
+		commit(t, a, term.Fence, store.Batch{PutNotices: want[i : i+store.MaxWrites]})
+	}
+	if d := cmp.Diff(want, contents(t, b).Notices); d != "" {
+		t.Fatalf("(-want +got):\n%s", d)
+	}
+}
+
+func fencedAfterResign(t *testing.T, a, b Backend) {
+	term := lead(t, a, "a")
+	if err := term.Resign(t.Context()); err != nil {
+		t.Fatalf("resign: %v", err)
+	}
+	if _, err := a.Commit(t.Context(), term.Fence, Sample()); !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("error %v, want ErrFenced", err)
+	}
+	next := lead(t, b, "b")
+	if _, err := a.Commit(t.Context(), term.Fence, Sample()); !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("error %v, want ErrFenced", err)
+	}
+	if n := len(contents(t, a).Claims); n != 0 {
+		t.Fatalf("a fenced-out leader wrote %d claims", n)
+	}
+	commit(t, b, next.Fence, Sample())
+}
+
+func succession(t *testing.T, a, b Backend) {
+	first := lead(t, a, "a")
+	won := make(chan store.Term, 1)
+	go func() {
+		term, err := b.Campaign(t.Context(), "b")
+		if err == nil {
+			won <- term
+		}
+	}()
+	if leader, err := b.Leader(t.Context()); err != nil || leader != "a" {
+		t.Fatalf("leader %q, %v: want a", leader, err)
+	}
+	select {
+	case <-won:
+		t.Fatal("b leads beside a")
+	default:
+	}
+	if err := first.Resign(t.Context()); err != nil {
+		t.Fatalf("resign: %v", err)
+	}
+	select {
+	case <-first.Lost:
+	case <-time.After(patience):
+		t.Fatal("a was not told that it lost")
+	}
+	select {
+	case term := <-won:
+		if term.Fence.Revision <= first.Fence.Revision {
+			t.Fatalf("fence %d after %d does not grow", term.Fence.Revision, first.Fence.Revision)
+		}
+		if leader, err := a.Leader(t.Context()); err != nil || leader != "b" {
+			t.Fatalf("leader %q, %v: want b", leader, err)
+		}
+	case <-time.After(patience):
+		t.Fatal("b does not lead though a resigned")
+	}
+}
+
+func givingUp(t *testing.T, a, b Backend) {
+	first := lead(t, a, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error, 1)
+	go func() {
+		_, err := b.Campaign(ctx, "b")
+		gaveUp <- err
+	}()
+	cancel()
+	select {
+	case err := <-gaveUp:
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v, want that it was cancelled", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("a cancelled campaign does not end")
+	}
+	if err := first.Resign(t.Context()); err != nil {
+		t.Fatalf("resign: %v", err)
+	}
+	lead(t, a, "a again")
+}
+
+func resignTwice(t *testing.T, a, b Backend) {
+	term := lead(t, a, "a")
+	for range 2 {
+		if err := term.Resign(t.Context()); err != nil {
+			t.Fatalf("resign: %v", err)
+		}
+	}
+	lead(t, b, "b")
+}
