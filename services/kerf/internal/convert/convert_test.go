@@ -1,0 +1,242 @@
+package convert_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"google.golang.org/protobuf/testing/protocmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+func now() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
+
+func object[T any](t *testing.T, file string) *T {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../../../../deploy/examples/inflate", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(T)
+	if err := yaml.UnmarshalStrict(data, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func pool(t *testing.T) *karpenterv1.NodePool {
+	p := object[karpenterv1.NodePool](t, "nodepool.yaml")
+	p.SetDefaults()
+	return p
+}
+
+func class(t *testing.T) *awsv1.EC2NodeClass {
+	c := object[awsv1.EC2NodeClass](t, "nodeclass.yaml")
+	c.SetDefaults()
+	return c
+}
+
+func bundled(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func builder(t *testing.T, objects ...runtime.Object) *convert.Builder {
+	t.Helper()
+	b := &convert.Builder{}
+	for _, o := range objects {
+		if err := b.Add("test.yaml", o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func TestSnapshotOfTheStory(t *testing.T) {
+	t.Parallel()
+	c := bundled(t)
+	b := builder(t, pool(t), class(t), object[appsv1.Deployment](t, "inflate-5.yaml"))
+	s, assumed, err := b.Snapshot(convert.World{Catalog: c}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() != 3 || len(s.GetPods()) != 5 || len(s.GetPodClasses()) != 1 || len(s.GetNodePools()) != 1 {
+		t.Errorf("%d objects, %d pods, %d classes, %d pools; want 3, 5, 1, 1",
+			b.Len(), len(s.GetPods()), len(s.GetPodClasses()), len(s.GetNodePools()))
+	}
+	nc := s.GetNodeClasses()[0]
+	if len(nc.GetZones()) != len(c.Zones) || nc.GetCatalogId() != s.GetCatalogs()[0].GetId() || nc.GetNotReady() != nil || nc.GetHash() == "" {
+		t.Errorf("node class %v", nc)
+	}
+	var arch []string
+	for _, i := range nc.GetImages() {
+		arch = append(arch, i.GetRequirements()[0].GetValues()...)
+	}
+	if diff := cmp.Diff([]string{"amd64", "arm64"}, arch); diff != "" {
+		t.Errorf("images (-want +got):\n%s", diff)
+	}
+	want := []string{"list prices of us-east-1, and a subnet in each of its zones", "no DaemonSets, because none is among the files"}
+	if diff := cmp.Diff(want, assumed); diff != "" {
+		t.Errorf("assumed (-want +got):\n%s", diff)
+	}
+	if len(s.GetCatalogs()[0].GetInstanceTypes()) < 700 {
+		t.Errorf("%d instance types", len(s.GetCatalogs()[0].GetInstanceTypes()))
+	}
+}
+
+func TestOfferingsArePricedOnceForEachPlace(t *testing.T) {
+	t.Parallel()
+	s, _, err := builder(t, class(t)).Snapshot(convert.World{Catalog: bundled(t), Zones: []string{"us-east-1b"}}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*clusterv1.Offering
+	for _, o := range s.GetOfferings() {
+		if o.GetZone() != "us-east-1b" {
+			t.Fatalf("%v is not in us-east-1b", o)
+		}
+		if o.GetInstanceType() == "m5.large" {
+			got = append(got, o)
+		}
+	}
+	want := []*clusterv1.Offering{
+		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 96_000},
+		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_SPOT, PriceMicroUsdPerHour: 33_600, PriceEstimated: true},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestClassesWithEqualSettingsShareACatalog(t *testing.T) {
+	t.Parallel()
+	same, other := class(t), class(t)
+	same.Name, other.Name = "same", "other"
+	other.Spec.Kubelet = &runtime.RawExtension{Raw: []byte(`{"maxPods": 20}`)}
+	s, _, err := builder(t, class(t), same, other).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, c := range s.GetNodeClasses() {
+		ids[c.GetName()] = c.GetCatalogId()
+	}
+	if len(s.GetCatalogs()) != 2 || ids["default"] != ids["same"] || ids["default"] == ids["other"] {
+		t.Errorf("%d catalogs, ids %v", len(s.GetCatalogs()), ids)
+	}
+	var pods []int64
+	for _, c := range s.GetCatalogs() {
+		i := slices.IndexFunc(c.GetInstanceTypes(), func(x *clusterv1.InstanceType) bool { return x.GetName() == "m5.large" })
+		for _, a := range c.GetInstanceTypes()[i].GetAllocatable() {
+			if a.GetResource() == "pods" {
+				pods = append(pods, a.GetValue())
+			}
+		}
+	}
+	slices.Sort(pods)
+	if diff := cmp.Diff([]int64{20, 29}, pods); diff != "" {
+		t.Errorf("pods of m5.large (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheStatusOfALiveClassIsTakenAtItsWord(t *testing.T) {
+	t.Parallel()
+	c := class(t)
+	c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1c"}, {ID: "subnet-2", Zone: "us-east-1a"}, {ID: "subnet-3", Zone: "us-east-1a"}}
+	if err := yaml.Unmarshal([]byte(`[{id: ami-1, name: mine, requirements: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}]`), &c.Status.AMIs); err != nil {
+		t.Fatal(err)
+	}
+	s, assumed, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.GetNodeClasses()[0]
+	want := &clusterv1.NodeClass{
+		Name: "default", CatalogId: got.GetCatalogId(), Hash: got.GetHash(), Zones: []string{"us-east-1a", "us-east-1c"},
+		Images: []*clusterv1.MachineImage{{Id: "ami-1", Name: "mine", Requirements: []*clusterv1.Requirement{
+			{Key: "kubernetes.io/arch", Operator: clusterv1.Operator_OPERATOR_IN, Values: []string{"arm64"}},
+		}}},
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if assumed[0] != "list prices of us-east-1" {
+		t.Errorf("assumed %q", assumed)
+	}
+}
+
+func TestImagesThatOnlyAWSKnowsAreAssumedAloud(t *testing.T) {
+	t.Parallel()
+	c, family := class(t), awsv1.FamilyAL2023
+	c.Spec.AMIFamily, c.Spec.AMISelectorTerms = &family, []awsv1.AMISelectorTerm{{ID: "ami-0123456789abcdef0"}}
+	_, assumed, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(assumed, "EC2NodeClass default has images for amd64 and arm64") {
+		t.Errorf("assumed %q", assumed)
+	}
+}
+
+func TestWhatIsWrongIsNamed(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change func(p *karpenterv1.NodePool, c *awsv1.EC2NodeClass)
+		want   string
+	}{
+		"a pool whose class is missing": {
+			func(p *karpenterv1.NodePool, _ *awsv1.EC2NodeClass) { p.Spec.Template.Spec.NodeClassRef.Name = "gpu" },
+			"test.yaml: NodePool default: spec.template.spec.nodeClassRef.name: there is no EC2NodeClass gpu",
+		},
+		"a field that is not carried out": {
+			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) { c.Spec.Context = new(string) },
+			"test.yaml: EC2NodeClass default: spec.context",
+		},
+		"a subnet of another region": {
+			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {
+				c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "eu-west-1a"}}
+			},
+			"test.yaml: EC2NodeClass default: status.subnets: zone eu-west-1a",
+		},
+		"a reservation that is no quantity": {
+			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {
+				c.Spec.Kubelet = &runtime.RawExtension{Raw: []byte(`{"kubeReserved": {"cpu": "much"}}`)}
+			},
+			"test.yaml: EC2NodeClass default: spec",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, c := pool(t), class(t)
+			tt.change(p, c)
+			_, _, err := builder(t, p, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnObjectThatIsThereTwiceIsRefused(t *testing.T) {
+	t.Parallel()
+	b := builder(t, class(t))
+	if err := b.Add("again.yaml", class(t)); err == nil || !strings.HasPrefix(err.Error(), "again.yaml: ") {
+		t.Errorf("got %v", err)
+	}
+}

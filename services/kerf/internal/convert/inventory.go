@@ -1,0 +1,224 @@
+package convert
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// inventory is what the actuator would say.
+type inventory struct {
+	snapshot *clusterv1.Snapshot // node classes, catalogs and offerings only
+	// assumedZones says that a class's zones are all of the catalogue's, for want of better.
+	assumedZones  bool
+	assumedImages []string
+}
+
+func (b *Builder) inventory(w World) (inventory, error) {
+	inv := inventory{snapshot: &clusterv1.Snapshot{}}
+	sold := map[string]bool{} // zones
+	for _, c := range b.classes {
+		if err := inv.add(c.object, w); err != nil {
+			return inventory{}, fmt.Errorf("%s: %w", c.source, err)
+		}
+	}
+	for _, c := range inv.snapshot.GetNodeClasses() {
+		for _, z := range c.GetZones() {
+			sold[z] = true
+		}
+	}
+	inv.snapshot.Offerings = offerings(w.Catalog, sold)
+	return inv, nil
+}
+
+// add resolves a node class as far as that is possible without AWS.
+func (inv *inventory) add(c *awsv1.EC2NodeClass, w World) error {
+	hash, err := awsv1.HashEC2NodeClass(c)
+	if err != nil {
+		return err
+	}
+	spec, err := nodeclass.Spec(c, hash)
+	if err != nil {
+		return err
+	}
+	zones, err := inv.zones(c, w)
+	if err != nil {
+		return err
+	}
+	id, err := inv.catalog(c.Name, w.Catalog, nodeclass.Settings(spec))
+	if err != nil {
+		return err
+	}
+	inv.snapshot.NodeClasses = append(inv.snapshot.NodeClasses, &clusterv1.NodeClass{
+		Name: c.Name, CatalogId: id, Zones: zones, Images: inv.images(c), Hash: hash, Generation: c.Generation,
+	})
+	return nil
+}
+
+// zones are those that the object's status has found subnets in, as the manifest of a live class shows them, else those
+// of the world.
+func (inv *inventory) zones(c *awsv1.EC2NodeClass, w World) ([]string, error) {
+	known := make([]string, 0, len(w.Catalog.Zones))
+	for _, z := range w.Catalog.Zones {
+		known = append(known, z.Name)
+	}
+	if len(w.Zones) > 0 {
+		return slices.Sorted(slices.Values(w.Zones)), nil
+	}
+	var found []string
+	for _, s := range c.Status.Subnets {
+		if !slices.Contains(known, s.Zone) {
+			return nil, fmt.Errorf("EC2NodeClass %s: status.subnets: zone %s is not one of the catalogue's, which is of %s; "+
+				"give a catalogue of that region, or zones of this one", c.Name, s.Zone, w.Catalog.Region)
+		}
+		found = append(found, s.Zone)
+	}
+	if len(found) > 0 {
+		slices.Sort(found)
+		return slices.Compact(found), nil
+	}
+	inv.assumedZones = true
+	return known, nil
+}
+
+// images are those that the object's status shows, else one for each architecture: an alias has both, and of images that
+// are chosen otherwise only AWS knows what they are.
+func (inv *inventory) images(c *awsv1.EC2NodeClass) []*clusterv1.MachineImage {
+	var out []*clusterv1.MachineImage
+	for _, ami := range c.Status.AMIs {
+		out = append(out, &clusterv1.MachineImage{Id: ami.ID, Name: ami.Name, Requirements: requirements(ami.Requirements)})
+	}
+	if len(out) > 0 {
+		return out
+	}
+	name := "image of " + c.Name
+	if alias, ok := c.Alias(); ok {
+		name = alias.String()
+	} else {
+		inv.assumedImages = append(inv.assumedImages, fmt.Sprintf("EC2NodeClass %s has images for amd64 and arm64", c.Name))
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		out = append(out, &clusterv1.MachineImage{
+			Id: "unresolved-" + arch, Name: name + ", " + arch,
+			Requirements: []*clusterv1.Requirement{{
+				Key: "kubernetes.io/arch", Operator: clusterv1.Operator_OPERATOR_IN, Values: []string{arch},
+			}},
+		})
+	}
+	return out
+}
+
+// requirements converts those of an image in a status.
+func requirements(list []corev1.NodeSelectorRequirement) []*clusterv1.Requirement {
+	operators := map[corev1.NodeSelectorOperator]clusterv1.Operator{
+		corev1.NodeSelectorOpIn: clusterv1.Operator_OPERATOR_IN, corev1.NodeSelectorOpNotIn: clusterv1.Operator_OPERATOR_NOT_IN,
+		corev1.NodeSelectorOpExists:       clusterv1.Operator_OPERATOR_EXISTS,
+		corev1.NodeSelectorOpDoesNotExist: clusterv1.Operator_OPERATOR_DOES_NOT_EXIST,
+		corev1.NodeSelectorOpGt:           clusterv1.Operator_OPERATOR_GT,
+		corev1.NodeSelectorOpLt:           clusterv1.Operator_OPERATOR_LT,
+	}
+	var out []*clusterv1.Requirement
+	for _, r := range list {
+		out = append(out, &clusterv1.Requirement{
+			Key: awsv1.NormalizeLabel(r.Key), Operator: operators[r.Operator], Values: slices.Sorted(slices.Values(r.Values)),
+		})
+	}
+	slices.SortFunc(out, func(a, b *clusterv1.Requirement) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	return out
+}
+
+// catalog adds the shapes of all types under the settings of a class, if no class before it had the same, and returns
+// their id. Types that the class's images can't run are left out.
+func (inv *inventory) catalog(class string, from *catalog.Catalog, s instancetype.Settings) (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("EC2NodeClass %s: settings: %w", class, err)
+	}
+	sum := sha256.Sum256(text)
+	id := "k-" + hex.EncodeToString(sum[:8])
+	if slices.ContainsFunc(inv.snapshot.GetCatalogs(), func(c *clusterv1.Catalog) bool { return c.GetId() == id }) {
+		return id, nil
+	}
+	out := &clusterv1.Catalog{Id: id}
+	for _, t := range from.Types {
+		shape, err := instancetype.Resolve(t, s)
+		if errors.Is(err, instancetype.ErrIncompatible) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("EC2NodeClass %s: spec: %w", class, err)
+		}
+		out.InstanceTypes = append(out.InstanceTypes, &clusterv1.InstanceType{
+			Name: shape.Name, Labels: labels(shape.Labels, from.Region),
+			Capacity: amounts(shape.Capacity), Allocatable: amounts(shape.Allocatable),
+		})
+	}
+	inv.snapshot.Catalogs = append(inv.snapshot.Catalogs, out)
+	return id, nil
+}
+
+// labels adds the region, which all of a catalogue's types share.
+func labels(from []instancetype.Label, region string) []*clusterv1.Label {
+	out := make([]*clusterv1.Label, 0, len(from)+1)
+	for _, l := range from {
+		out = append(out, &clusterv1.Label{Key: l.Key, Value: l.Value})
+	}
+	out = append(out, &clusterv1.Label{Key: "topology.kubernetes.io/region", Value: region})
+	slices.SortFunc(out, func(a, b *clusterv1.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	return out
+}
+
+func amounts(from []instancetype.Amount) []*clusterv1.Amount {
+	out := make([]*clusterv1.Amount, 0, len(from))
+	for _, a := range from {
+		out = append(out, &clusterv1.Amount{Resource: a.Name, Value: a.Value})
+	}
+	return out
+}
+
+// offerings lists what is sold in the zones: on demand at the list price, spot at an estimate of it. What has no known
+// price is not sold.
+func offerings(c *catalog.Catalog, zones map[string]bool) []*clusterv1.Offering {
+	var out []*clusterv1.Offering
+	for _, t := range c.Types {
+		if t.OnDemandMicroUSD <= 0 {
+			continue
+		}
+		for _, zone := range t.Zones {
+			if !zones[zone] {
+				continue
+			}
+			if t.SupportsOnDemand {
+				out = append(out, &clusterv1.Offering{
+					InstanceType: t.Name, Zone: zone, CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND,
+					PriceMicroUsdPerHour: t.OnDemandMicroUSD,
+				})
+			}
+			if t.SupportsSpot {
+				out = append(out, &clusterv1.Offering{
+					InstanceType: t.Name, Zone: zone, CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_SPOT,
+					PriceMicroUsdPerHour: instancetype.SpotEstimate(t.OnDemandMicroUSD), PriceEstimated: true,
+				})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *clusterv1.Offering) int {
+		return cmp.Or(
+			strings.Compare(a.GetInstanceType(), b.GetInstanceType()), strings.Compare(a.GetZone(), b.GetZone()),
+			cmp.Compare(a.GetCapacityType(), b.GetCapacityType()),
+		)
+	})
+	return out
+}
