@@ -67,6 +67,8 @@ type Notice struct {
 	EventTime time.Time
 	// Deadline is when the instance goes; zero when the message sets no time.
 	Deadline time.Time
+	// InstanceState is the instance's new state in EC2's words for NoticeStateChange; "" otherwise.
+	InstanceState string
 }
 
 // NoticeKind is the kind of an announcement.
