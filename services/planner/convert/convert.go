@@ -1,0 +1,101 @@
+// Package convert translates between the messages of kerf.cluster.v1 and kerf.planner.v1 and the planner's model. It is
+// the only package that knows both.
+//
+// What comes in is checked completely: an unknown enum, a negative amount, an id that is missing, there twice or leads
+// nowhere is a Problem that names the object and the field, and nothing is ever filled in or passed over. What comes out
+// of Input is in canonical order, whatever order it came in. The package decides nothing and judges no plan.
+//
+// Start reading at Input, then problem.go; each further file holds one group of messages, in both directions.
+package convert
+
+import (
+	"cmp"
+	"slices"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// Input reads a question and the snapshot that it is about. The error is an *Error with all that is wrong.
+func Input(s *clusterv1.Snapshot, d *plannerv1.Decide) (model.Input, error) {
+	r := &reader{}
+	in := model.Input{Snapshot: r.snapshot(s)}
+	r.decide(d, &in)
+	if s == nil {
+		r.at("", "request", "")
+		r.bad("snapshot", "is missing")
+	}
+	return in, r.err()
+}
+
+// Request writes an input as the request that asks for its plan.
+func Request(in model.Input) *plannerv1.PlanRequest {
+	d := &plannerv1.Decide{
+		Now:    stamp(in.Now),
+		Seed:   in.Seed,
+		Policy: writePolicy(in.Policy),
+	}
+	for _, k := range in.Kinds {
+		d.Kinds = append(d.Kinds, plannerv1.DecisionKind(k))
+	}
+	return &plannerv1.PlanRequest{Snapshot: writeSnapshot(in.Snapshot), Decide: d}
+}
+
+func (r *reader) decide(d *plannerv1.Decide, in *model.Input) {
+	r.at("decide", "decide", "")
+	if d == nil {
+		r.bad("", "is missing")
+		return
+	}
+	if d.GetNow() == nil {
+		r.bad("now", "is required")
+	}
+	in.Now = r.time("now", d.GetNow())
+	in.Seed = d.GetSeed()
+	for _, k := range d.GetKinds() {
+		in.Kinds = append(in.Kinds, model.DecisionKind(enum(r, "kinds", k, plannerv1.DecisionKind_name)))
+	}
+	slices.Sort(in.Kinds)
+	for i := 1; i < len(in.Kinds); i++ {
+		if in.Kinds[i] == in.Kinds[i-1] {
+			r.bad("kinds", "%s is there twice", plannerv1.DecisionKind(in.Kinds[i]))
+		}
+	}
+	in.Policy = r.policy(d.GetPolicy())
+}
+
+// mostOfferings is the largest max_offerings_per_claim.
+const mostOfferings = 200
+
+func (r *reader) policy(p *clusterv1.Policy) model.Policy {
+	r.at("decide.policy", "policy", "")
+	out := model.Policy{
+		PerNodeOverhead:      r.notNegative("per_node_overhead_micro_usd_per_hour", p.GetPerNodeOverheadMicroUsdPerHour()),
+		MinSaving:            r.notNegative("min_saving_micro_usd_per_hour", p.GetMinSavingMicroUsdPerHour()),
+		MaxOfferingsPerClaim: int(p.GetMaxOfferingsPerClaim()),
+	}
+	if n := out.MaxOfferingsPerClaim; n < 0 || n > mostOfferings {
+		r.bad("max_offerings_per_claim", "%d is not between 0 and %d", n, mostOfferings)
+	}
+	return out
+}
+
+func writePolicy(p model.Policy) *clusterv1.Policy {
+	if p == (model.Policy{}) {
+		return nil
+	}
+	return &clusterv1.Policy{
+		PerNodeOverheadMicroUsdPerHour: p.PerNodeOverhead,
+		MinSavingMicroUsdPerHour:       p.MinSaving,
+		MaxOfferingsPerClaim:           int32(p.MaxOfferingsPerClaim), //nolint:gosec // at most 200
+	}
+}
+
+// sortBy puts a list into canonical order. Lists mostly come in order; then this is one look.
+func sortBy[V any, K cmp.Ordered](list []V, key func(*V) K) {
+	less := func(a, b V) int { return cmp.Compare(key(&a), key(&b)) }
+	if !slices.IsSortedFunc(list, less) {
+		slices.SortStableFunc(list, less)
+	}
+}

@@ -1,0 +1,138 @@
+package convert
+
+import (
+	"strconv"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+func (r *reader) node(n *clusterv1.Node) model.Node {
+	return model.Node{
+		Name:             model.NodeName(n.GetName()),
+		ProviderID:       n.GetProviderId(),
+		Claim:            model.ClaimID(n.GetClaim()),
+		Labels:           r.labels("labels", n.GetLabels()),
+		Taints:           r.taints("taints", n.GetTaints()),
+		Allocatable:      r.amounts("allocatable", n.GetAllocatable()),
+		Capacity:         r.amounts("capacity", n.GetCapacity()),
+		Ready:            n.GetReady(),
+		Unschedulable:    n.GetUnschedulable(),
+		Terminating:      n.GetTerminating(),
+		DoNotDisrupt:     n.GetDoNotDisrupt(),
+		CreateTime:       r.time("create_time", n.GetCreateTime()),
+		LastPodEventTime: r.time("last_pod_event_time", n.GetLastPodEventTime()),
+		VolumeLimits:     r.amounts("volume_limits", n.GetVolumeLimits()),
+	}
+}
+
+func writeNode(n model.Node) *clusterv1.Node {
+	return &clusterv1.Node{
+		Name: string(n.Name), ProviderId: n.ProviderID, Claim: string(n.Claim), Labels: writeLabels(n.Labels),
+		Taints: writeTaints(n.Taints), Allocatable: writeAmounts(n.Allocatable), Capacity: writeAmounts(n.Capacity),
+		Ready: n.Ready, Unschedulable: n.Unschedulable, Terminating: n.Terminating, DoNotDisrupt: n.DoNotDisrupt,
+		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: writeAmounts(n.VolumeLimits),
+	}
+}
+
+func (r *reader) claim(c *clusterv1.Claim) model.Claim {
+	r.notNegative("attempt", int64(c.GetAttempt()))
+	return model.Claim{
+		ID:            model.ClaimID(c.GetId()),
+		NodePool:      model.PoolName(r.required("node_pool", c.GetNodePool())),
+		NodeClass:     model.NodeClassName(c.GetNodeClass()),
+		State:         model.ClaimState(enum(r, "state", c.GetState(), clusterv1.ClaimState_name)),
+		Reached:       model.ClaimState(optionalEnum(r, "reached", c.GetReached(), clusterv1.ClaimState_name)),
+		Requirements:  r.requirements("requirements", c.GetRequirements()),
+		Offerings:     r.ranked("offerings", c.GetOfferings()),
+		Requests:      r.amounts("requests", c.GetRequests()),
+		Pods:          names[model.PodID](r, "pods", c.GetPods()),
+		Labels:        r.labels("labels", c.GetLabels()),
+		Annotations:   r.labels("annotations", c.GetAnnotations()),
+		Taints:        r.taints("taints", c.GetTaints()),
+		StartupTaints: r.taints("startup_taints", c.GetStartupTaints()),
+		PoolHash:      c.GetPoolHash(),
+		ClassHash:     c.GetClassHash(),
+
+		InstanceType: model.TypeName(c.GetInstanceType()),
+		Zone:         c.GetZone(),
+		CapacityType: model.CapacityType(optionalEnum(r, "capacity_type", c.GetCapacityType(), clusterv1.CapacityType_name)),
+		Price:        r.notNegative("price_micro_usd_per_hour", c.GetPriceMicroUsdPerHour()),
+		InstanceID:   c.GetInstanceId(),
+		ProviderID:   c.GetProviderId(),
+		ImageID:      c.GetImageId(),
+		Node:         model.NodeName(c.GetNode()),
+		Capacity:     r.amounts("capacity", c.GetCapacity()),
+		Allocatable:  r.amounts("allocatable", c.GetAllocatable()),
+
+		CreateTime:             r.time("create_time", c.GetCreateTime()),
+		StateTime:              r.time("state_time", c.GetStateTime()),
+		LaunchTime:             r.time("launch_time", c.GetLaunchTime()),
+		InitializeTime:         r.time("initialize_time", c.GetInitializeTime()),
+		ExpireTime:             r.time("expire_time", c.GetExpireTime()),
+		TerminationGracePeriod: r.duration("termination_grace_period", c.GetTerminationGracePeriod()),
+		DrainDeadline:          r.time("drain_deadline", c.GetDrainDeadline()),
+
+		PlanID:           model.PlanID(c.GetPlanId()),
+		Replaces:         model.DisruptionID(c.GetReplaces()),
+		Disruption:       model.DisruptionID(c.GetDisruption()),
+		DisruptionReason: r.disruptionReason("disruption_reason", c.GetDisruptionReason()),
+		Attempt:          c.GetAttempt(),
+		Failure:          r.reason("failure", c.GetFailure()),
+		Drifted:          r.reason("drifted", c.GetDrifted()),
+		Traceparent:      c.GetTraceparent(),
+		Fence:            c.GetFence(),
+	}
+}
+
+func (r *reader) disruptionReason(field string, v clusterv1.DisruptionReason) model.DisruptionReason {
+	return model.DisruptionReason(optionalEnum(r, field, v, clusterv1.DisruptionReason_name))
+}
+
+func writeClaim(c model.Claim) *clusterv1.Claim {
+	return &clusterv1.Claim{
+		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass), State: clusterv1.ClaimState(c.State),
+		Reached: clusterv1.ClaimState(c.Reached), Requirements: writeRequirements(c.Requirements),
+		Offerings: write(c.Offerings, writeRanked), Requests: writeAmounts(c.Requests), Pods: texts(c.Pods),
+		Labels: writeLabels(c.Labels), Annotations: writeLabels(c.Annotations), Taints: writeTaints(c.Taints),
+		StartupTaints: writeTaints(c.StartupTaints), PoolHash: c.PoolHash, ClassHash: c.ClassHash,
+
+		InstanceType: string(c.InstanceType), Zone: c.Zone, CapacityType: clusterv1.CapacityType(c.CapacityType),
+		PriceMicroUsdPerHour: c.Price, InstanceId: c.InstanceID, ProviderId: c.ProviderID, ImageId: c.ImageID,
+		Node: string(c.Node), Capacity: writeAmounts(c.Capacity), Allocatable: writeAmounts(c.Allocatable),
+
+		CreateTime: stamp(c.CreateTime), StateTime: stamp(c.StateTime), LaunchTime: stamp(c.LaunchTime),
+		InitializeTime: stamp(c.InitializeTime), ExpireTime: stamp(c.ExpireTime),
+		TerminationGracePeriod: span(c.TerminationGracePeriod), DrainDeadline: stamp(c.DrainDeadline),
+
+		PlanId: string(c.PlanID), Replaces: string(c.Replaces), Disruption: string(c.Disruption),
+		DisruptionReason: clusterv1.DisruptionReason(c.DisruptionReason), Attempt: c.Attempt, Failure: writeReason(c.Failure),
+		Drifted: writeReason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence,
+	}
+}
+
+// ranked reads offerings, best first: their order is their meaning.
+func (r *reader) ranked(field string, in []*clusterv1.RankedOffering) []model.RankedOffering {
+	var out []model.RankedOffering
+	for i, o := range in {
+		out = append(out, r.rankedOne(field+"["+strconv.Itoa(i)+"]", o))
+	}
+	return out
+}
+
+func (r *reader) rankedOne(field string, o *clusterv1.RankedOffering) model.RankedOffering {
+	return model.RankedOffering{
+		InstanceType:   model.TypeName(r.required(field+".instance_type", o.GetInstanceType())),
+		Zone:           r.required(field+".zone", o.GetZone()),
+		CapacityType:   model.CapacityType(enum(r, field+".capacity_type", o.GetCapacityType(), clusterv1.CapacityType_name)),
+		Price:          r.notNegative(field+".price_micro_usd_per_hour", o.GetPriceMicroUsdPerHour()),
+		PriceEstimated: o.GetPriceEstimated(),
+	}
+}
+
+func writeRanked(o model.RankedOffering) *clusterv1.RankedOffering {
+	return &clusterv1.RankedOffering{
+		InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: clusterv1.CapacityType(o.CapacityType),
+		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated,
+	}
+}

@@ -1,0 +1,170 @@
+package convert
+
+import (
+	"math"
+	"strconv"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// Plan writes a plan. Timings and the trace are the server's to add.
+func Plan(p model.Plan) *plannerv1.Plan {
+	out := &plannerv1.Plan{
+		Id: string(p.ID), Revision: p.Revision, InventoryRevision: p.InventoryRevision, InputHash: p.InputHash, Now: stamp(p.Now),
+		NodeClaims:                write(p.NodeClaims, writeNodeClaim),
+		Disruptions:               write(p.Disruptions, writeDisruption),
+		Placements:                write(p.Placements, writePlacement),
+		Pending:                   write(p.Pending, writePending),
+		Nodes:                     write(p.Nodes, writeVerdict),
+		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter,
+	}
+	if b := p.LowerBound; b != nil {
+		out.LowerBound = &plannerv1.LowerBound{MicroUsdPerHour: b.Price, Gap: b.Gap, Kind: plannerv1.BoundKind(b.Kind)}
+	}
+	return out
+}
+
+func writeNodeClaim(c model.NodeClaim) *plannerv1.NodeClaim {
+	return &plannerv1.NodeClaim{
+		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass),
+		Requirements: writeRequirements(c.Requirements), Offerings: write(c.Offerings, writeRanked),
+		Requests: writeAmounts(c.Requests), Pods: texts(c.Pods), PriceMicroUsdPerHour: c.Price, Disruption: string(c.Disruption),
+		Reason: writeReason(&c.Reason),
+		RunnersUp: write(c.RunnersUp, func(u model.RunnerUp) *plannerv1.RunnerUp {
+			return &plannerv1.RunnerUp{Offering: writeRanked(u.Offering), Pods: clamp(u.Pods), Reason: writeReason(&u.Reason)}
+		}),
+	}
+}
+
+// clamp narrows a count, which is never near the edge.
+func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } //nolint:gosec // bounded here
+
+func writeDisruption(d model.Disruption) *plannerv1.Disruption {
+	return &plannerv1.Disruption{
+		Id: string(d.ID), Reason: clusterv1.DisruptionReason(d.Reason), Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
+		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving,
+		Explanation: writeReason(&d.Explanation),
+	}
+}
+
+func writePlacement(p model.Placement) *plannerv1.Placement {
+	out := &plannerv1.Placement{Pod: string(p.Pod)}
+	switch {
+	case p.Node != "":
+		out.Target = &plannerv1.Placement_Node{Node: string(p.Node)}
+	case p.Claim != "":
+		out.Target = &plannerv1.Placement_Claim{Claim: string(p.Claim)}
+	}
+	return out
+}
+
+func writePending(p model.PendingPod) *plannerv1.PendingPod {
+	return &plannerv1.PendingPod{
+		Pod: string(p.Pod), Reason: writeReason(&p.Reason),
+		Pools: write(p.Pools, func(m model.PoolMiss) *plannerv1.PoolMiss {
+			return &plannerv1.PoolMiss{
+				NodePool: string(m.NodePool), InstanceType: string(m.InstanceType), Reason: writeReason(&m.Reason),
+			}
+		}),
+	}
+}
+
+func writeVerdict(v model.NodeVerdict) *plannerv1.NodeVerdict {
+	return &plannerv1.NodeVerdict{
+		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: v.Price, Reason: writeReason(&v.Reason),
+		Disruption: string(v.Disruption),
+	}
+}
+
+// ReadPlan reads a plan back, for tools that compare or verify one. The error is an *Error.
+func ReadPlan(p *plannerv1.Plan) (model.Plan, error) {
+	r := &reader{}
+	r.at("plan", "plan", p.GetId())
+	out := model.Plan{
+		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
+		InputHash: p.GetInputHash(), Now: r.time("now", p.GetNow()),
+		CostBefore: p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(),
+	}
+	if b := p.GetLowerBound(); b != nil {
+		kind := enum(r, "lower_bound.kind", b.GetKind(), plannerv1.BoundKind_name)
+		out.LowerBound = &model.LowerBound{Price: b.GetMicroUsdPerHour(), Gap: b.GetGap(), Kind: model.BoundKind(kind)}
+	}
+	for _, c := range p.GetNodeClaims() {
+		r.at("plan.node_claims", "claim", c.GetId())
+		out.NodeClaims = append(out.NodeClaims, r.nodeClaim(c))
+	}
+	for _, d := range p.GetDisruptions() {
+		r.at("plan.disruptions", "disruption", d.GetId())
+		out.Disruptions = append(out.Disruptions, r.disruption(d))
+	}
+	out.Placements = r.placements("plan.placements", p.GetPlacements())
+	for _, q := range p.GetPending() {
+		r.at("plan.pending", "pending pod", q.GetPod())
+		out.Pending = append(out.Pending, r.pending(q))
+	}
+	for _, v := range p.GetNodes() {
+		r.at("plan.nodes", "node", v.GetNode())
+		out.Nodes = append(out.Nodes, model.NodeVerdict{
+			Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Price: v.GetPriceMicroUsdPerHour(),
+			Reason: r.given("reason", v.GetReason()), Disruption: model.DisruptionID(v.GetDisruption()),
+		})
+	}
+	return out, r.err()
+}
+
+func (r *reader) nodeClaim(c *plannerv1.NodeClaim) model.NodeClaim {
+	out := model.NodeClaim{
+		ID: model.ClaimID(c.GetId()), NodePool: model.PoolName(c.GetNodePool()), NodeClass: model.NodeClassName(c.GetNodeClass()),
+		Requirements: r.requirements("requirements", c.GetRequirements()), Offerings: r.ranked("offerings", c.GetOfferings()),
+		Requests: r.amounts("requests", c.GetRequests()), Pods: names[model.PodID](r, "pods", c.GetPods()),
+		Price: c.GetPriceMicroUsdPerHour(), Disruption: model.DisruptionID(c.GetDisruption()), Reason: r.given("reason", c.GetReason()),
+	}
+	for i, u := range c.GetRunnersUp() {
+		at := "runners_up[" + strconv.Itoa(i) + "]"
+		out.RunnersUp = append(out.RunnersUp, model.RunnerUp{
+			Offering: r.rankedOne(at+".offering", u.GetOffering()), Pods: int(u.GetPods()), Reason: r.given(at+".reason", u.GetReason()),
+		})
+	}
+	return out
+}
+
+func (r *reader) disruption(d *plannerv1.Disruption) model.Disruption {
+	out := model.Disruption{
+		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("reason", d.GetReason()),
+		Candidates: names[model.ClaimID](r, "candidates", d.GetCandidates()), Evictions: int(d.GetEvictions()),
+		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(),
+		Explanation: r.given("explanation", d.GetExplanation()),
+	}
+	if out.Reason == 0 {
+		r.bad("reason", "is missing")
+	}
+	out.Destinations = r.placements(r.list, d.GetDestinations())
+	return out
+}
+
+func (r *reader) placements(list string, in []*plannerv1.Placement) []model.Placement {
+	var out []model.Placement
+	for _, p := range in {
+		r.at(list, "placement", p.GetPod())
+		if p.GetNode() == "" && p.GetClaim() == "" {
+			r.bad("target", "is missing")
+		}
+		out = append(out, model.Placement{
+			Pod: model.PodID(p.GetPod()), Node: model.NodeName(p.GetNode()), Claim: model.ClaimID(p.GetClaim()),
+		})
+	}
+	return out
+}
+
+func (r *reader) pending(q *plannerv1.PendingPod) model.PendingPod {
+	out := model.PendingPod{Pod: model.PodID(q.GetPod()), Reason: r.given("reason", q.GetReason())}
+	for _, m := range q.GetPools() {
+		out.Pools = append(out.Pools, model.PoolMiss{
+			NodePool: model.PoolName(m.GetNodePool()), InstanceType: model.TypeName(m.GetInstanceType()),
+			Reason: r.given("pools["+strconv.Quote(m.GetNodePool())+"].reason", m.GetReason()),
+		})
+	}
+	return out
+}

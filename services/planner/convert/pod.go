@@ -1,0 +1,227 @@
+package convert
+
+import (
+	"strconv"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+func (r *reader) podClass(c *clusterv1.PodClass) model.PodClass {
+	out := model.PodClass{
+		ID:                model.ClassID(c.GetId()),
+		Namespace:         r.required("namespace", c.GetNamespace()),
+		Labels:            r.labels("labels", c.GetLabels()),
+		Requests:          r.amounts("requests", c.GetRequests()),
+		NodeSelector:      r.labels("node_selector", c.GetNodeSelector()),
+		NodeAffinity:      r.affinity("node_affinity", c.GetNodeAffinity()),
+		Tolerations:       r.tolerations("tolerations", c.GetTolerations()),
+		PodAffinity:       r.podAffinity("pod_affinity", c.GetPodAffinity()),
+		PodAntiAffinity:   r.podAffinity("pod_anti_affinity", c.GetPodAntiAffinity()),
+		VolumeAttachments: r.amounts("volume_attachments", c.GetVolumeAttachments()),
+		Priority:          c.GetPriority(),
+		Preempts:          c.GetPreempts(),
+		SchedulerName:     c.GetSchedulerName(),
+		OwnerKind:         c.GetOwnerKind(),
+		OwnerName:         c.GetOwnerName(),
+		OwnerRevision:     c.GetOwnerRevision(),
+		Daemon:            c.GetDaemon(),
+		Mirror:            c.GetMirror(),
+		Unsupported:       c.GetUnsupported(),
+
+		TerminationGracePeriod: r.duration("termination_grace_period", c.GetTerminationGracePeriod()),
+	}
+	for i, p := range c.GetPreferredNodeAffinity() {
+		at := "preferred_node_affinity[" + strconv.Itoa(i) + "]"
+		r.within(at+".weight", p.GetWeight(), 1, 100)
+		out.PreferredNodeAffinity = append(out.PreferredNodeAffinity, model.PreferredNodeAffinityTerm{
+			Weight: p.GetWeight(), Requirements: r.requirements(at+".requirements", p.GetRequirements()),
+		})
+	}
+	for i, s := range c.GetTopologySpread() {
+		out.TopologySpread = append(out.TopologySpread, r.spread("topology_spread["+strconv.Itoa(i)+"]", s))
+	}
+	for i, p := range c.GetHostPorts() {
+		out.HostPorts = append(out.HostPorts, r.hostPort("host_ports["+strconv.Itoa(i)+"]", p))
+	}
+	for i, v := range c.GetVolumes() {
+		at := "volumes[" + strconv.Itoa(i) + "]"
+		out.Volumes = append(out.Volumes, model.VolumeTopology{Name: v.GetName(), Terms: r.affinity(at+".terms", v.GetTerms())})
+	}
+	return out
+}
+
+func (r *reader) within(field string, v, low, high int32) {
+	if v < low || v > high {
+		r.bad(field, "%d is not between %d and %d", v, low, high)
+	}
+}
+
+func (r *reader) affinity(field string, in []*clusterv1.NodeAffinityTerm) []model.NodeAffinityTerm {
+	var out []model.NodeAffinityTerm
+	for i, t := range in {
+		at := field + "[" + strconv.Itoa(i) + "].requirements"
+		out = append(out, model.NodeAffinityTerm{Requirements: r.requirements(at, t.GetRequirements())})
+	}
+	return out
+}
+
+func (r *reader) spread(field string, s *clusterv1.TopologySpread) model.TopologySpread {
+	if s.GetMaxSkew() < 1 {
+		r.bad(field+".max_skew", "%d is below 1", s.GetMaxSkew())
+	}
+	if s.MinDomains != nil && s.GetMinDomains() < 1 {
+		r.bad(field+".min_domains", "%d is below 1", s.GetMinDomains())
+	}
+	return model.TopologySpread{
+		TopologyKey:        r.required(field+".topology_key", s.GetTopologyKey()),
+		MaxSkew:            s.GetMaxSkew(),
+		Required:           s.GetRequired(),
+		Selector:           r.selector(field+".selector", s.GetSelector()),
+		MinDomains:         s.GetMinDomains(),
+		IgnoreNodeAffinity: s.GetIgnoreNodeAffinity(),
+		HonorTaints:        s.GetHonorTaints(),
+	}
+}
+
+func (r *reader) podAffinity(field string, in []*clusterv1.PodAffinityTerm) []model.PodAffinityTerm {
+	var out []model.PodAffinityTerm
+	for i, t := range in {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		r.within(at+".weight", t.GetWeight(), 0, 100)
+		out = append(out, model.PodAffinityTerm{
+			TopologyKey:       r.required(at+".topology_key", t.GetTopologyKey()),
+			Selector:          r.selector(at+".selector", t.GetSelector()),
+			Namespaces:        r.strings(at+".namespaces", t.GetNamespaces()),
+			NamespaceSelector: r.selector(at+".namespace_selector", t.GetNamespaceSelector()),
+			Weight:            t.GetWeight(),
+		})
+	}
+	return out
+}
+
+func (r *reader) hostPort(field string, p *clusterv1.HostPort) model.HostPort {
+	r.within(field+".port", p.GetPort(), 1, 65535)
+	switch p.GetProtocol() {
+	case "TCP", "UDP", "SCTP":
+	default:
+		r.bad(field+".protocol", "%q is not TCP, UDP or SCTP", p.GetProtocol())
+	}
+	return model.HostPort{Protocol: p.GetProtocol(), Port: p.GetPort(), IP: p.GetIp()}
+}
+
+func writePodClass(c model.PodClass) *clusterv1.PodClass {
+	return &clusterv1.PodClass{
+		Id: string(c.ID), Namespace: c.Namespace, Labels: writeLabels(c.Labels), Requests: writeAmounts(c.Requests),
+		NodeSelector: writeLabels(c.NodeSelector), NodeAffinity: writeAffinity(c.NodeAffinity),
+		PreferredNodeAffinity: write(c.PreferredNodeAffinity, func(p model.PreferredNodeAffinityTerm) *clusterv1.PreferredNodeAffinityTerm {
+			return &clusterv1.PreferredNodeAffinityTerm{Weight: p.Weight, Requirements: writeRequirements(p.Requirements)}
+		}),
+		Tolerations:     writeTolerations(c.Tolerations),
+		TopologySpread:  write(c.TopologySpread, writeSpread),
+		PodAffinity:     write(c.PodAffinity, writePodAffinity),
+		PodAntiAffinity: write(c.PodAntiAffinity, writePodAffinity),
+		HostPorts: write(c.HostPorts, func(p model.HostPort) *clusterv1.HostPort {
+			return &clusterv1.HostPort{Protocol: p.Protocol, Port: p.Port, Ip: p.IP}
+		}),
+		Volumes: write(c.Volumes, func(v model.VolumeTopology) *clusterv1.VolumeTopology {
+			return &clusterv1.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms)}
+		}),
+		VolumeAttachments: writeAmounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
+		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision,
+		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
+	}
+}
+
+func writeAffinity(in []model.NodeAffinityTerm) []*clusterv1.NodeAffinityTerm {
+	return write(in, func(t model.NodeAffinityTerm) *clusterv1.NodeAffinityTerm {
+		return &clusterv1.NodeAffinityTerm{Requirements: writeRequirements(t.Requirements)}
+	})
+}
+
+func writeSpread(s model.TopologySpread) *clusterv1.TopologySpread {
+	out := &clusterv1.TopologySpread{
+		TopologyKey: s.TopologyKey, MaxSkew: s.MaxSkew, Required: s.Required, Selector: writeSelector(s.Selector),
+		IgnoreNodeAffinity: s.IgnoreNodeAffinity, HonorTaints: s.HonorTaints,
+	}
+	if s.MinDomains > 0 {
+		out.MinDomains = &s.MinDomains
+	}
+	return out
+}
+
+func writePodAffinity(t model.PodAffinityTerm) *clusterv1.PodAffinityTerm {
+	return &clusterv1.PodAffinityTerm{
+		TopologyKey: t.TopologyKey, Selector: writeSelector(t.Selector), Namespaces: t.Namespaces,
+		NamespaceSelector: writeSelector(t.NamespaceSelector), Weight: t.Weight,
+	}
+}
+
+func (r *reader) pod(p *clusterv1.Pod) model.Pod {
+	r.namespaced(p.GetId())
+	out := model.Pod{
+		ID:                model.PodID(p.GetId()),
+		UID:               p.GetUid(),
+		Class:             model.ClassID(p.GetClassId()),
+		Node:              model.NodeName(p.GetNode()),
+		Phase:             model.PodPhase(enum(r, "phase", p.GetPhase(), clusterv1.PodPhase_name)),
+		CreateTime:        r.time("create_time", p.GetCreateTime()),
+		BindTime:          r.time("bind_time", p.GetBindTime()),
+		UnschedulableTime: r.time("unschedulable_time", p.GetUnschedulableTime()),
+		NominatedNode:     model.NodeName(p.GetNominatedNode()),
+		Terminating:       p.GetTerminating(),
+		Ready:             p.GetReady(),
+		DoNotDisrupt:      p.GetDoNotDisrupt(),
+		DoNotDisruptUntil: r.time("do_not_disrupt_until", p.GetDoNotDisruptUntil()),
+		DeletionCost:      p.GetDeletionCost(),
+	}
+	switch out.Phase {
+	case model.PodWaiting, model.PodUnschedulable:
+		if out.Node != "" {
+			r.bad("node", "%q contradicts the phase %s: such a pod is not bound", p.GetNode(), p.GetPhase())
+		}
+	case model.PodStarting, model.PodRunning:
+		if out.Node == "" {
+			r.bad("node", "is missing: a pod of the phase %s is bound", p.GetPhase())
+		}
+	}
+	return out
+}
+
+func writePod(p model.Pod) *clusterv1.Pod {
+	return &clusterv1.Pod{
+		Id: string(p.ID), Uid: p.UID, ClassId: string(p.Class), Node: string(p.Node), Phase: clusterv1.PodPhase(p.Phase),
+		CreateTime: stamp(p.CreateTime), BindTime: stamp(p.BindTime), UnschedulableTime: stamp(p.UnschedulableTime),
+		NominatedNode: string(p.NominatedNode), Terminating: p.Terminating, Ready: p.Ready, DoNotDisrupt: p.DoNotDisrupt,
+		DoNotDisruptUntil: stamp(p.DoNotDisruptUntil), DeletionCost: p.DeletionCost,
+	}
+}
+
+func (r *reader) daemonSet(d *clusterv1.DaemonSet) model.DaemonSet {
+	r.namespaced(d.GetId())
+	return model.DaemonSet{ID: d.GetId(), Class: model.ClassID(d.GetClassId())}
+}
+
+func writeDaemonSet(d model.DaemonSet) *clusterv1.DaemonSet {
+	return &clusterv1.DaemonSet{Id: d.ID, ClassId: string(d.Class)}
+}
+
+func (r *reader) budget(b *clusterv1.PodDisruptionBudget) model.PodDisruptionBudget {
+	r.namespaced(b.GetId())
+	r.notNegative("disruptions_allowed", int64(b.GetDisruptionsAllowed()))
+	return model.PodDisruptionBudget{
+		ID:                   b.GetId(),
+		Namespace:            r.required("namespace", b.GetNamespace()),
+		Selector:             r.selector("selector", b.GetSelector()),
+		DisruptionsAllowed:   b.GetDisruptionsAllowed(),
+		AlwaysAllowUnhealthy: b.GetAlwaysAllowUnhealthy(),
+		NeverAllows:          b.GetNeverAllows(),
+	}
+}
+
+func writeBudget(b model.PodDisruptionBudget) *clusterv1.PodDisruptionBudget {
+	return &clusterv1.PodDisruptionBudget{
+		Id: b.ID, Namespace: b.Namespace, Selector: writeSelector(b.Selector), DisruptionsAllowed: b.DisruptionsAllowed,
+		AlwaysAllowUnhealthy: b.AlwaysAllowUnhealthy, NeverAllows: b.NeverAllows,
+	}
+}
