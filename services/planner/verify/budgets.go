@@ -1,0 +1,109 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// budgets checks that the plan does not take too much away at once.
+func (c *checker) budgets() {
+	c.poolBudgets()
+	c.podBudgets()
+}
+
+// poolBudgets checks each pool's active budgets. Nodes that are on their way out, or not ready, use budgets up.
+func (c *checker) poolBudgets() {
+	for _, name := range slices.Sorted(maps.Keys(c.pools)) {
+		pool := c.pools[name]
+		nodes, busy := c.poolNodes(name)
+		for i, b := range pool.Budgets {
+			going := c.going(name, b.Reasons)
+			if going == 0 || !active(b, c.in.Now) {
+				continue
+			}
+			allowed := int(b.Count)
+			if b.IsPercent {
+				allowed = (int(b.Count)*nodes + 99) / 100
+			}
+			if busy+going > allowed {
+				c.fail("node pool "+string(name), "budget %d allows %d nodes at once; %d are going, the plan takes %d more", i, allowed, busy, going)
+			}
+		}
+	}
+}
+
+// poolNodes counts a pool's nodes that got as far as being initialized, and those of them that are busy going.
+func (c *checker) poolNodes(pool model.PoolName) (nodes, busy int) {
+	for _, claim := range c.live {
+		node := c.nodeOf[claim.ID]
+		initialized := claim.State >= model.ClaimInitialized && (claim.State == model.ClaimInitialized || claim.Reached >= model.ClaimInitialized)
+		if claim.NodePool != pool || node == nil || !initialized || claim.State == model.ClaimTerminating {
+			continue
+		}
+		nodes++
+		if c.leaving(claim) || !node.Ready {
+			busy++
+		}
+	}
+	return nodes, busy
+}
+
+// going counts the nodes of a pool that the plan takes away by choice for one of some reasons; none means any.
+func (c *checker) going(pool model.PoolName, reasons []model.DisruptionReason) int {
+	n := 0
+	for _, d := range c.plan.Disruptions {
+		if !voluntary(d.Reason) || (len(reasons) > 0 && !slices.Contains(reasons, d.Reason)) {
+			continue
+		}
+		for _, id := range d.Candidates {
+			claim := c.live[id]
+			// A node that is not ready is counted as busy.
+			if claim != nil && claim.NodePool == pool && c.nodeOf[id] != nil && c.nodeOf[id].Ready {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// podBudgets checks that evictions by choice stay within what pod disruption budgets allow now, all together.
+func (c *checker) podBudgets() {
+	for _, pdb := range c.snap.PodDisruptionBudgets {
+		evictions := 0
+		for _, d := range c.plan.Disruptions {
+			if !voluntary(d.Reason) {
+				continue
+			}
+			for _, id := range d.Candidates {
+				if claim := c.live[id]; claim != nil && !forced(d.Reason, claim) {
+					evictions += c.covered(pdb, id)
+				}
+			}
+		}
+		if evictions > 0 && (pdb.NeverAllows || evictions > int(pdb.DisruptionsAllowed)) {
+			c.fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", evictions, pdb.DisruptionsAllowed)
+		}
+	}
+}
+
+// covered counts the pods on a claim's node whose eviction a pod disruption budget counts.
+func (c *checker) covered(pdb model.PodDisruptionBudget, id model.ClaimID) int {
+	node := c.nodeOf[id]
+	if node == nil {
+		return 0
+	}
+	n := 0
+	for _, p := range c.podsOn[node.Name] {
+		if c.movable(p) && c.covers(pdb, p) && (p.Ready || !pdb.AlwaysAllowUnhealthy) {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *checker) covers(pdb model.PodDisruptionBudget, p *model.Pod) bool {
+	class := c.class(p)
+	return class.Namespace == pdb.Namespace && pdb.Selector.Matches(class.Labels)
+}

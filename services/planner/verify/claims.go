@@ -1,0 +1,247 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// claims checks that each new claim belongs to a pool that may buy, can be launched as anything that it lists, and says
+// the truth about its pods, requests and price.
+func (c *checker) claims() {
+	for i := range c.plan.NodeClaims {
+		claim := &c.plan.NodeClaims[i]
+		subject := "claim " + string(claim.ID)
+		for _, old := range c.snap.Claims {
+			if old.ID == claim.ID {
+				c.fail(subject, "a claim with this id exists already")
+			}
+		}
+		pool, nc := c.makers(subject, claim)
+		if pool == nil || nc == nil {
+			continue
+		}
+		c.options(subject, claim)
+		for _, o := range claim.Offerings {
+			c.option(subject, claim, pool, nc, o)
+		}
+		c.minValues(subject, claim, pool)
+		c.sums(subject, claim)
+	}
+}
+
+// makers finds the pool and the node class of a claim, and checks that both can be used.
+func (c *checker) makers(subject string, claim *model.NodeClaim) (*model.NodePool, *model.NodeClass) {
+	pool := c.pools[claim.NodePool]
+	if pool == nil {
+		c.fail(subject, "node pool %s does not exist", claim.NodePool)
+		return nil, nil
+	}
+	nc := c.nodeClasses[claim.NodeClass]
+	switch {
+	case claim.NodeClass != pool.NodeClass:
+		c.fail(subject, "its node class is %s, its pool's is %s", claim.NodeClass, pool.NodeClass)
+	case nc == nil:
+		c.fail(subject, "node class %s does not exist", claim.NodeClass)
+	case pool.NotReady != nil:
+		c.fail(subject, "node pool %s is not ready: %s", pool.Name, pool.NotReady.Message)
+	case nc.NotReady != nil:
+		c.fail(subject, "node class %s is not ready: %s", nc.Name, nc.NotReady.Message)
+	case pool.Replicas != nil:
+		c.fail(subject, "node pool %s is static", pool.Name)
+	}
+	return pool, nc
+}
+
+// options checks the list as a whole.
+func (c *checker) options(subject string, claim *model.NodeClaim) {
+	most := c.in.Policy.MaxOfferingsPerClaim
+	if most == 0 {
+		most = 60
+	}
+	if n := len(claim.Offerings); n == 0 || n > most {
+		c.fail(subject, "it lists %d offerings, allowed are 1 to %d", n, most)
+	}
+	seen := make(map[offeringKey]bool)
+	for i, o := range claim.Offerings {
+		key := offeringKey{o.InstanceType, o.Zone, o.CapacityType}
+		if seen[key] {
+			c.fail(subject, "it lists %s in %s as %s twice", o.InstanceType, o.Zone, o.CapacityType)
+		}
+		seen[key] = true
+		if i > 0 && claim.Offerings[i-1].Price > o.Price {
+			c.fail(subject, "its offerings are not sorted by price: %s in %s is cheaper than what comes before", o.InstanceType, o.Zone)
+		}
+	}
+	if len(claim.Offerings) > 0 && claim.Price != claim.Offerings[0].Price {
+		c.fail(subject, "its price is %d, its first offering costs %d", claim.Price, claim.Offerings[0].Price)
+	}
+}
+
+// option checks one offering of a claim.
+func (c *checker) option(subject string, claim *model.NodeClaim, pool *model.NodePool, nc *model.NodeClass, o model.RankedOffering) {
+	s := c.shape(owner{pool.Name, claim.NodeClass, pool.Labels, claim.Requirements}, o)
+	known, ok := c.offerings[offeringKey{o.InstanceType, o.Zone, o.CapacityType}]
+	switch {
+	case !ok:
+		c.fail(subject, "offering %s does not exist", s.name)
+		return
+	case !c.available(known):
+		c.fail(subject, "offering %s can't be had now", s.name)
+	case known.Price != o.Price || known.PriceEstimated != o.PriceEstimated:
+		c.fail(subject, "offering %s costs %d, not %d", s.name, known.Price, o.Price)
+	}
+	if c.types[typeKey{nc.Catalog, o.InstanceType}] == nil {
+		c.fail(subject, "instance type %s is not in the catalog of node class %s", o.InstanceType, nc.Name)
+		return
+	}
+	if !slices.Contains(nc.Zones, o.Zone) {
+		c.fail(subject, "node class %s has no subnet in zone %s", nc.Name, o.Zone)
+	}
+	if !slices.ContainsFunc(nc.Images, func(im model.MachineImage) bool { return met(im.Requirements, &s) }) {
+		c.fail(subject, "no image of node class %s boots %s", nc.Name, o.InstanceType)
+	}
+	for _, r := range pool.Requirements {
+		if !c.keeps(&s, r, claim.Requirements) {
+			c.fail(subject, "offering %s does not meet the pool's requirement on %s", s.name, r.Key)
+		}
+	}
+	for _, r := range claim.Requirements {
+		if len(s.open[normalKey(r.Key)]) == 0 && !s.surely(r) {
+			c.fail(subject, "offering %s does not meet the claim's own requirement on %s", s.name, r.Key)
+		}
+	}
+}
+
+// keeps says whether a pool's requirement holds on a shape. Where neither the type nor the place decides the label, the
+// claim must ask for it at least as strictly as the pool does.
+func (c *checker) keeps(s *shape, r model.Requirement, narrowed []model.Requirement) bool {
+	if s.surely(r) {
+		return true
+	}
+	if _, decided := s.labels[normalKey(r.Key)]; decided {
+		return false
+	}
+	return slices.ContainsFunc(narrowed, func(n model.Requirement) bool {
+		return normalKey(n.Key) == normalKey(r.Key) && n.Operator == r.Operator && slices.Equal(n.Values, r.Values)
+	})
+}
+
+func met(rs []model.Requirement, s *shape) bool {
+	return !slices.ContainsFunc(rs, func(r model.Requirement) bool { return !s.surely(r) })
+}
+
+func (c *checker) available(o model.Offering) bool {
+	left := o.CapacityType != model.Reserved || (o.ReservationRemaining != nil && *o.ReservationRemaining > 0)
+	return o.Price > 0 && left && !o.UnavailableUntil.After(c.in.Now)
+}
+
+// minValues checks that enough distinct values are left among the offerings.
+func (c *checker) minValues(subject string, claim *model.NodeClaim, pool *model.NodePool) {
+	for _, r := range pool.Requirements {
+		distinct := make(map[string]bool)
+		for _, o := range claim.Offerings {
+			s := c.shape(owner{pool.Name, claim.NodeClass, pool.Labels, claim.Requirements}, o)
+			all, _ := s.states(normalKey(r.Key))
+			for _, st := range all {
+				if st.present {
+					distinct[st.value] = true
+				}
+			}
+		}
+		if len(distinct) < r.MinValues {
+			c.fail(subject, "its offerings have %d values of %s, the pool asks for %d", len(distinct), r.Key, r.MinValues)
+		}
+	}
+}
+
+// sums checks what the claim says of its pods and of what they ask for.
+func (c *checker) sums(subject string, claim *model.NodeClaim) {
+	sent := make([]model.PodID, 0, len(claim.Pods))
+	want := make(map[model.Resource]int64)
+	add := func(class *model.PodClass) {
+		for _, a := range class.Requests {
+			want[a.Resource] += a.Value
+		}
+	}
+	for _, pod := range c.toClaim[claim.ID] {
+		sent = append(sent, pod.ID)
+		add(c.class(pod))
+	}
+	slices.Sort(sent)
+	switch {
+	case len(sent) == 0:
+		c.fail(subject, "no pod is sent to it")
+	case !slices.Equal(sent, claim.Pods):
+		c.fail(subject, "it is for %d pods, %d are sent to it, or others", len(claim.Pods), len(sent))
+	}
+	p := c.freshPlace(claim)
+	if len(p.shapes) == 0 {
+		return
+	}
+	for _, class := range c.daemons(p, &p.shapes[0]) {
+		add(class)
+	}
+	if got := amountMap(claim.Requests); !maps.Equal(got, amountMap(amounts(want))) {
+		c.fail(subject, "it says that its pods and DaemonSets ask for %v, they ask for %v", claim.Requests, amounts(want))
+	}
+}
+
+// limits checks, for each pool that the plan buys for, that everything together stays within the pool's limits even if
+// each claim becomes the largest that it lists. Nodes that are going away count for as long as they are there.
+func (c *checker) limits() {
+	bought := make(map[model.PoolName][]*model.NodeClaim)
+	for i := range c.plan.NodeClaims {
+		claim := &c.plan.NodeClaims[i]
+		bought[claim.NodePool] = append(bought[claim.NodePool], claim)
+	}
+	for _, name := range slices.Sorted(maps.Keys(bought)) {
+		pool := c.pools[name]
+		if pool == nil || len(pool.Limits) == 0 {
+			continue
+		}
+		used := make(map[model.Resource]int64)
+		for _, claim := range c.live {
+			if claim.NodePool == name {
+				c.count(used, claim.Capacity, claim.NodeClass, c.becomes(claim))
+			}
+		}
+		adds := make(map[model.Resource]int64)
+		for _, claim := range bought[name] {
+			c.count(adds, nil, claim.NodeClass, claim.Offerings)
+		}
+		for _, limit := range pool.Limits {
+			if n := used[limit.Resource] + adds[limit.Resource]; adds[limit.Resource] > 0 && n > limit.Value {
+				c.fail("node pool "+string(name), "with this plan it may have %d of %s, its limit is %d", n, limit.Resource, limit.Value)
+			}
+		}
+	}
+}
+
+func (c *checker) becomes(claim *model.Claim) []model.RankedOffering {
+	if claim.InstanceType != "" {
+		return []model.RankedOffering{{InstanceType: claim.InstanceType}}
+	}
+	return claim.Offerings
+}
+
+// count adds one node: what it has, or of each resource the most that it may have.
+func (c *checker) count(sum map[model.Resource]int64, has model.Amounts, class model.NodeClassName, options []model.RankedOffering) {
+	sum[model.Nodes]++
+	most := amountMap(has)
+	if nc := c.nodeClasses[class]; nc != nil && len(has) == 0 {
+		for _, o := range options {
+			t := c.types[typeKey{nc.Catalog, o.InstanceType}]
+			if t == nil {
+				continue
+			}
+			for _, a := range t.Capacity {
+				most[a.Resource] = max(most[a.Resource], a.Value)
+			}
+		}
+	}
+	for r, v := range most {
+		sum[r] += v
+	}
+}

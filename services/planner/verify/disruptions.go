@@ -1,0 +1,247 @@
+package verify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// disruptions checks each of them by itself: its claims may go, its pods have a home, its money is right.
+func (c *checker) disruptions() {
+	taken := make(map[model.ClaimID]model.DisruptionID)
+	for i := range c.plan.Disruptions {
+		d := &c.plan.Disruptions[i]
+		subject := "disruption " + string(d.ID)
+		if len(d.Candidates) == 0 {
+			c.fail(subject, "it takes nothing away")
+		}
+		for _, id := range d.Candidates {
+			if other, ok := taken[id]; ok {
+				c.fail(subject, "claim %s is taken away by %s already", id, other)
+			}
+			taken[id] = d.ID
+			c.eligible(subject, d, id)
+		}
+		c.replacements(subject, d)
+		c.displaced(subject, d)
+		c.saving(subject, d)
+	}
+	for _, claim := range c.plan.NodeClaims {
+		if claim.Disruption == "" {
+			continue
+		}
+		listed := slices.ContainsFunc(c.plan.Disruptions, func(d model.Disruption) bool {
+			return d.ID == claim.Disruption && slices.Contains(d.Replacements, claim.ID)
+		})
+		if !listed {
+			c.fail("claim "+string(claim.ID), "disruption %s does not list it as a replacement", claim.Disruption)
+		}
+	}
+}
+
+// voluntary says whether a disruption could as well wait: those must ask everybody first.
+func voluntary(r model.DisruptionReason) bool {
+	return consolidates(r) || r == model.ReasonDrifted || r == model.ReasonExpired
+}
+
+// consolidates says whether a disruption is for money.
+func consolidates(r model.DisruptionReason) bool {
+	return r == model.ReasonEmpty || r == model.ReasonUnderutilized
+}
+
+// forced says whether pods can't hold the disruption up for ever: a node that is too old and whose drain is bounded.
+func forced(r model.DisruptionReason, claim *model.Claim) bool {
+	return r == model.ReasonExpired && claim.TerminationGracePeriod != nil
+}
+
+// eligible checks that a claim may be taken away for the disruption's reason.
+func (c *checker) eligible(subject string, d *model.Disruption, id model.ClaimID) {
+	claim := c.live[id]
+	if claim == nil {
+		c.fail(subject, "claim %s does not exist, or has ended", id)
+		return
+	}
+	if claim.State >= model.ClaimDraining || claim.Disruption != "" {
+		c.fail(subject, "claim %s is being taken away already", id)
+	}
+	c.cause(subject, d, claim)
+	if !voluntary(d.Reason) {
+		return
+	}
+	node := c.nodeOf[id]
+	switch {
+	case c.leaving(claim):
+		c.fail(subject, "claim %s is leaving already", id)
+	case claim.State != model.ClaimInitialized:
+		c.fail(subject, "claim %s is not initialized", id)
+	case node == nil:
+		c.fail(subject, "claim %s has no node", id)
+	case node.DoNotDisrupt:
+		c.fail(subject, "node %s must not be disrupted", node.Name)
+	case !forced(d.Reason, claim):
+		c.podsAllow(subject, node)
+	}
+	c.policy(subject, d, claim)
+}
+
+// cause checks that the reason is true of the claim.
+func (c *checker) cause(subject string, d *model.Disruption, claim *model.Claim) {
+	switch d.Reason {
+	case model.ReasonEmpty:
+		if node := c.nodeOf[claim.ID]; node != nil {
+			for _, p := range c.podsOn[node.Name] {
+				if c.movable(p) {
+					c.fail(subject, "claim %s is not empty: pod %s is on it", claim.ID, p.ID)
+					break
+				}
+			}
+		}
+	case model.ReasonUnderutilized:
+	case model.ReasonDrifted:
+		if claim.Drifted == nil {
+			c.fail(subject, "claim %s has not drifted", claim.ID)
+		}
+	case model.ReasonExpired:
+		if claim.ExpireTime.IsZero() || claim.ExpireTime.After(c.in.Now) {
+			c.fail(subject, "claim %s has not expired", claim.ID)
+		}
+	case model.ReasonInterrupted:
+		if !c.interrupted(claim) {
+			c.fail(subject, "claim %s is not interrupted", claim.ID)
+		}
+	default:
+		c.fail(subject, "%s is no reason that the planner decides on", d.Reason)
+	}
+}
+
+// podsAllow checks that no pod on a node keeps it from being disrupted by choice.
+func (c *checker) podsAllow(subject string, node *model.Node) {
+	for _, p := range c.podsOn[node.Name] {
+		protected := p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || p.DoNotDisruptUntil.After(c.in.Now))
+		if protected && !p.Terminating {
+			c.fail(subject, "pod %s on node %s must not be disrupted", p.ID, node.Name)
+		}
+		if !c.movable(p) {
+			continue
+		}
+		if c.class(p).OwnerKind == "" {
+			c.fail(subject, "pod %s on node %s would be lost: nothing would make it again", p.ID, node.Name)
+		}
+		covering := 0
+		for _, pdb := range c.snap.PodDisruptionBudgets {
+			if c.covers(pdb, p) {
+				covering++
+			}
+		}
+		if covering > 1 {
+			c.fail(subject, "pod %s on node %s can't be evicted: %d disruption budgets cover it", p.ID, node.Name, covering)
+		}
+	}
+}
+
+// policy checks what the pool says about consolidation.
+func (c *checker) policy(subject string, d *model.Disruption, claim *model.Claim) {
+	if !consolidates(d.Reason) {
+		return
+	}
+	pool := c.pools[claim.NodePool]
+	switch {
+	case pool == nil:
+		c.fail(subject, "node pool %s of claim %s does not exist", claim.NodePool, claim.ID)
+	case pool.Replicas != nil:
+		c.fail(subject, "node pool %s of claim %s is static", pool.Name, claim.ID)
+	case pool.ConsolidateAfter == nil:
+		c.fail(subject, "node pool %s never consolidates", pool.Name)
+	case d.Reason == model.ReasonUnderutilized && pool.ConsolidationPolicy == model.WhenEmpty:
+		c.fail(subject, "node pool %s consolidates empty nodes only", pool.Name)
+	default:
+		c.quiet(subject, claim, *pool.ConsolidateAfter)
+	}
+}
+
+func (c *checker) quiet(subject string, claim *model.Claim, after time.Duration) {
+	since := claim.InitializeTime
+	if n := c.nodeOf[claim.ID]; n != nil && n.LastPodEventTime.After(since) {
+		since = n.LastPodEventTime
+	}
+	if now := c.in.Now.Sub(since); now < after {
+		c.fail(subject, "claim %s was quiet for %s, its pool asks for %s", claim.ID, now, after)
+	}
+}
+
+// replacements checks that they are claims of this plan that say so themselves.
+func (c *checker) replacements(subject string, d *model.Disruption) {
+	for _, id := range d.Replacements {
+		fresh := c.fresh[id]
+		switch {
+		case fresh == nil:
+			c.fail(subject, "its replacement %s is not a claim of this plan", id)
+		case fresh.Disruption != d.ID:
+			c.fail(subject, "its replacement %s belongs to %q", id, fresh.Disruption)
+		}
+	}
+	if d.Reason == model.ReasonEmpty && len(d.Replacements) > 0 {
+		c.fail(subject, "empty nodes need no replacement")
+	}
+}
+
+// displaced checks that the pods on the candidates, and no others, have destinations.
+func (c *checker) displaced(subject string, d *model.Disruption) {
+	homeless := make(map[model.PodID]bool)
+	for _, id := range d.Candidates {
+		if node := c.nodeOf[id]; node != nil {
+			for _, p := range c.podsOn[node.Name] {
+				if c.movable(p) {
+					homeless[p.ID] = true
+				}
+			}
+		}
+	}
+	if d.Evictions != len(homeless) {
+		c.fail(subject, "it says that it evicts %d pods, it evicts %d", d.Evictions, len(homeless))
+	}
+	for id := range homeless {
+		if c.class(c.pods[id]).OwnerKind == "" {
+			delete(homeless, id) // it ends with its node; podsAllow says where that may be
+		}
+	}
+	for _, pl := range d.Destinations {
+		if !homeless[pl.Pod] {
+			c.fail(subject, "pod %s has a destination and is on none of its nodes", pl.Pod)
+		}
+		delete(homeless, pl.Pod)
+	}
+	// Pods of nodes that go whatever happens may have to wait for a place.
+	if len(homeless) > 0 && voluntary(d.Reason) {
+		c.fail(subject, "%d pods of its nodes have no destination", len(homeless))
+	}
+}
+
+// saving checks the money of one disruption.
+func (c *checker) saving(subject string, d *model.Disruption) {
+	if !consolidates(d.Reason) {
+		return
+	}
+	var saved int64
+	for _, id := range d.Candidates {
+		if claim := c.live[id]; claim != nil {
+			price := c.price(claim)
+			if price <= 0 && d.Reason == model.ReasonUnderutilized {
+				c.fail(subject, "the price of claim %s is not known", id)
+			}
+			saved += price
+		}
+	}
+	for _, id := range d.Replacements {
+		if fresh := c.fresh[id]; fresh != nil {
+			saved -= fresh.Price
+		}
+	}
+	if d.Saving != saved {
+		c.fail(subject, "it says that it saves %d, it saves %d", d.Saving, saved)
+	}
+	if d.Reason == model.ReasonUnderutilized && (saved <= 0 || saved < c.in.Policy.MinSaving) {
+		c.fail(subject, "it saves %d; that is not worth it (least is %d, and more than nothing)", saved, c.in.Policy.MinSaving)
+	}
+}

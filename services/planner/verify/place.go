@@ -1,0 +1,400 @@
+package verify
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// place is one node, existing or to come, with what is on it.
+type place struct {
+	subject string
+	// closed says why no pod may be sent there; "" when pods may.
+	closed string
+	taints []model.Taint
+	// shapes are all that it may turn out to be; pods must be right on each.
+	shapes []shape
+	// bound are the pods that it has.
+	bound []*model.Pod
+	// attachLimits are by CSI driver; a driver that is not listed has no limit.
+	attachLimits model.Amounts
+}
+
+// rooms checks everywhere that pods are sent to, that they may run and fit there together.
+func (c *checker) rooms() {
+	for _, name := range slices.Sorted(maps.Keys(c.toNode)) {
+		node := c.nodes[name]
+		if node == nil {
+			c.fail("node "+string(name), "pods are sent to it, and there is no such node")
+			continue
+		}
+		c.room(c.nodePlace(node), c.toNode[name])
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.toClaim)) {
+		if fresh := c.fresh[id]; fresh != nil {
+			c.room(c.freshPlace(fresh), c.toClaim[id])
+			continue
+		}
+		claim := c.live[id]
+		if claim == nil {
+			c.fail("claim "+string(id), "pods are sent to it, and there is no such claim")
+			continue
+		}
+		c.room(c.claimPlace(claim), c.toClaim[id])
+	}
+}
+
+func (c *checker) nodePlace(n *model.Node) place {
+	p := place{
+		subject: "node " + string(n.Name), taints: n.Taints, bound: c.podsOn[n.Name], attachLimits: n.VolumeLimits,
+		shapes: []shape{{name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}},
+	}
+	switch {
+	case nodeLeaving(n):
+		p.closed = "the node is leaving"
+	case n.Unschedulable:
+		p.closed = "the node is cordoned"
+	case c.ended[n.Claim]:
+		p.closed = "its claim has ended"
+	}
+	claim := c.claimOn[n.Name]
+	if claim == nil {
+		return p
+	}
+	if d, ok := c.candidate[claim.ID]; ok {
+		p.closed = "disruption " + string(d) + " of the same plan takes it away"
+	} else if c.leaving(claim) {
+		p.closed = "claim " + string(claim.ID) + " is leaving"
+	}
+	if claim.State < model.ClaimInitialized {
+		c.stillStarting(&p, n, claim)
+	}
+	return p
+}
+
+// stillStarting completes a node that does not report everything yet, by what is known from its claim.
+func (c *checker) stillStarting(p *place, n *model.Node, claim *model.Claim) {
+	p.shapes[0].allocatable = complete(n.Allocatable, claim.Allocatable)
+	if claim.State < model.ClaimRegistered {
+		p.taints = claim.Taints
+		p.shapes = c.claimShapes(claim)
+		for i := range p.shapes {
+			p.shapes[i].allocatable = complete(n.Allocatable, p.shapes[i].allocatable)
+		}
+	}
+	var stays []model.Taint
+	for _, t := range p.taints {
+		starting := slices.ContainsFunc(claim.StartupTaints, func(s model.Taint) bool {
+			return s.Key == t.Key && s.Effect == t.Effect
+		})
+		if !starting && !passes(t) {
+			stays = append(stays, t)
+		}
+	}
+	p.taints = stays
+}
+
+// passes says whether a taint is gone once a node is ready.
+func passes(t model.Taint) bool {
+	switch t.Key {
+	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "karpenter.sh/unregistered",
+		"node.cloudprovider.kubernetes.io/uninitialized":
+		return true
+	}
+	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
+}
+
+// complete takes from expected what reported has nothing of.
+func complete(reported, expected model.Amounts) model.Amounts {
+	sum := amountMap(expected)
+	for _, a := range reported {
+		if a.Value != 0 {
+			sum[a.Resource] = a.Value
+		}
+	}
+	return amounts(sum)
+}
+
+// claimPlace is a claim in flight; one whose node has joined is that node.
+func (c *checker) claimPlace(claim *model.Claim) place {
+	if n := c.nodeOf[claim.ID]; n != nil {
+		return c.nodePlace(n)
+	}
+	p := place{subject: "claim " + string(claim.ID), taints: claim.Taints, shapes: c.claimShapes(claim)}
+	switch {
+	case c.candidate[claim.ID] != "":
+		p.closed = "disruption " + string(c.candidate[claim.ID]) + " of the same plan takes it away"
+	case c.leaving(claim):
+		p.closed = "it is leaving"
+	case claim.State > model.ClaimRegistered:
+		p.closed = "its node is gone"
+	}
+	return p
+}
+
+func (c *checker) claimShapes(claim *model.Claim) []shape {
+	options := claim.Offerings
+	if claim.InstanceType != "" {
+		options = []model.RankedOffering{{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}}
+	}
+	var out []shape
+	for _, o := range options {
+		s := c.shape(owner{claim.NodePool, claim.NodeClass, claim.Labels, claim.Requirements}, o)
+		if len(claim.Allocatable) > 0 {
+			s.allocatable = claim.Allocatable
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (c *checker) freshPlace(claim *model.NodeClaim) place {
+	p := place{subject: "claim " + string(claim.ID)}
+	pool := c.pools[claim.NodePool]
+	if pool == nil {
+		return p // claims tells
+	}
+	p.taints = pool.Taints
+	for _, o := range claim.Offerings {
+		p.shapes = append(p.shapes, c.shape(owner{pool.Name, claim.NodeClass, pool.Labels, claim.Requirements}, o))
+	}
+	return p
+}
+
+// owner is what makes a node beside its offering.
+type owner struct {
+	pool         model.PoolName
+	class        model.NodeClassName
+	labels       model.Labels
+	requirements []model.Requirement
+}
+
+// shape is the node that an offering makes.
+func (c *checker) shape(by owner, o model.RankedOffering) shape {
+	s := shape{
+		name:   string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(),
+		labels: labelMap(by.labels),
+		open:   make(map[string][]model.Requirement),
+	}
+	if nc := c.nodeClasses[by.class]; nc != nil {
+		if t := c.types[typeKey{nc.Catalog, o.InstanceType}]; t != nil {
+			maps.Copy(s.labels, labelMap(t.Labels))
+			s.allocatable = t.Allocatable
+		}
+	}
+	maps.Copy(s.labels, map[string]string{
+		"node.kubernetes.io/instance-type": string(o.InstanceType),
+		"topology.kubernetes.io/zone":      o.Zone,
+		"topology.kubernetes.io/region":    region(o.Zone),
+		"karpenter.sh/capacity-type":       o.CapacityType.String(),
+		"karpenter.sh/nodepool":            string(by.pool),
+		"karpenter.k8s.aws/ec2nodeclass":   string(by.class),
+		"karpenter.sh/registered":          "true",
+		"karpenter.sh/initialized":         "true",
+	})
+	for _, r := range by.requirements {
+		key := normalKey(r.Key)
+		_, decided := s.labels[key]
+		// A label that may only be absent, or must not have some values, is one that the node does not get.
+		if !decided && r.Operator != model.NotIn && r.Operator != model.DoesNotExist {
+			s.open[key] = append(s.open[key], r)
+		}
+	}
+	return s
+}
+
+// region is the region that a zone is named after: "eu-west-1" for "eu-west-1b" as for "eu-west-1-ham-1a".
+func region(zone string) string {
+	var parts []string
+	for part := range strings.SplitSeq(zone, "-") {
+		digits := strings.TrimRight(part, "abcdefghijklmnopqrstuvwxyz")
+		if digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return strings.Join(append(parts, digits), "-")
+		}
+		parts = append(parts, part)
+	}
+	return zone
+}
+
+// room checks one place: the pods that arrive, together with those that are there.
+func (c *checker) room(p place, arriving []*model.Pod) {
+	if p.closed != "" {
+		c.fail(p.subject, "pod %s is sent there, but %s", arriving[0].ID, p.closed)
+		return
+	}
+	judged := make(map[model.ClassID]bool)
+	for _, pod := range arriving {
+		if judged[pod.Class] {
+			continue
+		}
+		judged[pod.Class] = true
+		class := c.class(pod)
+		c.planned(p, pod, class)
+		for i := range p.shapes {
+			if why := refuses(class, p.taints, &p.shapes[i]); why != "" {
+				c.fail(p.subject, "pod %s can't run there (%s): %s", pod.ID, p.shapes[i].name, why)
+			}
+		}
+		c.neighbours(p, pod, class)
+	}
+	for i := range p.shapes {
+		c.fits(p, &p.shapes[i], arriving)
+	}
+	c.ports(p, arriving)
+	c.attachments(p, arriving)
+}
+
+// planned refuses pods whose constraints nobody has looked at: no plan may place them.
+func (c *checker) planned(p place, pod *model.Pod, class *model.PodClass) {
+	hard := slices.ContainsFunc(class.TopologySpread, func(t model.TopologySpread) bool { return t.Required }) ||
+		slices.ContainsFunc(class.PodAffinity, requiredTerm) || slices.ContainsFunc(class.PodAntiAffinity, requiredTerm)
+	switch {
+	case class.Unsupported != "":
+		c.fail(p.subject, "pod %s is sent there, but %s", pod.ID, class.Unsupported)
+	case hard:
+		c.fail(p.subject, "pod %s is sent there, but its required spread or pod affinity can't be verified", pod.ID)
+	case class.Daemon || class.Mirror:
+		c.fail(p.subject, "pod %s is sent there, but nobody schedules pods of its kind", pod.ID)
+	}
+}
+
+func requiredTerm(t model.PodAffinityTerm) bool { return t.Weight == 0 }
+
+// neighbours looks for pods that do not suffer the arriving one: on the same node, or anywhere that may share its zone
+// or another domain.
+func (c *checker) neighbours(p place, pod *model.Pod, class *model.PodClass) {
+	for _, other := range c.repelling {
+		for _, term := range c.class(other).PodAntiAffinity {
+			if other.ID == pod.ID || !requiredTerm(term) || !c.selects(term, class) {
+				continue
+			}
+			if term.TopologyKey != "kubernetes.io/hostname" || (other.Node != "" && p.subject == "node "+string(other.Node)) {
+				c.fail(p.subject, "pod %s is sent there, but pod %s does not suffer it nearby", pod.ID, other.ID)
+				return
+			}
+		}
+	}
+}
+
+func (c *checker) selects(t model.PodAffinityTerm, class *model.PodClass) bool {
+	if !t.Selector.Matches(class.Labels) {
+		return false
+	}
+	return slices.Contains(t.Namespaces, class.Namespace) || t.NamespaceSelector.Matches(c.namespaces[class.Namespace])
+}
+
+// fits adds up, for one shape, what is there, what will start there by itself, and what arrives.
+func (c *checker) fits(p place, s *shape, arriving []*model.Pod) {
+	sum := make(map[model.Resource]int64)
+	add := func(class *model.PodClass) {
+		for _, a := range class.Requests {
+			sum[a.Resource] += a.Value
+		}
+	}
+	for _, pod := range p.bound {
+		add(c.class(pod))
+	}
+	for _, class := range c.daemons(p, s) {
+		add(class)
+	}
+	asked := make(map[model.Resource]bool)
+	for _, pod := range arriving {
+		class := c.class(pod)
+		add(class)
+		for _, a := range class.Requests {
+			asked[a.Resource] = asked[a.Resource] || a.Value > 0
+		}
+	}
+	for _, r := range slices.Sorted(maps.Keys(asked)) {
+		if have := s.allocatable.Value(r); asked[r] && sum[r] > have {
+			c.fail(p.subject, "its pods and DaemonSets need %d of %s, %s has %d", sum[r], r, s.name, have)
+		}
+	}
+}
+
+// daemons lists the DaemonSets whose pods are not there yet and may still start.
+func (c *checker) daemons(p place, s *shape) []*model.PodClass {
+	var out []*model.PodClass
+	for _, d := range c.snap.DaemonSets {
+		class := c.classes[d.Class]
+		if class == nil || !mayAdmit(class, p.taints, s) {
+			continue
+		}
+		runs := slices.ContainsFunc(p.bound, func(pod *model.Pod) bool {
+			there := c.class(pod)
+			return there.Daemon && there.Namespace == class.Namespace && there.OwnerName == class.OwnerName
+		})
+		if !runs {
+			out = append(out, class)
+		}
+	}
+	return out
+}
+
+func (c *checker) ports(p place, arriving []*model.Pod) {
+	type port struct {
+		model.HostPort
+		pod model.PodID
+	}
+	var taken []port
+	for _, pod := range append(slices.Clone(p.bound), arriving...) {
+		for _, hp := range c.class(pod).HostPorts {
+			for _, other := range taken {
+				if other.pod != pod.ID && collide(hp, other.HostPort) && slices.Contains(arriving, pod) {
+					c.fail(p.subject, "pods %s and %s both take port %d/%s", other.pod, pod.ID, hp.Port, hp.Protocol)
+				}
+			}
+			taken = append(taken, port{hp, pod.ID})
+		}
+	}
+}
+
+func collide(a, b model.HostPort) bool {
+	everywhere := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+	return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || everywhere(a.IP) || everywhere(b.IP))
+}
+
+func (c *checker) attachments(p place, arriving []*model.Pod) {
+	sum := make(map[model.Resource]int64)
+	for _, pod := range append(slices.Clone(p.bound), arriving...) {
+		for _, a := range c.class(pod).VolumeAttachments {
+			sum[a.Resource] += a.Value
+		}
+	}
+	for _, pod := range arriving {
+		for _, a := range c.class(pod).VolumeAttachments {
+			if limit, ok := p.attachLimits.Get(a.Resource); ok && sum[a.Resource] > limit {
+				c.fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[a.Resource], a.Resource, limit)
+				return
+			}
+		}
+	}
+}
+
+func labelMap(ls model.Labels) map[string]string {
+	m := make(map[string]string, len(ls))
+	for _, l := range ls {
+		m[l.Key] = l.Value
+	}
+	return m
+}
+
+func amountMap(as model.Amounts) map[model.Resource]int64 {
+	m := make(map[model.Resource]int64, len(as))
+	for _, a := range as {
+		m[a.Resource] = a.Value
+	}
+	return m
+}
+
+func amounts(m map[model.Resource]int64) model.Amounts {
+	var out model.Amounts
+	for _, r := range slices.Sorted(maps.Keys(m)) {
+		if m[r] != 0 {
+			out = append(out, model.Amount{Resource: r, Value: m[r]})
+		}
+	}
+	return out
+}
