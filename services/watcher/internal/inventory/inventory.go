@@ -1,0 +1,277 @@
+// Package inventory follows the actuator's leader: it finds it, watches its inventory, and relays plans to it.
+//
+// Client.Run turns the leader's stream into batches of snapshot events. When the stream ends, for whatever reason, it
+// looks for the leader again, by the address that a follower names or among the configured ones, and the new leader's
+// whole inventory replaces the old. It must never decide what a plan is worth or when one is due. Start reading at
+// Client.Run.
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	retryMin = 100 * time.Millisecond
+	retryMax = 5 * time.Second
+	// maxHops bounds how many followers may point to another one before it counts as a failure.
+	maxHops = 3
+	// maxObjects bounds a whole inventory and a change.
+	maxObjects = 2_000_000
+)
+
+// ErrNoLeader is what Apply returns while no leader is known.
+var ErrNoLeader = errors.New("no actuator leads at the moment")
+
+// Conn is a connection that can be closed.
+type Conn interface {
+	grpc.ClientConnInterface
+	io.Closer
+}
+
+// Config is what a Client works with. All fields are required.
+type Config struct {
+	// Addresses are the actuators, in the order in which they are tried.
+	Addresses []string
+	Dial      func(address string) (Conn, error)
+	// Watcher names this watcher in the actuator's logs and for the driver's seat.
+	Watcher string
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Update is what the leader said, or that it is gone.
+type Update struct {
+	// Batch is a whole inventory or a change. It is empty when the stream has ended.
+	Batch snapshot.Batch
+	// Driver: this watcher is the one to ask for plans and relay them.
+	Driver bool
+	// Whole: the batch is a whole inventory, which was asked for at Asked.
+	Whole bool
+	Asked time.Time
+}
+
+// Client is the connection to whoever leads. Make it with New.
+type Client struct {
+	cfg Config
+
+	mu     sync.Mutex
+	leader actuatorv1.ActuatorServiceClient // nil: none is known
+}
+
+// New makes a client; it does not connect.
+func New(cfg Config) *Client { return &Client{cfg: cfg} }
+
+// Apply relays a plan to the leader. Safe for concurrent use.
+func (c *Client) Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+	c.mu.Lock()
+	leader := c.leader
+	c.mu.Unlock()
+	if leader == nil {
+		return nil, ErrNoLeader
+	}
+	return leader.Apply(ctx, r)
+}
+
+func (c *Client) setLeader(leader actuatorv1.ActuatorServiceClient) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leader = leader
+}
+
+// Run follows the leader until ctx is done, and sends what it says to out. It waits when out is full: nothing is lost,
+// the stream's flow control holds the leader back.
+func (c *Client) Run(ctx context.Context, out chan<- Update) error {
+	var (
+		s    = search{addresses: c.cfg.Addresses}
+		said string
+	)
+	for ctx.Err() == nil {
+		address := s.next()
+		led, err := c.follow(ctx, address, out)
+		if ctx.Err() != nil {
+			break
+		}
+		if led {
+			s, said = search{addresses: c.cfg.Addresses}, ""
+			select {
+			case out <- Update{}:
+			case <-ctx.Done():
+			}
+		}
+		pause := s.failed(err)
+		if kind := kindOf(err); kind != said && pause > 0 {
+			said = kind
+			c.cfg.Log.WarnContext(ctx, "no actuator leads here; the search goes on", telemetry.KeyAddress, address,
+				"actuators", c.cfg.Addresses, telemetry.KeyError, err)
+		}
+		wait(ctx, pause)
+	}
+	return ctx.Err()
+}
+
+// kindOf tells apart failures that are worth a line in the log each.
+func kindOf(err error) string {
+	if e, ok := rpcerr.From(err); ok {
+		return e.Code.String() + " " + e.Reason
+	}
+	return err.Error()
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// search is where to look for the leader next.
+type search struct {
+	addresses []string
+	index     int    // of the address after the next
+	hint      string // what a follower named
+	hops      int    // how many hints in a row
+	failures  int
+}
+
+func (s *search) next() string {
+	if s.hint != "" {
+		address := s.hint
+		s.hint = ""
+		return address
+	}
+	address := s.addresses[s.index%len(s.addresses)]
+	s.index++
+	return address
+}
+
+// failed tells how long to wait before the next attempt: not at all after a hint, nor between the addresses of one round.
+func (s *search) failed(err error) time.Duration {
+	var e *rpcerr.Error
+	if got, ok := rpcerr.From(err); ok {
+		e = got
+	}
+	if e != nil {
+		if leader, ok := e.Leader(); ok && leader != "" && s.hops < maxHops {
+			s.hint, s.hops = leader, s.hops+1
+			return 0
+		}
+	}
+	s.hops = 0
+	if s.index%len(s.addresses) != 0 {
+		return 0
+	}
+	pause := retryMax
+	if s.failures < 16 {
+		pause = min(retryMin<<s.failures, retryMax)
+	}
+	s.failures++
+	return pause
+}
+
+// follow watches one actuator until its stream ends. It says whether that one led.
+func (c *Client) follow(ctx context.Context, address string, out chan<- Update) (led bool, err error) {
+	conn, err := c.cfg.Dial(address)
+	if err != nil {
+		return false, fmt.Errorf("dial actuator %s: %w", address, err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing is left to be sent
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	client := actuatorv1.NewActuatorServiceClient(conn)
+	r := receiver{asked: c.cfg.Now(), now: c.cfg.Now}
+	stream, err := client.WatchInventory(ctx, &actuatorv1.WatchInventoryRequest{Watcher: c.cfg.Watcher, Drive: true})
+	if err != nil {
+		return false, err
+	}
+	defer c.setLeader(nil)
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			err = status.Error(codes.Unavailable, "the actuator ended the inventory stream")
+		}
+		if err != nil {
+			return led, err
+		}
+		update, done, err := r.take(m)
+		if err != nil {
+			return led, fmt.Errorf("inventory of actuator %s: %w", address, err)
+		}
+		if !done {
+			continue
+		}
+		if !led {
+			led = true
+			c.setLeader(client)
+			c.cfg.Log.InfoContext(ctx, "following the actuator's leader", telemetry.KeyAddress, address, "driver", update.Driver)
+		}
+		select {
+		case out <- update:
+		case <-ctx.Done():
+			return led, ctx.Err()
+		}
+	}
+}
+
+// receiver puts the messages of one stream together.
+type receiver struct {
+	asked time.Time
+	now   func() time.Time
+
+	begun bool // a whole inventory has begun on this stream
+	whole bool // the message at hand belongs to a whole inventory
+
+	revision int64
+	events   []snapshot.Event
+}
+
+// take adds a message; done says that the update is complete.
+func (r *receiver) take(m *actuatorv1.WatchInventoryResponse) (u Update, done bool, err error) {
+	now := r.now()
+	if m.GetReset_() {
+		r.begun, r.whole, r.events = true, true, nil
+	}
+	if !r.begun {
+		return Update{}, false, errors.New("the stream began with a change, want a whole inventory")
+	}
+	if v := m.GetUpserted().GetInventoryRevision(); v != 0 {
+		r.revision = v
+	}
+	for _, k := range convert.InventoryRemoved(m.GetRemoved()) {
+		r.events = append(r.events, snapshot.Delete(now, k.Kind, k.ID))
+	}
+	for _, o := range convert.InventoryObjects(m.GetUpserted()) {
+		r.events = append(r.events, snapshot.Put(now, o))
+	}
+	if len(r.events) > maxObjects {
+		return Update{}, false, fmt.Errorf("more than %d objects in one change", maxObjects)
+	}
+	if !m.GetLast() {
+		return Update{}, false, nil
+	}
+	u = Update{
+		Batch:  snapshot.Batch{Time: now, Events: append(r.events, snapshot.Inventory(now, r.revision))},
+		Driver: m.GetDriver(),
+	}
+	if r.whole {
+		u.Whole, u.Asked, u.Batch.Whole = true, r.asked, convert.InventoryKinds()
+	}
+	r.whole, r.events = false, nil
+	return u, true, nil
+}

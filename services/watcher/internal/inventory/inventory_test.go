@@ -1,0 +1,256 @@
+package inventory_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// actuator plays one script per stream, in turn, and the last one for all streams after that.
+type actuator struct {
+	actuatorv1.UnimplementedActuatorServiceServer
+	name string
+
+	mu      sync.Mutex
+	scripts []func(grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error
+	opened  int
+	applied int
+}
+
+func (a *actuator) WatchInventory(r *actuatorv1.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+	if !r.GetDrive() || r.GetWatcher() != "w1" {
+		return status.Errorf(codes.InvalidArgument, "request %v", r)
+	}
+	a.mu.Lock()
+	script := a.scripts[min(a.opened, len(a.scripts)-1)]
+	a.opened++
+	a.mu.Unlock()
+	return script(s)
+}
+
+func (a *actuator) Apply(context.Context, *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.applied++
+	return &actuatorv1.ApplyResponse{InventoryRevision: 42}, nil
+}
+
+type script = func(grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error
+
+// says sends the messages and then waits for the client to go, or ends with err.
+func says(err error, messages ...*actuatorv1.WatchInventoryResponse) script {
+	return func(s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+		for _, m := range messages {
+			if err := s.Send(m); err != nil {
+				return err
+			}
+		}
+		if err == nil {
+			<-s.Context().Done()
+		}
+		return err
+	}
+}
+
+func refuses(err error) script { return says(err) }
+
+func claims(revision int64, ids ...string) *clusterv1.Snapshot {
+	out := &clusterv1.Snapshot{InventoryRevision: revision}
+	for _, id := range ids {
+		out.Claims = append(out.Claims, &clusterv1.Claim{Id: id})
+	}
+	return out
+}
+
+// world is a client of some actuators, by address.
+type world struct {
+	client *inventory.Client
+	out    chan inventory.Update
+	log    *bytes.Buffer
+	dialed []string
+}
+
+func start(t *testing.T, addresses []string, actuators map[string]*actuator) *world {
+	t.Helper()
+	w := &world{out: make(chan inventory.Update), log: &bytes.Buffer{}}
+	listeners := map[string]*bufconn.Listener{}
+	for address, a := range actuators {
+		lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
+		actuatorv1.RegisterActuatorServiceServer(srv, a)
+		go srv.Serve(lis) //nolint:errcheck // ends with Stop
+		t.Cleanup(srv.Stop)
+		listeners[address] = lis
+	}
+	w.client = inventory.New(inventory.Config{
+		Addresses: addresses, Watcher: "w1", Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Dial: func(address string) (inventory.Conn, error) {
+			w.dialed = append(w.dialed, address)
+			lis, ok := listeners[address]
+			if !ok {
+				return nil, fmt.Errorf("no such address %s", address)
+			}
+			return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+				grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.client.Run(ctx, w.out) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run ended with %v", err)
+		}
+	})
+	return w
+}
+
+// hold is what the updates make of a snapshot, and what they said beside it.
+func (w *world) hold(n int) (ids []string, inventoryRevision int64, last inventory.Update) {
+	var s snapshot.Snapshot
+	for range n {
+		last = <-w.out
+		s = last.Batch.Fold(s)
+	}
+	for _, o := range s.Objects(snapshot.Claim) {
+		ids = append(ids, o.ID)
+	}
+	return ids, s.InventoryRevision, last
+}
+
+func TestFollowerPointsToTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		follower := &actuator{scripts: []script{refuses(rpcerr.NotLeader("b"))}}
+		leader := &actuator{scripts: []script{says(nil,
+			&actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(5, "c1", "c2")},
+			&actuatorv1.WatchInventoryResponse{Upserted: claims(0, "c3"), Last: true, Driver: true},
+			&actuatorv1.WatchInventoryResponse{Upserted: claims(6, "c4"), Removed: &clusterv1.Removed{Claims: []string{"c1"}}, Last: true, Driver: true},
+		)}}
+		w := start(t, []string{"a"}, map[string]*actuator{"a": follower, "b": leader})
+		if _, err := w.client.Apply(t.Context(), &actuatorv1.ApplyRequest{}); !errors.Is(err, inventory.ErrNoLeader) {
+			t.Errorf("before a leader is known Apply says %v", err)
+		}
+		ids, revision, last := w.hold(2)
+		if diff := cmp.Diff([]string{"c2", "c3", "c4"}, ids); diff != "" || revision != 6 {
+			t.Errorf("inventory %d (-want +got):\n%s", revision, diff)
+		}
+		if !last.Driver || last.Whole {
+			t.Errorf("the change says driver %t, whole %t", last.Driver, last.Whole)
+		}
+		r, err := w.client.Apply(t.Context(), &actuatorv1.ApplyRequest{})
+		if err != nil || r.GetInventoryRevision() != 42 || leader.applied != 1 {
+			t.Errorf("Apply reached the leader %d times: %v %v", leader.applied, r, err)
+		}
+		if strings.Contains(w.log.String(), "WARN") {
+			t.Errorf("finding the leader was warned of:\n%s", w.log)
+		}
+	})
+}
+
+func TestNewLeadersInventoryReplacesTheOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := func(revision int64, ids ...string) *actuatorv1.WatchInventoryResponse {
+			return &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(revision, ids...), Last: true, Driver: true}
+		}
+		a := &actuator{scripts: []script{says(rpcerr.NotLeader("b"), whole(5, "c1", "c2")), refuses(rpcerr.NotLeader("b"))}}
+		b := &actuator{scripts: []script{says(nil, whole(2, "c2"))}}
+		w := start(t, []string{"a", "b"}, map[string]*actuator{"a": a, "b": b})
+		if first := <-w.out; !first.Whole || !first.Driver {
+			t.Errorf("first update %+v", first)
+		}
+		lost := time.Now()
+		if gone := <-w.out; gone.Driver || len(gone.Batch.Events) != 0 {
+			t.Errorf("when the leader goes the update is %+v, want one that ends the driving", gone)
+		}
+		ids, revision, last := w.hold(1)
+		if diff := cmp.Diff([]string{"c2"}, ids); diff != "" || revision != 2 {
+			t.Errorf("inventory %d (-want +got):\n%s", revision, diff)
+		}
+		if !last.Whole || last.Asked.Before(lost) {
+			t.Errorf("whole %t, asked at %s, the old stream ended at %s", last.Whole, last.Asked, lost)
+		}
+	})
+}
+
+func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		none := refuses(rpcerr.NotLeader(""))
+		scripts := make([]script, 0, 30)
+		for range 29 {
+			scripts = append(scripts, none)
+		}
+		scripts = append(scripts, says(nil, &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(1, "c1"), Last: true}))
+		a := &actuator{scripts: scripts}
+		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
+		begin := time.Now()
+		if ids, _, last := w.hold(1); len(ids) != 1 || last.Driver {
+			t.Errorf("claims %v, driver %t", ids, last.Driver)
+		}
+		if took := time.Since(begin); took < time.Minute || took > 3*time.Minute {
+			t.Errorf("29 attempts took %s, want pauses that grow to 5 s", took)
+		}
+		if n := strings.Count(w.log.String(), "WARN"); n != 1 {
+			t.Errorf("%d warnings, want one:\n%s", n, w.log)
+		}
+		if !strings.Contains(w.log.String(), "address=a") {
+			t.Errorf("the warning does not name the address:\n%s", w.log)
+		}
+	})
+}
+
+func TestStreamThatBeginsWithAChangeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &actuator{scripts: []script{
+			says(nil, &actuatorv1.WatchInventoryResponse{Upserted: claims(1, "c1"), Last: true}),
+			says(nil, &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true}),
+		}}
+		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
+		if ids, _, _ := w.hold(1); len(ids) != 1 || ids[0] != "c2" {
+			t.Errorf("claims %v, want those of the second stream", ids)
+		}
+		if !strings.Contains(w.log.String(), "the stream began with a change") {
+			t.Errorf("the log does not say what was wrong:\n%s", w.log)
+		}
+	})
+}
+
+func TestFollowersThatPointToEachOtherAreNotChasedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ready := says(nil, &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true})
+		a := &actuator{scripts: []script{refuses(rpcerr.NotLeader("b"))}}
+		b := &actuator{scripts: []script{refuses(rpcerr.NotLeader("a"))}}
+		w := start(t, []string{"a", "b"}, map[string]*actuator{"a": a, "b": b})
+		time.Sleep(10 * time.Second) // of the bubble's time
+		synctest.Wait()
+		if n := len(w.dialed); n > 60 {
+			t.Errorf("%d attempts in ten seconds", n)
+		}
+		b.mu.Lock()
+		b.scripts = []script{ready}
+		b.mu.Unlock()
+		if ids, _, _ := w.hold(1); len(ids) != 1 {
+			t.Errorf("claims %v", ids)
+		}
+	})
+}
