@@ -3,6 +3,7 @@ package awssim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -109,12 +110,8 @@ func withDefaults(n userdata.Node, t *catalog.Type) userdata.Node {
 		"ephemeral-storage": "1Gi",
 	}
 	evict := map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
-	for k, v := range n.KubeReserved {
-		reserved[k] = v
-	}
-	for k, v := range n.EvictionHard {
-		evict[k] = v
-	}
+	maps.Copy(reserved, n.KubeReserved)
+	maps.Copy(evict, n.EvictionHard)
 	n.KubeReserved, n.EvictionHard = reserved, evict
 	return n
 }

@@ -42,26 +42,27 @@ type Config struct {
 	// ServiceCIDR is the cluster's range of service addresses.
 	ServiceCIDR string
 
-	// LaunchLatency is from CreateFleet to running; the kubelet starts JoinLatency after that.
+	// LaunchLatency is from CreateFleet to running; zero means two seconds. The kubelet starts JoinLatency after that,
+	// at once when it is zero.
 	LaunchLatency, JoinLatency time.Duration
-	// TerminateLatency is from shutting-down to terminated.
+	// TerminateLatency is from shutting-down to terminated; zero means two seconds.
 	TerminateLatency time.Duration
-	// DescribeLag is how far Describe calls for instances, and tags on them, lie behind the truth.
+	// DescribeLag is how far Describe calls for instances, and tags on them, lie behind the truth; zero means not at all.
 	DescribeLag time.Duration
 	// ProfileLag is how long EC2 does not yet know a new instance profile or its role.
 	ProfileLag time.Duration
-	// TerminatedVisible is how long terminated instances can still be described.
+	// TerminatedVisible is how long terminated instances can still be described; zero means an hour.
 	TerminatedVisible time.Duration
-	// SpotWarning is from the interruption warning to the end of the instance.
+	// SpotWarning is from the interruption warning to the end of the instance; zero means two minutes.
 	SpotWarning time.Duration
-	// QueueRetention is how long a message is kept.
+	// QueueRetention is how long a message is kept; zero means five minutes.
 	QueueRetention time.Duration
 
 	// MemoryOverheadPercent is what the kubelet sees less than the nominal memory. Zero means 7.5.
 	MemoryOverheadPercent float64
 	// Limits are token buckets by service:Action, such as ec2:CreateFleet. A call with none is unlimited.
 	Limits map[string]Limit
-	// MaxBodyBytes limits a request's body.
+	// MaxBodyBytes limits a request's body; zero means 1 MiB.
 	MaxBodyBytes int64
 	// Seed is mixed into all ids and addresses, so that two worlds differ. May be empty.
 	Seed string

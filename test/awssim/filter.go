@@ -2,7 +2,9 @@ package awssim
 
 import (
 	"encoding/base64"
+	"maps"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -147,10 +149,5 @@ func decodeToken(token string) (string, bool) {
 func one(s string) []string { return []string{s} }
 
 func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(m))
 }

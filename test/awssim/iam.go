@@ -1,7 +1,9 @@
 package awssim
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -106,10 +108,8 @@ func (s *Sim) profileNamed(name string) (*profile, error) {
 }
 
 func (s *Sim) hasRole(name string) error {
-	for _, r := range s.cfg.Roles {
-		if r == name {
-			return nil
-		}
+	if slices.Contains(s.cfg.Roles, name) {
+		return nil
 	}
 	return fail("NoSuchEntity", "The role with name %s cannot be found.", name)
 }
@@ -211,9 +211,7 @@ func (s *Sim) tagProfile(f *form) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range tags {
-		p.tags[k] = v
-	}
+	maps.Copy(p.tags, tags)
 	return nothing{}, nil
 }
 

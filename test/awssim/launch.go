@@ -1,6 +1,7 @@
 package awssim
 
 import (
+	"maps"
 	"strconv"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
@@ -155,11 +156,8 @@ func (s *Sim) launch(spec launchSpec, m market) *instance {
 	i.ip = spec.subnet.take(i.id).String()
 	i.nodeName = s.nodeName(i.ip)
 	tags := map[string]string{"aws:ec2:fleet-id": m.fleet.id, "aws:ec2launchtemplate:id": i.template, "aws:ec2launchtemplate:version": "1"}
-	for _, from := range []map[string]string{spec.override.template.data.tags["instance"], m.tags["instance"]} {
-		for k, v := range from {
-			tags[k] = v
-		}
-	}
+	maps.Copy(tags, spec.override.template.data.tags["instance"])
+	maps.Copy(tags, m.tags["instance"])
 	if st := s.pools[spec.pool]; st != nil && st.stock > 0 {
 		st.stock--
 	}

@@ -3,6 +3,7 @@ package awssim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -65,12 +66,7 @@ func (s *Sim) spotPrice(instanceType, zone string) int64 {
 }
 
 func (s *Sim) offered(instanceType, zone string) bool {
-	for _, z := range s.types[instanceType].Zones {
-		if z == zone {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.types[instanceType].Zones, zone)
 }
 
 // price is what an hour costs, or unpriced.

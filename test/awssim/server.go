@@ -93,7 +93,7 @@ const largeAnswer = 2048
 // SDK's standard retries cover what is left.
 func send(w http.ResponseWriter, contentType string, status int, body []byte) {
 	if len(body) > largeAnswer {
-		time.Sleep(3 * time.Millisecond)
+		time.Sleep(3 * time.Millisecond) //nolint:forbidigo // there is nothing to wait for: see above
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,9 +100,7 @@ func (s *Sim) furnish() {
 	for _, img := range s.cfg.Images {
 		s.images[img.ID] = &img
 	}
-	for k, v := range s.cfg.Parameters {
-		s.parameters[k] = v
-	}
+	maps.Copy(s.parameters, s.cfg.Parameters)
 }
 
 // Close lets timers fall flat, cancels calls of the Kubelet in flight and waits for them. Nodes stay as they are.

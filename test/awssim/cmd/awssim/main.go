@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -47,9 +48,9 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.serviceCIDR, "service-cidr", "", "service address range that EKS reports")
 	f.StringVar(&o.version, "k8s-version", "", "Kubernetes version that EKS reports, major.minor")
 	f.StringVar(&o.seed, "seed", "", "mixed into all ids")
-	f.DurationVar(&o.launch, "launch-latency", 2*time.Second, "from CreateFleet to running")
+	f.DurationVar(&o.launch, "launch-latency", 2*time.Second, "from CreateFleet to running; zero means the default")
 	f.DurationVar(&o.join, "join-latency", time.Second, "from running to the node's registration")
-	f.DurationVar(&o.terminate, "terminate-latency", 2*time.Second, "from shutting-down to terminated")
+	f.DurationVar(&o.terminate, "terminate-latency", 2*time.Second, "from shutting-down to terminated; zero means the default")
 	f.DurationVar(&o.describeLag, "describe-lag", 0, "how far Describe lies behind the truth")
 	f.DurationVar(&o.spotWarning, "spot-warning", 2*time.Minute, "from the interruption warning to the end of the instance")
 	f.BoolVar(&o.limits, "limits", false, "throttle calls like an ordinary account")
@@ -105,6 +106,9 @@ func joinCluster(c *awssim.Config, k8s *rest.Config) error {
 
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
