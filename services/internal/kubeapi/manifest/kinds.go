@@ -1,0 +1,104 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
+)
+
+// used lists the kinds that Read returns, by group and version.
+func used() map[schema.GroupVersion][]string {
+	gv := func(group, version string) schema.GroupVersion {
+		return schema.GroupVersion{Group: group, Version: version}
+	}
+	return map[schema.GroupVersion][]string{
+		gv("", "v1"):                  {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod"},
+		gv("apps", "v1"):              {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+		gv("batch", "v1"):             {"CronJob", "Job"},
+		gv("node.k8s.io", "v1"):       {"RuntimeClass"},
+		gv("policy", "v1"):            {"PodDisruptionBudget"},
+		gv("scheduling.k8s.io", "v1"): {"PriorityClass"},
+		gv("storage.k8s.io", "v1"):    {"CSINode", "StorageClass", "VolumeAttachment"},
+		karpenterv1.GroupVersion():    {karpenterv1.KindNodeClaim, karpenterv1.KindNodePool},
+		awsv1.GroupVersion():          {awsv1.KindEC2NodeClass},
+	}
+}
+
+// treatment is what is done with a kind.
+type treatment int
+
+const (
+	takeIt   treatment = iota // read it as a known type
+	takeOld                   // read it as an old form and convert it
+	skipIt                    // Kerf has no use for it
+	refuseIt                  // Kerf would need it, and can't read it
+	listIt                    // a list of other objects
+)
+
+// kinds knows what to do with each kind.
+type kinds struct {
+	scheme *runtime.Scheme
+	used   map[schema.GroupVersion][]string
+}
+
+// treat says what to do with a kind, and for refuseIt what to write instead.
+func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return refuseIt, "apiVersion: want group/version such as apps/v1"
+	}
+	if slices.Contains(k.used[gv], kind) {
+		return takeIt, ""
+	}
+	if legacy.New(apiVersion, kind) != nil {
+		return takeOld, ""
+	}
+	if _, isList := k.itemKind(gv, kind); isList {
+		return listIt, ""
+	}
+	if version, ok := k.otherVersion(gv, kind); ok {
+		return refuseIt, "apiVersion: " + apiVersion + " is too old or too new: write " + version
+	}
+	if ours(gv.Group) || kind == "CapacityBuffer" {
+		return refuseIt, apiVersion + " " + kind + " is not supported yet: leave it out"
+	}
+	return skipIt, ""
+}
+
+// ours tells groups whose kinds change what Kerf decides, so that leaving one out
+// must be the user's choice.
+func ours(group string) bool {
+	return group == karpenterv1.Group || group == awsv1.Group || group == "kerf.dev"
+}
+
+// itemKind is the kind of the items of a list such as PodList, and "" for the
+// kind List, whose items say theirs themselves.
+func (k *kinds) itemKind(gv schema.GroupVersion, kind string) (string, bool) {
+	item, isList := strings.CutSuffix(kind, "List")
+	if !isList {
+		return "", false
+	}
+	if item == "" {
+		return "", gv.Group == "" && gv.Version == "v1"
+	}
+	known := slices.Contains(k.used[gv], item) || legacy.New(gv.String(), item) != nil
+	return item, known
+}
+
+// otherVersion finds a kind that is known in another version of its group.
+func (k *kinds) otherVersion(gv schema.GroupVersion, kind string) (string, bool) {
+	const retired = "extensions" // where workloads were before they moved to apps
+	for known, names := range k.used {
+		sameGroup := known.Group == gv.Group || gv.Group == retired && known.Group == "apps"
+		if sameGroup && slices.Contains(names, kind) {
+			return known.String(), true
+		}
+	}
+	return "", false
+}

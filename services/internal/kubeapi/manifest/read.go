@@ -1,0 +1,345 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
+)
+
+// Decode reads one source; see Read.
+func Decode(r io.Reader, source string) ([]runtime.Object, []Warning, error) {
+	return Read(Source{Name: source, Reader: r})
+}
+
+// Read reads all sources as one input and returns its objects in the order in
+// which they stand there, in today's forms, with kind and apiVersion set. The
+// sources belong together: settings that an old form kept in one object move to
+// the object that keeps them today, and the same object twice is an error.
+//
+// The error joins up to MaxErrors *Errors, or is what a reader returned; then there
+// are no objects. Namespaces are as they stand: "" is up to the caller.
+func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
+	scheme, err := kubeapi.Scheme()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read manifests: %w", err)
+	}
+	r := &reader{kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]Place{}}
+	for _, src := range sources {
+		docs, err := split(src)
+		if err != nil {
+			r.errs = append(r.errs, err)
+		}
+		for _, doc := range docs {
+			r.document(doc)
+			if r.full() {
+				return nil, r.warnings, errors.Join(r.errs...)
+			}
+		}
+	}
+	r.moveKubelets()
+	if len(r.errs) > 0 {
+		return nil, r.warnings, errors.Join(r.errs...)
+	}
+	objects := make([]runtime.Object, len(r.read))
+	for i, e := range r.read {
+		objects[i] = e.object
+	}
+	return objects, r.warnings, nil
+}
+
+// identity is what only one object may have.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
+// entry is an object that was read.
+type entry struct {
+	place  Place
+	name   string // for messages
+	object runtime.Object
+	// The kubelet settings that an old pool brought; isOldPool tells a pool without any.
+	kubelet   *runtime.RawExtension
+	isOldPool bool
+}
+
+// reader collects objects, warnings and errors.
+type reader struct {
+	kinds    kinds
+	read     []entry
+	seen     map[identity]Place
+	warnings []Warning
+	errs     []error
+}
+
+// header is what is looked at before a document's type is known.
+type header struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+		Namespace    string `json:"namespace"`
+	} `json:"metadata"`
+}
+
+// maxDepth is how deep lists may stand in lists; kubectl never makes more than one.
+const maxDepth = 3
+
+func (r *reader) document(doc document) {
+	if doc.err != nil {
+		r.errs = append(r.errs, doc.err)
+		return
+	}
+	r.object(doc, 0)
+}
+
+func (r *reader) object(doc document, depth int) {
+	var h header
+	if err := json.Unmarshal(doc.json, &h); err != nil {
+		r.fail(doc.place, "", "", "not a Kubernetes object: want apiVersion, kind and metadata")
+		return
+	}
+	if h.APIVersion == "" || h.Kind == "" {
+		r.fail(doc.place, h.title(), "", "not a Kubernetes object: apiVersion or kind is missing")
+		return
+	}
+	treatment, problem := r.kinds.treat(h.APIVersion, h.Kind)
+	switch treatment {
+	case skipIt:
+		r.warn(doc.place, h.title(), "", fmt.Sprintf("skipped: Kerf does not look at %s %s", h.APIVersion, h.Kind))
+	case refuseIt:
+		r.fail(doc.place, h.title(), "", problem)
+	case listIt:
+		r.list(doc, h, depth)
+	case takeOld:
+		r.old(doc, h)
+	case takeIt:
+		r.known(doc, h)
+	}
+}
+
+func (h header) title() string {
+	name := h.Metadata.Name
+	if h.Metadata.Namespace != "" {
+		name = h.Metadata.Namespace + "/" + name
+	}
+	return strings.TrimSpace(h.Kind + " " + name)
+}
+
+// list reads the items of a List, PodList and the like.
+func (r *reader) list(doc document, h header, depth int) {
+	if depth >= maxDepth {
+		r.fail(doc.place, h.title(), "", fmt.Sprintf("lists in lists, %d deep: write the objects one after the other", maxDepth))
+		return
+	}
+	var items struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(doc.json, &items); err != nil {
+		r.fail(doc.place, h.title(), "items", "want a list of objects")
+		return
+	}
+	gv, _ := schema.ParseGroupVersion(h.APIVersion) // treat has parsed it
+	kind, _ := r.kinds.itemKind(gv, h.Kind)
+	for i, raw := range items.Items {
+		item := document{place: doc.place, json: raw}
+		if kind != "" {
+			item.json = withType(raw, h.APIVersion, kind)
+		}
+		before := len(r.errs)
+		r.object(item, depth+1)
+		r.nameItem(before, i)
+		if r.full() {
+			return
+		}
+	}
+}
+
+// nameItem says which item of a list an error without an object is about.
+func (r *reader) nameItem(since, item int) {
+	for _, err := range r.errs[since:] {
+		var e *Error
+		if errors.As(err, &e) && e.Object == "" {
+			e.Object = fmt.Sprintf("items[%d]", item)
+		}
+	}
+}
+
+// withType sets what items of typed lists leave out. Something that is no object
+// stays as it is, to be refused.
+func withType(raw json.RawMessage, apiVersion, kind string) []byte {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(raw, &fields) != nil || fields["kind"] != nil {
+		return raw
+	}
+	fields["apiVersion"], _ = json.Marshal(apiVersion)
+	fields["kind"], _ = json.Marshal(kind)
+	typed, err := json.Marshal(fields)
+	if err != nil {
+		return raw
+	}
+	return typed
+}
+
+func (r *reader) known(doc document, h header) {
+	gv, _ := schema.ParseGroupVersion(h.APIVersion)
+	obj, err := r.kinds.scheme.New(gv.WithKind(h.Kind))
+	if err != nil {
+		r.fail(doc.place, h.title(), "", err.Error())
+		return
+	}
+	if !r.strict(doc, h, obj) {
+		return
+	}
+	e := entry{place: doc.place, name: h.title(), object: obj}
+	for _, n := range legacy.Workload(obj) {
+		r.warn(doc.place, h.title(), n.Field, n.Message)
+	}
+	r.add(e)
+}
+
+func (r *reader) old(doc document, h header) {
+	form := legacy.New(h.APIVersion, h.Kind)
+	if !r.strict(doc, h, form) {
+		return
+	}
+	result, err := legacy.Convert(form)
+	if err != nil {
+		r.fail(doc.place, h.title(), "", err.Error())
+		return
+	}
+	for _, p := range result.Problems {
+		r.fail(doc.place, h.title(), p.Field, p.ErrorBody())
+	}
+	if len(result.Problems) > 0 {
+		return
+	}
+	gvk := result.Object.GetObjectKind().GroupVersionKind()
+	r.warn(doc.place, h.title(), "", fmt.Sprintf("%s is an old form, read as %s %s", h.APIVersion, gvk.GroupVersion(), gvk.Kind))
+	for _, n := range result.Notes {
+		r.warn(doc.place, h.title(), n.Field, n.Message)
+	}
+	isPool := gvk.Kind == "NodePool"
+	r.add(entry{place: doc.place, name: h.title(), object: result.Object, kubelet: result.Kubelet, isOldPool: isPool})
+	if result.Class != nil {
+		r.add(entry{place: doc.place, name: "EC2NodeClass " + result.Class.Name, object: result.Class})
+	}
+}
+
+// strict decodes into obj and tells whether nothing was wrong.
+func (r *reader) strict(doc document, h header, obj any) bool {
+	problems, err := kjson.UnmarshalStrict(doc.json, obj)
+	if err != nil {
+		r.wrongValue(doc, h, obj, err)
+		return false
+	}
+	for _, p := range problems {
+		if r.full() {
+			return false
+		}
+		place, path := doc.place, ""
+		var fieldErr kjson.FieldError
+		if errors.As(p, &fieldErr) {
+			path = fieldErr.FieldPath()
+			place.Line = lineOf(doc, path)
+		}
+		message := "unknown field"
+		if strings.HasPrefix(p.Error(), "duplicate field") {
+			message = "given twice"
+		}
+		r.fail(place, h.title(), path, message)
+	}
+	return len(problems) == 0
+}
+
+// wrongValue reports a value of the wrong type or form.
+func (r *reader) wrongValue(doc document, h header, obj any, err error) {
+	path := culprit(doc.json, func(text []byte) error {
+		fresh := reflect.New(reflect.TypeOf(obj).Elem()).Interface()
+		_, err := kjson.UnmarshalStrict(text, fresh)
+		return err
+	})
+	place, problem := doc.place, strings.TrimPrefix(err.Error(), "json: ")
+	var typeErr *json.UnmarshalTypeError
+	if errors.As(err, &typeErr) {
+		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
+	}
+	if errors.Is(err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {
+		problem = "want a quantity such as 2, 500m or 4Gi"
+	}
+	if path != "" {
+		place.Line = lineOf(doc, path)
+	}
+	r.fail(place, h.title(), path, problem)
+}
+
+// wanted says in a user's words what a Go type takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.String:
+		return "a text (in quotes)"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object of fields"
+	default:
+		return t.String()
+	}
+}
+
+// add takes an object unless its name is missing or taken.
+func (r *reader) add(e entry) {
+	accessor, err := meta.Accessor(e.object)
+	if err != nil {
+		r.fail(e.place, e.name, "metadata", err.Error())
+		return
+	}
+	if accessor.GetName() == "" {
+		r.fail(e.place, e.name, "metadata.name", "missing: give the object a name")
+		return
+	}
+	if len(r.read) >= MaxObjects {
+		r.fail(e.place, e.name, "", fmt.Sprintf("more than %d objects", MaxObjects))
+		return
+	}
+	namespace := accessor.GetNamespace()
+	if namespace == "" {
+		namespace = "default" // which is what it means, and for kinds without one all the same
+	}
+	id := identity{e.object.GetObjectKind().GroupVersionKind().GroupKind(), namespace, accessor.GetName()}
+	if first, again := r.seen[id]; again {
+		r.fail(e.place, e.name, "", "defined twice: it is also in "+first.String())
+		return
+	}
+	r.seen[id] = e.place
+	r.read = append(r.read, e)
+}
+
+func (r *reader) fail(place Place, object, field, problem string) {
+	r.errs = append(r.errs, &Error{Place: place, Object: object, Field: field, Problem: problem})
+}
+
+func (r *reader) warn(place Place, object, field, message string) {
+	r.warnings = append(r.warnings, Warning{Place: place, Object: object, Field: field, Message: message})
+}
+
+func (r *reader) full() bool {
+	return len(r.errs) >= MaxErrors || len(r.read) >= MaxObjects && len(r.errs) > 0
+}

@@ -1,0 +1,406 @@
+package manifest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+)
+
+const examples = "../../../../deploy/examples"
+
+// example reads files of one folder of examples as one input.
+func example(t *testing.T, folder string, files ...string) ([]runtime.Object, []manifest.Warning) {
+	t.Helper()
+	var sources []manifest.Source
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(examples, folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, manifest.Source{Name: file, Reader: bytes.NewReader(text)})
+	}
+	objects, warnings, err := manifest.Read(sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects, warnings
+}
+
+func TestTheStorysOldManifestsBecomeTheNewOnes(t *testing.T) {
+	files := []string{"nodepool.yaml", "nodeclass.yaml", "inflate-5.yaml"}
+	want, warnings := example(t, "inflate", files...)
+	if len(warnings) > 0 {
+		t.Errorf("warnings about today's form: %v", warnings)
+	}
+	got, warnings := example(t, "v1beta1", files...)
+	if len(warnings) == 0 {
+		t.Error("no warnings about the old form")
+	}
+	// The one difference: what the old form meant by default is written out.
+	hops := int64(2)
+	class := want[1].(*awsv1.EC2NodeClass)
+	class.Spec.MetadataOptions = &awsv1.MetadataOptions{HTTPPutResponseHopLimit: &hops}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("old manifests (-new form +converted):\n%s", diff)
+	}
+	for _, obj := range got {
+		if err := kubeapi.Validate(obj); err != nil {
+			t.Errorf("converted: %v", err)
+		}
+	}
+}
+
+func TestWhatIsWrittenReadsBackTheSame(t *testing.T) {
+	objects, _ := example(t, "inflate", "nodepool.yaml", "nodeclass.yaml", "inflate-12.yaml")
+	full, _, err := manifest.Decode(strings.NewReader(fullPool), "full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects = append(objects, full...)
+	var text bytes.Buffer
+	if err := manifest.Encode(&text, objects...); err != nil {
+		t.Fatal(err)
+	}
+	back, warnings, err := manifest.Decode(bytes.NewReader(text.Bytes()), "back.yaml")
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("%v, %v", warnings, err)
+	}
+	if diff := cmp.Diff(objects, back); diff != "" {
+		t.Errorf("there and back (-first +second):\n%s", diff)
+	}
+}
+
+const fullPool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: full}
+spec:
+  weight: 10
+  limits: {cpu: 100, nodes: 3}
+  disruption:
+    consolidateAfter: 1h30m
+    consolidationPolicy: WhenEmpty
+    budgets: []
+  template:
+    metadata: {labels: {a: ""}, annotations: {b: c}}
+    spec:
+      expireAfter: Never
+      terminationGracePeriod: 90m
+      taints: [{key: a, effect: NoSchedule}]
+      startupTaints: [{key: b, value: c, effect: NoExecute}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: full}
+      requirements: [{key: karpenter.k8s.aws/instance-cpu, operator: Gte, values: ["4"], minValues: 2}]
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: full}
+spec:
+  instanceProfile: p
+  amiSelectorTerms: [{alias: bottlerocket@v1.20.0}]
+  subnetSelectorTerms: [{id: subnet-1}]
+  securityGroupSelectorTerms: [{name: nodes}]
+  associatePublicIPAddress: false
+  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 64000G, encrypted: false}}]
+  kubelet: {maxPods: 20, evictionHard: {memory.available: 5%}, systemReserved: {cpu: "1"}}
+`
+
+func TestEncodeLeavesOutWhatNobodyWrote(t *testing.T) {
+	objects, _, err := manifest.Decode(strings.NewReader(`
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+  uid: 6a5f
+  resourceVersion: "7"
+  generation: 3
+  creationTimestamp: "2026-11-20T10:00:00Z"
+  managedFields: [{manager: kubectl}]
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web}]
+      volumes: [{name: tmp, emptyDir: {}}]
+status: {replicas: 3}
+`), "web.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := manifest.Encode(&got, objects...); err != nil {
+		t.Fatal(err)
+	}
+	const want = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  selector:
+    matchLabels:
+      app: web
+  template:
+    metadata:
+      labels:
+        app: web
+    spec:
+      containers:
+      - image: web
+        name: web
+      volumes:
+      - emptyDir: {}
+        name: tmp
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	if err := manifest.Encode(&got, &awsv1.EC2NodeClass{}); err == nil {
+		t.Error("an object without kind was written, want an error")
+	}
+}
+
+// found is an Error without its text, which tests don't look at.
+type found struct {
+	Document, Line int
+	Object, Field  string
+}
+
+func TestBadInputIsNamed(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want found
+	}{
+		"text that is not YAML": {
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n# next\na: b\nc: [1\n", found{Document: 2, Line: 7},
+		},
+		"a tab for a space":        {"apiVersion: v1\nkind: Pod\nmetadata:\n\tname: a\n", found{Document: 1, Line: 4}},
+		"a field given twice":      {"apiVersion: v1\nkind: Pod\nkind: Pod\nmetadata: {name: a}\n", found{Document: 1, Line: 3}},
+		"JSON that ends early":     {`{"apiVersion": "v1", "kind": "Pod"`, found{Document: 1, Line: 1}},
+		"a list for an object":     {"- a\n", found{Document: 1, Line: 1}},
+		"no kind":                  {"apiVersion: v1\nmetadata: {name: a}\n", found{1, 1, "a", ""}},
+		"no name":                  {"apiVersion: v1\nkind: Pod\n", found{1, 1, "Pod", "metadata.name"}},
+		"a name that is generated": {"apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", found{1, 1, "Pod", "metadata.name"}},
+		"an unknown field of a pod": {
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\nspec:\n  containers:\n  - name: a\n    imag: b\n",
+			found{1, 7, "Pod shop/a", "spec.containers[0].imag"},
+		},
+		"an unknown field of a pool": {
+			"\n---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  template:\n    spec:\n      kubelet: {maxPods: 1}\n",
+			found{1, 9, "NodePool a", "spec.template.spec.kubelet"},
+		},
+		"an unknown field of an old form": {
+			"apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  replicas: 1\n", found{1, 5, "NodePool a", "spec.replicas"},
+		},
+		"a field in the wrong case": {
+			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  Weight: 1\n", found{1, 5, "NodePool a", "spec.Weight"},
+		},
+		"a text for a number": {
+			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  weight: ten\n", found{1, 5, "NodePool a", "spec.weight"},
+		},
+		"a quantity that is none": {
+			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec:\n  limits:\n    cpu: 1\n    memory: lots\n",
+			found{1, 7, "NodePool a", "spec.limits.memory"},
+		},
+		"a quantity deep in a list": {
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n  - name: b\n    resources:\n      requests: {cpu: 1x}\n",
+			found{1, 9, "Pod a", "spec.containers[1].resources.requests.cpu"},
+		},
+		"a kind in a version that is gone": {
+			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n", found{1, 1, "PodDisruptionBudget a", ""},
+		},
+		"a workload from before apps": {
+			"apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n", found{1, 1, "Deployment a", ""},
+		},
+		"a kind of Kerf's that is not supported": {
+			"apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: a}\n", found{1, 1, "NodeOverlay a", ""},
+		},
+		"an apiVersion of three parts": {"apiVersion: a/b/c\nkind: Pod\nmetadata: {name: a}\n", found{1, 1, "Pod a", ""}},
+		"the same object twice": {
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: default}\n",
+			found{2, 4, "Pod default/a", ""},
+		},
+		"an item that is no object": {
+			"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n- 3\n", found{1, 1, "items[1]", ""},
+		},
+		"an unknown field of an item": {
+			"apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: a}\n  spek: {}\n", found{1, 1, "Pod a", "spek"},
+		},
+		"lists in lists": {
+			`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]}]}]}`,
+			found{1, 1, "List", ""},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects, _, err := manifest.Decode(strings.NewReader(tc.text), "f.yaml")
+			var e *manifest.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("read %v, %v, want an Error", objects, err)
+			}
+			got := found{e.Place.Document, e.Place.Line, e.Object, e.Field}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+			if objects != nil || e.Place.Source != "f.yaml" || e.Problem == "" {
+				t.Errorf("objects %v beside the error %#v", objects, e)
+			}
+		})
+	}
+}
+
+func TestGoodInputIsRead(t *testing.T) {
+	pod := func(name string) string {
+		return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": %q}}`, name)
+	}
+	tests := map[string]struct {
+		text     string
+		want     []string // names
+		warnings int
+	}{
+		"nothing":                      {"", nil, 0},
+		"comments only":                {"# a\n---\n# b\n---\n\n", nil, 0},
+		"documents with comments":      {"# a\n---\n# b\n" + pod("a") + "\n--- # c\n" + pod("b") + "\n...\n---\n" + pod("c"), []string{"a", "b", "c"}, 0},
+		"lines that end as on Windows": {"apiVersion: v1\r\nkind: Pod\r\nmetadata:\r\n  name: a\r\n---\r\n" + pod("b") + "\r\n", []string{"a", "b"}, 0},
+		"a byte order mark":            {"\ufeff" + pod("a"), []string{"a"}, 0},
+		"JSON values in a row":         {pod("a") + pod("b") + "\n" + pod("c"), []string{"a", "b", "c"}, 0},
+		"a list":                       {`{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":""},"items":[` + pod("a") + `,` + pod("b") + `]}`, []string{"a", "b"}, 0},
+		"a typed list":                 {"apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}}]", []string{"a"}, 0},
+		"a list of an old form":        {"apiVersion: karpenter.sh/v1beta1\nkind: NodeClaimList\nitems: [{metadata: {name: a}, spec: {nodeClassRef: {name: b}}}]", []string{"a"}, 2},
+		"kinds that Kerf has no use for": {
+			"apiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\n" + pod("a") + "\n---\napiVersion: example.com/v1\nkind: List\nmetadata: {name: x}\n", []string{"a"}, 2,
+		},
+		"the same name in two namespaces": {
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: x}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", []string{"a", "a"}, 0,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects, warnings, err := manifest.Decode(strings.NewReader(tc.text), "f.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, obj := range objects {
+				got = append(got, obj.(interface{ GetName() string }).GetName())
+				if obj.GetObjectKind().GroupVersionKind().Empty() {
+					t.Errorf("%v has no kind", obj)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			if len(warnings) != tc.warnings {
+				t.Errorf("warnings %v, want %d", warnings, tc.warnings)
+			}
+		})
+	}
+}
+
+func TestReadStopsAtItsLimits(t *testing.T) {
+	tests := map[string]struct {
+		text   string
+		errors int
+	}{
+		"a source that is too large": {strings.Repeat("#", manifest.MaxBytes+1), 1},
+		"too many documents":         {strings.Repeat("---\na: b\n", manifest.MaxDocuments+1), 1},
+		"too many JSON values":       {strings.Repeat("{}", manifest.MaxDocuments+1), 1},
+		"too many errors":            {strings.Repeat("---\na: b\n", manifest.MaxErrors+5), manifest.MaxErrors},
+		"too many unknown fields":    {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n" + fields(manifest.MaxErrors+5), manifest.MaxErrors},
+		"a document that grows":      {bomb(), 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := manifest.Decode(strings.NewReader(tc.text), "f.yaml")
+			if err == nil {
+				t.Fatal("read, want an error")
+			}
+			if got := strings.Count(err.Error(), "\n") + 1; got != tc.errors {
+				t.Errorf("%d errors, want %d: %v", got, tc.errors, err)
+			}
+		})
+	}
+}
+
+func fields(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "field%d: x\n", i)
+	}
+	return text.String()
+}
+
+// bomb is a small text whose aliases unfold to a huge one.
+func bomb() string {
+	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < 10; i++ {
+		ref := fmt.Sprintf("*a%d", i-1)
+		text += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(ref+", ", 10), ", "))
+	}
+	return text
+}
+
+type brokenReader struct{ err error }
+
+func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
+
+func TestAReadersErrorIsPassedOn(t *testing.T) {
+	broken := errors.New("disk on fire")
+	if _, _, err := manifest.Decode(brokenReader{broken}, "f.yaml"); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}
+
+// FuzzDecode checks that no text takes the reader down, and that what was read can
+// be written and read again to the same text.
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join(examples, "*", "*.yaml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(fullPool))
+	f.Add([]byte(oldest))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		objects, _, err := manifest.Decode(bytes.NewReader(text), "f.yaml")
+		if err != nil {
+			return
+		}
+		for _, obj := range objects {
+			_ = kubeapi.Validate(obj) // must not panic
+		}
+		var first, second bytes.Buffer
+		if err := manifest.Encode(&first, objects...); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := manifest.Decode(bytes.NewReader(first.Bytes()), "again.yaml")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, first.String())
+		}
+		if err := manifest.Encode(&second, again...); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(first.String(), second.String()); diff != "" {
+			t.Errorf("written twice (-first +second):\n%s", diff)
+		}
+	})
+}

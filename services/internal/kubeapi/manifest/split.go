@@ -1,0 +1,170 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// document is one document of a source, as JSON.
+type document struct {
+	place Place
+	json  []byte
+	// What is wrong with its text; then it has no JSON.
+	err error
+	// The text that it was read from, for finding a field's line again.
+	text []byte
+}
+
+// split reads a source and cuts it into documents; empty ones don't count, but keep
+// their number. JSON sources may hold several values one after the other.
+func split(src Source) ([]document, error) {
+	text, err := io.ReadAll(io.LimitReader(src.Reader, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", src.Name, err)
+	}
+	if len(text) > MaxBytes {
+		problem := fmt.Sprintf("larger than %d MiB: split it, or leave out what Kerf does not need", MaxBytes>>20)
+		return nil, &Error{Place: Place{Source: src.Name}, Problem: problem}
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && start[0] == '{' {
+		docs, isJSON := splitJSON(src.Name, text)
+		if len(docs) > MaxDocuments {
+			return nil, tooMany(src.Name)
+		}
+		if isJSON {
+			return docs, nil
+		}
+	}
+	return splitYAML(src.Name, text)
+}
+
+// splitJSON gives up, for splitYAML to say what is wrong or to read it as YAML's
+// own braces, when the text is not JSON throughout. It stops one document past
+// the limit.
+func splitJSON(name string, text []byte) ([]document, bool) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	var docs []document
+	line, counted := 1, int64(0)
+	for len(docs) <= MaxDocuments {
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return docs, true
+		}
+		if err != nil {
+			return nil, false
+		}
+		start := decoder.InputOffset() - int64(len(raw))
+		line += bytes.Count(text[counted:start], []byte("\n"))
+		counted = start
+		docs = append(docs, document{
+			place: Place{Source: name, Document: len(docs) + 1, Line: line},
+			json:  raw, text: raw,
+		})
+	}
+	return docs, true
+}
+
+func tooMany(name string) error {
+	return &Error{Place: Place{Source: name}, Problem: fmt.Sprintf("more than %d documents: split it", MaxDocuments)}
+}
+
+func splitYAML(name string, text []byte) ([]document, error) {
+	var docs []document
+	number := 0
+	for _, part := range cut(text) {
+		if blank(part.text) {
+			continue
+		}
+		number++
+		place := Place{Source: name, Document: number, Line: part.line}
+		if number > MaxDocuments {
+			return nil, tooMany(name)
+		}
+		asJSON, err := yaml.YAMLToJSONStrict(part.text)
+		if err != nil {
+			docs = append(docs, document{place: place, err: yamlError(place, err)})
+			continue
+		}
+		docs = append(docs, document{place: place, json: asJSON, text: part.text})
+	}
+	return docs, nil
+}
+
+// part is the text between two document markers, and the line that it begins on.
+type part struct {
+	line int
+	text []byte
+}
+
+// cut finds YAML's document markers, which stand at the beginning of a line even
+// within texts of several lines. Text behind a marker belongs to the document.
+func cut(text []byte) []part {
+	parts := []part{{line: 1}}
+	line := 0
+	for rest := text; len(rest) > 0; {
+		line++
+		end := bytes.IndexByte(rest, '\n') + 1
+		if end == 0 {
+			end = len(rest)
+		}
+		this := rest[:end]
+		rest = rest[end:]
+		current := &parts[len(parts)-1]
+		switch {
+		case marker(this, "---"):
+			// The marker stays on its line, so that lines count on.
+			parts = append(parts, part{line: line, text: this})
+		case marker(this, "..."):
+			parts = append(parts, part{line: line + 1})
+		default:
+			current.text = append(current.text, this...)
+		}
+	}
+	return parts
+}
+
+func marker(line []byte, mark string) bool {
+	rest, found := bytes.CutPrefix(line, []byte(mark))
+	return found && (len(rest) == 0 || strings.ContainsRune(" \t\r\n", rune(rest[0])))
+}
+
+// blank tells a document with nothing but white space, comments and its marker.
+func blank(text []byte) bool {
+	for l := range bytes.Lines(text) {
+		l = bytes.TrimSpace(l)
+		if bytes.HasPrefix(l, []byte("---")) {
+			l = bytes.TrimSpace(l[3:])
+		}
+		if len(l) > 0 && l[0] != '#' && l[0] != '%' {
+			return false
+		}
+	}
+	return true
+}
+
+var lineNumber = regexp.MustCompile(`line (\d+): ?`)
+
+// yamlError moves the line that the parser counts within the document to the line
+// in the source.
+func yamlError(place Place, err error) error {
+	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	message = strings.TrimPrefix(message, "yaml: ")
+	if m := lineNumber.FindStringSubmatchIndex(message); m != nil {
+		if n, err := strconv.Atoi(message[m[2]:m[3]]); err == nil {
+			place.Line += max(n, 1) - 1
+			message = message[:m[0]] + message[m[1]:]
+		}
+	}
+	message = strings.TrimPrefix(message, "unmarshal errors:\n")
+	return &Error{Place: place, Problem: "not YAML: " + strings.TrimSpace(message)}
+}

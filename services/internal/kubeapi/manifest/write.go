@@ -1,0 +1,109 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+)
+
+// Encode writes objects as YAML documents that one could apply: without status
+// and without what an API server or kubectl adds to metadata. Objects need
+// apiVersion and kind, as Read sets them; they are not changed.
+func Encode(w io.Writer, objects ...runtime.Object) error {
+	for i, obj := range objects {
+		text, err := encode(obj)
+		if err != nil {
+			return fmt.Errorf("write %T: %w", obj, err)
+		}
+		if i > 0 {
+			text = append([]byte("---\n"), text...)
+		}
+		if _, err := w.Write(text); err != nil {
+			return fmt.Errorf("write manifests: %w", err)
+		}
+	}
+	return nil
+}
+
+func encode(obj runtime.Object) ([]byte, error) {
+	if obj.GetObjectKind().GroupVersionKind().Empty() {
+		return nil, fmt.Errorf("apiVersion and kind are not set")
+	}
+	asJSON, err := json.Marshal(obj)
+	if err != nil {
+		return nil, fmt.Errorf("to JSON: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(asJSON))
+	decoder.UseNumber()
+	tree := map[string]any{}
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("from JSON: %w", err)
+	}
+	clean(tree)
+	asJSON, err = json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("to JSON: %w", err)
+	}
+	text, err := yaml.JSONToYAML(asJSON)
+	if err != nil {
+		return nil, fmt.Errorf("to YAML: %w", err)
+	}
+	return text, nil
+}
+
+// lastApplied is kubectl's copy of the object that was applied.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func clean(tree map[string]any) {
+	delete(tree, "status")
+	if metadata, ok := tree["metadata"].(map[string]any); ok {
+		for _, name := range []string{
+			"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+			"deletionGracePeriodSeconds", "managedFields", "selfLink",
+		} {
+			delete(metadata, name)
+		}
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			delete(annotations, lastApplied)
+			if len(annotations) == 0 {
+				delete(metadata, "annotations")
+			}
+		}
+	}
+	prune(tree)
+}
+
+// prune removes what Go types write although nothing was said: nulls everywhere,
+// and empty objects in fields where empty means unset.
+func prune(tree map[string]any) {
+	for key, value := range tree {
+		switch v := value.(type) {
+		case nil:
+			delete(tree, key)
+		case []any:
+			for _, item := range v {
+				if inner, ok := item.(map[string]any); ok {
+					prune(inner)
+				}
+			}
+		case map[string]any:
+			prune(v)
+			if len(v) == 0 && emptyMeansUnset(key) {
+				delete(tree, key)
+			}
+		}
+	}
+}
+
+func emptyMeansUnset(key string) bool {
+	switch key {
+	case "metadata", "resources", "strategy", "updateStrategy", "status":
+		return true
+	default:
+		return false
+	}
+}
