@@ -165,7 +165,7 @@ func (s *search) price(hosts []int) int64 {
 // empty gives back nodes that nothing runs on.
 func (s *search) empty() {
 	for _, h := range s.candidates {
-		if len(movable(s.v, h)) > 0 || !s.quiet(h).OK() {
+		if len(movable(s.v, h)) > 0 || !s.unforced(h).OK() || !s.quiet(h).OK() {
 			continue
 		}
 		host := s.v.Hosts[h]

@@ -97,8 +97,10 @@ func (s *search) patient(host int) bool {
 	return s.isExpired(host) && s.v.Hosts[host].Claim.TerminationGracePeriod != nil
 }
 
-func podsMayBeMoved(s *search, host int) model.Reason {
-	forced := s.patient(host)
+func podsMayBeMoved(s *search, host int) model.Reason { return s.podsAgree(host, s.patient(host)) }
+
+// podsAgree says whether the pods of a node let it go; forced leaves out what a bounded drain overrules.
+func (s *search) podsAgree(host int, forced bool) model.Reason {
 	for _, i := range s.v.Hosts[host].Pods {
 		pod := s.v.Pods[i]
 		if pod.Terminating {
@@ -142,6 +144,17 @@ func budgetsMayAllow(s *search, host int) model.Reason {
 	return s.pdbs.reason(movable(s.v, host))
 }
 
+// unforced says whether a node may go for a reason that could as well wait: then its age overrules nobody.
+func (s *search) unforced(host int) model.Reason {
+	if !s.patient(host) {
+		return model.Reason{} // checked already
+	}
+	if r := s.podsAgree(host, false); !r.OK() {
+		return r
+	}
+	return s.pdbs.reason(movable(s.v, host))
+}
+
 // quiet says whether a node was left alone for as long as its pool asks for before it may be consolidated.
 func (s *search) quiet(host int) model.Reason {
 	h := s.v.Hosts[host]
@@ -165,6 +178,7 @@ func (s *search) quiet(host int) model.Reason {
 // underused is the chain for consolidation, after everyMethod.
 func underused() []check {
 	return []check{
+		func(s *search, host int) model.Reason { return s.unforced(host) },
 		func(s *search, host int) model.Reason { return s.quiet(host) },
 		policyAllows, // WhenEmpty keeps nodes that are not empty
 		priceKnown,   // what nobody knows the price of can't be beaten

@@ -21,6 +21,8 @@ type filler struct {
 	ports []model.HostPort
 	trial []int
 	fresh bool
+	// ranked is what a claim with this filling lists; only kept for pools with minValues, which may ask for less filling.
+	ranked []*Option
 }
 
 func newFiller(o *Option, r *round) *filler {
@@ -72,8 +74,9 @@ func total(request, free view.Vector) float64 {
 
 // refill finds the best filling from the pods that are left. The last one is still the best while there are enough
 // pods for it, because there are only ever fewer pods.
-func (f *filler) refill(r *round) {
-	if f.fresh && !slices.ContainsFunc(f.orders[0], func(i int) bool { return f.counts[i] > r.rest[i] }) {
+func (f *filler) refill(r *round, lim *Limits) {
+	picky := minValues(f.o.Pool)
+	if f.fresh && !picky && !slices.ContainsFunc(f.orders[0], func(i int) bool { return f.counts[i] > r.rest[i] }) {
 		return
 	}
 	f.fresh, f.value = true, 0
@@ -84,8 +87,8 @@ func (f *filler) refill(r *round) {
 			copy(f.counts, f.trial)
 		}
 	}
-	if f.value > 0 && minValues(f.o.Pool) {
-		f.shrink(r)
+	if f.value > 0 && picky {
+		f.shrink(r, lim)
 	}
 }
 
@@ -114,17 +117,25 @@ func (f *filler) try(order []int, r *round) int64 {
 	return value
 }
 
-// shrink halves the filling until enough distinct offerings hold it. A claim that lists too few is refused, so a smaller
-// one is the next best.
-func (f *filler) shrink(r *round) {
+// shrink halves the filling until enough distinct offerings hold it and are within the limits. A claim that lists too few
+// is refused, so a smaller one is the next best.
+func (f *filler) shrink(r *round, lim *Limits) {
 	for {
 		items := make([]Item, 0, len(f.counts))
+		pods := 0
 		for i, k := range f.counts {
 			if k > 0 {
 				items = append(items, Item{Class: r.items[i].Class, Pods: r.items[i].Pods[:k]})
+				pods += k
 			}
 		}
-		if _, ok := r.m.rank(f.o.variant, items, nil); ok || (len(items) == 1 && len(items[0].Pods) == 1) {
+		ranked, ok := r.m.rank(f.o.variant, items, func(o *Option) bool { return lim.Room(o, 1) == 1 })
+		if ok {
+			f.ranked = ranked
+			return
+		}
+		if pods == 1 {
+			f.value = 0
 			return
 		}
 		f.halve(r)

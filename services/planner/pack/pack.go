@@ -156,6 +156,9 @@ func (r *round) run(lim *Limits) []*Bought {
 		f := r.fills[best]
 		o := r.options[best]
 		n := lim.Room(o, r.copies(f.counts))
+		if minValues(o.Pool) {
+			n = 1
+		}
 		runners := r.runners(best, lim)
 		for range n {
 			b := &Bought{base: o, Runners: runners, Weighed: len(r.options)}
@@ -169,6 +172,11 @@ func (r *round) run(lim *Limits) []*Bought {
 			out = append(out, b)
 		}
 		lim.Take(o, n)
+		if minValues(o.Pool) {
+			b := out[len(out)-1]
+			b.Options = f.ranked
+			lim.stretch(b)
+		}
 	}
 }
 
@@ -180,7 +188,7 @@ func (r *round) best(lim *Limits) int {
 			continue
 		}
 		f := r.fills[i]
-		f.refill(r)
+		f.refill(r, lim)
 		if f.value > 0 && (best < 0 || r.cheaper(i, best) < 0) {
 			best = i
 		}

@@ -112,7 +112,9 @@ func (o *Option) Label(key string) (string, bool) {
 func (m *Market) rankAll(bought []*Bought, lim *Limits) {
 	claims := make([]int, len(m.w.Pools))
 	for _, b := range bought {
-		claims[b.base.Pool.Index]++
+		if b.Options == nil {
+			claims[b.base.Pool.Index]++
+		}
 	}
 	slack := make([]view.Vector, len(m.w.Pools))
 	for i, n := range claims {
@@ -121,6 +123,10 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits) {
 		}
 	}
 	for i, b := range bought {
+		if b.Options != nil {
+			m.finishRunners(b)
+			continue
+		}
 		if i > 0 && alike(b, bought[i-1]) {
 			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
 		} else {
