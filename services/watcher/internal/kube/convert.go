@@ -1,0 +1,267 @@
+package kube
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/cache"
+)
+
+// memory is what the objects themselves do not tell: where each pod was, and when a node's pods last changed. It dies
+// with the process; after a restart a node's last event is the binding of the youngest pod that it has.
+type memory struct {
+	pods  map[string]string    // node by pod id, for pods that count
+	nodes map[string]time.Time // last event by node name
+}
+
+func newMemory() memory {
+	return memory{pods: map[string]string{}, nodes: map[string]time.Time{}}
+}
+
+// saw notes where a pod is now ("" when it is nowhere, or does not count) since when, and returns the nodes that it came
+// to or went from.
+func (m *memory) saw(id, node string, since, now time.Time) []string {
+	before := m.pods[id]
+	if before == node {
+		return nil
+	}
+	var out []string
+	if before != "" {
+		m.nodes[before] = now
+		out = append(out, before)
+	}
+	if node == "" {
+		delete(m.pods, id)
+		return out
+	}
+	m.pods[id] = node
+	if since.After(m.nodes[node]) {
+		m.nodes[node] = since
+		out = append(out, node)
+	}
+	return out
+}
+
+// batch collects events. Pods come first, because they tell what became of nodes.
+type batch struct {
+	source *Source
+	now    time.Time
+	events []snapshot.Event
+	pods   map[string]bool // converted already
+	nodes  map[string]bool // to be converted
+	daemon map[string]bool // DaemonSets to be converted, by key
+	pools  map[string]bool // to be converted
+}
+
+// convert looks at the keys, or at everything. It is called by one goroutine.
+func (s *Source) convert(keys []key, all bool) snapshot.Batch {
+	b := &batch{
+		source: s, now: s.cfg.Now(),
+		pods: map[string]bool{}, nodes: map[string]bool{}, daemon: map[string]bool{}, pools: map[string]bool{},
+	}
+	out := snapshot.Batch{Time: b.now}
+	if all {
+		b.everything()
+		out.Whole = convert.KubernetesKinds()
+	} else {
+		for _, k := range keys {
+			b.look(k)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
+		b.node(name)
+	}
+	for _, k := range slices.Sorted(maps.Keys(b.daemon)) {
+		b.daemonSet(k)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.pools)) {
+		b.pool(name)
+	}
+	out.Events = b.events
+	return out
+}
+
+func (b *batch) everything() {
+	st := &b.source.stores
+	for _, k := range slices.Sorted(slices.Values(st.pods.ListKeys())) {
+		b.pod(k)
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.source.memory.pods)) {
+		b.pod(id) // those that have gone unnoticed, too
+	}
+	for _, k := range st.nodes.ListKeys() {
+		b.nodes[k] = true
+	}
+	for _, k := range st.namespaces.ListKeys() {
+		b.namespace(k)
+	}
+	for _, k := range st.budgets.ListKeys() {
+		b.budget(k)
+	}
+	b.look(key{what: allDaemonSets})
+	b.look(key{what: allPools})
+}
+
+func (b *batch) look(k key) {
+	st := &b.source.stores
+	id := k.namespace + "/" + k.name
+	switch k.what {
+	case aPod:
+		b.pod(id)
+	case aNode:
+		b.nodes[k.name] = true
+	case aNamespace:
+		b.namespace(k.name)
+	case aDaemonSet:
+		b.daemon[id] = true
+	case aBudget:
+		b.budget(id)
+	case aPool:
+		b.pools[k.name] = true
+	case podsOfClaim:
+		b.podsBy(byClaim, id)
+	case podsOfOwner:
+		b.podsBy(byOwner, id)
+	case allPools:
+		for _, name := range st.pools.ListKeys() {
+			b.pools[name] = true
+		}
+	case allWithVolumes:
+		for _, claim := range st.pods.ListIndexFuncValues(byClaim) {
+			b.podsBy(byClaim, claim)
+		}
+		b.look(key{what: allDaemonSets})
+	case allDaemonSets:
+		for _, id := range st.daemonSets.ListKeys() {
+			b.daemon[id] = true
+		}
+	}
+}
+
+func (b *batch) podsBy(index, value string) {
+	keys, err := b.source.stores.pods.IndexKeys(index, value)
+	if err != nil {
+		return // only an index that does not exist is an error
+	}
+	for _, k := range keys {
+		b.pod(k)
+	}
+}
+
+func (b *batch) put(o snapshot.Object) { b.events = append(b.events, snapshot.Put(b.now, o)) }
+
+func (b *batch) gone(k snapshot.Kind, id string) {
+	b.events = append(b.events, snapshot.Delete(b.now, k, id))
+}
+
+func (b *batch) pod(id string) {
+	if b.pods[id] {
+		return
+	}
+	b.pods[id] = true
+	st := &b.source.stores
+	p := get[*corev1.Pod](st.pods, id)
+	node, since := whereabouts(p, b.now)
+	touched := b.source.memory.saw(id, node, since, b.now)
+	if p != nil && p.Spec.NodeName != "" && len(convert.ClaimKeys(p)) > 0 {
+		touched = append(touched, p.Spec.NodeName) // which of its volumes are somebody's
+	}
+	for _, n := range touched {
+		b.nodes[n] = true
+	}
+	if p != nil {
+		if o, ok := convert.Pod(p, st); ok {
+			b.put(o)
+			return
+		}
+	}
+	b.gone(snapshot.Pod, id)
+}
+
+// whereabouts is the node on which a pod keeps its node busy, and since when. Pods that come and go with the node, and
+// pods that are about to be gone, do not.
+func whereabouts(p *corev1.Pod, now time.Time) (node string, since time.Time) {
+	if p == nil || finished(p) || p.DeletionTimestamp != nil {
+		return "", time.Time{}
+	}
+	if owner := metav1.GetControllerOf(p); owner != nil && (owner.Kind == "DaemonSet" || owner.Kind == "Node") {
+		return "", time.Time{}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionTrue && !c.LastTransitionTime.IsZero() {
+			return p.Spec.NodeName, c.LastTransitionTime.Time
+		}
+	}
+	if p.Status.StartTime != nil {
+		return p.Spec.NodeName, p.Status.StartTime.Time
+	}
+	return p.Spec.NodeName, now
+}
+
+func (b *batch) node(name string) {
+	s := b.source
+	n := get[*corev1.Node](s.stores.nodes, name)
+	if n == nil {
+		delete(s.memory.nodes, name)
+		b.gone(snapshot.Node, name)
+		return
+	}
+	b.put(convert.Node(n, convert.NodeFacts{
+		Claim: s.stores.claimOf(name), CSI: get[*storagev1.CSINode](s.stores.csiNodes, name),
+		ForeignVolumes: s.stores.foreignVolumes(name), LastPodEvent: s.memory.nodes[name],
+	}))
+}
+
+func (b *batch) namespace(name string) {
+	if n := get[*corev1.Namespace](b.source.stores.namespaces, name); n != nil {
+		b.put(convert.Namespace(n))
+		return
+	}
+	b.gone(snapshot.Namespace, name)
+}
+
+func (b *batch) budget(id string) {
+	if p := get[*policyv1.PodDisruptionBudget](b.source.stores.budgets, id); p != nil {
+		b.put(convert.PodDisruptionBudget(p))
+		return
+	}
+	b.gone(snapshot.PodDisruptionBudget, id)
+}
+
+func (b *batch) daemonSet(id string) {
+	if d := get[*appsv1.DaemonSet](b.source.stores.daemonSets, id); d != nil {
+		b.put(convert.DaemonSet(d, &b.source.stores))
+		return
+	}
+	b.gone(snapshot.DaemonSet, id)
+}
+
+func (b *batch) pool(name string) {
+	facts := convert.PoolFacts{NodeClasses: func(class string) bool {
+		_, ok, _ := b.source.stores.nodeClasses.GetByKey(class)
+		return ok
+	}}
+	p := get[*karpenterv1.NodePool](b.source.stores.pools, name)
+	if u := get[*unstructured.Unstructured](b.source.stores.pools, name); u != nil {
+		_, facts.Problem = kubeapi.FromUnstructured(u)
+		p = &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	if p == nil {
+		b.gone(snapshot.NodePool, name)
+		return
+	}
+	b.put(convert.NodePool(p, facts))
+}
+
+func get[T any](s cache.Store, id string) T { return lookup[T](s, "", id) }

@@ -1,0 +1,166 @@
+package kube
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+)
+
+// what a key means.
+type what uint8
+
+const (
+	aPod what = iota
+	aNode
+	aNamespace
+	aDaemonSet
+	aBudget
+	aPool
+	podsOfClaim    // the pods that use the named persistent volume claim
+	podsOfOwner    // the pods of the named owner; the name is "kind/name"
+	allDaemonSets  // each DaemonSet
+	allWithVolumes // each pod that has a claim, and each DaemonSet
+	allPools       // each node pool
+)
+
+// key names something that has to be looked at again.
+type key struct {
+	what            what
+	namespace, name string
+}
+
+// dirty is a bounded set of keys. Safe for concurrent use.
+type dirty struct {
+	most   int
+	signal chan struct{} // has room for one
+
+	mu   sync.Mutex
+	keys map[key]struct{}
+	all  bool // the keys were too many, or everything is new
+}
+
+func newDirty(most int) *dirty {
+	return &dirty{most: most, signal: make(chan struct{}, 1), keys: map[key]struct{}{}}
+}
+
+// add notes keys. It never waits: when they are too many, everything counts as dirty.
+func (d *dirty) add(keys ...key) {
+	if len(keys) == 0 {
+		return
+	}
+	d.mu.Lock()
+	for _, k := range keys {
+		if !d.all {
+			d.keys[k] = struct{}{}
+		}
+	}
+	if len(d.keys) > d.most {
+		d.all = true
+		clear(d.keys)
+	}
+	d.mu.Unlock()
+	d.wake()
+}
+
+func (d *dirty) addAll() {
+	d.mu.Lock()
+	d.all = true
+	clear(d.keys)
+	d.mu.Unlock()
+	d.wake()
+}
+
+func (d *dirty) wake() {
+	select {
+	case d.signal <- struct{}{}:
+	default:
+	}
+}
+
+// take waits for keys, empties the set, and returns them sorted, or all. It is false once ctx is done.
+func (d *dirty) take(ctx context.Context) (keys []key, all, ok bool) {
+	select {
+	case <-ctx.Done():
+		return nil, false, false
+	case <-d.signal:
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k := range d.keys {
+		keys = append(keys, k)
+	}
+	all = d.all
+	clear(d.keys)
+	d.all = false
+	slices.SortFunc(keys, compareKeys)
+	return keys, all, true
+}
+
+func compareKeys(a, b key) int {
+	if a.what != b.what {
+		return int(a.what) - int(b.what)
+	}
+	if c := strings.Compare(a.namespace, b.namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(a.name, b.name)
+}
+
+// keyOf makes a key of the object's own name.
+func keyOf(w what) func(any) []key {
+	return func(o any) []key {
+		m, ok := o.(metav1.Object)
+		if !ok {
+			return nil
+		}
+		return []key{{w, m.GetNamespace(), m.GetName()}}
+	}
+}
+
+func always(w what) func(any) []key {
+	return func(any) []key { return []key{{what: w}} }
+}
+
+func ownerKey(kind string) func(any) []key {
+	return func(o any) []key {
+		switch m := o.(type) {
+		case *appsv1.ReplicaSet:
+			return []key{{podsOfOwner, m.Namespace, kind + "/" + m.Name}}
+		case *appsv1.StatefulSet:
+			return []key{{podsOfOwner, m.Namespace, kind + "/" + m.Name}}
+		default:
+			return nil
+		}
+	}
+}
+
+// volumeKeys leads from a volume to the pods that use it, by way of its claim.
+func volumeKeys(o any) []key {
+	pv, ok := o.(*corev1.PersistentVolume)
+	if !ok || pv.Spec.ClaimRef == nil {
+		return nil
+	}
+	return []key{{podsOfClaim, pv.Spec.ClaimRef.Namespace, pv.Spec.ClaimRef.Name}}
+}
+
+func attachmentKeys(o any) []key {
+	if a, ok := o.(*storagev1.VolumeAttachment); ok {
+		return []key{{aNode, "", a.Spec.NodeName}}
+	}
+	return nil
+}
+
+func nodeClaimKeys(o any) []key {
+	if c, ok := o.(*karpenterv1.NodeClaim); ok && c.Status.NodeName != "" {
+		return []key{{aNode, "", c.Status.NodeName}}
+	}
+	return nil
+}
