@@ -10,6 +10,7 @@ package convert
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
@@ -19,6 +20,11 @@ import (
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -32,45 +38,97 @@ type World struct {
 
 // Builder collects manifests. The zero Builder is empty and ready; it is owned by one goroutine.
 type Builder struct {
-	cluster watcher.Cluster
-	pools   []sourced[*karpenterv1.NodePool]
-	classes []sourced[*awsv1.EC2NodeClass]
-	daemons bool
-	objects int
+	cluster  watcher.Cluster
+	pools    []*karpenterv1.NodePool
+	classes  []*awsv1.EC2NodeClass
+	runtimes map[string]*nodev1.RuntimeClass
+	specs    []*corev1.PodSpec // of everything that makes pods
+	daemons  bool
+	objects  int
 }
 
-// sourced is an object and where it was read, for errors.
-type sourced[T any] struct {
-	source string
-	object T
+// ObjectError is what is wrong with one of the manifests' objects.
+type ObjectError struct {
+	// Object is its kind and name, as TitleOf has it.
+	Object string
+	Err    error
 }
 
-// Add takes an object that has its defaults and is valid. Errors begin with the source, and name the object.
-func (b *Builder) Add(source string, o runtime.Object) error {
+// Error implements error: the object before each line.
+func (e *ObjectError) Error() string {
+	return e.Object + ": " + strings.ReplaceAll(e.Err.Error(), "\n", "\n"+e.Object+": ")
+}
+
+// Unwrap implements errors.Unwrap.
+func (e *ObjectError) Unwrap() error { return e.Err }
+
+// Title is how an object is called in messages: "NodePool default", "Deployment shop/web".
+func Title(kind, namespace, name string) string {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	return kind + " " + name
+}
+
+// TitleOf is the Title of an object that has its kind set. The namespace default is never said.
+func TitleOf(o runtime.Object) string {
+	m, ok := o.(metav1.Object)
+	if !ok {
+		return fmt.Sprintf("%T", o)
+	}
+	namespace := m.GetNamespace()
+	if namespace == metav1.NamespaceDefault {
+		namespace = ""
+	}
+	return Title(o.GetObjectKind().GroupVersionKind().Kind, namespace, m.GetName())
+}
+
+// Add takes an object that has its defaults and is valid; it belongs to the builder from then on. An object that says
+// nothing to a dry run is left out, and skipped says why; it is "" otherwise. Errors are *ObjectErrors.
+func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
+	switch o := o.(type) {
+	case *batchv1.CronJob:
+		return TitleOf(o) + ": skipped: it makes its pods at times of its own; write a Job to plan for one run", nil
+	case *karpenterv1.NodeClaim:
+		return TitleOf(o) + ": skipped: claims are planned for from a snapshot only, see kerf snapshot", nil
+	case *storagev1.VolumeAttachment:
+		return "", nil // what is attached where, pods and their claims say
+	case *nodev1.RuntimeClass:
+		if b.runtimes == nil {
+			b.runtimes = map[string]*nodev1.RuntimeClass{}
+		}
+		b.runtimes[o.Name] = o
+		return "", nil
+	}
 	if err := b.cluster.Add(o, nil); err != nil {
-		return fmt.Errorf("%s: %w", source, err)
+		return "", &ObjectError{TitleOf(o), err}
 	}
 	b.objects++
+	if spec := podSpec(o); spec != nil {
+		b.specs = append(b.specs, spec)
+	}
 	switch o := o.(type) {
 	case *karpenterv1.NodePool:
-		b.pools = append(b.pools, sourced[*karpenterv1.NodePool]{source, o})
+		b.pools = append(b.pools, o)
 	case *awsv1.EC2NodeClass:
-		b.classes = append(b.classes, sourced[*awsv1.EC2NodeClass]{source, o})
+		b.classes = append(b.classes, o)
 	case *appsv1.DaemonSet:
 		b.daemons = true
 	}
-	return nil
+	return "", nil
 }
 
-// Len is how many objects were added.
+// Len is how many objects were taken that can be planned for or with.
 func (b *Builder) Len() int { return b.objects }
 
 // Snapshot is the cluster that the manifests describe, at the time now, with everything that the world sells. assumed
-// says in one sentence each what it holds that neither manifests nor catalogue say. Errors name source, object and field.
+// says in one sentence each what it holds that neither manifests nor catalogue say. Errors about an object are
+// *ObjectErrors and name the field.
 func (b *Builder) Snapshot(w World, now time.Time) (s *clusterv1.Snapshot, assumed []string, err error) {
 	if err := b.checkPools(); err != nil {
 		return nil, nil, err
 	}
+	b.applyRuntimes()
 	events, err := b.cluster.Events(now)
 	if err != nil {
 		return nil, nil, err
@@ -89,10 +147,10 @@ func (b *Builder) Snapshot(w World, now time.Time) (s *clusterv1.Snapshot, assum
 // dry run somebody forgot a file, and a plan without the pool would not be what was asked for.
 func (b *Builder) checkPools() error {
 	for _, p := range b.pools {
-		name := p.object.Spec.Template.Spec.NodeClassRef.Name
-		if !slices.ContainsFunc(b.classes, func(c sourced[*awsv1.EC2NodeClass]) bool { return c.object.Name == name }) {
-			return fmt.Errorf("%s: NodePool %s: spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s among the files; add its manifest",
-				p.source, p.object.Name, name)
+		name := p.Spec.Template.Spec.NodeClassRef.Name
+		if !slices.ContainsFunc(b.classes, func(c *awsv1.EC2NodeClass) bool { return c.Name == name }) {
+			return &ObjectError{Title(karpenterv1.KindNodePool, "", p.Name), fmt.Errorf(
+				"spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s among the files; add its manifest", name)}
 		}
 	}
 	return nil

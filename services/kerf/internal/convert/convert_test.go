@@ -16,6 +16,12 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"google.golang.org/protobuf/testing/protocmp"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
@@ -60,7 +66,7 @@ func builder(t *testing.T, objects ...runtime.Object) *convert.Builder {
 	t.Helper()
 	b := &convert.Builder{}
 	for _, o := range objects {
-		if err := b.Add("test.yaml", o); err != nil {
+		if _, err := b.Add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,23 +207,23 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	}{
 		"a pool whose class is missing": {
 			func(p *karpenterv1.NodePool, _ *awsv1.EC2NodeClass) { p.Spec.Template.Spec.NodeClassRef.Name = "gpu" },
-			"test.yaml: NodePool default: spec.template.spec.nodeClassRef.name: there is no EC2NodeClass gpu",
+			"NodePool default: spec.template.spec.nodeClassRef.name: there is no EC2NodeClass gpu",
 		},
 		"a field that is not carried out": {
 			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) { c.Spec.Context = new(string) },
-			"test.yaml: EC2NodeClass default: spec.context",
+			"EC2NodeClass default: spec.context",
 		},
 		"a subnet of another region": {
 			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {
 				c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "eu-west-1a"}}
 			},
-			"test.yaml: EC2NodeClass default: status.subnets: zone eu-west-1a",
+			"EC2NodeClass default: status.subnets: zone eu-west-1a",
 		},
 		"a reservation that is no quantity": {
 			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {
 				c.Spec.Kubelet = &runtime.RawExtension{Raw: []byte(`{"kubeReserved": {"cpu": "much"}}`)}
 			},
-			"test.yaml: EC2NodeClass default: spec",
+			"EC2NodeClass default: spec",
 		},
 	}
 	for name, tt := range tests {
@@ -233,10 +239,53 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatIsThereTwiceIsRefused(t *testing.T) {
+func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 	t.Parallel()
-	b := builder(t, class(t))
-	if err := b.Add("again.yaml", class(t)); err == nil || !strings.HasPrefix(err.Error(), "again.yaml: ") {
-		t.Errorf("got %v", err)
+	tests := map[string]struct {
+		object runtime.Object
+		want   string
+	}{
+		"a cron job":  {&batchv1.CronJob{TypeMeta: metav1.TypeMeta{Kind: "CronJob"}, ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, "CronJob a/b: skipped"},
+		"a claim":     {&karpenterv1.NodeClaim{TypeMeta: metav1.TypeMeta{Kind: "NodeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "b"}}, "NodeClaim b: skipped"},
+		"attachments": {&storagev1.VolumeAttachment{}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b convert.Builder
+			skipped, err := b.Add(tt.object)
+			if err != nil || b.Len() != 0 || !strings.HasPrefix(skipped, tt.want) || (tt.want == "") != (skipped == "") {
+				t.Errorf("got %q, %v and %d objects", skipped, err, b.Len())
+			}
+		})
+	}
+}
+
+func TestPodsPayForTheirRuntime(t *testing.T) {
+	t.Parallel()
+	d, name := object[appsv1.Deployment](t, "inflate-5.yaml"), "gvisor"
+	d.Spec.Template.Spec.RuntimeClassName = &name
+	rc := &nodev1.RuntimeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Overhead:   &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("50m")}},
+		Scheduling: &nodev1.Scheduling{
+			NodeSelector: map[string]string{"runtime": "gvisor"},
+			Tolerations:  []corev1.Toleration{{Key: "gvisor", Operator: corev1.TolerationOpExists}},
+		},
+	}
+	s, _, err := builder(t, pool(t), class(t), d, rc).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.GetPodClasses()[0]
+	if cpu := got.GetRequests()[0]; cpu.GetResource() != "cpu" || cpu.GetValue() != 300 {
+		t.Errorf("requests %v, want 300 millicores", cpu)
+	}
+	want := []*clusterv1.Label{{Key: "runtime", Value: "gvisor"}, {Key: "type", Value: "karpenter"}}
+	if diff := cmp.Diff(want, got.GetNodeSelector(), protocmp.Transform()); diff != "" {
+		t.Errorf("selector (-want +got):\n%s", diff)
+	}
+	if len(got.GetTolerations()) != 1 || got.GetTolerations()[0].GetKey() != "gvisor" {
+		t.Errorf("tolerations %v", got.GetTolerations())
 	}
 }

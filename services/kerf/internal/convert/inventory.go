@@ -30,8 +30,8 @@ func (b *Builder) inventory(w World) (inventory, error) {
 	inv := inventory{snapshot: &clusterv1.Snapshot{}}
 	sold := map[string]bool{} // zones
 	for _, c := range b.classes {
-		if err := inv.add(c.object, w); err != nil {
-			return inventory{}, fmt.Errorf("%s: %w", c.source, err)
+		if err := inv.add(c, w); err != nil {
+			return inventory{}, &ObjectError{Title(awsv1.KindEC2NodeClass, "", c.Name), err}
 		}
 	}
 	for _, c := range inv.snapshot.GetNodeClasses() {
@@ -51,13 +51,13 @@ func (inv *inventory) add(c *awsv1.EC2NodeClass, w World) error {
 	}
 	spec, err := nodeclass.Spec(c, hash)
 	if err != nil {
-		return err
+		return cmp.Or(errors.Unwrap(err), err) // without the name, which is said already
 	}
 	zones, err := inv.zones(c, w)
 	if err != nil {
 		return err
 	}
-	id, err := inv.catalog(c.Name, w.Catalog, nodeclass.Settings(spec))
+	id, err := inv.catalog(w.Catalog, nodeclass.Settings(spec))
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (inv *inventory) zones(c *awsv1.EC2NodeClass, w World) ([]string, error) {
 	var found []string
 	for _, s := range c.Status.Subnets {
 		if !slices.Contains(known, s.Zone) {
-			return nil, fmt.Errorf("EC2NodeClass %s: status.subnets: zone %s is not one of the catalogue's, which is of %s; "+
-				"give a catalogue of that region, or zones of this one", c.Name, s.Zone, w.Catalog.Region)
+			return nil, fmt.Errorf("status.subnets: zone %s is not one of the catalogue's, which is of %s; "+
+				"give a catalogue of that region, or zones of this one", s.Zone, w.Catalog.Region)
 		}
 		found = append(found, s.Zone)
 	}
@@ -141,10 +141,10 @@ func requirements(list []corev1.NodeSelectorRequirement) []*clusterv1.Requiremen
 
 // catalog adds the shapes of all types under the settings of a class, if no class before it had the same, and returns
 // their id. Types that the class's images can't run are left out.
-func (inv *inventory) catalog(class string, from *catalog.Catalog, s instancetype.Settings) (string, error) {
+func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return "", fmt.Errorf("EC2NodeClass %s: settings: %w", class, err)
+		return "", fmt.Errorf("settings: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	id := "k-" + hex.EncodeToString(sum[:8])
@@ -158,7 +158,7 @@ func (inv *inventory) catalog(class string, from *catalog.Catalog, s instancetyp
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("EC2NodeClass %s: spec: %w", class, err)
+			return "", fmt.Errorf("spec: %w", err)
 		}
 		out.InstanceTypes = append(out.InstanceTypes, &clusterv1.InstanceType{
 			Name: shape.Name, Labels: labels(shape.Labels, from.Region),

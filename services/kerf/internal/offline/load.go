@@ -1,0 +1,170 @@
+package offline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Input is everything that a dry run plans for.
+type Input struct {
+	Snapshot *clusterv1.Snapshot
+	// Now is the time to plan for.
+	Now time.Time
+	// Warnings are what the user should know of the files, a line each.
+	Warnings []string
+	// Assumed says what the snapshot holds that nobody knows, a sentence each.
+	Assumed []string
+}
+
+// Options are how files are understood.
+type Options struct {
+	// At is the time to plan for; zero means that of a saved snapshot, and Present for manifests.
+	At time.Time
+	// Present is the time now.
+	Present time.Time
+	// World is where nodes could be bought. It is called once, and only for manifests.
+	World func() (convert.World, error)
+}
+
+// Load understands files: manifests, or one saved snapshot alone; their content says which.
+func Load(files []File, o Options) (Input, error) {
+	for _, f := range files {
+		as := formatOf(f.Data)
+		if as == manifests {
+			continue
+		}
+		if len(files) > 1 {
+			return Input{}, fmt.Errorf("%s is a saved snapshot, which has everything in it: give it alone, without other files", f.Name)
+		}
+		return fromSnapshot(f, as, o)
+	}
+	return fromManifests(files, o)
+}
+
+// fromSnapshot plans for the time at which the snapshot was taken, so that the same file gives the same plan for ever.
+func fromSnapshot(f File, as format, o Options) (Input, error) {
+	s, err := decodeSnapshot(f, as)
+	if err != nil {
+		return Input{}, err
+	}
+	now := o.Present
+	if s.GetObserveTime() != nil {
+		now = s.GetObserveTime().AsTime()
+	}
+	if !o.At.IsZero() {
+		now = o.At
+	}
+	return Input{Snapshot: s, Now: now}, nil
+}
+
+func fromManifests(files []File, o Options) (Input, error) {
+	objects, warnings, err := Objects(files)
+	if err != nil {
+		return Input{}, err
+	}
+	in := Input{Now: o.Present, Warnings: warnings}
+	if !o.At.IsZero() {
+		in.Now = o.At
+	}
+	var b convert.Builder
+	for _, obj := range objects {
+		skipped, err := b.Add(obj)
+		if err != nil {
+			return Input{}, located(files, err)
+		}
+		if skipped != "" {
+			in.Warnings = append(in.Warnings, skipped)
+		}
+	}
+	if b.Len() == 0 {
+		return Input{}, fmt.Errorf("%s: nothing in it that could be planned for", names(files))
+	}
+	world, err := o.World()
+	if err != nil {
+		return Input{}, err
+	}
+	in.Snapshot, in.Assumed, err = b.Snapshot(world, in.Now)
+	if err != nil {
+		return Input{}, located(files, err)
+	}
+	return in, nil
+}
+
+// Objects reads manifests in today's forms, with defaults, and valid. Warnings are a line each.
+func Objects(files []File) (objects []runtime.Object, warnings []string, err error) {
+	sources := make([]manifest.Source, len(files))
+	for i, f := range files {
+		sources[i] = manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data)}
+	}
+	objects, notes, err := manifest.Read(sources...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range notes {
+		warnings = append(warnings, n.String())
+	}
+	var errs []error
+	for _, o := range objects {
+		kubeapi.SetDefaults(o)
+		if err := kubeapi.Validate(o); err != nil {
+			errs = append(errs, located(files, err))
+		}
+	}
+	return objects, warnings, errors.Join(errs...)
+}
+
+// located puts the name of the file before an error about an object. The files are read anew for it, each by itself:
+// that is cheap enough for the end of a command, and reading them together keeps no names.
+func located(files []File, err error) error {
+	var invalid *kubeapi.InvalidError
+	var object *convert.ObjectError
+	var want string
+	switch {
+	case errors.As(err, &invalid):
+		want = convert.Title(invalid.Kind, "", invalid.Name)
+	case errors.As(err, &object):
+		want = object.Object
+	case len(files) == 1:
+		return prefixed(files[0].Name, err)
+	default:
+		return err
+	}
+	for _, f := range files {
+		found, _, readErr := manifest.Decode(bytes.NewReader(f.Data), f.Name)
+		if readErr != nil {
+			continue
+		}
+		for _, o := range found {
+			if convert.TitleOf(o) == want {
+				return prefixed(f.Name, err)
+			}
+		}
+	}
+	return err
+}
+
+// prefixed puts the name before each line of an error.
+func prefixed(name string, err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	for i, l := range lines {
+		lines[i] = name + ": " + l
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+func names(files []File) string {
+	list := make([]string, len(files))
+	for i, f := range files {
+		list[i] = f.Name
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,289 @@
+package offline_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const examples = "../../../../deploy/examples"
+
+func present() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
+
+func options() offline.Options {
+	return offline.Options{Present: present(), World: func() (convert.World, error) {
+		c, err := catalog.Bundled()
+		return convert.World{Catalog: c}, err
+	}}
+}
+
+// story is the story's manifests.
+func story(t *testing.T) []offline.File {
+	t.Helper()
+	var paths []string
+	for _, name := range []string{"nodepool.yaml", "nodeclass.yaml", "inflate-5.yaml"} {
+		paths = append(paths, filepath.Join(examples, "inflate", name))
+	}
+	files, err := offline.Read(paths, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// same compares snapshots. The difference is only looked for where there is one: that takes seconds.
+func same(t *testing.T, want, got *clusterv1.Snapshot) {
+	t.Helper()
+	if !proto.Equal(want, got) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got, protocmp.Transform()))
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "b.yml", "b")
+	write(t, dir, "a.yaml", "a")
+	write(t, dir, "c.json", "c")
+	write(t, dir, "README.md", "not a manifest")
+	if err := os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, err := offline.Read([]string{"-", dir}, strings.NewReader("in"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []offline.File{
+		{Name: "standard input", Data: []byte("in")},
+		{Name: filepath.Join(dir, "a.yaml"), Data: []byte("a")},
+		{Name: filepath.Join(dir, "b.yml"), Data: []byte("b")},
+		{Name: filepath.Join(dir, "c.json"), Data: []byte("c")},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	empty, full := write(t, dir, "empty.txt", " \n\t"), write(t, dir, "full.txt", "x")
+	tests := map[string]struct {
+		paths []string
+		want  string
+	}{
+		"an empty file":                 {[]string{empty}, empty + " is empty"},
+		"empty standard input":          {[]string{"-"}, "standard input is empty"},
+		"a directory without manifests": {[]string{dir}, dir + ": the directory has no manifests"},
+		"a file that is not there":      {[]string{filepath.Join(dir, "none.yaml")}, "none.yaml: no such file"},
+		"a file twice":                  {[]string{full, full}, "named twice"},
+		"an empty name":                 {[]string{""}, "name is empty"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := offline.Read(tt.paths, strings.NewReader(""))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestManifestsBecomeASnapshot(t *testing.T) {
+	t.Parallel()
+	in, err := offline.Load(story(t), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Snapshot.GetPods()) != 5 || !in.Now.Equal(present()) || len(in.Warnings) > 0 || len(in.Assumed) == 0 {
+		t.Errorf("%d pods at %s, warnings %q, assumed %q", len(in.Snapshot.GetPods()), in.Now, in.Warnings, in.Assumed)
+	}
+	o := options()
+	o.At = present().Add(time.Hour)
+	if in, err = offline.Load(story(t), o); err != nil || !in.Now.Equal(o.At) {
+		t.Errorf("got %s, %v; want the time that was asked for", in.Now, err)
+	}
+}
+
+func TestOldFormsSayTheSame(t *testing.T) {
+	t.Parallel()
+	files, err := offline.Read([]string{filepath.Join(examples, "v1beta1")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := offline.Load(files, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	today, err := offline.Load(story(t), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(old.Warnings) == 0 {
+		t.Error("nobody was told that the forms are old")
+	}
+	// The hop limit that v1beta1 had by default is part of a class's hash, and of nothing that is planned.
+	old.Snapshot.NodeClasses[0].Hash = today.Snapshot.GetNodeClasses()[0].GetHash()
+	same(t, today.Snapshot, old.Snapshot)
+}
+
+func TestASavedSnapshotComesBackWhole(t *testing.T) {
+	t.Parallel()
+	in, err := offline.Load(story(t), options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := present().Add(-time.Hour)
+	want := proto.CloneOf(in.Snapshot)
+	want.ObserveTime = timestamppb.New(taken)
+	binary, err := proto.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := protojson.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := proto.Marshal(&clusterv1.Snapshot{Cluster: "just a name"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		data []byte
+		want *clusterv1.Snapshot
+		now  time.Time
+	}{
+		"binary":                        {binary, want, taken},
+		"JSON":                          {text, want, taken},
+		"JSON after white space":        {append([]byte("\n  "), text...), want, taken},
+		"binary with hardly anything":   {small, &clusterv1.Snapshot{Cluster: "just a name"}, present()},
+		"JSON of a cluster by its name": {[]byte(`{"cluster": "kind"}`), &clusterv1.Snapshot{Cluster: "kind"}, present()},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := offline.Load([]offline.File{{Name: "live", Data: tt.data}}, options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, tt.want, got.Snapshot)
+			if !got.Now.Equal(tt.now) {
+				t.Errorf("planned for %s, want %s", got.Now, tt.now)
+			}
+		})
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(examples, "inflate", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	pool, class, app := read("nodepool.yaml"), read("nodeclass.yaml"), read("inflate-5.yaml")
+	snapshot, err := proto.Marshal(&clusterv1.Snapshot{Revision: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"text that is not YAML": {map[string]string{"a.yaml": "kind: [Pod"}, []string{"a.yaml"}},
+		"an unknown field": {
+			map[string]string{"a.yaml": strings.Replace(pool, "limits:", "limit:", 1), "b.yaml": class},
+			[]string{"a.yaml", "NodePool default", "spec.limit", "unknown field"},
+		},
+		"a value of the wrong kind": {
+			map[string]string{"a.yaml": strings.Replace(app, "replicas: 5", "replicas: many", 1)},
+			[]string{"a.yaml", "Deployment default/inflate", "spec.replicas"},
+		},
+		"requirements that contradict each other": {
+			map[string]string{"b.yaml": class, "a.yaml": strings.Replace(pool, "      expireAfter: 720h",
+				"        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}\n      expireAfter: 720h", 1)},
+			[]string{"a.yaml", "NodePool default", "spec.template.spec.requirements", "karpenter.sh/capacity-type"},
+		},
+		"a pool whose class is in no file": {
+			map[string]string{"a.yaml": pool, "b.yaml": app},
+			[]string{"a.yaml", "NodePool default", "spec.template.spec.nodeClassRef.name", "EC2NodeClass default"},
+		},
+		"a class that selects no subnets": {
+			map[string]string{"a.yaml": strings.Replace(class, "  subnetSelectorTerms:\n    - tags:\n        karpenter.sh/discovery: kerf-demo\n", "", 1)},
+			[]string{"a.yaml", "EC2NodeClass default", "spec.subnetSelectorTerms"},
+		},
+		"a class with what Kerf does not carry out": {
+			map[string]string{"a.yaml": class + "  context: abc\n", "b.yaml": app},
+			[]string{"a.yaml", "EC2NodeClass default", "spec.context"},
+		},
+		"one object in two files":       {map[string]string{"a.yaml": class, "b.yaml": class}, []string{"b.yaml", "EC2NodeClass default", "a.yaml"}},
+		"nothing that could be planned": {map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}, []string{"a.yaml", "nothing"}},
+		"a snapshot beside manifests":   {map[string]string{"a.pb": string(snapshot), "b.yaml": class}, []string{"a.pb", "alone"}},
+		"a snapshot with a field that is not known": {
+			map[string]string{"a.json": `{"revision": "1", "podz": []}`}, []string{"a.json", "kerf.cluster.v1.Snapshot", "podz"},
+		},
+		"bytes that are nothing": {map[string]string{"a.pb": "\x00\x01\x02"}, []string{"a.pb", "kerf.cluster.v1.Snapshot"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var files []offline.File
+			for _, n := range []string{"a.yaml", "a.json", "a.pb", "b.yaml"} {
+				if content, ok := tt.files[n]; ok {
+					files = append(files, offline.File{Name: n, Data: []byte(content)})
+				}
+			}
+			_, err := offline.Load(files, options())
+			if err == nil {
+				t.Fatal("it was taken")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %q, without %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, seed := range []string{"kind: Pod", "{}", `{"cluster":"a"}`, "\x08\x01", "---\n---\n", "[]", "{\"kind\":1}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := options()
+		o.World = func() (convert.World, error) { return convert.World{Catalog: &catalog.Catalog{Region: "r"}}, nil }
+		in, err := offline.Load([]offline.File{{Name: "fuzz", Data: data}}, o)
+		if err == nil && in.Snapshot == nil {
+			t.Error("no snapshot and no error")
+		}
+		if err != nil && !bytes.Contains([]byte(err.Error()), []byte("fuzz")) {
+			t.Errorf("the error does not name the file: %v", err)
+		}
+	})
+}
