@@ -9,6 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // write puts down what was decided, every list in the order of its ids.
@@ -56,10 +57,39 @@ func (c *cycle) writeProvision(p *model.Plan) {
 	}
 	for _, it := range c.unplaced {
 		reason, pools := c.market.Explain(it.Class, c.limits)
+		if nothingToBuy(reason.Code) {
+			reason = c.nodesMiss(it.Class, reason)
+		}
 		for _, pod := range it.Pods {
 			p.Pending = append(p.Pending, model.PendingPod{Pod: c.Pods[pod].ID, Reason: reason, Pools: pools})
 		}
 	}
+}
+
+// nothingToBuy says that no pool can be bought from, whatever the pod.
+func nothingToBuy(code model.Code) bool {
+	switch code {
+	case model.CodeNoNodePool, model.CodeNodePoolInvalid, model.CodeNodeClassNotFound, model.CodeNodeClassNotReady, model.CodeStaticPool:
+		return true
+	default:
+		return false
+	}
+}
+
+// nodesMiss is what keeps a pod from the nodes that exist, where nothing can be bought: the first rule that fails on the
+// first node that is for pods like it. Without such a node it is the reason given.
+func (c *cycle) nodesMiss(class *view.Class, otherwise model.Reason) model.Reason {
+	for i, h := range c.view.Hosts {
+		if !c.view.Open(i) || !c.matcher.Admits(class, i) {
+			continue
+		}
+		if r := c.matcher.Host(class, i); !r.OK() {
+			r.Message = fmt.Sprintf("%s; on %s: %s", otherwise.Message, h.Name(), r.Message)
+			r.Remedy = otherwise.Remedy
+			return r
+		}
+	}
+	return otherwise
 }
 
 // lowerBound proves what the claims for pending pods must cost at least.

@@ -1,0 +1,207 @@
+package plan_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// verdict is what the plan says of a node.
+func verdict(t *testing.T, p model.Plan, node model.NodeName) model.Reason {
+	t.Helper()
+	i := slices.IndexFunc(p.Nodes, func(v model.NodeVerdict) bool { return v.Node == node })
+	if i < 0 {
+		t.Fatalf("nothing is said of node %s", node)
+	}
+	return p.Nodes[i].Reason
+}
+
+func TestEachRuleKeepsANode(t *testing.T) {
+	never := func(w *world) { w.pool().ConsolidateAfter = nil }
+	tests := map[string]struct {
+		pods  int
+		spoil func(w *world, n *model.Node, c *model.Claim)
+		want  model.Code
+	}{
+		"nothing stands in the way of an empty node": {0, func(*world, *model.Node, *model.Claim) {}, model.CodeEmpty},
+		"a cheaper node would do for one pod":        {1, func(*world, *model.Node, *model.Claim) {}, model.CodeCheaperReplacement},
+		"no cheaper node would do for six":           {6, func(*world, *model.Node, *model.Claim) {}, model.CodeNoCheaper},
+		"its pool is gone":                           {0, func(_ *world, _ *model.Node, c *model.Claim) { c.NodePool = "old" }, model.CodeNotOwned},
+		"its claim is not initialized":               {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimRegistered }, model.CodeNotInitialized},
+		"its claim is draining":                      {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimDraining }, model.CodeAlreadyDisrupted},
+		"it waits for its replacement":               {0, func(_ *world, _ *model.Node, c *model.Claim) { c.Disruption = "d-1" }, model.CodeAlreadyDisrupted},
+		"it is interrupted": {0, func(w *world, _ *model.Node, c *model.Claim) {
+			w.Snapshot.Notices = []model.Notice{{ID: "m", Kind: model.NoticeSpotInterruption, Claim: c.ID}}
+		}, model.CodeInterrupted},
+		"a recommendation is no interruption": {0, func(w *world, _ *model.Node, c *model.Claim) {
+			w.Snapshot.Notices = []model.Notice{{ID: "m", Kind: model.NoticeRebalanceRecommendation, Claim: c.ID}}
+		}, model.CodeEmpty},
+		"the node is annotated": {0, func(_ *world, n *model.Node, _ *model.Claim) { n.DoNotDisrupt = true }, model.CodeNodeDoNotDisrupt},
+		"a pod is annotated":    {1, func(w *world, _ *model.Node, _ *model.Claim) { w.Snapshot.Pods[0].DoNotDisrupt = true }, model.CodePodDoNotDisrupt},
+		"a pod's annotation has run out": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.Snapshot.Pods[0].DoNotDisrupt, w.Snapshot.Pods[0].DoNotDisruptUntil = true, now()
+		}, model.CodeCheaperReplacement},
+		"a pod has no controller": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.Snapshot.PodClasses[0].OwnerKind = "" }, model.CodePodWithoutController},
+		"a pod is spread": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, Required: true}}
+		}, model.CodeUnsupported},
+		"a wish for spread is no rule": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}}
+		}, model.CodeCheaperReplacement},
+		"a disruption budget allows nothing": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 0) }, model.CodePDB},
+		"a disruption budget allows too few": {2, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodePDB},
+		"a disruption budget allows enough":  {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodeCheaperReplacement},
+		"two disruption budgets cover a pod": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1); w.pdb("b", 1) }, model.CodePDB},
+		"a sick pod may go against its budget": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.pdb("a", 0)
+			w.Snapshot.PodDisruptionBudgets[0].AlwaysAllowUnhealthy = true
+			w.Snapshot.Pods[0].Ready = false
+		}, model.CodeCheaperReplacement},
+		"the pool gives back empty nodes only": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeConsolidationPolicy},
+		"an empty node goes then, too":         {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeEmpty},
+		"the pool never consolidates":          {0, func(w *world, _ *model.Node, _ *model.Claim) { never(w) }, model.CodeConsolidateAfter},
+		"it was not quiet for long enough": {0, func(w *world, n *model.Node, _ *model.Claim) {
+			*w.pool().ConsolidateAfter = time.Minute
+			n.LastPodEventTime = now().Add(-59 * time.Second)
+		}, model.CodeConsolidateAfter},
+		"it was quiet for long enough": {0, func(w *world, n *model.Node, _ *model.Claim) {
+			*w.pool().ConsolidateAfter = time.Minute
+			n.LastPodEventTime = now().Add(-time.Minute)
+		}, model.CodeEmpty},
+		"the pool's budget is 0": {0, func(w *world, _ *model.Node, _ *model.Claim) { w.budget(model.DisruptionBudget{}) }, model.CodeBudget},
+		"the budget is for other reasons": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.budget(model.DisruptionBudget{Reasons: []model.DisruptionReason{model.ReasonDrifted}})
+		}, model.CodeEmpty},
+		"a share is rounded up": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.budget(model.DisruptionBudget{Count: 10, IsPercent: true})
+		}, model.CodeEmpty},
+		"the budget's hour is now": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.budget(model.DisruptionBudget{Schedule: "0 12 * * *", Duration: time.Hour})
+		}, model.CodeBudget},
+		"the budget's hour is over": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.budget(model.DisruptionBudget{Schedule: "0 10 * * *", Duration: time.Hour})
+		}, model.CodeEmpty},
+		"a schedule that can't be read stops all": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.budget(model.DisruptionBudget{Count: 5, Schedule: "at noon", Duration: time.Hour})
+		}, model.CodeBudget},
+		"pending pods are meant for it": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pending("inflate", 1) }, model.CodeNominated},
+		"pods that nobody looked at yet may come": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.pending("inflate", 1)
+			w.Snapshot.Pods[0].Phase = model.PodWaiting
+		}, model.CodeNominated},
+		"its pool is static": {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().Replicas = new(int64) }, model.CodeStaticPool},
+		"its price is not known": {1, func(w *world, _ *model.Node, c *model.Claim) {
+			c.Price, c.Zone = 0, "us-east-1b"
+		}, model.CodePriceUnknown},
+		"the saving is too small": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.Policy.MinSaving = 20000 }, model.CodeNoCheaper},
+		"the pods fit nowhere else": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+			for i := range w.Snapshot.Offerings {
+				w.Snapshot.Offerings[i].UnavailableUntil = now().Add(time.Minute)
+			}
+		}, model.CodeNoDestination},
+		"it is too old": {6, func(_ *world, _ *model.Node, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
+		"it is too old, but a pod must not be disrupted": {6, func(w *world, _ *model.Node, c *model.Claim) {
+			c.ExpireTime = now()
+			w.Snapshot.Pods[0].DoNotDisrupt = true
+		}, model.CodePodDoNotDisrupt},
+		"it is too old, and its drain is bounded": {6, func(w *world, _ *model.Node, c *model.Claim) {
+			c.ExpireTime, c.TerminationGracePeriod = now(), new(time.Duration)
+			w.Snapshot.Pods[0].DoNotDisrupt = true
+		}, model.CodeExpired},
+		"a balanced pool gives back what is worth it": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.pool().ConsolidationPolicy = model.Balanced
+		}, model.CodeConsolidationPolicy},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.inflate()
+			n := w.node("n1", "m5.large", "inflate", tt.pods)
+			tt.spoil(w, n, w.claim("c-n1"))
+			p := w.decide(t)
+			if got := verdict(t, p, "n1"); got.Code != tt.want || got.Message == "" {
+				t.Errorf("the verdict is %d (%s), want %d", got.Code, got.Message, tt.want)
+			}
+		})
+	}
+}
+
+func (w *world) pdb(id string, allowed int32) {
+	w.Snapshot.PodDisruptionBudgets = append(w.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{
+		ID: "shop/" + id, Namespace: "shop", Selector: &model.Selector{}, DisruptionsAllowed: allowed,
+	})
+}
+
+func (w *world) budget(b model.DisruptionBudget) { w.pool().Budgets = []model.DisruptionBudget{b} }
+
+func TestBudgetsBoundAPlan(t *testing.T) {
+	tests := map[string]struct {
+		budget model.DisruptionBudget
+		spoil  func(*world)
+		want   int
+	}{
+		"two of five by count":                     {model.DisruptionBudget{Count: 2}, func(*world) {}, 2},
+		"ten per cent of five is one":              {model.DisruptionBudget{Count: 10, IsPercent: true}, func(*world) {}, 1},
+		"a node that is not ready uses the budget": {model.DisruptionBudget{Count: 2}, func(w *world) { w.Snapshot.Nodes[0].Ready = false }, 1},
+		"a node that goes already uses it": {model.DisruptionBudget{Count: 2}, func(w *world) {
+			w.claim("c-n1").State, w.claim("c-n1").Reached = model.ClaimDraining, model.ClaimInitialized
+		}, 1},
+		"a node that has left does not": {model.DisruptionBudget{Count: 2}, func(w *world) {
+			w.claim("c-n1").State, w.claim("c-n1").Reached = model.ClaimTerminating, model.ClaimInitialized
+		}, 2},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.inflate()
+			for _, n := range []string{"n1", "n2", "n3", "n4", "n5"} {
+				w.node(n, "m5.large", "inflate", 0)
+			}
+			w.budget(tt.budget)
+			tt.spoil(w)
+			if p := w.decide(t); len(p.Disruptions) != tt.want {
+				t.Errorf("%d nodes go, want %d", len(p.Disruptions), tt.want)
+			}
+		})
+	}
+}
+
+func TestDestinationsStay(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	for _, n := range []string{"n1", "n2", "n3"} {
+		w.node(n, "m5.large", "inflate", 2)
+	}
+	p := w.decide(t)
+	if p.CostAfter != 96000 || len(p.Disruptions) != 2 {
+		t.Errorf("three nodes with two pods each become %d for %d, want one m5.large", 3-len(p.Disruptions), p.CostAfter)
+	}
+}
+
+func TestPodsWaitForANodeThatIsStarting(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n1", "m5.large", "inflate", 5)
+	w.node("n2", "m5.large", "inflate", 0)
+	w.claim("c-n2").State = model.ClaimRegistered
+	p := w.decide(t)
+	if got := verdict(t, p, "n1"); got.Code != model.CodeNoDestination {
+		t.Errorf("the verdict is %+v, want that its pods wait for n2", got)
+	}
+}
+
+func TestAnExpiredNodeIsReplacedFirst(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n1", "m5.large", "inflate", 6)
+	w.claim("c-n1").ExpireTime = now().Add(-time.Second)
+	p := w.decide(t)
+	if len(p.Disruptions) != 1 || len(p.Disruptions[0].Replacements) != 1 || len(p.Disruptions[0].Destinations) != 6 {
+		t.Errorf("want one disruption with a replacement for six pods, got %+v", p.Disruptions)
+	}
+	if p.LowerBound != nil {
+		t.Errorf("replacements have a bound: %+v", p.LowerBound)
+	}
+}
