@@ -1,0 +1,184 @@
+// Package server is the planner's shell: it speaks gRPC, holds the snapshots of sessions, measures time, makes spans,
+// and lets nothing out that verify has not passed. It decides nothing, and keeps nothing beyond a session's life.
+//
+// Start reading at Server.Plan and Server.answer; session.go is the stream, state.go what a session holds.
+package server
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/services/planner/verify"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	grpccodes "google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Reasons of this server's errors; they are part of the contract.
+const (
+	// ReasonPlanInvalid: the planner made a plan that breaks its own rules. It is a defect of the planner.
+	ReasonPlanInvalid = "PLAN_INVALID"
+	// ReasonTooLarge: the snapshot of a session is larger than the configuration allows, or one entry of the plan larger
+	// than a message may be.
+	ReasonTooLarge = "TOO_LARGE"
+	// ReasonGap: a delta does not follow on what the session holds. Send a whole snapshot.
+	ReasonGap = "GAP"
+	// ReasonSequence: the message may not come at this point of a session.
+	ReasonSequence = "SEQUENCE"
+)
+
+// Attribute keys of spans.
+const (
+	keyRevision = "kerf.revision"
+	keyPlan     = "kerf.plan"
+	keyPods     = "kerf.pods"
+)
+
+// DefaultSnapshotBytes bounds a session's snapshot where the configuration does not.
+const DefaultSnapshotBytes = 512 << 20
+
+// Config is what a Server works with. The zero value works.
+type Config struct {
+	// Tracer makes the spans; nil makes none.
+	Tracer trace.Tracer
+	// Decide makes plans; nil is plan.Decide.
+	Decide verify.Decider
+	// SnapshotBytes is how large the snapshot of one session may grow, as sent; zero is DefaultSnapshotBytes.
+	SnapshotBytes int
+	// Decides is how many plans are made at the same time, over all callers; the others wait. Zero is one per processor.
+	Decides int
+}
+
+// Server implements PlannerService. It is safe for concurrent use.
+type Server struct {
+	plannerv1.UnimplementedPlannerServiceServer
+
+	cfg  Config
+	busy chan struct{} // holds one entry for each plan that is being made
+}
+
+// New makes a server.
+func New(cfg Config) *Server {
+	if cfg.Tracer == nil {
+		cfg.Tracer = telemetry.Tracing{}.Tracer("")
+	}
+	if cfg.Decide == nil {
+		cfg.Decide = plan.Decide
+	}
+	if cfg.SnapshotBytes <= 0 {
+		cfg.SnapshotBytes = DefaultSnapshotBytes
+	}
+	if cfg.Decides <= 0 {
+		cfg.Decides = runtime.GOMAXPROCS(0)
+	}
+	return &Server{cfg: cfg, busy: make(chan struct{}, cfg.Decides)}
+}
+
+// Plan answers one whole snapshot with one plan.
+func (s *Server) Plan(ctx context.Context, req *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
+	p, err := s.answer(ctx, req.GetSnapshot(), req.GetDecide())
+	if err != nil {
+		return nil, err
+	}
+	return &plannerv1.PlanResponse{Plan: p}, nil
+}
+
+// answer makes a plan. It waits while too many are being made. The core can't be stopped half-way: a caller that has
+// gone is noticed between the steps.
+func (s *Server) answer(ctx context.Context, snap *clusterv1.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+	select {
+	case s.busy <- struct{}{}:
+		defer func() { <-s.busy }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ctx = telemetry.ContextFromTraceparent(ctx, d.GetTraceparent())
+	ctx, span := s.cfg.Tracer.Start(ctx, "planner.Plan", trace.WithAttributes(
+		attribute.Int64(keyRevision, int64(snap.GetRevision())), //nolint:gosec // counts up from one
+		attribute.Int(keyPods, len(snap.GetPods()))))
+	defer span.End()
+	p, err := s.decide(ctx, snap, d)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+		return nil, err
+	}
+	span.SetAttributes(attribute.String(keyPlan, p.GetId()))
+	p.Traceparent = telemetry.TraceparentFromContext(ctx)
+	return p, nil
+}
+
+// decide goes the way of a plan: read, decide, verify, write.
+func (s *Server) decide(ctx context.Context, snap *clusterv1.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+	var watch stopwatch
+	watch.start()
+	in, err := convert.Input(snap, d)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	watch.lap("convert")
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := s.cfg.Decide(in)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	watch.lap("decide")
+	if found := verify.Plan(in, p); len(found) > 0 {
+		return nil, rpcerr.New(grpccodes.Internal, ReasonPlanInvalid, "plan %s for revision %d breaks %d rules and was thrown away: %s",
+			p.ID, p.Revision, len(found), verify.Join(found))
+	}
+	watch.lap("verify")
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := convert.Plan(p)
+	out.Timings = watch.laps
+	return out, nil
+}
+
+// invalid says what is wrong with a request.
+func invalid(err error) error {
+	var bad *convert.Error
+	if !errors.As(err, &bad) {
+		return rpcerr.New(grpccodes.InvalidArgument, rpcerr.ReasonInvalid, "invalid request: %s", err)
+	}
+	out := rpcerr.New(grpccodes.InvalidArgument, rpcerr.ReasonInvalid, "invalid request: %s", shorten(bad))
+	for _, p := range bad.Problems {
+		out.Violations = append(out.Violations, rpcerr.Violation{Field: p.Path, Problem: p.String()})
+	}
+	return out
+}
+
+// shorten keeps the message readable; the details have the rest.
+func shorten(bad *convert.Error) error {
+	const most = 10
+	if len(bad.Problems) <= most {
+		return bad
+	}
+	return &convert.Error{Problems: bad.Problems[:most], More: bad.More + len(bad.Problems) - most}
+}
+
+// stopwatch measures the parts of a plan's making.
+type stopwatch struct {
+	last time.Time
+	laps []*plannerv1.Timing
+}
+
+func (w *stopwatch) start() { w.last = time.Now() }
+
+func (w *stopwatch) lap(part string) {
+	now := time.Now()
+	w.laps = append(w.laps, &plannerv1.Timing{Part: part, Duration: durationpb.New(now.Sub(w.last))})
+	w.last = now
+}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"errors"
+	"io"
+
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+)
+
+// maxMessageBytes is the largest message of a session, in either direction.
+const maxMessageBytes = 1 << 20
+
+// Session holds a snapshot for as long as the stream lives and answers questions about it, one at a time and in order.
+// What the client sends while a plan is being made waits in the transport, whose flow control bounds it.
+func (s *Server) Session(stream plannerv1.PlannerService_SessionServer) error {
+	held := newSession(s.cfg.SnapshotBytes)
+	for {
+		m, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n := proto.Size(m); n > maxMessageBytes {
+			return rpcerr.New(codes.InvalidArgument, ReasonTooLarge, "a message of %d bytes: a session takes at most %d", n, maxMessageBytes)
+		}
+		switch m := m.GetMessage().(type) {
+		case *plannerv1.SessionRequest_Snapshot:
+			err = held.snapshot(m.Snapshot)
+		case *plannerv1.SessionRequest_Delta:
+			err = held.delta(m.Delta)
+		case *plannerv1.SessionRequest_Decide:
+			err = s.reply(stream, held, m.Decide)
+		default:
+			err = rpcerr.New(codes.InvalidArgument, rpcerr.ReasonInvalid, "message: want a snapshot, a delta or a decide")
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// reply answers one question.
+func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *session, d *plannerv1.Decide) error {
+	snap, err := held.whole()
+	if err != nil {
+		return err
+	}
+	p, err := s.answer(stream.Context(), snap, d)
+	if err != nil {
+		return err
+	}
+	parts, err := split(p, partBytes)
+	if err != nil {
+		return err
+	}
+	for i, part := range parts {
+		m := &plannerv1.PlanPart{Plan: part, Last: i == len(parts)-1}
+		if err := stream.Send(&plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: m}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partBytes is how large a part of a plan may grow: half of what a message may have.
+const partBytes = maxMessageBytes / 2
+
+// split cuts a plan into parts: the header fields in the first, the lists' entries in order.
+func split(p *plannerv1.Plan, most int) ([]*plannerv1.Plan, error) {
+	head := &plannerv1.Plan{
+		Id: p.GetId(), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(), InputHash: p.GetInputHash(),
+		Now: p.GetNow(), CostBeforeMicroUsdPerHour: p.GetCostBeforeMicroUsdPerHour(),
+		CostAfterMicroUsdPerHour: p.GetCostAfterMicroUsdPerHour(), LowerBound: p.GetLowerBound(), Timings: p.GetTimings(),
+		Traceparent: p.GetTraceparent(),
+	}
+	c := &cutter{most: most, part: head, size: proto.Size(head)}
+	err := errors.Join(
+		cut(c, p.GetNodeClaims(), func(to *plannerv1.Plan) *[]*plannerv1.NodeClaim { return &to.NodeClaims }),
+		cut(c, p.GetDisruptions(), func(to *plannerv1.Plan) *[]*plannerv1.Disruption { return &to.Disruptions }),
+		cut(c, p.GetPlacements(), func(to *plannerv1.Plan) *[]*plannerv1.Placement { return &to.Placements }),
+		cut(c, p.GetPending(), func(to *plannerv1.Plan) *[]*plannerv1.PendingPod { return &to.Pending }),
+		cut(c, p.GetNodes(), func(to *plannerv1.Plan) *[]*plannerv1.NodeVerdict { return &to.Nodes }),
+	)
+	return append(c.done, c.part), err
+}
+
+// cutter fills one part after another.
+type cutter struct {
+	most int
+	done []*plannerv1.Plan
+	part *plannerv1.Plan
+	size int
+}
+
+// entryBytes is what an entry of a list takes beside itself, at most.
+const entryBytes = 8
+
+func cut[T proto.Message](c *cutter, entries []T, list func(*plannerv1.Plan) *[]T) error {
+	for _, e := range entries {
+		n := proto.Size(e) + entryBytes
+		if n > maxMessageBytes-entryBytes {
+			return rpcerr.New(codes.ResourceExhausted, ReasonTooLarge, "an entry of the plan has %d bytes, more than a message may", n)
+		}
+		if c.size+n > c.most && c.size > 0 {
+			c.done = append(c.done, c.part)
+			c.part, c.size = &plannerv1.Plan{}, 0
+		}
+		to := list(c.part)
+		*to = append(*to, e)
+		c.size += n
+	}
+	return nil
+}
