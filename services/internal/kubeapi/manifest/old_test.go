@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 )
 
@@ -271,5 +272,42 @@ func TestAnOldPoolsKubeletMovesToItsClass(t *testing.T) {
 	}
 	if strings.Index(text.String(), want) < strings.Index(text.String(), "name: c\nspec") {
 		t.Errorf("the settings stand before class c:\n%s", text.String())
+	}
+}
+
+func TestAnOldClaimKeepsWhatBecameOfIt(t *testing.T) {
+	objects, _, err := manifest.Decode(strings.NewReader(`
+apiVersion: karpenter.sh/v1beta1
+kind: NodeClaim
+metadata: {name: default-x1, labels: {karpenter.sh/nodepool: default}}
+spec:
+  nodeClassRef: {apiVersion: karpenter.k8s.aws/v1beta1, kind: EC2NodeClass, name: c}
+  resources: {requests: {cpu: 1}}
+  kubelet: {maxPods: 1}
+status:
+  providerID: aws:///us-east-1a/i-1
+  nodeName: node-1
+  capacity: {cpu: 2}
+  conditions: [{type: Launched, status: "True", severity: Info}]
+`), "f.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := objects[0].(*karpenterv1.NodeClaim)
+	type facts struct {
+		Group, Provider, Node, Reason string
+		Expire                        karpenterv1.NillableDuration
+		CPU, Capacity                 int64
+	}
+	got := facts{
+		claim.Spec.NodeClassRef.Group, claim.Status.ProviderID, claim.Status.NodeName, claim.Status.Conditions[0].Reason,
+		claim.Spec.ExpireAfter, claim.Spec.Resources.Requests.Cpu().Value(), claim.Status.Capacity.Cpu().Value(),
+	}
+	want := facts{"karpenter.k8s.aws", "aws:///us-east-1a/i-1", "node-1", "Launched", "720h", 1, 2}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if err := kubeapi.Validate(claim); err != nil {
+		t.Error(err)
 	}
 }
