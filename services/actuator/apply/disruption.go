@@ -80,9 +80,9 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 		if reason != (model.Reason{}) {
 			return Group{}, d.ID, reason
 		}
-		c.Disruption, c.DisruptionReason = d.ID, d.Reason
+		marked := lifecycle.Step(c, lifecycle.Event{Kind: lifecycle.EventDisrupt, Disruption: d.ID, DisruptionReason: d.Reason}, v.state.Now)
 		price += v.price(c)
-		g.Claims = append(g.Claims, c)
+		g.Claims = append(g.Claims, marked.Claim)
 	}
 	if reason := v.budgets(d, t); reason != (model.Reason{}) {
 		return Group{}, d.ID, reason

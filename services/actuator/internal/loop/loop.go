@@ -1,0 +1,199 @@
+// Package loop is the actuator's shell: it leads, observes, lets the pure packages decide, stores what they say and
+// carries their effects out.
+//
+// One goroutine per leadership owns all state; workers do what takes time and hand results back to it. It must never
+// decide what a claim's life is (lifecycle) or whether a plan may be carried out (apply).
+//
+// Start reading at Loop.Run, then leader.run and leader.pass. api.go is what callers use; claims.go, disruptions.go,
+// notices.go and world.go each feed a part of the pass; effects.go acts; publish.go tells.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+)
+
+// Config is what the loop depends on, and its knobs.
+type Config struct {
+	// Cluster is the cluster's name; Region is its AWS region, for the nodes' label.
+	Cluster, Region string
+	// Name is what this candidate campaigns with: the address at which others reach it.
+	Name string
+
+	Store    store.Store
+	Election store.Election
+	Cloud    cloud.Cloud
+	Classes  cloud.Classes
+	Market   cloud.Market
+	Queue    cloud.Queue // nil: no announcements
+	Kube     cluster.Cluster
+	// Fallback gives list prices where the market has none; nil for none.
+	Fallback *catalog.Catalog
+	// Settings are how a class shapes instance types.
+	Settings func(cloud.ClassSpec) instancetype.Settings
+	// Parse reads an announcement.
+	Parse  Parser
+	Log    *slog.Logger
+	Tracer trace.Tracer
+
+	Intervals Intervals
+	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.
+	Launches, Evictions int
+}
+
+// Intervals are how often things are looked at again. Zero means the default.
+type Intervals struct {
+	Types     time.Duration // instance types and list prices: 12h
+	Spot      time.Duration // spot prices: 5m
+	Classes   time.Duration // what node classes select: 5m
+	Poll      time.Duration // instances, while nothing is expected: 30s
+	FastPoll  time.Duration // instances, while one comes or goes: 1s
+	Templates time.Duration // launch templates that nobody used for as long: 10m
+	Orphans   time.Duration // how long an instance without a claim is let be: 1m
+	Shortage  time.Duration // how long EC2's "no capacity" is believed: 3m
+	History   time.Duration // how long ended claims are remembered: 1h
+}
+
+func (i Intervals) withDefaults() Intervals {
+	set := func(d *time.Duration, to time.Duration) {
+		if *d == 0 {
+			*d = to
+		}
+	}
+	set(&i.Types, 12*time.Hour)
+	set(&i.Spot, 5*time.Minute)
+	set(&i.Classes, 5*time.Minute)
+	set(&i.Poll, 30*time.Second)
+	set(&i.FastPoll, time.Second)
+	set(&i.Templates, 10*time.Minute)
+	set(&i.Orphans, time.Minute)
+	set(&i.Shortage, 3*time.Minute)
+	set(&i.History, time.Hour)
+
+	return i
+}
+
+const (
+	defaultLaunches  = 10
+	defaultEvictions = 20
+	otherWorkers     = 10
+	// restPause is between two terms of one candidate, so that a store that fails at once is not hammered.
+	restPause     = time.Second
+	resignTimeout = 5 * time.Second
+)
+
+// Loop leads when it is elected, and answers callers while it does. Safe for concurrent use.
+type Loop struct {
+	cfg Config
+	hub hub
+
+	mu   sync.Mutex
+	term *handle // nil while this candidate does not lead
+}
+
+// handle is how callers reach the leader's goroutine.
+type handle struct {
+	requests chan func(*leader)
+	done     chan struct{} // closed when nobody reads requests any more
+}
+
+// New checks the configuration.
+func New(c Config) (*Loop, error) {
+	missing := map[string]bool{
+		"Cluster": c.Cluster == "", "Name": c.Name == "", "Store": c.Store == nil, "Election": c.Election == nil,
+		"Cloud": c.Cloud == nil, "Classes": c.Classes == nil, "Market": c.Market == nil, "Kube": c.Kube == nil,
+		"Settings": c.Settings == nil, "Log": c.Log == nil, "Tracer": c.Tracer == nil, "Parse": c.Queue != nil && c.Parse == nil,
+	}
+	for field, is := range missing {
+		if is {
+			return nil, fmt.Errorf("loop: Config.%s is not set", field)
+		}
+	}
+	c.Intervals = c.Intervals.withDefaults()
+	if c.Launches == 0 {
+		c.Launches = defaultLaunches
+	}
+	if c.Evictions == 0 {
+		c.Evictions = defaultEvictions
+	}
+
+	return &Loop{cfg: c}, nil
+}
+
+// Run campaigns and leads, term after term, until ctx ends. It starts all of the loop's goroutines, and has ended them
+// when it returns.
+func (l *Loop) Run(ctx context.Context) error {
+	for {
+		term, err := l.cfg.Election.Campaign(ctx, l.cfg.Name)
+		if err != nil {
+			return ctxError(ctx, fmt.Errorf("campaign: %w", err))
+		}
+		l.cfg.Log.InfoContext(ctx, "leading", "fence", term.Fence.Revision)
+		err = l.lead(ctx, term)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it was told to stop
+		}
+		l.cfg.Log.WarnContext(ctx, "leading no longer", "fence", term.Fence.Revision, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(restPause):
+		}
+	}
+}
+
+// ctxError is nil when the context has ended: being told to stop is no failure.
+func ctxError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+
+	return err
+}
+
+// lead runs one term and gives it up, whatever ended it.
+func (l *Loop) lead(ctx context.Context, term store.Term) error {
+	defer func() {
+		resigning, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignTimeout)
+		defer cancel()
+		if err := term.Resign(resigning); err != nil {
+			l.cfg.Log.WarnContext(ctx, "resign", "error", err)
+		}
+	}()
+	h := &handle{requests: make(chan func(*leader)), done: make(chan struct{})}
+	l.setTerm(h)
+	defer func() {
+		l.setTerm(nil)
+		close(h.done)
+		l.hub.end()
+	}()
+
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ld := newLeader(l, term, h)
+	err := ld.run(ctx)
+	cancel(errTermOver)
+	ld.workers.Wait()
+
+	return err
+}
+
+var errTermOver = errors.New("the term is over")
+
+func (l *Loop) setTerm(h *handle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.term = h
+}

@@ -1,0 +1,321 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+const (
+	// maxEvents bounds what waits to be told; the oldest go first, because the newest are true.
+	maxEvents = 1000
+	// republish is how soon a claim's object is made again that somebody has removed by force.
+	republish = 10 * time.Second
+)
+
+// outbox is what Kubernetes' users were told already, and what waits to be told.
+type outbox struct {
+	claims   map[model.ClaimID]*model.Claim
+	pools    map[string]cluster.PoolStatus
+	classes  map[string]cluster.ClassStatus
+	events   []cluster.Event
+	released map[string]bool // classes whose finalizer may go
+	held     map[model.ClaimID]string
+	toldAt   time.Time
+}
+
+func newOutbox() outbox {
+	return outbox{
+		claims: map[model.ClaimID]*model.Claim{}, pools: map[string]cluster.PoolStatus{},
+		classes: map[string]cluster.ClassStatus{}, released: map[string]bool{}, held: map[model.ClaimID]string{},
+	}
+}
+
+// tell shows what is new: to subscribers as an inventory, to Kubernetes' users as objects and events.
+func (l *leader) tell(ctx context.Context) {
+	if l.dirty && l.ready {
+		l.dirty = false
+		l.revision = inventory.Next(l.revision, int64(l.stored))
+		l.hub.publish(l.inventory())
+	}
+	if l.observed && l.ready {
+		l.publish(ctx)
+	}
+}
+
+func (l *leader) inventory() *inventory.Inventory {
+	inv := &inventory.Inventory{Revision: l.revision, Offerings: l.world.offers}
+	used := map[string]*inventory.Catalog{}
+	for _, name := range slices.Sorted(maps.Keys(l.world.classes)) {
+		c := l.world.classes[name]
+		inv.Classes = append(inv.Classes, c.inventory())
+		if c.catalogue != nil {
+			used[c.catalogue.told.ID] = c.catalogue.told
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		inv.Catalogs = append(inv.Catalogs, used[id])
+	}
+	inv.Claims = slices.SortedFunc(maps.Values(l.claims), func(a, b *model.Claim) int { return cmp.Compare(a.ID, b.ID) })
+	inv.Notices = slices.SortedFunc(maps.Values(l.notices), func(a, b *model.Notice) int { return cmp.Compare(a.ID, b.ID) })
+	inv.Disruptions = slices.SortedFunc(maps.Values(l.disruptions), func(a, b *model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
+
+	return inv
+}
+
+// publish sends what Kubernetes does not show yet. One publication goes on at a time, so their order holds.
+func (l *leader) publish(ctx context.Context) {
+	p := l.publication()
+	if reflect.DeepEqual(p, cluster.Publication{}) {
+		return
+	}
+	l.do(ctx, job{
+		key: "publish", slot: l.slots.other, first: 500 * time.Millisecond, most: 10 * time.Second,
+		run: func(ctx context.Context) error { return l.cfg.Kube.Publish(ctx, p) },
+		done: func(err error) {
+			l.out.toldAt = time.Now()
+			if err != nil {
+				l.cfg.Log.WarnContext(ctx, "publish", "error", err)
+
+				return
+			}
+			for _, s := range p.Pools {
+				l.out.pools[s.Name] = s
+			}
+			for _, s := range p.Classes {
+				l.out.classes[s.Name] = s
+			}
+			for i := range p.Claims {
+				l.out.claims[p.Claims[i].ID] = &p.Claims[i]
+			}
+			l.out.events = l.out.events[min(len(p.Events), len(l.out.events)):]
+			for _, name := range p.ForgetClasses {
+				delete(l.out.released, name)
+			}
+		},
+	})
+}
+
+func (l *leader) publication() cluster.Publication {
+	p := cluster.Publication{Events: slices.Clone(l.out.events)}
+	objects := map[model.ClaimID]bool{}
+	for _, id := range l.seen.ClaimObjects {
+		objects[id] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.claims)) {
+		c := l.claims[id]
+		switch told := l.out.claims[id]; {
+		case c.State.Ended():
+			if objects[id] {
+				p.ForgetClaims = append(p.ForgetClaims, id)
+			}
+		case told == nil || !reflect.DeepEqual(*told, *c):
+			p.Claims = append(p.Claims, *c)
+		case !objects[id] && l.now.Sub(l.out.toldAt) > republish:
+			p.Claims = append(p.Claims, *c)
+		}
+	}
+	for _, s := range l.poolStatuses() {
+		if told, ok := l.out.pools[s.Name]; !ok || !reflect.DeepEqual(told, s) {
+			p.Pools = append(p.Pools, s)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.world.classes)) {
+		c := l.world.classes[name]
+		if c.leaving {
+			if l.out.released[name] {
+				p.ForgetClasses = append(p.ForgetClasses, name)
+			}
+
+			continue
+		}
+		s := cluster.ClassStatus{Name: name, Generation: c.spec.Generation, Hash: c.spec.Hash, Class: c.class, NotReady: c.notReady()}
+		if told, ok := l.out.classes[name]; !ok || !reflect.DeepEqual(told, s) {
+			p.Classes = append(p.Classes, s)
+		}
+	}
+
+	return p
+}
+
+// poolStatuses sums what each pool's instances have.
+func (l *leader) poolStatuses() []cluster.PoolStatus {
+	sums := map[string]map[string]int64{}
+	for _, c := range l.claims {
+		if c.State < model.StateLaunched || c.State.Ended() {
+			continue
+		}
+		if sums[c.NodePool] == nil {
+			sums[c.NodePool] = map[string]int64{}
+		}
+		sums[c.NodePool]["nodes"]++
+		for _, a := range c.Capacity {
+			sums[c.NodePool][a.Resource] += a.Value
+		}
+	}
+	var out []cluster.PoolStatus
+	for _, pool := range l.seen.Pools {
+		s := cluster.PoolStatus{Name: pool.Name, Hash: pool.Hash, NotReady: l.poolNotReady(pool)}
+		for _, r := range slices.Sorted(maps.Keys(sums[pool.Name])) {
+			s.Resources = append(s.Resources, model.Amount{Resource: r, Value: sums[pool.Name][r]})
+		}
+		if len(s.Resources) == 0 {
+			s.Resources = []model.Amount{{Resource: "nodes"}}
+		}
+		out = append(out, s)
+	}
+
+	return out
+}
+
+func (l *leader) poolNotReady(pool cluster.Pool) model.Reason {
+	if pool.NotReady != (model.Reason{}) {
+		return pool.NotReady
+	}
+	c, ok := l.world.classes[pool.Class]
+	if !ok {
+		return model.Reason{
+			Code: model.ReasonNodeClassNotFound, Subject: "nodepool/" + pool.Name,
+			Message: "EC2NodeClass \"" + pool.Class + "\" does not exist",
+			Remedy:  "create it, or correct spec.template.spec.nodeClassRef.name of NodePool " + pool.Name,
+		}
+	}
+
+	return c.notReady()
+}
+
+// event queues something to be told about an object.
+func (l *leader) event(e cluster.Event) {
+	l.out.events = append(l.out.events, e)
+	if n := len(l.out.events) - maxEvents; n > 0 {
+		l.out.events = l.out.events[n:]
+	}
+}
+
+// moved follows a claim that was stored: the trace, the log and the events that users see.
+func (l *leader) moved(ctx context.Context, old, c *model.Claim) {
+	if old == nil {
+		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State, "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
+
+		return
+	}
+	if old.State != c.State {
+		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State, "was", old.State, "instance", c.InstanceID, "node", c.Node,
+			"type", c.Launched.InstanceType, "zone", c.Launched.Zone, "why", c.Failure.Message)
+		l.spans(ctx, *old, *c)
+		l.announce(*old, *c)
+	}
+	if c.State.Ended() {
+		l.forget(c.ID)
+		delete(l.out.claims, c.ID)
+		delete(l.out.held, c.ID)
+	}
+	if c.Failure != old.Failure && c.Failure.Message != "" && l.out.held[c.ID] != c.Failure.Message {
+		l.out.held[c.ID] = c.Failure.Message
+		l.event(cluster.Event{
+			Kind: "NodeClaim", Name: string(c.ID), Warning: true, Reason: eventReason(c.Failure.Code), Message: c.Failure.Message,
+		})
+	}
+}
+
+// announce tells of the steps of a life that users look for.
+func (l *leader) announce(old, c model.Claim) {
+	e := cluster.Event{Kind: "NodeClaim", Name: string(c.ID)}
+	switch c.State {
+	case model.StateLaunched:
+		e.Reason, e.Message = "Launched", c.Launched.InstanceType+" in "+c.Launched.Zone+" ("+string(c.Launched.CapacityType)+") is instance "+c.InstanceID
+	case model.StateRegistered:
+		e.Reason, e.Message = "Registered", "node "+c.Node+" has joined the cluster"
+	case model.StateInitialized:
+		e.Reason, e.Message = "Initialized", "node "+c.Node+" is ready"
+	case model.StateDraining:
+		e.Reason, e.Message = "Disrupted", "node "+c.Node+" is being drained: "+disruptionWord(c.DisruptionReason)
+		if old.Node != "" {
+			l.event(cluster.Event{Kind: "Node", Name: old.Node, Reason: e.Reason, Message: e.Message})
+		}
+	case model.StateTerminating:
+		e.Reason, e.Message = "Terminating", "instance "+cmp.Or(c.InstanceID, "(none known)")+" is being ended"
+	default:
+		return
+	}
+	l.event(e)
+}
+
+func disruptionWord(r model.DisruptionReason) string {
+	words := [...]string{"", "Empty", "Underutilized", "Drifted", "Expired", "Interrupted", "Unhealthy", "Deleted"}
+	if r < 0 || int(r) >= len(words) {
+		return "Unknown"
+	}
+
+	return words[r]
+}
+
+// eventReason words a code as Kubernetes' events do.
+func eventReason(code model.ReasonCode) string {
+	switch code {
+	case model.ReasonInsufficientCapacity:
+		return "InsufficientCapacityError"
+	case model.ReasonNodeClassNotReady, model.ReasonNodeClassNotFound:
+		return "NodeClassNotReady"
+	case model.ReasonRegistrationTimeout:
+		return "RegistrationTimeout"
+	case model.ReasonLaunchTimeout:
+		return "LaunchTimeout"
+	case model.ReasonInstanceLost:
+		return "InstanceLost"
+	case model.ReasonDrainBlocked:
+		return "FailedDraining"
+	case model.ReasonNotInitialized:
+		return "NotInitialized"
+	default:
+		return "LaunchFailed"
+	}
+}
+
+// pending tells users of pods for which the plan found nothing why, and what would help.
+func (l *leader) pending(pods []Pending) {
+	for _, p := range pods {
+		namespace, name, ok := strings.Cut(p.Pod, "/")
+		if !ok || p.Reason.Message == "" {
+			continue
+		}
+		message := p.Reason.Message
+		if p.Reason.Remedy != "" {
+			message += "; " + p.Reason.Remedy
+		}
+		l.event(cluster.Event{
+			Kind: "Pod", Namespace: namespace, Name: name, Warning: true, Reason: "FailedScheduling", Message: message,
+		})
+	}
+}
+
+// releaseNodes takes Kerf's finalizer off nodes that their user deletes and that no claim looks after any more.
+func (l *leader) releaseNodes(ctx context.Context) {
+	for i := range l.seen.Nodes {
+		n := &l.seen.Nodes[i]
+		id := model.ClaimID(n.Labels[lifecycle.LabelClaim])
+		if !n.Terminating || id == "" {
+			continue
+		}
+		if c := l.claims[id]; c != nil && !c.State.Ended() {
+			continue
+		}
+		no := false
+		l.do(ctx, job{
+			key: "node/release/" + n.Name, slot: l.slots.other, first: time.Second, most: time.Minute, calm: 10 * time.Second,
+			run: func(ctx context.Context) error {
+				return l.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
+			},
+			done: l.logFailure(ctx, "release node", "node", n.Name),
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+)
+
+// The attribute keys of spans.
+const (
+	keyClaim    = "kerf.claim_id"
+	keyPlan     = "kerf.plan_id"
+	keyRevision = "kerf.inventory_revision"
+	keyAttempt  = "kerf.attempt"
+	keyReason   = "kerf.reason"
+)
+
+// span starts a span of the claim's trace; the function returned ends it.
+func (l *Loop) span(ctx context.Context, name string, c model.Claim) (context.Context, func(error)) {
+	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
+	ctx, span := l.cfg.Tracer.Start(ctx, name, trace.WithAttributes(
+		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, c.PlanID), attribute.Int(keyAttempt, c.Attempt)))
+
+	return ctx, func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, err.Error())
+		}
+		span.End()
+	}
+}
+
+// spans tells the trace of the phases that a change of state ends. Their beginnings are stored with the claim, so a
+// phase that outlives a leader still has its span, whole.
+func (l *leader) spans(ctx context.Context, old, c model.Claim) {
+	switch c.State {
+	case model.StateRegistered:
+		l.phase(ctx, "actuator.Register", c, c.LaunchTime)
+	case model.StateInitialized:
+		l.phase(ctx, "actuator.Initialize", c, c.LaunchTime)
+	case model.StateGone, model.StateFailed:
+		if old.State == model.StateTerminating {
+			l.phase(ctx, "actuator.Terminate", c, old.StateTime)
+		}
+	default:
+	}
+	if old.State == model.StateDraining {
+		l.phase(ctx, "actuator.Drain", c, old.StateTime)
+	}
+}
+
+func (l *leader) phase(ctx context.Context, name string, c model.Claim, begun time.Time) {
+	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
+	_, span := l.cfg.Tracer.Start(ctx, name, trace.WithTimestamp(begun), trace.WithAttributes(
+		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, c.PlanID),
+		attribute.Int64(keyRevision, l.revision), attribute.String(keyReason, c.Failure.Message)))
+	span.End(trace.WithTimestamp(c.StateTime))
+}

@@ -1,0 +1,492 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// notReadyRetry is how soon a class that can't launch is looked at again.
+const notReadyRetry = 15 * time.Second
+
+// world is what AWS sells and what the node classes make of it. It belongs to the leader's goroutine.
+type world struct {
+	types    []catalog.Type
+	typesAt  time.Time // zero: never got any
+	onDemand map[string]int64
+	spot     map[cloud.TypeZone]int64
+	spotAt   time.Time
+	asked    map[string]bool // what was asked for at least once, with or without success
+
+	classes  map[string]*class
+	catalogs map[string]*catalogue // by id
+	prices   map[apply.OfferingKey]apply.Offering
+	offers   []inventory.Offering
+	repriced bool // prices or shortages are new
+	unswept  bool // launch templates may be there that nobody needs
+}
+
+func newWorld() world {
+	return world{asked: map[string]bool{}, classes: map[string]*class{}, catalogs: map[string]*catalogue{}, repriced: true, unswept: true}
+}
+
+// class is a node class and what is known of it.
+type class struct {
+	spec      cloud.ClassSpec
+	invalid   model.Reason
+	leaving   bool
+	class     cloud.Class
+	resolved  time.Time // zero: not yet
+	failure   model.Reason
+	catalogue *catalogue
+	zones     map[string]string
+	now       bool // resolve without waiting
+	told      *inventory.NodeClass
+}
+
+// catalogue is the shapes of all types under one set of settings.
+type catalogue struct {
+	told   *inventory.Catalog
+	shapes map[string]apply.Shape
+}
+
+func (c *class) shapes() map[string]apply.Shape {
+	if c.catalogue == nil {
+		return nil
+	}
+
+	return c.catalogue.shapes
+}
+
+func (c *class) notReady() model.Reason {
+	reason := func(code model.ReasonCode, message string) model.Reason {
+		return model.Reason{Code: code, Message: message, Subject: "ec2nodeclass/" + c.spec.Name}
+	}
+	switch {
+	case c.invalid != (model.Reason{}):
+		return c.invalid
+	case c.leaving:
+		return reason(model.ReasonNodeClassNotReady, "EC2NodeClass "+c.spec.Name+" is being deleted")
+	case c.resolved.IsZero() && c.failure != (model.Reason{}):
+		return c.failure
+	case c.resolved.IsZero():
+		return reason(model.ReasonNodeClassNotReady, "EC2NodeClass "+c.spec.Name+" is being resolved")
+	case c.class.NotReady != (model.Reason{}):
+		return c.class.NotReady
+	case c.catalogue == nil:
+		return reason(model.ReasonNodeClassNotReady, "the instance types of the region are not known yet")
+	default:
+		return model.Reason{}
+	}
+}
+
+func (w *world) resolveNow(name string) {
+	if c := w.classes[name]; c != nil {
+		c.now = true
+	}
+}
+
+// refresh asks for what is due: instances, what is sold for how much, what node classes select.
+func (l *leader) refresh(ctx context.Context) {
+	l.poll(ctx)
+	l.refreshMarket(ctx)
+	if l.observed {
+		l.refreshClasses(ctx)
+	}
+	l.reprice()
+	l.sweepTemplates(ctx)
+	if !l.ready && l.settled() {
+		l.ready, l.dirty = true, true
+	}
+}
+
+// settled says that everything was asked for once, so that what is told is not a half of it.
+func (l *leader) settled() bool {
+	if !l.observed || !l.world.asked["types"] || !l.world.asked["spot"] || l.listed.IsZero() {
+		return false
+	}
+	for _, c := range l.world.classes {
+		if c.invalid == (model.Reason{}) && c.resolved.IsZero() && c.failure == (model.Reason{}) {
+			return false
+		}
+	}
+
+	return true
+}
+
+func (l *leader) refreshMarket(ctx context.Context) {
+	w := &l.world
+	if due := w.typesAt.Add(l.cfg.Intervals.Types); w.typesAt.IsZero() || !l.now.Before(due) {
+		var types []catalog.Type
+		var prices map[string]int64
+		var priceErr error
+		l.do(ctx, job{
+			key: "types", slot: l.slots.other, first: time.Second, most: time.Minute,
+			run: func(ctx context.Context) (err error) {
+				if types, err = l.cfg.Market.InstanceTypes(ctx); err != nil {
+					return fmt.Errorf("instance types: %w", err)
+				}
+				prices, priceErr = l.cfg.Market.OnDemandPrices(ctx)
+
+				return nil
+			},
+			done: func(err error) {
+				w.asked["types"] = true
+				if err = errors.Join(err, priceErr); err != nil {
+					l.cfg.Log.WarnContext(ctx, "refresh what EC2 sells", "error", err)
+				}
+				if types == nil {
+					return
+				}
+				w.types, w.typesAt, w.repriced = types, time.Now(), true
+				if prices != nil {
+					w.onDemand = prices
+				}
+				clear(w.catalogs)
+				for _, c := range w.classes {
+					l.shape(ctx, c)
+				}
+			},
+		})
+	}
+	if due := w.spotAt.Add(l.cfg.Intervals.Spot); w.spotAt.IsZero() || !l.now.Before(due) {
+		var prices map[cloud.TypeZone]int64
+		l.do(ctx, job{
+			key: "spot", slot: l.slots.other, first: time.Second, most: time.Minute,
+			run: func(ctx context.Context) (err error) {
+				prices, err = l.cfg.Market.SpotPrices(ctx)
+
+				return err
+			},
+			done: func(err error) {
+				w.asked["spot"] = true
+				if err != nil {
+					l.cfg.Log.WarnContext(ctx, "refresh spot prices", "error", err)
+
+					return
+				}
+				w.spot, w.spotAt, w.repriced = prices, time.Now(), true
+			},
+		})
+	} else {
+		l.wake(due)
+	}
+}
+
+// refreshClasses follows the EC2NodeClass objects and resolves those that are due.
+func (l *leader) refreshClasses(ctx context.Context) {
+	there := map[string]bool{}
+	for _, x := range l.seen.Classes {
+		there[x.Spec.Name] = true
+		l.follow(x)
+	}
+	for name := range l.world.classes {
+		if !there[name] {
+			delete(l.world.classes, name)
+			l.dirty = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.world.classes)) {
+		l.resolve(ctx, l.world.classes[name])
+	}
+}
+
+// follow takes the object's newest form over.
+func (l *leader) follow(x cluster.Class) {
+	c := l.world.classes[x.Spec.Name]
+	if c == nil || c.spec.UID != x.Spec.UID {
+		c = &class{now: true}
+		l.world.classes[x.Spec.Name] = c
+	}
+	if reflect.DeepEqual(c.spec, x.Spec) && c.invalid == x.Invalid && c.leaving == x.Terminating {
+		return
+	}
+	if !reflect.DeepEqual(c.spec, x.Spec) {
+		c.now = true
+	}
+	c.spec, c.invalid, c.leaving, c.told = x.Spec, x.Invalid, x.Terminating, nil
+	l.dirty = true
+}
+
+func (l *leader) resolve(ctx context.Context, c *class) {
+	if c.invalid != (model.Reason{}) {
+		return
+	}
+	if c.leaving {
+		l.release(ctx, c)
+
+		return
+	}
+	every := l.cfg.Intervals.Classes
+	if c.class.NotReady != (model.Reason{}) {
+		every = min(every, notReadyRetry)
+	}
+	if due := c.resolved.Add(every); !c.now && !c.resolved.IsZero() && l.now.Before(due) {
+		l.wake(due)
+
+		return
+	}
+	spec := c.spec
+	var got cloud.Class
+	l.do(ctx, job{
+		// The generation is part of the key: a spec that was just corrected need not wait for the pause of the old one.
+		key: fmt.Sprintf("class/%d/%s", spec.Generation, spec.Name), slot: l.slots.other, first: time.Second, most: time.Minute,
+		run: func(ctx context.Context) (err error) {
+			got, err = l.cfg.Classes.Resolve(ctx, spec)
+
+			return err
+		},
+		done: func(err error) { l.resolved(ctx, c, spec, got, err) },
+	})
+}
+
+func (l *leader) resolved(ctx context.Context, c *class, spec cloud.ClassSpec, got cloud.Class, err error) {
+	if !reflect.DeepEqual(spec, c.spec) {
+		return // it has changed meanwhile, and will be resolved again
+	}
+	l.dirty, c.told = true, nil
+	if err != nil {
+		c.failure = model.Reason{
+			Code: model.ReasonNodeClassNotReady, Message: err.Error(), Subject: "ec2nodeclass/" + spec.Name,
+		}
+		l.cfg.Log.WarnContext(ctx, "resolve node class", "class", spec.Name, "error", err)
+
+		return
+	}
+	c.class, c.resolved, c.failure, c.now = got, time.Now(), model.Reason{}, false
+	c.zones = map[string]string{}
+	for _, s := range got.Subnets {
+		c.zones[s.Zone] = s.ZoneID
+	}
+	l.shape(ctx, c)
+}
+
+// shape gives the class the shapes of all types under its settings; classes with equal settings share them.
+func (l *leader) shape(ctx context.Context, c *class) {
+	c.catalogue, c.told = nil, nil
+	l.dirty = true
+	if len(l.world.types) == 0 || c.invalid != (model.Reason{}) {
+		return
+	}
+	settings := l.cfg.Settings(c.spec)
+	id, err := settingsID(settings)
+	if err != nil {
+		l.cfg.Log.ErrorContext(ctx, "name the settings of a class", "class", c.spec.Name, "error", err)
+
+		return
+	}
+	if known := l.world.catalogs[id]; known != nil {
+		c.catalogue = known
+
+		return
+	}
+	out := &catalogue{told: &inventory.Catalog{ID: id}, shapes: map[string]apply.Shape{}}
+	for _, t := range l.world.types {
+		shape, err := instancetype.Resolve(t, settings)
+		if errors.Is(err, instancetype.ErrIncompatible) {
+			continue
+		}
+		if err != nil {
+			c.class.NotReady = model.Reason{
+				Code: model.ReasonNodeClassNotReady, Subject: "ec2nodeclass/" + c.spec.Name, Message: err.Error(),
+				Remedy: "correct the settings of EC2NodeClass " + c.spec.Name,
+			}
+
+			return
+		}
+		s := apply.Shape{Labels: shapeLabels(shape.Labels), Capacity: shapeAmounts(shape.Capacity), Allocatable: shapeAmounts(shape.Allocatable)}
+		out.shapes[t.Name] = s
+		out.told.Types = append(out.told.Types, inventory.Type{
+			Name: t.Name, Labels: s.Labels, Capacity: s.Capacity, Allocatable: s.Allocatable,
+		})
+	}
+	l.world.catalogs[id], c.catalogue = out, out
+}
+
+func settingsID(s instancetype.Settings) (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+
+	return "k-" + hex.EncodeToString(sum[:8]), nil
+}
+
+func shapeLabels(in []instancetype.Label) []model.Label {
+	var out []model.Label
+	for _, x := range in {
+		out = append(out, model.Label(x))
+	}
+
+	return out
+}
+
+func shapeAmounts(in []instancetype.Amount) []model.Amount {
+	var out []model.Amount
+	for _, a := range in {
+		out = append(out, model.Amount{Resource: a.Name, Value: a.Value})
+	}
+
+	return out
+}
+
+// reprice makes the list of offerings anew when prices or shortages have changed.
+func (l *leader) reprice() {
+	w := &l.world
+	if !w.repriced {
+		return
+	}
+	w.repriced, l.dirty = false, true
+	w.prices = map[apply.OfferingKey]apply.Offering{}
+	var offers []inventory.Offering
+	for _, t := range w.types {
+		for _, zone := range t.Zones {
+			for _, o := range l.offeringsOf(t, zone) {
+				o.UnavailableUntil = l.shortUntil(o.InstanceType, o.Zone, o.CapacityType)
+				offers = append(offers, o)
+				w.prices[apply.OfferingKey{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}] = apply.Offering{
+					Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
+				}
+			}
+		}
+	}
+	slices.SortFunc(offers, inventory.Offering.Compare)
+	w.offers = offers
+}
+
+// offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, or for spot by an
+// estimate, and then says so. What has no price at all is not offered.
+func (l *leader) offeringsOf(t catalog.Type, zone string) []inventory.Offering {
+	listed, estimated := l.world.onDemand[t.Name], false
+	if listed == 0 {
+		listed, estimated = l.fallbackPrice(t.Name), true
+	}
+	var out []inventory.Offering
+	if t.SupportsOnDemand && listed > 0 {
+		out = append(out, inventory.Offering{
+			InstanceType: t.Name, Zone: zone, CapacityType: model.OnDemand, Price: listed, PriceEstimated: estimated,
+		})
+	}
+	if !t.SupportsSpot {
+		return out
+	}
+	spot, guessed := l.world.spot[cloud.TypeZone{InstanceType: t.Name, Zone: zone}], false
+	if spot == 0 {
+		spot, guessed = instancetype.SpotEstimate(listed), true
+	}
+	if spot > 0 {
+		out = append(out, inventory.Offering{
+			InstanceType: t.Name, Zone: zone, CapacityType: model.Spot, Price: spot, PriceEstimated: guessed,
+		})
+	}
+
+	return out
+}
+
+func (l *leader) fallbackPrice(name string) int64 {
+	if l.cfg.Fallback == nil {
+		return 0
+	}
+	t, _ := l.cfg.Fallback.Type(name)
+
+	return t.OnDemandMicroUSD
+}
+
+// release undoes what was made in AWS for a class that its user deletes, once no claim needs it.
+func (l *leader) release(ctx context.Context, c *class) {
+	name := c.spec.Name
+	if l.out.released[name] || l.needed(name) {
+		return
+	}
+	l.do(ctx, job{
+		key: "release/" + name, slot: l.slots.other, first: time.Second, most: time.Minute, calm: time.Minute,
+		run: func(ctx context.Context) error { return l.cfg.Classes.Release(ctx, name) },
+		done: func(err error) {
+			if err != nil {
+				l.cfg.Log.WarnContext(ctx, "release node class", "class", name, "error", err)
+
+				return
+			}
+			l.out.released[name] = true
+		},
+	})
+}
+
+// needed says that a claim of the class, or of any class for "", is not over yet.
+func (l *leader) needed(class string) bool {
+	for _, c := range l.claims {
+		if !c.State.Ended() && (class == "" || c.NodeClass == class) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// sweepTemplates deletes launch templates that were not used for a while, and all of them once there are no claims.
+func (l *leader) sweepTemplates(ctx context.Context) {
+	if !l.ready {
+		return
+	}
+	unused, calm := l.cfg.Intervals.Templates, l.cfg.Intervals.Templates
+	key := "templates/unused"
+	if !l.needed("") {
+		if !l.world.unswept {
+			return
+		}
+		unused, calm, key = 0, 0, "templates/all"
+	}
+	l.do(ctx, job{
+		key: key, slot: l.slots.other, first: time.Second, most: time.Minute, calm: calm,
+		run: func(ctx context.Context) error {
+			_, err := l.cfg.Classes.Sweep(ctx, unused)
+
+			return err
+		},
+		done: func(err error) {
+			if err == nil && unused == 0 && !l.needed("") {
+				l.world.unswept = false
+			}
+			l.logFailure(ctx, "sweep launch templates")(err)
+		},
+	})
+}
+
+// told is what the inventory says of the class.
+func (c *class) inventory() *inventory.NodeClass {
+	if c.told != nil {
+		return c.told
+	}
+	out := &inventory.NodeClass{
+		Name: c.spec.Name, Hash: c.spec.Hash, NotReady: c.notReady(), Generation: c.spec.Generation, Zones: c.class.Zones(),
+	}
+	if c.catalogue != nil {
+		out.CatalogID = c.catalogue.told.ID
+	}
+	for _, i := range c.class.Images {
+		out.Images = append(out.Images, inventory.Image{
+			ID: i.ID, Name: i.Name, CreateTime: i.CreateTime,
+			Requirements: slices.SortedFunc(slices.Values(i.Requirements), func(a, b model.Requirement) int { return cmp.Compare(a.Key, b.Key) }),
+		})
+	}
+	c.told = out
+
+	return out
+}

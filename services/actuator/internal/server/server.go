@@ -1,0 +1,172 @@
+// Package server is the actuator's gRPC face: it reads requests, asks the loop, and writes answers.
+//
+// It decides nothing and keeps nothing. Start at Server.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/kerf-dev/kerf/services/actuator/convert"
+	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+)
+
+const (
+	// MaxDecisions is how many claims and disruptions one plan may have.
+	MaxDecisions = 5000
+	// maxName bounds a watcher's name.
+	maxName = 253
+	// retryAfter is the advice to callers who came a moment too early.
+	retryAfter = 500 * time.Millisecond
+)
+
+// Server serves ActuatorService. Safe for concurrent use.
+type Server struct {
+	actuatorv1.UnimplementedActuatorServiceServer
+	loop *loop.Loop
+}
+
+// New makes a server that asks the loop.
+func New(l *loop.Loop) *Server { return &Server{loop: l} }
+
+// Apply implements ActuatorService.
+func (s *Server) Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+	if r.GetPlan() == nil {
+		return nil, rpcerr.Invalid(rpcerr.Violation{Field: "plan", Problem: "must be set"})
+	}
+	if n := len(r.GetPlan().GetNodeClaims()) + len(r.GetPlan().GetDisruptions()); n > MaxDecisions {
+		return nil, rpcerr.Invalid(rpcerr.Violation{
+			Field: "plan", Problem: fmt.Sprintf("%d claims and disruptions: at most %d", n, MaxDecisions),
+		})
+	}
+	plan, waiting, err := convert.FromPlan(r.GetPlan())
+	if err != nil {
+		return nil, failure(err)
+	}
+	var pending []loop.Pending
+	for _, p := range waiting {
+		pending = append(pending, loop.Pending(p))
+	}
+	answer, err := s.loop.Apply(ctx, plan, pending, r.GetDryRun())
+	if err != nil {
+		return nil, failure(err)
+	}
+
+	return &actuatorv1.ApplyResponse{Verdicts: convert.Verdicts(answer.Verdicts), InventoryRevision: answer.Revision}, nil
+}
+
+// WatchInventory implements ActuatorService: the whole first, then what has changed since the last message.
+func (s *Server) WatchInventory(
+	r *actuatorv1.WatchInventoryRequest, stream grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse],
+) error {
+	if r.GetWatcher() == "" || len(r.GetWatcher()) > maxName {
+		return rpcerr.Invalid(rpcerr.Violation{Field: "watcher", Problem: fmt.Sprintf("want a name of 1 to %d characters", maxName)})
+	}
+	sub, err := s.loop.Subscribe(stream.Context(), r.GetWatcher(), r.GetDrive())
+	if err != nil {
+		return failure(err)
+	}
+	defer sub.Close()
+	var sent inventory.Inventory
+	for first := true; ; first = false {
+		inv, driver, err := sub.Next(stream.Context())
+		if err != nil {
+			return failure(err)
+		}
+		for i, part := range convert.Inventory(inventory.Diff(sent, *inv)) {
+			part.Reset_ = first && i == 0
+			part.Driver = driver
+			if err := stream.Send(part); err != nil {
+				return err
+			}
+		}
+		sent = *inv
+	}
+}
+
+// ListClaims implements ActuatorService.
+func (s *Server) ListClaims(ctx context.Context, r *actuatorv1.ListClaimsRequest) (*actuatorv1.ListClaimsResponse, error) {
+	inv, err := s.loop.Inventory(ctx)
+	if err != nil {
+		return nil, failure(err)
+	}
+	out := &actuatorv1.ListClaimsResponse{InventoryRevision: inv.Revision}
+	for _, c := range inv.Claims {
+		if (r.GetNodePool() != "" && c.NodePool != r.GetNodePool()) || (c.State.Ended() && !r.GetIncludeEnded()) {
+			continue
+		}
+		out.Claims = append(out.Claims, convert.Claim(*c))
+	}
+
+	return out, nil
+}
+
+// GetClaim implements ActuatorService.
+func (s *Server) GetClaim(ctx context.Context, r *actuatorv1.GetClaimRequest) (*actuatorv1.GetClaimResponse, error) {
+	c, err := s.claim(ctx, r.GetId(), s.loop.Claim)
+	if err != nil {
+		return nil, err
+	}
+
+	return &actuatorv1.GetClaimResponse{Claim: c}, nil
+}
+
+// DeleteClaim implements ActuatorService.
+func (s *Server) DeleteClaim(ctx context.Context, r *actuatorv1.DeleteClaimRequest) (*actuatorv1.DeleteClaimResponse, error) {
+	c, err := s.claim(ctx, r.GetId(), s.loop.Delete)
+	if err != nil {
+		return nil, err
+	}
+
+	return &actuatorv1.DeleteClaimResponse{Claim: c}, nil
+}
+
+func (s *Server) claim(
+	ctx context.Context, id string, ask func(context.Context, model.ClaimID) (model.Claim, error),
+) (*clusterv1.Claim, error) {
+	if id == "" {
+		return nil, rpcerr.Invalid(rpcerr.Violation{Field: "id", Problem: "must be set"})
+	}
+	c, err := ask(ctx, model.ClaimID(id))
+	if err != nil {
+		return nil, failure(err)
+	}
+
+	return convert.Claim(c), nil
+}
+
+// failure gives an error its code.
+func failure(err error) error {
+	var follower *loop.NotLeaderError
+	var field *convert.FieldError
+	switch {
+	case errors.As(err, &follower):
+		return rpcerr.NotLeader(follower.Leader)
+	case errors.As(err, &field):
+		return rpcerr.Invalid(rpcerr.Violation{Field: field.Field, Problem: field.Problem})
+	case errors.Is(err, loop.ErrNotFound):
+		return rpcerr.New(codes.NotFound, "CLAIM_NOT_FOUND", "%v", err)
+	case errors.Is(err, loop.ErrNotReady), errors.Is(err, loop.ErrUnknown):
+		e := rpcerr.New(codes.Unavailable, "NOT_READY", "%v", err)
+		e.RetryAfter = retryAfter
+
+		return e
+	case errors.Is(err, context.Canceled):
+		return rpcerr.New(codes.Canceled, "", "%v", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return rpcerr.New(codes.DeadlineExceeded, "", "%v", err)
+	default:
+		return rpcerr.New(codes.Internal, "INTERNAL", "%v", err)
+	}
+}
