@@ -147,8 +147,19 @@ func (w *world) claim(id string) *model.Claim {
 	return &w.Snapshot.Claims[i]
 }
 
+// failer is what *testing.T and *rapid.T have in common here.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // decide plans, and has the plan verified.
 func (w *world) decide(t *testing.T) model.Plan {
+	t.Helper()
+	return w.plan(t)
+}
+
+func (w *world) plan(t failer) model.Plan {
 	t.Helper()
 	p, err := plan.Decide(w.Input)
 	if err != nil {

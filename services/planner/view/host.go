@@ -107,7 +107,7 @@ func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) 
 	h.Initialized = n.Ready
 	if c := h.Claim; c != nil {
 		h.Pool = w.Pool(c.NodePool)
-		h.Initialized = c.State >= model.ClaimInitialized || c.Reached >= model.ClaimInitialized
+		h.Initialized = c.State == model.ClaimInitialized || c.Reached >= model.ClaimInitialized
 		w.judgeLeaving(h)
 		if !h.Initialized {
 			w.expect(h)
