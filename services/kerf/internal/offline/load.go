@@ -16,6 +16,8 @@ import (
 
 // Input is everything that a dry run plans for.
 type Input struct {
+	// Source names the files, for errors.
+	Source   string
 	Snapshot *clusterv1.Snapshot
 	// Now is the time to plan for.
 	Now time.Time
@@ -63,7 +65,7 @@ func fromSnapshot(f File, as format, o Options) (Input, error) {
 	if !o.At.IsZero() {
 		now = o.At
 	}
-	return Input{Snapshot: s, Now: now}, nil
+	return Input{Source: f.Name, Snapshot: s, Now: now}, nil
 }
 
 func fromManifests(files []File, o Options) (Input, error) {
@@ -71,7 +73,7 @@ func fromManifests(files []File, o Options) (Input, error) {
 	if err != nil {
 		return Input{}, err
 	}
-	in := Input{Now: o.Present, Warnings: warnings}
+	in := Input{Source: names(files), Now: o.Present, Warnings: warnings}
 	if !o.At.IsZero() {
 		in.Now = o.At
 	}

@@ -54,19 +54,48 @@ func (p *planPage) launches() {
 	}
 }
 
+// mostAlike is how many claims that differ only in their names get a row each; more share one.
+const mostAlike = 4
+
+// claims writes a table of claims, in the order of their ids.
 func (p *planPage) claims(claims []*plannerv1.NodeClaim) {
+	rows := p.claimRows(claims)
 	places := 0
-	for _, c := range claims {
-		places = max(places, digits(c.GetPriceMicroUsdPerHour()))
+	for _, r := range rows {
+		places = max(places, digits(r.price))
 	}
-	rows := make([]table.Row, len(claims))
-	for i, c := range claims {
-		rows[i] = p.claimRow(c, places)
+	body := make([]table.Row, len(rows))
+	for i, r := range rows {
+		name := r.name
+		if r.claims > 1 {
+			name = fmt.Sprintf("%s and %d more", name, r.claims-1)
+		}
+		body[i] = table.Row{
+			name, p.paint(cyan, r.shape), r.capacity, r.zones, p.owners.sum(r.pods), price(r.price, r.estimated, places),
+		}
+		p.estimated = p.estimated || r.estimated
 	}
-	p.rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, rows, 6)
+	p.rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, body, 6)
 }
 
-func (p *planPage) claimRow(c *plannerv1.NodeClaim, digits int) table.Row {
+// claimRow is one claim, or many that are alike, with the sums of their pods and prices.
+type claimRow struct {
+	alike
+	name   string
+	claims int
+	pods   []string
+	price  int64
+}
+
+// alike is what claims that share a row have in common.
+type alike struct {
+	pool, shape, capacity, zones string
+	each                         int64
+	estimated                    bool
+	sum                          string // of the pods
+}
+
+func (p *planPage) alike(c *plannerv1.NodeClaim) alike {
 	best := first(c.GetOfferings())
 	var in []string
 	for _, o := range c.GetOfferings() {
@@ -74,11 +103,34 @@ func (p *planPage) claimRow(c *plannerv1.NodeClaim, digits int) table.Row {
 			in = append(in, o.GetZone())
 		}
 	}
-	p.estimated = p.estimated || best.GetPriceEstimated()
-	return table.Row{
-		c.GetId(), p.paint(cyan, best.GetInstanceType()), capacityType(best.GetCapacityType()), zones(in),
-		p.owners.sum(c.GetPods()), price(c.GetPriceMicroUsdPerHour(), best.GetPriceEstimated(), digits),
+	return alike{
+		pool: c.GetNodePool(), shape: best.GetInstanceType(), capacity: capacityType(best.GetCapacityType()), zones: zones(in),
+		each: c.GetPriceMicroUsdPerHour(), estimated: best.GetPriceEstimated(), sum: p.owners.sum(c.GetPods()),
 	}
+}
+
+func (p *planPage) claimRows(claims []*plannerv1.NodeClaim) []claimRow {
+	how := map[alike]int{}
+	for _, c := range claims {
+		how[p.alike(c)]++
+	}
+	shared := map[alike]int{} // the rows that more than mostAlike claims share
+	var out []claimRow
+	for _, c := range claims {
+		a := p.alike(c)
+		i, ok := shared[a]
+		if !ok {
+			i = len(out)
+			out = append(out, claimRow{alike: a, name: c.GetId()})
+			if how[a] > mostAlike {
+				shared[a] = i
+			}
+		}
+		out[i].claims++
+		out[i].pods = append(out[i].pods, c.GetPods()...)
+		out[i].price += c.GetPriceMicroUsdPerHour()
+	}
+	return out
 }
 
 func first(offerings []*clusterv1.RankedOffering) *clusterv1.RankedOffering {
@@ -200,11 +252,11 @@ func writePending(p *page, pod *plannerv1.PendingPod) {
 		p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r))
 	}
 	for _, m := range pod.GetPools() {
-		if len(pod.GetPools()) == 1 && m.GetReason().GetMessage() == pod.GetReason().GetMessage() {
-			continue
-		}
 		what := m.GetReason().GetMessage()
-		if what == pod.GetReason().GetMessage() {
+		if what == strings.TrimPrefix(pod.GetReason().GetMessage(), "node pool "+m.GetNodePool()+": ") {
+			if len(pod.GetPools()) == 1 {
+				continue
+			}
 			what = "as above"
 		}
 		if r := m.GetReason().GetRemedy(); r != "" && r != pod.GetReason().GetRemedy() {

@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -101,6 +103,19 @@ func everything() render.PlanView {
 	}
 }
 
+// many is a plan with more claims of a kind than one wants to read.
+func many() render.PlanView {
+	v := everything()
+	like := v.Plan.GetNodeClaims()[0]
+	v.Plan = &plannerv1.Plan{CostAfterMicroUsdPerHour: 7 * 96_000, NodeClaims: []*plannerv1.NodeClaim{v.Plan.GetNodeClaims()[2]}}
+	for i := range 6 {
+		c := proto.CloneOf(like)
+		c.Id = fmt.Sprintf("default-%d", i)
+		v.Plan.NodeClaims = append(v.Plan.NodeClaims, c)
+	}
+	return v
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -109,6 +124,7 @@ func TestPlan(t *testing.T) {
 	}{
 		"everything":          {everything(), render.Style{}},
 		"everything-coloured": {everything(), render.Style{Color: true, Width: 72}},
+		"many":                {many(), render.Style{}},
 		"nothing":             {render.PlanView{Plan: &plannerv1.Plan{}, Snapshot: &clusterv1.Snapshot{}}, render.Style{}},
 	}
 	for name, tt := range tests {

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+)
+
+// Where the services listen when kerf up runs them.
+const (
+	defaultActuator = "127.0.0.1:7402"
+	defaultWatcher  = "127.0.0.1:7401"
+)
+
+func newClaims(std IO) *cobra.Command {
+	var addrs []string
+	req := &actuatorv1.ListClaimsRequest{}
+	c := &cobra.Command{
+		Use:   "claims",
+		Short: "List the nodes that Kerf asked for, and how far they are",
+		Example: `  kerf claims
+  kerf claims --pool default --all
+  kerf claims --actuator actuator-0.kerf.svc:7402 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key`,
+		Args: cobra.NoArgs,
+	}
+	f := c.Flags()
+	f.StringSliceVar(&addrs, "actuator", []string{defaultActuator}, "`addresses` of actuators; the leader is found from any of them")
+	f.StringVar(&req.NodePool, "pool", "", "only claims of this node pool")
+	f.BoolVar(&req.IncludeEnded, "all", false, "claims that have ended, too")
+	out := addOutput(c, "table", "json")
+	client := addClient(c)
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		var resp *actuatorv1.ListClaimsResponse
+		service := actuatorv1.File_kerf_actuator_v1_actuator_proto.Services().ByName("ActuatorService")
+		err := client.askLeader(cmd.Context(), addrs, service, func(ctx context.Context, conn grpc.ClientConnInterface) (err error) {
+			resp, err = actuatorv1.NewActuatorServiceClient(conn).ListClaims(ctx, req)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if out.json() {
+			return render.JSON(std.Out, resp)
+		}
+		return render.Claims(std.Out, resp.GetClaims(), std.Now(), std.style())
+	}
+	return c
+}

@@ -1,0 +1,162 @@
+// Package cli is the kerf command line: what a user types, and what is printed to whom.
+//
+// It parses flags, opens what they name, and hands over: package offline reads, the planner decides, package render
+// writes, package up runs the services. Nothing is decided here but exit codes. Results go to standard output and nothing
+// else does; warnings and errors go to standard error. Start reading at Main, then plan.go.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Exit codes.
+const (
+	ExitOK      = 0 // done; for plan: all pods are planned for
+	ExitError   = 1 // bad input, or a service can't be reached
+	ExitPending = 2 // plan: some pods stay pending
+)
+
+// IO is what the command line reads and writes.
+type IO struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Getenv finds an environment variable; "" when it is not set.
+	Getenv func(string) string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// System is the IO of the process.
+func System() IO {
+	return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Now: time.Now}
+}
+
+// errPending ends a command with ExitPending, after it has said everything.
+var errPending = errors.New("some pods stay pending")
+
+// Main runs the command line that args make up, until it is done or ctx ends, and returns the exit code.
+func Main(ctx context.Context, args []string, std IO) int {
+	root := newRoot(std)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, errPending):
+		return ExitPending
+	default:
+		for l := range strings.SplitSeq(message(err), "\n") {
+			fmt.Fprintf(std.Err, "kerf: %s\n", l)
+		}
+		return ExitError
+	}
+}
+
+// message is an error for people, without the wrapping that gRPC puts around what came over the wire.
+func message(err error) string {
+	text := err.Error()
+	var remote interface {
+		error
+		GRPCStatus() *status.Status
+	}
+	if !errors.As(err, &remote) {
+		// cobra writes its suggestions below one another.
+		text = strings.ReplaceAll(strings.TrimSpace(text), "\n\nDid you mean this?\n\t", "; did you mean ")
+		return strings.ReplaceAll(text, "\n\t", " or ")
+	}
+	words := remote.GRPCStatus().Message()
+	if i := strings.LastIndex(words, "desc = "); i >= 0 {
+		words = words[i+len("desc = "):]
+	}
+	words = strings.TrimPrefix(strings.Trim(words, `"`), "transport: Error while dialing: ")
+	if remote.GRPCStatus().Code() == codes.DeadlineExceeded {
+		words = "no answer in time"
+	}
+	before, _, _ := strings.Cut(text, remote.Error())
+	before, _, _ = strings.Cut(before, "max retries exhausted")
+	return before + words
+}
+
+func newRoot(std IO) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "kerf",
+		Short: "The cheapest nodes for your pods, and the reasons why",
+		Long: `Kerf buys nodes on AWS for pods that have none, and gives back nodes that are
+not worth their price. This program asks it what it would do, and runs it.`,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetIn(std.In)
+	root.SetOut(std.Out)
+	root.SetErr(std.Err)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+	})
+	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newVersion(std))
+	return root
+}
+
+// style is how text looks where it goes: coloured and wrapped on a terminal, plain otherwise.
+func (std IO) style() render.Style {
+	f, ok := std.Out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // a file descriptor fits an int
+		return render.Style{}
+	}
+	s := render.Style{Color: std.Getenv("NO_COLOR") == "" && std.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // as above
+		s.Width = min(width, 140)
+	}
+	return s
+}
+
+// warn writes warnings, a line each.
+func (std IO) warn(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(std.Err, "warning: %s\n", w)
+	}
+}
+
+// outputFlag is -o with its possible values, the first being the default.
+type outputFlag struct {
+	value  string
+	values []string
+}
+
+func addOutput(c *cobra.Command, values ...string) *outputFlag {
+	o := &outputFlag{value: values[0], values: values}
+	c.Flags().VarP(o, "output", "o", "how to print: "+strings.Join(values, " or "))
+	return o
+}
+
+// String implements pflag.Value.
+func (o *outputFlag) String() string { return o.value }
+
+// Type implements pflag.Value.
+func (o *outputFlag) Type() string { return "format" }
+
+// Set implements pflag.Value.
+func (o *outputFlag) Set(v string) error {
+	for _, known := range o.values {
+		if v == known {
+			o.value = v
+			return nil
+		}
+	}
+	return fmt.Errorf("want %s", strings.Join(o.values, " or "))
+}
+
+func (o *outputFlag) json() bool { return o.value == "json" }

@@ -1,0 +1,277 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
+	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"google.golang.org/protobuf/encoding/protojson"
+)
+
+const (
+	inflate = "../../../../deploy/examples/inflate/"
+	v1beta1 = "../../../../deploy/examples/v1beta1/"
+)
+
+func present() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
+
+// result is what a command line did.
+type result struct {
+	code     int
+	out, err string
+}
+
+func run(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code := cli.Main(t.Context(), args, cli.IO{
+		In: strings.NewReader(stdin), Out: &out, Err: &errs, Getenv: func(string) string { return "" },
+		Now: present,
+	})
+	return result{code, out.String(), errs.String()}
+}
+
+// story is the command line for some of the story's manifests.
+func story(app string, more ...string) []string {
+	return append([]string{"plan", "-f", inflate + "nodepool.yaml", "-f", inflate + "nodeclass.yaml", "-f", app}, more...)
+}
+
+// reviewable takes out what changes with every new catalogue: names that derive from the hash of the input.
+func reviewable(s string) string {
+	for _, r := range []struct{ from, to string }{
+		{`"[0-9a-f]{64}"`, `"HASH"`},
+		{`p-[0-9a-f]{16}`, `p-PLAN`},
+		{`default-[0-9a-f]{10}`, `default-0123456789`},
+		{`(?s),\s*"timings": \[.*?\]`, ``},
+	} {
+		s = regexp.MustCompile(r.from).ReplaceAllString(s, r.to)
+	}
+	return s
+}
+
+func TestPlanOfTheStory(t *testing.T) {
+	t.Parallel()
+	for _, app := range []string{"inflate-5", "inflate-12"} {
+		t.Run(app, func(t *testing.T) {
+			t.Parallel()
+			table := run(t, "", story(inflate+app+".yaml")...)
+			asJSON := run(t, "", story(inflate+app+".yaml", "-o", "json")...)
+			for _, r := range []result{table, asJSON} {
+				if r.code != cli.ExitOK || r.err != "" {
+					t.Fatalf("exit code %d, said %q", r.code, r.err)
+				}
+			}
+			golden.Check(t, app+".txt", reviewable(table.out))
+			golden.Check(t, app+".json", reviewable(asJSON.out))
+		})
+	}
+}
+
+func TestPlanBuysWhatTheStoryTells(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		app  string
+		want []int64 // prices of m5.large nodes
+	}{
+		"five pods run on one m5.large":   {"inflate-5.yaml", []int64{96_000}},
+		"twelve pods run on two m5.large": {"inflate-12.yaml", []int64{96_000, 96_000}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := plan(t, run(t, "", story(inflate+tt.app, "-o", "json")...))
+			var got []int64
+			for _, c := range p.GetNodeClaims() {
+				if best := c.GetOfferings()[0]; best.GetInstanceType() != "m5.large" {
+					t.Errorf("buys a %s", best.GetInstanceType())
+				}
+				if c.GetReason().GetMessage() == "" || len(c.GetRunnersUp()) == 0 {
+					t.Errorf("%s has no reason or no runner-up", c.GetId())
+				}
+				got = append(got, c.GetPriceMicroUsdPerHour())
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("prices %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// plan reads -o json as the contract has it.
+func plan(t *testing.T, r result) *plannerv1.Plan {
+	t.Helper()
+	var resp plannerv1.PlanResponse
+	if err := protojson.Unmarshal([]byte(r.out), &resp); err != nil {
+		t.Fatalf("not a PlanResponse: %v; said %q", err, r.err)
+	}
+	return resp.GetPlan()
+}
+
+func TestOldFormsGiveTheSamePlan(t *testing.T) {
+	t.Parallel()
+	old := run(t, "", "plan", "-f", v1beta1)
+	today := run(t, "", story(inflate+"inflate-5.yaml")...)
+	if old.code != cli.ExitOK || reviewable(old.out) != reviewable(today.out) {
+		t.Errorf("exit code %d, got\n%s\nwant\n%s", old.code, old.out, today.out)
+	}
+	for _, want := range []string{"warning: ", "nodepool.yaml", "NodePool default", "karpenter.sh/v1beta1"} {
+		if !strings.Contains(old.err, want) {
+			t.Errorf("warnings %q, without %q", old.err, want)
+		}
+	}
+}
+
+func TestPlanIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	args := story(inflate+"inflate-12.yaml", "-o", "json")
+	first, second := run(t, "", args...), run(t, "", args...)
+	timings := regexp.MustCompile(`(?s),\s*"timings": \[.*?\]`)
+	if timings.ReplaceAllString(first.out, "") != timings.ReplaceAllString(second.out, "") {
+		t.Errorf("got\n%s\nand\n%s", first.out, second.out)
+	}
+}
+
+const huge = `
+apiVersion: v1
+kind: Pod
+metadata: {name: huge}
+spec:
+  nodeSelector: {type: karpenter}
+  containers: [{name: a, image: a, resources: {requests: {cpu: "64"}}}]
+`
+
+func TestPlanSaysWhatStaysPending(t *testing.T) {
+	t.Parallel()
+	r := run(t, huge, story(inflate+"inflate-5.yaml", "-f", "-")...)
+	if r.code != cli.ExitPending || r.err != "" {
+		t.Errorf("exit code %d, said %q", r.code, r.err)
+	}
+	golden.Check(t, "pending.txt", reviewable(r.out))
+
+	r = run(t, huge, story(inflate+"inflate-5.yaml", "-f", "-", "--explain", "pod/huge")...)
+	if r.code != cli.ExitPending || strings.Contains(r.out, "inflate") || !strings.Contains(r.out, "pod/default/huge") {
+		t.Errorf("exit code %d, explained %q", r.code, r.out)
+	}
+}
+
+func TestPlanTakesZonesAndTime(t *testing.T) {
+	t.Parallel()
+	p := plan(t, run(t, "", story(inflate+"inflate-5.yaml", "-o", "json", "--zones", "us-east-1c", "--now", "2027-01-01T00:00:00Z")...))
+	for _, o := range p.GetNodeClaims()[0].GetOfferings() {
+		if o.GetZone() != "us-east-1c" {
+			t.Errorf("offers %v", o)
+		}
+	}
+	if got := p.GetNow().AsTime().Format(time.RFC3339); got != "2027-01-01T00:00:00Z" {
+		t.Errorf("planned for %s", got)
+	}
+}
+
+func TestFilesMayFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	r := run(t, "", "plan", "-f", inflate+"nodepool.yaml", inflate+"nodeclass.yaml", inflate+"inflate-5.yaml")
+	if r.code != cli.ExitOK {
+		t.Errorf("exit code %d, said %q", r.code, r.err)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	pool, err := os.ReadFile(inflate + "nodepool.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	class := inflate + "nodeclass.yaml"
+	torn := write("torn.yaml", "kind: [Pod\n")
+	unknown := write("unknown.yaml", strings.Replace(string(pool), "limits:", "limit:", 1))
+	impossible := write("impossible.yaml", strings.Replace(string(pool), `values: ["on-demand"]`, `values: ["on-credit"]`, 1))
+	empty := write("empty.yaml", "\n")
+	stale := write("stale.json", `{"revision": "1", "nodes": [{"name": ""}], "podClasses": [{"id": ""}]}`)
+	tests := map[string]struct {
+		args []string
+		want []string
+	}{
+		"no file at all":                {[]string{"plan"}, []string{"-f"}},
+		"an argument without -f":        {[]string{"plan", class}, []string{"nodeclass.yaml", "-f"}},
+		"a file that is not there":      {[]string{"plan", "-f", "none.yaml"}, []string{"none.yaml"}},
+		"an unparsable manifest":        {[]string{"plan", "-f", torn}, []string{"torn.yaml"}},
+		"an unknown field":              {[]string{"plan", "-f", unknown, "-f", class}, []string{"unknown.yaml", "NodePool default", "spec.limit"}},
+		"an impossible requirement":     {[]string{"plan", "-f", impossible, "-f", class}, []string{"impossible.yaml", "NodePool default", "spec.template.spec.requirements[0].values"}},
+		"a node class that is missing":  {[]string{"plan", "-f", inflate + "nodepool.yaml"}, []string{"nodepool.yaml", "NodePool default", "nodeClassRef", "EC2NodeClass default"}},
+		"an empty file":                 {[]string{"plan", "-f", empty}, []string{"empty.yaml", "empty"}},
+		"a directory without manifests": {[]string{"plan", "-f", sub}, []string{"sub", "no manifests"}},
+		"a snapshot that contradicts":   {[]string{"plan", "-f", stale}, []string{"stale.json", "node", "without an id"}},
+		"a time that is none":           {story(inflate+"inflate-5.yaml", "--now", "tomorrow"), []string{"--now", "tomorrow"}},
+		"a zone of nowhere":             {story(inflate+"inflate-5.yaml", "--zones", "mars-1a"), []string{"--zones", "mars-1a", "us-east-1a"}},
+		"a catalogue that is none":      {story(inflate+"inflate-5.yaml", "--catalog", torn), []string{"--catalog", "torn.yaml"}},
+		"a format that is none":         {story(inflate+"inflate-5.yaml", "-o", "yaml"), []string{"yaml", "table or json"}},
+		"an explanation in JSON":        {story(inflate+"inflate-5.yaml", "-o", "json", "--explain", "pod/inflate-0"), []string{"--explain"}},
+		"an explanation of nothing":     {story(inflate+"inflate-5.yaml", "--explain", "pod/other"), []string{"pod/other"}},
+		"a flag that is none":           {[]string{"plan", "--fast"}, []string{"--fast", "kerf plan --help"}},
+		"a command that is none":        {[]string{"pln"}, []string{"pln", "plan"}},
+		"converting nothing":            {[]string{"convert"}, []string{"-f"}},
+		"converting what is wrong":      {[]string{"convert", "-f", unknown}, []string{"unknown.yaml", "spec.limit"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := run(t, "", tt.args...)
+			if r.code != cli.ExitError || r.out != "" {
+				t.Errorf("exit code %d, printed %q", r.code, r.out)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(r.err, want) {
+					t.Errorf("said %q, without %q", r.err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	r := run(t, "", "convert", "-f", v1beta1)
+	if r.code != cli.ExitOK {
+		t.Fatalf("exit code %d, said %q", r.code, r.err)
+	}
+	golden.Check(t, "convert.yaml", r.out)
+	golden.Check(t, "convert-warnings.txt", strings.ReplaceAll(r.err, v1beta1, ""))
+
+	again := run(t, r.out, "convert", "-f", "-")
+	if again.code != cli.ExitOK || again.err != "" || again.out != r.out {
+		t.Errorf("what convert prints is not in its present form: %q\n%s", again.err, again.out)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	if r := run(t, "", "version"); r.code != cli.ExitOK || !strings.HasPrefix(r.out, "kerf ") {
+		t.Errorf("exit code %d, printed %q", r.code, r.out)
+	}
+	r := run(t, "", "version", "-o", "json")
+	var v struct{ Version, Go string }
+	if err := json.Unmarshal([]byte(r.out), &v); err != nil || v.Version == "" || v.Go == "" {
+		t.Errorf("printed %q: %v", r.out, err)
+	}
+}

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
+	"github.com/spf13/cobra"
+)
+
+func newConvert(std IO) *cobra.Command {
+	var paths []string
+	c := &cobra.Command{
+		Use:   "convert -f FILE...",
+		Short: "Print manifests in their present form",
+		Long: `Convert reads manifests and prints them as karpenter.sh/v1 and
+karpenter.k8s.aws/v1, with their defaults written out. It reads v1beta1 NodePools
+and EC2NodeClasses, and Provisioners and AWSNodeTemplates. What changed its meaning
+or place is told on standard error. Give files together that belong together:
+settings may move from one object to another.`,
+		Example: `  kerf convert -f deploy/examples/v1beta1 > new.yaml`,
+		Args:    moreFiles(&paths),
+	}
+	c.Flags().StringArrayVarP(&paths, "file", "f", nil, "`file` or directory of manifests; - is standard input; may be repeated")
+	c.RunE = func(*cobra.Command, []string) error {
+		if len(paths) == 0 {
+			return errors.New("nothing to convert: name manifests with -f; see kerf convert --help")
+		}
+		files, err := offline.Read(paths, std.In)
+		if err != nil {
+			return err
+		}
+		objects, warnings, err := offline.Objects(files)
+		if err != nil {
+			return err
+		}
+		std.warn(warnings)
+		return manifest.Encode(std.Out, objects...)
+	}
+	return c
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// callTimeout bounds a call to a service, connecting included.
+const callTimeout = 15 * time.Second
+
+// client is how the services are reached.
+type client struct{ tls rpc.ClientTLS }
+
+func addClient(c *cobra.Command) *client {
+	out := &client{}
+	f := c.Flags()
+	f.StringVar(&out.tls.CAFile, "tls-ca", "", "`file` of the CA that signed the service's certificate")
+	f.StringVar(&out.tls.CertFile, "tls-cert", "", "`file` of the certificate to show")
+	f.StringVar(&out.tls.KeyFile, "tls-key", "", "`file` of the certificate's key")
+	f.StringVar(&out.tls.ServerName, "tls-server-name", "", "the `name` in the service's certificate, if not its address")
+	return out
+}
+
+// dial makes a connection, which connects when it is first used. Without TLS it must stay on this machine.
+func (c *client) dial(addr string, service protoreflect.ServiceDescriptor) (*grpc.ClientConn, error) {
+	conn, err := rpc.Dial(rpc.ClientConfig{Target: addr, TLS: c.tls, MaxRecvBytes: 64 << 20},
+		rpc.DialOptions{Services: []protoreflect.ServiceDescriptor{service}})
+	if err != nil && c.tls == (rpc.ClientTLS{}) {
+		return nil, fmt.Errorf("%w (here: --tls-ca, --tls-cert and --tls-key)", err)
+	}
+	return conn, err
+}
+
+// mostHops is how often a leader that is none may name another.
+const mostHops = 3
+
+// askLeader calls the service at each address until one answers, and follows replicas that name their leader. The error
+// names every address that was tried.
+func (c *client) askLeader(ctx context.Context, addrs []string, service protoreflect.ServiceDescriptor, call func(context.Context, grpc.ClientConnInterface) error) error {
+	asked := map[string]bool{}
+	var last error
+	for _, addr := range addrs {
+		for range mostHops {
+			if asked[addr] {
+				break
+			}
+			asked[addr] = true
+			err := c.ask(ctx, addr, service, call)
+			if err == nil {
+				return nil
+			}
+			last = fmt.Errorf("%s: %w", addr, err)
+			e, ok := rpcerr.From(err)
+			if !ok {
+				break
+			}
+			if addr, ok = e.Leader(); !ok {
+				break
+			}
+		}
+	}
+	return last
+}
+
+func (c *client) ask(ctx context.Context, addr string, service protoreflect.ServiceDescriptor, call func(context.Context, grpc.ClientConnInterface) error) error {
+	conn, err := c.dial(addr, service)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing depends on it any more
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return call(ctx, conn)
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/planner"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// planFlags are the flags of kerf plan.
+type planFlags struct {
+	files   []string
+	catalog string
+	zones   []string
+	now     string
+	explain string
+}
+
+func newPlan(std IO) *cobra.Command {
+	var flags planFlags
+	c := &cobra.Command{
+		Use:   "plan -f FILE...",
+		Short: "Show what Kerf would buy and give back, without a cluster and without AWS",
+		Long: `Plan reads Kubernetes manifests (workloads, node pools, node classes; old forms
+too) or a snapshot that kerf snapshot saved, and shows what Kerf would do and why.
+It needs no cluster and no AWS, and changes nothing.
+
+Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad input.`,
+		Example: `  kerf plan -f pool.yaml -f class.yaml -f app.yaml
+  kerf plan -f manifests/*.yaml --explain pod/web-0
+  kustomize build . | kerf plan -f - -o json`,
+		Args: moreFiles(&flags.files),
+	}
+	f := c.Flags()
+	f.StringArrayVarP(&flags.files, "file", "f", nil, "`file` or directory of manifests, or a saved snapshot; - is standard input; may be repeated")
+	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
+	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
+	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own, or the present")
+	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`: pod/NAME, pod/NAMESPACE/NAME or node/NAME")
+	out := addOutput(c, "table", "json")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if out.json() && flags.explain != "" {
+			return errors.New("--explain has no JSON form: -o json prints the whole plan with all reasons")
+		}
+		in, err := flags.load(std)
+		if err != nil {
+			return err
+		}
+		std.warn(in.Warnings)
+		resp, err := decide(cmd.Context(), in)
+		if err != nil {
+			return err
+		}
+		if err := flags.print(std, in, resp, out.json()); err != nil {
+			return err
+		}
+		if len(resp.GetPlan().GetPending()) > 0 {
+			return errPending
+		}
+		return nil
+	}
+	return c
+}
+
+// moreFiles takes the arguments that follow -f as files too, so that -f *.yaml does what it looks like.
+func moreFiles(files *[]string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 && len(*files) == 0 {
+			return fmt.Errorf("unexpected argument %q: name files with -f; see %s --help", args[0], c.CommandPath())
+		}
+		*files = append(*files, args...)
+		return nil
+	}
+}
+
+// load reads the input. The catalogue is decoded only when manifests need it.
+func (p planFlags) load(std IO) (offline.Input, error) {
+	if len(p.files) == 0 {
+		return offline.Input{}, errors.New("nothing to plan for: name manifests or a snapshot with -f; see kerf plan --help")
+	}
+	var at time.Time
+	if p.now != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339, p.now); err != nil {
+			return offline.Input{}, fmt.Errorf("--now %q: want a time such as 2026-01-31T12:00:00Z", p.now)
+		}
+	}
+	files, err := offline.Read(p.files, std.In)
+	if err != nil {
+		return offline.Input{}, err
+	}
+	return offline.Load(files, offline.Options{At: at, Present: std.Now(), World: p.world})
+}
+
+// world is the catalogue that the flags name, and the zones.
+func (p planFlags) world() (convert.World, error) {
+	c, err := p.readCatalog()
+	if err != nil {
+		return convert.World{}, err
+	}
+	for _, z := range p.zones {
+		if !slices.ContainsFunc(c.Zones, func(known catalog.Zone) bool { return known.Name == z }) {
+			names := make([]string, len(c.Zones))
+			for i, known := range c.Zones {
+				names[i] = known.Name
+			}
+			return convert.World{}, fmt.Errorf("--zones %s: the catalogue of %s has %s", z, c.Region, strings.Join(names, ", "))
+		}
+	}
+	return convert.World{Catalog: c, Zones: p.zones}, nil
+}
+
+func (p planFlags) readCatalog() (*catalog.Catalog, error) {
+	if p.catalog == "" {
+		return catalog.Bundled()
+	}
+	f, err := os.Open(p.catalog)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // opened for reading only
+	c, err := catalog.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("--catalog %s: %w", p.catalog, err)
+	}
+	return c, nil
+}
+
+func decide(ctx context.Context, in offline.Input) (*plannerv1.PlanResponse, error) {
+	resp, err := planner.Decide(ctx, &plannerv1.PlanRequest{
+		Snapshot: in.Snapshot,
+		Decide:   &plannerv1.Decide{Now: timestamppb.New(in.Now)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Source, err)
+	}
+	return resp, nil
+}
+
+func (p planFlags) print(std IO, in offline.Input, resp *plannerv1.PlanResponse, asJSON bool) error {
+	if asJSON {
+		return render.JSON(std.Out, resp)
+	}
+	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed}
+	if p.explain != "" {
+		return render.Explain(std.Out, view, p.explain, std.style())
+	}
+	return render.Plan(std.Out, view, std.style())
+}

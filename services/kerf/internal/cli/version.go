@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/spf13/cobra"
+)
+
+func newVersion(std IO) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print what was built, from what, with what",
+		Args:  cobra.NoArgs,
+	}
+	out := addOutput(c, "text", "json")
+	c.RunE = func(*cobra.Command, []string) error {
+		v := boot.ReadVersion()
+		if !out.json() {
+			_, err := fmt.Fprintf(std.Out, "kerf %s\n", v)
+			return err
+		}
+		e := json.NewEncoder(std.Out)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			Version  string `json:"version"`
+			Revision string `json:"revision,omitempty"`
+			Go       string `json:"go"`
+		}{v.Version, v.Revision, v.Go})
+	}
+	return c
+}
