@@ -111,6 +111,14 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits) miss {
 		Message: "no instance type and zone satisfies both the pool and its node class",
 		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
 	}
+	if ct, _ := out.pool.Requirements.Get(require.KeyCapacityType); !ct.Contains(model.OnDemand.String()) && !ct.Contains(model.Spot.String()) {
+		out.Reason = model.Reason{
+			Code: model.CodeUnsupported, Subject: "nodepool/" + string(out.pool.Name),
+			Message: "the pool allows only capacity types that this version does not buy: " + ct.String(),
+			Remedy:  "allow on-demand or spot in the pool",
+		}
+		return out
+	}
 	lack := 0.0
 	for _, v := range m.variants {
 		if v.pool != out.pool {

@@ -14,7 +14,7 @@ func (m *Market) merge(bought []*Bought, lim *Limits) []*Bought {
 		if o == nil {
 			return bought
 		}
-		merged := &Bought{base: o, Weighed: bought[a].Weighed, Items: mergeItems(bought[a].Items, bought[b].Items)}
+		merged := &Bought{base: o, Items: mergeItems(bought[a].Items, bought[b].Items)}
 		lim.give(bought[a].base)
 		lim.give(bought[b].base)
 		lim.Take(o, 1)

@@ -22,8 +22,6 @@ type Bought struct {
 	Items   []Item
 	// Runners are shapes that were weighed and lost.
 	Runners []Runner
-	// Weighed is how many shapes were weighed.
-	Weighed int
 	// base is the option that it was packed for, whose capacity was counted against the limits.
 	base *Option
 }
@@ -161,7 +159,7 @@ func (r *round) run(lim *Limits) []*Bought {
 		}
 		runners := r.runners(best, lim)
 		for range n {
-			b := &Bought{base: o, Runners: runners, Weighed: len(r.options)}
+			b := &Bought{base: o, Runners: runners}
 			for i, k := range f.counts {
 				if k > 0 {
 					b.Items = append(b.Items, Item{Class: r.items[i].Class, Pods: r.items[i].Pods[r.next[i] : r.next[i]+k]})

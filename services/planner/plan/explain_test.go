@@ -78,6 +78,12 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 			build: func(w *world) { w.pool().Limits = model.Amounts{{Resource: "cpu", Value: 1000}} },
 			code:  model.CodeLimit, says: "may have 1 of cpu", instance: "c5.large",
 		},
+		"the pool buys reservations only": {
+			build: func(w *world) {
+				w.pool().Requirements = []model.Requirement{in("karpenter.sh/capacity-type", "reserved")}
+			},
+			code: model.CodeUnsupported, says: "reserved",
+		},
 		"the pod is spread": {
 			class: func(c *model.PodClass) {
 				c.TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, Required: true}}
