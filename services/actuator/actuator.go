@@ -1,0 +1,229 @@
+// Package actuator is the actuator as a whole: what its binary runs (Run), and its way to AWS alone (OpenCloud). It wires
+// packages and decides nothing.
+//
+// Start reading at lifecycle for the life of a claim, at apply for what is checked of a plan, and at internal/loop for
+// how it all runs.
+package actuator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2"
+	"github.com/kerf-dev/kerf/services/actuator/internal/etcd"
+	"github.com/kerf-dev/kerf/services/actuator/internal/kube"
+	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
+	"github.com/kerf-dev/kerf/services/actuator/internal/server"
+	"github.com/kerf-dev/kerf/services/actuator/internal/sqs"
+	"github.com/kerf-dev/kerf/services/actuator/interrupt"
+	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
+	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+)
+
+// The API server's own flow control bounds us; the client's only has to keep a mistake of ours from flooding it.
+const (
+	kubeQPS   = 100
+	kubeBurst = 200
+)
+
+// Run serves until ctx is done: it campaigns, and acts while it leads.
+func Run(ctx context.Context, cfg Config) error {
+	if err := config.Check(cfg); err != nil {
+		return err
+	}
+	svc, err := boot.Start(ctx, "actuator", cfg.ServiceConfig)
+	if err != nil {
+		return err
+	}
+	r := &runner{cfg: cfg, svc: svc}
+	l, err := r.wire(ctx)
+	if err != nil {
+		return errors.Join(err, svc.Close(), r.close())
+	}
+	actuatorv1.RegisterActuatorServiceServer(svc, server.New(l))
+	err = svc.Run(ctx, boot.Task{Name: "cluster", Run: r.kube.Run}, boot.Task{Name: "loop", Run: l.Run})
+
+	return errors.Join(err, r.close())
+}
+
+// runner holds what has to be closed in the end.
+type runner struct {
+	cfg   Config
+	svc   *boot.Service
+	etcd  *etcd.Embedded
+	store *etcd.Store
+	kube  *kube.Kube
+}
+
+func (r *runner) close() error {
+	var err error
+	if r.store != nil {
+		err = r.store.Close()
+	}
+	if r.etcd != nil {
+		r.etcd.Close()
+	}
+
+	return err
+}
+
+func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
+	cfg := r.cfg
+	fallback, err := readCatalog(cfg.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := restConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if r.kube, err = kube.New(kube.Config{REST: rest, Log: r.svc.Log}); err != nil {
+		return nil, err
+	}
+	if err := r.openStore(ctx); err != nil {
+		return nil, err
+	}
+	cfg.AWS.Cluster, cfg.AWS.Logger = cfg.Cluster, r.svc.Log
+	aws, err := openAWS(ctx, cfg.AWS)
+	if err != nil {
+		return nil, err
+	}
+	name := cfg.Advertise
+	if name == "" {
+		name = r.svc.Addr().String()
+	}
+
+	return loop.New(loop.Config{
+		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: r.store, Election: r.store,
+		Cloud: aws.adapter, Classes: aws.adapter, Market: aws.adapter, Queue: aws.queue, Kube: r.kube, Fallback: fallback,
+		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
+		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
+	})
+}
+
+// settings are those of the class and of the configuration together.
+func (c NodesConfig) settings(s cloud.ClassSpec) instancetype.Settings {
+	out := nodeclass.Settings(s)
+	out.VMMemoryOverheadPercent, out.ReservedENIs = c.VMMemoryOverheadPercent, c.ReservedENIs
+
+	return out
+}
+
+func readCatalog(file string) (*catalog.Catalog, error) {
+	if file == "" {
+		return catalog.Bundled()
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("catalog: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // opened for reading only
+	c, err := catalog.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("catalog %s: %w", file, err)
+	}
+
+	return c, nil
+}
+
+func restConfig(cfg Config) (*rest.Config, error) {
+	out := cfg.REST
+	var err error
+	switch {
+	case out != nil:
+	case cfg.Kubeconfig != "":
+		if out, err = clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig); err != nil {
+			return nil, fmt.Errorf("kubeconfig %q: %w", cfg.Kubeconfig, err)
+		}
+	default:
+		if out, err = rest.InClusterConfig(); err != nil {
+			return nil, fmt.Errorf("kubeconfig: none is given, and this is no pod: %w", err)
+		}
+	}
+	out = rest.CopyConfig(out)
+	out.QPS, out.Burst = kubeQPS, kubeBurst
+	out.UserAgent = "kerf-actuator/" + boot.ReadVersion().Version
+
+	return out, nil
+}
+
+// openStore connects to etcd, after starting one where the configuration asks for it.
+func (r *runner) openStore(ctx context.Context) error {
+	c := r.cfg.Etcd
+	endpoints := c.Endpoints
+	if c.Embedded != nil {
+		var err error
+		if r.etcd, err = etcd.Embed(ctx, etcd.EmbeddedConfig{Dir: c.Embedded.Dir, Listen: c.Embedded.Listen}); err != nil {
+			return err
+		}
+		endpoints = []string{r.etcd.Endpoint}
+	}
+	password := ""
+	if c.PasswordFile != "" {
+		text, err := os.ReadFile(c.PasswordFile)
+		if err != nil {
+			return fmt.Errorf("etcd.password_file: %w", err)
+		}
+		password = strings.TrimSpace(string(text))
+	}
+	var err error
+	r.store, err = etcd.Open(ctx, etcd.Config{
+		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Username: c.Username, Password: password,
+		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),
+	})
+
+	return err
+}
+
+// aws is an opened AWS.
+type aws struct {
+	adapter *ec2.Adapter
+	queue   cloud.Queue // nil when none is configured
+	region  string
+}
+
+func openAWS(ctx context.Context, c AWSConfig) (aws, error) {
+	conf, err := ec2.LoadAWS(ctx, c.Region, c.Endpoint)
+	if err != nil {
+		return aws{}, err
+	}
+	adapter, err := ec2.New(ctx, ec2.Config{
+		Cluster: c.Cluster, Region: conf.Region, Endpoint: c.Endpoint, API: ec2.APIServer(c.API), Log: c.Logger,
+	})
+	if err != nil {
+		return aws{}, err
+	}
+	out := aws{adapter: adapter, region: conf.Region}
+	if c.Queue != "" {
+		queue, err := sqs.New(ctx, conf, c.Queue)
+		if err != nil {
+			return aws{}, err
+		}
+		out.queue = queue
+	}
+
+	return out, nil
+}
+
+// OpenCloud connects to AWS as Run does, for those who need only that. The queue is nil when none is configured.
+func OpenCloud(ctx context.Context, c AWSConfig) (cloud.Cloud, cloud.Classes, cloud.Market, cloud.Queue, error) {
+	a, err := openAWS(ctx, c)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+
+	return a.adapter, a.adapter, a.adapter, a.queue, nil
+}

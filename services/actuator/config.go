@@ -1,0 +1,223 @@
+package actuator
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
+	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"k8s.io/client-go/rest"
+)
+
+// DefaultListen is where the actuator's binary listens unless its configuration says otherwise.
+const DefaultListen = "127.0.0.1:7500"
+
+// Config is the actuator's config file. cluster and etcd must be set; everything else has defaults.
+type Config struct {
+	boot.ServiceConfig
+
+	// Cluster is the cluster's name: instances are tagged with it, and keys in etcd begin with it.
+	Cluster string `json:"cluster"`
+	// Advertise is the gRPC name under which others reach this actuator when it leads; empty is the address that it is
+	// bound to.
+	Advertise string `json:"advertise"`
+	// Kubeconfig is a file; empty means the pod that the actuator runs in.
+	Kubeconfig string `json:"kubeconfig"`
+	// Etcd is where claims live.
+	Etcd EtcdConfig `json:"etcd"`
+	// AWS is how AWS is reached.
+	AWS AWSConfig `json:"aws"`
+	// Catalog is a file that replaces the bundled catalogue of instance types, whose list prices are used where AWS
+	// gives none.
+	Catalog string `json:"catalog"`
+	// Nodes are what nodes keep for themselves.
+	Nodes NodesConfig `json:"nodes"`
+	// Intervals are how often things are looked at again.
+	Intervals IntervalsConfig `json:"intervals"`
+	// Concurrency is how much goes on at once.
+	Concurrency ConcurrencyConfig `json:"concurrency"`
+
+	// REST, if set, is used instead of Kubeconfig.
+	REST *rest.Config `json:"-"`
+}
+
+// EtcdConfig says where etcd is: endpoints of a cluster, or an etcd inside this process.
+type EtcdConfig struct {
+	// Endpoints are host:port or URLs.
+	Endpoints []string `json:"endpoints"`
+	// Embedded runs an etcd inside this process instead, for one machine.
+	Embedded *EmbeddedConfig `json:"embedded"`
+	// CAFile, CertFile and KeyFile are PEM files; all empty is plaintext.
+	CAFile   string `json:"ca_file"`
+	CertFile string `json:"cert_file"`
+	KeyFile  string `json:"key_file"`
+	// Username and PasswordFile are for etcd's own authentication.
+	Username     string `json:"username"`
+	PasswordFile string `json:"password_file"`
+	// Prefix is the first part of every key; empty is "/kerf".
+	Prefix string `json:"prefix"`
+	// RequestTimeout bounds each request; zero is 5s.
+	RequestTimeout boot.Duration `json:"request_timeout"`
+	// LeaseTTL is how long a leader that died without a word is waited for; zero is 10s, the least is 1s.
+	LeaseTTL boot.Duration `json:"lease_ttl"`
+}
+
+// EmbeddedConfig is an etcd inside this process.
+type EmbeddedConfig struct {
+	// Dir is where it keeps its data; it is made if it is not there.
+	Dir string `json:"dir"`
+	// Listen is "host:port" for its clients, on loopback; empty is a free port.
+	Listen string `json:"listen"`
+}
+
+// AWSConfig is how AWS is reached. Credentials come the way that every AWS program gets them.
+type AWSConfig struct {
+	// Region is the AWS region; empty takes it from the environment.
+	Region string `json:"region"`
+	// Endpoint replaces every AWS endpoint; empty for AWS itself.
+	Endpoint string `json:"endpoint"`
+	// Queue is the name of the SQS queue that announcements come by; empty for none.
+	Queue string `json:"queue"`
+	// API is what nodes need to join; what is left empty is asked of EKS.
+	API APIConfig `json:"api"`
+
+	// Cluster is the cluster's name; Run sets it from Config.Cluster.
+	Cluster string `json:"-"`
+	// Logger, if set, gets one line for each thing that is made or deleted in AWS.
+	Logger *slog.Logger `json:"-"`
+}
+
+// APIConfig is how nodes reach the API server.
+type APIConfig struct {
+	Endpoint          string `json:"endpoint"`
+	CABase64          string `json:"ca"`                 // base64 of the PEM
+	ServiceCIDR       string `json:"service_cidr"`       // such as 172.20.0.0/16
+	KubernetesVersion string `json:"kubernetes_version"` // major.minor; it picks machine images
+}
+
+// NodesConfig are what nodes keep for themselves, beside what their class says.
+type NodesConfig struct {
+	// VMMemoryOverheadPercent is the share of a machine's memory that its firmware and kernel keep, as a fraction of
+	// one; zero is 0.075.
+	VMMemoryOverheadPercent float64 `json:"vm_memory_overhead_percent"`
+	// ReservedENIs are network interfaces that pods can't use.
+	ReservedENIs int64 `json:"reserved_enis"`
+}
+
+// IntervalsConfig are how often things are looked at again. Zero is the default.
+type IntervalsConfig struct {
+	Types     boot.Duration `json:"types"`     // instance types and list prices: 12h
+	Spot      boot.Duration `json:"spot"`      // spot prices: 5m
+	Classes   boot.Duration `json:"classes"`   // what node classes select: 5m
+	Poll      boot.Duration `json:"poll"`      // instances, while nothing is expected: 30s
+	FastPoll  boot.Duration `json:"fast_poll"` // instances, while one comes or goes: 1s
+	Templates boot.Duration `json:"templates"` // launch templates unused for as long are deleted: 10m
+	Orphans   boot.Duration `json:"orphans"`   // instances without a claim for as long are ended: 1m
+	Shortage  boot.Duration `json:"shortage"`  // how long EC2's "no capacity" is believed: 3m
+	History   boot.Duration `json:"history"`   // how long ended claims are remembered: 1h, at least 15m
+}
+
+// ConcurrencyConfig is how much goes on at once. Zero is the default.
+type ConcurrencyConfig struct {
+	Launches  int `json:"launches"`  // 10
+	Evictions int `json:"evictions"` // 20
+}
+
+// minHistory is longer than a plan can live, so that no plan buys twice.
+const minHistory = 15 * time.Minute
+
+// Validate implements config.Validator.
+func (c Config) Validate() error {
+	var errs []error
+	if c.Cluster == "" || strings.ContainsAny(c.Cluster, "/ ") {
+		errs = append(errs, config.Errorf("cluster", "%q: want the cluster's name, as its instances are tagged with it", c.Cluster))
+	}
+
+	return errors.Join(errs...)
+}
+
+// Validate implements config.Validator.
+func (c EtcdConfig) Validate() error {
+	var errs []error
+	switch {
+	case len(c.Endpoints) == 0 && c.Embedded == nil:
+		errs = append(errs, config.Errorf("endpoints",
+			`required: where etcd is, such as ["127.0.0.1:2379"]; or set embedded to run one inside this process`))
+	case len(c.Endpoints) > 0 && c.Embedded != nil:
+		errs = append(errs, config.Errorf("embedded", "can't be set together with endpoints: keep one"))
+	case c.Embedded != nil && (c.CAFile != "" || c.CertFile != "" || c.KeyFile != "" || c.Username != ""):
+		errs = append(errs, config.Errorf("embedded", "has neither TLS nor users: leave ca_file, cert_file, key_file and username out"))
+	}
+	if (c.CertFile == "") != (c.KeyFile == "") {
+		errs = append(errs, config.Errorf("cert_file", "and key_file belong together: set both or none"))
+	}
+	if (c.Username == "") != (c.PasswordFile == "") {
+		errs = append(errs, config.Errorf("username", "and password_file belong together: set both or none"))
+	}
+	errs = append(errs, positive("request_timeout", c.RequestTimeout, 0), positive("lease_ttl", c.LeaseTTL, time.Second))
+
+	return errors.Join(errs...)
+}
+
+// Validate implements config.Validator.
+func (c EmbeddedConfig) Validate() error {
+	if c.Dir == "" {
+		return config.Errorf("dir", "required: a directory for etcd's data")
+	}
+
+	return nil
+}
+
+// Validate implements config.Validator.
+func (c NodesConfig) Validate() error {
+	var errs []error
+	if c.VMMemoryOverheadPercent < 0 || c.VMMemoryOverheadPercent >= 1 {
+		errs = append(errs, config.Errorf("vm_memory_overhead_percent", "%v: want a fraction from 0 to less than 1", c.VMMemoryOverheadPercent))
+	}
+	if c.ReservedENIs < 0 {
+		errs = append(errs, config.Errorf("reserved_enis", "%d is negative", c.ReservedENIs))
+	}
+
+	return errors.Join(errs...)
+}
+
+// Validate implements config.Validator.
+func (c IntervalsConfig) Validate() error {
+	return errors.Join(
+		positive("types", c.Types, time.Minute), positive("spot", c.Spot, time.Second), positive("classes", c.Classes, time.Second),
+		positive("poll", c.Poll, time.Second), positive("fast_poll", c.FastPoll, 100*time.Millisecond),
+		positive("templates", c.Templates, time.Minute), positive("orphans", c.Orphans, time.Second),
+		positive("shortage", c.Shortage, time.Second), positive("history", c.History, minHistory))
+}
+
+// Validate implements config.Validator.
+func (c ConcurrencyConfig) Validate() error {
+	var errs []error
+	for field, n := range map[string]int{"launches": c.Launches, "evictions": c.Evictions} {
+		if n < 0 || n > 1000 {
+			errs = append(errs, config.Errorf(field, "%d: want 1 to 1000, or 0 for the default", n))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// positive refuses durations that are set and too short.
+func positive(field string, d boot.Duration, least time.Duration) error {
+	if d != 0 && time.Duration(d) < max(least, 1) {
+		return config.Errorf(field, "%s is too short: want at least %s, or \"0s\" for the default", d, max(least, 1))
+	}
+
+	return nil
+}
+
+func (c IntervalsConfig) loop() loop.Intervals {
+	return loop.Intervals{
+		Types: time.Duration(c.Types), Spot: time.Duration(c.Spot), Classes: time.Duration(c.Classes), Poll: time.Duration(c.Poll),
+		FastPoll: time.Duration(c.FastPoll), Templates: time.Duration(c.Templates), Orphans: time.Duration(c.Orphans),
+		Shortage: time.Duration(c.Shortage), History: time.Duration(c.History),
+	}
+}
