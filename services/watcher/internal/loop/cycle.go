@@ -1,0 +1,164 @@
+package loop
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Attribute keys of log lines.
+const (
+	keyRevision = "revision"
+	keyPlan     = "plan"
+	keyPods     = "pods"
+	keyError    = telemetry.KeyError
+)
+
+// Attribute keys of the span.
+const (
+	spanRevision = "kerf.revision"
+	spanPlan     = "kerf.plan.id"
+	spanPods     = "kerf.pods"
+)
+
+// maxRejections bounds how many refused decisions of one plan are logged one by one.
+const maxRejections = 20
+
+// What was being done when a plan failed.
+const (
+	stagePlan  = "no plan from the planner"
+	stageApply = "no answer from the actuator's leader to a plan"
+)
+
+// relayed remembers what the actuator was told last about pods that stay pending: a digest, "" for none of them.
+type relayed string
+
+// cycle is one plan from question to answer.
+type cycle struct {
+	cfg      Config
+	decision pace.Decision
+	snapshot snapshot.Snapshot
+	pods     int
+	relayed  relayed
+}
+
+// result is what became of a cycle.
+type result struct {
+	outcome  pace.Outcome
+	relayed  relayed
+	revision uint64
+	pods     int
+	// stage says what failed, and err why; "" and nil when nothing did.
+	stage string
+	err   error
+}
+
+// run asks for the plan and relays it. Its span begins when the first of the events came that it is for.
+func (c *cycle) run(ctx context.Context) result {
+	ctx, span := c.cfg.Tracer.Start(ctx, "watcher.Batch", trace.WithTimestamp(c.decision.Opened), trace.WithAttributes(
+		attribute.Int64(spanRevision, int64(c.snapshot.Revision)), //nolint:gosec // counts from one
+		attribute.Int(spanPods, c.pods),
+	))
+	defer span.End()
+	r := c.plan(ctx, span)
+	r.revision, r.pods = c.snapshot.Revision, c.pods
+	if r.err != nil {
+		r.outcome.Failed = true
+		span.SetStatus(codes.Error, r.err.Error())
+	}
+	return r
+}
+
+func (c *cycle) plan(ctx context.Context, span trace.Span) result {
+	begin := c.cfg.Now()
+	d := &plannerv1.Decide{Now: timestamppb.New(begin), Traceparent: telemetry.TraceparentFromContext(ctx)}
+	if !c.decision.Everything {
+		d.Kinds = []plannerv1.DecisionKind{plannerv1.DecisionKind_DECISION_KIND_PROVISION}
+	}
+	planCtx, cancel := context.WithTimeout(ctx, c.cfg.PlanTimeout)
+	defer cancel()
+	plan, err := c.cfg.Planner.Plan(planCtx, c.snapshot, d)
+	if err != nil {
+		return result{stage: stagePlan, err: err, relayed: c.relayed}
+	}
+	span.SetAttributes(attribute.String(spanPlan, plan.GetId()))
+	plan.Traceparent = d.GetTraceparent()
+
+	r := result{relayed: digest(plan.GetPending())}
+	var accepted, rejected int
+	if r.relayed != c.relayed || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
+		answer, err := c.apply(ctx, plan)
+		if err != nil {
+			return result{stage: stageApply, err: err, relayed: c.relayed}
+		}
+		accepted, rejected = c.verdicts(ctx, plan, answer)
+		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
+		c.cfg.Relayed(plan)
+	}
+	c.cfg.Log.InfoContext(ctx, "planned",
+		keyRevision, plan.GetRevision(), "inventory_revision", plan.GetInventoryRevision(), keyPlan, plan.GetId(),
+		"everything", c.decision.Everything, keyPods, c.pods,
+		"claims", len(plan.GetNodeClaims()), "disruptions", len(plan.GetDisruptions()), "left_pending", len(plan.GetPending()),
+		"accepted", accepted, "rejected", rejected,
+		"cost_before_micro_usd_per_hour", plan.GetCostBeforeMicroUsdPerHour(),
+		"cost_after_micro_usd_per_hour", plan.GetCostAfterMicroUsdPerHour(),
+		"waited", begin.Sub(c.decision.Opened), "duration", c.cfg.Now().Sub(begin))
+	return r
+}
+
+func (c *cycle) apply(ctx context.Context, plan *plannerv1.Plan) (*actuatorv1.ApplyResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.ApplyTimeout)
+	defer cancel()
+	return c.cfg.Actuator.Apply(ctx, &actuatorv1.ApplyRequest{Plan: plan})
+}
+
+// verdicts counts what became of the decisions, and says which were refused.
+func (c *cycle) verdicts(ctx context.Context, plan *plannerv1.Plan, answer *actuatorv1.ApplyResponse) (accepted, rejected int) {
+	for _, v := range answer.GetVerdicts() {
+		if v.GetKind() != actuatorv1.VerdictKind_VERDICT_KIND_REJECTED {
+			accepted++
+			continue
+		}
+		if rejected++; rejected <= maxRejections {
+			c.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "decision rejected", slog.String(keyPlan, plan.GetId()),
+				slog.String("decision", v.GetDecision()), slog.String("code", v.GetReason().GetCode().String()),
+				slog.String("reason", v.GetReason().GetMessage()))
+		}
+	}
+	return accepted, rejected
+}
+
+// digest tells apart what is said about pods that stay pending.
+func digest(pending []*plannerv1.PendingPod) relayed {
+	if len(pending) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	for _, p := range pending {
+		_, _ = fmt.Fprintf(h, "%q %d %q\n", p.GetPod(), p.GetReason().GetCode(), p.GetReason().GetMessage())
+	}
+	return relayed(hex.EncodeToString(h.Sum(nil)))
+}
+
+// codeOf tells apart failures that are worth a line in the log each.
+func codeOf(err error) string {
+	if errors.Is(err, inventory.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded) {
+		return err.Error()
+	}
+	return status.Code(err).String()
+}

@@ -1,0 +1,281 @@
+package loop_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/internal/loop"
+	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
+	"github.com/kerf-dev/kerf/services/watcher/internal/session"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// planner asks for one claim for all unschedulable pods together, but for those named "lost-…", which it leaves pending.
+type planner struct {
+	plannerv1.UnimplementedPlannerServiceServer
+
+	mu     sync.Mutex
+	asked  []*plannerv1.Decide
+	broken error
+	took   time.Duration
+}
+
+func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
+	pods, header := map[string]*clusterv1.Pod{}, &clusterv1.Snapshot{}
+	fold := func(up *clusterv1.Snapshot, gone []string) {
+		for _, id := range gone {
+			delete(pods, id)
+		}
+		for _, m := range up.GetPods() {
+			pods[m.GetId()] = m
+		}
+		if up.GetRevision() != 0 {
+			header = up
+		}
+	}
+	for {
+		m, err := s.Recv()
+		if err != nil {
+			return nil
+		}
+		switch m := m.GetMessage().(type) {
+		case *plannerv1.SessionRequest_Snapshot:
+			fold(m.Snapshot.GetSnapshot(), nil)
+		case *plannerv1.SessionRequest_Delta:
+			fold(m.Delta.GetDelta().GetUpserted(), m.Delta.GetDelta().GetRemoved().GetPods())
+		case *plannerv1.SessionRequest_Decide:
+			plan, err := p.decide(m.Decide, pods, header)
+			if err != nil {
+				return err
+			}
+			r := &plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: &plannerv1.PlanPart{Plan: plan, Last: true}}}
+			if err := s.Send(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (p *planner) decide(d *plannerv1.Decide, pods map[string]*clusterv1.Pod, header *clusterv1.Snapshot) (*plannerv1.Plan, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broken != nil {
+		return nil, p.broken
+	}
+	p.asked = append(p.asked, d)
+	time.Sleep(p.took) // of the bubble's time
+	plan := &plannerv1.Plan{
+		Id: fmt.Sprintf("p-%d", len(p.asked)), Revision: header.GetRevision(), InventoryRevision: header.GetInventoryRevision(),
+	}
+	claim := &plannerv1.NodeClaim{Id: fmt.Sprintf("claim-%d", header.GetRevision())}
+	for _, id := range sortedPods(pods) {
+		if id[:len("shop/lost")] == "shop/lost" {
+			plan.Pending = append(plan.Pending, &plannerv1.PendingPod{Pod: id, Reason: &clusterv1.Reason{
+				Code: clusterv1.ReasonCode_REASON_CODE_RESOURCES, Message: "too large",
+			}})
+			continue
+		}
+		claim.Pods = append(claim.Pods, id)
+	}
+	if len(claim.GetPods()) > 0 {
+		plan.NodeClaims = []*plannerv1.NodeClaim{claim}
+	}
+	return plan, nil
+}
+
+func (p *planner) set(broken error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = broken
+}
+
+// actuator records plans; its inventory is what the test says.
+type actuator struct {
+	actuatorv1.UnimplementedActuatorServiceServer
+	say chan *actuatorv1.WatchInventoryResponse
+
+	mu       sync.Mutex
+	plans    []*plannerv1.Plan
+	applied  []time.Time
+	revision int64
+	reject   bool
+}
+
+func (a *actuator) WatchInventory(_ *actuatorv1.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+	for {
+		select {
+		case m := <-a.say:
+			if err := s.Send(m); err != nil {
+				return err
+			}
+		case <-s.Context().Done():
+			return nil
+		}
+	}
+}
+
+func (a *actuator) Apply(_ context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.plans, a.applied = append(a.plans, r.GetPlan()), append(a.applied, time.Now())
+	out := &actuatorv1.ApplyResponse{InventoryRevision: a.revision}
+	for _, c := range r.GetPlan().GetNodeClaims() {
+		v := &actuatorv1.Verdict{Decision: c.GetId(), Kind: actuatorv1.VerdictKind_VERDICT_KIND_ACCEPTED}
+		if a.reject {
+			v.Kind = actuatorv1.VerdictKind_VERDICT_KIND_REJECTED
+			v.Reason = &clusterv1.Reason{Code: clusterv1.ReasonCode_REASON_CODE_LIMIT, Message: "limit of pool default reached"}
+		}
+		out.Verdicts = append(out.Verdicts, v)
+	}
+	return out, nil
+}
+
+func (a *actuator) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.plans)
+}
+
+// world is one running loop with its neighbours, over real gRPC in memory.
+type world struct {
+	t        *testing.T
+	planner  *planner
+	actuator *actuator
+	cluster  chan snapshot.Batch
+	log      *syncBuffer
+	spans    *tracetest.SpanRecorder
+	relayed  []*plannerv1.Plan
+	start    time.Time
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
+	t.Helper()
+	lis, srv := bufconn.Listen(1<<20), grpc.NewServer(grpc.WaitForHandlers(true))
+	register(srv)
+	go srv.Serve(lis) //nolint:errcheck // ends with Stop
+	t.Cleanup(srv.Stop)
+	conn, err := grpc.NewClient("passthrough:///x", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// newWorld starts a loop that drives an empty cluster. It ends with the test.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		t: t, planner: &planner{}, actuator: &actuator{say: make(chan *actuatorv1.WatchInventoryResponse)},
+		cluster: make(chan snapshot.Batch), log: &syncBuffer{}, spans: tracetest.NewSpanRecorder(), start: time.Now(),
+	}
+	log := slog.New(slog.NewTextHandler(w.log, nil))
+	conn := dial(t, func(s *grpc.Server) { plannerv1.RegisterPlannerServiceServer(s, w.planner) })
+	client := inventory.New(inventory.Config{
+		Addresses: []string{"a"}, Watcher: "w1", Log: log, Now: time.Now,
+		Dial: func(string) (inventory.Conn, error) {
+			return dial(t, func(s *grpc.Server) { actuatorv1.RegisterActuatorServiceServer(s, w.actuator) }), nil
+		},
+	})
+	tracing := telemetry.NewTracing(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(w.spans)))
+	l := loop.New(loop.Config{
+		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(conn)}),
+		Actuator: client,
+		Pace: pace.Config{
+			Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond, SweepIdle: time.Second, SweepEvery: 10 * time.Second,
+			RetryMin: 250 * time.Millisecond, RetryMax: 10 * time.Second,
+		},
+		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
+		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerv1.Plan) { w.relayed = append(w.relayed, p) },
+		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},
+		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	updates, done := make(chan inventory.Update), make(chan error, 2)
+	go func() { done <- client.Run(ctx, updates) }()
+	go func() { done <- l.Run(ctx, loop.Inputs{Cluster: w.cluster, Inventory: updates}) }()
+	t.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("ended with %v", err)
+			}
+		}
+		_ = conn.Close()
+	})
+	w.cluster <- snapshot.Batch{Whole: convert.KubernetesKinds()}
+	w.inventory(true, true, 1)
+	return w
+}
+
+// inventory makes the actuator say that its inventory now has this revision.
+func (w *world) inventory(reset, driver bool, revision int64) {
+	w.actuator.say <- &actuatorv1.WatchInventoryResponse{
+		Reset_: reset, Last: true, Driver: driver, Upserted: &clusterv1.Snapshot{InventoryRevision: revision},
+	}
+	synctest.Wait()
+}
+
+// pods makes pods unschedulable, by name.
+func (w *world) pods(names ...string) {
+	var b snapshot.Batch
+	for _, name := range names {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"}}
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+		}}
+		o, _ := convert.Pod(p, &convert.Cluster{})
+		b.Events = append(b.Events, snapshot.Put(time.Now(), o))
+	}
+	w.cluster <- b
+	synctest.Wait()
+}
+
+func (w *world) gone(name string) {
+	w.cluster <- snapshot.Batch{Events: []snapshot.Event{snapshot.Delete(time.Now(), snapshot.Pod, "shop/"+name)}}
+	synctest.Wait()
+}
+
+// after lets the bubble's time pass.
+func (w *world) after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

@@ -1,0 +1,179 @@
+// Package loop drives the cluster: it folds what is observed into the snapshot, asks for a plan when one is due, and
+// relays plans to the actuator's leader.
+//
+// One goroutine owns the snapshot and takes every decision about when (package pace does the reckoning); one more runs the
+// plan at hand, so that folding never waits for a planner. It must never look for what to buy or to give back. Start
+// reading at Loop.Run, then cycle.
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Planner answers a snapshot with a plan. It is called by one goroutine at a time.
+type Planner interface {
+	Plan(ctx context.Context, s snapshot.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error)
+	Close()
+}
+
+// Actuator takes plans for its leader.
+type Actuator interface {
+	Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error)
+}
+
+// Config is what a Loop works with. All fields are required.
+type Config struct {
+	Planner  Planner
+	Actuator Actuator
+	Pace     pace.Config
+	// PlanTimeout and ApplyTimeout bound one plan and one relay.
+	PlanTimeout, ApplyTimeout time.Duration
+	// Publish is told each new snapshot, and Relayed each plan that was relayed. Neither may block.
+	Publish func(snapshot.Snapshot)
+	Relayed func(*plannerv1.Plan)
+
+	// PlannerAddress and ActuatorAddresses are for messages.
+	PlannerAddress    string
+	ActuatorAddresses []string
+
+	Log    *slog.Logger
+	Tracer trace.Tracer
+	Now    func() time.Time
+}
+
+// Inputs are where observations come from.
+type Inputs struct {
+	Cluster   <-chan snapshot.Batch
+	Inventory <-chan inventory.Update
+}
+
+// Loop is one watcher's loop. Make it with New; Run may be called once.
+type Loop struct {
+	cfg      Config
+	snapshot snapshot.Snapshot
+	tally    tally
+	pace     pace.State
+
+	seen    bool // the cluster was read as a whole
+	driver  bool
+	results chan result // of the plan at hand
+	running bool
+
+	relayed relayed
+	trouble string // what went wrong last, until a plan succeeds
+}
+
+// New makes a loop.
+func New(cfg Config) *Loop {
+	return &Loop{cfg: cfg, tally: newTally(), results: make(chan result, 1)}
+}
+
+// Run runs until ctx is done. It starts one goroutine at a time, for the plan at hand, and waits for it.
+func (l *Loop) Run(ctx context.Context, in Inputs) error {
+	defer l.cfg.Planner.Close()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			if l.running {
+				<-l.results
+			}
+			return ctx.Err()
+		case b := <-in.Cluster:
+			l.seen = l.seen || len(b.Whole) > 0
+			l.fold(ctx, b, time.Time{})
+		case u := <-in.Inventory:
+			l.hear(ctx, u)
+		case r := <-l.results:
+			l.finish(ctx, r)
+		case <-timer.C:
+		}
+		d := l.pace.Drive(l.driver && l.seen).Next(l.cfg.Pace, l.cfg.Now())
+		switch {
+		case d.Plan:
+			l.begin(ctx, d)
+		case !d.Wake.IsZero():
+			timer.Reset(d.Wake.Sub(l.cfg.Now()))
+		default:
+			timer.Stop()
+		}
+	}
+}
+
+// fold makes the next snapshot. whole is when the inventory in the batch was asked for, if it is a whole one.
+func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
+	next := b.Fold(l.snapshot)
+	if next.Revision == l.snapshot.Revision && whole.IsZero() {
+		return
+	}
+	fresh := l.tally.follow(snapshot.Diff(l.snapshot, next))
+	l.snapshot = next
+	l.pace = l.pace.Observe(pace.Observation{
+		NewPods: fresh, Work: l.tally.work(), Inventory: next.InventoryRevision, WholeSince: whole,
+	}, l.cfg.Now())
+	if l.seen {
+		l.cfg.Publish(next)
+	}
+	l.cfg.Log.DebugContext(ctx, "folded", keyRevision, next.Revision, "events", len(b.Events), "new_pods", fresh)
+}
+
+// hear takes what the leader said. When its stream has ended, nobody knows who drives, so that this watcher does not.
+func (l *Loop) hear(ctx context.Context, u inventory.Update) {
+	if u.Driver != l.driver {
+		l.driver = u.Driver
+		l.cfg.Log.InfoContext(ctx, "driver's seat", "driver", u.Driver)
+	}
+	var whole time.Time
+	if u.Whole {
+		whole = u.Asked
+	}
+	l.fold(ctx, u.Batch, whole)
+}
+
+// begin starts a plan for the snapshot as it is now.
+func (l *Loop) begin(ctx context.Context, d pace.Decision) {
+	l.pace = l.pace.Started(d)
+	l.running = true
+	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.tally.pending), relayed: l.relayed}
+	go func() { l.results <- c.run(ctx) }()
+}
+
+// finish takes what became of the plan at hand.
+func (l *Loop) finish(ctx context.Context, r result) {
+	l.running = false
+	l.relayed = r.relayed
+	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
+	l.report(ctx, r)
+}
+
+// report says once that plans fail, and once that they don't any more.
+func (l *Loop) report(ctx context.Context, r result) {
+	if r.err == nil {
+		if l.trouble != "" {
+			l.cfg.Log.InfoContext(ctx, "plans are made and relayed again")
+		}
+		l.trouble = ""
+		return
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	level := slog.LevelWarn
+	if trouble := r.stage + " " + codeOf(r.err); trouble == l.trouble {
+		level = slog.LevelDebug
+	} else {
+		l.trouble = trouble
+	}
+	l.cfg.Log.Log(ctx, level, r.stage+"; trying again, nothing is lost", keyRevision, r.revision, keyPods, r.pods,
+		"planner", l.cfg.PlannerAddress, "actuators", l.cfg.ActuatorAddresses, keyError, r.err)
+}

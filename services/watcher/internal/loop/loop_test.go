@@ -1,0 +1,211 @@
+package loop_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func sortedPods(pods map[string]*clusterv1.Pod) []string { return slices.Sorted(maps.Keys(pods)) }
+
+func TestPodsOfOneRollOutArePlannedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		opened := time.Now()
+		for i := range 5 {
+			w.pods(fmt.Sprintf("web-%d", i))
+			w.after(20 * time.Millisecond)
+		}
+		w.after(100 * time.Millisecond)
+		if n := w.actuator.count(); n != 1 {
+			t.Fatalf("%d plans were relayed, want one", n)
+		}
+		if took := w.actuator.applied[0].Sub(opened); took != 130*time.Millisecond {
+			t.Errorf("it was relayed after %s, want 50 ms after the last pod", took)
+		}
+		if pods := w.actuator.plans[0].GetNodeClaims()[0].GetPods(); len(pods) != 5 {
+			t.Errorf("the plan is for %v", pods)
+		}
+		if kinds := w.planner.asked[0].GetKinds(); len(kinds) != 1 || kinds[0] != plannerv1.DecisionKind_DECISION_KIND_PROVISION {
+			t.Errorf("the batch asked for %v", kinds)
+		}
+		if len(w.relayed) != 1 {
+			t.Errorf("%d plans can be read by tools", len(w.relayed))
+		}
+	})
+}
+
+func TestNoNewPlanBeforeTheInventoryHoldsTheLastOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.actuator.revision = 7
+		w.pods("web-0")
+		w.after(100 * time.Millisecond)
+		w.pods("web-1")
+		w.inventory(false, true, 6)
+		w.after(time.Hour)
+		if n := w.actuator.count(); n != 1 {
+			t.Fatalf("%d plans before the inventory has caught up", n)
+		}
+		w.inventory(false, true, 7)
+		if n := w.actuator.count(); n != 2 {
+			t.Errorf("%d plans once it has", n)
+		}
+		if got := w.actuator.plans[1].GetInventoryRevision(); got != 7 {
+			t.Errorf("the second plan was made from inventory %d", got)
+		}
+	})
+}
+
+func TestOnlyTheDriverPlans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.inventory(false, false, 2)
+		w.pods("web-0")
+		w.after(time.Hour)
+		if n := len(w.planner.asked); n != 0 {
+			t.Errorf("%d plans by a watcher that does not drive", n)
+		}
+		w.inventory(false, true, 2)
+		w.after(time.Second)
+		if n := w.actuator.count(); n != 1 {
+			t.Errorf("%d plans after it took over", n)
+		}
+	})
+}
+
+func TestRejectedDecisionsAreSaidAndPlannedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.actuator.reject = true
+		w.pods("web-0")
+		w.after(200 * time.Millisecond)
+		w.actuator.mu.Lock()
+		w.actuator.reject = false
+		w.actuator.mu.Unlock()
+		w.after(300 * time.Millisecond)
+		if n := w.actuator.count(); n != 2 {
+			t.Errorf("%d plans, want the rejected one and another", n)
+		}
+		if !strings.Contains(w.log.String(), "limit of pool default reached") {
+			t.Errorf("the log does not say why:\n%s", w.log)
+		}
+	})
+}
+
+func TestPlannerThatIsGoneLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.set(status.Error(codes.Unavailable, "no planner today"))
+		w.pods("web-0")
+		w.after(time.Minute)
+		w.pods("web-1")
+		w.after(time.Minute)
+		if warnings := strings.Count(w.log.String(), "level=WARN"); warnings != 1 {
+			t.Errorf("%d warnings, want one:\n%s", warnings, w.log)
+		}
+		if !strings.Contains(w.log.String(), "planner=planner:1") {
+			t.Errorf("the warning does not say which planner:\n%s", w.log)
+		}
+		w.planner.set(nil)
+		w.after(11 * time.Second)
+		if n := w.actuator.count(); n == 0 || len(w.actuator.plans[0].GetNodeClaims()[0].GetPods()) != 2 {
+			t.Fatalf("%d plans, want one for both pods", n)
+		}
+		if !strings.Contains(w.log.String(), "plans are made and relayed again") {
+			t.Errorf("the log does not say that it is over:\n%s", w.log)
+		}
+	})
+}
+
+func TestPendingPodsAreRelayedWhenTheyChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.pods("lost-0")
+		w.after(time.Minute) // several sweeps
+		if n := w.actuator.count(); n != 1 || len(w.actuator.plans[0].GetPending()) != 1 {
+			t.Fatalf("%d plans were relayed for one pod that stays pending", n)
+		}
+		if n := len(w.planner.asked); n < 5 {
+			t.Errorf("the planner was asked %d times in a minute, want every ten seconds", n)
+		}
+		w.pods("lost-1")
+		w.after(time.Second)
+		if n := w.actuator.count(); n != 2 {
+			t.Errorf("%d plans after another pod", n)
+		}
+		w.gone("lost-0")
+		w.gone("lost-1")
+		w.pods("lost-2")
+		w.gone("lost-2")
+		w.after(time.Minute)
+		if n := w.actuator.count(); n != 3 || len(w.actuator.plans[2].GetPending()) != 0 {
+			t.Errorf("%d plans after all are gone, want one more, which says so", n)
+		}
+	})
+}
+
+func TestWithNothingToDoThereIsNoPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.after(time.Hour)
+		if n := len(w.planner.asked); n != 0 {
+			t.Errorf("%d plans for an empty cluster", n)
+		}
+	})
+}
+
+func TestOneSpanPerBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		opened := time.Now()
+		w.pods("web-0", "web-1", "web-2")
+		w.after(100 * time.Millisecond)
+		spans := w.spans.Ended()
+		if len(spans) != 1 || spans[0].Name() != "watcher.Batch" {
+			t.Fatalf("spans %v, want one watcher.Batch", spans)
+		}
+		if !spans[0].StartTime().Equal(opened) {
+			t.Errorf("the span begins at %s, the batch opened at %s", spans[0].StartTime(), opened)
+		}
+		got := map[string]string{}
+		for _, a := range spans[0].Attributes() {
+			got[string(a.Key)] = a.Value.Emit()
+		}
+		want := map[string]string{"kerf.revision": "2", "kerf.plan.id": "p-1", "kerf.pods": "3"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("attributes (-want +got):\n%s", diff)
+		}
+		id := spans[0].SpanContext().TraceID().String()
+		if tp := w.planner.asked[0].GetTraceparent(); !strings.Contains(tp, id) {
+			t.Errorf("the planner was given trace %q, want %s", tp, id)
+		}
+		if tp := w.actuator.plans[0].GetTraceparent(); !strings.Contains(tp, id) {
+			t.Errorf("the plan carries trace %q, want %s", tp, id)
+		}
+	})
+}
+
+func TestPodsThatComeWhileAPlanIsMadeAreNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.took = 5 * time.Second
+		w.pods("web-0")
+		w.after(time.Second)
+		w.pods("web-1")
+		w.after(20 * time.Second)
+		if n := w.actuator.count(); n < 2 || len(w.actuator.plans[1].GetNodeClaims()[0].GetPods()) != 2 {
+			t.Errorf("%d plans, want a second one with both pods", n)
+		}
+	})
+}

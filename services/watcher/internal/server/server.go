@@ -1,0 +1,124 @@
+// Package server serves the live snapshot and the last plan to tools.
+//
+// It streams what it is given and must never touch how the snapshot is made. Start reading at Server.WatchSnapshot.
+package server
+
+import (
+	"context"
+	"sync/atomic"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/grpc/codes"
+)
+
+// Reasons of errors.
+const (
+	// ReasonNotSynced: the cluster has not been read as a whole yet; ask again.
+	ReasonNotSynced = "NOT_SYNCED"
+	// ReasonTooSlow: the subscriber fell behind and must begin again.
+	ReasonTooSlow = "TOO_SLOW"
+	// ReasonNoPlan: no plan was relayed yet.
+	ReasonNoPlan = "NO_PLAN"
+)
+
+// Server implements WatcherService. Make it with New. Safe for concurrent use.
+type Server struct {
+	watcherv1.UnimplementedWatcherServiceServer
+
+	hub       *stream.Hub[snapshot.Snapshot]
+	header    convert.Header
+	partBytes int
+	plan      atomic.Pointer[plannerv1.Plan]
+}
+
+// New makes a server for the snapshots that are published on hub.
+func New(hub *stream.Hub[snapshot.Snapshot], h convert.Header) *Server {
+	return &Server{hub: hub, header: h, partBytes: convert.MaxPartBytes}
+}
+
+// SetPlan makes p the last plan. p must not be changed afterwards.
+func (s *Server) SetPlan(p *plannerv1.Plan) { s.plan.Store(p) }
+
+// GetSnapshot implements WatcherService.
+func (s *Server) GetSnapshot(_ *watcherv1.GetSnapshotRequest, out watcherv1.WatcherService_GetSnapshotServer) error {
+	now, ok := s.hub.Latest()
+	if !ok {
+		return notSynced()
+	}
+	return s.parts(now, func(p *clusterv1.Snapshot, last bool) error {
+		return out.Send(&watcherv1.GetSnapshotResponse{Snapshot: p, Last: last})
+	})
+}
+
+// WatchSnapshot implements WatcherService.
+func (s *Server) WatchSnapshot(_ *watcherv1.WatchSnapshotRequest, out watcherv1.WatcherService_WatchSnapshotServer) error {
+	if _, ok := s.hub.Latest(); !ok {
+		return notSynced()
+	}
+	sub := s.hub.Subscribe()
+	defer sub.End()
+	var held snapshot.Snapshot
+	for {
+		select {
+		case <-out.Context().Done():
+			return out.Context().Err()
+		case next, ok := <-sub.Values():
+			if !ok {
+				return rpcerr.New(codes.ResourceExhausted, ReasonTooSlow, "the subscriber fell behind at revision %d; begin again", held.Revision)
+			}
+			if err := s.send(out, held, next); err != nil {
+				return err
+			}
+			held = next
+		}
+	}
+}
+
+// send brings a subscriber from what it holds to the next snapshot.
+func (s *Server) send(out watcherv1.WatcherService_WatchSnapshotServer, held, next snapshot.Snapshot) error {
+	if held.Revision == 0 {
+		return s.parts(next, func(p *clusterv1.Snapshot, last bool) error {
+			return out.Send(&watcherv1.WatchSnapshotResponse{Message: &watcherv1.WatchSnapshotResponse_Snapshot{Snapshot: p}, Last: last})
+		})
+	}
+	if held.Revision == next.Revision {
+		return nil
+	}
+	parts := convert.DeltaParts(snapshot.Diff(held, next), s.header, s.partBytes)
+	for i, p := range parts {
+		m := &watcherv1.WatchSnapshotResponse{Message: &watcherv1.WatchSnapshotResponse_Delta{Delta: p}, Last: i == len(parts)-1}
+		if err := out.Send(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) parts(now snapshot.Snapshot, send func(*clusterv1.Snapshot, bool) error) error {
+	parts := convert.Parts(now, s.header, s.partBytes)
+	for i, p := range parts {
+		if err := send(p, i == len(parts)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetPlan implements WatcherService.
+func (s *Server) GetPlan(context.Context, *watcherv1.GetPlanRequest) (*watcherv1.GetPlanResponse, error) {
+	p := s.plan.Load()
+	if p == nil {
+		return nil, rpcerr.New(codes.NotFound, ReasonNoPlan, "no plan was relayed yet")
+	}
+	return &watcherv1.GetPlanResponse{Plan: p}, nil
+}
+
+func notSynced() error {
+	return rpcerr.New(codes.Unavailable, ReasonNotSynced, "the cluster has not been read as a whole yet")
+}

@@ -1,0 +1,173 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/internal/server"
+	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+type fixture struct {
+	hub    *stream.Hub[snapshot.Snapshot]
+	server *server.Server
+	client watcherv1.WatcherServiceClient
+}
+
+func serve(t *testing.T, queue int) fixture {
+	t.Helper()
+	f := fixture{hub: stream.New[snapshot.Snapshot](queue)}
+	f.server = server.New(f.hub, convert.Header{Cluster: "demo"})
+	lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
+	watcherv1.RegisterWatcherServiceServer(srv, f.server)
+	go srv.Serve(lis) //nolint:errcheck // ends with Stop
+	conn, err := grpc.NewClient("passthrough:///x", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(); srv.Stop() })
+	f.client = watcherv1.NewWatcherServiceClient(conn)
+	return f
+}
+
+// nodes puts n nodes, each with a label of some size.
+func nodes(s snapshot.Snapshot, n int, label string) snapshot.Snapshot {
+	var events []snapshot.Event
+	for i := range n {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%05d", i), Labels: map[string]string{"l": label}}}
+		events = append(events, snapshot.Put(time.Time{}, convert.Node(node, convert.NodeFacts{})))
+	}
+	return snapshot.Fold(s, events)
+}
+
+func reasonOf(t *testing.T, err error) string {
+	t.Helper()
+	if err == nil {
+		t.Error("no error")
+	}
+	return rpcerr.Reason(err)
+}
+
+func TestNothingIsServedBeforeTheFirstSync(t *testing.T) {
+	f := serve(t, 0)
+	snap, err := f.client.GetSnapshot(t.Context(), &watcherv1.GetSnapshotRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = snap.Recv(); reasonOf(t, err) != server.ReasonNotSynced {
+		t.Errorf("GetSnapshot: %v", err)
+	}
+	watch, err := f.client.WatchSnapshot(t.Context(), &watcherv1.WatchSnapshotRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = watch.Recv(); reasonOf(t, err) != server.ReasonNotSynced {
+		t.Errorf("WatchSnapshot: %v", err)
+	}
+	if _, err = f.client.GetPlan(t.Context(), &watcherv1.GetPlanRequest{}); reasonOf(t, err) != server.ReasonNoPlan {
+		t.Errorf("GetPlan: %v", err)
+	}
+}
+
+func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
+	f := serve(t, 0)
+	s := nodes(snapshot.Snapshot{}, 5000, strings.Repeat("x", 1000))
+	f.hub.Publish(s)
+	stream, err := f.client.GetSnapshot(t.Context(), &watcherv1.GetSnapshotRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, parts := &clusterv1.Snapshot{}, 0
+	for last := false; !last; parts++ {
+		m, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := proto.Size(m); size > 1<<20 {
+			t.Errorf("part %d has %d bytes", parts, size)
+		}
+		proto.Merge(got, m.GetSnapshot())
+		last = m.GetLast()
+	}
+	if !proto.Equal(convert.Whole(s, convert.Header{Cluster: "demo"}), got) || parts < 5 {
+		t.Errorf("%d parts hold %d nodes of revision %d", parts, len(got.GetNodes()), got.GetRevision())
+	}
+}
+
+func TestWatchSnapshotStreamsChanges(t *testing.T) {
+	f := serve(t, 0)
+	one := nodes(snapshot.Snapshot{}, 2, "a")
+	f.hub.Publish(one)
+	watch, err := f.client.WatchSnapshot(t.Context(), &watcherv1.WatchSnapshotRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := watch.Recv()
+	if err != nil || !first.GetLast() || len(first.GetSnapshot().GetNodes()) != 2 {
+		t.Fatalf("first message %v, %v", first, err)
+	}
+	two := snapshot.Fold(one, []snapshot.Event{snapshot.Delete(time.Time{}, snapshot.Node, "n-00000")})
+	f.hub.Publish(two)
+	second, err := watch.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := second.GetDelta()
+	got := []any{d.GetBaseRevision(), d.GetRevision(), d.GetRemoved().GetNodes()[0], second.GetLast()}
+	if diff := cmp.Diff([]any{one.Revision, two.Revision, "n-00000", true}, got); diff != "" {
+		t.Errorf("the change (-want +got):\n%s", diff)
+	}
+}
+
+func TestSubscriberThatDoesNotReadIsCutOff(t *testing.T) {
+	f := serve(t, 2)
+	s := nodes(snapshot.Snapshot{}, 1, "")
+	f.hub.Publish(s)
+	watch, err := f.client.WatchSnapshot(t.Context(), &watcherv1.WatchSnapshotRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watch.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 { // each far larger than what the connection buffers
+		s = nodes(s, 500, strings.Repeat(string(rune('a'+i)), 1000))
+		f.hub.Publish(s)
+	}
+	for {
+		if _, err = watch.Recv(); err != nil {
+			break
+		}
+	}
+	if reasonOf(t, err) != server.ReasonTooSlow {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+func TestGetPlanReturnsTheLastOne(t *testing.T) {
+	f := serve(t, 0)
+	f.server.SetPlan(&plannerv1.Plan{Id: "p-1"})
+	f.server.SetPlan(&plannerv1.Plan{Id: "p-2"})
+	r, err := f.client.GetPlan(t.Context(), &watcherv1.GetPlanRequest{})
+	if err != nil || r.GetPlan().GetId() != "p-2" {
+		t.Errorf("plan %v, %v", r, err)
+	}
+}

@@ -1,0 +1,112 @@
+// Package watcher is the service that sees: it folds what the API server and the actuator say into one snapshot, asks a
+// planner for plans when something worth planning happens, relays them to the actuator's leader, and serves the snapshot.
+//
+// It reads and proposes, and must never change anything in Kubernetes or AWS. What it holds dies with it: after a restart
+// it reads everything again. Start reading at Run; then internal/loop, which drives, and snapshot, which is what all of
+// it is about.
+package watcher
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
+	"github.com/kerf-dev/kerf/services/watcher/internal/loop"
+	"github.com/kerf-dev/kerf/services/watcher/internal/server"
+	"github.com/kerf-dev/kerf/services/watcher/internal/session"
+	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+)
+
+// Run runs the watcher until ctx is done. Planner, actuator and API server may come and go meanwhile; only a config that
+// can't work is an error.
+func Run(ctx context.Context, cfg Config) error {
+	if err := config.Check(cfg); err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	svc, err := boot.Start(ctx, "watcher", cfg.ServiceConfig)
+	if err != nil {
+		return err
+	}
+	w := wiring{cfg: cfg, svc: svc, header: convert.Header{Cluster: cfg.Cluster}}
+	tasks, err := w.tasks()
+	if err != nil {
+		_ = svc.Close() // the error at hand is the one to tell
+		return err
+	}
+	return svc.Run(ctx, tasks...)
+}
+
+// wiring puts the parts together.
+type wiring struct {
+	cfg    Config
+	svc    *boot.Service
+	header convert.Header
+}
+
+func (w *wiring) tasks() ([]boot.Task, error) {
+	source, err := w.source()
+	if err != nil {
+		return nil, err
+	}
+	planner, err := w.svc.Dial(w.cfg.Planner)
+	if err != nil {
+		return nil, fmt.Errorf("planner: %w", err)
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this watcher: %w", err)
+	}
+	actuators := inventory.New(inventory.Config{
+		Addresses: w.cfg.Actuator.Addresses, Dial: w.dialActuator,
+		Watcher: fmt.Sprintf("%s/%d", name, os.Getpid()), Log: w.svc.Log, Now: time.Now,
+	})
+	hub := stream.New[snapshot.Snapshot](w.cfg.Queues.Subscriber)
+	srv := server.New(hub, w.header)
+	watcherv1.RegisterWatcherServiceServer(w.svc, srv)
+
+	in := loop.Config{
+		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(planner), Header: w.header}),
+		Actuator: actuators, Pace: w.cfg.pace(),
+		PlanTimeout:  w.cfg.Timeouts.Plan.Or(DefaultPlanTimeout),
+		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
+		Publish:      hub.Publish, Relayed: srv.SetPlan,
+		PlannerAddress: w.cfg.Planner.Target, ActuatorAddresses: w.cfg.Actuator.Addresses,
+		Log: w.svc.Log, Tracer: w.svc.Tracer, Now: time.Now,
+	}
+	batches, updates := make(chan snapshot.Batch), make(chan inventory.Update)
+	return []boot.Task{
+		{Name: "kubernetes", Run: func(ctx context.Context) error { return source.Run(ctx, batches) }},
+		{Name: "inventory", Run: func(ctx context.Context) error { return actuators.Run(ctx, updates) }},
+		{Name: "loop", Run: func(ctx context.Context) error {
+			defer planner.Close() //nolint:errcheck // nothing is left to be sent
+			return loop.New(in).Run(ctx, loop.Inputs{Cluster: batches, Inventory: updates})
+		}},
+	}, nil
+}
+
+func (w *wiring) source() (*kube.Source, error) {
+	client, dyn := w.cfg.Client, w.cfg.Dynamic
+	if client == nil || dyn == nil {
+		var err error
+		client, dyn, err = kube.Clients(w.cfg.Kubeconfig, "kerf-watcher/"+boot.ReadVersion().Version)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return kube.New(kube.Config{Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes})
+}
+
+func (w *wiring) dialActuator(address string) (inventory.Conn, error) {
+	descriptor := actuatorv1.File_kerf_actuator_v1_actuator_proto.Services().ByName("ActuatorService")
+	return w.svc.Dial(w.cfg.Actuator.client(address), descriptor)
+}

@@ -1,0 +1,175 @@
+package watcher_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func TestConfig(t *testing.T) {
+	const good = `"cluster": "c", "planner": {"target": "127.0.0.1:1"}, "actuator": {"addresses": ["127.0.0.1:2"]}`
+	for name, tc := range map[string]struct {
+		json string
+		want []string // all of them; none means that the config is valid
+	}{
+		"the least that works":    {`{` + good + `}`, nil},
+		"all knobs":               {`{` + good + `, "kubeconfig": "k", "batch": {"idle": "10ms", "max": "1s"}, "disruption": {"idle": "2s", "interval": "1m"}, "timeouts": {"plan": "5s"}, "queues": {"changes": 10}}`, nil},
+		"nothing":                 {`{}`, []string{"cluster: required", "planner.target: required", "actuator.addresses: required"}},
+		"an unknown field":        {`{` + good + `, "batsh": {}}`, []string{"batsh: unknown field"}},
+		"a batch the wrong way":   {`{` + good + `, "batch": {"idle": "1s"}}`, []string{"batch.max: 500ms is shorter than idle, which is 1s"}},
+		"a duration without unit": {`{` + good + `, "batch": {"idle": 50}}`, []string{"batch.idle: 50 is not a duration"}},
+		"an actuator without TLS": {`{"cluster": "c", "planner": {"target": "127.0.0.1:1"}, "actuator": {"addresses": ["10.0.0.1:2"]}}`, []string{"actuator.tls: required: target 10.0.0.1:2"}},
+		"a negative queue":        {`{` + good + `, "queues": {"subscriber": -1}}`, []string{"queues.subscriber: -1 is negative"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var cfg watcher.Config
+			err := config.Decode([]byte(tc.json), &cfg)
+			if (err == nil) != (len(tc.want) == 0) {
+				t.Fatalf("error %v, want %q", err, tc.want)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want %q in it", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestRunRefusesAConfigThatCantWork(t *testing.T) {
+	if err := watcher.Run(t.Context(), watcher.Config{}); err == nil || !strings.Contains(err.Error(), "cluster") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// neighbours are a planner and an actuator in one server: each unschedulable pod gets a claim.
+type neighbours struct {
+	plannerv1.UnimplementedPlannerServiceServer
+	actuatorv1.UnimplementedActuatorServiceServer
+	plans chan *plannerv1.Plan
+}
+
+func (n *neighbours) Session(s plannerv1.PlannerService_SessionServer) error {
+	var pods []string
+	var revision uint64
+	see := func(up *clusterv1.Snapshot) {
+		for _, p := range up.GetPods() {
+			pods = append(pods, p.GetId())
+		}
+		revision = max(revision, up.GetRevision())
+	}
+	for {
+		m, err := s.Recv()
+		if err != nil {
+			return nil
+		}
+		see(m.GetSnapshot().GetSnapshot())
+		see(m.GetDelta().GetDelta().GetUpserted())
+		if m.GetDecide() == nil {
+			continue
+		}
+		plan := &plannerv1.Plan{Id: "p", Revision: revision, NodeClaims: []*plannerv1.NodeClaim{{Id: "c", Pods: pods}}}
+		r := &plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: &plannerv1.PlanPart{Plan: plan, Last: true}}}
+		if err := s.Send(r); err != nil {
+			return err
+		}
+	}
+}
+
+func (n *neighbours) WatchInventory(_ *actuatorv1.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+	m := &actuatorv1.WatchInventoryResponse{Reset_: true, Last: true, Driver: true, Upserted: &clusterv1.Snapshot{InventoryRevision: 1}}
+	if err := s.Send(m); err != nil {
+		return err
+	}
+	<-s.Context().Done()
+	return nil
+}
+
+func (n *neighbours) Apply(_ context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+	select {
+	case n.plans <- r.GetPlan():
+	default:
+	}
+	return &actuatorv1.ApplyResponse{InventoryRevision: 1}, nil
+}
+
+func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
+	n := &neighbours{plans: make(chan *plannerv1.Plan, 1)}
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	plannerv1.RegisterPlannerServiceServer(srv, n)
+	actuatorv1.RegisterActuatorServiceServer(srv, n)
+	go srv.Serve(lis) //nolint:errcheck // ends with Stop
+	defer srv.Stop()
+
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Namespace: "shop"}, Status: corev1.PodStatus{
+		Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}},
+	}}
+	bound := make(chan net.Addr, 1)
+	cfg := watcher.Config{
+		Cluster: "demo", Client: fake.NewClientset(pod),
+		Dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
+			karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
+		}),
+		Actuator: watcher.ActuatorConfig{Addresses: []string{lis.Addr().String()}},
+	}
+	cfg.Planner.Target = lis.Addr().String()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.OnListen = func(a net.Addr) { bound <- a }
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- watcher.Run(ctx, cfg) }()
+
+	select {
+	case plan := <-n.plans:
+		if pods := plan.GetNodeClaims()[0].GetPods(); len(pods) != 1 || pods[0] != "shop/web-0" {
+			t.Errorf("the actuator was asked for a claim for %v", pods)
+		}
+	case err := <-done:
+		t.Fatalf("Run ended early: %v", err)
+	case <-time.After(20 * time.Second):
+		t.Fatal("no plan reached the actuator")
+	}
+	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // the test is over
+	client := watcherv1.NewWatcherServiceClient(conn)
+	snap, err := client.GetSnapshot(t.Context(), &watcherv1.GetSnapshotRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := snap.Recv()
+	if err != nil || part.GetSnapshot().GetCluster() != "demo" || len(part.GetSnapshot().GetPods()) != 1 {
+		t.Errorf("snapshot %v, %v", part, err)
+	}
+	stop()
+	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Run ended with %v", err)
+	}
+}
