@@ -4,15 +4,10 @@ import (
 	"context"
 
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
-)
-
-// Where the services listen when kerf up runs them.
-const (
-	defaultActuator = "127.0.0.1:7402"
-	defaultWatcher  = "127.0.0.1:7401"
 )
 
 func newClaims(std IO) *cobra.Command {
@@ -27,7 +22,7 @@ func newClaims(std IO) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
-	f.StringSliceVar(&addrs, "actuator", []string{defaultActuator}, "`addresses` of actuators; the leader is found from any of them")
+	f.StringSliceVar(&addrs, "actuator", []string{actuator.DefaultListen}, "`addresses` of actuators; the leader is found from any of them")
 	f.StringVar(&req.NodePool, "pool", "", "only claims of this node pool")
 	f.BoolVar(&req.IncludeEnded, "all", false, "claims that have ended, too")
 	out := addOutput(c, "table", "json")

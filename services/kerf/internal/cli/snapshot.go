@@ -11,6 +11,7 @@ import (
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 )
@@ -25,7 +26,7 @@ func newSnapshot(std IO) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
-	f.StringVar(&addr, "watcher", defaultWatcher, "`address` of the watcher")
+	f.StringVar(&addr, "watcher", up.DefaultWatcher, "`address` of the watcher")
 	f.StringVarP(&file, "output", "o", "-", "`file` to write, binary if its name ends in .pb and JSON otherwise; - is standard output")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {

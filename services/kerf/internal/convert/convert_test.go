@@ -42,12 +42,14 @@ func object[T any](t *testing.T, file string) *T {
 }
 
 func pool(t *testing.T) *karpenterv1.NodePool {
+	t.Helper()
 	p := object[karpenterv1.NodePool](t, "nodepool.yaml")
 	p.SetDefaults()
 	return p
 }
 
 func class(t *testing.T) *awsv1.EC2NodeClass {
+	t.Helper()
 	c := object[awsv1.EC2NodeClass](t, "nodeclass.yaml")
 	c.SetDefaults()
 	return c

@@ -1,0 +1,100 @@
+package up
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/kerf-dev/kerf/services/actuator"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/planner"
+	"github.com/kerf-dev/kerf/services/watcher"
+)
+
+// DefaultWatcher is where the watcher listens unless the config says otherwise. Planner and actuator keep their own.
+const DefaultWatcher = "127.0.0.1:7600"
+
+// dataDir is where the etcd inside the process keeps its data unless the config says otherwise, beside the config file.
+const dataDir = "kerf-data"
+
+// Config is the config file of kerf up: those of the three services, each with defaults that fit the others.
+type Config struct {
+	Planner  planner.Config  `json:"planner"`
+	Actuator actuator.Config `json:"actuator"`
+	Watcher  watcher.Config  `json:"watcher"`
+}
+
+// Validate implements config.Validator.
+func (c Config) Validate() error {
+	if c.Watcher.Cluster != c.Actuator.Cluster {
+		return config.Errorf("watcher.cluster", "%q is not the actuator's, which is %q: name the cluster once", c.Watcher.Cluster, c.Actuator.Cluster)
+	}
+	return nil
+}
+
+// Load reads a config file, strictly. What it leaves open is filled in: each service listens on its usual loopback
+// address, the watcher finds the two others there, watcher and actuator have the same cluster and kubeconfig, and claims
+// live in an etcd inside the process, in kerf-data beside the file.
+func Load(path string) (Config, error) {
+	cfg, err := defaults(path)
+	if err != nil {
+		return Config{}, err
+	}
+	if err := config.Load(path, &cfg); err != nil {
+		return Config{}, err
+	}
+	return cfg, nil
+}
+
+// hints are the fields that the defaults of others depend on.
+type hints struct {
+	Planner struct {
+		Listen string `json:"listen"`
+	} `json:"planner"`
+	Actuator struct {
+		Listen     string `json:"listen"`
+		Cluster    string `json:"cluster"`
+		Kubeconfig string `json:"kubeconfig"`
+		Etcd       struct {
+			Endpoints []string `json:"endpoints"`
+		} `json:"etcd"`
+	} `json:"actuator"`
+	Watcher struct {
+		Cluster    string `json:"cluster"`
+		Kubeconfig string `json:"kubeconfig"`
+	} `json:"watcher"`
+}
+
+// defaults is the config before the file is read over it. Whatever is wrong with the file is said when that is done.
+func defaults(path string) (Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, fmt.Errorf("config: %w", err)
+	}
+	var h hints
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(data, &h); errors.As(err, &syntax) {
+		h = hints{}
+	}
+	var cfg Config
+	cfg.Planner.Listen = planner.DefaultListen
+	cfg.Actuator.Listen = actuator.DefaultListen
+	cfg.Watcher.Listen = DefaultWatcher
+	cfg.Watcher.Planner.Target = either(h.Planner.Listen, cfg.Planner.Listen)
+	cfg.Watcher.Actuator.Addresses = []string{either(h.Actuator.Listen, cfg.Actuator.Listen)}
+	cfg.Watcher.Cluster, cfg.Actuator.Cluster = h.Actuator.Cluster, h.Watcher.Cluster
+	cfg.Watcher.Kubeconfig, cfg.Actuator.Kubeconfig = h.Actuator.Kubeconfig, h.Watcher.Kubeconfig
+	if len(h.Actuator.Etcd.Endpoints) == 0 {
+		cfg.Actuator.Etcd.Embedded = &actuator.EmbeddedConfig{Dir: filepath.Join(filepath.Dir(path), dataDir)}
+	}
+	return cfg, nil
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
