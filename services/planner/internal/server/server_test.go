@@ -290,7 +290,7 @@ func TestALargePlanComesInParts(t *testing.T) {
 }
 
 func TestASessionEndsOnWhatDoesNotFit(t *testing.T) {
-	wide := &clusterv1.Snapshot{Namespaces: []*clusterv1.Namespace{{Name: "a", Labels: []*clusterv1.Label{{Key: "k", Value: strings.Repeat("x", 1<<20)}}}}}
+	wide := &clusterv1.Snapshot{Namespaces: []*clusterv1.Namespace{{Name: "a", Labels: []*clusterv1.Label{{Key: "k", Value: strings.Repeat("x", 8<<20)}}}}}
 	tests := map[string]struct {
 		send   []*plannerv1.SessionRequest
 		code   codes.Code
@@ -336,7 +336,7 @@ func TestASessionEndsOnWhatDoesNotFit(t *testing.T) {
 			[]*plannerv1.SessionRequest{part(snapshot(1), false), part(snapshot(1), true)}, codes.InvalidArgument, rpcerr.ReasonInvalid, "is there twice",
 		},
 		"an empty message":            {[]*plannerv1.SessionRequest{{}}, codes.InvalidArgument, rpcerr.ReasonInvalid, "want a snapshot"},
-		"a message above 1 MiB":       {[]*plannerv1.SessionRequest{part(wide, true)}, codes.InvalidArgument, server.ReasonTooLarge, "at most 1048576"},
+		"a message above 8 MiB":       {[]*plannerv1.SessionRequest{part(wide, true)}, codes.InvalidArgument, server.ReasonTooLarge, "at most 8388608"},
 		"a question without its time": {[]*plannerv1.SessionRequest{part(snapshot(1), true), decide(nil)}, codes.InvalidArgument, rpcerr.ReasonInvalid, "now is required"},
 		"a snapshot that is too large": {
 			[]*plannerv1.SessionRequest{part(snapshot(200), true)}, codes.ResourceExhausted, server.ReasonTooLarge, "sessions.max_snapshot_bytes",

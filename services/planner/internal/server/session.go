@@ -10,8 +10,12 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxMessageBytes is the largest message of a session, in either direction.
+// maxMessageBytes is the largest message that a session sends.
 const maxMessageBytes = 1 << 20
+
+// maxReceivedBytes is the largest message that a session takes. Parts are of a mebibyte at most, but an object that is
+// larger by itself travels alone: the catalogue of all instance types is.
+const maxReceivedBytes = 8 << 20
 
 // Session holds a snapshot for as long as the stream lives and answers questions about it, one at a time and in order.
 // What the client sends while a plan is being made waits in the transport, whose flow control bounds it.
@@ -25,8 +29,8 @@ func (s *Server) Session(stream plannerv1.PlannerService_SessionServer) error {
 		if err != nil {
 			return err
 		}
-		if n := proto.Size(m); n > maxMessageBytes {
-			return rpcerr.New(codes.InvalidArgument, ReasonTooLarge, "a message of %d bytes: a session takes at most %d", n, maxMessageBytes)
+		if n := proto.Size(m); n > maxReceivedBytes {
+			return rpcerr.New(codes.InvalidArgument, ReasonTooLarge, "a message of %d bytes: a session takes at most %d", n, maxReceivedBytes)
 		}
 		switch m := m.GetMessage().(type) {
 		case *plannerv1.SessionRequest_Snapshot:

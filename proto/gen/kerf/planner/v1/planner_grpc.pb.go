@@ -36,7 +36,8 @@ type PlannerServiceClient interface {
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
 	// session's revision ends the stream with OUT_OF_RANGE, and the client starts over with a whole snapshot. No message
-	// in either direction is above 1 MiB.
+	// in either direction is above 1 MiB, but for an object that is larger by itself (a catalog of all instance types
+	// is): it travels alone, and has 8 MiB at most.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
 }
 
@@ -82,7 +83,8 @@ type PlannerServiceServer interface {
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
 	// session's revision ends the stream with OUT_OF_RANGE, and the client starts over with a whole snapshot. No message
-	// in either direction is above 1 MiB.
+	// in either direction is above 1 MiB, but for an object that is larger by itself (a catalog of all instance types
+	// is): it travels alone, and has 8 MiB at most.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
 	mustEmbedUnimplementedPlannerServiceServer()
 }
