@@ -84,6 +84,7 @@ func claims(revision int64, ids ...string) *clusterv1.Snapshot {
 
 // world is a client of some actuators, by address.
 type world struct {
+	mu     sync.Mutex
 	client *inventory.Client
 	out    chan inventory.Update
 	log    *bytes.Buffer
@@ -105,7 +106,9 @@ func start(t *testing.T, addresses []string, actuators map[string]*actuator) *wo
 		Addresses: addresses, Watcher: "w1", Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 		Dial: func(address string) (inventory.Conn, error) {
+			w.mu.Lock()
 			w.dialed = append(w.dialed, address)
+			w.mu.Unlock()
 			lis, ok := listeners[address]
 			if !ok {
 				return nil, fmt.Errorf("no such address %s", address)
@@ -243,7 +246,10 @@ func TestFollowersThatPointToEachOtherAreNotChasedForEver(t *testing.T) {
 		w := start(t, []string{"a", "b"}, map[string]*actuator{"a": a, "b": b})
 		time.Sleep(10 * time.Second) // of the bubble's time
 		synctest.Wait()
-		if n := len(w.dialed); n > 60 {
+		w.mu.Lock()
+		n := len(w.dialed)
+		w.mu.Unlock()
+		if n > 60 {
 			t.Errorf("%d attempts in ten seconds", n)
 		}
 		b.mu.Lock()

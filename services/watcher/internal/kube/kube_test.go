@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,10 +37,28 @@ type apiServer struct {
 	t       *testing.T
 	core    *fake.Clientset
 	dynamic *dynamicfake.FakeDynamicClient
-	log     *bytes.Buffer
+	log     *output
 	batches chan snapshot.Batch
 	now     snapshot.Snapshot
 	wholes  int
+}
+
+// output is a buffer that is written and read at the same time.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 func newAPIServer(t *testing.T, objects ...runtime.Object) *apiServer {
@@ -47,7 +67,7 @@ func newAPIServer(t *testing.T, objects ...runtime.Object) *apiServer {
 		karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
 	}
 	return &apiServer{
-		t: t, core: fake.NewClientset(objects...), log: &bytes.Buffer{}, batches: make(chan snapshot.Batch),
+		t: t, core: fake.NewClientset(objects...), log: &output{}, batches: make(chan snapshot.Batch),
 		dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds),
 	}
 }
@@ -317,9 +337,9 @@ func TestMissingDefinitionsAreSaidOnceAndWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPIServer(t, pod("web-0", ""))
 		a.custom(karpenterv1.NodePoolGVR(), pool())
-		missing := true
+		var there atomic.Bool
 		a.dynamic.PrependReactor("list", "nodepools", func(ktesting.Action) (bool, runtime.Object, error) {
-			if missing {
+			if !there.Load() {
 				return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "karpenter.sh", Resource: "nodepools"}, "")
 			}
 			return false, nil, nil
@@ -337,7 +357,7 @@ func TestMissingDefinitionsAreSaidOnceAndWaitedFor(t *testing.T) {
 		if !strings.Contains(a.log.String(), "deploy/crds") {
 			t.Errorf("the warning has no advice:\n%s", a.log)
 		}
-		missing = false
+		there.Store(true)
 		time.Sleep(5 * time.Minute)
 		a.settle()
 		if diff := cmp.Diff([]string{"default"}, a.ids(snapshot.NodePool)); diff != "" {
