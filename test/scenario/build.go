@@ -1,0 +1,383 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// maxCopies bounds what one line can make.
+const maxCopies = 100_000
+
+// builder gives lines their meaning.
+type builder struct {
+	in      model.Input
+	market  market
+	classes map[model.ClassID]bool
+	pods    map[model.PodID]int
+	// pools are declared before nodes, by name.
+	pools map[string]model.NodePool
+}
+
+func build(sections map[string]string) (model.Input, error) {
+	b := &builder{
+		in:      model.Input{Now: defaultNow()},
+		classes: map[model.ClassID]bool{}, pods: map[model.PodID]int{}, pools: map[string]model.NodePool{},
+	}
+	b.in.Snapshot.Revision, b.in.Snapshot.InventoryRevision, b.in.Snapshot.Cluster = 1, 1, "kerf-demo"
+	if _, ok := sections[Catalog]; !ok {
+		sections[Catalog] = defaultTypes
+	}
+	for _, section := range []struct {
+		name string
+		read func(*statement) error
+	}{{Catalog, b.market.statement}, {Policy, b.policy}, {Snapshot, b.object}} {
+		lines, err := parse(section.name, sections[section.name])
+		if err != nil {
+			return model.Input{}, err
+		}
+		for _, s := range lines {
+			if err := section.read(s); err != nil {
+				return model.Input{}, err
+			}
+		}
+	}
+	b.finish()
+	// The contract's own checks and canonical order, as for everybody.
+	request := convert.Request(b.in)
+	return convert.Input(request.GetSnapshot(), request.GetDecide())
+}
+
+func (b *builder) policy(s *statement) error {
+	p := &b.in.Policy
+	switch s.verb {
+	case "kinds":
+		for name := range strings.SplitSeq(s.name, ",") {
+			kind, ok := map[string]model.DecisionKind{"provision": model.KindProvision, "disrupt": model.KindDisrupt}[name]
+			if !ok {
+				s.fail("want provision, disrupt")
+			}
+			b.in.Kinds = append(b.in.Kinds, kind)
+		}
+	case "seed":
+		n, err := strconv.ParseUint(s.name, 10, 64)
+		if err != nil {
+			s.fail("want a number")
+		}
+		b.in.Seed = n
+	case "now":
+		t, err := time.Parse(time.RFC3339, s.name)
+		if err != nil {
+			s.fail("want a time such as 2026-03-04T12:00:00Z")
+		}
+		b.in.Now = t
+	case "per-node-overhead":
+		p.PerNodeOverhead = s.money(s.verb, s.name)
+	case "min-saving":
+		p.MinSaving = s.money(s.verb, s.name)
+	case "max-offerings":
+		n, err := strconv.Atoi(s.name)
+		if err != nil {
+			s.fail("want a number")
+		}
+		p.MaxOfferingsPerClaim = n
+	default:
+		return fmt.Errorf("%s: %q is not known; want kinds, seed, now, per-node-overhead, min-saving, max-offerings", s.where, s.verb)
+	}
+	return s.done()
+}
+
+func (b *builder) object(s *statement) error {
+	read, ok := map[string]func(*statement){
+		"class": b.class, "pool": b.pool, "pod": b.pod, "daemonset": b.daemonSet, "node": b.node, "claim": b.claim,
+		"pdb": b.pdb, "notice": b.notice,
+	}[s.verb]
+	if !ok {
+		return fmt.Errorf("%s: %q is not known; want class, pool, pod, daemonset, node, claim, pdb, notice", s.where, s.verb)
+	}
+	if s.name == "" {
+		s.fail("the name is missing")
+	}
+	read(s)
+	return s.done()
+}
+
+// class is a node class: where it may launch, and whether it can.
+func (b *builder) class(s *statement) {
+	where := s.list("zones")
+	if where == nil {
+		where = []string{"a", "b", "c"}
+	}
+	c := model.NodeClass{Name: model.NodeClassName(s.name), Catalog: "k-scenario", Zones: zones(where), Hash: "h"}
+	if why := s.text("not-ready", ""); why != "" {
+		c.NotReady = &model.Reason{Code: model.CodeNodeClassNotReady, Message: why, Subject: "nodeclass/" + s.name}
+	}
+	image := model.MachineImage{ID: "ami-scenario"}
+	if arch := s.list("arch"); arch != nil {
+		slices.Sort(arch)
+		image.Requirements = []model.Requirement{{Key: labelKey("arch"), Operator: model.In, Values: arch}}
+	}
+	c.Images = []model.MachineImage{image}
+	b.in.Snapshot.NodeClasses = append(b.in.Snapshot.NodeClasses, c)
+}
+
+// pool is a node pool. Unless it says otherwise it buys on demand, and consolidates at once.
+func (b *builder) pool(s *statement) {
+	p := model.NodePool{
+		Name: model.PoolName(s.name), NodeClass: model.NodeClassName(s.text("class", "default")), Weight: int32(s.number("weight", 0)),
+		Labels: s.labels("labels"), Taints: s.taints("taints"), StartupTaints: s.taints("startup-taints"), Limits: s.amounts("limits"), Hash: "h",
+	}
+	in := func(key, field string, values []string) {
+		if len(values) > 0 {
+			p.Requirements = append(p.Requirements, s.requirement(key+" In "+strings.Join(values, ",")))
+		}
+	}
+	in("type", "types", s.list("types"))
+	in("zone", "zones", s.list("zones"))
+	in("arch", "arch", s.list("arch"))
+	capacity := s.list("capacity")
+	if capacity == nil {
+		capacity = []string{"on-demand"}
+	}
+	in("capacity", "capacity", capacity)
+	for _, text := range s.texts("require") {
+		p.Requirements = append(p.Requirements, s.requirement(text))
+	}
+	for _, text := range s.texts("min") {
+		b.minValues(s, &p, text)
+	}
+	b.disruption(s, &p)
+	if why := s.text("not-ready", ""); why != "" {
+		p.NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: why, Subject: "nodepool/" + s.name}
+	}
+	if n := s.number("replicas", -1); n >= 0 {
+		p.Replicas = ptr(int64(n))
+	}
+	b.pools[s.name] = p
+	b.in.Snapshot.NodePools = append(b.in.Snapshot.NodePools, p)
+}
+
+// minValues reads "key n": so many distinct values of a label must remain.
+func (b *builder) minValues(s *statement, p *model.NodePool, text string) {
+	key, count, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(count)
+	i := slices.IndexFunc(p.Requirements, func(r model.Requirement) bool { return r.Key == labelKey(key) })
+	if err != nil || i < 0 {
+		s.fail("min=%q is not a requirement of the pool and a number", text)
+		return
+	}
+	p.Requirements[i].MinValues = n
+}
+
+func (b *builder) disruption(s *statement, p *model.NodePool) {
+	policy := s.text("policy", model.WhenEmptyOrUnderutilized.String())
+	for c := model.WhenEmpty; c <= model.Balanced; c++ {
+		if c.String() == policy {
+			p.ConsolidationPolicy = c
+		}
+	}
+	if p.ConsolidationPolicy == 0 {
+		s.fail("%q is not a policy: WhenEmpty, WhenEmptyOrUnderutilized, Balanced", policy)
+	}
+	if after := s.text("after", "0s"); after != "never" {
+		d, err := time.ParseDuration(after)
+		if err != nil {
+			s.fail("after=%s is neither a duration nor never", after)
+		}
+		p.ConsolidateAfter = &d
+	}
+	if d := s.duration("expire", "0s"); d > 0 {
+		p.ExpireAfter = &d
+	}
+	if d := s.duration("grace", "0s"); d > 0 {
+		p.TerminationGracePeriod = &d
+	}
+	for _, text := range s.texts("budget") {
+		p.Budgets = append(p.Budgets, s.budget(text))
+	}
+}
+
+// budget reads "count", "percent%", each with the reasons that it caps and the times at which it is active:
+// "1:Underutilized", "0:*:0 9 * * mon-fri:8h".
+func (s *statement) budget(text string) model.DisruptionBudget {
+	parts := strings.Split(text, ":")
+	count, percent := strings.CutSuffix(parts[0], "%")
+	n, err := strconv.Atoi(count)
+	if err != nil || len(parts) == 3 || len(parts) > 4 {
+		s.fail("budget=%q is not of the form 2, 10%%, 1:Empty or 0:*:0 9 * * *:8h", text)
+		return model.DisruptionBudget{}
+	}
+	out := model.DisruptionBudget{Count: int32(n), IsPercent: percent} //nolint:gosec // the planner checks the range
+	if len(parts) > 1 && parts[1] != "*" {
+		for name := range strings.SplitSeq(parts[1], ",") {
+			for r := model.ReasonEmpty; r <= model.ReasonDeleted; r++ {
+				if r.String() == name {
+					out.Reasons = append(out.Reasons, r)
+				}
+			}
+		}
+	}
+	if len(parts) == 4 {
+		out.Schedule = parts[2]
+		if out.Duration, err = time.ParseDuration(parts[3]); err != nil {
+			s.fail("budget=%q: %s is not a duration", text, parts[3])
+		}
+	}
+	return out
+}
+
+// podClass reads what scheduling looks at.
+func (s *statement) podClass(namespace string) model.PodClass {
+	requests := sortAmounts(append(s.resources(), model.Amount{Resource: model.Pods, Value: 1}))
+	c := model.PodClass{
+		Namespace: namespace, Labels: s.labels("labels"), Requests: requests, NodeSelector: s.labels("select"),
+		Tolerations: s.tolerations("tolerate"), SchedulerName: "default-scheduler", Priority: int32(s.number("priority", 0)),
+		Unsupported: s.text("unsupported", ""),
+	}
+	if z := s.text("zone", ""); z != "" {
+		c.NodeSelector = append(c.NodeSelector, model.Label{Key: zoneKey, Value: zone(z)})
+	}
+	if ct := s.text("capacity", ""); ct != "" {
+		c.NodeSelector = append(c.NodeSelector, model.Label{Key: capacityKey, Value: ct})
+	}
+	sortLabels(c.NodeSelector)
+	for _, term := range s.texts("affinity") {
+		var t model.NodeAffinityTerm
+		for text := range strings.SplitSeq(term, "&&") {
+			t.Requirements = append(t.Requirements, s.requirement(text))
+		}
+		c.NodeAffinity = append(c.NodeAffinity, t)
+	}
+	for _, key := range s.texts("spread") {
+		c.TopologySpread = append(c.TopologySpread, model.TopologySpread{
+			TopologyKey: labelKey(key), MaxSkew: 1, Required: true, Selector: &model.Selector{},
+		})
+	}
+	for _, pairs := range s.texts("repel") {
+		c.PodAntiAffinity = append(c.PodAntiAffinity, model.PodAffinityTerm{
+			TopologyKey: hostKey, Selector: s.selector(pairs), Namespaces: []string{namespace},
+		})
+	}
+	for _, port := range s.list("port") {
+		n, err := strconv.ParseInt(port, 10, 32)
+		if err != nil {
+			s.fail("port=%s is not a number", port)
+		}
+		c.HostPorts = append(c.HostPorts, model.HostPort{Protocol: "TCP", Port: int32(n)})
+	}
+	if z := s.text("volume-zone", ""); z != "" {
+		c.Volumes = []model.VolumeTopology{{Name: namespace + "/data", Terms: []model.NodeAffinityTerm{{
+			Requirements: []model.Requirement{{Key: zoneKey, Operator: model.In, Values: []string{zone(z)}}},
+		}}}}
+	}
+	return c
+}
+
+// intern files a class under its hash.
+func (b *builder) intern(c model.PodClass) model.ClassID {
+	c.ID = classID(c)
+	if !b.classes[c.ID] {
+		b.classes[c.ID] = true
+		b.in.Snapshot.PodClasses = append(b.in.Snapshot.PodClasses, c)
+	}
+	return c.ID
+}
+
+// pod is one pod that nothing was found for yet, or with copies several: web-0, web-1 and so on. Lines of nodes bind
+// them.
+func (b *builder) pod(s *statement) {
+	id := podID(s.name)
+	namespace, name, _ := strings.Cut(string(id), "/")
+	c := s.podClass(namespace)
+	if c.OwnerKind = s.text("owner", "ReplicaSet"); c.OwnerKind == "none" {
+		c.OwnerKind = ""
+	} else {
+		c.OwnerName = name
+	}
+	p := model.Pod{
+		Phase: model.PodUnschedulable, CreateTime: b.in.Now.Add(-time.Minute), UnschedulableTime: b.in.Now.Add(-time.Second),
+		NominatedNode: model.NodeName(s.text("nominated", "")), Terminating: s.is("terminating"), Ready: !s.is("unready"),
+		DoNotDisrupt: s.is("do-not-disrupt"), DeletionCost: int32(s.number("deletion-cost", 0)),
+	}
+	if s.is("waiting") {
+		p.Phase, p.UnschedulableTime = model.PodWaiting, time.Time{}
+	}
+	p.Class = b.intern(c)
+	copies := s.number("copies", 1)
+	if copies < 1 || copies > maxCopies {
+		s.fail("copies=%d is not between 1 and %d", copies, maxCopies)
+		return
+	}
+	numbered := slices.ContainsFunc(s.args, func(a arg) bool { return a.key == "copies" })
+	for i := range copies {
+		p.ID = id
+		if numbered {
+			p.ID = model.PodID(fmt.Sprintf("%s-%d", id, i))
+		}
+		if _, again := b.pods[p.ID]; again {
+			s.fail("pod %s is there twice", p.ID)
+			return
+		}
+		b.pods[p.ID] = len(b.in.Snapshot.Pods)
+		b.in.Snapshot.Pods = append(b.in.Snapshot.Pods, p)
+	}
+}
+
+// daemonSet rides along on every node that it tolerates; that is all unless it says otherwise.
+func (b *builder) daemonSet(s *statement) {
+	id := string(podID(s.name))
+	namespace, name, _ := strings.Cut(id, "/")
+	c := s.podClass(namespace)
+	if c.Tolerations == nil {
+		c.Tolerations = []model.Toleration{{Exists: true}}
+	}
+	c.Daemon, c.OwnerKind, c.OwnerName = true, "DaemonSet", name
+	b.in.Snapshot.DaemonSets = append(b.in.Snapshot.DaemonSets, model.DaemonSet{ID: id, Class: b.intern(c)})
+}
+
+func (b *builder) pdb(s *statement) {
+	id := string(podID(s.name))
+	namespace, _, _ := strings.Cut(id, "/")
+	b.in.Snapshot.PodDisruptionBudgets = append(b.in.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{
+		ID: id, Namespace: namespace, Selector: s.selector(s.text("select", "")),
+		DisruptionsAllowed: int32(s.number("allow", 0)), NeverAllows: s.is("never"), AlwaysAllowUnhealthy: s.is("unhealthy"),
+	})
+}
+
+// notice is about a node that was declared before.
+func (b *builder) notice(s *statement) {
+	i := slices.IndexFunc(b.in.Snapshot.Claims, func(c model.Claim) bool { return string(c.Node) == s.name })
+	if i < 0 {
+		s.fail("there is no node of this name with a claim")
+		return
+	}
+	c := b.in.Snapshot.Claims[i]
+	n := model.Notice{
+		ID: "m-" + s.name, InstanceID: c.InstanceID, Claim: c.ID, EventTime: b.in.Now, Kind: model.NoticeSpotInterruption,
+		Deadline: b.in.Now.Add(2 * time.Minute),
+	}
+	switch spot, rebalance := s.is("spot"), s.is("rebalance"); {
+	case spot == rebalance:
+		s.fail("want either spot or rebalance")
+	case rebalance:
+		n.Kind, n.Deadline = model.NoticeRebalanceRecommendation, time.Time{}
+	}
+	b.in.Snapshot.Notices = append(b.in.Snapshot.Notices, n)
+}
+
+// finish adds what is there without being written down, and sorts.
+func (b *builder) finish() {
+	s := &b.in.Snapshot
+	if len(s.NodeClasses) == 0 {
+		b.class(&statement{name: "default"})
+	}
+	s.Catalogs = []model.Catalog{{ID: "k-scenario", InstanceTypes: b.market.types}}
+	s.Offerings = b.market.offerings
+	slices.SortStableFunc(s.Pods, func(x, y model.Pod) int { return cmp.Compare(x.ID, y.ID) })
+}

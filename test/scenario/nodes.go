@@ -1,0 +1,164 @@
+package scenario
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// node is a node, with its claim unless it is of somebody else. It has been there and quiet for an hour, and its claim is
+// initialized, unless the line says otherwise.
+func (b *builder) node(s *statement) {
+	c := b.launched(s)
+	age := s.duration("age", "1h")
+	c.CreateTime, c.LaunchTime, c.StateTime = b.in.Now.Add(-age), b.in.Now.Add(-age), b.in.Now.Add(-age)
+	c.Node = model.NodeName(s.name)
+	n := model.Node{
+		Name: c.Node, ProviderID: c.ProviderID, Claim: c.ID, Labels: b.nodeLabels(s, c), Taints: slices.Clone(c.Taints),
+		Allocatable: c.Allocatable, Capacity: c.Capacity, Ready: !s.is("unready"), Unschedulable: s.is("cordoned"),
+		Terminating: s.is("terminating"), DoNotDisrupt: s.is("do-not-disrupt"), CreateTime: c.CreateTime,
+		LastPodEventTime: b.in.Now.Add(-s.duration("quiet", age.String())),
+	}
+	n.Taints = append(n.Taints, s.taints("taints")...)
+	if c.State >= model.ClaimInitialized {
+		c.InitializeTime, c.Reached = c.CreateTime, model.ClaimInitialized
+	}
+	if p, ok := b.pools[string(c.NodePool)]; ok && p.ExpireAfter != nil {
+		c.ExpireTime = c.CreateTime.Add(*p.ExpireAfter)
+	}
+	if why := s.text("drifted", ""); why != "" {
+		c.Drifted = &model.Reason{Code: model.CodeDrifted, Message: why, Subject: "node/" + s.name}
+	}
+	b.bind(s, n.Name)
+	if s.is("unowned") {
+		n.Claim = ""
+	} else {
+		b.in.Snapshot.Claims = append(b.in.Snapshot.Claims, c)
+	}
+	b.in.Snapshot.Nodes = append(b.in.Snapshot.Nodes, n)
+}
+
+// claim is one whose node has not joined yet. With a type it was launched, with types it was not.
+func (b *builder) claim(s *statement) {
+	var c model.Claim
+	if slices.ContainsFunc(s.args, func(a arg) bool { return a.key == "type" }) {
+		c = b.launched(s)
+	} else {
+		c = b.planned(s)
+	}
+	c.Pods = s.pods("pods")
+	slices.Sort(c.Pods)
+	age := s.duration("age", "30s")
+	c.CreateTime, c.StateTime = b.in.Now.Add(-age), b.in.Now.Add(-age)
+	b.in.Snapshot.Claims = append(b.in.Snapshot.Claims, c)
+}
+
+// common reads what all claims have.
+func (b *builder) common(s *statement, state model.ClaimState) model.Claim {
+	c := model.Claim{
+		ID: model.ClaimID("c-" + s.name), NodePool: model.PoolName(s.text("pool", "default")), NodeClass: "default", State: state,
+		Disruption: model.DisruptionID(s.text("disruption", "")), PlanID: "p-before",
+	}
+	if s.verb == "claim" {
+		c.ID = model.ClaimID(s.name)
+	}
+	if name := s.text("state", ""); name != "" {
+		c.State = 0
+		for st := model.ClaimPlanned; st <= model.ClaimFailed; st++ {
+			if st.String() == name {
+				c.State = st
+			}
+		}
+		if c.State == 0 {
+			s.fail("%q is not a state of a claim", name)
+		}
+	}
+	p, ok := b.pools[string(c.NodePool)]
+	if !ok {
+		s.fail("pool %s is not declared before", c.NodePool)
+	}
+	c.NodeClass, c.Taints, c.StartupTaints, c.Labels = p.NodeClass, p.Taints, p.StartupTaints, slices.Clone(p.Labels)
+	c.PoolHash, c.ClassHash, c.TerminationGracePeriod = p.Hash, "h", p.TerminationGracePeriod
+	return c
+}
+
+// launched reads what a claim became.
+func (b *builder) launched(s *statement) model.Claim {
+	state := model.ClaimInitialized
+	if s.verb == "claim" {
+		state = model.ClaimLaunched
+	}
+	c := b.common(s, state)
+	name := s.text("type", "m5.large")
+	shape, ok := b.market.shape(name)
+	if !ok {
+		s.fail("type %s is not in the catalog", name)
+	}
+	c.InstanceType, c.Zone = shape.Name, zone(s.text("zone", "a"))
+	c.CapacityType = s.capacity(s.text("capacity", "on-demand"))
+	c.Price = b.market.price(name, c.Zone, c.CapacityType)
+	if v := s.text("price", ""); v != "" {
+		c.Price = s.money("price", v)
+	}
+	c.InstanceID = "i-" + s.name
+	c.ProviderID = "aws:///" + c.Zone + "/" + c.InstanceID
+	c.Capacity, c.Allocatable = shape.Capacity, shape.Allocatable
+	return c
+}
+
+// planned reads what a claim may become.
+func (b *builder) planned(s *statement) model.Claim {
+	c := b.common(s, model.ClaimPlanned)
+	ct := s.capacity(s.text("capacity", "on-demand"))
+	z := zone(s.text("zone", "a"))
+	for _, name := range s.list("types") {
+		if _, ok := b.market.shape(name); !ok {
+			s.fail("type %s is not in the catalog", name)
+		}
+		c.Offerings = append(c.Offerings, model.RankedOffering{
+			InstanceType: model.TypeName(name), Zone: z, CapacityType: ct, Price: b.market.price(name, z, ct),
+		})
+	}
+	if len(c.Offerings) == 0 {
+		s.fail("want either type= or types=")
+	}
+	return c
+}
+
+func (b *builder) nodeLabels(s *statement, c model.Claim) model.Labels {
+	shape, _ := b.market.shape(string(c.InstanceType))
+	out := slices.Clone(shape.Labels)
+	add := func(key, value string) {
+		if _, ok := sortLabels(out).Get(key); !ok {
+			out = append(out, model.Label{Key: key, Value: value})
+		}
+	}
+	for _, l := range append(s.labels("labels"), c.Labels...) {
+		add(l.Key, l.Value)
+	}
+	add(zoneKey, c.Zone)
+	add(capacityKey, c.CapacityType.String())
+	add(hostKey, s.name)
+	add("topology.kubernetes.io/region", region)
+	add("karpenter.sh/nodepool", string(c.NodePool))
+	add("karpenter.k8s.aws/ec2nodeclass", string(c.NodeClass))
+	return sortLabels(out)
+}
+
+// bind puts pods that were declared before onto a node, where they run.
+func (b *builder) bind(s *statement, node model.NodeName) {
+	for _, id := range s.pods("pods") {
+		i, ok := b.pods[id]
+		if !ok {
+			s.fail("pod %s is not declared before", id)
+			continue
+		}
+		p := &b.in.Snapshot.Pods[i]
+		if p.Node != "" {
+			s.fail("pod %s is on node %s already", id, p.Node)
+		}
+		p.Node, p.Phase = node, model.PodRunning
+		p.BindTime, p.UnschedulableTime = b.in.Now.Add(-time.Minute), time.Time{}
+	}
+}
