@@ -1,0 +1,74 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"github.com/kerf-dev/kerf/test/harness"
+)
+
+// clusterName is what AWS calls the cluster; the examples in deploy/ select by it.
+const clusterName = "kerf-demo"
+
+// writeConfig writes a service's configuration file. The defaults are for a real AWS; here things happen faster.
+func (s *Stack) writeConfig(service string) (string, error) {
+	data, err := json.MarshalIndent(s.configs()[service], "", "  ")
+	if err != nil {
+		return "", err
+	}
+	file := s.file(service + ".json")
+	return file, os.WriteFile(file, append(data, '\n'), 0o600)
+}
+
+type object = map[string]any
+
+func (s *Stack) configs() map[string]object {
+	return map[string]object{
+		planner: {"listen": address(s.ports.planner)},
+		watcher: {
+			"listen": address(s.ports.watcher), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Watcher),
+			"planner":    object{"target": address(s.ports.planner)},
+			"actuator":   object{"addresses": []string{address(s.ports.actuator)}},
+			"disruption": object{"idle": "300ms", "interval": "2s"},
+		},
+		actuator: {
+			"listen": address(s.ports.actuator), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
+			// A leader that was killed holds its lease for as long as it said; the story has no ten seconds to wait.
+			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s"},
+			"aws":       object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
+			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s"},
+		},
+	}
+}
+
+// quickly reconnects soon to what was killed and revived.
+func quickly() grpc.ConnectParams {
+	b := backoff.DefaultConfig
+	b.BaseDelay, b.MaxDelay = 50*time.Millisecond, 500*time.Millisecond
+	return grpc.ConnectParams{Backoff: b, MinConnectTimeout: 2 * time.Second}
+}
+
+// healthy asks an address that answers 200 when all is well.
+func healthy(url string) harness.Check {
+	return func(ctx context.Context) (string, bool) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err.Error(), false
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err.Error(), false
+		}
+		_ = resp.Body.Close()
+		return fmt.Sprint(url, " answers ", resp.Status), resp.StatusCode == http.StatusOK
+	}
+}

@@ -1,0 +1,193 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kerf-dev/kerf/test/awssim"
+)
+
+const (
+	shopPods     = 4               // of manifests/shop.yaml
+	shopMinimum  = 3               // its budget's minAvailable
+	spotNotice   = 2 * time.Minute // AWS's own
+	shopSelector = "app=shop"
+)
+
+// interruption runs a workload with a disruption budget on a spot node, lets AWS announce that it takes the instance, and
+// counts the ready pods at every change until all have moved.
+func interruption(ctx context.Context, s *Stage) error {
+	s.did("NodePool spot and Deployment shop, %d pods of which %d must be available, are applied", shopPods, shopMinimum)
+	if err := s.apply(ctx, "pool-spot.yaml", "shop.yaml"); err != nil {
+		return err
+	}
+	together := func(w World) string {
+		if len(w.Nodes) != 1 {
+			return fmt.Sprintf("one node for all of shop, there are %d", len(w.Nodes))
+		}
+		return ""
+	}
+	if err := s.expect(ctx, stepTimeout, running("shop", shopPods), together, s.budgetKnows(ctx), quiet()); err != nil {
+		return err
+	}
+	old, err := s.soleInstance()
+	if err != nil {
+		return err
+	}
+	count, err := s.countReady(ctx)
+	if err != nil {
+		return err
+	}
+	defer count.stop()
+
+	s.did("AWS announces that it takes %s back in two minutes", old.ID)
+	if err := s.Sim.Interrupt(ctx, old.ID); err != nil {
+		return err
+	}
+	announced := time.Now()
+	if err := s.expect(ctx, spotNotice, running("shop", shopPods), s.moved(old), quiet()); err != nil {
+		return err
+	}
+	moved := time.Since(announced)
+	least, err := count.least()
+	switch {
+	case err != nil:
+		return err
+	case least < shopMinimum:
+		return fmt.Errorf("expected never less than %d ready pods of shop, as its budget says; there were %d", shopMinimum, least)
+	}
+	s.note = fmt.Sprintf("moved in %.1fs, never less than %d of %d ready", moved.Seconds(), least, shopPods)
+	s.top()
+	if err := s.dropShop(ctx); err != nil {
+		return err
+	}
+	return s.expect(ctx, stepTimeout, running("shop", 0), nothing())
+}
+
+// budgetKnows holds when the disruption controller has counted the pods.
+func (s *Stage) budgetKnows(ctx context.Context) Condition {
+	return func(World) string {
+		b, err := s.Kubernetes.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, "shop", metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if b.Status.CurrentHealthy != shopPods {
+			return fmt.Sprintf("budget shop to count %d healthy pods, it counts %d", shopPods, b.Status.CurrentHealthy)
+		}
+		return ""
+	}
+}
+
+func (s *Stage) soleInstance() (awssim.InstanceState, error) {
+	w, _ := s.world()
+	instances := w.Instances()
+	if len(instances) != 1 || instances[0].CapacityType != awssim.Spot {
+		return awssim.InstanceState{}, fmt.Errorf("expected one spot instance, AWS runs %d instances", len(instances))
+	}
+	return instances[0], nil
+}
+
+// moved holds when the instance has ended by Kerf's hand and the pods run elsewhere.
+func (s *Stage) moved(old awssim.InstanceState) Condition {
+	return func(w World) string {
+		for _, p := range w.podsOf("shop") {
+			if p.Spec.NodeName == old.NodeName {
+				return fmt.Sprintf("no pod on %s any more, %s is", old.NodeName, p.Name)
+			}
+		}
+		for _, i := range w.AWS.Instances {
+			if i.ID == old.ID && i.State != "terminated" {
+				return fmt.Sprintf("instance %s terminated, it is %s", i.ID, i.State)
+			}
+		}
+		if w.node(old.NodeName) != nil {
+			return fmt.Sprintf("node %s gone, it is there", old.NodeName)
+		}
+		return ""
+	}
+}
+
+// readyCount follows the shop's pods by a watch, so that it misses no moment, and remembers the least that were ready.
+type readyCount struct {
+	watch   watch.Interface
+	ended   chan struct{}
+	stopped sync.Once
+
+	mu   sync.Mutex
+	pods map[string]bool // ready or not, by name
+	min  int
+	err  error
+}
+
+// countReady starts to count; the goroutine ends with stop.
+func (s *Stage) countReady(ctx context.Context) (*readyCount, error) {
+	api := s.Kubernetes.CoreV1().Pods(namespace)
+	pods, err := api.List(ctx, metav1.ListOptions{LabelSelector: shopSelector})
+	if err != nil {
+		return nil, err
+	}
+	c := &readyCount{ended: make(chan struct{}), pods: map[string]bool{}}
+	for i := range pods.Items {
+		c.pods[pods.Items[i].Name] = up(&pods.Items[i])
+	}
+	c.min = c.ready()
+	c.watch, err = api.Watch(ctx, metav1.ListOptions{LabelSelector: shopSelector, ResourceVersion: pods.ResourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	go c.follow()
+	return c, nil
+}
+
+func (c *readyCount) follow() {
+	defer close(c.ended)
+	for event := range c.watch.ResultChan() {
+		pod, ok := event.Object.(*corev1.Pod)
+		c.mu.Lock()
+		switch {
+		case !ok:
+			c.err = fmt.Errorf("the watch of shop's pods broke: %v", event.Object)
+		case event.Type == watch.Deleted:
+			delete(c.pods, pod.Name)
+		default:
+			c.pods[pod.Name] = up(pod)
+		}
+		c.min = min(c.min, c.ready())
+		c.mu.Unlock()
+	}
+}
+
+func (c *readyCount) ready() int {
+	n := 0
+	for _, ready := range c.pods {
+		if ready {
+			n++
+		}
+	}
+	return n
+}
+
+// least ends the count and tells its result.
+func (c *readyCount) least() (int, error) {
+	select {
+	case <-c.ended:
+		return 0, errors.New("the watch of shop's pods ended before they had moved")
+	default:
+	}
+	c.stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.min, c.err
+}
+
+func (c *readyCount) stop() {
+	c.stopped.Do(c.watch.Stop)
+	<-c.ended
+}
