@@ -18,12 +18,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/config"
-	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 // flushTimeout bounds the export of the last spans when a service ends.

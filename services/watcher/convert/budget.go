@@ -5,10 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
 // PodDisruptionBudget converts a budget. A status that is older than the object allows nothing, as the Eviction API has

@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 // stableKey replaces the old names of well-known node labels, and the EBS driver's own name for the zone, by the names

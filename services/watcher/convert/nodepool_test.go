@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
 // validPool fills in what every pool has after defaulting.
@@ -87,33 +88,40 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 		want  answer
 	}{
 		"it did not pass validation": {
-			func(*karpenterv1.NodePool) {}, convert.PoolFacts{Problem: errors.New("spec.weight: 101 is out of range")},
+			func(*karpenterv1.NodePool) {},
+			convert.PoolFacts{Problem: errors.New("spec.weight: 101 is out of range")},
 			answer{invalid, "spec.weight: 101 is out of range"},
 		},
 		"it is being deleted": {
-			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = ptr(metav1.NewTime(start())) }, convert.PoolFacts{},
+			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = ptr(metav1.NewTime(start())) },
+			convert.PoolFacts{},
 			answer{invalid, "the pool is being deleted"},
 		},
 		"its class is of another provider": {
-			func(p *karpenterv1.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" }, convert.PoolFacts{},
+			func(p *karpenterv1.NodePool) { p.Spec.Template.Spec.NodeClassRef.Kind = "KWOKNodeClass" },
+			convert.PoolFacts{},
 			answer{invalid, "spec.template.spec.nodeClassRef: want group karpenter.k8s.aws and kind EC2NodeClass"},
 		},
 		"its class is not there": {
-			func(*karpenterv1.NodePool) {}, convert.PoolFacts{NodeClasses: func(string) bool { return false }},
+			func(*karpenterv1.NodePool) {},
+			convert.PoolFacts{NodeClasses: func(string) bool { return false }},
 			answer{notFound, "spec.template.spec.nodeClassRef.name: there is no EC2NodeClass default"},
 		},
 		"a duration that is none": {
-			func(p *karpenterv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = "soon" }, convert.PoolFacts{},
+			func(p *karpenterv1.NodePool) { p.Spec.Disruption.ConsolidateAfter = "soon" },
+			convert.PoolFacts{},
 			answer{invalid, "spec.disruption.consolidateAfter"},
 		},
 		"an unknown operator": {
 			func(p *karpenterv1.NodePool) {
 				p.Spec.Template.Spec.Requirements = []karpenterv1.Requirement{{Key: "a", Operator: "Near"}}
-			}, convert.PoolFacts{},
+			},
+			convert.PoolFacts{},
 			answer{invalid, "spec.template.spec.requirements[0].operator"},
 		},
 		"a budget that is none": {
-			func(p *karpenterv1.NodePool) { p.Spec.Disruption.Budgets = []karpenterv1.Budget{{Nodes: "few"}} }, convert.PoolFacts{},
+			func(p *karpenterv1.NodePool) { p.Spec.Disruption.Budgets = []karpenterv1.Budget{{Nodes: "few"}} },
+			convert.PoolFacts{},
 			answer{invalid, "spec.disruption.budgets[0].nodes"},
 		},
 	} {

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Pod converts a pod and its class. It is false for a pod that has finished: such a pod takes nothing any more and is

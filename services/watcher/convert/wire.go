@@ -3,9 +3,10 @@ package convert
 import (
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
-	"google.golang.org/protobuf/proto"
 )
 
 // MaxPartBytes is how large a part may grow: a mebibyte, less room for the message around it.

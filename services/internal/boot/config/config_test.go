@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -12,6 +11,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 )
 
 // declared is the descriptor of the test service, whose one method has the level.

@@ -19,12 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 const (

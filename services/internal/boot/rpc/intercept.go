@@ -7,10 +7,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 // deadlineMargin is taken off every client's deadline. Without it both ends time

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/config"
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -21,6 +19,9 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 const (

@@ -12,8 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 // material is the keys and trust that PEM files held when they were last read.

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
 
 // overTheWire is what a client holds after a server returned err.

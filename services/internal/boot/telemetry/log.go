@@ -5,8 +5,9 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
 // Attribute keys that every service's log lines share.

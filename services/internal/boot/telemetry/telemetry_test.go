@@ -10,11 +10,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	coltracev1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 func recording(t *testing.T) (telemetry.Tracing, *tracetest.SpanRecorder) {

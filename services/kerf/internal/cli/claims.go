@@ -3,11 +3,12 @@ package cli
 import (
 	"context"
 
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
-	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 )
 
 func newClaims(std IO) *cobra.Command {

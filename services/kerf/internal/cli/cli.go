@@ -14,11 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
 // Exit codes.

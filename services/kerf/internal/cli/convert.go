@@ -3,9 +3,10 @@ package cli
 import (
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
-	"github.com/spf13/cobra"
 )
 
 func newConvert(std IO) *cobra.Command {

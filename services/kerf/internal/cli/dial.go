@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
-	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
 
 // callTimeout bounds a call to a service, connecting included.

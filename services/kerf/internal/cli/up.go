@@ -3,8 +3,9 @@ package cli
 import (
 	"errors"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/spf13/cobra"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
 
 func newUp() *cobra.Command {

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/spf13/cobra"
+
+	"github.com/kerf-dev/kerf/services/internal/boot"
 )
 
 func newVersion(std IO) *cobra.Command {

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
-	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
 
 const examples = "../../../../deploy/examples"

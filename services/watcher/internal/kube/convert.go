@@ -5,10 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/internal/kubeapi"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
-	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -16,6 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
 // memory is what the objects themselves do not tell: where each pod was, and when a node's pods last changed. It dies

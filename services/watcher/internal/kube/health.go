@@ -7,8 +7,9 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
 // everyResource stands for trouble that no single resource has.

@@ -13,12 +13,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
-	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -30,6 +24,13 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
 // apiServer is the fake API server of one test, and what a source has made of it so far.

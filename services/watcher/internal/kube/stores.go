@@ -1,15 +1,16 @@
 package kube
 
 import (
-	"github.com/kerf-dev/kerf/services/internal/kubeapi"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
 // Indexes of the informers' stores.

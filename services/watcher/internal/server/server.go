@@ -7,6 +7,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"google.golang.org/grpc/codes"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
@@ -14,7 +16,6 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
-	"google.golang.org/grpc/codes"
 )
 
 // Reasons of errors.
