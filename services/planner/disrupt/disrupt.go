@@ -199,6 +199,10 @@ func (s *search) expired() {
 			s.verdicts[h] = r
 			continue
 		}
+		if r := budgetsMayAllow(s, h); !r.OK() { // again: what this plan evicts already counts
+			s.verdicts[h] = r
+			continue
+		}
 		d, r := s.relocate([]int{h})
 		if !r.OK() {
 			s.verdicts[h] = r

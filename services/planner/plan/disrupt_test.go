@@ -205,3 +205,17 @@ func TestAnExpiredNodeIsReplacedFirst(t *testing.T) {
 		t.Errorf("replacements have a bound: %+v", p.LowerBound)
 	}
 }
+
+func TestExpiredNodesShareADisruptionBudget(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	for _, n := range []string{"n1", "n2"} {
+		w.node(n, "m5.large", "inflate", 6)
+		w.claim("c-" + n).ExpireTime = now()
+	}
+	w.pdb("a", 6)
+	p := w.decide(t)
+	if len(p.Disruptions) != 1 {
+		t.Errorf("%d nodes with six pods each go, and the budget allows six evictions", len(p.Disruptions))
+	}
+}
