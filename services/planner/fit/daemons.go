@@ -3,7 +3,6 @@ package fit
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -22,18 +21,37 @@ func Daemons(w *view.World, at *Place) []*view.Class {
 // ReserveDaemons sets aside, on each host, what DaemonSets will still start there.
 func ReserveDaemons(v *view.View) {
 	for i, h := range v.Hosts {
-		for _, d := range v.Daemons {
-			if mayTurnUp(d.Class.Profile, h) && !runs(v, h, d.Class) {
-				v.Reserve(i, d.Class)
-			}
-		}
+		room, classes := overhead(v, h)
+		v.Reserve(i, room, classes)
 	}
 }
 
-func mayTurnUp(p *view.Profile, h *view.Host) bool {
-	return slices.ContainsFunc(h.LabelSets, func(ls model.Labels) bool {
-		return MayRun(p, &Place{Labels: ls, Open: h.Open, Taints: h.Taints})
-	})
+// overhead is what DaemonSets will still start on a host: the room that they take altogether, and their classes. Where a
+// host may become one of several shapes, each shape is charged with its own DaemonSets only, as it was when it was
+// bought: else its own pods might not fit any more, and would be bought for once again.
+func overhead(v *view.View, h *view.Host) (room view.Vector, classes []*view.Class) {
+	var least view.Vector
+	for i, ls := range h.LabelSets {
+		free := slices.Clone(h.ShapeAllocatable(i))
+		for _, d := range v.Daemons {
+			if !MayRun(d.Class.Profile, &Place{Labels: ls, Open: h.Open, Taints: h.Taints}) || runs(v, h, d.Class) {
+				continue
+			}
+			free.Add(d.Class.Requested, -1)
+			if !slices.Contains(classes, d.Class) {
+				classes = append(classes, d.Class)
+			}
+		}
+		if least == nil {
+			least = free
+		}
+		for k := range least {
+			least[k] = min(least[k], free[k])
+		}
+	}
+	room = slices.Clone(h.Allocatable)
+	room.Add(least, -1)
+	return room, classes
 }
 
 // runs says whether a pod of a DaemonSet, of this or an earlier revision, is on the host.

@@ -380,3 +380,32 @@ func TestBadInputNamesObjectAndField(t *testing.T) {
 		})
 	}
 }
+
+// accepted puts the claims of a plan into the world, as the actuator does before it launches them.
+func (w *world) accepted(p model.Plan) {
+	for _, c := range p.NodeClaims {
+		w.Snapshot.Claims = append(w.Snapshot.Claims, model.Claim{
+			ID: c.ID, NodePool: c.NodePool, NodeClass: c.NodeClass, State: model.ClaimLaunching, Requirements: c.Requirements,
+			Offerings: c.Offerings, Requests: c.Requests, Pods: c.Pods, Labels: w.pool().Labels, Replaces: c.Disruption,
+		})
+	}
+}
+
+func TestADaemonSetOfOneShapeDoesNotBuyTwice(t *testing.T) {
+	w := newWorld()
+	w.class("big", 1800, gib, nil)
+	w.class("agent", 500, gib, func(c *model.PodClass) {
+		c.Daemon, c.OwnerKind = true, "DaemonSet"
+		c.NodeSelector = model.Labels{{Key: "node.kubernetes.io/instance-type", Value: "m5.xlarge"}}
+	})
+	w.Snapshot.DaemonSets = []model.DaemonSet{{ID: "shop/agent", Class: "agent"}}
+	w.pending("big", 1)
+	first := w.decide(t)
+	if n := len(first.NodeClaims[0].Offerings); n != 4 {
+		t.Fatalf("the claim lists %d offerings, want all 4", n)
+	}
+	w.accepted(first)
+	if p := w.decide(t); len(p.NodeClaims) != 0 || len(p.Placements) != 1 || p.Placements[0].Claim != first.NodeClaims[0].ID {
+		t.Errorf("the pod's claim is in flight, and the plan buys %v and places %v", types(p), p.Placements)
+	}
+}

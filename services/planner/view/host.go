@@ -28,8 +28,10 @@ type Host struct {
 	Open require.Set
 	// Taints are those that a pod must tolerate in the long run.
 	Taints []model.Taint
-	// Allocatable is what pods can use, DaemonSet pods included.
+	// Allocatable is what pods can use, DaemonSet pods included; of several shapes the least of each resource.
 	Allocatable Vector
+	// allocatable is Allocatable for each of the LabelSets; nil where all have the same.
+	allocatable []Vector
 	// Pods are those bound to the node: places in World.Pods.
 	Pods []int
 	// Leaving says that the host is going away already: its pods need another home.
@@ -48,6 +50,14 @@ func (h *Host) Name() string {
 		return "node/" + string(h.Node.Name)
 	}
 	return "claim/" + string(h.Claim.ID)
+}
+
+// ShapeAllocatable is what pods can use where the host becomes the i-th of its LabelSets. The caller must not change it.
+func (h *Host) ShapeAllocatable(i int) Vector {
+	if h.allocatable == nil {
+		return h.Allocatable
+	}
+	return h.allocatable[i]
 }
 
 // Placement is the plan's line for a pod on the host.
@@ -151,6 +161,7 @@ func passing(t model.Taint) bool {
 func (w *World) flightHost(c *model.Claim) *Host {
 	h := &Host{Claim: c, Pool: w.Pool(c.NodePool), LabelSets: w.claimLabels(c), Open: openLabels(c), Taints: c.Taints}
 	h.Allocatable = w.flightAllocatable(c)
+	h.allocatable = w.shapesAllocatable(c, h.LabelSets)
 	w.judgeLeaving(h)
 	h.Closed = h.Leaving
 	return h
@@ -205,6 +216,23 @@ func (w *World) flightAllocatable(c *model.Claim) Vector {
 		return w.Index.Vector(c.Allocatable)
 	}
 	return w.bound(c, func(t *Type) Vector { return t.AllocatableVector }, func(a, b int64) int64 { return min(a, b) })
+}
+
+// shapesAllocatable is what a claim's node will have for each of its label sets; nil where that is the same for all.
+func (w *World) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vector {
+	if len(c.Allocatable) > 0 || len(labels) < 2 {
+		return nil
+	}
+	out := make([]Vector, len(labels))
+	for i, ls := range labels {
+		name, _ := ls.Get(require.KeyInstanceType)
+		if t := w.claimCatalog(c).Type(model.TypeName(name)); t != nil {
+			out[i] = t.AllocatableVector
+		} else {
+			out[i] = w.flightAllocatable(c)
+		}
+	}
+	return out
 }
 
 // ClaimCapacity is what a claim counts against its pool's limits: what it has, or the most that it may become.

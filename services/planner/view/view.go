@@ -110,11 +110,21 @@ func (v *View) Place(host int, c *Class, count int) {
 	v.place(host, c, int64(count))
 }
 
-// Reserve sets aside what a DaemonSet's pod will take on a host. It is not undone by Revert.
-func (v *View) Reserve(host int, c *Class) { v.place(host, c, 1) }
+// Reserve sets aside what pods of DaemonSets will take on a host: room altogether, and the ports and volumes of one pod
+// of each class. It is not undone by Revert.
+func (v *View) Reserve(host int, room Vector, classes []*Class) {
+	v.free[host].Add(room, -1)
+	for _, c := range classes {
+		v.attach(host, c, 1)
+	}
+}
 
 func (v *View) place(host int, c *Class, count int64) {
 	v.free[host].Add(c.Requested, -count)
+	v.attach(host, c, count)
+}
+
+func (v *View) attach(host int, c *Class, count int64) {
 	for _, a := range c.VolumeAttachments {
 		i, _ := v.drivers.Place(a.Resource)
 		v.volumes[host][i] -= count * a.Value
