@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -23,8 +24,15 @@ func (c *checker) claims() {
 			continue
 		}
 		c.options(subject, claim)
-		for _, o := range claim.Offerings {
-			c.option(subject, claim, pool, nc, o)
+		for _, key := range c.shapeKeys(claim) {
+			problems, known := c.judged[key]
+			if !known {
+				problems = c.option(c.freshShape(key, claim), claim, pool, nc)
+				c.judged[key] = problems
+			}
+			for _, problem := range problems {
+				c.fail(subject, "offering %s: %s", c.shapes[key].name, problem)
+			}
 		}
 		c.minValues(subject, claim, pool)
 		c.sums(subject, claim)
@@ -79,39 +87,41 @@ func (c *checker) options(subject string, claim *model.NodeClaim) {
 	}
 }
 
-// option checks one offering of a claim.
-func (c *checker) option(subject string, claim *model.NodeClaim, pool *model.NodePool, nc *model.NodeClass, o model.RankedOffering) {
-	s := c.shape(owner{pool.Name, claim.NodeClass, pool.Labels, claim.Requirements}, o)
+// option says what is wrong with one offering of a claim.
+func (c *checker) option(s *shape, claim *model.NodeClaim, pool *model.NodePool, nc *model.NodeClass) (problems []string) {
+	fail := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	o := s.offering
 	known, ok := c.offerings[offeringKey{o.InstanceType, o.Zone, o.CapacityType}]
 	switch {
 	case !ok:
-		c.fail(subject, "offering %s does not exist", s.name)
-		return
+		fail("it does not exist")
+		return problems
 	case !c.available(known):
-		c.fail(subject, "offering %s can't be had now", s.name)
+		fail("it can't be had now")
 	case known.Price != o.Price || known.PriceEstimated != o.PriceEstimated:
-		c.fail(subject, "offering %s costs %d, not %d", s.name, known.Price, o.Price)
+		fail("it costs %d, not %d", known.Price, o.Price)
 	}
 	if c.types[typeKey{nc.Catalog, o.InstanceType}] == nil {
-		c.fail(subject, "instance type %s is not in the catalog of node class %s", o.InstanceType, nc.Name)
-		return
+		fail("the type is not in the catalog of node class %s", nc.Name)
+		return problems
 	}
 	if !slices.Contains(nc.Zones, o.Zone) {
-		c.fail(subject, "node class %s has no subnet in zone %s", nc.Name, o.Zone)
+		fail("node class %s has no subnet in zone %s", nc.Name, o.Zone)
 	}
-	if !slices.ContainsFunc(nc.Images, func(im model.MachineImage) bool { return met(im.Requirements, &s) }) {
-		c.fail(subject, "no image of node class %s boots %s", nc.Name, o.InstanceType)
+	if !slices.ContainsFunc(nc.Images, func(im model.MachineImage) bool { return met(im.Requirements, s) }) {
+		fail("no image of node class %s boots it", nc.Name)
 	}
 	for _, r := range pool.Requirements {
-		if !c.keeps(&s, r, claim.Requirements) {
-			c.fail(subject, "offering %s does not meet the pool's requirement on %s", s.name, r.Key)
+		if !c.keeps(s, r, claim.Requirements) {
+			fail("it does not meet the pool's requirement on %s", r.Key)
 		}
 	}
 	for _, r := range claim.Requirements {
 		if len(s.open[normalKey(r.Key)]) == 0 && !s.surely(r) {
-			c.fail(subject, "offering %s does not meet the claim's own requirement on %s", s.name, r.Key)
+			fail("it does not meet the claim's own requirement on %s", r.Key)
 		}
 	}
+	return problems
 }
 
 // keeps says whether a pool's requirement holds on a shape. Where neither the type nor the place decides the label, the
@@ -140,9 +150,11 @@ func (c *checker) available(o model.Offering) bool {
 // minValues checks that enough distinct values are left among the offerings.
 func (c *checker) minValues(subject string, claim *model.NodeClaim, pool *model.NodePool) {
 	for _, r := range pool.Requirements {
+		if r.MinValues == 0 {
+			continue
+		}
 		distinct := make(map[string]bool)
-		for _, o := range claim.Offerings {
-			s := c.shape(owner{pool.Name, claim.NodeClass, pool.Labels, claim.Requirements}, o)
+		for _, s := range c.freshPlace(claim).shapes {
 			all, _ := s.states(normalKey(r.Key))
 			for _, st := range all {
 				if st.present {
@@ -160,14 +172,9 @@ func (c *checker) minValues(subject string, claim *model.NodeClaim, pool *model.
 func (c *checker) sums(subject string, claim *model.NodeClaim) {
 	sent := make([]model.PodID, 0, len(claim.Pods))
 	want := make(map[model.Resource]int64)
-	add := func(class *model.PodClass) {
-		for _, a := range class.Requests {
-			want[a.Resource] += a.Value
-		}
-	}
 	for _, pod := range c.toClaim[claim.ID] {
 		sent = append(sent, pod.ID)
-		add(c.class(pod))
+		add(want, c.class(pod))
 	}
 	slices.Sort(sent)
 	switch {
@@ -180,8 +187,8 @@ func (c *checker) sums(subject string, claim *model.NodeClaim) {
 	if len(p.shapes) == 0 {
 		return
 	}
-	for _, class := range c.daemons(p, &p.shapes[0]) {
-		add(class)
+	for _, class := range c.daemons(p, p.shapes[0]) {
+		add(want, class)
 	}
 	if got := amountMap(claim.Requests); !maps.Equal(got, amountMap(amounts(want))) {
 		c.fail(subject, "it says that its pods and DaemonSets ask for %v, they ask for %v", claim.Requests, amounts(want))

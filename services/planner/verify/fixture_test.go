@@ -83,9 +83,12 @@ func market() model.Input {
 func addNode(in *model.Input, name string, t model.InstanceType, price int64) {
 	s := &in.Snapshot
 	labels := model.Labels{
-		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: "default"}, {Key: "karpenter.sh/capacity-type", Value: "on-demand"},
-		{Key: "karpenter.sh/nodepool", Value: "default"}, {Key: "kubernetes.io/arch", Value: "amd64"},
-		{Key: "node.kubernetes.io/instance-type", Value: string(t.Name)}, {Key: "topology.kubernetes.io/zone", Value: "r-1a"},
+		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: "default"},
+		{Key: "karpenter.sh/capacity-type", Value: "on-demand"},
+		{Key: "karpenter.sh/nodepool", Value: "default"},
+		{Key: "kubernetes.io/arch", Value: "amd64"},
+		{Key: "node.kubernetes.io/instance-type", Value: string(t.Name)},
+		{Key: "topology.kubernetes.io/zone", Value: "r-1a"},
 		{Key: "type", Value: "karpenter"},
 	}
 	taints := s.NodePools[0].Taints

@@ -9,8 +9,10 @@ import (
 
 // shape is what a node is, or one of those that it may become.
 type shape struct {
-	name   string
-	labels map[string]string
+	name string
+	// offering is what makes it; zero for a node that is there.
+	offering model.RankedOffering
+	labels   map[string]string
 	// open are labels that are only known to satisfy these requirements.
 	open        map[string][]model.Requirement
 	allocatable model.Amounts

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ type place struct {
 	closed string
 	taints []model.Taint
 	// shapes are all that it may turn out to be; pods must be right on each.
-	shapes []shape
+	shapes []*shape
 	// bound are the pods that it has.
 	bound []*model.Pod
 	// attachLimits are by CSI driver; a driver that is not listed has no limit.
@@ -49,7 +50,7 @@ func (c *checker) rooms() {
 func (c *checker) nodePlace(n *model.Node) place {
 	p := place{
 		subject: "node " + string(n.Name), taints: n.Taints, bound: c.podsOn[n.Name], attachLimits: n.VolumeLimits,
-		shapes: []shape{{name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}},
+		shapes: []*shape{{name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}},
 	}
 	switch {
 	case nodeLeaving(n):
@@ -134,12 +135,12 @@ func (c *checker) claimPlace(claim *model.Claim) place {
 	return p
 }
 
-func (c *checker) claimShapes(claim *model.Claim) []shape {
+func (c *checker) claimShapes(claim *model.Claim) []*shape {
 	options := claim.Offerings
 	if claim.InstanceType != "" {
 		options = []model.RankedOffering{{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}}
 	}
-	var out []shape
+	var out []*shape
 	for _, o := range options {
 		s := c.shape(owner{claim.NodePool, claim.NodeClass, claim.Labels, claim.Requirements}, o)
 		if len(claim.Allocatable) > 0 {
@@ -150,17 +151,41 @@ func (c *checker) claimShapes(claim *model.Claim) []shape {
 	return out
 }
 
+// freshPlace is the node of a new claim, which may be any of its offerings.
 func (c *checker) freshPlace(claim *model.NodeClaim) place {
+	if p, known := c.places[claim]; known {
+		return p
+	}
 	p := place{subject: "claim " + string(claim.ID)}
 	pool := c.pools[claim.NodePool]
 	if pool == nil {
 		return p // claims tells
 	}
 	p.taints = pool.Taints
-	for _, o := range claim.Offerings {
-		p.shapes = append(p.shapes, c.shape(owner{pool.Name, claim.NodeClass, pool.Labels, claim.Requirements}, o))
+	for _, key := range c.shapeKeys(claim) {
+		p.shapes = append(p.shapes, c.freshShape(key, claim))
 	}
+	c.places[claim] = p
 	return p
+}
+
+func (c *checker) shapeKeys(claim *model.NodeClaim) []shapeKey {
+	requirements := fmt.Sprint(claim.Requirements)
+	out := make([]shapeKey, len(claim.Offerings))
+	for i, o := range claim.Offerings {
+		out[i] = shapeKey{claim.NodePool, claim.NodeClass, requirements, o}
+	}
+	return out
+}
+
+// freshShape is the node that an offering of a new claim makes.
+func (c *checker) freshShape(key shapeKey, claim *model.NodeClaim) *shape {
+	s := c.shapes[key]
+	if s == nil {
+		s = c.shape(owner{key.pool, key.class, c.pools[key.pool].Labels, claim.Requirements}, key.offering)
+		c.shapes[key] = s
+	}
+	return s
 }
 
 // owner is what makes a node beside its offering.
@@ -172,9 +197,9 @@ type owner struct {
 }
 
 // shape is the node that an offering makes.
-func (c *checker) shape(by owner, o model.RankedOffering) shape {
-	s := shape{
-		name:   string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(),
+func (c *checker) shape(by owner, o model.RankedOffering) *shape {
+	s := &shape{
+		name: string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(), offering: o,
 		labels: labelMap(by.labels),
 		open:   make(map[string][]model.Requirement),
 	}
@@ -216,161 +241,6 @@ func region(zone string) string {
 		parts = append(parts, part)
 	}
 	return zone
-}
-
-// room checks one place: the pods that arrive, together with those that are there.
-func (c *checker) room(p place, arriving []*model.Pod) {
-	if p.closed != "" {
-		c.fail(p.subject, "pod %s is sent there, but %s", arriving[0].ID, p.closed)
-		return
-	}
-	judged := make(map[model.ClassID]bool)
-	for _, pod := range arriving {
-		if judged[pod.Class] {
-			continue
-		}
-		judged[pod.Class] = true
-		class := c.class(pod)
-		c.planned(p, pod, class)
-		for i := range p.shapes {
-			if why := refuses(class, p.taints, &p.shapes[i]); why != "" {
-				c.fail(p.subject, "pod %s can't run there (%s): %s", pod.ID, p.shapes[i].name, why)
-			}
-		}
-		c.neighbours(p, pod, class)
-	}
-	for i := range p.shapes {
-		c.fits(p, &p.shapes[i], arriving)
-	}
-	c.ports(p, arriving)
-	c.attachments(p, arriving)
-}
-
-// planned refuses pods whose constraints nobody has looked at: no plan may place them.
-func (c *checker) planned(p place, pod *model.Pod, class *model.PodClass) {
-	hard := slices.ContainsFunc(class.TopologySpread, func(t model.TopologySpread) bool { return t.Required }) ||
-		slices.ContainsFunc(class.PodAffinity, requiredTerm) || slices.ContainsFunc(class.PodAntiAffinity, requiredTerm)
-	switch {
-	case class.Unsupported != "":
-		c.fail(p.subject, "pod %s is sent there, but %s", pod.ID, class.Unsupported)
-	case hard:
-		c.fail(p.subject, "pod %s is sent there, but its required spread or pod affinity can't be verified", pod.ID)
-	case class.Daemon || class.Mirror:
-		c.fail(p.subject, "pod %s is sent there, but nobody schedules pods of its kind", pod.ID)
-	}
-}
-
-func requiredTerm(t model.PodAffinityTerm) bool { return t.Weight == 0 }
-
-// neighbours looks for pods that do not suffer the arriving one: on the same node, or anywhere that may share its zone
-// or another domain.
-func (c *checker) neighbours(p place, pod *model.Pod, class *model.PodClass) {
-	for _, other := range c.repelling {
-		for _, term := range c.class(other).PodAntiAffinity {
-			if other.ID == pod.ID || !requiredTerm(term) || !c.selects(term, class) {
-				continue
-			}
-			if term.TopologyKey != "kubernetes.io/hostname" || (other.Node != "" && p.subject == "node "+string(other.Node)) {
-				c.fail(p.subject, "pod %s is sent there, but pod %s does not suffer it nearby", pod.ID, other.ID)
-				return
-			}
-		}
-	}
-}
-
-func (c *checker) selects(t model.PodAffinityTerm, class *model.PodClass) bool {
-	if !t.Selector.Matches(class.Labels) {
-		return false
-	}
-	return slices.Contains(t.Namespaces, class.Namespace) || t.NamespaceSelector.Matches(c.namespaces[class.Namespace])
-}
-
-// fits adds up, for one shape, what is there, what will start there by itself, and what arrives.
-func (c *checker) fits(p place, s *shape, arriving []*model.Pod) {
-	sum := make(map[model.Resource]int64)
-	add := func(class *model.PodClass) {
-		for _, a := range class.Requests {
-			sum[a.Resource] += a.Value
-		}
-	}
-	for _, pod := range p.bound {
-		add(c.class(pod))
-	}
-	for _, class := range c.daemons(p, s) {
-		add(class)
-	}
-	asked := make(map[model.Resource]bool)
-	for _, pod := range arriving {
-		class := c.class(pod)
-		add(class)
-		for _, a := range class.Requests {
-			asked[a.Resource] = asked[a.Resource] || a.Value > 0
-		}
-	}
-	for _, r := range slices.Sorted(maps.Keys(asked)) {
-		if have := s.allocatable.Value(r); asked[r] && sum[r] > have {
-			c.fail(p.subject, "its pods and DaemonSets need %d of %s, %s has %d", sum[r], r, s.name, have)
-		}
-	}
-}
-
-// daemons lists the DaemonSets whose pods are not there yet and may still start.
-func (c *checker) daemons(p place, s *shape) []*model.PodClass {
-	var out []*model.PodClass
-	for _, d := range c.snap.DaemonSets {
-		class := c.classes[d.Class]
-		if class == nil || !mayAdmit(class, p.taints, s) {
-			continue
-		}
-		runs := slices.ContainsFunc(p.bound, func(pod *model.Pod) bool {
-			there := c.class(pod)
-			return there.Daemon && there.Namespace == class.Namespace && there.OwnerName == class.OwnerName
-		})
-		if !runs {
-			out = append(out, class)
-		}
-	}
-	return out
-}
-
-func (c *checker) ports(p place, arriving []*model.Pod) {
-	type port struct {
-		model.HostPort
-		pod model.PodID
-	}
-	var taken []port
-	for _, pod := range append(slices.Clone(p.bound), arriving...) {
-		for _, hp := range c.class(pod).HostPorts {
-			for _, other := range taken {
-				if other.pod != pod.ID && collide(hp, other.HostPort) && slices.Contains(arriving, pod) {
-					c.fail(p.subject, "pods %s and %s both take port %d/%s", other.pod, pod.ID, hp.Port, hp.Protocol)
-				}
-			}
-			taken = append(taken, port{hp, pod.ID})
-		}
-	}
-}
-
-func collide(a, b model.HostPort) bool {
-	everywhere := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
-	return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || everywhere(a.IP) || everywhere(b.IP))
-}
-
-func (c *checker) attachments(p place, arriving []*model.Pod) {
-	sum := make(map[model.Resource]int64)
-	for _, pod := range append(slices.Clone(p.bound), arriving...) {
-		for _, a := range c.class(pod).VolumeAttachments {
-			sum[a.Resource] += a.Value
-		}
-	}
-	for _, pod := range arriving {
-		for _, a := range c.class(pod).VolumeAttachments {
-			if limit, ok := p.attachLimits.Get(a.Resource); ok && sum[a.Resource] > limit {
-				c.fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[a.Resource], a.Resource, limit)
-				return
-			}
-		}
-	}
 }
 
 func labelMap(ls model.Labels) map[string]string {

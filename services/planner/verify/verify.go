@@ -5,8 +5,8 @@
 // is not repeated here. It never repairs a plan and never says whether a plan is good, only whether it is allowed. A
 // plan with a Violation is a defect of the planner and must not leave it.
 //
-// Start reading at Plan, which lists the rules in order, then place.go: whether pods may run together on one node is
-// decided there alone, for nodes that exist as for claims.
+// Start reading at Plan, which lists the rules in order, then room.go: whether pods may run together on one node is
+// decided there alone, for nodes that exist as for claims; place.go says what those are.
 package verify
 
 import (
@@ -94,6 +94,20 @@ type checker struct {
 	candidate map[model.ClaimID]model.DisruptionID
 	toNode    map[model.NodeName][]*model.Pod
 	toClaim   map[model.ClaimID][]*model.Pod
+
+	// What many claims have in common is worked out once.
+	shapes map[shapeKey]*shape
+	places map[*model.NodeClaim]place
+	riders map[*shape][]*model.PodClass
+	judged map[shapeKey][]string
+}
+
+// shapeKey is all that the node of a new claim depends on.
+type shapeKey struct {
+	pool         model.PoolName
+	class        model.NodeClassName
+	requirements string
+	offering     model.RankedOffering
 }
 
 type typeKey struct {
@@ -116,6 +130,8 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 	c.pools = index(s.NodePools, func(x *model.NodePool) model.PoolName { return x.Name })
 	c.nodeClasses = index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name })
 	c.fresh = index(p.NodeClaims, func(x *model.NodeClaim) model.ClaimID { return x.ID })
+	c.shapes, c.judged = make(map[shapeKey]*shape), make(map[shapeKey][]string)
+	c.riders, c.places = make(map[*shape][]*model.PodClass), make(map[*model.NodeClaim]place)
 	c.podsOn = make(map[model.NodeName][]*model.Pod)
 	for i := range s.Pods {
 		if n := s.Pods[i].Node; n != "" {
