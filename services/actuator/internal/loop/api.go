@@ -133,7 +133,7 @@ func (l *leader) apply(ctx context.Context, p apply.Plan, pending []Pending, dry
 		}
 	}
 	l.pending(pending)
-	l.tell(ctx)
+	l.tell()
 	answer.Revision = l.revision
 	accepted := 0
 	for _, v := range outcome.Verdicts {

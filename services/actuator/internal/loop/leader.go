@@ -188,7 +188,8 @@ func (l *leader) pass(ctx context.Context) error {
 		}
 		l.sweep(ctx)
 	}
-	l.tell(ctx)
+	l.tell()
+	l.publish(ctx)
 
 	return nil
 }

@@ -40,15 +40,12 @@ func newOutbox() outbox {
 	}
 }
 
-// tell shows what is new: to subscribers as an inventory, to Kubernetes' users as objects and events.
-func (l *leader) tell(ctx context.Context) {
+// tell shows what is new to subscribers.
+func (l *leader) tell() {
 	if l.dirty && l.ready {
 		l.dirty = false
 		l.revision = inventory.Next(l.revision, int64(l.stored))
 		l.hub.publish(l.inventory())
-	}
-	if l.observed && l.ready {
-		l.publish(ctx)
 	}
 }
 
@@ -72,10 +69,13 @@ func (l *leader) inventory() *inventory.Inventory {
 	return inv
 }
 
-// publish sends what Kubernetes does not show yet. One publication goes on at a time, so their order holds.
+// publish sends what Kubernetes' users do not see yet. One publication goes on at a time, so their order holds.
 func (l *leader) publish(ctx context.Context) {
+	if !l.observed || !l.ready {
+		return
+	}
 	p := l.publication()
-	if reflect.DeepEqual(p, cluster.Publication{}) {
+	if len(p.Claims)+len(p.Pools)+len(p.Classes)+len(p.Events)+len(p.ForgetClaims)+len(p.ForgetClasses) == 0 {
 		return
 	}
 	l.do(ctx, job{

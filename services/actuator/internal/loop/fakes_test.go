@@ -1,0 +1,588 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/interrupt"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/actuator/storetest"
+)
+
+// fakeKube is a cluster in memory whose kubelets follow a fake EC2. Safe for concurrent use.
+type fakeKube struct {
+	mu      sync.Mutex
+	changed chan struct{}
+	nodes   map[string]*cluster.Node
+	launch  map[model.ClaimID]cloud.Request
+	objects map[model.ClaimID]bool
+	deleted map[model.ClaimID]bool
+	pools   []cluster.Pool
+	classes []cluster.Class
+	budget  bool // evictions are refused while it is set
+	stuck   bool // kubelets do not join
+	events  []cluster.Event
+	pubs    map[string]cluster.PoolStatus
+	evicted []string
+	// launches counts the instances that were ever there, by claim.
+	launches map[model.ClaimID]map[string]bool
+}
+
+func newFakeKube() *fakeKube {
+	spec := cloud.ClassSpec{Name: "default", UID: "u-1", Generation: 1, Hash: "class-1", AMIFamily: "AL2023"}
+
+	return &fakeKube{
+		changed: make(chan struct{}, 1), nodes: map[string]*cluster.Node{}, launch: map[model.ClaimID]cloud.Request{},
+		objects: map[model.ClaimID]bool{}, deleted: map[model.ClaimID]bool{}, pubs: map[string]cluster.PoolStatus{},
+		launches: map[model.ClaimID]map[string]bool{},
+		pools: []cluster.Pool{{
+			Name: "default", Class: "default", Hash: "pool-1", TerminationGracePeriod: -1, ExpireAfter: 720 * time.Hour,
+			Labels: []model.Label{{Key: "type", Value: "karpenter"}},
+			Limits: []model.Amount{{Resource: "cpu", Value: 1_000_000}},
+		}},
+		classes: []cluster.Class{{Spec: spec}},
+	}
+}
+
+func (k *fakeKube) touch() {
+	select {
+	case k.changed <- struct{}{}:
+	default:
+	}
+}
+
+// change edits the cluster as somebody else would.
+func (k *fakeKube) change(f func()) {
+	k.mu.Lock()
+	f()
+	k.mu.Unlock()
+	k.touch()
+}
+
+// kubelets lets instances join and their nodes become ready, until ctx ends.
+func (k *fakeKube) kubelets(ctx context.Context, ec2 *cloudtest.Fake) {
+	for ctx.Err() == nil {
+		instances, _ := ec2.Instances(ctx)
+		k.change(func() {
+			for _, i := range instances {
+				k.follow(i)
+			}
+			k.end()
+		})
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (k *fakeKube) follow(i cloud.Instance) {
+	if k.launches[i.Claim] == nil {
+		k.launches[i.Claim] = map[string]bool{}
+	}
+	k.launches[i.Claim][i.ID] = true
+	n := k.nodes[i.PrivateDNS]
+	switch {
+	case n == nil && i.State == cloud.Running && !k.stuck:
+		r := k.launch[i.Claim]
+		n = &cluster.Node{
+			Name: i.PrivateDNS, ProviderID: i.ProviderID, Labels: map[string]string{}, CreateTime: time.Now(),
+			Annotations: map[string]string{},
+			Allocatable: []model.Amount{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
+			Capacity:    []model.Amount{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}},
+			Taints:      slices.Clone(r.Taints),
+		}
+		for _, l := range r.Labels {
+			n.Labels[l.Key] = l.Value
+		}
+		k.nodes[n.Name] = n
+	case n != nil:
+		n.Ready = i.State == cloud.Running && time.Since(n.CreateTime) > time.Second
+	}
+}
+
+// end lets deleted pods end once their grace is over.
+func (k *fakeKube) end() {
+	for _, n := range k.nodes {
+		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool {
+			return !p.DeletionTime.IsZero() && !time.Now().Before(p.DeletionTime)
+		})
+	}
+}
+
+func (k *fakeKube) Observe() (cluster.State, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := cluster.State{Pools: k.pools, Classes: k.classes}
+	for _, name := range slices.Sorted(maps.Keys(k.nodes)) {
+		n := *k.nodes[name]
+		n.Labels, n.Taints, n.Pods = maps.Clone(n.Labels), slices.Clone(n.Taints), slices.Clone(n.Pods)
+		s.Nodes = append(s.Nodes, n)
+	}
+	s.ClaimObjects = slices.Sorted(maps.Keys(k.objects))
+	s.DeletedClaims = slices.Sorted(maps.Keys(k.deleted))
+
+	return s, nil
+}
+
+func (k *fakeKube) Changed() <-chan struct{} { return k.changed }
+
+func (k *fakeKube) UpdateNode(_ context.Context, c cluster.NodeChange) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer k.touch()
+	n := k.nodes[c.Node]
+	if n == nil {
+		return cluster.ErrNotFound
+	}
+	maps.Copy(n.Labels, c.SetLabels)
+	for _, l := range c.RemoveLabels {
+		delete(n.Labels, l)
+	}
+	drop := func(t model.Taint) {
+		n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(x model.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect })
+	}
+	for _, t := range c.AddTaints {
+		drop(t)
+		n.Taints = append(n.Taints, t)
+	}
+	for _, t := range c.RemoveTaints {
+		drop(t)
+	}
+	if c.Delete || (n.Terminating && c.Finalizer != nil && !*c.Finalizer) {
+		delete(k.nodes, c.Node)
+	}
+
+	return nil
+}
+
+func (k *fakeKube) Evict(_ context.Context, e cluster.Eviction) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer k.touch()
+	if k.budget && !e.Force {
+		return cluster.ErrBlocked
+	}
+	for _, n := range k.nodes {
+		for i := range n.Pods {
+			p := &n.Pods[i]
+			if p.UID != e.UID || !p.DeletionTime.IsZero() {
+				continue
+			}
+			grace := p.GracePeriod
+			if e.Force {
+				grace = e.Grace
+			}
+			p.DeletionTime = time.Now().Add(min(grace, time.Second))
+			k.evicted = append(k.evicted, fmt.Sprintf("%s force=%v", p.Name, e.Force))
+
+			return nil
+		}
+	}
+
+	return cluster.ErrNotFound
+}
+
+func (k *fakeKube) Publish(_ context.Context, p cluster.Publication) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer k.touch()
+	for _, c := range p.Claims {
+		k.objects[c.ID] = true
+	}
+	for _, id := range p.ForgetClaims {
+		delete(k.objects, id)
+		delete(k.deleted, id)
+	}
+	for _, s := range p.Pools {
+		k.pubs[s.Name] = s
+	}
+	for _, name := range p.ForgetClasses {
+		k.classes = slices.DeleteFunc(slices.Clone(k.classes), func(c cluster.Class) bool { return c.Spec.Name == name })
+	}
+	k.events = append(k.events, p.Events...)
+
+	return nil
+}
+
+// run puts a pod on the claim's node.
+func (k *fakeKube) run(claim model.ClaimID, p cluster.Pod) {
+	k.change(func() {
+		for _, n := range k.nodes {
+			if n.Labels["kerf.dev/claim"] == string(claim) {
+				n.Pods = append(n.Pods, p)
+			}
+		}
+	})
+}
+
+func pod(name string) cluster.Pod {
+	return cluster.Pod{Namespace: "default", Name: name, UID: "uid-" + name, GracePeriod: time.Second, Owned: true}
+}
+
+// rig is a whole actuator on fakes, in a bubble of virtual time.
+type rig struct {
+	t     *testing.T
+	store *storetest.Memory
+	ec2   *cloudtest.Fake
+	kube  *fakeKube
+	crash *crash
+	cfg   func(*Config)
+
+	loop *Loop
+	stop func()
+}
+
+// smallCatalog is three types in two zones.
+func smallCatalog(t *testing.T) *catalog.Catalog {
+	t.Helper()
+	c, err := catalog.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Types = slices.DeleteFunc(c.Types, func(x catalog.Type) bool {
+		return x.Name != "c5.large" && x.Name != "m5.large" && x.Name != "m5.xlarge"
+	})
+
+	return c
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, store: storetest.New(), kube: newFakeKube(), crash: &crash{at: -1}}
+	r.ec2 = cloudtest.New(smallCatalog(t), time.Now, time.Second)
+	r.ec2.OnLaunch = func(q cloud.Request) error {
+		r.kube.change(func() { r.kube.launch[q.Claim] = q })
+
+		return nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.kube.kubelets(ctx, r.ec2)
+	}()
+	t.Cleanup(func() {
+		if r.stop != nil {
+			r.stop()
+		}
+		cancel()
+		<-done
+	})
+
+	return r
+}
+
+// start runs a loop as a process of its own.
+func (r *rig) start() {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.crash.kill = cancel
+	p := process{crash: r.crash, rig: r}
+	c := Config{
+		Cluster: "c", Region: "us-east-1", Name: "me", Store: p, Election: p, Cloud: p, Classes: p, Market: r.ec2, Queue: p, Kube: p,
+		Settings: func(s cloud.ClassSpec) instancetype.Settings { return instancetype.Settings{AMIFamily: s.AMIFamily} },
+		Parse:    interrupt.Parse, Log: slog.New(slog.DiscardHandler), Tracer: tracer(),
+	}
+	if r.cfg != nil {
+		r.cfg(&c)
+	}
+	l, err := New(c)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.loop = l
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("run: %v", err)
+		}
+		r.store.Depose() // a process that crashed can't resign: its lease ends
+	})
+}
+
+func tracer() trace.Tracer { return noop.NewTracerProvider().Tracer("test") }
+
+// until waits, in virtual time, for a condition; what says what it waits for.
+func (r *rig) until(what string, d time.Duration, ok func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(d); !ok(); time.Sleep(50 * time.Millisecond) {
+		r.revive()
+		if !time.Now().Before(end) {
+			r.t.Fatalf("after %s still not: %s\n%s", d, what, r.dump())
+		}
+	}
+}
+
+// revive starts the process again once it has crashed.
+func (r *rig) revive() {
+	if !r.crash.happened() {
+		return
+	}
+	r.stop()
+	r.crash = &crash{at: -1}
+	r.start()
+}
+
+func (r *rig) dump() string {
+	c, _ := r.store.Load(context.Background())
+	out := ""
+	for _, x := range c.Claims {
+		out += fmt.Sprintf("claim %s %s reached %s attempt %d instance %s node %s why %q\n",
+			x.ID, x.State, x.Reached, x.Attempt, x.InstanceID, x.Node, x.Failure.Message)
+	}
+	for _, x := range c.Disruptions {
+		out += fmt.Sprintf("disruption %+v\n", x)
+	}
+	s, _ := r.kube.Observe()
+	for _, n := range s.Nodes {
+		out += fmt.Sprintf("node %s %s ready %v taints %v labels %v pods %v\n", n.Name, n.ProviderID, n.Ready, n.Taints, n.Labels, n.Pods)
+	}
+	instances, _ := r.ec2.Instances(context.Background())
+	for _, i := range instances {
+		out += fmt.Sprintf("instance %s claim %s %s\n", i.ID, i.Claim, i.State)
+	}
+
+	return out
+}
+
+func (r *rig) claim(id model.ClaimID) model.Claim {
+	c, _ := r.store.Load(context.Background())
+	for _, x := range c.Claims {
+		if x.ID == id {
+			return x
+		}
+	}
+
+	return model.Claim{}
+}
+
+func (r *rig) reaches(id model.ClaimID, s model.State) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("claim %s is %s", id, s), 30*time.Minute, func() bool { return r.claim(id).State >= s })
+	if got := r.claim(id).State; got != s {
+		r.t.Fatalf("claim %s is %s, want %s\n%s", id, got, s, r.dump())
+	}
+}
+
+// apply hands a plan in, as often as it takes: the caller of a process that crashes asks the next one.
+func (r *rig) apply(p apply.Plan) []apply.Verdict {
+	r.t.Helper()
+	var answer Answer
+	r.until("the plan "+p.ID+" is answered", 5*time.Minute, func() bool {
+		ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
+		defer cancel()
+		if p.InventoryRevision == 0 {
+			inv, err := r.loop.Inventory(ctx)
+			if err != nil {
+				return false
+			}
+			p.InventoryRevision = inv.Revision
+		}
+		p.Now = time.Now()
+		var err error
+		answer, err = r.loop.Apply(ctx, p, nil, false)
+
+		return err == nil
+	})
+
+	return answer.Verdicts
+}
+
+func (r *rig) accepted(p apply.Plan) {
+	r.t.Helper()
+	for _, v := range r.apply(p) {
+		if !v.Accepted {
+			r.t.Fatalf("decision %s rejected: %s\n%s", v.Decision, v.Reason.Message, r.dump())
+		}
+	}
+}
+
+func wish(id string, types ...string) apply.Wish {
+	w := apply.Wish{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Pods: []string{"default/for-" + id}}
+	prices := map[string]int64{"c5.large": 85_000, "m5.large": 96_000, "m5.xlarge": 192_000}
+	for _, name := range types {
+		for _, zone := range []string{"us-east-1a", "us-east-1b"} {
+			w.Offerings = append(w.Offerings, model.Offering{InstanceType: name, Zone: zone, CapacityType: model.OnDemand, Price: prices[name]})
+		}
+	}
+
+	return w
+}
+
+// alive lists the instances that cost money.
+func (r *rig) alive() []string {
+	instances, _ := r.ec2.Instances(context.Background())
+	var out []string
+	for _, i := range instances {
+		if i.State.Alive() {
+			out = append(out, i.ID)
+		}
+	}
+
+	return out
+}
+
+// launchedOnce checks that no claim ever had two instances.
+func (r *rig) launchedOnce() {
+	r.t.Helper()
+	r.kube.mu.Lock()
+	defer r.kube.mu.Unlock()
+	for id, ids := range r.kube.launches {
+		if len(ids) != 1 {
+			r.t.Errorf("claim %s had %d instances: %v", id, len(ids), slices.Sorted(maps.Keys(ids)))
+		}
+	}
+}
+
+// crash ends a process at one of its calls to the world.
+type crash struct {
+	mu    sync.Mutex
+	at    int  // the call, from 0; negative for never
+	after bool // the call is carried out first
+	calls int
+	dead  bool
+	kill  context.CancelFunc
+}
+
+func (c *crash) happened() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.dead
+}
+
+// call makes one call to the world, unless the process is dead or dies here.
+func (c *crash) call(ctx context.Context, f func() error) error {
+	c.mu.Lock()
+	if c.dead {
+		c.mu.Unlock()
+		<-ctx.Done()
+
+		return ctx.Err()
+	}
+	now := c.calls == c.at
+	c.calls++
+	c.dead = now
+	c.mu.Unlock()
+	if !now {
+		return f()
+	}
+	if c.after {
+		_ = f()
+	}
+	c.kill()
+	<-ctx.Done()
+
+	return ctx.Err()
+}
+
+// process is the world as one process sees it.
+type process struct {
+	crash *crash
+	rig   *rig
+}
+
+func (p process) Load(ctx context.Context) (store.Contents, error) { return p.rig.store.Load(ctx) }
+
+func (p process) Commit(ctx context.Context, f store.Fence, b store.Batch) (r store.Revision, err error) {
+	// A caller's context may be one that never ends; the process's own end must be seen.
+	err = p.crash.call(p.mortal(ctx), func() (err error) {
+		r, err = p.rig.store.Commit(ctx, f, b)
+
+		return err
+	})
+
+	return r, err
+}
+
+// mortal is a context that ends when the process has been killed, whatever it is derived from.
+func (p process) mortal(ctx context.Context) context.Context {
+	if ctx.Done() != nil {
+		return ctx
+	}
+	dead, cancel := context.WithCancel(context.Background())
+	cancel()
+
+	return dead
+}
+
+func (p process) Campaign(ctx context.Context, name string) (store.Term, error) {
+	return p.rig.store.Campaign(ctx, name)
+}
+func (p process) Leader(ctx context.Context) (string, error) { return p.rig.store.Leader(ctx) }
+
+func (p process) Launch(ctx context.Context, q cloud.Request) (i cloud.Instance, err error) {
+	err = p.crash.call(ctx, func() (err error) {
+		i, err = p.rig.ec2.Launch(ctx, q)
+
+		return err
+	})
+
+	return i, err
+}
+
+func (p process) Terminate(ctx context.Context, ids ...string) error {
+	return p.crash.call(ctx, func() error { return p.rig.ec2.Terminate(ctx, ids...) })
+}
+
+func (p process) Instances(ctx context.Context) ([]cloud.Instance, error) {
+	return p.rig.ec2.Instances(ctx)
+}
+
+func (p process) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	return p.rig.ec2.Resolve(ctx, s)
+}
+
+func (p process) Release(ctx context.Context, class string) error {
+	return p.crash.call(ctx, func() error { return p.rig.ec2.Release(ctx, class) })
+}
+
+func (p process) Sweep(ctx context.Context, unused time.Duration) (names []string, err error) {
+	err = p.crash.call(ctx, func() (err error) {
+		names, err = p.rig.ec2.Sweep(ctx, unused)
+
+		return err
+	})
+
+	return names, err
+}
+
+func (p process) Receive(ctx context.Context) ([]cloud.Message, error) { return p.rig.ec2.Receive(ctx) }
+
+func (p process) Delete(ctx context.Context, receipts []string) error {
+	return p.crash.call(ctx, func() error { return p.rig.ec2.Delete(ctx, receipts) })
+}
+
+func (p process) Observe() (cluster.State, error) { return p.rig.kube.Observe() }
+func (p process) Changed() <-chan struct{}        { return p.rig.kube.Changed() }
+
+func (p process) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
+	return p.crash.call(ctx, func() error { return p.rig.kube.UpdateNode(ctx, c) })
+}
+
+func (p process) Evict(ctx context.Context, e cluster.Eviction) error {
+	return p.crash.call(ctx, func() error { return p.rig.kube.Evict(ctx, e) })
+}
+
+func (p process) Publish(ctx context.Context, x cluster.Publication) error {
+	return p.crash.call(ctx, func() error { return p.rig.kube.Publish(ctx, x) })
+}

@@ -1,0 +1,486 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+)
+
+// story is the life of two claims: one is bought, runs a pod, is replaced by a cheaper one, and that is deleted by its
+// user. It ends with nothing left.
+func (r *rig) story() {
+	r.t.Helper()
+	r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large", "m5.xlarge")}})
+	r.reaches("c1", model.StateInitialized)
+	r.kube.run("c1", pod("web"))
+
+	replacement := wish("c2", "c5.large")
+	replacement.Disruption = "d1"
+	r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{replacement}, Disruptions: []apply.Disruption{{
+		ID: "d1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
+		Pods: []string{"default/web"},
+	}}})
+	r.reaches("c2", model.StateInitialized)
+	r.reaches("c1", model.StateGone)
+
+	r.kube.change(func() { r.kube.deleted["c2"] = true })
+	r.reaches("c2", model.StateGone)
+	r.until("nothing is left", 10*time.Minute, func() bool {
+		s, _ := r.kube.Observe()
+
+		return len(r.alive())+len(s.Nodes)+len(s.ClaimObjects)+len(s.DeletedClaims)+len(r.ec2.Templates()) == 0
+	})
+	r.launchedOnce()
+}
+
+func TestStoryOfAClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.story()
+		if got := slices.Compact(r.kube.evicted); !slices.Equal(got, []string{"web force=false"}) {
+			t.Errorf("evicted %v, want web once and not by force", got)
+		}
+		c, _ := r.store.Load(t.Context())
+		if d := c.Disruptions; len(d) != 1 || d[0].EndTime.IsZero() || d[0].RolledBack || d[0].Saving != 11_000 {
+			t.Errorf("disruptions %+v, want one that has ended and saved $0.011", d)
+		}
+		t.Logf("%d calls to the world", r.crash.calls)
+	})
+}
+
+// TestCrashAnywhere ends the process before and after each of its calls to the world, starts it again, and wants the
+// same end each time.
+func TestCrashAnywhere(t *testing.T) {
+	calls := 0
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.story()
+		calls = r.crash.calls
+	})
+	if calls < 20 {
+		t.Fatalf("the story makes only %d calls: it tests little", calls)
+	}
+	for at := range calls {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("call %d, after it %v", at, after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newRig(t)
+					r.crash = &crash{at: at, after: after}
+					r.start()
+					r.story()
+				})
+			})
+		}
+	}
+}
+
+func TestLaunchGoesOnWithTheNextOfferingWhenEC2HasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		w := wish("c1", "m5.large", "m5.xlarge")
+		for _, o := range w.Offerings[:2] {
+			r.ec2.Exhaust(o)
+		}
+		w.Offerings[2].CapacityType = model.Spot // another capacity type needs another launch
+		w.Offerings[2].Price = 90_000
+		w.Offerings = w.Offerings[:3]
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{w}})
+		r.reaches("c1", model.StateInitialized)
+		c := r.claim("c1")
+		if c.Launched.InstanceType != "m5.xlarge" || c.Launched.CapacityType != model.Spot || c.Attempt != 2 {
+			t.Errorf("launched as %+v in attempt %d, want the spot m5.xlarge in attempt 2", c.Launched, c.Attempt)
+		}
+		inv, err := r.loop.Inventory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range inv.Offerings {
+			short := o.InstanceType == "m5.large" && o.CapacityType == model.OnDemand && o.Zone < "us-east-1c"
+			if short == o.UnavailableUntil.IsZero() {
+				t.Errorf("offering %s: unavailable until %s", o.Key(), o.UnavailableUntil)
+			}
+		}
+	})
+}
+
+func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		w := wish("c1", "m5.large")
+		for _, o := range w.Offerings {
+			r.ec2.Exhaust(o)
+		}
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{w}})
+		r.reaches("c1", model.StateFailed)
+		if code := r.claim("c1").Failure.Code; code != model.ReasonInsufficientCapacity {
+			t.Errorf("failed with %d, want INSUFFICIENT_CAPACITY", code)
+		}
+		again := wish("c2", "m5.large")
+		v := r.apply(apply.Plan{ID: "p-2", Wishes: []apply.Wish{again}})
+		if v[0].Accepted || v[0].Reason.Code != model.ReasonNoOffering {
+			t.Errorf("verdict %+v, want NO_OFFERING while the shortage is remembered", v[0])
+		}
+		for _, o := range w.Offerings {
+			r.ec2.Restock(o)
+		}
+		time.Sleep(4 * time.Minute)
+		r.accepted(apply.Plan{ID: "p-3", Wishes: []apply.Wish{again}})
+		r.reaches("c2", model.StateInitialized)
+	})
+}
+
+func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		r.reaches("c1", model.StateInitialized)
+		r.kube.run("c1", pod("web"))
+		replacement := wish("c2", "c5.large")
+		replacement.Disruption = "d1"
+		r.kube.change(func() { r.kube.stuck = true })
+		r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{replacement}, Disruptions: []apply.Disruption{{
+			ID: "d1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
+		}}})
+		r.until("c1 is tainted", time.Minute, func() bool { return r.hasTaint("c1") })
+		r.reaches("c2", model.StateFailed)
+		r.until("c1 is free again", time.Minute, func() bool { return !r.hasTaint("c1") && r.claim("c1").Disruption == "" })
+		if code := r.claim("c2").Failure.Code; code != model.ReasonRegistrationTimeout {
+			t.Errorf("c2 failed with %d, want REGISTRATION_TIMEOUT", code)
+		}
+		if r.claim("c1").State != model.StateInitialized || len(r.kube.evicted) != 0 || len(r.alive()) != 1 {
+			t.Errorf("c1 was disturbed:\n%s", r.dump())
+		}
+		c, _ := r.store.Load(t.Context())
+		if !c.Disruptions[0].RolledBack {
+			t.Error("the disruption is not recorded as rolled back")
+		}
+	})
+}
+
+func (r *rig) hasTaint(id model.ClaimID) bool {
+	s, _ := r.kube.Observe()
+	for _, n := range s.Nodes {
+		if n.Labels["kerf.dev/claim"] == string(id) {
+			return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == "karpenter.sh/disrupted" })
+		}
+	}
+
+	return false
+}
+
+func interruption(at time.Time, instance string) string {
+	return fmt.Sprintf(`{"version":"0","id":"e-%s","detail-type":"EC2 Spot Instance Interruption Warning","source":"aws.ec2",
+		"account":"1","time":%q,"region":"us-east-1","resources":[],"detail":{"instance-id":%q,"instance-action":"terminate"}}`,
+		instance, at.UTC().Format(time.RFC3339), instance)
+}
+
+func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget, replaced bool
+		most             time.Duration
+		force            bool
+	}{
+		"with a replacement on its way the pods wait for it":           {replaced: true, most: 30 * time.Second},
+		"without a plan they leave after a moment":                     {most: 15 * time.Second},
+		"a budget that never allows is overridden just before the end": {budget: true, most: 116 * time.Second, force: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.start()
+				r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+				r.reaches("c1", model.StateInitialized)
+				r.kube.run("c1", pod("web"))
+				r.kube.change(func() { r.kube.budget = c.budget })
+				begun := time.Now()
+				r.ec2.Send(`{"not":"an event"}`)
+				r.ec2.Send(interruption(begun, r.claim("c1").InstanceID))
+				r.reaches("c1", model.StateDraining)
+				if c.replaced {
+					w := wish("c2", "m5.large")
+					w.Pods = []string{"default/web"}
+					r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{w}})
+					r.until("the pod is evicted", 2*time.Minute, func() bool { return len(r.kube.evicted) > 0 })
+					if s := r.claim("c2").State; s != model.StateInitialized {
+						t.Errorf("the pod left while its replacement was %s", s)
+					}
+				}
+				r.reaches("c1", model.StateGone)
+				if d := r.claim("c1").StateTime.Sub(begun); d > c.most+5*time.Second {
+					t.Errorf("gone after %s, want at most %s", d, c.most)
+				}
+				if want := fmt.Sprintf("web force=%v", c.force); r.kube.evicted[0] != want {
+					t.Errorf("evicted %v, want %s", r.kube.evicted, want)
+				}
+				if messages, _ := r.ec2.Receive(t.Context()); len(messages) != 0 {
+					t.Errorf("%d messages are still in the queue", len(messages))
+				}
+				r.launchedOnce()
+			})
+		})
+	}
+}
+
+func TestInstanceThatGoesByItselfIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		r.reaches("c1", model.StateInitialized)
+		r.ec2.Kill(r.claim("c1").InstanceID)
+		r.reaches("c1", model.StateGone)
+		if code := r.claim("c1").Failure.Code; code != model.ReasonInstanceLost {
+			t.Errorf("reason %d, want INSTANCE_LOST", code)
+		}
+		s, _ := r.kube.Observe()
+		if len(s.Nodes) != 0 {
+			t.Errorf("node is left: %v", s.Nodes)
+		}
+	})
+}
+
+func TestOrphansAreEndedButNotThoseOfALostStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		launch := func(claim string) {
+			_, err := r.ec2.Launch(t.Context(), cloud.Request{
+				Claim: model.ClaimID(claim), Token: claim, Offerings: wish(claim, "m5.large").Offerings,
+				Class: cloud.Class{Name: "default", Images: []cloud.Image{{ID: "ami-1"}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		launch("of-a-lost-store")
+		time.Sleep(time.Hour)
+		r.start()
+		r.until("the loop is ready", time.Minute, func() bool { _, err := r.loop.Inventory(t.Context()); return err == nil })
+		launch("of-nobody")
+		r.until("the orphan is ended", 10*time.Minute, func() bool { return len(r.alive()) == 1 })
+		time.Sleep(10 * time.Minute)
+		if n := len(r.alive()); n != 1 {
+			t.Errorf("%d instances are alive, want the one that is older than the store", n)
+		}
+	})
+}
+
+func TestFollowerSaysWhoLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		term, err := r.store.Campaign(t.Context(), "other:7500")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		synctest.Wait()
+		var follower *NotLeaderError
+		if _, err := r.loop.Inventory(t.Context()); !errors.As(err, &follower) || follower.Leader != "other:7500" {
+			t.Fatalf("error %v, want one that names other:7500", err)
+		}
+		if err := term.Resign(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.until("it leads", time.Minute, func() bool { _, err := r.loop.Inventory(t.Context()); return err == nil })
+	})
+}
+
+func TestRevisionsGrowAcrossLeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		var last int64
+		for range 3 {
+			sub := r.subscribe("w", true)
+			for range 2 {
+				inv, driver, err := sub.Next(t.Context())
+				if err != nil || !driver {
+					t.Fatalf("driver %v, %v", driver, err)
+				}
+				if inv.Revision <= last {
+					t.Fatalf("revision %d after %d", inv.Revision, last)
+				}
+				last = inv.Revision
+				r.kube.change(func() { // another spec is another inventory
+					r.kube.classes = slices.Clone(r.kube.classes)
+					r.kube.classes[0].Spec.Generation++
+				})
+			}
+			r.store.Depose()
+			for {
+				if _, _, err := sub.Next(t.Context()); err != nil {
+					break // told that it leads no longer
+				}
+			}
+			sub.Close()
+		}
+	})
+}
+
+func (r *rig) subscribe(name string, drive bool) *Subscription {
+	r.t.Helper()
+	var sub *Subscription
+	r.until(name+" subscribes", time.Minute, func() bool {
+		s, err := r.loop.Subscribe(r.t.Context(), name, drive)
+		sub = s
+
+		return err == nil
+	})
+
+	return sub
+}
+
+func TestDriversTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		watching, first, second := r.subscribe("tool", false), r.subscribe("first", true), r.subscribe("second", true)
+		for sub, want := range map[*Subscription]bool{watching: false, first: true, second: false} {
+			if _, driver, err := sub.Next(t.Context()); err != nil || driver != want {
+				t.Fatalf("%s drives: %v, %v", sub.name, driver, err)
+			}
+		}
+		first.Close()
+		if _, driver, err := second.Next(t.Context()); err != nil || !driver {
+			t.Fatalf("second drives: %v, %v", driver, err)
+		}
+	})
+}
+
+func TestReplayedPlanBuysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		p := apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}}
+		r.accepted(p)
+		v := r.apply(p)
+		if !v[0].Accepted || v[0].Reason.Code != model.ReasonAlreadyAccepted {
+			t.Errorf("verdict %+v, want ALREADY_ACCEPTED", v[0])
+		}
+		r.reaches("c1", model.StateInitialized)
+		if n := len(r.alive()); n != 1 {
+			t.Errorf("%d instances", n)
+		}
+	})
+}
+
+func TestLaunchWithoutAnAnswerIsNotRepeatedAsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		failures := 3
+		hook := r.ec2.OnLaunch
+		r.ec2.OnLaunch = func(q cloud.Request) error {
+			_ = hook(q)
+			if failures--; failures >= 0 {
+				return errors.New("connection reset")
+			}
+
+			return nil
+		}
+		r.start()
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		r.reaches("c1", model.StateInitialized)
+		if a := r.claim("c1").Attempt; a != 1 {
+			t.Errorf("attempt %d, want the first one's token throughout", a)
+		}
+		r.launchedOnce()
+	})
+}
+
+func TestClassThatSelectsNothingIsNotReadyAndSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.kube.classes[0].Spec.SubnetTerms = []cloud.SelectorTerm{{Tags: []model.Label{{Key: "team", Value: "none"}}}}
+		r.start()
+		v := r.apply(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		if v[0].Accepted || v[0].Reason.Code != model.ReasonNodeClassNotReady {
+			t.Errorf("verdict %+v, want NODE_CLASS_NOT_READY", v[0])
+		}
+		r.until("the pool says so", time.Minute, func() bool {
+			r.kube.mu.Lock()
+			defer r.kube.mu.Unlock()
+
+			return r.kube.pubs["default"].NotReady.Code == model.ReasonNodeClassNotReady
+		})
+	})
+}
+
+func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		r.reaches("c1", model.StateInitialized)
+		r.kube.change(func() {
+			r.kube.classes = []cluster.Class{{Spec: r.kube.classes[0].Spec, Terminating: true}}
+		})
+		time.Sleep(time.Minute)
+		if len(r.kube.classes) != 1 {
+			t.Fatal("the class was released under its claim")
+		}
+		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
+			t.Fatal(err)
+		}
+		r.reaches("c1", model.StateGone)
+		r.until("the class is gone", 5*time.Minute, func() bool {
+			r.kube.mu.Lock()
+			defer r.kube.mu.Unlock()
+
+			return len(r.kube.classes) == 0
+		})
+	})
+}
+
+func TestPendingPodsAreToldWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.accepted(apply.Plan{ID: "p-0"})
+		_, err := r.loop.Apply(t.Context(), apply.Plan{ID: "p-1", InventoryRevision: 1, Now: time.Now()}, []Pending{{
+			Pod: "default/huge", Reason: model.Reason{Code: 8, Message: "m5.xlarge comes nearest: 96 cpu asked, 3.9 there", Remedy: "allow a larger type"},
+		}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.until("the pod has its event", time.Minute, func() bool {
+			r.kube.mu.Lock()
+			defer r.kube.mu.Unlock()
+
+			return slices.ContainsFunc(r.kube.events, func(e cluster.Event) bool {
+				return e.Kind == "Pod" && e.Namespace == "default" && e.Name == "huge" && e.Warning && e.Reason == "FailedScheduling" &&
+					e.Message == "m5.xlarge comes nearest: 96 cpu asked, 3.9 there; allow a larger type"
+			})
+		})
+	})
+}
+
+func TestChunksHoldEverythingOnce(t *testing.T) {
+	var b store.Batch
+	for i := range 3*store.MaxWrites + 1 {
+		b.PutNotices = append(b.PutNotices, model.Notice{ID: fmt.Sprint(i)})
+		b.DeleteClaims = append(b.DeleteClaims, model.ClaimID(fmt.Sprint(i)))
+	}
+	n := 0
+	for _, part := range chunks(b) {
+		if part.Writes() > store.MaxWrites {
+			t.Errorf("a part has %d writes", part.Writes())
+		}
+		n += part.Writes()
+	}
+	if n != b.Writes() {
+		t.Errorf("the parts have %d writes, want %d", n, b.Writes())
+	}
+}
