@@ -15,9 +15,12 @@ type demand struct {
 	pods []int
 	// refused are pods that Kerf does not plan for, with the reason.
 	refused []refusal
-	// waiting are pods that the scheduler has not looked at yet.
+	// waiting are pods that the scheduler has not looked at yet, or that are about to come back.
 	waiting []int
-	// preempting are pods that preemption makes room for.
+	// ending are pods that are being deleted on nodes that go. What takes their place may not be there yet. Those of a
+	// StatefulSet are waiting: nothing takes their place before they have ended.
+	ending []int
+	// preempting are pods that preemption makes room for, on nodes that stay.
 	preempting []pack.Spot
 }
 
@@ -37,14 +40,18 @@ func (c *cycle) findDemand() demand {
 	stuck := disrupt.NeverEvictable(c.view)
 	for i, p := range c.Pods {
 		switch {
-		case p.Terminating || p.Class.Daemon || p.Class.Mirror:
+		case p.Class.Daemon || p.Class.Mirror:
+		case p.Terminating:
+			if h := hosts[p.Node]; h != nil && h.Leaving && p.Class.OwnerKind != "" {
+				d.addEnding(p, i)
+			}
 		case p.Node != "":
 			if h := hosts[p.Node]; h != nil && h.Leaving && c.displaced(p, h, stuck) {
 				d.add(c, i)
 			}
 		case p.Phase == model.PodWaiting:
 			d.waiting = append(d.waiting, i)
-		case hosts[p.NominatedNode] != nil:
+		case hosts[p.NominatedNode] != nil && !hosts[p.NominatedNode].Closed:
 			h := hosts[p.NominatedNode]
 			d.preempting = append(d.preempting, pack.Spot{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
@@ -70,6 +77,14 @@ func (d *demand) add(c *cycle, pod int) {
 		return
 	}
 	d.pods = append(d.pods, pod)
+}
+
+func (d *demand) addEnding(p view.Pod, pod int) {
+	if p.Class.OwnerKind == "StatefulSet" {
+		d.waiting = append(d.waiting, pod)
+		return
+	}
+	d.ending = append(d.ending, pod)
 }
 
 func preempts(h *view.Host) model.Reason {

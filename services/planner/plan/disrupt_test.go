@@ -219,3 +219,30 @@ func TestExpiredNodesShareADisruptionBudget(t *testing.T) {
 		t.Errorf("%d nodes with six pods each go, and the budget allows six evictions", len(p.Disruptions))
 	}
 }
+
+// TestAReplacementIsNotGivenBackBeforeItsPodsArrive looks at the moment between a pod's eviction and its return.
+func TestAReplacementIsNotGivenBackBeforeItsPodsArrive(t *testing.T) {
+	tests := map[string]func(*world){
+		"the pod is being evicted": func(w *world) { w.Snapshot.Pods[0].Terminating = true },
+		"a StatefulSet makes it again only once it is gone": func(w *world) {
+			w.Snapshot.PodClasses[0].OwnerKind, w.Snapshot.Pods[0].Terminating = "StatefulSet", true
+		},
+		"it is back, and the scheduler has not looked at it": func(w *world) { w.Snapshot.Pods[0].Node, w.Snapshot.Pods[0].Phase = "", model.PodWaiting },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.inflate()
+			w.node("n1", "m5.large", "inflate", 1)
+			w.node("n2", "c5.large", "inflate", 0)
+			w.node("n3", "c5.large", "inflate", 1)
+			old, replacement := w.claim("c-n1"), w.claim("c-n2")
+			old.State, old.Reached, old.Disruption = model.ClaimDraining, model.ClaimInitialized, "d-1"
+			replacement.Replaces, replacement.Pods = "d-1", []model.PodID{w.Snapshot.Pods[0].ID}
+			change(w)
+			if got := verdict(t, w.decide(t), "n2"); got.Code != model.CodeNominated {
+				t.Errorf("the verdict on the replacement is %+v, want that a pod is on its way", got)
+			}
+		})
+	}
+}

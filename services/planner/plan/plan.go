@@ -91,15 +91,17 @@ func (c *cycle) reserve() {
 // place puts demand onto nodes and claims that exist: first each pod onto the claim that was bought for it, so that
 // nothing is bought twice; then the rest wherever there is room.
 func (c *cycle) place() {
-	rest := c.placeOnOwnClaims()
+	own, rest := c.placeOnOwnClaims(c.demand.pods)
+	c.spots = own
 	spots, left := pack.Existing(c.view, c.matcher, pack.Items(c.World, rest), func(int) bool { return true })
 	c.spots = append(c.spots, spots...)
 	c.unplaced = left
 }
 
-func (c *cycle) placeOnOwnClaims() (rest []int) {
-	open := make(map[model.PodID]int)
-	for _, p := range c.demand.pods {
+// placeOnOwnClaims puts pods onto the claims that were bought for them. What it returns as rest has none, or no room there.
+func (c *cycle) placeOnOwnClaims(pods []int) (spots []pack.Spot, rest []int) {
+	open := make(map[model.PodID]int, len(pods))
+	for _, p := range pods {
 		open[c.Pods[p].ID] = p
 	}
 	for i, h := range c.view.Hosts {
@@ -110,17 +112,17 @@ func (c *cycle) placeOnOwnClaims() (rest []int) {
 			p, wanted := open[id]
 			if wanted && c.matcher.Room(c.Pods[p].Class, i, 1) == 1 {
 				c.view.Place(i, c.Pods[p].Class, 1)
-				c.spots = append(c.spots, pack.Spot{Pod: p, Host: i})
+				spots = append(spots, pack.Spot{Pod: p, Host: i})
 				delete(open, id)
 			}
 		}
 	}
-	for _, p := range c.demand.pods {
+	for _, p := range pods {
 		if _, left := open[c.Pods[p].ID]; left {
 			rest = append(rest, p)
 		}
 	}
-	return rest
+	return spots, rest
 }
 
 // buy finds claims for what fits nowhere.
@@ -128,10 +130,12 @@ func (c *cycle) buy() {
 	c.bought, c.unplaced = c.market.Pack(c.unplaced, c.limits)
 }
 
-// expect puts pods that the scheduler has not looked at yet where they will likely go, so that no node is given back
-// under them. The plan does not speak of them.
+// expect puts pods that the scheduler has not looked at yet, and those that will come back once they have ended on a node
+// that goes, where they will likely go, so that no node is given back under them. The plan does not speak of them.
 func (c *cycle) expect() {
-	pack.Existing(c.view, c.matcher, pack.Items(c.World, c.demand.waiting), func(int) bool { return true })
+	c.placeOnOwnClaims(c.demand.ending)
+	_, rest := c.placeOnOwnClaims(c.demand.waiting)
+	pack.Existing(c.view, c.matcher, pack.Items(c.World, rest), func(int) bool { return true })
 }
 
 func (c *cycle) giveBack() {

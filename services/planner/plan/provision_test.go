@@ -409,3 +409,15 @@ func TestADaemonSetOfOneShapeDoesNotBuyTwice(t *testing.T) {
 		t.Errorf("the pod's claim is in flight, and the plan buys %v and places %v", types(p), p.Placements)
 	}
 }
+
+func TestPreemptionOnANodeThatGoesIsNoAnswer(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n1", "m5.large", "inflate", 0)
+	w.claim("c-n1").State = model.ClaimDraining
+	w.pending("inflate", 1)
+	w.Snapshot.Pods[0].NominatedNode = "n1"
+	if p := w.decide(t); len(p.NodeClaims) != 1 {
+		t.Errorf("want a claim for the pod, got pending %+v", p.Pending)
+	}
+}
