@@ -17,6 +17,7 @@ package kubeapi
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -93,14 +94,14 @@ type InvalidError struct {
 
 // Error implements error: one line per problem, each naming object and field.
 func (e *InvalidError) Error() string {
-	text := ""
+	var text strings.Builder
 	for i, p := range e.Problems {
 		if i > 0 {
-			text += "\n"
+			text.WriteString("\n")
 		}
-		text += fmt.Sprintf("%s %s: %s", e.Kind, e.Name, p.Error())
+		text.WriteString(fmt.Sprintf("%s %s: %s", e.Kind, e.Name, p.Error()))
 	}
-	return text
+	return text.String()
 }
 
 func invalid(kind, name string, problems field.ErrorList) error {

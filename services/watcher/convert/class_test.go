@@ -26,7 +26,7 @@ func expr(key string, op corev1.NodeSelectorOperator, values ...string) corev1.N
 
 func ownedBy(kind, name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: ptr(true)}}
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}
 	}
 }
 
@@ -137,14 +137,14 @@ func TestClass(t *testing.T) {
 				p.Labels = map[string]string{"app": "web", "pod-template-hash": "7f"}
 				p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 					TopologyKey: zone, MaxSkew: 2, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: web,
-					MatchLabelKeys: []string{"pod-template-hash", "absent"}, MinDomains: ptr(int32(3)),
+					MatchLabelKeys: []string{"pod-template-hash", "absent"}, MinDomains: new(int32(3)),
 					NodeAffinityPolicy: ptr(corev1.NodeInclusionPolicyIgnore), NodeTaintsPolicy: ptr(corev1.NodeInclusionPolicyHonor),
 				}}
 			}, nil,
 			&clusterv1.PodClass{
 				Labels: []*clusterv1.Label{{Key: "app", Value: "web"}, {Key: "pod-template-hash", Value: "7f"}},
 				TopologySpread: []*clusterv1.TopologySpread{{
-					TopologyKey: zone, MaxSkew: 2, Required: true, MinDomains: ptr(int32(3)), IgnoreNodeAffinity: true, HonorTaints: true,
+					TopologyKey: zone, MaxSkew: 2, Required: true, MinDomains: new(int32(3)), IgnoreNodeAffinity: true, HonorTaints: true,
 					Selector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, "7f")}},
 				}},
 			},
@@ -213,7 +213,7 @@ func TestClass(t *testing.T) {
 		},
 		"priority that admission has set": {
 			func(p *corev1.Pod) {
-				p.Spec.Priority, p.Spec.PreemptionPolicy = ptr(int32(9)), ptr(corev1.PreemptNever)
+				p.Spec.Priority, p.Spec.PreemptionPolicy = new(int32(9)), ptr(corev1.PreemptNever)
 				p.Spec.PriorityClassName = "gone"
 			}, nil,
 			&clusterv1.PodClass{Priority: 9, Preempts: false},
@@ -233,7 +233,7 @@ func TestClass(t *testing.T) {
 		},
 		"its own scheduler and grace": {
 			func(p *corev1.Pod) {
-				p.Spec.SchedulerName, p.Spec.TerminationGracePeriodSeconds = "volcano", ptr(int64(5))
+				p.Spec.SchedulerName, p.Spec.TerminationGracePeriodSeconds = "volcano", new(int64(5))
 			}, nil,
 			&clusterv1.PodClass{SchedulerName: "volcano", TerminationGracePeriod: durationpb.New(5 * time.Second)},
 		},

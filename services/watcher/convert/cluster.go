@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -157,9 +158,7 @@ func (c *Cluster) withClaims(claims []*corev1.PersistentVolumeClaim) *Cluster {
 	for _, pvc := range claims {
 		out.objects["PersistentVolumeClaim "+objectID(pvc)] = pvc
 	}
-	for key, o := range c.objects {
-		out.objects[key] = o
-	}
+	maps.Copy(out.objects, c.objects)
 	return out
 }
 

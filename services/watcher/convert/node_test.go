@@ -37,7 +37,7 @@ func TestNode(t *testing.T) {
 	facts := convert.NodeFacts{
 		Claim: "another", LastPodEvent: start(), ForeignVolumes: map[string]int64{"ebs.csi.aws.com": 2},
 		CSI: &storagev1.CSINode{Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{
-			{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: ptr(int32(25))}}, {Name: "efs.csi.aws.com"},
+			{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}, {Name: "efs.csi.aws.com"},
 		}}},
 	}
 	want := &clusterv1.Node{
@@ -74,8 +74,8 @@ func TestNodeHeartbeatIsNoChange(t *testing.T) {
 }
 
 func TestPodDisruptionBudget(t *testing.T) {
-	count := func(n int) *intstr.IntOrString { return ptr(intstr.FromInt32(int32(n))) }
-	share := func(s string) *intstr.IntOrString { return ptr(intstr.FromString(s)) }
+	count := func(n int) *intstr.IntOrString { return new(intstr.FromInt32(int32(n))) }
+	share := func(s string) *intstr.IntOrString { return new(intstr.FromString(s)) }
 	type facts struct {
 		Allowed int32
 		Never   bool

@@ -29,19 +29,19 @@ func validPool(p *karpenterv1.NodePool) *karpenterv1.NodePool {
 func TestNodePool(t *testing.T) {
 	grace := karpenterv1.Duration("10m")
 	p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
-	p.Spec.Weight = ptr(int32(10))
+	p.Spec.Weight = new(int32(10))
 	p.Spec.Limits = list("cpu", "1000", "memory", "1000Gi", "nodes", "0")
 	spec := &p.Spec.Template.Spec
 	p.Spec.Template.Metadata.Labels = map[string]karpenterv1.LabelValue{"type": "karpenter"}
 	spec.Taints = []karpenterv1.Taint{{Key: "team", Value: "a", Effect: corev1.TaintEffectPreferNoSchedule}}
 	spec.TerminationGracePeriod = &grace
 	spec.Requirements = []karpenterv1.Requirement{
-		{Key: "node.kubernetes.io/instance-type", Operator: karpenterv1.OpIn, Values: []string{"m5.large", "c5.large"}, MinValues: ptr(int32(2))},
+		{Key: "node.kubernetes.io/instance-type", Operator: karpenterv1.OpIn, Values: []string{"m5.large", "c5.large"}, MinValues: new(int32(2))},
 		{Key: "karpenter.k8s.aws/instance-cpu", Operator: karpenterv1.OpGte, Values: []string{"2"}},
 	}
 	p.Spec.Disruption.Budgets = []karpenterv1.Budget{
 		{Nodes: "10%"},
-		{Nodes: "0", Reasons: []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty}, Schedule: ptr("0 9 * * 1-5"), Duration: ptr("8h")},
+		{Nodes: "0", Reasons: []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty}, Schedule: new("0 9 * * 1-5"), Duration: new("8h")},
 	}
 	want := &clusterv1.NodePool{
 		Name: "default", Weight: 10, NodeClass: "default",
@@ -49,7 +49,7 @@ func TestNodePool(t *testing.T) {
 		Taints: []*clusterv1.Taint{{Key: "team", Value: "a", Effect: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
 		Requirements: []*clusterv1.Requirement{
 			req("karpenter.k8s.aws/instance-cpu", clusterv1.Operator_OPERATOR_GTE, "2"),
-			{Key: "node.kubernetes.io/instance-type", Operator: opIn, Values: []string{"c5.large", "m5.large"}, MinValues: ptr(int32(2))},
+			{Key: "node.kubernetes.io/instance-type", Operator: opIn, Values: []string{"c5.large", "m5.large"}, MinValues: new(int32(2))},
 		},
 		Limits: []*clusterv1.Amount{
 			{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}, {Resource: "nodes", Value: 0},
@@ -93,7 +93,7 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 			answer{invalid, "spec.weight: 101 is out of range"},
 		},
 		"it is being deleted": {
-			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = ptr(metav1.NewTime(start())) },
+			func(p *karpenterv1.NodePool) { p.DeletionTimestamp = new(metav1.NewTime(start())) },
 			convert.PoolFacts{},
 			answer{invalid, "the pool is being deleted"},
 		},

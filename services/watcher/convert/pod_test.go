@@ -18,7 +18,7 @@ import (
 
 func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
-func ptr[T any](v T) *T { return &v }
+func ptr[T any](v T) *T { return new(v) }
 
 func list(pairs ...string) corev1.ResourceList {
 	out := corev1.ResourceList{}
@@ -78,7 +78,7 @@ func TestPodState(t *testing.T) {
 	note := func(key, value string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
 	}
-	started := func(p *corev1.Pod) { p.Status.StartTime = ptr(metav1.NewTime(start().Add(time.Hour))) }
+	started := func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(start().Add(time.Hour))) }
 	minute := timestamppb.New(start().Add(time.Minute))
 
 	for name, tc := range map[string]struct {

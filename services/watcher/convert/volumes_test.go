@@ -65,7 +65,7 @@ func TestVolumes(t *testing.T) {
 		return []*clusterv1.VolumeTopology{v}
 	}
 	attached := []*clusterv1.Amount{{Resource: "ebs.csi.aws.com", Value: 1}}
-	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = ptr(metav1.NewTime(start())) }
+	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = new(metav1.NewTime(start())) }
 
 	for name, tc := range map[string]struct {
 		refs        []runtime.Object

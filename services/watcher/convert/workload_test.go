@@ -38,7 +38,7 @@ func TestPodsOf(t *testing.T) {
 		fails    string
 	}{
 		"a Deployment": {
-			workload: &appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: ptr(int32(2)), Template: template()}},
+			workload: &appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template()}},
 			want:     []string{"shop/web-0 ReplicaSet web", "shop/web-1 ReplicaSet web"},
 		},
 		"a Deployment that says no number": {
@@ -46,19 +46,19 @@ func TestPodsOf(t *testing.T) {
 			want:     []string{"shop/web-0 ReplicaSet web"},
 		},
 		"a StatefulSet": {
-			workload: &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Replicas: ptr(int32(1)), Template: template()}},
+			workload: &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Template: template()}},
 			want:     []string{"shop/db-0 StatefulSet db"},
 		},
 		"a Job of three, two at a time": {
-			workload: &batchv1.Job{ObjectMeta: meta("job"), Spec: batchv1.JobSpec{Parallelism: ptr(int32(2)), Completions: ptr(int32(3)), Template: template()}},
+			workload: &batchv1.Job{ObjectMeta: meta("job"), Spec: batchv1.JobSpec{Parallelism: new(int32(2)), Completions: new(int32(3)), Template: template()}},
 			want:     []string{"shop/job-0 Job job", "shop/job-1 Job job"},
 		},
 		"a Job with less to do than places": {
-			workload: &batchv1.Job{ObjectMeta: meta("job"), Spec: batchv1.JobSpec{Parallelism: ptr(int32(5)), Completions: ptr(int32(1)), Template: template()}},
+			workload: &batchv1.Job{ObjectMeta: meta("job"), Spec: batchv1.JobSpec{Parallelism: new(int32(5)), Completions: new(int32(1)), Template: template()}},
 			want:     []string{"shop/job-0 Job job"},
 		},
 		"a Job of three, one after another": {
-			workload: &batchv1.Job{ObjectMeta: meta("job"), Spec: batchv1.JobSpec{Completions: ptr(int32(3)), Template: template()}},
+			workload: &batchv1.Job{ObjectMeta: meta("job"), Spec: batchv1.JobSpec{Completions: new(int32(3)), Template: template()}},
 			want:     []string{"shop/job-0 Job job"},
 		},
 		"a pod": {
@@ -66,7 +66,7 @@ func TestPodsOf(t *testing.T) {
 			want:     []string{"shop/one  "},
 		},
 		"too many": {
-			workload: &appsv1.ReplicaSet{ObjectMeta: meta("web"), Spec: appsv1.ReplicaSetSpec{Replicas: ptr(int32(1_000_000)), Template: template()}},
+			workload: &appsv1.ReplicaSet{ObjectMeta: meta("web"), Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(1_000_000)), Template: template()}},
 			fails:    "ReplicaSet shop/web: spec: 1000000 pods; want 0 to 100000",
 		},
 		"a kind that makes no pods": {
@@ -132,7 +132,7 @@ func TestDaemonSetClassToleratesWhatItsControllerAdds(t *testing.T) {
 func TestClusterOfManifests(t *testing.T) {
 	gp3 := "gp3"
 	db := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "db"}, Spec: appsv1.StatefulSetSpec{
-		Replicas: ptr(int32(2)), Template: template(),
+		Replicas: new(int32(2)), Template: template(),
 		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
 			ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &gp3},
 		}},

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -70,8 +71,7 @@ func explain(err error, data []byte, into any) error {
 
 // describe words a decoding error of one value for someone who has not read Go.
 func describe(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Sprintf("got %s, want %s", wrong.Value, kindName(wrong.Type))
 	}
 	return err.Error()
@@ -101,7 +101,7 @@ func firstBad(path string, t reflect.Type, raw json.RawMessage) (string, error) 
 	if t.Kind() == reflect.Pointer {
 		return firstBad(path, t.Elem(), raw)
 	}
-	_, custom := reflect.New(t).Interface().(json.Unmarshaler)
+	_, custom := reflect.TypeAssert[json.Unmarshaler](reflect.New(t))
 	object := !custom && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map)
 	if object {
 		var members map[string]json.RawMessage
@@ -189,15 +189,12 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 	if t.Kind() != reflect.Struct {
 		return out
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, skip := jsonName(f)
 		switch {
 		case skip:
 		case name == "":
-			for k, v := range fieldTypes(f.Type) {
-				out[k] = v
-			}
+			maps.Copy(out, fieldTypes(f.Type))
 		default:
 			out[name] = f.Type
 		}

@@ -6,7 +6,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -19,10 +18,10 @@ import (
 func declared(t *testing.T, level descriptorpb.MethodOptions_IdempotencyLevel) protoreflect.ServiceDescriptor {
 	t.Helper()
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
-		Name: proto.String("test.proto"), Package: proto.String("test.v1"), Syntax: proto.String("proto3"),
+		Name: new("test.proto"), Package: new("test.v1"), Syntax: new("proto3"),
 		Dependency: []string{"google/protobuf/empty.proto"},
-		Service: []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("Test"), Method: []*descriptorpb.MethodDescriptorProto{{
-			Name: proto.String("Do"), InputType: proto.String(".google.protobuf.Empty"), OutputType: proto.String(".google.protobuf.Empty"),
+		Service: []*descriptorpb.ServiceDescriptorProto{{Name: new("Test"), Method: []*descriptorpb.MethodDescriptorProto{{
+			Name: new("Do"), InputType: new(".google.protobuf.Empty"), OutputType: new(".google.protobuf.Empty"),
 			Options: &descriptorpb.MethodOptions{IdempotencyLevel: &level},
 		}}}},
 	}, protoregistry.GlobalFiles)

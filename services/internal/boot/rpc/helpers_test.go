@@ -51,6 +51,7 @@ func (s *testService) register(r grpc.ServiceRegistrar) {
 	}, s)
 }
 
+//nolint:revive // the order is that of a gRPC method handler
 func (s *testService) handleDo(_ any, ctx context.Context, dec func(any) error, with grpc.UnaryServerInterceptor) (any, error) {
 	in := new(emptypb.Empty)
 	if err := dec(in); err != nil {

@@ -151,7 +151,7 @@ func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.stop()
-	<-served
+	<-served //nolint:errcheck // Serve's answer after a stop is that it was stopped
 	return nil
 }
 

@@ -198,7 +198,7 @@ func TestDeadlines(t *testing.T) {
 				}
 				conn.Close() //nolint:errcheck // nothing to lose
 				f.stop()
-				<-f.served
+				<-f.served //nolint:errcheck // only that it ended
 			})
 		})
 	}
@@ -219,7 +219,7 @@ func TestServerReportsItsOwnTimeout(t *testing.T) {
 		}
 		conn.Close() //nolint:errcheck // nothing to lose
 		f.stop()
-		<-f.served
+		<-f.served //nolint:errcheck // only that it ended
 	})
 }
 
@@ -351,7 +351,7 @@ func TestSpansJoinAcrossTheCallAndLeaveProbesOut(t *testing.T) {
 	root.End()
 	conn.Close() //nolint:errcheck // nothing to lose
 	f.stop()
-	<-f.served
+	<-f.served //nolint:errcheck // only that it ended
 	var got []string
 	for _, s := range rec.Ended() {
 		if s.SpanContext().TraceID() != root.SpanContext().TraceID() {

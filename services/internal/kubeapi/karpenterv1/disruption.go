@@ -101,7 +101,7 @@ func ParseBudgetNodes(s string) (BudgetNodes, error) {
 	if percent && n > 100 {
 		return BudgetNodes{}, fmt.Errorf("budget %q: want at most 100%%", s)
 	}
-	return BudgetNodes{Value: int32(n), IsPercent: percent}, nil //nolint:gosec // ParseUint was told 31 bits
+	return BudgetNodes{Value: int32(n), IsPercent: percent}, nil
 }
 
 // Of is how many of n nodes the budget covers; a percentage is rounded up. A

@@ -112,7 +112,7 @@ type condition struct {
 	Type               string                 `json:"type"`
 	Status             metav1.ConditionStatus `json:"status"`
 	Severity           string                 `json:"severity,omitempty"`
-	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitempty"`
+	LastTransitionTime metav1.Time            `json:"lastTransitionTime"`
 	Reason             string                 `json:"reason,omitempty"`
 	Message            string                 `json:"message,omitempty"`
 	ObservedGeneration int64                  `json:"observedGeneration,omitempty"`

@@ -91,11 +91,12 @@ func (e *Error) Error() string {
 }
 
 func line(p Place, parts ...string) string {
-	out := p.String()
+	var out strings.Builder
+	out.WriteString(p.String())
 	for _, part := range parts {
 		if part != "" {
-			out += ": " + part
+			out.WriteString(": " + part)
 		}
 	}
-	return strings.TrimPrefix(out, ": ")
+	return strings.TrimPrefix(out.String(), ": ")
 }

@@ -14,19 +14,17 @@ import (
 
 // used lists the kinds that Read returns, by group and version.
 func used() map[schema.GroupVersion][]string {
-	gv := func(group, version string) schema.GroupVersion {
-		return schema.GroupVersion{Group: group, Version: version}
-	}
+	gv := func(group string) schema.GroupVersion { return schema.GroupVersion{Group: group, Version: "v1"} }
 	return map[schema.GroupVersion][]string{
-		gv("", "v1"):                  {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod"},
-		gv("apps", "v1"):              {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
-		gv("batch", "v1"):             {"CronJob", "Job"},
-		gv("node.k8s.io", "v1"):       {"RuntimeClass"},
-		gv("policy", "v1"):            {"PodDisruptionBudget"},
-		gv("scheduling.k8s.io", "v1"): {"PriorityClass"},
-		gv("storage.k8s.io", "v1"):    {"CSINode", "StorageClass", "VolumeAttachment"},
-		karpenterv1.GroupVersion():    {karpenterv1.KindNodeClaim, karpenterv1.KindNodePool},
-		awsv1.GroupVersion():          {awsv1.KindEC2NodeClass},
+		gv(""):                     {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod"},
+		gv("apps"):                 {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+		gv("batch"):                {"CronJob", "Job"},
+		gv("node.k8s.io"):          {"RuntimeClass"},
+		gv("policy"):               {"PodDisruptionBudget"},
+		gv("scheduling.k8s.io"):    {"PriorityClass"},
+		gv("storage.k8s.io"):       {"CSINode", "StorageClass", "VolumeAttachment"},
+		karpenterv1.GroupVersion(): {karpenterv1.KindNodeClaim, karpenterv1.KindNodePool},
+		awsv1.GroupVersion():       {awsv1.KindEC2NodeClass},
 	}
 }
 

@@ -43,8 +43,7 @@ func (r *reader) moveKubelets() {
 	}
 	for _, name := range order {
 		err := legacy.MoveKubelet(classes[name], users[name].ref, users[name].pools)
-		var poolErr *legacy.PoolError
-		if errors.As(err, &poolErr) {
+		if poolErr, ok := errors.AsType[*legacy.PoolError](err); ok {
 			r.fail(r.placeOf(poolErr.Pool, users[name].first), "NodePool "+poolErr.Pool, poolErr.Problem.Field, poolErr.Problem.ErrorBody())
 		}
 	}

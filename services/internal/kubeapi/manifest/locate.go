@@ -59,6 +59,8 @@ func find(node *yaml.Node, path string) int {
 			return node.Content[index].Line
 		}
 		return find(node.Content[index], rest)
+	default: // a value has no fields
+		return 0
 	}
 	return 0
 }

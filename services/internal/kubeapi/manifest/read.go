@@ -251,8 +251,7 @@ func (r *reader) strict(doc document, h header, obj any) bool {
 			return false
 		}
 		place, path := doc.place, ""
-		var fieldErr kjson.FieldError
-		if errors.As(p, &fieldErr) {
+		if fieldErr, ok := errors.AsType[kjson.FieldError](p); ok {
 			path = fieldErr.FieldPath()
 			place.Line = lineOf(doc, path)
 		}
@@ -273,8 +272,7 @@ func (r *reader) wrongValue(doc document, h header, obj any, err error) {
 		return err
 	})
 	place, problem := doc.place, strings.TrimPrefix(err.Error(), "json: ")
-	var typeErr *json.UnmarshalTypeError
-	if errors.As(err, &typeErr) {
+	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		problem = fmt.Sprintf("want %s, got %s", wanted(typeErr.Type), typeErr.Value)
 	}
 	if errors.Is(err, resource.ErrFormatWrong) || strings.Contains(problem, resource.ErrFormatWrong.Error()) {

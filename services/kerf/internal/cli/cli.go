@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,11 +115,11 @@ not worth their price. This program asks it what it would do, and runs it.`,
 // style is how text looks where it goes: coloured and wrapped on a terminal, plain otherwise.
 func (std IO) style() render.Style {
 	f, ok := std.Out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // a file descriptor fits an int
+	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return render.Style{}
 	}
 	s := render.Style{Color: std.Getenv("NO_COLOR") == "" && std.Getenv("TERM") != "dumb"}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // as above
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		s.Width = min(width, 140)
 	}
 	return s
@@ -151,11 +152,9 @@ func (o *outputFlag) Type() string { return "format" }
 
 // Set implements pflag.Value.
 func (o *outputFlag) Set(v string) error {
-	for _, known := range o.values {
-		if v == known {
-			o.value = v
-			return nil
-		}
+	if slices.Contains(o.values, v) {
+		o.value = v
+		return nil
 	}
 	return fmt.Errorf("want %s", strings.Join(o.values, " or "))
 }

@@ -30,8 +30,6 @@ import (
 // actuator plays one script per stream, in turn, and the last one for all streams after that.
 type actuator struct {
 	actuatorv1.UnimplementedActuatorServiceServer
-	name string
-
 	mu      sync.Mutex
 	scripts []func(grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error
 	opened  int

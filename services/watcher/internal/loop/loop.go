@@ -175,6 +175,6 @@ func (l *Loop) report(ctx context.Context, r result) {
 	} else {
 		l.trouble = trouble
 	}
-	l.cfg.Log.Log(ctx, level, r.stage+"; trying again, nothing is lost", keyRevision, r.revision, keyPods, r.pods,
+	l.cfg.Log.Log(ctx, level, "cycle failed; trying again, nothing is lost", "stage", r.stage, keyRevision, r.revision, keyPods, r.pods,
 		"planner", l.cfg.PlannerAddress, "actuators", l.cfg.ActuatorAddresses, keyError, r.err)
 }

@@ -181,7 +181,7 @@ func TestOneSpanPerBatch(t *testing.T) {
 		}
 		got := map[string]string{}
 		for _, a := range spans[0].Attributes() {
-			got[string(a.Key)] = a.Value.Emit()
+			got[string(a.Key)] = a.Value.String()
 		}
 		want := map[string]string{"kerf.revision": "2", "kerf.plan.id": "p-1", "kerf.pods": "3"}
 		if diff := cmp.Diff(want, got); diff != "" {

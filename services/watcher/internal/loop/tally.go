@@ -41,6 +41,7 @@ func (t tally) follow(d snapshot.Delta) int {
 			delete(t.pending, k.ID)
 		case snapshot.Claim:
 			delete(t.claims, k.ID)
+		default: // nothing else makes work
 		}
 	}
 	return fresh
