@@ -221,6 +221,14 @@ func (k *fakeKube) Publish(_ context.Context, p cluster.Publication) error {
 	return nil
 }
 
+// evictions lists which pods were evicted, and how.
+func (k *fakeKube) evictions() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	return slices.Clone(k.evicted)
+}
+
 // run puts a pod on the claim's node.
 func (k *fakeKube) run(claim model.ClaimID, p cluster.Pod) {
 	k.change(func() {

@@ -47,7 +47,7 @@ func TestStoryOfAClaim(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.story()
-		if got := slices.Compact(r.kube.evicted); !slices.Equal(got, []string{"web force=false"}) {
+		if got := slices.Compact(r.kube.evictions()); !slices.Equal(got, []string{"web force=false"}) {
 			t.Errorf("evicted %v, want web once and not by force", got)
 		}
 		c, _ := r.store.Load(t.Context())
@@ -161,7 +161,7 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 		if code := r.claim("c2").Failure.Code; code != model.ReasonRegistrationTimeout {
 			t.Errorf("c2 failed with %d, want REGISTRATION_TIMEOUT", code)
 		}
-		if r.claim("c1").State != model.StateInitialized || len(r.kube.evicted) != 0 || len(r.alive()) != 1 {
+		if r.claim("c1").State != model.StateInitialized || len(r.kube.evictions()) != 0 || len(r.alive()) != 1 {
 			t.Errorf("c1 was disturbed:\n%s", r.dump())
 		}
 		c, _ := r.store.Load(t.Context())
@@ -214,7 +214,7 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 					w := wish("c2", "m5.large")
 					w.Pods = []string{"default/web"}
 					r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{w}})
-					r.until("the pod is evicted", 2*time.Minute, func() bool { return len(r.kube.evicted) > 0 })
+					r.until("the pod is evicted", 2*time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
 					if s := r.claim("c2").State; s != model.StateInitialized {
 						t.Errorf("the pod left while its replacement was %s", s)
 					}
@@ -223,8 +223,8 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 				if d := r.claim("c1").StateTime.Sub(begun); d > c.most+5*time.Second {
 					t.Errorf("gone after %s, want at most %s", d, c.most)
 				}
-				if want := fmt.Sprintf("web force=%v", c.force); r.kube.evicted[0] != want {
-					t.Errorf("evicted %v, want %s", r.kube.evicted, want)
+				if want := fmt.Sprintf("web force=%v", c.force); r.kube.evictions()[0] != want {
+					t.Errorf("evicted %v, want %s", r.kube.evictions(), want)
 				}
 				if messages, _ := r.ec2.Receive(t.Context()); len(messages) != 0 {
 					t.Errorf("%d messages are still in the queue", len(messages))
@@ -428,7 +428,7 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 			r.kube.classes = []cluster.Class{{Spec: r.kube.classes[0].Spec, Terminating: true}}
 		})
 		time.Sleep(time.Minute)
-		if len(r.kube.classes) != 1 {
+		if s, _ := r.kube.Observe(); len(s.Classes) != 1 {
 			t.Fatal("the class was released under its claim")
 		}
 		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
@@ -436,10 +436,9 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 		}
 		r.reaches("c1", model.StateGone)
 		r.until("the class is gone", 5*time.Minute, func() bool {
-			r.kube.mu.Lock()
-			defer r.kube.mu.Unlock()
+			s, _ := r.kube.Observe()
 
-			return len(r.kube.classes) == 0
+			return len(s.Classes) == 0
 		})
 	})
 }
