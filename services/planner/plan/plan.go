@@ -145,13 +145,16 @@ func (c *cycle) giveBack() {
 	})
 }
 
+// mostPoolName is how much of a pool's name a claim's id has: the id is a label's value too, which has at most 63 bytes.
+const mostPoolName = 52
+
 // claimID names a claim by the input and its pods: the same plan names the same claims, and no two claims have a name.
 func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
 	parts := []string{"claim", c.hash, string(pool)}
 	for _, p := range pods {
 		parts = append(parts, string(p))
 	}
-	return model.ClaimID(fmt.Sprintf("%s-%s", pool, digest(parts)[:10]))
+	return model.ClaimID(fmt.Sprintf("%s-%s", pool[:min(len(pool), mostPoolName)], digest(parts)[:10]))
 }
 
 func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {

@@ -143,8 +143,11 @@ func (c *checker) claimShapes(claim *model.Claim) []*shape {
 	var out []*shape
 	for _, o := range options {
 		s := c.shape(owner{claim.NodePool, claim.NodeClass, claim.Labels, claim.Requirements}, o)
-		if len(claim.Allocatable) > 0 {
+		switch {
+		case len(claim.Allocatable) > 0:
 			s.allocatable = claim.Allocatable
+		case s.allocatable == nil: // the type is not known just now; it holds what it was bought for
+			s.allocatable = claim.Requests
 		}
 		out = append(out, s)
 	}

@@ -210,10 +210,14 @@ func (w *World) shapes(c *model.Claim) []model.RankedOffering {
 	return c.Offerings
 }
 
-// flightAllocatable is what a claim's node will have at least.
+// flightAllocatable is what a claim's node will have at least: where no type is known (its class is not ready just now),
+// as much as it was bought for.
 func (w *World) flightAllocatable(c *model.Claim) Vector {
 	if len(c.Allocatable) > 0 {
 		return w.Index.Vector(c.Allocatable)
+	}
+	if known := func(o model.RankedOffering) bool { return w.claimCatalog(c).Type(o.InstanceType) != nil }; !slices.ContainsFunc(w.shapes(c), known) {
+		return w.Index.Vector(c.Requests)
 	}
 	return w.bound(c, func(t *Type) Vector { return t.AllocatableVector }, func(a, b int64) int64 { return min(a, b) })
 }
