@@ -421,3 +421,32 @@ func TestPreemptionOnANodeThatGoesIsNoAnswer(t *testing.T) {
 		t.Errorf("want a claim for the pod, got pending %+v", p.Pending)
 	}
 }
+
+func TestAClassThatIsNotReadyDoesNotBuyTwice(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.pending("inflate", 5)
+	w.accepted(w.decide(t))
+	spare := pool("spare")
+	spare.NodeClass = "spare"
+	w.Snapshot.NodePools = append(w.Snapshot.NodePools, spare)
+	class := w.Snapshot.NodeClasses[0]
+	class.Name = "spare"
+	w.Snapshot.NodeClasses = append(w.Snapshot.NodeClasses, class)
+	first := &w.Snapshot.NodeClasses[0]
+	first.NotReady, first.Catalog = &model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet"}, ""
+	if p := w.decide(t); len(p.NodeClaims) != 0 || len(p.Placements) != 5 {
+		t.Errorf("the pods' claim is in flight, and the plan buys %v", types(p))
+	}
+}
+
+func TestClaimIDsAreLabelValues(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.pool().Name = model.PoolName(strings.Repeat("p", 63))
+	w.pending("inflate", 1)
+	p := w.decide(t)
+	if id := p.NodeClaims[0].ID; len(id) > 63 {
+		t.Errorf("the id %s has %d bytes; a label's value has at most 63", id, len(id))
+	}
+}

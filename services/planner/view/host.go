@@ -216,7 +216,8 @@ func (w *World) flightAllocatable(c *model.Claim) Vector {
 	if len(c.Allocatable) > 0 {
 		return w.Index.Vector(c.Allocatable)
 	}
-	if known := func(o model.RankedOffering) bool { return w.claimCatalog(c).Type(o.InstanceType) != nil }; !slices.ContainsFunc(w.shapes(c), known) {
+	known := func(o model.RankedOffering) bool { return w.claimCatalog(c).Type(o.InstanceType) != nil }
+	if !slices.ContainsFunc(w.shapes(c), known) {
 		return w.Index.Vector(c.Requests)
 	}
 	return w.bound(c, func(t *Type) Vector { return t.AllocatableVector }, func(a, b int64) int64 { return min(a, b) })
