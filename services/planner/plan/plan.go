@@ -8,6 +8,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -154,7 +155,8 @@ func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
 	for _, p := range pods {
 		parts = append(parts, string(p))
 	}
-	return model.ClaimID(fmt.Sprintf("%s-%s", pool[:min(len(pool), mostPoolName)], digest(parts)[:10]))
+	short := strings.TrimRight(string(pool[:min(len(pool), mostPoolName)]), "-.") // no part of a name ends so
+	return model.ClaimID(fmt.Sprintf("%s-%s", short, digest(parts)[:10]))
 }
 
 func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
