@@ -1,0 +1,120 @@
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+)
+
+func p(name string, edit func(*cluster.Pod)) cluster.Pod {
+	out := cluster.Pod{Namespace: "d", Name: name, UID: "u-" + name, GracePeriod: 30 * time.Second, Owned: true}
+	if edit != nil {
+		edit(&out)
+	}
+
+	return out
+}
+
+func TestPlanDrain(t *testing.T) {
+	daemon := func(x *cluster.Pod) { x.Daemon = true }
+	critical := func(x *cluster.Pod) { x.Critical = true }
+	keep := func(x *cluster.Pod) { x.DoNotDisrupt = true }
+	for name, c := range map[string]struct {
+		pods     []cluster.Pod
+		volumes  int
+		deadline time.Time
+		held     map[string]bool
+		blocked  map[string]string
+		evicts   []string // with "!" when by force, and the grace
+		done     bool
+		waits    bool
+		wake     time.Time
+	}{
+		"a node without pods is done": {done: true},
+		"pods that need not go do not hold it up": {
+			pods: []cluster.Pod{
+				p("finished", func(x *cluster.Pod) { x.Finished = true }), p("mirror", func(x *cluster.Pod) { x.Mirror = true }),
+				p("stays", func(x *cluster.Pod) { x.ToleratesDisrupted = true }),
+				p("stuck", func(x *cluster.Pod) { x.DeletionTime = at(-2) }),
+			},
+			done: true,
+		},
+		"plain pods leave first": {
+			pods:   []cluster.Pod{p("a", nil), p("ds", daemon), p("crit", critical)},
+			evicts: []string{"a"},
+		},
+		"then DaemonSet pods":   {pods: []cluster.Pod{p("ds", daemon), p("crit", critical)}, evicts: []string{"ds"}},
+		"then critical pods":    {pods: []cluster.Pod{p("crit", critical), p("both", func(x *cluster.Pod) { daemon(x); critical(x) })}, evicts: []string{"crit"}},
+		"then critical daemons": {pods: []cluster.Pod{p("both", func(x *cluster.Pod) { daemon(x); critical(x) })}, evicts: []string{"both"}},
+		"a tier waits for the one before until it is gone": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(.5) }), p("crit", critical)},
+			wake: at(1.5),
+		},
+		"a protected pod waits":                   {pods: []cluster.Pod{p("a", keep)}, waits: true},
+		"a protected pod does not hold up others": {pods: []cluster.Pod{p("a", keep), p("b", nil)}, evicts: []string{"b"}, waits: true},
+		"protection for a time ends": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { keep(x); x.DoNotDisruptUntil = at(5) })}, waits: true, wake: at(5),
+		},
+		"protection that has ended does not count": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { keep(x); x.DoNotDisruptUntil = at(-1) })}, evicts: []string{"a"},
+		},
+		"a budget that says no is asked again, and told of": {
+			pods: []cluster.Pod{p("a", nil)}, blocked: map[string]string{"d/a": "not now"}, evicts: []string{"a"}, waits: true,
+		},
+		"a held pod is not asked yet": {pods: []cluster.Pod{p("a", nil)}, held: map[string]bool{"d/a": true}},
+		"before its grace is needed a pod is only asked": {
+			pods: []cluster.Pod{p("a", nil)}, deadline: at(2), evicts: []string{"a"}, wake: at(1.5),
+		},
+		"at the deadline less its grace it is deleted by force": {
+			pods: []cluster.Pod{p("a", keep)}, deadline: at(.5), evicts: []string{"a!30s"},
+		},
+		"force ignores tiers and holds": {
+			pods: []cluster.Pod{p("a", keep), p("crit", critical)}, held: map[string]bool{"d/a": true}, deadline: at(.25),
+			evicts: []string{"a!15s", "crit!15s"},
+		},
+		"a grace longer than what is left is cut": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.GracePeriod = time.Hour })}, deadline: at(1), evicts: []string{"a!1m0s"},
+		},
+		"past the deadline a second is left": {pods: []cluster.Pod{p("a", nil)}, deadline: at(-1), evicts: []string{"a!1s"}},
+		"a pod that ends after the deadline is hurried": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(10) })}, deadline: at(.25), evicts: []string{"a!15s"},
+		},
+		"a pod that ends before the deadline is left alone": {
+			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(.2) })}, deadline: at(.25),
+		},
+		"volumes are waited for":               {volumes: 2, waits: true},
+		"volumes are waited for up to an end":  {volumes: 2, deadline: at(3), waits: true, wake: at(3)},
+		"volumes are given up at the deadline": {volumes: 2, deadline: at(0), done: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := cluster.Node{Name: "n", Pods: c.pods, VolumesAttached: c.volumes}
+			d := PlanDrain(DrainInput{Node: node, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
+			var evicts []string
+			for _, e := range d.Evictions {
+				text := e.Name
+				if e.Force {
+					text += "!" + e.Grace.String()
+				}
+				evicts = append(evicts, text)
+			}
+			if diff := cmp.Diff(c.evicts, evicts); diff != "" {
+				t.Errorf("evictions (-want +got):\n%s", diff)
+			}
+			if d.Done != c.done || (d.Waits != "") != c.waits || !d.Wake.Equal(c.wake) {
+				t.Errorf("done %v, waits %q, wake %s; want %v, %v, %s", d.Done, d.Waits, d.Wake, c.done, c.waits, c.wake)
+			}
+		})
+	}
+}
+
+func TestLeaving(t *testing.T) {
+	n := cluster.Node{Pods: []cluster.Pod{
+		p("z", nil), p("a", nil), p("ds", func(x *cluster.Pod) { x.Daemon = true }), p("done", func(x *cluster.Pod) { x.Finished = true }),
+	}}
+	if d := cmp.Diff([]string{"d/a", "d/z"}, Leaving(n, at(0))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,215 @@
+package lifecycle
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func at(minutes float64) time.Time {
+	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+func inState(s model.State) model.Claim {
+	c := model.Claim{
+		ID: "c1", State: s, Reached: min(s, model.StateInitialized), CreateTime: at(0), StateTime: at(0), TerminationGracePeriod: -1,
+		Offerings: []model.Offering{{InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand}},
+		Requests:  []model.Amount{{Resource: "cpu", Value: 250}},
+	}
+	if s >= model.StateLaunching {
+		c.Attempt = 1
+	}
+	if s >= model.StateLaunched {
+		c.InstanceID, c.ProviderID, c.LaunchTime = "i-1", "aws:///a/i-1", at(0)
+	}
+	if s >= model.StateRegistered {
+		c.Node = "n1"
+	}
+
+	return c
+}
+
+func syncedNode(edit func(*cluster.Node)) cluster.Node {
+	n := cluster.Node{
+		Name: "n1", ProviderID: "aws:///a/i-1", Ready: true, Allocatable: []model.Amount{{Resource: "cpu", Value: 1900}},
+		Labels: map[string]string{LabelRegistered: "true", LabelClaim: "c1", LabelInitialized: "true"},
+	}
+	if edit != nil {
+		edit(&n)
+	}
+
+	return n
+}
+
+func disrupted(n *cluster.Node) {
+	n.Taints = []model.Taint{{Key: TaintDisrupted, Effect: "NoSchedule"}}
+}
+
+// example is one way in which an event happens.
+type example struct {
+	name  string
+	event Event
+	now   time.Time
+}
+
+// examples are the ways that the golden table prints; every event has one at least.
+func examples() []example {
+	offering := []model.Offering{{InstanceType: "m5.large", Zone: "b"}}
+	plain := cluster.Pod{Namespace: "d", Name: "p", UID: "u"}
+
+	return []example{
+		{"something is available", Event{Kind: EventStart, Offerings: offering}, at(1)},
+		{"nothing is available", Event{Kind: EventStart}, at(1)},
+		{"in time", Event{Kind: EventTick}, at(1)},
+		{"after 20 minutes", Event{Kind: EventTick}, at(20)},
+		{"", Event{Kind: EventLaunched, Instance: Instance{ID: "i-1"}}, at(1)},
+		{"may work later", Event{Kind: EventLaunchFailed, Failure: FailureRetry, Reason: model.Reason{Message: "x"}}, at(1)},
+		{"no capacity, more to try", Event{Kind: EventLaunchFailed, Failure: FailureCapacity, Offerings: offering}, at(1)},
+		{"no capacity at all", Event{Kind: EventLaunchFailed, Failure: FailureCapacity, Reason: model.Reason{Message: "x"}}, at(1)},
+		{"refused", Event{Kind: EventLaunchFailed, Failure: FailureRefused, Reason: model.Reason{Message: "x"}}, at(1)},
+		{"", Event{Kind: EventInstanceSeen, Instance: Instance{ID: "i-1"}}, at(1)},
+		{"", Event{Kind: EventInstanceEnding}, at(1)},
+		{"", Event{Kind: EventInstanceEnded}, at(1)},
+		{"its node is there", Event{Kind: EventInstanceEnded, NodeThere: true}, at(1)},
+		{"half a minute after the launch", Event{Kind: EventInstanceAbsent, Time: at(.5)}, at(1)},
+		{"two minutes after the launch", Event{Kind: EventInstanceAbsent, Time: at(2)}, at(2)},
+		{"as the kubelet made it", Event{Kind: EventNodeSeen, Node: cluster.Node{Name: "n1"}}, at(1)},
+		{"synced, not ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { n.Ready = false; delete(n.Labels, LabelInitialized) })}, at(1)},
+		{"synced and ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { delete(n.Labels, LabelInitialized) })}, at(1)},
+		{"initialized", Event{Kind: EventNodeSeen, Node: syncedNode(nil)}, at(1)},
+		{"tainted, with a pod", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { disrupted(n); n.Pods = []cluster.Pod{plain} })}, at(1)},
+		{"tainted, without pods", Event{Kind: EventNodeSeen, Node: syncedNode(disrupted)}, at(1)},
+		{"", Event{Kind: EventNodeAbsent}, at(1)},
+		{"", Event{Kind: EventDrain, DisruptionReason: model.DisruptionDeleted}, at(1)},
+		{"", Event{Kind: EventDisrupt, Disruption: "d1", DisruptionReason: model.DisruptionEmpty}, at(1)},
+		{"", Event{Kind: EventRollBack, Disruption: "d1"}, at(1)},
+	}
+}
+
+// TestTable prints what every claim does about everything; docs and diagrams are written from it.
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("The life of a claim: what it does about what happens or is seen. Pairs that are not here change nothing.\n")
+	for s := model.StatePlanned; s <= model.StateFailed; s++ {
+		fmt.Fprintf(&b, "\n%s\n", s)
+		for _, x := range examples() {
+			c := inState(s)
+			r := Step(c, x.event, x.now)
+			if r.Ignored != (model.Reason{}) {
+				continue
+			}
+			name := x.event.Kind.String()
+			if x.name != "" {
+				name += ": " + x.name
+			}
+			fmt.Fprintf(&b, "  %-46s → %s\n", name, describe(c, r))
+		}
+	}
+	const golden = "testdata/table.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("the table has changed; if it should have, run go test ./lifecycle -update (-want +got):\n%s", d)
+	}
+}
+
+func describe(before model.Claim, r Result) string {
+	out := r.Claim.State.String()
+	if r.Claim.State == before.State {
+		out = "stays"
+	}
+	var effects []string
+	for _, e := range r.Effects {
+		effects = append(effects, e.Kind.String())
+	}
+	if len(effects) > 0 {
+		out += "; " + strings.Join(effects, ", ")
+	}
+	if code := r.Claim.Failure.Code; code != 0 {
+		out += fmt.Sprintf("  (reason %d)", code)
+	}
+	if !r.Wake.IsZero() {
+		out += "  (looks again)"
+	}
+
+	return out
+}
+
+func TestUnknownPairsAnswerWithAReason(t *testing.T) {
+	for s := model.StatePlanned; s <= model.StateFailed; s++ {
+		for k := EventStart; k <= EventRollBack; k++ {
+			c := inState(s)
+			r := Step(c, Event{Kind: k}, at(0))
+			if _, known := table()[s][k]; known {
+				continue
+			}
+			if r.Ignored == (model.Reason{}) || len(r.Effects) > 0 || cmp.Diff(c, r.Claim) != "" {
+				t.Errorf("%s, %s: %+v, want a reason and nothing else", s, k, r)
+			}
+		}
+	}
+}
+
+func TestNotInitialized(t *testing.T) {
+	for name, c := range map[string]struct {
+		claim model.Claim
+		node  func(*cluster.Node)
+		wait  bool
+	}{
+		"a ready node is enough":              {claim: inState(model.StateRegistered)},
+		"a node that is not ready":            {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Ready = false }, wait: true},
+		"an ephemeral taint":                  {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "node.kubernetes.io/not-ready"}} }, wait: true},
+		"a readiness gate":                    {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "readiness.k8s.io/net"}} }, wait: true},
+		"a taint of the pool's":               {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "team"}} }},
+		"a resource that is asked for is nil": {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Allocatable = nil }, wait: true},
+		"a startup taint that is still there": {
+			claim: func() model.Claim {
+				c := inState(model.StateRegistered)
+				c.StartupTaints = []model.Taint{{Key: "cni", Effect: "NoExecute"}}
+
+				return c
+			}(),
+			node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "cni", Effect: "NoExecute"}} }, wait: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := NotInitialized(c.claim, syncedNode(c.node)); (got != "") != c.wait {
+				t.Errorf("%q, want that it waits: %v", got, c.wait)
+			}
+		})
+	}
+}
+
+func TestDrainDeadlines(t *testing.T) {
+	claim := inState(model.StateInitialized)
+	claim.TerminationGracePeriod = 10 * time.Minute
+	r := Step(claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionExpired}, at(0))
+	if !r.Claim.DrainDeadline.Equal(at(10)) {
+		t.Errorf("deadline %s, want the grace period's end", r.Claim.DrainDeadline)
+	}
+	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionInterrupted, Deadline: at(2)}, at(1))
+	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.DisruptionInterrupted {
+		t.Errorf("deadline %s, want that the interruption shortens it", r.Claim.DrainDeadline)
+	}
+	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionDeleted}, at(1))
+	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.DisruptionInterrupted {
+		t.Errorf("deadline %s, want that a deletion does not lengthen it", r.Claim.DrainDeadline)
+	}
+}
