@@ -33,24 +33,44 @@ func staticChecks() []func(*view.Profile, *Place) model.Reason {
 		Taints,       // every NoSchedule and NoExecute taint must be tolerated
 		NodeSelector, // all labels of spec.nodeSelector
 		Affinity,     // one term of the required node affinity
-		VolumeZones,  // for each volume one place from where it can be reached
 	}
 }
 
-// Static says whether labels and taints let pods of a profile run at a place.
-func Static(p *view.Profile, at *Place) model.Reason {
+// Static says whether labels and taints let pods of a class run at a place.
+func Static(c *view.Class, at *Place) model.Reason {
 	for _, check := range staticChecks() {
-		if r := check(p, at); !r.OK() {
+		if r := check(c.Profile, at); !r.OK() {
 			return r
 		}
 	}
-	return model.Reason{}
+	return VolumeZones(c, at)
+}
+
+// Admits is Static without the reason, which costs more than the answer: it is asked for each profile and offering.
+func Admits(p *view.Profile, at *Place) bool {
+	if slices.ContainsFunc(at.Taints, func(t model.Taint) bool { return repels(p, t) }) {
+		return false
+	}
+	if _, ok := at.satisfies(p.Selector); !ok {
+		return false
+	}
+	if _, ok := at.satisfiesAny(p.Affinity); !ok {
+		return false
+	}
+	return !slices.ContainsFunc(p.Volumes, func(terms []require.Set) bool {
+		_, ok := at.satisfiesAny(terms)
+		return !ok
+	})
+}
+
+func repels(p *view.Profile, t model.Taint) bool {
+	return t.Effect != model.PreferNoSchedule && !tolerated(p.Tolerations, t)
 }
 
 // Taints says whether all taints with a hard effect are tolerated.
 func Taints(p *view.Profile, at *Place) model.Reason {
 	for _, t := range at.Taints {
-		if t.Effect != model.PreferNoSchedule && !tolerated(p.Tolerations, t) {
+		if repels(p, t) {
 			return model.Reason{
 				Code:    model.CodeTaint,
 				Message: fmt.Sprintf("the taint %s is not tolerated", t),
@@ -98,9 +118,9 @@ func Affinity(p *view.Profile, at *Place) model.Reason {
 }
 
 // VolumeZones says whether each volume can be reached.
-func VolumeZones(p *view.Profile, at *Place) model.Reason {
-	for _, v := range p.Volumes {
-		if r, ok := at.satisfiesAny(v.Terms); !ok {
+func VolumeZones(c *view.Class, at *Place) model.Reason {
+	for i, v := range c.Volumes {
+		if r, ok := at.satisfiesAny(c.Profile.Volumes[i]); !ok {
 			reason := requirementReason("volume "+v.Name, r, at)
 			reason.Code = model.CodeVolumeZone
 			reason.Remedy = fmt.Sprintf("allow nodes from where volume %s can be reached", v.Name)

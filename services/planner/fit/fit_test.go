@@ -68,11 +68,15 @@ func TestStatic(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := world(t, tt.class).Classes[0].Profile
-			if got := fit.Static(p, &place); got.Code != tt.want {
+			c := world(t, tt.class).Classes[0]
+			got := fit.Static(c, &place)
+			if got.Code != tt.want {
 				t.Errorf("%d (%s), want %d", got.Code, got.Message, tt.want)
 			}
-			if fit.Static(p, &place).OK() && !fit.MayRun(p, &place) {
+			if fit.Admits(c.Profile, &place) != got.OK() {
+				t.Error("Admits says something else than Static")
+			}
+			if got.OK() && !fit.MayRun(c.Profile, &place) {
 				t.Error("what surely runs may not run")
 			}
 		})

@@ -137,7 +137,7 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits) miss {
 // explainOption says how far an option comes, which rule it breaks there, and by how much.
 func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits) (stage int, r model.Reason, lack float64) {
 	subject := "instancetype/" + string(o.Type.Name)
-	if r := fit.Static(c.Profile, &o.place); !r.OK() {
+	if r := fit.Static(c, &o.place); !r.OK() {
 		r.Subject = subject
 		return missLabels, r, 0
 	}

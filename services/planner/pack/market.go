@@ -196,7 +196,7 @@ func (v *variant) sells(off *model.Offering) bool {
 
 func (o *Option) judge(profiles []*view.Profile) {
 	for _, p := range profiles {
-		ok := fit.Static(p, &o.place).OK()
+		ok := fit.Admits(p, &o.place)
 		o.admits.set(p.Index, ok)
 		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place))
 	}

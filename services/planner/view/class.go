@@ -22,19 +22,15 @@ type Class struct {
 // Profile is where pods may run, as far as labels and taints decide it. Many classes share one, so that it is judged
 // once per node and offering instead of once per class.
 type Profile struct {
-	Index       int
-	Selector    require.Set
-	Affinity    []require.Set
-	Volumes     []Volume
+	Index    int
+	Selector require.Set
+	Affinity []require.Set
+	// Volumes has, for each volume in the order of the class, the alternatives from where it can be reached; none means
+	// from everywhere.
+	Volumes     [][]require.Set
 	Tolerations []model.Toleration
 	// Keys are the labels that it mentions, sorted.
 	Keys []string
-}
-
-// Volume is one volume of a profile: the alternatives from where it can be reached.
-type Volume struct {
-	Name  string
-	Terms []require.Set
 }
 
 // Mentions says whether the profile depends on a label.
@@ -65,9 +61,14 @@ func (w *World) addClasses() error {
 	return nil
 }
 
-// profileKey is equal for classes with equal constraints on labels and taints.
+// profileKey is equal for classes with equal constraints on labels and taints. The names of volumes are not among them:
+// each pod of a StatefulSet has volumes of its own, and they mostly can be reached from the same places.
 func profileKey(c *model.PodClass) (string, error) {
-	b, err := json.Marshal([]any{c.NodeSelector, c.NodeAffinity, c.Volumes, c.Tolerations})
+	volumes := make([][]model.NodeAffinityTerm, len(c.Volumes))
+	for i, v := range c.Volumes {
+		volumes[i] = v.Terms
+	}
+	b, err := json.Marshal([]any{c.NodeSelector, c.NodeAffinity, volumes, c.Tolerations})
 	return string(b), err
 }
 
@@ -75,9 +76,7 @@ func newProfile(c *model.PodClass, index int) *Profile {
 	p := &Profile{Index: index, Selector: require.FromLabels(c.NodeSelector), Tolerations: c.Tolerations}
 	p.Affinity = terms(c.NodeAffinity)
 	for _, v := range c.Volumes {
-		if len(v.Terms) > 0 {
-			p.Volumes = append(p.Volumes, Volume{Name: v.Name, Terms: terms(v.Terms)})
-		}
+		p.Volumes = append(p.Volumes, terms(v.Terms))
 	}
 	mention := func(sets ...require.Set) {
 		for _, s := range sets {
@@ -89,7 +88,7 @@ func newProfile(c *model.PodClass, index int) *Profile {
 	mention(p.Selector)
 	mention(p.Affinity...)
 	for _, v := range p.Volumes {
-		mention(v.Terms...)
+		mention(v...)
 	}
 	slices.Sort(p.Keys)
 	p.Keys = slices.Compact(p.Keys)

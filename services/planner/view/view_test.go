@@ -206,3 +206,22 @@ func TestRegion(t *testing.T) {
 		}
 	}
 }
+
+func TestVolumesOfOnePlaceShareAProfile(t *testing.T) {
+	s := model.Snapshot{}
+	for i, zone := range []string{"a", "a", "b"} {
+		id := fmt.Sprintf("c-%d", i)
+		s.PodClasses = append(s.PodClasses, model.PodClass{ID: model.ClassID(id), Namespace: "shop", Volumes: []model.VolumeTopology{{
+			Name: "shop/data-" + id, Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{
+				{Key: "topology.kubernetes.io/zone", Operator: model.In, Values: []string{zone}},
+			}}},
+		}}})
+	}
+	w, err := view.NewWorld(&s, model.Policy{}, time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Classes[0].Profile != w.Classes[1].Profile || w.Classes[0].Profile == w.Classes[2].Profile || len(w.Profiles) != 2 {
+		t.Errorf("%d profiles, want one for each zone", len(w.Profiles))
+	}
+}
