@@ -85,13 +85,19 @@ type search struct {
 	decisions  []Decision
 	// awaited are hosts that pods were meant for before Run began.
 	awaited []bool
+	// nodes is how many nodes say that they stand for a claim.
+	nodes map[model.ClaimID]int
 }
 
 func newSearch(in Params) *search {
 	s := &search{Params: in, v: in.View, budgets: newBudgets(in.View), pdbs: newPDBs(in.View)}
 	s.verdicts, s.awaited = make([]model.Reason, len(s.v.Hosts)), make([]bool, len(s.v.Hosts))
-	for i := range s.v.Hosts {
+	s.nodes = make(map[model.ClaimID]int)
+	for i, h := range s.v.Hosts {
 		s.awaited[i] = s.v.Nominated(i) > 0
+		if h.Node != nil && h.Claim != nil {
+			s.nodes[h.Claim.ID]++
+		}
 	}
 	s.balance = newBalance(s)
 	return s

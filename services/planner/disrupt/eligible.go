@@ -15,6 +15,7 @@ type check func(s *search, host int) model.Reason
 func everyMethod() []check {
 	return []check{
 		ownPool,         // the claim's pool must exist
+		onlyNode,        // the claim must stand for this node alone
 		notDisrupted,    // it must not be going already
 		initialized,     // it must have been relied on
 		nodeAnnotation,  // the node must not say no
@@ -44,6 +45,19 @@ func ownPool(s *search, host int) model.Reason {
 		return model.Reason{}
 	}
 	return model.Reason{Code: model.CodeNotOwned, Message: fmt.Sprintf("its node pool %s does not exist", h.Claim.NodePool)}
+}
+
+// onlyNode says whether the claim stands for one node only. More than one carry its label where somebody copied labels;
+// which of them ends with the claim is not known then.
+func onlyNode(s *search, host int) model.Reason {
+	claim := s.v.Hosts[host].Claim
+	if s.nodes[claim.ID] == 1 {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeNotOwned, Message: fmt.Sprintf("%d nodes say that they stand for claim %s", s.nodes[claim.ID], claim.ID),
+		Remedy: "remove the label kerf.dev/claim from the nodes that it does not belong to",
+	}
 }
 
 func notDisrupted(s *search, host int) model.Reason {

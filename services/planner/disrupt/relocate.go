@@ -108,7 +108,10 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 		return false, s.noCheaper(hosts, left, price)
 	}
 	saving := price - b.Best().Offering.Price
-	if why = s.balance.approve(hosts, saving); !why.OK() {
+	if why = s.spotForSpot(hosts, b); why.OK() {
+		why = s.balance.approve(hosts, saving)
+	}
+	if !why.OK() {
 		s.v.Revert(mark)
 		return false, why
 	}
@@ -120,6 +123,19 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 	}
 	s.keep(d)
 	return true, model.Reason{}
+}
+
+// spotForSpot keeps a spot node from being replaced by another one: spot prices move all the time, and each move would end
+// on an offering that fewer wish to keep, until the node is the one most often interrupted. Several nodes may become one.
+func (s *search) spotForSpot(hosts []int, b *pack.Bought) model.Reason {
+	spot := func(h int) bool { return s.v.Hosts[h].Claim.CapacityType == model.Spot }
+	if len(hosts) > 1 || !spot(hosts[0]) || b.Best().Offering.CapacityType != model.Spot {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeNoCheaper, Subject: s.v.Hosts[hosts[0]].Name(),
+		Message: fmt.Sprintf("%s at %s would do, but a spot node is not replaced by another spot node", b.Best().Type.Name, fit.Money(b.Best().Offering.Price)),
+	}
 }
 
 // noCheaper says why no replacement was found.

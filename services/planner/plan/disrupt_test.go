@@ -246,3 +246,50 @@ func TestAReplacementIsNotGivenBackBeforeItsPodsArrive(t *testing.T) {
 		})
 	}
 }
+
+func TestACopiedLabelDoesNotSpoilThePlan(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n1", "m5.large", "inflate", 1)
+	w.node("n2", "m5.large", "inflate", 1)
+	w.node("n3", "m5.large", "inflate", 0)
+	w.Snapshot.Nodes[1].Claim = "c-n1"
+	p := w.decide(t)
+	if got := verdict(t, p, "n1"); got.Code != model.CodeNotOwned {
+		t.Errorf("two nodes say that they are of one claim, and the verdict is %+v", got)
+	}
+	if got := verdict(t, p, "n3"); got.Code != model.CodeEmpty {
+		t.Errorf("the verdict on another node is %+v", got)
+	}
+}
+
+func TestSpotNodesAreNotChasedDownThePrices(t *testing.T) {
+	spot := func() *world {
+		w := newWorld()
+		w.inflate()
+		w.pool().Requirements = nil
+		for name, price := range map[string]int64{"c5.large": 30000, "m5.large": 31000, "m5.xlarge": 50000, "r5.large": 32000} {
+			w.offer(name, "us-east-1a", model.Spot, price)
+		}
+		return w
+	}
+	w := spot()
+	w.node("n1", "r5.large", "inflate", 3)
+	w.claim("c-n1").CapacityType = model.Spot
+	p := w.decide(t)
+	if got := verdict(t, p, "n1"); got.Code != model.CodeNoCheaper || len(p.Disruptions) != 0 {
+		t.Errorf("one spot node for another: %+v", got)
+	}
+	w = spot()
+	w.node("n1", "m5.large", "inflate", 6)
+	w.node("n2", "m5.large", "inflate", 6)
+	w.claim("c-n1").CapacityType, w.claim("c-n2").CapacityType = model.Spot, model.Spot
+	if p := w.decide(t); len(p.Disruptions) != 1 || len(p.Disruptions[0].Candidates) != 2 {
+		t.Errorf("two spot nodes do not become one: %+v", p.Nodes)
+	}
+	w = spot()
+	w.node("n1", "r5.large", "inflate", 3)
+	if p := w.decide(t); len(p.Disruptions) != 1 {
+		t.Errorf("an on-demand node does not become a spot node: %+v", p.Nodes)
+	}
+}
