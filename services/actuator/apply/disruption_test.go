@@ -1,0 +1,270 @@
+package apply
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+func replacing(offerings ...model.Offering) Plan {
+	w := wish("new", offerings...)
+	w.Disruption = "d-1"
+	p := plan(w)
+	p.Disruptions = []Disruption{{
+		ID: "d-1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"}, Pods: []string{"d/web"},
+	}}
+
+	return p
+}
+
+func deleting(reason model.DisruptionReason) Plan {
+	p := plan()
+	p.Disruptions = []Disruption{{ID: "d-1", Reason: reason, Candidates: []model.ClaimID{"old"}}}
+
+	return p
+}
+
+func TestDisruptions(t *testing.T) {
+	cheap := offering("c5.large", "a", 85_000)
+	noPods := func(s *State) { editNode(s, func(n *cluster.Node) { n.Pods = nil }) }
+	for name, c := range map[string]struct {
+		plan  Plan
+		state func(*State)
+		// want is for the disruption, wantClaim for its replacement.
+		want, wantClaim model.ReasonCode
+	}{
+		"a cheaper replacement is accepted": {plan: replacing(cheap)},
+		"a replacement of the same price saves nothing": {
+			plan: replacing(offering("m5.large", "b", 96_000)), want: model.ReasonNoCheaper, wantClaim: model.ReasonGroup,
+		},
+		"a candidate that has become cheap is not worth replacing": {
+			plan: replacing(cheap), state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 80_000}) },
+			want: model.ReasonNoCheaper, wantClaim: model.ReasonGroup,
+		},
+		"a replacement that can't be had takes the disruption with it": {
+			plan: replacing(offering("c5.large", "c", 85_000)), want: model.ReasonGroup, wantClaim: model.ReasonNoOffering,
+		},
+		"pods that fit elsewhere need no replacement": {plan: deleting(model.DisruptionUnderutilized)},
+		"an empty node goes":                          {plan: deleting(model.DisruptionEmpty), state: noPods},
+		"a node that is not empty any more stays":     {plan: deleting(model.DisruptionEmpty), want: model.ReasonStale},
+		"a node whose last pod is leaving is empty": {
+			plan: deleting(model.DisruptionEmpty), state: func(s *State) {
+				editNode(s, func(n *cluster.Node) { n.Pods = []cluster.Pod{{Name: "web", DeletionTime: at(1)}} })
+			},
+		},
+		"a node of DaemonSet pods is empty": {
+			plan: deleting(model.DisruptionEmpty), state: func(s *State) {
+				editNode(s, func(n *cluster.Node) { n.Pods = []cluster.Pod{{Name: "ds", Daemon: true}} })
+			},
+		},
+		"a claim that is not there":           {plan: deleting(model.DisruptionEmpty), state: func(s *State) { delete(s.Claims, "old") }, want: model.ReasonNotFound},
+		"a claim that has ended":              {plan: deleting(model.DisruptionEmpty), state: inState(model.StateGone), want: model.ReasonNotFound},
+		"a claim that is not initialized":     {plan: deleting(model.DisruptionEmpty), state: inState(model.StateRegistered), want: model.ReasonNotInitialized},
+		"a claim that is being drained":       {plan: deleting(model.DisruptionEmpty), state: inState(model.StateDraining), want: model.ReasonAlreadyDisrupted},
+		"a claim that another disruption has": {plan: deleting(model.DisruptionEmpty), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Disruption = "d-0" }) }, want: model.ReasonAlreadyDisrupted},
+		"a node that its user deletes": {
+			plan: deleting(model.DisruptionEmpty), state: func(s *State) { editNode(s, func(n *cluster.Node) { n.Terminating = true }) }, want: model.ReasonAlreadyDisrupted,
+		},
+		"a node that is not there": {plan: deleting(model.DisruptionEmpty), state: func(s *State) { delete(s.Nodes, "old") }, want: model.ReasonNotFound},
+		"a protected node": {
+			plan: deleting(model.DisruptionUnderutilized), want: model.ReasonNodeDoNotDisrupt,
+			state: func(s *State) {
+				editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
+			},
+		},
+		"a protected pod":              {plan: deleting(model.DisruptionUnderutilized), state: protect(time.Time{}), want: model.ReasonPodDoNotDisrupt},
+		"a pod that is protected yet":  {plan: deleting(model.DisruptionUnderutilized), state: protect(at(1)), want: model.ReasonPodDoNotDisrupt},
+		"a pod that is so no longer":   {plan: deleting(model.DisruptionUnderutilized), state: protect(at(0))},
+		"expired in spite of a pod":    {plan: deleting(model.DisruptionExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(0)) }},
+		"not expired yet":              {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(1)) }, want: model.ReasonInvalid},
+		"never expires":                {plan: deleting(model.DisruptionExpired), want: model.ReasonInvalid},
+		"drifted":                      {plan: deleting(model.DisruptionDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
+		"not drifted":                  {plan: deleting(model.DisruptionDrifted), want: model.ReasonInvalid},
+		"interrupted is no plan's say": {plan: deleting(model.DisruptionInterrupted), want: model.ReasonInvalid},
+		"a budget of none": {
+			plan: deleting(model.DisruptionEmpty), state: func(s *State) { noPods(s); budgets(s, cluster.Budget{Count: 0}) }, want: model.ReasonBudget,
+		},
+		"a budget of none for another reason": {
+			plan: deleting(model.DisruptionEmpty), state: func(s *State) {
+				noPods(s)
+				budgets(s, cluster.Budget{Count: 0, Reasons: []model.DisruptionReason{model.DisruptionDrifted}})
+			},
+		},
+		"expiry knows no budget": {
+			plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(0)); budgets(s, cluster.Budget{Count: 0}) },
+		},
+		"the same disruption again": {
+			plan: replacing(cheap), state: func(s *State) { s.Disruptions["d-1"] = model.Disruption{ID: "d-1"} },
+			want: model.ReasonAlreadyAccepted, wantClaim: model.ReasonAlreadyAccepted,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := state()
+			if c.state != nil {
+				c.state(&s)
+			}
+			o := Verify(c.plan, s)
+			if got := code(t, o, "d-1"); got != c.want {
+				t.Errorf("%+v, want reason %d", o.Verdicts, c.want)
+			}
+			if len(c.plan.Wishes) > 0 {
+				if got := code(t, o, "new"); got != c.wantClaim {
+					t.Errorf("%+v, want reason %d for the replacement", o.Verdicts, c.wantClaim)
+				}
+			}
+			if (len(o.Groups) == 1) != (c.want == 0) {
+				t.Errorf("%d groups to store", len(o.Groups))
+			}
+		})
+	}
+}
+
+func inState(x model.State) func(*State) {
+	return func(s *State) { editClaim(s, func(c *model.Claim) { c.State = x }) }
+}
+
+func protect(until time.Time) func(*State) {
+	return func(s *State) {
+		editNode(s, func(n *cluster.Node) {
+			n.Pods = []cluster.Pod{{Namespace: "d", Name: "web", DoNotDisrupt: true, DoNotDisruptUntil: until}}
+		})
+	}
+}
+
+func expire(s *State, t time.Time) { editClaim(s, func(c *model.Claim) { c.ExpireTime = t }) }
+
+func budgets(s *State, b ...cluster.Budget) { editPool(s, func(p *cluster.Pool) { p.Budgets = b }) }
+
+func TestGroupIsStoredWhole(t *testing.T) {
+	o := Verify(replacing(offering("m5.large", "b", 96_000), offering("c5.large", "a", 85_000)), state())
+	if len(o.Groups) != 1 {
+		t.Fatalf("%+v", o.Verdicts)
+	}
+	g := o.Groups[0]
+	want := &model.Disruption{
+		ID: "d-1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"},
+		Pods: []string{"d/web"}, AcceptTime: at(0), Saving: 11_000,
+	}
+	if d := cmp.Diff(want, g.Disruption); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if len(g.Claims) != 2 || g.Claims[0].Disruption != "d-1" || g.Claims[0].State != model.StateInitialized || g.Claims[1].Replaces != "d-1" {
+		t.Errorf("claims %+v, want the marked candidate and its replacement", g.Claims)
+	}
+	if d := cmp.Diff([]model.Offering{offering("c5.large", "a", 85_000)}, g.Claims[1].Offerings); d != "" {
+		t.Errorf("only what is cheaper may be launched (-want +got):\n%s", d)
+	}
+}
+
+func TestMalformedDisruptions(t *testing.T) {
+	for name, edit := range map[string]func(*Plan){
+		"no candidates":                       func(p *Plan) { p.Disruptions[0].Candidates = nil },
+		"a bad id":                            func(p *Plan) { p.Disruptions[0].ID = "d_1" },
+		"a replacement that is not there":     func(p *Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"new", "other"} },
+		"a replacement that it does not name": func(p *Plan) { p.Disruptions[0].Replacements = nil },
+		"a replacement of another name":       func(p *Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"other"} },
+		"a candidate twice":                   func(p *Plan) { p.Disruptions[0].Candidates = []model.ClaimID{"old", "old"} },
+		"a replacement for an empty node":     func(p *Plan) { p.Disruptions[0].Reason = model.DisruptionEmpty },
+		"too many": func(p *Plan) {
+			for i := range MaxGroup {
+				p.Disruptions[0].Candidates = append(p.Disruptions[0].Candidates, model.ClaimID(fmt.Sprint(i)))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := replacing(offering("c5.large", "a", 85_000))
+			edit(&p)
+			o := Verify(p, state())
+			for _, v := range o.Verdicts {
+				if v.Accepted {
+					t.Errorf("%+v", v)
+				}
+			}
+			if len(o.Groups) != 0 || len(o.Verdicts) < 2 {
+				t.Errorf("%d groups, %d verdicts", len(o.Groups), len(o.Verdicts))
+			}
+		})
+	}
+}
+
+// ten is a state with ten running claims, of which the first few are named in plans.
+func ten() State {
+	s := state()
+	for i := range 10 {
+		id := model.ClaimID(fmt.Sprintf("c%d", i))
+		c := s.Claims["old"]
+		c.ID, c.Pods = id, nil
+		s.Claims[id], s.Nodes[id] = c, cluster.Node{Name: "n-" + string(id), Ready: true}
+	}
+	delete(s.Claims, "old")
+
+	return s
+}
+
+func TestBudgets(t *testing.T) {
+	for name, c := range map[string]struct {
+		budgets []cluster.Budget
+		state   func(*State)
+		want    int // of four deletions of one node each
+	}{
+		"no budget is no limit":        {want: 4},
+		"a count":                      {budgets: []cluster.Budget{{Count: 3}}, want: 3},
+		"a share rounds up":            {budgets: []cluster.Budget{{Count: -1, Percent: 11}}, want: 2},
+		"no share at all":              {budgets: []cluster.Budget{{Count: -1}}, want: 0},
+		"the tightest counts":          {budgets: []cluster.Budget{{Count: 3}, {Count: 1}}, want: 1},
+		"what goes on already counts":  {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.Disruption = "d" }) }, want: 2},
+		"what is being drained counts": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.State = model.StateDraining }) }, want: 2},
+		"a node that is down counts":   {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { s.Nodes["c9"] = cluster.Node{Name: "n"} }, want: 2},
+		"what was never up does not count": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) {
+			ended(s, func(c *model.Claim) { c.State, c.Reached = model.StateLaunched, model.StateLaunched })
+		}, want: 3},
+		"a schedule that is not on":            {budgets: []cluster.Budget{{Schedule: "0 9 * * *", Duration: time.Hour}}, want: 4},
+		"a schedule that is on":                {budgets: []cluster.Budget{{Schedule: "30 11 * * *", Duration: time.Hour}}, want: 0},
+		"a schedule that can't be read blocks": {budgets: []cluster.Budget{{Count: 3, Schedule: "whenever"}}, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := ten()
+			budgets(&s, c.budgets...)
+			if c.state != nil {
+				c.state(&s)
+			}
+			p := plan()
+			for i := range 4 {
+				p.Disruptions = append(p.Disruptions, Disruption{
+					ID: fmt.Sprintf("d-%d", i), Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{model.ClaimID(fmt.Sprintf("c%d", i))},
+				})
+			}
+			o := Verify(p, s)
+			if len(o.Groups) != c.want {
+				t.Errorf("%d accepted, want %d: %+v", len(o.Groups), c.want, o.Verdicts)
+			}
+			for _, v := range o.Verdicts {
+				if !v.Accepted && v.Reason.Code != model.ReasonBudget {
+					t.Errorf("%+v, want BUDGET", v)
+				}
+			}
+		})
+	}
+}
+
+func ended(s *State, f func(*model.Claim)) {
+	c := s.Claims["c9"]
+	f(&c)
+	s.Claims["c9"] = c
+}
+
+func TestOneDecisionTakesANode(t *testing.T) {
+	p := plan()
+	for _, id := range []string{"d-1", "d-2"} {
+		p.Disruptions = append(p.Disruptions, Disruption{ID: id, Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{"c1"}})
+	}
+	o := Verify(p, ten())
+	if code(t, o, "d-1") != 0 || code(t, o, "d-2") != model.ReasonAlreadyDisrupted {
+		t.Errorf("%+v", o.Verdicts)
+	}
+}
