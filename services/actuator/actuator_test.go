@@ -1,0 +1,60 @@
+package actuator
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+)
+
+func TestConfig(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want string // a part of the error; "" for none
+	}{
+		"the least":        {`{"cluster": "c", "etcd": {"endpoints": ["127.0.0.1:2379"]}}`, ""},
+		"an embedded etcd": {`{"cluster": "c", "etcd": {"embedded": {"dir": "d"}}}`, ""},
+		"everything": {`{"cluster": "c", "listen": "127.0.0.1:7500", "advertise": "actuator-0.kerf:7500", "kubeconfig": "k", "catalog": "f",
+			"etcd": {"endpoints": ["https://e:2379"], "ca_file": "a", "cert_file": "b", "key_file": "c", "username": "u", "password_file": "p",
+				"prefix": "/kerf", "request_timeout": "2s", "lease_ttl": "5s"},
+			"aws": {"region": "us-east-1", "endpoint": "http://127.0.0.1:1", "queue": "q",
+				"api": {"endpoint": "https://e", "ca": "c", "service_cidr": "10.0.0.0/16", "kubernetes_version": "1.37"}},
+			"nodes": {"vm_memory_overhead_percent": 0.075, "reserved_enis": 1},
+			"intervals": {"types": "1h", "spot": "1m", "classes": "1m", "poll": "10s", "fast_poll": "500ms", "templates": "5m",
+				"orphans": "30s", "shortage": "3m", "history": "1h"},
+			"concurrency": {"launches": 5, "evictions": 5}}`, ""},
+		"no cluster":               {`{"etcd": {"endpoints": ["e"]}}`, "cluster:"},
+		"no etcd":                  {`{"cluster": "c"}`, "etcd.endpoints: required"},
+		"two etcds":                {`{"cluster": "c", "etcd": {"endpoints": ["e"], "embedded": {"dir": "d"}}}`, "etcd.embedded: can't be set together"},
+		"an etcd without a place":  {`{"cluster": "c", "etcd": {"embedded": {}}}`, "etcd.embedded.dir: required"},
+		"half a certificate":       {`{"cluster": "c", "etcd": {"endpoints": ["e"], "cert_file": "f"}}`, "etcd.cert_file: and key_file belong together"},
+		"a user without password":  {`{"cluster": "c", "etcd": {"endpoints": ["e"], "username": "u"}}`, "etcd.username: and password_file"},
+		"a short lease":            {`{"cluster": "c", "etcd": {"endpoints": ["e"], "lease_ttl": "10ms"}}`, "etcd.lease_ttl: 10ms is too short"},
+		"a short memory":           {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "intervals": {"history": "1m"}}`, "intervals.history: 1m0s is too short"},
+		"too much at once":         {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "concurrency": {"launches": 5000}}`, "concurrency.launches: 5000"},
+		"an unknown field":         {`{"cluster": "c", "etcd": {"endpoint": "e"}}`, "etcd.endpoint: unknown field"},
+		"an overhead of one":       {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "nodes": {"vm_memory_overhead_percent": 1}}`, "nodes.vm_memory_overhead_percent"},
+		"an interval as a number":  {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "intervals": {"poll": 10}}`, "intervals.poll"},
+		"an outside plain address": {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "listen": "0.0.0.0:7500"}`, "listen:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got Config
+			err := config.Decode([]byte(c.text), &got)
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestRunSaysWhatItCannotReach(t *testing.T) {
+	var c Config
+	c.Cluster, c.Kubeconfig = "c", "testdata/no-such-file"
+	c.Etcd.Endpoints = []string{"127.0.0.1:1"}
+	if err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "kubeconfig") {
+		t.Errorf("error %v, want one about the kubeconfig", err)
+	}
+}
