@@ -22,7 +22,7 @@ func giantPod(ctx context.Context, s *Stage) error {
 	if err := s.apply(ctx, "pod-giant.yaml"); err != nil {
 		return err
 	}
-	if err := s.expect(ctx, stepTimeout, planned("giant"), s.told(ctx, "giant")); err != nil {
+	if err := s.expect(ctx, stepTimeout, planned("giant"), s.told(ctx, "giant", "m5.xlarge", "cpu")); err != nil {
 		return err
 	}
 	if err := s.remove(ctx, "giant"); err != nil {
@@ -50,23 +50,21 @@ func planned(pod string) Condition {
 	}
 }
 
-// told holds when an event of Kerf's on the pod says what the plan says.
-func (s *Stage) told(ctx context.Context, pod string) Condition {
-	return func(w World) string {
+// told holds when an event of Kerf's on the pod has all the words.
+func (s *Stage) told(ctx context.Context, pod string, words ...string) Condition {
+	return func(World) string {
 		events, err := s.events(ctx, pod)
 		if err != nil {
 			return err.Error()
 		}
-		for _, e := range events {
-			if strings.Contains(e.Message, "m5.xlarge") && strings.Contains(e.Message, "cpu") {
-				return ""
-			}
-		}
 		var said []string
 		for _, e := range events {
 			said = append(said, e.Reason+": "+e.Message)
+			if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(e.Message, word) }) {
+				return ""
+			}
 		}
-		return fmt.Sprintf("an event on pod %s that names m5.xlarge and cpu, Kerf's events are %q", pod, said)
+		return fmt.Sprintf("an event on pod %s that has %q, Kerf's events are %q", pod, words, said)
 	}
 }
 

@@ -181,10 +181,11 @@ func (c *readyCount) least() (int, error) {
 		return 0, errors.New("the watch of shop's pods ended before they had moved")
 	default:
 	}
+	c.mu.Lock() // before stop, whose cut through the stream the watch may report as an error
+	least, err := c.min, c.err
+	c.mu.Unlock()
 	c.stop()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.min, c.err
+	return least, err
 }
 
 func (c *readyCount) stop() {

@@ -109,6 +109,7 @@ type Stage struct {
 	verbose bool
 	note    string // of the present step, for the table
 	peak    *World // of the present step, when it was at its height
+	away    bool   // a step has killed something by itself
 
 	mu      sync.Mutex
 	seen    World
@@ -163,7 +164,7 @@ func (s *Stage) fresh(ctx context.Context) (World, error) {
 
 // healthy is an error when a process has ended that nobody killed.
 func (s *Stage) healthy() error {
-	if s.chaos.busy() {
+	if s.away || s.chaos.busy() {
 		return nil
 	}
 	if dead := s.Dead(); len(dead) > 0 {

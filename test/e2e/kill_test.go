@@ -1,0 +1,22 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/kerf-dev/kerf/test/demo/stack"
+	"github.com/kerf-dev/kerf/test/demo/story"
+)
+
+// TestTheStoryEndsRightWhileAServiceIsKilled kills each service with SIGKILL at five random points. Play itself checks
+// that no instance is leaked and that none was launched twice for a claim.
+func TestTheStoryEndsRightWhileAServiceIsKilled(t *testing.T) {
+	for _, service := range stack.Services() {
+		t.Run(service, func(t *testing.T) {
+			n := seed(t)
+			steps := story.Pick(1, 2, 3, 4, 5, 6, 10)
+			chaos := story.NewChaos(service, n, steps)
+			t.Log(chaos)
+			play(t, start(t, n), steps, chaos)
+		})
+	}
+}

@@ -1,0 +1,12 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/kerf-dev/kerf/test/demo/story"
+)
+
+// TestTroubleIsToldAndNothingIsLost plays the scenes of bad input and of parts that are away.
+func TestTroubleIsToldAndNothingIsLost(t *testing.T) {
+	play(t, start(t, seed(t)), append(story.Pick(1), story.Trouble()...), nil)
+}
