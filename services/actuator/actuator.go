@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
@@ -29,8 +30,6 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
-
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 )
 
 // The API server's own flow control bounds us; the client's only has to keep a mistake of ours from flooding it.

@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
-	"k8s.io/client-go/rest"
 )
 
 // DefaultListen is where the actuator's binary listens unless its configuration says otherwise.

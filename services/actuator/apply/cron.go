@@ -38,7 +38,9 @@ func ParseCron(line string) (Cron, error) {
 		low, top int
 		names    string
 	}{
-		{&c.minute, 0, 59, ""}, {&c.hour, 0, 23, ""}, {&c.day, 1, 31, ""},
+		{&c.minute, 0, 59, ""},
+		{&c.hour, 0, 23, ""},
+		{&c.day, 1, 31, ""},
 		{&c.month, 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"},
 		{&c.weekday, 0, 7, "sun mon tue wed thu fri sat"},
 	} {

@@ -12,9 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
-
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
 // operators are the contract's operators in Kubernetes' words, by number.
@@ -32,7 +31,7 @@ func capacityTypes() []string { return []string{"", "on-demand", "spot", "reserv
 func number(words []string, word string) int32 {
 	for i, w := range words {
 		if i > 0 && w == word {
-			return int32(i) //nolint:gosec // a handful
+			return int32(i)
 		}
 	}
 

@@ -4,10 +4,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/kerf-dev/kerf/services/actuator/inventory"
-
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
 )
 
 // MaxPart is about how large a part of an inventory becomes, in bytes. An object larger than that travels alone.

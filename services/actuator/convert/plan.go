@@ -3,11 +3,10 @@ package convert
 import (
 	"fmt"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
-	"github.com/kerf-dev/kerf/services/actuator/model"
-
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
 // FieldError says which field of a request is wrong.

@@ -121,7 +121,7 @@ func Diff(a, b Inventory) Change {
 // diff merges two lists that are sorted by name.
 func diff[T any](a, b []*T, name func(*T) string) (upserted []*T, removed []string) {
 	for i, j := 0, 0; i < len(a) || j < len(b); {
-		order := 0
+		var order int
 		switch {
 		case i == len(a):
 			order = 1
@@ -154,7 +154,7 @@ func diffOfferings(a, b []Offering) (upserted []Offering, removed []string) {
 		return nil, nil // the same list
 	}
 	for i, j := 0, 0; i < len(a) || j < len(b); {
-		order := 0
+		var order int
 		switch {
 		case i == len(a):
 			order = 1

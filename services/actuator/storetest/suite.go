@@ -77,6 +77,7 @@ func contents(t *testing.T, b Backend) store.Contents {
 }
 
 func empty(t *testing.T, a, _ Backend) {
+	t.Helper()
 	c := contents(t, a)
 	if len(c.Claims)+len(c.Disruptions)+len(c.Notices)+len(c.Shortages)+len(c.Created) != 0 || !c.Born.IsZero() {
 		t.Fatalf("an empty store holds %+v", c)
@@ -122,6 +123,7 @@ func Sample() store.Batch {
 }
 
 func roundTrip(t *testing.T, a, b Backend) {
+	t.Helper()
 	term := lead(t, a, "a")
 	batch := Sample()
 	r := commit(t, a, term.Fence, batch)
@@ -135,6 +137,7 @@ func roundTrip(t *testing.T, a, b Backend) {
 }
 
 func deletion(t *testing.T, a, b Backend) {
+	t.Helper()
 	term := lead(t, a, "a")
 	batch := Sample()
 	commit(t, a, term.Fence, batch)
@@ -152,6 +155,7 @@ func deletion(t *testing.T, a, b Backend) {
 }
 
 func revisions(t *testing.T, a, _ Backend) {
+	t.Helper()
 	before := contents(t, a).Revision
 	term := lead(t, a, "a")
 	claim := Sample().PutClaims[0]
@@ -169,6 +173,7 @@ func revisions(t *testing.T, a, _ Backend) {
 }
 
 func tooLarge(t *testing.T, a, b Backend) {
+	t.Helper()
 	term := lead(t, a, "a")
 	_, err := a.Commit(t.Context(), term.Fence, store.Batch{PutNotices: notices(store.MaxWrites + 1)})
 	if !errors.Is(err, store.ErrTooLarge) {
@@ -189,6 +194,7 @@ func notices(n int) []model.Notice {
 }
 
 func many(t *testing.T, a, b Backend) {
+	t.Helper()
 	term := lead(t, a, "a")
 	want := notices(10 * store.MaxWrites)
 	for i := 0; i < len(want); i += store.MaxWrites {
@@ -200,6 +206,7 @@ func many(t *testing.T, a, b Backend) {
 }
 
 func fencedAfterResign(t *testing.T, a, b Backend) {
+	t.Helper()
 	term := lead(t, a, "a")
 	if err := term.Resign(t.Context()); err != nil {
 		t.Fatalf("resign: %v", err)
@@ -218,6 +225,7 @@ func fencedAfterResign(t *testing.T, a, b Backend) {
 }
 
 func succession(t *testing.T, a, b Backend) {
+	t.Helper()
 	first := lead(t, a, "a")
 	won := make(chan store.Term, 1)
 	go func() {
@@ -256,6 +264,7 @@ func succession(t *testing.T, a, b Backend) {
 }
 
 func givingUp(t *testing.T, a, b Backend) {
+	t.Helper()
 	first := lead(t, a, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error, 1)
@@ -279,6 +288,7 @@ func givingUp(t *testing.T, a, b Backend) {
 }
 
 func resignTwice(t *testing.T, a, b Backend) {
+	t.Helper()
 	term := lead(t, a, "a")
 	for range 2 {
 		if err := term.Resign(t.Context()); err != nil {

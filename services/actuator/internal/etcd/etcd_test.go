@@ -36,6 +36,7 @@ func connect(t *testing.T, e *Embedded, cluster string) *Store {
 func TestStorePassesTheSuite(t *testing.T) {
 	e := start(t)
 	storetest.Suite(t, func(t *testing.T) (a, b storetest.Backend) {
+		t.Helper()
 		cluster := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
 
 		return connect(t, e, cluster), connect(t, e, cluster)

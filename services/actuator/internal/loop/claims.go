@@ -44,12 +44,9 @@ func (l *leader) step(c model.Claim) (model.Claim, []lifecycle.Effect) {
 	if moved {
 		return c, effects
 	}
-	for _, e := range l.observations(c) {
-		if answer(e) {
-			return c, effects
-		}
+	if !slices.ContainsFunc(l.observations(c), answer) {
+		c.Drifted = l.drifted(c)
 	}
-	c.Drifted = l.drifted(c)
 
 	return c, effects
 }

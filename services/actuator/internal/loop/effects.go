@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -162,12 +163,12 @@ func (l *leader) launch(ctx context.Context, c model.Claim) {
 	l.do(ctx, job{
 		key: fmt.Sprintf("launch/%d/%s", c.Attempt, c.ID), slot: l.slots.launch, first: time.Second, most: 30 * time.Second,
 		calm: time.Minute, // the answer moves the claim on
-		run: func(ctx context.Context) (err error) {
-			ctx, end := l.span(ctx, "actuator.Launch", c)
-			defer func() { end(err) }()
-			got, err = l.cfg.Cloud.Launch(ctx, r)
+		run: func(ctx context.Context) error {
+			return l.traced(ctx, "actuator.Launch", c, func(ctx context.Context) (err error) {
+				got, err = l.cfg.Cloud.Launch(ctx, r)
 
-			return err
+				return err
+			})
 		},
 		done: func(err error) { l.launched(ctx, c, got, err) },
 	})
@@ -278,14 +279,16 @@ func (l *leader) terminate(ctx context.Context, c model.Claim) {
 	l.do(ctx, job{
 		key: "terminate/" + string(c.ID), slot: l.slots.other, first: time.Second, most: 30 * time.Second, calm: 10 * time.Second,
 		run:  func(ctx context.Context) error { return l.cfg.Cloud.Terminate(ctx, list...) },
-		done: l.logFailure(ctx, "terminate", "claim", c.ID),
+		done: l.logFailure(ctx, "terminate", slog.Any("claim", c.ID)),
 	})
 }
 
-func (l *leader) logFailure(ctx context.Context, message string, args ...any) func(error) {
+// logFailure is for work whose failure only has to be known: the next pass asks for it again.
+func (l *leader) logFailure(ctx context.Context, what string, about ...slog.Attr) func(error) {
 	return func(err error) {
 		if err != nil {
-			l.cfg.Log.WarnContext(ctx, message, append(args, "error", err)...)
+			attrs := append([]slog.Attr{slog.String("work", what), slog.Any("error", err)}, about...)
+			l.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "work failed", attrs...)
 		}
 	}
 }
@@ -377,6 +380,6 @@ func (l *leader) changeNode(ctx context.Context, c model.Claim, change cluster.N
 
 			return err
 		},
-		done: l.logFailure(ctx, "update node", "node", change.Node, "claim", c.ID),
+		done: l.logFailure(ctx, "update node", slog.String("node", change.Node), slog.Any("claim", c.ID)),
 	})
 }

@@ -156,11 +156,11 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // ctxError is nil when the context has ended: being told to stop is no failure.
 func ctxError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
 
-	return err
+	return nil
 }
 
 // lead runs one term and gives it up, whatever ended it.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
@@ -244,7 +245,7 @@ func (l *leader) sweep(ctx context.Context) {
 		l.do(ctx, job{
 			key: "orphan/" + i.ID, slot: l.slots.other, first: time.Second, most: time.Minute, calm: time.Minute,
 			run:  func(ctx context.Context) error { return l.cfg.Cloud.Terminate(ctx, i.ID) },
-			done: l.logFailure(ctx, "end an instance that no claim names", "instance", i.ID),
+			done: l.logFailure(ctx, "end an instance that no claim names", slog.String("instance", i.ID)),
 		})
 	}
 	for id := range l.orphans {

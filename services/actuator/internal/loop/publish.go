@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -315,7 +316,7 @@ func (l *leader) releaseNodes(ctx context.Context) {
 			run: func(ctx context.Context) error {
 				return l.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
 			},
-			done: l.logFailure(ctx, "release node", "node", n.Name),
+			done: l.logFailure(ctx, "release node", slog.String("node", n.Name)),
 		})
 	}
 }

@@ -21,18 +21,18 @@ const (
 	keyReason   = "kerf.reason"
 )
 
-// span starts a span of the claim's trace; the function returned ends it.
-func (l *Loop) span(ctx context.Context, name string, c model.Claim) (context.Context, func(error)) {
+// traced runs f in a span of the claim's trace.
+func (l *Loop) traced(ctx context.Context, name string, c model.Claim, f func(context.Context) error) error {
 	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
 	ctx, span := l.cfg.Tracer.Start(ctx, name, trace.WithAttributes(
 		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, c.PlanID), attribute.Int(keyAttempt, c.Attempt)))
-
-	return ctx, func(err error) {
-		if err != nil {
-			span.SetStatus(codes.Error, err.Error())
-		}
-		span.End()
+	defer span.End()
+	err := f(ctx)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
 	}
+
+	return err
 }
 
 // spans tells the trace of the phases that a change of state ends. Their beginnings are stored with the claim, so a

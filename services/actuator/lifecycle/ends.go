@@ -1,0 +1,125 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// drain begins to move the pods off.
+func drain(c model.Claim, e Event, now time.Time) Result {
+	c.DisruptionReason, c.Failure = e.DisruptionReason, model.Reason{}
+	c.DrainDeadline = e.Deadline
+	if c.TerminationGracePeriod >= 0 {
+		c.DrainDeadline = earlier(c.DrainDeadline, now.Add(c.TerminationGracePeriod))
+	}
+
+	return does(enter(c, model.StateDraining, now), EffectTaintNode)
+}
+
+// hurry lets a later cause shorten a drain, never lengthen it.
+func hurry(c model.Claim, e Event, _ time.Time) Result {
+	if d := earlier(c.DrainDeadline, e.Deadline); !d.Equal(c.DrainDeadline) {
+		c.DrainDeadline, c.DisruptionReason = d, e.DisruptionReason
+	}
+
+	return does(c)
+}
+
+// earlier returns the earlier of two times, where zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+
+	return a
+}
+
+// drainOn evicts the next pods, and ends the instance once none is left.
+func drainOn(c model.Claim, e Event, now time.Time) Result {
+	if !tainted(e.Node, TaintDisrupted) {
+		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
+	}
+	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
+	if d.Done {
+		c.Failure = model.Reason{}
+
+		return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	}
+	c.Failure = model.Reason{}
+	if d.Waits != "" {
+		c.Failure = about(c, model.ReasonDrainBlocked, "%s", d.Waits)
+	}
+	r := Result{Claim: c, Wake: d.Wake}
+	for _, ev := range d.Evictions {
+		r.Effects = append(r.Effects, Effect{Kind: EffectEvict, Eviction: ev})
+	}
+
+	return r
+}
+
+// end goes straight to ending the instance: no pod is left to move, or none ever came.
+func end(c model.Claim, e Event, now time.Time) Result {
+	if e.Kind == EventDrain {
+		c.DisruptionReason = e.DisruptionReason
+	}
+
+	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+}
+
+// lost ends a claim whose instance went without being asked to.
+func lost(c model.Claim, _ Event, now time.Time) Result {
+	c.Failure = about(c, model.ReasonInstanceLost, "instance %s ended without being asked to", c.InstanceID)
+
+	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+}
+
+func lostWhenSettled(c model.Claim, e Event, now time.Time) Result {
+	if e.Time.Sub(c.LaunchTime) < Settle {
+		return does(c)
+	}
+	if c.State == model.StateDraining {
+		return end(c, e, now)
+	}
+
+	return lost(c, e, now)
+}
+
+// terminateLate ends an instance that a launch returned after the claim was given up.
+func terminateLate(c model.Claim, e Event, now time.Time) Result {
+	failure := c.Failure
+	c = record(c, e.Instance, now)
+	c.Failure = failure
+
+	return does(c, EffectTerminate)
+}
+
+func terminate(c model.Claim, _ Event, _ time.Time) Result { return does(c, EffectTerminate) }
+
+// gone ends the claim once neither instance nor node is left. What never became a node has failed.
+func gone(c model.Claim, e Event, now time.Time) Result {
+	if e.NodeThere {
+		return does(c, EffectRemoveNode)
+	}
+	if c.Reached < model.StateRegistered && c.Failure != (model.Reason{}) {
+		return does(enter(c, model.StateFailed, now))
+	}
+
+	return does(enter(c, model.StateGone, now))
+}
+
+// goneWhenSettled believes an absence only once EC2 has had the time to show the instance.
+func goneWhenSettled(c model.Claim, e Event, now time.Time) Result {
+	since := c.LaunchTime
+	if c.InstanceID == "" {
+		since = c.StateTime
+	}
+	if settled := since.Add(Settle); e.Time.Before(settled) {
+		r := does(c)
+		r.Wake = settled
+
+		return r
+	}
+
+	return gone(c, e, now)
+}
