@@ -16,6 +16,7 @@ const (
 	missPool = iota
 	missTaint
 	missLabels
+	missReady // the pool would take the pod, if it or its class were in order
 	missSize
 	missOffering
 	missChoice
@@ -55,27 +56,37 @@ func (m *Market) Explain(c *view.Class, lim *Limits) (model.Reason, []model.Pool
 }
 
 func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits) miss {
-	out := miss{pool: p, PoolMiss: model.PoolMiss{NodePool: p.Name, Reason: m.problems[p.Index]}}
-	if !out.Reason.OK() {
+	out := miss{pool: p, PoolMiss: model.PoolMiss{NodePool: p.Name}}
+	problem := m.problems[p.Index]
+	out.stage, out.Reason = poolRules(p, c)
+	switch {
+	case !problem.OK() && !out.Reason.OK():
+		out.stage, out.Reason = missPool, problem
 		return out
-	}
-	if r := fit.Taints(c.Profile, &fit.Place{Taints: p.Taints}); !r.OK() {
-		r.Subject = "nodepool/" + string(p.Name)
-		out.stage, out.Reason = missTaint, r
+	case !problem.OK():
+		out.stage, out.Reason = missReady, problem
 		return out
-	}
-	if r := poolRequirements(p, c); !r.OK() {
-		out.stage, out.Reason = missLabels, r
+	case !out.Reason.OK():
 		return out
 	}
 	return m.explainTypes(out, c, lim)
+}
+
+// poolRules says whether the pool's own rules exclude a class, and which.
+func poolRules(p *view.Pool, c *view.Class) (stage int, r model.Reason) {
+	if r := fit.Taints(c.Profile, &fit.Place{Taints: p.Taints}); !r.OK() {
+		r.Subject = "nodepool/" + string(p.Name)
+		return missTaint, r
+	}
+	return missLabels, poolRequirements(p, c)
 }
 
 // poolRequirements says whether the pool's own requirements exclude a class, whatever instance type is taken.
 func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 	var first model.Reason
 	for i, asked := range asks(c.Profile) {
-		r, ok := p.Requirements.Compatible(asked, func(key string) bool { return require.WellKnown(key) || p.Catalog.Defines(key) })
+		defined := func(key string) bool { return require.WellKnown(key) || (p.Catalog != nil && p.Catalog.Defines(key)) }
+		r, ok := p.Requirements.Compatible(asked, defined)
 		if ok {
 			return model.Reason{}
 		}

@@ -32,6 +32,17 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 			},
 			code: model.CodeNodeClassNotReady, says: "no subnet",
 		},
+		"the pool that is meant is not ready, and another is not meant": {
+			build: func(w *world) {
+				lost := pool("lost")
+				lost.NodeClass, lost.Labels = "lost", model.Labels{{Key: "team", Value: "lost"}}
+				w.Snapshot.NodePools = append(w.Snapshot.NodePools, lost)
+				why := &model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet of its own"}
+				w.Snapshot.NodeClasses = append(w.Snapshot.NodeClasses, model.NodeClass{Name: "lost", NotReady: why})
+			},
+			class: func(c *model.PodClass) { c.NodeSelector = model.Labels{{Key: "team", Value: "lost"}} },
+			code:  model.CodeNodeClassNotReady, says: "node pool lost: no subnet of its own",
+		},
 		"a taint is not tolerated": {
 			build: func(w *world) { w.pool().Taints = []model.Taint{{Key: "gpu", Value: "x", Effect: model.NoSchedule}} },
 			code:  model.CodeTaint, says: "gpu=x:NoSchedule",
