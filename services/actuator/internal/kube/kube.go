@@ -2,7 +2,7 @@
 // idempotent write under a resource version or a uid.
 //
 // It must never decide anything about a claim: it translates. Start at New; observe.go reads, node.go and publish.go
-// write, policy.go turns users' objects into the actuator's values.
+// write. What the objects mean is package objects' matter.
 package kube
 
 import (
@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 )
 
 const (
@@ -51,22 +52,25 @@ type Kube struct {
 	now     func() time.Time
 
 	informers    []namedInformer
+	health       []*health
 	start        []func(stop <-chan struct{})
 	nodes        corelisters.NodeLister
-	podIndex     cache.Indexer
+	pods         cache.Indexer
 	volumeClaims corelisters.PersistentVolumeClaimLister
 	attachments  storagelisters.VolumeAttachmentLister
-	pools        cache.GenericLister
+	nodePools    cache.GenericLister
 	classes      cache.GenericLister
 	claims       cache.GenericLister
 
 	changed chan struct{}
 	version atomic.Uint64
 
-	mu          sync.Mutex // guards memo and told
+	mu          sync.Mutex // guards memo
 	memo        *cluster.State
 	memoVersion uint64
-	told        map[string]string // the last event text per object, so that nothing is said twice
+
+	told  told
+	wrote wrote
 }
 
 type namedInformer struct {
@@ -96,7 +100,7 @@ func New(c Config) (*Kube, error) {
 func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
 		client: client, dynamic: dyn, log: c.Log, now: c.Now,
-		changed: make(chan struct{}, 1), told: make(map[string]string),
+		changed: make(chan struct{}, 1),
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -110,15 +114,15 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 	if err := podInformer.AddIndexers(cache.Indexers{byNode: podNode}); err != nil {
 		return nil, fmt.Errorf("index pods by node: %w", err)
 	}
-	k.podIndex = podInformer.GetIndexer()
+	k.pods = podInformer.GetIndexer()
 	k.nodes = typed.Core().V1().Nodes().Lister()
 	k.volumeClaims = typed.Core().V1().PersistentVolumeClaims().Lister()
 	k.attachments = typed.Storage().V1().VolumeAttachments().Lister()
 
 	custom := dynamicinformer.NewDynamicSharedInformerFactory(dyn, 0)
-	k.pools = custom.ForResource(poolsResource()).Lister()
-	k.classes = custom.ForResource(classesResource()).Lister()
-	k.claims = custom.ForResource(claimsResource()).Lister()
+	k.nodePools = custom.ForResource(objects.Pools()).Lister()
+	k.classes = custom.ForResource(objects.Classes()).Lister()
+	k.claims = custom.ForResource(objects.Claims()).Lister()
 	k.start = []func(<-chan struct{}){typed.Start, custom.Start}
 
 	all := []namedInformer{
@@ -126,9 +130,9 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 		{"nodes", typed.Core().V1().Nodes().Informer()},
 		{"persistentvolumeclaims", typed.Core().V1().PersistentVolumeClaims().Informer()},
 		{"volumeattachments", typed.Storage().V1().VolumeAttachments().Informer()},
-		{poolsResource().Resource, custom.ForResource(poolsResource()).Informer()},
-		{classesResource().Resource, custom.ForResource(classesResource()).Informer()},
-		{claimsResource().Resource, custom.ForResource(claimsResource()).Informer()},
+		{objects.Pools().Resource, custom.ForResource(objects.Pools()).Informer()},
+		{objects.Classes().Resource, custom.ForResource(objects.Classes()).Informer()},
+		{objects.Claims().Resource, custom.ForResource(objects.Claims()).Informer()},
 	}
 	for _, i := range all {
 		if err := k.watch(i); err != nil {
@@ -139,27 +143,24 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 	return k, nil
 }
 
-// watch registers the handlers of one informer: they only count and signal.
+// watch registers the handlers of one informer: they only count, signal, and note that the watch is well.
 func (k *Kube) watch(i namedInformer) error {
 	k.informers = append(k.informers, i)
-	signal := func() {
-		k.version.Add(1)
-		select {
-		case k.changed <- struct{}{}:
-		default:
-		}
+	h := &health{name: i.name, log: k.log, revision: i.informer.LastSyncResourceVersion}
+	k.health = append(k.health, h)
+	seen := func() {
+		h.works()
+		k.signal()
 	}
 	_, err := i.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { signal() },
-		UpdateFunc: func(_, _ any) { signal() },
-		DeleteFunc: func(any) { signal() },
+		AddFunc:    func(any) { seen() },
+		UpdateFunc: func(_, _ any) { seen() },
+		DeleteFunc: func(any) { seen() },
 	})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
-	err = i.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, _ *cache.Reflector, err error) {
-		k.log.WarnContext(ctx, "watch interrupted; trying again", "resource", i.name, "error", err)
-	})
+	err = i.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { h.fails(err) })
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
@@ -167,14 +168,41 @@ func (k *Kube) watch(i namedInformer) error {
 	return nil
 }
 
+// signal makes the next Observe look again, and tells whoever waits for that.
+func (k *Kube) signal() {
+	k.version.Add(1)
+	select {
+	case k.changed <- struct{}{}:
+	default:
+	}
+}
+
 // Run feeds the caches until ctx ends. It starts the informers' goroutines, and they stop with ctx.
 func (k *Kube) Run(ctx context.Context) error {
 	for _, start := range k.start {
 		start(ctx.Done())
 	}
-	<-ctx.Done()
+	synced := make([]cache.InformerSynced, 0, len(k.informers))
+	for _, i := range k.informers {
+		synced = append(synced, i.informer.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil
+	}
+	k.signal() // caches of an empty cluster fill without an event
 
-	return nil
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, h := range k.health {
+				h.check()
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // Changed signals, coalesced, that Observe may have something new.

@@ -22,7 +22,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 const pool = `
@@ -73,7 +75,7 @@ func start(t *testing.T, typed []runtime.Object, custom ...runtime.Object) (*Kub
 	t.Helper()
 	client := fake.NewClientset(typed...)
 	dyn := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
-		poolsResource(): "NodePoolList", claimsResource(): "NodeClaimList", classesResource(): "EC2NodeClassList",
+		objects.Pools(): "NodePoolList", objects.Claims(): "NodeClaimList", objects.Classes(): "EC2NodeClassList",
 	}, custom...)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	k, err := newKube(client, dyn, Config{Now: func() time.Time { return now }})
@@ -156,7 +158,7 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Controller: &yes}}
 		}
 		if hold != "" {
-			p.Annotations = map[string]string{annotationDoNotDisrupt: hold}
+			p.Annotations = map[string]string{karpenterv1.AnnotationDoNotDisrupt: hold}
 		}
 
 		return p
@@ -190,7 +192,7 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	yes := true
 	change := cluster.NodeChange{
 		Node: "n1", SetLabels: map[string]string{"ours": "1"}, Finalizer: &yes,
-		AddTaints:    []model.Taint{{Key: taintDisrupted, Effect: "NoSchedule"}},
+		AddTaints:    []model.Taint{{Key: karpenterv1.TaintDisrupted, Effect: "NoSchedule"}},
 		RemoveTaints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
 	}
 	for range 2 {
@@ -205,10 +207,10 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"theirs": "1", "ours": "1"}, n.Labels); d != "" {
 		t.Error(d)
 	}
-	if len(n.Spec.Taints) != 2 || n.Spec.Taints[0].Key != "theirs" || n.Spec.Taints[1].Key != taintDisrupted {
+	if len(n.Spec.Taints) != 2 || n.Spec.Taints[0].Key != "theirs" || n.Spec.Taints[1].Key != karpenterv1.TaintDisrupted {
 		t.Errorf("taints %+v", n.Spec.Taints)
 	}
-	if d := cmp.Diff([]string{finalizer}, n.Finalizers); d != "" {
+	if d := cmp.Diff([]string{objects.Finalizer}, n.Finalizers); d != "" {
 		t.Error(d)
 	}
 	updates := 0
@@ -274,7 +276,7 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 	}
 	read := func() *unstructured.Unstructured {
 		t.Helper()
-		o, err := k.dynamic.Resource(claimsResource()).Get(t.Context(), "default-1", metav1.GetOptions{})
+		o, err := k.dynamic.Resource(objects.Claims()).Get(t.Context(), "default-1", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +310,7 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 	}
 
 	publish(cluster.Publication{ForgetClaims: []model.ClaimID{"default-1"}})
-	if _, err := k.dynamic.Resource(claimsResource()).Get(t.Context(), "default-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := k.dynamic.Resource(objects.Claims()).Get(t.Context(), "default-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("error %v, want the object gone", err)
 	}
 }

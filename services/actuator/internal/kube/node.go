@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
@@ -41,7 +42,7 @@ func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 	}
 
 	after := before.DeepCopy()
-	if err := k.change(after, c); err != nil {
+	if err := k.change(ctx, after, c); err != nil {
 		return err
 	}
 	if !equality.Semantic.DeepEqual(before, after) {
@@ -57,7 +58,7 @@ func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 	return nodes.Delete(ctx, c.Node, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 }
 
-func (k *Kube) change(n *corev1.Node, c cluster.NodeChange) error {
+func (k *Kube) change(ctx context.Context, n *corev1.Node, c cluster.NodeChange) error {
 	if n.Labels == nil {
 		n.Labels = map[string]string{}
 	}
@@ -70,50 +71,72 @@ func (k *Kube) change(n *corev1.Node, c cluster.NodeChange) error {
 		delete(n.Labels, l)
 	}
 	for _, t := range c.AddTaints {
-		n.Spec.Taints = append(without(n.Spec.Taints, t),
-			corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+		n.Spec.Taints = with(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
 	}
 	for _, t := range c.RemoveTaints {
-		n.Spec.Taints = without(n.Spec.Taints, t)
+		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x corev1.Taint) bool {
+			return x.Key == t.Key && string(x.Effect) == t.Effect
+		})
 	}
 	if c.Finalizer != nil {
-		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == finalizer })
-		// The API server refuses a new finalizer on an object that is being deleted.
-		if *c.Finalizer && n.DeletionTimestamp == nil {
-			n.Finalizers = append(n.Finalizers, finalizer)
-		}
+		finalize(n, *c.Finalizer)
 	}
 	if c.Owner == "" {
 		return nil
 	}
 
-	return k.own(n, c.Owner)
+	return k.own(ctx, n, c.Owner)
+}
+
+// with sets a taint, in its place if it is there, so that setting it again changes nothing.
+func with(taints []corev1.Taint, t corev1.Taint) []corev1.Taint {
+	for i := range taints {
+		if taints[i].MatchTaint(&t) {
+			taints[i] = t
+
+			return taints
+		}
+	}
+
+	return append(taints, t)
+}
+
+// finalize sets or removes Kerf's finalizer. The API server refuses a new one on an object that is being deleted.
+func finalize(n *corev1.Node, wanted bool) {
+	switch has := slices.Contains(n.Finalizers, objects.Finalizer); {
+	case !wanted:
+		n.Finalizers = slices.DeleteFunc(n.Finalizers, func(f string) bool { return f == objects.Finalizer })
+	case !has && n.DeletionTimestamp == nil:
+		n.Finalizers = append(n.Finalizers, objects.Finalizer)
+	}
 }
 
 // own makes the claim's object the node's owner, so that tools can follow the one to the other.
-func (k *Kube) own(n *corev1.Node, claim model.ClaimID) error {
-	object, err := k.claimObject(claim)
-	if err != nil {
-		return err
+func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) error {
+	object, err := get(k.claims, string(claim))
+	if err == nil && object == nil { // the cache may lag behind the claim's publication
+		object, err = k.dynamic.Resource(objects.Claims()).Get(ctx, string(claim), metav1.GetOptions{})
 	}
-	if object == nil {
+	if apierrors.IsNotFound(err) {
 		return nil // not mirrored yet; the next change will find it
 	}
-	n.OwnerReferences = slices.DeleteFunc(n.OwnerReferences, func(o metav1.OwnerReference) bool {
-		return o.Kind == "NodeClaim"
-	})
+	if err != nil {
+		return fmt.Errorf("read its claim %s: %w", claim, err)
+	}
 	block := true
-	n.OwnerReferences = append(n.OwnerReferences, metav1.OwnerReference{
+	owner := metav1.OwnerReference{
 		APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: object.GetName(), UID: object.GetUID(), BlockOwnerDeletion: &block,
-	})
+	}
+	for i := range n.OwnerReferences {
+		if n.OwnerReferences[i].Kind == owner.Kind {
+			n.OwnerReferences[i] = owner
+
+			return nil
+		}
+	}
+	n.OwnerReferences = append(n.OwnerReferences, owner)
 
 	return nil
-}
-
-func without(taints []corev1.Taint, t model.Taint) []corev1.Taint {
-	return slices.DeleteFunc(slices.Clone(taints), func(x corev1.Taint) bool {
-		return x.Key == t.Key && string(x.Effect) == t.Effect
-	})
 }
 
 // Evict removes a pod by the Eviction API, or by deletion when it is forced. The uid makes sure that it is this pod and

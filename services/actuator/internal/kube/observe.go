@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
@@ -53,7 +55,11 @@ func (k *Kube) observe() (cluster.State, error) {
 		if err != nil {
 			return cluster.State{}, err
 		}
-		state.Nodes = append(state.Nodes, k.node(n, pods, attachments[n.Name]))
+		node := objects.Node(n, pods)
+		if a := attachments[n.Name]; len(a) > 0 {
+			node.VolumesAttached = k.attached(pods, a)
+		}
+		state.Nodes = append(state.Nodes, node)
 	}
 	slices.SortFunc(state.Nodes, func(a, b cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 	if err := k.observePolicy(&state); err != nil {
@@ -64,7 +70,7 @@ func (k *Kube) observe() (cluster.State, error) {
 }
 
 func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
-	objects, err := k.podIndex.ByIndex(byNode, node)
+	objects, err := k.pods.ByIndex(byNode, node)
 	if err != nil {
 		return nil, fmt.Errorf("list pods on node %s: %w", node, err)
 	}
@@ -94,42 +100,22 @@ func (k *Kube) attachmentsByNode() (map[string][]*storagev1.VolumeAttachment, er
 	return byNode, nil
 }
 
-func (k *Kube) node(n *corev1.Node, pods []*corev1.Pod, attachments []*storagev1.VolumeAttachment) cluster.Node {
-	out := cluster.Node{
-		Name:        n.Name,
-		ProviderID:  n.Spec.ProviderID,
-		Labels:      n.Labels,
-		Annotations: n.Annotations,
-		Capacity:    amounts(n.Status.Capacity),
-		Allocatable: amounts(n.Status.Allocatable),
-		Cordoned:    n.Spec.Unschedulable,
-		Terminating: n.DeletionTimestamp != nil,
-		CreateTime:  n.CreationTimestamp.Time,
-	}
-	for _, t := range n.Spec.Taints {
-		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
-	}
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			out.Ready = c.Status == corev1.ConditionTrue
-		}
-	}
-
-	staying := make(map[string]bool) // volumes of pods that a drain leaves where they are
+// attached counts the volumes that a drain detaches: all but those of pods that it leaves where they are.
+func (k *Kube) attached(pods []*corev1.Pod, attachments []*storagev1.VolumeAttachment) int {
+	staying := make(map[string]bool)
 	for _, p := range pods {
-		pod := pod(p)
-		out.Pods = append(out.Pods, pod)
-		if pod.Mirror || pod.ToleratesDisrupted {
+		if v := objects.Pod(p); v.Mirror || v.ToleratesDisrupted {
 			k.addVolumes(staying, p)
 		}
 	}
+	n := 0
 	for _, a := range attachments {
 		if v := a.Spec.Source.PersistentVolumeName; v == nil || !staying[*v] {
-			out.VolumesAttached++
+			n++
 		}
 	}
 
-	return out
+	return n
 }
 
 // addVolumes adds the names of the persistent volumes that the pod uses.
@@ -151,83 +137,41 @@ func (k *Kube) addVolumes(volumes map[string]bool, p *corev1.Pod) {
 	}
 }
 
-func pod(p *corev1.Pod) cluster.Pod {
-	out := cluster.Pod{
-		Namespace: p.Namespace,
-		Name:      p.Name,
-		UID:       string(p.UID),
-		Finished:  p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
-		Critical:  p.Spec.PriorityClassName == "system-cluster-critical" || p.Spec.PriorityClassName == "system-node-critical",
+// observePolicy adds pools, classes and the claims' objects.
+func (k *Kube) observePolicy(s *cluster.State) error {
+	if err := each(k.nodePools, func(o *unstructured.Unstructured) { s.Pools = append(s.Pools, objects.Pool(o)) }); err != nil {
+		return err
 	}
-	if _, ok := p.Annotations[corev1.MirrorPodAnnotationKey]; ok {
-		out.Mirror = true
+	if err := each(k.classes, func(o *unstructured.Unstructured) { s.Classes = append(s.Classes, objects.Class(o)) }); err != nil {
+		return err
 	}
-	for _, o := range p.OwnerReferences {
-		if o.Controller == nil || !*o.Controller {
-			continue
+	err := each(k.claims, func(o *unstructured.Unstructured) {
+		id := model.ClaimID(o.GetName())
+		s.ClaimObjects = append(s.ClaimObjects, id)
+		if o.GetDeletionTimestamp() != nil {
+			s.DeletedClaims = append(s.DeletedClaims, id)
 		}
-		out.Owned = true
-		out.Daemon = out.Daemon || o.Kind == "DaemonSet"
-		out.Mirror = out.Mirror || o.Kind == "Node"
-	}
-	disrupted := corev1.Taint{Key: taintDisrupted, Effect: corev1.TaintEffectNoSchedule}
-	for i := range p.Spec.Tolerations {
-		if tolerates(p.Spec.Tolerations[i], disrupted) {
-			out.ToleratesDisrupted = true
-		}
-	}
-	out.DoNotDisrupt, out.DoNotDisruptUntil = doNotDisrupt(p)
-	if p.DeletionTimestamp != nil {
-		out.DeletionTime = p.DeletionTimestamp.Time
-	}
-	out.GracePeriod = 30 * time.Second // Kubernetes' default
-	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
-		out.GracePeriod = time.Duration(*s) * time.Second
-	}
+	})
+	slices.SortFunc(s.Pools, func(a, b cluster.Pool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
+	slices.Sort(s.ClaimObjects)
+	slices.Sort(s.DeletedClaims)
 
-	return out
+	return err
 }
 
-// tolerates follows Kubernetes: an empty key with Exists tolerates everything, an empty effect every effect.
-func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
-	if t.Effect != "" && t.Effect != taint.Effect {
-		return false
+func each(l cache.GenericLister, visit func(*unstructured.Unstructured)) error {
+	objects, err := l.List(labels.Everything())
+	if err != nil {
+		return fmt.Errorf("list from cache: %w", err)
 	}
-	if t.Operator == corev1.TolerationOpExists {
-		return t.Key == "" || t.Key == taint.Key
-	}
-
-	return t.Key == taint.Key && t.Value == taint.Value
-}
-
-// doNotDisrupt reads the pod's annotation: "true" holds for ever, a duration from the pod's start. Anything else does
-// not protect; the watcher reports it.
-func doNotDisrupt(p *corev1.Pod) (bool, time.Time) {
-	v, ok := p.Annotations[annotationDoNotDisrupt]
-	if !ok {
-		return false, time.Time{}
-	}
-	if v == "true" {
-		return true, time.Time{}
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 || p.Status.StartTime == nil {
-		return false, time.Time{}
-	}
-
-	return true, p.Status.StartTime.Add(d)
-}
-
-func amounts(list corev1.ResourceList) []model.Amount {
-	out := make([]model.Amount, 0, len(list))
-	for name, q := range list {
-		v := q.Value()
-		if name == corev1.ResourceCPU {
-			v = q.MilliValue()
+	for _, o := range objects {
+		u, ok := o.(*unstructured.Unstructured)
+		if !ok {
+			return fmt.Errorf("cache holds %T, not an object", o)
 		}
-		out = append(out, model.Amount{Resource: string(name), Value: v})
+		visit(u)
 	}
-	slices.SortFunc(out, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
 
-	return out
+	return nil
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
@@ -30,7 +32,7 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 		note("claim", string(c.ID), k.publishClaim(ctx, c))
 	}
 	for _, id := range p.ForgetClaims {
-		note("end of claim", string(id), k.forget(ctx, claimsResource(), string(id), finalizer))
+		note("end of claim", string(id), k.forget(ctx, id))
 	}
 	for _, s := range p.Pools {
 		note("status of pool", s.Name, k.publishPool(ctx, s))
@@ -39,7 +41,7 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 		note("status of class", s.Name, k.publishClass(ctx, s))
 	}
 	for _, name := range p.ForgetClasses {
-		note("end of class", name, k.release(ctx, classesResource(), name, classFinalizer))
+		note("end of class", name, k.release(ctx, objects.Classes(), name, objects.ClassFinalizer))
 	}
 	for _, e := range p.Events {
 		note("event on", e.Kind+"/"+e.Name, k.tell(ctx, e))
@@ -49,52 +51,73 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 }
 
 func (k *Kube) publishClaim(ctx context.Context, c model.Claim) error {
-	cached, err := k.claimObject(c.ID)
+	current, err := get(k.claims, string(c.ID))
 	if err != nil {
 		return err
 	}
-	if cached == nil {
-		pool, err := get(k.pools, c.NodePool)
-		if err != nil {
+	if current == nil {
+		if current, err = k.createClaim(ctx, c); err != nil {
 			return err
 		}
-		object := newClaimObject(c, pool)
-		if _, err := k.dynamic.Resource(claimsResource()).Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager}); err != nil &&
-			!apierrors.IsAlreadyExists(err) {
-			return err
-		}
-		// The status is written at once: a reader that sees the claim should see how far it is.
 	}
 
-	return k.edit(ctx, claimsResource(), string(c.ID), cached, func(o *unstructured.Unstructured) {
-		o.SetLabels(merged(o.GetLabels(), claimLabels(c)))
-		setFinalizer(o, finalizer)
-		setClaimStatus(o, c, k.now())
-	})
+	// The status is written at once: a reader that sees the claim should see how far it is.
+	return k.edit(ctx, objects.Claims(), string(c.ID), current, func(o *unstructured.Unstructured) { objects.SetClaim(o, c, k.now()) })
 }
 
-// edit applies a change to an object and its status, and writes only what differs. It starts from the cached copy when
-// there is one, and from a fresh one after a conflict.
+// createClaim makes the claim's object; nil if it is there already, unknown to the cache.
+func (k *Kube) createClaim(ctx context.Context, c model.Claim) (*unstructured.Unstructured, error) {
+	pool, err := get(k.nodePools, c.NodePool)
+	if err != nil {
+		return nil, err
+	}
+	made, err := k.dynamic.Resource(objects.Claims()).Create(ctx, objects.NewClaim(c, pool), metav1.CreateOptions{FieldManager: fieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return nil, nil //nolint:nilnil // absence is an answer here
+	}
+
+	return made, err
+}
+
+func (k *Kube) publishPool(ctx context.Context, s cluster.PoolStatus) error {
+	cached, err := get(k.nodePools, s.Name)
+	if err != nil || cached == nil {
+		return err
+	}
+
+	return k.edit(ctx, objects.Pools(), s.Name, cached, func(o *unstructured.Unstructured) { objects.SetPool(o, s, k.now()) })
+}
+
+func (k *Kube) publishClass(ctx context.Context, s cluster.ClassStatus) error {
+	cached, err := get(k.classes, s.Name)
+	if err != nil || cached == nil {
+		return err
+	}
+
+	return k.edit(ctx, objects.Classes(), s.Name, cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
+}
+
+// edit applies a change to an object and its status, and writes only what differs. It starts from the copy at hand, so
+// that what is right already costs no request, and from a fresh one when there is none, when the copy is older than the
+// last write (a change back would look as if it were made), and after a conflict.
 func (k *Kube) edit(
-	ctx context.Context, r schema.GroupVersionResource, name string, cached *unstructured.Unstructured,
+	ctx context.Context, r schema.GroupVersionResource, name string, at *unstructured.Unstructured,
 	change func(*unstructured.Unstructured),
 ) error {
 	client := k.dynamic.Resource(r)
-	first := true
-
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		before := cached
-		if !first || before == nil {
+	if at != nil && k.wrote.after(r, at) {
+		at = nil
+	}
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		before := at
+		at = nil
+		if before == nil {
 			fresh, err := client.Get(ctx, name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return nil // deleted in between; the next publication will see that
-			}
 			if err != nil {
 				return err
 			}
 			before = fresh
 		}
-		first = false
 
 		after := before.DeepCopy()
 		change(after)
@@ -103,15 +126,22 @@ func (k *Kube) edit(
 			if err != nil {
 				return err
 			}
+			k.wrote.note(r, written)
 			after.SetResourceVersion(written.GetResourceVersion())
 		}
 		if sameStatus(before, after) {
 			return nil
 		}
-		_, err := client.UpdateStatus(ctx, after, metav1.UpdateOptions{FieldManager: fieldManager})
+		written, err := client.UpdateStatus(ctx, after, metav1.UpdateOptions{FieldManager: fieldManager})
+		if err != nil {
+			return err
+		}
+		k.wrote.note(r, written)
 
-		return ignoreNotFound(err)
+		return nil
 	})
+
+	return ignoreNotFound(err) // deleted in between; the next publication will see that
 }
 
 // release takes a finalizer off an object that its user has deleted.
@@ -133,70 +163,14 @@ func (k *Kube) release(ctx context.Context, r schema.GroupVersionResource, name,
 	})
 }
 
-// forget removes an object that Kerf made: it deletes it, and takes Kerf's finalizer off.
-func (k *Kube) forget(ctx context.Context, r schema.GroupVersionResource, name, fin string) error {
-	if err := k.dynamic.Resource(r).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+// forget removes the object of a claim: it deletes it, and takes Kerf's finalizer off.
+func (k *Kube) forget(ctx context.Context, id model.ClaimID) error {
+	k.wrote.forget(objects.Claims(), string(id))
+	if err := k.dynamic.Resource(objects.Claims()).Delete(ctx, string(id), metav1.DeleteOptions{}); err != nil {
 		return ignoreNotFound(err)
 	}
 
-	return k.release(ctx, r, name, fin)
-}
-
-// tell writes an event, unless the same was the last thing said about the object.
-func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
-	key := e.Kind + "/" + e.Namespace + "/" + e.Name + "/" + e.Reason
-	k.mu.Lock()
-	known := k.told[key] == e.Message
-	k.mu.Unlock()
-	if known {
-		return nil
-	}
-
-	namespace := e.Namespace
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	kind := corev1.EventTypeNormal
-	if e.Warning {
-		kind = corev1.EventTypeWarning
-	}
-	now := metav1.NewTime(k.now())
-	_, err := k.client.CoreV1().Events(namespace).Create(ctx, &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace},
-		InvolvedObject: reference(e),
-		Type:           kind, Reason: e.Reason, Message: cut(e.Message, maxEventMessage),
-		Source: corev1.EventSource{Component: "kerf"}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
-		ReportingController: "kerf.dev/actuator",
-	}, metav1.CreateOptions{FieldManager: fieldManager})
-	if err != nil {
-		return err
-	}
-
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.told) >= maxTold { // forgetting costs a repeated event at worst
-		clear(k.told)
-	}
-	k.told[key] = e.Message
-
-	return nil
-}
-
-const (
-	maxTold         = 20_000
-	maxEventMessage = 1024 // the API server's own limit
-)
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-
-	return s[:n-3] + "..."
-}
-
-func (k *Kube) claimObject(id model.ClaimID) (*unstructured.Unstructured, error) {
-	return get(k.claims, string(id))
+	return k.release(ctx, objects.Claims(), string(id), objects.Finalizer)
 }
 
 // get reads a cached object; nil means that there is none.
@@ -222,4 +196,16 @@ func ignoreNotFound(err error) error {
 	}
 
 	return err
+}
+
+func sameStatus(a, b *unstructured.Unstructured) bool {
+	return equality.Semantic.DeepEqual(a.Object["status"], b.Object["status"])
+}
+
+func sameButStatus(a, b *unstructured.Unstructured) bool {
+	x, y := maps.Clone(a.Object), maps.Clone(b.Object)
+	delete(x, "status")
+	delete(y, "status")
+
+	return equality.Semantic.DeepEqual(x, y)
 }

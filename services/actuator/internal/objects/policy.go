@@ -1,4 +1,4 @@
-package kube
+package objects
 
 import (
 	"cmp"
@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -25,47 +23,9 @@ const (
 	codeClassNotReady model.ReasonCode = 4
 )
 
-// observePolicy adds pools, classes and the claims' objects. An object that can't be read is kept, with the reason: it
-// must not vanish, or its nodes would look like nobody's.
-func (k *Kube) observePolicy(s *cluster.State) error {
-	if err := each(k.pools, func(o *unstructured.Unstructured) { s.Pools = append(s.Pools, observePool(o)) }); err != nil {
-		return err
-	}
-	if err := each(k.classes, func(o *unstructured.Unstructured) { s.Classes = append(s.Classes, observeClass(o)) }); err != nil {
-		return err
-	}
-	err := each(k.claims, func(o *unstructured.Unstructured) {
-		id := model.ClaimID(o.GetName())
-		s.ClaimObjects = append(s.ClaimObjects, id)
-		if o.GetDeletionTimestamp() != nil {
-			s.DeletedClaims = append(s.DeletedClaims, id)
-		}
-	})
-	slices.SortFunc(s.Pools, func(a, b cluster.Pool) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(s.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
-	slices.Sort(s.ClaimObjects)
-	slices.Sort(s.DeletedClaims)
-
-	return err
-}
-
-func each(l cache.GenericLister, visit func(*unstructured.Unstructured)) error {
-	objects, err := l.List(labels.Everything())
-	if err != nil {
-		return fmt.Errorf("list from cache: %w", err)
-	}
-	for _, o := range objects {
-		u, ok := o.(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("cache holds %T, not an object", o)
-		}
-		visit(u)
-	}
-
-	return nil
-}
-
-func observePool(o *unstructured.Unstructured) cluster.Pool {
+// Pool reads a NodePool. One that can't be read is a value too, with the reason: it must not vanish, or its nodes would
+// look like nobody's.
+func Pool(o *unstructured.Unstructured) cluster.Pool {
 	out := cluster.Pool{Name: o.GetName(), Terminating: o.GetDeletionTimestamp() != nil}
 	fail := func(err error) cluster.Pool {
 		out.NotReady = model.Reason{
@@ -154,7 +114,8 @@ func budgets(bs []karpenterv1.Budget) ([]cluster.Budget, error) {
 	return out, nil
 }
 
-func observeClass(o *unstructured.Unstructured) cluster.Class {
+// Class reads an EC2NodeClass, with the reason where it can't be read.
+func Class(o *unstructured.Unstructured) cluster.Class {
 	out := cluster.Class{
 		Spec:        cloud.ClassSpec{Name: o.GetName(), UID: string(o.GetUID()), Generation: o.GetGeneration()},
 		Terminating: o.GetDeletionTimestamp() != nil,

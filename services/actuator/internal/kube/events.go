@@ -1,0 +1,151 @@
+package kube
+
+import (
+	"context"
+	"hash/maphash"
+	"maps"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+)
+
+const (
+	// eventLife is how long the API server keeps an event; what is still true then is said again.
+	eventLife = time.Hour
+	// maxTold bounds what is remembered of events. Forgetting costs a repeated event at worst.
+	maxTold         = 20_000
+	maxEventMessage = 1024 // bytes; the API server's own limit
+)
+
+// tell writes an event, unless the same was the last thing said about the object.
+func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
+	if e.UID == "" {
+		e.UID = k.uid(e)
+	}
+	now := k.now()
+	if k.told.known(e, now) {
+		return nil
+	}
+
+	namespace := e.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where kubectl looks for events on what has no namespace
+	}
+	kind := corev1.EventTypeNormal
+	if e.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	at := metav1.NewTime(now)
+	_, err := k.client.CoreV1().Events(namespace).Create(ctx, &corev1.Event{
+		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace},
+		InvolvedObject: reference(e),
+		Type:           kind, Reason: e.Reason, Message: cut(e.Message, maxEventMessage),
+		Source: corev1.EventSource{Component: "kerf"}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
+		ReportingController: "kerf.dev/actuator",
+	}, metav1.CreateOptions{FieldManager: fieldManager})
+	if err != nil {
+		return err
+	}
+	k.told.note(e, now)
+
+	return nil
+}
+
+// uid finds the object that an event is about, by which "kubectl describe" finds the event; "" if no cache knows it.
+func (k *Kube) uid(e cluster.Event) string {
+	var o any
+	var err error
+	switch e.Kind {
+	case "Pod":
+		o, _, err = k.pods.GetByKey(e.Namespace + "/" + e.Name)
+	case "Node":
+		o, err = k.nodes.Get(e.Name)
+	case "NodeClaim":
+		o, err = k.claims.Get(e.Name)
+	case "NodePool":
+		o, err = k.nodePools.Get(e.Name)
+	case "EC2NodeClass":
+		o, err = k.classes.Get(e.Name)
+	}
+	if err != nil || o == nil {
+		return ""
+	}
+	m, err := meta.Accessor(o)
+	if err != nil {
+		return ""
+	}
+
+	return string(m.GetUID())
+}
+
+func reference(e cluster.Event) corev1.ObjectReference {
+	version := map[string]string{
+		"Pod": "v1", "Node": "v1", "NodePool": "karpenter.sh/v1", "NodeClaim": "karpenter.sh/v1",
+		"EC2NodeClass": "karpenter.k8s.aws/v1",
+	}[e.Kind]
+
+	return corev1.ObjectReference{
+		APIVersion: version, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID),
+	}
+}
+
+// cut shortens a text to at most n bytes, between two characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n -= len("...")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+
+	return s[:n] + "..."
+}
+
+// told remembers what was said last about each object and reason, so that nothing is said twice. Safe for concurrent
+// use; the zero value has said nothing.
+type told struct {
+	mu   sync.Mutex
+	last map[toldKey]toldWhat
+	seed maphash.Seed
+}
+
+type toldKey struct{ kind, namespace, name, uid, reason string }
+
+// toldWhat keeps a message as its hash: messages are long, and two that collide cost one event.
+type toldWhat struct {
+	message uint64
+	at      time.Time
+}
+
+func toldOf(e cluster.Event) toldKey { return toldKey{e.Kind, e.Namespace, e.Name, e.UID, e.Reason} }
+
+func (t *told) known(e cluster.Event, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last, ok := t.last[toldOf(e)]
+
+	return ok && last.message == maphash.String(t.seed, e.Message) && now.Sub(last.at) < eventLife
+}
+
+func (t *told) note(e cluster.Event, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == nil {
+		t.last, t.seed = make(map[toldKey]toldWhat), maphash.MakeSeed()
+	}
+	if len(t.last) >= maxTold {
+		maps.DeleteFunc(t.last, func(_ toldKey, w toldWhat) bool { return now.Sub(w.at) >= eventLife })
+	}
+	if len(t.last) >= maxTold {
+		clear(t.last)
+	}
+	t.last[toldOf(e)] = toldWhat{maphash.String(t.seed, e.Message), now}
+}

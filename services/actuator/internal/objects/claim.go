@@ -1,0 +1,159 @@
+package objects
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. Its spec never changes: the API server forbids it.
+func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unstructured {
+	spec := map[string]any{
+		"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": c.NodeClass},
+		"requirements": requirements(c.Requirements),
+		"expireAfter":  "Never",
+	}
+	if len(c.Requests) > 0 {
+		spec["resources"] = map[string]any{"requests": quantities(c.Requests)}
+	}
+	if len(c.Taints) > 0 {
+		spec["taints"] = taints(c.Taints)
+	}
+	if len(c.StartupTaints) > 0 {
+		spec["startupTaints"] = taints(c.StartupTaints)
+	}
+	if !c.ExpireTime.IsZero() {
+		spec["expireAfter"] = seconds(c.ExpireTime.Sub(c.CreateTime))
+	}
+	if c.TerminationGracePeriod >= 0 {
+		spec["terminationGracePeriod"] = seconds(c.TerminationGracePeriod)
+	}
+
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "spec": spec,
+	}}
+	o.SetName(string(c.ID))
+	o.SetLabels(claimLabels(c))
+	o.SetFinalizers([]string{Finalizer})
+	annotations := map[string]string{annotationPoolHash: c.PoolHash, annotationClassHash: c.ClassHash}
+	for _, a := range c.Annotations {
+		annotations[a.Key] = a.Value
+	}
+	o.SetAnnotations(annotations)
+	if pool != nil {
+		block := true
+		o.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: pool.GetName(), UID: pool.GetUID(), BlockOwnerDeletion: &block,
+		}})
+	}
+
+	return o
+}
+
+func claimLabels(c model.Claim) map[string]string {
+	out := make(map[string]string, len(c.Labels)+5)
+	for _, l := range c.Labels {
+		out[l.Key] = l.Value
+	}
+	out[labelPool] = c.NodePool
+	out[labelClass] = c.NodeClass
+	if c.Launched.InstanceType != "" {
+		out[corev1.LabelInstanceTypeStable] = c.Launched.InstanceType
+		out[corev1.LabelTopologyZone] = c.Launched.Zone
+		out[labelCapacityType] = string(c.Launched.CapacityType)
+	}
+
+	return out
+}
+
+// SetClaim brings a claim's object to what the claim is now: labels, finalizer and status.
+func SetClaim(o *unstructured.Unstructured, c model.Claim, now time.Time) {
+	o.SetLabels(merged(o.GetLabels(), claimLabels(c)))
+	setFinalizer(o, Finalizer)
+	status := statusOf(o)
+	put := func(key, value string) {
+		if value != "" {
+			status[key] = value
+		}
+	}
+	put("providerID", c.ProviderID)
+	put("imageID", c.ImageID)
+	put("nodeName", c.Node)
+	if len(c.Capacity) > 0 {
+		status["capacity"] = quantities(c.Capacity)
+	}
+	if len(c.Allocatable) > 0 {
+		status["allocatable"] = quantities(c.Allocatable)
+	}
+	setProgress(o, c, now)
+	setEnd(o, c, now)
+}
+
+// setProgress says how far the claim came on its way up, and why not further.
+func setProgress(o *unstructured.Unstructured, c model.Claim, now time.Time) {
+	at := furthest(c)
+	reason := ""
+	switch {
+	case c.Failure.Message == "":
+	case c.State == model.StateFailed:
+		reason = "LaunchFailed"
+	default:
+		reason = "Waiting"
+	}
+	for _, step := range []struct {
+		kind  string
+		state model.State
+	}{
+		{"Launched", model.StateLaunched}, {"Registered", model.StateRegistered},
+		{"Initialized", model.StateInitialized}, {"Ready", model.StateInitialized},
+	} {
+		if at >= step.state {
+			setCondition(o, now, condition{kind: step.kind, holds: true})
+		} else {
+			setCondition(o, now, condition{kind: step.kind, reason: reason, message: c.Failure.Message})
+		}
+	}
+}
+
+// setEnd says why and how the claim is taken away. What is no longer so, such as a disruption that was rolled back, goes.
+func setEnd(o *unstructured.Unstructured, c model.Claim, now time.Time) {
+	set := func(holds bool, kind, reason, message string) {
+		if !holds {
+			dropCondition(o, kind)
+
+			return
+		}
+		setCondition(o, now, condition{kind: kind, holds: true, reason: reason, message: message})
+	}
+	leaving := c.Disruption != "" || c.State == model.StateDraining || c.State == model.StateTerminating
+	set(leaving, "DisruptionReason", disruptionWord(c.DisruptionReason), "Kerf is taking this node away")
+	set(c.State == model.StateTerminating, "Drained", "", "")
+	set(c.State == model.StateTerminating, "InstanceTerminating", "", "")
+	set(c.Drifted.Message != "", "Drifted", "Drifted", c.Drifted.Message)
+}
+
+// furthest is the furthest state that the claim reached on its way up.
+func furthest(c model.Claim) model.State {
+	if c.State <= model.StateInitialized {
+		return c.State
+	}
+
+	return c.Reached
+}
+
+func disruptionWord(r model.DisruptionReason) string {
+	words := map[model.DisruptionReason]string{
+		model.DisruptionEmpty: "Empty", model.DisruptionUnderutilized: "Underutilized", model.DisruptionDrifted: "Drifted",
+		model.DisruptionExpired: "Expired", model.DisruptionInterrupted: "Interrupted",
+		model.DisruptionUnhealthy: "Unhealthy", model.DisruptionDeleted: "Deleted",
+	}
+	if w, ok := words[r]; ok {
+		return w
+	}
+
+	return "Unknown"
+}

@@ -1,0 +1,122 @@
+package objects
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// Node reads a node and the pods on it. Its volumes are not told by these objects and stay uncounted.
+func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
+	out := cluster.Node{
+		Name:        n.Name,
+		ProviderID:  n.Spec.ProviderID,
+		Labels:      n.Labels,
+		Annotations: n.Annotations,
+		Capacity:    amounts(n.Status.Capacity),
+		Allocatable: amounts(n.Status.Allocatable),
+		Cordoned:    n.Spec.Unschedulable,
+		Terminating: n.DeletionTimestamp != nil,
+		CreateTime:  n.CreationTimestamp.Time,
+	}
+	for _, t := range n.Spec.Taints {
+		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+		}
+	}
+	for _, p := range pods {
+		out.Pods = append(out.Pods, Pod(p))
+	}
+
+	return out
+}
+
+// Pod reads a pod as far as a drain cares.
+func Pod(p *corev1.Pod) cluster.Pod {
+	out := cluster.Pod{
+		Namespace: p.Namespace,
+		Name:      p.Name,
+		UID:       string(p.UID),
+		Finished:  p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
+		Critical:  p.Spec.PriorityClassName == "system-cluster-critical" || p.Spec.PriorityClassName == "system-node-critical",
+	}
+	if _, ok := p.Annotations[corev1.MirrorPodAnnotationKey]; ok {
+		out.Mirror = true
+	}
+	for _, o := range p.OwnerReferences {
+		if o.Controller == nil || !*o.Controller {
+			continue
+		}
+		out.Owned = true
+		out.Daemon = out.Daemon || o.Kind == "DaemonSet"
+		out.Mirror = out.Mirror || o.Kind == "Node"
+	}
+	disrupted := corev1.Taint{Key: taintDisrupted, Effect: corev1.TaintEffectNoSchedule}
+	for i := range p.Spec.Tolerations {
+		if tolerates(p.Spec.Tolerations[i], disrupted) {
+			out.ToleratesDisrupted = true
+		}
+	}
+	out.DoNotDisrupt, out.DoNotDisruptUntil = doNotDisrupt(p)
+	if p.DeletionTimestamp != nil {
+		out.DeletionTime = p.DeletionTimestamp.Time
+	}
+	out.GracePeriod = 30 * time.Second // Kubernetes' default
+	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
+		out.GracePeriod = time.Duration(*s) * time.Second
+	}
+
+	return out
+}
+
+// tolerates follows Kubernetes: an empty key with Exists tolerates everything, an empty effect every effect.
+func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
+	if t.Effect != "" && t.Effect != taint.Effect {
+		return false
+	}
+	if t.Operator == corev1.TolerationOpExists {
+		return t.Key == "" || t.Key == taint.Key
+	}
+
+	return t.Key == taint.Key && t.Value == taint.Value
+}
+
+// doNotDisrupt reads the pod's annotation: "true" holds for ever, a duration from the pod's start. Anything else does
+// not protect; the watcher reports it.
+func doNotDisrupt(p *corev1.Pod) (bool, time.Time) {
+	v, ok := p.Annotations[annotationDoNotDisrupt]
+	if !ok {
+		return false, time.Time{}
+	}
+	if v == "true" {
+		return true, time.Time{}
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 || p.Status.StartTime == nil {
+		return false, time.Time{}
+	}
+
+	return true, p.Status.StartTime.Add(d)
+}
+
+func amounts(list corev1.ResourceList) []model.Amount {
+	out := make([]model.Amount, 0, len(list))
+	for name, q := range list {
+		v := q.Value()
+		if name == corev1.ResourceCPU {
+			v = q.MilliValue()
+		}
+		out = append(out, model.Amount{Resource: string(name), Value: v})
+	}
+	slices.SortFunc(out, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
+
+	return out
+}

@@ -1,0 +1,228 @@
+package objects
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// condition is one line of an object's status.
+type condition struct {
+	kind            string
+	holds           bool
+	reason, message string
+}
+
+// setCondition writes one condition; the transition time moves only when the status does.
+func setCondition(o *unstructured.Unstructured, now time.Time, c condition) {
+	status := "False"
+	if c.holds {
+		status = "True"
+	}
+	if c.reason == "" {
+		c.reason = c.kind
+		if !c.holds {
+			c.reason = "NotYet" + c.kind
+		}
+	}
+	next := map[string]any{
+		"type": c.kind, "status": status, "reason": c.reason, "message": c.message,
+		"lastTransitionTime": now.UTC().Format(time.RFC3339), "observedGeneration": o.GetGeneration(),
+	}
+	list := conditions(o)
+	for i := range list {
+		old, ok := list[i].(map[string]any)
+		if !ok || old["type"] != c.kind {
+			continue
+		}
+		if at, ok := old["lastTransitionTime"].(string); ok && old["status"] == status {
+			next["lastTransitionTime"] = at
+		}
+		list[i] = next
+		statusOf(o)["conditions"] = list
+
+		return
+	}
+	statusOf(o)["conditions"] = append(list, next)
+}
+
+// dropCondition takes a condition off that has nothing to say any more.
+func dropCondition(o *unstructured.Unstructured, kind string) {
+	list := conditions(o)
+	if len(list) == 0 {
+		return
+	}
+	statusOf(o)["conditions"] = slices.DeleteFunc(list, func(c any) bool {
+		m, ok := c.(map[string]any)
+
+		return ok && m["type"] == kind
+	})
+}
+
+// conditions are a copy of the object's; a foreign shape is none, and will be replaced.
+func conditions(o *unstructured.Unstructured) []any {
+	list, _, err := unstructured.NestedSlice(o.Object, "status", "conditions")
+	if err != nil {
+		return nil
+	}
+
+	return list
+}
+
+// SetPool writes a pool's status into its object.
+func SetPool(o *unstructured.Unstructured, s cluster.PoolStatus, now time.Time) {
+	status := statusOf(o)
+	status["resources"] = quantities(s.Resources)
+	status["nodes"] = int64(0)
+	for _, a := range s.Resources {
+		if a.Resource == "nodes" {
+			status["nodes"] = a.Value
+		}
+	}
+	setReady(o, s.NotReady, now)
+}
+
+// SetClass writes a class's status into its object, and what Kerf needs on the object to keep it until its claims are
+// gone.
+func SetClass(o *unstructured.Unstructured, s cluster.ClassStatus, now time.Time) {
+	setFinalizer(o, ClassFinalizer)
+	o.SetAnnotations(merged(o.GetAnnotations(), map[string]string{annotationClassHash: s.Hash}))
+	status := statusOf(o)
+	status["subnets"] = subnets(s)
+	status["securityGroups"] = securityGroups(s)
+	status["amis"] = images(s)
+	if s.Class.InstanceProfile != "" {
+		status["instanceProfile"] = s.Class.InstanceProfile
+	}
+	setReady(o, s.NotReady, now)
+}
+
+func setReady(o *unstructured.Unstructured, why model.Reason, now time.Time) {
+	message := why.Message
+	if why.Remedy != "" { // it names the field
+		message += "; " + why.Remedy
+	}
+	setCondition(o, now, condition{kind: "Ready", holds: why == model.Reason{}, reason: reasonWord(why), message: message})
+}
+
+// statusOf is the object's status, made where there is none.
+func statusOf(o *unstructured.Unstructured) map[string]any {
+	status, ok := o.Object["status"].(map[string]any)
+	if !ok {
+		status = map[string]any{}
+		o.Object["status"] = status
+	}
+
+	return status
+}
+
+func reasonWord(r model.Reason) string {
+	if (r == model.Reason{}) {
+		return ""
+	}
+
+	return "NotReady"
+}
+
+func subnets(s cluster.ClassStatus) []any {
+	out := make([]any, 0, len(s.Class.Subnets))
+	for _, n := range s.Class.Subnets {
+		out = append(out, map[string]any{"id": n.ID, "zone": n.Zone, "zoneID": n.ZoneID})
+	}
+
+	return out
+}
+
+func securityGroups(s cluster.ClassStatus) []any {
+	out := make([]any, 0, len(s.Class.SecurityGroups))
+	for _, g := range s.Class.SecurityGroups {
+		out = append(out, map[string]any{"id": g.ID, "name": g.Name})
+	}
+
+	return out
+}
+
+func images(s cluster.ClassStatus) []any {
+	out := make([]any, 0, len(s.Class.Images))
+	for _, i := range s.Class.Images {
+		out = append(out, map[string]any{"id": i.ID, "name": i.Name, "requirements": requirements(i.Requirements)})
+	}
+
+	return out
+}
+
+func requirements(rs []model.Requirement) []any {
+	out := make([]any, 0, len(rs))
+	for _, r := range rs {
+		m := map[string]any{"key": r.Key, "operator": r.Operator}
+		if len(r.Values) > 0 {
+			values := make([]any, 0, len(r.Values))
+			for _, v := range r.Values {
+				values = append(values, v)
+			}
+			m["values"] = values
+		}
+		if r.MinValues != nil {
+			m["minValues"] = int64(*r.MinValues)
+		}
+		out = append(out, m)
+	}
+
+	return out
+}
+
+func taints(ts []model.Taint) []any {
+	out := make([]any, 0, len(ts))
+	for _, t := range ts {
+		m := map[string]any{"key": t.Key, "effect": t.Effect}
+		if t.Value != "" {
+			m["value"] = t.Value
+		}
+		out = append(out, m)
+	}
+
+	return out
+}
+
+func quantities(as []model.Amount) map[string]any {
+	out := make(map[string]any, len(as))
+	for _, a := range as {
+		q := resource.NewQuantity(a.Value, resource.DecimalSI)
+		switch a.Resource {
+		case string(corev1.ResourceCPU):
+			q = resource.NewMilliQuantity(a.Value, resource.DecimalSI)
+		case string(corev1.ResourceMemory), string(corev1.ResourceEphemeralStorage):
+			q = resource.NewQuantity(a.Value, resource.BinarySI)
+		}
+		out[a.Resource] = q.String()
+	}
+
+	return out
+}
+
+// seconds writes a duration in the form that the CRDs' pattern takes.
+func seconds(d time.Duration) string { return fmt.Sprintf("%ds", int64(d.Seconds())) }
+
+func setFinalizer(o *unstructured.Unstructured, fin string) {
+	if o.GetDeletionTimestamp() == nil && !slices.Contains(o.GetFinalizers(), fin) {
+		o.SetFinalizers(append(o.GetFinalizers(), fin))
+	}
+}
+
+func merged(old, add map[string]string) map[string]string {
+	out := maps.Clone(old)
+	if out == nil {
+		out = make(map[string]string, len(add))
+	}
+	maps.Copy(out, add)
+
+	return out
+}
