@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,11 +25,11 @@ func podClass(p *corev1.Pod, refs References) *clusterv1.PodClass {
 	b := classBuilder{pod: p, refs: refs, class: &clusterv1.PodClass{
 		Namespace: p.Namespace, Labels: labelsOf(p.Labels),
 		SchedulerName: cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName),
-		HostPorts:     hostPorts(p),
 		Mirror:        isMirror(p),
 	}}
 	b.owner()
 	b.requests()
+	b.ports()
 	b.nodes()
 	b.spread()
 	b.affinity()
@@ -85,6 +86,7 @@ func isMirror(p *corev1.Pod) bool {
 // where set, overhead, and what an in-place resize has been granted.
 func (b *classBuilder) requests() {
 	list := resourcehelper.PodRequests(b.pod, resourcehelper.PodResourcesOptions{UseStatusResources: true})
+	delete(list, corev1.ResourcePods) // a pod is one, whatever it says
 	out, bad := amounts(list)
 	if bad != "" {
 		b.refuse(fmt.Sprintf("spec.containers: the sum of requests for %s is out of bounds", bad))
@@ -130,7 +132,7 @@ func (b *classBuilder) nodes() {
 		}
 		if len(reqs) > 0 {
 			b.class.PreferredNodeAffinity = append(b.class.PreferredNodeAffinity,
-				&clusterv1.PreferredNodeAffinityTerm{Weight: t.Weight, Requirements: reqs})
+				&clusterv1.PreferredNodeAffinityTerm{Weight: min(max(t.Weight, 1), 100), Requirements: reqs})
 		}
 	}
 }
@@ -164,6 +166,9 @@ func (b *classBuilder) spread() {
 	for i, c := range b.pod.Spec.TopologySpreadConstraints {
 		path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
 		selector, bad := selectorOf(c.LabelSelector)
+		if c.TopologyKey == "" {
+			bad = cmp.Or(bad, "topologyKey: is missing")
+		}
 		if bad != "" {
 			b.refuse(path + "." + bad)
 			continue
@@ -217,6 +222,9 @@ func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterv1
 		withKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_IN)
 		withKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_NOT_IN)
 	}
+	if t.TopologyKey == "" {
+		bad = cmp.Or(bad, "topologyKey: is missing")
+	}
 	namespaces, badNamespaces := selectorOf(t.NamespaceSelector)
 	if bad = cmp.Or(bad, badNamespaces); bad != "" {
 		b.refuse(path + "." + bad)
@@ -230,6 +238,20 @@ func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterv1
 		out.Namespaces = []string{b.pod.Namespace}
 	}
 	return out
+}
+
+// ports reads the ports that a pod takes on its node.
+func (b *classBuilder) ports() {
+	for _, port := range hostPorts(b.pod) {
+		switch p := corev1.Protocol(port.GetProtocol()); {
+		case p != corev1.ProtocolTCP && p != corev1.ProtocolUDP && p != corev1.ProtocolSCTP:
+			b.refuse(fmt.Sprintf("spec.containers: ports: protocol: %q is none of TCP, UDP, SCTP", port.GetProtocol()))
+		case port.GetPort() > math.MaxUint16:
+			b.refuse(fmt.Sprintf("spec.containers: ports: hostPort: %d is above 65535", port.GetPort()))
+		default:
+			b.class.HostPorts = append(b.class.HostPorts, port)
+		}
+	}
 }
 
 // hostPorts lists the ports that a pod takes on its node: those of its containers and of its sidecars, sorted.

@@ -97,7 +97,7 @@ func TestClass(t *testing.T) {
 			nodeAffinity(corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr("cores", corev1.NodeSelectorOpGt, "many")}}),
 			nil,
 			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
-				"nodeSelectorTerms[0].matchExpressions[0].values: Gt takes one integer"},
+				"nodeSelectorTerms[0].matchExpressions[0].values: want one whole number"},
 		},
 		"a DaemonSet's pod is pinned by its controller": {
 			func(p *corev1.Pod) {

@@ -49,11 +49,11 @@ func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterv1.
 		case clusterv1.Operator_OPERATOR_IN, clusterv1.Operator_OPERATOR_NOT_IN:
 			r.Values = sortedSet(e.Values)
 		case clusterv1.Operator_OPERATOR_GT, clusterv1.Operator_OPERATOR_LT:
-			if len(e.Values) != 1 || !isInteger(e.Values[0]) {
-				return nil, fmt.Sprintf("%s.values: %s takes one integer", path, e.Operator)
-			}
 			r.Values = slices.Clone(e.Values)
 		default: // EXISTS and DOES_NOT_EXIST have no values
+		}
+		if bad := malformed(r); bad != "" {
+			return nil, path + "." + bad
 		}
 		out = append(out, r)
 	}
@@ -83,6 +83,9 @@ func selectorOf(s *metav1.LabelSelector) (out *clusterv1.LabelSelector, unsuppor
 			r.Operator = clusterv1.Operator_OPERATOR_DOES_NOT_EXIST
 		default:
 			return nil, fmt.Sprintf("labelSelector.matchExpressions[%d].operator: %q is not known", i, e.Operator)
+		}
+		if bad := malformed(r); bad != "" {
+			return nil, fmt.Sprintf("labelSelector.matchExpressions[%d].%s", i, bad)
 		}
 		out.Requirements = append(out.Requirements, r)
 	}
@@ -118,18 +121,20 @@ func taintEffect(e corev1.TaintEffect) clusterv1.TaintEffect {
 }
 
 // taintsOf converts taints, sorted by key and effect. One with an effect that is not known is left out: the scheduler
-// ignores it too.
+// ignores it too. So are those without a key, and the second one of a key and effect, which the API server refuses.
 func taintsOf(taints []corev1.Taint) []*clusterv1.Taint {
 	var out []*clusterv1.Taint
 	for _, t := range taints {
-		if e := taintEffect(t.Effect); e != clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED {
+		if e := taintEffect(t.Effect); e != clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED && t.Key != "" {
 			out = append(out, &clusterv1.Taint{Key: t.Key, Value: t.Value, Effect: e})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *clusterv1.Taint) int {
 		return cmp.Or(strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetEffect(), b.GetEffect()))
 	})
-	return out
+	return slices.CompactFunc(out, func(a, b *clusterv1.Taint) bool {
+		return a.GetKey() == b.GetKey() && a.GetEffect() == b.GetEffect()
+	})
 }
 
 // tolerationsOf converts tolerations, sorted and without repeats, so that their order does not make classes.
@@ -142,6 +147,9 @@ func tolerationsOf(list []corev1.Toleration) (out []*clusterv1.Toleration, unsup
 		case corev1.TolerationOpEqual, "":
 		default:
 			return nil, fmt.Sprintf("spec.tolerations[%d].operator: %q is not planned for; want Equal or Exists", i, t.Operator)
+		}
+		if t.Key == "" && !c.GetExists() {
+			return nil, fmt.Sprintf("spec.tolerations[%d].key: is missing, which only operator Exists allows", i)
 		}
 		if t.Effect != "" && c.GetEffect() == clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED {
 			return nil, fmt.Sprintf("spec.tolerations[%d].effect: %q is not known", i, t.Effect)

@@ -25,7 +25,8 @@ type PoolFacts struct {
 }
 
 // NodePool converts a pool, with defaults for what it leaves open. A pool that can't be used is converted as far as it
-// goes, and says in not_ready why it can't: its nodes still are its nodes.
+// goes, and says in not_ready why it can't: its nodes still are its nodes. What the contract does not allow is left out
+// then, so that one bad pool does not make the whole snapshot invalid.
 func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 	p = p.DeepCopy()
 	p.SetDefaults()
@@ -34,10 +35,13 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 		Name: p.Name, NodeClass: t.Spec.NodeClassRef.Name,
 		Labels: labelsOf(t.Metadata.LabelMap()), Annotations: labelsOf(t.Metadata.Annotations),
 		Taints: taintsOf(coreTaints(t.Spec.Taints)), StartupTaints: taintsOf(coreTaints(t.Spec.StartupTaints)),
-		Replicas: p.Spec.Replicas,
 	}
 	if p.Spec.Weight != nil {
-		out.Weight = *p.Spec.Weight
+		out.Weight = min(max(*p.Spec.Weight, 0), 100)
+	}
+	if p.Spec.Replicas != nil {
+		n := max(*p.Spec.Replicas, 0)
+		out.Replicas = &n
 	}
 	c := poolConversion{pool: out}
 	c.check(p, facts)
@@ -94,13 +98,40 @@ func (c poolConversion) requirements(list []karpenterv1.Requirement) {
 			c.refuse("spec.template.spec.requirements[%d].operator: %q is not known", i, r.Operator)
 			continue
 		}
-		out := &clusterv1.Requirement{Key: stableKey(r.Key), Operator: op, MinValues: r.MinValues}
-		if len(r.Values) > 0 {
+		out := &clusterv1.Requirement{Key: stableKey(r.Key), Operator: op}
+		if r.MinValues != nil && *r.MinValues > 0 {
+			out.MinValues = r.MinValues
+		}
+		if takes := op != clusterv1.Operator_OPERATOR_EXISTS && op != clusterv1.Operator_OPERATOR_DOES_NOT_EXIST; takes {
 			out.Values = sortedSet(r.Values)
+		}
+		if bad := malformed(out); bad != "" {
+			c.refuse("spec.template.spec.requirements[%d].%s", i, bad)
+			continue
 		}
 		c.pool.Requirements = append(c.pool.Requirements, out)
 	}
 	sortRequirements(c.pool.Requirements)
+}
+
+// malformed says what the contract does not allow about a requirement, by the field's path below it.
+func malformed(r *clusterv1.Requirement) string {
+	values := r.GetValues()
+	switch r.GetOperator() {
+	case clusterv1.Operator_OPERATOR_IN, clusterv1.Operator_OPERATOR_NOT_IN:
+		if len(values) == 0 {
+			return "values: are missing; want at least one"
+		}
+	case clusterv1.Operator_OPERATOR_GT, clusterv1.Operator_OPERATOR_LT, clusterv1.Operator_OPERATOR_GTE, clusterv1.Operator_OPERATOR_LTE:
+		if len(values) != 1 || !isInteger(values[0]) {
+			return "values: want one whole number"
+		}
+	default: // EXISTS and DOES_NOT_EXIST have no values
+	}
+	if r.GetKey() == "" {
+		return "key: is missing"
+	}
+	return ""
 }
 
 func poolOperator(op karpenterv1.Operator) (clusterv1.Operator, bool) {
@@ -215,6 +246,9 @@ func budgetOf(b karpenterv1.Budget) (*clusterv1.DisruptionBudget, error) {
 			return nil, fmt.Errorf("duration: %q: want hours and minutes such as 1h30m", *b.Duration)
 		}
 		out.Duration = durationpb.New(d)
+	}
+	if (out.GetSchedule() == "") != (out.GetDuration().AsDuration() <= 0) {
+		return nil, fmt.Errorf("schedule: %q with duration %s: want both, or neither", out.GetSchedule(), out.GetDuration().AsDuration())
 	}
 	return out, nil
 }

@@ -138,3 +138,39 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// TestABadPoolStaysInsideTheContract makes sure that a pool that some API server let through says that it is not ready,
+// and does not make the whole snapshot invalid.
+func TestABadPoolStaysInsideTheContract(t *testing.T) {
+	twice := []karpenterv1.Taint{{Key: "a", Value: "1", Effect: corev1.TaintEffectNoSchedule}, {Key: "a", Value: "2", Effect: corev1.TaintEffectNoSchedule}}
+	p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}})
+	p.Spec.Weight, p.Spec.Replicas = new(int32(1000)), new(int64(-1))
+	spec := &p.Spec.Template.Spec
+	spec.Taints, spec.StartupTaints = twice, append(twice, karpenterv1.Taint{Effect: corev1.TaintEffectNoSchedule})
+	spec.Requirements = []karpenterv1.Requirement{
+		{Key: "in", Operator: karpenterv1.OpIn},
+		{Key: "gt", Operator: karpenterv1.OpGt, Values: []string{"few"}},
+		{Key: "", Operator: karpenterv1.OpExists},
+		{Key: "kept", Operator: karpenterv1.OpExists, Values: []string{"x"}, MinValues: new(int32(0))},
+	}
+	p.Spec.Disruption.Budgets = []karpenterv1.Budget{
+		{Nodes: "1", Schedule: new("0 9 * * *"), Duration: new("0m")}, {Nodes: "1", Schedule: new("0 9 * * *")}, {Nodes: "2"},
+	}
+	got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterv1.NodePool)
+	if got.GetNotReady().GetCode() != clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID {
+		t.Errorf("not ready is %v, want that the pool is invalid", got.GetNotReady())
+	}
+	one := []*clusterv1.Taint{{Key: "a", Value: "1", Effect: clusterv1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE}}
+	want := &clusterv1.NodePool{
+		Weight: 100, Replicas: new(int64(0)), Taints: one, StartupTaints: one,
+		Requirements: []*clusterv1.Requirement{{Key: "kept", Operator: clusterv1.Operator_OPERATOR_EXISTS}},
+		Budgets:      []*clusterv1.DisruptionBudget{{Nodes: &clusterv1.DisruptionBudget_Count{Count: 2}}},
+	}
+	parts := &clusterv1.NodePool{
+		Weight: got.GetWeight(), Replicas: got.Replicas, Taints: got.GetTaints(), StartupTaints: got.GetStartupTaints(),
+		Requirements: got.GetRequirements(), Budgets: got.GetBudgets(),
+	}
+	if diff := cmp.Diff(want, parts, protocmp.Transform()); diff != "" {
+		t.Errorf("pool (-want +got):\n%s", diff)
+	}
+}

@@ -11,10 +11,10 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// Pod converts a pod and its class. It is false for a pod that has finished: such a pod takes nothing any more and is
-// not part of a snapshot.
+// Pod converts a pod and its class. It is false for a pod that is not part of a snapshot: one that has finished takes
+// nothing any more, and one behind a scheduling gate nothing yet. No node is bought or kept for it.
 func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
-	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || gated(p) {
 		return snapshot.Object{}, false
 	}
 	class := classObject(podClass(p, refs))
@@ -41,6 +41,11 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	o := object(snapshot.Pod, out.GetId(), out)
 	o.Class = class
 	return o, true
+}
+
+func gated(p *corev1.Pod) bool {
+	c := podCondition(p, corev1.PodScheduled, corev1.ConditionFalse)
+	return len(p.Spec.SchedulingGates) > 0 && c != nil && c.Reason == corev1.PodReasonSchedulingGated
 }
 
 // podPhase reads a bound pod's phase from its status as a whole, not from its containers': one that crashes and starts

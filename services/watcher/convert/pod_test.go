@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -258,5 +259,74 @@ func TestConvertingAgainGivesTheSameHash(t *testing.T) {
 	heartbeat.ResourceVersion, heartbeat.ManagedFields = "17", []metav1.ManagedFieldsEntry{{Manager: "kubelet"}}
 	if again, _ := convert.Pod(heartbeat, cluster(t)); again.Hash != first.Hash {
 		t.Error("a change that planning does not look at changes the hash")
+	}
+}
+
+func TestGatedPodsAreLeftOutUntilTheGateOpens(t *testing.T) {
+	condition := func(reason string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "queue"}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason}}
+		}
+	}
+	if _, ok := convert.Pod(pod(condition(corev1.PodReasonSchedulingGated)), cluster(t)); ok {
+		t.Error("a gated pod is part of the snapshot, where it would hold nodes")
+	}
+	open := pod(condition(corev1.PodReasonUnschedulable))
+	open.Spec.SchedulingGates = nil
+	if _, ok := convert.Pod(open, cluster(t)); !ok {
+		t.Error("a pod whose gate has opened is left out")
+	}
+}
+
+// TestAnOddPodStaysInsideTheContract makes sure that a pod that no API server has checked says what is wrong with it, and
+// does not make the whole snapshot invalid.
+func TestAnOddPodStaysInsideTheContract(t *testing.T) {
+	none := []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpIn}}
+	tests := map[string]struct {
+		edit func(*corev1.Pod)
+		want string
+	}{
+		"a toleration without a key": {
+			func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Value: "x"}} },
+			"spec.tolerations[0].key",
+		},
+		"a port above all ports": {
+			func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 70000}} },
+			"hostPort: 70000",
+		},
+		"a protocol in lower case": {
+			func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80, Protocol: "tcp"}} },
+			`protocol: "tcp"`,
+		},
+		"a spread over nothing": {
+			func(p *corev1.Pod) {
+				p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1}}
+			},
+			"spec.topologySpreadConstraints[0].topologyKey",
+		},
+		"a selector without values": {
+			func(p *corev1.Pod) {
+				p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+					{MaxSkew: 1, TopologyKey: "zone", LabelSelector: &metav1.LabelSelector{MatchExpressions: none}},
+				}
+			},
+			"spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].values",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, _ := convert.Pod(pod(func(p *corev1.Pod) {
+				p.Spec.Containers = []corev1.Container{{Name: "c"}}
+				tt.edit(p)
+			}), cluster(t))
+			class := o.Class.Payload.(*clusterv1.PodClass)
+			if !strings.Contains(class.GetUnsupported(), tt.want) {
+				t.Errorf("unsupported is %q, want %q", class.GetUnsupported(), tt.want)
+			}
+			if len(class.GetHostPorts())+len(class.GetTolerations())+len(class.GetTopologySpread()) > 0 {
+				t.Errorf("what is wrong is still there: %v", class)
+			}
+		})
 	}
 }
