@@ -296,7 +296,9 @@ func TestAnOddPodStaysInsideTheContract(t *testing.T) {
 			"hostPort: 70000",
 		},
 		"a protocol in lower case": {
-			func(p *corev1.Pod) { p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80, Protocol: "tcp"}} },
+			func(p *corev1.Pod) {
+				p.Spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 80, Protocol: "tcp"}}
+			},
 			`protocol: "tcp"`,
 		},
 		"a spread over nothing": {
