@@ -16,6 +16,7 @@ func everyMethod() []check {
 	return []check{
 		ownPool,         // the claim's pool must exist
 		onlyNode,        // the claim must stand for this node alone
+		soundPool,       // what the pool says about disruption must be known
 		notDisrupted,    // it must not be going already
 		initialized,     // it must have been relied on
 		nodeAnnotation,  // the node must not say no
@@ -45,6 +46,18 @@ func ownPool(s *search, host int) model.Reason {
 		return model.Reason{}
 	}
 	return model.Reason{Code: model.CodeNotOwned, Message: fmt.Sprintf("its node pool %s does not exist", h.Claim.NodePool)}
+}
+
+// soundPool says whether the pool's object is valid: of one that is not, a budget may be missing here.
+func soundPool(s *search, host int) model.Reason {
+	p := s.v.Hosts[host].Pool
+	if p.NotReady == nil || p.NotReady.Code != model.CodeNodePoolInvalid {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeNodePoolInvalid, Message: fmt.Sprintf("its node pool %s is invalid: %s", p.Name, p.NotReady.Message),
+		Remedy: p.NotReady.Remedy,
+	}
 }
 
 // onlyNode says whether the claim stands for one node only. More than one carry its label where somebody copied labels;

@@ -29,9 +29,15 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"a cheaper node would do for one pod":        {1, func(*world, *model.Node, *model.Claim) {}, model.CodeCheaperReplacement},
 		"no cheaper node would do for six":           {6, func(*world, *model.Node, *model.Claim) {}, model.CodeNoCheaper},
 		"its pool is gone":                           {0, func(_ *world, _ *model.Node, c *model.Claim) { c.NodePool = "old" }, model.CodeNotOwned},
-		"its claim is not initialized":               {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimRegistered }, model.CodeNotInitialized},
-		"its claim is draining":                      {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimDraining }, model.CodeAlreadyDisrupted},
-		"it waits for its replacement":               {0, func(_ *world, _ *model.Node, c *model.Claim) { c.Disruption = "d-1" }, model.CodeAlreadyDisrupted},
+		"its pool is invalid": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.pool().NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: "budgets[0]: few"}
+		}, model.CodeNodePoolInvalid},
+		"its class is not ready, which says nothing of the pool": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.pool().NotReady = &model.Reason{Code: model.CodeNodeClassNotFound, Message: "no class"}
+		}, model.CodeEmpty},
+		"its claim is not initialized": {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimRegistered }, model.CodeNotInitialized},
+		"its claim is draining":        {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimDraining }, model.CodeAlreadyDisrupted},
+		"it waits for its replacement": {0, func(_ *world, _ *model.Node, c *model.Claim) { c.Disruption = "d-1" }, model.CodeAlreadyDisrupted},
 		"it is interrupted": {0, func(w *world, _ *model.Node, c *model.Claim) {
 			w.Snapshot.Notices = []model.Notice{{ID: "m", Kind: model.NoticeSpotInterruption, Claim: c.ID}}
 		}, model.CodeInterrupted},
