@@ -34,8 +34,8 @@ func (s *Stack) configs() map[string]object {
 		planner: {"listen": address(s.ports.planner)},
 		watcher: {
 			"listen": address(s.ports.watcher), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Watcher),
-			"planner":    object{"target": address(s.ports.planner)},
-			"actuator":   object{"addresses": []string{address(s.ports.actuator)}},
+			"planner":  object{"target": address(s.ports.planner)},
+			"actuator": object{"addresses": []string{address(s.ports.actuator)}},
 			// The scheduler of a machine that is busy with all of this needs a moment between two pods.
 			"batch":      object{"idle": "150ms", "max": "1s"},
 			"disruption": object{"idle": "300ms", "interval": "2s"},

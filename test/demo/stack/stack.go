@@ -290,14 +290,16 @@ func (s *Stack) Tails(n int) string {
 			return strings.Contains(line, "WatcherService/GetPlan") || strings.Contains(line, "ActuatorService/ListClaims")
 		})
 		for _, line := range lines[max(0, len(lines)-n):] {
-			fmt.Fprintf(&b, "\n%s", line)
+			fmt.Fprintf(&b, "\n%s", line[:min(len(line), tailWidth)])
 		}
 	}
 	return b.String()
 }
 
-// tailLines is how far back Tails looks.
-const tailLines = 1000
+const (
+	tailLines = 1000 // how far back Tails looks
+	tailWidth = 400  // bytes of a line; the file has the rest
+)
 
 // Stop ends everything, in the reverse order of its start. A process that had to be killed is an error, but the others
 // are ended all the same.

@@ -78,7 +78,7 @@ func (s *Stage) perform(ctx context.Context, step Step) show.Result {
 	err := step.play(ctx, s)
 	w, _ := s.world()
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w\nlast seen:\n%s%s", err, indent(w.String()), s.Tails(15))
+		err = fmt.Errorf("%w\nlast seen:\n%s%s", err, indent(w.String()), s.Tails(8))
 	}
 	r := show.Result{
 		Number: step.Number, Title: step.Title, Err: err, Took: time.Since(began), Note: s.note,
