@@ -74,8 +74,10 @@ func lost(c model.Claim, _ Event, now time.Time) Result {
 	return does(enter(c, model.StateTerminating, now), EffectTerminate)
 }
 
+// lostWhenSettled believes an absence only once EC2 has had the time to show the instance, and never against a node that
+// is ready: an answer of EC2's with a hole in it, or a tag that somebody took off, must not end a machine that works.
 func lostWhenSettled(c model.Claim, e Event, now time.Time) Result {
-	if e.Time.Sub(c.LaunchTime) < Settle {
+	if e.Time.Sub(c.LaunchTime) < Settle || e.Node.Ready {
 		return does(c)
 	}
 	if c.State == model.StateDraining {

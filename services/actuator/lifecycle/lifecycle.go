@@ -46,7 +46,8 @@ const (
 	EventInstanceEnding
 	// EventInstanceEnded: EC2 shows that the claim's instance has ended.
 	EventInstanceEnded
-	// EventInstanceAbsent: EC2 showed no instance for the claim in the list taken at Time.
+	// EventInstanceAbsent: EC2 showed no instance for the claim in the list taken at Time. Node is the claim's, if there
+	// is one.
 	EventInstanceAbsent
 	// EventNodeSeen: the cluster shows Node for the claim.
 	EventNodeSeen
@@ -58,6 +59,8 @@ const (
 	EventDisrupt
 	// EventRollBack: the disruption that names the claim was given up.
 	EventRollBack
+
+	lastEvent = EventRollBack
 )
 
 // String returns the event's name as the table prints it.
@@ -173,8 +176,11 @@ type Result struct {
 
 // Step answers an event.
 func Step(c model.Claim, e Event, now time.Time) Result {
-	handle, ok := table()[c.State][e.Kind]
-	if !ok {
+	var handle handler
+	if e.Kind > EventUnspecified && e.Kind <= lastEvent {
+		handle = table(c.State)[e.Kind]
+	}
+	if handle == nil {
 		return Result{Claim: c, Ignored: model.Reason{
 			Code:    model.ReasonInvalid,
 			Message: fmt.Sprintf("a claim that is %s does not answer to %s", c.State, e.Kind),
@@ -187,30 +193,37 @@ func Step(c model.Claim, e Event, now time.Time) Result {
 
 type handler func(model.Claim, Event, time.Time) Result
 
+// answers is how a state answers to each event; nil is not at all.
+type answers [lastEvent + 1]handler
+
 // table is the state machine. What is not in it is ignored.
-func table() map[model.State]map[EventKind]handler {
-	return map[model.State]map[EventKind]handler{
-		model.StatePlanned: {
+func table(s model.State) answers {
+	switch s {
+	case model.StatePlanned:
+		return answers{
 			EventStart: start,
 			EventTick:  planTimeout,
 			EventDrain: cancel,
-		},
-		model.StateLaunching: {
+		}
+	case model.StateLaunching:
+		return answers{
 			EventTick:         launch,
 			EventLaunched:     launched,
 			EventInstanceSeen: launched,
 			EventLaunchFailed: launchFailed,
 			EventDrain:        end,
-		},
-		model.StateLaunched: {
+		}
+	case model.StateLaunched:
+		return answers{
 			EventTick:           registrationTimeout,
 			EventNodeSeen:       register,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,
 			EventDrain:          end,
-		},
-		model.StateRegistered: {
+		}
+	case model.StateRegistered:
+		return answers{
 			EventNodeSeen:       initialize,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
@@ -218,8 +231,9 @@ func table() map[model.State]map[EventKind]handler {
 			EventDrain:          drain,
 			EventDisrupt:        disrupt,
 			EventRollBack:       rollBack,
-		},
-		model.StateInitialized: {
+		}
+	case model.StateInitialized:
+		return answers{
 			EventNodeSeen:       tend,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
@@ -227,20 +241,24 @@ func table() map[model.State]map[EventKind]handler {
 			EventDrain:          drain,
 			EventDisrupt:        disrupt,
 			EventRollBack:       rollBack,
-		},
-		model.StateDraining: {
+		}
+	case model.StateDraining:
+		return answers{
 			EventNodeSeen:       drainOn,
 			EventNodeAbsent:     end,
 			EventInstanceEnding: end,
 			EventInstanceEnded:  end,
 			EventInstanceAbsent: lostWhenSettled,
 			EventDrain:          hurry,
-		},
-		model.StateTerminating: {
+		}
+	case model.StateTerminating:
+		return answers{
 			EventLaunched:       terminateLate,
 			EventInstanceSeen:   terminate,
 			EventInstanceEnded:  gone,
 			EventInstanceAbsent: goneWhenSettled,
-		},
+		}
+	default:
+		return answers{} // unspecified, or an end
 	}
 }

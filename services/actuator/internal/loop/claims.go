@@ -131,6 +131,9 @@ func (l *leader) instanceEvent(c model.Claim) (lifecycle.Event, bool) {
 	switch {
 	case shown == nil:
 		e.Kind = lifecycle.EventInstanceAbsent
+		if n := l.nodeOf(c); n != nil {
+			e.Node, e.NodeThere = *n, true
+		}
 	case shown.State == cloud.Terminated:
 		e.Kind = lifecycle.EventInstanceEnded
 	case shown.State == cloud.ShuttingDown:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -32,6 +33,10 @@ func (l *leader) progress(b *store.Batch) {
 			next.EndTime, next.RolledBack = l.now, true
 			for _, c := range next.Candidates {
 				l.enqueue(c, lifecycle.Event{Kind: lifecycle.EventRollBack, Disruption: next.ID})
+				l.event(cluster.Event{
+					Kind: "NodeClaim", Name: string(c), Reason: "DisruptionRolledBack",
+					Message: "disruption " + next.ID + " was given up: its replacement failed or the node is needed again",
+				})
 			}
 		case l.replaced(next) && l.tainted(next):
 			if !l.drainAll(next) {

@@ -205,12 +205,12 @@ func (l *leader) event(e cluster.Event) {
 // moved follows a claim that was stored: the trace, the log and the events that users see.
 func (l *leader) moved(ctx context.Context, old, c *model.Claim) {
 	if old == nil {
-		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State, "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
+		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
 
 		return
 	}
 	if old.State != c.State {
-		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State, "was", old.State, "instance", c.InstanceID, "node", c.Node,
+		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "was", old.State.String(), "instance", c.InstanceID, "node", c.Node,
 			"type", c.Launched.InstanceType, "zone", c.Launched.Zone, "why", c.Failure.Message)
 		l.spans(ctx, *old, *c)
 		l.announce(*old, *c)

@@ -1,0 +1,55 @@
+package loop
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// TestOneTraceFromPlanToEnd wants every phase of a claim's life below the plan that asked for it.
+func TestOneTraceFromPlanToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spans := tracetest.NewInMemoryExporter()
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+		r := newRig(t)
+		r.cfg = func(c *Config) { c.Tracer = provider.Tracer("test") }
+		r.start()
+		const trace = "0af7651916cd43dd8448eb211c80319c"
+		r.accepted(apply.Plan{ID: "p-1", Traceparent: "00-" + trace + "-b7ad6b7169203331-01", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		r.reaches("c1", model.StateInitialized)
+		r.kube.run("c1", pod("web"))
+		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
+			t.Fatal(err)
+		}
+		r.reaches("c1", model.StateGone)
+
+		var got []string
+		apply := ""
+		for _, s := range spans.GetSpans() {
+			if s.SpanContext.TraceID().String() != trace {
+				t.Errorf("span %s is of trace %s", s.Name, s.SpanContext.TraceID())
+			}
+			if s.Name == "actuator.Apply" {
+				apply = s.SpanContext.SpanID().String()
+			} else if s.Parent.SpanID().String() != apply {
+				t.Errorf("span %s hangs on %s, not on the Apply", s.Name, s.Parent.SpanID())
+			}
+			if !s.EndTime.After(s.StartTime) && s.Name != "actuator.Apply" && s.Name != "actuator.Launch" {
+				t.Errorf("span %s takes no time", s.Name)
+			}
+			got = append(got, s.Name)
+		}
+		slices.Sort(got)
+		want := []string{"actuator.Apply", "actuator.Drain", "actuator.Initialize", "actuator.Launch", "actuator.Register", "actuator.Terminate"}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
