@@ -75,9 +75,10 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 }
 
 // volumes decides once all pods are gone: their disks must be let go before the instance ends, or they could be lost or
-// stay attached for minutes.
+// stay attached for minutes. Where the kubelet is gone and has left pods behind, nobody lets go of anything any more.
 func volumes(in DrainInput, now time.Time) Drain {
-	if in.Node.VolumesAttached == 0 || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
+	dead := !in.Node.Ready && slices.ContainsFunc(in.Node.Pods, func(p cluster.Pod) bool { return stuck(p, now) })
+	if in.Node.VolumesAttached == 0 || dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
 		return Drain{Done: true}
 	}
 
@@ -145,7 +146,12 @@ func leaves(p cluster.Pod, now time.Time) bool {
 		return false
 	}
 
-	return p.DeletionTime.IsZero() || now.Before(p.DeletionTime.Add(stuckAfter))
+	return !stuck(p, now)
+}
+
+// stuck says that the pod was to be gone long ago.
+func stuck(p cluster.Pod, now time.Time) bool {
+	return !p.Finished && !p.DeletionTime.IsZero() && !now.Before(p.DeletionTime.Add(stuckAfter))
 }
 
 // Leaving returns the pods, as "namespace/name" and sorted, that a drain of the node moves elsewhere: those that leave

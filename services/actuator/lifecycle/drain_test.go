@@ -25,6 +25,7 @@ func TestPlanDrain(t *testing.T) {
 	for name, c := range map[string]struct {
 		pods     []cluster.Pod
 		volumes  int
+		ready    bool
 		deadline time.Time
 		held     map[string]bool
 		blocked  map[string]string
@@ -88,9 +89,15 @@ func TestPlanDrain(t *testing.T) {
 		"volumes are waited for":               {volumes: 2, waits: true},
 		"volumes are waited for up to an end":  {volumes: 2, deadline: at(3), waits: true, wake: at(3)},
 		"volumes are given up at the deadline": {volumes: 2, deadline: at(0), done: true},
+		"volumes are not waited for where the kubelet is gone": {
+			pods: []cluster.Pod{p("stuck", func(x *cluster.Pod) { x.DeletionTime = at(-2) })}, volumes: 1, done: true,
+		},
+		"a pod that only its finalizer holds says nothing about volumes": {
+			pods: []cluster.Pod{p("stuck", func(x *cluster.Pod) { x.DeletionTime = at(-2) })}, volumes: 1, ready: true, waits: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			node := cluster.Node{Name: "n", Pods: c.pods, VolumesAttached: c.volumes}
+			node := cluster.Node{Name: "n", Pods: c.pods, VolumesAttached: c.volumes, Ready: c.ready}
 			d := PlanDrain(DrainInput{Node: node, Deadline: c.deadline, Held: c.held, Blocked: c.blocked}, at(0))
 			var evicts []string
 			for _, e := range d.Evictions {

@@ -110,8 +110,12 @@ func gone(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.StateGone, now))
 }
 
-// goneWhenSettled believes an absence only once EC2 has had the time to show the instance.
+// goneWhenSettled believes an absence only once EC2 has had the time to show the instance. A node that is ready says that
+// the instance runs, whatever EC2 shows.
 func goneWhenSettled(c model.Claim, e Event, now time.Time) Result {
+	if e.Node.Ready {
+		return does(c, EffectTerminate)
+	}
 	since := c.LaunchTime
 	if c.InstanceID == "" {
 		since = c.StateTime

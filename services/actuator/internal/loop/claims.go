@@ -147,7 +147,10 @@ func (l *leader) instanceEvent(c model.Claim) (lifecycle.Event, bool) {
 
 // endingEvent looks at every instance of a claim that is to have none.
 func (l *leader) endingEvent(c model.Claim, instances []cloud.Instance) (lifecycle.Event, bool) {
-	e := lifecycle.Event{Kind: lifecycle.EventInstanceAbsent, Time: l.listed, NodeThere: l.nodeOf(c) != nil}
+	e := lifecycle.Event{Kind: lifecycle.EventInstanceAbsent, Time: l.listed}
+	if n := l.nodeOf(c); n != nil {
+		e.Node, e.NodeThere = *n, true
+	}
 	mine := c.InstanceID == ""
 	for _, i := range instances {
 		mine = mine || i.ID == c.InstanceID
