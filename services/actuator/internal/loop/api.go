@@ -155,15 +155,21 @@ func (l *leader) apply(ctx context.Context, p apply.Plan, pending []Pending, dry
 func grouped(groups []apply.Group, fence int64) []store.Batch {
 	var out []store.Batch
 	var b store.Batch
+	size := 0
 	for _, g := range groups {
-		n := len(g.Claims)
+		n, bytes := len(g.Claims), 0
+		for _, c := range g.Claims {
+			bytes += store.ClaimBytes(c)
+		}
 		if g.Disruption != nil {
 			n++
+			bytes += store.DisruptionBytes(*g.Disruption)
 		}
-		if b.Writes() > 0 && b.Writes()+n > store.MaxWrites {
+		if b.Writes() > 0 && (b.Writes()+n > store.MaxWrites || size+bytes > store.MaxBytes) {
 			out = append(out, b)
-			b = store.Batch{}
+			b, size = store.Batch{}, 0
 		}
+		size += bytes
 		for _, c := range g.Claims {
 			c.Fence = fence
 			b.PutClaims = append(b.PutClaims, c)

@@ -317,48 +317,53 @@ func (l *leader) commit(ctx context.Context, b store.Batch) error {
 	return nil
 }
 
+// smallBytes is more than what a notice, a shortage or a deletion takes.
+const smallBytes = 2 << 10
+
 // chunks cuts a batch into batches that a store takes.
 func chunks(b store.Batch) []store.Batch {
 	var out []store.Batch
 	var part store.Batch
-	room := func() *store.Batch {
-		if part.Writes() >= store.MaxWrites {
+	size := 0
+	room := func(bytes int) *store.Batch {
+		if n := part.Writes(); n >= store.MaxWrites || (n > 0 && size+bytes > store.MaxBytes) {
 			out = append(out, part)
-			part = store.Batch{}
+			part, size = store.Batch{}, 0
 		}
+		size += bytes
 
 		return &part
 	}
 	for _, x := range b.PutClaims {
-		p := room()
+		p := room(store.ClaimBytes(x))
 		p.PutClaims = append(p.PutClaims, x)
 	}
 	for _, x := range b.DeleteClaims {
-		p := room()
+		p := room(smallBytes)
 		p.DeleteClaims = append(p.DeleteClaims, x)
 	}
 	for _, x := range b.PutDisruptions {
-		p := room()
+		p := room(store.DisruptionBytes(x))
 		p.PutDisruptions = append(p.PutDisruptions, x)
 	}
 	for _, x := range b.DeleteDisruptions {
-		p := room()
+		p := room(smallBytes)
 		p.DeleteDisruptions = append(p.DeleteDisruptions, x)
 	}
 	for _, x := range b.DeleteNotices {
-		p := room()
+		p := room(smallBytes)
 		p.DeleteNotices = append(p.DeleteNotices, x)
 	}
 	for _, x := range b.PutNotices {
-		p := room()
+		p := room(smallBytes)
 		p.PutNotices = append(p.PutNotices, x)
 	}
 	for _, x := range b.PutShortages {
-		p := room()
+		p := room(smallBytes)
 		p.PutShortages = append(p.PutShortages, x)
 	}
 	for _, x := range b.DeleteShortages {
-		p := room()
+		p := room(smallBytes)
 		p.DeleteShortages = append(p.DeleteShortages, x)
 	}
 

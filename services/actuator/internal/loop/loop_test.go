@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -472,10 +473,12 @@ func TestChunksHoldEverythingOnce(t *testing.T) {
 		b.PutNotices = append(b.PutNotices, model.Notice{ID: fmt.Sprint(i)})
 		b.DeleteClaims = append(b.DeleteClaims, model.ClaimID(fmt.Sprint(i)))
 	}
+	large := model.Claim{ID: "large", Pods: []string{strings.Repeat("x", store.MaxBytes/3)}}
+	b.PutClaims = append(b.PutClaims, large, large, large, large)
 	n := 0
 	for _, part := range chunks(b) {
-		if part.Writes() > store.MaxWrites {
-			t.Errorf("a part has %d writes", part.Writes())
+		if part.Writes() > store.MaxWrites || len(part.PutClaims) > 2 {
+			t.Errorf("a part has %d writes, %d large claims among them", part.Writes(), len(part.PutClaims))
 		}
 		n += part.Writes()
 	}

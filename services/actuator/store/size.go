@@ -1,0 +1,62 @@
+package store
+
+import "github.com/kerf-dev/kerf/services/actuator/model"
+
+// MaxBytes is about how much one Batch should hold, as ClaimBytes and DisruptionBytes count. It is below what etcd takes
+// in one request, 1.5 MiB unless its operator says otherwise: a batch that etcd refuses would be tried again for ever.
+const MaxBytes = 1 << 20
+
+// Each is what an object takes beside its lists, and what an entry of a list takes beside its text; both from above.
+const (
+	bytesEach  = 1 << 10
+	bytesEntry = 16
+)
+
+// ClaimBytes is about how many bytes a claim takes, from above.
+func ClaimBytes(c model.Claim) int {
+	n := bytesEach + len(c.Failure.Message) + len(c.Failure.Remedy) + len(c.Drifted.Message) + texts(c.Pods)
+	for _, o := range c.Offerings {
+		n += bytesEntry + len(o.InstanceType) + len(o.Zone) + len(o.CapacityType)
+	}
+	for _, r := range c.Requirements {
+		n += bytesEntry + len(r.Key) + texts(r.Values)
+	}
+	for _, list := range [][]model.Label{c.Labels, c.Annotations} {
+		for _, l := range list {
+			n += bytesEntry + len(l.Key) + len(l.Value)
+		}
+	}
+	for _, list := range [][]model.Taint{c.Taints, c.StartupTaints} {
+		for _, t := range list {
+			n += bytesEntry + len(t.Key) + len(t.Value) + len(t.Effect)
+		}
+	}
+	for _, list := range [][]model.Amount{c.Requests, c.Capacity, c.Allocatable} {
+		for _, a := range list {
+			n += bytesEntry + len(a.Resource)
+		}
+	}
+
+	return n
+}
+
+// DisruptionBytes is about how many bytes a disruption takes, from above.
+func DisruptionBytes(d model.Disruption) int {
+	n := bytesEach + texts(d.Pods)
+	for _, list := range [][]model.ClaimID{d.Candidates, d.Replacements} {
+		for _, id := range list {
+			n += bytesEntry + len(id)
+		}
+	}
+
+	return n
+}
+
+func texts(list []string) int {
+	n := 0
+	for _, s := range list {
+		n += bytesEntry + len(s)
+	}
+
+	return n
+}
