@@ -1,0 +1,61 @@
+package e2e_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/test/awssim"
+)
+
+// TestTheAdapterOfAWSKeepsThePromisesOfThePort opens AWS as the actuator does, over the wire, for the suite that the
+// actuator's own fake passes too. It needs no control plane.
+func TestTheAdapterOfAWSKeepsThePromisesOfThePort(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	cloudtest.Suite(t, openWorld)
+}
+
+func openWorld(t *testing.T) cloudtest.World {
+	t.Helper()
+	const cluster = "test"
+	cfg := awssim.Default(cluster)
+	clock := awssim.NewFakeClock(time.Now())
+	cfg.Clock = clock
+	server, err := awssim.Start("127.0.0.1:0", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c, classes, market, queue, err := actuator.OpenCloud(t.Context(), actuator.AWSConfig{
+		Region: "us-east-1", Endpoint: server.URL, Queue: cluster, Cluster: cluster,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	discovery := []cloud.SelectorTerm{{Tags: []model.Label{{Key: "karpenter.sh/discovery", Value: cluster}}}}
+	return cloudtest.World{
+		Cloud: c, Classes: classes, Market: market, Queue: queue,
+		Spec: cloud.ClassSpec{
+			Name: "default", Role: "KerfNodeRole-" + cluster, SubnetTerms: discovery, SecurityGroupTerms: discovery,
+			ImageTerms: []cloud.ImageTerm{{Alias: "al2023@latest"}}, AMIFamily: "AL2023",
+			Metadata: cloud.MetadataOptions{HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HopLimit: 1},
+		},
+		Exhaust: func(o model.Offering) {
+			server.SetStock(awssim.Pool{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: string(o.CapacityType)}, 0)
+		},
+		Send: func(body string) {
+			if err := server.SendRaw(body); err != nil {
+				t.Error(err)
+			}
+		},
+		Advance: clock.Advance,
+	}
+}
