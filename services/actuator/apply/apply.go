@@ -15,6 +15,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/actuator/store"
 )
 
 // MaxPlanAge is how old a plan may be. Ended claims are remembered for longer than this, so a plan that is young enough
@@ -23,6 +24,13 @@ const MaxPlanAge = 10 * time.Minute
 
 // MaxGroup is how many claims one disruption may name, so that its group fits one transaction of any store.
 const MaxGroup = 100
+
+// maxClaimBytes bounds a claim, and maxGroupBytes a group, so that one transaction of any store takes it. A claim of 500
+// pods and 200 offerings has about a tenth of the former.
+const (
+	maxClaimBytes = 256 << 10
+	maxGroupBytes = store.MaxBytes
+)
 
 // Plan is what a planner asks for.
 type Plan struct {
@@ -112,6 +120,19 @@ type Verdict struct {
 type Group struct {
 	Claims     []model.Claim
 	Disruption *model.Disruption
+}
+
+// Bytes is about how much the group takes when it is stored.
+func (g Group) Bytes() int {
+	n := 0
+	for _, c := range g.Claims {
+		n += store.ClaimBytes(c)
+	}
+	if g.Disruption != nil {
+		n += store.DisruptionBytes(*g.Disruption)
+	}
+
+	return n
 }
 
 // Outcome is the answer to a plan.

@@ -2,6 +2,8 @@ package apply
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,8 +101,11 @@ func TestClaims(t *testing.T) {
 		"an id that is stored is accepted again without effect": {
 			wish: func(w *Wish) { w.ID = "old" }, want: model.ReasonAlreadyAccepted,
 		},
-		"an id that can't be a name":       {wish: func(w *Wish) { w.ID = "Not_A-Name" }, want: model.ReasonInvalid},
-		"an id that is too long":           {wish: func(w *Wish) { w.ID = model.ClaimID(fmt.Sprintf("%064d", 0)) }, want: model.ReasonInvalid},
+		"an id that can't be a name": {wish: func(w *Wish) { w.ID = "Not_A-Name" }, want: model.ReasonInvalid},
+		"an id that is too long":     {wish: func(w *Wish) { w.ID = model.ClaimID(fmt.Sprintf("%064d", 0)) }, want: model.ReasonInvalid},
+		"more pods than can be stored": {
+			wish: func(w *Wish) { w.Pods = slices.Repeat([]string{"namespace/" + strings.Repeat("x", 200)}, 2000) }, want: model.ReasonInvalid,
+		},
 		"no offerings":                     {wish: func(w *Wish) { w.Offerings = nil }, want: model.ReasonInvalid},
 		"a pod without a namespace":        {wish: func(w *Wish) { w.Pods = []string{"web"} }, want: model.ReasonInvalid},
 		"a disruption that is not there":   {wish: func(w *Wish) { w.Disruption = "d" }, want: model.ReasonInvalid},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/actuator/store"
 )
 
 // priceSlack is by how much, in hundredths, an offering may have become dearer than the plan thought. Spot prices move
@@ -62,6 +63,9 @@ func (v *verifier) claim(w Wish, t tally) (model.Claim, model.Reason) {
 		return model.Claim{}, reason
 	}
 	c := v.newClaim(w, pool, class, kept)
+	if n := store.ClaimBytes(c); n > maxClaimBytes {
+		return fail(model.ReasonInvalid, "the claim takes %d bytes: at most %d; name fewer pods or offerings", n, maxClaimBytes)
+	}
 	t.use(pool.Name, claimCapacity(c, class))
 	for _, p := range w.Pods {
 		t.served[p] = w.ID

@@ -102,6 +102,12 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 		g.Claims = append(g.Claims, c)
 	}
 	record.Saving = price - cost
+	if n := g.Bytes(); n > maxGroupBytes {
+		return Group{}, d.ID, model.Reason{
+			Code: model.ReasonInvalid, Subject: d.ID,
+			Message: fmt.Sprintf("the disruption and its claims take %d bytes, and must be stored at once: at most %d", n, maxGroupBytes),
+		}
+	}
 
 	return g, "", model.Reason{}
 }

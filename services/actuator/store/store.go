@@ -75,7 +75,7 @@ type Batch struct {
 	Born time.Time
 }
 
-// MaxWrites is the largest number of writes in one Batch.
+// MaxWrites is the largest number of writes in one Batch: etcd takes 128 unless it is told otherwise.
 const MaxWrites = 120
 
 // Writes counts the batch's writes.
@@ -93,6 +93,6 @@ func (b Batch) Writes() int {
 var (
 	// ErrFenced says that another leader has taken over; nothing was written and nothing may be done any more.
 	ErrFenced = errors.New("fenced: another leader has taken over")
-	// ErrTooLarge says that a batch has more than MaxWrites writes; nothing was written.
-	ErrTooLarge = errors.New("batch has too many writes")
+	// ErrTooLarge says that a batch has too many writes or bytes; nothing was written.
+	ErrTooLarge = errors.New("batch is too large")
 )

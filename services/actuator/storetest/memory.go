@@ -31,6 +31,9 @@ type Memory struct {
 	line        []*candidate
 }
 
+// maxBytes is where etcd refuses a request.
+const maxBytes = 3 << 19
+
 type candidate struct {
 	name  string
 	fence store.Fence
@@ -79,6 +82,13 @@ func (m *Memory) Commit(_ context.Context, fence store.Fence, b store.Batch) (st
 	defer m.mu.Unlock()
 	if n := b.Writes(); n > store.MaxWrites {
 		return 0, fmt.Errorf("%w: %d, at most %d", store.ErrTooLarge, n, store.MaxWrites)
+	}
+	bytes := 0
+	for _, c := range b.PutClaims {
+		bytes += store.ClaimBytes(c)
+	}
+	if bytes > maxBytes {
+		return 0, fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, bytes, maxBytes)
 	}
 	if len(m.line) == 0 || m.line[0].fence != fence {
 		return 0, fmt.Errorf("commit: %w", store.ErrFenced)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,6 +178,14 @@ func tooLarge(t *testing.T, a, b Backend) {
 	term := lead(t, a, "a")
 	_, err := a.Commit(t.Context(), term.Fence, store.Batch{PutNotices: notices(store.MaxWrites + 1)})
 	if !errors.Is(err, store.ErrTooLarge) {
+		t.Fatalf("error %v, want ErrTooLarge", err)
+	}
+	if n := len(contents(t, b).Notices); n != 0 {
+		t.Fatalf("%d of a refused batch were written", n)
+	}
+	huge := Sample()
+	huge.PutClaims[0].Failure.Message = strings.Repeat("x", 3<<20)
+	if _, err := a.Commit(t.Context(), term.Fence, huge); !errors.Is(err, store.ErrTooLarge) {
 		t.Fatalf("error %v, want ErrTooLarge", err)
 	}
 	if n := len(contents(t, b).Notices); n != 0 {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
@@ -35,7 +36,8 @@ const (
 	dialTimeout           = 5 * time.Second
 	keepaliveTime         = 10 * time.Second
 	keepaliveTimeout      = 5 * time.Second
-	pageSize              = 500 // objects per read, so that no answer is large
+	pageSize              = 500     // objects per read, so that no answer is large
+	maxRequest            = 3 << 19 // what etcd takes unless it is told otherwise
 )
 
 // Config says where etcd is and how to talk to it.
@@ -263,6 +265,9 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 		If(clientv3.Compare(clientv3.CreateRevision(fence.Key), "=", fence.Revision)).
 		Then(ops...).
 		Commit()
+	if errors.Is(err, rpctypes.ErrRequestTooLarge) || errors.Is(err, rpctypes.ErrTooManyOps) {
+		return 0, fmt.Errorf("commit to etcd: %w: %w", store.ErrTooLarge, err)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("commit to etcd: %w", err)
 	}
@@ -303,13 +308,18 @@ func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
 		w.put("meta", "born", timestamppb.New(b.Born))
 	}
 
+	if w.bytes > maxRequest {
+		w.err = errors.Join(w.err, fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, w.bytes, maxRequest))
+	}
+
 	return w.ops, w.err
 }
 
 type writer struct {
-	s   *Store
-	ops []clientv3.Op
-	err error
+	s     *Store
+	ops   []clientv3.Op
+	bytes int
+	err   error
 }
 
 func (w *writer) put(kind, id string, m proto.Message) {
@@ -322,6 +332,7 @@ func (w *writer) put(kind, id string, m proto.Message) {
 
 		return
 	}
+	w.bytes += len(value)
 	w.ops = append(w.ops, clientv3.OpPut(w.s.key(kind, id), string(value)))
 }
 

@@ -126,7 +126,11 @@ func (l *leader) apply(ctx context.Context, p apply.Plan, pending []Pending, dry
 		return answer, nil
 	}
 	for _, b := range grouped(outcome.Groups, l.fence.Revision) {
-		if err := l.commit(ctx, b); err != nil {
+		err := l.commit(ctx, b)
+		if errors.Is(err, store.ErrTooLarge) {
+			return Answer{}, err // nothing of it was written, and nothing else is in doubt
+		}
+		if err != nil {
 			l.failure = err
 
 			return Answer{}, fmt.Errorf("%w: %w", ErrUnknown, err)
