@@ -39,8 +39,12 @@ type State struct {
 	busy    bool
 	running Decision
 
-	failures  int
-	notBefore time.Time
+	// failures are those in a row, refusals among them. notBefore is the pause after a plan that could not be made or
+	// relayed: nothing can be planned. refused is the pause after one of which some was refused: that holds up only what
+	// was refused, and not pods that are new since, for which fresh is set.
+	failures           int
+	notBefore, refused time.Time
+	fresh              bool
 }
 
 // span is an open batch or sweep: its first and last event. The zero span is not open.
@@ -86,7 +90,10 @@ func (s State) Observe(o Observation, now time.Time) State {
 		s.awaited = 0
 	}
 	if o.NewPods > 0 {
-		s.batch = s.batch.extend(now)
+		if !s.fresh && s.notBefore.IsZero() && now.Before(s.refused) {
+			s.batch = span{} // what was refused goes with the new ones, and does not hurry them
+		}
+		s.batch, s.fresh = s.batch.extend(now), true
 	}
 	s.sweep = s.sweep.extend(now)
 	return s
@@ -119,6 +126,9 @@ func (s State) Next(c Config, now time.Time) Decision {
 	wake := sweep
 	if s.batch.open() {
 		wake = later(s.batch.due(c.Idle, c.Max), s.notBefore)
+		if !s.fresh {
+			wake = later(wake, s.refused)
+		}
 	}
 	if wake.IsZero() || wake.After(now) {
 		return Decision{Wake: wake}
@@ -142,12 +152,12 @@ func (s State) sweepDue(c Config) time.Time {
 	if s.sweep.open() {
 		due = earlier(due, s.sweep.due(c.SweepIdle, c.SweepEvery))
 	}
-	return later(due, s.notBefore)
+	return later(due, later(s.notBefore, s.refused))
 }
 
 // Started takes note that a plan was asked for. Events from now on count for the one after it.
 func (s State) Started(d Decision) State {
-	s.busy, s.running, s.batch = true, d, span{}
+	s.busy, s.running, s.batch, s.fresh = true, d, span{}, false
 	if d.Everything {
 		s.sweep = span{}
 	}
@@ -175,10 +185,13 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 		s.awaited, s.awaitedSince = o.Inventory, now
 	}
 	if !o.Failed && !o.Rejected {
-		s.failures, s.notBefore = 0, time.Time{}
+		s.failures, s.notBefore, s.refused = 0, time.Time{}, time.Time{}
 		return s
 	}
-	s.notBefore = now.Add(pause(c, s.failures))
+	s.notBefore, s.refused = time.Time{}, now.Add(pause(c, s.failures))
+	if o.Failed {
+		s.notBefore = s.refused
+	}
 	s.failures++
 	if s.running.Everything {
 		s.sweep = reopen(s.sweep, s.running.Opened)

@@ -183,6 +183,27 @@ func TestPace(t *testing.T) {
 			{at: 300, do: observe(pace.Observation{Work: true, Inventory: 3}), wake: 450},
 			{at: 450, do: nothing, plan: "plan", opened: 100},
 		},
+		"what is refused again and again does not hold up new pods": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 200, do: finished(pace.Outcome{Rejected: true}), wake: 450},
+			{at: 450, do: nothing, plan: "plan", opened: 100},
+			{at: 500, do: finished(pace.Outcome{Rejected: true}), wake: 1000},
+			{at: 600, do: pods(1), wake: 650},
+			{at: 620, do: pods(1), wake: 670},
+			{at: 670, do: nothing, plan: "plan", opened: 600},
+			{at: 700, do: finished(pace.Outcome{Rejected: true}), wake: 1700},
+		},
+		"new pods of the time of a refused plan do not wait for its pause": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 190, do: pods(1)},
+			{at: 200, do: finished(pace.Outcome{Rejected: true}), wake: 240},
+			{at: 240, do: nothing, plan: "plan", opened: 100},
+			{at: 250, do: finished(pace.Outcome{Rejected: true}), wake: 750},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s pace.State
