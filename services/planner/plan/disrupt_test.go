@@ -86,6 +86,9 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"the budget's hour is now": {0, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.budget(model.DisruptionBudget{Schedule: "0 12 * * *", Duration: time.Hour})
 		}, model.CodeBudget},
+		"the budget's hour ends at this moment": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+			w.budget(model.DisruptionBudget{Schedule: "0 11 * * *", Duration: time.Hour})
+		}, model.CodeEmpty},
 		"the budget's hour is over": {0, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.budget(model.DisruptionBudget{Schedule: "0 10 * * *", Duration: time.Hour})
 		}, model.CodeEmpty},

@@ -281,3 +281,30 @@ func shuffle(r *rand.Rand, s *model.Snapshot) {
 func mix[T any](r *rand.Rand, list []T) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
+
+// TestAnAcceptedPlanIsNotBoughtAgain plans twice, the second time with the first plan under way: its claims are in flight,
+// its candidates wait for their replacements, and all pods are where they were.
+func TestAnAcceptedPlanIsNotBoughtAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		p := w.plan(t)
+		for _, c := range p.NodeClaims {
+			i := slices.IndexFunc(w.Snapshot.NodePools, func(x model.NodePool) bool { return x.Name == c.NodePool })
+			pool := &w.Snapshot.NodePools[i]
+			w.Snapshot.Claims = append(w.Snapshot.Claims, model.Claim{
+				ID: c.ID, NodePool: c.NodePool, NodeClass: c.NodeClass, State: model.ClaimLaunching, Requirements: c.Requirements,
+				Offerings: c.Offerings, Requests: c.Requests, Pods: c.Pods, Labels: pool.Labels, Taints: pool.Taints, Replaces: c.Disruption,
+			})
+		}
+		for _, d := range p.Disruptions {
+			for _, id := range d.Candidates {
+				w.claim(string(id)).Disruption, w.claim(string(id)).DisruptionReason = d.ID, d.Reason
+			}
+		}
+		for _, c := range w.plan(t).NodeClaims {
+			if c.Disruption == "" {
+				t.Fatalf("a %s is bought for %v, which the first plan had a place for: %v", c.Offerings[0].InstanceType, c.Pods, types(p))
+			}
+		}
+	})
+}

@@ -19,9 +19,13 @@ func active(b model.DisruptionBudget, now time.Time) bool {
 	if !ok {
 		return true
 	}
-	// Look at every minute back to where a hit would be over.
+	// Look at every minute back to where a hit would be over, less the days that have none.
 	now = now.UTC()
-	for t := now.Truncate(time.Minute); now.Sub(t) <= b.Duration; t = t.Add(-time.Minute) {
+	for t := now.Truncate(time.Minute); now.Sub(t) < b.Duration; t = t.Add(-time.Minute) {
+		if !hitsDay(fields, t) {
+			t = t.Truncate(24 * time.Hour)
+			continue
+		}
 		if hits(fields, t) {
 			return true
 		}
@@ -57,6 +61,8 @@ type cronField struct {
 	any    bool
 	values []int
 }
+
+func (f cronField) has(v int) bool { return slices.Contains(f.values, v) }
 
 func parseCronField(text string, lo, hi, field int) (cronField, bool) {
 	var f cronField
@@ -110,13 +116,17 @@ func cronNumber(text string, field int) (int, bool) {
 	return n, err == nil
 }
 
-// hits says whether a schedule starts in this minute. Of day and weekday one is enough when both are given.
+// hits says whether a schedule starts in this minute.
 func hits(f [5]cronField, t time.Time) bool {
-	in := func(i, v int) bool { return slices.Contains(f[i].values, v) }
-	day, weekday := in(2, t.Day()), in(4, int(t.Weekday()))
+	return f[0].has(t.Minute()) && f[1].has(t.Hour()) && hitsDay(f, t)
+}
+
+// hitsDay says whether a schedule starts on this day at all. Of day and weekday one is enough when both are given.
+func hitsDay(f [5]cronField, t time.Time) bool {
+	day, weekday := f[2].has(t.Day()), f[4].has(int(t.Weekday()))
 	days := day && weekday
 	if !f[2].any && !f[4].any {
 		days = day || weekday
 	}
-	return in(0, t.Minute()) && in(1, t.Hour()) && in(3, int(t.Month())) && days
+	return f[3].has(int(t.Month())) && days
 }

@@ -261,7 +261,9 @@ func TestSchedules(t *testing.T) {
 	}{
 		"hit half an hour ago":          {"0 12 * * *", time.Hour, true},
 		"over by now":                   {"0 12 * * *", 20 * time.Minute, false},
-		"over in this minute":           {"0 12 * * *", 30 * time.Minute, true},
+		"over at this moment":           {"0 12 * * *", 30 * time.Minute, false},
+		"over in this minute":           {"0 12 * * *", 31 * time.Minute, true},
+		"it never hits":                 {"0 0 31 2 *", 200 * 365 * 24 * time.Hour, false},
 		"steps":                         {"*/15 * * * *", time.Minute, true},
 		"another weekday":               {"0 12 * * mon,tue", time.Hour, false},
 		"a range of weekdays":           {"0 9 * * mon-fri", 8 * time.Hour, true},
