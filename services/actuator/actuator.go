@@ -1,5 +1,5 @@
-// Package actuator is the actuator as a whole: what its binary runs (Run), and its way to AWS alone (OpenCloud). It wires
-// packages and decides nothing.
+// Package actuator is the actuator as a whole: what its binary runs (Run), and its ways to AWS alone (OpenCloud) and to
+// Kubernetes alone (OpenCluster). It wires packages and decides nothing.
 //
 // Start reading at lifecycle for the life of a claim, at apply for what is checked of a plan, and at internal/loop for
 // how it all runs.
@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2"
 	"github.com/kerf-dev/kerf/services/actuator/internal/etcd"
@@ -225,4 +227,23 @@ func OpenCloud(ctx context.Context, c AWSConfig) (cloud.Cloud, cloud.Classes, cl
 	}
 
 	return a.adapter, a.adapter, a.adapter, a.queue, nil
+}
+
+// ClusterConfig says how OpenCluster reaches the API server. Log and Now may be nil.
+type ClusterConfig struct {
+	REST *rest.Config
+	Log  *slog.Logger
+	// Now is the clock of events and conditions; nil means the machine's.
+	Now func() time.Time
+}
+
+// OpenCluster makes the cluster port as Run does, for those who need only that. The port is ready some time after run has
+// been called, which feeds it until its context ends.
+func OpenCluster(c ClusterConfig) (port cluster.Cluster, run func(context.Context) error, err error) {
+	k, err := kube.New(kube.Config{REST: c.REST, Log: c.Log, Now: c.Now})
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return k, k.Run, nil
 }

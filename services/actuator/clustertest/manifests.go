@@ -1,0 +1,204 @@
+package clustertest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+)
+
+const (
+	kindClaim = "NodeClaim"
+	kindPool  = "NodePool"
+	kindClass = "EC2NodeClass"
+)
+
+// Apply creates objects from YAML documents as their users would: Node, Pod, PodDisruptionBudget, NodePool, EC2NodeClass.
+func (f *Fake) Apply(manifests string) error {
+	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(manifests), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		err := docs.Decode(o)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("apply: %w", err)
+		}
+		if err := f.apply(o); err != nil {
+			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+func (f *Fake) apply(o *unstructured.Unstructured) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.touch()
+	defer f.sort()
+	switch o.GetKind() {
+	case "Node":
+		return f.applyNode(o)
+	case "Pod":
+		return f.applyPod(o)
+	case "PodDisruptionBudget":
+		return f.applyBudget(o)
+	case kindPool:
+		f.born(o)
+		f.objects[key{kindPool, o.GetName()}] = o
+		f.state.Pools = slices.DeleteFunc(f.state.Pools, func(p cluster.Pool) bool { return p.Name == o.GetName() })
+		f.state.Pools = append(f.state.Pools, objects.Pool(o))
+	case kindClass:
+		f.born(o)
+		f.objects[key{kindClass, o.GetName()}] = o
+		f.state.Classes = slices.DeleteFunc(f.state.Classes, func(c cluster.Class) bool { return c.Spec.Name == o.GetName() })
+		f.state.Classes = append(f.state.Classes, objects.Class(o))
+	default:
+		return errors.New("kind: the fake knows Node, Pod, PodDisruptionBudget, NodePool and EC2NodeClass")
+	}
+
+	return nil
+}
+
+// typed reads an object into its Go type, and refuses fields that this does not have.
+func typed(o *unstructured.Unstructured, into any) error {
+	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, into, true)
+}
+
+func (f *Fake) applyNode(o *unstructured.Unstructured) error {
+	var n corev1.Node
+	if err := typed(o, &n); err != nil {
+		return err
+	}
+	if f.node(n.Name) != nil {
+		return errors.New("it is there already")
+	}
+	n.CreationTimestamp = metav1.NewTime(f.now())
+	node := objects.Node(&n, nil)
+	node.Ready = true
+	f.state.Nodes = append(f.state.Nodes, node)
+	f.objects[key{"Node", n.Name}] = o
+	f.born(o)
+
+	return nil
+}
+
+func (f *Fake) applyPod(o *unstructured.Unstructured) error {
+	var p corev1.Pod
+	if err := typed(o, &p); err != nil {
+		return err
+	}
+	n := f.node(p.Spec.NodeName)
+	if n == nil {
+		return fmt.Errorf("spec.nodeName: there is no node %q, and the fake schedules nothing", p.Spec.NodeName)
+	}
+	p.UID = f.uid()
+	n.Pods = append(n.Pods, objects.Pod(&p))
+	f.pods[string(p.UID)] = life{labels: p.Labels}
+
+	return nil
+}
+
+func (f *Fake) applyBudget(o *unstructured.Unstructured) error {
+	var b policyv1.PodDisruptionBudget
+	if err := typed(o, &b); err != nil {
+		return err
+	}
+	if b.Spec.MinAvailable == nil || b.Spec.MinAvailable.Type != intstr.Int {
+		return errors.New("spec.minAvailable: the fake wants a number here")
+	}
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		return fmt.Errorf("spec.selector: %w", err)
+	}
+	f.budgets[b.Namespace+"/"+b.Name] = budget{
+		namespace: b.Namespace, selector: selector, minAvailable: b.Spec.MinAvailable.IntValue(),
+	}
+
+	return nil
+}
+
+// Delete asks for the end of an object, as its user would; what a finalizer holds stays.
+func (f *Fake) Delete(kind, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.touch()
+	if kind != "Node" {
+		f.remove(key{kind, name})
+
+		return
+	}
+	if n := f.node(name); n != nil {
+		n.Terminating = true
+		f.reap(name)
+	}
+}
+
+// Read is an object as users see it: of nodes and pods what the suite looks at. Nil if there is none.
+func (f *Fake) Read(kind, namespace, name string) *unstructured.Unstructured {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.settle()
+	switch kind {
+	case "Node":
+		return f.readNode(name)
+	case "Pod":
+		return f.readPod(namespace, name)
+	}
+	if o := f.objects[key{kind, name}]; o != nil {
+		return o.DeepCopy()
+	}
+
+	return nil
+}
+
+func (f *Fake) readNode(name string) *unstructured.Unstructured {
+	if f.node(name) == nil {
+		return nil
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Node"}}
+	o.SetName(name)
+	if given := f.objects[key{"Node", name}]; given != nil {
+		o.SetUID(given.GetUID())
+	}
+	if f.held[name] {
+		o.SetFinalizers([]string{objects.Finalizer})
+	}
+	for k, claim := range f.objects {
+		if k.kind == kindClaim && claim.GetUID() == f.owners[name] {
+			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: kindClaim, Name: k.name, UID: claim.GetUID()}})
+		}
+	}
+
+	return o
+}
+
+func (f *Fake) readPod(namespace, name string) *unstructured.Unstructured {
+	p := f.pod(namespace, name)
+	if p == nil {
+		return nil
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "status": map[string]any{"phase": string(corev1.PodRunning)},
+	}}
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	o.SetUID(types.UID(p.UID))
+	o.SetLabels(labels.Set(f.pods[p.UID].labels))
+
+	return o
+}

@@ -1,0 +1,185 @@
+package clustertest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+func (w World) mirror(t *testing.T, c model.Claim) {
+	t.Helper()
+	w.publish(t, cluster.Publication{Claims: []model.Claim{c}})
+}
+
+func testClaim(t *testing.T, w World) {
+	w.apply(t, poolManifest)
+	w.until(t, "the pool", func(s cluster.State) bool { return poolOf(s, w.Name) != nil })
+	c := w.claim()
+	w.mirror(t, c)
+	w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
+	o := w.object(t, "NodeClaim", string(c.ID))
+	labels := map[string]string{"type": "karpenter", "karpenter.sh/nodepool": w.Name, "karpenter.k8s.aws/ec2nodeclass": w.Name}
+	if d := cmp.Diff(labels, o.GetLabels()); d != "" {
+		t.Error(d)
+	}
+	owners := o.GetOwnerReferences()
+	if len(owners) != 1 || owners[0].Kind != "NodePool" || owners[0].UID != w.object(t, "NodePool", w.Name).GetUID() {
+		t.Errorf("owners %+v, want the pool", owners)
+	}
+	if d := cmp.Diff(any(map[string]any{"cpu": "1250m", "memory": "5Gi"}), field(o, "spec", "resources", "requests")); d != "" {
+		t.Error(d)
+	}
+	for _, kind := range []string{"Launched", "Registered", "Initialized", "Ready"} {
+		if got := conditionOf(t, o, kind); got.status != "False" || got.since == "" {
+			t.Errorf("%s of a planned claim is %+v", kind, got)
+		}
+	}
+
+	w.Advance(time.Minute)
+	c = launched(c)
+	w.mirror(t, c)
+	o = w.object(t, "NodeClaim", string(c.ID))
+	labels["node.kubernetes.io/instance-type"], labels["topology.kubernetes.io/zone"] = "m5.large", "us-east-1a"
+	labels["karpenter.sh/capacity-type"] = "spot"
+	if d := cmp.Diff(labels, o.GetLabels()); d != "" {
+		t.Error(d)
+	}
+	if field(o, "status", "providerID") != c.ProviderID || field(o, "status", "imageID") != c.ImageID {
+		t.Errorf("status %v lacks provider id or image", field(o, "status"))
+	}
+	since := conditionOf(t, o, "Launched").since
+	notYet := conditionOf(t, o, "Ready").since
+	if notYet == since {
+		t.Error("Launched did not change later than Ready, which has not changed")
+	}
+
+	w.Advance(time.Minute)
+	c.State, c.Reached, c.Node = model.StateInitialized, model.StateInitialized, w.Name
+	w.mirror(t, c)
+	o = w.object(t, "NodeClaim", string(c.ID))
+	if got := conditionOf(t, o, "Launched"); got.status != "True" || got.since != since {
+		t.Errorf("Launched is %+v, want it unchanged since %s", got, since)
+	}
+	if got := conditionOf(t, o, "Ready"); got.status != "True" || got.since == notYet || field(o, "status", "nodeName") != w.Name {
+		t.Errorf("Ready is %+v, node %v", got, field(o, "status", "nodeName"))
+	}
+}
+
+func testSpec(t *testing.T, w World) {
+	c := w.claim()
+	w.mirror(t, c)
+	before := field(w.object(t, "NodeClaim", string(c.ID)), "spec")
+	c = launched(c)
+	c.Requirements = []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"arm64"}}}
+	c.Requests = []model.Amount{{Resource: "cpu", Value: 9000}}
+	w.mirror(t, c)
+	o := w.object(t, "NodeClaim", string(c.ID))
+	if d := cmp.Diff(before, field(o, "spec")); d != "" {
+		t.Error(d)
+	}
+	if conditionOf(t, o, "Launched").status != "True" {
+		t.Error("the status did not follow")
+	}
+}
+
+func testUnchanged(t *testing.T, w World) {
+	c := launched(w.claim())
+	w.mirror(t, c)
+	before := w.object(t, "NodeClaim", string(c.ID))
+	w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
+	w.Advance(time.Minute)
+	w.mirror(t, c)
+	if d := cmp.Diff(before.Object, w.object(t, "NodeClaim", string(c.ID)).Object); d != "" {
+		t.Error(d)
+	}
+}
+
+// testChangeBack publishes faster than caches follow.
+func testChangeBack(t *testing.T, w World) {
+	c := w.claim()
+	w.mirror(t, c)
+	w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
+	waiting := c
+	waiting.Failure = model.Reason{Code: model.ReasonInsufficientCapacity, Message: "EC2 has none"}
+	for range 5 {
+		w.mirror(t, waiting)
+		w.mirror(t, c)
+	}
+	if got := conditionOf(t, w.object(t, "NodeClaim", string(c.ID)), "Launched"); got.message != "" {
+		t.Errorf("Launched is %+v, though nothing is in its way any more", got)
+	}
+	w.mirror(t, waiting)
+	if got := conditionOf(t, w.object(t, "NodeClaim", string(c.ID)), "Launched"); got.message != "EC2 has none" || got.reason != "Waiting" {
+		t.Errorf("Launched is %+v, want to know what it waits for", got)
+	}
+}
+
+func testRollback(t *testing.T, w World) {
+	c := launched(w.claim())
+	c.State, c.Reached, c.Disruption, c.DisruptionReason = model.StateInitialized, model.StateInitialized, "d1", model.DisruptionDrifted
+	c.Drifted = model.Reason{Code: model.ReasonDrifted, Message: "another image"}
+	w.mirror(t, c)
+	o := w.object(t, "NodeClaim", string(c.ID))
+	if got := conditionOf(t, o, "DisruptionReason"); got.status != "True" || got.reason != "Drifted" {
+		t.Errorf("DisruptionReason is %+v", got)
+	}
+	if got := conditionOf(t, o, "Drifted"); got.status != "True" || got.message != "another image" {
+		t.Errorf("Drifted is %+v", got)
+	}
+	c.Disruption, c.DisruptionReason, c.Drifted = "", model.DisruptionUnspecified, model.Reason{}
+	w.mirror(t, c)
+	o = w.object(t, "NodeClaim", string(c.ID))
+	for _, kind := range []string{"DisruptionReason", "Drifted"} {
+		if got := conditionOf(t, o, kind); got.status == "True" {
+			t.Errorf("%s is still %+v", kind, got)
+		}
+	}
+}
+
+func testForget(t *testing.T, w World) {
+	c := w.claim()
+	w.mirror(t, c)
+	w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
+	for range 2 {
+		w.publish(t, cluster.Publication{ForgetClaims: []model.ClaimID{c.ID}})
+	}
+	w.until(t, "the claim's object gone", func(s cluster.State) bool { return !slices.Contains(s.ClaimObjects, c.ID) })
+	if o := w.Read(t, "NodeClaim", string(c.ID)); o != nil {
+		t.Errorf("it is still there: %v", o.Object)
+	}
+}
+
+func testDeletedClaim(t *testing.T, w World) {
+	c := launched(w.claim())
+	w.mirror(t, c)
+	s := w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
+	if slices.Contains(s.DeletedClaims, c.ID) {
+		t.Error("nobody has deleted it yet")
+	}
+	w.Delete(t, "NodeClaim", string(c.ID))
+	w.until(t, "the deletion", func(s cluster.State) bool { return slices.Contains(s.DeletedClaims, c.ID) })
+	c.State, c.DisruptionReason = model.StateTerminating, model.DisruptionDeleted
+	w.mirror(t, c)
+	o := w.object(t, "NodeClaim", string(c.ID))
+	if got := conditionOf(t, o, "DisruptionReason"); got.reason != "Deleted" || conditionOf(t, o, "InstanceTerminating").status != "True" {
+		t.Errorf("status %v does not tell of the end", field(o, "status"))
+	}
+	w.publish(t, cluster.Publication{ForgetClaims: []model.ClaimID{c.ID}})
+	w.until(t, "the claim's object gone", func(s cluster.State) bool {
+		return !slices.Contains(s.ClaimObjects, c.ID) && !slices.Contains(s.DeletedClaims, c.ID)
+	})
+}
+
+func testPartial(t *testing.T, w World) {
+	good, bad := w.claim(), w.claim()
+	bad.ID = model.ClaimID(w.Name + "_Not A Name")
+	if err := w.Cluster.Publish(t.Context(), cluster.Publication{Claims: []model.Claim{bad, good}}); err == nil {
+		t.Error("an object was made that can't be")
+	}
+	w.object(t, "NodeClaim", string(good.ID))
+}

@@ -1,0 +1,214 @@
+package clustertest
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+func testCold(t *testing.T, w World) {
+	if _, err := w.Cold.Observe(); !errors.Is(err, cluster.ErrNotReady) {
+		t.Errorf("error %v, want ErrNotReady", err)
+	}
+	w.until(t, "anything at all", func(cluster.State) bool { return true })
+}
+
+func testNodes(t *testing.T, w World) {
+	w.apply(t, nodeManifest+"---"+podManifest+`
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: held, namespace: NAMESPACE, annotations: {karpenter.sh/do-not-disrupt: "true"}}
+spec:
+  nodeName: NAME
+  priorityClassName: system-node-critical
+  tolerations: [{operator: Exists}]
+  containers: [{name: main, image: none}]
+`)
+	want := cluster.Node{
+		Name: w.Name, ProviderID: "aws:///us-east-1a/i-" + w.Name, Labels: map[string]string{"theirs": "1"}, Ready: true,
+		Taints:      []model.Taint{{Key: "theirs", Value: "v", Effect: "NoSchedule"}},
+		Capacity:    []model.Amount{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}, {Resource: "pods", Value: 29}},
+		Allocatable: []model.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
+		Pods: []cluster.Pod{
+			{Namespace: w.Namespace, Name: "held", Critical: true, ToleratesDisrupted: true, DoNotDisrupt: true, GracePeriod: 30 * time.Second},
+			{Namespace: w.Namespace, Name: "web", GracePeriod: 5 * time.Second},
+		},
+	}
+	for i := range want.Pods {
+		want.Pods[i].UID = string(w.object(t, "Pod", want.Pods[i].Name).GetUID())
+	}
+	var diff string
+	w.until(t, "the node as a value", func(s cluster.State) bool {
+		n := nodeOf(s, w.Name)
+		if n == nil || n.CreateTime.IsZero() {
+			return false
+		}
+		got := *n
+		got.CreateTime, got.Annotations = time.Time{}, nil // others' as well
+		diff = cmp.Diff(want, got)
+		if diff != "" {
+			t.Log(diff)
+		}
+
+		return diff == ""
+	})
+}
+
+func testUpdateNode(t *testing.T, w World) {
+	w.apply(t, nodeManifest)
+	disrupted := model.Taint{Key: "karpenter.sh/disrupted", Effect: "NoSchedule"}
+	change := cluster.NodeChange{
+		SetLabels: map[string]string{"ours": "1"}, SetAnnotations: map[string]string{"ours": "2"}, AddTaints: []model.Taint{disrupted},
+	}
+	for range 2 {
+		w.update(t, change)
+	}
+	s := w.until(t, "the node with label and taint", func(s cluster.State) bool {
+		n := nodeOf(s, w.Name)
+
+		return n != nil && n.Ready && n.Labels["ours"] == "1" && slices.Contains(n.Taints, disrupted)
+	})
+	n := nodeOf(s, w.Name)
+	if d := cmp.Diff(map[string]string{"theirs": "1", "ours": "1"}, n.Labels); d != "" || n.Annotations["ours"] != "2" {
+		t.Errorf("labels %s, annotations %v", d, n.Annotations)
+	}
+	theirs := model.Taint{Key: "theirs", Value: "v", Effect: "NoSchedule"}
+	if !slices.Contains(n.Taints, theirs) || len(slices.Compact(slices.Clone(n.Taints))) != len(n.Taints) {
+		t.Errorf("taints %v, want %v kept and nothing twice", n.Taints, theirs)
+	}
+
+	change = cluster.NodeChange{RemoveLabels: []string{"ours", "never"}, RemoveTaints: []model.Taint{disrupted}}
+	for range 2 {
+		w.update(t, change)
+	}
+	s = w.until(t, "the node without label and taint", func(s cluster.State) bool {
+		_, labelled := nodeOf(s, w.Name).Labels["ours"]
+
+		return !labelled && !slices.Contains(nodeOf(s, w.Name).Taints, disrupted)
+	})
+	if n := nodeOf(s, w.Name); !maps.Equal(n.Labels, map[string]string{"theirs": "1"}) || !slices.Contains(n.Taints, theirs) {
+		t.Errorf("labels %v, taints %v: others' are gone", n.Labels, n.Taints)
+	}
+	err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: w.Name + "-never"})
+	if !errors.Is(err, cluster.ErrNotFound) {
+		t.Errorf("error %v for a node that never was, want ErrNotFound", err)
+	}
+}
+
+func testFinalizer(t *testing.T, w World) {
+	yes, no := true, false
+	w.apply(t, nodeManifest)
+	w.update(t, cluster.NodeChange{Finalizer: &yes})
+	w.Delete(t, "Node", w.Name)
+	w.until(t, "the node terminating", func(s cluster.State) bool { n := nodeOf(s, w.Name); return n != nil && n.Terminating })
+	w.update(t, cluster.NodeChange{Finalizer: &yes, SetLabels: map[string]string{"late": "1"}})
+	w.object(t, "Node", w.Name)
+	w.update(t, cluster.NodeChange{Finalizer: &no})
+	w.until(t, "the node gone", func(s cluster.State) bool { return nodeOf(s, w.Name) == nil })
+}
+
+func testDeleteNode(t *testing.T, w World) {
+	yes, no := true, false
+	w.apply(t, nodeManifest)
+	w.update(t, cluster.NodeChange{Finalizer: &yes})
+	for range 2 {
+		w.update(t, cluster.NodeChange{Delete: true})
+	}
+	w.until(t, "the node terminating", func(s cluster.State) bool { n := nodeOf(s, w.Name); return n != nil && n.Terminating })
+	w.update(t, cluster.NodeChange{Finalizer: &no, Delete: true})
+	w.until(t, "the node gone", func(s cluster.State) bool { return nodeOf(s, w.Name) == nil })
+	if err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: w.Name, Delete: true}); !errors.Is(err, cluster.ErrNotFound) {
+		t.Errorf("error %v for a node that is gone, want ErrNotFound", err)
+	}
+}
+
+func testOwner(t *testing.T, w World) {
+	w.apply(t, nodeManifest)
+	c := w.claim()
+	w.update(t, cluster.NodeChange{Owner: c.ID}) // there is no such object yet, which is no error
+	w.publish(t, cluster.Publication{Claims: []model.Claim{c}})
+	for range 2 {
+		w.update(t, cluster.NodeChange{Owner: c.ID})
+	}
+	owners := w.object(t, "Node", w.Name).GetOwnerReferences()
+	if len(owners) != 1 || owners[0].Kind != "NodeClaim" || owners[0].UID != w.object(t, "NodeClaim", string(c.ID)).GetUID() {
+		t.Errorf("owners %+v, want the claim's object alone", owners)
+	}
+}
+
+// running applies the node and its pod, and waits until the pod runs: one that does not is no budget's matter.
+func (w World) running(t *testing.T) cluster.Pod {
+	t.Helper()
+	w.apply(t, nodeManifest+"---"+podManifest)
+	s := w.until(t, "the pod running", func(s cluster.State) bool {
+		return podOf(s, w.Name, "web") != nil && field(w.object(t, "Pod", "web"), "status", "phase") == "Running"
+	})
+
+	return *podOf(s, w.Name, "web")
+}
+
+// ends waits for the pod to be told to end, or to be gone already.
+func (w World) ends(t *testing.T) {
+	t.Helper()
+	w.until(t, "the pod on its way out", func(s cluster.State) bool {
+		p := podOf(s, w.Name, "web")
+
+		return p == nil || !p.DeletionTime.IsZero()
+	})
+}
+
+func testEvict(t *testing.T, w World) {
+	p := w.running(t)
+	e := cluster.Eviction{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+	if err := w.Cluster.Evict(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(t)
+	if err := w.Cluster.Evict(t.Context(), e); err != nil && !errors.Is(err, cluster.ErrNotFound) {
+		t.Errorf("evicted again: %v, want nothing, or ErrNotFound once it is gone", err)
+	}
+}
+
+func testBudget(t *testing.T, w World) {
+	p := w.running(t)
+	w.apply(t, `
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: NAMESPACE}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+`)
+	e := cluster.Eviction{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
+	if err := w.Cluster.Evict(t.Context(), e); !errors.Is(err, cluster.ErrBlocked) {
+		t.Fatalf("error %v, want ErrBlocked", err)
+	}
+	e.Force, e.Grace = true, time.Second
+	if err := w.Cluster.Evict(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(t)
+}
+
+func testOtherPod(t *testing.T, w World) {
+	p := w.running(t)
+	for name, e := range map[string]cluster.Eviction{
+		"another uid":         {Name: p.Name, UID: "another"},
+		"another uid, forced": {Name: p.Name, UID: "another", Force: true},
+		"another name":        {Name: "another", UID: p.UID},
+	} {
+		e.Namespace = p.Namespace
+		if err := w.Cluster.Evict(t.Context(), e); !errors.Is(err, cluster.ErrNotFound) {
+			t.Errorf("%s: error %v, want ErrNotFound", name, err)
+		}
+	}
+	if o := w.object(t, "Pod", p.Name); o.GetDeletionTimestamp() != nil {
+		t.Error("the pod is being deleted")
+	}
+}

@@ -1,0 +1,163 @@
+package clustertest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+func testPolicy(t *testing.T, w World) {
+	w.apply(t, poolManifest+"---"+classManifest)
+	s := w.until(t, "pool and class", func(s cluster.State) bool { return poolOf(s, w.Name) != nil && classOf(s, w.Name) != nil })
+	pool := *poolOf(s, w.Name)
+	if pool.Hash == "" {
+		t.Error("the pool has no hash")
+	}
+	pool.Hash = ""
+	want := cluster.Pool{
+		Name: w.Name, Class: w.Name, Labels: []model.Label{{Key: "type", Value: "karpenter"}}, Annotations: []model.Label{},
+		Taints: []model.Taint{{Key: "dedicated", Value: "ci", Effect: "PreferNoSchedule"}}, StartupTaints: []model.Taint{},
+		Requirements: []model.Requirement{{Key: "karpenter.sh/capacity-type", Operator: "In", Values: []string{"on-demand", "spot"}}},
+		Limits:       []model.Amount{{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}},
+		Budgets: []cluster.Budget{
+			{Count: -1, Percent: 20, Reasons: []model.DisruptionReason{model.DisruptionEmpty}},
+			{Count: 3, Schedule: "0 9 * * 1-5", Duration: 8 * time.Hour},
+		},
+		ExpireAfter: 48 * time.Hour, TerminationGracePeriod: 10 * time.Minute,
+	}
+	if d := cmp.Diff(want, pool); d != "" {
+		t.Error(d)
+	}
+
+	class := *classOf(s, w.Name)
+	if class.Invalid != (model.Reason{}) || class.Terminating {
+		t.Errorf("class %+v, want a good one", class)
+	}
+	spec := class.Spec
+	if spec.UID != string(w.object(t, "EC2NodeClass", w.Name).GetUID()) || spec.Hash == "" || spec.Generation != 1 || spec.Role != "nodes" {
+		t.Errorf("spec %+v lost something", spec)
+	}
+	terms := []cloud.SelectorTerm{{Tags: []model.Label{{Key: "karpenter.sh/discovery", Value: "kerf"}}}}
+	if d := cmp.Diff(terms, spec.SubnetTerms); d != "" {
+		t.Error(d)
+	}
+}
+
+// testWrongPolicy makes objects that the API server takes: these rules are beyond a schema.
+func testWrongPolicy(t *testing.T, w World) {
+	w.apply(t, strings.Replace(poolManifest, "0 9 * * 1-5", "0 25 * * 1-5", 1)+"---"+
+		classManifest+"  kubelet: {kubeReserved: {gpu: \"1\"}}\n")
+	s := w.until(t, "pool and class", func(s cluster.State) bool { return poolOf(s, w.Name) != nil && classOf(s, w.Name) != nil })
+	r := poolOf(s, w.Name).NotReady
+	if r.Code != model.ReasonNodePoolInvalid || r.Subject != "nodepool/"+w.Name || !strings.Contains(r.Message, "spec.disruption.budgets[1].schedule") {
+		t.Errorf("pool: reason %+v names neither the object nor the field", r)
+	}
+	r = classOf(s, w.Name).Invalid
+	if r.Code != model.ReasonNodeClassNotReady || r.Subject != "ec2nodeclass/"+w.Name || !strings.Contains(r.Message, "spec.kubelet.kubeReserved") {
+		t.Errorf("class: reason %+v names neither the object nor the field", r)
+	}
+	if name := classOf(s, w.Name).Spec.Name; name != w.Name {
+		t.Errorf("class: its name is %q", name)
+	}
+}
+
+func testPoolStatus(t *testing.T, w World) {
+	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{{Name: w.Name + "-never"}}}) // its user was faster
+	w.apply(t, poolManifest)
+	w.until(t, "the pool", func(s cluster.State) bool { return poolOf(s, w.Name) != nil })
+	status := cluster.PoolStatus{Name: w.Name, Resources: []model.Amount{{Resource: "cpu", Value: 4500}, {Resource: "nodes", Value: 2}}}
+	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{status}})
+	o := w.object(t, "NodePool", w.Name)
+	if d := cmp.Diff(any(map[string]any{"cpu": "4500m", "nodes": "2"}), field(o, "status", "resources")); d != "" || field(o, "status", "nodes") != int64(2) {
+		t.Errorf("resources %s, nodes %v", d, field(o, "status", "nodes"))
+	}
+	if c := conditionOf(t, o, "Ready"); c.status != "True" {
+		t.Errorf("Ready is %+v", c)
+	}
+	status.NotReady = model.Reason{Code: model.ReasonNodeClassNotReady, Message: "its class is not ready"}
+	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{status}})
+	if c := conditionOf(t, w.object(t, "NodePool", w.Name), "Ready"); c.status != "False" || c.message != "its class is not ready" {
+		t.Errorf("Ready is %+v", c)
+	}
+}
+
+func testClassStatus(t *testing.T, w World) {
+	w.apply(t, classManifest)
+	w.until(t, "the class", func(s cluster.State) bool { return classOf(s, w.Name) != nil })
+	status := cluster.ClassStatus{
+		Name: w.Name, Generation: 1, Hash: "h1",
+		Class: cloud.Class{
+			Name: w.Name, InstanceProfile: "profile-1", Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}},
+			SecurityGroups: []cloud.SecurityGroup{{ID: "sg-1", Name: "nodes"}},
+			Images: []cloud.Image{{
+				ID: "ami-1", Name: "al2023", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}},
+			}},
+		},
+	}
+	for range 2 {
+		w.publish(t, cluster.Publication{Classes: []cluster.ClassStatus{status}})
+	}
+	o := w.object(t, "EC2NodeClass", w.Name)
+	want := map[string]any{
+		"subnets":        []any{map[string]any{"id": "subnet-1", "zone": "us-east-1a", "zoneID": "use1-az1"}},
+		"securityGroups": []any{map[string]any{"id": "sg-1", "name": "nodes"}},
+		"amis": []any{map[string]any{"id": "ami-1", "name": "al2023", "requirements": []any{
+			map[string]any{"key": "kubernetes.io/arch", "operator": "In", "values": []any{"amd64"}},
+		}}},
+		"instanceProfile": "profile-1",
+	}
+	for name, v := range want {
+		if d := cmp.Diff(v, field(o, "status", name)); d != "" {
+			t.Errorf("status.%s: %s", name, d)
+		}
+	}
+	if c := conditionOf(t, o, "Ready"); c.status != "True" {
+		t.Errorf("Ready is %+v", c)
+	}
+
+	w.Delete(t, "EC2NodeClass", w.Name)
+	w.until(t, "the class terminating", func(s cluster.State) bool { c := classOf(s, w.Name); return c != nil && c.Terminating })
+	w.publish(t, cluster.Publication{Classes: []cluster.ClassStatus{status}})
+	w.object(t, "EC2NodeClass", w.Name)
+	for range 2 {
+		w.publish(t, cluster.Publication{ForgetClasses: []string{w.Name}})
+	}
+	w.until(t, "the class gone", func(s cluster.State) bool { return classOf(s, w.Name) == nil })
+}
+
+func testEvents(t *testing.T, w World) {
+	w.running(t)
+	node := cluster.Event{Kind: "Node", Name: w.Name, Warning: true, Reason: "Disrupted", Message: "because"}
+	pod := cluster.Event{Kind: "Pod", Namespace: w.Namespace, Name: "web", Reason: "Told", Message: "why"}
+	for range 2 {
+		w.publish(t, cluster.Publication{Events: []cluster.Event{node, pod}})
+	}
+	ofNode, ofPod := w.Events(t, "Node", w.Name), w.Events(t, "Pod", "web")
+	if len(ofNode) != 1 || len(ofPod) != 1 {
+		t.Fatalf("events %+v and %+v, want one each", ofNode, ofPod)
+	}
+	node.UID, pod.UID = string(w.object(t, "Node", w.Name).GetUID()), string(w.object(t, "Pod", "web").GetUID())
+	want := []Event{{Event: node, In: "default"}, {Event: pod, In: w.Namespace}}
+	for i, got := range []Event{ofNode[0], ofPod[0]} {
+		if got.Event != want[i].Event || got.In != want[i].In {
+			t.Errorf("event %+v, want %+v", got, want[i])
+		}
+	}
+
+	node.UID, node.Message = "", "because of something else"
+	w.publish(t, cluster.Publication{Events: []cluster.Event{node}})
+	if got := w.Events(t, "Node", w.Name); len(got) != 2 {
+		t.Errorf("%d events after another message, want 2: %+v", len(got), got)
+	}
+	w.Advance(2 * time.Hour)
+	w.publish(t, cluster.Publication{Events: []cluster.Event{node}})
+	if got := w.Events(t, "Node", w.Name); len(got) != 3 {
+		t.Errorf("%d events after two hours, want 3: the API server has dropped what was said", len(got))
+	}
+}
