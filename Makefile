@@ -38,13 +38,17 @@ build: ## Build the services and kerf into bin/
 	@# With go test's flags, so that what a test has compiled is not compiled again.
 	go build -o $(BIN)/ $(PROGRAMS)
 
+.PHONY: demo
+demo: controlplane build ## Play the whole story on this machine (ARGS="-keep" leaves it running)
+	@go run ./test/demo $(ARGS)
+
 .PHONY: check
 check: ## All that needs no control plane: contract, format, vet, lint, unit tests (minutes)
 	$(call steps,tools proto generated format vet lint arch unit)
 
 .PHONY: test
-test: ## All that CI runs: check, race tests, each module alone, the control plane's tests
-	$(call steps,tools controlplane proto generated format vet lint arch race standalone e2e)
+test: ## All that CI runs: check, race tests, each module alone, the demo, the control plane's tests
+	$(call steps,tools controlplane proto generated format vet lint arch race standalone demo e2e)
 
 .PHONY: fmt
 fmt: tools ## Format the Go code (gofumpt, grouped imports) and the protos

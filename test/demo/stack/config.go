@@ -43,7 +43,7 @@ func (s *Stack) configs() map[string]object {
 		actuator: {
 			"listen": address(s.ports.actuator), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
 			// A leader that was killed holds its lease for as long as it said; the story has no ten seconds to wait.
-			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s"},
+			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s", "request_timeout": "2s"},
 			"aws":       object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
 			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s"},
 		},
