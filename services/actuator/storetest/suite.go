@@ -217,8 +217,14 @@ func many(t *testing.T, a, b Backend) {
 func fencedAfterResign(t *testing.T, a, b Backend) {
 	t.Helper()
 	term := lead(t, a, "a")
+	if _, err := a.Commit(t.Context(), term.Fence, store.Batch{}); err != nil {
+		t.Fatalf("the leader asks whether it leads: %v", err)
+	}
 	if err := term.Resign(t.Context()); err != nil {
 		t.Fatalf("resign: %v", err)
+	}
+	if _, err := a.Commit(t.Context(), term.Fence, store.Batch{}); !errors.Is(err, store.ErrFenced) {
+		t.Fatalf("error %v, want ErrFenced", err)
 	}
 	if _, err := a.Commit(t.Context(), term.Fence, Sample()); !errors.Is(err, store.ErrFenced) {
 		t.Fatalf("error %v, want ErrFenced", err)

@@ -18,14 +18,23 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/store"
 )
 
-// slots bound how much goes on at once.
-type slots struct{ launch, evict, other chan struct{} }
+// slots bound how much goes on at once. Calls to Kubernetes have their own, so that a slow AWS keeps no node from being
+// tainted.
+type slots struct{ launch, evict, kube, other chan struct{} }
 
 func newSlots(c Config) slots {
 	return slots{
-		launch: make(chan struct{}, c.Launches), evict: make(chan struct{}, c.Evictions), other: make(chan struct{}, otherWorkers),
+		launch: make(chan struct{}, c.Launches), evict: make(chan struct{}, c.Evictions),
+		kube: make(chan struct{}, kubeWorkers), other: make(chan struct{}, otherWorkers),
 	}
 }
+
+const (
+	// workTimeout bounds one piece of work: a connection that hangs must not hang what it was for.
+	workTimeout = 2 * time.Minute
+	// taskMemory is how long a piece of work is remembered after it might have been repeated.
+	taskMemory = 5 * time.Minute
+)
 
 // task is what the owner knows of a piece of work: it runs, or when it may run again.
 type task struct {
@@ -46,7 +55,8 @@ type job struct {
 	first, most time.Duration
 }
 
-// do starts the job in a goroutine, unless the same work goes on or has to wait.
+// do starts the job in a goroutine, unless the same work goes on, has to wait, or all slots are taken: then a later pass
+// asks for it again if it is still wanted. So nothing is done that was given up while it stood in line.
 func (l *leader) do(ctx context.Context, j job) {
 	t := l.tasks[j.key]
 	if t == nil {
@@ -61,9 +71,14 @@ func (l *leader) do(ctx context.Context, j job) {
 
 		return
 	}
+	select {
+	case j.slot <- struct{}{}:
+	default:
+		return // the end of whatever has the slot makes a pass
+	}
 	t.running = true
 	l.workers.Go(func() {
-		err := l.work(ctx, j)
+		err := work(ctx, j)
 		finish := func() { l.finish(j, t, err) }
 		select {
 		case l.results <- finish:
@@ -72,13 +87,11 @@ func (l *leader) do(ctx context.Context, j job) {
 	})
 }
 
-func (l *leader) work(ctx context.Context, j job) error {
-	select {
-	case j.slot <- struct{}{}:
-		defer func() { <-j.slot }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// work runs a job in the slot that was taken for it.
+func work(ctx context.Context, j job) error {
+	defer func() { <-j.slot }()
+	ctx, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
 
 	return j.run(ctx)
 }
@@ -97,6 +110,30 @@ func (l *leader) finish(j job, t *task, err error) {
 	}
 	if j.done != nil {
 		j.done(err)
+	}
+}
+
+// tidy forgets work that was not asked for in a while, and refusals of pods that are no more: most work is done once.
+func (l *leader) tidy() {
+	if l.now.Before(l.tidied.Add(taskMemory)) {
+		return
+	}
+	l.tidied = l.now
+	for key, t := range l.tasks {
+		if !t.running && l.now.After(t.notYet.Add(taskMemory)) {
+			delete(l.tasks, key)
+		}
+	}
+	there := map[string]bool{}
+	for _, n := range l.seen.Nodes {
+		for _, p := range n.Pods {
+			there[p.Namespace+"/"+p.Name] = true
+		}
+	}
+	for name := range l.blocked {
+		if !there[name] {
+			delete(l.blocked, name)
+		}
 	}
 }
 
@@ -370,7 +407,7 @@ func (l *leader) nodeChange(c model.Claim, kind lifecycle.EffectKind) (cluster.N
 func (l *leader) changeNode(ctx context.Context, c model.Claim, change cluster.NodeChange, kind lifecycle.EffectKind) {
 	l.do(ctx, job{
 		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.
-		key: "node/" + kind.String() + "/" + string(c.ID), slot: l.slots.other,
+		key: "node/" + kind.String() + "/" + string(c.ID), slot: l.slots.kube,
 		first: 200 * time.Millisecond, most: 10 * time.Second, calm: 500 * time.Millisecond,
 		run: func(ctx context.Context) error {
 			err := l.cfg.Kube.UpdateNode(ctx, change)

@@ -61,6 +61,7 @@ type leader struct {
 	blocked map[string]string // by pod: why its last eviction was refused
 	orphans map[string]time.Time
 	strange map[string]bool // instances that were warned about
+	tidied  time.Time
 	out     outbox
 
 	wakeAt  time.Time
@@ -82,6 +83,8 @@ func newLeader(l *Loop, term store.Term, h *handle) *leader {
 	}
 }
 
+var errLeaseLost = errors.New("the lease is lost")
+
 // run leads until ctx ends, the term is lost or the store fails. After a failed write nobody knows what the store
 // holds, so the term ends and the next one loads it afresh.
 func (l *leader) run(ctx context.Context) error {
@@ -90,6 +93,11 @@ func (l *leader) run(ctx context.Context) error {
 	}
 	l.receive(ctx)
 	for {
+		select {
+		case <-l.lost:
+			return errLeaseLost
+		default:
+		}
 		begun := time.Now()
 		if err := l.pass(ctx); err != nil {
 			return err
@@ -158,7 +166,7 @@ func (l *leader) wait(ctx context.Context, notBefore time.Time) error {
 		case <-l.lost:
 			timer.Stop()
 
-			return errors.New("the lease is lost")
+			return errLeaseLost
 		case <-timer.C:
 			return nil
 		case <-l.cfg.Kube.Changed():
@@ -189,6 +197,7 @@ func (l *leader) pass(ctx context.Context) error {
 			l.act(ctx, e)
 		}
 		l.sweep(ctx)
+		l.tidy()
 	}
 	l.tell()
 	l.publish(ctx)

@@ -88,6 +88,7 @@ func (i Intervals) withDefaults() Intervals {
 const (
 	defaultLaunches  = 10
 	defaultEvictions = 20
+	kubeWorkers      = 20
 	otherWorkers     = 10
 	// restPause is between two terms of one candidate, so that a store that fails at once is not hammered.
 	restPause     = time.Second

@@ -46,7 +46,9 @@ func (l *leader) receive(ctx context.Context) {
 
 // receiveOnce handles one batch of messages and returns how many there were.
 func (l *leader) receiveOnce(ctx context.Context) (int, error) {
-	messages, err := l.cfg.Queue.Receive(ctx)
+	receiving, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
+	messages, err := l.cfg.Queue.Receive(receiving)
 	if err != nil || len(messages) == 0 {
 		return 0, err
 	}
@@ -65,7 +67,10 @@ func (l *leader) receiveOnce(ctx context.Context) (int, error) {
 		return 0, err
 	}
 
-	return len(messages), l.cfg.Queue.Delete(ctx, receipts)
+	deleting, cancel := context.WithTimeout(ctx, workTimeout)
+	defer cancel()
+
+	return len(messages), l.cfg.Queue.Delete(deleting, receipts)
 }
 
 // deliver hands notices to the owner and waits until they are stored.
@@ -241,10 +246,17 @@ func (l *leader) sweep(ctx context.Context) {
 
 			continue
 		}
-		l.cfg.Log.WarnContext(ctx, "ending an instance that no claim names", "instance", i.ID, "claim", i.Claim)
 		l.do(ctx, job{
 			key: "orphan/" + i.ID, slot: l.slots.other, first: time.Second, most: time.Minute, calm: time.Minute,
-			run:  func(ctx context.Context) error { return l.cfg.Cloud.Terminate(ctx, i.ID) },
+			run: func(ctx context.Context) error {
+				// The claim may be one that a later leader has stored: who leads no longer ends nobody's instance.
+				if _, err := l.cfg.Store.Commit(ctx, l.fence, store.Batch{}); err != nil {
+					return err
+				}
+				l.cfg.Log.WarnContext(ctx, "ending an instance that no claim names", "instance", i.ID, "claim", i.Claim)
+
+				return l.cfg.Cloud.Terminate(ctx, i.ID)
+			},
 			done: l.logFailure(ctx, "end an instance that no claim names", slog.String("instance", i.ID)),
 		})
 	}

@@ -80,7 +80,7 @@ func (l *leader) publish(ctx context.Context) {
 		return
 	}
 	l.do(ctx, job{
-		key: "publish", slot: l.slots.other, first: 500 * time.Millisecond, most: 10 * time.Second,
+		key: "publish", slot: l.slots.kube, first: 500 * time.Millisecond, most: 10 * time.Second,
 		run: func(ctx context.Context) error { return l.cfg.Kube.Publish(ctx, p) },
 		done: func(err error) {
 			l.out.toldAt = time.Now()
@@ -312,7 +312,7 @@ func (l *leader) releaseNodes(ctx context.Context) {
 		}
 		no := false
 		l.do(ctx, job{
-			key: "node/release/" + n.Name, slot: l.slots.other, first: time.Second, most: time.Minute, calm: 10 * time.Second,
+			key: "node/release/" + n.Name, slot: l.slots.kube, first: time.Second, most: time.Minute, calm: 10 * time.Second,
 			run: func(ctx context.Context) error {
 				return l.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
 			},
