@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
 	"github.com/kerf-dev/kerf/services/actuator/model"
@@ -27,63 +28,67 @@ import (
 
 // fakeKube is a cluster in memory whose kubelets follow a fake EC2. Safe for concurrent use.
 type fakeKube struct {
-	mu      sync.Mutex
-	changed chan struct{}
-	nodes   map[string]*cluster.Node
-	launch  map[model.ClaimID]cloud.Request
-	objects map[model.ClaimID]bool
-	deleted map[model.ClaimID]bool
-	pools   []cluster.Pool
-	classes []cluster.Class
-	budget  bool // evictions are refused while it is set
-	stuck   bool // kubelets do not join
-	events  []cluster.Event
-	pubs    map[string]cluster.PoolStatus
-	evicted []string
+	*clustertest.Fake
+
+	mu     sync.Mutex // taken under the fake's own, never the other way round
+	launch map[model.ClaimID]cloud.Request
+	budget bool // evictions are refused while it is set
+	stuck  bool // kubelets do not join
+	pubs   map[string]cluster.PoolStatus
 	// launches counts the instances that were ever there, by claim.
 	launches map[model.ClaimID]map[string]bool
 }
 
 func newFakeKube() *fakeKube {
-	spec := cloud.ClassSpec{Name: "default", UID: "u-1", Generation: 1, Hash: "class-1", AMIFamily: "AL2023"}
-
-	return &fakeKube{
-		changed: make(chan struct{}, 1), nodes: map[string]*cluster.Node{}, launch: map[model.ClaimID]cloud.Request{},
-		objects: map[model.ClaimID]bool{}, deleted: map[model.ClaimID]bool{}, pubs: map[string]cluster.PoolStatus{},
+	k := &fakeKube{
+		Fake: clustertest.New(time.Now), launch: map[model.ClaimID]cloud.Request{}, pubs: map[string]cluster.PoolStatus{},
 		launches: map[model.ClaimID]map[string]bool{},
-		pools: []cluster.Pool{{
+	}
+	k.OnEvict = func(e cluster.Eviction) error {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.budget && !e.Force {
+			return cluster.ErrBlocked
+		}
+
+		return nil
+	}
+	k.OnPublish = func(p cluster.Publication) {
+		k.change(func() {
+			for _, s := range p.Pools {
+				k.pubs[s.Name] = s
+			}
+		})
+	}
+	k.Edit(func(s *cluster.State) {
+		s.Pools = []cluster.Pool{{
 			Name: "default", Class: "default", Hash: "pool-1", TerminationGracePeriod: -1, ExpireAfter: 720 * time.Hour,
 			Labels: []model.Label{{Key: "type", Value: "karpenter"}},
 			Limits: []model.Amount{{Resource: "cpu", Value: 1_000_000}},
-		}},
-		classes: []cluster.Class{{Spec: spec}},
-	}
+		}}
+		s.Classes = []cluster.Class{{Spec: cloud.ClassSpec{Name: "default", UID: "u-1", Generation: 1, Hash: "class-1", AMIFamily: "AL2023"}}}
+	})
+
+	return k
 }
 
-func (k *fakeKube) touch() {
-	select {
-	case k.changed <- struct{}{}:
-	default:
-	}
-}
-
-// change edits the cluster as somebody else would.
+// change turns the levers.
 func (k *fakeKube) change(f func()) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	f()
-	k.mu.Unlock()
-	k.touch()
 }
 
 // kubelets lets instances join and their nodes become ready, until ctx ends.
 func (k *fakeKube) kubelets(ctx context.Context, ec2 *cloudtest.Fake) {
 	for ctx.Err() == nil {
 		instances, _ := ec2.Instances(ctx)
-		k.change(func() {
-			for _, i := range instances {
-				k.follow(i)
-			}
-			k.end()
+		k.Edit(func(s *cluster.State) {
+			k.change(func() {
+				for _, i := range instances {
+					k.follow(s, i)
+				}
+			})
 		})
 		select {
 		case <-ctx.Done():
@@ -92,16 +97,16 @@ func (k *fakeKube) kubelets(ctx context.Context, ec2 *cloudtest.Fake) {
 	}
 }
 
-func (k *fakeKube) follow(i cloud.Instance) {
+func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 	if k.launches[i.Claim] == nil {
 		k.launches[i.Claim] = map[string]bool{}
 	}
 	k.launches[i.Claim][i.ID] = true
-	n := k.nodes[i.PrivateDNS]
+	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == i.PrivateDNS })
 	switch {
-	case n == nil && i.State == cloud.Running && !k.stuck:
+	case at < 0 && i.State == cloud.Running && !k.stuck:
 		r := k.launch[i.Claim]
-		n = &cluster.Node{
+		n := cluster.Node{
 			Name: i.PrivateDNS, ProviderID: i.ProviderID, Labels: map[string]string{}, CreateTime: time.Now(),
 			Annotations: map[string]string{},
 			Allocatable: []model.Amount{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
@@ -111,133 +116,39 @@ func (k *fakeKube) follow(i cloud.Instance) {
 		for _, l := range r.Labels {
 			n.Labels[l.Key] = l.Value
 		}
-		k.nodes[n.Name] = n
-	case n != nil:
+		s.Nodes = append(s.Nodes, n)
+	case at >= 0:
+		n := &s.Nodes[at]
 		n.Ready = i.State == cloud.Running && time.Since(n.CreateTime) > time.Second
 	}
 }
 
-// end lets deleted pods end once their grace is over.
-func (k *fakeKube) end() {
-	for _, n := range k.nodes {
-		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool {
-			return !p.DeletionTime.IsZero() && !time.Now().Before(p.DeletionTime)
-		})
-	}
-}
-
-func (k *fakeKube) Observe() (cluster.State, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s := cluster.State{Pools: k.pools, Classes: k.classes}
-	for _, name := range slices.Sorted(maps.Keys(k.nodes)) {
-		n := *k.nodes[name]
-		n.Labels, n.Taints, n.Pods = maps.Clone(n.Labels), slices.Clone(n.Taints), slices.Clone(n.Pods)
-		s.Nodes = append(s.Nodes, n)
-	}
-	s.ClaimObjects = slices.Sorted(maps.Keys(k.objects))
-	s.DeletedClaims = slices.Sorted(maps.Keys(k.deleted))
-
-	return s, nil
-}
-
-func (k *fakeKube) Changed() <-chan struct{} { return k.changed }
-
-func (k *fakeKube) UpdateNode(_ context.Context, c cluster.NodeChange) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	defer k.touch()
-	n := k.nodes[c.Node]
-	if n == nil {
-		return cluster.ErrNotFound
-	}
-	maps.Copy(n.Labels, c.SetLabels)
-	for _, l := range c.RemoveLabels {
-		delete(n.Labels, l)
-	}
-	drop := func(t model.Taint) {
-		n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(x model.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect })
-	}
-	for _, t := range c.AddTaints {
-		drop(t)
-		n.Taints = append(n.Taints, t)
-	}
-	for _, t := range c.RemoveTaints {
-		drop(t)
-	}
-	if c.Delete || (n.Terminating && c.Finalizer != nil && !*c.Finalizer) {
-		delete(k.nodes, c.Node)
-	}
-
-	return nil
-}
-
-func (k *fakeKube) Evict(_ context.Context, e cluster.Eviction) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	defer k.touch()
-	if k.budget && !e.Force {
-		return cluster.ErrBlocked
-	}
-	for _, n := range k.nodes {
-		for i := range n.Pods {
-			p := &n.Pods[i]
-			if p.UID != e.UID || !p.DeletionTime.IsZero() {
-				continue
-			}
-			grace := p.GracePeriod
-			if e.Force {
-				grace = e.Grace
-			}
-			p.DeletionTime = time.Now().Add(min(grace, time.Second))
-			k.evicted = append(k.evicted, fmt.Sprintf("%s force=%v", p.Name, e.Force))
-
-			return nil
-		}
-	}
-
-	return cluster.ErrNotFound
-}
-
-func (k *fakeKube) Publish(_ context.Context, p cluster.Publication) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	defer k.touch()
-	for _, c := range p.Claims {
-		k.objects[c.ID] = true
-	}
-	for _, id := range p.ForgetClaims {
-		delete(k.objects, id)
-		delete(k.deleted, id)
-	}
-	for _, s := range p.Pools {
-		k.pubs[s.Name] = s
-	}
-	for _, name := range p.ForgetClasses {
-		k.classes = slices.DeleteFunc(slices.Clone(k.classes), func(c cluster.Class) bool { return c.Spec.Name == name })
-	}
-	k.events = append(k.events, p.Events...)
-
-	return nil
-}
-
 // evictions lists which pods were evicted, and how.
 func (k *fakeKube) evictions() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	var out []string
+	for _, e := range k.Evictions() {
+		out = append(out, fmt.Sprintf("%s force=%v", e.Name, e.Force))
+	}
 
-	return slices.Clone(k.evicted)
+	return out
 }
 
 // run puts a pod on the claim's node.
 func (k *fakeKube) run(claim model.ClaimID, p cluster.Pod) {
-	k.change(func() {
-		for _, n := range k.nodes {
-			if n.Labels["kerf.dev/claim"] == string(claim) {
+	k.Edit(func(s *cluster.State) {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Labels["kerf.dev/claim"] == string(claim) {
 				n.Pods = append(n.Pods, p)
 			}
 		}
 	})
+}
+
+// has says whether the claim's object is there.
+func (k *fakeKube) has(claim model.ClaimID) bool {
+	s, err := k.Observe()
+
+	return err == nil && slices.Contains(s.ClaimObjects, claim)
 }
 
 func pod(name string) cluster.Pod {

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 )
@@ -33,7 +34,8 @@ func (r *rig) story() {
 	r.reaches("c2", model.StateInitialized)
 	r.reaches("c1", model.StateGone)
 
-	r.kube.change(func() { r.kube.deleted["c2"] = true })
+	r.until("c2's object is there", time.Minute, func() bool { return r.kube.has("c2") })
+	r.kube.Delete("NodeClaim", "c2")
 	r.reaches("c2", model.StateGone)
 	r.until("nothing is left", 10*time.Minute, func() bool {
 		s, _ := r.kube.Observe()
@@ -315,10 +317,7 @@ func TestRevisionsGrowAcrossLeaders(t *testing.T) {
 					t.Fatalf("revision %d after %d", inv.Revision, last)
 				}
 				last = inv.Revision
-				r.kube.change(func() { // another spec is another inventory
-					r.kube.classes = slices.Clone(r.kube.classes)
-					r.kube.classes[0].Spec.Generation++
-				})
+				r.kube.Edit(func(s *cluster.State) { s.Classes[0].Spec.Generation++ }) // another spec is another inventory
 			}
 			r.store.Depose()
 			for {
@@ -404,7 +403,9 @@ func TestLaunchWithoutAnAnswerIsNotRepeatedAsAnother(t *testing.T) {
 func TestClassThatSelectsNothingIsNotReadyAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.kube.classes[0].Spec.SubnetTerms = []cloud.SelectorTerm{{Tags: []model.Label{{Key: "team", Value: "none"}}}}
+		r.kube.Edit(func(s *cluster.State) {
+			s.Classes[0].Spec.SubnetTerms = []cloud.SelectorTerm{{Tags: []model.Label{{Key: "team", Value: "none"}}}}
+		})
 		r.start()
 		v := r.apply(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
 		if v[0].Accepted || v[0].Reason.Code != model.ReasonNodeClassNotReady {
@@ -425,9 +426,7 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 		r.start()
 		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
 		r.reaches("c1", model.StateInitialized)
-		r.kube.change(func() {
-			r.kube.classes = []cluster.Class{{Spec: r.kube.classes[0].Spec, Terminating: true}}
-		})
+		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Terminating = true })
 		time.Sleep(time.Minute)
 		if s, _ := r.kube.Observe(); len(s.Classes) != 1 {
 			t.Fatal("the class was released under its claim")
@@ -456,11 +455,8 @@ func TestPendingPodsAreToldWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.until("the pod has its event", time.Minute, func() bool {
-			r.kube.mu.Lock()
-			defer r.kube.mu.Unlock()
-
-			return slices.ContainsFunc(r.kube.events, func(e cluster.Event) bool {
-				return e.Kind == "Pod" && e.Namespace == "default" && e.Name == "huge" && e.Warning && e.Reason == "FailedScheduling" &&
+			return slices.ContainsFunc(r.kube.Events("Pod", "huge"), func(e clustertest.Event) bool {
+				return e.Namespace == "default" && e.Warning && e.Reason == "FailedScheduling" &&
 					e.Message == "m5.xlarge comes nearest: 96 cpu asked, 3.9 there; allow a larger type"
 			})
 		})
