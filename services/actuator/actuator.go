@@ -184,6 +184,7 @@ func (r *runner) openStore(ctx context.Context) error {
 	r.store, err = etcd.Open(ctx, etcd.Config{
 		Endpoints: endpoints, CAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile, Username: c.Username, Password: password,
 		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),
+		Log: r.svc.Log,
 	})
 
 	return err

@@ -24,12 +24,15 @@ const (
 var errLeaseLost = errors.New("the lease ended")
 
 // Campaign waits until this candidate leads. Each try has a lease of its own, so nothing of a try that failed is left
-// to be mistaken for a leader.
+// to be mistaken for a leader. The first of several failures in a row is logged.
 func (s *Store) Campaign(ctx context.Context, candidate string) (store.Term, error) {
-	for {
+	for failures := 0; ; failures++ {
 		term, err := s.candidacy(ctx, candidate)
 		if err == nil {
 			return term, nil
+		}
+		if failures == 0 && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "no election can be held; trying again until it answers", "store", s.at, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path"
 	"strings"
@@ -56,11 +57,15 @@ type Config struct {
 	RequestTimeout time.Duration
 	// LeaseTTL is how long a leader that died is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
 	LeaseTTL time.Duration
+	// Log tells why nobody leads while etcd is not there; nil tells nobody.
+	Log *slog.Logger
 }
 
 // Store is the store port on etcd. Safe for concurrent use.
 type Store struct {
 	client  *clientv3.Client
+	at      string // where etcd is, for errors
+	log     *slog.Logger
 	prefix  string // "/kerf/<cluster>/"
 	timeout time.Duration
 	ttl     time.Duration
@@ -95,20 +100,24 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
+	at := "etcd at " + strings.Join(c.Endpoints, ", ")
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: c.Endpoints, TLS: secure, Username: c.Username, Password: c.Password, DialTimeout: dialTimeout,
 		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout, Logger: zap.NewNop(),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(c.Endpoints, ", "), err)
+		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	s := &Store{
-		client: client, prefix: "/" + strings.Trim(path.Join(c.Prefix, c.Cluster), "/") + "/", timeout: c.RequestTimeout, ttl: c.LeaseTTL,
+		client: client, at: at, log: c.Log, prefix: "/" + strings.Trim(path.Join(c.Prefix, c.Cluster), "/") + "/", timeout: c.RequestTimeout, ttl: c.LeaseTTL,
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	if _, err := client.Get(ctx, s.prefix+"meta", clientv3.WithCountOnly()); err != nil {
-		return nil, errors.Join(fmt.Errorf("etcd at %s can't be reached: %w", strings.Join(c.Endpoints, ", "), err), client.Close())
+		return nil, errors.Join(fmt.Errorf("%s can't be reached: %w", at, err), client.Close())
 	}
 
 	return s, nil
@@ -182,7 +191,7 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 		}, func(x model.Shortage, _ int64) { out.Shortages = append(out.Shortages, x) }),
 	)
 	if err != nil {
-		return store.Contents{}, fmt.Errorf("load from etcd: %w", err)
+		return store.Contents{}, fmt.Errorf("load from %s: %w", s.at, err)
 	}
 
 	return out, nil
@@ -194,12 +203,12 @@ func (s *Store) born(ctx context.Context, out *store.Contents) (int64, error) {
 	defer cancel()
 	r, err := s.client.Get(ctx, s.prefix+born)
 	if err != nil {
-		return 0, fmt.Errorf("load from etcd: %w", err)
+		return 0, fmt.Errorf("load from %s: %w", s.at, err)
 	}
 	for _, kv := range r.Kvs {
 		var t timestamppb.Timestamp
 		if err := proto.Unmarshal(kv.Value, &t); err != nil {
-			return 0, fmt.Errorf("load from etcd: key %s does not hold a timestamp: %w", kv.Key, err)
+			return 0, fmt.Errorf("load from %s: key %s does not hold a timestamp: %w", s.at, kv.Key, err)
 		}
 		out.Born = t.AsTime()
 	}
@@ -266,13 +275,13 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 		Then(ops...).
 		Commit()
 	if errors.Is(err, rpctypes.ErrRequestTooLarge) || errors.Is(err, rpctypes.ErrTooManyOps) {
-		return 0, fmt.Errorf("commit to etcd: %w: %w", store.ErrTooLarge, err)
+		return 0, fmt.Errorf("commit to %s: %w: %w", s.at, store.ErrTooLarge, err)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("commit to etcd: %w", err)
+		return 0, fmt.Errorf("commit to %s: %w", s.at, err)
 	}
 	if !r.Succeeded {
-		return 0, fmt.Errorf("commit to etcd: %w", store.ErrFenced)
+		return 0, fmt.Errorf("commit to %s: %w", s.at, store.ErrFenced)
 	}
 
 	return store.Revision(r.Header.GetRevision()), nil
