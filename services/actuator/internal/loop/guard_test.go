@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
@@ -87,4 +88,38 @@ func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
 	if len(l.tasks) != 2 || len(l.blocked) != 0 {
 		t.Errorf("%d tasks and %d refusals are remembered, want two tasks", len(l.tasks), len(l.blocked))
 	}
+}
+
+func TestInvalidClassCanBeDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Invalid = model.Reason{Code: 3, Message: "spec.role: required"} })
+		r.start()
+		time.Sleep(time.Minute)
+		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Terminating = true })
+		r.until("the class is gone", 5*time.Minute, func() bool {
+			s, _ := r.kube.Observe()
+
+			return len(s.Classes) == 0
+		})
+	})
+}
+
+func TestPoolThatIsMadeAgainGetsItsStatusAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		told := func() (ok bool) {
+			r.kube.change(func() { _, ok = r.kube.pubs["default"] })
+
+			return ok
+		}
+		r.until("the pool has its status", time.Minute, told)
+		var pools []cluster.Pool
+		r.kube.Edit(func(s *cluster.State) { pools, s.Pools = s.Pools, nil })
+		time.Sleep(time.Minute)
+		r.kube.change(func() { clear(r.kube.pubs) })
+		r.kube.Edit(func(s *cluster.State) { s.Pools = pools })
+		r.until("the new pool has its status", time.Minute, told)
+	})
 }

@@ -41,6 +41,21 @@ func newOutbox() outbox {
 	}
 }
 
+// forgetClass forgets what was told of a class that is no more: another one of its name knows nothing of it.
+func (o *outbox) forgetClass(name string) {
+	delete(o.classes, name)
+	delete(o.released, name)
+}
+
+// forgetPools forgets what was told of pools that are no more.
+func (o *outbox) forgetPools(there []cluster.Pool) {
+	for name := range o.pools {
+		if !slices.ContainsFunc(there, func(p cluster.Pool) bool { return p.Name == name }) {
+			delete(o.pools, name)
+		}
+	}
+}
+
 // tell shows what is new to subscribers.
 func (l *leader) tell() {
 	if l.dirty && l.ready {
@@ -125,6 +140,7 @@ func (l *leader) publication() cluster.Publication {
 			p.Claims = append(p.Claims, *c)
 		}
 	}
+	l.out.forgetPools(l.seen.Pools)
 	for _, s := range l.poolStatuses() {
 		if told, ok := l.out.pools[s.Name]; !ok || !reflect.DeepEqual(told, s) {
 			p.Pools = append(p.Pools, s)

@@ -140,6 +140,7 @@ func (l *leader) refreshClasses(ctx context.Context) {
 	for name := range l.world.classes {
 		if !there[name] {
 			delete(l.world.classes, name)
+			l.out.forgetClass(name)
 			l.dirty = true
 		}
 	}
@@ -154,6 +155,7 @@ func (l *leader) follow(x cluster.Class) {
 	if c == nil || c.spec.UID != x.Spec.UID {
 		c = &class{now: true}
 		l.world.classes[x.Spec.Name] = c
+		l.out.forgetClass(x.Spec.Name)
 	}
 	if reflect.DeepEqual(c.spec, x.Spec) && c.invalid == x.Invalid && c.leaving == x.Terminating {
 		return
@@ -166,12 +168,12 @@ func (l *leader) follow(x cluster.Class) {
 }
 
 func (l *leader) resolve(ctx context.Context, c *class) {
-	if c.invalid != (model.Reason{}) {
-		return
-	}
-	if c.leaving {
+	if c.leaving { // whatever its spec has become
 		l.release(ctx, c)
 
+		return
+	}
+	if c.invalid != (model.Reason{}) {
 		return
 	}
 	every := l.cfg.Intervals.Classes
