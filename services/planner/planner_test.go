@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	"github.com/kerf-dev/kerf/services/internal/boot/config"
-	"github.com/kerf-dev/kerf/services/planner"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/planner"
 )
 
 func request() *plannerv1.PlanRequest {

@@ -137,7 +137,7 @@ func writeRequirements(in []model.Requirement) []*clusterv1.Requirement {
 	return write(in, func(q model.Requirement) *clusterv1.Requirement {
 		out := &clusterv1.Requirement{Key: q.Key, Operator: clusterv1.Operator(q.Operator), Values: q.Values}
 		if q.MinValues > 0 {
-			n := int32(q.MinValues) //nolint:gosec // it came from an int32
+			n := int32(q.MinValues)
 			out.MinValues = &n
 		}
 		return out

@@ -88,7 +88,7 @@ func writePolicy(p model.Policy) *clusterv1.Policy {
 	return &clusterv1.Policy{
 		PerNodeOverheadMicroUsdPerHour: p.PerNodeOverhead,
 		MinSavingMicroUsdPerHour:       p.MinSaving,
-		MaxOfferingsPerClaim:           int32(p.MaxOfferingsPerClaim), //nolint:gosec // at most 200
+		MaxOfferingsPerClaim:           int32(p.MaxOfferingsPerClaim),
 	}
 }
 

@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/model"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/model"
 )
 
 func read(r *plannerv1.PlanRequest) (model.Input, error) {
@@ -218,7 +219,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			`snapshot.node_pools["default"].requirements["karpenter.k8s.aws/instance-family"].operator`, "99 is not known",
 		},
 		"min values of nothing": {
-			onSnapshot(func(s s) { s.NodePools[0].Requirements[0].MinValues = ptr(int32(0)) }),
+			onSnapshot(func(s s) { s.NodePools[0].Requirements[0].MinValues = new(int32(0)) }),
 			`snapshot.node_pools["default"].requirements["karpenter.k8s.aws/instance-family"].min_values`, "0 is below 1",
 		},
 		"a taint without effect":   {onSnapshot(func(s s) { s.Nodes[0].Taints[0].Effect = 0 }), `snapshot.nodes["n1"].taints["k"].effect`, "is unspecified"},

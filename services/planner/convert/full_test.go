@@ -8,7 +8,7 @@ import (
 
 func at(minute int) time.Time { return time.Date(2026, 3, 1, 12, minute, 0, 0, time.UTC) }
 
-func ptr[T any](v T) *T { return &v }
+func ptr[T any](v T) *T { return new(v) }
 
 func req(key string, op model.Operator, values ...string) model.Requirement {
 	return model.Requirement{Key: key, Operator: op, Values: values}
@@ -38,7 +38,7 @@ func full() model.Input {
 			}}}},
 			Offerings: []model.Offering{
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true, UnavailableUntil: at(9)},
-				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, ReservationID: "cr-1", ReservationRemaining: ptr(int64(3))},
+				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, ReservationID: "cr-1", ReservationRemaining: new(int64(3))},
 			},
 			Claims: []model.Claim{fullClaim()},
 			Notices: []model.Notice{{
@@ -121,7 +121,7 @@ func fullPool() model.NodePool {
 			{Count: 0, Reasons: []model.DisruptionReason{model.ReasonDrifted}, Schedule: "0 9 * * 1-5", Duration: 8 * time.Hour},
 			{Count: 2},
 		},
-		Replicas: ptr(int64(0)), Hash: "h",
+		Replicas: new(int64(0)), Hash: "h",
 		NotReady: &model.Reason{Code: model.CodeNodePoolInvalid, Message: "invalid", Subject: "nodepool/default", Remedy: "mend it"},
 	}
 }

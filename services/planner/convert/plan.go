@@ -39,7 +39,7 @@ func writeNodeClaim(c model.NodeClaim) *plannerv1.NodeClaim {
 }
 
 // clamp narrows a count, which is never near the edge.
-func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } //nolint:gosec // bounded here
+func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 func writeDisruption(d model.Disruption) *plannerv1.Disruption {
 	return &plannerv1.Disruption{

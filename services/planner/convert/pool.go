@@ -3,9 +3,10 @@ package convert
 import (
 	"strconv"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/planner/model"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 func (r *reader) pool(p *clusterv1.NodePool) model.NodePool {

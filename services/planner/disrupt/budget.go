@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -61,10 +62,10 @@ func (b *budgets) value(p *view.Pool, budget *model.DisruptionBudget) (n int, te
 			return all, ""
 		}
 	}
-	n, text = int(budget.Count), fmt.Sprintf("%d nodes", budget.Count)
+	n, text = int(budget.Count), fit.Count(int(budget.Count), "node")
 	if budget.IsPercent {
 		n = (b.nodes[p.Index]*int(budget.Count) + 99) / 100
-		text = fmt.Sprintf("%d%% of %d nodes", budget.Count, b.nodes[p.Index])
+		text = fmt.Sprintf("%d%% of %s", budget.Count, fit.Count(b.nodes[p.Index], "node"))
 	}
 	if budget.Schedule != "" {
 		text += " by the schedule " + budget.Schedule
@@ -80,7 +81,7 @@ func (b *budgets) reason(p *view.Pool, why model.DisruptionReason, n int) model.
 	}
 	return model.Reason{
 		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Name),
-		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up: %d nodes are being disrupted or not ready", which, b.disrupting[p.Index]),
+		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; disrupted or not ready now: %s", which, fit.Count(b.disrupting[p.Index], "node")),
 		Remedy:  "wait, or raise spec.disruption.budgets",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -108,7 +109,7 @@ func notAwaited(s *search, host int) model.Reason {
 	if !s.awaited[host] {
 		return model.Reason{}
 	}
-	return model.Reason{Code: model.CodeNominated, Message: fmt.Sprintf("%d pods are on their way there", s.v.Nominated(host))}
+	return model.Reason{Code: model.CodeNominated, Message: "on its way there: " + fit.Count(s.v.Nominated(host), "pod")}
 }
 
 func notStatic(s *search, host int) model.Reason {

@@ -82,7 +82,7 @@ func (s *search) tryDelete(host int) (ok bool, left []pack.Item, why model.Reaso
 			d.Reason, d.Saving = model.ReasonUnderutilized, price
 			d.Explanation = model.Reason{
 				Code: model.CodePodsFitElsewhere, Subject: s.v.Hosts[host].Name(),
-				Message: fmt.Sprintf("its %d pods fit on other nodes; giving it back saves %s an hour", len(d.Evicted), fit.Money(price)),
+				Message: fmt.Sprintf("its pods (%d) fit on other nodes; giving it back saves %s an hour", len(d.Evicted), fit.Money(price)),
 			}
 			s.keep(d)
 			return true, nil, model.Reason{}
@@ -118,8 +118,8 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 	d.Reason, d.Saving, d.Replacements = model.ReasonUnderutilized, saving, []*pack.Bought{b}
 	d.Explanation = model.Reason{
 		Code: model.CodeCheaperReplacement, Subject: s.v.Hosts[hosts[0]].Name(),
-		Message: fmt.Sprintf("one %s at %s instead of %d nodes at %s saves %s an hour", b.Best().Type.Name,
-			fit.Money(b.Best().Offering.Price), len(hosts), fit.Money(price), fit.Money(saving)),
+		Message: fmt.Sprintf("one %s at %s instead of %s at %s saves %s an hour", b.Best().Type.Name,
+			fit.Money(b.Best().Offering.Price), fit.Count(len(hosts), "node"), fit.Money(price), fit.Money(saving)),
 	}
 	s.keep(d)
 	return true, model.Reason{}

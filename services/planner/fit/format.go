@@ -35,6 +35,14 @@ func decimal(f float64, digits int) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
+// Count writes a number of things for people: "1 pod", "5 pods".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
 // Money writes micro-dollars for people: "$0.096".
 func Money(micro int64) string {
 	s := strconv.FormatFloat(float64(micro)/1e6, 'f', 6, 64)

@@ -104,7 +104,7 @@ func (m *Market) finishRunners(b *Bought) {
 
 func outpriced(o, best *Option, pods int) model.Reason {
 	r := model.Reason{Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name)}
-	holds := fmt.Sprintf("%s at %s holds all %d pods", o.Type.Name, fit.Money(o.Offering.Price), pods)
+	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, fit.Money(o.Offering.Price), fit.Count(pods, "pod"))
 	if o.Offering.Price == best.Offering.Price {
 		r.Code = model.CodeTie
 		r.Message = holds + ", at the same price; the name decides"

@@ -126,9 +126,13 @@ func (w *world) node(name, instance, class string, pods int) *model.Node {
 		CreateTime: now().Add(-2 * time.Hour), InitializeTime: now().Add(-time.Hour),
 	})
 	labels := model.Labels{
-		{Key: "karpenter.sh/capacity-type", Value: "on-demand"}, {Key: "karpenter.sh/nodepool", Value: "default"},
-		{Key: "kubernetes.io/arch", Value: "amd64"}, {Key: "kubernetes.io/hostname", Value: name}, {Key: "kubernetes.io/os", Value: "linux"},
-		{Key: "node.kubernetes.io/instance-type", Value: instance}, {Key: "topology.kubernetes.io/zone", Value: "us-east-1a"},
+		{Key: "karpenter.sh/capacity-type", Value: "on-demand"},
+		{Key: "karpenter.sh/nodepool", Value: "default"},
+		{Key: "kubernetes.io/arch", Value: "amd64"},
+		{Key: "kubernetes.io/hostname", Value: name},
+		{Key: "kubernetes.io/os", Value: "linux"},
+		{Key: "node.kubernetes.io/instance-type", Value: instance},
+		{Key: "topology.kubernetes.io/zone", Value: "us-east-1a"},
 		{Key: "type", Value: "karpenter"},
 	}
 	w.Snapshot.Nodes = append(w.Snapshot.Nodes, model.Node{

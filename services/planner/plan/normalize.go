@@ -77,9 +77,9 @@ func sortTypes(catalogs []model.Catalog) []model.Catalog {
 // checkSorted makes sure that labels and amounts can be looked up.
 func checkSorted(s *model.Snapshot) error {
 	var errs []error
-	labels := func(ls model.Labels, object, field string) {
+	labels := func(ls model.Labels, object string) {
 		if !slices.IsSortedFunc(ls, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) }) {
-			errs = append(errs, fmt.Errorf("%s: %s: not sorted by key", object, field))
+			errs = append(errs, fmt.Errorf("%s: labels: not sorted by key", object))
 		}
 	}
 	amounts := func(as model.Amounts, object, field string) {
@@ -89,29 +89,29 @@ func checkSorted(s *model.Snapshot) error {
 	}
 	for i := range s.PodClasses {
 		c := &s.PodClasses[i]
-		labels(c.Labels, "pod class "+string(c.ID), "labels")
+		labels(c.Labels, "pod class "+string(c.ID))
 		amounts(c.Requests, "pod class "+string(c.ID), "requests")
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		labels(n.Labels, "node "+string(n.Name), "labels")
+		labels(n.Labels, "node "+string(n.Name))
 		amounts(n.Allocatable, "node "+string(n.Name), "allocatable")
 		amounts(n.VolumeLimits, "node "+string(n.Name), "volume_limits")
 	}
 	for i := range s.NodePools {
-		labels(s.NodePools[i].Labels, "node pool "+string(s.NodePools[i].Name), "labels")
+		labels(s.NodePools[i].Labels, "node pool "+string(s.NodePools[i].Name))
 	}
 	for i := range s.Claims {
-		labels(s.Claims[i].Labels, "claim "+string(s.Claims[i].ID), "labels")
+		labels(s.Claims[i].Labels, "claim "+string(s.Claims[i].ID))
 	}
 	for i := range s.Catalogs {
 		for j := range s.Catalogs[i].InstanceTypes {
 			t := &s.Catalogs[i].InstanceTypes[j]
-			labels(t.Labels, "instance type "+string(t.Name), "labels")
+			labels(t.Labels, "instance type "+string(t.Name))
 		}
 	}
 	for i := range s.Namespaces {
-		labels(s.Namespaces[i].Labels, "namespace "+s.Namespaces[i].Name, "labels")
+		labels(s.Namespaces[i].Labels, "namespace "+s.Namespaces[i].Name)
 	}
 	return errors.Join(errs...)
 }
@@ -189,7 +189,7 @@ func (e *encoder) encode(v reflect.Value) {
 
 func (e *encoder) structure(v reflect.Value) {
 	if v.Type() == reflect.TypeFor[time.Time]() {
-		t, _ := v.Interface().(time.Time)
+		t, _ := reflect.TypeAssert[time.Time](v)
 		if t.IsZero() {
 			e.number(0)
 			return
@@ -199,7 +199,7 @@ func (e *encoder) structure(v reflect.Value) {
 		e.number(uint64(t.Nanosecond()))
 		return
 	}
-	for i := range v.NumField() {
-		e.encode(v.Field(i))
+	for _, field := range v.Fields() {
+		e.encode(field)
 	}
 }

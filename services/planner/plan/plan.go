@@ -8,6 +8,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
@@ -72,10 +73,8 @@ func newCycle(w *view.World, in *model.Input) *cycle {
 
 // asks says whether a part of the plan was asked for.
 func (c *cycle) asks(kind model.DecisionKind) bool {
-	for _, k := range c.in.Kinds {
-		if k == kind {
-			return true
-		}
+	if slices.Contains(c.in.Kinds, kind) {
+		return true
 	}
 	return len(c.in.Kinds) == 0
 }

@@ -97,9 +97,7 @@ func (c *cycle) lowerBound(price int64) *model.LowerBound {
 	var all []int
 	for _, b := range c.bought {
 		for _, it := range b.Items {
-			for _, p := range it.Pods {
-				all = append(all, p)
-			}
+			all = append(all, it.Pods...)
 		}
 	}
 	if len(all) == 0 {
@@ -142,8 +140,9 @@ func (c *cycle) why(b *pack.Bought, pods int) model.Reason {
 	best := b.Best()
 	return model.Reason{
 		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),
-		Message: fmt.Sprintf("%s (%s, %s) holds %d pods for %s an hour, the lowest price that was found for what it holds; %d offerings hold them",
-			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, pods, fit.Money(best.Offering.Price), len(b.Options)),
+		Message: fmt.Sprintf("%s (%s, %s) holds %s for %s an hour, the lowest price that was found for what it holds; %s to choose from",
+			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, fit.Count(pods, "pod"), fit.Money(best.Offering.Price),
+			fit.Count(len(b.Options), "offering")),
 	}
 }
 

@@ -11,7 +11,7 @@ const gib = 1 << 30
 
 func at(minute int) time.Time { return time.Date(2026, 3, 4, 12, minute, 0, 0, time.UTC) }
 
-func ptr[T any](v T) *T { return &v }
+func ptr[T any](v T) *T { return new(v) }
 
 func amounts(cpu, memory, pods int64) model.Amounts {
 	return model.Amounts{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: memory}, {Resource: "pods", Value: pods}}

@@ -290,10 +290,5 @@ func (c *checker) asked(kind model.DecisionKind) bool {
 	if len(c.in.Kinds) == 0 {
 		return true
 	}
-	for _, k := range c.in.Kinds {
-		if k == kind {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.in.Kinds, kind)
 }

@@ -88,7 +88,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		}, "exists already"},
 		"a pool that is not there":  {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Name = "other" }, "node pool default does not exist"},
 		"a pool that is not ready":  {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].NotReady = &model.Reason{Code: 2} }, "is not ready"},
-		"a static pool":             {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = ptr(int64(3)) }, "is static"},
+		"a static pool":             {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = new(int64(3)) }, "is static"},
 		"a class that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodeClasses[0].NotReady = &model.Reason{Code: 4} }, "is not ready"},
 		"another class":             {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].NodeClass = "other" }, "its pool's is default"},
 		"no offerings":              {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Offerings = nil }, "it lists 0 offerings"},

@@ -10,6 +10,12 @@ import (
 	"runtime"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	grpccodes "google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
@@ -17,11 +23,6 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/convert"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
-	grpccodes "google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Reasons of this server's errors; they are part of the contract.
@@ -104,7 +105,7 @@ func (s *Server) answer(ctx context.Context, snap *clusterv1.Snapshot, d *planne
 	}
 	ctx = telemetry.ContextFromTraceparent(ctx, d.GetTraceparent())
 	ctx, span := s.cfg.Tracer.Start(ctx, "planner.Plan", trace.WithAttributes(
-		attribute.Int64(keyRevision, int64(snap.GetRevision())), //nolint:gosec // counts up from one
+		attribute.Int64(keyRevision, int64(snap.GetRevision())),
 		attribute.Int(keyPods, len(snap.GetPods()))))
 	defer span.End()
 	p, err := s.decide(ctx, snap, d)

@@ -11,12 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
-	"github.com/kerf-dev/kerf/services/planner/internal/server"
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/plan"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -28,6 +22,13 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/planner/internal/server"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
 // dial serves a planner in memory, over real gRPC.
@@ -54,7 +55,7 @@ func dial(t *testing.T, cfg server.Config) plannerv1.PlannerServiceClient {
 	return plannerv1.NewPlannerServiceClient(conn)
 }
 
-var now = timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)) //nolint:gochecknoglobals // a constant
+var now = timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
 
 func amounts(cpu, memory, pods int64) []*clusterv1.Amount {
 	return []*clusterv1.Amount{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: memory}, {Resource: "pods", Value: pods}}
@@ -151,7 +152,7 @@ func (c client) plan() (p *plannerv1.Plan, parts int) {
 func (c client) fails(code codes.Code, reason, text string) {
 	c.t.Helper()
 	_, err := c.Recv()
-	checkError(c.t, err, code, reason, text)
+	_ = checkError(c.t, err, code, reason, text)
 }
 
 func checkError(t *testing.T, err error, code codes.Code, reason, text string) *rpcerr.Error {
@@ -214,7 +215,7 @@ func TestAPlanThatBreaksARuleNeverLeaves(t *testing.T) {
 	}
 	c := dial(t, server.Config{Decide: liar})
 	_, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: snapshot(1), Decide: question()})
-	checkError(t, err, codes.Internal, server.ReasonPlanInvalid, "they will cost")
+	_ = checkError(t, err, codes.Internal, server.ReasonPlanInvalid, "they will cost")
 	s := open(t, c)
 	s.send(part(snapshot(1), true), decide(question()))
 	s.fails(codes.Internal, server.ReasonPlanInvalid, "they will cost")
@@ -380,7 +381,7 @@ func TestACallerThatLeavesIsNotWaitedFor(t *testing.T) {
 		second <- err
 	}()
 	cancel()
-	checkError(t, <-second, codes.Canceled, "", "cancel")
+	_ = checkError(t, <-second, codes.Canceled, "", "cancel")
 	close(release)
 	if err := <-first; err != nil {
 		t.Error(err)

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"io"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
+
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
 
 // maxMessageBytes is the largest message that a session sends.

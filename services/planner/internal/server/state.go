@@ -4,12 +4,13 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/planner/convert"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 )
 
 // session is what one stream holds: messages by id, as they came. Each question sorts and reads all of them anew, which
