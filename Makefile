@@ -39,8 +39,9 @@ build: ## Build the services and kerf into bin/
 	go build -o $(BIN)/ $(PROGRAMS)
 
 .PHONY: demo
-demo: controlplane build ## Play the whole story on this machine (ARGS="-keep" leaves it running)
-	@go run ./test/demo $(ARGS)
+demo: controlplane ## Play the whole story on this machine (ARGS="-keep" leaves it running)
+	@go run ./test/harness/assets/build $(PROGRAMS) ./test/awssim/cmd/awssim ./test/demo
+	@$(BIN)/demo $(ARGS)
 
 .PHONY: check
 check: ## All that needs no control plane: contract, format, vet, lint, unit tests (minutes)

@@ -26,9 +26,12 @@ func (c *Config) check() error {
 		name  string
 		value int64
 	}{
-		{"LaunchLatency", int64(c.LaunchLatency)}, {"JoinLatency", int64(c.JoinLatency)},
-		{"TerminateLatency", int64(c.TerminateLatency)}, {"DescribeLag", int64(c.DescribeLag)},
-		{"ProfileLag", int64(c.ProfileLag)}, {"SpotWarning", int64(c.SpotWarning)},
+		{"LaunchLatency", int64(c.LaunchLatency)},
+		{"JoinLatency", int64(c.JoinLatency)},
+		{"TerminateLatency", int64(c.TerminateLatency)},
+		{"DescribeLag", int64(c.DescribeLag)},
+		{"ProfileLag", int64(c.ProfileLag)},
+		{"SpotWarning", int64(c.SpotWarning)},
 	} {
 		if d.value < 0 {
 			return fmt.Errorf("config: %s is negative", d.name)

@@ -2,6 +2,7 @@ package awssim
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,9 +76,9 @@ func (i *instance) ended() bool {
 
 // seen is the moment that a Describe call at the given time shows, with false when the instance is not yet known.
 func (i *instance) seen(at time.Time) (moment, bool) {
-	for n := len(i.past) - 1; n >= 0; n-- {
-		if !i.past[n].at.After(at) {
-			return i.past[n], true
+	for _, v := range slices.Backward(i.past) {
+		if !v.at.After(at) {
+			return v, true
 		}
 	}
 	return moment{}, false

@@ -134,8 +134,8 @@ func (s *Sim) Advance(d time.Duration) error {
 }
 
 // after runs f under the lock once d has passed, unless the simulator is closed by then.
-func (s *Sim) after(d time.Duration, f func()) Timer {
-	return s.clock.AfterFunc(d, func() {
+func (s *Sim) after(d time.Duration, f func()) {
+	s.clock.AfterFunc(d, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if !s.closed {

@@ -153,6 +153,7 @@ func keep(ctx context.Context, s *stack.Stack, dir string, failed error) {
 	if failed != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", failed)
 	}
+	kerf := s.Bin("kerf")
 	fmt.Printf(`
 Everything is still running. In another terminal:
 
@@ -160,10 +161,12 @@ Everything is still running. In another terminal:
   alias kubectl=%s
   kubectl get nodepools,nodeclaims,nodes
   kubectl scale deployment inflate --replicas 7
-  %s claims
+  %s claims --actuator %s
+  %s snapshot --watcher %s | %s plan -f -
   curl -s %s/_sim/state
 
 Kerf's logs are in %s. Ctrl-C ends everything.
-`, s.Cluster.Kubeconfig(harness.Admin), s.Cluster.Kubectl(), s.Bin("kerf"), s.Sim.URL, dir)
+`, s.Cluster.Kubeconfig(harness.Admin), s.Cluster.Kubectl(),
+		kerf, s.Conn("actuator").Target(), kerf, s.Conn("watcher").Target(), kerf, s.Sim.URL, dir)
 	<-ctx.Done()
 }

@@ -133,14 +133,14 @@ func (b *builder) pool(s *statement) {
 		Name: model.PoolName(s.name), NodeClass: model.NodeClassName(s.text("class", "default")), Weight: int32(s.number("weight", 0)),
 		Labels: s.labels("labels"), Taints: s.taints("taints"), StartupTaints: s.taints("startup-taints"), Limits: s.amounts("limits"), Hash: "h",
 	}
-	in := func(key, field string, values []string) {
+	in := func(key string, values []string) {
 		if len(values) > 0 {
 			p.Requirements = append(p.Requirements, s.requirement(key+" In "+strings.Join(values, ",")))
 		}
 	}
-	in("type", "types", s.list("types"))
-	in("zone", "zones", s.list("zones"))
-	in("arch", "arch", s.list("arch"))
+	in("type", s.list("types"))
+	in("zone", s.list("zones"))
+	in("arch", s.list("arch"))
 	capacity := s.list("capacity")
 	if capacity == nil {
 		capacity = []string{"on-demand"}
@@ -157,7 +157,7 @@ func (b *builder) pool(s *statement) {
 		p.NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: why, Subject: "nodepool/" + s.name}
 	}
 	if n := s.number("replicas", -1); n >= 0 {
-		p.Replicas = ptr(int64(n))
+		p.Replicas = new(int64(n))
 	}
 	b.pools[s.name] = p
 	b.in.Snapshot.NodePools = append(b.in.Snapshot.NodePools, p)

@@ -15,10 +15,11 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/kerf-dev/kerf/services/planner"
 	"github.com/kerf-dev/kerf/services/planner/convert"
 	"github.com/kerf-dev/kerf/services/planner/model"
-	"golang.org/x/tools/txtar"
 )
 
 // Sections of a file, in their order. All but Plan and Explain may be left out.

@@ -9,32 +9,33 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/kerf-dev/kerf/services/planner/convert"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-var update = flag.Bool("update", false, "write plans and explanations into the files") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write plans and explanations into the files")
 
-func files(t testing.TB) []string {
-	t.Helper()
+func files(tb testing.TB) []string {
+	tb.Helper()
 	names, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(names) == 0 {
-		t.Fatalf("no scenarios: %v", err)
+		tb.Fatalf("no scenarios: %v", err)
 	}
 	return names
 }
 
-func load(t testing.TB, file string) *Scenario {
-	t.Helper()
+func load(tb testing.TB, file string) *Scenario {
+	tb.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s, err := Load(data)
 	if err != nil {
-		t.Fatalf("%s: %v", file, err)
+		tb.Fatalf("%s: %v", file, err)
 	}
 	return s
 }

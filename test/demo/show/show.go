@@ -106,9 +106,41 @@ func (t *Timeline) Line(mark Mark, text string) {
 	t.mu.Unlock()
 	at := fmt.Sprintf("%7s", fmt.Sprintf("+%.1fs", since.Seconds()))
 	if mark == Why {
-		at, text = strings.Repeat(" ", 7), t.paint("2", text)
+		at = strings.Repeat(" ", 7)
 	}
-	t.print("  " + t.paint("2", at) + " " + t.paint(mark.color(), string(mark)) + " " + text)
+	var lines []string
+	for i, part := range wrap(text, t.width-lineStart) {
+		if mark == Why {
+			part = t.paint("2", part)
+		}
+		if i > 0 {
+			part = strings.Repeat(" ", lineStart) + part
+		} else {
+			part = "  " + t.paint("2", at) + " " + t.paint(mark.color(), string(mark)) + " " + part
+		}
+		lines = append(lines, part)
+	}
+	t.print(lines...)
+}
+
+// lineStart is where the text of a line begins, after its time and mark.
+const lineStart = 12
+
+// wrap cuts text between words into parts of at most n characters, if its words allow; n of 0 or less leaves it whole.
+func wrap(text string, n int) []string {
+	if n <= 0 {
+		return []string{text}
+	}
+	var parts []string
+	for _, word := range strings.Fields(text) {
+		last := len(parts) - 1
+		if last >= 0 && utf8.RuneCountInString(parts[last])+1+utf8.RuneCountInString(word) <= n {
+			parts[last] += " " + word
+		} else {
+			parts = append(parts, word)
+		}
+	}
+	return parts
 }
 
 // Block writes text as it is, indented.

@@ -2,11 +2,8 @@ package stack
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/kerf-dev/kerf/test/harness/assets"
 )
@@ -34,11 +31,5 @@ func Build(ctx context.Context, root string, out *os.File) error {
 	if _, err := assets.Build(ctx, root, out); err != nil {
 		return err
 	}
-	// With go test's flags, so that what a test has compiled is not compiled again.
-	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", filepath.Join(root, "bin") + "/"}, programs()...)...) //nolint:gosec // constants
-	cmd.Dir = root
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the services: %w\n%s", err, strings.TrimSpace(string(output)))
-	}
-	return nil
+	return assets.Programs(ctx, root, filepath.Join(root, "bin"), out, programs()...)
 }

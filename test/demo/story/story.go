@@ -37,14 +37,12 @@ type Options struct {
 	Steps []Step
 	// Chaos, if set, kills a service now and then.
 	Chaos *Chaos
-	// Verbose shows every look at a claim, also where nothing is new to a spectator.
-	Verbose bool
 }
 
 // Play plays the steps until one is not as told, and returns how each ended. The error is the first that went wrong, with
 // what was seen last and the ends of the logs.
 func Play(ctx context.Context, o Options) ([]show.Result, error) {
-	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, verbose: o.Verbose, changed: make(chan struct{})}
+	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, changed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watch(ctx) })
@@ -104,12 +102,11 @@ func (s *Stage) audit(ctx context.Context) error {
 // Stage is where steps are played.
 type Stage struct {
 	*stack.Stack
-	line    *show.Timeline
-	chaos   *Chaos
-	verbose bool
-	note    string // of the present step, for the table
-	peak    *World // of the present step, when it was at its height
-	away    bool   // a step has killed something by itself
+	line  *show.Timeline
+	chaos *Chaos
+	note  string // of the present step, for the table
+	peak  *World // of the present step, when it was at its height
+	away  bool   // a step has killed something by itself
 
 	mu      sync.Mutex
 	seen    World

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -78,7 +79,7 @@ func buildWhole(ctx context.Context, dir, root string, out *os.File) error {
 func buildInto(ctx context.Context, tmp, root string, out *os.File) error {
 	module := filepath.Join(root, "test", "controlplane")
 	c := compile{
-		module: module, pkg: ".", target: filepath.Join(tmp, multicall), ldflags: ldflags,
+		dir: module, packages: []string{"."}, flags: controlplaneFlags(ldflags), target: filepath.Join(tmp, multicall),
 		title: "etcd and Kubernetes " + version, out: out,
 	}
 	if err := c.run(ctx); err != nil {
@@ -90,8 +91,8 @@ func buildInto(ctx context.Context, tmp, root string, out *os.File) error {
 		}
 	}
 	c = compile{
-		module: filepath.Join(module, "kwok"), pkg: "sigs.k8s.io/kwok/cmd/kwok", target: filepath.Join(tmp, Kwok),
-		ldflags: "-s -w", title: "kwok (simulated kubelets)", out: out,
+		dir: filepath.Join(module, "kwok"), packages: []string{"sigs.k8s.io/kwok/cmd/kwok"}, flags: controlplaneFlags("-s -w"),
+		target: filepath.Join(tmp, Kwok), title: "kwok (simulated kubelets)", out: out,
 	}
 	if err := c.run(ctx); err != nil {
 		return err
@@ -120,20 +121,44 @@ func writeStages(ctx context.Context, kwok compile, target string) error {
 	return nil
 }
 
-// compile is one program to be built.
-type compile struct {
-	module, pkg, target, ldflags, title string
-	out                                 *os.File
+// Programs builds Kerf's own programs, given by their packages, from the working tree into dir. Progress goes to out, as
+// with Build; nothing does when all is up to date.
+func Programs(ctx context.Context, root, dir string, out *os.File, packages ...string) error {
+	// With go test's flags, so that what a test has compiled is not compiled again.
+	c := compile{dir: root, packages: packages, target: dir + string(filepath.Separator), title: "Kerf", out: out, workspace: true}
+	return c.run(ctx)
 }
 
-// run compiles the program and shows how far it is. The workspace is off: Kubernetes' own versions must not meet Kerf's.
+// compile is one call of go build.
+type compile struct {
+	dir       string   // where go runs
+	packages  []string // of main programs
+	flags     []string // that decide what is stale
+	target    string   // a file, or a folder with a slash at its end
+	title     string
+	out       *os.File
+	workspace bool // else the versions of the module in dir alone count: Kubernetes' own must not meet Kerf's
+}
+
+// controlplaneFlags make small programs that are the same wherever they are built.
+func controlplaneFlags(ldflags string) []string {
+	return []string{"-trimpath", "-buildvcs=false", "-ldflags", ldflags}
+}
+
+// run compiles and shows how far it is.
 func (c compile) run(ctx context.Context) error {
 	total, err := c.stale(ctx)
 	if err != nil {
 		return err
 	}
+	if total == 0 && c.workspace { // nothing to show, but perhaps to link
+		if out, err := c.goTool(ctx, c.args("build", "-o", c.target)...).CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", c.title, err, bytes.TrimSpace(out))
+		}
+		return nil
+	}
 	p := startProgress(c.out, c.title, total)
-	cmd := c.goTool(ctx, "build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", c.ldflags, "-o", c.target, c.pkg)
+	cmd := c.goTool(ctx, c.args("build", "-v", "-o", c.target)...)
 	diag, err := c.watch(cmd, p.done.Add)
 	p.stop(err == nil)
 	if err != nil {
@@ -142,10 +167,11 @@ func (c compile) run(ctx context.Context) error {
 	return nil
 }
 
-// stale counts the packages that are not in the Go build cache yet; on a fresh machine it also fetches the modules.
+// stale counts the packages that are not in the Go build cache yet, without the programs themselves, which go calls stale
+// as long as they are not installed; on a fresh machine it also fetches the modules.
 func (c compile) stale(ctx context.Context) (int, error) {
 	p := startProgress(c.out, c.title+": fetching modules", 0)
-	cmd := c.goTool(ctx, "list", "-deps", "-trimpath", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", c.pkg)
+	cmd := c.goTool(ctx, c.args("list", "-deps", "-f", `{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}`)...)
 	var list bytes.Buffer
 	cmd.Stdout = &list
 	diag, err := c.watch(cmd, p.done.Add)
@@ -154,6 +180,11 @@ func (c compile) stale(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("list the packages of %s: %w\n%s", c.title, err, diag)
 	}
 	return len(strings.Fields(list.String())), nil
+}
+
+// args are a command of the go tool with its flags and packages.
+func (c compile) args(command ...string) []string {
+	return slices.Concat(command, c.flags, c.packages)
 }
 
 // watch runs cmd and calls step(1) for each line that it writes to its standard error that names a package or module;
@@ -182,8 +213,10 @@ func (c compile) watch(cmd *exec.Cmd, step func(int64) int64) (string, error) {
 
 func (c compile) goTool(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are this file's
-	cmd.Dir = c.module
-	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	cmd.Dir = c.dir
+	if !c.workspace {
+		cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	}
 	return cmd
 }
 

@@ -1,5 +1,6 @@
-// Command build makes the control plane's programs unless they are built already and prints the folder that holds them.
-// `make controlplane` runs it; the work is package assets'.
+// Command build shows how far it is while it builds: without arguments the control plane's programs, unless they are built
+// already, and prints the folder that holds them; with packages as arguments Kerf's own programs, into bin/. `make
+// controlplane` and `make demo` run it; the work is package assets'.
 package main
 
 import (
@@ -16,14 +17,24 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "build:", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to undo
+	}
+}
+
+func run(ctx context.Context, packages []string) error {
 	root, err := assets.Root()
-	if err == nil {
-		var set assets.Set
-		set, err = assets.Build(ctx, root, os.Stderr)
-		fmt.Println(filepath.Dir(set.Path(assets.APIServer)))
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "controlplane:", err)
-		os.Exit(1)
+		return err
 	}
+	if len(packages) > 0 {
+		return assets.Programs(ctx, root, filepath.Join(root, "bin"), os.Stderr, packages...)
+	}
+	set, err := assets.Build(ctx, root, os.Stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Println(filepath.Dir(set.Path(assets.APIServer)))
+	return nil
 }
