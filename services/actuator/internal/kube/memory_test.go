@@ -1,0 +1,110 @@
+package kube
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+)
+
+func TestHealthIsLoggedWhenItChanges(t *testing.T) {
+	var log bytes.Buffer
+	revision := "1"
+	h := &health{name: "pods", log: slog.New(slog.NewTextHandler(&log, nil)), revision: func() string { return revision }}
+	lines := func(want int, after string) {
+		t.Helper()
+		if got := strings.Count(log.String(), "\n"); got != want {
+			t.Errorf("%d lines after %s, want %d:\n%s", got, after, want, log.String())
+		}
+	}
+	refused := errors.New("connection refused")
+	h.works()
+	h.fails(io.EOF)
+	lines(0, "a watch that ended as they do")
+	for range 10 {
+		h.fails(refused)
+		h.check()
+	}
+	lines(1, "ten failures")
+	revision = "2"
+	h.check()
+	lines(2, "the cache has gone on")
+	h.fails(refused)
+	lines(3, "another failure")
+	h.works()
+	h.works()
+	lines(4, "two events")
+	h.fails(refused)
+	revision = "3"
+	h.fails(refused)
+	lines(7, "a failure that came after the watch had worked unseen")
+}
+
+func TestACopyFromBeforeTheLastWriteIsOld(t *testing.T) {
+	at := func(version string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		o.SetName("a")
+		o.SetResourceVersion(version)
+
+		return o
+	}
+	var w wrote
+	if w.after(objects.Claims(), at("1")) {
+		t.Error("old, though nothing was written")
+	}
+	w.note(objects.Claims(), at("100"))
+	for version, old := range map[string]bool{"99": true, "9": true, "100": false} {
+		if w.note(objects.Claims(), at("100")); w.after(objects.Claims(), at(version)) != old {
+			t.Errorf("version %s: want old %v", version, old)
+		}
+	}
+	w.note(objects.Claims(), at("100"))
+	if w.after(objects.Pools(), at("1")) {
+		t.Error("a pool is old by what was written to a claim")
+	}
+	if w.after(objects.Claims(), at("101")) || len(w.versions) != 0 {
+		t.Errorf("a newer copy does not end the memory: %v", w.versions)
+	}
+}
+
+func TestWhatWasToldIsBounded(t *testing.T) {
+	var told told
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	event := func(i int) cluster.Event {
+		return cluster.Event{Kind: "Pod", Name: fmt.Sprint(i), Reason: "Told", Message: "why"}
+	}
+	for i := range maxTold {
+		told.note(event(i), now)
+	}
+	later := now.Add(eventLife)
+	told.note(event(maxTold), later)
+	if len(told.last) != 1 || !told.known(event(maxTold), later) {
+		t.Errorf("%d are remembered, want the one that the API server still has", len(told.last))
+	}
+	if told.known(event(0), later) {
+		t.Error("an event is known that the API server has dropped")
+	}
+	for i := range 2 * maxTold {
+		told.note(event(i), later)
+	}
+	if len(told.last) > maxTold {
+		t.Errorf("%d are remembered, want at most %d", len(told.last), maxTold)
+	}
+}
+
+func TestCutKeepsCharactersWhole(t *testing.T) {
+	for s, want := range map[string]string{"abcdef": "abcdef", "abcdefg": "abc...", "abédefg": "ab..."} {
+		if got := cut(s, 6); got != want {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	}
+}
