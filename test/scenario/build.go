@@ -145,7 +145,7 @@ func (b *builder) pool(s *statement) {
 	if capacity == nil {
 		capacity = []string{"on-demand"}
 	}
-	in("capacity", "capacity", capacity)
+	in("capacity", capacity)
 	for _, text := range s.texts("require") {
 		p.Requirements = append(p.Requirements, s.requirement(text))
 	}
