@@ -132,6 +132,9 @@ var (
 	ErrUnauthorized = errors.New("unauthorized")
 	// ErrClassNotReady: what the class selects is not there (any more).
 	ErrClassNotReady = errors.New("node class not ready")
+	// ErrNoInstance: EC2 has answered, and made no instance; it answers a repetition with the same token by the same.
+	// Beside any of the others.
+	ErrNoInstance = errors.New("no instance was made")
 	// ErrTokenMismatch: the token was used with another request.
 	ErrTokenMismatch = errors.New("client token used with another request")
 )

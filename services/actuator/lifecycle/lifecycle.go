@@ -88,6 +88,9 @@ const (
 	FailureCapacity
 	// FailureRefused: this launch will never work.
 	FailureRefused
+	// FailureLater: no instance was made, and the same may work later; under another token, because EC2 gives the same
+	// answer to the same token.
+	FailureLater
 )
 
 // Instance is an instance as far as a claim records it.

@@ -74,6 +74,7 @@ func examples() []example {
 		{"after 20 minutes", Event{Kind: EventTick}, at(20)},
 		{"", Event{Kind: EventLaunched, Instance: Instance{ID: "i-1"}}, at(1)},
 		{"may work later", Event{Kind: EventLaunchFailed, Failure: FailureRetry, Reason: model.Reason{Message: "x"}}, at(1)},
+		{"made nothing, may work later", Event{Kind: EventLaunchFailed, Failure: FailureLater, Reason: model.Reason{Message: "x"}}, at(1)},
 		{"no capacity, more to try", Event{Kind: EventLaunchFailed, Failure: FailureCapacity, Offerings: offering}, at(1)},
 		{"no capacity at all", Event{Kind: EventLaunchFailed, Failure: FailureCapacity, Reason: model.Reason{Message: "x"}}, at(1)},
 		{"refused", Event{Kind: EventLaunchFailed, Failure: FailureRefused, Reason: model.Reason{Message: "x"}}, at(1)},

@@ -140,6 +140,10 @@ func launchFailed(c model.Claim, e Event, now time.Time) Result {
 		c.Failure = e.Reason
 
 		return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	case FailureLater:
+		c.Failure = e.Reason
+
+		return attempt(c, c.Offerings)
 	case FailureUnspecified, FailureRetry:
 	}
 	c.Failure = e.Reason // shown while it lasts; the next tick tries again

@@ -130,8 +130,8 @@ func (w *world) event(t *rapid.T) Event {
 		}
 		e.Instance = Instance{ID: id, ProviderID: "aws:///a/" + id, LaunchTime: w.now}
 	case EventLaunchFailed:
-		e.Failure, e.Reason = Failure(rapid.IntRange(1, 3).Draw(t, "failure")), model.Reason{Code: 121, Message: "x"}
-		if e.Failure == FailureCapacity && w.tokens[w.stored.Attempt] != "" {
+		e.Failure, e.Reason = Failure(rapid.IntRange(1, 4).Draw(t, "failure")), model.Reason{Code: 121, Message: "x"}
+		if (e.Failure == FailureCapacity || e.Failure == FailureLater) && w.tokens[w.stored.Attempt] != "" {
 			return idle // EC2 does not say so of a token that made an instance
 		}
 		if rapid.Bool().Draw(t, "nothing left") {

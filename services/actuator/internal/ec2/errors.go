@@ -101,7 +101,7 @@ func sentinelOf(k kind) error {
 // the trouble, otherwise the first other kind with all of EC2's words.
 func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) error {
 	if len(errs) == 0 {
-		return errors.New("create fleet: EC2 made no instance and gave no reason")
+		return fmt.Errorf("create fleet: %w, and EC2 gives no reason", cloud.ErrNoInstance)
 	}
 	var (
 		short    []model.Shortage
@@ -128,16 +128,16 @@ func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) 
 		return &cloud.CapacityError{Offerings: short, Message: text}
 	}
 	if sentinel := sentinelOf(other); sentinel != nil {
-		return fmt.Errorf("create fleet: %w: %s", sentinel, text)
+		return fmt.Errorf("create fleet: %w: %w: %s", cloud.ErrNoInstance, sentinel, text)
 	}
 
-	return fmt.Errorf("create fleet: %s", text)
+	return fmt.Errorf("create fleet: %w: %s", cloud.ErrNoInstance, text)
 }
 
 const maxFleetMessages = 3
 
 // kindOfFleet knows one thing beyond the code: for some seconds EC2 has not heard of an instance profile that IAM has just
-// made, and calls that an invalid parameter. It is neither; the same request will do in a moment.
+// made, and calls that an invalid parameter. It is neither; the same request will do in a moment, with another token.
 func kindOfFleet(code, text string) kind {
 	if strings.Contains(text, "IAM Instance Profile") {
 		return kindOther

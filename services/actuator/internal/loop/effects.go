@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -198,7 +199,7 @@ func (l *leader) launch(ctx context.Context, c model.Claim) {
 
 	var got cloud.Instance
 	l.do(ctx, job{
-		key: fmt.Sprintf("launch/%d/%s", c.Attempt, c.ID), slot: l.slots.launch, first: time.Second, most: 30 * time.Second,
+		key: launchKey(c), slot: l.slots.launch, first: time.Second, most: 30 * time.Second,
 		calm: time.Minute, // the answer moves the claim on
 		run: func(ctx context.Context) error {
 			return l.traced(ctx, "actuator.Launch", c, func(ctx context.Context) (err error) {
@@ -240,30 +241,59 @@ func (l *leader) launched(ctx context.Context, c model.Claim, i cloud.Instance, 
 		return
 	}
 	e := lifecycle.Event{Kind: lifecycle.EventLaunchFailed, Failure: lifecycle.FailureRetry}
-	e.Reason = model.Reason{Code: model.ReasonLaunchRefused, Message: err.Error(), Subject: "nodeclaim/" + string(c.ID)}
+	e.Reason = model.Reason{Code: model.ReasonLaunchRefused, Message: plain(err), Subject: "nodeclaim/" + string(c.ID)}
 	var capacity *cloud.CapacityError
 	switch {
 	case errors.As(err, &capacity):
 		l.short(ctx, c, capacity)
 		e.Failure, e.Reason.Code = lifecycle.FailureCapacity, model.ReasonInsufficientCapacity
-		e.Offerings = l.untried(c, capacity)
-	case errors.Is(err, cloud.ErrThrottled):
-		e.Reason.Code = model.ReasonThrottled
+		e.Offerings = l.untried(c)
 	case errors.Is(err, cloud.ErrClassNotReady):
 		e.Failure, e.Reason.Code = lifecycle.FailureRefused, model.ReasonNodeClassNotReady
 		l.world.resolveNow(c.NodeClass)
-	case errors.Is(err, cloud.ErrInvalid), errors.Is(err, cloud.ErrTokenMismatch):
+		l.hold(c.NodeClass, e.Reason.Message)
+	case errors.Is(err, cloud.ErrInvalid):
 		e.Failure = lifecycle.FailureRefused
+		l.hold(c.NodeClass, e.Reason.Message)
+	case errors.Is(err, cloud.ErrTokenMismatch):
+		e.Failure = lifecycle.FailureRefused
+	case errors.Is(err, cloud.ErrNoInstance):
+		e.Failure = lifecycle.FailureLater
+		l.inherit(c)
 	default:
 		l.pollNow = true
+	}
+	if errors.Is(err, cloud.ErrThrottled) {
+		e.Reason.Code = model.ReasonThrottled
 	}
 	l.cfg.Log.WarnContext(ctx, "launch", "claim", c.ID, "attempt", c.Attempt, "error", err)
 	l.enqueue(c.ID, e)
 }
 
+// plain is an error without the number that AWS gives each request: what is said again would look new each time.
+func plain(err error) string {
+	before, after, found := strings.Cut(err.Error(), "RequestID: ")
+	if _, rest, ok := strings.Cut(after, ", "); found && ok {
+		return before + rest
+	}
+
+	return before + after
+}
+
+// inherit lets the next attempt wait as long as a repetition of this one would.
+func (l *leader) inherit(c model.Claim) {
+	if t := l.tasks[launchKey(c)]; t != nil {
+		next := c
+		next.Attempt++
+		l.tasks[launchKey(next)] = &task{fails: t.fails, notYet: t.notYet}
+	}
+}
+
+func launchKey(c model.Claim) string { return fmt.Sprintf("launch/%d/%s", c.Attempt, c.ID) }
+
 // short remembers what EC2 has none of. An error that names no offering is about all that were asked for.
 func (l *leader) short(ctx context.Context, c model.Claim, err *cloud.CapacityError) {
-	shortages := err.Offerings
+	shortages := slices.DeleteFunc(slices.Clone(err.Offerings), func(s model.Shortage) bool { return s.InstanceType == "" })
 	if len(shortages) == 0 {
 		for _, o := range c.Offerings {
 			if o.CapacityType == c.Offerings[0].CapacityType {
@@ -283,10 +313,10 @@ func (l *leader) short(ctx context.Context, c model.Claim, err *cloud.CapacityEr
 }
 
 // untried is what is left of a claim's offerings: those that EC2 was not asked for, or did not say it has none of.
-func (l *leader) untried(c model.Claim, err *cloud.CapacityError) []model.Offering {
+func (l *leader) untried(c model.Claim) []model.Offering {
 	l.now = time.Now()
 	left := l.available(c.Offerings)
-	if len(left) < len(c.Offerings) || len(err.Offerings) == 0 {
+	if len(left) < len(c.Offerings) {
 		return left
 	}
 

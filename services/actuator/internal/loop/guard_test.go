@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -121,5 +122,123 @@ func TestPoolThatIsMadeAgainGetsItsStatusAgain(t *testing.T) {
 		r.kube.change(func() { clear(r.kube.pubs) })
 		r.kube.Edit(func(s *cluster.State) { s.Pools = pools })
 		r.until("the new pool has its status", time.Minute, told)
+	})
+}
+
+// planner asks for a node again and again, under another claim each time, as long as its pod has none.
+func (r *rig) planner(every, d time.Duration) (claims int) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(every) {
+		serving := false
+		c, _ := r.store.Load(context.Background())
+		for _, x := range c.Claims {
+			serving = serving || x.State <= model.StateInitialized
+		}
+		if serving {
+			continue
+		}
+		w := wish(fmt.Sprintf("c%d", time.Now().Unix()), "m5.large")
+		w.Pods = []string{"default/web"}
+		if v := r.apply(apply.Plan{ID: "p-" + string(w.ID), Wishes: []apply.Wish{w}}); v[0].Accepted {
+			claims++
+		}
+	}
+
+	return claims
+}
+
+func TestRefusedLaunchesAreNotRepeatedAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		join := r.ec2.OnLaunch
+		r.ec2.OnLaunch = func(cloud.Request) error {
+			return fmt.Errorf("launch: RequestID: %d, %w: user data is too long", time.Now().UnixNano(), cloud.ErrInvalid)
+		}
+		r.start()
+		if n := r.planner(time.Second, 20*time.Minute); n < 5 || n > 20 {
+			t.Errorf("%d claims in 20 minutes, want ever fewer", n)
+		}
+		inv, err := r.loop.Inventory(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := inv.Classes[0].NotReady.Message; !strings.Contains(why, "user data is too long") || strings.Contains(why, "RequestID") {
+			t.Errorf("the class is not ready because %q", why)
+		}
+		r.ec2.OnLaunch = join
+		n := r.planner(time.Second, 5*time.Minute)
+		r.until("a node has come", time.Minute, func() bool { return len(r.alive()) == 1 })
+		if n != 1 {
+			t.Errorf("%d claims once it works", n)
+		}
+	})
+}
+
+func TestInstancesThatEndAtOnceAreNotBoughtAllTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		stop := make(chan struct{})
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Millisecond):
+				}
+				for _, id := range r.alive() {
+					r.ec2.Kill(id)
+				}
+			}
+		}()
+		if n := r.planner(time.Second, 20*time.Minute); n < 5 || n > 25 {
+			t.Errorf("%d instances in 20 minutes, want ever fewer", n)
+		}
+		close(stop)
+	})
+}
+
+// forgetful is an EC2 that does not know of a new instance profile for a while, and answers a token as it did before.
+type forgetful struct {
+	cloud.Cloud
+	until  time.Time
+	tokens map[string]bool
+}
+
+func (f *forgetful) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, error) {
+	if f.tokens[r.Token] || time.Now().Before(f.until) {
+		f.tokens[r.Token] = true
+
+		return cloud.Instance{}, fmt.Errorf("create fleet: %w: Invalid IAM Instance Profile name", cloud.ErrNoInstance)
+	}
+
+	return f.Cloud.Launch(ctx, r)
+}
+
+func TestAnswerThatNothingWasMadeIsAskedForUnderAnotherToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ec2 := &forgetful{until: time.Now().Add(20 * time.Second), tokens: map[string]bool{}}
+		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud = c.Cloud, ec2 }
+		r.start()
+		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		begun := time.Now()
+		r.reaches("c1", model.StateInitialized)
+		if took := time.Since(begun); took > time.Minute || len(ec2.tokens) > 8 {
+			t.Errorf("it took %s and %d tokens", took, len(ec2.tokens))
+		}
+		r.launchedOnce()
+	})
+}
+
+func TestShortageOfNothingInParticularIsOneOfEverythingAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.ec2.OnLaunch = func(cloud.Request) error {
+			return &cloud.CapacityError{Offerings: []model.Shortage{{CapacityType: model.OnDemand}}, Message: "VcpuLimitExceeded"}
+		}
+		r.start()
+		if n := r.planner(time.Second, 10*time.Minute); n > 4 {
+			t.Errorf("%d claims in ten minutes, though a shortage is believed for three", n)
+		}
 	})
 }

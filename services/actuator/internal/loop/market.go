@@ -41,7 +41,7 @@ func (l *leader) refreshMarket(ctx context.Context) {
 					return
 				}
 				w.types, w.typesAt, w.repriced = types, time.Now(), true
-				if prices != nil {
+				if w.unpriced = prices == nil; !w.unpriced {
 					w.onDemand = prices
 				}
 				clear(w.catalogs)
@@ -50,6 +50,9 @@ func (l *leader) refreshMarket(ctx context.Context) {
 				}
 			},
 		})
+	}
+	if w.unpriced {
+		l.refreshPrices(ctx)
 	}
 	if due := w.spotAt.Add(l.cfg.Intervals.Spot); w.spotAt.IsZero() || !l.now.Before(due) {
 		var prices map[cloud.TypeZone]int64
@@ -135,4 +138,26 @@ func (l *leader) fallbackPrice(name string) int64 {
 	t, _ := l.cfg.Fallback.Type(name)
 
 	return t.OnDemandMicroUSD
+}
+
+// refreshPrices asks again for list prices that could not be had with the types: what stands in for them is an estimate.
+func (l *leader) refreshPrices(ctx context.Context) {
+	w := &l.world
+	var prices map[string]int64
+	l.do(ctx, job{
+		key: "prices", slot: l.slots.other, first: time.Minute, most: 30 * time.Minute,
+		run: func(ctx context.Context) (err error) {
+			prices, err = l.cfg.Market.OnDemandPrices(ctx)
+
+			return err
+		},
+		done: func(err error) {
+			if err != nil {
+				l.cfg.Log.WarnContext(ctx, "refresh list prices", "error", err)
+
+				return
+			}
+			w.onDemand, w.unpriced, w.repriced = prices, false, true
+		},
+	})
 }

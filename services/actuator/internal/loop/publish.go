@@ -230,6 +230,7 @@ func (l *leader) moved(ctx context.Context, old, c *model.Claim) {
 			"type", c.Launched.InstanceType, "zone", c.Launched.Zone, "why", c.Failure.Message)
 		l.spans(ctx, *old, *c)
 		l.announce(*old, *c)
+		l.judge(*old, *c)
 	}
 	if c.State.Ended() {
 		l.forget(c.ID)
@@ -241,6 +242,19 @@ func (l *leader) moved(ctx context.Context, old, c *model.Claim) {
 		l.event(cluster.Event{
 			Kind: "NodeClaim", Name: string(c.ID), Warning: true, Reason: eventReason(c.Failure.Code), Message: c.Failure.Message,
 		})
+	}
+}
+
+// judge learns from a claim whether launches of its class come to anything: an instance that ends before it is a node is
+// as good as refused.
+func (l *leader) judge(old, c model.Claim) {
+	class := l.world.classes[c.NodeClass]
+	switch {
+	case class == nil:
+	case c.State == model.StateRegistered && class.held != (hold{}):
+		class.held, class.told, l.dirty = hold{}, nil, true
+	case old.State == model.StateLaunched && c.Failure.Code == model.ReasonInstanceLost:
+		l.hold(c.NodeClass, c.Failure.Message)
 	}
 }
 

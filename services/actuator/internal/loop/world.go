@@ -38,6 +38,7 @@ type world struct {
 	catalogs map[string]*catalogue // by id
 	prices   map[apply.OfferingKey]apply.Offering
 	offers   []inventory.Offering
+	unpriced bool // the types came without list prices
 	repriced bool // prices or shortages are new
 	unswept  bool // launch templates may be there that nobody needs
 }
@@ -57,7 +58,53 @@ type class struct {
 	catalogue *catalogue
 	zones     map[string]string
 	now       bool // resolve without waiting
+	held      hold
 	told      *inventory.NodeClass
+}
+
+// hold keeps launches of a class back after one of them was refused. Otherwise the pods would be planned again at once,
+// under another claim, and be refused again, several times a second.
+type hold struct {
+	reason model.Reason // while it lasts
+	until  time.Time
+	times  int // in a row, without a node of the class in between
+}
+
+// The pauses of a hold, which double. The longest is shorter than a claim's wait for its launch.
+const (
+	holdFirst = 5 * time.Second
+	holdMost  = 2 * time.Minute
+)
+
+// hold begins a pause, unless one goes on: launches that were begun together are refused together.
+func (l *leader) hold(name, why string) {
+	c := l.world.classes[name]
+	if c == nil || !c.held.until.IsZero() {
+		return
+	}
+	pause := min(holdFirst<<min(c.held.times, 10), holdMost)
+	c.held = hold{
+		until: time.Now().Add(pause), times: c.held.times + 1,
+		reason: model.Reason{
+			Code: model.ReasonNodeClassNotReady, Subject: "ec2nodeclass/" + name,
+			Message: "nothing is launched with EC2NodeClass " + name + " for a moment, because the last launch failed: " + why,
+			Remedy:  "correct what EC2 complains of; it is tried again within " + holdMost.String(),
+		},
+	}
+	c.told, l.dirty = nil, true
+	l.wake(c.held.until)
+}
+
+// unhold ends a pause that is over.
+func (l *leader) unhold(c *class) {
+	switch {
+	case c.held.until.IsZero():
+	case l.now.Before(c.held.until):
+		l.wake(c.held.until)
+	default:
+		c.held = hold{times: c.held.times}
+		c.told, l.dirty = nil, true
+	}
 }
 
 // catalogue is the shapes of all types under one set of settings.
@@ -89,6 +136,8 @@ func (c *class) notReady() model.Reason {
 		return reason(model.ReasonNodeClassNotReady, "EC2NodeClass "+c.spec.Name+" is being resolved")
 	case c.class.NotReady != (model.Reason{}):
 		return c.class.NotReady
+	case c.held.reason != (model.Reason{}):
+		return c.held.reason
 	case c.catalogue == nil:
 		return reason(model.ReasonNodeClassNotReady, "the instance types of the region are not known yet")
 	default:
@@ -145,6 +194,7 @@ func (l *leader) refreshClasses(ctx context.Context) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.world.classes)) {
+		l.unhold(l.world.classes[name])
 		l.resolve(ctx, l.world.classes[name])
 	}
 }
@@ -161,7 +211,7 @@ func (l *leader) follow(x cluster.Class) {
 		return
 	}
 	if !reflect.DeepEqual(c.spec, x.Spec) {
-		c.now = true
+		c.now, c.held = true, hold{}
 	}
 	c.spec, c.invalid, c.leaving, c.told = x.Spec, x.Invalid, x.Terminating, nil
 	l.dirty = true
@@ -206,7 +256,7 @@ func (l *leader) resolved(ctx context.Context, c *class, spec cloud.ClassSpec, g
 	l.dirty, c.told = true, nil
 	if err != nil {
 		c.failure = model.Reason{
-			Code: model.ReasonNodeClassNotReady, Message: err.Error(), Subject: "ec2nodeclass/" + spec.Name,
+			Code: model.ReasonNodeClassNotReady, Message: plain(err), Subject: "ec2nodeclass/" + spec.Name,
 		}
 		l.cfg.Log.WarnContext(ctx, "resolve node class", "class", spec.Name, "error", err)
 
