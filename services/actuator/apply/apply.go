@@ -145,7 +145,7 @@ type Outcome struct {
 
 // Verify checks each decision against the state, and against those that were accepted before it.
 func Verify(p Plan, s State) Outcome {
-	v := &verifier{plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}}
+	v := &verifier{plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}, unseen: unseen(p, s)}
 	if reason := stale(p, s); reason != (model.Reason{}) {
 		v.rejectAll(reason)
 
@@ -163,6 +163,19 @@ func Verify(p Plan, s State) Outcome {
 	v.strays(wishes)
 
 	return v.outcome()
+}
+
+// unseen lists the claims that serve pods and are newer than what the plan was made from.
+func unseen(p Plan, s State) []model.ClaimID {
+	var out []model.ClaimID
+	for id, c := range s.Claims {
+		if s.Created[id] > p.InventoryRevision && serves(c) {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+
+	return out
 }
 
 // stale refuses plans that can't be checked any more, or not yet.
@@ -197,6 +210,7 @@ type verifier struct {
 	tally    tally
 	verdicts map[string]Verdict
 	groups   []Group
+	unseen   []model.ClaimID // claims that serve pods and that the plan could not know of, sorted
 }
 
 // sorted returns the plan's decisions by id; those whose id occurs twice are rejected and left out.
@@ -230,14 +244,12 @@ func (v *verifier) wish(w Wish) {
 
 		return
 	}
-	try := v.tally.clone()
-	claim, reason := v.claim(w, try)
+	claim, reason := v.claim(w, v.tally) // counts nothing that it rejects
 	if reason != (model.Reason{}) {
 		v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Reason: reason}
 
 		return
 	}
-	v.tally = try
 	v.groups = append(v.groups, Group{Claims: []model.Claim{claim}})
 	v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Accepted: true}
 }

@@ -121,25 +121,18 @@ func (v *verifier) duplicate(w Wish, t tally) model.Reason {
 		}
 		pods[p] = true
 	}
-	var first model.ClaimID
-	var pod string
-	for id, c := range v.state.Claims {
-		if v.state.Created[id] <= v.plan.InventoryRevision || !serves(c) || (first != "" && id > first) {
-			continue
+	for _, id := range v.unseen {
+		served := v.state.Claims[id].Pods
+		if i := slices.IndexFunc(served, func(p string) bool { return pods[p] }); i >= 0 {
+			return model.Reason{
+				Code: model.ReasonDuplicate, Subject: "pod/" + served[i],
+				Message: fmt.Sprintf("claim %s, which the plan could not know of, serves pod %s", id, served[i]),
+				Remedy:  "plan again from an inventory that holds it",
+			}
 		}
-		if i := slices.IndexFunc(c.Pods, func(p string) bool { return pods[p] }); i >= 0 {
-			first, pod = id, c.Pods[i]
-		}
-	}
-	if first == "" {
-		return model.Reason{}
 	}
 
-	return model.Reason{
-		Code: model.ReasonDuplicate, Subject: "pod/" + pod,
-		Message: fmt.Sprintf("claim %s, which the plan could not know of, serves pod %s", first, pod),
-		Remedy:  "plan again from an inventory that holds it",
-	}
+	return model.Reason{}
 }
 
 // serves says that the claim is, or will be, capacity for its pods.
