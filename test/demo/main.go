@@ -34,7 +34,7 @@ func main() {
 		return
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(2) //nolint:gocritic // nothing to undo yet
+		os.Exit(2)
 	}
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "\ndemo:", err)

@@ -13,7 +13,7 @@ func TestTheStoryEndsRightWhileAServiceIsKilled(t *testing.T) {
 	for _, service := range stack.Services() {
 		t.Run(service, func(t *testing.T) {
 			n := seed(t)
-			steps := story.Pick(1, 2, 3, 4, 5, 6, 10)
+			steps := story.Steps()
 			chaos := story.NewChaos(service, n, steps)
 			t.Log(chaos)
 			play(t, start(t, n), steps, chaos)

@@ -45,7 +45,8 @@ func NewChaos(service string, seed uint64, steps []Step) *Chaos {
 	c := &Chaos{service: service, points: map[int][]point{}, errs: make(chan error, kills)}
 	for range kills {
 		step := steps[r.IntN(len(steps))].Number
-		p := point{after: time.Duration(r.Int64N(int64(killWithin))), dead: time.Duration(r.Int64N(int64(deadFor)))}
+		early := r.Float64() * r.Float64() // most happens soon after a step begins
+		p := point{after: time.Duration(early * float64(killWithin)), dead: time.Duration(r.Int64N(int64(deadFor)))}
 		c.points[step] = append(c.points[step], p)
 	}
 	for _, p := range c.points {

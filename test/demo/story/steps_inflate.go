@@ -21,21 +21,6 @@ func Steps() []Step {
 	return append(steps, laterSteps()...)
 }
 
-// Pick are the steps with these numbers.
-func Pick(numbers ...int) []Step {
-	wanted := map[int]bool{}
-	for _, n := range numbers {
-		wanted[n] = true
-	}
-	var out []Step
-	for _, s := range Steps() {
-		if wanted[s.Number] {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // setUp applies the example's pool and class and the workload without replicas. Nothing must come of it.
 func setUp(ctx context.Context, s *Stage) error {
 	s.did("NodePool default, EC2NodeClass default and Deployment inflate are applied")

@@ -19,7 +19,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "build:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to undo
+		os.Exit(1)
 	}
 }
 
