@@ -241,8 +241,6 @@ func classID(c model.PodClass) model.ClassID {
 	return model.ClassID("c-" + hex.EncodeToString(sum[:16]))
 }
 
-//go:fix inline
-func ptr[T any](v T) *T { return new(v) }
 
 // defaultNow is when scenarios play: a Wednesday at noon.
 func defaultNow() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
