@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,12 +51,21 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		Source: corev1.EventSource{Component: "kerf"}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
 		ReportingController: "kerf.dev/actuator",
 	}, metav1.CreateOptions{FieldManager: fieldManager})
-	if err != nil {
+	switch {
+	case refusedForGood(err):
+		// Trying again would hold up everything that is told after it.
+		k.log.WarnContext(ctx, "event is not taken", "object", e.Kind+"/"+e.Namespace+"/"+e.Name, "reason", e.Reason, "error", err)
+	case err != nil:
 		return err
 	}
 	k.told.note(e, now)
 
 	return nil
+}
+
+// refusedForGood says that the API server will never take the event: its namespace is gone or on its way out, for one.
+func refusedForGood(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
 // uid finds the object that an event is about, by which "kubectl describe" finds the event; "" if no cache knows it.
