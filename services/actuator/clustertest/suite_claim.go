@@ -109,9 +109,9 @@ func testChangeBack(t *testing.T, w World) {
 	for range 5 {
 		w.mirror(t, waiting)
 		w.mirror(t, c)
-	}
-	if got := conditionOf(t, w.object(t, "NodeClaim", string(c.ID)), "Launched"); got.message != "" {
-		t.Errorf("Launched is %+v, though nothing is in its way any more", got)
+		if got := conditionOf(t, w.object(t, "NodeClaim", string(c.ID)), "Launched"); got.message != "" {
+			t.Errorf("Launched is %+v, though nothing is in its way any more", got)
+		}
 	}
 	w.mirror(t, waiting)
 	if got := conditionOf(t, w.object(t, "NodeClaim", string(c.ID)), "Launched"); got.message != "EC2 has none" || got.reason != "Waiting" {
