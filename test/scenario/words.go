@@ -241,6 +241,5 @@ func classID(c model.PodClass) model.ClassID {
 	return model.ClassID("c-" + hex.EncodeToString(sum[:16]))
 }
 
-
 // defaultNow is when scenarios play: a Wednesday at noon.
 func defaultNow() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }

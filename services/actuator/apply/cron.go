@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cron is a parsed line of five fields: minute, hour, day of month, month, day of week. A set bit is a match.
+// Cron is a parsed line of five fields: minute, hour, day of month, day of week. A set bit is a match.
 type Cron struct {
 	minute, hour, day, month, weekday uint64
 	anyDay, anyWeekday                bool
@@ -30,7 +30,7 @@ func ParseCron(line string) (Cron, error) {
 	}
 	f := strings.Fields(line)
 	if len(f) != 5 {
-		return Cron{}, fmt.Errorf("schedule %q: want five fields: minute, hour, day of month, month, day of week", line)
+		return Cron{}, fmt.Errorf("schedule %q: want five fields: minute, hour, day of month, day of week", line)
 	}
 	var c Cron
 	for i, field := range []struct {

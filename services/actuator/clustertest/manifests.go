@@ -11,7 +11,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -198,7 +197,7 @@ func (f *Fake) readPod(namespace, name string) *unstructured.Unstructured {
 	o.SetNamespace(namespace)
 	o.SetName(name)
 	o.SetUID(types.UID(p.UID))
-	o.SetLabels(labels.Set(f.pods[p.UID].labels))
+	o.SetLabels(f.pods[p.UID].labels)
 
 	return o
 }

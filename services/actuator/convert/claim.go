@@ -14,7 +14,7 @@ import (
 func Claim(c model.Claim) *clusterv1.Claim {
 	return &clusterv1.Claim{
 		Id: string(c.ID), NodePool: c.NodePool, NodeClass: c.NodeClass,
-		State: clusterv1.ClaimState(c.State), Reached: clusterv1.ClaimState(c.Reached), //nolint:gosec // small enums
+		State: clusterv1.ClaimState(c.State), Reached: clusterv1.ClaimState(c.Reached),
 		Requirements: requirements(c.Requirements), Offerings: offerings(c.Offerings), Requests: amounts(c.Requests),
 		Pods: c.Pods, Labels: labels(c.Labels), Annotations: labels(c.Annotations),
 		Taints: taints(c.Taints), StartupTaints: taints(c.StartupTaints), PoolHash: c.PoolHash, ClassHash: c.ClassHash,
@@ -28,7 +28,7 @@ func Claim(c model.Claim) *clusterv1.Claim {
 		TerminationGracePeriod: grace(c.TerminationGracePeriod), DrainDeadline: timestamp(c.DrainDeadline),
 
 		PlanId: c.PlanID, Replaces: c.Replaces, Disruption: c.Disruption,
-		DisruptionReason: clusterv1.DisruptionReason(c.DisruptionReason), Attempt: int32(c.Attempt), //nolint:gosec // a few
+		DisruptionReason: clusterv1.DisruptionReason(c.DisruptionReason), Attempt: int32(c.Attempt),
 		Failure: Reason(c.Failure), Drifted: Reason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence,
 	}
 }

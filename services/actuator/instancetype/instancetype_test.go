@@ -121,12 +121,18 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 			{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},
 		},
 		Capacity: []instancetype.Amount{
-			{Name: "cpu", Value: 2000}, {Name: "ephemeral-storage", Value: 20 * gi}, {Name: "memory", Value: 7577 * mi},
-			{Name: "pods", Value: 29}, {Name: "vpc.amazonaws.com/pod-eni", Value: 9},
+			{Name: "cpu", Value: 2000},
+			{Name: "ephemeral-storage", Value: 20 * gi},
+			{Name: "memory", Value: 7577 * mi},
+			{Name: "pods", Value: 29},
+			{Name: "vpc.amazonaws.com/pod-eni", Value: 9},
 		},
 		Allocatable: []instancetype.Amount{
-			{Name: "cpu", Value: 1930}, {Name: "ephemeral-storage", Value: 17 * gi}, {Name: "memory", Value: 6903 * mi},
-			{Name: "pods", Value: 29}, {Name: "vpc.amazonaws.com/pod-eni", Value: 9},
+			{Name: "cpu", Value: 1930},
+			{Name: "ephemeral-storage", Value: 17 * gi},
+			{Name: "memory", Value: 6903 * mi},
+			{Name: "pods", Value: 29},
+			{Name: "vpc.amazonaws.com/pod-eni", Value: 9},
 		},
 		KubeReserved: []instancetype.Amount{
 			{Name: "cpu", Value: 70}, {Name: "ephemeral-storage", Value: gi}, {Name: "memory", Value: 574 * mi},
@@ -152,7 +158,8 @@ func TestSettingsChangeTheShape(t *testing.T) {
 			"m5.large", settings{MaxPods: p(110)}, map[string]int64{"pods": 110, "memory": 6903 * mi},
 		},
 		"on Bottlerocket memory is kept for maxPods": {
-			"m5.large", settings{AMIFamily: "Bottlerocket", MaxPods: p(10)},
+			"m5.large",
+			settings{AMIFamily: "Bottlerocket", MaxPods: p(10)},
 			map[string]int64{"pods": 10, "memory": (7577 - 255 - 110 - 100) * mi},
 		},
 		"podsPerCore is a further limit": {
@@ -169,32 +176,39 @@ func TestSettingsChangeTheShape(t *testing.T) {
 		},
 		"all interfaces reserved leaves no pods": {"m5.large", settings{ReservedENIs: 3}, map[string]int64{"pods": 0}},
 		"Windows has a limit of its own and addresses as a resource": {
-			"m5.large", settings{AMIFamily: "Windows2022"},
+			"m5.large",
+			settings{AMIFamily: "Windows2022"},
 			map[string]int64{"pods": 110, "vpc.amazonaws.com/PrivateIPv4Address": 9, "memory": (7577 - 255 - 1210 - 100) * mi},
 		},
 		"kubeReserved replaces only what it names": {
-			"m5.large", settings{KubeReserved: map[string]string{"cpu": "0.2", "pid": "100"}},
+			"m5.large",
+			settings{KubeReserved: map[string]string{"cpu": "0.2", "pid": "100"}},
 			map[string]int64{"cpu": 1800, "memory": 6903 * mi},
 		},
 		"systemReserved comes on top": {
-			"m5.large", settings{SystemReserved: map[string]string{"cpu": "100m", "memory": "100Mi", "ephemeral-storage": "1Gi"}},
+			"m5.large",
+			settings{SystemReserved: map[string]string{"cpu": "100m", "memory": "100Mi", "ephemeral-storage": "1Gi"}},
 			map[string]int64{"cpu": 1830, "memory": 6803 * mi, "ephemeral-storage": 16 * gi},
 		},
 		"an eviction threshold in bytes": {
-			"m5.large", settings{EvictionHard: map[string]string{"memory.available": "200Mi", "nodefs.inodesFree": "5%"}},
+			"m5.large",
+			settings{EvictionHard: map[string]string{"memory.available": "200Mi", "nodefs.inodesFree": "5%"}},
 			map[string]int64{"memory": 6803 * mi, "ephemeral-storage": 17 * gi},
 		},
 		"an eviction threshold in percent is rounded up": {
-			"m5.large", settings{EvictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "15%"}},
+			"m5.large",
+			settings{EvictionHard: map[string]string{"memory.available": "5%", "nodefs.available": "15%"}},
 			// 5 % of 7577 Mi is 397253017.6 bytes.
 			map[string]int64{"memory": (7577-574)*mi - 397_253_018, "ephemeral-storage": 16 * gi},
 		},
 		"a threshold of all turns it off": {
-			"m5.large", settings{EvictionHard: map[string]string{"memory.available": "100%"}},
+			"m5.large",
+			settings{EvictionHard: map[string]string{"memory.available": "100%"}},
 			map[string]int64{"memory": (7577 - 574) * mi},
 		},
 		"a reservation of more than there is leaves nothing": {
-			"m5.large", settings{SystemReserved: map[string]string{"memory": "7Ei", "cpu": "3"}, KubeReserved: map[string]string{"memory": "7Ei"}},
+			"m5.large",
+			settings{SystemReserved: map[string]string{"memory": "7Ei", "cpu": "3"}, KubeReserved: map[string]string{"memory": "7Ei"}},
 			map[string]int64{"memory": 0, "cpu": 0},
 		},
 		"another memory overhead": {
@@ -212,7 +226,8 @@ func TestSettingsChangeTheShape(t *testing.T) {
 		"GPUs":                     {"g5.12xlarge", settings{}, map[string]int64{"nvidia.com/gpu": 4, "vpc.amazonaws.com/efa": 1}},
 		"a share of a GPU is none": {"g6f.large", settings{}, map[string]int64{"nvidia.com/gpu": 0}},
 		"Inferentia": {
-			"inf2.48xlarge", settings{},
+			"inf2.48xlarge",
+			settings{},
 			map[string]int64{"aws.amazon.com/neuron": 12, "aws.amazon.com/neurondevice": 12, "aws.amazon.com/neuroncore": 24},
 		},
 		"Trainium": {"trn1.32xlarge", settings{}, map[string]int64{"aws.amazon.com/neuron": 16, "aws.amazon.com/neuroncore": 32}},

@@ -1,6 +1,8 @@
 package instancetype
 
 import (
+	"maps"
+
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 )
 
@@ -100,13 +102,9 @@ func (r resolved) overhead(t catalog.Type, capacity map[string]int64) (kube, sys
 		Memory:           (11*pods + 255) * mi,
 		EphemeralStorage: gi,
 	}
-	for name, value := range r.kubeReserved {
-		kube[name] = value
-	}
+	maps.Copy(kube, r.kubeReserved)
 	system = map[string]int64{}
-	for name, value := range r.systemReserved {
-		system[name] = value
-	}
+	maps.Copy(system, r.systemReserved)
 	eviction = map[string]int64{
 		Memory:           100 * mi,
 		EphemeralStorage: divideUp(capacity[EphemeralStorage], 10),

@@ -99,7 +99,7 @@ func metadata(m *awsv1.MetadataOptions) cloud.MetadataOptions {
 	out.HTTPProtocolIPv6 = cmp.Or(deref(m.HTTPProtocolIPv6), out.HTTPProtocolIPv6)
 	out.HTTPTokens = cmp.Or(deref(m.HTTPTokens), out.HTTPTokens)
 	if m.HTTPPutResponseHopLimit != nil {
-		out.HopLimit = int32(*m.HTTPPutResponseHopLimit) //nolint:gosec // validation bounds it to 64
+		out.HopLimit = int32(*m.HTTPPutResponseHopLimit)
 	}
 
 	return out

@@ -30,13 +30,14 @@ func object(change func(*awsv1.EC2NodeClassSpec)) *awsv1.EC2NodeClass {
 	return o
 }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 func TestSpec(t *testing.T) {
 	got, err := Spec(object(func(s *awsv1.EC2NodeClassSpec) {
 		s.Kubelet = &runtime.RawExtension{Raw: []byte(`{"maxPods":40,"kubeReserved":{"cpu":"200m"}}`)}
 		s.BlockDeviceMappings = []awsv1.BlockDeviceMapping{{
-			DeviceName: ptr("/dev/xvda"), EBS: &awsv1.BlockDevice{VolumeSize: ptr(awsv1.VolumeSize("100Gi"))},
+			DeviceName: new("/dev/xvda"), EBS: &awsv1.BlockDevice{VolumeSize: ptr(awsv1.VolumeSize("100Gi"))},
 		}}
 	}), "h")
 	if err != nil {
@@ -48,14 +49,14 @@ func TestSpec(t *testing.T) {
 		SecurityGroupTerms: []cloud.SelectorTerm{{ID: "sg-1", Tags: []model.Label{}}},
 		ImageTerms:         []cloud.ImageTerm{{Alias: "al2023@latest", Tags: []model.Label{}}},
 		Metadata:           cloud.MetadataOptions{HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HopLimit: 1},
-		Kubelet:            cloud.Kubelet{MaxPods: ptr(int64(40)), KubeReserved: map[string]string{"cpu": "200m"}},
+		Kubelet:            cloud.Kubelet{MaxPods: new(int64(40)), KubeReserved: map[string]string{"cpu": "200m"}},
 		BlockDevices:       []cloud.BlockDevice{{DeviceName: "/dev/xvda", VolumeType: "gp3", VolumeBytes: 100 << 30}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	settings := instancetype.Settings{
-		AMIFamily: "AL2023", MaxPods: ptr(int64(40)), KubeReserved: map[string]string{"cpu": "200m"},
+		AMIFamily: "AL2023", MaxPods: new(int64(40)), KubeReserved: map[string]string{"cpu": "200m"},
 		EphemeralStorageBytes: 100 << 30,
 	}
 	if d := cmp.Diff(settings, Settings(got)); d != "" {
@@ -93,7 +94,7 @@ func TestSpecRefusesWhatItDoesNotCarryOut(t *testing.T) {
 		},
 		"a disk without a volume": {
 			func(s *awsv1.EC2NodeClassSpec) {
-				s.BlockDeviceMappings = []awsv1.BlockDeviceMapping{{DeviceName: ptr("/dev/xvda")}}
+				s.BlockDeviceMappings = []awsv1.BlockDeviceMapping{{DeviceName: new("/dev/xvda")}}
 			},
 			"spec.blockDeviceMappings",
 		},

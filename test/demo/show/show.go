@@ -64,11 +64,11 @@ type Timeline struct {
 func New(out io.Writer, plain bool) *Timeline {
 	t := &Timeline{out: out, began: time.Now(), step: time.Now()}
 	f, ok := out.(*os.File)
-	if !ok || plain || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // a descriptor fits an int
+	if !ok || plain || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(f.Fd())) {
 		return t
 	}
 	t.live = true
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil { //nolint:gosec // as above
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		t.width = width
 	}
 	return t
@@ -132,7 +132,7 @@ func wrap(text string, n int) []string {
 		return []string{text}
 	}
 	var parts []string
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		last := len(parts) - 1
 		if last >= 0 && utf8.RuneCountInString(parts[last])+1+utf8.RuneCountInString(word) <= n {
 			parts[last] += " " + word

@@ -61,7 +61,7 @@ func (s *Stage) expect(ctx context.Context, timeout time.Duration, conditions ..
 
 // nodes holds when Kerf's nodes of the pool are of these instance types, no more and no less, all ready to be relied on
 // and none on its way out, and AWS runs exactly the instances for them.
-func nodes(pool string, types ...string) Condition {
+func nodes(pool string, types ...string) Condition { //nolint:unparam // the pool is what the caller asserts
 	return func(w World) string {
 		var got, instances []string
 		for i := range w.Nodes {

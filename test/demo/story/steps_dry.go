@@ -137,8 +137,7 @@ func (s *Stage) kerf(ctx context.Context, stdin []byte, args ...string) ([]byte,
 	cmd := exec.CommandContext(ctx, s.Bin("kerf"), args...) //nolint:gosec // our own program
 	cmd.Stdin = bytes.NewReader(stdin)
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("kerf %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(exit.Stderr))
 	}
 	return out, err

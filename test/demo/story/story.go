@@ -145,20 +145,6 @@ func (s *Stage) world() (World, <-chan struct{}) {
 	return s.seen, s.changed
 }
 
-// fresh waits for a look that began after now.
-func (s *Stage) fresh(ctx context.Context) (World, error) {
-	for range 2 { // the next look may have begun already
-		_, changed := s.world()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return World{}, ctx.Err()
-		}
-	}
-	w, _ := s.world()
-	return w, nil
-}
-
 // healthy is an error when a process has ended that nobody killed.
 func (s *Stage) healthy() error {
 	if s.away || s.chaos.busy() {

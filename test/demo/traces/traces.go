@@ -140,7 +140,7 @@ func newSpan(service string, s *tracev1.Span) Span {
 	return out
 }
 
-func nanos(n uint64) time.Time { return time.Unix(0, int64(n)) } //nolint:gosec // a time within an int64 until the year 2262
+func nanos(n uint64) time.Time { return time.Unix(0, int64(n)) }
 
 func serviceName(r *resourcev1.Resource) string {
 	for _, a := range r.GetAttributes() {

@@ -80,7 +80,7 @@ func readMoto(wheel, region string) (*moto, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }() // it was only read
 
 	m := &moto{offers: map[string][]string{}}
 	if m.version, err = wheelVersion(z.File); err != nil {
@@ -120,7 +120,7 @@ func readGzipJSON(z *zip.ReadCloser, name string, into any) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	g, err := gzip.NewReader(f)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func readZones(z *zip.ReadCloser, region string) ([]catalog.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil, err

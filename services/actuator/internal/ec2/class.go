@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -67,27 +68,27 @@ func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, 
 
 // describe puts selector terms into words for a message.
 func describe(terms []cloud.SelectorTerm) string {
-	text := ""
+	var text strings.Builder
 	for i, t := range terms {
 		if i > 0 {
-			text += " or "
+			text.WriteString(" or ")
 		}
 		switch {
 		case t.ID != "":
-			text += "id " + t.ID
+			text.WriteString("id " + t.ID)
 		case t.Name != "":
-			text += "name " + t.Name
+			text.WriteString("name " + t.Name)
 		default:
 			for j, tag := range t.Tags {
 				if j > 0 {
-					text += " and "
+					text.WriteString(" and ")
 				}
-				text += "tag " + tag.Key + "=" + tag.Value
+				text.WriteString("tag " + tag.Key + "=" + tag.Value)
 			}
 		}
 	}
 
-	return text
+	return text.String()
 }
 
 func tagFilters(tags []model.Label) []types.Filter {

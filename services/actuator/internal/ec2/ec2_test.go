@@ -57,7 +57,7 @@ func TestFleetError(t *testing.T) {
 				t.Errorf("error %v: want %d offerings named", err, tt.capacity)
 			}
 			for _, s := range []error{cloud.ErrThrottled, cloud.ErrInvalid, cloud.ErrUnauthorized, cloud.ErrClassNotReady} {
-				if errors.Is(err, s) != (tt.sentinel == s) {
+				if errors.Is(err, s) != errors.Is(tt.sentinel, s) {
 					t.Errorf("error %v: want sentinel %v", err, tt.sentinel)
 				}
 			}
@@ -70,7 +70,8 @@ func boot() bootstrap {
 		cluster: "demo", api: APIServer{Endpoint: "https://api", CABase64: "Q0E=", ServiceCIDR: "10.100.0.0/16"},
 		family: familyAL2023, maxPods: 29,
 		labels: []model.Label{
-			{Key: "type", Value: "karpenter"}, {Key: "topology.kubernetes.io/zone", Value: "a"},
+			{Key: "type", Value: "karpenter"},
+			{Key: "topology.kubernetes.io/zone", Value: "a"},
 			{Key: "karpenter.sh/nodepool", Value: "default"},
 		},
 		taints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},

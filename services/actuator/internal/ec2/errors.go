@@ -59,8 +59,7 @@ func kindOf(code string) kind {
 }
 
 func codeOf(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
 	}
 

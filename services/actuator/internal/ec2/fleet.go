@@ -3,6 +3,7 @@ package ec2
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -182,9 +183,7 @@ func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
 	for _, t := range r.Spec.Tags {
 		set[t.Key] = t.Value
 	}
-	for k, v := range a.ownTags() {
-		set[k] = v
-	}
+	maps.Copy(set, a.ownTags())
 	set["Name"] = string(r.Claim)
 	set[tagClaim] = string(r.Claim)
 	set[tagPool] = r.NodePool

@@ -6,9 +6,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/model"
@@ -54,8 +53,7 @@ func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []tem
 
 // launchError keeps errors of ours and classifies EC2's; some quota errors come as an error of the call itself.
 func launchError(err error) error {
-	var capacity *cloud.CapacityError
-	if errors.As(err, &capacity) {
+	if _, ok := errors.AsType[*cloud.CapacityError](err); ok {
 		return err
 	}
 	if code := codeOf(err); kindOf(code) == kindCapacity {

@@ -114,13 +114,13 @@ func blockDevices(s cloud.ClassSpec) []types.LaunchTemplateBlockDeviceMappingReq
 			DeleteOnTermination: d.DeleteOnTermination, Encrypted: d.Encrypted, VolumeType: types.VolumeType(d.VolumeType),
 		}
 		if d.VolumeBytes > 0 {
-			ebs.VolumeSize = aws.Int32(int32((d.VolumeBytes + gib - 1) / gib)) //nolint:gosec // convert bounds it to 64 TiB
+			ebs.VolumeSize = aws.Int32(int32((d.VolumeBytes + gib - 1) / gib))
 		}
 		if d.IOPS > 0 {
-			ebs.Iops = aws.Int32(int32(d.IOPS)) //nolint:gosec // convert bounds it
+			ebs.Iops = aws.Int32(int32(d.IOPS))
 		}
 		if d.Throughput > 0 {
-			ebs.Throughput = aws.Int32(int32(d.Throughput)) //nolint:gosec // convert bounds it
+			ebs.Throughput = aws.Int32(int32(d.Throughput))
 		}
 		if d.KMSKeyID != "" {
 			ebs.KmsKeyId = aws.String(d.KMSKeyID)

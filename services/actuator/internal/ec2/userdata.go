@@ -272,7 +272,7 @@ func bottlerocket(b bootstrap) (string, error) {
 		}
 	}
 	labels := map[string]string{}
-	for _, l := range strings.Split(nodeLabels(b.labels), ",") {
+	for l := range strings.SplitSeq(nodeLabels(b.labels), ",") {
 		if k, v, ok := strings.Cut(l, "="); ok {
 			labels[k] = v
 		}

@@ -316,10 +316,10 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 }
 
 func statusOf(o *unstructured.Unstructured, kind string) string {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions") //nolint:errcheck // an odd shape reads as none
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range list {
 		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			s, _ := m["status"].(string) //nolint:errcheck // an odd shape reads as none
+			s, _ := m["status"].(string)
 
 			return s
 		}

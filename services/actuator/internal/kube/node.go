@@ -166,7 +166,7 @@ func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
 // evictionError classifies the API server's answers to an eviction. A pod under several budgets is answered with 500:
 // that too is a budget that says no, and not a broken server.
 func evictionError(err error) error {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // the client returns it unwrapped
+	status, ok := err.(apierrors.APIStatus)
 	if !ok {
 		return err
 	}

@@ -121,7 +121,7 @@ func (k *Kube) attached(pods []*corev1.Pod, attachments []*storagev1.VolumeAttac
 // addVolumes adds the names of the persistent volumes that the pod uses.
 func (k *Kube) addVolumes(volumes map[string]bool, p *corev1.Pod) {
 	for _, v := range p.Spec.Volumes {
-		name := ""
+		var name string
 		switch {
 		case v.PersistentVolumeClaim != nil:
 			name = v.PersistentVolumeClaim.ClaimName

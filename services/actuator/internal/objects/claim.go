@@ -108,8 +108,10 @@ func setProgress(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 		kind  string
 		state model.State
 	}{
-		{"Launched", model.StateLaunched}, {"Registered", model.StateRegistered},
-		{"Initialized", model.StateInitialized}, {"Ready", model.StateInitialized},
+		{"Launched", model.StateLaunched},
+		{"Registered", model.StateRegistered},
+		{"Initialized", model.StateInitialized},
+		{"Ready", model.StateInitialized},
 	} {
 		if at >= step.state {
 			setCondition(o, now, condition{kind: step.kind, holds: true})

@@ -6,9 +6,10 @@
 package objects
 
 import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // The finalizers that Kerf holds on objects: on nodes and claims, and on classes.

@@ -76,7 +76,7 @@ func client(t *testing.T, m *storetest.Memory) actuatorv1.ActuatorServiceClient 
 		_ = conn.Close()
 		g.Stop()
 		cancel()
-		<-done
+		<-done //nolint:errcheck // only that it ended
 	})
 
 	return actuatorv1.NewActuatorServiceClient(conn)
