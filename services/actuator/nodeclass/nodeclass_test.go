@@ -30,7 +30,6 @@ func object(change func(*awsv1.EC2NodeClassSpec)) *awsv1.EC2NodeClass {
 	return o
 }
 
-//go:fix inline
 func ptr[T any](v T) *T { return new(v) }
 
 func TestSpec(t *testing.T) {
