@@ -78,7 +78,7 @@ func (s VolumeSize) GiB() (int32, error) {
 		return 0, fmt.Errorf("volume size %q: too large, the most is %s", string(s), most)
 	}
 	const gib = 1 << 30
-	return int32((q.Value() + gib - 1) / gib), nil //nolint:gosec // at most 59605 after the check above
+	return int32((q.Value() + gib - 1) / gib), nil
 }
 
 // NetworkInterface is one network interface of an instance.

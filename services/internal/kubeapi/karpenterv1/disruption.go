@@ -111,5 +111,5 @@ func (b BudgetNodes) Of(n int32) int32 {
 		return b.Value
 	}
 	share := (int64(max(n, 0))*int64(b.Value) + 99) / 100
-	return int32(share) //nolint:gosec // at most n, as Value is at most 100
+	return int32(share)
 }

@@ -72,7 +72,7 @@ type result struct {
 // run asks for the plan and relays it. Its span begins when the first of the events came that it is for.
 func (c *cycle) run(ctx context.Context) result {
 	ctx, span := c.cfg.Tracer.Start(ctx, "watcher.Batch", trace.WithTimestamp(c.decision.Opened), trace.WithAttributes(
-		attribute.Int64(spanRevision, int64(c.snapshot.Revision)), //nolint:gosec // counts from one
+		attribute.Int64(spanRevision, int64(c.snapshot.Revision)),
 		attribute.Int(spanPods, c.pods),
 	))
 	defer span.End()
