@@ -10,7 +10,9 @@ package convert
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
+	"strconv"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
@@ -74,6 +76,25 @@ func (r *reader) policy(p *clusterv1.Policy) model.Policy {
 		PerNodeOverhead:      r.notNegative("per_node_overhead_micro_usd_per_hour", p.GetPerNodeOverheadMicroUsdPerHour()),
 		MinSaving:            r.notNegative("min_saving_micro_usd_per_hour", p.GetMinSavingMicroUsdPerHour()),
 		MaxOfferingsPerClaim: int(p.GetMaxOfferingsPerClaim()),
+
+		Preferences:     model.PreferencePolicy(optionalEnum(r, "preferences", p.GetPreferences(), clusterv1.PreferencePolicy_name)),
+		PreferencePrice: r.notNegative("preference_price_micro_usd_per_hour", p.GetPreferencePriceMicroUsdPerHour()),
+		MinValues:       model.MinValuesPolicy(optionalEnum(r, "min_values", p.GetMinValues(), clusterv1.MinValuesPolicy_name)),
+		Work:            p.GetWork(), GapTarget: p.GetGapTarget(),
+		MaxPodsOfWorkloadPerNode: int(p.GetMaxPodsOfWorkloadPerNode()),
+	}
+	for i, s := range p.GetDefaultSpread() {
+		at := "default_spread[" + strconv.Itoa(i) + "]"
+		if s.GetSelector() != nil {
+			r.bad(at+".selector", "is set; default constraints take the selector of each pod's class")
+		}
+		out.DefaultSpread = append(out.DefaultSpread, r.spread(at, s))
+	}
+	if !(out.GapTarget >= 0 && out.GapTarget <= 1) {
+		r.bad("gap_target", "%g is not between 0 and 1", out.GapTarget)
+	}
+	if out.MaxPodsOfWorkloadPerNode < 0 {
+		r.bad("max_pods_of_workload_per_node", "%d is negative", out.MaxPodsOfWorkloadPerNode)
 	}
 	if n := out.MaxOfferingsPerClaim; n < 0 || n > mostOfferings {
 		r.bad("max_offerings_per_claim", "%d is not between 0 and %d", n, mostOfferings)
@@ -82,13 +103,17 @@ func (r *reader) policy(p *clusterv1.Policy) model.Policy {
 }
 
 func writePolicy(p model.Policy) *clusterv1.Policy {
-	if p == (model.Policy{}) {
+	if reflect.DeepEqual(p, model.Policy{}) {
 		return nil
 	}
 	return &clusterv1.Policy{
 		PerNodeOverheadMicroUsdPerHour: p.PerNodeOverhead,
 		MinSavingMicroUsdPerHour:       p.MinSaving,
 		MaxOfferingsPerClaim:           int32(p.MaxOfferingsPerClaim),
+
+		Preferences: clusterv1.PreferencePolicy(p.Preferences), PreferencePriceMicroUsdPerHour: p.PreferencePrice,
+		MinValues: clusterv1.MinValuesPolicy(p.MinValues), DefaultSpread: write(p.DefaultSpread, writeSpread),
+		Work: p.Work, GapTarget: p.GapTarget, MaxPodsOfWorkloadPerNode: int32(p.MaxPodsOfWorkloadPerNode),
 	}
 }
 

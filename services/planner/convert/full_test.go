@@ -49,7 +49,11 @@ func full() model.Input {
 				Pods: []model.PodID{"shop/web-0"}, AcceptTime: at(1), EndTime: at(2), RolledBack: true, Saving: 5000,
 			}},
 		},
-		Policy: model.Policy{PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: 20},
+		Policy: model.Policy{
+			PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: 20, Preferences: model.PreferencesEnforced, PreferencePrice: 7,
+			MinValues: model.MinValuesBestEffort, Work: 9000, GapTarget: 0.25, MaxPodsOfWorkloadPerNode: 12,
+			DefaultSpread: []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 3}},
+		},
 		Kinds:  []model.DecisionKind{model.KindProvision, model.KindDisrupt},
 		Now:    at(4),
 		Seed:   42,
@@ -86,6 +90,7 @@ func fullClass() model.PodClass {
 		Priority:          -5, Preempts: true, SchedulerName: "default-scheduler",
 		OwnerKind: "ReplicaSet", OwnerName: "web", OwnerRevision: "abc",
 		TerminationGracePeriod: ptr(30 * time.Second), Unsupported: "resource claims",
+		DefaultSelector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
 	}
 }
 
@@ -168,7 +173,7 @@ func fullPlan() model.Plan {
 			ID: "d-9", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-9"},
 			Destinations: []model.Placement{{Pod: "shop/web-0", Claim: "claim-9"}}, Evictions: 1, Saving: 5000, Explanation: why,
 		}},
-		Placements: []model.Placement{{Pod: "shop/web-1", Node: "n1"}},
+		Placements: []model.Placement{{Pod: "shop/web-1", Node: "n1", Order: 1}},
 		Pending: []model.PendingPod{{
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},

@@ -50,7 +50,7 @@ func writeDisruption(d model.Disruption) *plannerv1.Disruption {
 }
 
 func writePlacement(p model.Placement) *plannerv1.Placement {
-	out := &plannerv1.Placement{Pod: string(p.Pod)}
+	out := &plannerv1.Placement{Pod: string(p.Pod), Order: p.Order}
 	switch {
 	case p.Node != "":
 		out.Target = &plannerv1.Placement_Node{Node: string(p.Node)}
@@ -152,7 +152,7 @@ func (r *reader) placements(list string, in []*plannerv1.Placement) []model.Plac
 			r.bad("target", "is missing")
 		}
 		out = append(out, model.Placement{
-			Pod: model.PodID(p.GetPod()), Node: model.NodeName(p.GetNode()), Claim: model.ClaimID(p.GetClaim()),
+			Pod: model.PodID(p.GetPod()), Node: model.NodeName(p.GetNode()), Claim: model.ClaimID(p.GetClaim()), Order: p.GetOrder(),
 		})
 	}
 	return out

@@ -28,6 +28,7 @@ func (r *reader) podClass(c *clusterv1.PodClass) model.PodClass {
 		Daemon:            c.GetDaemon(),
 		Mirror:            c.GetMirror(),
 		Unsupported:       c.GetUnsupported(),
+		DefaultSelector:   r.selector("default_selector", c.GetDefaultSelector()),
 
 		TerminationGracePeriod: r.duration("termination_grace_period", c.GetTerminationGracePeriod()),
 	}
@@ -130,6 +131,7 @@ func writePodClass(c model.PodClass) *clusterv1.PodClass {
 		VolumeAttachments: writeAmounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
 		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision,
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
+		DefaultSelector: writeSelector(c.DefaultSelector),
 	}
 }
 

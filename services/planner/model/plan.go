@@ -82,6 +82,9 @@ type Placement struct {
 	Node NodeName
 	// Claim is a claim of this plan or one in flight.
 	Claim ClaimID
+	// Order is the pod's turn among the plan's placements, from 0 and each once: bound one after the other in this order,
+	// each pod keeps its constraints on those before it. 0 for all in the destinations of a disruption.
+	Order int32
 }
 
 // PendingPod is a pod that the plan leaves pending.

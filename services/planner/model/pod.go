@@ -29,6 +29,9 @@ type PodClass struct {
 	OwnerKind     string
 	OwnerName     string
 	OwnerRevision string
+	// DefaultSelector picks the pods that belong together with these, for default spread constraints: what Services and
+	// the owner select. nil means that nothing tells, and default constraints do not apply.
+	DefaultSelector *Selector
 	// Daemon marks pods of a DaemonSet.
 	Daemon bool
 	// Mirror marks pods that a kubelet runs from its own disk.

@@ -32,7 +32,58 @@ type Policy struct {
 	MinSaving int64
 	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
 	MaxOfferingsPerClaim int
+	// Preferences says what a pod's wishes count for: preferred affinity, soft spread, PreferNoSchedule.
+	Preferences PreferencePolicy
+	// PreferencePrice is what one pod's wish of weight 1 is worth where Preferences is PreferencesPriced, micro-dollars per
+	// hour; 0 means DefaultPreferencePrice.
+	PreferencePrice int64
+	// MinValues says what becomes of a claim that can't have as many values as its pool wishes for.
+	MinValues MinValuesPolicy
+	// DefaultSpread are the scheduler's default constraints, for pods without constraints of their own. They have no
+	// selector: PodClass.DefaultSelector is used.
+	DefaultSpread []TopologySpread
+	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means DefaultWork, below 0 only the greedy
+	// start. It is no time, so that the same input gives the same plan on every machine.
+	Work int64
+	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; 0 means DefaultGapTarget.
+	GapTarget float64
+	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with; 0 means no cap.
+	MaxPodsOfWorkloadPerNode int
 }
+
+// Defaults of a Policy.
+const (
+	// DefaultPreferencePrice makes a pod's heaviest wish (weight 100) worth a thousandth of a dollar an hour.
+	DefaultPreferencePrice = 10
+	// DefaultWork is about half a second.
+	DefaultWork = 500_000
+	// DefaultGapTarget is a tenth of a per cent.
+	DefaultGapTarget = 0.001
+)
+
+// PreferencePolicy says what wishes count for.
+type PreferencePolicy int
+
+// The policies; the numbers are those of kerf.cluster.v1. The zero value means PreferencesPriced.
+const (
+	// PreferencesPriced honours a wish where that costs nothing, or less than the wish is worth.
+	PreferencesPriced PreferencePolicy = iota + 1
+	// PreferencesIgnored plans as if there were no wishes.
+	PreferencesIgnored
+	// PreferencesEnforced treats wishes as requirements, and gives up only those that can't be had.
+	PreferencesEnforced
+)
+
+// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool wishes.
+type MinValuesPolicy int
+
+// The policies; the numbers are those of kerf.cluster.v1. The zero value means MinValuesStrict.
+const (
+	// MinValuesStrict makes no such claim.
+	MinValuesStrict MinValuesPolicy = iota + 1
+	// MinValuesBestEffort makes it as flexible as it can be, and says so on the claim.
+	MinValuesBestEffort
+)
 
 // Snapshot is one immutable value of everything that planning looks at. Its lists may come in any order.
 type Snapshot struct {

@@ -137,9 +137,12 @@ type PodClass struct {
 	// spec.terminationGracePeriodSeconds.
 	TerminationGracePeriod *durationpb.Duration `protobuf:"bytes,23,opt,name=termination_grace_period,json=terminationGracePeriod,proto3" json:"termination_grace_period,omitempty"`
 	// Set when the watcher found something that Kerf does not plan for; the pods stay pending with this reason.
-	Unsupported   string `protobuf:"bytes,24,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unsupported string `protobuf:"bytes,24,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
+	// Which pods belong together with these, for default spread constraints: what Services and the owner select; absent
+	// where nothing tells, so that default constraints do not apply.
+	DefaultSelector *LabelSelector `protobuf:"bytes,25,opt,name=default_selector,json=defaultSelector,proto3" json:"default_selector,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *PodClass) Reset() {
@@ -338,6 +341,13 @@ func (x *PodClass) GetUnsupported() string {
 		return x.Unsupported
 	}
 	return ""
+}
+
+func (x *PodClass) GetDefaultSelector() *LabelSelector {
+	if x != nil {
+		return x.DefaultSelector
+	}
+	return nil
 }
 
 // NodeAffinityTerm is one alternative of a required node affinity: all its requirements must hold.
@@ -1110,7 +1120,8 @@ var File_kerf_cluster_v1_pod_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_pod_proto_rawDesc = "" +
 	"\n" +
-	"\x19kerf/cluster/v1/pod.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\xca\t\n" +
+	"\x19kerf/cluster/v1/pod.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\x95\n" +
+	"\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12.\n" +
@@ -1139,7 +1150,8 @@ const file_kerf_cluster_v1_pod_proto_rawDesc = "" +
 	"\x06daemon\x18\x15 \x01(\bR\x06daemon\x12\x16\n" +
 	"\x06mirror\x18\x16 \x01(\bR\x06mirror\x12S\n" +
 	"\x18termination_grace_period\x18\x17 \x01(\v2\x19.google.protobuf.DurationR\x16terminationGracePeriod\x12 \n" +
-	"\vunsupported\x18\x18 \x01(\tR\vunsupported\"T\n" +
+	"\vunsupported\x18\x18 \x01(\tR\vunsupported\x12I\n" +
+	"\x10default_selector\x18\x19 \x01(\v2\x1e.kerf.cluster.v1.LabelSelectorR\x0fdefaultSelector\"T\n" +
 	"\x10NodeAffinityTerm\x12@\n" +
 	"\frequirements\x18\x01 \x03(\v2\x1c.kerf.cluster.v1.RequirementR\frequirements\"u\n" +
 	"\x19PreferredNodeAffinityTerm\x12\x16\n" +
@@ -1239,8 +1251,8 @@ var file_kerf_cluster_v1_pod_proto_goTypes = []any{
 	(*Amount)(nil),                    // 13: kerf.cluster.v1.Amount
 	(*Toleration)(nil),                // 14: kerf.cluster.v1.Toleration
 	(*durationpb.Duration)(nil),       // 15: google.protobuf.Duration
-	(*Requirement)(nil),               // 16: kerf.cluster.v1.Requirement
-	(*LabelSelector)(nil),             // 17: kerf.cluster.v1.LabelSelector
+	(*LabelSelector)(nil),             // 16: kerf.cluster.v1.LabelSelector
+	(*Requirement)(nil),               // 17: kerf.cluster.v1.Requirement
 	(*timestamppb.Timestamp)(nil),     // 18: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1_pod_proto_depIdxs = []int32{
@@ -1257,24 +1269,25 @@ var file_kerf_cluster_v1_pod_proto_depIdxs = []int32{
 	7,  // 10: kerf.cluster.v1.PodClass.volumes:type_name -> kerf.cluster.v1.VolumeTopology
 	13, // 11: kerf.cluster.v1.PodClass.volume_attachments:type_name -> kerf.cluster.v1.Amount
 	15, // 12: kerf.cluster.v1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
-	16, // 13: kerf.cluster.v1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
-	16, // 14: kerf.cluster.v1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
-	17, // 15: kerf.cluster.v1.TopologySpread.selector:type_name -> kerf.cluster.v1.LabelSelector
-	17, // 16: kerf.cluster.v1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1.LabelSelector
-	17, // 17: kerf.cluster.v1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1.LabelSelector
-	2,  // 18: kerf.cluster.v1.VolumeTopology.terms:type_name -> kerf.cluster.v1.NodeAffinityTerm
-	0,  // 19: kerf.cluster.v1.Pod.phase:type_name -> kerf.cluster.v1.PodPhase
-	18, // 20: kerf.cluster.v1.Pod.create_time:type_name -> google.protobuf.Timestamp
-	18, // 21: kerf.cluster.v1.Pod.bind_time:type_name -> google.protobuf.Timestamp
-	18, // 22: kerf.cluster.v1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
-	18, // 23: kerf.cluster.v1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
-	17, // 24: kerf.cluster.v1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1.LabelSelector
-	12, // 25: kerf.cluster.v1.Namespace.labels:type_name -> kerf.cluster.v1.Label
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	16, // 13: kerf.cluster.v1.PodClass.default_selector:type_name -> kerf.cluster.v1.LabelSelector
+	17, // 14: kerf.cluster.v1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
+	17, // 15: kerf.cluster.v1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
+	16, // 16: kerf.cluster.v1.TopologySpread.selector:type_name -> kerf.cluster.v1.LabelSelector
+	16, // 17: kerf.cluster.v1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1.LabelSelector
+	16, // 18: kerf.cluster.v1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1.LabelSelector
+	2,  // 19: kerf.cluster.v1.VolumeTopology.terms:type_name -> kerf.cluster.v1.NodeAffinityTerm
+	0,  // 20: kerf.cluster.v1.Pod.phase:type_name -> kerf.cluster.v1.PodPhase
+	18, // 21: kerf.cluster.v1.Pod.create_time:type_name -> google.protobuf.Timestamp
+	18, // 22: kerf.cluster.v1.Pod.bind_time:type_name -> google.protobuf.Timestamp
+	18, // 23: kerf.cluster.v1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
+	18, // 24: kerf.cluster.v1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
+	16, // 25: kerf.cluster.v1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1.LabelSelector
+	12, // 26: kerf.cluster.v1.Namespace.labels:type_name -> kerf.cluster.v1.Label
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_pod_proto_init() }

@@ -83,6 +83,116 @@ func (NoticeKind) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{0}
 }
 
+// PreferencePolicy says what pods' wishes count for.
+type PreferencePolicy int32
+
+const (
+	// The default: PRICED.
+	PreferencePolicy_PREFERENCE_POLICY_UNSPECIFIED PreferencePolicy = 0
+	// A wish is honoured where that costs nothing, or less than the wish is worth. It never buys a node for itself.
+	PreferencePolicy_PREFERENCE_POLICY_PRICED PreferencePolicy = 1
+	// As if there were no wishes.
+	PreferencePolicy_PREFERENCE_POLICY_IGNORED PreferencePolicy = 2
+	// Wishes are requirements; only those that can't be had are given up.
+	PreferencePolicy_PREFERENCE_POLICY_ENFORCED PreferencePolicy = 3
+)
+
+// Enum value maps for PreferencePolicy.
+var (
+	PreferencePolicy_name = map[int32]string{
+		0: "PREFERENCE_POLICY_UNSPECIFIED",
+		1: "PREFERENCE_POLICY_PRICED",
+		2: "PREFERENCE_POLICY_IGNORED",
+		3: "PREFERENCE_POLICY_ENFORCED",
+	}
+	PreferencePolicy_value = map[string]int32{
+		"PREFERENCE_POLICY_UNSPECIFIED": 0,
+		"PREFERENCE_POLICY_PRICED":      1,
+		"PREFERENCE_POLICY_IGNORED":     2,
+		"PREFERENCE_POLICY_ENFORCED":    3,
+	}
+)
+
+func (x PreferencePolicy) Enum() *PreferencePolicy {
+	p := new(PreferencePolicy)
+	*p = x
+	return p
+}
+
+func (x PreferencePolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PreferencePolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_kerf_cluster_v1_snapshot_proto_enumTypes[1].Descriptor()
+}
+
+func (PreferencePolicy) Type() protoreflect.EnumType {
+	return &file_kerf_cluster_v1_snapshot_proto_enumTypes[1]
+}
+
+func (x PreferencePolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PreferencePolicy.Descriptor instead.
+func (PreferencePolicy) EnumDescriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{1}
+}
+
+// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool wishes.
+type MinValuesPolicy int32
+
+const (
+	// The default: STRICT.
+	MinValuesPolicy_MIN_VALUES_POLICY_UNSPECIFIED MinValuesPolicy = 0
+	// There is no such claim.
+	MinValuesPolicy_MIN_VALUES_POLICY_STRICT MinValuesPolicy = 1
+	// The claim is as flexible as it can be, and says so.
+	MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT MinValuesPolicy = 2
+)
+
+// Enum value maps for MinValuesPolicy.
+var (
+	MinValuesPolicy_name = map[int32]string{
+		0: "MIN_VALUES_POLICY_UNSPECIFIED",
+		1: "MIN_VALUES_POLICY_STRICT",
+		2: "MIN_VALUES_POLICY_BEST_EFFORT",
+	}
+	MinValuesPolicy_value = map[string]int32{
+		"MIN_VALUES_POLICY_UNSPECIFIED": 0,
+		"MIN_VALUES_POLICY_STRICT":      1,
+		"MIN_VALUES_POLICY_BEST_EFFORT": 2,
+	}
+)
+
+func (x MinValuesPolicy) Enum() *MinValuesPolicy {
+	p := new(MinValuesPolicy)
+	*p = x
+	return p
+}
+
+func (x MinValuesPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MinValuesPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_kerf_cluster_v1_snapshot_proto_enumTypes[2].Descriptor()
+}
+
+func (MinValuesPolicy) Type() protoreflect.EnumType {
+	return &file_kerf_cluster_v1_snapshot_proto_enumTypes[2]
+}
+
+func (x MinValuesPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MinValuesPolicy.Descriptor instead.
+func (MinValuesPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{2}
+}
+
 // Snapshot is one immutable value of everything that planning looks at. Every list is sorted by its objects' id.
 //
 // It travels in parts: a part is a Snapshot that holds some of the objects, and the whole is the concatenation of all
@@ -815,8 +925,24 @@ type Policy struct {
 	MinSavingMicroUsdPerHour int64 `protobuf:"varint,2,opt,name=min_saving_micro_usd_per_hour,json=minSavingMicroUsdPerHour,proto3" json:"min_saving_micro_usd_per_hour,omitempty"`
 	// How many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
 	MaxOfferingsPerClaim int32 `protobuf:"varint,3,opt,name=max_offerings_per_claim,json=maxOfferingsPerClaim,proto3" json:"max_offerings_per_claim,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// What pods' wishes count for: preferred affinity, soft topology spread, PreferNoSchedule taints.
+	Preferences PreferencePolicy `protobuf:"varint,4,opt,name=preferences,proto3,enum=kerf.cluster.v1.PreferencePolicy" json:"preferences,omitempty"`
+	// What one pod's wish of weight 1 is worth under PRICED, micro-dollars per hour; 0 means 10.
+	PreferencePriceMicroUsdPerHour int64 `protobuf:"varint,5,opt,name=preference_price_micro_usd_per_hour,json=preferencePriceMicroUsdPerHour,proto3" json:"preference_price_micro_usd_per_hour,omitempty"`
+	// What becomes of a claim that can't have as many distinct values as its pool wishes for.
+	MinValues MinValuesPolicy `protobuf:"varint,6,opt,name=min_values,json=minValues,proto3,enum=kerf.cluster.v1.MinValuesPolicy" json:"min_values,omitempty"`
+	// The scheduler's default spread constraints, for pods that have none of their own; without selectors, see
+	// PodClass.default_selector.
+	DefaultSpread []*TopologySpread `protobuf:"bytes,7,rep,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
+	// How much the optimiser may do, in steps of about a microsecond; 0 means 500,000, below 0 only the greedy start. It is
+	// no time, so that the same input gives the same plan on every machine.
+	Work int64 `protobuf:"varint,8,opt,name=work,proto3" json:"work,omitempty"`
+	// The optimiser stops once the price is proven to be that near to the lowest; 0 means 0.001.
+	GapTarget float64 `protobuf:"fixed64,9,opt,name=gap_target,json=gapTarget,proto3" json:"gap_target,omitempty"`
+	// How many pods of one owner a new node is packed with at most; 0 means no cap.
+	MaxPodsOfWorkloadPerNode int32 `protobuf:"varint,10,opt,name=max_pods_of_workload_per_node,json=maxPodsOfWorkloadPerNode,proto3" json:"max_pods_of_workload_per_node,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
@@ -866,6 +992,55 @@ func (x *Policy) GetMinSavingMicroUsdPerHour() int64 {
 func (x *Policy) GetMaxOfferingsPerClaim() int32 {
 	if x != nil {
 		return x.MaxOfferingsPerClaim
+	}
+	return 0
+}
+
+func (x *Policy) GetPreferences() PreferencePolicy {
+	if x != nil {
+		return x.Preferences
+	}
+	return PreferencePolicy_PREFERENCE_POLICY_UNSPECIFIED
+}
+
+func (x *Policy) GetPreferencePriceMicroUsdPerHour() int64 {
+	if x != nil {
+		return x.PreferencePriceMicroUsdPerHour
+	}
+	return 0
+}
+
+func (x *Policy) GetMinValues() MinValuesPolicy {
+	if x != nil {
+		return x.MinValues
+	}
+	return MinValuesPolicy_MIN_VALUES_POLICY_UNSPECIFIED
+}
+
+func (x *Policy) GetDefaultSpread() []*TopologySpread {
+	if x != nil {
+		return x.DefaultSpread
+	}
+	return nil
+}
+
+func (x *Policy) GetWork() int64 {
+	if x != nil {
+		return x.Work
+	}
+	return 0
+}
+
+func (x *Policy) GetGapTarget() float64 {
+	if x != nil {
+		return x.GapTarget
+	}
+	return 0
+}
+
+func (x *Policy) GetMaxPodsOfWorkloadPerNode() int32 {
+	if x != nil {
+		return x.MaxPodsOfWorkloadPerNode
 	}
 	return 0
 }
@@ -953,18 +1128,37 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\rbase_revision\x18\x01 \x01(\x04R\fbaseRevision\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x125\n" +
 	"\bupserted\x18\x03 \x01(\v2\x19.kerf.cluster.v1.SnapshotR\bupserted\x122\n" +
-	"\aremoved\x18\x04 \x01(\v2\x18.kerf.cluster.v1.RemovedR\aremoved\"\xce\x01\n" +
+	"\aremoved\x18\x04 \x01(\v2\x18.kerf.cluster.v1.RemovedR\aremoved\"\xdd\x04\n" +
 	"\x06Policy\x12L\n" +
 	"$per_node_overhead_micro_usd_per_hour\x18\x01 \x01(\x03R\x1eperNodeOverheadMicroUsdPerHour\x12?\n" +
 	"\x1dmin_saving_micro_usd_per_hour\x18\x02 \x01(\x03R\x18minSavingMicroUsdPerHour\x125\n" +
-	"\x17max_offerings_per_claim\x18\x03 \x01(\x05R\x14maxOfferingsPerClaim*\xb6\x01\n" +
+	"\x17max_offerings_per_claim\x18\x03 \x01(\x05R\x14maxOfferingsPerClaim\x12C\n" +
+	"\vpreferences\x18\x04 \x01(\x0e2!.kerf.cluster.v1.PreferencePolicyR\vpreferences\x12K\n" +
+	"#preference_price_micro_usd_per_hour\x18\x05 \x01(\x03R\x1epreferencePriceMicroUsdPerHour\x12?\n" +
+	"\n" +
+	"min_values\x18\x06 \x01(\x0e2 .kerf.cluster.v1.MinValuesPolicyR\tminValues\x12F\n" +
+	"\x0edefault_spread\x18\a \x03(\v2\x1f.kerf.cluster.v1.TopologySpreadR\rdefaultSpread\x12\x12\n" +
+	"\x04work\x18\b \x01(\x03R\x04work\x12\x1d\n" +
+	"\n" +
+	"gap_target\x18\t \x01(\x01R\tgapTarget\x12?\n" +
+	"\x1dmax_pods_of_workload_per_node\x18\n" +
+	" \x01(\x05R\x18maxPodsOfWorkloadPerNode*\xb6\x01\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dNOTICE_KIND_SPOT_INTERRUPTION\x10\x01\x12(\n" +
 	"$NOTICE_KIND_REBALANCE_RECOMMENDATION\x10\x02\x12\x1c\n" +
 	"\x18NOTICE_KIND_STATE_CHANGE\x10\x03\x12 \n" +
-	"\x1cNOTICE_KIND_SCHEDULED_CHANGE\x10\x04B\xc0\x01\n" +
+	"\x1cNOTICE_KIND_SCHEDULED_CHANGE\x10\x04*\x92\x01\n" +
+	"\x10PreferencePolicy\x12!\n" +
+	"\x1dPREFERENCE_POLICY_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18PREFERENCE_POLICY_PRICED\x10\x01\x12\x1d\n" +
+	"\x19PREFERENCE_POLICY_IGNORED\x10\x02\x12\x1e\n" +
+	"\x1aPREFERENCE_POLICY_ENFORCED\x10\x03*u\n" +
+	"\x0fMinValuesPolicy\x12!\n" +
+	"\x1dMIN_VALUES_POLICY_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18MIN_VALUES_POLICY_STRICT\x10\x01\x12!\n" +
+	"\x1dMIN_VALUES_POLICY_BEST_EFFORT\x10\x02B\xc0\x01\n" +
 	"\x13com.kerf.cluster.v1B\rSnapshotProtoP\x01Z<github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1;clusterv1\xa2\x02\x03KCX\xaa\x02\x0fKerf.Cluster.V1\xca\x02\x0fKerf\\Cluster\\V1\xe2\x02\x1bKerf\\Cluster\\V1\\GPBMetadata\xea\x02\x11Kerf::Cluster::V1b\x06proto3"
 
 var (
@@ -979,62 +1173,68 @@ func file_kerf_cluster_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_kerf_cluster_v1_snapshot_proto_rawDescData
 }
 
-var file_kerf_cluster_v1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_kerf_cluster_v1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_kerf_cluster_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_kerf_cluster_v1_snapshot_proto_goTypes = []any{
 	(NoticeKind)(0),               // 0: kerf.cluster.v1.NoticeKind
-	(*Snapshot)(nil),              // 1: kerf.cluster.v1.Snapshot
-	(*Notice)(nil),                // 2: kerf.cluster.v1.Notice
-	(*Shortage)(nil),              // 3: kerf.cluster.v1.Shortage
-	(*DisruptionRecord)(nil),      // 4: kerf.cluster.v1.DisruptionRecord
-	(*Removed)(nil),               // 5: kerf.cluster.v1.Removed
-	(*Delta)(nil),                 // 6: kerf.cluster.v1.Delta
-	(*Policy)(nil),                // 7: kerf.cluster.v1.Policy
-	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
-	(*PodClass)(nil),              // 9: kerf.cluster.v1.PodClass
-	(*Pod)(nil),                   // 10: kerf.cluster.v1.Pod
-	(*DaemonSet)(nil),             // 11: kerf.cluster.v1.DaemonSet
-	(*Node)(nil),                  // 12: kerf.cluster.v1.Node
-	(*Namespace)(nil),             // 13: kerf.cluster.v1.Namespace
-	(*PodDisruptionBudget)(nil),   // 14: kerf.cluster.v1.PodDisruptionBudget
-	(*NodePool)(nil),              // 15: kerf.cluster.v1.NodePool
-	(*NodeClass)(nil),             // 16: kerf.cluster.v1.NodeClass
-	(*Catalog)(nil),               // 17: kerf.cluster.v1.Catalog
-	(*Offering)(nil),              // 18: kerf.cluster.v1.Offering
-	(*Claim)(nil),                 // 19: kerf.cluster.v1.Claim
-	(CapacityType)(0),             // 20: kerf.cluster.v1.CapacityType
-	(DisruptionReason)(0),         // 21: kerf.cluster.v1.DisruptionReason
+	(PreferencePolicy)(0),         // 1: kerf.cluster.v1.PreferencePolicy
+	(MinValuesPolicy)(0),          // 2: kerf.cluster.v1.MinValuesPolicy
+	(*Snapshot)(nil),              // 3: kerf.cluster.v1.Snapshot
+	(*Notice)(nil),                // 4: kerf.cluster.v1.Notice
+	(*Shortage)(nil),              // 5: kerf.cluster.v1.Shortage
+	(*DisruptionRecord)(nil),      // 6: kerf.cluster.v1.DisruptionRecord
+	(*Removed)(nil),               // 7: kerf.cluster.v1.Removed
+	(*Delta)(nil),                 // 8: kerf.cluster.v1.Delta
+	(*Policy)(nil),                // 9: kerf.cluster.v1.Policy
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*PodClass)(nil),              // 11: kerf.cluster.v1.PodClass
+	(*Pod)(nil),                   // 12: kerf.cluster.v1.Pod
+	(*DaemonSet)(nil),             // 13: kerf.cluster.v1.DaemonSet
+	(*Node)(nil),                  // 14: kerf.cluster.v1.Node
+	(*Namespace)(nil),             // 15: kerf.cluster.v1.Namespace
+	(*PodDisruptionBudget)(nil),   // 16: kerf.cluster.v1.PodDisruptionBudget
+	(*NodePool)(nil),              // 17: kerf.cluster.v1.NodePool
+	(*NodeClass)(nil),             // 18: kerf.cluster.v1.NodeClass
+	(*Catalog)(nil),               // 19: kerf.cluster.v1.Catalog
+	(*Offering)(nil),              // 20: kerf.cluster.v1.Offering
+	(*Claim)(nil),                 // 21: kerf.cluster.v1.Claim
+	(CapacityType)(0),             // 22: kerf.cluster.v1.CapacityType
+	(DisruptionReason)(0),         // 23: kerf.cluster.v1.DisruptionReason
+	(*TopologySpread)(nil),        // 24: kerf.cluster.v1.TopologySpread
 }
 var file_kerf_cluster_v1_snapshot_proto_depIdxs = []int32{
-	8,  // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
-	9,  // 1: kerf.cluster.v1.Snapshot.pod_classes:type_name -> kerf.cluster.v1.PodClass
-	10, // 2: kerf.cluster.v1.Snapshot.pods:type_name -> kerf.cluster.v1.Pod
-	11, // 3: kerf.cluster.v1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1.DaemonSet
-	12, // 4: kerf.cluster.v1.Snapshot.nodes:type_name -> kerf.cluster.v1.Node
-	13, // 5: kerf.cluster.v1.Snapshot.namespaces:type_name -> kerf.cluster.v1.Namespace
-	14, // 6: kerf.cluster.v1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1.PodDisruptionBudget
-	15, // 7: kerf.cluster.v1.Snapshot.node_pools:type_name -> kerf.cluster.v1.NodePool
-	16, // 8: kerf.cluster.v1.Snapshot.node_classes:type_name -> kerf.cluster.v1.NodeClass
-	17, // 9: kerf.cluster.v1.Snapshot.catalogs:type_name -> kerf.cluster.v1.Catalog
-	18, // 10: kerf.cluster.v1.Snapshot.offerings:type_name -> kerf.cluster.v1.Offering
-	19, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
-	2,  // 12: kerf.cluster.v1.Snapshot.notices:type_name -> kerf.cluster.v1.Notice
-	4,  // 13: kerf.cluster.v1.Snapshot.disruptions:type_name -> kerf.cluster.v1.DisruptionRecord
+	10, // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
+	11, // 1: kerf.cluster.v1.Snapshot.pod_classes:type_name -> kerf.cluster.v1.PodClass
+	12, // 2: kerf.cluster.v1.Snapshot.pods:type_name -> kerf.cluster.v1.Pod
+	13, // 3: kerf.cluster.v1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1.DaemonSet
+	14, // 4: kerf.cluster.v1.Snapshot.nodes:type_name -> kerf.cluster.v1.Node
+	15, // 5: kerf.cluster.v1.Snapshot.namespaces:type_name -> kerf.cluster.v1.Namespace
+	16, // 6: kerf.cluster.v1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1.PodDisruptionBudget
+	17, // 7: kerf.cluster.v1.Snapshot.node_pools:type_name -> kerf.cluster.v1.NodePool
+	18, // 8: kerf.cluster.v1.Snapshot.node_classes:type_name -> kerf.cluster.v1.NodeClass
+	19, // 9: kerf.cluster.v1.Snapshot.catalogs:type_name -> kerf.cluster.v1.Catalog
+	20, // 10: kerf.cluster.v1.Snapshot.offerings:type_name -> kerf.cluster.v1.Offering
+	21, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
+	4,  // 12: kerf.cluster.v1.Snapshot.notices:type_name -> kerf.cluster.v1.Notice
+	6,  // 13: kerf.cluster.v1.Snapshot.disruptions:type_name -> kerf.cluster.v1.DisruptionRecord
 	0,  // 14: kerf.cluster.v1.Notice.kind:type_name -> kerf.cluster.v1.NoticeKind
-	8,  // 15: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
-	8,  // 16: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
-	20, // 17: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
-	8,  // 18: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
-	21, // 19: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
-	8,  // 20: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
-	8,  // 21: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
-	1,  // 22: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
-	5,  // 23: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	10, // 15: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
+	10, // 16: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
+	22, // 17: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
+	10, // 18: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
+	23, // 19: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
+	10, // 20: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
+	10, // 21: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
+	3,  // 22: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
+	7,  // 23: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
+	1,  // 24: kerf.cluster.v1.Policy.preferences:type_name -> kerf.cluster.v1.PreferencePolicy
+	2,  // 25: kerf.cluster.v1.Policy.min_values:type_name -> kerf.cluster.v1.MinValuesPolicy
+	24, // 26: kerf.cluster.v1.Policy.default_spread:type_name -> kerf.cluster.v1.TopologySpread
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_snapshot_proto_init() }
@@ -1052,7 +1252,7 @@ func file_kerf_cluster_v1_snapshot_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1_snapshot_proto_rawDesc), len(file_kerf_cluster_v1_snapshot_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      3,
 			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,

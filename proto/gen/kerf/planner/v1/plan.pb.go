@@ -579,7 +579,10 @@ type Placement struct {
 	//
 	//	*Placement_Node
 	//	*Placement_Claim
-	Target        isPlacement_Target `protobuf_oneof:"target"`
+	Target isPlacement_Target `protobuf_oneof:"target"`
+	// The pod's turn among the plan's placements, from 0 and each once: bound one after the other in this order, each pod
+	// keeps its constraints on those before it. 0 for all in a disruption's destinations.
+	Order         int32 `protobuf:"varint,4,opt,name=order,proto3" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -644,6 +647,13 @@ func (x *Placement) GetClaim() string {
 		}
 	}
 	return ""
+}
+
+func (x *Placement) GetOrder() int32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
 }
 
 type isPlacement_Target interface {
@@ -1052,11 +1062,12 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\fdestinations\x18\x05 \x03(\v2\x1a.kerf.planner.v1.PlacementR\fdestinations\x12\x1c\n" +
 	"\tevictions\x18\x06 \x01(\x05R\tevictions\x128\n" +
 	"\x19saving_micro_usd_per_hour\x18\a \x01(\x03R\x15savingMicroUsdPerHour\x129\n" +
-	"\vexplanation\x18\b \x01(\v2\x17.kerf.cluster.v1.ReasonR\vexplanation\"U\n" +
+	"\vexplanation\x18\b \x01(\v2\x17.kerf.cluster.v1.ReasonR\vexplanation\"k\n" +
 	"\tPlacement\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x04node\x18\x02 \x01(\tH\x00R\x04node\x12\x16\n" +
-	"\x05claim\x18\x03 \x01(\tH\x00R\x05claimB\b\n" +
+	"\x05claim\x18\x03 \x01(\tH\x00R\x05claim\x12\x14\n" +
+	"\x05order\x18\x04 \x01(\x05R\x05orderB\b\n" +
 	"\x06target\"\x80\x01\n" +
 	"\n" +
 	"PendingPod\x12\x10\n" +
