@@ -1,0 +1,121 @@
+package optimise
+
+// load is one bin being filled.
+type load struct {
+	c    *core
+	b    *bin
+	left []int64
+	// triggers and counted are by rule.
+	triggers, counted []int32
+	cnt               []int32
+}
+
+func newLoad(c *core) *load {
+	return &load{c: c, left: make([]int64, c.k), cnt: make([]int32, c.n),
+		triggers: make([]int32, len(c.rules)), counted: make([]int32, len(c.rules))}
+}
+
+// open starts on an empty copy of a bin.
+func (l *load) open(b *bin) {
+	l.b = b
+	copy(l.left, b.free)
+	clear(l.cnt)
+	if len(l.triggers) == 0 {
+		return
+	}
+	clear(l.triggers)
+	clear(l.counted)
+	for _, x := range b.before {
+		if x.Triggers {
+			l.triggers[x.Rule]++
+		}
+		l.counted[x.Rule] += int32(x.Counted)
+	}
+}
+
+// room is how many more pods of a row, up to most, the bin holds; that it takes the row is for the caller to know.
+func (l *load) room(row, most int32) int32 {
+	k := l.c.k
+	n := int64(most)
+	for r, q := range l.c.req[int(row)*k : int(row)*k+k] {
+		if f := l.left[r]; q*n > f {
+			if q > f {
+				return 0
+			}
+			n = f / q
+		}
+	}
+	for _, pt := range l.c.byRow[row] {
+		n = min(n, int64(l.ruleRoom(pt, int32(n))))
+	}
+	return int32(n)
+}
+
+func (l *load) ruleRoom(pt part, n int32) int32 {
+	most, counted := l.c.rules[pt.rule].most, l.counted[pt.rule]
+	switch {
+	case !pt.triggers && l.triggers[pt.rule] == 0:
+		return n
+	case pt.counted:
+		return max(0, most-counted)
+	case counted > most:
+		return 0
+	}
+	return n
+}
+
+// put adds pods, or takes them away where q is negative.
+func (l *load) put(row, q int32) {
+	k := l.c.k
+	l.cnt[row] += q
+	for r, x := range l.c.req[int(row)*k : int(row)*k+k] {
+		l.left[r] -= x * int64(q)
+	}
+	for _, pt := range l.c.byRow[row] {
+		if pt.triggers {
+			l.triggers[pt.rule] += q
+		}
+		if pt.counted {
+			l.counted[pt.rule] += q
+		}
+	}
+}
+
+// holds says whether a bin can hold a whole filling; what it is worth in penalties comes with it.
+func (l *load) holds(b *bin, rows, cnt []int32) (penalty int64, ok bool) {
+	for _, i := range rows {
+		if !b.takes.Has(int(i)) {
+			return 0, false
+		}
+	}
+	for r, f := range b.free {
+		used := int64(0)
+		for x, i := range rows {
+			used += l.c.req[int(i)*l.c.k+r] * int64(cnt[x])
+		}
+		if used > max(f, 0) {
+			return 0, false
+		}
+	}
+	if len(l.c.rules) > 0 {
+		l.open(b)
+		for x, i := range rows {
+			if l.room(i, cnt[x]) < cnt[x] {
+				return 0, false
+			}
+			l.put(i, cnt[x])
+		}
+	}
+	return b.penalty(rows, cnt), true
+}
+
+func (b *bin) penalty(rows, cnt []int32) int64 {
+	if b.pen == nil {
+		return 0
+	}
+	sum := int64(0)
+	for x, i := range rows {
+		sum += b.pen[i] * int64(cnt[x])
+	}
+	return sum
+}
