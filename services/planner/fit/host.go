@@ -10,10 +10,22 @@ import (
 
 // Matcher judges classes on the hosts of a view, and remembers what can't change.
 type Matcher struct {
-	v *view.View
+	v     *view.View
+	peers Peers
 	// static is the verdict by profile and host: 0 not judged yet, 1 admitted, 2 refused.
 	static [][]uint8
 }
+
+// Peers judges what rules about other pods have to say on a host of the view. *topology.Tally does.
+type Peers interface {
+	// OnHost is the rule that keeps one more pod off a host, or the zero Reason.
+	OnHost(c *view.Class, host int) model.Reason
+	// RoomOn is how many pods, up to limit, may go to a host one after the other.
+	RoomOn(c *view.Class, host, limit int) int
+}
+
+// Mind makes the matcher judge by rules about other pods too, in Host and in Room.
+func (m *Matcher) Mind(p Peers) { m.peers = p }
 
 // NewMatcher judges on the hosts of a view. It belongs to one goroutine, like the view.
 func NewMatcher(v *view.View) *Matcher {
@@ -33,6 +45,9 @@ func (m *Matcher) Host(c *view.Class, host int) model.Reason {
 		if r := check(m.v, c, host); !r.OK() {
 			return r
 		}
+	}
+	if m.peers != nil {
+		return m.peers.OnHost(c, host) // spread, affinity, anti-affinity
 	}
 	return model.Reason{}
 }
@@ -76,6 +91,15 @@ func (m *Matcher) Room(c *view.Class, host, limit int) int {
 			return 0
 		}
 	}
+	n = m.volumes(c, host, n)
+	if n > 0 && m.peers != nil {
+		return m.peers.RoomOn(c, host, n)
+	}
+	return n
+}
+
+// volumes is for how many pods, up to n, the CSI drivers of a host can attach the volumes.
+func (m *Matcher) volumes(c *view.Class, host, n int) int {
 	if len(c.VolumeAttachments) == 0 {
 		return n
 	}
