@@ -132,6 +132,9 @@ func TestEnumsMeanTheSameOnBothSides(t *testing.T) {
 		model.CodeTie: clusterv1.ReasonCode_REASON_CODE_TIE, model.CodeInterrupted: clusterv1.ReasonCode_REASON_CODE_INTERRUPTED,
 		model.CodeSuperseded: clusterv1.ReasonCode_REASON_CODE_SUPERSEDED, model.CodeAlreadyAccepted: clusterv1.ReasonCode_REASON_CODE_ALREADY_ACCEPTED,
 		model.CodeReplacementFailed: clusterv1.ReasonCode_REASON_CODE_REPLACEMENT_FAILED,
+		model.CodeStatic:            clusterv1.ReasonCode_REASON_CODE_STATIC, model.CodeSurplus: clusterv1.ReasonCode_REASON_CODE_SURPLUS,
+		model.CodeCapacityBuffer:  clusterv1.ReasonCode_REASON_CODE_CAPACITY_BUFFER,
+		model.CodeBufferReference: clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE,
 	} {
 		if clusterv1.ReasonCode(code) != want {
 			t.Errorf("code %d is %s in the contract, not %s", code, clusterv1.ReasonCode(code), want)
@@ -251,9 +254,16 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			`snapshot.offerings["m5.large/us-east-1a/on-demand/cr-2"].reservation_id`, "reserved offerings only",
 		},
 		"a claim without state": {onSnapshot(func(s s) { s.Claims[0].State = 0 }), `snapshot.claims["claim-1"].state`, "is unspecified"},
-		"the year 1":            {onSnapshot(func(s s) { s.Claims[0].CreateTime = timestamppb.New(time.Time{}) }), `snapshot.claims["claim-1"].create_time`, "leave it out"},
-		"a notice of no kind":   {onSnapshot(func(s s) { s.Notices[0].Kind = 0 }), `snapshot.notices["m-1"].kind`, "is unspecified"},
-		"an unknown code":       {onSnapshot(func(s s) { s.NodePools[0].NotReady.Code = 20 }), `snapshot.node_pools["default"].not_ready.code`, "20 is not known"},
+		"an overlay of cpu": {
+			onSnapshot(func(s s) { s.NodeOverlays[1].Capacity[0].Resource = "cpu" }), `snapshot.node_overlays["b"].capacity`, "the catalogue alone says",
+		},
+		"an overlay too heavy": {onSnapshot(func(s s) { s.NodeOverlays[0].Weight = 10_001 }), `snapshot.node_overlays["a"].weight`, "not between 0 and 10000"},
+		"less than no price":   {onSnapshot(func(s s) { s.NodeOverlays[2].Price.(*clusterv1.NodeOverlay_AdjustmentPpm).AdjustmentPpm-- }), `snapshot.node_overlays["c"].adjustment_ppm`, "takes off more than the whole price"},
+		"a buffer of no class": {onSnapshot(func(s s) { s.CapacityBuffers[0].ClassId = "c-9" }), `snapshot.capacity_buffers["shop/event"].class_id`, `"c-9" is not in the snapshot`},
+		"a buffer of -1":       {onSnapshot(func(s s) { s.CapacityBuffers[0].Replicas = -1 }), `snapshot.capacity_buffers["shop/event"].replicas`, "-1 is negative"},
+		"the year 1":           {onSnapshot(func(s s) { s.Claims[0].CreateTime = timestamppb.New(time.Time{}) }), `snapshot.claims["claim-1"].create_time`, "leave it out"},
+		"a notice of no kind":  {onSnapshot(func(s s) { s.Notices[0].Kind = 0 }), `snapshot.notices["m-1"].kind`, "is unspecified"},
+		"an unknown code":      {onSnapshot(func(s s) { s.NodePools[0].NotReady.Code = 20 }), `snapshot.node_pools["default"].not_ready.code`, "20 is not known"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

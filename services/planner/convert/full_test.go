@@ -48,15 +48,25 @@ func full() model.Input {
 				ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-2"},
 				Pods: []model.PodID{"shop/web-0"}, AcceptTime: at(1), EndTime: at(2), RolledBack: true, Saving: 5000,
 			}},
+			NodeOverlays: []model.NodeOverlay{
+				{Name: "a", Weight: 7, Requirements: []model.Requirement{req("zone", model.In, "a")}, Price: ptr(int64(0))},
+				{Name: "b", Adjustment: ptr(int64(-5)), Capacity: model.Amounts{{Resource: "example.com/x", Value: 2}}},
+				{Name: "c", AdjustmentPPM: ptr(int64(-1_000_000))},
+				{Name: "d", NotReady: why},
+			},
+			CapacityBuffers: []model.CapacityBuffer{
+				{ID: "shop/event", Class: "c-1", Replicas: 20, OneShot: true, CreateTime: at(0), StartTime: at(5), ExpireTime: at(50)},
+				{ID: "shop/lost", NotReady: why},
+			},
 		},
 		Policy: model.Policy{
 			PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: 20, Preferences: model.PreferencesEnforced, PreferencePrice: 7,
 			MinValues: model.MinValuesBestEffort, Work: 9000, GapTarget: 0.25, MaxPodsOfWorkloadPerNode: 12,
 			DefaultSpread: []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 3}},
 		},
-		Kinds:  []model.DecisionKind{model.KindProvision, model.KindDisrupt},
-		Now:    at(4),
-		Seed:   42,
+		Kinds: []model.DecisionKind{model.KindProvision, model.KindDisrupt},
+		Now:   at(4),
+		Seed:  42,
 	}
 }
 
@@ -133,7 +143,7 @@ func fullPool() model.NodePool {
 
 func fullNodeClass() model.NodeClass {
 	return model.NodeClass{
-		Name: "default", Catalog: "k-1", Zones: []string{"us-east-1a", "us-east-1b"}, Hash: "h", Generation: 3,
+		Name: "default", Catalog: "k-1", Zones: []string{"us-east-1a", "us-east-1b"}, Hash: "h", Generation: 3, Reservations: []string{"cr-1"},
 		Images: []model.MachineImage{{ID: "ami-1", Name: "al2023", Requirements: []model.Requirement{req("kubernetes.io/arch", model.In, "amd64")}, CreateTime: at(0)}},
 	}
 }
@@ -142,7 +152,7 @@ func fullClaim() model.Claim {
 	return model.Claim{
 		ID: "claim-1", NodePool: "default", NodeClass: "default", State: model.ClaimDraining, Reached: model.ClaimInitialized,
 		Requirements: []model.Requirement{req("zone", model.In, "us-east-1a")},
-		Offerings:    []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 40000, PriceEstimated: true}},
+		Offerings:    []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 40000, PriceEstimated: true, Overlaid: true, ReservationID: "cr-1"}},
 		Requests:     model.Amounts{{Resource: "cpu", Value: 250}}, Pods: []model.PodID{"shop/web-0"},
 		Labels: model.Labels{{Key: "a", Value: "b"}}, Annotations: model.Labels{{Key: "n", Value: "m"}},
 		Taints: []model.Taint{{Key: "k", Effect: model.NoSchedule}}, StartupTaints: []model.Taint{{Key: "s", Effect: model.NoExecute}},
@@ -153,21 +163,22 @@ func fullClaim() model.Claim {
 		TerminationGracePeriod: ptr(time.Minute), DrainDeadline: at(40), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
 		DisruptionReason: model.ReasonUnderutilized, Attempt: 2,
 		Failure: &model.Reason{Code: model.CodeDrainBlocked, Message: "blocked"}, Drifted: &model.Reason{Code: model.CodeDrifted, Message: "image"},
-		Traceparent: "00-1-2-01", Fence: 99,
+		Traceparent: "00-1-2-01", Fence: 99, ReservationID: "cr-1",
 	}
 }
 
 // fullPlan is a plan in which every field that the planner's core fills is used.
 func fullPlan() model.Plan {
 	why := model.Reason{Code: model.CodeCheapest, Message: "cheapest of 4", Subject: "claim/claim-9", Remedy: "none"}
-	offering := model.RankedOffering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true}
+	offering := model.RankedOffering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true, Overlaid: true, OverlaidPrice: 9, ReservationID: "cr-1"}
 	return model.Plan{
 		ID: "p-0123456789abcdef", Revision: 7, InventoryRevision: 8, InputHash: "0123", Now: at(4),
 		NodeClaims: []model.NodeClaim{{
 			ID: "claim-9", NodePool: "default", NodeClass: "default", Requirements: []model.Requirement{req("zone", model.In, "us-east-1a")},
 			Offerings: []model.RankedOffering{offering}, Requests: model.Amounts{{Resource: "cpu", Value: 250}},
 			Pods: []model.PodID{"shop/web-0"}, Price: 96000, Disruption: "d-9", Reason: why,
-			RunnersUp: []model.RunnerUp{{Offering: offering, Pods: 3, Reason: why}},
+			RunnersUp:   []model.RunnerUp{{Offering: offering, Pods: 3, Reason: why}},
+			Annotations: model.Labels{{Key: "karpenter.sh/nodeclaim-min-values-relaxed", Value: "true"}},
 		}},
 		Disruptions: []model.Disruption{{
 			ID: "d-9", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-9"},
@@ -178,6 +189,7 @@ func fullPlan() model.Plan {
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},
 		Nodes:      []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9"}},
+		Problems:   []model.Reason{why},
 		CostBefore: 96000, CostAfter: 91000, LowerBound: &model.LowerBound{Price: 90000, Gap: 0.01, Kind: model.BoundResource},
 	}
 }

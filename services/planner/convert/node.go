@@ -82,6 +82,7 @@ func (r *reader) claim(c *clusterv1.Claim) model.Claim {
 		Drifted:          r.reason("drifted", c.GetDrifted()),
 		Traceparent:      c.GetTraceparent(),
 		Fence:            c.GetFence(),
+		ReservationID:    c.GetReservationId(),
 	}
 }
 
@@ -107,7 +108,7 @@ func writeClaim(c model.Claim) *clusterv1.Claim {
 
 		PlanId: string(c.PlanID), Replaces: string(c.Replaces), Disruption: string(c.Disruption),
 		DisruptionReason: clusterv1.DisruptionReason(c.DisruptionReason), Attempt: c.Attempt, Failure: writeReason(c.Failure),
-		Drifted: writeReason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence,
+		Drifted: writeReason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence, ReservationId: c.ReservationID,
 	}
 }
 
@@ -121,18 +122,28 @@ func (r *reader) ranked(field string, in []*clusterv1.RankedOffering) []model.Ra
 }
 
 func (r *reader) rankedOne(field string, o *clusterv1.RankedOffering) model.RankedOffering {
-	return model.RankedOffering{
+	out := model.RankedOffering{
 		InstanceType:   model.TypeName(r.required(field+".instance_type", o.GetInstanceType())),
 		Zone:           r.required(field+".zone", o.GetZone()),
 		CapacityType:   model.CapacityType(enum(r, field+".capacity_type", o.GetCapacityType(), clusterv1.CapacityType_name)),
 		Price:          r.notNegative(field+".price_micro_usd_per_hour", o.GetPriceMicroUsdPerHour()),
 		PriceEstimated: o.GetPriceEstimated(),
+		ReservationID:  o.GetReservationId(),
 	}
+	if o.OverlaidPriceMicroUsdPerHour != nil {
+		n := r.notNegative(field+".overlaid_price_micro_usd_per_hour", o.GetOverlaidPriceMicroUsdPerHour())
+		out.Overlaid, out.OverlaidPrice = true, n
+	}
+	return out
 }
 
 func writeRanked(o model.RankedOffering) *clusterv1.RankedOffering {
-	return &clusterv1.RankedOffering{
+	out := &clusterv1.RankedOffering{
 		InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: clusterv1.CapacityType(o.CapacityType),
-		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated,
+		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated, ReservationId: o.ReservationID,
 	}
+	if o.Overlaid {
+		out.OverlaidPriceMicroUsdPerHour = &o.OverlaidPrice
+	}
+	return out
 }

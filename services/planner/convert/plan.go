@@ -19,6 +19,8 @@ func Plan(p model.Plan) *plannerv1.Plan {
 		Pending:                   write(p.Pending, writePending),
 		Nodes:                     write(p.Nodes, writeVerdict),
 		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter,
+
+		Problems: write(p.Problems, func(q model.Reason) *clusterv1.Reason { return writeReason(&q) }),
 	}
 	if b := p.LowerBound; b != nil {
 		out.LowerBound = &plannerv1.LowerBound{MicroUsdPerHour: b.Price, Gap: b.Gap, Kind: plannerv1.BoundKind(b.Kind)}
@@ -31,7 +33,7 @@ func writeNodeClaim(c model.NodeClaim) *plannerv1.NodeClaim {
 		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass),
 		Requirements: writeRequirements(c.Requirements), Offerings: write(c.Offerings, writeRanked),
 		Requests: writeAmounts(c.Requests), Pods: texts(c.Pods), PriceMicroUsdPerHour: c.Price, Disruption: string(c.Disruption),
-		Reason: writeReason(&c.Reason),
+		Reason: writeReason(&c.Reason), Annotations: writeLabels(c.Annotations),
 		RunnersUp: write(c.RunnersUp, func(u model.RunnerUp) *plannerv1.RunnerUp {
 			return &plannerv1.RunnerUp{Offering: writeRanked(u.Offering), Pods: clamp(u.Pods), Reason: writeReason(&u.Reason)}
 		}),
@@ -99,6 +101,10 @@ func ReadPlan(p *plannerv1.Plan) (model.Plan, error) {
 		r.at("plan.disruptions", "disruption", d.GetId())
 		out.Disruptions = append(out.Disruptions, r.disruption(d))
 	}
+	for i, q := range p.GetProblems() {
+		r.at("plan", "plan", p.GetId())
+		out.Problems = append(out.Problems, r.given("problems["+strconv.Itoa(i)+"]", q))
+	}
 	out.Placements = r.placements("plan.placements", p.GetPlacements())
 	for _, q := range p.GetPending() {
 		r.at("plan.pending", "pending pod", q.GetPod())
@@ -120,6 +126,7 @@ func (r *reader) nodeClaim(c *plannerv1.NodeClaim) model.NodeClaim {
 		Requirements: r.requirements("requirements", c.GetRequirements()), Offerings: r.ranked("offerings", c.GetOfferings()),
 		Requests: r.amounts("requests", c.GetRequests()), Pods: names[model.PodID](r, "pods", c.GetPods()),
 		Price: c.GetPriceMicroUsdPerHour(), Disruption: model.DisruptionID(c.GetDisruption()), Reason: r.given("reason", c.GetReason()),
+		Annotations: r.labels("annotations", c.GetAnnotations()),
 	}
 	for i, u := range c.GetRunnersUp() {
 		at := "runners_up[" + strconv.Itoa(i) + "]"

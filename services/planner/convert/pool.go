@@ -102,6 +102,8 @@ func (r *reader) nodeClass(c *clusterv1.NodeClass) model.NodeClass {
 		Hash:       c.GetHash(),
 		NotReady:   r.reason("not_ready", c.GetNotReady()),
 		Generation: c.GetGeneration(),
+
+		Reservations: r.strings("reservations", c.GetReservations()),
 	}
 	for i, im := range c.GetImages() {
 		at := "images[" + strconv.Itoa(i) + "]"
@@ -119,7 +121,7 @@ func (r *reader) nodeClass(c *clusterv1.NodeClass) model.NodeClass {
 func writeNodeClass(c model.NodeClass) *clusterv1.NodeClass {
 	return &clusterv1.NodeClass{
 		Name: string(c.Name), CatalogId: string(c.Catalog), Zones: c.Zones, Hash: c.Hash, NotReady: writeReason(c.NotReady),
-		Generation: c.Generation,
+		Generation: c.Generation, Reservations: c.Reservations,
 		Images: write(c.Images, func(im model.MachineImage) *clusterv1.MachineImage {
 			return &clusterv1.MachineImage{
 				Id: im.ID, Name: im.Name, Requirements: writeRequirements(im.Requirements), CreateTime: stamp(im.CreateTime),

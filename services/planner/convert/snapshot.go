@@ -37,6 +37,9 @@ func (r *reader) snapshot(s *clusterv1.Snapshot) model.Snapshot {
 	out.Claims = each(r, kind{"claims", "claim"}, s.GetClaims(), (*clusterv1.Claim).GetId, r.claim)
 	out.Notices = each(r, kind{"notices", "notice"}, s.GetNotices(), (*clusterv1.Notice).GetId, r.notice)
 	out.Disruptions = each(r, kind{"disruptions", "disruption"}, s.GetDisruptions(), (*clusterv1.DisruptionRecord).GetId, r.record)
+	out.NodeOverlays = each(r, kind{"node_overlays", "node overlay"}, s.GetNodeOverlays(), (*clusterv1.NodeOverlay).GetName, r.overlay)
+	out.CapacityBuffers = each(r, kind{"capacity_buffers", "capacity buffer"}, s.GetCapacityBuffers(),
+		(*clusterv1.CapacityBuffer).GetId, r.buffer)
 	r.references(&out)
 	return out
 }
@@ -93,6 +96,12 @@ func (r *reader) references(s *model.Snapshot) {
 			r.bad("class_id", "%q is not the class of a DaemonSet: it has no daemon mark", d.Class)
 		}
 	}
+	for _, b := range s.CapacityBuffers {
+		if b.NotReady == nil && classes[b.Class] == nil {
+			r.at("snapshot.capacity_buffers", "capacity buffer", string(b.ID))
+			r.bad("class_id", "%q is not in the snapshot", b.Class)
+		}
+	}
 	for _, c := range s.NodeClasses {
 		known := slices.ContainsFunc(s.Catalogs, func(cat model.Catalog) bool { return cat.ID == c.Catalog })
 		if c.NotReady == nil && !known {
@@ -120,6 +129,8 @@ func writeSnapshot(s model.Snapshot) *clusterv1.Snapshot {
 		Claims:               write(s.Claims, writeClaim),
 		Notices:              write(s.Notices, writeNotice),
 		Disruptions:          write(s.Disruptions, writeRecord),
+		NodeOverlays:         write(s.NodeOverlays, writeOverlay),
+		CapacityBuffers:      write(s.CapacityBuffers, writeCapacityBuffer),
 	}
 }
 

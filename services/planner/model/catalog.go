@@ -51,7 +51,7 @@ type Offering struct {
 	InstanceType TypeName
 	Zone         string
 	CapacityType CapacityType
-	// Price is in micro-dollars per hour.
+	// Price is in micro-dollars per hour; that of a Reserved offering is next to nothing.
 	Price          int64
 	PriceEstimated bool
 	// UnavailableUntil is set when EC2 lately had none of it; zero means that it is believed to be available.
@@ -70,14 +70,28 @@ type RankedOffering struct {
 	// Price is in micro-dollars per hour, when the plan was made.
 	Price          int64
 	PriceEstimated bool
+	// Overlaid says that it was weighed at OverlaidPrice, because a NodeOverlay says another price than the list.
+	Overlaid      bool
+	OverlaidPrice int64
+	// ReservationID is "" unless the capacity type is Reserved.
+	ReservationID string
 }
 
-// Compare orders offerings by price, then by type, zone and capacity type.
+// Weighed is the price that the offering was weighed at.
+func (o RankedOffering) Weighed() int64 {
+	if o.Overlaid {
+		return o.OverlaidPrice
+	}
+	return o.Price
+}
+
+// Compare orders offerings by the price that they were weighed at, then by type, zone, capacity type and reservation.
 func (o RankedOffering) Compare(p RankedOffering) int {
 	return cmp.Or(
-		cmp.Compare(o.Price, p.Price),
+		cmp.Compare(o.Weighed(), p.Weighed()),
 		cmp.Compare(o.InstanceType, p.InstanceType),
 		cmp.Compare(o.Zone, p.Zone),
 		cmp.Compare(o.CapacityType, p.CapacityType),
+		cmp.Compare(o.ReservationID, p.ReservationID),
 	)
 }

@@ -103,6 +103,8 @@ type Claim struct {
 	Drifted     *Reason
 	Traceparent string
 	Fence       int64
+	// ReservationID is the capacity reservation that it was launched into; "" unless CapacityType is Reserved.
+	ReservationID string
 }
 
 // Live says whether the claim has, or will have, an instance: it is neither gone nor failed.

@@ -29,6 +29,9 @@ type Plan struct {
 	CostAfter int64
 	// LowerBound is nil when none is known.
 	LowerBound *LowerBound
+
+	// Problems say which of the users' objects have no effect, and why, sorted by subject.
+	Problems []Reason
 }
 
 // NodeClaim is a claim that the plan asks for.
@@ -49,6 +52,8 @@ type NodeClaim struct {
 	Reason     Reason
 	// RunnersUp are shapes that were weighed and lost, best first, at most five.
 	RunnersUp []RunnerUp
+	// Annotations tell how the claim came about, in addition to the pool's. Sorted by key.
+	Annotations Labels
 }
 
 // RunnerUp is another way to run a claim's pods, and why it lost.

@@ -78,6 +78,7 @@ const (
 	ReasonInterrupted
 	ReasonUnhealthy
 	ReasonDeleted
+	ReasonSurplus
 )
 
 // String is the reason as NodePools write it.
@@ -97,6 +98,8 @@ func (r DisruptionReason) String() string {
 		return "Unhealthy"
 	case ReasonDeleted:
 		return "Deleted"
+	case ReasonSurplus:
+		return "Surplus"
 	}
 	return "invalid"
 }
@@ -113,6 +116,8 @@ type NodeClass struct {
 	// NotReady is why the class can't launch; nil when it can.
 	NotReady   *Reason
 	Generation int64
+	// Reservations are the capacity reservations that the class may launch into, sorted.
+	Reservations []string
 }
 
 // MachineImage is a machine image and the instance types that can boot it.

@@ -48,6 +48,7 @@ const (
 	CodeCheapest Code = iota + 30
 	CodeDearer
 	CodeTie
+	CodeStatic
 )
 
 // Why a node goes.
@@ -58,6 +59,7 @@ const (
 	CodeExpired
 	CodeDrifted
 	CodeInterrupted
+	CodeSurplus
 )
 
 // Why a node stays.
@@ -78,6 +80,7 @@ const (
 	CodePriceUnknown
 	CodeStaticPool
 	CodeSuperseded
+	CodeCapacityBuffer
 )
 
 // Answers of the actuator; the planner only passes them on.
@@ -101,4 +104,12 @@ const (
 	CodeInstanceLost
 	CodeDrainBlocked
 	CodeReplacementFailed
+)
+
+// Why a user's object has no effect.
+const (
+	CodeOverlayInvalid Code = iota + 140
+	CodeOverlayConflict
+	CodeBufferInvalid
+	CodeBufferReference
 )

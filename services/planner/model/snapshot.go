@@ -106,6 +106,9 @@ type Snapshot struct {
 	Claims      []Claim
 	Notices     []Notice
 	Disruptions []DisruptionRecord
+
+	NodeOverlays    []NodeOverlay
+	CapacityBuffers []CapacityBuffer
 }
 
 // Notice is what AWS announced about an instance.

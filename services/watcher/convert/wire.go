@@ -137,6 +137,10 @@ func appendObject(s *clusterv1.Snapshot, o snapshot.Object) {
 		s.Notices = append(s.Notices, m)
 	case *clusterv1.DisruptionRecord:
 		s.Disruptions = append(s.Disruptions, m)
+	case *clusterv1.NodeOverlay:
+		s.NodeOverlays = append(s.NodeOverlays, m)
+	case *clusterv1.CapacityBuffer:
+		s.CapacityBuffers = append(s.CapacityBuffers, m)
 	}
 }
 
@@ -174,6 +178,10 @@ func removedList(r *clusterv1.Removed, k snapshot.Kind) *[]string {
 		return &r.Notices
 	case snapshot.Disruption:
 		return &r.Disruptions
+	case snapshot.NodeOverlay:
+		return &r.NodeOverlays
+	case snapshot.CapacityBuffer:
+		return &r.CapacityBuffers
 	default:
 		return nil
 	}
@@ -190,6 +198,7 @@ func InventoryKinds() []snapshot.Kind {
 func KubernetesKinds() []snapshot.Kind {
 	return []snapshot.Kind{
 		snapshot.Pod, snapshot.DaemonSet, snapshot.Node, snapshot.Namespace, snapshot.PodDisruptionBudget, snapshot.NodePool,
+		snapshot.NodeOverlay, snapshot.CapacityBuffer,
 	}
 }
 

@@ -7,7 +7,7 @@
 //
 // The package never looks into an object. It knows an object's kind and id, a hash that changes with its content, and
 // the pod class that it refers to; the payload belongs to whoever put it there. A pod class is part of a snapshot for as
-// long as a pod or a DaemonSet of the snapshot refers to it.
+// long as an object of the snapshot refers to it.
 //
 // Start reading at Snapshot, then Fold, then Diff.
 package snapshot
@@ -38,8 +38,10 @@ const (
 	Claim
 	Notice
 	Disruption
+	NodeOverlay
+	CapacityBuffer
 
-	kinds = int(Disruption) + 1
+	kinds = int(CapacityBuffer) + 1
 )
 
 // Hash tells contents apart: two objects of one kind and id with equal hashes are the same.
@@ -54,7 +56,7 @@ type Object struct {
 	Hash Hash
 	// Payload is not looked at here.
 	Payload any
-	// Class is the pod class that a Pod or a DaemonSet refers to; nil for every other kind.
+	// Class is the pod class that a Pod, a DaemonSet or a CapacityBuffer refers to; nil for every other kind.
 	Class *Object
 }
 
@@ -77,7 +79,7 @@ type Snapshot struct {
 	classes table[class]
 }
 
-// class is a pod class and how many pods and DaemonSets refer to it.
+// class is a pod class and how many objects refer to it.
 type class struct {
 	object *Object
 	refs   int
@@ -126,7 +128,7 @@ func (s *Snapshot) Objects(k Kind) []Object {
 	return out
 }
 
-// Refs is the number of pods and DaemonSets that refer to a pod class.
+// Refs is the number of objects that refer to a pod class.
 func (s *Snapshot) Refs(classID string) int {
 	c, _ := s.classes.get(classID)
 	return c.refs

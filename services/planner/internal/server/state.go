@@ -155,6 +155,10 @@ func newState() *state {
 		of("notice", (*clusterv1.Notice).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.Notice { return &s.Notices }, (*clusterv1.Removed).GetNotices),
 		of("disruption", (*clusterv1.DisruptionRecord).GetId,
 			func(s *clusterv1.Snapshot) *[]*clusterv1.DisruptionRecord { return &s.Disruptions }, (*clusterv1.Removed).GetDisruptions),
+		of("node overlay", (*clusterv1.NodeOverlay).GetName,
+			func(s *clusterv1.Snapshot) *[]*clusterv1.NodeOverlay { return &s.NodeOverlays }, (*clusterv1.Removed).GetNodeOverlays),
+		of("capacity buffer", (*clusterv1.CapacityBuffer).GetId,
+			func(s *clusterv1.Snapshot) *[]*clusterv1.CapacityBuffer { return &s.CapacityBuffers }, (*clusterv1.Removed).GetCapacityBuffers),
 	}}
 }
 

@@ -218,7 +218,8 @@ type Offering struct {
 	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
 	// How it is paid for.
 	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1.CapacityType" json:"capacity_type,omitempty"`
-	// Micro-dollars per hour.
+	// Micro-dollars per hour. A RESERVED offering is paid for whether it is used or not: its price is a thousandth of the
+	// on-demand price, so that it is next to nothing and still tells small types from large ones.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
 	// The price is Kerf's own estimate, because no current one is known.
 	PriceEstimated bool `protobuf:"varint,5,opt,name=price_estimated,json=priceEstimated,proto3" json:"price_estimated,omitempty"`
@@ -226,7 +227,8 @@ type Offering struct {
 	UnavailableUntil *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=unavailable_until,json=unavailableUntil,proto3" json:"unavailable_until,omitempty"`
 	// The capacity reservation; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,7,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// Instances left in the reservation; absent unless the capacity type is RESERVED.
+	// Instances left in the reservation, those that were launched into it taken off; absent unless the capacity type is
+	// RESERVED.
 	ReservationRemaining *int64 `protobuf:"varint,8,opt,name=reservation_remaining,json=reservationRemaining,proto3,oneof" json:"reservation_remaining,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache

@@ -188,7 +188,9 @@ type Claim struct {
 	// The trace that the claim belongs to, as a W3C traceparent; "" when tracing is off.
 	Traceparent string `protobuf:"bytes,40,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// The fence of the leader that wrote it last.
-	Fence         int64 `protobuf:"varint,41,opt,name=fence,proto3" json:"fence,omitempty"`
+	Fence int64 `protobuf:"varint,41,opt,name=fence,proto3" json:"fence,omitempty"`
+	// The capacity reservation that it was launched into; "" unless the capacity type is RESERVED.
+	ReservationId string `protobuf:"bytes,42,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -510,6 +512,13 @@ func (x *Claim) GetFence() int64 {
 	return 0
 }
 
+func (x *Claim) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
 // RankedOffering is one of the offerings that a claim may be launched as. All of a claim's pods fit each of them.
 type RankedOffering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -523,8 +532,12 @@ type RankedOffering struct {
 	PriceMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
 	// The price is an estimate.
 	PriceEstimated bool `protobuf:"varint,5,opt,name=price_estimated,json=priceEstimated,proto3" json:"price_estimated,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The price that it was weighed at, where a NodeOverlay says another than the list price; absent where it is the same.
+	OverlaidPriceMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=overlaid_price_micro_usd_per_hour,json=overlaidPriceMicroUsdPerHour,proto3,oneof" json:"overlaid_price_micro_usd_per_hour,omitempty"`
+	// The capacity reservation; "" unless the capacity type is RESERVED.
+	ReservationId string `protobuf:"bytes,7,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankedOffering) Reset() {
@@ -592,11 +605,25 @@ func (x *RankedOffering) GetPriceEstimated() bool {
 	return false
 }
 
+func (x *RankedOffering) GetOverlaidPriceMicroUsdPerHour() int64 {
+	if x != nil && x.OverlaidPriceMicroUsdPerHour != nil {
+		return *x.OverlaidPriceMicroUsdPerHour
+	}
+	return 0
+}
+
+func (x *RankedOffering) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
 var File_kerf_cluster_v1_claim_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_claim_proto_rawDesc = "" +
 	"\n" +
-	"\x1bkerf/cluster/v1/claim.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dkerf/cluster/v1/catalog.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/pool.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\xde\x0e\n" +
+	"\x1bkerf/cluster/v1/claim.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dkerf/cluster/v1/catalog.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/pool.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\x85\x0f\n" +
 	"\x05Claim\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tnode_pool\x18\x02 \x01(\tR\bnodePool\x12\x1d\n" +
@@ -649,13 +676,17 @@ const file_kerf_cluster_v1_claim_proto_rawDesc = "" +
 	"\afailure\x18& \x01(\v2\x17.kerf.cluster.v1.ReasonR\afailure\x121\n" +
 	"\adrifted\x18' \x01(\v2\x17.kerf.cluster.v1.ReasonR\adrifted\x12 \n" +
 	"\vtraceparent\x18( \x01(\tR\vtraceparent\x12\x14\n" +
-	"\x05fence\x18) \x01(\x03R\x05fence\"\xee\x01\n" +
+	"\x05fence\x18) \x01(\x03R\x05fence\x12%\n" +
+	"\x0ereservation_id\x18* \x01(\tR\rreservationId\"\x89\x03\n" +
 	"\x0eRankedOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12B\n" +
 	"\rcapacity_type\x18\x03 \x01(\x0e2\x1d.kerf.cluster.v1.CapacityTypeR\fcapacityType\x126\n" +
 	"\x18price_micro_usd_per_hour\x18\x04 \x01(\x03R\x14priceMicroUsdPerHour\x12'\n" +
-	"\x0fprice_estimated\x18\x05 \x01(\bR\x0epriceEstimated*\x95\x02\n" +
+	"\x0fprice_estimated\x18\x05 \x01(\bR\x0epriceEstimated\x12L\n" +
+	"!overlaid_price_micro_usd_per_hour\x18\x06 \x01(\x03H\x00R\x1coverlaidPriceMicroUsdPerHour\x88\x01\x01\x12%\n" +
+	"\x0ereservation_id\x18\a \x01(\tR\rreservationIdB$\n" +
+	"\"_overlaid_price_micro_usd_per_hour*\x95\x02\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
@@ -739,6 +770,7 @@ func file_kerf_cluster_v1_claim_proto_init() {
 	file_kerf_cluster_v1_constraint_proto_init()
 	file_kerf_cluster_v1_pool_proto_init()
 	file_kerf_cluster_v1_reason_proto_init()
+	file_kerf_cluster_v1_claim_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

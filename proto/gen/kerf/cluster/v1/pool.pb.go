@@ -100,6 +100,8 @@ const (
 	DisruptionReason_DISRUPTION_REASON_UNHEALTHY DisruptionReason = 6
 	// A user deleted the claim or the node.
 	DisruptionReason_DISRUPTION_REASON_DELETED DisruptionReason = 7
+	// The node is one too many of a static pool.
+	DisruptionReason_DISRUPTION_REASON_SURPLUS DisruptionReason = 8
 )
 
 // Enum value maps for DisruptionReason.
@@ -113,6 +115,7 @@ var (
 		5: "DISRUPTION_REASON_INTERRUPTED",
 		6: "DISRUPTION_REASON_UNHEALTHY",
 		7: "DISRUPTION_REASON_DELETED",
+		8: "DISRUPTION_REASON_SURPLUS",
 	}
 	DisruptionReason_value = map[string]int32{
 		"DISRUPTION_REASON_UNSPECIFIED":   0,
@@ -123,6 +126,7 @@ var (
 		"DISRUPTION_REASON_INTERRUPTED":   5,
 		"DISRUPTION_REASON_UNHEALTHY":     6,
 		"DISRUPTION_REASON_DELETED":       7,
+		"DISRUPTION_REASON_SURPLUS":       8,
 	}
 )
 
@@ -473,7 +477,9 @@ type NodeClass struct {
 	// Why the class can't launch now; absent when it can.
 	NotReady *Reason `protobuf:"bytes,6,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
 	// The generation of the object that this was resolved from.
-	Generation    int64 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation int64 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The capacity reservations that the class may launch into, by id. Sorted.
+	Reservations  []string `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +561,13 @@ func (x *NodeClass) GetGeneration() int64 {
 		return x.Generation
 	}
 	return 0
+}
+
+func (x *NodeClass) GetReservations() []string {
+	if x != nil {
+		return x.Reservations
+	}
+	return nil
 }
 
 // MachineImage is a machine image and the instance types that can boot it.
@@ -662,7 +675,7 @@ const file_kerf_cluster_v1_pool_proto_rawDesc = "" +
 	"\areasons\x18\x03 \x03(\x0e2!.kerf.cluster.v1.DisruptionReasonR\areasons\x12\x1a\n" +
 	"\bschedule\x18\x04 \x01(\tR\bschedule\x125\n" +
 	"\bduration\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\bdurationB\a\n" +
-	"\x05nodes\"\xf5\x01\n" +
+	"\x05nodes\"\x99\x02\n" +
 	"\tNodeClass\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\n" +
@@ -673,7 +686,8 @@ const file_kerf_cluster_v1_pool_proto_rawDesc = "" +
 	"\tnot_ready\x18\x06 \x01(\v2\x17.kerf.cluster.v1.ReasonR\bnotReady\x12\x1e\n" +
 	"\n" +
 	"generation\x18\a \x01(\x03R\n" +
-	"generation\"\xb1\x01\n" +
+	"generation\x12\"\n" +
+	"\freservations\x18\b \x03(\tR\freservations\"\xb1\x01\n" +
 	"\fMachineImage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12@\n" +
@@ -684,7 +698,7 @@ const file_kerf_cluster_v1_pool_proto_rawDesc = "" +
 	" CONSOLIDATION_POLICY_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fCONSOLIDATION_POLICY_WHEN_EMPTY\x10\x01\x124\n" +
 	"0CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED\x10\x02\x12!\n" +
-	"\x1dCONSOLIDATION_POLICY_BALANCED\x10\x03*\x98\x02\n" +
+	"\x1dCONSOLIDATION_POLICY_BALANCED\x10\x03*\xb7\x02\n" +
 	"\x10DisruptionReason\x12!\n" +
 	"\x1dDISRUPTION_REASON_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17DISRUPTION_REASON_EMPTY\x10\x01\x12#\n" +
@@ -693,7 +707,8 @@ const file_kerf_cluster_v1_pool_proto_rawDesc = "" +
 	"\x19DISRUPTION_REASON_EXPIRED\x10\x04\x12!\n" +
 	"\x1dDISRUPTION_REASON_INTERRUPTED\x10\x05\x12\x1f\n" +
 	"\x1bDISRUPTION_REASON_UNHEALTHY\x10\x06\x12\x1d\n" +
-	"\x19DISRUPTION_REASON_DELETED\x10\aB\xbc\x01\n" +
+	"\x19DISRUPTION_REASON_DELETED\x10\a\x12\x1d\n" +
+	"\x19DISRUPTION_REASON_SURPLUS\x10\bB\xbc\x01\n" +
 	"\x13com.kerf.cluster.v1B\tPoolProtoP\x01Z<github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1;clusterv1\xa2\x02\x03KCX\xaa\x02\x0fKerf.Cluster.V1\xca\x02\x0fKerf\\Cluster\\V1\xe2\x02\x1bKerf\\Cluster\\V1\\GPBMetadata\xea\x02\x11Kerf::Cluster::V1b\x06proto3"
 
 var (

@@ -71,6 +71,8 @@ const (
 	ReasonCode_REASON_CODE_DEARER ReasonCode = 31
 	// A runner-up: it costs the same, and was put behind by the tie-break.
 	ReasonCode_REASON_CODE_TIE ReasonCode = 32
+	// The claim is one of the fixed number of a static pool.
+	ReasonCode_REASON_CODE_STATIC ReasonCode = 33
 	// No pod needs the node.
 	ReasonCode_REASON_CODE_EMPTY ReasonCode = 50
 	// The node's pods fit on other nodes.
@@ -83,6 +85,8 @@ const (
 	ReasonCode_REASON_CODE_DRIFTED ReasonCode = 54
 	// EC2 is about to take the instance.
 	ReasonCode_REASON_CODE_INTERRUPTED ReasonCode = 55
+	// The static pool has more nodes than it shall have.
+	ReasonCode_REASON_CODE_SURPLUS ReasonCode = 56
 	// The node has no claim: Kerf did not launch it.
 	ReasonCode_REASON_CODE_NOT_OWNED ReasonCode = 70
 	// The claim is not initialized yet.
@@ -115,6 +119,8 @@ const (
 	ReasonCode_REASON_CODE_STATIC_POOL ReasonCode = 84
 	// Another decision of the same plan comes first.
 	ReasonCode_REASON_CODE_SUPERSEDED ReasonCode = 85
+	// A capacity buffer has its room on the node.
+	ReasonCode_REASON_CODE_CAPACITY_BUFFER ReasonCode = 86
 	// The plan was made on an inventory that is too old to be checked.
 	ReasonCode_REASON_CODE_STALE ReasonCode = 100
 	// A live claim already serves these pods.
@@ -145,6 +151,14 @@ const (
 	ReasonCode_REASON_CODE_DRAIN_BLOCKED ReasonCode = 126
 	// A replacement failed, so that what it should replace stays.
 	ReasonCode_REASON_CODE_REPLACEMENT_FAILED ReasonCode = 127
+	// The node overlay is invalid, and has no effect.
+	ReasonCode_REASON_CODE_OVERLAY_INVALID ReasonCode = 140
+	// Another node overlay of the same weight says something about the same thing; this one has no effect.
+	ReasonCode_REASON_CODE_OVERLAY_CONFLICT ReasonCode = 141
+	// The capacity buffer is invalid, and asks for nothing.
+	ReasonCode_REASON_CODE_BUFFER_INVALID ReasonCode = 142
+	// What the capacity buffer refers to does not exist; it asks for nothing.
+	ReasonCode_REASON_CODE_BUFFER_REFERENCE ReasonCode = 143
 )
 
 // Enum value maps for ReasonCode.
@@ -173,12 +187,14 @@ var (
 		30:  "REASON_CODE_CHEAPEST",
 		31:  "REASON_CODE_DEARER",
 		32:  "REASON_CODE_TIE",
+		33:  "REASON_CODE_STATIC",
 		50:  "REASON_CODE_EMPTY",
 		51:  "REASON_CODE_PODS_FIT_ELSEWHERE",
 		52:  "REASON_CODE_CHEAPER_REPLACEMENT",
 		53:  "REASON_CODE_EXPIRED",
 		54:  "REASON_CODE_DRIFTED",
 		55:  "REASON_CODE_INTERRUPTED",
+		56:  "REASON_CODE_SURPLUS",
 		70:  "REASON_CODE_NOT_OWNED",
 		71:  "REASON_CODE_NOT_INITIALIZED",
 		72:  "REASON_CODE_ALREADY_DISRUPTED",
@@ -195,6 +211,7 @@ var (
 		83:  "REASON_CODE_PRICE_UNKNOWN",
 		84:  "REASON_CODE_STATIC_POOL",
 		85:  "REASON_CODE_SUPERSEDED",
+		86:  "REASON_CODE_CAPACITY_BUFFER",
 		100: "REASON_CODE_STALE",
 		101: "REASON_CODE_DUPLICATE",
 		102: "REASON_CODE_NOT_FOUND",
@@ -210,6 +227,10 @@ var (
 		125: "REASON_CODE_INSTANCE_LOST",
 		126: "REASON_CODE_DRAIN_BLOCKED",
 		127: "REASON_CODE_REPLACEMENT_FAILED",
+		140: "REASON_CODE_OVERLAY_INVALID",
+		141: "REASON_CODE_OVERLAY_CONFLICT",
+		142: "REASON_CODE_BUFFER_INVALID",
+		143: "REASON_CODE_BUFFER_REFERENCE",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":            0,
@@ -235,12 +256,14 @@ var (
 		"REASON_CODE_CHEAPEST":               30,
 		"REASON_CODE_DEARER":                 31,
 		"REASON_CODE_TIE":                    32,
+		"REASON_CODE_STATIC":                 33,
 		"REASON_CODE_EMPTY":                  50,
 		"REASON_CODE_PODS_FIT_ELSEWHERE":     51,
 		"REASON_CODE_CHEAPER_REPLACEMENT":    52,
 		"REASON_CODE_EXPIRED":                53,
 		"REASON_CODE_DRIFTED":                54,
 		"REASON_CODE_INTERRUPTED":            55,
+		"REASON_CODE_SURPLUS":                56,
 		"REASON_CODE_NOT_OWNED":              70,
 		"REASON_CODE_NOT_INITIALIZED":        71,
 		"REASON_CODE_ALREADY_DISRUPTED":      72,
@@ -257,6 +280,7 @@ var (
 		"REASON_CODE_PRICE_UNKNOWN":          83,
 		"REASON_CODE_STATIC_POOL":            84,
 		"REASON_CODE_SUPERSEDED":             85,
+		"REASON_CODE_CAPACITY_BUFFER":        86,
 		"REASON_CODE_STALE":                  100,
 		"REASON_CODE_DUPLICATE":              101,
 		"REASON_CODE_NOT_FOUND":              102,
@@ -272,6 +296,10 @@ var (
 		"REASON_CODE_INSTANCE_LOST":          125,
 		"REASON_CODE_DRAIN_BLOCKED":          126,
 		"REASON_CODE_REPLACEMENT_FAILED":     127,
+		"REASON_CODE_OVERLAY_INVALID":        140,
+		"REASON_CODE_OVERLAY_CONFLICT":       141,
+		"REASON_CODE_BUFFER_INVALID":         142,
+		"REASON_CODE_BUFFER_REFERENCE":       143,
 	}
 )
 
@@ -384,7 +412,7 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\x0e2\x1b.kerf.cluster.v1.ReasonCodeR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\asubject\x18\x03 \x01(\tR\asubject\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\x9b\x0e\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\xf6\x0f\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -410,13 +438,15 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x16REASON_CODE_PREEMPTION\x10\x13\x12\x18\n" +
 	"\x14REASON_CODE_CHEAPEST\x10\x1e\x12\x16\n" +
 	"\x12REASON_CODE_DEARER\x10\x1f\x12\x13\n" +
-	"\x0fREASON_CODE_TIE\x10 \x12\x15\n" +
+	"\x0fREASON_CODE_TIE\x10 \x12\x16\n" +
+	"\x12REASON_CODE_STATIC\x10!\x12\x15\n" +
 	"\x11REASON_CODE_EMPTY\x102\x12\"\n" +
 	"\x1eREASON_CODE_PODS_FIT_ELSEWHERE\x103\x12#\n" +
 	"\x1fREASON_CODE_CHEAPER_REPLACEMENT\x104\x12\x17\n" +
 	"\x13REASON_CODE_EXPIRED\x105\x12\x17\n" +
 	"\x13REASON_CODE_DRIFTED\x106\x12\x1b\n" +
-	"\x17REASON_CODE_INTERRUPTED\x107\x12\x19\n" +
+	"\x17REASON_CODE_INTERRUPTED\x107\x12\x17\n" +
+	"\x13REASON_CODE_SURPLUS\x108\x12\x19\n" +
 	"\x15REASON_CODE_NOT_OWNED\x10F\x12\x1f\n" +
 	"\x1bREASON_CODE_NOT_INITIALIZED\x10G\x12!\n" +
 	"\x1dREASON_CODE_ALREADY_DISRUPTED\x10H\x12#\n" +
@@ -432,7 +462,8 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x1aREASON_CODE_NO_DESTINATION\x10R\x12\x1d\n" +
 	"\x19REASON_CODE_PRICE_UNKNOWN\x10S\x12\x1b\n" +
 	"\x17REASON_CODE_STATIC_POOL\x10T\x12\x1a\n" +
-	"\x16REASON_CODE_SUPERSEDED\x10U\x12\x15\n" +
+	"\x16REASON_CODE_SUPERSEDED\x10U\x12\x1f\n" +
+	"\x1bREASON_CODE_CAPACITY_BUFFER\x10V\x12\x15\n" +
 	"\x11REASON_CODE_STALE\x10d\x12\x19\n" +
 	"\x15REASON_CODE_DUPLICATE\x10e\x12\x19\n" +
 	"\x15REASON_CODE_NOT_FOUND\x10f\x12\x15\n" +
@@ -447,7 +478,11 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x1aREASON_CODE_LAUNCH_TIMEOUT\x10|\x12\x1d\n" +
 	"\x19REASON_CODE_INSTANCE_LOST\x10}\x12\x1d\n" +
 	"\x19REASON_CODE_DRAIN_BLOCKED\x10~\x12\"\n" +
-	"\x1eREASON_CODE_REPLACEMENT_FAILED\x10\x7fB\xbe\x01\n" +
+	"\x1eREASON_CODE_REPLACEMENT_FAILED\x10\x7f\x12 \n" +
+	"\x1bREASON_CODE_OVERLAY_INVALID\x10\x8c\x01\x12!\n" +
+	"\x1cREASON_CODE_OVERLAY_CONFLICT\x10\x8d\x01\x12\x1f\n" +
+	"\x1aREASON_CODE_BUFFER_INVALID\x10\x8e\x01\x12!\n" +
+	"\x1cREASON_CODE_BUFFER_REFERENCE\x10\x8f\x01B\xbe\x01\n" +
 	"\x13com.kerf.cluster.v1B\vReasonProtoP\x01Z<github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1;clusterv1\xa2\x02\x03KCX\xaa\x02\x0fKerf.Cluster.V1\xca\x02\x0fKerf\\Cluster\\V1\xe2\x02\x1bKerf\\Cluster\\V1\\GPBMetadata\xea\x02\x11Kerf::Cluster::V1b\x06proto3"
 
 var (

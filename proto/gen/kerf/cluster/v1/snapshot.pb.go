@@ -232,9 +232,13 @@ type Snapshot struct {
 	// Interruptions that are not over yet, from the inventory.
 	Notices []*Notice `protobuf:"bytes,24,rep,name=notices,proto3" json:"notices,omitempty"`
 	// Disruptions of the last hours, from the inventory.
-	Disruptions   []*DisruptionRecord `protobuf:"bytes,25,rep,name=disruptions,proto3" json:"disruptions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Disruptions []*DisruptionRecord `protobuf:"bytes,25,rep,name=disruptions,proto3" json:"disruptions,omitempty"`
+	// What users know better of prices and capacity.
+	NodeOverlays []*NodeOverlay `protobuf:"bytes,30,rep,name=node_overlays,json=nodeOverlays,proto3" json:"node_overlays,omitempty"`
+	// Head-room that users want to have.
+	CapacityBuffers []*CapacityBuffer `protobuf:"bytes,31,rep,name=capacity_buffers,json=capacityBuffers,proto3" json:"capacity_buffers,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
@@ -382,6 +386,20 @@ func (x *Snapshot) GetNotices() []*Notice {
 func (x *Snapshot) GetDisruptions() []*DisruptionRecord {
 	if x != nil {
 		return x.Disruptions
+	}
+	return nil
+}
+
+func (x *Snapshot) GetNodeOverlays() []*NodeOverlay {
+	if x != nil {
+		return x.NodeOverlays
+	}
+	return nil
+}
+
+func (x *Snapshot) GetCapacityBuffers() []*CapacityBuffer {
+	if x != nil {
+		return x.CapacityBuffers
 	}
 	return nil
 }
@@ -715,9 +733,13 @@ type Removed struct {
 	// Notice ids.
 	Notices []string `protobuf:"bytes,12,rep,name=notices,proto3" json:"notices,omitempty"`
 	// DisruptionRecord ids.
-	Disruptions   []string `protobuf:"bytes,13,rep,name=disruptions,proto3" json:"disruptions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Disruptions []string `protobuf:"bytes,13,rep,name=disruptions,proto3" json:"disruptions,omitempty"`
+	// NodeOverlay names.
+	NodeOverlays []string `protobuf:"bytes,30,rep,name=node_overlays,json=nodeOverlays,proto3" json:"node_overlays,omitempty"`
+	// CapacityBuffer ids.
+	CapacityBuffers []string `protobuf:"bytes,31,rep,name=capacity_buffers,json=capacityBuffers,proto3" json:"capacity_buffers,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Removed) Reset() {
@@ -837,6 +859,20 @@ func (x *Removed) GetNotices() []string {
 func (x *Removed) GetDisruptions() []string {
 	if x != nil {
 		return x.Disruptions
+	}
+	return nil
+}
+
+func (x *Removed) GetNodeOverlays() []string {
+	if x != nil {
+		return x.NodeOverlays
+	}
+	return nil
+}
+
+func (x *Removed) GetCapacityBuffers() []string {
+	if x != nil {
+		return x.CapacityBuffers
 	}
 	return nil
 }
@@ -1049,7 +1085,7 @@ var File_kerf_cluster_v1_snapshot_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
-	"\x1ekerf/cluster/v1/snapshot.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dkerf/cluster/v1/catalog.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a\x1akerf/cluster/v1/node.proto\x1a\x19kerf/cluster/v1/pod.proto\x1a\x1akerf/cluster/v1/pool.proto\"\xa6\a\n" +
+	"\x1ekerf/cluster/v1/snapshot.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dkerf/cluster/v1/catalog.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a\x1ekerf/cluster/v1/headroom.proto\x1a\x1akerf/cluster/v1/node.proto\x1a\x1dkerf/cluster/v1/overlay.proto\x1a\x19kerf/cluster/v1/pod.proto\x1a\x1akerf/cluster/v1/pool.proto\"\xb5\b\n" +
 	"\bSnapshot\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12-\n" +
 	"\x12inventory_revision\x18\x02 \x01(\x03R\x11inventoryRevision\x12\x18\n" +
@@ -1073,7 +1109,9 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\tofferings\x18\x16 \x03(\v2\x19.kerf.cluster.v1.OfferingR\tofferings\x12.\n" +
 	"\x06claims\x18\x17 \x03(\v2\x16.kerf.cluster.v1.ClaimR\x06claims\x121\n" +
 	"\anotices\x18\x18 \x03(\v2\x17.kerf.cluster.v1.NoticeR\anotices\x12C\n" +
-	"\vdisruptions\x18\x19 \x03(\v2!.kerf.cluster.v1.DisruptionRecordR\vdisruptions\"\x9a\x02\n" +
+	"\vdisruptions\x18\x19 \x03(\v2!.kerf.cluster.v1.DisruptionRecordR\vdisruptions\x12A\n" +
+	"\rnode_overlays\x18\x1e \x03(\v2\x1c.kerf.cluster.v1.NodeOverlayR\fnodeOverlays\x12J\n" +
+	"\x10capacity_buffers\x18\x1f \x03(\v2\x1f.kerf.cluster.v1.CapacityBufferR\x0fcapacityBuffers\"\x9a\x02\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1b.kerf.cluster.v1.NoticeKindR\x04kind\x12\x1f\n" +
@@ -1103,7 +1141,7 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\bend_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x1f\n" +
 	"\vrolled_back\x18\b \x01(\bR\n" +
 	"rolledBack\x128\n" +
-	"\x19saving_micro_usd_per_hour\x18\t \x01(\x03R\x15savingMicroUsdPerHour\"\x9b\x03\n" +
+	"\x19saving_micro_usd_per_hour\x18\t \x01(\x03R\x15savingMicroUsdPerHour\"\xeb\x03\n" +
 	"\aRemoved\x12\x1f\n" +
 	"\vpod_classes\x18\x01 \x03(\tR\n" +
 	"podClasses\x12\x12\n" +
@@ -1123,7 +1161,9 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	" \x03(\tR\tofferings\x12\x16\n" +
 	"\x06claims\x18\v \x03(\tR\x06claims\x12\x18\n" +
 	"\anotices\x18\f \x03(\tR\anotices\x12 \n" +
-	"\vdisruptions\x18\r \x03(\tR\vdisruptions\"\xb3\x01\n" +
+	"\vdisruptions\x18\r \x03(\tR\vdisruptions\x12#\n" +
+	"\rnode_overlays\x18\x1e \x03(\tR\fnodeOverlays\x12)\n" +
+	"\x10capacity_buffers\x18\x1f \x03(\tR\x0fcapacityBuffers\"\xb3\x01\n" +
 	"\x05Delta\x12#\n" +
 	"\rbase_revision\x18\x01 \x01(\x04R\fbaseRevision\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x125\n" +
@@ -1198,9 +1238,11 @@ var file_kerf_cluster_v1_snapshot_proto_goTypes = []any{
 	(*Catalog)(nil),               // 19: kerf.cluster.v1.Catalog
 	(*Offering)(nil),              // 20: kerf.cluster.v1.Offering
 	(*Claim)(nil),                 // 21: kerf.cluster.v1.Claim
-	(CapacityType)(0),             // 22: kerf.cluster.v1.CapacityType
-	(DisruptionReason)(0),         // 23: kerf.cluster.v1.DisruptionReason
-	(*TopologySpread)(nil),        // 24: kerf.cluster.v1.TopologySpread
+	(*NodeOverlay)(nil),           // 22: kerf.cluster.v1.NodeOverlay
+	(*CapacityBuffer)(nil),        // 23: kerf.cluster.v1.CapacityBuffer
+	(CapacityType)(0),             // 24: kerf.cluster.v1.CapacityType
+	(DisruptionReason)(0),         // 25: kerf.cluster.v1.DisruptionReason
+	(*TopologySpread)(nil),        // 26: kerf.cluster.v1.TopologySpread
 }
 var file_kerf_cluster_v1_snapshot_proto_depIdxs = []int32{
 	10, // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
@@ -1217,24 +1259,26 @@ var file_kerf_cluster_v1_snapshot_proto_depIdxs = []int32{
 	21, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
 	4,  // 12: kerf.cluster.v1.Snapshot.notices:type_name -> kerf.cluster.v1.Notice
 	6,  // 13: kerf.cluster.v1.Snapshot.disruptions:type_name -> kerf.cluster.v1.DisruptionRecord
-	0,  // 14: kerf.cluster.v1.Notice.kind:type_name -> kerf.cluster.v1.NoticeKind
-	10, // 15: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
-	10, // 16: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
-	22, // 17: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
-	10, // 18: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
-	23, // 19: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
-	10, // 20: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
-	10, // 21: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
-	3,  // 22: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
-	7,  // 23: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
-	1,  // 24: kerf.cluster.v1.Policy.preferences:type_name -> kerf.cluster.v1.PreferencePolicy
-	2,  // 25: kerf.cluster.v1.Policy.min_values:type_name -> kerf.cluster.v1.MinValuesPolicy
-	24, // 26: kerf.cluster.v1.Policy.default_spread:type_name -> kerf.cluster.v1.TopologySpread
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	22, // 14: kerf.cluster.v1.Snapshot.node_overlays:type_name -> kerf.cluster.v1.NodeOverlay
+	23, // 15: kerf.cluster.v1.Snapshot.capacity_buffers:type_name -> kerf.cluster.v1.CapacityBuffer
+	0,  // 16: kerf.cluster.v1.Notice.kind:type_name -> kerf.cluster.v1.NoticeKind
+	10, // 17: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
+	10, // 18: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
+	24, // 19: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
+	10, // 20: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
+	25, // 21: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
+	10, // 22: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
+	10, // 23: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
+	3,  // 24: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
+	7,  // 25: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
+	1,  // 26: kerf.cluster.v1.Policy.preferences:type_name -> kerf.cluster.v1.PreferencePolicy
+	2,  // 27: kerf.cluster.v1.Policy.min_values:type_name -> kerf.cluster.v1.MinValuesPolicy
+	26, // 28: kerf.cluster.v1.Policy.default_spread:type_name -> kerf.cluster.v1.TopologySpread
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_snapshot_proto_init() }
@@ -1244,7 +1288,9 @@ func file_kerf_cluster_v1_snapshot_proto_init() {
 	}
 	file_kerf_cluster_v1_catalog_proto_init()
 	file_kerf_cluster_v1_claim_proto_init()
+	file_kerf_cluster_v1_headroom_proto_init()
 	file_kerf_cluster_v1_node_proto_init()
+	file_kerf_cluster_v1_overlay_proto_init()
 	file_kerf_cluster_v1_pod_proto_init()
 	file_kerf_cluster_v1_pool_proto_init()
 	type x struct{}

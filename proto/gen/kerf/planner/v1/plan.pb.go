@@ -116,6 +116,8 @@ type Plan struct {
 	// A proven lower bound on the price of the new claims for the pending pods that are placed on them; absent when none
 	// is known to be valid.
 	LowerBound *LowerBound `protobuf:"bytes,13,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
+	// Users' objects that have no effect, and why: node overlays and capacity buffers. Sorted by subject.
+	Problems []*v1.Reason `protobuf:"bytes,16,rep,name=problems,proto3" json:"problems,omitempty"`
 	// How long the parts took. Left out of the input hash and of comparisons.
 	Timings []*Timing `protobuf:"bytes,14,rep,name=timings,proto3" json:"timings,omitempty"`
 	// The trace that the plan belongs to, as a W3C traceparent; "" when tracing is off.
@@ -245,6 +247,13 @@ func (x *Plan) GetLowerBound() *LowerBound {
 	return nil
 }
 
+func (x *Plan) GetProblems() []*v1.Reason {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
 func (x *Plan) GetTimings() []*Timing {
 	if x != nil {
 		return x.Timings
@@ -283,7 +292,9 @@ type NodeClaim struct {
 	// Why the first offering.
 	Reason *v1.Reason `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Shapes that were weighed and lost, best first, at most five.
-	RunnersUp     []*RunnerUp `protobuf:"bytes,11,rep,name=runners_up,json=runnersUp,proto3" json:"runners_up,omitempty"`
+	RunnersUp []*RunnerUp `protobuf:"bytes,11,rep,name=runners_up,json=runnersUp,proto3" json:"runners_up,omitempty"`
+	// Annotations that tell on the NodeClaim object how it came about, in addition to the pool's. Sorted by key.
+	Annotations   []*v1.Label `protobuf:"bytes,12,rep,name=annotations,proto3" json:"annotations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -391,6 +402,13 @@ func (x *NodeClaim) GetReason() *v1.Reason {
 func (x *NodeClaim) GetRunnersUp() []*RunnerUp {
 	if x != nil {
 		return x.RunnersUp
+	}
+	return nil
+}
+
+func (x *NodeClaim) GetAnnotations() []*v1.Label {
+	if x != nil {
+		return x.Annotations
 	}
 	return nil
 }
@@ -1007,7 +1025,7 @@ var File_kerf_planner_v1_plan_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\n" +
-	"\x1akerf/planner/v1/plan.proto\x12\x0fkerf.planner.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/pool.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\xe8\x05\n" +
+	"\x1akerf/planner/v1/plan.proto\x12\x0fkerf.planner.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/pool.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\x9d\x06\n" +
 	"\x04Plan\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12-\n" +
@@ -1027,9 +1045,10 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\x1ecost_before_micro_usd_per_hour\x18\v \x01(\x03R\x19costBeforeMicroUsdPerHour\x12?\n" +
 	"\x1dcost_after_micro_usd_per_hour\x18\f \x01(\x03R\x18costAfterMicroUsdPerHour\x12<\n" +
 	"\vlower_bound\x18\r \x01(\v2\x1b.kerf.planner.v1.LowerBoundR\n" +
-	"lowerBound\x121\n" +
+	"lowerBound\x123\n" +
+	"\bproblems\x18\x10 \x03(\v2\x17.kerf.cluster.v1.ReasonR\bproblems\x121\n" +
 	"\atimings\x18\x0e \x03(\v2\x17.kerf.planner.v1.TimingR\atimings\x12 \n" +
-	"\vtraceparent\x18\x0f \x01(\tR\vtraceparent\"\xe4\x03\n" +
+	"\vtraceparent\x18\x0f \x01(\tR\vtraceparent\"\x9e\x04\n" +
 	"\tNodeClaim\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tnode_pool\x18\x02 \x01(\tR\bnodePool\x12\x1d\n" +
@@ -1046,7 +1065,8 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\x06reason\x18\n" +
 	" \x01(\v2\x17.kerf.cluster.v1.ReasonR\x06reason\x128\n" +
 	"\n" +
-	"runners_up\x18\v \x03(\v2\x19.kerf.planner.v1.RunnerUpR\trunnersUp\"\x8c\x01\n" +
+	"runners_up\x18\v \x03(\v2\x19.kerf.planner.v1.RunnerUpR\trunnersUp\x128\n" +
+	"\vannotations\x18\f \x03(\v2\x16.kerf.cluster.v1.LabelR\vannotations\"\x8c\x01\n" +
 	"\bRunnerUp\x12;\n" +
 	"\boffering\x18\x01 \x01(\v2\x1f.kerf.cluster.v1.RankedOfferingR\boffering\x12\x12\n" +
 	"\x04pods\x18\x02 \x01(\x05R\x04pods\x12/\n" +
@@ -1129,12 +1149,13 @@ var file_kerf_planner_v1_plan_proto_goTypes = []any{
 	(*LowerBound)(nil),            // 9: kerf.planner.v1.LowerBound
 	(*Timing)(nil),                // 10: kerf.planner.v1.Timing
 	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
-	(*v1.Requirement)(nil),        // 12: kerf.cluster.v1.Requirement
-	(*v1.RankedOffering)(nil),     // 13: kerf.cluster.v1.RankedOffering
-	(*v1.Amount)(nil),             // 14: kerf.cluster.v1.Amount
-	(*v1.Reason)(nil),             // 15: kerf.cluster.v1.Reason
-	(v1.DisruptionReason)(0),      // 16: kerf.cluster.v1.DisruptionReason
-	(*durationpb.Duration)(nil),   // 17: google.protobuf.Duration
+	(*v1.Reason)(nil),             // 12: kerf.cluster.v1.Reason
+	(*v1.Requirement)(nil),        // 13: kerf.cluster.v1.Requirement
+	(*v1.RankedOffering)(nil),     // 14: kerf.cluster.v1.RankedOffering
+	(*v1.Amount)(nil),             // 15: kerf.cluster.v1.Amount
+	(*v1.Label)(nil),              // 16: kerf.cluster.v1.Label
+	(v1.DisruptionReason)(0),      // 17: kerf.cluster.v1.DisruptionReason
+	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
 }
 var file_kerf_planner_v1_plan_proto_depIdxs = []int32{
 	11, // 0: kerf.planner.v1.Plan.now:type_name -> google.protobuf.Timestamp
@@ -1144,28 +1165,30 @@ var file_kerf_planner_v1_plan_proto_depIdxs = []int32{
 	6,  // 4: kerf.planner.v1.Plan.pending:type_name -> kerf.planner.v1.PendingPod
 	8,  // 5: kerf.planner.v1.Plan.nodes:type_name -> kerf.planner.v1.NodeVerdict
 	9,  // 6: kerf.planner.v1.Plan.lower_bound:type_name -> kerf.planner.v1.LowerBound
-	10, // 7: kerf.planner.v1.Plan.timings:type_name -> kerf.planner.v1.Timing
-	12, // 8: kerf.planner.v1.NodeClaim.requirements:type_name -> kerf.cluster.v1.Requirement
-	13, // 9: kerf.planner.v1.NodeClaim.offerings:type_name -> kerf.cluster.v1.RankedOffering
-	14, // 10: kerf.planner.v1.NodeClaim.requests:type_name -> kerf.cluster.v1.Amount
-	15, // 11: kerf.planner.v1.NodeClaim.reason:type_name -> kerf.cluster.v1.Reason
-	3,  // 12: kerf.planner.v1.NodeClaim.runners_up:type_name -> kerf.planner.v1.RunnerUp
-	13, // 13: kerf.planner.v1.RunnerUp.offering:type_name -> kerf.cluster.v1.RankedOffering
-	15, // 14: kerf.planner.v1.RunnerUp.reason:type_name -> kerf.cluster.v1.Reason
-	16, // 15: kerf.planner.v1.Disruption.reason:type_name -> kerf.cluster.v1.DisruptionReason
-	5,  // 16: kerf.planner.v1.Disruption.destinations:type_name -> kerf.planner.v1.Placement
-	15, // 17: kerf.planner.v1.Disruption.explanation:type_name -> kerf.cluster.v1.Reason
-	15, // 18: kerf.planner.v1.PendingPod.reason:type_name -> kerf.cluster.v1.Reason
-	7,  // 19: kerf.planner.v1.PendingPod.pools:type_name -> kerf.planner.v1.PoolMiss
-	15, // 20: kerf.planner.v1.PoolMiss.reason:type_name -> kerf.cluster.v1.Reason
-	15, // 21: kerf.planner.v1.NodeVerdict.reason:type_name -> kerf.cluster.v1.Reason
-	0,  // 22: kerf.planner.v1.LowerBound.kind:type_name -> kerf.planner.v1.BoundKind
-	17, // 23: kerf.planner.v1.Timing.duration:type_name -> google.protobuf.Duration
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	12, // 7: kerf.planner.v1.Plan.problems:type_name -> kerf.cluster.v1.Reason
+	10, // 8: kerf.planner.v1.Plan.timings:type_name -> kerf.planner.v1.Timing
+	13, // 9: kerf.planner.v1.NodeClaim.requirements:type_name -> kerf.cluster.v1.Requirement
+	14, // 10: kerf.planner.v1.NodeClaim.offerings:type_name -> kerf.cluster.v1.RankedOffering
+	15, // 11: kerf.planner.v1.NodeClaim.requests:type_name -> kerf.cluster.v1.Amount
+	12, // 12: kerf.planner.v1.NodeClaim.reason:type_name -> kerf.cluster.v1.Reason
+	3,  // 13: kerf.planner.v1.NodeClaim.runners_up:type_name -> kerf.planner.v1.RunnerUp
+	16, // 14: kerf.planner.v1.NodeClaim.annotations:type_name -> kerf.cluster.v1.Label
+	14, // 15: kerf.planner.v1.RunnerUp.offering:type_name -> kerf.cluster.v1.RankedOffering
+	12, // 16: kerf.planner.v1.RunnerUp.reason:type_name -> kerf.cluster.v1.Reason
+	17, // 17: kerf.planner.v1.Disruption.reason:type_name -> kerf.cluster.v1.DisruptionReason
+	5,  // 18: kerf.planner.v1.Disruption.destinations:type_name -> kerf.planner.v1.Placement
+	12, // 19: kerf.planner.v1.Disruption.explanation:type_name -> kerf.cluster.v1.Reason
+	12, // 20: kerf.planner.v1.PendingPod.reason:type_name -> kerf.cluster.v1.Reason
+	7,  // 21: kerf.planner.v1.PendingPod.pools:type_name -> kerf.planner.v1.PoolMiss
+	12, // 22: kerf.planner.v1.PoolMiss.reason:type_name -> kerf.cluster.v1.Reason
+	12, // 23: kerf.planner.v1.NodeVerdict.reason:type_name -> kerf.cluster.v1.Reason
+	0,  // 24: kerf.planner.v1.LowerBound.kind:type_name -> kerf.planner.v1.BoundKind
+	18, // 25: kerf.planner.v1.Timing.duration:type_name -> google.protobuf.Duration
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_kerf_planner_v1_plan_proto_init() }
