@@ -3,7 +3,7 @@
 // The rules are chains of named checks, cheapest first; each returns a Reason, and the zero Reason means that it holds.
 // What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on the room
 // that is left (Matcher.Host) is judged on a view.View. Wishes (preferred affinity, PreferNoSchedule, soft spread) are
-// not rules: they never keep a pod off a node here, see Prefers. The package does not choose between places. Start
+// not rules: they never keep a pod off a node here, see Wish. The package does not choose between places. Start
 // reading with Static.
 package fit
 
@@ -48,7 +48,7 @@ func Static(c *view.Class, at *Place) model.Reason {
 
 // Admits is Static without the reason, which costs more than the answer: it is asked for each profile and offering.
 func Admits(p *view.Profile, at *Place) bool {
-	if slices.ContainsFunc(at.Taints, func(t model.Taint) bool { return repels(p, t) }) {
+	if !Tolerates(p, at) {
 		return false
 	}
 	if _, ok := at.satisfies(p.Selector); !ok {
@@ -61,6 +61,11 @@ func Admits(p *view.Profile, at *Place) bool {
 		_, ok := at.satisfiesAny(terms)
 		return !ok
 	})
+}
+
+// Tolerates is Taints without the reason.
+func Tolerates(p *view.Profile, at *Place) bool {
+	return !slices.ContainsFunc(at.Taints, func(t model.Taint) bool { return repels(p, t) })
 }
 
 func repels(p *view.Profile, t model.Taint) bool {
@@ -83,12 +88,35 @@ func Taints(p *view.Profile, at *Place) model.Reason {
 
 // Prefers says whether no taint asks the pods to stay away if they can (PreferNoSchedule).
 func Prefers(p *view.Profile, at *Place) bool {
-	for _, t := range at.Taints {
-		if t.Effect == model.PreferNoSchedule && !tolerated(p.Tolerations, t) {
-			return false
+	return p.Indifferent || !slices.ContainsFunc(at.Taints, func(t model.Taint) bool { return discourages(p, t) })
+}
+
+func discourages(p *view.Profile, t model.Taint) bool {
+	return t.Effect == model.PreferNoSchedule && !tolerated(p.Tolerations, t)
+}
+
+// TaintWish is what a PreferNoSchedule taint weighs that is not tolerated: as much as the heaviest preferred affinity.
+const TaintWish = 100
+
+// Wish is the weight of what a place does not meet of a profile's wishes about nodes: preferred node affinity with the
+// weights of the pod, and TaintWish for each PreferNoSchedule taint that is not tolerated. 0 means that all are met, or
+// that the policy ignores wishes. What is not decided is not met. The answer is the same for all classes of a profile.
+func Wish(p *view.Profile, at *Place) int32 {
+	if p.Indifferent {
+		return 0
+	}
+	var sum int32
+	for _, pref := range p.Preferred {
+		if _, ok := at.satisfies(pref.Terms); !ok {
+			sum += pref.Weight
 		}
 	}
-	return true
+	for _, t := range at.Taints {
+		if discourages(p, t) {
+			sum += TaintWish
+		}
+	}
+	return sum
 }
 
 func tolerated(tolerations []model.Toleration, t model.Taint) bool {
@@ -198,10 +226,20 @@ func exists(key string) require.Requirement {
 // MayRun says whether pods of a profile may turn up at a place, as a DaemonSet's do: what is not decided yet may turn out
 // in their favour.
 func MayRun(p *view.Profile, at *Place) bool {
-	if !Taints(p, at).OK() || !at.maybeAll(p.Selector) {
-		return false
+	return Tolerates(p, at) && maySelect(p, at)
+}
+
+func maySelect(p *view.Profile, at *Place) bool {
+	return at.maybeAll(p.Selector) && (len(p.Affinity) == 0 || slices.ContainsFunc(p.Affinity, at.maybeAll))
+}
+
+// Selects says whether the node selector and the required node affinity hold at a place: for sure, and whether they may,
+// once it is decided what is not yet.
+func Selects(p *view.Profile, at *Place) (sure, may bool) {
+	if _, sure = at.satisfies(p.Selector); sure {
+		_, sure = at.satisfiesAny(p.Affinity)
 	}
-	return len(p.Affinity) == 0 || slices.ContainsFunc(p.Affinity, at.maybeAll)
+	return sure, sure || maySelect(p, at)
 }
 
 func (at *Place) maybeAll(s require.Set) bool {
@@ -221,6 +259,9 @@ func (at *Place) maybe(r require.Requirement) bool {
 	}
 	return !open.Intersect(r).Empty()
 }
+
+// Label is the value of a label that is decided; ok is false where it is absent or open.
+func (at *Place) Label(key string) (value string, ok bool) { return at.label(key) }
 
 func (at *Place) label(key string) (string, bool) {
 	for _, l := range at.Local {

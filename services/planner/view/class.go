@@ -29,8 +29,18 @@ type Profile struct {
 	// from everywhere.
 	Volumes     [][]require.Set
 	Tolerations []model.Toleration
+	// Preferred are wishes about labels: the preferred node affinity. None where the policy ignores wishes.
+	Preferred []Preference
+	// Indifferent says that no wish counts, PreferNoSchedule included: the policy ignores them.
+	Indifferent bool
 	// Keys are the labels that it mentions, sorted.
 	Keys []string
+}
+
+// Preference is a wish about labels, with its weight.
+type Preference struct {
+	Weight int32
+	Terms  require.Set
 }
 
 // Mentions says whether the profile depends on a label.
@@ -41,18 +51,19 @@ func (p *Profile) Mentions(key string) bool {
 
 func (w *World) addClasses() error {
 	profiles := make(map[string]*Profile)
+	indifferent := w.Policy.Preferences == model.PreferencesIgnored
 	for i := range w.Snapshot.PodClasses {
 		spec := &w.Snapshot.PodClasses[i]
 		if i > 0 && spec.ID == w.Classes[i-1].ID {
 			return fmt.Errorf("pod class %s is there twice", spec.ID)
 		}
-		key, err := profileKey(spec)
+		key, err := profileKey(spec, indifferent)
 		if err != nil {
 			return fmt.Errorf("pod class %s: %w", spec.ID, err)
 		}
 		p := profiles[key]
 		if p == nil {
-			p = newProfile(spec, len(w.Profiles))
+			p = newProfile(spec, len(w.Profiles), indifferent)
 			profiles[key] = p
 			w.Profiles = append(w.Profiles, p)
 		}
@@ -63,17 +74,24 @@ func (w *World) addClasses() error {
 
 // profileKey is equal for classes with equal constraints on labels and taints. The names of volumes are not among them:
 // each pod of a StatefulSet has volumes of its own, and they mostly can be reached from the same places.
-func profileKey(c *model.PodClass) (string, error) {
+func profileKey(c *model.PodClass, indifferent bool) (string, error) {
+	preferred := c.PreferredNodeAffinity
+	if indifferent {
+		preferred = nil
+	}
 	volumes := make([][]model.NodeAffinityTerm, len(c.Volumes))
 	for i, v := range c.Volumes {
 		volumes[i] = v.Terms
 	}
-	b, err := json.Marshal([]any{c.NodeSelector, c.NodeAffinity, volumes, c.Tolerations})
+	b, err := json.Marshal([]any{c.NodeSelector, c.NodeAffinity, volumes, c.Tolerations, preferred})
 	return string(b), err
 }
 
-func newProfile(c *model.PodClass, index int) *Profile {
-	p := &Profile{Index: index, Selector: require.FromLabels(c.NodeSelector), Tolerations: c.Tolerations}
+func newProfile(c *model.PodClass, index int, indifferent bool) *Profile {
+	p := &Profile{Index: index, Selector: require.FromLabels(c.NodeSelector), Tolerations: c.Tolerations, Indifferent: indifferent}
+	if !indifferent {
+		p.Preferred = preferences(c.PreferredNodeAffinity)
+	}
 	p.Affinity = terms(c.NodeAffinity)
 	for _, v := range c.Volumes {
 		p.Volumes = append(p.Volumes, terms(v.Terms))
@@ -90,6 +108,9 @@ func newProfile(c *model.PodClass, index int) *Profile {
 	for _, v := range p.Volumes {
 		mention(v...)
 	}
+	for _, pref := range p.Preferred {
+		mention(pref.Terms)
+	}
 	slices.Sort(p.Keys)
 	p.Keys = slices.Compact(p.Keys)
 	return p
@@ -104,6 +125,17 @@ func terms(ts []model.NodeAffinityTerm) []require.Set {
 			continue
 		}
 		out = append(out, require.NewSet(t.Requirements...))
+	}
+	return out
+}
+
+// preferences compiles wishes. One without requirements wishes for nothing: the scheduler passes over it.
+func preferences(ts []model.PreferredNodeAffinityTerm) []Preference {
+	var out []Preference
+	for _, t := range ts {
+		if len(t.Requirements) > 0 && t.Weight > 0 {
+			out = append(out, Preference{Weight: t.Weight, Terms: require.NewSet(t.Requirements...)})
+		}
 	}
 	return out
 }

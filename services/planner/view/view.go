@@ -19,6 +19,16 @@ type View struct {
 	removed   []bool
 	nominated []int
 	journal   []change
+	follower  Follower
+}
+
+// Follower keeps count of what is placed in a View, and goes back when the View does. *topology.Tally is one.
+type Follower interface {
+	// Placed is told of pods that were placed on a host.
+	Placed(host int, c *Class, count int)
+	// Fork marks the follower's state, Back goes back to it.
+	Fork() int
+	Back(mark int)
 }
 
 // change is one step, written down so that it can be taken back.
@@ -30,8 +40,8 @@ type change struct {
 	ports int
 }
 
-// Mark is a state of a View to go back to.
-type Mark int
+// Mark is a state of a View, and of what follows it, to go back to.
+type Mark struct{ steps, follower int }
 
 // NewView puts the pods that are bound onto their hosts.
 func NewView(w *World) *View {
@@ -108,7 +118,14 @@ func (v *View) Place(host int, c *Class, count int) {
 	v.journal = append(v.journal, change{host: host, class: c, count: count, ports: len(v.ports[host])})
 	v.nominated[host] += count
 	v.place(host, c, int64(count))
+	if v.follower != nil {
+		v.follower.Placed(host, c, count)
+	}
 }
+
+// Follow lets f know of every Place, Fork and Revert from now on, in the place of what followed before. Marks from before
+// are not to be used any more.
+func (v *View) Follow(f Follower) { v.follower = f }
 
 // Reserve sets aside what pods of DaemonSets will take on a host: room altogether, and the ports and volumes of one pod
 // of each class. It is not undone by Revert.
@@ -141,11 +158,17 @@ func (v *View) Remove(host int) {
 }
 
 // Fork marks the present state.
-func (v *View) Fork() Mark { return Mark(len(v.journal)) }
+func (v *View) Fork() Mark {
+	m := Mark{steps: len(v.journal)}
+	if v.follower != nil {
+		m.follower = v.follower.Fork()
+	}
+	return m
+}
 
 // Revert takes back everything since the mark.
 func (v *View) Revert(m Mark) {
-	for i := len(v.journal) - 1; i >= int(m); i-- {
+	for i := len(v.journal) - 1; i >= m.steps; i-- {
 		c := v.journal[i]
 		if c.count == 0 {
 			v.removed[c.host] = false
@@ -155,5 +178,8 @@ func (v *View) Revert(m Mark) {
 		v.place(c.host, c.class, -int64(c.count))
 		v.ports[c.host] = v.ports[c.host][:c.ports]
 	}
-	v.journal = v.journal[:m]
+	v.journal = v.journal[:m.steps]
+	if v.follower != nil {
+		v.follower.Back(m.follower)
+	}
 }
