@@ -19,8 +19,10 @@ func Solve(p *Problem) Solution {
 type solver struct {
 	c    *core
 	slab slab
-	best *plan
-	work Work
+	// base is what free bins hold, best the best plan so far.
+	base, best *plan
+	greedy     *greedy
+	work       Work
 	// bound is in micro-dollars, already rounded down.
 	bound int64
 	kind  Kind
@@ -29,8 +31,21 @@ type solver struct {
 func (s *solver) run() {
 	s.best = newPlan(s.c)
 	g := newGreedy(s.c, &s.slab)
-	g.run(s.best, s.c.shares())
+	s.greedy = g
+	values := s.c.shares()
+	s.base = newPlan(s.c)
+	g.free(s.base, values)
+	s.best.set(s.base)
+	g.run(s.best, values)
 	s.work.Greedy = g.work
+	x := newColumns(s.c, &s.slab)
+	x.begin(s.base, s.best.pats)
+	x.generate(0.003, 1e9, 100, func() bool { return false })
+	println("rounds", x.rounds, "cols", len(x.pool), "lp", int(x.ms.value()), "lb", int(x.bound), "piv", x.ms.pivots, "mwork", x.ms.work, "pwork", x.pr.work, x.converged)
+	s.work.Columns = x.work()
+	s.bound, s.kind = int64(x.bound), KindFarley
+	s.dive(x, s.work.Columns+1e9)
+	s.work.Round = x.work() - s.work.Columns
 }
 
 // solution brings the best plan into the caller's terms.

@@ -1,0 +1,266 @@
+package optimise
+
+import (
+	"math"
+	"slices"
+)
+
+// columns is the linear programme over fillings for what is left of a plan, with column generation.
+type columns struct {
+	c    *core
+	slab *slab
+	ms   master
+	pr   *pricer
+	// rows are the rows with pods, at their places in it, -1 for the others.
+	rows, at []int32
+	demand   []int32
+	// closed says which bins must not be used.
+	closed []bool
+	// pool are the columns, in the master's order.
+	pool []pat
+	// y are the duals by row, center those of the best bound so far, trial those that fillings are priced with.
+	y, center, trial []float64
+	bound            float64
+	found            []found
+	tmp              []int32
+	rounds           int
+	converged        bool
+}
+
+// found is a filling that improves the programme, by so much per price.
+type found struct {
+	gain float64
+	p    pat
+}
+
+func newColumns(c *core, s *slab) *columns {
+	return &columns{
+		c: c, slab: s, pr: newPricer(c), at: make([]int32, c.n), demand: make([]int32, c.n), closed: make([]bool, len(c.bins)),
+		y: make([]float64, c.n), center: make([]float64, c.n), trial: make([]float64, c.n),
+	}
+}
+
+// begin sets up the programme for what a plan has left, with those columns of old that fit it still. Rows that no open
+// bin takes are left out.
+func (x *columns) begin(pl *plan, old []pat) {
+	copy(x.demand, pl.rest)
+	for b := range x.c.bins {
+		bin := &x.c.bins[b]
+		x.closed[b] = bin.once && bin.price == 0 || pl.room(int32(b), 1) == 0
+	}
+	x.rows = x.rows[:0]
+	single := x.singles()
+	for i := range x.c.n {
+		x.at[i] = -1
+		if x.demand[i] > 0 && single[i].copies > 0 {
+			x.at[i] = int32(len(x.rows))
+			x.rows = append(x.rows, int32(i))
+		}
+	}
+	x.ms.reset(len(x.rows))
+	x.pool = x.pool[:0]
+	for k, i := range x.rows {
+		x.ms.rhs[k] = float64(x.demand[i])
+		x.add(single[i])
+	}
+	x.ms.diagonal()
+	for _, p := range old {
+		if x.proper(p) {
+			x.add(p)
+		}
+	}
+	x.pr.renew(x.demand)
+	clear(x.center)
+	x.bound, x.rounds, x.converged = 0, 0, false
+	x.solve()
+}
+
+// proper says that a filling is possible and has no more pods than there are.
+func (x *columns) proper(p pat) bool {
+	if x.closed[p.bin] {
+		return false
+	}
+	for k, i := range p.rows {
+		if p.cnt[k] > x.demand[i] || x.at[i] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// singles are, by row, the bins filled with pods of that row alone that are cheapest for a pod.
+func (x *columns) singles() []pat {
+	out := make([]pat, x.c.n)
+	least := make([]float64, x.c.n)
+	for b := range x.c.bins {
+		bin := &x.c.bins[b]
+		if x.closed[b] {
+			continue
+		}
+		for k, i := range bin.rows {
+			q := min(bin.room[k], x.demand[i])
+			if q == 0 {
+				continue
+			}
+			cost := bin.price
+			if bin.pen != nil {
+				cost += bin.pen[i] * int64(q)
+			}
+			if each := float64(cost) / float64(q); out[i].copies == 0 || each < least[i] {
+				least[i] = each
+				out[i].bin, out[i].copies, out[i].cost = int32(b), q, cost
+			}
+		}
+	}
+	for i := range out {
+		if q := out[i].copies; q > 0 {
+			out[i].rows, out[i].cnt = x.slab.take(1), x.slab.take(1)
+			out[i].rows[0], out[i].cnt[0], out[i].copies = int32(i), q, 1
+		}
+	}
+	x.pr.work += int64(len(x.c.bins) * x.c.n)
+	return out
+}
+
+// add makes a filling a column.
+func (x *columns) add(p pat) {
+	x.tmp = x.tmp[:0]
+	for _, i := range p.rows {
+		x.tmp = append(x.tmp, x.at[i])
+	}
+	x.ms.add(math.Max(1, float64(p.cost)), x.tmp, p.cnt)
+	x.pool = append(x.pool, p)
+}
+
+// solve solves the programme with the columns that there are.
+func (x *columns) solve() {
+	x.ms.primal(20*x.ms.m + 200)
+	clear(x.y)
+	for k, i := range x.rows {
+		x.y[i] = math.Max(0, x.ms.y[k])
+	}
+}
+
+// work is what has been spent.
+func (x *columns) work() int64 { return x.ms.work + x.pr.work }
+
+// generate adds columns until the programme is within gap of its bound, no better filling is found, or the work is
+// spent.
+func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool) {
+	alpha := 0.0
+	if x.bound > 0 {
+		alpha = smoothing
+	}
+	for x.work() < limit && !stop() {
+		x.rounds++
+		for _, i := range x.rows {
+			x.trial[i] = float64(alpha*x.center[i]) + float64((1-alpha)*x.y[i])
+		}
+		lb := x.price(nodes)
+		if lb > x.bound {
+			x.bound = lb
+			copy(x.center, x.trial)
+		}
+		value := x.ms.value()
+		if x.bound >= value*(1-gap) {
+			x.converged = true
+			return
+		}
+		if len(x.found) == 0 {
+			if alpha == 0 {
+				return
+			}
+			alpha = 0
+			continue
+		}
+		for _, f := range x.found {
+			x.add(f.p)
+		}
+		x.solve()
+		alpha = smoothing
+	}
+}
+
+// smoothing is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997).
+const smoothing = 0.5
+
+// mostFound is how many columns a round adds.
+const mostFound = 40
+
+// price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
+func (x *columns) price(nodes int) float64 {
+	x.found = x.found[:0]
+	steepest := 0.0
+	for b := range x.c.bins {
+		bin := &x.c.bins[b]
+		if x.closed[b] || len(bin.rows) == 0 {
+			continue
+		}
+		steepest = math.Max(steepest, x.priceBin(int32(b), nodes)/float64(bin.price))
+	}
+	slices.SortFunc(x.found, func(a, b found) int {
+		switch {
+		case a.gain > b.gain:
+			return -1
+		case a.gain < b.gain:
+			return 1
+		}
+		return int(a.p.bin - b.p.bin)
+	})
+	if len(x.found) > mostFound {
+		x.found = x.found[:mostFound]
+	}
+	sum := 0.0
+	for _, i := range x.rows {
+		sum += float64(x.trial[i] * float64(x.demand[i]))
+	}
+	return sum / math.Max(1, steepest)
+}
+
+// priceBin looks for one filling and returns what no filling of the bin is worth more than.
+func (x *columns) priceBin(b int32, nodes int) float64 {
+	kn := x.pr.knap(int(b))
+	v := x.pr.values(kn.b, x.trial)
+	price := float64(kn.b.price)
+	if !kn.fresh {
+		if u := x.pr.upper(kn, v); u <= price {
+			return u
+		}
+	}
+	x.pr.relax(kn, v)
+	upper := x.pr.upper(kn, v)
+	if upper <= price*(1+1e-9) {
+		return upper
+	}
+	worth, exact := x.pr.fill(kn, v, upper, nodes)
+	if exact {
+		upper = math.Min(upper, worth+1e-8*(price+1))
+	}
+	top := x.pr.search.top
+	gain, cost := 0.0, kn.b.price
+	n := 0
+	for k, q := range top {
+		if q > 0 {
+			n++
+			i := kn.b.rows[k]
+			gain += float64(float64(q) * x.y[i])
+			if kn.b.pen != nil {
+				cost += kn.b.pen[i] * int64(q)
+			}
+		}
+	}
+	gain = (gain - float64(cost)) / math.Max(1, float64(cost))
+	if gain <= 1e-6 || n == 0 {
+		return upper
+	}
+	rows, cnt := x.slab.take(n), x.slab.take(n)
+	n = 0
+	for k, q := range top {
+		if q > 0 {
+			rows[n], cnt[n] = kn.b.rows[k], q
+			n++
+		}
+	}
+	x.found = append(x.found, found{gain: gain, p: pat{bin: b, copies: 1, rows: rows, cnt: cnt, cost: cost}})
+	return upper
+}

@@ -1,0 +1,501 @@
+package optimise
+
+import (
+	"math"
+	"slices"
+)
+
+// pricer finds the filling of a bin that is worth most, for given values of pods: a bounded knapsack with as many
+// capacities as there are resources. First its linear relaxation, by a simplex method that starts where it ended for the
+// same bin the last time; the relaxation's duals price the capacities. Then whole pods: the relaxation rounded down and
+// filled up, improved by branch and bound, which is cut short after so many nodes.
+type pricer struct {
+	c     *core
+	load  *load
+	knaps []knap
+	// demand is how many pods of each row there are to pack.
+	demand []int32
+	value  []float64
+
+	lam, col []float64
+	search   search
+	work     int64
+}
+
+// knap is one bin's knapsack; its state survives from one round to the next.
+type knap struct {
+	b *bin
+	// a is by row of the bin and resource: what part of the bin a pod takes. u is how many pods of the row at most.
+	a, u []float64
+	up   []bool
+	in   []bool
+	// basis has places in rows, or -1-r for the slack of resource r.
+	basis []int32
+	binv  []float64
+	xb    []float64
+	lam   []float64
+	fresh bool
+}
+
+func newPricer(c *core) *pricer {
+	p := &pricer{c: c, load: newLoad(c), knaps: make([]knap, len(c.bins)), demand: slices.Clone(c.count),
+		lam: make([]float64, c.k), col: make([]float64, c.k)}
+	most := 0
+	for b := range c.bins {
+		most = max(most, len(c.bins[b].rows))
+	}
+	p.value = make([]float64, most)
+	return p
+}
+
+// knap is a bin's knapsack, made when it is first asked for.
+func (p *pricer) knap(at int) *knap {
+	kn := &p.knaps[at]
+	if kn.b != nil {
+		return kn
+	}
+	b := &p.c.bins[at]
+	n, k := len(b.rows), p.c.k
+	buf := make([]float64, n*k+n+k*k+2*k)
+	flags := make([]bool, 2*n)
+	kn.b, kn.basis = b, make([]int32, k)
+	kn.a, buf = buf[:n*k], buf[n*k:]
+	kn.u, buf = buf[:n], buf[n:]
+	kn.binv, buf = buf[:k*k], buf[k*k:]
+	kn.xb, kn.lam = buf[:k], buf[k:]
+	kn.up, kn.in = flags[:n], flags[n:]
+	for x, i := range b.rows {
+		for r := range k {
+			if q := p.c.req[int(i)*k+r]; q > 0 {
+				kn.a[x*k+r] = float64(q) / float64(b.free[r])
+			}
+		}
+	}
+	kn.reset(p)
+	return kn
+}
+
+// reset starts over from the empty bin, with the demand of now.
+func (kn *knap) reset(p *pricer) {
+	k := p.c.k
+	for x, i := range kn.b.rows {
+		kn.u[x] = float64(min(kn.b.room[x], p.demand[i]))
+	}
+	clear(kn.up)
+	clear(kn.in)
+	clear(kn.binv)
+	clear(kn.lam)
+	for r := range k {
+		kn.basis[r] = int32(-1 - r)
+		kn.binv[r*k+r] = 1
+		kn.xb[r] = 1
+	}
+	kn.fresh = true
+}
+
+// renew makes all knapsacks start over, for another demand.
+func (p *pricer) renew(demand []int32) {
+	copy(p.demand, demand)
+	for b := range p.knaps {
+		if p.knaps[b].b != nil {
+			p.knaps[b].reset(p)
+		}
+	}
+}
+
+// values fills in what pods are worth on a bin.
+func (p *pricer) values(b *bin, y []float64) []float64 {
+	v := p.value[:len(b.rows)]
+	for x, i := range b.rows {
+		v[x] = y[i]
+		if b.pen != nil {
+			v[x] -= float64(b.pen[i])
+		}
+	}
+	return v
+}
+
+// upper is a value that no filling exceeds: the Lagrangian for the capacity prices of the last solution.
+func (p *pricer) upper(kn *knap, v []float64) float64 {
+	k := p.c.k
+	sum := 0.0
+	for _, l := range kn.lam {
+		sum += l
+	}
+	if k == 3 {
+		l0, l1, l2 := kn.lam[0], kn.lam[1], kn.lam[2]
+		for x, w := range v {
+			a := kn.a[3*x : 3*x+3]
+			w -= float64(l0*a[0]) + float64(l1*a[1]) + float64(l2*a[2])
+			if w > 0 {
+				sum += float64(kn.u[x] * w)
+			}
+		}
+	} else {
+		for x, w := range v {
+			for r, l := range kn.lam {
+				w -= float64(l * kn.a[x*k+r])
+			}
+			if w > 0 {
+				sum += float64(kn.u[x] * w)
+			}
+		}
+	}
+	p.work += int64(len(v) * (k + 1))
+	return sum * (1 + 1e-10)
+}
+
+// relax solves the linear relaxation.
+func (p *pricer) relax(kn *knap, v []float64) {
+	k := p.c.k
+	eps := 1e-10 * float64(kn.b.price+1)
+	for range 4*len(v) + 8*k {
+		p.prices(kn, v)
+		x, up := p.enter(kn, v, eps)
+		if x == noColumn {
+			break
+		}
+		p.exchange(kn, x, up)
+	}
+	kn.fresh = false
+	for r := range k {
+		kn.lam[r] = math.Max(0, p.lam[r])
+	}
+}
+
+// prices computes the duals of the basis.
+func (p *pricer) prices(kn *knap, v []float64) {
+	k := p.c.k
+	clear(p.lam)
+	for i, x := range kn.basis {
+		if x >= 0 {
+			for r := range k {
+				p.lam[r] += float64(v[x] * kn.binv[i*k+r])
+			}
+		}
+	}
+}
+
+// enter is the variable whose change gains most: a place in rows, or the slack of a resource. up says that it grows.
+func (p *pricer) enter(kn *knap, v []float64, eps float64) (at int32, up bool) {
+	k := p.c.k
+	at = noColumn
+	best := 0.0
+	for x, w := range v {
+		if kn.in[x] || kn.u[x] == 0 {
+			continue
+		}
+		a := kn.a[x*k : x*k+k]
+		for r, l := range p.lam {
+			w -= float64(l * a[r])
+		}
+		grow := true
+		if kn.up[x] {
+			w, grow = -w, false
+		}
+		if w > eps {
+			if gain := w * kn.u[x]; gain > best {
+				at, up, best = int32(x), grow, gain
+			}
+		}
+	}
+	p.work += int64(len(v) * (k + 1))
+	for r, l := range p.lam {
+		if -l > eps && -l > best && !slices.Contains(kn.basis, int32(-1-r)) {
+			at, up, best = int32(-1-r), true, -l
+		}
+	}
+	return at, up
+}
+
+// exchange moves a variable until it, or one of the basis, reaches its end.
+func (p *pricer) exchange(kn *knap, x int32, up bool) {
+	k := p.c.k
+	sign, t := 1.0, math.Inf(1)
+	if !up {
+		sign = -1
+	}
+	for i := range k {
+		s := 0.0
+		if x >= 0 {
+			for r := range k {
+				s += float64(kn.binv[i*k+r] * kn.a[int(x)*k+r])
+			}
+		} else {
+			s = kn.binv[i*k+int(-1-x)]
+		}
+		p.col[i] = s * sign
+	}
+	if x >= 0 {
+		t = kn.u[x]
+	}
+	leave, leaveUp := -1, false
+	for i, s := range p.col {
+		switch {
+		case s > 1e-11:
+			if d := math.Max(0, kn.xb[i]) / s; d < t {
+				leave, leaveUp, t = i, false, d
+			}
+		case s < -1e-11 && kn.basis[i] >= 0:
+			if d := math.Max(0, kn.u[kn.basis[i]]-kn.xb[i]) / -s; d < t {
+				leave, leaveUp, t = i, true, d
+			}
+		}
+	}
+	if math.IsInf(t, 1) {
+		return
+	}
+	for i, s := range p.col {
+		kn.xb[i] -= float64(s * t)
+	}
+	if leave < 0 {
+		kn.up[x] = up
+		return
+	}
+	p.swap(kn, leave, x, leaveUp)
+	switch {
+	case up:
+		kn.xb[leave] = t
+	default:
+		kn.xb[leave] = kn.u[x] - t
+	}
+	if !up {
+		kn.up[x] = false
+	}
+}
+
+// swap puts a variable into the basis in the place of another.
+func (p *pricer) swap(kn *knap, leave int, x int32, leaveUp bool) {
+	k := p.c.k
+	if old := kn.basis[leave]; old >= 0 {
+		kn.in[old], kn.up[old] = false, leaveUp
+	}
+	kn.basis[leave] = x
+	sign := 1.0
+	if x >= 0 {
+		kn.in[x] = true
+		if kn.up[x] {
+			sign = -1
+		}
+	}
+	line := kn.binv[leave*k : leave*k+k]
+	inv := sign / p.col[leave]
+	for r := range line {
+		line[r] *= inv
+	}
+	for i, s := range p.col {
+		if s *= sign; i != leave && s != 0 {
+			for r, f := range line {
+				kn.binv[i*k+r] -= float64(s * f)
+			}
+		}
+	}
+}
+
+// fill finds a filling of whole pods, in p.search.top by place in rows, and says what it is worth and whether nothing can be
+// worth more. relax came before.
+func (p *pricer) fill(kn *knap, v []float64, upper float64, nodes int) (worth float64, exact bool) {
+	s := &p.search
+	s.begin(p, kn, v)
+	s.roundDown()
+	s.fillUp()
+	s.record()
+	tol := 1e-9 * float64(kn.b.price+1)
+	if s.best >= upper-tol {
+		return s.best, true
+	}
+	exact = s.branch(upper, tol, nodes)
+	return s.best, exact
+}
+
+// search looks for the best filling of one bin.
+type search struct {
+	p    *pricer
+	kn   *knap
+	v    []float64
+	best float64
+	// now is the filling at hand by place in rows, top the best; order are the places that may differ from the best.
+	now, top []int32
+	order    []dense
+	worth    float64
+	nodes    int
+	tol      float64
+	done     bool
+}
+
+// dense is a place with its value for the price of the capacity that it takes.
+type dense struct {
+	ratio, price float64
+	x            int32
+}
+
+func (s *search) begin(p *pricer, kn *knap, v []float64) {
+	s.p, s.kn, s.v, s.best, s.worth = p, kn, v, 0, 0
+	n := len(v)
+	if cap(s.now) < n {
+		s.now, s.top = make([]int32, p.c.n), make([]int32, p.c.n)
+	}
+	s.now, s.top = s.now[:n], s.top[:n]
+	clear(s.now)
+	p.load.open(kn.b)
+}
+
+func (s *search) put(x, q int32) {
+	s.now[x] += q
+	s.worth += float64(float64(q) * s.v[x])
+	s.p.load.put(s.kn.b.rows[x], q)
+}
+
+// roundDown takes the whole pods of the relaxation.
+func (s *search) roundDown() {
+	kn, l := s.kn, s.p.load
+	for x := range s.v {
+		if kn.up[x] && !kn.in[x] && s.v[x] > 0 {
+			if q := l.room(kn.b.rows[x], int32(kn.u[x])); q > 0 {
+				s.put(int32(x), q)
+			}
+		}
+	}
+	for i, x := range kn.basis {
+		if x >= 0 && s.v[x] > 0 {
+			if q := l.room(kn.b.rows[x], int32(kn.xb[i]+1e-9)); q > 0 {
+				s.put(x, q)
+			}
+		}
+	}
+	s.p.work += int64(len(s.v))
+}
+
+// fillUp adds what still fits, the least loss first.
+func (s *search) fillUp() {
+	kn, p := s.kn, s.p
+	for {
+		at, best, room := -1, 0.0, int32(0)
+		for x, v := range s.v {
+			if v <= 0 || s.now[x] >= int32(kn.u[x]) {
+				continue
+			}
+			q := p.load.room(kn.b.rows[x], int32(kn.u[x])-s.now[x])
+			if q == 0 {
+				continue
+			}
+			if d := v / (1e-6*v + s.capacity(x)); d > best {
+				at, best, room = x, d, q
+			}
+		}
+		p.work += int64(len(s.v) * (p.c.k + 2))
+		if at < 0 {
+			return
+		}
+		s.put(int32(at), room)
+	}
+}
+
+// capacity is the price of the capacity that a pod takes.
+func (s *search) capacity(x int) float64 {
+	k := s.p.c.k
+	c := 0.0
+	for r, l := range s.kn.lam {
+		c += float64(l * s.kn.a[x*k+r])
+	}
+	return c
+}
+
+// record keeps the filling at hand as the best.
+func (s *search) record() {
+	s.best = s.worth
+	copy(s.top, s.now)
+}
+
+// branch searches all fillings that could be worth more, in the order of density, as many nodes as it may.
+func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
+	p, kn := s.p, s.kn
+	gap := upper - s.best
+	// Rows that take no capacity with a price escape the bound.
+	free := false
+	p.load.open(kn.b)
+	clear(s.now)
+	s.worth, s.order, s.tol, s.nodes = 0, s.order[:0], tol, nodes
+	// A row that is worth less than its capacity by more than the gap is in no better filling, and one that is worth more
+	// by more than the gap is in every one.
+	for x, v := range s.v {
+		u := int32(kn.u[x])
+		if v <= 0 || u == 0 {
+			continue
+		}
+		c := s.capacity(x)
+		if c-v > gap {
+			continue
+		}
+		if v-c > gap {
+			if p.load.room(kn.b.rows[x], u) < u {
+				return true
+			}
+			s.put(int32(x), u)
+			continue
+		}
+		free = free || c < 1e-9*v
+		s.order = append(s.order, dense{ratio: v / math.Max(c, 1e-9*v), price: c, x: int32(x)})
+	}
+	slices.SortFunc(s.order, func(a, b dense) int {
+		switch {
+		case a.ratio > b.ratio:
+			return -1
+		case a.ratio < b.ratio:
+			return 1
+		}
+		return int(a.x - b.x)
+	})
+	p.work += int64(len(s.v)*(p.c.k+2) + 16*len(s.order))
+	left := 0.0
+	for r, l := range kn.lam {
+		if f := kn.b.free[r]; f > 0 {
+			left += float64(l * (float64(p.load.left[r]) / float64(f)))
+		}
+	}
+	s.done = !free
+	s.visit(0, left)
+	p.work += int64((nodes - s.nodes) * (p.c.k + 8))
+	return s.done
+}
+
+// visit tries all counts of the row at a depth, given the price of the capacity that is left.
+func (s *search) visit(depth int, left float64) {
+	if depth == len(s.order) {
+		if s.worth > s.best+s.tol {
+			s.record()
+		}
+		return
+	}
+	o := s.order[depth]
+	if s.worth+float64(o.ratio*left)*(1+1e-12) <= s.best+s.tol {
+		return
+	}
+	s.nodes--
+	if s.nodes < 0 {
+		s.done = false
+		return
+	}
+	row := s.kn.b.rows[o.x]
+	q := s.p.load.room(row, int32(s.kn.u[o.x])-s.now[o.x])
+	if q > 0 {
+		s.put(o.x, q)
+	}
+	next := 0.0
+	if depth+1 < len(s.order) {
+		next = s.order[depth+1].ratio
+	}
+	for {
+		s.visit(depth+1, left-float64(float64(q)*o.price))
+		if q == 0 {
+			return
+		}
+		s.put(o.x, -1)
+		q--
+		rest := left - float64(float64(q)*o.price)
+		if s.nodes < 0 || s.worth+float64(next*rest)*(1+1e-12) <= s.best+s.tol {
+			s.put(o.x, -q)
+			return
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package optimise
+
+import (
+	"math"
+	"slices"
+)
+
+// offer keeps a plan if it is the best so far.
+func (s *solver) offer(pl *plan) {
+	if pl.better(s.best) {
+		s.best.set(pl)
+	}
+}
+
+// dive rounds the programme's solution: it buys what the solution has whole copies of, or else the column that it has
+// most of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals,
+// finishes the packing; the best of these packings counts.
+func (s *solver) dive(x *columns, limit int64) {
+	pl := s.base.clone()
+	end := s.base.clone()
+	var old []pat
+	for pl.pods > 0 {
+		taken := s.buyWhole(x, pl)
+		if !taken {
+			s.buyPart(x, pl)
+		}
+		end.set(pl)
+		s.greedy.run(end, x.y)
+		s.offer(end)
+		if x.work() >= limit || s.stopped() {
+			return
+		}
+		old = append(old[:0], x.pool...)
+		x.begin(pl, old)
+		if len(x.rows) == 0 {
+			return
+		}
+		x.generate(0.003, limit, 100, s.stopped)
+		if pl.cost+int64(x.bound) >= s.best.cost {
+			return
+		}
+	}
+}
+
+func (s *solver) stopped() bool { return s.c.p.Stop != nil && s.c.p.Stop() }
+
+// buyWhole buys the whole copies of each column in the solution.
+func (s *solver) buyWhole(x *columns, pl *plan) bool {
+	taken := false
+	for k, j := range x.ms.basis {
+		if j < 0 {
+			continue
+		}
+		if n := int32(x.ms.xb[k] + 1e-6); n > 0 {
+			taken = s.buy(pl, x.pool[j], n) || taken
+		}
+	}
+	return taken
+}
+
+// buy takes up to n copies of a filling, as many as pods and limits allow.
+func (s *solver) buy(pl *plan, p pat, n int32) bool {
+	n = pl.room(p.bin, n)
+	for k, i := range p.rows {
+		n = min(n, pl.rest[i]/p.cnt[k])
+	}
+	if n <= 0 {
+		return false
+	}
+	p.copies = n
+	pl.take(p)
+	return true
+}
+
+// buyPart buys one copy of the columns that the solution has most of.
+func (s *solver) buyPart(x *columns, pl *plan) {
+	type part struct {
+		share float64
+		j     int32
+	}
+	var parts []part
+	value := 0.0
+	for k, j := range x.ms.basis {
+		if j >= 0 && x.ms.xb[k] > 1e-6 {
+			parts = append(parts, part{x.ms.xb[k], j})
+			value += x.ms.xb[k] * x.ms.cost[j]
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int {
+		switch {
+		case math.Abs(a.share-b.share) < 1e-9:
+			return int(a.j - b.j)
+		case a.share > b.share:
+			return -1
+		}
+		return 1
+	})
+	spent := 0.0
+	for _, p := range parts {
+		if spent > 0 && (spent > 0.1*value || p.share < 0.5) {
+			return
+		}
+		if s.buy(pl, x.pool[p.j], 1) {
+			spent += x.ms.cost[p.j]
+		}
+	}
+}
