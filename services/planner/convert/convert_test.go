@@ -263,7 +263,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a buffer of -1":       {onSnapshot(func(s s) { s.CapacityBuffers[0].Replicas = -1 }), `snapshot.capacity_buffers["shop/event"].replicas`, "-1 is negative"},
 		"the year 1":           {onSnapshot(func(s s) { s.Claims[0].CreateTime = timestamppb.New(time.Time{}) }), `snapshot.claims["claim-1"].create_time`, "leave it out"},
 		"a notice of no kind":  {onSnapshot(func(s s) { s.Notices[0].Kind = 0 }), `snapshot.notices["m-1"].kind`, "is unspecified"},
-		"an unknown code":      {onSnapshot(func(s s) { s.NodePools[0].NotReady.Code = 20 }), `snapshot.node_pools["default"].not_ready.code`, "20 is not known"},
+		"an unknown code":      {onSnapshot(func(s s) { s.NodePools[0].NotReady.Code = 29 }), `snapshot.node_pools["default"].not_ready.code`, "29 is not known"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -95,9 +95,19 @@ func fullClass() model.PodClass {
 		PodAffinity:       []model.PodAffinityTerm{affinity},
 		PodAntiAffinity:   []model.PodAffinityTerm{affinity},
 		HostPorts:         []model.HostPort{{Protocol: "TCP", Port: 80, IP: "10.0.0.1"}},
-		Volumes:           []model.VolumeTopology{{Name: "shop/data", Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("zone", model.In, "a")}}}}},
+		Volumes:           []model.VolumeTopology{{Name: "shop/data", Driver: "ebs.csi.aws.com", Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("zone", model.In, "a")}}}}},
 		VolumeAttachments: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 1}},
-		Priority:          -5, Preempts: true, SchedulerName: "default-scheduler",
+		DeviceClaims: []model.DeviceClaim{
+			{
+				Requests: []model.DeviceRequest{{Name: "gpu", Options: []model.DeviceOption{
+					{Name: "big", DeviceClass: "gpu.example.com", Selector: "d-1", Count: 2}, {Name: "all", DeviceClass: "gpu.example.com", Selector: "d-2"},
+				}}},
+				Constraints: []model.DeviceConstraint{{Requests: []string{"gpu/big"}, Attribute: "example.com/numa"}},
+			},
+			{Name: "shop/near", Allocated: true, Node: "n1"},
+			{Name: "shop/net", Allocated: true, Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("zone", model.In, "a")}}}},
+		},
+		Priority: -5, Preempts: true, SchedulerName: "default-scheduler",
 		OwnerKind: "ReplicaSet", OwnerName: "web", OwnerRevision: "abc",
 		TerminationGracePeriod: ptr(30 * time.Second), Unsupported: "resource claims",
 		DefaultSelector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
@@ -108,16 +118,26 @@ func fullPod() model.Pod {
 	return model.Pod{
 		ID: "shop/web-0", UID: "u-0", Class: "c-1", Node: "n1", Phase: model.PodRunning, CreateTime: at(0), BindTime: at(1),
 		Terminating: true, Ready: true, DoNotDisrupt: true, DoNotDisruptUntil: at(30), DeletionCost: -3,
+		Devices: []model.DeviceRef{{Driver: "gpu.example.com", Pool: "n1", Name: "gpu-0"}},
 	}
 }
 
 func fullNode() model.Node {
 	return model.Node{
-		Name: "n1", ProviderID: "aws:///us-east-1a/i-1", Claim: "claim-1", Labels: model.Labels{{Key: "a", Value: "b"}},
+		Name: "n1", ProviderID: "aws:///us-east-1a/i-1", Claim: "claim-1", Labels: model.Labels{{Key: "a", Value: "b"}, {Key: model.KeyNodeName, Value: "n1"}},
 		Taints:      []model.Taint{{Key: "k", Value: "v", Effect: model.NoExecute}, {Key: "l", Effect: model.PreferNoSchedule}},
 		Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}}, Capacity: model.Amounts{{Resource: "cpu", Value: 2000}},
 		Ready: true, Unschedulable: true, Terminating: true, DoNotDisrupt: true, CreateTime: at(0), LastPodEventTime: at(1),
 		VolumeLimits: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 25}},
+		Devices:      []model.NodeDevice{fullDevice(), {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n1", Name: "nic"}}},
+	}
+}
+
+func fullDevice() model.NodeDevice {
+	return model.NodeDevice{
+		DeviceRef: model.DeviceRef{Driver: "gpu.example.com", Pool: "n1", Name: "gpu-0"}, Selectors: []string{"d-1", "d-2"},
+		OwnSelectors: []string{"d-2"}, FailingSelectors: []string{"d-3"}, Attributes: model.Labels{{Key: "example.com/numa", Value: "int:1"}},
+		Unavailable: true, Unsupported: "consumesCounters: not planned for",
 	}
 }
 
@@ -138,6 +158,7 @@ func fullPool() model.NodePool {
 		},
 		Replicas: new(int64(0)), Hash: "h",
 		NotReady: &model.Reason{Code: model.CodeNodePoolInvalid, Message: "invalid", Subject: "nodepool/default", Remedy: "mend it"},
+		Devices:  []model.DeviceTemplate{{InstanceTypes: []model.TypeName{"g5.xlarge"}, Devices: []model.NodeDevice{fullDevice()}}},
 	}
 }
 

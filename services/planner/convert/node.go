@@ -12,7 +12,7 @@ func (r *reader) node(n *clusterv1.Node) model.Node {
 		Name:             model.NodeName(n.GetName()),
 		ProviderID:       n.GetProviderId(),
 		Claim:            model.ClaimID(n.GetClaim()),
-		Labels:           r.labels("labels", n.GetLabels()),
+		Labels:           named(n.GetName(), r.labels("labels", n.GetLabels())),
 		Taints:           r.taints("taints", n.GetTaints()),
 		Allocatable:      r.amounts("allocatable", n.GetAllocatable()),
 		Capacity:         r.amounts("capacity", n.GetCapacity()),
@@ -23,15 +23,17 @@ func (r *reader) node(n *clusterv1.Node) model.Node {
 		CreateTime:       r.time("create_time", n.GetCreateTime()),
 		LastPodEventTime: r.time("last_pod_event_time", n.GetLastPodEventTime()),
 		VolumeLimits:     r.amounts("volume_limits", n.GetVolumeLimits()),
+		Devices:          r.devices("devices", n.GetDevices()),
 	}
 }
 
 func writeNode(n model.Node) *clusterv1.Node {
 	return &clusterv1.Node{
-		Name: string(n.Name), ProviderId: n.ProviderID, Claim: string(n.Claim), Labels: writeLabels(n.Labels),
+		Name: string(n.Name), ProviderId: n.ProviderID, Claim: string(n.Claim), Labels: writeLabels(unnamed(n.Labels)),
 		Taints: writeTaints(n.Taints), Allocatable: writeAmounts(n.Allocatable), Capacity: writeAmounts(n.Capacity),
 		Ready: n.Ready, Unschedulable: n.Unschedulable, Terminating: n.Terminating, DoNotDisrupt: n.DoNotDisrupt,
 		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: writeAmounts(n.VolumeLimits),
+		Devices: write(n.Devices, writeDevice),
 	}
 }
 

@@ -47,7 +47,12 @@ func (r *reader) podClass(c *clusterv1.PodClass) model.PodClass {
 	}
 	for i, v := range c.GetVolumes() {
 		at := "volumes[" + strconv.Itoa(i) + "]"
-		out.Volumes = append(out.Volumes, model.VolumeTopology{Name: v.GetName(), Terms: r.affinity(at+".terms", v.GetTerms())})
+		out.Volumes = append(out.Volumes, model.VolumeTopology{
+			Name: v.GetName(), Terms: r.affinity(at+".terms", v.GetTerms()), Driver: v.GetDriver(),
+		})
+	}
+	for i, d := range c.GetDeviceClaims() {
+		out.DeviceClaims = append(out.DeviceClaims, r.deviceClaim("device_claims["+strconv.Itoa(i)+"]", d))
 	}
 	return out
 }
@@ -126,12 +131,12 @@ func writePodClass(c model.PodClass) *clusterv1.PodClass {
 			return &clusterv1.HostPort{Protocol: p.Protocol, Port: p.Port, Ip: p.IP}
 		}),
 		Volumes: write(c.Volumes, func(v model.VolumeTopology) *clusterv1.VolumeTopology {
-			return &clusterv1.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms)}
+			return &clusterv1.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms), Driver: v.Driver}
 		}),
 		VolumeAttachments: writeAmounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
 		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision,
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
-		DefaultSelector: writeSelector(c.DefaultSelector),
+		DefaultSelector: writeSelector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
 	}
 }
 
@@ -176,6 +181,7 @@ func (r *reader) pod(p *clusterv1.Pod) model.Pod {
 		DoNotDisrupt:      p.GetDoNotDisrupt(),
 		DoNotDisruptUntil: r.time("do_not_disrupt_until", p.GetDoNotDisruptUntil()),
 		DeletionCost:      p.GetDeletionCost(),
+		Devices:           r.deviceRefs("devices", p.GetDevices()),
 	}
 	switch out.Phase {
 	case model.PodWaiting, model.PodUnschedulable:
@@ -196,6 +202,7 @@ func writePod(p model.Pod) *clusterv1.Pod {
 		CreateTime: stamp(p.CreateTime), BindTime: stamp(p.BindTime), UnschedulableTime: stamp(p.UnschedulableTime),
 		NominatedNode: string(p.NominatedNode), Terminating: p.Terminating, Ready: p.Ready, DoNotDisrupt: p.DoNotDisrupt,
 		DoNotDisruptUntil: stamp(p.DoNotDisruptUntil), DeletionCost: p.DeletionCost,
+		Devices: write(p.Devices, writeDeviceRef),
 	}
 }
 

@@ -36,6 +36,9 @@ func (r *reader) pool(p *clusterv1.NodePool) model.NodePool {
 		n := r.notNegative("replicas", p.GetReplicas())
 		out.Replicas = &n
 	}
+	for i, t := range p.GetDevices() {
+		out.Devices = append(out.Devices, r.deviceTemplate("devices["+strconv.Itoa(i)+"]", t))
+	}
 	for i, b := range p.GetBudgets() {
 		out.Budgets = append(out.Budgets, r.poolBudget("budgets["+strconv.Itoa(i)+"]", b))
 	}
@@ -76,6 +79,7 @@ func writePool(p model.NodePool) *clusterv1.NodePool {
 		ConsolidationPolicy:    clusterv1.ConsolidationPolicy(p.ConsolidationPolicy),
 		ConsolidateAfter:       span(p.ConsolidateAfter), Budgets: write(p.Budgets, writePoolBudget), Replicas: p.Replicas,
 		Hash: p.Hash, NotReady: writeReason(p.NotReady),
+		Devices: write(p.Devices, writeDeviceTemplate),
 	}
 }
 

@@ -2,12 +2,17 @@ package model
 
 import "time"
 
+// KeyNodeName is the key under which a node's name is one of its labels, so that affinity by the field metadata.name is
+// affinity like any other. No Kubernetes label can be called that, and nodes yet to be bought have no name.
+const KeyNodeName = "field:metadata.name"
+
 // Node is a Kubernetes node, whether Kerf launched it or not.
 type Node struct {
 	Name       NodeName
 	ProviderID string
 	// Claim is the claim that the node stands for; "" for a node that Kerf does not own.
-	Claim  ClaimID
+	Claim ClaimID
+	// Labels are the node's own, and its name under KeyNodeName.
 	Labels Labels
 	Taints []Taint
 	// Allocatable is what pods can use, DaemonSet pods included.
@@ -22,4 +27,7 @@ type Node struct {
 	LastPodEventTime time.Time
 	// VolumeLimits are attach limits by CSI driver; a driver that is not listed has none.
 	VolumeLimits Amounts
+	// Devices are those of dynamic resource allocation that are the node's own, in the order in which the scheduler looks
+	// at them.
+	Devices []NodeDevice
 }

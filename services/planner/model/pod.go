@@ -18,13 +18,16 @@ type PodClass struct {
 	PodAffinity           []PodAffinityTerm
 	PodAntiAffinity       []PodAffinityTerm
 	HostPorts             []HostPort
-	// Volumes say where each volume can be reached.
+	// Volumes are those that can't be reached from everywhere, or that pods may share.
 	Volumes []VolumeTopology
-	// VolumeAttachments count against a CSI driver's attach limit; the "resource" is the driver's name.
+	// VolumeAttachments count against a CSI driver's attach limit, shared volumes included; the "resource" is the driver's
+	// name.
 	VolumeAttachments Amounts
-	Priority          int32
-	Preempts          bool
-	SchedulerName     string
+	// DeviceClaims are what the pods ask for of dynamic resource allocation, in the order in which the scheduler serves it.
+	DeviceClaims  []DeviceClaim
+	Priority      int32
+	Preempts      bool
+	SchedulerName string
 	// OwnerKind is "" for pods that nothing would make again.
 	OwnerKind     string
 	OwnerName     string
@@ -84,12 +87,15 @@ type HostPort struct {
 	IP string
 }
 
-// VolumeTopology says from where one volume can be reached.
+// VolumeTopology says from where one volume can be reached, and whether it is one that pods may share.
 type VolumeTopology struct {
-	// Name is the volume claim's namespace and name.
+	// Name is the volume claim's namespace and name; "" where each pod has a volume of its own.
 	Name string
 	// Terms are alternatives; none means from everywhere.
 	Terms []NodeAffinityTerm
+	// Driver is the CSI driver that attaches it; "" when none does. A volume with a name counts once on a node, however
+	// many of the node's pods use it.
+	Driver string
 }
 
 // PodPhase is how far a pod is.
@@ -126,6 +132,8 @@ type Pod struct {
 	// DoNotDisruptUntil is when DoNotDisrupt ends; zero means never.
 	DoNotDisruptUntil time.Time
 	DeletionCost      int32
+	// Devices are those that the pod's claims have been given, once it is bound. Sorted.
+	Devices []DeviceRef
 }
 
 // DaemonSet is what each new node that admits it carries from the start.

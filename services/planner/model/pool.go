@@ -28,6 +28,8 @@ type NodePool struct {
 	Hash     string
 	// NotReady is why the pool can't be used; nil when it can.
 	NotReady *Reason
+	// Devices are what the pool's owner says that drivers will publish for its new nodes.
+	Devices []DeviceTemplate
 }
 
 // ConsolidationPolicy says which nodes may be taken away to save money.

@@ -41,6 +41,7 @@ const (
 	CodeMinValues
 	CodeUnsupported
 	CodePreemption
+	CodeDevices
 )
 
 // Why a claim is what it is.

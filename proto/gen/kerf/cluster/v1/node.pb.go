@@ -53,7 +53,10 @@ type Node struct {
 	// When a pod other than a DaemonSet's last came or went; absent when none ever did.
 	LastPodEventTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_pod_event_time,json=lastPodEventTime,proto3" json:"last_pod_event_time,omitempty"`
 	// Attach limits by CSI driver; a driver without an entry has no known limit.
-	VolumeLimits  []*Amount `protobuf:"bytes,14,rep,name=volume_limits,json=volumeLimits,proto3" json:"volume_limits,omitempty"`
+	VolumeLimits []*Amount `protobuf:"bytes,14,rep,name=volume_limits,json=volumeLimits,proto3" json:"volume_limits,omitempty"`
+	// Devices of dynamic resource allocation that are the node's own, in the order in which the scheduler looks at them.
+	// Only pools that are completely published are part of it.
+	Devices       []*NodeDevice `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -186,11 +189,192 @@ func (x *Node) GetVolumeLimits() []*Amount {
 	return nil
 }
 
+func (x *Node) GetDevices() []*NodeDevice {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+// NodeDevice is a device that a driver publishes for a node.
+type NodeDevice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The driver's name.
+	Driver string `protobuf:"bytes,1,opt,name=driver,proto3" json:"driver,omitempty"`
+	// The driver's pool that the device belongs to.
+	Pool string `protobuf:"bytes,2,opt,name=pool,proto3" json:"pool,omitempty"`
+	// The device's name in the pool.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// Ids of the selectors that the device matches, of all those that pods' claims use. Sorted.
+	Selectors []string `protobuf:"bytes,4,rep,name=selectors,proto3" json:"selectors,omitempty"`
+	// Those of `selectors` that look at what tells the device from others of its make, such as its uuid: another node of
+	// the same type can't be expected to have such a device. Sorted.
+	OwnSelectors []string `protobuf:"bytes,5,rep,name=own_selectors,json=ownSelectors,proto3" json:"own_selectors,omitempty"`
+	// Ids of the selectors that can't be evaluated for the device. The scheduler then gives up on the whole node. Sorted.
+	FailingSelectors []string `protobuf:"bytes,6,rep,name=failing_selectors,json=failingSelectors,proto3" json:"failing_selectors,omitempty"`
+	// The attributes that constraints name, with their type before the value, such as "int:3". Sorted by key.
+	Attributes []*Label `protobuf:"bytes,7,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// The device can't be had: it is tainted, or taken by something that is no pod.
+	Unavailable bool `protobuf:"varint,8,opt,name=unavailable,proto3" json:"unavailable,omitempty"`
+	// Set when Kerf does not plan with the device: the field that says why, and what is wrong with it.
+	Unsupported   string `protobuf:"bytes,9,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeDevice) Reset() {
+	*x = NodeDevice{}
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeDevice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeDevice) ProtoMessage() {}
+
+func (x *NodeDevice) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeDevice.ProtoReflect.Descriptor instead.
+func (*NodeDevice) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodeDevice) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+func (x *NodeDevice) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *NodeDevice) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NodeDevice) GetSelectors() []string {
+	if x != nil {
+		return x.Selectors
+	}
+	return nil
+}
+
+func (x *NodeDevice) GetOwnSelectors() []string {
+	if x != nil {
+		return x.OwnSelectors
+	}
+	return nil
+}
+
+func (x *NodeDevice) GetFailingSelectors() []string {
+	if x != nil {
+		return x.FailingSelectors
+	}
+	return nil
+}
+
+func (x *NodeDevice) GetAttributes() []*Label {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *NodeDevice) GetUnavailable() bool {
+	if x != nil {
+		return x.Unavailable
+	}
+	return false
+}
+
+func (x *NodeDevice) GetUnsupported() string {
+	if x != nil {
+		return x.Unsupported
+	}
+	return ""
+}
+
+// DeviceTemplate is what a node pool's owner says that the drivers will publish for its new nodes.
+type DeviceTemplate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance types that it is about; none means all of the pool's. Sorted.
+	InstanceTypes []string `protobuf:"bytes,1,rep,name=instance_types,json=instanceTypes,proto3" json:"instance_types,omitempty"`
+	// The devices, in the order in which the scheduler looks at them; pools are "".
+	Devices       []*NodeDevice `protobuf:"bytes,2,rep,name=devices,proto3" json:"devices,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceTemplate) Reset() {
+	*x = DeviceTemplate{}
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceTemplate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceTemplate) ProtoMessage() {}
+
+func (x *DeviceTemplate) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceTemplate.ProtoReflect.Descriptor instead.
+func (*DeviceTemplate) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DeviceTemplate) GetInstanceTypes() []string {
+	if x != nil {
+		return x.InstanceTypes
+	}
+	return nil
+}
+
+func (x *DeviceTemplate) GetDevices() []*NodeDevice {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
 var File_kerf_cluster_v1_node_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x1akerf/cluster/v1/node.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\xeb\x04\n" +
+	"\x1akerf/cluster/v1/node.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\xa2\x05\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vprovider_id\x18\x02 \x01(\tR\n" +
@@ -208,7 +392,24 @@ const file_kerf_cluster_v1_node_proto_rawDesc = "" +
 	"\vcreate_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12I\n" +
 	"\x13last_pod_event_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x10lastPodEventTime\x12<\n" +
-	"\rvolume_limits\x18\x0e \x03(\v2\x17.kerf.cluster.v1.AmountR\fvolumeLimitsB\xbc\x01\n" +
+	"\rvolume_limits\x18\x0e \x03(\v2\x17.kerf.cluster.v1.AmountR\fvolumeLimits\x125\n" +
+	"\adevices\x18\x0f \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevices\"\xb8\x02\n" +
+	"\n" +
+	"NodeDevice\x12\x16\n" +
+	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
+	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
+	"\tselectors\x18\x04 \x03(\tR\tselectors\x12#\n" +
+	"\rown_selectors\x18\x05 \x03(\tR\fownSelectors\x12+\n" +
+	"\x11failing_selectors\x18\x06 \x03(\tR\x10failingSelectors\x126\n" +
+	"\n" +
+	"attributes\x18\a \x03(\v2\x16.kerf.cluster.v1.LabelR\n" +
+	"attributes\x12 \n" +
+	"\vunavailable\x18\b \x01(\bR\vunavailable\x12 \n" +
+	"\vunsupported\x18\t \x01(\tR\vunsupported\"n\n" +
+	"\x0eDeviceTemplate\x12%\n" +
+	"\x0einstance_types\x18\x01 \x03(\tR\rinstanceTypes\x125\n" +
+	"\adevices\x18\x02 \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevicesB\xbc\x01\n" +
 	"\x13com.kerf.cluster.v1B\tNodeProtoP\x01Z<github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1;clusterv1\xa2\x02\x03KCX\xaa\x02\x0fKerf.Cluster.V1\xca\x02\x0fKerf\\Cluster\\V1\xe2\x02\x1bKerf\\Cluster\\V1\\GPBMetadata\xea\x02\x11Kerf::Cluster::V1b\x06proto3"
 
 var (
@@ -223,27 +424,32 @@ func file_kerf_cluster_v1_node_proto_rawDescGZIP() []byte {
 	return file_kerf_cluster_v1_node_proto_rawDescData
 }
 
-var file_kerf_cluster_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_kerf_cluster_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_kerf_cluster_v1_node_proto_goTypes = []any{
 	(*Node)(nil),                  // 0: kerf.cluster.v1.Node
-	(*Label)(nil),                 // 1: kerf.cluster.v1.Label
-	(*Taint)(nil),                 // 2: kerf.cluster.v1.Taint
-	(*Amount)(nil),                // 3: kerf.cluster.v1.Amount
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*NodeDevice)(nil),            // 1: kerf.cluster.v1.NodeDevice
+	(*DeviceTemplate)(nil),        // 2: kerf.cluster.v1.DeviceTemplate
+	(*Label)(nil),                 // 3: kerf.cluster.v1.Label
+	(*Taint)(nil),                 // 4: kerf.cluster.v1.Taint
+	(*Amount)(nil),                // 5: kerf.cluster.v1.Amount
+	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1_node_proto_depIdxs = []int32{
-	1, // 0: kerf.cluster.v1.Node.labels:type_name -> kerf.cluster.v1.Label
-	2, // 1: kerf.cluster.v1.Node.taints:type_name -> kerf.cluster.v1.Taint
-	3, // 2: kerf.cluster.v1.Node.allocatable:type_name -> kerf.cluster.v1.Amount
-	3, // 3: kerf.cluster.v1.Node.capacity:type_name -> kerf.cluster.v1.Amount
-	4, // 4: kerf.cluster.v1.Node.create_time:type_name -> google.protobuf.Timestamp
-	4, // 5: kerf.cluster.v1.Node.last_pod_event_time:type_name -> google.protobuf.Timestamp
-	3, // 6: kerf.cluster.v1.Node.volume_limits:type_name -> kerf.cluster.v1.Amount
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	3,  // 0: kerf.cluster.v1.Node.labels:type_name -> kerf.cluster.v1.Label
+	4,  // 1: kerf.cluster.v1.Node.taints:type_name -> kerf.cluster.v1.Taint
+	5,  // 2: kerf.cluster.v1.Node.allocatable:type_name -> kerf.cluster.v1.Amount
+	5,  // 3: kerf.cluster.v1.Node.capacity:type_name -> kerf.cluster.v1.Amount
+	6,  // 4: kerf.cluster.v1.Node.create_time:type_name -> google.protobuf.Timestamp
+	6,  // 5: kerf.cluster.v1.Node.last_pod_event_time:type_name -> google.protobuf.Timestamp
+	5,  // 6: kerf.cluster.v1.Node.volume_limits:type_name -> kerf.cluster.v1.Amount
+	1,  // 7: kerf.cluster.v1.Node.devices:type_name -> kerf.cluster.v1.NodeDevice
+	3,  // 8: kerf.cluster.v1.NodeDevice.attributes:type_name -> kerf.cluster.v1.Label
+	1,  // 9: kerf.cluster.v1.DeviceTemplate.devices:type_name -> kerf.cluster.v1.NodeDevice
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_node_proto_init() }
@@ -258,7 +464,7 @@ func file_kerf_cluster_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1_node_proto_rawDesc), len(file_kerf_cluster_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   3,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

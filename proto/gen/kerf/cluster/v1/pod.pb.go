@@ -113,9 +113,9 @@ type PodClass struct {
 	PodAntiAffinity []*PodAffinityTerm `protobuf:"bytes,11,rep,name=pod_anti_affinity,json=podAntiAffinity,proto3" json:"pod_anti_affinity,omitempty"`
 	// Ports taken on the node.
 	HostPorts []*HostPort `protobuf:"bytes,12,rep,name=host_ports,json=hostPorts,proto3" json:"host_ports,omitempty"`
-	// Where the pods' volumes can be reached: each entry is one volume, its terms are alternatives.
+	// Volumes that can't be reached from everywhere, or that pods may share. Sorted by name; then those without a name.
 	Volumes []*VolumeTopology `protobuf:"bytes,13,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	// Volumes that count against a CSI driver's attach limit, by driver.
+	// Volumes that count against a CSI driver's attach limit, by driver; shared ones included.
 	VolumeAttachments []*Amount `protobuf:"bytes,14,rep,name=volume_attachments,json=volumeAttachments,proto3" json:"volume_attachments,omitempty"`
 	// The priority's number; higher goes first.
 	Priority int32 `protobuf:"varint,15,opt,name=priority,proto3" json:"priority,omitempty"`
@@ -141,8 +141,10 @@ type PodClass struct {
 	// Which pods belong together with these, for default spread constraints: what Services and the owner select; absent
 	// where nothing tells, so that default constraints do not apply.
 	DefaultSelector *LabelSelector `protobuf:"bytes,25,opt,name=default_selector,json=defaultSelector,proto3" json:"default_selector,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// What the pods ask for of dynamic resource allocation, in the order in which the scheduler serves it.
+	DeviceClaims  []*DeviceClaim `protobuf:"bytes,26,rep,name=device_claims,json=deviceClaims,proto3" json:"device_claims,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PodClass) Reset() {
@@ -346,6 +348,13 @@ func (x *PodClass) GetUnsupported() string {
 func (x *PodClass) GetDefaultSelector() *LabelSelector {
 	if x != nil {
 		return x.DefaultSelector
+	}
+	return nil
+}
+
+func (x *PodClass) GetDeviceClaims() []*DeviceClaim {
+	if x != nil {
+		return x.DeviceClaims
 	}
 	return nil
 }
@@ -697,13 +706,16 @@ func (x *HostPort) GetIp() string {
 	return ""
 }
 
-// VolumeTopology says from where one volume can be reached.
+// VolumeTopology says from where one volume can be reached, and whether it is one that pods may share.
 type VolumeTopology struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claim's namespace and name, for messages.
+	// The claim's namespace and name; "" for a volume that each pod has one of its own of, such as a StatefulSet's.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Alternatives; none means that the volume can be reached from everywhere.
-	Terms         []*NodeAffinityTerm `protobuf:"bytes,2,rep,name=terms,proto3" json:"terms,omitempty"`
+	Terms []*NodeAffinityTerm `protobuf:"bytes,2,rep,name=terms,proto3" json:"terms,omitempty"`
+	// The CSI driver that attaches it; "" when none does. A volume with a name counts once on a node, however many of the
+	// node's pods use it.
+	Driver        string `protobuf:"bytes,3,opt,name=driver,proto3" json:"driver,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -752,6 +764,289 @@ func (x *VolumeTopology) GetTerms() []*NodeAffinityTerm {
 	return nil
 }
 
+func (x *VolumeTopology) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+// DeviceClaim is what one claim of dynamic resource allocation asks for. All of its requests are served from devices of
+// one node, or none is.
+type DeviceClaim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "namespace/name" of a claim that its pods share; "" where each pod has a claim of its own, made from a template.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What is asked for, in the order in which the scheduler serves it.
+	Requests []*DeviceRequest `protobuf:"bytes,2,rep,name=requests,proto3" json:"requests,omitempty"`
+	// What must hold between the devices.
+	Constraints []*DeviceConstraint `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
+	// A shared claim that has its devices already: its pods go where these are, and take nothing more.
+	Allocated bool `protobuf:"varint,4,opt,name=allocated,proto3" json:"allocated,omitempty"`
+	// The node that the devices of an allocated claim belong to; "" when they belong to no single node.
+	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	// From where the devices of an allocated claim can be reached when they belong to no single node: alternatives, none
+	// means from everywhere.
+	Terms         []*NodeAffinityTerm `protobuf:"bytes,6,rep,name=terms,proto3" json:"terms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceClaim) Reset() {
+	*x = DeviceClaim{}
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceClaim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceClaim) ProtoMessage() {}
+
+func (x *DeviceClaim) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceClaim.ProtoReflect.Descriptor instead.
+func (*DeviceClaim) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *DeviceClaim) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeviceClaim) GetRequests() []*DeviceRequest {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *DeviceClaim) GetConstraints() []*DeviceConstraint {
+	if x != nil {
+		return x.Constraints
+	}
+	return nil
+}
+
+func (x *DeviceClaim) GetAllocated() bool {
+	if x != nil {
+		return x.Allocated
+	}
+	return false
+}
+
+func (x *DeviceClaim) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *DeviceClaim) GetTerms() []*NodeAffinityTerm {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+// DeviceRequest is one request of a claim.
+type DeviceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The request's name, for constraints and messages.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// At least one; the first that can be had is taken.
+	Options       []*DeviceOption `protobuf:"bytes,2,rep,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceRequest) Reset() {
+	*x = DeviceRequest{}
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceRequest) ProtoMessage() {}
+
+func (x *DeviceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceRequest.ProtoReflect.Descriptor instead.
+func (*DeviceRequest) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DeviceRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeviceRequest) GetOptions() []*DeviceOption {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+// DeviceOption is one way to serve a request.
+type DeviceOption struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sub-request's name; "" where the request has no alternatives.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The DeviceClass that was named, for messages.
+	DeviceClass string `protobuf:"bytes,2,opt,name=device_class,json=deviceClass,proto3" json:"device_class,omitempty"`
+	// The id of the selector that a device must match; see NodeDevice.selectors.
+	Selector string `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
+	// How many devices; 0 means all of the node's that match, at least one.
+	Count         int32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceOption) Reset() {
+	*x = DeviceOption{}
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceOption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceOption) ProtoMessage() {}
+
+func (x *DeviceOption) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceOption.ProtoReflect.Descriptor instead.
+func (*DeviceOption) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DeviceOption) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeviceOption) GetDeviceClass() string {
+	if x != nil {
+		return x.DeviceClass
+	}
+	return ""
+}
+
+func (x *DeviceOption) GetSelector() string {
+	if x != nil {
+		return x.Selector
+	}
+	return ""
+}
+
+func (x *DeviceOption) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// DeviceConstraint says that devices must have the same value of an attribute.
+type DeviceConstraint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The requests that it is about, as "request" or "request/option"; none means all of the claim.
+	Requests []string `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	// The attribute's qualified name; see NodeDevice.attributes.
+	Attribute     string `protobuf:"bytes,2,opt,name=attribute,proto3" json:"attribute,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceConstraint) Reset() {
+	*x = DeviceConstraint{}
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceConstraint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceConstraint) ProtoMessage() {}
+
+func (x *DeviceConstraint) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceConstraint.ProtoReflect.Descriptor instead.
+func (*DeviceConstraint) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DeviceConstraint) GetRequests() []string {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *DeviceConstraint) GetAttribute() string {
+	if x != nil {
+		return x.Attribute
+	}
+	return ""
+}
+
 // Pod is one pod: its identity, its class and its state. Finished pods are not part of a snapshot.
 type Pod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -782,14 +1077,16 @@ type Pod struct {
 	// When do_not_disrupt ends; absent means never.
 	DoNotDisruptUntil *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=do_not_disrupt_until,json=doNotDisruptUntil,proto3" json:"do_not_disrupt_until,omitempty"`
 	// controller.kubernetes.io/pod-deletion-cost; 0 when unset.
-	DeletionCost  int32 `protobuf:"varint,14,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
+	DeletionCost int32 `protobuf:"varint,14,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
+	// The devices that the pod's claims have been given, once it is bound. Sorted.
+	Devices       []*DeviceRef `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[7]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1098,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[7]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1111,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{7}
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Pod) GetId() string {
@@ -915,6 +1212,77 @@ func (x *Pod) GetDeletionCost() int32 {
 	return 0
 }
 
+func (x *Pod) GetDevices() []*DeviceRef {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+// DeviceRef names a device of a pod's node.
+type DeviceRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The driver's name.
+	Driver string `protobuf:"bytes,1,opt,name=driver,proto3" json:"driver,omitempty"`
+	// The driver's pool.
+	Pool string `protobuf:"bytes,2,opt,name=pool,proto3" json:"pool,omitempty"`
+	// The device's name.
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceRef) Reset() {
+	*x = DeviceRef{}
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceRef) ProtoMessage() {}
+
+func (x *DeviceRef) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceRef.ProtoReflect.Descriptor instead.
+func (*DeviceRef) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *DeviceRef) GetDriver() string {
+	if x != nil {
+		return x.Driver
+	}
+	return ""
+}
+
+func (x *DeviceRef) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *DeviceRef) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // DaemonSet is what each new node that admits it carries from the start.
 type DaemonSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -928,7 +1296,7 @@ type DaemonSet struct {
 
 func (x *DaemonSet) Reset() {
 	*x = DaemonSet{}
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[8]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1308,7 @@ func (x *DaemonSet) String() string {
 func (*DaemonSet) ProtoMessage() {}
 
 func (x *DaemonSet) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[8]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1321,7 @@ func (x *DaemonSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DaemonSet.ProtoReflect.Descriptor instead.
 func (*DaemonSet) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{8}
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DaemonSet) GetId() string {
@@ -991,7 +1359,7 @@ type PodDisruptionBudget struct {
 
 func (x *PodDisruptionBudget) Reset() {
 	*x = PodDisruptionBudget{}
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[9]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1371,7 @@ func (x *PodDisruptionBudget) String() string {
 func (*PodDisruptionBudget) ProtoMessage() {}
 
 func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[9]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1384,7 @@ func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodDisruptionBudget.ProtoReflect.Descriptor instead.
 func (*PodDisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{9}
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PodDisruptionBudget) GetId() string {
@@ -1074,7 +1442,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[10]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1086,7 +1454,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[10]
+	mi := &file_kerf_cluster_v1_pod_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1099,7 +1467,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{10}
+	return file_kerf_cluster_v1_pod_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Namespace) GetName() string {
@@ -1120,7 +1488,7 @@ var File_kerf_cluster_v1_pod_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_pod_proto_rawDesc = "" +
 	"\n" +
-	"\x19kerf/cluster/v1/pod.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\x95\n" +
+	"\x19kerf/cluster/v1/pod.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\xd8\n" +
 	"\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
@@ -1151,7 +1519,8 @@ const file_kerf_cluster_v1_pod_proto_rawDesc = "" +
 	"\x06mirror\x18\x16 \x01(\bR\x06mirror\x12S\n" +
 	"\x18termination_grace_period\x18\x17 \x01(\v2\x19.google.protobuf.DurationR\x16terminationGracePeriod\x12 \n" +
 	"\vunsupported\x18\x18 \x01(\tR\vunsupported\x12I\n" +
-	"\x10default_selector\x18\x19 \x01(\v2\x1e.kerf.cluster.v1.LabelSelectorR\x0fdefaultSelector\"T\n" +
+	"\x10default_selector\x18\x19 \x01(\v2\x1e.kerf.cluster.v1.LabelSelectorR\x0fdefaultSelector\x12A\n" +
+	"\rdevice_claims\x18\x1a \x03(\v2\x1c.kerf.cluster.v1.DeviceClaimR\fdeviceClaims\"T\n" +
 	"\x10NodeAffinityTerm\x12@\n" +
 	"\frequirements\x18\x01 \x03(\v2\x1c.kerf.cluster.v1.RequirementR\frequirements\"u\n" +
 	"\x19PreferredNodeAffinityTerm\x12\x16\n" +
@@ -1178,10 +1547,29 @@ const file_kerf_cluster_v1_pod_proto_rawDesc = "" +
 	"\bHostPort\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\tR\bprotocol\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x0e\n" +
-	"\x02ip\x18\x03 \x01(\tR\x02ip\"]\n" +
+	"\x02ip\x18\x03 \x01(\tR\x02ip\"u\n" +
 	"\x0eVolumeTopology\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
-	"\x05terms\x18\x02 \x03(\v2!.kerf.cluster.v1.NodeAffinityTermR\x05terms\"\xbf\x04\n" +
+	"\x05terms\x18\x02 \x03(\v2!.kerf.cluster.v1.NodeAffinityTermR\x05terms\x12\x16\n" +
+	"\x06driver\x18\x03 \x01(\tR\x06driver\"\x8d\x02\n" +
+	"\vDeviceClaim\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12:\n" +
+	"\brequests\x18\x02 \x03(\v2\x1e.kerf.cluster.v1.DeviceRequestR\brequests\x12C\n" +
+	"\vconstraints\x18\x03 \x03(\v2!.kerf.cluster.v1.DeviceConstraintR\vconstraints\x12\x1c\n" +
+	"\tallocated\x18\x04 \x01(\bR\tallocated\x12\x12\n" +
+	"\x04node\x18\x05 \x01(\tR\x04node\x127\n" +
+	"\x05terms\x18\x06 \x03(\v2!.kerf.cluster.v1.NodeAffinityTermR\x05terms\"\\\n" +
+	"\rDeviceRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
+	"\aoptions\x18\x02 \x03(\v2\x1d.kerf.cluster.v1.DeviceOptionR\aoptions\"w\n" +
+	"\fDeviceOption\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
+	"\fdevice_class\x18\x02 \x01(\tR\vdeviceClass\x12\x1a\n" +
+	"\bselector\x18\x03 \x01(\tR\bselector\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x05R\x05count\"L\n" +
+	"\x10DeviceConstraint\x12\x1a\n" +
+	"\brequests\x18\x01 \x03(\tR\brequests\x12\x1c\n" +
+	"\tattribute\x18\x02 \x01(\tR\tattribute\"\xf5\x04\n" +
 	"\x03Pod\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x19\n" +
@@ -1198,7 +1586,12 @@ const file_kerf_cluster_v1_pod_proto_rawDesc = "" +
 	"\x05ready\x18\v \x01(\bR\x05ready\x12$\n" +
 	"\x0edo_not_disrupt\x18\f \x01(\bR\fdoNotDisrupt\x12K\n" +
 	"\x14do_not_disrupt_until\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11doNotDisruptUntil\x12#\n" +
-	"\rdeletion_cost\x18\x0e \x01(\x05R\fdeletionCost\"6\n" +
+	"\rdeletion_cost\x18\x0e \x01(\x05R\fdeletionCost\x124\n" +
+	"\adevices\x18\x0f \x03(\v2\x1a.kerf.cluster.v1.DeviceRefR\adevices\"K\n" +
+	"\tDeviceRef\x12\x16\n" +
+	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
+	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"6\n" +
 	"\tDaemonSet\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bclass_id\x18\x02 \x01(\tR\aclassId\"\x89\x02\n" +
@@ -1233,7 +1626,7 @@ func file_kerf_cluster_v1_pod_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_cluster_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_kerf_cluster_v1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_kerf_cluster_v1_pod_proto_goTypes = []any{
 	(PodPhase)(0),                     // 0: kerf.cluster.v1.PodPhase
 	(*PodClass)(nil),                  // 1: kerf.cluster.v1.PodClass
@@ -1243,51 +1636,62 @@ var file_kerf_cluster_v1_pod_proto_goTypes = []any{
 	(*PodAffinityTerm)(nil),           // 5: kerf.cluster.v1.PodAffinityTerm
 	(*HostPort)(nil),                  // 6: kerf.cluster.v1.HostPort
 	(*VolumeTopology)(nil),            // 7: kerf.cluster.v1.VolumeTopology
-	(*Pod)(nil),                       // 8: kerf.cluster.v1.Pod
-	(*DaemonSet)(nil),                 // 9: kerf.cluster.v1.DaemonSet
-	(*PodDisruptionBudget)(nil),       // 10: kerf.cluster.v1.PodDisruptionBudget
-	(*Namespace)(nil),                 // 11: kerf.cluster.v1.Namespace
-	(*Label)(nil),                     // 12: kerf.cluster.v1.Label
-	(*Amount)(nil),                    // 13: kerf.cluster.v1.Amount
-	(*Toleration)(nil),                // 14: kerf.cluster.v1.Toleration
-	(*durationpb.Duration)(nil),       // 15: google.protobuf.Duration
-	(*LabelSelector)(nil),             // 16: kerf.cluster.v1.LabelSelector
-	(*Requirement)(nil),               // 17: kerf.cluster.v1.Requirement
-	(*timestamppb.Timestamp)(nil),     // 18: google.protobuf.Timestamp
+	(*DeviceClaim)(nil),               // 8: kerf.cluster.v1.DeviceClaim
+	(*DeviceRequest)(nil),             // 9: kerf.cluster.v1.DeviceRequest
+	(*DeviceOption)(nil),              // 10: kerf.cluster.v1.DeviceOption
+	(*DeviceConstraint)(nil),          // 11: kerf.cluster.v1.DeviceConstraint
+	(*Pod)(nil),                       // 12: kerf.cluster.v1.Pod
+	(*DeviceRef)(nil),                 // 13: kerf.cluster.v1.DeviceRef
+	(*DaemonSet)(nil),                 // 14: kerf.cluster.v1.DaemonSet
+	(*PodDisruptionBudget)(nil),       // 15: kerf.cluster.v1.PodDisruptionBudget
+	(*Namespace)(nil),                 // 16: kerf.cluster.v1.Namespace
+	(*Label)(nil),                     // 17: kerf.cluster.v1.Label
+	(*Amount)(nil),                    // 18: kerf.cluster.v1.Amount
+	(*Toleration)(nil),                // 19: kerf.cluster.v1.Toleration
+	(*durationpb.Duration)(nil),       // 20: google.protobuf.Duration
+	(*LabelSelector)(nil),             // 21: kerf.cluster.v1.LabelSelector
+	(*Requirement)(nil),               // 22: kerf.cluster.v1.Requirement
+	(*timestamppb.Timestamp)(nil),     // 23: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1_pod_proto_depIdxs = []int32{
-	12, // 0: kerf.cluster.v1.PodClass.labels:type_name -> kerf.cluster.v1.Label
-	13, // 1: kerf.cluster.v1.PodClass.requests:type_name -> kerf.cluster.v1.Amount
-	12, // 2: kerf.cluster.v1.PodClass.node_selector:type_name -> kerf.cluster.v1.Label
+	17, // 0: kerf.cluster.v1.PodClass.labels:type_name -> kerf.cluster.v1.Label
+	18, // 1: kerf.cluster.v1.PodClass.requests:type_name -> kerf.cluster.v1.Amount
+	17, // 2: kerf.cluster.v1.PodClass.node_selector:type_name -> kerf.cluster.v1.Label
 	2,  // 3: kerf.cluster.v1.PodClass.node_affinity:type_name -> kerf.cluster.v1.NodeAffinityTerm
 	3,  // 4: kerf.cluster.v1.PodClass.preferred_node_affinity:type_name -> kerf.cluster.v1.PreferredNodeAffinityTerm
-	14, // 5: kerf.cluster.v1.PodClass.tolerations:type_name -> kerf.cluster.v1.Toleration
+	19, // 5: kerf.cluster.v1.PodClass.tolerations:type_name -> kerf.cluster.v1.Toleration
 	4,  // 6: kerf.cluster.v1.PodClass.topology_spread:type_name -> kerf.cluster.v1.TopologySpread
 	5,  // 7: kerf.cluster.v1.PodClass.pod_affinity:type_name -> kerf.cluster.v1.PodAffinityTerm
 	5,  // 8: kerf.cluster.v1.PodClass.pod_anti_affinity:type_name -> kerf.cluster.v1.PodAffinityTerm
 	6,  // 9: kerf.cluster.v1.PodClass.host_ports:type_name -> kerf.cluster.v1.HostPort
 	7,  // 10: kerf.cluster.v1.PodClass.volumes:type_name -> kerf.cluster.v1.VolumeTopology
-	13, // 11: kerf.cluster.v1.PodClass.volume_attachments:type_name -> kerf.cluster.v1.Amount
-	15, // 12: kerf.cluster.v1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
-	16, // 13: kerf.cluster.v1.PodClass.default_selector:type_name -> kerf.cluster.v1.LabelSelector
-	17, // 14: kerf.cluster.v1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
-	17, // 15: kerf.cluster.v1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
-	16, // 16: kerf.cluster.v1.TopologySpread.selector:type_name -> kerf.cluster.v1.LabelSelector
-	16, // 17: kerf.cluster.v1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1.LabelSelector
-	16, // 18: kerf.cluster.v1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1.LabelSelector
-	2,  // 19: kerf.cluster.v1.VolumeTopology.terms:type_name -> kerf.cluster.v1.NodeAffinityTerm
-	0,  // 20: kerf.cluster.v1.Pod.phase:type_name -> kerf.cluster.v1.PodPhase
-	18, // 21: kerf.cluster.v1.Pod.create_time:type_name -> google.protobuf.Timestamp
-	18, // 22: kerf.cluster.v1.Pod.bind_time:type_name -> google.protobuf.Timestamp
-	18, // 23: kerf.cluster.v1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
-	18, // 24: kerf.cluster.v1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
-	16, // 25: kerf.cluster.v1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1.LabelSelector
-	12, // 26: kerf.cluster.v1.Namespace.labels:type_name -> kerf.cluster.v1.Label
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	18, // 11: kerf.cluster.v1.PodClass.volume_attachments:type_name -> kerf.cluster.v1.Amount
+	20, // 12: kerf.cluster.v1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
+	21, // 13: kerf.cluster.v1.PodClass.default_selector:type_name -> kerf.cluster.v1.LabelSelector
+	8,  // 14: kerf.cluster.v1.PodClass.device_claims:type_name -> kerf.cluster.v1.DeviceClaim
+	22, // 15: kerf.cluster.v1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
+	22, // 16: kerf.cluster.v1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1.Requirement
+	21, // 17: kerf.cluster.v1.TopologySpread.selector:type_name -> kerf.cluster.v1.LabelSelector
+	21, // 18: kerf.cluster.v1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1.LabelSelector
+	21, // 19: kerf.cluster.v1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1.LabelSelector
+	2,  // 20: kerf.cluster.v1.VolumeTopology.terms:type_name -> kerf.cluster.v1.NodeAffinityTerm
+	9,  // 21: kerf.cluster.v1.DeviceClaim.requests:type_name -> kerf.cluster.v1.DeviceRequest
+	11, // 22: kerf.cluster.v1.DeviceClaim.constraints:type_name -> kerf.cluster.v1.DeviceConstraint
+	2,  // 23: kerf.cluster.v1.DeviceClaim.terms:type_name -> kerf.cluster.v1.NodeAffinityTerm
+	10, // 24: kerf.cluster.v1.DeviceRequest.options:type_name -> kerf.cluster.v1.DeviceOption
+	0,  // 25: kerf.cluster.v1.Pod.phase:type_name -> kerf.cluster.v1.PodPhase
+	23, // 26: kerf.cluster.v1.Pod.create_time:type_name -> google.protobuf.Timestamp
+	23, // 27: kerf.cluster.v1.Pod.bind_time:type_name -> google.protobuf.Timestamp
+	23, // 28: kerf.cluster.v1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
+	23, // 29: kerf.cluster.v1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
+	13, // 30: kerf.cluster.v1.Pod.devices:type_name -> kerf.cluster.v1.DeviceRef
+	21, // 31: kerf.cluster.v1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1.LabelSelector
+	17, // 32: kerf.cluster.v1.Namespace.labels:type_name -> kerf.cluster.v1.Label
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_pod_proto_init() }
@@ -1303,7 +1707,7 @@ func file_kerf_cluster_v1_pod_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1_pod_proto_rawDesc), len(file_kerf_cluster_v1_pod_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

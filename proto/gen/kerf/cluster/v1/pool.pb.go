@@ -193,7 +193,10 @@ type NodePool struct {
 	// A hash of the template, to tell which claims have drifted from it.
 	Hash string `protobuf:"bytes,16,opt,name=hash,proto3" json:"hash,omitempty"`
 	// Why the pool can't be used now; absent when it can.
-	NotReady      *Reason `protobuf:"bytes,17,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
+	NotReady *Reason `protobuf:"bytes,17,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
+	// Devices of dynamic resource allocation that new nodes of the pool will have, as far as its owner says; where a node
+	// of the same type is there, what that one has counts instead.
+	Devices       []*DeviceTemplate `protobuf:"bytes,18,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -343,6 +346,13 @@ func (x *NodePool) GetHash() string {
 func (x *NodePool) GetNotReady() *Reason {
 	if x != nil {
 		return x.NotReady
+	}
+	return nil
+}
+
+func (x *NodePool) GetDevices() []*DeviceTemplate {
+	if x != nil {
+		return x.Devices
 	}
 	return nil
 }
@@ -647,7 +657,7 @@ var File_kerf_cluster_v1_pool_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_pool_proto_rawDesc = "" +
 	"\n" +
-	"\x1akerf/cluster/v1/pool.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\x8a\a\n" +
+	"\x1akerf/cluster/v1/pool.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/node.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\xc5\a\n" +
 	"\bNodePool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12\x1d\n" +
@@ -667,7 +677,8 @@ const file_kerf_cluster_v1_pool_proto_rawDesc = "" +
 	"\abudgets\x18\x0e \x03(\v2!.kerf.cluster.v1.DisruptionBudgetR\abudgets\x12\x1f\n" +
 	"\breplicas\x18\x0f \x01(\x03H\x00R\breplicas\x88\x01\x01\x12\x12\n" +
 	"\x04hash\x18\x10 \x01(\tR\x04hash\x124\n" +
-	"\tnot_ready\x18\x11 \x01(\v2\x17.kerf.cluster.v1.ReasonR\bnotReadyB\v\n" +
+	"\tnot_ready\x18\x11 \x01(\v2\x17.kerf.cluster.v1.ReasonR\bnotReady\x129\n" +
+	"\adevices\x18\x12 \x03(\v2\x1f.kerf.cluster.v1.DeviceTemplateR\adevicesB\v\n" +
 	"\t_replicas\"\xdf\x01\n" +
 	"\x10DisruptionBudget\x12\x16\n" +
 	"\x05count\x18\x01 \x01(\x05H\x00R\x05count\x12\x1a\n" +
@@ -738,7 +749,8 @@ var file_kerf_cluster_v1_pool_proto_goTypes = []any{
 	(*Amount)(nil),                // 9: kerf.cluster.v1.Amount
 	(*durationpb.Duration)(nil),   // 10: google.protobuf.Duration
 	(*Reason)(nil),                // 11: kerf.cluster.v1.Reason
-	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*DeviceTemplate)(nil),        // 12: kerf.cluster.v1.DeviceTemplate
+	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1_pool_proto_depIdxs = []int32{
 	6,  // 0: kerf.cluster.v1.NodePool.labels:type_name -> kerf.cluster.v1.Label
@@ -753,17 +765,18 @@ var file_kerf_cluster_v1_pool_proto_depIdxs = []int32{
 	10, // 9: kerf.cluster.v1.NodePool.consolidate_after:type_name -> google.protobuf.Duration
 	3,  // 10: kerf.cluster.v1.NodePool.budgets:type_name -> kerf.cluster.v1.DisruptionBudget
 	11, // 11: kerf.cluster.v1.NodePool.not_ready:type_name -> kerf.cluster.v1.Reason
-	1,  // 12: kerf.cluster.v1.DisruptionBudget.reasons:type_name -> kerf.cluster.v1.DisruptionReason
-	10, // 13: kerf.cluster.v1.DisruptionBudget.duration:type_name -> google.protobuf.Duration
-	5,  // 14: kerf.cluster.v1.NodeClass.images:type_name -> kerf.cluster.v1.MachineImage
-	11, // 15: kerf.cluster.v1.NodeClass.not_ready:type_name -> kerf.cluster.v1.Reason
-	8,  // 16: kerf.cluster.v1.MachineImage.requirements:type_name -> kerf.cluster.v1.Requirement
-	12, // 17: kerf.cluster.v1.MachineImage.create_time:type_name -> google.protobuf.Timestamp
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	12, // 12: kerf.cluster.v1.NodePool.devices:type_name -> kerf.cluster.v1.DeviceTemplate
+	1,  // 13: kerf.cluster.v1.DisruptionBudget.reasons:type_name -> kerf.cluster.v1.DisruptionReason
+	10, // 14: kerf.cluster.v1.DisruptionBudget.duration:type_name -> google.protobuf.Duration
+	5,  // 15: kerf.cluster.v1.NodeClass.images:type_name -> kerf.cluster.v1.MachineImage
+	11, // 16: kerf.cluster.v1.NodeClass.not_ready:type_name -> kerf.cluster.v1.Reason
+	8,  // 17: kerf.cluster.v1.MachineImage.requirements:type_name -> kerf.cluster.v1.Requirement
+	13, // 18: kerf.cluster.v1.MachineImage.create_time:type_name -> google.protobuf.Timestamp
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_pool_proto_init() }
@@ -772,6 +785,7 @@ func file_kerf_cluster_v1_pool_proto_init() {
 		return
 	}
 	file_kerf_cluster_v1_constraint_proto_init()
+	file_kerf_cluster_v1_node_proto_init()
 	file_kerf_cluster_v1_reason_proto_init()
 	file_kerf_cluster_v1_pool_proto_msgTypes[0].OneofWrappers = []any{}
 	file_kerf_cluster_v1_pool_proto_msgTypes[1].OneofWrappers = []any{

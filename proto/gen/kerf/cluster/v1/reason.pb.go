@@ -65,6 +65,8 @@ const (
 	ReasonCode_REASON_CODE_UNSUPPORTED ReasonCode = 18
 	// Preemption makes room for the pod on a node that exists.
 	ReasonCode_REASON_CODE_PREEMPTION ReasonCode = 19
+	// Devices that the pod claims (dynamic resource allocation) are taken, or are not there.
+	ReasonCode_REASON_CODE_DEVICES ReasonCode = 20
 	// The cheapest way to run the claim's pods.
 	ReasonCode_REASON_CODE_CHEAPEST ReasonCode = 30
 	// A runner-up: it fits, but costs more.
@@ -184,6 +186,7 @@ var (
 		17:  "REASON_CODE_MIN_VALUES",
 		18:  "REASON_CODE_UNSUPPORTED",
 		19:  "REASON_CODE_PREEMPTION",
+		20:  "REASON_CODE_DEVICES",
 		30:  "REASON_CODE_CHEAPEST",
 		31:  "REASON_CODE_DEARER",
 		32:  "REASON_CODE_TIE",
@@ -253,6 +256,7 @@ var (
 		"REASON_CODE_MIN_VALUES":             17,
 		"REASON_CODE_UNSUPPORTED":            18,
 		"REASON_CODE_PREEMPTION":             19,
+		"REASON_CODE_DEVICES":                20,
 		"REASON_CODE_CHEAPEST":               30,
 		"REASON_CODE_DEARER":                 31,
 		"REASON_CODE_TIE":                    32,
@@ -412,7 +416,7 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\x0e2\x1b.kerf.cluster.v1.ReasonCodeR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\asubject\x18\x03 \x01(\tR\asubject\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\xf6\x0f\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\x8f\x10\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -435,7 +439,8 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x1dREASON_CODE_POD_ANTI_AFFINITY\x10\x10\x12\x1a\n" +
 	"\x16REASON_CODE_MIN_VALUES\x10\x11\x12\x1b\n" +
 	"\x17REASON_CODE_UNSUPPORTED\x10\x12\x12\x1a\n" +
-	"\x16REASON_CODE_PREEMPTION\x10\x13\x12\x18\n" +
+	"\x16REASON_CODE_PREEMPTION\x10\x13\x12\x17\n" +
+	"\x13REASON_CODE_DEVICES\x10\x14\x12\x18\n" +
 	"\x14REASON_CODE_CHEAPEST\x10\x1e\x12\x16\n" +
 	"\x12REASON_CODE_DEARER\x10\x1f\x12\x13\n" +
 	"\x0fREASON_CODE_TIE\x10 \x12\x16\n" +
