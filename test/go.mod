@@ -17,6 +17,7 @@ require (
 	github.com/kerf-dev/kerf/proto v0.0.0
 	github.com/kerf-dev/kerf/services/actuator v0.0.0
 	github.com/kerf-dev/kerf/services/planner v0.0.0
+	github.com/kerf-dev/kerf/services/watcher v0.0.0
 	go.opentelemetry.io/proto/otlp v1.11.0
 	golang.org/x/term v0.47.0
 	golang.org/x/tools v0.51.0

@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,28 +26,26 @@ type builder struct {
 	pools map[string]model.NodePool
 }
 
-func build(sections map[string]string) (model.Input, error) {
+func (l *Loader) build(texts map[string]string) (model.Input, error) {
 	b := &builder{
-		in:      model.Input{Now: defaultNow()},
+		in: model.Input{Now: defaultNow()}, market: market{loader: l},
 		classes: map[model.ClassID]bool{}, pods: map[model.PodID]int{}, pools: map[string]model.NodePool{},
 	}
 	b.in.Snapshot.Revision, b.in.Snapshot.InventoryRevision, b.in.Snapshot.Cluster = 1, 1, "kerf-demo"
-	if _, ok := sections[Catalog]; !ok {
-		sections[Catalog] = defaultTypes
+	if _, ok := texts[Catalog]; !ok {
+		texts[Catalog] = defaultTypes
 	}
-	for _, section := range []struct {
-		name string
-		read func(*statement) error
-	}{{Catalog, b.market.statement}, {Policy, b.policy}, {Snapshot, b.object}} {
-		lines, err := parse(section.name, sections[section.name])
-		if err != nil {
-			return model.Input{}, err
-		}
-		for _, s := range lines {
-			if err := section.read(s); err != nil {
-				return model.Input{}, err
-			}
-		}
+	if err := b.lines(Catalog, texts[Catalog], b.market.statement); err != nil {
+		return model.Input{}, err
+	}
+	if err := b.lines(Policy, texts[Policy], b.policy); err != nil {
+		return model.Input{}, err
+	}
+	if err := b.manifests(texts[Manifests]); err != nil {
+		return model.Input{}, err
+	}
+	if err := b.lines(Snapshot, texts[Snapshot], b.object); err != nil {
+		return model.Input{}, err
 	}
 	b.finish()
 	// The contract's own checks and canonical order, as for everybody.
@@ -54,52 +53,87 @@ func build(sections map[string]string) (model.Input, error) {
 	return convert.Input(request.GetSnapshot(), request.GetDecide())
 }
 
+func (b *builder) lines(section, text string, read func(*statement) error) error {
+	statements, err := parse(section, text)
+	if err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if err := read(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// policy reads how to ask: one verb a line, with its value as the name.
 func (b *builder) policy(s *statement) error {
 	p := &b.in.Policy
-	switch s.verb {
-	case "kinds":
-		for name := range strings.SplitSeq(s.name, ",") {
-			kind, ok := map[string]model.DecisionKind{"provision": model.KindProvision, "disrupt": model.KindDisrupt}[name]
-			if !ok {
-				s.fail("want provision, disrupt")
-			}
-			b.in.Kinds = append(b.in.Kinds, kind)
-		}
-	case "seed":
-		n, err := strconv.ParseUint(s.name, 10, 64)
-		if err != nil {
-			s.fail("want a number")
-		}
-		b.in.Seed = n
-	case "now":
-		t, err := time.Parse(time.RFC3339, s.name)
-		if err != nil {
-			s.fail("want a time such as 2026-03-04T12:00:00Z")
-		}
-		b.in.Now = t
-	case "per-node-overhead":
-		p.PerNodeOverhead = s.money(s.verb, s.name)
-	case "min-saving":
-		p.MinSaving = s.money(s.verb, s.name)
-	case "max-offerings":
-		n, err := strconv.Atoi(s.name)
-		if err != nil {
-			s.fail("want a number")
-		}
-		p.MaxOfferingsPerClaim = n
-	default:
-		return fmt.Errorf("%s: %q is not known; want kinds, seed, now, per-node-overhead, min-saving, max-offerings", s.where, s.verb)
+	read, ok := map[string]func(){
+		"kinds":             func() { b.kinds(s) },
+		"seed":              func() { b.in.Seed = uint64(s.count(0, 1<<31)) },
+		"now":               func() { b.now(s) },
+		"per-node-overhead": func() { p.PerNodeOverhead = s.money(s.verb, s.name) },
+		"min-saving":        func() { p.MinSaving = s.money(s.verb, s.name) },
+		"max-offerings":     func() { p.MaxOfferingsPerClaim = s.count(1, 200) },
+		"preferences": func() {
+			p.Preferences = choose(s, map[string]model.PreferencePolicy{
+				"priced": model.PreferencesPriced, "ignored": model.PreferencesIgnored, "enforced": model.PreferencesEnforced,
+			})
+		},
+		"preference-price": func() { p.PreferencePrice = s.money(s.verb, s.name) },
+		"min-values": func() {
+			p.MinValues = choose(s, map[string]model.MinValuesPolicy{
+				"strict": model.MinValuesStrict, "best-effort": model.MinValuesBestEffort,
+			})
+		},
+		"default-spread":                func() { p.DefaultSpread = append(p.DefaultSpread, s.spread(nil)) },
+		"work":                          func() { p.Work = int64(s.count(-1, 1<<31)) },
+		"gap-target":                    func() { p.GapTarget = s.fraction(s.name) },
+		"max-pods-of-workload-per-node": func() { p.MaxPodsOfWorkloadPerNode = s.count(0, maxCopies) },
+	}[s.verb]
+	if !ok {
+		return fmt.Errorf("%s: %q is not known; want kinds, seed, now, per-node-overhead, min-saving, max-offerings, "+
+			"preferences, preference-price, min-values, default-spread, work, gap-target, max-pods-of-workload-per-node", s.where, s.verb)
 	}
+	read()
 	return s.done()
+}
+
+// choose reads the name as one of a few.
+func choose[T any](s *statement, of map[string]T) T {
+	v, ok := of[s.name]
+	if !ok {
+		s.fail("want %s", strings.Join(slices.Sorted(maps.Keys(of)), ", "))
+	}
+	return v
+}
+
+func (b *builder) kinds(s *statement) {
+	for name := range strings.SplitSeq(s.name, ",") {
+		kind, ok := map[string]model.DecisionKind{"provision": model.KindProvision, "disrupt": model.KindDisrupt}[name]
+		if !ok {
+			s.fail("want provision, disrupt")
+		}
+		b.in.Kinds = append(b.in.Kinds, kind)
+	}
+}
+
+func (b *builder) now(s *statement) {
+	t, err := time.Parse(time.RFC3339, s.name)
+	if err != nil {
+		s.fail("want a time such as 2026-03-04T12:00:00Z")
+	}
+	b.in.Now = t
 }
 
 func (b *builder) object(s *statement) error {
 	read, ok := map[string]func(*statement){
 		"class": b.class, "pool": b.pool, "pod": b.pod, "daemonset": b.daemonSet, "node": b.node, "claim": b.claim,
-		"pdb": b.pdb, "notice": b.notice,
+		"pdb": b.pdb, "notice": b.notice, "namespace": b.namespace,
 	}[s.verb]
 	if !ok {
-		return fmt.Errorf("%s: %q is not known; want class, pool, pod, daemonset, node, claim, pdb, notice", s.where, s.verb)
+		return fmt.Errorf("%s: %q is not known; want class, pool, namespace, pod, daemonset, node, claim, pdb, notice", s.where, s.verb)
 	}
 	if s.name == "" {
 		s.fail("the name is missing")
@@ -230,115 +264,6 @@ func (s *statement) budget(text string) model.DisruptionBudget {
 		}
 	}
 	return out
-}
-
-// podClass reads what scheduling looks at.
-func (s *statement) podClass(namespace string) model.PodClass {
-	requests := sortAmounts(append(s.resources(), model.Amount{Resource: model.Pods, Value: 1}))
-	c := model.PodClass{
-		Namespace: namespace, Labels: s.labels("labels"), Requests: requests, NodeSelector: s.labels("select"),
-		Tolerations: s.tolerations("tolerate"), SchedulerName: "default-scheduler", Priority: int32(s.number("priority", 0)),
-		Unsupported: s.text("unsupported", ""),
-	}
-	if z := s.text("zone", ""); z != "" {
-		c.NodeSelector = append(c.NodeSelector, model.Label{Key: zoneKey, Value: zone(z)})
-	}
-	if ct := s.text("capacity", ""); ct != "" {
-		c.NodeSelector = append(c.NodeSelector, model.Label{Key: capacityKey, Value: ct})
-	}
-	sortLabels(c.NodeSelector)
-	for _, term := range s.texts("affinity") {
-		var t model.NodeAffinityTerm
-		for text := range strings.SplitSeq(term, "&&") {
-			t.Requirements = append(t.Requirements, s.requirement(text))
-		}
-		c.NodeAffinity = append(c.NodeAffinity, t)
-	}
-	for _, key := range s.texts("spread") {
-		c.TopologySpread = append(c.TopologySpread, model.TopologySpread{
-			TopologyKey: labelKey(key), MaxSkew: 1, Required: true, Selector: &model.Selector{},
-		})
-	}
-	for _, pairs := range s.texts("repel") {
-		c.PodAntiAffinity = append(c.PodAntiAffinity, model.PodAffinityTerm{
-			TopologyKey: hostKey, Selector: s.selector(pairs), Namespaces: []string{namespace},
-		})
-	}
-	for _, port := range s.list("port") {
-		n, err := strconv.ParseInt(port, 10, 32)
-		if err != nil {
-			s.fail("port=%s is not a number", port)
-		}
-		c.HostPorts = append(c.HostPorts, model.HostPort{Protocol: "TCP", Port: int32(n)})
-	}
-	if z := s.text("volume-zone", ""); z != "" {
-		c.Volumes = []model.VolumeTopology{{Name: namespace + "/data", Terms: []model.NodeAffinityTerm{{
-			Requirements: []model.Requirement{{Key: zoneKey, Operator: model.In, Values: []string{zone(z)}}},
-		}}}}
-	}
-	return c
-}
-
-// intern files a class under its hash.
-func (b *builder) intern(c model.PodClass) model.ClassID {
-	c.ID = classID(c)
-	if !b.classes[c.ID] {
-		b.classes[c.ID] = true
-		b.in.Snapshot.PodClasses = append(b.in.Snapshot.PodClasses, c)
-	}
-	return c.ID
-}
-
-// pod is one pod that nothing was found for yet, or with copies several: web-0, web-1 and so on. Lines of nodes bind
-// them.
-func (b *builder) pod(s *statement) {
-	id := podID(s.name)
-	namespace, name, _ := strings.Cut(string(id), "/")
-	c := s.podClass(namespace)
-	if c.OwnerKind = s.text("owner", "ReplicaSet"); c.OwnerKind == "none" {
-		c.OwnerKind = ""
-	} else {
-		c.OwnerName = name
-	}
-	p := model.Pod{
-		Phase: model.PodUnschedulable, CreateTime: b.in.Now.Add(-time.Minute), UnschedulableTime: b.in.Now.Add(-time.Second),
-		NominatedNode: model.NodeName(s.text("nominated", "")), Terminating: s.is("terminating"), Ready: !s.is("unready"),
-		DoNotDisrupt: s.is("do-not-disrupt"), DeletionCost: int32(s.number("deletion-cost", 0)),
-	}
-	if s.is("waiting") {
-		p.Phase, p.UnschedulableTime = model.PodWaiting, time.Time{}
-	}
-	p.Class = b.intern(c)
-	copies := s.number("copies", 1)
-	if copies < 1 || copies > maxCopies {
-		s.fail("copies=%d is not between 1 and %d", copies, maxCopies)
-		return
-	}
-	numbered := slices.ContainsFunc(s.args, func(a arg) bool { return a.key == "copies" })
-	for i := range copies {
-		p.ID = id
-		if numbered {
-			p.ID = model.PodID(fmt.Sprintf("%s-%d", id, i))
-		}
-		if _, again := b.pods[p.ID]; again {
-			s.fail("pod %s is there twice", p.ID)
-			return
-		}
-		b.pods[p.ID] = len(b.in.Snapshot.Pods)
-		b.in.Snapshot.Pods = append(b.in.Snapshot.Pods, p)
-	}
-}
-
-// daemonSet rides along on every node that it tolerates; that is all unless it says otherwise.
-func (b *builder) daemonSet(s *statement) {
-	id := string(podID(s.name))
-	namespace, name, _ := strings.Cut(id, "/")
-	c := s.podClass(namespace)
-	if c.Tolerations == nil {
-		c.Tolerations = []model.Toleration{{Exists: true}}
-	}
-	c.Daemon, c.OwnerKind, c.OwnerName = true, "DaemonSet", name
-	b.in.Snapshot.DaemonSets = append(b.in.Snapshot.DaemonSets, model.DaemonSet{ID: id, Class: b.intern(c)})
 }
 
 func (b *builder) pdb(s *statement) {

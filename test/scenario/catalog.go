@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
@@ -16,6 +15,7 @@ const defaultTypes = "bundled types=c5.large,m5.large,r5.large,m5.xlarge"
 
 // market is what the catalog section says: shapes and offerings.
 type market struct {
+	loader    *Loader
 	types     []model.InstanceType
 	offerings []model.Offering
 }
@@ -37,7 +37,7 @@ func (m *market) statement(s *statement) error {
 // bundled takes types from the catalogue that ships with Kerf, with its prices; spot prices are estimates.
 func (m *market) bundled(s *statement) {
 	want := s.list("types")
-	bundled, err := catalog.Bundled()
+	bundled, err := m.loader.bundled()
 	if err != nil {
 		s.fail("%w", err)
 		return

@@ -21,6 +21,8 @@ func (b *builder) node(s *statement) {
 		LastPodEventTime: b.in.Now.Add(-s.duration("quiet", age.String())),
 	}
 	n.Taints = append(n.Taints, s.taints("taints")...)
+	n.Allocatable = merge(n.Allocatable, s.amounts("has"))
+	n.VolumeLimits = s.amounts("attach")
 	if c.State >= model.ClaimInitialized {
 		c.InitializeTime, c.Reached = c.CreateTime, model.ClaimInitialized
 	}
@@ -39,10 +41,21 @@ func (b *builder) node(s *statement) {
 	b.in.Snapshot.Nodes = append(b.in.Snapshot.Nodes, n)
 }
 
+// merge is the amounts with some of them replaced.
+func merge(all, instead model.Amounts) model.Amounts {
+	out := slices.Clone(instead)
+	for _, a := range all {
+		if _, ok := instead.Get(a.Resource); !ok {
+			out = append(out, a)
+		}
+	}
+	return sortAmounts(out)
+}
+
 // claim is one whose node has not joined yet. With a type it was launched, with types it was not.
 func (b *builder) claim(s *statement) {
 	var c model.Claim
-	if slices.ContainsFunc(s.args, func(a arg) bool { return a.key == "type" }) {
+	if s.has("type") {
 		c = b.launched(s)
 	} else {
 		c = b.planned(s)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -40,16 +41,7 @@ func parse(section, text string) ([]*statement, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
-		s := &statement{where: where, verb: words[0]}
-		words = words[1:]
-		if len(words) > 0 && !strings.Contains(words[0], "=") {
-			s.name, words = words[0], words[1:]
-		}
-		for _, w := range words {
-			key, value, pair := strings.Cut(w, "=")
-			s.args = append(s.args, arg{key: key, value: value, flag: !pair})
-		}
-		out = append(out, s)
+		out = append(out, newStatement(where, words))
 	}
 	return out, nil
 }
@@ -63,7 +55,7 @@ func split(line string) ([]string, error) {
 		switch {
 		case c == '"':
 			quoted, begun = !quoted, true
-		case (c == ' ' || c == '\t') && !quoted:
+		case unicode.IsSpace(c) && !quoted:
 			if begun {
 				words = append(words, word.String())
 			}
@@ -80,10 +72,41 @@ func split(line string) ([]string, error) {
 	if begun {
 		words = append(words, word.String())
 	}
-	if words[0] == "" {
+	if len(words) == 0 || words[0] == "" || strings.HasPrefix(words[0], "#") {
 		return nil, fmt.Errorf("the verb is missing: %s", line)
 	}
 	return words, nil
+}
+
+// sub reads the value of a word that has words of its own: spread="zone skew=2".
+func (s *statement) sub(key, text string, read func(*statement)) {
+	words, err := split(text)
+	if err != nil {
+		s.fail("%s: %w", key, err)
+		return
+	}
+	inner := newStatement(s.where, append([]string{key}, words...))
+	if inner.name == "" {
+		s.fail("%s=%q does not begin with a name", key, text)
+		return
+	}
+	read(inner)
+	if err := inner.done(); err != nil && s.err == nil {
+		s.err = err
+	}
+}
+
+func newStatement(where string, words []string) *statement {
+	s := &statement{where: where, verb: words[0]}
+	words = words[1:]
+	if len(words) > 0 && !strings.Contains(words[0], "=") {
+		s.name, words = words[0], words[1:]
+	}
+	for _, w := range words {
+		key, value, pair := strings.Cut(w, "=")
+		s.args = append(s.args, arg{key: key, value: value, flag: !pair})
+	}
+	return s
 }
 
 // fail keeps the first problem.
@@ -157,6 +180,11 @@ func (s *statement) is(flag string) bool {
 	return false
 }
 
+// has says whether a word is there, used or not.
+func (s *statement) has(key string) bool {
+	return slices.ContainsFunc(s.args, func(a arg) bool { return a.key == key })
+}
+
 func (s *statement) number(key string, otherwise int) int {
 	v := s.text(key, strconv.Itoa(otherwise))
 	n, err := strconv.Atoi(v)
@@ -191,9 +219,41 @@ func (s *statement) quantity(key, v string) int64 {
 // money reads dollars, and returns micro-dollars.
 func (s *statement) money(key, v string) int64 {
 	f, err := strconv.ParseFloat(strings.TrimPrefix(v, "$"), 64)
-	if err != nil || f < 0 || f > 1e6 {
+	if err != nil || !(f >= 0 && f <= 1e6) {
 		s.fail("%s=%s is not an amount of dollars such as $0.096", key, v)
 		return 0
 	}
 	return int64(f*1e6 + 0.5)
+}
+
+// count reads the name as a number between two bounds.
+func (s *statement) count(least, most int) int {
+	n, err := atoi(s.name)
+	if err != nil || n < least || n > most {
+		s.fail("want a number from %d to %d", least, most)
+	}
+	return n
+}
+
+// fraction reads 5% or 0.05.
+func (s *statement) fraction(v string) float64 {
+	percent, isPercent := strings.CutSuffix(v, "%")
+	f, err := strconv.ParseFloat(percent, 64)
+	if isPercent {
+		f /= 100
+	}
+	if err != nil || !(f >= 0 && f <= 1000) {
+		s.fail("%q is not a share such as 5%%", v)
+		return 0
+	}
+	return f
+}
+
+// atoi reads a plain number: digits only, so that it has one form.
+func atoi(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || strconv.Itoa(n) != text {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return n, nil
 }

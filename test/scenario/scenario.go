@@ -1,12 +1,13 @@
-// Package scenario runs the planner on small clusters written down as text: one file, one behaviour.
+// Package scenario reads behaviours written as files, and says what the planner does with them.
 //
-// A file is a txtar archive. Its first paragraph says in plain English what must happen; `snapshot`, `catalog` and
-// `policy` describe the cluster in a line language (GRAMMAR.md), `plan` is what the planner decides and `explain` why.
-// The plan is made the way that everybody gets it: through the contract's messages, checked on the way in and verified on
-// the way out. The package judges no plan itself.
+// A file is a txtar archive that shows one behaviour: a paragraph in plain English, then sections. `snapshot`, `manifests`,
+// `catalog` and `policy` describe the cluster in a line language (GRAMMAR.md), `expect` says what must come out whatever
+// else does, `plan` is what the planner decides and `explain` why. The plan is made the way that everybody gets it: through
+// the contract's messages, checked on the way in and verified on the way out. The package judges no plan itself beyond what
+// a file expects.
 //
-// Start reading with any two files in testdata, then at Load and Scenario.Run; build.go gives the lines their meaning,
-// render.go writes plans.
+// Start reading with any two files in testdata, then at Loader and Scenario.Run; build.go gives the lines their meaning,
+// expect.go the expectations, render.go writes plans and format.go the files' one canonical form.
 package scenario
 
 import (
@@ -14,68 +15,101 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/planner"
 	"github.com/kerf-dev/kerf/services/planner/convert"
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
 
-// Sections of a file, in their order. All but Plan and Explain may be left out.
+// Sections of a file. All but Plan and Explain may be left out.
 const (
-	Snapshot = "snapshot"
-	Catalog  = "catalog"
-	Policy   = "policy"
-	Plan     = "plan"
-	Explain  = "explain"
+	Catalog   = "catalog"
+	Policy    = "policy"
+	Manifests = "manifests"
+	Snapshot  = "snapshot"
+	Expect    = "expect"
+	Plan      = "plan"
+	Explain   = "explain"
 )
+
+// sections are all sections, in the order of the canonical form.
+func sections() []string {
+	return []string{Catalog, Policy, Manifests, Snapshot, Expect, Plan, Explain}
+}
+
+// Loader reads files. Use NewLoader; one loader decodes the bundled catalogue once. It is safe for concurrent use.
+type Loader struct {
+	bundled func() (*catalog.Catalog, error)
+}
+
+// NewLoader makes a loader.
+func NewLoader() *Loader { return &Loader{bundled: sync.OnceValues(catalog.Bundled)} }
 
 // Scenario is a file that was read.
 type Scenario struct {
+	Header
 	// Input is what it asks the planner.
 	Input model.Input
 
 	archive *txtar.Archive
+	expects []expectation
 }
 
 // Load reads a file. The error names the section, the line, the word, and what would be right.
-func Load(data []byte) (*Scenario, error) {
+func (l *Loader) Load(data []byte) (*Scenario, error) {
 	archive := txtar.Parse(data)
-	if len(bytes.TrimSpace(archive.Comment)) == 0 {
-		return nil, errors.New("the paragraph is missing that says what must happen")
+	s := &Scenario{archive: archive}
+	var err error
+	if s.Header, err = parseHeader(string(archive.Comment)); err != nil {
+		return nil, err
 	}
 	texts := map[string]string{}
 	for _, f := range archive.Files {
-		switch f.Name {
-		case Snapshot, Catalog, Policy, Plan, Explain:
-		default:
-			return nil, fmt.Errorf("section %q is not known; want %s, %s, %s, %s, %s", f.Name, Snapshot, Catalog, Policy, Plan, Explain)
+		if !slices.Contains(sections(), f.Name) {
+			return nil, fmt.Errorf("section %q is not known; want %s", f.Name, strings.Join(sections(), ", "))
 		}
 		if _, again := texts[f.Name]; again {
 			return nil, fmt.Errorf("section %q is there twice", f.Name)
 		}
 		texts[f.Name] = string(f.Data)
 	}
-	in, err := build(texts)
-	if err != nil {
+	if s.Input, err = l.build(texts); err != nil {
 		return nil, err
 	}
-	return &Scenario{Input: in, archive: archive}, nil
+	if s.expects, err = parseExpectations(texts[Expect], &s.Input); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
-// Run asks the planner, and returns the plan and its explanation as text.
-func (s *Scenario) Run(ctx context.Context) (plan, explain string, err error) {
+// Outcome is what the planner made of a scenario.
+type Outcome struct {
+	// Plan and Explain are the sections of that name.
+	Plan, Explain string
+	// Failed are the expectations that do not hold, a sentence each.
+	Failed []string
+}
+
+// Run asks the planner.
+func (s *Scenario) Run(ctx context.Context) (Outcome, error) {
 	response, err := planner.Decide(ctx, convert.Request(s.Input))
 	if err != nil {
-		return "", "", err
+		return Outcome{}, err
 	}
 	p, err := convert.ReadPlan(response.GetPlan())
 	if err != nil {
-		return "", "", err
+		return Outcome{}, err
 	}
 	r := newRenderer(&s.Input, &p)
-	return r.plan(), r.explain(), nil
+	out := Outcome{Plan: r.plan(), Explain: r.explain()}
+	out.Failed = judge(s.expects, newResult(&s.Input, &p, r, out.Explain))
+	return out, nil
 }
 
 // Section is the text of a section, "" when the file does not have it.
@@ -88,14 +122,76 @@ func (s *Scenario) Section(name string) string {
 	return ""
 }
 
-// Golden is the file with another plan and explanation.
-func (s *Scenario) Golden(plan, explain string) []byte {
+// Golden is the file in its canonical form, with another plan and explanation.
+func (s *Scenario) Golden(o Outcome) ([]byte, error) {
 	out := &txtar.Archive{Comment: s.archive.Comment}
 	for _, f := range s.archive.Files {
 		if f.Name != Plan && f.Name != Explain {
 			out.Files = append(out.Files, f)
 		}
 	}
-	out.Files = append(out.Files, txtar.File{Name: Plan, Data: []byte(plan)}, txtar.File{Name: Explain, Data: []byte(explain)})
-	return txtar.Format(out)
+	out.Files = append(out.Files, txtar.File{Name: Plan, Data: []byte(o.Plan)}, txtar.File{Name: Explain, Data: []byte(o.Explain)})
+	return Format(txtar.Format(out))
 }
+
+// Header is what stands before the sections.
+type Header struct {
+	// Cases are the numbers of the cases in docs/behaviours.md that the file shows.
+	Cases []int
+	// Differs is why Kerf does on purpose something else than the case says; "" when it does not.
+	Differs string
+	// Text is the paragraph.
+	Text string
+}
+
+// Sentence is the first sentence of the paragraph.
+func (h Header) Sentence() string {
+	text := strings.Join(strings.Fields(h.Text), " ")
+	for i := range text {
+		if strings.HasPrefix(text[i:], ". ") {
+			return text[:i+1]
+		}
+	}
+	return text
+}
+
+const maxCase = 999
+
+// parseHeader reads "case: 1, 2" and "differs: because …", which may stand before the paragraph.
+func parseHeader(text string) (Header, error) {
+	var h Header
+	text = strings.TrimSpace(text)
+	for {
+		line, rest, _ := strings.Cut(text, "\n")
+		key, value, ok := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case ok && key == "case":
+			for number := range strings.SplitSeq(value, ",") {
+				n, err := atoi(strings.TrimSpace(number))
+				if err != nil || n < 1 || n > maxCase || slices.Contains(h.Cases, n) {
+					return Header{}, fmt.Errorf("case: %q is not a list of numbers such as 50, 51", value)
+				}
+				h.Cases = append(h.Cases, n)
+			}
+		case ok && key == "differs":
+			if !strings.HasPrefix(value, "because ") || h.Differs != "" {
+				return Header{}, fmt.Errorf("differs: %q does not say once: because …", value)
+			}
+			h.Differs = strings.Join(strings.Fields(value), " ")
+		default:
+			h.Text = text
+			if text == "" {
+				return Header{}, errors.New("the paragraph is missing that says what must happen")
+			}
+			if slices.Contains(strings.Fields(text), "--") {
+				return Header{}, errors.New("the paragraph has a --, which begins a section; want a colon or a comma")
+			}
+			return h, nil
+		}
+		text = strings.TrimSpace(rest)
+	}
+}
+
+// blank says whether there is nothing but space.
+func blank(data []byte) bool { return len(bytes.TrimSpace(data)) == 0 }

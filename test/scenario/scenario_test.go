@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"bytes"
 	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -27,87 +29,117 @@ func files(tb testing.TB) []string {
 	return names
 }
 
-func load(tb testing.TB, file string) *Scenario {
+func read(tb testing.TB, file string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := Load(data)
-	if err != nil {
-		tb.Fatalf("%s: %v", file, err)
-	}
-	return s
+	return data
 }
 
+func behaviour(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
+
+// TestScenarios holds each file's plan and explanation against what the planner says, and the plan against what the file
+// expects. Then it plans again, and with all lists in other orders.
 func TestScenarios(t *testing.T) {
+	loader := NewLoader()
 	for _, file := range files(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			s := load(t, file)
-			got, why, err := s.Run(t.Context())
+		t.Run(behaviour(file), func(t *testing.T) {
+			data := read(t, file)
+			s, err := loader.Load(data)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if *update {
-				if err := os.WriteFile(file, s.Golden(got, why), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
+			got, err := s.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			if diff := cmp.Diff(lines(s.Section(Plan)), lines(got)); diff != "" {
-				t.Errorf("plan (-update accepts it):\n%s", diff)
+			for _, f := range got.Failed {
+				t.Errorf("expected %s", f)
 			}
-			if diff := cmp.Diff(lines(s.Section(Explain)), lines(why)); diff != "" {
-				t.Errorf("explanation (-update accepts it):\n%s", diff)
-			}
+			compareGolden(t, file, s, got)
+			checkPlan(t, s.Input)
 		})
+	}
+}
+
+func compareGolden(t *testing.T, file string, s *Scenario, got Outcome) {
+	t.Helper()
+	golden, err := s.Golden(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, golden, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(lines(s.Section(Plan)), lines(got.Plan)); diff != "" {
+		t.Errorf("plan (-update accepts it):\n%s", diff)
+	}
+	if diff := cmp.Diff(lines(s.Section(Explain)), lines(got.Explain)); diff != "" {
+		t.Errorf("explanation (-update accepts it):\n%s", diff)
+	}
+	if diff := cmp.Diff(lines(string(golden)), lines(string(read(t, file)))); diff != "" && !t.Failed() {
+		t.Errorf("the file is not in its canonical form (-update writes it):\n%s", diff)
 	}
 }
 
 func lines(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 
-// TestOrderDoesNotMatter gives each scenario's lists to the planner the other way round.
-func TestOrderDoesNotMatter(t *testing.T) {
-	for _, file := range files(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			in := load(t, file).Input
-			want, err := plan.Decide(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range verify.Plan(in, want) {
-				t.Error(v)
-			}
-			got, err := plan.Decide(reversed(in))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
-			through, err := convert.Input(convert.Request(in).GetSnapshot(), convert.Request(in).GetDecide())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err = plan.Decide(through); err != nil || got.InputHash != want.InputHash {
-				t.Errorf("through the contract the input is another one: %v", err)
-			}
-		})
+// checkPlan verifies the plan by other means than the planner's, and makes it again: from the same input, from one whose
+// lists have another order, and from one that went through the contract once more.
+func checkPlan(t *testing.T, in model.Input) {
+	t.Helper()
+	want, err := plan.Decide(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range verify.Plan(in, want) {
+		t.Error(v)
+	}
+	through, err := convert.Input(convert.Request(in).GetSnapshot(), convert.Request(in).GetDecide())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, other := range map[string]model.Input{
+		"the same input": in, "its lists reversed": shuffled(in, nil), "its lists shuffled": shuffled(in, rand.New(rand.NewPCG(1, 2))),
+		"the input through the contract": through,
+	} {
+		got, err := plan.Decide(other)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if !reflect.DeepEqual(want, got) {
+			t.Errorf("%s gives another plan:\n%s", what, cmp.Diff(want, got))
+		}
 	}
 }
 
-func reversed(in model.Input) model.Input {
-	s := &in.Snapshot
-	s.Pods, s.PodClasses, s.Nodes, s.Claims = back(s.Pods), back(s.PodClasses), back(s.Nodes), back(s.Claims)
-	s.NodePools, s.Offerings, s.DaemonSets = back(s.NodePools), back(s.Offerings), back(s.DaemonSets)
-	s.PodDisruptionBudgets = back(s.PodDisruptionBudgets)
+// shuffled gives all lists of a snapshot another order; without a source of chance the reverse one.
+func shuffled(in model.Input, r *rand.Rand) model.Input {
+	v := reflect.ValueOf(&in.Snapshot).Elem()
+	for i := range v.NumField() {
+		f := v.Field(i)
+		if f.Kind() != reflect.Slice {
+			continue
+		}
+		list := reflect.MakeSlice(f.Type(), f.Len(), f.Len())
+		order := make([]int, f.Len())
+		for j := range order {
+			order[j] = len(order) - 1 - j
+		}
+		if r != nil {
+			order = r.Perm(len(order))
+		}
+		for to, from := range order {
+			list.Index(to).Set(f.Index(from))
+		}
+		f.Set(list)
+	}
 	return in
-}
-
-func back[T any](list []T) []T {
-	list = slices.Clone(list)
-	slices.Reverse(list)
-	return list
 }
 
 func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
@@ -132,9 +164,10 @@ func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 		"another operator":     {"x\n-- snapshot --\npool p require=\"zone is a\"\n", `"is" is not an operator`},
 		"a kind of its own":    {"x\n-- policy --\nkinds all\n", "want provision, disrupt"},
 	}
+	loader := NewLoader()
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := Load([]byte(tc.file))
+			_, err := loader.Load([]byte(tc.file))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
@@ -142,21 +175,36 @@ func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 	}
 }
 
-func FuzzLoad(f *testing.F) {
+// FuzzParse holds the parser against the formatter: what can be read has one canonical form, which reads as the same.
+func FuzzParse(f *testing.F) {
 	for _, file := range files(f) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
+		if data := read(f, file); len(data) < 2048 {
+			f.Add(data)
 		}
-		f.Add(data)
 	}
+	loader := NewLoader()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 4096 || strings.Contains(string(data), "bundled") {
-			return // the catalogue takes its time to read
+		if len(data) > 4096 {
+			return
 		}
-		s, err := Load(data)
-		if err == nil && s.Input.Now.IsZero() {
-			t.Fatal("an input without a time")
+		s, err := loader.Load(data)
+		if err != nil {
+			return
+		}
+		first, err := Format(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := Format(first)
+		if err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%v: the canonical form is not canonical:\n%s\nbut\n%s", err, first, second)
+		}
+		again, err := loader.Load(first)
+		if err != nil {
+			t.Fatalf("the canonical form can't be read: %v\n%s", err, first)
+		}
+		if diff := cmp.Diff(s.Input, again.Input); diff != "" {
+			t.Fatalf("the canonical form means something else:\n%s", diff)
 		}
 	})
 }

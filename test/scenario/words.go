@@ -35,6 +35,8 @@ func labelKey(short string) string {
 		return hostKey
 	case "arch":
 		return "kubernetes.io/arch"
+	case "pool":
+		return "karpenter.sh/nodepool"
 	}
 	return short
 }
@@ -159,7 +161,7 @@ func (s *statement) resources() model.Amounts {
 	add("mem", "memory")
 	add("disk", "ephemeral-storage")
 	add("gpu", "nvidia.com/gpu")
-	return sortAmounts(out)
+	return sortAmounts(append(out, s.amounts("more")...))
 }
 
 // amounts reads cpu=2,mem=8Gi.
@@ -184,16 +186,39 @@ func sortAmounts(as model.Amounts) model.Amounts {
 	return as
 }
 
-// selector reads k=v,k=v as a label selector.
-func (s *statement) selector(pairs string) *model.Selector {
+// selector reads a label selector: k=v, k=v|w, k!=v, k and !k, all of which must hold; * selects all pods, none none.
+func (s *statement) selector(text string) *model.Selector {
 	out := &model.Selector{}
-	for pair := range strings.SplitSeq(pairs, ",") {
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok {
-			s.fail("%q does not select by key=value", pair)
-		}
-		out.Requirements = append(out.Requirements, model.Requirement{Key: k, Operator: model.In, Values: []string{v}})
+	switch text {
+	case "*":
+		return out
+	case "none":
+		return nil
 	}
+	for part := range strings.SplitSeq(text, ",") {
+		r := model.Requirement{Operator: model.Exists}
+		key, values, ok := strings.Cut(part, "=")
+		not := strings.HasSuffix(key, "!")
+		switch {
+		case ok && not:
+			r.Key, r.Operator, r.Values = strings.TrimSuffix(key, "!"), model.NotIn, strings.Split(values, "|")
+		case ok:
+			r.Key, r.Operator, r.Values = key, model.In, strings.Split(values, "|")
+		case strings.HasPrefix(key, "!"):
+			r.Key, r.Operator = key[1:], model.DoesNotExist
+		default:
+			r.Key = key
+		}
+		if r.Key == "" || strings.ContainsAny(r.Key, "! ") {
+			s.fail("%q does not select by k=v, k=v|w, k!=v, k or !k", part)
+		}
+		slices.Sort(r.Values)
+		r.Values = slices.Compact(r.Values)
+		out.Requirements = append(out.Requirements, r)
+	}
+	slices.SortFunc(out.Requirements, func(a, b model.Requirement) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
+	})
 	return out
 }
 
@@ -204,7 +229,7 @@ func (s *statement) capacity(name string) model.CapacityType {
 			return c
 		}
 	}
-	s.fail("%q is not a capacity type: on-demand, spot", name)
+	s.fail("%q is not a capacity type: on-demand, spot, reserved", name)
 	return 0
 }
 
