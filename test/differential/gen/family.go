@@ -1,0 +1,87 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Family is a set of kinds of constraints.
+type Family uint32
+
+// The families.
+const (
+	Selector Family = 1 << iota
+	Affinity
+	Taints
+	Extended
+	Ports
+	Spread
+	PodAffinity
+	PodAntiAffinity
+	Namespaces
+	Volumes
+	Attach
+	Nodes
+	Cordon
+	Flights
+	Daemons
+	Priority
+	Preferred
+	Limits
+	OpenLabels
+	MinValues
+	end
+)
+
+// Everything is all the families.
+const Everything = end - 1
+
+func names() []string {
+	return []string{
+		"selector", "affinity", "taints", "extended", "ports", "spread", "pod-affinity", "pod-anti-affinity", "namespaces",
+		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
+	}
+}
+
+// All lists the families one by one.
+func All() []Family {
+	var out []Family
+	for f := Family(1); f < end; f <<= 1 {
+		out = append(out, f)
+	}
+	return out
+}
+
+// Parse reads "all", "spread,nodes" or "all,-spread".
+func Parse(text string) (Family, error) {
+	var out Family
+	for word := range strings.SplitSeq(text, ",") {
+		name, without := strings.CutPrefix(word, "-")
+		set := Family(0)
+		for i, n := range names() {
+			if n == name || name == "all" {
+				set |= 1 << i
+			}
+		}
+		if set == 0 {
+			return 0, fmt.Errorf("family %q is not known; known are all, %s", name, strings.Join(names(), ", "))
+		}
+		if without {
+			out &^= set
+		} else {
+			out |= set
+		}
+	}
+	return out, nil
+}
+
+// String lists the families by name.
+func (f Family) String() string {
+	var out []string
+	for i, n := range names() {
+		if f&(1<<i) != 0 {
+			out = append(out, n)
+		}
+	}
+	return strings.Join(out, ",")
+}

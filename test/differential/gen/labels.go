@@ -1,0 +1,38 @@
+package gen
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// NodeLabels are those that a pool's node gets, less its host name and the labels that the pool leaves open: what the
+// actuator sets, what the cloud provider and the kubelet add, and what the EBS driver adds.
+func NodeLabels(pool *model.NodePool, typeLabels model.Labels, zone string, ct model.CapacityType) model.Labels {
+	ls := slices.Clone(pool.Labels)
+	for _, l := range typeLabels {
+		ls = With(ls, l.Key, l.Value)
+	}
+	for _, l := range []model.Label{
+		{Key: keyZone, Value: zone},
+		{Key: keyEBSZone, Value: zone},
+		{Key: "topology.kubernetes.io/region", Value: zone[:len(zone)-1]},
+		{Key: keyCapacity, Value: ct.String()},
+		{Key: keyPool, Value: string(pool.Name)},
+		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: string(pool.NodeClass)},
+		{Key: "karpenter.sh/registered", Value: "true"},
+		{Key: "karpenter.sh/initialized", Value: "true"},
+	} {
+		ls = With(ls, l.Key, l.Value)
+	}
+	return ls
+}
+
+// With is the labels with one more, or with another value; sorted. The labels given are not changed.
+func With(ls model.Labels, key, value string) model.Labels {
+	out := slices.DeleteFunc(slices.Clone(ls), func(l model.Label) bool { return l.Key == key })
+	out = append(out, model.Label{Key: key, Value: value})
+	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}

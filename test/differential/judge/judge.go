@@ -1,0 +1,236 @@
+// Package judge holds a plan against the real scheduler.
+//
+// It lets the planner plan for a case, adds the planned nodes to the cluster, each as one of the offerings that its claim
+// lists, and has the scheduler place the pods. A plan fails in two ways: a pod that is placed in the planned order may
+// not run where the plan says (Misfit), or a pod is left pending that the scheduler could place on one more node that
+// some pool allows, or on one that is there (Missed). What the planner refuses to plan for is counted apart, so that
+// nothing hides behind it. Start reading with Try.
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/services/planner/verify"
+	"github.com/kerf-dev/kerf/test/differential/gen"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+)
+
+// Kind is how a plan fails.
+type Kind string
+
+// The kinds.
+const (
+	// Misfit is a pod that may not run where the plan sends it.
+	Misfit Kind = "misfit"
+	// Missed is a pod that is left pending though there is a way to place it.
+	Missed Kind = "missed"
+	// Violation is a plan that the planner's own verifier objects to.
+	Violation Kind = "violation"
+	// Broken is an input that the planner returns an error for, or panics on.
+	Broken Kind = "broken"
+)
+
+// Failure is one way in which a plan is wrong.
+type Failure struct {
+	Kind Kind
+	Pod  model.PodID
+	// Rule is the scheduler's plugin that objects, or the planner's code for leaving the pod out.
+	Rule   string
+	Detail string
+}
+
+// String is the failure on one line.
+func (f Failure) String() string {
+	return fmt.Sprintf("%s %s (%s): %s", f.Kind, f.Pod, f.Rule, f.Detail)
+}
+
+// Same says whether two failures are likely of one cause.
+func (f Failure) Same(g Failure) bool { return f.Kind == g.Kind && f.Rule == g.Rule }
+
+// Result is what became of one case.
+type Result struct {
+	Placed, Pending, Unsupported int
+	// Misses are pods that the scheduler, free to choose in a random order, did not place, of Free tries.
+	Misses, Free int
+	Failures     []Failure
+	Plan         model.Plan
+}
+
+// Count is how many failures are of a kind.
+func (r Result) Count(k Kind) int {
+	n := 0
+	for _, f := range r.Failures {
+		if f.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// Options say how thorough a trial is.
+type Options struct {
+	// Orders are how many random orders the scheduler places the pods in.
+	Orders int
+	// Worlds are how many draws of what the claims are launched as the planned order is tried in; at least 1.
+	Worlds int
+	// Believe changes what the planner is told; nil for the truth.
+	Believe func(*model.Input)
+}
+
+// mostWorlds is how many draws a missed pod must be placeable in, in the same way: what needs luck is not missed.
+const mostWorlds = 6
+
+// trial is one case under way.
+type trial struct {
+	Result
+	c       gen.Case
+	s       *kube.Scheduler
+	objects *kube.Objects
+	classes map[model.ClassID]*model.PodClass
+	pods    map[model.PodID]*model.Pod
+	order   []model.Placement
+	said    map[string]bool
+}
+
+// Try plans for a case and holds the plan against the scheduler. An error is a defect of the test, not of the plan.
+func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
+	t := &trial{
+		c: c, s: s, objects: kube.NewObjects(&c.Input.Snapshot), said: make(map[string]bool),
+		classes: make(map[model.ClassID]*model.PodClass), pods: make(map[model.PodID]*model.Pod),
+	}
+	for i := range c.Input.Snapshot.PodClasses {
+		t.classes[c.Input.Snapshot.PodClasses[i].ID] = &c.Input.Snapshot.PodClasses[i]
+	}
+	for i := range c.Input.Snapshot.Pods {
+		t.pods[c.Input.Snapshot.Pods[i].ID] = &c.Input.Snapshot.Pods[i]
+	}
+	if !t.decide(o.Believe) {
+		return t.Result, nil
+	}
+	suspects := t.suspects()
+	for world := range max(1, o.Worlds) {
+		if err := t.play(world, suspects); err != nil {
+			return t.Result, err
+		}
+	}
+	for world := o.Worlds; world < mostWorlds && len(suspects) > 0; world++ {
+		if err := t.play(world, suspects); err != nil {
+			return t.Result, err
+		}
+	}
+	t.accuse(suspects)
+	for i := range o.Orders {
+		if err := t.free(i); err != nil {
+			return t.Result, err
+		}
+	}
+	return t.Result, nil
+}
+
+// fail notes a failure once.
+func (t *trial) fail(f Failure) {
+	key := string(f.Kind) + string(f.Pod) + f.Rule
+	if !t.said[key] {
+		t.said[key] = true
+		t.Failures = append(t.Failures, f)
+	}
+}
+
+// decide makes the plan; false when there is none.
+func (t *trial) decide(believe func(*model.Input)) (ok bool) {
+	in := t.c.Input
+	if believe != nil {
+		in = t.c.Clone().Input
+		believe(&in)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			t.fail(Failure{Kind: Broken, Rule: "panic", Detail: fmt.Sprint(r)})
+		}
+	}()
+	p, err := plan.Decide(in)
+	if err != nil {
+		t.fail(Failure{Kind: Broken, Rule: "error", Detail: err.Error()})
+		return false
+	}
+	t.Plan, t.Placed, t.Pending = p, len(p.Placements), len(p.Pending)
+	if believe == nil {
+		for _, v := range verify.Plan(in, p) {
+			t.fail(Failure{Kind: Violation, Rule: v.Subject, Detail: v.Problem})
+		}
+	}
+	t.order = slices.Clone(p.Placements)
+	slices.SortStableFunc(t.order, func(a, b model.Placement) int {
+		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Pod, b.Pod))
+	})
+	return true
+}
+
+// play lets the claims be launched as one draw has it, places the pods in the planned order, and asks for each suspect
+// which of the ways that are left would place it.
+func (t *trial) play(number int, suspects map[model.ClassID]*suspect) error {
+	w := t.world(number)
+	if err := w.reset(); err != nil {
+		return err
+	}
+	for _, p := range t.order {
+		pod := t.pods[p.Pod]
+		if pod == nil {
+			t.fail(Failure{Kind: Broken, Pod: p.Pod, Rule: "unknown pod", Detail: "the plan places a pod that there is not"})
+			continue
+		}
+		object, target := kube.Pod(pod, t.classes[pod.Class]), w.target(p)
+		v, err := t.s.Schedule(object, target)
+		if err != nil {
+			return err
+		}
+		if len(v.Nodes) == 0 {
+			r := v.Refusals[target]
+			t.fail(Failure{Kind: Misfit, Pod: p.Pod, Rule: r.Plugin, Detail: fmt.Sprintf("on %s: %s", w.describe(target), r.Message)})
+		}
+		if err := w.bind(object, target); err != nil {
+			return err
+		}
+	}
+	return w.examine(suspects)
+}
+
+// free lets the scheduler place the planned pods as it likes, in a random order.
+func (t *trial) free(number int) error {
+	w := t.world(number)
+	if err := w.reset(); err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(t.c.Seed, uint64(1000+number))) //nolint:gosec // not a secret
+	order := slices.Clone(t.order)
+	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, p := range order {
+		pod := t.pods[p.Pod]
+		if pod == nil {
+			continue
+		}
+		object := kube.Pod(pod, t.classes[pod.Class])
+		v, err := t.s.Schedule(object)
+		if err != nil {
+			return err
+		}
+		t.Free++
+		if len(v.Nodes) == 0 {
+			t.Misses++
+			continue
+		}
+		node, err := t.s.Best(object, v, r)
+		if err != nil {
+			return err
+		}
+		if err := w.bind(object, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}

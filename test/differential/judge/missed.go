@@ -1,0 +1,198 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+)
+
+// suspect is a class with a pod that was left pending, and the ways in which all draws so far would have placed it.
+type suspect struct {
+	pending model.PendingPod
+	pod     *model.Pod
+	// ways are nil before the first draw.
+	ways map[string]bool
+}
+
+// suspects are the pending pods that the planner had a chance to place, one of each class.
+func (t *trial) suspects() map[model.ClassID]*suspect {
+	out := make(map[model.ClassID]*suspect)
+	for _, p := range t.Plan.Pending {
+		pod := t.pods[p.Pod]
+		switch {
+		case p.Reason.Code == model.CodeUnsupported:
+			t.Unsupported++
+		case pod == nil || p.Reason.Code == model.CodePreemption:
+		case out[pod.Class] == nil:
+			out[pod.Class] = &suspect{pending: p, pod: pod}
+		}
+	}
+	return out
+}
+
+// examine keeps, for each suspect, the ways that would place it in this world too; without any it is cleared.
+func (w *world) examine(suspects map[model.ClassID]*suspect) error {
+	for _, id := range slices.Sorted(maps.Keys(suspects)) {
+		s := suspects[id]
+		object := kube.Pod(s.pod, w.classes[id])
+		found := make(map[string]bool)
+		v, err := w.s.Schedule(object)
+		if err != nil {
+			return err
+		}
+		for _, name := range v.Nodes {
+			if !w.cordoned(name) {
+				found[name] = true
+			}
+		}
+		for _, o := range w.options(w.classes[id]) {
+			if s.ways != nil && !s.ways[o.name] {
+				continue
+			}
+			ok, err := w.oneMore(s.pod, o)
+			if err != nil {
+				return err
+			}
+			if ok {
+				found[o.name] = true
+			}
+		}
+		if s.ways == nil {
+			s.ways = found
+		}
+		maps.DeleteFunc(s.ways, func(way string, _ bool) bool { return !found[way] })
+		if len(s.ways) == 0 {
+			delete(suspects, id)
+		}
+	}
+	return nil
+}
+
+// cordoned nodes take what tolerates everything, as far as the scheduler is concerned. Kerf leaves them alone.
+func (w *world) cordoned(name string) bool {
+	return slices.ContainsFunc(w.c.Input.Snapshot.Nodes, func(n model.Node) bool { return string(n.Name) == name && n.Unschedulable })
+}
+
+// oneMore says whether a pod could run if there were one more node.
+func (w *world) oneMore(pod *model.Pod, o option) (bool, error) {
+	const name = "one-more"
+	n := w.newNode(name, o.pool, o.offering.InstanceType, o.offering.Zone, o.offering.CapacityType, o.labels, o.pool.Taints)
+	pods := append(slices.Clone(w.pods), w.daemons(n)...)
+	if err := w.s.Reset(w.objects, append(slices.Clone(w.nodes), n), pods); err != nil {
+		return false, err
+	}
+	v, err := w.s.Schedule(kube.Pod(pod, w.classes[pod.Class]), name)
+	if err != nil {
+		return false, err
+	}
+	return len(v.Nodes) == 1, w.s.Reset(w.objects, w.nodes, w.pods)
+}
+
+// accuse makes failures of the suspects that are left.
+func (t *trial) accuse(suspects map[model.ClassID]*suspect) {
+	for _, id := range slices.Sorted(maps.Keys(suspects)) {
+		s := suspects[id]
+		ways := slices.Sorted(maps.Keys(s.ways))
+		t.fail(Failure{
+			Kind: Missed, Pod: s.pod.ID, Rule: fmt.Sprint(s.pending.Reason.Code),
+			Detail: fmt.Sprintf("the scheduler would place it on %s; the plan says: %s", strings.Join(ways[:min(3, len(ways))], " or "), s.pending.Reason.Message),
+		})
+	}
+}
+
+// option is one node that a pool could still buy.
+type option struct {
+	name     string
+	pool     *model.NodePool
+	offering *model.Offering
+	labels   model.Labels
+}
+
+// options are the nodes that may be bought beside the plan, with each value that matters to a class where the pool leaves
+// a label open.
+func (t *trial) options(c *model.PodClass) []option {
+	var out []option
+	s := &t.c.Input.Snapshot
+	for i := range s.NodePools {
+		p := &s.NodePools[i]
+		class := t.nodeClass(p.NodeClass)
+		if p.NotReady != nil || p.Replicas != nil || class == nil || class.NotReady != nil || wishesForMore(p) {
+			continue
+		}
+		left := t.left(p)
+		for j := range s.Offerings {
+			o := &s.Offerings[j]
+			sold := o.Price > 0 && !t.c.Input.Now.Before(o.UnavailableUntil) && o.CapacityType != model.Reserved
+			if sold && slices.Contains(class.Zones, o.Zone) && left.allow(t.instanceType(o.InstanceType)) {
+				out = append(out, t.labelled(p, class, o, c)...)
+			}
+		}
+	}
+	return out
+}
+
+// wishesForMore says that the pool wants claims to be flexible: one more node is not enough to tell.
+func wishesForMore(p *model.NodePool) bool {
+	return slices.ContainsFunc(p.Requirements, func(r model.Requirement) bool { return r.MinValues > 1 })
+}
+
+func (t *trial) nodeClass(name model.NodeClassName) *model.NodeClass {
+	for i := range t.c.Input.Snapshot.NodeClasses {
+		if c := &t.c.Input.Snapshot.NodeClasses[i]; c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// limits are what a pool may still buy.
+type limits map[model.Resource]int64
+
+func (l limits) allow(it *model.InstanceType) bool {
+	for r, left := range l {
+		if need := it.Capacity.Value(r); r != model.Nodes && need > 0 && need > left {
+			return false
+		}
+	}
+	left, limited := l[model.Nodes]
+	return !limited || left >= 1
+}
+
+// left is a pool's limits less its claims, each as the largest that it may become.
+func (t *trial) left(p *model.NodePool) limits {
+	l := make(limits)
+	for _, a := range p.Limits {
+		l[a.Resource] = a.Value
+	}
+	take := func(offerings []model.RankedOffering) {
+		for r := range l {
+			most := int64(0)
+			for _, o := range offerings {
+				most = max(most, t.instanceType(o.InstanceType).Capacity.Value(r))
+			}
+			if r == model.Nodes {
+				most = 1
+			}
+			l[r] -= most
+		}
+	}
+	for _, c := range t.c.Input.Snapshot.Claims {
+		switch {
+		case c.NodePool != p.Name || !c.Live():
+		case c.InstanceType != "":
+			take([]model.RankedOffering{{InstanceType: c.InstanceType}})
+		default:
+			take(c.Offerings)
+		}
+	}
+	for _, c := range t.Plan.NodeClaims {
+		if c.NodePool == p.Name {
+			take(c.Offerings)
+		}
+	}
+	return l
+}

@@ -1,0 +1,206 @@
+package judge
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+	"k8s.io/klog/v2"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/test/differential/gen"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+)
+
+// world is the cluster once all claims have their nodes.
+type world struct {
+	*trial
+	rand  *rand.Rand
+	nodes []*corev1.Node
+	pods  []*corev1.Pod
+	// launched says what each claim's node was launched as.
+	launched map[string]model.RankedOffering
+}
+
+// world draws what the claims are launched as. In draw 0 each is what it lists first.
+func (t *trial) world(number int) *world {
+	w := &world{
+		trial: t, rand: rand.New(rand.NewPCG(t.c.Seed, uint64(number))), //nolint:gosec // not a secret
+		launched: make(map[string]model.RankedOffering),
+	}
+	s := &t.c.Input.Snapshot
+	joined := make(map[model.ClaimID]bool)
+	for i := range s.Nodes {
+		joined[s.Nodes[i].Claim] = true
+		w.nodes = append(w.nodes, kube.Node(&s.Nodes[i]))
+	}
+	for i := range s.Claims {
+		c := &s.Claims[i]
+		if joined[c.ID] {
+			continue
+		}
+		offerings := c.Offerings
+		if c.InstanceType != "" {
+			offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
+		}
+		w.join(c.ID, c.NodePool, offerings, c.Requirements, c.Labels, c.Taints, number)
+	}
+	for i := range t.Plan.NodeClaims {
+		c := &t.Plan.NodeClaims[i]
+		pool := t.pool(c.NodePool)
+		w.join(c.ID, c.NodePool, c.Offerings, c.Requirements, pool.Labels, pool.Taints, number)
+	}
+	return w
+}
+
+func (t *trial) pool(name model.PoolName) *model.NodePool {
+	for i := range t.c.Input.Snapshot.NodePools {
+		if p := &t.c.Input.Snapshot.NodePools[i]; p.Name == name {
+			return p
+		}
+	}
+	return &model.NodePool{Name: name}
+}
+
+func (t *trial) instanceType(name model.TypeName) *model.InstanceType {
+	for i := range t.c.Input.Snapshot.Catalogs {
+		types := t.c.Input.Snapshot.Catalogs[i].InstanceTypes
+		for j := range types {
+			if types[j].Name == name {
+				return &types[j]
+			}
+		}
+	}
+	return &model.InstanceType{Name: name}
+}
+
+// join adds the node of a claim.
+func (w *world) join(
+	id model.ClaimID, pool model.PoolName, offerings []model.RankedOffering, rs []model.Requirement, own model.Labels, taints []model.Taint, number int,
+) {
+	if len(offerings) == 0 {
+		return
+	}
+	o := offerings[0]
+	if number > 0 {
+		o = offerings[w.rand.IntN(len(offerings))]
+	}
+	name := "claim-" + string(id)
+	w.launched[name] = o
+	w.nodes = append(w.nodes, w.newNode(name, w.trial.pool(pool), o.InstanceType, o.Zone, o.CapacityType, w.open(own, rs), taints))
+}
+
+// open adds to labels what the actuator gives a node for its claim's requirements on labels of the user's own: one of the
+// values that a requirement lists, and nothing for those that list none.
+func (w *world) open(own model.Labels, rs []model.Requirement) model.Labels {
+	for _, r := range rs {
+		_, decided := own.Get(r.Key)
+		if !decided && r.Operator == model.In && len(r.Values) > 0 {
+			own = gen.With(own, r.Key, r.Values[w.rand.IntN(len(r.Values))])
+		}
+	}
+	return own
+}
+
+// newNode is the node that an offering makes, once it is ready. Labels that follow from the offering win over own.
+func (t *trial) newNode(
+	name string, pool *model.NodePool, tn model.TypeName, zone string, ct model.CapacityType, own model.Labels, taints []model.Taint,
+) *corev1.Node {
+	it := t.instanceType(tn)
+	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: it.Allocatable}
+	n.Labels = own
+	for _, l := range gen.NodeLabels(pool, it.Labels, zone, ct) {
+		n.Labels = gen.With(n.Labels, l.Key, l.Value)
+	}
+	n.Labels = gen.With(n.Labels, "kubernetes.io/hostname", name)
+	return kube.Node(&n)
+}
+
+// reset hands the cluster to the scheduler: the nodes, the pods that are bound, and on each node the DaemonSets' pods,
+// which are there before any other.
+func (w *world) reset() error {
+	for i := range w.c.Input.Snapshot.Pods {
+		if p := &w.c.Input.Snapshot.Pods[i]; p.Node != "" {
+			w.pods = append(w.pods, kube.Pod(p, w.classes[p.Class]))
+		}
+	}
+	for _, n := range w.nodes {
+		w.pods = append(w.pods, w.daemons(n)...)
+	}
+	return w.s.Reset(w.objects, w.nodes, w.pods)
+}
+
+// daemons are the pods that DaemonSets will still start on a node: where it has room for them or not, they are ahead.
+func (w *world) daemons(n *corev1.Node) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, d := range w.c.Input.Snapshot.DaemonSets {
+		class := w.classes[d.Class]
+		runs := slices.ContainsFunc(w.c.Input.Snapshot.Pods, func(p model.Pod) bool {
+			return p.Class == d.Class && string(p.Node) == n.Name
+		})
+		if class == nil || runs {
+			continue
+		}
+		id := class.Namespace + "/" + string(d.Class) + "-" + n.Name
+		pod := kube.Pod(&model.Pod{ID: model.PodID(id), Class: d.Class, Node: model.NodeName(n.Name)}, class)
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+			Key: "node.kubernetes.io/unschedulable", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule,
+		})
+		if admits(pod, n) {
+			out = append(out, pod)
+		}
+	}
+	return out
+}
+
+// admits is the DaemonSet controller's rule.
+func admits(pod *corev1.Pod, n *corev1.Node) bool {
+	fits, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(n)
+	_, untolerated := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, pod.Spec.Tolerations, func(t *corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectNoExecute || t.Effect == corev1.TaintEffectNoSchedule
+	}, false)
+	return err == nil && fits && !untolerated
+}
+
+func (w *world) bind(pod *corev1.Pod, node string) error {
+	bound := pod.DeepCopy()
+	bound.Spec.NodeName = node
+	w.pods = append(w.pods, bound)
+	return w.s.Bind(pod, node)
+}
+
+func (w *world) target(p model.Placement) string {
+	if p.Node != "" {
+		return string(p.Node)
+	}
+	return "claim-" + string(p.Claim)
+}
+
+// describe says what a node is.
+func (w *world) describe(name string) string {
+	o, ok := w.launched[name]
+	if !ok {
+		return name
+	}
+	for _, n := range w.nodes {
+		if n.Name == name {
+			return fmt.Sprintf("%s (%s/%s/%s, %s)", name, o.InstanceType, o.Zone, o.CapacityType, ownLabels(n.Labels))
+		}
+	}
+	return name
+}
+
+func ownLabels(ls map[string]string) string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(ls)) {
+		if !strings.Contains(key, "/") {
+			out = append(out, key+"="+ls[key])
+		}
+	}
+	return strings.Join(out, ",")
+}

@@ -1,0 +1,307 @@
+package kube
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// Objects are what plugins look up beside pods and nodes.
+type Objects struct {
+	Namespaces, Volumes, Claims, Classes, CSINodes []any
+}
+
+// New collects the objects of a snapshot.
+func NewObjects(s *model.Snapshot) *Objects {
+	o := &Objects{}
+	for _, ns := range s.Namespaces {
+		o.Namespaces = append(o.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns.Name, Labels: labels(ns.Labels)}})
+	}
+	bound := make(map[model.ClassID]bool)
+	for _, p := range s.Pods {
+		if p.Node != "" {
+			bound[p.Class] = true
+		}
+	}
+	seen := make(map[string]bool)
+	for i := range s.PodClasses {
+		for _, v := range s.PodClasses[i].Volumes {
+			if !seen[v.Name] {
+				seen[v.Name] = true
+				o.volume(v, bound[s.PodClasses[i].ID])
+			}
+		}
+	}
+	for i := range s.Nodes {
+		o.csiNode(&s.Nodes[i])
+	}
+	return o
+}
+
+// csiNode says how many volumes a node can attach. A node without limits has none of its drivers listed.
+func (o *Objects) csiNode(n *model.Node) {
+	if len(n.VolumeLimits) == 0 {
+		return
+	}
+	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: string(n.Name)}}
+	for _, a := range n.VolumeLimits {
+		count := int32(a.Value) //nolint:gosec // small
+		out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{
+			Name: string(a.Resource), NodeID: string(n.Name), Allocatable: &storagev1.VolumeNodeResources{Count: &count},
+		})
+	}
+	o.CSINodes = append(o.CSINodes, out)
+}
+
+// hash makes choices that the planner does not see: which of two ways an object says the same.
+func hash(name string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // a hash never fails
+	return h.Sum32()
+}
+
+// volume is a claim that is bound to a volume, or, for a pod that has no node yet, perhaps one that will get its volume
+// where the pod comes to run.
+func (o *Objects) volume(v model.VolumeTopology, bound bool) {
+	namespace, name, _ := strings.Cut(v.Name, "/")
+	class := "sc-" + namespace + "-" + name
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(v.Name)},
+		Spec:       corev1.PersistentVolumeClaimSpec{StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+	}
+	claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	mode := storagev1.VolumeBindingWaitForFirstConsumer
+	sc := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Provisioner: "ebs.csi.aws.com", VolumeBindingMode: &mode}
+	o.Claims, o.Classes = append(o.Claims, claim), append(o.Classes, sc)
+	if !bound && hash(v.Name)%2 == 0 && allIn(v.Terms) {
+		claim.Status.Phase = corev1.ClaimPending
+		for _, t := range v.Terms {
+			var term corev1.TopologySelectorTerm
+			for _, r := range t.Requirements {
+				term.MatchLabelExpressions = append(term.MatchLabelExpressions, corev1.TopologySelectorLabelRequirement{Key: r.Key, Values: r.Values})
+			}
+			sc.AllowedTopologies = append(sc.AllowedTopologies, term)
+		}
+		return
+	}
+	pv := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv-" + namespace + "-" + name}}
+	pv.Spec.StorageClassName = class
+	pv.Spec.Capacity = claim.Spec.Resources.Requests
+	pv.Spec.AccessModes = claim.Spec.AccessModes
+	pv.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com", VolumeHandle: pv.Name}
+	pv.Spec.ClaimRef = &corev1.ObjectReference{Namespace: namespace, Name: name, UID: claim.UID}
+	if len(v.Terms) > 0 {
+		pv.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: nodeTerms(v.Terms)}
+	}
+	pv.Status.Phase, claim.Status.Phase = corev1.VolumeBound, corev1.ClaimBound
+	claim.Spec.VolumeName = pv.Name
+	claim.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
+	o.Volumes = append(o.Volumes, pv)
+}
+
+// allIn says whether terms can be said as the allowed topologies of a storage class.
+func allIn(terms []model.NodeAffinityTerm) bool {
+	for _, t := range terms {
+		for _, r := range t.Requirements {
+			if r.Operator != model.In {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Node is a node as Kubernetes has it.
+func Node(n *model.Node) *corev1.Node {
+	out := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: string(n.Name), Labels: labels(n.Labels), UID: types.UID(n.Name)}}
+	out.Spec.Unschedulable = n.Unschedulable
+	for _, t := range n.Taints {
+		out.Spec.Taints = append(out.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
+	}
+	out.Status.Allocatable, out.Status.Capacity = resources(n.Allocatable), resources(n.Allocatable)
+	return out
+}
+
+func labels(ls model.Labels) map[string]string {
+	out := make(map[string]string, len(ls))
+	for _, l := range ls {
+		out[l.Key] = l.Value
+	}
+	return out
+}
+
+func resources(as model.Amounts) corev1.ResourceList {
+	out := corev1.ResourceList{}
+	for _, a := range as {
+		if a.Resource == model.CPU {
+			out[corev1.ResourceCPU] = *resource.NewMilliQuantity(a.Value, resource.DecimalSI)
+			continue
+		}
+		out[corev1.ResourceName(a.Resource)] = *resource.NewQuantity(a.Value, resource.DecimalSI)
+	}
+	return out
+}
+
+// Pod is a pod as Kubernetes has it. What containers it asks with, and how much is overhead, is not the planner's to
+// know, and differs from class to class.
+func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
+	namespace, name, _ := strings.Cut(string(p.ID), "/")
+	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(p.ID), Labels: labels(c.Labels)}}
+	if p.Terminating {
+		out.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	}
+	spec := &out.Spec
+	spec.SchedulerName, spec.NodeName, spec.NodeSelector = "default-scheduler", string(p.Node), labels(c.NodeSelector)
+	spec.Priority = &c.Priority
+	split(spec, c)
+	for i, h := range c.HostPorts {
+		spec.Containers[0].Ports = append(spec.Containers[0].Ports, corev1.ContainerPort{
+			Name: "p" + strconv.Itoa(i), ContainerPort: h.Port, HostPort: h.Port, Protocol: corev1.Protocol(h.Protocol), HostIP: h.IP,
+		})
+	}
+	for _, t := range c.Tolerations {
+		op := corev1.TolerationOpEqual
+		if t.Exists {
+			op = corev1.TolerationOpExists
+		}
+		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: t.Key, Operator: op, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
+	}
+	for i, v := range c.Volumes {
+		_, claim, _ := strings.Cut(v.Name, "/")
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
+		}})
+	}
+	spec.Affinity = affinity(c)
+	for _, t := range c.TopologySpread {
+		spec.TopologySpreadConstraints = append(spec.TopologySpreadConstraints, spread(t))
+	}
+	return out
+}
+
+// split divides what a pod asks for among containers, an init container that is not larger, and overhead.
+func split(spec *corev1.PodSpec, c *model.PodClass) {
+	main, second, overhead := model.Amounts{}, model.Amounts{}, model.Amounts{}
+	for _, a := range c.Requests {
+		if a.Resource == model.Pods {
+			continue
+		}
+		rest := a.Value
+		if a.Resource == model.CPU || a.Resource == model.Memory {
+			if hash(string(c.ID))%3 == 0 {
+				overhead = append(overhead, model.Amount{Resource: a.Resource, Value: a.Value / 4})
+				rest -= a.Value / 4
+			}
+			if hash(string(c.ID))%2 == 0 {
+				second = append(second, model.Amount{Resource: a.Resource, Value: a.Value / 3})
+				rest -= a.Value / 3
+			}
+		}
+		main = append(main, model.Amount{Resource: a.Resource, Value: rest})
+	}
+	spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: resources(main)}}}
+	if len(second) > 0 {
+		spec.Containers = append(spec.Containers, corev1.Container{Name: "second", Resources: corev1.ResourceRequirements{Requests: resources(second)}})
+		spec.InitContainers = []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: resources(main)}}}
+	}
+	if len(overhead) > 0 {
+		spec.Overhead = resources(overhead)
+	}
+}
+
+func requirements(rs []model.Requirement) []corev1.NodeSelectorRequirement {
+	var out []corev1.NodeSelectorRequirement
+	for _, r := range rs {
+		out = append(out, corev1.NodeSelectorRequirement{Key: r.Key, Operator: corev1.NodeSelectorOperator(r.Operator.String()), Values: r.Values})
+	}
+	return out
+}
+
+func nodeTerms(ts []model.NodeAffinityTerm) *corev1.NodeSelector {
+	out := &corev1.NodeSelector{}
+	for _, t := range ts {
+		out.NodeSelectorTerms = append(out.NodeSelectorTerms, corev1.NodeSelectorTerm{MatchExpressions: requirements(t.Requirements)})
+	}
+	return out
+}
+
+func selector(s *model.Selector) *metav1.LabelSelector {
+	if s == nil {
+		return nil
+	}
+	out := &metav1.LabelSelector{}
+	for _, r := range s.Requirements {
+		out.MatchExpressions = append(out.MatchExpressions, metav1.LabelSelectorRequirement{
+			Key: r.Key, Operator: metav1.LabelSelectorOperator(r.Operator.String()), Values: r.Values,
+		})
+	}
+	return out
+}
+
+func affinity(c *model.PodClass) *corev1.Affinity {
+	out := &corev1.Affinity{}
+	if len(c.NodeAffinity)+len(c.PreferredNodeAffinity) > 0 {
+		out.NodeAffinity = &corev1.NodeAffinity{}
+		if len(c.NodeAffinity) > 0 {
+			out.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = nodeTerms(c.NodeAffinity)
+		}
+		for _, p := range c.PreferredNodeAffinity {
+			out.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = append(out.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution,
+				corev1.PreferredSchedulingTerm{Weight: p.Weight, Preference: corev1.NodeSelectorTerm{MatchExpressions: requirements(p.Requirements)}})
+		}
+	}
+	if required, preferred := podTerms(c.PodAffinity); len(required)+len(preferred) > 0 {
+		out.PodAffinity = &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred,
+		}
+	}
+	if required, preferred := podTerms(c.PodAntiAffinity); len(required)+len(preferred) > 0 {
+		out.PodAntiAffinity = &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: required, PreferredDuringSchedulingIgnoredDuringExecution: preferred,
+		}
+	}
+	return out
+}
+
+func podTerms(ts []model.PodAffinityTerm) (required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+	for _, t := range ts {
+		term := corev1.PodAffinityTerm{
+			LabelSelector: selector(t.Selector), Namespaces: t.Namespaces, TopologyKey: t.TopologyKey, NamespaceSelector: selector(t.NamespaceSelector),
+		}
+		if t.Weight == 0 {
+			required = append(required, term)
+			continue
+		}
+		preferred = append(preferred, corev1.WeightedPodAffinityTerm{Weight: t.Weight, PodAffinityTerm: term})
+	}
+	return required, preferred
+}
+
+func spread(t model.TopologySpread) corev1.TopologySpreadConstraint {
+	out := corev1.TopologySpreadConstraint{
+		MaxSkew: t.MaxSkew, TopologyKey: t.TopologyKey, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: selector(t.Selector),
+	}
+	if t.Required {
+		out.WhenUnsatisfiable = corev1.DoNotSchedule
+	}
+	if t.MinDomains > 0 {
+		out.MinDomains = &t.MinDomains
+	}
+	ignore, honor := corev1.NodeInclusionPolicyIgnore, corev1.NodeInclusionPolicyHonor
+	if t.IgnoreNodeAffinity {
+		out.NodeAffinityPolicy = &ignore
+	}
+	if t.HonorTaints {
+		out.NodeTaintsPolicy = &honor
+	}
+	return out
+}

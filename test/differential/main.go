@@ -1,0 +1,49 @@
+// Command differential holds the planner's plans against the real kube-scheduler, on random clusters.
+//
+// Each seed is one cluster. The summary counts what went wrong; the first failing seeds are made smaller and shown as
+// scenario files. The exit code is 1 when any plan failed. See package judge for what counts as a failure.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/kerf-dev/kerf/test/differential/gen"
+	"github.com/kerf-dev/kerf/test/differential/judge"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+)
+
+func main() {
+	var cfg config
+	families := flag.String("families", "all", `constraints that clusters may have, such as "spread,nodes" or "all,-spread"`)
+	flag.IntVar(&cfg.seeds, "seeds", 300, "how many seeds to try")
+	flag.Uint64Var(&cfg.from, "from", 0, "the first seed")
+	one := flag.Int64("seed", -1, "try this seed only, and show its plan")
+	flag.IntVar(&cfg.options.Orders, "orders", 3, "how many random orders the scheduler places the pods in")
+	flag.IntVar(&cfg.options.Worlds, "worlds", 2, "how many draws of what claims are launched as")
+	flag.IntVar(&cfg.workers, "workers", runtime.GOMAXPROCS(0), "how many seeds at a time")
+	flag.IntVar(&cfg.show, "show", 3, "how many failing seeds to make smaller and show")
+	flag.Parse()
+	var err error
+	if cfg.families, err = gen.Parse(*families); err != nil {
+		fmt.Fprintln(os.Stderr, "differential: -families:", err)
+		os.Exit(2)
+	}
+	if *one >= 0 {
+		cfg.from, cfg.seeds, cfg.verbose = uint64(*one), 1, true
+	}
+	ok, err := run(context.Background(), cfg, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "differential:", err)
+		os.Exit(2)
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+var _ = judge.Try
+var _ = kube.New

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kerf-dev/kerf/test/differential/gen"
+	"github.com/kerf-dev/kerf/test/differential/judge"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+)
+
+type config struct {
+	seeds    int
+	from     uint64
+	families gen.Family
+	options  judge.Options
+	workers  int
+	show     int
+	verbose  bool
+}
+
+// totals sum up many results.
+type totals struct {
+	seeds, placed, pending, unsupported, misfits, missed, violations, broken, misses, free int
+	failing                                                                                []failing
+}
+
+// failing is a seed whose plan is wrong.
+type failing struct {
+	c        gen.Case
+	failures []judge.Failure
+}
+
+func (t *totals) add(c gen.Case, r judge.Result) {
+	t.seeds++
+	t.placed += r.Placed
+	t.pending += r.Pending
+	t.unsupported += r.Unsupported
+	t.misfits += r.Count(judge.Misfit)
+	t.missed += r.Count(judge.Missed)
+	t.violations += r.Count(judge.Violation)
+	t.broken += r.Count(judge.Broken)
+	t.misses += r.Misses
+	t.free += r.Free
+	if len(r.Failures) > 0 {
+		t.failing = append(t.failing, failing{c, r.Failures})
+	}
+}
+
+// run tries the seeds and reports; it is false when a plan failed.
+func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
+	began := time.Now()
+	t, err := tryAll(ctx, cfg)
+	if err != nil {
+		return false, err
+	}
+	slices.SortFunc(t.failing, func(a, b failing) int { return int(a.c.Seed) - int(b.c.Seed) }) //nolint:gosec // small
+	for _, f := range t.failing {
+		for _, x := range f.failures {
+			fmt.Fprintf(out, "seed %d: %s\n", f.c.Seed, x)
+		}
+	}
+	took := time.Since(began)
+	fmt.Fprintf(out, "%d seeds: %d pods placed, %d pending (%d of them unsupported); misfits %d, missed %d; "+
+		"random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
+		t.seeds, t.placed, t.pending, t.unsupported, t.misfits, t.missed, t.misses, t.free, t.violations, t.broken,
+		took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
+	return len(t.failing) == 0, nil
+}
+
+// tryAll tries the seeds, several at a time; each worker has a scheduler of its own.
+func tryAll(ctx context.Context, cfg config) (*totals, error) {
+	var (
+		next  atomic.Int64
+		mutex sync.Mutex
+		group sync.WaitGroup
+		sum   totals
+		fail  error
+	)
+	for range max(1, cfg.workers) {
+		group.Go(func() {
+			s, err := kube.New(ctx)
+			for err == nil {
+				i := int(next.Add(1)) - 1
+				if i >= cfg.seeds {
+					return
+				}
+				c := gen.New(cfg.from+uint64(i), cfg.families) //nolint:gosec // not negative
+				var r judge.Result
+				if r, err = judge.Try(s, c, cfg.options); err != nil {
+					err = fmt.Errorf("seed %d: %w", c.Seed, err)
+					break
+				}
+				mutex.Lock()
+				sum.add(c, r)
+				mutex.Unlock()
+			}
+			mutex.Lock()
+			fail = err
+			mutex.Unlock()
+		})
+	}
+	group.Wait()
+	return &sum, fail
+}
