@@ -28,8 +28,10 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 )
 
 const crdDir = "../../../deploy/crds"
@@ -76,7 +78,7 @@ func loadCRD(t *testing.T, scheme *runtime.Scheme, file string) *crd {
 		t.Fatalf("%s: %v", file, err)
 	}
 	c.kind = c.v1.Spec.Names.Kind
-	props, err := apiextensions.GetSchemaForVersion(c.definition, "v1")
+	props, err := apiextensions.GetSchemaForVersion(c.definition, c.v1.Spec.Versions[0].Name)
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -117,7 +119,7 @@ func (c *crd) update(ctx context.Context, obj, old map[string]any) field.ErrorLi
 func TestAPIServerAcceptsTheCRDs(t *testing.T) {
 	for kind, c := range loadCRDs(t) {
 		// The API server fills these in before it validates.
-		c.definition.Status.StoredVersions = []string{"v1"}
+		c.definition.Status.StoredVersions = []string{c.v1.Spec.Versions[0].Name}
 		for _, err := range crdvalidation.ValidateCustomResourceDefinition(t.Context(), c.definition) {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -137,6 +139,8 @@ func TestCRDsHaveNamesAndColumnsThatUsersKnow(t *testing.T) {
 			Categories: []string{"karpenter"}, ShortNames: short,
 		}
 	}
+	buffer := names("CapacityBuffer", "capacitybuffers", "cb")
+	buffer.Categories = nil
 	want := map[string]look{
 		"NodePool": {
 			Names: names("NodePool", "nodepools"), Scope: "Cluster", Status: true, Scaled: true,
@@ -150,6 +154,14 @@ func TestCRDsHaveNamesAndColumnsThatUsersKnow(t *testing.T) {
 		"EC2NodeClass": {
 			Names: names("EC2NodeClass", "ec2nodeclasses", "ec2nc", "ec2ncs"), Scope: "Cluster", Status: true,
 			Columns: []string{"Ready", "Age"}, Wide: []string{"Role"},
+		},
+		"NodeOverlay": {
+			Names: names("NodeOverlay", "nodeoverlays", "overlays"), Scope: "Cluster", Status: true,
+			Columns: []string{"Ready", "Age"}, Wide: []string{"Weight"},
+		},
+		"CapacityBuffer": {
+			Names: buffer, Scope: "Namespaced", Status: true,
+			Columns: []string{"Strategy", "Replicas", "Ready", "Provisioning", "Age"},
 		},
 	}
 	got := map[string]look{}
@@ -179,6 +191,9 @@ func TestGoTypesAndSchemaHaveTheSameFields(t *testing.T) {
 		"NodePool":     reflect.TypeFor[karpenterv1.NodePool](),
 		"NodeClaim":    reflect.TypeFor[karpenterv1.NodeClaim](),
 		"EC2NodeClass": reflect.TypeFor[awsv1.EC2NodeClass](),
+
+		"NodeOverlay":    reflect.TypeFor[karpenterv1alpha1.NodeOverlay](),
+		"CapacityBuffer": reflect.TypeFor[autoscalingv1beta1.CapacityBuffer](),
 	} {
 		top := crds[kind].v1.Spec.Versions[0].Schema.OpenAPIV3Schema
 		compareFields(t, kind, typ, top)

@@ -2,10 +2,12 @@
 // that users write, with their defaults and validation, and the way from what an
 // informer or a file holds to Go types.
 //
-//	karpenterv1  NodePool and NodeClaim
-//	awsv1        EC2NodeClass
-//	legacy       the older forms of the three, and how they become the new
-//	manifest     files of Kubernetes objects, read strictly and written clean
+//	karpenterv1         NodePool and NodeClaim
+//	karpenterv1alpha1   NodeOverlay
+//	autoscalingv1beta1  CapacityBuffer
+//	awsv1               EC2NodeClass
+//	legacy              older forms of pools and classes, and how they become the new
+//	manifest            files of Kubernetes objects, read strictly and written clean
 //
 // It must not know a client, a service or what is decided from the objects. Start
 // reading at Scheme and Validate.
@@ -30,12 +32,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 )
 
 //go:generate env GOWORK=off go build -C ../../../tools/controllergen -o ../../bin/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen
-//go:generate ../../../bin/controller-gen object crd:crdVersions=v1 paths=./karpenterv1;./awsv1 output:crd:dir=../../../deploy/crds
+//go:generate ../../../bin/controller-gen object crd:crdVersions=v1 paths=./karpenterv1;./karpenterv1alpha1;./autoscalingv1beta1;./awsv1 output:crd:dir=../../../deploy/crds
 
 // Scheme knows every kind that Kerf reads. Each call makes a new one.
 func Scheme() (*runtime.Scheme, error) {
@@ -43,7 +47,7 @@ func Scheme() (*runtime.Scheme, error) {
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme,
 		storagev1.AddToScheme, schedulingv1.AddToScheme, nodev1.AddToScheme,
-		karpenterv1.AddToScheme, awsv1.AddToScheme,
+		karpenterv1.AddToScheme, karpenterv1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme, awsv1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("build the scheme: %w", err)
@@ -53,8 +57,8 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // SetDefaults fills in what an API server with Kerf's CustomResourceDefinitions
-// would, for NodePool, NodeClaim and EC2NodeClass. It changes obj, so it is not for
-// objects out of an informer's cache; other kinds are left alone.
+// would, for the kinds of Kerf's API. It changes obj, so it is not for objects out of
+// an informer's cache; other kinds are left alone.
 func SetDefaults(obj runtime.Object) {
 	switch o := obj.(type) {
 	case *karpenterv1.NodePool:
@@ -63,12 +67,14 @@ func SetDefaults(obj runtime.Object) {
 		o.SetDefaults()
 	case *awsv1.EC2NodeClass:
 		o.SetDefaults()
+	case *autoscalingv1beta1.CapacityBuffer:
+		o.SetDefaults()
 	}
 }
 
-// Validate says everything that is wrong with a NodePool, NodeClaim or
-// EC2NodeClass, as an *InvalidError, or nil. Defaults count as set. Other kinds
-// are the API server's business and always pass. obj is not changed.
+// Validate says everything that is wrong with an object of Kerf's API, as an
+// *InvalidError, or nil. Defaults count as set. Other kinds are the API server's
+// business and always pass. obj is not changed.
 func Validate(obj runtime.Object) error {
 	obj = obj.DeepCopyObject()
 	SetDefaults(obj)
@@ -80,6 +86,10 @@ func Validate(obj runtime.Object) error {
 		return invalid(karpenterv1.KindNodeClaim, o.Name, karpenterv1.ValidateNodeClaim(o))
 	case *awsv1.EC2NodeClass:
 		return invalid(awsv1.KindEC2NodeClass, o.Name, awsv1.ValidateEC2NodeClass(o))
+	case *karpenterv1alpha1.NodeOverlay:
+		return invalid(karpenterv1alpha1.KindNodeOverlay, o.Name, karpenterv1alpha1.ValidateNodeOverlay(o))
+	case *autoscalingv1beta1.CapacityBuffer:
+		return invalid(autoscalingv1beta1.KindCapacityBuffer, o.Name, autoscalingv1beta1.ValidateCapacityBuffer(o))
 	default:
 		return nil
 	}
@@ -111,8 +121,8 @@ func invalid(kind, name string, problems field.ErrorList) error {
 	return &InvalidError{Kind: kind, Name: name, Problems: problems}
 }
 
-// FromUnstructured makes the Go type of a NodePool, NodeClaim or EC2NodeClass out
-// of what a dynamic client returns. Unknown fields are dropped: the API server has
+// FromUnstructured makes the Go type of an object of Kerf's API out of what a
+// dynamic client returns. Unknown fields are dropped: the API server has
 // checked them. It shares nothing with u.
 func FromUnstructured(u *unstructured.Unstructured) (runtime.Object, error) {
 	var obj runtime.Object
@@ -123,6 +133,10 @@ func FromUnstructured(u *unstructured.Unstructured) (runtime.Object, error) {
 		obj = &karpenterv1.NodeClaim{}
 	case awsv1.EC2NodeClassGVK():
 		obj = &awsv1.EC2NodeClass{}
+	case karpenterv1alpha1.NodeOverlayGVK():
+		obj = &karpenterv1alpha1.NodeOverlay{}
+	case autoscalingv1beta1.CapacityBufferGVK():
+		obj = &autoscalingv1beta1.CapacityBuffer{}
 	default:
 		return nil, fmt.Errorf("%s %s: not a kind of Kerf's API", gvk, u.GetName())
 	}
@@ -146,6 +160,12 @@ func ToUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	case *awsv1.EC2NodeClass:
 		kind = awsv1.KindEC2NodeClass
 		u.SetGroupVersionKind(awsv1.EC2NodeClassGVK())
+	case *karpenterv1alpha1.NodeOverlay:
+		kind = karpenterv1alpha1.KindNodeOverlay
+		u.SetGroupVersionKind(karpenterv1alpha1.NodeOverlayGVK())
+	case *autoscalingv1beta1.CapacityBuffer:
+		kind = autoscalingv1beta1.KindCapacityBuffer
+		u.SetGroupVersionKind(autoscalingv1beta1.CapacityBufferGVK())
 	default:
 		return nil, fmt.Errorf("%T: not a kind of Kerf's API", obj)
 	}

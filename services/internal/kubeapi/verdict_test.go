@@ -45,6 +45,23 @@ spec:
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: kerf-demo}}]
 `
 
+const baseOverlay = `
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: default}
+spec:
+  requirements:
+    - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]}
+`
+
+const baseBuffer = `
+apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata: {name: default, namespace: shop}
+spec:
+  scalableRef: {apiGroup: apps, kind: Deployment, name: web}
+`
+
 // verdict is who refuses an object.
 type verdict int
 
@@ -188,9 +205,44 @@ func TestSchemaAndValidateAgree(t *testing.T) {
 		"a soft threshold, no grace":   {baseClass, `kubelet: {evictionSoft: {memory.available: 5%}}`, later, "spec.kubelet.evictionSoftGracePeriod[memory.available]"},
 		"a threshold over 100%":        {baseClass, `kubelet: {evictionHard: {memory.available: 105%}}`, later, "spec.kubelet.evictionHard[memory.available]"},
 		"image thresholds wrong order": {baseClass, `kubelet: {imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 60}`, later, "spec.kubelet.imageGCHighThresholdPercent"},
-		"nested virtualization":        {baseClass, `cpuOptions: {nestedVirtualization: enabled}`, fine, ""},
-		"local disks joined":           {baseClass, `instanceStorePolicy: RAID0`, fine, ""},
-		"local disks mirrored":         {baseClass, `instanceStorePolicy: RAID1`, both, "spec.instanceStorePolicy"},
+		"an overlay of nothing":        {baseOverlay, ``, fine, ""},
+		"an overlay of all nodes":      {baseOverlay, `{requirements: [], price: "0"}`, fine, ""},
+		"an overlay of a pool":         {baseOverlay, `requirements: [{key: karpenter.sh/nodepool, operator: In, values: [default]}]`, fine, ""},
+		"an overlay of its own label":  {baseOverlay, `requirements: [{key: karpenter.sh/registered, operator: Exists}]`, both, "spec.requirements[0].key"},
+		"an overlay of nowhere":        {baseOverlay, `requirements: [{key: a, operator: NotIn}]`, both, "spec.requirements[0].values"},
+		"an overlay above a word":      {baseOverlay, `requirements: [{key: a, operator: Gt, values: [x]}]`, both, "spec.requirements[0].values[0]"},
+		"a price":                      {baseOverlay, `price: "0.0416"`, fine, ""},
+		"a price with its currency":    {baseOverlay, `price: $1`, both, "spec.price"},
+		"a price below nothing":        {baseOverlay, `price: "-1"`, both, "spec.price"},
+		"ten per cent more":            {baseOverlay, `priceAdjustment: "+10%"`, fine, ""},
+		"half a cent less":             {baseOverlay, `priceAdjustment: "-0.005"`, fine, ""},
+		"all of it off":                {baseOverlay, `priceAdjustment: "-100%"`, fine, ""},
+		"more than all of it off":      {baseOverlay, `priceAdjustment: "-101%"`, both, "spec.priceAdjustment"},
+		"ten per cent of a sign":       {baseOverlay, `priceAdjustment: 10%`, both, "spec.priceAdjustment"},
+		"a price and an adjustment":    {baseOverlay, `{price: "1", priceAdjustment: "+1"}`, both, "spec"},
+		"a device":                     {baseOverlay, `capacity: {smarter-devices/fuse: 20}`, fine, ""},
+		"a cpu more":                   {baseOverlay, `capacity: {cpu: 1}`, both, "spec.capacity"},
+		"a negative device":            {baseOverlay, `capacity: {example.com/x: -1}`, later, "spec.capacity[example.com/x]"},
+		"an overlay of weight 10000":   {baseOverlay, `weight: 10000`, fine, ""},
+		"an overlay of weight 10001":   {baseOverlay, `weight: 10001`, both, "spec.weight"},
+
+		"a buffer of a workload":     {baseBuffer, `percentage: 20`, fine, ""},
+		"a buffer of a template":     {baseBuffer, `{scalableRef: null, podTemplateRef: {name: web}, replicas: 3}`, fine, ""},
+		"a buffer of as many as fit": {baseBuffer, `{scalableRef: null, podTemplateRef: {name: web}, limits: {cpu: 10}}`, fine, ""},
+		"a buffer of nothing":        {baseBuffer, `scalableRef: null`, both, "spec.podTemplateRef"},
+		"a buffer of two":            {baseBuffer, `podTemplateRef: {name: web}`, both, "spec.scalableRef"},
+		"a template without size":    {baseBuffer, `{scalableRef: null, podTemplateRef: {name: web}}`, both, "spec.replicas"},
+		"a buffer of a DaemonSet":    {baseBuffer, `scalableRef: {kind: DaemonSet}`, both, "spec.scalableRef.kind"},
+		"a buffer of another's kind": {baseBuffer, `scalableRef: {apiGroup: argoproj.io}`, both, "spec.scalableRef.apiGroup"},
+		"a buffer of no name":        {baseBuffer, `scalableRef: {name: ""}`, both, "spec.scalableRef.name"},
+		"a buffer that is used once": {baseBuffer, `provisioningStrategy: buffer.kerf.dev/one-shot-capacity`, fine, ""},
+		"a buffer that stands by":    {baseBuffer, `provisioningStrategy: buffer.gke.io/standby-capacity`, both, "spec.provisioningStrategy"},
+		"a buffer of -1":             {baseBuffer, `replicas: -1`, both, "spec.replicas"},
+		"a buffer of -1%":            {baseBuffer, `percentage: -1`, both, "spec.percentage"},
+		"a buffer below a limit":     {baseBuffer, `limits: {cpu: -1}`, later, "spec.limits[cpu]"},
+		"nested virtualization":      {baseClass, `cpuOptions: {nestedVirtualization: enabled}`, fine, ""},
+		"local disks joined":         {baseClass, `instanceStorePolicy: RAID0`, fine, ""},
+		"local disks mirrored":       {baseClass, `instanceStorePolicy: RAID1`, both, "spec.instanceStorePolicy"},
 	}
 	crds := loadCRDs(t)
 	for name, tc := range tests {
@@ -232,6 +284,8 @@ func TestAPIServerRefusesUnknownFields(t *testing.T) {
 		"a field that v1beta1 pools had":    {basePool, `template: {spec: {kubelet: {maxPods: 1}}}`, 1},
 		"a misspelt field of a claim":       {baseClaim, `expireafter: 1h`, 1},
 		"a misspelt field of a class":       {baseClass, `metadataOptions: {hops: 1}`, 1},
+		"a misspelt field of an overlay":    {baseOverlay, `prize: "1"`, 1},
+		"a misspelt field of a buffer":      {baseBuffer, `replica: 1`, 1},
 		"any field of the kubelet is taken": {baseClass, `kubelet: {some: {new: field}}`, 0},
 	}
 	for name, tc := range tests {
@@ -276,6 +330,8 @@ func TestSchemaAndSetDefaultsFillInTheSame(t *testing.T) {
 		"a bare pool":                       {basePool, ``},
 		"a bare claim":                      {baseClaim, ``},
 		"a bare class":                      {baseClass, ``},
+		"a bare overlay":                    {baseOverlay, ``},
+		"a bare buffer":                     {baseBuffer, ``},
 		"a pool with no budgets":            {basePool, `disruption: {budgets: []}`},
 		"a pool with a budget of no number": {basePool, `disruption: {budgets: [{reasons: [Empty]}]}`},
 		"a pool with a policy":              {basePool, `disruption: {consolidationPolicy: WhenEmpty}`},
