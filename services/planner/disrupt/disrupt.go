@@ -23,8 +23,10 @@ import (
 type Params struct {
 	View    *view.View
 	Matcher *fit.Matcher
-	Market  *pack.Market
-	Limits  *pack.Limits
+	// Desk seats pods in the view.
+	Desk   *pack.Desk
+	Market *pack.Market
+	Limits *pack.Limits
 	// Unsupported says for each class, by index, what keeps its pods from being planned for.
 	Unsupported []model.Reason
 	// Unplaced are the pending pods that nothing was found for.
@@ -39,7 +41,7 @@ type Decision struct {
 	// Evicted are the pods that are displaced: places in World.Pods, in order.
 	Evicted []int
 	// Spots are where pods go on nodes that exist.
-	Spots []pack.Spot
+	Spots []pack.Seat
 	// Replacements hold the other pods.
 	Replacements []*pack.Bought
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.

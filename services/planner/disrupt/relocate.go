@@ -23,7 +23,12 @@ func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Re
 			homeless = append(homeless, p)
 		}
 	}
-	d.Spots, left = pack.Existing(s.v, s.Matcher, pack.Items(s.v.World, homeless), func(h int) bool { return !leaves[h] })
+	for _, h := range hosts {
+		for _, p := range movable(s.v, h) {
+			s.Desk.Leave(p, h)
+		}
+	}
+	d.Spots, left = s.Desk.OnHosts(pack.Items(s.v.World, homeless), func(h int) bool { return !leaves[h] })
 	for _, spot := range d.Spots {
 		h := s.v.Hosts[spot.Host]
 		if !h.Initialized || h.Node == nil || !h.Node.Ready {
@@ -39,16 +44,15 @@ func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Re
 
 // relocate finds a home for all pods of hosts, whatever it costs. It changes the view only if it succeeds.
 func (s *search) relocate(hosts []int) (Decision, model.Reason) {
-	mark := s.v.Fork()
+	mark := s.Desk.Mark()
 	d, left, waits := s.move(hosts)
 	if !waits.OK() {
-		s.v.Revert(mark)
+		s.Desk.Revert(mark)
 		return Decision{}, waits
 	}
-	trial := s.Limits.Clone()
-	bought, homeless := s.Market.Pack(left, trial)
+	_, bought, homeless := s.Desk.Buy(left, s.Limits.Clone())
 	if len(homeless) > 0 {
-		s.v.Revert(mark)
+		s.Desk.Revert(mark)
 		return Decision{}, s.noDestination(hosts, homeless[0])
 	}
 	d.Replacements = bought
@@ -65,7 +69,7 @@ func (s *search) noDestination(hosts []int, it pack.Item) model.Reason {
 
 // tryDelete gives a node back if its pods fit on others.
 func (s *search) tryDelete(host int) (ok bool, left []pack.Item, why model.Reason) {
-	mark := s.v.Fork()
+	mark := s.Desk.Mark()
 	d, left, waits := s.move([]int{host})
 	price := s.price(d.Hosts)
 	switch {
@@ -88,23 +92,23 @@ func (s *search) tryDelete(host int) (ok bool, left []pack.Item, why model.Reaso
 			return true, nil, model.Reason{}
 		}
 	}
-	s.v.Revert(mark)
+	s.Desk.Revert(mark)
 	return false, left, why
 }
 
 // tryReplace gives nodes back if one cheaper claim and the nodes that stay hold their pods.
 func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
-	mark := s.v.Fork()
+	mark := s.Desk.Mark()
 	d, left, waits := s.move(hosts)
 	if !waits.OK() || len(left) == 0 {
-		s.v.Revert(mark)
+		s.Desk.Revert(mark)
 		return false, waits
 	}
 	price := s.price(hosts)
 	most := price - max(1, s.v.Policy.MinSaving)
-	b, found := s.Market.One(left, s.Limits, most)
+	b, found := s.Desk.One(left, most)
 	if !found {
-		s.v.Revert(mark)
+		s.Desk.Revert(mark)
 		return false, s.noCheaper(hosts, left, price)
 	}
 	saving := price - b.Best().Offering.Price
@@ -112,7 +116,7 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 		why = s.balance.approve(hosts, saving)
 	}
 	if !why.OK() {
-		s.v.Revert(mark)
+		s.Desk.Revert(mark)
 		return false, why
 	}
 	d.Reason, d.Saving, d.Replacements = model.ReasonUnderutilized, saving, []*pack.Bought{b}
@@ -140,12 +144,14 @@ func (s *search) spotForSpot(hosts []int, b *pack.Bought) model.Reason {
 
 // noCheaper says why no replacement was found.
 func (s *search) noCheaper(hosts []int, left []pack.Item, price int64) model.Reason {
+	mark := s.Desk.Mark()
+	defer s.Desk.Revert(mark)
 	name := s.v.Hosts[hosts[0]].Name()
 	pods := 0
 	for _, it := range left {
 		pods += len(it.Pods)
 	}
-	b, ok := s.Market.One(left, s.Limits, math.MaxInt64)
+	b, ok := s.Desk.One(left, math.MaxInt64)
 	if !ok {
 		return model.Reason{
 			Code: model.CodeNoDestination, Subject: name,

@@ -59,7 +59,7 @@ func newBounder(m *Market, items []Item) *bounder {
 		var parts [][]float64
 		for _, tier := range m.tiers {
 			for _, o := range tier {
-				if o.takes(it.Class, false) {
+				if o.takes(&it, false) {
 					parts = append(parts, b.part(o, it.Class))
 				}
 			}

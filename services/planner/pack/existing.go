@@ -9,12 +9,6 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Spot is a pod on a host.
-type Spot struct {
-	// Pod is a place in World.Pods, Host one in View.Hosts.
-	Pod, Host int
-}
-
 // Items groups pods by class: important ones first, then large ones, then by class id.
 func Items(w *view.World, pods []int) []Item {
 	byClass := make(map[*view.Class][]int)
@@ -40,32 +34,6 @@ func Items(w *view.World, pods []int) []Item {
 // size compares pods of different shape: a core weighs as much as 4 GiB, which is what they cost on EC2.
 func size(c *view.Class) int64 {
 	return c.Requests.Value(model.CPU)*(4<<30)/1000 + c.Requests.Value(model.Memory)
-}
-
-// Existing puts items onto hosts that usable allows, and marks them in the view: those that can be relied on first,
-// then the fullest, so that what is nearly empty becomes empty. What it returns as left fits on none.
-func Existing(v *view.View, m *fit.Matcher, items []Item, usable func(host int) bool) (spots []Spot, left []Item) {
-	for _, it := range items {
-		rest := it.Pods
-		for _, h := range fillOrder(v, m, it.Class, usable) {
-			if len(rest) == 0 {
-				break
-			}
-			n := m.Room(it.Class, h, len(rest))
-			if n == 0 {
-				continue
-			}
-			v.Place(h, it.Class, n)
-			for _, p := range rest[:n] {
-				spots = append(spots, Spot{Pod: p, Host: h})
-			}
-			rest = rest[n:]
-		}
-		if len(rest) > 0 {
-			left = append(left, Item{Class: it.Class, Pods: rest})
-		}
-	}
-	return spots, left
 }
 
 // fillOrder lists the hosts that have room for a class, in the order in which to fill them.

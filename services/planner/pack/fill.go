@@ -31,7 +31,7 @@ func newFiller(o *Option, r *round) *filler {
 	var taken []int
 	dense, shares, sums := make([]float64, len(items)), make([]float64, len(items)), make([]float64, len(items))
 	for i, it := range items {
-		if values[i] == 0 || !o.takes(it.Class, r.wishes) || !r.enoughChoice(o, i) {
+		if values[i] == 0 || !o.takes(&it, r.wishes) || !r.enoughChoice(o, i) {
 			continue
 		}
 		taken = append(taken, i)
@@ -108,8 +108,11 @@ func (f *filler) try(order []int, r *round) int64 {
 				continue
 			}
 			n = 1
-			f.ports = append(f.ports, c.HostPorts...)
 		}
+		if n = r.book.room(i, f.trial, n); n == 0 {
+			continue
+		}
+		f.ports = append(f.ports, c.HostPorts...)
 		f.trial[i] = n
 		f.free.Add(c.Requested, -int64(n))
 		value += int64(n) * r.values[i]
@@ -125,7 +128,7 @@ func (f *filler) shrink(r *round, lim *Limits) {
 		pods := 0
 		for i, k := range f.counts {
 			if k > 0 {
-				items = append(items, Item{Class: r.items[i].Class, Pods: r.items[i].Pods[:k]})
+				items = append(items, Item{Class: r.items[i].Class, Cell: r.items[i].Cell, row: i, Pods: r.items[i].Pods[:k]})
 				pods += k
 			}
 		}

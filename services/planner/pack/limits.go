@@ -70,11 +70,17 @@ func (l *Limits) take(p *view.Pool, capacity view.Vector, n int64) { l.left[p.In
 // give takes back one Take.
 func (l *Limits) give(o *Option) { l.Take(o, -1) }
 
-// roomInstead says whether an option may be bought in place of two others of its pool that were taken already.
-func (l *Limits) roomInstead(o, a, b *Option) bool {
+// roomInstead says whether an option may be bought in place of others of its pool that were taken already.
+func (l *Limits) roomInstead(o *Option, instead ...*Option) bool {
 	for i, limit := range o.Pool.LimitVector {
-		back := a.Type.CapacityVector[i] + b.Type.CapacityVector[i]
-		if limit >= 0 && o.Type.CapacityVector[i] > l.left[o.Pool.Index][i]+back {
+		if limit < 0 {
+			continue
+		}
+		back := int64(0)
+		for _, x := range instead {
+			back += x.Type.CapacityVector[i]
+		}
+		if o.Type.CapacityVector[i] > l.left[o.Pool.Index][i]+back {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -56,8 +57,8 @@ func (o *Option) Ranked() model.RankedOffering {
 	}
 }
 
-// NewMarket lists what could be bought in a world.
-func NewMarket(w *view.World) *Market {
+// NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods that mind others.
+func NewMarket(w *view.World, rules *topology.Rules) *Market {
 	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: w.Policy.MaxOfferingsPerClaim}
 	if m.most <= 0 {
 		m.most = 60
@@ -67,19 +68,52 @@ func NewMarket(w *view.World) *Market {
 		o := &w.Snapshot.Offerings[i]
 		byType[o.InstanceType] = append(byType[o.InstanceType], o)
 	}
+	keys := mattering(w, rules)
 	for i, p := range w.Pools {
 		m.problems[i] = poolProblem(p)
 		m.wishes = m.wishes || slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
 		if !m.problems[i].OK() {
 			continue
 		}
-		for _, v := range variants(w, p) {
+		for _, v := range variants(w, p, keys) {
 			v.build(w, byType)
 			m.variants = append(m.variants, v)
 		}
 	}
-	m.tiers = tiers(m.variants)
+	m.tiers = tiers(m.variants, nil)
+	for _, tier := range m.tiers {
+		for _, o := range tier {
+			o.variant.best = append(o.variant.best, o)
+		}
+	}
 	return m
+}
+
+// mattering are the labels that matter to any pod that minds others, sorted.
+func mattering(w *view.World, rules *topology.Rules) []string {
+	seen := make(map[string]bool)
+	var out []string
+	for _, c := range w.Classes {
+		for _, k := range rules.Keys(c) {
+			if !seen[k] {
+				seen[k] = true
+				out = append(out, k)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// EachOffer calls visit with what each available option's node would be.
+func (m *Market) EachOffer(visit func(*fit.Place)) {
+	for _, v := range m.variants {
+		for _, o := range v.options {
+			if o.Available {
+				visit(&o.place)
+			}
+		}
+	}
 }
 
 // poolProblem says why nothing can be bought from a pool for pods.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -13,6 +14,10 @@ type Item struct {
 	Class *view.Class
 	// Pods are places in World.Pods, in order.
 	Pods []int
+	// Cell is where their node must be; nil for anywhere.
+	Cell *Cell
+	// row is the place among the items that Pack was given, by which its rules name them.
+	row int
 }
 
 // Bought is a claim to create.
@@ -24,6 +29,8 @@ type Bought struct {
 	Runners []Runner
 	// base is the option that it was packed for, whose capacity was counted against the limits.
 	base *Option
+	// site is its node in the eyes of the rules about other pods; nil where none of its pods has such rules.
+	site *topology.Site
 }
 
 // Best is the option that the claim will most likely become.
@@ -36,36 +43,79 @@ func (b *Bought) Best() *Option { return b.Options[0] }
 // price that a share of any node as large as the pod would have; and buys as many nodes with that filling as the
 // remaining pods and the limits allow. What it bought last is merged where that is cheaper. Of equal answers the cheaper, and so smaller, node wins. Pools of higher weight go
 // first; going against a wish comes last.
-func (m *Market) Pack(items []Item, lim *Limits) (bought []*Bought, left []Item) {
-	left = items
-	passes := []bool{true}
-	if m.wishes {
-		passes = append(passes, false)
-	}
-	for _, wishes := range passes {
-		for _, tier := range m.tiers {
-			if len(left) == 0 {
-				break
-			}
-			r := newRound(m, tier, left, wishes)
-			bought = append(bought, m.merge(r.run(lim), lim)...)
-			left = r.left()
-		}
-	}
+func (m *Market) Pack(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
+	bought, left = m.fill(items, rules, lim)
 	m.rankAll(bought, lim)
 	return bought, left
 }
 
-// round packs what it can from one tier.
-type round struct {
-	m       *Market
-	options []*Option
-	items   []Item
+// fill is Pack without the ranking of what a claim may become.
+func (m *Market) fill(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
+	if len(items) == 0 {
+		return nil, nil
+	}
+	l := newLoad(items, rules)
+	for _, wishes := range m.passes() {
+		for _, tier := range m.tiersFor(items) {
+			if l.done() {
+				break
+			}
+			r := newRound(m, tier, l, wishes)
+			bought = append(bought, m.merge(r.run(lim), l.book, lim)...)
+		}
+	}
+	return bought, l.left()
+}
+
+// load is what is to be packed, and how far that is done.
+type load struct {
+	items []Item
+	book  *ruleBook
 	// next is how many pods of each item were packed, rest how many were not.
 	next, rest []int
-	values     []int64
-	fills      []*filler
-	wishes     bool
+}
+
+func newLoad(items []Item, rules []NodeRule) *load {
+	l := &load{items: slices.Clone(items), book: newRuleBook(rules, len(items)), next: make([]int, len(items)), rest: make([]int, len(items))}
+	for i := range l.items {
+		l.items[i].row = i
+		l.rest[i] = len(l.items[i].Pods)
+	}
+	return l
+}
+
+func (l *load) done() bool {
+	return !slices.ContainsFunc(l.rest, func(n int) bool { return n > 0 })
+}
+
+func (l *load) left() []Item {
+	var out []Item
+	for i, it := range l.items {
+		if l.rest[i] > 0 {
+			it.Pods = slices.Clone(it.Pods[l.next[i]:])
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// take is the next n pods of an item.
+func (l *load) take(i, n int) Item {
+	it := l.items[i]
+	it.Pods = it.Pods[l.next[i] : l.next[i]+n]
+	l.next[i] += n
+	l.rest[i] -= n
+	return it
+}
+
+// round packs what it can from one tier.
+type round struct {
+	*load
+	m       *Market
+	options []*Option
+	values  []int64
+	fills   []*filler
+	wishes  bool
 	// choice remembers, by variant and item, whether one pod has as many offerings as the pool's minValues ask for.
 	choice map[choiceKey]bool
 }
@@ -75,12 +125,9 @@ type choiceKey struct {
 	item int
 }
 
-func newRound(m *Market, options []*Option, items []Item, wishes bool) *round {
-	r := &round{m: m, items: items, next: make([]int, len(items)), rest: make([]int, len(items)), wishes: wishes, choice: make(map[choiceKey]bool)}
-	for i, it := range items {
-		r.rest[i] = len(it.Pods)
-	}
-	r.values = values(options, items, m.w.Policy.PerNodeOverhead, wishes)
+func newRound(m *Market, options []*Option, l *load, wishes bool) *round {
+	r := &round{load: l, m: m, wishes: wishes, choice: make(map[choiceKey]bool)}
+	r.values = values(options, l, m.w.Policy.PerNodeOverhead, wishes)
 	for _, o := range options {
 		if f := newFiller(o, r); len(f.orders) > 0 {
 			r.options = append(r.options, o)
@@ -92,12 +139,15 @@ func newRound(m *Market, options []*Option, items []Item, wishes bool) *round {
 
 // values are what a pod of each item is worth: the cheapest fraction of a node that is as large as it. 0 means that it
 // fits nothing here.
-func values(options []*Option, items []Item, overhead int64, wishes bool) []int64 {
+func values(options []*Option, l *load, overhead int64, wishes bool) []int64 {
 	const scale = 1e6
-	out := make([]int64, len(items))
-	for i, it := range items {
+	out := make([]int64, len(l.items))
+	for i, it := range l.items {
+		if l.rest[i] == 0 {
+			continue
+		}
 		for _, o := range options {
-			if !o.takes(it.Class, wishes) {
+			if !o.takes(&it, wishes) {
 				continue
 			}
 			v := max(1, int64(float64(o.Offering.Price+overhead)*scale*share(it.Class.Requested, o.Free)))
@@ -120,13 +170,13 @@ func share(request, free view.Vector) float64 {
 	return s
 }
 
-// takes says whether one pod of a class may run on an otherwise empty node of the option.
-func (o *Option) takes(c *view.Class, wishes bool) bool {
-	admitted := o.admits
+// takes says whether one pod of an item may run on an otherwise empty node of the option.
+func (o *Option) takes(it *Item, wishes bool) bool {
+	admitted, c := o.admits, it.Class
 	if wishes {
 		admitted = o.prefers
 	}
-	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports)
+	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.in(it.Cell)
 }
 
 // enoughChoice says whether one pod of an item, alone on a claim, has as many offerings as the pool's minValues ask for.
@@ -138,7 +188,7 @@ func (r *round) enoughChoice(o *Option, item int) bool {
 	ok, known := r.choice[key]
 	if !known {
 		it := r.items[item]
-		_, ok = r.m.rank(o.variant, []Item{{Class: it.Class, Pods: it.Pods[:1]}}, nil)
+		_, ok = r.m.rank(o.variant, []Item{{Class: it.Class, Pods: it.Pods[:1], Cell: it.Cell, row: item}}, nil)
 		r.choice[key] = ok
 	}
 	return ok
@@ -162,9 +212,7 @@ func (r *round) run(lim *Limits) []*Bought {
 			b := &Bought{base: o, Runners: runners}
 			for i, k := range f.counts {
 				if k > 0 {
-					b.Items = append(b.Items, Item{Class: r.items[i].Class, Pods: r.items[i].Pods[r.next[i] : r.next[i]+k]})
-					r.next[i] += k
-					r.rest[i] -= k
+					b.Items = append(b.Items, r.take(i, k))
 				}
 			}
 			out = append(out, b)
@@ -218,14 +266,4 @@ func (r *round) copies(counts []int) int {
 		}
 	}
 	return n
-}
-
-func (r *round) left() []Item {
-	var out []Item
-	for i, it := range r.items {
-		if r.rest[i] > 0 {
-			out = append(out, Item{Class: it.Class, Pods: slices.Clone(it.Pods[r.next[i]:])})
-		}
-	}
-	return out
 }

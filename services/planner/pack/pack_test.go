@@ -8,8 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -87,6 +89,18 @@ func cheapest(s *model.Snapshot) int64 {
 	return best
 }
 
+func newDesk(w *view.World, lim *pack.Limits) *pack.Desk {
+	rules, v := topology.New(w), view.NewView(w)
+	m, tally := pack.NewMarket(w, rules), topology.NewTally(rules, v, nil)
+	m.EachOffer(tally.Offer)
+	matcher := fit.NewMatcher(v)
+	matcher.Mind(tally)
+	if lim == nil {
+		lim = pack.NewLimits(w)
+	}
+	return pack.NewDesk(m, v, matcher, rules, tally, lim)
+}
+
 func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
@@ -98,13 +112,13 @@ func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		m, items, want := pack.NewMarket(w), pack.Items(w, all), cheapest(s)
-		b, ok := m.One(items, pack.NewLimits(w), math.MaxInt64)
+		desk, items, want := newDesk(w, nil), pack.Items(w, all), cheapest(s)
+		b, ok := desk.One(items, math.MaxInt64)
 		if ok != (want < math.MaxInt64) || (ok && b.Best().Offering.Price != want) {
 			t.Fatalf("found %v, the cheapest costs %d", b, want)
 		}
 		if ok {
-			if _, cheaper := m.One(items, pack.NewLimits(w), want-1); cheaper {
+			if _, cheaper := newDesk(w, nil).One(items, want-1); cheaper {
 				t.Fatal("found one below the cheapest")
 			}
 		}
@@ -122,8 +136,8 @@ func TestPackPlacesEachPodOnceOrSaysWhyNot(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		m, lim := pack.NewMarket(w), pack.NewLimits(w)
-		bought, left := m.Pack(pack.Items(w, all), lim)
+		m, lim := pack.NewMarket(w, topology.New(w)), pack.NewLimits(w)
+		bought, left := m.Pack(pack.Items(w, all), nil, lim)
 		seen := map[int]int{}
 		for _, b := range bought {
 			for _, it := range b.Items {

@@ -9,32 +9,39 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// load is what items ask of one node together.
-type load struct {
+// burden is what items ask of one node together.
+type burden struct {
 	sum      view.Vector
 	profiles bitset
 	ports    []model.HostPort
+	cells    []*Cell
 }
 
-func (m *Market) loadOf(items []Item) load {
-	l := load{sum: make(view.Vector, m.w.Index.Len()), profiles: newBits(len(m.w.Profiles))}
+func (m *Market) burdenOf(items []Item) burden {
+	l := burden{sum: make(view.Vector, m.w.Index.Len()), profiles: newBits(len(m.w.Profiles))}
 	for _, it := range items {
 		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
 		l.profiles.set(it.Class.Profile.Index, true)
 		l.ports = append(l.ports, it.Class.HostPorts...)
+		if it.Cell != nil && !slices.Contains(l.cells, it.Cell) {
+			l.cells = append(l.cells, it.Cell)
+		}
 	}
 	return l
 }
 
-// holds says whether one node of the option holds the load.
-func (o *Option) holds(l load) bool {
+// holds says whether one node of the option holds the burden.
+func (o *Option) holds(l burden) bool {
+	if slices.ContainsFunc(l.cells, func(c *Cell) bool { return !o.in(c) }) {
+		return false
+	}
 	return o.admits.covers(l.profiles) && view.Fits(o.Free, l.sum, 1) == 1 && !fit.PortsClash(l.ports, o.Ports)
 }
 
 // rank lists the options of a variant that hold items, best first and as many as a claim may list; ok is false when
 // there are none, or fewer distinct ones than the pool's minValues ask for. A nil allow allows all.
 func (m *Market) rank(v *variant, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
-	l := m.loadOf(items)
+	l := m.burdenOf(items)
 	flexible := minValues(v.pool)
 	for _, o := range v.options {
 		if !o.Available || (allow != nil && !allow(o)) || !o.holds(l) {
@@ -140,7 +147,7 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits) {
 // alike says that two claims were packed for the same option and hold the same number of pods of the same classes.
 func alike(a, b *Bought) bool {
 	return a.base == b.base && slices.EqualFunc(a.Items, b.Items, func(x, y Item) bool {
-		return x.Class == y.Class && len(x.Pods) == len(y.Pods)
+		return x.Class == y.Class && x.Cell == y.Cell && len(x.Pods) == len(y.Pods)
 	})
 }
 
@@ -184,30 +191,6 @@ func (b *Bought) Requirements() []model.Requirement {
 		}
 	}
 	return out
-}
-
-// One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all; ok is
-// false when there is none or it costs more than most. What the claim lists costs at most that, too.
-func (m *Market) One(items []Item, lim *Limits, most int64) (b *Bought, ok bool) {
-	l := m.loadOf(items)
-	if m.portsClash(items) {
-		return nil, false
-	}
-	passes := []bool{true}
-	if m.wishes {
-		passes = append(passes, false)
-	}
-	for _, wishes := range passes {
-		for _, tier := range m.tiers {
-			for _, o := range tier {
-				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || lim.Room(o, 1) == 0 {
-					continue
-				}
-				return m.oneOf(o, items, lim, most)
-			}
-		}
-	}
-	return nil, false
 }
 
 func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most int64) (*Bought, bool) {

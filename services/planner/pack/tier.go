@@ -4,9 +4,25 @@ import (
 	"slices"
 )
 
-// tiers are the options worth weighing, by pool weight, highest first. An option that another one of its tier beats in
-// every respect is left out: it could never be part of a better answer. Claims are ranked from all options later.
-func tiers(variants []*variant) [][]*Option {
+// tiersFor are the options worth weighing for some items.
+func (m *Market) tiersFor(items []Item) [][]*Option {
+	var keys []string
+	for i := range items {
+		if c := items[i].Cell; c != nil {
+			keys = append(keys, c.keys...)
+		}
+	}
+	slices.Sort(keys)
+	if keys = slices.Compact(keys); len(keys) == 0 {
+		return m.tiers
+	}
+	return tiers(m.variants, keys)
+}
+
+// tiers are the options worth weighing, by pool weight, highest first. An option that another one of its tier, with the
+// same values of some labels, beats in every respect is left out: it could never be part of a better answer. Claims are
+// ranked from all options later.
+func tiers(variants []*variant, keys []string) [][]*Option {
 	var out [][]*Option
 	for i := 0; i < len(variants); {
 		var tier []*Option
@@ -19,21 +35,20 @@ func tiers(variants []*variant) [][]*Option {
 			}
 		}
 		slices.SortStableFunc(tier, compareOptions)
-		tier = undominated(tier)
-		for _, o := range tier {
-			o.variant.best = append(o.variant.best, o)
-		}
-		out = append(out, tier)
+		out = append(out, undominated(tier, keys))
 	}
 	return out
 }
 
 // undominated keeps the options that no earlier one beats. The options are sorted by price.
-func undominated(options []*Option) []*Option {
+func undominated(options []*Option, keys []string) []*Option {
 	var kept []*Option
+	places := make(map[string][]*Option)
 	for _, o := range options {
-		if !slices.ContainsFunc(kept, func(k *Option) bool { return k.beats(o) }) {
+		place := o.key(keys)
+		if !slices.ContainsFunc(places[place], func(k *Option) bool { return k.beats(o) }) {
 			kept = append(kept, o)
+			places[place] = append(places[place], o)
 		}
 	}
 	return kept

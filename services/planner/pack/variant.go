@@ -28,8 +28,9 @@ type variant struct {
 	best []*Option
 }
 
-// variants lists the ways to narrow a pool that some profile asks for; the last is the pool as it is.
-func variants(w *view.World, p *view.Pool) []*variant {
+// variants lists the ways to narrow a pool that some profile asks for, or that decide labels on which pods that mind
+// others depend; the last is the pool as it is.
+func variants(w *view.World, p *view.Pool, keys []string) []*variant {
 	open := openKeys(p)
 	sets := []require.Set{}
 	add := func(s require.Set) {
@@ -44,6 +45,13 @@ func variants(w *view.World, p *view.Pool) []*variant {
 		for _, pr := range w.Profiles {
 			for _, asked := range asks(pr) {
 				add(narrow(open, asked))
+			}
+		}
+		for _, k := range keys {
+			r, _ := open.Get(k)
+			values, finite := r.Values()
+			for i := 0; finite && i < len(values); i++ {
+				add(open.With(require.Value(k, values[i])))
 			}
 		}
 		for i, n := 0, len(sets); i < n; i++ {
@@ -119,6 +127,9 @@ func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 				return fit.Place{}, false
 			}
 			continue
+		}
+		if narrowed, ok := v.open.Get(r.Key); ok {
+			r = narrowed
 		}
 		if single, is := r.Single(); is {
 			labels = view.MergeLabels(labels, model.Labels{{Key: r.Key, Value: single}})

@@ -21,7 +21,7 @@ type demand struct {
 	// StatefulSet are waiting: nothing takes their place before they have ended.
 	ending []int
 	// preempting are pods that preemption makes room for, on nodes that stay.
-	preempting []pack.Spot
+	preempting []pack.Seat
 }
 
 type refusal struct {
@@ -53,7 +53,7 @@ func (c *cycle) findDemand() demand {
 			d.waiting = append(d.waiting, i)
 		case hosts[p.NominatedNode] != nil && !hosts[p.NominatedNode].Closed:
 			h := hosts[p.NominatedNode]
-			d.preempting = append(d.preempting, pack.Spot{Pod: i, Host: h.Index})
+			d.preempting = append(d.preempting, pack.Seat{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
 		default:
 			d.add(c, i)

@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -32,10 +33,7 @@ func Decide(in model.Input) (model.Plan, error) {
 	}
 	c := newCycle(w, &in)
 	c.reserve()
-	c.place()
-	if c.asks(model.KindProvision) {
-		c.buy()
-	}
+	c.seat()
 	if c.asks(model.KindDisrupt) {
 		c.expect()
 		c.giveBack()
@@ -54,20 +52,32 @@ type cycle struct {
 	limits  *pack.Limits
 	// unsupported is by class.
 	unsupported []model.Reason
+	tally       *topology.Tally
+	desk        *pack.Desk
 
 	demand   demand
-	spots    []pack.Spot
+	seats    []pack.Seat
 	unplaced []pack.Item
 	bought   []*pack.Bought
 	given    disrupt.Result
 }
 
 func newCycle(w *view.World, in *model.Input) *cycle {
-	v := view.NewView(w)
+	rules := topology.New(w)
 	c := &cycle{
-		World: w, in: in, hash: inputHash(in), view: v, matcher: fit.NewMatcher(v),
-		market: pack.NewMarket(w), limits: pack.NewLimits(w), unsupported: fit.Unsupported(w),
+		World: w, in: in, hash: inputHash(in), view: view.NewView(w), market: pack.NewMarket(w, rules), limits: pack.NewLimits(w),
+		unsupported: fit.Unsupported(w),
 	}
+	c.demand = c.findDemand()
+	leaves := make(map[int]bool)
+	for _, p := range c.demand.pods {
+		leaves[p] = true
+	}
+	c.tally = topology.NewTally(rules, c.view, func(pod int) bool { return leaves[pod] })
+	c.market.EachOffer(c.tally.Offer)
+	c.matcher = fit.NewMatcher(c.view)
+	c.matcher.Mind(c.tally)
+	c.desk = pack.NewDesk(c.market, c.view, c.matcher, rules, c.tally, c.limits)
 	return c
 }
 
@@ -82,38 +92,48 @@ func (c *cycle) asks(kind model.DecisionKind) bool {
 // reserve sets aside what is spoken for: what DaemonSets will start on nodes, and the room that preemption makes.
 func (c *cycle) reserve() {
 	fit.ReserveDaemons(c.view)
-	c.demand = c.findDemand()
 	for _, s := range c.demand.preempting {
 		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
 	}
 }
 
-// place puts demand onto nodes and claims that exist: first each pod onto the claim that was bought for it, so that
-// nothing is bought twice; then the rest wherever there is room.
-func (c *cycle) place() {
-	own, rest := c.placeOnOwnClaims(c.demand.pods)
-	c.spots = own
-	spots, left := pack.Existing(c.view, c.matcher, pack.Items(c.World, rest), func(int) bool { return true })
-	c.spots = append(c.spots, spots...)
-	c.unplaced = left
+// seat gives demand its places: first each pod on the claim that was bought for it, so that nothing is bought twice; then
+// the rest wherever there is room, and, if that was asked for, on claims to buy.
+func (c *cycle) seat() {
+	var rest []int
+	c.seats, rest = c.seatOnOwnClaims(c.demand.pods)
+	items := pack.Items(c.World, rest)
+	var seats []pack.Seat
+	if c.asks(model.KindProvision) {
+		seats, c.bought, c.unplaced = c.desk.Seat(items, everyHost)
+	} else {
+		seats, c.unplaced = c.desk.OnHosts(items, everyHost)
+	}
+	c.seats = append(c.seats, seats...)
 }
 
-// placeOnOwnClaims puts pods onto the claims that were bought for them. What it returns as rest has none, or no room there.
-func (c *cycle) placeOnOwnClaims(pods []int) (spots []pack.Spot, rest []int) {
+func everyHost(int) bool { return true }
+
+// seatOnOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
+// it returns as rest has none, or no room there.
+func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
 	open := make(map[model.PodID]int, len(pods))
 	for _, p := range pods {
 		open[c.Pods[p].ID] = p
 	}
-	for i, h := range c.view.Hosts {
-		if h.Claim == nil {
-			continue
-		}
-		for _, id := range h.Claim.Pods {
-			p, wanted := open[id]
-			if wanted && c.matcher.Room(c.Pods[p].Class, i, 1) == 1 {
-				c.view.Place(i, c.Pods[p].Class, 1)
-				spots = append(spots, pack.Spot{Pod: p, Host: i})
-				delete(open, id)
+	for before := -1; before != len(seats); {
+		before = len(seats)
+		for i, h := range c.view.Hosts {
+			if h.Claim == nil {
+				continue
+			}
+			for _, id := range h.Claim.Pods {
+				p, wanted := open[id]
+				if wanted && c.matcher.Room(c.Pods[p].Class, i, 1) == 1 {
+					c.view.Place(i, c.Pods[p].Class, 1)
+					seats = append(seats, pack.Seat{Pod: p, Host: i})
+					delete(open, id)
+				}
 			}
 		}
 	}
@@ -122,25 +142,20 @@ func (c *cycle) placeOnOwnClaims(pods []int) (spots []pack.Spot, rest []int) {
 			rest = append(rest, p)
 		}
 	}
-	return spots, rest
-}
-
-// buy finds claims for what fits nowhere.
-func (c *cycle) buy() {
-	c.bought, c.unplaced = c.market.Pack(c.unplaced, c.limits)
+	return seats, rest
 }
 
 // expect puts pods that the scheduler has not looked at yet, and those that will come back once they have ended on a node
 // that goes, where they will likely go, so that no node is given back under them. The plan does not speak of them.
 func (c *cycle) expect() {
-	c.placeOnOwnClaims(c.demand.ending)
-	_, rest := c.placeOnOwnClaims(c.demand.waiting)
-	pack.Existing(c.view, c.matcher, pack.Items(c.World, rest), func(int) bool { return true })
+	c.seatOnOwnClaims(c.demand.ending)
+	_, rest := c.seatOnOwnClaims(c.demand.waiting)
+	c.desk.OnHosts(pack.Items(c.World, rest), everyHost)
 }
 
 func (c *cycle) giveBack() {
 	c.given = disrupt.Run(disrupt.Params{
-		View: c.view, Matcher: c.matcher, Market: c.market, Limits: c.limits,
+		View: c.view, Matcher: c.matcher, Desk: c.desk, Market: c.market, Limits: c.limits,
 		Unsupported: c.unsupported, Unplaced: c.unplaced,
 	})
 }

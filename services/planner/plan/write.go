@@ -35,17 +35,21 @@ func (c *cycle) write() model.Plan {
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
 
 func (c *cycle) writeProvision(p *model.Plan) {
-	for _, s := range c.spots {
-		p.Placements = append(p.Placements, c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID))
-	}
 	var price int64
+	ids := make(map[*pack.Bought]model.ClaimID, len(c.bought))
 	for _, b := range c.bought {
 		claim := c.claim(b)
-		for _, pod := range claim.Pods {
-			p.Placements = append(p.Placements, model.Placement{Pod: pod, Claim: claim.ID})
-		}
+		ids[b] = claim.ID
 		price += claim.Price
 		p.NodeClaims = append(p.NodeClaims, claim)
+	}
+	for i, s := range c.seats {
+		at := model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Bought]}
+		if s.Bought == nil {
+			at = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
+		}
+		at.Order = int32(i)
+		p.Placements = append(p.Placements, at)
 	}
 	p.LowerBound = c.lowerBound(price)
 	for _, r := range c.demand.refused {

@@ -1,0 +1,339 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Desk is where pods are given their places: on hosts that there are, and on claims to buy. It keeps the order in which it
+// did so, because pods that mind other pods keep their constraints only in some order.
+//
+// Pods that mind nobody go first, wherever there is room. The others are seated one after the other, each where the
+// scheduler's own rules allow it after those before it: on a host, or in a Cell where a node can be bought. What is to be
+// bought is then packed all at once, and the seating is gone through again with the claims in the cells' place. What fails,
+// and what hangs on a single node, is seated last, one pod at a time, on anything that there is by then. A Desk belongs to
+// one goroutine.
+type Desk struct {
+	m       *Market
+	v       *view.View
+	matcher *fit.Matcher
+	rules   *topology.Rules
+	tally   *topology.Tally
+	lim     *Limits
+	grids   map[string]*grid
+	// keys are all labels that matter to any pod that minds others, sorted.
+	keys []string
+	// byCell are the tiers on these labels, once they are asked for.
+	byCell [][]*Option
+}
+
+// Seat is a pod's place: a host, or a claim to buy.
+type Seat struct {
+	Pod int
+	// Host is a place in View.Hosts where Bought is nil.
+	Host   int
+	Bought *Bought
+}
+
+// NewDesk seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
+func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, rules *topology.Rules, tally *topology.Tally, lim *Limits) *Desk {
+	return &Desk{
+		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
+		keys: mattering(v.World, rules),
+	}
+}
+
+// Mark marks the present state of the view and the counts; limits are not part of it.
+func (d *Desk) Mark() view.Mark { return d.v.Fork() }
+
+// Revert takes back everything since the mark.
+func (d *Desk) Revert(m view.Mark) { d.v.Revert(m) }
+
+// Leave takes a pod off the host that it is bound to, as far as other pods mind it: it will be seated anew.
+func (d *Desk) Leave(pod, host int) {
+	d.tally.Add(d.v.Pods[pod].Class, d.tally.Host(host), -1)
+}
+
+// OnHosts seats pods on hosts that usable allows, and on nothing else.
+func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, left []Item) {
+	s := d.newSeating(items, usable, false)
+	s.run()
+	return s.seats, s.left()
+}
+
+// Seat seats pods on hosts that usable allows, and on claims to buy, which it takes off the limits.
+func (d *Desk) Seat(items []Item, usable func(host int) bool) (seats []Seat, bought []*Bought, left []Item) {
+	s := d.newSeating(items, usable, true)
+	s.run()
+	d.m.rankAll(s.bought, d.lim)
+	return s.seats, s.bought, s.left()
+}
+
+// seating is one call's state.
+type seating struct {
+	*Desk
+	items  []Item
+	usable func(host int) bool
+	buys   bool
+
+	// chosen are the seats of pods that mind others, in order, as long as claims are not packed: wanted has the cell where
+	// a pod is to get a new node.
+	chosen []choice
+	// wants is what is to be packed, one item for each class and cell.
+	wants []Item
+	want  map[wantKey]int
+
+	seats  []Seat
+	bought []*Bought
+	// open are pods without a seat, by class, in the order of the items.
+	open []Item
+}
+
+type choice struct {
+	pod  int
+	host int
+	// cell is nil for a pod on a host.
+	cell *Cell
+}
+
+type wantKey struct {
+	class *view.Class
+	cell  *Cell
+}
+
+func (d *Desk) newSeating(items []Item, usable func(host int) bool, buys bool) *seating {
+	return &seating{Desk: d, items: items, usable: usable, buys: buys, want: make(map[wantKey]int)}
+}
+
+func (s *seating) run() {
+	var tied []Item
+	for _, it := range s.items {
+		if s.minds(it.Class) {
+			tied = append(tied, it)
+			continue
+		}
+		s.free(it)
+	}
+	mark := s.Mark()
+	s.seatTied(tied)
+	if !s.buys {
+		for _, ch := range s.chosen {
+			s.seats = append(s.seats, Seat{Pod: ch.pod, Host: ch.host})
+		}
+		return
+	}
+	on := s.buy()
+	s.Revert(mark)
+	s.settle(on)
+	s.seatLast()
+}
+
+// minds says whether it matters to a pod, or to others, which pods it runs with.
+func (s *seating) minds(c *view.Class) bool {
+	return s.rules.Tied(c) || (s.rules.Soft(c) && s.v.Policy.Preferences != model.PreferencesIgnored)
+}
+
+// free puts pods that mind nobody on hosts; what is left is wanted anywhere.
+func (s *seating) free(it Item) {
+	rest := it.Pods
+	for _, h := range fillOrder(s.v, s.matcher, it.Class, s.usable) {
+		if len(rest) == 0 {
+			return
+		}
+		n := s.matcher.Room(it.Class, h, len(rest))
+		if n == 0 {
+			continue
+		}
+		s.v.Place(h, it.Class, n)
+		for _, p := range rest[:n] {
+			s.seats = append(s.seats, Seat{Pod: p, Host: h})
+		}
+		rest = rest[n:]
+	}
+	s.wanted(it.Class, nil, rest)
+}
+
+func (s *seating) wanted(c *view.Class, cell *Cell, pods []int) {
+	if len(pods) == 0 {
+		return
+	}
+	if !s.buys {
+		s.keepOpen(c, pods)
+		return
+	}
+	key := wantKey{c, cell}
+	i, ok := s.want[key]
+	if !ok {
+		i = len(s.wants)
+		s.want[key] = i
+		s.wants = append(s.wants, Item{Class: c, Cell: cell})
+	}
+	s.wants[i].Pods = append(s.wants[i].Pods, pods...)
+}
+
+func (s *seating) keepOpen(c *view.Class, pods []int) {
+	if len(pods) == 0 {
+		return
+	}
+	if n := len(s.open); n > 0 && s.open[n-1].Class == c {
+		s.open[n-1].Pods = append(s.open[n-1].Pods, pods...)
+		return
+	}
+	s.open = append(s.open, Item{Class: c, Pods: slices.Clone(pods)})
+}
+
+// buy packs what is wanted, and says which claim each pod is on.
+func (s *seating) buy() map[int]*Bought {
+	for i := range s.wants {
+		slices.Sort(s.wants[i].Pods)
+	}
+	bought, left := s.m.fill(s.wants, s.nodeRules(), s.lim)
+	s.bought = bought
+	on := make(map[int]*Bought)
+	for _, b := range bought {
+		for _, it := range b.Items {
+			for _, p := range it.Pods {
+				on[p] = b
+			}
+		}
+	}
+	for _, it := range left {
+		if it.Cell == nil && !s.minds(it.Class) {
+			s.keepOpen(it.Class, it.Pods)
+		}
+	}
+	return on
+}
+
+// nodeRules are the rules about what may share a node, on what is wanted.
+func (s *seating) nodeRules() []NodeRule {
+	classes := make([]*view.Class, len(s.wants))
+	for i, it := range s.wants {
+		classes[i] = it.Class
+	}
+	var out []NodeRule
+	for _, r := range s.rules.NodeRules(classes) {
+		out = append(out, NodeRule{Trigger: r.Trigger, Counted: r.Counted, Most: r.Most})
+	}
+	return append(out, workloadCaps(s.wants, s.v.Policy.MaxPodsOfWorkloadPerNode)...)
+}
+
+// workloadCaps keeps too many pods of one owner from sharing a new node, so that losing it does not hurt the owner much.
+func workloadCaps(items []Item, most int) []NodeRule {
+	if most <= 0 {
+		return nil
+	}
+	type owner struct{ namespace, kind, name string }
+	by := make(map[owner][]int)
+	var order []owner
+	for i, it := range items {
+		if it.Class.OwnerKind == "" {
+			continue
+		}
+		o := owner{it.Class.Namespace, it.Class.OwnerKind, it.Class.OwnerName}
+		if by[o] == nil {
+			order = append(order, o)
+		}
+		by[o] = append(by[o], i)
+	}
+	var out []NodeRule
+	for _, o := range order {
+		out = append(out, NodeRule{Trigger: by[o], Counted: by[o], Most: most})
+	}
+	return out
+}
+
+// settle goes through the seating again, with claims in the place of cells; a pod whose turn fails now stays open.
+func (s *seating) settle(on map[int]*Bought) {
+	for _, it := range s.wants {
+		if it.Cell != nil || s.minds(it.Class) {
+			continue
+		}
+		for _, p := range it.Pods {
+			if b := on[p]; b != nil {
+				s.seats = append(s.seats, Seat{Pod: p, Bought: b})
+			}
+		}
+	}
+	for _, ch := range s.chosen {
+		c := s.v.Pods[ch.pod].Class
+		b := on[ch.pod]
+		switch {
+		case ch.cell == nil && s.matcher.Room(c, ch.host, 1) == 1:
+			s.v.Place(ch.host, c, 1)
+			s.seats = append(s.seats, Seat{Pod: ch.pod, Host: ch.host})
+		case b != nil && s.tally.Allows(c, s.site(b)):
+			s.tally.Add(c, s.site(b), 1)
+			s.seats = append(s.seats, Seat{Pod: ch.pod, Bought: b})
+		default:
+			if b != nil {
+				b.drop(ch.pod)
+			}
+			s.keepOpen(c, []int{ch.pod})
+		}
+	}
+	s.bought = slices.DeleteFunc(s.bought, func(b *Bought) bool {
+		if len(b.Items) == 0 {
+			s.lim.give(b.base)
+		}
+		return len(b.Items) == 0
+	})
+}
+
+// drop takes a pod off a claim.
+func (b *Bought) drop(pod int) {
+	for i, it := range b.Items {
+		k, ok := slices.BinarySearch(it.Pods, pod)
+		if !ok {
+			continue
+		}
+		b.Items = slices.Clone(b.Items)
+		b.Items[i].Pods = slices.Delete(slices.Clone(it.Pods), k, k+1)
+		if len(b.Items[i].Pods) == 0 {
+			b.Items = slices.Delete(b.Items, i, i+1)
+		}
+		return
+	}
+}
+
+// site is the claim's node in the eyes of the rules about other pods.
+func (s *seating) site(b *Bought) *topology.Site {
+	if b.site == nil {
+		b.site = s.tally.Claim(nil, s.places(b)...)
+	}
+	return b.site
+}
+
+// places are what a claim may become: everything that holds its pods, as far as claims list it.
+func (s *seating) places(b *Bought) []*fit.Place {
+	options, ok := s.m.rank(b.base.variant, b.Items, nil)
+	if !ok {
+		options = []*Option{b.base}
+	}
+	out := make([]*fit.Place, len(options))
+	for i, o := range options {
+		out[i] = &o.place
+	}
+	return out
+}
+
+// left are the pods without a seat, one item for each class.
+func (s *seating) left() []Item {
+	by := make(map[*view.Class][]int)
+	for _, it := range s.open {
+		by[it.Class] = append(by[it.Class], it.Pods...)
+	}
+	var out []Item
+	for _, it := range s.items {
+		if pods := by[it.Class]; len(pods) > 0 {
+			slices.Sort(pods)
+			out = append(out, Item{Class: it.Class, Pods: pods})
+			delete(by, it.Class)
+		}
+	}
+	return out
+}

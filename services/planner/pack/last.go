@@ -1,0 +1,229 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// seatLast seats what is still open one pod at a time, on anything: hosts, claims of this plan, which may grow, and new
+// claims. In a second try, domains count for spread only if they exist or are planned; see topology.Tally.AllowsReal.
+func (s *seating) seatLast() {
+	for _, real := range []bool{false, true} {
+		for progress := true; progress && len(s.open) > 0; {
+			progress = false
+			open := s.open
+			s.open = nil
+			for _, it := range open {
+				n := s.seatEach(it.Class, it.Pods, real)
+				progress = progress || n > 0
+				s.keepOpen(it.Class, it.Pods[n:])
+			}
+		}
+	}
+}
+
+func (s *seating) seatEach(c *view.Class, pods []int, real bool) int {
+	hosts := fillOrder(s.v, s.matcher, c, s.usable)
+	for n, p := range pods {
+		if !s.seatAnywhere(c, p, hosts, real) {
+			return n
+		}
+	}
+	return len(pods)
+}
+
+// seatAnywhere looks for the cheapest place for one pod.
+func (s *seating) seatAnywhere(c *view.Class, pod int, hosts []int, real bool) bool {
+	allows := s.tally.Allows
+	if real {
+		allows = s.tally.AllowsReal
+	}
+	for _, h := range hosts {
+		if s.hasRoom(c, h) && allows(c, s.tally.Host(h)) {
+			s.v.Place(h, c, 1)
+			s.seats = append(s.seats, Seat{Pod: pod, Host: h})
+			s.frozen(c, real)
+			return true
+		}
+	}
+	grown, into, dearer := s.growth(c, allows)
+	fresh := s.freshest(c, allows)
+	switch {
+	case grown != nil && (fresh == nil || dearer <= fresh.Offering.Price+s.v.Policy.PerNodeOverhead):
+		s.grow(grown, into, c, pod)
+	case fresh != nil:
+		s.claimFor(fresh, c, pod)
+	default:
+		return false
+	}
+	s.frozen(c, real)
+	return true
+}
+
+// hasRoom says whether one more pod may run on a host, other pods' rules aside.
+func (s *seating) hasRoom(c *view.Class, h int) bool {
+	if view.Fits(s.v.Free(h), c.Requested, 1) == 0 || !s.v.Open(h) || !s.matcher.Admits(c, h) || fit.PortsClash(c.HostPorts, s.v.Ports(h)) {
+		return false
+	}
+	_, _, ok := s.v.VolumesLeft(h, c)
+	return ok
+}
+
+// claimFor makes a claim for one pod.
+func (s *seating) claimFor(o *Option, c *view.Class, pod int) {
+	b := &Bought{base: o}
+	s.lim.Take(o, 1)
+	s.bought = append(s.bought, b)
+	s.grow(b, o, c, pod)
+	if minValues(o.Pool) {
+		s.lim.give(o)
+		b.Options, _ = s.choices(o, b.Items)
+		s.lim.Take(o, 1)
+		s.lim.stretch(b)
+	}
+}
+
+// choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
+func (s *seating) choices(o *Option, items []Item) (ranked []*Option, ok bool) {
+	return s.m.rank(o.variant, items, func(x *Option) bool { return s.lim.Room(x, 1) == 1 })
+}
+
+func (s *seating) frozen(c *view.Class, real bool) {
+	if real {
+		s.tally.Freeze(c)
+	}
+}
+
+// grow puts a pod on a claim, which becomes into if it is not that yet.
+func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
+	if into != b.base {
+		s.lim.give(b.base)
+		s.lim.Take(into, 1)
+		b.base = into
+	}
+	var cell *Cell
+	if s.minds(c) {
+		cell = s.cellOf(s.keysOf(c), into)
+	}
+	i := slices.IndexFunc(b.Items, func(it Item) bool { return it.Class == c && it.Cell == cell })
+	b.Items = slices.Clone(b.Items)
+	if i < 0 {
+		b.Items = append(b.Items, Item{Class: c, Cell: cell, row: -1})
+		i = len(b.Items) - 1
+	}
+	pods := append(slices.Clone(b.Items[i].Pods), pod)
+	slices.Sort(pods)
+	b.Items[i].Pods = pods
+	b.Runners, b.Options = nil, nil
+	if s.minds(c) {
+		s.tally.Narrow(s.site(b), nil, s.places(b)...)
+		s.tally.Add(c, s.site(b), 1)
+	}
+	s.seats = append(s.seats, Seat{Pod: pod, Bought: b})
+}
+
+// growth finds the claim that takes one more pod for the least money.
+func (s *seating) growth(c *view.Class, allows func(*view.Class, *topology.Site) bool) (b *Bought, into *Option, dearer int64) {
+	for _, x := range s.bought {
+		if minValues(x.base.Pool) {
+			continue
+		}
+		o := s.larger(x, c, allows, b == nil, dearer)
+		if o == nil {
+			continue
+		}
+		more := max(0, o.Offering.Price-x.base.Offering.Price)
+		if b == nil || more < dearer {
+			b, into, dearer = x, o, more
+		}
+		if dearer == 0 {
+			return b, into, 0
+		}
+	}
+	return b, into, dearer
+}
+
+// larger is the cheapest option that holds a claim's pods and one more; nil when there is none, or none that is less than
+// most dearer.
+func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *topology.Site) bool, anyPrice bool, most int64) *Option {
+	if b.site != nil && !allows(c, b.site) {
+		return nil
+	}
+	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}})
+	if s.m.portsClash(items) || !capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
+		return nil
+	}
+	load := s.m.burdenOf(items)
+	check := func(o *Option) bool {
+		if !o.Available || !o.holds(load) {
+			return false
+		}
+		if b.site != nil && !sameOn(s.keys, o, b.base) {
+			return false
+		}
+		if b.site == nil && s.minds(c) && !s.wouldAllow(c, o, allows) {
+			return false
+		}
+		return o == b.base || s.lim.roomInstead(o, b.base)
+	}
+	if check(b.base) {
+		return b.base
+	}
+	for _, o := range b.base.variant.options {
+		if !anyPrice && o.Offering.Price-b.base.Offering.Price >= most {
+			return nil
+		}
+		if o.Offering.Price >= b.base.Offering.Price && o != b.base && check(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+// wouldAllow says whether a claim for nothing but an option, bought now, might take a pod.
+func (s *seating) wouldAllow(c *view.Class, o *Option, allows func(*view.Class, *topology.Site) bool) bool {
+	mark := s.tally.Mark()
+	defer s.tally.Revert(mark)
+	site := s.tally.Claim(nil, &o.place)
+	return !s.tally.Opens(site) && allows(c, site)
+}
+
+// freshest is the option for a new claim for one pod: of the heaviest pools the cheapest.
+func (s *seating) freshest(c *view.Class, allows func(*view.Class, *topology.Site) bool) *Option {
+	it := Item{Class: c, Pods: []int{0}}
+	for _, wishes := range s.m.passes() {
+		for _, tier := range s.tiersByCell() {
+			if o := s.firstThat(tier, &it, wishes, allows); o != nil {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*view.Class, *topology.Site) bool) *Option {
+	verdicts := make(map[string]bool)
+	for _, o := range tier {
+		if !o.takes(it, wishes) || s.lim.Room(o, 1) == 0 {
+			continue
+		}
+		if minValues(o.Pool) {
+			if _, ok := s.choices(o, []Item{*it}); !ok {
+				continue
+			}
+		}
+		place := o.key(s.keys)
+		ok, known := verdicts[place]
+		if !known {
+			ok = s.wouldAllow(it.Class, o, allows)
+			verdicts[place] = ok
+		}
+		if ok {
+			return o
+		}
+	}
+	return nil
+}

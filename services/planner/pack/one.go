@@ -1,0 +1,128 @@
+package pack
+
+import "slices"
+
+// One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all, and
+// counts their pods there; ok is false when there is none or it costs more than most. What the claim lists costs at most
+// that, too. The limits are not changed, see Limits.Keep.
+func (d *Desk) One(items []Item, most int64) (b *Bought, ok bool) {
+	if d.m.portsClash(items) || !capsAllow(items, d.v.Policy.MaxPodsOfWorkloadPerNode) {
+		return nil, false
+	}
+	minding := slices.ContainsFunc(items, func(it Item) bool { return d.rules.Tied(it.Class) })
+	tiers, verdicts := d.m.tiers, make(map[string]bool)
+	if minding {
+		tiers = d.tiersByCell()
+	}
+	l := d.m.burdenOf(items)
+	for _, wishes := range d.m.passes() {
+		for _, tier := range tiers {
+			for _, o := range tier {
+				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || d.lim.Room(o, 1) == 0 {
+					continue
+				}
+				if minding && !d.togetherIn(o, items, verdicts) {
+					continue
+				}
+				return d.oneOf(o, items, most)
+			}
+		}
+	}
+	return nil, false
+}
+
+func (d *Desk) oneOf(o *Option, items []Item, most int64) (*Bought, bool) {
+	pinned := slices.Clone(items)
+	for i, it := range items {
+		if d.rules.Tied(it.Class) {
+			pinned[i].Cell = d.cellOf(d.rules.Keys(it.Class), o)
+		}
+	}
+	b, ok := d.m.oneOf(o, pinned, d.lim, most)
+	if ok {
+		d.together(o, items)
+	}
+	return b, ok
+}
+
+// togetherIn is together, asked once for all options that other pods see alike, and taken back.
+func (d *Desk) togetherIn(o *Option, items []Item, verdicts map[string]bool) bool {
+	place := o.key(d.keys)
+	ok, known := verdicts[place]
+	if !known {
+		mark := d.tally.Mark()
+		ok = d.together(o, items)
+		d.tally.Revert(mark)
+		verdicts[place] = ok
+	}
+	return ok
+}
+
+// together says whether all pods of some items may be on one new node of an option, in some order, and counts them there.
+func (d *Desk) together(o *Option, items []Item) bool {
+	site := d.tally.Claim(nil, &o.place)
+	if d.tally.Opens(site) {
+		return false
+	}
+	rest := slices.Clone(items)
+	for len(rest) > 0 {
+		before := len(rest)
+		rest = slices.DeleteFunc(rest, func(it Item) bool {
+			if d.tally.Room(it.Class, site, len(it.Pods)) < len(it.Pods) {
+				return false
+			}
+			d.tally.Add(it.Class, site, len(it.Pods))
+			return true
+		})
+		if len(rest) == before {
+			return false
+		}
+	}
+	return true
+}
+
+// tiersByCell are the options worth weighing for pods that mind others.
+func (d *Desk) tiersByCell() [][]*Option {
+	if d.byCell == nil {
+		d.byCell = tiers(d.m.variants, d.keys)
+	}
+	return d.byCell
+}
+
+// passes are the rounds of a search: first keeping soft taints, then, where some pool has one, against them.
+func (m *Market) passes() []bool {
+	if m.wishes {
+		return []bool{true, false}
+	}
+	return []bool{true}
+}
+
+// cellOf is the cell of an option on some labels; nil where there are none.
+func (d *Desk) cellOf(keys []string, o *Option) *Cell {
+	if len(keys) == 0 {
+		return nil
+	}
+	g := d.grid(keys)
+	name := newCell(g.keys, o.Label).name()
+	i := slices.IndexFunc(g.cells, func(c *Cell) bool { return c.name() == name })
+	return g.cells[i]
+}
+
+// Buy seats pods on claims to buy and on nothing else, within limits, which it takes them off.
+func (d *Desk) Buy(items []Item, lim *Limits) (seats []Seat, bought []*Bought, left []Item) {
+	desk := *d
+	desk.lim = lim
+	return desk.Seat(items, func(int) bool { return false })
+}
+
+// capsAllow says whether some items together keep the policy's cap on pods of one owner.
+func capsAllow(items []Item, most int) bool {
+	if most <= 0 {
+		return true
+	}
+	counts := make([]int, len(items))
+	for i, it := range items {
+		counts[i] = len(it.Pods)
+	}
+	return newRuleBook(workloadCaps(items, most), len(items)).allows(counts)
+}
