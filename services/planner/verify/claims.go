@@ -147,25 +147,34 @@ func (c *checker) available(o model.Offering) bool {
 	return o.Price > 0 && left && !o.UnavailableUntil.After(c.in.Now)
 }
 
-// minValues checks that enough distinct values are left among the offerings.
+// minValues checks that enough distinct values are left among the offerings: as many as the pool wishes for, unless the
+// policy takes what it can get, and in any case as many as the claim itself says.
 func (c *checker) minValues(subject string, claim *model.NodeClaim, pool *model.NodePool) {
-	for _, r := range pool.Requirements {
-		if r.MinValues == 0 {
-			continue
-		}
-		distinct := make(map[string]bool)
-		for _, s := range c.freshPlace(claim).shapes {
-			all, _ := s.states(normalKey(r.Key))
-			for _, st := range all {
-				if st.present {
-					distinct[st.value] = true
-				}
+	check := func(rs []model.Requirement, whose string) {
+		for _, r := range rs {
+			if n := c.distinct(claim, r.Key); r.MinValues > 0 && n < r.MinValues {
+				c.fail(subject, "its offerings have %d values of %s, %s asks for %d", n, r.Key, whose, r.MinValues)
 			}
 		}
-		if len(distinct) < r.MinValues {
-			c.fail(subject, "its offerings have %d values of %s, the pool asks for %d", len(distinct), r.Key, r.MinValues)
+	}
+	if c.in.Policy.MinValues != model.MinValuesBestEffort {
+		check(pool.Requirements, "the pool")
+	}
+	check(claim.Requirements, "the claim itself")
+}
+
+// distinct counts the values that a label may have on a claim.
+func (c *checker) distinct(claim *model.NodeClaim, key string) int {
+	values := make(map[string]bool)
+	for _, s := range c.freshPlace(claim).shapes {
+		all, _ := s.states(normalKey(key))
+		for _, st := range all {
+			if st.present {
+				values[st.value] = true
+			}
 		}
 	}
+	return len(values)
 }
 
 // sums checks what the claim says of its pods and of what they ask for.
@@ -177,6 +186,7 @@ func (c *checker) sums(subject string, claim *model.NodeClaim) {
 		add(want, c.class(pod))
 	}
 	slices.Sort(sent)
+	c.workloads(subject, claim)
 	switch {
 	case len(sent) == 0:
 		c.fail(subject, "no pod is sent to it")
@@ -192,6 +202,23 @@ func (c *checker) sums(subject string, claim *model.NodeClaim) {
 	}
 	if got := amountMap(claim.Requests); !maps.Equal(got, amountMap(amounts(want))) {
 		c.fail(subject, "it says that its pods and DaemonSets ask for %v, they ask for %v", claim.Requests, amounts(want))
+	}
+}
+
+// workloads checks that a new node does not get too many pods of one owner.
+func (c *checker) workloads(subject string, claim *model.NodeClaim) {
+	most := c.in.Policy.MaxPodsOfWorkloadPerNode
+	if most <= 0 {
+		return
+	}
+	pods := make(map[[3]string]int)
+	for _, pod := range c.toClaim[claim.ID] {
+		class := c.class(pod)
+		owner := [3]string{class.Namespace, class.OwnerKind, class.OwnerName}
+		pods[owner]++
+		if class.OwnerKind != "" && pods[owner] == most+1 {
+			c.fail(subject, "more than %d pods of %s %s/%s are sent to it", most, class.OwnerKind, class.Namespace, class.OwnerName)
+		}
 	}
 }
 

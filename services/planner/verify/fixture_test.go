@@ -87,6 +87,7 @@ func addNode(in *model.Input, name string, t model.InstanceType, price int64) {
 		{Key: "karpenter.sh/capacity-type", Value: "on-demand"},
 		{Key: "karpenter.sh/nodepool", Value: "default"},
 		{Key: "kubernetes.io/arch", Value: "amd64"},
+		{Key: "kubernetes.io/hostname", Value: name},
 		{Key: "node.kubernetes.io/instance-type", Value: string(t.Name)},
 		{Key: "topology.kubernetes.io/zone", Value: "r-1a"},
 		{Key: "type", Value: "karpenter"},

@@ -10,6 +10,8 @@ import (
 // shape is what a node is, or one of those that it may become.
 type shape struct {
 	name string
+	// number tells those apart that new claims may become; 0 for others.
+	number int
 	// offering is what makes it; zero for a node that is there.
 	offering model.RankedOffering
 	labels   map[string]string
@@ -161,12 +163,17 @@ func mayAdmit(class *model.PodClass, taints []model.Taint, s *shape) bool {
 	if _, bad := untolerated(class, taints); bad {
 		return false
 	}
+	return asks(class, s.maybe)
+}
+
+// asks says whether all that a class asks of a node's labels holds.
+func asks(class *model.PodClass, holds func(model.Requirement) bool) bool {
 	for _, l := range class.NodeSelector {
-		if !s.maybe(model.Requirement{Key: l.Key, Operator: model.In, Values: []string{l.Value}}) {
+		if !holds(model.Requirement{Key: l.Key, Operator: model.In, Values: []string{l.Value}}) {
 			return false
 		}
 	}
-	return len(class.NodeAffinity) == 0 || anyTerm(class.NodeAffinity, s.maybe)
+	return len(class.NodeAffinity) == 0 || anyTerm(class.NodeAffinity, holds)
 }
 
 func anyTerm(terms []model.NodeAffinityTerm, holds func(model.Requirement) bool) bool {

@@ -187,6 +187,7 @@ func (c *checker) freshShape(key shapeKey, claim *model.NodeClaim) *shape {
 	if s == nil {
 		s = c.shape(owner{key.pool, key.class, c.pools[key.pool].Labels, claim.Requirements}, key.offering)
 		c.shapes[key] = s
+		s.number = len(c.shapes)
 	}
 	return s
 }

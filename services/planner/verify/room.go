@@ -26,50 +26,20 @@ func (c *checker) room(p place, arriving []*model.Pod) {
 				c.fail(p.subject, "pod %s can't run there (%s): %s", pod.ID, s.name, why)
 			}
 		}
-		c.neighbours(p, pod, class)
 	}
 	c.fits(p, arriving)
 	c.ports(p, arriving)
 	c.attachments(p, arriving)
 }
 
-// planned refuses pods whose constraints nobody has looked at: no plan may place them.
+// planned refuses pods that Kerf does not plan for: no plan may place them.
 func (c *checker) planned(p place, pod *model.Pod, class *model.PodClass) {
-	hard := slices.ContainsFunc(class.TopologySpread, func(t model.TopologySpread) bool { return t.Required }) ||
-		slices.ContainsFunc(class.PodAffinity, requiredTerm) || slices.ContainsFunc(class.PodAntiAffinity, requiredTerm)
 	switch {
 	case class.Unsupported != "":
 		c.fail(p.subject, "pod %s is sent there, but %s", pod.ID, class.Unsupported)
-	case hard:
-		c.fail(p.subject, "pod %s is sent there, but its required spread or pod affinity can't be verified", pod.ID)
 	case class.Daemon || class.Mirror:
 		c.fail(p.subject, "pod %s is sent there, but nobody schedules pods of its kind", pod.ID)
 	}
-}
-
-func requiredTerm(t model.PodAffinityTerm) bool { return t.Weight == 0 }
-
-// neighbours looks for pods that do not suffer the arriving one: on the same node, or anywhere that may share its zone
-// or another domain.
-func (c *checker) neighbours(p place, pod *model.Pod, class *model.PodClass) {
-	for _, other := range c.repelling {
-		for _, term := range c.class(other).PodAntiAffinity {
-			if other.ID == pod.ID || !requiredTerm(term) || !c.selects(term, class) {
-				continue
-			}
-			if term.TopologyKey != "kubernetes.io/hostname" || (other.Node != "" && p.subject == "node "+string(other.Node)) {
-				c.fail(p.subject, "pod %s is sent there, but pod %s does not suffer it nearby", pod.ID, other.ID)
-				return
-			}
-		}
-	}
-}
-
-func (c *checker) selects(t model.PodAffinityTerm, class *model.PodClass) bool {
-	if !t.Selector.Matches(class.Labels) {
-		return false
-	}
-	return slices.Contains(t.Namespaces, class.Namespace) || t.NamespaceSelector.Matches(c.namespaces[class.Namespace])
 }
 
 // fits adds up what is there and what arrives, and for each shape what will start there by itself.

@@ -56,7 +56,9 @@ func Plan(in model.Input, p model.Plan) []Violation {
 		c.claims,      // new claims can be launched, as anything that they list
 		c.limits,      // pools stay within their limits
 		c.rooms,       // all pods may run, and fit, where they are sent
+		c.turns,       // bound in the plan's order, each pod may be among those that are there
 		c.disruptions, // what is given back may be given back
+		c.returns,     // displaced pods may be together where they go
 		c.budgets,     // not too much at once: pools' budgets and pod disruption budgets
 		c.costs,       // the money adds up
 		c.verdicts,    // what is said of nodes agrees with the rest
@@ -86,8 +88,10 @@ type checker struct {
 	offerings   map[offeringKey]model.Offering
 	namespaces  map[string]model.Labels
 	claimOn     map[model.NodeName]*model.Claim
-	// repelling are the pods with a required anti-affinity.
-	repelling []*model.Pod
+	// peopled are the classes that have pods.
+	peopled    map[model.ClassID]bool
+	everyClass []*model.PodClass
+	labelled   map[model.Label][]*model.PodClass
 
 	// Of the plan.
 	fresh     map[model.ClaimID]*model.NodeClaim
@@ -100,6 +104,11 @@ type checker struct {
 	places map[*model.NodeClaim]place
 	riders map[*shape][]*model.PodClass
 	judged map[shapeKey][]string
+
+	// Where pods lie for each other: see turns.
+	sites      []*site
+	nodeSites  map[model.NodeName]*site
+	claimSites map[model.ClaimID]*site
 }
 
 // shapeKey is all that the node of a new claim depends on.
@@ -133,18 +142,18 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 	c.shapes, c.judged = make(map[shapeKey]*shape), make(map[shapeKey][]string)
 	c.riders, c.places = make(map[*shape][]*model.PodClass), make(map[*model.NodeClaim]place)
 	c.podsOn = make(map[model.NodeName][]*model.Pod)
+	c.peopled = make(map[model.ClassID]bool)
 	for i := range s.Pods {
+		c.peopled[s.Pods[i].Class] = true
 		if n := s.Pods[i].Node; n != "" {
 			c.podsOn[n] = append(c.podsOn[n], &s.Pods[i])
-		}
-		if slices.ContainsFunc(c.class(&s.Pods[i]).PodAntiAffinity, requiredTerm) {
-			c.repelling = append(c.repelling, &s.Pods[i])
 		}
 	}
 	c.namespaces = make(map[string]model.Labels)
 	for _, ns := range s.Namespaces {
 		c.namespaces[ns.Name] = ns.Labels
 	}
+	c.addLabels()
 	c.indexClaims()
 	c.indexShapes()
 	c.indexTargets()

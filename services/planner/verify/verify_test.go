@@ -45,6 +45,19 @@ func TestPlansThatKeepTheRulesPass(t *testing.T) {
 	}
 }
 
+func TestBestEffortTakesFewerValuesThanThePoolWishesFor(t *testing.T) {
+	in := buying()
+	p := decide(t, in)
+	in.Snapshot.NodePools[0].Requirements[1].MinValues = 9
+	if len(verify.Plan(in, p)) == 0 {
+		t.Error("by default fewer values than the pool asks for are wrong")
+	}
+	in.Policy.MinValues = model.MinValuesBestEffort
+	for _, v := range verify.Plan(in, p) {
+		t.Error(v)
+	}
+}
+
 // TestABrokenRuleIsFound takes a valid plan and breaks one thing: in the plan, or in the input that it is held against.
 func TestABrokenRuleIsFound(t *testing.T) {
 	type mutation struct {
@@ -137,9 +150,6 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a port taken twice": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[2].HostPorts = []model.HostPort{{Protocol: "TCP", Port: 80}}
 		}, "both take port 80/TCP"},
-		"a hard spread": {buying, func(in *model.Input, _ *model.Plan) {
-			in.Snapshot.PodClasses[2].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, Required: true}}
-		}, "can't be verified"},
 		"a class that is not planned for": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodClasses[2].Unsupported = "claims" }, "but claims"},
 		"a neighbour that minds": {filling, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[1].PodAntiAffinity = []model.PodAffinityTerm{{
@@ -147,7 +157,14 @@ func TestABrokenRuleIsFound(t *testing.T) {
 				Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
 			}}
 			in.Snapshot.Pods = append(in.Snapshot.Pods, running("shop/lone", "lone", "n-busy"))
-		}, "does not suffer it"},
+		}, "pods of class lone do not suffer it by kubernetes.io/hostname: n-busy may have 1"},
+		"too many pods of one owner": {buying, func(in *model.Input, _ *model.Plan) {
+			in.Policy.MaxPodsOfWorkloadPerNode = 2
+		}, "more than 2 pods of ReplicaSet shop/web"},
+		"fewer values than the claim says": {buying, func(in *model.Input, p *model.Plan) {
+			in.Policy.MinValues = model.MinValuesBestEffort
+			p.NodeClaims[0].Requirements = []model.Requirement{{Key: "topology.kubernetes.io/zone", Operator: model.Exists, MinValues: 9}}
+		}, "the claim itself asks for 9"},
 		"a limit exceeded": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Limits[0].Value = 4000 }, "its limit is 4000"},
 		"a limit on nodes": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.NodePools[0].Limits = model.Amounts{{Resource: model.Nodes, Value: 1}}

@@ -1,0 +1,146 @@
+package verify
+
+import "github.com/kerf-dev/kerf/services/planner/model"
+
+// tally counts pods by the domain that they are in: by the value of one label of their node.
+//
+// What a claim becomes is not decided. Its pods are counted in most for each domain that they may be in, in least for
+// the one that they are in for sure: whoever wants few pods around asks most, whoever wants some asks least, and so the
+// answer holds whatever the claim becomes.
+type tally struct {
+	key         string
+	most, least map[string]int
+	// anywhere are pods that may be in a domain that nobody can list.
+	anywhere int
+	// all are the pods that may be in some domain.
+	all int
+	// on are the pods on each site that is not decided: those are in one domain with whatever else is on it.
+	on map[*site]int
+	// where says where a site lies; sites that do not count are nowhere.
+	where func(*site) reach
+	// grew is told of each domain whose least count grew, and by how much.
+	grew func(domain string, n int)
+}
+
+func newTally(key string) *tally {
+	return &tally{
+		key: key, most: make(map[string]int), least: make(map[string]int), on: make(map[*site]int),
+		where: func(s *site) reach { return s.reach(key) },
+		grew:  func(string, int) {},
+	}
+}
+
+func (t *tally) add(s *site, n int) {
+	r := t.where(s)
+	if !r.somewhere() || n == 0 {
+		return
+	}
+	t.all += n
+	if v, ok := r.sure(); ok {
+		t.most[v] += n
+		t.least[v] += n
+		t.grew(v, n)
+		return
+	}
+	t.on[s] += n
+	for _, v := range r.values {
+		t.most[v] += n
+	}
+	if r.endless {
+		t.anywhere += n
+	}
+}
+
+// around is the most pods that may be in one domain with a site, and that domain.
+func (t *tally) around(s *site) (n int, domain string) {
+	r := s.reach(t.key)
+	if r.endless {
+		return t.all, "any"
+	}
+	for _, v := range r.values {
+		if m := t.most[v] + t.anywhere; m > n || domain == "" {
+			n, domain = m, v
+		}
+	}
+	return n, domain
+}
+
+// near says whether a pod is in one domain with the site, whatever happens.
+func (t *tally) near(s *site) bool {
+	r := s.reach(t.key)
+	if t.on[s] > 0 {
+		return true
+	}
+	if r.absent || r.endless {
+		return false
+	}
+	for _, v := range r.values {
+		if t.least[v] == 0 {
+			return false
+		}
+	}
+	return len(r.values) > 0
+}
+
+// spread is a tally for one spread constraint, with the domains that there are.
+type spread struct {
+	*tally
+	skew       int
+	minDomains int
+	// self is 1 when the pods count themselves.
+	self int
+	// domains are those that there are, or may be.
+	domains map[string]bool
+	// sure is how many there are whatever happens.
+	sure int
+	// opens says that there may be a domain that nobody can list.
+	opens bool
+	// levels says how many domains have so many pods at least; floor is the lowest level that any has. Pods only come, so
+	// that it only rises.
+	levels map[int]int
+	floor  int
+}
+
+// newSpread finds the domains among sites. Then come the pods.
+func newSpread(t model.TopologySpread, self bool, sites []*site, where func(*site) reach) *spread {
+	s := &spread{
+		tally: newTally(normalKey(t.TopologyKey)), skew: int(t.MaxSkew), minDomains: max(1, int(t.MinDomains)),
+		domains: make(map[string]bool), levels: make(map[int]int),
+	}
+	if self {
+		s.self = 1
+	}
+	s.where = where
+	sure := make(map[string]bool)
+	for _, x := range sites {
+		r := where(x)
+		if v, ok := r.sure(); ok {
+			sure[v] = true
+		}
+		for _, v := range r.values {
+			s.domains[v] = true
+		}
+		s.opens = s.opens || r.endless
+	}
+	s.sure = len(sure)
+	s.levels[0] = len(s.domains)
+	s.grew = s.rise
+	return s
+}
+
+func (s *spread) rise(domain string, n int) {
+	now := s.least[domain]
+	s.levels[now-n]--
+	s.levels[now]++
+	for s.levels[s.floor] == 0 {
+		s.floor++
+	}
+}
+
+// lowest is the fewest pods that any domain has for sure.
+func (s *spread) lowest() int {
+	if s.sure < s.minDomains || s.opens {
+		return 0
+	}
+	return s.floor
+}

@@ -1,0 +1,177 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// turns binds the placed pods one after the other, in the order that the plan names, and checks each time that the pod
+// may be among those that are there: the pods of now, and those that had their turn before.
+//
+// All claims of the plan are there from the start. A pod that leaves its node is nowhere until its turn. A node that
+// leaves anyway, or a replacement, may be there or not when a pod's spread is judged: either will do. The pods that the
+// plan's disruptions displace are still where they are.
+func (c *checker) turns() {
+	c.addSites()
+	placed := slices.Clone(c.plan.Placements)
+	slices.SortStableFunc(placed, func(a, b model.Placement) int { return cmp.Compare(a.Order, b.Order) })
+	moved := make(map[model.PodID]bool)
+	used := make(map[model.ClaimID]bool)
+	for _, pl := range placed {
+		moved[pl.Pod] = true
+		used[pl.Claim] = true
+	}
+	passing := c.goingSites()
+	for i := range c.plan.NodeClaims {
+		if claim := &c.plan.NodeClaims[i]; claim.Disruption != "" && !used[claim.ID] {
+			passing[c.claimSites[claim.ID]] = true
+		}
+	}
+	m := c.newMoment(passing)
+	for i := range c.snap.Pods {
+		p := &c.snap.Pods[i]
+		if s := c.nodeSites[p.Node]; s != nil && !moved[p.ID] {
+			m.put(p, s)
+		}
+	}
+	c.inOrder(placed, m)
+	for _, pl := range placed {
+		pod, s := c.pods[pl.Pod], c.site(pl)
+		if pod == nil || s == nil {
+			continue // podsOnce and rooms tell
+		}
+		if why := m.refuses(c.class(pod), s); why != "" {
+			c.fail("placement of pod "+string(pod.ID), "when it is its turn (%d) to go to %s, %s", pl.Order, s.name, why)
+		}
+		m.put(pod, s)
+	}
+}
+
+// inOrder checks that the plan names an order: each turn once. Where no pod minds another it need not.
+func (c *checker) inOrder(placed []model.Placement, m *moment) {
+	named := len(placed) > 0 && placed[len(placed)-1].Order != 0
+	minds := func(pl model.Placement) bool {
+		pod := c.pods[pl.Pod]
+		return pod != nil && m.mind(c.class(pod))
+	}
+	if !named && !slices.ContainsFunc(placed, minds) {
+		return
+	}
+	for i, pl := range placed {
+		if pl.Order != int32(i) {
+			c.fail("placement of pod "+string(pl.Pod), "its turn is %d; every turn from 0 to %d must be there once", pl.Order, len(placed)-1)
+			return
+		}
+	}
+}
+
+// goingSites are the nodes and claims that leave whatever the plan says.
+func (c *checker) goingSites() map[*site]bool {
+	out := make(map[*site]bool)
+	for i := range c.snap.Nodes {
+		if name := c.snap.Nodes[i].Name; c.nodeGoes(name) {
+			out[c.nodeSites[name]] = true
+		}
+	}
+	for id, claim := range c.live {
+		if s := c.claimSites[id]; s != nil && c.leaving(claim) {
+			out[s] = true
+		}
+	}
+	return out
+}
+
+func (c *checker) site(pl model.Placement) *site {
+	if pl.Node != "" {
+		return c.nodeSites[pl.Node]
+	}
+	return c.claimSites[pl.Claim]
+}
+
+// returns checks that the pods which disruptions displace may be together where they go. Placed pods are where they were
+// placed, the candidates' nodes are empty, and the displaced pods come back in some order: the plan names none, so that
+// each goes as soon as it may, and only those are wrong that never may. Disruptions are judged together.
+func (c *checker) returns() {
+	back, of := c.comingBack()
+	if len(back) == 0 {
+		return
+	}
+	passing := c.goingSites()
+	empty := make(map[*site]bool)
+	for id := range c.candidate {
+		if s := c.claimSites[id]; s != nil {
+			passing[s], empty[s] = true, true
+		}
+	}
+	m := c.newMoment(passing)
+	where := make(map[model.PodID]*site)
+	for _, pl := range c.plan.Placements {
+		where[pl.Pod] = c.site(pl)
+	}
+	for i := range c.snap.Pods {
+		p := &c.snap.Pods[i]
+		s, placed := where[p.ID]
+		if !placed {
+			s = c.nodeSites[p.Node]
+		}
+		if s != nil && (placed || !empty[s]) {
+			m.put(p, s)
+		}
+	}
+	for progress := true; progress; {
+		progress = false
+		for _, g := range back {
+			for len(g.pods) > 0 && m.refuses(g.class, g.to) == "" {
+				m.put(g.pods[0], g.to)
+				g.pods, progress = g.pods[1:], true
+			}
+		}
+	}
+	for _, g := range back {
+		for _, pod := range g.pods {
+			c.fail("disruption "+string(of[pod.ID])+" destination of pod "+string(pod.ID), "it may not come back on %s in any order: %s",
+				g.to.name, m.refuses(g.class, g.to))
+		}
+	}
+}
+
+// group are displaced pods that nothing tells apart.
+type group struct {
+	class *model.PodClass
+	to    *site
+	pods  []*model.Pod
+}
+
+// comingBack lists the displaced pods by class and destination, and the disruption of each.
+func (c *checker) comingBack() ([]*group, map[model.PodID]model.DisruptionID) {
+	var all []model.Placement
+	of := make(map[model.PodID]model.DisruptionID)
+	for _, d := range c.plan.Disruptions {
+		for _, pl := range d.Destinations {
+			all = append(all, pl)
+			of[pl.Pod] = d.ID
+		}
+	}
+	slices.SortStableFunc(all, func(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) })
+	type key struct {
+		class model.ClassID
+		to    *site
+	}
+	var out []*group
+	known := make(map[key]*group)
+	for _, pl := range all {
+		pod, s := c.pods[pl.Pod], c.site(pl)
+		if pod == nil || s == nil {
+			continue // podsOnce and rooms tell
+		}
+		k := key{pod.Class, s}
+		if known[k] == nil {
+			known[k] = &group{class: c.class(pod), to: s}
+			out = append(out, known[k])
+		}
+		known[k].pods = append(known[k].pods, pod)
+	}
+	return out, of
+}
