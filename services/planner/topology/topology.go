@@ -2,13 +2,24 @@
 // inverse, as kube-scheduler filters by them; and the soft forms of the same, as weights.
 //
 // Rules are compiled once from a snapshot; a Tally counts pods on sites (hosts, claims of this plan, cells of claims yet
-// to be cut) and answers whether one more pod may go to a site. It knows neither room nor prices; labels and taints it
-// judges by package fit. Start reading with New, then Tally.Allows.
+// to be cut) and answers whether one more pod may go to a site. What a node's labels and taints let in is judged by
+// package fit, and how much room there is by package view: who asks both is fit.Matcher, once it minds a Tally. Start
+// reading with New, then Tally.Allows.
+//
+// The scheduler's semantics, which are matched one to one. Spread: domains are those of the nodes that have all
+// topology keys of the pod's constraints and pass the constraint's inclusion policies; pods of the class's namespace that
+// the selector picks and that are not ending are counted there; the count of the pod's domain, with the pod itself where
+// the selector picks it, may be at most maxSkew above the least of all domains (nought while there are fewer than
+// minDomains). An empty selector counts nobody. Affinity: a node must have the keys of all terms, and with each the
+// value of a node that runs a pod that all terms pick; where there is none anywhere, a pod that picks itself is free.
+// Anti-affinity: no pod that a term picks may run in the domain of its key, and no pod there may have a term that picks
+// the newcomer; a node without the key is in no domain. Pods that are ending still count for both.
 package topology
 
 import (
-	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -16,124 +27,98 @@ import (
 // concurrent use.
 type Rules struct {
 	w *view.World
+	// keys are the topology keys in use; the first is the hostname.
+	keys      []string
+	counters  []counter
+	filters   []filter
+	universes []universe
+	// classes are by index, kindOf says of which of the kinds each is.
+	classes []classRules
+	kinds   []kind
+	kindOf  []int32
+	// labels are those of nodes that any rule looks at, sorted; taints says that some look at taints.
+	labels []string
+	taints bool
 }
 
-// New compiles the rules of a world. The cost is linear in classes, pods, and the pairs of a rule and a kind of pod that
-// it selects.
-func New(w *view.World) *Rules { return &Rules{w: w} }
+// New compiles the rules of a world. The cost is linear in classes, pods, and the pairs of a rule and a kind of pods that
+// it selects; only selectors that say no more than what pods are not look at all kinds of their namespaces.
+func New(w *view.World) *Rules {
+	r := &Rules{w: w, keys: []string{require.KeyHostname}, classes: make([]classRules, len(w.Classes))}
+	c := newCompiler(r)
+	exists := make([]bool, len(w.Classes))
+	for i := range w.Pods {
+		exists[w.Pods[i].Class.Index] = true
+	}
+	for i, cl := range w.Classes {
+		if exists[i] {
+			c.class(cl)
+		}
+	}
+	r.kinds, r.kindOf = c.sortOut(w)
+	c.connect()
+	c.finish()
+	r.labels = r.nodeLabels()
+	return r
+}
+
+// nodeLabels are the labels that nodes must be told apart by.
+func (r *Rules) nodeLabels() []string {
+	out := slices.Clone(r.keys[1:])
+	for _, f := range r.filters {
+		if f.affinity != nil {
+			out = append(out, f.affinity.Keys...)
+		}
+	}
+	return sortUnique(out)
+}
 
 // Tied says whether it matters to any required rule where pods of a class go: they have such a rule themselves, or one of
 // a class that has pods counts them or keeps them away.
-func (r *Rules) Tied(*view.Class) bool { return false }
+func (r *Rules) Tied(c *view.Class) bool { return len(r.classes[c.Index].keys) > 0 }
 
 // Checked says whether Allows can ever refuse pods of a class: they have a required rule, or one keeps them away. What is
-// Tied but not Checked is only counted by others: it may go anywhere, but should go before those that count it.
-func (r *Rules) Checked(*view.Class) bool { return false }
+// Tied but not Checked is only counted by others: it may go to any site that is decided, and does well to go before those
+// that count it.
+func (r *Rules) Checked(c *view.Class) bool {
+	x := &r.classes[c.Index]
+	return len(x.spread)+len(x.affinity)+len(x.anti)+len(r.kinds[r.kindOf[c.Index]].repelled) > 0
+}
 
 // Soft says whether a class has preferred pod affinity, preferred anti-affinity or soft spread, its own or by default.
-func (r *Rules) Soft(*view.Class) bool { return false }
+func (r *Rules) Soft(c *view.Class) bool {
+	x := &r.classes[c.Index]
+	return len(x.preferred)+len(x.softSpread) > 0
+}
 
 // Keys are the node labels other than kubernetes.io/hostname on which it matters to required rules where pods of a class
 // go, sorted: those of its own rules, and of rules that count the pods or keep them away.
-func (r *Rules) Keys(*view.Class) []string { return nil }
+func (r *Rules) Keys(c *view.Class) []string { return r.names(r.classes[c.Index].keys) }
 
 // SoftKeys are the node labels other than kubernetes.io/hostname of a class's own soft rules, sorted.
-func (r *Rules) SoftKeys(*view.Class) []string { return nil }
+func (r *Rules) SoftKeys(c *view.Class) []string {
+	var keys []int32
+	x := &r.classes[c.Index]
+	for _, s := range x.softSpread {
+		keys = append(keys, r.counters[s.counter].key)
+	}
+	for _, p := range x.preferred {
+		keys = append(keys, r.counters[p.counter].key)
+	}
+	return r.names(keys)
+}
+
+func (r *Rules) names(keys []int32) []string {
+	var out []string
+	for _, k := range keys {
+		if k != hostname {
+			out = append(out, r.keys[k])
+		}
+	}
+	return sortUnique(out)
+}
 
 // OneNode says whether a class has required pod affinity on kubernetes.io/hostname: it needs a node with partners.
-func (r *Rules) OneNode(*view.Class) bool { return false }
-
-// NodeRule is a rule within one new node: where any pod of Trigger is, there are at most Most pods of Counted altogether,
-// those of Trigger included where they are among them. Trigger and Counted are places in the list given to NodeRules,
-// sorted.
-type NodeRule struct {
-	Trigger []int
-	Counted []int
-	Most    int
+func (r *Rules) OneNode(c *view.Class) bool {
+	return slices.ContainsFunc(r.classes[c.Index].affinity, func(a affinityRule) bool { return r.counters[a.counter].key == hostname })
 }
-
-// NodeRules lists the rules on kubernetes.io/hostname that decide which pods of some classes may share a new node: spread
-// (a new node is a domain with no pods, so a node holds at most maxSkew) and anti-affinity. Required affinity on
-// the hostname is no such rule, see OneNode. A node that obeys them can be filled in any order.
-func (r *Rules) NodeRules([]*view.Class) []NodeRule { return nil }
-
-// Tally counts the pods on sites. It follows the view that it was made with: what is placed on a host there is counted
-// here, and View.Fork and View.Revert go for both. It belongs to one goroutine.
-type Tally struct {
-	hosts []*Site
-}
-
-// Site is where pods may go: a host, a cell or a claim.
-type Site struct{}
-
-// Mark is a state of a Tally to go back to.
-type Mark int
-
-// NewTally counts the pods that are bound to the hosts of a view, those in skip (places in World.Pods) aside: pods that
-// will not stay where they are. skip may be nil. The view is followed from then on.
-func NewTally(_ *Rules, v *view.View, _ func(pod int) bool) *Tally {
-	t := &Tally{}
-	for range v.Hosts {
-		t.hosts = append(t.hosts, &Site{})
-	}
-	return t
-}
-
-// Offer makes known what could be bought: the domains of such nodes count for the minimum of spread, as if the nodes were
-// there. Offers that do not differ in what any rule looks at are cheap. All offers are made before anything else is asked.
-func (t *Tally) Offer(*fit.Place) {}
-
-// Host is the site of a host of the view.
-func (t *Tally) Host(i int) *Site { return t.hosts[i] }
-
-// Cell is a site for pods that go to new nodes which are not cut yet, and may be many: rules on kubernetes.io/hostname
-// are not judged there. The places are what the nodes may be; pin are labels that go before theirs.
-func (t *Tally) Cell(_ model.Labels, _ ...*fit.Place) *Site { return &Site{} }
-
-// Claim is the site of one node of this plan, with a hostname of its own. The places are what it may be; pin are labels
-// that go before theirs. From then on its domains exist, until Revert.
-func (t *Tally) Claim(_ model.Labels, _ ...*fit.Place) *Site { return &Site{} }
-
-// Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
-func (t *Tally) Narrow(*Site, model.Labels, ...*fit.Place) {}
-
-// Allows says whether one more pod of a class may go to a site, whatever nodes that are on offer are bought later. It is
-// false where the site is undecided on a label that matters to the class.
-func (t *Tally) Allows(*view.Class, *Site) bool { return true }
-
-// Why is Allows with the reason; the zero Reason means that the pod may go there.
-func (t *Tally) Why(*view.Class, *Site) model.Reason { return model.Reason{} }
-
-// Room is how many pods of a class, up to limit, may go to a site one after the other.
-func (t *Tally) Room(_ *view.Class, _ *Site, limit int) int { return limit }
-
-// AllowsReal is Allows where only those domains count for the minimum of spread that exist or that a claim of this plan
-// opens. Who relies on it must Freeze the class, and make no claim after that Opens.
-func (t *Tally) AllowsReal(*view.Class, *Site) bool { return true }
-
-// Freeze remembers that a pod of the class was placed by AllowsReal: no later claim may open a domain that its spread
-// would count.
-func (t *Tally) Freeze(*view.Class) {}
-
-// Opens says whether a claim opened, when it was made, a domain that was frozen; such a claim must be reverted.
-func (t *Tally) Opens(*Site) bool { return false }
-
-// Add counts n pods of a class on a site; fewer than none takes pods away. Pods on hosts are mostly added by View.Place,
-// which does it by itself; Add on a host is for pods that leave it.
-func (t *Tally) Add(*view.Class, *Site, int) {}
-
-// Mark marks the present state.
-func (t *Tally) Mark() Mark { return 0 }
-
-// Revert takes back everything since the mark: Add, Claim, Narrow and Freeze.
-func (t *Tally) Revert(Mark) {}
-
-// Wish is the weight of a class's soft rules that a site would not meet, had one more pod gone there; 0 means that all
-// are met.
-func (t *Tally) Wish(*view.Class, *Site) int32 { return 0 }
-
-// OnHost is Why for a host of the view; it makes a Tally the fit.Peers of a fit.Matcher.
-func (t *Tally) OnHost(c *view.Class, host int) model.Reason { return t.Why(c, t.hosts[host]) }
-
-// RoomOn is Room for a host of the view.
-func (t *Tally) RoomOn(c *view.Class, host, limit int) int { return t.Room(c, t.hosts[host], limit) }

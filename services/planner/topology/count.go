@@ -1,0 +1,293 @@
+package topology
+
+import (
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// count is the state of a counter.
+type count struct {
+	domains map[int32]pair
+	// anywhere are pods that may be in any domain; total all pods.
+	anywhere, total int32
+	// levels says how many domains surely have how many pods, for more than none; least is the lowest such number, and
+	// occupied how many domains that are altogether. Only spread asks for them.
+	levels          []int32
+	least, occupied int32
+	// epoch is when it was last worked out how many of the occupied domains are in the region's sets.
+	epoch           int32
+	all, real, sure int32
+}
+
+// pair is how many pods a domain has at least, and at most.
+type pair struct{ lo, hi int32 }
+
+// region is the state of a universe: its domains.
+type region struct {
+	epoch int32
+	// real are domains of nodes that exist or that a claim of this plan is, all are those and the ones that could be bought,
+	// sure those that certainly will be there.
+	all, real, sure set
+	// boundless says that there can be ever more domains that way.
+	boundlessAll, boundlessReal bool
+	// hosts are domains of the hostname: nodes that may be in the universe, and that certainly are.
+	hostEpoch       int32
+	hosts, sureHost int32
+}
+
+// set is a set of domains.
+type set struct {
+	bits []uint64
+	n    int32
+}
+
+func (s *set) has(d int32) bool { return int(d>>6) < len(s.bits) && s.bits[d>>6]&(1<<(d&63)) != 0 }
+
+func (s *set) add(d int32) {
+	for int(d>>6) >= len(s.bits) {
+		s.bits = append(s.bits, 0)
+	}
+	if s.bits[d>>6]&(1<<(d&63)) == 0 {
+		s.bits[d>>6] |= 1 << (d & 63)
+		s.n++
+	}
+}
+
+func (s *set) clear() {
+	clear(s.bits)
+	s.n = 0
+}
+
+// count counts pods of a class on a site, or off it. What is not live is about to end, and no longer counts for spread.
+func (t *Tally) count(c *view.Class, s *Site, n int32, live bool) {
+	k := &t.r.kinds[t.r.kindOf[c.Index]]
+	if live {
+		for _, x := range k.spread {
+			t.bump(x, s, n)
+		}
+	}
+	for _, x := range k.pods {
+		t.bump(x, s, n)
+	}
+	for _, x := range t.r.classes[c.Index].owned {
+		t.bump(x, s, n)
+	}
+}
+
+func (t *Tally) bump(x int32, s *Site, n int32) {
+	spec, ct := &t.r.counters[x], &t.counts[x]
+	sure := true
+	if spec.universe != nowhere {
+		p := t.pass(t.r.universes[spec.universe].filter, s.form)
+		if p == passNo {
+			return
+		}
+		sure = p == passSure
+	}
+	d := t.at(s, spec.key)
+	if d == absent {
+		return
+	}
+	ct.total += n
+	switch {
+	case d == unasked:
+	case d == open && t.forms[s.form].endless[spec.key]:
+		ct.anywhere += n
+	case d == open:
+		for _, m := range t.forms[s.form].maybe[spec.key] {
+			t.shift(x, m, 0, n)
+		}
+	case sure:
+		t.shift(x, d, n, n)
+	default:
+		t.shift(x, d, 0, n)
+	}
+}
+
+// shift changes how many pods a domain has.
+func (t *Tally) shift(x, d, lo, hi int32) {
+	ct := &t.counts[x]
+	if ct.domains == nil {
+		ct.domains = make(map[int32]pair)
+	}
+	p := ct.domains[d]
+	before := p.lo
+	p.lo += lo
+	p.hi += hi
+	if p == (pair{}) {
+		delete(ct.domains, d)
+	} else {
+		ct.domains[d] = p
+	}
+	if lo == 0 || t.r.counters[x].universe == nowhere {
+		return
+	}
+	ct.move(before, p.lo)
+	if (before > 0) != (p.lo > 0) {
+		t.touch(x, d, p.lo > 0)
+	}
+}
+
+// move notes that a domain has another number of pods.
+func (ct *count) move(from, to int32) {
+	for int(to) >= len(ct.levels) {
+		ct.levels = append(ct.levels, 0)
+	}
+	if from > 0 {
+		ct.levels[from]--
+		ct.occupied--
+	}
+	if to > 0 {
+		ct.levels[to]++
+		ct.occupied++
+	}
+	switch {
+	case ct.occupied == 0:
+		ct.least = 0
+	case to > 0 && (ct.least == 0 || to < ct.least):
+		ct.least = to
+	default:
+		for ct.levels[ct.least] == 0 {
+			ct.least++
+		}
+	}
+}
+
+// touch keeps the figures on the region's sets up to date when a domain becomes occupied or empty.
+func (t *Tally) touch(x, d int32, occupied bool) {
+	ct, spec := &t.counts[x], &t.r.counters[x]
+	if spec.key == hostname || ct.epoch != t.formEpoch {
+		return // the sets are not asked, or looked through before they are asked
+	}
+	by := int32(1)
+	if !occupied {
+		by = -1
+	}
+	ct.tell(t.region(spec.universe), d, by)
+}
+
+func (ct *count) tell(g *region, d, by int32) {
+	if g.all.has(d) {
+		ct.all += by
+	}
+	if g.real.has(d) {
+		ct.real += by
+	}
+	if g.sure.has(d) {
+		ct.sure += by
+	}
+}
+
+// sync works out how many of the occupied domains are in the region's sets, after those have changed.
+func (t *Tally) sync(ct *count, g *region) {
+	if ct.epoch == t.formEpoch {
+		return
+	}
+	ct.epoch = t.formEpoch
+	ct.all, ct.real, ct.sure = 0, 0, 0
+	for d, p := range ct.domains {
+		if p.lo > 0 {
+			ct.tell(g, d, 1)
+		}
+	}
+}
+
+// region brings the domains of a universe up to date.
+func (t *Tally) region(u int32) *region {
+	g, spec := &t.regions[u], t.r.universes[u]
+	if g.epoch != t.formEpoch {
+		g.epoch = t.formEpoch
+		t.survey(g, spec)
+	}
+	if spec.key == hostname && g.hostEpoch != t.hostEpoch {
+		g.hostEpoch = t.hostEpoch
+		g.hosts, g.sureHost = 0, 0
+		for i := range t.forms {
+			switch t.pass(spec.filter, int32(i)) {
+			case passSure:
+				g.sureHost += t.forms[i].nodes
+				fallthrough
+			case passMaybe:
+				g.hosts += t.forms[i].nodes
+			case passNo:
+			}
+		}
+	}
+	return g
+}
+
+// survey goes through all forms.
+func (t *Tally) survey(g *region, spec universe) {
+	g.all.clear()
+	g.real.clear()
+	g.sure.clear()
+	g.boundlessAll, g.boundlessReal = false, false
+	for i := range t.forms {
+		f := &t.forms[i]
+		if !f.offered && f.nodes == 0 {
+			continue
+		}
+		p := t.pass(spec.filter, int32(i))
+		if p == passNo {
+			continue
+		}
+		if spec.key == hostname {
+			g.boundlessAll = g.boundlessAll || f.offered
+			continue
+		}
+		g.include(f, spec.key, p == passSure)
+	}
+}
+
+func (g *region) include(f *form, key int32, sure bool) {
+	real := f.nodes > 0
+	if f.endless[key] {
+		g.boundlessAll = true
+		g.boundlessReal = g.boundlessReal || real
+	}
+	add := func(d int32) {
+		g.all.add(d)
+		if real {
+			g.real.add(d)
+		}
+	}
+	for _, d := range f.maybe[key] {
+		add(d)
+	}
+	if d := f.domains[key]; d >= 0 {
+		add(d)
+		if real && sure {
+			g.sure.add(d)
+		}
+	}
+}
+
+// minimum is the least number of pods of any domain that counts for a spread constraint; real leaves out domains that
+// nothing of this plan opens.
+func (t *Tally) minimum(rule *spreadRule, real bool) int32 {
+	g := t.region(t.r.counters[rule.counter].universe)
+	if (real && g.boundlessReal) || (!real && g.boundlessAll) {
+		return 0
+	}
+	domains, occupied, sure := t.domainsOf(rule, g, real)
+	if sure < rule.minDomains || domains > occupied {
+		return 0
+	}
+	return t.counts[rule.counter].least
+}
+
+// domainsOf is how many domains count for a spread constraint, how many of them have pods, and how many there surely are.
+func (t *Tally) domainsOf(rule *spreadRule, g *region, real bool) (domains, occupied, sure int32) {
+	ct := &t.counts[rule.counter]
+	if t.r.counters[rule.counter].key == hostname {
+		return g.hosts, ct.occupied, g.sureHost
+	}
+	t.sync(ct, g)
+	sure = g.sure.n + ct.occupied - ct.sure
+	if real {
+		return g.real.n, ct.real, sure
+	}
+	return g.all.n, ct.all, sure
+}
+
+// most is how many pods a domain has at most.
+func (ct *count) most(d int32) int32 { return ct.domains[d].hi + ct.anywhere }

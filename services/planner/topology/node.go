@@ -1,0 +1,90 @@
+package topology
+
+import "github.com/kerf-dev/kerf/services/planner/view"
+
+// NodeRule is a rule within one new node: where any pod of Trigger is, there are at most Most pods of Counted altogether,
+// those of Trigger included where they are among them. Trigger and Counted are places in the list given to NodeRules,
+// sorted.
+type NodeRule struct {
+	Trigger []int
+	Counted []int
+	Most    int
+}
+
+// nodeGroup are the classes that share a rule: those with one counter, one Most, and alike in whether they count themselves.
+type nodeGroup struct {
+	counter int32
+	most    int
+}
+
+// NodeRules lists the rules on kubernetes.io/hostname that decide which pods of some classes may share a new node: spread
+// (a new node is a domain with no pods, so a node holds at most maxSkew) and anti-affinity. Required affinity on
+// the hostname is no such rule, see OneNode. A node that obeys them can be filled in any order.
+func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
+	var groups []nodeGroup
+	triggers := make(map[nodeGroup][]int)
+	trigger := func(g nodeGroup, position int) {
+		list, ok := triggers[g]
+		if !ok {
+			groups = append(groups, g)
+		}
+		if n := len(list); n == 0 || list[n-1] != position {
+			triggers[g] = append(list, position)
+		}
+	}
+	for i, c := range classes {
+		x := &r.classes[c.Index]
+		for _, s := range x.spread {
+			if r.counters[s.counter].key == hostname {
+				trigger(nodeGroup{s.counter, int(s.maxSkew)}, i)
+			}
+		}
+		for _, a := range x.anti {
+			if r.counters[a.counter].key != hostname {
+				continue
+			}
+			most := 0
+			if r.counts(a.counter, c) {
+				most = 1
+			}
+			trigger(nodeGroup{a.counter, most}, i)
+		}
+	}
+	counted := r.counted(classes, groups)
+	var out []NodeRule
+	for _, g := range groups {
+		if len(counted[g.counter]) > 0 {
+			out = append(out, NodeRule{Trigger: triggers[g], Counted: counted[g.counter], Most: g.most})
+		}
+	}
+	return out
+}
+
+// counts says whether a counter of (anti-)affinity counts a class.
+func (r *Rules) counts(counter int32, c *view.Class) bool {
+	for _, n := range r.kinds[r.kindOf[c.Index]].pods {
+		if n == counter {
+			return true
+		}
+	}
+	return false
+}
+
+// counted lists, for the counters of some groups, the places of the classes that they count.
+func (r *Rules) counted(classes []*view.Class, groups []nodeGroup) map[int32][]int {
+	out := make(map[int32][]int, len(groups))
+	for _, g := range groups {
+		out[g.counter] = nil
+	}
+	for i, c := range classes {
+		k := &r.kinds[r.kindOf[c.Index]]
+		for _, list := range [][]int32{k.spread, k.pods} {
+			for _, n := range list {
+				if places, wanted := out[n]; wanted {
+					out[n] = append(places, i)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,326 @@
+package topology
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// What stands in a domain's place.
+const (
+	// absent: the node has no such label.
+	absent int32 = -1 - iota
+	// open: it is not decided yet which value the label will have.
+	open
+	// unasked: there may be many nodes, and it is not asked which; the hostname of a cell.
+	unasked
+)
+
+// Site is where pods may go: a host, a cell or a claim. It belongs to its Tally.
+type Site struct {
+	name string
+	form int32
+	// host is the domain of the hostname.
+	host int32
+	// claim says that it is a claim of this plan; pods are those on it.
+	claim bool
+	pods  []load
+	opens bool
+}
+
+type load struct {
+	class *view.Class
+	n     int32
+}
+
+// shape is a node as far as rules can see it: values of some labels, and taints if any rule looks at them.
+type shape struct {
+	place fit.Place
+	// domains are by topology key; those that are open may become one of maybe, or anything where that is empty.
+	domains []int32
+	maybe   [][]int32
+}
+
+// form is a node that may be one of some shapes; mostly there is one.
+type form struct {
+	shapes  []int32
+	domains []int32
+	maybe   [][]int32
+	// endless are the keys on which it may become anything.
+	endless []bool
+	// nodes is how many hosts and claims have it; offered says that more can be bought.
+	nodes   int32
+	offered bool
+}
+
+// atlas numbers shapes, forms and domains, in the order in which they turn up.
+type atlas struct {
+	r *Rules
+	// values are the domains of each key by the label's value, names the other way round.
+	values     []map[string]int32
+	names      [][]string
+	shapes     []shape
+	shapeIndex map[string]int32
+	forms      []form
+	formIndex  map[string]int32
+	// passes says for each filter and form how the form does: 0 not judged yet.
+	passes [][]pass
+}
+
+// pass says whether a node is one that a spread constraint looks at.
+type pass uint8
+
+const (
+	passNo pass = 1 + iota
+	passMaybe
+	passSure
+)
+
+func newAtlas(r *Rules) *atlas {
+	a := &atlas{
+		r: r, values: make([]map[string]int32, len(r.keys)), names: make([][]string, len(r.keys)),
+		shapeIndex: make(map[string]int32), formIndex: make(map[string]int32), passes: make([][]pass, len(r.filters)),
+	}
+	for i := range a.values {
+		a.values[i] = make(map[string]int32)
+	}
+	return a
+}
+
+func (a *atlas) domain(key int32, value string) int32 {
+	d, ok := a.values[key][value]
+	if !ok {
+		d = int32(len(a.names[key]))
+		a.values[key][value] = d
+		a.names[key] = append(a.names[key], value)
+	}
+	return d
+}
+
+// freshHost is the hostname of a node that has no name yet.
+func (a *atlas) freshHost() int32 {
+	a.names[hostname] = append(a.names[hostname], "")
+	return int32(len(a.names[hostname]) - 1)
+}
+
+// form interns what a node may be.
+func (a *atlas) form(pin model.Labels, places ...*fit.Place) int32 {
+	ids := make([]int32, 0, len(places))
+	for _, p := range places {
+		ids = append(ids, a.shape(pin, p))
+	}
+	if len(ids) == 0 {
+		ids = append(ids, a.shape(pin, &fit.Place{}))
+	}
+	ids = sortUnique(ids)
+	key := make([]byte, 0, 4*len(ids))
+	for _, id := range ids {
+		key = strconv.AppendInt(append(key, ' '), int64(id), 10)
+	}
+	i, ok := a.formIndex[string(key)]
+	if !ok {
+		i = int32(len(a.forms))
+		a.formIndex[string(key)] = i
+		a.forms = append(a.forms, a.merge(ids))
+	}
+	return i
+}
+
+// merge is what is sure of a node that may be one of some shapes.
+func (a *atlas) merge(ids []int32) form {
+	f := form{shapes: ids, domains: slices.Clone(a.shapes[ids[0]].domains)}
+	f.maybe, f.endless = make([][]int32, len(f.domains)), make([]bool, len(f.domains))
+	for k := range f.domains {
+		var all []int32
+		for _, id := range ids {
+			s := &a.shapes[id]
+			switch d := s.domains[k]; {
+			case d >= 0:
+				all = append(all, d)
+			case d == open && len(s.maybe[k]) == 0:
+				f.endless[k] = true
+			case d == open:
+				all = append(all, s.maybe[k]...)
+			}
+			if s.domains[k] != f.domains[k] {
+				f.domains[k] = open
+			}
+		}
+		if f.domains[k] == open {
+			f.maybe[k] = sortUnique(all)
+		}
+	}
+	return f
+}
+
+// shape interns a place, with pin before its own labels.
+func (a *atlas) shape(pin model.Labels, at *fit.Place) int32 {
+	if len(pin) > 0 {
+		pinned := *at
+		pinned.Local = append(slices.Clone(pin), at.Local...)
+		at = &pinned
+	}
+	key := a.project(at)
+	if i, ok := a.shapeIndex[key]; ok {
+		return i
+	}
+	s := shape{place: *at, domains: make([]int32, len(a.r.keys)), maybe: make([][]int32, len(a.r.keys))}
+	for k := range a.r.keys {
+		s.domains[k], s.maybe[k] = a.domains(int32(k), at)
+	}
+	i := int32(len(a.shapes))
+	a.shapeIndex[key] = i
+	a.shapes = append(a.shapes, s)
+	return i
+}
+
+// domains are where a place is on a topology key.
+func (a *atlas) domains(key int32, at *fit.Place) (d int32, maybe []int32) {
+	if key == hostname {
+		return unasked, nil
+	}
+	name := a.r.keys[key]
+	if v, ok := at.Label(name); ok {
+		return a.domain(key, v), nil
+	}
+	r, ok := at.Open.Get(name)
+	if !ok || r.AllowsAbsent() {
+		return absent, nil // a node gets no label that nobody asked for
+	}
+	values, finite := r.Values()
+	switch {
+	case !finite:
+		return open, nil
+	case len(values) == 1:
+		return a.domain(key, values[0]), nil
+	}
+	for _, v := range values {
+		maybe = append(maybe, a.domain(key, v))
+	}
+	return open, maybe
+}
+
+// project writes down what rules can see of a place.
+func (a *atlas) project(at *fit.Place) string {
+	b := make([]byte, 0, 128)
+	for _, key := range a.r.labels {
+		if v, ok := at.Label(key); ok {
+			b = append(append(append(b, '='), v...), 0)
+			continue
+		}
+		r, ok := at.Open.Get(key)
+		if !ok {
+			b = append(b, '-')
+			continue
+		}
+		b = appendRequirement(b, r)
+	}
+	if a.r.taints {
+		for _, t := range at.Taints {
+			b = append(append(b, t.String()...), 0)
+		}
+	}
+	return string(b)
+}
+
+func appendRequirement(b []byte, r require.Requirement) []byte {
+	b = append(b, '?')
+	if r.AllowsAbsent() {
+		b = append(b, '-')
+	}
+	for _, m := range r.Model() {
+		b = append(append(append(b, m.Operator.String()...), ' '), strings.Join(m.Values, "\x01")...)
+		b = append(b, 0)
+	}
+	return b
+}
+
+// pass says how a form does with a filter.
+func (a *atlas) pass(filter, form int32) pass {
+	row := a.passes[filter]
+	if int(form) >= len(row) {
+		row = append(row, make([]pass, len(a.forms)-len(row))...)
+		a.passes[filter] = row
+	}
+	if row[form] == 0 {
+		row[form] = a.judge(&a.r.filters[filter], a.forms[form].shapes)
+	}
+	return row[form]
+}
+
+func (a *atlas) judge(f *filter, shapes []int32) pass {
+	some, all := false, true
+	for _, id := range shapes {
+		p := a.judgeShape(f, &a.shapes[id])
+		some = some || p != passNo
+		all = all && p == passSure
+	}
+	switch {
+	case all:
+		return passSure
+	case some:
+		return passMaybe
+	}
+	return passNo
+}
+
+func (a *atlas) judgeShape(f *filter, s *shape) pass {
+	for _, k := range f.keys {
+		if s.domains[k] == absent {
+			return passNo
+		}
+	}
+	if f.taints != nil && !fit.Tolerates(f.taints, &s.place) {
+		return passNo
+	}
+	if f.affinity == nil {
+		return passSure
+	}
+	sure, may := fit.Selects(f.affinity, &s.place)
+	switch {
+	case sure:
+		return passSure
+	case may:
+		return passMaybe
+	}
+	return passNo
+}
+
+// at is the domain of a site on a key.
+func (a *atlas) at(s *Site, key int32) int32 {
+	if key == hostname {
+		return s.host
+	}
+	return a.forms[s.form].domains[key]
+}
+
+// hostSite makes the site of a host.
+func (a *atlas) hostSite(h *view.Host) *Site {
+	places := make([]*fit.Place, len(h.LabelSets))
+	for i, ls := range h.LabelSets {
+		places[i] = &fit.Place{Labels: ls, Open: h.Open, Taints: h.Taints}
+	}
+	s := &Site{name: h.Name(), form: a.form(nil, places...)}
+	s.host = a.hostOf(h)
+	a.forms[s.form].nodes++
+	return s
+}
+
+// hostOf is the domain of a host's hostname: its label; none where a node that has joined has no such label; one of its
+// own before that.
+func (a *atlas) hostOf(h *view.Host) int32 {
+	if h.Node != nil {
+		if v, ok := h.Node.Labels.Get(require.KeyHostname); ok {
+			return a.domain(hostname, v)
+		}
+		if h.Claim == nil || h.Claim.State >= model.ClaimRegistered {
+			return absent
+		}
+	}
+	return a.freshHost()
+}

@@ -1,0 +1,222 @@
+package topology
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Tally counts the pods on sites. It follows the view that it was made with: what is placed on a host there is counted
+// here, and View.Fork and View.Revert go for both. It belongs to one goroutine.
+//
+// Counts err on the safe side: where it is open in which domain a pod is, it counts in all of them for rules that allow
+// only so many, and in none for rules that ask for pods.
+type Tally struct {
+	*atlas
+	hosts     []*Site
+	counts    []count
+	regions   []region
+	frozen    []int32
+	isFrozen  []bool
+	journal   []step
+	formEpoch int32
+	hostEpoch int32
+}
+
+// Mark is a state of a Tally to go back to.
+type Mark int
+
+// step is one change, written down so that it can be taken back.
+type step struct {
+	kind  stepKind
+	site  *Site
+	class *view.Class
+	// n is how many pods were added; the form before a site was narrowed; the universe that was frozen.
+	n int32
+}
+
+type stepKind uint8
+
+const (
+	stepAdd stepKind = iota
+	stepClaim
+	stepNarrow
+	stepFreeze
+)
+
+// NewTally counts the pods that are bound to the hosts of a view, those in skip (places in World.Pods) aside: pods that
+// will not stay where they are. skip may be nil. The tally follows the view from then on.
+func NewTally(r *Rules, v *view.View, skip func(pod int) bool) *Tally {
+	t := &Tally{
+		atlas: newAtlas(r), counts: make([]count, len(r.counters)), regions: make([]region, len(r.universes)),
+		isFrozen: make([]bool, len(r.universes)), formEpoch: 1, hostEpoch: 1,
+	}
+	for _, h := range v.Hosts {
+		s := t.hostSite(h)
+		t.hosts = append(t.hosts, s)
+		for _, p := range h.Pods {
+			if skip == nil || !skip(p) {
+				t.count(v.Pods[p].Class, s, 1, !v.Pods[p].Terminating)
+			}
+		}
+	}
+	v.Follow(t)
+	return t
+}
+
+// Offer makes known what could be bought: the domains of such nodes count for the minimum of spread, as if the nodes were
+// there. Offers that do not differ in what any rule looks at are cheap. All offers are made before anything else is asked.
+func (t *Tally) Offer(at *fit.Place) {
+	f := &t.forms[t.form(nil, at)]
+	if !f.offered {
+		f.offered = true
+		t.formEpoch++
+	}
+}
+
+// Host is the site of a host of the view.
+func (t *Tally) Host(i int) *Site { return t.hosts[i] }
+
+// Cell is a site for pods that go to new nodes which are not cut yet, and may be many: rules on kubernetes.io/hostname
+// are not judged there. The places are what the nodes may be; pin are labels that go before theirs.
+func (t *Tally) Cell(pin model.Labels, places ...*fit.Place) *Site {
+	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked}
+}
+
+// Claim is the site of one node of this plan, with a hostname of its own. The places are what it may be; pin are labels
+// that go before theirs. From then on its domains exist, until Revert.
+func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
+	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.freshHost(), claim: true}
+	s.opens = t.wouldOpen(s)
+	t.journal = append(t.journal, step{kind: stepClaim, site: s})
+	t.occupy(s.form, 1)
+	return s
+}
+
+// occupy notes that there are more, or fewer, nodes of a form.
+func (t *Tally) occupy(f, n int32) {
+	before := t.forms[f].nodes
+	t.forms[f].nodes += n
+	t.hostEpoch++
+	if before == 0 || t.forms[f].nodes == 0 {
+		t.formEpoch++
+	}
+}
+
+// Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
+func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
+	f := t.form(pin, places...)
+	if f == s.form {
+		return
+	}
+	pods := slices.Clone(s.pods)
+	for _, p := range pods {
+		t.Add(p.class, s, -int(p.n))
+	}
+	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form})
+	t.reform(s, f)
+	for _, p := range pods {
+		t.Add(p.class, s, int(p.n))
+	}
+}
+
+func (t *Tally) reform(s *Site, f int32) {
+	t.occupy(s.form, -1)
+	t.occupy(f, 1)
+	s.form = f
+}
+
+// Add counts n pods of a class on a site; fewer than none takes pods away. Pods on hosts are mostly added by View.Place,
+// which does it by itself; Add on a host is for pods that leave it.
+func (t *Tally) Add(c *view.Class, s *Site, n int) {
+	if n == 0 {
+		return
+	}
+	t.journal = append(t.journal, step{kind: stepAdd, site: s, class: c, n: int32(n)})
+	if s.claim {
+		s.pods = append(s.pods, load{c, int32(n)})
+	}
+	t.count(c, s, int32(n), true)
+}
+
+// Freeze remembers that a pod of the class was placed by AllowsReal: no later claim may open a domain that its spread
+// would count.
+func (t *Tally) Freeze(c *view.Class) {
+	for _, s := range t.r.classes[c.Index].spread {
+		u := t.r.counters[s.counter].universe
+		if t.isFrozen[u] {
+			continue
+		}
+		t.isFrozen[u] = true
+		t.frozen = append(t.frozen, u)
+		t.journal = append(t.journal, step{kind: stepFreeze, n: u})
+	}
+}
+
+// Opens says whether a claim opened, when it was made, a domain that was frozen; such a claim must be reverted.
+func (t *Tally) Opens(s *Site) bool { return s.opens }
+
+// wouldOpen says whether a node like the site may be the first of its domain in something that is frozen.
+func (t *Tally) wouldOpen(s *Site) bool {
+	for _, u := range t.frozen {
+		spec := t.r.universes[u]
+		if t.pass(spec.filter, s.form) == passNo {
+			continue
+		}
+		if spec.key == hostname {
+			return true
+		}
+		f, g := &t.forms[s.form], t.region(u)
+		d := f.domains[spec.key]
+		if f.endless[spec.key] || (d >= 0 && !g.real.has(d)) {
+			return true
+		}
+		if slices.ContainsFunc(f.maybe[spec.key], func(d int32) bool { return !g.real.has(d) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Mark marks the present state.
+func (t *Tally) Mark() Mark { return Mark(len(t.journal)) }
+
+// Revert takes back everything since the mark: Add, Claim, Narrow and Freeze.
+func (t *Tally) Revert(m Mark) {
+	for i := len(t.journal) - 1; i >= int(m); i-- {
+		t.undo(t.journal[i])
+	}
+	t.journal = t.journal[:m]
+}
+
+func (t *Tally) undo(s step) {
+	switch s.kind {
+	case stepAdd:
+		t.count(s.class, s.site, -s.n, true)
+		if s.site.claim {
+			s.site.pods = s.site.pods[:len(s.site.pods)-1]
+		}
+	case stepClaim:
+		t.occupy(s.site.form, -1)
+	case stepNarrow:
+		t.reform(s.site, s.n)
+	case stepFreeze:
+		t.isFrozen[s.n] = false
+		t.frozen = t.frozen[:len(t.frozen)-1]
+	}
+}
+
+// Placed counts pods that were placed in the view; with Fork and Back it makes a Tally a view.Follower.
+func (t *Tally) Placed(host int, c *view.Class, count int) { t.Add(c, t.hosts[host], count) }
+
+// Fork is Mark, for the view.
+func (t *Tally) Fork() int { return int(t.Mark()) }
+
+// Back is Revert, for the view. What was reverted already is left alone.
+func (t *Tally) Back(mark int) {
+	if mark < len(t.journal) {
+		t.Revert(Mark(mark))
+	}
+}
