@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
@@ -24,6 +25,7 @@ type moment struct {
 	// Rules that classes have in common are kept once.
 	spread  map[string]spreading
 	matched map[string]*tally
+	grounds map[string][]*ground
 }
 
 // crowd are the pods of a class at a site.
@@ -73,6 +75,7 @@ func (c *checker) newMoment(passing map[*site]bool) *moment {
 		checker: c, passing: passing,
 		here: make(map[model.ClassID]map[*site]crowd), counting: make(map[model.ClassID][]counter),
 		ruled: make(map[model.ClassID]*rules), spread: make(map[string]spreading), matched: make(map[string]*tally),
+		grounds: make(map[string][]*ground),
 	}
 }
 
@@ -181,10 +184,35 @@ func (m *moment) match(key string, terms []model.PodAffinityTerm) *tally {
 	return t
 }
 
-// newSpreading makes the counts for one constraint of a class. Which nodes count depends on the class's other hard
-// constraints too: a node needs all their labels.
+// newSpreading makes the counts for one constraint of a class.
 func (m *moment) newSpreading(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) spreading {
-	parts := []any{class.Namespace, t, t.Selector.Matches(class.Labels)}
+	on, ground := m.groundOf(class, t, all)
+	self := t.Selector.Matches(class.Labels)
+	name := text(class.Namespace, t, self, ground)
+	if known, ok := m.spread[name]; ok {
+		return known
+	}
+	out := spreading{key: t.TopologyKey}
+	for _, g := range on {
+		view := newSpread(t, self, g)
+		out.views = append(out.views, view)
+		if t.Selector == nil || len(t.Selector.Requirements) == 0 {
+			continue // the scheduler counts nothing for a selector that picks everything
+		}
+		for _, other := range m.selected(t.Selector) {
+			if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
+				m.count(counter{tally: view.tally}, other)
+			}
+		}
+	}
+	m.spread[name] = out
+	return out
+}
+
+// groundOf finds the domains for one constraint of a class, with the sites that pass and without them, and their name.
+// Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
+func (m *moment) groundOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) ([]*ground, string) {
+	parts := []any{t.TopologyKey, t.IgnoreNodeAffinity, t.HonorTaints}
 	for _, other := range all {
 		parts = append(parts, other.TopologyKey)
 	}
@@ -195,35 +223,17 @@ func (m *moment) newSpreading(class *model.PodClass, t model.TopologySpread, all
 		parts = append(parts, class.Tolerations)
 	}
 	name := text(parts...)
-	if known, ok := m.spread[name]; ok {
-		return known
+	if known := m.grounds[name]; known != nil {
+		return known, name
 	}
-	out := spreading{key: t.TopologyKey}
 	where := m.included(class, t, all)
-	out.views = append(out.views, m.newView(class, t, where))
+	out := []*ground{newGround(m.sites, where)}
 	if len(m.passing) > 0 {
-		out.views = append(out.views, m.newView(class, t, func(s *site) reach {
-			if m.passing[s] {
-				return reach{absent: true}
-			}
-			return where(s)
-		}))
+		staying := slices.DeleteFunc(slices.Clone(m.sites), func(s *site) bool { return m.passing[s] })
+		out = append(out, newGround(staying, where))
 	}
-	m.spread[name] = out
-	return out
-}
-
-func (m *moment) newView(class *model.PodClass, t model.TopologySpread, where func(*site) reach) *spread {
-	view := newSpread(t, t.Selector.Matches(class.Labels), m.sites, where)
-	if t.Selector == nil || len(t.Selector.Requirements) == 0 {
-		return view // the scheduler counts nothing for a selector that picks everything
-	}
-	for _, other := range m.selected(t.Selector) {
-		if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
-			m.count(counter{tally: view.tally}, other)
-		}
-	}
-	return view
+	m.grounds[name] = out
+	return out, name
 }
 
 // included says where sites lie for a constraint: nowhere unless they have the labels of all hard constraints and its

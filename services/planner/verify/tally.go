@@ -82,48 +82,62 @@ func (t *tally) near(s *site) bool {
 	return len(r.values) > 0
 }
 
-// spread is a tally for one spread constraint, with the domains that there are.
-type spread struct {
-	*tally
-	skew       int
-	minDomains int
-	// self is 1 when the pods count themselves.
-	self int
+// ground are the domains of a spread constraint. Constraints that differ only in what they count have the same.
+type ground struct {
+	// lies is where each site that counts is.
+	lies map[*site]reach
 	// domains are those that there are, or may be.
 	domains map[string]bool
 	// sure is how many there are whatever happens.
 	sure int
 	// opens says that there may be a domain that nobody can list.
 	opens bool
+}
+
+func newGround(sites []*site, where func(*site) reach) *ground {
+	g := &ground{lies: make(map[*site]reach), domains: make(map[string]bool)}
+	sure := make(map[string]bool)
+	for _, s := range sites {
+		r := where(s)
+		if !r.somewhere() {
+			continue
+		}
+		g.lies[s] = r
+		if v, ok := r.sure(); ok {
+			sure[v] = true
+		}
+		for _, v := range r.values {
+			g.domains[v] = true
+		}
+		g.opens = g.opens || r.endless
+	}
+	g.sure = len(sure)
+	return g
+}
+
+// spread is a tally for one spread constraint.
+type spread struct {
+	*tally
+	*ground
+	skew       int
+	minDomains int
+	// self is 1 when the pods count themselves.
+	self int
 	// levels says how many domains have so many pods at least; floor is the lowest level that any has. Pods only come, so
 	// that it only rises.
 	levels map[int]int
 	floor  int
 }
 
-// newSpread finds the domains among sites. Then come the pods.
-func newSpread(t model.TopologySpread, self bool, sites []*site, where func(*site) reach) *spread {
+func newSpread(t model.TopologySpread, self bool, on *ground) *spread {
 	s := &spread{
-		tally: newTally(normalKey(t.TopologyKey)), skew: int(t.MaxSkew), minDomains: max(1, int(t.MinDomains)),
-		domains: make(map[string]bool), levels: make(map[int]int),
+		tally: newTally(normalKey(t.TopologyKey)), ground: on, skew: int(t.MaxSkew), minDomains: max(1, int(t.MinDomains)),
+		levels: map[int]int{0: len(on.domains)},
 	}
 	if self {
 		s.self = 1
 	}
-	s.where = where
-	sure := make(map[string]bool)
-	for _, x := range sites {
-		r := where(x)
-		if v, ok := r.sure(); ok {
-			sure[v] = true
-		}
-		for _, v := range r.values {
-			s.domains[v] = true
-		}
-		s.opens = s.opens || r.endless
-	}
-	s.sure = len(sure)
-	s.levels[0] = len(s.domains)
+	s.where = func(x *site) reach { return on.lies[x] }
 	s.grew = s.rise
 	return s
 }

@@ -103,28 +103,31 @@ func (s *scene) offer(id string, zones ...string) {
 	}
 }
 
-// check fills in what follows from the rest, and verifies.
+// check verifies the plan after filling in what follows from the rest of it.
 func (s *scene) check() []verify.Violation {
-	p := s.p
+	full := scene{in: s.in, p: s.p}
+	full.fill()
+	return verify.Plan(full.in, full.p)
+}
+
+func (s *scene) fill() {
+	p := &s.p
 	p.Revision, p.InventoryRevision, p.Now = s.in.Snapshot.Revision, s.in.Snapshot.InventoryRevision, s.in.Now
 	p.InputHash = strings.Repeat("0", 64)
 	p.ID = "p-0000000000000000"
 	p.Placements = slices.Clone(p.Placements)
 	slices.SortFunc(p.Placements, func(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) })
+	pods := make(map[model.ClaimID][]model.PodID)
+	for _, pl := range p.Placements {
+		pods[pl.Claim] = append(pods[pl.Claim], pl.Pod)
+	}
 	p.NodeClaims = slices.Clone(p.NodeClaims)
 	for i := range p.NodeClaims {
 		c := &p.NodeClaims[i]
-		sum := amounts(100, gib/4, 1) // its DaemonSet
-		for _, pl := range p.Placements {
-			if pl.Claim == c.ID {
-				c.Pods = append(slices.Clone(c.Pods), pl.Pod)
-				sum[0].Value, sum[1].Value, sum[2].Value = sum[0].Value+100, sum[1].Value+gib/8, sum[2].Value+1
-			}
-		}
-		c.Requests, c.Price = sum, c.Offerings[0].Price
+		n := int64(len(pods[c.ID]))
+		c.Pods, c.Requests, c.Price = pods[c.ID], amounts(100+n*100, gib/4+n*gib/8, 1+n), c.Offerings[0].Price // and its DaemonSet
 		p.CostAfter += c.Price
 	}
-	return verify.Plan(s.in, p)
 }
 
 func app(names ...string) *model.Selector {
