@@ -80,15 +80,10 @@ func (s *seating) claimFor(o *Option, c *view.Class, pod int) {
 	s.grow(b, o, c, pod)
 	if minValues(o.Pool) {
 		s.lim.give(o)
-		b.Options, _ = s.choices(o, b.Items)
+		b.Options, _ = s.m.choices(o, b.Items, s.lim)
 		s.lim.Take(o, 1)
 		s.lim.stretch(b)
 	}
-}
-
-// choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
-func (s *seating) choices(o *Option, items []Item) (ranked []*Option, ok bool) {
-	return s.m.rank(o.variant, items, func(x *Option) bool { return s.lim.Room(x, 1) == 1 })
 }
 
 func (s *seating) frozen(c *view.Class, real bool) {
@@ -211,7 +206,7 @@ func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*
 			continue
 		}
 		if minValues(o.Pool) {
-			if _, ok := s.choices(o, []Item{*it}); !ok {
+			if _, ok := s.m.choices(o, []Item{*it}, s.lim); !ok {
 				continue
 			}
 		}

@@ -53,7 +53,11 @@ func (m *Market) rank(v *variant, items []Item, allow func(*Option) bool) (ranke
 		}
 	}
 	if flexible {
-		ranked = m.diverse(v, ranked)
+		diverse := m.diverse(v, ranked)
+		if diverse == nil && m.w.Policy.MinValues == model.MinValuesBestEffort {
+			diverse = ranked[:min(len(ranked), m.most)]
+		}
+		ranked = diverse
 	}
 	return ranked, len(ranked) > 0
 }

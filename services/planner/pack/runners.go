@@ -1,11 +1,13 @@
 package pack
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/optimise"
 )
 
 // mostRunners is how many runners-up a claim names.
@@ -19,54 +21,73 @@ type Runner struct {
 	Reason model.Reason
 }
 
-// runners lists the shapes that came nearest to the best one, one for each instance type.
-func (r *round) runners(best int, lim *Limits) []Runner {
-	var near []int
-	seen := map[model.TypeName]bool{r.options[best].Type.Name: true}
-	order := make([]int, 0, len(r.options))
-	for i, o := range r.options {
-		if r.fills[i].value > 0 && lim.Room(o, 1) > 0 {
-			order = append(order, i)
-		}
+// runners lists the types that come nearest to the one that a filling is on: those that hold pods of the same mix, as far
+// as there are any, for the least money each.
+func (p *problem) runners(pattern optimise.Pattern) []Runner {
+	base := p.options[p.bins[pattern.Bin]]
+	pods := 0
+	for _, c := range pattern.Counts {
+		pods += c.Pods
 	}
-	slices.SortStableFunc(order, r.cheaper)
-	for _, i := range order {
-		name := r.options[i].Type.Name
-		if seen[name] {
+	seen := map[model.TypeName]bool{base.Type.Name: true}
+	var out []Runner
+	for b, i := range p.bins {
+		o := p.options[i]
+		if seen[o.Type.Name] {
 			continue
 		}
-		seen[name] = true
-		if near = append(near, i); len(near) == mostRunners {
-			break
+		n := p.holdsOf(b, pattern, pods)
+		if n == 0 || o.Offering.Price*int64(pods) < base.Offering.Price*int64(n) {
+			continue
 		}
+		seen[o.Type.Name] = true
+		out = append(out, Runner{Option: o, Pods: n})
 	}
-	var out []Runner
-	for _, i := range near {
-		pods := 0
-		for _, k := range r.fills[i].counts {
-			pods += k
-		}
-		out = append(out, Runner{Option: r.options[i], Pods: pods, Reason: r.lost(i, best, pods)})
+	slices.SortStableFunc(out, func(a, b Runner) int {
+		return cmp.Compare(a.Option.Offering.Price*int64(b.Pods), b.Option.Offering.Price*int64(a.Pods))
+	})
+	out = out[:min(len(out), mostRunners)]
+	for i := range out {
+		out[i].Reason = lostTo(out[i], base, pods)
 	}
 	return out
 }
 
-// lost says why option i lost against the best one.
-func (r *round) lost(i, best, pods int) model.Reason {
-	o := r.options[i]
-	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Offering.Price), pods)
-	if r.cheaper(i, best) == 0 {
+// holdsOf is how many pods of a filling's mix another bin holds, of those that there are.
+func (p *problem) holdsOf(bin int, pattern optimise.Pattern, pods int) int {
+	most := 1e9
+	sum := make([]int64, len(p.Bins[bin].Free))
+	for _, c := range pattern.Counts {
+		if !p.Bins[bin].Takes.Has(c.Item) {
+			return 0
+		}
+		most = min(most, float64(p.total[c.Item])/float64(c.Pods))
+		for r, q := range p.Items[c.Item].Request {
+			sum[r] += q * int64(c.Pods)
+		}
+	}
+	for r, q := range sum {
+		if q > 0 {
+			most = min(most, float64(p.Bins[bin].Free[r])/float64(q))
+		}
+	}
+	return int(most*float64(pods) + 1e-9)
+}
+
+// lostTo says why a type lost against the one that was taken for some pods.
+func lostTo(r Runner, best *Option, pods int) model.Reason {
+	o := r.Option
+	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Offering.Price), r.Pods)
+	if o.Offering.Price*int64(pods) == best.Offering.Price*int64(r.Pods) {
 		return model.Reason{
 			Code: model.CodeTie, Subject: "instancetype/" + string(o.Type.Name),
 			Message: holds + ", at the same price for what it holds; the smaller node wins",
 		}
 	}
-	per := func(k int) float64 {
-		return float64(r.options[k].Offering.Price+r.m.w.Policy.PerNodeOverhead) / float64(r.fills[k].value)
-	}
+	per, bestPer := float64(o.Offering.Price)/float64(r.Pods), float64(best.Offering.Price)/float64(pods)
 	return model.Reason{
 		Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name),
-		Message: fmt.Sprintf("%s, %.1f%% dearer for what it holds", holds, (per(i)/per(best)-1)*100),
+		Message: fmt.Sprintf("%s, %.1f%% dearer for what it holds", holds, (per/bestPer-1)*100),
 	}
 }
 

@@ -200,7 +200,7 @@ func (s *seating) seatClass(c *view.Class, pods []int) int {
 
 // seatOne finds a pod's best seat: a host before a new node, wishes before prices.
 func (s *seating) seatOne(c *view.Class, pod int, berths []*berth) bool {
-	wishPrice := s.wishPrice()
+	wishPrice := wishPrice(&s.v.Policy)
 	var on, fresh *berth
 	var host int
 	var onWish int32
@@ -259,16 +259,5 @@ func (s *seating) nextHost(c *view.Class, b *berth) int {
 
 // penalty is what a pod's wishes about nodes are worth that an option does not meet.
 func (s *seating) penalty(c *view.Class, o *Option) int64 {
-	return s.wishPrice() * int64(fit.Wish(c.Profile, &o.place))
-}
-
-// wishPrice is what a wish of weight 1 is worth, micro-dollars per hour.
-func (s *seating) wishPrice() int64 {
-	switch {
-	case s.v.Policy.Preferences == model.PreferencesIgnored:
-		return 0
-	case s.v.Policy.PreferencePrice > 0:
-		return s.v.Policy.PreferencePrice
-	}
-	return model.DefaultPreferencePrice
+	return wishPrice(&s.v.Policy) * int64(fit.Wish(c.Profile, &o.place))
 }

@@ -1,0 +1,215 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// problem is one tier and what is left of a load, in the optimiser's numbers.
+type problem struct {
+	m       *Market
+	l       *load
+	lim     *Limits
+	options []*Option
+	// total is how many pods of each item there were.
+	total []int
+	// items are places in the load of those that have pods left.
+	items []int
+	// bins are places in options: what is left out takes nothing or may not be bought.
+	bins []int
+	optimise.Problem
+}
+
+// solve buys what it can of a load from one tier.
+func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) []*Bought {
+	p := &problem{m: m, l: l, lim: lim, options: options}
+	for i, n := range l.rest {
+		if n > 0 {
+			p.items = append(p.items, i)
+			p.total = append(p.total, n)
+			p.Items = append(p.Items, optimise.Item{Count: n, Request: l.items[i].Class.Requested})
+		}
+	}
+	p.addBins(wishes)
+	if len(p.Bins) == 0 {
+		return nil
+	}
+	p.addRules()
+	p.addPorts()
+	p.addLimits()
+	p.Work, p.GapTarget = m.effort()
+	return p.buy(optimise.Solve(&p.Problem))
+}
+
+// effort is how much the optimiser may do, in its own steps, and how near to the bound it has to come.
+func (m *Market) effort() (work int64, gap float64) {
+	const stepsPerUnit = 1000
+	work, gap = m.w.Policy.Work, m.w.Policy.GapTarget
+	if work == 0 {
+		work = model.DefaultWork
+	}
+	if gap == 0 {
+		gap = model.DefaultGapTarget
+	}
+	return max(-1, work*stepsPerUnit), gap
+}
+
+func (p *problem) addBins(wishes bool) {
+	for i, o := range p.options {
+		if p.lim.Room(o, 1) == 0 {
+			continue
+		}
+		for _, h := range p.holdings(o, wishes) {
+			if p.addBin(o, h) {
+				p.bins = append(p.bins, i)
+			}
+		}
+	}
+}
+
+// addBin adds a kind of bin, unless it takes nothing.
+func (p *problem) addBin(o *Option, h holding) bool {
+	price, some := wishPrice(&p.m.w.Policy), false
+	for k, item := range p.items {
+		if !h.takes.Has(k) {
+			continue
+		}
+		some = true
+		if w := fit.Wish(p.l.items[item].Class.Profile, &o.place); w > 0 && price > 0 {
+			p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
+		}
+	}
+	if some {
+		p.Bins = append(p.Bins, optimise.Bin{
+			Price: o.Offering.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1,
+		})
+	}
+	return some
+}
+
+// addRules hands on the rules about what may share a node, for the items that are left.
+func (p *problem) addRules() {
+	row := make([]int, len(p.l.items))
+	for i := range row {
+		row[i] = -1
+	}
+	for k, item := range p.items {
+		row[item] = k
+	}
+	set := func(items []int) (optimise.Set, bool) {
+		out, any := optimise.NewSet(len(p.items)), false
+		for _, i := range items {
+			if row[i] >= 0 {
+				out.Add(row[i])
+				any = true
+			}
+		}
+		return out, any
+	}
+	for _, r := range p.l.book.rules {
+		trigger, some := set(r.Trigger)
+		counted, more := set(r.Counted)
+		if some && more {
+			p.Rules = append(p.Rules, optimise.Rule{Trigger: trigger, Counted: counted, Most: r.Most})
+		}
+	}
+}
+
+// addPorts keeps pods apart that take the same host port.
+func (p *problem) addPorts() {
+	for k, item := range p.items {
+		ports := p.l.items[item].Class.HostPorts
+		if len(ports) == 0 {
+			continue
+		}
+		trigger, counted := optimise.NewSet(len(p.items)), optimise.NewSet(len(p.items))
+		trigger.Add(k)
+		for j, other := range p.items {
+			if fit.PortsClash(ports, p.l.items[other].Class.HostPorts) {
+				counted.Add(j)
+			}
+		}
+		p.Rules = append(p.Rules, optimise.Rule{Trigger: trigger, Counted: counted, Most: 1})
+	}
+}
+
+func (p *problem) addLimits() {
+	for _, pool := range p.m.w.Pools {
+		if pool.NodeLimit >= 0 {
+			p.addLimit(pool, p.lim.nodes[pool.Index], func(*Option) int64 { return 1 })
+		}
+		for r, limit := range pool.LimitVector {
+			if limit >= 0 {
+				p.addLimit(pool, p.lim.left[pool.Index][r], func(o *Option) int64 { return o.Type.CapacityVector[r] })
+			}
+		}
+	}
+}
+
+func (p *problem) addLimit(pool *view.Pool, most int64, amount func(*Option) int64) {
+	out := optimise.Limit{Amount: make([]int64, len(p.bins)), Most: max(0, most)}
+	for b, i := range p.bins {
+		if p.options[i].Pool == pool {
+			out.Amount[b] = amount(p.options[i])
+		}
+	}
+	if slices.ContainsFunc(out.Amount, func(n int64) bool { return n > 0 }) {
+		p.Limits = append(p.Limits, out)
+	}
+}
+
+// buy turns fillings into claims.
+func (p *problem) buy(s optimise.Solution) []*Bought {
+	var out []*Bought
+	for _, pattern := range s.Patterns {
+		o := p.options[p.bins[pattern.Bin]]
+		runners := p.runners(pattern)
+		for range pattern.Copies {
+			b := &Bought{base: o, Runners: runners}
+			for _, c := range pattern.Counts {
+				b.Items = append(b.Items, p.l.take(p.items[c.Item], c.Pods))
+			}
+			out = append(out, b)
+		}
+		p.lim.Take(o, pattern.Copies)
+	}
+	return slices.DeleteFunc(out, func(b *Bought) bool { return !p.flexible(b) })
+}
+
+// flexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are
+// given back.
+func (p *problem) flexible(b *Bought) bool {
+	if !minValues(b.base.Pool) {
+		return true
+	}
+	p.lim.give(b.base)
+	options, ok := p.m.choices(b.base, b.Items, p.lim)
+	if !ok {
+		p.l.back = append(p.l.back, b.Items...)
+		return false
+	}
+	b.Options = options
+	p.lim.Take(b.base, 1)
+	p.lim.stretch(b)
+	return true
+}
+
+// choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
+func (m *Market) choices(o *Option, items []Item, lim *Limits) (ranked []*Option, ok bool) {
+	return m.rank(o.variant, items, func(x *Option) bool { return lim.Room(x, 1) == 1 })
+}
+
+// wishPrice is what a wish of weight 1 is worth, micro-dollars per hour.
+func wishPrice(p *model.Policy) int64 {
+	switch {
+	case p.Preferences == model.PreferencesIgnored:
+		return 0
+	case p.PreferencePrice > 0:
+		return p.PreferencePrice
+	}
+	return model.DefaultPreferencePrice
+}
