@@ -115,6 +115,12 @@ e2e: controlplane ## The tests that run a real control plane, one package at a t
 	@go test -short -run '^$$' ./test/... > /dev/null
 	go test -count=1 -p 1 -timeout 30m ./test/...
 
+.PHONY: differential
+differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-seed 7" for one, -help for more)
+	@# A module of its own, with the workspace off: all of Kubernetes is not for the other modules.
+	@cd test/differential && GOWORK=off go build -o $(BIN)/differential .
+	@$(BIN)/differential -seeds $(or $(SEEDS),300) $(ARGS)
+
 ##@ Rarely
 
 .PHONY: controlplane

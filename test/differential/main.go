@@ -12,8 +12,6 @@ import (
 	"runtime"
 
 	"github.com/kerf-dev/kerf/test/differential/gen"
-	"github.com/kerf-dev/kerf/test/differential/judge"
-	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
 func main() {
@@ -44,6 +42,3 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-var _ = judge.Try
-var _ = kube.New

@@ -12,6 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/judge"
 	"github.com/kerf-dev/kerf/test/differential/kube"
+	"github.com/kerf-dev/kerf/test/differential/show"
+	"github.com/kerf-dev/kerf/test/differential/shrink"
 )
 
 type config struct {
@@ -65,12 +67,55 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 			fmt.Fprintf(out, "seed %d: %s\n", f.c.Seed, x)
 		}
 	}
+	if err := explain(ctx, cfg, t.failing, out); err != nil {
+		return false, err
+	}
 	took := time.Since(began)
 	fmt.Fprintf(out, "%d seeds: %d pods placed, %d pending (%d of them unsupported); misfits %d, missed %d; "+
 		"random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
 		t.seeds, t.placed, t.pending, t.unsupported, t.misfits, t.missed, t.misses, t.free, t.violations, t.broken,
 		took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
 	return len(t.failing) == 0, nil
+}
+
+// mostTries bounds the work on one failing seed.
+const mostTries = 4000
+
+// explain makes the first failing seeds smaller, one of each kind of failure first, and shows them as scenarios.
+func explain(ctx context.Context, cfg config, all []failing, out io.Writer) error {
+	s, err := kube.New(ctx)
+	if err != nil {
+		return err
+	}
+	o := cfg.options
+	o.Orders, o.Worlds = 0, 6
+	shown := make(map[string]bool)
+	for _, f := range all {
+		first := f.failures[0]
+		kind := string(first.Kind) + first.Rule
+		if shown[kind] || len(shown) >= cfg.show {
+			continue
+		}
+		shown[kind] = true
+		var last judge.Failure
+		small := shrink.Shrink(f.c, func(c gen.Case) bool {
+			r, err := judge.Try(s, c, o)
+			i := slices.IndexFunc(r.Failures, first.Same)
+			if err != nil || i < 0 {
+				return false
+			}
+			last = r.Failures[i]
+			return true
+		}, mostTries)
+		r, err := judge.Try(s, small, o)
+		if err != nil {
+			return err
+		}
+		title := fmt.Sprintf("Seed %d of the differential test, made smaller: %s.", f.c.Seed, last)
+		fmt.Fprintf(out, "\n%s", show.Scenario(small, title))
+		fmt.Fprintf(out, "-- planned --\n%s", show.Plan(r.Plan))
+	}
+	return nil
 }
 
 // tryAll tries the seeds, several at a time; each worker has a scheduler of its own.

@@ -8,7 +8,7 @@ import (
 // Family is a set of kinds of constraints.
 type Family uint32
 
-// The families.
+// The families. HostAffinity is node affinity on the host name; it needs Affinity too.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -30,6 +30,7 @@ const (
 	Limits
 	OpenLabels
 	MinValues
+	HostAffinity
 	end
 )
 
@@ -40,6 +41,7 @@ func names() []string {
 	return []string{
 		"selector", "affinity", "taints", "extended", "ports", "spread", "pod-affinity", "pod-anti-affinity", "namespaces",
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
+		"host-affinity",
 	}
 }
 

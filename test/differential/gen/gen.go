@@ -187,11 +187,12 @@ func (b *builder) market() {
 			},
 			Capacity: amounts(s.cpu, s.mem*gib, s.pods, s.gpus), Allocatable: amounts(s.cpu, s.mem*gib, s.pods, s.gpus),
 		})
+		price, spot := s.price+int64(b.IntN(5))*1000, !b.one(3)
+		discount := int64(2 + b.IntN(3))
 		for _, zone := range b.zones {
-			price := s.price + int64(b.IntN(5))*1000
 			b.offer(s.name, zone, model.OnDemand, price)
-			if !b.one(3) {
-				b.offer(s.name, zone, model.Spot, price/int64(2+b.IntN(3)))
+			if spot {
+				b.offer(s.name, zone, model.Spot, price/discount)
 			}
 		}
 	}

@@ -129,7 +129,10 @@ func (b *builder) nodeTerm() model.NodeAffinityTerm {
 }
 
 func (b *builder) nodeRequirement() model.Requirement {
-	key := pick(b, "team", "team", "rack", keyZone, keyZone, keyCapacity, keyType, keyCPU, keyArch, keyHost)
+	key := pick(b, "team", "team", "rack", keyZone, keyZone, keyCapacity, keyType, keyCPU, keyArch)
+	if b.has(HostAffinity) && b.one(6) {
+		key = keyHost
+	}
 	op := pick(b, model.In, model.In, model.NotIn, model.Exists, model.DoesNotExist)
 	r := model.Requirement{Key: key, Operator: op}
 	switch {

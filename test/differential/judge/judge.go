@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
@@ -113,15 +114,18 @@ func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
 		return t.Result, nil
 	}
 	suspects := t.suspects()
-	for world := range max(1, o.Worlds) {
-		if err := t.play(world, suspects); err != nil {
+	for i := range max(1, o.Worlds) {
+		if err := t.play(t.world(i, nil), suspects); err != nil {
 			return t.Result, err
 		}
 	}
-	for world := o.Worlds; world < mostWorlds && len(suspects) > 0; world++ {
-		if err := t.play(world, suspects); err != nil {
+	for i := o.Worlds; i < mostWorlds && len(suspects) > 0; i++ {
+		if err := t.play(t.world(i, nil), suspects); err != nil {
 			return t.Result, err
 		}
+	}
+	if err := t.confirm(suspects); err != nil {
+		return t.Result, err
 	}
 	t.accuse(suspects)
 	for i := range o.Orders {
@@ -161,7 +165,8 @@ func (t *trial) decide(believe func(*model.Input)) (ok bool) {
 	t.Plan, t.Placed, t.Pending = p, len(p.Placements), len(p.Pending)
 	if believe == nil {
 		for _, v := range verify.Plan(in, p) {
-			t.fail(Failure{Kind: Violation, Rule: v.Subject, Detail: v.Problem})
+			what, _, _ := strings.Cut(v.Subject, " ")
+			t.fail(Failure{Kind: Violation, Rule: what, Detail: v.String()})
 		}
 	}
 	t.order = slices.Clone(p.Placements)
@@ -171,10 +176,8 @@ func (t *trial) decide(believe func(*model.Input)) (ok bool) {
 	return true
 }
 
-// play lets the claims be launched as one draw has it, places the pods in the planned order, and asks for each suspect
-// which of the ways that are left would place it.
-func (t *trial) play(number int, suspects map[model.ClassID]*suspect) error {
-	w := t.world(number)
+// play places the pods in the planned order, and asks for each suspect which of the ways that are left would place it.
+func (t *trial) play(w *world, suspects map[model.ClassID]*suspect) error {
 	if err := w.reset(); err != nil {
 		return err
 	}
@@ -202,7 +205,7 @@ func (t *trial) play(number int, suspects map[model.ClassID]*suspect) error {
 
 // free lets the scheduler place the planned pods as it likes, in a random order.
 func (t *trial) free(number int) error {
-	w := t.world(number)
+	w := t.world(number, nil)
 	if err := w.reset(); err != nil {
 		return err
 	}

@@ -72,6 +72,26 @@ func (w *world) examine(suspects map[model.ClassID]*suspect) error {
 	return nil
 }
 
+// confirm tries the ways that lead onto claims with each of the claim's offerings.
+func (t *trial) confirm(suspects map[model.ClassID]*suspect) error {
+	claims := make(map[string]int)
+	for _, s := range suspects {
+		for way := range s.ways {
+			if n := t.world(0, nil).offerings[way]; n > 1 {
+				claims[way] = n
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(claims)) {
+		for i := range claims[name] {
+			if err := t.play(t.world(0, map[string]int{name: i}), suspects); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // cordoned nodes take what tolerates everything, as far as the scheduler is concerned. Kerf leaves them alone.
 func (w *world) cordoned(name string) bool {
 	return slices.ContainsFunc(w.c.Input.Snapshot.Nodes, func(n model.Node) bool { return string(n.Name) == name && n.Unschedulable })

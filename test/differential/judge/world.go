@@ -25,13 +25,16 @@ type world struct {
 	pods  []*corev1.Pod
 	// launched says what each claim's node was launched as.
 	launched map[string]model.RankedOffering
+	// offerings is how many offerings each claim lists.
+	offerings map[string]int
 }
 
-// world draws what the claims are launched as. In draw 0 each is what it lists first.
-func (t *trial) world(number int) *world {
+// world draws what the claims are launched as. In draw 0 each is what it lists first. Forced says of some nodes which of
+// their offerings it must be.
+func (t *trial) world(number int, forced map[string]int) *world {
 	w := &world{
 		trial: t, rand: rand.New(rand.NewPCG(t.c.Seed, uint64(number))), //nolint:gosec // not a secret
-		launched: make(map[string]model.RankedOffering),
+		launched: make(map[string]model.RankedOffering), offerings: make(map[string]int),
 	}
 	s := &t.c.Input.Snapshot
 	joined := make(map[model.ClaimID]bool)
@@ -48,12 +51,12 @@ func (t *trial) world(number int) *world {
 		if c.InstanceType != "" {
 			offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
 		}
-		w.join(c.ID, c.NodePool, offerings, c.Requirements, c.Labels, c.Taints, number)
+		w.join(c.ID, c.NodePool, offerings, c.Requirements, c.Labels, c.Taints, number, forced)
 	}
 	for i := range t.Plan.NodeClaims {
 		c := &t.Plan.NodeClaims[i]
 		pool := t.pool(c.NodePool)
-		w.join(c.ID, c.NodePool, c.Offerings, c.Requirements, pool.Labels, pool.Taints, number)
+		w.join(c.ID, c.NodePool, c.Offerings, c.Requirements, pool.Labels, pool.Taints, number, forced)
 	}
 	return w
 }
@@ -82,6 +85,7 @@ func (t *trial) instanceType(name model.TypeName) *model.InstanceType {
 // join adds the node of a claim.
 func (w *world) join(
 	id model.ClaimID, pool model.PoolName, offerings []model.RankedOffering, rs []model.Requirement, own model.Labels, taints []model.Taint, number int,
+	forced map[string]int,
 ) {
 	if len(offerings) == 0 {
 		return
@@ -91,6 +95,10 @@ func (w *world) join(
 		o = offerings[w.rand.IntN(len(offerings))]
 	}
 	name := "claim-" + string(id)
+	if i, ok := forced[name]; ok {
+		o = offerings[i]
+	}
+	w.offerings[name] = len(offerings)
 	w.launched[name] = o
 	w.nodes = append(w.nodes, w.newNode(name, w.trial.pool(pool), o.InstanceType, o.Zone, o.CapacityType, w.open(own, rs), taints))
 }

@@ -1,0 +1,80 @@
+package show
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+func (w *writer) claimOf(n *model.Node) *model.Claim {
+	i := slices.IndexFunc(w.s.Claims, func(c model.Claim) bool { return c.Node == n.Name })
+	if i < 0 {
+		return nil
+	}
+	return &w.s.Claims[i]
+}
+
+func (w *writer) node(n *model.Node) {
+	label := func(key string) string {
+		v, _ := n.Labels.Get(key)
+		return v
+	}
+	pool := label("karpenter.sh/nodepool")
+	var own model.Labels
+	for _, l := range n.Labels {
+		if !strings.Contains(l.Key, "/") {
+			own = append(own, l)
+		}
+	}
+	var pods, limits, ts []string
+	for _, p := range w.s.Pods {
+		if p.Node == n.Name && !w.podClass(p.Class).Daemon {
+			pods = append(pods, string(p.ID))
+		}
+	}
+	for _, a := range n.VolumeLimits {
+		limits = append(limits, string(a.Resource)+"="+number("", a.Value)[min(1, len(number("", a.Value))):])
+	}
+	for _, t := range n.Taints {
+		ofPool := slices.ContainsFunc(w.s.NodePools, func(p model.NodePool) bool { return string(p.Name) == pool && slices.Contains(p.Taints, t) })
+		if !ofPool {
+			ts = append(ts, t.String())
+		}
+	}
+	w.line("node", string(n.Name), pair("type", label("node.kubernetes.io/instance-type")),
+		pair("zone", letter(label("topology.kubernetes.io/zone"))), pair("capacity", label("karpenter.sh/capacity-type")), pair("pool", pool),
+		pair("pods", strings.Join(pods, ",")), pair("labels", labels(own)), pair("taints", strings.Join(ts, ",")),
+		pair("attach", strings.Join(limits, ",")), flag("unowned", w.claimOf(n) == nil), flag("cordoned", n.Unschedulable))
+}
+
+// claim writes a claim whose node has not joined.
+func (w *writer) claim(c *model.Claim) {
+	if c.Node != "" {
+		return
+	}
+	var types, pods []string
+	for _, o := range c.Offerings {
+		types = append(types, string(o.InstanceType))
+	}
+	for _, p := range c.Pods {
+		if slices.ContainsFunc(w.s.Pods, func(x model.Pod) bool { return x.ID == p }) {
+			pods = append(pods, string(p))
+		}
+	}
+	words := []string{pair("pool", string(c.NodePool)), pair("state", c.State.String()), pair("pods", strings.Join(pods, ","))}
+	if c.InstanceType != "" {
+		words = append(words, pair("type", string(c.InstanceType)), pair("zone", letter(c.Zone)), pair("capacity", c.CapacityType.String()))
+	} else {
+		words = append(words, pair("types", strings.Join(types, ",")), pair("zone", letter(c.Offerings[0].Zone)), pair("capacity", c.Offerings[0].CapacityType.String()))
+	}
+	w.line("claim", string(c.ID), words...)
+	for i, o := range c.Offerings {
+		if i > 0 && c.InstanceType == "" && (o.Zone != c.Offerings[0].Zone || o.CapacityType != c.Offerings[0].CapacityType) {
+			w.line("# or", string(o.InstanceType), pair("zone", letter(o.Zone)), pair("capacity", o.CapacityType.String()))
+		}
+	}
+	if len(c.Requirements) > 0 || len(c.Labels) > 0 {
+		w.line("# with", term(c.Requirements), pair("labels", labels(c.Labels)))
+	}
+}
