@@ -123,11 +123,23 @@ func collide(a, b model.HostPort) bool {
 	return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || everywhere(a.IP) || everywhere(b.IP))
 }
 
+// attachments checks the attach limits of CSI drivers. A volume that pods share is attached once.
 func (c *checker) attachments(p place, arriving []*model.Pod) {
+	if len(p.attachLimits) == 0 {
+		return
+	}
 	sum := make(map[model.Resource]int64)
+	shared := make(map[string]bool)
 	for _, pod := range append(slices.Clone(p.bound), arriving...) {
-		for _, a := range c.class(pod).VolumeAttachments {
+		class := c.class(pod)
+		for _, a := range class.VolumeAttachments {
 			sum[a.Resource] += a.Value
+		}
+		for _, v := range class.Volumes {
+			if v.Name != "" && v.Driver != "" && shared[v.Name] {
+				sum[model.Resource(v.Driver)]--
+			}
+			shared[v.Name] = true
 		}
 	}
 	for _, pod := range arriving {

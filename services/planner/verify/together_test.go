@@ -469,6 +469,21 @@ func TestPodsThatMindEachOther(t *testing.T) {
 				return s
 			}, func(s *scene) { s.send("client-0", "r-1a") }, "pods of class db do not suffer it",
 		},
+		"volumes: one that pods share is attached once": {
+			func() *scene {
+				s := newScene(three...)
+				s.nodeNamed("r-1a").VolumeLimits = model.Amounts{{Resource: "ebs", Value: 2}}
+				s.class("files", func(c *model.PodClass) {
+					c.VolumeAttachments = model.Amounts{{Resource: "ebs", Value: 1}}
+					c.Volumes = []model.VolumeTopology{{Name: "shop/files", Driver: "ebs"}}
+				})
+				s.class("own", func(c *model.PodClass) { c.VolumeAttachments = model.Amounts{{Resource: "ebs", Value: 1}} })
+				s.running("files-0", "files", "r-1a")
+				s.place("files-1", "files", "r-1a")
+				s.place("own-0", "own", "r-1a")
+				return s
+			}, func(s *scene) { s.classNamed("files").Volumes[0].Name = "" }, "attach 3 volumes of ebs, it can attach 2",
+		},
 		"anti-affinity against every namespace": {
 			func() *scene {
 				s := withDB(nil, "r-1a")()
