@@ -34,11 +34,12 @@ func overhead(v *view.View, h *view.Host) (room view.Vector, classes []*view.Cla
 	for i, ls := range h.LabelSets {
 		free := slices.Clone(h.ShapeAllocatable(i))
 		for _, d := range v.Daemons {
-			if !MayRun(d.Class.Profile, &Place{Labels: ls, Open: h.Open, Taints: h.Taints}) || runs(v, h, d.Class) {
+			if !MayRun(d.Class.Profile, &Place{Labels: ls, Open: h.Open, Taints: h.Taints}) {
 				continue
 			}
-			free.Add(d.Class.Requested, -1)
-			if !slices.Contains(classes, d.Class) {
+			owed, runs := owed(v, h, d.Class)
+			free.Add(owed, -1)
+			if !runs && !slices.Contains(classes, d.Class) {
 				classes = append(classes, d.Class)
 			}
 		}
@@ -54,10 +55,19 @@ func overhead(v *view.View, h *view.Host) (room view.Vector, classes []*view.Cla
 	return room, classes
 }
 
-// runs says whether a pod of a DaemonSet, of this or an earlier revision, is on the host.
-func runs(v *view.View, h *view.Host, d *view.Class) bool {
-	return slices.ContainsFunc(h.Pods, func(p int) bool {
+// owed is what a DaemonSet's pod will take of a host beyond what it takes now, and whether one runs there: all of it
+// where none does, and what the present revision asks more where one of an earlier revision is still to be replaced.
+func owed(v *view.View, h *view.Host, d *view.Class) (room view.Vector, runs bool) {
+	room = slices.Clone(d.Requested)
+	for _, p := range h.Pods {
 		c := v.Pods[p].Class
-		return c.Daemon && c.Namespace == d.Namespace && c.OwnerName == d.OwnerName
-	})
+		if !c.Daemon || c.Namespace != d.Namespace || c.OwnerName != d.OwnerName {
+			continue
+		}
+		runs = true
+		for i := range room {
+			room[i] = min(room[i], max(0, d.Requested[i]-c.Requested[i]))
+		}
+	}
+	return room, runs
 }

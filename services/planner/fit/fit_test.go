@@ -170,3 +170,107 @@ func TestQuantities(t *testing.T) {
 		}
 	}
 }
+
+func TestAWishWeighsWhatIsNotMet(t *testing.T) {
+	place := fit.Place{
+		Labels: model.Labels{{Key: "topology.kubernetes.io/zone", Value: "a"}},
+		Open:   require.NewSet(req("team", model.In, "x", "y")),
+		Taints: []model.Taint{{Key: "soft", Effect: model.PreferNoSchedule}, {Key: "hard", Effect: model.NoSchedule}},
+	}
+	prefer := func(weight int32, rs ...model.Requirement) model.PreferredNodeAffinityTerm {
+		return model.PreferredNodeAffinityTerm{Weight: weight, Requirements: rs}
+	}
+	tolerates := []model.Toleration{{Key: "soft", Exists: true}}
+	tests := map[string]struct {
+		class model.PodClass
+		want  int32
+	}{
+		"nothing wished for":                             {model.PodClass{Tolerations: tolerates}, 0},
+		"a taint that asks to stay away":                 {model.PodClass{}, fit.TaintWish},
+		"a preferred zone that it is":                    {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"))}}, 0},
+		"preferred zones that it is not":                 {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "b")), prefer(7, req("topology.kubernetes.io/zone", model.NotIn, "a"))}}, 12},
+		"half a term is not met":                         {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"), req("disk", model.Exists))}}, 5},
+		"what is not decided is not met":                 {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3, req("team", model.In, "x"))}}, 3},
+		"what is met however it is decided":              {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3, req("team", model.In, "x", "y"))}}, 0},
+		"a term without requirements wishes for nothing": {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3)}}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := world(t, tt.class).Classes[0].Profile
+			if got := fit.Wish(p, &place); got != tt.want {
+				t.Errorf("%d, want %d", got, tt.want)
+			}
+			ignored, err := view.NewWorld(&model.Snapshot{PodClasses: []model.PodClass{tt.class}}, model.Policy{Preferences: model.PreferencesIgnored}, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q := ignored.Classes[0].Profile; fit.Wish(q, &place) != 0 || !fit.Prefers(q, &place) {
+				t.Error("a wish counts although the policy ignores wishes")
+			}
+		})
+	}
+}
+
+func TestSelectsTellsSureFromMaybe(t *testing.T) {
+	place := fit.Place{
+		Labels: model.Labels{{Key: "zone", Value: "a"}}, Open: require.NewSet(req("team", model.In, "x", "y")),
+		Taints: []model.Taint{{Key: "hard", Effect: model.NoSchedule}},
+	}
+	tests := map[string]struct {
+		class     model.PodClass
+		sure, may bool
+	}{
+		"taints do not matter": {model.PodClass{}, true, true},
+		"a label that is so":   {model.PodClass{NodeSelector: model.Labels{{Key: "zone", Value: "a"}}}, true, true},
+		"one that is not so":   {model.PodClass{NodeSelector: model.Labels{{Key: "zone", Value: "b"}}}, false, false},
+		"one that may be so":   {model.PodClass{NodeSelector: model.Labels{{Key: "team", Value: "x"}}}, false, true},
+		"an affinity that may": {model.PodClass{NodeAffinity: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("team", model.In, "y")}}}}, false, true},
+		"volumes do not count": {model.PodClass{Volumes: []model.VolumeTopology{{Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{req("zone", model.In, "b")}}}}}}, true, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			sure, may := fit.Selects(world(t, tt.class).Classes[0].Profile, &place)
+			if sure != tt.sure || may != tt.may {
+				t.Errorf("sure %v, may %v, want %v and %v", sure, may, tt.sure, tt.may)
+			}
+		})
+	}
+}
+
+func TestDaemonSetsAreChargedWhatTheyStillTake(t *testing.T) {
+	daemon := func(id model.ClassID, cpu int64) model.PodClass {
+		return model.PodClass{ID: id, Namespace: "ns", Daemon: true, OwnerKind: "DaemonSet", OwnerName: "d", Requests: model.Amounts{{Resource: "cpu", Value: cpu}}}
+	}
+	tests := map[string]struct {
+		pods []model.ClassID
+		free int64
+	}{
+		"no pod of it runs yet":               {nil, 1700},
+		"one of this revision runs":           {[]model.ClassID{"now"}, 1700},
+		"one of a smaller revision runs":      {[]model.ClassID{"small"}, 1700},
+		"one of a larger revision runs":       {[]model.ClassID{"large"}, 1500},
+		"two run for a while, when it surges": {[]model.ClassID{"now", "small"}, 1600},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &model.Snapshot{
+				PodClasses: []model.PodClass{daemon("large", 500), daemon("now", 300), daemon("small", 100)},
+				DaemonSets: []model.DaemonSet{{ID: "ns/d", Class: "now"}},
+				Nodes:      []model.Node{{Name: "n", Ready: true, Allocatable: model.Amounts{{Resource: "cpu", Value: 2000}}}},
+			}
+			for _, c := range tt.pods {
+				s.Pods = append(s.Pods, model.Pod{ID: model.PodID("ns/" + c), Class: c, Node: "n", Phase: model.PodRunning})
+			}
+			w, err := view.NewWorld(s, model.Policy{}, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := view.NewView(w)
+			fit.ReserveDaemons(v)
+			cpu, _ := w.Index.Place("cpu")
+			if got := v.Free(0)[cpu]; got != tt.free {
+				t.Errorf("%d is free, want %d", got, tt.free)
+			}
+		})
+	}
+}

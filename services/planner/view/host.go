@@ -133,7 +133,7 @@ func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) 
 // is registered; and leaves out the taints that will have gone by then.
 func (w *World) expect(h *Host) {
 	c := h.Claim
-	estimate := w.Index.Vector(c.Allocatable)
+	estimate := w.estimate(c)
 	for i, v := range h.Allocatable {
 		if v == 0 {
 			h.Allocatable[i] = estimate[i]
@@ -214,13 +214,24 @@ func (w *World) shapes(c *model.Claim) []model.RankedOffering {
 // as much as it was bought for.
 func (w *World) flightAllocatable(c *model.Claim) Vector {
 	if len(c.Allocatable) > 0 {
-		return w.Index.Vector(c.Allocatable)
+		return w.estimate(c)
 	}
 	known := func(o model.RankedOffering) bool { return w.claimCatalog(c).Type(o.InstanceType) != nil }
 	if !slices.ContainsFunc(w.shapes(c), known) {
 		return w.Index.Vector(c.Requests)
 	}
-	return w.bound(c, func(t *Type) Vector { return t.AllocatableVector }, func(a, b int64) int64 { return min(a, b) })
+	return w.bound(c, func(t *Type) Vector { return w.Allocatable(c.NodeClass, t) }, func(a, b int64) int64 { return min(a, b) })
+}
+
+// estimate is what a launched claim's node will have, as the claim says, or less where that is known by now.
+func (w *World) estimate(c *model.Claim) Vector {
+	out := w.Index.Vector(c.Allocatable)
+	if v, ok := w.learned[learnedKey{c.NodeClass, c.InstanceType}]; ok {
+		for i := range out {
+			out[i] = min(out[i], v[i])
+		}
+	}
+	return out
 }
 
 // shapesAllocatable is what a claim's node will have for each of its label sets; nil where that is the same for all.
@@ -232,7 +243,7 @@ func (w *World) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vecto
 	for i, ls := range labels {
 		name, _ := ls.Get(require.KeyInstanceType)
 		if t := w.claimCatalog(c).Type(model.TypeName(name)); t != nil {
-			out[i] = t.AllocatableVector
+			out[i] = w.Allocatable(c.NodeClass, t)
 		} else {
 			out[i] = w.flightAllocatable(c)
 		}

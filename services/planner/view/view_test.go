@@ -225,3 +225,74 @@ func TestVolumesOfOnePlaceShareAProfile(t *testing.T) {
 		t.Errorf("%d profiles, want one for each zone", len(w.Profiles))
 	}
 }
+
+func TestWhatNodesTurnOutToHaveGoesForNewOnes(t *testing.T) {
+	amounts := func(cpu, gpu int64) model.Amounts {
+		return model.Amounts{{Resource: "cpu", Value: cpu}, {Resource: "gpu", Value: gpu}, {Resource: "memory", Value: 1 << 34}}
+	}
+	tests := map[string]struct {
+		change func(*model.Snapshot)
+		cpu    int64
+	}{
+		"less than the catalogue says":                       {func(*model.Snapshot) {}, 3500},
+		"the least of several":                               {func(s *model.Snapshot) { s.Nodes[1].Allocatable = amounts(3400, 1) }, 3400},
+		"never more than the catalogue says":                 {func(s *model.Snapshot) { s.Nodes[0].Allocatable = amounts(4100, 1) }, 3900},
+		"not of a node that is not initialized":              {func(s *model.Snapshot) { s.Claims[0].State = model.ClaimRegistered }, 3900},
+		"not of a node that drifted":                         {func(s *model.Snapshot) { s.Claims[0].Drifted = &model.Reason{} }, 3900},
+		"not of another class's node":                        {func(s *model.Snapshot) { s.Claims[0].NodeClass = "other" }, 3900},
+		"a resource that a node does not have tells nothing": {func(s *model.Snapshot) { s.Nodes[0].Allocatable = nil }, 3900},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &model.Snapshot{
+				PodClasses:  []model.PodClass{{ID: "c", Requests: amounts(1, 1)}},
+				Catalogs:    []model.Catalog{{ID: "k", InstanceTypes: []model.InstanceType{{Name: "large", Allocatable: amounts(3900, 1)}}}},
+				NodeClasses: []model.NodeClass{{Name: "nc", Catalog: "k"}, {Name: "other", Catalog: "k"}},
+				Nodes:       []model.Node{{Name: "n0", Allocatable: amounts(3500, 0)}, {Name: "n1", Allocatable: amounts(3900, 1)}},
+			}
+			for i := range 2 {
+				s.Claims = append(s.Claims, model.Claim{
+					ID: model.ClaimID(fmt.Sprintf("c%d", i)), NodeClass: "nc", State: model.ClaimInitialized,
+					Node: s.Nodes[i].Name, InstanceType: "large", Allocatable: amounts(3900, 1),
+				})
+			}
+			s.Claims = append(s.Claims, model.Claim{ID: "flight", NodeClass: "nc", State: model.ClaimLaunched, InstanceType: "large", Allocatable: amounts(3900, 1)})
+			tt.change(s)
+			w, err := view.NewWorld(s, model.Policy{}, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			large := &view.Type{InstanceType: &s.Catalogs[0].InstanceTypes[0], AllocatableVector: w.Index.Vector(amounts(3900, 1))}
+			v := view.NewView(w)
+			cpu, _ := w.Index.Place("cpu")
+			gpu, _ := w.Index.Place("gpu")
+			got := []int64{w.Allocatable("nc", large)[cpu], v.Free(len(v.Hosts) - 1)[cpu], w.Allocatable("nc", large)[gpu]}
+			if diff := cmp.Diff([]int64{tt.cpu, tt.cpu, 1}, got); diff != "" {
+				t.Errorf("cpu of a new node, cpu of one in flight, gpu of a new node (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPreferencesArePartOfAProfile(t *testing.T) {
+	s := model.Snapshot{}
+	for i, weight := range []int32{10, 10, 20} {
+		s.PodClasses = append(s.PodClasses, model.PodClass{ID: model.ClassID(fmt.Sprintf("c-%d", i)), PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{
+			{Weight: weight, Requirements: []model.Requirement{{Key: "topology.kubernetes.io/zone", Operator: model.In, Values: []string{"a"}}}},
+			{Weight: 1},
+		}})
+	}
+	for policy, want := range map[model.PreferencePolicy][]int{model.PreferencesPriced: {2, 1}, model.PreferencesIgnored: {1, 0}} {
+		w, err := view.NewWorld(&s, model.Policy{Preferences: policy}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := w.Classes[0].Profile
+		if diff := cmp.Diff(want, []int{len(w.Profiles), len(p.Preferred)}); diff != "" {
+			t.Errorf("policy %d: profiles, wishes of the first (-want +got):\n%s", policy, diff)
+		}
+		if p.Mentions("topology.kubernetes.io/zone") != (policy == model.PreferencesPriced) {
+			t.Errorf("policy %d: a wish about the zone is mentioned: %v", policy, p.Keys)
+		}
+	}
+}

@@ -35,6 +35,8 @@ type World struct {
 	prices   map[offeringKey]int64
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
+	// learned is what nodes turned out to have, where that is less than the catalogue says.
+	learned map[learnedKey]Vector
 }
 
 type offeringKey struct {
@@ -96,6 +98,7 @@ func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, er
 			return nil, err
 		}
 	}
+	w.learn()
 	return w, nil
 }
 
