@@ -51,7 +51,7 @@ var errPending = errors.New("some pods stay pending")
 // Main runs the command line that args make up, until it is done or ctx ends, and returns the exit code.
 func Main(ctx context.Context, args []string, std IO) int {
 	root := newRoot(std)
-	root.SetArgs(args)
+	root.SetArgs(doubleDash(root, args))
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -108,7 +108,7 @@ not worth their price. This program asks it what it would do, and runs it.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newUp(), newVersion(std))
+	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newUp(), newBench(std), newVersion(std))
 	return root
 }
 

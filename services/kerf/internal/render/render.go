@@ -91,7 +91,11 @@ func (p *page) rows(header table.Row, body []table.Row, numbers ...int) {
 		Options: table.OptionsNoBordersAndSeparators,
 	})
 	for i := range header {
-		header[i] = p.paint(dim, fmt.Sprint(header[i]))
+		lines := strings.Split(fmt.Sprint(header[i]), "\n")
+		for j := range lines {
+			lines[j] = p.paint(dim, lines[j])
+		}
+		header[i] = strings.Join(lines, "\n")
 	}
 	t.AppendHeader(header)
 	t.AppendRows(body)

@@ -1,0 +1,119 @@
+// Package bench measures the planner: what a plan for a workload costs, how far that is from what can be proven, and how
+// much CPU time and memory it took to find.
+//
+// It reads workloads and catalogues of instance types in a schema of plain facts (schema.go), which any planner can be
+// measured on, and prints what such planners print (result.go); generate.go makes files of the same form from a seed, so
+// that the repository needs none. Run measures one workload in this process; Suite is the list of workloads with what is
+// to be reached, each of which a Runner measures in a process of its own. Every plan is checked by the planner's second
+// opinion, package verify; one that breaks a rule is an error, however cheap.
+//
+// The package decides nothing and writes to nobody: package cli asks it, package render prints what it found. Start
+// reading at Run, then suite.go.
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/verify"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// The modes of a run.
+const (
+	// Schedule plans once for the pods that are pending.
+	Schedule = "schedule"
+	// Disrupt gives nodes back, plan by plan, until there is nothing more to gain.
+	Disrupt = "disrupt"
+)
+
+// CheckMode refuses what is not measured.
+func CheckMode(mode string) error {
+	switch mode {
+	case Schedule:
+		return nil
+	case Disrupt:
+		return errors.New("disrupt is not measured yet; what kerf bench measures is schedule, which plans for pending pods")
+	}
+	return fmt.Errorf("%q is not known; want %s", mode, Schedule)
+}
+
+// bare is the policy that is measured: only prices count, and nothing caps what is on a node, so that costs compare with
+// those of other planners and with bounds.
+func bare() model.Policy { return model.Policy{} }
+
+// standard is the policy of a cluster that has none of its own.
+func standard() model.Policy { return model.Policy{} }
+
+// Run measures the plan for a workload's pending pods on a catalogue. A plan that breaks a rule is an error.
+func Run(c *Catalog, w *Workload) (Result, error) {
+	x, err := newWorld(c, w)
+	if err != nil {
+		return Result{}, err
+	}
+	in := x.input
+	in.Policy, in.Kinds = bare(), []model.DecisionKind{model.KindProvision}
+	r := Result{
+		Workload: w.Name, Mode: Schedule, Threads: runtime.GOMAXPROCS(0), ExistingNodes: len(w.Nodes), InstanceTypes: len(c.Types),
+	}
+	for _, n := range w.Pending {
+		r.PendingPods += n.Pods
+	}
+	var p model.Plan
+	r.Solve, err = measure(func() error {
+		p, err = plan.Decide(in)
+		return err
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	if r.Setup, err = measure(func() error { return index(in) }); err != nil {
+		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	if err := check(in, p); err != nil {
+		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	r.describe(x, &p)
+	r.Default, err = under(standard(), in, p)
+	if err != nil {
+		return Result{}, fmt.Errorf("workload %s: under the default policy: %w", w.Name, err)
+	}
+	return r, nil
+}
+
+// index makes what a decision looks things up in. The snapshot is in order already, as the planner wants it.
+func index(in model.Input) error {
+	w, err := view.NewWorld(&in.Snapshot, in.Policy, in.Now)
+	if err != nil {
+		return err
+	}
+	runtime.KeepAlive(view.NewView(w))
+	runtime.KeepAlive(pack.NewMarket(w, topology.New(w)))
+	return nil
+}
+
+func check(in model.Input, p model.Plan) error {
+	if broken := verify.Plan(in, p); len(broken) > 0 {
+		return fmt.Errorf("the plan breaks a rule: %s", verify.Join(broken))
+	}
+	return nil
+}
+
+// under is the plan under another policy.
+func under(policy model.Policy, in model.Input, p model.Plan) (Brief, error) {
+	if reflect.DeepEqual(policy, in.Policy) {
+		return brief(&p), nil
+	}
+	in.Policy = policy
+	p, err := plan.Decide(in)
+	if err != nil {
+		return Brief{}, err
+	}
+	return brief(&p), check(in, p)
+}

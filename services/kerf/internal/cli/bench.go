@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+)
+
+// benchFlags are the flags of kerf bench.
+type benchFlags struct {
+	catalog   string
+	workloads []string
+	files     string
+	types     int
+	mode      string
+	runs      int
+	threads   int
+	inProcess bool
+	write     string
+}
+
+func newBench(std IO) *cobra.Command {
+	var flags benchFlags
+	c := &cobra.Command{
+		Use:   "bench [--catalog FILE] [--workload FILE...]",
+		Short: "Measure the planner: cost, proven bound, CPU time and memory",
+		Long: `Bench plans for workloads and prints what each plan costs, how far that is from
+a proven lower bound, and how much CPU time and memory the decision took. Each plan
+is checked by the planner's second opinion; one that breaks a rule is an error.
+
+Without flags it measures the built-in suite. Workloads and catalogues are files
+(docs/benchmarks.md has the schema) or the names of built-in ones.`,
+		Example: `  kerf bench
+  kerf bench --workload W2 --workload W4
+  kerf bench --catalog catalog.json --workload my-pods.json -o json
+  kerf bench --files /path/with/catalog.json/and/workloads`,
+		Args: func(_ *cobra.Command, args []string) error {
+			// What follows --workload are workloads too, so that --workload *.json does what it looks like.
+			if len(args) > 0 && len(flags.workloads) == 0 {
+				return fmt.Errorf("unexpected argument %q: name workloads with --workload; see kerf bench --help", args[0])
+			}
+			flags.workloads = append(flags.workloads, args...)
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.catalog, "catalog", "", "`file` of instance types, or one of "+strings.Join(bench.Catalogs(), ", ")+
+		"; "+bench.Market+" by default")
+	f.StringArrayVar(&flags.workloads, "workload", nil, "`file` of pods, or the name of a built-in workload; may be repeated; the whole suite by default")
+	f.StringVar(&flags.files, "files", "", "`directory` with catalog.json and workloads/NAME.json, used for the suite where it has them")
+	f.IntVar(&flags.types, "types", 0, "sell only that `many` of the catalogue's types; 0 is all")
+	f.StringVar(&flags.mode, "mode", bench.Schedule, "what to measure: schedule")
+	f.IntVar(&flags.runs, "runs", 3, "how `often` to measure each workload; the run with the least CPU time counts")
+	f.IntVar(&flags.threads, "threads", 1, "how `many` threads may run at a time in a process that measures")
+	f.BoolVar(&flags.inProcess, "in-process", false, "measure in this process, for a profiler; earlier workloads then leave traces in the figures")
+	f.StringVar(&flags.write, "write", "", "write the built-in catalogue and workloads into a `directory`, and measure nothing")
+	out := addOutput(c, "table", "json")
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := flags.check(); err != nil {
+			return err
+		}
+		if flags.write != "" {
+			return bench.Write(flags.write)
+		}
+		rows, err := flags.rows()
+		if err != nil {
+			return err
+		}
+		progress, done := flags.progress(std)
+		report, err := flags.runner().Measure(cmd.Context(), rows, flags.runs, progress)
+		done()
+		if err != nil {
+			return err
+		}
+		if out.json() {
+			return printResults(std.Out, report)
+		}
+		return render.Bench(std.Out, report, std.style())
+	}
+	return c
+}
+
+func (b *benchFlags) check() error {
+	if err := bench.CheckMode(b.mode); err != nil {
+		return fmt.Errorf("--mode: %w", err)
+	}
+	switch {
+	case b.runs < 1:
+		return fmt.Errorf("--runs %d: want 1 or more", b.runs)
+	case b.threads < 1:
+		return fmt.Errorf("--threads %d: want 1 or more", b.threads)
+	case b.types < 0:
+		return fmt.Errorf("--types %d: want a number of types, or 0 for all", b.types)
+	case b.files != "" && b.catalog != "":
+		return errors.New("--files and --catalog both name a catalogue: give one of them")
+	case len(b.workloads) == 0 && (b.catalog != "" || b.types > 0):
+		return errors.New("--catalog and --types are for workloads that are named: add --workload; see kerf bench --help")
+	}
+	return nil
+}
+
+// rows are the named workloads, or all of the suite.
+func (b *benchFlags) rows() ([]bench.Row, error) {
+	suite, err := bench.Rows(b.files)
+	if err != nil || len(b.workloads) == 0 {
+		return suite, err
+	}
+	var out []bench.Row
+	for _, w := range b.workloads {
+		job := bench.Job{Catalog: bench.Market, Workload: w}
+		for _, r := range suite {
+			if r.Name() == w {
+				job = r.Job // with the suite's own catalogue and file
+			}
+		}
+		if b.catalog != "" {
+			job.Catalog = b.catalog
+		} else if b.files != "" && job.Workload == w {
+			job.Catalog = filepath.Join(b.files, "catalog.json")
+		}
+		job.Types = b.types
+		out = append(out, bench.Row{Job: job})
+	}
+	return out, nil
+}
+
+func (b *benchFlags) runner() bench.Runner {
+	if b.inProcess {
+		return func(_ context.Context, j bench.Job) (bench.Result, error) { return bench.Measure(j) }
+	}
+	return b.fresh
+}
+
+// fresh measures a job in a new process of this program, so that CPU time and heap are of this job alone.
+func (b *benchFlags) fresh(ctx context.Context, j bench.Job) (bench.Result, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return bench.Result{}, fmt.Errorf("find this program, to run it once more: %w", err)
+	}
+	//nolint:gosec // it is this program itself, and its arguments are the user's own
+	c := exec.CommandContext(ctx, program, "bench", "--in-process", "--runs", "1", "-o", "json",
+		"--catalog", j.Catalog, "--workload", j.Workload, "--types", strconv.Itoa(j.Types))
+	c.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.threads))
+	var out, said bytes.Buffer
+	c.Stdout, c.Stderr = &out, &said
+	if err := c.Run(); err != nil {
+		if ctx.Err() != nil {
+			return bench.Result{}, ctx.Err()
+		}
+		return bench.Result{}, fmt.Errorf("%s: %w: %s", j.Name(), err, strings.TrimPrefix(strings.TrimSpace(said.String()), "kerf: "))
+	}
+	var r bench.Result
+	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+		return bench.Result{}, fmt.Errorf("%s: the process that measured it wrote no result: %w", j.Name(), err)
+	}
+	return r, nil
+}
+
+// progress says on standard error what is being measured: on a terminal on one line that done takes away, else a line for
+// each workload, and nothing in a process that measures for another one.
+func (b *benchFlags) progress(std IO) (p bench.Progress, done func()) {
+	f, ok := std.Err.(*os.File)
+	if ok && term.IsTerminal(int(f.Fd())) {
+		const fresh = "\r\x1b[K"
+		return func(row, of, run int, j bench.Job) {
+			fmt.Fprintf(std.Err, fresh+"%d of %d: %s, run %d of %d", row, of, j.Name(), run, b.runs)
+		}, func() { fmt.Fprint(std.Err, fresh) }
+	}
+	return func(row, of, run int, j bench.Job) {
+		if run == 1 && !b.inProcess {
+			fmt.Fprintf(std.Err, "%d of %d: %s\n", row, of, j.Name())
+		}
+	}, func() {}
+}
+
+// printResults writes one result as an object, several as a list.
+func printResults(w io.Writer, report bench.Report) error {
+	results := make([]bench.Result, len(report.Lines))
+	for i := range report.Lines {
+		results[i] = report.Lines[i].Result
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	if len(results) == 1 {
+		return e.Encode(results[0])
+	}
+	return e.Encode(results)
+}
