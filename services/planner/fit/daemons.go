@@ -34,7 +34,7 @@ func overhead(v *view.View, h *view.Host) (room view.Vector, classes []*view.Cla
 	for i, ls := range h.LabelSets {
 		free := slices.Clone(h.ShapeAllocatable(i))
 		for _, d := range v.Daemons {
-			if !MayRun(d.Class.Profile, &Place{Labels: ls, Open: h.Open, Taints: h.Taints}) {
+			if !MayRun(d.Class.Profile, &Place{Labels: ls, Open: h.Open, Taints: h.Taints, Fresh: h.Node == nil}) {
 				continue
 			}
 			owed, runs := owed(v, h, d.Class)

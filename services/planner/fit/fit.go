@@ -25,6 +25,8 @@ type Place struct {
 	// Open are labels of which only this much is decided; a pod must accept whatever they become.
 	Open   require.Set
 	Taints []model.Taint
+	// Fresh says that the node is not there yet: it will have a hostname that nobody knows.
+	Fresh bool
 }
 
 // staticChecks is the chain of rules on labels and taints, in the order in which people want to hear of them.
@@ -204,7 +206,7 @@ func (at *Place) holds(r require.Requirement) bool {
 	}
 	open, ok := at.Open.Get(r.Key)
 	if !ok {
-		return r.Matches("", false)
+		return at.freshly(r)
 	}
 	// Of endlessly many values no more is sure than that there will be one: who chooses it is not known here.
 	if endless(open) {
@@ -252,7 +254,7 @@ func (at *Place) maybe(r require.Requirement) bool {
 	}
 	open, ok := at.Open.Get(r.Key)
 	if !ok {
-		return r.Matches("", false)
+		return at.freshly(r)
 	}
 	if endless(open) {
 		return !r.SubsetOf(require.New(model.Requirement{Key: r.Key, Operator: model.DoesNotExist}))
@@ -262,6 +264,15 @@ func (at *Place) maybe(r require.Requirement) bool {
 
 // Label is the value of a label that is decided; ok is false where it is absent or open.
 func (at *Place) Label(key string) (value string, ok bool) { return at.label(key) }
+
+// freshly judges a label that the place does not have: it stays absent, but for the hostname of a node that is not there
+// yet, which will be one that nobody names.
+func (at *Place) freshly(r require.Requirement) bool {
+	if at.Fresh && r.Key == require.KeyHostname {
+		return r.Matches("\x00", true)
+	}
+	return r.Matches("", false)
+}
 
 func (at *Place) label(key string) (string, bool) {
 	for _, l := range at.Local {

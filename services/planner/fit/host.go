@@ -71,7 +71,7 @@ func (m *Matcher) Admits(c *view.Class, host int) bool {
 func (m *Matcher) staticReason(c *view.Class, host int) model.Reason {
 	h := m.v.Hosts[host]
 	for _, ls := range h.LabelSets {
-		if r := Static(c, &Place{Labels: ls, Open: h.Open, Taints: h.Taints}); !r.OK() {
+		if r := Static(c, &Place{Labels: ls, Open: h.Open, Taints: h.Taints, Fresh: h.Node == nil}); !r.OK() {
 			r.Subject = h.Name()
 			return r
 		}

@@ -41,20 +41,31 @@ func (o *Option) in(c *Cell) bool {
 	}
 	for _, k := range c.keys {
 		want, has := c.labels.Get(k)
-		if v, ok := o.Label(k); ok != has || v != want {
+		if v, ok := o.Label(k); ok != has || v != want || o.leavesOpen(k) {
 			return false
 		}
 	}
 	return true
 }
 
+// leavesOpen says whether nodes of the option will have a label of which the value is not decided yet.
+func (o *Option) leavesOpen(key string) bool {
+	r, open := o.variant.open.Get(key)
+	if _, has := o.Label(key); has || !open {
+		return false
+	}
+	return !r.AllowsAbsent()
+}
+
 // key is the option's values of some labels, to tell apart options that differ on one of them.
 func (o *Option) key(keys []string) string {
 	out := ""
 	for _, k := range keys {
-		v, ok := o.Label(k)
-		if ok {
+		switch v, ok := o.Label(k); {
+		case ok:
 			out += k + "=" + v
+		case o.leavesOpen(k):
+			out += "?"
 		}
 		out += ","
 	}
@@ -66,6 +77,6 @@ func sameOn(keys []string, o, p *Option) bool {
 	return !slices.ContainsFunc(keys, func(k string) bool {
 		v, ok := o.Label(k)
 		w, has := p.Label(k)
-		return ok != has || v != w
+		return ok != has || v != w || o.leavesOpen(k) != p.leavesOpen(k)
 	})
 }

@@ -49,7 +49,11 @@ func (d *Desk) grid(keys []string) *grid {
 	options := make([][]*Cell, len(tiers))
 	for t, tier := range tiers {
 		for _, o := range tier {
-			options[t] = append(options[t], find(o.Label))
+			var c *Cell
+			if !slices.ContainsFunc(keys, o.leavesOpen) {
+				c = find(o.Label)
+			}
+			options[t] = append(options[t], c)
 		}
 	}
 	slices.SortFunc(g.cells, func(a, b *Cell) int { return cmp.Compare(a.name(), b.name()) })
@@ -67,6 +71,9 @@ func (d *Desk) grid(keys []string) *grid {
 	}
 	for t, tier := range tiers {
 		for i, o := range tier {
+			if options[t][i] == nil {
+				continue
+			}
 			k := place[options[t][i]]
 			g.tiers[k][t] = append(g.tiers[k][t], o)
 		}

@@ -142,5 +142,5 @@ func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 	if !slices.ContainsFunc(v.images, boots) {
 		return fit.Place{}, false
 	}
-	return fit.Place{Labels: labels, Open: v.open, Taints: v.pool.Taints}, true
+	return fit.Place{Labels: labels, Open: v.open, Taints: v.pool.Taints, Fresh: true}, true
 }

@@ -303,7 +303,7 @@ func (a *atlas) at(s *Site, key int32) int32 {
 func (a *atlas) hostSite(h *view.Host) *Site {
 	places := make([]*fit.Place, len(h.LabelSets))
 	for i, ls := range h.LabelSets {
-		places[i] = &fit.Place{Labels: ls, Open: h.Open, Taints: h.Taints}
+		places[i] = &fit.Place{Labels: ls, Open: h.Open, Taints: h.Taints, Fresh: h.Node == nil}
 	}
 	s := &Site{name: h.Name(), form: a.form(nil, places...)}
 	s.host = a.hostOf(h)
