@@ -1,0 +1,61 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kerf-dev/kerf/test/differential/gen"
+	"github.com/kerf-dev/kerf/test/differential/judge"
+	"github.com/kerf-dev/kerf/test/differential/kube"
+	"github.com/kerf-dev/kerf/test/differential/mutate"
+)
+
+// mostSeeds is how many cases a broken rule may survive.
+const mostSeeds = 600
+
+// TestEveryBrokenRuleIsCaught makes the planner believe in rules that the scheduler does not have. A failure counts only
+// where the plan that follows the true rules is right.
+func TestEveryBrokenRuleIsCaught(t *testing.T) {
+	for _, m := range mutate.All() {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			s := scheduler(t)
+			unsupported := 0
+			for seed := range uint64(mostSeeds) {
+				c := gen.New(seed, m.Families)
+				broken := try(t, s, c, judge.Options{Worlds: 2, Believe: m.Believe})
+				unsupported += broken.Unsupported
+				if broken.Count(m.Want) == 0 {
+					continue
+				}
+				if truth := try(t, s, c, judge.Options{Worlds: 2}); truth.Count(m.Want) == 0 {
+					i := slices.IndexFunc(broken.Failures, func(f judge.Failure) bool { return f.Kind == m.Want })
+					t.Logf("caught after %d seeds: %s", seed+1, broken.Failures[i])
+					return
+				}
+			}
+			if unsupported > 0 {
+				t.Skipf("the planner still refuses %d of the pods that this rule is about", unsupported)
+			}
+			t.Errorf("not caught in %d seeds", mostSeeds)
+		})
+	}
+}
+
+func scheduler(t *testing.T) *kube.Scheduler {
+	t.Helper()
+	s, err := kube.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func try(t *testing.T, s *kube.Scheduler, c gen.Case, o judge.Options) judge.Result {
+	t.Helper()
+	r, err := judge.Try(s, c, o)
+	if err != nil {
+		t.Fatalf("seed %d: %v", c.Seed, err)
+	}
+	return r
+}
