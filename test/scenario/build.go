@@ -130,10 +130,10 @@ func (b *builder) now(s *statement) {
 func (b *builder) object(s *statement) error {
 	read, ok := map[string]func(*statement){
 		"class": b.class, "pool": b.pool, "pod": b.pod, "daemonset": b.daemonSet, "node": b.node, "claim": b.claim,
-		"pdb": b.pdb, "notice": b.notice, "namespace": b.namespace,
+		"pdb": b.pdb, "notice": b.notice, "namespace": b.namespace, "overlay": b.overlay, "buffer": b.buffer,
 	}[s.verb]
 	if !ok {
-		return fmt.Errorf("%s: %q is not known; want class, pool, namespace, pod, daemonset, node, claim, pdb, notice", s.where, s.verb)
+		return fmt.Errorf("%s: %q is not known; want class, pool, namespace, overlay, pod, daemonset, buffer, node, claim, pdb, notice", s.where, s.verb)
 	}
 	if s.name == "" {
 		s.fail("the name is missing")
@@ -149,6 +149,8 @@ func (b *builder) class(s *statement) {
 		where = []string{"a", "b", "c"}
 	}
 	c := model.NodeClass{Name: model.NodeClassName(s.name), Catalog: "k-scenario", Zones: zones(where), Hash: "h"}
+	c.Reservations = s.list("reservations")
+	slices.Sort(c.Reservations)
 	if why := s.text("not-ready", ""); why != "" {
 		c.NotReady = &model.Reason{Code: model.CodeNodeClassNotReady, Message: why, Subject: "nodeclass/" + s.name}
 	}
@@ -181,7 +183,14 @@ func (b *builder) pool(s *statement) {
 	}
 	in("capacity", capacity)
 	for _, text := range s.texts("require") {
-		p.Requirements = append(p.Requirements, s.requirement(text))
+		text, min, flexible := strings.Cut(text, " min=")
+		r := s.requirement(text)
+		if n, err := atoi(min); flexible && err == nil && n > 0 {
+			r.MinValues = n
+		} else if flexible {
+			s.fail("min=%s is not a number of values", min)
+		}
+		p.Requirements = append(p.Requirements, r)
 	}
 	for _, text := range s.texts("min") {
 		b.minValues(s, &p, text)
@@ -189,6 +198,9 @@ func (b *builder) pool(s *statement) {
 	b.disruption(s, &p)
 	if why := s.text("not-ready", ""); why != "" {
 		p.NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: why, Subject: "nodepool/" + s.name}
+	}
+	if devices := s.nodeDevices("new"); devices != nil {
+		p.Devices = []model.DeviceTemplate{{Devices: devices}}
 	}
 	if n := s.number("replicas", -1); n >= 0 {
 		p.Replicas = new(int64(n))
@@ -250,7 +262,7 @@ func (s *statement) budget(text string) model.DisruptionBudget {
 	out := model.DisruptionBudget{Count: int32(n), IsPercent: percent} //nolint:gosec // the planner checks the range
 	if len(parts) > 1 && parts[1] != "*" {
 		for name := range strings.SplitSeq(parts[1], ",") {
-			for r := model.ReasonEmpty; r <= model.ReasonDeleted; r++ {
+			for r := model.ReasonEmpty; r.String() != "invalid"; r++ {
 				if r.String() == name {
 					out.Reasons = append(out.Reasons, r)
 				}

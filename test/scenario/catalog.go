@@ -28,8 +28,10 @@ func (m *market) statement(s *statement) error {
 		m.typ(s)
 	case "unavailable":
 		m.unavailable(s)
+	case "reserve":
+		m.reserve(s)
 	default:
-		return fmt.Errorf("%s: %q is not known; want bundled, type, unavailable", s.where, s.verb)
+		return fmt.Errorf("%s: %q is not known; want bundled, type, reserve, unavailable", s.where, s.verb)
 	}
 	return s.done()
 }

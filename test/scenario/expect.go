@@ -51,11 +51,11 @@ func parseExpectations(text string, in *model.Input) ([]expectation, error) {
 		r := &reader{statement: statement{where: where, verb: words[0]}, in: in, words: words[1:]}
 		read, ok := map[string]func() func(*result) error{
 			"placed": r.placed, "pending": r.pending, "buys": r.buys, "spread": r.spreadOver, "same": r.same, "apart": r.apart,
-			"where": r.whereabouts, "on": r.on, "not-on": r.notOn, "goes": r.goes, "stays": r.stays, "cost": r.cost, "saves": r.saves,
+			"where": r.everywhere, "first": r.first, "on": r.on, "not-on": r.notOn, "goes": r.goes, "stays": r.stays, "cost": r.cost, "saves": r.saves,
 			"says": r.says,
 		}[words[0]]
 		if !ok {
-			return nil, fmt.Errorf("%s: %q is not known; want placed, pending, buys, spread, same, apart, where, on, not-on, "+
+			return nil, fmt.Errorf("%s: %q is not known; want placed, pending, buys, spread, same, apart, where, first, on, not-on, "+
 				"goes, stays, cost, saves, says", where, words[0])
 		}
 		e := expectation{line: line, holds: read()}
@@ -256,8 +256,17 @@ func (r *reader) apart() func(*result) error {
 	}
 }
 
-// whereabouts reads PODS "requirement && requirement": what their nodes are, whichever offering is launched.
-func (r *reader) whereabouts() func(*result) error {
+// everywhere reads PODS "requirement && requirement": what their nodes are, whichever offering is launched.
+func (r *reader) everywhere() func(*result) error {
+	return r.labelled(func(at *place) []map[string]string { return at.labels })
+}
+
+// first reads the same, of the offering that is best.
+func (r *reader) first() func(*result) error {
+	return r.labelled(func(at *place) []map[string]string { return at.labels[:1] })
+}
+
+func (r *reader) labelled(of func(*place) []map[string]string) func(*result) error {
 	ids := r.pods("pods")
 	requirements := r.term(r.next("a requirement")).Requirements
 	if r.err != nil {
@@ -270,7 +279,7 @@ func (r *reader) whereabouts() func(*result) error {
 				return fmt.Errorf("%s is nowhere", short(id))
 			}
 			for _, q := range requirements {
-				for _, labels := range at.labels {
+				for _, labels := range of(at) {
 					if v, ok := labels[q.Key]; !require.New(q).Matches(v, ok) {
 						return fmt.Errorf("%s is on %s with %s=%q", short(id), at.name, q.Key, v)
 					}

@@ -23,6 +23,7 @@ func (b *builder) node(s *statement) {
 	n.Taints = append(n.Taints, s.taints("taints")...)
 	n.Allocatable = merge(n.Allocatable, s.amounts("has"))
 	n.VolumeLimits = s.amounts("attach")
+	n.Devices = s.nodeDevices(s.name)
 	if c.State >= model.ClaimInitialized {
 		c.InitializeTime, c.Reached = c.CreateTime, model.ClaimInitialized
 	}
@@ -114,6 +115,7 @@ func (b *builder) launched(s *statement) model.Claim {
 	if v := s.text("price", ""); v != "" {
 		c.Price = s.money("price", v)
 	}
+	c.ReservationID = s.text("reservation", "")
 	c.InstanceID = "i-" + s.name
 	c.ProviderID = "aws:///" + c.Zone + "/" + c.InstanceID
 	c.Capacity, c.Allocatable = shape.Capacity, shape.Allocatable
@@ -172,6 +174,9 @@ func (b *builder) bind(s *statement, node model.NodeName) {
 			s.fail("pod %s is on node %s already", id, p.Node)
 		}
 		p.Node, p.Phase = node, model.PodRunning
+		for i := range p.Devices {
+			p.Devices[i].Pool = string(node)
+		}
 		p.BindTime, p.UnschedulableTime = b.in.Now.Add(-time.Minute), time.Time{}
 	}
 }

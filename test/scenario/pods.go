@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,10 @@ func (s *statement) podClass(namespace, name string) model.PodClass {
 	for _, text := range s.texts("volume") {
 		c.Volumes = append(c.Volumes, s.volume(namespace, text))
 	}
-	c.VolumeAttachments = s.amounts("attach")
+	c.VolumeAttachments = attachments(c.Volumes, s.amounts("attach"))
+	for _, text := range s.texts("devices") {
+		c.DeviceClaims = append(c.DeviceClaims, s.deviceClaim(namespace, text))
+	}
 	return c
 }
 
@@ -165,13 +169,38 @@ func (s *statement) hostPort(text string) model.HostPort {
 	return out
 }
 
-// volume reads "NAME: requirement && requirement || requirement".
+// attachments are the volumes' and more.
+func attachments(volumes []model.VolumeTopology, more model.Amounts) model.Amounts {
+	by := map[model.Resource]int64{}
+	for _, v := range volumes {
+		if v.Driver != "" {
+			by[model.Resource(v.Driver)]++
+		}
+	}
+	for _, a := range more {
+		by[a.Resource] += a.Value
+	}
+	var out model.Amounts
+	for _, driver := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, model.Amount{Resource: driver, Value: by[driver]})
+	}
+	return out
+}
+
+// volume reads "NAME@DRIVER: requirement && requirement || requirement", where each part may be missing.
 func (s *statement) volume(namespace, text string) model.VolumeTopology {
 	name, terms, ok := strings.Cut(text, ":")
-	if !ok || name == "" {
-		s.fail("volume=%q is not of the form \"data: zone In a\"", text)
+	if !ok {
+		s.fail("volume=%q is not of the form \"data@ebs.csi.aws.com: zone In a\"", text)
 	}
-	out := model.VolumeTopology{Name: namespace + "/" + name}
+	var out model.VolumeTopology
+	name, out.Driver, _ = strings.Cut(name, "@")
+	if name != "" {
+		out.Name = namespace + "/" + name
+	}
+	if strings.TrimSpace(terms) == "" {
+		return out
+	}
 	for term := range strings.SplitSeq(terms, "||") {
 		out.Terms = append(out.Terms, s.term(term))
 	}
@@ -202,6 +231,9 @@ func (b *builder) pod(s *statement) {
 	if until := s.duration("protected-for", "0s"); until != 0 {
 		p.DoNotDisrupt, p.DoNotDisruptUntil = true, b.in.Now.Add(until)
 	}
+	for _, name := range s.list("given") {
+		p.Devices = append(p.Devices, model.DeviceRef{Driver: deviceDriver, Name: name})
+	}
 	if s.is("waiting") {
 		p.Phase, p.UnschedulableTime = model.PodWaiting, time.Time{}
 	}
@@ -215,6 +247,7 @@ func (b *builder) pod(s *statement) {
 		if s.has("copies") {
 			p.ID = model.PodID(fmt.Sprintf("%s-%d", id, i))
 		}
+		p.Devices = slices.Clone(p.Devices)
 		if !b.addPod(p) {
 			s.fail("pod %s is there twice", p.ID)
 			return

@@ -23,7 +23,8 @@ type renderer struct {
 func newRenderer(in *model.Input, p *model.Plan) *renderer {
 	r := &renderer{in: in, p: p, claims: slices.Clone(p.NodeClaims), disruptions: slices.Clone(p.Disruptions)}
 	slices.SortFunc(r.claims, func(a, b model.NodeClaim) int {
-		return cmp.Or(cmp.Compare(a.NodePool, b.NodePool), cmp.Compare(number(a.Pods[0]), number(b.Pods[0])), cmp.Compare(a.Pods[0], b.Pods[0]))
+		return cmp.Or(cmp.Compare(a.NodePool, b.NodePool), comparePods(first(a.Pods), first(b.Pods)),
+			cmp.Compare(a.Reason.Code, b.Reason.Code), cmp.Compare(a.ID, b.ID))
 	})
 	slices.SortFunc(r.disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.Candidates[0], b.Candidates[0]) })
 	var pairs []string
@@ -50,7 +51,7 @@ func (r *renderer) plan() string {
 		if n := len(c.Offerings) - 1; n > 0 {
 			more = fmt.Sprintf(" or %d more", n)
 		}
-		line("buy %s: %s/%s/%s at %s%s, pool %s, for %s", c.ID, o.InstanceType, o.Zone, o.CapacityType, price(o), more, c.NodePool, pods(c.Pods))
+		line("buy %s: %s/%s/%s at %s%s, pool %s%s", c.ID, o.InstanceType, o.Zone, capacityOf(o), price(o), more, c.NodePool, forWhom(c))
 	}
 	for _, t := range targets(r.p.Placements) {
 		if !slices.ContainsFunc(r.claims, func(c model.NodeClaim) bool { return "claim "+string(c.ID) == t.name }) {
@@ -65,6 +66,32 @@ func (r *renderer) plan() string {
 	}
 	line("cost %s -> %s%s", money(r.p.CostBefore), money(r.p.CostAfter), r.bound())
 	return b.String()
+}
+
+func capacityOf(o model.RankedOffering) string {
+	if o.ReservationID != "" {
+		return o.CapacityType.String() + " " + o.ReservationID
+	}
+	return o.CapacityType.String()
+}
+
+func forWhom(c model.NodeClaim) string {
+	text := ""
+	if len(c.Pods) > 0 {
+		text = ", for " + pods(c.Pods)
+	}
+	for _, a := range c.Annotations {
+		text += fmt.Sprintf(", %s=%s", a.Key, a.Value)
+	}
+	return text
+}
+
+// first is the pod that comes first, "" where there is none.
+func first(ids []model.PodID) model.PodID {
+	if len(ids) == 0 {
+		return ""
+	}
+	return ids[0]
 }
 
 func (r *renderer) disruption(line func(string, ...any), d model.Disruption) {
@@ -128,6 +155,9 @@ func (r *renderer) explain() string {
 		if v.Disruption == "" {
 			line("", "node "+string(v.Node), v.Reason)
 		}
+	}
+	for _, why := range r.p.Problems {
+		line("", why.Subject, why)
 	}
 	for _, q := range r.p.Pending {
 		line("", short(q.Pod), q.Reason)
@@ -212,6 +242,9 @@ func pods(ids []model.PodID) string {
 }
 
 func money(micro int64) string {
+	if micro < 0 {
+		return "-" + money(-micro)
+	}
 	s := strconv.FormatFloat(float64(micro)/1e6, 'f', 6, 64)
 	for strings.HasSuffix(s, "0") && len(s)-strings.IndexByte(s, '.') > 4 {
 		s = s[:len(s)-1]
@@ -220,6 +253,9 @@ func money(micro int64) string {
 }
 
 func price(o model.RankedOffering) string {
+	if o.Overlaid {
+		return fmt.Sprintf("%s (weighed as %s)", money(o.Price), money(o.OverlaidPrice))
+	}
 	if o.PriceEstimated {
 		return "about " + money(o.Price)
 	}

@@ -1,0 +1,73 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// deviceDriver is the driver of all devices; its pools are the nodes.
+const deviceDriver = "devices.example.com"
+
+// deviceClaim reads "[CLAIM:] REQUEST=[N*]SELECTOR|[N*]SELECTOR … same=ATTRIBUTE": what one claim of dynamic resource
+// allocation asks for. N may be all.
+func (s *statement) deviceClaim(namespace, text string) model.DeviceClaim {
+	var out model.DeviceClaim
+	for _, word := range strings.Fields(text) {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case strings.HasSuffix(word, ":") && out.Name == "" && len(out.Requests) == 0:
+			out.Name = namespace + "/" + strings.TrimSuffix(word, ":")
+		case !ok || name == "" || value == "":
+			s.fail("devices=%q is not of the form \"gpu=a100|2*t4 same=pcie-root\"", text)
+		case name == "same":
+			out.Constraints = append(out.Constraints, model.DeviceConstraint{Attribute: value})
+		default:
+			out.Requests = append(out.Requests, s.deviceRequest(name, value))
+		}
+	}
+	return out
+}
+
+func (s *statement) deviceRequest(name, text string) model.DeviceRequest {
+	out := model.DeviceRequest{Name: name}
+	options := strings.Split(text, "|")
+	for _, option := range options {
+		count, selector, ok := strings.Cut(option, "*")
+		if !ok {
+			count, selector = "1", option
+		}
+		o := model.DeviceOption{DeviceClass: selector, Selector: selector}
+		if len(options) > 1 {
+			o.Name = selector
+		}
+		if count != "all" {
+			n, err := atoi(count)
+			if err != nil || n < 1 || n > 32 {
+				s.fail("%q is not a number of devices from 1 to 32, or all", count)
+			}
+			o.Count = int32(n) //nolint:gosec // at most 32
+		}
+		out.Options = append(out.Options, o)
+	}
+	return out
+}
+
+// nodeDevices reads "NAME of=SELECTORS attributes=k=v unavailable", repeated.
+func (s *statement) nodeDevices(pool string) []model.NodeDevice {
+	var out []model.NodeDevice
+	for _, text := range s.texts("device") {
+		s.sub("device", text, func(in *statement) {
+			d := model.NodeDevice{
+				DeviceRef:   model.DeviceRef{Driver: deviceDriver, Pool: pool, Name: in.name},
+				Selectors:   in.list("of"),
+				Attributes:  in.labels("attributes"),
+				Unavailable: in.is("unavailable"),
+			}
+			slices.Sort(d.Selectors)
+			out = append(out, d)
+		})
+	}
+	return out
+}
