@@ -14,8 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -72,6 +74,10 @@ func kindOf(o runtime.Object) (kind string, namespaced bool) {
 		return "DaemonSet", true
 	case *batchv1.Job:
 		return "Job", true
+	case *corev1.PodTemplate:
+		return "PodTemplate", true
+	case *autoscalingv1beta1.CapacityBuffer:
+		return "CapacityBuffer", true
 	case *policyv1.PodDisruptionBudget:
 		return "PodDisruptionBudget", true
 	case *corev1.Node:
@@ -90,6 +96,8 @@ func kindOf(o runtime.Object) (kind string, namespaced bool) {
 		return "NodePool", false
 	case *awsv1.EC2NodeClass:
 		return "EC2NodeClass", false
+	case *karpenterv1alpha1.NodeOverlay:
+		return "NodeOverlay", false
 	default:
 		return "", false
 	}
@@ -122,6 +130,10 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 			put(PodDisruptionBudget(o))
 		case *karpenterv1.NodePool:
 			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass}))
+		case *karpenterv1alpha1.NodeOverlay:
+			put(NodeOverlay(o, nil))
+		case *autoscalingv1beta1.CapacityBuffer:
+			put(CapacityBuffer(o, nil, refs, c))
 		}
 	}
 	return out, nil
@@ -202,6 +214,26 @@ func (c *Cluster) OwnerRevision(kind, namespace, name string) string {
 	default:
 		return ""
 	}
+}
+
+// PodTemplate implements Templates.
+func (c *Cluster) PodTemplate(namespace, name string) *corev1.PodTemplate {
+	return find[*corev1.PodTemplate](c, "PodTemplate", namespace, name)
+}
+
+// Deployment implements Templates.
+func (c *Cluster) Deployment(namespace, name string) *appsv1.Deployment {
+	return find[*appsv1.Deployment](c, "Deployment", namespace, name)
+}
+
+// StatefulSet implements Templates.
+func (c *Cluster) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	return find[*appsv1.StatefulSet](c, "StatefulSet", namespace, name)
+}
+
+// ReplicaSet implements Templates.
+func (c *Cluster) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	return find[*appsv1.ReplicaSet](c, "ReplicaSet", namespace, name)
 }
 
 func find[T runtime.Object](c *Cluster, kind, namespace, name string) T {

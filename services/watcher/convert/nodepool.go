@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,25 +94,33 @@ func (c poolConversion) reason(code clusterv1.ReasonCode, message string) {
 
 func (c poolConversion) requirements(list []karpenterv1.Requirement) {
 	for i, r := range list {
-		op, ok := poolOperator(r.Operator)
-		if !ok {
-			c.refuse("spec.template.spec.requirements[%d].operator: %q is not known", i, r.Operator)
-			continue
-		}
-		out := &clusterv1.Requirement{Key: stableKey(r.Key), Operator: op}
-		if r.MinValues != nil && *r.MinValues > 0 {
-			out.MinValues = r.MinValues
-		}
-		if takes := op != clusterv1.Operator_OPERATOR_EXISTS && op != clusterv1.Operator_OPERATOR_DOES_NOT_EXIST; takes {
-			out.Values = sortedSet(r.Values)
-		}
-		if bad := malformed(out); bad != "" {
-			c.refuse("spec.template.spec.requirements[%d].%s", i, bad)
+		out, err := requirementOf(r)
+		if err != nil {
+			c.refuse("spec.template.spec.requirements[%d].%v", i, err)
 			continue
 		}
 		c.pool.Requirements = append(c.pool.Requirements, out)
 	}
 	sortRequirements(c.pool.Requirements)
+}
+
+// requirementOf converts a pool's or an overlay's requirement. The error begins with the field's path below it.
+func requirementOf(r karpenterv1.Requirement) (*clusterv1.Requirement, error) {
+	op, ok := poolOperator(r.Operator)
+	if !ok {
+		return nil, fmt.Errorf("operator: %q is not known", r.Operator)
+	}
+	out := &clusterv1.Requirement{Key: stableKey(r.Key), Operator: op}
+	if r.MinValues != nil && *r.MinValues > 0 {
+		out.MinValues = r.MinValues
+	}
+	if takes := op != clusterv1.Operator_OPERATOR_EXISTS && op != clusterv1.Operator_OPERATOR_DOES_NOT_EXIST; takes {
+		out.Values = sortedSet(r.Values)
+	}
+	if bad := malformed(out); bad != "" {
+		return nil, errors.New(bad)
+	}
+	return out, nil
 }
 
 // malformed says what the contract does not allow about a requirement, by the field's path below it.

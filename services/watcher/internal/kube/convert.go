@@ -3,6 +3,7 @@ package kube
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,7 +15,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -24,10 +27,13 @@ import (
 type memory struct {
 	pods  map[string]string    // node by pod id, for pods that count
 	nodes map[string]time.Time // last event by node name
+
+	daemons  map[string]string            // DaemonSet by pod id, for pods of DaemonSets
+	services map[string]map[string]string // what Services select, by id
 }
 
 func newMemory() memory {
-	return memory{pods: map[string]string{}, nodes: map[string]time.Time{}}
+	return memory{pods: map[string]string{}, nodes: map[string]time.Time{}, daemons: map[string]string{}, services: map[string]map[string]string{}}
 }
 
 // saw notes where a pod is now ("" when it is nowhere, or does not count) since when, and returns the nodes that it came
@@ -63,6 +69,8 @@ type batch struct {
 	nodes  map[string]bool // to be converted
 	daemon map[string]bool // DaemonSets to be converted, by key
 	pools  map[string]bool // to be converted
+
+	buffers map[string]bool // capacity buffers to be converted, by key
 }
 
 // convert looks at the keys, or at everything. It is called by one goroutine.
@@ -70,6 +78,7 @@ func (s *Source) convert(keys []key, all bool) snapshot.Batch {
 	b := &batch{
 		source: s, now: s.cfg.Now(),
 		pods: map[string]bool{}, nodes: map[string]bool{}, daemon: map[string]bool{}, pools: map[string]bool{},
+		buffers: map[string]bool{},
 	}
 	out := snapshot.Batch{Time: b.now}
 	if all {
@@ -80,6 +89,7 @@ func (s *Source) convert(keys []key, all bool) snapshot.Batch {
 			b.look(k)
 		}
 	}
+	b.deviceRules()
 	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
 		b.node(name)
 	}
@@ -89,12 +99,16 @@ func (s *Source) convert(keys []key, all bool) snapshot.Batch {
 	for _, name := range slices.Sorted(maps.Keys(b.pools)) {
 		b.pool(name)
 	}
+	for _, id := range slices.Sorted(maps.Keys(b.buffers)) {
+		b.buffer(id)
+	}
 	out.Events = b.events
 	return out
 }
 
 func (b *batch) everything() {
 	st := &b.source.stores
+	b.survey()
 	for _, k := range slices.Sorted(slices.Values(st.pods.ListKeys())) {
 		b.pod(k)
 	}
@@ -112,6 +126,12 @@ func (b *batch) everything() {
 	}
 	b.look(key{what: allDaemonSets})
 	b.look(key{what: allPools})
+	for _, k := range st.overlays.ListKeys() {
+		b.overlay(k)
+	}
+	for _, k := range st.buffers.ListKeys() {
+		b.buffers[k] = true
+	}
 }
 
 func (b *batch) look(k key) {
@@ -134,6 +154,24 @@ func (b *batch) look(k key) {
 		b.podsBy(byClaim, id)
 	case podsOfOwner:
 		b.podsBy(byOwner, id)
+	case anOverlay:
+		b.overlay(k.name)
+	case aBuffer:
+		b.buffers[id] = true
+	case buffersOf:
+		b.buffersBy(id)
+	case aService:
+		b.service(k.namespace, k.name)
+	case aResourceClaim:
+		b.resourceClaim(id)
+	case aClaimTemplate:
+		b.claimTemplate(id)
+		b.claimants()
+	case nodesOfPool:
+		b.devicePool(k.name)
+	case allDeviceRules:
+		b.source.devices.stale = true
+		b.claimants()
 	case allPools:
 		for _, name := range st.pools.ListKeys() {
 			b.pools[name] = true
@@ -147,6 +185,19 @@ func (b *batch) look(k key) {
 		for _, id := range st.daemonSets.ListKeys() {
 			b.daemon[id] = true
 		}
+		for _, id := range st.buffers.ListKeys() {
+			b.buffers[id] = true // what their templates refer to is what DaemonSets' do
+		}
+	}
+}
+
+func (b *batch) buffersBy(workload string) {
+	keys, err := b.source.stores.buffers.IndexKeys(byWorkload, workload)
+	if err != nil {
+		return // only an index that does not exist is an error
+	}
+	for _, k := range keys {
+		b.buffers[k] = true
 	}
 }
 
@@ -175,6 +226,8 @@ func (b *batch) pod(id string) {
 	p := get[*corev1.Pod](st.pods, id)
 	node, since := whereabouts(p, b.now)
 	touched := b.source.memory.saw(id, node, since, b.now)
+	b.selects("pod", id, p)
+	b.daemonPod(id, p)
 	if p != nil && p.Spec.NodeName != "" && len(convert.ClaimKeys(p)) > 0 {
 		touched = append(touched, p.Spec.NodeName) // which of its volumes are somebody's
 	}
@@ -220,7 +273,7 @@ func (b *batch) node(name string) {
 	}
 	b.put(convert.Node(n, convert.NodeFacts{
 		Claim: s.stores.claimOf(name), CSI: get[*storagev1.CSINode](s.stores.csiNodes, name),
-		ForeignVolumes: s.stores.foreignVolumes(name), LastPodEvent: s.memory.nodes[name],
+		ForeignVolumes: s.stores.foreignVolumes(name), LastPodEvent: s.memory.nodes[name], Devices: s.nodeDevices(name),
 	}))
 }
 
@@ -233,7 +286,9 @@ func (b *batch) namespace(name string) {
 }
 
 func (b *batch) budget(id string) {
-	if p := get[*policyv1.PodDisruptionBudget](b.source.stores.budgets, id); p != nil {
+	p := get[*policyv1.PodDisruptionBudget](b.source.stores.budgets, id)
+	b.selects("budget", id, p)
+	if p != nil {
 		b.put(convert.PodDisruptionBudget(p))
 		return
 	}
@@ -242,14 +297,15 @@ func (b *batch) budget(id string) {
 
 func (b *batch) daemonSet(id string) {
 	if d := get[*appsv1.DaemonSet](b.source.stores.daemonSets, id); d != nil {
-		b.put(convert.DaemonSet(d, &b.source.stores))
+		pods := indexed[*corev1.Pod](b.source.stores.pods, byOwner, d.Namespace+"/DaemonSet/"+d.Name)
+		b.put(convert.DaemonSet(d, convert.LivePod(d, pods), &b.source.stores))
 		return
 	}
 	b.gone(snapshot.DaemonSet, id)
 }
 
 func (b *batch) pool(name string) {
-	facts := convert.PoolFacts{NodeClasses: func(class string) bool {
+	facts := convert.PoolFacts{Devices: b.source.devices.rules, NodeClasses: func(class string) bool {
 		_, ok, _ := b.source.stores.nodeClasses.GetByKey(class)
 		return ok
 	}}
@@ -263,6 +319,45 @@ func (b *batch) pool(name string) {
 		return
 	}
 	b.put(convert.NodePool(p, facts))
+}
+
+func (b *batch) overlay(name string) {
+	o, problem, ok := custom[karpenterv1alpha1.NodeOverlay](b.source.stores.overlays, name)
+	if !ok {
+		b.gone(snapshot.NodeOverlay, name)
+		return
+	}
+	if problem != nil {
+		o.Name = name
+	}
+	b.put(convert.NodeOverlay(o, problem))
+}
+
+func (b *batch) buffer(id string) {
+	st := &b.source.stores
+	o, problem, ok := custom[autoscalingv1beta1.CapacityBuffer](st.buffers, id)
+	if !ok {
+		b.gone(snapshot.CapacityBuffer, id)
+		return
+	}
+	if problem != nil {
+		o.Namespace, o.Name, _ = strings.Cut(id, "/")
+	}
+	b.put(convert.CapacityBuffer(o, problem, st, st))
+}
+
+// custom finds an object of a kind that users order nodes with. Of one that could not be read there is only what is wrong
+// with it, and an empty one of the caller's own.
+func custom[T any](s cache.Store, id string) (o *T, problem error, ok bool) {
+	if o := get[*T](s, id); o != nil {
+		return o, nil, true
+	}
+	u := get[*unstructured.Unstructured](s, id)
+	if u == nil {
+		return nil, nil, false
+	}
+	_, problem = kubeapi.FromUnstructured(u)
+	return new(T), problem, true
 }
 
 func get[T any](s cache.Store, id string) T { return lookup[T](s, "", id) }

@@ -29,6 +29,14 @@ const (
 	allDaemonSets  // each DaemonSet
 	allWithVolumes // each pod that has a claim, and each DaemonSet
 	allPools       // each node pool
+	aService
+	aResourceClaim
+	aClaimTemplate
+	nodesOfPool    // the nodes of a pool of devices; the name is "driver/pool"
+	allDeviceRules // what device classes say, and each pod that claims devices
+	anOverlay
+	aBuffer
+	buffersOf // the capacity buffers that refer to a workload; the name is "kind/name"
 )
 
 // key names something that has to be looked at again.
@@ -133,13 +141,30 @@ func ownerKey(kind string) func(any) []key {
 	return func(o any) []key {
 		switch m := o.(type) {
 		case *appsv1.ReplicaSet:
-			return []key{{podsOfOwner, m.Namespace, kind + "/" + m.Name}}
+			return append(workloadKeys(o), key{podsOfOwner, m.Namespace, kind + "/" + m.Name})
 		case *appsv1.StatefulSet:
-			return []key{{podsOfOwner, m.Namespace, kind + "/" + m.Name}}
+			return append(workloadKeys(o), key{podsOfOwner, m.Namespace, kind + "/" + m.Name})
 		default:
 			return nil
 		}
 	}
+}
+
+// workloadKeys leads from a workload to the capacity buffers that refer to it.
+func workloadKeys(o any) []key {
+	switch m := o.(type) {
+	case *appsv1.Deployment:
+		return []key{{buffersOf, m.Namespace, "Deployment/" + m.Name}}
+	case *appsv1.StatefulSet:
+		return []key{{buffersOf, m.Namespace, "StatefulSet/" + m.Name}}
+	case *appsv1.ReplicaSet:
+		if metav1.GetControllerOf(m) == nil {
+			return []key{{buffersOf, m.Namespace, "ReplicaSet/" + m.Name}}
+		}
+	case *corev1.PodTemplate:
+		return []key{{buffersOf, m.Namespace, "PodTemplate/" + m.Name}}
+	}
+	return nil
 }
 
 // volumeKeys leads from a volume to the pods that use it, by way of its claim.

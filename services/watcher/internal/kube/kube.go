@@ -11,8 +11,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -22,8 +24,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -68,13 +72,14 @@ func Clients(path, userAgent string) (kubernetes.Interface, dynamic.Interface, e
 
 // Source is a set of informers and what was made of them. Make it with New.
 type Source struct {
-	cfg    Config
-	stores stores
-	dirty  *dirty
-	memory memory
-	health health
-	run    []func(context.Context)
-	synced []cache.InformerSynced
+	cfg     Config
+	stores  stores
+	dirty   *dirty
+	memory  memory
+	devices devices
+	health  health
+	run     []func(context.Context)
+	synced  []cache.InformerSynced
 }
 
 // New sets informers up; nothing is read before Run.
@@ -82,8 +87,11 @@ func New(cfg Config) (*Source, error) {
 	if cfg.Queue < 1 {
 		cfg.Queue = DefaultQueue
 	}
-	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), health: health{log: cfg.Log}}
+	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), devices: newDevices(), health: health{log: cfg.Log}}
 	if err := s.core(); err != nil {
+		return nil, err
+	}
+	if err := s.more(); err != nil {
 		return nil, err
 	}
 	return s, s.custom()
@@ -98,7 +106,8 @@ func (s *Source) core() error {
 		namespaces: core.Namespaces().Informer().GetStore(),
 		claims:     core.PersistentVolumeClaims().Informer().GetStore(), volumes: core.PersistentVolumes().Informer().GetStore(),
 		daemonSets: apps.DaemonSets().Informer().GetStore(), replicaSets: apps.ReplicaSets().Informer().GetStore(),
-		statefulSets: apps.StatefulSets().Informer().GetStore(),
+		statefulSets: apps.StatefulSets().Informer().GetStore(), deployments: apps.Deployments().Informer().GetStore(),
+		podTemplates: core.PodTemplates().Informer().GetStore(),
 		budgets:      f.Policy().V1().PodDisruptionBudgets().Informer().GetStore(),
 		priorities:   f.Scheduling().V1().PriorityClasses().Informer().GetStore(),
 		classes:      storage.StorageClasses().Informer().GetStore(), csiNodes: storage.CSINodes().Informer().GetStore(),
@@ -111,19 +120,21 @@ func (s *Source) core() error {
 		return fmt.Errorf("index volume attachments: %w", err)
 	}
 	for _, w := range []watched{
-		{"pods", core.Pods().Informer(), keyOf(aPod)},
-		{"nodes", core.Nodes().Informer(), keyOf(aNode)},
-		{"namespaces", core.Namespaces().Informer(), keyOf(aNamespace)},
-		{"persistentvolumeclaims", core.PersistentVolumeClaims().Informer(), keyOf(podsOfClaim)},
-		{"persistentvolumes", core.PersistentVolumes().Informer(), volumeKeys},
-		{"daemonsets", apps.DaemonSets().Informer(), keyOf(aDaemonSet)},
-		{"replicasets", apps.ReplicaSets().Informer(), ownerKey("ReplicaSet")},
-		{"statefulsets", apps.StatefulSets().Informer(), ownerKey("StatefulSet")},
-		{"poddisruptionbudgets", f.Policy().V1().PodDisruptionBudgets().Informer(), keyOf(aBudget)},
-		{"priorityclasses", f.Scheduling().V1().PriorityClasses().Informer(), always(allDaemonSets)},
-		{"storageclasses", storage.StorageClasses().Informer(), always(allWithVolumes)},
-		{"csinodes", storage.CSINodes().Informer(), keyOf(aNode)},
-		{"volumeattachments", storage.VolumeAttachments().Informer(), attachmentKeys},
+		{resource: "pods", informer: core.Pods().Informer(), keys: keyOf(aPod)},
+		{resource: "nodes", informer: core.Nodes().Informer(), keys: keyOf(aNode)},
+		{resource: "namespaces", informer: core.Namespaces().Informer(), keys: keyOf(aNamespace)},
+		{resource: "persistentvolumeclaims", informer: core.PersistentVolumeClaims().Informer(), keys: keyOf(podsOfClaim)},
+		{resource: "persistentvolumes", informer: core.PersistentVolumes().Informer(), keys: volumeKeys},
+		{resource: "daemonsets", informer: apps.DaemonSets().Informer(), keys: keyOf(aDaemonSet)},
+		{resource: "replicasets", informer: apps.ReplicaSets().Informer(), keys: ownerKey("ReplicaSet")},
+		{resource: "statefulsets", informer: apps.StatefulSets().Informer(), keys: ownerKey("StatefulSet")},
+		{resource: "poddisruptionbudgets", informer: f.Policy().V1().PodDisruptionBudgets().Informer(), keys: keyOf(aBudget)},
+		{resource: "priorityclasses", informer: f.Scheduling().V1().PriorityClasses().Informer(), keys: always(allDaemonSets)},
+		{resource: "storageclasses", informer: storage.StorageClasses().Informer(), keys: always(allWithVolumes)},
+		{resource: "csinodes", informer: storage.CSINodes().Informer(), keys: keyOf(aNode)},
+		{resource: "volumeattachments", informer: storage.VolumeAttachments().Informer(), keys: attachmentKeys},
+		{resource: "deployments", informer: apps.Deployments().Informer(), keys: workloadKeys, optional: true},
+		{resource: "podtemplates", informer: core.PodTemplates().Informer(), keys: workloadKeys, optional: true},
 	} {
 		if err := s.watch(w); err != nil {
 			return err
@@ -143,22 +154,28 @@ func (s *Source) custom() error {
 		resource schema.GroupVersionResource
 		store    *cache.Indexer
 		keys     func(any) []key
+		optional bool
 	}{
-		{karpenterv1.NodePoolGVR(), &s.stores.pools, keyOf(aPool)},
-		{awsv1.EC2NodeClassGVR(), &s.stores.nodeClasses, always(allPools)},
-		{karpenterv1.NodeClaimGVR(), &s.stores.nodeClaims, nodeClaimKeys},
+		{karpenterv1.NodePoolGVR(), &s.stores.pools, keyOf(aPool), false},
+		{awsv1.EC2NodeClassGVR(), &s.stores.nodeClasses, always(allPools), false},
+		{karpenterv1.NodeClaimGVR(), &s.stores.nodeClaims, nodeClaimKeys, false},
+		{karpenterv1alpha1.NodeOverlayGVR(), &s.stores.overlays, keyOf(anOverlay), true},
+		{autoscalingv1beta1.CapacityBufferGVR(), &s.stores.buffers, keyOf(aBuffer), true},
 	} {
 		i, err := informer(c.resource)
 		if err != nil {
 			return fmt.Errorf("informer for %s: %w", c.resource.Resource, err)
 		}
 		*c.store = i.GetIndexer()
-		if err := s.watch(watched{c.resource.GroupResource().String(), i, c.keys}); err != nil {
+		if err := s.watch(watched{c.resource.GroupResource().String(), i, c.keys, c.optional}); err != nil {
 			return err
 		}
 	}
 	if err := s.stores.nodeClaims.AddIndexers(cache.Indexers{byNode: nodeClaimNode}); err != nil {
 		return fmt.Errorf("index node claims: %w", err)
+	}
+	if err := s.stores.buffers.AddIndexers(cache.Indexers{byWorkload: bufferWorkload}); err != nil {
+		return fmt.Errorf("index capacity buffers: %w", err)
 	}
 	return nil
 }
@@ -168,6 +185,9 @@ type watched struct {
 	resource string
 	informer cache.SharedIndexInformer
 	keys     func(any) []key
+	// optional resources need not be there: clusters may have older definitions and rights than this program. Once the
+	// API server has said that it does not serve them, nothing waits for them; they are read when they come.
+	optional bool
 }
 
 func (s *Source) watch(w watched) error {
@@ -188,17 +208,25 @@ func (s *Source) watch(w watched) error {
 	if _, err := w.informer.AddEventHandler(handler); err != nil {
 		return fmt.Errorf("watch %s: %w", w.resource, err)
 	}
-	failed := func(ctx context.Context, _ *cache.Reflector, err error) { s.health.failed(ctx, w.resource, err) }
+	var refused atomic.Bool
+	failed := func(ctx context.Context, _ *cache.Reflector, err error) {
+		if w.optional && (apierrors.IsNotFound(err) || apierrors.IsForbidden(err)) {
+			refused.Store(true)
+		}
+		if !w.optional || !apierrors.IsNotFound(err) {
+			s.health.failed(ctx, w.resource, err)
+		}
+	}
 	if err := w.informer.SetWatchErrorHandlerWithContext(failed); err != nil {
 		return fmt.Errorf("watch %s: %w", w.resource, err)
 	}
 	s.run = append(s.run, w.informer.RunWithContext)
-	s.synced = append(s.synced, w.informer.HasSynced)
+	s.synced = append(s.synced, func() bool { return refused.Load() || w.informer.HasSynced() })
 	return nil
 }
 
 // Run reads until ctx is done. The first batch holds everything; it is sent once every informer has listed its objects,
-// which waits for CustomResourceDefinitions that are not there yet. Run starts a goroutine for each informer and waits for
+// which waits for CustomResourceDefinitions that are not there yet, those of optional kinds aside. Run starts a goroutine for each informer and waits for
 // all of them.
 func (s *Source) Run(ctx context.Context, out chan<- snapshot.Batch) error {
 	done := make(chan struct{}, len(s.run))

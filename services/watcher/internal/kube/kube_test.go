@@ -19,6 +19,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -27,8 +28,10 @@ import (
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -66,6 +69,7 @@ func newAPIServer(t *testing.T, objects ...runtime.Object) *apiServer {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{
 		karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
+		karpenterv1alpha1.NodeOverlayGVR(): "NodeOverlayList", autoscalingv1beta1.CapacityBufferGVR(): "CapacityBufferList",
 	}
 	return &apiServer{
 		t: t, core: fake.NewClientset(objects...), log: &output{}, batches: make(chan snapshot.Batch),
@@ -139,11 +143,17 @@ func (a *apiServer) must(_ any, err error) {
 
 func (a *apiServer) custom(gvr schema.GroupVersionResource, o runtime.Object) {
 	a.t.Helper()
+	a.must(a.dynamic.Resource(gvr).Create(a.t.Context(), custom(a.t, o), metav1.CreateOptions{}))
+}
+
+// custom is an object as the dynamic client has it.
+func custom(t *testing.T, o runtime.Object) *unstructured.Unstructured {
+	t.Helper()
 	u, err := kubeapi.ToUnstructured(o)
 	if err != nil {
-		a.t.Fatal(err)
+		t.Fatal(err)
 	}
-	a.must(a.dynamic.Resource(gvr).Create(a.t.Context(), u, metav1.CreateOptions{}))
+	return u
 }
 
 func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "shop"} }

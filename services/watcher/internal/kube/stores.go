@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
@@ -18,6 +19,8 @@ const (
 	byClaim = "claim" // pods by "namespace/name" of each claim
 	byOwner = "owner" // pods by "namespace/kind/name" of their controller
 	byNode  = "node"  // volume attachments and node claims by node name
+
+	byWorkload = "workload" // capacity buffers by "namespace/kind/name" of what they refer to
 )
 
 // stores are the informers' contents. It answers what one object needs to know of another.
@@ -27,6 +30,10 @@ type stores struct {
 	nodes, namespaces, claims, volumes             cache.Store
 	daemonSets, replicaSets, statefulSets, budgets cache.Store
 	priorities, classes, csiNodes                  cache.Store
+	related
+
+	overlays, buffers         cache.Indexer
+	deployments, podTemplates cache.Store
 }
 
 func lookup[T any](s cache.Store, namespace, name string) T {
@@ -102,6 +109,26 @@ func (s *stores) OwnerRevision(kind, namespace, name string) string {
 	}
 }
 
+// PodTemplate implements convert.Templates.
+func (s *stores) PodTemplate(namespace, name string) *corev1.PodTemplate {
+	return lookup[*corev1.PodTemplate](s.podTemplates, namespace, name)
+}
+
+// Deployment implements convert.Templates.
+func (s *stores) Deployment(namespace, name string) *appsv1.Deployment {
+	return lookup[*appsv1.Deployment](s.deployments, namespace, name)
+}
+
+// StatefulSet implements convert.Templates.
+func (s *stores) StatefulSet(namespace, name string) *appsv1.StatefulSet {
+	return lookup[*appsv1.StatefulSet](s.statefulSets, namespace, name)
+}
+
+// ReplicaSet implements convert.Templates.
+func (s *stores) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
+	return lookup[*appsv1.ReplicaSet](s.replicaSets, namespace, name)
+}
+
 // claimOf is the claim of a node whose own label does not say it.
 func (s *stores) claimOf(node string) string {
 	for _, c := range indexed[*karpenterv1.NodeClaim](s.nodeClaims, byNode, node) {
@@ -172,6 +199,19 @@ func nodeClaimNode(o any) ([]string, error) {
 	return nil, nil
 }
 
+func bufferWorkload(o any) ([]string, error) {
+	b, ok := o.(*autoscalingv1beta1.CapacityBuffer)
+	switch {
+	case !ok:
+		return nil, nil
+	case b.Spec.PodTemplateRef != nil:
+		return []string{b.Namespace + "/PodTemplate/" + b.Spec.PodTemplateRef.Name}, nil
+	case b.Spec.ScalableRef != nil:
+		return []string{b.Namespace + "/" + b.Spec.ScalableRef.Kind + "/" + b.Spec.ScalableRef.Name}, nil
+	}
+	return nil, nil
+}
+
 // trim drops what nothing reads before an object is stored: for large clusters this is most of it.
 func trim(o any) (any, error) {
 	if m, ok := o.(metav1.Object); ok {
@@ -189,13 +229,34 @@ func trim(o any) (any, error) {
 		trimContainers(o.Spec.Template.Spec.InitContainers)
 		trimContainers(o.Spec.Template.Spec.Containers)
 	case *appsv1.ReplicaSet:
-		o.Spec, o.Status = appsv1.ReplicaSetSpec{}, appsv1.ReplicaSetStatus{}
+		spec := appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}
+		if metav1.GetControllerOf(o) == nil { // a capacity buffer may refer to it
+			spec.Replicas, spec.Template = o.Spec.Replicas, trimTemplate(o.Spec.Template)
+		}
+		o.Spec, o.Status = spec, appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		o.Spec, o.Status = appsv1.StatefulSetSpec{}, appsv1.StatefulSetStatus{UpdateRevision: o.Status.UpdateRevision}
+		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
+		o.Status = appsv1.StatefulSetStatus{UpdateRevision: o.Status.UpdateRevision}
+	case *appsv1.Deployment:
+		o.Spec = appsv1.DeploymentSpec{Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
+		o.Status = appsv1.DeploymentStatus{}
+	case *corev1.PodTemplate:
+		o.Template = trimTemplate(o.Template)
+	case *corev1.Service:
+		o.Spec, o.Status = corev1.ServiceSpec{Selector: o.Spec.Selector}, corev1.ServiceStatus{}
+	case *corev1.ReplicationController:
+		o.Spec, o.Status = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}, corev1.ReplicationControllerStatus{}
 	case *corev1.Node:
 		o.Status.Images = nil
 	}
 	return o, nil
+}
+
+func trimTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	trimContainers(t.Spec.InitContainers)
+	trimContainers(t.Spec.Containers)
+	t.Spec.EphemeralContainers = nil
+	return t
 }
 
 func trimContainers(list []corev1.Container) {
