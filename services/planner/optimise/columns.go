@@ -46,7 +46,7 @@ func (x *columns) begin(pl *plan, old []pat) {
 	copy(x.demand, pl.rest)
 	for b := range x.c.bins {
 		bin := &x.c.bins[b]
-		x.closed[b] = bin.once && bin.price == 0 || pl.room(int32(b), 1) == 0
+		x.closed[b] = bin.gratis() || pl.room(int32(b), 1) == 0
 	}
 	x.rows = x.rows[:0]
 	single := x.singles()
@@ -60,7 +60,7 @@ func (x *columns) begin(pl *plan, old []pat) {
 	x.ms.reset(len(x.rows))
 	x.pool = x.pool[:0]
 	for k, i := range x.rows {
-		x.ms.rhs[k] = float64(x.demand[i])
+		x.ms.rhs[k] = float64(x.demand[i]) + perturb(k)
 		x.add(single[i])
 	}
 	x.ms.diagonal()
@@ -70,9 +70,22 @@ func (x *columns) begin(pl *plan, old []pat) {
 		}
 	}
 	x.pr.renew(x.demand)
-	clear(x.center)
+	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
+	// left too.
 	x.bound, x.rounds, x.converged = 0, 0, false
+	for i, v := range x.center {
+		if x.at[i] < 0 {
+			x.center[i] = 0
+		}
+		x.bound += float64(v * float64(x.demand[i]))
+	}
 	x.solve()
+}
+
+// perturb is a little more demand, different for each row, so that few columns reach 0 at once; else the simplex method
+// would pivot on and on without getting anywhere.
+func perturb(k int) float64 {
+	return 1e-5 * (1 + float64(mix(1, uint64(k))>>11)/(1<<53))
 }
 
 // proper says that a filling is possible and has no more pods than there are.
@@ -147,24 +160,30 @@ func (x *columns) work() int64 { return x.ms.work + x.pr.work }
 // generate adds columns until the programme is within gap of its bound, no better filling is found, or the work is
 // spent.
 func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool) {
-	alpha := 0.0
-	if x.bound > 0 {
-		alpha = smoothing
-	}
+	alpha := smoothing
+	before, since := x.ms.value(), 0
 	for x.work() < limit && !stop() {
-		x.rounds++
-		for _, i := range x.rows {
-			x.trial[i] = float64(alpha*x.center[i]) + float64((1-alpha)*x.y[i])
-		}
-		lb := x.price(nodes)
-		if lb > x.bound {
-			x.bound = lb
-			copy(x.center, x.trial)
-		}
 		value := x.ms.value()
 		if x.bound >= value*(1-gap) {
 			x.converged = true
 			return
+		}
+		if since++; since == stallRounds+x.ms.m/20 {
+			if value > before*(1-stallRate) {
+				return
+			}
+			before, since = value, 0
+		}
+		x.rounds++
+		for _, i := range x.rows {
+			x.trial[i] = float64(alpha*x.center[i]) + float64((1-alpha)*x.y[i])
+		}
+		lb, steepest := x.price(nodes)
+		if lb > x.bound {
+			x.bound = lb
+			for _, i := range x.rows {
+				x.center[i] = x.trial[i] / steepest
+			}
 		}
 		if len(x.found) == 0 {
 			if alpha == 0 {
@@ -182,13 +201,19 @@ func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool
 }
 
 // smoothing is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997).
-const smoothing = 0.5
+const smoothing = 0.7
 
-// mostFound is how many columns a round adds.
-const mostFound = 40
+// stallRounds is after how many rounds there must be some progress.
+const stallRounds = 6
+
+// stallRate is how much of its value the programme must have gained by then.
+const stallRate = 0.0004
+
+// mostFound is how many columns a round adds, and one more for each 16 rows.
+const mostFound = 8
 
 // price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
-func (x *columns) price(nodes int) float64 {
+func (x *columns) price(nodes int) (bound, steep float64) {
 	x.found = x.found[:0]
 	steepest := 0.0
 	for b := range x.c.bins {
@@ -207,14 +232,42 @@ func (x *columns) price(nodes int) float64 {
 		}
 		return int(a.p.bin - b.p.bin)
 	})
-	if len(x.found) > mostFound {
-		x.found = x.found[:mostFound]
+	if most := mostFound + x.ms.m/16; len(x.found) > most {
+		x.found = x.found[:most]
 	}
 	sum := 0.0
 	for _, i := range x.rows {
 		sum += float64(x.trial[i] * float64(x.demand[i]))
 	}
-	return sum / math.Max(1, steepest)
+	steepest = math.Max(1, steepest)
+	return sum / steepest, steepest
+}
+
+// total is what the best duals bound all pods of the problem by, bins that cost nothing included.
+func (x *columns) total() float64 {
+	copy(x.demand, x.c.count)
+	x.pr.renew(x.demand)
+	sum, steepest, free := 0.0, 1.0, 0.0
+	for i, v := range x.center {
+		sum += float64(v * float64(x.demand[i]))
+	}
+	for b := range x.c.bins {
+		bin := &x.c.bins[b]
+		if len(bin.rows) == 0 {
+			continue
+		}
+		kn := x.pr.knap(b)
+		v := x.pr.values(bin, x.center)
+		x.pr.relax(kn, v)
+		switch upper := x.pr.upper(kn, v); {
+		case bin.gratis():
+			free += float64(upper * float64(bin.copies))
+			x.pr.drop(b)
+		case upper > 0:
+			steepest = math.Max(steepest, upper/float64(bin.price))
+		}
+	}
+	return math.Max(0, sum/steepest-free)
 }
 
 // priceBin looks for one filling and returns what no filling of the bin is worth more than.

@@ -20,6 +20,9 @@ type core struct {
 	// byRow are the rules that each row has a part in.
 	byRow [][]part
 	most  []int64
+	// held are the rows that some bin can hold a pod of; stuck says that there are others.
+	held  []bool
+	stuck bool
 	work  int64
 }
 
@@ -56,15 +59,34 @@ func compile(p *Problem) *core {
 	c := &core{p: p}
 	resources := c.resources()
 	m := newMerger(c, resources)
+	m.hashRules()
 	m.groupTakes()
 	m.signItems()
 	m.mergeItems()
 	m.buildBins()
+	c.held = make([]bool, c.n)
 	for i := range c.bins {
 		c.list(&c.bins[i])
 	}
+	for _, h := range c.held {
+		c.stuck = c.stuck || !h
+	}
 	return c
 }
+
+// pods is how many there are that some bin could hold.
+func (c *core) pods() int {
+	n := 0
+	for i, q := range c.count {
+		if c.held[i] {
+			n += int(q)
+		}
+	}
+	return n
+}
+
+// gratis says that a bin costs nothing and there is only so much of it, as is the case with nodes that exist.
+func (b *bin) gratis() bool { return b.once && b.price == 0 }
 
 // resources are those that some pod asks for.
 func (c *core) resources() []int {
@@ -95,6 +117,7 @@ func (c *core) list(b *bin) {
 		if n > 0 {
 			b.rows = append(b.rows, int32(i))
 			b.room = append(b.room, n)
+			c.held[i] = true
 		}
 	}
 	c.work += int64(c.n * (c.k + 1))
@@ -177,12 +200,7 @@ func (a *bin) beats(b *bin, total []int64) bool {
 			return false
 		}
 	}
-	for l, x := range a.amount {
-		if x > b.amount[l] {
-			return false
-		}
-	}
-	if a.price > b.price || len(a.before) > 0 {
+	if !a.spares(b) || a.price > b.price || len(a.before) > 0 {
 		return false
 	}
 	for w, x := range b.takes {
@@ -198,18 +216,29 @@ func (a *bin) beats(b *bin, total []int64) bool {
 	return true
 }
 
+// spares says that a uses up no more of any limit than b.
+func (a *bin) spares(b *bin) bool {
+	for l, x := range a.amount {
+		if x > b.amount[l] {
+			return false
+		}
+	}
+	return true
+}
+
 // merger builds a core.
 type merger struct {
 	c         *core
 	resources []int
 	// groups are bins whose Takes are equal: the set, and a hash of the bins that does not depend on any order.
-	groups  []takesGroup
-	groupOf []int
-	binHash []uint64
-	hash    []uint64
-	penByI  [][]Penalty
-	ruleOfI [][]part
-	rowOf   []int32
+	groups   []takesGroup
+	groupOf  []int
+	binHash  []uint64
+	hash     []uint64
+	penByI   [][]Penalty
+	ruleOfI  [][]part
+	ruleHash []uint64
+	rowOf    []int32
 }
 
 type takesGroup struct {
@@ -306,14 +335,45 @@ func (m *merger) hashBin(b int) uint64 {
 		if y.Triggers {
 			t = 1
 		}
-		before += mix(mix(m.hashRule(y.Rule), uint64(y.Counted)), t)
+		before += mix(mix(m.ruleHash[y.Rule], uint64(y.Counted)), t)
 	}
 	return mix(h, before)
 }
 
-// hashRule sums up a rule by what it says of numbers, not of places.
-func (m *merger) hashRule(r int) uint64 {
-	return mix(7, uint64(m.c.p.Rules[r].Most))
+// hashRules sums up rules by what they say of numbers and of the items' requests, not of places.
+func (m *merger) hashRules() {
+	p := m.c.p
+	if len(p.Rules) == 0 {
+		return
+	}
+	request := make([]uint64, len(p.Items))
+	for i := range p.Items {
+		for _, r := range m.resources {
+			request[i] = mix(request[i], uint64(p.Items[i].Request[r]))
+		}
+		request[i] = mix(request[i], uint64(p.Items[i].Count))
+	}
+	m.ruleHash = make([]uint64, len(p.Rules))
+	m.ruleOfI = make([][]part, len(p.Items))
+	for r := range p.Rules {
+		x := &p.Rules[r]
+		m.c.rules = append(m.c.rules, rule{most: int32(max(0, x.Most))})
+		h := mix(7, uint64(int64(max(0, x.Most))))
+		for i := range p.Items {
+			t, n := x.Trigger.Has(i), x.Counted.Has(i)
+			if t {
+				h += mix(request[i], 1)
+			}
+			if n {
+				h += mix(request[i], 2)
+			}
+			if t || n {
+				m.ruleOfI[i] = append(m.ruleOfI[i], part{rule: int32(r), triggers: t, counted: n})
+			}
+		}
+		m.ruleHash[r] = mix(h, 19)
+		m.c.work += int64(len(p.Items))
+	}
 }
 
 // signItems gives each item a hash of everything that matters about it but its count.
@@ -326,16 +386,8 @@ func (m *merger) signItems() {
 			m.penByI[x.Item] = append(m.penByI[x.Item], x)
 		}
 	}
-	m.ruleOfI = make([][]part, len(p.Items))
-	for r := range p.Rules {
-		m.c.rules = append(m.c.rules, rule{most: int32(max(0, p.Rules[r].Most))})
-		for i := range p.Items {
-			t, n := p.Rules[r].Trigger.Has(i), p.Rules[r].Counted.Has(i)
-			if t || n {
-				m.ruleOfI[i] = append(m.ruleOfI[i], part{rule: int32(r), triggers: t, counted: n})
-			}
-		}
-		m.c.work += int64(len(p.Items))
+	if m.ruleOfI == nil {
+		m.ruleOfI = make([][]part, len(p.Items))
 	}
 	for i := range p.Items {
 		m.hash[i] = m.hashItem(i)
@@ -364,7 +416,7 @@ func (m *merger) hashItem(i int) uint64 {
 		if x.counted {
 			kind += 2
 		}
-		h += mix(m.hashRule(int(x.rule)), kind)
+		h += mix(m.ruleHash[x.rule], kind)
 	}
 	return mix(h, 17)
 }

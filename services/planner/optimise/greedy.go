@@ -44,7 +44,7 @@ func (g *greedy) run(pl *plan, value []float64) {
 	g.heap = g.heap[:0]
 	for b := range g.c.bins {
 		x := &g.c.bins[b]
-		if pl.pods == 0 || x.once && x.price == 0 || pl.room(int32(b), 1) == 0 {
+		if pl.pods == 0 || x.gratis() || pl.room(int32(b), 1) == 0 {
 			continue
 		}
 		f := &g.fills[b]
@@ -96,7 +96,7 @@ func (g *greedy) step(pl *plan, value []float64) {
 func (g *greedy) free(pl *plan, value []float64) {
 	for b := len(g.c.bins) - 1; b >= 0; b-- {
 		x := &g.c.bins[b]
-		if !x.once || x.price > 0 {
+		if !x.gratis() {
 			continue
 		}
 		f := &g.fills[b]
@@ -252,7 +252,7 @@ func (c *core) shares() []float64 {
 	out := make([]float64, c.n)
 	for b := range c.bins {
 		x := &c.bins[b]
-		if x.once && x.price == 0 {
+		if x.gratis() {
 			continue
 		}
 		for _, i := range x.rows {
@@ -267,9 +267,14 @@ func (c *core) shares() []float64 {
 		}
 		c.work += int64(len(x.rows))
 	}
+	// What only free bins hold is worth most there.
+	most := 1.0
+	for _, v := range out {
+		most = max(most, v)
+	}
 	for i, v := range out {
 		if v == 0 {
-			out[i] = 1
+			out[i] = 10 * most
 		}
 	}
 	return out

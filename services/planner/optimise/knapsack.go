@@ -13,6 +13,7 @@ type pricer struct {
 	c     *core
 	load  *load
 	knaps []knap
+	spare knap
 	// demand is how many pods of each row there are to pack.
 	demand []int32
 	value  []float64
@@ -35,6 +36,8 @@ type knap struct {
 	xb    []float64
 	lam   []float64
 	fresh bool
+	buf   []float64
+	flags []bool
 }
 
 func newPricer(c *core) *pricer {
@@ -56,9 +59,15 @@ func (p *pricer) knap(at int) *knap {
 	}
 	b := &p.c.bins[at]
 	n, k := len(b.rows), p.c.k
-	buf := make([]float64, n*k+n+k*k+2*k)
-	flags := make([]bool, 2*n)
-	kn.b, kn.basis = b, make([]int32, k)
+	size := n*k + n + k*k + 2*k
+	if cap(p.spare.buf) >= size && cap(p.spare.flags) >= 2*n {
+		*kn, p.spare = p.spare, knap{}
+	} else {
+		kn.buf, kn.flags, kn.basis = make([]float64, size), make([]bool, 2*n), make([]int32, k)
+	}
+	kn.b = b
+	buf, flags := kn.buf[:size], kn.flags[:2*n]
+	clear(buf)
 	kn.a, buf = buf[:n*k], buf[n*k:]
 	kn.u, buf = buf[:n], buf[n:]
 	kn.binv, buf = buf[:k*k], buf[k*k:]
@@ -101,6 +110,12 @@ func (p *pricer) renew(demand []int32) {
 			p.knaps[b].reset(p)
 		}
 	}
+}
+
+// drop forgets a bin's knapsack and leaves its memory to the next that is made.
+func (p *pricer) drop(at int) {
+	p.spare = p.knaps[at]
+	p.knaps[at] = knap{}
 }
 
 // values fills in what pods are worth on a bin.

@@ -81,10 +81,10 @@ func (l *load) put(row, q int32) {
 	}
 }
 
-// holds says whether a bin can hold a whole filling; what it is worth in penalties comes with it.
+// holds says whether a bin can hold a whole filling, whose counts may be 0; what that adds in penalties comes with it.
 func (l *load) holds(b *bin, rows, cnt []int32) (penalty int64, ok bool) {
-	for _, i := range rows {
-		if !b.takes.Has(int(i)) {
+	for x, i := range rows {
+		if cnt[x] > 0 && !b.takes.Has(int(i)) {
 			return 0, false
 		}
 	}

@@ -14,6 +14,8 @@ type master struct {
 	row   []int32
 	val   []float64
 	cost  []float64
+	// scale is what reduced costs are compared by: one over the length of the column.
+	scale []float64
 	// basis is, by place, a column, or -1-i for the surplus of row i; in says which columns are in it.
 	basis []int32
 	in    []bool
@@ -29,8 +31,8 @@ type master struct {
 
 const (
 	pivotEps = 1e-9
-	// refactorEvery is how many pivots an inverse is trusted for.
-	refactorEvery = 150
+	// checkEvery is how many pivots an inverse is trusted for.
+	checkEvery = 50
 )
 
 // reset makes it a programme of m rows without columns, in the memory that it has.
@@ -43,7 +45,7 @@ func (s *master) reset(m int) {
 	s.rhs, s.xb, s.y, s.w = s.rhs[:m], s.xb[:m], s.y[:m], s.w[:m]
 	s.basis, s.binv = s.basis[:m], s.binv[:m*m]
 	s.start, s.row, s.val = append(s.start[:0], 0), s.row[:0], s.val[:0]
-	s.cost, s.in = s.cost[:0], s.in[:0]
+	s.cost, s.scale, s.in = s.cost[:0], s.scale[:0], s.in[:0]
 	s.pivots = 0
 }
 
@@ -54,6 +56,11 @@ func (s *master) add(cost float64, rows, cnt []int32) int32 {
 		s.val = append(s.val, float64(cnt[x]))
 	}
 	s.start = append(s.start, int32(len(s.row)))
+	sum := 0.0
+	for _, q := range cnt {
+		sum += float64(q) * float64(q)
+	}
+	s.scale = append(s.scale, 1/math.Sqrt(1+sum))
 	s.cost = append(s.cost, cost)
 	s.in = append(s.in, false)
 	return int32(len(s.cost) - 1)
@@ -138,8 +145,8 @@ const noColumn = math.MinInt32
 // left.
 func (s *master) entering() (q int32, rc float64) {
 	q, rc = s.surplus()
-	if best, bestRC := s.scan(); bestRC < rc {
-		return best, bestRC
+	if best, d, scaled := s.scan(); scaled < rc {
+		return best, d
 	}
 	if q != noColumn {
 		return q, rc
@@ -154,7 +161,8 @@ func (s *master) entering() (q int32, rc float64) {
 		}
 	}
 	s.work += int64(len(s.row) + len(s.cost))
-	return s.scan()
+	q, rc, _ = s.scan()
+	return q, rc
 }
 
 func (s *master) surplus() (q int32, rc float64) {
@@ -168,8 +176,8 @@ func (s *master) surplus() (q int32, rc float64) {
 }
 
 // scan is the best of the candidates; the others that still improve stay.
-func (s *master) scan() (q int32, rc float64) {
-	q, rc = noColumn, 0
+func (s *master) scan() (q int32, rc, least float64) {
+	q = noColumn
 	kept := s.cands[:0]
 	for _, j := range s.cands {
 		if s.in[j] {
@@ -180,13 +188,13 @@ func (s *master) scan() (q int32, rc float64) {
 			continue
 		}
 		kept = append(kept, j)
-		if d < rc {
-			q, rc = j, d
+		if d*s.scale[j] < least {
+			q, rc, least = j, d, d*s.scale[j]
 		}
 	}
 	s.work += int64(8 * len(s.cands))
 	s.cands = kept
-	return q, rc
+	return q, rc, least
 }
 
 // ftran computes what entering does to the basic columns.
@@ -260,7 +268,7 @@ func (s *master) pivot(r int, q int32, rc float64) {
 	}
 	s.work += int64(m * (len(s.nz) + 2))
 	s.pivots++
-	if s.pivots%refactorEvery == 0 {
+	if s.pivots%checkEvery == 0 && !s.accurate() {
 		s.refactor()
 	}
 }
@@ -339,6 +347,27 @@ func (s *master) hasSurplus(i int) bool {
 		}
 	}
 	return false
+}
+
+// accurate says that the solution and the duals still satisfy the equations that they come from.
+func (s *master) accurate() bool {
+	copy(s.w, s.rhs)
+	off := 0.0
+	for k, j := range s.basis {
+		if j < 0 {
+			s.w[-1-j] += s.xb[k]
+			off = math.Max(off, math.Abs(s.y[-1-j]))
+			continue
+		}
+		for x := s.start[j]; x < s.start[j+1]; x++ {
+			s.w[s.row[x]] -= float64(s.val[x] * s.xb[k])
+		}
+		off = math.Max(off, math.Abs(s.worth(j, s.y)-s.cost[j])/s.cost[j])
+	}
+	for i, v := range s.w {
+		off = math.Max(off, math.Abs(v)/(1+s.rhs[i]))
+	}
+	return off < 1e-7
 }
 
 // refactor computes the inverse anew, by Gauss-Jordan elimination with row pivoting. If the basis has become singular the

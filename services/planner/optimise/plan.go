@@ -25,9 +25,12 @@ type pat struct {
 
 func newPlan(c *core) *plan {
 	pl := &plan{c: c, rest: slices.Clone(c.count), used: make([]int32, len(c.bins)), limit: slices.Clone(c.most)}
-	for _, n := range c.count {
-		pl.pods += int(n)
+	for i, held := range c.held {
+		if !held {
+			pl.rest[i] = 0
+		}
 	}
+	pl.pods = c.pods()
 	return pl
 }
 
@@ -99,6 +102,11 @@ func (pl *plan) give(at int, n int32) {
 		pl.pods += int(p.cnt[x] * n)
 	}
 	pl.cost -= p.cost * int64(n)
+}
+
+// within says that no limit is exceeded.
+func (pl *plan) within() bool {
+	return !slices.ContainsFunc(pl.limit, func(l int64) bool { return l < 0 })
 }
 
 // tidy puts equal fillings together and drops those with no copies.

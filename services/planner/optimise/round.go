@@ -12,37 +12,32 @@ func (s *solver) offer(pl *plan) {
 	}
 }
 
-// dive rounds the programme's solution: it buys what the solution has whole copies of, or else the column that it has
-// most of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals,
-// finishes the packing; the best of these packings counts.
+// dive rounds the programme's solution: it buys what the solution has whole copies of, or else some of what it has most
+// of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals, finishes
+// the packing; the best of these packings counts.
 func (s *solver) dive(x *columns, limit int64) {
-	pl := s.base.clone()
-	end := s.base.clone()
+	pl, end := s.base.clone(), s.base.clone()
 	var old []pat
-	for pl.pods > 0 {
-		taken := s.buyWhole(x, pl)
-		if !taken {
+	for len(x.rows) > 0 {
+		if !s.buyWhole(x, pl) {
 			s.buyPart(x, pl)
 		}
 		end.set(pl)
-		s.greedy.run(end, x.y)
+		s.finish(end, x.y)
 		s.offer(end)
-		if x.work() >= limit || s.stopped() {
+		if x.work() >= limit || pl.pods == 0 || s.enough() {
 			return
 		}
 		old = append(old[:0], x.pool...)
 		x.begin(pl, old)
-		if len(x.rows) == 0 {
-			return
-		}
-		x.generate(0.003, limit, 100, s.stopped)
-		if pl.cost+int64(x.bound) >= s.best.cost {
+		// What is left is little of the whole, so it may be a little further from its optimum.
+		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.cost))
+		x.generate(gap, limit, pricingNodes, s.stopped)
+		if pl.pods == 0 && float64(pl.cost)+x.bound >= float64(s.best.cost) {
 			return
 		}
 	}
 }
-
-func (s *solver) stopped() bool { return s.c.p.Stop != nil && s.c.p.Stop() }
 
 // buyWhole buys the whole copies of each column in the solution.
 func (s *solver) buyWhole(x *columns, pl *plan) bool {
@@ -51,7 +46,7 @@ func (s *solver) buyWhole(x *columns, pl *plan) bool {
 		if j < 0 {
 			continue
 		}
-		if n := int32(x.ms.xb[k] + 1e-6); n > 0 {
+		if n := int32(x.ms.xb[k] + 1e-5); n > 0 {
 			taken = s.buy(pl, x.pool[j], n) || taken
 		}
 	}
@@ -81,7 +76,7 @@ func (s *solver) buyPart(x *columns, pl *plan) {
 	var parts []part
 	value := 0.0
 	for k, j := range x.ms.basis {
-		if j >= 0 && x.ms.xb[k] > 1e-6 {
+		if j >= 0 && x.ms.xb[k] > 1e-4 {
 			parts = append(parts, part{x.ms.xb[k], j})
 			value += x.ms.xb[k] * x.ms.cost[j]
 		}
@@ -97,7 +92,7 @@ func (s *solver) buyPart(x *columns, pl *plan) {
 	})
 	spent := 0.0
 	for _, p := range parts {
-		if spent > 0 && (spent > 0.1*value || p.share < 0.5) {
+		if spent > 0 && (spent > value/4 || p.share < 0.2) {
 			return
 		}
 		if s.buy(pl, x.pool[p.j], 1) {

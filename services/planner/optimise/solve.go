@@ -2,6 +2,7 @@ package optimise
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -22,30 +23,149 @@ type solver struct {
 	// base is what free bins hold, best the best plan so far.
 	base, best *plan
 	greedy     *greedy
-	work       Work
+	// lp is the value of the linear programme, 0 before it is known: no packing is much below it.
+	lp float64
 	// bound is in micro-dollars, already rounded down.
 	bound int64
 	kind  Kind
+	gap   float64
+	work  Work
 }
 
 func (s *solver) run() {
-	s.best = newPlan(s.c)
-	g := newGreedy(s.c, &s.slab)
-	s.greedy = g
+	s.gap = s.c.p.GapTarget
+	if s.gap <= 0 {
+		s.gap = defaultGap
+	}
+	s.best, s.base = newPlan(s.c), newPlan(s.c)
+	s.greedy = newGreedy(s.c, &s.slab)
+	if s.best.pods == 0 {
+		s.kind = KindExact
+		return
+	}
+	if s.runExact() {
+		return
+	}
 	values := s.c.shares()
-	s.base = newPlan(s.c)
-	g.free(s.base, values)
+	s.greedy.free(s.base, values)
 	s.best.set(s.base)
-	g.run(s.best, values)
-	s.work.Greedy = g.work
+	s.greedy.run(s.best, values)
+	s.work.Greedy = s.greedy.work
+	if s.c.p.Work < 0 || s.stopped() {
+		return
+	}
+	s.improve()
+}
+
+// runExact solves the problem exactly if it is small enough.
+func (s *solver) runExact() bool {
+	pl := newPlan(s.c)
+	e, ok := solveExact(pl, mostPairs)
+	if e == nil || !ok {
+		return false
+	}
+	defer func() { s.work.Exact = e.work }()
+	if e.whole() {
+		e.finish(&s.slab)
+		if pl.within() {
+			s.best, s.bound, s.kind = pl, pl.cost, KindExact
+			return true
+		}
+		// Without limits nothing is cheaper, so it is a bound all the same.
+		s.bound, s.kind = pl.cost, KindLP
+	}
+	e.pl = newPlan(s.c)
+	if best := searchLimited(e, &s.slab); best != nil {
+		s.best, s.bound, s.kind = best, best.cost, KindExact
+		return true
+	}
+	return false
+}
+
+// improve leads the search by linear programming.
+func (s *solver) improve() {
+	budget := s.budget()
+	r, worth := resourceDuals(s.c, s.base.rest, func(b int32) bool { return !s.c.bins[b].gratis() })
+	end := s.base.clone()
+	s.greedy.run(end, r.y)
+	s.offer(end)
+	s.work.Columns = r.work
 	x := newColumns(s.c, &s.slab)
-	x.begin(s.base, s.best.pats)
-	x.generate(0.003, 1e9, 100, func() bool { return false })
-	println("rounds", x.rounds, "cols", len(x.pool), "lp", int(x.ms.value()), "lb", int(x.bound), "piv", x.ms.pivots, "mwork", x.ms.work, "pwork", x.pr.work, x.converged)
-	s.work.Columns = x.work()
-	s.bound, s.kind = int64(x.bound), KindFarley
-	s.dive(x, s.work.Columns+1e9)
-	s.work.Round = x.work() - s.work.Columns
+	copy(x.center, r.y)
+	y := r.y
+	if s.c.n <= mostRows {
+		x.begin(s.base, s.best.pats)
+		x.generate(s.gap, budget*6/10, pricingNodes, s.stopped)
+		y = slices.Clone(x.y)
+		s.lp = x.ms.value() + float64(s.base.cost)
+	}
+	s.prove(x, worth)
+	s.work.Columns += x.work()
+	if s.c.n <= mostRows {
+		before := x.work()
+		s.dive(x, budget*9/10)
+		s.work.Round = x.work() - before
+	}
+	s.polish(y, budget/10)
+}
+
+// prove turns the best duals into a bound for the whole problem; worth is what the demand is worth by resources alone.
+func (s *solver) prove(x *columns, worth float64) {
+	value, kind := x.bound, KindFarley
+	if x.rounds == 0 {
+		value = worth
+	}
+	if x.bound <= worth {
+		kind = KindResource
+	} else if x.converged {
+		kind = KindLP
+	}
+	if slices.ContainsFunc(s.c.bins, func(b bin) bool { return b.gratis() }) {
+		value = x.total()
+	}
+	if b := int64(value * (1 - 1e-9)); b > s.bound && !math.IsNaN(value) {
+		s.bound, s.kind = b, kind
+	}
+}
+
+// enough says that the best plan is as good as asked for.
+func (s *solver) enough() bool {
+	return s.stopped() || s.best.pods == 0 && float64(s.best.cost) <= max(float64(s.bound), s.lp)*(1+s.gap)
+}
+
+func (s *solver) stopped() bool { return s.c.p.Stop != nil && s.c.p.Stop() }
+
+const (
+	// defaultGap is what Problem.GapTarget means when it is 0.
+	defaultGap = 0.003
+	// mostRows is up to how many rows the linear programme is solved: its inverse is dense.
+	mostRows = 600
+	// pricingNodes is how many nodes the branch and bound of one pricing problem may visit.
+	pricingNodes = 30
+	// finalPairs bounds what is left of a packing that is finished exactly; see mostPairs.
+	finalPairs = 1 << 13
+)
+
+// budget is how much work there may be. By default it grows with the pods at stake and with the size of the inverse.
+func (s *solver) budget() int64 {
+	if w := s.c.p.Work; w > 0 {
+		return w
+	}
+	pods, rows := int64(s.best.c.pods()), int64(s.c.n)
+	return min(3_000_000+1200*min(pods, 20_000)+2500*rows*rows, 300_000_000)
+}
+
+// finish packs what a plan has left: exactly if that is little, else greedily.
+func (s *solver) finish(pl *plan, y []float64) {
+	if len(s.c.most) == 0 && pl.pods > 0 && pl.pairs(finalPairs) <= finalPairs {
+		e, ok := solveExact(pl, finalPairs)
+		s.work.Polish += e.work
+		if ok && e.whole() {
+			e.finish(&s.slab)
+			return
+		}
+	}
+	s.greedy.run(pl, y)
 }
 
 // solution brings the best plan into the caller's terms.
@@ -59,7 +179,7 @@ func (s *solver) solution() Solution {
 	}
 	out.Patterns = d.out
 	d.leave(out.Left)
-	if pl.pods == 0 && s.kind != KindNone {
+	if pl.pods == 0 && !c.stuck && s.kind != KindNone {
 		out.Bound, out.BoundKind = min(s.bound, pl.cost), s.kind
 	}
 	slices.SortFunc(out.Patterns, func(a, b Pattern) int {

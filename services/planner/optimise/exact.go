@@ -1,0 +1,256 @@
+package optimise
+
+import "math"
+
+const (
+	// mostStates and mostPairs bound the problems that are solved exactly: how many different remainders there can be, and
+	// how many ways to split remainders in two.
+	mostStates = 4096
+	mostPairs  = 1 << 20
+)
+
+// exact solves a small problem to the optimum: the least cost of each remainder, by what the next bin holds. A remainder
+// is a number of pods of each row, written as one number with the rows as its digits.
+type exact struct {
+	c    *core
+	load *load
+	pl   *plan
+	// rows have pods, count how many; stride is what one pod of a row adds to a remainder's number.
+	rows          []int32
+	count, stride []int32
+	// single is what one bin that holds just this costs, math.MaxInt64 where none does; by is which bin.
+	single []int64
+	by     []int32
+	// least is what all that costs; pick, by stage, is what the last bin holds.
+	least  []int64
+	stages []stage
+	digits []int32
+	cnt    []int32
+	work   int64
+}
+
+// stage is the choice for one more copy of a bin of which there is only so much; the first stage is for all others.
+type stage struct {
+	bin  int32
+	cost []int64
+	pick []int32
+}
+
+// pairs are the ways to split what a plan has left in two, or more than most.
+func (pl *plan) pairs(most int64) int64 {
+	states, pairs := int64(1), int64(1)
+	for _, q := range pl.rest {
+		n := int64(q)
+		if states *= n + 1; states > mostStates {
+			return most + 1
+		}
+		if pairs *= (n + 1) * (n + 2) / 2; pairs > most {
+			return most + 1
+		}
+	}
+	return pairs
+}
+
+// solveExact finds the least cost that is possible, limits aside, to finish a plan; ok is false where the problem is too
+// large.
+func solveExact(pl *plan, most int64) (e *exact, ok bool) {
+	c := pl.c
+	pairs := pl.pairs(most)
+	if pairs > most {
+		return nil, false
+	}
+	e = &exact{c: c, load: newLoad(c), pl: pl, cnt: make([]int32, 0, c.n)}
+	states := int32(1)
+	for i, n := range pl.rest {
+		if n > 0 {
+			e.rows, e.count, e.stride = append(e.rows, int32(i)), append(e.count, n), append(e.stride, states)
+			states *= n + 1
+		}
+	}
+	stages := e.copies()
+	if pairs*int64(stages+1) > most {
+		return e, false
+	}
+	e.digits = make([]int32, len(e.rows))
+	e.singles(states)
+	e.unlimited(states)
+	for b := range c.bins {
+		if c.bins[b].once {
+			e.limited(int32(b))
+		}
+	}
+	return e, true
+}
+
+// copies is how many stages there are beyond the first.
+func (e *exact) copies() int {
+	n := 0
+	for b := range e.c.bins {
+		if e.c.bins[b].once {
+			n += int(e.pl.room(int32(b), int32(e.pl.pods)))
+		}
+	}
+	return n
+}
+
+// spell writes a remainder as digits and, without the zeros, as a filling.
+func (e *exact) spell(state int32) (rows, cnt []int32) {
+	e.cnt = e.cnt[:0]
+	for x := range e.rows {
+		d := state / e.stride[x] % (e.count[x] + 1)
+		e.digits[x] = d
+		e.cnt = append(e.cnt, d)
+	}
+	return e.rows, e.cnt
+}
+
+// singles finds the cheapest bin for each filling.
+func (e *exact) singles(states int32) {
+	e.single, e.by = make([]int64, states), make([]int32, states)
+	for s := int32(1); s < states; s++ {
+		rows, cnt := e.spell(s)
+		e.single[s] = math.MaxInt64
+		for b := range e.c.bins {
+			bin := &e.c.bins[b]
+			if bin.price >= e.single[s] {
+				break
+			}
+			e.work += int64(e.c.k + 1)
+			if bin.once {
+				continue
+			}
+			if cost, ok := e.price(bin, rows, cnt); ok && cost < e.single[s] {
+				e.single[s], e.by[s] = cost, int32(b)
+			}
+		}
+		e.work += int64(len(e.rows))
+	}
+}
+
+// price is what a bin costs that holds a filling.
+func (e *exact) price(b *bin, rows, cnt []int32) (cost int64, ok bool) {
+	pen, ok := e.load.holds(b, rows, cnt)
+	return b.price + pen, ok
+}
+
+// unlimited splits each remainder into what the next bin holds and the rest. The next bin always holds a pod of the
+// remainder's first row, so that no order of the same bins is tried twice.
+func (e *exact) unlimited(states int32) {
+	e.least = make([]int64, states)
+	pick := make([]int32, states)
+	for s := int32(1); s < states; s++ {
+		e.spell(s)
+		e.least[s] = math.MaxInt64
+		first := 0
+		for e.digits[first] == 0 {
+			first++
+		}
+		for q := e.digits[first]; q > 0; q-- {
+			e.split(s, q*e.stride[first], first+1, pick)
+		}
+	}
+	e.stages = append(e.stages, stage{bin: -1, cost: e.least, pick: pick})
+}
+
+// split tries all fillings of a remainder that begin with part, from row x on.
+func (e *exact) split(s, part int32, x int, pick []int32) {
+	if x == len(e.digits) {
+		e.work++
+		if a, b := e.single[part], e.least[s-part]; a < math.MaxInt64 && b < math.MaxInt64 && a+b < e.least[s] {
+			e.least[s], pick[s] = a+b, part
+		}
+		return
+	}
+	for q := e.digits[x]; q >= 0; q-- {
+		e.split(s, part+q*e.stride[x], x+1, pick)
+	}
+}
+
+// limited adds stages for the copies of a bin of which there is only so much.
+func (e *exact) limited(b int32) {
+	bin := &e.c.bins[b]
+	states := int32(len(e.least))
+	var single []int64
+	for range e.pl.room(b, int32(e.pl.pods)) {
+		if single == nil {
+			single = make([]int64, states)
+			for s := int32(1); s < states; s++ {
+				rows, cnt := e.spell(s)
+				single[s] = math.MaxInt64
+				if cost, ok := e.price(bin, rows, cnt); ok {
+					single[s] = cost
+				}
+			}
+		}
+		next, pick := make([]int64, states), make([]int32, states)
+		copy(next, e.least)
+		for s := int32(1); s < states; s++ {
+			e.spell(s)
+			e.extend(s, 0, 0, single, next, pick)
+		}
+		e.least = next
+		e.stages = append(e.stages, stage{bin: b, cost: next, pick: pick})
+	}
+}
+
+// extend tries all fillings of one more copy of a bin.
+func (e *exact) extend(s, part int32, x int, single, next []int64, pick []int32) {
+	if x == len(e.digits) {
+		e.work++
+		if part == 0 || single[part] == math.MaxInt64 || e.least[s-part] == math.MaxInt64 {
+			return
+		}
+		if v := single[part] + e.least[s-part]; v < next[s] {
+			next[s], pick[s] = v, part
+		}
+		return
+	}
+	for q := e.digits[x]; q >= 0; q-- {
+		e.extend(s, part+q*e.stride[x], x+1, single, next, pick)
+	}
+}
+
+// whole says that everything can be packed.
+func (e *exact) whole() bool { return e.least[len(e.least)-1] < math.MaxInt64 }
+
+// finish puts the optimum into the plan, which then may be above limits.
+func (e *exact) finish(s *slab) {
+	state := int32(len(e.least) - 1)
+	for k := len(e.stages) - 1; k >= 0; k-- {
+		st := &e.stages[k]
+		for st.pick[state] > 0 {
+			part := st.pick[state]
+			b, cost := st.bin, int64(0)
+			if b < 0 {
+				b, cost = e.by[part], e.single[part]
+			} else {
+				rows, cnt := e.spell(part)
+				cost, _ = e.price(&e.c.bins[b], rows, cnt)
+			}
+			e.buy(s, b, part, cost)
+			state -= part
+			if st.bin >= 0 {
+				break
+			}
+		}
+	}
+}
+
+func (e *exact) buy(s *slab, b, part int32, cost int64) {
+	e.spell(part)
+	n := 0
+	for _, d := range e.digits {
+		if d > 0 {
+			n++
+		}
+	}
+	p := pat{bin: b, copies: 1, rows: s.take(n), cnt: s.take(n), cost: cost}
+	n = 0
+	for x, d := range e.digits {
+		if d > 0 {
+			p.rows[n], p.cnt[n] = e.rows[x], d
+			n++
+		}
+	}
+	e.pl.take(p)
+}

@@ -1,0 +1,93 @@
+package optimise
+
+import "slices"
+
+// limitedNodes is how many fillings the search for a packing of a small problem within limits may try.
+const limitedNodes = 50_000
+
+// limited finds the best packing of a small problem whose optimum is above limits: by the next bin, what it holds, and
+// the pods that are left out. The optimum without limits of each remainder cuts the search short.
+type limited struct {
+	e     *exact
+	slab  *slab
+	nodes int
+	left  int
+	// best is the plan that leaves the fewest pods and costs least of these.
+	best *plan
+	out  int
+}
+
+// searchLimited returns nil if the problem is too large to search it all.
+func searchLimited(e *exact, s *slab) *plan {
+	l := &limited{e: e, slab: s, nodes: limitedNodes}
+	l.visit(int32(len(e.least) - 1))
+	e.work += int64(limitedNodes-l.nodes) * 32
+	if l.nodes < 0 {
+		return nil
+	}
+	return l.best
+}
+
+// worse says that nothing below a remainder is better than the best.
+func (l *limited) worse(state int32) bool {
+	if l.best == nil {
+		return false
+	}
+	if l.left != l.out {
+		return l.left > l.out
+	}
+	least := l.e.least[state]
+	return least > l.best.cost-l.e.pl.cost-1
+}
+
+func (l *limited) visit(state int32) {
+	if l.nodes < 0 || l.worse(state) {
+		return
+	}
+	if state == 0 {
+		l.best, l.out = l.e.pl.clone(), l.left
+		return
+	}
+	l.e.spell(state)
+	digits := slices.Clone(l.e.digits)
+	first := 0
+	for digits[first] == 0 {
+		first++
+	}
+	for q := digits[first]; q > 0; q-- {
+		l.next(state, q*l.e.stride[first], digits, first+1)
+	}
+	l.left++
+	l.visit(state - l.e.stride[first])
+	l.left--
+}
+
+// next tries all fillings of the next bin that begin with part, from row x on.
+func (l *limited) next(state, part int32, digits []int32, x int) {
+	if x < len(digits) {
+		for q := digits[x]; q >= 0; q-- {
+			l.next(state, part+q*l.e.stride[x], digits, x+1)
+		}
+		return
+	}
+	l.nodes--
+	e := l.e
+	for b := range e.c.bins {
+		if e.pl.room(int32(b), 1) == 0 {
+			continue
+		}
+		rows, cnt := e.spell(part)
+		cost, ok := e.price(&e.c.bins[b], rows, cnt)
+		if !ok {
+			continue
+		}
+		e.buy(l.slab, int32(b), part, cost)
+		l.visit(state - part)
+		last := len(e.pl.pats) - 1
+		e.pl.give(last, 1)
+		e.pl.pats = e.pl.pats[:last]
+		if l.nodes < 0 {
+			return
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package optimise
+
+import "math"
+
+// resource prices pods by what they take of resources: give each resource a weight, all weights together 1, and share a
+// bin's price out by the weighted part of each resource that a pod takes. No filling is then worth more than its bin. So
+// a pod costs at least its part on the bin where that is least, penalty included. The weights are improved step by step.
+type resource struct {
+	c *core
+	// bins may be used; parts are, by bin, row of the bin and resource, price times part.
+	bins   []int32
+	parts  [][]float64
+	demand []int32
+	weight []float64
+	y      []float64
+	trial  []float64
+	work   int64
+}
+
+// resourceDuals are values of pods that no filling of the bins that usable allows exceeds, and what the demand is worth.
+func resourceDuals(c *core, demand []int32, usable func(b int32) bool) (r *resource, worth float64) {
+	r = &resource{c: c, demand: demand, weight: make([]float64, c.k), y: make([]float64, c.n), trial: make([]float64, c.n)}
+	for b := range c.bins {
+		if usable(int32(b)) {
+			r.add(int32(b))
+		}
+	}
+	best := math.Inf(-1)
+	at := make([]float64, c.k)
+	for k := range c.k {
+		clear(at)
+		at[k] = 1
+		best = r.try(at, best)
+	}
+	copy(at, r.weight)
+	for step := 0.25; step > 0.01; step /= 2 {
+		for improved := true; improved; {
+			improved = false
+			for from := range c.k {
+				for to := range c.k {
+					copy(at, r.weight)
+					move := min(step, at[from])
+					if from == to || move == 0 {
+						continue
+					}
+					at[from] -= move
+					at[to] += move
+					if v := r.try(at, best); v > best*(1+1e-6) {
+						best, improved = v, true
+					}
+				}
+			}
+		}
+	}
+	return r, best
+}
+
+func (r *resource) add(b int32) {
+	bin := &r.c.bins[b]
+	k := r.c.k
+	parts := make([]float64, len(bin.rows)*k)
+	for x, i := range bin.rows {
+		for q := range k {
+			if a := r.c.req[int(i)*k+q]; a > 0 {
+				parts[x*k+q] = float64(bin.price) * (float64(a) / float64(bin.free[q]))
+			}
+		}
+	}
+	r.bins, r.parts = append(r.bins, b), append(r.parts, parts)
+}
+
+// try values pods by some weights, and keeps them if the demand is worth more than best then.
+func (r *resource) try(w []float64, best float64) float64 {
+	k := r.c.k
+	for i := range r.trial {
+		r.trial[i] = math.Inf(1)
+	}
+	for n, b := range r.bins {
+		bin := &r.c.bins[b]
+		parts := r.parts[n]
+		for x, i := range bin.rows {
+			v := 0.0
+			for q, f := range w {
+				v += float64(f * parts[x*k+q])
+			}
+			if bin.pen != nil {
+				v += float64(bin.pen[i])
+			}
+			if v < r.trial[i] {
+				r.trial[i] = v
+			}
+		}
+		r.work += int64(len(parts))
+	}
+	sum := 0.0
+	for i, v := range r.trial {
+		if math.IsInf(v, 1) {
+			r.trial[i] = 0
+			continue
+		}
+		sum += float64(v * float64(r.demand[i]))
+	}
+	if sum > best {
+		best = sum
+		copy(r.weight, w)
+		copy(r.y, r.trial)
+	}
+	return best
+}
