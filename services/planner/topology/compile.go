@@ -181,7 +181,7 @@ func (c *compiler) spread(cl *view.Class, specs []model.TopologySpread, required
 			universe:  c.universe(universe{c.filter(cl, s, keys), key}),
 			selection: c.selection(c.term(counted, []string{cl.Namespace}, nil)),
 		}, required)
-		rule := spreadRule{counter: n, spec: s, maxSkew: s.MaxSkew, minDomains: max(1, s.MinDomains)}
+		rule := spreadRule{counter: n, spec: s, maxSkew: max(1, s.MaxSkew), minDomains: max(1, s.MinDomains)}
 		if s.Selector.Matches(cl.Labels) {
 			rule.self = 1
 		}

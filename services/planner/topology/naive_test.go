@@ -416,3 +416,155 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 		}
 	})
 }
+
+// What a tally allows while it is open what some nodes will be, holds whatever they become.
+func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
+	allowed, open := 0, 0
+	rapid.Check(t, func(rt *rapid.T) {
+		d := draw{rt}
+		w, n, offers := d.cluster()
+		v := view.NewView(w)
+		tally := topology.NewTally(topology.New(w), v, nil)
+		for _, p := range offers {
+			tally.Offer(p)
+		}
+		var sites []*topology.Site
+		var nodes []int
+		for i := range v.Hosts {
+			sites, nodes = append(sites, tally.Host(i)), append(nodes, i)
+		}
+		type claim struct {
+			node   int
+			places []*fit.Place
+		}
+		var claims []claim
+		for i := range d.n("claims", 1, 2) {
+			c := claim{node: len(n.nodes)}
+			taints := d.taints()
+			for range d.n("places", 1, 2) {
+				p := &fit.Place{Labels: d.labels(), Taints: taints}
+				if d.chance("open label") {
+					p.Labels = slices.DeleteFunc(p.Labels, func(l model.Label) bool { return l.Key == "rack" })
+					p.Open = require.NewSet(model.Requirement{Key: "rack", Operator: model.In, Values: []string{"1", "2"}})
+				}
+				c.places = append(c.places, p)
+			}
+			sites, nodes = append(sites, tally.Claim(nil, c.places...)), append(nodes, c.node)
+			n.nodes = append(n.nodes, d.node(nil, taints, fmt.Sprintf("claim%d", i), true))
+			claims = append(claims, c)
+		}
+		for range d.n("adds", 0, 6) {
+			s, c := d.n("site", 0, len(sites)-1), w.Classes[d.n("class", 0, len(w.Classes)-1)]
+			tally.Add(c, sites[s], 1)
+			n.nodes[nodes[s]].pods = append(n.nodes[nodes[s]].pods, naivePod{class: c})
+		}
+		var decide func(i int, then func())
+		decide = func(i int, then func()) {
+			if i == len(claims) {
+				then()
+				return
+			}
+			for _, p := range claims[i].places {
+				racks := []string{""}
+				if len(p.Open) > 0 {
+					racks = []string{"1", "2"}
+				}
+				for _, rack := range racks {
+					labels := n.nodes[claims[i].node].labels
+					name := labels[require.KeyHostname]
+					clear(labels)
+					labels[require.KeyHostname] = name
+					for _, l := range p.Labels {
+						labels[l.Key] = l.Value
+					}
+					if rack != "" {
+						labels["rack"] = rack
+					}
+					decide(i+1, then)
+				}
+			}
+		}
+		for _, c := range w.Classes {
+			for s, site := range sites {
+				ok, real := tally.Allows(c, site), tally.AllowsReal(c, site)
+				if ok && !real {
+					rt.Fatalf("class %s: Allows holds and AllowsReal does not", c.ID)
+				}
+				if !real {
+					open++
+					continue
+				}
+				allowed++
+				decide(0, func() {
+					if !n.allows(c, nodes[s], true) {
+						rt.Fatalf("class %s on site %d was allowed, and is not once all is decided: %v", c.ID, s, n.nodes)
+					}
+				})
+			}
+		}
+	})
+	if allowed == 0 || open == 0 {
+		t.Errorf("%d were allowed, %d refused: the test says nothing", allowed, open)
+	}
+}
+
+// A node that obeys the node rules can be filled in any order.
+func TestANodeThatObeysTheNodeRulesFillsInAnyOrder(t *testing.T) {
+	filled := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		d := draw{rt}
+		w, _, _ := d.cluster()
+		for _, c := range w.Classes {
+			c.PodAffinity = nil // needs partners, whatever the node rules say
+			c.NodeSelector = nil
+			for _, terms := range [][]model.PodAffinityTerm{c.PodAntiAffinity} {
+				for i := range terms {
+					terms[i].TopologyKey = require.KeyHostname
+				}
+			}
+			for i := range c.TopologySpread {
+				c.TopologySpread[i].TopologyKey = require.KeyHostname
+			}
+		}
+		rules := topology.New(w)
+		bin := make([]int, len(w.Classes))
+		for i := range bin {
+			bin[i] = d.n("pods", 0, 2)
+		}
+		for _, r := range rules.NodeRules(w.Classes) {
+			on, counted := 0, 0
+			for _, i := range r.Trigger {
+				on += bin[i]
+			}
+			for _, i := range r.Counted {
+				counted += bin[i]
+			}
+			if on > 0 && counted > r.Most {
+				return
+			}
+		}
+		place := &fit.Place{Labels: model.Labels{{Key: require.KeyZone, Value: "za"}}}
+		tally := topology.NewTally(rules, view.NewView(w), nil)
+		tally.Offer(place)
+		site := tally.Claim(nil, place)
+		var pods []int
+		for i, k := range bin {
+			for range k {
+				pods = append(pods, i)
+			}
+		}
+		if len(pods) > 0 {
+			filled++
+			pods = rapid.Permutation(pods).Draw(rt, "order")
+		}
+		for _, i := range pods {
+			if why := tally.Why(w.Classes[i], site); !why.OK() {
+				rt.Fatalf("class %d of %v: %s", i, pods, why.Message)
+			}
+			tally.Add(w.Classes[i], site, 1)
+		}
+	})
+	if filled == 0 {
+		t.Error("no node was filled: the test says nothing")
+	}
+}

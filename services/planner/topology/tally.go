@@ -183,8 +183,11 @@ func (t *Tally) wouldOpen(s *Site) bool {
 // Mark marks the present state.
 func (t *Tally) Mark() Mark { return Mark(len(t.journal)) }
 
-// Revert takes back everything since the mark: Add, Claim, Narrow and Freeze.
+// Revert takes back everything since the mark: Add, Claim, Narrow and Freeze. What was reverted already is left alone.
 func (t *Tally) Revert(m Mark) {
+	if int(m) >= len(t.journal) {
+		return
+	}
 	for i := len(t.journal) - 1; i >= int(m); i-- {
 		t.undo(t.journal[i])
 	}
@@ -214,9 +217,5 @@ func (t *Tally) Placed(host int, c *view.Class, count int) { t.Add(c, t.hosts[ho
 // Fork is Mark, for the view.
 func (t *Tally) Fork() int { return int(t.Mark()) }
 
-// Back is Revert, for the view. What was reverted already is left alone.
-func (t *Tally) Back(mark int) {
-	if mark < len(t.journal) {
-		t.Revert(Mark(mark))
-	}
-}
+// Back is Revert, for the view.
+func (t *Tally) Back(mark int) { t.Revert(Mark(mark)) }
