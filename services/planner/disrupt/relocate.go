@@ -60,7 +60,7 @@ func (s *search) relocate(hosts []int) (Decision, model.Reason) {
 }
 
 func (s *search) noDestination(hosts []int, it pack.Item) model.Reason {
-	why, _ := s.Market.Explain(it.Class, s.Limits)
+	why, _ := s.Desk.Explain(it.Class)
 	return model.Reason{
 		Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
 		Message: fmt.Sprintf("pod %s fits nowhere else: %s", s.v.Pods[it.Pods[0]].ID, why.Message),

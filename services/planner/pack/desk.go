@@ -278,6 +278,9 @@ func (s *seating) settle(on map[int]*Bought) {
 	}
 	s.bought = slices.DeleteFunc(s.bought, func(b *Bought) bool {
 		if len(b.Items) == 0 {
+			if b.Options != nil {
+				s.lim.unstretch(b)
+			}
 			s.lim.give(b.base)
 		}
 		return len(b.Items) == 0

@@ -21,6 +21,7 @@ const (
 	missOffering
 	missChoice
 	missLimit
+	missPeers // all is well but for other pods
 )
 
 // miss is why a pool can't help, and how near it comes.
@@ -31,7 +32,23 @@ type miss struct {
 }
 
 // Explain says why nothing can be bought for pods of a class: the nearest miss of all, and that of each pool by name.
-func (m *Market) Explain(c *view.Class, lim *Limits) (model.Reason, []model.PoolMiss) {
+func (d *Desk) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
+	verdicts := make(map[string]model.Reason)
+	return d.m.explain(c, d.lim, func(o *Option) model.Reason {
+		place := o.key(d.keys)
+		r, known := verdicts[place]
+		if !known {
+			mark := d.tally.Mark()
+			r = d.tally.Why(c, d.tally.Claim(nil, &o.place))
+			d.tally.Revert(mark)
+			verdicts[place] = r
+		}
+		return r
+	})
+}
+
+// explain is Explain, where peers says what other pods have against a new node of an option.
+func (m *Market) explain(c *view.Class, lim *Limits, peers func(*Option) model.Reason) (model.Reason, []model.PoolMiss) {
 	if len(m.w.Pools) == 0 {
 		return model.Reason{
 			Code: model.CodeNoNodePool, Subject: "podclass/" + string(c.ID), Message: "there is no node pool",
@@ -40,7 +57,7 @@ func (m *Market) Explain(c *view.Class, lim *Limits) (model.Reason, []model.Pool
 	}
 	var misses []miss
 	for _, p := range m.w.Pools {
-		misses = append(misses, m.explainPool(p, c, lim))
+		misses = append(misses, m.explainPool(p, c, lim, peers))
 	}
 	nearest := slices.MaxFunc(misses, func(a, b miss) int {
 		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(b.pool.Index, a.pool.Index))
@@ -55,7 +72,7 @@ func (m *Market) Explain(c *view.Class, lim *Limits) (model.Reason, []model.Pool
 	return best, out
 }
 
-func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits) miss {
+func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits, peers func(*Option) model.Reason) miss {
 	out := miss{pool: p, PoolMiss: model.PoolMiss{NodePool: p.Name}}
 	problem := m.problems[p.Index]
 	out.stage, out.Reason = poolRules(p, c)
@@ -69,7 +86,7 @@ func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits) miss {
 	case !out.Reason.OK():
 		return out
 	}
-	return m.explainTypes(out, c, lim)
+	return m.explainTypes(out, c, lim, peers)
 }
 
 // poolRules says whether the pool's own rules exclude a class, and which.
@@ -115,7 +132,7 @@ func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
 }
 
 // explainTypes looks for the option that comes nearest.
-func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits) miss {
+func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*Option) model.Reason) miss {
 	out.stage = missLabels
 	out.Reason = model.Reason{
 		Code: model.CodeRequirements, Subject: "nodepool/" + string(out.pool.Name),
@@ -136,7 +153,7 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits) miss {
 			continue
 		}
 		for _, o := range v.options {
-			stage, r, l := m.explainOption(o, c, lim)
+			stage, r, l := m.explainOption(o, c, lim, peers)
 			if stage > out.stage || (stage == out.stage && (out.InstanceType == "" || l < lack)) {
 				out.stage, out.Reason, out.InstanceType, lack = stage, r, o.Type.Name, l
 			}
@@ -146,7 +163,7 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits) miss {
 }
 
 // explainOption says how far an option comes, which rule it breaks there, and by how much.
-func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits) (stage int, r model.Reason, lack float64) {
+func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func(*Option) model.Reason) (stage int, r model.Reason, lack float64) {
 	subject := "instancetype/" + string(o.Type.Name)
 	if r := fit.Static(c, &o.place); !r.OK() {
 		r.Subject = subject
@@ -170,7 +187,10 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits) (stage int
 			Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
 		}, 0
 	}
-	return missLimit, model.Reason{
+	if r := peers(o); !r.OK() {
+		return missPeers, r, float64(o.Offering.Price)
+	}
+	return missPeers, model.Reason{
 		Code: model.CodeNoOffering, Subject: subject, Message: "the pod fits, but was left out of the plan",
 	}, 0
 }

@@ -78,12 +78,6 @@ func (s *seating) claimFor(o *Option, c *view.Class, pod int) {
 	s.lim.Take(o, 1)
 	s.bought = append(s.bought, b)
 	s.grow(b, o, c, pod)
-	if minValues(o.Pool) {
-		s.lim.give(o)
-		b.Options, _ = s.m.choices(o, b.Items, s.lim)
-		s.lim.Take(o, 1)
-		s.lim.stretch(b)
-	}
 }
 
 func (s *seating) frozen(c *view.Class, real bool) {
@@ -94,15 +88,16 @@ func (s *seating) frozen(c *view.Class, real bool) {
 
 // grow puts a pod on a claim, which becomes into if it is not that yet.
 func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
+	if b.Options != nil {
+		s.lim.unstretch(b)
+	}
 	if into != b.base {
 		s.lim.give(b.base)
 		s.lim.Take(into, 1)
 		b.base = into
 	}
-	var cell *Cell
-	if s.minds(c) {
-		cell = s.cellOf(s.keysOf(c), into)
-	}
+	b.Runners, b.Options = nil, nil
+	cell := s.cellFor(c, into)
 	i := slices.IndexFunc(b.Items, func(it Item) bool { return it.Class == c && it.Cell == cell })
 	b.Items = slices.Clone(b.Items)
 	if i < 0 {
@@ -112,7 +107,12 @@ func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
 	pods := append(slices.Clone(b.Items[i].Pods), pod)
 	slices.Sort(pods)
 	b.Items[i].Pods = pods
-	b.Runners, b.Options = nil, nil
+	if minValues(into.Pool) {
+		s.lim.give(into)
+		b.Options, _ = s.m.choices(into, b.Items, s.lim)
+		s.lim.Take(into, 1)
+		s.lim.stretch(b)
+	}
 	if s.minds(c) {
 		s.tally.Narrow(s.site(b), nil, s.places(b)...)
 		s.tally.Add(c, s.site(b), 1)
@@ -123,9 +123,6 @@ func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
 // growth finds the claim that takes one more pod for the least money.
 func (s *seating) growth(c *view.Class, allows func(*view.Class, *topology.Site) bool) (b *Bought, into *Option, dearer int64) {
 	for _, x := range s.bought {
-		if minValues(x.base.Pool) {
-			continue
-		}
 		o := s.larger(x, c, allows, b == nil, dearer)
 		if o == nil {
 			continue
@@ -147,7 +144,11 @@ func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *top
 	if b.site != nil && !allows(c, b.site) {
 		return nil
 	}
-	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}})
+	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}, Cell: s.cellFor(c, b.base)})
+	if minValues(b.base.Pool) {
+		return s.asFlexible(b, items)
+	}
+	items[len(items)-1].Cell = nil
 	if s.m.portsClash(items) || !capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil
 	}
@@ -178,6 +179,31 @@ func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *top
 	return nil
 }
 
+// asFlexible is what a claim of a pool with minValues was packed for, where enough distinct offerings hold more.
+func (s *seating) asFlexible(b *Bought, items []Item) *Option {
+	c := items[len(items)-1].Class
+	if b.site == nil && s.minds(c) || s.m.portsClash(items) || !capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
+		return nil
+	}
+	s.lim.unstretch(b)
+	s.lim.give(b.base)
+	_, ok := s.m.choices(b.base, items, s.lim)
+	s.lim.Take(b.base, 1)
+	s.lim.stretch(b)
+	if !ok {
+		return nil
+	}
+	return b.base
+}
+
+// cellFor is where a claim must be that a pod of a class is on; nil for pods that mind nobody.
+func (s *seating) cellFor(c *view.Class, o *Option) *Cell {
+	if !s.minds(c) {
+		return nil
+	}
+	return s.cellOf(s.keysOf(c), o)
+}
+
 // wouldAllow says whether a claim for nothing but an option, bought now, might take a pod.
 func (s *seating) wouldAllow(c *view.Class, o *Option, allows func(*view.Class, *topology.Site) bool) bool {
 	mark := s.tally.Mark()
@@ -205,20 +231,23 @@ func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*
 		if !o.takes(it, wishes) || s.lim.Room(o, 1) == 0 {
 			continue
 		}
-		if minValues(o.Pool) {
-			if _, ok := s.m.choices(o, []Item{*it}, s.lim); !ok {
-				continue
-			}
-		}
 		place := o.key(s.keys)
 		ok, known := verdicts[place]
 		if !known {
 			ok = s.wouldAllow(it.Class, o, allows)
 			verdicts[place] = ok
 		}
-		if ok {
-			return o
+		if !ok {
+			continue
 		}
+		if minValues(o.Pool) {
+			alone := *it
+			alone.Cell = s.cellFor(it.Class, o)
+			if _, ok := s.m.choices(o, []Item{alone}, s.lim); !ok {
+				continue
+			}
+		}
+		return o
 	}
 	return nil
 }

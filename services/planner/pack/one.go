@@ -104,8 +104,10 @@ func (d *Desk) cellOf(keys []string, o *Option) *Cell {
 	}
 	g := d.grid(keys)
 	name := newCell(g.keys, o.Label).name()
-	i := slices.IndexFunc(g.cells, func(c *Cell) bool { return c.name() == name })
-	return g.cells[i]
+	if i := slices.IndexFunc(g.cells, func(c *Cell) bool { return c.name() == name }); i >= 0 {
+		return g.cells[i]
+	}
+	return newCell(keys, o.Label) // nothing else is there
 }
 
 // Buy seats pods on claims to buy and on nothing else, within limits, which it takes them off.

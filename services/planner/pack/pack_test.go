@@ -150,7 +150,7 @@ func TestPackPlacesEachPodOnceOrSaysWhyNot(t *testing.T) {
 			for _, p := range it.Pods {
 				seen[p]++
 			}
-			if r, _ := m.Explain(it.Class, lim); r.Code != model.CodeLimit && r.Code != model.CodeResources && r.Code != model.CodeRequirements {
+			if r, _ := newDesk(w, lim).Explain(it.Class); r.Code != model.CodeLimit && r.Code != model.CodeResources && r.Code != model.CodeRequirements {
 				t.Fatalf("a pod is left for %+v", r)
 			}
 		}

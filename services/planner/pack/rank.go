@@ -157,14 +157,25 @@ func alike(a, b *Bought) bool {
 
 // stretch counts the largest of a claim's options instead of the one that it was packed for.
 func (l *Limits) stretch(b *Bought) {
+	l.take(b.base.Pool, b.base.Type.CapacityVector, -1)
+	l.take(b.base.Pool, b.largest(), 1)
+}
+
+// unstretch counts the option that a claim was packed for instead of the largest that it may become.
+func (l *Limits) unstretch(b *Bought) {
+	l.take(b.base.Pool, b.largest(), -1)
+	l.take(b.base.Pool, b.base.Type.CapacityVector, 1)
+}
+
+// largest is the most of each resource that a claim may have.
+func (b *Bought) largest() view.Vector {
 	most := slices.Clone(b.base.Type.CapacityVector)
 	for _, o := range b.Options {
 		for i, c := range o.Type.CapacityVector {
 			most[i] = max(most[i], c)
 		}
 	}
-	l.take(b.base.Pool, b.base.Type.CapacityVector, -1)
-	l.take(b.base.Pool, most, 1)
+	return most
 }
 
 // Requirements are what the claim's node must be: what its pool asks for, as narrow as its pods and its offerings make it.

@@ -50,9 +50,9 @@ func TestEachRuleKeepsANode(t *testing.T) {
 			w.Snapshot.Pods[0].DoNotDisrupt, w.Snapshot.Pods[0].DoNotDisruptUntil = true, now()
 		}, model.CodeCheaperReplacement},
 		"a pod has no controller": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.Snapshot.PodClasses[0].OwnerKind = "" }, model.CodePodWithoutController},
-		"a pod is spread": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+		"a pod is spread over what no other node has": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, Required: true}}
-		}, model.CodeUnsupported},
+		}, model.CodeNoDestination},
 		"a wish for spread is no rule": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}}
 		}, model.CodeCheaperReplacement},

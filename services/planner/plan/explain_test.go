@@ -99,20 +99,20 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 			class: func(c *model.PodClass) {
 				c.TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, Required: true}}
 			},
-			code: model.CodeUnsupported, says: "spread",
+			code: model.CodeTopologySpread, says: "spread",
 		},
 		"the pod has an affinity": {
 			class: func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{{TopologyKey: "zone"}} },
-			code:  model.CodeUnsupported, says: "affinity",
+			code:  model.CodePodAffinity, says: "affinity",
 		},
 		"another pod keeps it away": {
 			build: func(w *world) {
 				w.class("hermit", 100, gib, func(c *model.PodClass) {
-					c.PodAntiAffinity = []model.PodAffinityTerm{{TopologyKey: "zone", Selector: &model.Selector{}, NamespaceSelector: &model.Selector{}}}
+					c.PodAntiAffinity = []model.PodAffinityTerm{{TopologyKey: "kubernetes.io/arch", Selector: &model.Selector{}, NamespaceSelector: &model.Selector{}}}
 				})
 				w.node("n1", "c5.large", "hermit", 1)
 			},
-			code: model.CodeUnsupported, says: "hermit",
+			code: model.CodePodAntiAffinity, says: "hermit",
 		},
 		"the watcher knows something": {
 			class: func(c *model.PodClass) { c.Unsupported = "matchFields" }, code: model.CodeUnsupported, says: "matchFields",

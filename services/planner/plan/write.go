@@ -60,7 +60,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		p.Pending = append(p.Pending, pending)
 	}
 	for _, it := range c.unplaced {
-		reason, pools := c.market.Explain(it.Class, c.limits)
+		reason, pools := c.desk.Explain(it.Class)
 		if nothingToBuy(reason.Code) {
 			reason = c.nodesMiss(it.Class, reason)
 		}
