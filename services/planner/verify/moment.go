@@ -254,7 +254,7 @@ func (m *moment) included(class *model.PodClass, t model.TopologySpread, all []m
 func counts(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread, f *form, s *shape) fate {
 	out := surely
 	for _, other := range all {
-		out = min(out, f.has(s, other.TopologyKey))
+		out = min(out, s.has(other.TopologyKey))
 	}
 	if _, bad := untolerated(class, f.taints); bad && t.HonorTaints {
 		return never

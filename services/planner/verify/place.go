@@ -222,6 +222,7 @@ func (c *checker) shape(by owner, o model.RankedOffering) *shape {
 		"karpenter.k8s.aws/ec2nodeclass":   string(by.class),
 		"karpenter.sh/registered":          "true",
 		"karpenter.sh/initialized":         "true",
+		hostname:                           ownName,
 	})
 	for _, r := range by.requirements {
 		key := normalKey(r.Key)

@@ -11,6 +11,9 @@ import (
 
 const hostname = "kubernetes.io/hostname"
 
+// ownName stands for the hostname of a node that is not there yet: it will have one, and it is none that anybody knows.
+const ownName = "(its own)"
+
 // site is a place that pods are on, or come to, as other pods see it: where it lies by each label.
 type site struct {
 	name string
@@ -23,7 +26,6 @@ type site struct {
 type form struct {
 	shapes []*shape
 	taints []model.Taint
-	named  bool // its sites have a host
 	known  map[string]reach
 }
 
@@ -60,10 +62,9 @@ func (s *site) reach(key string) reach {
 
 // own puts the site's own name where the form only says that it will have one.
 func (s *site) own(key string, r reach) reach {
-	if key != hostname || !s.form.named || len(r.values) == 0 {
-		return r
+	if key == hostname && s.host != "" && len(r.values) > 0 {
+		r.values = []string{s.host}
 	}
-	r.values = []string{s.host}
 	return r
 }
 
@@ -87,7 +88,7 @@ func (f *form) reach(key string, counts func(*shape) fate) reach {
 		if in == never {
 			continue
 		}
-		all, listed := f.states(s, key)
+		all, listed := s.states(key)
 		out.endless = out.endless || !listed
 		for _, st := range all {
 			out.absent = out.absent || !st.present
@@ -101,17 +102,9 @@ func (f *form) reach(key string, counts func(*shape) fate) reach {
 	return out
 }
 
-// states lists what a label may be on one of the form's shapes.
-func (f *form) states(s *shape, key string) ([]state, bool) {
-	if key == hostname && f.named {
-		return []state{{"its own", true}}, true
-	}
-	return s.states(key)
-}
-
-// has says whether a shape of the form has a label.
-func (f *form) has(s *shape, key string) fate {
-	all, listed := f.states(s, normalKey(key))
+// has says whether the shape has a label.
+func (s *shape) has(key string) fate {
+	all, listed := s.states(normalKey(key))
 	if !listed {
 		return surely // whatever it will be, it will be there
 	}
@@ -138,10 +131,10 @@ func (c *checker) addSites() {
 	for i := range c.snap.Nodes {
 		n := &c.snap.Nodes[i]
 		p := c.nodePlace(n)
-		s := &site{name: p.subject, form: newForm(p, false)}
+		s := &site{name: p.subject, form: newForm(p)}
 		if claim := c.claimOn[n.Name]; claim != nil && claim.State < model.ClaimRegistered {
 			label, _ := n.Labels.Get(hostname)
-			s.host, s.form.named = cmp.Or(label, string(n.Name)), true
+			s.host = cmp.Or(label, string(n.Name))
 		}
 		c.nodeSites[n.Name] = s
 		c.sites = append(c.sites, s)
@@ -156,7 +149,7 @@ func (c *checker) addSites() {
 			c.claimSites[id] = c.nodeSites[n.Name]
 			continue
 		}
-		add(id, newForm(c.claimPlace(c.live[id]), true))
+		add(id, newForm(c.claimPlace(c.live[id])))
 	}
 	for i := range c.plan.NodeClaims {
 		claim := &c.plan.NodeClaims[i]
@@ -166,14 +159,14 @@ func (c *checker) addSites() {
 		p := c.freshPlace(claim)
 		key := formKey(claim.NodePool, p.shapes)
 		if forms[key] == nil {
-			forms[key] = newForm(p, true)
+			forms[key] = newForm(p)
 		}
 		add(claim.ID, forms[key])
 	}
 }
 
-func newForm(p place, named bool) *form {
-	return &form{shapes: p.shapes, taints: p.taints, named: named, known: make(map[string]reach)}
+func newForm(p place) *form {
+	return &form{shapes: p.shapes, taints: p.taints, known: make(map[string]reach)}
 }
 
 // formKey is equal for new claims of one pool that list the same shapes.

@@ -142,6 +142,11 @@ func TestABrokenRuleIsFound(t *testing.T) {
 				{Key: "topology.kubernetes.io/zone", Operator: model.NotIn, Values: []string{"r-1a"}},
 			}}}
 		}, "no term of its required node affinity"},
+		"a new node without a name": {buying, func(in *model.Input, _ *model.Plan) {
+			in.Snapshot.PodClasses[2].NodeAffinity = []model.NodeAffinityTerm{{Requirements: []model.Requirement{
+				{Key: "kubernetes.io/hostname", Operator: model.DoesNotExist},
+			}}}
+		}, "no term of its required node affinity"},
 		"a volume elsewhere": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[2].Volumes = []model.VolumeTopology{{Name: "shop/data", Terms: []model.NodeAffinityTerm{{Requirements: []model.Requirement{
 				{Key: "topology.ebs.csi.aws.com/zone", Operator: model.In, Values: []string{"r-1b"}},
