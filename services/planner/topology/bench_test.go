@@ -79,6 +79,7 @@ func benchClass(s *model.Snapshot, c model.PodClass, pods int) {
 }
 
 func benchWorld(tb testing.TB, n int, load func(*model.Snapshot, int)) *view.World {
+	tb.Helper()
 	s := &model.Snapshot{}
 	for i := range n / 10 {
 		name := fmt.Sprintf("n%05d", i)
@@ -98,6 +99,7 @@ var sizes = []int{1000, 5000, 20000}
 
 // each runs a benchmark for all loads and sizes, and tells how the time grows with the number of pods.
 func each(b *testing.B, run func(b *testing.B, w *view.World)) {
+	b.Helper()
 	for name, load := range loads {
 		var first, last float64
 		for _, n := range sizes {
@@ -121,6 +123,7 @@ func each(b *testing.B, run func(b *testing.B, w *view.World)) {
 
 func BenchmarkNew(b *testing.B) {
 	each(b, func(b *testing.B, w *view.World) {
+		b.Helper()
 		for range b.N {
 			topology.New(w)
 		}
@@ -130,6 +133,7 @@ func BenchmarkNew(b *testing.B) {
 // BenchmarkPlace asks for each pod on up to 16 hosts whether it may go there, and puts it on the first.
 func BenchmarkPlace(b *testing.B) {
 	each(b, func(b *testing.B, w *view.World) {
+		b.Helper()
 		r := topology.New(w)
 		for range b.N {
 			placeAll(w, r)

@@ -60,7 +60,7 @@ func (t *Tally) Room(c *view.Class, s *Site, limit int) int {
 	return limit
 }
 
-func (t *Tally) judgeSite(c *view.Class, s *Site, real bool) verdict {
+func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 	x := &t.r.classes[c.Index]
 	for i, key := range x.keys {
 		if t.at(s, key) == open {
@@ -68,7 +68,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, real bool) verdict {
 		}
 	}
 	for i := range x.spread {
-		if !t.spreads(&x.spread[i], s, real) {
+		if !t.spreads(&x.spread[i], s, actual) {
 			return verdict{rulingSpread, i}
 		}
 	}
@@ -88,7 +88,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, real bool) verdict {
 	return verdict{}
 }
 
-func (t *Tally) spreads(rule *spreadRule, s *Site, real bool) bool {
+func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
 	d := t.at(s, t.r.counters[rule.counter].key)
 	switch d {
 	case unasked:
@@ -96,7 +96,7 @@ func (t *Tally) spreads(rule *spreadRule, s *Site, real bool) bool {
 	case absent:
 		return false
 	}
-	return t.counts[rule.counter].most(d)+rule.self-t.minimum(rule, real) <= rule.maxSkew
+	return t.counts[rule.counter].most(d)+rule.self-t.minimum(rule, actual) <= rule.maxSkew
 }
 
 // attracts says whether required affinity holds, or the rule that does not.

@@ -203,10 +203,11 @@ func (c *compiler) universe(u universe) int32 {
 // filter interns which nodes a constraint of a class looks at.
 func (c *compiler) filter(cl *view.Class, s *model.TopologySpread, keys []int32) int32 {
 	f := filter{keys: keys}
-	text := ""
+	var b []byte
 	for _, k := range keys {
-		text += strconv.Itoa(int(k)) + " "
+		b = append(strconv.AppendInt(b, int64(k), 10), ' ')
 	}
+	text := string(b)
 	if !s.IgnoreNodeAffinity {
 		f.affinity = cl.Profile
 		text += remember(c.honoured, cl.Profile, []any{cl.NodeSelector, cl.NodeAffinity})

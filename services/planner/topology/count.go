@@ -239,14 +239,14 @@ func (t *Tally) survey(g *region, spec universe) {
 }
 
 func (g *region) include(f *form, key int32, sure bool) {
-	real := f.nodes > 0
+	actual := f.nodes > 0
 	if f.endless[key] {
 		g.boundlessAll = true
-		g.boundlessReal = g.boundlessReal || real
+		g.boundlessReal = g.boundlessReal || actual
 	}
 	add := func(d int32) {
 		g.all.add(d)
-		if real {
+		if actual {
 			g.real.add(d)
 		}
 	}
@@ -255,20 +255,20 @@ func (g *region) include(f *form, key int32, sure bool) {
 	}
 	if d := f.domains[key]; d >= 0 {
 		add(d)
-		if real && sure {
+		if actual && sure {
 			g.sure.add(d)
 		}
 	}
 }
 
-// minimum is the least number of pods of any domain that counts for a spread constraint; real leaves out domains that
+// minimum is the least number of pods of any domain that counts for a spread constraint; actual leaves out domains that
 // nothing of this plan opens.
-func (t *Tally) minimum(rule *spreadRule, real bool) int32 {
+func (t *Tally) minimum(rule *spreadRule, actual bool) int32 {
 	g := t.region(t.r.counters[rule.counter].universe)
-	if (real && g.boundlessReal) || (!real && g.boundlessAll) {
+	if (actual && g.boundlessReal) || (!actual && g.boundlessAll) {
 		return 0
 	}
-	domains, occupied, sure := t.domainsOf(rule, g, real)
+	domains, occupied, sure := t.domainsOf(rule, g, actual)
 	if sure < rule.minDomains || domains > occupied {
 		return 0
 	}
@@ -276,14 +276,14 @@ func (t *Tally) minimum(rule *spreadRule, real bool) int32 {
 }
 
 // domainsOf is how many domains count for a spread constraint, how many of them have pods, and how many there surely are.
-func (t *Tally) domainsOf(rule *spreadRule, g *region, real bool) (domains, occupied, sure int32) {
+func (t *Tally) domainsOf(rule *spreadRule, g *region, actual bool) (domains, occupied, sure int32) {
 	ct := &t.counts[rule.counter]
 	if t.r.counters[rule.counter].key == hostname {
 		return g.hosts, ct.occupied, g.sureHost
 	}
 	t.sync(ct, g)
 	sure = g.sure.n + ct.occupied - ct.sure
-	if real {
+	if actual {
 		return g.real.n, ct.real, sure
 	}
 	return g.all.n, ct.all, sure

@@ -25,9 +25,9 @@ type naive struct {
 type naiveNode struct {
 	labels map[string]string
 	taints []model.Taint
-	// real is false for a node that is only on offer.
-	real bool
-	pods []naivePod
+	// built is false for a node that is only on offer.
+	built bool
+	pods  []naivePod
 }
 
 type naivePod struct {
@@ -51,11 +51,11 @@ func requiredTerms(ts []model.PodAffinityTerm) []model.PodAffinityTerm {
 	return slices.DeleteFunc(slices.Clone(ts), func(t model.PodAffinityTerm) bool { return t.Weight != 0 })
 }
 
-func (n *naive) allows(c *view.Class, at int, real bool) bool {
-	return n.spreads(c, at, real) && n.attracts(c, at) && n.keepsAway(c, at)
+func (n *naive) allows(c *view.Class, at int, built bool) bool {
+	return n.spreads(c, at, built) && n.attracts(c, at) && n.keepsAway(c, at)
 }
 
-func (n *naive) spreads(c *view.Class, at int, real bool) bool {
+func (n *naive) spreads(c *view.Class, at int, built bool) bool {
 	var hard []model.TopologySpread
 	for _, s := range c.TopologySpread {
 		if s.Required {
@@ -71,12 +71,12 @@ func (n *naive) spreads(c *view.Class, at int, real bool) bool {
 	for _, s := range hard {
 		counts, sure := map[string]int{}, map[string]bool{}
 		for _, node := range n.nodes {
-			if !hasAll(node) || (real && !node.real) || !n.included(s, c, node) {
+			if !hasAll(node) || (built && !node.built) || !n.included(s, c, node) {
 				continue
 			}
 			v := node.labels[s.TopologyKey]
 			counts[v] += 0
-			if node.real {
+			if node.built {
 				sure[v] = true
 			}
 			for _, p := range node.pods {
@@ -264,8 +264,8 @@ func (d draw) taints() []model.Taint {
 	return nil
 }
 
-func (d draw) node(ls model.Labels, taints []model.Taint, name string, real bool) naiveNode {
-	n := naiveNode{labels: map[string]string{require.KeyHostname: name}, taints: taints, real: real}
+func (d draw) node(ls model.Labels, taints []model.Taint, name string, built bool) naiveNode {
+	n := naiveNode{labels: map[string]string{require.KeyHostname: name}, taints: taints, built: built}
 	for _, l := range ls {
 		n.labels[l.Key] = l.Value
 	}
@@ -352,16 +352,16 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 		compare := func(step string) {
 			for _, c := range w.Classes {
 				for _, s := range sites {
-					for _, real := range []bool{false, true} {
-						got, want := tally.Allows(c, s.site), n.allows(c, s.node, real)
-						if real {
+					for _, built := range []bool{false, true} {
+						got, want := tally.Allows(c, s.site), n.allows(c, s.node, built)
+						if built {
 							got = tally.AllowsReal(c, s.site)
 						}
 						if got != want {
-							rt.Fatalf("after %s: class %s on %v (real %v): %v, the naive says %v; %s",
-								step, c.ID, n.nodes[s.node].labels, real, got, want, tally.Why(c, s.site).Message)
+							rt.Fatalf("after %s: class %s on %v (built %v): %v, the naive says %v; %s",
+								step, c.ID, n.nodes[s.node].labels, built, got, want, tally.Why(c, s.site).Message)
 						}
-						if why := tally.Why(c, s.site); !real && why.OK() != got {
+						if why := tally.Why(c, s.site); !built && why.OK() != got {
 							rt.Fatalf("Why says something else than Allows: %+v", why)
 						}
 					}
@@ -486,11 +486,11 @@ func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
 		}
 		for _, c := range w.Classes {
 			for s, site := range sites {
-				ok, real := tally.Allows(c, site), tally.AllowsReal(c, site)
-				if ok && !real {
+				ok, built := tally.Allows(c, site), tally.AllowsReal(c, site)
+				if ok && !built {
 					rt.Fatalf("class %s: Allows holds and AllowsReal does not", c.ID)
 				}
-				if !real {
+				if !built {
 					open++
 					continue
 				}

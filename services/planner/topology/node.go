@@ -1,6 +1,10 @@
 package topology
 
-import "github.com/kerf-dev/kerf/services/planner/view"
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
 
 // NodeRule is a rule within one new node: where any pod of Trigger is, there are at most Most pods of Counted altogether,
 // those of Trigger included where they are among them. Trigger and Counted are places in the list given to NodeRules,
@@ -62,12 +66,7 @@ func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
 
 // counts says whether a counter of (anti-)affinity counts a class.
 func (r *Rules) counts(counter int32, c *view.Class) bool {
-	for _, n := range r.kinds[r.kindOf[c.Index]].pods {
-		if n == counter {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.kinds[r.kindOf[c.Index]].pods, counter)
 }
 
 // counted lists, for the counters of some groups, the places of the classes that they count.

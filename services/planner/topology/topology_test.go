@@ -461,9 +461,9 @@ func TestCellsCountForZonesAndNotForHosts(t *testing.T) {
 	web := b.class("web")
 	pin := func(z string) model.Labels { return model.Labels{{Key: zone, Value: z}} }
 	cellA, cellB := b.tally.Cell(pin("a"), w.offers...), b.tally.Cell(pin("b"), w.offers...)
-	any := b.tally.Cell(nil, w.offers...)
+	either := b.tally.Cell(nil, w.offers...)
 	ask := func() string {
-		return fmt.Sprint(b.tally.Allows(web, cellA), b.tally.Allows(web, cellB), b.tally.Allows(web, any))
+		return fmt.Sprint(b.tally.Allows(web, cellA), b.tally.Allows(web, cellB), b.tally.Allows(web, either))
 	}
 	var got []string
 	got = append(got, ask())

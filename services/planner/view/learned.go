@@ -32,9 +32,9 @@ func (w *World) learn() {
 			continue
 		}
 		key := learnedKey{c.NodeClass, c.InstanceType}
-		real := w.Index.Vector(nodes[at].Allocatable)
+		has := w.Index.Vector(nodes[at].Allocatable)
 		least := w.learned[key]
-		for k, v := range real {
+		for k, v := range has {
 			if v <= 0 || v >= t.AllocatableVector[k] {
 				continue
 			}
