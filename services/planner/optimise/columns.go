@@ -25,6 +25,8 @@ type columns struct {
 	tmp              []int32
 	rounds           int
 	converged        bool
+	// deep says that bins in which few pods fit are priced exactly too, which takes longer.
+	deep bool
 }
 
 // found is a filling that improves the programme, by so much per price.
@@ -72,7 +74,7 @@ func (x *columns) begin(pl *plan, old []pat) {
 	x.pr.renew(x.demand)
 	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
 	// left too.
-	x.bound, x.rounds, x.converged = 0, 0, false
+	x.bound, x.rounds, x.converged, x.deep = 0, 0, false, false
 	for i, v := range x.center {
 		if x.at[i] < 0 {
 			x.center[i] = 0
@@ -161,7 +163,7 @@ func (x *columns) work() int64 { return x.ms.work + x.pr.work }
 // spent.
 func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool) {
 	alpha := smoothing
-	before, since := x.ms.value(), 0
+	before, bound, since := x.ms.value(), x.bound, 0
 	for x.work() < limit && !stop() {
 		value := x.ms.value()
 		if x.bound >= value*(1-gap) {
@@ -169,9 +171,13 @@ func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool
 			return
 		}
 		if since++; since == stallRounds+x.ms.m/20 {
-			if value > before*(1-stallRate) {
-				return
+			if value > before*(1-stallRate) && x.bound <= bound*(1+stallRate) {
+				if x.deep {
+					return
+				}
+				x.deep = true
 			}
+			bound = x.bound
 			before, since = value, 0
 		}
 		x.rounds++
@@ -187,7 +193,10 @@ func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool
 		}
 		if len(x.found) == 0 {
 			if alpha == 0 {
-				return
+				if x.deep {
+					return
+				}
+				x.deep = true
 			}
 			alpha = 0
 			continue
@@ -290,6 +299,14 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 		upper = math.Min(upper, worth+1e-8*(price+1))
 	}
 	top := x.pr.search.top
+	if x.deep && !exact {
+		if u, ok := x.pr.table(kn, v); ok {
+			upper = math.Min(upper, u)
+			if worthOf(v, x.pr.grid.cnt) > worth {
+				top = x.pr.grid.cnt
+			}
+		}
+	}
 	gain, cost := 0.0, kn.b.price
 	n := 0
 	for k, q := range top {

@@ -20,6 +20,8 @@ type core struct {
 	// byRow are the rules that each row has a part in.
 	byRow [][]part
 	most  []int64
+	// unit is, by resource, what all requests are multiples of.
+	unit []int64
 	// held are the rows that some bin can hold a pod of; stuck says that there are others.
 	held  []bool
 	stuck bool
@@ -64,6 +66,7 @@ func compile(p *Problem) *core {
 	m.signItems()
 	m.mergeItems()
 	m.buildBins()
+	c.unit = c.units()
 	c.held = make([]bool, c.n)
 	for i := range c.bins {
 		c.list(&c.bins[i])

@@ -20,6 +20,7 @@ type pricer struct {
 
 	lam, col []float64
 	search   search
+	grid     grid
 	work     int64
 }
 
