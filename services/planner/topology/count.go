@@ -155,7 +155,7 @@ func (ct *count) move(from, to int32) {
 // touch keeps the figures on the region's sets up to date when a domain becomes occupied or empty.
 func (t *Tally) touch(x, d int32, occupied bool) {
 	ct, spec := &t.counts[x], &t.r.counters[x]
-	if spec.key == hostname || ct.epoch != t.formEpoch {
+	if spec.key == hostname || ct.epoch != t.now.forms {
 		return // the sets are not asked, or looked through before they are asked
 	}
 	by := int32(1)
@@ -179,10 +179,10 @@ func (ct *count) tell(g *region, d, by int32) {
 
 // sync works out how many of the occupied domains are in the region's sets, after those have changed.
 func (t *Tally) sync(ct *count, g *region) {
-	if ct.epoch == t.formEpoch {
+	if ct.epoch == t.now.forms {
 		return
 	}
-	ct.epoch = t.formEpoch
+	ct.epoch = t.now.forms
 	ct.all, ct.real, ct.sure = 0, 0, 0
 	for d, p := range ct.domains {
 		if p.lo > 0 {
@@ -194,12 +194,12 @@ func (t *Tally) sync(ct *count, g *region) {
 // region brings the domains of a universe up to date.
 func (t *Tally) region(u int32) *region {
 	g, spec := &t.regions[u], t.r.universes[u]
-	if g.epoch != t.formEpoch {
-		g.epoch = t.formEpoch
+	if g.epoch != t.now.forms {
+		g.epoch = t.now.forms
 		t.survey(g, spec)
 	}
-	if spec.key == hostname && g.hostEpoch != t.hostEpoch {
-		g.hostEpoch = t.hostEpoch
+	if spec.key == hostname && g.hostEpoch != t.now.hosts {
+		g.hostEpoch = t.now.hosts
 		g.hosts, g.sureHost = 0, 0
 		for i := range t.forms {
 			switch t.pass(spec.filter, int32(i)) {

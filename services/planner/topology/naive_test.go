@@ -395,7 +395,18 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 				}
 			case step == "claim":
 				p := &fit.Place{Labels: d.labels(), Taints: d.taints()}
+				probe := tally.Probe(nil, p)
+				var want []bool
+				for _, c := range w.Classes {
+					want = append(want, tally.Allows(c, probe), tally.AllowsReal(c, probe))
+				}
 				sites = append(sites, place{tally.Claim(nil, p), len(n.nodes)})
+				for k, c := range w.Classes {
+					claim := sites[len(sites)-1].site
+					if tally.Allows(c, claim) != want[2*k] || tally.AllowsReal(c, claim) != want[2*k+1] {
+						rt.Fatalf("class %s: the probe says %v and %v, and the claim something else", c.ID, want[2*k], want[2*k+1])
+					}
+				}
 				n.nodes = append(n.nodes, d.node(p.Labels, p.Taints, fmt.Sprintf("claim%d", i), true))
 			case step == "narrow" && len(sites) > len(v.Hosts):
 				s := sites[len(sites)-1]

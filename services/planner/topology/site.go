@@ -66,10 +66,14 @@ type atlas struct {
 	names      [][]string
 	shapes     []shape
 	shapeIndex map[string]int32
-	forms      []form
-	formIndex  map[string]int32
+	// seen are the shapes of places that were looked at before; places do not change.
+	seen      map[*fit.Place]int32
+	forms     []form
+	formIndex map[string]int32
 	// passes says for each filter and form how the form does: 0 not judged yet.
 	passes [][]pass
+	// probe is the hostname of a node that is only thought of.
+	probe int32
 }
 
 // pass says whether a node is one that a spread constraint looks at.
@@ -84,11 +88,12 @@ const (
 func newAtlas(r *Rules) *atlas {
 	a := &atlas{
 		r: r, values: make([]map[string]int32, len(r.keys)), names: make([][]string, len(r.keys)),
-		shapeIndex: make(map[string]int32), formIndex: make(map[string]int32), passes: make([][]pass, len(r.filters)),
+		shapeIndex: make(map[string]int32), seen: make(map[*fit.Place]int32), formIndex: make(map[string]int32), passes: make([][]pass, len(r.filters)),
 	}
 	for i := range a.values {
 		a.values[i] = make(map[string]int32)
 	}
+	a.probe = a.freshHost()
 	return a
 }
 
@@ -112,7 +117,14 @@ func (a *atlas) freshHost() int32 {
 func (a *atlas) form(pin model.Labels, places ...*fit.Place) int32 {
 	ids := make([]int32, 0, len(places))
 	for _, p := range places {
-		ids = append(ids, a.shape(pin, p))
+		id, ok := a.seen[p]
+		if !ok || len(pin) > 0 {
+			id = a.shape(pin, p)
+		}
+		if len(pin) == 0 {
+			a.seen[p] = id
+		}
+		ids = append(ids, id)
 	}
 	if len(ids) == 0 {
 		ids = append(ids, a.shape(pin, &fit.Place{}))

@@ -15,15 +15,20 @@ import (
 // only so many, and in none for rules that ask for pods.
 type Tally struct {
 	*atlas
-	hosts     []*Site
-	counts    []count
-	regions   []region
-	frozen    []int32
-	isFrozen  []bool
-	journal   []step
-	formEpoch int32
-	hostEpoch int32
+	hosts    []*Site
+	counts   []count
+	regions  []region
+	frozen   []int32
+	isFrozen []bool
+	journal  []step
+	now      epochs
+	// last are the highest epochs so far: after Revert an epoch that was is back, and is never used for anything else.
+	last epochs
 }
+
+// epochs are numbers of the sets of forms that nodes have, and of the numbers of nodes: what was worked out from either
+// holds as long as its number does.
+type epochs struct{ forms, hosts int32 }
 
 // Mark is a state of a Tally to go back to.
 type Mark int
@@ -35,6 +40,8 @@ type step struct {
 	class *view.Class
 	// n is how many pods were added; the form before a site was narrowed; the universe that was frozen.
 	n int32
+	// before are the epochs before there was a claim, or before it was narrowed.
+	before epochs
 }
 
 type stepKind uint8
@@ -51,7 +58,7 @@ const (
 func NewTally(r *Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t := &Tally{
 		atlas: newAtlas(r), counts: make([]count, len(r.counters)), regions: make([]region, len(r.universes)),
-		isFrozen: make([]bool, len(r.universes)), formEpoch: 1, hostEpoch: 1,
+		isFrozen: make([]bool, len(r.universes)), now: epochs{1, 1}, last: epochs{1, 1},
 	}
 	for _, h := range v.Hosts {
 		s := t.hostSite(h)
@@ -72,7 +79,7 @@ func (t *Tally) Offer(at *fit.Place) {
 	f := &t.forms[t.form(nil, at)]
 	if !f.offered {
 		f.offered = true
-		t.formEpoch++
+		t.newForms()
 	}
 }
 
@@ -80,9 +87,18 @@ func (t *Tally) Offer(at *fit.Place) {
 func (t *Tally) Host(i int) *Site { return t.hosts[i] }
 
 // Cell is a site for pods that go to new nodes which are not cut yet, and may be many: rules on kubernetes.io/hostname
-// are not judged there. The places are what the nodes may be; pin are labels that go before theirs.
+// are not judged there. The places are what the nodes may be; pin are labels that go before theirs. Here and below, places
+// are remembered by their address and must not change.
 func (t *Tally) Cell(pin model.Labels, places ...*fit.Place) *Site {
 	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked}
+}
+
+// Probe is what a Claim would be, to be asked whether it Opens and whether it Allows a first pod: the answers are those of
+// the Claim. Nothing is changed, so that it is cheap where many places are tried; pods must not be added to it.
+func (t *Tally) Probe(pin model.Labels, places ...*fit.Place) *Site {
+	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.probe}
+	s.opens = t.wouldOpen(s)
+	return s
 }
 
 // Claim is the site of one node of this plan, with a hostname of its own. The places are what it may be; pin are labels
@@ -90,7 +106,7 @@ func (t *Tally) Cell(pin model.Labels, places ...*fit.Place) *Site {
 func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
 	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.freshHost(), claim: true}
 	s.opens = t.wouldOpen(s)
-	t.journal = append(t.journal, step{kind: stepClaim, site: s})
+	t.journal = append(t.journal, step{kind: stepClaim, site: s, before: t.now})
 	t.occupy(s.form, 1)
 	return s
 }
@@ -99,10 +115,16 @@ func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
 func (t *Tally) occupy(f, n int32) {
 	before := t.forms[f].nodes
 	t.forms[f].nodes += n
-	t.hostEpoch++
+	t.last.hosts++
+	t.now.hosts = t.last.hosts
 	if before == 0 || t.forms[f].nodes == 0 {
-		t.formEpoch++
+		t.newForms()
 	}
+}
+
+func (t *Tally) newForms() {
+	t.last.forms++
+	t.now.forms = t.last.forms
 }
 
 // Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
@@ -115,7 +137,7 @@ func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
 	for _, p := range pods {
 		t.Add(p.class, s, -int(p.n))
 	}
-	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form})
+	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form, before: t.now})
 	t.reform(s, f)
 	for _, p := range pods {
 		t.Add(p.class, s, int(p.n))
@@ -203,8 +225,10 @@ func (t *Tally) undo(s step) {
 		}
 	case stepClaim:
 		t.occupy(s.site.form, -1)
+		t.now = s.before
 	case stepNarrow:
 		t.reform(s.site, s.n)
+		t.now = s.before
 	case stepFreeze:
 		t.isFrozen[s.n] = false
 		t.frozen = t.frozen[:len(t.frozen)-1]
