@@ -67,7 +67,7 @@ func steadyShapes() []Shape {
 func (c *cluster) fill(r *random, part float64) error {
 	weights := make([]float64, len(c.w.Shapes))
 	for i, s := range c.w.Shapes {
-		weights[i] = 1 / math.Sqrt(float64(s.CPU))
+		weights[i] = math.Pow(float64(s.CPU), -0.9) // about ten a node
 	}
 	for misses := 0; float64(c.used) < part*float64(c.cores); {
 		shape, node := r.pick(weights), &c.nodes[r.below(len(c.nodes))]

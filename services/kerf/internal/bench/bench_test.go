@@ -1,0 +1,422 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
+	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+)
+
+func TestRunOfATinyWorkloadIsWhatPeopleReviewed(t *testing.T) {
+	r, err := bench.Measure(bench.Job{Catalog: "testdata/catalog.json", Workload: "testdata/tiny.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*bench.Phase{"setup": &r.Setup, "solve": &r.Solve} {
+		if p.CPUMs <= 0 || p.WallMs <= 0 || p.AllocMiB <= 0 || p.Mallocs == 0 || p.PeakHeapMiB < p.BaseHeapMiB {
+			t.Errorf("%s took %+v", name, *p)
+		}
+		*p = bench.Phase{}
+	}
+	if r.LowerBound <= 0 || r.LowerBound > r.HourlyCost || math.Abs(r.HourlyCost/r.LowerBound-1-r.Gap) > 1e-6 || len(r.Unscheduled) != 1 {
+		t.Errorf("bound %g, gap %g, cost %g, unscheduled %v", r.LowerBound, r.Gap, r.HourlyCost, r.Unscheduled)
+	}
+	// What the planner gets better at, or words otherwise, is not for this test to hold.
+	r.LowerBound, r.Gap, r.Unscheduled, r.Threads = 0, 0, nil, 0
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "tiny.golden.json", string(data)+"\n")
+}
+
+func TestFilesAreReadAsTheyAreWritten(t *testing.T) {
+	c, err := bench.BuiltInCatalog(bench.Sizes400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotCatalog, err := bench.ReadCatalog(encode(t, c))
+	if diff := cmp.Diff(c, gotCatalog); err != nil || diff != "" {
+		t.Errorf("%v, catalogue (-written +read):\n%s", err, diff)
+	}
+	w := builtIn(t, "G3-60")
+	w.Nodes = []bench.Node{{Name: "n", Type: "m5.large", Zone: "z", CapacityType: "spot", Pool: "default", Pods: []bench.Count{{0, 2}}, Drifted: true}}
+	w.Shapes[0].PreferredAntiAffinity = []bench.Wish{{Key: "k", Selector: map[string]string{"a": "b"}, Weight: 3}}
+	got, err := bench.ReadWorkload(encode(t, w))
+	if diff := cmp.Diff(w, got); err != nil || diff != "" {
+		t.Errorf("%v, workload (-written +read):\n%s", err, diff)
+	}
+}
+
+func TestWrongFilesAreErrorsThatNameTheField(t *testing.T) {
+	const pool, shape = `"pools":[{"name":"p"}]`, `"shapes":[{"cpu":1,"mem":1}]`
+	tests := map[string]struct{ file, want string }{
+		"a field that nobody knows":             {`{"name":"x","volumes":[]}`, `unknown field "volumes"; known are name, note`},
+		"a field of a shape that nobody knows":  {`{"name":"x","shapes":[{"cpu":1},{"gpus":2}]}`, `shapes[1]: unknown field "gpus"; known are cpu, mem`},
+		"a field of a pool that nobody knows":   {`{"name":"x","pools":[{"name":"p","limits":{}}]}`, `pools[0]: unknown field "limits"`},
+		"a field of a node that nobody knows":   {`{"name":"x","nodes":[{"labels":{}}]}`, `nodes[0]: unknown field "labels"`},
+		"a field deep inside that nobody knows": {`{"name":"x","shapes":[{"spread":[{"key":"z","minDomains":3}]}]}`, `shapes[0]: unknown field "minDomains"`},
+		"no name":                               {`{}`, `name: want one`},
+		"no object":                             {`[]`, `not a JSON object`},
+		"pods of a shape that is not there":     {`{"name":"x",` + shape + `,"pending":[[1,5]]}`, `pending: [0]: there is no shape 1`},
+		"a count that is none":                  {`{"name":"x",` + shape + `,"pending":[[0,5,6]]}`, `[0,5,6] is not a shape and a count`},
+		"fewer than no pods":                    {`{"name":"x",` + shape + `,"pending":[[0,-1]]}`, `-1 pods`},
+		"an operator that nobody knows":         {`{"name":"x","shapes":[{"requirements":[{"key":"a","op":"Is"}]}]}`, `shapes[0]: requirements[0] (a): op: "Is"`},
+		"In without values":                     {`{"name":"x","pools":[{"name":"p","requirements":[{"key":"a","op":"In"}]}]}`, `pools[0] (p): requirements[0] (a): values`},
+		"Gt of no number":                       {`{"name":"x","pools":[{"name":"p","requirements":[{"key":"a","op":"Gt","values":["x"]}]}]}`, `want one whole number for Gt`},
+		"a taint without effect":                {`{"name":"x","pools":[{"name":"p","taints":[{"Key":"a"}]}]}`, `taints[0]: Effect: ""`},
+		"a budget that is none":                 {`{"name":"x","pools":[{"name":"p","budget":"200%"}]}`, `budget: "200%"`},
+		"a duration that is none":               {`{"name":"x","pools":[{"name":"p","consolidateAfter":"soon"}]}`, `consolidateAfter: "soon"`},
+		"a skew of nothing":                     {`{"name":"x","shapes":[{"spread":[{"key":"z"}]}]}`, `spread[0]: want a key, and a maxSkew`},
+		"a node of no pool":                     {`{"name":"x",` + pool + `,"nodes":[{"name":"n","pool":"q"}]}`, `nodes[0] (n): pool: there is no pool "q"`},
+		"a node that nobody sells":              {`{"name":"x",` + pool + `,"nodes":[{"name":"n","pool":"p","ct":"lent"}]}`, `nodes[0] (n): ct: "lent"; want on-demand or spot`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := bench.ReadWorkload([]byte(tt.file))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("said %v, want it to contain %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWrongCataloguesAreErrorsThatNameTheField(t *testing.T) {
+	tests := map[string]struct{ types, want string }{
+		"a field that nobody knows": {`[{"n":"a","disks":1}]`, `types[0]: unknown field "disks"; known are n, arch`},
+		"no types":                  {`[]`, `types: want at least one`},
+		"no room":                   {`[{"n":"a","od":[1],"spot":[1]}]`, `types[0] (a): acpu, amem and pods`},
+		"a price too few":           {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[],"spot":[1]}]`, `types[0] (a): od and spot: want a price for each of the 1 zones`},
+		"a price below zero":        {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[-1],"spot":[1]}]`, `types[0] (a): od and spot: a price is below 0`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := bench.ReadCatalog([]byte(`{"zones":["z"],"types":` + tt.types + `}`))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("said %v, want it to contain %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestNodesMustBeOfTheCatalogue(t *testing.T) {
+	c, err := bench.ReadCatalog(file(t, "testdata/catalog.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for change, want := range map[string]string{`"type":"m5.large"|"type":"z9.large"`: `"z9.large"`, `"zone":"us-east-1a"|"zone":"mars"`: `"mars"`} {
+		from, to, _ := strings.Cut(change, "|")
+		w, err := bench.ReadWorkload([]byte(strings.Replace(string(file(t, "testdata/tiny.json")), from, to, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = bench.Run(c, w); err == nil || !strings.Contains(err.Error(), "node n1") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: said %v, want it to name the node and %s", change, err, want)
+		}
+	}
+}
+
+func TestBuiltInWorkloadsAreWhatTheyAreCalled(t *testing.T) {
+	tests := map[string]struct{ pods, shapes, nodes int }{
+		"W1": {1000, 1, 0}, "W1-od": {1000, 1, 0}, "W2": {10000, 50, 0}, "W2-od": {10000, 50, 0}, "W2-cap": {10000, 50, 0},
+		"W3": {10000, 0, 0}, "W4": {50000, 200, 0}, "W5-100-fresh": {0, 44, 0}, "W7a": {5, 1, 0}, "W7b": {5, 1, 0}, "W7c": {5, 1, 0},
+		"G2-500": {500, 50, 0}, "G3-500": {500, 0, 0}, "GC-1250": {1250, 50, 0}, "GN-30": {200, 64, 30}, "GF-30": {200, 46, 30},
+		"mix-1000": {1000, 0, 0}, "wishes-400": {400, 30, 0},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := builtIn(t, name)
+			if got, err := bench.ReadWorkload(encode(t, w)); err != nil || got.Name != name {
+				t.Fatalf("is no workload file: %v", err)
+			}
+			if diff := cmp.Diff(w, builtIn(t, name)); diff != "" {
+				t.Errorf("is another one each time:\n%s", diff)
+			}
+			if got := pods(w.Pending); want.pods > 0 && got != want.pods || want.shapes > 0 && len(w.Shapes) != want.shapes || len(w.Nodes) != want.nodes {
+				t.Errorf("%d pods, %d shapes, %d nodes; want %+v", got, len(w.Shapes), len(w.Nodes), want)
+			}
+		})
+	}
+	if n := pods(builtIn(t, "W5-100-fresh").Pending); n < 900 || n > 1100 {
+		t.Errorf("%d pods for 100 nodes, want about ten a node", n)
+	}
+}
+
+func TestASeriesHasOneMix(t *testing.T) {
+	if diff := cmp.Diff(builtIn(t, "G2-500").Shapes, builtIn(t, "W2").Shapes); diff != "" {
+		t.Errorf("the series of W2 has other shapes:\n%s", diff)
+	}
+}
+
+func TestClassesOfDiversePodsAreEqual(t *testing.T) {
+	w := builtIn(t, "G3-600")
+	n := map[string]int{}
+	for _, c := range w.Pending {
+		s := w.Shapes[c.Shape]
+		switch {
+		case len(s.Spread) > 0:
+			n["spread "+s.Spread[0].Key] += c.Pods
+		case len(s.Affinity) > 0:
+			n["together"] += c.Pods
+		case len(s.AntiAffinity) > 0:
+			n["apart"] += c.Pods
+		case len(s.NodeSelector)+len(s.Requirements) > 0:
+			n["selecting"] += c.Pods
+		default:
+			n["free"] += c.Pods
+		}
+	}
+	want := map[string]int{
+		"free": 100, "spread topology.kubernetes.io/zone": 100, "spread kubernetes.io/hostname": 100, "together": 100, "apart": 100, "selecting": 100,
+	}
+	if diff := cmp.Diff(want, n); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNodesOfABusyClusterAreFullAsTold(t *testing.T) {
+	w := builtIn(t, "GN-200")
+	types := map[string]bench.Type{}
+	for _, typ := range market(t).Types {
+		types[typ.Name] = typ
+	}
+	var used, free int64
+	for _, n := range w.Nodes {
+		var cpu, memory, count int64
+		for _, c := range n.Pods {
+			s := w.Shapes[c.Shape]
+			cpu, memory, count = cpu+s.CPU*int64(c.Pods), memory+s.Memory*int64(c.Pods), count+int64(c.Pods)
+		}
+		typ := types[n.Type]
+		if cpu > typ.FreeCPU || memory > typ.FreeMemory || count > typ.Pods {
+			t.Errorf("node %s, a %s, holds %dm, %d MiB, %d pods", n.Name, n.Type, cpu, memory, count)
+		}
+		used, free = used+cpu, free+typ.FreeCPU
+	}
+	if part := float64(used) / float64(free); math.Abs(part-0.70) > 0.01 {
+		t.Errorf("%.3f of the CPU is asked for, want 0.70", part)
+	}
+}
+
+func TestMarketIsOfRealTypes(t *testing.T) {
+	c := market(t)
+	if _, err := bench.ReadCatalog(encode(t, c)); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Types) < 700 || len(c.Zones) != 3 {
+		t.Errorf("%d types in %d zones", len(c.Types), len(c.Zones))
+	}
+	for _, typ := range c.Types {
+		for z := range c.Zones {
+			if od, spot := typ.OnDemand[z], typ.Spot[z]; (od == 0) != (spot == 0) || spot > od*0.4502+0.0001 || spot < od*0.2498-0.0001 {
+				t.Errorf("%s in %s: on-demand %g, spot %g", typ.Name, c.Zones[z], od, spot)
+			}
+		}
+	}
+	if thin := c.Thin(100); len(thin.Types) != 100 || len(c.Types) < 700 {
+		t.Errorf("thinned to 100 of the types there are %d, and %d before", len(thin.Types), len(c.Types))
+	}
+}
+
+func TestUnknownNamesAreErrorsThatListTheKnown(t *testing.T) {
+	for name, want := range map[string]string{"W99": "W2-cap", "G2": "G2-N", "G2-0": "G2-N", "W2-77": "W2-cap"} {
+		if _, err := bench.BuiltIn(name, market(t)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: said %v, want it to list %s", name, err, want)
+		}
+	}
+	if _, err := bench.BuiltInCatalog("moon"); err == nil || !strings.Contains(err.Error(), bench.Sizes400) {
+		t.Errorf("said %v, want it to list %s", err, bench.Sizes400)
+	}
+}
+
+func TestWrittenFilesAreFoundAgain(t *testing.T) {
+	dir := t.TempDir()
+	if err := bench.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := bench.Rows(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for _, r := range rows {
+		if strings.HasPrefix(r.Workload, dir) {
+			files++
+		}
+		if r.Name() == "W2" {
+			if _, w, digests, err := r.Load(); err != nil || w.Name != "W2" || digests[0] == "" || digests[1] == "" {
+				t.Errorf("%v: %v, digests %q", r.Job, err, digests)
+			}
+		}
+	}
+	if files < 20 {
+		t.Errorf("%d of %d rows are of files", files, len(rows))
+	}
+}
+
+// fake answers with results by workload.
+func fake(results map[string]bench.Result) bench.Runner {
+	return func(_ context.Context, j bench.Job) (bench.Result, error) {
+		r, ok := results[j.Workload]
+		if !ok {
+			return r, errors.New("no such workload")
+		}
+		r.Workload = j.Workload
+		return r, nil
+	}
+}
+
+func result(cpu, cost, bound float64) bench.Result {
+	return bench.Result{Solve: bench.Phase{CPUMs: cpu * 1000}, HourlyCost: cost, LowerBound: bound}
+}
+
+func TestTargetsAreJudged(t *testing.T) {
+	published := func(r bench.Result, workload string) bench.Result {
+		r.CatalogSHA256, r.WorkloadSHA256 = "30962230ebab8f37cafe", workload+"cafe"
+		return r
+	}
+	pending := result(0.1, 26, 26)
+	pending.UnscheduledPods = 3
+	tests := map[string]struct {
+		workload string
+		result   bench.Result
+		missed   []string
+		bound    float64
+		baseline bool
+	}{
+		"reached":                                {"W2", result(0.05, 26.5, 26), nil, 26, false},
+		"too slow":                               {"W2", result(0.2, 26.5, 26), []string{"cpu"}, 26, false},
+		"too dear":                               {"W2", result(0.05, 27, 26), []string{"cost"}, 26, false},
+		"pods are left":                          {"W2", pending, []string{"pods"}, 26, false},
+		"no bound at all":                        {"W2", result(0.05, 27, 0), []string{"cost"}, 0, false},
+		"the published file, by its bound":       {"W2", published(result(0.05, 27.4, 25), "35a9f2580c675662"), nil, 26.960, true},
+		"another file of the same name":          {"W2", published(result(9, 99, 25), "beef"), nil, 25, false},
+		"exact":                                  {"W7b", result(0.0001, 0.17, 0.1), nil, 0.1, false},
+		"not exact":                              {"W7b", result(0.0001, 0.192, 0.1), []string{"cost"}, 0.1, false},
+		"by the baseline, of the published file": {"W3", published(result(0.1, 129, 100), "dc98713ce4d58887"), nil, 100, true},
+		"by the baseline, of no file":            {"W3", result(0.1, 129, 100), []string{"cost"}, 100, false},
+		"the same mix as the baseline's":         {"mix-10000", result(0.1, 129, 100), nil, 100, true},
+		"no target":                              {"W1-od", result(9, 999, 1), nil, 1, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			run := fake(map[string]bench.Result{tt.workload: tt.result})
+			got, err := run.Measure(t.Context(), []bench.Row{{Job: bench.Job{Workload: tt.workload}}}, 1, silent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := got.Lines[0]
+			if diff := cmp.Diff(tt.missed, l.Missed); diff != "" || l.Bound != tt.bound || (l.Baseline != nil) != tt.baseline {
+				t.Errorf("missed %v, bound %g, baseline %v; want %+v", l.Missed, l.Bound, l.Baseline, tt)
+			}
+		})
+	}
+	r := published(result(0.05, 27.4, 27.3), "35a9f2580c675662")
+	_, err := fake(map[string]bench.Result{"W2": r}).Measure(t.Context(), []bench.Row{{Job: bench.Job{Workload: "W2"}}}, 1, silent)
+	if err == nil || !strings.Contains(err.Error(), "the bound is wrong") {
+		t.Errorf("a lower bound above a plan that is known was taken: %v", err)
+	}
+}
+
+func silent(int, int, int, bench.Job) {}
+
+func TestTheBestOfSeveralRunsCounts(t *testing.T) {
+	cpu := []float64{3, 1, 2}
+	var i int
+	run := bench.Runner(func(context.Context, bench.Job) (bench.Result, error) {
+		i++
+		return result(cpu[i-1], 5, 4), nil
+	})
+	got, err := run.Measure(t.Context(), []bench.Row{{}}, 3, silent)
+	if err != nil || got.Lines[0].Result.Solve.CPUMs != 1000 {
+		t.Errorf("%v, %v CPU ms", err, got.Lines[0].Result.Solve.CPUMs)
+	}
+}
+
+func TestRunsThatDisagreeAreAnError(t *testing.T) {
+	var cost float64
+	run := bench.Runner(func(context.Context, bench.Job) (bench.Result, error) {
+		cost++
+		return result(1, cost, 1), nil
+	})
+	if _, err := run.Measure(t.Context(), []bench.Row{{}}, 2, silent); err == nil || !strings.Contains(err.Error(), "two plans") {
+		t.Errorf("said %v", err)
+	}
+}
+
+func TestGrowthIsTheSlopeOfTheSeries(t *testing.T) {
+	results := map[string]bench.Result{}
+	var rows []bench.Row
+	for name, size := range map[string]int{"G2-1000": 1000, "G2-10000": 10000, "G2-100": 100} {
+		results[name] = result(math.Pow(float64(size), 1.5)*1e-6, 1, 1)
+		rows = append(rows, bench.Row{Job: bench.Job{Workload: name}, Series: []bench.Place{{Series: "G2", Size: size}}})
+	}
+	got, err := fake(results).Measure(t.Context(), rows, 1, silent)
+	if err != nil || len(got.Growth) != 1 {
+		t.Fatalf("%v, %d series", err, len(got.Growth))
+	}
+	if g := got.Growth[0]; math.Abs(g.Exponent-1.5) > 1e-3 || math.Abs(g.Last-1.5) > 1e-3 || g.Sizes[0] != 100 || g.Sizes[2] != 10000 {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestDisruptIsRefusedInWords(t *testing.T) {
+	if err := bench.CheckMode(bench.Disrupt); err == nil || !strings.Contains(err.Error(), "not measured yet") {
+		t.Errorf("said %v", err)
+	}
+	if err := bench.CheckMode("sleep"); err == nil || !strings.Contains(err.Error(), bench.Schedule) {
+		t.Errorf("said %v", err)
+	}
+}
+
+func market(t *testing.T) *bench.Catalog {
+	t.Helper()
+	c, err := bench.BuiltInCatalog(bench.Market)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func builtIn(t *testing.T, name string) *bench.Workload {
+	t.Helper()
+	w, err := bench.BuiltIn(name, market(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func pods(counts []bench.Count) int {
+	n := 0
+	for _, c := range counts {
+		n += c.Pods
+	}
+	return n
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,60 @@
+package render_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
+	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+)
+
+func measured(workload string, pods int, cpuMs, cost float64) bench.Line {
+	var l bench.Line
+	l.Workload = workload
+	l.Result = bench.Result{
+		Workload: workload, PendingPods: pods, NewNodes: 7, HourlyCost: cost,
+		Setup: bench.Phase{CPUMs: 2}, Solve: bench.Phase{CPUMs: cpuMs, PeakHeapMiB: 33.3},
+		Default: bench.Brief{NewNodes: 5, HourlyCost: cost * 1.01},
+	}
+	return l
+}
+
+func TestBenchTable(t *testing.T) {
+	t.Parallel()
+	reached := measured("/files/W2.json", 10000, 65.4321, 27.2)
+	reached.Bound, reached.Target = 26.96, bench.Target{CPU: 0.1, OverBound: 1.02}
+	reached.Baseline = &bench.Baseline{CPU: 3.64, Cost: 48.692}
+	missed := measured("W3", 10000, 1234, 31)
+	missed.Bound, missed.Target, missed.Missed = 28, bench.Target{CPU: 0.5, OverBound: 1.03, OverBaseline: 0.75}, []string{"cpu", "cost", "pods"}
+	missed.Baseline = &bench.Baseline{CPU: 30.4, Cost: 173.1}
+	missed.Result.UnscheduledPods, missed.Result.Unscheduled = 2, map[string]int{"too large": 1, "too many": 1}
+	exact := measured("W7a", 5, 0.9, 0.096)
+	exact.Target, exact.Baseline = bench.Target{CPU: 0.001, Optimum: 0.096}, &bench.Baseline{CPU: 0.0005}
+	cold := measured("GN-1000", 200, 80, 0)
+	cold.Result.ExistingNodes = 1000
+	thin := measured("W2", 10000, 80, 30)
+	thin.Types = 100
+	thin.Baseline = &bench.Baseline{CPU: 0.5, Similar: true}
+	report := bench.Report{
+		Runs: 3, Lines: []bench.Line{reached, missed, exact, cold, thin},
+		Growth: []bench.Growth{
+			{Series: "G2", What: "pods", Sizes: []int{1000, 5000}, CPU: []float64{0.05, 0.2}, Exponent: 0.861, Last: 0.861},
+			{Series: "G3", What: "pods", Sizes: []int{1000, 5000}, CPU: []float64{0.05, 0.4}, Exponent: 1.05, Last: 1.292},
+			{Series: "GN", What: "nodes", Sizes: []int{10, 20}, CPU: []float64{1, 2}, Exponent: 1, Last: 1, Partial: true},
+		},
+	}
+	var plain, colored, bare strings.Builder
+	if err := render.Bench(&plain, report, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "bench.txt", plain.String())
+	if err := render.Bench(&colored, report, render.Style{Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "bench-coloured.txt", strings.ReplaceAll(colored.String(), "\x1b", "ESC"))
+	if err := render.Bench(&bare, bench.Report{Runs: 1, Lines: []bench.Line{thin, cold}[1:]}, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "bench-bare.txt", bare.String())
+}
