@@ -42,24 +42,18 @@ type Policy struct {
 	// DefaultSpread are the scheduler's default constraints, for pods without constraints of their own. They have no
 	// selector: PodClass.DefaultSelector is used.
 	DefaultSpread []TopologySpread
-	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means DefaultWork, below 0 only the greedy
-	// start. It is no time, so that the same input gives the same plan on every machine.
+	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means as much as the number of pods and
+	// shapes warrants, below 0 only the greedy start. It is no time, so that the same input gives the same plan on every
+	// machine.
 	Work int64
-	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; 0 means DefaultGapTarget.
+	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; 0 means 0.003.
 	GapTarget float64
 	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with; 0 means no cap.
 	MaxPodsOfWorkloadPerNode int
 }
 
-// Defaults of a Policy.
-const (
-	// DefaultPreferencePrice makes a pod's heaviest wish (weight 100) worth a thousandth of a dollar an hour.
-	DefaultPreferencePrice = 10
-	// DefaultWork is about half a second.
-	DefaultWork = 500_000
-	// DefaultGapTarget is a tenth of a per cent.
-	DefaultGapTarget = 0.001
-)
+// DefaultPreferencePrice makes a pod's heaviest wish (weight 100) worth a thousandth of a dollar an hour.
+const DefaultPreferencePrice = 10
 
 // PreferencePolicy says what wishes count for.
 type PreferencePolicy int

@@ -41,21 +41,9 @@ func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) []*
 	p.addRules()
 	p.addPorts()
 	p.addLimits()
-	p.Work, p.GapTarget = m.effort()
-	return p.buy(optimise.Solve(&p.Problem))
-}
-
-// effort is how much the optimiser may do, in its own steps, and how near to the bound it has to come.
-func (m *Market) effort() (work int64, gap float64) {
 	const stepsPerUnit = 1000
-	work, gap = m.w.Policy.Work, m.w.Policy.GapTarget
-	if work == 0 {
-		work = model.DefaultWork
-	}
-	if gap == 0 {
-		gap = model.DefaultGapTarget
-	}
-	return max(-1, work*stepsPerUnit), gap
+	p.Work, p.GapTarget = max(-1, m.w.Policy.Work*stepsPerUnit), m.w.Policy.GapTarget
+	return p.buy(optimise.Solve(&p.Problem))
 }
 
 func (p *problem) addBins(wishes bool) {

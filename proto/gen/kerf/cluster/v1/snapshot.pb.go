@@ -970,10 +970,10 @@ type Policy struct {
 	// The scheduler's default spread constraints, for pods that have none of their own; without selectors, see
 	// PodClass.default_selector.
 	DefaultSpread []*TopologySpread `protobuf:"bytes,7,rep,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
-	// How much the optimiser may do, in steps of about a microsecond; 0 means 500,000, below 0 only the greedy start. It is
-	// no time, so that the same input gives the same plan on every machine.
+	// How much the optimiser may do, in steps of about a microsecond; 0 means as much as the number of pods and shapes
+	// warrants, below 0 only the greedy start. It is no time, so that the same input gives the same plan on every machine.
 	Work int64 `protobuf:"varint,8,opt,name=work,proto3" json:"work,omitempty"`
-	// The optimiser stops once the price is proven to be that near to the lowest; 0 means 0.001.
+	// The optimiser stops once the price is proven to be that near to the lowest; 0 means 0.003.
 	GapTarget float64 `protobuf:"fixed64,9,opt,name=gap_target,json=gapTarget,proto3" json:"gap_target,omitempty"`
 	// How many pods of one owner a new node is packed with at most; 0 means no cap.
 	MaxPodsOfWorkloadPerNode int32 `protobuf:"varint,10,opt,name=max_pods_of_workload_per_node,json=maxPodsOfWorkloadPerNode,proto3" json:"max_pods_of_workload_per_node,omitempty"`
