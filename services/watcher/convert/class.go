@@ -22,11 +22,14 @@ const defaultGracePeriod = 30 * time.Second
 // podClass collects what scheduling looks at. The first thing that Kerf does not plan for is named in `unsupported`, by
 // the field and what is wrong with it; the rest of the class is still as complete as it can be.
 func podClass(p *corev1.Pod, refs References) *clusterv1.PodClass {
+	p, bad := withRuntime(p, refs)
 	b := classBuilder{pod: p, refs: refs, class: &clusterv1.PodClass{
-		Namespace: p.Namespace, Labels: labelsOf(p.Labels),
+		Namespace:     p.Namespace,
 		SchedulerName: cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName),
 		Mirror:        isMirror(p),
 	}}
+	b.refuse(bad)
+	b.class.Labels = b.classLabels()
 	b.owner()
 	b.requests()
 	b.ports()
@@ -39,9 +42,8 @@ func podClass(p *corev1.Pod, refs References) *clusterv1.PodClass {
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		b.class.TerminationGracePeriod = durationpb.New(time.Duration(min(max(*s, 0), 1<<31)) * time.Second)
 	}
-	if len(p.Spec.ResourceClaims) > 0 {
-		b.refuse("spec.resourceClaims: dynamic resource allocation is not planned for")
-	}
+	b.defaultSelector()
+	b.devices()
 	return b.class
 }
 
@@ -49,6 +51,8 @@ type classBuilder struct {
 	pod   *corev1.Pod
 	refs  References
 	class *clusterv1.PodClass
+	// implied are claims that the pod makes without an object, by a resource that stands for a device class.
+	implied []*clusterv1.DeviceClaim
 }
 
 // refuse keeps the first text; "" is none.
@@ -85,7 +89,10 @@ func isMirror(p *corev1.Pod) bool {
 // requests are what the scheduler counts: the larger of containers and init containers with sidecars, pod-level requests
 // where set, overhead, and what an in-place resize has been granted.
 func (b *classBuilder) requests() {
-	list := resourcehelper.PodRequests(b.pod, resourcehelper.PodResourcesOptions{UseStatusResources: true})
+	list := resourcehelper.PodRequests(b.pod, resourcehelper.PodResourcesOptions{
+		UseStatusResources: true, InPlacePodLevelResourcesVerticalScalingEnabled: true,
+	})
+	b.impliedDevices(list)
 	delete(list, corev1.ResourcePods) // a pod is one, whatever it says
 	out, bad := amounts(list)
 	if bad != "" {
@@ -123,10 +130,7 @@ func (b *classBuilder) nodes() {
 	}
 	const path = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 	for i, t := range na.PreferredDuringSchedulingIgnoredDuringExecution {
-		if len(t.Preference.MatchFields) > 0 {
-			b.refuse(fmt.Sprintf("%s[%d].preference.matchFields: not planned for; use matchExpressions", path, i))
-		}
-		reqs, bad := nodeRequirements(t.Preference.MatchExpressions)
+		reqs, bad := termRequirements(t.Preference)
 		if bad != "" {
 			b.refuse(fmt.Sprintf("%s[%d].preference.%s", path, i, bad))
 		}
@@ -143,12 +147,11 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 	const path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	pinned := false
 	for i, t := range terms {
-		if len(t.MatchFields) > 0 && !b.class.GetDaemon() {
-			b.refuse(fmt.Sprintf("%s[%d].matchFields: not planned for; use matchExpressions", path, i))
-			continue
+		if b.class.GetDaemon() {
+			pinned = pinned || len(t.MatchFields) > 0
+			t.MatchFields = nil
 		}
-		pinned = pinned || len(t.MatchFields) > 0
-		reqs, bad := nodeRequirements(t.MatchExpressions)
+		reqs, bad := termRequirements(t)
 		if bad != "" {
 			b.refuse(fmt.Sprintf("%s[%d].%s", path, i, bad))
 			continue

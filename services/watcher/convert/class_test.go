@@ -85,8 +85,34 @@ func TestClass(t *testing.T) {
 		"node affinity by field": {
 			nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpIn, "n")}}),
 			nil,
+			&clusterv1.PodClass{NodeAffinity: []*clusterv1.NodeAffinityTerm{{Requirements: []*clusterv1.Requirement{
+				req("field:metadata.name", opIn, "n"),
+			}}}},
+		},
+		"node affinity by a field that nodes are not selected by": {
+			nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("spec.x", corev1.NodeSelectorOpIn, "n")}}),
+			nil,
 			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
-				"nodeSelectorTerms[0].matchFields: not planned for; use matchExpressions"},
+				`nodeSelectorTerms[0].matchFields[0].key: "spec.x" is not a field that nodes are selected by; want metadata.name`},
+		},
+		"alternatives, with every operator": {
+			nodeAffinity(
+				corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
+					expr("a", corev1.NodeSelectorOpNotIn, "y", "x"), expr("b", corev1.NodeSelectorOpExists),
+					expr("c", corev1.NodeSelectorOpDoesNotExist), expr("d", corev1.NodeSelectorOpGt, "1"), expr("e", corev1.NodeSelectorOpLt, "9"),
+				}},
+				corev1.NodeSelectorTerm{
+					MatchExpressions: []corev1.NodeSelectorRequirement{expr(zone, corev1.NodeSelectorOpIn, "a")},
+					MatchFields:      []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpNotIn, "n")},
+				},
+			), nil,
+			&clusterv1.PodClass{NodeAffinity: []*clusterv1.NodeAffinityTerm{
+				{Requirements: []*clusterv1.Requirement{
+					req("a", opNotIn, "x", "y"), req("b", opExists), req("c", clusterv1.Operator_OPERATOR_DOES_NOT_EXIST),
+					req("d", clusterv1.Operator_OPERATOR_GT, "1"), req("e", clusterv1.Operator_OPERATOR_LT, "9"),
+				}},
+				{Requirements: []*clusterv1.Requirement{req("field:metadata.name", opNotIn, "n"), req(zone, opIn, "a")}},
+			}},
 		},
 		"node affinity that matches nothing": {
 			nodeAffinity(corev1.NodeSelectorTerm{}), nil,
@@ -190,6 +216,34 @@ func TestClass(t *testing.T) {
 			}, nil,
 			&clusterv1.PodClass{HostPorts: []*clusterv1.HostPort{{Protocol: "TCP", Port: 80}, {Protocol: "UDP", Port: 8080}}},
 		},
+		"ports of sidecars count, those of init containers do not": {
+			func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{
+					{Name: "init", Ports: []corev1.ContainerPort{{HostPort: 1}}},
+					{Name: "side", Ports: []corev1.ContainerPort{{HostPort: 2, HostIP: "10.0.0.1"}}, RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)},
+				}
+			}, nil,
+			&clusterv1.PodClass{HostPorts: []*clusterv1.HostPort{{Protocol: "TCP", Port: 2, Ip: "10.0.0.1"}}},
+		},
+		"affinity to namespaces by name, by label, and by the pod's own label": {
+			func(p *corev1.Pod) {
+				p.Labels = map[string]string{"tenant": "a"}
+				p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+					RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+						TopologyKey: zone, LabelSelector: web, Namespaces: []string{"b", "a"}, MatchLabelKeys: []string{"tenant", "absent"},
+						NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"env": "x"}},
+					}},
+				}}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels: []*clusterv1.Label{{Key: "tenant", Value: "a"}},
+				PodAffinity: []*clusterv1.PodAffinityTerm{{
+					TopologyKey: zone, Namespaces: []string{"a", "b"},
+					NamespaceSelector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("env", opIn, "x")}},
+					Selector:          &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("tenant", opIn, "a")}},
+				}},
+			},
+		},
 		"the revision is a label of the pod": {
 			func(p *corev1.Pod) {
 				ownedBy("StatefulSet", "db")(p)
@@ -229,7 +283,7 @@ func TestClass(t *testing.T) {
 		},
 		"resource claims": {
 			func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }, nil,
-			&clusterv1.PodClass{Unsupported: "spec.resourceClaims: dynamic resource allocation is not planned for"},
+			&clusterv1.PodClass{Unsupported: "spec.resourceClaims[0]: names neither a claim nor a template"},
 		},
 		"its own scheduler and grace": {
 			func(p *corev1.Pod) {

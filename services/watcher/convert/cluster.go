@@ -8,7 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,7 @@ type Cluster struct {
 	objects  map[string]runtime.Object // by kind, namespace and name
 	order    []string
 	problems map[string]error // of node pools
+	lookups  *lookups         // nil until they are needed
 }
 
 // Add takes an object; with problem not nil, a node pool that is wrong and stays, but not ready. Objects without a
@@ -52,6 +55,7 @@ func (c *Cluster) Add(o runtime.Object, problem error) error {
 	}
 	c.objects[key] = o
 	c.order = append(c.order, key)
+	c.lookups = nil
 	if problem != nil {
 		c.problems[m.GetName()] = problem
 	}
@@ -80,6 +84,18 @@ func kindOf(o runtime.Object) (kind string, namespaced bool) {
 		return "CapacityBuffer", true
 	case *policyv1.PodDisruptionBudget:
 		return "PodDisruptionBudget", true
+	case *corev1.Service:
+		return "Service", true
+	case *resourcev1.ResourceClaim:
+		return "ResourceClaim", true
+	case *resourcev1.ResourceClaimTemplate:
+		return "ResourceClaimTemplate", true
+	case *resourcev1.DeviceClass:
+		return "DeviceClass", false
+	case *resourcev1.ResourceSlice:
+		return "ResourceSlice", false
+	case *nodev1.RuntimeClass:
+		return "RuntimeClass", false
 	case *corev1.Node:
 		return "Node", false
 	case *corev1.Namespace:
@@ -121,15 +137,15 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 	for _, key := range c.order {
 		switch o := c.objects[key].(type) {
 		case *appsv1.DaemonSet:
-			put(DaemonSet(o, refs))
+			put(DaemonSet(o, LivePod(o, c.looked().daemons[objectID(o)]), refs))
 		case *corev1.Node:
-			put(Node(o, NodeFacts{CSI: find[*storagev1.CSINode](c, "CSINode", "", o.Name)}))
+			put(Node(o, NodeFacts{CSI: find[*storagev1.CSINode](c, "CSINode", "", o.Name), Devices: c.devices(o.Name)}))
 		case *corev1.Namespace:
 			put(Namespace(o))
 		case *policyv1.PodDisruptionBudget:
 			put(PodDisruptionBudget(o))
 		case *karpenterv1.NodePool:
-			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass}))
+			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass, Devices: c.looked().rules}))
 		case *karpenterv1alpha1.NodeOverlay:
 			put(NodeOverlay(o, nil))
 		case *autoscalingv1beta1.CapacityBuffer:
@@ -167,6 +183,7 @@ func (c *Cluster) workloads(now time.Time) (Workload, error) {
 // withClaims is the cluster with the claims that workloads ask for, where it has none of that name.
 func (c *Cluster) withClaims(claims []*corev1.PersistentVolumeClaim) *Cluster {
 	out := &Cluster{objects: make(map[string]runtime.Object, len(c.objects)+len(claims)), order: c.order, problems: c.problems}
+	out.lookups = c.looked()
 	for _, pvc := range claims {
 		out.objects["PersistentVolumeClaim "+objectID(pvc)] = pvc
 	}

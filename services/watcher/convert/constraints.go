@@ -61,6 +61,34 @@ func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterv1.
 	return out, ""
 }
 
+// keyNodeName is the key of requirements on a node's name; the planner's model has the name among a node's labels, under
+// this key. No label can be called that.
+const keyNodeName = "field:metadata.name"
+
+// termRequirements converts a node selector term, fields included. The only field that nodes are selected by is their
+// name. The text names the first requirement that can't be converted, by its path below the term.
+func termRequirements(t corev1.NodeSelectorTerm) (out []*clusterv1.Requirement, unsupported string) {
+	out, bad := nodeRequirements(t.MatchExpressions)
+	if bad != "" {
+		return nil, bad
+	}
+	for i, f := range t.MatchFields {
+		path := fmt.Sprintf("matchFields[%d]", i)
+		r := &clusterv1.Requirement{Key: keyNodeName, Operator: nodeOperator(f.Operator), Values: sortedSet(f.Values)}
+		switch {
+		case f.Key != metav1.ObjectNameField:
+			return nil, fmt.Sprintf("%s.key: %q is not a field that nodes are selected by; want metadata.name", path, f.Key)
+		case r.GetOperator() != clusterv1.Operator_OPERATOR_IN && r.GetOperator() != clusterv1.Operator_OPERATOR_NOT_IN:
+			return nil, fmt.Sprintf("%s.operator: %q is not one that fields are compared by; want In or NotIn", path, f.Operator)
+		case len(f.Values) != 1:
+			return nil, fmt.Sprintf("%s.values: are %d; a field is compared with exactly one", path, len(f.Values))
+		}
+		out = append(out, r)
+	}
+	sortRequirements(out)
+	return out, ""
+}
+
 // selectorOf converts a label selector; nil stays nil, and an empty one selects everything.
 func selectorOf(s *metav1.LabelSelector) (out *clusterv1.LabelSelector, unsupported string) {
 	if s == nil {

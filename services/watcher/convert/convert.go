@@ -19,6 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +39,16 @@ type References interface {
 	PriorityClass(name string) *schedulingv1.PriorityClass
 	// OwnerRevision tells which revision of its template an owner runs; "" when it has none.
 	OwnerRevision(kind, namespace, name string) string
+	// OwnerSelector is what an owner selects its pods with; nil where that is not known.
+	OwnerSelector(kind, namespace, name string) *metav1.LabelSelector
+	// ServiceSelectors are what the Services of a namespace select pods with.
+	ServiceSelectors(namespace string) []map[string]string
+	// Selected tells whether anything selects pods by an identity label; see SelectsByIdentity.
+	Selected(label string) bool
+	RuntimeClass(name string) *nodev1.RuntimeClass
+	ResourceClaim(namespace, name string) *resourcev1.ResourceClaim
+	ResourceClaimTemplate(namespace, name string) *resourcev1.ResourceClaimTemplate
+	DeviceClass(name string) *resourcev1.DeviceClass
 }
 
 const (

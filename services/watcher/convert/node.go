@@ -19,6 +19,8 @@ type NodeFacts struct {
 	// ForeignVolumes counts, by driver, attached volumes that no pod of the node uses, such as those that are still being
 	// detached: they take room under the limit.
 	ForeignVolumes map[string]int64
+	// Devices are the node's devices; see NodeDevices.
+	Devices []*clusterv1.NodeDevice
 	// LastPodEvent is when a pod other than a DaemonSet's last came or went; zero when none is known to have.
 	LastPodEvent time.Time
 }
@@ -36,6 +38,7 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 		CreateTime:       timestamp(n.CreationTimestamp),
 		LastPodEventTime: stamp(facts.LastPodEvent),
 		VolumeLimits:     volumeLimits(facts),
+		Devices:          facts.Devices,
 	}
 	if out.GetClaim() == "" {
 		out.Claim = facts.Claim

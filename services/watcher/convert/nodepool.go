@@ -23,6 +23,8 @@ type PoolFacts struct {
 	Problem error
 	// NodeClasses says which EC2NodeClass objects exist; nil where that is not known.
 	NodeClasses func(name string) bool
+	// Devices are the rules by which the pool's declared devices are read; nil reads none.
+	Devices *DeviceRules
 }
 
 // NodePool converts a pool, with defaults for what it leaves open. A pool that can't be used is converted as far as it
@@ -50,6 +52,7 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 	c.limits(p.Spec.Limits)
 	c.durations(p)
 	c.disruption(p.Spec.Disruption)
+	c.devices(p.Annotations[AnnotationDevices], facts.Devices)
 	hash, err := karpenterv1.HashNodePool(p)
 	if err != nil {
 		c.refuse("spec.template: %v", err)
@@ -80,6 +83,16 @@ func (c poolConversion) check(p *karpenterv1.NodePool, facts PoolFacts) {
 }
 
 type poolConversion struct{ pool *clusterv1.NodePool }
+
+// devices reads what the pool's owner says of its nodes' devices.
+func (c poolConversion) devices(text string, rules *DeviceRules) {
+	templates, err := deviceTemplates(text, rules)
+	if err != nil {
+		c.refuse("metadata.annotations[%s]: %s", AnnotationDevices, strings.ReplaceAll(err.Error(), "\n", " "))
+		return
+	}
+	c.pool.Devices = templates
+}
 
 // refuse marks the pool as invalid. The first reason stays.
 func (c poolConversion) refuse(format string, args ...any) {

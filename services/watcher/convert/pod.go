@@ -37,6 +37,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	if out.GetPhase() == clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE {
 		out.UnschedulableTime = timestamp(podCondition(p, corev1.PodScheduled, corev1.ConditionFalse).LastTransitionTime)
 	}
+	out.Devices = podDevices(p, refs)
 	protect(p, out)
 	o := object(snapshot.Pod, out.GetId(), out)
 	o.Class = class

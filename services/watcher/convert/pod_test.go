@@ -193,6 +193,22 @@ func TestPodRequests(t *testing.T) {
 			}),
 			want: map[string]int64{"cpu": 4000, "pods": 1},
 		},
+		"a resize that the node has granted counts until it is done": {
+			pod: pod(func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+					Name: "c", AllocatedResources: list("cpu", "3"), Resources: &corev1.ResourceRequirements{Requests: list("cpu", "2")},
+				}}
+			}),
+			want: map[string]int64{"cpu": 3000, "pods": 1},
+		},
+		"a resize of the whole pod counts the same": {
+			pod: pod(func(p *corev1.Pod) {
+				p.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "2")}
+				p.Status.AllocatedResources = list("cpu", "5")
+				p.Status.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "5")}
+			}),
+			want: map[string]int64{"cpu": 5000, "pods": 1},
+		},
 		"fractions of a byte are rounded up": {
 			pod:  pod(func(p *corev1.Pod) { p.Spec.Containers = []corev1.Container{container("memory", "1500m")} }),
 			want: map[string]int64{"memory": 2, "pods": 1},

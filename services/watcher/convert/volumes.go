@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +22,10 @@ const (
 	zoneSeparator       = "__" // between the zones of an old volume's zone label
 )
 
-// volumes reads where the pod's volumes can be reached, and how many count against an attach limit. A claim that two
-// pods share is counted for each of them, because a class knows nothing of other pods: it errs towards more nodes.
+// volumes reads where the pod's volumes can be reached, and how many count against an attach limit. A volume keeps its
+// name where pods may share it, so that it can be counted once on a node. One that each pod has for itself loses its
+// name, which would make a class of every pod of a StatefulSet: where it can be reached and who attaches it is all that
+// scheduling needs.
 func (b *classBuilder) volumes() {
 	attached := map[string]int64{}
 	claims := map[string]bool{}
@@ -46,12 +49,34 @@ func (b *classBuilder) volumes() {
 		if found.driver != "" {
 			attached[found.driver]++
 		}
-		if len(found.terms) > 0 {
-			b.class.Volumes = append(b.class.Volumes, &clusterv1.VolumeTopology{Name: b.pod.Namespace + "/" + claim, Terms: found.terms})
+		out := &clusterv1.VolumeTopology{Terms: found.terms, Driver: found.driver}
+		if !ownVolume(b.pod.Name, claim, spec) {
+			out.Name = b.pod.Namespace + "/" + claim
+		}
+		if len(out.GetTerms()) > 0 || (out.GetName() != "" && out.GetDriver() != "") {
+			b.class.Volumes = append(b.class.Volumes, out)
 		}
 	}
-	slices.SortFunc(b.class.Volumes, func(x, y *clusterv1.VolumeTopology) int { return strings.Compare(x.GetName(), y.GetName()) })
+	sortVolumes(b.class.GetVolumes())
 	b.class.VolumeAttachments = countsOf(attached)
+}
+
+// ownVolume says whether a claim is one that its pod has for itself: made from the pod, or called after it, as those of
+// StatefulSets ("data-db-0") and of most operators ("db-1", "db-1-wal") are. Should another pod use such a claim all the
+// same, it is counted for both, which errs towards more nodes.
+func ownVolume(pod, claim string, spec *corev1.PersistentVolumeClaimSpec) bool {
+	return spec != nil || claim == pod || strings.HasSuffix(claim, "-"+pod) || strings.HasPrefix(claim, pod+"-")
+}
+
+// sortVolumes orders volumes by name, and those without a name by what they are, so that their names, which differ from
+// pod to pod, do not order them.
+func sortVolumes(list []*clusterv1.VolumeTopology) {
+	slices.SortFunc(list, func(x, y *clusterv1.VolumeTopology) int {
+		return cmp.Or(strings.Compare(x.GetName(), y.GetName()), strings.Compare(x.GetDriver(), y.GetDriver()),
+			slices.CompareFunc(x.GetTerms(), y.GetTerms(), func(s, t *clusterv1.NodeAffinityTerm) int {
+				return slices.CompareFunc(s.GetRequirements(), t.GetRequirements(), compareRequirements)
+			}))
+	})
 }
 
 // claimOf names the claim that stands behind a volume. For a generic ephemeral volume, whose claim is made from the pod,
@@ -123,16 +148,13 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 	onHost := pv.Spec.Local != nil || pv.Spec.HostPath != nil
 	for i, t := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
 		path := fmt.Sprintf("persistent volume %s: spec.nodeAffinity.required.nodeSelectorTerms[%d]", pv.Name, i)
-		if len(t.MatchFields) > 0 {
-			return reach{}, path + ".matchFields: not planned for"
-		}
-		exprs := t.MatchExpressions
 		if onHost {
-			exprs = slices.DeleteFunc(slices.Clone(exprs), func(e corev1.NodeSelectorRequirement) bool {
+			t.MatchFields = nil
+			t.MatchExpressions = slices.DeleteFunc(slices.Clone(t.MatchExpressions), func(e corev1.NodeSelectorRequirement) bool {
 				return e.Key == corev1.LabelHostname
 			})
 		}
-		reqs, bad := nodeRequirements(exprs)
+		reqs, bad := termRequirements(t)
 		if bad != "" {
 			return reach{}, path + "." + bad
 		}

@@ -57,13 +57,14 @@ func TestVolumes(t *testing.T) {
 	inZone := func(key, z string) corev1.NodeSelectorTerm {
 		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(key, corev1.NodeSelectorOpIn, z)}}
 	}
-	topology := func(zones ...string) []*clusterv1.VolumeTopology {
-		v := &clusterv1.VolumeTopology{Name: "shop/data"}
+	by := func(driver string, zones ...string) []*clusterv1.VolumeTopology {
+		v := &clusterv1.VolumeTopology{Name: "shop/data", Driver: driver}
 		for _, z := range zones {
 			v.Terms = append(v.Terms, &clusterv1.NodeAffinityTerm{Requirements: []*clusterv1.Requirement{req(zone, opIn, z)}})
 		}
 		return []*clusterv1.VolumeTopology{v}
 	}
+	topology := func(zones ...string) []*clusterv1.VolumeTopology { return by("ebs.csi.aws.com", zones...) }
 	attached := []*clusterv1.Amount{{Resource: "ebs.csi.aws.com", Value: 1}}
 	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = new(metav1.NewTime(start())) }
 
@@ -94,7 +95,7 @@ func TestVolumes(t *testing.T) {
 				corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
 					expr("kubernetes.io/hostname", corev1.NodeSelectorOpIn, "n"), expr(zone, corev1.NodeSelectorOpIn, "a"),
 				}})},
-			volumes: topology("a"),
+			volumes: by("", "a"),
 		},
 		"a file system that everyone reaches": {
 			refs: []runtime.Object{claim("data", boundTo("v")), volume("v", corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}})},
@@ -109,7 +110,7 @@ func TestVolumes(t *testing.T) {
 				sc.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
 				return sc
 			}()},
-			attachments: attached,
+			volumes: topology(), attachments: attached,
 		},
 		"a claim that is not there":  {unsupported: "spec.volumes[0]: persistent volume claim data is not there"},
 		"a claim that goes":          {refs: []runtime.Object{claim("data", deleting)}, unsupported: "spec.volumes[0]: persistent volume claim data is being deleted"},
@@ -181,12 +182,55 @@ func TestEphemeralVolumeStandsForItsClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := convertPod(t, p, tc.refs...)
-			want := []*clusterv1.VolumeTopology{{Name: "shop/web-0-scratch", Terms: []*clusterv1.NodeAffinityTerm{
+			want := []*clusterv1.VolumeTopology{{Driver: "ebs.csi.aws.com", Terms: []*clusterv1.NodeAffinityTerm{
 				{Requirements: []*clusterv1.Requirement{req(zone, opIn, tc.zone)}},
 			}}}
 			if diff := cmp.Diff(want, got.GetVolumes(), protocmp.Transform()); diff != "" {
 				t.Errorf("volumes (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAStatefulSetIsOneClass makes sure that pods that have volumes of their own do not have classes of their own, as long
+// as their volumes can be reached from the same places.
+func TestAStatefulSetIsOneClass(t *testing.T) {
+	ebs := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "ebs.csi.aws.com"}}
+	in := func(z string) corev1.NodeSelectorTerm {
+		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(zone, corev1.NodeSelectorOpIn, z)}}
+	}
+	refs := []runtime.Object{
+		claim("data-db-0", boundTo("v0")), volume("v0", ebs, in("a")),
+		claim("data-db-1", boundTo("v1")), volume("v1", ebs, in("a")),
+		claim("data-db-2", boundTo("v2")), volume("v2", ebs, in("b")),
+		claim("shared", boundTo("v3")), volume("v3", ebs, in("a")),
+	}
+	db := func(name string, claims ...string) *corev1.Pod {
+		return pod(func(p *corev1.Pod) {
+			p.Name = name
+			for _, c := range claims {
+				p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: c, VolumeSource: corev1.VolumeSource{
+					PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c},
+				}})
+			}
+		})
+	}
+	class := func(p *corev1.Pod) string {
+		_, c := convertPod(t, p, refs...)
+		return c.GetId()
+	}
+	first := class(db("db-0", "data-db-0", "shared"))
+	if got := class(db("db-1", "shared", "data-db-1")); got != first {
+		t.Error("two pods with a volume each in one zone have two classes")
+	}
+	if got := class(db("db-2", "data-db-2", "shared")); got == first {
+		t.Error("pods with volumes in two zones share a class")
+	}
+	_, c := convertPod(t, db("db-0", "data-db-0", "shared"), refs...)
+	if n := c.GetVolumeAttachments()[0].GetValue(); n != 2 {
+		t.Errorf("%d attachments, want both volumes", n)
+	}
+	if v := c.GetVolumes(); len(v) != 2 || v[0].GetName() != "" || v[1].GetName() != "shop/shared" || v[1].GetDriver() != "ebs.csi.aws.com" {
+		t.Errorf("volumes %v, want one without a name, and the shared one by its name", v)
 	}
 }

@@ -22,14 +22,39 @@ import (
 // maxReplicas bounds what one manifest can ask for.
 const maxReplicas = 100_000
 
-// DaemonSet converts a DaemonSet: the class is that of the pods that it would put on a new node.
-func DaemonSet(d *appsv1.DaemonSet, refs References) snapshot.Object {
-	p := podFrom(d.Spec.Template, owned{kind: "DaemonSet", namespace: d.Namespace, name: d.Name})
-	p.Spec.Tolerations = append(slices.Clone(p.Spec.Tolerations), daemonTolerations(p.Spec.HostNetwork)...)
+// DaemonSet converts a DaemonSet: the class is that of the pods that it would put on a new node. That is the class of one
+// of its pods where there is one (see LivePod), because a LimitRange or a webhook may have made more of it than the
+// template says; nil where there is none.
+func DaemonSet(d *appsv1.DaemonSet, live *corev1.Pod, refs References) snapshot.Object {
+	p := live
+	if p == nil {
+		p = podFrom(d.Spec.Template, owned{kind: "DaemonSet", namespace: d.Namespace, name: d.Name})
+		p.Spec.Tolerations = append(slices.Clone(p.Spec.Tolerations), daemonTolerations(p.Spec.HostNetwork)...)
+	}
 	class := classObject(podClass(p, refs))
 	o := object(snapshot.DaemonSet, objectID(d), &clusterv1.DaemonSet{Id: objectID(d), ClassId: class.ID})
 	o.Class = class
 	return o
+}
+
+// templateGeneration is the label of a DaemonSet's pods that says from which version of its template they are made.
+const templateGeneration = "pod-template-generation"
+
+// LivePod picks the newest of a DaemonSet's pods that are made from its template as it is now; nil where there is none.
+func LivePod(d *appsv1.DaemonSet, pods []*corev1.Pod) *corev1.Pod {
+	var best *corev1.Pod
+	want := d.Annotations[appsv1.DeprecatedTemplateGeneration]
+	for _, p := range pods {
+		gone := p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+		if has := p.Labels[templateGeneration]; gone || (want != "" && has != "" && has != want) {
+			continue
+		}
+		if best == nil || best.CreationTimestamp.Before(&p.CreationTimestamp) ||
+			(best.CreationTimestamp.Equal(&p.CreationTimestamp) && p.Name < best.Name) {
+			best = p
+		}
+	}
+	return best
 }
 
 // daemonTolerations are those that the DaemonSet controller adds to its pods.

@@ -116,7 +116,7 @@ func TestDaemonSetClassToleratesWhatItsControllerAdds(t *testing.T) {
 	d := &appsv1.DaemonSet{ObjectMeta: meta("agent"), Spec: appsv1.DaemonSetSpec{Template: template()}}
 	d.Spec.Template.Spec.HostNetwork = true
 	d.Spec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 9100}}
-	o := convert.DaemonSet(d, cluster(t))
+	o := convert.DaemonSet(d, nil, cluster(t))
 	class := o.Class.Payload.(*clusterv1.PodClass)
 	if !class.GetDaemon() || o.Payload.(*clusterv1.DaemonSet).GetClassId() != class.GetId() || o.ID != "shop/agent" {
 		t.Errorf("DaemonSet %v with class %v", o.Payload, class)
@@ -157,7 +157,7 @@ func TestClusterOfManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := convert.Whole(snapshot.Fold(snapshot.Snapshot{}, events), convert.Header{Cluster: "demo"})
-	if len(s.GetPods()) != 2 || s.GetPods()[0].GetId() != "default/db-0" || len(s.GetPodClasses()) != 2 {
+	if len(s.GetPods()) != 2 || s.GetPods()[0].GetId() != "default/db-0" || len(s.GetPodClasses()) != 1 {
 		t.Errorf("pods %v of %d classes", s.GetPods(), len(s.GetPodClasses()))
 	}
 	for _, class := range s.GetPodClasses() {

@@ -16,11 +16,12 @@ import (
 func used() map[schema.GroupVersion][]string {
 	gv := func(group string) schema.GroupVersion { return schema.GroupVersion{Group: group, Version: "v1"} }
 	return map[schema.GroupVersion][]string{
-		gv(""):                     {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod"},
+		gv(""):                     {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Service"},
 		gv("apps"):                 {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
 		gv("batch"):                {"CronJob", "Job"},
 		gv("node.k8s.io"):          {"RuntimeClass"},
 		gv("policy"):               {"PodDisruptionBudget"},
+		gv("resource.k8s.io"):      {"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"},
 		gv("scheduling.k8s.io"):    {"PriorityClass"},
 		gv("storage.k8s.io"):       {"CSINode", "StorageClass", "VolumeAttachment"},
 		karpenterv1.GroupVersion(): {karpenterv1.KindNodeClaim, karpenterv1.KindNodePool},

@@ -281,7 +281,7 @@ func TestGoodInputIsRead(t *testing.T) {
 		"a typed list":                 {"apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}}]", []string{"a"}, 0},
 		"a list of an old form":        {"apiVersion: karpenter.sh/v1beta1\nkind: NodeClaimList\nitems: [{metadata: {name: a}, spec: {nodeClassRef: {name: b}}}]", []string{"a"}, 2},
 		"kinds that Kerf has no use for": {
-			"apiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\n" + pod("a") + "\n---\napiVersion: example.com/v1\nkind: List\nmetadata: {name: x}\n", []string{"a"}, 2,
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\n---\n" + pod("a") + "\n---\napiVersion: example.com/v1\nkind: List\nmetadata: {name: x}\n", []string{"a"}, 2,
 		},
 		"the same name in two namespaces": {
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: x}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", []string{"a", "a"}, 0,

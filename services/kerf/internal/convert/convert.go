@@ -15,8 +15,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,13 +37,11 @@ type World struct {
 
 // Builder collects manifests. The zero Builder is empty and ready; it is owned by one goroutine.
 type Builder struct {
-	cluster  watcher.Cluster
-	pools    []*karpenterv1.NodePool
-	classes  []*awsv1.EC2NodeClass
-	runtimes map[string]*nodev1.RuntimeClass
-	specs    []*corev1.PodSpec // of everything that makes pods
-	daemons  bool
-	objects  int
+	cluster watcher.Cluster
+	pools   []*karpenterv1.NodePool
+	classes []*awsv1.EC2NodeClass
+	daemons bool
+	objects int
 }
 
 // ObjectError is what is wrong with one of the manifests' objects.
@@ -94,20 +90,11 @@ func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
 		return TitleOf(o) + ": skipped: claims are planned for from a snapshot only, see kerf snapshot", nil
 	case *storagev1.VolumeAttachment:
 		return "", nil // what is attached where, pods and their claims say
-	case *nodev1.RuntimeClass:
-		if b.runtimes == nil {
-			b.runtimes = map[string]*nodev1.RuntimeClass{}
-		}
-		b.runtimes[o.Name] = o
-		return "", nil
 	}
 	if err := b.cluster.Add(o, nil); err != nil {
 		return "", &ObjectError{TitleOf(o), err}
 	}
 	b.objects++
-	if spec := podSpec(o); spec != nil {
-		b.specs = append(b.specs, spec)
-	}
 	switch o := o.(type) {
 	case *karpenterv1.NodePool:
 		b.pools = append(b.pools, o)
@@ -129,7 +116,6 @@ func (b *Builder) Snapshot(w World, now time.Time) (s *clusterv1.Snapshot, assum
 	if err := b.checkPools(); err != nil {
 		return nil, nil, err
 	}
-	b.applyRuntimes()
 	events, err := b.cluster.Events(now)
 	if err != nil {
 		return nil, nil, err

@@ -27,10 +27,13 @@ import (
 type memory struct {
 	pods  map[string]string    // node by pod id, for pods that count
 	nodes map[string]time.Time // last event by node name
+
+	daemons  map[string]string            // DaemonSet by pod id, for pods of DaemonSets
+	services map[string]map[string]string // what Services select, by id
 }
 
 func newMemory() memory {
-	return memory{pods: map[string]string{}, nodes: map[string]time.Time{}}
+	return memory{pods: map[string]string{}, nodes: map[string]time.Time{}, daemons: map[string]string{}, services: map[string]map[string]string{}}
 }
 
 // saw notes where a pod is now ("" when it is nowhere, or does not count) since when, and returns the nodes that it came
@@ -86,6 +89,7 @@ func (s *Source) convert(keys []key, all bool) snapshot.Batch {
 			b.look(k)
 		}
 	}
+	b.deviceRules()
 	for _, name := range slices.Sorted(maps.Keys(b.nodes)) {
 		b.node(name)
 	}
@@ -104,6 +108,7 @@ func (s *Source) convert(keys []key, all bool) snapshot.Batch {
 
 func (b *batch) everything() {
 	st := &b.source.stores
+	b.survey()
 	for _, k := range slices.Sorted(slices.Values(st.pods.ListKeys())) {
 		b.pod(k)
 	}
@@ -155,6 +160,18 @@ func (b *batch) look(k key) {
 		b.buffers[id] = true
 	case buffersOf:
 		b.buffersBy(id)
+	case aService:
+		b.service(k.namespace, k.name)
+	case aResourceClaim:
+		b.resourceClaim(id)
+	case aClaimTemplate:
+		b.claimTemplate(id)
+		b.claimants()
+	case nodesOfPool:
+		b.devicePool(k.name)
+	case allDeviceRules:
+		b.source.devices.stale = true
+		b.claimants()
 	case allPools:
 		for _, name := range st.pools.ListKeys() {
 			b.pools[name] = true
@@ -209,6 +226,8 @@ func (b *batch) pod(id string) {
 	p := get[*corev1.Pod](st.pods, id)
 	node, since := whereabouts(p, b.now)
 	touched := b.source.memory.saw(id, node, since, b.now)
+	b.selects("pod", id, p)
+	b.daemonPod(id, p)
 	if p != nil && p.Spec.NodeName != "" && len(convert.ClaimKeys(p)) > 0 {
 		touched = append(touched, p.Spec.NodeName) // which of its volumes are somebody's
 	}
@@ -254,7 +273,7 @@ func (b *batch) node(name string) {
 	}
 	b.put(convert.Node(n, convert.NodeFacts{
 		Claim: s.stores.claimOf(name), CSI: get[*storagev1.CSINode](s.stores.csiNodes, name),
-		ForeignVolumes: s.stores.foreignVolumes(name), LastPodEvent: s.memory.nodes[name],
+		ForeignVolumes: s.stores.foreignVolumes(name), LastPodEvent: s.memory.nodes[name], Devices: s.nodeDevices(name),
 	}))
 }
 
@@ -267,7 +286,9 @@ func (b *batch) namespace(name string) {
 }
 
 func (b *batch) budget(id string) {
-	if p := get[*policyv1.PodDisruptionBudget](b.source.stores.budgets, id); p != nil {
+	p := get[*policyv1.PodDisruptionBudget](b.source.stores.budgets, id)
+	b.selects("budget", id, p)
+	if p != nil {
 		b.put(convert.PodDisruptionBudget(p))
 		return
 	}
@@ -276,14 +297,15 @@ func (b *batch) budget(id string) {
 
 func (b *batch) daemonSet(id string) {
 	if d := get[*appsv1.DaemonSet](b.source.stores.daemonSets, id); d != nil {
-		b.put(convert.DaemonSet(d, &b.source.stores))
+		pods := indexed[*corev1.Pod](b.source.stores.pods, byOwner, d.Namespace+"/DaemonSet/"+d.Name)
+		b.put(convert.DaemonSet(d, convert.LivePod(d, pods), &b.source.stores))
 		return
 	}
 	b.gone(snapshot.DaemonSet, id)
 }
 
 func (b *batch) pool(name string) {
-	facts := convert.PoolFacts{NodeClasses: func(class string) bool {
+	facts := convert.PoolFacts{Devices: b.source.devices.rules, NodeClasses: func(class string) bool {
 		_, ok, _ := b.source.stores.nodeClasses.GetByKey(class)
 		return ok
 	}}

@@ -29,6 +29,11 @@ const (
 	allDaemonSets  // each DaemonSet
 	allWithVolumes // each pod that has a claim, and each DaemonSet
 	allPools       // each node pool
+	aService
+	aResourceClaim
+	aClaimTemplate
+	nodesOfPool    // the nodes of a pool of devices; the name is "driver/pool"
+	allDeviceRules // what device classes say, and each pod that claims devices
 	anOverlay
 	aBuffer
 	buffersOf // the capacity buffers that refer to a workload; the name is "kind/name"

@@ -72,13 +72,14 @@ func Clients(path, userAgent string) (kubernetes.Interface, dynamic.Interface, e
 
 // Source is a set of informers and what was made of them. Make it with New.
 type Source struct {
-	cfg    Config
-	stores stores
-	dirty  *dirty
-	memory memory
-	health health
-	run    []func(context.Context)
-	synced []cache.InformerSynced
+	cfg     Config
+	stores  stores
+	dirty   *dirty
+	memory  memory
+	devices devices
+	health  health
+	run     []func(context.Context)
+	synced  []cache.InformerSynced
 }
 
 // New sets informers up; nothing is read before Run.
@@ -86,8 +87,11 @@ func New(cfg Config) (*Source, error) {
 	if cfg.Queue < 1 {
 		cfg.Queue = DefaultQueue
 	}
-	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), health: health{log: cfg.Log}}
+	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), devices: newDevices(), health: health{log: cfg.Log}}
 	if err := s.core(); err != nil {
+		return nil, err
+	}
+	if err := s.more(); err != nil {
 		return nil, err
 	}
 	return s, s.custom()

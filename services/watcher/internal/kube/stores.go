@@ -30,6 +30,7 @@ type stores struct {
 	nodes, namespaces, claims, volumes             cache.Store
 	daemonSets, replicaSets, statefulSets, budgets cache.Store
 	priorities, classes, csiNodes                  cache.Store
+	related
 
 	overlays, buffers         cache.Indexer
 	deployments, podTemplates cache.Store
@@ -228,19 +229,23 @@ func trim(o any) (any, error) {
 		trimContainers(o.Spec.Template.Spec.InitContainers)
 		trimContainers(o.Spec.Template.Spec.Containers)
 	case *appsv1.ReplicaSet:
-		spec := appsv1.ReplicaSetSpec{}
+		spec := appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}
 		if metav1.GetControllerOf(o) == nil { // a capacity buffer may refer to it
 			spec.Replicas, spec.Template = o.Spec.Replicas, trimTemplate(o.Spec.Template)
 		}
 		o.Spec, o.Status = spec, appsv1.ReplicaSetStatus{}
 	case *appsv1.StatefulSet:
-		o.Spec = appsv1.StatefulSetSpec{Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
+		o.Spec = appsv1.StatefulSetSpec{Selector: o.Spec.Selector, Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
 		o.Status = appsv1.StatefulSetStatus{UpdateRevision: o.Status.UpdateRevision}
 	case *appsv1.Deployment:
 		o.Spec = appsv1.DeploymentSpec{Replicas: o.Spec.Replicas, Template: trimTemplate(o.Spec.Template)}
 		o.Status = appsv1.DeploymentStatus{}
 	case *corev1.PodTemplate:
 		o.Template = trimTemplate(o.Template)
+	case *corev1.Service:
+		o.Spec, o.Status = corev1.ServiceSpec{Selector: o.Spec.Selector}, corev1.ServiceStatus{}
+	case *corev1.ReplicationController:
+		o.Spec, o.Status = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}, corev1.ReplicationControllerStatus{}
 	case *corev1.Node:
 		o.Status.Images = nil
 	}

@@ -1,0 +1,167 @@
+package convert
+
+import (
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+)
+
+// lookups are what is found by looking at all objects of a cluster. They are made when they are first asked for, and
+// again when an object has come.
+type lookups struct {
+	selected map[string]bool
+	services map[string][]map[string]string
+	rules    *DeviceRules
+	slices   map[string][]*resourcev1.ResourceSlice // by node: all of the pools that have something for it
+	held     map[DeviceKey]bool
+	daemons  map[string][]*corev1.Pod // by "namespace/name" of their DaemonSet
+}
+
+func (c *Cluster) looked() *lookups {
+	if c.lookups != nil {
+		return c.lookups
+	}
+	l := &lookups{
+		selected: map[string]bool{}, services: map[string][]map[string]string{}, rules: NewDeviceRules(),
+		slices: map[string][]*resourcev1.ResourceSlice{}, held: map[DeviceKey]bool{}, daemons: map[string][]*corev1.Pod{},
+	}
+	c.lookups = l
+	pools := map[string][]*resourcev1.ResourceSlice{}
+	for _, key := range c.order {
+		o := c.objects[key]
+		for _, label := range SelectsByIdentity(o) {
+			l.selected[label] = true
+		}
+		if t := podTemplate(o); t != nil {
+			for _, label := range SelectsByIdentity(&corev1.Pod{Spec: t.Spec}) {
+				l.selected[label] = true
+			}
+		}
+		switch o := o.(type) {
+		case *corev1.Service:
+			if s := ServiceSelector(o); s != nil {
+				l.services[o.Namespace] = append(l.services[o.Namespace], s)
+			}
+		case *corev1.Pod:
+			if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == "DaemonSet" {
+				id := o.Namespace + "/" + owner.Name
+				l.daemons[id] = append(l.daemons[id], o)
+			}
+		case *resourcev1.ResourceClaim:
+			l.rules.Put(key, &o.Spec)
+			maps.Copy(l.held, HeldByOthers(o))
+		case *resourcev1.ResourceClaimTemplate:
+			l.rules.Put(key, &o.Spec.Spec)
+		case *resourcev1.ResourceSlice:
+			pools[SlicePool(o)] = append(pools[SlicePool(o)], o)
+		}
+	}
+	l.rules.Classes(all[*resourcev1.DeviceClass](c))
+	for _, pool := range slices.Sorted(maps.Keys(pools)) {
+		var nodes []string
+		for _, s := range pools[pool] {
+			nodes = append(nodes, SliceNodes(s)...)
+		}
+		for _, node := range sortedSet(nodes) {
+			l.slices[node] = append(l.slices[node], pools[pool]...)
+		}
+	}
+	return l
+}
+
+// podTemplate is what the pods of a workload look like; nil for what is no workload.
+func podTemplate(o any) *corev1.PodTemplateSpec {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Template
+	case *appsv1.ReplicaSet:
+		return &o.Spec.Template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template
+	default:
+		return nil
+	}
+}
+
+// devices are a node's devices.
+func (c *Cluster) devices(node string) []*clusterv1.NodeDevice {
+	l := c.looked()
+	return NodeDevices(node, l.slices[node], l.rules, func(k DeviceKey) bool { return l.held[k] })
+}
+
+// HeldByOthers are the devices of a claim that something uses which is no pod. What pods use is said with the pods.
+func HeldByOthers(c *resourcev1.ResourceClaim) map[DeviceKey]bool {
+	pods := func(r resourcev1.ResourceClaimConsumerReference) bool {
+		return r.APIGroup == "" && r.Resource == "pods"
+	}
+	if c.Status.Allocation == nil || !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return !pods(r) }) {
+		return nil
+	}
+	out := map[DeviceKey]bool{}
+	for _, d := range c.Status.Allocation.Devices.Results {
+		if d.AdminAccess == nil || !*d.AdminAccess {
+			out[DeviceKey{d.Driver, d.Pool, d.Device}] = true
+		}
+	}
+	return out
+}
+
+// OwnerSelector implements References. A Deployment's pods are its ReplicaSet's, which is seldom among manifests.
+func (c *Cluster) OwnerSelector(kind, namespace, name string) *metav1.LabelSelector {
+	switch kind {
+	case "ReplicaSet":
+		if rs := find[*appsv1.ReplicaSet](c, kind, namespace, name); rs != nil {
+			return rs.Spec.Selector
+		}
+		d := find[*appsv1.Deployment](c, "Deployment", namespace, name)
+		if d == nil || d.Spec.Selector == nil {
+			return nil
+		}
+		s := d.Spec.Selector.DeepCopy()
+		if s.MatchLabels == nil {
+			s.MatchLabels = map[string]string{}
+		}
+		s.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = templateHash(*d.Spec.Template.DeepCopy())
+		return s
+	case "StatefulSet":
+		if s := find[*appsv1.StatefulSet](c, kind, namespace, name); s != nil {
+			return s.Spec.Selector
+		}
+	}
+	return nil
+}
+
+// ServiceSelectors implements References.
+func (c *Cluster) ServiceSelectors(namespace string) []map[string]string {
+	return c.looked().services[namespace]
+}
+
+// Selected implements References.
+func (c *Cluster) Selected(label string) bool { return c.looked().selected[label] }
+
+// RuntimeClass implements References.
+func (c *Cluster) RuntimeClass(name string) *nodev1.RuntimeClass {
+	return find[*nodev1.RuntimeClass](c, "RuntimeClass", "", name)
+}
+
+// ResourceClaim implements References.
+func (c *Cluster) ResourceClaim(namespace, name string) *resourcev1.ResourceClaim {
+	return find[*resourcev1.ResourceClaim](c, "ResourceClaim", namespace, name)
+}
+
+// ResourceClaimTemplate implements References.
+func (c *Cluster) ResourceClaimTemplate(namespace, name string) *resourcev1.ResourceClaimTemplate {
+	return find[*resourcev1.ResourceClaimTemplate](c, "ResourceClaimTemplate", namespace, name)
+}
+
+// DeviceClass implements References.
+func (c *Cluster) DeviceClass(name string) *resourcev1.DeviceClass {
+	return find[*resourcev1.DeviceClass](c, "DeviceClass", "", name)
+}

@@ -1,0 +1,295 @@
+package convert
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+)
+
+// maxDevices is how many devices one claim can be given.
+const maxDevices = resourcev1.AllocationResultsMaxSize
+
+// devices reads what the pod claims of dynamic resource allocation.
+func (b *classBuilder) devices() {
+	for i, rc := range b.pod.Spec.ResourceClaims {
+		c, bad := b.deviceClaim(rc)
+		if bad != "" {
+			b.refuse(fmt.Sprintf("spec.resourceClaims[%d]: %s", i, bad))
+			continue
+		}
+		if c != nil {
+			b.class.DeviceClaims = append(b.class.DeviceClaims, c)
+		}
+	}
+	b.class.DeviceClaims = append(b.class.DeviceClaims, b.implied...)
+}
+
+// impliedDevices takes out of a pod's requests the resources that stand for devices of a class, and claims the devices
+// instead: so does the scheduler, for resources that are called after the class. A resource that a class merely says it
+// can stand in for (spec.extendedResourceName) stays a resource, as it is where device plugins serve it.
+func (b *classBuilder) impliedDevices(list corev1.ResourceList) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		class, ok := strings.CutPrefix(string(name), resourcev1.ResourceDeviceClassPrefix)
+		if !ok {
+			continue
+		}
+		q := list[name]
+		delete(list, name)
+		count := q.Value()
+		if count <= 0 {
+			continue
+		}
+		exact := resourcev1.ExactDeviceRequest{
+			DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count,
+		}
+		spec := resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "container", Exactly: &exact}}}
+		c, bad := deviceClaim(spec, b.refs.DeviceClass)
+		if bad != "" {
+			b.refuse(fmt.Sprintf("spec.containers: the request for %s: %s", name, bad))
+			continue
+		}
+		b.implied = append(b.implied, c)
+	}
+}
+
+// ImpliesDevices says whether a resource stands for the devices of a class.
+func ImpliesDevices(name corev1.ResourceName) bool {
+	return strings.HasPrefix(string(name), resourcev1.ResourceDeviceClassPrefix)
+}
+
+// deviceClaim reads one claim of the pod; nil where the pod needs none after all.
+func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterv1.DeviceClaim, string) {
+	name, own, made := claimName(b.pod, rc)
+	if made && name == "" {
+		return nil, "" // whoever makes claims from templates found that there is nothing to claim
+	}
+	claim := b.refs.ResourceClaim(b.pod.Namespace, name)
+	switch {
+	case own && claim == nil:
+		t := b.refs.ResourceClaimTemplate(b.pod.Namespace, *rc.ResourceClaimTemplateName)
+		if t == nil {
+			return nil, fmt.Sprintf("resource claim template %s is not there", *rc.ResourceClaimTemplateName)
+		}
+		return b.claimed(t.Spec.Spec.Devices)
+	case own:
+		// Where it is allocated, it is so for this pod alone, and is given back when the pod goes; so that is not a part
+		// of what the pod asks for.
+		return b.claimed(claim.Spec.Devices)
+	case name == "":
+		return nil, "names neither a claim nor a template"
+	case claim == nil:
+		return nil, fmt.Sprintf("resource claim %s is not there", name)
+	case claim.DeletionTimestamp != nil:
+		return nil, fmt.Sprintf("resource claim %s is being deleted", name)
+	}
+	return sharedClaim(claim, b.refs.DeviceClass)
+}
+
+// claimed reads a claim that the pod has for itself. Daemons that watch over all devices of their node take none away,
+// and run on a node without any as well; so that such requests are left out of them.
+func (b *classBuilder) claimed(d resourcev1.DeviceClaim) (*clusterv1.DeviceClaim, string) {
+	if b.class.GetDaemon() {
+		d.Requests = slices.DeleteFunc(slices.Clone(d.Requests), func(q resourcev1.DeviceRequest) bool {
+			return q.Exactly != nil && q.Exactly.AdminAccess != nil && *q.Exactly.AdminAccess
+		})
+	}
+	return deviceClaim(d, b.refs.DeviceClass)
+}
+
+// claimName is the name of the claim object behind a pod's claim. own says that it is made from a template for this pod;
+// then made says whether that has happened, and the name is "" if not, or if there was nothing to make.
+func claimName(p *corev1.Pod, rc corev1.PodResourceClaim) (name string, own, made bool) {
+	if rc.ResourceClaimName != nil {
+		return *rc.ResourceClaimName, false, false
+	}
+	if rc.ResourceClaimTemplateName == nil {
+		return "", false, false
+	}
+	for _, s := range p.Status.ResourceClaimStatuses {
+		if s.Name == rc.Name {
+			if s.ResourceClaimName == nil {
+				return "", true, true
+			}
+			return *s.ResourceClaimName, true, true
+		}
+	}
+	return "", true, false
+}
+
+// ResourceClaimKeys lists the claim objects of a pod as "namespace/name", those made for it included.
+func ResourceClaimKeys(p *corev1.Pod) []string {
+	var out []string
+	for _, rc := range p.Spec.ResourceClaims {
+		if name, _, _ := claimName(p, rc); name != "" {
+			out = append(out, p.Namespace+"/"+name)
+		}
+	}
+	if s := p.Status.ExtendedResourceClaimStatus; s != nil && s.ResourceClaimName != "" {
+		out = append(out, p.Namespace+"/"+s.ResourceClaimName)
+	}
+	return out
+}
+
+// sharedClaim reads a claim that pods name. Where nobody uses it any more it is about to lose its devices.
+func sharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterv1.DeviceClaim, string) {
+	out, bad := deviceClaim(c.Spec.Devices, classes)
+	if bad != "" {
+		return nil, bad
+	}
+	out.Name = objectID(c)
+	if c.Status.Allocation == nil || len(c.Status.ReservedFor) == 0 {
+		return out, ""
+	}
+	out.Allocated = true
+	selector := c.Status.Allocation.NodeSelector
+	if selector == nil {
+		return out, ""
+	}
+	if out.Node = singleNode(selector); out.GetNode() != "" {
+		return out, ""
+	}
+	for i, t := range selector.NodeSelectorTerms {
+		reqs, bad := termRequirements(t)
+		if bad != "" {
+			return nil, fmt.Sprintf("resource claim %s: status.allocation.nodeSelector.nodeSelectorTerms[%d].%s", c.Name, i, bad)
+		}
+		out.Terms = append(out.Terms, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+	}
+	return out, ""
+}
+
+// singleNode is the node that a selector names, and nothing else; "" when it does more, or less.
+func singleNode(s *corev1.NodeSelector) string {
+	if len(s.NodeSelectorTerms) != 1 {
+		return ""
+	}
+	t := s.NodeSelectorTerms[0]
+	if len(t.MatchExpressions) > 0 || len(t.MatchFields) != 1 {
+		return ""
+	}
+	f := t.MatchFields[0]
+	if f.Key != metav1.ObjectNameField || f.Operator != corev1.NodeSelectorOpIn || len(f.Values) != 1 {
+		return ""
+	}
+	return f.Values[0]
+}
+
+// deviceClaim reads what a claim asks for. The text names the first field that Kerf does not plan for.
+func deviceClaim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterv1.DeviceClaim, string) {
+	out := &clusterv1.DeviceClaim{}
+	for i, q := range d.Requests {
+		path := fmt.Sprintf("devices.requests[%d]", i)
+		r := &clusterv1.DeviceRequest{Name: q.Name}
+		for _, w := range waysOf(q) {
+			o, bad := deviceOption(w.DeviceSubRequest, classes)
+			if bad != "" {
+				return nil, path + w.path + "." + bad
+			}
+			if w.adminAccess {
+				return nil, path + w.path + ".adminAccess: not planned for"
+			}
+			r.Options = append(r.Options, o)
+		}
+		if len(r.GetOptions()) == 0 {
+			return nil, path + ": has neither exactly nor firstAvailable"
+		}
+		out.Requests = append(out.Requests, r)
+	}
+	for i, c := range d.Constraints {
+		if c.MatchAttribute == nil {
+			return nil, fmt.Sprintf("devices.constraints[%d]: distinctAttribute: not planned for; want matchAttribute", i)
+		}
+		out.Constraints = append(out.Constraints, &clusterv1.DeviceConstraint{
+			Requests: sortedSet(c.Requests), Attribute: string(*c.MatchAttribute),
+		})
+	}
+	return out, ""
+}
+
+// way is one way to serve a request: the request itself, or one of its alternatives.
+type way struct {
+	resourcev1.DeviceSubRequest
+	path        string
+	adminAccess bool
+}
+
+func waysOf(q resourcev1.DeviceRequest) []way {
+	if e := q.Exactly; e != nil {
+		return []way{{path: ".exactly", adminAccess: e.AdminAccess != nil && *e.AdminAccess, DeviceSubRequest: resourcev1.DeviceSubRequest{
+			DeviceClassName: e.DeviceClassName, Selectors: e.Selectors, AllocationMode: e.AllocationMode, Count: e.Count,
+			Tolerations: e.Tolerations, Capacity: e.Capacity, DerivedAttributes: e.DerivedAttributes,
+		}}}
+	}
+	var out []way
+	for i, s := range q.FirstAvailable {
+		out = append(out, way{path: fmt.Sprintf(".firstAvailable[%d]", i), DeviceSubRequest: s})
+	}
+	return out
+}
+
+func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev1.DeviceClass) (*clusterv1.DeviceOption, string) {
+	switch {
+	case len(s.Tolerations) > 0:
+		return nil, "tolerations: not planned for"
+	case s.Capacity != nil && len(s.Capacity.Requests) > 0:
+		return nil, "capacity: not planned for"
+	case len(s.DerivedAttributes) > 0:
+		return nil, "derivedAttributes: not planned for"
+	}
+	class := classes(s.DeviceClassName)
+	if class == nil {
+		return nil, fmt.Sprintf("deviceClassName: there is no DeviceClass %s", s.DeviceClassName)
+	}
+	exprs, bad := expressions(class.Spec.Selectors, s.Selectors)
+	if bad != "" {
+		return nil, bad
+	}
+	out := &clusterv1.DeviceOption{Name: s.Name, DeviceClass: s.DeviceClassName, Selector: selectorID(exprs)}
+	switch s.AllocationMode {
+	case resourcev1.DeviceAllocationModeAll:
+	case resourcev1.DeviceAllocationModeExactCount, "":
+		count := cmp.Or(s.Count, 1)
+		if count < 1 || count > min(maxDevices, math.MaxInt32) {
+			return nil, fmt.Sprintf("count: %d; a claim can be given 1 to %d devices", count, maxDevices)
+		}
+		out.Count = int32(count)
+	default:
+		return nil, fmt.Sprintf("allocationMode: %q is not known", s.AllocationMode)
+	}
+	return out, ""
+}
+
+// podDevices are the devices that a bound pod's claims were given, sorted.
+func podDevices(p *corev1.Pod, refs References) []*clusterv1.DeviceRef {
+	if p.Spec.NodeName == "" {
+		return nil
+	}
+	var out []*clusterv1.DeviceRef
+	for _, key := range ResourceClaimKeys(p) {
+		namespace, name, _ := strings.Cut(key, "/")
+		c := refs.ResourceClaim(namespace, name)
+		if c == nil || c.Status.Allocation == nil {
+			continue
+		}
+		for _, d := range c.Status.Allocation.Devices.Results {
+			if d.AdminAccess == nil || !*d.AdminAccess {
+				out = append(out, &clusterv1.DeviceRef{Driver: d.Driver, Pool: d.Pool, Name: d.Device})
+			}
+		}
+	}
+	slices.SortFunc(out, compareDeviceRefs)
+	return slices.CompactFunc(out, func(a, b *clusterv1.DeviceRef) bool { return compareDeviceRefs(a, b) == 0 })
+}
+
+func compareDeviceRefs(a, b *clusterv1.DeviceRef) int {
+	return cmp.Or(strings.Compare(a.GetDriver(), b.GetDriver()), strings.Compare(a.GetPool(), b.GetPool()), strings.Compare(a.GetName(), b.GetName()))
+}

@@ -1,0 +1,422 @@
+package kube
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+)
+
+// Indexes of resource claims, slices and the pods that refer to them.
+const (
+	byResourceClaim = "resourceclaim" // pods by "namespace/name" of each resource claim
+	byDevicePool    = "devicepool"    // resource slices by "driver/pool"
+)
+
+// related are stores that tell what pods and nodes are beside their own objects: who belongs together by default, what a
+// runtime costs, and which devices there are. Clusters older than dynamic resource allocation have none of the last.
+type related struct {
+	services, slices                         cache.Indexer
+	controllers, runtimes                    cache.Store
+	resourceClaims, templates, deviceClasses cache.Store
+
+	// selectors are those of Services by namespace, made when they are first asked for.
+	selectors map[string][]map[string]string
+	identity  identity
+}
+
+// more sets up the informers for what pods and nodes are related to.
+func (s *Source) more() error {
+	f := informers.NewSharedInformerFactoryWithOptions(s.cfg.Client, 0, informers.WithTransform(trim))
+	core, dra := f.Core().V1(), f.Resource().V1()
+	s.stores.related = related{
+		services: core.Services().Informer().GetIndexer(), controllers: core.ReplicationControllers().Informer().GetStore(),
+		runtimes:       f.Node().V1().RuntimeClasses().Informer().GetStore(),
+		resourceClaims: dra.ResourceClaims().Informer().GetStore(), templates: dra.ResourceClaimTemplates().Informer().GetStore(),
+		deviceClasses: dra.DeviceClasses().Informer().GetStore(), slices: dra.ResourceSlices().Informer().GetIndexer(),
+		selectors: map[string][]map[string]string{}, identity: newIdentity(),
+	}
+	if err := s.stores.pods.AddIndexers(cache.Indexers{byResourceClaim: podResourceClaims}); err != nil {
+		return fmt.Errorf("index pods: %w", err)
+	}
+	if err := s.stores.slices.AddIndexers(cache.Indexers{byDevicePool: slicePool, byNode: sliceNodes}); err != nil {
+		return fmt.Errorf("index resource slices: %w", err)
+	}
+	for _, w := range []watched{
+		{resource: "services", informer: core.Services().Informer(), keys: keyOf(aService), optional: true},
+		{resource: "replicationcontrollers", informer: core.ReplicationControllers().Informer(), keys: controllerKeys, optional: true},
+		{resource: "runtimeclasses.node.k8s.io", informer: f.Node().V1().RuntimeClasses().Informer(), keys: always(allDaemonSets), optional: true},
+		{resource: "resourceclaims.resource.k8s.io", informer: dra.ResourceClaims().Informer(), keys: keyOf(aResourceClaim), optional: true},
+		{resource: "resourceclaimtemplates.resource.k8s.io", informer: dra.ResourceClaimTemplates().Informer(), keys: keyOf(aClaimTemplate), optional: true},
+		{resource: "deviceclasses.resource.k8s.io", informer: dra.DeviceClasses().Informer(), keys: always(allDeviceRules), optional: true},
+		{resource: "resourceslices.resource.k8s.io", informer: dra.ResourceSlices().Informer(), keys: sliceKeys, optional: true},
+	} {
+		if err := s.watch(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func podResourceClaims(o any) ([]string, error) {
+	if p, ok := o.(*corev1.Pod); ok {
+		return convert.ResourceClaimKeys(p), nil
+	}
+	return nil, nil
+}
+
+func slicePool(o any) ([]string, error) {
+	if s, ok := o.(*resourcev1.ResourceSlice); ok {
+		return []string{convert.SlicePool(s)}, nil
+	}
+	return nil, nil
+}
+
+func sliceNodes(o any) ([]string, error) {
+	if s, ok := o.(*resourcev1.ResourceSlice); ok {
+		return convert.SliceNodes(s), nil
+	}
+	return nil, nil
+}
+
+// sliceKeys leads from a slice to its nodes, and to all nodes of its pool: they have devices only while the pool is whole.
+func sliceKeys(o any) []key {
+	s, ok := o.(*resourcev1.ResourceSlice)
+	if !ok {
+		return nil
+	}
+	out := []key{{what: nodesOfPool, name: convert.SlicePool(s)}}
+	for _, n := range convert.SliceNodes(s) {
+		out = append(out, key{what: aNode, name: n})
+	}
+	return out
+}
+
+func controllerKeys(o any) []key {
+	if c, ok := o.(*corev1.ReplicationController); ok {
+		return []key{{podsOfOwner, c.Namespace, "ReplicationController/" + c.Name}}
+	}
+	return nil
+}
+
+// OwnerSelector implements convert.References.
+func (s *stores) OwnerSelector(kind, namespace, name string) *metav1.LabelSelector {
+	switch kind {
+	case "ReplicaSet":
+		if o := lookup[*appsv1.ReplicaSet](s.replicaSets, namespace, name); o != nil {
+			return o.Spec.Selector
+		}
+	case "StatefulSet":
+		if o := lookup[*appsv1.StatefulSet](s.statefulSets, namespace, name); o != nil {
+			return o.Spec.Selector
+		}
+	case "ReplicationController":
+		if o := lookup[*corev1.ReplicationController](s.controllers, namespace, name); o != nil {
+			return &metav1.LabelSelector{MatchLabels: o.Spec.Selector}
+		}
+	}
+	return nil
+}
+
+// ServiceSelectors implements convert.References.
+func (s *related) ServiceSelectors(namespace string) []map[string]string {
+	if known, ok := s.selectors[namespace]; ok {
+		return known
+	}
+	var out []map[string]string
+	for _, o := range indexed[*corev1.Service](s.services, cache.NamespaceIndex, namespace) {
+		if sel := convert.ServiceSelector(o); sel != nil {
+			out = append(out, sel)
+		}
+	}
+	s.selectors[namespace] = out
+	return out
+}
+
+// Selected implements convert.References.
+func (s *related) Selected(label string) bool { return s.identity.uses[label] > 0 }
+
+// RuntimeClass implements convert.References.
+func (s *related) RuntimeClass(name string) *nodev1.RuntimeClass {
+	return lookup[*nodev1.RuntimeClass](s.runtimes, "", name)
+}
+
+// ResourceClaim implements convert.References.
+func (s *related) ResourceClaim(namespace, name string) *resourcev1.ResourceClaim {
+	return lookup[*resourcev1.ResourceClaim](s.resourceClaims, namespace, name)
+}
+
+// ResourceClaimTemplate implements convert.References.
+func (s *related) ResourceClaimTemplate(namespace, name string) *resourcev1.ResourceClaimTemplate {
+	return lookup[*resourcev1.ResourceClaimTemplate](s.templates, namespace, name)
+}
+
+// DeviceClass implements convert.References.
+func (s *related) DeviceClass(name string) *resourcev1.DeviceClass {
+	return lookup[*resourcev1.DeviceClass](s.deviceClasses, "", name)
+}
+
+// identity knows which identity labels anything selects pods by, and what does.
+type identity struct {
+	by   map[string][]string // by the object's kind and key
+	uses map[string]int
+}
+
+func newIdentity() identity { return identity{by: map[string][]string{}, uses: map[string]int{}} }
+
+// note takes what an object selects by, and says whether the set of labels that are selected by is another one now.
+func (i *identity) note(object string, labels []string) (changed bool) {
+	for _, l := range labels {
+		if i.uses[l]++; i.uses[l] == 1 {
+			changed = true
+		}
+	}
+	for _, l := range i.by[object] {
+		if i.uses[l]--; i.uses[l] == 0 {
+			changed = true
+		}
+	}
+	if delete(i.by, object); len(labels) > 0 {
+		i.by[object] = labels
+	}
+	return changed
+}
+
+// selects notes what an object selects pods by; nil where it is gone. When that changes what all classes are made of,
+// everything is looked at again.
+func (b *batch) selects(kind, id string, o any) {
+	if b.source.stores.identity.note(kind+" "+id, convert.SelectsByIdentity(o)) {
+		b.source.dirty.addAll()
+	}
+}
+
+// survey learns all that identity labels are selected by, before the first pod is converted.
+func (b *batch) survey() {
+	st := &b.source.stores
+	st.identity = newIdentity()
+	clear(st.selectors)
+	clear(b.source.memory.services)
+	for _, o := range list[*corev1.Service](st.services) {
+		if s := convert.ServiceSelector(o); s != nil {
+			b.source.memory.services[o.Namespace+"/"+o.Name] = s
+		}
+	}
+	note := func(kind string, store cache.Store) {
+		for _, id := range store.ListKeys() {
+			o, _, _ := store.GetByKey(id)
+			st.identity.note(kind+" "+id, convert.SelectsByIdentity(o))
+		}
+	}
+	note("pod", st.pods)
+	note("budget", st.budgets)
+	note("service", st.services)
+	b.source.devices = newDevices()
+	for _, id := range st.resourceClaims.ListKeys() {
+		b.resourceClaim(id)
+	}
+	for _, id := range st.templates.ListKeys() {
+		b.claimTemplate(id)
+	}
+	b.source.devices.stale = true
+}
+
+// service looks at a Service. Only a selector that is another one concerns pods: all of the namespace's, because the one
+// that it had before is not known any more.
+func (b *batch) service(namespace, name string) {
+	st := &b.source.stores
+	id := namespace + "/" + name
+	o := get[*corev1.Service](st.services, id)
+	b.selects("service", id, o)
+	now := convert.ServiceSelector(o)
+	if before := b.source.memory.services[id]; maps.Equal(before, now) {
+		return
+	}
+	if delete(b.source.memory.services, id); now != nil {
+		b.source.memory.services[id] = now
+	}
+	delete(st.selectors, namespace)
+	b.podsBy(cache.NamespaceIndex, namespace)
+}
+
+// daemonPod notes that a pod of a DaemonSet has come, changed or gone, which may be what the DaemonSet is judged by.
+func (b *batch) daemonPod(id string, p *corev1.Pod) {
+	daemons := b.source.memory.daemons
+	owner := ""
+	if p != nil {
+		if o := metav1.GetControllerOf(p); o != nil && o.Kind == "DaemonSet" {
+			owner = p.Namespace + "/" + o.Name
+		}
+	}
+	for _, d := range []string{daemons[id], owner} {
+		if d != "" {
+			b.daemon[d] = true
+		}
+	}
+	if delete(daemons, id); owner != "" {
+		daemons[id] = owner
+	}
+}
+
+// devices is what is known of devices, beside their objects.
+type devices struct {
+	rules *convert.DeviceRules
+	stale bool                                  // the rules have to be put together again
+	held  map[string]map[convert.DeviceKey]bool // by claim: devices that something uses which is no pod
+	nodes map[string]nodeDevices
+}
+
+// nodeDevices are a node's devices, and what they were made of.
+type nodeDevices struct {
+	from string
+	list []*clusterv1.NodeDevice
+}
+
+func newDevices() devices {
+	return devices{rules: convert.NewDeviceRules(), held: map[string]map[convert.DeviceKey]bool{}, nodes: map[string]nodeDevices{}}
+}
+
+// resourceClaim looks at a claim: the rules that it makes, the pods that use it, and what else holds its devices.
+func (b *batch) resourceClaim(id string) {
+	d := &b.source.devices
+	c := get[*resourcev1.ResourceClaim](b.source.stores.resourceClaims, id)
+	var spec *resourcev1.ResourceClaimSpec
+	var held map[convert.DeviceKey]bool
+	if c != nil {
+		spec, held = &c.Spec, convert.HeldByOthers(c)
+	}
+	d.stale = d.rules.Put("claim "+id, spec) || d.stale
+	if before := d.held[id]; !maps.Equal(before, held) {
+		for k := range held {
+			b.devicePool(k.Driver + "/" + k.Pool)
+		}
+		for k := range before {
+			b.devicePool(k.Driver + "/" + k.Pool)
+		}
+		if delete(d.held, id); len(held) > 0 {
+			d.held[id] = held
+		}
+		clear(d.nodes)
+	}
+	b.podsBy(byResourceClaim, id)
+}
+
+func (b *batch) claimTemplate(id string) {
+	d := &b.source.devices
+	var spec *resourcev1.ResourceClaimSpec
+	if t := get[*resourcev1.ResourceClaimTemplate](b.source.stores.templates, id); t != nil {
+		spec = &t.Spec.Spec
+	}
+	d.stale = d.rules.Put("template "+id, spec) || d.stale
+}
+
+// claimants marks all that claims devices.
+func (b *batch) claimants() {
+	st := &b.source.stores
+	for _, id := range st.pods.ListKeys() {
+		if p := get[*corev1.Pod](st.pods, id); p != nil && claimsDevices(p) {
+			b.pod(id)
+		}
+	}
+	b.look(key{what: allDaemonSets})
+}
+
+// claimsDevices says whether a pod claims devices, by name or by a resource that stands for a device class.
+func claimsDevices(p *corev1.Pod) bool {
+	if len(p.Spec.ResourceClaims) > 0 {
+		return true
+	}
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		for name := range c.Resources.Requests {
+			if convert.ImpliesDevices(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// devicePool marks the nodes of a pool of devices.
+func (b *batch) devicePool(id string) {
+	for _, s := range indexed[*resourcev1.ResourceSlice](b.source.stores.slices, byDevicePool, id) {
+		for _, n := range convert.SliceNodes(s) {
+			b.nodes[n] = true
+		}
+	}
+}
+
+// deviceRules puts the rules together again when what they are made of has changed. Then each node that has devices, and
+// each pool whose owner says what it has, is judged anew.
+func (b *batch) deviceRules() {
+	d := &b.source.devices
+	if !d.stale {
+		return
+	}
+	d.stale = false
+	st := &b.source.stores
+	d.rules.Classes(list[*resourcev1.DeviceClass](st.deviceClasses))
+	clear(d.nodes)
+	for _, n := range st.slices.ListIndexFuncValues(byNode) {
+		b.nodes[n] = true
+	}
+	for _, name := range st.pools.ListKeys() {
+		b.pools[name] = true
+	}
+}
+
+// nodeDevices are a node's devices. They are kept until what they are made of changes: a node is converted with each pod
+// that comes or goes, and expressions take their time.
+func (s *Source) nodeDevices(node string) []*clusterv1.NodeDevice {
+	pools := map[string]bool{}
+	for _, x := range indexed[*resourcev1.ResourceSlice](s.stores.slices, byNode, node) {
+		pools[convert.SlicePool(x)] = true
+	}
+	if len(pools) == 0 {
+		delete(s.devices.nodes, node)
+		return nil
+	}
+	var all []*resourcev1.ResourceSlice
+	from := fmt.Sprint(s.devices.rules.Version())
+	for _, id := range slices.Sorted(maps.Keys(pools)) {
+		found := indexed[*resourcev1.ResourceSlice](s.stores.slices, byDevicePool, id)
+		slices.SortFunc(found, func(a, b *resourcev1.ResourceSlice) int { return compareNames(a, b) })
+		for _, x := range found {
+			from += fmt.Sprintf(" %s/%s", x.UID, x.ResourceVersion)
+		}
+		all = append(all, found...)
+	}
+	if known := s.devices.nodes[node]; known.from == from {
+		return known.list
+	}
+	held := func(k convert.DeviceKey) bool {
+		for _, h := range s.devices.held {
+			if h[k] {
+				return true
+			}
+		}
+		return false
+	}
+	list := convert.NodeDevices(node, all, s.devices.rules, held)
+	s.devices.nodes[node] = nodeDevices{from, list}
+	return list
+}
+
+func compareNames(a, b metav1.Object) int {
+	switch {
+	case a.GetName() < b.GetName():
+		return -1
+	case a.GetName() > b.GetName():
+		return 1
+	default:
+		return 0
+	}
+}
