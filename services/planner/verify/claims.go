@@ -78,7 +78,7 @@ func (c *checker) options(subject string, claim *model.NodeClaim) {
 			c.fail(subject, "it lists %s in %s as %s twice", o.InstanceType, o.Zone, o.CapacityType)
 		}
 		seen[key] = true
-		if i > 0 && claim.Offerings[i-1].Price > o.Price {
+		if i > 0 && claim.Offerings[i-1].Weighed() > o.Weighed() {
 			c.fail(subject, "its offerings are not sorted by price: %s in %s is cheaper than what comes before", o.InstanceType, o.Zone)
 		}
 	}

@@ -160,6 +160,11 @@ func (c *checker) reasons(subject string, p model.PendingPod) {
 	if p.Reason.OK() || p.Reason.Message == "" {
 		c.fail(subject, "it stays pending without a reason")
 	}
+	pod := c.pods[p.Pod]
+	ofPod := p.Reason.Code == model.CodeUnsupported && strings.HasPrefix(p.Reason.Subject, "pod/") // it may be the pools' too
+	if ofPod && pod != nil && c.class(pod).Unsupported == "" {
+		c.fail(subject, "nothing of it is unsupported, and the plan says that something is: %s", p.Reason.Message)
+	}
 	for _, miss := range p.Pools {
 		if c.pools[miss.NodePool] == nil {
 			c.fail(subject, "it names node pool %s, which does not exist", miss.NodePool)

@@ -111,12 +111,6 @@ func (m *moment) count(t counter, class *model.PodClass) {
 	m.counting[class.ID] = append(m.counting[class.ID], t)
 }
 
-// mind says whether pods of a class have anything to do with the pods around them.
-func (m *moment) mind(class *model.PodClass) bool {
-	r := m.rules(class)
-	return len(r.spreads) > 0 || r.with != nil || len(r.apart) > 0
-}
-
 func (m *moment) rules(class *model.PodClass) *rules {
 	if r := m.ruled[class.ID]; r != nil {
 		return r

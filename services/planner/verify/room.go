@@ -116,6 +116,24 @@ func (c *checker) ports(p place, arriving []*model.Pod) {
 			taken = append(taken, port{hp, pod.ID})
 		}
 	}
+	c.daemonPorts(p, arriving)
+}
+
+// daemonPorts checks that no pod takes a port that a DaemonSet's pod will need, which is still to start on the node.
+func (c *checker) daemonPorts(p place, arriving []*model.Pod) {
+	for _, s := range p.shapes {
+		for _, daemon := range c.daemons(p, s) {
+			for _, hp := range daemon.HostPorts {
+				for _, pod := range arriving {
+					if slices.ContainsFunc(c.class(pod).HostPorts, func(other model.HostPort) bool { return collide(hp, other) }) {
+						c.fail(p.subject, "pod %s takes port %d/%s, which DaemonSet %s/%s needs on %s",
+							pod.ID, hp.Port, hp.Protocol, daemon.Namespace, daemon.OwnerName, s.name)
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 func collide(a, b model.HostPort) bool {

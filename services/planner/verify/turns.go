@@ -36,7 +36,7 @@ func (c *checker) turns() {
 			m.put(p, s)
 		}
 	}
-	c.inOrder(placed, m)
+	c.inOrder(placed)
 	for _, pl := range placed {
 		pod, s := c.pods[pl.Pod], c.site(pl)
 		if pod == nil || s == nil {
@@ -49,16 +49,8 @@ func (c *checker) turns() {
 	}
 }
 
-// inOrder checks that the plan names an order: each turn once. Where no pod minds another it need not.
-func (c *checker) inOrder(placed []model.Placement, m *moment) {
-	named := len(placed) > 0 && placed[len(placed)-1].Order != 0
-	minds := func(pl model.Placement) bool {
-		pod := c.pods[pl.Pod]
-		return pod != nil && m.mind(c.class(pod))
-	}
-	if !named && !slices.ContainsFunc(placed, minds) {
-		return
-	}
+// inOrder checks that the plan names an order: each turn once.
+func (c *checker) inOrder(placed []model.Placement) {
 	for i, pl := range placed {
 		if pl.Order != int32(i) {
 			c.fail("placement of pod "+string(pl.Pod), "its turn is %d; every turn from 0 to %d must be there once", pl.Order, len(placed)-1)
