@@ -100,6 +100,11 @@ arch: ## Import bans, no clock in what decides, package docs; warns of long file
 unit: ## Unit tests of the workspace, without a control plane
 	go test -short work
 
+.PHONY: scenarios
+scenarios: ## The planner's behaviours, written as files (ARGS=-update accepts what changed)
+	go test -count=1 ./test/scenario $(ARGS)
+	@echo "$$(ls test/scenario/testdata/*.txtar | wc -l) scenarios; docs/behaviours.md lists them"
+
 .PHONY: race
 race: ## The unit tests under the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: these tests run WITHOUT the race detector"
@@ -126,6 +131,11 @@ differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-s
 .PHONY: controlplane
 controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CACHE (minutes, then nothing)
 	@go run ./test/harness/assets/build
+
+.PHONY: bench
+bench: ## Measure plans: cost, bound, CPU, growth (BENCH_FILES=dir for published files, ARGS="-runs 1")
+	@go build -o $(BIN)/ ./services/kerf/cmd/kerf
+	@$(BIN)/kerf bench $(if $(BENCH_FILES),--files $(BENCH_FILES)) $(ARGS)
 
 .PHONY: tools
 tools: $(BIN)/.tools $(BIN)/.golangci ## Build the pinned developer tools into bin/
