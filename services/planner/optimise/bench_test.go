@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +80,9 @@ func BenchmarkFiles(b *testing.B) {
 	}
 	for name := range strings.SplitSeq(os.Getenv("KERF_WORKLOADS"), ",") {
 		p := workload(b, dir, name)
+		if w, err := strconv.ParseInt(os.Getenv("KERF_WORK"), 10, 64); err == nil {
+			p.Work = w
+		}
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var s optimise.Solution

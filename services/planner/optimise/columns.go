@@ -1,7 +1,6 @@
 package optimise
 
 import (
-	"math"
 	"slices"
 )
 
@@ -24,6 +23,7 @@ type columns struct {
 	found            []found
 	tmp              []int32
 	rounds           int
+	alpha            float64
 	converged        bool
 	// deep says that bins in which few pods fit are priced exactly too, which takes longer.
 	deep bool
@@ -143,7 +143,7 @@ func (x *columns) add(p pat) {
 	for _, i := range p.rows {
 		x.tmp = append(x.tmp, x.at[i])
 	}
-	x.ms.add(math.Max(1, float64(p.cost)), x.tmp, p.cnt)
+	x.ms.add(max(1, float64(p.cost)), x.tmp, p.cnt)
 	x.pool = append(x.pool, p)
 }
 
@@ -152,61 +152,87 @@ func (x *columns) solve() {
 	x.ms.primal(20*x.ms.m + 200)
 	clear(x.y)
 	for k, i := range x.rows {
-		x.y[i] = math.Max(0, x.ms.y[k])
+		x.y[i] = max(0, x.ms.y[k])
 	}
 }
 
 // work is what has been spent.
 func (x *columns) work() int64 { return x.ms.work + x.pr.work }
 
-// generate adds columns until the programme is within gap of its bound, no better filling is found, or the work is
+// generation says how far column generation goes.
+type generation struct {
+	// gap is how near to its bound the programme must come, limit what work may be spent in all, nodes what the branch and
+	// bound of one pricing problem may visit.
+	gap   float64
+	limit int64
+	nodes int
+	// deep says that bins in which few pods fit are priced exactly when nothing else helps.
+	deep bool
+	stop func() bool
+}
+
+// generate adds columns until the programme is within the gap of its bound, no better filling is found, or the work is
 // spent.
-func (x *columns) generate(gap float64, limit int64, nodes int, stop func() bool) {
-	alpha := smoothing
-	before, bound, since := x.ms.value(), x.bound, 0
-	for x.work() < limit && !stop() {
-		value := x.ms.value()
-		if x.bound >= value*(1-gap) {
+func (x *columns) generate(g generation) {
+	x.alpha = smoothing
+	value, bound, since := x.ms.value(), x.bound, 0
+	for x.work() < g.limit && !g.stop() {
+		if x.bound >= x.ms.value()*(1-g.gap) {
 			x.converged = true
 			return
 		}
 		if since++; since == stallRounds+x.ms.m/20 {
-			if value > before*(1-stallRate) && x.bound <= bound*(1+stallRate) {
-				if x.deep {
-					return
-				}
-				x.deep = true
+			stalled := x.ms.value() > value*(1-stallRate) && x.bound <= bound*(1+stallRate)
+			if stalled && !x.deepen(g) {
+				return
 			}
-			bound = x.bound
-			before, since = value, 0
+			value, bound, since = x.ms.value(), x.bound, 0
 		}
-		x.rounds++
-		for _, i := range x.rows {
-			x.trial[i] = float64(alpha*x.center[i]) + float64((1-alpha)*x.y[i])
+		deep := x.deep
+		if !x.round(g) {
+			return
 		}
-		lb, steepest := x.price(nodes)
-		if lb > x.bound {
-			x.bound = lb
-			for _, i := range x.rows {
-				x.center[i] = x.trial[i] / steepest
-			}
+		if x.deep && !deep {
+			value, bound, since = x.ms.value(), x.bound, 0
 		}
-		if len(x.found) == 0 {
-			if alpha == 0 {
-				if x.deep {
-					return
-				}
-				x.deep = true
-			}
-			alpha = 0
-			continue
-		}
-		for _, f := range x.found {
-			x.add(f.p)
-		}
-		x.solve()
-		alpha = smoothing
 	}
+}
+
+// round prices fillings once and adds those found; false when that has come to its end.
+func (x *columns) round(g generation) bool {
+	x.rounds++
+	for _, i := range x.rows {
+		x.trial[i] = float64(x.alpha*x.center[i]) + float64((1-x.alpha)*x.y[i])
+	}
+	lb, steepest := x.price(g.nodes)
+	if lb > x.bound {
+		x.bound = lb
+		for _, i := range x.rows {
+			x.center[i] = x.trial[i] / steepest
+		}
+	}
+	if len(x.found) == 0 {
+		if x.alpha == 0 {
+			return x.deepen(g)
+		}
+		x.alpha = 0
+		return true
+	}
+	for _, f := range x.found {
+		x.add(f.p)
+	}
+	x.solve()
+	x.alpha = smoothing
+	return true
+}
+
+// deepen goes over to exact pricing; false if it may not, or has already.
+func (x *columns) deepen(g generation) bool {
+	if x.deep || !g.deep {
+		return false
+	}
+	x.deep, x.alpha = true, smoothing
+	return true
 }
 
 // smoothing is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997).
@@ -230,7 +256,7 @@ func (x *columns) price(nodes int) (bound, steep float64) {
 		if x.closed[b] || len(bin.rows) == 0 {
 			continue
 		}
-		steepest = math.Max(steepest, x.priceBin(int32(b), nodes)/float64(bin.price))
+		steepest = max(steepest, x.priceBin(int32(b), nodes)/float64(bin.price))
 	}
 	slices.SortFunc(x.found, func(a, b found) int {
 		switch {
@@ -248,7 +274,7 @@ func (x *columns) price(nodes int) (bound, steep float64) {
 	for _, i := range x.rows {
 		sum += float64(x.trial[i] * float64(x.demand[i]))
 	}
-	steepest = math.Max(1, steepest)
+	steepest = max(1, steepest)
 	return sum / steepest, steepest
 }
 
@@ -273,10 +299,10 @@ func (x *columns) total() float64 {
 			free += float64(upper * float64(bin.copies))
 			x.pr.drop(b)
 		case upper > 0:
-			steepest = math.Max(steepest, upper/float64(bin.price))
+			steepest = max(steepest, upper/float64(bin.price))
 		}
 	}
-	return math.Max(0, sum/steepest-free)
+	return max(0, sum/steepest-free)
 }
 
 // priceBin looks for one filling and returns what no filling of the bin is worth more than.
@@ -296,12 +322,12 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 	}
 	worth, exact := x.pr.fill(kn, v, upper, nodes)
 	if exact {
-		upper = math.Min(upper, worth+1e-8*(price+1))
+		upper = min(upper, worth+1e-8*(price+1))
 	}
 	top := x.pr.search.top
 	if x.deep && !exact {
 		if u, ok := x.pr.table(kn, v); ok {
-			upper = math.Min(upper, u)
+			upper = min(upper, u)
 			if worthOf(v, x.pr.grid.cnt) > worth {
 				top = x.pr.grid.cnt
 			}
@@ -319,7 +345,7 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 			}
 		}
 	}
-	gain = (gain - float64(cost)) / math.Max(1, float64(cost))
+	gain = (gain - float64(cost)) / max(1, float64(cost))
 	if gain <= 1e-6 || n == 0 {
 		return upper
 	}

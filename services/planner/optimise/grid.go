@@ -1,7 +1,5 @@
 package optimise
 
-import "math"
-
 // mostGrid bounds the steps of one bin's table.
 const mostGrid = 1 << 20
 
@@ -146,5 +144,5 @@ func worthOf(v []float64, cnt []int32) float64 {
 	for x, q := range cnt {
 		sum += float64(v[x] * float64(q))
 	}
-	return math.Max(0, sum)
+	return max(0, sum)
 }

@@ -175,7 +175,7 @@ func (p *pricer) relax(kn *knap, v []float64) {
 	}
 	kn.fresh = false
 	for r := range k {
-		kn.lam[r] = math.Max(0, p.lam[r])
+		kn.lam[r] = max(0, p.lam[r])
 	}
 }
 
@@ -249,11 +249,11 @@ func (p *pricer) exchange(kn *knap, x int32, up bool) {
 	for i, s := range p.col {
 		switch {
 		case s > 1e-11:
-			if d := math.Max(0, kn.xb[i]) / s; d < t {
+			if d := max(0, kn.xb[i]) / s; d < t {
 				leave, leaveUp, t = i, false, d
 			}
 		case s < -1e-11 && kn.basis[i] >= 0:
-			if d := math.Max(0, kn.u[kn.basis[i]]-kn.xb[i]) / -s; d < t {
+			if d := max(0, kn.u[kn.basis[i]]-kn.xb[i]) / -s; d < t {
 				leave, leaveUp, t = i, true, d
 			}
 		}
@@ -451,7 +451,7 @@ func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
 			continue
 		}
 		free = free || c < 1e-9*v
-		s.order = append(s.order, dense{ratio: v / math.Max(c, 1e-9*v), price: c, x: int32(x)})
+		s.order = append(s.order, dense{ratio: v / max(c, 1e-9*v), price: c, x: int32(x)})
 	}
 	slices.SortFunc(s.order, func(a, b dense) int {
 		switch {

@@ -156,7 +156,7 @@ func (s *master) entering() (q int32, rc float64) {
 		if s.in[j] {
 			continue
 		}
-		if d := s.cost[j] - s.worth(int32(j), s.y); d < -1e-7*math.Max(1, s.cost[j]) {
+		if d := s.cost[j] - s.worth(int32(j), s.y); d < -1e-7*max(1, s.cost[j]) {
 			s.cands = append(s.cands, int32(j))
 		}
 	}
@@ -184,7 +184,7 @@ func (s *master) scan() (q int32, rc, least float64) {
 			continue
 		}
 		d := s.cost[j] - s.worth(j, s.y)
-		if d >= -1e-7*math.Max(1, s.cost[j]) {
+		if d >= -1e-7*max(1, s.cost[j]) {
 			continue
 		}
 		kept = append(kept, j)
@@ -226,9 +226,9 @@ func (s *master) leaving() int {
 		if w <= pivotEps {
 			continue
 		}
-		t := math.Max(0, s.xb[i]) / w
+		t := max(0, s.xb[i]) / w
 		if t < best-1e-12 || t <= best+1e-12 && r >= 0 && w > s.w[r] {
-			r, best = i, math.Min(best, t)
+			r, best = i, min(best, t)
 		}
 	}
 	return r
@@ -318,7 +318,7 @@ func (s *master) dualEntering(r int) (q int32, rc float64) {
 	q, best := int32(noColumn), math.Inf(1)
 	for i, v := range line {
 		if v > pivotEps {
-			if t := math.Max(0, s.y[i]) / v; t < best && !s.hasSurplus(i) {
+			if t := max(0, s.y[i]) / v; t < best && !s.hasSurplus(i) {
 				q, rc, best = int32(-1-i), s.y[i], t
 			}
 		}
@@ -332,7 +332,7 @@ func (s *master) dualEntering(r int) (q int32, rc float64) {
 			continue
 		}
 		d := s.cost[j] - s.worth(int32(j), s.y)
-		if t := math.Max(0, d) / -alpha; t < best {
+		if t := max(0, d) / -alpha; t < best {
 			q, rc, best = int32(j), d, t
 		}
 	}
@@ -356,16 +356,16 @@ func (s *master) accurate() bool {
 	for k, j := range s.basis {
 		if j < 0 {
 			s.w[-1-j] += s.xb[k]
-			off = math.Max(off, math.Abs(s.y[-1-j]))
+			off = max(off, math.Abs(s.y[-1-j]))
 			continue
 		}
 		for x := s.start[j]; x < s.start[j+1]; x++ {
 			s.w[s.row[x]] -= float64(s.val[x] * s.xb[k])
 		}
-		off = math.Max(off, math.Abs(s.worth(j, s.y)-s.cost[j])/s.cost[j])
+		off = max(off, math.Abs(s.worth(j, s.y)-s.cost[j])/s.cost[j])
 	}
 	for i, v := range s.w {
-		off = math.Max(off, math.Abs(v)/(1+s.rhs[i]))
+		off = max(off, math.Abs(v)/(1+s.rhs[i]))
 	}
 	return off < 1e-7
 }

@@ -32,7 +32,7 @@ func (s *solver) dive(x *columns, limit int64) {
 		x.begin(pl, old)
 		// What is left is little of the whole, so it may be a little further from its optimum.
 		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.cost))
-		x.generate(gap, limit, pricingNodes, s.stopped)
+		x.generate(generation{gap: gap, limit: limit, nodes: pricingNodes, stop: s.stopped})
 		if pl.pods == 0 && float64(pl.cost)+x.bound >= float64(s.best.cost) {
 			return
 		}

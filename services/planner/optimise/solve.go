@@ -95,7 +95,7 @@ func (s *solver) improve() {
 	y := r.y
 	if s.c.n <= mostRows {
 		x.begin(s.base, s.best.pats)
-		x.generate(s.gap, budget*6/10, pricingNodes, s.stopped)
+		x.generate(generation{gap: s.gap, limit: budget * 6 / 10, nodes: pricingNodes, deep: true, stop: s.stopped})
 		y = slices.Clone(x.y)
 		s.lp = x.ms.value() + float64(s.base.cost)
 	}
@@ -146,13 +146,15 @@ const (
 	finalPairs = 1 << 13
 )
 
-// budget is how much work there may be. By default it grows with the pods at stake and with the size of the inverse.
+// budget is how much work there may be. By default it grows with the pods at stake, and with the size of the inverse as
+// far as there are pods enough to pay for that.
 func (s *solver) budget() int64 {
 	if w := s.c.p.Work; w > 0 {
 		return w
 	}
-	pods, rows := int64(s.best.c.pods()), int64(s.c.n)
-	return min(3_000_000+1200*min(pods, 20_000)+2500*rows*rows, 300_000_000)
+	const most = 20_000
+	pods, rows := min(int64(s.c.pods()), most), int64(s.c.n)
+	return min(4_000_000+900*pods+5000*rows*rows*min(pods, most/2)/(most/2), 300_000_000)
 }
 
 // finish packs what a plan has left: exactly if that is little, else greedily.
