@@ -44,3 +44,15 @@ func WellKnown(key string) bool {
 	}
 	return strings.HasPrefix(key, "karpenter.k8s.aws/") || strings.HasPrefix(key, "topology.k8s.aws/")
 }
+
+// Region is the part of a zone's name that names its region: "us-east-1" of "us-east-1a" and of "us-east-1-bos-1a".
+func Region(zone string) string {
+	parts := strings.Split(zone, "-")
+	for i, p := range parts {
+		if p != "" && p[0] >= '0' && p[0] <= '9' {
+			parts[i] = strings.TrimRight(p, "abcdefghijklmnopqrstuvwxyz")
+			return strings.Join(parts[:i+1], "-")
+		}
+	}
+	return zone
+}

@@ -1,0 +1,43 @@
+// Package offer holds what users say about supply beside their pods: what nodes really cost and have (NodeOverlay), room
+// for pods that are not there yet (CapacityBuffer), pools of a fixed size (replicas), and what is left of capacity
+// reservations.
+//
+// It knows a snapshot and nothing that was made of it, so that every package which plans may ask it. It decides nothing
+// about pods: what it gives is data for those who pack and disrupt. Start reading with Overlays, then Expand (buffers),
+// Static (pools with replicas) and Units (reservations).
+package offer
+
+import "github.com/kerf-dev/kerf/services/planner/model"
+
+// Annotations of claims that tell how they came about.
+const (
+	// AnnotationMinValuesRelaxed is "true" on a claim that has fewer distinct values than its pool's minValues ask for.
+	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
+	// AnnotationPriceOverlay names the overlay that priced the claim's first offering.
+	AnnotationPriceOverlay = "karpenter.sh/price-overlay-applied"
+	// AnnotationCapacityOverlay names the overlays that said what the claim's first offering has.
+	AnnotationCapacityOverlay = "karpenter.sh/capacity-overlay-applied"
+)
+
+// Annotations are a claim's own: whether its pool's minValues were relaxed, and which overlays had a say in its first
+// offering ("" for none).
+func Annotations(relaxed bool, priceOverlay, capacityOverlays string) model.Labels {
+	var out model.Labels
+	for _, a := range []model.Label{ // in the order of the keys
+		{Key: AnnotationCapacityOverlay, Value: capacityOverlays},
+		{Key: AnnotationMinValuesRelaxed, Value: yes(relaxed)},
+		{Key: AnnotationPriceOverlay, Value: priceOverlay},
+	} {
+		if a.Value != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func yes(b bool) string {
+	if b {
+		return "true"
+	}
+	return ""
+}

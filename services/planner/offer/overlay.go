@@ -1,0 +1,276 @@
+package offer
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+)
+
+// keyReservation is the label of a node that was launched into a capacity reservation.
+const keyReservation = "karpenter.k8s.aws/capacity-reservation-id"
+
+// Overlays is what the node overlays in effect say, found out once for each pool and instance type. It is not changed
+// after NewOverlays. A nil *Overlays has none.
+type Overlays struct {
+	all []compiled
+	// touched are the overlays in effect for each pool's types, in the order of all.
+	touched  map[poolType][]int
+	problems []model.Reason
+}
+
+type poolType struct {
+	pool         model.PoolName
+	instanceType model.TypeName
+}
+
+// compiled is an overlay whose requirements are parted: those that follow from a pool and a type, and those that follow
+// from where and how an instance is bought.
+type compiled struct {
+	*model.NodeOverlay
+	node, place require.Set
+}
+
+// NewOverlays finds out which overlays have an effect on what. The heaviest come first, and of those that weigh the same
+// the last by name; one that says of the same offering's price, or of a resource of it, what another of the same weight
+// before it says, has no effect on anything.
+func NewOverlays(s *model.Snapshot) *Overlays {
+	if len(s.NodeOverlays) == 0 {
+		return nil
+	}
+	o := &Overlays{touched: make(map[poolType][]int)}
+	for i := range s.NodeOverlays {
+		spec := &s.NodeOverlays[i]
+		if spec.NotReady != nil {
+			o.problems = append(o.problems, *spec.NotReady)
+			continue
+		}
+		o.all = append(o.all, compile(spec))
+	}
+	slices.SortFunc(o.all, func(a, b compiled) int {
+		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(b.Name, a.Name))
+	})
+	m := newMarket(s)
+	for i := range o.all {
+		if r := o.admit(i, m); !r.OK() {
+			o.problems = append(o.problems, r)
+		}
+	}
+	slices.SortFunc(o.problems, func(a, b model.Reason) int { return cmp.Compare(a.Subject, b.Subject) })
+	return o
+}
+
+func compile(spec *model.NodeOverlay) compiled {
+	c := compiled{NodeOverlay: spec}
+	for _, r := range require.NewSet(spec.Requirements...) {
+		switch r.Key {
+		case require.KeyZone, require.KeyRegion, require.KeyCapacityType, keyReservation:
+			c.place = c.place.With(r)
+		default:
+			c.node = c.node.With(r)
+		}
+	}
+	return c
+}
+
+// admit puts an overlay into effect wherever it applies, or nowhere.
+func (o *Overlays) admit(i int, m *market) model.Reason {
+	overlay := &o.all[i]
+	var found []poolType
+	for _, p := range m.pools {
+		for j := range p.types {
+			if !p.meets(overlay.node, &p.types[j]) {
+				continue
+			}
+			key := poolType{p.Name, p.types[j].Name}
+			if r := o.conflict(overlay, key, m.offerings[key.instanceType], p); !r.OK() {
+				return r
+			}
+			found = append(found, key)
+		}
+	}
+	for _, key := range found {
+		o.touched[key] = append(o.touched[key], i)
+	}
+	return model.Reason{}
+}
+
+// conflict says which overlay of the same weight before it says something about the same thing.
+func (o *Overlays) conflict(overlay *compiled, key poolType, offerings []*model.Offering, p *marketPool) model.Reason {
+	for _, j := range o.touched[key] {
+		other := &o.all[j]
+		about := overlap(overlay, other)
+		if other.Weight != overlay.Weight || about == "" {
+			continue
+		}
+		for _, off := range offerings {
+			if !p.sells(off) || !overlay.at(off) || !other.at(off) {
+				continue
+			}
+			return model.Reason{
+				Code: model.CodeOverlayConflict, Subject: "nodeoverlay/" + overlay.Name,
+				Message: fmt.Sprintf("node overlay %s of the same weight %d says the %s of %s in %s (%s) of pool %s, too",
+					other.Name, other.Weight, about, off.InstanceType, off.Zone, off.CapacityType, key.pool),
+				Remedy: "give one of them another spec.weight, or requirements that exclude each other",
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// overlap is what both say something about: the price, or a resource of which they say different quantities; "" for
+// nothing.
+func overlap(a, b *compiled) string {
+	if a.Prices() && b.Prices() {
+		return "price"
+	}
+	for _, x := range a.Capacity {
+		if v, ok := b.Capacity.Get(x.Resource); ok && v != x.Value {
+			return string(x.Resource)
+		}
+	}
+	return ""
+}
+
+func (c *compiled) at(off *model.Offering) bool {
+	return c.place == nil || meetsPlace(c.place, off.Zone, off.CapacityType, off.ReservationID)
+}
+
+func meetsPlace(place require.Set, zone string, ct model.CapacityType, reservation string) bool {
+	for _, r := range place {
+		ok := true
+		switch r.Key {
+		case require.KeyZone:
+			ok = r.Matches(zone, true)
+		case require.KeyRegion:
+			ok = r.Matches(require.Region(zone), true)
+		case require.KeyCapacityType:
+			ok = r.Matches(ct.String(), true)
+		case keyReservation:
+			ok = r.Matches(reservation, reservation != "")
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Problems are the overlays without effect, and why, sorted by subject.
+func (o *Overlays) Problems() []model.Reason {
+	if o == nil {
+		return nil
+	}
+	return o.problems
+}
+
+// For is what overlays say about a pool's nodes of a type. It costs one look into a map; asking the answer about an
+// offering costs a few comparisons, and nothing where no overlay touches the type.
+func (o *Overlays) For(pool model.PoolName, t model.TypeName) Touch {
+	if o == nil || len(o.touched) == 0 {
+		return Touch{}
+	}
+	return Touch{o, o.touched[poolType{pool, t}]}
+}
+
+// Touch is what overlays say about a pool's nodes of one type. The zero Touch says nothing.
+type Touch struct {
+	o    *Overlays
+	hits []int
+}
+
+// None says that no overlay says anything, wherever and however the type is bought.
+func (t Touch) None() bool { return len(t.hits) == 0 }
+
+// Price is what an offering is to be weighed at, and the overlay that says so; the list price and "" where none does.
+func (t Touch) Price(off *model.Offering) (price int64, overlay string) {
+	for _, i := range t.hits {
+		if c := &t.o.all[i]; c.Prices() && c.at(off) {
+			return c.apply(off.Price), c.Name
+		}
+	}
+	return off.Price, ""
+}
+
+// Capacity is what nodes have according to overlays, zeros included, and the overlays that say so, separated by commas.
+// It stands in for what the catalogue says of the same resources, both in capacity and in what pods can use.
+func (t Touch) Capacity(zone string, ct model.CapacityType, reservation string) (has model.Amounts, overlays string) {
+	var names []string
+	for _, i := range t.hits {
+		c := &t.o.all[i]
+		if len(c.Capacity) == 0 || (c.place != nil && !meetsPlace(c.place, zone, ct, reservation)) {
+			continue
+		}
+		before := len(has)
+		for _, a := range c.Capacity {
+			if !slices.ContainsFunc(has, func(x model.Amount) bool { return x.Resource == a.Resource }) {
+				has = append(has, a)
+			}
+		}
+		if len(has) > before {
+			names = append(names, c.Name)
+		}
+	}
+	slices.SortFunc(has, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
+	slices.Sort(names)
+	return has, strings.Join(names, ",")
+}
+
+// With is amounts with what overlays say in their place.
+func With(amounts, overlaid model.Amounts) model.Amounts {
+	if len(overlaid) == 0 {
+		return amounts
+	}
+	out := slices.Clone(overlaid)
+	for _, a := range amounts {
+		if _, said := overlaid.Get(a.Resource); !said {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
+	return out
+}
+
+// apply is the list price as the overlay changes it; never below nothing.
+func (c *compiled) apply(list int64) int64 {
+	switch {
+	case c.Price != nil:
+		return *c.Price
+	case c.Adjustment != nil:
+		return max(0, add(list, *c.Adjustment))
+	case c.AdjustmentPPM != nil:
+		return max(0, add(list, share(list, *c.AdjustmentPPM)))
+	}
+	return list
+}
+
+func add(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// share is so many millionths of a price, which is 0 or more, rounded towards nothing.
+func share(price, ppm int64) int64 {
+	const million = 1_000_000
+	less := ppm < 0
+	if less {
+		ppm = -ppm
+	}
+	hi, lo := bits.Mul64(uint64(max(price, 0)), uint64(ppm))
+	if hi >= million {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, million)
+	n := int64(min(q, math.MaxInt64))
+	if less {
+		return -n
+	}
+	return n
+}
