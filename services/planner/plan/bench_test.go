@@ -2,7 +2,13 @@ package plan_test
 
 import (
 	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
@@ -61,6 +67,64 @@ func BenchmarkProvision(b *testing.B) {
 				b.ReportMetric(float64(len(p.NodeClaims)), "claims")
 			}
 		})
+	}
+}
+
+// BenchmarkDecide is a whole decision about provisioning on a market of 800 types: batches of pods for an empty cluster,
+// and a few pods for one that is large and well used.
+func BenchmarkDecide(b *testing.B) {
+	for _, size := range []struct{ pods, nodes, perNode int }{{1000, 0, 0}, {10000, 0, 0}, {100, 5000, 20}} {
+		b.Run(fmt.Sprintf("%dpods/%dnodes/%dbound", size.pods, size.nodes, size.nodes*size.perNode), func(b *testing.B) {
+			w := newWorld()
+			w.Kinds = []model.DecisionKind{model.KindProvision}
+			w.class("steady", 150, 500*mib, nil)
+			for i := range size.nodes {
+				w.node(fmt.Sprintf("n%05d", i), "m5.xlarge", "steady", size.perNode)
+			}
+			types := w.Snapshot.Catalogs[0].InstanceTypes // those of the nodes
+			market(w, 89)
+			w.Snapshot.Catalogs[0].InstanceTypes = append(w.Snapshot.Catalogs[0].InstanceTypes, types...)
+			mixed(w, 50, size.pods)
+			// In order, as sessions keep them: sorting is no part of what is measured.
+			slices.SortFunc(w.Snapshot.Pods, func(x, y model.Pod) int { return strings.Compare(string(x.ID), string(y.ID)) })
+			b.ReportAllocs()
+			peak := watchHeap()
+			for b.Loop() {
+				p, err := plan.Decide(w.Input)
+				if err != nil || len(p.Pending) > 0 || len(p.Placements) != size.pods {
+					b.Fatalf("%v, %d pods stay pending, %d are placed", err, len(p.Pending), len(p.Placements))
+				}
+			}
+			b.ReportMetric(float64(peak())/float64(mib), "peak-MiB")
+		})
+	}
+}
+
+// watchHeap starts a goroutine that looks at the heap every few milliseconds. The function ends it and returns the most
+// that was in use, with what the benchmark's input takes.
+func watchHeap() func() uint64 {
+	var most uint64
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	runtime.GC()
+	wait.Go(func() {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			metrics.Read(sample)
+			most = max(most, sample[0].Value.Uint64())
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() uint64 {
+		close(done)
+		wait.Wait()
+		return most
 	}
 }
 
