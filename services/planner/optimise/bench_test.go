@@ -170,8 +170,10 @@ func workload(tb testing.TB, dir, name string) *optimise.Problem {
 		for ct, prices := range map[string][3]float64{"on-demand": t.OD, "spot": t.Spot} {
 			for _, price := range prices {
 				if price > 0 && ok("karpenter.sh/capacity-type", ct) {
-					p.Bins = append(p.Bins, optimise.Bin{Price: int64(math.Round(price * 1e6)),
-						Free: []int64{t.ACPU, t.AMem, t.Pods}, Takes: takes, Most: -1})
+					p.Bins = append(p.Bins, optimise.Bin{
+						Price: int64(math.Round(price * 1e6)),
+						Free:  []int64{t.ACPU, t.AMem, t.Pods}, Takes: takes, Most: -1,
+					})
 				}
 			}
 		}

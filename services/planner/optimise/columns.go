@@ -322,7 +322,7 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 	}
 	worth, exact := x.pr.fill(kn, v, upper, nodes)
 	if exact {
-		upper = min(upper, worth+1e-8*(price+1))
+		upper = min(upper, worth+float64(1e-8*(price+1)))
 	}
 	top := x.pr.search.top
 	if x.deep && !exact {

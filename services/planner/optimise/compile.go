@@ -196,33 +196,33 @@ func (f *front) beaten(b *bin) bool {
 	return false
 }
 
-// beats says that whatever b holds a holds as cheaply, without using up more of any limit.
-func (a *bin) beats(b *bin, total []int64) bool {
-	for r, f := range a.free {
-		if f < b.free[r] && f < total[r] {
+// beats says that whatever o holds b holds as cheaply, without using up more of any limit.
+func (b *bin) beats(o *bin, total []int64) bool {
+	for r, f := range b.free {
+		if f < o.free[r] && f < total[r] {
 			return false
 		}
 	}
-	if !a.spares(b) || a.price > b.price || len(a.before) > 0 {
+	if !b.spares(o) || b.price > o.price || len(b.before) > 0 {
 		return false
 	}
-	for w, x := range b.takes {
-		if x&^a.takes[w] != 0 {
+	for w, x := range o.takes {
+		if x&^b.takes[w] != 0 {
 			return false
 		}
 	}
-	for i, x := range a.pen {
-		if x > 0 && b.takes.Has(i) && (b.pen == nil || x > b.pen[i]) {
+	for i, x := range b.pen {
+		if x > 0 && o.takes.Has(i) && (o.pen == nil || x > o.pen[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// spares says that a uses up no more of any limit than b.
-func (a *bin) spares(b *bin) bool {
-	for l, x := range a.amount {
-		if x > b.amount[l] {
+// spares says that b uses up no more of any limit than o.
+func (b *bin) spares(o *bin) bool {
+	for l, x := range b.amount {
+		if x > o.amount[l] {
 			return false
 		}
 	}
@@ -585,14 +585,14 @@ func (m *merger) rowSets() []Set {
 	out := make([]Set, len(m.groups))
 	for g := range m.groups {
 		s := NewSet(m.c.n)
-		any := false
+		some := false
 		for j, of := range m.c.of {
 			if m.groups[g].takes.Has(int(of[0])) {
 				s.Add(j)
-				any = true
+				some = true
 			}
 		}
-		if any {
+		if some {
 			out[g] = s
 		}
 	}

@@ -1,6 +1,9 @@
 package optimise
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// mostStates and mostPairs bound the problems that are solved exactly: how many different remainders there can be, and
@@ -21,6 +24,8 @@ type exact struct {
 	// single is what one bin that holds just this costs, math.MaxInt64 where none does; by is which bin.
 	single []int64
 	by     []int32
+	// one is what a filling costs on the bin of the stage that is being made.
+	one []int64
 	// least is what all that costs; pick, by stage, is what the last bin holds.
 	least  []int64
 	stages []stage
@@ -170,43 +175,39 @@ func (e *exact) split(s, part int32, x int, pick []int32) {
 func (e *exact) limited(b int32) {
 	bin := &e.c.bins[b]
 	states := int32(len(e.least))
-	var single []int64
-	for range e.pl.room(b, int32(e.pl.pods)) {
-		if single == nil {
-			single = make([]int64, states)
-			for s := int32(1); s < states; s++ {
-				rows, cnt := e.spell(s)
-				single[s] = math.MaxInt64
-				if cost, ok := e.price(bin, rows, cnt); ok {
-					single[s] = cost
-				}
-			}
+	e.one = make([]int64, states)
+	for s := int32(1); s < states; s++ {
+		rows, cnt := e.spell(s)
+		e.one[s] = math.MaxInt64
+		if cost, ok := e.price(bin, rows, cnt); ok {
+			e.one[s] = cost
 		}
-		next, pick := make([]int64, states), make([]int32, states)
-		copy(next, e.least)
+	}
+	for range e.pl.room(b, int32(e.pl.pods)) {
+		st := stage{bin: b, cost: slices.Clone(e.least), pick: make([]int32, states)}
 		for s := int32(1); s < states; s++ {
 			e.spell(s)
-			e.extend(s, 0, 0, single, next, pick)
+			e.extend(s, 0, 0, &st)
 		}
-		e.least = next
-		e.stages = append(e.stages, stage{bin: b, cost: next, pick: pick})
+		e.least = st.cost
+		e.stages = append(e.stages, st)
 	}
 }
 
 // extend tries all fillings of one more copy of a bin.
-func (e *exact) extend(s, part int32, x int, single, next []int64, pick []int32) {
+func (e *exact) extend(s, part int32, x int, st *stage) {
 	if x == len(e.digits) {
 		e.work++
-		if part == 0 || single[part] == math.MaxInt64 || e.least[s-part] == math.MaxInt64 {
+		if part == 0 || e.one[part] == math.MaxInt64 || e.least[s-part] == math.MaxInt64 {
 			return
 		}
-		if v := single[part] + e.least[s-part]; v < next[s] {
-			next[s], pick[s] = v, part
+		if v := e.one[part] + e.least[s-part]; v < st.cost[s] {
+			st.cost[s], st.pick[s] = v, part
 		}
 		return
 	}
 	for q := e.digits[x]; q >= 0; q-- {
-		e.extend(s, part+q*e.stride[x], x+1, single, next, pick)
+		e.extend(s, part+q*e.stride[x], x+1, st)
 	}
 }
 
@@ -220,18 +221,15 @@ func (e *exact) finish(s *slab) {
 		st := &e.stages[k]
 		for st.pick[state] > 0 {
 			part := st.pick[state]
-			b, cost := st.bin, int64(0)
-			if b < 0 {
-				b, cost = e.by[part], e.single[part]
-			} else {
-				rows, cnt := e.spell(part)
-				cost, _ = e.price(&e.c.bins[b], rows, cnt)
-			}
-			e.buy(s, b, part, cost)
 			state -= part
-			if st.bin >= 0 {
-				break
+			if st.bin < 0 {
+				e.buy(s, e.by[part], part, e.single[part])
+				continue
 			}
+			rows, cnt := e.spell(part)
+			cost, _ := e.price(&e.c.bins[st.bin], rows, cnt)
+			e.buy(s, st.bin, part, cost)
+			break
 		}
 	}
 }

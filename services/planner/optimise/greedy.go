@@ -16,7 +16,6 @@ type greedy struct {
 	fills []filling
 	heap  []int32
 	keys  []keyed
-	trial []int32
 	work  int64
 }
 
@@ -149,32 +148,7 @@ func (g *greedy) order(b *bin, f *filling, value []float64, rest []int32) {
 		}
 	}
 	for o := range f.orders {
-		g.keys = g.keys[:0]
-		for _, i := range b.rows {
-			if rest[i] == 0 {
-				continue
-			}
-			v := value[i]
-			if b.pen != nil {
-				v -= float64(b.pen[i])
-			}
-			share, sum := 0.0, 0.0
-			for r, q := range g.c.req[int(i)*g.c.k : int(i)*g.c.k+k] {
-				x := float64(q) * inv[r]
-				share = max(share, x)
-				sum += x
-			}
-			key := share
-			switch o {
-			case 0:
-				key = v / max(share, 1e-12)
-			case 1:
-				key = v / max(sum, 1e-12)
-			}
-			if v > 0 {
-				g.keys = append(g.keys, keyed{key, i})
-			}
-		}
+		g.rate(b, o, inv[:k], value, rest)
 		slices.SortFunc(g.keys, func(a, b keyed) int {
 			switch {
 			case a.key > b.key:
@@ -189,6 +163,34 @@ func (g *greedy) order(b *bin, f *filling, value []float64, rest []int32) {
 			f.orders[o] = append(f.orders[o], x.row)
 		}
 		g.work += int64(len(b.rows) * (k + 12))
+	}
+}
+
+// rate fills in the keys of one order.
+func (g *greedy) rate(b *bin, order int, inv, value []float64, rest []int32) {
+	g.keys = g.keys[:0]
+	for _, i := range b.rows {
+		v := value[i]
+		if b.pen != nil {
+			v -= float64(b.pen[i])
+		}
+		if rest[i] == 0 || v <= 0 {
+			continue
+		}
+		share, sum := 0.0, 0.0
+		for r, f := range inv {
+			x := float64(g.c.req[int(i)*g.c.k+r]) * f
+			share = max(share, x)
+			sum += x
+		}
+		key := share
+		switch order {
+		case 0:
+			key = v / max(share, 1e-12)
+		case 1:
+			key = v / max(sum, 1e-12)
+		}
+		g.keys = append(g.keys, keyed{key, i})
 	}
 }
 

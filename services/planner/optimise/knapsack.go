@@ -42,8 +42,10 @@ type knap struct {
 }
 
 func newPricer(c *core) *pricer {
-	p := &pricer{c: c, load: newLoad(c), knaps: make([]knap, len(c.bins)), demand: slices.Clone(c.count),
-		lam: make([]float64, c.k), col: make([]float64, c.k)}
+	p := &pricer{
+		c: c, load: newLoad(c), knaps: make([]knap, len(c.bins)), demand: slices.Clone(c.count),
+		lam: make([]float64, c.k), col: make([]float64, c.k),
+	}
 	most := 0
 	for b := range c.bins {
 		most = max(most, len(c.bins[b].rows))
@@ -484,7 +486,7 @@ func (s *search) visit(depth int, left float64) {
 		return
 	}
 	o := s.order[depth]
-	if s.worth+float64(o.ratio*left)*(1+1e-12) <= s.best+s.tol {
+	if s.worth+float64(o.ratio*left) <= s.best+s.tol {
 		return
 	}
 	s.nodes--
@@ -509,7 +511,7 @@ func (s *search) visit(depth int, left float64) {
 		s.put(o.x, -1)
 		q--
 		rest := left - float64(float64(q)*o.price)
-		if s.nodes < 0 || s.worth+float64(next*rest)*(1+1e-12) <= s.best+s.tol {
+		if s.nodes < 0 || s.worth+float64(next*rest) <= s.best+s.tol {
 			s.put(o.x, -q)
 			return
 		}

@@ -11,8 +11,10 @@ type load struct {
 }
 
 func newLoad(c *core) *load {
-	return &load{c: c, left: make([]int64, c.k), cnt: make([]int32, c.n),
-		triggers: make([]int32, len(c.rules)), counted: make([]int32, len(c.rules))}
+	return &load{
+		c: c, left: make([]int64, c.k), cnt: make([]int32, c.n),
+		triggers: make([]int32, len(c.rules)), counted: make([]int32, len(c.rules)),
+	}
 }
 
 // open starts on an empty copy of a bin.

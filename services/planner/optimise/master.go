@@ -58,7 +58,7 @@ func (s *master) add(cost float64, rows, cnt []int32) int32 {
 	s.start = append(s.start, int32(len(s.row)))
 	sum := 0.0
 	for _, q := range cnt {
-		sum += float64(q) * float64(q)
+		sum += float64(q * q)
 	}
 	s.scale = append(s.scale, 1/math.Sqrt(1+sum))
 	s.cost = append(s.cost, cost)
@@ -285,68 +285,6 @@ func (s *master) subtract(row, line []float64, f float64) {
 	for j, v := range line {
 		row[j] -= float64(f * v)
 	}
-}
-
-// dual pivots until the solution is feasible again after rhs changed; false if it can't, or not in so many pivots.
-func (s *master) dual(most int) bool {
-	for range most {
-		r, worst := -1, -1e-7
-		for i, x := range s.xb {
-			if x < worst {
-				r, worst = i, x
-			}
-		}
-		if r < 0 {
-			return true
-		}
-		q, rc := s.dualEntering(r)
-		if q == noColumn {
-			return false
-		}
-		s.ftran(q)
-		if s.w[r] > -pivotEps {
-			return false
-		}
-		s.pivot(r, q, rc)
-	}
-	return false
-}
-
-// dualEntering is the column that can make place r grow at the least loss.
-func (s *master) dualEntering(r int) (q int32, rc float64) {
-	line := s.binv[r*s.m : r*s.m+s.m]
-	q, best := int32(noColumn), math.Inf(1)
-	for i, v := range line {
-		if v > pivotEps {
-			if t := max(0, s.y[i]) / v; t < best && !s.hasSurplus(i) {
-				q, rc, best = int32(-1-i), s.y[i], t
-			}
-		}
-	}
-	for j := range s.cost {
-		if s.in[j] {
-			continue
-		}
-		alpha := s.worth(int32(j), line)
-		if alpha >= -pivotEps {
-			continue
-		}
-		d := s.cost[j] - s.worth(int32(j), s.y)
-		if t := max(0, d) / -alpha; t < best {
-			q, rc, best = int32(j), d, t
-		}
-	}
-	s.work += int64(2*len(s.row) + len(s.cost))
-	return q, rc
-}
-
-func (s *master) hasSurplus(i int) bool {
-	for _, j := range s.basis {
-		if j == int32(-1-i) {
-			return true
-		}
-	}
-	return false
 }
 
 // accurate says that the solution and the duals still satisfy the equations that they come from.

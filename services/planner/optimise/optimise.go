@@ -6,6 +6,9 @@
 // and the same problem always gives the same bytes. The method is a configuration linear programme: columns are fillings
 // of one bin, found by pricing knapsacks (column generation); its solution is rounded by diving and polished, beside a
 // greedy search that is the start and the fallback. docs/optimiser.md has the mathematics. Start reading with Solve.
+//
+// Products are converted before they are added, because a compiler may otherwise fuse the two on some processors and not
+// on others, and the bytes would differ.
 package optimise
 
 // Problem is what to pack and what into. Money is micro-dollars per hour. All vectors have one length.

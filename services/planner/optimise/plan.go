@@ -147,22 +147,3 @@ func (s *slab) take(n int) []int32 {
 	s.buf = s.buf[n:]
 	return out
 }
-
-// sparse is a filling by row in the form that patterns keep.
-func (s *slab) sparse(cnt []int32) (rows, out []int32) {
-	n := 0
-	for _, q := range cnt {
-		if q > 0 {
-			n++
-		}
-	}
-	rows, out = s.take(n), s.take(n)
-	n = 0
-	for i, q := range cnt {
-		if q > 0 {
-			rows[n], out[n] = int32(i), q
-			n++
-		}
-	}
-	return rows, out
-}

@@ -78,7 +78,7 @@ func (s *solver) buyPart(x *columns, pl *plan) {
 	for k, j := range x.ms.basis {
 		if j >= 0 && x.ms.xb[k] > 1e-4 {
 			parts = append(parts, part{x.ms.xb[k], j})
-			value += x.ms.xb[k] * x.ms.cost[j]
+			value += float64(x.ms.xb[k] * x.ms.cost[j])
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int {
