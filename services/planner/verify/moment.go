@@ -32,6 +32,7 @@ type moment struct {
 type crowd struct {
 	pods   int
 	ending int // being deleted; not among pods
+	likely int // may be there or not, as what the site becomes decides; not among pods
 }
 
 // counter is a tally, and whether it counts pods that are being deleted.
@@ -100,6 +101,42 @@ func (m *moment) put(p *model.Pod, s *site) {
 	}
 }
 
+// putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for others.
+// It must be called before any rules are asked for.
+func (m *moment) putDaemons() {
+	for _, d := range m.snap.DaemonSets {
+		class := m.classes[d.Class]
+		if class == nil {
+			continue
+		}
+		known := make(map[*form]fate)
+		at := m.here[class.ID]
+		if at == nil {
+			at = make(map[*site]crowd)
+			m.here[class.ID] = at
+		}
+		for _, s := range m.sites {
+			if !s.toCome {
+				continue
+			}
+			in, ok := known[s.form]
+			if !ok {
+				in = s.form.admits(class)
+				known[s.form] = in
+			}
+			switch n := at[s]; in {
+			case surely:
+				n.pods++
+				at[s] = n
+			case maybe:
+				n.likely++
+				at[s] = n
+			case never:
+			}
+		}
+	}
+}
+
 // count makes a tally count the pods of a class, those that are here and those that come.
 func (m *moment) count(t counter, class *model.PodClass) {
 	for s, n := range m.here[class.ID] {
@@ -107,6 +144,7 @@ func (m *moment) count(t counter, class *model.PodClass) {
 			n.pods += n.ending
 		}
 		t.add(s, n.pods)
+		t.suspect(s, n.likely)
 	}
 	m.counting[class.ID] = append(m.counting[class.ID], t)
 }

@@ -19,7 +19,9 @@ type site struct {
 	name string
 	// host is its kubernetes.io/hostname where no label says it yet; "" for a node that has joined.
 	host string
-	form *form
+	// toCome says that there is no node yet.
+	toCome bool
+	form   *form
 }
 
 // form is what the labels and taints of a node are, or may turn out to be. Claims with equal offerings share one.
@@ -102,6 +104,26 @@ func (f *form) reach(key string, counts func(*shape) fate) reach {
 	return out
 }
 
+// admits says whether pods of a DaemonSet start on it.
+func (f *form) admits(class *model.PodClass) fate {
+	if _, bad := untolerated(class, f.taints); bad || len(f.shapes) == 0 {
+		return never
+	}
+	sure, some := true, false
+	for _, s := range f.shapes {
+		sure = sure && asks(class, s.surely)
+		some = some || asks(class, s.maybe)
+	}
+	switch {
+	case sure:
+		return surely
+	case some:
+		return maybe
+	default:
+		return never
+	}
+}
+
 // has says whether the shape has a label.
 func (s *shape) has(key string) fate {
 	all, listed := s.states(normalKey(key))
@@ -140,7 +162,7 @@ func (c *checker) addSites() {
 		c.sites = append(c.sites, s)
 	}
 	add := func(id model.ClaimID, f *form) {
-		s := &site{name: "claim " + string(id), host: "claim/" + string(id), form: f}
+		s := &site{name: "claim " + string(id), host: "claim/" + string(id), toCome: true, form: f}
 		c.claimSites[id] = s
 		c.sites = append(c.sites, s)
 	}

@@ -51,6 +51,21 @@ func (t *tally) add(s *site, n int) {
 	}
 }
 
+// suspect adds pods that may be on a site, or not.
+func (t *tally) suspect(s *site, n int) {
+	r := t.where(s)
+	if !r.somewhere() || n == 0 {
+		return
+	}
+	t.all += n
+	for _, v := range r.values {
+		t.most[v] += n
+	}
+	if r.endless {
+		t.anywhere += n
+	}
+}
+
 // around is the most pods that may be in one domain with a site, and that domain.
 func (t *tally) around(s *site) (n int, domain string) {
 	r := s.reach(t.key)

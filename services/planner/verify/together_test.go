@@ -469,6 +469,25 @@ func TestPodsThatMindEachOther(t *testing.T) {
 				return s
 			}, func(s *scene) { s.send("client-0", "r-1a") }, "pods of class db do not suffer it",
 		},
+		"anti-affinity: the DaemonSet's pod is there first": {
+			func() *scene {
+				s := newScene()
+				s.class("lonely", away(host, "daemon"))
+				s.claim("c-1", "r-1a")
+				s.place("lonely-0", "lonely", "c-1")
+				s.classNamed("daemon").Labels = nil
+				return s
+			}, func(s *scene) { s.classNamed("daemon").Labels = model.Labels{{Key: "app", Value: "daemon"}} }, "claim/c-1 may have 1 of them",
+		},
+		"affinity: a DaemonSet's pod that may not be there": {
+			func() *scene {
+				s := newScene()
+				s.class("client", near(host, "daemon"))
+				s.claim("c-1", "r-1a", "r-1b")
+				s.place("client-0", "client", "c-1")
+				return s
+			}, func(s *scene) { s.classNamed("daemon").NodeSelector = model.Labels{{Key: zone, Value: "r-1a"}} }, "are not surely there",
+		},
 		"volumes: one that pods share is attached once": {
 			func() *scene {
 				s := newScene(three...)

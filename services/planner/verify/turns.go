@@ -10,7 +10,7 @@ import (
 // turns binds the placed pods one after the other, in the order that the plan names, and checks each time that the pod
 // may be among those that are there: the pods of now, and those that had their turn before.
 //
-// All claims of the plan are there from the start. A pod that leaves its node is nowhere until its turn. A node that
+// All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its node is nowhere until its turn. A node that
 // leaves anyway, or a replacement, may be there or not when a pod's spread is judged: either will do. The pods that the
 // plan's disruptions displace are still where they are.
 func (c *checker) turns() {
@@ -36,6 +36,7 @@ func (c *checker) turns() {
 			m.put(p, s)
 		}
 	}
+	m.putDaemons()
 	c.inOrder(placed)
 	for _, pl := range placed {
 		pod, s := c.pods[pl.Pod], c.site(pl)
@@ -112,6 +113,7 @@ func (c *checker) returns() {
 			m.put(p, s)
 		}
 	}
+	m.putDaemons()
 	for progress := true; progress; {
 		progress = false
 		for _, g := range back {

@@ -88,7 +88,7 @@ type checker struct {
 	offerings   map[offeringKey]model.Offering
 	namespaces  map[string]model.Labels
 	claimOn     map[model.NodeName]*model.Claim
-	// peopled are the classes that have pods.
+	// peopled are the classes that have pods, or will have.
 	peopled    map[model.ClassID]bool
 	everyClass []*model.PodClass
 	labelled   map[model.Label][]*model.PodClass
@@ -148,6 +148,9 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 		if n := s.Pods[i].Node; n != "" {
 			c.podsOn[n] = append(c.podsOn[n], &s.Pods[i])
 		}
+	}
+	for _, d := range s.DaemonSets {
+		c.peopled[d.Class] = true
 	}
 	c.namespaces = make(map[string]model.Labels)
 	for _, ns := range s.Namespaces {
