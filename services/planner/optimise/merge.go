@@ -1,0 +1,395 @@
+package optimise
+
+import (
+	"cmp"
+	"slices"
+)
+
+// merger builds a core.
+type merger struct {
+	c         *core
+	resources []int
+	// groups are bins whose Takes are equal: the set, and a hash of the bins that does not depend on any order.
+	groups   []takesGroup
+	groupOf  []int
+	binHash  []uint64
+	hash     []uint64
+	penByI   [][]Penalty
+	ruleOfI  [][]part
+	ruleHash []uint64
+	rowOf    []int32
+}
+
+type takesGroup struct {
+	takes Set
+	hash  uint64
+}
+
+func newMerger(c *core, resources []int) *merger {
+	m := &merger{c: c, resources: resources}
+	c.k = len(resources)
+	return m
+}
+
+// mix is a hash step (the finisher of SplitMix64).
+func mix(h, x uint64) uint64 {
+	h += x + 0x9e3779b97f4a7c15
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+func hashSet(s Set) uint64 {
+	h := uint64(1)
+	last := len(s)
+	for last > 0 && s[last-1] == 0 {
+		last--
+	}
+	for _, w := range s[:last] {
+		h = mix(h, w)
+	}
+	return h
+}
+
+func equalSets(a, b Set) bool {
+	n := max(len(a), len(b))
+	for i := range n {
+		var x, y uint64
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// groupTakes finds the bins that take the same items; there are few such groups however many bins there are.
+func (m *merger) groupTakes() {
+	p := m.c.p
+	m.groupOf = make([]int, len(p.Bins))
+	m.binHash = make([]uint64, len(p.Bins))
+	byHash := make(map[uint64][]int)
+	last := -1
+	for b := range p.Bins {
+		x := &p.Bins[b]
+		m.binHash[b] = m.hashBin(b)
+		if last < 0 || !equalSets(m.groups[last].takes, x.Takes) {
+			h := hashSet(x.Takes)
+			last = -1
+			for _, g := range byHash[h] {
+				if equalSets(m.groups[g].takes, x.Takes) {
+					last = g
+				}
+			}
+			if last < 0 {
+				last = len(m.groups)
+				m.groups = append(m.groups, takesGroup{takes: x.Takes})
+				byHash[h] = append(byHash[h], last)
+			}
+		}
+		m.groupOf[b] = last
+		m.groups[last].hash += mix(m.binHash[b], 3)
+		m.c.work += int64(len(x.Takes) + m.c.k + 2)
+	}
+}
+
+// hashBin sums up a bin, all but what it takes.
+func (m *merger) hashBin(b int) uint64 {
+	x := &m.c.p.Bins[b]
+	h := mix(uint64(x.Price), uint64(int64(max(x.Most, -1))))
+	for _, r := range m.resources {
+		h = mix(h, uint64(x.Free[r]))
+	}
+	for _, l := range m.c.p.Limits {
+		h = mix(h, uint64(l.Amount[b]))
+	}
+	var before uint64
+	for _, y := range x.Before {
+		t := uint64(0)
+		if y.Triggers {
+			t = 1
+		}
+		before += mix(mix(m.ruleHash[y.Rule], uint64(y.Counted)), t)
+	}
+	return mix(h, before)
+}
+
+// hashRules sums up rules by what they say of numbers and of the items' requests, not of places.
+func (m *merger) hashRules() {
+	p := m.c.p
+	if len(p.Rules) == 0 {
+		return
+	}
+	request := make([]uint64, len(p.Items))
+	for i := range p.Items {
+		for _, r := range m.resources {
+			request[i] = mix(request[i], uint64(p.Items[i].Request[r]))
+		}
+		request[i] = mix(request[i], uint64(p.Items[i].Count))
+	}
+	m.ruleHash = make([]uint64, len(p.Rules))
+	m.ruleOfI = make([][]part, len(p.Items))
+	for r := range p.Rules {
+		x := &p.Rules[r]
+		m.c.rules = append(m.c.rules, rule{most: int32(max(0, x.Most))})
+		h := mix(7, uint64(int64(max(0, x.Most))))
+		for i := range p.Items {
+			t, n := x.Trigger.Has(i), x.Counted.Has(i)
+			if t {
+				h += mix(request[i], 1)
+			}
+			if n {
+				h += mix(request[i], 2)
+			}
+			if t || n {
+				m.ruleOfI[i] = append(m.ruleOfI[i], part{rule: int32(r), triggers: t, counted: n})
+			}
+		}
+		m.ruleHash[r] = mix(h, 19)
+		m.c.work += int64(len(p.Items))
+	}
+}
+
+// signItems gives each item a hash of everything that matters about it but its count.
+func (m *merger) signItems() {
+	p := m.c.p
+	m.hash = make([]uint64, len(p.Items))
+	m.penByI = make([][]Penalty, len(p.Items))
+	for _, x := range p.Penalties {
+		if x.Price > 0 {
+			m.penByI[x.Item] = append(m.penByI[x.Item], x)
+		}
+	}
+	if m.ruleOfI == nil {
+		m.ruleOfI = make([][]part, len(p.Items))
+	}
+	for i := range p.Items {
+		m.hash[i] = m.hashItem(i)
+	}
+	m.c.work += int64(len(p.Items) * (len(m.groups) + m.c.k))
+}
+
+func (m *merger) hashItem(i int) uint64 {
+	h := uint64(11)
+	for _, r := range m.resources {
+		h = mix(h, uint64(m.c.p.Items[i].Request[r]))
+	}
+	for g := range m.groups {
+		if m.groups[g].takes.Has(i) {
+			h += mix(m.groups[g].hash, 5)
+		}
+	}
+	for _, x := range m.penByI[i] {
+		h += mix(mix(m.binHash[x.Bin], uint64(x.Price)), 13)
+	}
+	for _, x := range m.ruleOfI[i] {
+		kind := uint64(0)
+		if x.triggers {
+			kind = 1
+		}
+		if x.counted {
+			kind += 2
+		}
+		h += mix(m.ruleHash[x.rule], kind)
+	}
+	return mix(h, 17)
+}
+
+// mergeItems makes rows of equal items and puts them in order: by request, largest first.
+func (m *merger) mergeItems() {
+	c, p := m.c, m.c.p
+	var order []int
+	for i := range p.Items {
+		if p.Items[i].Count > 0 {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(m.compareRequests(b, a), cmp.Compare(m.hash[a], m.hash[b]), cmp.Compare(a, b))
+	})
+	m.rowOf = make([]int32, len(p.Items))
+	for i := range m.rowOf {
+		m.rowOf[i] = -1
+	}
+	type row struct {
+		of    []int32
+		count int
+	}
+	var rows []row
+	for x, i := range order {
+		if x > 0 && m.alike(int(rows[len(rows)-1].of[0]), i) {
+			r := &rows[len(rows)-1]
+			r.of = append(r.of, int32(i))
+			r.count += p.Items[i].Count
+			continue
+		}
+		rows = append(rows, row{of: []int32{int32(i)}, count: p.Items[i].Count})
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		x, y := int(a.of[0]), int(b.of[0])
+		return cmp.Or(m.compareRequests(y, x), cmp.Compare(m.hash[x], m.hash[y]), cmp.Compare(a.count, b.count))
+	})
+	c.n = len(rows)
+	c.count = make([]int32, c.n)
+	c.req = make([]int64, 0, c.n*c.k)
+	c.byRow = make([][]part, c.n)
+	for j, r := range rows {
+		first := int(r.of[0])
+		c.of = append(c.of, r.of)
+		c.count[j] = int32(r.count)
+		c.byRow[j] = m.ruleOfI[first]
+		for _, q := range m.resources {
+			c.req = append(c.req, p.Items[first].Request[q])
+		}
+		for _, i := range r.of {
+			m.rowOf[i] = int32(j)
+		}
+	}
+}
+
+func (m *merger) compareRequests(a, b int) int {
+	for _, r := range m.resources {
+		if x := cmp.Compare(m.c.p.Items[a].Request[r], m.c.p.Items[b].Request[r]); x != 0 {
+			return x
+		}
+	}
+	return 0
+}
+
+// alike says that two items can be exchanged anywhere.
+func (m *merger) alike(a, b int) bool {
+	if m.hash[a] != m.hash[b] || m.compareRequests(a, b) != 0 || !slices.Equal(m.ruleOfI[a], m.ruleOfI[b]) {
+		return false
+	}
+	for g := range m.groups {
+		if m.groups[g].takes.Has(a) != m.groups[g].takes.Has(b) {
+			return false
+		}
+	}
+	return slices.EqualFunc(m.penByI[a], m.penByI[b], func(x, y Penalty) bool {
+		return x.Bin == y.Bin && x.Price == y.Price
+	})
+}
+
+// buildBins brings the bins that no other beats in everything into their inner form, the cheapest first.
+func (m *merger) buildBins() {
+	c, p := m.c, m.c.p
+	takes := m.rowSets()
+	pods := 0
+	for _, n := range c.count {
+		pods += int(n)
+	}
+	for l := range p.Limits {
+		c.most = append(c.most, p.Limits[l].Most)
+	}
+	pen := m.penalties()
+	f := front{c: c, total: c.total()}
+	free, amount := make([]int64, c.k), make([]int64, len(p.Limits))
+	for _, o := range m.sortedBins() {
+		i := int(o.at)
+		x := &p.Bins[i]
+		if x.Most == 0 || takes[m.groupOf[i]] == nil {
+			continue
+		}
+		b := bin{at: i, price: o.price, free: free, takes: takes[m.groupOf[i]], copies: pods, amount: amount, before: x.Before}
+		for j, r := range m.resources {
+			b.free[j] = x.Free[r]
+		}
+		for l := range p.Limits {
+			b.amount[l] = max(0, p.Limits[l].Amount[i])
+		}
+		if x.Most > 0 && x.Most < pods {
+			b.copies, b.once = x.Most, true
+		}
+		if pen != nil {
+			b.pen = pen[i]
+		}
+		if f.beaten(&b) {
+			continue
+		}
+		b.free, b.amount = slices.Clone(free), slices.Clone(amount)
+		if !b.once {
+			f.order = append(f.order, len(c.bins))
+		}
+		c.bins = append(c.bins, b)
+	}
+}
+
+type priced struct {
+	price int64
+	at    int32
+}
+
+// sortedBins are the bins by price; among equal prices those with more room come first, so that they beat the others.
+func (m *merger) sortedBins() []priced {
+	p := m.c.p
+	order := make([]priced, len(p.Bins))
+	for i := range p.Bins {
+		order[i] = priced{max(0, p.Bins[i].Price), int32(i)}
+	}
+	slices.SortFunc(order, func(a, b priced) int {
+		if a.price != b.price {
+			return cmp.Compare(a.price, b.price)
+		}
+		return m.compareBins(int(a.at), int(b.at))
+	})
+	m.c.work += int64(len(order) * 12)
+	return order
+}
+
+func (m *merger) compareBins(a, b int) int {
+	x, y := &m.c.p.Bins[a], &m.c.p.Bins[b]
+	for _, r := range m.resources {
+		if x.Free[r] != y.Free[r] {
+			return cmp.Compare(y.Free[r], x.Free[r])
+		}
+	}
+	return cmp.Or(
+		cmp.Compare(uint(y.Most), uint(x.Most)),
+		cmp.Compare(m.groups[m.groupOf[a]].hash, m.groups[m.groupOf[b]].hash),
+		cmp.Compare(m.binHash[a], m.binHash[b]), cmp.Compare(a, b),
+	)
+}
+
+// rowSets are the groups' sets, of rows; nil where nothing is left of them.
+func (m *merger) rowSets() []Set {
+	out := make([]Set, len(m.groups))
+	for g := range m.groups {
+		s := NewSet(m.c.n)
+		some := false
+		for j, of := range m.c.of {
+			if m.groups[g].takes.Has(int(of[0])) {
+				s.Add(j)
+				some = true
+			}
+		}
+		if some {
+			out[g] = s
+		}
+	}
+	return out
+}
+
+// penalties are by bin and row.
+func (m *merger) penalties() [][]int64 {
+	if len(m.c.p.Penalties) == 0 {
+		return nil
+	}
+	out := make([][]int64, len(m.c.p.Bins))
+	for _, x := range m.c.p.Penalties {
+		row := m.rowOf[x.Item]
+		if row < 0 || x.Price <= 0 || m.c.of[row][0] != int32(x.Item) {
+			continue
+		}
+		if out[x.Bin] == nil {
+			out[x.Bin] = make([]int64, m.c.n)
+		}
+		out[x.Bin][row] += x.Price
+	}
+	return out
+}
