@@ -6,7 +6,14 @@
 // plan with a Violation is a defect of the planner and must not leave it.
 //
 // Start reading at Plan, which lists the rules in order, then room.go: whether pods may run together on one node is
-// decided there alone, for nodes that exist as for claims; place.go says what those are.
+// decided there alone, for nodes that exist as for claims; place.go says what those are. What pods ask of pods on other
+// nodes (spread, affinity, anti-affinity) is decided in moment.go, as kube-scheduler's filters have it, for one pod after
+// the other; turns.go says in which order and who is there.
+//
+// A claim may become any of its offerings. A rule that looks at one node must hold on each of them. A rule that counts
+// pods by a label counts a pod where the label is not decided as being in every domain that it may be in where fewer pods
+// are better, and in none where more are; so it holds whatever the claims become, and a pod may go to a claim that leaves
+// such a label open only where it would be right in each of the outcomes. A domain that may exist is one to spread over.
 package verify
 
 import (
