@@ -191,3 +191,36 @@ func TestSmallProblemsAreSolvedToTheOptimum(t *testing.T) {
 		t.Errorf("%d of %d problems have a better answer", missed, cases)
 	}
 }
+
+func TestBoundIsNeverAboveTheOptimum(t *testing.T) {
+	cases := 1500
+	if n, err := strconv.Atoi(os.Getenv("KERF_CASES")); err == nil {
+		cases = n
+	}
+	missed, sum := 0, 0.0
+	for seed := range cases {
+		p := small(rand.New(rand.NewPCG(uint64(seed), 2)))
+		s := optimise.SolveWithoutExact(p)
+		if bad := check(p, s); bad != "" {
+			t.Fatalf("seed %d: %s", seed, bad)
+		}
+		left, cost := optimum(p)
+		got := 0
+		for _, n := range s.Left {
+			got += n
+		}
+		if got < left || got == left && s.Cost < cost || got == left && s.Bound > cost {
+			t.Fatalf("seed %d: left %d, cost %d, bound %d (%v); the optimum is %d, %d", seed, got, s.Cost, s.Bound, s.BoundKind, left, cost)
+		}
+		if got != left || s.Cost != cost {
+			missed++
+		}
+		if left == 0 && cost > 0 {
+			sum += float64(s.Bound) / float64(cost)
+		}
+	}
+	t.Logf("%d of %d have a better answer; bounds are %.3f of the optimum", missed, cases, sum/float64(cases))
+	if missed*5 > cases {
+		t.Errorf("%d of %d problems have a better answer", missed, cases)
+	}
+}
