@@ -3,6 +3,7 @@ module github.com/kerf-dev/kerf/test/differential
 go 1.26.7
 
 require (
+	github.com/kerf-dev/kerf/proto v0.0.0
 	github.com/kerf-dev/kerf/services/planner v0.0.0
 	k8s.io/api v0.37.1
 	k8s.io/apimachinery v0.37.1

@@ -28,8 +28,8 @@ type config struct {
 
 // totals sum up many results.
 type totals struct {
-	seeds, placed, pending, unsupported, misfits, missed, violations, broken, misses, free int
-	failing                                                                                []failing
+	seeds, placed, pending, unsupported, cautious, misfits, missed, violations, broken, misses, free int
+	failing                                                                                          []failing
 }
 
 // failing is a seed whose plan is wrong.
@@ -43,6 +43,7 @@ func (t *totals) add(c gen.Case, r judge.Result) {
 	t.placed += r.Placed
 	t.pending += r.Pending
 	t.unsupported += r.Unsupported
+	t.cautious += r.Cautious
 	t.misfits += r.Count(judge.Misfit)
 	t.missed += r.Count(judge.Missed)
 	t.violations += r.Count(judge.Violation)
@@ -71,9 +72,9 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 		return false, err
 	}
 	took := time.Since(began)
-	fmt.Fprintf(out, "%d seeds: %d pods placed, %d pending (%d of them unsupported); misfits %d, missed %d; "+
+	fmt.Fprintf(out, "%d seeds: %d pods placed, %d pending (%d unsupported, %d out of caution); misfits %d, missed %d; "+
 		"random orders missed %d of %d; violations %d, broken %d; %.1fs (%.1f ms each)\n",
-		t.seeds, t.placed, t.pending, t.unsupported, t.misfits, t.missed, t.misses, t.free, t.violations, t.broken,
+		t.seeds, t.placed, t.pending, t.unsupported, t.cautious, t.misfits, t.missed, t.misses, t.free, t.violations, t.broken,
 		took.Seconds(), took.Seconds()*1000/float64(max(1, t.seeds)))
 	return len(t.failing) == 0, nil
 }

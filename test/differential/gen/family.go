@@ -9,6 +9,7 @@ import (
 type Family uint32
 
 // The families. HostAffinity is node affinity on the host name; it needs Affinity too.
+// DaemonTies lets pods be tied to, or kept from, the pods of DaemonSets.
 const (
 	Selector Family = 1 << iota
 	Affinity
@@ -31,6 +32,7 @@ const (
 	OpenLabels
 	MinValues
 	HostAffinity
+	DaemonTies
 	end
 )
 
@@ -41,7 +43,7 @@ func names() []string {
 	return []string{
 		"selector", "affinity", "taints", "extended", "ports", "spread", "pod-affinity", "pod-anti-affinity", "namespaces",
 		"volumes", "attach", "nodes", "cordon", "flights", "daemons", "priority", "preferred", "limits", "open-labels", "min-values",
-		"host-affinity",
+		"host-affinity", "daemon-ties",
 	}
 }
 

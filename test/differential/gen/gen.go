@@ -127,8 +127,9 @@ func (b *builder) namespaces() {
 		{Name: "aux"},
 		{Name: "lab", Labels: model.Labels{{Key: "env", Value: "dev"}}},
 		{Name: "shop", Labels: model.Labels{{Key: "env", Value: "prod"}}},
+		{Name: "system", Labels: model.Labels{{Key: "system", Value: "yes"}}},
 	} {
-		ns.Labels = append(ns.Labels, model.Label{Key: "kubernetes.io/metadata.name", Value: ns.Name})
+		ns.Labels = With(ns.Labels, "kubernetes.io/metadata.name", ns.Name)
 		b.in.Snapshot.Namespaces = append(b.in.Snapshot.Namespaces, ns)
 	}
 }

@@ -57,7 +57,7 @@ func (b *builder) bind(n *model.Node) {
 	ports := map[int32]bool{}
 	for range b.IntN(4) {
 		c := b.lookup(b.classes[b.IntN(len(b.classes))])
-		if len(c.Volumes) > 0 && slices.ContainsFunc(b.in.Snapshot.Pods, func(p model.Pod) bool { return p.Class == c.ID }) {
+		if single(c) && slices.ContainsFunc(b.in.Snapshot.Pods, func(p model.Pod) bool { return p.Class == c.ID }) {
 			continue
 		}
 		fits := !slices.ContainsFunc(c.Requests, func(a model.Amount) bool { return a.Value > room[a.Resource] })

@@ -35,8 +35,15 @@ func (b *builder) class(id string) {
 		b.stateful(c)
 		return
 	}
+	if b.has(Volumes) && b.one(6) {
+		c.Volumes = []model.VolumeTopology{b.volume(c.Namespace + "/" + string(c.ID) + "-shared")}
+		c.VolumeAttachments = model.Amounts{{Resource: EBS, Value: 1}}
+	}
 	b.add(c)
 }
+
+// single says whether a class has one pod at most: it has volumes that are not shared.
+func single(c *model.PodClass) bool { return len(c.Volumes) > 0 && c.OwnerKind == "StatefulSet" }
 
 func (b *builder) add(c model.PodClass) {
 	b.in.Snapshot.PodClasses = append(b.in.Snapshot.PodClasses, c)
@@ -73,7 +80,7 @@ func (b *builder) stateful(c model.PodClass) {
 }
 
 func (b *builder) volume(name string) model.VolumeTopology {
-	v := model.VolumeTopology{Name: name}
+	v := model.VolumeTopology{Name: name, Driver: EBS}
 	switch b.IntN(4) {
 	case 0:
 		return v
@@ -230,7 +237,13 @@ func (b *builder) podTerm(c *model.PodClass, weight int32) model.PodAffinityTerm
 	case 0:
 		t.Namespaces = some(b, "aux", "lab", "shop")
 	case 1:
-		t.Namespaces, t.NamespaceSelector = nil, &model.Selector{}
+		t.Namespaces = nil
+		t.NamespaceSelector = &model.Selector{Requirements: []model.Requirement{{Key: "env", Operator: pick(b, model.Exists, model.DoesNotExist)}}}
+		if b.has(DaemonTies) || !b.has(Daemons) {
+			t.NamespaceSelector = &model.Selector{}
+		} else if t.NamespaceSelector.Requirements[0].Operator == model.DoesNotExist {
+			t.NamespaceSelector.Requirements = append(t.NamespaceSelector.Requirements, model.Requirement{Key: "system", Operator: model.DoesNotExist})
+		}
 	case 2:
 		t.Namespaces = nil
 		t.NamespaceSelector = &model.Selector{Requirements: []model.Requirement{{Key: "env", Operator: model.In, Values: []string{pick(b, "dev", "prod")}}}}
@@ -241,9 +254,12 @@ func (b *builder) podTerm(c *model.PodClass, weight int32) model.PodAffinityTerm
 // daemons draws DaemonSets.
 func (b *builder) daemons() {
 	for i := range 1 + b.IntN(2) {
-		id := fmt.Sprintf("d%d", i)
+		id, namespace := fmt.Sprintf("d%d", i), "system"
+		if b.has(DaemonTies) {
+			namespace = "aux"
+		}
 		c := model.PodClass{
-			ID: model.ClassID(id), Namespace: "aux", Labels: model.Labels{{Key: "app", Value: pick(b, "agent", "web")}}, Daemon: true,
+			ID: model.ClassID(id), Namespace: namespace, Labels: model.Labels{{Key: "app", Value: pick(b, "agent", "web")}}, Daemon: true,
 			Requests: amounts(pick[int64](b, 0, 100, 300), pick[int64](b, 0, 1)*gib/4, 1, 0), OwnerKind: "DaemonSet", OwnerName: id,
 			SchedulerName: "default-scheduler", Priority: 2000,
 		}
@@ -260,7 +276,7 @@ func (b *builder) daemons() {
 			c.HostPorts = []model.HostPort{{Protocol: "TCP", Port: 8080}}
 		}
 		b.in.Snapshot.PodClasses = append(b.in.Snapshot.PodClasses, c)
-		b.in.Snapshot.DaemonSets = append(b.in.Snapshot.DaemonSets, model.DaemonSet{ID: "aux/" + id, Class: c.ID})
+		b.in.Snapshot.DaemonSets = append(b.in.Snapshot.DaemonSets, model.DaemonSet{ID: namespace + "/" + id, Class: c.ID})
 	}
 }
 
@@ -282,7 +298,7 @@ func (b *builder) pending() {
 	for _, id := range b.classes {
 		c := b.lookup(id)
 		n := min(left, b.IntN(8))
-		if len(c.Volumes) > 0 {
+		if single(c) {
 			n = min(n, 1)
 			taken := slices.ContainsFunc(b.in.Snapshot.Pods, func(p model.Pod) bool { return p.Class == id })
 			if taken {

@@ -56,6 +56,9 @@ func (f Failure) Same(g Failure) bool { return f.Kind == g.Kind && f.Rule == g.R
 // Result is what became of one case.
 type Result struct {
 	Placed, Pending, Unsupported int
+	// Cautious are pods that are left pending though they could run on a claim in flight, whatever that becomes: what ties
+	// them to other pods depends on what it is. That is no failure.
+	Cautious int
 	// Misses are pods that the scheduler, free to choose in a random order, did not place, of Free tries.
 	Misses, Free int
 	Failures     []Failure

@@ -20,17 +20,17 @@ type Objects struct {
 	Namespaces, Volumes, Claims, Classes, CSINodes []any
 }
 
-// New collects the objects of a snapshot.
+// NewObjects collects the objects of a snapshot.
 func NewObjects(s *model.Snapshot) *Objects {
 	o := &Objects{}
 	for _, ns := range s.Namespaces {
 		o.Namespaces = append(o.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns.Name, Labels: labels(ns.Labels)}})
 	}
-	bound := make(map[model.ClassID]bool)
+	// A volume that has a pod, or that pods share, is there already.
+	bound, counted := make(map[model.ClassID]bool), make(map[model.ClassID]bool)
 	for _, p := range s.Pods {
-		if p.Node != "" {
-			bound[p.Class] = true
-		}
+		bound[p.Class] = bound[p.Class] || p.Node != "" || counted[p.Class]
+		counted[p.Class] = true
 	}
 	seen := make(map[string]bool)
 	for i := range s.PodClasses {

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,7 +35,7 @@ func (w *writer) node(n *model.Node) {
 		}
 	}
 	for _, a := range n.VolumeLimits {
-		limits = append(limits, string(a.Resource)+"="+number("", a.Value)[min(1, len(number("", a.Value))):])
+		limits = append(limits, fmt.Sprintf("%s=%d", a.Resource, a.Value))
 	}
 	for _, t := range n.Taints {
 		ofPool := slices.ContainsFunc(w.s.NodePools, func(p model.NodePool) bool { return string(p.Name) == pool && slices.Contains(p.Taints, t) })

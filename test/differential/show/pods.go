@@ -64,9 +64,6 @@ func (w *writer) podWords(c *model.PodClass, daemon bool) []string {
 	for _, v := range c.Volumes {
 		words = append(words, `volume="`+volume(v)+`"`)
 	}
-	for _, a := range c.VolumeAttachments {
-		add("attach", fmt.Sprintf("%s=%d", a.Resource, a.Value))
-	}
 	return words
 }
 
@@ -155,5 +152,5 @@ func volume(v model.VolumeTopology) string {
 	for _, t := range v.Terms {
 		terms = append(terms, term(t.Requirements))
 	}
-	return strings.TrimSpace(name + ": " + strings.Join(terms, " || "))
+	return strings.TrimSpace(name + "@" + v.Driver + ": " + strings.Join(terms, " || "))
 }

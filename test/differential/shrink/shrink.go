@@ -43,7 +43,7 @@ func edit(c *gen.Case, k int) bool {
 	e := &editor{k}
 	s := &c.Input.Snapshot
 	for _, list := range []any{
-		&s.Pods, &s.NodePools, &s.Nodes, &s.Claims, &s.DaemonSets, &s.Offerings, &s.PodClasses,
+		&s.Pods, &s.NodePools, &s.Nodes, &s.Claims, &s.DaemonSets, &s.Offerings, &s.PodClasses, &s.Namespaces,
 	} {
 		if e.list(reflect.ValueOf(list).Elem()) {
 			return true

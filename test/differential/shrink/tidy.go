@@ -19,15 +19,17 @@ func tidy(s *model.Snapshot) {
 	for _, o := range s.Offerings {
 		types[o.InstanceType] = true
 	}
+	s.Claims = slices.DeleteFunc(s.Claims, func(c model.Claim) bool { return !pools[c.NodePool] })
 	s.Nodes = slices.DeleteFunc(s.Nodes, func(n model.Node) bool {
-		i := slices.IndexFunc(s.Claims, func(c model.Claim) bool { return c.ID == n.Claim })
-		return n.Claim != "" && i < 0
+		pool, _ := n.Labels.Get("karpenter.sh/nodepool")
+		claimed := slices.ContainsFunc(s.Claims, func(c model.Claim) bool { return c.ID == n.Claim })
+		return !pools[model.PoolName(pool)] || (n.Claim != "" && !claimed)
 	})
 	for _, n := range s.Nodes {
 		nodes[n.Name] = true
 	}
 	s.Claims = slices.DeleteFunc(s.Claims, func(c model.Claim) bool {
-		return !pools[c.NodePool] || (c.Node != "" && !nodes[c.Node]) || (c.Node == "" && c.InstanceType == "" && len(c.Offerings) == 0)
+		return (c.Node != "" && !nodes[c.Node]) || (c.Node == "" && c.InstanceType == "" && len(c.Offerings) == 0)
 	})
 	for i := range s.Claims {
 		types[s.Claims[i].InstanceType] = true
