@@ -206,6 +206,9 @@ func (b *builder) pool(s *statement) {
 		p.Replicas = new(int64(n))
 	}
 	b.pools[s.name] = p
+	if s.is("gone") {
+		return
+	}
 	b.in.Snapshot.NodePools = append(b.in.Snapshot.NodePools, p)
 }
 

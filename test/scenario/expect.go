@@ -52,11 +52,11 @@ func parseExpectations(text string, in *model.Input) ([]expectation, error) {
 		read, ok := map[string]func() func(*result) error{
 			"placed": r.placed, "pending": r.pending, "buys": r.buys, "spread": r.spreadOver, "same": r.same, "apart": r.apart,
 			"where": r.everywhere, "first": r.first, "on": r.on, "not-on": r.notOn, "goes": r.goes, "stays": r.stays, "cost": r.cost, "saves": r.saves,
-			"says": r.says,
+			"says": r.says, "before": r.before, "gap": r.gap,
 		}[words[0]]
 		if !ok {
 			return nil, fmt.Errorf("%s: %q is not known; want placed, pending, buys, spread, same, apart, where, first, on, not-on, "+
-				"goes, stays, cost, saves, says", where, words[0])
+				"goes, stays, cost, saves, before, gap, says", where, words[0])
 		}
 		e := expectation{line: line, holds: read()}
 		if len(r.words) > 0 {
@@ -395,6 +395,40 @@ func (r *reader) saves() func(*result) error {
 			sum += d.Saving
 		}
 		return check(sum)
+	}
+}
+
+// before reads PODS PODS: all of the first have their turn before any of the second.
+func (r *reader) before() func(*result) error {
+	first, second := r.pods("pods"), r.pods("pods")
+	return func(got *result) error {
+		for _, id := range slices.Concat(first, second) {
+			if _, ok := got.turn[id]; !ok {
+				return fmt.Errorf("%s is not placed", short(id))
+			}
+		}
+		for _, a := range first {
+			for _, b := range second {
+				if got.turn[a] >= got.turn[b] {
+					return fmt.Errorf("%s has turn %d, %s turn %d", short(a), got.turn[a], short(b), got.turn[b])
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// gap reads <= 5%: how far the price may be from the lower bound.
+func (r *reader) gap() func(*result) error {
+	if op := r.next("<="); op != "<=" {
+		r.fail("%q is not <=", op)
+	}
+	most := r.fraction(r.next("a share such as 5%"))
+	return func(got *result) error {
+		if b := got.plan.LowerBound; b == nil || b.Gap > most {
+			return fmt.Errorf("the bound is %+v", b)
+		}
+		return nil
 	}
 }
 

@@ -15,6 +15,8 @@ type renderer struct {
 	in    *model.Input
 	p     *model.Plan
 	names *strings.Replacer
+	// reasons are those that explain has written, by code.
+	reasons map[string][]string
 	// claims are in the order of their first pods.
 	claims      []model.NodeClaim
 	disruptions []model.Disruption
@@ -37,7 +39,7 @@ func newRenderer(in *model.Input, p *model.Plan) *renderer {
 	for _, c := range in.Snapshot.PodClasses {
 		pairs = append(pairs, string(c.ID), "c-…")
 	}
-	r.names = strings.NewReplacer(pairs...)
+	r.names, r.reasons = strings.NewReplacer(pairs...), map[string][]string{}
 	return r
 }
 
@@ -141,6 +143,10 @@ func (r *renderer) explain() string {
 			text += " (" + why.Remedy + ")"
 		}
 		fmt.Fprintln(&b, r.names.Replace(text))
+		message, c := r.names.Replace(why.Message), code(why.Code)
+		if !slices.Contains(r.reasons[c], message) {
+			r.reasons[c] = append(r.reasons[c], message)
+		}
 	}
 	for _, c := range r.claims {
 		line("", string(c.ID), c.Reason)

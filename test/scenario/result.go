@@ -19,6 +19,7 @@ type result struct {
 	at map[model.PodID]*place
 	// placed are those that the plan finds a place for.
 	placed map[model.PodID]*place
+	turn   map[model.PodID]int32
 	going  map[model.NodeName]model.DisruptionReason
 }
 
@@ -32,6 +33,7 @@ func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *res
 	out := &result{
 		plan: p, explain: explain, pods: map[model.PodID]*model.Pod{}, classes: map[model.ClassID]*model.PodClass{},
 		at: map[model.PodID]*place{}, placed: map[model.PodID]*place{}, going: map[model.NodeName]model.DisruptionReason{},
+		turn: map[model.PodID]int32{},
 	}
 	for i := range in.Snapshot.PodClasses {
 		out.classes[in.Snapshot.PodClasses[i].ID] = &in.Snapshot.PodClasses[i]
@@ -53,6 +55,7 @@ func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *res
 	}
 	for _, pl := range p.Placements {
 		put(out.placed, pl)
+		out.turn[pl.Pod] = pl.Order
 	}
 	maps.Copy(out.at, out.placed)
 	for _, d := range p.Disruptions {

@@ -94,6 +94,8 @@ type Outcome struct {
 	Plan, Explain string
 	// Failed are the expectations that do not hold, a sentence each.
 	Failed []string
+	// Reasons are all that the plan gives, by code, each message once, with short names for ids.
+	Reasons map[string][]string
 }
 
 // Run asks the planner.
@@ -107,7 +109,7 @@ func (s *Scenario) Run(ctx context.Context) (Outcome, error) {
 		return Outcome{}, err
 	}
 	r := newRenderer(&s.Input, &p)
-	out := Outcome{Plan: r.plan(), Explain: r.explain()}
+	out := Outcome{Plan: r.plan(), Explain: r.explain(), Reasons: r.reasons}
 	out.Failed = judge(s.expects, newResult(&s.Input, &p, r, out.Explain))
 	return out, nil
 }
@@ -142,17 +144,6 @@ type Header struct {
 	Differs string
 	// Text is the paragraph.
 	Text string
-}
-
-// Sentence is the first sentence of the paragraph.
-func (h Header) Sentence() string {
-	text := strings.Join(strings.Fields(h.Text), " ")
-	for i := range text {
-		if strings.HasPrefix(text[i:], ". ") {
-			return text[:i+1]
-		}
-	}
-	return text
 }
 
 const maxCase = 999

@@ -59,9 +59,13 @@ func (b *builder) buffer(s *statement) {
 		o.ExpireTime = b.in.Now.Add(d)
 	}
 	c := s.podClass(namespace, name)
-	if why := s.text("not-ready", ""); why != "" {
-		o.NotReady = &model.Reason{Code: model.CodeBufferReference, Message: why, Subject: "capacitybuffer/" + string(id)}
-	} else {
+	missing, invalid := s.text("not-ready", ""), s.text("invalid", "")
+	switch subject := "capacitybuffer/" + string(id); {
+	case invalid != "":
+		o.NotReady = &model.Reason{Code: model.CodeBufferInvalid, Message: invalid, Subject: subject}
+	case missing != "":
+		o.NotReady = &model.Reason{Code: model.CodeBufferReference, Message: missing, Subject: subject}
+	default:
 		o.Class = b.intern(c)
 	}
 	b.in.Snapshot.CapacityBuffers = append(b.in.Snapshot.CapacityBuffers, o)

@@ -1,0 +1,145 @@
+package scenario
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	behavioursPage = "../../docs/behaviours.md"
+	// planningCases are the cases from 1 on that are about planning; later ones are listed where a scenario shows them.
+	planningCases = 98
+)
+
+const behavioursHead = `# Behaviours
+
+What the planner does, one behaviour a line, each shown by a file that a test runs (` + "`make scenarios`" + `). Case numbers are those
+of the catalogue of behaviours that Karpenter's own tests hold it to, so that the two can be compared one by one; where Kerf does
+something else on purpose, the line says why. This page is written from the files: ` + "`make scenarios ARGS=-update`" + `.
+
+`
+
+// row is one line of a table.
+type row struct{ sentence, shown, differs string }
+
+// TestBehavioursArePublished holds docs/behaviours.md against the files, and the files against the numbers: each case
+// about planning has a file, or says where else it is shown.
+func TestBehavioursArePublished(t *testing.T) {
+	cases := elsewhere(t)
+	var more []row
+	loader := NewLoader()
+	for _, file := range append(files(t), pendingFiles(t)...) {
+		s, err := loader.Load(read(t, file))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		r := row{strings.Join(strings.Fields(s.Text), " "), fmt.Sprintf("[%s](../test/scenario/%s)", behaviour(file), filepath.ToSlash(file)), s.Differs}
+		if strings.HasPrefix(file, pendingFolder) {
+			r.sentence += " **Not yet.**"
+		}
+		for _, n := range s.Cases {
+			cases[n] = append(cases[n], r)
+		}
+		if len(s.Cases) == 0 {
+			more = append(more, r)
+		}
+	}
+	for n := 1; n <= planningCases; n++ {
+		if len(cases[n]) == 0 {
+			t.Errorf("case %d has no scenario, and testdata/cases.txt does not say what else shows it", n)
+		}
+	}
+	page := behavioursHead + table(cases) + "\n## Beyond the catalogue\n\n| What happens | Shown by |\n|---|---|\n"
+	for _, r := range more {
+		page += fmt.Sprintf("| %s | %s |\n", r.text(), r.shown)
+	}
+	if *update {
+		if err := os.WriteFile(behavioursPage, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(behavioursPage); err != nil || !bytes.Equal(got, []byte(page)) {
+		t.Errorf("%v: docs/behaviours.md is not what the files say (-update writes it)", err)
+	}
+}
+
+// pendingFolder holds files that say what is to come, which no test runs.
+const pendingFolder = "testdata/pending/"
+
+func pendingFiles(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob(pendingFolder + "*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func table(cases map[int][]row) string {
+	var b strings.Builder
+	b.WriteString("## By case\n\n| Case | What happens | Shown by |\n|---|---|---|\n")
+	for _, n := range slices.Sorted(maps.Keys(cases)) {
+		for _, r := range cases[n] {
+			fmt.Fprintf(&b, "| %d | %s | %s |\n", n, r.text(), r.shown)
+		}
+	}
+	return b.String()
+}
+
+func (r row) text() string {
+	text := r.sentence
+	if r.differs != "" {
+		text += " *Differs " + strings.TrimSuffix(r.differs, ".") + ".*"
+	}
+	return strings.ReplaceAll(text, "|", `\|`)
+}
+
+// elsewhere reads the cases that no scenario can show.
+func elsewhere(t *testing.T) map[int][]row {
+	t.Helper()
+	out := map[int][]row{}
+	for i, line := range strings.Split(string(read(t, "testdata/cases.txt")), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := strings.Split(line, "|")
+		if len(parts) != 4 {
+			t.Fatalf("cases.txt, line %d: want number | sentence | shown by | because …", i+1)
+		}
+		for j := range parts {
+			parts[j] = strings.TrimSpace(parts[j])
+		}
+		n, err := atoi(parts[0])
+		if err != nil {
+			t.Fatalf("cases.txt, line %d: %v", i+1, err)
+		}
+		if parts[3] != "" && !strings.HasPrefix(parts[3], "because ") {
+			t.Fatalf("cases.txt, line %d: %q does not begin with because", i+1, parts[3])
+		}
+		// What shows it is a package, and mostly a test: both must exist.
+		dir, test, _ := strings.Cut(parts[2], ": ")
+		if !hasTest(t, filepath.Join("../..", dir), test) {
+			t.Errorf("cases.txt, line %d: there is no test %s in %s", i+1, test, dir)
+		}
+		out[n] = append(out[n], row{parts[1], "`" + parts[2] + "`", parts[3]})
+	}
+	return out
+}
+
+func hasTest(t *testing.T, dir, test string) bool {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		return bytes.Contains(read(t, name), []byte("func "+test))
+	})
+}
