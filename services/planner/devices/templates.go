@@ -1,0 +1,118 @@
+package devices
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+)
+
+// Settle is how long a node may take, from its creation on, until all drivers have published its devices. Until then
+// what the template promises counts; after that what is there. So a driver that never comes, or a template that is
+// wrong, buys one node and not one after the other.
+const Settle = 10 * time.Minute
+
+// Templates tells which devices nodes will have that have not published them yet. Make it with NewTemplates; it is not
+// changed afterwards.
+type Templates struct {
+	now     time.Time
+	learned map[shape][]model.NodeDevice
+}
+
+// shape is what decides which devices a node has: its type, and the class that its image and drivers come from.
+type shape struct {
+	class model.NodeClassName
+	typ   model.TypeName
+}
+
+// NewTemplates learns from the nodes that are there. Of the nodes of a type and class, the youngest that is settled shows
+// what the next one will have; where none is settled, the oldest that has devices.
+func NewTemplates(nodes []model.Node, now time.Time) *Templates {
+	t := &Templates{now: now, learned: make(map[shape][]model.NodeDevice)}
+	var known []*model.Node
+	for i := range nodes {
+		if n := &nodes[i]; n.Ready && (t.settled(n) || len(n.Devices) > 0) && shapeOf(n).typ != "" {
+			known = append(known, n)
+		}
+	}
+	slices.SortStableFunc(known, func(a, b *model.Node) int {
+		if sa, sb := t.settled(a), t.settled(b); sa != sb {
+			return cmp.Compare(rank(sb), rank(sa))
+		} else if sa {
+			return cmp.Or(b.CreateTime.Compare(a.CreateTime), cmp.Compare(a.Name, b.Name))
+		}
+		return cmp.Or(a.CreateTime.Compare(b.CreateTime), cmp.Compare(a.Name, b.Name))
+	})
+	for _, n := range known {
+		if _, ok := t.learned[shapeOf(n)]; !ok {
+			t.learned[shapeOf(n)] = ofAnother(n.Devices)
+		}
+	}
+	return t
+}
+
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (t *Templates) settled(n *model.Node) bool { return t.now.Sub(n.CreateTime) >= Settle }
+
+func shapeOf(n *model.Node) shape {
+	class, _ := n.Labels.Get(require.KeyNodeClass)
+	typ, _ := n.Labels.Get(require.KeyInstanceType)
+	return shape{model.NodeClassName(class), model.TypeName(typ)}
+}
+
+// ofAnother are a node's devices as another node of its shape will have them: without what makes them its own.
+func ofAnother(list []model.NodeDevice) []model.NodeDevice {
+	out := make([]model.NodeDevice, len(list))
+	for i, d := range list {
+		// Two pools of one driver may have a device of one name each.
+		d.Pool, d.Name = "", d.Pool+d.Name
+		if len(d.OwnSelectors) > 0 {
+			own := d.OwnSelectors
+			d.Selectors = slices.DeleteFunc(slices.Clone(d.Selectors), func(s string) bool { return slices.Contains(own, s) })
+			d.OwnSelectors = nil
+		}
+		out[i] = d
+	}
+	return out
+}
+
+// Of is what a new node of a pool and a type will have: what such a node has, or, where there is none, what the pool's
+// owner says.
+func (t *Templates) Of(pool *model.NodePool, typ model.TypeName) []model.NodeDevice {
+	if list, ok := t.learned[shape{pool.NodeClass, typ}]; ok {
+		return list
+	}
+	var out []model.NodeDevice
+	for i := range pool.Devices {
+		d := &pool.Devices[i]
+		if len(d.InstanceTypes) == 0 || slices.Contains(d.InstanceTypes, typ) {
+			out = append(out, d.Devices...)
+		}
+	}
+	return ofAnother(out)
+}
+
+// Node is what a node has, and, while it is not settled, what drivers that have not published anything yet will add.
+// pool is nil for a node that is of none.
+func (t *Templates) Node(n *model.Node, pool *model.NodePool) []model.NodeDevice {
+	if t.settled(n) || pool == nil {
+		return n.Devices
+	}
+	out := slices.Clone(n.Devices)
+	for _, d := range t.Of(pool, shapeOf(n).typ) {
+		if !slices.ContainsFunc(n.Devices, func(x model.NodeDevice) bool { return x.Driver == d.Driver }) {
+			out = append(out, d)
+		}
+	}
+	// The scheduler looks at pools by driver and name; drivers come whole, so that the order within each stays.
+	slices.SortStableFunc(out, func(a, b model.NodeDevice) int { return cmp.Compare(a.Driver, b.Driver) })
+	return out
+}
