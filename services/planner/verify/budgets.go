@@ -70,40 +70,46 @@ func (c *checker) going(pool model.PoolName, reasons []model.DisruptionReason) i
 
 // podBudgets checks that evictions by choice stay within what pod disruption budgets allow now, all together.
 func (c *checker) podBudgets() {
-	for _, pdb := range c.snap.PodDisruptionBudgets {
-		evictions := 0
-		for _, d := range c.plan.Disruptions {
-			if !voluntary(d.Reason) {
+	evictions := make(map[*model.PodDisruptionBudget]int)
+	for _, d := range c.plan.Disruptions {
+		if !voluntary(d.Reason) {
+			continue
+		}
+		for _, id := range d.Candidates {
+			claim, node := c.live[id], c.nodeOf[id]
+			if claim == nil || node == nil || forced(d.Reason, claim) {
 				continue
 			}
-			for _, id := range d.Candidates {
-				if claim := c.live[id]; claim != nil && !forced(d.Reason, claim) {
-					evictions += c.covered(pdb, id)
+			for _, p := range c.podsOn[node.Name] {
+				for _, pdb := range c.covering(p) {
+					if c.movable(p) && (p.Ready || !pdb.AlwaysAllowUnhealthy) {
+						evictions[pdb]++
+					}
 				}
 			}
 		}
-		if evictions > 0 && (pdb.NeverAllows || evictions > int(pdb.DisruptionsAllowed)) {
-			c.fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", evictions, pdb.DisruptionsAllowed)
+	}
+	for i := range c.snap.PodDisruptionBudgets {
+		pdb := &c.snap.PodDisruptionBudgets[i]
+		if n := evictions[pdb]; n > 0 && (pdb.NeverAllows || n > int(pdb.DisruptionsAllowed)) {
+			c.fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", n, pdb.DisruptionsAllowed)
 		}
 	}
 }
 
-// covered counts the pods on a claim's node whose eviction a pod disruption budget counts.
-func (c *checker) covered(pdb model.PodDisruptionBudget, id model.ClaimID) int {
-	node := c.nodeOf[id]
-	if node == nil {
-		return 0
+// covering lists the pod disruption budgets that pick a pod.
+func (c *checker) covering(p *model.Pod) []*model.PodDisruptionBudget {
+	known, ok := c.pdbs[p.Class]
+	if ok {
+		return known
 	}
-	n := 0
-	for _, p := range c.podsOn[node.Name] {
-		if c.movable(p) && c.covers(pdb, p) && (p.Ready || !pdb.AlwaysAllowUnhealthy) {
-			n++
-		}
-	}
-	return n
-}
-
-func (c *checker) covers(pdb model.PodDisruptionBudget, p *model.Pod) bool {
 	class := c.class(p)
-	return class.Namespace == pdb.Namespace && pdb.Selector.Matches(class.Labels)
+	for i := range c.snap.PodDisruptionBudgets {
+		pdb := &c.snap.PodDisruptionBudgets[i]
+		if class.Namespace == pdb.Namespace && pdb.Selector.Matches(class.Labels) {
+			known = append(known, pdb)
+		}
+	}
+	c.pdbs[p.Class] = known
+	return known
 }

@@ -14,10 +14,8 @@ func (c *checker) claims() {
 	for i := range c.plan.NodeClaims {
 		claim := &c.plan.NodeClaims[i]
 		subject := "claim " + string(claim.ID)
-		for _, old := range c.snap.Claims {
-			if old.ID == claim.ID {
-				c.fail(subject, "a claim with this id exists already")
-			}
+		if c.live[claim.ID] != nil || c.ended[claim.ID] {
+			c.fail(subject, "a claim with this id exists already")
 		}
 		pool, nc := c.makers(subject, claim)
 		if pool == nil || nc == nil {

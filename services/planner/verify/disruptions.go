@@ -128,14 +128,8 @@ func (c *checker) podsAllow(subject string, node *model.Node) {
 		if c.class(p).OwnerKind == "" {
 			c.fail(subject, "pod %s on node %s would be lost: nothing would make it again", p.ID, node.Name)
 		}
-		covering := 0
-		for _, pdb := range c.snap.PodDisruptionBudgets {
-			if c.covers(pdb, p) {
-				covering++
-			}
-		}
-		if covering > 1 {
-			c.fail(subject, "pod %s on node %s can't be evicted: %d disruption budgets cover it", p.ID, node.Name, covering)
+		if n := len(c.covering(p)); n > 1 {
+			c.fail(subject, "pod %s on node %s can't be evicted: %d disruption budgets cover it", p.ID, node.Name, n)
 		}
 	}
 }

@@ -122,6 +122,7 @@ func (c *checker) returns() {
 				g.pods, progress = g.pods[1:], true
 			}
 		}
+		back = slices.DeleteFunc(back, func(g *group) bool { return len(g.pods) == 0 })
 	}
 	for _, g := range back {
 		for _, pod := range g.pods {

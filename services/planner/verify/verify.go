@@ -100,6 +100,11 @@ type checker struct {
 	everyClass []*model.PodClass
 	labelled   map[model.Label][]*model.PodClass
 
+	// noticed are the instances, and claims, that AWS is about to take.
+	noticed map[string]bool
+	// pdbs are the disruption budgets that pick a class's pods, as far as asked for.
+	pdbs map[model.ClassID][]*model.PodDisruptionBudget
+
 	// Of the plan.
 	fresh     map[model.ClaimID]*model.NodeClaim
 	candidate map[model.ClaimID]model.DisruptionID
@@ -145,6 +150,7 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 	c.nodes = index(s.Nodes, func(x *model.Node) model.NodeName { return x.Name })
 	c.pools = index(s.NodePools, func(x *model.NodePool) model.PoolName { return x.Name })
 	c.nodeClasses = index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name })
+	c.pdbs = make(map[model.ClassID][]*model.PodDisruptionBudget)
 	c.fresh = index(p.NodeClaims, func(x *model.NodeClaim) model.ClaimID { return x.ID })
 	c.shapes, c.judged = make(map[shapeKey]*shape), make(map[shapeKey][]string)
 	c.riders, c.places = make(map[*shape][]*model.PodClass), make(map[*model.NodeClaim]place)
@@ -162,6 +168,14 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 	c.namespaces = make(map[string]model.Labels)
 	for _, ns := range s.Namespaces {
 		c.namespaces[ns.Name] = ns.Labels
+	}
+	c.noticed = make(map[string]bool)
+	for _, n := range s.Notices {
+		if n.Kind != model.NoticeSpotInterruption && n.Kind != model.NoticeStateChange {
+			continue
+		}
+		c.noticed["claim/"+string(n.Claim)] = true
+		c.noticed[n.InstanceID] = true
 	}
 	c.addLabels()
 	c.indexClaims()
@@ -283,13 +297,7 @@ func (c *checker) leaving(claim *model.Claim) bool {
 }
 
 func (c *checker) interrupted(claim *model.Claim) bool {
-	for _, n := range c.snap.Notices {
-		ends := n.Kind == model.NoticeSpotInterruption || n.Kind == model.NoticeStateChange
-		if ends && (n.Claim == claim.ID || (n.InstanceID != "" && n.InstanceID == claim.InstanceID)) {
-			return true
-		}
-	}
-	return false
+	return c.noticed["claim/"+string(claim.ID)] || (claim.InstanceID != "" && c.noticed[claim.InstanceID])
 }
 
 func nodeLeaving(n *model.Node) bool {

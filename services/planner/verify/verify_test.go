@@ -212,6 +212,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			in.Snapshot.NodePools[0].Budgets[0] = model.DisruptionBudget{Schedule: "0 12 * * wed", Duration: time.Hour}
 		}, "allows 0 nodes at once"},
 		"a policy of empty nodes only":   {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidationPolicy = model.WhenEmpty }, "empty nodes only"},
+		"a static pool's node":           {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = ptr(int64(3)) }, "of claim c-n-empty is static"},
 		"a pool that never consolidates": {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidateAfter = nil }, "never consolidates"},
 		"a node that was not quiet":      {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidateAfter = ptr(time.Hour) }, "its pool asks for 1h"},
 		"a destination forgotten":        {returning, func(_ *model.Input, p *model.Plan) { disruption(p, model.ReasonUnderutilized).Destinations = nil }, "have no destination"},
