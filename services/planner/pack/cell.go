@@ -9,44 +9,39 @@ import (
 // Cell is a part of the cluster: nodes that have the same value of each label on which pods that mind other pods depend.
 // A claim for such pods must be in one Cell, whatever it is launched as.
 type Cell struct {
-	// labels are sorted by key. A label that nodes of the cell do not have is left out; keys has it all the same.
+	// id tells the cells of a Desk apart; it is above 0.
+	id int
+	// labels are sorted by key. A label that nodes of the cell do not have is left out.
 	labels model.Labels
-	keys   []string
+	// options are those that are in the cell, by id.
+	options bitset
 }
 
-// newCell is the cell of nodes with these values of some labels.
-func newCell(keys []string, label func(key string) (string, bool)) *Cell {
-	c := &Cell{keys: keys}
+// cellName tells the cells of some labels apart.
+func cellName(keys []string, label func(key string) (string, bool)) string {
+	out := ""
 	for _, k := range keys {
 		if v, ok := label(k); ok {
-			c.labels = append(c.labels, model.Label{Key: k, Value: v})
+			out += k + "=" + v
 		}
+		out += ","
 	}
-	return c
+	return out
 }
 
-// name tells cells of the same keys apart.
-func (c *Cell) name() string {
-	out := ""
-	for _, l := range c.labels {
-		out += l.Key + "=" + l.Value + ","
+// labelsOf are the values of some labels, less those that are not there.
+func labelsOf(keys []string, label func(key string) (string, bool)) model.Labels {
+	var out model.Labels
+	for _, k := range keys {
+		if v, ok := label(k); ok {
+			out = append(out, model.Label{Key: k, Value: v})
+		}
 	}
 	return out
 }
 
 // in says whether nodes of the option are in a cell; every node is in the nil Cell.
-func (o *Option) in(c *Cell) bool {
-	if c == nil {
-		return true
-	}
-	for _, k := range c.keys {
-		want, has := c.labels.Get(k)
-		if v, ok := o.Label(k); ok != has || v != want || o.leavesOpen(k) {
-			return false
-		}
-	}
-	return true
-}
+func (o *Option) in(c *Cell) bool { return c == nil || c.options.has(o.id) }
 
 // leavesOpen says whether nodes of the option will have a label of which the value is not decided yet.
 func (o *Option) leavesOpen(key string) bool {

@@ -27,8 +27,10 @@ type Desk struct {
 	grids   map[string]*grid
 	// keys are all labels that matter to any pod that minds others, sorted.
 	keys []string
-	// byCell are the tiers on these labels, once they are asked for.
-	byCell [][]*Option
+	// byKeys are the options worth weighing, by the labels whose values matter.
+	byKeys map[string][][]*Option
+	// cells counts the cells made.
+	cells int
 }
 
 // Seat is a pod's place: a host, or a claim to buy.
@@ -43,7 +45,7 @@ type Seat struct {
 func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, rules *topology.Rules, tally *topology.Tally, lim *Limits) *Desk {
 	return &Desk{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
-		keys: mattering(v.World, rules),
+		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option),
 	}
 }
 
@@ -91,6 +93,9 @@ type seating struct {
 	bought []*Bought
 	// open are pods without a seat, by class, in the order of the items.
 	open []Item
+	// last is the claim of which places were listed last, and lastPlaces are they.
+	last       *Bought
+	lastPlaces []*fit.Place
 }
 
 type choice struct {
@@ -191,7 +196,7 @@ func (s *seating) buy() map[int]*Bought {
 	for i := range s.wants {
 		slices.Sort(s.wants[i].Pods)
 	}
-	bought, left := s.m.fill(s.wants, s.nodeRules(), s.lim)
+	bought, left := s.m.fill(s.tiersOf(s.keysOfWants()), s.wants, s.nodeRules(), s.lim)
 	s.bought = bought
 	on := make(map[int]*Bought)
 	for _, b := range bought {
@@ -207,6 +212,18 @@ func (s *seating) buy() map[int]*Bought {
 		}
 	}
 	return on
+}
+
+// keysOfWants are the labels whose values matter to what is wanted.
+func (s *seating) keysOfWants() []string {
+	var keys []string
+	for _, g := range s.grids {
+		if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Cell != nil && slices.Contains(g.cells, it.Cell) }) {
+			keys = append(keys, g.keys...)
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // nodeRules are the rules about what may share a node, on what is wanted.
@@ -313,6 +330,9 @@ func (s *seating) site(b *Bought) *topology.Site {
 
 // places are what a claim may become: everything that holds its pods, as far as claims list it.
 func (s *seating) places(b *Bought) []*fit.Place {
+	if s.last != nil && s.last != b && alike(s.last, b) {
+		return s.lastPlaces
+	}
 	options, ok := s.m.rank(b.base.variant, b.Items, nil)
 	if !ok {
 		options = []*Option{b.base}
@@ -321,6 +341,7 @@ func (s *seating) places(b *Bought) []*fit.Place {
 	for i, o := range options {
 		out[i] = &o.place
 	}
+	s.last, s.lastPlaces = b, out
 	return out
 }
 

@@ -38,9 +38,7 @@ func (d *Desk) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
 		place := o.key(d.keys)
 		r, known := verdicts[place]
 		if !known {
-			mark := d.tally.Mark()
-			r = d.tally.Why(c, d.tally.Claim(nil, &o.place))
-			d.tally.Revert(mark)
+			r = d.tally.Why(c, d.tally.Probe(nil, &o.place))
 			verdicts[place] = r
 		}
 		return r

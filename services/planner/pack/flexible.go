@@ -48,9 +48,9 @@ func (p *problem) holdings(o *Option, wishes bool) []holding {
 
 // takenBy are the items of which one node of an option takes one pod.
 func (p *problem) takenBy(o *Option, wishes bool) optimise.Set {
-	out := optimise.NewSet(len(p.items))
-	for k, item := range p.items {
-		if o.takes(&p.l.items[item], wishes) {
+	out := optimise.NewSet(len(p.rows))
+	for k, row := range p.rows {
+		if o.takes(&p.l.items[row[0]], wishes) {
 			out.Add(k)
 		}
 	}

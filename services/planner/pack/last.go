@@ -206,9 +206,7 @@ func (s *seating) cellFor(c *view.Class, o *Option) *Cell {
 
 // wouldAllow says whether a claim for nothing but an option, bought now, might take a pod.
 func (s *seating) wouldAllow(c *view.Class, o *Option, allows func(*view.Class, *topology.Site) bool) bool {
-	mark := s.tally.Mark()
-	defer s.tally.Revert(mark)
-	site := s.tally.Claim(nil, &o.place)
+	site := s.tally.Probe(nil, &o.place)
 	return !s.tally.Opens(site) && allows(c, site)
 }
 

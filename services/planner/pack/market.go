@@ -29,6 +29,8 @@ type Market struct {
 	// wishes says that some pool has a PreferNoSchedule taint.
 	wishes bool
 	most   int
+	// count is how many options there are.
+	count int
 }
 
 // Option is an offering under a pool: something that can be bought.
@@ -43,6 +45,8 @@ type Option struct {
 	// Ports are the host ports of DaemonSets.
 	Ports []model.HostPort
 
+	// id is the place among all options of the market.
+	id      int
 	variant *variant
 	place   fit.Place
 	// admits and prefers say which profiles may run there, and which do so without going against a wish.
@@ -80,12 +84,13 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 			m.variants = append(m.variants, v)
 		}
 	}
-	m.tiers = tiers(m.variants, nil)
-	for _, tier := range m.tiers {
-		for _, o := range tier {
-			o.variant.best = append(o.variant.best, o)
+	for _, v := range m.variants {
+		for _, o := range v.options {
+			o.id = m.count
+			m.count++
 		}
 	}
+	m.tiers = tiers(m.variants, nil)
 	return m
 }
 

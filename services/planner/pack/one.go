@@ -1,6 +1,9 @@
 package pack
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all, and
 // counts their pods there; ok is false when there is none or it costs more than most. What the claim lists costs at most
@@ -82,11 +85,20 @@ func (d *Desk) together(o *Option, items []Item) bool {
 }
 
 // tiersByCell are the options worth weighing for pods that mind others.
-func (d *Desk) tiersByCell() [][]*Option {
-	if d.byCell == nil {
-		d.byCell = tiers(d.m.variants, d.keys)
+func (d *Desk) tiersByCell() [][]*Option { return d.tiersOf(d.keys) }
+
+// tiersOf are the options worth weighing where the values of some labels matter.
+func (d *Desk) tiersOf(keys []string) [][]*Option {
+	if len(keys) == 0 {
+		return d.m.tiers
 	}
-	return d.byCell
+	name := strings.Join(keys, ",")
+	t := d.byKeys[name]
+	if t == nil {
+		t = tiers(d.m.variants, keys)
+		d.byKeys[name] = t
+	}
+	return t
 }
 
 // passes are the rounds of a search: first keeping soft taints, then, where some pool has one, against them.
@@ -102,19 +114,15 @@ func (d *Desk) cellOf(keys []string, o *Option) *Cell {
 	if len(keys) == 0 {
 		return nil
 	}
-	g := d.grid(keys)
-	name := newCell(g.keys, o.Label).name()
-	if i := slices.IndexFunc(g.cells, func(c *Cell) bool { return c.name() == name }); i >= 0 {
-		return g.cells[i]
-	}
-	return newCell(keys, o.Label) // nothing else is there
+	return d.grid(keys).cell(o)
 }
 
 // Buy seats pods on claims to buy and on nothing else, within limits, which it takes them off.
 func (d *Desk) Buy(items []Item, lim *Limits) (seats []Seat, bought []*Bought, left []Item) {
-	desk := *d
-	desk.lim = lim
-	return desk.Seat(items, func(int) bool { return false })
+	own := d.lim
+	d.lim = lim
+	defer func() { d.lim = own }()
+	return d.Seat(items, func(int) bool { return false })
 }
 
 // capsAllow says whether some items together keep the policy's cap on pods of one owner.

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -39,19 +40,19 @@ func (b *Bought) Best() *Option { return b.Options[0] }
 // off the limits. What it returns as left can't be bought for. Pools of higher weight go first; going against a soft taint
 // comes last.
 func (m *Market) Pack(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
-	bought, left = m.fill(items, rules, lim)
+	bought, left = m.fill(m.tiers, items, rules, lim)
 	m.rankAll(bought, lim)
 	return bought, left
 }
 
-// fill is Pack without the ranking of what a claim may become.
-func (m *Market) fill(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
+// fill is Pack from the options of some tiers, without the ranking of what a claim may become.
+func (m *Market) fill(tiers [][]*Option, items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
 	if len(items) == 0 {
 		return nil, nil
 	}
 	l := newLoad(items, rules)
 	for _, wishes := range m.passes() {
-		for _, tier := range m.tiersFor(items) {
+		for _, tier := range tiers {
 			if l.done() {
 				break
 			}
@@ -69,6 +70,8 @@ type load struct {
 	next, rest []int
 	// back are items that were packed, and could not be kept.
 	back []Item
+	// shapes are the items that can't be told apart in packing, as places in items.
+	shapes [][]int
 }
 
 func newLoad(items []Item, rules []NodeRule) *load {
@@ -77,7 +80,48 @@ func newLoad(items []Item, rules []NodeRule) *load {
 		l.items[i].row = i
 		l.rest[i] = len(l.items[i].Pods)
 	}
+	l.group()
 	return l
+}
+
+// group finds the shapes. Items with host ports are a shape each.
+func (l *load) group() {
+	index := make(map[string]int)
+	var key []byte
+	for i, it := range l.items {
+		key = l.shapeKey(key[:0], i)
+		k, ok := index[string(key)]
+		if !ok || len(it.Class.HostPorts) > 0 {
+			k = len(l.shapes)
+			index[string(key)] = k
+			l.shapes = append(l.shapes, nil)
+		}
+		l.shapes[k] = append(l.shapes[k], i)
+	}
+}
+
+// shapeKey writes down all that packing sees of an item.
+func (l *load) shapeKey(key []byte, item int) []byte {
+	it := &l.items[item]
+	key = binary.AppendUvarint(key, uint64(it.Class.Profile.Index))
+	for _, q := range it.Class.Requested {
+		key = binary.AppendVarint(key, q)
+	}
+	if it.Cell != nil {
+		key = binary.AppendUvarint(key, uint64(it.Cell.id))
+	}
+	key = append(key, '|')
+	for _, r := range l.book.of[item] {
+		rule := &l.book.rules[r]
+		key = binary.AppendUvarint(key, uint64(r))
+		if contains(rule.Trigger, item) {
+			key = append(key, 't')
+		}
+		if contains(rule.Counted, item) {
+			key = append(key, 'c')
+		}
+	}
+	return key
 }
 
 func (l *load) done() bool {

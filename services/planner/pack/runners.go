@@ -3,11 +3,13 @@ package pack
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // mostRunners is how many runners-up a claim names.
@@ -25,18 +27,21 @@ type Runner struct {
 // as there are any, for the least money each.
 func (p *problem) runners(pattern optimise.Pattern) []Runner {
 	base := p.options[p.bins[pattern.Bin]]
-	pods := 0
+	pods, most := 0, math.Inf(1)
+	sum := make(view.Vector, p.m.w.Index.Len())
 	for _, c := range pattern.Counts {
 		pods += c.Pods
+		most = min(most, float64(p.total[c.Item])/float64(c.Pods))
+		sum.Add(p.Items[c.Item].Request, int64(c.Pods))
 	}
 	seen := map[model.TypeName]bool{base.Type.Name: true}
 	var out []Runner
 	for b, i := range p.bins {
 		o := p.options[i]
-		if seen[o.Type.Name] {
+		if seen[o.Type.Name] || !p.takesAll(b, pattern) {
 			continue
 		}
-		n := p.holdsOf(b, pattern, pods)
+		n := int(min(most, times(p.Bins[b].Free, sum))*float64(pods) + 1e-9)
 		if n == 0 || o.Offering.Price*int64(pods) < base.Offering.Price*int64(n) {
 			continue
 		}
@@ -53,25 +58,19 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 	return out
 }
 
-// holdsOf is how many pods of a filling's mix another bin holds, of those that there are.
-func (p *problem) holdsOf(bin int, pattern optimise.Pattern, pods int) int {
-	most := 1e9
-	sum := make([]int64, len(p.Bins[bin].Free))
-	for _, c := range pattern.Counts {
-		if !p.Bins[bin].Takes.Has(c.Item) {
-			return 0
-		}
-		most = min(most, float64(p.total[c.Item])/float64(c.Pods))
-		for r, q := range p.Items[c.Item].Request {
-			sum[r] += q * int64(c.Pods)
-		}
-	}
+func (p *problem) takesAll(bin int, pattern optimise.Pattern) bool {
+	return !slices.ContainsFunc(pattern.Counts, func(c optimise.Count) bool { return !p.Bins[bin].Takes.Has(c.Item) })
+}
+
+// times is how often a node holds a sum of requests.
+func times(free, sum view.Vector) float64 {
+	most := math.Inf(1)
 	for r, q := range sum {
 		if q > 0 {
-			most = min(most, float64(p.Bins[bin].Free[r])/float64(q))
+			most = min(most, float64(free[r])/float64(q))
 		}
 	}
-	return int(most*float64(pods) + 1e-9)
+	return most
 }
 
 // lostTo says why a type lost against the one that was taken for some pods.

@@ -15,10 +15,10 @@ type problem struct {
 	l       *load
 	lim     *Limits
 	options []*Option
-	// total is how many pods of each item there were.
+	// total is how many pods of each row there were.
 	total []int
-	// items are places in the load of those that have pods left.
-	items []int
+	// rows are the shapes of the load that have pods left, each with the items that have.
+	rows [][]int
 	// bins are places in options: what is left out takes nothing or may not be bought.
 	bins []int
 	optimise.Problem
@@ -27,11 +27,15 @@ type problem struct {
 // solve buys what it can of a load from one tier.
 func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) []*Bought {
 	p := &problem{m: m, l: l, lim: lim, options: options}
-	for i, n := range l.rest {
+	for _, shape := range l.shapes {
+		n := 0
+		for _, i := range shape {
+			n += l.rest[i]
+		}
 		if n > 0 {
-			p.items = append(p.items, i)
+			p.rows = append(p.rows, shape)
 			p.total = append(p.total, n)
-			p.Items = append(p.Items, optimise.Item{Count: n, Request: l.items[i].Class.Requested})
+			p.Items = append(p.Items, optimise.Item{Count: n, Request: l.items[shape[0]].Class.Requested})
 		}
 	}
 	p.addBins(wishes)
@@ -62,12 +66,12 @@ func (p *problem) addBins(wishes bool) {
 // addBin adds a kind of bin, unless it takes nothing.
 func (p *problem) addBin(o *Option, h holding) bool {
 	price, some := wishPrice(&p.m.w.Policy), false
-	for k, item := range p.items {
+	for k, row := range p.rows {
 		if !h.takes.Has(k) {
 			continue
 		}
 		some = true
-		if w := fit.Wish(p.l.items[item].Class.Profile, &o.place); w > 0 && price > 0 {
+		if w := fit.Wish(p.l.items[row[0]].Class.Profile, &o.place); w > 0 && price > 0 {
 			p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
 		}
 	}
@@ -85,11 +89,13 @@ func (p *problem) addRules() {
 	for i := range row {
 		row[i] = -1
 	}
-	for k, item := range p.items {
-		row[item] = k
+	for k, items := range p.rows {
+		for _, item := range items {
+			row[item] = k
+		}
 	}
 	set := func(items []int) (optimise.Set, bool) {
-		out, any := optimise.NewSet(len(p.items)), false
+		out, any := optimise.NewSet(len(p.rows)), false
 		for _, i := range items {
 			if row[i] >= 0 {
 				out.Add(row[i])
@@ -109,15 +115,15 @@ func (p *problem) addRules() {
 
 // addPorts keeps pods apart that take the same host port.
 func (p *problem) addPorts() {
-	for k, item := range p.items {
-		ports := p.l.items[item].Class.HostPorts
+	for k, row := range p.rows {
+		ports := p.l.items[row[0]].Class.HostPorts
 		if len(ports) == 0 {
 			continue
 		}
-		trigger, counted := optimise.NewSet(len(p.items)), optimise.NewSet(len(p.items))
+		trigger, counted := optimise.NewSet(len(p.rows)), optimise.NewSet(len(p.rows))
 		trigger.Add(k)
-		for j, other := range p.items {
-			if fit.PortsClash(ports, p.l.items[other].Class.HostPorts) {
+		for j, other := range p.rows {
+			if fit.PortsClash(ports, p.l.items[other[0]].Class.HostPorts) {
 				counted.Add(j)
 			}
 		}
@@ -159,13 +165,25 @@ func (p *problem) buy(s optimise.Solution) []*Bought {
 		for range pattern.Copies {
 			b := &Bought{base: o, Runners: runners}
 			for _, c := range pattern.Counts {
-				b.Items = append(b.Items, p.l.take(p.items[c.Item], c.Pods))
+				b.Items = p.deal(b.Items, c.Item, c.Pods)
 			}
 			out = append(out, b)
 		}
 		p.lim.Take(o, pattern.Copies)
 	}
 	return slices.DeleteFunc(out, func(b *Bought) bool { return !p.flexible(b) })
+}
+
+// deal adds the next pods of a row to some items, from the row's items in their order.
+func (p *problem) deal(to []Item, row, pods int) []Item {
+	for _, i := range p.rows[row] {
+		n := min(pods, p.l.rest[i])
+		if n > 0 {
+			to = append(to, p.l.take(i, n))
+			pods -= n
+		}
+	}
+	return to
 }
 
 // flexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are

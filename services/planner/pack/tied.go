@@ -1,7 +1,8 @@
 package pack
 
 import (
-	"cmp"
+	"encoding/binary"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,8 +19,22 @@ type grid struct {
 	cells []*Cell
 	sites []*topology.Site
 	of    []int
-	// tiers are the options in each cell, by pool weight.
+	// tiers are the options worth weighing in each cell, by pool weight.
 	tiers [][][]*Option
+	// fresh remembers, by shape of pod, the best new node in each cell.
+	fresh map[freshKey][]freshNode
+}
+
+type freshKey struct {
+	profile int
+	request string
+}
+
+// freshNode is the rank of the heaviest pools that sell something for a pod, and the lowest price of its share there; the
+// rank is -1 where nothing can be had.
+type freshNode struct {
+	tier int
+	cost int64
 }
 
 // grid finds or makes the grid of some labels, which are sorted.
@@ -28,16 +43,14 @@ func (d *Desk) grid(keys []string) *grid {
 	if g := d.grids[name]; g != nil {
 		return g
 	}
-	g := &grid{keys: keys, of: make([]int, len(d.v.Hosts))}
+	g := &grid{keys: keys, of: make([]int, len(d.v.Hosts)), fresh: make(map[freshKey][]freshNode)}
 	index := make(map[string]*Cell)
 	find := func(label func(string) (string, bool)) *Cell {
-		c := newCell(keys, label)
-		if old := index[c.name()]; old != nil {
-			return old
+		name := cellName(keys, label)
+		if index[name] == nil {
+			index[name] = &Cell{labels: labelsOf(keys, label), options: newBits(d.m.count)}
 		}
-		index[c.name()] = c
-		g.cells = append(g.cells, c)
-		return c
+		return index[name]
 	}
 	hosts := make([]*Cell, len(d.v.Hosts))
 	for i, h := range d.v.Hosts {
@@ -45,23 +58,20 @@ func (d *Desk) grid(keys []string) *grid {
 			hosts[i] = find(h.LabelSets[0].Get)
 		}
 	}
-	tiers := tiers(d.m.variants, keys)
-	options := make([][]*Cell, len(tiers))
-	for t, tier := range tiers {
-		for _, o := range tier {
-			var c *Cell
+	for _, v := range d.m.variants {
+		for _, o := range v.options {
 			if !slices.ContainsFunc(keys, o.leavesOpen) {
-				c = find(o.Label)
+				find(o.Label).options.set(o.id, true)
 			}
-			options[t] = append(options[t], c)
 		}
 	}
-	slices.SortFunc(g.cells, func(a, b *Cell) int { return cmp.Compare(a.name(), b.name()) })
-	place := make(map[*Cell]int, len(g.cells))
-	g.tiers = make([][][]*Option, len(g.cells))
-	for i, c := range g.cells {
-		place[c] = i
-		g.tiers[i] = make([][]*Option, len(tiers))
+	place := make(map[*Cell]int, len(index))
+	for _, name := range slices.Sorted(maps.Keys(index)) {
+		c := index[name]
+		d.cells++
+		c.id = d.cells
+		place[c] = len(g.cells)
+		g.cells = append(g.cells, c)
 	}
 	for i, c := range hosts {
 		g.of[i] = -1
@@ -69,26 +79,32 @@ func (d *Desk) grid(keys []string) *grid {
 			g.of[i] = place[c]
 		}
 	}
-	for t, tier := range tiers {
-		for i, o := range tier {
-			if options[t][i] == nil {
-				continue
-			}
-			k := place[options[t][i]]
-			g.tiers[k][t] = append(g.tiers[k][t], o)
-		}
-	}
-	for i, c := range g.cells {
+	tiers := d.tiersOf(keys)
+	for _, c := range g.cells {
+		in := make([][]*Option, len(tiers))
 		var places []*fit.Place
-		for _, tier := range g.tiers[i] {
+		for t, tier := range tiers {
 			for _, o := range tier {
-				places = append(places, &o.place)
+				if o.in(c) {
+					in[t] = append(in[t], o)
+					places = append(places, &o.place)
+				}
 			}
 		}
+		g.tiers = append(g.tiers, in)
 		g.sites = append(g.sites, d.tally.Cell(c.labels, places...))
 	}
 	d.grids[name] = g
 	return g
+}
+
+// cell is where an option is; nil where the grid has no labels, or the option leaves one open.
+func (g *grid) cell(o *Option) *Cell {
+	i := slices.IndexFunc(g.cells, o.in)
+	if len(g.keys) == 0 || i < 0 {
+		return nil
+	}
+	return g.cells[i]
 }
 
 // decided says whether it is known which values some labels have on a host.
@@ -114,9 +130,8 @@ type berth struct {
 	// hosts are those with room, in the order in which to fill them; the first next of them are of no more use.
 	hosts []int
 	next  int
-	// tier and cost are the pool weight's rank and the price of a pod on the best new node; tier is -1 where none can be had.
-	tier int
-	cost int64
+	// freshNode is the best new node.
+	freshNode
 }
 
 // keysOf are the labels that matter to a class, wishes included.
@@ -134,14 +149,15 @@ func (s *seating) berths(c *view.Class) []*berth {
 	g := s.grid(s.keysOf(c))
 	out := make([]*berth, len(g.cells))
 	for i, cell := range g.cells {
-		b := &berth{cell: cell, site: g.sites[i], tier: -1}
+		out[i] = &berth{cell: cell, site: g.sites[i], freshNode: freshNode{tier: -1}}
 		if len(g.keys) == 0 {
-			b.cell = nil
+			out[i].cell = nil
 		}
-		if s.buys && !s.rules.OneNode(c) {
-			b.tier, b.cost = s.newNode(c, g.tiers[i])
+	}
+	if s.buys && !s.rules.OneNode(c) {
+		for i, f := range s.freshNodes(c, g) {
+			out[i].freshNode = f
 		}
-		out[i] = b
 	}
 	for _, h := range fillOrder(s.v, s.matcher, c, s.usable) {
 		if k := g.of[h]; k >= 0 {
@@ -151,25 +167,45 @@ func (s *seating) berths(c *view.Class) []*berth {
 	return slices.DeleteFunc(out, func(b *berth) bool { return b.tier < 0 && len(b.hosts) == 0 })
 }
 
-// newNode is the rank of the heaviest pools, and the lowest price of a pod's share there, among some options.
-func (s *seating) newNode(c *view.Class, tiers [][]*Option) (tier int, cost int64) {
+// freshNodes are the best new nodes for a pod in each cell of a grid.
+func (s *seating) freshNodes(c *view.Class, g *grid) []freshNode {
+	var request []byte
+	for _, q := range c.Requested {
+		request = binary.AppendVarint(request, q)
+	}
+	key := freshKey{c.Profile.Index, string(request)}
+	out, known := g.fresh[key]
+	if known && len(c.HostPorts) == 0 {
+		return out
+	}
+	out = make([]freshNode, len(g.cells))
+	for i, tiers := range g.tiers {
+		out[i] = s.freshNode(c, tiers)
+	}
+	if len(c.HostPorts) == 0 {
+		g.fresh[key] = out
+	}
+	return out
+}
+
+func (s *seating) freshNode(c *view.Class, tiers [][]*Option) freshNode {
 	it := Item{Class: c}
 	for t, options := range tiers {
-		cost = -1
+		out := freshNode{tier: -1}
 		for _, o := range options {
 			if !o.takes(&it, false) || s.lim.Room(o, 1) == 0 {
 				continue
 			}
 			v := int64(float64(o.Offering.Price+s.v.Policy.PerNodeOverhead)*share(c.Requested, o.Free)) + s.penalty(c, o)
-			if cost < 0 || v < cost {
-				cost = v
+			if out.tier < 0 || v < out.cost {
+				out = freshNode{t, v}
 			}
 		}
-		if cost >= 0 {
-			return t, cost
+		if out.tier >= 0 {
+			return out
 		}
 	}
-	return -1, 0
+	return freshNode{tier: -1}
 }
 
 // seatTied seats pods that mind others, in rounds, because some must wait for others; it ends when a round seats nobody.

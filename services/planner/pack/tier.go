@@ -4,21 +4,6 @@ import (
 	"slices"
 )
 
-// tiersFor are the options worth weighing for some items.
-func (m *Market) tiersFor(items []Item) [][]*Option {
-	var keys []string
-	for i := range items {
-		if c := items[i].Cell; c != nil {
-			keys = append(keys, c.keys...)
-		}
-	}
-	slices.Sort(keys)
-	if keys = slices.Compact(keys); len(keys) == 0 {
-		return m.tiers
-	}
-	return tiers(m.variants, keys)
-}
-
 // tiers are the options worth weighing, by pool weight, highest first. An option that another one of its tier, with the
 // same values of some labels, beats in every respect is left out: it could never be part of a better answer. Claims are
 // ranked from all options later.

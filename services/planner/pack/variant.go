@@ -24,8 +24,6 @@ type variant struct {
 	images []require.Set
 	// options are sorted by price.
 	options []*Option
-	// best are those of the options that no other beats, sorted by price.
-	best []*Option
 }
 
 // variants lists the ways to narrow a pool that some profile asks for, or that decide labels on which pods that mind
