@@ -76,16 +76,28 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 		return verdict{rulingAffinity, i}
 	}
 	for i, a := range x.anti {
-		if d := t.at(s, t.r.counters[a.counter].key); d >= 0 && t.counts[a.counter].most(d) > 0 {
+		if t.most(a.counter, s) > 0 {
 			return verdict{rulingAnti, i}
 		}
 	}
 	for _, n := range t.r.kinds[t.r.kindOf[c.Index]].repelled {
-		if d := t.at(s, t.r.counters[n].key); d >= 0 && t.counts[n].most(d) > 0 {
+		if t.most(n, s) > 0 {
 			return verdict{rulingInverse, int(n)}
 		}
 	}
 	return verdict{}
+}
+
+// most is how many pods there are at most in the domain of a site; none where it is in no domain.
+func (t *Tally) most(counter int32, s *Site) int32 {
+	d := t.at(s, t.r.counters[counter].key)
+	switch {
+	case d >= 0:
+		return t.counts[counter].most(d) + t.onDuty(s, counter).hi
+	case d == unasked:
+		return t.onDuty(s, counter).hi
+	}
+	return 0
 }
 
 func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
@@ -96,7 +108,11 @@ func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
 	case absent:
 		return false
 	}
-	return t.counts[rule.counter].most(d)+rule.self-t.minimum(rule, actual) <= rule.maxSkew
+	least := t.minimum(rule, actual)
+	if s.pending { // the node would be of the domain itself
+		least = min(least, t.counts[rule.counter].domains[d].lo+t.onDuty(s, rule.counter).lo)
+	}
+	return t.most(rule.counter, s)+rule.self-least <= rule.maxSkew
 }
 
 // attracts says whether required affinity holds, or the rule that does not.
@@ -104,13 +120,14 @@ func (t *Tally) attracts(x *classRules, s *Site) (rule int, ok bool) {
 	lonely := -1
 	none := true
 	for i, a := range x.affinity {
-		none = none && t.counts[a.counter].total == 0
+		own := t.onDuty(s, a.counter)
+		none = none && t.counts[a.counter].total+own.hi == 0
 		d := t.at(s, t.r.counters[a.counter].key)
 		switch {
 		case d == unasked:
 		case d == absent:
 			return i, false
-		case t.counts[a.counter].domains[d].lo == 0 && lonely < 0:
+		case t.counts[a.counter].domains[d].lo+own.lo == 0 && lonely < 0:
 			lonely = i
 		}
 	}
@@ -158,7 +175,7 @@ func (t *Tally) spreadReason(rule *spreadRule, s *Site) model.Reason {
 			Remedy:  fmt.Sprintf("label the nodes with %s, or spread over another label", name),
 		}
 	}
-	has, least := t.counts[rule.counter].most(d), t.minimum(rule, false)
+	has, least := t.most(rule.counter, s), t.minimum(rule, false)
 	message := fmt.Sprintf("%s has %d of the pods with %s, and one more is beyond maxSkew %d: the emptiest %s has %d",
 		t.where(key, s), has, selectorText(rule.spec.Selector), rule.maxSkew, name, least)
 	remedy := fmt.Sprintf("raise maxSkew, or let the pods run where there are fewer of them, by another %s", name)
@@ -201,7 +218,7 @@ func (t *Tally) antiReason(a antiRule, s *Site) model.Reason {
 	return model.Reason{
 		Code: model.CodePodAntiAffinity,
 		Message: fmt.Sprintf("the required pod anti-affinity keeps away from pods with %s, and %s has %d",
-			selectorText(a.spec.Selector), t.where(key, s), t.counts[a.counter].most(t.at(s, key))),
+			selectorText(a.spec.Selector), t.where(key, s), t.most(a.counter, s)),
 		Remedy: fmt.Sprintf("allow nodes with another %s, or change the required anti-affinity", t.r.keys[key]),
 	}
 }
@@ -212,7 +229,7 @@ func (t *Tally) inverseReason(c *view.Class, counter int32, s *Site) model.Reaso
 	return model.Reason{
 		Code: model.CodePodAntiAffinity,
 		Message: fmt.Sprintf("pods in %s (%d, such as those of %s %s/%s) keep pods like those of %s/%s away by required anti-affinity",
-			t.where(key, s), t.counts[counter].most(t.at(s, key)), owner.OwnerKind, owner.Namespace, owner.OwnerName, c.Namespace, c.OwnerName),
+			t.where(key, s), t.most(counter, s), owner.OwnerKind, owner.Namespace, owner.OwnerName, c.Namespace, c.OwnerName),
 		Remedy: fmt.Sprintf("allow nodes with another %s, or change the anti-affinity of %s/%s", t.r.keys[key], owner.Namespace, owner.OwnerName),
 	}
 }
@@ -241,7 +258,7 @@ func (t *Tally) openReason(c *view.Class, key int32, s *Site) model.Reason {
 
 // where names the domain of a site.
 func (t *Tally) where(key int32, s *Site) string {
-	if key == hostname {
+	if key == hostname || t.at(s, key) < 0 {
 		return s.name
 	}
 	return fmt.Sprintf("%s %s", t.r.keys[key], t.names[key][t.at(s, key)])

@@ -57,31 +57,34 @@ func (s *set) clear() {
 	s.n = 0
 }
 
-// count counts pods of a class on a site, or off it. What is not live is about to end, and no longer counts for spread.
-func (t *Tally) count(c *view.Class, s *Site, n int32, live bool) {
+// crowd is how pods count: those that are ending no longer do for spread; loose ones may be there or not.
+type crowd struct{ ending, loose bool }
+
+// count counts pods of a class on a site, or off it.
+func (t *Tally) count(c *view.Class, s *Site, n int32, how crowd) {
 	k := &t.r.kinds[t.r.kindOf[c.Index]]
-	if live {
+	if !how.ending {
 		for _, x := range k.spread {
-			t.bump(x, s, n)
+			t.bump(x, s, n, !how.loose)
 		}
 	}
 	for _, x := range k.pods {
-		t.bump(x, s, n)
+		t.bump(x, s, n, !how.loose)
 	}
 	for _, x := range t.r.classes[c.Index].owned {
-		t.bump(x, s, n)
+		t.bump(x, s, n, !how.loose)
 	}
 }
 
-func (t *Tally) bump(x int32, s *Site, n int32) {
+// bump changes a counter by n pods on a site, which are there for sure, or perhaps.
+func (t *Tally) bump(x int32, s *Site, n int32, sure bool) {
 	spec, ct := &t.r.counters[x], &t.counts[x]
-	sure := true
 	if spec.universe != nowhere {
 		p := t.pass(t.r.universes[spec.universe].filter, s.form)
 		if p == passNo {
 			return
 		}
-		sure = p == passSure
+		sure = sure && p == passSure
 	}
 	d := t.at(s, spec.key)
 	if d == absent {

@@ -20,6 +20,7 @@ type naive struct {
 	classes    []*view.Class
 	namespaces map[string]model.Labels
 	nodes      []naiveNode
+	daemons    []view.Daemon
 }
 
 type naiveNode struct {
@@ -33,6 +34,22 @@ type naiveNode struct {
 type naivePod struct {
 	class  *view.Class
 	ending bool
+	// loose is a DaemonSet's pod on a node to come, which counts where more is worse only.
+	loose bool
+}
+
+// attend starts the DaemonSets' pods on a node.
+func (n *naive) attend(at int) {
+	node := &n.nodes[at]
+	for _, d := range n.daemons {
+		fits := len(node.taints) == 0 || len(d.Class.Tolerations) > 0
+		for _, l := range d.Class.NodeSelector {
+			fits = fits && node.labels[l.Key] == l.Value
+		}
+		if fits {
+			node.pods = append(node.pods, naivePod{class: d.Class, loose: true})
+		}
+	}
 }
 
 func (n *naive) picks(t model.PodAffinityTerm, c *view.Class) bool {
@@ -69,34 +86,38 @@ func (n *naive) spreads(c *view.Class, at int, built bool) bool {
 		return false
 	}
 	for _, s := range hard {
-		counts, sure := map[string]int{}, map[string]bool{}
+		counts, least, sure := map[string]int{}, map[string]int{}, map[string]bool{}
 		for _, node := range n.nodes {
 			if !hasAll(node) || (built && !node.built) || !n.included(s, c, node) {
 				continue
 			}
 			v := node.labels[s.TopologyKey]
 			counts[v] += 0
+			least[v] += 0
 			if node.built {
 				sure[v] = true
 			}
 			for _, p := range node.pods {
 				if !p.ending && p.class.Namespace == c.Namespace && s.Selector != nil && len(s.Selector.Requirements) > 0 && s.Selector.Matches(p.class.Labels) {
 					counts[v]++
+					if !p.loose {
+						least[v]++
+					}
 				}
 			}
 		}
-		least := 1 << 30
-		for _, x := range counts {
-			least = min(least, x)
+		fewest := 1 << 30
+		for _, x := range least {
+			fewest = min(fewest, x)
 		}
 		if len(sure) < int(max(1, s.MinDomains)) {
-			least = 0
+			fewest = 0
 		}
 		self := 0
 		if s.Selector.Matches(c.Labels) {
 			self = 1
 		}
-		if counts[n.nodes[at].labels[s.TopologyKey]]+self-least > int(s.MaxSkew) {
+		if counts[n.nodes[at].labels[s.TopologyKey]]+self-fewest > int(s.MaxSkew) {
 			return false
 		}
 	}
@@ -129,7 +150,7 @@ func (n *naive) attracts(c *view.Class, at int) bool {
 			for _, p := range node.pods {
 				if ok && n.picksAll(terms, p.class) {
 					anywhere = true
-					found = found || v == w
+					found = found || (v == w && !p.loose)
 				}
 			}
 		}
@@ -306,13 +327,23 @@ func (d draw) cluster() (*view.World, *naive, []*fit.Place) {
 			})
 		}
 	}
+	for i := range d.n("daemons", 0, 2) {
+		c := d.class(i)
+		c.ID, c.Daemon, c.OwnerName = model.ClassID(fmt.Sprintf("d%d", i)), true, fmt.Sprintf("d%d", i)
+		s.PodClasses = append(s.PodClasses, c)
+		s.DaemonSets = append(s.DaemonSets, model.DaemonSet{ID: c.Namespace + "/" + c.OwnerName, Class: c.ID})
+	}
 	w, err := view.NewWorld(s, model.Policy{}, time.Unix(0, 0))
 	if err != nil {
 		d.Fatal(err)
 	}
+	n.daemons = w.Daemons
+	for i := range n.nodes {
+		n.attend(i)
+	}
 	n.classes = w.Classes
 	for _, b := range pods {
-		n.nodes[b.node].pods = append(n.nodes[b.node].pods, naivePod{w.Classes[b.class], b.ending})
+		n.nodes[b.node].pods = append(n.nodes[b.node].pods, naivePod{class: w.Classes[b.class], ending: b.ending})
 	}
 	var offers []*fit.Place
 	for i := range d.n("offers", 0, 3) {
@@ -387,7 +418,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 			case step == "remove" && len(sites) > 0:
 				s := sites[d.n("site", 0, len(sites)-1)]
 				for j, p := range n.nodes[s.node].pods {
-					if !p.ending {
+					if !p.ending && !p.loose {
 						tally.Add(p.class, s.site, -1)
 						n.nodes[s.node].pods = slices.Delete(slices.Clone(n.nodes[s.node].pods), j, j+1)
 						break
@@ -408,13 +439,15 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 					}
 				}
 				n.nodes = append(n.nodes, d.node(p.Labels, p.Taints, fmt.Sprintf("claim%d", i), true))
+				n.attend(len(n.nodes) - 1)
 			case step == "narrow" && len(sites) > len(v.Hosts):
 				s := sites[len(sites)-1]
 				p := &fit.Place{Labels: d.labels(), Taints: d.taints()}
 				tally.Narrow(s.site, nil, p)
-				pods := n.nodes[s.node].pods
+				pods := slices.DeleteFunc(slices.Clone(n.nodes[s.node].pods), func(p naivePod) bool { return p.loose })
 				n.nodes[s.node] = d.node(p.Labels, p.Taints, n.nodes[s.node].labels[require.KeyHostname], true)
 				n.nodes[s.node].pods = pods
+				n.attend(s.node)
 			case step == "fork":
 				forks = append(forks, fork{tally.Mark(), n.clone(), len(sites)})
 			case step == "revert" && len(forks) > 0:
@@ -525,6 +558,7 @@ func TestANodeThatObeysTheNodeRulesFillsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := draw{rt}
 		w, _, _ := d.cluster()
+		w.Daemons = nil // what they leave of a node is asked of its site
 		for _, c := range w.Classes {
 			c.PodAffinity = nil // needs partners, whatever the node rules say
 			c.NodeSelector = nil

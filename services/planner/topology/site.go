@@ -31,6 +31,8 @@ type Site struct {
 	claim bool
 	pods  []load
 	opens bool
+	// pending says that it stands for nodes to come, whose DaemonSets' pods are counted nowhere yet.
+	pending bool
 }
 
 type load struct {
@@ -56,6 +58,10 @@ type form struct {
 	// nodes is how many hosts and claims have it; offered says that more can be bought.
 	nodes   int32
 	offered bool
+	// staff are the DaemonSets that may run there, duties which counters count their pods, sorted; see Tally.employ.
+	employed bool
+	staff    []worker
+	duties   []duty
 }
 
 // atlas numbers shapes, forms and domains, in the order in which they turn up.

@@ -40,6 +40,8 @@ type step struct {
 	class *view.Class
 	// n is how many pods were added; the form before a site was narrowed; the universe that was frozen.
 	n int32
+	// daemon pods are the node's own. Loose ones may be there or not: they count only where more is worse.
+	daemon, loose bool
 	// before are the epochs before there was a claim, or before it was narrowed.
 	before epochs
 }
@@ -65,8 +67,11 @@ func NewTally(r *Rules, v *view.View, skip func(pod int) bool) *Tally {
 		t.hosts = append(t.hosts, s)
 		for _, p := range h.Pods {
 			if skip == nil || !skip(p) {
-				t.count(v.Pods[p].Class, s, 1, !v.Pods[p].Terminating)
+				t.count(v.Pods[p].Class, s, 1, crowd{ending: v.Pods[p].Terminating})
 			}
+		}
+		for _, w := range t.expected(v, h, s) {
+			t.count(w.class, s, 1, crowd{loose: w.loose})
 		}
 	}
 	v.Follow(t)
@@ -90,13 +95,13 @@ func (t *Tally) Host(i int) *Site { return t.hosts[i] }
 // are not judged there. The places are what the nodes may be; pin are labels that go before theirs. Here and below, places
 // are remembered by their address and must not change.
 func (t *Tally) Cell(pin model.Labels, places ...*fit.Place) *Site {
-	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked}
+	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked, pending: true}
 }
 
 // Probe is what a Claim would be, to be asked whether it Opens and whether it Allows a first pod: the answers are those of
 // the Claim. Nothing is changed, so that it is cheap where many places are tried; pods must not be added to it.
 func (t *Tally) Probe(pin model.Labels, places ...*fit.Place) *Site {
-	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.probe}
+	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.probe, pending: true}
 	s.opens = t.wouldOpen(s)
 	return s
 }
@@ -108,6 +113,7 @@ func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
 	s.opens = t.wouldOpen(s)
 	t.journal = append(t.journal, step{kind: stepClaim, site: s, before: t.now})
 	t.occupy(s.form, 1)
+	t.attend(s, 1)
 	return s
 }
 
@@ -137,8 +143,10 @@ func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
 	for _, p := range pods {
 		t.Add(p.class, s, -int(p.n))
 	}
+	t.attend(s, -1)
 	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form, before: t.now})
 	t.reform(s, f)
+	t.attend(s, 1)
 	for _, p := range pods {
 		t.Add(p.class, s, int(p.n))
 	}
@@ -156,11 +164,16 @@ func (t *Tally) Add(c *view.Class, s *Site, n int) {
 	if n == 0 {
 		return
 	}
-	t.journal = append(t.journal, step{kind: stepAdd, site: s, class: c, n: int32(n)})
-	if s.claim {
-		s.pods = append(s.pods, load{c, int32(n)})
+	t.change(step{kind: stepAdd, site: s, class: c, n: int32(n)})
+}
+
+// change adds pods and writes it down.
+func (t *Tally) change(s step) {
+	t.journal = append(t.journal, s)
+	if s.site.claim && !s.daemon {
+		s.site.pods = append(s.site.pods, load{s.class, s.n})
 	}
-	t.count(c, s, int32(n), true)
+	t.count(s.class, s.site, s.n, crowd{loose: s.loose})
 }
 
 // Freeze remembers that a pod of the class was placed by AllowsReal: no later claim may open a domain that its spread
@@ -219,8 +232,8 @@ func (t *Tally) Revert(m Mark) {
 func (t *Tally) undo(s step) {
 	switch s.kind {
 	case stepAdd:
-		t.count(s.class, s.site, -s.n, true)
-		if s.site.claim {
+		t.count(s.class, s.site, -s.n, crowd{loose: s.loose})
+		if s.site.claim && !s.daemon {
 			s.site.pods = s.site.pods[:len(s.site.pods)-1]
 		}
 	case stepClaim:

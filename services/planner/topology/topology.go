@@ -14,6 +14,9 @@
 // value of a node that runs a pod that all terms pick; where there is none anywhere, a pod that picks itself is free.
 // Anti-affinity: no pod that a term picks may run in the domain of its key, and no pod there may have a term that picks
 // the newcomer; a node without the key is in no domain. Pods that are ending still count for both.
+//
+// Pods of DaemonSets are on a new node before any other: they tolerate that it is not ready yet. They count there as far
+// as more of them is worse; that somebody's affinity hangs on them alone is not relied upon, see staff.go.
 package topology
 
 import (
@@ -39,6 +42,8 @@ type Rules struct {
 	// labels are those of nodes that any rule looks at, sorted; taints says that some look at taints.
 	labels []string
 	taints bool
+	// daemons are those of the DaemonSets' classes that any rule counts or that keep others away.
+	daemons []*view.Class
 }
 
 // New compiles the rules of a world. The cost is linear in classes, pods, and the pairs of a rule and a kind of pods that
@@ -50,6 +55,9 @@ func New(w *view.World) *Rules {
 	for i := range w.Pods {
 		exists[w.Pods[i].Class.Index] = true
 	}
+	for _, d := range w.Daemons {
+		exists[d.Class.Index] = true
+	}
 	for i, cl := range w.Classes {
 		if exists[i] {
 			c.class(cl)
@@ -58,6 +66,7 @@ func New(w *view.World) *Rules {
 	r.kinds, r.kindOf = c.sortOut(w)
 	c.connect()
 	c.finish()
+	r.findDaemons()
 	r.labels = r.nodeLabels()
 	return r
 }
@@ -70,7 +79,21 @@ func (r *Rules) nodeLabels() []string {
 			out = append(out, f.affinity.Keys...)
 		}
 	}
+	for _, d := range r.daemons {
+		out = append(out, d.Profile.Keys...)
+	}
 	return sortUnique(out)
+}
+
+// findDaemons notes the DaemonSets that matter to anybody, so that it is known on which nodes to come their pods will be.
+func (r *Rules) findDaemons() {
+	for _, d := range r.w.Daemons {
+		k := &r.kinds[r.kindOf[d.Class.Index]]
+		if len(k.spread)+len(k.pods)+len(r.classes[d.Class.Index].owned) > 0 {
+			r.daemons = append(r.daemons, d.Class)
+			r.taints = true
+		}
+	}
 }
 
 // Tied says whether it matters to any required rule where pods of a class go: they have such a rule themselves, or one of

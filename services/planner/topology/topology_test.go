@@ -708,6 +708,60 @@ func TestWishes(t *testing.T) {
 	}
 }
 
+func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
+	daemon := func(c *model.PodClass) {
+		c.Daemon, c.OwnerKind = true, "DaemonSet"
+		c.NodeSelector = model.Labels{{Key: zone, Value: "a"}}
+	}
+	tests := map[string]struct {
+		build func(*world)
+		want  string
+	}{
+		"a pod that keeps away from them gets no node where they run": {func(w *world) {
+			w.class("agent", daemon)
+			w.class("web", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(host, app("agent"))} })
+		}, "false false false, true true true"},
+		"nor does a pod that they keep away": {func(w *world) {
+			w.class("agent", func(c *model.PodClass) {
+				daemon(c)
+				c.PodAntiAffinity = []model.PodAffinityTerm{near(zone, app("web"))}
+			})
+			w.class("web", nil)
+		}, "false false false, true true true"},
+		"they count for spread": {func(w *world) {
+			w.class("agent", daemon)
+			w.class("web", func(c *model.PodClass) {
+				c.TopologySpread = []model.TopologySpread{spread(zone, 1, app("web", "agent"))}
+			})
+		}, "false false false, true true true"},
+		"nobody is the first where they are partners": {func(w *world) {
+			w.class("agent", daemon)
+			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(zone, app("web", "agent"))} })
+		}, "false false false, true true true"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.s.Nodes = nil
+			tt.build(w)
+			w.s.DaemonSets = []model.DaemonSet{{ID: "ns/agent", Class: "agent"}}
+			w.s.Pods = slices.DeleteFunc(w.s.Pods, func(p model.Pod) bool { return p.Class == "agent" })
+			w.offer("a")
+			w.offer("b")
+			b := w.build(t)
+			web := b.class("web")
+			ask := func(p *fit.Place) string {
+				mark := b.tally.Mark()
+				defer b.tally.Revert(mark)
+				return fmt.Sprint(b.tally.Allows(web, b.tally.Cell(nil, p)), b.tally.Allows(web, b.tally.Probe(nil, p)), b.tally.Allows(web, b.tally.Claim(nil, p)))
+			}
+			if got := ask(w.offers[0]) + ", " + ask(w.offers[1]); got != tt.want {
+				t.Errorf("a cell, a probe and a claim, in zone a and in zone b: %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestHostsInFlightHaveAHostnameOfTheirOwn(t *testing.T) {
 	w := newWorld()
 	w.s.Nodes = nil

@@ -33,7 +33,7 @@ func (t *Tally) uneven(rule *spreadRule, s *Site) int32 {
 	case absent, open:
 		return softSpread
 	}
-	excess := t.counts[rule.counter].most(d) + rule.self - t.minimum(rule, false) - rule.maxSkew
+	excess := t.most(rule.counter, s) + rule.self - t.minimum(rule, false) - rule.maxSkew
 	if excess <= 0 {
 		return 0
 	}
@@ -42,19 +42,19 @@ func (t *Tally) uneven(rule *spreadRule, s *Site) int32 {
 
 func (t *Tally) prefers(p preference, s *Site) bool {
 	ct := &t.counts[p.counter]
-	if ct.total == 0 {
+	if ct.total == 0 && !p.anti {
 		return true
 	}
 	d := t.at(s, t.r.counters[p.counter].key)
 	switch {
 	case d == unasked:
-		return true
+		return !p.anti || t.onDuty(s, p.counter).hi == 0
 	case d == open:
 		return false
 	case d == absent:
 		return p.anti
 	case p.anti:
-		return ct.most(d) == 0
+		return t.most(p.counter, s) == 0
 	}
 	return ct.domains[d].lo > 0
 }
