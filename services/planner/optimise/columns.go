@@ -1,6 +1,7 @@
 package optimise
 
 import (
+	"math"
 	"slices"
 )
 
@@ -19,12 +20,14 @@ type columns struct {
 	pool []pat
 	// y are the duals by row, center those of the best bound so far, trial those that fillings are priced with.
 	y, center, trial []float64
-	bound            float64
-	found            []found
-	tmp              []int32
-	rounds           int
-	alpha            float64
-	converged        bool
+	// scarce are limits and stocks that are rows too; mu, muCenter and muTrial are their duals.
+	scarce                []scarce
+	mu, muCenter, muTrial []float64
+	bound                 float64
+	found                 []found
+	rounds                int
+	alpha                 float64
+	converged             bool
 	// deep says that bins in which few pods fit are priced exactly too, which takes longer.
 	deep bool
 }
@@ -59,13 +62,26 @@ func (x *columns) begin(pl *plan, old []pat) {
 			x.rows = append(x.rows, int32(i))
 		}
 	}
-	x.ms.reset(len(x.rows))
+	x.ms.reset(len(x.rows) + len(x.scarce))
 	x.pool = x.pool[:0]
 	for k, i := range x.rows {
 		x.ms.rhs[k] = float64(x.demand[i]) + perturb(k)
-		x.add(single[i])
+		if len(x.scarce) > 0 {
+			x.lack(k, single[i])
+		} else {
+			x.add(single[i])
+		}
 	}
-	x.ms.diagonal()
+	for k := range x.scarce {
+		x.scarce[k].left = x.scarce[k].of(pl)
+		x.ms.rhs[len(x.rows)+k] = -x.scarce[k].left
+	}
+	x.ms.diagonal(len(x.rows))
+	if len(x.scarce) > 0 {
+		for _, i := range x.rows {
+			x.add(single[i])
+		}
+	}
 	for _, p := range old {
 		if x.proper(p) {
 			x.add(p)
@@ -81,6 +97,9 @@ func (x *columns) begin(pl *plan, old []pat) {
 		}
 		x.bound += float64(v * float64(x.demand[i]))
 	}
+	for k, v := range x.muCenter {
+		x.bound -= float64(v * x.scarce[k].left)
+	}
 	x.solve()
 }
 
@@ -92,7 +111,7 @@ func perturb(k int) float64 {
 
 // proper says that a filling is possible and has no more pods than there are.
 func (x *columns) proper(p pat) bool {
-	if x.closed[p.bin] {
+	if p.bin < 0 || x.closed[p.bin] {
 		return false
 	}
 	for k, i := range p.rows {
@@ -139,11 +158,15 @@ func (x *columns) singles() []pat {
 
 // add makes a filling a column.
 func (x *columns) add(p pat) {
-	x.tmp = x.tmp[:0]
-	for _, i := range p.rows {
-		x.tmp = append(x.tmp, x.at[i])
+	for k, i := range p.rows {
+		x.ms.entry(x.at[i], float64(p.cnt[k]))
 	}
-	x.ms.add(max(1, float64(p.cost)), x.tmp, p.cnt)
+	for k := range x.scarce {
+		if v := x.scarce[k].taken(&x.c.bins[p.bin], p.bin); v > 0 {
+			x.ms.entry(int32(len(x.rows)+k), -v)
+		}
+	}
+	x.ms.add(max(1, float64(p.cost)))
 	x.pool = append(x.pool, p)
 }
 
@@ -153,6 +176,9 @@ func (x *columns) solve() {
 	clear(x.y)
 	for k, i := range x.rows {
 		x.y[i] = max(0, x.ms.y[k])
+	}
+	for k := range x.scarce {
+		x.mu[k] = max(0, x.ms.y[len(x.rows)+k])
 	}
 }
 
@@ -204,11 +230,17 @@ func (x *columns) round(g generation) bool {
 	for _, i := range x.rows {
 		x.trial[i] = float64(x.alpha*x.center[i]) + float64((1-x.alpha)*x.y[i])
 	}
+	for k := range x.scarce {
+		x.muTrial[k] = float64(x.alpha*x.muCenter[k]) + float64((1-x.alpha)*x.mu[k])
+	}
 	lb, steepest := x.price(g.nodes)
 	if lb > x.bound {
 		x.bound = lb
 		for _, i := range x.rows {
 			x.center[i] = x.trial[i] / steepest
+		}
+		for k, v := range x.muTrial {
+			x.muCenter[k] = v / steepest
 		}
 	}
 	if len(x.found) == 0 {
@@ -256,7 +288,7 @@ func (x *columns) price(nodes int) (bound, steep float64) {
 		if x.closed[b] || len(bin.rows) == 0 {
 			continue
 		}
-		steepest = max(steepest, x.priceBin(int32(b), nodes)/float64(bin.price))
+		steepest = max(steepest, slope(x.priceBin(int32(b), nodes), bin.price))
 	}
 	slices.SortFunc(x.found, func(a, b found) int {
 		switch {
@@ -274,6 +306,9 @@ func (x *columns) price(nodes int) (bound, steep float64) {
 	for _, i := range x.rows {
 		sum += float64(x.trial[i] * float64(x.demand[i]))
 	}
+	for k, v := range x.muTrial {
+		sum -= float64(v * x.scarce[k].left)
+	}
 	steepest = max(1, steepest)
 	return sum / steepest, steepest
 }
@@ -286,6 +321,10 @@ func (x *columns) total() float64 {
 	for i, v := range x.center {
 		sum += float64(v * float64(x.demand[i]))
 	}
+	all := newPlan(x.c)
+	for k, v := range x.muCenter {
+		sum -= float64(v * x.scarce[k].of(all))
+	}
 	for b := range x.c.bins {
 		bin := &x.c.bins[b]
 		if len(bin.rows) == 0 {
@@ -294,31 +333,44 @@ func (x *columns) total() float64 {
 		kn := x.pr.knap(b)
 		v := x.pr.values(bin, x.center)
 		x.pr.relax(kn, v)
-		switch upper := x.pr.upper(kn, v); {
-		case bin.gratis():
+		upper := x.pr.upper(kn, v)
+		if bin.gratis() {
 			free += float64(upper * float64(bin.copies))
 			x.pr.drop(b)
-		case upper > 0:
-			steepest = max(steepest, upper/float64(bin.price))
+			continue
 		}
+		steepest = max(steepest, slope(upper-x.toll(int32(b), x.muCenter), bin.price))
 	}
 	return max(0, sum/steepest-free)
 }
 
-// priceBin looks for one filling and returns what no filling of the bin is worth more than.
+// slope is worth per price.
+func slope(worth float64, price int64) float64 {
+	switch {
+	case worth <= 0:
+		return 0
+	case price == 0:
+		return math.Inf(1)
+	}
+	return worth / float64(price)
+}
+
+// priceBin looks for one filling and returns what no filling of the bin is worth more than, less the toll for what of it is
+// scarce.
 func (x *columns) priceBin(b int32, nodes int) float64 {
 	kn := x.pr.knap(int(b))
 	v := x.pr.values(kn.b, x.trial)
-	price := float64(kn.b.price)
+	toll := x.toll(b, x.muTrial)
+	price := float64(kn.b.price) + toll
 	if !kn.fresh {
 		if u := x.pr.upper(kn, v); u <= price {
-			return u
+			return u - toll
 		}
 	}
 	x.pr.relax(kn, v)
 	upper := x.pr.upper(kn, v)
 	if upper <= price*(1+1e-9) {
-		return upper
+		return upper - toll
 	}
 	worth, exact := x.pr.fill(kn, v, upper, nodes)
 	if exact {
@@ -333,7 +385,13 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 			}
 		}
 	}
-	gain, cost := 0.0, kn.b.price
+	x.find(kn, b, top)
+	return upper - toll
+}
+
+// find keeps a filling by place in rows, if it improves the programme.
+func (x *columns) find(kn *knap, b int32, top []int32) {
+	gain, cost := -x.toll(b, x.mu), kn.b.price
 	n := 0
 	for k, q := range top {
 		if q > 0 {
@@ -347,7 +405,7 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 	}
 	gain = (gain - float64(cost)) / max(1, float64(cost))
 	if gain <= 1e-6 || n == 0 {
-		return upper
+		return
 	}
 	rows, cnt := x.slab.take(n), x.slab.take(n)
 	n = 0
@@ -358,5 +416,4 @@ func (x *columns) priceBin(b int32, nodes int) float64 {
 		}
 	}
 	x.found = append(x.found, found{gain: gain, p: pat{bin: b, copies: 1, rows: rows, cnt: cnt, cost: cost}})
-	return upper
 }

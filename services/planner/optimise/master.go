@@ -49,27 +49,32 @@ func (s *master) reset(m int) {
 	s.pivots = 0
 }
 
-// add appends a column with counts as its entries.
-func (s *master) add(cost float64, rows, cnt []int32) int32 {
-	for x, i := range rows {
-		s.row = append(s.row, i)
-		s.val = append(s.val, float64(cnt[x]))
-	}
-	s.start = append(s.start, int32(len(s.row)))
+// entry puts an entry into the column that add appends next.
+func (s *master) entry(row int32, v float64) {
+	s.row, s.val = append(s.row, row), append(s.val, v)
+}
+
+// add appends the column of the last entries.
+func (s *master) add(cost float64) {
 	sum := 0.0
-	for _, q := range cnt {
+	for _, q := range s.val[s.start[len(s.start)-1]:] {
 		sum += float64(q * q)
 	}
+	s.start = append(s.start, int32(len(s.row)))
 	s.scale = append(s.scale, 1/math.Sqrt(1+sum))
 	s.cost = append(s.cost, cost)
 	s.in = append(s.in, false)
-	return int32(len(s.cost) - 1)
 }
 
-// diagonal starts from the basis of the first m columns, of which column i covers row i alone.
-func (s *master) diagonal() {
+// diagonal starts from the basis of the first n columns, of which column i covers row i alone, and the surplus of all
+// other rows, whose right-hand sides must not be positive.
+func (s *master) diagonal(n int) {
 	clear(s.binv)
 	for i := range s.m {
+		if i >= n {
+			s.basis[i], s.binv[i*s.m+i] = int32(-1-i), -1
+			continue
+		}
 		s.basis[i] = int32(i)
 		s.in[i] = true
 		s.binv[i*s.m+i] = 1 / s.val[s.start[i]]
@@ -303,7 +308,7 @@ func (s *master) accurate() bool {
 		off = max(off, math.Abs(s.worth(j, s.y)-s.cost[j])/s.cost[j])
 	}
 	for i, v := range s.w {
-		off = max(off, math.Abs(v)/(1+s.rhs[i]))
+		off = max(off, math.Abs(v)/(1+math.Abs(s.rhs[i])))
 	}
 	return off < 1e-7
 }

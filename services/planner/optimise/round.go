@@ -1,9 +1,6 @@
 package optimise
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // offer keeps a plan if it is the best so far.
 func (s *solver) offer(pl *plan) {
@@ -19,13 +16,11 @@ func (s *solver) dive(x *columns, limit int64) {
 	pl, end := s.base.clone(), s.base.clone()
 	var old []pat
 	for len(x.rows) > 0 {
-		if !s.buyWhole(x, pl) {
-			s.buyPart(x, pl)
-		}
+		bought := s.buyWhole(x, pl) || s.buyPart(x, pl)
 		end.set(pl)
 		s.finish(end, x.y)
 		s.offer(end)
-		if x.work() >= limit || pl.pods == 0 || s.enough() {
+		if !bought || x.work() >= limit || pl.pods == 0 || s.enough() {
 			return
 		}
 		old = append(old[:0], x.pool...)
@@ -43,7 +38,7 @@ func (s *solver) dive(x *columns, limit int64) {
 func (s *solver) buyWhole(x *columns, pl *plan) bool {
 	taken := false
 	for k, j := range x.ms.basis {
-		if j < 0 {
+		if j < 0 || x.pool[j].bin < 0 {
 			continue
 		}
 		if n := int32(x.ms.xb[k] + 1e-5); n > 0 {
@@ -68,7 +63,7 @@ func (s *solver) buy(pl *plan, p pat, n int32) bool {
 }
 
 // buyPart buys one copy of the columns that the solution has most of.
-func (s *solver) buyPart(x *columns, pl *plan) {
+func (s *solver) buyPart(x *columns, pl *plan) bool {
 	type part struct {
 		share float64
 		j     int32
@@ -76,27 +71,28 @@ func (s *solver) buyPart(x *columns, pl *plan) {
 	var parts []part
 	value := 0.0
 	for k, j := range x.ms.basis {
-		if j >= 0 && x.ms.xb[k] > 1e-4 {
+		if j >= 0 && x.pool[j].bin >= 0 && x.ms.xb[k] > 1e-4 {
 			parts = append(parts, part{x.ms.xb[k], j})
 			value += float64(x.ms.xb[k] * x.ms.cost[j])
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int {
 		switch {
-		case math.Abs(a.share-b.share) < 1e-9:
-			return int(a.j - b.j)
 		case a.share > b.share:
 			return -1
+		case a.share < b.share:
+			return 1
 		}
-		return 1
+		return int(a.j - b.j)
 	})
 	spent := 0.0
 	for _, p := range parts {
 		if spent > 0 && (spent > value/4 || p.share < 0.2) {
-			return
+			break
 		}
 		if s.buy(pl, x.pool[p.j], 1) {
 			spent += x.ms.cost[p.j]
 		}
 	}
+	return spent > 0
 }

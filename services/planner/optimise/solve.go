@@ -96,10 +96,8 @@ func (s *solver) improve() {
 	copy(x.center, r.y)
 	y := r.y
 	if s.c.n <= mostRows {
-		x.begin(s.base, s.best.pats)
-		x.generate(generation{gap: s.gap, limit: budget * 6 / 10, nodes: pricingNodes, deep: true, stop: s.stopped})
+		s.relax(x, budget*6/10)
 		y = slices.Clone(x.y)
-		s.lp = x.ms.value() + float64(s.base.cost)
 	}
 	s.prove(x, worth)
 	s.work.Columns += x.work()
@@ -109,6 +107,22 @@ func (s *solver) improve() {
 		s.work.Round = x.work() - before
 	}
 	s.polish(y, budget/10)
+}
+
+// relax solves the programme, and again with the limits and stocks that its solution goes beyond.
+func (s *solver) relax(x *columns, limit int64) {
+	x.expect(s.best)
+	x.begin(s.base, s.best.pats)
+	for n := range mostScarceRounds + 1 {
+		x.generate(generation{gap: s.gap, limit: limit, nodes: pricingNodes, deep: true, stop: s.stopped})
+		if n == mostScarceRounds || x.work() >= limit || !x.watch(s.base) {
+			break
+		}
+		x.begin(s.base, slices.Clone(x.pool))
+	}
+	if !x.lacks() {
+		s.lp = x.ms.value() + float64(s.base.cost)
+	}
 }
 
 // prove turns the best duals into a bound for the whole problem; worth is what the demand is worth by resources alone.
