@@ -128,6 +128,7 @@ func TestBuiltInWorkloadsAreWhatTheyAreCalled(t *testing.T) {
 	tests := map[string]struct{ pods, shapes, nodes int }{
 		"W1": {1000, 1, 0}, "W1-od": {1000, 1, 0}, "W2": {10000, 50, 0}, "W2-od": {10000, 50, 0}, "W2-cap": {10000, 50, 0},
 		"W3": {10000, 0, 0}, "W4": {50000, 200, 0}, "W5-100-fresh": {0, 44, 0}, "W7a": {5, 1, 0}, "W7b": {5, 1, 0}, "W7c": {5, 1, 0},
+		"W5": {0, 44, 1000}, "W5-100": {0, 44, 100}, "W6": {0, 44, 2000},
 		"G2-500": {500, 50, 0}, "G3-500": {500, 0, 0}, "GC-1250": {1250, 50, 0}, "GN-30": {200, 64, 30}, "GF-30": {200, 46, 30},
 		"mix-1000": {1000, 0, 0}, "wishes-400": {400, 30, 0},
 	}
@@ -368,12 +369,42 @@ func TestGrowthIsTheSlopeOfTheSeries(t *testing.T) {
 	}
 }
 
-func TestDisruptIsRefusedInWords(t *testing.T) {
-	if err := bench.CheckMode(bench.Disrupt); err == nil || !strings.Contains(err.Error(), "not measured yet") {
+func TestAnUnknownModeIsRefusedInWords(t *testing.T) {
+	if err := bench.CheckMode("sleep"); err == nil || !strings.Contains(err.Error(), bench.Disrupt) {
 		t.Errorf("said %v", err)
 	}
-	if err := bench.CheckMode("sleep"); err == nil || !strings.Contains(err.Error(), bench.Schedule) {
-		t.Errorf("said %v", err)
+}
+
+func TestDisruptGivesBackUntilNothingMoreComes(t *testing.T) {
+	c, err := bench.ReadCatalog(file(t, "testdata/catalog.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &bench.Workload{
+		Name: "idle", Pools: []bench.Pool{{Name: "default", Budget: "100%"}}, Shapes: []bench.Shape{{CPU: 500, Memory: 512}},
+		Nodes: []bench.Node{
+			{Name: "n1", Type: "m5.xlarge", Zone: "us-east-1a", CapacityType: "on-demand", Pool: "default", Pods: []bench.Count{{0, 2}}},
+			{Name: "n2", Type: "m5.xlarge", Zone: "us-east-1a", CapacityType: "on-demand", Pool: "default", Pods: []bench.Count{{0, 1}}},
+			{Name: "n3", Type: "m5.xlarge", Zone: "us-east-1b", CapacityType: "on-demand", Pool: "default"},
+		},
+	}
+	r, err := bench.RunDisrupt(c, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := r.Given
+	if !g.Finished || g.NodesBefore != 3 || g.CostBefore != 0.576 || g.NodesAfter != 1 || g.CostAfter >= 0.192 || g.Actions != len(g.Steps) {
+		t.Errorf("%+v", *g)
+	}
+	if last := g.Steps[len(g.Steps)-1]; last.NodesAfter != g.NodesAfter || last.CostAfter != g.CostAfter || g.MethodActions["Empty"] != 1 {
+		t.Errorf("the last step is %+v; in all %+v", last, *g)
+	}
+	if r.LowerBound <= 0 || r.LowerBound > g.CostAfter || len(w.Nodes) != 3 || w.Nodes[0].Pods[0].Pods != 2 {
+		t.Errorf("bound %g of %g; the workload is now %+v", r.LowerBound, g.CostAfter, w.Nodes)
+	}
+	var back bench.Result
+	if err := json.Unmarshal(encode(t, r), &back); err != nil || back.Given == nil || back.NodesAfter != 1 {
+		t.Errorf("its JSON is not read back: %v, %+v", err, back.Given)
 	}
 }
 

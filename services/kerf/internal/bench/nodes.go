@@ -128,10 +128,50 @@ func fresh(seed uint64, n int) func(*Catalog, int) (*Workload, error) {
 	}
 }
 
+// idling is n nodes that are much too large for their pods.
+func idling(seed uint64, usual int) func(*Catalog, int) (*Workload, error) {
+	return func(cat *Catalog, n int) (*Workload, error) {
+		if n == 0 {
+			n = usual
+		}
+		w, _, err := filledCluster(seed, cat, n, idle)
+		if err != nil {
+			return nil, err
+		}
+		w.Note = fmt.Sprintf("%d nodes, 39 %% full", n)
+		return w, nil
+	}
+}
+
+// leaving is 2,000 nodes of which 300 are empty and 200 others are no longer what their pool asks for.
+func leaving(seed uint64) func(*Catalog, int) (*Workload, error) {
+	return func(cat *Catalog, _ int) (*Workload, error) {
+		const nodes, empty, drifted = 2000, 300, 200
+		w, r, err := filledCluster(seed, cat, nodes, idle)
+		if err != nil {
+			return nil, err
+		}
+		for done := 0; done < empty+drifted; {
+			n := &w.Nodes[r.below(nodes)]
+			if len(n.Pods) == 0 || n.Drifted {
+				continue
+			}
+			if done < empty {
+				n.Pods = nil
+			} else {
+				n.Drifted = true
+			}
+			done++
+		}
+		w.Note = "2,000 nodes, 300 of them made empty, 200 others drifted"
+		return w, nil
+	}
+}
+
 // fitting is 200 pending pods of 20 shapes that mostly fit a cluster that is 70 % full.
 func fitting(seed uint64) func(*Catalog, int) (*Workload, error) {
 	return func(cat *Catalog, n int) (*Workload, error) {
-		w, r, err := busyCluster(seed, cat, n)
+		w, r, err := filledCluster(seed, cat, n, busy)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +189,7 @@ func fitting(seed uint64) func(*Catalog, int) (*Workload, error) {
 // unfitting is 200 pending pods of 16 cores that fit no node of the same cluster.
 func unfitting(seed uint64) func(*Catalog, int) (*Workload, error) {
 	return func(cat *Catalog, n int) (*Workload, error) {
-		w, _, err := busyCluster(seed, cat, n)
+		w, _, err := filledCluster(seed, cat, n, busy)
 		if err != nil {
 			return nil, err
 		}
@@ -162,13 +202,13 @@ func unfitting(seed uint64) func(*Catalog, int) (*Workload, error) {
 	}
 }
 
-func busyCluster(seed uint64, cat *Catalog, n int) (*Workload, *random, error) {
+func filledCluster(seed uint64, cat *Catalog, n int, part float64) (*Workload, *random, error) {
 	r := newRandom(seed)
 	c, err := ofOldTypes(r, cat, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.fill(r, busy); err != nil {
+	if err := c.fill(r, part); err != nil {
 		return nil, nil, err
 	}
 	c.settle()

@@ -12,7 +12,7 @@ import (
 // what only Kerf has to say. Money is dollars an hour.
 type Result struct {
 	Workload string `json:"workload"`
-	// Mode is schedule.
+	// Mode is schedule or disrupt.
 	Mode          string `json:"mode"`
 	Threads       int    `json:"threads"`
 	PendingPods   int    `json:"pendingPods"`
@@ -31,13 +31,16 @@ type Result struct {
 	Types   map[string]int `json:"types"`
 	Claims  []Claim        `json:"claims"`
 
+	// Given is nil unless the mode is disrupt. Its fields are part of the object.
+	*Given
+
 	// LowerBound is what no plan for the pods can undercut; 0 when none is known. Gap is the cost over it, less one.
 	LowerBound float64 `json:"lowerBound"`
 	Gap        float64 `json:"gap"`
 	// Unscheduled are the reasons for UnscheduledPods, with how many pods have them.
 	Unscheduled map[string]int `json:"unscheduled,omitempty"`
 	// Default is what the plan is under the default policy, which also weighs the number of nodes.
-	Default Brief `json:"default"`
+	Default *Brief `json:"default,omitempty"`
 	// InstanceTypes is how many types the catalogue has.
 	InstanceTypes int `json:"instanceTypes"`
 	// CatalogSHA256 and WorkloadSHA256 are of the files that were read; "" for built-in ones.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,7 +64,7 @@ Without flags it measures the built-in suite. Workloads and catalogues are files
 	f.StringArrayVar(&flags.workloads, "workload", nil, "`file` of pods, or the name of a built-in workload; may be repeated; the whole suite by default")
 	f.StringVar(&flags.files, "files", "", "`directory` with catalog.json and workloads/NAME.json, used for the suite where it has them")
 	f.IntVar(&flags.types, "types", 0, "sell only that `many` of the catalogue's types; 0 is all")
-	f.StringVar(&flags.mode, "mode", bench.Schedule, "what to measure: schedule")
+	f.StringVar(&flags.mode, "mode", bench.Schedule, "what to measure: schedule, a plan for the pending pods; disrupt, plan after plan until no more nodes go")
 	f.IntVar(&flags.runs, "runs", 3, "how `often` to measure each workload; the run with the least CPU time counts")
 	f.IntVar(&flags.threads, "threads", 1, "how `many` threads may run at a time in a process that measures")
 	f.BoolVar(&flags.inProcess, "in-process", false, "measure in this process, for a profiler; earlier workloads then leave traces in the figures")
@@ -88,6 +89,9 @@ Without flags it measures the built-in suite. Workloads and catalogues are files
 		}
 		if out.json() {
 			return printResults(std.Out, report)
+		}
+		if flags.mode == bench.Disrupt {
+			return render.BenchDisrupt(std.Out, report, std.style())
 		}
 		return render.Bench(std.Out, report, std.style())
 	}
@@ -115,7 +119,11 @@ func (b *benchFlags) check() error {
 
 // rows are the named workloads, or all of the suite.
 func (b *benchFlags) rows() ([]bench.Row, error) {
-	suite, err := bench.Rows(b.files)
+	list := bench.Rows
+	if b.mode == bench.Disrupt {
+		list = bench.DisruptRows
+	}
+	suite, err := list(b.files)
 	if err != nil || len(b.workloads) == 0 {
 		return suite, err
 	}
@@ -132,7 +140,7 @@ func (b *benchFlags) rows() ([]bench.Row, error) {
 		} else if b.files != "" && job.Workload == w {
 			job.Catalog = filepath.Join(b.files, "catalog.json")
 		}
-		job.Types = b.types
+		job.Types, job.Mode = b.types, b.mode
 		out = append(out, bench.Row{Job: job})
 	}
 	return out, nil
@@ -153,7 +161,7 @@ func (b *benchFlags) fresh(ctx context.Context, j bench.Job) (bench.Result, erro
 	}
 	//nolint:gosec // it is this program itself, and its arguments are the user's own
 	c := exec.CommandContext(ctx, program, "bench", "--in-process", "--runs", "1", "-o", "json",
-		"--catalog", j.Catalog, "--workload", j.Workload, "--types", strconv.Itoa(j.Types))
+		"--catalog", j.Catalog, "--workload", j.Workload, "--types", strconv.Itoa(j.Types), "--mode", cmp.Or(j.Mode, bench.Schedule))
 	c.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.threads))
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said

@@ -69,6 +69,19 @@ func TestBenchOfSeveralIsAList(t *testing.T) {
 	}
 }
 
+func TestBenchGivesNodesBack(t *testing.T) {
+	t.Parallel()
+	args := []string{"bench", "-mode", "disrupt", "-runs", "1", "-catalog", tinyCatalog, "-workload", tinyWorkload}
+	table, data := run(t, "", args...), run(t, "", append(args, "-o", "json")...)
+	if table.code != cli.ExitOK || !strings.Contains(table.out, "POD MOVES") {
+		t.Errorf("exit code %d, said %q, printed %s", table.code, table.err, table.out)
+	}
+	var r bench.Result
+	if err := json.Unmarshal([]byte(data.out), &r); err != nil || r.Mode != bench.Disrupt || r.Given == nil || !r.Finished {
+		t.Errorf("said %q, %v: %s", data.err, err, data.out)
+	}
+}
+
 func TestBenchTakesWorkloadsOfTheDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,7 +116,6 @@ func TestBenchRefusesWhatItCannotMeasure(t *testing.T) {
 		args []string
 		want string
 	}{
-		"another mode":              {[]string{"-mode", "disrupt"}, "--mode: disrupt is not measured yet"},
 		"a mode that nobody knows":  {[]string{"--mode", "sleep"}, `--mode: "sleep" is not known`},
 		"no runs":                   {[]string{"--runs", "0"}, "--runs 0: want 1 or more"},
 		"no threads":                {[]string{"--threads", "0"}, "--threads 0: want 1 or more"},

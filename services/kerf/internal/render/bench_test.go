@@ -15,7 +15,7 @@ func measured(workload string, pods int, cpuMs, cost float64) bench.Line {
 	l.Result = bench.Result{
 		Workload: workload, PendingPods: pods, NewNodes: 7, HourlyCost: cost,
 		Setup: bench.Phase{CPUMs: 2}, Solve: bench.Phase{CPUMs: cpuMs, PeakHeapMiB: 33.3},
-		Default: bench.Brief{NewNodes: 5, HourlyCost: cost * 1.01},
+		Default: &bench.Brief{NewNodes: 5, HourlyCost: cost * 1.01},
 	}
 	return l
 }
@@ -57,4 +57,22 @@ func TestBenchTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "bench-bare.txt", bare.String())
+}
+
+func TestBenchOfGivingBack(t *testing.T) {
+	t.Parallel()
+	l := measured("/files/W5.json", 0, 4321, 95.97)
+	l.Bound, l.Result.Gap = 94.376, 0.0169
+	l.Result.Given = &bench.Given{
+		NodesBefore: 1000, NodesAfter: 45, CostBefore: 263.57, CostAfter: 95.97, Passes: 12, Actions: 80, PodMoves: 9000, Finished: true,
+	}
+	endless := l
+	other := *l.Result.Given
+	other.Finished = false
+	endless.Result.Given, endless.Bound = &other, 0
+	var b strings.Builder
+	if err := render.BenchDisrupt(&b, bench.Report{Runs: 3, Lines: []bench.Line{l, endless}}, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "bench-disrupt.txt", b.String())
 }
