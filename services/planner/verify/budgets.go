@@ -76,16 +76,8 @@ func (c *checker) podBudgets() {
 			continue
 		}
 		for _, id := range d.Candidates {
-			claim, node := c.live[id], c.nodeOf[id]
-			if claim == nil || node == nil || forced(d.Reason, claim) {
-				continue
-			}
-			for _, p := range c.podsOn[node.Name] {
-				for _, pdb := range c.covering(p) {
-					if c.movable(p) && (p.Ready || !pdb.AlwaysAllowUnhealthy) {
-						evictions[pdb]++
-					}
-				}
+			if claim := c.live[id]; claim != nil && !forced(d.Reason, claim) {
+				c.countEvictions(evictions, id)
 			}
 		}
 	}
@@ -93,6 +85,24 @@ func (c *checker) podBudgets() {
 		pdb := &c.snap.PodDisruptionBudgets[i]
 		if n := evictions[pdb]; n > 0 && (pdb.NeverAllows || n > int(pdb.DisruptionsAllowed)) {
 			c.fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", n, pdb.DisruptionsAllowed)
+		}
+	}
+}
+
+// countEvictions counts the pods on a claim's node whose eviction pod disruption budgets count.
+func (c *checker) countEvictions(evictions map[*model.PodDisruptionBudget]int, id model.ClaimID) {
+	node := c.nodeOf[id]
+	if node == nil {
+		return
+	}
+	for _, p := range c.podsOn[node.Name] {
+		if !c.movable(p) {
+			continue
+		}
+		for _, pdb := range c.covering(p) {
+			if p.Ready || !pdb.AlwaysAllowUnhealthy {
+				evictions[pdb]++
+			}
 		}
 	}
 }

@@ -60,12 +60,12 @@ func TestBestEffortTakesFewerValuesThanThePoolWishesFor(t *testing.T) {
 
 // TestABrokenRuleIsFound takes a valid plan and breaks one thing: in the plan, or in the input that it is held against.
 func TestABrokenRuleIsFound(t *testing.T) {
-	type mutation struct {
+	type breakage struct {
 		from  func() model.Input
 		spoil func(*model.Input, *model.Plan)
 		want  string
 	}
-	tests := map[string]mutation{
+	tests := map[string]breakage{
 		"another revision":        {buying, func(_ *model.Input, p *model.Plan) { p.Revision++ }, "it is for revision"},
 		"another time":            {buying, func(_ *model.Input, p *model.Plan) { p.Now = at(59) }, "asked was"},
 		"an id of another hash":   {buying, func(_ *model.Input, p *model.Plan) { p.ID = "p-0000000000000000" }, "by its hash"},
