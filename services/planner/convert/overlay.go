@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"slices"
+
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
@@ -31,8 +33,7 @@ func (r *reader) overlay(o *clusterv1.NodeOverlay) model.NodeOverlay {
 		out.AdjustmentPPM = new(p.AdjustmentPpm)
 	}
 	for _, a := range out.Capacity {
-		switch a.Resource {
-		case model.CPU, model.Memory, model.Pods, "ephemeral-storage":
+		if slices.Contains([]model.Resource{model.CPU, model.Memory, model.Pods, "ephemeral-storage"}, a.Resource) {
 			r.bad("capacity", "has %s, which the catalogue alone says", a.Resource)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,6 +49,16 @@ func CapacityBuffer(b *autoscalingv1beta1.CapacityBuffer, problem error, refs Re
 	o := object(snapshot.CapacityBuffer, c.out.GetId(), c.out)
 	o.Class = class
 	return o
+}
+
+// created is a buffer of a manifest, which is made when it is read.
+func created(b *autoscalingv1beta1.CapacityBuffer, now time.Time) *autoscalingv1beta1.CapacityBuffer {
+	if !b.CreationTimestamp.IsZero() {
+		return b
+	}
+	b = b.DeepCopy()
+	b.CreationTimestamp = metav1.NewTime(now)
+	return b
 }
 
 type bufferConversion struct {

@@ -149,7 +149,7 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 		case *karpenterv1alpha1.NodeOverlay:
 			put(NodeOverlay(o, nil))
 		case *autoscalingv1beta1.CapacityBuffer:
-			put(CapacityBuffer(o, nil, refs, c))
+			put(CapacityBuffer(created(o, now), nil, refs, c))
 		}
 	}
 	return out, nil

@@ -7,8 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
 )
 
@@ -16,7 +18,7 @@ import (
 func used() map[schema.GroupVersion][]string {
 	gv := func(group string) schema.GroupVersion { return schema.GroupVersion{Group: group, Version: "v1"} }
 	return map[schema.GroupVersion][]string{
-		gv(""):                     {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Service"},
+		gv(""):                     {"Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "Service"},
 		gv("apps"):                 {"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
 		gv("batch"):                {"CronJob", "Job"},
 		gv("node.k8s.io"):          {"RuntimeClass"},
@@ -26,6 +28,9 @@ func used() map[schema.GroupVersion][]string {
 		gv("storage.k8s.io"):       {"CSINode", "StorageClass", "VolumeAttachment"},
 		karpenterv1.GroupVersion(): {karpenterv1.KindNodeClaim, karpenterv1.KindNodePool},
 		awsv1.GroupVersion():       {awsv1.KindEC2NodeClass},
+
+		karpenterv1alpha1.GroupVersion():  {karpenterv1alpha1.KindNodeOverlay},
+		autoscalingv1beta1.GroupVersion(): {autoscalingv1beta1.KindCapacityBuffer},
 	}
 }
 
@@ -64,7 +69,7 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 	if version, ok := k.otherVersion(gv, kind); ok {
 		return refuseIt, "apiVersion: " + apiVersion + " is too old or too new: write " + version
 	}
-	if ours(gv.Group) || kind == "CapacityBuffer" {
+	if ours(gv.Group) {
 		return refuseIt, apiVersion + " " + kind + " is not supported yet: leave it out"
 	}
 	return skipIt, ""

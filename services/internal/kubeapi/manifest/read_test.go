@@ -226,7 +226,14 @@ func TestBadInputIsNamed(t *testing.T) {
 			"apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n", found{1, 1, "Deployment a", ""},
 		},
 		"a kind of Kerf's that is not supported": {
-			"apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: a}\n", found{1, 1, "NodeOverlay a", ""},
+			"apiVersion: kerf.dev/v1alpha1\nkind: Policy\nmetadata: {name: a}\n", found{1, 1, "Policy a", ""},
+		},
+		"an overlay in a version that does not exist": {
+			"apiVersion: karpenter.sh/v1\nkind: NodeOverlay\nmetadata: {name: a}\n", found{1, 1, "NodeOverlay a", ""},
+		},
+		"a misspelt field of a buffer": {
+			"apiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\nmetadata: {name: a}\nspec:\n  replica: 1\n",
+			found{1, 5, "CapacityBuffer a", "spec.replica"},
 		},
 		"an apiVersion of three parts": {"apiVersion: a/b/c\nkind: Pod\nmetadata: {name: a}\n", found{1, 1, "Pod a", ""}},
 		"the same object twice": {

@@ -8,6 +8,7 @@
 package convert
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
@@ -127,7 +129,29 @@ func (b *Builder) Snapshot(w World, now time.Time) (s *clusterv1.Snapshot, assum
 	for _, o := range watcher.InventoryObjects(inv.snapshot) {
 		events = append(events, snapshot.Put(now, o))
 	}
-	return watcher.Whole(snapshot.Fold(snapshot.Snapshot{}, events), watcher.Header{}), b.assumed(w, inv), nil
+	s = watcher.Whole(snapshot.Fold(snapshot.Snapshot{}, events), watcher.Header{})
+	return s, b.assumed(w, inv), checkBuffers(s)
+}
+
+// checkBuffers finds capacity buffers that ask for nothing, because what they refer to is not among the manifests or has
+// no size. In a cluster such a buffer waits; in a dry run a plan without it would not be what was asked for.
+func checkBuffers(s *clusterv1.Snapshot) error {
+	for _, b := range s.GetCapacityBuffers() {
+		reason := b.GetNotReady()
+		if reason == nil {
+			continue
+		}
+		namespace, name, _ := strings.Cut(b.GetId(), "/")
+		if namespace == metav1.NamespaceDefault {
+			namespace = ""
+		}
+		text := reason.GetMessage()
+		if reason.GetCode() == clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
+			text += " among the files; add its manifest"
+		}
+		return &ObjectError{Title(autoscalingv1beta1.KindCapacityBuffer, namespace, name), errors.New(text)}
+	}
+	return nil
 }
 
 // checkPools finds pools whose node class is not among the manifests. In a cluster such a pool waits for its class; in a

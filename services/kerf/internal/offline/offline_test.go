@@ -198,6 +198,38 @@ func TestASavedSnapshotComesBackWhole(t *testing.T) {
 	}
 }
 
+// buffer is room for three more pods of the story.
+const buffer = `apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata: {name: room}
+spec:
+  scalableRef: {apiGroup: apps, kind: Deployment, name: inflate}
+  replicas: 3
+`
+
+func TestOverlaysAndBuffersBecomePartOfTheSnapshot(t *testing.T) {
+	t.Parallel()
+	files := append(story(t), offline.File{Name: "more.yaml", Data: []byte(buffer + `---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: discount}
+spec:
+  requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [r5]}]
+  priceAdjustment: "-40%"
+`)})
+	in, err := offline.Load(files, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	buffers, overlays := in.Snapshot.GetCapacityBuffers(), in.Snapshot.GetNodeOverlays()
+	if len(buffers) != 1 || buffers[0].GetReplicas() != 3 || !buffers[0].GetCreateTime().AsTime().Equal(present()) {
+		t.Errorf("buffers %v, want room for 3, as of now", buffers)
+	}
+	if len(overlays) != 1 || overlays[0].GetAdjustmentPpm() != -400_000 {
+		t.Errorf("overlays %v, want 40%% off", overlays)
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	read := func(name string) string {
@@ -212,6 +244,7 @@ func TestLoadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const overlay = "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: discount}\nspec:\n  requirements: []\n"
 	tests := map[string]struct {
 		files map[string]string
 		want  []string
@@ -241,6 +274,22 @@ func TestLoadRefuses(t *testing.T) {
 		"a class with what Kerf does not carry out": {
 			map[string]string{"a.yaml": class + "  context: abc\n", "b.yaml": app},
 			[]string{"a.yaml", "EC2NodeClass default", "spec.context"},
+		},
+		"an overlay of cpu": {
+			map[string]string{"a.yaml": overlay + "  capacity: {cpu: 4}\n", "b.yaml": app},
+			[]string{"a.yaml", "NodeOverlay discount", "spec.capacity", "cpu"},
+		},
+		"an overlay without a sign": {
+			map[string]string{"a.yaml": overlay + "  priceAdjustment: 10%\n", "b.yaml": app},
+			[]string{"a.yaml", "NodeOverlay discount", "spec.priceAdjustment", "with its sign"},
+		},
+		"a buffer of a workload in no file": {
+			map[string]string{"a.yaml": buffer, "b.yaml": class},
+			[]string{"a.yaml", "CapacityBuffer room", "spec.scalableRef.name", "no Deployment default/inflate", "add its manifest"},
+		},
+		"a buffer without a size": {
+			map[string]string{"a.yaml": strings.Replace(buffer, "replicas: 3", "limits: {nvidia.com/gpu: 1}", 1), "b.yaml": app},
+			[]string{"a.yaml", "CapacityBuffer room", "set replicas, percentage, or limits"},
 		},
 		"one object in two files":       {map[string]string{"a.yaml": class, "b.yaml": class}, []string{"b.yaml", "EC2NodeClass default", "a.yaml"}},
 		"nothing that could be planned": {map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}, []string{"a.yaml", "nothing"}},

@@ -28,6 +28,7 @@ func Plan(w io.Writer, v PlanView, s Style) error {
 	p.disruptions()
 	p.pending()
 	p.staying()
+	p.problems()
 	p.totals()
 	return p.writeTo(w)
 }
@@ -285,6 +286,22 @@ func (p *planPage) pendingGroups() []pendingGroup {
 		out[i].pods = append(out[i].pods, pod.GetPod())
 	}
 	return out
+}
+
+// problems tells which of the user's objects have no effect.
+func (p *planPage) problems() {
+	list := p.Plan.GetProblems()
+	if len(list) == 0 {
+		return
+	}
+	p.heading(p.paint(red, "WITHOUT EFFECT"), count(len(list), "object"))
+	for _, r := range list {
+		p.line("  %s", p.paint(bold, r.GetSubject()))
+		p.item("    "+p.paint(dim, "why     "), r.GetMessage())
+		if r.GetRemedy() != "" {
+			p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r.GetRemedy()))
+		}
+	}
 }
 
 // kept is nodes that stay for the same kind of reason.

@@ -140,6 +140,45 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
+	v := everything()
+	v.Plan.NodeClaims[0].Pods = append(v.Plan.NodeClaims[0].Pods, "buffer/shop/room/0", "buffer/shop/room/1")
+	for _, pod := range v.Plan.NodeClaims[0].GetPods()[len(v.Plan.NodeClaims[0].GetPods())-2:] {
+		v.Plan.Placements = append(v.Plan.Placements, &plannerv1.Placement{
+			Pod: pod, Target: &plannerv1.Placement_Claim{Claim: v.Plan.NodeClaims[0].GetId()},
+		})
+	}
+	v.Plan.Pending = append(v.Plan.Pending, &plannerv1.PendingPod{
+		Pod: "buffer/shop/room/2", Reason: reason(clusterv1.ReasonCode_REASON_CODE_LIMIT, "the pool's limit of 3 nodes is used up"),
+	})
+	v.Plan.Problems = []*clusterv1.Reason{{
+		Code: clusterv1.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: "nodeoverlay/one", Message: "another says so, too", Remedy: "give it another spec.weight",
+	}}
+	plain, after := &bytes.Buffer{}, &bytes.Buffer{}
+	if err := render.Plan(plain, everything(), render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := render.Plan(after, v, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"2 buffer shop/room", "head-room    room for 2 of 3 further pods, for capacity buffers", "WITHOUT EFFECT  1 object", "nodeoverlay/one",
+		"another says so, too", "give it another spec.weight",
+	} {
+		if !strings.Contains(after.String(), want) || strings.Contains(plain.String(), want) {
+			t.Errorf("want %q in this plan, and not in one without buffers:\n%s", want, after)
+		}
+	}
+	pods := func(s string) string {
+		_, rest, _ := strings.Cut(s, "\n  pods ")
+		line, _, _ := strings.Cut(rest, "\n")
+		return line
+	}
+	if pods(plain.String()) != pods(after.String()) {
+		t.Errorf("virtual pods count as pods: %q", pods(after.String()))
+	}
+}
+
 func TestTheWidthOfATerminalIsKeptBySentences(t *testing.T) {
 	t.Parallel()
 	v := everything()

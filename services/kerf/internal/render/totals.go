@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
@@ -13,6 +14,9 @@ const hoursPerMonth = 730
 func (p *planPage) totals() {
 	p.heading("TOTAL", "")
 	p.item(p.label("pods"), p.podsSentence())
+	if s := p.headroomSentence(); s != "" {
+		p.item(p.label("head-room"), s)
+	}
 	p.item(p.label("cost"), p.costSentence())
 	if b := p.Plan.GetLowerBound(); b != nil {
 		p.item(p.label("lower bound"), boundSentence(b))
@@ -31,8 +35,36 @@ func (p *planPage) label(s string) string {
 	return "  " + p.paint(dim, fmt.Sprintf("%-13s", s))
 }
 
+// headroomSentence tells for how many pods of capacity buffers there is room; "" where there are no buffers.
+func (p *planPage) headroomSentence() string {
+	var there, missing int
+	for _, pl := range p.Plan.GetPlacements() {
+		if _, ok := bufferOf(pl.GetPod()); ok {
+			there++
+		}
+	}
+	for _, q := range p.Plan.GetPending() {
+		if _, ok := bufferOf(q.GetPod()); ok {
+			missing++
+		}
+	}
+	if there+missing == 0 {
+		return ""
+	}
+	return fmt.Sprintf("room for %d of %d further pods, for capacity buffers", there, there+missing)
+}
+
 func (p *planPage) podsSentence() string {
-	placed, left := p.Plan.GetPlacements(), len(p.Plan.GetPending())
+	placed := slices.DeleteFunc(slices.Clone(p.Plan.GetPlacements()), func(pl *plannerv1.Placement) bool {
+		_, buffer := bufferOf(pl.GetPod())
+		return buffer
+	})
+	left := 0
+	for _, q := range p.Plan.GetPending() {
+		if _, buffer := bufferOf(q.GetPod()); !buffer {
+			left++
+		}
+	}
 	if len(placed)+left == 0 {
 		return "none is waiting for a node"
 	}

@@ -119,7 +119,19 @@ func (o owners) of(pod string) string {
 	if owner := o.byPod[pod]; owner != "" {
 		return owner
 	}
+	if b, ok := bufferOf(pod); ok {
+		return "buffer " + b
+	}
 	return pod
+}
+
+// bufferOf is the capacity buffer that one of the planner's virtual pods, "buffer/namespace/name/number", belongs to.
+func bufferOf(pod string) (string, bool) {
+	rest, ok := strings.CutPrefix(pod, "buffer/")
+	if i := strings.LastIndexByte(rest, '/'); ok && strings.Count(rest, "/") > 1 {
+		return rest[:i], true
+	}
+	return "", false
 }
 
 // sum writes pods as numbers and owners: "6 default/inflate, 2 shop/web".
