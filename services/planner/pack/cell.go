@@ -43,24 +43,12 @@ func labelsOf(keys []string, label func(key string) (string, bool)) model.Labels
 // in says whether nodes of the option are in a cell; every node is in the nil Cell.
 func (o *Option) in(c *Cell) bool { return c == nil || c.options.has(o.id) }
 
-// leavesOpen says whether nodes of the option will have a label of which the value is not decided yet.
-func (o *Option) leavesOpen(key string) bool {
-	r, open := o.variant.open.Get(key)
-	if _, has := o.Label(key); has || !open {
-		return false
-	}
-	return !r.AllowsAbsent()
-}
-
 // key is the option's values of some labels, to tell apart options that differ on one of them.
 func (o *Option) key(keys []string) string {
 	out := ""
 	for _, k := range keys {
-		switch v, ok := o.Label(k); {
-		case ok:
+		if v, ok := o.Label(k); ok {
 			out += k + "=" + v
-		case o.leavesOpen(k):
-			out += "?"
 		}
 		out += ","
 	}
@@ -72,6 +60,6 @@ func sameOn(keys []string, o, p *Option) bool {
 	return !slices.ContainsFunc(keys, func(k string) bool {
 		v, ok := o.Label(k)
 		w, has := p.Label(k)
-		return ok != has || v != w || o.leavesOpen(k) != p.leavesOpen(k)
+		return ok != has || v != w
 	})
 }

@@ -182,7 +182,7 @@ func (b *Bought) largest() view.Vector {
 // Sorted by key.
 func (b *Bought) Requirements() []model.Requirement {
 	v := b.base.variant
-	set := v.pool.Requirements.Intersect(v.open)
+	set := v.pool.Requirements.Intersect(v.decided)
 	for _, key := range []string{require.KeyInstanceType, require.KeyZone, require.KeyCapacityType} {
 		var values []string
 		for _, o := range b.Options {

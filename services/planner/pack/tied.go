@@ -60,9 +60,7 @@ func (d *Desk) grid(keys []string) *grid {
 	}
 	for _, v := range d.m.variants {
 		for _, o := range v.options {
-			if !slices.ContainsFunc(keys, o.leavesOpen) {
-				find(o.Label).options.set(o.id, true)
-			}
+			find(o.Label).options.set(o.id, true)
 		}
 	}
 	place := make(map[*Cell]int, len(index))
@@ -98,13 +96,12 @@ func (d *Desk) grid(keys []string) *grid {
 	return g
 }
 
-// cell is where an option is; nil where the grid has no labels, or the option leaves one open.
+// cell is where an option is; nil where the grid has no labels.
 func (g *grid) cell(o *Option) *Cell {
-	i := slices.IndexFunc(g.cells, o.in)
-	if len(g.keys) == 0 || i < 0 {
+	if len(g.keys) == 0 {
 		return nil
 	}
-	return g.cells[i]
+	return g.cells[slices.IndexFunc(g.cells, o.in)]
 }
 
 // decided says whether it is known which values some labels have on a host.

@@ -13,26 +13,27 @@ import (
 // needed, but never put where they must not run.
 const mostVariants = 32
 
-// variant is a pool, narrowed on labels that the pool leaves open and pods ask for: where a pool says "team In [a, b]",
-// pods of team a and of team b need different claims of the same pool.
+// variant is a pool with each label decided that the pool leaves open: where a pool says "team In [a, b]", pods of team a
+// and of team b need different claims of the same pool. The planner decides, and says so in the claim, so that no node
+// turns out other than its pods were promised.
 type variant struct {
 	pool  *view.Pool
 	index int
-	// open are the labels of its nodes that are not decided by type and place, as narrow as this variant makes them.
-	open require.Set
+	// decided are the labels of its nodes that neither type nor place decides, with one value each.
+	decided require.Set
 	// images say which types the pool's images can boot.
 	images []require.Set
 	// options are sorted by price.
 	options []*Option
 }
 
-// variants lists the ways to narrow a pool that some profile asks for, or that decide labels on which pods that mind
-// others depend; the last is the pool as it is.
+// variants lists the ways to decide a pool's open labels that some profile asks for, or that pods that mind others may
+// depend on; the last is for pods that do not care.
 func variants(w *view.World, p *view.Pool, keys []string) []*variant {
 	open := openKeys(p)
 	sets := []require.Set{}
 	add := func(s require.Set) {
-		if _, empty := s.Empty(); empty || !decidable(open, s) || len(sets) >= mostVariants {
+		if _, empty := s.Empty(); empty || len(sets) >= mostVariants {
 			return
 		}
 		if s.String() != open.String() && !slices.ContainsFunc(sets, func(t require.Set) bool { return t.String() == s.String() }) {
@@ -63,20 +64,31 @@ func variants(w *view.World, p *view.Pool, keys []string) []*variant {
 		images = append(images, require.NewSet(im.Requirements...))
 	}
 	var out []*variant
-	for i, s := range append(sets, open) {
-		out = append(out, &variant{pool: p, index: i, open: s, images: images})
+	seen := make(map[string]bool)
+	for _, s := range append(sets, open) {
+		decided, ok := decide(s, string(p.Name))
+		if !ok || seen[decided.String()] {
+			continue
+		}
+		seen[decided.String()] = true
+		out = append(out, &variant{pool: p, index: len(out), decided: decided, images: images})
 	}
 	return out
 }
 
-// decidable says that each label that is narrower than the pool has it is narrowed to a list of values, or away.
-func decidable(open, narrowed require.Set) bool {
-	for i, r := range narrowed {
-		if _, finite := r.Values(); !finite && r.String() != open[i].String() {
-			return false
+// decide gives each label that must be there one value. What may be absent is: a node gets no label that nobody asked for.
+func decide(open require.Set, preferred string) (out require.Set, ok bool) {
+	for _, r := range open {
+		if r.AllowsAbsent() {
+			continue
 		}
+		v, ok := r.Pick(preferred)
+		if !ok {
+			return nil, false
+		}
+		out = out.With(require.Value(r.Key, v))
 	}
-	return true
+	return out, true
 }
 
 // openKeys are the pool's requirements on labels that neither type nor place decides, and that have no single value.
@@ -126,8 +138,8 @@ func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 			}
 			continue
 		}
-		if narrowed, ok := v.open.Get(r.Key); ok {
-			r = narrowed
+		if decided, ok := v.decided.Get(r.Key); ok {
+			r = decided
 		}
 		if single, is := r.Single(); is {
 			labels = view.MergeLabels(labels, model.Labels{{Key: r.Key, Value: single}})
@@ -140,5 +152,5 @@ func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 	if !slices.ContainsFunc(v.images, boots) {
 		return fit.Place{}, false
 	}
-	return fit.Place{Labels: labels, Open: v.open, Taints: v.pool.Taints, Fresh: true}, true
+	return fit.Place{Labels: labels, Taints: v.pool.Taints, Fresh: true}, true
 }

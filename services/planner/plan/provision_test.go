@@ -113,7 +113,7 @@ func TestLimitsAreExact(t *testing.T) {
 		build  func(*world)
 		placed int
 	}{
-		"exactly two nodes of two cores": {model.Amounts{{Resource: "cpu", Value: 4000}}, func(*world) {}, 13},
+		"exactly two nodes of two cores": {model.Amounts{{Resource: "cpu", Value: 4000}}, func(*world) {}, 14},
 		"one core short of two nodes":    {model.Amounts{{Resource: "cpu", Value: 3999}}, func(*world) {}, 7},
 		"nothing at all":                 {model.Amounts{{Resource: "cpu", Value: 0}}, func(*world) {}, 0},
 		"a claim in flight counts": {model.Amounts{{Resource: "nodes", Value: 1}}, func(w *world) {

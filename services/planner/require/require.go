@@ -145,6 +145,33 @@ func (r Requirement) Single() (string, bool) {
 	return r.values[0], true
 }
 
+// Pick is a value to give the label where it must have one and nobody minds which: the least of a list, the lowest of a
+// range, else the preferred string, lengthened until it is not excluded. ok is false where no value is allowed.
+func (r Requirement) Pick(preferred string) (value string, ok bool) {
+	switch {
+	case !r.complement && len(r.values) == 0:
+		return "", false
+	case !r.complement:
+		return r.values[0], true
+	case !r.hasBounds():
+		for value = preferred; !r.Contains(value); {
+			value += "-x"
+		}
+		return value, true
+	}
+	n, step := r.lo, int64(1)
+	if r.lo == math.MinInt64 {
+		n, step = r.hi, -1
+	}
+	for tries := 0; tries <= len(r.values); tries++ {
+		if value = strconv.FormatInt(n, 10); r.Contains(value) {
+			return value, true
+		}
+		n += step
+	}
+	return "", false
+}
+
 // Intersect is what both allow. MinValues is the larger of the two.
 func (r Requirement) Intersect(s Requirement) Requirement {
 	out := Requirement{Key: r.Key, absent: r.absent && s.absent, MinValues: max(r.MinValues, s.MinValues)}
