@@ -45,7 +45,11 @@ type bin struct {
 	room []int32
 }
 
-type rule struct{ most int32 }
+type rule struct {
+	most int32
+	// mutual says that the same rows trigger it and count.
+	mutual bool
+}
 
 // part is what a row has to do with a rule.
 type part struct {
@@ -64,6 +68,7 @@ func compile(p *Problem) *core {
 	m.mergeItems()
 	m.buildBins()
 	c.unit = c.units()
+	c.findMutual()
 	c.held = make([]bool, c.n)
 	for i := range c.bins {
 		c.list(&c.bins[i])
@@ -72,6 +77,20 @@ func compile(p *Problem) *core {
 		c.stuck = c.stuck || !h
 	}
 	return c
+}
+
+// findMutual marks the rules that the same rows trigger and count for.
+func (c *core) findMutual() {
+	for r := range c.rules {
+		c.rules[r].mutual = true
+	}
+	for _, parts := range c.byRow {
+		for _, pt := range parts {
+			if !pt.triggers || !pt.counted {
+				c.rules[pt.rule].mutual = false
+			}
+		}
+	}
 }
 
 // pods is how many there are that some bin could hold.

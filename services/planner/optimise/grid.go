@@ -42,7 +42,7 @@ func (p *pricer) table(kn *knap, v []float64) (upper float64, ok bool) {
 		w := v[x]
 		for r, l := range kn.lam {
 			if r != r1 && r != r2 {
-				w -= float64(l * kn.a[x*p.c.k+r])
+				w -= float64(l * kn.a[x*kn.k+r])
 			}
 		}
 		if w <= 0 || kn.u[x] == 0 {
@@ -66,14 +66,15 @@ func (p *pricer) table(kn *knap, v []float64) (upper float64, ok bool) {
 
 // scarcest are the two resources with the highest prices; the same one twice where there is only one.
 func (p *pricer) scarcest(kn *knap) (r1, r2 int) {
-	for r, l := range kn.lam {
-		if l > kn.lam[r1] {
+	lam := kn.lam[:p.c.k]
+	for r, l := range lam {
+		if l > lam[r1] {
 			r1 = r
 		}
 	}
 	r2 = r1
-	for r, l := range kn.lam {
-		if r != r1 && (r2 == r1 || l > kn.lam[r2]) {
+	for r, l := range lam {
+		if r != r1 && (r2 == r1 || l > lam[r2]) {
 			r2 = r
 		}
 	}

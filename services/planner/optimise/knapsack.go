@@ -27,6 +27,8 @@ type pricer struct {
 // knap is one bin's knapsack; its state survives from one round to the next.
 type knap struct {
 	b *bin
+	// k is the number of capacities: the resources, and the seats of rules that keep rows apart.
+	k int
 	// a is by row of the bin and resource: what part of the bin a pod takes. u is how many pods of the row at most.
 	a, u []float64
 	up   []bool
@@ -44,7 +46,7 @@ type knap struct {
 func newPricer(c *core) *pricer {
 	p := &pricer{
 		c: c, load: newLoad(c), knaps: make([]knap, len(c.bins)), demand: slices.Clone(c.count),
-		lam: make([]float64, c.k), col: make([]float64, c.k),
+		lam: make([]float64, c.k+mostGroups), col: make([]float64, c.k+mostGroups),
 	}
 	most := 0
 	for b := range c.bins {
@@ -61,14 +63,15 @@ func (p *pricer) knap(at int) *knap {
 		return kn
 	}
 	b := &p.c.bins[at]
-	n, k := len(b.rows), p.c.k
+	groups := p.groups(b)
+	n, k := len(b.rows), p.c.k+len(groups)
 	size := n*k + n + k*k + 2*k
-	if cap(p.spare.buf) >= size && cap(p.spare.flags) >= 2*n {
+	if cap(p.spare.buf) >= size && cap(p.spare.flags) >= 2*n && cap(p.spare.basis) >= k {
 		*kn, p.spare = p.spare, knap{}
 	} else {
 		kn.buf, kn.flags, kn.basis = make([]float64, size), make([]bool, 2*n), make([]int32, k)
 	}
-	kn.b = b
+	kn.b, kn.k, kn.basis = b, k, kn.basis[:k]
 	buf, flags := kn.buf[:size], kn.flags[:2*n]
 	clear(buf)
 	kn.a, buf = buf[:n*k], buf[n*k:]
@@ -77,11 +80,14 @@ func (p *pricer) knap(at int) *knap {
 	kn.xb, kn.lam = buf[:k], buf[k:]
 	kn.up, kn.in = flags[:n], flags[n:]
 	for x, i := range b.rows {
-		for r := range k {
-			if q := p.c.req[int(i)*k+r]; q > 0 {
+		for r := range p.c.k {
+			if q := p.c.req[int(i)*p.c.k+r]; q > 0 {
 				kn.a[x*k+r] = float64(q) / float64(b.free[r])
 			}
 		}
+	}
+	for g, rule := range groups {
+		kn.seat(p, p.c.k+g, rule)
 	}
 	kn.reset(p)
 	return kn
@@ -89,7 +95,7 @@ func (p *pricer) knap(at int) *knap {
 
 // reset starts over from the empty bin, with the demand of now.
 func (kn *knap) reset(p *pricer) {
-	k := p.c.k
+	k := kn.k
 	for x, i := range kn.b.rows {
 		kn.u[x] = float64(min(kn.b.room[x], p.demand[i]))
 	}
@@ -135,7 +141,7 @@ func (p *pricer) values(b *bin, y []float64) []float64 {
 
 // upper is a value that no filling exceeds: the Lagrangian for the capacity prices of the last solution.
 func (p *pricer) upper(kn *knap, v []float64) float64 {
-	k := p.c.k
+	k := kn.k
 	sum := 0.0
 	for _, l := range kn.lam {
 		sum += l
@@ -165,7 +171,8 @@ func (p *pricer) upper(kn *knap, v []float64) float64 {
 
 // relax solves the linear relaxation.
 func (p *pricer) relax(kn *knap, v []float64) {
-	k := p.c.k
+	k := kn.k
+	p.lam, p.col = p.lam[:k], p.col[:k]
 	eps := 1e-10 * float64(kn.b.price+1)
 	for range 4*len(v) + 8*k {
 		p.prices(kn, v)
@@ -183,7 +190,7 @@ func (p *pricer) relax(kn *knap, v []float64) {
 
 // prices computes the duals of the basis.
 func (p *pricer) prices(kn *knap, v []float64) {
-	k := p.c.k
+	k := kn.k
 	clear(p.lam)
 	for i, x := range kn.basis {
 		if x >= 0 {
@@ -196,7 +203,7 @@ func (p *pricer) prices(kn *knap, v []float64) {
 
 // enter is the variable whose change gains most: a place in rows, or the slack of a resource. up says that it grows.
 func (p *pricer) enter(kn *knap, v []float64, eps float64) (at int32, up bool) {
-	k := p.c.k
+	k := kn.k
 	at = noColumn
 	best := 0.0
 	for x, w := range v {
@@ -228,7 +235,7 @@ func (p *pricer) enter(kn *knap, v []float64, eps float64) (at int32, up bool) {
 
 // exchange moves a variable until it, or one of the basis, reaches its end.
 func (p *pricer) exchange(kn *knap, x int32, up bool) {
-	k := p.c.k
+	k := kn.k
 	sign, t := 1.0, math.Inf(1)
 	if !up {
 		sign = -1
@@ -284,7 +291,7 @@ func (p *pricer) exchange(kn *knap, x int32, up bool) {
 
 // swap puts a variable into the basis in the place of another.
 func (p *pricer) swap(kn *knap, leave int, x int32, leaveUp bool) {
-	k := p.c.k
+	k := kn.k
 	if old := kn.basis[leave]; old >= 0 {
 		kn.in[old], kn.up[old] = false, leaveUp
 	}

@@ -87,7 +87,7 @@ func (s *search) fillUp() {
 
 // capacity is the price of the capacity that a pod takes.
 func (s *search) capacity(x int) float64 {
-	k := s.p.c.k
+	k := s.kn.k
 	c := 0.0
 	for r, l := range s.kn.lam {
 		c += float64(l * s.kn.a[x*k+r])
@@ -110,6 +110,10 @@ func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
 	p.load.open(kn.b)
 	clear(s.now)
 	s.worth, s.order, s.tol, s.nodes = 0, s.order[:0], tol, nodes
+	left := 0.0
+	for _, l := range kn.lam {
+		left += l
+	}
 	// A row that is worth less than its capacity by more than the gap is in no better filling, and one that is worth more
 	// by more than the gap is in every one.
 	for x, v := range s.v {
@@ -126,6 +130,7 @@ func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
 				return true
 			}
 			s.put(int32(x), u)
+			left -= float64(c * float64(u))
 			continue
 		}
 		free = free || c < 1e-9*v
@@ -141,12 +146,6 @@ func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
 		return int(a.x - b.x)
 	})
 	p.work += int64(len(s.v)*(p.c.k+2) + 16*len(s.order))
-	left := 0.0
-	for r, l := range kn.lam {
-		if f := kn.b.free[r]; f > 0 {
-			left += float64(l * (float64(p.load.left[r]) / float64(f)))
-		}
-	}
 	s.done = !free
 	s.visit(0, left)
 	p.work += int64((nodes - s.nodes) * (p.c.k + 8))
