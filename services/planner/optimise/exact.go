@@ -150,25 +150,29 @@ func (e *exact) unlimited(states int32) {
 		for e.digits[first] == 0 {
 			first++
 		}
-		for q := e.digits[first]; q > 0; q-- {
-			e.split(s, q*e.stride[first], first+1, pick)
-		}
+		e.split(s, 0, first, 1, pick)
 	}
 	e.stages = append(e.stages, stage{bin: -1, cost: e.least, pick: pick})
 }
 
-// split tries all fillings of a remainder that begin with part, from row x on.
-func (e *exact) split(s, part int32, x int, pick []int32) {
-	if x == len(e.digits) {
-		e.work++
-		if a, b := e.single[part], e.least[s-part]; a < math.MaxInt64 && b < math.MaxInt64 && a+b < e.least[s] {
-			e.least[s], pick[s] = a+b, part
+// split tries all fillings of a remainder that begin with part, from row x on, of which there are at least least pods.
+func (e *exact) split(s, part int32, x int, least int32, pick []int32) {
+	stride := e.stride[x]
+	if x+1 < len(e.digits) {
+		for q := e.digits[x]; q >= least; q-- {
+			e.split(s, part+q*stride, x+1, 0, pick)
 		}
 		return
 	}
-	for q := e.digits[x]; q >= 0; q-- {
-		e.split(s, part+q*e.stride[x], x+1, pick)
+	best := e.least[s]
+	for q := e.digits[x]; q >= least; q-- {
+		p := part + q*stride
+		if a, b := e.single[p], e.least[s-p]; a < best && b < best-a {
+			best, pick[s] = a+b, p
+		}
 	}
+	e.least[s] = best
+	e.work += int64(e.digits[x] + 1)
 }
 
 // limited adds stages for the copies of a bin of which there is only so much.

@@ -158,6 +158,9 @@ func (g *greedy) order(b *bin, f *filling, value []float64, rest []int32) {
 			}
 			return int(a.row - b.row)
 		})
+		if f.orders[o] == nil {
+			f.orders[o] = g.slab.take(len(b.rows))
+		}
 		f.orders[o] = f.orders[o][:0]
 		for _, x := range g.keys {
 			f.orders[o] = append(f.orders[o], x.row)
@@ -197,6 +200,9 @@ func (g *greedy) rate(b *bin, order int, inv, value []float64, rest []int32) {
 // refill finds the best filling of a bin from the pods that are left.
 func (g *greedy) refill(b *bin, f *filling, value []float64, rest []int32) {
 	f.ratio = 0
+	if f.rows == nil {
+		f.rows, f.cnt = g.slab.take(len(b.rows))[:0], g.slab.take(len(b.rows))[:0]
+	}
 	for o, order := range f.orders {
 		if o > 0 && slices.Equal(order, f.orders[0]) {
 			continue

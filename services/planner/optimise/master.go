@@ -27,6 +27,9 @@ type master struct {
 	cands  []int32
 	pivots int
 	work   int64
+	// limit is the work, and stop the sign, at which to leave off.
+	limit int64
+	stop  func() bool
 }
 
 const (
@@ -130,7 +133,10 @@ func (s *master) value() float64 {
 // primal pivots until no column improves the solution, which must be feasible, or the pivots are used up.
 func (s *master) primal(most int) {
 	s.cands = s.cands[:0]
-	for range most {
+	for n := range most {
+		if n%16 == 15 && (s.work > s.limit || s.stop()) {
+			return
+		}
 		q, rc := s.entering()
 		if q == noColumn {
 			return

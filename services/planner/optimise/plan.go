@@ -141,7 +141,7 @@ type slab struct{ buf []int32 }
 
 func (s *slab) take(n int) []int32 {
 	if len(s.buf) < n {
-		s.buf = make([]int32, max(4096, n))
+		s.buf = make([]int32, max(8192, n))
 	}
 	out := s.buf[:n:n]
 	s.buf = s.buf[n:]

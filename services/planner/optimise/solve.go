@@ -94,6 +94,7 @@ func (s *solver) improve() {
 	s.work.Columns = r.work
 	x := newColumns(s.c, &s.slab)
 	copy(x.center, r.y)
+	x.ms.limit, x.ms.stop = budget, s.stopped
 	y := r.y
 	if s.c.n <= mostRows {
 		s.relax(x, budget*6/10)
