@@ -66,8 +66,9 @@ func (r *reader) devices(field string, in []*clusterv1.NodeDevice) []model.NodeD
 	seen := make(map[model.DeviceRef]bool, len(in))
 	for i, d := range in {
 		at := field + "[" + strconv.Itoa(i) + "]"
-		ref := model.DeviceRef{
-			Driver: r.required(at+".driver", d.GetDriver()), Pool: d.GetPool(), Name: r.required(at+".name", d.GetName()),
+		ref := model.DeviceRef{Driver: r.required(at+".driver", d.GetDriver()), Pool: d.GetPool(), Name: d.GetName()}
+		if d.GetIncompletePool() != (d.GetName() == "") {
+			r.bad(at+".name", "%q contradicts incomplete_pool %t: devices have names, and what is no device has none", d.GetName(), d.GetIncompletePool())
 		}
 		if seen[ref] {
 			r.bad(at, "is device %s of driver %s and pool %q once more", ref.Name, ref.Driver, ref.Pool)
@@ -79,6 +80,7 @@ func (r *reader) devices(field string, in []*clusterv1.NodeDevice) []model.NodeD
 			FailingSelectors: r.strings(at+".failing_selectors", d.GetFailingSelectors()),
 			Attributes:       r.labels(at+".attributes", d.GetAttributes()),
 			Unavailable:      d.GetUnavailable(), Unsupported: d.GetUnsupported(),
+			IncompletePool: d.GetIncompletePool(),
 		})
 	}
 	return out
@@ -88,6 +90,7 @@ func writeDevice(d model.NodeDevice) *clusterv1.NodeDevice {
 	return &clusterv1.NodeDevice{
 		Driver: d.Driver, Pool: d.Pool, Name: d.Name, Selectors: d.Selectors, OwnSelectors: d.OwnSelectors,
 		FailingSelectors: d.FailingSelectors, Attributes: writeLabels(d.Attributes), Unavailable: d.Unavailable, Unsupported: d.Unsupported,
+		IncompletePool: d.IncompletePool,
 	}
 }
 

@@ -129,7 +129,7 @@ func fullNode() model.Node {
 		Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}}, Capacity: model.Amounts{{Resource: "cpu", Value: 2000}},
 		Ready: true, Unschedulable: true, Terminating: true, DoNotDisrupt: true, CreateTime: at(0), LastPodEventTime: at(1),
 		VolumeLimits: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 25}},
-		Devices:      []model.NodeDevice{fullDevice(), {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n1", Name: "nic"}}},
+		Devices:      []model.NodeDevice{fullDevice(), {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n1", Name: "nic"}}, {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n2"}, IncompletePool: true}},
 	}
 }
 

@@ -65,6 +65,9 @@ func (s *Stock) Take(claims []model.DeviceClaim) bool {
 	if len(claims) == 0 {
 		return true
 	}
+	if s.unclear(claims) {
+		return false
+	}
 	before := len(s.log)
 	x := search{stock: s, claims: claims, values: make([][]string, len(claims)), given: make([]int, len(claims))}
 	for i := range claims {
@@ -139,6 +142,23 @@ func (s *Stock) fails(selector string) bool {
 	return false
 }
 
+// unclear says whether a claim asks for all devices, in whatever alternative, and it is not known which these are. The
+// scheduler finds out which they are before it looks for anything.
+func (s *Stock) unclear(claims []model.DeviceClaim) bool {
+	for i := range claims {
+		for _, q := range claims[i].Requests {
+			for _, o := range q.Options {
+				if o.Count == 0 && slices.ContainsFunc(s.devices, func(d model.NodeDevice) bool {
+					return d.IncompletePool || slices.Contains(d.FailingSelectors, o.Selector)
+				}) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // search looks for the devices of one pod, depth first.
 type search struct {
 	stock  *Stock
@@ -179,13 +199,41 @@ func (x *search) option(claim, request int, o *model.DeviceOption) bool {
 		return false
 	}
 	candidates, count := s.matches(o.Selector), int(o.Count)
-	if count == 0 {
-		count = len(candidates) // all of them: so that one that can't be had is one too few
+	if o.Count == 0 {
+		return len(candidates) > 0 && x.given[claim]+len(candidates) <= maxPerClaim && x.all(pick{claim, request, o, candidates, 0})
 	}
-	if count == 0 || count > s.Free(o.Selector) || x.given[claim]+count > maxPerClaim {
+	if count > s.Free(o.Selector) || x.given[claim]+count > maxPerClaim {
 		return false
 	}
 	return x.pick(pick{claim, request, o, candidates, count})
+}
+
+// all takes all candidates. One that can't be had leaves other ways open; one that breaks a constraint is to the scheduler
+// a claim that makes no sense, and it gives up on the place.
+func (x *search) all(p pick) bool {
+	mark, before, given := x.stock.Mark(), slices.Clone(x.values[p.claim]), x.given[p.claim]
+	for _, d := range p.candidates {
+		if !x.stock.usable(d) {
+			break
+		}
+		if !x.agrees(p, d) {
+			x.stop = true
+			break
+		}
+		x.give(p.claim, d)
+	}
+	if x.given[p.claim] == given+len(p.candidates) && x.from(p.claim, p.request+1) {
+		return true
+	}
+	x.stock.Revert(mark)
+	x.values[p.claim], x.given[p.claim] = before, given
+	return false
+}
+
+func (x *search) give(claim, device int) {
+	x.stock.taken[device] = true
+	x.stock.log = append(x.stock.log, device)
+	x.given[claim]++
 }
 
 // pick is what is left to choose for one option: so many of these devices.
@@ -213,9 +261,7 @@ func (x *search) pick(p pick) bool {
 		}
 		before := slices.Clone(x.values[p.claim])
 		if x.agrees(p, d) {
-			x.stock.taken[d] = true
-			x.stock.log = append(x.stock.log, d)
-			x.given[p.claim]++
+			x.give(p.claim, d)
 			if x.pick(pick{p.claim, p.request, p.option, p.candidates[i+1:], p.count - 1}) {
 				return true
 			}
@@ -267,6 +313,10 @@ func (s *Stock) Why(claims []model.DeviceClaim, what, subject string) model.Reas
 			}
 		}
 	}
+	if s.unclear(claims) {
+		out.Message = fmt.Sprintf("the pod asks for all devices of a kind, and a driver has not published all that it has on %s", what)
+		return out
+	}
 	out.Message = fmt.Sprintf("%s has devices for each of the pod's requests, but not for all of them and their constraints together", what)
 	return out
 }
@@ -312,4 +362,13 @@ func (s *Stock) unsupported(list []int) string {
 		}
 	}
 	return ""
+}
+
+// Taken lists the devices that were given out since the mark, in that order.
+func (s *Stock) Taken(mark int) []model.DeviceRef {
+	out := make([]model.DeviceRef, 0, len(s.log)-mark)
+	for _, d := range s.log[mark:] {
+		out = append(out, s.devices[d].DeviceRef)
+	}
+	return out
 }

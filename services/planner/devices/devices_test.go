@@ -52,6 +52,7 @@ func TestRoom(t *testing.T) {
 	part.Unsupported = "consumesCounters: not planned for"
 	tainted := device(7, "a")
 	tainted.Unavailable = true
+	unclear := model.NodeDevice{DeviceRef: model.DeviceRef{Driver: "gpu", Pool: "n2"}, IncompletePool: true}
 	tests := map[string]struct {
 		devices []model.NodeDevice
 		held    []model.DeviceRef
@@ -73,6 +74,8 @@ func TestRoom(t *testing.T) {
 		"more than a claim may have":           {many(40, "a"), nil, one("a", 33), 0},
 		"as many as a claim may have":          {many(40, "a"), nil, one("a", 32), 1},
 		"a selector that can't be evaluated":   {append(four[:2:2], failing), nil, one("a", 1), 0},
+		"all of them, and nobody knows which":  {append(four[:2:2], unclear), nil, one("a", 0), 0},
+		"one each, of a pool that is whole":    {append(four[:2:2], unclear), nil, one("a", 1), 2},
 		"pairs on one side": {
 			four, nil, []model.DeviceClaim{{Requests: []model.DeviceRequest{request("r", option("", "a", 2))}, Constraints: []model.DeviceConstraint{same}}}, 2,
 		},

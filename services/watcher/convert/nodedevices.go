@@ -39,8 +39,8 @@ func SliceNodes(s *resourcev1.ResourceSlice) []string {
 }
 
 // NodeDevices lists a node's devices in the order in which the scheduler looks at them. slices are all of the pools that
-// have something for the node, and held says which devices are taken by something that is no pod. A pool that is not
-// completely published, or contradicts itself, is left out, as the scheduler leaves it out.
+// have something for the node, and held says which devices are taken by something that is no pod. Of a pool
+// that is not completely published, or contradicts itself, there is one entry that says so.
 func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRules, held func(DeviceKey) bool) []*clusterv1.NodeDevice {
 	pools := map[string][]*resourcev1.ResourceSlice{}
 	for _, s := range list {
@@ -66,6 +66,10 @@ func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRul
 	identity := identities(all)
 	out := make([]*clusterv1.NodeDevice, 0, len(all))
 	for _, l := range all {
+		if l.device == nil {
+			out = append(out, &clusterv1.NodeDevice{Driver: l.driver, Pool: l.pool, IncompletePool: true})
+			continue
+		}
 		d := &clusterv1.NodeDevice{Driver: l.driver, Pool: l.pool, Name: l.device.Name, Unsupported: unsupportedDevice(l.device)}
 		d.Unavailable = tainted(l.device) || (held != nil && held(DeviceKey{l.driver, l.pool, l.device.Name}))
 		rules.judge(d, l.device, identity[l.driver])
@@ -74,17 +78,22 @@ func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRul
 	return out
 }
 
-// listed is a device and where it is listed.
+// listed is a device and where it is listed; without a device, a pool that is not whole.
 type listed struct {
 	driver, pool string
 	device       *resourcev1.Device
 }
 
-// poolDevices lists a pool's devices of a node; none unless the pool is whole. waits says that some of the pool's devices
+// poolDevices lists a pool's devices of a node. waits says that some of the pool's devices
 // need somebody's consent before a pod is bound.
 func poolDevices(node string, pool []*resourcev1.ResourceSlice) (out []listed, waits bool) {
-	if int64(len(pool)) != pool[0].Spec.Pool.ResourceSliceCount {
-		return nil, false
+	broken := []listed{{pool[0].Spec.Driver, pool[0].Spec.Pool.Name, nil}}
+	concerns := func(s *resourcev1.ResourceSlice) bool { return slices.Contains(SliceNodes(s), node) }
+	switch {
+	case !slices.ContainsFunc(pool, concerns):
+		return nil, false // what it had for the node is outdated
+	case int64(len(pool)) != pool[0].Spec.Pool.ResourceSliceCount:
+		return broken, false
 	}
 	slices.SortFunc(pool, func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
 	seen := map[string]bool{}
@@ -92,7 +101,7 @@ func poolDevices(node string, pool []*resourcev1.ResourceSlice) (out []listed, w
 		for i := range s.Spec.Devices {
 			d := &s.Spec.Devices[i]
 			if seen[d.Name] {
-				return nil, false
+				return broken, false
 			}
 			seen[d.Name] = true
 			waits = waits || len(d.BindingConditions) > 0
@@ -131,6 +140,9 @@ func identities(all []listed) map[string][]string {
 	values := map[attribute][]string{}
 	found := map[attribute]bool{}
 	for _, l := range all {
+		if l.device == nil {
+			continue
+		}
 		for name, v := range l.device.Attributes {
 			_, id, ok := strings.Cut(string(name), "/")
 			if !ok {

@@ -55,7 +55,7 @@ type Node struct {
 	// Attach limits by CSI driver; a driver without an entry has no known limit.
 	VolumeLimits []*Amount `protobuf:"bytes,14,rep,name=volume_limits,json=volumeLimits,proto3" json:"volume_limits,omitempty"`
 	// Devices of dynamic resource allocation that are the node's own, in the order in which the scheduler looks at them.
-	// Only pools that are completely published are part of it.
+	// Of pools that are not completely published there is one entry each, which is no device.
 	Devices       []*NodeDevice `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -217,9 +217,12 @@ type NodeDevice struct {
 	// The device can't be had: it is tainted, or taken by something that is no pod.
 	Unavailable bool `protobuf:"varint,8,opt,name=unavailable,proto3" json:"unavailable,omitempty"`
 	// Set when Kerf does not plan with the device: the field that says why, and what is wrong with it.
-	Unsupported   string `protobuf:"bytes,9,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Unsupported string `protobuf:"bytes,9,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
+	// The entry is no device and has no name: it stands for a pool that is not completely published, or contradicts itself.
+	// Until it is, none of its devices can be had, and nobody knows which devices "all" are.
+	IncompletePool bool `protobuf:"varint,10,opt,name=incomplete_pool,json=incompletePool,proto3" json:"incomplete_pool,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *NodeDevice) Reset() {
@@ -315,6 +318,13 @@ func (x *NodeDevice) GetUnsupported() string {
 	return ""
 }
 
+func (x *NodeDevice) GetIncompletePool() bool {
+	if x != nil {
+		return x.IncompletePool
+	}
+	return false
+}
+
 // DeviceTemplate is what a node pool's owner says that the drivers will publish for its new nodes.
 type DeviceTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -393,7 +403,7 @@ const file_kerf_cluster_v1_node_proto_rawDesc = "" +
 	"createTime\x12I\n" +
 	"\x13last_pod_event_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x10lastPodEventTime\x12<\n" +
 	"\rvolume_limits\x18\x0e \x03(\v2\x17.kerf.cluster.v1.AmountR\fvolumeLimits\x125\n" +
-	"\adevices\x18\x0f \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevices\"\xb8\x02\n" +
+	"\adevices\x18\x0f \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevices\"\xe1\x02\n" +
 	"\n" +
 	"NodeDevice\x12\x16\n" +
 	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
@@ -406,7 +416,9 @@ const file_kerf_cluster_v1_node_proto_rawDesc = "" +
 	"attributes\x18\a \x03(\v2\x16.kerf.cluster.v1.LabelR\n" +
 	"attributes\x12 \n" +
 	"\vunavailable\x18\b \x01(\bR\vunavailable\x12 \n" +
-	"\vunsupported\x18\t \x01(\tR\vunsupported\"n\n" +
+	"\vunsupported\x18\t \x01(\tR\vunsupported\x12'\n" +
+	"\x0fincomplete_pool\x18\n" +
+	" \x01(\bR\x0eincompletePool\"n\n" +
 	"\x0eDeviceTemplate\x12%\n" +
 	"\x0einstance_types\x18\x01 \x03(\tR\rinstanceTypes\x125\n" +
 	"\adevices\x18\x02 \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevicesB\xbc\x01\n" +

@@ -113,7 +113,7 @@ type PodClass struct {
 	PodAntiAffinity []*PodAffinityTerm `protobuf:"bytes,11,rep,name=pod_anti_affinity,json=podAntiAffinity,proto3" json:"pod_anti_affinity,omitempty"`
 	// Ports taken on the node.
 	HostPorts []*HostPort `protobuf:"bytes,12,rep,name=host_ports,json=hostPorts,proto3" json:"host_ports,omitempty"`
-	// Volumes that can't be reached from everywhere, or that pods may share. Sorted by name; then those without a name.
+	// Volumes that can't be reached from everywhere, or that pods may share. Sorted by name, driver and terms.
 	Volumes []*VolumeTopology `protobuf:"bytes,13,rep,name=volumes,proto3" json:"volumes,omitempty"`
 	// Volumes that count against a CSI driver's attach limit, by driver; shared ones included.
 	VolumeAttachments []*Amount `protobuf:"bytes,14,rep,name=volume_attachments,json=volumeAttachments,proto3" json:"volume_attachments,omitempty"`
