@@ -61,7 +61,15 @@ func (t *Tally) Room(c *view.Class, s *Site, limit int) int {
 }
 
 func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
+	if s.probe && len(t.staff(s.form)) > 0 {
+		mark := t.Mark()
+		defer t.Revert(mark)
+		s = t.claim(s.form, s.host) // the pods that such a node has from the start count
+	}
 	x := &t.r.classes[c.Index]
+	if !t.r.Checked(c) {
+		return verdict{} // whoever counts the pods takes them for being wherever they may be
+	}
 	for i, key := range x.keys {
 		if t.at(s, key) == open {
 			return verdict{rulingOpen, i}
@@ -91,13 +99,10 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 // most is how many pods there are at most in the domain of a site; none where it is in no domain.
 func (t *Tally) most(counter int32, s *Site) int32 {
 	d := t.at(s, t.r.counters[counter].key)
-	switch {
-	case d >= 0:
-		return t.counts[counter].most(d) + t.onDuty(s, counter).hi
-	case d == unasked:
-		return t.onDuty(s, counter).hi
+	if d < 0 {
+		return 0
 	}
-	return 0
+	return t.counts[counter].most(d)
 }
 
 func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
@@ -108,11 +113,7 @@ func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
 	case absent:
 		return false
 	}
-	least := t.minimum(rule, actual)
-	if s.pending { // the node would be of the domain itself
-		least = min(least, t.counts[rule.counter].domains[d].lo+t.onDuty(s, rule.counter).lo)
-	}
-	return t.most(rule.counter, s)+rule.self-least <= rule.maxSkew
+	return t.most(rule.counter, s)+rule.self-t.minimum(rule, actual) <= rule.maxSkew
 }
 
 // attracts says whether required affinity holds, or the rule that does not.
@@ -120,14 +121,13 @@ func (t *Tally) attracts(x *classRules, s *Site) (rule int, ok bool) {
 	lonely := -1
 	none := true
 	for i, a := range x.affinity {
-		own := t.onDuty(s, a.counter)
-		none = none && t.counts[a.counter].total+own.hi == 0
+		none = none && t.counts[a.counter].total == 0
 		d := t.at(s, t.r.counters[a.counter].key)
 		switch {
 		case d == unasked:
 		case d == absent:
 			return i, false
-		case t.counts[a.counter].domains[d].lo+own.lo == 0 && lonely < 0:
+		case t.counts[a.counter].domains[d].lo == 0 && lonely < 0:
 			lonely = i
 		}
 	}
@@ -136,6 +136,11 @@ func (t *Tally) attracts(x *classRules, s *Site) (rule int, ok bool) {
 
 // Why is Allows with the reason; the zero Reason means that the pod may go there.
 func (t *Tally) Why(c *view.Class, s *Site) model.Reason {
+	if s.probe && len(t.staff(s.form)) > 0 {
+		mark := t.Mark()
+		defer t.Revert(mark)
+		s = t.claim(s.form, s.host)
+	}
 	v := t.judgeSite(c, s, false)
 	if v.ruling == rulingFine {
 		return model.Reason{}

@@ -34,8 +34,8 @@ type naiveNode struct {
 type naivePod struct {
 	class  *view.Class
 	ending bool
-	// loose is a DaemonSet's pod on a node to come, which counts where more is worse only.
-	loose bool
+	// daemon is a DaemonSet's pod on a node to come.
+	daemon bool
 }
 
 // attend starts the DaemonSets' pods on a node.
@@ -47,7 +47,7 @@ func (n *naive) attend(at int) {
 			fits = fits && node.labels[l.Key] == l.Value
 		}
 		if fits {
-			node.pods = append(node.pods, naivePod{class: d.Class, loose: true})
+			node.pods = append(node.pods, naivePod{class: d.Class, daemon: true})
 		}
 	}
 }
@@ -86,28 +86,24 @@ func (n *naive) spreads(c *view.Class, at int, built bool) bool {
 		return false
 	}
 	for _, s := range hard {
-		counts, least, sure := map[string]int{}, map[string]int{}, map[string]bool{}
+		counts, sure := map[string]int{}, map[string]bool{}
 		for _, node := range n.nodes {
 			if !hasAll(node) || (built && !node.built) || !n.included(s, c, node) {
 				continue
 			}
 			v := node.labels[s.TopologyKey]
 			counts[v] += 0
-			least[v] += 0
 			if node.built {
 				sure[v] = true
 			}
 			for _, p := range node.pods {
 				if !p.ending && p.class.Namespace == c.Namespace && s.Selector != nil && len(s.Selector.Requirements) > 0 && s.Selector.Matches(p.class.Labels) {
 					counts[v]++
-					if !p.loose {
-						least[v]++
-					}
 				}
 			}
 		}
 		fewest := 1 << 30
-		for _, x := range least {
+		for _, x := range counts {
 			fewest = min(fewest, x)
 		}
 		if len(sure) < int(max(1, s.MinDomains)) {
@@ -150,7 +146,7 @@ func (n *naive) attracts(c *view.Class, at int) bool {
 			for _, p := range node.pods {
 				if ok && n.picksAll(terms, p.class) {
 					anywhere = true
-					found = found || (v == w && !p.loose)
+					found = found || v == w
 				}
 			}
 		}
@@ -307,7 +303,7 @@ func (d draw) cluster() (*view.World, *naive, []*fit.Place) {
 		ls, taints := d.labels(), d.taints()
 		n.nodes = append(n.nodes, d.node(ls, taints, name, true))
 		s.Nodes = append(s.Nodes, model.Node{
-			Name: model.NodeName(name), Labels: view.MergeLabels(ls, model.Labels{{Key: require.KeyHostname, Value: name}}), Taints: taints,
+			Name: model.NodeName(name), Ready: true, Labels: view.MergeLabels(ls, model.Labels{{Key: require.KeyHostname, Value: name}}), Taints: taints,
 		})
 	}
 	for i := range s.PodClasses {
@@ -338,9 +334,6 @@ func (d draw) cluster() (*view.World, *naive, []*fit.Place) {
 		d.Fatal(err)
 	}
 	n.daemons = w.Daemons
-	for i := range n.nodes {
-		n.attend(i)
-	}
 	n.classes = w.Classes
 	for _, b := range pods {
 		n.nodes[b.node].pods = append(n.nodes[b.node].pods, naivePod{class: w.Classes[b.class], ending: b.ending})
@@ -418,7 +411,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 			case step == "remove" && len(sites) > 0:
 				s := sites[d.n("site", 0, len(sites)-1)]
 				for j, p := range n.nodes[s.node].pods {
-					if !p.ending && !p.loose {
+					if !p.ending && !p.daemon {
 						tally.Add(p.class, s.site, -1)
 						n.nodes[s.node].pods = slices.Delete(slices.Clone(n.nodes[s.node].pods), j, j+1)
 						break
@@ -444,7 +437,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 				s := sites[len(sites)-1]
 				p := &fit.Place{Labels: d.labels(), Taints: d.taints()}
 				tally.Narrow(s.site, nil, p)
-				pods := slices.DeleteFunc(slices.Clone(n.nodes[s.node].pods), func(p naivePod) bool { return p.loose })
+				pods := slices.DeleteFunc(slices.Clone(n.nodes[s.node].pods), func(p naivePod) bool { return p.daemon })
 				n.nodes[s.node] = d.node(p.Labels, p.Taints, n.nodes[s.node].labels[require.KeyHostname], true)
 				n.nodes[s.node].pods = pods
 				n.attend(s.node)
@@ -524,6 +517,9 @@ func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
 					if rack != "" {
 						labels["rack"] = rack
 					}
+					at := claims[i].node
+					n.nodes[at].pods = slices.DeleteFunc(slices.Clone(n.nodes[at].pods), func(p naivePod) bool { return p.daemon })
+					n.attend(at)
 					decide(i+1, then)
 				}
 			}

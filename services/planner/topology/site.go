@@ -31,8 +31,8 @@ type Site struct {
 	claim bool
 	pods  []load
 	opens bool
-	// pending says that it stands for nodes to come, whose DaemonSets' pods are counted nowhere yet.
-	pending bool
+	// probe says that it is a claim which is only thought of.
+	probe bool
 }
 
 type load struct {
@@ -58,10 +58,9 @@ type form struct {
 	// nodes is how many hosts and claims have it; offered says that more can be bought.
 	nodes   int32
 	offered bool
-	// staff are the DaemonSets that may run there, duties which counters count their pods, sorted; see Tally.employ.
+	// staff are the DaemonSets that may run there, once they are worked out.
 	employed bool
 	staff    []worker
-	duties   []duty
 }
 
 // atlas numbers shapes, forms and domains, in the order in which they turn up.

@@ -1,20 +1,12 @@
 package topology
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
-
-// partners says that a DaemonSet's pod that surely runs on a node to come is a partner for required affinity. The scheduler
-// has it so, because such pods are bound while the node is not ready yet. Package verify does not count them so far, and
-// would refuse the plan: it is switched on once it does.
-const partners = false
-
-// duty is how many pods of DaemonSets a counter counts on a node from the start: surely, and at most.
-type duty struct{ counter, lo, hi int32 }
 
 // worker is a DaemonSet whose pods may run on nodes of a form; loose says that it is not sure.
 type worker struct {
@@ -23,65 +15,20 @@ type worker struct {
 }
 
 // staff are the DaemonSets whose pods may run on nodes of a form.
-func (t *Tally) staff(f int32) []worker {
-	if len(t.r.daemons) > 0 && !t.forms[f].employed {
-		t.employ(&t.forms[f])
+func (t *Tally) staff(id int32) []worker {
+	f := &t.forms[id]
+	if len(t.r.daemons) == 0 || f.employed {
+		return f.staff
 	}
-	return t.forms[f].staff
-}
-
-// onDuty is what DaemonSets add to a counter on a new node of a site that stands for nodes to come.
-func (t *Tally) onDuty(s *Site, counter int32) duty {
-	if !s.pending || len(t.staff(s.form)) == 0 {
-		return duty{}
-	}
-	if u := t.r.counters[counter].universe; u != nowhere && t.pass(t.r.universes[u].filter, s.form) == passNo {
-		return duty{}
-	}
-	list := t.forms[s.form].duties
-	i, ok := slices.BinarySearchFunc(list, counter, func(x duty, n int32) int { return cmp.Compare(x.counter, n) })
-	if !ok {
-		return duty{}
-	}
-	return list[i]
-}
-
-// employ works out which DaemonSets run on nodes of a form.
-func (t *Tally) employ(f *form) {
 	f.employed = true
-	may := func(d *view.Class) bool {
-		return slices.ContainsFunc(f.shapes, func(id int32) bool { return fit.MayRun(d.Profile, &t.shapes[id].place) })
-	}
-	doubtful := func(d *view.Class) bool {
-		return slices.ContainsFunc(f.shapes, func(id int32) bool { return !fit.Admits(d.Profile, &t.shapes[id].place) })
-	}
-	var list []duty
 	for _, d := range t.r.daemons {
-		if !may(d) {
-			continue
-		}
-		w := worker{class: d, loose: !partners || doubtful(d)}
-		f.staff = append(f.staff, w)
-		k := &t.r.kinds[t.r.kindOf[d.Index]]
-		for _, counters := range [][]int32{k.spread, k.pods, t.r.classes[d.Index].owned} {
-			for _, n := range counters {
-				one := duty{counter: n, lo: 1, hi: 1}
-				if w.loose {
-					one.lo = 0
-				}
-				list = append(list, one)
-			}
+		may := func(id int32) bool { return fit.MayRun(d.Profile, &t.shapes[id].place) }
+		doubtful := func(id int32) bool { return !fit.Admits(d.Profile, &t.shapes[id].place) }
+		if slices.ContainsFunc(f.shapes, may) {
+			f.staff = append(f.staff, worker{class: d, loose: slices.ContainsFunc(f.shapes, doubtful)})
 		}
 	}
-	slices.SortFunc(list, func(a, b duty) int { return cmp.Compare(a.counter, b.counter) })
-	for _, x := range list {
-		if last := len(f.duties) - 1; last >= 0 && f.duties[last].counter == x.counter {
-			f.duties[last].lo += x.lo
-			f.duties[last].hi += x.hi
-			continue
-		}
-		f.duties = append(f.duties, x)
-	}
+	return f.staff
 }
 
 // attend counts the DaemonSets' pods of a claim, n times.
@@ -91,8 +38,12 @@ func (t *Tally) attend(s *Site, n int32) {
 	}
 }
 
-// expected are the DaemonSets whose pods may yet start on a host. On a node that has been there for long they need not.
+// expected are the DaemonSets whose pods will start on a host that has not joined yet, or may start on one that is not
+// initialized. On a node that has been there for longer they would run by now.
 func (t *Tally) expected(v *view.View, h *view.Host, s *Site) []worker {
+	if h.Node != nil && h.Initialized {
+		return nil
+	}
 	var out []worker
 	for _, w := range t.staff(s.form) {
 		runs := slices.ContainsFunc(h.Pods, func(p int) bool {
@@ -100,7 +51,62 @@ func (t *Tally) expected(v *view.View, h *view.Host, s *Site) []worker {
 			return c.Daemon && c.Namespace == w.class.Namespace && c.OwnerName == w.class.OwnerName
 		})
 		if !runs {
-			out = append(out, worker{class: w.class, loose: w.loose || h.Initialized})
+			out = append(out, worker{class: w.class, loose: w.loose || h.Node != nil})
+		}
+	}
+	return out
+}
+
+// findDaemons notes the DaemonSets that matter to anybody, so that it is known on which nodes to come their pods will be,
+// and for each class that minds some the labels by which these nodes can be told from others.
+func (r *Rules) findDaemons() {
+	counted, owning := make(map[int32][]string), make(map[int32][]string)
+	for _, d := range r.w.Daemons {
+		k, own := &r.kinds[r.kindOf[d.Class.Index]], r.classes[d.Class.Index].owned
+		if len(k.spread)+len(k.pods)+len(own) == 0 {
+			continue
+		}
+		r.daemons = append(r.daemons, d.Class)
+		r.taints = true
+		where := r.whereRuns(d.Class)
+		for _, list := range [][]int32{k.spread, k.pods} {
+			for _, n := range list {
+				counted[n] = append(counted[n], where...)
+			}
+		}
+		for _, n := range own {
+			owning[n] = append(owning[n], where...)
+		}
+	}
+	if len(r.daemons) == 0 {
+		return
+	}
+	r.besides = make([][]string, len(r.classes))
+	for i := range r.classes {
+		x := &r.classes[i]
+		var keys []string
+		for _, s := range x.spread {
+			keys = append(keys, counted[s.counter]...)
+		}
+		for _, a := range x.affinity {
+			keys = append(keys, counted[a.counter]...)
+		}
+		for _, a := range x.anti {
+			keys = append(keys, counted[a.counter]...)
+		}
+		for _, n := range r.kinds[r.kindOf[i]].repelled {
+			keys = append(keys, owning[n]...)
+		}
+		r.besides[i] = sortUnique(keys)
+	}
+}
+
+// whereRuns are the labels that decide on which new nodes a DaemonSet runs; the pool is one where its taints keep it off.
+func (r *Rules) whereRuns(d *view.Class) []string {
+	out := slices.Clone(d.Profile.Keys)
+	for _, p := range r.w.Pools {
+		if !fit.Tolerates(d.Profile, &fit.Place{Taints: p.Taints}) {
+			return append(out, require.KeyNodePool)
 		}
 	}
 	return out

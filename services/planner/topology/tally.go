@@ -95,13 +95,13 @@ func (t *Tally) Host(i int) *Site { return t.hosts[i] }
 // are not judged there. The places are what the nodes may be; pin are labels that go before theirs. Here and below, places
 // are remembered by their address and must not change.
 func (t *Tally) Cell(pin model.Labels, places ...*fit.Place) *Site {
-	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked, pending: true}
+	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked}
 }
 
 // Probe is what a Claim would be, to be asked whether it Opens and whether it Allows a first pod: the answers are those of
 // the Claim. Nothing is changed, so that it is cheap where many places are tried; pods must not be added to it.
 func (t *Tally) Probe(pin model.Labels, places ...*fit.Place) *Site {
-	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.probe, pending: true}
+	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.probe, probe: true}
 	s.opens = t.wouldOpen(s)
 	return s
 }
@@ -109,7 +109,11 @@ func (t *Tally) Probe(pin model.Labels, places ...*fit.Place) *Site {
 // Claim is the site of one node of this plan, with a hostname of its own. The places are what it may be; pin are labels
 // that go before theirs. From then on its domains exist, until Revert.
 func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
-	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.freshHost(), claim: true}
+	return t.claim(t.form(pin, places...), t.freshHost())
+}
+
+func (t *Tally) claim(form, host int32) *Site {
+	s := &Site{name: "a new node", form: form, host: host, claim: true}
 	s.opens = t.wouldOpen(s)
 	t.journal = append(t.journal, step{kind: stepClaim, site: s, before: t.now})
 	t.occupy(s.form, 1)

@@ -15,8 +15,8 @@
 // Anti-affinity: no pod that a term picks may run in the domain of its key, and no pod there may have a term that picks
 // the newcomer; a node without the key is in no domain. Pods that are ending still count for both.
 //
-// Pods of DaemonSets are on a new node before any other: they tolerate that it is not ready yet. They count there as far
-// as more of them is worse; that somebody's affinity hangs on them alone is not relied upon, see staff.go.
+// Pods of DaemonSets are on a new node before any other: they tolerate that it is not ready yet. They count on hosts that
+// have not joined and on claims of this plan; a cell, which stands for any number of nodes, leaves them out.
 package topology
 
 import (
@@ -44,6 +44,8 @@ type Rules struct {
 	taints bool
 	// daemons are those of the DaemonSets' classes that any rule counts or that keep others away.
 	daemons []*view.Class
+	// besides are, for each class that minds DaemonSets, the labels that decide where these run.
+	besides [][]string
 }
 
 // New compiles the rules of a world. The cost is linear in classes, pods, and the pairs of a rule and a kind of pods that
@@ -85,17 +87,6 @@ func (r *Rules) nodeLabels() []string {
 	return sortUnique(out)
 }
 
-// findDaemons notes the DaemonSets that matter to anybody, so that it is known on which nodes to come their pods will be.
-func (r *Rules) findDaemons() {
-	for _, d := range r.w.Daemons {
-		k := &r.kinds[r.kindOf[d.Class.Index]]
-		if len(k.spread)+len(k.pods)+len(r.classes[d.Class.Index].owned) > 0 {
-			r.daemons = append(r.daemons, d.Class)
-			r.taints = true
-		}
-	}
-}
-
 // Tied says whether it matters to any required rule where pods of a class go: they have such a rule themselves, or one of
 // a class that has pods counts them or keeps them away.
 func (r *Rules) Tied(c *view.Class) bool { return len(r.classes[c.Index].keys) > 0 }
@@ -115,8 +106,16 @@ func (r *Rules) Soft(c *view.Class) bool {
 }
 
 // Keys are the node labels other than kubernetes.io/hostname on which it matters to required rules where pods of a class
-// go, sorted: those of its own rules, and of rules that count the pods or keep them away.
-func (r *Rules) Keys(c *view.Class) []string { return r.names(r.classes[c.Index].keys) }
+// go, sorted: those of its own rules, and of rules that count the pods or keep them away; and where the class minds pods of
+// a DaemonSet, the labels that decide which nodes have them.
+func (r *Rules) Keys(c *view.Class) []string {
+	out := r.names(r.classes[c.Index].keys)
+	if r.besides == nil || len(r.besides[c.Index]) == 0 {
+		return out
+	}
+	out = sortUnique(append(out, r.besides[c.Index]...))
+	return slices.DeleteFunc(out, func(key string) bool { return key == require.KeyHostname })
+}
 
 // SoftKeys are the node labels other than kubernetes.io/hostname of a class's own soft rules, sorted.
 func (r *Rules) SoftKeys(c *view.Class) []string {

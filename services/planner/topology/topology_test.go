@@ -715,29 +715,34 @@ func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
 	}
 	tests := map[string]struct {
 		build func(*world)
-		want  string
+		// want is for a probe and a claim in zone a, in zone b, and in either.
+		want string
 	}{
-		"a pod that keeps away from them gets no node where they run": {func(w *world) {
+		"a pod that keeps away from them gets no node where they may run": {func(w *world) {
 			w.class("agent", daemon)
 			w.class("web", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(host, app("agent"))} })
-		}, "false false false, true true true"},
+		}, "false false, true true, false false"},
 		"nor does a pod that they keep away": {func(w *world) {
 			w.class("agent", func(c *model.PodClass) {
 				daemon(c)
-				c.PodAntiAffinity = []model.PodAffinityTerm{near(zone, app("web"))}
+				c.PodAntiAffinity = []model.PodAffinityTerm{near(host, app("web"))}
 			})
 			w.class("web", nil)
-		}, "false false false, true true true"},
+		}, "false false, true true, false false"},
 		"they count for spread": {func(w *world) {
 			w.class("agent", daemon)
 			w.class("web", func(c *model.PodClass) {
-				c.TopologySpread = []model.TopologySpread{spread(zone, 1, app("web", "agent"))}
+				c.TopologySpread = []model.TopologySpread{spread(host, 1, app("web", "agent"))}
 			})
-		}, "false false false, true true true"},
-		"nobody is the first where they are partners": {func(w *world) {
+		}, "false false, true true, false false"},
+		"they are partners where they surely run": {func(w *world) {
 			w.class("agent", daemon)
-			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(zone, app("web", "agent"))} })
-		}, "false false false, true true true"},
+			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(host, app("agent"))} })
+		}, "true true, false false, false false"},
+		"nobody is the first where they may be": {func(w *world) {
+			w.class("agent", daemon)
+			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(host, app("web", "agent"))} })
+		}, "true true, true true, false false"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -750,13 +755,17 @@ func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
 			w.offer("b")
 			b := w.build(t)
 			web := b.class("web")
-			ask := func(p *fit.Place) string {
+			ask := func(places ...*fit.Place) string {
 				mark := b.tally.Mark()
 				defer b.tally.Revert(mark)
-				return fmt.Sprint(b.tally.Allows(web, b.tally.Cell(nil, p)), b.tally.Allows(web, b.tally.Probe(nil, p)), b.tally.Allows(web, b.tally.Claim(nil, p)))
+				return fmt.Sprint(b.tally.Allows(web, b.tally.Probe(nil, places...)), b.tally.Allows(web, b.tally.Claim(nil, places...)))
 			}
-			if got := ask(w.offers[0]) + ", " + ask(w.offers[1]); got != tt.want {
-				t.Errorf("a cell, a probe and a claim, in zone a and in zone b: %s, want %s", got, tt.want)
+			got := strings.Join([]string{ask(w.offers[0]), ask(w.offers[1]), ask(w.offers...)}, ", ")
+			if got != tt.want {
+				t.Errorf("in zone a, in b, and in either: %s, want %s", got, tt.want)
+			}
+			if keys := b.rules.Keys(web); !slices.Equal(keys, []string{zone}) {
+				t.Errorf("%v matter, want the zone, which says where the DaemonSet runs", keys)
 			}
 		})
 	}

@@ -48,7 +48,7 @@ func (t *Tally) prefers(p preference, s *Site) bool {
 	d := t.at(s, t.r.counters[p.counter].key)
 	switch {
 	case d == unasked:
-		return !p.anti || t.onDuty(s, p.counter).hi == 0
+		return true
 	case d == open:
 		return false
 	case d == absent:
