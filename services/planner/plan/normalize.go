@@ -128,8 +128,12 @@ func inputHash(in *model.Input) string {
 // digest is the SHA-256 of a list of strings, in hexadecimal.
 func digest(parts []string) string {
 	h := sha256.New()
-	e := &encoder{h: h}
-	e.encode(reflect.ValueOf(parts))
+	e := &encoder{h: h, buf: make([]byte, 0, 1<<10)}
+	e.number(uint64(len(parts)))
+	for _, p := range parts {
+		e.number(uint64(len(p)))
+		e.buf = append(e.buf, p...)
+	}
 	e.flush()
 	return hex.EncodeToString(h.Sum(nil))
 }

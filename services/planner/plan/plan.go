@@ -60,13 +60,15 @@ type cycle struct {
 	unplaced []pack.Item
 	bought   []*pack.Bought
 	given    disrupt.Result
+	// patterns are claims without pods, by the list of options that claims of the same content share.
+	patterns map[**pack.Option]model.NodeClaim
 }
 
 func newCycle(w *view.World, in *model.Input) *cycle {
 	rules := topology.New(w)
 	c := &cycle{
 		World: w, in: in, hash: inputHash(in), view: view.NewView(w), market: pack.NewMarket(w, rules), limits: pack.NewLimits(w),
-		unsupported: fit.Unsupported(w),
+		unsupported: fit.Unsupported(w), patterns: make(map[**pack.Option]model.NodeClaim),
 	}
 	c.demand = c.findDemand()
 	leaves := make(map[int]bool)
@@ -165,7 +167,8 @@ const mostPoolName = 52
 
 // claimID names a claim by the input and its pods: the same plan names the same claims, and no two claims have a name.
 func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
-	parts := []string{"claim", c.hash, string(pool)}
+	parts := make([]string, 0, len(pods)+3)
+	parts = append(parts, "claim", c.hash, string(pool))
 	for _, p := range pods {
 		parts = append(parts, string(p))
 	}

@@ -116,20 +116,37 @@ func (c *cycle) lowerBound(price int64) *model.LowerBound {
 
 // claim writes a claim down.
 func (c *cycle) claim(b *pack.Bought) model.NodeClaim {
-	best := b.Best()
-	sum := slices.Clone(best.Overhead)
-	var pods []model.PodID
+	out := c.pattern(b)
+	n := 0
 	for _, it := range b.Items {
-		sum.Add(it.Class.Requested, int64(len(it.Pods)))
+		n += len(it.Pods)
+	}
+	out.Pods = make([]model.PodID, 0, n)
+	for _, it := range b.Items {
 		for _, p := range it.Pods {
-			pods = append(pods, c.Pods[p].ID)
+			out.Pods = append(out.Pods, c.Pods[p].ID)
 		}
 	}
-	slices.Sort(pods)
+	slices.Sort(out.Pods)
+	out.ID = c.claimID(out.NodePool, out.Pods)
+	return out
+}
+
+// pattern is what a claim has in common with those of the same content, which share its list of options.
+func (c *cycle) pattern(b *pack.Bought) model.NodeClaim {
+	if out, ok := c.patterns[&b.Options[0]]; ok {
+		return out
+	}
+	best := b.Best()
+	sum := slices.Clone(best.Overhead)
+	pods := 0
+	for _, it := range b.Items {
+		sum.Add(it.Class.Requested, int64(len(it.Pods)))
+		pods += len(it.Pods)
+	}
 	out := model.NodeClaim{
-		ID: c.claimID(best.Pool.Name, pods), NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass,
-		Requirements: b.Requirements(), Requests: c.Index.Amounts(sum), Pods: pods, Price: best.Offering.Price,
-		Reason: c.why(b, len(pods)),
+		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass,
+		Requirements: b.Requirements(), Requests: c.Index.Amounts(sum), Price: best.Offering.Price, Reason: c.why(b, pods),
 	}
 	for _, o := range b.Options {
 		out.Offerings = append(out.Offerings, o.Ranked())
@@ -137,6 +154,7 @@ func (c *cycle) claim(b *pack.Bought) model.NodeClaim {
 	for _, r := range b.Runners {
 		out.RunnersUp = append(out.RunnersUp, model.RunnerUp{Offering: r.Option.Ranked(), Pods: r.Pods, Reason: r.Reason})
 	}
+	c.patterns[&b.Options[0]] = out
 	return out
 }
 
