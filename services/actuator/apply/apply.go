@@ -53,6 +53,8 @@ type Wish struct {
 	Pods         []string
 	// Disruption is the one that the claim is a replacement in; "" for none.
 	Disruption string
+	// Annotations tell how the claim came about; keys that a plan has no business with are left out.
+	Annotations []model.Label
 }
 
 // Disruption is a set of claims to take away.

@@ -10,7 +10,7 @@ import (
 )
 
 // budgets checks the budgets of all pools that the disruption touches and counts its candidates. Expiry has no budget:
-// its pace is that of the nodes' birth.
+// its pace is that of the nodes' birth. Neither has a static pool that was made smaller: it is the user who says so.
 func (v *verifier) budgets(d Disruption, t tally) model.Reason {
 	pools := map[string][]model.ClaimID{}
 	for _, id := range d.Candidates {
@@ -18,7 +18,7 @@ func (v *verifier) budgets(d Disruption, t tally) model.Reason {
 		pools[pool] = append(pools[pool], id)
 		t.disrupting[id] = true
 	}
-	if d.Reason == model.DisruptionExpired {
+	if d.Reason == model.DisruptionExpired || d.Reason == model.DisruptionSurplus {
 		return model.Reason{}
 	}
 	names := make([]string, 0, len(pools))

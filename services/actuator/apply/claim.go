@@ -58,6 +58,9 @@ func (v *verifier) claim(w Wish, t tally) (model.Claim, model.Reason) {
 	if reason := v.duplicate(w, t); reason != (model.Reason{}) {
 		return model.Claim{}, reason
 	}
+	if reason := fixedSize(w, pool, t); reason != (model.Reason{}) {
+		return model.Claim{}, reason
+	}
 	kept, reason := v.offerings(w, pool, class, t)
 	if len(kept) == 0 {
 		return model.Claim{}, reason
@@ -67,11 +70,31 @@ func (v *verifier) claim(w Wish, t tally) (model.Claim, model.Reason) {
 		return fail(model.ReasonInvalid, "the claim takes %d bytes: at most %d; name fewer pods or offerings", n, maxClaimBytes)
 	}
 	t.use(pool.Name, claimCapacity(c, class))
+	t.staying[pool.Name]++
 	for _, p := range w.Pods {
 		t.served[p] = w.ID
 	}
 
 	return c, model.Reason{}
+}
+
+// fixedSize refuses a claim that a static pool has no place for: what it replaces is on its way out and does not count.
+// So no number of plans, made from however old a picture, gives the pool more nodes than its replicas.
+func fixedSize(w Wish, pool cluster.Pool, t tally) model.Reason {
+	if pool.Replicas == nil {
+		return model.Reason{}
+	}
+	fail := func(format string, args ...any) model.Reason {
+		return model.Reason{Code: model.ReasonStaticPool, Message: fmt.Sprintf(format, args...), Subject: "nodepool/" + pool.Name}
+	}
+	if w.Disruption == "" && len(w.Pods) > 0 {
+		return fail("node pool %q is static: no node of it is bought for pods", pool.Name)
+	}
+	if have := t.staying[pool.Name]; have >= *pool.Replicas {
+		return fail("node pool %q is static and has %d of %d nodes", pool.Name, have, *pool.Replicas)
+	}
+
+	return model.Reason{}
 }
 
 // malformed names the field that is wrong; "" when none is.
@@ -93,6 +116,9 @@ func malformed(w Wish) string {
 	for i, o := range w.Offerings {
 		if o.InstanceType == "" || o.Zone == "" || o.CapacityType == "" {
 			return fmt.Sprintf("offerings[%d]: instance type, zone and capacity type must be set", i)
+		}
+		if (o.CapacityType == model.Reserved) != (o.ReservationID != "") {
+			return fmt.Sprintf("offerings[%d].reservation_id: must be set for reserved offerings, and for no others", i)
 		}
 	}
 
@@ -239,7 +265,7 @@ func (v *verifier) newClaim(w Wish, pool cluster.Pool, class Class, offerings []
 		ID: w.ID, NodePool: pool.Name, NodeClass: pool.Class,
 		State: model.StatePlanned, Reached: model.StatePlanned,
 		Requirements: w.Requirements, Offerings: offerings, Requests: w.Requests, Pods: w.Pods,
-		Labels: claimLabels(w, pool), Annotations: pool.Annotations, Taints: pool.Taints, StartupTaints: pool.StartupTaints,
+		Labels: claimLabels(w, pool), Annotations: annotations(w, pool), Taints: pool.Taints, StartupTaints: pool.StartupTaints,
 		PoolHash: pool.Hash, ClassHash: class.Hash,
 		Capacity: shape.Capacity, Allocatable: shape.Allocatable,
 		CreateTime: v.state.Now, StateTime: v.state.Now, TerminationGracePeriod: pool.TerminationGracePeriod,
@@ -250,6 +276,25 @@ func (v *verifier) newClaim(w Wish, pool cluster.Pool, class Class, offerings []
 	}
 
 	return c
+}
+
+// annotations are the pool's, and of the plan's those that tell how a claim came about.
+func annotations(w Wish, pool cluster.Pool) []model.Label {
+	all := map[string]string{}
+	for _, a := range w.Annotations {
+		switch a.Key {
+		case "karpenter.sh/nodeclaim-min-values-relaxed", "karpenter.sh/price-overlay-applied", "karpenter.sh/capacity-overlay-applied":
+			all[a.Key] = a.Value
+		}
+	}
+	if len(all) == 0 {
+		return pool.Annotations
+	}
+	for _, a := range pool.Annotations {
+		all[a.Key] = a.Value
+	}
+
+	return sortedLabels(all)
 }
 
 // claimLabels are the labels that the node gets whatever it is launched as: the pool's, and for each key of the user's

@@ -76,9 +76,12 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 	g := Group{Disruption: &record}
 	var price int64
 	for _, id := range d.Candidates {
-		c, reason := v.candidate(id, d)
+		c, reason := v.candidate(id, d, t)
 		if reason != (model.Reason{}) {
 			return Group{}, d.ID, reason
+		}
+		if c.Disruption == "" && serves(c) {
+			t.staying[c.NodePool]--
 		}
 		marked := lifecycle.Step(c, lifecycle.Event{Kind: lifecycle.EventDisrupt, Disruption: d.ID, DisruptionReason: d.Reason}, v.state.Now)
 		price += v.price(c)
@@ -174,13 +177,13 @@ func wellFormed(d Disruption, members []Wish) model.Reason {
 		return fail("candidates, replacements: %d claims are too many for one disruption: at most %d", n, MaxGroup)
 	}
 	switch d.Reason {
-	case model.DisruptionEmpty:
+	case model.DisruptionEmpty, model.DisruptionSurplus:
 		if len(d.Replacements) > 0 {
-			return fail("replacements: an empty node needs none")
+			return fail("replacements: a node that is empty or one too many needs none")
 		}
 	case model.DisruptionUnderutilized, model.DisruptionExpired, model.DisruptionDrifted:
 	default:
-		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED or DRIFTED, not %d", d.Reason)
+		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED, DRIFTED or SURPLUS, not %d", d.Reason)
 	}
 	seen := map[model.ClaimID]bool{}
 	for _, id := range slices.Concat(d.Candidates, d.Replacements) {
@@ -202,7 +205,7 @@ func wellFormed(d Disruption, members []Wish) model.Reason {
 }
 
 // candidate checks that a claim may be taken away.
-func (v *verifier) candidate(id model.ClaimID, d Disruption) (model.Claim, model.Reason) {
+func (v *verifier) candidate(id model.ClaimID, d Disruption, t tally) (model.Claim, model.Reason) {
 	c, ok := v.state.Claims[id]
 	fail := func(code model.ReasonCode, format string, args ...any) (model.Claim, model.Reason) {
 		return c, model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(id)}
@@ -212,6 +215,8 @@ func (v *verifier) candidate(id model.ClaimID, d Disruption) (model.Claim, model
 		return fail(model.ReasonNotFound, "claim %s does not exist any more", id)
 	case c.Disruption != "" || c.State > model.StateInitialized || v.taken(id):
 		return fail(model.ReasonAlreadyDisrupted, "claim %s is being taken away already", id)
+	case d.Reason == model.DisruptionSurplus:
+		return c, v.surplus(c, t)
 	case c.State != model.StateInitialized:
 		return fail(model.ReasonNotInitialized, "claim %s is %s", id, c.State)
 	}
@@ -225,6 +230,26 @@ func (v *verifier) candidate(id model.ClaimID, d Disruption) (model.Claim, model
 	reason := v.why(c, n, d)
 
 	return c, reason
+}
+
+// surplus checks that a static pool has more nodes than it shall have. Which of them goes is the plan's to say: nothing
+// protects a node that its pool is not to have, but its drain waits for protected pods, as long as it may.
+func (v *verifier) surplus(c model.Claim, t tally) model.Reason {
+	pool, ok := v.state.Pools[c.NodePool]
+	if !ok || pool.Replicas == nil {
+		return model.Reason{
+			Code: model.ReasonInvalid, Subject: "nodeclaim/" + string(c.ID),
+			Message: fmt.Sprintf("claim %s is not one of a static pool", c.ID),
+		}
+	}
+	if have := t.staying[c.NodePool]; have <= *pool.Replicas {
+		return model.Reason{
+			Code: model.ReasonStaticPool, Subject: "nodepool/" + c.NodePool,
+			Message: fmt.Sprintf("node pool %q has %d nodes, and is to have %d", c.NodePool, have, *pool.Replicas),
+		}
+	}
+
+	return model.Reason{}
 }
 
 // taken says that a decision before this one takes the claim away.

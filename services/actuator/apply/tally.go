@@ -11,6 +11,8 @@ type tally struct {
 	used       map[string]map[string]int64 // by pool and resource
 	disrupting map[model.ClaimID]bool
 	served     map[string]model.ClaimID // pods of claims that this plan was granted
+	// staying are the claims of each pool that nothing takes away, those that this plan was granted included.
+	staying map[string]int64
 }
 
 // nodes is the resource name under which a pool's limit counts nodes.
@@ -21,12 +23,16 @@ func newTally(s State) tally {
 		used:       map[string]map[string]int64{},
 		disrupting: map[model.ClaimID]bool{},
 		served:     map[string]model.ClaimID{},
+		staying:    map[string]int64{},
 	}
 	for id, c := range s.Claims {
 		if c.State.Ended() {
 			continue
 		}
 		t.use(c.NodePool, claimCapacity(c, s.Classes[c.NodeClass]))
+		if serves(c) && c.Disruption == "" {
+			t.staying[c.NodePool]++
+		}
 		if disrupting(s, c) {
 			t.disrupting[id] = true
 		}
@@ -41,7 +47,7 @@ func (t tally) clone() tally {
 		used[pool] = maps.Clone(m)
 	}
 
-	return tally{used: used, disrupting: maps.Clone(t.disrupting), served: maps.Clone(t.served)}
+	return tally{used: used, disrupting: maps.Clone(t.disrupting), served: maps.Clone(t.served), staying: maps.Clone(t.staying)}
 }
 
 func (t tally) use(pool string, capacity map[string]int64) {

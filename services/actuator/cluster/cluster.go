@@ -91,6 +91,8 @@ type Pool struct {
 	Requirements  []model.Requirement
 	Limits        []model.Amount
 	Budgets       []Budget
+	// Replicas is how many nodes a static pool shall have; nil for a pool that follows its pods.
+	Replicas *int64
 	// ExpireAfter is negative for never.
 	ExpireAfter time.Duration
 	// TerminationGracePeriod is negative when there is none.

@@ -30,6 +30,7 @@ func Claim(c model.Claim) *clusterv1.Claim {
 		PlanId: c.PlanID, Replaces: c.Replaces, Disruption: c.Disruption,
 		DisruptionReason: clusterv1.DisruptionReason(c.DisruptionReason), Attempt: int32(c.Attempt),
 		Failure: Reason(c.Failure), Drifted: Reason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence,
+		ReservationId: c.Launched.ReservationID,
 	}
 }
 
@@ -100,7 +101,9 @@ func (r *reader) state(field string, s clusterv1.ClaimState) model.State {
 
 // launched is the zero Offering while the claim has not been launched.
 func (r *reader) launched(m *clusterv1.Claim) model.Offering {
-	o := model.Offering{InstanceType: m.GetInstanceType(), Zone: m.GetZone(), Price: m.GetPriceMicroUsdPerHour()}
+	o := model.Offering{
+		InstanceType: m.GetInstanceType(), Zone: m.GetZone(), Price: m.GetPriceMicroUsdPerHour(), ReservationID: m.GetReservationId(),
+	}
 	if n := int32(m.GetCapacityType()); n != 0 {
 		capacity, err := word(capacityTypes(), n, "capacity_type")
 		r.note(err)

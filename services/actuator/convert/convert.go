@@ -183,7 +183,7 @@ func offerings(in []model.Offering) []*clusterv1.RankedOffering {
 	for _, o := range in {
 		out = append(out, &clusterv1.RankedOffering{
 			InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: CapacityType(o.CapacityType),
-			PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated,
+			PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated, ReservationId: o.ReservationID,
 		})
 	}
 
@@ -202,7 +202,7 @@ func fromOfferings(in []*clusterv1.RankedOffering, field string) ([]model.Offeri
 		}
 		out = append(out, model.Offering{
 			InstanceType: o.GetInstanceType(), Zone: o.GetZone(), CapacityType: model.CapacityType(capacity),
-			Price: o.GetPriceMicroUsdPerHour(), PriceEstimated: o.GetPriceEstimated(),
+			Price: o.GetPriceMicroUsdPerHour(), PriceEstimated: o.GetPriceEstimated(), ReservationID: o.GetReservationId(),
 		})
 	}
 

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"strings"
 
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
@@ -51,6 +52,9 @@ func FromPlan(m *plannerv1.Plan) (apply.Plan, []PendingPod, error) {
 	}
 	var pending []PendingPod
 	for _, x := range m.GetPending() {
+		if strings.Count(x.GetPod(), "/") > 1 {
+			continue // a capacity buffer's: there is no object to tell anything
+		}
 		pending = append(pending, PendingPod{Pod: x.GetPod(), Reason: FromReason(x.GetReason())})
 	}
 
@@ -70,6 +74,7 @@ func fromNodeClaim(m *plannerv1.NodeClaim) (apply.Wish, error) {
 	return apply.Wish{
 		ID: model.ClaimID(m.GetId()), NodePool: m.GetNodePool(), NodeClass: m.GetNodeClass(), Requirements: requirements,
 		Offerings: offerings, Requests: fromAmounts(m.GetRequests()), Pods: m.GetPods(), Disruption: m.GetDisruption(),
+		Annotations: fromLabels(m.GetAnnotations()),
 	}, nil
 }
 

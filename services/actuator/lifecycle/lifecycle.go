@@ -207,6 +207,9 @@ func table(s model.State) answers {
 			EventStart: start,
 			EventTick:  planTimeout,
 			EventDrain: cancel,
+
+			EventDisrupt:  name,
+			EventRollBack: unname,
 		}
 	case model.StateLaunching:
 		return answers{
@@ -215,6 +218,8 @@ func table(s model.State) answers {
 			EventInstanceSeen: launched,
 			EventLaunchFailed: launchFailed,
 			EventDrain:        end,
+			EventDisrupt:      name,
+			EventRollBack:     unname,
 		}
 	case model.StateLaunched:
 		return answers{
@@ -224,6 +229,8 @@ func table(s model.State) answers {
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,
 			EventDrain:          end,
+			EventDisrupt:        name,
+			EventRollBack:       unname,
 		}
 	case model.StateRegistered:
 		return answers{

@@ -284,17 +284,29 @@ func taintEffects(c model.Claim, n cluster.Node) []Effect {
 	return nil
 }
 
-func disrupt(c model.Claim, e Event, _ time.Time) Result {
-	c.Disruption, c.DisruptionReason = e.Disruption, e.DisruptionReason
-
-	return does(c, EffectTaintNode)
+func disrupt(c model.Claim, e Event, now time.Time) Result {
+	return does(name(c, e, now).Claim, EffectTaintNode)
 }
 
-func rollBack(c model.Claim, e Event, _ time.Time) Result {
+func rollBack(c model.Claim, e Event, now time.Time) Result {
 	if c.Disruption != e.Disruption {
 		return does(c)
 	}
-	c.Disruption, c.DisruptionReason = "", model.DisruptionUnspecified
 
-	return does(c, EffectUntaintNode)
+	return does(unname(c, e, now).Claim, EffectUntaintNode)
+}
+
+// name notes the disruption of a claim that has no node to taint yet.
+func name(c model.Claim, e Event, _ time.Time) Result {
+	c.Disruption, c.DisruptionReason = e.Disruption, e.DisruptionReason
+
+	return does(c)
+}
+
+func unname(c model.Claim, e Event, _ time.Time) Result {
+	if c.Disruption == e.Disruption {
+		c.Disruption, c.DisruptionReason = "", model.DisruptionUnspecified
+	}
+
+	return does(c)
 }

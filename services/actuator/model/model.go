@@ -62,6 +62,8 @@ type Offering struct {
 	CapacityType   CapacityType
 	Price          int64
 	PriceEstimated bool
+	// ReservationID is the capacity reservation; "" unless the capacity type is Reserved.
+	ReservationID string
 }
 
 // Label is a key and a value.
@@ -108,6 +110,7 @@ const (
 	DisruptionInterrupted
 	DisruptionUnhealthy
 	DisruptionDeleted
+	DisruptionSurplus
 )
 
 // Claim is one wish for one node, from the plan that asked for it to the end of its instance. Fields mean what

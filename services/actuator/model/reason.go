@@ -20,6 +20,7 @@ const (
 	ReasonPodDoNotDisrupt      ReasonCode = 74
 	ReasonBudget               ReasonCode = 79
 	ReasonNoCheaper            ReasonCode = 81
+	ReasonStaticPool           ReasonCode = 84
 	ReasonStale                ReasonCode = 100
 	ReasonDuplicate            ReasonCode = 101
 	ReasonNotFound             ReasonCode = 102

@@ -104,7 +104,7 @@ func Sample() store.Batch {
 			Labels: []model.Label{{Key: "type", Value: "karpenter"}}, Annotations: []model.Label{{Key: "a", Value: ""}},
 			Taints:        []model.Taint{{Key: "t", Value: "v", Effect: "PreferNoSchedule"}},
 			StartupTaints: []model.Taint{{Key: "s", Effect: "NoExecute"}}, PoolHash: "1", ClassHash: "2",
-			Launched:   model.Offering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 34_000},
+			Launched:   model.Offering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, Price: 96, ReservationID: "cr-1"},
 			InstanceID: "i-1", ProviderID: "aws:///us-east-1a/i-1", ImageID: "ami-1", Node: "ip-10-0-0-1",
 			Capacity: []model.Amount{{Resource: "cpu", Value: 2000}}, Allocatable: []model.Amount{{Resource: "cpu", Value: 1930}},
 			CreateTime: at, StateTime: at.Add(1), LaunchTime: at.Add(2), InitializeTime: at.Add(3), ExpireTime: at.Add(4),

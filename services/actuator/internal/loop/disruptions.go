@@ -101,7 +101,7 @@ func (l *leader) givenUp(d model.Disruption) bool {
 // this reason.
 func (l *leader) protected(d model.Disruption, id model.ClaimID) bool {
 	c := l.claims[id]
-	if c == nil || c.State != model.StateInitialized || d.Reason == model.DisruptionExpired {
+	if c == nil || c.State != model.StateInitialized || d.Reason == model.DisruptionExpired || d.Reason == model.DisruptionSurplus {
 		return false
 	}
 	n := l.nodeOf(*c)

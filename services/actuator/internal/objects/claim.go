@@ -152,6 +152,7 @@ func disruptionWord(r model.DisruptionReason) string {
 		model.DisruptionEmpty: "Empty", model.DisruptionUnderutilized: "Underutilized", model.DisruptionDrifted: "Drifted",
 		model.DisruptionExpired: "Expired", model.DisruptionInterrupted: "Interrupted",
 		model.DisruptionUnhealthy: "Unhealthy", model.DisruptionDeleted: "Deleted",
+		model.DisruptionSurplus: "Surplus",
 	}
 	if w, ok := words[r]; ok {
 		return w

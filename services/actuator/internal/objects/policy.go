@@ -51,7 +51,7 @@ func Pool(o *unstructured.Unstructured) cluster.Pool {
 	out.Hash, out.Class = hash, t.Spec.NodeClassRef.Name
 	out.Labels, out.Annotations = sorted(t.Metadata.LabelMap()), sorted(t.Metadata.Annotations)
 	out.Taints, out.StartupTaints = modelTaints(t.Spec.Taints), modelTaints(t.Spec.StartupTaints)
-	out.Limits = amounts(p.Spec.Limits)
+	out.Limits, out.Replicas = amounts(p.Spec.Limits), p.Spec.Replicas
 	for _, r := range t.Spec.Requirements {
 		out.Requirements = append(out.Requirements, model.Requirement{
 			Key: karpenterv1.NormalizeLabel(r.Key), Operator: string(r.Operator), Values: slices.Sorted(slices.Values(r.Values)),

@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// fixed is the state with a static pool of n nodes.
+func fixed(n int64, edits ...func(*State)) State {
+	s := state()
+	editPool(&s, func(p *cluster.Pool) { p.Replicas = &n })
+	for _, edit := range edits {
+		edit(&s)
+	}
+
+	return s
+}
+
+func bare(id string) Wish {
+	w := wish(id, offering("m5.large", "a", 96_000))
+	w.Pods = nil
+
+	return w
+}
+
+func TestAStaticPoolNeverHasMoreThanItsReplicas(t *testing.T) {
+	for name, c := range map[string]struct {
+		state State
+		plan  Plan
+		want  map[string]model.ReasonCode
+	}{
+		"one too few":       {fixed(2), plan(bare("a")), map[string]model.ReasonCode{"a": 0}},
+		"two for one place": {fixed(2), plan(bare("a"), bare("b")), map[string]model.ReasonCode{"a": 0, "b": model.ReasonStaticPool}},
+		"one that is there": {fixed(1), plan(bare("a")), map[string]model.ReasonCode{"a": model.ReasonStaticPool}},
+		"one that another plan bought in the meantime (case 86)": {
+			fixed(2, func(s *State) {
+				s.Claims["other"] = model.Claim{ID: "other", NodePool: "default", State: model.StatePlanned}
+				s.Created["other"] = 60
+			}),
+			plan(bare("a")),
+			map[string]model.ReasonCode{"a": model.ReasonStaticPool},
+		},
+		"in place of one that goes":       {fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Disruption = "d-0" }) }), plan(bare("a")), map[string]model.ReasonCode{"a": 0}},
+		"in place of one that is drained": {fixed(1, inState(model.StateDraining)), plan(bare("a")), map[string]model.ReasonCode{"a": 0}},
+		"above the limit of nodes": {
+			fixed(2, func(s *State) {
+				editPool(s, func(p *cluster.Pool) { p.Limits = []model.Amount{{Resource: "nodes", Value: 1}} })
+			}), plan(bare("a")), map[string]model.ReasonCode{"a": model.ReasonLimit},
+		},
+		"for pods (case 87)": {fixed(2), plan(one()), map[string]model.ReasonCode{"new": model.ReasonStaticPool}},
+		"in place of one that has drifted": {
+			fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = model.ReasonDrifted }) }),
+			func() Plan {
+				p := replacing(offering("m5.large", "b", 96_000))
+				p.Disruptions[0].Reason = model.DisruptionDrifted
+
+				return p
+			}(),
+			map[string]model.ReasonCode{"d-1": 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := Verify(c.plan, c.state)
+			for decision, want := range c.want {
+				if got := code(t, out, decision); got != want {
+					t.Errorf("%s: %d, want %d: %+v", decision, got, want, out.Verdicts)
+				}
+			}
+		})
+	}
+}
+
+func TestAStaticPoolGivesBackWhatIsTooMuch(t *testing.T) {
+	second := func(state model.State) func(*State) {
+		return func(s *State) { s.Claims["other"] = model.Claim{ID: "other", NodePool: "default", State: state} }
+	}
+	surplus := func(candidates ...model.ClaimID) Plan {
+		p := deleting(model.DisruptionSurplus)
+		p.Disruptions[0].Candidates = candidates
+
+		return p
+	}
+	guard := func(s *State) {
+		editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
+		editPool(s, func(p *cluster.Pool) { p.Budgets = []cluster.Budget{{Count: 0}} })
+	}
+	for name, c := range map[string]struct {
+		state State
+		plan  Plan
+		want  model.ReasonCode
+	}{
+		"the one too many, with pods (case 85)":      {fixed(1, second(model.StateInitialized)), surplus("old"), 0},
+		"one that is not launched yet":               {fixed(1, second(model.StatePlanned)), surplus("other"), 0},
+		"one that its annotation and a budget guard": {fixed(1, second(model.StateInitialized), guard), surplus("old"), 0},
+		"all of them":                     {fixed(0, second(model.StateLaunched)), surplus("old", "other"), 0},
+		"none too many":                   {fixed(2, second(model.StateInitialized)), surplus("old"), model.ReasonStaticPool},
+		"two where one is too many":       {fixed(1, second(model.StateInitialized)), surplus("old", "other"), model.ReasonStaticPool},
+		"where the other goes already":    {fixed(1, second(model.StateDraining)), surplus("old"), model.ReasonStaticPool},
+		"of a pool that follows its pods": {state(), surplus("old"), model.ReasonInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := Verify(c.plan, c.state)
+			if got := code(t, out, "d-1"); got != c.want {
+				t.Fatalf("%d, want %d: %+v", got, c.want, out.Verdicts)
+			}
+			if c.want != 0 {
+				return
+			}
+			for _, claim := range out.Groups[0].Claims {
+				if claim.Disruption != "d-1" || claim.DisruptionReason != model.DisruptionSurplus {
+					t.Errorf("claim %s is not marked: %+v", claim.ID, claim)
+				}
+			}
+		})
+	}
+}
+
+func TestAPlansAnnotationsAreOnTheClaim(t *testing.T) {
+	w := one()
+	w.Annotations = []model.Label{
+		{Key: "karpenter.sh/do-not-disrupt", Value: "true"},
+		{Key: "karpenter.sh/nodeclaim-min-values-relaxed", Value: "true"},
+		{Key: "karpenter.sh/price-overlay-applied", Value: "discount"},
+	}
+	s := state()
+	editPool(&s, func(p *cluster.Pool) { p.Annotations = []model.Label{{Key: "note", Value: "x"}} })
+	out := Verify(plan(w), s)
+	want := []model.Label{
+		{Key: "karpenter.sh/nodeclaim-min-values-relaxed", Value: "true"}, {Key: "karpenter.sh/price-overlay-applied", Value: "discount"}, {Key: "note", Value: "x"},
+	}
+	if diff := cmp.Diff(want, out.Groups[0].Claims[0].Annotations); diff != "" {
+		t.Errorf("annotations (-want +got): a plan may say how a claim came about, and nothing else\n%s", diff)
+	}
+}
