@@ -134,6 +134,7 @@ type workloadFile struct {
 	}
 	Shapes  []struct{ CPU, Mem int64 }
 	Pending [][2]int
+	Nodes   []struct{ Pods [][2]int }
 }
 
 // workload reads a workload without constraints and with one pool.
@@ -142,7 +143,17 @@ func workload(tb testing.TB, dir, name string) *optimise.Problem {
 	var cat catalogFile
 	var w workloadFile
 	read(tb, filepath.Join(dir, "catalog.json"), &cat)
-	read(tb, filepath.Join(dir, "workloads", name+".json"), &w)
+	// The pods of W5-fresh are those that run on the nodes of W5.
+	file := filepath.Join(dir, "workloads", name+".json")
+	if base, fresh := strings.CutSuffix(name, "-fresh"); fresh {
+		if _, err := os.Stat(file); err != nil {
+			file = filepath.Join(dir, "workloads", base+".json")
+		}
+	}
+	read(tb, file, &w)
+	for _, n := range w.Nodes {
+		w.Pending = append(w.Pending, n.Pods...)
+	}
 	ok := func(key, value string) bool {
 		for _, r := range w.Pools[0].Requirements {
 			if r.Key == key && slices.Contains(r.Values, value) != (r.Op == "In") {

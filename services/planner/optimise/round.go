@@ -87,7 +87,7 @@ func (s *solver) buyPart(x *columns, pl *plan) bool {
 	})
 	spent := 0.0
 	for _, p := range parts {
-		if spent > 0 && (spent > value/4 || p.share < 0.2) {
+		if spent > 0 && (spent > 2*value/5 || p.share < 0.2) {
 			break
 		}
 		if s.buy(pl, x.pool[p.j], 1) {

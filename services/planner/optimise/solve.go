@@ -107,7 +107,8 @@ func (s *solver) improve() {
 		s.dive(x, budget*9/10)
 		s.work.Round = x.work() - before
 	}
-	s.polish(y, budget/10)
+	s.polish(y, budget/20)
+	s.polish(r.y, budget/20)
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
@@ -155,8 +156,9 @@ func (s *solver) stopped() bool { return s.c.p.Stop != nil && s.c.p.Stop() }
 const (
 	// defaultGap is what Problem.GapTarget means when it is 0.
 	defaultGap = 0.003
-	// mostRows is up to how many rows the linear programme is solved: its inverse is dense.
-	mostRows = 600
+	// mostRows is up to how many rows the linear programme is solved: its inverse is dense, and with more rows the work
+	// that a plan is worth ends long before the programme beats the greedy search.
+	mostRows = 256
 	// pricingNodes is how many nodes the branch and bound of one pricing problem may visit.
 	pricingNodes = 30
 	// finalPairs bounds what is left of a packing that is finished exactly; see mostPairs.
@@ -171,7 +173,7 @@ func (s *solver) budget() int64 {
 	}
 	const most = 20_000
 	pods, rows := min(int64(s.c.pods()), most), int64(s.c.n)
-	return min(4_000_000+900*pods+5000*rows*rows*min(pods, most/2)/(most/2), 300_000_000)
+	return min(5_000_000+500*pods+5000*rows*rows*min(pods, most/2)/(most/2), 300_000_000)
 }
 
 // finish packs what a plan has left: exactly if that is little, else greedily.
