@@ -221,6 +221,35 @@ func (t Touch) Capacity(zone string, ct model.CapacityType, reservation string) 
 	return has, strings.Join(names, ",")
 }
 
+// Claim is what a claim's node will have at least according to overlays: that of what it was launched as, else of each
+// offering that it may become the least. Until the node tells itself, this is laid over what the claim says (see With), or
+// a pod that was bought for would not find its room there, and another node would be bought.
+func (o *Overlays) Claim(c *model.Claim) model.Amounts {
+	if o == nil || len(o.touched) == 0 {
+		return nil
+	}
+	if c.InstanceType != "" {
+		has, _ := o.For(c.NodePool, c.InstanceType).Capacity(c.Zone, c.CapacityType, c.ReservationID)
+		return has
+	}
+	var least model.Amounts
+	for i, off := range c.Offerings {
+		has, _ := o.For(c.NodePool, off.InstanceType).Capacity(off.Zone, off.CapacityType, off.ReservationID)
+		if i == 0 {
+			least = has
+			continue
+		}
+		least = slices.DeleteFunc(least, func(a model.Amount) bool {
+			_, said := has.Get(a.Resource)
+			return !said
+		})
+		for j := range least {
+			least[j].Value = min(least[j].Value, has.Value(least[j].Resource))
+		}
+	}
+	return least
+}
+
 // With is amounts with what overlays say in their place.
 func With(amounts, overlaid model.Amounts) model.Amounts {
 	if len(overlaid) == 0 {

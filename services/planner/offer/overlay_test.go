@@ -226,6 +226,31 @@ func TestOverlaysChangeCapacity(t *testing.T) {
 	}
 }
 
+func TestAClaimHasWhatAllThatItMayBecomeHave(t *testing.T) {
+	o := offer.NewOverlays(shop(
+		model.NodeOverlay{Name: "all", Weight: 1, Capacity: model.Amounts{{Resource: "fuse", Value: 20}}},
+		model.NodeOverlay{
+			Name: "some", Weight: 2, Requirements: []model.Requirement{in(familyKey, "m5")},
+			Capacity: model.Amounts{{Resource: "fuse", Value: 5}, {Resource: "kvm", Value: 1}},
+		},
+	))
+	either := []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a"}, {InstanceType: "c5.large", Zone: "us-east-1a"}}
+	tests := map[string]struct {
+		claim model.Claim
+		want  model.Amounts
+	}{
+		"in flight":   {model.Claim{NodePool: "a", Offerings: either}, model.Amounts{{Resource: "fuse", Value: 5}}},
+		"launched":    {model.Claim{NodePool: "a", Offerings: either, InstanceType: "c5.large", Zone: "us-east-1a"}, model.Amounts{{Resource: "fuse", Value: 20}}},
+		"of one type": {model.Claim{NodePool: "a", Offerings: either[:1]}, model.Amounts{{Resource: "fuse", Value: 5}, {Resource: "kvm", Value: 1}}},
+		"of no pool":  {model.Claim{NodePool: "gone", Offerings: either}, nil},
+	}
+	for name, tt := range tests {
+		if diff := cmp.Diff(tt.want, o.Claim(&tt.claim)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestNoOverlaysSayNothing(t *testing.T) {
 	o := offer.NewOverlays(shop())
 	if o != nil || !o.For("a", "m5.large").None() || o.Problems() != nil {

@@ -37,6 +37,18 @@ func example(t *testing.T, folder string, files ...string) ([]runtime.Object, []
 	return objects, warnings
 }
 
+func TestTheExamplesOfHeadRoomAreValid(t *testing.T) {
+	objects, warnings := example(t, "headroom", "buffer.yaml", "overlay.yaml")
+	if len(objects) != 4 || len(warnings) > 0 {
+		t.Fatalf("%d objects, warnings %v; want two of each kind", len(objects), warnings)
+	}
+	for _, obj := range objects {
+		if err := kubeapi.Validate(obj); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheStorysOldManifestsBecomeTheNewOnes(t *testing.T) {
 	files := []string{"nodepool.yaml", "nodeclass.yaml", "inflate-5.yaml"}
 	want, warnings := example(t, "inflate", files...)
