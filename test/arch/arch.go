@@ -22,6 +22,7 @@ const prefix = "github.com/kerf-dev/kerf/"
 func pure() []string {
 	return []string{
 		"services/planner/model", "services/planner/require", "services/planner/view", "services/planner/fit",
+		"services/planner/topology",
 		"services/planner/offer", "services/planner/optimise", "services/planner/pack", "services/planner/disrupt",
 		"services/planner/verify", "services/planner/plan", "services/planner/devices", "services/planner/volumes",
 		"services/actuator/model", "services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
