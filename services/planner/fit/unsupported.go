@@ -10,12 +10,16 @@ import (
 func Unsupported(w *view.World) []model.Reason {
 	out := make([]model.Reason, len(w.Classes))
 	for i, c := range w.Classes {
-		if c.Unsupported == "" {
+		why := c.Unsupported
+		if why == "" && len(c.DeviceClaims) > 0 && !c.Daemon {
+			why = "spec.resourceClaims: devices are known, but pods are not placed by them yet"
+		}
+		if why == "" {
 			continue
 		}
 		out[i] = model.Reason{
 			Code: model.CodeUnsupported, Subject: "podclass/" + string(c.ID),
-			Message: "Kerf does not plan for this pod: " + c.Unsupported,
+			Message: "Kerf does not plan for this pod: " + why,
 		}
 	}
 	return out
