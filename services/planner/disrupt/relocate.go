@@ -111,7 +111,7 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 		s.Desk.Revert(mark)
 		return false, s.noCheaper(hosts, left, price)
 	}
-	saving := price - b.Best().Offering.Price
+	saving := price - b.Best().Price
 	if why = s.spotForSpot(hosts, b); why.OK() {
 		why = s.balance.approve(hosts, saving)
 	}
@@ -123,7 +123,7 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 	d.Explanation = model.Reason{
 		Code: model.CodeCheaperReplacement, Subject: s.v.Hosts[hosts[0]].Name(),
 		Message: fmt.Sprintf("one %s at %s instead of %s at %s saves %s an hour", b.Best().Type.Name,
-			fit.Money(b.Best().Offering.Price), fit.Count(len(hosts), "node"), fit.Money(price), fit.Money(saving)),
+			fit.Money(b.Best().Price), fit.Count(len(hosts), "node"), fit.Money(price), fit.Money(saving)),
 	}
 	s.keep(d)
 	return true, model.Reason{}
@@ -138,7 +138,7 @@ func (s *search) spotForSpot(hosts []int, b *pack.Bought) model.Reason {
 	}
 	return model.Reason{
 		Code: model.CodeNoCheaper, Subject: s.v.Hosts[hosts[0]].Name(),
-		Message: fmt.Sprintf("%s at %s would do, but a spot node is not replaced by another spot node", b.Best().Type.Name, fit.Money(b.Best().Offering.Price)),
+		Message: fmt.Sprintf("%s at %s would do, but a spot node is not replaced by another spot node", b.Best().Type.Name, fit.Money(b.Best().Price)),
 	}
 }
 
@@ -161,6 +161,6 @@ func (s *search) noCheaper(hosts []int, left []pack.Item, price int64) model.Rea
 	return model.Reason{
 		Code: model.CodeNoCheaper, Subject: name,
 		Message: fmt.Sprintf("%d of its pods fit on no other node; the cheapest node that holds them is %s at %s, and it costs %s",
-			pods, b.Best().Type.Name, fit.Money(b.Best().Offering.Price), fit.Money(price)),
+			pods, b.Best().Type.Name, fit.Money(b.Best().Price), fit.Money(price)),
 	}
 }

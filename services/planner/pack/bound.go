@@ -73,7 +73,7 @@ func (b *bounder) part(o *Option, c *view.Class) []float64 {
 	out := make([]float64, len(b.places))
 	for k, i := range b.places {
 		if q := c.Requested[i]; q > 0 {
-			out[k] = float64(o.Offering.Price) * float64(q) / float64(o.Free[i])
+			out[k] = float64(o.Price) * float64(q) / float64(o.Free[i])
 		}
 	}
 	return out

@@ -333,7 +333,7 @@ func (s *seating) places(b *Bought) []*fit.Place {
 	if s.last != nil && s.last != b && alike(s.last, b) {
 		return s.lastPlaces
 	}
-	options, ok := s.m.rank(b.base.variant, b.Items, nil)
+	options, ok := s.m.rank(b.base, b.Items, nil)
 	if !ok {
 		options = []*Option{b.base}
 	}

@@ -174,11 +174,11 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 	case fit.PortsClash(c.HostPorts, o.Ports):
 		return missSize, model.Reason{Code: model.CodeHostPort, Subject: subject, Message: "a DaemonSet takes the pod's host port on every node"}, 0
 	case !o.Available:
-		return missOffering, unavailable(o), float64(o.Offering.Price)
+		return missOffering, unavailable(o), float64(o.Price)
 	case lim.Room(o, 1) == 0:
-		return missLimit, lim.reason(o), float64(o.Offering.Price)
+		return missLimit, lim.reason(o), float64(o.Price)
 	}
-	if _, ok := m.rank(o.variant, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
+	if _, ok := m.rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
 		return missChoice, model.Reason{
 			Code: model.CodeMinValues, Subject: "nodepool/" + string(o.Pool.Name),
 			Message: "too few distinct offerings hold the pod for the pool's minValues",
@@ -186,7 +186,7 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 		}, 0
 	}
 	if r := peers(o); !r.OK() {
-		return missPeers, r, float64(o.Offering.Price)
+		return missPeers, r, float64(o.Price)
 	}
 	return missPeers, model.Reason{
 		Code: model.CodeNoOffering, Subject: subject, Message: "the pod fits, but was left out of the plan",

@@ -52,7 +52,7 @@ func (s *seating) seatAnywhere(c *view.Class, pod int, hosts []int, real bool) b
 	grown, into, dearer := s.growth(c, allows)
 	fresh := s.freshest(c, allows)
 	switch {
-	case grown != nil && (fresh == nil || dearer <= fresh.Offering.Price+s.v.Policy.PerNodeOverhead):
+	case grown != nil && (fresh == nil || dearer <= fresh.Price+s.v.Policy.PerNodeOverhead):
 		s.grow(grown, into, c, pod)
 	case fresh != nil:
 		s.claimFor(fresh, c, pod)
@@ -127,7 +127,7 @@ func (s *seating) growth(c *view.Class, allows func(*view.Class, *topology.Site)
 		if o == nil {
 			continue
 		}
-		more := max(0, o.Offering.Price-x.base.Offering.Price)
+		more := max(0, o.Price-x.base.Price)
 		if b == nil || more < dearer {
 			b, into, dearer = x, o, more
 		}
@@ -169,10 +169,10 @@ func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *top
 		return b.base
 	}
 	for _, o := range b.base.variant.options {
-		if !anyPrice && o.Offering.Price-b.base.Offering.Price >= most {
+		if !anyPrice && o.Price-b.base.Price >= most {
 			return nil
 		}
-		if o.Offering.Price >= b.base.Offering.Price && o != b.base && check(o) {
+		if o.Price >= b.base.Price && o != b.base && check(o) {
 			return o
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -16,11 +17,13 @@ type Limits struct {
 	// left is by pool; where the pool has no limit the value means nothing.
 	left  []view.Vector
 	nodes []int64
+	// units are what is left of capacity reservations.
+	units *offer.Units
 }
 
 // NewLimits is the pools' limits less what their live claims count.
 func NewLimits(w *view.World) *Limits {
-	l := &Limits{w: w, nodes: make([]int64, len(w.Pools))}
+	l := &Limits{w: w, nodes: make([]int64, len(w.Pools)), units: offer.NewUnits(w.Snapshot)}
 	for i, p := range w.Pools {
 		l.left = append(l.left, slices.Clone(p.LimitVector))
 		l.nodes[i] = p.NodeLimit
@@ -37,7 +40,7 @@ func NewLimits(w *view.World) *Limits {
 
 // Clone is a copy to try things out on.
 func (l *Limits) Clone() *Limits {
-	out := &Limits{w: l.w, nodes: slices.Clone(l.nodes)}
+	out := &Limits{w: l.w, nodes: slices.Clone(l.nodes), units: l.units.Clone()}
 	for _, v := range l.left {
 		out.left = append(out.left, slices.Clone(v))
 	}
@@ -52,17 +55,23 @@ func (l *Limits) Room(o *Option, most int) int {
 		n = min(n, max(0, l.nodes[p.Index]))
 	}
 	for i, limit := range p.LimitVector {
-		if c := o.Type.CapacityVector[i]; limit >= 0 && c > 0 {
+		if c := o.Capacity[i]; limit >= 0 && c > 0 {
 			n = min(n, max(0, l.left[p.Index][i])/c)
 		}
+	}
+	if id := o.Offering.ReservationID; id != "" {
+		n = min(n, l.units.Left(id))
 	}
 	return int(n)
 }
 
 // Take counts n nodes of an option.
 func (l *Limits) Take(o *Option, n int) {
-	l.take(o.Pool, o.Type.CapacityVector, int64(n))
+	l.take(o.Pool, o.Capacity, int64(n))
 	l.nodes[o.Pool.Index] -= int64(n)
+	if id := o.Offering.ReservationID; id != "" {
+		l.units.Take(int64(n), id)
+	}
 }
 
 func (l *Limits) take(p *view.Pool, capacity view.Vector, n int64) { l.left[p.Index].Add(capacity, -n) }
@@ -72,15 +81,19 @@ func (l *Limits) give(o *Option) { l.Take(o, -1) }
 
 // roomInstead says whether an option may be bought in place of others of its pool that were taken already.
 func (l *Limits) roomInstead(o *Option, instead ...*Option) bool {
+	same := func(x *Option) bool { return x.Offering.ReservationID == o.Offering.ReservationID }
+	if id := o.Offering.ReservationID; id != "" && l.units.Left(id) == 0 && !slices.ContainsFunc(instead, same) {
+		return false
+	}
 	for i, limit := range o.Pool.LimitVector {
 		if limit < 0 {
 			continue
 		}
 		back := int64(0)
 		for _, x := range instead {
-			back += x.Type.CapacityVector[i]
+			back += x.Capacity[i]
 		}
-		if o.Type.CapacityVector[i] > l.left[o.Pool.Index][i]+back {
+		if o.Capacity[i] > l.left[o.Pool.Index][i]+back {
 			return false
 		}
 	}
@@ -99,7 +112,7 @@ func (l *Limits) share(p *view.Pool, n int) view.Vector {
 // within says whether an option stays in what a claim may become: base plus slack, on the resources with a limit.
 func within(o, base *Option, slack view.Vector) bool {
 	for i, limit := range o.Pool.LimitVector {
-		if limit >= 0 && o.Type.CapacityVector[i] > base.Type.CapacityVector[i]+slack[i] {
+		if limit >= 0 && o.Capacity[i] > base.Capacity[i]+slack[i] {
 			return false
 		}
 	}
@@ -118,7 +131,7 @@ func (l *Limits) reason(o *Option) model.Reason {
 		}
 	}
 	for i, limit := range p.LimitVector {
-		c, left := o.Type.CapacityVector[i], l.left[p.Index][i]
+		c, left := o.Capacity[i], l.left[p.Index][i]
 		if limit >= 0 && c > 0 && left < c {
 			name := l.w.Index.Name(i)
 			return model.Reason{

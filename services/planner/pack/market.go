@@ -12,6 +12,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/require"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -39,26 +40,40 @@ type Option struct {
 	Type      *view.Type
 	Offering  *model.Offering
 	Available bool
+	// Price is what it is weighed at, micro-dollars per hour: the offering's, or what a node overlay says.
+	Price int64
+	// Capacity is all that the machine has, overlays included.
+	Capacity view.Vector
+	// PriceOverlay and CapacityOverlays name the overlays that have a say in it; "" where none has.
+	PriceOverlay, CapacityOverlays string
 	// Free is what DaemonSets leave for pods; Overhead is what they take.
 	Free     view.Vector
 	Overhead view.Vector
 	// Ports are the host ports of DaemonSets.
 	Ports []model.HostPort
 
+	// allocatable is what pods can use, those of DaemonSets included.
+	allocatable view.Vector
 	// id is the place among all options of the market.
 	id      int
 	variant *variant
 	place   fit.Place
 	// admits and prefers say which profiles may run there, and which do so without going against a wish.
 	admits, prefers bitset
+	// unmet is the weight of the wishes that it does not meet, for each profile that has preferred node affinity.
+	unmet []int32
 }
 
 // Ranked is the option as claims list it.
 func (o *Option) Ranked() model.RankedOffering {
-	return model.RankedOffering{
+	out := model.RankedOffering{
 		InstanceType: o.Type.Name, Zone: o.Offering.Zone, CapacityType: o.Offering.CapacityType,
-		Price: o.Offering.Price, PriceEstimated: o.Offering.PriceEstimated,
+		Price: o.Offering.Price, PriceEstimated: o.Offering.PriceEstimated, ReservationID: o.Offering.ReservationID,
 	}
+	if o.PriceOverlay != "" {
+		out.Overlaid, out.OverlaidPrice = true, o.Price
+	}
+	return out
 }
 
 // NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods that mind others.
@@ -72,15 +87,16 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 		o := &w.Snapshot.Offerings[i]
 		byType[o.InstanceType] = append(byType[o.InstanceType], o)
 	}
-	keys := mattering(w, rules)
+	keys, overlays := mattering(w, rules), offer.NewOverlays(w.Snapshot)
 	for i, p := range w.Pools {
 		m.problems[i] = poolProblem(p)
-		m.wishes = m.wishes || slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
+		m.wishes = m.wishes || w.Policy.Preferences == model.PreferencesEnforced ||
+			slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
 		if !m.problems[i].OK() {
 			continue
 		}
 		for _, v := range variants(w, p, keys) {
-			v.build(w, byType)
+			v.build(w, byType, overlays)
 			m.variants = append(m.variants, v)
 		}
 	}
@@ -160,7 +176,7 @@ func poolProblem(p *view.Pool) model.Reason {
 }
 
 // build lists the options of a variant, sorted by price.
-func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering) {
+func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering, overlays *offer.Overlays) {
 	var local []*view.Profile
 	for _, p := range w.Profiles {
 		if mentionsPlace(p) {
@@ -172,17 +188,18 @@ func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 		if !ok {
 			continue
 		}
-		v.buildType(w, t, place, byType[t.Name], local)
+		v.buildType(w, t, place, overlays.For(v.pool.Name, t.Name), byType[t.Name], local)
 	}
 	slices.SortFunc(v.options, compareOptions)
 }
 
 func compareOptions(a, b *Option) int {
 	return cmp.Or(
-		cmp.Compare(a.Offering.Price, b.Offering.Price),
+		cmp.Compare(a.Price, b.Price),
 		cmp.Compare(a.Type.Name, b.Type.Name),
 		cmp.Compare(a.Offering.Zone, b.Offering.Zone),
 		cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
+		cmp.Compare(a.Offering.ReservationID, b.Offering.ReservationID),
 		cmp.Compare(a.Pool.Index, b.Pool.Index),
 		cmp.Compare(a.variant.index, b.variant.index),
 	)
@@ -193,36 +210,60 @@ func mentionsPlace(p *view.Profile) bool {
 }
 
 // buildType adds the options of one type. What does not depend on zone and capacity type is judged once.
-func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offerings []*model.Offering, local []*view.Profile) {
+func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, touch offer.Touch, offerings []*model.Offering, local []*view.Profile) {
 	var first *Option
 	localDaemons := slices.ContainsFunc(w.Daemons, func(d view.Daemon) bool { return mentionsPlace(d.Class.Profile) })
 	for _, off := range offerings {
 		if !v.sells(off) {
 			continue
 		}
-		o := &Option{Pool: v.pool, Type: t, Offering: off, variant: v, place: place}
+		o := &Option{Pool: v.pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, variant: v, place: place}
 		o.Available = off.Price > 0 && !w.Now.Before(off.UnavailableUntil)
 		o.place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
+		if off.ReservationID != "" {
+			o.place.Local = append(o.place.Local, model.Label{Key: require.KeyReservation, Value: off.ReservationID})
+		}
 		if first == nil {
 			first = o
 			o.admits, o.prefers = newBits(len(w.Profiles)), newBits(len(w.Profiles))
-			o.judge(w.Profiles)
-			o.charge(w)
+			o.judge(w, w.Profiles)
 		} else {
 			o.admits, o.prefers = slices.Clone(first.admits), slices.Clone(first.prefers)
-			o.judge(local)
+			o.judge(w, local)
+		}
+		o.overlay(w, touch)
+		if o == first || localDaemons || !touch.None() {
+			o.charge(w)
+		} else {
 			o.Free, o.Overhead, o.Ports = first.Free, first.Overhead, first.Ports
-			if localDaemons {
-				o.charge(w)
-			}
 		}
 		v.options = append(v.options, o)
 	}
 }
 
+// overlay makes the option what node overlays say.
+func (o *Option) overlay(w *view.World, touch offer.Touch) {
+	o.allocatable = w.Allocatable(o.Pool.NodePool.NodeClass, o.Type)
+	if touch.None() {
+		return
+	}
+	o.Price, o.PriceOverlay = touch.Price(o.Offering)
+	var has model.Amounts
+	has, o.CapacityOverlays = touch.Capacity(o.Offering.Zone, o.Offering.CapacityType, o.Offering.ReservationID)
+	o.Capacity, o.allocatable = slices.Clone(o.Capacity), slices.Clone(o.allocatable)
+	for _, a := range has {
+		if i, ok := w.Index.Place(a.Resource); ok {
+			o.Capacity[i], o.allocatable[i] = a.Value, a.Value
+		}
+	}
+}
+
 // sells says whether the pool may buy an offering, as far as zone and capacity type decide it.
 func (v *variant) sells(off *model.Offering) bool {
-	if off.CapacityType == model.Reserved || !slices.Contains(v.pool.Class.Zones, off.Zone) {
+	if !slices.Contains(v.pool.Class.Zones, off.Zone) {
+		return false
+	}
+	if off.CapacityType == model.Reserved && !slices.Contains(v.pool.Class.Reservations, off.ReservationID) {
 		return false
 	}
 	for _, l := range view.PlaceLabels(off.Zone, off.CapacityType) {
@@ -230,20 +271,28 @@ func (v *variant) sells(off *model.Offering) bool {
 			return false
 		}
 	}
-	return true
+	r, ok := v.pool.Requirements.Get(require.KeyReservation)
+	return !ok || r.Matches(off.ReservationID, off.ReservationID != "")
 }
 
-func (o *Option) judge(profiles []*view.Profile) {
+func (o *Option) judge(w *view.World, profiles []*view.Profile) {
+	enforced := w.Policy.Preferences == model.PreferencesEnforced
+	o.unmet = nil
+	for _, p := range w.Profiles {
+		if len(p.Preferred) > 0 && !p.Indifferent {
+			o.unmet = append(o.unmet, fit.Wish(p, &o.place))
+		}
+	}
 	for _, p := range profiles {
 		ok := fit.Admits(p, &o.place)
 		o.admits.set(p.Index, ok)
-		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place))
+		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place) && (!enforced || fit.Wish(p, &o.place) == 0))
 	}
 }
 
 // charge takes off what DaemonSets will use.
 func (o *Option) charge(w *view.World) {
-	o.Free = slices.Clone(o.Type.AllocatableVector)
+	o.Free = slices.Clone(o.allocatable)
 	o.Overhead = make(view.Vector, len(o.Free))
 	o.Ports = nil
 	for _, d := range fit.Daemons(w, &o.place) {

@@ -38,13 +38,14 @@ func (o *Option) holds(l burden) bool {
 	return o.admits.covers(l.profiles) && view.Fits(o.Free, l.sum, 1) == 1 && !fit.PortsClash(l.ports, o.Ports)
 }
 
-// rank lists the options of a variant that hold items, best first and as many as a claim may list; ok is false when
-// there are none, or fewer distinct ones than the pool's minValues ask for. A nil allow allows all.
-func (m *Market) rank(v *variant, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
-	l := m.burdenOf(items)
+// rank lists what a claim that was packed for an option may become: what else holds its items, best first and as many as
+// a claim may list; ok is false when there is nothing, or less that is distinct than the pool's minValues ask for. A
+// claim is for one reservation or for none, so that it holds no units that it will not use. A nil allow allows all.
+func (m *Market) rank(base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
+	l, v := m.burdenOf(items), base.variant
 	flexible := minValues(v.pool)
 	for _, o := range v.options {
-		if !o.Available || (allow != nil && !allow(o)) || !o.holds(l) {
+		if !o.Available || o.Offering.ReservationID != base.Offering.ReservationID || (allow != nil && !allow(o)) || !o.holds(l) {
 			continue
 		}
 		ranked = append(ranked, o)
@@ -141,7 +142,7 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits) {
 		if i > 0 && alike(b, bought[i-1]) {
 			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
 		} else {
-			b.Options, _ = m.rank(b.base.variant, b.Items, func(o *Option) bool { return within(o, b.base, slack[b.base.Pool.Index]) })
+			b.Options, _ = m.rank(b.base, b.Items, func(o *Option) bool { return within(o, b.base, slack[b.base.Pool.Index]) })
 			m.finishRunners(b)
 		}
 		lim.stretch(b)
@@ -157,25 +158,43 @@ func alike(a, b *Bought) bool {
 
 // stretch counts the largest of a claim's options instead of the one that it was packed for.
 func (l *Limits) stretch(b *Bought) {
-	l.take(b.base.Pool, b.base.Type.CapacityVector, -1)
+	l.take(b.base.Pool, b.base.Capacity, -1)
 	l.take(b.base.Pool, b.largest(), 1)
 }
 
 // unstretch counts the option that a claim was packed for instead of the largest that it may become.
 func (l *Limits) unstretch(b *Bought) {
 	l.take(b.base.Pool, b.largest(), -1)
-	l.take(b.base.Pool, b.base.Type.CapacityVector, 1)
+	l.take(b.base.Pool, b.base.Capacity, 1)
 }
 
 // largest is the most of each resource that a claim may have.
 func (b *Bought) largest() view.Vector {
-	most := slices.Clone(b.base.Type.CapacityVector)
+	most := slices.Clone(b.base.Capacity)
 	for _, o := range b.Options {
-		for i, c := range o.Type.CapacityVector {
+		for i, c := range o.Capacity {
 			most[i] = max(most[i], c)
 		}
 	}
 	return most
+}
+
+// distinct is how many values of a label the claim's options have.
+func (b *Bought) distinct(key string) int {
+	seen := make(map[string]bool)
+	for _, o := range b.Options {
+		if v, ok := o.Label(key); ok {
+			seen[v] = true
+		}
+	}
+	return len(seen)
+}
+
+// Relaxed says that the claim is less flexible than its pool wishes.
+func (b *Bought) Relaxed() bool {
+	return slices.ContainsFunc(b.base.Pool.Requirements, func(r require.Requirement) bool {
+		return r.MinValues > 0 && b.distinct(r.Key) < r.MinValues
+	})
 }
 
 // Requirements are what the claim's node must be: what its pool asks for, as narrow as its pods and its offerings make it.
@@ -193,6 +212,9 @@ func (b *Bought) Requirements() []model.Requirement {
 	}
 	var out []model.Requirement
 	for _, r := range set {
+		if r.MinValues > 0 {
+			r.MinValues = min(r.MinValues, b.distinct(r.Key))
+		}
 		if _, finite := r.Values(); finite {
 			out = append(out, r.Model()...)
 			continue
@@ -201,6 +223,9 @@ func (b *Bought) Requirements() []model.Requirement {
 		for _, m := range v.pool.NodePool.Requirements {
 			if require.NormalKey(m.Key) == r.Key {
 				m.Key = r.Key
+				if m.MinValues > 0 {
+					m.MinValues = min(m.MinValues, b.distinct(r.Key))
+				}
 				out = append(out, m)
 			}
 		}
@@ -209,7 +234,7 @@ func (b *Bought) Requirements() []model.Requirement {
 }
 
 func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most int64) (*Bought, bool) {
-	if o.Offering.Price > most {
+	if o.Price > most {
 		return nil, false
 	}
 	slack := lim.Clone()
@@ -217,8 +242,8 @@ func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most int64) (*Bough
 	room := slack.share(o.Pool, 1)
 	b := &Bought{base: o, Items: items}
 	var ok bool
-	b.Options, ok = m.rank(o.variant, items, func(x *Option) bool {
-		return x.Offering.Price <= most && within(x, o, room)
+	b.Options, ok = m.rank(o, items, func(x *Option) bool {
+		return x.Price <= most && within(x, o, room)
 	})
 	if !ok {
 		return nil, false

@@ -42,14 +42,14 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 			continue
 		}
 		n := int(min(most, times(p.Bins[b].Free, sum))*float64(pods) + 1e-9)
-		if n == 0 || o.Offering.Price*int64(pods) < base.Offering.Price*int64(n) {
+		if n == 0 || o.Price*int64(pods) < base.Price*int64(n) {
 			continue
 		}
 		seen[o.Type.Name] = true
 		out = append(out, Runner{Option: o, Pods: n})
 	}
 	slices.SortStableFunc(out, func(a, b Runner) int {
-		return cmp.Compare(a.Option.Offering.Price*int64(b.Pods), b.Option.Offering.Price*int64(a.Pods))
+		return cmp.Compare(a.Option.Price*int64(b.Pods), b.Option.Price*int64(a.Pods))
 	})
 	out = out[:min(len(out), mostRunners)]
 	for i := range out {
@@ -76,14 +76,14 @@ func times(free, sum view.Vector) float64 {
 // lostTo says why a type lost against the one that was taken for some pods.
 func lostTo(r Runner, best *Option, pods int) model.Reason {
 	o := r.Option
-	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Offering.Price), r.Pods)
-	if o.Offering.Price*int64(pods) == best.Offering.Price*int64(r.Pods) {
+	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Price), r.Pods)
+	if o.Price*int64(pods) == best.Price*int64(r.Pods) {
 		return model.Reason{
 			Code: model.CodeTie, Subject: "instancetype/" + string(o.Type.Name),
 			Message: holds + ", at the same price for what it holds; the smaller node wins",
 		}
 	}
-	per, bestPer := float64(o.Offering.Price)/float64(r.Pods), float64(best.Offering.Price)/float64(pods)
+	per, bestPer := float64(o.Price)/float64(r.Pods), float64(best.Price)/float64(pods)
 	return model.Reason{
 		Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name),
 		Message: fmt.Sprintf("%s, %.1f%% dearer for what it holds", holds, (per/bestPer-1)*100),
@@ -124,12 +124,12 @@ func (m *Market) finishRunners(b *Bought) {
 
 func outpriced(o, best *Option, pods int) model.Reason {
 	r := model.Reason{Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name)}
-	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, fit.Money(o.Offering.Price), fit.Count(pods, "pod"))
-	if o.Offering.Price == best.Offering.Price {
+	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, fit.Money(o.Price), fit.Count(pods, "pod"))
+	if o.Price == best.Price {
 		r.Code = model.CodeTie
 		r.Message = holds + ", at the same price; the name decides"
 		return r
 	}
-	r.Message = fmt.Sprintf("%s, %s more than %s", holds, fit.Money(o.Offering.Price-best.Offering.Price), best.Type.Name)
+	r.Message = fmt.Sprintf("%s, %s more than %s", holds, fit.Money(o.Price-best.Price), best.Type.Name)
 	return r
 }

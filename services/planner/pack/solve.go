@@ -77,7 +77,7 @@ func (p *problem) addBin(o *Option, h holding) bool {
 	}
 	if some {
 		p.Bins = append(p.Bins, optimise.Bin{
-			Price: o.Offering.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1,
+			Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1,
 		})
 	}
 	return some
@@ -134,22 +134,42 @@ func (p *problem) addPorts() {
 func (p *problem) addLimits() {
 	for _, pool := range p.m.w.Pools {
 		if pool.NodeLimit >= 0 {
-			p.addLimit(pool, p.lim.nodes[pool.Index], func(*Option) int64 { return 1 })
+			p.addLimit(p.lim.nodes[pool.Index], of(pool, func(*Option) int64 { return 1 }))
 		}
 		for r, limit := range pool.LimitVector {
 			if limit >= 0 {
-				p.addLimit(pool, p.lim.left[pool.Index][r], func(o *Option) int64 { return o.Type.CapacityVector[r] })
+				p.addLimit(p.lim.left[pool.Index][r], of(pool, func(o *Option) int64 { return o.Capacity[r] }))
 			}
+		}
+	}
+	seen := make(map[string]bool)
+	for _, o := range p.options {
+		if id := o.Offering.ReservationID; id != "" && !seen[id] {
+			seen[id] = true
+			p.addLimit(p.lim.units.Left(id), func(o *Option) int64 {
+				if o.Offering.ReservationID == id {
+					return 1
+				}
+				return 0
+			})
 		}
 	}
 }
 
-func (p *problem) addLimit(pool *view.Pool, most int64, amount func(*Option) int64) {
+// of is an amount of one pool's options, and none of those of others.
+func of(pool *view.Pool, amount func(*Option) int64) func(*Option) int64 {
+	return func(o *Option) int64 {
+		if o.Pool != pool {
+			return 0
+		}
+		return amount(o)
+	}
+}
+
+func (p *problem) addLimit(most int64, amount func(*Option) int64) {
 	out := optimise.Limit{Amount: make([]int64, len(p.bins)), Most: max(0, most)}
 	for b, i := range p.bins {
-		if p.options[i].Pool == pool {
-			out.Amount[b] = amount(p.options[i])
-		}
+		out.Amount[b] = amount(p.options[i])
 	}
 	if slices.ContainsFunc(out.Amount, func(n int64) bool { return n > 0 }) {
 		p.Limits = append(p.Limits, out)
@@ -206,7 +226,7 @@ func (p *problem) flexible(b *Bought) bool {
 
 // choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
 func (m *Market) choices(o *Option, items []Item, lim *Limits) (ranked []*Option, ok bool) {
-	return m.rank(o.variant, items, func(x *Option) bool { return lim.Room(x, 1) == 1 })
+	return m.rank(o, items, func(x *Option) bool { return lim.Room(x, 1) == 1 })
 }
 
 // wishPrice is what a wish of weight 1 is worth, micro-dollars per hour.

@@ -193,7 +193,7 @@ func (s *seating) freshNode(c *view.Class, tiers [][]*Option) freshNode {
 			if !o.takes(&it, false) || s.lim.Room(o, 1) == 0 {
 				continue
 			}
-			v := int64(float64(o.Offering.Price+s.v.Policy.PerNodeOverhead)*share(c.Requested, o.Free)) + s.penalty(c, o)
+			v := int64(float64(o.Price+s.v.Policy.PerNodeOverhead)*share(c.Requested, o.Free)) + s.penalty(c, o)
 			if out.tier < 0 || v < out.cost {
 				out = freshNode{t, v}
 			}

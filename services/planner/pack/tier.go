@@ -50,6 +50,14 @@ func (o *Option) beats(p *Option) bool {
 	if o.variant != p.variant && (minValues(o.Pool) || minValues(p.Pool)) {
 		return false
 	}
+	if id := o.Offering.ReservationID; id != "" && id != p.Offering.ReservationID {
+		return false // there are only so many of it
+	}
+	for i, w := range o.unmet {
+		if w > p.unmet[i] {
+			return false
+		}
+	}
 	return o.limitsAllow(p)
 }
 
@@ -61,7 +69,7 @@ func (o *Option) limitsAllow(p *Option) bool {
 			continue
 		}
 		limited = true
-		if o.Type.CapacityVector[i] > p.Type.CapacityVector[i] {
+		if o.Capacity[i] > p.Capacity[i] {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -147,6 +148,7 @@ func (c *cycle) pattern(b *pack.Bought) model.NodeClaim {
 	out := model.NodeClaim{
 		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass,
 		Requirements: b.Requirements(), Requests: c.Index.Amounts(sum), Price: best.Offering.Price, Reason: c.why(b, pods),
+		Annotations: offer.Annotations(b.Relaxed(), best.PriceOverlay, best.CapacityOverlays),
 	}
 	for _, o := range b.Options {
 		out.Offerings = append(out.Offerings, o.Ranked())
@@ -163,7 +165,7 @@ func (c *cycle) why(b *pack.Bought, pods int) model.Reason {
 	return model.Reason{
 		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),
 		Message: fmt.Sprintf("%s (%s, %s) holds %s for %s an hour, the lowest price that was found for what it holds; %s to choose from",
-			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, fit.Count(pods, "pod"), fit.Money(best.Offering.Price),
+			best.Type.Name, best.Offering.CapacityType, best.Offering.Zone, fit.Count(pods, "pod"), fit.Money(best.Price),
 			fit.Count(len(b.Options), "offering")),
 	}
 }

@@ -14,6 +14,7 @@ const (
 	KeyNodePool     = "karpenter.sh/nodepool"
 	KeyNodeClass    = "karpenter.k8s.aws/ec2nodeclass"
 	KeyRegistered   = "karpenter.sh/registered"
+	KeyReservation  = "karpenter.k8s.aws/capacity-reservation-id"
 	KeyInitialized  = "karpenter.sh/initialized"
 )
 
