@@ -155,7 +155,7 @@ func (e *exact) unlimited(states int32) {
 	e.stages = append(e.stages, stage{bin: -1, cost: e.least, pick: pick})
 }
 
-// split tries all fillings of a remainder that begin with part, from row x on, of which there are at least least pods.
+// split tries all fillings of a remainder that begin with part and go on from row x, with so many pods of that at least.
 func (e *exact) split(s, part int32, x int, least int32, pick []int32) {
 	stride := e.stride[x]
 	if x+1 < len(e.digits) {
