@@ -183,12 +183,12 @@ func (b *builder) pool(s *statement) {
 	}
 	in("capacity", capacity)
 	for _, text := range s.texts("require") {
-		text, min, flexible := strings.Cut(text, " min=")
+		text, least, flexible := strings.Cut(text, " min=")
 		r := s.requirement(text)
-		if n, err := atoi(min); flexible && err == nil && n > 0 {
+		if n, err := atoi(least); flexible && err == nil && n > 0 {
 			r.MinValues = n
 		} else if flexible {
-			s.fail("min=%s is not a number of values", min)
+			s.fail("min=%s is not a number of values", least)
 		}
 		p.Requirements = append(p.Requirements, r)
 	}

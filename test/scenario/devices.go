@@ -14,7 +14,7 @@ const deviceDriver = "devices.example.com"
 // allocation asks for. N may be all.
 func (s *statement) deviceClaim(namespace, text string) model.DeviceClaim {
 	var out model.DeviceClaim
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name, value, ok := strings.Cut(word, "=")
 		switch {
 		case strings.HasSuffix(word, ":") && out.Name == "" && len(out.Requests) == 0:
@@ -47,7 +47,7 @@ func (s *statement) deviceRequest(name, text string) model.DeviceRequest {
 			if err != nil || n < 1 || n > 32 {
 				s.fail("%q is not a number of devices from 1 to 32, or all", count)
 			}
-			o.Count = int32(n) //nolint:gosec // at most 32
+			o.Count = int32(n)
 		}
 		out.Options = append(out.Options, o)
 	}

@@ -90,7 +90,7 @@ func (s *statement) nodes(c *model.PodClass) {
 			continue
 		}
 		c.PreferredNodeAffinity = append(c.PreferredNodeAffinity, model.PreferredNodeAffinityTerm{
-			Weight: int32(n), Requirements: s.term(term).Requirements, //nolint:gosec // at most 100
+			Weight: int32(n), Requirements: s.term(term).Requirements,
 		})
 	}
 }
@@ -165,7 +165,7 @@ func (s *statement) hostPort(text string) model.HostPort {
 	if err != nil || n == 0 || !slices.Contains([]string{"TCP", "UDP", "SCTP"}, out.Protocol) {
 		s.fail("port=%s is not of the form 80, UDP/53 or 10.0.0.1:80", text)
 	}
-	out.Port = int32(n) //nolint:gosec // 16 bits
+	out.Port = int32(n)
 	return out
 }
 

@@ -51,6 +51,9 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if s.Section(Expect) == "" {
+				t.Error("the section expect is missing: what must come out, whatever else does?")
+			}
 			got, err := s.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -121,8 +124,7 @@ func checkPlan(t *testing.T, in model.Input) {
 // shuffled gives all lists of a snapshot another order; without a source of chance the reverse one.
 func shuffled(in model.Input, r *rand.Rand) model.Input {
 	v := reflect.ValueOf(&in.Snapshot).Elem()
-	for i := range v.NumField() {
-		f := v.Field(i)
+	for _, f := range v.Fields() {
 		if f.Kind() != reflect.Slice {
 			continue
 		}
