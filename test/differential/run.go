@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func run(ctx context.Context, cfg config, out io.Writer) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	slices.SortFunc(t.failing, func(a, b failing) int { return int(a.c.Seed) - int(b.c.Seed) }) //nolint:gosec // small
+	slices.SortFunc(t.failing, func(a, b failing) int { return cmp.Compare(a.c.Seed, b.c.Seed) })
 	for _, f := range t.failing {
 		for _, x := range f.failures {
 			fmt.Fprintf(out, "seed %d: %s\n", f.c.Seed, x)
@@ -136,7 +137,7 @@ func tryAll(ctx context.Context, cfg config) (*totals, error) {
 				if i >= cfg.seeds {
 					return
 				}
-				c := gen.New(cfg.from+uint64(i), cfg.families) //nolint:gosec // not negative
+				c := gen.New(cfg.from+uint64(i), cfg.families)
 				var r judge.Result
 				if r, err = judge.Try(s, c, cfg.options); err != nil {
 					err = fmt.Errorf("seed %d: %w", c.Seed, err)

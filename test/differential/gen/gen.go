@@ -183,7 +183,9 @@ func (b *builder) market() {
 		catalog.InstanceTypes = append(catalog.InstanceTypes, model.InstanceType{
 			Name: model.TypeName(s.name),
 			Labels: model.Labels{
-				{Key: keyCPU, Value: fmt.Sprint(s.cpuCount)}, {Key: keyArch, Value: s.arch}, {Key: "kubernetes.io/os", Value: "linux"},
+				{Key: keyCPU, Value: fmt.Sprint(s.cpuCount)},
+				{Key: keyArch, Value: s.arch},
+				{Key: "kubernetes.io/os", Value: "linux"},
 				{Key: keyType, Value: s.name},
 			},
 			Capacity: amounts(s.cpu, s.mem*gib, s.pods, s.gpus), Allocatable: amounts(s.cpu, s.mem*gib, s.pods, s.gpus),
@@ -220,7 +222,7 @@ func (b *builder) offer(name, zone string, ct model.CapacityType, price int64) {
 // pool draws a node pool.
 func (b *builder) pool(name string) {
 	p := model.NodePool{Name: model.PoolName(name), NodeClass: "default", ConsolidationPolicy: model.WhenEmpty, Hash: "h"}
-	p.Weight = int32(b.IntN(2)) * 10 //nolint:gosec // small
+	p.Weight = int32(b.IntN(2)) * 10
 	require := func(key string, op model.Operator, values ...string) {
 		p.Requirements = append(p.Requirements, model.Requirement{Key: key, Operator: op, Values: values})
 	}

@@ -26,17 +26,18 @@ func (b *builder) class(id string) {
 	b.nodeRules(&c)
 	b.neighbourRules(&c)
 	if b.has(Ports) && b.one(3) {
-		c.HostPorts = []model.HostPort{{Protocol: pick(b, "TCP", "TCP", "UDP"), Port: int32(8080 + b.IntN(2)), IP: pick(b, "", "", "10.0.0.1", "10.0.0.2")}} //nolint:gosec // small
+		c.HostPorts = []model.HostPort{{Protocol: pick(b, "TCP", "TCP", "UDP"), Port: int32(8080 + b.IntN(2)), IP: pick(b, "", "", "10.0.0.1", "10.0.0.2")}}
 	}
 	if b.has(Priority) {
-		c.Priority = int32(b.IntN(3)) * 100 //nolint:gosec // small
+		c.Priority = int32(b.IntN(3)) * 100
 	}
 	if b.has(Volumes) && b.one(3) {
 		b.stateful(c)
 		return
 	}
 	if b.has(Volumes) && b.one(6) {
-		c.Volumes = []model.VolumeTopology{b.volume(c.Namespace + "/" + string(c.ID) + "-shared")}
+		name := pick(b, c.Namespace+"/"+string(c.ID)+"-shared", "") // without a name each pod has one of its own
+		c.Volumes = []model.VolumeTopology{b.volume(name)}
 		c.VolumeAttachments = model.Amounts{{Resource: EBS, Value: 1}}
 	}
 	b.add(c)
@@ -113,7 +114,7 @@ func (b *builder) nodeRules(c *model.PodClass) {
 		}
 	}
 	if b.has(Preferred) && b.one(2) {
-		c.PreferredNodeAffinity = []model.PreferredNodeAffinityTerm{{Weight: 1 + int32(b.IntN(100)), Requirements: b.nodeTerm().Requirements}} //nolint:gosec // small
+		c.PreferredNodeAffinity = []model.PreferredNodeAffinityTerm{{Weight: 1 + int32(b.IntN(100)), Requirements: b.nodeTerm().Requirements}}
 	}
 	if b.has(Taints) && b.one(2) {
 		c.Tolerations = []model.Toleration{pick(b,
@@ -182,10 +183,10 @@ func (b *builder) neighbourRules(c *model.PodClass) {
 		c.PodAntiAffinity = append(c.PodAntiAffinity, b.podTerm(c, 0))
 	}
 	if b.has(Preferred) && b.one(3) {
-		c.PodAffinity = append(c.PodAffinity, b.podTerm(c, 1+int32(b.IntN(100)))) //nolint:gosec // small
+		c.PodAffinity = append(c.PodAffinity, b.podTerm(c, 1+int32(b.IntN(100))))
 	}
 	if b.has(Preferred) && b.one(3) {
-		c.PodAntiAffinity = append(c.PodAntiAffinity, b.podTerm(c, 1+int32(b.IntN(100)))) //nolint:gosec // small
+		c.PodAntiAffinity = append(c.PodAntiAffinity, b.podTerm(c, 1+int32(b.IntN(100))))
 	}
 }
 
@@ -195,11 +196,11 @@ func (b *builder) topologyKey() string {
 
 func (b *builder) spread(c *model.PodClass) model.TopologySpread {
 	s := model.TopologySpread{
-		TopologyKey: b.topologyKey(), MaxSkew: 1 + int32(b.IntN(3)), Required: true, Selector: b.selector(c), //nolint:gosec // small
+		TopologyKey: b.topologyKey(), MaxSkew: 1 + int32(b.IntN(3)), Required: true, Selector: b.selector(c),
 		IgnoreNodeAffinity: b.one(4), HonorTaints: b.one(4),
 	}
 	if b.one(4) {
-		s.MinDomains = 1 + int32(b.IntN(4)) //nolint:gosec // small
+		s.MinDomains = 1 + int32(b.IntN(4))
 	}
 	if b.has(Preferred) && b.one(3) {
 		s.Required, s.MinDomains = false, 0

@@ -101,7 +101,8 @@ func (w *world) cordoned(name string) bool {
 // oneMore says whether a pod could run if there were one more node.
 func (w *world) oneMore(pod *model.Pod, o option) (bool, error) {
 	const name = "one-more"
-	n := w.newNode(name, o.pool, o.offering.InstanceType, o.offering.Zone, o.offering.CapacityType, o.labels, o.pool.Taints)
+	as := model.RankedOffering{InstanceType: o.offering.InstanceType, Zone: o.offering.Zone, CapacityType: o.offering.CapacityType}
+	n := w.newNode(name, o.pool, as, o.labels, o.pool.Taints)
 	pods := append(slices.Clone(w.pods), w.daemons(n)...)
 	if err := w.s.Reset(w.objects, append(slices.Clone(w.nodes), n), pods); err != nil {
 		return false, err
@@ -131,7 +132,7 @@ func (t *trial) accuse(suspects map[model.ClassID]*suspect) {
 
 // code is the contract's name of a reason.
 func code(c model.Code) string {
-	return strings.TrimPrefix(clusterv1.ReasonCode(c).String(), "REASON_CODE_") //nolint:gosec // codes are small
+	return strings.TrimPrefix(clusterv1.ReasonCode(c).String(), "REASON_CODE_")
 }
 
 // tied says whether a class's pods look at where other pods are.

@@ -47,18 +47,29 @@ func (t *trial) world(number int, forced map[string]int) *world {
 		if joined[c.ID] {
 			continue
 		}
-		offerings := c.Offerings
+		own := claim{name: "claim-" + string(c.ID), pool: t.pool(c.NodePool), offerings: c.Offerings, requirements: c.Requirements, labels: c.Labels, taints: c.Taints}
 		if c.InstanceType != "" {
-			offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
+			own.offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
 		}
-		w.join(c.ID, c.NodePool, offerings, c.Requirements, c.Labels, c.Taints, number, forced)
+		w.join(own, number, forced)
 	}
 	for i := range t.Plan.NodeClaims {
-		c := &t.Plan.NodeClaims[i]
-		pool := t.pool(c.NodePool)
-		w.join(c.ID, c.NodePool, c.Offerings, c.Requirements, pool.Labels, pool.Taints, number, forced)
+		c, pool := &t.Plan.NodeClaims[i], t.pool(t.Plan.NodeClaims[i].NodePool)
+		w.join(claim{
+			name: "claim-" + string(c.ID), pool: pool, offerings: c.Offerings, requirements: c.Requirements, labels: pool.Labels, taints: pool.Taints,
+		}, number, forced)
 	}
 	return w
+}
+
+// claim is one whose node has not joined, in flight or planned.
+type claim struct {
+	name         string
+	pool         *model.NodePool
+	offerings    []model.RankedOffering
+	requirements []model.Requirement
+	labels       model.Labels
+	taints       []model.Taint
 }
 
 func (t *trial) pool(name model.PoolName) *model.NodePool {
@@ -83,24 +94,19 @@ func (t *trial) instanceType(name model.TypeName) *model.InstanceType {
 }
 
 // join adds the node of a claim.
-func (w *world) join(
-	id model.ClaimID, pool model.PoolName, offerings []model.RankedOffering, rs []model.Requirement, own model.Labels, taints []model.Taint, number int,
-	forced map[string]int,
-) {
-	if len(offerings) == 0 {
+func (w *world) join(c claim, number int, forced map[string]int) {
+	if len(c.offerings) == 0 {
 		return
 	}
-	o := offerings[0]
+	o := c.offerings[0]
 	if number > 0 {
-		o = offerings[w.rand.IntN(len(offerings))]
+		o = c.offerings[w.rand.IntN(len(c.offerings))]
 	}
-	name := "claim-" + string(id)
-	if i, ok := forced[name]; ok {
-		o = offerings[i]
+	if i, ok := forced[c.name]; ok {
+		o = c.offerings[i]
 	}
-	w.offerings[name] = len(offerings)
-	w.launched[name] = o
-	w.nodes = append(w.nodes, w.newNode(name, w.trial.pool(pool), o.InstanceType, o.Zone, o.CapacityType, w.open(own, rs), taints))
+	w.offerings[c.name], w.launched[c.name] = len(c.offerings), o
+	w.nodes = append(w.nodes, w.newNode(c.name, c.pool, o, w.open(c.labels, c.requirements), c.taints))
 }
 
 // open adds to labels what the actuator gives a node for its claim's requirements on labels of the user's own: one of the
@@ -116,13 +122,11 @@ func (w *world) open(own model.Labels, rs []model.Requirement) model.Labels {
 }
 
 // newNode is the node that an offering makes, once it is ready. Labels that follow from the offering win over own.
-func (t *trial) newNode(
-	name string, pool *model.NodePool, tn model.TypeName, zone string, ct model.CapacityType, own model.Labels, taints []model.Taint,
-) *corev1.Node {
-	it := t.instanceType(tn)
+func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOffering, own model.Labels, taints []model.Taint) *corev1.Node {
+	it := t.instanceType(o.InstanceType)
 	n := model.Node{Name: model.NodeName(name), Taints: taints, Allocatable: it.Allocatable}
 	n.Labels = own
-	for _, l := range gen.NodeLabels(pool, it.Labels, zone, ct) {
+	for _, l := range gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType) {
 		n.Labels = gen.With(n.Labels, l.Key, l.Value)
 	}
 	n.Labels = gen.With(n.Labels, "kubernetes.io/hostname", name)

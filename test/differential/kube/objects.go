@@ -32,12 +32,20 @@ func NewObjects(s *model.Snapshot) *Objects {
 		bound[p.Class] = bound[p.Class] || p.Node != "" || counted[p.Class]
 		counted[p.Class] = true
 	}
-	seen := make(map[string]bool)
+	classes := make(map[model.ClassID]*model.PodClass)
 	for i := range s.PodClasses {
-		for _, v := range s.PodClasses[i].Volumes {
-			if !seen[v.Name] {
+		classes[s.PodClasses[i].ID] = &s.PodClasses[i]
+	}
+	seen := make(map[string]bool)
+	for _, p := range s.Pods {
+		for i, v := range classes[p.Class].Volumes {
+			there := bound[p.Class]
+			if v.Name == "" {
+				there = p.Node != ""
+			}
+			if v.Name = volumeName(p.ID, i, v); !seen[v.Name] {
 				seen[v.Name] = true
-				o.volume(v, bound[s.PodClasses[i].ID])
+				o.volume(v, there)
 			}
 		}
 	}
@@ -47,6 +55,14 @@ func NewObjects(s *model.Snapshot) *Objects {
 	return o
 }
 
+// volumeName is the namespace and name of the i-th volume's claim: the volume's, or where each pod has its own, the pod's.
+func volumeName(pod model.PodID, i int, v model.VolumeTopology) string {
+	if v.Name != "" {
+		return v.Name
+	}
+	return string(pod) + "-v" + strconv.Itoa(i)
+}
+
 // csiNode says how many volumes a node can attach. A node without limits has none of its drivers listed.
 func (o *Objects) csiNode(n *model.Node) {
 	if len(n.VolumeLimits) == 0 {
@@ -54,7 +70,7 @@ func (o *Objects) csiNode(n *model.Node) {
 	}
 	out := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: string(n.Name)}}
 	for _, a := range n.VolumeLimits {
-		count := int32(a.Value) //nolint:gosec // small
+		count := int32(a.Value)
 		out.Spec.Drivers = append(out.Spec.Drivers, storagev1.CSINodeDriver{
 			Name: string(a.Resource), NodeID: string(n.Name), Allocatable: &storagev1.VolumeNodeResources{Count: &count},
 		})
@@ -176,7 +192,7 @@ func Pod(p *model.Pod, c *model.PodClass) *corev1.Pod {
 		spec.Tolerations = append(spec.Tolerations, corev1.Toleration{Key: t.Key, Operator: op, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
 	for i, v := range c.Volumes {
-		_, claim, _ := strings.Cut(v.Name, "/")
+		_, claim, _ := strings.Cut(volumeName(p.ID, i, v), "/")
 		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim},
 		}})

@@ -86,38 +86,43 @@ func kept(name string) bool {
 	return slices.Contains([]string{
 		"Requests", "Selector", "Ready", "Phase", "CreateTime", "InitializeTime", "StateTime", "UnavailableUntil", "MaxSkew", "Price",
 		"Capacity", "Allocatable", "Operator", "Weight", "Port", "Effect", "State", "Reached", "CapacityType", "Value", "VolumeAttachments",
-		"ConsolidationPolicy", "Images", "Zones", "Daemon",
+		"ConsolidationPolicy", "Zones", "Daemon",
 	}, name)
 }
 
 // fields makes an edit inside a structure.
 func (e *editor) fields(v reflect.Value) bool {
 	for field, f := range v.Fields() {
-		if field.Name == "Labels" || field.Name == "Requests" {
+		switch {
+		case field.Name == "Labels" || field.Name == "Requests":
 			if e.entries(f) {
 				return true
 			}
-			continue
-		}
-		if kept(field.Name) && field.Name != "Images" {
-			continue
-		}
-		switch f.Kind() {
-		case reflect.Slice:
-			if e.list(f) {
+		case kept(field.Name):
+		case f.Kind() == reflect.Slice:
+			if e.elements(f) {
 				return true
 			}
-			for i := range f.Len() {
-				if f.Index(i).Kind() == reflect.Struct && e.fields(f.Index(i)) {
-					return true
-				}
-			}
-		case reflect.Bool, reflect.Int32, reflect.Int, reflect.Pointer:
-			if !f.IsZero() && e.turn() {
-				f.SetZero()
-				return true
-			}
-		default:
+		case simple(f.Kind()) && !f.IsZero() && e.turn():
+			f.SetZero()
+			return true
+		}
+	}
+	return false
+}
+
+func simple(k reflect.Kind) bool {
+	return k == reflect.Bool || k == reflect.Int32 || k == reflect.Int || k == reflect.Pointer
+}
+
+// elements makes an edit in a list, or inside one of its elements.
+func (e *editor) elements(v reflect.Value) bool {
+	if e.list(v) {
+		return true
+	}
+	for i := range v.Len() {
+		if v.Index(i).Kind() == reflect.Struct && e.fields(v.Index(i)) {
+			return true
 		}
 	}
 	return false
