@@ -156,16 +156,17 @@ func (e *exact) unlimited(states int32) {
 }
 
 // split tries all fillings of a remainder that begin with part and go on from row x, with so many pods of that at least.
+// Small fillings come first, so that of equal costs that of the smaller nodes stays.
 func (e *exact) split(s, part int32, x int, least int32, pick []int32) {
 	stride := e.stride[x]
 	if x+1 < len(e.digits) {
-		for q := e.digits[x]; q >= least; q-- {
+		for q := least; q <= e.digits[x]; q++ {
 			e.split(s, part+q*stride, x+1, 0, pick)
 		}
 		return
 	}
 	best := e.least[s]
-	for q := e.digits[x]; q >= least; q-- {
+	for q := least; q <= e.digits[x]; q++ {
 		p := part + q*stride
 		if a, b := e.single[p], e.least[s-p]; a < best && b < best-a {
 			best, pick[s] = a+b, p
