@@ -10,16 +10,12 @@ import (
 func Unsupported(w *view.World) []model.Reason {
 	out := make([]model.Reason, len(w.Classes))
 	for i, c := range w.Classes {
-		why := c.Unsupported
-		if why == "" && len(c.DeviceClaims) > 0 && !c.Daemon {
-			why = "spec.resourceClaims: devices are known, but pods are not placed by them yet"
-		}
-		if why == "" {
+		if c.Unsupported == "" {
 			continue
 		}
 		out[i] = model.Reason{
 			Code: model.CodeUnsupported, Subject: "podclass/" + string(c.ID),
-			Message: "Kerf does not plan for this pod: " + why,
+			Message: "Kerf does not plan for this pod: " + c.Unsupported,
 		}
 	}
 	return out

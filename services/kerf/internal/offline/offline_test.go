@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -336,4 +337,28 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("the error does not name the file: %v", err)
 		}
 	})
+}
+
+// TestDevicesAreReadFromManifests follows a claim to the devices of a pool without nodes.
+func TestDevicesAreReadFromManifests(t *testing.T) {
+	files, err := offline.Read([]string{filepath.Join(examples, "devices"), filepath.Join(examples, "inflate", "nodeclass.yaml")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := offline.Load(files, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, pools := in.Snapshot.GetPodClasses(), in.Snapshot.GetNodePools()
+	if len(classes) != 1 || len(classes[0].GetDeviceClaims()) != 1 || classes[0].GetUnsupported() != "" {
+		t.Fatalf("classes %v, want one with a claim", classes)
+	}
+	asked := classes[0].GetDeviceClaims()[0].GetRequests()[0].GetOptions()[0].GetSelector()
+	device := pools[0].GetDevices()[0].GetDevices()[0]
+	if pools[0].GetNotReady() != nil || len(device.GetSelectors()) != 2 || !slices.Contains(device.GetSelectors(), asked) {
+		t.Errorf("device %v of pool %v: want it to match its class, and %s", device, pools[0].GetNotReady(), asked)
+	}
+	if len(in.Warnings) > 0 {
+		t.Errorf("warnings %v", in.Warnings)
+	}
 }
