@@ -20,10 +20,19 @@ func Daemons(w *view.World, at *Place) []*view.Class {
 
 // ReserveDaemons sets aside, on each host, what DaemonSets will still start there.
 func ReserveDaemons(v *view.View) {
-	for i, h := range v.Hosts {
-		room, classes := overhead(v, h)
-		v.Reserve(i, room, classes)
+	for i := range v.Hosts {
+		ReserveDaemonsOn(v, i)
 	}
+}
+
+// ReserveDaemonsOn is ReserveDaemons for one host.
+func ReserveDaemonsOn(v *view.View, host int) {
+	h := v.Hosts[host]
+	if len(v.Daemons) == 0 && len(h.LabelSets) == 1 {
+		return // nothing will start, and there is one shape that it could start on
+	}
+	room, classes := overhead(v, h)
+	v.Reserve(host, room, classes)
 }
 
 // overhead is what DaemonSets will still start on a host: the room that they take altogether, and their classes. Where a

@@ -62,21 +62,37 @@ func NewTally(r *Rules, v *view.View, skip func(pod int) bool) *Tally {
 		atlas: newAtlas(r), counts: make([]count, len(r.counters)), regions: make([]region, len(r.universes)),
 		isFrozen: make([]bool, len(r.universes)), now: epochs{1, 1}, last: epochs{1, 1},
 	}
-	for _, h := range v.Hosts {
-		s := t.hostSite(h)
-		t.hosts = append(t.hosts, s)
-		for _, p := range h.Pods {
-			if skip == nil || !skip(p) {
-				t.count(v.Pods[p].Class, s, 1, crowd{ending: v.Pods[p].Terminating})
-			}
-		}
-		for _, w := range t.expected(v, h, s) {
-			t.count(w.class, s, 1, crowd{loose: w.loose})
-		}
+	for i, h := range v.Hosts {
+		t.hosts = append(t.hosts, t.hostSite(h))
+		t.bound(v, i, skip, 1)
 	}
 	v.Follow(t)
 	return t
 }
+
+// bound counts n times what is bound to a host and the DaemonSets' pods that will be.
+func (t *Tally) bound(v *view.View, host int, skip func(pod int) bool, n int32) {
+	h, s := v.Hosts[host], t.hosts[host]
+	for _, p := range h.Pods {
+		if skip == nil || !skip(p) {
+			t.count(v.Pods[p].Class, s, n, crowd{ending: v.Pods[p].Terminating})
+		}
+	}
+	for _, w := range t.expected(v, h, s) {
+		t.count(w.class, s, n, crowd{loose: w.loose})
+	}
+}
+
+// Withdraw forgets what is bound to a host, before View.Fold changes that; Enter counts it anew. Neither is undone by
+// Revert, and nothing may be tried out at the time.
+func (t *Tally) Withdraw(v *view.View, host int) { t.bound(v, host, nil, -1) }
+
+// Enter counts what is bound to a host.
+func (t *Tally) Enter(v *view.View, host int) { t.bound(v, host, nil, 1) }
+
+// Weight is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
+// long makes a new one when it has become too much.
+func (t *Tally) Weight() int { return len(t.shapes) + len(t.forms) + len(t.names[hostname]) + len(t.seen) }
 
 // Offer makes known what could be bought: the domains of such nodes count for the minimum of spread, as if the nodes were
 // there. Offers that do not differ in what any rule looks at are cheap. All offers are made before anything else is asked.

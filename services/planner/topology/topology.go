@@ -91,6 +91,12 @@ func (r *Rules) nodeLabels() []string {
 // a class that has pods counts them or keeps them away.
 func (r *Rules) Tied(c *view.Class) bool { return len(r.classes[c.Index].keys) > 0 }
 
+// Carefree says that a class has no rules of its own, so that Rules are the same whether it has pods or none.
+func Carefree(w *view.World, c *view.Class) bool {
+	return len(c.TopologySpread)+len(c.PodAffinity)+len(c.PodAntiAffinity) == 0 &&
+		(c.DefaultSelector == nil || len(w.Policy.DefaultSpread) == 0)
+}
+
 // Checked says whether Allows can ever refuse pods of a class: they have a required rule, or one keeps them away. What is
 // Tied but not Checked is only counted by others: it may go to any site that is decided, and does well to go before those
 // that count it.

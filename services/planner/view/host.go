@@ -101,7 +101,10 @@ func (w *World) hosts() []*Host {
 		}
 	}
 	for i := range w.Pods {
-		if h := byNode[w.Pods[i].Node]; h != nil && w.Pods[i].Node != "" {
+		if w.Pods[i].Node == "" {
+			continue
+		}
+		if h := byNode[w.Pods[i].Node]; h != nil {
 			h.Pods = append(h.Pods, i)
 		}
 	}

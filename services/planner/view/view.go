@@ -1,8 +1,6 @@
 package view
 
 import (
-	"slices"
-
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
 
@@ -12,6 +10,7 @@ type View struct {
 	*World
 	Hosts []*Host
 
+	nodes     map[model.NodeName]*Host
 	free      []Vector
 	volumes   []Vector
 	drivers   *Index
@@ -47,17 +46,40 @@ type Mark struct{ steps, follower int }
 func NewView(w *World) *View {
 	v := &View{World: w, Hosts: w.hosts(), drivers: drivers(w.Snapshot)}
 	n := len(v.Hosts)
-	v.free, v.volumes = make([]Vector, n), make([]Vector, n)
+	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
+	v.nodes = make(map[model.NodeName]*Host, n)
 	for i, h := range v.Hosts {
-		v.free[i] = slices.Clone(h.Allocatable)
-		v.volumes[i] = v.attachLimits(h)
-		for _, p := range h.Pods {
-			v.place(i, w.Pods[p].Class, 1)
+		if h.Node != nil {
+			v.nodes[h.Node.Name] = h
 		}
+		v.fill(i)
 	}
 	return v
 }
+
+// vectors are n vectors side by side: who looks at the room of all hosts reads through memory in order.
+func vectors(n, length int) []Vector {
+	all, out := make(Vector, n*length), make([]Vector, n)
+	for i := range out {
+		out[i] = all[i*length : (i+1)*length : (i+1)*length]
+	}
+	return out
+}
+
+// fill sets a host's room to what the pods that are bound to it leave.
+func (v *View) fill(host int) {
+	h := v.Hosts[host]
+	copy(v.free[host], h.Allocatable)
+	v.attachLimits(h, v.volumes[host])
+	v.ports[host] = v.ports[host][:0]
+	for _, p := range h.Pods {
+		v.place(host, v.Pods[p].Class, 1)
+	}
+}
+
+// Node is the host that is a node; nil where there is none of that name.
+func (v *View) Node(name model.NodeName) *Host { return v.nodes[name] }
 
 // drivers indexes the CSI drivers that any pod attaches volumes by.
 func drivers(s *model.Snapshot) *Index {
@@ -71,9 +93,8 @@ func drivers(s *model.Snapshot) *Index {
 }
 
 // attachLimits are a host's limits by driver. A driver without a limit gets more than can ever be attached.
-func (v *View) attachLimits(h *Host) Vector {
+func (v *View) attachLimits(h *Host, out Vector) {
 	const unlimited = 1 << 40
-	out := make(Vector, v.drivers.Len())
 	for i := range out {
 		out[i] = unlimited
 		if h.Node == nil {
@@ -83,7 +104,6 @@ func (v *View) attachLimits(h *Host) Vector {
 			out[i] = limit
 		}
 	}
-	return out
 }
 
 // Free is what is left on a host. The caller must not change it.

@@ -15,8 +15,10 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/require"
 )
 
-// World is a snapshot with its references resolved and its constraints compiled. It is not changed after New.
+// World is a snapshot with its references resolved and its constraints compiled. Who plans does not change it; who keeps
+// it from one plan to the next may set Now, and fold in what became of pods (View.Fold).
 type World struct {
+	// Snapshot has everything but the pods, which are in Pods: Snapshot.Pods is not kept up to date.
 	Snapshot *model.Snapshot
 	Policy   model.Policy
 	Now      time.Time
@@ -26,8 +28,10 @@ type World struct {
 	Classes  []*Class
 	Profiles []*Profile
 	Pods     []Pod
-	Pools    []*Pool
-	Daemons  []Daemon
+	// Unbound are the places of the pods that are bound to no node, in order.
+	Unbound []int
+	Pools   []*Pool
+	Daemons []Daemon
 	// ClaimIndex finds claims by id.
 	ClaimIndex map[model.ClaimID]*model.Claim
 
@@ -90,7 +94,17 @@ type Pool struct {
 // NewWorld compiles a snapshot. The snapshot must be sorted (plan sorts it). It returns an error that names the object
 // and the field when a reference leads nowhere or an id is there twice.
 func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, error) {
-	w := &World{Snapshot: s, Policy: policy, Now: now, Index: NewIndex(mentioned(s))}
+	pods := make([]Pod, len(s.Pods))
+	for i := range s.Pods {
+		pods[i].Pod = &s.Pods[i]
+	}
+	return Compile(s, pods, policy, now)
+}
+
+// Compile is NewWorld for pods that are not in the snapshot's own list. They are sorted by id; their classes need not be
+// set. The World keeps the list.
+func Compile(s *model.Snapshot, pods []Pod, policy model.Policy, now time.Time) (*World, error) {
+	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Index: NewIndex(mentioned(s))}
 	for _, step := range []func() error{
 		w.addCatalogs, w.addOfferings, w.addClasses, w.addPods, w.addDaemons, w.addPools, w.addClaims,
 	} {
@@ -175,19 +189,22 @@ func (w *World) addOfferings() error {
 }
 
 func (w *World) addPods() error {
-	w.Pods = make([]Pod, 0, len(w.Snapshot.Pods))
-	var last model.PodID
-	for i := range w.Snapshot.Pods {
-		p := &w.Snapshot.Pods[i]
-		if i > 0 && p.ID == last {
+	var class *Class
+	for i := range w.Pods {
+		p := &w.Pods[i]
+		if i > 0 && p.ID == w.Pods[i-1].ID {
 			return fmt.Errorf("pod %s is there twice", p.ID)
 		}
-		last = p.ID
-		c := w.class(p.Class)
-		if c == nil {
-			return fmt.Errorf("pod %s: class_id: no pod class %s", p.ID, p.Class)
+		if class == nil || class.ID != p.Pod.Class { // pods of a class mostly follow each other
+			class = w.class(p.Pod.Class)
 		}
-		w.Pods = append(w.Pods, Pod{Pod: p, Class: c})
+		if class == nil {
+			return fmt.Errorf("pod %s: class_id: no pod class %s", p.ID, p.Pod.Class)
+		}
+		p.Class = class
+		if p.Node == "" {
+			w.Unbound = append(w.Unbound, i)
+		}
 	}
 	return nil
 }
