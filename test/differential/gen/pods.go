@@ -26,7 +26,9 @@ func (b *builder) class(id string) {
 	b.nodeRules(&c)
 	b.neighbourRules(&c)
 	if b.has(Ports) && b.one(3) {
-		c.HostPorts = []model.HostPort{{Protocol: pick(b, "TCP", "TCP", "UDP"), Port: int32(8080 + b.IntN(2)), IP: pick(b, "", "", "10.0.0.1", "10.0.0.2")}}
+		c.HostPorts = []model.HostPort{{
+			Protocol: pick(b, "TCP", "TCP", "UDP"), Port: int32(8080 + b.IntN(2)), IP: pick(b, "", "", "10.0.0.1", "10.0.0.2"),
+		}}
 	}
 	if b.has(Priority) {
 		c.Priority = int32(b.IntN(3)) * 100

@@ -125,7 +125,8 @@ func (t *trial) accuse(suspects map[model.ClassID]*suspect) {
 		}
 		t.fail(Failure{
 			Kind: Missed, Pod: s.pod.ID, Rule: code(s.pending.Reason.Code),
-			Detail: fmt.Sprintf("the scheduler would place it on %s; the plan says: %s", strings.Join(ways[:min(3, len(ways))], " or "), s.pending.Reason.Message),
+			Detail: fmt.Sprintf("the scheduler would place it on %s; the plan says: %s",
+				strings.Join(ways[:min(3, len(ways))], " or "), s.pending.Reason.Message),
 		})
 	}
 }

@@ -47,7 +47,10 @@ func (t *trial) world(number int, forced map[string]int) *world {
 		if joined[c.ID] {
 			continue
 		}
-		own := claim{name: "claim-" + string(c.ID), pool: t.pool(c.NodePool), offerings: c.Offerings, requirements: c.Requirements, labels: c.Labels, taints: c.Taints}
+		own := claim{
+			name: "claim-" + string(c.ID), pool: t.pool(c.NodePool), offerings: c.Offerings, requirements: c.Requirements,
+			labels: c.Labels, taints: c.Taints,
+		}
 		if c.InstanceType != "" {
 			own.offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
 		}
@@ -56,7 +59,8 @@ func (t *trial) world(number int, forced map[string]int) *world {
 	for i := range t.Plan.NodeClaims {
 		c, pool := &t.Plan.NodeClaims[i], t.pool(t.Plan.NodeClaims[i].NodePool)
 		w.join(claim{
-			name: "claim-" + string(c.ID), pool: pool, offerings: c.Offerings, requirements: c.Requirements, labels: pool.Labels, taints: pool.Taints,
+			name: "claim-" + string(c.ID), pool: pool, offerings: c.Offerings, requirements: c.Requirements,
+			labels: pool.Labels, taints: pool.Taints,
 		}, number, forced)
 	}
 	return w

@@ -224,14 +224,18 @@ func split(spec *corev1.PodSpec, c *model.PodClass) {
 		}
 		main = append(main, model.Amount{Resource: a.Resource, Value: rest})
 	}
-	spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: resources(main)}}}
+	spec.Containers = []corev1.Container{container("main", main)}
 	if len(second) > 0 {
-		spec.Containers = append(spec.Containers, corev1.Container{Name: "second", Resources: corev1.ResourceRequirements{Requests: resources(second)}})
-		spec.InitContainers = []corev1.Container{{Name: "init", Resources: corev1.ResourceRequirements{Requests: resources(main)}}}
+		spec.Containers = append(spec.Containers, container("second", second))
+		spec.InitContainers = []corev1.Container{container("init", main)}
 	}
 	if len(overhead) > 0 {
 		spec.Overhead = resources(overhead)
 	}
+}
+
+func container(name string, requests model.Amounts) corev1.Container {
+	return corev1.Container{Name: name, Resources: corev1.ResourceRequirements{Requests: resources(requests)}}
 }
 
 func requirements(rs []model.Requirement) []corev1.NodeSelectorRequirement {

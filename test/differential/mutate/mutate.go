@@ -109,7 +109,10 @@ func weaker() []Mutation {
 			}
 		})},
 		{Name: "volumes can be reached from everywhere", Families: gen.Volumes, Believe: classes(func(c *model.PodClass) { c.Volumes = nil })},
-		{Name: "any number of volumes can be attached", Families: gen.Volumes | gen.Attach | gen.Nodes, Believe: nodes(func(n *model.Node) { n.VolumeLimits = nil })},
+		{
+			Name: "any number of volumes can be attached", Families: gen.Volumes | gen.Attach | gen.Nodes,
+			Believe: nodes(func(n *model.Node) { n.VolumeLimits = nil }),
+		},
 		{Name: "nodes are empty", Families: gen.Nodes, Believe: func(in *model.Input) {
 			in.Snapshot.Pods = slices.DeleteFunc(in.Snapshot.Pods, func(p model.Pod) bool { return p.Node != "" })
 		}},
@@ -122,7 +125,9 @@ func weaker() []Mutation {
 		{Name: "claims in flight are twice as large", Families: gen.Flights, Believe: func(in *model.Input) {
 			for i := range in.Snapshot.Claims {
 				if c := &in.Snapshot.Claims[i]; c.Node == "" {
-					c.Allocatable = model.Amounts{{Resource: model.CPU, Value: 16000}, {Resource: model.Memory, Value: 64 << 30}, {Resource: model.Pods, Value: 100}}
+					c.Allocatable = model.Amounts{
+						{Resource: model.CPU, Value: 16000}, {Resource: model.Memory, Value: 64 << 30}, {Resource: model.Pods, Value: 100},
+					}
 				}
 			}
 		}},

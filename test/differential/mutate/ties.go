@@ -48,12 +48,16 @@ func weakerTies() []Mutation {
 		{Name: "spread does not matter", Families: gen.Spread, Believe: classes(func(c *model.PodClass) { c.TopologySpread = nil })},
 		{Name: "one more skew is fine", Families: gen.Spread, Believe: spreads(func(t *model.TopologySpread) { t.MaxSkew++ })},
 		{Name: "any number of domains is enough", Families: gen.Spread, Believe: spreads(func(t *model.TopologySpread) { t.MinDomains = 0 })},
-		{Name: "nodes that a pod's affinity excludes do not count for spread, and the reverse", Families: gen.Spread | gen.Selector | gen.Nodes, Believe: spreads(func(t *model.TopologySpread) {
-			t.IgnoreNodeAffinity = !t.IgnoreNodeAffinity
-		})},
-		{Name: "tainted nodes do not count for spread, and the reverse", Families: gen.Spread | gen.Taints | gen.Nodes | gen.Cordon, Believe: spreads(func(t *model.TopologySpread) {
-			t.HonorTaints = !t.HonorTaints
-		})},
+		{
+			Name:     "nodes that a pod's affinity excludes do not count for spread, and the reverse",
+			Families: gen.Spread | gen.Selector | gen.Nodes,
+			Believe:  spreads(func(t *model.TopologySpread) { t.IgnoreNodeAffinity = !t.IgnoreNodeAffinity }),
+		},
+		{
+			Name:     "tainted nodes do not count for spread, and the reverse",
+			Families: gen.Spread | gen.Taints | gen.Nodes | gen.Cordon,
+			Believe:  spreads(func(t *model.TopologySpread) { t.HonorTaints = !t.HonorTaints }),
+		},
 		{Name: "spread counts a pod's own kind", Families: gen.Spread, Believe: classes(func(c *model.PodClass) {
 			own, _ := c.Labels.Get("app")
 			for i := range c.TopologySpread {

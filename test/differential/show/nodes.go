@@ -67,7 +67,9 @@ func (w *writer) claim(c *model.Claim) {
 	if c.InstanceType != "" {
 		words = append(words, pair("type", string(c.InstanceType)), pair("zone", letter(c.Zone)), pair("capacity", c.CapacityType.String()))
 	} else {
-		words = append(words, pair("types", strings.Join(types, ",")), pair("zone", letter(c.Offerings[0].Zone)), pair("capacity", c.Offerings[0].CapacityType.String()))
+		first := c.Offerings[0]
+		words = append(words, pair("types", strings.Join(types, ",")), pair("zone", letter(first.Zone)),
+			pair("capacity", first.CapacityType.String()))
 	}
 	w.line("claim", string(c.ID), words...)
 	for i, o := range c.Offerings {
