@@ -146,25 +146,46 @@ func shuffled(in model.Input, r *rand.Rand) model.Input {
 
 func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 	tests := map[string]struct{ file, want string }{
-		"no paragraph":         {"-- snapshot --\n", "the paragraph is missing"},
-		"another section":      {"x\n-- nodes --\n", `section "nodes" is not known`},
-		"a section twice":      {"x\n-- policy --\n-- policy --\n", "is there twice"},
-		"another verb":         {"x\n-- snapshot --\n\npods web\n", `snapshot, line 2: "pods" is not known; want class`},
-		"another word":         {"x\n-- snapshot --\npod web cup=2\n", `snapshot, line 1: pod web: "cup" is not known; known are affinity`},
-		"a flag with a value":  {"x\n-- snapshot --\npod web waiting=yes\n", "waiting takes no value"},
-		"a word without value": {"x\n-- snapshot --\npod web cpu\n", "cpu needs a value"},
-		"a quantity of words":  {"x\n-- snapshot --\npod web cpu=lots\n", "cpu=lots is not a quantity"},
-		"an open quote":        {"x\n-- snapshot --\npod web \"cpu=2\n", "a quote is not closed"},
-		"no name":              {"x\n-- snapshot --\npod cpu=2\n", "the name is missing"},
-		"a pool of no policy":  {"x\n-- snapshot --\npool p policy=Never\n", `"Never" is not a policy`},
-		"a node of no pool":    {"x\n-- snapshot --\nnode n\n", "pool default is not declared before"},
-		"a node of no type":    {"x\n-- snapshot --\npool default\nnode n type=m9.large\n", "type m9.large is not in the catalog"},
-		"pods of nowhere":      {"x\n-- snapshot --\npool default\nnode n pods=web\n", "pod default/web is not declared before"},
-		"a broken range":       {"x\n-- snapshot --\npool default\nnode n pods=web-4..1\n", "is not a range"},
-		"no such bundled type": {"x\n-- catalog --\nbundled types=m9.large\n", "has no type m9.large"},
-		"no such offering":     {"x\n-- catalog --\nunavailable m5.large/a/spot\n", "there is no such offering"},
-		"another operator":     {"x\n-- snapshot --\npool p require=\"zone is a\"\n", `"is" is not an operator`},
-		"a kind of its own":    {"x\n-- policy --\nkinds all\n", "want provision, disrupt"},
+		"no paragraph":          {"-- snapshot --\n", "the paragraph is missing"},
+		"another section":       {"x\n-- nodes --\n", `section "nodes" is not known`},
+		"a section twice":       {"x\n-- policy --\n-- policy --\n", "is there twice"},
+		"another verb":          {"x\n-- snapshot --\n\npods web\n", `snapshot, line 2: "pods" is not known; want class`},
+		"another word":          {"x\n-- snapshot --\npod web cup=2\n", `snapshot, line 1: pod web: "cup" is not known; known are affinity`},
+		"a flag with a value":   {"x\n-- snapshot --\npod web waiting=yes\n", "waiting takes no value"},
+		"a word without value":  {"x\n-- snapshot --\npod web cpu\n", "cpu needs a value"},
+		"a quantity of words":   {"x\n-- snapshot --\npod web cpu=lots\n", "cpu=lots is not a quantity"},
+		"an open quote":         {"x\n-- snapshot --\npod web \"cpu=2\n", "a quote is not closed"},
+		"no name":               {"x\n-- snapshot --\npod cpu=2\n", "the name is missing"},
+		"a pool of no policy":   {"x\n-- snapshot --\npool p policy=Never\n", `"Never" is not a policy`},
+		"a node of no pool":     {"x\n-- snapshot --\nnode n\n", "pool default is not declared before"},
+		"a node of no type":     {"x\n-- snapshot --\npool default\nnode n type=m9.large\n", "type m9.large is not in the catalog"},
+		"pods of nowhere":       {"x\n-- snapshot --\npool default\nnode n pods=web\n", "pod default/web is not declared before"},
+		"a broken range":        {"x\n-- snapshot --\npool default\nnode n pods=web-4..1\n", "is not a range"},
+		"no such bundled type":  {"x\n-- catalog --\nbundled types=m9.large\n", "has no type m9.large"},
+		"no such offering":      {"x\n-- catalog --\nunavailable m5.large/a/spot\n", "there is no such offering"},
+		"another operator":      {"x\n-- snapshot --\npool p require=\"zone is a\"\n", `"is" is not an operator`},
+		"a kind of its own":     {"x\n-- policy --\nkinds all\n", "want provision, disrupt"},
+		"another policy":        {"x\n-- policy --\nspeed 9\n", `policy, line 1: "speed" is not known; want kinds`},
+		"another preference":    {"x\n-- policy --\npreferences some\n", "want enforced, ignored, priced"},
+		"a case of words":       {"case: fifty\nx\n", `"fifty" is not a list of numbers`},
+		"differs for nothing":   {"differs: of course\nx\n", "does not say once: because …"},
+		"a word in a spread":    {"x\n-- snapshot --\npod web spread=\"zone slack=2\"\n", `snapshot, line 1: spread zone: "slack" is not known`},
+		"a spread over nothing": {"x\n-- snapshot --\npod web spread=\"skew=2\"\n", "does not begin with a name"},
+		"a selector of nothing": {"x\n-- snapshot --\npod web apart=\"zone of==web\"\n", "does not select by"},
+		"a wish without weight": {"x\n-- snapshot --\npod web prefer=\"zone In a\"\n", "is not a weight from 1 to 100"},
+		"a port of words":       {"x\n-- snapshot --\npod web port=http\n", "is not of the form 80"},
+		"a volume of no name":   {"x\n-- snapshot --\npod web volume=data\n", "is not of the form"},
+		"a device of no class":  {"x\n-- snapshot --\npod web devices=gpu\n", "is not of the form"},
+		"too many devices":      {"x\n-- snapshot --\npod web devices=gpu=99*a100\n", "from 1 to 32"},
+		"another expectation":   {"x\n-- expect --\nhopes web\n", `expect, line 1: "hopes" is not known; want placed`},
+		"a pod of nowhere":      {"x\n-- expect --\nplaced web\n", "there is no pod web"},
+		"a node of nowhere":     {"x\n-- expect --\nstays n1\n", "there is no node n1"},
+		"a code of its own":     {"x\n-- expect --\npending 1 TIRED\n", `"TIRED" is not the code of a reason`},
+		"a word too many":       {"x\n-- expect --\nbuys 1 node\n", `"node" is one word too many`},
+		"an operator of words":  {"x\n-- expect --\ncost below $1\n", `"below" is not an operator`},
+		"a broken manifest":     {"x\n-- manifests --\nkind: Pod\n", "manifests, document 1"},
+		"another field":         {"x\n-- manifests --\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {cups: 2}\n", "cups"},
+		"a section in a text":   {"x -- y\n", "begins a section"},
 	}
 	loader := NewLoader()
 	for name, tc := range tests {
@@ -180,14 +201,14 @@ func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 // FuzzParse holds the parser against the formatter: what can be read has one canonical form, which reads as the same.
 func FuzzParse(f *testing.F) {
 	for _, file := range files(f) {
-		if data := read(f, file); len(data) < 2048 {
+		if data := read(f, file); len(data) < 2048 && bytes.Contains(data, []byte("-- catalog --")) {
 			f.Add(data)
 		}
 	}
 	loader := NewLoader()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 4096 {
-			return
+		if len(data) > 4096 || !bytes.Contains(data, []byte("-- catalog --")) || bytes.Contains(data, []byte("bundled")) {
+			return // the bundled catalogue takes its time
 		}
 		s, err := loader.Load(data)
 		if err != nil {
@@ -205,8 +226,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the canonical form can't be read: %v\n%s", err, first)
 		}
-		if diff := cmp.Diff(s.Input, again.Input); diff != "" {
-			t.Fatalf("the canonical form means something else:\n%s", diff)
+		if !reflect.DeepEqual(s.Input, again.Input) {
+			t.Fatalf("the canonical form means something else:\n%s", cmp.Diff(s.Input, again.Input))
 		}
 	})
 }
