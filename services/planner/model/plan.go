@@ -120,11 +120,12 @@ type NodeVerdict struct {
 	Disruption DisruptionID
 }
 
-// LowerBound is a price that no plan for the same pods can beat.
+// LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
+// policy's overhead for each node.
 type LowerBound struct {
 	// Price is in micro-dollars per hour.
 	Price int64
-	// Gap is the price of the plan's claims over the bound, less one.
+	// Gap is what the plan's claims cost, weighed and with overhead, over the bound, less one.
 	Gap  float64
 	Kind BoundKind
 }

@@ -25,6 +25,8 @@ type Problem struct {
 	Work int64
 	// GapTarget ends the search once cost is within this fraction of the bound; 0 means 0.003.
 	GapTarget float64
+	// BoundOnly ends the search once the bound is proven; the packing is then what the greedy search made of it.
+	BoundOnly bool
 	// Stop ends the search early with the best answer so far; nil never stops. It is asked every few milliseconds.
 	Stop func() bool
 }

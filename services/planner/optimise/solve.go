@@ -102,6 +102,9 @@ func (s *solver) improve() {
 	}
 	s.prove(x, worth)
 	s.work.Columns += x.work()
+	if s.c.p.BoundOnly {
+		return
+	}
 	if s.c.n <= mostRows {
 		before := x.work()
 		s.dive(x, budget*9/10)

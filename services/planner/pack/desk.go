@@ -31,6 +31,8 @@ type Desk struct {
 	byKeys map[string][][]*Option
 	// cells counts the cells made.
 	cells int
+	// proof is what the search that bought last has proven.
+	proof Proof
 }
 
 // Seat is a pod's place: a host, or a claim to buy.
@@ -196,8 +198,11 @@ func (s *seating) buy() map[int]*Bought {
 	for i := range s.wants {
 		slices.Sort(s.wants[i].Pods)
 	}
-	bought, left := s.m.fill(s.tiersOf(s.keysOfWants()), s.wants, s.nodeRules(), s.lim)
-	s.bought = bought
+	bought, left, proof := s.m.fill(s.tiersOf(s.keysOfWants()), s.wants, s.nodeRules(), s.lim)
+	s.bought, s.proof = bought, proof
+	if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Cell != nil || s.minds(it.Class) }) {
+		s.proof = Proof{} // it is of more rules than every plan must keep
+	}
 	on := make(map[int]*Bought)
 	for _, b := range bought {
 		for _, it := range b.Items {

@@ -40,26 +40,31 @@ func (b *Bought) Best() *Option { return b.Options[0] }
 // off the limits. What it returns as left can't be bought for. Pools of higher weight go first; going against a soft taint
 // comes last.
 func (m *Market) Pack(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
-	bought, left = m.fill(m.tiers, items, rules, lim)
+	bought, left, _ = m.fill(m.tiers, items, rules, lim)
 	m.rankAll(bought, lim)
 	return bought, left
 }
 
 // fill is Pack from the options of some tiers, without the ranking of what a claim may become.
-func (m *Market) fill(tiers [][]*Option, items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
+func (m *Market) fill(tiers [][]*Option, items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item, proof Proof) {
 	if len(items) == 0 {
-		return nil, nil
+		return nil, nil, Proof{}
 	}
-	l := newLoad(items, rules)
+	l, solved := newLoad(items, rules), 0
 	for _, wishes := range m.passes() {
 		for _, tier := range tiers {
 			if l.done() {
 				break
 			}
-			bought = append(bought, m.solve(tier, l, wishes, lim)...)
+			some, proven := m.solve(tier, l, wishes, lim)
+			bought, proof = append(bought, some...), proven
+			solved++
 		}
 	}
-	return bought, l.left()
+	if solved > 1 || len(tiers) > 1 || !l.done() {
+		proof = Proof{}
+	}
+	return bought, l.left(), proof
 }
 
 // load is what is to be packed, and how far that is done.
@@ -126,6 +131,15 @@ func (l *load) shapeKey(key []byte, item int) []byte {
 
 func (l *load) done() bool {
 	return !slices.ContainsFunc(l.rest, func(n int) bool { return n > 0 })
+}
+
+// pods is how many there are in all.
+func (l *load) pods() int {
+	n := 0
+	for _, it := range l.items {
+		n += len(it.Pods)
+	}
+	return n
 }
 
 func (l *load) left() []Item {

@@ -24,9 +24,10 @@ type problem struct {
 	optimise.Problem
 }
 
-// solve buys what it can of a load from one tier.
-func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) []*Bought {
-	p := &problem{m: m, l: l, lim: lim, options: options}
+// newProblem is a load in the optimiser's numbers, without bins.
+func newProblem(m *Market, l *load, lim *Limits) *problem {
+	const stepsPerUnit = 1000
+	p := &problem{m: m, l: l, lim: lim}
 	for _, shape := range l.shapes {
 		n := 0
 		for _, i := range shape {
@@ -38,49 +39,62 @@ func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) []*
 			p.Items = append(p.Items, optimise.Item{Count: n, Request: l.items[shape[0]].Class.Requested})
 		}
 	}
+	p.Work, p.GapTarget = max(-1, m.w.Policy.Work*stepsPerUnit), m.w.Policy.GapTarget
+	return p
+}
+
+// solve buys what it can of a load from one tier, and says what that must cost at least.
+func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*Bought, Proof) {
+	p := newProblem(m, l, lim)
+	p.options = options
 	p.addBins(wishes)
 	if len(p.Bins) == 0 {
-		return nil
+		return nil, Proof{}
 	}
 	p.addRules()
 	p.addPorts()
 	p.addLimits()
-	const stepsPerUnit = 1000
-	p.Work, p.GapTarget = max(-1, m.w.Policy.Work*stepsPerUnit), m.w.Policy.GapTarget
-	return p.buy(optimise.Solve(&p.Problem))
+	s := optimise.Solve(&p.Problem)
+	proof := proofOf(s, l.pods())
+	flexible := slices.ContainsFunc(options, func(o *Option) bool { return minValues(o.Pool) })
+	if flexible || len(p.Penalties) > 0 || len(p.Limits) > 0 {
+		proof = Proof{}
+	}
+	return p.buy(s), proof
 }
 
 func (p *problem) addBins(wishes bool) {
+	price := wishPrice(&p.m.w.Policy)
 	for i, o := range p.options {
 		if p.lim.Room(o, 1) == 0 {
 			continue
 		}
 		for _, h := range p.holdings(o, wishes) {
-			if p.addBin(o, h) {
-				p.bins = append(p.bins, i)
-			}
+			p.add(i, h, price)
 		}
 	}
 }
 
-// addBin adds a kind of bin, unless it takes nothing.
-func (p *problem) addBin(o *Option, h holding) bool {
-	price, some := wishPrice(&p.m.w.Policy), false
+// add adds a kind of bin for an option, unless it takes nothing; price is what a wish of weight 1 is worth.
+func (p *problem) add(option int, h holding, price int64) {
+	o, some := p.options[option], false
 	for k, row := range p.rows {
 		if !h.takes.Has(k) {
 			continue
 		}
 		some = true
-		if w := fit.Wish(p.l.items[row[0]].Class.Profile, &o.place); w > 0 && price > 0 {
+		if price == 0 {
+			continue
+		}
+		if w := fit.Wish(p.l.items[row[0]].Class.Profile, &o.place); w > 0 {
 			p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
 		}
 	}
-	if some {
-		p.Bins = append(p.Bins, optimise.Bin{
-			Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1,
-		})
+	if !some {
+		return
 	}
-	return some
+	p.bins = append(p.bins, option)
+	p.Bins = append(p.Bins, optimise.Bin{Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
 }
 
 // addRules hands on the rules about what may share a node, for the items that are left.

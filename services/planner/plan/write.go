@@ -36,12 +36,10 @@ func (c *cycle) write() model.Plan {
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
 
 func (c *cycle) writeProvision(p *model.Plan) {
-	var price int64
 	ids := make(map[*pack.Bought]model.ClaimID, len(c.bought))
 	for _, b := range c.bought {
 		claim := c.claim(b)
 		ids[b] = claim.ID
-		price += claim.Price
 		p.NodeClaims = append(p.NodeClaims, claim)
 	}
 	for i, s := range c.seats {
@@ -52,7 +50,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		at.Order = int32(i)
 		p.Placements = append(p.Placements, at)
 	}
-	p.LowerBound = c.lowerBound(price)
+	p.LowerBound = c.lowerBound()
 	for _, r := range c.demand.refused {
 		pending := model.PendingPod{Pod: c.Pods[r.pod].ID, Reason: r.reason}
 		if r.reason.Code == model.CodeUnsupported {
@@ -97,10 +95,13 @@ func (c *cycle) nodesMiss(class *view.Class, otherwise model.Reason) model.Reaso
 	return otherwise
 }
 
-// lowerBound proves what the claims for pending pods must cost at least.
-func (c *cycle) lowerBound(price int64) *model.LowerBound {
+// lowerBound proves what the claims for pending pods must cost at least, at the prices that they were weighed at and with
+// what the policy adds for each node.
+func (c *cycle) lowerBound() *model.LowerBound {
 	var all []int
+	var cost int64
 	for _, b := range c.bought {
+		cost += b.Best().Price + c.Policy.PerNodeOverhead
 		for _, it := range b.Items {
 			all = append(all, it.Pods...)
 		}
@@ -108,11 +109,11 @@ func (c *cycle) lowerBound(price int64) *model.LowerBound {
 	if len(all) == 0 {
 		return nil
 	}
-	bound := c.market.Bound(pack.Items(c.World, all))
-	if bound <= 0 {
+	proof := c.desk.Bound(all)
+	if proof.Price <= 0 {
 		return nil
 	}
-	return &model.LowerBound{Price: bound, Gap: float64(price)/float64(bound) - 1, Kind: model.BoundResource}
+	return &model.LowerBound{Price: proof.Price, Gap: float64(cost)/float64(proof.Price) - 1, Kind: proof.Kind}
 }
 
 // claim writes a claim down.

@@ -13,12 +13,16 @@ type NodeRule struct {
 	Trigger []int
 	Counted []int
 	Most    int
+	// Skew says that the rule comes from spread: it holds for new nodes as long as some domain has no pods, and is no law
+	// for every plan.
+	Skew bool
 }
 
 // nodeGroup are the classes that share a rule: those with one counter, one Most, and alike in whether they count themselves.
 type nodeGroup struct {
 	counter int32
 	most    int
+	skew    bool
 }
 
 // NodeRules lists the rules on kubernetes.io/hostname that decide which pods of some classes may share a new node: spread
@@ -40,7 +44,7 @@ func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
 		x := &r.classes[c.Index]
 		for _, s := range x.spread {
 			if r.counters[s.counter].key == hostname {
-				trigger(nodeGroup{s.counter, int(s.maxSkew)}, i)
+				trigger(nodeGroup{s.counter, int(s.maxSkew), true}, i)
 			}
 		}
 		for _, a := range x.anti {
@@ -51,14 +55,14 @@ func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
 			if r.counts(a.counter, c) {
 				most = 1
 			}
-			trigger(nodeGroup{a.counter, most}, i)
+			trigger(nodeGroup{a.counter, most, false}, i)
 		}
 	}
 	counted := r.counted(classes, groups)
 	var out []NodeRule
 	for _, g := range groups {
 		if len(counted[g.counter]) > 0 {
-			out = append(out, NodeRule{Trigger: triggers[g], Counted: counted[g.counter], Most: g.most})
+			out = append(out, NodeRule{Trigger: triggers[g], Counted: counted[g.counter], Most: g.most, Skew: g.skew})
 		}
 	}
 	return out

@@ -92,7 +92,9 @@ func (t *Tally) Enter(v *view.View, host int) { t.bound(v, host, nil, 1) }
 
 // Weight is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
 // long makes a new one when it has become too much.
-func (t *Tally) Weight() int { return len(t.shapes) + len(t.forms) + len(t.names[hostname]) + len(t.seen) }
+func (t *Tally) Weight() int {
+	return len(t.shapes) + len(t.forms) + len(t.names[hostname]) + len(t.seen)
+}
 
 // Offer makes known what could be bought: the domains of such nodes count for the minimum of spread, as if the nodes were
 // there. Offers that do not differ in what any rule looks at are cheap. All offers are made before anything else is asked.

@@ -32,8 +32,8 @@ func (c *checker) costs() {
 	}
 	for _, claim := range c.plan.NodeClaims {
 		after += claim.Price
-		if claim.Disruption == "" {
-			forPending += claim.Price
+		if claim.Disruption == "" && len(claim.Offerings) > 0 {
+			forPending += claim.Offerings[0].Weighed() + c.in.Policy.PerNodeOverhead
 		}
 	}
 	if c.plan.CostBefore != before {

@@ -902,12 +902,13 @@ func (x *NodeVerdict) GetDisruption() string {
 	return ""
 }
 
-// LowerBound is a price that no plan for the same pods can beat.
+// LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
+// policy's overhead for each node.
 type LowerBound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Micro-dollars per hour.
 	MicroUsdPerHour int64 `protobuf:"varint,1,opt,name=micro_usd_per_hour,json=microUsdPerHour,proto3" json:"micro_usd_per_hour,omitempty"`
-	// The price of the plan's claims over the bound, less one; 0.02 is two per cent above.
+	// What the plan's claims cost, weighed and with overhead, over the bound, less one; 0.02 is two per cent above.
 	Gap float64 `protobuf:"fixed64,2,opt,name=gap,proto3" json:"gap,omitempty"`
 	// How it was proven.
 	Kind          BoundKind `protobuf:"varint,3,opt,name=kind,proto3,enum=kerf.planner.v1.BoundKind" json:"kind,omitempty"`
