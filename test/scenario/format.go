@@ -24,7 +24,8 @@ func Format(data []byte) ([]byte, error) {
 	out := &txtar.Archive{Comment: []byte(h.format())}
 	for _, name := range sections() {
 		for _, f := range in.Files {
-			if f.Name != name || (blank(f.Data) && name != Plan && name != Explain) {
+			// An empty catalog sells nothing, and one that is left out sells the default types.
+			if f.Name != name || (blank(f.Data) && name != Catalog && name != Plan && name != Explain) {
 				continue
 			}
 			text := string(f.Data)
