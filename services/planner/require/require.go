@@ -15,7 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
 
-// enumerable is the longest range of integers that is turned into a list of values, so that such ranges stay exact.
+// enumerable is the longest range of integers that is turned into a list of values, so that such ranges stay exact. They
+// list integers as they are written plainly: a label of "07" is in no short range, though Kubernetes reads it as 7.
 const enumerable = 256
 
 // Requirement is the set of states that the label Key may be in. Use New or Any; the zero Requirement allows nothing.
@@ -27,8 +28,9 @@ type Requirement struct {
 	values []string
 	// absent says that the label may be missing.
 	absent bool
-	// lo and hi are inclusive bounds; where one is set, only integers are in the set. Only used with complement.
-	lo, hi int64
+	// bounded says that only integers are in the set, those from lo to hi. Only used with complement.
+	bounded bool
+	lo, hi  int64
 	// MinValues is how many distinct values must remain among the offerings of a claim; 0 means no such wish.
 	MinValues int
 }
@@ -59,14 +61,14 @@ func New(m model.Requirement) Requirement {
 	case model.DoesNotExist:
 		r.complement = false
 	case model.Gt, model.Gte, model.Lt, model.Lte:
-		return bounded(r, m)
+		return inRange(r, m)
 	default:
 		return Requirement{Key: r.Key}
 	}
 	return r
 }
 
-func bounded(r Requirement, m model.Requirement) Requirement {
+func inRange(r Requirement, m model.Requirement) Requirement {
 	nothing := Requirement{Key: r.Key}
 	if len(m.Values) != 1 {
 		return nothing
@@ -75,7 +77,7 @@ func bounded(r Requirement, m model.Requirement) Requirement {
 	if err != nil {
 		return nothing
 	}
-	r.absent = false
+	r.absent, r.bounded = false, true
 	switch {
 	case m.Operator == model.Gte:
 		r.lo = n
@@ -97,8 +99,6 @@ func sorted(values []string) []string {
 	return slices.Compact(s)
 }
 
-func (r Requirement) hasBounds() bool { return r.lo != math.MinInt64 || r.hi != math.MaxInt64 }
-
 // Contains says whether the label may have this value.
 func (r Requirement) Contains(value string) bool {
 	_, listed := slices.BinarySearch(r.values, value)
@@ -109,7 +109,7 @@ func (r Requirement) Contains(value string) bool {
 }
 
 func (r Requirement) inBounds(value string) bool {
-	if !r.hasBounds() {
+	if !r.bounded {
 		return true
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
@@ -153,7 +153,7 @@ func (r Requirement) Pick(preferred string) (value string, ok bool) {
 		return "", false
 	case !r.complement:
 		return r.values[0], true
-	case !r.hasBounds():
+	case !r.bounded:
 		for value = preferred; !r.Contains(value); {
 			value += "-x"
 		}
@@ -177,7 +177,7 @@ func (r Requirement) Intersect(s Requirement) Requirement {
 	out := Requirement{Key: r.Key, absent: r.absent && s.absent, MinValues: max(r.MinValues, s.MinValues)}
 	switch {
 	case r.complement && s.complement:
-		out.complement = true
+		out.complement, out.bounded = true, r.bounded || s.bounded
 		out.lo, out.hi = max(r.lo, s.lo), min(r.hi, s.hi)
 		out.values = sorted(append(slices.Clone(r.values), s.values...))
 		return out.simplify()
@@ -196,7 +196,7 @@ func (r Requirement) Intersect(s Requirement) Requirement {
 
 // simplify turns short ranges of integers into lists, and empty ones into nothing.
 func (r Requirement) simplify() Requirement {
-	if !r.complement || !r.hasBounds() {
+	if !r.complement || !r.bounded {
 		return r
 	}
 	short := r.lo > r.hi || (uint64(r.hi)-uint64(r.lo) < enumerable)
@@ -227,10 +227,10 @@ func (r Requirement) SubsetOf(s Requirement) bool {
 	if !s.complement || slices.ContainsFunc(s.values, r.Contains) {
 		return false
 	}
-	if !s.hasBounds() {
+	if !s.bounded {
 		return true
 	}
-	return r.hasBounds() && s.lo <= r.lo && r.hi <= s.hi
+	return r.bounded && s.lo <= r.lo && r.hi <= s.hi
 }
 
 // Model writes the requirement down with the operators of the contract: nothing for Any, up to four for the rest.
@@ -245,10 +245,10 @@ func (r Requirement) Model() []model.Requirement {
 	case !r.complement:
 		add(model.In, r.values...)
 	default:
-		if !r.absent && !r.hasBounds() {
+		if !r.absent && !r.bounded {
 			add(model.Exists)
 		}
-		if r.lo != math.MinInt64 {
+		if r.lo != math.MinInt64 || r.bounded && r.hi == math.MaxInt64 {
 			add(model.Gte, strconv.FormatInt(r.lo, 10))
 		}
 		if r.hi != math.MaxInt64 {
