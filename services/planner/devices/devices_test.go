@@ -83,8 +83,10 @@ func TestRoom(t *testing.T) {
 			four, nil, []model.DeviceClaim{{Requests: []model.DeviceRequest{request("r", option("", "a", 3))}, Constraints: []model.DeviceConstraint{same}}}, 0,
 		},
 		"pairs on one side, one of each is held": {
-			four, []model.DeviceRef{four[0].DeviceRef, four[2].DeviceRef},
-			[]model.DeviceClaim{{Requests: []model.DeviceRequest{request("r", option("", "a", 2))}, Constraints: []model.DeviceConstraint{same}}}, 0,
+			four,
+			[]model.DeviceRef{four[0].DeviceRef, four[2].DeviceRef},
+			[]model.DeviceClaim{{Requests: []model.DeviceRequest{request("r", option("", "a", 2))}, Constraints: []model.DeviceConstraint{same}}},
+			0,
 		},
 		"two requests on one side, of three": {
 			append(four[:4:4], device(4, "b", "numa=1")), nil, []model.DeviceClaim{{
@@ -93,27 +95,37 @@ func TestRoom(t *testing.T) {
 			}}, 1,
 		},
 		"no attribute, no device": {
-			[]model.NodeDevice{device(0, "a")}, nil,
-			[]model.DeviceClaim{{Requests: []model.DeviceRequest{request("r", option("", "a", 1))}, Constraints: []model.DeviceConstraint{same}}}, 0,
+			[]model.NodeDevice{device(0, "a")},
+			nil,
+			[]model.DeviceClaim{{Requests: []model.DeviceRequest{request("r", option("", "a", 1))}, Constraints: []model.DeviceConstraint{same}}},
+			0,
 		},
 		"the first alternative, then the second": {
-			[]model.NodeDevice{device(0, "big"), device(1, "small"), device(2, "small")}, nil,
-			[]model.DeviceClaim{claim(request("r", option("one", "big", 1), option("two", "small", 2)))}, 2,
+			[]model.NodeDevice{device(0, "big"), device(1, "small"), device(2, "small")},
+			nil,
+			[]model.DeviceClaim{claim(request("r", option("one", "big", 1), option("two", "small", 2)))},
+			2,
 		},
 		"an alternative gives way to a later request": {
-			[]model.NodeDevice{device(0, "a", "b"), device(1, "a")}, nil,
-			[]model.DeviceClaim{claim(request("r", option("", "a", 1)), request("s", option("", "b", 1)))}, 1,
+			[]model.NodeDevice{device(0, "a", "b"), device(1, "a")},
+			nil,
+			[]model.DeviceClaim{claim(request("r", option("", "a", 1)), request("s", option("", "b", 1)))},
+			1,
 		},
 		"an alternative gives way to a later claim": {
-			[]model.NodeDevice{device(0, "a"), device(1, "b")}, nil,
-			[]model.DeviceClaim{claim(request("r", option("x", "a", 1), option("y", "b", 1))), claim(request("s", option("", "a", 1)))}, 1,
+			[]model.NodeDevice{device(0, "a"), device(1, "b")},
+			nil,
+			[]model.DeviceClaim{claim(request("r", option("x", "a", 1), option("y", "b", 1))), claim(request("s", option("", "a", 1)))},
+			1,
 		},
 		"a constraint on one alternative only": {
-			[]model.NodeDevice{device(0, "a", "numa=0"), device(1, "b", "numa=1"), device(2, "c", "numa=2")}, nil,
+			[]model.NodeDevice{device(0, "a", "numa=0"), device(1, "b", "numa=1"), device(2, "c", "numa=2")},
+			nil,
 			[]model.DeviceClaim{{
 				Requests:    []model.DeviceRequest{request("x", option("", "c", 1)), request("y", option("p", "a", 1), option("q", "b", 1))},
 				Constraints: []model.DeviceConstraint{{Requests: []string{"x", "y/p"}, Attribute: "gpu/numa"}},
-			}}, 1,
+			}},
+			1,
 		},
 	}
 	for name, tc := range tests {
@@ -166,11 +178,14 @@ func TestWhyNamesWhatIsMissing(t *testing.T) {
 		"too few":     {many(4, "a"), []model.DeviceRef{device(0).DeviceRef, device(1).DeviceRef, device(2).DeviceRef}, one("a", 2), "request r wants 2 devices of class class-a, and 1 of the 4 that match are free on node n1"},
 		"not for all": {many(2, "a"), []model.DeviceRef{device(0).DeviceRef}, one("a", 0), "request r wants all devices of class class-a, and 1 of the 2 that match are free on node n1"},
 		"parts": {
-			[]model.NodeDevice{part}, nil, one("a", 1),
+			[]model.NodeDevice{part},
+			nil, one("a", 1),
 			"request r wants 1 device of class class-a, and of node n1 Kerf does not plan with a device that matches: gpu-1: consumesCounters: devices that are parts of another are not planned for",
 		},
 		"together": {
-			[]model.NodeDevice{device(0, "a", "b")}, nil, []model.DeviceClaim{claim(request("r", option("", "a", 1)), request("s", option("", "b", 1)))},
+			[]model.NodeDevice{device(0, "a", "b")},
+			nil,
+			[]model.DeviceClaim{claim(request("r", option("", "a", 1)), request("s", option("", "b", 1)))},
 			"node n1 has devices for each of the pod's requests, but not for all of them and their constraints together",
 		},
 	}

@@ -24,39 +24,44 @@ const prefix = "devices:"
 
 // NewDims has the sets of selectors that the classes' own claims ask for.
 func NewDims(classes []model.PodClass) *Dims {
-	var all []string
-	for i := range classes {
-		for _, d := range classes[i].DeviceClaims {
-			if d.Name != "" {
-				continue
-			}
-			for _, q := range d.Requests {
-				for _, o := range q.Options {
-					all = append(all, o.Selector)
-				}
-			}
-		}
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
+	all := ownSelectors(classes)
 	d := &Dims{}
-	if n := len(all); n <= mostJoined {
-		for bits := 1; bits < 1<<n; bits++ {
-			var set []string
-			for i, s := range all {
-				if bits&(1<<i) != 0 {
-					set = append(set, s)
-				}
-			}
-			d.sets = append(d.sets, set)
-		}
-	} else {
+	if len(all) > mostJoined {
 		for i := range all {
 			d.sets = append(d.sets, all[i:i+1])
 		}
 		d.sets = append(d.sets, all)
+		return d
+	}
+	for bits := 1; bits < 1<<len(all); bits++ {
+		var set []string
+		for i, s := range all {
+			if bits&(1<<i) != 0 {
+				set = append(set, s)
+			}
+		}
+		d.sets = append(d.sets, set)
 	}
 	return d
+}
+
+// ownSelectors are those of claims that pods have for themselves, sorted.
+func ownSelectors(classes []model.PodClass) []string {
+	var out []string
+	for i := range classes {
+		for _, d := range classes[i].DeviceClaims {
+			if d.Name != "" {
+				continue // taken once, however many pods use it
+			}
+			for _, q := range d.Requests {
+				for _, o := range q.Options {
+					out = append(out, o.Selector)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func name(set []string) model.Resource { return model.Resource(prefix + strings.Join(set, "+")) }
@@ -71,7 +76,7 @@ func (d *Dims) Requests(c *model.PodClass) model.Amounts {
 		var n int64
 		for i := range c.DeviceClaims {
 			if c.DeviceClaims[i].Name != "" {
-				continue // taken once, however many pods use it
+				continue
 			}
 			for _, q := range c.DeviceClaims[i].Requests {
 				n += least(q, set)

@@ -31,12 +31,29 @@ import (
 
 // References finds the objects that another one names. A nil answer means that there is none.
 type References interface {
+	VolumeReferences
+	ClassReferences
+	OwnerReferences
+	DeviceReferences
+}
+
+// VolumeReferences finds what stands behind a pod's volumes.
+type VolumeReferences interface {
 	PersistentVolumeClaim(namespace, name string) *corev1.PersistentVolumeClaim
 	PersistentVolume(name string) *corev1.PersistentVolume
 	// StorageClass finds a class by name; "" asks for the cluster's default.
 	StorageClass(name string) *storagev1.StorageClass
+}
+
+// ClassReferences finds what a pod is by the name of a class.
+type ClassReferences interface {
 	// PriorityClass finds a class by name; "" asks for the cluster's default.
 	PriorityClass(name string) *schedulingv1.PriorityClass
+	RuntimeClass(name string) *nodev1.RuntimeClass
+}
+
+// OwnerReferences finds whom a pod belongs to, and with whom it belongs together.
+type OwnerReferences interface {
 	// OwnerRevision tells which revision of its template an owner runs; "" when it has none.
 	OwnerRevision(kind, namespace, name string) string
 	// OwnerSelector is what an owner selects its pods with; nil where that is not known.
@@ -45,7 +62,10 @@ type References interface {
 	ServiceSelectors(namespace string) []map[string]string
 	// Selected tells whether anything selects pods by an identity label; see SelectsByIdentity.
 	Selected(label string) bool
-	RuntimeClass(name string) *nodev1.RuntimeClass
+}
+
+// DeviceReferences finds what a pod claims of dynamic resource allocation.
+type DeviceReferences interface {
 	ResourceClaim(namespace, name string) *resourcev1.ResourceClaim
 	ResourceClaimTemplate(namespace, name string) *resourcev1.ResourceClaimTemplate
 	DeviceClass(name string) *resourcev1.DeviceClass

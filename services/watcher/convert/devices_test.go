@@ -83,11 +83,13 @@ func TestWhatIsClaimed(t *testing.T) {
 	}{
 		"from a template": {claims, []runtime.Object{template1(exactly(1))}, []*clusterv1.DeviceClaim{{Requests: one}}},
 		"all of them": {
-			claims, []runtime.Object{template1(exactly(0, func(e *resourcev1.ExactDeviceRequest) { e.AllocationMode = resourcev1.DeviceAllocationModeAll }))},
+			claims,
+			[]runtime.Object{template1(exactly(0, func(e *resourcev1.ExactDeviceRequest) { e.AllocationMode = resourcev1.DeviceAllocationModeAll }))},
 			[]*clusterv1.DeviceClaim{{Requests: []*clusterv1.DeviceRequest{{Name: "r", Options: []*clusterv1.DeviceOption{{DeviceClass: "gpu"}}}}}},
 		},
 		"alternatives, and what must be equal": {
-			claims, []runtime.Object{func() runtime.Object {
+			claims,
+			[]runtime.Object{func() runtime.Object {
 				c := template1(resourcev1.DeviceRequest{Name: "r", FirstAvailable: []resourcev1.DeviceSubRequest{
 					{Name: "a", DeviceClassName: "gpu", Count: 2}, {Name: "b", DeviceClassName: "gpu"},
 				}})
@@ -106,7 +108,8 @@ func TestWhatIsClaimed(t *testing.T) {
 				claims(p)
 				p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("one")}}
 			},
-			[]runtime.Object{shared(allocated(on(byField), used))}, []*clusterv1.DeviceClaim{{Requests: one}},
+			[]runtime.Object{shared(allocated(on(byField), used))},
+			[]*clusterv1.DeviceClaim{{Requests: one}},
 		},
 		"nothing had to be claimed": {
 			func(p *corev1.Pod) {
@@ -119,7 +122,8 @@ func TestWhatIsClaimed(t *testing.T) {
 		"a shared one that is on a node":        {byName, []runtime.Object{shared(allocated(on(byField), used))}, []*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Node: "n1"}}},
 		"a shared one that is reached anywhere": {byName, []runtime.Object{shared(allocated(nil, used))}, []*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true}}},
 		"a shared one that is reached from a zone": {
-			byName, []runtime.Object{shared(allocated(on(byLabel), used))},
+			byName,
+			[]runtime.Object{shared(allocated(on(byLabel), used))},
 			[]*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Terms: []*clusterv1.NodeAffinityTerm{{Requirements: []*clusterv1.Requirement{req(zone, opIn, "a")}}}}},
 		},
 		"a resource that stands for a class": {
@@ -133,7 +137,8 @@ func TestWhatIsClaimed(t *testing.T) {
 				claims(p)
 				ownedBy("DaemonSet", "monitor")(p)
 			},
-			[]runtime.Object{template1(exactly(1, func(e *resourcev1.ExactDeviceRequest) { e.AdminAccess = new(true) }))}, []*clusterv1.DeviceClaim{{}},
+			[]runtime.Object{template1(exactly(1, func(e *resourcev1.ExactDeviceRequest) { e.AdminAccess = new(true) }))},
+			[]*clusterv1.DeviceClaim{{}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -87,11 +87,13 @@ func TestDefaultSelectorIsWhatServicesAndTheOwnerSelect(t *testing.T) {
 		"nothing tells":         {func(*corev1.Pod) {}, []runtime.Object{service("none", nil), elsewhere}, nil},
 		"another one's Service": {func(*corev1.Pod) {}, []runtime.Object{service("s", map[string]string{"app": "db"})}, nil},
 		"two Services": {
-			func(*corev1.Pod) {}, []runtime.Object{service("a", map[string]string{"app": "web"}), service("b", map[string]string{"tier": "x"})},
+			func(*corev1.Pod) {},
+			[]runtime.Object{service("a", map[string]string{"app": "web"}), service("b", map[string]string{"tier": "x"})},
 			&clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("tier", opIn, "x")}},
 		},
 		"a Service and the owner": {
-			ownedBy("ReplicaSet", "web-7f"), []runtime.Object{service("b", map[string]string{"tier": "x"}), rs},
+			ownedBy("ReplicaSet", "web-7f"),
+			[]runtime.Object{service("b", map[string]string{"tier": "x"}), rs},
 			&clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("tier", opIn, "x"), req("track", opNotIn, "old")}},
 		},
 		"an owner that selects nothing by itself": {ownedBy("Job", "web"), nil, nil},
@@ -149,7 +151,9 @@ func TestPodsThatNoAdmissionHasSeenPayForTheirRuntime(t *testing.T) {
 			func(*corev1.Pod) {}, nil, 1000, 0, "spec.runtimeClassName: there is no RuntimeClass gvisor",
 		},
 		"that want another node": {
-			func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"runtime": "runc"} }, []runtime.Object{rc}, 1000, 1,
+			func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"runtime": "runc"} },
+			[]runtime.Object{rc},
+			1000, 1,
 			"spec.nodeSelector: RuntimeClass gvisor asks for runtime=gvisor, and the pod for runtime=runc",
 		},
 	} {

@@ -131,16 +131,17 @@ func (s *Source) nodeDevices(node string) []*clusterv1.NodeDevice {
 		return nil
 	}
 	var all []*resourcev1.ResourceSlice
-	from := fmt.Sprint(s.devices.rules.Version())
+	var from strings.Builder
+	fmt.Fprint(&from, s.devices.rules.Version())
 	for _, id := range slices.Sorted(maps.Keys(pools)) {
 		found := indexed[*resourcev1.ResourceSlice](s.stores.slices, byDevicePool, id)
 		slices.SortFunc(found, func(a, b *resourcev1.ResourceSlice) int { return strings.Compare(a.Name, b.Name) })
 		for _, x := range found {
-			from += fmt.Sprintf(" %s/%s", x.UID, x.ResourceVersion)
+			fmt.Fprintf(&from, " %s/%s", x.UID, x.ResourceVersion)
 		}
 		all = append(all, found...)
 	}
-	if known := s.devices.nodes[node]; known.from == from {
+	if known := s.devices.nodes[node]; known.from == from.String() {
 		return known.list
 	}
 	held := func(k convert.DeviceKey) bool {
@@ -152,6 +153,6 @@ func (s *Source) nodeDevices(node string) []*clusterv1.NodeDevice {
 		return false
 	}
 	list := convert.NodeDevices(node, all, s.devices.rules, held)
-	s.devices.nodes[node] = nodeDevices{from, list}
+	s.devices.nodes[node] = nodeDevices{from.String(), list}
 	return list
 }
