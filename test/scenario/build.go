@@ -69,7 +69,7 @@ func (b *builder) lines(section, text string, read func(*statement) error) error
 // policy reads how to ask: one verb a line, with its value as the name.
 func (b *builder) policy(s *statement) error {
 	p := &b.in.Policy
-	read, ok := map[string]func(){
+	verbs := map[string]func(){
 		"kinds":             func() { b.kinds(s) },
 		"seed":              func() { b.in.Seed = uint64(s.count(0, 1<<31)) },
 		"now":               func() { b.now(s) },
@@ -91,10 +91,11 @@ func (b *builder) policy(s *statement) error {
 		"work":                          func() { p.Work = int64(s.count(-1, 1<<31)) },
 		"gap-target":                    func() { p.GapTarget = s.fraction(s.name) },
 		"max-pods-of-workload-per-node": func() { p.MaxPodsOfWorkloadPerNode = s.count(0, maxCopies) },
-	}[s.verb]
+	}
+	read, ok := verbs[s.verb]
 	if !ok {
-		return fmt.Errorf("%s: %q is not known; want kinds, seed, now, per-node-overhead, min-saving, max-offerings, "+
-			"preferences, preference-price, min-values, default-spread, work, gap-target, max-pods-of-workload-per-node", s.where, s.verb)
+		known := slices.Sorted(maps.Keys(verbs))
+		return fmt.Errorf("%s: %q is not known; want %s", s.where, s.verb, strings.Join(known, ", "))
 	}
 	read()
 	return s.done()
@@ -128,12 +129,14 @@ func (b *builder) now(s *statement) {
 }
 
 func (b *builder) object(s *statement) error {
-	read, ok := map[string]func(*statement){
-		"class": b.class, "pool": b.pool, "pod": b.pod, "daemonset": b.daemonSet, "node": b.node, "claim": b.claim,
-		"pdb": b.pdb, "notice": b.notice, "namespace": b.namespace, "overlay": b.overlay, "buffer": b.buffer,
-	}[s.verb]
+	verbs := map[string]func(*statement){
+		"class": b.class, "pool": b.pool, "namespace": b.namespace, "overlay": b.overlay, "pod": b.pod, "daemonset": b.daemonSet,
+		"buffer": b.buffer, "node": b.node, "claim": b.claim, "pdb": b.pdb, "notice": b.notice,
+	}
+	read, ok := verbs[s.verb]
 	if !ok {
-		return fmt.Errorf("%s: %q is not known; want class, pool, namespace, overlay, pod, daemonset, buffer, node, claim, pdb, notice", s.where, s.verb)
+		known := slices.Sorted(maps.Keys(verbs))
+		return fmt.Errorf("%s: %q is not known; want %s", s.where, s.verb, strings.Join(known, ", "))
 	}
 	if s.name == "" {
 		s.fail("the name is missing")

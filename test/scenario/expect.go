@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,14 +50,10 @@ func parseExpectations(text string, in *model.Input) ([]expectation, error) {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
 		r := &reader{statement: statement{where: where, verb: words[0]}, in: in, words: words[1:]}
-		read, ok := map[string]func() func(*result) error{
-			"placed": r.placed, "pending": r.pending, "buys": r.buys, "spread": r.spreadOver, "same": r.same, "apart": r.apart,
-			"where": r.everywhere, "first": r.first, "on": r.on, "not-on": r.notOn, "goes": r.goes, "stays": r.stays, "cost": r.cost, "saves": r.saves,
-			"says": r.says, "before": r.before, "gap": r.gap,
-		}[words[0]]
+		read, ok := r.verbs()[words[0]]
 		if !ok {
-			return nil, fmt.Errorf("%s: %q is not known; want placed, pending, buys, spread, same, apart, where, first, on, not-on, "+
-				"goes, stays, cost, saves, before, gap, says", where, words[0])
+			known := slices.Sorted(maps.Keys(r.verbs()))
+			return nil, fmt.Errorf("%s: %q is not known; want %s", where, words[0], strings.Join(known, ", "))
 		}
 		e := expectation{line: line, holds: read()}
 		if len(r.words) > 0 {
@@ -68,6 +65,15 @@ func parseExpectations(text string, in *model.Input) ([]expectation, error) {
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// verbs are what can be expected; each reads the rest of its line.
+func (r *reader) verbs() map[string]func() func(*result) error {
+	return map[string]func() func(*result) error{
+		"placed": r.placed, "pending": r.pending, "buys": r.buys, "on": r.on, "not-on": r.notOn, "before": r.before,
+		"same": r.same, "apart": r.apart, "spread": r.spreadOver, "where": r.everywhere, "first": r.first,
+		"goes": r.goes, "stays": r.stays, "cost": r.cost, "saves": r.saves, "gap": r.gap, "says": r.says,
+	}
 }
 
 // next takes a word; what says what it should be.
