@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/model"
@@ -31,44 +32,59 @@ type refusal struct {
 
 func (c *cycle) findDemand() demand {
 	var d demand
-	hosts := make(map[model.NodeName]*view.Host)
-	for _, h := range c.view.Hosts {
-		if h.Node != nil {
-			hosts[h.Node.Name] = h
-		}
-	}
-	stuck := disrupt.NeverEvictable(c.view)
-	for i, p := range c.Pods {
+	for _, i := range c.restless() {
+		p := c.Pods[i]
+		at := c.view.Node(p.Node)
 		switch {
 		case p.Class.Daemon || p.Class.Mirror:
 		case p.Terminating:
-			if h := hosts[p.Node]; h != nil && h.Leaving && p.Class.OwnerKind != "" {
+			if at != nil && p.Class.OwnerKind != "" {
 				d.addEnding(p, i)
 			}
 		case p.Node != "":
-			if h := hosts[p.Node]; h != nil && h.Leaving && c.displaced(p, h, stuck) {
+			if c.displaced(p, at) {
 				d.add(c, i)
 			}
 		case p.Phase == model.PodWaiting:
 			d.waiting = append(d.waiting, i)
-		case hosts[p.NominatedNode] != nil && !hosts[p.NominatedNode].Closed:
-			h := hosts[p.NominatedNode]
+		default:
+			h := c.view.Node(p.NominatedNode)
+			if h == nil || h.Closed {
+				d.add(c, i)
+				continue
+			}
 			d.preempting = append(d.preempting, pack.Seat{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
-		default:
-			d.add(c, i)
 		}
 	}
 	return d
 }
 
+// restless are the pods, in order, that are bound to no node, or to one that is going away.
+func (c *cycle) restless() []int {
+	out := slices.Clone(c.Unbound)
+	for _, h := range c.view.Hosts {
+		if h.Leaving {
+			out = append(out, h.Pods...)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // displaced says whether a pod on a node that goes needs a home now. A pod that nothing would make again does not; one
 // that holds up the drain only does where the node goes whether it agrees or not.
-func (c *cycle) displaced(p view.Pod, h *view.Host, stuck []bool) bool {
+func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 	if p.Class.OwnerKind == "" {
 		return false
 	}
-	return h.Interrupted || (!disrupt.Protected(p, c.Now) && !stuck[p.Class.Index])
+	if h.Interrupted {
+		return true
+	}
+	if c.stuck == nil {
+		c.stuck = disrupt.NeverEvictable(c.view)
+	}
+	return !disrupt.Protected(p, c.Now) && !c.stuck[p.Class.Index]
 }
 
 func (d *demand) add(c *cycle, pod int) {

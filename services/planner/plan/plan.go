@@ -7,6 +7,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,22 +24,18 @@ import (
 // contradicts itself; pods that nothing can be found for are part of the plan, with the reason. It changes nothing in
 // the input.
 func Decide(in model.Input) (model.Plan, error) {
-	in, err := normalize(in)
+	if in.Now.IsZero() {
+		return model.Plan{}, errNoTime()
+	}
+	s, err := NewSession(&in.Snapshot)
 	if err != nil {
 		return model.Plan{}, err
 	}
-	w, err := view.NewWorld(&in.Snapshot, in.Policy, in.Now)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	c := newCycle(w, &in)
-	c.reserve()
-	c.seat()
-	if c.asks(model.KindDisrupt) {
-		c.expect()
-		c.giveBack()
-	}
-	return c.write(), nil
+	return s.Decide(Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed})
+}
+
+func errNoTime() error {
+	return errors.New("now is not set: the time to plan for is the caller's to say")
 }
 
 // cycle is the state of one Decide.
@@ -52,8 +49,10 @@ type cycle struct {
 	limits  *pack.Limits
 	// unsupported is by class.
 	unsupported []model.Reason
-	tally       *topology.Tally
-	desk        *pack.Desk
+	// stuck says by class whose pods no budget will ever let go; nil until it is asked for.
+	stuck []bool
+	tally *topology.Tally
+	desk  *pack.Desk
 
 	demand   demand
 	seats    []pack.Seat
@@ -64,22 +63,18 @@ type cycle struct {
 	patterns map[**pack.Option]model.NodeClaim
 }
 
-func newCycle(w *view.World, in *model.Input) *cycle {
-	rules := topology.New(w)
+func newCycle(b *base, in *model.Input, hash string) *cycle {
 	c := &cycle{
-		World: w, in: in, hash: inputHash(in), view: view.NewView(w), market: pack.NewMarket(w, rules), limits: pack.NewLimits(w),
-		unsupported: fit.Unsupported(w), patterns: make(map[**pack.Option]model.NodeClaim),
+		World: b.world, in: in, hash: hash, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
+		tally: b.tally, unsupported: b.unsupported, patterns: make(map[**pack.Option]model.NodeClaim),
 	}
 	c.demand = c.findDemand()
-	leaves := make(map[int]bool)
 	for _, p := range c.demand.pods {
-		leaves[p] = true
+		if h := c.view.Node(c.Pods[p].Node); h != nil { // it will not stay where it is
+			c.tally.Add(c.Pods[p].Class, c.tally.Host(h.Index), -1)
+		}
 	}
-	c.tally = topology.NewTally(rules, c.view, func(pod int) bool { return leaves[pod] })
-	c.market.EachOffer(c.tally.Offer)
-	c.matcher = fit.NewMatcher(c.view)
-	c.matcher.Mind(c.tally)
-	c.desk = pack.NewDesk(c.market, c.view, c.matcher, rules, c.tally, c.limits)
+	c.desk = pack.NewDesk(c.market, c.view, c.matcher, b.rules, c.tally, c.limits)
 	return c
 }
 
@@ -91,9 +86,8 @@ func (c *cycle) asks(kind model.DecisionKind) bool {
 	return len(c.in.Kinds) == 0
 }
 
-// reserve sets aside what is spoken for: what DaemonSets will start on nodes, and the room that preemption makes.
+// reserve sets aside what is spoken for beside what DaemonSets will start: the room that preemption makes.
 func (c *cycle) reserve() {
-	fit.ReserveDaemons(c.view)
 	for _, s := range c.demand.preempting {
 		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
 	}

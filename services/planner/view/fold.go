@@ -23,6 +23,9 @@ func (w *World) Find(id model.PodID) (at int, ok bool) {
 // ClassOf finds a class by id; nil when there is none.
 func (w *World) ClassOf(id model.ClassID) *Class { return w.class(id) }
 
+// Reprice looks at the prices of the snapshot's offerings again.
+func (w *World) Reprice() error { return w.addOfferings() }
+
 // Touched are the hosts, in order, whose room or whose pods change with some pods.
 func (v *View) Touched(changes []PodChange) []int {
 	var out []int
@@ -50,7 +53,7 @@ func (v *View) Touched(changes []PodChange) []int {
 
 // sameUse says that a pod still is what its node, and other pods, take it for.
 func sameUse(a, b *model.Pod) bool {
-	return a.Node == b.Node && a.Class == b.Class && a.Terminating == b.Terminating
+	return a.Node == b.Node && a.Class == b.Class && a.Terminating == b.Terminating && slices.Equal(a.Devices, b.Devices)
 }
 
 // Fold makes the world what it is after some pods changed, sorted by id and each there once, and fills the touched hosts

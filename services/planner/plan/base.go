@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// base is what plans of a snapshot have in common: the world, with nothing tried out.
+type base struct {
+	world       *view.World
+	view        *view.View
+	matcher     *fit.Matcher
+	unsupported []model.Reason
+	// people is how many pods each class has, by index.
+	people []int32
+
+	// offers says that what follows is worked out. It depends on what can be bought at a time.
+	offers bool
+	rules  *topology.Rules
+	tally  *topology.Tally
+	market *pack.Market
+	limits *pack.Limits
+	// from and until are the times between which nothing becomes available; zero where there is no such time.
+	from, until time.Time
+	// weight is that of the tally when it was new.
+	weight int
+}
+
+func newBase(s *model.Snapshot, pods []view.Pod, in *model.Input) (*base, error) {
+	w, err := view.Compile(s, pods, in.Policy, in.Now)
+	if err != nil {
+		return nil, err
+	}
+	b := &base{world: w, view: view.NewView(w), unsupported: fit.Unsupported(w), people: make([]int32, len(w.Classes))}
+	fit.ReserveDaemons(b.view)
+	b.matcher = fit.NewMatcher(b.view)
+	for i := range w.Pods {
+		b.people[w.Pods[i].Class.Index]++
+	}
+	return b, nil
+}
+
+// suits says whether the base was made for a policy.
+func (b *base) suits(p *model.Policy) bool { return reflect.DeepEqual(&b.world.Policy, p) }
+
+// at makes the base what it is at a time.
+func (b *base) at(now time.Time) error {
+	b.world.Now = now
+	const slack = 1 << 14
+	if b.offers && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Weight() < 2*b.weight+slack {
+		return nil
+	}
+	if err := b.world.Reprice(); err != nil {
+		return err
+	}
+	b.rules = topology.New(b.world)
+	b.market, b.limits = pack.NewMarket(b.world, b.rules), pack.NewLimits(b.world)
+	b.tally = topology.NewTally(b.rules, b.view, nil)
+	b.market.EachOffer(b.tally.Offer)
+	b.matcher.Mind(b.tally)
+	b.weight = b.tally.Weight()
+	b.from, b.until = time.Time{}, time.Time{}
+	for i := range b.world.Snapshot.Offerings {
+		t := b.world.Snapshot.Offerings[i].UnavailableUntil
+		switch {
+		case t.IsZero():
+		case t.After(now) && (b.until.IsZero() || t.Before(b.until)):
+			b.until = t
+		case !t.After(now) && t.After(b.from):
+			b.from = t
+		}
+	}
+	b.offers = true
+	return nil
+}
+
+// fold puts changes of pods in.
+func (b *base) fold(changes []view.PodChange) error {
+	before := make([]*view.Class, len(changes))
+	for i, c := range changes {
+		if at, known := b.world.Find(c.ID); known {
+			before[i] = b.world.Pods[at].Class
+		}
+	}
+	touched := b.view.Touched(changes)
+	if b.offers {
+		for _, h := range touched {
+			b.tally.Withdraw(b.view, h)
+		}
+	}
+	if err := b.view.Fold(changes, touched); err != nil {
+		return err
+	}
+	for _, h := range touched {
+		fit.ReserveDaemonsOn(b.view, h)
+		if b.offers {
+			b.tally.Enter(b.view, h)
+		}
+	}
+	for i, c := range changes {
+		b.settle(before[i], -1)
+		if c.Pod != nil {
+			b.settle(b.world.ClassOf(c.Pod.Class), 1)
+		}
+	}
+	return nil
+}
+
+// settle counts a class's pods. Only rules of classes that have pods hold.
+func (b *base) settle(c *view.Class, n int32) {
+	if c == nil {
+		return
+	}
+	had := b.people[c.Index] > 0
+	b.people[c.Index] += n
+	if had != (b.people[c.Index] > 0) && !topology.Carefree(b.world, c) {
+		b.offers = false
+	}
+}

@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// list is one of a snapshot's lists, pods aside, with the sum of its objects' digests.
+type list interface {
+	name() string
+	// begin sorts the list and adds the digests up.
+	begin(s *model.Snapshot, d *digester)
+	// fold puts a change in; the snapshot gets a new list where there is one.
+	fold(s, up *model.Snapshot, gone *Removed, d *digester) (changed bool, err error)
+	sum(s *model.Snapshot) (n int, sum *digestSum)
+}
+
+// lists are all lists of a snapshot but its pods.
+func lists() []list {
+	return []list{
+		of("pod class", func(s *model.Snapshot) *[]model.PodClass { return &s.PodClasses },
+			func(x *model.PodClass) string { return string(x.ID) }, func(r *Removed) []string { return r.PodClasses }),
+		of("daemon set", func(s *model.Snapshot) *[]model.DaemonSet { return &s.DaemonSets },
+			func(x *model.DaemonSet) string { return x.ID }, func(r *Removed) []string { return r.DaemonSets }),
+		of("node", func(s *model.Snapshot) *[]model.Node { return &s.Nodes },
+			func(x *model.Node) string { return string(x.Name) }, func(r *Removed) []string { return r.Nodes }),
+		of("namespace", func(s *model.Snapshot) *[]model.Namespace { return &s.Namespaces },
+			func(x *model.Namespace) string { return x.Name }, func(r *Removed) []string { return r.Namespaces }),
+		of(kindBudget, func(s *model.Snapshot) *[]model.PodDisruptionBudget { return &s.PodDisruptionBudgets },
+			func(x *model.PodDisruptionBudget) string { return x.ID }, func(r *Removed) []string { return r.PodDisruptionBudgets }),
+		of("node pool", func(s *model.Snapshot) *[]model.NodePool { return &s.NodePools },
+			func(x *model.NodePool) string { return string(x.Name) }, func(r *Removed) []string { return r.NodePools }),
+		of("node class", func(s *model.Snapshot) *[]model.NodeClass { return &s.NodeClasses },
+			func(x *model.NodeClass) string { return string(x.Name) }, func(r *Removed) []string { return r.NodeClasses }),
+		of("catalog", func(s *model.Snapshot) *[]model.Catalog { return &s.Catalogs },
+			func(x *model.Catalog) string { return string(x.ID) }, func(r *Removed) []string { return r.Catalogs }),
+		of(kindOffering, func(s *model.Snapshot) *[]model.Offering { return &s.Offerings },
+			offeringKey, func(r *Removed) []string { return r.Offerings }),
+		of("claim", func(s *model.Snapshot) *[]model.Claim { return &s.Claims },
+			func(x *model.Claim) string { return string(x.ID) }, func(r *Removed) []string { return r.Claims }),
+		of("notice", func(s *model.Snapshot) *[]model.Notice { return &s.Notices },
+			func(x *model.Notice) string { return x.ID }, func(r *Removed) []string { return r.Notices }),
+		of(kindDisruption, func(s *model.Snapshot) *[]model.DisruptionRecord { return &s.Disruptions },
+			func(x *model.DisruptionRecord) string { return string(x.ID) }, func(r *Removed) []string { return r.Disruptions }),
+		of("node overlay", func(s *model.Snapshot) *[]model.NodeOverlay { return &s.NodeOverlays },
+			func(x *model.NodeOverlay) string { return x.Name }, func(r *Removed) []string { return r.NodeOverlays }),
+		of("capacity buffer", func(s *model.Snapshot) *[]model.CapacityBuffer { return &s.CapacityBuffers },
+			func(x *model.CapacityBuffer) string { return string(x.ID) }, func(r *Removed) []string { return r.CapacityBuffers }),
+	}
+}
+
+// Kinds of objects that little depends on.
+const (
+	kindOffering   = "offering"
+	kindBudget     = "pod disruption budget"
+	kindDisruption = "disruption"
+)
+
+func offeringKey(o *model.Offering) string {
+	return strings.Join([]string{string(o.InstanceType), o.Zone, o.CapacityType.String(), o.ReservationID}, "/")
+}
+
+// objects is the list of one kind of objects.
+type objects[T any] struct {
+	kind   string
+	list   func(*model.Snapshot) *[]T
+	id     func(*T) string
+	gone   func(*Removed) []string
+	digest digestSum
+}
+
+func of[T any](kind string, list func(*model.Snapshot) *[]T, id func(*T) string, gone func(*Removed) []string) *objects[T] {
+	return &objects[T]{kind: kind, list: list, id: id, gone: gone}
+}
+
+func (o *objects[T]) name() string { return o.kind }
+
+func (o *objects[T]) begin(s *model.Snapshot, d *digester) {
+	l := o.list(s)
+	*l = sorted(*l, o.id)
+	for i := range *l {
+		o.digest.add(d.object(&(*l)[i]))
+	}
+}
+
+func (o *objects[T]) sum(s *model.Snapshot) (int, *digestSum) { return len(*o.list(s)), &o.digest }
+
+func (o *objects[T]) fold(s, up *model.Snapshot, gone *Removed, d *digester) (changed bool, err error) {
+	added, removed := sorted(*o.list(up), o.id), o.gone(gone)
+	if len(added)+len(removed) == 0 {
+		return false, nil
+	}
+	l := *o.list(s)
+	out := make([]T, 0, len(l)+len(added))
+	drop := make([]bool, len(l))
+	find := func(id string) (int, bool) {
+		return slices.BinarySearchFunc(l, id, func(x T, id string) int { return cmp.Compare(o.id(&x), id) })
+	}
+	for _, id := range removed {
+		at, known := find(id)
+		if !known {
+			return false, fmt.Errorf("%s %s: is to be removed, and is not there", o.kind, id)
+		}
+		drop[at] = true
+	}
+	ends := make([]int, len(added))
+	for i := range added {
+		at, known := find(o.id(&added[i]))
+		ends[i] = at
+		if known {
+			drop[at] = true
+		}
+		o.digest.add(d.object(&added[i]))
+	}
+	next := 0
+	for i := range l {
+		for ; next < len(added) && ends[next] <= i; next++ {
+			out = append(out, added[next])
+		}
+		if drop[i] {
+			o.digest.sub(d.object(&l[i]))
+			continue
+		}
+		out = append(out, l[i])
+	}
+	*o.list(s) = append(out, added[next:]...)
+	return true, nil
+}
+
+// sorted is the list in the order of its ids; the list itself is not changed.
+func sorted[T any](list []T, id func(*T) string) []T {
+	keys := make([]string, len(list))
+	order := make([]int, len(list))
+	for i := range list {
+		keys[i], order[i] = id(&list[i]), i
+	}
+	if slices.IsSorted(keys) {
+		return list
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+	out := make([]T, len(list))
+	for i, j := range order {
+		out[i] = list[j]
+	}
+	return out
+}
+
+func sortTypes(catalogs []model.Catalog) []model.Catalog {
+	out := slices.Clone(catalogs)
+	for i := range out {
+		out[i].InstanceTypes = sorted(out[i].InstanceTypes, func(x *model.InstanceType) string { return string(x.Name) })
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Session answers questions about a snapshot that changes. It keeps what it has worked out, so that a plan after a small
+// change costs what the change and the plan are worth, and not what the cluster is. It never shows in plans: each is, to
+// the byte, the one that Decide makes of the changed snapshot. A Session belongs to one goroutine.
+type Session struct {
+	// snapshot has sorted lists, which are never changed but replaced, and no pods.
+	snapshot model.Snapshot
+	lists    []list
+	// pods are sorted by id. They are the base's where there is one.
+	pods   []view.Pod
+	podSum digestSum
+	digest *digester
+	// base is what was worked out; nil where that is to be done anew.
+	base *base
+}
+
+// Question is an Input less its Snapshot.
+type Question struct {
+	Policy model.Policy
+	Kinds  []model.DecisionKind
+	Now    time.Time
+	Seed   uint64
+}
+
+// Delta is a change of a snapshot.
+type Delta struct {
+	// Upserted are objects that are new or changed, whole. The header fields are those of the new snapshot.
+	Upserted model.Snapshot
+	// Removed are objects that are no more. One that is upserted as well is there.
+	Removed Removed
+}
+
+// Removed are ids by kind of object. Offerings are named "instance-type/zone/capacity-type/reservation".
+type Removed struct {
+	PodClasses, Pods, DaemonSets, Nodes, Namespaces, PodDisruptionBudgets, NodePools, NodeClasses []string
+
+	Catalogs, Offerings, Claims, Notices, Disruptions, NodeOverlays, CapacityBuffers []string
+}
+
+// NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it minds no order of lists,
+// and refuses inner lists that are not sorted; references that lead nowhere are found by Session.Decide.
+func NewSession(snapshot *model.Snapshot) (*Session, error) {
+	s := &Session{snapshot: *snapshot, lists: lists(), digest: newDigester()}
+	s.snapshot.Pods = nil
+	s.snapshot.Catalogs = sortTypes(s.snapshot.Catalogs)
+	for _, l := range s.lists {
+		l.begin(&s.snapshot, s.digest)
+	}
+	pods := sorted(snapshot.Pods, func(x *model.Pod) string { return string(x.ID) })
+	s.pods = make([]view.Pod, len(pods))
+	for i := range pods {
+		s.pods[i].Pod = &pods[i]
+		s.podSum.add(s.digest.pod(&pods[i]))
+	}
+	return s, checkSorted(&s.snapshot)
+}
+
+// Apply folds a change in. The objects must not be changed afterwards. After an error, which names the object, the
+// session is not to be used any more.
+func (s *Session) Apply(d *Delta) error {
+	if err := checkSorted(&d.Upserted); err != nil {
+		return err
+	}
+	up := d.Upserted
+	up.Catalogs = sortTypes(up.Catalogs)
+	s.snapshot.Revision, s.snapshot.InventoryRevision = up.Revision, up.InventoryRevision
+	s.snapshot.Cluster, s.snapshot.ObserveTime = up.Cluster, up.ObserveTime
+	for _, l := range s.lists {
+		changed, err := l.fold(&s.snapshot, &up, &d.Removed, s.digest)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !changed || s.base == nil:
+		case l.name() == kindDisruption, l.name() == kindBudget: // each plan looks at them anew
+		case l.name() == kindOffering && len(s.snapshot.NodeOverlays) == 0:
+			s.base.offers = false
+		default:
+			s.base = nil
+		}
+	}
+	changes, err := s.podChanges(&d.Upserted, &d.Removed)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	if s.base == nil {
+		s.pods = merge(s.pods, changes)
+		return nil
+	}
+	err = s.base.fold(changes)
+	s.pods = s.base.world.Pods
+	return err
+}
+
+// podChanges lists what became of pods, by id, and brings their digest up to date.
+func (s *Session) podChanges(up *model.Snapshot, gone *Removed) ([]view.PodChange, error) {
+	out := make([]view.PodChange, 0, len(up.Pods)+len(gone.Pods))
+	for _, id := range gone.Pods {
+		if _, known := find(s.pods, model.PodID(id)); !known {
+			return nil, fmt.Errorf("pod %s: is to be removed, and is not there", id)
+		}
+		out = append(out, view.PodChange{ID: model.PodID(id)})
+	}
+	for i := range up.Pods {
+		out = append(out, view.PodChange{ID: up.Pods[i].ID, Pod: &up.Pods[i]})
+	}
+	slices.SortStableFunc(out, func(a, b view.PodChange) int { return cmp.Compare(a.ID, b.ID) })
+	last := 0
+	for i := range out { // of several changes of a pod the last one holds
+		if i > 0 && out[i].ID != out[last].ID {
+			last++
+		}
+		out[last] = out[i]
+	}
+	if len(out) > 0 {
+		out = out[:last+1]
+	}
+	for _, c := range out {
+		if at, known := find(s.pods, c.ID); known {
+			s.podSum.sub(s.digest.pod(s.pods[at].Pod))
+		}
+		if c.Pod != nil {
+			s.podSum.add(s.digest.pod(c.Pod))
+		}
+	}
+	return out, nil
+}
+
+func find(pods []view.Pod, id model.PodID) (at int, ok bool) {
+	return slices.BinarySearchFunc(pods, id, func(p view.Pod, id model.PodID) int { return cmp.Compare(p.ID, id) })
+}
+
+// merge is a list of pods after changes of it.
+func merge(pods []view.Pod, changes []view.PodChange) []view.Pod {
+	out := make([]view.Pod, 0, len(pods)+len(changes))
+	from := 0
+	for _, c := range changes {
+		at, known := find(pods, c.ID)
+		out = append(out, pods[from:at]...)
+		from = at
+		if known {
+			from++
+		}
+		if c.Pod != nil {
+			out = append(out, view.Pod{Pod: c.Pod})
+		}
+	}
+	return append(out, pods[from:]...)
+}
+
+// Snapshot writes down what the session holds, in lists that are sorted. It costs what the cluster is.
+func (s *Session) Snapshot() model.Snapshot {
+	out := s.snapshot
+	out.Pods = make([]model.Pod, len(s.pods))
+	for i, p := range s.pods {
+		out.Pods[i] = *p.Pod
+	}
+	return out
+}
+
+// Decide plans for what the session holds. See Decide, the function, for errors.
+func (s *Session) Decide(q Question) (model.Plan, error) {
+	if q.Now.IsZero() {
+		return model.Plan{}, errNoTime()
+	}
+	in := &model.Input{Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed}
+	slices.Sort(in.Kinds)
+	in.Kinds = slices.Compact(in.Kinds)
+	if err := s.ready(in); err != nil {
+		return model.Plan{}, err
+	}
+	mark := s.base.view.Fork()
+	defer s.base.view.Revert(mark)
+	c := newCycle(s.base, in, s.hash(in))
+	c.reserve()
+	c.seat()
+	if c.asks(model.KindDisrupt) {
+		c.expect()
+		c.giveBack()
+	}
+	return c.write(), nil
+}
+
+// ready works out what is not, or not for this question.
+func (s *Session) ready(in *model.Input) error {
+	if s.base == nil || !s.base.suits(&in.Policy) {
+		s.base = nil
+		b, err := newBase(&s.snapshot, s.pods, in)
+		if err != nil {
+			return err
+		}
+		s.base, s.pods = b, b.world.Pods
+	}
+	return s.base.at(in.Now)
+}
