@@ -18,16 +18,20 @@ type schedule struct {
 // horizon is how far ahead a hit is looked for: February 29 may be eight years away.
 const horizon = 9
 
+// field is one of the five. A step without an end runs to last, which for days of the week is not the second Sunday.
 type field struct {
-	name     string
-	min, max int
-	names    []string
+	name           string
+	min, max, last int
+	names          []string
 }
 
 func fields() [5]field {
 	months := []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}
 	days := []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
-	return [5]field{{"minute", 0, 59, nil}, {"hour", 0, 23, nil}, {"day of month", 1, 31, nil}, {"month", 1, 12, months}, {"day of week", 0, 7, days}}
+	return [5]field{
+		{"minute", 0, 59, 59, nil}, {"hour", 0, 23, 23, nil}, {"day of month", 1, 31, 31, nil}, {"month", 1, 12, 12, months},
+		{"day of week", 0, 7, 6, days},
+	}
 }
 
 // macro spells out the short forms.
@@ -54,50 +58,49 @@ func parseSchedule(line string) (schedule, error) {
 		return schedule{}, fmt.Errorf("%q has %d fields, not the five of minute, hour, day of month, month and day of week", line, len(parts))
 	}
 	var sets [5]uint64
+	var stars [5]bool
 	for i, f := range fields() {
-		set, err := f.parse(parts[i])
-		if err != nil {
+		var err error
+		if sets[i], stars[i], err = f.parse(parts[i]); err != nil {
 			return schedule{}, fmt.Errorf("%q: %s: %w", line, f.name, err)
 		}
-		sets[i] = set
 	}
 	if sets[4]&(1<<7) != 0 { // 7 is Sunday too
 		sets[4] |= 1
 	}
-	star := func(s string) bool { return s == "*" || s == "?" || s == "*/1" }
 	return schedule{
 		minute: sets[0], hour: sets[1], dom: sets[2], month: sets[3], dow: sets[4],
-		anyDay: star(parts[2]), anyWeekday: star(parts[4]),
+		anyDay: stars[2], anyWeekday: stars[4],
 	}, nil
 }
 
-// parse reads a list of values, ranges and steps into a set.
-func (f field) parse(s string) (uint64, error) {
-	var set uint64
+// parse reads a list of values, ranges and steps into a set; star says that one of them is a star that leaves nothing out.
+func (f field) parse(s string) (set uint64, star bool, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		spec, stepText, stepped := strings.Cut(part, "/")
 		step := 1
 		if stepped {
 			n, err := strconv.Atoi(stepText)
 			if err != nil || n < 1 {
-				return 0, fmt.Errorf("%q is no step", stepText)
+				return 0, false, fmt.Errorf("%q is no step", stepText)
 			}
-			step = n
+			step = min(n, f.max+1) // beyond the field all steps are the same, and the sum stays a small number
 		}
 		lo, hi, err := f.span(spec, stepped)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
+		star = star || step == 1 && (spec == "*" || spec == "?")
 		for v := lo; v <= hi; v += step {
 			set |= 1 << v
 		}
 	}
-	return set, nil
+	return set, star, nil
 }
 
 func (f field) span(spec string, stepped bool) (lo, hi int, err error) {
 	if spec == "*" || spec == "?" {
-		return f.min, f.max, nil
+		return f.min, f.last, nil
 	}
 	from, to, ranged := strings.Cut(spec, "-")
 	if lo, err = f.value(from); err != nil {
@@ -109,7 +112,7 @@ func (f field) span(spec string, stepped bool) (lo, hi int, err error) {
 			return 0, 0, err
 		}
 	} else if stepped {
-		hi = f.max
+		hi = max(lo, f.last)
 	}
 	if lo > hi {
 		return 0, 0, fmt.Errorf("%q runs backwards", spec)

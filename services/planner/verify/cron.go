@@ -39,7 +39,7 @@ func cronFields(schedule string) (fields [5]cronField, ok bool) {
 		"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 		"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 	}
-	if s, known := names[schedule]; known {
+	if s, known := names[strings.TrimSpace(schedule)]; known {
 		schedule = s
 	}
 	parts := strings.Fields(schedule)
@@ -74,12 +74,12 @@ func parseCronField(text string, lo, hi, field int) (cronField, bool) {
 			if err != nil || n < 1 {
 				return f, false
 			}
-			step = n
+			step = min(n, 60) // no field has more values than minutes
 		}
 		from, to := lo, hi
 		switch {
 		case span == "*" || span == "?":
-			f.any = true
+			f.any = f.any || step == 1
 		default:
 			a, b, isRange := strings.Cut(span, "-")
 			var okA, okB bool
@@ -87,14 +87,22 @@ func parseCronField(text string, lo, hi, field int) (cronField, bool) {
 			to, okB = from, okA
 			if isRange {
 				to, okB = cronNumber(b, field)
-			} else if stepped {
-				to = hi
 			}
-			if !okA || !okB || from < lo || to > hi || from > to {
+			last := hi
+			if field == 4 {
+				last = 7 // Sunday has two numbers
+			}
+			if stepped && !isRange {
+				to = max(from, hi)
+			}
+			if !okA || !okB || from < lo || to > last || from > to {
 				return f, false
 			}
 		}
 		for v := from; v <= to; v += step {
+			if field == 4 && v == 7 {
+				f.values = append(f.values, 0)
+			}
 			f.values = append(f.values, v)
 		}
 	}
