@@ -87,7 +87,7 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 		o := &w.Snapshot.Offerings[i]
 		byType[o.InstanceType] = append(byType[o.InstanceType], o)
 	}
-	keys, overlays := mattering(w, rules), offer.NewOverlays(w.Snapshot)
+	keys := mattering(w, rules)
 	for i, p := range w.Pools {
 		m.problems[i] = poolProblem(p)
 		m.wishes = m.wishes || w.Policy.Preferences == model.PreferencesEnforced ||
@@ -96,7 +96,7 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 			continue
 		}
 		for _, v := range variants(w, p, keys) {
-			v.build(w, byType, overlays)
+			v.build(w, byType)
 			m.variants = append(m.variants, v)
 		}
 	}
@@ -176,7 +176,7 @@ func poolProblem(p *view.Pool) model.Reason {
 }
 
 // build lists the options of a variant, sorted by price.
-func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering, overlays *offer.Overlays) {
+func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering) {
 	var local []*view.Profile
 	for _, p := range w.Profiles {
 		if mentionsPlace(p) {
@@ -188,7 +188,7 @@ func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 		if !ok {
 			continue
 		}
-		v.buildType(w, t, place, overlays.For(v.pool.Name, t.Name), byType[t.Name], local)
+		v.buildType(w, t, place, w.Overlays.For(v.pool.Name, t.Name), byType[t.Name], local)
 	}
 	slices.SortFunc(v.options, compareOptions)
 }

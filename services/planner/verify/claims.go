@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // claims checks that each new claim belongs to a pool that may buy, can be launched as anything that it lists, and says
@@ -98,6 +99,11 @@ func (c *checker) option(s *shape, claim *model.NodeClaim, pool *model.NodePool,
 		fail("it can't be had now")
 	case known.Price != o.Price || known.PriceEstimated != o.PriceEstimated:
 		fail("it costs %d, not %d", known.Price, o.Price)
+	}
+	known.ReservationID = o.ReservationID
+	price, by := c.overlays.For(pool.Name, o.InstanceType).Price(&known)
+	if o.Overlaid != (by != "") || (o.Overlaid && o.OverlaidPrice != price) {
+		fail("it is weighed at %d, by overlays (%s) it should be at %d", o.Weighed(), by, price)
 	}
 	if c.types[typeKey{nc.Catalog, o.InstanceType}] == nil {
 		fail("the type is not in the catalog of node class %s", nc.Name)
@@ -236,12 +242,12 @@ func (c *checker) limits() {
 		used := make(map[model.Resource]int64)
 		for _, claim := range c.live {
 			if claim.NodePool == name {
-				c.count(used, claim.Capacity, claim.NodeClass, c.becomes(claim))
+				c.count(used, claim.Capacity, owner{pool: name, class: claim.NodeClass}, c.becomes(claim))
 			}
 		}
 		adds := make(map[model.Resource]int64)
 		for _, claim := range bought[name] {
-			c.count(adds, nil, claim.NodeClass, claim.Offerings)
+			c.count(adds, nil, owner{pool: name, class: claim.NodeClass}, claim.Offerings)
 		}
 		for _, limit := range pool.Limits {
 			if n := used[limit.Resource] + adds[limit.Resource]; adds[limit.Resource] > 0 && n > limit.Value {
@@ -253,24 +259,45 @@ func (c *checker) limits() {
 
 func (c *checker) becomes(claim *model.Claim) []model.RankedOffering {
 	if claim.InstanceType != "" {
-		return []model.RankedOffering{{InstanceType: claim.InstanceType}}
+		return []model.RankedOffering{{
+			InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType, ReservationID: claim.ReservationID,
+		}}
 	}
 	return claim.Offerings
 }
 
+// units checks that no more claims are planned into a capacity reservation than it has instances left, and that none is
+// for several.
+func (c *checker) units() {
+	units := offer.NewUnits(c.snap)
+	for _, claim := range c.plan.NodeClaims {
+		for i, id := range offer.Reservations(claim.Offerings) {
+			if i > 0 || slices.ContainsFunc(claim.Offerings, func(o model.RankedOffering) bool { return o.ReservationID != id }) {
+				c.fail("claim "+string(claim.ID), "it lists reservation %s and something else", id)
+			}
+			if units.Left(id) == 0 {
+				c.fail("claim "+string(claim.ID), "nothing is left of reservation %s", id)
+			}
+			units.Take(1, id)
+		}
+	}
+}
+
 // count adds one node: what it has, or of each resource the most that it may have.
-func (c *checker) count(sum map[model.Resource]int64, has model.Amounts, class model.NodeClassName, options []model.RankedOffering) {
+func (c *checker) count(sum map[model.Resource]int64, has model.Amounts, by owner, options []model.RankedOffering) {
 	sum[model.Nodes]++
-	most := amountMap(has)
-	if nc := c.nodeClasses[class]; nc != nil && len(has) == 0 {
-		for _, o := range options {
-			t := c.types[typeKey{nc.Catalog, o.InstanceType}]
-			if t == nil {
-				continue
+	most := make(map[model.Resource]int64)
+	nc := c.nodeClasses[by.class]
+	for _, o := range options {
+		capacity := has
+		if len(has) == 0 && nc != nil {
+			if t := c.types[typeKey{nc.Catalog, o.InstanceType}]; t != nil {
+				capacity = t.Capacity
 			}
-			for _, a := range t.Capacity {
-				most[a.Resource] = max(most[a.Resource], a.Value)
-			}
+		}
+		said, _ := c.overlays.For(by.pool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
+		for _, a := range offer.With(capacity, said) {
+			most[a.Resource] = max(most[a.Resource], a.Value)
 		}
 	}
 	for r, v := range most {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // place is one node, existing or to come, with what is on it.
@@ -77,7 +78,7 @@ func (c *checker) nodePlace(n *model.Node) place {
 
 // stillStarting completes a node that does not report everything yet, by what is known from its claim.
 func (c *checker) stillStarting(p *place, n *model.Node, claim *model.Claim) {
-	p.shapes[0].allocatable = complete(n.Allocatable, claim.Allocatable)
+	p.shapes[0].allocatable = complete(n.Allocatable, offer.With(claim.Allocatable, c.overlays.Claim(claim)))
 	if claim.State < model.ClaimRegistered {
 		p.taints = claim.Taints
 		p.shapes = c.claimShapes(claim)
@@ -136,16 +137,13 @@ func (c *checker) claimPlace(claim *model.Claim) place {
 }
 
 func (c *checker) claimShapes(claim *model.Claim) []*shape {
-	options := claim.Offerings
-	if claim.InstanceType != "" {
-		options = []model.RankedOffering{{InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType}}
-	}
 	var out []*shape
-	for _, o := range options {
+	for _, o := range c.becomes(claim) {
 		s := c.shape(owner{claim.NodePool, claim.NodeClass, claim.Labels, claim.Requirements}, o)
 		switch {
 		case len(claim.Allocatable) > 0:
-			s.allocatable = claim.Allocatable
+			said, _ := c.overlays.For(claim.NodePool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
+			s.allocatable = offer.With(claim.Allocatable, said)
 		case s.allocatable == nil: // the type is not known just now; it holds what it was bought for
 			s.allocatable = claim.Requests
 		}
@@ -210,7 +208,8 @@ func (c *checker) shape(by owner, o model.RankedOffering) *shape {
 	if nc := c.nodeClasses[by.class]; nc != nil {
 		if t := c.types[typeKey{nc.Catalog, o.InstanceType}]; t != nil {
 			maps.Copy(s.labels, labelMap(t.Labels))
-			s.allocatable = t.Allocatable
+			said, _ := c.overlays.For(by.pool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
+			s.allocatable = offer.With(t.Allocatable, said)
 		}
 	}
 	maps.Copy(s.labels, map[string]string{
@@ -224,6 +223,9 @@ func (c *checker) shape(by owner, o model.RankedOffering) *shape {
 		"karpenter.sh/initialized":         "true",
 		hostname:                           ownName,
 	})
+	if o.ReservationID != "" {
+		s.labels["karpenter.k8s.aws/capacity-reservation-id"] = o.ReservationID
+	}
 	for _, r := range by.requirements {
 		key := normalKey(r.Key)
 		_, decided := s.labels[key]

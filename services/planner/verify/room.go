@@ -146,9 +146,23 @@ func (c *checker) attachments(p place, arriving []*model.Pod) {
 	if len(p.attachLimits) == 0 {
 		return
 	}
+	before, sum := c.attached(p.bound), c.attached(append(slices.Clone(p.bound), arriving...))
+	for _, pod := range arriving {
+		for _, a := range c.class(pod).VolumeAttachments {
+			limit, ok := p.attachLimits.Get(a.Resource)
+			if ok && sum[a.Resource] > limit && sum[a.Resource] > before[a.Resource] {
+				c.fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[a.Resource], a.Resource, limit)
+				return
+			}
+		}
+	}
+}
+
+// attached counts the volumes of some pods on one node, by driver.
+func (c *checker) attached(pods []*model.Pod) map[model.Resource]int64 {
 	sum := make(map[model.Resource]int64)
 	shared := make(map[string]bool)
-	for _, pod := range append(slices.Clone(p.bound), arriving...) {
+	for _, pod := range pods {
 		class := c.class(pod)
 		for _, a := range class.VolumeAttachments {
 			sum[a.Resource] += a.Value
@@ -160,12 +174,5 @@ func (c *checker) attachments(p place, arriving []*model.Pod) {
 			shared[v.Name] = true
 		}
 	}
-	for _, pod := range arriving {
-		for _, a := range c.class(pod).VolumeAttachments {
-			if limit, ok := p.attachLimits.Get(a.Resource); ok && sum[a.Resource] > limit {
-				c.fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[a.Resource], a.Resource, limit)
-				return
-			}
-		}
-	}
+	return sum
 }

@@ -2,7 +2,7 @@
 //
 // It is written to be obviously right and not to be fast or clever: plain loops over the model, every rule from its
 // definition. It shares no code with the packages that make plans (view, fit, pack, disrupt), so that a mistake in them
-// is not repeated here. It never repairs a plan and never says whether a plan is good, only whether it is allowed. A
+// is not repeated here; what overlays and buffers say is data to it, as it is to them (offer). It never repairs a plan and never says whether a plan is good, only whether it is allowed. A
 // plan with a Violation is a defect of the planner and must not leave it.
 //
 // Start reading at Plan, which lists the rules in order, then room.go: whether pods may run together on one node is
@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // Decider makes a plan from an input: plan.Decide, or what a test puts in its place.
@@ -62,6 +63,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 		c.podsOnce,    // each pod has one answer, and none that needs one is left out
 		c.claims,      // new claims can be launched, as anything that they list
 		c.limits,      // pools stay within their limits
+		c.units,       // and reservations within what is left of them
 		c.rooms,       // all pods may run, and fit, where they are sent
 		c.turns,       // bound in the plan's order, each pod may be among those that are there
 		c.disruptions, // what is given back may be given back
@@ -77,10 +79,12 @@ func Plan(in model.Input, p model.Plan) []Violation {
 
 // checker is one check: the input and the plan, indexed.
 type checker struct {
-	in    *model.Input
-	snap  *model.Snapshot
-	plan  *model.Plan
-	found []Violation
+	in   *model.Input
+	snap *model.Snapshot
+	// overlays are what users say that some offerings cost and have.
+	overlays *offer.Overlays
+	plan     *model.Plan
+	found    []Violation
 
 	classes     map[model.ClassID]*model.PodClass
 	pods        map[model.PodID]*model.Pod
@@ -144,7 +148,7 @@ type offeringKey struct {
 
 func newChecker(in *model.Input, p *model.Plan) *checker {
 	s := &in.Snapshot
-	c := &checker{in: in, snap: s, plan: p}
+	c := &checker{in: in, snap: s, plan: p, overlays: offer.NewOverlays(s)}
 	c.classes = index(s.PodClasses, func(x *model.PodClass) model.ClassID { return x.ID })
 	c.pods = index(s.Pods, func(x *model.Pod) model.PodID { return x.ID })
 	c.nodes = index(s.Nodes, func(x *model.Node) model.NodeName { return x.Name })

@@ -208,7 +208,9 @@ func (w *World) interrupted() map[string]bool {
 // shapes lists what a claim is, or may still become.
 func (w *World) shapes(c *model.Claim) []model.RankedOffering {
 	if c.InstanceType != "" {
-		return []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
+		return []model.RankedOffering{{
+			InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID,
+		}}
 	}
 	return c.Offerings
 }
@@ -234,7 +236,26 @@ func (w *World) estimate(c *model.Claim) Vector {
 			out[i] = min(out[i], v[i])
 		}
 	}
-	return out
+	if c.InstanceType == "" {
+		return out
+	}
+	return w.overlaid(c, w.shapes(c)[0], out)
+}
+
+// overlaid is what a claim's node has of some resources, with what node overlays say in its place. Until the node tells
+// itself, pods that were bought for must find their room there.
+func (w *World) overlaid(c *model.Claim, o model.RankedOffering, v Vector) Vector {
+	has, _ := w.Overlays.For(c.NodePool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
+	if len(has) == 0 {
+		return v
+	}
+	v = slices.Clone(v)
+	for _, a := range has {
+		if i, ok := w.Index.Place(a.Resource); ok {
+			v[i] = a.Value
+		}
+	}
+	return v
 }
 
 // shapesAllocatable is what a claim's node will have for each of its label sets; nil where that is the same for all.
@@ -244,9 +265,15 @@ func (w *World) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vecto
 	}
 	out := make([]Vector, len(labels))
 	for i, ls := range labels {
-		name, _ := ls.Get(require.KeyInstanceType)
-		if t := w.claimCatalog(c).Type(model.TypeName(name)); t != nil {
-			out[i] = w.Allocatable(c.NodeClass, t)
+		shape := func(o model.RankedOffering) bool { return hasLabels(ls, shapeLabels(o)) }
+		k := slices.IndexFunc(w.shapes(c), shape)
+		if k < 0 {
+			out[i] = w.flightAllocatable(c)
+			continue
+		}
+		o := w.shapes(c)[k]
+		if t := w.claimCatalog(c).Type(o.InstanceType); t != nil {
+			out[i] = w.overlaid(c, o, w.Allocatable(c.NodeClass, t))
 		} else {
 			out[i] = w.flightAllocatable(c)
 		}
@@ -254,10 +281,30 @@ func (w *World) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vecto
 	return out
 }
 
+// shapeLabels are the labels that follow from an offering, its type's own aside.
+func shapeLabels(o model.RankedOffering) model.Labels {
+	ls := append(PlaceLabels(o.Zone, o.CapacityType), model.Label{Key: require.KeyInstanceType, Value: string(o.InstanceType)})
+	if o.ReservationID != "" {
+		ls = append(ls, model.Label{Key: require.KeyReservation, Value: o.ReservationID})
+	}
+	return sortLabels(ls)
+}
+
+func hasLabels(ls, all model.Labels) bool {
+	return !slices.ContainsFunc(all, func(l model.Label) bool {
+		v, ok := ls.Get(l.Key)
+		return !ok || v != l.Value
+	})
+}
+
 // ClaimCapacity is what a claim counts against its pool's limits: what it has, or the most that it may become.
 func (w *World) ClaimCapacity(c *model.Claim) Vector {
 	if len(c.Capacity) > 0 {
-		return w.Index.Vector(c.Capacity)
+		has := w.Index.Vector(c.Capacity)
+		if c.InstanceType == "" {
+			return has
+		}
+		return w.overlaid(c, w.shapes(c)[0], has)
 	}
 	return w.bound(c, func(t *Type) Vector { return t.CapacityVector }, func(a, b int64) int64 { return max(a, b) })
 }
@@ -269,7 +316,7 @@ func (w *World) bound(c *model.Claim, of func(*Type) Vector, pick func(a, b int6
 		if t == nil {
 			continue
 		}
-		v := of(t)
+		v := w.overlaid(c, o, of(t))
 		if out == nil {
 			out = slices.Clone(v)
 		}
@@ -307,8 +354,7 @@ func (w *World) claimLabels(c *model.Claim) []model.Labels {
 		if t := w.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
-		ls = MergeLabels(ls, model.Labels{{Key: require.KeyInstanceType, Value: string(o.InstanceType)}})
-		ls = MergeLabels(ls, PlaceLabels(o.Zone, o.CapacityType))
+		ls = MergeLabels(ls, shapeLabels(o))
 		ls = MergeLabels(ls, ownerLabels(c.NodePool, c.NodeClass))
 		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
 			out = append(out, ls)

@@ -10,9 +10,11 @@ type View struct {
 	*World
 	Hosts []*Host
 
-	nodes     map[model.NodeName]*Host
-	free      []Vector
-	volumes   []Vector
+	nodes   map[model.NodeName]*Host
+	free    []Vector
+	volumes []Vector
+	// shared counts, by host and name, the pods that use a volume which others may use too.
+	shared    []map[string]int64
 	drivers   *Index
 	ports     [][]model.HostPort
 	removed   []bool
@@ -48,6 +50,7 @@ func NewView(w *World) *View {
 	n := len(v.Hosts)
 	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)
+	v.shared = make([]map[string]int64, n)
 	v.nodes = make(map[model.NodeName]*Host, n)
 	for i, h := range v.Hosts {
 		if h.Node != nil {
@@ -72,7 +75,7 @@ func (v *View) fill(host int) {
 	h := v.Hosts[host]
 	copy(v.free[host], h.Allocatable)
 	v.attachLimits(h, v.volumes[host])
-	v.ports[host] = v.ports[host][:0]
+	v.ports[host], v.shared[host] = v.ports[host][:0], nil
 	for _, p := range h.Pods {
 		v.place(host, v.Pods[p].Class, 1)
 	}
@@ -110,15 +113,26 @@ func (v *View) attachLimits(h *Host, out Vector) {
 func (v *View) Free(host int) Vector { return v.free[host] }
 
 // VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that has no room for
-// one more pod, or ok.
+// one more pod, or ok. A volume that is on the host already, because another pod uses it, needs no room.
 func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int64, ok bool) {
 	for _, a := range c.VolumeAttachments {
 		i, _ := v.drivers.Place(a.Resource)
-		if v.volumes[host][i] < a.Value {
+		need := a.Value
+		for _, vol := range c.Volumes {
+			if sharing(vol, a.Resource) && v.shared[host][vol.Name] > 0 {
+				need--
+			}
+		}
+		if need > 0 && v.volumes[host][i] < need {
 			return a.Resource, v.volumes[host][i], false
 		}
 	}
 	return "", 0, true
+}
+
+// sharing says whether a volume is one that pods may share, and a driver attaches it.
+func sharing(vol model.VolumeTopology, driver model.Resource) bool {
+	return vol.Name != "" && model.Resource(vol.Driver) == driver
 }
 
 // Ports are those taken on a host. The caller must not change it.
@@ -165,10 +179,26 @@ func (v *View) attach(host int, c *Class, count int64) {
 	for _, a := range c.VolumeAttachments {
 		i, _ := v.drivers.Place(a.Resource)
 		v.volumes[host][i] -= count * a.Value
+		for _, vol := range c.Volumes {
+			if sharing(vol, a.Resource) {
+				v.volumes[host][i] += count - v.share(host, vol.Name, count)
+			}
+		}
 	}
 	for range count {
 		v.ports[host] = append(v.ports[host], c.HostPorts...)
 	}
+}
+
+// share counts more or, with a negative count, fewer users of a volume on a host, and says how many attachments that
+// makes: one for the first user, one less with the last, none between.
+func (v *View) share(host int, volume string, count int64) int64 {
+	if v.shared[host] == nil {
+		v.shared[host] = make(map[string]int64)
+	}
+	before := v.shared[host][volume]
+	v.shared[host][volume] = before + count
+	return min(before+count, 1) - min(before, 1)
 }
 
 // Remove gives a host up: it takes no more pods.

@@ -296,3 +296,43 @@ func TestPreferencesArePartOfAProfile(t *testing.T) {
 		}
 	}
 }
+
+func TestAVolumeThatPodsShareIsAttachedOnce(t *testing.T) {
+	s := snapshot()
+	attach := func(class int, volumes ...string) {
+		c := &s.PodClasses[class]
+		c.VolumeAttachments = model.Amounts{{Resource: "csi", Value: int64(len(volumes))}}
+		c.Volumes = nil
+		for _, name := range volumes {
+			c.Volumes = append(c.Volumes, model.VolumeTopology{Name: name, Driver: "csi"})
+		}
+	}
+	attach(0, "shop/data")
+	attach(1, "shop/data", "shop/logs")
+	attach(2, "", "shop/data") // one of its own
+	s.Nodes[0].VolumeLimits = model.Amounts{{Resource: "csi", Value: 2}}
+	w, err := view.NewWorld(s, model.Policy{}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := view.NewView(w) // shop/data is on n0
+	fits := func(class int, want bool) {
+		t.Helper()
+		if _, left, ok := v.VolumesLeft(0, w.Classes[class]); ok != want {
+			t.Errorf("a pod of class %d: %v with room for %d more, want %v", class, ok, left, want)
+		}
+	}
+	mark := v.Fork()
+	v.Place(0, w.Classes[0], 5)
+	fits(1, true)
+	v.Place(0, w.Classes[1], 1)
+	fits(1, true)
+	fits(0, true)
+	fits(2, false)
+	v.Revert(mark)
+	fits(2, true)
+	v.Place(0, w.Classes[2], 1)
+	fits(2, false)
+	fits(0, true)
+	fits(1, false)
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/require"
 )
 
@@ -34,6 +35,8 @@ type World struct {
 	Daemons []Daemon
 	// ClaimIndex finds claims by id.
 	ClaimIndex map[model.ClaimID]*model.Claim
+	// Overlays are what users know better of some offerings than the catalogue.
+	Overlays *offer.Overlays
 
 	catalogs map[model.CatalogID]*Catalog
 	prices   map[offeringKey]int64
@@ -173,6 +176,7 @@ func (c *Catalog) Type(name model.TypeName) *Type {
 func (c *Catalog) Defines(key string) bool { return c.keys[key] }
 
 func (w *World) addOfferings() error {
+	w.Overlays = offer.NewOverlays(w.Snapshot)
 	w.prices = make(map[offeringKey]int64, len(w.Snapshot.Offerings))
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
@@ -309,4 +313,19 @@ func (w *World) Price(c *model.Claim) int64 {
 		return p
 	}
 	return c.Price
+}
+
+// Weighed is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS bills the
+// list price.
+func (w *World) Weighed(c *model.Claim) int64 {
+	if c.InstanceType == "" {
+		if len(c.Offerings) > 0 {
+			return c.Offerings[0].Weighed()
+		}
+		return c.Price
+	}
+	price, _ := w.Overlays.For(c.NodePool, c.InstanceType).Price(&model.Offering{
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID, Price: w.Price(c),
+	})
+	return price
 }
