@@ -28,6 +28,9 @@ something else on purpose, the line says why. This page is written from the file
 // row is one line of a table.
 type row struct{ sentence, shown, differs string }
 
+// Tests of pages come after those of files_test.go, by the names of the files: -update writes plans first, then what the
+// pages take from them.
+
 // TestBehavioursArePublished holds docs/behaviours.md against the files, and the files against the numbers: each case
 // about planning has a file, or says where else it is shown.
 func TestBehavioursArePublished(t *testing.T) {
