@@ -31,6 +31,8 @@ type Desk struct {
 	byKeys map[string][][]*Option
 	// cells counts the cells made.
 	cells int
+	// room is memory for the hosts to fill.
+	room []fillHost
 	// proof is what the search that bought last has proven.
 	proof Proof
 }
@@ -147,9 +149,12 @@ func (s *seating) minds(c *view.Class) bool {
 // free puts pods that mind nobody on hosts; what is left is wanted anywhere.
 func (s *seating) free(it Item) {
 	rest := it.Pods
-	for _, h := range fillOrder(s.v, s.matcher, it.Class, s.usable) {
-		if len(rest) == 0 {
-			return
+	hosts := newFilling(s.v, s.matcher, it.Class, s.usable, s.room[:0])
+	s.room = hosts.heap // to be used again
+	for len(rest) > 0 {
+		h, ok := hosts.next()
+		if !ok {
+			break
 		}
 		n := s.matcher.Room(it.Class, h, len(rest))
 		if n == 0 {

@@ -36,30 +36,100 @@ func size(c *view.Class) int64 {
 	return c.Requests.Value(model.CPU)*(4<<30)/1000 + c.Requests.Value(model.Memory)
 }
 
-// fillOrder lists the hosts that have room for a class, in the order in which to fill them.
-func fillOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
-	type candidate struct{ host, rank, room int }
-	var cs []candidate
+// filling is hosts that have room for a class, in the order in which to fill them. They are put in order as they are
+// asked for: mostly a few of thousands are enough.
+type filling struct {
+	matcher *fit.Matcher
+	class   *view.Class
+	// heap has the next host first.
+	heap []fillHost
+}
+
+// fillHost is a host as its place in the order: its rank, the room that it has, its index.
+type fillHost struct{ rank, room, host int32 }
+
+func (a fillHost) before(b fillHost) bool {
+	if a.rank != b.rank {
+		return a.rank < b.rank
+	}
+	if a.room != b.room {
+		return a.room < b.room
+	}
+	return a.host < b.host
+}
+
+// newFilling uses the memory of heap.
+func newFilling(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool, heap []fillHost) *filling {
+	f := &filling{matcher: m, class: c, heap: heap}
 	for i, h := range v.Hosts {
-		room := view.Fits(v.Free(i), c.Requested, 1<<30)
-		if room == 0 || !v.Open(i) || !usable(i) || !m.Admits(c, i) {
+		if !v.Open(i) {
 			continue
 		}
-		rank := 0
+		room := view.Fits(v.Free(i), c.Requested, 1<<30)
+		if room == 0 || !usable(i) {
+			continue
+		}
+		rank := int32(0)
 		switch {
 		case h.Node == nil:
 			rank = 2
 		case !h.Initialized:
 			rank = 1
 		}
-		cs = append(cs, candidate{i, rank, room})
+		f.heap = append(f.heap, fillHost{rank, int32(room), int32(i)})
 	}
-	slices.SortFunc(cs, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.room, b.room), cmp.Compare(a.host, b.host))
+	for i := len(f.heap)/2 - 1; i >= 0; i-- {
+		f.sink(i)
+	}
+	return f
+}
+
+// next is the next host; ok is false when there is none.
+func (f *filling) next() (host int, ok bool) {
+	for len(f.heap) > 0 {
+		first, last := f.heap[0], len(f.heap)-1
+		f.heap[0] = f.heap[last]
+		f.heap = f.heap[:last]
+		f.sink(0)
+		if f.matcher.Admits(f.class, int(first.host)) {
+			return int(first.host), true
+		}
+	}
+	return 0, false
+}
+
+// sink puts the i-th of the heap in its place.
+func (f *filling) sink(i int) {
+	for h := f.heap; ; {
+		least := 2*i + 1
+		if least >= len(h) {
+			return
+		}
+		if right := least + 1; right < len(h) && h[right].before(h[least]) {
+			least = right
+		}
+		if !h[least].before(h[i]) {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}
+
+// fillOrder lists the hosts that have room for a class, in the order in which to fill them.
+func fillOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
+	f := newFilling(v, m, c, usable, nil)
+	out := make([]int, 0, len(f.heap))
+	slices.SortFunc(f.heap, func(a, b fillHost) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1
 	})
-	out := make([]int, len(cs))
-	for i, x := range cs {
-		out[i] = x.host
+	for _, x := range f.heap {
+		if m.Admits(c, int(x.host)) {
+			out = append(out, int(x.host))
+		}
 	}
 	return out
 }

@@ -131,7 +131,7 @@ func (e *encoder) flush() {
 }
 
 func (e *encoder) number(n uint64) {
-	e.buf = binary.LittleEndian.AppendUint64(e.buf, n)
+	e.buf = binary.AppendUvarint(e.buf, n)
 	if len(e.buf) > 1<<15 {
 		e.flush()
 	}

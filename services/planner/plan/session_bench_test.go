@@ -1,0 +1,105 @@
+//go:build unix
+
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/plan"
+)
+
+// wellUsed is a cluster of nodes that run perNode pods each, on a market of 800 types.
+func wellUsed(nodes, perNode int) *world {
+	w := newWorld()
+	w.Kinds = []model.DecisionKind{model.KindProvision}
+	w.class("steady", 150, 500*mib, nil)
+	for i := range nodes {
+		w.node(fmt.Sprintf("n%05d", i), "m5.xlarge", "steady", perNode)
+	}
+	types := w.Snapshot.Catalogs[0].InstanceTypes // those of the nodes
+	market(w, 89)
+	w.Snapshot.Catalogs[0].InstanceTypes = append(w.Snapshot.Catalogs[0].InstanceTypes, types...)
+	mixed(w, 50, 0)
+	return w
+}
+
+// arrivals are deltas of pods that come, each of which takes those of the one before away.
+func arrivals(w *world, shapes, pods int) func() *plan.Delta {
+	n, last := 0, []string(nil)
+	return func() *plan.Delta {
+		n++
+		d := &plan.Delta{Removed: plan.Removed{Pods: last}}
+		d.Upserted.Revision = w.Snapshot.Revision + uint64(n)
+		last = nil
+		for i := range pods {
+			class := fmt.Sprintf("shape-%03d", i%shapes)
+			p := model.Pod{
+				ID: model.PodID(fmt.Sprintf("shop/%s-%d-%d", class, i, n)), Class: model.ClassID(class), Phase: model.PodUnschedulable,
+			}
+			d.Upserted.Pods = append(d.Upserted.Pods, p)
+			last = append(last, string(p.ID))
+		}
+		return d
+	}
+}
+
+// BenchmarkSession is a plan for a few new pods in a cluster that the session knows: a delta, and a decision.
+func BenchmarkSession(b *testing.B) {
+	sizes := []struct{ nodes, perNode, pods, shapes int }{{5000, 20, 100, 50}, {5000, 20, 5, 5}, {4000, 10, 200, 20}, {10, 10, 5, 5}, {10, 10, 5, 1}}
+	for _, size := range sizes {
+		b.Run(fmt.Sprintf("%dnodes/%dbound/%dpods/%dshapes", size.nodes, size.nodes*size.perNode, size.pods, size.shapes), func(b *testing.B) {
+			w := wellUsed(size.nodes, size.perNode)
+			s, err := plan.NewSession(&w.Snapshot)
+			if err != nil {
+				b.Fatal(err)
+			}
+			next := arrivals(w, size.shapes, size.pods)
+			ask := func() {
+				if err := s.Apply(next()); err != nil {
+					b.Fatal(err)
+				}
+				p, err := s.Decide(question(&w.Input))
+				if err != nil || len(p.Placements) != size.pods {
+					b.Fatalf("%v, %d pods are placed", err, len(p.Placements))
+				}
+			}
+			ask()
+			b.ReportAllocs()
+			before := spent(b)
+			for b.Loop() {
+				ask()
+			}
+			b.ReportMetric(float64((spent(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// BenchmarkSessionBegin is what a session costs before its first plan, and what the heap holds at most.
+func BenchmarkSessionBegin(b *testing.B) {
+	w := wellUsed(5000, 20)
+	mixedPods(w, 50, 15000)
+	slices.SortFunc(w.Snapshot.Pods, func(x, y model.Pod) int { return strings.Compare(string(x.ID), string(y.ID)) })
+	b.ReportAllocs()
+	peak, before := watchHeap(), spent(b)
+	for b.Loop() {
+		s, err := plan.NewSession(&w.Snapshot)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Decide(question(&w.Input)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((spent(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+	b.ReportMetric(float64(peak())/float64(mib), "peak-MiB")
+}
+
+func mixedPods(w *world, shapes, pods int) {
+	for i := range pods {
+		w.pending(fmt.Sprintf("shape-%03d", (i*i+3*i)%shapes), 1)
+	}
+}
