@@ -37,7 +37,9 @@ func (d *Desk) Bound(pods []int) Proof {
 	}
 	rules = append(rules, workloadCaps(items, d.v.Policy.MaxPodsOfWorkloadPerNode)...)
 	p := newProblem(d.m, newLoad(items, rules), nil)
-	p.options = undominated(slices.Concat(d.m.tiers...), nil)
+	all := slices.Concat(d.m.tiers...)
+	slices.SortStableFunc(all, compareOptions)
+	p.options = undominated(all, nil)
 	for i, o := range p.options {
 		p.add(i, holding{o.Free, p.takenBy(o, false)}, 0)
 	}

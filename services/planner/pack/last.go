@@ -12,6 +12,9 @@ import (
 // claims. In a second try, domains count for spread only if they exist or are planned; see topology.Tally.AllowsReal.
 func (s *seating) seatLast() {
 	for _, real := range []bool{false, true} {
+		if real && len(s.open) > 0 {
+			s.showClaims()
+		}
 		for progress := true; progress && len(s.open) > 0; {
 			progress = false
 			open := s.open
@@ -22,6 +25,13 @@ func (s *seating) seatLast() {
 				s.keepOpen(it.Class, it.Pods[n:])
 			}
 		}
+	}
+}
+
+// showClaims makes the claims known that no pod minds: they open domains too.
+func (s *seating) showClaims() {
+	for _, b := range s.bought {
+		s.site(b)
 	}
 }
 

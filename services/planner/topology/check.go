@@ -113,7 +113,7 @@ func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
 	case absent:
 		return false
 	}
-	return t.most(rule.counter, s)+rule.self-t.minimum(rule, actual) <= rule.maxSkew
+	return t.most(rule.counter, s)+rule.self-t.leastSeen(rule, s, actual) <= rule.maxSkew
 }
 
 // attracts says whether required affinity holds, or the rule that does not.
@@ -180,7 +180,7 @@ func (t *Tally) spreadReason(rule *spreadRule, s *Site) model.Reason {
 			Remedy:  fmt.Sprintf("label the nodes with %s, or spread over another label", name),
 		}
 	}
-	has, least := t.most(rule.counter, s), t.minimum(rule, false)
+	has, least := t.most(rule.counter, s), t.leastSeen(rule, s, false)
 	message := fmt.Sprintf("%s has %d of the pods with %s, and one more is beyond maxSkew %d: the emptiest %s has %d",
 		t.where(key, s), has, selectorText(rule.spec.Selector), rule.maxSkew, name, least)
 	remedy := fmt.Sprintf("raise maxSkew, or let the pods run where there are fewer of them, by another %s", name)

@@ -278,6 +278,60 @@ func (t *Tally) minimum(rule *spreadRule, actual bool) int32 {
 	return t.counts[rule.counter].least
 }
 
+// leastSeen is the minimum as a pod sees it that goes to a site. What may or may not be in the site's own domain is there on
+// both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node that is yet to
+// be bought brings its domain along.
+func (t *Tally) leastSeen(rule *spreadRule, s *Site, actual bool) int32 {
+	spec := &t.r.counters[rule.counter]
+	d := t.at(s, spec.key)
+	if spec.key == hostname || d < 0 {
+		return t.minimum(rule, actual)
+	}
+	g, ct := t.region(spec.universe), &t.counts[rule.counter]
+	if (actual && g.boundlessReal) || (!actual && g.boundlessAll) {
+		return 0
+	}
+	domains, occupied, sure := t.domainsOf(rule, g, actual)
+	own, in := ct.domains[d].lo, g.all.has(d)
+	if actual {
+		in = g.real.has(d)
+	}
+	if own == 0 && !g.sure.has(d) && s.host == unasked && t.pass(t.r.universes[spec.universe].filter, s.form) == passSure {
+		sure++
+	}
+	if sure < rule.minDomains {
+		return 0
+	}
+	if in {
+		domains--
+	}
+	if in && own > 0 {
+		occupied--
+	}
+	most := t.most(rule.counter, s)
+	if domains > occupied {
+		return 0
+	}
+	if other, some := ct.leastBeside(own); some {
+		return min(other, most)
+	}
+	return most
+}
+
+// leastBeside is the least number of pods of an occupied domain, one that has so many aside.
+func (ct *count) leastBeside(own int32) (least int32, some bool) {
+	if ct.occupied == 0 || (ct.occupied == 1 && own > 0) {
+		return 0, false
+	}
+	if own != ct.least || ct.levels[own] > 1 {
+		return ct.least, true
+	}
+	for least = own + 1; ct.levels[least] == 0; {
+		least++
+	}
+	return least, true
+}
+
 // domainsOf is how many domains count for a spread constraint, how many of them have pods, and how many there surely are.
 func (t *Tally) domainsOf(rule *spreadRule, g *region, actual bool) (domains, occupied, sure int32) {
 	ct := &t.counts[rule.counter]

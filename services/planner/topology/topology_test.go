@@ -182,7 +182,7 @@ func TestNodeRules(t *testing.T) {
 	want := []topology.NodeRule{
 		{Trigger: []int{0}, Counted: []int{0, 1}, Most: 1},
 		{Trigger: []int{2}, Counted: []int{0, 1}, Most: 0},
-		{Trigger: []int{3}, Counted: []int{1, 3}, Most: 2},
+		{Trigger: []int{3}, Counted: []int{1, 3}, Most: 2, Skew: true},
 	}
 	if diff := gocmp.Diff(want, b.rules.NodeRules(b.Classes)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

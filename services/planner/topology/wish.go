@@ -33,7 +33,7 @@ func (t *Tally) uneven(rule *spreadRule, s *Site) int32 {
 	case absent, open:
 		return softSpread
 	}
-	excess := t.most(rule.counter, s) + rule.self - t.minimum(rule, false) - rule.maxSkew
+	excess := t.most(rule.counter, s) + rule.self - t.leastSeen(rule, s, false) - rule.maxSkew
 	if excess <= 0 {
 		return 0
 	}

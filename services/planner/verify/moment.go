@@ -338,12 +338,12 @@ func (s spreading) refuses(at *site) string {
 	why := ""
 	for _, v := range s.views {
 		n, domain := v.around(at)
-		if n+v.self-v.lowest() <= v.skew {
+		if n+v.self-v.lowestFor(domain, n) <= v.skew {
 			return ""
 		}
 		if why == "" {
 			why = fmt.Sprintf("it must be spread over %s with a skew of at most %d: %s has %d pods without it, the least of %d domains (%d wanted) has %d",
-				s.key, v.skew, domain, n, len(v.domains), v.minDomains, v.lowest())
+				s.key, v.skew, domain, n, len(v.domains), v.minDomains, v.lowestFor(domain, n))
 		}
 	}
 	return why

@@ -173,3 +173,21 @@ func (s *spread) lowest() int {
 	}
 	return s.floor
 }
+
+// lowestFor is the lowest as seen by a pod that goes to a domain with so many pods at most. Whatever of these is there is
+// there on both sides of the comparison: the pod's own domain has no fewer.
+func (s *spread) lowestFor(domain string, most int) int {
+	if s.sure < s.minDomains || s.opens {
+		return 0
+	}
+	own := s.least[domain]
+	if !s.domains[domain] || own != s.floor || s.levels[own] > 1 {
+		return s.floor
+	}
+	for level := own + 1; level < most; level++ {
+		if s.levels[level] > 0 {
+			return level
+		}
+	}
+	return most
+}
