@@ -15,6 +15,13 @@ func OfferingID(o *clusterv1.Offering) string {
 }
 
 func (r *reader) snapshot(s *clusterv1.Snapshot) model.Snapshot {
+	out := r.lists(s)
+	r.references(&out)
+	return out
+}
+
+// lists reads a snapshot without looking at where references lead.
+func (r *reader) lists(s *clusterv1.Snapshot) model.Snapshot {
 	r.at("snapshot", "snapshot", "")
 	out := model.Snapshot{
 		Revision: s.GetRevision(), InventoryRevision: s.GetInventoryRevision(), Cluster: s.GetCluster(),
@@ -40,7 +47,6 @@ func (r *reader) snapshot(s *clusterv1.Snapshot) model.Snapshot {
 	out.NodeOverlays = each(r, kind{"node_overlays", "node overlay"}, s.GetNodeOverlays(), (*clusterv1.NodeOverlay).GetName, r.overlay)
 	out.CapacityBuffers = each(r, kind{"capacity_buffers", "capacity buffer"}, s.GetCapacityBuffers(),
 		(*clusterv1.CapacityBuffer).GetId, r.buffer)
-	r.references(&out)
 	return out
 }
 

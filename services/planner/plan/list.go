@@ -15,7 +15,7 @@ type list interface {
 	// begin sorts the list and adds the digests up.
 	begin(s *model.Snapshot, d *digester)
 	// fold puts a change in; the snapshot gets a new list where there is one.
-	fold(s, up *model.Snapshot, gone *Removed, d *digester) (changed bool, err error)
+	fold(s, up *model.Snapshot, gone *model.Removed, d *digester) (changed bool, err error)
 	sum(s *model.Snapshot) (n int, sum *digestSum)
 }
 
@@ -23,33 +23,33 @@ type list interface {
 func lists() []list {
 	return []list{
 		of("pod class", func(s *model.Snapshot) *[]model.PodClass { return &s.PodClasses },
-			func(x *model.PodClass) string { return string(x.ID) }, func(r *Removed) []string { return r.PodClasses }),
+			func(x *model.PodClass) string { return string(x.ID) }, func(r *model.Removed) []string { return r.PodClasses }),
 		of("daemon set", func(s *model.Snapshot) *[]model.DaemonSet { return &s.DaemonSets },
-			func(x *model.DaemonSet) string { return x.ID }, func(r *Removed) []string { return r.DaemonSets }),
+			func(x *model.DaemonSet) string { return x.ID }, func(r *model.Removed) []string { return r.DaemonSets }),
 		of("node", func(s *model.Snapshot) *[]model.Node { return &s.Nodes },
-			func(x *model.Node) string { return string(x.Name) }, func(r *Removed) []string { return r.Nodes }),
+			func(x *model.Node) string { return string(x.Name) }, func(r *model.Removed) []string { return r.Nodes }),
 		of("namespace", func(s *model.Snapshot) *[]model.Namespace { return &s.Namespaces },
-			func(x *model.Namespace) string { return x.Name }, func(r *Removed) []string { return r.Namespaces }),
+			func(x *model.Namespace) string { return x.Name }, func(r *model.Removed) []string { return r.Namespaces }),
 		of(kindBudget, func(s *model.Snapshot) *[]model.PodDisruptionBudget { return &s.PodDisruptionBudgets },
-			func(x *model.PodDisruptionBudget) string { return x.ID }, func(r *Removed) []string { return r.PodDisruptionBudgets }),
+			func(x *model.PodDisruptionBudget) string { return x.ID }, func(r *model.Removed) []string { return r.PodDisruptionBudgets }),
 		of("node pool", func(s *model.Snapshot) *[]model.NodePool { return &s.NodePools },
-			func(x *model.NodePool) string { return string(x.Name) }, func(r *Removed) []string { return r.NodePools }),
+			func(x *model.NodePool) string { return string(x.Name) }, func(r *model.Removed) []string { return r.NodePools }),
 		of("node class", func(s *model.Snapshot) *[]model.NodeClass { return &s.NodeClasses },
-			func(x *model.NodeClass) string { return string(x.Name) }, func(r *Removed) []string { return r.NodeClasses }),
+			func(x *model.NodeClass) string { return string(x.Name) }, func(r *model.Removed) []string { return r.NodeClasses }),
 		of("catalog", func(s *model.Snapshot) *[]model.Catalog { return &s.Catalogs },
-			func(x *model.Catalog) string { return string(x.ID) }, func(r *Removed) []string { return r.Catalogs }),
+			func(x *model.Catalog) string { return string(x.ID) }, func(r *model.Removed) []string { return r.Catalogs }),
 		of(kindOffering, func(s *model.Snapshot) *[]model.Offering { return &s.Offerings },
-			offeringKey, func(r *Removed) []string { return r.Offerings }),
+			offeringKey, func(r *model.Removed) []string { return r.Offerings }),
 		of("claim", func(s *model.Snapshot) *[]model.Claim { return &s.Claims },
-			func(x *model.Claim) string { return string(x.ID) }, func(r *Removed) []string { return r.Claims }),
+			func(x *model.Claim) string { return string(x.ID) }, func(r *model.Removed) []string { return r.Claims }),
 		of("notice", func(s *model.Snapshot) *[]model.Notice { return &s.Notices },
-			func(x *model.Notice) string { return x.ID }, func(r *Removed) []string { return r.Notices }),
+			func(x *model.Notice) string { return x.ID }, func(r *model.Removed) []string { return r.Notices }),
 		of(kindDisruption, func(s *model.Snapshot) *[]model.DisruptionRecord { return &s.Disruptions },
-			func(x *model.DisruptionRecord) string { return string(x.ID) }, func(r *Removed) []string { return r.Disruptions }),
+			func(x *model.DisruptionRecord) string { return string(x.ID) }, func(r *model.Removed) []string { return r.Disruptions }),
 		of("node overlay", func(s *model.Snapshot) *[]model.NodeOverlay { return &s.NodeOverlays },
-			func(x *model.NodeOverlay) string { return x.Name }, func(r *Removed) []string { return r.NodeOverlays }),
+			func(x *model.NodeOverlay) string { return x.Name }, func(r *model.Removed) []string { return r.NodeOverlays }),
 		of("capacity buffer", func(s *model.Snapshot) *[]model.CapacityBuffer { return &s.CapacityBuffers },
-			func(x *model.CapacityBuffer) string { return string(x.ID) }, func(r *Removed) []string { return r.CapacityBuffers }),
+			func(x *model.CapacityBuffer) string { return string(x.ID) }, func(r *model.Removed) []string { return r.CapacityBuffers }),
 	}
 }
 
@@ -69,11 +69,11 @@ type objects[T any] struct {
 	kind   string
 	list   func(*model.Snapshot) *[]T
 	id     func(*T) string
-	gone   func(*Removed) []string
+	gone   func(*model.Removed) []string
 	digest digestSum
 }
 
-func of[T any](kind string, list func(*model.Snapshot) *[]T, id func(*T) string, gone func(*Removed) []string) *objects[T] {
+func of[T any](kind string, list func(*model.Snapshot) *[]T, id func(*T) string, gone func(*model.Removed) []string) *objects[T] {
 	return &objects[T]{kind: kind, list: list, id: id, gone: gone}
 }
 
@@ -89,8 +89,8 @@ func (o *objects[T]) begin(s *model.Snapshot, d *digester) {
 
 func (o *objects[T]) sum(s *model.Snapshot) (int, *digestSum) { return len(*o.list(s)), &o.digest }
 
-func (o *objects[T]) fold(s, up *model.Snapshot, gone *Removed, d *digester) (changed bool, err error) {
-	added, removed := sorted(*o.list(up), o.id), o.gone(gone)
+func (o *objects[T]) fold(s, up *model.Snapshot, gone *model.Removed, d *digester) (changed bool, err error) {
+	added, removed := o.last(sorted(*o.list(up), o.id)), o.gone(gone)
 	if len(added)+len(removed) == 0 {
 		return false, nil
 	}
@@ -129,6 +129,18 @@ func (o *objects[T]) fold(s, up *model.Snapshot, gone *Removed, d *digester) (ch
 	}
 	*o.list(s) = append(out, added[next:]...)
 	return true, nil
+}
+
+// last keeps, of objects that are sorted, the last of each id.
+func (o *objects[T]) last(list []T) []T {
+	var out []T
+	for i := range list {
+		if i+1 < len(list) && o.id(&list[i]) == o.id(&list[i+1]) {
+			continue
+		}
+		out = append(out, list[i])
+	}
+	return out
 }
 
 // sorted is the list in the order of its ids; the list itself is not changed.

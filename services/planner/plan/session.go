@@ -33,21 +33,6 @@ type Question struct {
 	Seed   uint64
 }
 
-// Delta is a change of a snapshot.
-type Delta struct {
-	// Upserted are objects that are new or changed, whole. The header fields are those of the new snapshot.
-	Upserted model.Snapshot
-	// Removed are objects that are no more. One that is upserted as well is there.
-	Removed Removed
-}
-
-// Removed are ids by kind of object. Offerings are named "instance-type/zone/capacity-type/reservation".
-type Removed struct {
-	PodClasses, Pods, DaemonSets, Nodes, Namespaces, PodDisruptionBudgets, NodePools, NodeClasses []string
-
-	Catalogs, Offerings, Claims, Notices, Disruptions, NodeOverlays, CapacityBuffers []string
-}
-
 // NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it minds no order of lists,
 // and refuses inner lists that are not sorted; references that lead nowhere are found by Session.Decide.
 func NewSession(snapshot *model.Snapshot) (*Session, error) {
@@ -68,7 +53,7 @@ func NewSession(snapshot *model.Snapshot) (*Session, error) {
 
 // Apply folds a change in. The objects must not be changed afterwards. After an error, which names the object, the
 // session is not to be used any more.
-func (s *Session) Apply(d *Delta) error {
+func (s *Session) Apply(d *model.Delta) error {
 	if err := checkSorted(&d.Upserted); err != nil {
 		return err
 	}
@@ -104,7 +89,7 @@ func (s *Session) Apply(d *Delta) error {
 }
 
 // podChanges lists what became of pods, by id, and brings their digest up to date.
-func (s *Session) podChanges(up *model.Snapshot, gone *Removed) ([]view.PodChange, error) {
+func (s *Session) podChanges(up *model.Snapshot, gone *model.Removed) ([]view.PodChange, error) {
 	out := make([]view.PodChange, 0, len(up.Pods)+len(gone.Pods))
 	for _, id := range gone.Pods {
 		if _, known := find(s.pods, model.PodID(id)); !known {

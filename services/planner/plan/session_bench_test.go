@@ -28,11 +28,11 @@ func wellUsed(nodes, perNode int) *world {
 }
 
 // arrivals are deltas of pods that come, each of which takes those of the one before away.
-func arrivals(w *world, shapes, pods int) func() *plan.Delta {
+func arrivals(w *world, shapes, pods int) func() *model.Delta {
 	n, last := 0, []string(nil)
-	return func() *plan.Delta {
+	return func() *model.Delta {
 		n++
-		d := &plan.Delta{Removed: plan.Removed{Pods: last}}
+		d := &model.Delta{Removed: model.Removed{Pods: last}}
 		d.Upserted.Revision = w.Snapshot.Revision + uint64(n)
 		last = nil
 		for i := range pods {

@@ -59,9 +59,9 @@ func shuffledCopy(s model.Snapshot, rng *rand.Rand) model.Snapshot {
 }
 
 // drawDelta changes a snapshot, and says how.
-func drawDelta(d *draw, s *model.Snapshot) *plan.Delta {
+func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 	s.Revision++
-	out := &plan.Delta{}
+	out := &model.Delta{}
 	up := &out.Upserted
 	for i := range d.n("pods that change", 0, 4) {
 		if len(s.Pods) == 0 {
@@ -156,16 +156,16 @@ func TestASessionThatFoldsDeltasMakesThePlansOfTheWholeSnapshot(t *testing.T) {
 
 func TestASessionRefusesToRemoveWhatIsNotThere(t *testing.T) {
 	tests := map[string]struct {
-		gone plan.Removed
+		gone model.Removed
 		want string
 	}{
-		"a pod":       {plan.Removed{Pods: []string{"shop/a"}}, "pod shop/a: is to be removed, and is not there"},
-		"an offering": {plan.Removed{Offerings: []string{"m5.large/r-1a/spot/"}}, "offering m5.large/r-1a/spot/: is to be removed, and is not there"},
+		"a pod":       {model.Removed{Pods: []string{"shop/a"}}, "pod shop/a: is to be removed, and is not there"},
+		"an offering": {model.Removed{Offerings: []string{"m5.large/r-1a/spot/"}}, "offering m5.large/r-1a/spot/: is to be removed, and is not there"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			err := session(t, &w.Snapshot).Apply(&plan.Delta{Removed: tt.gone})
+			err := session(t, &w.Snapshot).Apply(&model.Delta{Removed: tt.gone})
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
