@@ -144,6 +144,9 @@ func merge(pods []view.Pod, changes []view.PodChange) []view.Pod {
 	return append(out, pods[from:]...)
 }
 
+// Pods is how many pods the session holds.
+func (s *Session) Pods() int { return len(s.pods) }
+
 // Snapshot writes down what the session holds, in lists that are sorted. It costs what the cluster is.
 func (s *Session) Snapshot() model.Snapshot {
 	out := s.snapshot

@@ -16,11 +16,11 @@ import (
 	grpccodes "google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
@@ -52,7 +52,7 @@ const DefaultSnapshotBytes = 512 << 20
 type Config struct {
 	// Tracer makes the spans; nil makes none.
 	Tracer trace.Tracer
-	// Decide makes plans; nil is plan.Decide.
+	// Decide makes plans from whole inputs; nil is plan.Decide, and in sessions what they keep from plan to plan.
 	Decide verify.Decider
 	// SnapshotBytes is how large the snapshot of one session may grow, as sent; zero is DefaultSnapshotBytes.
 	SnapshotBytes int
@@ -73,9 +73,6 @@ func New(cfg Config) *Server {
 	if cfg.Tracer == nil {
 		cfg.Tracer = telemetry.Tracing{}.Tracer("")
 	}
-	if cfg.Decide == nil {
-		cfg.Decide = plan.Decide
-	}
 	if cfg.SnapshotBytes <= 0 {
 		cfg.SnapshotBytes = DefaultSnapshotBytes
 	}
@@ -87,16 +84,35 @@ func New(cfg Config) *Server {
 
 // Plan answers one whole snapshot with one plan.
 func (s *Server) Plan(ctx context.Context, req *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
-	p, err := s.answer(ctx, req.GetSnapshot(), req.GetDecide())
+	snap, d := req.GetSnapshot(), req.GetDecide()
+	p, err := s.answer(ctx, question{
+		revision: snap.GetRevision(), pods: len(snap.GetPods()),
+		read: func() (model.Input, error) { return convert.Input(snap, d) },
+		decide: func(in *model.Input) (model.Plan, error) {
+			if s.cfg.Decide == nil {
+				return plan.Decide(*in)
+			}
+			return s.cfg.Decide(*in)
+		},
+	}, d)
 	if err != nil {
 		return nil, err
 	}
 	return &plannerv1.PlanResponse{Plan: p}, nil
 }
 
+// question is what a plan is asked about.
+type question struct {
+	revision uint64
+	pods     int
+	// read reads what was asked; decide plans, and fills in of the input what is not read.
+	read   func() (model.Input, error)
+	decide func(*model.Input) (model.Plan, error)
+}
+
 // answer makes a plan. It waits while too many are being made. The core can't be stopped half-way: a caller that has
 // gone is noticed between the steps.
-func (s *Server) answer(ctx context.Context, snap *clusterv1.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+func (s *Server) answer(ctx context.Context, q question, d *plannerv1.Decide) (*plannerv1.Plan, error) {
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
@@ -105,10 +121,9 @@ func (s *Server) answer(ctx context.Context, snap *clusterv1.Snapshot, d *planne
 	}
 	ctx = telemetry.ContextFromTraceparent(ctx, d.GetTraceparent())
 	ctx, span := s.cfg.Tracer.Start(ctx, "planner.Plan", trace.WithAttributes(
-		attribute.Int64(keyRevision, int64(snap.GetRevision())),
-		attribute.Int(keyPods, len(snap.GetPods()))))
+		attribute.Int64(keyRevision, int64(q.revision)), attribute.Int(keyPods, q.pods)))
 	defer span.End()
-	p, err := s.decide(ctx, snap, d)
+	p, err := s.decide(ctx, q)
 	if err != nil {
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
@@ -119,10 +134,10 @@ func (s *Server) answer(ctx context.Context, snap *clusterv1.Snapshot, d *planne
 }
 
 // decide goes the way of a plan: read, decide, verify, write.
-func (s *Server) decide(ctx context.Context, snap *clusterv1.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+func (s *Server) decide(ctx context.Context, q question) (*plannerv1.Plan, error) {
 	var watch stopwatch
 	watch.start()
-	in, err := convert.Input(snap, d)
+	in, err := q.read()
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -130,7 +145,7 @@ func (s *Server) decide(ctx context.Context, snap *clusterv1.Snapshot, d *planne
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := s.cfg.Decide(in)
+	p, err := q.decide(&in)
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -148,8 +163,11 @@ func (s *Server) decide(ctx context.Context, snap *clusterv1.Snapshot, d *planne
 	return out, nil
 }
 
-// invalid says what is wrong with a request.
+// invalid says what is wrong with a request; nil is nothing.
 func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
 	var bad *convert.Error
 	if !errors.As(err, &bad) {
 		return rpcerr.New(grpccodes.InvalidArgument, rpcerr.ReasonInvalid, "invalid request: %s", err)

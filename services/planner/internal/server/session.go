@@ -9,6 +9,9 @@ import (
 
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
+	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
 // maxMessageBytes is the largest message that a session sends.
@@ -51,11 +54,11 @@ func (s *Server) Session(stream plannerv1.PlannerService_SessionServer) error {
 
 // reply answers one question.
 func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *session, d *plannerv1.Decide) error {
-	snap, err := held.whole()
+	st, err := held.held()
 	if err != nil {
 		return err
 	}
-	p, err := s.answer(stream.Context(), snap, d)
+	p, err := s.answer(stream.Context(), s.known(st, d), d)
 	if err != nil {
 		return err
 	}
@@ -70,6 +73,23 @@ func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *sess
 		}
 	}
 	return nil
+}
+
+// known asks about what a session holds.
+func (s *Server) known(st *state, d *plannerv1.Decide) question {
+	return question{
+		revision: st.head.Revision, pods: st.plan.Pods(),
+		read: func() (model.Input, error) { return convert.Decide(d) },
+		decide: func(in *model.Input) (model.Plan, error) {
+			if s.cfg.Decide == nil {
+				p, err := st.plan.Decide(plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed})
+				in.Snapshot = st.plan.Snapshot() // for verify
+				return p, err
+			}
+			in.Snapshot = st.plan.Snapshot()
+			return s.cfg.Decide(*in)
+		},
+	}
 }
 
 // partBytes is how large a part of a plan may grow: half of what a message may have.

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"maps"
-	"slices"
-
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
@@ -11,11 +8,12 @@ import (
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
-// session is what one stream holds: messages by id, as they came. Each question sorts and reads all of them anew, which
-// is the straight road; a session that keeps the planner's own picture up to date from delta to delta is a piece of work
-// of its own, and would change nothing but this file. It belongs to the stream's goroutine.
+// session is what one stream holds. Messages are read once, when they come, and then forgotten: the planner's own session
+// keeps the snapshot, with all that it has worked out. It belongs to the stream's goroutine.
 type session struct {
 	mostBytes int
 	// now is the snapshot that questions are about; nil before the first.
@@ -23,7 +21,13 @@ type session struct {
 	// next is a snapshot of which parts are still to come; nil when none is under way.
 	next *state
 	// changing is the delta of which parts are still to come; nil when none is under way.
-	changing *clusterv1.Delta
+	changing *change
+}
+
+// change is a delta as far as its parts have come.
+type change struct {
+	base, revision uint64
+	model.Delta
 }
 
 func newSession(mostBytes int) *session { return &session{mostBytes: mostBytes} }
@@ -42,14 +46,20 @@ func (s *session) snapshot(part *plannerv1.SnapshotPart) error {
 	if err := s.bounded(s.next); err != nil {
 		return err
 	}
-	if part.GetLast() {
-		s.now, s.next = s.next, nil
+	if err := s.next.read(part.GetSnapshot()); err != nil {
+		return err
 	}
+	if !part.GetLast() {
+		return nil
+	}
+	if err := s.next.begin(); err != nil {
+		return err
+	}
+	s.now, s.next = s.next, nil
 	return nil
 }
 
-// delta takes a part of a delta. What a part says is folded in at once: nobody can ask before the last part is there, and
-// an error ends the session.
+// delta takes a part of a delta. The planner's session learns of it when the last part is there.
 func (s *session) delta(part *plannerv1.DeltaPart) error {
 	d := part.GetDelta()
 	switch {
@@ -57,41 +67,44 @@ func (s *session) delta(part *plannerv1.DeltaPart) error {
 		return sequence("a part of a delta amid a snapshot")
 	case s.now == nil:
 		return gap("delta %d to %d: the session holds no snapshot", d.GetBaseRevision(), d.GetRevision())
-	case s.changing != nil && (d.GetBaseRevision() != s.changing.GetBaseRevision() || d.GetRevision() != s.changing.GetRevision()):
-		return sequence("a part of another delta before the last part of delta %d to %d", s.changing.GetBaseRevision(), s.changing.GetRevision())
-	case d.GetBaseRevision() != s.now.head.GetRevision():
-		return gap("delta %d to %d: the session holds revision %d", d.GetBaseRevision(), d.GetRevision(), s.now.head.GetRevision())
+	case s.changing != nil && (d.GetBaseRevision() != s.changing.base || d.GetRevision() != s.changing.revision):
+		return sequence("a part of another delta before the last part of delta %d to %d", s.changing.base, s.changing.revision)
+	case d.GetBaseRevision() != s.now.head.Revision:
+		return gap("delta %d to %d: the session holds revision %d", d.GetBaseRevision(), d.GetRevision(), s.now.head.Revision)
 	case d.GetRevision() <= d.GetBaseRevision():
 		return rpcerr.Invalid(rpcerr.Violation{Field: "delta.revision", Problem: "must be above base_revision"})
 	}
 	if s.changing == nil {
-		s.changing = &clusterv1.Delta{BaseRevision: d.GetBaseRevision(), Revision: d.GetRevision(), Upserted: &clusterv1.Snapshot{}}
+		s.changing = &change{base: d.GetBaseRevision(), revision: d.GetRevision()}
 	}
 	if err := s.now.change(d); err != nil {
 		return err
 	}
-	proto.Merge(s.changing.GetUpserted(), header(d.GetUpserted()))
 	if err := s.bounded(s.now); err != nil {
 		return err
 	}
+	read, err := convert.Delta(d)
+	if err != nil {
+		return invalid(err)
+	}
+	s.changing.Append(&read)
 	if !part.GetLast() {
 		return nil
 	}
-	proto.Merge(s.now.head, s.changing.GetUpserted())
-	s.now.head.Revision = s.changing.GetRevision()
+	err = s.now.apply(s.changing)
 	s.changing = nil
-	return nil
+	return err
 }
 
-// whole is the snapshot to plan for.
-func (s *session) whole() (*clusterv1.Snapshot, error) {
+// held is the state to plan for.
+func (s *session) held() (*state, error) {
 	switch {
 	case s.next != nil || s.changing != nil:
 		return nil, sequence("a decide before the last part of a snapshot or a delta")
 	case s.now == nil:
 		return nil, sequence("a decide before any snapshot")
 	}
-	return s.now.write(), nil
+	return s.now, nil
 }
 
 func (s *session) bounded(st *state) error {
@@ -109,16 +122,11 @@ func gap(what string, args ...any) error {
 	return rpcerr.New(codes.OutOfRange, ReasonGap, what+"; send a whole snapshot", args...)
 }
 
-// header is a snapshot without its objects.
-func header(s *clusterv1.Snapshot) *clusterv1.Snapshot {
-	return &clusterv1.Snapshot{
-		Revision: s.GetRevision(), InventoryRevision: s.GetInventoryRevision(), Cluster: s.GetCluster(), ObserveTime: s.GetObserveTime(),
-	}
-}
-
-// state is a snapshot, object by object.
+// state is a snapshot: which objects there are, and the planner's session that has them.
 type state struct {
-	head   *clusterv1.Snapshot
+	// head is the snapshot without its objects, once it has begun; before, with those that have come.
+	head   model.Snapshot
+	plan   *plan.Session
 	tables []table
 	// bytes is the size of all objects as they were sent.
 	bytes int
@@ -130,16 +138,16 @@ type table interface {
 	add(from *clusterv1.Snapshot) (known string, bytes int)
 	// put takes objects that are new or changed.
 	put(from *clusterv1.Snapshot) (bytes int)
-	// drop forgets objects; it returns the id of one that was not there, or "".
+	// drop forgets objects; it returns the id of one that was not there, or came with an earlier part of the delta, or "".
 	drop(from *clusterv1.Removed) (unknown string, bytes int)
-	// write lists the objects, sorted by id.
-	write(to *clusterv1.Snapshot)
+	// settle ends a delta.
+	settle()
 	// what is what one of the objects is called.
 	what() string
 }
 
 func newState() *state {
-	return &state{head: &clusterv1.Snapshot{}, tables: []table{
+	return &state{tables: []table{
 		of("pod class", (*clusterv1.PodClass).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.PodClass { return &s.PodClasses }, (*clusterv1.Removed).GetPodClasses),
 		of("pod", (*clusterv1.Pod).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.Pod { return &s.Pods }, (*clusterv1.Removed).GetPods),
 		of("daemon set", (*clusterv1.DaemonSet).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.DaemonSet { return &s.DaemonSets }, (*clusterv1.Removed).GetDaemonSets),
@@ -162,9 +170,8 @@ func newState() *state {
 	}}
 }
 
-// add takes a part of a whole snapshot.
+// add takes note of a part of a whole snapshot.
 func (s *state) add(part *clusterv1.Snapshot) error {
-	proto.Merge(s.head, header(part))
 	for _, t := range s.tables {
 		known, n := t.add(part)
 		if known != "" {
@@ -173,6 +180,41 @@ func (s *state) add(part *clusterv1.Snapshot) error {
 		s.bytes += n
 	}
 	return nil
+}
+
+// read keeps the objects of a part.
+func (s *state) read(part *clusterv1.Snapshot) error {
+	m, err := convert.Part(part)
+	if err != nil {
+		return invalid(err)
+	}
+	s.head.Append(&m)
+	return nil
+}
+
+// begin hands the objects over to the planner.
+func (s *state) begin() (err error) {
+	if err := convert.References(&s.head); err != nil {
+		return invalid(err)
+	}
+	s.plan, err = plan.NewSession(&s.head)
+	h := &s.head
+	*h = model.Snapshot{Revision: h.Revision, InventoryRevision: h.InventoryRevision, Cluster: h.Cluster, ObserveTime: h.ObserveTime}
+	return invalid(err)
+}
+
+// apply hands a delta over to the planner. Header fields that it does not have stay as they were.
+func (s *state) apply(c *change) error {
+	c.Upserted.Revision = c.revision
+	s.head.Append(&model.Snapshot{
+		Revision: c.revision, InventoryRevision: c.Upserted.InventoryRevision, Cluster: c.Upserted.Cluster, ObserveTime: c.Upserted.ObserveTime,
+	})
+	up := &c.Upserted
+	up.InventoryRevision, up.Cluster, up.ObserveTime = s.head.InventoryRevision, s.head.Cluster, s.head.ObserveTime
+	for _, t := range s.tables {
+		t.settle()
+	}
+	return invalid(s.plan.Apply(&c.Delta))
 }
 
 // change folds a part of a delta in. An object that is gone and was never there shows that the two sides no longer hold
@@ -189,25 +231,19 @@ func (s *state) change(d *clusterv1.Delta) error {
 	return nil
 }
 
-func (s *state) write() *clusterv1.Snapshot {
-	out := header(s.head)
-	for _, t := range s.tables {
-		t.write(out)
-	}
-	return out
-}
-
-// objects is the table of one kind.
+// objects is the table of one kind: the size of each by id.
 type objects[T proto.Message] struct {
-	kind string
-	id   func(T) string
-	list func(*clusterv1.Snapshot) *[]T
-	gone func(*clusterv1.Removed) []string
-	byID map[string]T
+	kind  string
+	id    func(T) string
+	list  func(*clusterv1.Snapshot) *[]T
+	gone  func(*clusterv1.Removed) []string
+	bytes map[string]int32
+	// fresh are those that came with the delta that is under way.
+	fresh map[string]bool
 }
 
 func of[T proto.Message](kind string, id func(T) string, list func(*clusterv1.Snapshot) *[]T, gone func(*clusterv1.Removed) []string) table {
-	return &objects[T]{kind, id, list, gone, make(map[string]T)}
+	return &objects[T]{kind: kind, id: id, list: list, gone: gone, bytes: make(map[string]int32), fresh: make(map[string]bool)}
 }
 
 func (o *objects[T]) what() string { return o.kind }
@@ -221,43 +257,36 @@ func (o *objects[T]) in(s *clusterv1.Snapshot) []T {
 
 func (o *objects[T]) add(from *clusterv1.Snapshot) (known string, bytes int) {
 	for _, x := range o.in(from) {
-		id := o.id(x)
-		if _, ok := o.byID[id]; ok {
+		id, n := o.id(x), proto.Size(x)
+		if _, ok := o.bytes[id]; ok {
 			return id, bytes
 		}
-		o.byID[id] = x
-		bytes += proto.Size(x)
+		o.bytes[id] = int32(n)
+		bytes += n
 	}
 	return "", bytes
 }
 
 func (o *objects[T]) put(from *clusterv1.Snapshot) (bytes int) {
 	for _, x := range o.in(from) {
-		id := o.id(x)
-		if old, ok := o.byID[id]; ok {
-			bytes -= proto.Size(old)
-		}
-		o.byID[id] = x
-		bytes += proto.Size(x)
+		id, n := o.id(x), proto.Size(x)
+		bytes += n - int(o.bytes[id])
+		o.bytes[id] = int32(n)
+		o.fresh[id] = true
 	}
 	return bytes
 }
 
 func (o *objects[T]) drop(from *clusterv1.Removed) (unknown string, bytes int) {
 	for _, id := range o.gone(from) {
-		old, ok := o.byID[id]
-		if !ok {
+		n, ok := o.bytes[id]
+		if !ok || o.fresh[id] {
 			return id, bytes
 		}
-		bytes += proto.Size(old)
-		delete(o.byID, id)
+		bytes += int(n)
+		delete(o.bytes, id)
 	}
 	return "", bytes
 }
 
-func (o *objects[T]) write(to *clusterv1.Snapshot) {
-	list := o.list(to)
-	for _, id := range slices.Sorted(maps.Keys(o.byID)) {
-		*list = append(*list, o.byID[id])
-	}
-}
+func (o *objects[T]) settle() { clear(o.fresh) }
