@@ -22,7 +22,7 @@ func newBalance(s *search) *balance {
 	b := &balance{s: s, cost: make([]int64, len(s.v.Pools)), disturbance: make([]float64, len(s.v.Pools))}
 	for i, h := range s.v.Hosts {
 		if h.Node != nil && h.Pool != nil {
-			b.cost[h.Pool.Index] += s.v.Price(h.Claim)
+			b.cost[h.Pool.Index] += s.v.Weighed(h.Claim)
 			b.disturbance[h.Pool.Index] += s.disturbance(i)
 		}
 	}

@@ -31,6 +31,17 @@ type Params struct {
 	Unsupported []model.Reason
 	// Unplaced are the pending pods that nothing was found for.
 	Unplaced []pack.Item
+	// Room are the seats of buffers' pods, which nobody ever makes: they move at no cost.
+	Room []pack.Seat
+	// Surplus are hosts that static pools have too many; they take no pods any more.
+	Surplus []Surplus
+}
+
+// Surplus is a host that its static pool is not to have.
+type Surplus struct {
+	// Host is a place in View.Hosts.
+	Host   int
+	Reason model.Reason
 }
 
 // Decision gives nodes back.
@@ -40,7 +51,7 @@ type Decision struct {
 	Hosts []int
 	// Evicted are the pods that are displaced: places in World.Pods, in order.
 	Evicted []int
-	// Spots are where pods go on nodes that exist.
+	// Spots are where pods go on nodes that exist, those of buffers included.
 	Spots []pack.Seat
 	// Replacements hold the other pods.
 	Replacements []*pack.Bought
@@ -59,8 +70,9 @@ type Result struct {
 // Run looks for nodes to give back.
 func Run(in Params) Result {
 	s := newSearch(in)
+	s.shrink()
 	for i, h := range s.v.Hosts {
-		if h.Node != nil && h.Claim != nil {
+		if h.Node != nil && h.Claim != nil && !s.v.Removed(i) {
 			s.verdicts[i] = s.eligible(i)
 			if s.verdicts[i].OK() {
 				s.candidates = append(s.candidates, i)
@@ -71,6 +83,7 @@ func Run(in Params) Result {
 	s.empty()
 	s.expired()
 	s.consolidate()
+	s.buffered()
 	return Result{Decisions: s.decisions, Verdicts: s.verdicts}
 }
 
@@ -81,12 +94,17 @@ type search struct {
 	budgets  *budgets
 	pdbs     *pdbs
 	balance  *balance
+	// before is how many pods were placed on each host before Run began.
+	before []int
 	verdicts []model.Reason
 	// candidates passed the checks that hold for every method; the best to give back come first.
 	candidates []int
 	decisions  []Decision
 	// awaited are hosts that pods were meant for before Run began.
 	awaited []bool
+	// room are the pods of buffers, by host; mindful says that there are some there that mind other pods, and do not move.
+	room    [][]int
+	mindful []bool
 	// nodes is how many nodes say that they stand for a claim.
 	nodes map[model.ClaimID]int
 }
@@ -95,8 +113,10 @@ func newSearch(in Params) *search {
 	s := &search{Params: in, v: in.View, budgets: newBudgets(in.View), pdbs: newPDBs(in.View)}
 	s.verdicts, s.awaited = make([]model.Reason, len(s.v.Hosts)), make([]bool, len(s.v.Hosts))
 	s.nodes = make(map[model.ClaimID]int)
+	held := s.takeRoom()
 	for i, h := range s.v.Hosts {
-		s.awaited[i] = s.v.Nominated(i) > 0
+		s.before = append(s.before, s.v.Nominated(i))
+		s.awaited[i] = s.before[i] > held[i]
 		if h.Node != nil && h.Claim != nil {
 			s.nodes[h.Claim.ID]++
 		}
@@ -109,7 +129,7 @@ func newSearch(in Params) *search {
 func (s *search) sortCandidates() {
 	ratio := make([]float64, len(s.v.Hosts))
 	for _, h := range s.candidates {
-		ratio[h] = float64(s.v.Price(s.v.Hosts[h].Claim)) / s.disturbance(h)
+		ratio[h] = float64(s.v.Weighed(s.v.Hosts[h].Claim)) / s.disturbance(h)
 	}
 	slices.SortStableFunc(s.candidates, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
 }
@@ -141,7 +161,7 @@ func (s *search) taken(host int) model.Reason {
 	switch {
 	case s.v.Removed(host):
 		return s.verdicts[host]
-	case !s.awaited[host] && s.v.Nominated(host) > 0:
+	case !s.awaited[host] && s.v.Nominated(host) > s.before[host]:
 		return model.Reason{Code: model.CodeSuperseded, Subject: name, Message: "pods of another node that goes are to move here"}
 	}
 	return model.Reason{}
@@ -162,12 +182,13 @@ func (s *search) keep(d Decision) {
 	s.decisions = append(s.decisions, d)
 }
 
-func (s *search) price(hosts []int) int64 {
-	var sum int64
+// price is what hosts cost, by the list and as they are weighed.
+func (s *search) price(hosts []int) (list, weighed int64) {
 	for _, h := range hosts {
-		sum += s.v.Price(s.v.Hosts[h].Claim)
+		list += s.v.Price(s.v.Hosts[h].Claim)
+		weighed += s.v.Weighed(s.v.Hosts[h].Claim)
 	}
-	return sum
+	return list, weighed
 }
 
 // empty gives back nodes that nothing runs on.
@@ -177,6 +198,13 @@ func (s *search) empty() {
 			continue
 		}
 		host := s.v.Hosts[h]
+		if r := notStatic(s, h); !r.OK() {
+			s.verdicts[h] = r
+			continue
+		}
+		if s.mindful[h] || len(s.room[h]) > 0 {
+			continue // it is not to go, but its room may move
+		}
 		if r := s.budgets.reason(host.Pool, model.ReasonEmpty, 1); !r.OK() {
 			s.verdicts[h] = r
 			continue

@@ -22,7 +22,6 @@ func everyMethod() []check {
 		initialized,     // it must have been relied on
 		nodeAnnotation,  // the node must not say no
 		notAwaited,      // no pending pod may be on its way
-		notStatic,       // static pools keep their size
 		podsMayBeMoved,  // no pod may say no, and each must be one that is planned for
 		budgetsMayAllow, // no pod disruption budget may forbid it
 	}
@@ -116,7 +115,9 @@ func notStatic(s *search, host int) model.Reason {
 	if s.v.Hosts[host].Pool.Replicas == nil {
 		return model.Reason{}
 	}
-	return model.Reason{Code: model.CodeStaticPool, Message: "its pool is static: the number of its nodes is fixed"}
+	return model.Reason{
+		Code: model.CodeStaticPool, Subject: s.v.Hosts[host].Name(), Message: "its pool is static: the number of its nodes is fixed",
+	}
 }
 
 // patient says that the node is too old and its pods had their time: its claim's termination grace period bounds the
@@ -206,11 +207,13 @@ func (s *search) quiet(host int) model.Reason {
 // underused is the chain for consolidation, after everyMethod.
 func underused() []check {
 	return []check{
+		notStatic, // static pools keep their size
 		func(s *search, host int) model.Reason { return s.unforced(host) },
 		func(s *search, host int) model.Reason { return s.quiet(host) },
 		policyAllows, // WhenEmpty keeps nodes that are not empty
 		priceKnown,   // what nobody knows the price of can't be beaten
 		notNeeded,    // no pod that found no place could need the node
+		roomMoves,    // room of buffers whose pods mind others stays where it is
 	}
 }
 

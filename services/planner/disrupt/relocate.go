@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 )
 
@@ -28,7 +29,8 @@ func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Re
 			s.Desk.Leave(p, h)
 		}
 	}
-	d.Spots, left = s.Desk.OnHosts(pack.Items(s.v.World, homeless), func(h int) bool { return !leaves[h] })
+	stays := func(h int) bool { return !leaves[h] }
+	d.Spots, left = s.Desk.OnHosts(pack.Items(s.v.World, homeless), stays)
 	for _, spot := range d.Spots {
 		h := s.v.Hosts[spot.Host]
 		if !h.Initialized || h.Node == nil || !h.Node.Ready {
@@ -39,7 +41,9 @@ func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Re
 			break
 		}
 	}
-	return d, left, waits
+	spots, more := s.Desk.OnHosts(pack.Items(s.v.World, s.roomOn(hosts)), stays)
+	d.Spots = append(d.Spots, spots...)
+	return d, append(left, more...), waits
 }
 
 // relocate finds a home for all pods of hosts, whatever it costs. It changes the view only if it succeeds.
@@ -71,18 +75,19 @@ func (s *search) noDestination(hosts []int, it pack.Item) model.Reason {
 func (s *search) tryDelete(host int) (ok bool, left []pack.Item, why model.Reason) {
 	mark := s.Desk.Mark()
 	d, left, waits := s.move([]int{host})
-	price := s.price(d.Hosts)
+	price, weighed := s.price(d.Hosts)
 	switch {
 	case !waits.OK():
 		why = waits
 	case len(left) > 0:
-	case price < s.v.Policy.MinSaving:
+	case min(price, weighed) < max(1, s.v.Policy.MinSaving):
 		why = model.Reason{
 			Code: model.CodeNoCheaper, Subject: s.v.Hosts[host].Name(),
-			Message: fmt.Sprintf("giving it back saves %s; the least that is worth it is %s", fit.Money(price), fit.Money(s.v.Policy.MinSaving)),
+			Message: fmt.Sprintf("giving it back saves %s; the least that is worth it is %s",
+				fit.Money(min(price, weighed)), fit.Money(s.v.Policy.MinSaving)),
 		}
 	default:
-		if why = s.balance.approve(d.Hosts, price); why.OK() {
+		if why = s.balance.approve(d.Hosts, weighed); why.OK() {
 			d.Reason, d.Saving = model.ReasonUnderutilized, price
 			d.Explanation = model.Reason{
 				Code: model.CodePodsFitElsewhere, Subject: s.v.Hosts[host].Name(),
@@ -104,16 +109,16 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 		s.Desk.Revert(mark)
 		return false, waits
 	}
-	price := s.price(hosts)
-	most := price - max(1, s.v.Policy.MinSaving)
-	b, found := s.Desk.One(left, most)
+	price, weighed := s.price(hosts)
+	least := max(1, s.v.Policy.MinSaving)
+	b, found := s.Desk.One(left, pack.Ceiling{Weighed: weighed - least, List: price - least})
 	if !found {
 		s.Desk.Revert(mark)
-		return false, s.noCheaper(hosts, left, price)
+		return false, s.noCheaper(hosts, left, weighed)
 	}
-	saving := price - b.Best().Price
+	now, saving := b.Best().Offering.Price, price-b.Best().Offering.Price
 	if why = s.spotForSpot(hosts, b); why.OK() {
-		why = s.balance.approve(hosts, saving)
+		why = s.balance.approve(hosts, weighed-b.Best().Price)
 	}
 	if !why.OK() {
 		s.Desk.Revert(mark)
@@ -123,7 +128,7 @@ func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
 	d.Explanation = model.Reason{
 		Code: model.CodeCheaperReplacement, Subject: s.v.Hosts[hosts[0]].Name(),
 		Message: fmt.Sprintf("one %s at %s instead of %s at %s saves %s an hour", b.Best().Type.Name,
-			fit.Money(b.Best().Price), fit.Count(len(hosts), "node"), fit.Money(price), fit.Money(saving)),
+			fit.Money(now), fit.Count(len(hosts), "node"), fit.Money(price), fit.Money(saving)),
 	}
 	s.keep(d)
 	return true, model.Reason{}
@@ -147,20 +152,35 @@ func (s *search) noCheaper(hosts []int, left []pack.Item, price int64) model.Rea
 	mark := s.Desk.Mark()
 	defer s.Desk.Revert(mark)
 	name := s.v.Hosts[hosts[0]].Name()
-	pods := 0
-	for _, it := range left {
-		pods += len(it.Pods)
-	}
-	b, ok := s.Desk.One(left, math.MaxInt64)
+	what := s.whatStays(left)
+	b, ok := s.Desk.One(left, pack.Ceiling{Weighed: math.MaxInt64, List: math.MaxInt64})
 	if !ok {
 		return model.Reason{
 			Code: model.CodeNoDestination, Subject: name,
-			Message: fmt.Sprintf("%d of its pods fit on no other node, and no single new node holds them", pods),
+			Message: what + " fit on no other node, and no single new node holds them",
 		}
 	}
 	return model.Reason{
 		Code: model.CodeNoCheaper, Subject: name,
-		Message: fmt.Sprintf("%d of its pods fit on no other node; the cheapest node that holds them is %s at %s, and it costs %s",
-			pods, b.Best().Type.Name, fit.Money(b.Best().Price), fit.Money(price)),
+		Message: fmt.Sprintf("%s fit on no other node; the cheapest node that holds them is %s at %s, and it costs %s",
+			what, b.Best().Type.Name, fit.Money(b.Best().Price), fit.Money(price)),
 	}
+}
+
+// whatStays says in words what found no place: pods, and those of buffers.
+func (s *search) whatStays(left []pack.Item) string {
+	pods, room := 0, 0
+	for _, it := range left {
+		for _, p := range it.Pods {
+			if _, virtual := offer.Virtual(s.v.Pods[p].ID); virtual {
+				room++
+			} else {
+				pods++
+			}
+		}
+	}
+	if room == 0 {
+		return fmt.Sprintf("%d of its pods", pods)
+	}
+	return fmt.Sprintf("%d of its pods and %d of capacity buffers", pods, room)
 }

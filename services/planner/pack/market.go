@@ -30,6 +30,7 @@ type Market struct {
 	// wishes says that some pool has a PreferNoSchedule taint.
 	wishes bool
 	most   int
+	byType map[model.TypeName][]*model.Offering
 	// count is how many options there are.
 	count int
 }
@@ -83,6 +84,7 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 		m.most = 60
 	}
 	byType := make(map[model.TypeName][]*model.Offering)
+	m.byType = byType
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
 		byType[o.InstanceType] = append(byType[o.InstanceType], o)
@@ -139,6 +141,17 @@ func (m *Market) EachOffer(visit func(*fit.Place)) {
 
 // poolProblem says why nothing can be bought from a pool for pods.
 func poolProblem(p *view.Pool) model.Reason {
+	if p.NotReady == nil && p.Replicas != nil {
+		return model.Reason{
+			Code: model.CodeStaticPool, Subject: "nodepool/" + string(p.Name),
+			Message: "the pool is static: its size does not follow pods",
+		}
+	}
+	return unusable(p)
+}
+
+// unusable says why nothing at all can be bought from a pool.
+func unusable(p *view.Pool) model.Reason {
 	subject := "nodepool/" + string(p.Name)
 	classSubject := "nodeclass/" + string(p.NodePool.NodeClass)
 	switch {
@@ -148,8 +161,6 @@ func poolProblem(p *view.Pool) model.Reason {
 			r.Code = model.CodeNodePoolInvalid
 		}
 		return r
-	case p.Replicas != nil:
-		return model.Reason{Code: model.CodeStaticPool, Subject: subject, Message: "the pool is static: its size does not follow pods"}
 	case p.Class == nil:
 		return model.Reason{
 			Code: model.CodeNodeClassNotFound, Subject: classSubject,

@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
+// Ceiling is the most that a claim may cost: as it is weighed, and by the list, which is what AWS bills.
+type Ceiling struct{ Weighed, List int64 }
+
+func (c Ceiling) above(o *Option) bool { return o.Price <= c.Weighed && o.Offering.Price <= c.List }
+
 // One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all, and
 // counts their pods there; ok is false when there is none or it costs more than most. What the claim lists costs at most
 // that, too. The limits are not changed, see Limits.Keep.
-func (d *Desk) One(items []Item, most int64) (b *Bought, ok bool) {
+func (d *Desk) One(items []Item, most Ceiling) (b *Bought, ok bool) {
 	if d.m.portsClash(items) || !capsAllow(items, d.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil, false
 	}
@@ -20,6 +25,7 @@ func (d *Desk) One(items []Item, most int64) (b *Bought, ok bool) {
 	l := d.m.burdenOf(items)
 	for _, wishes := range d.m.passes() {
 		for _, tier := range tiers {
+			dear := false
 			for _, o := range tier {
 				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || d.lim.Room(o, 1) == 0 {
 					continue
@@ -27,14 +33,20 @@ func (d *Desk) One(items []Item, most int64) (b *Bought, ok bool) {
 				if minding && !d.togetherIn(o, items, verdicts) {
 					continue
 				}
-				return d.oneOf(o, items, most)
+				if most.above(o) {
+					return d.oneOf(o, items, most)
+				}
+				dear = true
+			}
+			if dear {
+				return nil, false
 			}
 		}
 	}
 	return nil, false
 }
 
-func (d *Desk) oneOf(o *Option, items []Item, most int64) (*Bought, bool) {
+func (d *Desk) oneOf(o *Option, items []Item, most Ceiling) (*Bought, bool) {
 	pinned := slices.Clone(items)
 	for i, it := range items {
 		if d.rules.Tied(it.Class) {

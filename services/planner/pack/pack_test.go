@@ -113,12 +113,12 @@ func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 			all[i] = i
 		}
 		desk, items, want := newDesk(w, nil), pack.Items(w, all), cheapest(s)
-		b, ok := desk.One(items, math.MaxInt64)
+		b, ok := desk.One(items, pack.Ceiling{Weighed: math.MaxInt64, List: math.MaxInt64})
 		if ok != (want < math.MaxInt64) || (ok && b.Best().Offering.Price != want) {
 			t.Fatalf("found %v, the cheapest costs %d", b, want)
 		}
 		if ok {
-			if _, cheaper := newDesk(w, nil).One(items, want-1); cheaper {
+			if _, cheaper := newDesk(w, nil).One(items, pack.Ceiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
 				t.Fatal("found one below the cheapest")
 			}
 		}

@@ -233,17 +233,14 @@ func (b *Bought) Requirements() []model.Requirement {
 	return out
 }
 
-func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most int64) (*Bought, bool) {
-	if o.Price > most {
-		return nil, false
-	}
+func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most Ceiling) (*Bought, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)
 	room := slack.share(o.Pool, 1)
 	b := &Bought{base: o, Items: items}
 	var ok bool
 	b.Options, ok = m.rank(o, items, func(x *Option) bool {
-		return x.Price <= most && within(x, o, room)
+		return most.above(x) && within(x, o, room)
 	})
 	if !ok {
 		return nil, false

@@ -21,6 +21,8 @@ type demand struct {
 	// ending are pods that are being deleted on nodes that go. What takes their place may not be there yet. Those of a
 	// StatefulSet are waiting: nothing takes their place before they have ended.
 	ending []int
+	// virtual are pods of buffers, that nobody ever makes.
+	virtual []int
 	// preempting are pods that preemption makes room for, on nodes that stay.
 	preempting []pack.Seat
 }
@@ -90,6 +92,10 @@ func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 func (d *demand) add(c *cycle, pod int) {
 	if r := c.unsupported[c.Pods[pod].Class.Index]; !r.OK() {
 		d.refused = append(d.refused, refusal{pod, r})
+		return
+	}
+	if virtual(c.Pods[pod].ID) {
+		d.virtual = append(d.virtual, pod)
 		return
 	}
 	d.pods = append(d.pods, pod)

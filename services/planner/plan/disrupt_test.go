@@ -100,7 +100,8 @@ func TestEachRuleKeepsANode(t *testing.T) {
 			w.pending("inflate", 1)
 			w.Snapshot.Pods[0].Phase = model.PodWaiting
 		}, model.CodeNominated},
-		"its pool is static": {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().Replicas = new(int64) }, model.CodeStaticPool},
+		"its pool is static":         {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().Replicas = new(int64(1)) }, model.CodeStaticPool},
+		"its static pool is smaller": {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().Replicas = new(int64) }, model.CodeSurplus},
 		"its price is not known": {1, func(w *world, _ *model.Node, c *model.Claim) {
 			c.Price, c.Zone = 0, "us-east-1b"
 		}, model.CodePriceUnknown},

@@ -58,6 +58,14 @@ type cycle struct {
 	seats    []pack.Seat
 	unplaced []pack.Item
 	bought   []*pack.Bought
+	// room are the seats of buffers' pods, roomless those without one.
+	room     []pack.Seat
+	roomless []pack.Item
+	// bare are claims of static pools, for no pods; surplus what they have too many.
+	bare    []bare
+	surplus []disrupt.Surplus
+	// problems are those of users' objects, overlays aside.
+	problems []model.Reason
 	given    disrupt.Result
 	// patterns are claims without pods, by the list of options that claims of the same content share.
 	patterns map[**pack.Option]model.NodeClaim
@@ -152,7 +160,7 @@ func (c *cycle) expect() {
 func (c *cycle) giveBack() {
 	c.given = disrupt.Run(disrupt.Params{
 		View: c.view, Matcher: c.matcher, Desk: c.desk, Market: c.market, Limits: c.limits,
-		Unsupported: c.unsupported, Unplaced: c.unplaced,
+		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
 	})
 }
 

@@ -21,8 +21,10 @@ type Session struct {
 	pods   []view.Pod
 	podSum digestSum
 	digest *digester
-	// base is what was worked out; nil where that is to be done anew.
+	// base is what was worked out; nil where that is to be done anew. Its pods, and so these, are those of buffers too.
 	base *base
+	// problems are the buffers that ask for nothing, as of the last question.
+	problems []model.Reason
 }
 
 // Question is an Input less its Snapshot.
@@ -145,13 +147,14 @@ func merge(pods []view.Pod, changes []view.PodChange) []view.Pod {
 }
 
 // Pods is how many pods the session holds.
-func (s *Session) Pods() int { return len(s.pods) }
+func (s *Session) Pods() int { return len(realPods(s.pods)) }
 
 // Snapshot writes down what the session holds, in lists that are sorted. It costs what the cluster is.
 func (s *Session) Snapshot() model.Snapshot {
 	out := s.snapshot
-	out.Pods = make([]model.Pod, len(s.pods))
-	for i, p := range s.pods {
+	pods := realPods(s.pods)
+	out.Pods = make([]model.Pod, len(pods))
+	for i, p := range pods {
 		out.Pods[i] = *p.Pod
 	}
 	return out
@@ -171,10 +174,12 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
 	c := newCycle(s.base, in, s.hash(in))
+	c.problems = s.problems
 	c.reserve()
+	c.fixPools()
 	c.seat()
+	c.seatWhatMayCome()
 	if c.asks(model.KindDisrupt) {
-		c.expect()
 		c.giveBack()
 	}
 	return c.write(), nil
@@ -184,11 +189,14 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 func (s *Session) ready(in *model.Input) error {
 	if s.base == nil || !s.base.suits(&in.Policy) {
 		s.base = nil
-		b, err := newBase(&s.snapshot, s.pods, in)
+		b, err := newBase(&s.snapshot, realPods(s.pods), in)
 		if err != nil {
 			return err
 		}
 		s.base, s.pods = b, b.world.Pods
+	}
+	if err := s.fillBuffers(in); err != nil {
+		return err
 	}
 	return s.base.at(in.Now)
 }

@@ -26,6 +26,7 @@ func (c *cycle) write() model.Plan {
 		c.writeDisruptions(&p)
 	}
 	c.writeCosts(&p)
+	p.Problems = c.allProblems()
 	slices.SortFunc(p.NodeClaims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Placements, byPod)
@@ -42,12 +43,18 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		ids[b] = claim.ID
 		p.NodeClaims = append(p.NodeClaims, claim)
 	}
-	for i, s := range c.seats {
+	for _, b := range c.bare {
+		p.NodeClaims = append(p.NodeClaims, c.bareClaim(b))
+	}
+	for _, s := range c.seats {
 		at := model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Bought]}
 		if s.Bought == nil {
+			if c.view.Removed(s.Host) { // room of a buffer, on a node that goes
+				continue
+			}
 			at = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
 		}
-		at.Order = int32(i)
+		at.Order = int32(len(p.Placements))
 		p.Placements = append(p.Placements, at)
 	}
 	p.LowerBound = c.lowerBound()
@@ -58,7 +65,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		}
 		p.Pending = append(p.Pending, pending)
 	}
-	for _, it := range c.unplaced {
+	for _, it := range slices.Concat(c.unplaced, c.roomless) {
 		reason, pools := c.desk.Explain(it.Class)
 		if nothingToBuy(reason.Code) {
 			reason = c.nodesMiss(it.Class, reason)

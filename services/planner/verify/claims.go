@@ -55,7 +55,7 @@ func (c *checker) makers(subject string, claim *model.NodeClaim) (*model.NodePoo
 		c.fail(subject, "node pool %s is not ready: %s", pool.Name, pool.NotReady.Message)
 	case nc.NotReady != nil:
 		c.fail(subject, "node class %s is not ready: %s", nc.Name, nc.NotReady.Message)
-	case pool.Replicas != nil:
+	case pool.Replicas != nil && !bare(claim):
 		c.fail(subject, "node pool %s is static", pool.Name)
 	}
 	return pool, nc
@@ -192,7 +192,7 @@ func (c *checker) sums(subject string, claim *model.NodeClaim) {
 	slices.Sort(sent)
 	c.workloads(subject, claim)
 	switch {
-	case len(sent) == 0:
+	case len(sent) == 0 && !c.static(claim.NodePool):
 		c.fail(subject, "no pod is sent to it")
 	case !slices.Equal(sent, claim.Pods):
 		c.fail(subject, "it is for %d pods, %d are sent to it, or others", len(claim.Pods), len(sent))
@@ -264,6 +264,55 @@ func (c *checker) becomes(claim *model.Claim) []model.RankedOffering {
 		}}
 	}
 	return claim.Offerings
+}
+
+// bare says whether a claim is for no pods, as those of static pools are.
+func bare(claim *model.NodeClaim) bool { return len(claim.Pods) == 0 && claim.Disruption == "" }
+
+func (c *checker) static(name model.PoolName) bool {
+	pool := c.pools[name]
+	return pool != nil && pool.Replicas != nil
+}
+
+// replicas checks that a static pool neither gets more nodes than its replicas, nor is left with fewer by what is taken
+// away because they are too many.
+func (c *checker) replicas() {
+	for _, name := range slices.Sorted(maps.Keys(c.pools)) {
+		if !c.static(name) {
+			continue
+		}
+		var stay, more, less int64
+		for id, claim := range c.live {
+			if claim.NodePool != name || c.leaving(claim) {
+				continue
+			}
+			stay++
+			if d := c.candidate[id]; d != "" && c.reasonOf(d) == model.ReasonSurplus {
+				less++
+			}
+		}
+		for i := range c.plan.NodeClaims {
+			if claim := &c.plan.NodeClaims[i]; claim.NodePool == name && bare(claim) {
+				more++
+			}
+		}
+		want := *c.pools[name].Replicas
+		if more > 0 && stay+more > want {
+			c.fail("node pool "+string(name), "it is to have %d nodes; it has %d, and gets %d", want, stay, more)
+		}
+		if less > 0 && stay-less < want {
+			c.fail("node pool "+string(name), "it is to have %d nodes; of %d the plan takes %d", want, stay, less)
+		}
+	}
+}
+
+func (c *checker) reasonOf(id model.DisruptionID) model.DisruptionReason {
+	for _, d := range c.plan.Disruptions {
+		if d.ID == id {
+			return d.Reason
+		}
+	}
+	return 0
 }
 
 // units checks that no more claims are planned into a capacity reservation than it has instances left, and that none is

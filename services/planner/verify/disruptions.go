@@ -110,6 +110,13 @@ func (c *checker) cause(subject string, d *model.Disruption, claim *model.Claim)
 		if !c.interrupted(claim) {
 			c.fail(subject, "claim %s is not interrupted", claim.ID)
 		}
+	case model.ReasonSurplus:
+		if pool := c.pools[claim.NodePool]; pool == nil || pool.Replicas == nil {
+			c.fail(subject, "claim %s is not one of a static pool", claim.ID)
+		}
+		if c.leaving(claim) {
+			c.fail(subject, "claim %s is leaving already", claim.ID)
+		}
 	default:
 		c.fail(subject, "%s is no reason that the planner decides on", d.Reason)
 	}
@@ -175,8 +182,8 @@ func (c *checker) replacements(subject string, d *model.Disruption) {
 			c.fail(subject, "its replacement %s belongs to %q", id, fresh.Disruption)
 		}
 	}
-	if d.Reason == model.ReasonEmpty && len(d.Replacements) > 0 {
-		c.fail(subject, "empty nodes need no replacement")
+	if (d.Reason == model.ReasonEmpty || d.Reason == model.ReasonSurplus) && len(d.Replacements) > 0 {
+		c.fail(subject, "nodes that are empty, or too many, need no replacement")
 	}
 }
 
@@ -201,7 +208,7 @@ func (c *checker) displaced(subject string, d *model.Disruption) {
 		}
 	}
 	for _, pl := range d.Destinations {
-		if !homeless[pl.Pod] {
+		if !homeless[pl.Pod] && !virtual(pl.Pod) {
 			c.fail(subject, "pod %s has a destination and is on none of its nodes", pl.Pod)
 		}
 		delete(homeless, pl.Pod)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // turns binds the placed pods one after the other, in the order that the plan names, and checks each time that the pod
@@ -38,6 +39,7 @@ func (c *checker) turns() {
 	}
 	m.putDaemons()
 	c.inOrder(placed)
+	c.realFirst(placed)
 	for _, pl := range placed {
 		pod, s := c.pods[pl.Pod], c.site(pl)
 		if pod == nil || s == nil {
@@ -58,6 +60,21 @@ func (c *checker) inOrder(placed []model.Placement) {
 			return
 		}
 	}
+}
+
+// realFirst checks that buffers get what real pods leave.
+func (c *checker) realFirst(placed []model.Placement) {
+	for i := 1; i < len(placed); i++ {
+		if virtual(placed[i-1].Pod) && !virtual(placed[i].Pod) {
+			c.fail("placement of pod "+string(placed[i].Pod), "its turn is after that of %s, which is only a buffer's", placed[i-1].Pod)
+		}
+	}
+}
+
+// virtual says whether a pod is a buffer's, which nobody ever makes.
+func virtual(id model.PodID) bool {
+	_, ok := offer.Virtual(id)
+	return ok
 }
 
 // goingSites are the nodes and claims that leave whatever the plan says.
@@ -101,7 +118,9 @@ func (c *checker) returns() {
 	m := c.newMoment(passing)
 	where := make(map[model.PodID]*site)
 	for _, pl := range c.plan.Placements {
-		where[pl.Pod] = c.site(pl)
+		if !virtual(pl.Pod) {
+			where[pl.Pod] = c.site(pl)
+		}
 	}
 	for i := range c.snap.Pods {
 		p := &c.snap.Pods[i]
@@ -145,8 +164,10 @@ func (c *checker) comingBack() ([]*group, map[model.PodID]model.DisruptionID) {
 	of := make(map[model.PodID]model.DisruptionID)
 	for _, d := range c.plan.Disruptions {
 		for _, pl := range d.Destinations {
-			all = append(all, pl)
-			of[pl.Pod] = d.ID
+			if !virtual(pl.Pod) {
+				all = append(all, pl)
+				of[pl.Pod] = d.ID
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) })

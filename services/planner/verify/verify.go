@@ -55,6 +55,7 @@ func Join(vs []Violation) string {
 
 // Plan checks a plan against the input that it was made from. It returns nothing for a plan that keeps all rules.
 func Plan(in model.Input, p model.Plan) []Violation {
+	in.Snapshot, _ = offer.Expand(in.Snapshot, in.Now) // buffers' pods have places like any others
 	c := newChecker(&in, &p)
 	for _, rule := range []func(){
 		c.header,      // the plan is about this input
@@ -64,6 +65,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 		c.claims,      // new claims can be launched, as anything that they list
 		c.limits,      // pools stay within their limits
 		c.units,       // and reservations within what is left of them
+		c.replicas,    // and static pools at their size
 		c.rooms,       // all pods may run, and fit, where they are sent
 		c.turns,       // bound in the plan's order, each pod may be among those that are there
 		c.disruptions, // what is given back may be given back

@@ -1,0 +1,74 @@
+package disrupt
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// takeRoom notes where the pods of buffers are, and says how many are on each host. Those that mind other pods do not
+// move; nobody else is to mind them: they are not really there.
+func (s *search) takeRoom() (held []int) {
+	s.room, s.mindful, held = make([][]int, len(s.v.Hosts)), make([]bool, len(s.v.Hosts)), make([]int, len(s.v.Hosts))
+	for _, seat := range s.Room {
+		if seat.Bought != nil {
+			continue
+		}
+		held[seat.Host]++
+		if s.Desk.Minds(s.v.Pods[seat.Pod].Class) {
+			s.mindful[seat.Host] = true
+			s.Desk.Leave(seat.Pod, seat.Host)
+			continue
+		}
+		s.room[seat.Host] = append(s.room[seat.Host], seat.Pod)
+	}
+	return held
+}
+
+// roomOn are the pods of buffers on some hosts that are to move along.
+func (s *search) roomOn(hosts []int) []int {
+	var out []int
+	for _, h := range hosts {
+		out = append(out, s.room[h]...)
+	}
+	return out
+}
+
+// roomMoves says whether what buffers have on a node can be moved along with its pods.
+func roomMoves(s *search, host int) model.Reason {
+	if !s.mindful[host] {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeCapacityBuffer, Message: "a capacity buffer has its room there, for pods that mind where other pods are",
+	}
+}
+
+// buffered tells of nodes on which nothing runs that they stay for a buffer's sake.
+func (s *search) buffered() {
+	for _, h := range s.candidates {
+		switch {
+		case s.v.Removed(h), len(s.room[h]) == 0, len(movable(s.v, h)) > 0:
+			continue
+		}
+		switch s.verdicts[h].Code {
+		case model.CodeNoCheaper, model.CodeNoDestination, model.CodeConsolidationPolicy:
+			s.verdicts[h] = model.Reason{
+				Code: model.CodeCapacityBuffer, Subject: s.v.Hosts[h].Name(),
+				Message: fmt.Sprintf("it keeps room for %s of capacity buffers", fit.Count(len(s.room[h]), "pod")),
+			}
+		default:
+		}
+	}
+}
+
+// shrink gives back what static pools have too many. Their users say so: nobody else is asked. Pods that find no place on
+// nodes that there are get theirs once they have left.
+func (s *search) shrink() {
+	for _, x := range s.Surplus {
+		d, _, _ := s.move([]int{x.Host})
+		d.Reason, d.Explanation = model.ReasonSurplus, x.Reason
+		s.keep(d)
+	}
+}

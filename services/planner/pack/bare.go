@@ -1,0 +1,48 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Most is how many offerings a claim lists at most.
+func (m *Market) Most() int { return m.most }
+
+// Sells lists what a static pool's nodes may be bought as now, best first: all of its options that have room for the
+// DaemonSets that will run there; none and the reason where nothing can be bought. They are no options for pods.
+func (m *Market) Sells(p *view.Pool) ([]*Option, model.Reason) {
+	if r := unusable(p); !r.OK() {
+		return nil, r
+	}
+	all := variants(m.w, p, nil)
+	if len(all) == 0 {
+		return nil, model.Reason{}
+	}
+	v := all[len(all)-1] // that for pods that do not care
+	v.build(m.w, m.byType)
+	return slices.DeleteFunc(v.options, func(o *Option) bool {
+		return !o.Available || slices.ContainsFunc(o.Free, func(n int64) bool { return n < 0 })
+	}), model.Reason{}
+}
+
+// Bare is a claim for no pods that may become any of some options, best first.
+func Bare(options []*Option) *Bought { return &Bought{base: options[0], Options: options} }
+
+// OnePurse is a claim for no pods that may become those of the options that are paid for alike: of one reservation that
+// has an instance left, or of none. It is nil where limits leave nothing.
+func (m *Market) OnePurse(options []*Option, lim *Limits) *Bought {
+	for _, first := range options {
+		if lim.Room(first, 1) == 0 {
+			continue
+		}
+		slack := lim.Clone()
+		slack.Take(first, 1)
+		room := slack.share(first.Pool, 1)
+		return Bare(slices.DeleteFunc(slices.Clone(options), func(o *Option) bool {
+			return o.Offering.ReservationID != first.Offering.ReservationID || !within(o, first, room)
+		}))
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// fillBuffers brings the virtual pods of capacity buffers up to date, which are pods of the base like any other, but not
+// of the snapshot.
+func (s *Session) fillBuffers(in *model.Input) error {
+	s.problems = nil
+	if len(s.snapshot.CapacityBuffers) == 0 {
+		return nil
+	}
+	var want []model.Pod
+	want, s.problems = s.virtualPods(in)
+	var changes []view.PodChange
+	for i := range want {
+		at, known := find(s.pods, want[i].ID)
+		if !known || s.pods[at].Class.ID != want[i].Class {
+			changes = append(changes, view.PodChange{ID: want[i].ID, Pod: &want[i]})
+		}
+	}
+	for _, p := range s.pods {
+		if !virtual(p.ID) {
+			continue
+		}
+		if _, still := slices.BinarySearchFunc(want, p.ID, byID); !still {
+			changes = append(changes, view.PodChange{ID: p.ID})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	slices.SortFunc(changes, func(a, b view.PodChange) int { return cmp.Compare(a.ID, b.ID) })
+	err := s.base.fold(changes)
+	s.pods = s.base.world.Pods
+	return err
+}
+
+func byID(p model.Pod, id model.PodID) int { return cmp.Compare(p.ID, id) }
+
+// virtualPods are those that buffers want now, by id, and the buffers that ask for nothing.
+func (s *Session) virtualPods(in *model.Input) ([]model.Pod, []model.Reason) {
+	snapshot := s.snapshot
+	if slices.ContainsFunc(snapshot.CapacityBuffers, func(b model.CapacityBuffer) bool { return b.OneShot }) {
+		snapshot = s.Snapshot() // its room is what pods have not used up
+	}
+	expanded, problems := offer.Expand(snapshot, in.Now)
+	var want []model.Pod
+	for i := range expanded.Pods {
+		if virtual(expanded.Pods[i].ID) {
+			want = append(want, expanded.Pods[i])
+		}
+	}
+	return want, problems
+}
+
+// realPods are a session's pods without those of buffers.
+func realPods(pods []view.Pod) []view.Pod {
+	if !slices.ContainsFunc(pods, func(p view.Pod) bool { return virtual(p.ID) }) {
+		return pods
+	}
+	return slices.DeleteFunc(slices.Clone(pods), func(p view.Pod) bool { return virtual(p.ID) })
+}
+
+func virtual(id model.PodID) bool {
+	_, ok := offer.Virtual(id)
+	return ok
+}
+
+// seatBuffers gives buffers their room, after all real pods have theirs: where it is already, in what is left on nodes
+// and on claims of this plan, and, if that was asked for, on more claims.
+func (c *cycle) seatBuffers() {
+	if len(c.demand.virtual) == 0 {
+		return
+	}
+	seats, rest := c.seatOnOwnClaims(c.demand.virtual)
+	items := pack.Items(c.World, rest)
+	var more []pack.Seat
+	var left []pack.Item
+	if c.asks(model.KindProvision) {
+		var bought []*pack.Bought
+		more, items = c.desk.TopUp(c.bought, items)
+		seats = append(seats, more...)
+		more, bought, left = c.desk.Seat(items, everyHost)
+		c.bought = append(c.bought, bought...)
+	} else {
+		more, left = c.desk.OnHosts(items, everyHost)
+	}
+	c.room = append(seats, more...)
+	c.seats = append(c.seats, c.room...)
+	c.roomless = left
+}
+
+// seatWhatMayCome gives room to pods that are about to come, and to those that may. Buffers come last, unless their pods
+// mind others: they must not rely on pods of which the plan does not speak.
+func (c *cycle) seatWhatMayCome() {
+	minds := slices.ContainsFunc(c.demand.virtual, func(p int) bool { return c.desk.Minds(c.Pods[p].Class) })
+	if minds {
+		c.seatBuffers()
+	}
+	if c.asks(model.KindDisrupt) {
+		c.expect()
+	}
+	if !minds {
+		c.seatBuffers()
+	}
+}
+
+// allProblems are what keeps users' objects from having an effect, or all of it, sorted by subject.
+func (c *cycle) allProblems() []model.Reason {
+	out := slices.Concat(c.Overlays.Problems(), c.problems)
+	slices.SortStableFunc(out, func(a, b model.Reason) int {
+		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Message, b.Message))
+	})
+	return out
+}

@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+)
+
+// bare is a claim of a static pool, for no pods.
+type bare struct {
+	*pack.Bought
+	number int
+	reason model.Reason
+}
+
+// fixPools finds what static pools need to have as many nodes as they shall have, before pods are seated: no pod is to go
+// to a node that is one too many.
+func (c *cycle) fixPools() {
+	if !slices.ContainsFunc(c.Snapshot.NodePools, func(p model.NodePool) bool { return p.Replicas != nil }) {
+		return
+	}
+	at := make(map[model.ClaimID]int)
+	for i, h := range c.view.Hosts {
+		if h.Claim != nil {
+			at[h.Claim.ID] = i
+		}
+	}
+	leaving := func(claim *model.Claim) bool {
+		h, ok := at[claim.ID]
+		return c.IsLeaving(claim) || (ok && c.view.Hosts[h].Leaving)
+	}
+	sold := make(map[model.RankedOffering]*pack.Option)
+	q := offer.Question{
+		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.Most(),
+		Sells: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
+			options, r := c.market.Sells(c.Pool(p.Name))
+			for _, o := range options {
+				sold[o.Ranked()] = o
+				list = append(list, o.Ranked())
+			}
+			return list, r
+		},
+		Enough: func(_ *model.NodePool, list []model.RankedOffering) bool {
+			return c.Policy.MinValues == model.MinValuesBestEffort || !pack.Bare(optionsOf(sold, list)).Relaxed()
+		},
+	}
+	for _, f := range offer.Static(q) {
+		if c.asks(model.KindProvision) {
+			f.Short = c.buyBare(&f, sold)
+		}
+		if !f.Short.OK() {
+			c.problems = append(c.problems, f.Short)
+		}
+		if !c.asks(model.KindDisrupt) {
+			continue
+		}
+		for _, id := range f.GiveBack {
+			if h, ok := at[id]; ok {
+				c.view.Remove(h)
+				c.surplus = append(c.surplus, disrupt.Surplus{Host: h, Reason: f.Reason})
+			}
+		}
+		clear(sold)
+	}
+}
+
+// staticSnapshot has the pods on static pools' nodes, and no others.
+func (c *cycle) staticSnapshot() *model.Snapshot {
+	out := *c.Snapshot
+	out.Pods = nil
+	for _, h := range c.view.Hosts {
+		if h.Pool == nil || h.Pool.Replicas == nil {
+			continue
+		}
+		for _, p := range h.Pods {
+			out.Pods = append(out.Pods, *c.Pods[p].Pod)
+		}
+	}
+	return &out
+}
+
+func optionsOf(sold map[model.RankedOffering]*pack.Option, list []model.RankedOffering) []*pack.Option {
+	out := make([]*pack.Option, len(list))
+	for i, o := range list {
+		out[i] = sold[o]
+	}
+	return out
+}
+
+// buyBare makes the claims that a pool needs, and says why it gets fewer than that.
+func (c *cycle) buyBare(f *offer.Fixed, sold map[model.RankedOffering]*pack.Option) model.Reason {
+	for i := range f.Buy {
+		b := c.market.OnePurse(optionsOf(sold, f.Buy[i].Offerings), c.limits)
+		if b == nil {
+			return model.Reason{
+				Code: model.CodeLimit, Subject: f.Reason.Subject,
+				Message: fmt.Sprintf("%s; limits and reservations have room for %d more", f.Reason.Message, i),
+				Remedy:  "raise spec.limits, or what the node class reserves",
+			}
+		}
+		if c.Policy.MinValues != model.MinValuesBestEffort && b.Relaxed() {
+			return model.Reason{
+				Code: model.CodeMinValues, Subject: f.Reason.Subject,
+				Message: f.Reason.Message + "; what can be had now is less flexible than the pool's minValues ask for",
+				Remedy:  "lower minValues, or allow more",
+			}
+		}
+		c.limits.Keep(b)
+		c.bare = append(c.bare, bare{b, f.Buy[i].Number, f.Reason})
+	}
+	return f.Short
+}
+
+// bareClaim writes a static pool's claim down.
+func (c *cycle) bareClaim(b bare) model.NodeClaim {
+	out := c.pattern(b.Bought)
+	out.Reason = b.reason
+	out.ID = c.claimID(out.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(b.number))})
+	return out
+}
