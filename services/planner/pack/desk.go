@@ -333,6 +333,7 @@ func (b *Bought) drop(pod int) {
 // site is the claim's node in the eyes of the rules about other pods.
 func (s *seating) site(b *Bought) *topology.Site {
 	if b.site == nil {
+		s.steer(b)
 		b.site = s.tally.Claim(nil, s.places(b)...)
 	}
 	return b.site

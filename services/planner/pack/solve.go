@@ -243,11 +243,16 @@ func (m *Market) choices(o *Option, items []Item, lim *Limits) (ranked []*Option
 	return m.rank(o, items, func(x *Option) bool { return lim.Room(x, 1) == 1 })
 }
 
+// enforcedPrice is more than any node costs: an enforced wish is given up only where it can't be had.
+const enforcedPrice = 1e9
+
 // wishPrice is what a wish of weight 1 is worth, micro-dollars per hour.
 func wishPrice(p *model.Policy) int64 {
 	switch {
 	case p.Preferences == model.PreferencesIgnored:
 		return 0
+	case p.Preferences == model.PreferencesEnforced:
+		return enforcedPrice
 	case p.PreferencePrice > 0:
 		return p.PreferencePrice
 	}

@@ -145,24 +145,39 @@ func (s *seating) keysOf(c *view.Class) []string {
 func (s *seating) berths(c *view.Class) []*berth {
 	g := s.grid(s.keysOf(c))
 	out := make([]*berth, len(g.cells))
-	for i, cell := range g.cells {
-		out[i] = &berth{cell: cell, site: g.sites[i], freshNode: freshNode{tier: -1}}
-		if len(g.keys) == 0 {
-			out[i].cell = nil
-		}
-	}
-	if s.buys && !s.rules.OneNode(c) {
-		for i, f := range s.freshNodes(c, g) {
-			out[i].freshNode = f
-		}
+	for i := range g.cells {
+		out[i] = &berth{site: g.sites[i], freshNode: freshNode{tier: -1}}
 	}
 	for _, h := range fillOrder(s.v, s.matcher, c, s.usable) {
 		if k := g.of[h]; k >= 0 {
 			out[k].hosts = append(out[k].hosts, h)
 		}
 	}
+	if s.buys && !s.rules.OneNode(c) {
+		out = append(out, s.freshBerths(c)...)
+	}
 	return slices.DeleteFunc(out, func(b *berth) bool { return b.tier < 0 && len(b.hosts) == 0 })
 }
+
+// freshBerths are the cells where a pod could get a new node. Wishes cut no cells: else a wish would buy a node for itself,
+// when all that it is worth is to choose among nodes that are bought anyway. Only where wishes are enforced they do.
+func (s *seating) freshBerths(c *view.Class) []*berth {
+	keys := s.rules.Keys(c)
+	if s.enforces() {
+		keys = s.keysOf(c)
+	}
+	g := s.grid(keys)
+	out := make([]*berth, len(g.cells))
+	for i, f := range s.freshNodes(c, g) {
+		out[i] = &berth{cell: g.cells[i], site: g.sites[i], freshNode: f}
+		if len(g.keys) == 0 {
+			out[i].cell = nil
+		}
+	}
+	return out
+}
+
+func (s *seating) enforces() bool { return s.v.Policy.Preferences == model.PreferencesEnforced }
 
 // freshNodes are the best new nodes for a pod in each cell of a grid.
 func (s *seating) freshNodes(c *view.Class, g *grid) []freshNode {
@@ -243,7 +258,7 @@ func (s *seating) seatOne(c *view.Class, pod int, berths []*berth) bool {
 	wishPrice := wishPrice(&s.v.Policy)
 	var on, fresh *berth
 	var host int
-	var onWish int32
+	var onWish, freshWish int32
 	var freshCost int64
 	for _, b := range berths {
 		if !s.tally.Allows(c, b.site) {
@@ -254,16 +269,17 @@ func (s *seating) seatOne(c *view.Class, pod int, berths []*berth) bool {
 				on, host, onWish = b, h, w
 			}
 		}
-		if on != nil || b.tier < 0 {
+		if b.tier < 0 || (on != nil && !s.enforces()) {
 			continue
 		}
-		cost := b.cost + wishPrice*int64(s.tally.Wish(c, b.site))
+		wish := s.tally.Wish(c, b.site)
+		cost := b.cost + wishPrice*int64(wish)
 		if fresh == nil || b.tier < fresh.tier || (b.tier == fresh.tier && cost < freshCost) {
-			fresh, freshCost = b, cost
+			fresh, freshWish, freshCost = b, wish, cost
 		}
 	}
 	switch {
-	case on != nil:
+	case on != nil && (fresh == nil || !s.enforces() || onWish <= freshWish):
 		s.v.Place(host, c, 1)
 		s.chosen = append(s.chosen, choice{pod: pod, host: host})
 	case fresh != nil:
