@@ -33,6 +33,10 @@ type step struct {
 	marks []int
 	// claims are the shared claims that the pod uses and that were not allocated.
 	claims []string
+	// took are the claims that took devices.
+	took []model.DeviceClaim
+	// before are the stocks that the place had before it became another; nil where the step is a pod.
+	before []*Stock
 }
 
 // NewTally knows no place yet. freed are nodes that go with all of their pods, so that shared claims that are allocated
@@ -96,7 +100,7 @@ func (t *Tally) Take(number int, c *model.PodClass) bool {
 
 // takeAll takes the claims' devices in every shape of a place.
 func (t *Tally) takeAll(number int, p *place, c *model.PodClass, claims []model.DeviceClaim) bool {
-	s := step{place: number}
+	s := step{place: number, took: claims}
 	for i, stock := range p.stocks {
 		s.marks = append(s.marks, stock.Mark())
 		if !stock.Take(claims) {
@@ -113,6 +117,25 @@ func (t *Tally) takeAll(number int, p *place, c *model.PodClass, claims []model.
 		}
 	}
 	t.log = append(t.log, s)
+	return true
+}
+
+// Become makes a place one with other stocks: the pods that this Tally has put there get devices of these, in their order.
+// Where they do not find all that they need, nothing changes, and it is false.
+func (t *Tally) Become(number int, stocks ...*Stock) bool {
+	for _, s := range t.log {
+		if s.place != number || s.before != nil {
+			continue
+		}
+		for _, stock := range stocks {
+			if !stock.Take(s.took) {
+				return false
+			}
+		}
+	}
+	p := t.places[number]
+	t.log = append(t.log, step{place: number, before: p.stocks})
+	p.stocks = stocks
 	return true
 }
 
@@ -185,6 +208,10 @@ func (t *Tally) Fork() int { return len(t.log) }
 func (t *Tally) Back(mark int) {
 	for i := len(t.log) - 1; i >= mark; i-- {
 		s := t.log[i]
+		if s.before != nil {
+			t.places[s.place].stocks = s.before
+			continue
+		}
 		for j, stock := range t.places[s.place].stocks {
 			stock.Revert(s.marks[j])
 		}

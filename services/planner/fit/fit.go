@@ -149,13 +149,25 @@ func Affinity(p *view.Profile, at *Place) model.Reason {
 
 // VolumeZones says whether each volume can be reached.
 func VolumeZones(c *view.Class, at *Place) model.Reason {
-	for i, v := range c.Volumes {
-		if r, ok := at.satisfiesAny(c.Profile.Volumes[i]); !ok {
-			reason := requirementReason("volume "+v.Name, r, at)
-			reason.Code = model.CodeVolumeZone
-			reason.Remedy = fmt.Sprintf("allow nodes from where volume %s can be reached", v.Name)
+	for i, terms := range c.Profile.Volumes {
+		r, ok := at.satisfiesAny(terms)
+		if ok {
+			continue
+		}
+		if i >= len(c.Volumes) {
+			reason := requirementReason("place of the resource claim's devices", r, at)
+			reason.Code = model.CodeDevices
+			reason.Remedy = "allow nodes from where the devices of the shared resource claim can be reached"
 			return reason
 		}
+		what, which := "volume of its own", "the pod's volume"
+		if name := c.Volumes[i].Name; name != "" {
+			what, which = "volume "+name, "volume "+name
+		}
+		reason := requirementReason(what, r, at)
+		reason.Code = model.CodeVolumeZone
+		reason.Remedy = fmt.Sprintf("allow nodes from where %s can be reached", which)
+		return reason
 	}
 	return model.Reason{}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -12,6 +13,8 @@ import (
 type Matcher struct {
 	v     *view.View
 	peers Peers
+	// devices is nil where no class claims any.
+	devices *devices.Tally
 	// static is the verdict by profile and host: 0 not judged yet, 1 admitted, 2 refused.
 	static [][]uint8
 }
@@ -45,6 +48,9 @@ func (m *Matcher) Host(c *view.Class, host int) model.Reason {
 		if r := check(m.v, c, host); !r.OK() {
 			return r
 		}
+	}
+	if r := m.equipment(c, host); !r.OK() {
+		return r // the devices that the pod claims must be free there
 	}
 	if m.peers != nil {
 		return m.peers.OnHost(c, host) // spread, affinity, anti-affinity
@@ -91,7 +97,7 @@ func (m *Matcher) Room(c *view.Class, host, limit int) int {
 			return 0
 		}
 	}
-	n = m.volumes(c, host, n)
+	n = m.Equipped(c, host, m.volumes(c, host, n))
 	if n > 0 && m.peers != nil {
 		return m.peers.RoomOn(c, host, n)
 	}

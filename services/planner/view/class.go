@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/require"
 )
@@ -26,7 +27,7 @@ type Profile struct {
 	Selector require.Set
 	Affinity []require.Set
 	// Volumes has, for each volume in the order of the class, the alternatives from where it can be reached; none means
-	// from everywhere.
+	// from everywhere. After the volumes come the shared resource claims that are allocated on no single node.
 	Volumes     [][]require.Set
 	Tolerations []model.Toleration
 	// Preferred are wishes about labels: the preferred node affinity. None where the policy ignores wishes.
@@ -67,7 +68,7 @@ func (w *World) addClasses() error {
 			profiles[key] = p
 			w.Profiles = append(w.Profiles, p)
 		}
-		w.Classes = append(w.Classes, &Class{PodClass: spec, Index: i, Requested: w.Index.Vector(spec.Requests), Profile: p})
+		w.Classes = append(w.Classes, &Class{PodClass: spec, Index: i, Requested: w.requested(spec), Profile: p})
 	}
 	return nil
 }
@@ -83,6 +84,7 @@ func profileKey(c *model.PodClass, indifferent bool) (string, error) {
 	for i, v := range c.Volumes {
 		volumes[i] = v.Terms
 	}
+	volumes = append(volumes, devices.Terms(c)...)
 	b, err := json.Marshal([]any{c.NodeSelector, c.NodeAffinity, volumes, c.Tolerations, preferred})
 	return string(b), err
 }
@@ -95,6 +97,9 @@ func newProfile(c *model.PodClass, index int, indifferent bool) *Profile {
 	p.Affinity = terms(c.NodeAffinity)
 	for _, v := range c.Volumes {
 		p.Volumes = append(p.Volumes, terms(v.Terms))
+	}
+	for _, from := range devices.Terms(c) {
+		p.Volumes = append(p.Volumes, terms(from))
 	}
 	mention := func(sets ...require.Set) {
 		for _, s := range sets {

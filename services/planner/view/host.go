@@ -96,6 +96,7 @@ func (w *World) hosts() []*Host {
 	byNode := make(map[model.NodeName]*Host, len(out))
 	for i, h := range out {
 		h.Index = i
+		w.leaveDevices(h)
 		if h.Node != nil {
 			byNode[h.Node.Name] = h
 		}

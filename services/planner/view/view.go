@@ -21,6 +21,7 @@ type View struct {
 	nominated []int
 	journal   []change
 	follower  Follower
+	also      Follower
 }
 
 // Follower keeps count of what is placed in a View, and goes back when the View does. *topology.Tally is one.
@@ -42,7 +43,7 @@ type change struct {
 }
 
 // Mark is a state of a View, and of what follows it, to go back to.
-type Mark struct{ steps, follower int }
+type Mark struct{ steps, follower, also int }
 
 // NewView puts the pods that are bound onto their hosts.
 func NewView(w *World) *View {
@@ -155,11 +156,18 @@ func (v *View) Place(host int, c *Class, count int) {
 	if v.follower != nil {
 		v.follower.Placed(host, c, count)
 	}
+	if v.also != nil {
+		v.also.Placed(host, c, count)
+	}
 }
 
 // Follow lets f know of every Place, Fork and Revert from now on, in the place of what followed before. Marks from before
 // are not to be used any more.
 func (v *View) Follow(f Follower) { v.follower = f }
+
+// FollowAlso is Follow for a second follower beside the first. It must have nothing to go back to that is older than this
+// call; nil ends it.
+func (v *View) FollowAlso(f Follower) { v.also = f }
 
 // Reserve sets aside what pods of DaemonSets will take on a host: room altogether, and the ports and volumes of one pod
 // of each class. It is not undone by Revert.
@@ -213,6 +221,9 @@ func (v *View) Fork() Mark {
 	if v.follower != nil {
 		m.follower = v.follower.Fork()
 	}
+	if v.also != nil {
+		m.also = v.also.Fork()
+	}
 	return m
 }
 
@@ -231,5 +242,8 @@ func (v *View) Revert(m Mark) {
 	v.journal = v.journal[:m.steps]
 	if v.follower != nil {
 		v.follower.Back(m.follower)
+	}
+	if v.also != nil {
+		v.also.Back(m.also)
 	}
 }

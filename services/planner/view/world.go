@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/require"
@@ -37,6 +38,8 @@ type World struct {
 	ClaimIndex map[model.ClaimID]*model.Claim
 	// Overlays are what users know better of some offerings than the catalogue.
 	Overlays *offer.Overlays
+	// Devices counts devices as resources among those of Index; nil where no class claims any.
+	Devices *devices.Dims
 
 	catalogs map[model.CatalogID]*Catalog
 	prices   map[offeringKey]int64
@@ -107,7 +110,8 @@ func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, er
 // Compile is NewWorld for pods that are not in the snapshot's own list. They are sorted by id; their classes need not be
 // set. The World keeps the list.
 func Compile(s *model.Snapshot, pods []Pod, policy model.Policy, now time.Time) (*World, error) {
-	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Index: NewIndex(mentioned(s))}
+	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Devices: counted(s)}
+	w.Index = NewIndex(append(mentioned(s), w.deviceNames()...))
 	for _, step := range []func() error{
 		w.addCatalogs, w.addOfferings, w.addClasses, w.addPods, w.addDaemons, w.addPools, w.addClaims,
 	} {

@@ -1,0 +1,81 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// unlimited is how many devices hosts have as far as vectors count them: which ones are there, and who holds them, is
+// known by name, so that counting is for nodes that are yet to be bought.
+const unlimited = 1 << 40
+
+// counted counts devices for the classes of a snapshot; nil where none claims any.
+func counted(s *model.Snapshot) *devices.Dims {
+	claims := func(c model.PodClass) bool { return devices.Matters(&c) }
+	if !slices.ContainsFunc(s.PodClasses, claims) {
+		return nil
+	}
+	return devices.NewDims(s.PodClasses)
+}
+
+// deviceNames are the resources that devices are counted by.
+func (w *World) deviceNames() []model.Resource {
+	if w.Devices == nil {
+		return nil
+	}
+	var out []model.Resource
+	for i := range w.Snapshot.PodClasses {
+		for _, a := range w.Devices.Requests(&w.Snapshot.PodClasses[i]) {
+			out = append(out, a.Resource)
+		}
+	}
+	return out
+}
+
+// requested is what one pod of a class takes. What pods of DaemonSets take of devices is gone before others come.
+func (w *World) requested(c *model.PodClass) Vector {
+	out := w.Index.Vector(c.Requests)
+	if w.Devices == nil || c.Daemon || c.Mirror {
+		return out
+	}
+	for _, a := range w.Devices.Requests(c) {
+		if i, ok := w.Index.Place(a.Resource); ok {
+			out[i] = a.Value
+		}
+	}
+	return out
+}
+
+// leaveDevices takes devices out of what vectors say of a host.
+func (w *World) leaveDevices(h *Host) {
+	if w.Devices == nil {
+		return
+	}
+	open := func(v Vector) Vector {
+		v = slices.Clone(v)
+		for i, name := range w.Index.names {
+			if devices.IsDevices(name) {
+				v[i] = unlimited
+			}
+		}
+		return v
+	}
+	h.Allocatable = open(h.Allocatable)
+	h.allocatable = slices.Clone(h.allocatable)
+	for i := range h.allocatable {
+		h.allocatable[i] = open(h.allocatable[i])
+	}
+}
+
+// WithDevices is a vector of a node that is yet to be bought, with the devices that are free there.
+func (w *World) WithDevices(v Vector, free *devices.Stock) Vector {
+	v = slices.Clone(v)
+	for _, a := range w.Devices.Free(free) {
+		if i, ok := w.Index.Place(a.Resource); ok {
+			v[i] = a.Value
+		}
+	}
+	return v
+}
