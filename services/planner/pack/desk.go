@@ -31,8 +31,9 @@ type Desk struct {
 	byKeys map[string][][]*Option
 	// cells counts the cells made.
 	cells int
-	// room is memory for the hosts to fill.
-	room []fillHost
+	// ranks say when each host's turn comes to be filled; room is memory for those that have some.
+	ranks []int8
+	room  []fillHost
 	// proof is what the search that bought last has proven.
 	proof Proof
 }
@@ -50,6 +51,7 @@ func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, rules *topology.Rule
 	return &Desk{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
 		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option),
+		ranks: ranks(v),
 	}
 }
 
@@ -149,7 +151,7 @@ func (s *seating) minds(c *view.Class) bool {
 // free puts pods that mind nobody on hosts; what is left is wanted anywhere.
 func (s *seating) free(it Item) {
 	rest := it.Pods
-	hosts := newFilling(s.v, s.matcher, it.Class, s.usable, s.room[:0])
+	hosts := newFilling(s.v, s.matcher, it.Class, s.usable, s.ranks, s.room[:0])
 	s.room = hosts.heap // to be used again
 	for len(rest) > 0 {
 		h, ok := hosts.next()

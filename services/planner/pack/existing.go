@@ -58,30 +58,68 @@ func (a fillHost) before(b fillHost) bool {
 	return a.host < b.host
 }
 
-// newFilling uses the memory of heap.
-func newFilling(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool, heap []fillHost) *filling {
-	f := &filling{matcher: m, class: c, heap: heap}
+// closed is the rank of a host that takes no more pods, whatever is tried out.
+const closed = -1
+
+// ranks says for each host when its turn comes: nodes first, those that are starting next, claims in flight last.
+func ranks(v *view.View) []int8 {
+	out := make([]int8, len(v.Hosts))
 	for i, h := range v.Hosts {
-		if !v.Open(i) {
-			continue
-		}
-		room := view.Fits(v.Free(i), c.Requested, 1<<30)
-		if room == 0 || !usable(i) {
-			continue
-		}
-		rank := int32(0)
 		switch {
+		case h.Closed:
+			out[i] = closed
 		case h.Node == nil:
-			rank = 2
+			out[i] = 2
 		case !h.Initialized:
-			rank = 1
+			out[i] = 1
 		}
-		f.heap = append(f.heap, fillHost{rank, int32(room), int32(i)})
+	}
+	return out
+}
+
+// ask is how much a pod takes of one resource: a division costs more than all else that is done for a host.
+type ask struct {
+	resource int
+	amount   int64
+	inverse  float64
+}
+
+// newFilling uses the memory of heap.
+func newFilling(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool, ranks []int8, heap []fillHost) *filling {
+	f := &filling{matcher: m, class: c, heap: heap}
+	var asks []ask
+	for i, q := range c.Requested {
+		if q > 0 {
+			asks = append(asks, ask{i, q, 1 / float64(q)})
+		}
+	}
+	for i, rank := range ranks {
+		if rank == closed {
+			continue
+		}
+		room := roomFor(v.Free(i), asks)
+		if room < 0 || v.Removed(i) || !usable(i) {
+			continue
+		}
+		f.heap = append(f.heap, fillHost{int32(rank), room, int32(i)})
 	}
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
 		f.sink(i)
 	}
 	return f
+}
+
+// roomFor is for about how many pods there is room, which is what hosts are put in order by; below 0 for none at all.
+func roomFor(free view.Vector, asks []ask) int32 {
+	room := float64(1 << 30)
+	for _, a := range asks {
+		has := free[a.resource]
+		if has < a.amount {
+			return -1
+		}
+		room = min(room, float64(has)*a.inverse)
+	}
+	return int32(room)
 }
 
 // next is the next host; ok is false when there is none.
@@ -118,7 +156,7 @@ func (f *filling) sink(i int) {
 
 // fillOrder lists the hosts that have room for a class, in the order in which to fill them.
 func fillOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
-	f := newFilling(v, m, c, usable, nil)
+	f := newFilling(v, m, c, usable, ranks(v), nil)
 	out := make([]int, 0, len(f.heap))
 	slices.SortFunc(f.heap, func(a, b fillHost) int {
 		if a.before(b) {

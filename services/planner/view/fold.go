@@ -86,17 +86,19 @@ func (v *View) Fold(changes []PodChange, touched []int) error {
 	return nil
 }
 
-// renumber puts new pods in and takes those out that are no more, and gives all places in Pods their new numbers.
+// renumber puts new pods in and takes those out that are no more, and gives all places in Pods their new numbers. The old
+// list is the memory of the next one.
 func (v *View) renumber(changes []PodChange) {
 	const gone = -1
 	old := v.Pods
-	to := make([]int32, len(old))
-	pods := make([]Pod, 0, len(old)+len(changes))
+	to := slices.Grow(v.places[:0], len(old))[:len(old)]
+	pods := slices.Grow(v.spare[:0], len(old)+len(changes))
 	from := 0
 	keep := func(end int) {
+		by := int32(len(pods) - from)
+		pods = append(pods, old[from:end]...)
 		for ; from < end; from++ {
-			to[from] = int32(len(pods))
-			pods = append(pods, old[from])
+			to[from] = int32(from) + by
 		}
 	}
 	for _, c := range changes {
@@ -111,7 +113,8 @@ func (v *View) renumber(changes []PodChange) {
 		}
 	}
 	keep(len(old))
-	v.Pods = pods
+	clear(old)
+	v.Pods, v.spare, v.places = pods, old, to
 	move := func(list []int) []int {
 		out := list[:0]
 		for _, p := range list {

@@ -22,6 +22,9 @@ type View struct {
 	journal   []change
 	follower  Follower
 	also      Follower
+	// spare and places are memory for Fold.
+	spare  []Pod
+	places []int32
 }
 
 // Follower keeps count of what is placed in a View, and goes back when the View does. *topology.Tally is one.
