@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/topology"
@@ -31,6 +32,9 @@ type Desk struct {
 	byKeys map[string][][]*Option
 	// cells counts the cells made.
 	cells int
+	// devices is nil where no class claims any; numbers counts the claims that have places there.
+	devices *devices.Tally
+	numbers int
 	// ranks say when each host's turn comes to be filled; room is memory for those that have some.
 	ranks []int8
 	room  []fillHost
@@ -45,6 +49,9 @@ type Seat struct {
 	Host   int
 	Bought *Bought
 }
+
+// Equip makes the desk give out devices too. The same must follow the view.
+func (d *Desk) Equip(t *devices.Tally) { d.devices = t }
 
 // NewDesk seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
 func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, rules *topology.Rules, tally *topology.Tally, lim *Limits) *Desk {
@@ -77,7 +84,7 @@ func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, 
 func (d *Desk) Seat(items []Item, usable func(host int) bool) (seats []Seat, bought []*Bought, left []Item) {
 	s := d.newSeating(items, usable, true)
 	s.run()
-	d.m.rankAll(s.bought, d.lim)
+	d.m.rankAll(s.bought, d.lim, d.fitting)
 	return s.seats, s.bought, s.left()
 }
 
@@ -123,6 +130,10 @@ func (d *Desk) newSeating(items []Item, usable func(host int) bool, buys bool) *
 func (s *seating) run() {
 	var tied []Item
 	for _, it := range s.items {
+		if s.buys && s.shares(it.Class) {
+			s.keepOpen(it.Class, it.Pods) // who shares a claim must be together
+			continue
+		}
 		if s.minds(it.Class) {
 			tied = append(tied, it)
 			continue
@@ -283,8 +294,14 @@ func (s *seating) settle(on map[int]*Bought) {
 			continue
 		}
 		for _, p := range it.Pods {
-			if b := on[p]; b != nil {
+			b := on[p]
+			switch {
+			case b == nil:
+			case s.handOut(b, it.Class):
 				s.seats = append(s.seats, Seat{Pod: p, Bought: b})
+			default:
+				b.drop(p)
+				s.keepOpen(it.Class, []int{p})
 			}
 		}
 	}
@@ -295,7 +312,7 @@ func (s *seating) settle(on map[int]*Bought) {
 		case ch.cell == nil && s.matcher.Room(c, ch.host, 1) == 1:
 			s.v.Place(ch.host, c, 1)
 			s.seats = append(s.seats, Seat{Pod: ch.pod, Host: ch.host})
-		case b != nil && s.tally.Allows(c, s.site(b)):
+		case b != nil && s.tally.Allows(c, s.site(b)) && s.handOut(b, c):
 			s.tally.Add(c, s.site(b), 1)
 			s.seats = append(s.seats, Seat{Pod: ch.pod, Bought: b})
 		default:

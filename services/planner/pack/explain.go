@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/require"
@@ -35,6 +36,9 @@ type miss struct {
 func (d *Desk) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
 	verdicts := make(map[string]model.Reason)
 	return d.m.explain(c, d.lim, func(o *Option) model.Reason {
+		if r := d.whyDevices(c, o); !r.OK() {
+			return r
+		}
 		place := o.key(d.keys)
 		r, known := verdicts[place]
 		if !known {
@@ -115,6 +119,13 @@ func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
 	subject := "nodepool/" + string(p.Name)
 	has, ok := p.Requirements.Get(r.Key)
+	if !ok && r.Key == model.KeyNodeName {
+		return model.Reason{
+			Code: model.CodeLabelUndefined, Subject: subject,
+			Message: "the pod asks for a node by its name, and no new node has that name",
+			Remedy:  "ask for a node that is there, or for labels in place of metadata.name",
+		}
+	}
 	if !ok {
 		return model.Reason{
 			Code: model.CodeLabelUndefined, Subject: subject,
@@ -171,6 +182,8 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 		return missSize, m.tooSmall(o, c), share(c.Requested, atLeastOne(o.Free))
 	}
 	switch {
+	case !o.serves(c):
+		return missSize, o.lacks(c), 0
 	case fit.PortsClash(c.HostPorts, o.Ports):
 		return missSize, model.Reason{Code: model.CodeHostPort, Subject: subject, Message: "a DaemonSet takes the pod's host port on every node"}, 0
 	case !o.Available:
@@ -215,6 +228,9 @@ func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
 		}
 	}
 	name := m.w.Index.Name(worst)
+	if devices.IsDevices(name) {
+		return o.lacks(c)
+	}
 	needs, has := fit.Quantity(name, c.Requested[worst]), fit.Quantity(name, max(0, o.Free[worst]))
 	r := model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
 	if o.Free[worst] <= 0 {

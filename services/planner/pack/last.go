@@ -37,6 +37,9 @@ func (s *seating) showClaims() {
 
 func (s *seating) seatEach(c *view.Class, pods []int, real bool) int {
 	hosts := fillOrder(s.v, s.matcher, c, s.usable)
+	if !real && s.shares(c) {
+		hosts = s.equippedFor(c, hosts, len(pods)) // where one of them is, the others must be; a new node may hold all
+	}
 	for n, p := range pods {
 		if !s.seatAnywhere(c, p, hosts, real) {
 			return n
@@ -79,7 +82,7 @@ func (s *seating) hasRoom(c *view.Class, h int) bool {
 		return false
 	}
 	_, _, ok := s.v.VolumesLeft(h, c)
-	return ok
+	return ok && s.matcher.Equipped(c, h, 1) == 1
 }
 
 // claimFor makes a claim for one pod.
@@ -119,10 +122,12 @@ func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
 	b.Items[i].Pods = pods
 	if minValues(into.Pool) {
 		s.lim.give(into)
-		b.Options, _ = s.m.choices(into, b.Items, s.lim)
+		b.Options, _ = s.m.choices(into, b.Items, s.lim, s.fitting(b, c))
 		s.lim.Take(into, 1)
 		s.lim.stretch(b)
 	}
+	s.refit(b)
+	s.handOut(b, c)
 	if s.minds(c) {
 		s.tally.Narrow(s.site(b), nil, s.places(b)...)
 		s.tally.Add(c, s.site(b), 1)
@@ -162,9 +167,9 @@ func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *top
 	if s.m.portsClash(items) || !capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil
 	}
-	load := s.m.burdenOf(items)
+	load, fits := s.m.burdenOf(items), s.fitting(b, c)
 	check := func(o *Option) bool {
-		if !o.Available || !o.holds(load) {
+		if !o.Available || !o.holds(load) || !fits(o) {
 			return false
 		}
 		if b.site != nil && !sameOn(s.keys, o, b.base) {
@@ -197,7 +202,7 @@ func (s *seating) asFlexible(b *Bought, items []Item) *Option {
 	}
 	s.lim.unstretch(b)
 	s.lim.give(b.base)
-	_, ok := s.m.choices(b.base, items, s.lim)
+	_, ok := s.m.choices(b.base, items, s.lim, s.fitting(b, c))
 	s.lim.Take(b.base, 1)
 	s.lim.stretch(b)
 	if !ok {
@@ -234,9 +239,9 @@ func (s *seating) freshest(c *view.Class, allows func(*view.Class, *topology.Sit
 }
 
 func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*view.Class, *topology.Site) bool) *Option {
-	verdicts := make(map[string]bool)
+	verdicts, fits := make(map[string]bool), s.fitting(nil, it.Class)
 	for _, o := range tier {
-		if !o.takes(it, wishes) || s.lim.Room(o, 1) == 0 {
+		if !o.takes(it, wishes) || s.lim.Room(o, 1) == 0 || !fits(o) {
 			continue
 		}
 		place := o.key(s.keys)
@@ -251,7 +256,7 @@ func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*
 		if minValues(o.Pool) {
 			alone := *it
 			alone.Cell = s.cellFor(it.Class, o)
-			if _, ok := s.m.choices(o, []Item{alone}, s.lim); !ok {
+			if _, ok := s.m.choices(o, []Item{alone}, s.lim, fits); !ok {
 				continue
 			}
 		}

@@ -61,6 +61,8 @@ type Option struct {
 	place   fit.Place
 	// admits and prefers say which profiles may run there, and which do so without going against a wish.
 	admits, prefers bitset
+	// gear is the devices that it will have; nil where no class claims any.
+	gear *gear
 	// unmet is the weight of the wishes that it does not meet, for each profile that has preferred node affinity.
 	unmet []int32
 }
@@ -108,6 +110,7 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 			m.count++
 		}
 	}
+	m.equip()
 	m.tiers = tiers(m.variants, nil)
 	return m
 }

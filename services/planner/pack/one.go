@@ -22,12 +22,12 @@ func (d *Desk) One(items []Item, most Ceiling) (b *Bought, ok bool) {
 	if minding {
 		tiers = d.tiersByCell()
 	}
-	l := d.m.burdenOf(items)
+	l, fits := d.m.burdenOf(items), d.fitting(nil, claimants(items)...)
 	for _, wishes := range d.m.passes() {
 		for _, tier := range tiers {
 			dear := false
 			for _, o := range tier {
-				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || d.lim.Room(o, 1) == 0 {
+				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || d.lim.Room(o, 1) == 0 || !fits(o) {
 					continue
 				}
 				if minding && !d.togetherIn(o, items, verdicts) {
@@ -53,9 +53,12 @@ func (d *Desk) oneOf(o *Option, items []Item, most Ceiling) (*Bought, bool) {
 			pinned[i].Cell = d.cellOf(d.rules.Keys(it.Class), o)
 		}
 	}
-	b, ok := d.m.oneOf(o, pinned, d.lim, most)
+	b, ok := d.m.oneOf(o, pinned, d.lim, most, d.fitting(nil, claimants(items)...))
 	if ok {
 		d.together(o, items)
+		for _, c := range claimants(items) {
+			d.handOut(b, c)
+		}
 	}
 	return b, ok
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -31,6 +32,8 @@ type Bought struct {
 	base *Option
 	// site is its node in the eyes of the rules about other pods; nil where none of its pods has such rules.
 	site *topology.Site
+	// number is its place in the eyes of devices; 0 where none of its pods claims any.
+	number int
 }
 
 // Best is the option that the claim will most likely become.
@@ -41,7 +44,7 @@ func (b *Bought) Best() *Option { return b.Options[0] }
 // comes last.
 func (m *Market) Pack(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
 	bought, left, _ = m.fill(m.tiers, items, rules, lim)
-	m.rankAll(bought, lim)
+	m.rankAll(bought, lim, nil)
 	return bought, left
 }
 
@@ -115,6 +118,9 @@ func (l *load) shapeKey(key []byte, item int) []byte {
 	if it.Cell != nil {
 		key = binary.AppendUvarint(key, uint64(it.Cell.id))
 	}
+	if devices.Matters(it.Class.PodClass) {
+		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
+	}
 	key = append(key, '|')
 	for _, r := range l.book.of[item] {
 		rule := &l.book.rules[r]
@@ -168,7 +174,7 @@ func (o *Option) takes(it *Item, wishes bool) bool {
 	if wishes {
 		admitted = o.prefers
 	}
-	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.in(it.Cell)
+	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.in(it.Cell) && o.serves(c)
 }
 
 // share is the largest part of any resource of a node that a pod takes.

@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/require"
@@ -15,6 +16,8 @@ type burden struct {
 	profiles bitset
 	ports    []model.HostPort
 	cells    []*Cell
+	// claimants are the classes that claim devices.
+	claimants []*view.Class
 }
 
 func (m *Market) burdenOf(items []Item) burden {
@@ -23,6 +26,9 @@ func (m *Market) burdenOf(items []Item) burden {
 		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
 		l.profiles.set(it.Class.Profile.Index, true)
 		l.ports = append(l.ports, it.Class.HostPorts...)
+		if devices.Matters(it.Class.PodClass) {
+			l.claimants = append(l.claimants, it.Class)
+		}
 		if it.Cell != nil && !slices.Contains(l.cells, it.Cell) {
 			l.cells = append(l.cells, it.Cell)
 		}
@@ -33,6 +39,9 @@ func (m *Market) burdenOf(items []Item) burden {
 // holds says whether one node of the option holds the burden.
 func (o *Option) holds(l burden) bool {
 	if slices.ContainsFunc(l.cells, func(c *Cell) bool { return !o.in(c) }) {
+		return false
+	}
+	if slices.ContainsFunc(l.claimants, func(c *view.Class) bool { return !o.serves(c) }) {
 		return false
 	}
 	return o.admits.covers(l.profiles) && view.Fits(o.Free, l.sum, 1) == 1 && !fit.PortsClash(l.ports, o.Ports)
@@ -120,8 +129,8 @@ func (o *Option) Label(key string) (string, bool) {
 }
 
 // rankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that
-// they list.
-func (m *Market) rankAll(bought []*Bought, lim *Limits) {
+// they list. fits says what else a claim must keep; nil where there is nothing.
+func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*view.Class) func(*Option) bool) {
 	claims := make([]int, len(m.w.Pools))
 	for _, b := range bought {
 		if b.Options == nil {
@@ -139,10 +148,16 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits) {
 			m.finishRunners(b)
 			continue
 		}
-		if i > 0 && alike(b, bought[i-1]) {
+		if i > 0 && b.number == 0 && alike(b, bought[i-1]) {
 			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
 		} else {
-			b.Options, _ = m.rank(b.base, b.Items, func(o *Option) bool { return within(o, b.base, slack[b.base.Pool.Index]) })
+			fitting := func(*Option) bool { return true }
+			if fits != nil {
+				fitting = fits(b)
+			}
+			b.Options, _ = m.rank(b.base, b.Items, func(o *Option) bool {
+				return within(o, b.base, slack[b.base.Pool.Index]) && fitting(o)
+			})
 			m.finishRunners(b)
 		}
 		lim.stretch(b)
@@ -233,14 +248,14 @@ func (b *Bought) Requirements() []model.Requirement {
 	return out
 }
 
-func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most Ceiling) (*Bought, bool) {
+func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most Ceiling, fits func(*Option) bool) (*Bought, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)
 	room := slack.share(o.Pool, 1)
 	b := &Bought{base: o, Items: items}
 	var ok bool
 	b.Options, ok = m.rank(o, items, func(x *Option) bool {
-		return most.above(x) && within(x, o, room)
+		return most.above(x) && within(x, o, room) && fits(x)
 	})
 	if !ok {
 		return nil, false

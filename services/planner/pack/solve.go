@@ -227,7 +227,7 @@ func (p *problem) flexible(b *Bought) bool {
 		return true
 	}
 	p.lim.give(b.base)
-	options, ok := p.m.choices(b.base, b.Items, p.lim)
+	options, ok := p.m.choices(b.base, b.Items, p.lim, nil)
 	if !ok {
 		p.l.back = append(p.l.back, b.Items...)
 		return false
@@ -239,8 +239,9 @@ func (p *problem) flexible(b *Bought) bool {
 }
 
 // choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
-func (m *Market) choices(o *Option, items []Item, lim *Limits) (ranked []*Option, ok bool) {
-	return m.rank(o, items, func(x *Option) bool { return lim.Room(x, 1) == 1 })
+// fits says what else they must keep; nil where there is nothing.
+func (m *Market) choices(o *Option, items []Item, lim *Limits, fits func(*Option) bool) (ranked []*Option, ok bool) {
+	return m.rank(o, items, func(x *Option) bool { return lim.Room(x, 1) == 1 && (fits == nil || fits(x)) })
 }
 
 // enforcedPrice is more than any node costs: an enforced wish is given up only where it can't be had.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/topology"
@@ -187,14 +188,15 @@ func (s *seating) freshNodes(c *view.Class, g *grid) []freshNode {
 	}
 	key := freshKey{c.Profile.Index, string(request)}
 	out, known := g.fresh[key]
-	if known && len(c.HostPorts) == 0 {
+	special := len(c.HostPorts) > 0 || devices.Matters(c.PodClass)
+	if known && !special {
 		return out
 	}
 	out = make([]freshNode, len(g.cells))
 	for i, tiers := range g.tiers {
 		out[i] = s.freshNode(c, tiers)
 	}
-	if len(c.HostPorts) == 0 {
+	if !special {
 		g.fresh[key] = out
 	}
 	return out

@@ -50,6 +50,9 @@ func (o *Option) beats(p *Option) bool {
 	if o.variant != p.variant && (minValues(o.Pool) || minValues(p.Pool)) {
 		return false
 	}
+	if !o.replaces(p) {
+		return false
+	}
 	if id := o.Offering.ReservationID; id != "" && id != p.Offering.ReservationID {
 		return false // there are only so many of it
 	}

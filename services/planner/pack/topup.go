@@ -20,7 +20,7 @@ func (d *Desk) TopUp(bought []*Bought, items []Item) (seats []Seat, left []Item)
 		}
 		s.keepOpen(it.Class, rest)
 	}
-	d.m.rankAll(bought, d.lim)
+	d.m.rankAll(bought, d.lim, d.fitting)
 	return s.seats, s.left()
 }
 
@@ -28,7 +28,7 @@ func (d *Desk) TopUp(bought []*Bought, items []Item) (seats []Seat, left []Item)
 // is left as flexible as it is.
 func (s *seating) holdsMore(b *Bought, c *view.Class) bool {
 	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}})
-	return !minValues(b.base.Pool) && b.base.holds(s.m.burdenOf(items)) &&
+	return !minValues(b.base.Pool) && b.base.holds(s.m.burdenOf(items)) && s.fitting(b, c)(b.base) &&
 		!s.m.portsClash(items) && capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 

@@ -53,7 +53,8 @@ func (b *base) suits(p *model.Policy) bool { return reflect.DeepEqual(&b.world.P
 func (b *base) at(now time.Time) error {
 	b.world.Now = now
 	const slack = 1 << 14
-	if b.offers && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Weight() < 2*b.weight+slack {
+	known := b.offers && b.world.Devices == nil // what new nodes will have depends on how old others are
+	if known && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Weight() < 2*b.weight+slack {
 		return nil
 	}
 	if err := b.world.Reprice(); err != nil {

@@ -83,6 +83,7 @@ func newCycle(b *base, in *model.Input, hash string) *cycle {
 		}
 	}
 	c.desk = pack.NewDesk(c.market, c.view, c.matcher, b.rules, c.tally, c.limits)
+	c.equip()
 	return c
 }
 

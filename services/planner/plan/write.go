@@ -155,7 +155,7 @@ func (c *cycle) pattern(b *pack.Bought) model.NodeClaim {
 	}
 	out := model.NodeClaim{
 		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass,
-		Requirements: b.Requirements(), Requests: c.Index.Amounts(sum), Price: best.Offering.Price, Reason: c.why(b, pods),
+		Requirements: b.Requirements(), Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: c.why(b, pods),
 		Annotations: offer.Annotations(b.Relaxed(), best.PriceOverlay, best.CapacityOverlays),
 	}
 	for _, o := range b.Options {
