@@ -17,13 +17,55 @@ type Proof struct {
 	pods int
 }
 
-// Bound proves what claims for some pods must cost at least. Where the search that bought them has proven it on the way,
-// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any cell, any pool weight, no
-// limits, no minValues, no spread, and wishes for nothing.
-func (d *Desk) Bound(pods []int) Proof {
-	if d.proof.pods == len(pods) && d.proof.Price > 0 {
+// Bound proves what the pods of some claims must cost at least. Where the search that bought them has proven it on the way,
+// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any cell, no limits, no
+// minValues, no spread, and wishes for nothing. Pods that had to go to a lighter pool, because no heavier one sells what
+// they need, are bounded by what the lighter pools sell; where limits may have sent them there, by what any pool sells.
+func (d *Desk) Bound(bought []*Bought) Proof {
+	byTier := make([][]int, len(d.m.tiers))
+	n := 0
+	for _, b := range bought {
+		t := d.m.tierOf(b.base.Pool)
+		if d.m.limited() {
+			t = 0
+		}
+		for _, it := range b.Items {
+			byTier[t] = append(byTier[t], it.Pods...)
+			n += len(it.Pods)
+		}
+	}
+	if d.proof.pods == n && d.proof.Price > 0 {
 		return d.proof
 	}
+	out := Proof{pods: n}
+	for t, pods := range byTier {
+		if len(pods) == 0 {
+			continue
+		}
+		tiers := d.m.tiers[t : t+1]
+		if d.m.limited() {
+			tiers = d.m.tiers
+		}
+		part := d.bound(pods, tiers)
+		if part.Price <= 0 {
+			return Proof{}
+		}
+		if out.Price == 0 || weaker(part.Kind, out.Kind) {
+			out.Kind = part.Kind
+		}
+		out.Price += part.Price
+	}
+	return out
+}
+
+// weaker says whether a kind of bound promises less than another.
+func weaker(a, b model.BoundKind) bool {
+	order := []model.BoundKind{model.BoundResource, model.BoundFarley, model.BoundLP, model.BoundExact}
+	return slices.Index(order, a) < slices.Index(order, b)
+}
+
+// bound proves what some pods must cost at least on what some tiers sell.
+func (d *Desk) bound(pods []int, tiers [][]*Option) Proof {
 	items := Items(d.v.World, pods)
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {
@@ -37,11 +79,14 @@ func (d *Desk) Bound(pods []int) Proof {
 	}
 	rules = append(rules, workloadCaps(items, d.v.Policy.MaxPodsOfWorkloadPerNode)...)
 	p := newProblem(d.m, newLoad(items, rules), nil)
-	all := slices.Concat(d.m.tiers...)
+	all := slices.Concat(tiers...)
 	slices.SortStableFunc(all, compareOptions)
 	p.options = undominated(all, nil)
 	for i, o := range p.options {
 		p.add(i, holding{o.Free, p.takenBy(o, false)}, 0)
+		if id := o.Offering.ReservationID; id != "" && len(p.bins) > 0 && p.bins[len(p.bins)-1] == i {
+			p.Bins[len(p.Bins)-1].Most = int(d.units.Left(id))
+		}
 	}
 	p.addRules()
 	p.addPorts()

@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -40,6 +41,8 @@ type Desk struct {
 	room  []fillHost
 	// proof is what the search that bought last has proven.
 	proof Proof
+	// units are what was left of reservations before anything was bought.
+	units *offer.Units
 }
 
 // Seat is a pod's place: a host, or a claim to buy.
@@ -57,7 +60,7 @@ func (d *Desk) Equip(t *devices.Tally) { d.devices = t }
 func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, rules *topology.Rules, tally *topology.Tally, lim *Limits) *Desk {
 	return &Desk{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
-		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option),
+		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option), units: lim.units.Clone(),
 		ranks: ranks(v),
 	}
 }

@@ -2,6 +2,8 @@ package pack
 
 import (
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // tiers are the options worth weighing, by pool weight, highest first. An option that another one of its tier, with the
@@ -23,6 +25,27 @@ func tiers(variants []*variant, keys []string) [][]*Option {
 		out = append(out, undominated(tier, keys))
 	}
 	return out
+}
+
+// tierOf is the tier of a pool's options.
+func (m *Market) tierOf(p *view.Pool) int {
+	t, last := -1, int32(0)
+	for _, v := range m.variants {
+		if t < 0 || v.pool.Weight != last {
+			t, last = t+1, v.pool.Weight
+		}
+		if v.pool.Weight == p.Weight {
+			return t
+		}
+	}
+	return 0
+}
+
+// limited says whether something else than what pods need may send them to a lighter pool.
+func (m *Market) limited() bool {
+	return slices.ContainsFunc(m.w.Pools, func(p *view.Pool) bool {
+		return p.NodeLimit >= 0 || minValues(p) || slices.ContainsFunc(p.LimitVector, func(n int64) bool { return n >= 0 })
+	})
 }
 
 // undominated keeps the options that no earlier one beats. The options are sorted by price.

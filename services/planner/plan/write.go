@@ -105,18 +105,11 @@ func (c *cycle) nodesMiss(class *view.Class, otherwise model.Reason) model.Reaso
 // lowerBound proves what the claims for pending pods must cost at least, at the prices that they were weighed at and with
 // what the policy adds for each node.
 func (c *cycle) lowerBound() *model.LowerBound {
-	var all []int
 	var cost int64
 	for _, b := range c.bought {
 		cost += b.Best().Price + c.Policy.PerNodeOverhead
-		for _, it := range b.Items {
-			all = append(all, it.Pods...)
-		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	proof := c.desk.Bound(all)
+	proof := c.desk.Bound(c.bought)
 	if proof.Price <= 0 {
 		return nil
 	}
