@@ -29,7 +29,10 @@ func fields() [5]field {
 	months := []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}
 	days := []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 	return [5]field{
-		{"minute", 0, 59, 59, nil}, {"hour", 0, 23, 23, nil}, {"day of month", 1, 31, 31, nil}, {"month", 1, 12, 12, months},
+		{"minute", 0, 59, 59, nil},
+		{"hour", 0, 23, 23, nil},
+		{"day of month", 1, 31, 31, nil},
+		{"month", 1, 12, 12, months},
 		{"day of week", 0, 7, 6, days},
 	}
 }

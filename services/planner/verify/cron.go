@@ -77,36 +77,40 @@ func parseCronField(text string, lo, hi, field int) (cronField, bool) {
 			step = min(n, 60) // no field has more values than minutes
 		}
 		from, to := lo, hi
-		switch {
-		case span == "*" || span == "?":
+		if span == "*" || span == "?" {
 			f.any = f.any || step == 1
-		default:
-			a, b, isRange := strings.Cut(span, "-")
-			var okA, okB bool
-			from, okA = cronNumber(a, field)
-			to, okB = from, okA
-			if isRange {
-				to, okB = cronNumber(b, field)
-			}
-			last := hi
-			if field == 4 {
-				last = 7 // Sunday has two numbers
-			}
-			if stepped && !isRange {
-				to = max(from, hi)
-			}
-			if !okA || !okB || from < lo || to > last || from > to {
+		} else {
+			var ok bool
+			if from, to, ok = cronRange(span, lo, hi, field, stepped); !ok {
 				return f, false
 			}
 		}
 		for v := from; v <= to; v += step {
-			if field == 4 && v == 7 {
-				f.values = append(f.values, 0)
-			}
 			f.values = append(f.values, v)
 		}
 	}
+	if field == 4 && f.has(7) {
+		f.values = append(f.values, 0) // both are Sunday
+	}
 	return f, true
+}
+
+// cronRange reads a value or a range; one value with a step begins a range to the field's end.
+func cronRange(span string, lo, hi, field int, stepped bool) (from, to int, ok bool) {
+	a, b, isRange := strings.Cut(span, "-")
+	from, ok = cronNumber(a, field)
+	to = from
+	if isRange && ok {
+		to, ok = cronNumber(b, field)
+	}
+	last := hi
+	if field == 4 {
+		last = 7
+	}
+	if stepped && !isRange {
+		to = max(from, hi)
+	}
+	return from, to, ok && from >= lo && to <= last && from <= to
 }
 
 func cronNumber(text string, field int) (int, bool) {
