@@ -111,7 +111,7 @@ func oldManifests(ctx context.Context, s *Stage) error {
 
 // planOf is what kerf plan would buy, a line for each node.
 func (s *Stage) planOf(ctx context.Context, stdin []byte, args ...string) ([]string, error) {
-	out, err := s.kerf(ctx, stdin, append([]string{"plan", "-o", "json"}, args...)...)
+	out, err := s.kerf(ctx, stdin, append([]string{"plan", "-o", "json", "--advice=0"}, args...)...)
 	if err != nil {
 		return nil, err
 	}

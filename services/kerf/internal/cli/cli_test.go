@@ -89,7 +89,7 @@ func TestPlanBuysWhatTheStoryTells(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := plan(t, run(t, "", story(inflate+tt.app, "-o", "json")...))
+			p := plan(t, run(t, "", story(inflate+tt.app, "-o", "json", "--advice=0")...))
 			var got []int64
 			for _, c := range p.GetNodeClaims() {
 				if best := c.GetOfferings()[0]; best.GetInstanceType() != "m5.large" {
@@ -119,8 +119,8 @@ func plan(t *testing.T, r result) *plannerv1.Plan {
 
 func TestOldFormsGiveTheSamePlan(t *testing.T) {
 	t.Parallel()
-	old := run(t, "", "plan", "-f", v1beta1)
-	today := run(t, "", story(inflate+"inflate-5.yaml")...)
+	old := run(t, "", "plan", "-f", v1beta1, "--advice=0")
+	today := run(t, "", story(inflate+"inflate-5.yaml", "--advice=0")...)
 	if old.code != cli.ExitOK || reviewable(old.out) != reviewable(today.out) {
 		t.Errorf("exit code %d, got\n%s\nwant\n%s", old.code, old.out, today.out)
 	}
@@ -133,7 +133,7 @@ func TestOldFormsGiveTheSamePlan(t *testing.T) {
 
 func TestPlanIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
-	args := story(inflate+"inflate-12.yaml", "-o", "json")
+	args := story(inflate+"inflate-12.yaml", "-o", "json", "--advice=5")
 	first, second := run(t, "", args...), run(t, "", args...)
 	timings := regexp.MustCompile(`(?s),\s*"timings": \[.*?\]`)
 	if timings.ReplaceAllString(first.out, "") != timings.ReplaceAllString(second.out, "") {
@@ -166,7 +166,7 @@ func TestPlanSaysWhatStaysPending(t *testing.T) {
 
 func TestPlanTakesZonesAndTime(t *testing.T) {
 	t.Parallel()
-	p := plan(t, run(t, "", story(inflate+"inflate-5.yaml", "-o", "json", "--zones", "us-east-1c", "--now", "2027-01-01T00:00:00Z")...))
+	p := plan(t, run(t, "", story(inflate+"inflate-5.yaml", "-o", "json", "--advice=0", "--zones", "us-east-1c", "--now", "2027-01-01T00:00:00Z")...))
 	for _, o := range p.GetNodeClaims()[0].GetOfferings() {
 		if o.GetZone() != "us-east-1c" {
 			t.Errorf("offers %v", o)
@@ -177,9 +177,65 @@ func TestPlanTakesZonesAndTime(t *testing.T) {
 	}
 }
 
+// TestPolicyWordsReachThePlanner looks at what each word changes: the hash of the input where nothing else shows.
+func TestPolicyWordsReachThePlanner(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	spread := filepath.Join(dir, "scheduler.yaml")
+	if err := os.WriteFile(spread, []byte(`
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: PodTopologySpread
+    args:
+      defaultingType: List
+      defaultConstraints: [{topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(more ...string) *plannerv1.Plan {
+		more = append([]string{"-o", "json", "--advice=0"}, more...)
+		return plan(t, run(t, "", story(inflate+"inflate-5.yaml", more...)...))
+	}
+	usual := ask()
+	for _, words := range []string{
+		"--preferences=ignored", "--preferences=enforced", "--min-values=best-effort", "--work=-1", "--work=1000", "--gap-target=0.5",
+		"--default-spread=system", "--default-spread=" + spread, "--min-saving=0.01",
+	} {
+		if ask(words).GetInputHash() == usual.GetInputHash() {
+			t.Errorf("%s changes nothing", words)
+		}
+	}
+	if n := len(ask("--max-pods-of-workload-per-node=2").GetNodeClaims()); n != 3 {
+		t.Errorf("five pods, two a node at most, on %d nodes", n)
+	}
+	if ask("--advice=0").GetInputHash() != usual.GetInputHash() {
+		t.Error("the usual words change something")
+	}
+}
+
+func TestAdviceComesBesideThePlan(t *testing.T) {
+	t.Parallel()
+	r := run(t, "", story(inflate+"inflate-5.yaml", "-o", "json", "--advice=1")...)
+	var got struct {
+		Plan   json.RawMessage
+		Advice []struct{ Change, Subject, SavingMicroUsdPerHour string }
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || len(got.Plan) == 0 || len(got.Advice) != 1 {
+		t.Fatalf("advised %v, said %q: %v", got.Advice, r.err, err)
+	}
+	if a := got.Advice[0]; a.Change == "" || a.Subject != "nodepool/default" || strings.HasPrefix(a.SavingMicroUsdPerHour, "-") {
+		t.Errorf("advised %v", a)
+	}
+	if none := run(t, "", story(inflate+"inflate-5.yaml", "--advice=0")...); strings.Contains(none.out, "ADVICE") {
+		t.Errorf("advised although nobody asked: %s", none.out)
+	}
+}
+
 func TestFilesMayFollowOneAnother(t *testing.T) {
 	t.Parallel()
-	r := run(t, "", "plan", "-f", inflate+"nodepool.yaml", inflate+"nodeclass.yaml", inflate+"inflate-5.yaml")
+	r := run(t, "", "plan", "--advice=0", "-f", inflate+"nodepool.yaml", inflate+"nodeclass.yaml", inflate+"inflate-5.yaml")
 	if r.code != cli.ExitOK {
 		t.Errorf("exit code %d, said %q", r.code, r.err)
 	}
@@ -208,6 +264,11 @@ func TestBadInput(t *testing.T) {
 	unknown := write("unknown.yaml", strings.Replace(string(pool), "limits:", "limit:", 1))
 	impossible := write("impossible.yaml", strings.Replace(string(pool), `values: ["on-demand"]`, `values: ["on-credit"]`, 1))
 	empty := write("empty.yaml", "\n")
+	selected := write("selected.yaml", "- {topologyKey: a, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}")
+	skewed := write("skewed.yaml", `
+kind: KubeSchedulerConfiguration
+profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: [{topologyKey: a}]}}]}]
+`)
 	stale := write("stale.json", `{"revision": "1", "nodes": [{"name": ""}], "podClasses": [{"id": ""}]}`)
 	tests := map[string]struct {
 		args []string
@@ -226,6 +287,17 @@ func TestBadInput(t *testing.T) {
 		"a time that is none":           {story(inflate+"inflate-5.yaml", "--now", "tomorrow"), []string{"--now", "tomorrow"}},
 		"a zone of nowhere":             {story(inflate+"inflate-5.yaml", "--zones", "mars-1a"), []string{"--zones", "mars-1a", "us-east-1a"}},
 		"a catalogue that is none":      {story(inflate+"inflate-5.yaml", "--catalog", torn), []string{"--catalog", "torn.yaml"}},
+		"preferences that are none":     {story(inflate+"inflate-5.yaml", "--preferences", "some"), []string{"--preferences", "some", "priced, ignored, enforced"}},
+		"minValues that are none":       {story(inflate+"inflate-5.yaml", "--min-values", "lax"), []string{"--min-values", "lax", "strict, best-effort"}},
+		"negative work":                 {story(inflate+"inflate-5.yaml", "--work", "-2"), []string{"--work -2", "-1"}},
+		"a gap above all":               {story(inflate+"inflate-5.yaml", "--gap-target", "3"), []string{"--gap-target 3", "0 to 1"}},
+		"a negative cap":                {story(inflate+"inflate-5.yaml", "--max-pods-of-workload-per-node", "-1"), []string{"--max-pods-of-workload-per-node -1"}},
+		"an overhead that is no money":  {story(inflate+"inflate-5.yaml", "--per-node-overhead", "much"), []string{"--per-node-overhead", "much", "0.005"}},
+		"a saving that is negative":     {story(inflate+"inflate-5.yaml", "--min-saving", "-1"), []string{"--min-saving", "-1"}},
+		"a spread of something else":    {story(inflate+"inflate-5.yaml", "--default-spread", class), []string{"--default-spread", "EC2NodeClass", "KubeSchedulerConfiguration"}},
+		"a spread with a selector":      {story(inflate+"inflate-5.yaml", "--default-spread", selected), []string{"selected.yaml", "[0].labelSelector"}},
+		"a spread without a skew":       {story(inflate+"inflate-5.yaml", "--default-spread", skewed), []string{"skewed.yaml", "args.defaultConstraints[0].maxSkew"}},
+		"negative advice":               {story(inflate+"inflate-5.yaml", "--advice", "-1"), []string{"--advice -1"}},
 		"a format that is none":         {story(inflate+"inflate-5.yaml", "-o", "yaml"), []string{"yaml", "table or json"}},
 		"an explanation in JSON":        {story(inflate+"inflate-5.yaml", "-o", "json", "--explain", "pod/inflate-0"), []string{"--explain"}},
 		"an explanation of nothing":     {story(inflate+"inflate-5.yaml", "--explain", "pod/other"), []string{"pod/other"}},

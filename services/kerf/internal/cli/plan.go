@@ -14,10 +14,12 @@ import (
 
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/kerf-dev/kerf/services/planner"
+	plannerconvert "github.com/kerf-dev/kerf/services/planner/convert"
 )
 
 // planFlags are the flags of kerf plan.
@@ -27,6 +29,8 @@ type planFlags struct {
 	zones   []string
 	now     string
 	explain string
+	advice  int
+	policy  *policyFlags
 }
 
 func newPlan(std IO) *cobra.Command {
@@ -37,6 +41,9 @@ func newPlan(std IO) *cobra.Command {
 		Long: `Plan reads Kubernetes manifests (workloads, node pools, node classes; old forms
 too) or a snapshot that kerf snapshot saved, and shows what Kerf would do and why.
 It needs no cluster and no AWS, and changes nothing.
+
+At the end it advises: the changes of pools and workloads that would save the most,
+or give pending pods a place, each tried by itself with the whole planner.
 
 Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad input.`,
 		Example: `  kerf plan -f pool.yaml -f class.yaml -f app.yaml
@@ -49,22 +56,39 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own, or the present")
+	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster")
+	flags.policy = addPolicy(f)
 	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`: pod/NAME, pod/NAMESPACE/NAME or node/NAME")
 	out := addOutput(c, "table", "json")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if out.json() && flags.explain != "" {
 			return errors.New("--explain has no JSON form: -o json prints the whole plan with all reasons")
 		}
+		if flags.advice < 0 {
+			return fmt.Errorf("--advice %d: want a number of changes, or 0 for none", flags.advice)
+		}
+		policy, err := flags.policy.policy(std.In)
+		if err != nil {
+			return err
+		}
 		in, err := flags.load(std)
 		if err != nil {
 			return err
 		}
 		std.warn(in.Warnings)
-		resp, err := decide(cmd.Context(), in)
+		req := &plannerv1.PlanRequest{
+			Snapshot: in.Snapshot,
+			Decide:   &plannerv1.Decide{Now: timestamppb.New(in.Now), Policy: policy},
+		}
+		resp, err := planner.Decide(cmd.Context(), req)
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.Source, err)
+		}
+		advice, err := flags.advise(cmd.Context(), req, resp)
 		if err != nil {
 			return err
 		}
-		if err := flags.print(std, in, resp, out.json()); err != nil {
+		if err := flags.print(std, in, answer{resp, advice}, out.json()); err != nil {
 			return err
 		}
 		if len(resp.GetPlan().GetPending()) > 0 {
@@ -139,22 +163,34 @@ func (p planFlags) readCatalog() (*catalog.Catalog, error) {
 	return c, nil
 }
 
-func decide(ctx context.Context, in offline.Input) (*plannerv1.PlanResponse, error) {
-	resp, err := planner.Decide(ctx, &plannerv1.PlanRequest{
-		Snapshot: in.Snapshot,
-		Decide:   &plannerv1.Decide{Now: timestamppb.New(in.Now)},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Source, err)
-	}
-	return resp, nil
+// answer is what is known once the planner has spoken.
+type answer struct {
+	*plannerv1.PlanResponse
+	advice []advise.Advice
 }
 
-func (p planFlags) print(std IO, in offline.Input, resp *plannerv1.PlanResponse, asJSON bool) error {
-	if asJSON {
-		return render.JSON(std.Out, resp)
+// advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan.
+func (p planFlags) advise(ctx context.Context, req *plannerv1.PlanRequest, resp *plannerv1.PlanResponse) ([]advise.Advice, error) {
+	if p.advice == 0 || p.explain != "" {
+		return nil, nil
 	}
-	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed}
+	in, err := plannerconvert.Input(req.GetSnapshot(), req.GetDecide())
+	if err != nil {
+		return nil, fmt.Errorf("look for advice: %w", err)
+	}
+	base, err := plannerconvert.ReadPlan(resp.GetPlan())
+	if err != nil {
+		return nil, fmt.Errorf("look for advice: %w", err)
+	}
+	out := advise.For(in, base, advise.Options{Most: p.advice, Stop: func() bool { return ctx.Err() != nil }})
+	return out, ctx.Err()
+}
+
+func (p planFlags) print(std IO, in offline.Input, a answer, asJSON bool) error {
+	if asJSON {
+		return render.PlanJSON(std.Out, a.PlanResponse, a.advice)
+	}
+	view := render.PlanView{Plan: a.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed, Advice: a.advice}
 	if p.explain != "" {
 		return render.Explain(std.Out, view, p.explain, std.style())
 	}

@@ -198,7 +198,7 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 			if r := run(t, "", "snapshot", "--watcher", addr, "-o", file); r.code != cli.ExitOK || r.out != "" {
 				t.Fatalf("exit code %d, printed %q, said %q", r.code, r.out, r.err)
 			}
-			r := run(t, "", "plan", "-f", file, "-o", "json")
+			r := run(t, "", "plan", "-f", file, "-o", "json", "--advice=0")
 			p := plan(t, r)
 			if r.code != cli.ExitPending || p.GetRevision() != 3 || len(p.GetPending()) != 1 || !p.GetNow().AsTime().Equal(present()) {
 				t.Errorf("exit code %d, plan %v, said %q", r.code, p, r.err)

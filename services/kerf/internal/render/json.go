@@ -8,22 +8,72 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 )
 
 // JSON writes a message in proto JSON, indented, with a newline at the end: the same message always as the same bytes.
 func JSON(w io.Writer, m proto.Message) error {
+	data, err := marshal(m)
+	if err != nil {
+		return err
+	}
+	return indent(w, data)
+}
+
+func marshal(m proto.Message) ([]byte, error) {
 	data, err := protojson.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
+		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
 	}
+	return data, nil
+}
+
+func indent(w io.Writer, data []byte) error {
 	// protojson varies its white space from build to build on purpose; indenting anew takes that out.
 	var out bytes.Buffer
 	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
+		return fmt.Errorf("indent: %w", err)
 	}
 	out.WriteByte('\n')
 	if _, err := out.WriteTo(w); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil
+}
+
+// adviceJSON is advice as proto JSON would have it: 64-bit numbers as strings, nothing that is empty.
+type adviceJSON struct {
+	Change                   string `json:"change"`
+	Subject                  string `json:"subject"`
+	Field                    string `json:"field,omitempty"`
+	Note                     string `json:"note,omitempty"`
+	SavingMicroUSDPerHour    int64  `json:"savingMicroUsdPerHour,omitempty,string"`
+	CostAfterMicroUSDPerHour int64  `json:"costAfterMicroUsdPerHour,omitempty,string"`
+	MorePods                 int    `json:"morePods,omitempty"`
+}
+
+// PlanJSON writes an answer of the planner in proto JSON, and beside its fields the advice, if there is any: a reader of
+// the contract finds what it knows.
+func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice) error {
+	if len(advice) == 0 {
+		return JSON(w, m)
+	}
+	data, err := marshal(m)
+	if err != nil {
+		return err
+	}
+	list := make([]adviceJSON, len(advice))
+	for i, a := range advice {
+		list[i] = adviceJSON{a.Change, a.Subject, a.Field, a.Note, a.Saving, a.CostAfter, a.MorePods}
+	}
+	more, err := json.Marshal(map[string]any{"advice": list})
+	if err != nil {
+		return fmt.Errorf("encode advice: %w", err)
+	}
+	data = bytes.TrimSuffix(bytes.TrimSpace(data), []byte("}"))
+	if !bytes.HasSuffix(bytes.TrimSpace(data), []byte("{")) {
+		data = append(data, ',')
+	}
+	return indent(w, append(data, more[1:]...))
 }

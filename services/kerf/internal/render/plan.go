@@ -11,6 +11,7 @@ import (
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 )
 
 // PlanView is a plan with what it was made from.
@@ -19,6 +20,8 @@ type PlanView struct {
 	Snapshot *clusterv1.Snapshot
 	// Assumed says what the snapshot holds that nobody knows, a line each.
 	Assumed []string
+	// Advice is what would make the plan better.
+	Advice []advise.Advice
 }
 
 // Plan writes a plan for people: what to launch and why, what to give back, what stays pending, and what it all costs.
@@ -30,6 +33,7 @@ func Plan(w io.Writer, v PlanView, s Style) error {
 	p.staying()
 	p.problems()
 	p.totals()
+	p.advice()
 	return p.writeTo(w)
 }
 
@@ -249,20 +253,23 @@ func (p *planPage) pending() {
 
 // writePending writes the reasons for which a pod stays pending: the nearest miss, then each pool's where there are more.
 func writePending(p *page, pod *plannerv1.PendingPod) {
-	p.item("    "+p.paint(dim, "why     "), pod.GetReason().GetMessage())
-	if r := pod.GetReason().GetRemedy(); r != "" {
+	nearest := pod.GetReason()
+	p.item("    "+p.paint(dim, "why     "), nearest.GetMessage())
+	if r := nearest.GetRemedy(); r != "" {
 		p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r))
 	}
 	for _, m := range pod.GetPools() {
 		what := m.GetReason().GetMessage()
-		if what == strings.TrimPrefix(pod.GetReason().GetMessage(), "node pool "+m.GetNodePool()+": ") {
-			if len(pod.GetPools()) == 1 {
-				continue
-			}
+		same := what == strings.TrimPrefix(nearest.GetMessage(), "node pool "+m.GetNodePool()+": ")
+		if t := m.GetInstanceType(); t != "" && !strings.Contains(what, t) {
+			what = "on " + t + ", the nearest, " + what
+		} else if same && len(pod.GetPools()) == 1 {
+			continue
+		} else if same {
 			what = "as above"
 		}
-		if r := m.GetReason().GetRemedy(); r != "" && r != pod.GetReason().GetRemedy() {
-			what += "; " + r
+		if r := m.GetReason().GetRemedy(); r != "" && (!same || r != nearest.GetRemedy()) {
+			what += "; " + p.paint(green, r)
 		}
 		p.item("    "+p.paint(dim, "pool    "), m.GetNodePool()+": "+what)
 	}

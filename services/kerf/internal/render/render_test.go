@@ -2,16 +2,19 @@ package render_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
@@ -85,6 +88,11 @@ func everything() render.PlanView {
 	}
 	return render.PlanView{
 		Snapshot: s, Assumed: []string{"no DaemonSets, because none is among the files"},
+		Advice: []advise.Advice{
+			{Change: "allow m5.16xlarge in pool default", Saving: -3_072_000, MorePods: 2},
+			{Change: "drop the node selector team=a of shop/big", MorePods: 1},
+			{Change: "allow arm64 in pool default", Note: "the pods' images must be built for arm64", Saving: 38_000},
+		},
 		Plan: &plannerv1.Plan{
 			NodeClaims: []*plannerv1.NodeClaim{claim("default-1", "shop/web-0", "shop/web-1"), claim("default-2", "shop/web-2", "shop/web-3"), spotClaim},
 			Disruptions: []*plannerv1.Disruption{{
@@ -264,6 +272,45 @@ func TestClaims(t *testing.T) {
 	}
 	if out.String() != "no claims\n" {
 		t.Errorf("got %q for none", out.String())
+	}
+}
+
+func TestAdviceIsBesideTheAnswer(t *testing.T) {
+	t.Parallel()
+	advice := []advise.Advice{{Change: "allow arm64 in pool a", Subject: "nodepool/a", Saving: 1 << 60, MorePods: 2}}
+	tests := map[string]struct {
+		advice []advise.Advice
+		resp   *plannerv1.PlanResponse
+		want   string
+	}{
+		"no advice leaves the answer as it is": {nil, &plannerv1.PlanResponse{Plan: &plannerv1.Plan{Id: "p"}}, `{"plan": {"id": "p"}}`},
+		"advice follows the answer": {
+			advice, &plannerv1.PlanResponse{Plan: &plannerv1.Plan{Id: "p"}},
+			`{"plan": {"id": "p"}, "advice": [{"change": "allow arm64 in pool a", "subject": "nodepool/a",
+				"savingMicroUsdPerHour": "1152921504606846976", "morePods": 2}]}`,
+		},
+		"an empty answer has advice too": {
+			[]advise.Advice{{Change: "a", Subject: "b"}}, &plannerv1.PlanResponse{}, `{"advice": [{"change": "a", "subject": "b"}]}`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			if err := render.PlanJSON(&b, tt.resp, tt.advice); err != nil {
+				t.Fatal(err)
+			}
+			var got, want any
+			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+				t.Fatalf("%v in %s", err, b.String())
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

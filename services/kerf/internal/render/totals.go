@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 )
 
 // hoursPerMonth is what AWS multiplies by: 365 days over twelve months.
@@ -20,6 +21,7 @@ func (p *planPage) totals() {
 	p.item(p.label("cost"), p.costSentence())
 	if b := p.Plan.GetLowerBound(); b != nil {
 		p.item(p.label("lower bound"), boundSentence(b))
+		p.item(p.label("gap"), gapSentence(b))
 	}
 	label := "assumed"
 	for _, a := range p.Assumed {
@@ -124,9 +126,45 @@ func (p *planPage) costSentence() string {
 }
 
 func boundSentence(b *plannerv1.LowerBound) string {
-	out := fmt.Sprintf("no plan for these pods costs less than %s an hour", dollars(b.GetMicroUsdPerHour()))
-	if b.GetKind() == plannerv1.BoundKind_BOUND_KIND_EXACT || b.GetGap() <= 0 {
-		return out + "; this one is the cheapest there is"
+	return fmt.Sprintf("no plan for these pods costs less than %s an hour", dollars(b.GetMicroUsdPerHour()))
+}
+
+func gapSentence(b *plannerv1.LowerBound) string {
+	if b.GetGap() <= 0 {
+		return "none: this plan is the cheapest there is"
 	}
-	return out + fmt.Sprintf("; this one is at most %.1f%% above the cheapest", b.GetGap()*100)
+	return fmt.Sprintf("%.1f%%: this plan is at most that much dearer than the cheapest", b.GetGap()*100)
+}
+
+// advice lists changes that would make the plan better, with what each would do.
+func (p *planPage) advice() {
+	if len(p.Advice) == 0 {
+		return
+	}
+	p.heading("ADVICE", "each by itself; the planner has tried it")
+	for _, a := range p.Advice {
+		p.item("  ", a.Change+": "+p.paint(green, p.effect(a)))
+		if a.Note != "" {
+			p.item("    ", p.paint(dim, a.Note))
+		}
+	}
+}
+
+// effect is what a change does: "saves $0.034 an hour (18.2%)", "places 3 more pods for $0.10 an hour".
+func (p *planPage) effect(a advise.Advice) string {
+	saves := "saves " + dollars(a.Saving) + " an hour"
+	if now := p.Plan.GetCostAfterMicroUsdPerHour(); now > 0 {
+		saves += fmt.Sprintf(" (%.1f%%)", float64(a.Saving)/float64(now)*100)
+	}
+	if a.MorePods <= 0 {
+		return saves
+	}
+	places := fmt.Sprintf("places %s", count(a.MorePods, "more pod"))
+	switch {
+	case a.Saving > 0:
+		return places + " and " + saves
+	case a.Saving < 0:
+		return places + " for " + dollars(-a.Saving) + " an hour"
+	}
+	return places + " at no cost"
 }
