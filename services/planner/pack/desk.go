@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
@@ -219,7 +220,12 @@ func (s *seating) buy() map[int]*Bought {
 	for i := range s.wants {
 		slices.Sort(s.wants[i].Pods)
 	}
-	bought, left, proof := s.m.fill(s.tiersOf(s.keysOfWants()), s.wants, s.nodeRules(), s.lim)
+	tiers, before := s.tiersOf(s.keysOfWants()), s.lim.Clone()
+	bought, left, proof := s.m.fill(tiers, s.wants, s.nodeRules(s.wants), s.lim)
+	if bands := byPriority(s.wants); len(left) > 0 && len(bands) > 1 {
+		*s.lim = *before
+		bought, left = s.buyByPriority(tiers, bands)
+	}
 	s.bought, s.proof = bought, proof
 	if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Cell != nil || s.minds(it.Class) }) {
 		s.proof = Proof{} // it is of more rules than every plan must keep
@@ -240,6 +246,28 @@ func (s *seating) buy() map[int]*Bought {
 	return on
 }
 
+// buyByPriority packs the important pods first, where not all can be had: what limits leave is theirs.
+func (s *seating) buyByPriority(tiers [][]*Option, bands [][]Item) (bought []*Bought, left []Item) {
+	for _, band := range bands {
+		some, rest, _ := s.m.fill(tiers, band, s.nodeRules(band), s.lim)
+		bought, left = append(bought, some...), append(left, rest...)
+	}
+	return bought, left
+}
+
+// byPriority parts items by the priority of their pods, the highest first.
+func byPriority(items []Item) [][]Item {
+	by := make(map[int32][]Item)
+	for _, it := range items {
+		by[it.Class.Priority] = append(by[it.Class.Priority], it)
+	}
+	var out [][]Item
+	for _, p := range slices.Backward(slices.Sorted(maps.Keys(by))) {
+		out = append(out, by[p])
+	}
+	return out
+}
+
 // keysOfWants are the labels whose values matter to what is wanted.
 func (s *seating) keysOfWants() []string {
 	var keys []string
@@ -252,17 +280,17 @@ func (s *seating) keysOfWants() []string {
 	return slices.Compact(keys)
 }
 
-// nodeRules are the rules about what may share a node, on what is wanted.
-func (s *seating) nodeRules() []NodeRule {
-	classes := make([]*view.Class, len(s.wants))
-	for i, it := range s.wants {
+// nodeRules are the rules about what may share a node, on some of what is wanted.
+func (s *seating) nodeRules(items []Item) []NodeRule {
+	classes := make([]*view.Class, len(items))
+	for i, it := range items {
 		classes[i] = it.Class
 	}
 	var out []NodeRule
 	for _, r := range s.rules.NodeRules(classes) {
 		out = append(out, NodeRule{Trigger: r.Trigger, Counted: r.Counted, Most: r.Most})
 	}
-	return append(out, workloadCaps(s.wants, s.v.Policy.MaxPodsOfWorkloadPerNode)...)
+	return append(out, workloadCaps(items, s.v.Policy.MaxPodsOfWorkloadPerNode)...)
 }
 
 // workloadCaps keeps too many pods of one owner from sharing a new node, so that losing it does not hurt the owner much.

@@ -119,6 +119,13 @@ func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
 	subject := "nodepool/" + string(p.Name)
 	has, ok := p.Requirements.Get(r.Key)
+	if r.Key == require.KeyHostname {
+		return model.Reason{
+			Code: model.CodeRequirements, Subject: subject,
+			Message: fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r),
+			Remedy:  "make room on the node that the pod names, or let the pod run elsewhere",
+		}
+	}
 	if !ok && r.Key == model.KeyNodeName {
 		return model.Reason{
 			Code: model.CodeLabelUndefined, Subject: subject,
