@@ -49,7 +49,7 @@ func arrivals(w *world, shapes, pods int) func() *model.Delta {
 
 // BenchmarkSession is a plan for a few new pods in a cluster that the session knows: a delta, and a decision.
 func BenchmarkSession(b *testing.B) {
-	sizes := []struct{ nodes, perNode, pods, shapes int }{{5000, 20, 100, 50}, {5000, 20, 5, 5}, {4000, 10, 200, 20}, {10, 10, 5, 5}, {10, 10, 5, 1}}
+	sizes := []struct{ nodes, perNode, pods, shapes int }{{5000, 20, 100, 50}, {5000, 20, 5, 5}, {4000, 10, 200, 20}, {0, 0, 5, 5}, {0, 0, 5, 1}}
 	for _, size := range sizes {
 		b.Run(fmt.Sprintf("%dnodes/%dbound/%dpods/%dshapes", size.nodes, size.nodes*size.perNode, size.pods, size.shapes), func(b *testing.B) {
 			w := wellUsed(size.nodes, size.perNode)

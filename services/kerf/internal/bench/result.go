@@ -17,9 +17,13 @@ type Result struct {
 	Threads       int    `json:"threads"`
 	PendingPods   int    `json:"pendingPods"`
 	ExistingNodes int    `json:"existingNodes"`
-	// Setup is the making of the indexes, alone; Solve is the whole decision, in which they are made once more.
+	// Setup is the making of the indexes, alone; Solve is the whole decision, in which they are made once more. Where Cold
+	// is there, Setup is the beginning of a session without the pending pods, and Solve a delta that brings them and a
+	// decision; Cold is one decision from nothing.
 	Setup Phase `json:"setup"`
 	Solve Phase `json:"solve"`
+
+	Cold *Phase `json:"cold,omitempty"`
 
 	NewNodes        int     `json:"newNodes"`
 	PodsOnExisting  int     `json:"podsOnExisting"`

@@ -114,9 +114,12 @@ func (p *benchPage) row(l *bench.Line) table.Row {
 	return out
 }
 
-// name is the workload's; with nodes that exist it says that nothing of them was known before.
+// name is the workload's; with nodes that exist it says whether they were known before.
 func name(l *bench.Line) string {
-	if l.Result.ExistingNodes > 0 {
+	switch {
+	case l.Result.Cold != nil:
+		return l.Name() + " (warm)"
+	case l.Result.ExistingNodes > 0:
 		return l.Name() + " (cold)"
 	}
 	return l.Name()
@@ -221,7 +224,10 @@ func (p *benchPage) notes(r bench.Report) {
 		notes = append(notes, "BASELINE is Karpenter core 1.14, one worker, set-up not counted (GN: counted); "+
 			"~ is of pods drawn from the same mix, five workers")
 	}
-	if slices.ContainsFunc(r.Lines, func(l bench.Line) bool { return l.Result.ExistingNodes > 0 }) {
+	if slices.ContainsFunc(r.Lines, func(l bench.Line) bool { return l.Result.Cold != nil }) {
+		notes = append(notes, "(warm) is a delta that brings the pending pods, and a decision, in a session that knew the nodes; SET-UP is its beginning")
+	}
+	if slices.ContainsFunc(r.Lines, func(l bench.Line) bool { return l.Result.Cold == nil && l.Result.ExistingNodes > 0 }) {
 		notes = append(notes, "(cold) is one decision from nothing; a session would have read and indexed the nodes before")
 	}
 	for i := range r.Lines {
