@@ -84,6 +84,8 @@ type candidate struct {
 	// narrow finds the smallest change that gives the same plan: nil when it turns out to be none, one that applies nothing
 	// when it can't be put in fewer words. It is nil itself when the change is as small as it can be.
 	narrow func(model.Plan) *candidate
+	// places are the pods that get a place, sorted; known once it was tried.
+	places []model.PodID
 }
 
 type search struct {
@@ -163,14 +165,22 @@ func (s *search) evaluate(c candidate) (candidate, model.Plan, bool) {
 	if err != nil {
 		return c, p, false // what the planner refuses is no advice
 	}
+	left := make(map[model.PodID]bool, len(p.Pending))
 	for _, q := range p.Pending {
 		if !s.pending[q.Pod] {
 			return c, p, false
 		}
+		left[q.Pod] = true
+	}
+	c.places = nil
+	for _, q := range s.base.Pending {
+		if !left[q.Pod] {
+			c.places = append(c.places, q.Pod)
+		}
 	}
 	c.CostAfter = p.CostAfter
 	c.Saving = s.base.CostAfter - p.CostAfter
-	c.MorePods = len(s.pending) - len(p.Pending)
+	c.MorePods = len(c.places)
 	c.Note = s.caution(p)
 	return c, p, c.MorePods > 0 || worthIt(c.Saving, s.base.CostAfter)
 }
@@ -221,7 +231,7 @@ func (s *search) pick() []int {
 		x, y := &s.found[a], &s.found[b]
 		return cmp.Or(cmp.Compare(y.MorePods, x.MorePods), cmp.Compare(y.Saving, x.Saving))
 	}
-	places, saves = s.distinct(places, better), s.distinct(saves, better)
+	places, saves = s.various(s.distinct(places, better)), s.distinct(saves, better)
 	places = places[:min(len(places), s.o.Most-min(len(saves), s.o.Most/2))]
 	return append(places, saves[:min(len(saves), s.o.Most-len(places))]...)
 }
@@ -236,4 +246,21 @@ func (s *search) distinct(list []int, better func(a, b int) int) []int {
 		seen[c.group], seen[c.Change] = true, true
 		return was
 	})
+}
+
+// various puts first what helps pods that nothing before it helps: a dearer way for the same pods comes after.
+func (s *search) various(list []int) []int {
+	var first, rest []int
+	helped := make(map[model.PodID]bool)
+	for _, i := range list {
+		into := &rest
+		for _, pod := range s.found[i].places {
+			if !helped[pod] {
+				into = &first
+				helped[pod] = true
+			}
+		}
+		*into = append(*into, i)
+	}
+	return append(first, rest...)
 }

@@ -182,6 +182,25 @@ func TestSavingsKeepAPlaceBesidePendingPods(t *testing.T) {
 	}
 }
 
+func TestAnotherWayForTheSamePodsComesLast(t *testing.T) {
+	t.Parallel()
+	in := world()
+	pool(&in, "small", within(typeKey, "m5.2x")).Limits = model.Amounts{{Resource: model.CPU, Value: 1000}}
+	pool(&in, "large", within(typeKey, "m5.16x")).Taints = []model.Taint{{Key: "large", Effect: model.NoSchedule}}
+	load(&in, "web", 2, 1000, gib)
+	load(&in, "lost", 1, 1000, gib).NodeSelector = labels("team", "a", typeKey, "m5.16x")
+	in.Snapshot.PodClasses[1].Tolerations = []model.Toleration{{Key: "large", Exists: true}}
+	want := []string{
+		"raise the limit of cpu from 1 to 2 in pool small",
+		"drop the node selector team=a of shop/lost",
+		"let shop/web tolerate large:NoSchedule, the taint of pool large",
+	}
+	got := changes(advise.For(in, decided(t, in), advise.Options{Most: 3}))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestEffortIsBounded(t *testing.T) {
 	t.Parallel()
 	in := crowd()
