@@ -25,6 +25,24 @@ define steps
 done
 endef
 
+# fuzz runs every fuzz target for a time, goes on after one that fails, and ends with a table.
+define fuzz
+@failed=0; table=""; \
+targets=$$(grep -rhoE --include='*_test.go' '^func Fuzz\w*' $(MODULES) | wc -l); done=0; \
+for target in $$(grep -roE --include='*_test.go' '^func Fuzz\w*' $(MODULES) | sed -E 's,/[^/]+_test.go:func , ,; s, ,:,' | sort); do \
+	package=$${target%:*}; name=$${target#*:}; done=$$((done + 1)); \
+	[[ "$$target" =~ $(or $(ONLY),.) ]] || continue; \
+	printf '\n==> %d of %d: %s in %s for %s\n' $$done $$targets $$name $$package $(1); \
+	log=$$(mktemp); word=ok; \
+	go test $$package -run '^$$' -fuzz "^$$name\$$" -fuzztime $(1) -fuzzminimizetime 100x 2>&1 | tee $$log || { word=FAILED; failed=1; }; \
+	last=$$(grep -E '^fuzz: elapsed.*execs' $$log | tail -1) || true; rm -f $$log; \
+	execs=$$(sed -nE 's/.*execs: ([0-9]+).*/\1/p' <<< "$$last"); total=$$(sed -nE 's/.*total: ([0-9]+).*/\1/p' <<< "$$last"); \
+	table+=$$(printf '%-8s %12s %8s  %-24s %s' $$word "$${execs:-0}" "$${total:-0}" $$name $$package)$$'\n'; \
+done; \
+printf '\n%-8s %12s %8s  %-24s %s\n%s' result executions corpus target package "$$table"; \
+[ $$failed = 0 ] || { printf '\nWhat failed is kept under testdata/fuzz of its package: go test runs it again.\n'; exit 1; }
+endef
+
 ##@ Everyday
 
 .PHONY: help
@@ -48,12 +66,12 @@ check: ## All that needs no control plane: contract, format, vet, lint, unit tes
 	$(call steps,tools proto generated format vet lint arch unit)
 
 .PHONY: test
-test: ## All that CI runs: check, race tests, each module alone, the demo, the control plane's tests
-	$(call steps,tools controlplane proto generated format vet lint arch race standalone demo e2e)
+test: ## All that CI runs: check, race tests, each module alone, the real scheduler, the demo, the control plane's tests
+	$(call steps,tools controlplane proto generated format vet lint arch race standalone differential mutations demo e2e)
 
 .PHONY: fmt
 fmt: tools ## Format the Go code (gofumpt, grouped imports) and the protos
-	golangci-lint fmt $(MODULES)
+	golangci-lint fmt $(MODULES) ./test/differential
 	buf format -w
 
 .PHONY: generate
@@ -81,7 +99,7 @@ generated: $(BIN)/.tools ## Check that the committed generated code is what `mak
 
 .PHONY: format
 format: $(BIN)/.golangci ## Check that the Go code is formatted
-	golangci-lint fmt --diff $(MODULES) || { echo "not formatted: run make fmt"; exit 1; }
+	golangci-lint fmt --diff $(MODULES) ./test/differential || { echo "not formatted: run make fmt"; exit 1; }
 
 .PHONY: vet
 vet: ## go vet over the workspace
@@ -122,9 +140,14 @@ e2e: controlplane ## The tests that run a real control plane, one package at a t
 
 .PHONY: differential
 differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-seed 7" for one, -help for more)
-	@# A module of its own, with the workspace off: all of Kubernetes is not for the other modules.
-	@cd test/differential && GOWORK=off go build -o $(BIN)/differential .
+	@# A module of its own, with the workspace off: all of Kubernetes is not for the other modules. Built like the control
+	@# plane, so that what that has compiled is not compiled again.
+	@cd test/differential && GOWORK=off CGO_ENABLED=0 go build -trimpath -o $(BIN)/differential .
 	@$(BIN)/differential -seeds $(or $(SEEDS),300) $(ARGS)
+
+.PHONY: mutations
+mutations: ## Weaken the rules one by one: the comparison with the real kube-scheduler must notice each
+	@cd test/differential && GOWORK=off CGO_ENABLED=0 go vet -trimpath ./... && GOWORK=off CGO_ENABLED=0 go test -trimpath ./...
 
 ##@ Rarely
 
@@ -136,6 +159,14 @@ controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CAC
 bench: ## Measure plans: cost, bound, CPU, growth (BENCH_FILES=dir for published files, ARGS="-runs 1")
 	@go build -o $(BIN)/ ./services/kerf/cmd/kerf
 	@$(BIN)/kerf bench $(if $(BENCH_FILES),--files $(BENCH_FILES)) $(ARGS)
+
+.PHONY: bench-growth
+bench-growth: ## Measure how plans grow with the pods: processor time at 1k, 5k, 20k, and the exponent (ONLY=spread)
+	@KERF_GROWTH=$(or $(ONLY),all) go test -count=1 -v -run '^TestGrowth$$' ./services/planner/plan | grep -vE '^(=== |--- |PASS)'
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for a time (T=60s; ONLY=regexp for some); go test alone runs the kept corpora
+	$(call fuzz,$(or $(T),60s))
 
 .PHONY: tools
 tools: $(BIN)/.tools $(BIN)/.golangci ## Build the pinned developer tools into bin/
