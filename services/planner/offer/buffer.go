@@ -50,7 +50,16 @@ func Expand(s model.Snapshot, now time.Time) (out model.Snapshot, problems []mod
 			problems = append(problems, *b.NotReady)
 			continue
 		}
-		for k := range wanted(&s, b, classes, now) {
+		n := wanted(&s, b, classes, now)
+		if n > mostAtOnce {
+			problems = append(problems, model.Reason{
+				Code: model.CodeBufferInvalid, Subject: "capacitybuffer/" + string(b.ID),
+				Message: fmt.Sprintf("the buffer asks for room for %d pods, and gets it for the %d that one buffer may have", n, mostAtOnce),
+				Remedy:  "lower spec.replicas, or make several buffers",
+			})
+			n = mostAtOnce
+		}
+		for k := range n {
 			virtual = append(virtual, model.Pod{
 				ID: BufferPod(b.ID, k), UID: string(BufferPod(b.ID, k)), Class: b.Class, Phase: model.PodUnschedulable,
 				CreateTime: b.CreateTime, UnschedulableTime: b.CreateTime,

@@ -113,3 +113,14 @@ func TestVirtualPodsAreToldByTheirNames(t *testing.T) {
 		}
 	}
 }
+
+func TestABufferThatAsksForTooMuchIsCutAndTold(t *testing.T) {
+	s := model.Snapshot{
+		PodClasses:      []model.PodClass{{ID: "c", Namespace: "shop"}},
+		CapacityBuffers: []model.CapacityBuffer{{ID: "shop/slip", Class: "c", Replicas: 1 << 62}},
+	}
+	got, problems := offer.Expand(s, at(1))
+	if len(got.Pods) != 5000 || len(problems) != 1 || problems[0].Subject != "capacitybuffer/shop/slip" {
+		t.Errorf("%d pods, problems %v", len(got.Pods), problems)
+	}
+}

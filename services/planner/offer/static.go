@@ -29,6 +29,10 @@ type Question struct {
 	Most int
 }
 
+// mostAtOnce is how many nodes one plan buys for a static pool, and for how many pods of a buffer it makes room: a slip of the
+// pen in a manifest must not take the planner's memory. What a pool still lacks then is bought by the plans that follow.
+const mostAtOnce = 5000
+
 // Fixed is what a static pool needs to have as many nodes as its replicas say.
 type Fixed struct {
 	Pool model.PoolName
@@ -103,8 +107,8 @@ func (f *fixed) decide() Fixed {
 			Code: model.CodeStatic, Subject: subject,
 			Message: fmt.Sprintf("static pool %s has %d of %d nodes", f.pool.Name, have, want),
 		}
-		n := want - have
-		if limit, ok := f.pool.Limits.Get(model.Nodes); ok && f.all+n > limit {
+		n := min(want-have, mostAtOnce)
+		if limit, ok := f.pool.Limits.Get(model.Nodes); ok && n > limit-f.all {
 			n = max(0, limit-f.all)
 			out.Short = model.Reason{
 				Code: model.CodeLimit, Subject: subject,

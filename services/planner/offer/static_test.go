@@ -188,3 +188,15 @@ func TestStaticPoolsGiveBack(t *testing.T) {
 		})
 	}
 }
+
+func TestAStaticPoolOfTooManyNodesBuysThemInSeveralPlans(t *testing.T) {
+	got := offer.Static(ask(static(1<<62, claim("1", "a")), sold("a", 100, "b", 100)))
+	if len(got) != 1 || len(got[0].Buy) != 5000 || !got[0].Short.OK() {
+		t.Errorf("%d answers, %d nodes are bought", len(got), len(got[0].Buy))
+	}
+	s := static(1<<62, claim("1", "a"))
+	s.NodePools[0].Limits = model.Amounts{{Resource: model.Nodes, Value: 3}}
+	if got := offer.Static(ask(s, sold("a", 100))); len(got[0].Buy) != 2 || got[0].Short.Code != model.CodeLimit {
+		t.Errorf("with a limit of 3 nodes %d are bought, short: %v", len(got[0].Buy), got[0].Short)
+	}
+}
