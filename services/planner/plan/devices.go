@@ -1,22 +1,99 @@
 package plan
 
 import (
+	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // equip makes the plan mind devices, where any class claims some.
 func (c *cycle) equip() {
-	t := fit.Devices(c.view, func(pod int) bool {
+	c.devices = fit.Devices(c.view, func(pod int) bool {
 		_, is := slices.BinarySearch(c.demand.pods, pod)
 		return is
 	})
-	c.matcher.Equip(t)
-	c.desk.Equip(t)
+	c.matcher.Equip(c.devices)
+	c.desk.Equip(c.devices)
+}
+
+// mostTurns is of how many classes all orders are tried.
+const mostTurns = 4
+
+// inTurn puts the pods that a claim was bought for in an order in which all find their devices on its host, as they did
+// when it was bought.
+func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
+	if c.Devices == nil {
+		return ids
+	}
+	var pods []int
+	for _, id := range ids {
+		if p, known := c.Find(id); known {
+			pods = append(pods, p)
+		}
+	}
+	items := pack.Items(c.World, pods)
+	// Those that share a claim are seated last.
+	slices.SortStableFunc(items, func(a, b pack.Item) int { return cmp.Compare(late(a), late(b)) })
+	if len(items) <= mostTurns {
+		for some := range permutations(items) {
+			if c.allEquipped(host, some) {
+				items = some
+				break
+			}
+		}
+	}
+	var out []model.PodID
+	for _, it := range items {
+		for _, p := range it.Pods {
+			out = append(out, c.Pods[p].ID)
+		}
+	}
+	return out
+}
+
+// late is higher for pods that are seated last.
+func late(it pack.Item) int {
+	if devices.Shares(it.Class.PodClass) {
+		return 1
+	}
+	return 0
+}
+
+// allEquipped says whether all pods of some items find their devices on a host, one after the other.
+func (c *cycle) allEquipped(host int, items []pack.Item) bool {
+	mark := c.devices.Fork()
+	defer c.devices.Back(mark)
+	for _, it := range items {
+		for range it.Pods {
+			if !c.devices.Take(host, it.Class.PodClass) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// permutations are all orders of a list, beginning with its own.
+func permutations[T any](list []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		if len(list) == 0 {
+			yield(nil)
+			return
+		}
+		for i := range list {
+			for rest := range permutations(slices.Concat(list[:i], list[i+1:])) {
+				if !yield(append([]T{list[i]}, rest...)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // undeviced are amounts without the devices among them, which are no resources to anybody else.

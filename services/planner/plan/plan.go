@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
@@ -52,7 +53,9 @@ type cycle struct {
 	// stuck says by class whose pods no budget will ever let go; nil until it is asked for.
 	stuck []bool
 	tally *topology.Tally
-	desk  *pack.Desk
+	// devices is nil where no class claims any.
+	devices *devices.Tally
+	desk    *pack.Desk
 
 	demand   demand
 	seats    []pack.Seat
@@ -132,7 +135,7 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
 			if h.Claim == nil {
 				continue
 			}
-			for _, id := range h.Claim.Pods {
+			for _, id := range c.inTurn(i, h.Claim.Pods) {
 				p, wanted := open[id]
 				if wanted && c.matcher.Room(c.Pods[p].Class, i, 1) == 1 {
 					c.view.Place(i, c.Pods[p].Class, 1)

@@ -155,6 +155,11 @@ func refuses(class *model.PodClass, taints []model.Taint, s *shape) string {
 			return "its volume " + v.Name + " can't be reached"
 		}
 	}
+	for _, d := range class.DeviceClaims {
+		if d.Allocated && len(d.Terms) > 0 && !anyTerm(d.Terms, s.surely) {
+			return "the devices of its claim " + d.Name + " can't be reached"
+		}
+	}
 	return ""
 }
 

@@ -68,6 +68,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 		c.replicas,    // and static pools at their size
 		c.rooms,       // all pods may run, and fit, where they are sent
 		c.turns,       // bound in the plan's order, each pod may be among those that are there
+		c.equipment,   // and finds the devices that it claims
 		c.disruptions, // what is given back may be given back
 		c.returns,     // displaced pods may be together where they go
 		c.budgets,     // not too much at once: pools' budgets and pod disruption budgets
