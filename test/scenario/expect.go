@@ -182,12 +182,25 @@ func (r *reader) pending() func(*result) error {
 	}
 }
 
+// buys reads N ["requirement && requirement"]: how many claims are bought, of those that are so whatever is launched.
 func (r *reader) buys() func(*result) error {
 	n := r.number()
 	if n < 0 {
 		r.fail("want how many claims")
 	}
-	return func(got *result) error { return same(len(got.plan.NodeClaims), n, "claims are bought") }
+	if len(r.words) == 0 {
+		return func(got *result) error { return same(len(got.plan.NodeClaims), n, "claims are bought") }
+	}
+	requirements := r.term(r.next("a requirement")).Requirements
+	return func(got *result) error {
+		count := 0
+		for _, at := range got.bought {
+			if at.all(requirements) {
+				count++
+			}
+		}
+		return same(count, n, "claims are bought so")
+	}
 }
 
 // spreadOver reads KEY 2/1/1 SELECTOR: how many of the pods are in each domain that has any, most first.

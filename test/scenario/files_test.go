@@ -219,7 +219,7 @@ func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 		"a pod of nowhere":      {"x\n-- expect --\nplaced web\n", "there is no pod web"},
 		"a node of nowhere":     {"x\n-- expect --\nstays n1\n", "there is no node n1"},
 		"a code of its own":     {"x\n-- expect --\npending 1 TIRED\n", `"TIRED" is not the code of a reason`},
-		"a word too many":       {"x\n-- expect --\nbuys 1 node\n", `"node" is one word too many`},
+		"a word too many":       {"x\n-- expect --\nsaves > $0 now\n", `"now" is one word too many`},
 		"an operator of words":  {"x\n-- expect --\ncost below $1\n", `"below" is not an operator`},
 		"a broken manifest":     {"x\n-- manifests --\nkind: Pod\n", "manifests, document 1"},
 		"another field":         {"x\n-- manifests --\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {cups: 2}\n", "cups"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
 )
 
 // result is a plan as expectations look at it: where every pod is once it was carried out.
@@ -21,6 +22,8 @@ type result struct {
 	placed map[model.PodID]*place
 	turn   map[model.PodID]int32
 	going  map[model.NodeName]model.DisruptionReason
+	// bought are the claims to buy.
+	bought []*place
 }
 
 // place is a node, or a claim with the labels that its node may have.
@@ -58,6 +61,9 @@ func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *res
 		out.turn[pl.Pod] = pl.Order
 	}
 	maps.Copy(out.at, out.placed)
+	for _, c := range p.NodeClaims {
+		out.bought = append(out.bought, claims[c.ID])
+	}
 	for _, d := range p.Disruptions {
 		for _, id := range d.Candidates {
 			out.going[model.NodeName(r.nodeOf(id))] = d.Reason
@@ -126,6 +132,18 @@ func (at *place) add(offerings []model.RankedOffering, shapes map[model.TypeName
 		labels[zoneKey], labels[capacityKey], labels[hostKey] = o.Zone, o.CapacityType.String(), at.name
 		at.labels = append(at.labels, labels)
 	}
+}
+
+// all says whether a place is what requirements say, whatever it becomes.
+func (at *place) all(requirements []model.Requirement) bool {
+	for _, q := range requirements {
+		for _, labels := range at.labels {
+			if v, ok := labels[q.Key]; !require.New(q).Matches(v, ok) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // value is the label's value; of several that it may be all of them.
