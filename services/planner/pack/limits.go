@@ -130,6 +130,13 @@ func (l *Limits) reason(o *Option) model.Reason {
 			Remedy:  "raise spec.limits.nodes",
 		}
 	}
+	if id := o.Offering.ReservationID; id != "" && l.units.Left(id) == 0 {
+		return model.Reason{
+			Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
+			Message: fmt.Sprintf("the capacity reservation %s has no instance left", id),
+			Remedy:  "reserve more, or allow on-demand or spot in the pool",
+		}
+	}
 	for i, limit := range p.LimitVector {
 		c, left := o.Capacity[i], l.left[p.Index][i]
 		if limit >= 0 && c > 0 && left < c {

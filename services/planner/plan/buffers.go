@@ -98,19 +98,22 @@ func (c *cycle) seatBuffers() {
 	c.roomless = left
 }
 
-// seatWhatMayCome gives room to pods that are about to come, and to those that may. Buffers come last, unless their pods
-// mind others: they must not rely on pods of which the plan does not speak.
-func (c *cycle) seatWhatMayCome() {
-	minds := slices.ContainsFunc(c.demand.virtual, func(p int) bool { return c.desk.Minds(c.Pods[p].Class) })
-	if minds {
-		c.seatBuffers()
+// movedRoom are the pods of buffers that move with a node that goes: the disruption says where.
+func (c *cycle) movedRoom() map[int]bool {
+	out := make(map[int]bool)
+	for _, d := range c.given.Decisions {
+		for _, s := range d.Spots {
+			out[s.Pod] = virtual(c.Pods[s.Pod].ID)
+		}
+		for _, b := range d.Replacements {
+			for _, it := range b.Items {
+				for _, p := range it.Pods {
+					out[p] = virtual(c.Pods[p].ID)
+				}
+			}
+		}
 	}
-	if c.asks(model.KindDisrupt) {
-		c.expect()
-	}
-	if !minds {
-		c.seatBuffers()
-	}
+	return out
 }
 
 // allProblems are what keeps users' objects from having an effect, or all of it, sorted by subject.

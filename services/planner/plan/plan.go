@@ -98,10 +98,12 @@ func (c *cycle) asks(kind model.DecisionKind) bool {
 	return len(c.in.Kinds) == 0
 }
 
-// reserve sets aside what is spoken for beside what DaemonSets will start: the room that preemption makes.
+// reserve sets aside what is spoken for beside what DaemonSets will start: the room that preemption makes. The
+// plan says nothing of when those pods will be there, so that no other pod is to rely on them.
 func (c *cycle) reserve() {
 	for _, s := range c.demand.preempting {
 		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
+		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
 	}
 }
 

@@ -178,8 +178,9 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	c.reserve()
 	c.fixPools()
 	c.seat()
-	c.seatWhatMayCome()
+	c.seatBuffers()
 	if c.asks(model.KindDisrupt) {
+		c.expect()
 		c.giveBack()
 	}
 	return c.write(), nil

@@ -46,12 +46,13 @@ func (c *cycle) writeProvision(p *model.Plan) {
 	for _, b := range c.bare {
 		p.NodeClaims = append(p.NodeClaims, c.bareClaim(b))
 	}
+	moved := c.movedRoom()
 	for _, s := range c.seats {
+		if moved[s.Pod] {
+			continue
+		}
 		at := model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Bought]}
 		if s.Bought == nil {
-			if c.view.Removed(s.Host) { // room of a buffer, on a node that goes
-				continue
-			}
 			at = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
 		}
 		at.Order = int32(len(p.Placements))

@@ -32,7 +32,7 @@ func (c *checker) costs() {
 	}
 	for _, claim := range c.plan.NodeClaims {
 		after += claim.Price
-		if claim.Disruption == "" && len(claim.Offerings) > 0 {
+		if claim.Disruption == "" && len(claim.Pods) > 0 && len(claim.Offerings) > 0 {
 			forPending += claim.Offerings[0].Weighed() + c.in.Policy.PerNodeOverhead
 		}
 	}

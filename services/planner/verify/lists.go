@@ -120,9 +120,6 @@ func (c *checker) podsOnce() {
 	}
 	for i := range c.snap.Pods {
 		p := &c.snap.Pods[i]
-		if virtual(p.ID) && len(c.plan.Disruptions) > 0 {
-			continue // a node that goes may leave a buffer without its room until the next plan
-		}
 		if p.Phase == model.PodUnschedulable && c.movable(p) && answered[p.ID] == "" {
 			c.fail("pod "+string(p.ID), "it can't be scheduled, and the plan says nothing of it")
 		}

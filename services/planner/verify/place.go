@@ -15,6 +15,8 @@ type place struct {
 	subject string
 	// closed says why no pod may be sent there; "" when pods may.
 	closed string
+	// going says that it is closed because the plan takes it away: until then it has what buffers keep there.
+	going  bool
 	taints []model.Taint
 	// shapes are all that it may turn out to be; pods must be right on each.
 	shapes []*shape
@@ -67,6 +69,7 @@ func (c *checker) nodePlace(n *model.Node) place {
 	}
 	if d, ok := c.candidate[claim.ID]; ok {
 		p.closed = "disruption " + string(d) + " of the same plan takes it away"
+		p.going = !nodeLeaving(n) && !n.Unschedulable && !c.leaving(claim)
 	} else if c.leaving(claim) {
 		p.closed = "claim " + string(claim.ID) + " is leaving"
 	}

@@ -1,0 +1,56 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// drawSupply adds what users say about supply: overlays, buffers, static pools and reservations.
+func (d *draw) drawSupply() {
+	for i := range d.n("overlays", 0, 2) {
+		d.drawOverlay(fmt.Sprintf("overlay-%d", i))
+	}
+	for i := range d.n("buffers", 0, 2) {
+		b := model.CapacityBuffer{
+			ID: model.BufferID(fmt.Sprintf("shop/buffer-%d", i)), Class: d.Snapshot.PodClasses[d.n("buffer class", 0, len(d.Snapshot.PodClasses)-2)].ID,
+			Replicas: int64(d.n("replicas", 0, 4)), OneShot: d.chance("one shot"), CreateTime: now(),
+		}
+		d.Snapshot.CapacityBuffers = append(d.Snapshot.CapacityBuffers, b)
+	}
+	if d.chance("static") {
+		n := int64(d.n("static replicas", 0, 4))
+		d.Snapshot.NodePools[d.n("static pool", 0, len(d.Snapshot.NodePools)-1)].Replicas = &n
+	}
+	if d.chance("reservation") {
+		left := int64(d.n("units", 0, 2))
+		d.Snapshot.Offerings = append(d.Snapshot.Offerings, model.Offering{
+			InstanceType: "m5.xlarge", Zone: "us-east-1b", CapacityType: model.Reserved, Price: 192, ReservationID: "cr-1", ReservationRemaining: &left,
+		})
+		d.Snapshot.NodeClasses[0].Reservations = []string{"cr-1"}
+	}
+}
+
+func (d *draw) drawOverlay(name string) {
+	o := model.NodeOverlay{Name: name, Weight: int32(d.n("overlay weight", 0, 1))}
+	if d.chance("in one zone") {
+		o.Requirements = append(o.Requirements, in("topology.kubernetes.io/zone", "us-east-1b"))
+	}
+	if d.chance("of some types") {
+		o.Requirements = append(o.Requirements, in("node.kubernetes.io/instance-type", "m5.large", "m5.xlarge"))
+	}
+	slices.SortFunc(o.Requirements, func(a, b model.Requirement) int { return strings.Compare(a.Key, b.Key) })
+	switch d.n("overlaid", 0, 3) {
+	case 0:
+		price := int64(d.n("price", 0, 3)) * 50000
+		o.Price = &price
+	case 1:
+		ppm := int64(d.n("share", -9, 9)) * 100000
+		o.AdjustmentPPM = &ppm
+	case 2:
+		o.Capacity = model.Amounts{{Resource: "memory", Value: int64(d.n("memory", 2, 24)) * gib}}
+	}
+	d.Snapshot.NodeOverlays = append(d.Snapshot.NodeOverlays, o)
+}
