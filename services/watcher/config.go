@@ -42,6 +42,8 @@ type Config struct {
 	Batch BatchConfig `json:"batch"`
 	// Disruption is how often it is looked for what can be given back.
 	Disruption DisruptionConfig `json:"disruption"`
+	// Policy is how plans weigh what the cluster's objects leave open.
+	Policy PolicyConfig `json:"policy"`
 	// Timeouts bound the calls of one plan.
 	Timeouts TimeoutConfig `json:"timeouts"`
 	// Queues bound what is kept for those who are slow.

@@ -23,8 +23,10 @@ import (
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher"
 )
 
@@ -68,7 +70,8 @@ func TestRunRefusesAConfigThatCantWork(t *testing.T) {
 type neighbours struct {
 	plannerv1.UnimplementedPlannerServiceServer
 	actuatorv1.UnimplementedActuatorServiceServer
-	plans chan *plannerv1.Plan
+	plans  chan *plannerv1.Plan
+	policy chan *clusterv1.Policy // of the first question
 }
 
 func (n *neighbours) Session(s plannerv1.PlannerService_SessionServer) error {
@@ -89,6 +92,10 @@ func (n *neighbours) Session(s plannerv1.PlannerService_SessionServer) error {
 		see(m.GetDelta().GetDelta().GetUpserted())
 		if m.GetDecide() == nil {
 			continue
+		}
+		select {
+		case n.policy <- m.GetDecide().GetPolicy():
+		default:
 		}
 		plan := &plannerv1.Plan{Id: "p", Revision: revision, NodeClaims: []*plannerv1.NodeClaim{{Id: "c", Pods: pods}}}
 		r := &plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: &plannerv1.PlanPart{Plan: plan, Last: true}}}
@@ -116,7 +123,7 @@ func (n *neighbours) Apply(_ context.Context, r *actuatorv1.ApplyRequest) (*actu
 }
 
 func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
-	n := &neighbours{plans: make(chan *plannerv1.Plan, 1)}
+	n := &neighbours{plans: make(chan *plannerv1.Plan, 1), policy: make(chan *clusterv1.Policy, 1)}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -135,9 +142,11 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		Cluster: "demo", Client: fake.NewClientset(pod),
 		Dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
+			karpenterv1alpha1.NodeOverlayGVR(): "NodeOverlayList", autoscalingv1beta1.CapacityBufferGVR(): "CapacityBufferList",
 		}),
 		Actuator: watcher.ActuatorConfig{Addresses: []string{lis.Addr().String()}},
 	}
+	cfg.Policy.MaxPodsOfWorkloadPerNode = 7
 	cfg.Planner.Target = lis.Addr().String()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	cfg.OnListen = func(a net.Addr) { bound <- a }
@@ -154,6 +163,9 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		t.Fatalf("Run ended early: %v", err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("no plan reached the actuator")
+	}
+	if p := <-n.policy; p.GetMaxPodsOfWorkloadPerNode() != 7 || p.GetPerNodeOverheadMicroUsdPerHour() != int64(watcher.DefaultPerNodeOverhead) {
+		t.Errorf("the planner was told the policy %v", p)
 	}
 	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -87,7 +87,9 @@ func (c *cycle) run(ctx context.Context) result {
 
 func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	begin := c.cfg.Now()
-	d := &plannerv1.Decide{Now: timestamppb.New(begin), Traceparent: telemetry.TraceparentFromContext(ctx)}
+	d := &plannerv1.Decide{
+		Now: timestamppb.New(begin), Policy: c.cfg.Policy, Traceparent: telemetry.TraceparentFromContext(ctx),
+	}
 	if !c.decision.Everything {
 		d.Kinds = []plannerv1.DecisionKind{plannerv1.DecisionKind_DECISION_KIND_PROVISION}
 	}

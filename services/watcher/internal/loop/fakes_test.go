@@ -201,6 +201,14 @@ func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 	return conn
 }
 
+// policy is what the loop of a world is told to plan by.
+func policy() *clusterv1.Policy {
+	return &clusterv1.Policy{
+		PerNodeOverheadMicroUsdPerHour: 2000, Preferences: clusterv1.PreferencePolicy_PREFERENCE_POLICY_IGNORED,
+		DefaultSpread: []*clusterv1.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
+	}
+}
+
 // newWorld starts a loop that drives an empty cluster. It ends with the test.
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -224,6 +232,7 @@ func newWorld(t *testing.T) *world {
 			Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond, SweepIdle: time.Second, SweepEvery: 10 * time.Second,
 			RetryMin: 250 * time.Millisecond, RetryMax: 10 * time.Second,
 		},
+		Policy:      policy(),
 		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
 		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerv1.Plan) { w.relayed = append(w.relayed, p) },
 		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
@@ -36,6 +37,8 @@ type Config struct {
 	Planner  Planner
 	Actuator Actuator
 	Pace     pace.Config
+	// Policy goes with each question; it is never changed.
+	Policy *clusterv1.Policy
 	// PlanTimeout and ApplyTimeout bound one plan and one relay.
 	PlanTimeout, ApplyTimeout time.Duration
 	// Publish is told each new snapshot, and Relayed each plan that was relayed. Neither may block.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
@@ -42,6 +43,25 @@ func TestPodsOfOneRollOutArePlannedTogether(t *testing.T) {
 		}
 		if len(w.relayed) != 1 {
 			t.Errorf("%d plans can be read by tools", len(w.relayed))
+		}
+	})
+}
+
+func TestEachQuestionCarriesThePolicy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.pods("web-0")
+		w.after(100 * time.Millisecond) // new pods
+		w.after(time.Minute)            // everything anew
+		kinds := map[int]bool{}
+		for i, d := range w.planner.asked {
+			kinds[len(d.GetKinds())] = true
+			if diff := cmp.Diff(policy(), d.GetPolicy(), protocmp.Transform()); diff != "" {
+				t.Errorf("question %d (-want +got):\n%s", i, diff)
+			}
+		}
+		if len(kinds) != 2 {
+			t.Errorf("the planner was asked %d times, want both for new pods and for everything", len(w.planner.asked))
 		}
 	})
 }

@@ -1,0 +1,169 @@
+package watcher_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/watcher"
+)
+
+func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
+	const (
+		priced   = clusterv1.PreferencePolicy_PREFERENCE_POLICY_PRICED
+		ignored  = clusterv1.PreferencePolicy_PREFERENCE_POLICY_IGNORED
+		enforced = clusterv1.PreferencePolicy_PREFERENCE_POLICY_ENFORCED
+		strict   = clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_STRICT
+		best     = clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT
+	)
+	for name, tc := range map[string]struct {
+		json string
+		want *clusterv1.Policy
+	}{
+		"nothing said": {`{}`, &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: priced, MinValues: strict}},
+		"nodes that count for nothing but their price": {
+			`{"per_node_overhead": "0"}`, &clusterv1.Policy{Preferences: priced, MinValues: strict},
+		},
+		"the greedy start alone": {
+			`{"per_node_overhead": "0.0", "work": -1}`, &clusterv1.Policy{Preferences: priced, MinValues: strict, Work: -1},
+		},
+		"wishes that count for nothing": {
+			`{"preferences": "ignored"}`,
+			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: ignored, MinValues: strict},
+		},
+		"everything": {
+			`{"per_node_overhead": "12.5", "min_saving": "0.01", "max_offerings_per_claim": 200, "preferences": "priced",
+			"preference_price": "0.000001", "min_values": "best-effort", "work": 5000000000, "gap_target": 0.01,
+			"max_pods_of_workload_per_node": 7, "default_spread": [
+			{"topologyKey": "kubernetes.io/hostname", "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
+			{"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3,
+			"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}]}`,
+			&clusterv1.Policy{
+				PerNodeOverheadMicroUsdPerHour: 12500000, MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: 200,
+				Preferences: priced, PreferencePriceMicroUsdPerHour: 1, MinValues: best,
+				Work: 5000000000, GapTarget: 0.01, MaxPodsOfWorkloadPerNode: 7,
+				DefaultSpread: []*clusterv1.TopologySpread{
+					{TopologyKey: "kubernetes.io/hostname", MaxSkew: 3},
+					{
+						TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, Required: true, MinDomains: new(int32(3)),
+						IgnoreNodeAffinity: true, HonorTaints: true,
+					},
+				},
+			},
+		},
+		"the default of nodes' inclusion in other words": {
+			`{"preferences": "enforced", "default_spread": [{"topologyKey": "zone", "maxSkew": 1,
+			"whenUnsatisfiable": "ScheduleAnyway", "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}]}`,
+			&clusterv1.Policy{
+				PerNodeOverheadMicroUsdPerHour: 1000, Preferences: enforced, MinValues: strict,
+				DefaultSpread: []*clusterv1.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var cfg watcher.PolicyConfig
+			if err := config.Decode([]byte(tc.json), &cfg); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, cfg.Policy(), protocmp.Transform()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPolicyRefuses(t *testing.T) {
+	spread := func(constraints ...string) string {
+		return `{"default_spread": [` + strings.Join(constraints, ", ") + `]}`
+	}
+	const (
+		zone = `{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}`
+		open = `{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", `
+		hard = `{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", `
+	)
+	for name, tc := range map[string]struct{ json, want string }{
+		"an unknown field":             {`{"overhead": "1"}`, "policy.overhead: unknown field; known here: default_spread, gap_target"},
+		"an amount without quotes":     {`{"per_node_overhead": 0.002}`, "policy.per_node_overhead: 0.002 is not an amount: want decimal dollars"},
+		"an amount that is none":       {`{"per_node_overhead": "a lot"}`, `policy.per_node_overhead: "a lot" is not an amount`},
+		"an amount with a currency":    {`{"per_node_overhead": "$1"}`, `policy.per_node_overhead: "$1" is not an amount`},
+		"an amount in powers of ten":   {`{"min_saving": "1e-3"}`, `policy.min_saving: "1e-3" is not an amount`},
+		"an amount that ends early":    {`{"min_saving": "1."}`, `policy.min_saving: "1." is not an amount`},
+		"an amount that begins late":   {`{"min_saving": ".5"}`, `policy.min_saving: ".5" is not an amount`},
+		"an empty amount":              {`{"min_saving": ""}`, `policy.min_saving: "" is not an amount`},
+		"a negative overhead":          {`{"per_node_overhead": "-0.1"}`, `policy.per_node_overhead: "-0.1" is negative`},
+		"a negative saving":            {`{"min_saving": "-1"}`, `policy.min_saving: "-1" is negative`},
+		"an amount that is too fine":   {`{"min_saving": "0.0000001"}`, `policy.min_saving: "0.0000001" is finer than a millionth of a dollar: want 6 decimals at most`},
+		"an amount that is too much":   {`{"min_saving": "1000000"}`, `policy.min_saving: "1000000" is too much`},
+		"too many offerings":           {`{"max_offerings_per_claim": 201}`, "policy.max_offerings_per_claim: 201 is not between 1 and 200"},
+		"less than no offerings":       {`{"max_offerings_per_claim": -1}`, "policy.max_offerings_per_claim: -1 is not between"},
+		"offerings beyond all numbers": {`{"max_offerings_per_claim": 3000000000}`, "policy.max_offerings_per_claim: "},
+		"Karpenter's word for wishes":  {`{"preferences": "Respect"}`, `policy.preferences: "Respect" is unknown: want "priced", "ignored" or "enforced"`},
+		"a free wish":                  {`{"preference_price": "0"}`, `policy.preference_price: 0 is no price: want more, or preferences "ignored"`},
+		"a price of what is ignored":   {`{"preferences": "ignored", "preference_price": "1"}`, `policy.preference_price: has no meaning where preferences are "ignored"`},
+		"a price of what is enforced":  {`{"preferences": "enforced", "preference_price": "1"}`, `policy.preference_price: has no meaning where preferences are "enforced"`},
+		"Karpenter's minValues policy": {`{"min_values": "BestEffort"}`, `policy.min_values: "BestEffort" is unknown: want "strict" or "best-effort"`},
+		"work below the quick start":   {`{"work": -2}`, "policy.work: -2 is too small: want a number of steps, 0 for"},
+		"half a step":                  {`{"work": 0.5}`, "policy.work: got number 0.5, want a whole number"},
+		"a negative gap":               {`{"gap_target": -0.1}`, "policy.gap_target: -0.1 is not a share: want 0 to 1"},
+		"a gap in per cent":            {`{"gap_target": 5}`, "policy.gap_target: 5 is not a share: want 0 to 1"},
+		"less than no pods":            {`{"max_pods_of_workload_per_node": -1}`, "policy.max_pods_of_workload_per_node: -1 is negative"},
+
+		"spread without a key":         {spread(`{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}`), "policy.default_spread[0].topologyKey: required"},
+		"spread by no label":           {spread(zone, `{"topologyKey": "a b", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}`), `policy.default_spread[1].topologyKey: "a b" is not a label's name`},
+		"spread without a skew":        {spread(`{"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}`), "policy.default_spread[0].maxSkew: 0 is too small: want 1 or more"},
+		"spread that is half meant":    {spread(`{"topologyKey": "zone", "maxSkew": 1}`), `policy.default_spread[0].whenUnsatisfiable: "" is unknown: want DoNotSchedule or ScheduleAnyway`},
+		"spread with a selector":       {spread(open + `"labelSelector": {"matchLabels": {"a": "b"}}}`), "policy.default_spread[0].labelSelector: leave it out"},
+		"spread with an empty one":     {spread(open + `"labelSelector": {}}`), "policy.default_spread[0].labelSelector: leave it out"},
+		"spread with labels to match":  {spread(open + `"matchLabelKeys": ["a"]}`), "policy.default_spread[0].matchLabelKeys: leave it out"},
+		"spread over no domain":        {spread(hard + `"minDomains": 0}`), "policy.default_spread[0].minDomains: 0 is too small"},
+		"a wish for domains":           {spread(open + `"minDomains": 2}`), "policy.default_spread[0].minDomains: has a meaning only where whenUnsatisfiable is DoNotSchedule"},
+		"an unknown affinity policy":   {spread(open + `"nodeAffinityPolicy": "honor"}`), `policy.default_spread[0].nodeAffinityPolicy: "honor" is unknown: want Honor or Ignore`},
+		"an unknown taints policy":     {spread(open + `"nodeTaintsPolicy": "x"}`), `policy.default_spread[0].nodeTaintsPolicy: "x" is unknown: want Honor or Ignore`},
+		"spread that is there twice":   {spread(zone, zone), "policy.default_spread[1]: topologyKey zone with ScheduleAnyway is there twice"},
+		"spread in the contract's way": {spread(`{"topology_key": "zone"}`), "policy.default_spread[0].topology_key: unknown field"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const rest = `{"cluster": "c", "planner": {"target": "127.0.0.1:1"}, "actuator": {"addresses": ["127.0.0.1:2"]}, "policy": `
+			var cfg watcher.Config
+			err := config.Decode([]byte(rest+tc.json+"}"), &cfg)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q in it", err, tc.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("one mistake, several errors: %v", err)
+			}
+		})
+	}
+}
+
+func TestMoneyIsWrittenAsItIsRead(t *testing.T) {
+	for _, s := range []string{`"0"`, `"0.001"`, `"10"`, `"999999.999999"`, `"1.5"`} {
+		var d watcher.Dollars
+		if err := json.Unmarshal([]byte(s), &d); err != nil {
+			t.Errorf("%s: %v", s, err)
+		}
+		if got, err := json.Marshal(d); err != nil || string(got) != s {
+			t.Errorf("%s became %s, %v", s, got, err)
+		}
+	}
+}
+
+func TestTheExampleConfigIsValid(t *testing.T) {
+	data, err := os.ReadFile("../../deploy/examples/config/watcher.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cfg watcher.Config
+	if err := config.Decode(data, &cfg); err != nil {
+		t.Fatal(err)
+	}
+	if p := cfg.Policy.Policy(); len(p.GetDefaultSpread()) != 2 || p.GetPerNodeOverheadMicroUsdPerHour() != 1000 {
+		t.Errorf("policy %v", p)
+	}
+}
