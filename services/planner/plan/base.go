@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -79,6 +80,32 @@ func (b *base) at(now time.Time) error {
 	}
 	b.offers = true
 	return nil
+}
+
+// lacks says that none of some classes was there before.
+func (b *base) lacks(classes []model.PodClass) bool {
+	return !slices.ContainsFunc(classes, func(c model.PodClass) bool { return b.world.ClassOf(c.ID) != nil })
+}
+
+// reclass makes the base what it is after classes came, or went that no pod has. It says false where that can't be done.
+func (b *base) reclass() (bool, error) {
+	same, ok, err := b.view.Reclass()
+	if !ok {
+		return false, err
+	}
+	b.unsupported = fit.Unsupported(b.world)
+	b.people = make([]int32, len(b.world.Classes))
+	for i := range b.world.Pods {
+		b.people[b.world.Pods[i].Class.Index]++
+	}
+	if !same {
+		b.matcher, b.offers = fit.NewMatcher(b.view), false
+	}
+	if b.offers {
+		b.rules = topology.New(b.world)
+		b.offers = b.tally.Adopt(b.rules)
+	}
+	return true, nil
 }
 
 // fold puts changes of pods in.

@@ -22,7 +22,7 @@ type list interface {
 // lists are all lists of a snapshot but its pods.
 func lists() []list {
 	return []list{
-		of("pod class", func(s *model.Snapshot) *[]model.PodClass { return &s.PodClasses },
+		of(kindClass, func(s *model.Snapshot) *[]model.PodClass { return &s.PodClasses },
 			func(x *model.PodClass) string { return string(x.ID) }, func(r *model.Removed) []string { return r.PodClasses }),
 		of("daemon set", func(s *model.Snapshot) *[]model.DaemonSet { return &s.DaemonSets },
 			func(x *model.DaemonSet) string { return x.ID }, func(r *model.Removed) []string { return r.DaemonSets }),
@@ -55,6 +55,7 @@ func lists() []list {
 
 // Kinds of objects that little depends on.
 const (
+	kindClass      = "pod class"
 	kindOffering   = "offering"
 	kindBudget     = "pod disruption budget"
 	kindDisruption = "disruption"

@@ -63,6 +63,7 @@ func (s *Session) Apply(d *model.Delta) error {
 	up.Catalogs = sortTypes(up.Catalogs)
 	s.snapshot.Revision, s.snapshot.InventoryRevision = up.Revision, up.InventoryRevision
 	s.snapshot.Cluster, s.snapshot.ObserveTime = up.Cluster, up.ObserveTime
+	classes := false
 	for _, l := range s.lists {
 		changed, err := l.fold(&s.snapshot, &up, &d.Removed, s.digest)
 		if err != nil {
@@ -70,6 +71,8 @@ func (s *Session) Apply(d *model.Delta) error {
 		}
 		switch {
 		case !changed || s.base == nil:
+		case l.name() == kindClass && s.base.lacks(up.PodClasses):
+			classes = true
 		case l.name() == kindDisruption, l.name() == kindBudget: // each plan looks at them anew
 		case l.name() == kindOffering && len(s.snapshot.NodeOverlays) == 0:
 			s.base.offers = false
@@ -78,14 +81,37 @@ func (s *Session) Apply(d *model.Delta) error {
 		}
 	}
 	changes, err := s.podChanges(&d.Upserted, &d.Removed)
-	if err != nil || len(changes) == 0 {
+	if err != nil {
 		return err
+	}
+	if classes && s.base != nil {
+		// Pods that go do so before their classes, those that come do so after.
+		gone := func(c view.PodChange) bool { return c.Pod == nil }
+		if err := s.foldPods(slices.DeleteFunc(slices.Clone(changes), func(c view.PodChange) bool { return !gone(c) })); err != nil {
+			return err
+		}
+		changes = slices.DeleteFunc(changes, gone)
+		ok, err := s.base.reclass()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			s.base = nil
+		}
+	}
+	return s.foldPods(changes)
+}
+
+// foldPods puts changes of pods in.
+func (s *Session) foldPods(changes []view.PodChange) error {
+	if len(changes) == 0 {
+		return nil
 	}
 	if s.base == nil {
 		s.pods = merge(s.pods, changes)
 		return nil
 	}
-	err = s.base.fold(changes)
+	err := s.base.fold(changes)
 	s.pods = s.base.world.Pods
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,16 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 		s.Pods[at] = p
 		up.Pods = append(up.Pods, p)
 	}
+	if d.n("a class comes", 0, 1) == 0 {
+		c := s.PodClasses[0]
+		c.ID = model.ClassID(fmt.Sprintf("class-%d-%d", d.n("place", 0, 9), s.Revision))
+		c.Requests = amounts(300, gib, 1)
+		if d.chance("it asks for a zone") {
+			c.NodeSelector = model.Labels{{Key: "topology.kubernetes.io/zone", Value: "us-east-1a"}}
+		}
+		s.PodClasses, up.PodClasses = append(slices.Clone(s.PodClasses), c), append(up.PodClasses, c)
+	}
+	d.dropClass(s, out)
 	for i := range d.n("new pods", 0, 3) {
 		p := model.Pod{
 			ID: model.PodID(fmt.Sprintf("shop/%c-new-%d-%d", 'a'+rune(d.n("letter", 0, 25)), s.Revision, i)), Phase: model.PodUnschedulable,
@@ -110,15 +121,6 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 		out.Removed.Nodes = append(out.Removed.Nodes, string(s.Nodes[0].Name))
 		s.Nodes = slices.Clone(s.Nodes[1:])
 	}
-	if d.chance("a class comes") {
-		c := s.PodClasses[0]
-		c.ID = model.ClassID(fmt.Sprintf("class-%d-%d", d.n("place", 0, 9), s.Revision))
-		c.Requests = amounts(300, gib, 1)
-		if d.chance("it asks for a zone") {
-			c.NodeSelector = model.Labels{{Key: "topology.kubernetes.io/zone", Value: "us-east-1a"}}
-		}
-		s.PodClasses, up.PodClasses = append(slices.Clone(s.PodClasses), c), append(up.PodClasses, c)
-	}
 	if len(s.PodDisruptionBudgets) > 0 && d.chance("a budget changes") {
 		b := s.PodDisruptionBudgets[0]
 		b.DisruptionsAllowed++
@@ -128,6 +130,28 @@ func drawDelta(d *draw, s *model.Snapshot) *model.Delta {
 	}
 	up.Revision, up.InventoryRevision, up.Cluster, up.ObserveTime = s.Revision, s.InventoryRevision, s.Cluster, s.ObserveTime
 	return out
+}
+
+// dropClass may take a class away that came with a delta, and its pods.
+func (d *draw) dropClass(s *model.Snapshot, out *model.Delta) {
+	at := slices.IndexFunc(s.PodClasses, func(c model.PodClass) bool { return strings.Count(string(c.ID), "-") == 2 })
+	if at < 0 || !d.chance("a class goes") {
+		return
+	}
+	id := s.PodClasses[at].ID
+	if slices.ContainsFunc(out.Upserted.PodClasses, func(c model.PodClass) bool { return c.ID == id }) ||
+		slices.ContainsFunc(out.Upserted.Pods, func(p model.Pod) bool { return p.Class == id }) ||
+		slices.ContainsFunc(s.CapacityBuffers, func(b model.CapacityBuffer) bool { return b.Class == id }) {
+		return
+	}
+	out.Removed.PodClasses = append(out.Removed.PodClasses, string(id))
+	s.PodClasses = slices.Delete(slices.Clone(s.PodClasses), at, at+1)
+	s.Pods = slices.DeleteFunc(s.Pods, func(p model.Pod) bool {
+		if p.Class == id {
+			out.Removed.Pods = append(out.Removed.Pods, string(p.ID))
+		}
+		return p.Class == id
+	})
 }
 
 func TestASessionThatFoldsDeltasMakesThePlansOfTheWholeSnapshot(t *testing.T) {

@@ -90,6 +90,18 @@ func (t *Tally) Withdraw(v *view.View, host int) { t.bound(v, host, nil, -1) }
 // Enter counts what is bound to a host.
 func (t *Tally) Enter(v *view.View, host int) { t.bound(v, host, nil, 1) }
 
+// Adopt goes on by other rules on the same nodes, if neither count anything; else it says false, and nothing is changed.
+func (t *Tally) Adopt(r *Rules) bool {
+	idle := func(r *Rules) bool {
+		return len(r.counters)+len(r.filters)+len(r.universes)+len(r.daemons)+len(r.labels) == 0 && !r.taints
+	}
+	if !idle(t.r) || !idle(r) {
+		return false
+	}
+	t.r = r
+	return true
+}
+
 // Weight is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
 // long makes a new one when it has become too much.
 func (t *Tally) Weight() int {

@@ -36,6 +36,8 @@ type Profile struct {
 	Indifferent bool
 	// Keys are the labels that it mentions, sorted.
 	Keys []string
+	// key is equal for equal profiles.
+	key string
 }
 
 // Preference is a wish about labels, with its weight.
@@ -65,6 +67,7 @@ func (w *World) addClasses() error {
 		p := profiles[key]
 		if p == nil {
 			p = newProfile(spec, len(w.Profiles), indifferent)
+			p.key = key
 			profiles[key] = p
 			w.Profiles = append(w.Profiles, p)
 		}
