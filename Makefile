@@ -147,7 +147,8 @@ differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-s
 
 .PHONY: mutations
 mutations: ## Weaken the rules one by one: the comparison with the real kube-scheduler must notice each
-	@cd test/differential && GOWORK=off CGO_ENABLED=0 go vet -trimpath ./... && GOWORK=off CGO_ENABLED=0 go test -trimpath ./...
+	@# Without vet, which would look through all of Kubernetes first.
+	@cd test/differential && GOWORK=off CGO_ENABLED=0 go test -trimpath -vet=off ./...
 
 ##@ Rarely
 
