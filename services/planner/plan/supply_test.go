@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
@@ -53,4 +54,47 @@ func (d *draw) drawOverlay(name string) {
 		o.Capacity = model.Amounts{{Resource: "memory", Value: int64(d.n("memory", 2, 24)) * gib}}
 	}
 	d.Snapshot.NodeOverlays = append(d.Snapshot.NodeOverlays, o)
+}
+
+func TestAMoveMustSaveByTheListAndByOverlays(t *testing.T) {
+	price := func(p int64, types ...string) model.NodeOverlay {
+		return model.NodeOverlay{Name: "o", Price: &p, Requirements: []model.Requirement{in("node.kubernetes.io/instance-type", types...)}}
+	}
+	tests := map[string]struct {
+		overlay model.NodeOverlay
+		want    model.Code
+	}{
+		"both say so":                          {price(190000, "m5.xlarge"), model.CodeCheaperReplacement},
+		"the list alone does":                  {price(1000, "m5.xlarge"), model.CodeNoCheaper},
+		"what is cheaper is dearer by overlay": {price(500000, "c5.large", "m5.large", "r5.large"), model.CodeNoCheaper},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.inflate()
+			w.node("n1", "m5.xlarge", "inflate", 1)
+			w.Snapshot.NodeOverlays = []model.NodeOverlay{tt.overlay}
+			if got := verdict(t, w.decide(t), "n1"); got.Code != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestABufferMovesAlongWithItsNodesPods(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n1", "m5.xlarge", "inflate", 1)
+	w.Snapshot.CapacityBuffers = []model.CapacityBuffer{{ID: "shop/spare", Class: "inflate", Replicas: 2, CreateTime: now()}}
+	p := w.decide(t)
+	if len(p.Disruptions) != 1 || len(p.NodeClaims) != 1 {
+		t.Fatalf("want one node for another, got %v and %v", p.Disruptions, types(p))
+	}
+	if d := p.Disruptions[0]; d.Evictions != 1 || len(d.Destinations) != 3 {
+		t.Errorf("evicts %d pods and moves %v, want 1 and 3", d.Evictions, d.Destinations)
+	}
+	w.Snapshot.CapacityBuffers, w.Snapshot.Pods = nil, nil
+	if got := verdict(t, w.decide(t), "n1"); got.Code != model.CodeEmpty {
+		t.Errorf("without buffer and pods: %v", got)
+	}
 }
