@@ -53,13 +53,16 @@ func TestWhatTheConfigSaysStays(t *testing.T) {
 	cfg, err := up.Load(write(t, `{
 		"planner": {"listen": "127.0.0.1:1"},
 		"actuator": {"listen": "127.0.0.1:2", "etcd": {"endpoints": ["127.0.0.1:2379"]}},
-		"watcher": {"cluster": "demo", "listen": "127.0.0.1:3", "kubeconfig": "k"}
+		"watcher": {"cluster": "demo", "listen": "127.0.0.1:3", "kubeconfig": "k", "policy": {"per_node_overhead": "0"}}
 	}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if cfg.Actuator.Cluster != "demo" || cfg.Actuator.Kubeconfig != "k" || cfg.Actuator.Etcd.Embedded != nil || cfg.Watcher.Listen != "127.0.0.1:3" {
 		t.Errorf("actuator %+v, watcher at %s", cfg.Actuator, cfg.Watcher.Listen)
+	}
+	if o := cfg.Watcher.Policy.PerNodeOverhead; o == nil || *o != 0 {
+		t.Errorf("one more node counts for %v, want 0", o)
 	}
 	if cfg.Watcher.Planner.Target != "127.0.0.1:1" || cfg.Watcher.Actuator.Addresses[0] != "127.0.0.1:2" {
 		t.Errorf("the watcher finds the others at %s and %s", cfg.Watcher.Planner.Target, cfg.Watcher.Actuator.Addresses)
@@ -74,6 +77,7 @@ func TestLoadRefuses(t *testing.T) {
 		"an unknown field of a section":  {`{"actuator": {"cluster": "a", "clusters": 1}}`, "actuator.clusters: unknown field"},
 		"a value of the wrong kind":      {`{"actuator": {"cluster": 7}}`, "actuator.cluster"},
 		"no cluster":                     {`{}`, "actuator.cluster"},
+		"a policy that is not known":     {`{"actuator": {"cluster": "a"}, "watcher": {"policy": {"preferences": "Respect"}}}`, "watcher.policy.preferences"},
 		"two names for one cluster":      {`{"actuator": {"cluster": "a"}, "watcher": {"cluster": "b"}}`, "watcher.cluster"},
 		"an address that is not at home": {`{"actuator": {"cluster": "a"}, "planner": {"listen": "0.0.0.0:7400"}}`, "planner.tls"},
 	}
