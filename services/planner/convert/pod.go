@@ -7,8 +7,6 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
 
-const notPlacedByDevices = "spec.resourceClaims: devices are known, but pods are not placed by them yet"
-
 func (r *reader) podClass(c *clusterv1.PodClass) model.PodClass {
 	out := model.PodClass{
 		ID:                model.ClassID(c.GetId()),
@@ -55,10 +53,6 @@ func (r *reader) podClass(c *clusterv1.PodClass) model.PodClass {
 	}
 	for i, d := range c.GetDeviceClaims() {
 		out.DeviceClaims = append(out.DeviceClaims, r.deviceClaim("device_claims["+strconv.Itoa(i)+"]", d))
-	}
-	if out.Unsupported == "" && len(out.DeviceClaims) > 0 && !out.Daemon {
-		// Until fit, pack and verify ask package devices; pods must not be taken for pods without claims.
-		out.Unsupported = notPlacedByDevices
 	}
 	return out
 }

@@ -328,6 +328,24 @@ func TestPlansWithDevicesKeepTheRulesWhateverPodsClaim(t *testing.T) {
 						c.DeviceClaims = append(c.DeviceClaims, claim)
 					}
 				}
+				if rapid.IntRange(0, 5).Draw(t, "apart") == 0 {
+					c.PodAntiAffinity = []model.PodAffinityTerm{{
+						TopologyKey: "kubernetes.io/hostname", Namespaces: []string{c.Namespace},
+						Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{id}}}},
+					}}
+				}
+			})
+		}
+		if rapid.IntRange(0, 3).Draw(t, "daemon") == 0 {
+			w.class("daemon", 50, gib/16, func(c *model.PodClass) {
+				c.Daemon, c.OwnerKind = true, "DaemonSet"
+				c.DeviceClaims = []model.DeviceClaim{own(request("r", "nic"))}
+			})
+			w.Snapshot.DaemonSets = []model.DaemonSet{{ID: "shop/daemon", Class: "daemon"}}
+		}
+		if rapid.IntRange(0, 3).Draw(t, "flexible") == 0 {
+			w.pool().Requirements = append(w.pool().Requirements, model.Requirement{
+				Key: "node.kubernetes.io/instance-type", Operator: model.Exists, MinValues: 2,
 			})
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "nodes") {
@@ -342,6 +360,9 @@ func TestPlansWithDevicesKeepTheRulesWhateverPodsClaim(t *testing.T) {
 			}
 		}
 		for i := range w.Snapshot.PodClasses {
+			if w.Snapshot.PodClasses[i].Daemon {
+				continue
+			}
 			w.pending(string(w.Snapshot.PodClasses[i].ID), rapid.IntRange(0, 4).Draw(t, "pods"))
 		}
 		p := w.plan(t)
