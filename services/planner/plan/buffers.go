@@ -63,7 +63,10 @@ func (s *Session) virtualPods(in *model.Input) ([]model.Pod, []model.Reason) {
 
 // realPods are a session's pods without those of buffers.
 func realPods(pods []view.Pod) []view.Pod {
-	if !slices.ContainsFunc(pods, func(p view.Pod) bool { return virtual(p.ID) }) {
+	// Virtual ids follow each other, with at most those of pods in a namespace of that name among them.
+	from, _ := find(pods, "buffer/")
+	to, _ := find(pods, "buffer0") // "0" is what comes after "/"
+	if !slices.ContainsFunc(pods[from:to], func(p view.Pod) bool { return virtual(p.ID) }) {
 		return pods
 	}
 	return slices.DeleteFunc(slices.Clone(pods), func(p view.Pod) bool { return virtual(p.ID) })

@@ -78,6 +78,43 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
+// BenchmarkSessionNewClass is a plan for five pods of a class that was not there before, as each new revision of a workload
+// brings one, while the class of the revision before goes.
+func BenchmarkSessionNewClass(b *testing.B) {
+	w := wellUsed(5000, 20)
+	s, err := plan.NewSession(&w.Snapshot)
+	if err != nil {
+		b.Fatal(err)
+	}
+	class := w.Snapshot.PodClasses[len(w.Snapshot.PodClasses)-1]
+	next, n := arrivals(w, 1, 5), 0
+	ask := func() {
+		n++
+		d := next()
+		if n > 1 {
+			d.Removed.PodClasses = []string{string(class.ID)}
+		}
+		class.ID = model.ClassID(fmt.Sprintf("revision-%d", n))
+		d.Upserted.PodClasses = []model.PodClass{class}
+		for i := range d.Upserted.Pods {
+			d.Upserted.Pods[i].Class = class.ID
+		}
+		if err := s.Apply(d); err != nil {
+			b.Fatal(err)
+		}
+		if p, err := s.Decide(question(&w.Input)); err != nil || len(p.Placements) != 5 {
+			b.Fatalf("%v, %d pods are placed", err, len(p.Placements))
+		}
+	}
+	ask()
+	b.ReportAllocs()
+	before := spent(b)
+	for b.Loop() {
+		ask()
+	}
+	b.ReportMetric(float64((spent(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
 // BenchmarkSessionBegin is what a session costs before its first plan, and what the heap holds at most.
 func BenchmarkSessionBegin(b *testing.B) {
 	w := wellUsed(5000, 20)

@@ -48,8 +48,8 @@ func agree(t failer, s *plan.Session, in model.Input) {
 
 func shuffledCopy(s model.Snapshot, rng *rand.Rand) model.Snapshot {
 	v := reflect.ValueOf(&s).Elem()
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.Slice {
+	for _, f := range v.Fields() {
+		if f.Kind() == reflect.Slice {
 			c := reflect.AppendSlice(reflect.MakeSlice(f.Type(), 0, f.Len()), f)
 			swap := reflect.Swapper(c.Interface())
 			rng.Shuffle(c.Len(), swap)
