@@ -114,6 +114,9 @@ func (c *cycle) lowerBound() *model.LowerBound {
 	if proof.Price <= 0 {
 		return nil
 	}
+	if proof.Kind == model.BoundExact && cost > proof.Price {
+		proof.Kind = model.BoundLP // exact for fewer rules than the plan keeps
+	}
 	return &model.LowerBound{Price: proof.Price, Gap: float64(cost)/float64(proof.Price) - 1, Kind: proof.Kind}
 }
 
