@@ -90,12 +90,12 @@ func Run(in Params) Result {
 // search is the state of one Run.
 type search struct {
 	Params
-	v        *view.View
-	budgets  *budgets
-	pdbs     *pdbs
-	balance  *balance
+	v       *view.View
+	budgets *budgets
+	pdbs    *pdbs
+	balance *balance
 	// before is how many pods were placed on each host before Run began.
-	before []int
+	before   []int
 	verdicts []model.Reason
 	// candidates passed the checks that hold for every method; the best to give back come first.
 	candidates []int
