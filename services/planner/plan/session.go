@@ -21,6 +21,8 @@ type Session struct {
 	pods   []view.Pod
 	podSum digestSum
 	digest *digester
+	// written is memory for Snapshot.
+	written []model.Pod
 	// base is what was worked out; nil where that is to be done anew. Its pods, and so these, are those of buffers too.
 	base *base
 	// problems are the buffers that ask for nothing, as of the last question.
@@ -175,14 +177,16 @@ func merge(pods []view.Pod, changes []view.PodChange) []view.Pod {
 // Pods is how many pods the session holds.
 func (s *Session) Pods() int { return len(realPods(s.pods)) }
 
-// Snapshot writes down what the session holds, in lists that are sorted. It costs what the cluster is.
+// Snapshot writes down what the session holds, in lists that are sorted. It costs what the cluster is. Its pods are good
+// until the next call: they are written into the same memory.
 func (s *Session) Snapshot() model.Snapshot {
 	out := s.snapshot
 	pods := realPods(s.pods)
-	out.Pods = make([]model.Pod, len(pods))
-	for i, p := range pods {
-		out.Pods[i] = *p.Pod
+	s.written = slices.Grow(s.written[:0], len(pods))
+	for _, p := range pods {
+		s.written = append(s.written, *p.Pod)
 	}
+	out.Pods = s.written
 	return out
 }
 
