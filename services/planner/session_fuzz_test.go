@@ -27,7 +27,7 @@ type stream struct {
 	open    bool
 }
 
-func (s *stream) Context() context.Context { return context.Background() } //nolint:usetesting // a stream has no test
+func (s *stream) Context() context.Context { return context.Background() }
 
 func (s *stream) Recv() (*plannerv1.SessionRequest, error) {
 	if len(s.says) == 0 {
