@@ -159,12 +159,12 @@ func (b *Bought) stocks() []*devices.Stock {
 // shares says whether pods of a class have to be where others are that use the same resource claim.
 func (d *Desk) shares(c *view.Class) bool { return d.devices != nil && devices.Shares(c.PodClass) }
 
-// together are those of some hosts that have the devices for all of a number of pods; none where none has.
+// equippedFor are those of some hosts that hold all of a number of pods, with their devices; none where none does.
 func (d *Desk) equippedFor(c *view.Class, hosts []int, pods int) []int {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return d.matcher.Room(c, h, pods) < pods })
 }
 
-// why is the rule about devices that keeps a pod off a new node of an option, or the zero Reason.
+// whyDevices is the rule about devices that keeps a pod off a new node of an option, or the zero Reason.
 func (d *Desk) whyDevices(c *view.Class, o *Option) model.Reason {
 	if d.devices == nil || !devices.Matters(c.PodClass) {
 		return model.Reason{}

@@ -2,7 +2,8 @@
 //
 // It is written to be obviously right and not to be fast or clever: plain loops over the model, every rule from its
 // definition. It shares no code with the packages that make plans (view, fit, pack, disrupt), so that a mistake in them
-// is not repeated here; what overlays and buffers say is data to it, as it is to them (offer). It never repairs a plan and never says whether a plan is good, only whether it is allowed. A
+// is not repeated here; what overlays and buffers say is data to it, as it is to them (offer), and who gets which devices is
+// decided in one place, which a test holds against the scheduler (devices). It never repairs a plan and never says whether a plan is good, only whether it is allowed. A
 // plan with a Violation is a defect of the planner and must not leave it.
 //
 // Start reading at Plan, which lists the rules in order, then room.go: whether pods may run together on one node is
