@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,11 @@ something else on purpose, the line says why. This page is written from the file
 `
 
 // row is one line of a table.
-type row struct{ sentence, shown, differs string }
+type row struct {
+	sentence, shown, differs string
+	// waits says that no test runs it yet.
+	waits bool
+}
 
 // Tests of pages come after those of files_test.go, by the names of the files: -update writes plans first, then what the
 // pages take from them.
@@ -42,8 +47,11 @@ func TestBehavioursArePublished(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		r := row{strings.Join(strings.Fields(s.Text), " "), fmt.Sprintf("[%s](../test/scenario/%s)", behaviour(file), filepath.ToSlash(file)), s.Differs}
-		if strings.HasPrefix(file, pendingFolder) {
+		r := row{
+			strings.Join(strings.Fields(s.Text), " "), fmt.Sprintf("[%s](../test/scenario/%s)", behaviour(file), filepath.ToSlash(file)),
+			s.Differs, strings.HasPrefix(file, pendingFolder),
+		}
+		if r.waits {
 			r.sentence += " **Not yet.**"
 		}
 		for _, n := range s.Cases {
@@ -58,7 +66,7 @@ func TestBehavioursArePublished(t *testing.T) {
 			t.Errorf("case %d has no scenario, and testdata/cases.txt does not say what else shows it", n)
 		}
 	}
-	page := behavioursHead + table(cases) + "\n## Beyond the catalogue\n\n| What happens | Shown by |\n|---|---|\n"
+	page := behavioursHead + waiting(len(files(t)), len(pendingFiles(t)), cases) + table(cases) + "\n## Beyond the catalogue\n\n| What happens | Shown by |\n|---|---|\n"
 	for _, r := range more {
 		page += fmt.Sprintf("| %s | %s |\n", r.text(), r.shown)
 	}
@@ -83,6 +91,24 @@ func pendingFiles(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return names
+}
+
+// waiting says how much of the page does not hold yet, so that nobody has to count.
+func waiting(run, wait int, cases map[int][]row) string {
+	if wait == 0 {
+		return fmt.Sprintf("All %d files hold.\n\n", run)
+	}
+	out := fmt.Sprintf("%d files hold. %d more say what is to come, and are marked **Not yet**", run, wait)
+	var only []string
+	for _, n := range slices.Sorted(maps.Keys(cases)) {
+		if !slices.ContainsFunc(cases[n], func(r row) bool { return !r.waits }) {
+			only = append(only, strconv.Itoa(n))
+		}
+	}
+	if len(only) > 0 {
+		out += "; cases that only they show: " + strings.Join(only, ", ")
+	}
+	return out + ".\n\n"
 }
 
 func table(cases map[int][]row) string {
@@ -131,7 +157,7 @@ func elsewhere(t *testing.T) map[int][]row {
 		if !hasTest(t, filepath.Join("../..", dir), test) {
 			t.Errorf("cases.txt, line %d: there is no test %s in %s", i+1, test, dir)
 		}
-		out[n] = append(out[n], row{parts[1], "`" + parts[2] + "`", parts[3]})
+		out[n] = append(out[n], row{parts[1], "`" + parts[2] + "`", parts[3], false})
 	}
 	return out
 }
