@@ -1,6 +1,10 @@
 package optimise
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // core is the problem in the form that the search wants: equal items are one row, bins that another beats are gone,
 // resources that nobody asks for too. Rows and bins are in an order that does not depend on the caller's.
@@ -10,10 +14,18 @@ type core struct {
 	n, k  int
 	count []int32
 	req   []int64
+	// least is, by resource, the least that a pod of any row asks for.
+	least []int64
 	// of are the items of each row, in the caller's order.
 	of    [][]int32
 	bins  []bin
 	rules []rule
+	// kinds are the rows that differ in nothing but rules, and kindOf the kind of each row. What rules do not matter for is
+	// done by kind: there may be thousands of rows, and are some dozens of kinds. Those with equal requests follow each
+	// other, what the fewest bins take first; twins says that there are such. The rows with the fewest rules come first.
+	kinds  [][]int32
+	kindOf []int32
+	twins  bool
 	// byRow are the rules that each row has a part in.
 	byRow [][]part
 	most  []int64
@@ -40,9 +52,10 @@ type bin struct {
 	pen    []int64
 	before []Before
 
-	// rows are the rows of which one pod fits, room how many fit alone.
-	rows []int32
-	room []int32
+	// kinds are those of which one pod fits, rules aside; rows are the rows of which one pod fits, room how many fit alone.
+	kinds []int32
+	rows  []int32
+	room  []int32
 }
 
 type rule struct {
@@ -66,12 +79,15 @@ func compile(p *Problem) *core {
 	m.groupTakes()
 	m.signItems()
 	m.mergeItems()
+	m.findKinds()
 	m.buildBins()
-	c.unit = c.units()
+	c.orderKinds()
+	c.unit, c.least = c.units(), c.leastRequest()
 	c.findMutual()
 	c.held = make([]bool, c.n)
+	most := make([]int32, len(c.kinds))
 	for i := range c.bins {
-		c.list(&c.bins[i])
+		c.list(&c.bins[i], most)
 	}
 	for _, h := range c.held {
 		c.stuck = c.stuck || !h
@@ -118,6 +134,8 @@ func (c *core) resources() []int {
 	return out
 }
 
+func (c *core) stopped() bool { return c.p.Stop != nil && c.p.Stop() }
+
 func (c *core) width() int {
 	if len(c.p.Items) == 0 {
 		return 0
@@ -125,21 +143,71 @@ func (c *core) width() int {
 	return len(c.p.Items[0].Request)
 }
 
-// list fills in which rows a bin can hold at least one pod of.
-func (c *core) list(b *bin) {
-	for i := range c.n {
-		if !b.takes.Has(i) {
+func (c *core) leastRequest() []int64 {
+	out := make([]int64, c.k)
+	for r := range out {
+		for i := range c.n {
+			if q := c.req[i*c.k+r]; i == 0 || q < out[r] {
+				out[r] = q
+			}
+		}
+	}
+	return out
+}
+
+// orderKinds puts kinds and their rows in order.
+func (c *core) orderKinds() {
+	wide := make([]int, c.n)
+	for _, of := range c.kinds {
+		for b := range c.bins {
+			if c.bins[b].takes.Has(int(of[0])) {
+				wide[of[0]]++
+			}
+		}
+	}
+	slices.SortStableFunc(c.kinds, func(a, b []int32) int {
+		return cmp.Or(c.compareRequests(b[0], a[0]), wide[a[0]]-wide[b[0]])
+	})
+	for t, of := range c.kinds {
+		c.twins = c.twins || t > 0 && c.compareRequests(c.kinds[t-1][0], of[0]) == 0
+		slices.SortStableFunc(of, func(a, b int32) int { return len(c.byRow[a]) - len(c.byRow[b]) })
+		for _, i := range of {
+			c.kindOf[i] = int32(t)
+		}
+	}
+}
+
+func (c *core) compareRequests(a, b int32) int {
+	k := int32(c.k)
+	return slices.Compare(c.req[a*k:(a+1)*k], c.req[b*k:(b+1)*k])
+}
+
+// list fills in what a bin can hold at least one pod of; most is memory, by kind.
+func (c *core) list(b *bin, most []int32) {
+	rows := 0
+	for t, of := range c.kinds {
+		first := int(of[0])
+		most[t] = 0
+		if !b.takes.Has(first) {
 			continue
 		}
-		n := fits(b.free, c.req[i*c.k:(i+1)*c.k], c.count[i])
-		n = c.ruleRoom(b, i, n)
-		if n > 0 {
+		if most[t] = fits(b.free, c.req[first*c.k:(first+1)*c.k], math.MaxInt32); most[t] > 0 {
+			b.kinds = append(b.kinds, int32(t))
+			rows += len(of)
+		}
+	}
+	b.rows, b.room = make([]int32, 0, rows), make([]int32, 0, rows)
+	for i, t := range c.kindOf {
+		if most[t] == 0 {
+			continue
+		}
+		if n := c.ruleRoom(b, i, min(most[t], c.count[i])); n > 0 {
 			b.rows = append(b.rows, int32(i))
 			b.room = append(b.room, n)
 			c.held[i] = true
 		}
 	}
-	c.work += int64(c.n * (c.k + 1))
+	c.work += int64(c.n + len(c.kinds)*(c.k+1))
 }
 
 // ruleRoom is how many pods of a row, up to n, rules allow on an otherwise empty bin.

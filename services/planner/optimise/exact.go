@@ -32,6 +32,16 @@ type exact struct {
 	digits []int32
 	cnt    []int32
 	work   int64
+	// cut says that it was stopped before its end.
+	cut bool
+}
+
+// goesOn asks every now and then whether to stop.
+func (e *exact) goesOn(state int32) bool {
+	if state%64 == 0 && !e.cut {
+		e.cut = e.c.stopped()
+	}
+	return !e.cut
 }
 
 // stage is the choice for one more copy of a bin of which there is only so much; the first stage is for all others.
@@ -84,7 +94,7 @@ func solveExact(pl *plan, most int64) (e *exact, ok bool) {
 			e.limited(int32(b))
 		}
 	}
-	return e, true
+	return e, !e.cut
 }
 
 // copies is how many stages there are beyond the first.
@@ -112,7 +122,7 @@ func (e *exact) spell(state int32) (rows, cnt []int32) {
 // singles finds the cheapest bin for each filling.
 func (e *exact) singles(states int32) {
 	e.single, e.by = make([]int64, states), make([]int32, states)
-	for s := int32(1); s < states; s++ {
+	for s := int32(1); s < states && e.goesOn(s); s++ {
 		rows, cnt := e.spell(s)
 		e.single[s] = math.MaxInt64
 		for b := range e.c.bins {
@@ -143,7 +153,7 @@ func (e *exact) price(b *bin, rows, cnt []int32) (cost int64, ok bool) {
 func (e *exact) unlimited(states int32) {
 	e.least = make([]int64, states)
 	pick := make([]int32, states)
-	for s := int32(1); s < states; s++ {
+	for s := int32(1); s < states && e.goesOn(s); s++ {
 		e.spell(s)
 		e.least[s] = math.MaxInt64
 		first := 0
@@ -181,7 +191,7 @@ func (e *exact) limited(b int32) {
 	bin := &e.c.bins[b]
 	states := int32(len(e.least))
 	e.one = make([]int64, states)
-	for s := int32(1); s < states; s++ {
+	for s := int32(1); s < states && e.goesOn(s); s++ {
 		rows, cnt := e.spell(s)
 		e.one[s] = math.MaxInt64
 		if cost, ok := e.price(bin, rows, cnt); ok {
@@ -190,7 +200,7 @@ func (e *exact) limited(b int32) {
 	}
 	for range e.pl.room(b, int32(e.pl.pods)) {
 		st := stage{bin: b, cost: slices.Clone(e.least), pick: make([]int32, states)}
-		for s := int32(1); s < states; s++ {
+		for s := int32(1); s < states && e.goesOn(s); s++ {
 			e.spell(s)
 			e.extend(s, 0, 0, &st)
 		}

@@ -1,6 +1,7 @@
 package optimise
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -12,29 +13,102 @@ type greedy struct {
 	c    *core
 	load *load
 	slab *slab
+	// classes are the rows of one kind with one value, those of a kind one after the other, at first[kind]; at is the class
+	// of each row that has pods left.
+	classes []class
+	first   []int32
+	at      []int32
+	members []int32
 	// fills are by bin.
 	fills []filling
 	heap  []int32
-	keys  []keyed
-	work  int64
+	keys  [3][]keyed
+	// put are the rows that a try has put in.
+	put []int32
+	// wide says that among equals the pods that most bins take come first, not those that fewest take.
+	wide bool
+	// stop gives up, with pods left; nil goes on to the end.
+	stop func() bool
+	work int64
+}
+
+// stepsPerStop is after how many steps to ask whether to stop.
+const stepsPerStop = 64
+
+// hopeless is how far the filling of an order may have been behind that of the best one for the order to be tried again.
+const hopeless = 0.96
+
+// class is rows that are equal to the search but for rules; those without pods left are taken out.
+type class struct {
+	value float64
+	rows  []int32
 }
 
 type filling struct {
-	// orders are rows, in the orders in which to try to fill the bin.
+	// orders are classes, in the orders in which to try to fill the bin.
 	orders    [3][]int32
 	rows, cnt []int32
+	// last is what the filling of each order was worth per price when it was last tried.
+	last [3]float64
 	// ratio is value per price, cost the price with penalties.
 	ratio float64
 	cost  int64
 }
 
 type keyed struct {
-	key float64
-	row int32
+	key   float64
+	class int32
 }
 
 func newGreedy(c *core, s *slab) *greedy {
-	return &greedy{c: c, load: newLoad(c), slab: s, fills: make([]filling, len(c.bins))}
+	return &greedy{
+		c: c, load: newLoad(c), slab: s, fills: make([]filling, len(c.bins)),
+		first: make([]int32, len(c.kinds)+1), at: make([]int32, c.n), members: make([]int32, 0, c.n),
+	}
+}
+
+// classify makes classes of the rows that have pods left and are worth something.
+func (g *greedy) classify(value []float64, rest []int32) {
+	g.classes, g.members = g.classes[:0], g.members[:0]
+	for t, rows := range g.c.kinds {
+		g.first[t] = int32(len(g.classes))
+		from := len(g.members)
+		same := true
+		for _, i := range rows {
+			if rest[i] > 0 && value[i] > 0 {
+				g.members = append(g.members, i)
+				same = same && value[i] == value[g.members[from]]
+			}
+		}
+		of := g.members[from:]
+		if !same {
+			slices.SortStableFunc(of, func(a, b int32) int { return cmp.Compare(value[b], value[a]) })
+		}
+		for len(of) > 0 {
+			n := 1
+			for n < len(of) && value[of[n]] == value[of[0]] {
+				n++
+			}
+			for _, i := range of[:n] {
+				g.at[i] = int32(len(g.classes))
+			}
+			g.classes = append(g.classes, class{value: value[of[0]], rows: of[:n:n]})
+			of = of[n:]
+		}
+	}
+	g.first[len(g.c.kinds)] = int32(len(g.classes))
+	g.work += int64(2 * g.c.n)
+}
+
+// take adds copies of a filling to a plan, and takes the rows that have no pods left out of their classes.
+func (g *greedy) take(pl *plan, p pat) {
+	pl.take(p)
+	for _, i := range p.rows {
+		if pl.rest[i] == 0 {
+			c := &g.classes[g.at[i]]
+			c.rows = slices.Delete(c.rows, slices.Index(c.rows, i), slices.Index(c.rows, i)+1)
+		}
+	}
 }
 
 // run packs what is left of a plan, with a value for a pod of each row.
@@ -42,13 +116,16 @@ func (g *greedy) run(pl *plan, value []float64) {
 	g.free(pl, value)
 	g.heap = g.heap[:0]
 	for b := range g.c.bins {
+		if b%stepsPerStop == 0 && g.stop != nil && g.stop() {
+			return
+		}
 		x := &g.c.bins[b]
 		if pl.pods == 0 || x.gratis() || pl.room(int32(b), 1) == 0 {
 			continue
 		}
 		f := &g.fills[b]
-		g.order(x, f, value, pl.rest)
-		g.refill(x, f, value, pl.rest)
+		g.order(x, f)
+		g.refill(x, f, pl.rest)
 		if f.ratio > 0 {
 			g.heap = append(g.heap, int32(b))
 		}
@@ -56,13 +133,16 @@ func (g *greedy) run(pl *plan, value []float64) {
 	for i := len(g.heap)/2 - 1; i >= 0; i-- {
 		g.sift(i)
 	}
-	for pl.pods > 0 && len(g.heap) > 0 {
-		g.step(pl, value)
+	for n := 0; pl.pods > 0 && len(g.heap) > 0; n++ {
+		if n%stepsPerStop == 0 && g.stop != nil && g.stop() {
+			return
+		}
+		g.step(pl)
 	}
 }
 
 // step takes the best filling, or puts it where it belongs if it is out of date.
-func (g *greedy) step(pl *plan, value []float64) {
+func (g *greedy) step(pl *plan) {
 	b := g.heap[0]
 	f := &g.fills[b]
 	x := &g.c.bins[b]
@@ -74,12 +154,12 @@ func (g *greedy) step(pl *plan, value []float64) {
 		rows, cnt := g.slab.take(len(f.rows)), g.slab.take(len(f.rows))
 		copy(rows, f.rows)
 		copy(cnt, f.cnt)
-		pl.take(pat{bin: b, copies: n, rows: rows, cnt: cnt, cost: f.cost})
+		g.take(pl, pat{bin: b, copies: n, rows: rows, cnt: cnt, cost: f.cost})
 		return
 	}
 	f.ratio = 0
 	if pl.room(b, 1) > 0 {
-		g.refill(x, f, value, pl.rest)
+		g.refill(x, f, pl.rest)
 	}
 	if f.ratio == 0 {
 		last := len(g.heap) - 1
@@ -93,15 +173,16 @@ func (g *greedy) step(pl *plan, value []float64) {
 
 // free fills what costs nothing and there is only so much of. Those that hold the least come first.
 func (g *greedy) free(pl *plan, value []float64) {
+	g.classify(value, pl.rest)
 	for b := len(g.c.bins) - 1; b >= 0; b-- {
 		x := &g.c.bins[b]
 		if !x.gratis() {
 			continue
 		}
 		f := &g.fills[b]
-		g.order(x, f, value, pl.rest)
+		g.order(x, f)
 		for pl.pods > 0 && pl.room(int32(b), 1) > 0 {
-			g.refill(x, f, value, pl.rest)
+			g.refill(x, f, pl.rest)
 			if f.ratio <= 0 {
 				break
 			}
@@ -109,7 +190,7 @@ func (g *greedy) free(pl *plan, value []float64) {
 			for j, i := range f.rows {
 				n = min(n, pl.rest[i]/f.cnt[j])
 			}
-			pl.take(pat{bin: int32(b), copies: n, rows: slices.Clone(f.rows), cnt: slices.Clone(f.cnt), cost: f.cost})
+			g.take(pl, pat{bin: int32(b), copies: n, rows: slices.Clone(f.rows), cnt: slices.Clone(f.cnt), cost: f.cost})
 		}
 	}
 }
@@ -139,7 +220,7 @@ func (g *greedy) sift(i int) {
 
 // order finds the orders in which to fill a bin: the densest by the scarcest resource first, the densest by the sum of
 // all resources first, the largest first.
-func (g *greedy) order(b *bin, f *filling, value []float64, rest []int32) {
+func (g *greedy) order(b *bin, f *filling) {
 	var inv [16]float64
 	k := min(g.c.k, len(inv))
 	for r := range k {
@@ -147,76 +228,78 @@ func (g *greedy) order(b *bin, f *filling, value []float64, rest []int32) {
 			inv[r] = 1 / float64(b.free[r])
 		}
 	}
+	g.rate(b, inv[:k])
 	for o := range f.orders {
-		g.rate(b, o, inv[:k], value, rest)
-		slices.SortFunc(g.keys, func(a, b keyed) int {
+		if g.wide {
+			slices.Reverse(g.keys[o])
+		}
+		slices.SortStableFunc(g.keys[o], func(a, b keyed) int {
 			switch {
 			case a.key > b.key:
 				return -1
 			case a.key < b.key:
 				return 1
 			}
-			return int(a.row - b.row)
+			return 0
 		})
-		if f.orders[o] == nil {
-			f.orders[o] = g.slab.take(len(b.rows))
+		f.orders[o], f.last[o] = f.orders[o][:0], 0
+		for _, x := range g.keys[o] {
+			f.orders[o] = append(f.orders[o], x.class)
 		}
-		f.orders[o] = f.orders[o][:0]
-		for _, x := range g.keys {
-			f.orders[o] = append(f.orders[o], x.row)
-		}
-		g.work += int64(len(b.rows) * (k + 12))
 	}
+	g.work += int64(len(b.kinds)*(k+2) + 3*12*len(g.keys[0]))
 }
 
-// rate fills in the keys of one order.
-func (g *greedy) rate(b *bin, order int, inv, value []float64, rest []int32) {
-	g.keys = g.keys[:0]
-	for _, i := range b.rows {
-		v := value[i]
-		if b.pen != nil {
-			v -= float64(b.pen[i])
-		}
-		if rest[i] == 0 || v <= 0 {
+// rate fills in the keys of the orders.
+func (g *greedy) rate(b *bin, inv []float64) {
+	for o := range g.keys {
+		g.keys[o] = g.keys[o][:0]
+	}
+	for _, t := range b.kinds {
+		from, to := g.first[t], g.first[t+1]
+		if from == to {
 			continue
 		}
+		row := int(g.c.kinds[t][0])
 		share, sum := 0.0, 0.0
 		for r, f := range inv {
-			x := float64(g.c.req[int(i)*g.c.k+r]) * f
+			x := float64(g.c.req[row*g.c.k+r]) * f
 			share = max(share, x)
 			sum += x
 		}
-		key := share
-		switch order {
-		case 0:
-			key = v / max(share, 1e-12)
-		case 1:
-			key = v / max(sum, 1e-12)
+		pen := 0.0
+		if b.pen != nil {
+			pen = float64(b.pen[row])
 		}
-		g.keys = append(g.keys, keyed{key, i})
+		for c := from; c < to; c++ {
+			v := g.classes[c].value - pen
+			if v <= 0 || len(g.classes[c].rows) == 0 {
+				continue
+			}
+			g.keys[0] = append(g.keys[0], keyed{v / max(share, 1e-12), c})
+			g.keys[1] = append(g.keys[1], keyed{v / max(sum, 1e-12), c})
+			g.keys[2] = append(g.keys[2], keyed{share, c})
+		}
 	}
 }
 
 // refill finds the best filling of a bin from the pods that are left.
-func (g *greedy) refill(b *bin, f *filling, value []float64, rest []int32) {
+func (g *greedy) refill(b *bin, f *filling, rest []int32) {
 	f.ratio = 0
-	if f.rows == nil {
-		f.rows, f.cnt = g.slab.take(len(b.rows))[:0], g.slab.take(len(b.rows))[:0]
-	}
+	best := max(f.last[0], f.last[1], f.last[2])
 	for o, order := range f.orders {
-		if o > 0 && slices.Equal(order, f.orders[0]) {
+		if g.c.n > mostRows && f.last[o] < hopeless*best || o > 0 && slices.Equal(order, f.orders[0]) {
 			continue
 		}
-		v, pen := g.try(b, order, value, rest)
+		v, pen := g.try(b, order, rest)
 		cost := b.price + pen
 		ratio := v / float64(max(1, cost))
+		f.last[o] = ratio
 		if ratio > f.ratio {
 			f.ratio, f.cost = ratio, cost
 			f.rows, f.cnt = f.rows[:0], f.cnt[:0]
-			for _, i := range order {
-				if q := g.load.cnt[i]; q > 0 {
-					f.rows, f.cnt = append(f.rows, i), append(f.cnt, q)
-				}
+			for _, i := range g.put {
+				f.rows, f.cnt = append(f.rows, i), append(f.cnt, g.load.cnt[i])
 			}
 		}
 	}
@@ -234,21 +317,36 @@ func sortFilling(rows, cnt []int32) {
 }
 
 // try fills a bin in one order.
-func (g *greedy) try(b *bin, order []int32, value []float64, rest []int32) (v float64, pen int64) {
+func (g *greedy) try(b *bin, order []int32, rest []int32) (v float64, pen int64) {
 	l := g.load
 	l.open(b)
-	for _, i := range order {
-		if rest[i] == 0 {
+	g.put = g.put[:0]
+	for _, x := range order {
+		c := &g.classes[x]
+		if len(c.rows) == 0 {
 			continue
 		}
-		q := l.room(i, rest[i])
-		if q == 0 {
-			continue
+		if l.full() {
+			break
 		}
-		l.put(i, q)
-		v += float64(float64(q) * value[i])
-		if b.pen != nil {
-			pen += b.pen[i] * int64(q)
+		n := l.space(c.rows[0], math.MaxInt32)
+		took := int32(0)
+		for _, i := range c.rows {
+			if n == took {
+				break
+			}
+			q := l.allowed(i, min(n-took, rest[i]))
+			g.work++
+			if q == 0 {
+				continue
+			}
+			l.put(i, q)
+			g.put = append(g.put, i)
+			took += q
+		}
+		v += float64(float64(took) * c.value)
+		if b.pen != nil && took > 0 {
+			pen += b.pen[c.rows[0]] * int64(took)
 		}
 	}
 	g.work += int64(len(order) * (g.c.k + 2))
@@ -263,7 +361,8 @@ func (c *core) shares() []float64 {
 		if x.gratis() {
 			continue
 		}
-		for _, i := range x.rows {
+		for _, t := range x.kinds {
+			i := c.kinds[t][0]
 			s := c.share(x, i)
 			v := max(1, float64(float64(x.price)*s))
 			if x.pen != nil {
@@ -273,7 +372,10 @@ func (c *core) shares() []float64 {
 				out[i] = v
 			}
 		}
-		c.work += int64(len(x.rows))
+		c.work += int64(len(x.kinds))
+	}
+	for i, t := range c.kindOf {
+		out[i] = out[c.kinds[t][0]]
 	}
 	// What only free bins hold is worth most there.
 	most := 1.0

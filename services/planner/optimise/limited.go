@@ -72,6 +72,9 @@ func (l *limited) next(state, part int32, digits []int32, x int) {
 	}
 	l.nodes--
 	e := l.e
+	if l.nodes%64 == 0 && e.c.stopped() {
+		l.nodes = -1
+	}
 	for b := range e.c.bins {
 		if e.pl.room(int32(b), 1) == 0 {
 			continue

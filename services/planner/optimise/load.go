@@ -8,11 +8,12 @@ type load struct {
 	// triggers and counted are by rule.
 	triggers, counted []int32
 	cnt               []int32
+	asked             []int64
 }
 
 func newLoad(c *core) *load {
 	return &load{
-		c: c, left: make([]int64, c.k), cnt: make([]int32, c.n),
+		c: c, left: make([]int64, c.k), asked: make([]int64, c.k), cnt: make([]int32, c.n),
 		triggers: make([]int32, len(c.rules)), counted: make([]int32, len(c.rules)),
 	}
 }
@@ -37,6 +38,21 @@ func (l *load) open(b *bin) {
 
 // room is how many more pods of a row, up to most, the bin holds; that it takes the row is for the caller to know.
 func (l *load) room(row, most int32) int32 {
+	return l.allowed(row, l.space(row, most))
+}
+
+// full says that no pod of any row fits any more.
+func (l *load) full() bool {
+	for r, q := range l.c.least {
+		if l.left[r] < q {
+			return true
+		}
+	}
+	return false
+}
+
+// space is how many more pods of a row, up to most, the bin holds, rules aside.
+func (l *load) space(row, most int32) int32 {
 	k := l.c.k
 	n := int64(most)
 	for r, q := range l.c.req[int(row)*k : int(row)*k+k] {
@@ -47,10 +63,15 @@ func (l *load) room(row, most int32) int32 {
 			n = f / q
 		}
 	}
-	for _, pt := range l.c.byRow[row] {
-		n = min(n, int64(l.ruleRoom(pt, int32(n))))
-	}
 	return int32(n)
+}
+
+// allowed is how many more pods of a row, up to n, rules allow.
+func (l *load) allowed(row, n int32) int32 {
+	for _, pt := range l.c.byRow[row] {
+		n = min(n, l.ruleRoom(pt, n))
+	}
+	return n
 }
 
 func (l *load) ruleRoom(pt part, n int32) int32 {
@@ -90,14 +111,8 @@ func (l *load) holds(b *bin, rows, cnt []int32) (penalty int64, ok bool) {
 			return 0, false
 		}
 	}
-	for r, f := range b.free {
-		used := int64(0)
-		for x, i := range rows {
-			used += l.c.req[int(i)*l.c.k+r] * int64(cnt[x])
-		}
-		if used > max(f, 0) {
-			return 0, false
-		}
+	if !b.has(l.sum(rows, cnt)) {
+		return 0, false
 	}
 	if len(l.c.rules) > 0 {
 		l.open(b)
@@ -109,6 +124,27 @@ func (l *load) holds(b *bin, rows, cnt []int32) (penalty int64, ok bool) {
 		}
 	}
 	return b.penalty(rows, cnt), true
+}
+
+// sum is what a filling asks for, until the next one is asked about.
+func (l *load) sum(rows, cnt []int32) []int64 {
+	clear(l.asked)
+	for x, i := range rows {
+		for r, q := range l.c.req[int(i)*l.c.k : (int(i)+1)*l.c.k] {
+			l.asked[r] += q * int64(cnt[x])
+		}
+	}
+	return l.asked
+}
+
+// has says whether a bin has room for that much.
+func (b *bin) has(sum []int64) bool {
+	for r, f := range b.free {
+		if sum[r] > max(f, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 func (b *bin) penalty(rows, cnt []int32) int64 {

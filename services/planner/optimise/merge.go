@@ -252,6 +252,43 @@ func (m *merger) mergeItems() {
 	}
 }
 
+// findKinds puts rows together that differ in nothing but rules.
+func (m *merger) findKinds() {
+	c := m.c
+	c.kindOf = make([]int32, c.n)
+	byHash := make(map[uint64][]int32)
+	for j := range c.n {
+		h := m.hashKind(j)
+		kind := int32(-1)
+		for _, t := range byHash[h] {
+			if m.interchangeable(int(c.of[c.kinds[t][0]][0]), int(c.of[j][0])) {
+				kind = t
+			}
+		}
+		if kind < 0 {
+			kind = int32(len(c.kinds))
+			c.kinds = append(c.kinds, nil)
+			byHash[h] = append(byHash[h], kind)
+		}
+		c.kinds[kind] = append(c.kinds[kind], int32(j))
+		c.kindOf[j] = kind
+	}
+}
+
+func (m *merger) hashKind(row int) uint64 {
+	i := int(m.c.of[row][0])
+	h := uint64(23)
+	for _, q := range m.c.req[row*m.c.k : (row+1)*m.c.k] {
+		h = mix(h, uint64(q))
+	}
+	for g := range m.groups {
+		if m.groups[g].takes.Has(i) {
+			h = mix(h, uint64(g))
+		}
+	}
+	return mix(h, uint64(len(m.penByI[i])))
+}
+
 func (m *merger) compareRequests(a, b int) int {
 	for _, r := range m.resources {
 		if x := cmp.Compare(m.c.p.Items[a].Request[r], m.c.p.Items[b].Request[r]); x != 0 {
@@ -263,7 +300,12 @@ func (m *merger) compareRequests(a, b int) int {
 
 // alike says that two items can be exchanged anywhere.
 func (m *merger) alike(a, b int) bool {
-	if m.hash[a] != m.hash[b] || m.compareRequests(a, b) != 0 || !slices.Equal(m.ruleOfI[a], m.ruleOfI[b]) {
+	return m.hash[a] == m.hash[b] && slices.Equal(m.ruleOfI[a], m.ruleOfI[b]) && m.interchangeable(a, b)
+}
+
+// interchangeable says that two items can be exchanged anywhere, rules aside.
+func (m *merger) interchangeable(a, b int) bool {
+	if m.compareRequests(a, b) != 0 {
 		return false
 	}
 	for g := range m.groups {

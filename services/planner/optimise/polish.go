@@ -38,7 +38,7 @@ func (s *solver) polish(y []float64, limit int64) {
 func (p *polisher) repair(pl *plan, limit int64) {
 	pl.tidy()
 	p.downsize(pl)
-	for p.work < limit && p.merge(pl) {
+	for p.work < limit && !p.s.stopped() && p.merge(pl) {
 		continue
 	}
 	pl.tidy()
@@ -78,15 +78,17 @@ func (p *polisher) move(pl *plan, q pat) int32 {
 func (p *polisher) cheapest(pl *plan, rows, cnt []int32, below int64) (best int32, cost int64) {
 	c := p.s.c
 	best = -1
+	sum := p.load.sum(rows, cnt)
 	for b := range c.bins {
 		bin := &c.bins[b]
 		if bin.price >= below {
 			break
 		}
-		p.work += int64(c.k * 4)
-		if pl.room(int32(b), 1) == 0 {
+		p.work += int64(c.k)
+		if !bin.has(sum) || pl.room(int32(b), 1) == 0 {
 			continue
 		}
+		p.work += int64(3 * len(rows))
 		if pen, ok := p.load.holds(bin, rows, cnt); ok && bin.price+pen < below {
 			best, below = int32(b), bin.price+pen
 		}

@@ -7,19 +7,24 @@ import "math"
 // a pod costs at least its part on the bin where that is least, penalty included. The weights are improved step by step.
 type resource struct {
 	c *core
-	// bins may be used; parts are, by bin, row of the bin and resource, price times part.
-	bins   []int32
-	parts  [][]float64
-	demand []int32
-	weight []float64
-	y      []float64
-	trial  []float64
-	work   int64
+	// bins may be used; parts are, by bin, kind of the bin and resource, price times part.
+	bins  []int32
+	parts [][]float64
+	// demand, best and trial are by kind, y is best by row.
+	demand      []int64
+	best, trial []float64
+	weight      []float64
+	y           []float64
+	work        int64
 }
 
 // resourceDuals are values of pods that no filling of the bins that usable allows exceeds, and what the demand is worth.
 func resourceDuals(c *core, demand []int32, usable func(b int32) bool) (r *resource, worth float64) {
-	r = &resource{c: c, demand: demand, weight: make([]float64, c.k), y: make([]float64, c.n), trial: make([]float64, c.n)}
+	r = &resource{c: c, demand: make([]int64, len(c.kinds)), weight: make([]float64, c.k), y: make([]float64, c.n)}
+	r.best, r.trial = make([]float64, len(c.kinds)), make([]float64, len(c.kinds))
+	for i, q := range demand {
+		r.demand[c.kindOf[i]] += int64(q)
+	}
 	for b := range c.bins {
 		if usable(int32(b)) {
 			r.add(int32(b))
@@ -34,7 +39,7 @@ func resourceDuals(c *core, demand []int32, usable func(b int32) bool) (r *resou
 	}
 	copy(at, r.weight)
 	for step := 0.25; step > 0.01; step /= 2 {
-		for improved := true; improved; {
+		for improved := true; improved && !c.stopped(); {
 			improved = false
 			for from := range c.k {
 				for to := range c.k {
@@ -52,16 +57,20 @@ func resourceDuals(c *core, demand []int32, usable func(b int32) bool) (r *resou
 			}
 		}
 	}
+	for i, t := range c.kindOf {
+		r.y[i] = r.best[t]
+	}
 	return r, best
 }
 
 func (r *resource) add(b int32) {
 	bin := &r.c.bins[b]
 	k := r.c.k
-	parts := make([]float64, len(bin.rows)*k)
-	for x, i := range bin.rows {
+	parts := make([]float64, len(bin.kinds)*k)
+	for x, t := range bin.kinds {
+		i := int(r.c.kinds[t][0])
 		for q := range k {
-			if a := r.c.req[int(i)*k+q]; a > 0 {
+			if a := r.c.req[i*k+q]; a > 0 {
 				parts[x*k+q] = float64(bin.price) * (float64(a) / float64(bin.free[q]))
 			}
 		}
@@ -72,38 +81,38 @@ func (r *resource) add(b int32) {
 // try values pods by some weights, and keeps them if the demand is worth more than best then.
 func (r *resource) try(w []float64, best float64) float64 {
 	k := r.c.k
-	for i := range r.trial {
-		r.trial[i] = math.Inf(1)
+	for t := range r.trial {
+		r.trial[t] = math.Inf(1)
 	}
 	for n, b := range r.bins {
 		bin := &r.c.bins[b]
 		parts := r.parts[n]
-		for x, i := range bin.rows {
+		for x, t := range bin.kinds {
 			v := 0.0
 			for q, f := range w {
 				v += float64(f * parts[x*k+q])
 			}
 			if bin.pen != nil {
-				v += float64(bin.pen[i])
+				v += float64(bin.pen[r.c.kinds[t][0]])
 			}
-			if v < r.trial[i] {
-				r.trial[i] = v
+			if v < r.trial[t] {
+				r.trial[t] = v
 			}
 		}
 		r.work += int64(len(parts))
 	}
 	sum := 0.0
-	for i, v := range r.trial {
+	for t, v := range r.trial {
 		if math.IsInf(v, 1) {
-			r.trial[i] = 0
+			r.trial[t] = 0
 			continue
 		}
-		sum += float64(v * float64(r.demand[i]))
+		sum += float64(v * float64(r.demand[t]))
 	}
 	if sum > best {
 		best = sum
 		copy(r.weight, w)
-		copy(r.y, r.trial)
+		copy(r.best, r.trial)
 	}
 	return best
 }

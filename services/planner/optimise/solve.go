@@ -52,11 +52,32 @@ func (s *solver) run() {
 	s.greedy.free(s.base, values)
 	s.best.set(s.base)
 	s.greedy.run(s.best, values)
-	s.work.Greedy = s.greedy.work
+	// From here on there is an answer.
+	s.greedy.stop = s.c.p.Stop
+	s.startWide(values)
 	if s.c.p.Work < 0 || s.stopped() {
 		return
 	}
 	s.improve()
+}
+
+// startWide starts with the other order among equals, where there are any.
+func (s *solver) startWide(value []float64) {
+	if s.c.twins && !s.c.p.BoundOnly && !s.stopped() {
+		s.start(value, !s.greedy.wide)
+	}
+}
+
+// start packs everything greedily; what comes after goes on with the order among equals that the best start had.
+func (s *solver) start(value []float64, wide bool) {
+	was := s.greedy.wide
+	s.greedy.wide = wide
+	end := s.base.clone()
+	s.greedy.run(end, value)
+	if !end.better(s.best) {
+		s.greedy.wide = was
+	}
+	s.offer(end)
 }
 
 // runExact solves the problem exactly if it is small enough.
@@ -88,15 +109,18 @@ func (s *solver) runExact() bool {
 func (s *solver) improve() {
 	budget := s.budget()
 	r, worth := resourceDuals(s.c, s.base.rest, func(b int32) bool { return !s.c.bins[b].gratis() })
-	end := s.base.clone()
-	s.greedy.run(end, r.y)
-	s.offer(end)
+	if !s.c.p.BoundOnly {
+		s.start(r.y, s.greedy.wide)
+	}
 	s.work.Columns = r.work
 	x := newColumns(s.c, &s.slab)
 	copy(x.center, r.y)
 	x.ms.limit, x.ms.stop = budget, s.stopped
 	y := r.y
-	if s.c.n <= mostRows {
+	switch {
+	case s.c.p.BoundOnly && s.c.n <= mostRows/2:
+		s.relax(x, budget/4)
+	case !s.c.p.BoundOnly && s.c.n <= mostRows:
 		s.relax(x, budget*6/10)
 		y = slices.Clone(x.y)
 	}
@@ -111,7 +135,9 @@ func (s *solver) improve() {
 		s.work.Round = x.work() - before
 	}
 	s.polish(y, budget/20)
-	s.polish(r.y, budget/20)
+	if s.c.n <= mostRows {
+		s.polish(r.y, budget/20)
+	}
 }
 
 // relax solves the programme, and again with the limits and stocks that its solution goes beyond.
@@ -154,7 +180,7 @@ func (s *solver) enough() bool {
 	return s.stopped() || s.best.pods == 0 && float64(s.best.cost) <= max(float64(s.bound), s.lp)*(1+s.gap)
 }
 
-func (s *solver) stopped() bool { return s.c.p.Stop != nil && s.c.p.Stop() }
+func (s *solver) stopped() bool { return s.c.stopped() }
 
 const (
 	// defaultGap is what Problem.GapTarget means when it is 0.
@@ -195,6 +221,7 @@ func (s *solver) finish(pl *plan, y []float64) {
 // solution brings the best plan into the caller's terms.
 func (s *solver) solution() Solution {
 	c, pl := s.c, s.best
+	s.work.Greedy = s.greedy.work
 	pl.tidy()
 	out := Solution{Left: make([]int, len(c.p.Items)), Cost: pl.cost, Work: s.work}
 	d := newDealer(c)

@@ -49,8 +49,11 @@ func (p *problem) holdings(o *Option, wishes bool) []holding {
 // takenBy are the items of which one node of an option takes one pod.
 func (p *problem) takenBy(o *Option, wishes bool) optimise.Set {
 	out := optimise.NewSet(len(p.rows))
-	for k, row := range p.rows {
-		if o.takes(&p.l.items[row[0]], wishes) {
+	for _, kind := range p.kinds {
+		if !o.takes(&p.l.items[p.rows[kind[0]][0]], wishes) {
+			continue
+		}
+		for _, k := range kind {
 			out.Add(k)
 		}
 	}

@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -34,41 +33,65 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 		most = min(most, float64(p.total[c.Item])/float64(c.Pods))
 		sum.Add(p.Items[c.Item].Request, int64(c.Pods))
 	}
-	seen := map[model.TypeName]bool{base.Type.Name: true}
+	asked := askedOf(sum)
+	seen := make([]bool, len(p.types))
+	seen[p.types[base.Type.Name]] = true
 	var out []Runner
 	for b, i := range p.bins {
+		if seen[p.typed[b]] {
+			continue
+		}
 		o := p.options[i]
-		if seen[o.Type.Name] || !p.takesAll(b, pattern) {
+		n := int(min(most, times(p.Bins[b].Free, asked))*float64(pods) + 1e-9)
+		if n == 0 || o.Price*int64(pods) < base.Price*int64(n) || !p.takesAll(b, pattern) {
 			continue
 		}
-		n := int(min(most, times(p.Bins[b].Free, sum))*float64(pods) + 1e-9)
-		if n == 0 || o.Price*int64(pods) < base.Price*int64(n) {
-			continue
-		}
-		seen[o.Type.Name] = true
-		out = append(out, Runner{Option: o, Pods: n})
+		seen[p.typed[b]] = true
+		out = keepBest(out, Runner{Option: o, Pods: n})
 	}
-	slices.SortStableFunc(out, func(a, b Runner) int {
-		return cmp.Compare(a.Option.Price*int64(b.Pods), b.Option.Price*int64(a.Pods))
-	})
-	out = out[:min(len(out), mostRunners)]
 	for i := range out {
 		out[i].Reason = lostTo(out[i], base, pods)
 	}
 	return out
 }
 
+// keepBest puts a runner where it belongs by price for a pod, after its equals, and keeps the best.
+func keepBest(best []Runner, r Runner) []Runner {
+	at := len(best)
+	for at > 0 && r.Option.Price*int64(best[at-1].Pods) < best[at-1].Option.Price*int64(r.Pods) {
+		at--
+	}
+	if at == mostRunners {
+		return best
+	}
+	return slices.Insert(best[:min(len(best), mostRunners-1)], at, r)
+}
+
 func (p *problem) takesAll(bin int, pattern optimise.Pattern) bool {
 	return !slices.ContainsFunc(pattern.Counts, func(c optimise.Count) bool { return !p.Bins[bin].Takes.Has(c.Item) })
 }
 
-// times is how often a node holds a sum of requests.
-func times(free, sum view.Vector) float64 {
-	most := math.Inf(1)
+// portion is some of one resource.
+type portion struct {
+	resource int
+	amount   int64
+}
+
+func askedOf(sum view.Vector) []portion {
+	var out []portion
 	for r, q := range sum {
 		if q > 0 {
-			most = min(most, float64(free[r])/float64(q))
+			out = append(out, portion{r, q})
 		}
+	}
+	return out
+}
+
+// times is how often a node holds a sum of requests.
+func times(free view.Vector, sum []portion) float64 {
+	most := math.Inf(1)
+	for _, a := range sum {
+		most = min(most, float64(free[a.resource])/float64(a.amount))
 	}
 	return most
 }

@@ -1,8 +1,10 @@
 package pack
 
 import (
+	"encoding/binary"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
@@ -17,8 +19,14 @@ type problem struct {
 	options []*Option
 	// total is how many pods of each row there were.
 	total []int
-	// rows are the shapes of the load that have pods left, each with the items that have.
-	rows [][]int
+	// rows are the shapes of the load that have pods left, each with the items that have. Kinds are those rows that no
+	// option tells apart, as places in rows; picky are the rows that may have wishes about nodes.
+	rows  [][]int
+	kinds [][]int
+	picky []int
+	// types numbers the types of bins, for runners; typed are those numbers, by bin.
+	types map[model.TypeName]int
+	typed []int
 	// bins are places in options: what is left out takes nothing or may not be bought.
 	bins []int
 	optimise.Problem
@@ -39,8 +47,44 @@ func newProblem(m *Market, l *load, lim *Limits) *problem {
 			p.Items = append(p.Items, optimise.Item{Count: n, Request: l.items[shape[0]].Class.Requested})
 		}
 	}
+	p.group()
 	p.Work, p.GapTarget = max(-1, m.w.Policy.Work*stepsPerUnit), m.w.Policy.GapTarget
 	return p
+}
+
+// group finds the kinds. Rows with host ports are a kind each.
+func (p *problem) group() {
+	index := make(map[string]int)
+	var key []byte
+	for k, row := range p.rows {
+		it := &p.l.items[row[0]]
+		key = appendKind(key[:0], it)
+		i, ok := index[string(key)]
+		if !ok || len(it.Class.HostPorts) > 0 {
+			i = len(p.kinds)
+			index[string(key)] = i
+			p.kinds = append(p.kinds, nil)
+		}
+		p.kinds[i] = append(p.kinds[i], k)
+		if !it.Class.Profile.Indifferent {
+			p.picky = append(p.picky, k)
+		}
+	}
+}
+
+// appendKind writes down what options see of an item.
+func appendKind(key []byte, it *Item) []byte {
+	key = binary.AppendUvarint(key, uint64(it.Class.Profile.Index))
+	for _, q := range it.Class.Requested {
+		key = binary.AppendVarint(key, q)
+	}
+	if it.Cell != nil {
+		key = binary.AppendUvarint(key, uint64(it.Cell.id))
+	}
+	if devices.Matters(it.Class.PodClass) {
+		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
+	}
+	return key
 }
 
 // solve buys what it can of a load from one tier, and says what that must cost at least.
@@ -77,22 +121,29 @@ func (p *problem) addBins(wishes bool) {
 
 // add adds a kind of bin for an option, unless it takes nothing; price is what a wish of weight 1 is worth.
 func (p *problem) add(option int, h holding, price int64) {
-	o, some := p.options[option], false
-	for k, row := range p.rows {
-		if !h.takes.Has(k) {
-			continue
-		}
-		some = true
-		if price == 0 {
-			continue
-		}
-		if w := fit.Wish(p.l.items[row[0]].Class.Profile, &o.place); w > 0 {
-			p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
-		}
-	}
-	if !some {
+	o := p.options[option]
+	if !slices.ContainsFunc(h.takes, func(word uint64) bool { return word != 0 }) {
 		return
 	}
+	if price > 0 {
+		for _, k := range p.picky {
+			if !h.takes.Has(k) {
+				continue
+			}
+			if w := fit.Wish(p.l.items[p.rows[k][0]].Class.Profile, &o.place); w > 0 {
+				p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
+			}
+		}
+	}
+	if p.types == nil {
+		p.types = make(map[model.TypeName]int)
+	}
+	n, ok := p.types[o.Type.Name]
+	if !ok {
+		n = len(p.types)
+		p.types[o.Type.Name] = n
+	}
+	p.typed = append(p.typed, n)
 	p.bins = append(p.bins, option)
 	p.Bins = append(p.Bins, optimise.Bin{Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
 }
