@@ -40,27 +40,33 @@ func resourceDuals(c *core, demand []int32, usable func(b int32) bool) (r *resou
 	copy(at, r.weight)
 	for step := 0.25; step > 0.01; step /= 2 {
 		for improved := true; improved && !c.stopped(); {
-			improved = false
-			for from := range c.k {
-				for to := range c.k {
-					copy(at, r.weight)
-					move := min(step, at[from])
-					if from == to || move == 0 {
-						continue
-					}
-					at[from] -= move
-					at[to] += move
-					if v := r.try(at, best); v > best*(1+1e-6) {
-						best, improved = v, true
-					}
-				}
-			}
+			best, improved = r.shift(at, step, best)
 		}
 	}
 	for i, t := range c.kindOf {
 		r.y[i] = r.best[t]
 	}
 	return r, best
+}
+
+// shift tries to move some weight from each resource to each other; at is memory.
+func (r *resource) shift(at []float64, step, was float64) (best float64, improved bool) {
+	best = was
+	for from := range at {
+		for to := range at {
+			copy(at, r.weight)
+			move := min(step, at[from])
+			if from == to || move == 0 {
+				continue
+			}
+			at[from] -= move
+			at[to] += move
+			if v := r.try(at, best); v > best*(1+1e-6) {
+				best, improved = v, true
+			}
+		}
+	}
+	return best, improved
 }
 
 func (r *resource) add(b int32) {

@@ -61,18 +61,6 @@ func (b *ruleBook) allows(counts []int) bool {
 	return true
 }
 
-// holds says whether the pods of some items may be together on a node.
-func (b *ruleBook) holds(items []Item) bool {
-	if len(b.rules) == 0 {
-		return true
-	}
-	counts := make([]int, len(b.of))
-	for _, it := range items {
-		counts[it.row] += len(it.Pods)
-	}
-	return b.allows(counts)
-}
-
 // less is counts without those of one item.
 func less(counts []int, item int) []int {
 	out := slices.Clone(counts)

@@ -160,14 +160,14 @@ func (p *problem) addRules() {
 		}
 	}
 	set := func(items []int) (optimise.Set, bool) {
-		out, any := optimise.NewSet(len(p.rows)), false
+		out, some := optimise.NewSet(len(p.rows)), false
 		for _, i := range items {
 			if row[i] >= 0 {
 				out.Add(row[i])
-				any = true
+				some = true
 			}
 		}
-		return out, any
+		return out, some
 	}
 	for _, r := range p.l.book.rules {
 		trigger, some := set(r.Trigger)
