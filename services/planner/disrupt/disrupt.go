@@ -198,6 +198,10 @@ func (s *search) empty() {
 			continue
 		}
 		host := s.v.Hosts[h]
+		if r := s.taken(h); !r.OK() { // what goes before has sent pods there
+			s.verdicts[h] = r
+			continue
+		}
 		if r := notStatic(s, h); !r.OK() {
 			s.verdicts[h] = r
 			continue

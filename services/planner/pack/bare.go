@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -29,6 +30,15 @@ func (m *Market) Sells(p *view.Pool) ([]*Option, model.Reason) {
 
 // Bare is a claim for no pods that may become any of some options, best first.
 func Bare(options []*Option) *Bought { return &Bought{base: options[0], Options: options} }
+
+// Show makes a claim known to those who count domains: its node will be there, whatever runs on it.
+func (d *Desk) Show(b *Bought) {
+	places := make([]*fit.Place, len(b.Options))
+	for i, o := range b.Options {
+		places[i] = &o.place
+	}
+	b.site = d.tally.Claim(nil, places...)
+}
 
 // OnePurse is a claim for no pods that may become those of the options that are paid for alike: of one reservation that
 // has an instance left, or of none. It is nil where limits leave nothing.

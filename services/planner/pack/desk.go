@@ -77,6 +77,19 @@ func (d *Desk) Leave(pod, host int) {
 	d.tally.Add(d.v.Pods[pod].Class, d.tally.Host(host), -1)
 }
 
+// Forget takes a pod that was seated off the counts that other pods go by; its room stays taken.
+func (d *Desk) Forget(s Seat) {
+	var site *topology.Site
+	if s.Bought != nil {
+		site = s.Bought.site
+	} else {
+		site = d.tally.Host(s.Host)
+	}
+	if site != nil { // a claim has none where nobody counts its pods
+		d.tally.Add(d.v.Pods[s.Pod].Class, site, -1)
+	}
+}
+
 // OnHosts seats pods on hosts that usable allows, and on nothing else.
 func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, left []Item) {
 	s := d.newSeating(items, usable, false)
@@ -230,8 +243,11 @@ func (s *seating) buy() map[int]*Bought {
 	if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Cell != nil || s.minds(it.Class) }) {
 		s.proof = Proof{} // it is of more rules than every plan must keep
 	}
+	if s.tally.Frozen() {
+		s.bought = slices.DeleteFunc(s.bought, s.opensFrozen)
+	}
 	on := make(map[int]*Bought)
-	for _, b := range bought {
+	for _, b := range s.bought {
 		for _, it := range b.Items {
 			for _, p := range it.Pods {
 				on[p] = b
@@ -244,6 +260,23 @@ func (s *seating) buy() map[int]*Bought {
 		}
 	}
 	return on
+}
+
+// opensFrozen says whether a claim might be the first node of a domain that others rely on not to be there, and gives it up.
+func (s *seating) opensFrozen(b *Bought) bool {
+	if !s.tally.Opens(s.tally.Probe(nil, s.places(b)...)) {
+		return false
+	}
+	if b.Options != nil {
+		s.lim.unstretch(b)
+	}
+	s.lim.give(b.base)
+	for _, it := range b.Items {
+		if it.Cell == nil && !s.minds(it.Class) {
+			s.keepOpen(it.Class, it.Pods)
+		}
+	}
+	return true
 }
 
 // buyByPriority packs the important pods first, where not all can be had: what limits leave is theirs.
@@ -391,13 +424,18 @@ func (s *seating) site(b *Bought) *topology.Site {
 
 // places are what a claim may become: everything that holds its pods, as far as claims list it.
 func (s *seating) places(b *Bought) []*fit.Place {
-	if s.last != nil && s.last != b && alike(s.last, b) {
+	if s.last != nil && s.last != b && b.Options == nil && alike(s.last, b) {
+		b.shown = s.last.shown
 		return s.lastPlaces
 	}
-	options, ok := s.m.rank(b.base, b.Items, nil)
-	if !ok {
-		options = []*Option{b.base}
+	options := b.Options
+	if options == nil {
+		options, _ = s.m.rank(b.base, b.Items, nil)
 	}
+	if !slices.Contains(options, b.base) { // a list that is cut short may be of others
+		options = append(slices.Clone(options), b.base)
+	}
+	b.shown = options
 	out := make([]*fit.Place, len(options))
 	for i, o := range options {
 		out[i] = &o.place

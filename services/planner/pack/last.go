@@ -128,8 +128,10 @@ func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
 	}
 	s.refit(b)
 	s.handOut(b, c)
-	if s.minds(c) {
+	if s.minds(c) || b.site != nil {
 		s.tally.Narrow(s.site(b), nil, s.places(b)...)
+	}
+	if s.minds(c) {
 		s.tally.Add(c, s.site(b), 1)
 	}
 	s.seats = append(s.seats, Seat{Pod: pod, Bought: b})

@@ -134,9 +134,9 @@ func (d *Desk) cellOf(keys []string, o *Option) *Cell {
 
 // Buy seats pods on claims to buy and on nothing else, within limits, which it takes them off.
 func (d *Desk) Buy(items []Item, lim *Limits) (seats []Seat, bought []*Bought, left []Item) {
-	own := d.lim
+	own, proof := d.lim, d.proof
 	d.lim = lim
-	defer func() { d.lim = own }()
+	defer func() { d.lim, d.proof = own, proof }()
 	return d.Seat(items, func(int) bool { return false })
 }
 

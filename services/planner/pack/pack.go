@@ -32,6 +32,8 @@ type Bought struct {
 	base *Option
 	// site is its node in the eyes of the rules about other pods; nil where none of its pods has such rules.
 	site *topology.Site
+	// shown are the options that the site is judged by: it becomes nothing else.
+	shown []*Option
 	// number is its place in the eyes of devices; 0 where none of its pods claims any.
 	number int
 }
@@ -98,11 +100,14 @@ func (l *load) group() {
 	var key []byte
 	for i, it := range l.items {
 		key = l.shapeKey(key[:0], i)
+		alone := len(it.Class.HostPorts) > 0
 		k, ok := index[string(key)]
-		if !ok || len(it.Class.HostPorts) > 0 {
+		if !ok || alone {
 			k = len(l.shapes)
-			index[string(key)] = k
 			l.shapes = append(l.shapes, nil)
+		}
+		if !alone {
+			index[string(key)] = k
 		}
 		l.shapes[k] = append(l.shapes[k], i)
 	}

@@ -148,7 +148,7 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*v
 			m.finishRunners(b)
 			continue
 		}
-		if i > 0 && b.number == 0 && alike(b, bought[i-1]) {
+		if i > 0 && b.number == 0 && alike(b, bought[i-1]) && slices.Equal(b.shown, bought[i-1].shown) {
 			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
 		} else {
 			fitting := func(*Option) bool { return true }
@@ -156,7 +156,8 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*v
 				fitting = fits(b)
 			}
 			b.Options, _ = m.rank(b.base, b.Items, func(o *Option) bool {
-				return within(o, b.base, slack[b.base.Pool.Index]) && fitting(o)
+				known := b.site == nil || slices.Contains(b.shown, o)
+				return known && within(o, b.base, slack[b.base.Pool.Index]) && fitting(o)
 			})
 			m.finishRunners(b)
 		}

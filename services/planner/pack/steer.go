@@ -46,6 +46,9 @@ func (s *seating) bestFor(b *Bought, keys []string) *Option {
 		}
 		seen[place] = true
 		cost, site := o.Price, s.tally.Probe(nil, &o.place)
+		if s.tally.Opens(site) && o != b.base {
+			continue
+		}
 		for _, it := range b.Items {
 			if s.rules.Soft(it.Class) {
 				cost += price * int64(s.tally.Wish(it.Class, site)) * int64(len(it.Pods))

@@ -99,6 +99,9 @@ func (c *cycle) seatBuffers() {
 	c.room = append(seats, more...)
 	c.seats = append(c.seats, c.room...)
 	c.roomless = left
+	for _, s := range c.room {
+		c.desk.Forget(s) // they keep their room, but nobody meets them
+	}
 }
 
 // movedRoom are the pods of buffers that move with a node that goes: the disruption says where.

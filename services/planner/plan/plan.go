@@ -104,6 +104,7 @@ func (c *cycle) reserve() {
 	for _, s := range c.demand.preempting {
 		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
+		c.tally.Suspect(c.Pods[s.Pod].Class, s.Host, 1)
 	}
 }
 

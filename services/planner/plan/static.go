@@ -111,6 +111,7 @@ func (c *cycle) buyBare(f *offer.Fixed, sold map[model.RankedOffering]*pack.Opti
 			}
 		}
 		c.limits.Keep(b)
+		c.desk.Show(b)
 		c.bare = append(c.bare, bare{b, f.Buy[i].Number, f.Reason})
 	}
 	return f.Short

@@ -224,6 +224,9 @@ func (t *Tally) Freeze(c *view.Class) {
 	}
 }
 
+// Frozen says whether any class was frozen.
+func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
+
 // Opens says whether a claim opened, when it was made, a domain that was frozen; such a claim must be reverted.
 func (t *Tally) Opens(s *Site) bool { return s.opens }
 
@@ -247,6 +250,12 @@ func (t *Tally) wouldOpen(s *Site) bool {
 		}
 	}
 	return false
+}
+
+// Suspect counts n pods of a class that may come to a host, or may not: as there where more is worse, and as not there
+// where more is better.
+func (t *Tally) Suspect(c *view.Class, host int, n int) {
+	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), loose: true})
 }
 
 // Mark marks the present state.

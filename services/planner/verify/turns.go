@@ -11,8 +11,8 @@ import (
 // turns binds the placed pods one after the other, in the order that the plan names, and checks each time that the pod
 // may be among those that are there: the pods of now, and those that had their turn before.
 //
-// All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its node is nowhere until its turn. A node that
-// leaves anyway, or a replacement, may be there or not when a pod's spread is judged: either will do. The pods that the
+// All claims of the plan are there from the start, and on their nodes the pods of DaemonSets. A pod that leaves its node is
+// nowhere until its turn, and for good if nothing was found for it: its node goes. A node that leaves anyway, or a replacement, may be there or not when a pod's spread is judged: either will do. The pods that the
 // plan's disruptions displace are still where they are.
 func (c *checker) turns() {
 	c.addSites()
@@ -25,6 +25,9 @@ func (c *checker) turns() {
 		used[pl.Claim] = true
 	}
 	passing := c.goingSites()
+	for _, q := range c.plan.Pending {
+		moved[q.Pod] = true
+	}
 	for i := range c.plan.NodeClaims {
 		if claim := &c.plan.NodeClaims[i]; claim.Disruption != "" && !used[claim.ID] {
 			passing[c.claimSites[claim.ID]] = true
@@ -45,7 +48,8 @@ func (c *checker) turns() {
 		if pod == nil || s == nil {
 			continue // podsOnce and rooms tell
 		}
-		if why := m.refuses(c.class(pod), s); why != "" {
+		// A buffer's pods are never made: they take room, and what other pods have against them does not matter.
+		if why := m.refuses(c.class(pod), s); why != "" && !virtual(pl.Pod) {
 			c.fail("placement of pod "+string(pod.ID), "when it is its turn (%d) to go to %s, %s", pl.Order, s.name, why)
 		}
 		m.put(pod, s)
@@ -122,13 +126,18 @@ func (c *checker) returns() {
 			where[pl.Pod] = c.site(pl)
 		}
 	}
+	stranded := make(map[model.PodID]bool)
+	for _, q := range c.plan.Pending {
+		stranded[q.Pod] = true
+	}
 	for i := range c.snap.Pods {
 		p := &c.snap.Pods[i]
 		s, placed := where[p.ID]
 		if !placed {
 			s = c.nodeSites[p.Node]
 		}
-		if s != nil && (placed || !empty[s]) {
+		// What is ending will have ended: drains take their time.
+		if s != nil && !stranded[p.ID] && !p.Terminating && (placed || !empty[s]) {
 			m.put(p, s)
 		}
 	}
