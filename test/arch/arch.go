@@ -60,7 +60,7 @@ func domains() []string {
 
 // carriers hand whole values to convert and read no field of theirs, so they name both types and still convert nothing.
 func carriers() []string {
-	return []string{"services/actuator/internal/etcd", "services/actuator/internal/server"}
+	return []string{"services/actuator/internal/etcd", "services/actuator/internal/server", "services/planner/internal/server"}
 }
 
 // rule looks at one package and returns what is wrong with it.

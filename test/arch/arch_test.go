@@ -113,7 +113,7 @@ func TestTheRulesBite(t *testing.T) {
 			"no test in the product", "services/actuator/internal/ec2/a_test.go", doc + `import "github.com/kerf-dev/kerf/test/awssim"`, "test/awssim",
 		},
 		"a server does not convert": {
-			"convert alone", "services/planner/internal/server/a.go",
+			"convert alone", "services/planner/internal/loop/a.go",
 			doc + "import (\"github.com/kerf-dev/kerf/services/planner/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1\")", "imports both",
 		},
 		"convert knows both": {

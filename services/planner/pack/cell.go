@@ -2,6 +2,7 @@ package pack
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
@@ -19,14 +20,14 @@ type Cell struct {
 
 // cellName tells the cells of some labels apart.
 func cellName(keys []string, label func(key string) (string, bool)) string {
-	out := ""
+	var out strings.Builder
 	for _, k := range keys {
 		if v, ok := label(k); ok {
-			out += k + "=" + v
+			out.WriteString(k + "=" + v)
 		}
-		out += ","
+		out.WriteByte(',')
 	}
-	return out
+	return out.String()
 }
 
 // labelsOf are the values of some labels, less those that are not there.
@@ -44,16 +45,7 @@ func labelsOf(keys []string, label func(key string) (string, bool)) model.Labels
 func (o *Option) in(c *Cell) bool { return c == nil || c.options.has(o.id) }
 
 // key is the option's values of some labels, to tell apart options that differ on one of them.
-func (o *Option) key(keys []string) string {
-	out := ""
-	for _, k := range keys {
-		if v, ok := o.Label(k); ok {
-			out += k + "=" + v
-		}
-		out += ","
-	}
-	return out
-}
+func (o *Option) key(keys []string) string { return cellName(keys, o.Label) }
 
 // sameOn says whether nodes of two options have the same value of each of some labels.
 func sameOn(keys []string, o, p *Option) bool {

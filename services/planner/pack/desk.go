@@ -58,7 +58,8 @@ type Seat struct {
 func (d *Desk) Equip(t *devices.Tally) { d.devices = t }
 
 // NewDesk seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
-func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, rules *topology.Rules, tally *topology.Tally, lim *Limits) *Desk {
+func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *Limits) *Desk {
+	rules := tally.Rules()
 	return &Desk{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
 		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option), units: lim.units.Clone(),
@@ -131,8 +132,8 @@ type seating struct {
 type choice struct {
 	pod  int
 	host int
-	// cell is nil for a pod on a host.
-	cell *Cell
+	// fresh says that the pod is to get a new node, in some cell.
+	fresh bool
 }
 
 type wantKey struct {
@@ -179,7 +180,7 @@ func (s *seating) minds(c *view.Class) bool {
 // free puts pods that mind nobody on hosts; what is left is wanted anywhere.
 func (s *seating) free(it Item) {
 	rest := it.Pods
-	hosts := newFilling(s.v, s.matcher, it.Class, s.usable, s.ranks, s.room[:0])
+	hosts := newFilling(s.v, it.Class, s.usable, s.ranks, s.room[:0]).by(s.matcher)
 	s.room = hosts.heap // to be used again
 	for len(rest) > 0 {
 		h, ok := hosts.next()
@@ -373,7 +374,7 @@ func (s *seating) settle(on map[int]*Bought) {
 		c := s.v.Pods[ch.pod].Class
 		b := on[ch.pod]
 		switch {
-		case ch.cell == nil && s.matcher.Room(c, ch.host, 1) == 1:
+		case !ch.fresh && s.matcher.Room(c, ch.host, 1) == 1:
 			s.v.Place(ch.host, c, 1)
 			s.seats = append(s.seats, Seat{Pod: ch.pod, Host: ch.host})
 		case b != nil && s.tally.Allows(c, s.site(b)) && s.handOut(b, c):

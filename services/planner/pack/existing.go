@@ -85,8 +85,8 @@ type ask struct {
 }
 
 // newFilling uses the memory of heap.
-func newFilling(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool, ranks []int8, heap []fillHost) *filling {
-	f := &filling{matcher: m, class: c, heap: heap}
+func newFilling(v *view.View, c *view.Class, usable func(host int) bool, ranks []int8, heap []fillHost) *filling {
+	f := &filling{class: c, heap: heap}
 	var asks []ask
 	for i, q := range c.Requested {
 		if q > 0 {
@@ -106,6 +106,12 @@ func newFilling(v *view.View, m *fit.Matcher, c *view.Class, usable func(host in
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
 		f.sink(i)
 	}
+	return f
+}
+
+// by says who judges the hosts.
+func (f *filling) by(m *fit.Matcher) *filling {
+	f.matcher = m
 	return f
 }
 
@@ -156,7 +162,7 @@ func (f *filling) sink(i int) {
 
 // fillOrder lists the hosts that have room for a class, in the order in which to fill them.
 func fillOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
-	f := newFilling(v, m, c, usable, ranks(v), nil)
+	f := newFilling(v, c, usable, ranks(v), nil).by(m)
 	out := make([]int, 0, len(f.heap))
 	slices.SortFunc(f.heap, func(a, b fillHost) int {
 		if a.before(b) {

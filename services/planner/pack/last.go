@@ -11,8 +11,8 @@ import (
 // seatLast seats what is still open one pod at a time, on anything: hosts, claims of this plan, which may grow, and new
 // claims. In a second try, domains count for spread only if they exist or are planned; see topology.Tally.AllowsReal.
 func (s *seating) seatLast() {
-	for _, real := range []bool{false, true} {
-		if real && len(s.open) > 0 {
+	for _, actual := range []bool{false, true} {
+		if actual && len(s.open) > 0 {
 			s.showClaims()
 		}
 		for progress := true; progress && len(s.open) > 0; {
@@ -20,7 +20,7 @@ func (s *seating) seatLast() {
 			open := s.open
 			s.open = nil
 			for _, it := range open {
-				n := s.seatEach(it.Class, it.Pods, real)
+				n := s.seatEach(it.Class, it.Pods, actual)
 				progress = progress || n > 0
 				s.keepOpen(it.Class, it.Pods[n:])
 			}
@@ -35,13 +35,13 @@ func (s *seating) showClaims() {
 	}
 }
 
-func (s *seating) seatEach(c *view.Class, pods []int, real bool) int {
+func (s *seating) seatEach(c *view.Class, pods []int, actual bool) int {
 	hosts := fillOrder(s.v, s.matcher, c, s.usable)
-	if !real && s.shares(c) {
+	if !actual && s.shares(c) {
 		hosts = s.equippedFor(c, hosts, len(pods)) // where one of them is, the others must be; a new node may hold all
 	}
 	for n, p := range pods {
-		if !s.seatAnywhere(c, p, hosts, real) {
+		if !s.seatAnywhere(c, p, hosts, actual) {
 			return n
 		}
 	}
@@ -49,16 +49,16 @@ func (s *seating) seatEach(c *view.Class, pods []int, real bool) int {
 }
 
 // seatAnywhere looks for the cheapest place for one pod.
-func (s *seating) seatAnywhere(c *view.Class, pod int, hosts []int, real bool) bool {
+func (s *seating) seatAnywhere(c *view.Class, pod int, hosts []int, actual bool) bool {
 	allows := s.tally.Allows
-	if real {
+	if actual {
 		allows = s.tally.AllowsReal
 	}
 	for _, h := range hosts {
 		if s.hasRoom(c, h) && allows(c, s.tally.Host(h)) {
 			s.v.Place(h, c, 1)
 			s.seats = append(s.seats, Seat{Pod: pod, Host: h})
-			s.frozen(c, real)
+			s.frozen(c, actual)
 			return true
 		}
 	}
@@ -72,7 +72,7 @@ func (s *seating) seatAnywhere(c *view.Class, pod int, hosts []int, real bool) b
 	default:
 		return false
 	}
-	s.frozen(c, real)
+	s.frozen(c, actual)
 	return true
 }
 
@@ -93,8 +93,8 @@ func (s *seating) claimFor(o *Option, c *view.Class, pod int) {
 	s.grow(b, o, c, pod)
 }
 
-func (s *seating) frozen(c *view.Class, real bool) {
-	if real {
+func (s *seating) frozen(c *view.Class, actual bool) {
+	if actual {
 		s.tally.Freeze(c)
 	}
 }

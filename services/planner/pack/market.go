@@ -202,7 +202,7 @@ func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 		if !ok {
 			continue
 		}
-		v.buildType(w, t, place, w.Overlays.For(v.pool.Name, t.Name), byType[t.Name], local)
+		v.buildType(w, t, place, byType[t.Name], local)
 	}
 	slices.SortFunc(v.options, compareOptions)
 }
@@ -224,7 +224,8 @@ func mentionsPlace(p *view.Profile) bool {
 }
 
 // buildType adds the options of one type. What does not depend on zone and capacity type is judged once.
-func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, touch offer.Touch, offerings []*model.Offering, local []*view.Profile) {
+func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offerings []*model.Offering, local []*view.Profile) {
+	touch := w.Overlays.For(v.pool.Name, t.Name)
 	var first *Option
 	localDaemons := slices.ContainsFunc(w.Daemons, func(d view.Daemon) bool { return mentionsPlace(d.Class.Profile) })
 	for _, off := range offerings {

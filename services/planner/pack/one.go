@@ -23,20 +23,20 @@ func (d *Desk) One(items []Item, most Ceiling) (b *Bought, ok bool) {
 		tiers = d.tiersByCell()
 	}
 	l, fits := d.m.burdenOf(items), d.fitting(nil, claimants(items)...)
+	suits := func(o *Option) bool {
+		return o.holds(l) && d.lim.Room(o, 1) > 0 && fits(o) && (!minding || d.togetherIn(o, items, verdicts))
+	}
 	for _, wishes := range d.m.passes() {
 		for _, tier := range tiers {
 			dear := false
 			for _, o := range tier {
-				if (wishes && !o.prefers.covers(l.profiles)) || !o.holds(l) || d.lim.Room(o, 1) == 0 || !fits(o) {
-					continue
-				}
-				if minding && !d.togetherIn(o, items, verdicts) {
-					continue
-				}
-				if most.above(o) {
+				switch {
+				case (wishes && !o.prefers.covers(l.profiles)) || !suits(o):
+				case most.above(o):
 					return d.oneOf(o, items, most)
+				default:
+					dear = true
 				}
-				dear = true
 			}
 			if dear {
 				return nil, false

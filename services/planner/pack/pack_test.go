@@ -98,7 +98,7 @@ func newDesk(w *view.World, lim *pack.Limits) *pack.Desk {
 	if lim == nil {
 		lim = pack.NewLimits(w)
 	}
-	return pack.NewDesk(m, v, matcher, rules, tally, lim)
+	return pack.NewDesk(m, v, matcher, tally, lim)
 }
 
 func TestOneFindsTheCheapestNodeForAll(t *testing.T) {

@@ -286,22 +286,12 @@ func (s *seating) seatOne(c *view.Class, pod int, berths []*berth) bool {
 		s.chosen = append(s.chosen, choice{pod: pod, host: host})
 	case fresh != nil:
 		s.tally.Add(c, fresh.site, 1)
-		s.chosen = append(s.chosen, choice{pod: pod, cell: orAnywhere(fresh.cell)})
+		s.chosen = append(s.chosen, choice{pod: pod, fresh: true})
 		s.wanted(c, fresh.cell, []int{pod})
 	default:
 		return false
 	}
 	return true
-}
-
-// anywhere marks a choice of a new node that may be in any cell.
-var anywhere = &Cell{}
-
-func orAnywhere(c *Cell) *Cell {
-	if c == nil {
-		return anywhere
-	}
-	return c
 }
 
 // nextHost is the first host of a berth that takes a pod; -1 when there is none. A host that does not is not asked again.

@@ -31,41 +31,13 @@ type variant struct {
 // depend on; the last is for pods that do not care.
 func variants(w *view.World, p *view.Pool, keys []string) []*variant {
 	open := openKeys(p)
-	sets := []require.Set{}
-	add := func(s require.Set) {
-		if _, empty := s.Empty(); empty || len(sets) >= mostVariants {
-			return
-		}
-		if s.String() != open.String() && !slices.ContainsFunc(sets, func(t require.Set) bool { return t.String() == s.String() }) {
-			sets = append(sets, s)
-		}
-	}
-	if len(open) > 0 {
-		for _, pr := range w.Profiles {
-			for _, asked := range asks(pr) {
-				add(narrow(open, asked))
-			}
-		}
-		for _, k := range keys {
-			r, _ := open.Get(k)
-			values, finite := r.Values()
-			for i := 0; finite && i < len(values); i++ {
-				add(open.With(require.Value(k, values[i])))
-			}
-		}
-		for i, n := 0, len(sets); i < n; i++ {
-			for j := i + 1; j < n; j++ {
-				add(sets[i].Intersect(sets[j]))
-			}
-		}
-	}
 	var images []require.Set
 	for _, im := range p.Class.Images {
 		images = append(images, require.NewSet(im.Requirements...))
 	}
 	var out []*variant
 	seen := make(map[string]bool)
-	for _, s := range append(sets, open) {
+	for _, s := range append(narrowings(w, open, keys), open) {
 		decided, ok := decide(s, string(p.Name))
 		if !ok || seen[decided.String()] {
 			continue
@@ -74,6 +46,41 @@ func variants(w *view.World, p *view.Pool, keys []string) []*variant {
 		out = append(out, &variant{pool: p, index: len(out), decided: decided, images: images})
 	}
 	return out
+}
+
+// narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those that
+// pods that mind others may depend on.
+func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
+	if len(open) == 0 {
+		return nil
+	}
+	var sets []require.Set
+	add := func(s require.Set) {
+		if _, empty := s.Empty(); empty || len(sets) >= mostVariants {
+			return
+		}
+		if s.String() != open.String() && !slices.ContainsFunc(sets, func(t require.Set) bool { return t.String() == s.String() }) {
+			sets = append(sets, s)
+		}
+	}
+	for _, pr := range w.Profiles {
+		for _, asked := range asks(pr) {
+			add(narrow(open, asked))
+		}
+	}
+	for _, k := range keys {
+		r, _ := open.Get(k)
+		values, finite := r.Values()
+		for i := 0; finite && i < len(values); i++ {
+			add(open.With(require.Value(k, values[i])))
+		}
+	}
+	for i, n := 0, len(sets); i < n; i++ {
+		for j := i + 1; j < n; j++ {
+			add(sets[i].Intersect(sets[j]))
+		}
+	}
+	return sets
 }
 
 // decide gives each label that must be there one value. What may be absent is: a node gets no label that nobody asked for.

@@ -85,7 +85,7 @@ func newCycle(b *base, in *model.Input, hash string) *cycle {
 			c.tally.Add(c.Pods[p].Class, c.tally.Host(h.Index), -1)
 		}
 	}
-	c.desk = pack.NewDesk(c.market, c.view, c.matcher, b.rules, c.tally, c.limits)
+	c.desk = pack.NewDesk(c.market, c.view, c.matcher, c.tally, c.limits)
 	c.equip()
 	return c
 }

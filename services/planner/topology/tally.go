@@ -224,6 +224,9 @@ func (t *Tally) Freeze(c *view.Class) {
 	}
 }
 
+// Rules are those that the pods are counted for.
+func (t *Tally) Rules() *Rules { return t.r }
+
 // Frozen says whether any class was frozen.
 func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
 

@@ -166,15 +166,7 @@ func (s *spread) rise(domain string, n int) {
 	}
 }
 
-// lowest is the fewest pods that any domain has for sure.
-func (s *spread) lowest() int {
-	if s.sure < s.minDomains || s.opens {
-		return 0
-	}
-	return s.floor
-}
-
-// lowestFor is the lowest as seen by a pod that goes to a domain with so many pods at most. Whatever of these is there is
+// lowestFor is the fewest pods that any domain has for sure, as seen by a pod that goes to a domain with so many pods at most. Whatever of these is there is
 // there on both sides of the comparison: the pod's own domain has no fewer.
 func (s *spread) lowestFor(domain string, most int) int {
 	if s.sure < s.minDomains || s.opens {

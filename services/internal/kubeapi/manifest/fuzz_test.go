@@ -16,15 +16,14 @@ import (
 
 // problems are all *Errors that an error joins.
 func problems(err error) []*manifest.Error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // it is the joined errors that are wanted
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []*manifest.Error
 		for _, e := range many.Unwrap() {
 			out = append(out, problems(e)...)
 		}
 		return out
 	}
-	var one *manifest.Error
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*manifest.Error](err); ok {
 		return []*manifest.Error{one}
 	}
 	return nil
