@@ -46,6 +46,7 @@ type filling struct {
 }
 
 // fillHost is a host as its place in the order: its rank, the room that it has, its index.
+// fillHost is a host with room; rank is how far it can be relied on, and below that the wishes that it does not meet.
 type fillHost struct{ rank, room, host int32 }
 
 func (a fillHost) before(b fillHost) bool {
@@ -84,6 +85,9 @@ type ask struct {
 	inverse  float64
 }
 
+// wishBits leaves room, below a host's rank, for the weight of the wishes that it does not meet.
+const wishBits = 20
+
 // newFilling uses the memory of heap.
 func newFilling(v *view.View, c *view.Class, usable func(host int) bool, ranks []int8, heap []fillHost) *filling {
 	f := &filling{class: c, heap: heap}
@@ -93,15 +97,20 @@ func newFilling(v *view.View, c *view.Class, usable func(host int) bool, ranks [
 			asks = append(asks, ask{i, q, 1 / float64(q)})
 		}
 	}
+	wishes := len(c.Profile.Preferred) > 0 && !c.Profile.Indifferent
 	for i, rank := range ranks {
 		if rank == closed {
 			continue
+		}
+		order := int32(rank) << wishBits
+		if h := v.Hosts[i]; wishes {
+			order += min(fit.Wish(c.Profile, &fit.Place{Labels: h.LabelSets[0], Taints: h.Taints}), 1<<wishBits-1)
 		}
 		room := roomFor(v.Free(i), asks)
 		if room < 0 || v.Removed(i) || !usable(i) {
 			continue
 		}
-		f.heap = append(f.heap, fillHost{int32(rank), room, int32(i)})
+		f.heap = append(f.heap, fillHost{order, room, int32(i)})
 	}
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
 		f.sink(i)

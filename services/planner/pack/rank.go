@@ -52,14 +52,20 @@ func (o *Option) holds(l burden) bool {
 // claim is for one reservation or for none, so that it holds no units that it will not use. A nil allow allows all.
 func (m *Market) rank(base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
 	l, v := m.burdenOf(items), base.variant
-	flexible := minValues(v.pool)
+	flexible, wishful := minValues(v.pool), m.wishful(items)
 	for _, o := range v.options {
 		if !o.Available || o.Offering.ReservationID != base.Offering.ReservationID || (allow != nil && !allow(o)) || !o.holds(l) {
 			continue
 		}
 		ranked = append(ranked, o)
-		if len(ranked) == m.most && !flexible {
+		if len(ranked) == m.most && !flexible && wishful == nil {
 			break
+		}
+	}
+	if wishful != nil {
+		ranked = m.granted(ranked, wishful)
+		if !flexible {
+			ranked = ranked[:min(len(ranked), m.most)]
 		}
 	}
 	if flexible {
@@ -70,6 +76,46 @@ func (m *Market) rank(base *Option, items []Item, allow func(*Option) bool) (ran
 		ranked = diverse
 	}
 	return ranked, len(ranked) > 0
+}
+
+// wishful are the items whose pods have wishes about nodes; nil where there are none, or they count for nothing.
+func (m *Market) wishful(items []Item) []Item {
+	var out []Item
+	for _, it := range items {
+		if p := it.Class.Profile; len(p.Preferred) > 0 && !p.Indifferent {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// granted leaves out of a claim's options, which are sorted by price, those that it must not become because of its pods'
+// wishes: what costs no more than the best one, wishes counted, and is not as good; and where wishes are enforced, all that
+// meets fewer of them.
+func (m *Market) granted(options []*Option, wishful []Item) []*Option {
+	if len(options) == 0 {
+		return nil
+	}
+	price := wishPrice(&m.w.Policy)
+	unmet := make([]int64, len(options))
+	best := 0
+	for i, o := range options {
+		for _, it := range wishful {
+			unmet[i] += int64(fit.Wish(it.Class.Profile, &o.place)) * int64(len(it.Pods))
+		}
+		if o.Price+price*unmet[i] < options[best].Price+price*unmet[best] {
+			best = i
+		}
+	}
+	var out []*Option
+	for i, o := range options {
+		worse := o.Price+price*unmet[i] > options[best].Price+price*unmet[best]
+		if worse && (o.Price <= options[best].Price || (price == enforcedPrice && unmet[i] > unmet[best])) {
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
 }
 
 // minValues says whether a pool wishes for a number of distinct values of some label.

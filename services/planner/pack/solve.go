@@ -101,7 +101,8 @@ func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]
 	s := optimise.Solve(&p.Problem)
 	proof := proofOf(s, l.pods())
 	flexible := slices.ContainsFunc(options, func(o *Option) bool { return minValues(o.Pool) })
-	if flexible || len(p.Penalties) > 0 || len(p.Limits) > 0 {
+	enforced := m.w.Policy.Preferences == model.PreferencesEnforced
+	if flexible || enforced || len(p.Penalties) > 0 || len(p.Limits) > 0 {
 		proof = Proof{}
 	}
 	return p.buy(s), proof
