@@ -43,6 +43,7 @@ const (
 	keyRevision = "kerf.revision"
 	keyPlan     = "kerf.plan"
 	keyPods     = "kerf.pods"
+	keyBroken   = "kerf.broken"
 )
 
 // DefaultSnapshotBytes bounds a session's snapshot where the configuration does not.
@@ -150,7 +151,14 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerv1.Plan, error
 		return nil, invalid(err)
 	}
 	watch.lap("decide")
-	if found := verify.Plan(in, p); len(found) > 0 {
+	found := verify.Plan(in, p)
+	if len(found) > 0 && len(in.Kinds) != 1 {
+		p, found, err = s.withoutDisruptions(ctx, q, &in, found)
+		if err != nil {
+			return nil, invalid(err)
+		}
+	}
+	if len(found) > 0 {
 		return nil, rpcerr.New(grpccodes.Internal, ReasonPlanInvalid, "plan %s for revision %d breaks %d rules and was thrown away: %s",
 			p.ID, p.Revision, len(found), verify.Join(found))
 	}
@@ -161,6 +169,20 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerv1.Plan, error
 	out := convert.Plan(p)
 	out.Timings = watch.laps
 	return out, nil
+}
+
+// withoutDisruptions plans for pending pods alone where a plan with disruptions breaks a rule: that is a defect of the
+// planner, but no reason to leave pods without nodes. The span tells.
+func (s *Server) withoutDisruptions(ctx context.Context, q question, in *model.Input, found []verify.Violation) (
+	model.Plan, []verify.Violation, error,
+) {
+	trace.SpanFromContext(ctx).AddEvent("plan thrown away", trace.WithAttributes(attribute.String(keyBroken, verify.Join(found))))
+	in.Kinds = []model.DecisionKind{model.KindProvision}
+	p, err := q.decide(in)
+	if err != nil {
+		return model.Plan{}, nil, err
+	}
+	return p, verify.Plan(*in, p), nil
 }
 
 // invalid says what is wrong with a request; nil is nothing.

@@ -221,6 +221,24 @@ func TestAPlanThatBreaksARuleNeverLeaves(t *testing.T) {
 	s.fails(codes.Internal, server.ReasonPlanInvalid, "they will cost")
 }
 
+func TestAPlanWhoseDisruptionsBreakARuleIsMadeWithoutThem(t *testing.T) {
+	liar := func(in model.Input) (model.Plan, error) {
+		p, err := plan.Decide(in)
+		if len(in.Kinds) != 1 {
+			p.CostAfter -= 1000
+		}
+		return p, err
+	}
+	c := dial(t, server.Config{Decide: liar})
+	r, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: snapshot(1), Decide: question()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.GetPlan(); len(p.GetNodes()) > 0 || len(p.GetDisruptions()) > 0 || len(p.GetPlacements()) == 0 {
+		t.Errorf("%d placements, %d disruptions and %d verdicts, want placements alone", len(p.GetPlacements()), len(p.GetDisruptions()), len(p.GetNodes()))
+	}
+}
+
 func TestASessionEqualsTheWholeSnapshot(t *testing.T) {
 	c := dial(t, server.Config{})
 	s := open(t, c)
