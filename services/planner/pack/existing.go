@@ -45,7 +45,8 @@ type filling struct {
 	heap []fillHost
 }
 
-// fillHost is a host as its place in the order: its rank, the room that it has, its index. The rank is how far it can be relied on, and below that the wishes that it does not meet.
+// fillHost is a host as its place in the order: its rank, the room that it has, its index. The rank is how far it can be
+// relied on, and below that the wishes that it does not meet.
 type fillHost struct{ rank, room, host int32 }
 
 func (a fillHost) before(b fillHost) bool {
