@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -71,12 +72,7 @@ func (d *Desk) bound(pods []int, tiers [][]*Option) Proof {
 	for i, it := range items {
 		classes[i] = it.Class
 	}
-	var rules []NodeRule
-	for _, r := range d.rules.NodeRules(classes) {
-		if !r.Skew {
-			rules = append(rules, NodeRule{Trigger: r.Trigger, Counted: r.Counted, Most: r.Most})
-		}
-	}
+	rules := slices.DeleteFunc(d.rules.NodeRules(classes), func(r topology.NodeRule) bool { return r.Skew })
 	rules = append(rules, workloadCaps(items, d.v.Policy.MaxPodsOfWorkloadPerNode)...)
 	p := newProblem(d.m, newLoad(items, rules), nil)
 	all := slices.Concat(tiers...)

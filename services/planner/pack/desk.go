@@ -315,20 +315,16 @@ func (s *seating) keysOfWants() []string {
 }
 
 // nodeRules are the rules about what may share a node, on some of what is wanted.
-func (s *seating) nodeRules(items []Item) []NodeRule {
+func (s *seating) nodeRules(items []Item) []topology.NodeRule {
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {
 		classes[i] = it.Class
 	}
-	var out []NodeRule
-	for _, r := range s.rules.NodeRules(classes) {
-		out = append(out, NodeRule{Trigger: r.Trigger, Counted: r.Counted, Most: r.Most})
-	}
-	return append(out, workloadCaps(items, s.v.Policy.MaxPodsOfWorkloadPerNode)...)
+	return append(s.rules.NodeRules(classes), workloadCaps(items, s.v.Policy.MaxPodsOfWorkloadPerNode)...)
 }
 
 // workloadCaps keeps too many pods of one owner from sharing a new node, so that losing it does not hurt the owner much.
-func workloadCaps(items []Item, most int) []NodeRule {
+func workloadCaps(items []Item, most int) []topology.NodeRule {
 	if most <= 0 {
 		return nil
 	}
@@ -345,9 +341,9 @@ func workloadCaps(items []Item, most int) []NodeRule {
 		}
 		by[o] = append(by[o], i)
 	}
-	var out []NodeRule
+	var out []topology.NodeRule
 	for _, o := range order {
-		out = append(out, NodeRule{Trigger: by[o], Counted: by[o], Most: most})
+		out = append(out, topology.NodeRule{Trigger: by[o], Counted: by[o], Most: most})
 	}
 	return out
 }

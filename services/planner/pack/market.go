@@ -1,9 +1,9 @@
 // Package pack finds what to buy: node claims for pods that have no room, at the lowest price.
 //
 // A Market is all that could be bought: each pool crossed with its instance types, zones and capacity types, with the
-// room that DaemonSets leave on each. Pack fills claims from it, class by class and not pod by pod; One looks for a
-// single claim that holds everything; Bound proves what no plan can undercut; Explain says why a pod fits nothing. The
-// package decides nothing about nodes that exist. Start reading with Pack.
+// room that DaemonSets leave on each. A Desk seats pods on hosts that there are and on claims that it buys from the market:
+// Seat for pods that need a place, One for a single claim that holds everything; Bound proves what no plan can undercut,
+// Explain says why a pod fits nothing. The package never decides that a node goes. Start reading with Desk.
 package pack
 
 import (

@@ -3,6 +3,8 @@ package pack
 import (
 	"slices"
 	"strings"
+
+	"github.com/kerf-dev/kerf/services/planner/topology"
 )
 
 // Ceiling is the most that a claim may cost: as it is weighed, and by the list, which is what AWS bills.
@@ -145,9 +147,11 @@ func capsAllow(items []Item, most int) bool {
 	if most <= 0 {
 		return true
 	}
-	counts := make([]int, len(items))
-	for i, it := range items {
-		counts[i] = len(it.Pods)
-	}
-	return newRuleBook(workloadCaps(items, most), len(items)).allows(counts)
+	return !slices.ContainsFunc(workloadCaps(items, most), func(r topology.NodeRule) bool {
+		n := 0
+		for _, i := range r.Counted {
+			n += len(items[i].Pods)
+		}
+		return n > most
+	})
 }

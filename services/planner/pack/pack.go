@@ -41,17 +41,10 @@ type Bought struct {
 // Best is the option that the claim will most likely become.
 func (b *Bought) Best() *Option { return b.Options[0] }
 
-// Pack buys claims for items, as cheap as the optimiser finds it, under rules about what may share a node, and takes them
-// off the limits. What it returns as left can't be bought for. Pools of higher weight go first; going against a soft taint
-// comes last.
-func (m *Market) Pack(items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item) {
-	bought, left, _ = m.fill(m.tiers, items, rules, lim)
-	m.rankAll(bought, lim, nil)
-	return bought, left
-}
-
-// fill is Pack from the options of some tiers, without the ranking of what a claim may become.
-func (m *Market) fill(tiers [][]*Option, items []Item, rules []NodeRule, lim *Limits) (bought []*Bought, left []Item, proof Proof) {
+// fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
+// share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
+// bought for. Pools of higher weight go first; going against a soft taint comes last.
+func (m *Market) fill(tiers [][]*Option, items []Item, rules []topology.NodeRule, lim *Limits) (bought []*Bought, left []Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
@@ -84,7 +77,7 @@ type load struct {
 	shapes [][]int
 }
 
-func newLoad(items []Item, rules []NodeRule) *load {
+func newLoad(items []Item, rules []topology.NodeRule) *load {
 	l := &load{items: slices.Clone(items), book: newRuleBook(rules, len(items)), next: make([]int, len(items)), rest: make([]int, len(items))}
 	for i := range l.items {
 		l.items[i].row = i

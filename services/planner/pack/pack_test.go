@@ -125,7 +125,7 @@ func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 	})
 }
 
-func TestPackPlacesEachPodOnceOrSaysWhyNot(t *testing.T) {
+func TestEachPodIsBoughtForOnceOrToldWhyNot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		w, err := view.NewWorld(s, model.Policy{}, time.Unix(0, 0))
@@ -136,8 +136,8 @@ func TestPackPlacesEachPodOnceOrSaysWhyNot(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		m, lim := pack.NewMarket(w, topology.New(w)), pack.NewLimits(w)
-		bought, left := m.Pack(pack.Items(w, all), nil, lim)
+		lim := pack.NewLimits(w)
+		_, bought, left := newDesk(w, lim).Buy(pack.Items(w, all), lim)
 		seen := map[int]int{}
 		for _, b := range bought {
 			for _, it := range b.Items {

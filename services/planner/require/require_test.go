@@ -200,3 +200,13 @@ func text(s *string) string {
 	}
 	return strconv.Quote(*s)
 }
+
+func TestRegion(t *testing.T) {
+	for zone, want := range map[string]string{
+		"us-east-1a": "us-east-1", "us-gov-west-1b": "us-gov-west-1", "us-west-2-lax-1a": "us-west-2", "odd": "odd",
+	} {
+		if got := require.Region(zone); got != want {
+			t.Errorf("%s is said to be in %s, want %s", zone, got, want)
+		}
+	}
+}

@@ -390,7 +390,7 @@ func NewNodeLabels(p *Pool, t *Type) model.Labels {
 func PlaceLabels(zone string, ct model.CapacityType) model.Labels {
 	return sortLabels(model.Labels{
 		{Key: require.KeyZone, Value: zone},
-		{Key: require.KeyRegion, Value: Region(zone)},
+		{Key: require.KeyRegion, Value: require.Region(zone)},
 		{Key: require.KeyCapacityType, Value: ct.String()},
 	})
 }
@@ -402,18 +402,6 @@ func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {
 		{Key: require.KeyRegistered, Value: "true"},
 		{Key: require.KeyInitialized, Value: "true"},
 	})
-}
-
-// Region is the part of a zone's name that names its region: "us-east-1" of "us-east-1a" and of "us-east-1-bos-1a".
-func Region(zone string) string {
-	parts := strings.Split(zone, "-")
-	for i, p := range parts {
-		if p != "" && p[0] >= '0' && p[0] <= '9' {
-			parts[i] = strings.TrimRight(p, "abcdefghijklmnopqrstuvwxyz")
-			return strings.Join(parts[:i+1], "-")
-		}
-	}
-	return zone
 }
 
 // MergeLabels is a with b laid over it, sorted by key.
