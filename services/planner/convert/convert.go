@@ -37,6 +37,8 @@ func Request(in model.Input) *plannerv1.PlanRequest {
 		Now:    stamp(in.Now),
 		Seed:   in.Seed,
 		Policy: writePolicy(in.Policy),
+
+		ResumeAfter: string(in.ResumeAfter),
 	}
 	for _, k := range in.Kinds {
 		d.Kinds = append(d.Kinds, plannerv1.DecisionKind(k))
@@ -55,6 +57,7 @@ func (r *reader) decide(d *plannerv1.Decide, in *model.Input) {
 	}
 	in.Now = r.time("now", d.GetNow())
 	in.Seed = d.GetSeed()
+	in.ResumeAfter = model.ClaimID(d.GetResumeAfter())
 	for _, k := range d.GetKinds() {
 		in.Kinds = append(in.Kinds, model.DecisionKind(enum(r, "kinds", k, plannerv1.DecisionKind_name)))
 	}
@@ -82,6 +85,10 @@ func (r *reader) policy(p *clusterv1.Policy) model.Policy {
 		MinValues:       model.MinValuesPolicy(optionalEnum(r, "min_values", p.GetMinValues(), clusterv1.MinValuesPolicy_name)),
 		Work:            p.GetWork(), GapTarget: p.GetGapTarget(),
 		MaxPodsOfWorkloadPerNode: int(p.GetMaxPodsOfWorkloadPerNode()),
+
+		EvictionPrice: p.GetEvictionPriceMicroUsd(), Payback: r.duration("payback", p.GetPayback()),
+		PodRest: r.duration("pod_rest", p.GetPodRest()), DisruptionTrials: r.notNegative("disruption_trials", p.GetDisruptionTrials()),
+		Repair: r.repair(p.GetRepair()),
 	}
 	for i, s := range p.GetDefaultSpread() {
 		at := "default_spread[" + strconv.Itoa(i) + "]"
@@ -102,6 +109,40 @@ func (r *reader) policy(p *clusterv1.Policy) model.Policy {
 	return out
 }
 
+func (r *reader) repair(p *clusterv1.RepairPolicy) model.RepairPolicy {
+	out := model.RepairPolicy{Off: p.GetOff(), MaxUnhealthyPercent: int(p.GetMaxUnhealthyPercent())}
+	if n := out.MaxUnhealthyPercent; n < 0 || n > 100 {
+		r.bad("repair.max_unhealthy_percent", "%d is not between 0 and 100", n)
+	}
+	for i, c := range p.GetConditions() {
+		at := "repair.conditions[" + strconv.Itoa(i) + "]"
+		if s := c.GetStatus(); s != "True" && s != "False" && s != "Unknown" {
+			r.bad(at+".status", "%q is not True, False or Unknown", s)
+		}
+		after := r.duration(at+".after", c.GetAfter())
+		if after == nil {
+			r.bad(at+".after", "is missing")
+			continue
+		}
+		out.Conditions = append(out.Conditions, model.RepairCondition{
+			Type: r.required(at+".type", c.GetType()), Status: c.GetStatus(), After: *after,
+		})
+	}
+	return out
+}
+
+func writeRepair(p model.RepairPolicy) *clusterv1.RepairPolicy {
+	if !p.Off && len(p.Conditions) == 0 && p.MaxUnhealthyPercent == 0 {
+		return nil
+	}
+	return &clusterv1.RepairPolicy{
+		Off: p.Off, MaxUnhealthyPercent: int32(p.MaxUnhealthyPercent),
+		Conditions: write(p.Conditions, func(c model.RepairCondition) *clusterv1.RepairCondition {
+			return &clusterv1.RepairCondition{Type: c.Type, Status: c.Status, After: span(&c.After)}
+		}),
+	}
+}
+
 func writePolicy(p model.Policy) *clusterv1.Policy {
 	if reflect.DeepEqual(p, model.Policy{}) {
 		return nil
@@ -114,6 +155,9 @@ func writePolicy(p model.Policy) *clusterv1.Policy {
 		Preferences: clusterv1.PreferencePolicy(p.Preferences), PreferencePriceMicroUsdPerHour: p.PreferencePrice,
 		MinValues: clusterv1.MinValuesPolicy(p.MinValues), DefaultSpread: write(p.DefaultSpread, writeSpread),
 		Work: p.Work, GapTarget: p.GapTarget, MaxPodsOfWorkloadPerNode: int32(p.MaxPodsOfWorkloadPerNode),
+
+		EvictionPriceMicroUsd: p.EvictionPrice, Payback: span(p.Payback), PodRest: span(p.PodRest),
+		DisruptionTrials: p.DisruptionTrials, Repair: writeRepair(p.Repair),
 	}
 }
 

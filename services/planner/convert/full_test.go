@@ -47,6 +47,7 @@ func full() model.Input {
 			Disruptions: []model.DisruptionRecord{{
 				ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-2"},
 				Pods: []model.PodID{"shop/web-0"}, AcceptTime: at(1), EndTime: at(2), RolledBack: true, Saving: 5000,
+				Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "StatefulSet", Name: "web", Pods: 1}},
 			}},
 			NodeOverlays: []model.NodeOverlay{
 				{Name: "a", Weight: 7, Requirements: []model.Requirement{req("zone", model.In, "a")}, Price: ptr(int64(0))},
@@ -63,10 +64,16 @@ func full() model.Input {
 			PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: 20, Preferences: model.PreferencesEnforced, PreferencePrice: 7,
 			MinValues: model.MinValuesBestEffort, Work: 9000, GapTarget: 0.25, MaxPodsOfWorkloadPerNode: 12,
 			DefaultSpread: []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 3}},
+			EvictionPrice: 7000, Payback: ptr(2 * time.Hour), PodRest: ptr(time.Minute), DisruptionTrials: 99,
+			Repair: model.RepairPolicy{
+				Off: true, MaxUnhealthyPercent: 30, Conditions: []model.RepairCondition{{Type: "Ready", Status: "Unknown", After: time.Hour}},
+			},
 		},
 		Kinds: []model.DecisionKind{model.KindProvision, model.KindDisrupt},
 		Now:   at(4),
 		Seed:  42,
+
+		ResumeAfter: "claim-1",
 	}
 }
 
@@ -129,6 +136,7 @@ func fullNode() model.Node {
 		Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}}, Capacity: model.Amounts{{Resource: "cpu", Value: 2000}},
 		Ready: true, Unschedulable: true, Terminating: true, DoNotDisrupt: true, CreateTime: at(0), LastPodEventTime: at(1),
 		VolumeLimits: model.Amounts{{Resource: "ebs.csi.aws.com", Value: 25}},
+		Conditions:   []model.NodeCondition{{Type: "Ready", Status: "Unknown", TransitionTime: at(1)}},
 		Devices:      []model.NodeDevice{fullDevice(), {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n1", Name: "nic"}}, {DeviceRef: model.DeviceRef{Driver: "net.example.com", Pool: "n2"}, IncompletePool: true}},
 	}
 }
@@ -204,12 +212,14 @@ func fullPlan() model.Plan {
 		Disruptions: []model.Disruption{{
 			ID: "d-9", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-9"},
 			Destinations: []model.Placement{{Pod: "shop/web-0", Claim: "claim-9"}}, Evictions: 1, Saving: 5000, Explanation: why,
+			Churn: 1000, PayBack: 12 * time.Minute, Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", Pods: 1}},
 		}},
+		Summary:    &model.DisruptionSummary{Candidates: 9, Judged: 8, Tried: 7, Floor: 80000, ResumeAfter: "claim-1"},
 		Placements: []model.Placement{{Pod: "shop/web-1", Node: "n1", Order: 1}},
 		Pending: []model.PendingPod{{
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},
-		Nodes:      []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9"}},
+		Nodes:      []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9", Waste: 5000}},
 		Problems:   []model.Reason{why},
 		CostBefore: 96000, CostAfter: 91000, LowerBound: &model.LowerBound{Price: 90000, Gap: 0.01, Kind: model.BoundResource},
 	}

@@ -24,7 +24,21 @@ func (r *reader) node(n *clusterv1.Node) model.Node {
 		LastPodEventTime: r.time("last_pod_event_time", n.GetLastPodEventTime()),
 		VolumeLimits:     r.amounts("volume_limits", n.GetVolumeLimits()),
 		Devices:          r.devices("devices", n.GetDevices()),
+		Conditions:       r.conditions(n.GetConditions()),
 	}
+}
+
+func (r *reader) conditions(in []*clusterv1.NodeCondition) []model.NodeCondition {
+	var out []model.NodeCondition
+	for i, c := range in {
+		at := "conditions[" + strconv.Itoa(i) + "]"
+		out = append(out, model.NodeCondition{
+			Type: r.required(at+".type", c.GetType()), Status: r.required(at+".status", c.GetStatus()),
+			TransitionTime: r.time(at+".transition_time", c.GetTransitionTime()),
+		})
+	}
+	sortBy(out, func(c *model.NodeCondition) string { return c.Type })
+	return out
 }
 
 func writeNode(n model.Node) *clusterv1.Node {
@@ -34,6 +48,9 @@ func writeNode(n model.Node) *clusterv1.Node {
 		Ready: n.Ready, Unschedulable: n.Unschedulable, Terminating: n.Terminating, DoNotDisrupt: n.DoNotDisrupt,
 		CreateTime: stamp(n.CreateTime), LastPodEventTime: stamp(n.LastPodEventTime), VolumeLimits: writeAmounts(n.VolumeLimits),
 		Devices: write(n.Devices, writeDevice),
+		Conditions: write(n.Conditions, func(c model.NodeCondition) *clusterv1.NodeCondition {
+			return &clusterv1.NodeCondition{Type: c.Type, Status: c.Status, TransitionTime: stamp(c.TransitionTime)}
+		}),
 	}
 }
 

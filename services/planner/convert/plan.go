@@ -22,6 +22,12 @@ func Plan(p model.Plan) *plannerv1.Plan {
 
 		Problems: write(p.Problems, func(q model.Reason) *clusterv1.Reason { return writeReason(&q) }),
 	}
+	if s := p.Summary; s != nil {
+		out.DisruptionSummary = &plannerv1.DisruptionSummary{
+			Candidates: clamp(s.Candidates), Judged: clamp(s.Judged), Tried: clamp(s.Tried),
+			FloorMicroUsdPerHour: s.Floor, ResumeAfter: string(s.ResumeAfter),
+		}
+	}
 	if b := p.LowerBound; b != nil {
 		out.LowerBound = &plannerv1.LowerBound{MicroUsdPerHour: b.Price, Gap: b.Gap, Kind: plannerv1.BoundKind(b.Kind)}
 	}
@@ -44,11 +50,15 @@ func writeNodeClaim(c model.NodeClaim) *plannerv1.NodeClaim {
 func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 func writeDisruption(d model.Disruption) *plannerv1.Disruption {
-	return &plannerv1.Disruption{
+	out := &plannerv1.Disruption{
 		Id: string(d.ID), Reason: clusterv1.DisruptionReason(d.Reason), Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
 		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving,
-		Explanation: writeReason(&d.Explanation),
+		Explanation: writeReason(&d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
 	}
+	if d.PayBack != 0 {
+		out.PayBack = span(&d.PayBack)
+	}
+	return out
 }
 
 func writePlacement(p model.Placement) *plannerv1.Placement {
@@ -76,7 +86,7 @@ func writePending(p model.PendingPod) *plannerv1.PendingPod {
 func writeVerdict(v model.NodeVerdict) *plannerv1.NodeVerdict {
 	return &plannerv1.NodeVerdict{
 		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: v.Price, Reason: writeReason(&v.Reason),
-		Disruption: string(v.Disruption),
+		Disruption: string(v.Disruption), WasteMicroUsdPerHour: v.Waste,
 	}
 }
 
@@ -88,6 +98,12 @@ func ReadPlan(p *plannerv1.Plan) (model.Plan, error) {
 		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
 		InputHash: p.GetInputHash(), Now: r.time("now", p.GetNow()),
 		CostBefore: p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(),
+	}
+	if s := p.GetDisruptionSummary(); s != nil {
+		out.Summary = &model.DisruptionSummary{
+			Candidates: int(s.GetCandidates()), Judged: int(s.GetJudged()), Tried: int(s.GetTried()),
+			Floor: s.GetFloorMicroUsdPerHour(), ResumeAfter: model.ClaimID(s.GetResumeAfter()),
+		}
 	}
 	if b := p.GetLowerBound(); b != nil {
 		kind := enum(r, "lower_bound.kind", b.GetKind(), plannerv1.BoundKind_name)
@@ -115,6 +131,7 @@ func ReadPlan(p *plannerv1.Plan) (model.Plan, error) {
 		out.Nodes = append(out.Nodes, model.NodeVerdict{
 			Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Price: v.GetPriceMicroUsdPerHour(),
 			Reason: r.given("reason", v.GetReason()), Disruption: model.DisruptionID(v.GetDisruption()),
+			Waste: v.GetWasteMicroUsdPerHour(),
 		})
 	}
 	return out, r.err()
@@ -142,7 +159,10 @@ func (r *reader) disruption(d *plannerv1.Disruption) model.Disruption {
 		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("reason", d.GetReason()),
 		Candidates: names[model.ClaimID](r, "candidates", d.GetCandidates()), Evictions: int(d.GetEvictions()),
 		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(),
-		Explanation: r.given("explanation", d.GetExplanation()),
+		Explanation: r.given("explanation", d.GetExplanation()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()),
+	}
+	if span := r.duration("pay_back", d.GetPayBack()); span != nil {
+		out.PayBack = *span
 	}
 	if out.Reason == 0 {
 		r.bad("reason", "is missing")

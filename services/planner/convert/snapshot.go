@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
@@ -172,6 +174,7 @@ func (r *reader) record(d *clusterv1.DisruptionRecord) model.DisruptionRecord {
 		EndTime:      r.time("end_time", d.GetEndTime()),
 		RolledBack:   d.GetRolledBack(),
 		Saving:       d.GetSavingMicroUsdPerHour(),
+		Workloads:    r.workloads(d.GetWorkloads()),
 	}
 }
 
@@ -179,6 +182,28 @@ func writeRecord(d model.DisruptionRecord) *clusterv1.DisruptionRecord {
 	return &clusterv1.DisruptionRecord{
 		Id: string(d.ID), Reason: clusterv1.DisruptionReason(d.Reason), Candidates: texts(d.Candidates),
 		Replacements: texts(d.Replacements), Pods: texts(d.Pods), AcceptTime: stamp(d.AcceptTime), EndTime: stamp(d.EndTime),
-		RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving,
+		RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving, Workloads: write(d.Workloads, writeWorkload),
 	}
+}
+
+func (r *reader) workloads(in []*clusterv1.WorkloadEvictions) []model.WorkloadEvictions {
+	var out []model.WorkloadEvictions
+	for i, w := range in {
+		at := "workloads[" + strconv.Itoa(i) + "]"
+		out = append(out, model.WorkloadEvictions{
+			Namespace: w.GetNamespace(), Kind: r.required(at+".kind", w.GetKind()), Name: w.GetName(),
+			Pods: int(r.notNegative(at+".pods", int64(w.GetPods()))),
+		})
+	}
+	less := func(a, b model.WorkloadEvictions) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	}
+	if !slices.IsSortedFunc(out, less) {
+		slices.SortFunc(out, less)
+	}
+	return out
+}
+
+func writeWorkload(w model.WorkloadEvictions) *clusterv1.WorkloadEvictions {
+	return &clusterv1.WorkloadEvictions{Namespace: w.Namespace, Kind: w.Kind, Name: w.Name, Pods: clamp(w.Pods)}
 }

@@ -30,4 +30,14 @@ type Node struct {
 	// Devices are those of dynamic resource allocation that are the node's own, in the order in which the scheduler looks
 	// at them.
 	Devices []NodeDevice
+	// Conditions are those that may mean that the node is sick, but for those that are well. Sorted by type.
+	Conditions []NodeCondition
+}
+
+// NodeCondition is a condition of a node as its reporter last said it.
+type NodeCondition struct {
+	// Type is for example "Ready", Status "True", "False" or "Unknown".
+	Type, Status string
+	// TransitionTime is when the status became what it is.
+	TransitionTime time.Time
 }

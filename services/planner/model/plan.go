@@ -30,6 +30,9 @@ type Plan struct {
 	// LowerBound is nil when none is known.
 	LowerBound *LowerBound
 
+	// Summary is nil where nodes to give back were not asked for.
+	Summary *DisruptionSummary
+
 	// Problems say which of the users' objects have no effect, and why, sorted by subject.
 	Problems []Reason
 }
@@ -78,6 +81,24 @@ type Disruption struct {
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
 	Saving      int64
 	Explanation Reason
+	// Churn is what its evictions are weighed at, micro-dollars.
+	Churn int64
+	// PayBack is how long it takes for the saving to make up for the evictions; 0 where the reason is not money.
+	PayBack time.Duration
+	// Workloads are whose pods are evicted. Sorted.
+	Workloads []WorkloadEvictions
+}
+
+// DisruptionSummary is how far the search for nodes to give back got.
+type DisruptionSummary struct {
+	// Candidates are nodes that may be given back for money, as far as the checks of each by itself go; Judged those of them
+	// that were judged, and Tried the sets of nodes that were tried out.
+	Candidates, Judged, Tried int
+	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is,
+	// micro-dollars per hour; 0 where nothing is proven.
+	Floor int64
+	// ResumeAfter is where the search ended; "" when nothing was left out.
+	ResumeAfter ClaimID
 }
 
 // Placement is where a pod is expected to run: exactly one of Node and Claim is set.
@@ -118,6 +139,9 @@ type NodeVerdict struct {
 	Reason Reason
 	// Disruption is the one that takes the node; "" when it stays.
 	Disruption DisruptionID
+	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
+	// giving it back could save at most. 0 where it is not known.
+	Waste int64
 }
 
 // LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the

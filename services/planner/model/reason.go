@@ -61,6 +61,7 @@ const (
 	CodeDrifted
 	CodeInterrupted
 	CodeSurplus
+	CodeUnhealthy
 )
 
 // Why a node stays.
@@ -82,6 +83,13 @@ const (
 	CodeStaticPool
 	CodeSuperseded
 	CodeCapacityBuffer
+	CodePayback
+	CodeResting
+	CodeRollout
+	CodeCanary
+	CodeRepairGuard
+	CodeNotTried
+	CodeVolumePinned
 )
 
 // Answers of the actuator; the planner only passes them on.

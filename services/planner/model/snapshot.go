@@ -12,6 +12,8 @@ type Input struct {
 	Now time.Time
 	// Seed breaks ties that nothing else breaks.
 	Seed uint64
+	// ResumeAfter is where the search for nodes to give back ended last time (DisruptionSummary.ResumeAfter); "" begins anew.
+	ResumeAfter ClaimID
 }
 
 // DecisionKind is a part of a plan.
@@ -50,6 +52,61 @@ type Policy struct {
 	GapTarget float64
 	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with; 0 means no cap.
 	MaxPodsOfWorkloadPerNode int
+	// EvictionPrice is what it costs to evict one ordinary pod by choice, micro-dollars; 0 means DefaultEvictionPrice, below
+	// 0 nothing.
+	EvictionPrice int64
+	// Payback is how soon what a disruption for money saves must make up for its evictions; nil means DefaultPayback.
+	Payback *time.Duration
+	// PodRest is how long pods that were moved by choice are left alone; nil means DefaultPodRest.
+	PodRest *time.Duration
+	// DisruptionTrials is how many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes
+	// warrants.
+	DisruptionTrials int64
+	// Repair says when nodes are sick.
+	Repair RepairPolicy
+}
+
+// What a Policy means where it does not say.
+const (
+	DefaultEvictionPrice = 1000
+	DefaultPayback       = time.Hour
+	DefaultPodRest       = 30 * time.Minute
+	// DefaultMaxUnhealthyPercent is Karpenter's share of sick nodes above which it stops repairing.
+	DefaultMaxUnhealthyPercent = 20
+)
+
+// RepairPolicy says which nodes are sick beyond waiting.
+type RepairPolicy struct {
+	// Off keeps all sick nodes.
+	Off bool
+	// Conditions are the ways to be sick; none means DefaultRepairConditions.
+	Conditions []RepairCondition
+	// MaxUnhealthyPercent is the share of a pool's nodes that may be sick at once for any to be taken away; 0 means
+	// DefaultMaxUnhealthyPercent.
+	MaxUnhealthyPercent int
+}
+
+// RepairCondition is one way to be sick.
+type RepairCondition struct {
+	// Type is the type of the node's condition, Status "True", "False" or "Unknown".
+	Type, Status string
+	// After is how long it must last.
+	After time.Duration
+}
+
+// DefaultRepairConditions are those of the EKS node monitoring agent, with the patience that Karpenter's AWS provider has
+// with them.
+func DefaultRepairConditions() []RepairCondition {
+	const long, short = 30 * time.Minute, 10 * time.Minute
+	return []RepairCondition{
+		{"Ready", "False", long},
+		{"Ready", "Unknown", long},
+		{"AcceleratedHardwareReady", "False", short},
+		{"StorageReady", "False", long},
+		{"NetworkingReady", "False", long},
+		{"KernelReady", "False", long},
+		{"ContainerRuntimeReady", "False", long},
+	}
 }
 
 // DefaultPreferencePrice makes a pod's heaviest wish (weight 100) worth a thousandth of a dollar an hour.
@@ -143,4 +200,13 @@ type DisruptionRecord struct {
 	RolledBack bool
 	// Saving is in micro-dollars per hour.
 	Saving int64
+	// Workloads are whose pods it evicts. Sorted.
+	Workloads []WorkloadEvictions
+}
+
+// WorkloadEvictions is how many pods of one owner a disruption evicts. The pods that come in their place have other names;
+// by the owner they are known again.
+type WorkloadEvictions struct {
+	Namespace, Kind, Name string
+	Pods                  int
 }

@@ -102,6 +102,7 @@ func (s *Session) hash(in *model.Input) string {
 	e.encode(reflect.ValueOf(in.Kinds))
 	e.time(in.Now)
 	e.number(in.Seed)
+	e.text(string(in.ResumeAfter))
 	out := s.digest.sum()
 	return hex.EncodeToString(out[:])
 }

@@ -32,7 +32,7 @@ func Decide(in model.Input) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	return s.Decide(Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed})
+	return s.Decide(Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter})
 }
 
 func errNoTime() error {

@@ -35,6 +35,8 @@ type Question struct {
 	Kinds  []model.DecisionKind
 	Now    time.Time
 	Seed   uint64
+	// ResumeAfter is where the search for nodes to give back ended last time.
+	ResumeAfter model.ClaimID
 }
 
 // NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it minds no order of lists,
@@ -195,7 +197,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	if q.Now.IsZero() {
 		return model.Plan{}, errNoTime()
 	}
-	in := &model.Input{Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed}
+	in := &model.Input{Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed, ResumeAfter: q.ResumeAfter}
 	slices.Sort(in.Kinds)
 	in.Kinds = slices.Compact(in.Kinds)
 	if err := s.ready(in); err != nil {

@@ -26,7 +26,7 @@ func session(t failer, s *model.Snapshot) *plan.Session {
 }
 
 func question(in *model.Input) plan.Question {
-	return plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed}
+	return plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter}
 }
 
 // agree asks a session twice, and compares its plans with that of Decide for the same snapshot, shuffled.

@@ -82,7 +82,7 @@ func (s *Server) known(st *state, d *plannerv1.Decide) question {
 		read: func() (model.Input, error) { return convert.Decide(d) },
 		decide: func(in *model.Input) (model.Plan, error) {
 			if s.cfg.Decide == nil {
-				p, err := st.plan.Decide(plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed})
+				p, err := st.plan.Decide(plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter})
 				in.Snapshot = st.plan.Snapshot() // for verify
 				return p, err
 			}

@@ -56,7 +56,10 @@ type Node struct {
 	VolumeLimits []*Amount `protobuf:"bytes,14,rep,name=volume_limits,json=volumeLimits,proto3" json:"volume_limits,omitempty"`
 	// Devices of dynamic resource allocation that are the node's own, in the order in which the scheduler looks at them.
 	// Of pools that are not completely published there is one entry each, which is no device.
-	Devices       []*NodeDevice `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
+	Devices []*NodeDevice `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
+	// Conditions that may mean that the node is sick: those that a repair policy may name, whatever their status, but for
+	// those that are well. Sorted by type.
+	Conditions    []*NodeCondition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -196,6 +199,77 @@ func (x *Node) GetDevices() []*NodeDevice {
 	return nil
 }
 
+func (x *Node) GetConditions() []*NodeCondition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
+// NodeCondition is a condition of a node as its reporter last said it.
+type NodeCondition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The condition's type, for example "Ready".
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// "True", "False" or "Unknown".
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// When the status became what it is.
+	TransitionTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=transition_time,json=transitionTime,proto3" json:"transition_time,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *NodeCondition) Reset() {
+	*x = NodeCondition{}
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeCondition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeCondition) ProtoMessage() {}
+
+func (x *NodeCondition) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeCondition.ProtoReflect.Descriptor instead.
+func (*NodeCondition) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodeCondition) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *NodeCondition) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *NodeCondition) GetTransitionTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.TransitionTime
+	}
+	return nil
+}
+
 // NodeDevice is a device that a driver publishes for a node.
 type NodeDevice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -227,7 +301,7 @@ type NodeDevice struct {
 
 func (x *NodeDevice) Reset() {
 	*x = NodeDevice{}
-	mi := &file_kerf_cluster_v1_node_proto_msgTypes[1]
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -239,7 +313,7 @@ func (x *NodeDevice) String() string {
 func (*NodeDevice) ProtoMessage() {}
 
 func (x *NodeDevice) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_node_proto_msgTypes[1]
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -252,7 +326,7 @@ func (x *NodeDevice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeDevice.ProtoReflect.Descriptor instead.
 func (*NodeDevice) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{1}
+	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *NodeDevice) GetDriver() string {
@@ -338,7 +412,7 @@ type DeviceTemplate struct {
 
 func (x *DeviceTemplate) Reset() {
 	*x = DeviceTemplate{}
-	mi := &file_kerf_cluster_v1_node_proto_msgTypes[2]
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -350,7 +424,7 @@ func (x *DeviceTemplate) String() string {
 func (*DeviceTemplate) ProtoMessage() {}
 
 func (x *DeviceTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_node_proto_msgTypes[2]
+	mi := &file_kerf_cluster_v1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -363,7 +437,7 @@ func (x *DeviceTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceTemplate.ProtoReflect.Descriptor instead.
 func (*DeviceTemplate) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_kerf_cluster_v1_node_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *DeviceTemplate) GetInstanceTypes() []string {
@@ -384,7 +458,7 @@ var File_kerf_cluster_v1_node_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x1akerf/cluster/v1/node.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\xa2\x05\n" +
+	"\x1akerf/cluster/v1/node.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1/constraint.proto\"\xe2\x05\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vprovider_id\x18\x02 \x01(\tR\n" +
@@ -403,7 +477,14 @@ const file_kerf_cluster_v1_node_proto_rawDesc = "" +
 	"createTime\x12I\n" +
 	"\x13last_pod_event_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x10lastPodEventTime\x12<\n" +
 	"\rvolume_limits\x18\x0e \x03(\v2\x17.kerf.cluster.v1.AmountR\fvolumeLimits\x125\n" +
-	"\adevices\x18\x0f \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevices\"\xe1\x02\n" +
+	"\adevices\x18\x0f \x03(\v2\x1b.kerf.cluster.v1.NodeDeviceR\adevices\x12>\n" +
+	"\n" +
+	"conditions\x18\x10 \x03(\v2\x1e.kerf.cluster.v1.NodeConditionR\n" +
+	"conditions\"\x80\x01\n" +
+	"\rNodeCondition\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12C\n" +
+	"\x0ftransition_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0etransitionTime\"\xe1\x02\n" +
 	"\n" +
 	"NodeDevice\x12\x16\n" +
 	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
@@ -436,32 +517,35 @@ func file_kerf_cluster_v1_node_proto_rawDescGZIP() []byte {
 	return file_kerf_cluster_v1_node_proto_rawDescData
 }
 
-var file_kerf_cluster_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_kerf_cluster_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_kerf_cluster_v1_node_proto_goTypes = []any{
 	(*Node)(nil),                  // 0: kerf.cluster.v1.Node
-	(*NodeDevice)(nil),            // 1: kerf.cluster.v1.NodeDevice
-	(*DeviceTemplate)(nil),        // 2: kerf.cluster.v1.DeviceTemplate
-	(*Label)(nil),                 // 3: kerf.cluster.v1.Label
-	(*Taint)(nil),                 // 4: kerf.cluster.v1.Taint
-	(*Amount)(nil),                // 5: kerf.cluster.v1.Amount
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*NodeCondition)(nil),         // 1: kerf.cluster.v1.NodeCondition
+	(*NodeDevice)(nil),            // 2: kerf.cluster.v1.NodeDevice
+	(*DeviceTemplate)(nil),        // 3: kerf.cluster.v1.DeviceTemplate
+	(*Label)(nil),                 // 4: kerf.cluster.v1.Label
+	(*Taint)(nil),                 // 5: kerf.cluster.v1.Taint
+	(*Amount)(nil),                // 6: kerf.cluster.v1.Amount
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1_node_proto_depIdxs = []int32{
-	3,  // 0: kerf.cluster.v1.Node.labels:type_name -> kerf.cluster.v1.Label
-	4,  // 1: kerf.cluster.v1.Node.taints:type_name -> kerf.cluster.v1.Taint
-	5,  // 2: kerf.cluster.v1.Node.allocatable:type_name -> kerf.cluster.v1.Amount
-	5,  // 3: kerf.cluster.v1.Node.capacity:type_name -> kerf.cluster.v1.Amount
-	6,  // 4: kerf.cluster.v1.Node.create_time:type_name -> google.protobuf.Timestamp
-	6,  // 5: kerf.cluster.v1.Node.last_pod_event_time:type_name -> google.protobuf.Timestamp
-	5,  // 6: kerf.cluster.v1.Node.volume_limits:type_name -> kerf.cluster.v1.Amount
-	1,  // 7: kerf.cluster.v1.Node.devices:type_name -> kerf.cluster.v1.NodeDevice
-	3,  // 8: kerf.cluster.v1.NodeDevice.attributes:type_name -> kerf.cluster.v1.Label
-	1,  // 9: kerf.cluster.v1.DeviceTemplate.devices:type_name -> kerf.cluster.v1.NodeDevice
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	4,  // 0: kerf.cluster.v1.Node.labels:type_name -> kerf.cluster.v1.Label
+	5,  // 1: kerf.cluster.v1.Node.taints:type_name -> kerf.cluster.v1.Taint
+	6,  // 2: kerf.cluster.v1.Node.allocatable:type_name -> kerf.cluster.v1.Amount
+	6,  // 3: kerf.cluster.v1.Node.capacity:type_name -> kerf.cluster.v1.Amount
+	7,  // 4: kerf.cluster.v1.Node.create_time:type_name -> google.protobuf.Timestamp
+	7,  // 5: kerf.cluster.v1.Node.last_pod_event_time:type_name -> google.protobuf.Timestamp
+	6,  // 6: kerf.cluster.v1.Node.volume_limits:type_name -> kerf.cluster.v1.Amount
+	2,  // 7: kerf.cluster.v1.Node.devices:type_name -> kerf.cluster.v1.NodeDevice
+	1,  // 8: kerf.cluster.v1.Node.conditions:type_name -> kerf.cluster.v1.NodeCondition
+	7,  // 9: kerf.cluster.v1.NodeCondition.transition_time:type_name -> google.protobuf.Timestamp
+	4,  // 10: kerf.cluster.v1.NodeDevice.attributes:type_name -> kerf.cluster.v1.Label
+	2,  // 11: kerf.cluster.v1.DeviceTemplate.devices:type_name -> kerf.cluster.v1.NodeDevice
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_node_proto_init() }
@@ -476,7 +560,7 @@ func file_kerf_cluster_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1_node_proto_rawDesc), len(file_kerf_cluster_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

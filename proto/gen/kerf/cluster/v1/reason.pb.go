@@ -89,6 +89,8 @@ const (
 	ReasonCode_REASON_CODE_INTERRUPTED ReasonCode = 55
 	// The static pool has more nodes than it shall have.
 	ReasonCode_REASON_CODE_SURPLUS ReasonCode = 56
+	// The node is sick beyond waiting.
+	ReasonCode_REASON_CODE_UNHEALTHY ReasonCode = 57
 	// The node has no claim: Kerf did not launch it.
 	ReasonCode_REASON_CODE_NOT_OWNED ReasonCode = 70
 	// The claim is not initialized yet.
@@ -123,6 +125,21 @@ const (
 	ReasonCode_REASON_CODE_SUPERSEDED ReasonCode = 85
 	// A capacity buffer has its room on the node.
 	ReasonCode_REASON_CODE_CAPACITY_BUFFER ReasonCode = 86
+	// What giving the node back saves does not make up for the evictions in time.
+	ReasonCode_REASON_CODE_PAYBACK ReasonCode = 87
+	// Pods on the node were moved a short time ago, and are left alone.
+	ReasonCode_REASON_CODE_RESTING ReasonCode = 88
+	// A workload on the node is being rolled out.
+	ReasonCode_REASON_CODE_ROLLOUT ReasonCode = 89
+	// Nodes of the pool are replaced one at a time until one has proven what they are replaced by, or not at all because
+	// the last one failed.
+	ReasonCode_REASON_CODE_CANARY ReasonCode = 90
+	// Too many nodes of the pool are sick at once for the fault to be theirs.
+	ReasonCode_REASON_CODE_REPAIR_GUARD ReasonCode = 91
+	// The search ended before the node's turn; the next plan begins there.
+	ReasonCode_REASON_CODE_NOT_TRIED ReasonCode = 92
+	// A volume of a pod can be reached from this node alone.
+	ReasonCode_REASON_CODE_VOLUME_PINNED ReasonCode = 93
 	// The plan was made on an inventory that is too old to be checked.
 	ReasonCode_REASON_CODE_STALE ReasonCode = 100
 	// A live claim already serves these pods.
@@ -198,6 +215,7 @@ var (
 		54:  "REASON_CODE_DRIFTED",
 		55:  "REASON_CODE_INTERRUPTED",
 		56:  "REASON_CODE_SURPLUS",
+		57:  "REASON_CODE_UNHEALTHY",
 		70:  "REASON_CODE_NOT_OWNED",
 		71:  "REASON_CODE_NOT_INITIALIZED",
 		72:  "REASON_CODE_ALREADY_DISRUPTED",
@@ -215,6 +233,13 @@ var (
 		84:  "REASON_CODE_STATIC_POOL",
 		85:  "REASON_CODE_SUPERSEDED",
 		86:  "REASON_CODE_CAPACITY_BUFFER",
+		87:  "REASON_CODE_PAYBACK",
+		88:  "REASON_CODE_RESTING",
+		89:  "REASON_CODE_ROLLOUT",
+		90:  "REASON_CODE_CANARY",
+		91:  "REASON_CODE_REPAIR_GUARD",
+		92:  "REASON_CODE_NOT_TRIED",
+		93:  "REASON_CODE_VOLUME_PINNED",
 		100: "REASON_CODE_STALE",
 		101: "REASON_CODE_DUPLICATE",
 		102: "REASON_CODE_NOT_FOUND",
@@ -268,6 +293,7 @@ var (
 		"REASON_CODE_DRIFTED":                54,
 		"REASON_CODE_INTERRUPTED":            55,
 		"REASON_CODE_SURPLUS":                56,
+		"REASON_CODE_UNHEALTHY":              57,
 		"REASON_CODE_NOT_OWNED":              70,
 		"REASON_CODE_NOT_INITIALIZED":        71,
 		"REASON_CODE_ALREADY_DISRUPTED":      72,
@@ -285,6 +311,13 @@ var (
 		"REASON_CODE_STATIC_POOL":            84,
 		"REASON_CODE_SUPERSEDED":             85,
 		"REASON_CODE_CAPACITY_BUFFER":        86,
+		"REASON_CODE_PAYBACK":                87,
+		"REASON_CODE_RESTING":                88,
+		"REASON_CODE_ROLLOUT":                89,
+		"REASON_CODE_CANARY":                 90,
+		"REASON_CODE_REPAIR_GUARD":           91,
+		"REASON_CODE_NOT_TRIED":              92,
+		"REASON_CODE_VOLUME_PINNED":          93,
 		"REASON_CODE_STALE":                  100,
 		"REASON_CODE_DUPLICATE":              101,
 		"REASON_CODE_NOT_FOUND":              102,
@@ -416,7 +449,7 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x04code\x18\x01 \x01(\x0e2\x1b.kerf.cluster.v1.ReasonCodeR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
 	"\asubject\x18\x03 \x01(\tR\asubject\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\x8f\x10\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\xe5\x11\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -452,6 +485,7 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x13REASON_CODE_DRIFTED\x106\x12\x1b\n" +
 	"\x17REASON_CODE_INTERRUPTED\x107\x12\x17\n" +
 	"\x13REASON_CODE_SURPLUS\x108\x12\x19\n" +
+	"\x15REASON_CODE_UNHEALTHY\x109\x12\x19\n" +
 	"\x15REASON_CODE_NOT_OWNED\x10F\x12\x1f\n" +
 	"\x1bREASON_CODE_NOT_INITIALIZED\x10G\x12!\n" +
 	"\x1dREASON_CODE_ALREADY_DISRUPTED\x10H\x12#\n" +
@@ -468,7 +502,14 @@ const file_kerf_cluster_v1_reason_proto_rawDesc = "" +
 	"\x19REASON_CODE_PRICE_UNKNOWN\x10S\x12\x1b\n" +
 	"\x17REASON_CODE_STATIC_POOL\x10T\x12\x1a\n" +
 	"\x16REASON_CODE_SUPERSEDED\x10U\x12\x1f\n" +
-	"\x1bREASON_CODE_CAPACITY_BUFFER\x10V\x12\x15\n" +
+	"\x1bREASON_CODE_CAPACITY_BUFFER\x10V\x12\x17\n" +
+	"\x13REASON_CODE_PAYBACK\x10W\x12\x17\n" +
+	"\x13REASON_CODE_RESTING\x10X\x12\x17\n" +
+	"\x13REASON_CODE_ROLLOUT\x10Y\x12\x16\n" +
+	"\x12REASON_CODE_CANARY\x10Z\x12\x1c\n" +
+	"\x18REASON_CODE_REPAIR_GUARD\x10[\x12\x19\n" +
+	"\x15REASON_CODE_NOT_TRIED\x10\\\x12\x1d\n" +
+	"\x19REASON_CODE_VOLUME_PINNED\x10]\x12\x15\n" +
 	"\x11REASON_CODE_STALE\x10d\x12\x19\n" +
 	"\x15REASON_CODE_DUPLICATE\x10e\x12\x19\n" +
 	"\x15REASON_CODE_NOT_FOUND\x10f\x12\x15\n" +

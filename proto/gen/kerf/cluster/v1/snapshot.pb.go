@@ -9,6 +9,7 @@ package clusterv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -607,8 +608,10 @@ type DisruptionRecord struct {
 	RolledBack bool `protobuf:"varint,8,opt,name=rolled_back,json=rolledBack,proto3" json:"rolled_back,omitempty"`
 	// Money saved, micro-dollars per hour.
 	SavingMicroUsdPerHour int64 `protobuf:"varint,9,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// Whose pods it evicts, and how many. Sorted by namespace, kind and name.
+	Workloads     []*WorkloadEvictions `protobuf:"bytes,10,rep,name=workloads,proto3" json:"workloads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DisruptionRecord) Reset() {
@@ -704,6 +707,87 @@ func (x *DisruptionRecord) GetSavingMicroUsdPerHour() int64 {
 	return 0
 }
 
+func (x *DisruptionRecord) GetWorkloads() []*WorkloadEvictions {
+	if x != nil {
+		return x.Workloads
+	}
+	return nil
+}
+
+// WorkloadEvictions is how many pods of one owner a disruption evicts. The pods that come in their place have other names:
+// by the owner planners know them again, and leave them alone for a while.
+type WorkloadEvictions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The owner's namespace.
+	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	// The owner's kind, as in PodClass.owner_kind.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The owner's name.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// How many of its pods.
+	Pods          int32 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkloadEvictions) Reset() {
+	*x = WorkloadEvictions{}
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkloadEvictions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkloadEvictions) ProtoMessage() {}
+
+func (x *WorkloadEvictions) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkloadEvictions.ProtoReflect.Descriptor instead.
+func (*WorkloadEvictions) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *WorkloadEvictions) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *WorkloadEvictions) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *WorkloadEvictions) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *WorkloadEvictions) GetPods() int32 {
+	if x != nil {
+		return x.Pods
+	}
+	return 0
+}
+
 // Removed names objects that are no more, by kind.
 type Removed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -744,7 +828,7 @@ type Removed struct {
 
 func (x *Removed) Reset() {
 	*x = Removed{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -756,7 +840,7 @@ func (x *Removed) String() string {
 func (*Removed) ProtoMessage() {}
 
 func (x *Removed) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[4]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -769,7 +853,7 @@ func (x *Removed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removed.ProtoReflect.Descriptor instead.
 func (*Removed) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{4}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Removed) GetPodClasses() []string {
@@ -895,7 +979,7 @@ type Delta struct {
 
 func (x *Delta) Reset() {
 	*x = Delta{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +991,7 @@ func (x *Delta) String() string {
 func (*Delta) ProtoMessage() {}
 
 func (x *Delta) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[5]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1004,7 @@ func (x *Delta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delta.ProtoReflect.Descriptor instead.
 func (*Delta) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{5}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Delta) GetBaseRevision() uint64 {
@@ -977,13 +1061,24 @@ type Policy struct {
 	GapTarget float64 `protobuf:"fixed64,9,opt,name=gap_target,json=gapTarget,proto3" json:"gap_target,omitempty"`
 	// How many pods of one owner a new node is packed with at most; 0 means no cap.
 	MaxPodsOfWorkloadPerNode int32 `protobuf:"varint,10,opt,name=max_pods_of_workload_per_node,json=maxPodsOfWorkloadPerNode,proto3" json:"max_pods_of_workload_per_node,omitempty"`
-	unknownFields            protoimpl.UnknownFields
-	sizeCache                protoimpl.SizeCache
+	// What it costs to evict one ordinary pod by choice, micro-dollars; 0 means 1000, below 0 nothing. Pods that are hard to
+	// move cost more: by deletion cost, priority, and how lately they were started.
+	EvictionPriceMicroUsd int64 `protobuf:"varint,11,opt,name=eviction_price_micro_usd,json=evictionPriceMicroUsd,proto3" json:"eviction_price_micro_usd,omitempty"`
+	// How soon what a disruption for money saves must make up for its evictions; absent means 1 h.
+	Payback *durationpb.Duration `protobuf:"bytes,12,opt,name=payback,proto3" json:"payback,omitempty"`
+	// How long pods that were moved by choice are left alone; absent means 30 min.
+	PodRest *durationpb.Duration `protobuf:"bytes,13,opt,name=pod_rest,json=podRest,proto3" json:"pod_rest,omitempty"`
+	// How many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes warrants.
+	DisruptionTrials int64 `protobuf:"varint,14,opt,name=disruption_trials,json=disruptionTrials,proto3" json:"disruption_trials,omitempty"`
+	// When nodes count as sick; absent means the defaults.
+	Repair        *RepairPolicy `protobuf:"bytes,15,opt,name=repair,proto3" json:"repair,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[6]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1090,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[6]
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1103,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Policy) GetPerNodeOverheadMicroUsdPerHour() int64 {
@@ -1081,11 +1176,176 @@ func (x *Policy) GetMaxPodsOfWorkloadPerNode() int32 {
 	return 0
 }
 
+func (x *Policy) GetEvictionPriceMicroUsd() int64 {
+	if x != nil {
+		return x.EvictionPriceMicroUsd
+	}
+	return 0
+}
+
+func (x *Policy) GetPayback() *durationpb.Duration {
+	if x != nil {
+		return x.Payback
+	}
+	return nil
+}
+
+func (x *Policy) GetPodRest() *durationpb.Duration {
+	if x != nil {
+		return x.PodRest
+	}
+	return nil
+}
+
+func (x *Policy) GetDisruptionTrials() int64 {
+	if x != nil {
+		return x.DisruptionTrials
+	}
+	return 0
+}
+
+func (x *Policy) GetRepair() *RepairPolicy {
+	if x != nil {
+		return x.Repair
+	}
+	return nil
+}
+
+// RepairPolicy says which nodes are sick beyond waiting.
+type RepairPolicy struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// No node is taken away for being sick.
+	Off bool `protobuf:"varint,1,opt,name=off,proto3" json:"off,omitempty"`
+	// What makes a node sick; none means AWS's: Ready False or Unknown for 30 min, AcceleratedHardwareReady False for 10
+	// min, and StorageReady, NetworkingReady, KernelReady and ContainerRuntimeReady False for 30 min.
+	Conditions []*RepairCondition `protobuf:"bytes,2,rep,name=conditions,proto3" json:"conditions,omitempty"`
+	// The share of a pool's nodes, 1 to 100, that may be sick at once: above it the fault is likely not the nodes', and none
+	// is taken. 0 means 20.
+	MaxUnhealthyPercent int32 `protobuf:"varint,3,opt,name=max_unhealthy_percent,json=maxUnhealthyPercent,proto3" json:"max_unhealthy_percent,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *RepairPolicy) Reset() {
+	*x = RepairPolicy{}
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairPolicy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairPolicy) ProtoMessage() {}
+
+func (x *RepairPolicy) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairPolicy.ProtoReflect.Descriptor instead.
+func (*RepairPolicy) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *RepairPolicy) GetOff() bool {
+	if x != nil {
+		return x.Off
+	}
+	return false
+}
+
+func (x *RepairPolicy) GetConditions() []*RepairCondition {
+	if x != nil {
+		return x.Conditions
+	}
+	return nil
+}
+
+func (x *RepairPolicy) GetMaxUnhealthyPercent() int32 {
+	if x != nil {
+		return x.MaxUnhealthyPercent
+	}
+	return 0
+}
+
+// RepairCondition is one way to be sick.
+type RepairCondition struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The type of the node's condition.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// The status that is sick: "True", "False" or "Unknown".
+	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
+	// How long it must last; required.
+	After         *durationpb.Duration `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RepairCondition) Reset() {
+	*x = RepairCondition{}
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RepairCondition) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RepairCondition) ProtoMessage() {}
+
+func (x *RepairCondition) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1_snapshot_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RepairCondition.ProtoReflect.Descriptor instead.
+func (*RepairCondition) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1_snapshot_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RepairCondition) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *RepairCondition) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *RepairCondition) GetAfter() *durationpb.Duration {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
 var File_kerf_cluster_v1_snapshot_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
-	"\x1ekerf/cluster/v1/snapshot.proto\x12\x0fkerf.cluster.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dkerf/cluster/v1/catalog.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a\x1ekerf/cluster/v1/headroom.proto\x1a\x1akerf/cluster/v1/node.proto\x1a\x1dkerf/cluster/v1/overlay.proto\x1a\x19kerf/cluster/v1/pod.proto\x1a\x1akerf/cluster/v1/pool.proto\"\xb5\b\n" +
+	"\x1ekerf/cluster/v1/snapshot.proto\x12\x0fkerf.cluster.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dkerf/cluster/v1/catalog.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a\x1ekerf/cluster/v1/headroom.proto\x1a\x1akerf/cluster/v1/node.proto\x1a\x1dkerf/cluster/v1/overlay.proto\x1a\x19kerf/cluster/v1/pod.proto\x1a\x1akerf/cluster/v1/pool.proto\"\xb5\b\n" +
 	"\bSnapshot\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12-\n" +
 	"\x12inventory_revision\x18\x02 \x01(\x03R\x11inventoryRevision\x12\x18\n" +
@@ -1127,7 +1387,7 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12B\n" +
 	"\rcapacity_type\x18\x03 \x01(\x0e2\x1d.kerf.cluster.v1.CapacityTypeR\fcapacityType\x120\n" +
 	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"\x84\x03\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"\xc6\x03\n" +
 	"\x10DisruptionRecord\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
 	"\x06reason\x18\x02 \x01(\x0e2!.kerf.cluster.v1.DisruptionReasonR\x06reason\x12\x1e\n" +
@@ -1141,7 +1401,14 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\bend_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aendTime\x12\x1f\n" +
 	"\vrolled_back\x18\b \x01(\bR\n" +
 	"rolledBack\x128\n" +
-	"\x19saving_micro_usd_per_hour\x18\t \x01(\x03R\x15savingMicroUsdPerHour\"\xeb\x03\n" +
+	"\x19saving_micro_usd_per_hour\x18\t \x01(\x03R\x15savingMicroUsdPerHour\x12@\n" +
+	"\tworkloads\x18\n" +
+	" \x03(\v2\".kerf.cluster.v1.WorkloadEvictionsR\tworkloads\"m\n" +
+	"\x11WorkloadEvictions\x12\x1c\n" +
+	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
+	"\x04pods\x18\x04 \x01(\x05R\x04pods\"\xeb\x03\n" +
 	"\aRemoved\x12\x1f\n" +
 	"\vpod_classes\x18\x01 \x03(\tR\n" +
 	"podClasses\x12\x12\n" +
@@ -1168,7 +1435,7 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\rbase_revision\x18\x01 \x01(\x04R\fbaseRevision\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x125\n" +
 	"\bupserted\x18\x03 \x01(\v2\x19.kerf.cluster.v1.SnapshotR\bupserted\x122\n" +
-	"\aremoved\x18\x04 \x01(\v2\x18.kerf.cluster.v1.RemovedR\aremoved\"\xdd\x04\n" +
+	"\aremoved\x18\x04 \x01(\v2\x18.kerf.cluster.v1.RemovedR\aremoved\"\xe5\x06\n" +
 	"\x06Policy\x12L\n" +
 	"$per_node_overhead_micro_usd_per_hour\x18\x01 \x01(\x03R\x1eperNodeOverheadMicroUsdPerHour\x12?\n" +
 	"\x1dmin_saving_micro_usd_per_hour\x18\x02 \x01(\x03R\x18minSavingMicroUsdPerHour\x125\n" +
@@ -1182,7 +1449,22 @@ const file_kerf_cluster_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"gap_target\x18\t \x01(\x01R\tgapTarget\x12?\n" +
 	"\x1dmax_pods_of_workload_per_node\x18\n" +
-	" \x01(\x05R\x18maxPodsOfWorkloadPerNode*\xb6\x01\n" +
+	" \x01(\x05R\x18maxPodsOfWorkloadPerNode\x127\n" +
+	"\x18eviction_price_micro_usd\x18\v \x01(\x03R\x15evictionPriceMicroUsd\x123\n" +
+	"\apayback\x18\f \x01(\v2\x19.google.protobuf.DurationR\apayback\x124\n" +
+	"\bpod_rest\x18\r \x01(\v2\x19.google.protobuf.DurationR\apodRest\x12+\n" +
+	"\x11disruption_trials\x18\x0e \x01(\x03R\x10disruptionTrials\x125\n" +
+	"\x06repair\x18\x0f \x01(\v2\x1d.kerf.cluster.v1.RepairPolicyR\x06repair\"\x96\x01\n" +
+	"\fRepairPolicy\x12\x10\n" +
+	"\x03off\x18\x01 \x01(\bR\x03off\x12@\n" +
+	"\n" +
+	"conditions\x18\x02 \x03(\v2 .kerf.cluster.v1.RepairConditionR\n" +
+	"conditions\x122\n" +
+	"\x15max_unhealthy_percent\x18\x03 \x01(\x05R\x13maxUnhealthyPercent\"n\n" +
+	"\x0fRepairCondition\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\x12/\n" +
+	"\x05after\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05after*\xb6\x01\n" +
 	"\n" +
 	"NoticeKind\x12\x1b\n" +
 	"\x17NOTICE_KIND_UNSPECIFIED\x10\x00\x12!\n" +
@@ -1214,7 +1496,7 @@ func file_kerf_cluster_v1_snapshot_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_kerf_cluster_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_kerf_cluster_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_kerf_cluster_v1_snapshot_proto_goTypes = []any{
 	(NoticeKind)(0),               // 0: kerf.cluster.v1.NoticeKind
 	(PreferencePolicy)(0),         // 1: kerf.cluster.v1.PreferencePolicy
@@ -1223,62 +1505,72 @@ var file_kerf_cluster_v1_snapshot_proto_goTypes = []any{
 	(*Notice)(nil),                // 4: kerf.cluster.v1.Notice
 	(*Shortage)(nil),              // 5: kerf.cluster.v1.Shortage
 	(*DisruptionRecord)(nil),      // 6: kerf.cluster.v1.DisruptionRecord
-	(*Removed)(nil),               // 7: kerf.cluster.v1.Removed
-	(*Delta)(nil),                 // 8: kerf.cluster.v1.Delta
-	(*Policy)(nil),                // 9: kerf.cluster.v1.Policy
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
-	(*PodClass)(nil),              // 11: kerf.cluster.v1.PodClass
-	(*Pod)(nil),                   // 12: kerf.cluster.v1.Pod
-	(*DaemonSet)(nil),             // 13: kerf.cluster.v1.DaemonSet
-	(*Node)(nil),                  // 14: kerf.cluster.v1.Node
-	(*Namespace)(nil),             // 15: kerf.cluster.v1.Namespace
-	(*PodDisruptionBudget)(nil),   // 16: kerf.cluster.v1.PodDisruptionBudget
-	(*NodePool)(nil),              // 17: kerf.cluster.v1.NodePool
-	(*NodeClass)(nil),             // 18: kerf.cluster.v1.NodeClass
-	(*Catalog)(nil),               // 19: kerf.cluster.v1.Catalog
-	(*Offering)(nil),              // 20: kerf.cluster.v1.Offering
-	(*Claim)(nil),                 // 21: kerf.cluster.v1.Claim
-	(*NodeOverlay)(nil),           // 22: kerf.cluster.v1.NodeOverlay
-	(*CapacityBuffer)(nil),        // 23: kerf.cluster.v1.CapacityBuffer
-	(CapacityType)(0),             // 24: kerf.cluster.v1.CapacityType
-	(DisruptionReason)(0),         // 25: kerf.cluster.v1.DisruptionReason
-	(*TopologySpread)(nil),        // 26: kerf.cluster.v1.TopologySpread
+	(*WorkloadEvictions)(nil),     // 7: kerf.cluster.v1.WorkloadEvictions
+	(*Removed)(nil),               // 8: kerf.cluster.v1.Removed
+	(*Delta)(nil),                 // 9: kerf.cluster.v1.Delta
+	(*Policy)(nil),                // 10: kerf.cluster.v1.Policy
+	(*RepairPolicy)(nil),          // 11: kerf.cluster.v1.RepairPolicy
+	(*RepairCondition)(nil),       // 12: kerf.cluster.v1.RepairCondition
+	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
+	(*PodClass)(nil),              // 14: kerf.cluster.v1.PodClass
+	(*Pod)(nil),                   // 15: kerf.cluster.v1.Pod
+	(*DaemonSet)(nil),             // 16: kerf.cluster.v1.DaemonSet
+	(*Node)(nil),                  // 17: kerf.cluster.v1.Node
+	(*Namespace)(nil),             // 18: kerf.cluster.v1.Namespace
+	(*PodDisruptionBudget)(nil),   // 19: kerf.cluster.v1.PodDisruptionBudget
+	(*NodePool)(nil),              // 20: kerf.cluster.v1.NodePool
+	(*NodeClass)(nil),             // 21: kerf.cluster.v1.NodeClass
+	(*Catalog)(nil),               // 22: kerf.cluster.v1.Catalog
+	(*Offering)(nil),              // 23: kerf.cluster.v1.Offering
+	(*Claim)(nil),                 // 24: kerf.cluster.v1.Claim
+	(*NodeOverlay)(nil),           // 25: kerf.cluster.v1.NodeOverlay
+	(*CapacityBuffer)(nil),        // 26: kerf.cluster.v1.CapacityBuffer
+	(CapacityType)(0),             // 27: kerf.cluster.v1.CapacityType
+	(DisruptionReason)(0),         // 28: kerf.cluster.v1.DisruptionReason
+	(*TopologySpread)(nil),        // 29: kerf.cluster.v1.TopologySpread
+	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
 }
 var file_kerf_cluster_v1_snapshot_proto_depIdxs = []int32{
-	10, // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
-	11, // 1: kerf.cluster.v1.Snapshot.pod_classes:type_name -> kerf.cluster.v1.PodClass
-	12, // 2: kerf.cluster.v1.Snapshot.pods:type_name -> kerf.cluster.v1.Pod
-	13, // 3: kerf.cluster.v1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1.DaemonSet
-	14, // 4: kerf.cluster.v1.Snapshot.nodes:type_name -> kerf.cluster.v1.Node
-	15, // 5: kerf.cluster.v1.Snapshot.namespaces:type_name -> kerf.cluster.v1.Namespace
-	16, // 6: kerf.cluster.v1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1.PodDisruptionBudget
-	17, // 7: kerf.cluster.v1.Snapshot.node_pools:type_name -> kerf.cluster.v1.NodePool
-	18, // 8: kerf.cluster.v1.Snapshot.node_classes:type_name -> kerf.cluster.v1.NodeClass
-	19, // 9: kerf.cluster.v1.Snapshot.catalogs:type_name -> kerf.cluster.v1.Catalog
-	20, // 10: kerf.cluster.v1.Snapshot.offerings:type_name -> kerf.cluster.v1.Offering
-	21, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
+	13, // 0: kerf.cluster.v1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
+	14, // 1: kerf.cluster.v1.Snapshot.pod_classes:type_name -> kerf.cluster.v1.PodClass
+	15, // 2: kerf.cluster.v1.Snapshot.pods:type_name -> kerf.cluster.v1.Pod
+	16, // 3: kerf.cluster.v1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1.DaemonSet
+	17, // 4: kerf.cluster.v1.Snapshot.nodes:type_name -> kerf.cluster.v1.Node
+	18, // 5: kerf.cluster.v1.Snapshot.namespaces:type_name -> kerf.cluster.v1.Namespace
+	19, // 6: kerf.cluster.v1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1.PodDisruptionBudget
+	20, // 7: kerf.cluster.v1.Snapshot.node_pools:type_name -> kerf.cluster.v1.NodePool
+	21, // 8: kerf.cluster.v1.Snapshot.node_classes:type_name -> kerf.cluster.v1.NodeClass
+	22, // 9: kerf.cluster.v1.Snapshot.catalogs:type_name -> kerf.cluster.v1.Catalog
+	23, // 10: kerf.cluster.v1.Snapshot.offerings:type_name -> kerf.cluster.v1.Offering
+	24, // 11: kerf.cluster.v1.Snapshot.claims:type_name -> kerf.cluster.v1.Claim
 	4,  // 12: kerf.cluster.v1.Snapshot.notices:type_name -> kerf.cluster.v1.Notice
 	6,  // 13: kerf.cluster.v1.Snapshot.disruptions:type_name -> kerf.cluster.v1.DisruptionRecord
-	22, // 14: kerf.cluster.v1.Snapshot.node_overlays:type_name -> kerf.cluster.v1.NodeOverlay
-	23, // 15: kerf.cluster.v1.Snapshot.capacity_buffers:type_name -> kerf.cluster.v1.CapacityBuffer
+	25, // 14: kerf.cluster.v1.Snapshot.node_overlays:type_name -> kerf.cluster.v1.NodeOverlay
+	26, // 15: kerf.cluster.v1.Snapshot.capacity_buffers:type_name -> kerf.cluster.v1.CapacityBuffer
 	0,  // 16: kerf.cluster.v1.Notice.kind:type_name -> kerf.cluster.v1.NoticeKind
-	10, // 17: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
-	10, // 18: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
-	24, // 19: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
-	10, // 20: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
-	25, // 21: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
-	10, // 22: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
-	10, // 23: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
-	3,  // 24: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
-	7,  // 25: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
-	1,  // 26: kerf.cluster.v1.Policy.preferences:type_name -> kerf.cluster.v1.PreferencePolicy
-	2,  // 27: kerf.cluster.v1.Policy.min_values:type_name -> kerf.cluster.v1.MinValuesPolicy
-	26, // 28: kerf.cluster.v1.Policy.default_spread:type_name -> kerf.cluster.v1.TopologySpread
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	13, // 17: kerf.cluster.v1.Notice.event_time:type_name -> google.protobuf.Timestamp
+	13, // 18: kerf.cluster.v1.Notice.deadline:type_name -> google.protobuf.Timestamp
+	27, // 19: kerf.cluster.v1.Shortage.capacity_type:type_name -> kerf.cluster.v1.CapacityType
+	13, // 20: kerf.cluster.v1.Shortage.until:type_name -> google.protobuf.Timestamp
+	28, // 21: kerf.cluster.v1.DisruptionRecord.reason:type_name -> kerf.cluster.v1.DisruptionReason
+	13, // 22: kerf.cluster.v1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
+	13, // 23: kerf.cluster.v1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
+	7,  // 24: kerf.cluster.v1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1.WorkloadEvictions
+	3,  // 25: kerf.cluster.v1.Delta.upserted:type_name -> kerf.cluster.v1.Snapshot
+	8,  // 26: kerf.cluster.v1.Delta.removed:type_name -> kerf.cluster.v1.Removed
+	1,  // 27: kerf.cluster.v1.Policy.preferences:type_name -> kerf.cluster.v1.PreferencePolicy
+	2,  // 28: kerf.cluster.v1.Policy.min_values:type_name -> kerf.cluster.v1.MinValuesPolicy
+	29, // 29: kerf.cluster.v1.Policy.default_spread:type_name -> kerf.cluster.v1.TopologySpread
+	30, // 30: kerf.cluster.v1.Policy.payback:type_name -> google.protobuf.Duration
+	30, // 31: kerf.cluster.v1.Policy.pod_rest:type_name -> google.protobuf.Duration
+	11, // 32: kerf.cluster.v1.Policy.repair:type_name -> kerf.cluster.v1.RepairPolicy
+	12, // 33: kerf.cluster.v1.RepairPolicy.conditions:type_name -> kerf.cluster.v1.RepairCondition
+	30, // 34: kerf.cluster.v1.RepairCondition.after:type_name -> google.protobuf.Duration
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1_snapshot_proto_init() }
@@ -1299,7 +1591,7 @@ func file_kerf_cluster_v1_snapshot_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1_snapshot_proto_rawDesc), len(file_kerf_cluster_v1_snapshot_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   7,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -118,6 +118,8 @@ type Plan struct {
 	LowerBound *LowerBound `protobuf:"bytes,13,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
 	// Users' objects that have no effect, and why: node overlays and capacity buffers. Sorted by subject.
 	Problems []*v1.Reason `protobuf:"bytes,16,rep,name=problems,proto3" json:"problems,omitempty"`
+	// How far the search for nodes to give back got; absent where that was not asked for.
+	DisruptionSummary *DisruptionSummary `protobuf:"bytes,17,opt,name=disruption_summary,json=disruptionSummary,proto3" json:"disruption_summary,omitempty"`
 	// How long the parts took. Left out of the input hash and of comparisons.
 	Timings []*Timing `protobuf:"bytes,14,rep,name=timings,proto3" json:"timings,omitempty"`
 	// The trace that the plan belongs to, as a W3C traceparent; "" when tracing is off.
@@ -250,6 +252,13 @@ func (x *Plan) GetLowerBound() *LowerBound {
 func (x *Plan) GetProblems() []*v1.Reason {
 	if x != nil {
 		return x.Problems
+	}
+	return nil
+}
+
+func (x *Plan) GetDisruptionSummary() *DisruptionSummary {
+	if x != nil {
+		return x.DisruptionSummary
 	}
 	return nil
 }
@@ -495,7 +504,13 @@ type Disruption struct {
 	// Money saved, micro-dollars per hour; 0 where the reason is not money.
 	SavingMicroUsdPerHour int64 `protobuf:"varint,7,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
 	// The reason in full.
-	Explanation   *v1.Reason `protobuf:"bytes,8,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation *v1.Reason `protobuf:"bytes,8,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// What its evictions are weighed at, micro-dollars.
+	ChurnMicroUsd int64 `protobuf:"varint,9,opt,name=churn_micro_usd,json=churnMicroUsd,proto3" json:"churn_micro_usd,omitempty"`
+	// How long it takes for the saving to make up for the evictions; absent where the reason is not money.
+	PayBack *durationpb.Duration `protobuf:"bytes,10,opt,name=pay_back,json=payBack,proto3" json:"pay_back,omitempty"`
+	// Whose pods are evicted, and how many. Sorted by namespace, kind and name.
+	Workloads     []*v1.WorkloadEvictions `protobuf:"bytes,11,rep,name=workloads,proto3" json:"workloads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,6 +601,110 @@ func (x *Disruption) GetExplanation() *v1.Reason {
 	return nil
 }
 
+func (x *Disruption) GetChurnMicroUsd() int64 {
+	if x != nil {
+		return x.ChurnMicroUsd
+	}
+	return 0
+}
+
+func (x *Disruption) GetPayBack() *durationpb.Duration {
+	if x != nil {
+		return x.PayBack
+	}
+	return nil
+}
+
+func (x *Disruption) GetWorkloads() []*v1.WorkloadEvictions {
+	if x != nil {
+		return x.Workloads
+	}
+	return nil
+}
+
+// DisruptionSummary is how far the search for nodes to give back got.
+type DisruptionSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nodes that may be given back for money, as far as the checks of each by itself go.
+	Candidates int32 `protobuf:"varint,1,opt,name=candidates,proto3" json:"candidates,omitempty"`
+	// Those of them that were judged; fewer only where the plan was stopped.
+	Judged int32 `protobuf:"varint,2,opt,name=judged,proto3" json:"judged,omitempty"`
+	// Sets of nodes that were tried out.
+	Tried int32 `protobuf:"varint,3,opt,name=tried,proto3" json:"tried,omitempty"`
+	// What the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, micro-dollars
+	// per hour; 0 where nothing is proven.
+	FloorMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=floor_micro_usd_per_hour,json=floorMicroUsdPerHour,proto3" json:"floor_micro_usd_per_hour,omitempty"`
+	// Where the search ended; the next Decide may say it, to go on there. "" when nothing was left out.
+	ResumeAfter   string `protobuf:"bytes,5,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisruptionSummary) Reset() {
+	*x = DisruptionSummary{}
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisruptionSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisruptionSummary) ProtoMessage() {}
+
+func (x *DisruptionSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisruptionSummary.ProtoReflect.Descriptor instead.
+func (*DisruptionSummary) Descriptor() ([]byte, []int) {
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *DisruptionSummary) GetCandidates() int32 {
+	if x != nil {
+		return x.Candidates
+	}
+	return 0
+}
+
+func (x *DisruptionSummary) GetJudged() int32 {
+	if x != nil {
+		return x.Judged
+	}
+	return 0
+}
+
+func (x *DisruptionSummary) GetTried() int32 {
+	if x != nil {
+		return x.Tried
+	}
+	return 0
+}
+
+func (x *DisruptionSummary) GetFloorMicroUsdPerHour() int64 {
+	if x != nil {
+		return x.FloorMicroUsdPerHour
+	}
+	return 0
+}
+
+func (x *DisruptionSummary) GetResumeAfter() string {
+	if x != nil {
+		return x.ResumeAfter
+	}
+	return ""
+}
+
 // Placement is where a pod is expected to run.
 type Placement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -607,7 +726,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[4]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +738,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[4]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +751,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{4}
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Placement) GetPod() string {
@@ -707,7 +826,7 @@ type PendingPod struct {
 
 func (x *PendingPod) Reset() {
 	*x = PendingPod{}
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[5]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -719,7 +838,7 @@ func (x *PendingPod) String() string {
 func (*PendingPod) ProtoMessage() {}
 
 func (x *PendingPod) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[5]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -732,7 +851,7 @@ func (x *PendingPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingPod.ProtoReflect.Descriptor instead.
 func (*PendingPod) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{5}
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PendingPod) GetPod() string {
@@ -771,7 +890,7 @@ type PoolMiss struct {
 
 func (x *PoolMiss) Reset() {
 	*x = PoolMiss{}
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[6]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +902,7 @@ func (x *PoolMiss) String() string {
 func (*PoolMiss) ProtoMessage() {}
 
 func (x *PoolMiss) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[6]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +915,7 @@ func (x *PoolMiss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolMiss.ProtoReflect.Descriptor instead.
 func (*PoolMiss) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{6}
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PoolMiss) GetNodePool() string {
@@ -832,14 +951,17 @@ type NodeVerdict struct {
 	// What keeps it, or why it goes.
 	Reason *v1.Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The disruption that takes it; "" when it stays.
-	Disruption    string `protobuf:"bytes,5,opt,name=disruption,proto3" json:"disruption,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Disruption string `protobuf:"bytes,5,opt,name=disruption,proto3" json:"disruption,omitempty"`
+	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what giving it
+	// back could save at most. 0 where it is not known.
+	WasteMicroUsdPerHour int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3" json:"waste_micro_usd_per_hour,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *NodeVerdict) Reset() {
 	*x = NodeVerdict{}
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[7]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +973,7 @@ func (x *NodeVerdict) String() string {
 func (*NodeVerdict) ProtoMessage() {}
 
 func (x *NodeVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[7]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +986,7 @@ func (x *NodeVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeVerdict.ProtoReflect.Descriptor instead.
 func (*NodeVerdict) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{7}
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *NodeVerdict) GetNode() string {
@@ -902,6 +1024,13 @@ func (x *NodeVerdict) GetDisruption() string {
 	return ""
 }
 
+func (x *NodeVerdict) GetWasteMicroUsdPerHour() int64 {
+	if x != nil {
+		return x.WasteMicroUsdPerHour
+	}
+	return 0
+}
+
 // LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
 // policy's overhead for each node.
 type LowerBound struct {
@@ -918,7 +1047,7 @@ type LowerBound struct {
 
 func (x *LowerBound) Reset() {
 	*x = LowerBound{}
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[8]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -930,7 +1059,7 @@ func (x *LowerBound) String() string {
 func (*LowerBound) ProtoMessage() {}
 
 func (x *LowerBound) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[8]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -943,7 +1072,7 @@ func (x *LowerBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LowerBound.ProtoReflect.Descriptor instead.
 func (*LowerBound) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{8}
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *LowerBound) GetMicroUsdPerHour() int64 {
@@ -980,7 +1109,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[9]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -992,7 +1121,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1_plan_proto_msgTypes[9]
+	mi := &file_kerf_planner_v1_plan_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1005,7 +1134,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{9}
+	return file_kerf_planner_v1_plan_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Timing) GetPart() string {
@@ -1026,7 +1155,7 @@ var File_kerf_planner_v1_plan_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\n" +
-	"\x1akerf/planner/v1/plan.proto\x12\x0fkerf.planner.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/pool.proto\x1a\x1ckerf/cluster/v1/reason.proto\"\x9d\x06\n" +
+	"\x1akerf/planner/v1/plan.proto\x12\x0fkerf.planner.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bkerf/cluster/v1/claim.proto\x1a kerf/cluster/v1/constraint.proto\x1a\x1akerf/cluster/v1/pool.proto\x1a\x1ckerf/cluster/v1/reason.proto\x1a\x1ekerf/cluster/v1/snapshot.proto\"\xf0\x06\n" +
 	"\x04Plan\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12-\n" +
@@ -1047,7 +1176,8 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\x1dcost_after_micro_usd_per_hour\x18\f \x01(\x03R\x18costAfterMicroUsdPerHour\x12<\n" +
 	"\vlower_bound\x18\r \x01(\v2\x1b.kerf.planner.v1.LowerBoundR\n" +
 	"lowerBound\x123\n" +
-	"\bproblems\x18\x10 \x03(\v2\x17.kerf.cluster.v1.ReasonR\bproblems\x121\n" +
+	"\bproblems\x18\x10 \x03(\v2\x17.kerf.cluster.v1.ReasonR\bproblems\x12Q\n" +
+	"\x12disruption_summary\x18\x11 \x01(\v2\".kerf.planner.v1.DisruptionSummaryR\x11disruptionSummary\x121\n" +
 	"\atimings\x18\x0e \x03(\v2\x17.kerf.planner.v1.TimingR\atimings\x12 \n" +
 	"\vtraceparent\x18\x0f \x01(\tR\vtraceparent\"\x9e\x04\n" +
 	"\tNodeClaim\x12\x0e\n" +
@@ -1071,7 +1201,7 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\bRunnerUp\x12;\n" +
 	"\boffering\x18\x01 \x01(\v2\x1f.kerf.cluster.v1.RankedOfferingR\boffering\x12\x12\n" +
 	"\x04pods\x18\x02 \x01(\x05R\x04pods\x12/\n" +
-	"\x06reason\x18\x03 \x01(\v2\x17.kerf.cluster.v1.ReasonR\x06reason\"\xee\x02\n" +
+	"\x06reason\x18\x03 \x01(\v2\x17.kerf.cluster.v1.ReasonR\x06reason\"\x8e\x04\n" +
 	"\n" +
 	"Disruption\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x129\n" +
@@ -1083,7 +1213,19 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\fdestinations\x18\x05 \x03(\v2\x1a.kerf.planner.v1.PlacementR\fdestinations\x12\x1c\n" +
 	"\tevictions\x18\x06 \x01(\x05R\tevictions\x128\n" +
 	"\x19saving_micro_usd_per_hour\x18\a \x01(\x03R\x15savingMicroUsdPerHour\x129\n" +
-	"\vexplanation\x18\b \x01(\v2\x17.kerf.cluster.v1.ReasonR\vexplanation\"k\n" +
+	"\vexplanation\x18\b \x01(\v2\x17.kerf.cluster.v1.ReasonR\vexplanation\x12&\n" +
+	"\x0fchurn_micro_usd\x18\t \x01(\x03R\rchurnMicroUsd\x124\n" +
+	"\bpay_back\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\apayBack\x12@\n" +
+	"\tworkloads\x18\v \x03(\v2\".kerf.cluster.v1.WorkloadEvictionsR\tworkloads\"\xbc\x01\n" +
+	"\x11DisruptionSummary\x12\x1e\n" +
+	"\n" +
+	"candidates\x18\x01 \x01(\x05R\n" +
+	"candidates\x12\x16\n" +
+	"\x06judged\x18\x02 \x01(\x05R\x06judged\x12\x14\n" +
+	"\x05tried\x18\x03 \x01(\x05R\x05tried\x126\n" +
+	"\x18floor_micro_usd_per_hour\x18\x04 \x01(\x03R\x14floorMicroUsdPerHour\x12!\n" +
+	"\fresume_after\x18\x05 \x01(\tR\vresumeAfter\"k\n" +
 	"\tPlacement\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x04node\x18\x02 \x01(\tH\x00R\x04node\x12\x16\n" +
@@ -1098,7 +1240,7 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\bPoolMiss\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
 	"\rinstance_type\x18\x02 \x01(\tR\finstanceType\x12/\n" +
-	"\x06reason\x18\x03 \x01(\v2\x17.kerf.cluster.v1.ReasonR\x06reason\"\xc0\x01\n" +
+	"\x06reason\x18\x03 \x01(\v2\x17.kerf.cluster.v1.ReasonR\x06reason\"\xf8\x01\n" +
 	"\vNodeVerdict\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05claim\x18\x02 \x01(\tR\x05claim\x126\n" +
@@ -1106,7 +1248,8 @@ const file_kerf_planner_v1_plan_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x17.kerf.cluster.v1.ReasonR\x06reason\x12\x1e\n" +
 	"\n" +
 	"disruption\x18\x05 \x01(\tR\n" +
-	"disruption\"{\n" +
+	"disruption\x126\n" +
+	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03R\x14wasteMicroUsdPerHour\"{\n" +
 	"\n" +
 	"LowerBound\x12+\n" +
 	"\x12micro_usd_per_hour\x18\x01 \x01(\x03R\x0fmicroUsdPerHour\x12\x10\n" +
@@ -1136,60 +1279,65 @@ func file_kerf_planner_v1_plan_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_planner_v1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_planner_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_kerf_planner_v1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_kerf_planner_v1_plan_proto_goTypes = []any{
 	(BoundKind)(0),                // 0: kerf.planner.v1.BoundKind
 	(*Plan)(nil),                  // 1: kerf.planner.v1.Plan
 	(*NodeClaim)(nil),             // 2: kerf.planner.v1.NodeClaim
 	(*RunnerUp)(nil),              // 3: kerf.planner.v1.RunnerUp
 	(*Disruption)(nil),            // 4: kerf.planner.v1.Disruption
-	(*Placement)(nil),             // 5: kerf.planner.v1.Placement
-	(*PendingPod)(nil),            // 6: kerf.planner.v1.PendingPod
-	(*PoolMiss)(nil),              // 7: kerf.planner.v1.PoolMiss
-	(*NodeVerdict)(nil),           // 8: kerf.planner.v1.NodeVerdict
-	(*LowerBound)(nil),            // 9: kerf.planner.v1.LowerBound
-	(*Timing)(nil),                // 10: kerf.planner.v1.Timing
-	(*timestamppb.Timestamp)(nil), // 11: google.protobuf.Timestamp
-	(*v1.Reason)(nil),             // 12: kerf.cluster.v1.Reason
-	(*v1.Requirement)(nil),        // 13: kerf.cluster.v1.Requirement
-	(*v1.RankedOffering)(nil),     // 14: kerf.cluster.v1.RankedOffering
-	(*v1.Amount)(nil),             // 15: kerf.cluster.v1.Amount
-	(*v1.Label)(nil),              // 16: kerf.cluster.v1.Label
-	(v1.DisruptionReason)(0),      // 17: kerf.cluster.v1.DisruptionReason
-	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
+	(*DisruptionSummary)(nil),     // 5: kerf.planner.v1.DisruptionSummary
+	(*Placement)(nil),             // 6: kerf.planner.v1.Placement
+	(*PendingPod)(nil),            // 7: kerf.planner.v1.PendingPod
+	(*PoolMiss)(nil),              // 8: kerf.planner.v1.PoolMiss
+	(*NodeVerdict)(nil),           // 9: kerf.planner.v1.NodeVerdict
+	(*LowerBound)(nil),            // 10: kerf.planner.v1.LowerBound
+	(*Timing)(nil),                // 11: kerf.planner.v1.Timing
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*v1.Reason)(nil),             // 13: kerf.cluster.v1.Reason
+	(*v1.Requirement)(nil),        // 14: kerf.cluster.v1.Requirement
+	(*v1.RankedOffering)(nil),     // 15: kerf.cluster.v1.RankedOffering
+	(*v1.Amount)(nil),             // 16: kerf.cluster.v1.Amount
+	(*v1.Label)(nil),              // 17: kerf.cluster.v1.Label
+	(v1.DisruptionReason)(0),      // 18: kerf.cluster.v1.DisruptionReason
+	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
+	(*v1.WorkloadEvictions)(nil),  // 20: kerf.cluster.v1.WorkloadEvictions
 }
 var file_kerf_planner_v1_plan_proto_depIdxs = []int32{
-	11, // 0: kerf.planner.v1.Plan.now:type_name -> google.protobuf.Timestamp
+	12, // 0: kerf.planner.v1.Plan.now:type_name -> google.protobuf.Timestamp
 	2,  // 1: kerf.planner.v1.Plan.node_claims:type_name -> kerf.planner.v1.NodeClaim
 	4,  // 2: kerf.planner.v1.Plan.disruptions:type_name -> kerf.planner.v1.Disruption
-	5,  // 3: kerf.planner.v1.Plan.placements:type_name -> kerf.planner.v1.Placement
-	6,  // 4: kerf.planner.v1.Plan.pending:type_name -> kerf.planner.v1.PendingPod
-	8,  // 5: kerf.planner.v1.Plan.nodes:type_name -> kerf.planner.v1.NodeVerdict
-	9,  // 6: kerf.planner.v1.Plan.lower_bound:type_name -> kerf.planner.v1.LowerBound
-	12, // 7: kerf.planner.v1.Plan.problems:type_name -> kerf.cluster.v1.Reason
-	10, // 8: kerf.planner.v1.Plan.timings:type_name -> kerf.planner.v1.Timing
-	13, // 9: kerf.planner.v1.NodeClaim.requirements:type_name -> kerf.cluster.v1.Requirement
-	14, // 10: kerf.planner.v1.NodeClaim.offerings:type_name -> kerf.cluster.v1.RankedOffering
-	15, // 11: kerf.planner.v1.NodeClaim.requests:type_name -> kerf.cluster.v1.Amount
-	12, // 12: kerf.planner.v1.NodeClaim.reason:type_name -> kerf.cluster.v1.Reason
-	3,  // 13: kerf.planner.v1.NodeClaim.runners_up:type_name -> kerf.planner.v1.RunnerUp
-	16, // 14: kerf.planner.v1.NodeClaim.annotations:type_name -> kerf.cluster.v1.Label
-	14, // 15: kerf.planner.v1.RunnerUp.offering:type_name -> kerf.cluster.v1.RankedOffering
-	12, // 16: kerf.planner.v1.RunnerUp.reason:type_name -> kerf.cluster.v1.Reason
-	17, // 17: kerf.planner.v1.Disruption.reason:type_name -> kerf.cluster.v1.DisruptionReason
-	5,  // 18: kerf.planner.v1.Disruption.destinations:type_name -> kerf.planner.v1.Placement
-	12, // 19: kerf.planner.v1.Disruption.explanation:type_name -> kerf.cluster.v1.Reason
-	12, // 20: kerf.planner.v1.PendingPod.reason:type_name -> kerf.cluster.v1.Reason
-	7,  // 21: kerf.planner.v1.PendingPod.pools:type_name -> kerf.planner.v1.PoolMiss
-	12, // 22: kerf.planner.v1.PoolMiss.reason:type_name -> kerf.cluster.v1.Reason
-	12, // 23: kerf.planner.v1.NodeVerdict.reason:type_name -> kerf.cluster.v1.Reason
-	0,  // 24: kerf.planner.v1.LowerBound.kind:type_name -> kerf.planner.v1.BoundKind
-	18, // 25: kerf.planner.v1.Timing.duration:type_name -> google.protobuf.Duration
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	6,  // 3: kerf.planner.v1.Plan.placements:type_name -> kerf.planner.v1.Placement
+	7,  // 4: kerf.planner.v1.Plan.pending:type_name -> kerf.planner.v1.PendingPod
+	9,  // 5: kerf.planner.v1.Plan.nodes:type_name -> kerf.planner.v1.NodeVerdict
+	10, // 6: kerf.planner.v1.Plan.lower_bound:type_name -> kerf.planner.v1.LowerBound
+	13, // 7: kerf.planner.v1.Plan.problems:type_name -> kerf.cluster.v1.Reason
+	5,  // 8: kerf.planner.v1.Plan.disruption_summary:type_name -> kerf.planner.v1.DisruptionSummary
+	11, // 9: kerf.planner.v1.Plan.timings:type_name -> kerf.planner.v1.Timing
+	14, // 10: kerf.planner.v1.NodeClaim.requirements:type_name -> kerf.cluster.v1.Requirement
+	15, // 11: kerf.planner.v1.NodeClaim.offerings:type_name -> kerf.cluster.v1.RankedOffering
+	16, // 12: kerf.planner.v1.NodeClaim.requests:type_name -> kerf.cluster.v1.Amount
+	13, // 13: kerf.planner.v1.NodeClaim.reason:type_name -> kerf.cluster.v1.Reason
+	3,  // 14: kerf.planner.v1.NodeClaim.runners_up:type_name -> kerf.planner.v1.RunnerUp
+	17, // 15: kerf.planner.v1.NodeClaim.annotations:type_name -> kerf.cluster.v1.Label
+	15, // 16: kerf.planner.v1.RunnerUp.offering:type_name -> kerf.cluster.v1.RankedOffering
+	13, // 17: kerf.planner.v1.RunnerUp.reason:type_name -> kerf.cluster.v1.Reason
+	18, // 18: kerf.planner.v1.Disruption.reason:type_name -> kerf.cluster.v1.DisruptionReason
+	6,  // 19: kerf.planner.v1.Disruption.destinations:type_name -> kerf.planner.v1.Placement
+	13, // 20: kerf.planner.v1.Disruption.explanation:type_name -> kerf.cluster.v1.Reason
+	19, // 21: kerf.planner.v1.Disruption.pay_back:type_name -> google.protobuf.Duration
+	20, // 22: kerf.planner.v1.Disruption.workloads:type_name -> kerf.cluster.v1.WorkloadEvictions
+	13, // 23: kerf.planner.v1.PendingPod.reason:type_name -> kerf.cluster.v1.Reason
+	8,  // 24: kerf.planner.v1.PendingPod.pools:type_name -> kerf.planner.v1.PoolMiss
+	13, // 25: kerf.planner.v1.PoolMiss.reason:type_name -> kerf.cluster.v1.Reason
+	13, // 26: kerf.planner.v1.NodeVerdict.reason:type_name -> kerf.cluster.v1.Reason
+	0,  // 27: kerf.planner.v1.LowerBound.kind:type_name -> kerf.planner.v1.BoundKind
+	19, // 28: kerf.planner.v1.Timing.duration:type_name -> google.protobuf.Duration
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_kerf_planner_v1_plan_proto_init() }
@@ -1197,7 +1345,7 @@ func file_kerf_planner_v1_plan_proto_init() {
 	if File_kerf_planner_v1_plan_proto != nil {
 		return
 	}
-	file_kerf_planner_v1_plan_proto_msgTypes[4].OneofWrappers = []any{
+	file_kerf_planner_v1_plan_proto_msgTypes[5].OneofWrappers = []any{
 		(*Placement_Node)(nil),
 		(*Placement_Claim)(nil),
 	}
@@ -1207,7 +1355,7 @@ func file_kerf_planner_v1_plan_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_planner_v1_plan_proto_rawDesc), len(file_kerf_planner_v1_plan_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -90,7 +90,9 @@ type Decide struct {
 	// How to weigh what the cluster's objects leave open; absent means the defaults.
 	Policy *v1.Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
 	// The trace to continue, as a W3C traceparent; "" when there is none.
-	Traceparent   string `protobuf:"bytes,5,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
+	Traceparent string `protobuf:"bytes,5,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
+	// DisruptionSummary.resume_after of the plan before; "" begins anew.
+	ResumeAfter   string `protobuf:"bytes,6,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -156,6 +158,13 @@ func (x *Decide) GetPolicy() *v1.Policy {
 func (x *Decide) GetTraceparent() string {
 	if x != nil {
 		return x.Traceparent
+	}
+	return ""
+}
+
+func (x *Decide) GetResumeAfter() string {
+	if x != nil {
+		return x.ResumeAfter
 	}
 	return ""
 }
@@ -604,13 +613,14 @@ var File_kerf_planner_v1_planner_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1_planner_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkerf/planner/v1/planner.proto\x12\x0fkerf.planner.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ekerf/cluster/v1/snapshot.proto\x1a\x1akerf/planner/v1/plan.proto\"\xd2\x01\n" +
+	"\x1dkerf/planner/v1/planner.proto\x12\x0fkerf.planner.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ekerf/cluster/v1/snapshot.proto\x1a\x1akerf/planner/v1/plan.proto\"\xf5\x01\n" +
 	"\x06Decide\x123\n" +
 	"\x05kinds\x18\x01 \x03(\x0e2\x1d.kerf.planner.v1.DecisionKindR\x05kinds\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x12\n" +
 	"\x04seed\x18\x03 \x01(\x04R\x04seed\x12/\n" +
 	"\x06policy\x18\x04 \x01(\v2\x17.kerf.cluster.v1.PolicyR\x06policy\x12 \n" +
-	"\vtraceparent\x18\x05 \x01(\tR\vtraceparent\"u\n" +
+	"\vtraceparent\x18\x05 \x01(\tR\vtraceparent\x12!\n" +
+	"\fresume_after\x18\x06 \x01(\tR\vresumeAfter\"u\n" +
 	"\vPlanRequest\x125\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x19.kerf.cluster.v1.SnapshotR\bsnapshot\x12/\n" +
 	"\x06decide\x18\x02 \x01(\v2\x17.kerf.planner.v1.DecideR\x06decide\"9\n" +

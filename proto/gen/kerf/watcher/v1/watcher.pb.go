@@ -68,7 +68,9 @@ type GetSnapshotResponse struct {
 	// Some of the snapshot's objects; the header fields in the first part.
 	Snapshot *v1.Snapshot `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	// No further part follows.
-	Last          bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	Last bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	// The policy that the watcher asks for plans with; in the first part only.
+	Policy        *v1.Policy `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -115,6 +117,13 @@ func (x *GetSnapshotResponse) GetLast() bool {
 		return x.Last
 	}
 	return false
+}
+
+func (x *GetSnapshotResponse) GetPolicy() *v1.Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return nil
 }
 
 // WatchSnapshotRequest asks for the present snapshot and all that follows.
@@ -338,10 +347,11 @@ var File_kerf_watcher_v1_watcher_proto protoreflect.FileDescriptor
 const file_kerf_watcher_v1_watcher_proto_rawDesc = "" +
 	"\n" +
 	"\x1dkerf/watcher/v1/watcher.proto\x12\x0fkerf.watcher.v1\x1a\x1ekerf/cluster/v1/snapshot.proto\x1a\x1akerf/planner/v1/plan.proto\"\x14\n" +
-	"\x12GetSnapshotRequest\"`\n" +
+	"\x12GetSnapshotRequest\"\x91\x01\n" +
 	"\x13GetSnapshotResponse\x125\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x19.kerf.cluster.v1.SnapshotR\bsnapshot\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\bR\x04last\"\x16\n" +
+	"\x04last\x18\x02 \x01(\bR\x04last\x12/\n" +
+	"\x06policy\x18\x03 \x01(\v2\x17.kerf.cluster.v1.PolicyR\x06policy\"\x16\n" +
 	"\x14WatchSnapshotRequest\"\x9f\x01\n" +
 	"\x15WatchSnapshotResponse\x127\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x19.kerf.cluster.v1.SnapshotH\x00R\bsnapshot\x12.\n" +
@@ -378,25 +388,27 @@ var file_kerf_watcher_v1_watcher_proto_goTypes = []any{
 	(*GetPlanRequest)(nil),        // 4: kerf.watcher.v1.GetPlanRequest
 	(*GetPlanResponse)(nil),       // 5: kerf.watcher.v1.GetPlanResponse
 	(*v1.Snapshot)(nil),           // 6: kerf.cluster.v1.Snapshot
-	(*v1.Delta)(nil),              // 7: kerf.cluster.v1.Delta
-	(*v11.Plan)(nil),              // 8: kerf.planner.v1.Plan
+	(*v1.Policy)(nil),             // 7: kerf.cluster.v1.Policy
+	(*v1.Delta)(nil),              // 8: kerf.cluster.v1.Delta
+	(*v11.Plan)(nil),              // 9: kerf.planner.v1.Plan
 }
 var file_kerf_watcher_v1_watcher_proto_depIdxs = []int32{
 	6, // 0: kerf.watcher.v1.GetSnapshotResponse.snapshot:type_name -> kerf.cluster.v1.Snapshot
-	6, // 1: kerf.watcher.v1.WatchSnapshotResponse.snapshot:type_name -> kerf.cluster.v1.Snapshot
-	7, // 2: kerf.watcher.v1.WatchSnapshotResponse.delta:type_name -> kerf.cluster.v1.Delta
-	8, // 3: kerf.watcher.v1.GetPlanResponse.plan:type_name -> kerf.planner.v1.Plan
-	0, // 4: kerf.watcher.v1.WatcherService.GetSnapshot:input_type -> kerf.watcher.v1.GetSnapshotRequest
-	2, // 5: kerf.watcher.v1.WatcherService.WatchSnapshot:input_type -> kerf.watcher.v1.WatchSnapshotRequest
-	4, // 6: kerf.watcher.v1.WatcherService.GetPlan:input_type -> kerf.watcher.v1.GetPlanRequest
-	1, // 7: kerf.watcher.v1.WatcherService.GetSnapshot:output_type -> kerf.watcher.v1.GetSnapshotResponse
-	3, // 8: kerf.watcher.v1.WatcherService.WatchSnapshot:output_type -> kerf.watcher.v1.WatchSnapshotResponse
-	5, // 9: kerf.watcher.v1.WatcherService.GetPlan:output_type -> kerf.watcher.v1.GetPlanResponse
-	7, // [7:10] is the sub-list for method output_type
-	4, // [4:7] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	7, // 1: kerf.watcher.v1.GetSnapshotResponse.policy:type_name -> kerf.cluster.v1.Policy
+	6, // 2: kerf.watcher.v1.WatchSnapshotResponse.snapshot:type_name -> kerf.cluster.v1.Snapshot
+	8, // 3: kerf.watcher.v1.WatchSnapshotResponse.delta:type_name -> kerf.cluster.v1.Delta
+	9, // 4: kerf.watcher.v1.GetPlanResponse.plan:type_name -> kerf.planner.v1.Plan
+	0, // 5: kerf.watcher.v1.WatcherService.GetSnapshot:input_type -> kerf.watcher.v1.GetSnapshotRequest
+	2, // 6: kerf.watcher.v1.WatcherService.WatchSnapshot:input_type -> kerf.watcher.v1.WatchSnapshotRequest
+	4, // 7: kerf.watcher.v1.WatcherService.GetPlan:input_type -> kerf.watcher.v1.GetPlanRequest
+	1, // 8: kerf.watcher.v1.WatcherService.GetSnapshot:output_type -> kerf.watcher.v1.GetSnapshotResponse
+	3, // 9: kerf.watcher.v1.WatcherService.WatchSnapshot:output_type -> kerf.watcher.v1.WatchSnapshotResponse
+	5, // 10: kerf.watcher.v1.WatcherService.GetPlan:output_type -> kerf.watcher.v1.GetPlanResponse
+	8, // [8:11] is the sub-list for method output_type
+	5, // [5:8] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_kerf_watcher_v1_watcher_proto_init() }
