@@ -27,6 +27,8 @@ type Problem struct {
 	GapTarget float64
 	// BoundOnly ends the search once the bound is proven; the packing is then what the greedy search made of it.
 	BoundOnly bool
+	// Worth asks for Solution.Worth, and for nothing else but the bound.
+	Worth bool
 	// Stop ends the search early with the best answer so far; nil never stops. It is asked every few milliseconds.
 	Stop func() bool
 }
@@ -131,7 +133,10 @@ type Solution struct {
 	// Bound is what no packing can cost less than; 0 where pods are left or nothing is known.
 	Bound     int64
 	BoundKind Kind
-	Work      Work
+	// Worth is what one pod of each item adds to the bound: prices at which no filling of a bin is worth much more than the
+	// bin (the duals of the programme). Items that no bin takes have 0. nil unless Problem.Worth asks for it.
+	Worth []float64
+	Work  Work
 }
 
 // Pattern is a filling of one bin, used Copies times.

@@ -9,6 +9,11 @@ import (
 // Solve packs as many pods as fit, at the lowest cost that it finds. What it leaves fits no bin, or limits forbid it.
 // Safe for concurrent use as long as nobody changes the problem.
 func Solve(p *Problem) Solution {
+	if p.Worth && !p.BoundOnly {
+		again := *p
+		again.BoundOnly = true
+		p = &again
+	}
 	c := compile(p)
 	s := &solver{c: c}
 	s.work.Compile = c.work
@@ -29,6 +34,8 @@ type solver struct {
 	bound int64
 	kind  Kind
 	gap   float64
+	// worth is by row.
+	worth []float64
 	work  Work
 	// inexact leaves out the exact method; for tests.
 	inexact bool
@@ -45,7 +52,7 @@ func (s *solver) run() {
 		s.kind = KindExact
 		return
 	}
-	if !s.inexact && s.runExact() {
+	if !s.inexact && !s.c.p.Worth && s.runExact() {
 		return
 	}
 	values := s.c.shares()
@@ -126,6 +133,9 @@ func (s *solver) improve() {
 	}
 	s.prove(x, worth)
 	s.work.Columns += x.work()
+	if s.c.p.Worth {
+		s.worth = x.center
+	}
 	if s.c.p.BoundOnly {
 		return
 	}
@@ -230,6 +240,14 @@ func (s *solver) solution() Solution {
 	}
 	out.Patterns = d.out
 	d.leave(out.Left)
+	if c.p.Worth {
+		out.Worth = make([]float64, len(c.p.Items))
+		for row, v := range s.worth {
+			for _, item := range c.of[row] {
+				out.Worth[item] = v
+			}
+		}
+	}
 	if pl.pods == 0 && !c.stuck && s.kind != KindNone {
 		out.Bound, out.BoundKind = min(s.bound, pl.cost), s.kind
 	}
