@@ -5,8 +5,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
-	"github.com/kerf-dev/kerf/services/planner/topology"
-	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // Proof is what the new nodes for some pods must cost at least, whatever plan is made for them: prices as they are weighed,
@@ -67,25 +65,7 @@ func weaker(a, b model.BoundKind) bool {
 
 // bound proves what some pods must cost at least on what some tiers sell.
 func (d *Desk) bound(pods []int, tiers [][]*Option) Proof {
-	items := Items(d.v.World, pods)
-	classes := make([]*view.Class, len(items))
-	for i, it := range items {
-		classes[i] = it.Class
-	}
-	rules := slices.DeleteFunc(d.rules.NodeRules(classes), func(r topology.NodeRule) bool { return r.Skew })
-	rules = append(rules, workloadCaps(items, d.v.Policy.MaxPodsOfWorkloadPerNode)...)
-	p := newProblem(d.m, newLoad(items, rules), nil)
-	all := slices.Concat(tiers...)
-	slices.SortStableFunc(all, compareOptions)
-	p.options = undominated(all, nil)
-	for i, o := range p.options {
-		p.add(i, holding{o.Free, p.takenBy(o, false)}, 0)
-		if id := o.Offering.ReservationID; id != "" && len(p.bins) > 0 && p.bins[len(p.bins)-1] == i {
-			p.Bins[len(p.Bins)-1].Most = int(d.units.Left(id))
-		}
-	}
-	p.addRules()
-	p.addPorts()
+	p := d.relaxed(Items(d.v.World, pods), tiers)
 	p.BoundOnly = true
 	return proofOf(optimise.Solve(&p.Problem), len(pods))
 }
