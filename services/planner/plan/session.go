@@ -192,14 +192,29 @@ func (s *Session) Snapshot() model.Snapshot {
 	return out
 }
 
+// Prepare works out what plans have in common, for a question's policy and time, so that the next plan need not. What the
+// next plan says does not depend on it.
+func (s *Session) Prepare(q Question) error {
+	if q.Now.IsZero() {
+		return errNoTime()
+	}
+	return s.ready(s.input(q))
+}
+
+// input is a question about what the session holds, without its pods.
+func (s *Session) input(q Question) *model.Input {
+	in := &model.Input{Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed, ResumeAfter: q.ResumeAfter}
+	slices.Sort(in.Kinds)
+	in.Kinds = slices.Compact(in.Kinds)
+	return in
+}
+
 // Decide plans for what the session holds. See Decide, the function, for errors.
 func (s *Session) Decide(q Question) (model.Plan, error) {
 	if q.Now.IsZero() {
 		return model.Plan{}, errNoTime()
 	}
-	in := &model.Input{Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed, ResumeAfter: q.ResumeAfter}
-	slices.Sort(in.Kinds)
-	in.Kinds = slices.Compact(in.Kinds)
+	in := s.input(q)
 	if err := s.ready(in); err != nil {
 		return model.Plan{}, err
 	}

@@ -18,11 +18,8 @@ import (
 	"runtime"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/plan"
-	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/verify"
-	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // The modes of a run.
@@ -45,8 +42,11 @@ func CheckMode(mode string) error {
 // those of other planners and with bounds.
 func bare() model.Policy { return model.Policy{} }
 
+// nodeOverhead is what the watcher has one more node cost where its config does not say, micro-dollars per hour.
+const nodeOverhead = 1000
+
 // standard is the policy of a cluster that has none of its own.
-func standard() model.Policy { return model.Policy{} }
+func standard() model.Policy { return model.Policy{PerNodeOverhead: nodeOverhead} }
 
 // Run measures the plan for a workload's pending pods on a catalogue. A plan that breaks a rule is an error.
 func Run(c *Catalog, w *Workload) (Result, error) {
@@ -76,45 +76,59 @@ func Run(c *Catalog, w *Workload) (Result, error) {
 	return r, nil
 }
 
-// decide measures the decision: from nothing and, where there are nodes, by a session that knew them before the pending
-// pods came. Both make the same plan.
+// decide measures the decision: by a session that has read and indexed the whole snapshot, which is the set-up; where
+// there are nodes, by one that knew them before the pending pods came. A decision from nothing must make the same plan.
 func (r *Result) decide(in model.Input) (p model.Plan, err error) {
-	one, err := measure(func() error {
-		p, err = plan.Decide(in)
-		return err
-	})
-	if err != nil {
-		return p, err
+	before, news := in.Snapshot, model.Delta{}
+	if r.ExistingNodes > 0 {
+		before, news = apart(in.Snapshot)
 	}
-	if r.ExistingNodes == 0 {
-		r.Solve = one
-		r.Setup, err = measure(func() error { return index(in) })
-		return p, err
-	}
-	r.Cold = &one
-	before, news := apart(in.Snapshot)
-	question := plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed}
 	var s *plan.Session
 	r.Setup, err = measure(func() error {
-		if s, err = plan.NewSession(&before); err == nil {
-			_, err = s.Decide(question)
+		s, err = prepared(&before, in)
+		if err == nil && r.ExistingNodes > 0 {
+			_, err = s.Decide(question(in))
 		}
 		return err
 	})
 	if err != nil {
 		return p, err
 	}
-	var warm model.Plan
 	r.Solve, err = measure(func() error {
-		if err = s.Apply(&news); err == nil {
-			warm, err = s.Decide(question)
+		if r.ExistingNodes > 0 {
+			err = s.Apply(&news)
+		}
+		if err == nil {
+			p, err = s.Decide(question(in))
 		}
 		return err
 	})
-	if err == nil && !reflect.DeepEqual(p, warm) {
+	if err != nil {
+		return p, err
+	}
+	var alone model.Plan
+	one, err := measure(func() error {
+		alone, err = plan.Decide(in)
+		return err
+	})
+	r.Cold = &one
+	if err == nil && !reflect.DeepEqual(p, alone) {
 		err = errors.New("the plan of a session differs from that of one decision")
 	}
 	return p, err
+}
+
+// prepared is a session that has worked out all that does not depend on which plan is asked for.
+func prepared(before *model.Snapshot, in model.Input) (*plan.Session, error) {
+	s, err := plan.NewSession(before)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Prepare(question(in))
+}
+
+func question(in model.Input) plan.Question {
+	return plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter}
 }
 
 // apart is a snapshot without its pending pods, and the delta that brings them.
@@ -134,15 +148,10 @@ func apart(s model.Snapshot) (before model.Snapshot, news model.Delta) {
 	return before, news
 }
 
-// index makes what a decision looks things up in. The snapshot is in order already, as the planner wants it.
+// index makes what decisions look things up in.
 func index(in model.Input) error {
-	w, err := view.NewWorld(&in.Snapshot, in.Policy, in.Now)
-	if err != nil {
-		return err
-	}
-	runtime.KeepAlive(view.NewView(w))
-	runtime.KeepAlive(pack.NewMarket(w, topology.New(w)))
-	return nil
+	_, err := prepared(&in.Snapshot, in)
+	return err
 }
 
 func check(in model.Input, p model.Plan) error {

@@ -30,7 +30,7 @@ type Line struct {
 	Missed []string
 }
 
-// Growth is how the CPU time of a series grows.
+// Growth is how the CPU time of a series' decisions grows.
 type Growth struct {
 	Series string
 	// What is what grows.
@@ -42,6 +42,8 @@ type Growth struct {
 	Exponent float64
 	// Last is the slope from the last point but one to the last.
 	Last float64
+	// Total is the exponent of decisions from nothing, set-up included.
+	Total float64
 	// Partial says that some points left pods pending, so that the exponent tells little.
 	Partial bool
 }
@@ -152,20 +154,24 @@ func grow(lines []Line) []Growth {
 		}
 		series.Exponent = slope(points)
 		series.Last = slope(points[len(points)-2:])
+		for i := range points {
+			points[i].cpu = points[i].total
+		}
+		series.Total = slope(points)
 		out = append(out, series)
 	}
 	return out
 }
 
 type point struct {
-	size int
-	cpu  float64
+	size       int
+	cpu, total float64
 }
 
 // pointOf is a line's point in a series. The series of types has its largest without a size: all there are.
 func pointOf(at Place, r *Result) point {
 	const least = 1e-6 // a logarithm needs something
-	p := point{at.Size, max(r.Solve.CPUMs/1000, least)}
+	p := point{at.Size, max(r.Solve.CPUMs/1000, least), max(r.TotalCPUMs()/1000, least)}
 	if p.size == 0 {
 		p.size = r.InstanceTypes
 	}

@@ -17,12 +17,11 @@ type Result struct {
 	Threads       int    `json:"threads"`
 	PendingPods   int    `json:"pendingPods"`
 	ExistingNodes int    `json:"existingNodes"`
-	// Setup is the making of the indexes, alone; Solve is the whole decision, in which they are made once more. Where Cold
-	// is there, Setup is the beginning of a session without the pending pods, and Solve a delta that brings them and a
-	// decision; Cold is one decision from nothing.
+	// Setup is a session that reads the snapshot and indexes it and the market; Solve is its decision. With nodes, Setup is
+	// such a session without the pending pods, and a first decision of it; Solve is a delta that brings them, and a decision.
 	Setup Phase `json:"setup"`
 	Solve Phase `json:"solve"`
-
+	// Cold is one decision from nothing, after the other two in the same process; nil in mode disrupt.
 	Cold *Phase `json:"cold,omitempty"`
 
 	NewNodes        int     `json:"newNodes"`
@@ -76,6 +75,15 @@ type Brief struct {
 
 // mostCheapest is how many offerings of a claim are written out.
 const mostCheapest = 5
+
+// TotalCPUMs is what one decision from nothing takes: set-up and decision or, with nodes, where the set-up has a decision
+// in it, the one that was made from nothing.
+func (r *Result) TotalCPUMs() float64 {
+	if r.ExistingNodes > 0 && r.Cold != nil {
+		return r.Cold.CPUMs
+	}
+	return r.Setup.CPUMs + r.Solve.CPUMs
+}
 
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
 

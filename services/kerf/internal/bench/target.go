@@ -4,7 +4,7 @@ import "strings"
 
 // Target is what a workload must reach. The zero Target asks for nothing.
 type Target struct {
-	// CPU is the most CPU seconds of one core that the decision may take; 0 means any.
+	// CPU is the most CPU seconds of one core that the decision may take, set-up aside; 0 means any.
 	CPU float64
 	// OverBound is the most that the plan may cost, as a multiple of the lower bound; 0 means any.
 	OverBound float64
@@ -51,7 +51,7 @@ func knowns() []known {
 		{"W7a", Target{CPU: 0.001, Optimum: 0.096}, Baseline{CPU: 0.001, Cost: 0.096, Bound: 0.096, Attained: 0.096}, "26c1a1e00d1d9e96"},
 		{"W7b", Target{CPU: 0.001, Optimum: 0.170}, Baseline{CPU: 0.001, Cost: 0.192, Bound: 0.170, Attained: 0.170}, "c3f24c8e08f5bfcf"},
 		{"W7c", Target{CPU: 0.001, Optimum: 0.362}, Baseline{CPU: 0.001, Cost: 0.384, Bound: 0.362, Attained: 0.362}, "c351d24c9027ed95"},
-		// 0.33 of it is its set-up, which one decision on its own can't do without.
+		// 0.33 of it is its set-up, which it makes anew for each decision; a session here does not.
 		{"GN-4000", Target{CPU: 0.005}, Baseline{CPU: 0.056 + 0.33}, "3f168585f9a9a141"},
 		{"mix-10000", Target{CPU: 0.3}, Baseline{CPU: 43.0, Similar: true}, ""},
 		{"wishes-4000", Target{CPU: 0.3}, Baseline{CPU: 131, Similar: true}, ""},

@@ -70,7 +70,7 @@ type benchPage struct {
 
 func (p *benchPage) table(lines []bench.Line) {
 	header := table.Row{
-		"WORKLOAD", "PODS", "CPU s", "SET-UP s", "$/HOUR", "BOUND", "GAP", "NODES", "PEAK MiB", "DEFAULT\nNODES", "DEFAULT\n$/HOUR",
+		"WORKLOAD", "PODS", "SOLVE\nCPU s", "SET-UP\nCPU s", "TOTAL\nCPU s", "$/HOUR", "BOUND", "GAP", "NODES", "PEAK MiB", "DEFAULT\nNODES", "DEFAULT\n$/HOUR",
 	}
 	if p.baseline {
 		header = append(header, "BASELINE\nCPU s", "BASELINE\n$/HOUR", "OF IT\nCPU", "OF IT\nCOST")
@@ -99,7 +99,8 @@ func (p *benchPage) row(l *bench.Line) table.Row {
 		gap = fmt.Sprintf("%.2f%%", (r.HourlyCost/l.Bound-1)*100)
 	}
 	out := table.Row{
-		name(l), r.PendingPods, seconds(r.Solve.CPUMs / 1000), seconds(r.Setup.CPUMs / 1000), usd(r.HourlyCost), usd(l.Bound), gap, r.NewNodes,
+		name(l), r.PendingPods, seconds(r.Solve.CPUMs / 1000), seconds(r.Setup.CPUMs / 1000), seconds(r.TotalCPUMs() / 1000),
+		usd(r.HourlyCost), usd(l.Bound), gap, r.NewNodes,
 		fmt.Sprintf("%.0f", r.Solve.PeakHeapMiB), "-", "-",
 	}
 	if d := r.Default; d != nil {
@@ -114,15 +115,14 @@ func (p *benchPage) row(l *bench.Line) table.Row {
 	return out
 }
 
-// name is the workload's; with nodes that exist it says whether they were known before.
+// name is the workload's; with nodes that exist it says that they were known before.
 func name(l *bench.Line) string {
 	switch {
-	case l.Result.Cold != nil:
-		return l.Name() + " (warm)"
 	case l.Result.ExistingNodes > 0:
-		return l.Name() + " (cold)"
+		return l.Name() + " (warm)"
+	default:
+		return l.Name()
 	}
-	return l.Name()
 }
 
 // compared is the baseline, and Kerf's figures as parts of it.
@@ -189,7 +189,7 @@ func (p *benchPage) growth(series []bench.Growth) {
 	if len(series) == 0 {
 		return
 	}
-	p.heading("GROWTH", "of CPU seconds; an exponent of 1 is linear")
+	p.heading("GROWTH", "of SOLVE; an exponent of 1 is linear")
 	var rows []table.Row
 	for _, g := range series {
 		var points []string
@@ -204,31 +204,30 @@ func (p *benchPage) growth(series []bench.Growth) {
 			verdict = p.paint(red, "no")
 		}
 		rows = append(rows, table.Row{
-			g.Series, g.What, strings.Join(points, "  "), fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last), verdict,
+			g.Series, g.What, strings.Join(points, "  "), fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last),
+			fmt.Sprintf("%.2f", g.Total), verdict,
 		})
 	}
-	p.rows(table.Row{"SERIES", "WHAT GROWS", "CPU s", "EXPONENT", "LAST STEP", fmt.Sprintf("≤ %g", bench.MostExponent)}, rows, 4, 5)
+	p.rows(table.Row{"SERIES", "WHAT GROWS", "SOLVE CPU s", "EXPONENT", "LAST STEP", "OF TOTAL", fmt.Sprintf("≤ %g", bench.MostExponent)}, rows, 4, 5, 6)
 }
 
 // notes say what the figures are.
 func (p *benchPage) notes(r bench.Report) {
 	p.gap()
 	notes := []string{
-		fmt.Sprintf("CPU s is user and system time of one whole decision, indexes and garbage collection included: the least of %s, "+
-			"each in a new process", count(r.Runs, "run")),
-		"SET-UP s is the part of it that a session keeps from one decision to the next: the indexes of the snapshot and of the market",
+		fmt.Sprintf("CPU s is user and system time, garbage collection included: the least of %s, each in a new process", count(r.Runs, "run")),
+		"SET-UP is a session that reads and indexes the snapshot and the market, and keeps that from one decision to the next; "+
+			"SOLVE is a decision of it; TOTAL is one decision from nothing",
 		"BOUND is the highest price that is proven to be needed; GAP is the cost over it. Plans are checked by the second opinion",
-		"measured with only prices counting; DEFAULT is the plan under the default policy",
+		"measured with only prices counting; DEFAULT is the plan under the default policy, where one more node counts $0.001 an hour",
 	}
 	if p.baseline {
-		notes = append(notes, "BASELINE is Karpenter core 1.14, one worker, set-up not counted (GN: counted); "+
-			"~ is of pods drawn from the same mix, five workers")
+		notes = append(notes, "BASELINE is Karpenter core 1.14, one worker, its decision without its set-up, to compare with SOLVE (GN: with set-up, "+
+			"which it makes for each decision); ~ is of pods drawn from the same mix, five workers")
 	}
-	if slices.ContainsFunc(r.Lines, func(l bench.Line) bool { return l.Result.Cold != nil }) {
-		notes = append(notes, "(warm) is a delta that brings the pending pods, and a decision, in a session that knew the nodes; SET-UP is its beginning")
-	}
-	if slices.ContainsFunc(r.Lines, func(l bench.Line) bool { return l.Result.Cold == nil && l.Result.ExistingNodes > 0 }) {
-		notes = append(notes, "(cold) is one decision from nothing; a session would have read and indexed the nodes before")
+	if slices.ContainsFunc(r.Lines, func(l bench.Line) bool { return l.Result.ExistingNodes > 0 }) {
+		notes = append(notes, "(warm): SOLVE is a delta that brings the pending pods, and a decision, in a session that knew the nodes; "+
+			"SET-UP is its beginning with a decision for no pods")
 	}
 	for i := range r.Lines {
 		l := &r.Lines[i]

@@ -31,16 +31,16 @@ func TestBenchTable(t *testing.T) {
 	missed.Result.UnscheduledPods, missed.Result.Unscheduled = 2, map[string]int{"too large": 1, "too many": 1}
 	exact := measured("W7a", 5, 0.9, 0.096)
 	exact.Target, exact.Baseline = bench.Target{CPU: 0.001, Optimum: 0.096}, &bench.Baseline{CPU: 0.0005}
-	cold := measured("GN-1000", 200, 80, 0)
-	cold.Result.ExistingNodes = 1000
+	warm := measured("GN-1000", 200, 80, 0)
+	warm.Result.ExistingNodes, warm.Result.Cold = 1000, &bench.Phase{CPUMs: 90}
 	thin := measured("W2", 10000, 80, 30)
 	thin.Types = 100
 	thin.Baseline = &bench.Baseline{CPU: 0.5, Similar: true}
 	report := bench.Report{
-		Runs: 3, Lines: []bench.Line{reached, missed, exact, cold, thin},
+		Runs: 3, Lines: []bench.Line{reached, missed, exact, warm, thin},
 		Growth: []bench.Growth{
-			{Series: "G2", What: "pods", Sizes: []int{1000, 5000}, CPU: []float64{0.05, 0.2}, Exponent: 0.861, Last: 0.861},
-			{Series: "G3", What: "pods", Sizes: []int{1000, 5000}, CPU: []float64{0.05, 0.4}, Exponent: 1.05, Last: 1.292},
+			{Series: "G2", What: "pods", Sizes: []int{1000, 5000}, CPU: []float64{0.05, 0.2}, Exponent: 0.861, Last: 0.861, Total: 0.5},
+			{Series: "G3", What: "pods", Sizes: []int{1000, 5000}, CPU: []float64{0.05, 0.4}, Exponent: 1.05, Last: 1.292, Total: 1.1},
 			{Series: "GN", What: "nodes", Sizes: []int{10, 20}, CPU: []float64{1, 2}, Exponent: 1, Last: 1, Partial: true},
 		},
 	}
@@ -53,7 +53,7 @@ func TestBenchTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "bench-coloured.txt", strings.ReplaceAll(colored.String(), "\x1b", "ESC"))
-	if err := render.Bench(&bare, bench.Report{Runs: 1, Lines: []bench.Line{thin, cold}[1:]}, render.Style{}); err != nil {
+	if err := render.Bench(&bare, bench.Report{Runs: 1, Lines: []bench.Line{thin, warm}[1:]}, render.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "bench-bare.txt", bare.String())
