@@ -24,12 +24,15 @@ type builder struct {
 	pods    map[model.PodID]int
 	// pools are declared before nodes, by name.
 	pools map[string]model.NodePool
+	// bound is since when pods run, if their line says it.
+	bound map[model.PodID]time.Duration
 }
 
 func (l *Loader) build(texts map[string]string) (model.Input, error) {
 	b := &builder{
 		in: model.Input{Now: defaultNow()}, market: market{loader: l},
 		classes: map[model.ClassID]bool{}, pods: map[model.PodID]int{}, pools: map[string]model.NodePool{},
+		bound: map[model.PodID]time.Duration{},
 	}
 	b.in.Snapshot.Revision, b.in.Snapshot.InventoryRevision, b.in.Snapshot.Cluster = 1, 1, "kerf-demo"
 	if _, ok := texts[Catalog]; !ok {
@@ -91,6 +94,12 @@ func (b *builder) policy(s *statement) error {
 		"work":                          func() { p.Work = int64(s.count(-1, 1<<31)) },
 		"gap-target":                    func() { p.GapTarget = s.fraction(s.name) },
 		"max-pods-of-workload-per-node": func() { p.MaxPodsOfWorkloadPerNode = s.count(0, maxCopies) },
+		"eviction-price":                func() { b.evictionPrice(s) },
+		"payback":                       func() { p.Payback = s.since() },
+		"pod-rest":                      func() { p.PodRest = s.since() },
+		"trials":                        func() { p.DisruptionTrials = int64(s.count(1, 1<<31)) },
+		"repair":                        func() { b.repair(s) },
+		"resume-after":                  func() { b.in.ResumeAfter = model.ClaimID(s.name) },
 	}
 	read, ok := verbs[s.verb]
 	if !ok {
@@ -132,6 +141,7 @@ func (b *builder) object(s *statement) error {
 	verbs := map[string]func(*statement){
 		"class": b.class, "pool": b.pool, "namespace": b.namespace, "overlay": b.overlay, "pod": b.pod, "daemonset": b.daemonSet,
 		"buffer": b.buffer, "node": b.node, "claim": b.claim, "pdb": b.pdb, "notice": b.notice,
+		"record": b.record,
 	}
 	read, ok := verbs[s.verb]
 	if !ok {
@@ -157,12 +167,18 @@ func (b *builder) class(s *statement) {
 	if why := s.text("not-ready", ""); why != "" {
 		c.NotReady = &model.Reason{Code: model.CodeNodeClassNotReady, Message: why, Subject: "nodeclass/" + s.name}
 	}
-	image := model.MachineImage{ID: "ami-scenario"}
+	images := s.list("images")
+	if images == nil {
+		images = []string{"ami-scenario"}
+	}
+	var requirements []model.Requirement
 	if arch := s.list("arch"); arch != nil {
 		slices.Sort(arch)
-		image.Requirements = []model.Requirement{{Key: labelKey("arch"), Operator: model.In, Values: arch}}
+		requirements = []model.Requirement{{Key: labelKey("arch"), Operator: model.In, Values: arch}}
 	}
-	c.Images = []model.MachineImage{image}
+	for _, id := range images {
+		c.Images = append(c.Images, model.MachineImage{ID: id, Requirements: slices.Clone(requirements)})
+	}
 	b.in.Snapshot.NodeClasses = append(b.in.Snapshot.NodeClasses, c)
 }
 

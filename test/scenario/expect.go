@@ -72,7 +72,18 @@ func (r *reader) verbs() map[string]func() func(*result) error {
 	return map[string]func() func(*result) error{
 		"placed": r.placed, "pending": r.pending, "buys": r.buys, "on": r.on, "not-on": r.notOn, "before": r.before,
 		"same": r.same, "apart": r.apart, "spread": r.spreadOver, "where": r.everywhere, "first": r.first,
-		"goes": r.goes, "stays": r.stays, "cost": r.cost, "saves": r.saves, "gap": r.gap, "says": r.says,
+		"goes": r.goes, "stays": r.stays, "cost": r.cost, "gap": r.gap, "says": r.says,
+		"saves":     func() func(*result) error { return r.sum(func(d model.Disruption) int64 { return d.Saving }) },
+		"churn":     func() func(*result) error { return r.sum(func(d model.Disruption) int64 { return d.Churn }) },
+		"payback":   r.payback,
+		"waste":     r.waste,
+		"evicts":    r.evicts,
+		"decisions": r.decisions,
+		"together":  r.together,
+		"reachable": r.reachable,
+		"resumes":   r.resumes,
+		"judged":    r.summary(func(s *model.DisruptionSummary) int { return s.Judged }, "nodes are judged"),
+		"may-go":    r.summary(func(s *model.DisruptionSummary) int { return s.Candidates }, "nodes may go"),
 	}
 }
 
@@ -89,7 +100,7 @@ func (r *reader) next(what string) string {
 
 func (r *reader) pods(what string) []model.PodID {
 	s := statement{where: r.where, verb: r.verb, args: []arg{{key: "pods", value: r.next(what)}}}
-	ids := s.pods("pods")
+	ids := s.pods()
 	if s.err != nil && r.err == nil {
 		r.err = s.err
 	}
@@ -386,13 +397,7 @@ func (r *reader) stays() func(*result) error {
 func (r *reader) amount() func(int64) error {
 	op, text := r.next("an operator"), r.next("an amount")
 	limit := r.money(r.verb, text)
-	compare, ok := map[string]func(int) bool{
-		"<": func(c int) bool { return c < 0 }, "<=": func(c int) bool { return c <= 0 }, "=": func(c int) bool { return c == 0 },
-		">=": func(c int) bool { return c >= 0 }, ">": func(c int) bool { return c > 0 },
-	}[op]
-	if !ok {
-		r.fail("%q is not an operator: <, <=, =, >=, >", op)
-	}
+	compare := r.operator(op)
 	return func(got int64) error {
 		if !compare(cmp.Compare(got, limit)) {
 			return fmt.Errorf("it is %s", money(got))
@@ -401,20 +406,21 @@ func (r *reader) amount() func(int64) error {
 	}
 }
 
+// operator is what a comparison's result must be.
+func (r *reader) operator(op string) func(int) bool {
+	compare, ok := map[string]func(int) bool{
+		"<": func(c int) bool { return c < 0 }, "<=": func(c int) bool { return c <= 0 }, "=": func(c int) bool { return c == 0 },
+		">=": func(c int) bool { return c >= 0 }, ">": func(c int) bool { return c > 0 },
+	}[op]
+	if !ok {
+		r.fail("%q is not an operator: <, <=, =, >=, >", op)
+	}
+	return compare
+}
+
 func (r *reader) cost() func(*result) error {
 	check := r.amount()
 	return func(got *result) error { return check(got.plan.CostAfter) }
-}
-
-func (r *reader) saves() func(*result) error {
-	check := r.amount()
-	return func(got *result) error {
-		var sum int64
-		for _, d := range got.plan.Disruptions {
-			sum += d.Saving
-		}
-		return check(sum)
-	}
 }
 
 // before reads PODS PODS: all of the first have their turn before any of the second.

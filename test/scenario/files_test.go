@@ -223,6 +223,16 @@ func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 		"an operator of words":  {"x\n-- expect --\ncost below $1\n", `"below" is not an operator`},
 		"a broken manifest":     {"x\n-- manifests --\nkind: Pod\n", "manifests, document 1"},
 		"another field":         {"x\n-- manifests --\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {cups: 2}\n", "cups"},
+		"evictions for nothing": {"x\n-- policy --\neviction-price $0\n", "want an amount such as $0.001, or free"},
+		"a rest of words":       {"x\n-- policy --\npod-rest long\n", "want a duration such as 30m"},
+		"a repair of words":     {"x\n-- policy --\nrepair never\n", "want off, or conditions"},
+		"a share of words":      {"x\n-- policy --\nrepair max=some\n", "is not a share such as 20%"},
+		"a sickness of no time": {"x\n-- policy --\nrepair Ready=False\n", "is not a condition and a duration"},
+		"a condition of words":  {"x\n-- snapshot --\npool default\nnode n condition=sick\n", "is not a condition and a duration"},
+		"a reason of its own":   {"x\n-- snapshot --\nrecord d-1 reason=Bored\n", "is not why nodes are disrupted"},
+		"a workload of no kind": {"x\n-- snapshot --\nrecord d-1 workloads=web=3\n", "is not a workload and how many of its pods"},
+		"a search without end":  {"x\n-- expect --\nresumes never\n", "is not after or nowhere"},
+		"a payback of money":    {"x\n-- expect --\npayback < $1\n", "is not a duration such as 30m"},
 		"a section in a text":   {"x -- y\n", "begins a section"},
 	}
 	loader := NewLoader()

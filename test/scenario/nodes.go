@@ -24,11 +24,15 @@ func (b *builder) node(s *statement) {
 	n.Allocatable = merge(n.Allocatable, s.amounts("has"))
 	n.VolumeLimits = s.amounts("attach")
 	n.Devices = s.nodeDevices(s.name)
+	n.Conditions = b.conditions(s)
 	if c.State >= model.ClaimInitialized {
 		c.InitializeTime, c.Reached = c.CreateTime, model.ClaimInitialized
 	}
 	if p, ok := b.pools[string(c.NodePool)]; ok && p.ExpireAfter != nil {
 		c.ExpireTime = c.CreateTime.Add(*p.ExpireAfter)
+	}
+	if s.has("expires") {
+		c.ExpireTime = b.in.Now.Add(s.duration("expires", "0s"))
 	}
 	if why := s.text("drifted", ""); why != "" {
 		c.Drifted = &model.Reason{Code: model.CodeDrifted, Message: why, Subject: "node/" + s.name}
@@ -61,7 +65,7 @@ func (b *builder) claim(s *statement) {
 	} else {
 		c = b.planned(s)
 	}
-	c.Pods = s.pods("pods")
+	c.Pods = s.pods()
 	slices.Sort(c.Pods)
 	age := s.duration("age", "30s")
 	c.CreateTime, c.StateTime = b.in.Now.Add(-age), b.in.Now.Add(-age)
@@ -93,7 +97,12 @@ func (b *builder) common(s *statement, state model.ClaimState) model.Claim {
 		s.fail("pool %s is not declared before", c.NodePool)
 	}
 	c.NodeClass, c.Taints, c.StartupTaints, c.Labels = p.NodeClass, p.Taints, p.StartupTaints, slices.Clone(p.Labels)
-	c.PoolHash, c.ClassHash, c.TerminationGracePeriod = p.Hash, "h", p.TerminationGracePeriod
+	c.PoolHash, c.ClassHash = s.text("pool-hash", p.Hash), s.text("class-hash", "h")
+	c.ImageID, c.TerminationGracePeriod = s.text("image", ""), p.TerminationGracePeriod
+	c.Replaces = model.DisruptionID(s.text("replaces", ""))
+	if s.has("going") {
+		c.DisruptionReason = s.reason("going", "")
+	}
 	return c
 }
 
@@ -163,7 +172,7 @@ func (b *builder) nodeLabels(s *statement, c model.Claim) model.Labels {
 
 // bind puts pods that were declared before onto a node, where they run.
 func (b *builder) bind(s *statement, node model.NodeName) {
-	for _, id := range s.pods("pods") {
+	for _, id := range s.pods() {
 		i, ok := b.pods[id]
 		if !ok {
 			s.fail("pod %s is not declared before", id)
@@ -178,5 +187,9 @@ func (b *builder) bind(s *statement, node model.NodeName) {
 			p.Devices[i].Pool = string(node)
 		}
 		p.BindTime, p.UnschedulableTime = b.in.Now.Add(-time.Minute), time.Time{}
+		if since, told := b.bound[id]; told {
+			p.BindTime = b.in.Now.Add(-since)
+			p.CreateTime = p.BindTime.Add(-time.Second)
+		}
 	}
 }

@@ -237,6 +237,10 @@ func (b *builder) pod(s *statement) {
 	if s.is("waiting") {
 		p.Phase, p.UnschedulableTime = model.PodWaiting, time.Time{}
 	}
+	var since *time.Duration
+	if s.has("bound") {
+		since = new(s.duration("bound", ""))
+	}
 	copies := s.number("copies", 1)
 	if copies < 1 || copies > maxCopies {
 		s.fail("copies=%d is not between 1 and %d", copies, maxCopies)
@@ -251,6 +255,9 @@ func (b *builder) pod(s *statement) {
 		if !b.addPod(p) {
 			s.fail("pod %s is there twice", p.ID)
 			return
+		}
+		if since != nil {
+			b.bound[p.ID] = *since
 		}
 	}
 }

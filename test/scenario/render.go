@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 )
@@ -66,6 +67,9 @@ func (r *renderer) plan() string {
 	for _, q := range r.p.Pending {
 		line("pending %s: %s", short(q.Pod), code(q.Reason.Code))
 	}
+	if s := r.p.Summary; s != nil && s.ResumeAfter != "" {
+		line("the search goes on after %s", r.nodeOf(s.ResumeAfter))
+	}
 	line("cost %s -> %s%s", money(r.p.CostBefore), money(r.p.CostAfter), r.bound())
 	return b.String()
 }
@@ -112,7 +116,14 @@ func (r *renderer) disruption(line func(string, ...any), d model.Disruption) {
 	if len(by) > 0 {
 		text += " by " + strings.Join(by, ", ")
 	}
-	line("%s: %s, saves %s, evicts %d", text, d.Reason, money(d.Saving), d.Evictions)
+	text = fmt.Sprintf("%s: %s, saves %s, evicts %d", text, d.Reason, money(d.Saving), d.Evictions)
+	if d.Churn != 0 {
+		text += " (weighed as " + money(d.Churn) + ")"
+	}
+	if d.PayBack != 0 {
+		text += ", pays back in " + d.PayBack.Round(time.Second).String()
+	}
+	line("%s", text)
 	for _, t := range targets(d.Destinations) {
 		line("  move %s to %s", pods(t.pods), t.name)
 	}

@@ -22,6 +22,9 @@ type result struct {
 	placed map[model.PodID]*place
 	turn   map[model.PodID]int32
 	going  map[model.NodeName]model.DisruptionReason
+	// decision is the disruption in which a node goes, claim the claim that it stands for.
+	decision map[model.NodeName]model.DisruptionID
+	claim    map[model.NodeName]model.ClaimID
 	// bought are the claims to buy.
 	bought []*place
 }
@@ -36,7 +39,10 @@ func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *res
 	out := &result{
 		plan: p, explain: explain, pods: map[model.PodID]*model.Pod{}, classes: map[model.ClassID]*model.PodClass{},
 		at: map[model.PodID]*place{}, placed: map[model.PodID]*place{}, going: map[model.NodeName]model.DisruptionReason{},
-		turn: map[model.PodID]int32{},
+		turn: map[model.PodID]int32{}, decision: map[model.NodeName]model.DisruptionID{}, claim: map[model.NodeName]model.ClaimID{},
+	}
+	for _, n := range in.Snapshot.Nodes {
+		out.claim[n.Name] = n.Claim
 	}
 	for i := range in.Snapshot.PodClasses {
 		out.classes[in.Snapshot.PodClasses[i].ID] = &in.Snapshot.PodClasses[i]
@@ -66,7 +72,8 @@ func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *res
 	}
 	for _, d := range p.Disruptions {
 		for _, id := range d.Candidates {
-			out.going[model.NodeName(r.nodeOf(id))] = d.Reason
+			name := model.NodeName(r.nodeOf(id))
+			out.going[name], out.decision[name] = d.Reason, d.ID
 		}
 		for _, pl := range d.Destinations {
 			put(out.at, pl)

@@ -234,9 +234,9 @@ func (s *statement) capacity(name string) model.CapacityType {
 }
 
 // pods reads names and ranges, web-0..4, as ids.
-func (s *statement) pods(key string) []model.PodID {
+func (s *statement) pods() []model.PodID {
 	var out []model.PodID
-	for _, name := range s.list(key) {
+	for _, name := range s.list("pods") {
 		first, last, isRange := strings.Cut(name, "..")
 		if !isRange {
 			out = append(out, podID(name))
