@@ -136,11 +136,12 @@ func grow(lines []Line) []Growth {
 	var out []Growth
 	for _, g := range growths() {
 		series := Growth{Series: g.series, What: g.what}
-		var points []point
+		var points, totals []point
 		for i := range lines {
 			for _, at := range lines[i].Series {
 				if at.Series == g.series {
-					points = append(points, pointOf(at, &lines[i].Result))
+					points = append(points, pointOf(at, &lines[i].Result, lines[i].Result.Solve.CPUMs))
+					totals = append(totals, pointOf(at, &lines[i].Result, lines[i].Result.TotalCPUMs()))
 					series.Partial = series.Partial || lines[i].Result.UnscheduledPods > 0
 				}
 			}
@@ -154,24 +155,21 @@ func grow(lines []Line) []Growth {
 		}
 		series.Exponent = slope(points)
 		series.Last = slope(points[len(points)-2:])
-		for i := range points {
-			points[i].cpu = points[i].total
-		}
-		series.Total = slope(points)
+		series.Total = slope(totals)
 		out = append(out, series)
 	}
 	return out
 }
 
 type point struct {
-	size       int
-	cpu, total float64
+	size int
+	cpu  float64
 }
 
 // pointOf is a line's point in a series. The series of types has its largest without a size: all there are.
-func pointOf(at Place, r *Result) point {
+func pointOf(at Place, r *Result, cpuMs float64) point {
 	const least = 1e-6 // a logarithm needs something
-	p := point{at.Size, max(r.Solve.CPUMs/1000, least), max(r.TotalCPUMs()/1000, least)}
+	p := point{at.Size, max(cpuMs/1000, least)}
 	if p.size == 0 {
 		p.size = r.InstanceTypes
 	}
