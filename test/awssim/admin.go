@@ -45,6 +45,7 @@ func (s *Sim) adminCalls() map[string]func([]byte) (any, error) {
 		"POST price":     s.adminPrice,
 		"POST addresses": s.adminAddresses,
 		"POST parameter": s.adminParameter,
+		"POST images":    s.adminImages,
 	}
 }
 
@@ -220,4 +221,14 @@ func (s *Sim) adminParameter(body []byte) (any, error) {
 	}
 	s.SetParameter(in.Name, in.Value)
 	return done(nil)
+}
+
+func (s *Sim) adminImages(body []byte) (any, error) {
+	var in struct {
+		Stamp string `json:"stamp"`
+	}
+	if err := decode(body, &in); err != nil {
+		return nil, err
+	}
+	return done(s.PublishImages(in.Stamp))
 }

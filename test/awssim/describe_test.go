@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/test/awssim"
@@ -163,6 +164,48 @@ func TestImagesOfTheAliasesCanBeDescribed(t *testing.T) {
 	named.IncludeDeprecated = aws.Bool(true)
 	if got := must(w.ec2.DescribeImages(t.Context(), named))(t).Images; len(got) != 1 {
 		t.Errorf("images %v", got)
+	}
+}
+
+// TestANewReleaseIsWhatIsRecommendedFromNowOn covers what makes nodes of class alias al2023@latest drift: parameters lead to
+// new images, while instances keep what they have booted and the images that were pinned stay.
+func TestANewReleaseIsWhatIsRecommendedFromNowOn(t *testing.T) {
+	const newest = "amazon-eks-node-al2023-x86_64-standard-1.37-v20260501"
+	w := newWorld(t)
+	parameter := func(path string) *ssmtypes.Parameter {
+		return must(w.ssm.GetParameter(t.Context(), &ssm.GetParameterInput{Name: &path}))(t).Parameter
+	}
+	name := func(id string) string {
+		images := must(w.ec2.DescribeImages(t.Context(), &ec2.DescribeImagesInput{ImageIds: []string{id}}))(t).Images
+		if len(images) != 1 || *images[0].CreationDate != w.Now().Format("2006-01-02T15:04:05.000Z") {
+			t.Fatalf("images of %s: %+v", id, images)
+		}
+		return *images[0].Name
+	}
+	before := parameter(al2023)
+	id := w.launch(fleet(w.template(userData), "on-demand", 1, "m5.large"))[0]
+	w.advance(time.Minute)
+	must(0, w.PublishImages("20260501"))(t)
+
+	after := parameter(al2023)
+	if got := name(*after.Value); got != newest || after.Version != before.Version+1 || !after.LastModifiedDate.Equal(w.Now()) {
+		t.Errorf("parameter version %d of %s leads to %s, before it was version %d", after.Version, after.LastModifiedDate, got, before.Version)
+	}
+	pinned := parameter(strings.Replace(al2023, "recommended", "amazon-eks-node-al2023-x86_64-standard-1.37-v20260225", 1))
+	if *pinned.Value != *before.Value {
+		t.Errorf("the older release is %s, it was %s", *pinned.Value, *before.Value)
+	}
+	if got := *w.describe(byID(id))[0].ImageId; got != *before.Value {
+		t.Errorf("the instance runs %s, it has booted %s", got, *before.Value)
+	}
+	if later := *parameter("/aws/service/bottlerocket/aws-k8s-1.37/x86_64/latest/image_id").Value; later !=
+		*parameter("/aws/service/bottlerocket/aws-k8s-1.37/x86_64/1.53.0/image_id").Value {
+		t.Errorf("Bottlerocket's latest is %s", later)
+	}
+	for _, stamp := range []string{"20260501", "20260225", "tomorrow", ""} {
+		if err := w.PublishImages(stamp); err == nil {
+			t.Errorf("a release of %q was published", stamp)
+		}
 	}
 }
 

@@ -13,8 +13,9 @@
 // unknown parameter are errors, never a silent success.
 //
 // Other processes drive it by JSON below /_sim/: GET state, calls, ready; POST stock, pool-fail, price, addresses,
-// parameter (what the world sells), interrupt, rebalance, health, message, terminate, impair (what happens to
-// instances), fail, limit (what the API does), advance (a fake clock). Unknown members are errors.
+// parameter (what the world sells), images (a newer release of the EKS images), interrupt, rebalance, health, message,
+// terminate, impair (what happens to instances), fail, limit (what the API does), advance (a fake clock). Unknown members
+// are errors.
 //
 // It must never know Kerf: nothing here reads Kerf's tags, claims or names. Capacity and allocatable are worked out
 // from the user data and the catalogue record independently of the product's arithmetic, so that the two can disagree.

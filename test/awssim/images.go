@@ -1,9 +1,6 @@
 package awssim
 
 import (
-	"context"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/kerf-dev/kerf/test/awssim/userdata"
@@ -24,128 +21,6 @@ type Image struct {
 	// Deprecated is zero for an image in use.
 	Deprecated time.Time
 	Tags       map[string]string
-}
-
-// release is one published EKS image and the SSM parameters that lead to it.
-type release struct {
-	image  Image
-	params []string
-}
-
-// eksVersions are the Kubernetes minors that have images.
-const firstMinor, lastMinor, lastAL2Minor = 29, 38, 32
-
-// eksReleases are two releases, an older and the recommended one, of each family, architecture, variant and minor.
-func eksReleases(seed string) []release {
-	var out []release
-	for minor := firstMinor; minor <= lastMinor; minor++ {
-		k8s := "1." + strconv.Itoa(minor)
-		for _, newest := range []bool{false, true} {
-			for _, arch := range []string{"amd64", "arm64"} {
-				out = append(out, al2023Releases(k8s, arch, newest)...)
-				out = append(out, bottlerocketReleases(k8s, arch, newest)...)
-				if minor <= lastAL2Minor {
-					out = append(out, al2Releases(k8s, arch, newest)...)
-				}
-			}
-		}
-	}
-	for i := range out {
-		out[i].image.ID = "ami-0" + digest(seed, out[i].image.Name)[:16]
-		out[i].image.Owner = "amazon"
-	}
-	return out
-}
-
-func published(newest bool) (stamp string, at time.Time) {
-	at = time.Date(2026, time.January, 15, 10, 0, 0, 0, time.UTC)
-	if newest {
-		at = at.AddDate(0, 1, 10)
-	}
-	return at.Format("20060102"), at
-}
-
-func al2023Releases(k8s, arch string, newest bool) []release {
-	stamp, at := published(newest)
-	variants := []string{"standard", "nvidia", "neuron"}
-	if arch == "arm64" {
-		variants = variants[:2]
-	}
-	var out []release
-	for _, v := range variants {
-		name := fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-v%s", ec2Arch(arch), v, k8s, stamp)
-		base := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/", k8s, ec2Arch(arch), v)
-		out = append(out, release{
-			image:  Image{Name: name, Arch: arch, Family: userdata.AL2023, Variant: v, Created: at},
-			params: imagePaths(base, name, newest),
-		})
-	}
-	return out
-}
-
-func al2Releases(k8s, arch string, newest bool) []release {
-	stamp, at := published(newest)
-	variants := map[string]string{"": "standard", "-gpu": "nvidia"}
-	if arch == "arm64" {
-		variants = map[string]string{"-arm64": "standard"}
-	}
-	var out []release
-	for _, suffix := range sortedKeys(variants) {
-		name := fmt.Sprintf("amazon-eks%s-node-%s-v%s", suffix, k8s, stamp)
-		base := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2%s/", k8s, suffix)
-		out = append(out, release{
-			image:  Image{Name: name, Arch: arch, Family: userdata.AL2, Variant: variants[suffix], Created: at},
-			params: imagePaths(base, name, newest),
-		})
-	}
-	return out
-}
-
-// imagePaths are the pinned path, and for the newest release the recommended one.
-func imagePaths(base, name string, newest bool) []string {
-	paths := []string{base + name + "/image_id"}
-	if newest {
-		paths = append(paths, base+"recommended/image_id")
-	}
-	return paths
-}
-
-func bottlerocketReleases(k8s, arch string, newest bool) []release {
-	_, at := published(newest)
-	version := "1.51.0"
-	if newest {
-		version = "1.52.0"
-	}
-	var out []release
-	for _, v := range []struct{ suffix, name string }{{"", "standard"}, {"-nvidia", "nvidia"}} {
-		base := fmt.Sprintf("/aws/service/bottlerocket/aws-k8s-%s%s/%s/", k8s, v.suffix, ec2Arch(arch))
-		paths := []string{base + version + "/image_id"}
-		if newest {
-			paths = append(paths, base+"latest/image_id")
-		}
-		out = append(out, release{
-			image: Image{
-				Name: fmt.Sprintf("bottlerocket-aws-k8s-%s%s-%s-v%s", k8s, v.suffix, ec2Arch(arch), version),
-				Arch: arch, Family: userdata.Bottlerocket, Variant: v.name, Created: at,
-			},
-			params: paths,
-		})
-	}
-	return out
-}
-
-func (s *Sim) addRelease(r release) {
-	s.images[r.image.ID] = &r.image
-	for _, p := range r.params {
-		s.parameters[p] = r.image.ID
-	}
-}
-
-// SetParameter sets an SSM parameter, for instance to publish a new recommended image.
-func (s *Sim) SetParameter(name, value string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.parameters[name] = value
 }
 
 // AddImage publishes an image.
@@ -241,25 +116,4 @@ func (s *Sim) ownerID(i *Image) string {
 		return "602401143452"
 	}
 	return s.cfg.AccountID
-}
-
-// getParameter answers SSM GetParameter. Decryption changes nothing: all parameters are plain.
-func (s *Sim) getParameter(_ context.Context, body []byte) (any, error) {
-	var in struct {
-		Name           string
-		WithDecryption bool
-	}
-	if err := decode(body, &in); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	value, ok := s.parameters[in.Name]
-	if !ok {
-		return nil, fail("ParameterNotFound", "Parameter %s not found.", in.Name)
-	}
-	return map[string]any{"Parameter": map[string]any{
-		"ARN": "arn:aws:ssm:" + s.cfg.Region + "::parameter" + in.Name, "DataType": "text", "Name": in.Name,
-		"Type": "String", "Value": value, "Version": 1,
-	}}, nil
 }

@@ -216,6 +216,7 @@ func TestTheAdminAPIDrivesTheWorld(t *testing.T) {
 	ok("impair", `{"instanceId":"`+id+`","system":true}`)
 	ok("addresses", `{"subnetId":"`+subnetA+`","free":1}`)
 	ok("parameter", `{"name":"/x","value":"y"}`)
+	ok("images", `{"stamp":"20260501"}`)
 	ok("pool-fail", `{"instanceType":"m5.large","code":"UnfulfillableCapacity"}`)
 	ok("limit", `{"action":"ec2:DescribeImages","burst":1}`)
 	ok("fail", `{"action":"ec2:DescribeSubnets","code":"Unavailable"}`)
@@ -240,6 +241,7 @@ func TestTheAdminAPIDrivesTheWorld(t *testing.T) {
 	for path, body := range map[string]string{
 		"stock": `{"instanceType":"m5.enormous","count":1}`, "interrupt": `{"instanceId":"i-0"}`, "advance": `{"duration":"-1s"}`,
 		"fail": `{"action":"ec2:CreateFleet"}`, "message": `{"text":"x"}`, "price": `{"instanceType":"m5.large","zone":"nowhere","microUSD":1}`,
+		"images": `{"stamp":"20260501"}`,
 	} {
 		if status, _ := call(http.MethodPost, path, body); status != http.StatusBadRequest {
 			t.Errorf("%s %s: status %d", path, body, status)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,7 +29,8 @@ type Sim struct {
 	closed     bool
 	lastID     uint64
 	images     map[string]*Image
-	parameters map[string]string
+	parameters map[string]parameter
+	releases   []release // of EKS images, oldest first
 	subnets    map[string]*subnet
 	instances  map[string]*instance
 	fleets     map[string]*fleet
@@ -60,7 +60,7 @@ func New(cfg Config) (*Sim, error) {
 		types:      map[string]*catalog.Type{},
 		zoneIDs:    map[string]string{},
 		images:     map[string]*Image{},
-		parameters: map[string]string{},
+		parameters: map[string]parameter{},
 		subnets:    map[string]*subnet{},
 		instances:  map[string]*instance{},
 		fleets:     map[string]*fleet{},
@@ -94,13 +94,15 @@ func (s *Sim) furnish() {
 	for _, name := range s.cfg.Queues {
 		s.queues[name] = &queue{name: name, messages: map[string]*message{}}
 	}
-	for _, r := range eksReleases(s.cfg.Seed) {
-		s.addRelease(r)
+	for _, r := range firstReleases() {
+		s.publish(r)
 	}
 	for _, img := range s.cfg.Images {
 		s.images[img.ID] = &img
 	}
-	maps.Copy(s.parameters, s.cfg.Parameters)
+	for name, value := range s.cfg.Parameters {
+		s.setParameter(name, value, s.clock.Now())
+	}
 }
 
 // Close lets timers fall flat, cancels calls of the Kubelet in flight and waits for them. Nodes stay as they are.

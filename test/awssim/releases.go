@@ -1,0 +1,132 @@
+package awssim
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/kerf-dev/kerf/test/awssim/userdata"
+)
+
+// release is a day on which AWS publishes new EKS images, of all families at once.
+type release struct {
+	stamp        string // the day, as the names of images end with it
+	bottlerocket string // Bottlerocket counts by itself
+	at           time.Time
+}
+
+// stampLayout is how a stamp says its day.
+const stampLayout = "20060102"
+
+// firstReleases are those that the world begins with, oldest first.
+func firstReleases() []release {
+	at := time.Date(2026, time.January, 15, 10, 0, 0, 0, time.UTC)
+	next := at.AddDate(0, 1, 10)
+	return []release{nthRelease(0, at.Format(stampLayout), at), nthRelease(1, next.Format(stampLayout), next)}
+}
+
+func nthRelease(n int, stamp string, at time.Time) release {
+	return release{stamp: stamp, bottlerocket: fmt.Sprintf("1.%d.0", 51+n), at: at}
+}
+
+// published is an image of a release with the SSM parameters that lead to it.
+type published struct {
+	image Image
+	// pinned leads to it for ever, recommended until the next release.
+	pinned, recommended string
+}
+
+// The Kubernetes minors that have images.
+const firstMinor, lastMinor, lastAL2Minor = 29, 38, 32
+
+// images are all of the release: each family, architecture, variant and minor.
+func (r release) images(seed string) []published {
+	var out []published
+	for minor := firstMinor; minor <= lastMinor; minor++ {
+		k8s := "1." + strconv.Itoa(minor)
+		for _, arch := range []string{"amd64", "arm64"} {
+			out = append(out, r.al2023(k8s, arch)...)
+			out = append(out, r.bottlerockets(k8s, arch)...)
+			if minor <= lastAL2Minor {
+				out = append(out, r.al2(k8s, arch)...)
+			}
+		}
+	}
+	for i := range out {
+		img := &out[i].image
+		img.ID, img.Owner, img.Created = "ami-0"+digest(seed, img.Name)[:16], "amazon", r.at
+	}
+	return out
+}
+
+func (r release) al2023(k8s, arch string) []published {
+	variants := []string{"standard", "nvidia", "neuron"}
+	if arch == "arm64" {
+		variants = variants[:2]
+	}
+	var out []published
+	for _, v := range variants {
+		name := fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-v%s", ec2Arch(arch), v, k8s, r.stamp)
+		base := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2023/%s/%s/", k8s, ec2Arch(arch), v)
+		out = append(out, eksImage(Image{Name: name, Arch: arch, Family: userdata.AL2023, Variant: v}, base))
+	}
+	return out
+}
+
+func (r release) al2(k8s, arch string) []published {
+	variants := map[string]string{"": "standard", "-gpu": "nvidia"}
+	if arch == "arm64" {
+		variants = map[string]string{"-arm64": "standard"}
+	}
+	var out []published
+	for _, suffix := range sortedKeys(variants) {
+		name := fmt.Sprintf("amazon-eks%s-node-%s-v%s", suffix, k8s, r.stamp)
+		base := fmt.Sprintf("/aws/service/eks/optimized-ami/%s/amazon-linux-2%s/", k8s, suffix)
+		out = append(out, eksImage(Image{Name: name, Arch: arch, Family: userdata.AL2, Variant: variants[suffix]}, base))
+	}
+	return out
+}
+
+func eksImage(i Image, base string) published {
+	return published{image: i, pinned: base + i.Name + "/image_id", recommended: base + "recommended/image_id"}
+}
+
+func (r release) bottlerockets(k8s, arch string) []published {
+	var out []published
+	for _, v := range []struct{ suffix, name string }{{"", "standard"}, {"-nvidia", "nvidia"}} {
+		name := fmt.Sprintf("bottlerocket-aws-k8s-%s%s-%s-v%s", k8s, v.suffix, ec2Arch(arch), r.bottlerocket)
+		base := fmt.Sprintf("/aws/service/bottlerocket/aws-k8s-%s%s/%s/", k8s, v.suffix, ec2Arch(arch))
+		out = append(out, published{
+			image:  Image{Name: name, Arch: arch, Family: userdata.Bottlerocket, Variant: v.name},
+			pinned: base + r.bottlerocket + "/image_id", recommended: base + "latest/image_id",
+		})
+	}
+	return out
+}
+
+// publish adds a release's images and lets the parameters lead to them. The caller holds the lock, or is New.
+func (s *Sim) publish(r release) {
+	for _, p := range r.images(s.cfg.Seed) {
+		s.images[p.image.ID] = &p.image
+		s.setParameter(p.pinned, p.image.ID, r.at)
+		s.setParameter(p.recommended, p.image.ID, r.at)
+	}
+	s.releases = append(s.releases, r)
+}
+
+// PublishImages is what AWS does every week or two: newer EKS images of all families, which the recommended parameters
+// lead to from now on. The older ones can still be launched, and are what instances run that have booted them. The stamp
+// is the release's day, as 20261121; it must be after all before it.
+func (s *Sim) PublishImages(stamp string) error {
+	if _, err := time.Parse(stampLayout, stamp); err != nil {
+		return fmt.Errorf("stamp %q is no day such as 20261121", stamp)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.releases)
+	if newest := s.releases[n-1].stamp; stamp <= newest {
+		return fmt.Errorf("stamp %q is not after %s, the newest release", stamp, newest)
+	}
+	s.publish(nthRelease(n, stamp, s.clock.Now()))
+	return nil
+}
