@@ -299,7 +299,6 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"a spread without a skew":       {story(inflate+"inflate-5.yaml", "--default-spread", skewed), []string{"skewed.yaml", "args.defaultConstraints[0].maxSkew"}},
 		"negative advice":               {story(inflate+"inflate-5.yaml", "--advice", "-1"), []string{"--advice -1"}},
 		"a format that is none":         {story(inflate+"inflate-5.yaml", "-o", "yaml"), []string{"yaml", "table or json"}},
-		"an explanation in JSON":        {story(inflate+"inflate-5.yaml", "-o", "json", "--explain", "pod/inflate-0"), []string{"--explain"}},
 		"an explanation of nothing":     {story(inflate+"inflate-5.yaml", "--explain", "pod/other"), []string{"pod/other"}},
 		"a flag that is none":           {[]string{"plan", "--fast"}, []string{"--fast", "kerf plan --help"}},
 		"a command that is none":        {[]string{"pln"}, []string{"pln", "plan"}},

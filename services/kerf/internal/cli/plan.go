@@ -58,12 +58,9 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own, or the present")
 	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster")
 	flags.policy = addPolicy(f)
-	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`: pod/NAME, pod/NAMESPACE/NAME or node/NAME")
+	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`, in full: node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME")
 	out := addOutput(c, "table", "json")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if out.json() && flags.explain != "" {
-			return errors.New("--explain has no JSON form: -o json prints the whole plan with all reasons")
-		}
 		if flags.advice < 0 {
 			return fmt.Errorf("--advice %d: want a number of changes, or 0 for none", flags.advice)
 		}
@@ -187,12 +184,15 @@ func (p planFlags) advise(ctx context.Context, req *plannerv1.PlanRequest, resp 
 }
 
 func (p planFlags) print(std IO, in offline.Input, a answer, asJSON bool) error {
-	if asJSON {
-		return render.PlanJSON(std.Out, a.PlanResponse, a.advice)
-	}
 	view := render.PlanView{Plan: a.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed, Advice: a.advice}
-	if p.explain != "" {
+	switch {
+	case p.explain != "" && asJSON:
+		return render.ExplainJSON(std.Out, view, p.explain)
+	case p.explain != "":
 		return render.Explain(std.Out, view, p.explain, std.style())
+	case asJSON:
+		return render.PlanJSON(std.Out, a.PlanResponse, a.advice)
+	default:
+		return render.Plan(std.Out, view, std.style())
 	}
-	return render.Plan(std.Out, view, std.style())
 }

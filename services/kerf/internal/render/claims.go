@@ -87,19 +87,5 @@ func age(c *clusterv1.Claim, now time.Time) string {
 		return "-"
 	}
 	d := max(now.Sub(c.GetCreateTime().AsTime()), 0)
-	const day = 24 * time.Hour
-	switch {
-	case d >= 10*day:
-		return fmt.Sprintf("%dd", d/day)
-	case d >= day:
-		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	case d >= 10*time.Minute:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d >= time.Minute:
-		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
-	default:
-		return fmt.Sprintf("%ds", d/time.Second)
-	}
+	return span(d)
 }

@@ -1,77 +1,122 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 )
 
-// Explain writes what a plan says about one object: "pod/NAME", where the name may leave out its namespace if one pod
-// alone has it, or "node/NAME". It is an error when the plan says nothing of it.
+// answer is what a plan says about one object.
+type answer struct {
+	// object is its kind and name, in full.
+	object string
+	// outcome is what becomes of it, in a word or two.
+	outcome string
+	reason  *clusterv1.Reason
+
+	node *nodeFacts
+	// pods are those of the node or the claim, by id.
+	pods []string
+
+	pending    *plannerv1.PendingPod
+	placement  *plannerv1.Placement
+	disruption *plannerv1.Disruption
+	claim      *plannerv1.NodeClaim
+}
+
+// nodeFacts are what is known of a node, or of a claim that may have none yet.
+type nodeFacts struct {
+	name, claim, pool, shape, zone, capacity, state string
+
+	price, waste int64
+}
+
+const wantObject = "want node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME"
+
+// Explain writes what a plan says about one object: "node/NAME", "claim/NAME", or "pod/NAME", where the name may leave
+// out its namespace if one pod alone has it. It is an error when there is no such object; the error has names that are
+// near.
 func Explain(w io.Writer, v PlanView, object string, s Style) error {
-	p := planPage{page: page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot)}
-	kind, name, ok := strings.Cut(object, "/")
-	if !ok || name == "" {
-		return fmt.Errorf("explain %q: want pod/NAME, pod/NAMESPACE/NAME or node/NAME", object)
-	}
-	var err error
-	switch kind {
-	case "pod":
-		err = p.explainPod(name)
-	case "node":
-		err = p.explainNode(name)
-	default:
-		err = fmt.Errorf("explain %q: want pod/NAME, pod/NAMESPACE/NAME or node/NAME", object)
-	}
+	p := newPlanPage(v, s)
+	a, err := p.find(object)
 	if err != nil {
 		return err
 	}
+	p.answer(a)
 	return p.writeTo(w)
 }
 
-func (p *planPage) explainPod(name string) error {
-	id, err := p.podID(name)
+// ExplainJSON is Explain for machines.
+func ExplainJSON(w io.Writer, v PlanView, object string) error {
+	p := newPlanPage(v, Style{})
+	a, err := p.find(object)
 	if err != nil {
 		return err
 	}
+	return p.answerJSON(w, a)
+}
+
+func (p *planPage) find(object string) (answer, error) {
+	kind, name, ok := strings.Cut(object, "/")
+	if ok && name != "" {
+		switch kind {
+		case "pod":
+			return p.findPod(name)
+		case "node":
+			return p.findNode(name)
+		case "claim", "nodeclaim":
+			return p.findClaim(name)
+		}
+	}
+	return answer{}, fmt.Errorf("explain %q: %s", object, wantObject)
+}
+
+func (p *planPage) findPod(name string) (answer, error) {
+	id, err := p.podID(name)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{object: "pod/" + id}
 	for _, pod := range p.Plan.GetPending() {
 		if pod.GetPod() == id {
-			p.heading("pod/"+id, "stays pending")
-			writePending(&p.page, pod)
-			return nil
+			a.outcome, a.pending, a.reason = "stays pending", pod, pod.GetReason()
+			return a, nil
 		}
 	}
 	for _, d := range p.Plan.GetDisruptions() {
 		for _, pl := range d.GetDestinations() {
 			if pl.GetPod() == id {
-				p.heading("pod/"+id, "moves: "+d.GetExplanation().GetMessage())
-				p.destination(pl)
-				return nil
+				a.outcome, a.placement, a.disruption, a.reason = "moves", pl, d, d.GetExplanation()
+				a.claim = p.planned(pl.GetClaim())
+				return a, nil
 			}
 		}
 	}
 	for _, pl := range p.Plan.GetPlacements() {
 		if pl.GetPod() == id {
-			p.heading("pod/"+id, "is planned for")
-			p.destination(pl)
-			return nil
+			a.outcome, a.placement, a.claim = "is planned for", pl, p.planned(pl.GetClaim())
+			return a, nil
 		}
 	}
+	a.outcome = "stays where it is"
 	for _, pod := range p.Snapshot.GetPods() {
-		if pod.GetId() == id {
-			p.heading("pod/"+id, "stays where it is")
-			p.item("    "+p.paint(dim, "node    "), pod.GetNode())
+		if pod.GetId() == id && pod.GetNode() != "" {
+			a.placement = &plannerv1.Placement{Pod: id, Target: &plannerv1.Placement_Node{Node: pod.GetNode()}}
 		}
 	}
-	return nil
+	return a, nil
 }
 
 // podID finds the one pod that is meant by a name.
 func (p *planPage) podID(name string) (string, error) {
-	var found []string
+	var found, all []string
 	for _, pod := range p.Snapshot.GetPods() {
+		all = append(all, pod.GetId())
 		if pod.GetId() == name || (!strings.Contains(name, "/") && strings.HasSuffix(pod.GetId(), "/"+name)) {
 			found = append(found, pod.GetId())
 		}
@@ -80,50 +125,302 @@ func (p *planPage) podID(name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", fmt.Errorf("explain pod/%s: there is no such pod", name)
+		return "", unknown("pod", name, all)
 	default:
 		return "", fmt.Errorf("explain pod/%s: %d pods have this name; say pod/%s", name, len(found), found[0])
 	}
 }
 
-func (p *planPage) destination(pl *plannerv1.Placement) {
-	if pl.GetNode() != "" {
-		p.item("    "+p.paint(dim, "node    "), pl.GetNode()+", which has room")
-		return
-	}
+func (p *planPage) planned(claim string) *plannerv1.NodeClaim {
 	for _, c := range p.Plan.GetNodeClaims() {
-		if c.GetId() == pl.GetClaim() {
-			p.claims([]*plannerv1.NodeClaim{c})
-			p.why([]*plannerv1.NodeClaim{c})
-			return
+		if claim != "" && c.GetId() == claim {
+			return c
 		}
 	}
-	p.item("    "+p.paint(dim, "claim   "), pl.GetClaim()+", which is on its way")
+	return nil
 }
 
-func (p *planPage) explainNode(name string) error {
-	for _, n := range p.Plan.GetNodes() {
-		if n.GetNode() != name {
+func (p *planPage) findNode(name string) (answer, error) {
+	var node *clusterv1.Node
+	var all []string
+	for _, n := range p.Snapshot.GetNodes() {
+		all = append(all, n.GetName())
+		if n.GetName() == name {
+			node = n
+		}
+	}
+	if node == nil {
+		return answer{}, unknown("node", name, all)
+	}
+	a := answer{object: "node/" + name, outcome: "stays", node: p.factsOf(node), pods: p.podsOn(name)}
+	for _, v := range p.Plan.GetNodes() {
+		if v.GetNode() == name {
+			p.verdict(&a, v)
+			return a, nil
+		}
+	}
+	a.reason = &clusterv1.Reason{
+		Code: clusterv1.ReasonCode_REASON_CODE_NOT_OWNED, Subject: a.object,
+		Message: "Kerf did not launch it, so it never takes it away",
+	}
+	if node.GetClaim() != "" {
+		a.reason = &clusterv1.Reason{
+			Code: clusterv1.ReasonCode_REASON_CODE_UNSPECIFIED, Subject: a.object, Message: "the plan does not speak of it",
+		}
+	}
+	return a, nil
+}
+
+// verdict takes what the plan says of the node.
+func (p *planPage) verdict(a *answer, v *plannerv1.NodeVerdict) {
+	a.reason = v.GetReason()
+	a.node.price, a.node.waste = v.GetPriceMicroUsdPerHour(), v.GetWasteMicroUsdPerHour()
+	a.node.claim = cmp.Or(a.node.claim, v.GetClaim())
+	if v.GetDisruption() == "" {
+		return
+	}
+	a.outcome = "goes"
+	for _, d := range p.Plan.GetDisruptions() {
+		if d.GetId() == v.GetDisruption() {
+			a.disruption = d
+			a.outcome = "goes: " + reasonWord(d.GetReason())
+			a.reason = cmp.Or(d.GetExplanation(), a.reason)
+		}
+	}
+}
+
+// podsOn are the pods of a node but for those that come and go with it.
+func (p *planPage) podsOn(node string) []string {
+	bound := map[string]bool{}
+	for _, c := range p.Snapshot.GetPodClasses() {
+		bound[c.GetId()] = c.GetDaemon() || c.GetMirror()
+	}
+	var out []string
+	for _, pod := range p.Snapshot.GetPods() {
+		if pod.GetNode() == node && !bound[pod.GetClassId()] {
+			out = append(out, pod.GetId())
+		}
+	}
+	return out
+}
+
+// Labels that tell what a node is.
+const (
+	labelType     = "node.kubernetes.io/instance-type"
+	labelZone     = "topology.kubernetes.io/zone"
+	labelCapacity = "karpenter.sh/capacity-type"
+	labelPool     = "karpenter.sh/nodepool"
+)
+
+func (p *planPage) factsOf(n *clusterv1.Node) *nodeFacts {
+	labels := map[string]string{}
+	for _, l := range n.GetLabels() {
+		labels[l.GetKey()] = l.GetValue()
+	}
+	out := &nodeFacts{
+		name: n.GetName(), claim: n.GetClaim(), pool: labels[labelPool],
+		shape: labels[labelType], zone: labels[labelZone], capacity: labels[labelCapacity],
+	}
+	for _, c := range p.Snapshot.GetClaims() {
+		if c.GetId() == out.claim && out.claim != "" || c.GetNode() == out.name {
+			out.fill(c)
+		}
+	}
+	return out
+}
+
+// fill takes what a claim says, where it says something.
+func (f *nodeFacts) fill(c *clusterv1.Claim) {
+	f.claim = c.GetId()
+	f.pool = cmp.Or(c.GetNodePool(), f.pool)
+	f.shape = cmp.Or(c.GetInstanceType(), f.shape)
+	f.zone = cmp.Or(c.GetZone(), f.zone)
+	if c.GetCapacityType() != clusterv1.CapacityType_CAPACITY_TYPE_UNSPECIFIED {
+		f.capacity = capacityType(c.GetCapacityType())
+	}
+	f.price = c.GetPriceMicroUsdPerHour()
+	f.state = enumWord(c.GetState().String(), "CLAIM_STATE_")
+}
+
+func (p *planPage) findClaim(name string) (answer, error) {
+	if c := p.planned(name); c != nil {
+		return answer{
+			object: "claim/" + name, outcome: "is asked for", claim: c, reason: c.GetReason(), pods: c.GetPods(),
+			disruption: p.disruptionBy(c.GetDisruption()),
+		}, nil
+	}
+	if node := p.nodes[name]; p.hasNode(node) {
+		return p.findNode(node)
+	}
+	var all []string
+	for _, c := range p.Plan.GetNodeClaims() {
+		all = append(all, c.GetId())
+	}
+	for _, c := range p.Snapshot.GetClaims() {
+		all = append(all, c.GetId())
+		if c.GetId() != name {
 			continue
 		}
-		what := "stays"
-		if n.GetDisruption() != "" {
-			what = "goes"
-		}
-		p.heading("node/"+name, what)
-		p.item("    "+p.paint(dim, "why     "), n.GetReason().GetMessage())
-		if r := n.GetReason().GetRemedy(); r != "" {
-			p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r))
-		}
-		p.item("    "+p.paint(dim, "price   "), dollars(n.GetPriceMicroUsdPerHour())+" an hour")
-		return nil
+		f := &nodeFacts{}
+		f.fill(c)
+		return answer{
+			object: "claim/" + name, outcome: "is " + f.state + ", without a node", node: f, pods: c.GetPods(),
+			reason: c.GetFailure(), disruption: p.disruptionOf(name),
+		}, nil
 	}
-	for _, n := range p.Snapshot.GetNodes() {
-		if n.GetName() == name {
-			p.heading("node/"+name, "stays")
-			p.item("    "+p.paint(dim, "why     "), "Kerf did not launch it, so it never takes it away")
-			return nil
+	return answer{}, unknown("claim", name, all)
+}
+
+func (p *planPage) hasNode(name string) bool {
+	return slices.ContainsFunc(p.Snapshot.GetNodes(), func(n *clusterv1.Node) bool { return n.GetName() == name })
+}
+
+func (p *planPage) disruptionBy(id string) *plannerv1.Disruption {
+	for _, d := range p.Plan.GetDisruptions() {
+		if id != "" && d.GetId() == id {
+			return d
 		}
 	}
-	return fmt.Errorf("explain node/%s: there is no such node", name)
+	return nil
+}
+
+// disruptionOf is the decision that takes a claim.
+func (p *planPage) disruptionOf(claim string) *plannerv1.Disruption {
+	for _, d := range p.Plan.GetDisruptions() {
+		if slices.Contains(d.GetCandidates(), claim) {
+			return d
+		}
+	}
+	return nil
+}
+
+// answer writes an answer for people.
+func (p *planPage) answer(a answer) {
+	outcome := a.outcome
+	if a.outcome == "moves" {
+		outcome += ": " + a.reason.GetMessage()
+	}
+	p.heading(a.object, outcome)
+	switch {
+	case a.pending != nil:
+		writePending(&p.page, a.pending)
+	case strings.HasPrefix(a.object, "pod/"):
+		p.placement(a.placement)
+	case a.claim != nil:
+		p.claims([]*plannerv1.NodeClaim{a.claim})
+		p.why([]*plannerv1.NodeClaim{a.claim})
+		p.whole(a)
+	default:
+		p.nodeAnswer(a)
+	}
+}
+
+func (p *planPage) field(name, sentence string) {
+	p.item("    "+p.paint(dim, fmt.Sprintf("%-9s", name)), sentence)
+}
+
+func (p *planPage) nodeAnswer(a answer) {
+	f := a.node
+	if what := strings.TrimSpace(strings.Join([]string{f.shape, f.capacity, f.zone}, " ")); what != "" {
+		p.field("type", what)
+	}
+	if f.price > 0 {
+		p.field("price", dollars(f.price)+" an hour")
+	}
+	if f.pool != "" {
+		p.field("pool", f.pool)
+	}
+	if f.claim != "" && f.claim != f.name {
+		p.field("claim", f.claim)
+	}
+	p.field("pods", p.podsAndWorth(a))
+	if m := a.reason.GetMessage(); m != "" {
+		p.field("why", m)
+	}
+	if r := a.reason.GetRemedy(); r != "" {
+		p.field("remedy", p.paint(green, r))
+	}
+	p.whole(a)
+}
+
+// podsAndWorth counts the pods, and says what they would cost at the lowest prices where that is known.
+func (p *planPage) podsAndWorth(a answer) string {
+	if len(a.pods) == 0 {
+		return "none but DaemonSets'"
+	}
+	out := p.owners.sum(a.pods)
+	if a.node.waste != 0 && a.node.price > 0 {
+		out += fmt.Sprintf("; at the lowest prices they cost %s an hour, %s less than the node",
+			dollars(max(a.node.price-a.node.waste, 0)), dollars(a.node.waste))
+	}
+	return out
+}
+
+// whole writes the decision that an object is part of, with each destination.
+func (p *planPage) whole(a answer) {
+	d := a.disruption
+	if d == nil {
+		return
+	}
+	var others []string
+	for _, name := range p.nodeNames(d.GetCandidates()) {
+		if a.node == nil || (name != a.node.name && name != a.node.claim) {
+			others = append(others, name)
+		}
+	}
+	label := "together"
+	if a.node == nil {
+		label = "replaces"
+	}
+	if len(others) > 0 {
+		p.field(label, strings.Join(others, ", "))
+	}
+	if d.GetSavingMicroUsdPerHour() != 0 {
+		saves := dollars(d.GetSavingMicroUsdPerHour()) + " an hour"
+		if len(d.GetCandidates()) > 1 {
+			saves += " by all of them"
+		}
+		p.field("saves", saves)
+	}
+	churn := count(int(d.GetEvictions()), "eviction")
+	if d.GetChurnMicroUsd() != 0 {
+		churn += ", weighed at " + dollars(d.GetChurnMicroUsd())
+	}
+	if d.GetPayBack() != nil {
+		churn += ", paid back in " + payBack(d)
+	}
+	p.field("evicts", churn)
+	for _, r := range d.GetReplacements() {
+		if a.claim.GetId() != r {
+			p.field("instead", p.claimWord(r))
+		}
+	}
+	label = "pods go"
+	for _, to := range p.destinationsOf(d) {
+		p.field(label, "to "+to.name+": "+strings.Join(to.pods, ", "))
+		label = ""
+	}
+}
+
+// placement writes where a pod goes or stays.
+func (p *planPage) placement(pl *plannerv1.Placement) {
+	c := p.planned(pl.GetClaim())
+	switch {
+	case pl == nil:
+	case pl.GetNode() != "" && p.isOn(pl.GetPod(), pl.GetNode()):
+		p.field("node", pl.GetNode())
+	case pl.GetNode() != "":
+		p.field("node", pl.GetNode()+", which has room")
+	case c != nil:
+		p.claims([]*plannerv1.NodeClaim{c})
+		p.why([]*plannerv1.NodeClaim{c})
+	default:
+		p.field("claim", pl.GetClaim()+", which is on its way")
+	}
+}
+
+func (p *planPage) isOn(pod, node string) bool {
+	return slices.ContainsFunc(p.Snapshot.GetPods(), func(q *clusterv1.Pod) bool {
+		return q.GetId() == pod && q.GetNode() == node
+	})
 }

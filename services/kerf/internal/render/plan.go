@@ -1,10 +1,8 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -26,7 +24,7 @@ type PlanView struct {
 
 // Plan writes a plan for people: what to launch and why, what to give back, what stays pending, and what it all costs.
 func Plan(w io.Writer, v PlanView, s Style) error {
-	p := planPage{page: page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot)}
+	p := newPlanPage(v, s)
 	p.launches()
 	p.disruptions()
 	p.pending()
@@ -41,7 +39,12 @@ type planPage struct {
 	page
 	PlanView
 	owners    owners
+	nodes     map[string]string // by claim
 	estimated bool
+}
+
+func newPlanPage(v PlanView, s Style) *planPage {
+	return &planPage{page: page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
 }
 
 func (p *planPage) launches() {
@@ -186,46 +189,6 @@ func (p *planPage) why(group []*plannerv1.NodeClaim) {
 	}
 }
 
-func (p *planPage) disruptions() {
-	list := p.Plan.GetDisruptions()
-	if len(list) == 0 {
-		return
-	}
-	nodes := map[string]string{}
-	for _, n := range p.Snapshot.GetNodes() {
-		nodes[n.GetClaim()] = n.GetName()
-	}
-	var saving int64
-	var taken int
-	var rows []table.Row
-	for _, d := range list {
-		saving += d.GetSavingMicroUsdPerHour()
-		taken += len(d.GetCandidates())
-		instead := "-"
-		if len(d.GetReplacements()) > 0 {
-			instead = strings.Join(d.GetReplacements(), " ")
-		}
-		names := make([]string, len(d.GetCandidates()))
-		for i, claim := range d.GetCandidates() {
-			names[i] = nodes[claim]
-			if names[i] == "" || claim == "" {
-				names[i] = claim
-			}
-		}
-		rows = append(rows, table.Row{
-			strings.Join(names, " "), enumWord(d.GetReason().String(), "DISRUPTION_REASON_"), d.GetEvictions(), instead,
-			money(d.GetSavingMicroUsdPerHour()),
-		})
-	}
-	p.heading("GIVE BACK", fmt.Sprintf("%s, saves %s an hour", count(taken, "node"), dollars(saving)))
-	p.rows(table.Row{"NODE", "REASON", "EVICTIONS", "REPLACED BY", "SAVES $/HOUR"}, rows, 3, 5)
-	for i, d := range list {
-		if m := d.GetExplanation().GetMessage(); m != "" {
-			p.item("    "+p.paint(dim, fmt.Sprint(rows[i][0])+"  "), m)
-		}
-	}
-}
-
 // pendingGroup is pods of one owner that stay pending for the same reasons.
 type pendingGroup struct {
 	pods []string
@@ -309,47 +272,4 @@ func (p *planPage) problems() {
 			p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r.GetRemedy()))
 		}
 	}
-}
-
-// kept is nodes that stay for the same kind of reason.
-type kept struct {
-	code    clusterv1.ReasonCode
-	nodes   int
-	message string // that all of them have; "" where they differ
-}
-
-// staying sums up the nodes that stay, by what keeps them, most first.
-func (p *planPage) staying() {
-	byCode := map[clusterv1.ReasonCode]*kept{}
-	var groups []*kept
-	var total int
-	for _, n := range p.Plan.GetNodes() {
-		if n.GetDisruption() != "" {
-			continue
-		}
-		total++
-		g := byCode[n.GetReason().GetCode()]
-		if g == nil {
-			g = &kept{code: n.GetReason().GetCode(), message: n.GetReason().GetMessage()}
-			byCode[g.code] = g
-			groups = append(groups, g)
-		}
-		g.nodes++
-		if g.message != n.GetReason().GetMessage() {
-			g.message = ""
-		}
-	}
-	if total == 0 {
-		return
-	}
-	slices.SortFunc(groups, func(a, b *kept) int { return cmp.Or(b.nodes-a.nodes, int(a.code)-int(b.code)) })
-	p.heading("STAYS", count(total, "node"))
-	for _, g := range groups {
-		what := enumWord(g.code.String(), "REASON_CODE_")
-		if g.message != "" {
-			what += ": " + g.message
-		}
-		p.item(fmt.Sprintf("  %4d  ", g.nodes), what)
-	}
-	p.line("  %s", p.paint(dim, "--explain node/NAME tells why one of them stays"))
 }

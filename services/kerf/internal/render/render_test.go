@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
@@ -67,11 +68,28 @@ func everything() render.PlanView {
 	node := func(name string, code clusterv1.ReasonCode, message string) *plannerv1.NodeVerdict {
 		return &plannerv1.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: 96_000, Reason: reason(code, message)}
 	}
+	stuck := node("stuck", clusterv1.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/web of pod shop/web-5 never allows an eviction")
+	stuck.Reason.Remedy, stuck.WasteMicroUsdPerHour = "let shop/web allow at least one disruption", 71_000
+	stuck2 := node("stuck-2", clusterv1.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/api of pod shop/api-5 never allows an eviction")
+	stuck2.Reason.Remedy, stuck2.WasteMicroUsdPerHour = "let shop/api allow at least one disruption", 12_000
 	gone := node("old", clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
-	gone.Disruption = "d-1"
+	gone.Disruption, gone.WasteMicroUsdPerHour = "d-1", 90_000
+	older := node("older", clusterv1.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows")
+	older.Disruption = "d-2"
 	s := &clusterv1.Snapshot{
 		PodClasses: []*clusterv1.PodClass{{Id: "c-web", Namespace: "shop", OwnerName: "web"}, {Id: "c-big", Namespace: "shop", OwnerName: "big"}, {Id: "c-none"}},
-		Nodes:      []*clusterv1.Node{{Name: "busy-1", Claim: "claim-busy-1"}, {Name: "foreign"}, {Name: "old", Claim: "claim-old"}},
+		Nodes: []*clusterv1.Node{{Name: "busy-1", Claim: "claim-busy-1"}, {Name: "foreign"}, {
+			Name: "old", Claim: "claim-old", Labels: []*clusterv1.Label{
+				{Key: "karpenter.sh/capacity-type", Value: "on-demand"},
+				{Key: "karpenter.sh/nodepool", Value: "default"},
+				{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},
+				{Key: "topology.kubernetes.io/zone", Value: "us-east-1a"},
+			},
+		}, {Name: "older", Claim: "claim-older"}, {Name: "stuck", Claim: "claim-stuck"}},
+		Claims: []*clusterv1.Claim{{
+			Id: "claim-late", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_LAUNCHED, InstanceType: "m5.large", Zone: "us-east-1a",
+			CapacityType: onDemand, PriceMicroUsdPerHour: 96_000, Pods: []string{"shop/calm"},
+		}},
 	}
 	for id, class := range map[string]string{
 		"shop/web-0": "c-web", "shop/web-1": "c-web", "shop/web-2": "c-web", "shop/web-3": "c-web", "shop/web-4": "c-web", "shop/big-0": "c-big",
@@ -79,7 +97,8 @@ func everything() render.PlanView {
 	} {
 		s.Pods = append(s.Pods, &clusterv1.Pod{Id: id, ClassId: class})
 	}
-	s.Pods = append(s.Pods, &clusterv1.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterv1.Pod{Id: "shop/calm", Node: "busy-1"})
+	s.Pods = append(s.Pods, &clusterv1.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterv1.Pod{Id: "shop/calm", Node: "busy-1"},
+		&clusterv1.Pod{Id: "shop/aged", ClassId: "c-web", Node: "older"}, &clusterv1.Pod{Id: "shop/stuck", ClassId: "c-web", Node: "stuck"})
 	onClaim := func(pod, id string) *plannerv1.Placement {
 		return &plannerv1.Placement{Pod: pod, Target: &plannerv1.Placement_Claim{Claim: id}}
 	}
@@ -98,14 +117,21 @@ func everything() render.PlanView {
 			Disruptions: []*plannerv1.Disruption{{
 				Id: "d-1", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
 				Destinations: []*plannerv1.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000,
-				Explanation: reason(clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
+				Explanation:   reason(clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
+				ChurnMicroUsd: 1000, PayBack: durationpb.New(38 * time.Second),
+			}, {
+				Id: "d-2", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_EXPIRED, Candidates: []string{"claim-older"}, Evictions: 1,
+				Replacements: []string{"default-2"}, Destinations: []*plannerv1.Placement{onClaim("shop/aged", "default-2")},
+				Explanation:   reason(clusterv1.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows"),
+				ChurnMicroUsd: 1000,
 			}},
 			Placements: []*plannerv1.Placement{
 				onClaim("ops/lonely", "spot-3"), onClaim("shop/web-0", "default-1"), onClaim("shop/web-1", "default-1"),
 				onClaim("shop/web-2", "default-2"), onClaim("shop/web-3", "default-2"), onNode("shop/web-4", "busy-1"),
 			},
 			Pending:                   []*plannerv1.PendingPod{missing("shop/big-0"), missing("shop/big-1")},
-			Nodes:                     []*plannerv1.NodeVerdict{node("busy-1", clusterv1.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone},
+			Nodes:                     []*plannerv1.NodeVerdict{node("busy-1", clusterv1.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone, older, stuck2, stuck},
+			DisruptionSummary:         &plannerv1.DisruptionSummary{Candidates: 4, Judged: 4, Tried: 7, FloorMicroUsdPerHour: 64_000},
 			CostBeforeMicroUsdPerHour: 192_000, CostAfterMicroUsdPerHour: 317_750,
 			LowerBound: &plannerv1.LowerBound{MicroUsdPerHour: 200_000, Gap: 0.10875, Kind: plannerv1.BoundKind_BOUND_KIND_RESOURCE},
 		},
@@ -206,7 +232,8 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	for _, object := range []string{
-		"pod/web-0", "pod/shop/web-4", "pod/big-1", "pod/moved", "pod/calm", "node/busy-1", "node/old", "node/foreign",
+		"pod/web-0", "pod/shop/web-4", "pod/big-1", "pod/moved", "pod/calm", "node/busy-1", "node/old", "node/older", "node/stuck", "node/foreign",
+		"claim/default-2", "claim/claim-old", "claim/claim-late", "pod/aged",
 	} {
 		out.WriteString("$ " + object + "\n")
 		if err := render.Explain(&out, everything(), object, render.Style{}); err != nil {
@@ -217,6 +244,60 @@ func TestExplain(t *testing.T) {
 	golden.Check(t, "explain.txt", out.String())
 }
 
+func TestExplanationsHaveAFormForMachines(t *testing.T) {
+	t.Parallel()
+	for _, object := range []string{"pod/web-0", "pod/big-1", "pod/moved", "node/old", "node/stuck", "node/foreign", "claim/default-1", "claim/claim-late"} {
+		var out bytes.Buffer
+		if err := render.ExplainJSON(&out, everything(), object); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Object, Outcome string
+			Node            struct{ WasteMicroUsdPerHour string }
+			Disruption      struct{ PayBack string }
+		}
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil || got.Outcome == "" {
+			t.Errorf("%s: %v in %s", object, err, out.String())
+		}
+		kind, name, _ := strings.Cut(object, "/")
+		if !strings.HasPrefix(got.Object, kind+"/") || !strings.HasSuffix(got.Object, "/"+name) {
+			t.Errorf("%s is explained as %s", object, got.Object)
+		}
+		if (object == "node/stuck") != (got.Node.WasteMicroUsdPerHour == "71000") {
+			t.Errorf("%s wastes %q", object, got.Node.WasteMicroUsdPerHour)
+		}
+		if (object == "node/old" || object == "pod/moved") != (got.Disruption.PayBack == "38s") {
+			t.Errorf("%s is paid back in %q", object, got.Disruption.PayBack)
+		}
+	}
+}
+
+// TestManyDecisionsAreCutShort looks at what is left of a plan that nobody wants to read to the end.
+func TestManyDecisionsAreCutShort(t *testing.T) {
+	t.Parallel()
+	v := everything()
+	for i := range 40 {
+		d := proto.CloneOf(v.Plan.GetDisruptions()[0])
+		d.Id, d.SavingMicroUsdPerHour = fmt.Sprintf("d-9%02d", i), int64(i)
+		d.Candidates = []string{fmt.Sprintf("c-%d-1", i), fmt.Sprintf("c-%d-2", i), fmt.Sprintf("c-%d-3", i), fmt.Sprintf("c-%d-4", i), fmt.Sprintf("c-%d-5", i)}
+		v.Plan.Disruptions = append(v.Plan.Disruptions, d)
+	}
+	var out bytes.Buffer
+	if err := render.Plan(&out, v, render.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"GIVE BACK  202 nodes, 42 evictions, saves $0.09678 an hour", "c-39-1, c-39-2, c-39-3 and 2 more", "and 17 decisions more, which save $0.000136 an hour",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("want %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "c-3-1") {
+		t.Error("what saves least is shown before what saves most")
+	}
+}
+
 func TestExplainRefusesWhatThePlanDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	v := everything()
@@ -224,10 +305,15 @@ func TestExplainRefusesWhatThePlanDoesNotKnow(t *testing.T) {
 	tests := map[string]struct{ object, want string }{
 		"no such pod":                    {"pod/other", "there is no such pod"},
 		"no such node":                   {"node/other", "there is no such node"},
+		"no such claim":                  {"claim/other", "there is no such claim"},
+		"a node's name with a slip":      {"node/stukc", "did you mean node/stuck"},
+		"half a name":                    {"node/foreig", "did you mean node/foreign"},
+		"a pod of another namespace":     {"pod/ops/web-1", "pod/shop/web-1"},
+		"a claim's name with a slip":     {"claim/default-9", "did you mean claim/default-1, claim/default-2"},
 		"a name that two pods have":      {"pod/web-0", "2 pods have this name"},
-		"a kind that is not explained":   {"claim/x", "want pod/NAME"},
-		"a name without a kind":          {"web-0", "want pod/NAME"},
-		"a kind without a name":          {"pod/", "want pod/NAME"},
+		"a kind that is not explained":   {"pool/x", "want node/NAME"},
+		"a name without a kind":          {"web-0", "want node/NAME"},
+		"a kind without a name":          {"pod/", "want node/NAME"},
 		"a part of a name is not a name": {"pod/eb-0", "there is no such pod"},
 	}
 	for name, tt := range tests {

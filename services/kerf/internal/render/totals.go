@@ -13,12 +13,18 @@ import (
 const hoursPerMonth = 730
 
 func (p *planPage) totals() {
-	p.heading("TOTAL", "")
+	p.heading("SUMMARY", "")
 	p.item(p.label("pods"), p.podsSentence())
 	if s := p.headroomSentence(); s != "" {
 		p.item(p.label("head-room"), s)
 	}
 	p.item(p.label("cost"), p.costSentence())
+	if r := p.reachable(); r != "" {
+		p.item(p.label("reachable"), r)
+	}
+	if f := p.searched(); f != "" {
+		p.item(p.label("searched"), f)
+	}
 	if b := p.Plan.GetLowerBound(); b != nil {
 		p.item(p.label("lower bound"), boundSentence(b))
 		p.item(p.label("gap"), gapSentence(b))

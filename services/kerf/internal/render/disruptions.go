@@ -1,0 +1,201 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+)
+
+// Bounds of what is listed one by one in a plan; --explain and -o json have the rest.
+const (
+	mostDisruptions  = 25
+	mostNodes        = 3
+	mostDestinations = 4
+)
+
+// nodesOf maps claims to the names of their nodes.
+func nodesOf(s *clusterv1.Snapshot) map[string]string {
+	out := make(map[string]string, len(s.GetNodes()))
+	for _, n := range s.GetNodes() {
+		if n.GetClaim() != "" {
+			out[n.GetClaim()] = n.GetName()
+		}
+	}
+	for _, c := range s.GetClaims() {
+		if c.GetNode() != "" && out[c.GetId()] == "" {
+			out[c.GetId()] = c.GetNode()
+		}
+	}
+	return out
+}
+
+// nodeNames are the nodes of claims; a claim that has none yet is called by its own id.
+func (p *planPage) nodeNames(claims []string) []string {
+	out := make([]string, len(claims))
+	for i, c := range claims {
+		out[i] = cmp.Or(p.nodes[c], c)
+	}
+	return out
+}
+
+// some lists names, the first few of many: "a, b, c and 4 more".
+func some(names []string, most int) string {
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// disruptions tells what is given back: those for which money is no reason first, then what saves most.
+func (p *planPage) disruptions() {
+	list := slices.Clone(p.Plan.GetDisruptions())
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b *plannerv1.Disruption) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(b.GetSavingMicroUsdPerHour(), a.GetSavingMicroUsdPerHour()))
+	})
+	var saving int64
+	var taken, evictions int
+	for _, d := range list {
+		saving += d.GetSavingMicroUsdPerHour()
+		taken += len(d.GetCandidates())
+		evictions += int(d.GetEvictions())
+	}
+	p.heading("GIVE BACK", fmt.Sprintf("%s, %s, saves %s an hour", count(taken, "node"), count(evictions, "eviction"), dollars(saving)))
+	shown := list[:min(len(list), mostDisruptions)]
+	p.disruptionTable(shown)
+	for _, d := range shown {
+		p.disruption(d)
+	}
+	if rest := list[len(shown):]; len(rest) > 0 {
+		var more int64
+		for _, d := range rest {
+			more += d.GetSavingMicroUsdPerHour()
+		}
+		p.line("  %s", p.paint(dim, fmt.Sprintf("and %s more, which save %s an hour; -o json has them all", count(len(rest), "decision"), dollars(more))))
+	}
+}
+
+// rank puts decisions in the planner's order of reasons.
+func rank(d *plannerv1.Disruption) int {
+	order := []clusterv1.DisruptionReason{
+		clusterv1.DisruptionReason_DISRUPTION_REASON_INTERRUPTED, clusterv1.DisruptionReason_DISRUPTION_REASON_UNHEALTHY,
+		clusterv1.DisruptionReason_DISRUPTION_REASON_SURPLUS, clusterv1.DisruptionReason_DISRUPTION_REASON_EMPTY,
+		clusterv1.DisruptionReason_DISRUPTION_REASON_EXPIRED, clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED,
+	}
+	if i := slices.Index(order, d.GetReason()); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+func (p *planPage) disruptionTable(list []*plannerv1.Disruption) {
+	savings, churn := 0, 0
+	for _, d := range list {
+		savings = max(savings, digits(d.GetSavingMicroUsdPerHour()))
+		churn = max(churn, digits(d.GetChurnMicroUsd()))
+	}
+	rows := make([]table.Row, len(list))
+	for i, d := range list {
+		saves := "-"
+		if d.GetSavingMicroUsdPerHour() != 0 {
+			saves = fixed(d.GetSavingMicroUsdPerHour(), savings)
+		}
+		rows[i] = table.Row{
+			some(p.nodeNames(d.GetCandidates()), mostNodes), reasonWord(d.GetReason()), d.GetEvictions(),
+			orDash(some(d.GetReplacements(), mostNodes)), saves,
+			fixed(d.GetChurnMicroUsd(), churn), payBack(d),
+		}
+	}
+	p.rows(table.Row{"NODE", "REASON", "EVICTIONS", "REPLACED BY", "SAVES $/HOUR", "CHURN $", "PAYS BACK IN"}, rows, 3, 5, 6, 7)
+}
+
+func reasonWord(r clusterv1.DisruptionReason) string {
+	return enumWord(r.String(), "DISRUPTION_REASON_")
+}
+
+// payBack is how soon a saving makes up for the evictions; a dash where money is not the reason.
+func payBack(d *plannerv1.Disruption) string {
+	if d.GetPayBack() == nil {
+		return "-"
+	}
+	return span(d.GetPayBack().AsDuration())
+}
+
+// disruption writes why a set of nodes goes, and where its pods go, in short.
+func (p *planPage) disruption(d *plannerv1.Disruption) {
+	p.item("    "+p.paint(dim, some(p.nodeNames(d.GetCandidates()), mostNodes))+"  ", d.GetExplanation().GetMessage())
+	if to := p.destinationsInShort(d); to != "" {
+		p.item("      "+p.paint(dim, "pods to "), to)
+	}
+}
+
+// destination is a node or a claim and the pods that go there.
+type destination struct {
+	name string
+	pods []string
+}
+
+// destinationsOf groups where displaced pods go, most pods first.
+func (p *planPage) destinationsOf(d *plannerv1.Disruption) []destination {
+	pods := map[string][]string{}
+	for _, pl := range d.GetDestinations() {
+		name := pl.GetNode()
+		if name == "" {
+			name = p.claimWord(pl.GetClaim())
+		}
+		pods[name] = append(pods[name], pl.GetPod())
+	}
+	var out []destination
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		out = append(out, destination{name, pods[name]})
+	}
+	slices.SortStableFunc(out, func(a, b destination) int { return len(b.pods) - len(a.pods) })
+	return out
+}
+
+// claimWord names a claim as a destination: a new one with its type.
+func (p *planPage) claimWord(id string) string {
+	for _, c := range p.Plan.GetNodeClaims() {
+		if c.GetId() == id {
+			return fmt.Sprintf("%s (new %s)", id, first(c.GetOfferings()).GetInstanceType())
+		}
+	}
+	return id + " (on its way)"
+}
+
+func (p *planPage) destinationsInShort(d *plannerv1.Disruption) string {
+	var parts []string
+	for _, to := range p.destinationsOf(d) {
+		parts = append(parts, fmt.Sprintf("%s: %d", to.name, len(to.pods)))
+	}
+	return some(parts, mostDestinations)
+}
+
+// span is a duration in the two largest units at most.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 10*day:
+		return fmt.Sprintf("%dd", d/day)
+	case d >= day:
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= 10*time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+}

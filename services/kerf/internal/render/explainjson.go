@@ -1,0 +1,73 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// answerJSON is an answer as proto JSON would have it; what is the contract's is in the contract's form.
+type answerJSON struct {
+	Object     string          `json:"object"`
+	Outcome    string          `json:"outcome"`
+	Reason     json.RawMessage `json:"reason,omitempty"`
+	Node       *nodeJSON       `json:"node,omitempty"`
+	Pods       []podJSON       `json:"pods,omitempty"`
+	Pending    json.RawMessage `json:"pending,omitempty"`
+	Placement  json.RawMessage `json:"placement,omitempty"`
+	NodeClaim  json.RawMessage `json:"nodeClaim,omitempty"`
+	Disruption json.RawMessage `json:"disruption,omitempty"`
+}
+
+type nodeJSON struct {
+	Name                 string `json:"name,omitempty"`
+	Claim                string `json:"claim,omitempty"`
+	State                string `json:"state,omitempty"`
+	NodePool             string `json:"nodePool,omitempty"`
+	InstanceType         string `json:"instanceType,omitempty"`
+	Zone                 string `json:"zone,omitempty"`
+	CapacityType         string `json:"capacityType,omitempty"`
+	PriceMicroUSDPerHour int64  `json:"priceMicroUsdPerHour,omitempty,string"`
+	WasteMicroUSDPerHour int64  `json:"wasteMicroUsdPerHour,omitempty,string"`
+}
+
+type podJSON struct {
+	ID    string `json:"id"`
+	Owner string `json:"owner,omitempty"`
+}
+
+func (p *planPage) answerJSON(w io.Writer, a answer) error {
+	out := answerJSON{Object: a.object, Outcome: a.outcome}
+	if f := a.node; f != nil {
+		out.Node = &nodeJSON{f.name, f.claim, f.state, f.pool, f.shape, f.zone, f.capacity, f.price, f.waste}
+	}
+	for _, id := range a.pods {
+		out.Pods = append(out.Pods, podJSON{ID: id, Owner: p.owners.byPod[id]})
+	}
+	for _, part := range []struct {
+		to   *json.RawMessage
+		from proto.Message
+	}{
+		{&out.Reason, a.reason},
+		{&out.Pending, a.pending},
+		{&out.Placement, a.placement},
+		{&out.NodeClaim, a.claim},
+		{&out.Disruption, a.disruption},
+	} {
+		if !part.from.ProtoReflect().IsValid() {
+			continue // nil
+		}
+		data, err := marshal(part.from)
+		if err != nil {
+			return err
+		}
+		*part.to = data
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", a.object, err)
+	}
+	return indent(w, data)
+}

@@ -1,0 +1,153 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+)
+
+// block is what keeps some nodes, and what that costs.
+type block struct {
+	code         clusterv1.ReasonCode
+	nodes        int
+	price, waste int64
+	// worst is the verdict of the most wasteful of the nodes; same says that all have its message, and freed that all have
+	// its remedy.
+	worst       *plannerv1.NodeVerdict
+	same, freed bool
+}
+
+// blocks groups the nodes that stay by what keeps them, the most wasteful first.
+func blocks(verdicts []*plannerv1.NodeVerdict) []*block {
+	byCode := map[clusterv1.ReasonCode]*block{}
+	var out []*block
+	for _, n := range verdicts {
+		if n.GetDisruption() != "" {
+			continue
+		}
+		b := byCode[n.GetReason().GetCode()]
+		if b == nil {
+			b = &block{code: n.GetReason().GetCode(), worst: n, same: true, freed: true}
+			byCode[b.code] = b
+			out = append(out, b)
+		}
+		b.nodes++
+		b.price += n.GetPriceMicroUsdPerHour()
+		b.waste += n.GetWasteMicroUsdPerHour()
+		b.same = b.same && n.GetReason().GetMessage() == b.worst.GetReason().GetMessage()
+		b.freed = b.freed && n.GetReason().GetRemedy() == b.worst.GetReason().GetRemedy()
+		if n.GetWasteMicroUsdPerHour() > b.worst.GetWasteMicroUsdPerHour() {
+			b.worst = n
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *block) int {
+		return cmp.Or(cmp.Compare(b.waste, a.waste), cmp.Compare(b.price, a.price), b.nodes-a.nodes, int(a.code)-int(b.code))
+	})
+	return out
+}
+
+// staying sums up the nodes that stay, by what keeps them: what they cost, how much of that is wasted, and what would
+// free them.
+func (p *planPage) staying() {
+	list := blocks(p.Plan.GetNodes())
+	if len(list) == 0 {
+		return
+	}
+	var nodes int
+	var waste int64
+	places := 0
+	for _, b := range list {
+		nodes += b.nodes
+		waste += b.waste
+		places = max(places, digits(b.price, b.waste))
+	}
+	detail := count(nodes, "node")
+	if waste > 0 {
+		detail += fmt.Sprintf(", %s an hour wasted", dollars(waste))
+	}
+	p.heading("STAYS", detail)
+	rows := make([]table.Row, len(list))
+	for i, b := range list {
+		wasted := "-"
+		if b.waste != 0 {
+			wasted = fixed(b.waste, places)
+		}
+		rows[i] = table.Row{codeWord(b.code), b.nodes, fixed(b.price, places), wasted}
+	}
+	p.rows(table.Row{"BLOCKED BY", "NODES", "$/HOUR", "WASTE $/HOUR"}, rows, 2, 3, 4)
+	for _, b := range list {
+		p.block(b)
+	}
+	if waste > 0 {
+		p.item("  ", p.paint(dim, "waste is what nodes cost beyond what their pods would cost at the lowest prices"))
+	}
+	p.line("  %s", p.paint(dim, "--explain node/NAME tells why one of them stays"))
+}
+
+// block writes what keeps nodes, and what would free them: for all, or as the most wasteful of them has it.
+func (p *planPage) block(b *block) {
+	message, remedy := b.worst.GetReason().GetMessage(), b.worst.GetReason().GetRemedy()
+	if !b.same && message != "" {
+		message = "such as " + b.worst.GetNode() + ": " + message
+	}
+	if message != "" {
+		p.item("    "+p.paint(dim, codeWord(b.code))+"  ", message)
+	}
+	if remedy == "" {
+		return
+	}
+	label := "      " + p.paint(dim, "remedy  ")
+	if !b.freed {
+		label = "      " + p.paint(dim, "remedy of that one  ")
+	}
+	p.item(label, p.paint(green, remedy))
+}
+
+func codeWord(c clusterv1.ReasonCode) string { return enumWord(c.String(), "REASON_CODE_") }
+
+// reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven.
+func (p *planPage) reachable() string {
+	floor, now := p.Plan.GetDisruptionSummary().GetFloorMicroUsdPerHour(), p.Plan.GetCostBeforeMicroUsdPerHour()
+	if floor <= 0 || now <= 0 {
+		return ""
+	}
+	out := fmt.Sprintf("the pods that run could not be run for less than %s an hour, even if nothing kept them where they are", dollars(floor))
+	if gone := p.saving(); gone > 0 && now > floor {
+		out += fmt.Sprintf("; this plan takes %.0f%% of what is above", min(float64(gone)/float64(now-floor), 1)*100)
+	}
+	return out
+}
+
+func (p *planPage) saving() int64 {
+	var sum int64
+	for _, d := range p.Plan.GetDisruptions() {
+		sum += d.GetSavingMicroUsdPerHour()
+	}
+	return sum
+}
+
+// searched says how far the search for nodes to give back got; "" where there was none.
+func (p *planPage) searched() string {
+	s := p.Plan.GetDisruptionSummary()
+	if s == nil {
+		return ""
+	}
+	if s.GetCandidates() == 0 {
+		return "no node may be given back for money"
+	}
+	all := "all"
+	if s.GetJudged() < s.GetCandidates() {
+		all = fmt.Sprintf("%d of", s.GetJudged())
+	}
+	out := fmt.Sprintf("%s %s that may be given back for money %s judged, and %s tried",
+		all, count(int(s.GetCandidates()), "node"), verb(int(s.GetCandidates()), "was", "were"), count(int(s.GetTried()), "set"))
+	if s.GetResumeAfter() != "" {
+		out += "; the search ended at " + s.GetResumeAfter() + ", and the next plan goes on there"
+	}
+	return out
+}
