@@ -230,5 +230,5 @@ func (s *Sim) adminImages(body []byte) (any, error) {
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
-	return done(s.PublishImages(in.Stamp))
+	return s.PublishImages(in.Stamp)
 }

@@ -185,10 +185,10 @@ func TestANewReleaseIsWhatIsRecommendedFromNowOn(t *testing.T) {
 	before := parameter(al2023)
 	id := w.launch(fleet(w.template(userData), "on-demand", 1, "m5.large"))[0]
 	w.advance(time.Minute)
-	must(0, w.PublishImages("20260501"))(t)
+	names := must(w.PublishImages("20260501"))(t)
 
 	after := parameter(al2023)
-	if got := name(*after.Value); got != newest || after.Version != before.Version+1 || !after.LastModifiedDate.Equal(w.Now()) {
+	if got := name(*after.Value); got != newest || names[*after.Value] != newest || after.Version != before.Version+1 || !after.LastModifiedDate.Equal(w.Now()) {
 		t.Errorf("parameter version %d of %s leads to %s, before it was version %d", after.Version, after.LastModifiedDate, got, before.Version)
 	}
 	pinned := parameter(strings.Replace(al2023, "recommended", "amazon-eks-node-al2023-x86_64-standard-1.37-v20260225", 1))
@@ -202,10 +202,14 @@ func TestANewReleaseIsWhatIsRecommendedFromNowOn(t *testing.T) {
 		*parameter("/aws/service/bottlerocket/aws-k8s-1.37/x86_64/1.53.0/image_id").Value {
 		t.Errorf("Bottlerocket's latest is %s", later)
 	}
-	for _, stamp := range []string{"20260501", "20260225", "tomorrow", ""} {
-		if err := w.PublishImages(stamp); err == nil {
+	for _, stamp := range []string{"20260501", "20260225", "tomorrow"} {
+		if _, err := w.PublishImages(stamp); err == nil {
 			t.Errorf("a release of %q was published", stamp)
 		}
+	}
+	must(w.PublishImages(""))(t) // the day of the last one is today
+	if id := parameter(strings.Replace(al2023, "recommended", "amazon-eks-node-al2023-x86_64-standard-1.37-v20260502", 1)).Value; *id != w.image() {
+		t.Errorf("recommended is %s, the newest release is %s", w.image(), *id)
 	}
 }
 

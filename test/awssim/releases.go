@@ -104,29 +104,45 @@ func (r release) bottlerockets(k8s, arch string) []published {
 	return out
 }
 
-// publish adds a release's images and lets the parameters lead to them. The caller holds the lock, or is New.
-func (s *Sim) publish(r release) {
+// publish adds a release's images, lets the parameters lead to them, and returns their names by id. The caller holds the
+// lock, or is New.
+func (s *Sim) publish(r release) map[string]string {
+	names := map[string]string{}
 	for _, p := range r.images(s.cfg.Seed) {
 		s.images[p.image.ID] = &p.image
 		s.setParameter(p.pinned, p.image.ID, r.at)
 		s.setParameter(p.recommended, p.image.ID, r.at)
+		names[p.image.ID] = p.image.Name
 	}
 	s.releases = append(s.releases, r)
+	return names
 }
 
 // PublishImages is what AWS does every week or two: newer EKS images of all families, which the recommended parameters
 // lead to from now on. The older ones can still be launched, and are what instances run that have booted them. The stamp
-// is the release's day, as 20261121; it must be after all before it.
-func (s *Sim) PublishImages(stamp string) error {
-	if _, err := time.Parse(stampLayout, stamp); err != nil {
-		return fmt.Errorf("stamp %q is no day such as 20261121", stamp)
-	}
+// is the release's day, as 20261121, and must be after all before it; "" is today, or the first day that will do. The
+// names of the new images are returned by id.
+func (s *Sim) PublishImages(stamp string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.releases)
-	if newest := s.releases[n-1].stamp; stamp <= newest {
-		return fmt.Errorf("stamp %q is not after %s, the newest release", stamp, newest)
+	newest, err := time.Parse(stampLayout, s.releases[n-1].stamp)
+	if err != nil {
+		return nil, err
 	}
-	s.publish(nthRelease(n, stamp, s.clock.Now()))
-	return nil
+	now := s.clock.Now()
+	if stamp == "" {
+		stamp = now.Format(stampLayout)
+		if !now.Truncate(day).After(newest) {
+			stamp = newest.Add(day).Format(stampLayout)
+		}
+	}
+	if at, err := time.Parse(stampLayout, stamp); err != nil {
+		return nil, fmt.Errorf("stamp %q is no day such as 20261121", stamp)
+	} else if !at.After(newest) {
+		return nil, fmt.Errorf("stamp %q is not after %s, the newest release", stamp, newest.Format(stampLayout))
+	}
+	return s.publish(nthRelease(n, stamp, now)), nil
 }
+
+const day = 24 * time.Hour

@@ -155,6 +155,16 @@ func TestAnInstanceIsANodeOfARealClusterForAsLongAsItLives(t *testing.T) {
 		t.Errorf("kwok changed the node: memory %s, labels %v", got, node.Labels)
 	}
 
+	if err := cfg.Kubelet.(kwok.Kubelet).Sicken(t.Context(), name, "the runtime is stuck"); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // kwok would set it right within a moment
+		if seen, sick := ready(client, name, corev1.ConditionFalse)(t.Context()); !sick {
+			t.Fatalf("a sick node, %s", seen)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+
 	hold := fmt.Appendf(nil, `{"metadata":{"finalizers":[%q]}}`, finalizer)
 	if _, err := client.CoreV1().Nodes().Patch(t.Context(), name, patch.MergePatchType, hold, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)

@@ -1,9 +1,9 @@
 // Package kwok makes nodes of a real cluster out of simulated instances: it writes the Node object that a kubelet would
 // register, and lets kwok keep it alive.
 //
-// It decides how a Boot looks as a Node, and what happens to the Node when its instance is gone: the kubelet falls
-// silent and the cloud controller deletes the object, finalizers respected. It must never know why an instance was
-// launched.
+// It decides how a Boot looks as a Node, how a sick one does, and what happens to the Node when its instance is gone: the
+// kubelet falls silent and the cloud controller deletes the object, finalizers respected. It must never know why an
+// instance was launched.
 //
 // Start reading at Kubelet.
 package kwok
@@ -50,38 +50,45 @@ func (k Kubelet) Join(ctx context.Context, b awssim.Boot) error {
 	return nil
 }
 
+// Sicken lets the node's kubelet report that it is not ready, as one does whose container runtime is stuck, and neither
+// start nor end any pod from now on. The instance goes on; nothing but its end heals the node.
+func (k Kubelet) Sicken(ctx context.Context, nodeName, message string) error {
+	if err := k.release(ctx, nodeName); err != nil {
+		return err
+	}
+	return wrap("sicken node", nodeName, k.report(ctx, nodeName, corev1.ConditionFalse, "KubeletNotReady", message))
+}
+
 // Leave lets the node's kubelet fall silent and deletes the Node, as the cloud controller does once the instance is
 // gone. The object stays as long as finalizers hold it.
 func (k Kubelet) Leave(ctx context.Context, nodeName string) error {
-	nodes := k.Client.CoreV1().Nodes()
-	released := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, Annotation)
-	_, err := nodes.Patch(ctx, nodeName, types.MergePatchType, released, metav1.PatchOptions{})
+	err := k.release(ctx, nodeName)
+	if err == nil {
+		err = wrap("silence node", nodeName, k.report(ctx, nodeName, corev1.ConditionUnknown, "NodeStatusUnknown", "Kubelet stopped posting node status."))
+	}
+	if err == nil {
+		err = wrap("delete node", nodeName, k.Client.CoreV1().Nodes().Delete(ctx, nodeName, metav1.DeleteOptions{}))
+	}
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err != nil {
-		return wrap("release node", nodeName, err)
-	}
-	if err := k.silence(ctx, nodeName); err != nil {
-		return err
-	}
-	err = nodes.Delete(ctx, nodeName, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return wrap("delete node", nodeName, err)
+	return err
 }
 
-// silence sets the Ready condition to Unknown, as the node controller does when heartbeats stop.
-func (k Kubelet) silence(ctx context.Context, nodeName string) error {
+// release ends kwok's care for the node.
+func (k Kubelet) release(ctx context.Context, nodeName string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, Annotation)
+	_, err := k.Client.CoreV1().Nodes().Patch(ctx, nodeName, types.MergePatchType, patch, metav1.PatchOptions{})
+	return wrap("release node", nodeName, err)
+}
+
+// report sets the node's condition Ready.
+func (k Kubelet) report(ctx context.Context, nodeName string, status corev1.ConditionStatus, reason, message string) error {
 	now := metav1.NewTime(k.now()).UTC().Format(time.RFC3339)
-	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown",`+
-		`"message":"Kubelet stopped posting node status.","lastHeartbeatTime":%q,"lastTransitionTime":%q}]}}`, now, now)
+	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","status":%q,"reason":%q,"message":%q,`+
+		`"lastHeartbeatTime":%q,"lastTransitionTime":%q}]}}`, status, reason, message, now, now)
 	_, err := k.Client.CoreV1().Nodes().Patch(ctx, nodeName, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return wrap("silence node", nodeName, err)
+	return err
 }
 
 func (k Kubelet) now() time.Time {

@@ -118,6 +118,28 @@ func TestLeavingSilencesAndDeletesTheNode(t *testing.T) {
 	}
 }
 
+func TestASickNodeSaysSoAndNobodyHealsIt(t *testing.T) {
+	k, c := kubelet(kwok.Node(boot(), time.Time{}))
+	if err := k.Sicken(t.Context(), boot().NodeName, "the runtime is stuck"); err != nil {
+		t.Fatal(err)
+	}
+	n, err := c.CoreV1().Nodes().Get(t.Context(), boot().NodeName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := n.Annotations[kwok.Annotation]; ok {
+		t.Error("kwok still keeps the node well")
+	}
+	for _, got := range n.Status.Conditions {
+		if got.Type == corev1.NodeReady && (got.Status != corev1.ConditionFalse || got.Message != "the runtime is stuck" || !got.LastTransitionTime.Equal(&metav1.Time{Time: k.Now()})) {
+			t.Errorf("the node says %+v", got)
+		}
+	}
+	if err := k.Sicken(t.Context(), "nobody", "…"); err == nil {
+		t.Error("a node that is not there fell ill")
+	}
+}
+
 func TestErrorsOfTheClusterComeBack(t *testing.T) {
 	k, c := kubelet()
 	away := errors.New("away")
@@ -127,5 +149,8 @@ func TestErrorsOfTheClusterComeBack(t *testing.T) {
 	}
 	if err := k.Leave(t.Context(), boot().NodeName); !errors.Is(err, away) {
 		t.Errorf("leave: %v", err)
+	}
+	if err := k.Sicken(t.Context(), boot().NodeName, ""); !errors.Is(err, away) {
+		t.Errorf("sicken: %v", err)
 	}
 }
