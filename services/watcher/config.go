@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
+	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 )
 
@@ -43,7 +44,7 @@ type Config struct {
 	// Disruption is how often it is looked for what can be given back.
 	Disruption DisruptionConfig `json:"disruption"`
 	// Policy is how plans weigh what the cluster's objects leave open.
-	Policy PolicyConfig `json:"policy"`
+	Policy policy.Config `json:"policy"`
 	// Timeouts bound the calls of one plan.
 	Timeouts TimeoutConfig `json:"timeouts"`
 	// Queues bound what is kept for those who are slow.

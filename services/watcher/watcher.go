@@ -76,7 +76,7 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 
 	in := loop.Config{
 		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(planner), Header: w.header}),
-		Actuator: actuators, Pace: w.cfg.pace(), Policy: w.cfg.Policy.policy(),
+		Actuator: actuators, Pace: w.cfg.pace(), Policy: w.cfg.Policy.Proto(),
 		PlanTimeout:  w.cfg.Timeouts.Plan.Or(DefaultPlanTimeout),
 		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
 		Publish:      hub.Publish, Relayed: srv.SetPlan,

@@ -27,6 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/watcher"
 )
 
@@ -164,7 +165,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("no plan reached the actuator")
 	}
-	if p := <-n.policy; p.GetMaxPodsOfWorkloadPerNode() != 7 || p.GetPerNodeOverheadMicroUsdPerHour() != int64(watcher.DefaultPerNodeOverhead) {
+	if p := <-n.policy; p.GetMaxPodsOfWorkloadPerNode() != 7 || p.GetPerNodeOverheadMicroUsdPerHour() != int64(policy.DefaultPerNodeOverhead) {
 		t.Errorf("the planner was told the policy %v", p)
 	}
 	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

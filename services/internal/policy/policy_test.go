@@ -1,17 +1,18 @@
-package watcher_test
+package policy_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
-	"github.com/kerf-dev/kerf/services/watcher"
+	"github.com/kerf-dev/kerf/services/internal/policy"
 )
 
 func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
@@ -26,21 +27,37 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 		json string
 		want *clusterv1.Policy
 	}{
-		"nothing said": {`{}`, &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: priced, MinValues: strict}},
+		"nothing said": {`{}`, &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000}},
 		"nodes that count for nothing but their price": {
-			`{"per_node_overhead": "0"}`, &clusterv1.Policy{Preferences: priced, MinValues: strict},
+			`{"per_node_overhead": "0"}`, &clusterv1.Policy{},
 		},
 		"the greedy start alone": {
-			`{"per_node_overhead": "0.0", "work": -1}`, &clusterv1.Policy{Preferences: priced, MinValues: strict, Work: -1},
+			`{"per_node_overhead": "0.0", "work": -1}`, &clusterv1.Policy{Work: -1},
+		},
+		"the defaults in words": {
+			`{"preferences": "priced", "min_values": "strict"}`,
+			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: priced, MinValues: strict},
 		},
 		"wishes that count for nothing": {
 			`{"preferences": "ignored"}`,
-			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: ignored, MinValues: strict},
+			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: ignored},
+		},
+		"evictions that cost nothing": {
+			`{"eviction_price": "0.000"}`,
+			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, EvictionPriceMicroUsd: -1},
+		},
+		"nodes that stay however sick they are": {
+			`{"repair": {"off": true}}`,
+			&clusterv1.Policy{
+				PerNodeOverheadMicroUsdPerHour: 1000, Repair: &clusterv1.RepairPolicy{Off: true},
+			},
 		},
 		"everything": {
 			`{"per_node_overhead": "12.5", "min_saving": "0.01", "max_offerings_per_claim": 200, "preferences": "priced",
 			"preference_price": "0.000001", "min_values": "best-effort", "work": 5000000000, "gap_target": 0.01,
-			"max_pods_of_workload_per_node": 7, "default_spread": [
+			"max_pods_of_workload_per_node": 7, "eviction_price": "0.0025", "payback": "1h30m", "pod_rest": "0s", "disruption_trials": 500,
+			"repair": {"max_unhealthy_percent": 10, "conditions": [{"type": "Ready", "status": "Unknown", "after": "5m"},
+			{"type": "example.com/DiskFull", "status": "True", "after": "1h"}]}, "default_spread": [
 			{"topologyKey": "kubernetes.io/hostname", "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
 			{"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3,
 			"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}]}`,
@@ -48,6 +65,11 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 				PerNodeOverheadMicroUsdPerHour: 12500000, MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: 200,
 				Preferences: priced, PreferencePriceMicroUsdPerHour: 1, MinValues: best,
 				Work: 5000000000, GapTarget: 0.01, MaxPodsOfWorkloadPerNode: 7,
+				EvictionPriceMicroUsd: 2500, Payback: durationpb.New(90 * time.Minute), PodRest: durationpb.New(0), DisruptionTrials: 500,
+				Repair: &clusterv1.RepairPolicy{MaxUnhealthyPercent: 10, Conditions: []*clusterv1.RepairCondition{
+					{Type: "Ready", Status: "Unknown", After: durationpb.New(5 * time.Minute)},
+					{Type: "example.com/DiskFull", Status: "True", After: durationpb.New(time.Hour)},
+				}},
 				DefaultSpread: []*clusterv1.TopologySpread{
 					{TopologyKey: "kubernetes.io/hostname", MaxSkew: 3},
 					{
@@ -61,21 +83,26 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 			`{"preferences": "enforced", "default_spread": [{"topologyKey": "zone", "maxSkew": 1,
 			"whenUnsatisfiable": "ScheduleAnyway", "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}]}`,
 			&clusterv1.Policy{
-				PerNodeOverheadMicroUsdPerHour: 1000, Preferences: enforced, MinValues: strict,
+				PerNodeOverheadMicroUsdPerHour: 1000, Preferences: enforced,
 				DefaultSpread: []*clusterv1.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var cfg watcher.PolicyConfig
+			var cfg policy.Config
 			if err := config.Decode([]byte(tc.json), &cfg); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, cfg.Policy(), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(tc.want, cfg.Proto(), protocmp.Transform()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// section is a config with a policy inside.
+type section struct {
+	Policy policy.Config `json:"policy"`
 }
 
 func TestPolicyRefuses(t *testing.T) {
@@ -88,7 +115,7 @@ func TestPolicyRefuses(t *testing.T) {
 		hard = `{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", `
 	)
 	for name, tc := range map[string]struct{ json, want string }{
-		"an unknown field":             {`{"overhead": "1"}`, "policy.overhead: unknown field; known here: default_spread, gap_target"},
+		"an unknown field":             {`{"overhead": "1"}`, "policy.overhead: unknown field; known here: default_spread, disruption_trials"},
 		"an amount without quotes":     {`{"per_node_overhead": 0.002}`, "policy.per_node_overhead: 0.002 is not an amount: want decimal dollars"},
 		"an amount that is none":       {`{"per_node_overhead": "a lot"}`, `policy.per_node_overhead: "a lot" is not an amount`},
 		"an amount with a currency":    {`{"per_node_overhead": "$1"}`, `policy.per_node_overhead: "$1" is not an amount`},
@@ -114,6 +141,24 @@ func TestPolicyRefuses(t *testing.T) {
 		"a gap in per cent":            {`{"gap_target": 5}`, "policy.gap_target: 5 is not a share: want 0 to 1"},
 		"less than no pods":            {`{"max_pods_of_workload_per_node": -1}`, "policy.max_pods_of_workload_per_node: -1 is negative"},
 
+		"an eviction price per cent":     {`{"eviction_price": "1%"}`, `policy.eviction_price: "1%" is not an amount: want decimal dollars`},
+		"a negative eviction price":      {`{"eviction_price": "-0.001"}`, `policy.eviction_price: "-0.001" is negative`},
+		"no time to pay back":            {`{"payback": "0s"}`, "policy.payback: 0s is no time in which anything pays: want more"},
+		"a time to pay back in the past": {`{"payback": "-1h"}`, "policy.payback: -1h0m0s is no time in which anything pays"},
+		"a time without a unit":          {`{"payback": 60}`, "policy.payback: 60 is not a duration: want a string with a unit"},
+		"a rest in the past":             {`{"pod_rest": "-1m"}`, "policy.pod_rest: -1m0s is negative: want a duration"},
+		"fewer than no trials":           {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets, or 0"},
+		"repair of nothing":              {`{"repair": {"conditions": [{"status": "False", "after": "1m"}]}}`, "policy.repair.conditions[0].type: required"},
+		"repair of no condition":         {`{"repair": {"conditions": [{"type": "a b", "status": "False", "after": "1m"}]}}`, `policy.repair.conditions[0].type: "a b" is not a condition's type`},
+		"repair of an odd status":        {`{"repair": {"conditions": [{"type": "Ready", "status": "no", "after": "1m"}]}}`, `policy.repair.conditions[0].status: "no" is unknown: want "True", "False" or "Unknown"`},
+		"repair of a bare status":        {`{"repair": {"conditions": [{"type": "Ready", "status": false, "after": "1m"}]}}`, `policy.repair.conditions[0].status: false is no text: want "True", "False" or "Unknown", in quotes`},
+		"repair without patience":        {`{"repair": {"conditions": [{"type": "Ready", "status": "False"}]}}`, "policy.repair.conditions[0].after: 0s is too short: want how long"},
+		"repair that is there twice":     {`{"repair": {"conditions": [{"type": "Ready", "status": "False", "after": "1m"}, {"type": "Ready", "status": "False", "after": "2m"}]}}`, "policy.repair.conditions[1]: type Ready with status False is there twice"},
+		"repair of more than all":        {`{"repair": {"max_unhealthy_percent": 101}}`, "policy.repair.max_unhealthy_percent: 101 is not between 1 and 100"},
+		"repair that is off and on":      {`{"repair": {"off": true, "conditions": [{"type": "Ready", "status": "False", "after": "1m"}]}}`, "policy.repair.conditions: have no meaning where repair is off"},
+		"repair that is off in part":     {`{"repair": {"off": true, "max_unhealthy_percent": 5}}`, "policy.repair.max_unhealthy_percent: has no meaning where repair is off"},
+		"repair in the contract's way":   {`{"repair": {"maxUnhealthyPercent": 5}}`, "policy.repair.maxUnhealthyPercent: unknown field; known here: conditions, max_unhealthy_percent, off"},
+
 		"spread without a key":         {spread(`{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}`), "policy.default_spread[0].topologyKey: required"},
 		"spread by no label":           {spread(zone, `{"topologyKey": "a b", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}`), `policy.default_spread[1].topologyKey: "a b" is not a label's name`},
 		"spread without a skew":        {spread(`{"topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}`), "policy.default_spread[0].maxSkew: 0 is too small: want 1 or more"},
@@ -129,9 +174,8 @@ func TestPolicyRefuses(t *testing.T) {
 		"spread in the contract's way": {spread(`{"topology_key": "zone"}`), "policy.default_spread[0].topology_key: unknown field"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const rest = `{"cluster": "c", "planner": {"target": "127.0.0.1:1"}, "actuator": {"addresses": ["127.0.0.1:2"]}, "policy": `
-			var cfg watcher.Config
-			err := config.Decode([]byte(rest+tc.json+"}"), &cfg)
+			var cfg section
+			err := config.Decode([]byte(`{"policy": `+tc.json+"}"), &cfg)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
 			}
@@ -144,7 +188,7 @@ func TestPolicyRefuses(t *testing.T) {
 
 func TestMoneyIsWrittenAsItIsRead(t *testing.T) {
 	for _, s := range []string{`"0"`, `"0.001"`, `"10"`, `"999999.999999"`, `"1.5"`} {
-		var d watcher.Dollars
+		var d policy.Dollars
 		if err := json.Unmarshal([]byte(s), &d); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
@@ -154,16 +198,40 @@ func TestMoneyIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
-func TestTheExampleConfigIsValid(t *testing.T) {
-	data, err := os.ReadFile("../../deploy/examples/config/watcher.json")
-	if err != nil {
-		t.Fatal(err)
+func TestAPolicyIsReadFromAFile(t *testing.T) {
+	want := &clusterv1.Policy{
+		PerNodeOverheadMicroUsdPerHour: 2000, MinSavingMicroUsdPerHour: 100000, PodRest: durationpb.New(time.Hour),
 	}
-	var cfg watcher.Config
-	if err := config.Decode(data, &cfg); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"YAML": "# ours\nper_node_overhead: \"0.002\"\nmin_saving: '0.1'\npod_rest: 1h\n",
+		"JSON": `{"per_node_overhead": "0.002", "min_saving": "0.1", "pod_rest": "1h"}`,
+	} {
+		c, err := policy.Read([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, c.Proto(), protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
-	if p := cfg.Policy.Policy(); len(p.GetDefaultSpread()) != 2 || p.GetPerNodeOverheadMicroUsdPerHour() != 1000 {
-		t.Errorf("policy %v", p)
+}
+
+func TestAFileThatIsNoPolicyIsRefused(t *testing.T) {
+	for name, tc := range map[string]struct{ text, want string }{
+		"a word that is not known":    {"per_node_cost: \"1\"\n", "per_node_cost: unknown field; known here: default_spread"},
+		"a word that is there twice":  {"work: 1\nwork: 2\n", "work"},
+		"money that YAML has read":    {"min_saving: 0.10\n", "min_saving: 0.1 is not an amount: want decimal dollars in quotes"},
+		"a status that YAML has read": {"repair: {conditions: [{type: Ready, status: False, after: 1m}]}\n", "repair.conditions[0].status: false is no text"},
+		"a value that is wrong":       {"gap_target: 2\n", "gap_target: 2 is not a share"},
+		"two policies":                {"work: 1\n---\nwork: 2\n", "second document"},
+		"a list":                      {"- work\n", "want an object"},
+		"what is no YAML":             {"work: [\n", "line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := policy.Read([]byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q in it", err, tc.want)
+			}
+		})
 	}
 }

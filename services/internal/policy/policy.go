@@ -1,0 +1,249 @@
+// Package policy reads and checks how plans weigh what the cluster's objects leave open. There is one form of it, with the
+// same words and the same defaults, whether it stands in the watcher's config or in a file of its own.
+//
+// It turns text into the contract's message, says which field is wrong and what would be right, and must never know how a
+// plan is made. Start reading at Config.
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
+)
+
+// DefaultPerNodeOverhead is what one more node counts for, where a policy does not say: a tenth of a cent an hour, about
+// the price of the smallest root disk. Of plans of one price the one with the fewest nodes wins by it, and no plan gets
+// dearer by more than that for each node that it does without.
+const DefaultPerNodeOverhead Dollars = 1000
+
+// Config is a policy as users write it. What is left out is the planner's default, but for PerNodeOverhead.
+type Config struct {
+	// PerNodeOverhead is what one more node costs an hour beside its price; left out, DefaultPerNodeOverhead. "0" means that
+	// only the price counts.
+	PerNodeOverhead *Dollars `json:"per_node_overhead"`
+	// MinSaving is what a consolidation must save an hour at least; left out, any saving will do.
+	MinSaving *Dollars `json:"min_saving"`
+	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
+	MaxOfferingsPerClaim int32 `json:"max_offerings_per_claim"`
+	// Preferences is what pods' wishes count for: "priced", "ignored" or "enforced"; "" means priced.
+	Preferences string `json:"preferences"`
+	// PreferencePrice is what one pod's wish of weight 1 is worth an hour where they are priced; left out, "0.00001".
+	PreferencePrice *Dollars `json:"preference_price"`
+	// MinValues is what pools' minValues are: "strict" or "best-effort"; "" means strict.
+	MinValues string `json:"min_values"`
+	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words.
+	DefaultSpread []corev1.TopologySpreadConstraint `json:"default_spread"`
+	// Work is how many steps of about a microsecond the optimiser may take; 0 means as many as the cluster warrants, -1
+	// only the quick start.
+	Work int64 `json:"work"`
+	// GapTarget is how near to the lowest price the optimiser must prove itself to stop; 0 means 0.003.
+	GapTarget float64 `json:"gap_target"`
+	// MaxPodsOfWorkloadPerNode is how many pods of one workload a new node is packed with at most; 0 means no cap.
+	MaxPodsOfWorkloadPerNode int32 `json:"max_pods_of_workload_per_node"`
+	// EvictionPrice is what it costs to evict one ordinary pod by choice; left out, "0.001". "0" means nothing.
+	EvictionPrice *Dollars `json:"eviction_price"`
+	// Payback is how soon what a disruption for money saves must make up for its evictions; left out, 1h.
+	Payback *config.Duration `json:"payback"`
+	// PodRest is how long pods that were moved by choice are left alone; left out, 30m. "0s" means not at all.
+	PodRest *config.Duration `json:"pod_rest"`
+	// DisruptionTrials is how many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes
+	// warrants.
+	DisruptionTrials int64 `json:"disruption_trials"`
+	// Repair says when nodes are sick; left out, what AWS says of its nodes.
+	Repair *Repair `json:"repair"`
+}
+
+// Read reads a policy from YAML or JSON. Unknown and repeated fields, and a second document, are errors.
+func Read(data []byte) (Config, error) {
+	var c Config
+	if err := oneDocument(data); err != nil {
+		return c, err
+	}
+	asJSON, err := sigsyaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return c, err
+	}
+	return c, config.Decode(asJSON, &c)
+}
+
+func oneDocument(data []byte) error {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	for documents := 0; ; documents++ {
+		var n yaml.Node
+		switch err := d.Decode(&n); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case documents > 0:
+			return errors.New("there is a second document: want one policy")
+		}
+	}
+}
+
+// maxOfferings is the planner's limit of MaxOfferingsPerClaim.
+const maxOfferings = 200
+
+// Validate implements config.Validator. It says nothing of Repair, which has a Validate of its own: see config.Check.
+func (c Config) Validate() error {
+	var errs []error
+	if n := c.MaxOfferingsPerClaim; n < 0 || n > maxOfferings {
+		errs = append(errs, config.Errorf("max_offerings_per_claim",
+			"%d is not between 1 and %d, nor 0 for the default", n, maxOfferings))
+	}
+	if c.Work < -1 {
+		errs = append(errs, config.Errorf("work",
+			"%d is too small: want a number of steps, 0 for as many as the cluster warrants, or -1 for only the quick start",
+			c.Work))
+	}
+	if g := c.GapTarget; !(g >= 0 && g <= 1) {
+		errs = append(errs, config.Errorf("gap_target", "%g is not a share: want 0 to 1, such as 0.01 for one per cent", g))
+	}
+	if n := c.MaxPodsOfWorkloadPerNode; n < 0 {
+		errs = append(errs, config.Errorf("max_pods_of_workload_per_node",
+			"%d is negative: want a number of pods, or 0 for no cap", n))
+	}
+	_, wrong := Spread("default_spread", c.DefaultSpread)
+	errs = append(errs, c.checkPreferences(), known("min_values", c.MinValues, minValues()), c.checkDisruption(), wrong)
+	return errors.Join(errs...)
+}
+
+func (c Config) checkPreferences() error {
+	errs := []error{known("preferences", c.Preferences, preferences())}
+	if p := c.PreferencePrice; p != nil {
+		if *p == 0 {
+			errs = append(errs, config.Errorf("preference_price", `0 is no price: want more, or preferences "ignored"`))
+		}
+		if c.Preferences != "" && c.Preferences != preferences()[0].name {
+			errs = append(errs, config.Errorf("preference_price",
+				"has no meaning where preferences are %q: leave it out, or make them %q", c.Preferences, preferences()[0].name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) checkDisruption() error {
+	var errs []error
+	if d := c.Payback; d != nil && *d <= 0 {
+		errs = append(errs, config.Errorf("payback",
+			`%s is no time in which anything pays: want more, such as "1h"; to keep nodes, set consolidateAfter of their pools to Never`, d))
+	}
+	if d := c.PodRest; d != nil && *d < 0 {
+		errs = append(errs, config.Errorf("pod_rest", `%s is negative: want a duration such as "30m", or "0s" for no rest`, d))
+	}
+	if n := c.DisruptionTrials; n < 0 {
+		errs = append(errs, config.Errorf("disruption_trials",
+			"%d is negative: want a number of sets, or 0 for as many as the number of nodes warrants", n))
+	}
+	return errors.Join(errs...)
+}
+
+// Proto is what a planner is told. The config has been checked.
+func (c Config) Proto() *clusterv1.Policy {
+	overhead := DefaultPerNodeOverhead
+	if c.PerNodeOverhead != nil {
+		overhead = *c.PerNodeOverhead
+	}
+	spread, _ := Spread("", c.DefaultSpread) // checked
+	return &clusterv1.Policy{
+		PerNodeOverheadMicroUsdPerHour: int64(overhead),
+		MinSavingMicroUsdPerHour:       c.MinSaving.micro(),
+		MaxOfferingsPerClaim:           c.MaxOfferingsPerClaim,
+		Preferences:                    valueOf(c.Preferences, preferences()),
+		PreferencePriceMicroUsdPerHour: c.PreferencePrice.micro(),
+		MinValues:                      valueOf(c.MinValues, minValues()),
+		DefaultSpread:                  spread,
+		Work:                           c.Work,
+		GapTarget:                      c.GapTarget,
+		MaxPodsOfWorkloadPerNode:       c.MaxPodsOfWorkloadPerNode,
+		EvictionPriceMicroUsd:          evictionPrice(c.EvictionPrice),
+		Payback:                        span(c.Payback),
+		PodRest:                        span(c.PodRest),
+		DisruptionTrials:               c.DisruptionTrials,
+		Repair:                         c.Repair.proto(),
+	}
+}
+
+// evictionPrice tells free evictions from those of which nothing is said.
+func evictionPrice(d *Dollars) int64 {
+	if d != nil && *d == 0 {
+		return -1
+	}
+	return d.micro()
+}
+
+// word is a value of the contract and its name in a config.
+type word[T any] struct {
+	name  string
+	value T
+}
+
+// preferences are the words of Config.Preferences, the default first.
+func preferences() []word[clusterv1.PreferencePolicy] {
+	return []word[clusterv1.PreferencePolicy]{
+		{"priced", clusterv1.PreferencePolicy_PREFERENCE_POLICY_PRICED},
+		{"ignored", clusterv1.PreferencePolicy_PREFERENCE_POLICY_IGNORED},
+		{"enforced", clusterv1.PreferencePolicy_PREFERENCE_POLICY_ENFORCED},
+	}
+}
+
+// minValues are the words of Config.MinValues, the default first.
+func minValues() []word[clusterv1.MinValuesPolicy] {
+	return []word[clusterv1.MinValuesPolicy]{
+		{"strict", clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_STRICT},
+		{"best-effort", clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT},
+	}
+}
+
+// PreferenceWords are the words of Config.Preferences, the default first.
+func PreferenceWords() []string { return names(preferences()) }
+
+// MinValuesWords are the words of Config.MinValues, the default first.
+func MinValuesWords() []string { return names(minValues()) }
+
+func names[T any](words []word[T]) []string {
+	out := make([]string, 0, len(words))
+	for _, w := range words {
+		out = append(out, w.name)
+	}
+	return out
+}
+
+// known checks that a field is empty or one of the words.
+func known[T any](field, name string, words []word[T]) error {
+	var quoted []string
+	for _, w := range words {
+		if name == "" || w.name == name {
+			return nil
+		}
+		quoted = append(quoted, strconv.Quote(w.name))
+	}
+	return config.Errorf(field, "%q is unknown: want %s", name, oneOf(quoted))
+}
+
+func oneOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// valueOf is the value of a known word; where there is none, the one that leaves it to the planner.
+func valueOf[T any](name string, words []word[T]) (value T) {
+	for _, w := range words {
+		if w.name == name {
+			return w.value
+		}
+	}
+	return value
+}
+
+// maxPercent is all of a pool's nodes.
+const maxPercent = 100
