@@ -50,7 +50,8 @@ func (c *checker) poolNodes(pool model.PoolName) (nodes, busy int) {
 	return nodes, busy
 }
 
-// going counts the nodes of a pool that the plan takes away by choice for one of some reasons; none means any.
+// going counts the nodes of a pool that the plan takes away by choice for one of some reasons; none means any. Expired ones
+// go whatever budgets say.
 func (c *checker) going(pool model.PoolName, reasons []model.DisruptionReason) int {
 	n := 0
 	for _, d := range c.plan.Disruptions {
@@ -60,7 +61,7 @@ func (c *checker) going(pool model.PoolName, reasons []model.DisruptionReason) i
 		for _, id := range d.Candidates {
 			claim := c.live[id]
 			// A node that is not ready is counted as busy.
-			if claim != nil && claim.NodePool == pool && c.nodeOf[id] != nil && c.nodeOf[id].Ready {
+			if claim != nil && c.byChoice(d.Reason, claim) && claim.NodePool == pool && c.nodeOf[id] != nil && c.nodeOf[id].Ready {
 				n++
 			}
 		}
@@ -76,7 +77,7 @@ func (c *checker) podBudgets() {
 			continue
 		}
 		for _, id := range d.Candidates {
-			if claim := c.live[id]; claim != nil && !forced(d.Reason, claim) {
+			if claim := c.live[id]; claim != nil && !c.forced(d.Reason, claim) {
 				c.countEvictions(evictions, id)
 			}
 		}

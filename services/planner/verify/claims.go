@@ -55,7 +55,7 @@ func (c *checker) makers(subject string, claim *model.NodeClaim) (*model.NodePoo
 		c.fail(subject, "node pool %s is not ready: %s", pool.Name, pool.NotReady.Message)
 	case nc.NotReady != nil:
 		c.fail(subject, "node class %s is not ready: %s", nc.Name, nc.NotReady.Message)
-	case pool.Replicas != nil && !bare(claim):
+	case pool.Replicas != nil && !bare(claim) && !c.standsIn(claim):
 		c.fail(subject, "node pool %s is static", pool.Name)
 	}
 	return pool, nc
@@ -269,6 +269,18 @@ func (c *checker) becomes(claim *model.Claim) []model.RankedOffering {
 // bare says whether a claim is for no pods, as those of static pools are.
 func bare(claim *model.NodeClaim) bool { return len(claim.Pods) == 0 && claim.Disruption == "" }
 
+// standsIn says whether a claim of a static pool takes the place of one that goes before its time.
+func (c *checker) standsIn(claim *model.NodeClaim) bool {
+	d := c.decision[claim.Disruption]
+	if d == nil || (d.Reason != model.ReasonDrifted && d.Reason != model.ReasonExpired) {
+		return false
+	}
+	return slices.ContainsFunc(d.Candidates, func(id model.ClaimID) bool {
+		gone := c.live[id]
+		return gone != nil && gone.NodePool == claim.NodePool
+	})
+}
+
 func (c *checker) static(name model.PoolName) bool {
 	pool := c.pools[name]
 	return pool != nil && pool.Replicas != nil
@@ -307,10 +319,8 @@ func (c *checker) replicas() {
 }
 
 func (c *checker) reasonOf(id model.DisruptionID) model.DisruptionReason {
-	for _, d := range c.plan.Disruptions {
-		if d.ID == id {
-			return d.Reason
-		}
+	if d := c.decision[id]; d != nil {
+		return d.Reason
 	}
 	return 0
 }

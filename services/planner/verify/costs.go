@@ -18,6 +18,18 @@ func (c *checker) price(claim *model.Claim) int64 {
 	return claim.Price
 }
 
+// weighed is the price as overlays have it, where they say something of the claim.
+func (c *checker) weighed(claim *model.Claim) int64 {
+	if claim.InstanceType == "" && len(claim.Offerings) > 0 {
+		return claim.Offerings[0].Weighed()
+	}
+	price, _ := c.overlays.For(claim.NodePool, claim.InstanceType).Price(&model.Offering{
+		InstanceType: claim.InstanceType, Zone: claim.Zone, CapacityType: claim.CapacityType, ReservationID: claim.ReservationID,
+		Price: c.price(claim),
+	})
+	return price
+}
+
 // costs checks the plan's sums and its bound.
 func (c *checker) costs() {
 	var before, after, forPending int64
@@ -76,6 +88,9 @@ func (c *checker) verdicts() {
 		if v.Reason.OK() {
 			c.fail(subject, "it has no reason")
 		}
+		if v.Waste < 0 {
+			c.fail(subject, "it says that the node wastes %d", v.Waste)
+		}
 		if goes := c.candidate[v.Claim]; v.Disruption != goes {
 			c.fail(subject, "it says that disruption %q takes the node, it is %q", v.Disruption, goes)
 		}
@@ -86,5 +101,19 @@ func (c *checker) verdicts() {
 				c.fail("disruption "+string(d.ID), "nothing is said of claim %s's node", id)
 			}
 		}
+	}
+}
+
+// summary checks that what is said of the search can be.
+func (c *checker) summary() {
+	s := c.plan.Summary
+	switch {
+	case s == nil:
+	case !c.asked(model.KindDisrupt):
+		c.fail("summary", "nodes to give back were not asked for")
+	case s.Judged > s.Candidates || min(s.Judged, s.Candidates, s.Tried) < 0 || s.Floor < 0:
+		c.fail("summary", "of %d candidates %d were judged, of %d sets; the floor is %d", s.Candidates, s.Judged, s.Tried, s.Floor)
+	case s.ResumeAfter != "" && c.live[s.ResumeAfter] == nil:
+		c.fail("summary", "it ends at claim %s, which does not exist, or has ended", s.ResumeAfter)
 	}
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -24,23 +25,24 @@ func (c *checker) disruptions() {
 			c.eligible(subject, d, id)
 		}
 		c.replacements(subject, d)
+		c.stands(subject, d)
 		c.displaced(subject, d)
+		c.destinations(subject, d)
 		c.saving(subject, d)
+		c.spotForSpot(subject, d)
 	}
 	for _, claim := range c.plan.NodeClaims {
 		if claim.Disruption == "" {
 			continue
 		}
-		listed := slices.ContainsFunc(c.plan.Disruptions, func(d model.Disruption) bool {
-			return d.ID == claim.Disruption && slices.Contains(d.Replacements, claim.ID)
-		})
-		if !listed {
+		d := c.decision[claim.Disruption]
+		if d == nil || !slices.Contains(d.Replacements, claim.ID) {
 			c.fail("claim "+string(claim.ID), "disruption %s does not list it as a replacement", claim.Disruption)
 		}
 	}
 }
 
-// voluntary says whether a disruption could as well wait: those must ask everybody first.
+// voluntary says whether a disruption is one that asks: its pods have a home first, and its nodes are well.
 func voluntary(r model.DisruptionReason) bool {
 	return consolidates(r) || r == model.ReasonDrifted || r == model.ReasonExpired
 }
@@ -50,9 +52,24 @@ func consolidates(r model.DisruptionReason) bool {
 	return r == model.ReasonEmpty || r == model.ReasonUnderutilized
 }
 
-// forced says whether pods can't hold the disruption up for ever: a node that is too old and whose drain is bounded.
-func forced(r model.DisruptionReason, claim *model.Claim) bool {
-	return r == model.ReasonExpired && claim.TerminationGracePeriod != nil
+// byChoice says whether taking a claim could as well wait, so that budgets and pods may keep it: it can't any more once
+// the claim has expired.
+func (c *checker) byChoice(r model.DisruptionReason, claim *model.Claim) bool {
+	return voluntary(r) && (r != model.ReasonExpired || c.in.Now.Before(claim.ExpireTime))
+}
+
+// forced says whether pods can't hold the disruption up: of a node that is too old and whose drain is bounded.
+func (c *checker) forced(r model.DisruptionReason, claim *model.Claim) bool {
+	return r == model.ReasonExpired && !c.byChoice(r, claim) && claim.TerminationGracePeriod != nil
+}
+
+// expires says whether a claim has expired or is about to: in the last hour of its life, or the last tenth of a short one.
+func (c *checker) expires(claim *model.Claim) bool {
+	if claim.ExpireTime.IsZero() {
+		return false
+	}
+	window := min(time.Hour, claim.ExpireTime.Sub(claim.CreateTime)/10)
+	return !c.in.Now.Before(claim.ExpireTime.Add(-max(0, window)))
 }
 
 // eligible checks that a claim may be taken away for the disruption's reason.
@@ -79,8 +96,11 @@ func (c *checker) eligible(subject string, d *model.Disruption, id model.ClaimID
 		c.fail(subject, "claim %s has no node", id)
 	case node.DoNotDisrupt:
 		c.fail(subject, "node %s must not be disrupted", node.Name)
-	case !forced(d.Reason, claim):
+	case !c.forced(d.Reason, claim):
 		c.podsAllow(subject, node)
+	}
+	if node != nil && c.byChoice(d.Reason, claim) {
+		c.rested(subject, node)
 	}
 	c.policy(subject, d, claim)
 }
@@ -99,12 +119,16 @@ func (c *checker) cause(subject string, d *model.Disruption, claim *model.Claim)
 		}
 	case model.ReasonUnderutilized:
 	case model.ReasonDrifted:
-		if claim.Drifted == nil {
+		if c.drift(claim) == "" {
 			c.fail(subject, "claim %s has not drifted", claim.ID)
 		}
 	case model.ReasonExpired:
-		if claim.ExpireTime.IsZero() || claim.ExpireTime.After(c.in.Now) {
-			c.fail(subject, "claim %s has not expired", claim.ID)
+		if !c.expires(claim) {
+			c.fail(subject, "claim %s has not expired, and is not about to", claim.ID)
+		}
+	case model.ReasonUnhealthy:
+		if n := c.nodeOf[claim.ID]; n == nil || c.in.Policy.Repair.Off || !c.sick(n) {
+			c.fail(subject, "claim %s has no node that is sick beyond waiting", claim.ID)
 		}
 	case model.ReasonInterrupted:
 		if !c.interrupted(claim) {
@@ -171,6 +195,36 @@ func (c *checker) quiet(subject string, claim *model.Claim, after time.Duration)
 	}
 }
 
+// destinations checks that pods which are moved by choice find what can be relied on: a node that is there and well, or a
+// replacement, for which the drain waits.
+func (c *checker) destinations(subject string, d *model.Disruption) {
+	if !voluntary(d.Reason) {
+		return
+	}
+	for _, pl := range d.Destinations {
+		if virtual(pl.Pod) {
+			continue // nobody makes it, so that it may as well wait
+		}
+		fresh, node := c.fresh[pl.Claim], c.nodes[pl.Node]
+		switch {
+		case pl.Claim != "" && (fresh == nil || fresh.Disruption != d.ID):
+			c.fail(subject, "pod %s is to go to claim %s, which is not ready and no replacement of this disruption", pl.Pod, pl.Claim)
+		case node != nil:
+			c.reliable(subject, pl, node)
+		}
+	}
+}
+
+func (c *checker) reliable(subject string, pl model.Placement, node *model.Node) {
+	claim := c.claimOn[node.Name]
+	switch {
+	case !node.Ready:
+		c.fail(subject, "pod %s is to go to node %s, which is not ready", pl.Pod, node.Name)
+	case claim != nil && claim.State != model.ClaimInitialized:
+		c.fail(subject, "pod %s is to go to node %s, which is not initialized", pl.Pod, node.Name)
+	}
+}
+
 // replacements checks that they are claims of this plan that say so themselves.
 func (c *checker) replacements(subject string, d *model.Disruption) {
 	for _, id := range d.Replacements {
@@ -187,17 +241,52 @@ func (c *checker) replacements(subject string, d *model.Disruption) {
 	}
 }
 
-// displaced checks that the pods on the candidates, and no others, have destinations.
-func (c *checker) displaced(subject string, d *model.Disruption) {
-	homeless := make(map[model.PodID]bool)
+// stands checks what takes the places of a static pool's nodes: one for one at most, so that the pool keeps its size, and
+// drifted ones go one by one.
+func (c *checker) stands(subject string, d *model.Disruption) {
+	gone, come := make(map[model.PoolName]int), make(map[model.PoolName]int)
+	for _, id := range d.Candidates {
+		if claim := c.live[id]; claim != nil && c.static(claim.NodePool) {
+			gone[claim.NodePool]++
+		}
+	}
+	for _, id := range d.Replacements {
+		if fresh := c.fresh[id]; fresh != nil && c.static(fresh.NodePool) {
+			come[fresh.NodePool]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(come)) {
+		if voluntary(d.Reason) && come[name] > gone[name] {
+			c.fail(subject, "it replaces %d nodes of static pool %s by %d", gone[name], name, come[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		if d.Reason == model.ReasonDrifted && (len(d.Candidates) != 1 || come[name] != 1) {
+			c.fail(subject, "drifted nodes of static pool %s go one by one, each for another", name)
+		}
+	}
+}
+
+// evicted lists the pods on the candidates that leave them alive.
+func (c *checker) evicted(d *model.Disruption) []*model.Pod {
+	var out []*model.Pod
 	for _, id := range d.Candidates {
 		if node := c.nodeOf[id]; node != nil {
 			for _, p := range c.podsOn[node.Name] {
 				if c.movable(p) {
-					homeless[p.ID] = true
+					out = append(out, p)
 				}
 			}
 		}
+	}
+	return out
+}
+
+// displaced checks that the pods on the candidates, and no others, have destinations.
+func (c *checker) displaced(subject string, d *model.Disruption) {
+	homeless := make(map[model.PodID]bool)
+	for _, p := range c.evicted(d) {
+		homeless[p.ID] = true
 	}
 	if d.Evictions != len(homeless) {
 		c.fail(subject, "it says that it evicts %d pods, it evicts %d", d.Evictions, len(homeless))
@@ -224,7 +313,7 @@ func (c *checker) saving(subject string, d *model.Disruption) {
 	if !consolidates(d.Reason) {
 		return
 	}
-	var saved int64
+	var saved, weighed int64
 	for _, id := range d.Candidates {
 		if claim := c.live[id]; claim != nil {
 			price := c.price(claim)
@@ -232,11 +321,15 @@ func (c *checker) saving(subject string, d *model.Disruption) {
 				c.fail(subject, "the price of claim %s is not known", id)
 			}
 			saved += price
+			weighed += c.weighed(claim)
 		}
 	}
 	for _, id := range d.Replacements {
 		if fresh := c.fresh[id]; fresh != nil {
 			saved -= fresh.Price
+			if len(fresh.Offerings) > 0 {
+				weighed -= fresh.Offerings[0].Weighed()
+			}
 		}
 	}
 	if d.Saving != saved {
@@ -244,5 +337,8 @@ func (c *checker) saving(subject string, d *model.Disruption) {
 	}
 	if d.Reason == model.ReasonUnderutilized && (saved <= 0 || saved < c.in.Policy.MinSaving) {
 		c.fail(subject, "it saves %d; that is not worth it (least is %d, and more than nothing)", saved, c.in.Policy.MinSaving)
+	}
+	if d.Reason == model.ReasonUnderutilized && weighed <= 0 {
+		c.fail(subject, "at the prices that overlays say it saves %d; that is not worth it", weighed)
 	}
 }

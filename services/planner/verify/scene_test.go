@@ -121,6 +121,11 @@ func (s *scene) fill() {
 	for _, pl := range p.Placements {
 		pods[pl.Claim] = append(pods[pl.Claim], pl.Pod)
 	}
+	for _, d := range p.Disruptions {
+		for _, pl := range d.Destinations {
+			pods[pl.Claim] = append(pods[pl.Claim], pl.Pod)
+		}
+	}
 	p.NodeClaims = slices.Clone(p.NodeClaims)
 	for i := range p.NodeClaims {
 		c := &p.NodeClaims[i]

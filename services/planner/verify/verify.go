@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
@@ -73,8 +74,11 @@ func Plan(in model.Input, p model.Plan) []Violation {
 		c.disruptions, // what is given back may be given back
 		c.returns,     // displaced pods may be together where they go
 		c.budgets,     // not too much at once: pools' budgets and pod disruption budgets
+		c.canaries,    // drifted nodes go one by one until that is known to work
+		c.repairs,     // sick nodes go where few are sick
 		c.costs,       // the money adds up
 		c.verdicts,    // what is said of nodes agrees with the rest
+		c.summary,     // as does what is said of the search
 	} {
 		rule()
 	}
@@ -113,8 +117,13 @@ type checker struct {
 	// pdbs are the disruption budgets that pick a class's pods, as far as asked for.
 	pdbs map[model.ClassID][]*model.PodDisruptionBudget
 
+	// Whose pods were moved by choice, and when that was first accepted; and who is being rolled out, and when its last pod
+	// was bound.
+	moved, rollouts map[workload]time.Time
+
 	// Of the plan.
 	fresh     map[model.ClaimID]*model.NodeClaim
+	decision  map[model.DisruptionID]*model.Disruption
 	candidate map[model.ClaimID]model.DisruptionID
 	toNode    map[model.NodeName][]*model.Pod
 	toClaim   map[model.ClaimID][]*model.Pod
@@ -160,6 +169,7 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 	c.nodeClasses = index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name })
 	c.pdbs = make(map[model.ClassID][]*model.PodDisruptionBudget)
 	c.fresh = index(p.NodeClaims, func(x *model.NodeClaim) model.ClaimID { return x.ID })
+	c.decision = index(p.Disruptions, func(x *model.Disruption) model.DisruptionID { return x.ID })
 	c.shapes, c.judged = make(map[shapeKey]*shape), make(map[shapeKey][]string)
 	c.riders, c.places = make(map[*shape][]*model.PodClass), make(map[*model.NodeClaim]place)
 	c.podsOn = make(map[model.NodeName][]*model.Pod)
@@ -189,6 +199,7 @@ func newChecker(in *model.Input, p *model.Plan) *checker {
 	c.indexClaims()
 	c.indexShapes()
 	c.indexTargets()
+	c.addHistory()
 	return c
 }
 

@@ -1,0 +1,184 @@
+package verify_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// TestDriftFollowsFromTheSnapshot takes a node that the actuator says has drifted, takes that back, and lets the snapshot
+// say it.
+func TestDriftFollowsFromTheSnapshot(t *testing.T) {
+	const not = "claim c-n-0 has not drifted"
+	silent := func(change func(in *model.Input, claim *model.Claim)) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, _ *model.Plan) {
+			claim := claimNamed(in, "c-n-0")
+			claim.Drifted = nil
+			change(in, claim)
+		}
+	}
+	needs := func(key string, op model.Operator, values ...string) func(*model.Input, *model.Plan) {
+		return silent(func(in *model.Input, _ *model.Claim) {
+			pool := &in.Snapshot.NodePools[0]
+			pool.Requirements = append(pool.Requirements, model.Requirement{Key: key, Operator: op, Values: values})
+		})
+	}
+	tests := map[string]struct {
+		change func(*model.Input, *model.Plan)
+		want   string
+	}{
+		"nothing": {silent(func(*model.Input, *model.Claim) {}), not},
+		"the actuator says so of a pool that is gone": {func(in *model.Input, _ *model.Plan) { claimNamed(in, "c-n-0").NodePool = "gone" }, not},
+		"another pool hash":                           {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodePools[0].Hash, c.PoolHash = "b", "a" }), ""},
+		"a pool hash that only one knows":             {silent(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodePools[0].Hash = "b" }), not},
+		"another class hash":                          {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodeClasses[0].Hash, c.ClassHash = "b", "a" }), ""},
+		"a class hash that only one knows":            {silent(func(_ *model.Input, c *model.Claim) { c.ClassHash = "a" }), not},
+		"a requirement that its labels meet":          {needs("type", model.In, "karpenter", "other"), not},
+		"under an older name of the label":            {needs("failure-domain.beta.kubernetes.io/zone", model.In, "r-1a"), not},
+		"one that they don't":                         {needs("topology.kubernetes.io/zone", model.In, "r-1b"), ""},
+		"one on a label that is missing":              {needs("team", model.Exists), ""},
+		"one that a label be missing":                 {needs("team", model.NotIn, "shop"), not},
+		"the claim's own labels come first": {silent(func(in *model.Input, c *model.Claim) {
+			c.Labels = model.Labels{{Key: "type", Value: "other"}}
+			in.Snapshot.NodePools[0].Requirements = append(in.Snapshot.NodePools[0].Requirements,
+				model.Requirement{Key: "type", Operator: model.In, Values: []string{"karpenter"}})
+		}), ""},
+		"a type that is in no catalog":   {silent(func(_ *model.Input, c *model.Claim) { c.InstanceType = "old" }), ""},
+		"a type in no zone of the class": {silent(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodeClasses[0].Zones = []string{"r-1z"} }), ""},
+		"a type that can't be had now": {silent(func(in *model.Input, _ *model.Claim) {
+			for i := range in.Snapshot.Offerings {
+				in.Snapshot.Offerings[i].UnavailableUntil = at(59)
+			}
+		}), not},
+		"such a type on a young claim":      {silent(func(_ *model.Input, c *model.Claim) { c.InstanceType, c.CreateTime = "old", at(-29) }), not},
+		"such a type and no catalog":        {silent(func(in *model.Input, c *model.Claim) { c.InstanceType, in.Snapshot.NodeClasses[0].Catalog = "old", "?" }), not},
+		"an image that is launched no more": {silent(func(_ *model.Input, c *model.Claim) { c.ImageID = "ami-0" }), ""},
+		"an image that is launched":         {silent(func(_ *model.Input, c *model.Claim) { c.ImageID = "ami-1" }), not},
+		"an image, and none is known":       {silent(func(in *model.Input, c *model.Claim) { c.ImageID, in.Snapshot.NodeClasses[0].Images = "ami-0", nil }), not},
+	}
+	for name, tc := range tests {
+		t.Run(name, gift{one(model.ReasonDrifted), tc.change, tc.want}.run)
+	}
+}
+
+// TestDriftGoesByCanary takes a plan that takes one drifted node of two; the other proves what comes after.
+func TestDriftGoesByCanary(t *testing.T) {
+	build := func() *scene {
+		s := giving("n-0", "n-1", "n-2")
+		for i := range 2 {
+			name := fmt.Sprintf("n-%d", i)
+			claimNamed(&s.in, model.ClaimID("c-"+name)).Drifted = &model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
+			s.give(model.ReasonDrifted, name)
+		}
+		return s
+	}
+	const unproven = "0 drifted nodes are going, the plan takes 2 more, and no node has proven"
+	prover := func(change func(in *model.Input, claim *model.Claim)) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, _ *model.Plan) { change(in, claimNamed(in, "c-n-2")) }
+	}
+	tests := map[string]struct {
+		change func(*model.Input, *model.Plan)
+		want   string
+	}{
+		"proven":           {prover(func(*model.Input, *model.Claim) {}), ""},
+		"drifted as well":  {prover(func(_ *model.Input, c *model.Claim) { c.Drifted = &model.Reason{Message: "too"} }), unproven},
+		"not initialized":  {prover(func(_ *model.Input, c *model.Claim) { c.State = model.ClaimRegistered }), unproven},
+		"not ready":        {prover(func(in *model.Input, _ *model.Claim) { nodeNamed(in, "n-2").Ready = false }), unproven},
+		"leaving":          {prover(func(in *model.Input, _ *model.Claim) { nodeNamed(in, "n-2").Terminating = true }), unproven},
+		"of another pool":  {prover(func(_ *model.Input, c *model.Claim) { c.NodePool = "other" }), unproven},
+		"of another hash":  {prover(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodePools[0].Hash = "b" }), unproven},
+		"of another class": {prover(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodeClasses[0].Hash = "b" }), unproven},
+	}
+	for name, tc := range tests {
+		t.Run(name, gift{build, tc.change, tc.want}.run)
+	}
+	t.Run("one, unproven", gift{one(model.ReasonDrifted), func(in *model.Input, _ *model.Plan) {
+		in.Snapshot.NodePools[0].Hash = "b"
+	}, ""}.run)
+	t.Run("one, unproven, and one in flight", gift{one(model.ReasonDrifted), func(in *model.Input, p *model.Plan) {
+		in.Snapshot.NodePools[0].Hash = "b"
+		c := claimNamed(in, "c-n-1")
+		c.Disruption, c.DisruptionReason = "d-old", model.ReasonDrifted
+		p.CostBefore, p.CostAfter = p.CostBefore-c.Price, p.CostAfter-c.Price
+	}, "1 drifted nodes are going, the plan takes 1 more"}.run)
+}
+
+// TestFailedDriftHoldsThePool takes a drifted node and a history of the pool's drift.
+func TestFailedDriftHoldsThePool(t *testing.T) {
+	type end struct {
+		minute int
+		failed bool
+	}
+	const held = "the plan takes 1 drifted nodes; after failures they stay"
+	history := func(ends ...end) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, _ *model.Plan) {
+			in.Snapshot.Claims = append(in.Snapshot.Claims, model.Claim{ID: "c-old", NodePool: "default", State: model.ClaimGone})
+			for i, e := range ends {
+				in.Snapshot.Disruptions = append(in.Snapshot.Disruptions, model.DisruptionRecord{
+					ID: model.DisruptionID(fmt.Sprintf("d-%d", i)), Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c-old"},
+					AcceptTime: at(e.minute - 5), EndTime: at(e.minute), RolledBack: e.failed,
+				})
+			}
+		}
+	}
+	six := []end{{-120, true}, {-110, true}, {-100, true}, {-90, true}, {-80, true}, {-70, true}}
+	tests := map[string]struct {
+		change func(*model.Input, *model.Plan)
+		want   string
+	}{
+		"a failure 14 minutes ago":   {history(end{16, true}), held},
+		"a failure 15 minutes ago":   {history(end{15, true}), ""},
+		"the second, 29 minutes ago": {history(end{-40, true}, end{1, true}), held},
+		"the second, 30 minutes ago": {history(end{-40, true}, end{0, true}), ""},
+		"a success in between":       {history(end{-40, true}, end{-20, false}, end{1, true}), ""},
+		"a success since":            {history(end{20, true}, end{25, false}), ""},
+		"the sixth, 100 minutes ago": {history(six...), held},
+		"the sixth, four hours ago":  {func(in *model.Input, p *model.Plan) { history(six...)(in, p); in.Now, p.Now = at(170), at(170) }, ""},
+		"of another pool": {func(in *model.Input, p *model.Plan) {
+			history(end{16, true})(in, p)
+			claimNamed(in, "c-old").NodePool = "other"
+		}, ""},
+		"of another reason": {func(in *model.Input, p *model.Plan) {
+			history(end{16, true})(in, p)
+			in.Snapshot.Disruptions[0].Reason = model.ReasonExpired
+		}, ""},
+		"one that has not come to an end": {func(in *model.Input, p *model.Plan) {
+			history(end{16, true})(in, p)
+			in.Snapshot.Disruptions[0].EndTime = time.Time{}
+		}, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, gift{one(model.ReasonDrifted), tc.change, tc.want}.run)
+	}
+}
+
+// TestStaticPoolsDriftOneByOne takes a static pool's drifted node, for which a bare claim stands in.
+func TestStaticPoolsDriftOneByOne(t *testing.T) {
+	build := func() *scene {
+		s := one(model.ReasonDrifted)()
+		s.in.Snapshot.NodePools[0].Replicas = ptr(int64(2))
+		s.replaced("c-new")
+		return s
+	}
+	again := func() *scene {
+		s := build()
+		s.p.Disruptions[0].Destinations = nil
+		s.p.Disruptions[0].Destinations = append(s.p.Disruptions[0].Destinations, model.Placement{Pod: "shop/api-0", Claim: "c-new"})
+		return s
+	}
+	tests := map[string]gift{
+		"one for one":          {build, func(*model.Input, *model.Plan) {}, ""},
+		"its pods go along":    {again, func(*model.Input, *model.Plan) {}, ""},
+		"nothing in its place": {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements = nil }, "go one by one, each for another"},
+		"two at once": {build, func(_ *model.Input, p *model.Plan) {
+			p.Disruptions[0].Candidates = append(p.Disruptions[0].Candidates, "c-n-1")
+		}, "go one by one, each for another"},
+		"for money":  {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonUnderutilized }, "node pool default is static"},
+		"for nobody": {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Candidates[0] = "c-ghost" }, "claim c-new: node pool default is static"},
+	}
+	for name, tc := range tests {
+		t.Run(name, tc.run)
+	}
+}
