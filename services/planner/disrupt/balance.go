@@ -33,7 +33,7 @@ func newBalance(s *search) *balance {
 // and priorities count as they do for the ReplicaSet controller and the scheduler.
 func (s *search) disturbance(host int) float64 {
 	sum := 1.0
-	for _, i := range movable(s.v, host) {
+	for _, i := range s.moving[host] {
 		pod := s.v.Pods[i]
 		cost := 1 + float64(pod.DeletionCost)/(1<<27) + float64(pod.Class.Priority)/(1<<25)
 		sum += min(max(cost, 0), 10)
@@ -41,25 +41,33 @@ func (s *search) disturbance(host int) float64 {
 	return sum
 }
 
-// approve says whether a saving is worth giving hosts of one pool back.
+// approve says whether a saving is worth giving hosts back: of each of their pools its share of the saving, which is by what
+// the hosts cost.
 func (b *balance) approve(hosts []int, saving int64) model.Reason {
-	p := b.s.v.Hosts[hosts[0]].Pool
-	if p.ConsolidationPolicy != model.Balanced {
-		return model.Reason{}
-	}
-	disturbs := 0.0
+	disturbs, cost := make([]float64, len(b.cost)), make([]int64, len(b.cost))
+	var all int64
 	for _, h := range hosts {
-		disturbs += b.s.disturbance(h)
+		p := b.s.v.Hosts[h].Pool
+		disturbs[p.Index] += b.s.disturbance(h)
+		cost[p.Index] += b.s.v.Weighed(b.s.v.Hosts[h].Claim)
+		all += b.s.v.Weighed(b.s.v.Hosts[h].Claim)
 	}
-	score := 0.0
-	if b.cost[p.Index] > 0 && saving > 0 {
-		score = (float64(saving) / float64(b.cost[p.Index])) / (disturbs / b.disturbance[p.Index])
+	for i, p := range b.s.v.Pools {
+		if p.ConsolidationPolicy != model.Balanced || cost[i] == 0 {
+			continue
+		}
+		score := 0.0
+		if b.cost[i] > 0 && saving > 0 {
+			share := float64(saving) * float64(cost[i]) / float64(all)
+			score = (share / float64(b.cost[i])) / (disturbs[i] / b.disturbance[i])
+		}
+		if score < worthIt {
+			return model.Reason{
+				Code: model.CodeConsolidationPolicy, Subject: b.s.v.Hosts[hosts[0]].Name(),
+				Message: fmt.Sprintf("the saving is not worth the disturbance: it scores %.2f, and consolidationPolicy Balanced asks for %.1f", score, worthIt),
+				Remedy:  "choose consolidationPolicy WhenEmptyOrUnderutilized",
+			}
+		}
 	}
-	if score >= worthIt {
-		return model.Reason{}
-	}
-	return model.Reason{
-		Code: model.CodeConsolidationPolicy, Subject: b.s.v.Hosts[hosts[0]].Name(),
-		Message: fmt.Sprintf("the saving is not worth the disturbance: it scores %.2f, and consolidationPolicy Balanced asks for %.1f", score, worthIt),
-	}
+	return model.Reason{}
 }

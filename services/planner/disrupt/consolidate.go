@@ -1,57 +1,76 @@
 package disrupt
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// mostTogether is how many nodes of a pool are tried as one set to replace.
-const mostTogether = 10
+const (
+	// mostTogether is how many nodes are given up as one set: the optimiser packs many pods better than few, and a
+	// decision that holds fewer nodes is easier to carry out.
+	mostTogether = 24
+	// mostMoved is how many pods one set moves.
+	mostMoved = 1000
+	// smallest is the size down to which a set that a rule forbids is halved; what is left goes singly.
+	smallest = 6
+)
 
-// consolidate gives back nodes whose pods can live for less elsewhere: first those whose pods fit on other nodes, then
-// sets of nodes of a pool for one cheaper node, then single nodes for a cheaper one.
+// consolidate gives back nodes whose pods can live for less elsewhere.
+//
+// First each node that is to be given up goes if its pods fit on those that are kept; then the rest go in sets, for new
+// nodes that are bought together; in the end every node that is still there is tried by itself, with all others as
+// destinations.
 func (s *search) consolidate() {
-	var rest []int
+	var open []int
 	for _, h := range s.candidates {
 		if s.v.Removed(h) || !s.verdicts[h].OK() {
 			continue
 		}
 		if s.verdicts[h] = s.mayConsolidate(h); s.verdicts[h].OK() {
-			rest = append(rest, h)
+			open = append(open, h)
 		}
 	}
-	rest = s.deleteSingly(rest)
-	for _, p := range s.v.Pools {
-		s.replaceTogether(p, rest)
+	s.summary.Candidates, s.summary.Judged = len(open), len(open)
+	if len(open) == 0 {
+		return
 	}
-	for _, h := range rest {
-		if s.v.Removed(h) {
-			continue
-		}
-		if why := s.mayGo(h); !why.OK() {
-			s.verdicts[h] = why
-			continue
-		}
-		if ok, why := s.tryReplace([]int{h}); !ok {
-			s.verdicts[h] = why
-		}
+	s.trials = s.v.Policy.DisruptionTrials
+	if s.trials <= 0 {
+		s.trials = 64 + 4*int64(len(open))
 	}
-	for _, h := range s.candidates {
-		if s.verdicts[h].OK() {
-			s.verdicts[h] = model.Reason{Code: model.CodeNoCheaper, Subject: s.v.Hosts[h].Name(), Message: "nothing cheaper was found for its pods"}
-		}
+	t := &tries{search: s, full: make([]int, len(s.v.Classes)), giving: make([]bool, len(s.v.Hosts))}
+	t.welcome = make([]bool, len(s.v.Hosts))
+	for h := range s.v.Hosts {
+		t.welcome[h] = s.reliable(h) && s.calm(h)
 	}
+	give := s.divide(open)
+	for _, h := range give {
+		t.giving[h] = true
+	}
+	t.deletes(give)
+	t.sets(give)
+	clear(t.giving)
+	t.singles(open)
 }
 
-func (s *search) mayConsolidate(host int) model.Reason {
-	for _, c := range underused() {
-		if r := c(s, host); !r.OK() {
-			r.Subject = s.v.Hosts[host].Name()
-			return r
-		}
-	}
-	return model.Reason{}
+// tries is the search of one consolidation.
+type tries struct {
+	*search
+	// giving are nodes that are to be given up: no destinations. welcome are hosts that may be destinations at all.
+	giving, welcome []bool
+	// full says of a class, by index, that no host has room for one of its pods, but for the one whose place plus one is
+	// there; 0 where nothing is known. Rooms only get smaller while decisions are made.
+	full []int
 }
+
+// usable says whether pods may be sent to a host to save money.
+func (t *tries) usable(host int) bool { return t.welcome[host] && !t.giving[host] }
 
 // mayGo says whether what this plan decided already still lets a node go.
 func (s *search) mayGo(host int) model.Reason {
@@ -61,44 +80,541 @@ func (s *search) mayGo(host int) model.Reason {
 	if r := s.budgets.reason(s.v.Hosts[host].Pool, model.ReasonUnderutilized, 1); !r.OK() {
 		return r
 	}
-	return s.pdbs.reason(movable(s.v, host))
+	return s.pdbs.reason(s.moving[host])
 }
 
-// deleteSingly gives back each node whose pods fit on others, and returns the nodes that a replacement might help.
-func (s *search) deleteSingly(hosts []int) (rest []int) {
-	for _, h := range hosts {
-		if why := s.mayGo(h); !why.OK() {
-			s.verdicts[h] = why
-			continue
-		}
-		ok, left, why := s.tryDelete(h)
-		switch {
-		case ok:
-		case len(left) > 0 && why.OK():
-			rest = append(rest, h)
-		default:
-			s.verdicts[h] = why
-		}
+// try counts a try; false when there are none left.
+func (t *tries) try() bool {
+	if t.trials <= 0 {
+		return false
 	}
-	return rest
+	t.trials--
+	t.summary.Tried++
+	return true
 }
 
-// replaceTogether tries to give back several nodes of a pool for one: the largest set first, each the nodes that save
-// most for the least disturbance.
-func (s *search) replaceTogether(p *view.Pool, hosts []int) {
-	var set []int
+// deletes gives back each node whose pods fit on those that are kept.
+func (t *tries) deletes(hosts []int) {
 	for _, h := range hosts {
-		if s.v.Hosts[h].Pool == p && len(set) < mostTogether && s.mayGo(h).OK() {
-			set = append(set, h)
-		}
-	}
-	for n := len(set); n >= 2; n-- {
-		together := set[:n]
-		if !s.budgets.reason(p, model.ReasonUnderutilized, n).OK() || !s.pdbs.reason(s.movable(together...)).OK() {
+		if !t.mayGo(h).OK() || t.stuck(h) || !t.try() {
 			continue
 		}
-		if ok, _ := s.tryReplace(append([]int(nil), together...)); ok {
-			return
+		mark := t.Desk.Mark()
+		d, left, waits := t.move([]int{h}, t.usable)
+		if waits.OK() && len(left) == 0 && t.accept([]Decision{d}).OK() {
+			continue
 		}
+		t.Desk.Revert(mark)
+		t.remember(h, left)
+	}
+	clear(t.full)
+}
+
+// stuck says that some pod of a host has no room anywhere, by what was seen of others.
+func (t *tries) stuck(host int) bool {
+	for _, p := range t.moving[host] {
+		c := t.v.Pods[p].Class
+		if but := t.full[c.Index] - 1; but >= 0 && (but == host || !t.usable(but) || t.Matcher.Room(c, but, 1) == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// remember notes which pods found no room, where that can't change.
+func (t *tries) remember(host int, left []pack.Item) {
+	for _, it := range left {
+		if !t.Desk.Minds(it.Class) {
+			t.full[it.Class.Index] = host + 1
+		}
+	}
+}
+
+// sets gives up nodes together.
+func (t *tries) sets(hosts []int) {
+	for len(hosts) > 0 {
+		var set []int
+		set, hosts = t.nextSet(hosts)
+		if len(set) > 1 {
+			t.trySet(set)
+		}
+	}
+}
+
+// nextSet takes as many nodes as may go together, in their order; those that may not go are left out.
+func (t *tries) nextSet(hosts []int) (set, rest []int) {
+	pods := 0
+	going := make(map[*view.Pool]int)
+	for i, h := range hosts {
+		if len(set) == mostTogether || pods >= mostMoved {
+			return set, hosts[i:]
+		}
+		if t.v.Removed(h) || !t.mayGo(h).OK() {
+			continue
+		}
+		p := t.v.Hosts[h].Pool
+		if !t.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+			continue
+		}
+		if !t.pdbs.reason(t.movable(append(slices.Clone(set), h)...)).OK() {
+			continue
+		}
+		going[p]++
+		pods += len(t.moving[h])
+		set = append(set, h)
+	}
+	return set, nil
+}
+
+// trySet gives up what it can of a set.
+func (t *tries) trySet(set []int) {
+	if len(set) < 2 || !t.try() {
+		return
+	}
+	worth, ok := t.together(set)
+	switch {
+	case ok:
+	case len(worth) > 1 && len(worth) < len(set): // without those that do not pay for themselves
+		if t.try() {
+			t.together(worth)
+		}
+	case len(set) >= 2*smallest:
+		t.trySet(set[:len(set)/2])
+		t.trySet(set[len(set)/2:])
+	}
+}
+
+// together gives a set up as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
+// which of its nodes would go by decisions that are worth it.
+func (t *tries) together(set []int) (worth []int, ok bool) {
+	mark := t.Desk.Mark()
+	d, left, waits := t.move(set, t.usable)
+	if !waits.OK() {
+		t.Desk.Revert(mark)
+		return nil, false
+	}
+	_, bought, homeless := t.Desk.Buy(left, t.Limits.Clone())
+	if len(homeless) > 0 {
+		t.Desk.Revert(mark)
+		return nil, false
+	}
+	d.Replacements = bought
+	parts := t.parts(d)
+	if t.accept(parts).OK() {
+		return set, true
+	}
+	for _, p := range parts {
+		if t.judge(&p).OK() {
+			worth = append(worth, p.Hosts...)
+		}
+	}
+	t.Desk.Revert(mark)
+	return worth, false
+}
+
+// parts takes a decision apart into those that share no replacement.
+func (t *tries) parts(d Decision) []Decision {
+	group := make(map[int]int, len(d.Hosts)) // the first host of each one's part
+	for _, h := range d.Hosts {
+		group[h] = h
+	}
+	find := func(h int) int {
+		for group[h] != h {
+			h = group[h]
+		}
+		return h
+	}
+	home := t.homes(d.Hosts)
+	source := func(pod int) int { return find(home[pod]) }
+	for _, b := range d.Replacements {
+		first := -1
+		for _, it := range b.Items {
+			for _, p := range it.Pods {
+				h := source(p)
+				if first < 0 {
+					first = h
+				}
+				first = find(first)
+				low, high := min(first, h), max(first, h)
+				group[high] = low
+			}
+		}
+	}
+	at := make(map[int]int)
+	var out []Decision
+	for _, h := range d.Hosts {
+		root := find(h)
+		if _, known := at[root]; !known {
+			at[root] = len(out)
+			out = append(out, Decision{})
+		}
+		p := &out[at[root]]
+		p.Hosts = append(p.Hosts, h)
+	}
+	for i := range out {
+		out[i].Evicted = t.movable(out[i].Hosts...)
+	}
+	for _, spot := range d.Spots {
+		p := &out[at[source(spot.Pod)]]
+		p.Spots = append(p.Spots, spot)
+	}
+	for _, b := range d.Replacements {
+		p := &out[at[source(b.Items[0].Pods[0])]]
+		p.Replacements = append(p.Replacements, b)
+	}
+	return out
+}
+
+// homes says on which host each pod of some hosts is, those of buffers included.
+func (t *tries) homes(hosts []int) map[int]int {
+	out := make(map[int]int)
+	for _, h := range hosts {
+		for _, p := range t.moving[h] {
+			out[p] = h
+		}
+		for _, p := range t.room[h] {
+			out[p] = h
+		}
+	}
+	return out
+}
+
+// accept makes decisions part of the plan if each of them is worth it; else it says what is against the first that is not,
+// and the caller reverts.
+func (t *tries) accept(parts []Decision) model.Reason {
+	for i := range parts {
+		if why := t.judge(&parts[i]); !why.OK() {
+			return why
+		}
+	}
+	for i := range parts {
+		if !t.trim(&parts[i]) {
+			return t.notWorth(parts[i].Hosts[0], 0, t.churn.sum(parts[i].Evicted), t.leastOf(&parts[i]))
+		}
+	}
+	for i := range parts {
+		t.keep(parts[i])
+	}
+	return model.Reason{}
+}
+
+// judge says whether a decision is worth it, and fills in what it saves and why.
+func (t *tries) judge(d *Decision) model.Reason {
+	price, weighed := t.price(d.Hosts)
+	var list, cost int64
+	for _, b := range d.Replacements {
+		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
+	}
+	saving, least := min(price-list, weighed-cost), t.leastOf(d)
+	if saving < least {
+		return t.notWorth(d.Hosts[0], saving, t.churn.sum(d.Evicted), least)
+	}
+	if why := t.spotForSpot(d); !why.OK() {
+		return why
+	}
+	if why := t.balance.approve(d.Hosts, weighed-cost); !why.OK() {
+		return why
+	}
+	d.Reason, d.Saving = model.ReasonUnderutilized, price-list
+	d.Explanation = t.explain(d, price, list)
+	return model.Reason{}
+}
+
+// leastOf is what a decision must save at least.
+func (t *tries) leastOf(d *Decision) int64 {
+	factor := float64(byDelete)
+	if len(d.Replacements) > 0 {
+		factor = byReplace
+	}
+	if t.allSpot(d.Hosts) && slices.ContainsFunc(d.Replacements, maySpot) {
+		factor = bySpot
+	}
+	return t.churn.least(t.churn.sum(d.Evicted), factor)
+}
+
+func (t *tries) allSpot(hosts []int) bool {
+	return !slices.ContainsFunc(hosts, func(h int) bool { return t.v.Hosts[h].Claim.CapacityType != model.Spot })
+}
+
+func maySpot(b *pack.Bought) bool {
+	return slices.ContainsFunc(b.Options, func(o *pack.Option) bool { return o.Offering.CapacityType == model.Spot })
+}
+
+// trim leaves out of what replacements may become what would cost so much that the decision would not be worth it, should
+// all of them become the dearest that they list; false where too little is left.
+func (t *tries) trim(d *Decision) bool {
+	if len(d.Replacements) == 0 {
+		return true
+	}
+	price, weighed := t.price(d.Hosts)
+	least := t.leastOf(d)
+	var list, cost int64
+	for _, b := range d.Replacements {
+		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
+	}
+	for _, b := range d.Replacements {
+		most := pack.Ceiling{
+			Weighed: part(weighed-least, b.Best().Price, cost), List: part(price-least, b.Best().Offering.Price, list),
+		}
+		if !b.Trim(most) {
+			return false
+		}
+	}
+	return true
+}
+
+// part is the share of whole that one has of all, rounded down.
+func part(whole, one, all int64) int64 {
+	if all == 0 {
+		return whole
+	}
+	return int64(float64(whole) * (float64(one) / float64(all)))
+}
+
+func (t *tries) explain(d *Decision, price, list int64) model.Reason {
+	name := t.v.Hosts[d.Hosts[0]].Name()
+	if len(d.Replacements) == 0 {
+		return model.Reason{
+			Code: model.CodePodsFitElsewhere, Subject: name,
+			Message: fmt.Sprintf("its pods (%d) fit on other nodes; giving it back saves %s an hour", len(d.Evicted), fit.Money(price)),
+		}
+	}
+	what := fmt.Sprintf("one %s", d.Replacements[0].Best().Type.Name)
+	if n := len(d.Replacements); n > 1 {
+		what = fit.Count(n, "new node")
+	}
+	return model.Reason{
+		Code: model.CodeCheaperReplacement, Subject: name,
+		Message: fmt.Sprintf("%s at %s instead of %s at %s saves %s an hour", what, fit.Money(list),
+			fit.Count(len(d.Hosts), "node"), fit.Money(price), fit.Money(price-list)),
+	}
+}
+
+// Diversity that a spot node must leave to the one that takes its place alone.
+const (
+	fewestOfferings = 5
+	fewestZones     = 2
+	fewestFamilies  = 3
+)
+
+// spotForSpot keeps spot nodes from being replaced one by one by cheaper spot nodes of fewer and fewer kinds: spot prices
+// move all the time, and each move would end on an offering that fewer wish to keep, until the node is the one most often
+// interrupted. A replacement must list enough that is cheaper than the node, and not what the node is itself. Several nodes
+// may become fewer.
+func (t *tries) spotForSpot(d *Decision) model.Reason {
+	if len(d.Replacements) == 0 || len(d.Replacements) < len(d.Hosts) || !t.allSpot(d.Hosts) {
+		return model.Reason{}
+	}
+	for _, b := range d.Replacements {
+		if !maySpot(b) {
+			continue
+		}
+		if r := t.diverse(d.Hosts, b); !r.OK() {
+			return r
+		}
+	}
+	return model.Reason{}
+}
+
+func (t *tries) diverse(hosts []int, b *pack.Bought) model.Reason {
+	dearest := int64(0)
+	for _, h := range hosts {
+		dearest = max(dearest, t.v.Weighed(t.v.Hosts[h].Claim))
+	}
+	zones, families, n, same := make(map[string]bool), make(map[string]bool), 0, false
+	for _, o := range b.Options {
+		if o.Offering.CapacityType != model.Spot || o.Price >= dearest {
+			continue
+		}
+		n++
+		zones[o.Offering.Zone] = true
+		families[family(o.Type.Name)] = true
+		same = same || slices.ContainsFunc(hosts, func(h int) bool {
+			c := t.v.Hosts[h].Claim
+			return c.InstanceType == o.Type.Name && c.Zone == o.Offering.Zone
+		})
+	}
+	if n >= fewestOfferings && (len(zones) >= fewestZones || len(families) >= fewestFamilies) && !same {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeNoCheaper, Subject: t.v.Hosts[hosts[0]].Name(),
+		Message: fmt.Sprintf("%s at %s would do, but only %s of %s in %s would be cheaper: too few for spot to take the place of spot",
+			b.Best().Type.Name, fit.Money(b.Best().Price), fit.Count(n, "spot offering"), kinds(len(families)), fit.Count(len(zones), "zone")),
+		Remedy: "allow more instance families or zones in the pool",
+	}
+}
+
+func kinds(n int) string {
+	if n == 1 {
+		return "1 family"
+	}
+	return fmt.Sprintf("%d families", n)
+}
+
+// family is the part of a type's name before the dot.
+func family(t model.TypeName) string {
+	for i := range t {
+		if t[i] == '.' {
+			return string(t[:i])
+		}
+	}
+	return string(t)
+}
+
+// singles tries every node that is still there by itself. Where there are more than may be tried, they take turns.
+func (t *tries) singles(hosts []int) {
+	hosts = slices.DeleteFunc(slices.Clone(hosts), t.v.Removed)
+	if int64(len(hosts)) > t.trials {
+		t.fromLast(hosts)
+	} else {
+		t.byWaste(hosts)
+	}
+	for i, h := range hosts {
+		if why := t.mayGo(h); !why.OK() {
+			t.verdicts[h] = why
+			continue
+		}
+		if t.trials <= 0 {
+			if t.summary.ResumeAfter == "" && i > 0 {
+				t.summary.ResumeAfter = t.v.Hosts[hosts[i-1]].Claim.ID
+			}
+			t.verdicts[h] = model.Reason{
+				Code: model.CodeNotTried, Subject: t.v.Hosts[h].Name(),
+				Message: "as many sets of nodes were tried as one plan tries; the next plan goes on here",
+				Remedy:  "wait for the next plan, or raise policy.disruption_trials",
+			}
+			continue
+		}
+		if why := t.single(h); !t.v.Removed(h) {
+			t.verdicts[h] = why
+		}
+	}
+}
+
+// fromLast puts nodes in the order of their claims, beginning after the one where the last search ended.
+func (t *tries) fromLast(hosts []int) {
+	id := func(h int) model.ClaimID { return t.v.Hosts[h].Claim.ID }
+	later := func(h int) int {
+		if id(h) > t.ResumeAfter {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(hosts, func(a, b int) int { return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(id(a), id(b))) })
+}
+
+// single gives a node back by itself, or says why not.
+func (t *tries) single(h int) model.Reason {
+	if t.stuck(h) && !t.mayWin(h, t.moving[h]) {
+		return t.dear(h)
+	}
+	t.try()
+	mark := t.Desk.Mark()
+	d, left, why := t.move([]int{h}, t.usable)
+	if why.OK() {
+		why = t.alone(d, left)
+	}
+	if !why.OK() {
+		t.Desk.Revert(mark)
+		t.remember(h, left)
+	}
+	return why
+}
+
+// alone accepts a decision about one node: with one claim for what is left, or several.
+func (t *tries) alone(d Decision, left []pack.Item) model.Reason {
+	if len(left) == 0 {
+		return t.accept([]Decision{d})
+	}
+	h := d.Hosts[0]
+	var pods []int
+	for _, it := range left {
+		pods = append(pods, it.Pods...)
+	}
+	if !t.mayWin(h, pods) {
+		return t.dear(h)
+	}
+	price, weighed := t.price(d.Hosts)
+	least := t.churn.least(t.churn.sum(d.Evicted), byReplace)
+	mark := t.Desk.Mark()
+	if b, found := t.Desk.One(left, pack.Ceiling{Weighed: weighed - least, List: price - least}); found {
+		one := d
+		one.Replacements = []*pack.Bought{b}
+		return t.accept([]Decision{one})
+	}
+	t.Desk.Revert(mark)
+	_, bought, homeless := t.Desk.Buy(left, t.Limits.Clone())
+	if len(homeless) == 0 && len(bought) > 1 {
+		d.Replacements = bought
+		if t.accept([]Decision{d}).OK() {
+			return model.Reason{}
+		}
+	}
+	t.Desk.Revert(mark)
+	return t.noCheaper(h, left, bought, homeless)
+}
+
+// mayWin says whether new nodes for some pods of a host could cost so little that it pays: they cost at least what the pods
+// are worth.
+func (t *tries) mayWin(host int, pods []int) bool {
+	worth, known := t.worthOf(pods)
+	if !known {
+		return true
+	}
+	least := t.churn.least(t.churn.sum(t.moving[host]), byReplace)
+	return float64(t.cost(host)+t.v.Policy.PerNodeOverhead-least) >= worth*(1-exact)
+}
+
+// dear says that no replacement can pay for itself.
+func (t *tries) dear(host int) model.Reason {
+	price := t.churn.sum(t.moving[host])
+	least := t.churn.least(price, byReplace)
+	r := model.Reason{
+		Code: model.CodeNoCheaper, Subject: t.v.Hosts[host].Name(),
+		Message: fmt.Sprintf("its pods fit on no other nodes, and new ones for them cost at least %s an hour; it costs %s",
+			fit.Money(t.cost(host)-t.waste[host]), fit.Money(t.cost(host))),
+		Remedy: "allow cheaper instance types in the pool, or lower what its pods request",
+	}
+	if t.waste[host] >= max(1, t.v.Policy.MinSaving) && least > max(1, t.v.Policy.MinSaving) {
+		r.Code = model.CodePayback
+		r.Message += fmt.Sprintf("; moving its pods weighs %s, and must pay back within %s", fit.Money(price), t.churn.payback)
+		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
+	}
+	return r
+}
+
+// noCheaper says why no replacement was found, or none that is worth it.
+func (t *tries) noCheaper(host int, left []pack.Item, bought []*pack.Bought, homeless []pack.Item) model.Reason {
+	name, what := t.v.Hosts[host].Name(), t.whatStays(left)
+	if len(homeless) > 0 {
+		r := t.noDestination(host, homeless[0])
+		r.Message = what + " fit on no other node, and no new node holds them: " + r.Message
+		return r
+	}
+	var cost int64
+	for _, b := range bought {
+		cost += b.Best().Price
+	}
+	_, weighed := t.price([]int{host})
+	if cost < weighed {
+		price := t.churn.sum(t.moving[host])
+		d := Decision{Hosts: []int{host}, Evicted: t.moving[host], Replacements: bought}
+		if saving := weighed - cost; saving < t.leastOf(&d) {
+			return t.notWorth(host, saving, price, t.leastOf(&d))
+		}
+		if r := t.spotForSpot(&d); !r.OK() {
+			return r
+		}
+	}
+	cheapest := fit.Count(len(bought), "new node")
+	if len(bought) == 1 {
+		cheapest = string(bought[0].Best().Type.Name)
+	}
+	return model.Reason{
+		Code: model.CodeNoCheaper, Subject: name,
+		Message: fmt.Sprintf("%s fit on no other node; the cheapest that holds them is %s at %s, and it costs %s",
+			what, cheapest, fit.Money(cost), fit.Money(weighed)),
+		Remedy: "allow cheaper instance types in the pool, or lower what its pods request",
 	}
 }

@@ -1,17 +1,20 @@
-// Package disrupt finds nodes to give back: those that nothing runs on, those that are too old, and those whose pods can
-// live for less elsewhere.
+// Package disrupt finds nodes to give back: those that are sick, too many, empty, too old or no longer what they should be,
+// and those whose pods can live for less elsewhere.
 //
-// Its methods run in a fixed order (empty, expired, delete, replace). Each looks at the candidates that a chain of named
-// checks lets through, tries a decision on a fork of the view, and keeps it or takes it back. Every pod that a decision
-// displaces has a destination that can be relied on: a node that is ready and stays, or a replacement that must be
-// initialized first. Nodes that are going away already are not its business: their pods are demand like any other. The
-// package never looks at a clock and changes nothing but the view and the limits that it is given. Start reading with Run.
+// Its methods run in that order. Each looks at the candidates that a chain of named checks lets through, tries a decision on
+// a fork of the view, and keeps it or takes it back. Every pod that a decision by choice displaces has a destination that can
+// be relied on: a node that is ready and stays, or a replacement that must be initialized first. What saves money must make
+// up for the evictions that it takes, and pods that were moved a short time ago are left alone: the snapshot's history tells
+// which. Nodes that are going away already are not its business: their pods are demand like any other. The package never
+// looks at a clock and changes nothing but the view and the limits that it is given. docs/adr/0008 has the reasons. Start
+// reading with Run.
 package disrupt
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
@@ -35,6 +38,10 @@ type Params struct {
 	Room []pack.Seat
 	// Surplus are hosts that static pools have too many; they take no pods any more.
 	Surplus []Surplus
+	// Fixed makes a claim of a static pool to take the place of one of its nodes, for some pods, within limits.
+	Fixed func(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.Bought, model.Reason)
+	// ResumeAfter is where the last search ended; "" begins anew.
+	ResumeAfter model.ClaimID
 }
 
 // Surplus is a host that its static pool is not to have.
@@ -58,6 +65,12 @@ type Decision struct {
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
 	Saving      int64
 	Explanation model.Reason
+	// Churn is what the evictions are weighed at, micro-dollars, and PayBack how long it takes for the saving to make up for
+	// them; 0 where the reason is not money.
+	Churn   int64
+	PayBack time.Duration
+	// Workloads are whose pods are evicted.
+	Workloads []model.WorkloadEvictions
 }
 
 // Result is what Run found.
@@ -65,26 +78,33 @@ type Result struct {
 	Decisions []Decision
 	// Verdicts say, by place in View.Hosts, why each node stays or goes; only nodes that Kerf owns have one.
 	Verdicts []model.Reason
+	// Waste is, by place in View.Hosts, what a node costs beyond what its pods are worth; 0 where that is not known.
+	Waste []int64
+	// Summary is how far the search got.
+	Summary model.DisruptionSummary
 }
 
 // Run looks for nodes to give back.
 func Run(in Params) Result {
 	s := newSearch(in)
+	s.unhealthy()
 	s.shrink()
 	for i, h := range s.v.Hosts {
-		if h.Node != nil && h.Claim != nil && !s.v.Removed(i) {
+		if h.Node != nil && h.Claim != nil && !s.v.Removed(i) && s.verdicts[i].OK() {
 			s.verdicts[i] = s.eligible(i)
 			if s.verdicts[i].OK() {
 				s.candidates = append(s.candidates, i)
 			}
 		}
 	}
+	s.appraise()
 	s.sortCandidates()
 	s.empty()
 	s.expired()
+	s.drifted()
 	s.consolidate()
 	s.buffered()
-	return Result{Decisions: s.decisions, Verdicts: s.verdicts}
+	return Result{Decisions: s.decisions, Verdicts: s.verdicts, Waste: s.waste, Summary: s.summary}
 }
 
 // search is the state of one Run.
@@ -94,12 +114,20 @@ type search struct {
 	budgets *budgets
 	pdbs    *pdbs
 	balance *balance
+	history *history
+	churn   *churn
+	// moving are the pods on each host that a plan can move: places in World.Pods, in order.
+	moving [][]int
 	// before is how many pods were placed on each host before Run began.
 	before   []int
 	verdicts []model.Reason
 	// candidates passed the checks that hold for every method; the best to give back come first.
 	candidates []int
 	decisions  []Decision
+	// drift and sick are, by host, what is wrong with it.
+	drift, sick []model.Reason
+	// canaries are the drifted nodes of each pool that are on their way out.
+	canaries []int
 	// awaited are hosts that pods were meant for before Run began.
 	awaited []bool
 	// room are the pods of buffers, by host; mindful says that there are some there that mind other pods, and do not move.
@@ -107,18 +135,35 @@ type search struct {
 	mindful []bool
 	// nodes is how many nodes say that they stand for a claim.
 	nodes map[model.ClaimID]int
+	// worth is what pods would cost at the lowest prices, value the sum of that on each host, waste what the host costs beyond.
+	worth   pack.Worth
+	value   []float64
+	waste   []int64
+	summary model.DisruptionSummary
+	// trials is how many more sets may be tried.
+	trials int64
 }
 
 func newSearch(in Params) *search {
-	s := &search{Params: in, v: in.View, budgets: newBudgets(in.View), pdbs: newPDBs(in.View)}
-	s.verdicts, s.awaited = make([]model.Reason, len(s.v.Hosts)), make([]bool, len(s.v.Hosts))
+	s := &search{Params: in, v: in.View, budgets: newBudgets(in.View), pdbs: newPDBs(in.View), history: newHistory(in.View)}
+	s.churn = newChurn(s.v, s.history.rest)
+	n := len(s.v.Hosts)
+	s.verdicts, s.awaited, s.moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
+	s.drift, s.sick = make([]model.Reason, n), make([]model.Reason, n)
+	s.canaries = make([]int, len(s.v.Pools))
 	s.nodes = make(map[model.ClaimID]int)
 	held := s.takeRoom()
 	for i, h := range s.v.Hosts {
+		s.moving[i] = movable(s.v, i)
 		s.before = append(s.before, s.v.Nominated(i))
 		s.awaited[i] = s.before[i] > held[i]
-		if h.Node != nil && h.Claim != nil {
-			s.nodes[h.Claim.ID]++
+		if h.Node == nil || h.Claim == nil {
+			continue
+		}
+		s.nodes[h.Claim.ID]++
+		s.drift[i] = Drift(s.v, i)
+		if h.Pool != nil && h.Claim.Disruption != "" && h.Claim.DisruptionReason == model.ReasonDrifted {
+			s.canaries[h.Pool.Index]++
 		}
 	}
 	s.balance = newBalance(s)
@@ -149,7 +194,7 @@ func movable(v *view.View, host int) []int {
 func (s *search) movable(hosts ...int) []int {
 	var out []int
 	for _, h := range hosts {
-		out = append(out, movable(s.v, h)...)
+		out = append(out, s.moving[h]...)
 	}
 	slices.Sort(out)
 	return out
@@ -179,6 +224,10 @@ func (s *search) keep(d Decision) {
 		s.Limits.Keep(b)
 	}
 	s.pdbs.take(d.Evicted)
+	d.Churn, d.Workloads = s.churn.sum(d.Evicted), workloads(s.v, d.Evicted)
+	if d.Reason == model.ReasonUnderutilized {
+		d.PayBack = payBack(d.Churn, d.Saving)
+	}
 	s.decisions = append(s.decisions, d)
 }
 
@@ -194,7 +243,7 @@ func (s *search) price(hosts []int) (list, weighed int64) {
 // empty gives back nodes that nothing runs on.
 func (s *search) empty() {
 	for _, h := range s.candidates {
-		if len(movable(s.v, h)) > 0 || !s.unforced(h).OK() || !s.quiet(h).OK() {
+		if len(s.moving[h]) > 0 || !s.unforced(h).OK() || !s.quiet(h).OK() {
 			continue
 		}
 		host := s.v.Hosts[h]
@@ -208,6 +257,10 @@ func (s *search) empty() {
 		}
 		if s.mindful[h] || len(s.room[h]) > 0 {
 			continue // it is not to go, but its room may move
+		}
+		if r := s.returns(h); !r.OK() {
+			s.verdicts[h] = r
+			continue
 		}
 		if r := s.budgets.reason(host.Pool, model.ReasonEmpty, 1); !r.OK() {
 			s.verdicts[h] = r
@@ -224,40 +277,16 @@ func (s *search) empty() {
 	}
 }
 
-// expired gives back nodes that are too old, once their pods have a place.
-func (s *search) expired() {
-	for _, h := range s.candidates {
-		host := s.v.Hosts[h]
-		if !s.isExpired(h) || s.v.Removed(h) {
-			continue
+// returns says that a pod which ends on a host will come back, and need its place: that of a StatefulSet does, under its old
+// name.
+func (s *search) returns(host int) model.Reason {
+	for _, i := range s.v.Hosts[host].Pods {
+		if p := s.v.Pods[i]; p.Terminating && p.Class.OwnerKind == "StatefulSet" {
+			return model.Reason{
+				Code: model.CodeNominated, Subject: s.v.Hosts[host].Name(),
+				Message: fmt.Sprintf("pod %s is ending there, and its StatefulSet will make it again", p.ID), Remedy: "wait",
+			}
 		}
-		if r := s.taken(h); !r.OK() {
-			s.verdicts[h] = r
-			continue
-		}
-		if r := s.budgets.reason(host.Pool, model.ReasonExpired, 1); !r.OK() {
-			s.verdicts[h] = r
-			continue
-		}
-		if r := budgetsMayAllow(s, h); !r.OK() { // again: what this plan evicts already counts
-			s.verdicts[h] = r
-			continue
-		}
-		d, r := s.relocate([]int{h})
-		if !r.OK() {
-			s.verdicts[h] = r
-			continue
-		}
-		d.Reason = model.ReasonExpired
-		d.Explanation = model.Reason{
-			Code: model.CodeExpired, Subject: host.Name(),
-			Message: fmt.Sprintf("it was to live until %s", host.Claim.ExpireTime.UTC().Format("2006-01-02 15:04:05")),
-		}
-		s.keep(d)
 	}
-}
-
-func (s *search) isExpired(host int) bool {
-	t := s.v.Hosts[host].Claim.ExpireTime
-	return !t.IsZero() && !t.After(s.v.Now)
+	return model.Reason{}
 }

@@ -2,10 +2,12 @@ package disrupt
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -22,6 +24,7 @@ func everyMethod() []check {
 		initialized,     // it must have been relied on
 		nodeAnnotation,  // the node must not say no
 		notAwaited,      // no pending pod may be on its way
+		volumesMove,     // no volume may be tied to the node
 		podsMayBeMoved,  // no pod may say no, and each must be one that is planned for
 		budgetsMayAllow, // no pod disruption budget may forbid it
 	}
@@ -31,13 +34,26 @@ func everyMethod() []check {
 func (s *search) eligible(host int) model.Reason {
 	for _, c := range everyMethod() {
 		if r := c(s, host); !r.OK() {
-			if r.Subject == "" {
-				r.Subject = s.v.Hosts[host].Name()
-			}
-			return r
+			return s.about(host, r)
 		}
 	}
 	return model.Reason{}
+}
+
+// about fills in that a reason is about a host, where it does not say what it is about.
+func (s *search) about(host int, r model.Reason) model.Reason {
+	if r.Subject == "" {
+		r.Subject = s.v.Hosts[host].Name()
+	}
+	return r
+}
+
+// settled is the chain for what could as well wait, after everyMethod: nodes that are replaced in time, and consolidation.
+func settled() []check {
+	return []check{
+		rested,    // no pod may have been moved a short time ago
+		rolledOut, // no workload may be in the middle of a rollout
+	}
 }
 
 func ownPool(s *search, host int) model.Reason {
@@ -123,7 +139,7 @@ func notStatic(s *search, host int) model.Reason {
 // patient says that the node is too old and its pods had their time: its claim's termination grace period bounds the
 // drain, so that pods can't hold it up for ever.
 func (s *search) patient(host int) bool {
-	return s.isExpired(host) && s.v.Hosts[host].Claim.TerminationGracePeriod != nil
+	return due(s.v, host) && s.v.Hosts[host].Claim.TerminationGracePeriod != nil
 }
 
 func podsMayBeMoved(s *search, host int) model.Reason { return s.podsAgree(host, s.patient(host)) }
@@ -170,7 +186,7 @@ func budgetsMayAllow(s *search, host int) model.Reason {
 	if s.patient(host) {
 		return model.Reason{}
 	}
-	return s.pdbs.reason(movable(s.v, host))
+	return s.pdbs.reason(s.moving[host])
 }
 
 // unforced says whether a node may go for a reason that could as well wait: then its age overrules nobody.
@@ -178,10 +194,45 @@ func (s *search) unforced(host int) model.Reason {
 	if !s.patient(host) {
 		return model.Reason{} // checked already
 	}
+	return s.unforcedFor(host)
+}
+
+// unforcedFor says whether pods and their budgets let a node go, after what this plan decided already.
+func (s *search) unforcedFor(host int) model.Reason {
 	if r := s.podsAgree(host, false); !r.OK() {
 		return r
 	}
-	return s.pdbs.reason(movable(s.v, host))
+	return s.pdbs.reason(s.moving[host])
+}
+
+// volumesMove says whether every volume of a node's pods can be reached from another node.
+func volumesMove(s *search, host int) model.Reason {
+	for _, i := range s.moving[host] {
+		c := s.v.Pods[i].Class
+		for _, vol := range c.Volumes {
+			if pinned(vol) {
+				name := "a volume of its own"
+				if vol.Name != "" {
+					name = "volume " + vol.Name
+				}
+				return model.Reason{
+					Code: model.CodeVolumePinned, Subject: "pod/" + string(s.v.Pods[i].ID),
+					Message: fmt.Sprintf("pod %s uses %s, which can be reached from this node alone", s.v.Pods[i].ID, name),
+					Remedy:  "delete the pod and its volume claim, or keep its data where other nodes can reach it",
+				}
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// pinned says that a volume can be reached from nodes of one hostname only.
+func pinned(vol model.VolumeTopology) bool {
+	return len(vol.Terms) > 0 && !slices.ContainsFunc(vol.Terms, func(t model.NodeAffinityTerm) bool {
+		return !slices.ContainsFunc(t.Requirements, func(r model.Requirement) bool {
+			return (r.Key == require.KeyHostname || r.Key == model.KeyNodeName) && r.Operator == model.In && len(r.Values) == 1
+		})
+	})
 }
 
 // quiet says whether a node was left alone for as long as its pool asks for before it may be consolidated.
@@ -208,6 +259,8 @@ func (s *search) quiet(host int) model.Reason {
 func underused() []check {
 	return []check{
 		notStatic, // static pools keep their size
+		rested,    // no pod may have been moved a short time ago
+		rolledOut, // no workload may be in the middle of a rollout
 		func(s *search, host int) model.Reason { return s.unforced(host) },
 		func(s *search, host int) model.Reason { return s.quiet(host) },
 		policyAllows, // WhenEmpty keeps nodes that are not empty

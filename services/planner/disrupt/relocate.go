@@ -2,17 +2,15 @@ package disrupt
 
 import (
 	"fmt"
-	"math"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 )
 
-// move puts the pods of hosts elsewhere in the view. What it returns as left fits on no node that stays; waits says that
-// a destination can't be relied on yet. The caller reverts if it does not like the answer.
-func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Reason) {
+// move puts the pods of hosts elsewhere in the view, on hosts that usable allows. What it returns as left fits on none of
+// them; waits says that a destination can't be relied on yet. The caller reverts if it does not like the answer.
+func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left []pack.Item, waits model.Reason) {
 	d = Decision{Hosts: hosts, Evicted: s.movable(hosts...)}
 	leaves := make(map[int]bool, len(hosts))
 	for _, h := range hosts {
@@ -25,145 +23,85 @@ func (s *search) move(hosts []int) (d Decision, left []pack.Item, waits model.Re
 		}
 	}
 	for _, h := range hosts {
-		for _, p := range movable(s.v, h) {
+		for _, p := range s.moving[h] {
 			s.Desk.Leave(p, h)
 		}
 	}
-	stays := func(h int) bool { return !leaves[h] }
+	stays := func(h int) bool { return !leaves[h] && usable(h) }
 	d.Spots, left = s.Desk.OnHosts(pack.Items(s.v.World, homeless), stays)
 	for _, spot := range d.Spots {
 		h := s.v.Hosts[spot.Host]
 		if !h.Initialized || h.Node == nil || !h.Node.Ready {
 			waits = model.Reason{
 				Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
-				Message: fmt.Sprintf("its pods will fit on %s once that is ready", h.Name()),
+				Message: fmt.Sprintf("its pods will fit on %s once that is ready", h.Name()), Remedy: "wait",
 			}
 			break
 		}
 	}
-	spots, more := s.Desk.OnHosts(pack.Items(s.v.World, s.roomOn(hosts)), stays)
-	d.Spots = append(d.Spots, spots...)
-	return d, append(left, more...), waits
+	if room := s.roomOn(hosts); len(room) > 0 {
+		spots, more := s.Desk.OnHosts(pack.Items(s.v.World, room), stays)
+		d.Spots = append(d.Spots, spots...)
+		left = append(left, more...)
+	}
+	return d, left, waits
 }
 
-// relocate finds a home for all pods of hosts, whatever it costs. It changes the view only if it succeeds.
-func (s *search) relocate(hosts []int) (Decision, model.Reason) {
+// reliable says whether pods may be sent to a host at all: not where they would soon be displaced again.
+func (s *search) reliable(host int) bool {
+	h := s.v.Hosts[host]
+	if !s.drift[host].OK() || !s.sick[host].OK() {
+		return false
+	}
+	return h.Node == nil || h.Claim == nil || !due(s.v, host) && !aging(s.v, host)
+}
+
+// calm says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never
+// consolidate have none.
+func (s *search) calm(host int) bool {
+	h := s.v.Hosts[host]
+	if h.Node == nil || h.Claim == nil || h.Pool == nil || h.Pool.ConsolidateAfter == nil {
+		return true
+	}
+	return s.quiet(host).OK()
+}
+
+// relocate finds a home for all pods of a host, whatever it costs; a static pool gets another node in its place. It changes
+// the view only if it succeeds.
+func (s *search) relocate(host int) (Decision, model.Reason) {
 	mark := s.Desk.Mark()
-	d, left, waits := s.move(hosts)
-	if !waits.OK() {
-		s.Desk.Revert(mark)
-		return Decision{}, waits
-	}
-	_, bought, homeless := s.Desk.Buy(left, s.Limits.Clone())
-	if len(homeless) > 0 {
-		s.Desk.Revert(mark)
-		return Decision{}, s.noDestination(hosts, homeless[0])
-	}
-	d.Replacements = bought
-	return d, model.Reason{}
-}
-
-func (s *search) noDestination(hosts []int, it pack.Item) model.Reason {
-	why, _ := s.Desk.Explain(it.Class)
-	return model.Reason{
-		Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
-		Message: fmt.Sprintf("pod %s fits nowhere else: %s", s.v.Pods[it.Pods[0]].ID, why.Message),
-	}
-}
-
-// tryDelete gives a node back if its pods fit on others.
-func (s *search) tryDelete(host int) (ok bool, left []pack.Item, why model.Reason) {
-	mark := s.Desk.Mark()
-	d, left, waits := s.move([]int{host})
-	price, weighed := s.price(d.Hosts)
-	switch {
-	case !waits.OK():
-		why = waits
-	case len(left) > 0:
-	case min(price, weighed) < max(1, s.v.Policy.MinSaving):
-		why = model.Reason{
-			Code: model.CodeNoCheaper, Subject: s.v.Hosts[host].Name(),
-			Message: fmt.Sprintf("giving it back saves %s; the least that is worth it is %s",
-				fit.Money(min(price, weighed)), fit.Money(s.v.Policy.MinSaving)),
-		}
-	default:
-		if why = s.balance.approve(d.Hosts, weighed); why.OK() {
-			d.Reason, d.Saving = model.ReasonUnderutilized, price
-			d.Explanation = model.Reason{
-				Code: model.CodePodsFitElsewhere, Subject: s.v.Hosts[host].Name(),
-				Message: fmt.Sprintf("its pods (%d) fit on other nodes; giving it back saves %s an hour", len(d.Evicted), fit.Money(price)),
-			}
-			s.keep(d)
-			return true, nil, model.Reason{}
-		}
-	}
-	s.Desk.Revert(mark)
-	return false, left, why
-}
-
-// tryReplace gives nodes back if one cheaper claim and the nodes that stay hold their pods.
-func (s *search) tryReplace(hosts []int) (ok bool, why model.Reason) {
-	mark := s.Desk.Mark()
-	d, left, waits := s.move(hosts)
-	if !waits.OK() || len(left) == 0 {
-		s.Desk.Revert(mark)
-		return false, waits
-	}
-	price, weighed := s.price(hosts)
-	least := max(1, s.v.Policy.MinSaving)
-	b, found := s.Desk.One(left, pack.Ceiling{Weighed: weighed - least, List: price - least})
-	if !found {
-		s.Desk.Revert(mark)
-		return false, s.noCheaper(hosts, left, weighed)
-	}
-	now, saving := b.Best().Offering.Price, price-b.Best().Offering.Price
-	if why = s.spotForSpot(hosts, b); why.OK() {
-		why = s.balance.approve(hosts, weighed-b.Best().Price)
+	d, left, why := s.move([]int{host}, s.reliable)
+	if why.OK() {
+		d.Replacements, why = s.replacements(host, left)
 	}
 	if !why.OK() {
 		s.Desk.Revert(mark)
-		return false, why
+		return Decision{}, why
 	}
-	d.Reason, d.Saving, d.Replacements = model.ReasonUnderutilized, saving, []*pack.Bought{b}
-	d.Explanation = model.Reason{
-		Code: model.CodeCheaperReplacement, Subject: s.v.Hosts[hosts[0]].Name(),
-		Message: fmt.Sprintf("one %s at %s instead of %s at %s saves %s an hour", b.Best().Type.Name,
-			fit.Money(now), fit.Count(len(hosts), "node"), fit.Money(price), fit.Money(saving)),
-	}
-	s.keep(d)
-	return true, model.Reason{}
+	return d, model.Reason{}
 }
 
-// spotForSpot keeps a spot node from being replaced by another one: spot prices move all the time, and each move would end
-// on an offering that fewer wish to keep, until the node is the one most often interrupted. Several nodes may become one.
-func (s *search) spotForSpot(hosts []int, b *pack.Bought) model.Reason {
-	spot := func(h int) bool { return s.v.Hosts[h].Claim.CapacityType == model.Spot }
-	if len(hosts) > 1 || !spot(hosts[0]) || b.Best().Offering.CapacityType != model.Spot {
-		return model.Reason{}
-	}
-	return model.Reason{
-		Code: model.CodeNoCheaper, Subject: s.v.Hosts[hosts[0]].Name(),
-		Message: fmt.Sprintf("%s at %s would do, but a spot node is not replaced by another spot node", b.Best().Type.Name, fit.Money(b.Best().Price)),
-	}
-}
-
-// noCheaper says why no replacement was found.
-func (s *search) noCheaper(hosts []int, left []pack.Item, price int64) model.Reason {
-	mark := s.Desk.Mark()
-	defer s.Desk.Revert(mark)
-	name := s.v.Hosts[hosts[0]].Name()
-	what := s.whatStays(left)
-	b, ok := s.Desk.One(left, pack.Ceiling{Weighed: math.MaxInt64, List: math.MaxInt64})
-	if !ok {
-		return model.Reason{
-			Code: model.CodeNoDestination, Subject: name,
-			Message: what + " fit on no other node, and no single new node holds them",
+func (s *search) replacements(host int, left []pack.Item) ([]*pack.Bought, model.Reason) {
+	lim := s.Limits.Clone()
+	if pool := s.v.Hosts[host].Pool; pool.Replicas != nil {
+		b, why := s.Fixed(pool, left, lim)
+		if !why.OK() {
+			return nil, s.about(host, why)
 		}
+		return []*pack.Bought{b}, model.Reason{}
 	}
+	_, bought, homeless := s.Desk.Buy(left, lim)
+	if len(homeless) > 0 {
+		return nil, s.noDestination(host, homeless[0])
+	}
+	return bought, model.Reason{}
+}
+
+func (s *search) noDestination(host int, it pack.Item) model.Reason {
+	why, _ := s.Desk.Explain(it.Class)
 	return model.Reason{
-		Code: model.CodeNoCheaper, Subject: name,
-		Message: fmt.Sprintf("%s fit on no other node; the cheapest node that holds them is %s at %s, and it costs %s",
-			what, b.Best().Type.Name, fit.Money(b.Best().Price), fit.Money(price)),
+		Code: model.CodeNoDestination, Subject: s.v.Hosts[host].Name(),
+		Message: fmt.Sprintf("pod %s fits nowhere else: %s", s.v.Pods[it.Pods[0]].ID, why.Message), Remedy: why.Remedy,
 	}
 }
 

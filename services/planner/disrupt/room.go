@@ -49,7 +49,7 @@ func roomMoves(s *search, host int) model.Reason {
 func (s *search) buffered() {
 	for _, h := range s.candidates {
 		switch {
-		case s.v.Removed(h), len(s.room[h]) == 0, len(movable(s.v, h)) > 0:
+		case s.v.Removed(h), len(s.room[h]) == 0, len(s.moving[h]) > 0:
 			continue
 		}
 		switch s.verdicts[h].Code {
@@ -67,7 +67,7 @@ func (s *search) buffered() {
 // nodes that there are get theirs once they have left.
 func (s *search) shrink() {
 	for _, x := range s.Surplus {
-		d, _, _ := s.move([]int{x.Host})
+		d, _, _ := s.move([]int{x.Host}, s.reliable)
 		d.Reason, d.Explanation = model.ReasonSurplus, x.Reason
 		s.keep(d)
 	}

@@ -56,3 +56,23 @@ func (m *Market) OnePurse(options []*Option, lim *Limits) *Bought {
 	}
 	return nil
 }
+
+// Instead is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
+// items, paid for alike; nil where there is none, or where the items' pods mind others that it can't be sure of.
+func (d *Desk) Instead(options []*Option, items []Item, lim *Limits) *Bought {
+	if d.m.portsClash(items) || slices.ContainsFunc(items, func(it Item) bool { return d.rules.Tied(it.Class) }) {
+		return nil
+	}
+	l, fits := d.m.burdenOf(items), d.fitting(nil, claimants(items)...)
+	able := slices.DeleteFunc(slices.Clone(options), func(o *Option) bool { return !o.holds(l) || !fits(o) })
+	b := d.m.OnePurse(able, lim)
+	if b == nil {
+		return nil
+	}
+	b.Items = items
+	d.Show(b)
+	for _, c := range claimants(items) {
+		d.handOut(b, c)
+	}
+	return b
+}

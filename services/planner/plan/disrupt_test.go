@@ -103,7 +103,7 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"its pool is static":         {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().Replicas = new(int64(1)) }, model.CodeStaticPool},
 		"its static pool is smaller": {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().Replicas = new(int64) }, model.CodeSurplus},
 		"its price is not known": {1, func(w *world, _ *model.Node, c *model.Claim) {
-			c.Price, c.Zone = 0, "us-east-1b"
+			c.Price, c.Zone, c.CreateTime = 0, "us-east-1b", now()
 		}, model.CodePriceUnknown},
 		"the saving is too small": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.Policy.MinSaving = 20000 }, model.CodeNoCheaper},
 		"the pods fit nowhere else": {1, func(w *world, _ *model.Node, _ *model.Claim) {

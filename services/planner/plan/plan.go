@@ -168,6 +168,7 @@ func (c *cycle) giveBack() {
 	c.given = disrupt.Run(disrupt.Params{
 		View: c.view, Matcher: c.matcher, Desk: c.desk, Market: c.market, Limits: c.limits,
 		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
+		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // bare is a claim of a static pool, for no pods.
@@ -123,4 +124,21 @@ func (c *cycle) bareClaim(b bare) model.NodeClaim {
 	out.Reason = b.reason
 	out.ID = c.claimID(out.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(b.number))})
 	return out
+}
+
+// fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place.
+func (c *cycle) fixedFor(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.Bought, model.Reason) {
+	options, why := c.market.Sells(pool)
+	if !why.OK() {
+		return nil, why
+	}
+	b := c.desk.Instead(options, items, lim)
+	if b == nil {
+		return nil, model.Reason{
+			Code:    model.CodeNoDestination,
+			Message: fmt.Sprintf("no new node of static pool %s can be had within its limits that holds what fits nowhere else", pool.Name),
+			Remedy:  "raise spec.limits of the pool, or allow more instance types",
+		}
+	}
+	return b, model.Reason{}
 }

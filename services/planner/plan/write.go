@@ -176,6 +176,7 @@ func (c *cycle) why(b *pack.Bought, pods int) model.Reason {
 }
 
 func (c *cycle) writeDisruptions(p *model.Plan) {
+	p.Summary = &c.given.Summary
 	by := make(map[int]model.DisruptionID)
 	for i := range c.given.Decisions {
 		d := c.disruption(&c.given.Decisions[i], p)
@@ -190,12 +191,16 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 		}
 		p.Nodes = append(p.Nodes, model.NodeVerdict{
 			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.given.Verdicts[i], Disruption: by[i],
+			Waste: c.given.Waste[i],
 		})
 	}
 }
 
 func (c *cycle) disruption(d *disrupt.Decision, p *model.Plan) model.Disruption {
-	out := model.Disruption{Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, Explanation: d.Explanation}
+	out := model.Disruption{
+		Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, Explanation: d.Explanation,
+		Churn: d.Churn, PayBack: d.PayBack, Workloads: d.Workloads,
+	}
 	for _, h := range d.Hosts {
 		out.Candidates = append(out.Candidates, c.view.Hosts[h].Claim.ID)
 	}
@@ -206,6 +211,9 @@ func (c *cycle) disruption(d *disrupt.Decision, p *model.Plan) model.Disruption 
 	}
 	for _, b := range d.Replacements {
 		claim := c.claim(b)
+		if len(claim.Pods) == 0 { // one of a static pool, which has no pods to be named by
+			claim.ID = c.claimID(claim.NodePool, []model.PodID{"instead", model.PodID(out.ID)})
+		}
 		claim.Disruption = out.ID
 		for _, pod := range claim.Pods {
 			out.Destinations = append(out.Destinations, model.Placement{Pod: pod, Claim: claim.ID})

@@ -319,6 +319,13 @@ func (w *World) Price(c *model.Claim) int64 {
 	return c.Price
 }
 
+// Sold says whether a type is sold at all in a zone in some way, out of stock or not. Where nothing is known of any
+// offering it says so of all.
+func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool {
+	_, ok := w.prices[offeringKey{t, zone, ct}]
+	return ok || len(w.prices) == 0
+}
+
 // Weighed is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS bills the
 // list price.
 func (w *World) Weighed(c *model.Claim) int64 {

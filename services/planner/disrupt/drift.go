@@ -1,0 +1,108 @@
+package disrupt
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// young is how old a claim must be before it counts that its type is not sold any more: catalogues and claims come by
+// different ways.
+const young = time.Hour
+
+// Drift says how a node no longer is what its pool or class asks for, or the zero Reason: what the actuator found in AWS,
+// or else what the snapshot tells. What says how nodes behave, and not what they are, is no drift: weight, limits,
+// disruption settings, replicas. Nodes without a pool do not drift.
+func Drift(v *view.View, host int) model.Reason {
+	h := v.Hosts[host]
+	if h.Claim == nil || h.Node == nil || h.Pool == nil || h.Claim.State < model.ClaimLaunched {
+		return model.Reason{}
+	}
+	if d := h.Claim.Drifted; d != nil {
+		r := *d
+		r.Code, r.Subject = model.CodeDrifted, h.Name()
+		return r
+	}
+	for _, check := range []func(v *view.View, h *view.Host) string{
+		poolChanged,      // the template by its hash
+		requirementsMiss, // what the pool asks for now
+		typeGone,         // what is sold to it
+		classChanged,     // the class by its hash
+		imageGone,        // what the class boots
+	} {
+		if text := check(v, h); text != "" {
+			return model.Reason{Code: model.CodeDrifted, Subject: h.Name(), Message: text}
+		}
+	}
+	return model.Reason{}
+}
+
+func poolChanged(_ *view.View, h *view.Host) string {
+	if h.Claim.PoolHash == "" || h.Pool.Hash == "" || h.Claim.PoolHash == h.Pool.Hash {
+		return ""
+	}
+	return fmt.Sprintf("NodePoolDrifted: the template of node pool %s has changed since the launch", h.Pool.Name)
+}
+
+func requirementsMiss(_ *view.View, h *view.Host) string {
+	r, ok := require.NewSet(h.Pool.NodePool.Requirements...).Matches(h.Node.Labels)
+	if ok {
+		return ""
+	}
+	has, there := h.Node.Labels.Get(r.Key)
+	if !there {
+		return fmt.Sprintf("RequirementsDrifted: node pool %s asks for %s, and the node has no such label", h.Pool.Name, r)
+	}
+	return fmt.Sprintf("RequirementsDrifted: node pool %s asks for %s, and the node has %s", h.Pool.Name, r, has)
+}
+
+func typeGone(v *view.View, h *view.Host) string {
+	c := h.Claim
+	if c.InstanceType == "" || h.Pool.Catalog == nil || h.Pool.Class.NotReady != nil || v.Now.Sub(c.CreateTime) < young {
+		return ""
+	}
+	if h.Pool.Catalog.Type(c.InstanceType) == nil {
+		return fmt.Sprintf("InstanceTypeNotFound: the catalogue of node class %s has no %s any more", h.Pool.Class.Name, c.InstanceType)
+	}
+	if v.Sold(c.InstanceType, c.Zone, c.CapacityType) || (c.CapacityType == model.Reserved && v.Sold(c.InstanceType, c.Zone, model.OnDemand)) {
+		return ""
+	}
+	return fmt.Sprintf("InstanceTypeNotFound: %s is not sold as %s in %s any more", c.InstanceType, c.CapacityType, c.Zone)
+}
+
+func classChanged(_ *view.View, h *view.Host) string {
+	class := h.Pool.Class
+	if class == nil || h.Claim.ClassHash == "" || class.Hash == "" || h.Claim.ClassHash == class.Hash || class.Name != h.Claim.NodeClass {
+		return ""
+	}
+	return fmt.Sprintf("NodeClassDrifted: EC2NodeClass %s has changed since the launch", class.Name)
+}
+
+func imageGone(_ *view.View, h *view.Host) string {
+	class := h.Pool.Class
+	if class == nil || class.NotReady != nil || class.Name != h.Claim.NodeClass || h.Claim.ImageID == "" || len(class.Images) == 0 {
+		return ""
+	}
+	if slices.ContainsFunc(class.Images, func(i model.MachineImage) bool { return i.ID == h.Claim.ImageID }) {
+		return ""
+	}
+	return fmt.Sprintf("AMIDrift: EC2NodeClass %s no longer launches %s", class.Name, h.Claim.ImageID)
+}
+
+// drifted replaces nodes that are not what they should be.
+func (s *search) drifted() {
+	var hosts []int
+	for _, h := range s.candidates {
+		if !s.drift[h].OK() && !s.v.Removed(h) && s.verdicts[h].OK() {
+			hosts = append(hosts, h)
+		}
+	}
+	s.oldestFirst(hosts)
+	for _, h := range hosts {
+		s.replaceOld(h, model.ReasonDrifted, s.drift[h], func() model.Reason { return s.canary(s.v.Hosts[h].Pool) })
+	}
+}

@@ -1,0 +1,190 @@
+package disrupt
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// appraise finds what the pods of each host are worth, and what the host costs beyond that.
+func (s *search) appraise() {
+	s.value, s.waste = make([]float64, len(s.v.Hosts)), make([]int64, len(s.v.Hosts))
+	var pods []int
+	for i, h := range s.v.Hosts {
+		if h.Node != nil && h.Claim != nil && !h.Leaving && !s.v.Removed(i) {
+			pods = append(pods, s.moving[i]...)
+			pods = append(pods, s.room[i]...)
+		}
+	}
+	s.worth = s.Desk.Worth(pods)
+	s.summary.Floor = s.worth.Floor.Price
+	for i, h := range s.v.Hosts {
+		if h.Node == nil || h.Claim == nil {
+			continue
+		}
+		cost := s.cost(i)
+		for _, p := range s.moving[i] {
+			one := s.worth.Of(s.v.Pods[p].Class)
+			if one <= 0 { // nothing is sold for it: its node is all that there is
+				s.value[i] = float64(cost)
+				break
+			}
+			s.value[i] += one
+		}
+		if waste := float64(cost) - s.value[i]; waste > float64(cost)*exact {
+			s.waste[i] = int64(math.Round(waste))
+		}
+	}
+}
+
+// exact is how near to each other prices and worths are taken to be the same: duals are as exact as floating point.
+const exact = 0.0005
+
+// cost is what a host costs as it is weighed, and with what the policy adds for each node.
+func (s *search) cost(host int) int64 {
+	return s.v.Weighed(s.v.Hosts[host].Claim) + s.v.Policy.PerNodeOverhead
+}
+
+// divide parts nodes that may be given back into those that are best filled up and those that are best given up, the most
+// wasteful per eviction first.
+//
+// Filled up, a node loses what it costs beyond the worth of all that it can hold. To give it up instead takes evictions. So
+// nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
+// costs more than it wins, and as long as there are pods left to fill them with. What other hosts can hold counts first.
+func (s *search) divide(hosts []int) (give []int) {
+	filler := s.newFiller(hosts)
+	type node struct {
+		host        int
+		holds, loss float64
+	}
+	var nodes []node
+	demand, open := 0.0, make(map[int]bool, len(hosts))
+	hours := s.churn.payback.Hours()
+	for _, h := range hosts {
+		open[h] = true
+		n := node{host: h, holds: s.value[h] + filler.fill(s.v.Free(h))}
+		n.loss = float64(s.cost(h)) - n.holds
+		if hours > 0 {
+			n.loss -= byReplace * float64(s.churn.sum(s.moving[h])) / hours
+		}
+		demand += s.value[h]
+		nodes = append(nodes, n)
+	}
+	for i := range s.v.Hosts {
+		if !open[i] && s.v.Open(i) && s.v.Hosts[i].Node != nil && s.reliable(i) && s.calm(i) {
+			demand -= filler.fill(s.v.Free(i))
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b node) int {
+		return cmp.Compare(a.loss/max(1, a.holds), b.loss/max(1, b.holds))
+	})
+	for _, n := range nodes {
+		if n.loss <= n.holds*exact && demand > 0 {
+			demand -= n.holds
+			continue
+		}
+		give = append(give, n.host)
+	}
+	s.byWaste(give)
+	return give
+}
+
+// byWaste puts first what wastes most for what its evictions weigh.
+func (s *search) byWaste(hosts []int) {
+	ratio := make(map[int]float64, len(hosts))
+	for _, h := range hosts {
+		ratio[h] = float64(s.waste[h]) / float64(1000+s.churn.sum(s.moving[h]))
+	}
+	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
+}
+
+// filler estimates what free room could hold.
+type filler struct {
+	worth []float64
+	asks  []view.Vector
+}
+
+// mostShapes is how many kinds of pods an estimate looks at: those that are worth most in sum.
+const mostShapes = 48
+
+// newFiller looks at the pods of some hosts.
+func (s *search) newFiller(hosts []int) *filler {
+	sum := make(map[*view.Class]float64)
+	var classes []*view.Class
+	for _, h := range hosts {
+		for _, p := range s.moving[h] {
+			c := s.v.Pods[p].Class
+			if _, seen := sum[c]; !seen {
+				classes = append(classes, c)
+			}
+			sum[c] += s.worth.Of(c)
+		}
+	}
+	slices.SortStableFunc(classes, func(a, b *view.Class) int {
+		return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a.Index, b.Index))
+	})
+	f := &filler{}
+	for _, c := range classes[:min(len(classes), mostShapes)] {
+		f.worth, f.asks = append(f.worth, s.worth.Of(c)), append(f.asks, c.Requested)
+	}
+	return f
+}
+
+// fill is about the most that pods are worth which some room can hold: greedily, the kind first that is worth most for the
+// scarcest resource that it takes, half of what fits at a time, so that kinds mix.
+func (f *filler) fill(free view.Vector) float64 {
+	const rounds = 6
+	rest, sum := slices.Clone(free), 0.0
+	for range rounds {
+		best, most, count := -1, 0.0, int64(0)
+		for k, ask := range f.asks {
+			n := room(rest, ask)
+			if v := f.worth[k] * n; n >= 1 && v > most {
+				best, most, count = k, v, int64(n)
+			}
+		}
+		if best < 0 {
+			break
+		}
+		take := (count + 1) / 2
+		rest.Add(f.asks[best], -take)
+		sum += f.worth[best] * float64(take)
+	}
+	return sum
+}
+
+// room is how many pods fit, fractions included.
+func room(free, ask view.Vector) float64 {
+	n := float64(1 << 20)
+	for i, q := range ask {
+		if q > 0 {
+			n = min(n, float64(free[i])/float64(q))
+		}
+	}
+	return n
+}
+
+// worthOf is what pods are worth in sum; ok is false where nothing is sold for some of them.
+func (s *search) worthOf(pods []int) (sum float64, ok bool) {
+	for _, p := range pods {
+		one := s.worth.Of(s.v.Pods[p].Class)
+		if one <= 0 {
+			return 0, false
+		}
+		sum += one
+	}
+	return sum, true
+}
+
+// mayConsolidate is the chain for consolidation.
+func (s *search) mayConsolidate(host int) model.Reason {
+	for _, c := range underused() {
+		if r := c(s, host); !r.OK() {
+			return s.about(host, r)
+		}
+	}
+	return model.Reason{}
+}
