@@ -48,6 +48,7 @@ func newColumns(c *core, s *slab) *columns {
 // begin sets up the programme for what a plan has left, with those columns of old that fit it still. Rows that no open
 // bin takes are left out.
 func (x *columns) begin(pl *plan, old []pat) {
+	x.c.detail()
 	copy(x.demand, pl.rest)
 	for b := range x.c.bins {
 		bin := &x.c.bins[b]
@@ -315,6 +316,7 @@ func (x *columns) price(nodes int) (bound, steep float64) {
 
 // total is what the best duals bound all pods of the problem by, bins that cost nothing included.
 func (x *columns) total() float64 {
+	x.c.detail()
 	copy(x.demand, x.c.count)
 	x.pr.renew(x.demand)
 	sum, steepest, free := 0.0, 1.0, 0.0

@@ -34,7 +34,9 @@ type core struct {
 	// held are the rows that some bin can hold a pod of; stuck says that there are others.
 	held  []bool
 	stuck bool
-	work  int64
+	// detailed says that bins have their rows.
+	detailed bool
+	work     int64
 }
 
 // bin is a kind of node that the search considers.
@@ -52,7 +54,8 @@ type bin struct {
 	pen    []int64
 	before []Before
 
-	// kinds are those of which one pod fits, rules aside; rows are the rows of which one pod fits, room how many fit alone.
+	// kinds are those of which one pod fits, rules aside; rows are the rows of which one pod fits, room how many fit alone,
+	// which only column generation asks for: see core.detail.
 	kinds []int32
 	rows  []int32
 	room  []int32
@@ -84,11 +87,7 @@ func compile(p *Problem) *core {
 	c.orderKinds()
 	c.unit, c.least = c.units(), c.leastRequest()
 	c.findMutual()
-	c.held = make([]bool, c.n)
-	most := make([]int32, len(c.kinds))
-	for i := range c.bins {
-		c.list(&c.bins[i], most)
-	}
+	c.hold()
 	for _, h := range c.held {
 		c.stuck = c.stuck || !h
 	}
@@ -182,36 +181,79 @@ func (c *core) compareRequests(a, b int32) int {
 	return slices.Compare(c.req[a*k:(a+1)*k], c.req[b*k:(b+1)*k])
 }
 
-// list fills in what a bin can hold at least one pod of; most is memory, by kind.
+// hold finds what each bin can hold at least one pod of: kinds, and in held the rows that some bin holds.
+func (c *core) hold() {
+	c.held = make([]bool, c.n)
+	kinds := make([]int32, 0, len(c.bins)*len(c.kinds))
+	bare := make([]bool, len(c.kinds)) // held by a bin that rules see nothing on
+	for i := range c.bins {
+		b := &c.bins[i]
+		from := len(kinds)
+		for t, of := range c.kinds {
+			first := int(of[0])
+			if !b.takes.Has(first) || fits(b.free, c.req[first*c.k:(first+1)*c.k], 1) == 0 {
+				continue
+			}
+			kinds = append(kinds, int32(t))
+			bare[t] = bare[t] || len(b.before) == 0
+		}
+		b.kinds = kinds[from:len(kinds):len(kinds)]
+		if len(b.before) > 0 {
+			c.holdBeside(b)
+		}
+		c.work += int64(c.n + len(c.kinds)*(c.k+1))
+	}
+	for t, rows := range c.kinds {
+		for _, j := range rows {
+			c.held[j] = c.held[j] || bare[t] && c.ruleRoom(&bin{}, j, 1) > 0
+		}
+	}
+}
+
+// holdBeside finds the rows that a bin holds beside what is on it.
+func (c *core) holdBeside(b *bin) {
+	for _, t := range b.kinds {
+		for _, j := range c.kinds[t] {
+			c.held[j] = c.held[j] || c.ruleRoom(b, j, 1) > 0
+		}
+	}
+}
+
+// detail lists the rows of each bin.
+func (c *core) detail() {
+	if c.detailed {
+		return
+	}
+	c.detailed = true
+	most := make([]int32, len(c.kinds))
+	for i := range c.bins {
+		c.list(&c.bins[i], most)
+	}
+}
+
+// list lists the rows that a bin can hold at least one pod of; most is memory, by kind.
 func (c *core) list(b *bin, most []int32) {
+	clear(most)
 	rows := 0
-	for t, of := range c.kinds {
-		first := int(of[0])
-		most[t] = 0
-		if !b.takes.Has(first) {
-			continue
-		}
-		if most[t] = fits(b.free, c.req[first*c.k:(first+1)*c.k], math.MaxInt32); most[t] > 0 {
-			b.kinds = append(b.kinds, int32(t))
-			rows += len(of)
-		}
+	for _, t := range b.kinds {
+		first := int(c.kinds[t][0])
+		most[t] = fits(b.free, c.req[first*c.k:(first+1)*c.k], math.MaxInt32)
+		rows += len(c.kinds[t])
 	}
 	b.rows, b.room = make([]int32, 0, rows), make([]int32, 0, rows)
 	for i, t := range c.kindOf {
 		if most[t] == 0 {
 			continue
 		}
-		if n := c.ruleRoom(b, i, min(most[t], c.count[i])); n > 0 {
+		if n := c.ruleRoom(b, int32(i), min(most[t], c.count[i])); n > 0 {
 			b.rows = append(b.rows, int32(i))
 			b.room = append(b.room, n)
-			c.held[i] = true
 		}
 	}
-	c.work += int64(c.n + len(c.kinds)*(c.k+1))
 }
 
 // ruleRoom is how many pods of a row, up to n, rules allow on an otherwise empty bin.
-func (c *core) ruleRoom(b *bin, row int, n int32) int32 {
+func (c *core) ruleRoom(b *bin, row, n int32) int32 {
 	for _, pt := range c.byRow[row] {
 		triggered, counted := pt.triggers, int32(0)
 		for _, x := range b.before {

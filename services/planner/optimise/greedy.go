@@ -25,6 +25,8 @@ type greedy struct {
 	keys  [3][]keyed
 	// put are the rows that a try has put in.
 	put []int32
+	// pairs is memory to sort a filling.
+	pairs []uint64
 	// wide says that among equals the pods that most bins take come first, not those that fewest take.
 	wide bool
 	// stop gives up, with pods left; nil goes on to the end.
@@ -48,6 +50,8 @@ type filling struct {
 	// orders are classes, in the orders in which to try to fill the bin.
 	orders    [3][]int32
 	rows, cnt []int32
+	// same says that an order is the first one once more.
+	same [3]bool
 	// last is what the filling of each order was worth per price when it was last tried.
 	last [3]float64
 	// ratio is value per price, cost the price with penalties.
@@ -152,8 +156,7 @@ func (g *greedy) step(pl *plan) {
 	}
 	if n > 0 {
 		rows, cnt := g.slab.take(len(f.rows)), g.slab.take(len(f.rows))
-		copy(rows, f.rows)
-		copy(cnt, f.cnt)
+		g.sorted(f, rows, cnt)
 		g.take(pl, pat{bin: b, copies: n, rows: rows, cnt: cnt, cost: f.cost})
 		return
 	}
@@ -190,7 +193,9 @@ func (g *greedy) free(pl *plan, value []float64) {
 			for j, i := range f.rows {
 				n = min(n, pl.rest[i]/f.cnt[j])
 			}
-			g.take(pl, pat{bin: int32(b), copies: n, rows: slices.Clone(f.rows), cnt: slices.Clone(f.cnt), cost: f.cost})
+			rows, cnt := g.slab.take(len(f.rows)), g.slab.take(len(f.rows))
+			g.sorted(f, rows, cnt)
+			g.take(pl, pat{bin: int32(b), copies: n, rows: rows, cnt: cnt, cost: f.cost})
 		}
 	}
 }
@@ -246,6 +251,7 @@ func (g *greedy) order(b *bin, f *filling) {
 		for _, x := range g.keys[o] {
 			f.orders[o] = append(f.orders[o], x.class)
 		}
+		f.same[o] = o > 0 && slices.Equal(f.orders[o], f.orders[0])
 	}
 	g.work += int64(len(b.kinds)*(k+2) + 3*12*len(g.keys[0]))
 }
@@ -288,7 +294,7 @@ func (g *greedy) refill(b *bin, f *filling, rest []int32) {
 	f.ratio = 0
 	best := max(f.last[0], f.last[1], f.last[2])
 	for o, order := range f.orders {
-		if g.c.n > mostRows && f.last[o] < hopeless*best || o > 0 && slices.Equal(order, f.orders[0]) {
+		if g.c.n > mostRows && f.last[o] < hopeless*best || f.same[o] {
 			continue
 		}
 		v, pen := g.try(b, order, rest)
@@ -303,16 +309,17 @@ func (g *greedy) refill(b *bin, f *filling, rest []int32) {
 			}
 		}
 	}
-	sortFilling(f.rows, f.cnt)
 }
 
-// sortFilling orders the rows of a filling, which are few.
-func sortFilling(rows, cnt []int32) {
-	for i := 1; i < len(rows); i++ {
-		for j := i; j > 0 && rows[j-1] > rows[j]; j-- {
-			rows[j-1], rows[j] = rows[j], rows[j-1]
-			cnt[j-1], cnt[j] = cnt[j], cnt[j-1]
-		}
+// sorted writes a filling down in the order of its rows.
+func (g *greedy) sorted(f *filling, rows, cnt []int32) {
+	g.pairs = g.pairs[:0]
+	for x, i := range f.rows {
+		g.pairs = append(g.pairs, uint64(i)<<32|uint64(f.cnt[x]))
+	}
+	slices.Sort(g.pairs)
+	for x, p := range g.pairs {
+		rows[x], cnt[x] = int32(p>>32), int32(p&math.MaxUint32)
 	}
 }
 

@@ -48,11 +48,7 @@ func newPricer(c *core) *pricer {
 		c: c, load: newLoad(c), knaps: make([]knap, len(c.bins)), demand: slices.Clone(c.count),
 		lam: make([]float64, c.k+mostGroups), col: make([]float64, c.k+mostGroups),
 	}
-	most := 0
-	for b := range c.bins {
-		most = max(most, len(c.bins[b].rows))
-	}
-	p.value = make([]float64, most)
+	p.value = make([]float64, c.n)
 	return p
 }
 

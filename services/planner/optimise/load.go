@@ -8,12 +8,15 @@ type load struct {
 	// triggers and counted are by rule.
 	triggers, counted []int32
 	cnt               []int32
-	asked             []int64
+	// had says which rows have had pods, as a list and by row.
+	had   []int32
+	known []bool
+	asked []int64
 }
 
 func newLoad(c *core) *load {
 	return &load{
-		c: c, left: make([]int64, c.k), asked: make([]int64, c.k), cnt: make([]int32, c.n),
+		c: c, left: make([]int64, c.k), asked: make([]int64, c.k), cnt: make([]int32, c.n), known: make([]bool, c.n),
 		triggers: make([]int32, len(c.rules)), counted: make([]int32, len(c.rules)),
 	}
 }
@@ -22,7 +25,10 @@ func newLoad(c *core) *load {
 func (l *load) open(b *bin) {
 	l.b = b
 	copy(l.left, b.free)
-	clear(l.cnt)
+	for _, i := range l.had {
+		l.cnt[i], l.known[i] = 0, false
+	}
+	l.had = l.had[:0]
 	if len(l.triggers) == 0 {
 		return
 	}
@@ -90,6 +96,10 @@ func (l *load) ruleRoom(pt part, n int32) int32 {
 // put adds pods, or takes them away where q is negative.
 func (l *load) put(row, q int32) {
 	k := l.c.k
+	if !l.known[row] {
+		l.known[row] = true
+		l.had = append(l.had, row)
+	}
 	l.cnt[row] += q
 	for r, x := range l.c.req[int(row)*k : int(row)*k+k] {
 		l.left[r] -= x * int64(q)
