@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -15,17 +16,23 @@ type Given struct {
 	CostAfter   float64 `json:"costAfter"`
 	NodesBefore int     `json:"nodesBefore"`
 	NodesAfter  int     `json:"nodesAfter"`
+	// Pods are those that run on the nodes.
+	Pods int `json:"pods"`
 	// Passes are plans; Actions are the disruptions in them.
 	Passes   int `json:"passes"`
 	Actions  int `json:"actions"`
 	PodMoves int `json:"podMoves"`
-	// Finished says that the last plan gave nothing back any more.
+	// MostMoves is how often the pod was moved that was moved most often.
+	MostMoves int `json:"mostMoves"`
+	// Finished says that the last plan gave nothing back any more, and left nothing out.
 	Finished bool `json:"finished"`
 	// A pass counts for the methods of its disruptions, its CPU time for the first of them; "none" is a pass without any.
 	MethodCPUMs   map[string]float64 `json:"methodCpuMs"`
 	MethodPasses  map[string]int     `json:"methodPasses"`
 	MethodActions map[string]int     `json:"methodActions"`
 	Steps         []Step             `json:"steps"`
+	// Rounds are the plans.
+	Rounds []Round `json:"rounds"`
 }
 
 // Step is one disruption. The CPU and wall time of a plan are those of its first step.
@@ -43,100 +50,142 @@ type Step struct {
 	AtCPUMs float64 `json:"atCpuMs"`
 }
 
+// Round is one plan and what was done of it: all.
+type Round struct {
+	// Summed says that the plan has a summary, whose Candidates, Judged and Tried these are.
+	Summed     bool `json:"summed"`
+	Candidates int  `json:"candidates"`
+	Judged     int  `json:"judged"`
+	Tried      int  `json:"tried"`
+	// Floor is what the plan says that all pods must cost at least; 0 where it says nothing.
+	Floor   float64 `json:"floor,omitempty"`
+	Actions int     `json:"actions"`
+	Removed int     `json:"removed"`
+	Added   int     `json:"added"`
+	Moves   int     `json:"moves"`
+	// Due are the nodes that are empty or drifted and stay.
+	Due        int     `json:"due"`
+	NodesAfter int     `json:"nodesAfter"`
+	CostAfter  float64 `json:"costAfter"`
+	CPUMs      float64 `json:"cpuMs"`
+	// AtCPUMs and AtMoves are of this round and all before it.
+	AtCPUMs float64 `json:"atCpuMs"`
+	AtMoves int     `json:"atMoves"`
+	// ResumeAfter is where the search goes on in the next round; "" where it was complete.
+	ResumeAfter string `json:"resumeAfter,omitempty"`
+}
+
 // mostPasses ends a run that does not end by itself.
 const mostPasses = 2000
 
 // RunDisrupt plans for what may be given back and does at once what each plan says, until nothing more comes: nodes go,
-// their replacements come up as their first offering, pods land where the plan sends them. Each plan is checked.
-func RunDisrupt(c *Catalog, w *Workload) (Result, error) {
+// their replacements come up as their first offering, pods land where the plan sends them, and the next plan knows what
+// was moved when. Each plan is checked. Where nodes have drifted only those and empty ones go, as in the published run.
+func RunDisrupt(c *Catalog, w *Workload) (Result, error) { return runDisrupt(c, w, 0) }
+
+// runDisrupt stops after a number of rounds; 0 goes on to the end.
+func runDisrupt(c *Catalog, w *Workload, rounds int) (Result, error) {
 	x, err := newWorld(c, w)
 	if err != nil {
 		return Result{}, err
 	}
-	x.input.Policy, x.input.Kinds = bare(), []model.DecisionKind{model.KindDisrupt}
 	r := Result{
 		Workload: w.Name, Mode: Disrupt, Threads: runtime.GOMAXPROCS(0), PendingPods: count(w.Pending), ExistingNodes: len(w.Nodes),
 		InstanceTypes: len(c.Types), Types: map[string]int{}, Claims: []Claim{},
 	}
-	if r.Setup, err = measure(func() error { return index(x.input) }); err != nil {
-		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
-	}
 	g := &Given{MethodCPUMs: map[string]float64{}, MethodPasses: map[string]int{}, MethodActions: map[string]int{}, Steps: []Step{}}
 	r.Given = g
-	g.NodesBefore, g.CostBefore = x.bill()
-	for !g.Finished && g.Passes < mostPasses {
-		if err := x.pass(&r); err != nil {
-			return Result{}, fmt.Errorf("workload %s: pass %d: %w", w.Name, g.Passes+1, err)
+	s := newStage(x)
+	g.NodesBefore, g.CostBefore = s.bill()
+	for _, pods := range s.pods {
+		g.Pods += len(pods)
+	}
+	if r.Setup, err = measure(s.begin); err != nil {
+		return Result{}, fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	if rounds == 0 {
+		rounds = mostPasses
+	}
+	for !g.Finished && g.Passes < rounds {
+		if err := s.round(&r); err != nil {
+			return Result{}, fmt.Errorf("workload %s: round %d: %w", w.Name, g.Passes, err)
 		}
 	}
-	g.NodesAfter, g.CostAfter = x.bill()
+	g.NodesAfter, g.CostAfter = s.bill()
+	g.MostMoves = s.mostMoves()
 	r.HourlyCost = g.CostAfter
-	for i := range x.input.Snapshot.Claims {
-		cl := &x.input.Snapshot.Claims[i]
+	for _, cl := range s.claims {
 		r.Types[string(cl.InstanceType)+"/"+cl.CapacityType.String()]++
 	}
 	return r, x.boundOfFresh(&r)
 }
 
-// bill is how many nodes there are, and what they cost.
-func (x *world) bill() (nodes int, cost float64) {
-	var sum int64
-	for i := range x.input.Snapshot.Claims {
-		sum += x.input.Snapshot.Claims[i].Price
-	}
-	return len(x.input.Snapshot.Nodes), dollars(sum)
-}
-
-// pass makes one plan and does what it says.
-func (x *world) pass(r *Result) error {
+// round makes one plan and does what it says.
+func (s *stage) round(r *Result) error {
 	g := r.Given
+	g.Passes++
 	var p model.Plan
 	phase, err := measure(func() error {
 		var err error
-		p, err = plan.Decide(x.input)
+		p, err = s.decide()
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := check(x.input, p); err != nil {
+	if err := s.check(p); err != nil {
 		return err
 	}
+	s.heard()
 	r.Solve.add(phase)
-	g.Passes++
-	g.Finished = len(p.Disruptions) == 0
-	method := "none"
+	g.count(&p, phase)
+	round := Round{Actions: len(p.Disruptions), CPUMs: phase.CPUMs, AtCPUMs: r.Solve.CPUMs}
+	if sum := p.Summary; sum != nil {
+		round.Summed, round.Candidates, round.Judged, round.Tried = true, sum.Candidates, sum.Judged, sum.Tried
+		round.Floor, round.ResumeAfter = dollars(sum.Floor), string(sum.ResumeAfter)
+	}
+	for i := range p.Disruptions {
+		d := &p.Disruptions[i]
+		if err := s.apply(&p, d); err != nil {
+			return err
+		}
+		round.Removed, round.Added = round.Removed+len(d.Candidates), round.Added+len(d.Replacements)
+		round.Moves += len(d.Destinations)
+		step := Step{Method: d.Reason.String(), Decision: "delete", Removed: len(d.Candidates), Added: len(d.Replacements), AtCPUMs: r.Solve.CPUMs}
+		if step.Added > 0 {
+			step.Decision = "replace"
+		}
+		if i == 0 {
+			step.CPUMs, step.WallMs = phase.CPUMs, phase.WallMs
+		}
+		step.NodesAfter, step.CostAfter = s.bill()
+		g.Steps = append(g.Steps, step)
+	}
+	g.Actions, g.PodMoves = g.Actions+round.Actions, g.PodMoves+round.Moves
+	g.Finished = round.Actions == 0 && round.ResumeAfter == ""
+	round.AtMoves, round.Due = g.PodMoves, s.due()
+	round.NodesAfter, round.CostAfter = s.bill()
+	g.Rounds = append(g.Rounds, round)
+	s.advance(model.ClaimID(round.ResumeAfter))
+	return nil
+}
+
+// count counts a pass for its methods.
+func (g *Given) count(p *model.Plan, phase Phase) {
+	first := "none"
 	var methods []string
 	for i := range p.Disruptions {
 		methods = append(methods, p.Disruptions[i].Reason.String())
+		g.MethodActions[p.Disruptions[i].Reason.String()]++
 	}
 	if len(methods) > 0 {
-		method = methods[0]
+		first = methods[0]
 	}
-	g.MethodCPUMs[method] += phase.CPUMs
+	g.MethodCPUMs[first] += phase.CPUMs
 	slices.Sort(methods)
 	for _, m := range slices.Compact(methods) {
 		g.MethodPasses[m]++
 	}
-	for i := range p.Disruptions {
-		d := &p.Disruptions[i]
-		if err := x.apply(&p, d); err != nil {
-			return err
-		}
-		g.Actions++
-		g.PodMoves += len(d.Destinations)
-		g.MethodActions[d.Reason.String()]++
-		s := Step{Method: d.Reason.String(), Decision: "delete", Removed: len(d.Candidates), Added: len(d.Replacements), AtCPUMs: r.Solve.CPUMs}
-		if s.Added > 0 {
-			s.Decision = "replace"
-		}
-		if i == 0 {
-			s.CPUMs, s.WallMs = phase.CPUMs, phase.WallMs
-		}
-		s.NodesAfter, s.CostAfter = x.bill()
-		g.Steps = append(g.Steps, s)
-	}
-	return nil
 }
 
 // add sums up phases one after the other.
@@ -146,46 +195,6 @@ func (p *Phase) add(q Phase) {
 	}
 	p.WallMs, p.CPUMs, p.AllocMiB, p.Mallocs = p.WallMs+q.WallMs, p.CPUMs+q.CPUMs, p.AllocMiB+q.AllocMiB, p.Mallocs+q.Mallocs
 	p.PeakHeapMiB = max(p.PeakHeapMiB, q.PeakHeapMiB)
-}
-
-// apply does what a disruption says.
-func (x *world) apply(p *model.Plan, d *model.Disruption) error {
-	s := &x.input.Snapshot
-	for _, id := range d.Replacements {
-		i := slices.IndexFunc(p.NodeClaims, func(c model.NodeClaim) bool { return c.ID == id })
-		if i < 0 {
-			return fmt.Errorf("disruption %s: its replacement %s is no claim of the plan", d.ID, id)
-		}
-		o := p.NodeClaims[i].Offerings[0]
-		node, claim := joined(string(id), p.NodeClaims[i].NodePool, x.types[string(o.InstanceType)], o)
-		s.Nodes, s.Claims = append(s.Nodes, node), append(s.Claims, claim)
-	}
-	to := make(map[model.PodID]model.NodeName, len(d.Destinations))
-	for _, pl := range d.Destinations {
-		to[pl.Pod] = pl.Node
-		if pl.Node == "" {
-			to[pl.Pod] = model.NodeName(pl.Claim) // a claim of ours and its node have one name
-		}
-	}
-	for i := range s.Pods {
-		if node, moves := to[s.Pods[i].ID]; moves {
-			s.Pods[i].Node = node
-		}
-	}
-	gone := make(map[model.ClaimID]bool, len(d.Candidates))
-	for _, id := range d.Candidates {
-		gone[id] = true
-	}
-	s.Nodes = slices.DeleteFunc(s.Nodes, func(n model.Node) bool { return gone[n.Claim] })
-	s.Claims = slices.DeleteFunc(s.Claims, func(c model.Claim) bool { return gone[c.ID] })
-	sortBy(s.Nodes, func(n model.Node) string { return string(n.Name) })
-	sortBy(s.Claims, func(c model.Claim) string { return string(c.ID) })
-	for i := range s.Pods {
-		if gone[model.ClaimID(s.Pods[i].Node)] {
-			return fmt.Errorf("disruption %s: pod %s has no destination", d.ID, s.Pods[i].ID)
-		}
-	}
-	return nil
 }
 
 // boundOfFresh is what all the pods would cost at least, if none of them ran anywhere yet. It is no part of the figures.
@@ -199,7 +208,7 @@ func (x *world) boundOfFresh(r *Result) error {
 	}
 	p, err := plan.Decide(in)
 	if err != nil {
-		return err
+		return fmt.Errorf("the bound of the same pods packed anew: %w", err)
 	}
 	if p.LowerBound != nil && p.LowerBound.Price > 0 && len(p.Pending) == 0 {
 		r.LowerBound = dollars(p.LowerBound.Price)
@@ -223,9 +232,44 @@ func (g *Given) timeless() *Given {
 	}
 	out := *g
 	out.MethodCPUMs = nil
-	out.Steps = slices.Clone(g.Steps)
+	out.Steps, out.Rounds = slices.Clone(g.Steps), slices.Clone(g.Rounds)
 	for i := range out.Steps {
 		out.Steps[i].CPUMs, out.Steps[i].WallMs, out.Steps[i].AtCPUMs = 0, 0, 0
 	}
+	for i := range out.Rounds {
+		out.Rounds[i].CPUMs, out.Rounds[i].AtCPUMs = 0, 0
+	}
 	return &out
 }
+
+// reaches is the first round after which the nodes cost no more than that; nil where none is.
+func (g *Given) reaches(cost float64) *Round {
+	at := slices.IndexFunc(g.Rounds, func(r Round) bool { return r.CostAfter <= cost })
+	if at < 0 {
+		return nil
+	}
+	return &g.Rounds[at]
+}
+
+// cleared is the first round after which no node that is empty or drifted is left; nil where some always are.
+func (g *Given) cleared() *Round {
+	at := slices.IndexFunc(g.Rounds, func(r Round) bool { return r.Due == 0 })
+	if at < 0 {
+		return nil
+	}
+	return &g.Rounds[at]
+}
+
+// dearest is the round that took the most CPU time; nil where there is none.
+func (g *Given) dearest() *Round {
+	var out *Round
+	for i := range g.Rounds {
+		if out == nil || g.Rounds[i].CPUMs > out.CPUMs {
+			out = &g.Rounds[i]
+		}
+	}
+	return out
+}
+
+// errNoDestination is a plan that forgets pods.
+var errNoDestination = errors.New("has no destination")

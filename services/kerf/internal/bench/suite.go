@@ -20,6 +20,8 @@ type Job struct {
 	Types int
 	// Mode is Schedule or Disrupt; "" is Schedule.
 	Mode string
+	// Rounds ends mode Disrupt after so many plans; 0 goes on until nothing more comes.
+	Rounds int
 }
 
 // Name is what the job is called where the workload's name does not tell enough.
@@ -71,7 +73,7 @@ func Measure(j Job) (Result, error) {
 	}
 	run := Run
 	if j.Mode == Disrupt {
-		run = RunDisrupt
+		run = func(c *Catalog, w *Workload) (Result, error) { return runDisrupt(c, w, j.Rounds) }
 	}
 	r, err := run(c, w)
 	if err != nil {
@@ -120,21 +122,6 @@ func Rows(dir string) ([]Row, error) {
 			j.Types = size
 			rows = append(rows, Row{j, at})
 		}
-	}
-	return rows, s.err
-}
-
-// DisruptRows are the workloads of mode disrupt.
-func DisruptRows(dir string) ([]Row, error) {
-	s := suite{dir: dir, catalog: Market}
-	if dir != "" {
-		s.catalog = filepath.Join(dir, "catalog.json")
-	}
-	var rows []Row
-	for _, name := range []string{"W5-100", "W5", "W6"} {
-		j := s.job(name)
-		j.Mode = Disrupt
-		rows = append(rows, Row{Job: j})
 	}
 	return rows, s.err
 }

@@ -32,6 +32,8 @@ type benchFlags struct {
 	threads   int
 	inProcess bool
 	write     string
+	rounds    int
+	curve     string
 }
 
 func newBench(std IO) *cobra.Command {
@@ -69,6 +71,8 @@ Without flags it measures the built-in suite. Workloads and catalogues are files
 	f.IntVar(&flags.threads, "threads", 1, "how `many` threads may run at a time in a process that measures")
 	f.BoolVar(&flags.inProcess, "in-process", false, "measure in this process, for a profiler; earlier workloads then leave traces in the figures")
 	f.StringVar(&flags.write, "write", "", "write the built-in catalogue and workloads into a `directory`, and measure nothing")
+	f.IntVar(&flags.rounds, "rounds", 0, "with --mode disrupt: stop after so `many` plans; 0 goes on until no more nodes go")
+	f.StringVar(&flags.curve, "curve", "", "with --mode disrupt: draw cost over moves and over CPU time into a `file` (SVG)")
 	out := addOutput(c, "table", "json")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := flags.check(); err != nil {
@@ -87,13 +91,23 @@ Without flags it measures the built-in suite. Workloads and catalogues are files
 		if err != nil {
 			return err
 		}
-		if out.json() {
-			return printResults(std.Out, report)
+		if flags.curve != "" {
+			if err := os.WriteFile(flags.curve, bench.Curve(report.Lines), 0o644); err != nil { //nolint:gosec // a picture, for everybody
+				return err
+			}
 		}
-		if flags.mode == bench.Disrupt {
-			return render.BenchDisrupt(std.Out, report, std.style())
+		switch {
+		case out.json():
+			err = printResults(std.Out, report)
+		case flags.mode == bench.Disrupt:
+			err = render.BenchDisrupt(std.Out, report, std.style())
+		default:
+			err = render.Bench(std.Out, report, std.style())
 		}
-		return render.Bench(std.Out, report, std.style())
+		if err == nil && !flags.inProcess { // a process that measures for another one leaves the verdict to it
+			err = report.Broken()
+		}
+		return err
 	}
 	return c
 }
@@ -109,6 +123,10 @@ func (b *benchFlags) check() error {
 		return fmt.Errorf("--threads %d: want 1 or more", b.threads)
 	case b.types < 0:
 		return fmt.Errorf("--types %d: want a number of types, or 0 for all", b.types)
+	case b.rounds < 0:
+		return fmt.Errorf("--rounds %d: want a number of plans, or 0 for all", b.rounds)
+	case b.mode != bench.Disrupt && (b.rounds > 0 || b.curve != ""):
+		return errors.New("--rounds and --curve are for --mode disrupt")
 	case b.files != "" && b.catalog != "":
 		return errors.New("--files and --catalog both name a catalogue: give one of them")
 	case len(b.workloads) == 0 && (b.catalog != "" || b.types > 0):
@@ -140,7 +158,7 @@ func (b *benchFlags) rows() ([]bench.Row, error) {
 		} else if b.files != "" && job.Workload == w {
 			job.Catalog = filepath.Join(b.files, "catalog.json")
 		}
-		job.Types, job.Mode = b.types, b.mode
+		job.Types, job.Mode, job.Rounds = b.types, b.mode, cmp.Or(b.rounds, job.Rounds)
 		out = append(out, bench.Row{Job: job})
 	}
 	return out, nil
@@ -161,7 +179,8 @@ func (b *benchFlags) fresh(ctx context.Context, j bench.Job) (bench.Result, erro
 	}
 	//nolint:gosec // it is this program itself, and its arguments are the user's own
 	c := exec.CommandContext(ctx, program, "bench", "--in-process", "--runs", "1", "-o", "json",
-		"--catalog", j.Catalog, "--workload", j.Workload, "--types", strconv.Itoa(j.Types), "--mode", cmp.Or(j.Mode, bench.Schedule))
+		"--catalog", j.Catalog, "--workload", j.Workload, "--types", strconv.Itoa(j.Types), "--mode", cmp.Or(j.Mode, bench.Schedule),
+		"--rounds", strconv.Itoa(j.Rounds))
 	c.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(b.threads))
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said

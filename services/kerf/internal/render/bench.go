@@ -24,44 +24,6 @@ func Bench(w io.Writer, r bench.Report, s Style) error {
 	return p.writeTo(w)
 }
 
-// BenchDisrupt writes what giving nodes back came to, a line for each workload.
-func BenchDisrupt(w io.Writer, r bench.Report, s Style) error {
-	p := &page{Style: s}
-	var rows []table.Row
-	for i := range r.Lines {
-		l := &r.Lines[i]
-		if g := l.Result.Given; g != nil {
-			rows = append(rows, p.givenRow(l, g))
-		}
-	}
-	p.rows(table.Row{
-		"WORKLOAD", "NODES", "AFTER", "$/HOUR", "AFTER", "BOUND", "GAP", "PLANS", "ACTIONS", "POD MOVES", "CPU s", "PEAK MiB", "FINISHED",
-	}, rows, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
-	p.gap()
-	for _, n := range []string{
-		"each plan is done at once and checked; CPU s is of all plans: the least of " + count(r.Runs, "run"),
-		"BOUND is what the same pods cost at least on new nodes; GAP is the cost after over it",
-	} {
-		p.item("  ", p.paint(dim, n))
-	}
-	return p.writeTo(w)
-}
-
-func (p *page) givenRow(l *bench.Line, g *bench.Given) table.Row {
-	r := &l.Result
-	gap, finished := "-", p.paint(green, "yes")
-	if l.Bound > 0 {
-		gap = fmt.Sprintf("%.2f%%", r.Gap*100)
-	}
-	if !g.Finished {
-		finished = p.paint(red, "no")
-	}
-	return table.Row{
-		l.Name(), g.NodesBefore, g.NodesAfter, usd(g.CostBefore), usd(g.CostAfter), usd(l.Bound), gap, g.Passes, g.Actions, g.PodMoves,
-		seconds(r.Solve.CPUMs / 1000), fmt.Sprintf("%.0f", r.Solve.PeakHeapMiB), finished,
-	}
-}
-
 type benchPage struct {
 	page
 	// baseline and targets say that some line has one.
@@ -216,7 +178,7 @@ func (p *benchPage) notes(r bench.Report) {
 	p.gap()
 	notes := []string{
 		fmt.Sprintf("CPU s is user and system time, garbage collection included: the least of %s, each in a new process", count(r.Runs, "run")),
-		"SET-UP is a session that reads and indexes the snapshot and the market, and keeps that from one decision to the next; "+
+		"SET-UP is a session that reads and indexes the snapshot and the market, and keeps that from one decision to the next; " +
 			"SOLVE is a decision of it; TOTAL is one decision from nothing",
 		"BOUND is the highest price that is proven to be needed; GAP is the cost over it. Plans are checked by the second opinion",
 		"measured with only prices counting; DEFAULT is the plan under the default policy, where one more node counts $0.001 an hour",

@@ -64,11 +64,18 @@ func TestBenchOfGivingBack(t *testing.T) {
 	l := measured("/files/W5.json", 0, 4321, 95.97)
 	l.Bound, l.Result.Gap = 94.376, 0.0169
 	l.Result.Given = &bench.Given{
-		NodesBefore: 1000, NodesAfter: 45, CostBefore: 263.57, CostAfter: 95.97, Passes: 12, Actions: 80, PodMoves: 9000, Finished: true,
+		NodesBefore: 1000, NodesAfter: 45, CostBefore: 263.57, CostAfter: 95.97, Passes: 2, Actions: 80, PodMoves: 9000,
+		MostMoves: 1, Finished: true, Rounds: []bench.Round{
+			{
+				Summed: true, Candidates: 1000, Judged: 1000, Tried: 3000, Actions: 80, Removed: 990, Added: 35, Moves: 9000, AtMoves: 9000, Due: 2,
+				NodesAfter: 45, CostAfter: 95.97, CPUMs: 3210, AtCPUMs: 3210, ResumeAfter: "n00045",
+			},
+			{Summed: true, Candidates: 45, Judged: 45, Tried: 100, AtMoves: 9000, NodesAfter: 45, CostAfter: 95.97, CPUMs: 1111, AtCPUMs: 4321},
+		},
 	}
 	endless := l
 	other := *l.Result.Given
-	other.Finished = false
+	other.Finished, other.Rounds, other.MostMoves = false, nil, 2
 	endless.Result.Given, endless.Bound = &other, 0
 	var b strings.Builder
 	if err := render.BenchDisrupt(&b, bench.Report{Runs: 3, Lines: []bench.Line{l, endless}}, render.Style{}); err != nil {
