@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
@@ -67,15 +68,36 @@ func (b *classBuilder) owner() {
 	if o == nil {
 		return
 	}
-	b.class.OwnerKind, b.class.OwnerName = o.Kind, o.Name
+	b.class.OwnerKind, b.class.OwnerName = workloadOf(b.pod, o)
 	b.class.Daemon = o.Kind == "DaemonSet"
-	for _, l := range []string{"pod-template-hash", "controller-revision-hash"} {
+	for _, l := range []string{appsv1.DefaultDeploymentUniqueLabelKey, argoTemplateHash, appsv1.ControllerRevisionHashLabelKey} {
 		if v := b.pod.Labels[l]; v != "" {
 			b.class.OwnerRevision = v
 			return
 		}
 	}
 	b.class.OwnerRevision = b.refs.OwnerRevision(o.Kind, b.pod.Namespace, o.Name)
+}
+
+// argoTemplateHash is the label of pods of an Argo Rollout that says from which version of its template they are made.
+const argoTemplateHash = "rollouts-pod-template-hash"
+
+// workloadOf is what makes a pod again when it is gone, and stays the same when its template changes: of a ReplicaSet that
+// a Deployment made, the Deployment. The pod itself says so, by the hash that the ReplicaSet's name ends with: its class
+// must not wait for another object.
+func workloadOf(p *corev1.Pod, o *metav1.OwnerReference) (kind, name string) {
+	if o.Kind != "ReplicaSet" {
+		return o.Kind, o.Name
+	}
+	for _, maker := range []struct{ label, kind string }{
+		{appsv1.DefaultDeploymentUniqueLabelKey, "Deployment"}, {argoTemplateHash, "Rollout"},
+	} {
+		hash := p.Labels[maker.label]
+		if name, ok := strings.CutSuffix(o.Name, "-"+hash); ok && hash != "" && name != "" {
+			return maker.kind, name
+		}
+	}
+	return o.Kind, o.Name
 }
 
 func isMirror(p *corev1.Pod) bool {

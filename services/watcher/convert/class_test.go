@@ -261,6 +261,46 @@ func TestClass(t *testing.T) {
 			}}},
 			&clusterv1.PodClass{OwnerKind: "ReplicaSet", OwnerName: "web-7f", OwnerRevision: "7f"},
 		},
+		"a Deployment's pods are the Deployment's, whichever ReplicaSet they are of": {
+			func(p *corev1.Pod) {
+				ownedBy("ReplicaSet", "web-7f")(p)
+				p.Labels = map[string]string{"pod-template-hash": "7f"}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels:    []*clusterv1.Label{{Key: "pod-template-hash", Value: "7f"}},
+				OwnerKind: "Deployment", OwnerName: "web", OwnerRevision: "7f",
+			},
+		},
+		"a Rollout's pods are the Rollout's": {
+			func(p *corev1.Pod) {
+				ownedBy("ReplicaSet", "web-7f")(p)
+				p.Labels = map[string]string{"rollouts-pod-template-hash": "7f"}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels:    []*clusterv1.Label{{Key: "rollouts-pod-template-hash", Value: "7f"}},
+				OwnerKind: "Rollout", OwnerName: "web", OwnerRevision: "7f",
+			},
+		},
+		"a label of a Deployment's does not make it one": {
+			func(p *corev1.Pod) {
+				ownedBy("ReplicaSet", "web-7f")(p)
+				p.Labels = map[string]string{"pod-template-hash": "f"}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels:    []*clusterv1.Label{{Key: "pod-template-hash", Value: "f"}},
+				OwnerKind: "ReplicaSet", OwnerName: "web-7f", OwnerRevision: "f",
+			},
+		},
+		"a DaemonSet's revision": {
+			func(p *corev1.Pod) {
+				ownedBy("DaemonSet", "agent")(p)
+				p.Labels = map[string]string{"controller-revision-hash": "5d"}
+			}, nil,
+			&clusterv1.PodClass{
+				Labels:    []*clusterv1.Label{{Key: "controller-revision-hash", Value: "5d"}},
+				OwnerKind: "DaemonSet", OwnerName: "agent", OwnerRevision: "5d", Daemon: true,
+			},
+		},
 		"a mirror pod": {
 			func(p *corev1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }, nil,
 			&clusterv1.PodClass{Mirror: true},

@@ -113,13 +113,15 @@ func HeldByOthers(c *resourcev1.ResourceClaim) map[DeviceKey]bool {
 	return out
 }
 
-// OwnerSelector implements References. A Deployment's pods are its ReplicaSet's, which is seldom among manifests.
+// OwnerSelector implements References. Pods that a Deployment's manifest asks for are selected as by its ReplicaSet, which
+// is seldom among manifests.
 func (c *Cluster) OwnerSelector(kind, namespace, name string) *metav1.LabelSelector {
 	switch kind {
 	case "ReplicaSet":
 		if rs := find[*appsv1.ReplicaSet](c, kind, namespace, name); rs != nil {
 			return rs.Spec.Selector
 		}
+	case "Deployment":
 		d := find[*appsv1.Deployment](c, "Deployment", namespace, name)
 		if d == nil || d.Spec.Selector == nil {
 			return nil

@@ -95,13 +95,13 @@ func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
 	case *corev1.Pod:
 		return Workload{Pods: []*corev1.Pod{manifestPod(w, now)}}, nil
 	case *appsv1.Deployment:
-		by := owned{kind: "ReplicaSet", namespace: w.Namespace, name: w.Name, revisionLabel: "pod-template-hash"}
+		by := owned{kind: "Deployment", namespace: w.Namespace, name: w.Name, revisionLabel: appsv1.DefaultDeploymentUniqueLabelKey}
 		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
 	case *appsv1.ReplicaSet:
 		by := owned{kind: "ReplicaSet", namespace: w.Namespace, name: w.Name}
 		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
 	case *appsv1.StatefulSet:
-		by := owned{kind: "StatefulSet", namespace: w.Namespace, name: w.Name, revisionLabel: "controller-revision-hash"}
+		by := owned{kind: "StatefulSet", namespace: w.Namespace, name: w.Name, revisionLabel: appsv1.ControllerRevisionHashLabelKey}
 		out, err := replicas(by, w.Spec.Replicas, w.Spec.Template, now)
 		if err == nil {
 			out.addClaims(w.Spec.VolumeClaimTemplates)

@@ -39,11 +39,11 @@ func TestPodsOf(t *testing.T) {
 	}{
 		"a Deployment": {
 			workload: &appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Template: template()}},
-			want:     []string{"shop/web-0 ReplicaSet web", "shop/web-1 ReplicaSet web"},
+			want:     []string{"shop/web-0 Deployment web", "shop/web-1 Deployment web"},
 		},
 		"a Deployment that says no number": {
 			workload: &appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Template: template()}},
-			want:     []string{"shop/web-0 ReplicaSet web"},
+			want:     []string{"shop/web-0 Deployment web"},
 		},
 		"a StatefulSet": {
 			workload: &appsv1.StatefulSet{ObjectMeta: meta("db"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)), Template: template()}},
