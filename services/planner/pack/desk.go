@@ -40,6 +40,8 @@ type Desk struct {
 	// ranks say when each host's turn comes to be filled; room is memory for those that have some.
 	ranks []int8
 	room  []fillHost
+	// listings are those that claims have been given, by a hash of their options.
+	listings map[uint64][]*Listing
 	// proof is what the search that bought last has proven.
 	proof Proof
 	// units are what was left of reservations before anything was bought.
@@ -62,7 +64,7 @@ func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tall
 	rules := tally.Rules()
 	return &Desk{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
-		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option), units: lim.units.Clone(),
+		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option), listings: make(map[uint64][]*Listing), units: lim.units.Clone(),
 		ranks: ranks(v),
 	}
 }

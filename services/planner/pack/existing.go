@@ -11,22 +11,29 @@ import (
 
 // Items groups pods by class: important ones first, then large ones, then by class id.
 func Items(w *view.World, pods []int) []Item {
-	byClass := make(map[*view.Class][]int)
-	var classes []*view.Class
+	type sized struct {
+		Item
+		size int64
+	}
+	var classes []sized
+	at := make(map[*view.Class]int)
 	for _, p := range pods {
 		c := w.Pods[p].Class
-		if byClass[c] == nil {
-			classes = append(classes, c)
+		i, ok := at[c]
+		if !ok {
+			i = len(classes)
+			at[c] = i
+			classes = append(classes, sized{Item{Class: c}, size(c)})
 		}
-		byClass[c] = append(byClass[c], p)
+		classes[i].Pods = append(classes[i].Pods, p)
 	}
-	slices.SortFunc(classes, func(a, b *view.Class) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(size(b), size(a)), cmp.Compare(a.Index, b.Index))
+	slices.SortFunc(classes, func(a, b sized) int {
+		return cmp.Or(cmp.Compare(b.Class.Priority, a.Class.Priority), cmp.Compare(b.size, a.size), cmp.Compare(a.Class.Index, b.Class.Index))
 	})
 	items := make([]Item, len(classes))
 	for i, c := range classes {
-		slices.Sort(byClass[c])
-		items[i] = Item{Class: c, Pods: byClass[c]}
+		slices.Sort(c.Pods)
+		items[i] = c.Item
 	}
 	return items
 }

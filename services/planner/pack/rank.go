@@ -259,42 +259,6 @@ func (b *Bought) Relaxed() bool {
 	})
 }
 
-// Requirements are what the claim's node must be: what its pool asks for, as narrow as its pods and its offerings make it.
-// Sorted by key.
-func (b *Bought) Requirements() []model.Requirement {
-	v := b.base.variant
-	set := v.pool.Requirements.Intersect(v.decided)
-	for _, key := range []string{require.KeyInstanceType, require.KeyZone, require.KeyCapacityType} {
-		var values []string
-		for _, o := range b.Options {
-			value, _ := o.Label(key)
-			values = append(values, value)
-		}
-		set = set.With(require.New(model.Requirement{Key: key, Operator: model.In, Values: values}))
-	}
-	var out []model.Requirement
-	for _, r := range set {
-		if r.MinValues > 0 {
-			r.MinValues = min(r.MinValues, b.distinct(r.Key))
-		}
-		if _, finite := r.Values(); finite {
-			out = append(out, r.Model()...)
-			continue
-		}
-		// What is not narrowed to a list stays in the pool's own words.
-		for _, m := range v.pool.NodePool.Requirements {
-			if require.NormalKey(m.Key) == r.Key {
-				m.Key = r.Key
-				if m.MinValues > 0 {
-					m.MinValues = min(m.MinValues, b.distinct(r.Key))
-				}
-				out = append(out, m)
-			}
-		}
-	}
-	return out
-}
-
 func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most Ceiling, fits func(*Option) bool) (*Bought, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)

@@ -150,13 +150,11 @@ func (c *cycle) pattern(b *pack.Bought) model.NodeClaim {
 		sum.Add(it.Class.Requested, int64(len(it.Pods)))
 		pods += len(it.Pods)
 	}
+	listing := c.desk.Listing(b)
 	out := model.NodeClaim{
-		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass,
-		Requirements: b.Requirements(), Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: c.why(b, pods),
+		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass, Offerings: listing.Offerings,
+		Requirements: listing.Requirements, Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: c.why(b, pods),
 		Annotations: offer.Annotations(b.Relaxed(), best.PriceOverlay, best.CapacityOverlays),
-	}
-	for _, o := range b.Options {
-		out.Offerings = append(out.Offerings, o.Ranked())
 	}
 	for _, r := range b.Runners {
 		out.RunnersUp = append(out.RunnersUp, model.RunnerUp{Offering: r.Option.Ranked(), Pods: r.Pods, Reason: r.Reason})

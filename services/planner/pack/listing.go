@@ -1,0 +1,81 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/require"
+)
+
+// Listing is what a claim says of what it may become. Claims that may become the same share one.
+type Listing struct {
+	// Requirements are what the claim's node must be: what its pool asks for, as narrow as its pods and its offerings make
+	// it. Sorted by key.
+	Requirements []model.Requirement
+	// Offerings are sorted, best first.
+	Offerings []model.RankedOffering
+
+	options []*Option
+	variant *variant
+}
+
+// Listing is that of a claim. Thousands of claims have a few hundred of them.
+func (d *Desk) Listing(b *Bought) *Listing {
+	sum := uint64(len(b.Options))
+	for _, o := range b.Options {
+		sum = sum*1099511628211 + uint64(o.id)
+	}
+	for _, l := range d.listings[sum] {
+		if l.variant == b.base.variant && slices.Equal(l.options, b.Options) {
+			return l
+		}
+	}
+	l := &Listing{
+		Requirements: b.requirements(), Offerings: make([]model.RankedOffering, len(b.Options)), options: b.Options, variant: b.base.variant,
+	}
+	for i, o := range b.Options {
+		l.Offerings[i] = o.Ranked()
+	}
+	d.listings[sum] = append(d.listings[sum], l)
+	return l
+}
+
+func (b *Bought) requirements() []model.Requirement {
+	v := b.base.variant
+	set := v.pool.Requirements.Intersect(v.decided)
+	for _, key := range []string{require.KeyInstanceType, require.KeyZone, require.KeyCapacityType} {
+		set = set.With(require.New(model.Requirement{Key: key, Operator: model.In, Values: b.values(key)}))
+	}
+	var out []model.Requirement
+	for _, r := range set {
+		if r.MinValues > 0 {
+			r.MinValues = min(r.MinValues, b.distinct(r.Key))
+		}
+		if _, finite := r.Values(); finite {
+			out = append(out, r.Model()...)
+			continue
+		}
+		// What is not narrowed to a list stays in the pool's own words.
+		for _, m := range v.pool.NodePool.Requirements {
+			if require.NormalKey(m.Key) == r.Key {
+				m.Key = r.Key
+				if m.MinValues > 0 {
+					m.MinValues = min(m.MinValues, b.distinct(r.Key))
+				}
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// values are those that the claim's options have of a label, with "" for those without it.
+func (b *Bought) values(key string) []string {
+	out := make([]string, 0, len(b.Options))
+	for _, o := range b.Options {
+		if v, _ := o.Label(key); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
