@@ -4,7 +4,8 @@
 // It is pure: it stores nothing and launches nothing, and must know neither protobuf nor etcd nor AWS. What it accepts
 // it returns as groups, each to be stored whole or not at all.
 //
-// Start reading at Verify. claim.go checks what to buy, disruption.go what to give back, budget.go counts.
+// Start reading at Verify. claim.go checks what to buy, disruption.go what to give back, budget.go counts; drift.go,
+// repair.go and canary.go say which nodes have drifted or are sick, and how many of them may go at once.
 package apply
 
 import (
@@ -24,6 +25,9 @@ const MaxPlanAge = 10 * time.Minute
 
 // MaxGroup is how many claims one disruption may name, so that its group fits one transaction of any store.
 const MaxGroup = 100
+
+// fewestOfferings is to how many offerings each replacement of a group is cut that would not fit one transaction.
+const fewestOfferings = 30
 
 // maxClaimBytes bounds a claim, and maxGroupBytes a group, so that one transaction of any store takes it. A claim of 500
 // pods and 200 offerings has about a tenth of the former.
@@ -64,6 +68,9 @@ type Disruption struct {
 	Candidates   []model.ClaimID
 	Replacements []model.ClaimID
 	Pods         []string
+	// Evictions is how many pods are evicted, Workloads whose they are.
+	Evictions int
+	Workloads []model.WorkloadEvictions
 }
 
 // State is what is true now. Verify only reads it.
@@ -78,8 +85,13 @@ type State struct {
 	Pools       map[string]cluster.Pool
 	Classes     map[string]Class
 	Offerings   map[OfferingKey]Offering
+	// MarketKnown says that Offerings are all that EC2 sells, so that what is not among them is not sold.
+	MarketKnown bool
 	// Nodes are the claims' nodes.
 	Nodes map[model.ClaimID]cluster.Node
+	// Instances are the claims' instances, as far as EC2 shows them.
+	Instances map[model.ClaimID]Instance
+	Repair    Repair
 }
 
 // Class is a node class, resolved.
@@ -90,6 +102,22 @@ type Class struct {
 	Zones map[string]string
 	// Shapes are by instance type.
 	Shapes map[string]Shape
+	// Images are those that it boots, the first that fits a type; empty while they are not known, as the next two.
+	Images []Image
+	// Subnets and SecurityGroups are the ids of those that it launches into, sorted.
+	Subnets, SecurityGroups []string
+}
+
+// Image is a machine image and what it takes to boot it.
+type Image struct {
+	ID           string
+	Requirements []model.Requirement
+}
+
+// Instance is an instance as far as its claim may drift by it. SecurityGroups are ids, sorted.
+type Instance struct {
+	ImageID, SubnetID string
+	SecurityGroups    []string
 }
 
 // Shape is what a node of a type has under the class.
@@ -147,7 +175,9 @@ type Outcome struct {
 
 // Verify checks each decision against the state, and against those that were accepted before it.
 func Verify(p Plan, s State) Outcome {
-	v := &verifier{plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}, unseen: unseen(p, s)}
+	v := &verifier{
+		plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}, unseen: unseen(p, s), proof: map[string]bool{},
+	}
 	if reason := stale(p, s); reason != (model.Reason{}) {
 		v.rejectAll(reason)
 
@@ -212,7 +242,9 @@ type verifier struct {
 	tally    tally
 	verdicts map[string]Verdict
 	groups   []Group
-	unseen   []model.ClaimID // claims that serve pods and that the plan could not know of, sorted
+	unseen   []model.ClaimID    // claims that serve pods and that the plan could not know of, sorted
+	proof    map[string]bool    // by pool, once asked for
+	drifts   []model.Disruption // the state's, once asked for
 }
 
 // sorted returns the plan's decisions by id; those whose id occurs twice are rejected and left out.

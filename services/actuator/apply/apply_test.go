@@ -27,7 +27,7 @@ func state() State {
 		amounts := []model.Amount{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: cpu << 22}}
 
 		return Shape{
-			Labels:   []model.Label{{Key: "node.kubernetes.io/instance-type", Value: name}, {Key: "kubernetes.io/arch", Value: "amd64"}},
+			Labels:   []model.Label{{Key: "kubernetes.io/arch", Value: "amd64"}, {Key: "node.kubernetes.io/instance-type", Value: name}},
 			Capacity: amounts, Allocatable: amounts,
 		}
 	}

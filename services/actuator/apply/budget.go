@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -9,24 +10,22 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
-// budgets checks the budgets of all pools that the disruption touches and counts its candidates. Expiry has no budget:
-// its pace is that of the nodes' birth. Neither has a static pool that was made smaller: it is the user who says so.
+// budgets checks the budgets of all pools that the disruption touches and counts its candidates. What has expired knows
+// no budget any more: its pace is that of the nodes' birth. Neither do sick nodes, which serve nobody, nor a static pool
+// that was made smaller: it is the user who says so.
 func (v *verifier) budgets(d Disruption, t tally) model.Reason {
-	pools := map[string][]model.ClaimID{}
+	pools := map[string]bool{}
 	for _, id := range d.Candidates {
-		pool := v.state.Claims[id].NodePool
-		pools[pool] = append(pools[pool], id)
+		c := v.state.Claims[id]
 		t.disrupting[id] = true
+		if d.Reason != model.DisruptionExpired || !Overdue(c, v.state.Now) {
+			pools[c.NodePool] = true
+		}
 	}
-	if d.Reason == model.DisruptionExpired || d.Reason == model.DisruptionSurplus {
+	if d.Reason == model.DisruptionUnhealthy || d.Reason == model.DisruptionSurplus {
 		return model.Reason{}
 	}
-	names := make([]string, 0, len(pools))
-	for name := range pools {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(pools)) {
 		pool, ok := v.state.Pools[name]
 		if !ok {
 			return model.Reason{
@@ -42,6 +41,9 @@ func (v *verifier) budgets(d Disruption, t tally) model.Reason {
 }
 
 func (v *verifier) budget(pool cluster.Pool, why model.DisruptionReason, t tally) model.Reason {
+	if pool.NotReady != (model.Reason{}) {
+		return pool.NotReady // its budgets are not known
+	}
 	var total, disrupting int
 	for id, c := range v.state.Claims {
 		if c.NodePool != pool.Name || !counted(c) {

@@ -3,6 +3,7 @@ package apply
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
@@ -72,6 +73,7 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 	}
 	record := model.Disruption{
 		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, Pods: d.Pods, AcceptTime: v.state.Now,
+		Workloads: d.Workloads,
 	}
 	g := Group{Disruption: &record}
 	var price int64
@@ -87,24 +89,32 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 		price += v.price(c)
 		g.Claims = append(g.Claims, marked.Claim)
 	}
+	if d.Reason == model.DisruptionDrifted {
+		if reason := v.canary(d); reason != (model.Reason{}) {
+			return Group{}, d.ID, reason
+		}
+	}
 	if reason := v.budgets(d, t); reason != (model.Reason{}) {
 		return Group{}, d.ID, reason
 	}
-	var cost int64
 	for _, w := range members {
 		c, reason := v.claim(w, t)
 		if reason != (model.Reason{}) {
 			return Group{}, string(w.ID), reason
 		}
-		if saves(d.Reason) {
-			if c.Offerings, reason = cheaper(c, price-cost); reason != (model.Reason{}) {
-				return Group{}, d.ID, reason
-			}
-		}
-		cost += worst(c.Offerings)
 		g.Claims = append(g.Claims, c)
 	}
-	record.Saving = price - cost
+	replacements := g.Claims[len(d.Candidates):]
+	if saves(d.Reason) {
+		if reason := cheaper(replacements, price); reason != (model.Reason{}) {
+			return Group{}, d.ID, reason
+		}
+	}
+	g.shorten(replacements)
+	record.Saving = price
+	for _, c := range replacements {
+		record.Saving -= worst(c.Offerings)
+	}
 	if n := g.Bytes(); n > maxGroupBytes {
 		return Group{}, d.ID, model.Reason{
 			Code: model.ReasonInvalid, Subject: d.ID,
@@ -113,6 +123,17 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 	}
 
 	return g, "", model.Reason{}
+}
+
+// shorten cuts the lists of what replacements may be launched as, which are best first, until the group can be stored or
+// the lists are short: a set that is refused for its size would be planned again the same.
+func (g Group) shorten(replacements []model.Claim) {
+	for keep := 4 * fewestOfferings; keep >= fewestOfferings && g.Bytes() > maxGroupBytes; keep /= 2 {
+		for i := range replacements {
+			c := &replacements[i]
+			c.Offerings = c.Offerings[:min(keep, len(c.Offerings))]
+		}
+	}
 }
 
 // price is what the claim's instance costs now, or cost at its launch where the market no longer says.
@@ -130,19 +151,35 @@ func saves(r model.DisruptionReason) bool {
 	return r == model.DisruptionUnderutilized || r == model.DisruptionEmpty
 }
 
-// cheaper keeps those offerings of a replacement that cost less than what is still to be saved. The launch may pick any
-// of them, so the dearest counts.
-func cheaper(c model.Claim, budget int64) ([]model.Offering, model.Reason) {
-	kept := slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.Offering) bool { return o.Price >= budget })
-	if len(kept) > 0 {
-		return kept, model.Reason{}
+// cheaper drops offerings of the replacements, those that are dear against what else the claim may become first, until
+// all together cost less than what they replace, whichever the launches pick. The claims are changed in place.
+func cheaper(replacements []model.Claim, price int64) model.Reason {
+	for len(replacements) > 0 {
+		var sum, least, spread int64
+		at := 0
+		for i, c := range replacements {
+			low, high := cheapest(c.Offerings), worst(c.Offerings)
+			sum, least = sum+high, least+low
+			if high-low > spread {
+				at, spread = i, high-low
+			}
+		}
+		if sum < price {
+			return model.Reason{}
+		}
+		if least >= price || spread == 0 {
+			return model.Reason{
+				Code: model.ReasonNoCheaper, Subject: "nodeclaim/" + string(replacements[0].ID),
+				Message: fmt.Sprintf("%d replacements cost at least %s an hour, which saves nothing against %s",
+					len(replacements), dollars(least), dollars(price)),
+			}
+		}
+		c := &replacements[at]
+		dear := worst(c.Offerings)
+		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.Offering) bool { return o.Price == dear })
 	}
 
-	return nil, model.Reason{
-		Code: model.ReasonNoCheaper, Subject: "nodeclaim/" + string(c.ID),
-		Message: fmt.Sprintf("replacement %s costs at least %s an hour, which saves nothing against %s",
-			c.ID, dollars(cheapest(c.Offerings)), dollars(budget)),
-	}
+	return model.Reason{}
 }
 
 func worst(offerings []model.Offering) int64 {
@@ -181,9 +218,12 @@ func wellFormed(d Disruption, members []Wish) model.Reason {
 		if len(d.Replacements) > 0 {
 			return fail("replacements: a node that is empty or one too many needs none")
 		}
-	case model.DisruptionUnderutilized, model.DisruptionExpired, model.DisruptionDrifted:
+	case model.DisruptionUnderutilized, model.DisruptionExpired, model.DisruptionDrifted, model.DisruptionUnhealthy:
 	default:
-		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED, DRIFTED or SURPLUS, not %d", d.Reason)
+		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED, DRIFTED, UNHEALTHY or SURPLUS, not %d", d.Reason)
+	}
+	if problem := badWorkloads(d); problem != "" {
+		return fail("workloads: %s", problem)
 	}
 	seen := map[model.ClaimID]bool{}
 	for _, id := range slices.Concat(d.Candidates, d.Replacements) {
@@ -204,20 +244,57 @@ func wellFormed(d Disruption, members []Wish) model.Reason {
 	return model.Reason{}
 }
 
+// The longest names that Kubernetes takes.
+const (
+	maxNamespace = 63
+	maxName      = 253
+)
+
+// badWorkloads says what is wrong with the list of those whose pods are evicted; "" when nothing is.
+func badWorkloads(d Disruption) string {
+	if n, most := len(d.Workloads), max(len(d.Pods), d.Evictions); n > most {
+		return fmt.Sprintf("%d owners of %d pods", n, most)
+	}
+	seen := map[model.WorkloadEvictions]bool{}
+	for i, w := range d.Workloads {
+		switch {
+		case w.Namespace == "" || len(w.Namespace) > maxNamespace || len(w.Kind) > maxName || len(w.Name) > maxName:
+			return fmt.Sprintf("entry %d: %q, %q, %q are not a namespace, a kind and a name", i, w.Namespace, w.Kind, w.Name)
+		case (w.Kind == "") != (w.Name == ""):
+			return fmt.Sprintf("entry %d: kind and name belong together", i)
+		case w.Pods < 0:
+			return fmt.Sprintf("entry %d: %d pods", i, w.Pods)
+		}
+		w.Pods = 0
+		if seen[w] {
+			return fmt.Sprintf("entry %d: %s %s/%s occurs twice", i, w.Kind, w.Namespace, w.Name)
+		}
+		seen[w] = true
+	}
+
+	return ""
+}
+
 // candidate checks that a claim may be taken away.
 func (v *verifier) candidate(id model.ClaimID, d Disruption, t tally) (model.Claim, model.Reason) {
 	c, ok := v.state.Claims[id]
 	fail := func(code model.ReasonCode, format string, args ...any) (model.Claim, model.Reason) {
 		return c, model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(id)}
 	}
+	needed := model.StateInitialized
+	if d.Reason == model.DisruptionUnhealthy {
+		needed = model.StateRegistered
+	}
 	switch {
 	case !ok || c.State.Ended():
 		return fail(model.ReasonNotFound, "claim %s does not exist any more", id)
 	case c.Disruption != "" || c.State > model.StateInitialized || v.taken(id):
 		return fail(model.ReasonAlreadyDisrupted, "claim %s is being taken away already", id)
+	case d.Reason != model.DisruptionUnhealthy && v.replacing(c):
+		return fail(model.ReasonAlreadyDisrupted, "claim %s is a replacement of disruption %s, which goes on", id, c.Replaces)
 	case d.Reason == model.DisruptionSurplus:
 		return c, v.surplus(c, t)
-	case c.State != model.StateInitialized:
+	case c.State < needed:
 		return fail(model.ReasonNotInitialized, "claim %s is %s", id, c.State)
 	}
 	n, ok := v.state.Nodes[id]
@@ -230,6 +307,13 @@ func (v *verifier) candidate(id model.ClaimID, d Disruption, t tally) (model.Cla
 	reason := v.why(c, n, d)
 
 	return c, reason
+}
+
+// replacing says that the claim replaces others that are still being taken away: its pods are yet to come.
+func (v *verifier) replacing(c model.Claim) bool {
+	d, ok := v.state.Disruptions[c.Replaces]
+
+	return c.Replaces != "" && ok && d.EndTime.IsZero()
 }
 
 // surplus checks that a static pool has more nodes than it shall have. Which of them goes is the plan's to say: nothing
@@ -263,38 +347,63 @@ func (v *verifier) taken(id model.ClaimID) bool {
 	return false
 }
 
-// why checks that the disruption's reason holds for the candidate, and that nothing protects it. A node that is too old
-// goes in spite of protection: the drain waits for protected pods, as long as it may.
+// softest is how long before its expiry a node may be replaced at most.
+const softest = time.Hour
+
+// SoftExpiry is from when on a claim may be replaced for its age: in the last hour of its life, or in its last tenth if
+// that is shorter. Zero for a claim that never expires.
+func SoftExpiry(c model.Claim) time.Time {
+	if c.ExpireTime.IsZero() {
+		return time.Time{}
+	}
+
+	return c.ExpireTime.Add(-min(softest, c.ExpireTime.Sub(c.CreateTime)/10))
+}
+
+// Overdue says that the claim has expired, so that budgets can't keep it any more.
+func Overdue(c model.Claim, now time.Time) bool {
+	return !c.ExpireTime.IsZero() && !now.Before(c.ExpireTime)
+}
+
+// Bounded says that pods can't hold the claim's drain up for ever: it has a termination grace period.
+func Bounded(c model.Claim) bool { return c.TerminationGracePeriod >= 0 }
+
+// why checks that the disruption's reason holds for the candidate, and that nothing protects it. A sick node goes in spite
+// of all protection, and so does one that has expired where its drain is bounded.
 func (v *verifier) why(c model.Claim, n cluster.Node, d Disruption) model.Reason {
 	fail := func(code model.ReasonCode, format string, args ...any) model.Reason {
 		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + n.Name}
 	}
-	if d.Reason == model.DisruptionExpired {
-		if c.ExpireTime.IsZero() || v.state.Now.Before(c.ExpireTime) {
+	overdue := false
+	switch d.Reason {
+	case model.DisruptionUnhealthy:
+		return v.unhealthy(c, n)
+	case model.DisruptionExpired:
+		overdue = Overdue(c, v.state.Now)
+		if soft := SoftExpiry(c); soft.IsZero() || v.state.Now.Before(soft) {
 			return fail(model.ReasonInvalid, "claim %s has not expired", c.ID)
 		}
-
-		return model.Reason{}
+	case model.DisruptionEmpty:
+		if pods := lifecycle.Leaving(n, v.state.Now); len(pods) > 0 && !allTerminating(n) {
+			return fail(model.ReasonStale, "node %s is not empty: pod %s runs there", n.Name, pods[0])
+		}
+	case model.DisruptionDrifted:
+		if !v.drifted(c) {
+			return fail(model.ReasonInvalid, "claim %s has not drifted", c.ID)
+		}
+	default:
 	}
-	if n.Annotations["karpenter.sh/do-not-disrupt"] == "true" {
+	if n.Annotations["karpenter.sh/do-not-disrupt"] == "true" && !overdue {
 		return fail(model.ReasonNodeDoNotDisrupt, "node %s carries karpenter.sh/do-not-disrupt", n.Name)
+	}
+	if overdue && Bounded(c) {
+		return model.Reason{}
 	}
 	for _, p := range n.Pods {
 		live := !p.Finished && p.DeletionTime.IsZero()
 		if live && p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || v.state.Now.Before(p.DoNotDisruptUntil)) {
 			return fail(model.ReasonPodDoNotDisrupt, "pod %s/%s carries karpenter.sh/do-not-disrupt", p.Namespace, p.Name)
 		}
-	}
-	switch d.Reason {
-	case model.DisruptionEmpty:
-		if pods := lifecycle.Leaving(n, v.state.Now); len(pods) > 0 && !allTerminating(n) {
-			return fail(model.ReasonStale, "node %s is not empty: pod %s runs there", n.Name, pods[0])
-		}
-	case model.DisruptionDrifted:
-		if c.Drifted == (model.Reason{}) {
-			return fail(model.ReasonInvalid, "claim %s has not drifted", c.ID)
-		}
-	default:
 	}
 
 	return model.Reason{}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,12 +78,35 @@ func TestDisruptions(t *testing.T) {
 				editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
 			},
 		},
-		"a protected pod":              {plan: deleting(model.DisruptionUnderutilized), state: protect(time.Time{}), want: model.ReasonPodDoNotDisrupt},
-		"a pod that is protected yet":  {plan: deleting(model.DisruptionUnderutilized), state: protect(at(1)), want: model.ReasonPodDoNotDisrupt},
-		"a pod that is so no longer":   {plan: deleting(model.DisruptionUnderutilized), state: protect(at(0))},
-		"expired in spite of a pod":    {plan: deleting(model.DisruptionExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(0)) }},
-		"not expired yet":              {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(1)) }, want: model.ReasonInvalid},
-		"never expires":                {plan: deleting(model.DisruptionExpired), want: model.ReasonInvalid},
+		"a protected pod":             {plan: deleting(model.DisruptionUnderutilized), state: protect(time.Time{}), want: model.ReasonPodDoNotDisrupt},
+		"a pod that is protected yet": {plan: deleting(model.DisruptionUnderutilized), state: protect(at(1)), want: model.ReasonPodDoNotDisrupt},
+		"a pod that is so no longer":  {plan: deleting(model.DisruptionUnderutilized), state: protect(at(0))},
+		"expired in spite of a pod":   {plan: deleting(model.DisruptionExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(0)) }},
+		"expired in spite of a pod, where nothing bounds the drain": {
+			plan: deleting(model.DisruptionExpired), want: model.ReasonPodDoNotDisrupt,
+			state: func(s *State) {
+				protect(time.Time{})(s)
+				expire(s, at(0))
+				editClaim(s, func(c *model.Claim) { c.TerminationGracePeriod = -1 })
+			},
+		},
+		"in its last hour":                    {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(60)) }},
+		"in its last hour, with a pod":        {plan: deleting(model.DisruptionExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(60)) }, want: model.ReasonPodDoNotDisrupt},
+		"in its last hour, with a budget":     {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(60)); budgets(s, cluster.Budget{}) }, want: model.ReasonBudget},
+		"in its last hour, a protected node":  {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(60)); protectNode(s) }, want: model.ReasonNodeDoNotDisrupt},
+		"expired, a protected node":           {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(0)); protectNode(s) }},
+		"before its last hour":                {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(61)) }, want: model.ReasonInvalid},
+		"in its last tenth":                   {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(2)); bornAt(s, at(-18)) }},
+		"before its last tenth":               {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(3)); bornAt(s, at(-18)) }, want: model.ReasonInvalid},
+		"a replacement that is still awaited": {plan: deleting(model.DisruptionEmpty), state: func(s *State) { noPods(s); replaces(s, time.Time{}) }, want: model.ReasonAlreadyDisrupted},
+		"a replacement that has its pods":     {plan: deleting(model.DisruptionEmpty), state: func(s *State) { noPods(s); replaces(s, at(-1)) }},
+		"a pool whose budgets are not known": {
+			plan: deleting(model.DisruptionUnderutilized), state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.NotReady.Code = 2 }) }, want: 2,
+		},
+		"never expires": {plan: deleting(model.DisruptionExpired), want: model.ReasonInvalid},
+		"drifted as far as this plan can know": {
+			plan: deleting(model.DisruptionDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.PoolHash = "old" }) },
+		},
 		"drifted":                      {plan: deleting(model.DisruptionDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
 		"not drifted":                  {plan: deleting(model.DisruptionDrifted), want: model.ReasonInvalid},
 		"interrupted is no plan's say": {plan: deleting(model.DisruptionInterrupted), want: model.ReasonInvalid},
@@ -136,19 +160,32 @@ func protect(until time.Time) func(*State) {
 	}
 }
 
+func protectNode(s *State) {
+	editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
+}
+
+func bornAt(s *State, t time.Time) { editClaim(s, func(c *model.Claim) { c.CreateTime = t }) }
+
+func replaces(s *State, ended time.Time) {
+	s.Disruptions["d-0"] = model.Disruption{ID: "d-0", EndTime: ended}
+	editClaim(s, func(c *model.Claim) { c.Replaces = "d-0" })
+}
+
 func expire(s *State, t time.Time) { editClaim(s, func(c *model.Claim) { c.ExpireTime = t }) }
 
 func budgets(s *State, b ...cluster.Budget) { editPool(s, func(p *cluster.Pool) { p.Budgets = b }) }
 
 func TestGroupIsStoredWhole(t *testing.T) {
-	o := Verify(replacing(offering("m5.large", "b", 96_000), offering("c5.large", "a", 85_000)), state())
+	p := replacing(offering("m5.large", "b", 96_000), offering("c5.large", "a", 85_000))
+	p.Disruptions[0].Workloads = []model.WorkloadEvictions{{Namespace: "d", Kind: "ReplicaSet", Name: "web-1", Pods: 1}}
+	o := Verify(p, state())
 	if len(o.Groups) != 1 {
 		t.Fatalf("%+v", o.Verdicts)
 	}
 	g := o.Groups[0]
 	want := &model.Disruption{
 		ID: "d-1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"},
-		Pods: []string{"d/web"}, AcceptTime: at(0), Saving: 11_000,
+		Pods: []string{"d/web"}, AcceptTime: at(0), Saving: 11_000, Workloads: p.Disruptions[0].Workloads,
 	}
 	if d := cmp.Diff(want, g.Disruption); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -161,6 +198,10 @@ func TestGroupIsStoredWhole(t *testing.T) {
 	}
 }
 
+func evicting(w ...model.WorkloadEvictions) func(*Plan) {
+	return func(p *Plan) { p.Disruptions[0].Workloads = w }
+}
+
 func TestMalformedDisruptions(t *testing.T) {
 	for name, edit := range map[string]func(*Plan){
 		"no candidates":                       func(p *Plan) { p.Disruptions[0].Candidates = nil },
@@ -170,6 +211,18 @@ func TestMalformedDisruptions(t *testing.T) {
 		"a replacement of another name":       func(p *Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"other"} },
 		"a candidate twice":                   func(p *Plan) { p.Disruptions[0].Candidates = []model.ClaimID{"old", "old"} },
 		"a replacement for an empty node":     func(p *Plan) { p.Disruptions[0].Reason = model.DisruptionEmpty },
+		"more owners than pods":               evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: 1}, model.WorkloadEvictions{Namespace: "d"}),
+		"an owner without a name":             evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet"}),
+		"an owner without a place":            evicting(model.WorkloadEvictions{Kind: "ReplicaSet", Name: "a"}),
+		"an owner of a long name":             evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: strings.Repeat("x", 254)}),
+		"less than none of an owner's":        evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: -1}),
+		"an owner twice": func(p *Plan) {
+			one := model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: 1}
+			two := one
+			two.Pods = 2
+			p.Disruptions[0].Evictions = 2
+			evicting(one, two)(p)
+		},
 		"too many": func(p *Plan) {
 			for i := range MaxGroup {
 				p.Disruptions[0].Candidates = append(p.Disruptions[0].Candidates, model.ClaimID(fmt.Sprint(i)))

@@ -94,6 +94,9 @@ type Instance struct {
 	ImageID      string
 	PrivateDNS   string
 	LaunchTime   time.Time
+	// SubnetID and SecurityGroups (ids, sorted) say where it is in the network; empty where EC2 does not tell.
+	SubnetID       string
+	SecurityGroups []string
 }
 
 // InstanceState is EC2's word.

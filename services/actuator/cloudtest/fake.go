@@ -158,11 +158,24 @@ func (f *Fake) start(r cloud.Request, o model.Offering) cloud.Instance {
 		ID: id, ProviderID: "aws:///" + o.Zone + "/" + id, State: cloud.Pending, Claim: r.Claim, NodePool: r.NodePool,
 		Class: r.Class.Name, InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType,
 		ImageID: r.Class.Images[0].ID, PrivateDNS: fmt.Sprintf("ip-10-0-%d-%d.ec2.internal", f.next/250, f.next%250),
-		LaunchTime: f.now(),
+		LaunchTime: f.now(), SubnetID: subnetIn(r.Class, o.Zone),
+	}
+	for _, g := range r.Class.SecurityGroups {
+		i.SecurityGroups = append(i.SecurityGroups, g.ID)
 	}
 	f.instances[id] = &record{Instance: i, visible: f.now().Add(f.lag)}
 
 	return i
+}
+
+func subnetIn(c cloud.Class, zone string) string {
+	for _, s := range c.Subnets {
+		if s.Zone == zone {
+			return s.ID
+		}
+	}
+
+	return ""
 }
 
 // Terminate implements cloud.Cloud.

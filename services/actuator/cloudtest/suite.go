@@ -144,6 +144,14 @@ func testLaunch(t *testing.T, w World) {
 		got.CapacityType != model.OnDemand || got.State != cloud.Running || got.NodePool != "default" {
 		t.Errorf("instance %+v is not what was launched", got)
 	}
+	inSubnet := func(s cloud.Subnet) bool { return s.ID == got.SubnetID && s.Zone == o.Zone }
+	var groups []string
+	for _, g := range r.Class.SecurityGroups {
+		groups = append(groups, g.ID)
+	}
+	if !slices.ContainsFunc(r.Class.Subnets, inSubnet) || !slices.Equal(got.SecurityGroups, groups) {
+		t.Errorf("subnet %q, security groups %v are not of the class %+v", got.SubnetID, got.SecurityGroups, r.Class)
+	}
 	if want := "aws:///" + o.Zone + "/" + i.ID; got.ProviderID != want || i.ProviderID != want {
 		t.Errorf("provider id %q and %q, want %q", i.ProviderID, got.ProviderID, want)
 	}

@@ -56,12 +56,22 @@ type Node struct {
 	Capacity    []model.Amount
 	Allocatable []model.Amount
 	Ready       bool
+	// Conditions are what the node's reporters say of it, sorted by type.
+	Conditions  []Condition
 	Cordoned    bool
 	Terminating bool // a user, or the cloud, deleted the object; it waits for Kerf's finalizer
 	CreateTime  time.Time
 	Pods        []Pod
 	// VolumesAttached counts VolumeAttachments of pods that a drain removes.
 	VolumesAttached int
+}
+
+// Condition is one line of a node's status.
+type Condition struct {
+	// Type is for example "Ready"; Status "True", "False" or "Unknown".
+	Type, Status string
+	// Since is when the status became what it is.
+	Since time.Time
 }
 
 // Pod is a pod on a node, as far as a drain cares.
@@ -75,6 +85,7 @@ type Pod struct {
 	DoNotDisrupt      bool
 	DoNotDisruptUntil time.Time
 	Owned             bool // a controller will make it again
+	Ready             bool // it serves
 	DeletionTime      time.Time
 	GracePeriod       time.Duration
 }

@@ -151,7 +151,7 @@ func (f *Fake) Observe() (cluster.State, error) {
 	s := cluster.State{Pools: slices.Clone(f.state.Pools), Classes: slices.Clone(f.state.Classes)}
 	for _, n := range f.state.Nodes {
 		n.Labels, n.Annotations = maps.Clone(n.Labels), maps.Clone(n.Annotations)
-		n.Taints, n.Pods = slices.Clone(n.Taints), slices.Clone(n.Pods)
+		n.Taints, n.Pods, n.Conditions = slices.Clone(n.Taints), slices.Clone(n.Pods), slices.Clone(n.Conditions)
 		s.Nodes = append(s.Nodes, n)
 	}
 	for k, o := range f.objects {

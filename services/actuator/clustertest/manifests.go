@@ -89,6 +89,7 @@ func (f *Fake) applyNode(o *unstructured.Unstructured) error {
 	n.CreationTimestamp = metav1.NewTime(f.now())
 	node := objects.Node(&n, nil)
 	node.Ready = true
+	node.Conditions = []cluster.Condition{{Type: string(corev1.NodeReady), Status: string(corev1.ConditionTrue), Since: f.now()}}
 	f.state.Nodes = append(f.state.Nodes, node)
 	f.objects[key{"Node", n.Name}] = o
 	f.born(o)
@@ -106,7 +107,9 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 		return fmt.Errorf("spec.nodeName: there is no node %q, and the fake schedules nothing", p.Spec.NodeName)
 	}
 	p.UID = f.uid()
-	n.Pods = append(n.Pods, objects.Pod(&p))
+	pod := objects.Pod(&p)
+	pod.Ready = true
+	n.Pods = append(n.Pods, pod)
 	f.pods[string(p.UID)] = life{labels: p.Labels}
 
 	return nil

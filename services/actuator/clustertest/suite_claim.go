@@ -122,13 +122,13 @@ func testChangeBack(t *testing.T, w World) {
 func testRollback(t *testing.T, w World) {
 	c := launched(w.claim())
 	c.State, c.Reached, c.Disruption, c.DisruptionReason = model.StateInitialized, model.StateInitialized, "d1", model.DisruptionDrifted
-	c.Drifted = model.Reason{Code: model.ReasonDrifted, Message: "another image"}
+	c.Drifted = model.Reason{Code: model.ReasonDrifted, Message: "AMIDrift: another image"}
 	w.mirror(t, c)
 	o := w.object(t, "NodeClaim", string(c.ID))
 	if got := conditionOf(t, o, "DisruptionReason"); got.status != "True" || got.reason != "Drifted" {
 		t.Errorf("DisruptionReason is %+v", got)
 	}
-	if got := conditionOf(t, o, "Drifted"); got.status != "True" || got.message != "another image" {
+	if got := conditionOf(t, o, "Drifted"); got.status != "True" || got.reason != "AMIDrift" || got.message != "AMIDrift: another image" {
 		t.Errorf("Drifted is %+v", got)
 	}
 	c.Disruption, c.DisruptionReason, c.Drifted = "", model.DisruptionUnspecified, model.Reason{}

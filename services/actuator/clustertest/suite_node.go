@@ -38,8 +38,11 @@ spec:
 		Capacity:    []model.Amount{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}, {Resource: "pods", Value: 29}},
 		Allocatable: []model.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
 		Pods: []cluster.Pod{
-			{Namespace: w.Namespace, Name: "held", Critical: true, ToleratesDisrupted: true, DoNotDisrupt: true, GracePeriod: 30 * time.Second},
-			{Namespace: w.Namespace, Name: "web", GracePeriod: 5 * time.Second},
+			{
+				Namespace: w.Namespace, Name: "held", Critical: true, ToleratesDisrupted: true, DoNotDisrupt: true, Ready: true,
+				GracePeriod: 30 * time.Second,
+			},
+			{Namespace: w.Namespace, Name: "web", Ready: true, GracePeriod: 5 * time.Second},
 		},
 	}
 	for i := range want.Pods {
@@ -52,7 +55,12 @@ spec:
 			return false
 		}
 		got := *n
-		got.CreateTime, got.Annotations = time.Time{}, nil // others' as well
+		got.CreateTime, got.Annotations, got.Conditions = time.Time{}, nil, nil // others' as well
+		if !slices.ContainsFunc(n.Conditions, func(c cluster.Condition) bool {
+			return c.Type == "Ready" && c.Status == "True" && !c.Since.IsZero()
+		}) {
+			return false
+		}
 		diff = cmp.Diff(want, got)
 		if diff != "" {
 			t.Log(diff)

@@ -118,7 +118,7 @@ func Disruption(d model.Disruption) *clusterv1.DisruptionRecord {
 	return &clusterv1.DisruptionRecord{
 		Id: d.ID, Reason: clusterv1.DisruptionReason(d.Reason), Candidates: claimIDs(d.Candidates),
 		Replacements: claimIDs(d.Replacements), Pods: d.Pods, AcceptTime: timestamp(d.AcceptTime),
-		EndTime: timestamp(d.EndTime), RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving,
+		EndTime: timestamp(d.EndTime), RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving, Workloads: workloads(d.Workloads),
 	}
 }
 
@@ -132,10 +132,30 @@ func FromDisruption(m *clusterv1.DisruptionRecord) (model.Disruption, error) {
 		ID: m.GetId(), Reason: take(r, m.GetReason(), "reason", fromDisruptionReason),
 		Candidates: fromClaimIDs(m.GetCandidates()), Replacements: fromClaimIDs(m.GetReplacements()), Pods: m.GetPods(),
 		AcceptTime: take(r, m.GetAcceptTime(), "accept_time", fromTimestamp), EndTime: take(r, m.GetEndTime(), "end_time", fromTimestamp),
-		RolledBack: m.GetRolledBack(), Saving: m.GetSavingMicroUsdPerHour(),
+		RolledBack: m.GetRolledBack(), Saving: m.GetSavingMicroUsdPerHour(), Workloads: fromWorkloads(m.GetWorkloads()),
 	}
 
 	return d, r.err
+}
+
+func workloads(in []model.WorkloadEvictions) []*clusterv1.WorkloadEvictions {
+	var out []*clusterv1.WorkloadEvictions
+	for _, w := range in {
+		out = append(out, &clusterv1.WorkloadEvictions{Namespace: w.Namespace, Kind: w.Kind, Name: w.Name, Pods: int32(w.Pods)})
+	}
+
+	return out
+}
+
+func fromWorkloads(in []*clusterv1.WorkloadEvictions) []model.WorkloadEvictions {
+	var out []model.WorkloadEvictions
+	for _, w := range in {
+		out = append(out, model.WorkloadEvictions{
+			Namespace: w.GetNamespace(), Kind: w.GetKind(), Name: w.GetName(), Pods: int(w.GetPods()),
+		})
+	}
+
+	return out
 }
 
 // Notice translates a notice.

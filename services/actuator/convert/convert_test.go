@@ -32,6 +32,8 @@ func TestNumbersAreThoseOfTheContract(t *testing.T) {
 		"THROTTLED": model.ReasonThrottled, "REGISTRATION_TIMEOUT": model.ReasonRegistrationTimeout,
 		"LAUNCH_TIMEOUT": model.ReasonLaunchTimeout, "INSTANCE_LOST": model.ReasonInstanceLost,
 		"DRAIN_BLOCKED": model.ReasonDrainBlocked, "REPLACEMENT_FAILED": model.ReasonReplacementFailed,
+		"UNHEALTHY": model.ReasonUnhealthy, "CANARY": model.ReasonCanary, "REPAIR_GUARD": model.ReasonRepairGuard,
+		"STATIC_POOL": model.ReasonStaticPool,
 	} {
 		if got := clusterv1.ReasonCode_value["REASON_CODE_"+name]; got != int32(code) || got == 0 {
 			t.Errorf("%s is %d in the contract and %d in the model", name, got, code)
@@ -41,6 +43,7 @@ func TestNumbersAreThoseOfTheContract(t *testing.T) {
 		"EMPTY": int(model.DisruptionEmpty), "UNDERUTILIZED": int(model.DisruptionUnderutilized), "DRIFTED": int(model.DisruptionDrifted),
 		"EXPIRED": int(model.DisruptionExpired), "INTERRUPTED": int(model.DisruptionInterrupted),
 		"UNHEALTHY": int(model.DisruptionUnhealthy), "DELETED": int(model.DisruptionDeleted),
+		"SURPLUS": int(model.DisruptionSurplus),
 	} {
 		if got := clusterv1.DisruptionReason_value["DISRUPTION_REASON_"+name]; int(got) != n {
 			t.Errorf("%s is %d in the contract and %d in the model", name, got, n)

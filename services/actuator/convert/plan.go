@@ -85,6 +85,7 @@ func fromPlanDisruption(m *plannerv1.Disruption) (apply.Disruption, error) {
 	}
 	d := apply.Disruption{
 		ID: m.GetId(), Reason: reason, Candidates: fromClaimIDs(m.GetCandidates()), Replacements: fromClaimIDs(m.GetReplacements()),
+		Evictions: int(m.GetEvictions()), Workloads: fromWorkloads(m.GetWorkloads()),
 	}
 	for _, p := range m.GetDestinations() {
 		d.Pods = append(d.Pods, p.GetPod())

@@ -113,6 +113,18 @@ const (
 	DisruptionSurplus
 )
 
+// String returns the reason in the word that users see on NodeClaims.
+func (r DisruptionReason) String() string {
+	names := [...]string{
+		"", "Empty", "Underutilized", "Drifted", "Expired", "Interrupted", "Unhealthy", "Deleted", "Surplus",
+	}
+	if r < 0 || int(r) >= len(names) {
+		return "Unknown"
+	}
+
+	return names[r]
+}
+
 // Claim is one wish for one node, from the plan that asked for it to the end of its instance. Fields mean what
 // kerf.cluster.v1.Claim says; zero times mean "not yet" or "never".
 type Claim struct {
@@ -174,6 +186,14 @@ type Disruption struct {
 	EndTime      time.Time
 	RolledBack   bool
 	Saving       int64 // micro-dollars per hour
+	// Workloads are whose pods it evicts, sorted by namespace, kind and name.
+	Workloads []WorkloadEvictions
+}
+
+// WorkloadEvictions is how many pods of one owner a disruption evicts. Kind and Name are "" for pods without an owner.
+type WorkloadEvictions struct {
+	Namespace, Kind, Name string
+	Pods                  int
 }
 
 // NoticeKind is what AWS announced; its values are those of kerf.cluster.v1.NoticeKind.

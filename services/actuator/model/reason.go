@@ -14,6 +14,7 @@ const (
 	ReasonExpired              ReasonCode = 53
 	ReasonDrifted              ReasonCode = 54
 	ReasonInterrupted          ReasonCode = 55
+	ReasonUnhealthy            ReasonCode = 57
 	ReasonNotInitialized       ReasonCode = 71
 	ReasonAlreadyDisrupted     ReasonCode = 72
 	ReasonNodeDoNotDisrupt     ReasonCode = 73
@@ -21,6 +22,8 @@ const (
 	ReasonBudget               ReasonCode = 79
 	ReasonNoCheaper            ReasonCode = 81
 	ReasonStaticPool           ReasonCode = 84
+	ReasonCanary               ReasonCode = 90
+	ReasonRepairGuard          ReasonCode = 91
 	ReasonStale                ReasonCode = 100
 	ReasonDuplicate            ReasonCode = 101
 	ReasonNotFound             ReasonCode = 102

@@ -4,7 +4,7 @@ import "github.com/kerf-dev/kerf/services/actuator/model"
 
 // MaxBytes is about how much one Batch should hold, as ClaimBytes and DisruptionBytes count. It is below what etcd takes
 // in one request, 1.5 MiB unless its operator says otherwise: a batch that etcd refuses would be tried again for ever.
-const MaxBytes = 1 << 20
+const MaxBytes = 5 << 18
 
 // Each is what an object takes beside its lists, and what an entry of a list takes beside its text; both from above.
 const (
@@ -43,6 +43,9 @@ func ClaimBytes(c model.Claim) int {
 // DisruptionBytes is about how many bytes a disruption takes, from above.
 func DisruptionBytes(d model.Disruption) int {
 	n := bytesEach + texts(d.Pods)
+	for _, w := range d.Workloads {
+		n += bytesEntry + len(w.Namespace) + len(w.Kind) + len(w.Name)
+	}
 	for _, list := range [][]model.ClaimID{d.Candidates, d.Replacements} {
 		for _, id := range list {
 			n += bytesEntry + len(id)

@@ -54,7 +54,12 @@ func instance(i *types.Instance) cloud.Instance {
 		PrivateDNS:   aws.ToString(i.PrivateDnsName),
 		LaunchTime:   aws.ToTime(i.LaunchTime),
 		CapacityType: model.OnDemand,
+		SubnetID:     aws.ToString(i.SubnetId),
 	}
+	for _, g := range i.SecurityGroups {
+		out.SecurityGroups = append(out.SecurityGroups, aws.ToString(g.GroupId))
+	}
+	slices.Sort(out.SecurityGroups)
 	if i.InstanceLifecycle == types.InstanceLifecycleTypeSpot {
 		out.CapacityType = model.Spot
 	}

@@ -269,7 +269,7 @@ func (l *leader) announce(old, c model.Claim) {
 	case model.StateInitialized:
 		e.Reason, e.Message = "Initialized", "node "+c.Node+" is ready"
 	case model.StateDraining:
-		e.Reason, e.Message = "Disrupted", "node "+c.Node+" is being drained: "+disruptionWord(c.DisruptionReason)
+		e.Reason, e.Message = "Disrupted", "node "+c.Node+" is being drained: "+c.DisruptionReason.String()
 		if old.Node != "" {
 			l.event(cluster.Event{Kind: "Node", Name: old.Node, Reason: e.Reason, Message: e.Message})
 		}
@@ -279,15 +279,6 @@ func (l *leader) announce(old, c model.Claim) {
 		return
 	}
 	l.event(e)
-}
-
-func disruptionWord(r model.DisruptionReason) string {
-	words := [...]string{"", "Empty", "Underutilized", "Drifted", "Expired", "Interrupted", "Unhealthy", "Deleted"}
-	if r < 0 || int(r) >= len(words) {
-		return "Unknown"
-	}
-
-	return words[r]
 }
 
 // eventReason words a code as Kubernetes' events do.

@@ -1,7 +1,9 @@
 package objects
 
 import (
+	"strings"
 	"time"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,10 +134,20 @@ func setEnd(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 		setCondition(o, now, condition{kind: kind, holds: true, reason: reason, message: message})
 	}
 	leaving := c.Disruption != "" || c.State == model.StateDraining || c.State == model.StateTerminating
-	set(leaving, "DisruptionReason", disruptionWord(c.DisruptionReason), "Kerf is taking this node away")
+	set(leaving, "DisruptionReason", c.DisruptionReason.String(), "Kerf is taking this node away")
 	set(c.State == model.StateTerminating, "Drained", "", "")
 	set(c.State == model.StateTerminating, "InstanceTerminating", "", "")
-	set(c.Drifted.Message != "", "Drifted", "Drifted", c.Drifted.Message)
+	set(c.Drifted.Message != "", "Drifted", driftWord(c.Drifted.Message), c.Drifted.Message)
+}
+
+// driftWord is the word that a drift's message begins with, such as AMIDrift. Reasons of conditions may be words only.
+func driftWord(message string) string {
+	word, _, found := strings.Cut(message, ": ")
+	if !found || strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
+		return "Drifted"
+	}
+
+	return word
 }
 
 // furthest is the furthest state that the claim reached on its way up.
@@ -145,18 +157,4 @@ func furthest(c model.Claim) model.State {
 	}
 
 	return c.Reached
-}
-
-func disruptionWord(r model.DisruptionReason) string {
-	words := map[model.DisruptionReason]string{
-		model.DisruptionEmpty: "Empty", model.DisruptionUnderutilized: "Underutilized", model.DisruptionDrifted: "Drifted",
-		model.DisruptionExpired: "Expired", model.DisruptionInterrupted: "Interrupted",
-		model.DisruptionUnhealthy: "Unhealthy", model.DisruptionDeleted: "Deleted",
-		model.DisruptionSurplus: "Surplus",
-	}
-	if w, ok := words[r]; ok {
-		return w
-	}
-
-	return "Unknown"
 }

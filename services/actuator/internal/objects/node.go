@@ -31,7 +31,11 @@ func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 		if c.Type == corev1.NodeReady {
 			out.Ready = c.Status == corev1.ConditionTrue
 		}
+		out.Conditions = append(out.Conditions, cluster.Condition{
+			Type: string(c.Type), Status: string(c.Status), Since: c.LastTransitionTime.Time,
+		})
 	}
+	slices.SortFunc(out.Conditions, func(a, b cluster.Condition) int { return cmp.Compare(a.Type, b.Type) })
 	for _, p := range pods {
 		out.Pods = append(out.Pods, Pod(p))
 	}
@@ -66,6 +70,11 @@ func Pod(p *corev1.Pod) cluster.Pod {
 		}
 	}
 	out.DoNotDisrupt, out.DoNotDisruptUntil = doNotDisrupt(p)
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			out.Ready = c.Status == corev1.ConditionTrue
+		}
+	}
 	if p.DeletionTimestamp != nil {
 		out.DeletionTime = p.DeletionTimestamp.Time
 	}
