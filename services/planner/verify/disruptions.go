@@ -29,6 +29,7 @@ func (c *checker) disruptions() {
 		c.displaced(subject, d)
 		c.destinations(subject, d)
 		c.saving(subject, d)
+		c.churn(subject, d)
 		c.spotForSpot(subject, d)
 	}
 	for _, claim := range c.plan.NodeClaims {
@@ -210,18 +211,24 @@ func (c *checker) destinations(subject string, d *model.Disruption) {
 		case pl.Claim != "" && (fresh == nil || fresh.Disruption != d.ID):
 			c.fail(subject, "pod %s is to go to claim %s, which is not ready and no replacement of this disruption", pl.Pod, pl.Claim)
 		case node != nil:
-			c.reliable(subject, pl, node)
+			c.reliable(subject, d, pl, node)
 		}
 	}
 }
 
-func (c *checker) reliable(subject string, pl model.Placement, node *model.Node) {
+func (c *checker) reliable(subject string, d *model.Disruption, pl model.Placement, node *model.Node) {
 	claim := c.claimOn[node.Name]
 	switch {
 	case !node.Ready:
 		c.fail(subject, "pod %s is to go to node %s, which is not ready", pl.Pod, node.Name)
-	case claim != nil && claim.State != model.ClaimInitialized:
+	case claim == nil:
+	case claim.State != model.ClaimInitialized:
 		c.fail(subject, "pod %s is to go to node %s, which is not initialized", pl.Pod, node.Name)
+	case d.Reason == model.ReasonUnderutilized:
+		// Whoever has just changed may soon be given back for money as well, and the pod would move again.
+		if pool := c.pools[claim.NodePool]; pool != nil && pool.ConsolidateAfter != nil {
+			c.quiet(subject+" destination of pod "+string(pl.Pod), claim, *pool.ConsolidateAfter)
+		}
 	}
 }
 

@@ -34,12 +34,10 @@ func (c *checker) drift(claim *model.Claim) string {
 			return "its labels do not meet the pool's requirement on " + r.Key
 		}
 	}
-	if c.in.Now.Sub(claim.CreateTime) >= newType && !c.sold(pool, claim.InstanceType) {
+	if c.in.Now.Sub(claim.CreateTime) >= newType && !c.sold(pool, claim) {
 		return fmt.Sprintf("type %s is not sold to its pool any more", claim.InstanceType)
 	}
-	if class != nil && claim.ImageID != "" && len(class.Images) > 0 && !slices.ContainsFunc(class.Images, func(m model.MachineImage) bool {
-		return m.ID == claim.ImageID
-	}) {
+	if c.launchesNoMore(class, claim.ImageID) {
 		return "its node class does not launch image " + claim.ImageID + " any more"
 	}
 	return ""
@@ -68,24 +66,27 @@ func (c *checker) labelOf(claim *model.Claim, key string) state {
 	return state{}
 }
 
-// sold says whether the pool's class has a type at all, be it available or not. Of a class that is not ready, or whose
-// catalog is not there, nobody knows.
-func (c *checker) sold(pool *model.NodePool, name model.TypeName) bool {
-	class := c.nodeClasses[pool.NodeClass]
+// sold says whether what a claim is can be bought for the pool at all, be it available or not; what is in a reservation may
+// as well be on demand. Of a class that is not ready, or whose catalog is not there, nobody knows.
+func (c *checker) sold(pool *model.NodePool, claim *model.Claim) bool {
+	class, name := c.nodeClasses[pool.NodeClass], claim.InstanceType
 	if name == "" || class == nil || class.NotReady != nil || !c.hasCatalog(class.Catalog) {
 		return true
 	}
 	if c.types[typeKey{class.Catalog, name}] == nil {
 		return false
 	}
-	for _, zone := range class.Zones {
-		for _, ct := range []model.CapacityType{model.OnDemand, model.Spot, model.Reserved} {
-			if _, ok := c.offerings[offeringKey{name, zone, ct}]; ok {
-				return true
-			}
-		}
+	_, same := c.offerings[offeringKey{name, claim.Zone, claim.CapacityType}]
+	_, onDemand := c.offerings[offeringKey{name, claim.Zone, model.OnDemand}]
+	return same || (claim.CapacityType == model.Reserved && onDemand) || len(c.offerings) == 0
+}
+
+// launchesNoMore says whether a class launches other images than one. A class that is not ready may be about to say.
+func (c *checker) launchesNoMore(class *model.NodeClass, image string) bool {
+	if class == nil || class.NotReady != nil || image == "" || len(class.Images) == 0 {
+		return false
 	}
-	return false
+	return !slices.ContainsFunc(class.Images, func(m model.MachineImage) bool { return m.ID == image })
 }
 
 func (c *checker) hasCatalog(id model.CatalogID) bool {
@@ -129,7 +130,7 @@ func (c *checker) proven(name model.PoolName) bool {
 		if pool == nil || class == nil || node == nil || claim.NodePool != name || claim.State != model.ClaimInitialized {
 			continue
 		}
-		present := claim.PoolHash == pool.Hash && claim.ClassHash == class.Hash
+		present := claim.PoolHash == pool.Hash && claim.ClassHash == class.Hash && claim.NodeClass == pool.NodeClass
 		if present && node.Ready && !c.leaving(claim) && c.drift(claim) == "" {
 			return true
 		}

@@ -45,8 +45,10 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 			in.Snapshot.NodePools[0].Requirements = append(in.Snapshot.NodePools[0].Requirements,
 				model.Requirement{Key: "type", Operator: model.In, Values: []string{"karpenter"}})
 		}), ""},
-		"a type that is in no catalog":   {silent(func(_ *model.Input, c *model.Claim) { c.InstanceType = "old" }), ""},
-		"a type in no zone of the class": {silent(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodeClasses[0].Zones = []string{"r-1z"} }), ""},
+		"a type that is in no catalog":      {silent(func(_ *model.Input, c *model.Claim) { c.InstanceType = "old" }), ""},
+		"a type that is not sold like that": {silent(func(_ *model.Input, c *model.Claim) { c.CapacityType = model.Spot }), ""},
+		"a type that is not sold there":     {silent(func(_ *model.Input, c *model.Claim) { c.Zone = "r-1z" }), ""},
+		"a reserved type that is sold":      {silent(func(_ *model.Input, c *model.Claim) { c.CapacityType = model.Reserved }), not},
 		"a type that can't be had now": {silent(func(in *model.Input, _ *model.Claim) {
 			for i := range in.Snapshot.Offerings {
 				in.Snapshot.Offerings[i].UnavailableUntil = at(59)
@@ -56,7 +58,10 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 		"such a type and no catalog":        {silent(func(in *model.Input, c *model.Claim) { c.InstanceType, in.Snapshot.NodeClasses[0].Catalog = "old", "?" }), not},
 		"an image that is launched no more": {silent(func(_ *model.Input, c *model.Claim) { c.ImageID = "ami-0" }), ""},
 		"an image that is launched":         {silent(func(_ *model.Input, c *model.Claim) { c.ImageID = "ami-1" }), not},
-		"an image, and none is known":       {silent(func(in *model.Input, c *model.Claim) { c.ImageID, in.Snapshot.NodeClasses[0].Images = "ami-0", nil }), not},
+		"such an image and a class that is not ready": {silent(func(in *model.Input, c *model.Claim) {
+			c.ImageID, in.Snapshot.NodeClasses[0].NotReady = "ami-0", &model.Reason{Code: 1}
+		}), not},
+		"an image, and none is known": {silent(func(in *model.Input, c *model.Claim) { c.ImageID, in.Snapshot.NodeClasses[0].Images = "ami-0", nil }), not},
 	}
 	for name, tc := range tests {
 		t.Run(name, gift{one(model.ReasonDrifted), tc.change, tc.want}.run)

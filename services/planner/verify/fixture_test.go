@@ -115,14 +115,14 @@ func buying() model.Input {
 	return in
 }
 
-// returning has an empty node, one whose pod fits on another, and a full one.
+// returning has an empty node, one whose pod fits on another, and one so full that nothing cheaper holds its pods.
 func returning() model.Input {
 	in := market()
 	small, large := in.Snapshot.Catalogs[0].InstanceTypes[2], in.Snapshot.Catalogs[0].InstanceTypes[1]
 	addNode(&in, "n-busy", large, 200_000)
 	addNode(&in, "n-empty", small, 100_000)
 	addNode(&in, "n-lone", small, 100_000)
-	for i := range 4 {
+	for i := range 7 {
 		in.Snapshot.Pods = append(in.Snapshot.Pods, running(fmt.Sprintf("shop/web-%d", i), "web", "n-busy"))
 	}
 	in.Snapshot.Pods = append(in.Snapshot.Pods, running("shop/lone", "lone", "n-lone"))

@@ -113,13 +113,17 @@ func (s *scene) settle(d *model.Disruption) {
 		d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
 	}
 	for _, pl := range d.Destinations {
-		class := string(pod(&s.in, pl.Pod).Class)
-		i, ok := slices.BinarySearchFunc(d.Workloads, class, func(w model.WorkloadEvictions, name string) int { return cmp.Compare(w.Name, name) })
-		if !ok {
-			d.Workloads = slices.Insert(d.Workloads, i, model.WorkloadEvictions{Namespace: "shop", Kind: "ReplicaSet", Name: class})
-		}
-		d.Workloads[i].Pods++
+		evicts(d, string(pod(&s.in, pl.Pod).Class))
 	}
+}
+
+// evicts says of a disruption that it evicts one more pod of a class.
+func evicts(d *model.Disruption, class string) {
+	i, ok := slices.BinarySearchFunc(d.Workloads, class, func(w model.WorkloadEvictions, name string) int { return cmp.Compare(w.Name, name) })
+	if !ok {
+		d.Workloads = slices.Insert(d.Workloads, i, model.WorkloadEvictions{Namespace: "shop", Kind: "ReplicaSet", Name: class})
+	}
+	d.Workloads[i].Pods++
 }
 
 // one gives back one node, with a pod, for a reason that holds.
@@ -294,6 +298,7 @@ func TestRolloutsAreLeftAlone(t *testing.T) {
 		return func(in *model.Input, _ *model.Plan) {
 			next := *classNamed(in, "api")
 			next.ID, next.OwnerRevision = "api-2", "2"
+			classNamed(in, "api").OwnerRevision = "1"
 			in.Snapshot.PodClasses = append(in.Snapshot.PodClasses, next)
 			in.Snapshot.Pods = append(in.Snapshot.Pods, running("shop/api-new", "api-2", "wide"))
 			newer := pod(in, "shop/api-new")
@@ -306,11 +311,12 @@ func TestRolloutsAreLeftAlone(t *testing.T) {
 		change func(*model.Input, *model.Plan)
 		want   string
 	}{
-		"going on":                  {roll(same), "a workload that is being rolled out"},
-		"settled":                   {roll(func(_ *model.Input, p *model.Pod) { p.BindTime = at(20) }), ""},
-		"the other is ending":       {roll(func(_ *model.Input, p *model.Pod) { p.Terminating = true }), ""},
-		"the other is not theirs":   {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api-2").OwnerName = "web" }), ""},
-		"the same revision, scaled": {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api").OwnerRevision = "2" }), ""},
+		"going on":                   {roll(same), "a workload that is being rolled out"},
+		"settled":                    {roll(func(_ *model.Input, p *model.Pod) { p.BindTime = at(20) }), ""},
+		"the other is ending":        {roll(func(_ *model.Input, p *model.Pod) { p.Terminating = true }), ""},
+		"the other is not theirs":    {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api-2").OwnerName = "web" }), ""},
+		"an owner without revisions": {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api").OwnerRevision = "" }), ""},
+		"the same revision, scaled":  {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api").OwnerRevision = "2" }), ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
@@ -352,6 +358,9 @@ func TestDestinationsCanBeReliedOn(t *testing.T) {
 			p.NodeClaims[0].Disruption = ""
 		}, "claim c-new, which is not ready and no replacement"},
 		"its replacement": {replacedAnd(model.ReasonDrifted), func(*model.Input, *model.Plan) {}, ""},
+		"a node that was not quiet": {occupied, func(in *model.Input, _ *model.Plan) {
+			nodeNamed(in, "n-1").LastPodEventTime = at(30)
+		}, "destination of pod shop/api-1: claim c-n-1 was quiet for 0s, its pool asks for 1m"},
 		"a node that never consolidates": {occupied, func(in *model.Input, _ *model.Plan) {
 			own := in.Snapshot.NodePools[0]
 			own.Name, own.ConsolidateAfter = "never", nil

@@ -49,8 +49,8 @@ func (c *checker) addRollouts(newest map[model.ClassID]time.Time) {
 	revisions := make(map[workload]map[string]bool)
 	for id, bound := range newest {
 		class := c.classes[id]
-		if class == nil || class.OwnerKind == "" {
-			continue
+		if class == nil || class.OwnerKind == "" || class.OwnerRevision == "" {
+			continue // whose owner has no revisions is not rolled out
 		}
 		w := workloadOf(class)
 		if revisions[w] == nil {

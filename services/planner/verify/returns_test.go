@@ -25,7 +25,9 @@ func (s *scene) displace(name, class, to string) {
 	d := &s.p.Disruptions[0]
 	s.running(name, class, string(s.p.Nodes[0].Node))
 	d.Evictions++
+	d.Churn += 1000
 	d.Destinations = append(d.Destinations, model.Placement{Pod: model.PodID("shop/" + name), Node: model.NodeName(to)})
+	evicts(d, class)
 }
 
 func (s *scene) destination(name string) *model.Placement {

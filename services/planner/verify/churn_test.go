@@ -1,0 +1,147 @@
+package verify_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// TestEvictionsAreWeighed takes one pod that is moved for money: 1000 by default, more where it is hard to move.
+func TestEvictionsAreWeighed(t *testing.T) {
+	weighs := func(churn int64, change func(in *model.Input, p *model.Pod)) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, p *model.Plan) {
+			change(in, pod(in, "shop/api-0"))
+			d := &p.Disruptions[0]
+			d.Churn, d.PayBack = churn, time.Duration(churn*3600/d.Saving)*time.Second
+		}
+	}
+	costs := func(dear int32) func(*model.Input, *model.Pod) {
+		return func(_ *model.Input, p *model.Pod) { p.DeletionCost = dear }
+	}
+	first := func(priority int32) func(*model.Input, *model.Pod) {
+		return func(in *model.Input, _ *model.Pod) { classNamed(in, "api").Priority = priority }
+	}
+	bound := func(minute int) func(*model.Input, *model.Pod) {
+		return func(_ *model.Input, p *model.Pod) { p.BindTime = at(minute) }
+	}
+	priced := func(price int64) func(*model.Input, *model.Pod) {
+		return func(in *model.Input, _ *model.Pod) { in.Policy.EvictionPrice = price }
+	}
+	const other = "it says that its evictions weigh"
+	tests := map[string]struct {
+		change func(*model.Input, *model.Plan)
+		want   string
+	}{
+		"an ordinary pod":               {weighs(1000, bound(0)), ""},
+		"one for more":                  {weighs(1001, bound(0)), other},
+		"one for less":                  {weighs(999, bound(0)), other},
+		"a deletion cost":               {weighs(1500, costs(1<<26)), ""},
+		"a deletion cost left out":      {weighs(1000, costs(1<<26)), other},
+		"a deletion cost below nothing": {weighs(0, costs(-1<<28)), ""},
+		"a priority":                    {weighs(1250, first(1<<23)), ""},
+		"a priority left out":           {weighs(1000, first(1<<23)), other},
+		"at most ten times as much":     {weighs(10_000, first(2_000_000_000)), ""},
+		"just bound":                    {weighs(2000, bound(30)), ""},
+		"bound in the future":           {weighs(2000, bound(35)), ""},
+		"bound ten minutes ago":         {weighs(1667, bound(20)), ""},
+		"rounded down":                  {weighs(1666, bound(20)), other},
+		"bound long ago":                {weighs(1000, bound(-300)), ""},
+		"another price":                 {weighs(7, priced(7)), ""},
+		"no price":                      {weighs(0, priced(-1)), ""},
+		"a price for nothing":           {weighs(1000, priced(-1)), other},
+		"rest of an hour": {weighs(1833, func(in *model.Input, p *model.Pod) {
+			in.Policy.PodRest, p.BindTime = ptr(time.Hour), at(20)
+		}), ""},
+		"no rest": {weighs(1000, func(in *model.Input, p *model.Pod) {
+			in.Policy.PodRest, p.BindTime = ptr(time.Duration(0)), at(30)
+		}), ""},
+		"another workload": {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Name = "web" }, "it says that it evicts [{shop ReplicaSet web 1}]"},
+		"more of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Pods++ }, "it evicts [{shop ReplicaSet api 1}]"},
+		"none of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads = nil }, "it evicts [{shop ReplicaSet api 1}]"},
+		"a pay-back":       {weighs(1001, priced(1001)), ""},
+		"a pay-back a second late": {func(in *model.Input, p *model.Plan) {
+			weighs(1001, priced(1001))(in, p)
+			p.Disruptions[0].PayBack += time.Second
+		}, "it says that it pays back in 19s, it does in 18"},
+		"a pay-back a second early": {func(in *model.Input, p *model.Plan) {
+			weighs(1001, priced(1001))(in, p)
+			p.Disruptions[0].PayBack -= time.Second
+		}, "it says that it pays back in 17s, it does in 18"},
+		"a pay-back to the millisecond": {func(_ *model.Input, p *model.Plan) {
+			p.Disruptions[0].Churn, p.Disruptions[0].PayBack = 1000, 18*time.Second+time.Millisecond
+		}, "it says that it pays back"},
+	}
+	for name, tc := range tests {
+		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
+	}
+	t.Run("drift says as well", gift{one(model.ReasonDrifted), func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Churn = 0 }, other}.run)
+	t.Run("drift does not pay back", gift{one(model.ReasonDrifted), func(_ *model.Input, p *model.Plan) {
+		p.Disruptions[0].PayBack = time.Second
+	}, "it says that it pays back"}.run)
+	t.Run("what is empty costs nothing to move", gift{one(model.ReasonEmpty), func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Churn = 1 }, other}.run)
+	t.Run("pods of two workloads, out of order", gift{func() *scene {
+		s := one(model.ReasonUnderutilized)()
+		s.mover("web-0", "web", "n-0", "wide")
+		return s
+	}, func(_ *model.Input, p *model.Plan) {
+		w := p.Disruptions[0].Workloads
+		w[0], w[1] = w[1], w[0]
+	}, "it evicts [{shop ReplicaSet api 1} {shop ReplicaSet web 1}]"}.run)
+}
+
+// TestMoneyMustMakeUpForEvictions takes nodes that are given back for their price, 200000 an hour, and raises what it
+// costs to move their pods.
+func TestMoneyMustMakeUpForEvictions(t *testing.T) {
+	dear := func(price int64, within time.Duration) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, p *model.Plan) {
+			in.Policy.EvictionPrice = price
+			if within > 0 {
+				in.Policy.Payback = ptr(within)
+			}
+			d := &p.Disruptions[0]
+			d.Churn = price * int64(d.Evictions)
+			if d.Saving > 0 {
+				d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
+			}
+		}
+	}
+	replaced := func() *scene { // saves 100000
+		s := one(model.ReasonUnderutilized)()
+		s.replaced("c-new")
+		s.mover("api-1", "api", "n-0", "c-new")
+		return s
+	}
+	spots := func(nodes ...string) func() *scene { // two for one saves 300000
+		return func() *scene {
+			s := giving("n-0", "n-1")
+			for _, n := range nodes {
+				claimNamed(&s.in, model.ClaimID("c-"+n)).CapacityType = model.Spot
+			}
+			s.in.Snapshot.NodePools[0].Requirements[0].Values = []string{"on-demand", "spot"}
+			s.give(model.ReasonUnderutilized, "n-0", "n-1")
+			s.replaced("c-new")
+			offerings := &s.p.NodeClaims[0].Offerings
+			*offerings = append([]model.RankedOffering{{InstanceType: "small", Zone: "r-1a", CapacityType: model.Spot, Price: 30_000}}, *offerings...)
+			s.mover("api-0", "api", "n-0", "wide")
+			s.mover("api-1", "api", "n-1", "c-new")
+			return s
+		}
+	}
+	tests := map[string]gift{
+		"as much":                        {one(model.ReasonUnderutilized), dear(200_000, 0), ""},
+		"less":                           {one(model.ReasonUnderutilized), dear(200_001, 0), "within 1h0m0s that is not 1 times what its evictions weigh, 200001"},
+		"in two hours":                   {one(model.ReasonUnderutilized), dear(400_000, 2*time.Hour), ""},
+		"not in two hours":               {one(model.ReasonUnderutilized), dear(400_001, 2*time.Hour), "within 2h0m0s"},
+		"drift does not pay":             {one(model.ReasonDrifted), dear(900_000, 0), ""},
+		"a replacement, twice":           {replaced, dear(25_000, 0), ""},
+		"a replacement, not twice":       {replaced, dear(25_001, 0), "not 2 times"},
+		"spot for spot, three times":     {spots("n-0", "n-1"), dear(61_666, 0), ""},
+		"spot for spot, not three times": {spots("n-0", "n-1"), dear(61_667, 0), "not 3 times"},
+		"spot for some spot, twice":      {spots("n-0"), dear(92_500, 0), ""},
+		"spot for some spot, not twice":  {spots("n-0"), dear(92_501, 0), "not 2 times"},
+	}
+	for name, tc := range tests {
+		t.Run(name, tc.run)
+	}
+}
