@@ -41,12 +41,12 @@ func drainOn(c model.Claim, e Event, now time.Time) Result {
 		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
 	}
 	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
-	if d.Done {
+	if c.Failure.Code == model.ReasonDrainBlocked { // what it left Registered for stays
 		c.Failure = model.Reason{}
-
+	}
+	if d.Done {
 		return does(enter(c, model.StateTerminating, now), EffectTerminate)
 	}
-	c.Failure = model.Reason{}
 	if d.Waits != "" {
 		c.Failure = about(c, model.ReasonDrainBlocked, "%s", d.Waits)
 	}
@@ -98,12 +98,13 @@ func terminateLate(c model.Claim, e Event, now time.Time) Result {
 
 func terminate(c model.Claim, _ Event, _ time.Time) Result { return does(c, EffectTerminate) }
 
-// gone ends the claim once neither instance nor node is left. What never became a node has failed.
+// gone ends the claim once neither instance nor node is left. What never became a node, or one to rely on, has failed.
 func gone(c model.Claim, e Event, now time.Time) Result {
 	if e.NodeThere {
 		return does(c, EffectRemoveNode)
 	}
-	if c.Reached < model.StateRegistered && c.Failure != (model.Reason{}) {
+	failed := c.Reached < model.StateRegistered && c.Failure != (model.Reason{})
+	if failed || (c.Reached == model.StateRegistered && c.Failure.Code == model.ReasonNotInitialized) {
 		return does(enter(c, model.StateFailed, now))
 	}
 

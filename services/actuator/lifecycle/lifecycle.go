@@ -22,6 +22,8 @@ const (
 	LaunchTimeout = 5 * time.Minute
 	// RegistrationTimeout is how long an instance may take to join the cluster as a node.
 	RegistrationTimeout = 15 * time.Minute
+	// InitializationTimeout is how long a node may take to become one to rely on, unless the event says otherwise.
+	InitializationTimeout = 30 * time.Minute
 	// Settle is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
 	Settle = time.Minute
 )
@@ -34,7 +36,7 @@ const (
 	EventUnspecified EventKind = iota
 	// EventStart: the claim's class is ready and Offerings are what it may be launched as now.
 	EventStart
-	// EventTick: time has passed.
+	// EventTick: time has passed. For a registered claim, Node is its node, if NodeThere, and Deadline when it is given up.
 	EventTick
 	// EventLaunched: the launch returned Instance.
 	EventLaunched
@@ -113,7 +115,7 @@ type Event struct {
 	Offerings []model.Offering
 
 	Node cluster.Node
-	// NodeThere says for EventInstanceEnded and EventInstanceAbsent that the cluster still has a node for the claim.
+	// NodeThere says for EventInstanceEnded, EventInstanceAbsent and EventTick that the cluster has a node for the claim.
 	NodeThere bool
 	// Held are pods ("namespace/name") whose eviction should wait a little; Blocked are those whose last eviction was
 	// refused, with the words.
@@ -234,6 +236,7 @@ func table(s model.State) answers {
 		}
 	case model.StateRegistered:
 		return answers{
+			EventTick:           initializationTimeout,
 			EventNodeSeen:       initialize,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,

@@ -51,6 +51,13 @@ func syncedNode(edit func(*cluster.Node)) cluster.Node {
 	return n
 }
 
+// gated is a node whose kubelet works, and that still waits for something.
+func gated() cluster.Node {
+	return syncedNode(func(n *cluster.Node) {
+		n.Taints = []model.Taint{{Key: "readiness.k8s.io/driver", Effect: "NoSchedule"}}
+	})
+}
+
 func disrupted(n *cluster.Node) {
 	n.Taints = []model.Taint{{Key: TaintDisrupted, Effect: "NoSchedule"}}
 }
@@ -72,6 +79,10 @@ func examples() []example {
 		{"nothing is available", Event{Kind: EventStart}, at(1)},
 		{"in time", Event{Kind: EventTick}, at(1)},
 		{"after 20 minutes", Event{Kind: EventTick}, at(20)},
+		{"after 40 minutes, its node is silent", Event{Kind: EventTick, NodeThere: true}, at(40)},
+		{"after 40 minutes, its node is gated", Event{Kind: EventTick, NodeThere: true, Node: gated()}, at(40)},
+		{"after 40 minutes, its node is ready", Event{Kind: EventTick, NodeThere: true, Node: syncedNode(nil)}, at(40)},
+		{"after 40 minutes, its node is gone", Event{Kind: EventTick}, at(40)},
 		{"", Event{Kind: EventLaunched, Instance: Instance{ID: "i-1"}}, at(1)},
 		{"may work later", Event{Kind: EventLaunchFailed, Failure: FailureRetry, Reason: model.Reason{Message: "x"}}, at(1)},
 		{"made nothing, may work later", Event{Kind: EventLaunchFailed, Failure: FailureLater, Reason: model.Reason{Message: "x"}}, at(1)},
@@ -213,5 +224,78 @@ func TestDrainDeadlines(t *testing.T) {
 	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionDeleted}, at(1))
 	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.DisruptionInterrupted {
 		t.Errorf("deadline %s, want that a deletion does not lengthen it", r.Claim.DrainDeadline)
+	}
+}
+
+func TestSickNodeIsDrainedAtOnce(t *testing.T) {
+	kept := p("kept", func(x *cluster.Pod) { x.DoNotDisrupt = true })
+	for name, grace := range map[string]time.Duration{
+		"without a termination grace period": -1, "with a long one": time.Hour, "with none at all": 0,
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := inState(model.StateInitialized)
+			claim.TerminationGracePeriod = grace
+			sick := Event{Kind: EventDrain, DisruptionReason: model.DisruptionUnhealthy, Deadline: at(1)}
+			r := Step(claim, sick, at(1))
+			if r.Claim.State != model.StateDraining || !r.Claim.DrainDeadline.Equal(at(1)) {
+				t.Fatalf("%s with the deadline %s, want that it is drained and has no time left", r.Claim.State, r.Claim.DrainDeadline)
+			}
+			node := syncedNode(func(n *cluster.Node) {
+				disrupted(n)
+				n.Ready, n.Pods, n.VolumesAttached = false, []cluster.Pod{kept}, 1
+			})
+			r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(1))
+			if len(r.Effects) != 1 || !r.Effects[0].Eviction.Force || r.Effects[0].Eviction.Grace != time.Second {
+				t.Fatalf("%+v, want that the protected pod is deleted with a second's grace", r.Effects)
+			}
+			node.Pods[0].DeletionTime = at(1)
+			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(1.5)); r.Claim.State != model.StateDraining {
+				t.Errorf("%s before a kubelet that lives has had its minute", r.Claim.State)
+			}
+			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(2)); r.Claim.State != model.StateTerminating {
+				t.Errorf("%s, though nobody will end the pod or let go of its volume", r.Claim.State)
+			}
+		})
+	}
+}
+
+func TestNodeThatNeverComesUpIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		event    Event
+		at       time.Time
+		state    model.State
+		deadline time.Time
+	}{
+		"not before its time":                 {Event{NodeThere: true}, at(29), model.StateRegistered, time.Time{}},
+		"a silent node has no time left":      {Event{NodeThere: true}, at(30), model.StateDraining, at(30)},
+		"a node that works is drained gently": {Event{NodeThere: true, Node: gated()}, at(30), model.StateDraining, time.Time{}},
+		"a node that has just come up stays":  {Event{NodeThere: true, Node: syncedNode(nil)}, at(31), model.StateRegistered, time.Time{}},
+		"without a node nothing is drained":   {Event{}, at(30), model.StateTerminating, time.Time{}},
+		"the caller may have more patience":   {Event{Deadline: at(45)}, at(44), model.StateRegistered, time.Time{}},
+		"or less":                             {Event{NodeThere: true, Deadline: at(5)}, at(5), model.StateDraining, at(5)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.event.Kind = EventTick
+			r := Step(inState(model.StateRegistered), c.event, c.at)
+			if r.Claim.State != c.state || !r.Claim.DrainDeadline.Equal(c.deadline) {
+				t.Fatalf("%s with the deadline %s, want %s with %s", r.Claim.State, r.Claim.DrainDeadline, c.state, c.deadline)
+			}
+			if c.state == model.StateRegistered {
+				if r.Wake.IsZero() && !c.event.Node.Ready {
+					t.Error("nobody would look again")
+				}
+
+				return
+			}
+			if r.Claim.State == model.StateDraining {
+				node := syncedNode(disrupted)
+				node.Ready = c.event.Node.Ready
+				r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, c.at)
+			}
+			r = Step(r.Claim, Event{Kind: EventInstanceEnded}, c.at)
+			if r.Claim.State != model.StateFailed || r.Claim.Failure.Code != model.ReasonNotInitialized || r.Claim.DisruptionReason != model.DisruptionUnhealthy {
+				t.Errorf("it ends %s, %+v, want Failed for never being ready", r.Claim.State, r.Claim.Failure)
+			}
+		})
 	}
 }

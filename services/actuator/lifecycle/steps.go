@@ -184,8 +184,43 @@ func tainted(n cluster.Node, key string) bool {
 	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
 }
 
-// initialize waits until pods can rely on the node. There is no timeout: a node that never gets there serves nobody,
-// but its pods have places, and the disruption methods see it.
+// initializationTimeout gives up a node that never became one to rely on: nobody else would take it away. Where its
+// kubelet is silent its pods go at once; else they are moved as those of any node.
+func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
+	deadline := e.Deadline
+	if deadline.IsZero() {
+		deadline = c.StateTime.Add(InitializationTimeout)
+	}
+	if now.Before(deadline) {
+		r := does(c)
+		r.Wake = deadline
+
+		return r
+	}
+	missing := "it is gone"
+	if e.NodeThere {
+		missing = NotInitialized(c, e.Node)
+	}
+	if missing == "" { // it is about to be told so, late as it is
+		return does(c)
+	}
+	failure := about(c, model.ReasonNotInitialized, "node %s did not become one to rely on within %s: %s",
+		c.Node, deadline.Sub(c.StateTime), missing)
+	out := Event{Kind: EventDrain, DisruptionReason: model.DisruptionUnhealthy}
+	if !e.Node.Ready {
+		out.Deadline = now
+	}
+	leave := drain
+	if !e.NodeThere {
+		leave = end
+	}
+	r := leave(c, out, now)
+	r.Claim.Failure = failure
+
+	return r
+}
+
+// initialize waits until pods can rely on the node.
 func initialize(c model.Claim, e Event, now time.Time) Result {
 	if r, ok := keepSynced(c, e); !ok {
 		return r

@@ -43,6 +43,9 @@ func TestRandomLives(t *testing.T) {
 			if w.stored.State.Ended() {
 				w.ended(t)
 			}
+			if late := w.now.Sub(w.stored.StateTime) >= InitializationTimeout; late && e.Kind == EventTick && w.stored.State == model.StateRegistered {
+				t.Fatalf("the claim has been Registered for %s", w.now.Sub(w.stored.StateTime))
+			}
 		}
 	})
 }
@@ -163,10 +166,19 @@ func (w *world) event(t *rapid.T) Event {
 			if w.tainted {
 				disrupted(n)
 			}
+			if rapid.Bool().Draw(t, "the kubelet is silent") {
+				n.Ready = false
+				delete(n.Labels, LabelInitialized)
+			}
 		})
 	case EventNodeAbsent:
 		if w.node {
 			return idle
+		}
+	case EventDrain:
+		e.DisruptionReason = model.DisruptionReason(rapid.IntRange(1, int(model.DisruptionSurplus)).Draw(t, "why"))
+		if e.DisruptionReason == model.DisruptionUnhealthy {
+			e.Deadline = w.now
 		}
 	default:
 	}
