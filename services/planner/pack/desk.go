@@ -30,8 +30,6 @@ type Desk struct {
 	grids   map[string]*grid
 	// keys are all labels that matter to any pod that minds others, sorted.
 	keys []string
-	// byKeys are the options worth weighing, by the labels whose values matter.
-	byKeys map[string][][]*Option
 	// cells counts the cells made.
 	cells int
 	// devices is nil where no class claims any; numbers counts the claims that have places there.
@@ -64,7 +62,7 @@ func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tall
 	rules := tally.Rules()
 	return &Desk{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
-		keys: mattering(v.World, rules), byKeys: make(map[string][][]*Option), listings: make(map[uint64][]*Listing), units: lim.units.Clone(),
+		keys: mattering(v.World, rules), listings: make(map[uint64][]*Listing), units: lim.units.Clone(),
 		ranks: ranks(v),
 	}
 }

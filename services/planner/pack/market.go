@@ -18,7 +18,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Market is what could be bought. It is not changed after NewMarket.
+// Market is what could be bought. It does not change after NewMarket, but it remembers what it was asked: it belongs to one
+// goroutine.
 type Market struct {
 	w *view.World
 	// variants are the pools that can be bought from, by the order of the pools.
@@ -33,6 +34,8 @@ type Market struct {
 	byType map[model.TypeName][]*model.Offering
 	// count is how many options there are.
 	count int
+	// byKeys are the options worth weighing, by the labels whose values matter; see Desk.tiersOf.
+	byKeys map[string][][]*Option
 }
 
 // Option is an offering under a pool: something that can be bought.
@@ -81,7 +84,7 @@ func (o *Option) Ranked() model.RankedOffering {
 
 // NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods that mind others.
 func NewMarket(w *view.World, rules *topology.Rules) *Market {
-	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: w.Policy.MaxOfferingsPerClaim}
+	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: w.Policy.MaxOfferingsPerClaim, byKeys: make(map[string][][]*Option)}
 	if m.most <= 0 {
 		m.most = 60
 	}

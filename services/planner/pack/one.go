@@ -110,10 +110,10 @@ func (d *Desk) tiersOf(keys []string) [][]*Option {
 		return d.m.tiers
 	}
 	name := strings.Join(keys, ",")
-	t := d.byKeys[name]
+	t := d.m.byKeys[name]
 	if t == nil {
 		t = tiers(d.m.variants, keys)
-		d.byKeys[name] = t
+		d.m.byKeys[name] = t
 	}
 	return t
 }

@@ -20,8 +20,8 @@ type burden struct {
 	claimants []*view.Class
 }
 
-func (m *Market) burdenOf(items []Item) burden {
-	l := burden{sum: make(view.Vector, m.w.Index.Len()), profiles: newBits(len(m.w.Profiles))}
+func (m *Market) burdenOf(items []Item) *burden {
+	l := &burden{sum: make(view.Vector, m.w.Index.Len()), profiles: newBits(len(m.w.Profiles))}
 	for _, it := range items {
 		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
 		l.profiles.set(it.Class.Profile.Index, true)
@@ -37,24 +37,32 @@ func (m *Market) burdenOf(items []Item) burden {
 }
 
 // holds says whether one node of the option holds the burden.
-func (o *Option) holds(l burden) bool {
+func (o *Option) holds(l *burden) bool {
+	if view.Fits(o.Free, l.sum, 1) == 0 || !o.admits.covers(l.profiles) {
+		return false
+	}
 	if slices.ContainsFunc(l.cells, func(c *Cell) bool { return !o.in(c) }) {
 		return false
 	}
 	if slices.ContainsFunc(l.claimants, func(c *view.Class) bool { return !o.serves(c) }) {
 		return false
 	}
-	return o.admits.covers(l.profiles) && view.Fits(o.Free, l.sum, 1) == 1 && !fit.PortsClash(l.ports, o.Ports)
+	return !fit.PortsClash(l.ports, o.Ports)
 }
 
 // rank lists what a claim that was packed for an option may become: what else holds its items, best first and as many as
 // a claim may list; ok is false when there is nothing, or less that is distinct than the pool's minValues ask for. A
 // claim is for one reservation or for none, so that it holds no units that it will not use. A nil allow allows all.
 func (m *Market) rank(base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
+	return m.rankAmong(base.variant.options, base, items, allow)
+}
+
+// rankAmong is rank among some options of the variant, in its order.
+func (m *Market) rankAmong(among []*Option, base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
 	l, v := m.burdenOf(items), base.variant
 	flexible, wishful := minValues(v.pool), m.wishful(items)
-	for _, o := range v.options {
-		if !o.Available || o.Offering.ReservationID != base.Offering.ReservationID || (allow != nil && !allow(o)) || !o.holds(l) {
+	for _, o := range among {
+		if !o.Available || o.Offering.ReservationID != base.Offering.ReservationID || !o.holds(l) || (allow != nil && !allow(o)) {
 			continue
 		}
 		ranked = append(ranked, o)
@@ -201,9 +209,12 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*v
 			if fits != nil {
 				fitting = fits(b)
 			}
-			b.Options, _ = m.rank(b.base, b.Items, func(o *Option) bool {
-				known := b.site == nil || slices.Contains(b.shown, o)
-				return known && within(o, b.base, slack[b.base.Pool.Index]) && fitting(o)
+			among := b.base.variant.options
+			if b.site != nil {
+				among = slices.SortedFunc(slices.Values(b.shown), compareOptions)
+			}
+			b.Options, _ = m.rankAmong(among, b.base, b.Items, func(o *Option) bool {
+				return within(o, b.base, slack[b.base.Pool.Index]) && fitting(o)
 			})
 			m.finishRunners(b)
 		}

@@ -34,20 +34,28 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 		sum.Add(p.Items[c.Item].Request, int64(c.Pods))
 	}
 	asked := askedOf(sum)
-	seen := make([]bool, len(p.types))
+	seen := p.seen
+	clear(seen)
 	seen[p.types[base.Type.Name]] = true
 	var out []Runner
+	worst := 0.0 // what the least of them costs for a pod
 	for b, i := range p.bins {
 		if seen[p.typed[b]] {
 			continue
 		}
 		o := p.options[i]
-		n := int(min(most, times(p.Bins[b].Free, asked))*float64(pods) + 1e-9)
+		held := min(most, times(p.Bins[b].Free, asked)) * float64(pods)
+		if len(out) == mostRunners && float64(o.Price) > held*worst {
+			continue // it is no match for the least of those that are kept
+		}
+		n := int(held + 1e-9)
 		if n == 0 || o.Price*int64(pods) < base.Price*int64(n) || !p.takesAll(b, pattern) {
 			continue
 		}
 		seen[p.typed[b]] = true
 		out = keepBest(out, Runner{Option: o, Pods: n})
+		least := out[len(out)-1]
+		worst = float64(least.Option.Price) / float64(least.Pods) * (1 + 1e-6)
 	}
 	for i := range out {
 		out[i].Reason = lostTo(out[i], base, pods)
@@ -74,14 +82,14 @@ func (p *problem) takesAll(bin int, pattern optimise.Pattern) bool {
 // portion is some of one resource.
 type portion struct {
 	resource int
-	amount   int64
+	inverse  float64
 }
 
 func askedOf(sum view.Vector) []portion {
 	var out []portion
 	for r, q := range sum {
 		if q > 0 {
-			out = append(out, portion{r, q})
+			out = append(out, portion{r, 1 / float64(q)})
 		}
 	}
 	return out
@@ -91,7 +99,7 @@ func askedOf(sum view.Vector) []portion {
 func times(free view.Vector, sum []portion) float64 {
 	most := math.Inf(1)
 	for _, a := range sum {
-		most = min(most, float64(free[a.resource])/float64(a.amount))
+		most = min(most, float64(free[a.resource])*a.inverse)
 	}
 	return most
 }

@@ -27,6 +27,8 @@ type problem struct {
 	// types numbers the types of bins, for runners; typed are those numbers, by bin.
 	types map[model.TypeName]int
 	typed []int
+	// seen is memory for runners.
+	seen []bool
 	// bins are places in options: what is left out takes nothing or may not be bought.
 	bins []int
 	optimise.Problem
@@ -99,6 +101,7 @@ func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]
 	p.addPorts()
 	p.addLimits()
 	s := optimise.Solve(&p.Problem)
+	p.seen = make([]bool, len(p.types))
 	proof := proofOf(s, l.pods())
 	flexible := slices.ContainsFunc(options, func(o *Option) bool { return minValues(o.Pool) })
 	enforced := m.w.Policy.Preferences == model.PreferencesEnforced
