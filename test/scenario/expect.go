@@ -365,8 +365,11 @@ func (r *reader) goes() func(*result) error {
 			return same(count, n, "nodes go so")
 		}
 		for _, name := range names {
-			if reason, ok := got.going[name]; !ok || (why != "" && reason.String() != why) {
-				return fmt.Errorf("%s: %s", name, reason)
+			switch reason, ok := got.going[name]; {
+			case !ok:
+				return fmt.Errorf("%s stays for %s", name, got.keeps(name))
+			case why != "" && reason.String() != why:
+				return fmt.Errorf("%s goes: %s", name, reason)
 			}
 		}
 		return nil
@@ -381,12 +384,8 @@ func (r *reader) stays() func(*result) error {
 			if reason, ok := got.going[name]; ok {
 				return fmt.Errorf("%s goes: %s", name, reason)
 			}
-			i := slices.IndexFunc(got.plan.Nodes, func(v model.NodeVerdict) bool { return v.Node == name })
-			if want != "" && (i < 0 || code(got.plan.Nodes[i].Reason.Code) != want) {
-				if i < 0 {
-					return fmt.Errorf("nothing is said of %s", name)
-				}
-				return fmt.Errorf("%s stays for %s", name, code(got.plan.Nodes[i].Reason.Code))
+			if why := got.keeps(name); want != "" && why != want {
+				return fmt.Errorf("%s stays for %s", name, why)
 			}
 		}
 		return nil

@@ -139,7 +139,8 @@ func TestPendingFilesStillWait(t *testing.T) {
 			continue
 		}
 		got, err := s.Run(t.Context())
-		if err != nil || len(got.Failed) > 0 || len(problems(s.Input)) > 0 {
+		if missing := append(got.Failed, problems(s.Input)...); err != nil || len(missing) > 0 {
+			t.Logf("%s waits: %v\n  %s", behaviour(file), err, strings.Join(missing, "\n  "))
 			continue
 		}
 		if !*update {

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,7 +189,7 @@ func (s *statement) has(key string) bool {
 func (s *statement) number(key string, otherwise int) int {
 	v := s.text(key, strconv.Itoa(otherwise))
 	n, err := strconv.Atoi(v)
-	if err != nil || n < -1_000_000 || n > 1_000_000 {
+	if err != nil || n < math.MinInt32 || n > math.MaxInt32 {
 		s.fail("%s=%s is not a number", key, v)
 	}
 	return n

@@ -141,6 +141,15 @@ func (at *place) add(offerings []model.RankedOffering, shapes map[model.TypeName
 	}
 }
 
+// keeps is the code of what is said of a node that stays.
+func (r *result) keeps(name model.NodeName) string {
+	i := slices.IndexFunc(r.plan.Nodes, func(v model.NodeVerdict) bool { return v.Node == name })
+	if i < 0 {
+		return "no reason that is told"
+	}
+	return code(r.plan.Nodes[i].Reason.Code)
+}
+
 // all says whether a place is what requirements say, whatever it becomes.
 func (at *place) all(requirements []model.Requirement) bool {
 	for _, q := range requirements {
