@@ -71,12 +71,13 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 		Watcher: fmt.Sprintf("%s/%d", name, os.Getpid()), Log: w.svc.Log, Now: time.Now,
 	})
 	hub := stream.New[snapshot.Snapshot](w.cfg.Queues.Subscriber)
-	srv := server.New(hub, w.header)
+	policy := w.cfg.Policy.Proto()
+	srv := server.New(hub, w.header, policy)
 	watcherv1.RegisterWatcherServiceServer(w.svc, srv)
 
 	in := loop.Config{
 		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(planner), Header: w.header}),
-		Actuator: actuators, Pace: w.cfg.pace(), Policy: w.cfg.Policy.Proto(),
+		Actuator: actuators, Pace: w.cfg.pace(), Policy: policy,
 		PlanTimeout:  w.cfg.Timeouts.Plan.Or(DefaultPlanTimeout),
 		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
 		Publish:      hub.Publish, Relayed: srv.SetPlan,
@@ -103,7 +104,7 @@ func (w *wiring) source() (*kube.Source, error) {
 			return nil, err
 		}
 	}
-	return kube.New(kube.Config{Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes})
+	return kube.New(kube.Config{Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes, Repair: w.cfg.Policy.Proto().GetRepair()})
 }
 
 func (w *wiring) dialActuator(address string) (inventory.Conn, error) {

@@ -1,11 +1,13 @@
 package convert
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
@@ -32,16 +34,35 @@ func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 	return object(snapshot.PodDisruptionBudget, out.GetId(), out)
 }
 
+// counted is a budget of a manifest, which no controller has looked at, with the number of pods that it is about: a budget
+// that never allows anything is told before it blocks.
+func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodDisruptionBudget {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil || b.Status.ObservedGeneration != 0 || b.Status.ExpectedPods != 0 {
+		return b
+	}
+	b = b.DeepCopy()
+	for _, p := range pods {
+		if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
+			b.Status.ExpectedPods++
+		}
+	}
+	return b
+}
+
 // neverAllows says whether no eviction is possible even with every expected pod healthy.
 func neverAllows(b *policyv1.PodDisruptionBudget) bool {
 	if most := b.Spec.MaxUnavailable; most != nil {
-		n, percent := intOrPercent(*most)
-		return n <= 0 && percent <= 0
+		n, percent, ok := intOrPercent(*most)
+		return !ok || n <= 0 && percent <= 0
 	}
 	if b.Spec.MinAvailable == nil {
 		return false
 	}
-	n, percent := intOrPercent(*b.Spec.MinAvailable)
+	n, percent, ok := intOrPercent(*b.Spec.MinAvailable)
+	if !ok {
+		return true
+	}
 	expected := int64(b.Status.ExpectedPods)
 	if percent > 0 {
 		// Percentages are rounded up, so that 90 % of five pods are all five.
@@ -51,15 +72,13 @@ func neverAllows(b *policyv1.PodDisruptionBudget) bool {
 	return expected > 0 && n >= expected
 }
 
-// intOrPercent returns a count or a percentage, the other nought. What is neither counts as the most that there can be,
-// as a bound that was meant to protect.
-func intOrPercent(v intstr.IntOrString) (n, percent int64) {
+// intOrPercent returns a count or a percentage, the other nought. It is false for what is neither: that was meant to
+// protect, and nobody knows how much.
+func intOrPercent(v intstr.IntOrString) (n, percent int64, ok bool) {
 	if v.Type == intstr.Int {
-		return int64(v.IntVal), 0
+		return int64(v.IntVal), 0, true
 	}
-	p, err := strconv.ParseInt(strings.TrimSuffix(v.StrVal, "%"), 10, 32)
-	if err != nil || !strings.HasSuffix(v.StrVal, "%") {
-		return math.MaxInt32, 0
-	}
-	return 0, p
+	digits, found := strings.CutSuffix(v.StrVal, "%")
+	p, err := strconv.ParseInt(digits, 10, 32)
+	return 0, p, found && err == nil
 }

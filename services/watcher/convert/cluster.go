@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -28,6 +29,9 @@ const annotationDefaultClass = "storageclass.kubernetes.io/is-default-class"
 // Cluster is a set of objects that are converted together, such as the manifests of a dry run. It finds the objects that
 // others refer to in itself. The zero Cluster is empty and ready; it is owned by one goroutine.
 type Cluster struct {
+	// Repair names conditions of nodes that matter beside those that Kerf knows of itself; nil names none.
+	Repair *clusterv1.RepairPolicy
+
 	objects  map[string]runtime.Object // by kind, namespace and name
 	order    []string
 	problems map[string]error // of node pools
@@ -139,11 +143,13 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 		case *appsv1.DaemonSet:
 			put(DaemonSet(o, LivePod(o, c.looked().daemons[objectID(o)]), refs))
 		case *corev1.Node:
-			put(Node(o, NodeFacts{CSI: find[*storagev1.CSINode](c, "CSINode", "", o.Name), Devices: c.devices(o.Name)}))
+			put(Node(o, NodeFacts{
+				CSI: find[*storagev1.CSINode](c, "CSINode", "", o.Name), Devices: c.devices(o.Name), Repair: c.Repair,
+			}))
 		case *corev1.Namespace:
 			put(Namespace(o))
 		case *policyv1.PodDisruptionBudget:
-			put(PodDisruptionBudget(o))
+			put(PodDisruptionBudget(counted(o, w.Pods)))
 		case *karpenterv1.NodePool:
 			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass, Devices: c.looked().rules}))
 		case *karpenterv1alpha1.NodeOverlay:

@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +23,8 @@ type NodeFacts struct {
 	ForeignVolumes map[string]int64
 	// Devices are the node's devices; see NodeDevices.
 	Devices []*clusterv1.NodeDevice
+	// Repair names conditions that matter beside those that Kerf knows of itself; nil names none.
+	Repair *clusterv1.RepairPolicy
 	// LastPodEvent is when a pod other than a DaemonSet's last came or went; zero when none is known to have.
 	LastPodEvent time.Time
 }
@@ -39,6 +43,7 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 		LastPodEventTime: stamp(facts.LastPodEvent),
 		VolumeLimits:     volumeLimits(facts),
 		Devices:          facts.Devices,
+		Conditions:       conditions(n, facts.Repair),
 	}
 	if out.GetClaim() == "" {
 		out.Claim = facts.Claim
@@ -52,6 +57,38 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 		}
 	}
 	return object(snapshot.Node, out.GetName(), out)
+}
+
+// conditions lists what may make a node sick: conditions that are well when they are True and are not, and those that
+// are what the policy calls sick. Heartbeats are left out, so that a node changes only when a status does. A node whose
+// kubelet never said anything is not sick, but on its way: it has none.
+func conditions(n *corev1.Node, repair *clusterv1.RepairPolicy) []*clusterv1.NodeCondition {
+	if !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }) {
+		return nil
+	}
+	var out []*clusterv1.NodeCondition
+	for _, c := range n.Status.Conditions {
+		unwell := c.Status != corev1.ConditionTrue && slices.Contains(wellWhenTrue(), c.Type)
+		named := slices.ContainsFunc(repair.GetConditions(), func(r *clusterv1.RepairCondition) bool {
+			return r.GetType() == string(c.Type) && r.GetStatus() == string(c.Status)
+		})
+		since := c.LastTransitionTime
+		if since.IsZero() {
+			since = n.CreationTimestamp // of a manifest: no API server lets the time be left out
+		}
+		if (unwell || named) && !since.IsZero() {
+			out = append(out, &clusterv1.NodeCondition{Type: string(c.Type), Status: string(c.Status), TransitionTime: timestamp(since)})
+		}
+	}
+	slices.SortFunc(out, func(a, b *clusterv1.NodeCondition) int { return strings.Compare(a.GetType(), b.GetType()) })
+	return out
+}
+
+// wellWhenTrue are the kubelet's own condition, and those of the EKS node monitoring agent.
+func wellWhenTrue() []corev1.NodeConditionType {
+	return []corev1.NodeConditionType{
+		corev1.NodeReady, "AcceleratedHardwareReady", "StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady",
+	}
 }
 
 func volumeLimits(facts NodeFacts) []*clusterv1.Amount {

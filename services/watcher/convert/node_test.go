@@ -2,6 +2,7 @@ package convert_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -73,6 +74,67 @@ func TestNodeHeartbeatIsNoChange(t *testing.T) {
 	}
 }
 
+func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
+	cond := func(kind, status string) corev1.NodeCondition {
+		return corev1.NodeCondition{
+			Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), LastTransitionTime: metav1.NewTime(start()),
+		}
+	}
+	sick := func(kind, status string) *clusterv1.NodeCondition {
+		return &clusterv1.NodeCondition{Type: kind, Status: status, TransitionTime: timestamppb.New(start())}
+	}
+	undated := cond("Ready", "False")
+	undated.LastTransitionTime = metav1.Time{}
+	for name, tc := range map[string]struct {
+		has  []corev1.NodeCondition
+		also []*clusterv1.RepairCondition
+		want []*clusterv1.NodeCondition
+	}{
+		"a node that is well": {
+			has: []corev1.NodeCondition{cond("Ready", "True"), cond("KernelReady", "True"), cond("MemoryPressure", "True")},
+		},
+		"all that can be wrong, sorted": {
+			has: []corev1.NodeCondition{
+				cond("StorageReady", "False"), cond("Ready", "Unknown"), cond("NetworkingReady", "Unknown"),
+				cond("ContainerRuntimeReady", "False"), cond("KernelReady", "False"), cond("AcceleratedHardwareReady", "False"),
+				cond("DiskPressure", "True"),
+			},
+			want: []*clusterv1.NodeCondition{
+				sick("AcceleratedHardwareReady", "False"), sick("ContainerRuntimeReady", "False"), sick("KernelReady", "False"),
+				sick("NetworkingReady", "Unknown"), sick("Ready", "Unknown"), sick("StorageReady", "False"),
+			},
+		},
+		"conditions of the policy, where they are what it calls sick": {
+			has: []corev1.NodeCondition{
+				cond("Ready", "True"), cond("DiskPressure", "True"), cond("PIDPressure", "Unknown"), cond("MemoryPressure", "True"),
+			},
+			also: []*clusterv1.RepairCondition{{Type: "DiskPressure", Status: "True"}, {Type: "PIDPressure", Status: "True"}},
+			want: []*clusterv1.NodeCondition{sick("DiskPressure", "True")},
+		},
+		"a kubelet that never said anything": {has: []corev1.NodeCondition{cond("StorageReady", "False")}},
+		"a condition that nobody has dated": {
+			has:  []corev1.NodeCondition{undated},
+			want: []*clusterv1.NodeCondition{sick("Ready", "False")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", CreationTimestamp: metav1.NewTime(start())}}
+			n.Status.Conditions = tc.has
+			facts := convert.NodeFacts{Repair: &clusterv1.RepairPolicy{Conditions: tc.also}}
+			got := convert.Node(n, facts)
+			if diff := cmp.Diff(tc.want, got.Payload.(*clusterv1.Node).GetConditions(), protocmp.Transform()); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			for i := range n.Status.Conditions {
+				n.Status.Conditions[i].LastHeartbeatTime = metav1.NewTime(start().Add(time.Hour))
+			}
+			if convert.Node(n, facts).Hash != got.Hash {
+				t.Error("a heartbeat changes the node")
+			}
+		})
+	}
+}
+
 func TestPodDisruptionBudget(t *testing.T) {
 	count := func(n int) *intstr.IntOrString { return new(intstr.FromInt32(int32(n))) }
 	share := func(s string) *intstr.IntOrString { return new(intstr.FromString(s)) }
@@ -94,6 +156,15 @@ func TestPodDisruptionBudget(t *testing.T) {
 		"all must stay":                       {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("100%")}, 0, 2, facts{Allowed: 1, Never: true}},
 		"as many must stay as there are":      {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(3)}, 3, 2, facts{Allowed: 1, Never: true}},
 		"fewer must stay than there are":      {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(2)}, 3, 2, facts{Allowed: 1}},
+		"more must stay than there are":       {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(5)}, 3, 2, facts{Allowed: 1, Never: true}},
+		"the only pod must stay":              {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(1)}, 1, 2, facts{Allowed: 1, Never: true}},
+		"none must stay":                      {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(0)}, 3, 2, facts{Allowed: 1}},
+		"no share must stay":                  {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("0%")}, 3, 2, facts{Allowed: 1}},
+		"all must stay, and there are none":   {policyv1.PodDisruptionBudgetSpec{MinAvailable: count(3)}, 0, 2, facts{Allowed: 1}},
+		"all may go":                          {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: share("100%")}, 3, 2, facts{Allowed: 1}},
+		"as many may go as somebody meant":    {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: share("some")}, 5, 2, facts{Allowed: 1, Never: true}},
+		"a count that is text":                {policyv1.PodDisruptionBudgetSpec{MaxUnavailable: share("1")}, 5, 2, facts{Allowed: 1, Never: true}},
+		"nothing is said":                     {policyv1.PodDisruptionBudgetSpec{}, 5, 2, facts{Allowed: 1}},
 		"a share that is all, rounded up":     {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("90%")}, 5, 2, facts{Allowed: 1, Never: true}},
 		"a share that leaves one":             {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("80%")}, 5, 2, facts{Allowed: 1}},
 		"a share that can't be read":          {policyv1.PodDisruptionBudgetSpec{MinAvailable: share("most")}, 5, 2, facts{Allowed: 1, Never: true}},

@@ -9,9 +9,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -188,5 +190,43 @@ func TestClusterRefusesWhatItCantPlan(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestABudgetOfAManifestIsHeldAgainstTheReplicasBesideIt(t *testing.T) {
+	labels := map[string]string{"app": "shop"}
+	three := template()
+	three.Labels = labels
+	budget := func(name string, minimum intstr.IntOrString, status policyv1.PodDisruptionBudgetStatus) *policyv1.PodDisruptionBudget {
+		return &policyv1.PodDisruptionBudget{ObjectMeta: meta(name), Status: status, Spec: policyv1.PodDisruptionBudgetSpec{
+			MinAvailable: &minimum, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		}}
+	}
+	var c convert.Cluster
+	for _, o := range []runtime.Object{
+		&appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(3)), Template: three}},
+		&appsv1.Deployment{ObjectMeta: meta("other"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(3)), Template: template()}},
+		budget("all", intstr.FromInt32(3), policyv1.PodDisruptionBudgetStatus{}),
+		budget("most", intstr.FromInt32(2), policyv1.PodDisruptionBudgetStatus{}),
+		budget("share", intstr.FromString("67%"), policyv1.PodDisruptionBudgetStatus{}),
+		budget("live", intstr.FromInt32(3), policyv1.PodDisruptionBudgetStatus{ExpectedPods: 4, ObservedGeneration: 1}),
+	} {
+		if err := c.Add(o, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := c.Events(start())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, e := range events {
+		if b, ok := e.Object().Payload.(*clusterv1.PodDisruptionBudget); ok {
+			got[b.GetId()] = b.GetNeverAllows()
+		}
+	}
+	want := map[string]bool{"shop/all": true, "shop/most": false, "shop/share": true, "shop/live": false}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("budgets that never allow an eviction (-want +got):\n%s", diff)
 	}
 }

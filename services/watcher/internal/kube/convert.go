@@ -274,6 +274,7 @@ func (b *batch) node(name string) {
 	b.put(convert.Node(n, convert.NodeFacts{
 		Claim: s.stores.claimOf(name), CSI: get[*storagev1.CSINode](s.stores.csiNodes, name),
 		ForeignVolumes: s.stores.foreignVolumes(name), LastPodEvent: s.memory.nodes[name], Devices: s.nodeDevices(name),
+		Repair: s.cfg.Repair,
 	}))
 }
 

@@ -34,13 +34,15 @@ type Server struct {
 
 	hub       *stream.Hub[snapshot.Snapshot]
 	header    convert.Header
+	policy    *clusterv1.Policy
 	partBytes int
 	plan      atomic.Pointer[plannerv1.Plan]
 }
 
-// New makes a server for the snapshots that are published on hub.
-func New(hub *stream.Hub[snapshot.Snapshot], h convert.Header) *Server {
-	return &Server{hub: hub, header: h, partBytes: convert.MaxPartBytes}
+// New makes a server for the snapshots that are published on hub, and for the policy that plans are asked for with, which
+// must not be changed afterwards.
+func New(hub *stream.Hub[snapshot.Snapshot], h convert.Header, p *clusterv1.Policy) *Server {
+	return &Server{hub: hub, header: h, policy: p, partBytes: convert.MaxPartBytes}
 }
 
 // SetPlan makes p the last plan. p must not be changed afterwards.
@@ -52,8 +54,11 @@ func (s *Server) GetSnapshot(_ *watcherv1.GetSnapshotRequest, out watcherv1.Watc
 	if !ok {
 		return notSynced()
 	}
+	policy := s.policy
 	return s.parts(now, func(p *clusterv1.Snapshot, last bool) error {
-		return out.Send(&watcherv1.GetSnapshotResponse{Snapshot: p, Last: last})
+		m := &watcherv1.GetSnapshotResponse{Snapshot: p, Last: last, Policy: policy}
+		policy = nil // it goes with the first part only
+		return out.Send(m)
 	})
 }
 

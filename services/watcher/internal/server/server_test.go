@@ -32,10 +32,15 @@ type fixture struct {
 	client watcherv1.WatcherServiceClient
 }
 
+// policy is what the watcher of the tests asks for plans with.
+func policy() *clusterv1.Policy {
+	return &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 7, Repair: &clusterv1.RepairPolicy{Off: true}}
+}
+
 func serve(t *testing.T, queue int) fixture {
 	t.Helper()
 	f := fixture{hub: stream.New[snapshot.Snapshot](queue)}
-	f.server = server.New(f.hub, convert.Header{Cluster: "demo"})
+	f.server = server.New(f.hub, convert.Header{Cluster: "demo"}, policy())
 	lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
 	watcherv1.RegisterWatcherServiceServer(srv, f.server)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
@@ -104,6 +109,9 @@ func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
 		}
 		if size := proto.Size(m); size > 1<<20 {
 			t.Errorf("part %d has %d bytes", parts, size)
+		}
+		if first := parts == 0; first && !proto.Equal(policy(), m.GetPolicy()) || !first && m.GetPolicy() != nil {
+			t.Errorf("part %d has the policy %v, want the first part alone to have it", parts, m.GetPolicy())
 		}
 		proto.Merge(got, m.GetSnapshot())
 		last = m.GetLast()
