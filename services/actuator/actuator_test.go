@@ -22,7 +22,31 @@ func TestConfig(t *testing.T) {
 			"nodes": {"vm_memory_overhead_percent": 0.075, "reserved_enis": 1},
 			"intervals": {"types": "1h", "spot": "1m", "classes": "1m", "poll": "10s", "fast_poll": "500ms", "templates": "5m",
 				"orphans": "30s", "shortage": "3m", "history": "1h"},
-			"concurrency": {"launches": 5, "evictions": 5}}`, ""},
+			"concurrency": {"launches": 5, "evictions": 5},
+			"disruption": {"wait_for_daemon_pods": true, "initialization_timeout": "45m"},
+			"repair": {"conditions": [{"type": "Ready", "status": "Unknown", "after": "20m"}], "max_unhealthy_percent": 30}}`, ""},
+		"repair that is off": {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"off": true}}`, ""},
+		"repair that is off and on": {
+			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"off": true, "max_unhealthy_percent": 5}}`, "repair.off: can't be set together",
+		},
+		"more sick than there are": {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"max_unhealthy_percent": 101}}`, "repair.max_unhealthy_percent: 101"},
+		"a condition without a type": {
+			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"conditions": [{"status": "False", "after": "5m"}]}}`, "repair.conditions[0].type: required",
+		},
+		"a condition of a strange status": {
+			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"conditions": [{"type": "Ready", "status": "false", "after": "5m"}]}}`,
+			`repair.conditions[0].status: "false"`,
+		},
+		"a condition that need not last": {
+			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"conditions": [{"type": "Ready", "status": "False"}]}}`,
+			"repair.conditions[0].after: 0s is too short",
+		},
+		"a short wait for nodes": {
+			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "disruption": {"initialization_timeout": "1s"}}`, "disruption.initialization_timeout: 1s is too short",
+		},
+		"a misspelt field of disruption": {
+			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "disruption": {"wait_for_daemons": true}}`, "disruption.wait_for_daemons: unknown field",
+		},
 		"no cluster":               {`{"etcd": {"endpoints": ["e"]}}`, "cluster:"},
 		"no etcd":                  {`{"cluster": "c"}`, "etcd.endpoints: required"},
 		"two etcds":                {`{"cluster": "c", "etcd": {"endpoints": ["e"], "embedded": {"dir": "d"}}}`, "etcd.embedded: can't be set together"},

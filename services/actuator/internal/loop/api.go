@@ -192,11 +192,15 @@ func (l *leader) state() apply.State {
 		Now: l.now, Revision: l.revision, Region: l.cfg.Region, Created: l.created, Offerings: l.world.prices,
 		Claims: map[model.ClaimID]model.Claim{}, Disruptions: map[string]model.Disruption{},
 		Pools: map[string]cluster.Pool{}, Classes: map[string]apply.Class{}, Nodes: map[model.ClaimID]cluster.Node{},
+		Instances: map[model.ClaimID]apply.Instance{}, MarketKnown: l.world.known(), Repair: l.cfg.Repair,
 	}
 	for id, c := range l.claims {
 		s.Claims[id] = *c
 		if n := l.nodeOf(*c); n != nil && !c.State.Ended() {
 			s.Nodes[id] = *n
+		}
+		if i, ok := l.shown(*c); ok {
+			s.Instances[id] = i
 		}
 	}
 	for id, d := range l.disruptions {
@@ -205,8 +209,8 @@ func (l *leader) state() apply.State {
 	for _, p := range l.seen.Pools {
 		s.Pools[p.Name] = p
 	}
-	for name, c := range l.world.classes {
-		s.Classes[name] = apply.Class{Hash: c.spec.Hash, NotReady: c.notReady(), Zones: c.zones, Shapes: c.shapes()}
+	for name, c := range l.world.presentClasses() {
+		s.Classes[name] = *c
 	}
 
 	return s

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -42,6 +43,16 @@ func BenchmarkPass(b *testing.B) {
 		b.Fatal(err)
 	}
 	ld := newLeader(l, term, &handle{})
+	benchWorld(ld)
+	kube.state.Pools = []cluster.Pool{{
+		Name: "default", Class: "default", Hash: "1",
+		Requirements: []model.Requirement{
+			{Key: "karpenter.sh/capacity-type", Operator: "In", Values: []string{"on-demand", "spot"}},
+			{Key: "karpenter.k8s.aws/instance-key-07", Operator: "Exists"},
+			{Key: "karpenter.k8s.aws/instance-key-23", Operator: "Gt", Values: []string{"2"}},
+			{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}},
+		},
+	}}
 	for i := range 5000 {
 		id := fmt.Sprintf("c%05d", i)
 		n := cluster.Node{
@@ -54,6 +65,7 @@ func BenchmarkPass(b *testing.B) {
 		kube.state.Nodes = append(kube.state.Nodes, n)
 		c := storetest.Sample().PutClaims[0]
 		c.ID, c.State, c.ProviderID, c.Disruption, c.Drifted = model.ClaimID(id), model.StateInitialized, n.ProviderID, "", model.Reason{}
+		c.Labels = ld.world.classes["default"].catalogue.shapes["m5.large"].Labels
 		ld.claims[c.ID] = &c
 	}
 	ld.seen, ld.observed, ld.now, ld.listed = kube.state, true, time.Now(), time.Time{}
@@ -66,4 +78,19 @@ func BenchmarkPass(b *testing.B) {
 			b.Fatalf("%d writes and %d effects where nothing is to do", writes.Writes(), len(effects))
 		}
 	}
+}
+
+// benchWorld gives the leader a class with one type of forty labels, and what the type costs.
+func benchWorld(l *leader) {
+	shape := apply.Shape{}
+	for i := range 40 {
+		shape.Labels = append(shape.Labels, model.Label{Key: fmt.Sprintf("karpenter.k8s.aws/instance-key-%02d", i), Value: "3"})
+	}
+	shape.Labels = append(shape.Labels, model.Label{Key: "karpenter.sh/capacity-type", Value: "spot"}, model.Label{Key: "kubernetes.io/arch", Value: "amd64"})
+	c := &class{resolved: time.Now(), catalogue: &catalogue{shapes: map[string]apply.Shape{"m5.large": shape}}, zones: map[string]string{"us-east-1a": ""}}
+	c.spec.Hash = "2"
+	c.class.Images = []cloud.Image{{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}}}
+	l.world.classes["default"] = c
+	l.world.typesAt, l.world.spotAt = time.Now(), time.Now()
+	l.world.prices = map[apply.OfferingKey]apply.Offering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot}: {}}
 }

@@ -45,7 +45,7 @@ func (l *leader) step(c model.Claim) (model.Claim, []lifecycle.Effect) {
 		return c, effects
 	}
 	if !slices.ContainsFunc(l.observations(c), answer) {
-		c.Drifted = l.drifted(c)
+		c = l.compared(c)
 	}
 
 	return c, effects
@@ -71,6 +71,12 @@ func (l *leader) observations(c model.Claim) []lifecycle.Event {
 // timeEvent lets time pass, or begins the launch of a claim that can be launched.
 func (l *leader) timeEvent(c model.Claim) lifecycle.Event {
 	tick := lifecycle.Event{Kind: lifecycle.EventTick}
+	if c.State == model.StateRegistered {
+		tick.Deadline = c.StateTime.Add(l.cfg.InitializationTimeout)
+		if n := l.nodeOf(c); n != nil {
+			tick.Node, tick.NodeThere = *n, true
+		}
+	}
 	if c.State != model.StatePlanned {
 		return tick
 	}
@@ -320,27 +326,4 @@ func (l *leader) held(c model.Claim, n cluster.Node) map[string]bool {
 	}
 
 	return held
-}
-
-// drifted says how the claim is no longer what its pool and class ask for.
-func (l *leader) drifted(c model.Claim) model.Reason {
-	if c.State < model.StateLaunched || c.State > model.StateInitialized {
-		return c.Drifted
-	}
-	i, ok := slices.BinarySearchFunc(l.seen.Pools, c.NodePool, func(p cluster.Pool, name string) int { return cmp.Compare(p.Name, name) })
-	if ok && c.PoolHash != "" && l.seen.Pools[i].Hash != "" && l.seen.Pools[i].Hash != c.PoolHash {
-		return model.Reason{
-			Code: model.ReasonDrifted, Subject: "nodepool/" + c.NodePool,
-			Message: fmt.Sprintf("NodePoolDrifted: the template of node pool %s has changed since the launch", c.NodePool),
-		}
-	}
-	class, ok := l.world.classes[c.NodeClass]
-	if ok && c.ClassHash != "" && class.spec.Hash != "" && class.spec.Hash != c.ClassHash {
-		return model.Reason{
-			Code: model.ReasonDrifted, Subject: "ec2nodeclass/" + c.NodeClass,
-			Message: fmt.Sprintf("NodeClassDrifted: EC2NodeClass %s has changed since the launch", c.NodeClass),
-		}
-	}
-
-	return model.Reason{}
 }

@@ -1,10 +1,13 @@
 package loop
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/model"
@@ -16,7 +19,7 @@ import (
 const disruptionTimeout = 30 * time.Minute
 
 // progress moves each disruption that goes on: it drains the candidates once their replacements can be relied on, gives
-// up when one of those failed, and ends when the candidates have.
+// up when one of those failed, and ends when the candidates have. Nobody waits for a sick node's replacement.
 func (l *leader) progress(b *store.Batch) {
 	for _, id := range slices.Sorted(maps.Keys(l.disruptions)) {
 		d := l.disruptions[id]
@@ -24,21 +27,16 @@ func (l *leader) progress(b *store.Batch) {
 			continue
 		}
 		next := *d
+		under := next.Reason == model.DisruptionUnhealthy || l.begun(next)
+		why := ""
+		if !under {
+			why = l.givenUp(next)
+		}
 		switch {
-		case l.begun(next):
-			if !l.drainAll(next) {
-				next.EndTime = l.now
-			}
-		case l.givenUp(next):
+		case why != "":
 			next.EndTime, next.RolledBack = l.now, true
-			for _, c := range next.Candidates {
-				l.enqueue(c, lifecycle.Event{Kind: lifecycle.EventRollBack, Disruption: next.ID})
-				l.event(cluster.Event{
-					Kind: "NodeClaim", Name: string(c), Reason: "DisruptionRolledBack",
-					Message: "disruption " + next.ID + " was given up: its replacement failed or the node is needed again",
-				})
-			}
-		case l.replaced(next) && l.tainted(next):
+			l.rollBack(next, why)
+		case under || (l.replaced(next) && l.tainted(next)):
 			if !l.drainAll(next) {
 				next.EndTime = l.now
 			}
@@ -49,6 +47,47 @@ func (l *leader) progress(b *store.Batch) {
 		}
 		if !next.EndTime.Equal(d.EndTime) {
 			b.PutDisruptions = append(b.PutDisruptions, next)
+		}
+	}
+}
+
+// rollBack lets the candidates of a disruption that was given up stay, and tells why. Replacements that did come up stay
+// as well, as nodes like any others: without pods the planner gives them back as empty.
+func (l *leader) rollBack(d model.Disruption, why string) {
+	pools := map[string]bool{}
+	for _, id := range d.Candidates {
+		l.enqueue(id, lifecycle.Event{Kind: lifecycle.EventRollBack, Disruption: d.ID})
+		l.event(cluster.Event{
+			Kind: "NodeClaim", Name: string(id), Reason: "DisruptionRolledBack", Message: "disruption " + d.ID + " was given up: " + why,
+		})
+		if c := l.claims[id]; c != nil {
+			pools[c.NodePool] = true
+		}
+	}
+	if d.Reason != model.DisruptionDrifted {
+		return
+	}
+	records := []model.Disruption{d}
+	for id, other := range l.disruptions {
+		if id != d.ID {
+			records = append(records, *other)
+		}
+	}
+	for _, pool := range slices.Sorted(maps.Keys(pools)) {
+		until, failures := apply.DriftHold(pool, records, func(id model.ClaimID) (model.Claim, bool) {
+			c := l.claims[id]
+			if c == nil {
+				return model.Claim{}, false
+			}
+
+			return *c, true
+		})
+		if l.now.Before(until) {
+			l.event(cluster.Event{
+				Kind: "NodePool", Name: pool, Warning: true, Reason: "DriftHeld",
+				Message: fmt.Sprintf("drifted nodes stay until %s: %d replacements in a row have failed; the last: %s",
+					until.UTC().Format(time.RFC3339), failures, why),
+			})
 		}
 	}
 }
@@ -76,59 +115,109 @@ func (l *leader) drainAll(d model.Disruption) bool {
 		}
 		going = true
 		if c.State < model.StateDraining {
-			l.enqueue(id, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: d.Reason})
+			e := lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: d.Reason}
+			if d.Reason == model.DisruptionUnhealthy {
+				e.Deadline = l.now // whoever would let the pods end in peace is silent
+			}
+			l.enqueue(id, e)
 		}
 	}
 
 	return going
 }
 
-// givenUp says that the candidates must stay: a replacement has failed, or what made them candidates no longer holds.
-func (l *leader) givenUp(d model.Disruption) bool {
-	if !l.now.Before(d.AcceptTime.Add(disruptionTimeout)) {
-		return true
-	}
-	failed := slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool {
+// givenUp says why the candidates must stay: a replacement has failed, or what made them candidates no longer holds; ""
+// when neither is so.
+func (l *leader) givenUp(d model.Disruption) string {
+	for _, id := range d.Replacements {
 		c := l.claims[id]
+		if c == nil || c.State >= model.StateDraining {
+			why := fmt.Sprintf("replacement %s is not there any more", id)
+			if c != nil && c.Failure.Message != "" {
+				why += ": " + c.Failure.Message
+			}
 
-		return c == nil || c.State >= model.StateDraining
-	})
+			return why
+		}
+	}
+	for _, id := range d.Candidates {
+		if why := l.protected(d, id); why != "" {
+			return why
+		}
+	}
+	if l.now.Before(d.AcceptTime.Add(disruptionTimeout)) {
+		return ""
+	}
 
-	return failed || slices.ContainsFunc(d.Candidates, func(id model.ClaimID) bool { return l.protected(d, id) })
+	return fmt.Sprintf("its replacements could not be relied on within %s%s", disruptionTimeout, l.awaited(d))
 }
 
-// protected says that a pod came to the candidate, before the taint could keep it off, that must not be disturbed for
-// this reason.
-func (l *leader) protected(d model.Disruption, id model.ClaimID) bool {
+// awaited names the first replacement that is waited for, and what it lacks.
+func (l *leader) awaited(d model.Disruption) string {
+	for _, id := range d.Replacements {
+		if missing := l.missing(id); missing != "" {
+			return fmt.Sprintf(": %s: %s", id, missing)
+		}
+	}
+
+	return ""
+}
+
+// protected says which pod came to the candidate, before the taint could keep it off, that must not be disturbed for this
+// reason; "" when none did.
+func (l *leader) protected(d model.Disruption, id model.ClaimID) string {
 	c := l.claims[id]
-	if c == nil || c.State != model.StateInitialized || d.Reason == model.DisruptionExpired || d.Reason == model.DisruptionSurplus {
-		return false
+	if c == nil || c.State != model.StateInitialized || d.Reason == model.DisruptionSurplus ||
+		(d.Reason == model.DisruptionExpired && apply.Overdue(*c, l.now) && apply.Bounded(*c)) {
+		return ""
 	}
 	n := l.nodeOf(*c)
 	if n == nil {
-		return false
+		return ""
 	}
 	for _, p := range n.Pods {
 		if p.Finished || !p.DeletionTime.IsZero() {
 			continue
 		}
 		if p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || l.now.Before(p.DoNotDisruptUntil)) {
-			return true
+			return fmt.Sprintf("pod %s/%s has come to %s, and must not be disrupted", p.Namespace, p.Name, n.Name)
 		}
 		if d.Reason == model.DisruptionEmpty && !p.Daemon && !p.Mirror && !p.ToleratesDisrupted {
-			return true
+			return fmt.Sprintf("pod %s/%s has come to %s, which was empty", p.Namespace, p.Name, n.Name)
 		}
 	}
 
-	return false
+	return ""
 }
 
+// replaced says that pods can go to all replacements now.
 func (l *leader) replaced(d model.Disruption) bool {
-	return !slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool {
-		c := l.claims[id]
+	return !slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool { return l.missing(id) != "" })
+}
 
-		return c == nil || c.State != model.StateInitialized
-	})
+// missing says what a replacement lacks before pods can go there; "" when nothing.
+func (l *leader) missing(id model.ClaimID) string {
+	c := l.claims[id]
+	if c == nil {
+		return "it is not there any more"
+	}
+	if c.State != model.StateInitialized {
+		return cmp.Or(c.Failure.Message, "it is "+c.State.String())
+	}
+	n := l.nodeOf(*c)
+	if n == nil || !n.Ready {
+		return "its node is not ready any more"
+	}
+	if !l.cfg.WaitForDaemonPods {
+		return ""
+	}
+	for _, p := range n.Pods {
+		if p.Daemon && !p.Ready && !p.Finished && p.DeletionTime.IsZero() {
+			return fmt.Sprintf("pod %s/%s of a DaemonSet is not ready", p.Namespace, p.Name)
+		}
+	}
+
+	return ""
 }
 
 // tainted says that no new pod can come to the candidates any more. A candidate without a node has none to keep off.

@@ -4,8 +4,8 @@
 // One goroutine per leadership owns all state; workers do what takes time and hand results back to it. It must never
 // decide what a claim's life is (lifecycle) or whether a plan may be carried out (apply).
 //
-// Start reading at Loop.Run, then leader.run and leader.pass. api.go is what callers use; claims.go, disruptions.go,
-// notices.go and world.go each feed a part of the pass; effects.go acts; publish.go tells.
+// Start reading at Loop.Run, then leader.run and leader.pass. api.go is what callers use; claims.go, drift.go,
+// disruptions.go, notices.go and world.go each feed a part of the pass; effects.go acts; publish.go tells.
 package loop
 
 import (
@@ -18,10 +18,12 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 )
 
@@ -49,6 +51,13 @@ type Config struct {
 	Tracer trace.Tracer
 
 	Intervals Intervals
+	// Repair says which nodes are sick beyond waiting.
+	Repair apply.Repair
+	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on its replacements are ready, too.
+	WaitForDaemonPods bool
+	// InitializationTimeout is how long a node that has joined may take to become one to rely on; 0 means
+	// lifecycle.InitializationTimeout.
+	InitializationTimeout time.Duration
 	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.
 	Launches, Evictions int
 }
@@ -123,6 +132,9 @@ func New(c Config) (*Loop, error) {
 		}
 	}
 	c.Intervals = c.Intervals.withDefaults()
+	if c.InitializationTimeout == 0 {
+		c.InitializationTimeout = lifecycle.InitializationTimeout
+	}
 	if c.Launches == 0 {
 		c.Launches = defaultLaunches
 	}

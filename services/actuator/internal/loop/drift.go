@@ -1,0 +1,84 @@
+package loop
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// compared compares a claim that has an instance with what its pool and class ask for now, by the rules that a plan's
+// word is checked by.
+func (l *leader) compared(c model.Claim) model.Claim {
+	if c.State < model.StateLaunched || c.State > model.StateInitialized {
+		return c
+	}
+	p := apply.Present{Now: l.now, Node: l.nodeOf(c), Offerings: l.world.prices, MarketKnown: l.world.known()}
+	pools := l.seen.Pools
+	if i, ok := slices.BinarySearchFunc(pools, c.NodePool, func(p cluster.Pool, name string) int { return cmp.Compare(p.Name, name) }); ok {
+		p.Pool = &pools[i]
+		c.PoolHash = apply.Rehash(c.PoolHash, p.Pool.Hash)
+	}
+	if class, ok := l.present[c.NodeClass]; ok {
+		p.Class = class
+		c.ClassHash = apply.Rehash(c.ClassHash, class.Hash)
+	}
+	if i, ok := l.shown(c); ok {
+		p.Instance = &i
+		if c.ImageID == "" { // EC2 did not say so when it launched it
+			c.ImageID = i.ImageID
+		}
+	}
+	c.Drifted = apply.Drift(c, p)
+
+	return c
+}
+
+// shown is what EC2 shows of the claim's instance while it is alive.
+func (l *leader) shown(c model.Claim) (apply.Instance, bool) {
+	i := slices.IndexFunc(l.byClaim[c.ID], func(i cloud.Instance) bool { return i.ID == c.InstanceID && i.State.Alive() })
+	if i < 0 {
+		return apply.Instance{}, false
+	}
+	is := l.byClaim[c.ID][i]
+
+	return apply.Instance{ImageID: is.ImageID, SubnetID: is.SubnetID, SecurityGroups: is.SecurityGroups}, true
+}
+
+// known says that all that EC2 sells was told, prices included: what has none is not offered.
+func (w *world) known() bool { return !w.typesAt.IsZero() && !w.unpriced && !w.spotAt.IsZero() }
+
+// presentClasses are the node classes as plans and claims are checked against.
+func (w *world) presentClasses() map[string]*apply.Class {
+	out := make(map[string]*apply.Class, len(w.classes))
+	for name, c := range w.classes {
+		p := c.present()
+		out[name] = &p
+	}
+
+	return out
+}
+
+// present is what the class asks for now. What it selects is left out while it is not whole.
+func (c *class) present() apply.Class {
+	out := apply.Class{Hash: c.spec.Hash, NotReady: c.notReady(), Zones: c.zones, Shapes: c.shapes()}
+	if c.resolved.IsZero() || c.class.NotReady != (model.Reason{}) {
+		return out
+	}
+	for _, i := range c.class.Images {
+		out.Images = append(out.Images, apply.Image{ID: i.ID, Requirements: i.Requirements})
+	}
+	for _, s := range c.class.Subnets {
+		out.Subnets = append(out.Subnets, s.ID)
+	}
+	for _, g := range c.class.SecurityGroups {
+		out.SecurityGroups = append(out.SecurityGroups, g.ID)
+	}
+	slices.Sort(out.Subnets)
+	slices.Sort(out.SecurityGroups)
+
+	return out
+}
