@@ -14,11 +14,13 @@ type greedy struct {
 	load *load
 	slab *slab
 	// classes are the rows of one kind with one value, those of a kind one after the other, at first[kind]; at is the class
-	// of each row that has pods left.
+	// of each row. They are those of value, and orders of fillings that are known are of them.
 	classes []class
 	first   []int32
 	at      []int32
 	members []int32
+	value   []float64
+	round   int
 	// fills are by bin.
 	fills []filling
 	heap  []int32
@@ -28,7 +30,7 @@ type greedy struct {
 	// pairs is memory to sort a filling.
 	pairs []uint64
 	// wide says that among equals the pods that most bins take come first, not those that fewest take.
-	wide bool
+	wide, wasWide bool
 	// stop gives up, with pods left; nil goes on to the end.
 	stop func() bool
 	work int64
@@ -40,15 +42,18 @@ const stepsPerStop = 64
 // hopeless is how far the filling of an order may have been behind that of the best one for the order to be tried again.
 const hopeless = 0.96
 
-// class is rows that are equal to the search but for rules; those without pods left are taken out.
+// class is rows that are equal to the search but for rules; those without pods left are taken out of rows, but not of all.
 type class struct {
-	value float64
-	rows  []int32
+	value     float64
+	rows, all []int32
 }
 
 type filling struct {
-	// orders are classes, in the orders in which to try to fill the bin.
+	// orders are classes that have pods left, in the orders in which to try to fill the bin; known are all its classes in
+	// these orders, as of a round of the search.
 	orders    [3][]int32
+	known     [3][]int32
+	round     int
 	rows, cnt []int32
 	// same says that an order is the first one once more.
 	same [3]bool
@@ -59,49 +64,85 @@ type filling struct {
 	cost  int64
 }
 
+// keyed is a class with what it is put in order by: the bits of a number that is not negative, which compare as it does.
 type keyed struct {
-	key   float64
+	key   uint64
+	tie   int32
 	class int32
+}
+
+// compareKeyed puts the greatest number first.
+func compareKeyed(a, b keyed) int {
+	switch {
+	case a.key > b.key:
+		return -1
+	case a.key < b.key:
+		return 1
+	}
+	return int(a.tie - b.tie)
 }
 
 func newGreedy(c *core, s *slab) *greedy {
 	return &greedy{
 		c: c, load: newLoad(c), slab: s, fills: make([]filling, len(c.bins)),
-		first: make([]int32, len(c.kinds)+1), at: make([]int32, c.n), members: make([]int32, 0, c.n),
+		first: make([]int32, len(c.kinds)+1), at: make([]int32, c.n), members: make([]int32, 0, 2*c.n), value: make([]float64, 0, c.n),
 	}
 }
 
-// classify makes classes of the rows that have pods left and are worth something.
+// classify makes classes of the rows that are worth something, with those that have pods left.
 func (g *greedy) classify(value []float64, rest []int32) {
+	if g.round == 0 || g.wide != g.wasWide || !slices.Equal(g.value, value) {
+		g.value, g.wasWide = append(g.value[:0], value...), g.wide
+		g.round++
+		g.divide()
+	}
+	for i := range g.classes {
+		c := &g.classes[i]
+		c.rows = c.rows[:0]
+		for _, j := range c.all {
+			if rest[j] > 0 {
+				c.rows = append(c.rows, j)
+			}
+		}
+	}
+	g.work += int64(2 * g.c.n)
+}
+
+// divide makes the classes of values.
+func (g *greedy) divide() {
 	g.classes, g.members = g.classes[:0], g.members[:0]
 	for t, rows := range g.c.kinds {
 		g.first[t] = int32(len(g.classes))
 		from := len(g.members)
 		same := true
 		for _, i := range rows {
-			if rest[i] > 0 && value[i] > 0 {
+			if g.value[i] > 0 {
 				g.members = append(g.members, i)
-				same = same && value[i] == value[g.members[from]]
+				same = same && g.value[i] == g.value[g.members[from]]
 			}
 		}
 		of := g.members[from:]
 		if !same {
-			slices.SortStableFunc(of, func(a, b int32) int { return cmp.Compare(value[b], value[a]) })
+			slices.SortStableFunc(of, func(a, b int32) int { return cmp.Compare(g.value[b], g.value[a]) })
 		}
 		for len(of) > 0 {
 			n := 1
-			for n < len(of) && value[of[n]] == value[of[0]] {
+			for n < len(of) && g.value[of[n]] == g.value[of[0]] {
 				n++
 			}
 			for _, i := range of[:n] {
 				g.at[i] = int32(len(g.classes))
 			}
-			g.classes = append(g.classes, class{value: value[of[0]], rows: of[:n:n]})
+			g.classes = append(g.classes, class{value: g.value[of[0]], all: of[:n:n]})
 			of = of[n:]
 		}
 	}
 	g.first[len(g.c.kinds)] = int32(len(g.classes))
-	g.work += int64(2 * g.c.n)
+	room := g.members[len(g.members):cap(g.members)]
+	for i := range g.classes {
+		n := len(g.classes[i].all)
+		g.classes[i].rows, room = room[:0:n], room[n:]
+	}
 }
 
 // take adds copies of a filling to a plan, and takes the rows that have no pods left out of their classes.
@@ -226,6 +267,24 @@ func (g *greedy) sift(i int) {
 // order finds the orders in which to fill a bin: the densest by the scarcest resource first, the densest by the sum of
 // all resources first, the largest first.
 func (g *greedy) order(b *bin, f *filling) {
+	if f.round != g.round {
+		f.round = g.round
+		g.learn(b, f)
+	}
+	for o, known := range f.known {
+		f.orders[o], f.last[o] = f.orders[o][:0], 0
+		for _, x := range known {
+			if len(g.classes[x].rows) > 0 {
+				f.orders[o] = append(f.orders[o], x)
+			}
+		}
+		f.same[o] = o > 0 && slices.Equal(f.orders[o], f.orders[0])
+	}
+	g.work += int64(3 * len(f.known[0]))
+}
+
+// learn puts all classes of a bin in order.
+func (g *greedy) learn(b *bin, f *filling) {
 	var inv [16]float64
 	k := min(g.c.k, len(inv))
 	for r := range k {
@@ -234,24 +293,12 @@ func (g *greedy) order(b *bin, f *filling) {
 		}
 	}
 	g.rate(b, inv[:k])
-	for o := range f.orders {
-		if g.wide {
-			slices.Reverse(g.keys[o])
+	for o, keys := range g.keys {
+		slices.SortFunc(keys, compareKeyed)
+		f.known[o] = slices.Grow(f.known[o][:0], len(keys))
+		for _, x := range keys {
+			f.known[o] = append(f.known[o], x.class)
 		}
-		slices.SortStableFunc(g.keys[o], func(a, b keyed) int {
-			switch {
-			case a.key > b.key:
-				return -1
-			case a.key < b.key:
-				return 1
-			}
-			return 0
-		})
-		f.orders[o], f.last[o] = f.orders[o][:0], 0
-		for _, x := range g.keys[o] {
-			f.orders[o] = append(f.orders[o], x.class)
-		}
-		f.same[o] = o > 0 && slices.Equal(f.orders[o], f.orders[0])
 	}
 	g.work += int64(len(b.kinds)*(k+2) + 3*12*len(g.keys[0]))
 }
@@ -279,14 +326,24 @@ func (g *greedy) rate(b *bin, inv []float64) {
 		}
 		for c := from; c < to; c++ {
 			v := g.classes[c].value - pen
-			if v <= 0 || len(g.classes[c].rows) == 0 {
+			if v <= 0 {
 				continue
 			}
-			g.keys[0] = append(g.keys[0], keyed{v / max(share, 1e-12), c})
-			g.keys[1] = append(g.keys[1], keyed{v / max(sum, 1e-12), c})
-			g.keys[2] = append(g.keys[2], keyed{share, c})
+			g.keys[0] = append(g.keys[0], g.key(v/max(share, 1e-12), c))
+			g.keys[1] = append(g.keys[1], g.key(v/max(sum, 1e-12), c))
+			g.keys[2] = append(g.keys[2], g.key(share, c))
 		}
 	}
+}
+
+// key puts a class in order by a number and, among equals, by its place, the first one first, or the last one in a wide
+// search.
+func (g *greedy) key(x float64, class int32) keyed {
+	tie := class
+	if g.wide {
+		tie = -class
+	}
+	return keyed{math.Float64bits(x), tie, class}
 }
 
 // refill finds the best filling of a bin from the pods that are left.
@@ -333,10 +390,10 @@ func (g *greedy) try(b *bin, order []int32, rest []int32) (v float64, pen int64)
 		if len(c.rows) == 0 {
 			continue
 		}
-		if l.full() {
-			break
-		}
 		n := l.space(c.rows[0], math.MaxInt32)
+		if n == 0 {
+			continue
+		}
 		took := int32(0)
 		for _, i := range c.rows {
 			if n == took {
@@ -351,9 +408,15 @@ func (g *greedy) try(b *bin, order []int32, rest []int32) (v float64, pen int64)
 			g.put = append(g.put, i)
 			took += q
 		}
+		if took == 0 {
+			continue
+		}
 		v += float64(float64(took) * c.value)
-		if b.pen != nil && took > 0 {
+		if b.pen != nil {
 			pen += b.pen[c.rows[0]] * int64(took)
+		}
+		if l.full() {
+			break
 		}
 	}
 	g.work += int64(len(order) * (g.c.k + 2))
