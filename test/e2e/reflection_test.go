@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,18 +37,12 @@ func TestGrpcurlCallsThePlanner(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it gets a plan for the live snapshot", func(t *testing.T) {
+	t.Run("it takes what kerf snapshot saves as a question", func(t *testing.T) {
 		snapshot, err := exec.CommandContext(t.Context(), s.Bin("kerf"), "snapshot", "--watcher", s.Conn("watcher").Target()).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := json.Marshal(map[string]any{
-			"snapshot": json.RawMessage(snapshot), "decide": map[string]string{"now": "2026-01-31T12:00:00Z"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := grpcurl(request, "-d", "@", planner, "kerf.planner.v1.PlannerService/Plan")
+		out, err := grpcurl(snapshot, "-d", "@", planner, "kerf.planner.v1.PlannerService/Plan")
 		if err != nil {
 			t.Fatal(err, out)
 		}

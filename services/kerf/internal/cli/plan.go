@@ -17,7 +17,9 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
+	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/kerf-dev/kerf/services/planner"
 	plannerconvert "github.com/kerf-dev/kerf/services/planner/convert"
 )
@@ -25,75 +27,132 @@ import (
 // planFlags are the flags of kerf plan.
 type planFlags struct {
 	files   []string
+	watcher string
+	planner string
+	with    []string
+	rounds  int
 	catalog string
 	zones   []string
 	now     string
 	explain string
 	advice  int
 	policy  *policyFlags
+	client  *client
+	out     *outputFlag
 }
 
 func newPlan(std IO) *cobra.Command {
 	var flags planFlags
 	c := &cobra.Command{
-		Use:   "plan -f FILE...",
-		Short: "Show what Kerf would buy and give back, without a cluster and without AWS",
+		Use:   "plan -f FILE... | --watcher ADDRESS",
+		Short: "Show what Kerf would buy and give back, and why",
 		Long: `Plan reads Kubernetes manifests (workloads, node pools, node classes; old forms
-too) or a snapshot that kerf snapshot saved, and shows what Kerf would do and why.
-It needs no cluster and no AWS, and changes nothing.
+too), a snapshot that kerf snapshot saved, or the live cluster from a watcher, and
+shows what Kerf would do and why. It changes nothing; manifests and snapshots need no
+cluster and no AWS.
 
-At the end it advises: the changes of pools and workloads that would save the most,
-or give pending pods a place, each tried by itself with the whole planner.
+--with previews changed objects: NodePools, EC2NodeClasses, NodeOverlays,
+CapacityBuffers, and a policy in the words of the watcher's config. It shows which nodes
+would drift and why, and the cluster with and without the changes, side by side.
+
+For manifests it advises at the end: the changes of pools and workloads that would save
+the most, or give pending pods a place, each tried by itself with the whole planner.
 
 Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad input.`,
 		Example: `  kerf plan -f pool.yaml -f class.yaml -f app.yaml
   kerf plan -f manifests/*.yaml --explain pod/web-0
-  kustomize build . | kerf plan -f - -o json`,
+  kustomize build . | kerf plan -f - -o json
+  kerf plan --watcher 127.0.0.1:7600 --explain node/ip-10-0-1-23.ec2.internal
+  kerf plan --watcher 127.0.0.1:7600 --with nodepool.yaml,nodeclass.yaml`,
 		Args: moreFiles(&flags.files),
 	}
 	f := c.Flags()
 	f.StringArrayVarP(&flags.files, "file", "f", nil, "`file` or directory of manifests, or a saved snapshot; - is standard input; may be repeated")
+	f.StringVar(&flags.watcher, "watcher", "", "plan for the live cluster: the `address` of its watcher, such as "+up.DefaultWatcher)
+	f.StringVar(&flags.planner, "planner", "", "let the planner at this `address` plan, such as "+planner.DefaultListen+"; this process does by default")
+	f.StringSliceVar(&flags.with, "with", nil, "preview what the objects of these `files` would do; may be repeated")
+	f.IntVar(&flags.rounds, "rounds", 20, "how many `plans` a preview carries out, one after the other, at most")
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own, or the present")
-	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster")
+	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster. Of a live cluster none unless asked for")
 	flags.policy = addPolicy(f)
 	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`, in full: node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME")
-	out := addOutput(c, "table", "json")
+	flags.out = addOutput(c, "table", "json")
+	flags.client = addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if flags.advice < 0 {
-			return fmt.Errorf("--advice %d: want a number of changes, or 0 for none", flags.advice)
+		if flags.watcher != "" && !f.Changed("advice") {
+			flags.advice = 0
 		}
-		policy, err := flags.policy.policy(std.In)
-		if err != nil {
+		if err := flags.check(); err != nil {
 			return err
 		}
-		in, err := flags.load(std)
-		if err != nil {
-			return err
-		}
-		std.warn(in.Warnings)
-		req := &plannerv1.PlanRequest{
-			Snapshot: in.Snapshot,
-			Decide:   &plannerv1.Decide{Now: timestamppb.New(in.Now), Policy: policy},
-		}
-		resp, err := planner.Decide(cmd.Context(), req)
-		if err != nil {
-			return fmt.Errorf("%s: %w", in.Source, err)
-		}
-		advice, err := flags.advise(cmd.Context(), req, resp)
-		if err != nil {
-			return err
-		}
-		if err := flags.print(std, in, answer{resp, advice}, out.json()); err != nil {
-			return err
-		}
-		if len(resp.GetPlan().GetPending()) > 0 {
-			return errPending
-		}
-		return nil
+		return flags.run(cmd.Context(), std)
 	}
 	return c
+}
+
+// check finds flags that make no sense, alone or together.
+func (p *planFlags) check() error {
+	switch {
+	case p.advice < 0:
+		return fmt.Errorf("--advice %d: want a number of changes, or 0 for none", p.advice)
+	case p.rounds < 1 || p.rounds > mostRounds:
+		return fmt.Errorf("--rounds %d: want 1 to %d", p.rounds, mostRounds)
+	case p.watcher != "" && len(p.files) > 0:
+		return errors.New("--watcher and -f: want the live cluster, or files; to see what files would change of it, name them with --with")
+	case p.watcher == "" && len(p.files) == 0:
+		return errors.New("nothing to plan for: name manifests or a snapshot with -f, or a watcher with --watcher; see kerf plan --help")
+	}
+	return nil
+}
+
+// run reads, asks and prints.
+func (p *planFlags) run(ctx context.Context, std IO) error {
+	in, err := p.load(ctx, std)
+	if err != nil {
+		return err
+	}
+	std.warn(in.Warnings)
+	policy, err := p.weigh(std, in.Policy)
+	if err != nil {
+		return err
+	}
+	req := &plannerv1.PlanRequest{
+		Snapshot: in.Snapshot,
+		Decide:   &plannerv1.Decide{Now: timestamppb.New(in.Now), Policy: policy},
+	}
+	decide := p.client.decider(p.planner)
+	if len(p.with) > 0 {
+		c, err := p.edit(std, &in, req)
+		if err != nil {
+			return err
+		}
+		if p.explain == "" {
+			return p.preview(ctx, std, decide, req, c)
+		}
+		req, in.Snapshot = c.req, c.req.GetSnapshot()
+	}
+	return p.plan(ctx, std, decide, in, req)
+}
+
+// plan makes one plan and prints it.
+func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerv1.PlanRequest) error {
+	resp, err := decide(ctx, req)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.Source, err)
+	}
+	advice, err := p.advise(ctx, req, resp)
+	if err != nil {
+		return err
+	}
+	if err := p.print(std, in, answer{resp, advice}, p.out.json()); err != nil {
+		return err
+	}
+	if len(resp.GetPlan().GetPending()) > 0 {
+		return errPending
+	}
+	return nil
 }
 
 // moreFiles takes the arguments that follow -f as files too, so that -f *.yaml does what it looks like.
@@ -107,17 +166,24 @@ func moreFiles(files *[]string) cobra.PositionalArgs {
 	}
 }
 
-// load reads the input. The catalogue is decoded only when manifests need it.
-func (p planFlags) load(std IO) (offline.Input, error) {
-	if len(p.files) == 0 {
-		return offline.Input{}, errors.New("nothing to plan for: name manifests or a snapshot with -f; see kerf plan --help")
-	}
+// load reads the input: files, or what the watcher sees. The catalogue is decoded only when manifests need it.
+func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 	var at time.Time
 	if p.now != "" {
 		var err error
 		if at, err = time.Parse(time.RFC3339, p.now); err != nil {
 			return offline.Input{}, fmt.Errorf("--now %q: want a time such as 2026-01-31T12:00:00Z", p.now)
 		}
+	}
+	if p.watcher != "" {
+		req, err := fetch(ctx, p.client, p.watcher)
+		if err != nil {
+			return offline.Input{}, err
+		}
+		if at.IsZero() {
+			at = std.Now()
+		}
+		return offline.Input{Source: p.watcher, Snapshot: req.GetSnapshot(), Now: at, Policy: req.GetDecide().GetPolicy()}, nil
 	}
 	files, err := offline.Read(p.files, std.In)
 	if err != nil {
@@ -127,7 +193,7 @@ func (p planFlags) load(std IO) (offline.Input, error) {
 }
 
 // world is the catalogue that the flags name, and the zones.
-func (p planFlags) world() (convert.World, error) {
+func (p *planFlags) world() (convert.World, error) {
 	c, err := p.readCatalog()
 	if err != nil {
 		return convert.World{}, err
@@ -144,7 +210,7 @@ func (p planFlags) world() (convert.World, error) {
 	return convert.World{Catalog: c, Zones: p.zones}, nil
 }
 
-func (p planFlags) readCatalog() (*catalog.Catalog, error) {
+func (p *planFlags) readCatalog() (*catalog.Catalog, error) {
 	if p.catalog == "" {
 		return catalog.Bundled()
 	}
@@ -167,7 +233,7 @@ type answer struct {
 }
 
 // advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan.
-func (p planFlags) advise(ctx context.Context, req *plannerv1.PlanRequest, resp *plannerv1.PlanResponse) ([]advise.Advice, error) {
+func (p *planFlags) advise(ctx context.Context, req *plannerv1.PlanRequest, resp *plannerv1.PlanResponse) ([]advise.Advice, error) {
 	if p.advice == 0 || p.explain != "" {
 		return nil, nil
 	}
@@ -183,7 +249,7 @@ func (p planFlags) advise(ctx context.Context, req *plannerv1.PlanRequest, resp 
 	return out, ctx.Err()
 }
 
-func (p planFlags) print(std IO, in offline.Input, a answer, asJSON bool) error {
+func (p *planFlags) print(std IO, in offline.Input, a answer, asJSON bool) error {
 	view := render.PlanView{Plan: a.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed, Advice: a.advice}
 	switch {
 	case p.explain != "" && asJSON:

@@ -28,10 +28,12 @@ type policyFlags struct {
 	podsPerNode   int32
 	overhead      moneyFlag
 	minSaving     moneyFlag
+
+	flags *pflag.FlagSet
 }
 
 func addPolicy(f *pflag.FlagSet) *policyFlags {
-	p := &policyFlags{preferences: choice{of: policy.PreferenceWords()}, minValues: choice{of: policy.MinValuesWords()}}
+	p := &policyFlags{flags: f, preferences: choice{of: policy.PreferenceWords()}, minValues: choice{of: policy.MinValuesWords()}}
 	f.Var(&p.preferences, "preferences", "what pods' wishes count for: priced (default; kept where that is cheap), ignored or enforced")
 	f.Var(&p.minValues, "min-values", "what pools' minValues are: strict (default) or best-effort")
 	f.StringVar(&p.defaultSpread, "default-spread", "", "spread of pods that ask for none: system (the scheduler's own), or a `file` with a KubeSchedulerConfiguration or a list of constraints")

@@ -18,6 +18,7 @@ import (
 
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
@@ -160,14 +161,19 @@ func closedAddress(t *testing.T) string {
 // watcher serves a snapshot in parts; with torn set it never sends the last one.
 type watcher struct {
 	watcherv1.UnimplementedWatcherServiceServer
-	parts []*clusterv1.Snapshot
-	torn  bool
+	parts  []*clusterv1.Snapshot
+	policy *clusterv1.Policy
+	torn   bool
 }
 
 func (w *watcher) GetSnapshot(_ *watcherv1.GetSnapshotRequest, stream grpc.ServerStreamingServer[watcherv1.GetSnapshotResponse]) error {
 	for i, p := range w.parts {
 		last := i == len(w.parts)-1 && !w.torn
-		if err := stream.Send(&watcherv1.GetSnapshotResponse{Snapshot: p, Last: last}); err != nil {
+		m := &watcherv1.GetSnapshotResponse{Snapshot: p, Last: last}
+		if i == 0 {
+			m.Policy = w.policy
+		}
+		if err := stream.Send(m); err != nil {
 			return err
 		}
 	}
@@ -211,11 +217,11 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 	}
 	t.Run("standard output", func(t *testing.T) {
 		t.Parallel()
-		var got clusterv1.Snapshot
+		var got plannerv1.PlanRequest
 		if err := protojson.Unmarshal([]byte(run(t, "", "snapshot", "--watcher", addr).out), &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]*clusterv1.Pod{proto.CloneOf(pod)}, got.GetPods(), protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff([]*clusterv1.Pod{proto.CloneOf(pod)}, got.GetSnapshot().GetPods(), protocmp.Transform()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

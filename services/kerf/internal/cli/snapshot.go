@@ -12,8 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
-	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
 
@@ -22,6 +23,9 @@ func newSnapshot(std IO) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Save what Kerf sees of the live cluster, for kerf plan -f",
+		Long: `Snapshot saves the question that the watcher would ask a planner now: what it sees of
+the cluster, and the policy that it plans with (a kerf.planner.v1.PlanRequest).
+kerf plan -f answers it again, to the byte, whenever and wherever.`,
 		Example: `  kerf snapshot -o live.pb && kerf plan -f live.pb
   kerf snapshot | kerf plan -f -`,
 		Args: cobra.NoArgs,
@@ -31,20 +35,26 @@ func newSnapshot(std IO) *cobra.Command {
 	f.StringVarP(&file, "output", "o", "-", "`file` to write, binary if its name ends in .pb and JSON otherwise; - is standard output")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := fetchSnapshot(cmd.Context(), client, addr)
+		req, err := fetch(cmd.Context(), client, addr)
+		if err != nil {
+			return err
+		}
+		data, err := offline.Save(req, filepath.Ext(file) == ".pb")
 		if err != nil {
 			return err
 		}
 		if file == "-" {
-			return render.JSON(std.Out, s)
+			_, err := std.Out.Write(data)
+			return err
 		}
-		return saveSnapshot(file, s)
+		return writeFile(file, data)
 	}
 	return c
 }
 
-// fetchSnapshot puts the parts that the watcher sends together.
-func fetchSnapshot(ctx context.Context, c *client, addr string) (*clusterv1.Snapshot, error) {
+// fetch puts the parts that the watcher sends together, to the question that it would ask now: the snapshot, and the
+// policy of the cluster where the watcher tells it.
+func fetch(ctx context.Context, c *client, addr string) (*plannerv1.PlanRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	service := watcherv1.File_kerf_watcher_v1_watcher_proto.Services().ByName("WatcherService")
@@ -57,7 +67,7 @@ func fetchSnapshot(ctx context.Context, c *client, addr string) (*clusterv1.Snap
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
-	out := &clusterv1.Snapshot{}
+	out := &plannerv1.PlanRequest{Snapshot: &clusterv1.Snapshot{}, Decide: &plannerv1.Decide{}}
 	for {
 		part, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -66,15 +76,19 @@ func fetchSnapshot(ctx context.Context, c *client, addr string) (*clusterv1.Snap
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", addr, err)
 		}
-		proto.Merge(out, part.GetSnapshot())
+		proto.Merge(out.GetSnapshot(), part.GetSnapshot())
+		if p := part.GetPolicy(); p != nil {
+			out.Decide.Policy = p
+		}
 		if part.GetLast() {
+			out.Decide.Now = out.GetSnapshot().GetObserveTime()
 			return out, nil
 		}
 	}
 }
 
-// saveSnapshot writes the file whole or not at all.
-func saveSnapshot(file string, s *clusterv1.Snapshot) (err error) {
+// writeFile writes the file whole or not at all.
+func writeFile(file string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), ".kerf-snapshot-*")
 	if err != nil {
 		return err
@@ -84,14 +98,7 @@ func saveSnapshot(file string, s *clusterv1.Snapshot) (err error) {
 			err = errors.Join(fmt.Errorf("%s: %w", file, err), os.Remove(f.Name()))
 		}
 	}()
-	if filepath.Ext(file) == ".pb" {
-		var data []byte
-		if data, err = (proto.MarshalOptions{Deterministic: true}).Marshal(s); err == nil {
-			_, err = f.Write(data)
-		}
-	} else {
-		err = render.JSON(f, s)
-	}
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 )
 
@@ -22,6 +25,8 @@ type Input struct {
 	Snapshot *clusterv1.Snapshot
 	// Now is the time to plan for.
 	Now time.Time
+	// Policy is how the cluster weighs what its objects leave open; nil where the files do not say.
+	Policy *clusterv1.Policy
 	// Warnings are what the user should know of the files, a line each.
 	Warnings []string
 	// Assumed says what the snapshot holds that nobody knows, a sentence each.
@@ -55,18 +60,20 @@ func Load(files []File, o Options) (Input, error) {
 
 // fromSnapshot plans for the time at which the snapshot was taken, so that the same file gives the same plan for ever.
 func fromSnapshot(f File, as format, o Options) (Input, error) {
-	s, err := decodeSnapshot(f, as)
+	req, err := decode(f, as)
 	if err != nil {
 		return Input{}, err
 	}
 	now := o.Present
-	if s.GetObserveTime() != nil {
-		now = s.GetObserveTime().AsTime()
-	}
-	if !o.At.IsZero() {
+	switch {
+	case !o.At.IsZero():
 		now = o.At
+	case req.GetDecide().GetNow() != nil:
+		now = req.GetDecide().GetNow().AsTime()
+	case req.GetSnapshot().GetObserveTime() != nil:
+		now = req.GetSnapshot().GetObserveTime().AsTime()
 	}
-	return Input{Source: f.Name, Snapshot: s, Now: now}, nil
+	return Input{Source: f.Name, Snapshot: req.GetSnapshot(), Now: now, Policy: req.GetDecide().GetPolicy()}, nil
 }
 
 func fromManifests(files []File, o Options) (Input, error) {
@@ -100,6 +107,58 @@ func fromManifests(files []File, o Options) (Input, error) {
 		return Input{}, located(files, err)
 	}
 	return in, nil
+}
+
+// Preview is what files say that shall be other than it is.
+type Preview struct {
+	// Objects are in today's forms, with defaults, and valid.
+	Objects []runtime.Object
+	// Policy is nil where no file is one.
+	Policy *clusterv1.Policy
+	// Warnings are what the user should know of the files, a line each.
+	Warnings []string
+}
+
+// LoadPreview understands files as manifests and, where one has no kind, as a policy in the words of the watcher's config.
+func LoadPreview(files []File) (Preview, error) {
+	var out Preview
+	var objects []File
+	var from string
+	for _, f := range files {
+		if !isPolicy(f.Data) {
+			objects = append(objects, f)
+			continue
+		}
+		if out.Policy != nil {
+			return Preview{}, fmt.Errorf("%s: a policy, and so is %s: want one at most", f.Name, from)
+		}
+		cfg, err := policy.Read(f.Data)
+		if err == nil {
+			err = config.Check(cfg)
+		}
+		if err != nil {
+			return Preview{}, prefixed(f.Name, err)
+		}
+		out.Policy, from = cfg.Proto(), f.Name
+	}
+	if len(objects) == 0 {
+		return out, nil
+	}
+	var err error
+	out.Objects, out.Warnings, err = Objects(objects)
+	return out, err
+}
+
+// Locate puts the name of the file before an error about an object of a preview.
+func Locate(files []File, err error) error { return located(files, err) }
+
+// isPolicy tells a policy from manifests, which all have a kind.
+func isPolicy(data []byte) bool {
+	var top map[string]any
+	if yaml.Unmarshal(data, &top) != nil || len(top) == 0 {
+		return false
+	}
+	return top["kind"] == nil && top["apiVersion"] == nil && top["items"] == nil
 }
 
 // Objects reads manifests in today's forms, with defaults, and valid. Warnings are a line each.

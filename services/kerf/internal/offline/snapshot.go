@@ -3,12 +3,14 @@ package offline
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 )
 
 // format is how a file is written.
@@ -43,19 +45,60 @@ func formatOf(data []byte) format {
 	return snapshotJSON
 }
 
-func decodeSnapshot(f File, as format) (*clusterv1.Snapshot, error) {
-	s := &clusterv1.Snapshot{}
+// decode reads a saved snapshot: the planner's PlanRequest, which has the time and the policy with it, or a Snapshot alone.
+// The two can't be taken for each other: the first field of the one is an object, that of the other a number.
+func decode(f File, as format) (*plannerv1.PlanRequest, error) {
+	req := &plannerv1.PlanRequest{Snapshot: &clusterv1.Snapshot{}}
+	var m proto.Message = req.GetSnapshot()
+	if isRequest(f.Data, as) {
+		req = &plannerv1.PlanRequest{}
+		m = req
+	}
 	var err error
 	if as == snapshotBinary {
-		err = proto.UnmarshalOptions{DiscardUnknown: false}.Unmarshal(f.Data, s)
-		if err == nil && len(s.ProtoReflect().GetUnknown()) > 0 {
-			err = fmt.Errorf("it has fields that this version does not know")
+		err = proto.UnmarshalOptions{DiscardUnknown: false}.Unmarshal(f.Data, m)
+		if err == nil && len(m.ProtoReflect().GetUnknown()) > 0 {
+			err = errors.New("it has fields that this version does not know")
 		}
 	} else {
-		err = protojson.Unmarshal(f.Data, s)
+		err = protojson.Unmarshal(f.Data, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: neither manifests nor a snapshot (kerf.cluster.v1.Snapshot): %w", f.Name, err)
+		return nil, fmt.Errorf("%s: neither manifests nor a snapshot (%s): %w", f.Name, m.ProtoReflect().Descriptor().FullName(), err)
 	}
-	return s, nil
+	return req, nil
+}
+
+// requestTag begins a PlanRequest in the binary form: the tag of its field 1, which is a message.
+const requestTag = 1<<3 | 2
+
+func isRequest(data []byte, as format) bool {
+	if as == snapshotBinary {
+		return data[0] == requestTag
+	}
+	var top map[string]json.RawMessage
+	if json.Unmarshal(data, &top) != nil {
+		return false
+	}
+	_, snapshot := top["snapshot"]
+	_, decide := top["decide"]
+	return snapshot || decide
+}
+
+// Save writes a request as Load reads it: in the binary form, or as JSON. The same request is always written as the same
+// bytes.
+func Save(req *plannerv1.PlanRequest, binary bool) ([]byte, error) {
+	if binary {
+		return proto.MarshalOptions{Deterministic: true}.Marshal(req)
+	}
+	data, err := protojson.Marshal(req)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer // indented anew, because protojson varies its white space on purpose
+	if err := json.Indent(&out, data, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
 }

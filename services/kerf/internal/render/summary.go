@@ -131,10 +131,11 @@ func (p *planPage) saving() int64 {
 	return sum
 }
 
-// searched says how far the search for nodes to give back got; "" where there was none.
+// searched says how far the search for nodes to give back got; "" where there was
+// none, or nothing to look at.
 func (p *planPage) searched() string {
 	s := p.Plan.GetDisruptionSummary()
-	if s == nil {
+	if s == nil || len(p.Plan.GetNodes()) == 0 {
 		return ""
 	}
 	if s.GetCandidates() == 0 {

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/internal/policy"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
+	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+)
+
+// mostRounds bounds --rounds.
+const mostRounds = 1000
+
+// changed is the question with what --with says in it.
+type changed struct {
+	req    *plannerv1.PlanRequest
+	edited preview.Edited
+	policy bool
+}
+
+// edit puts the objects of --with into the snapshot.
+func (p *planFlags) edit(std IO, in *offline.Input, req *plannerv1.PlanRequest) (changed, error) {
+	files, err := offline.Read(p.with, std.In)
+	if err != nil {
+		return changed{}, fmt.Errorf("--with: %w", err)
+	}
+	with, err := offline.LoadPreview(files)
+	if err != nil {
+		return changed{}, err
+	}
+	std.warn(with.Warnings)
+	edited, err := preview.Edit(in.Snapshot, with.Objects, p.world, in.Now)
+	if err != nil {
+		return changed{}, offline.Locate(files, err)
+	}
+	d := proto.CloneOf(req.GetDecide())
+	if with.Policy != nil {
+		if in.Policy == nil && !p.policy.said() {
+			// Nobody said what the policy is now. Only what the file says shall make the difference.
+			req.Decide.Policy = policy.Config{}.Proto()
+			edited.Assumed = append(edited.Assumed, "the policy is the default one now")
+		}
+		d.Policy = with.Policy
+	}
+	return changed{&plannerv1.PlanRequest{Snapshot: edited.Snapshot, Decide: d}, edited, with.Policy != nil}, nil
+}
+
+// preview plays both sides and prints them beside each other.
+func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider, req *plannerv1.PlanRequest, c changed) error {
+	out, err := preview.Compare(ctx, decide, req, c.req, p.rounds)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(p.with, ", "), err)
+	}
+	out.Changes, out.Assumed, out.Policy = c.edited.Changes, c.edited.Assumed, c.policy
+	if p.out.json() {
+		err = render.PreviewJSON(std.Out, out)
+	} else {
+		err = render.Preview(std.Out, out, std.style())
+	}
+	if err == nil && len(out.With.Pending) > 0 {
+		return errPending
+	}
+	return err
+}
+
+// weigh is the policy to plan with: what the cluster says, and over it what the flags say.
+func (p *planFlags) weigh(std IO, cluster *clusterv1.Policy) (*clusterv1.Policy, error) {
+	said, err := p.policy.policy(std.In)
+	if err != nil || cluster == nil {
+		return said, err
+	}
+	return p.policy.over(cluster, said), nil
+}

@@ -1,0 +1,39 @@
+package preview
+
+import (
+	"slices"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// drifts lists the nodes that have drifted, by the planner's own rules, whether a plan would replace them or not.
+func drifts(req *plannerv1.PlanRequest) ([]Drift, error) {
+	in, err := convert.Input(req.GetSnapshot(), req.GetDecide())
+	if err != nil {
+		return nil, err
+	}
+	w, err := view.NewWorld(&in.Snapshot, in.Policy, in.Now)
+	if err != nil {
+		return nil, err
+	}
+	v := view.NewView(w)
+	var out []Drift
+	for i, h := range v.Hosts {
+		r := disrupt.Drift(v, i)
+		if r.OK() {
+			continue
+		}
+		out = append(out, Drift{
+			Node: string(h.Node.Name), Claim: string(h.Claim.ID), Pool: string(h.Claim.NodePool),
+			Why: &clusterv1.Reason{
+				Code: clusterv1.ReasonCode_REASON_CODE_DRIFTED, Message: r.Message, Subject: r.Subject, Remedy: r.Remedy,
+			},
+		})
+	}
+	slices.SortFunc(out, compareDrifts)
+	return out, nil
+}

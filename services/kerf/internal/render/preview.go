@@ -1,0 +1,406 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
+)
+
+// Preview writes what changes would do: which nodes would drift and why, what becomes of the cluster with and without
+// the changes, side by side, and which nodes fare otherwise.
+func Preview(w io.Writer, c preview.Comparison, s Style) error {
+	p := previewPage{page: page{Style: s}, Comparison: c, price: pricesOf(c)}
+	p.changes()
+	p.drifts()
+	p.sides()
+	p.fates()
+	p.pending()
+	p.rounds()
+	return p.writeTo(w)
+}
+
+type previewPage struct {
+	page
+	preview.Comparison
+	price map[string]int64 // by node
+}
+
+func pricesOf(c preview.Comparison) map[string]int64 {
+	out := map[string]int64{}
+	for _, course := range []preview.Course{c.Without, c.With} {
+		for _, v := range course.First.GetNodes() {
+			out[v.GetNode()] = v.GetPriceMicroUsdPerHour()
+		}
+	}
+	return out
+}
+
+func (p *previewPage) changes() {
+	p.heading("CHANGES", "a preview; nothing is applied")
+	for _, c := range p.Changes {
+		word := string(c.Effect)
+		if c.Effect == preview.Same {
+			word = p.paint(dim, "says what the cluster has already")
+		}
+		p.item("  ", p.paint(bold, c.Object)+": "+word)
+	}
+	if p.Policy {
+		p.item("  ", p.paint(bold, "policy")+": the one of the file")
+	}
+	label := "assumed"
+	for _, a := range p.Assumed {
+		p.item("    "+p.paint(dim, fmt.Sprintf("%-9s", label)), a)
+		label = ""
+	}
+}
+
+// driftGroup is nodes of a pool that drift for the same reason.
+type driftGroup struct {
+	pool, why string
+	nodes     []string
+	price     int64
+}
+
+func (p *previewPage) drifts() {
+	if len(p.Drifts) == 0 {
+		p.heading("DRIFT", "no node would drift by the changes")
+	} else {
+		p.heading("DRIFT", fmt.Sprintf("%s would drift", count(len(p.Drifts), "node")))
+		p.driftTable(p.Drifts)
+	}
+	if len(p.Mends) > 0 {
+		p.heading("MENDED", fmt.Sprintf("%s would not be drifted any more", count(len(p.Mends), "node")))
+		p.driftTable(p.Mends)
+	}
+}
+
+func (p *previewPage) driftTable(list []preview.Drift) {
+	index := map[[2]string]*driftGroup{}
+	var groups []*driftGroup
+	for _, d := range list {
+		key := [2]string{d.Pool, d.Why.GetMessage()}
+		g := index[key]
+		if g == nil {
+			g = &driftGroup{pool: d.Pool, why: d.Why.GetMessage()}
+			index[key] = g
+			groups = append(groups, g)
+		}
+		g.nodes = append(g.nodes, d.Node)
+		g.price += p.price[d.Node]
+	}
+	places := 0
+	for _, g := range groups {
+		places = max(places, digits(g.price))
+	}
+	rows := make([]table.Row, len(groups))
+	for i, g := range groups {
+		rows[i] = table.Row{g.pool, len(g.nodes), fixed(g.price, places), some(g.nodes, mostNodes)}
+	}
+	p.rows(table.Row{"POOL", "NODES", "$/HOUR", "NODE"}, rows, 2, 3)
+	for _, g := range groups {
+		p.item("    "+p.paint(dim, g.pool)+"  ", g.why)
+	}
+}
+
+// sides puts the two courses beside each other.
+func (p *previewPage) sides() {
+	p.heading("COMPARED", "plans carried out one after the other until nothing is left to do")
+	a, b := p.Without, p.With
+	var rows []table.Row
+	amount := func(what string, a, b int64) {
+		places := digits(a, b, b-a)
+		rows = append(rows, table.Row{what, fixed(a, places), fixed(b, places), p.change(b-a, signed(b-a, places))})
+	}
+	number := func(what string, a, b int) {
+		rows = append(rows, table.Row{what, a, b, p.change(0, plus(b-a))})
+	}
+	amount("$ an hour now", a.CostBefore, b.CostBefore)
+	amount("$ an hour after the first plan", a.First.GetCostAfterMicroUsdPerHour(), b.First.GetCostAfterMicroUsdPerHour())
+	amount("$ an hour in the end", a.CostAfter, b.CostAfter)
+	number("nodes given back", a.Gone, b.Gone)
+	number("  of them for drift", a.Drifted, b.Drifted)
+	number("nodes bought", a.Bought, b.Bought)
+	number("evictions", a.Evictions, b.Evictions)
+	number("pods that stay pending", len(a.Pending), len(b.Pending))
+	number("rounds", a.Rounds, b.Rounds)
+	p.rows(table.Row{"", "WITHOUT", "WITH", "DIFFERENCE"}, rows, 2, 3, 4)
+}
+
+func (p *previewPage) change(by int64, text string) string {
+	switch {
+	case by < 0:
+		return p.paint(green, text)
+	case by > 0:
+		return p.paint(yellow, text)
+	}
+	return text
+}
+
+func signed(micro int64, places int) string {
+	if micro > 0 {
+		return "+" + fixed(micro, places)
+	}
+	if micro == 0 {
+		return "-"
+	}
+	return fixed(micro, places)
+}
+
+func plus(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+d", n)
+}
+
+// fateGroup is nodes that fare alike, without and with the changes.
+type fateGroup struct {
+	without, with string
+	nodes         []string
+	price         int64
+	first, last   int // rounds, with the changes
+	why           string
+}
+
+func fateWord(f preview.Fate) string {
+	switch {
+	case f.Round == 0:
+		return "stays"
+	case f.Replaced:
+		return "replaced, " + reasonWord(f.Reason)
+	default:
+		return "given back, " + reasonWord(f.Reason)
+	}
+}
+
+// otherwise groups the nodes that fare otherwise with the changes than without, the dearest first.
+func (p *previewPage) otherwise() []*fateGroup {
+	index := map[[2]string]*fateGroup{}
+	var groups []*fateGroup
+	for _, node := range slices.Sorted(maps.Keys(p.With.Fates)) {
+		with, without := p.With.Fates[node], p.Without.Fates[node]
+		key := [2]string{fateWord(without), fateWord(with)}
+		drifts := slices.ContainsFunc(p.Drifts, func(d preview.Drift) bool { return d.Node == node })
+		if key[0] == key[1] && !(drifts && with.Round == 0) {
+			continue
+		}
+		if drifts && with.Round == 0 {
+			key[1] = "stays, drifted: " + codeWord(with.Why.GetCode())
+		}
+		g := index[key]
+		if g == nil {
+			g = &fateGroup{without: key[0], with: key[1], first: with.Round, why: whyOf(with)}
+			index[key] = g
+			groups = append(groups, g)
+		}
+		g.nodes = append(g.nodes, node)
+		g.price += p.price[node]
+		g.first, g.last = min(g.first, with.Round), max(g.last, with.Round)
+	}
+	slices.SortStableFunc(groups, func(a, b *fateGroup) int {
+		return cmp.Or(cmp.Compare(b.price, a.price), len(b.nodes)-len(a.nodes))
+	})
+	return groups
+}
+
+// whyOf is what keeps a node, and what would free it.
+func whyOf(f preview.Fate) string {
+	out := f.Why.GetMessage()
+	if r := f.Why.GetRemedy(); r != "" && f.Round == 0 {
+		out += "; " + r
+	}
+	return out
+}
+
+func (p *previewPage) fates() {
+	groups := p.otherwise()
+	if len(groups) == 0 {
+		return
+	}
+	var nodes int
+	places := 0
+	for _, g := range groups {
+		nodes += len(g.nodes)
+		places = max(places, digits(g.price))
+	}
+	p.heading("NODES", fmt.Sprintf("%d of %d fare otherwise", nodes, len(p.With.Fates)))
+	rows := make([]table.Row, len(groups))
+	for i, g := range groups {
+		rows[i] = table.Row{len(g.nodes), fixed(g.price, places), g.without, g.with, roundsWord(g), some(g.nodes, mostNodes)}
+	}
+	p.rows(table.Row{"NODES", "$/HOUR", "WITHOUT", "WITH", "IN ROUND", "NODE"}, rows, 1, 2)
+	for _, g := range groups {
+		if g.why != "" {
+			p.item("    "+p.paint(dim, "such as "+g.nodes[0]+"  "), g.why)
+		}
+	}
+}
+
+func roundsWord(g *fateGroup) string {
+	switch {
+	case g.last == 0:
+		return "-"
+	case g.first == g.last:
+		return fmt.Sprint(g.last)
+	}
+	return fmt.Sprintf("%d to %d", g.first, g.last)
+}
+
+// pending tells which pods the changes leave without a place.
+func (p *previewPage) pending() {
+	before := map[string]bool{}
+	for _, q := range p.Without.Pending {
+		before[q.GetPod()] = true
+	}
+	fresh := slices.DeleteFunc(slices.Clone(p.With.Pending), func(q *plannerv1.PendingPod) bool { return before[q.GetPod()] })
+	if len(fresh) == 0 {
+		return
+	}
+	p.heading(p.paint(red, "STAYS PENDING"), count(len(fresh), "pod")+" that would have a place without the changes")
+	for _, q := range fresh[:min(len(fresh), mostNodes)] {
+		p.line("  %s", p.paint(bold, q.GetPod()))
+		writePending(&p.page, q)
+	}
+	if more := len(fresh) - mostNodes; more > 0 {
+		p.line("  and %d more", more)
+	}
+}
+
+// rounds says how long it takes.
+func (p *previewPage) rounds() {
+	p.gap()
+	left := 0
+	for _, d := range p.Drifts {
+		if p.With.Fates[d.Node].Round == 0 {
+			left++
+		}
+	}
+	text := "A round is one plan and all that it starts: new nodes come first, then pods move. "
+	switch {
+	case !p.With.Settled:
+		text += fmt.Sprintf("After %d rounds there is more to do", p.With.Rounds)
+		if left > 0 {
+			text += fmt.Sprintf(", and %s are still there that drift", count(left, "node"))
+		}
+		text += "; --rounds plays more."
+	case p.With.DriftRounds > 0:
+		text += fmt.Sprintf("By the pools' disruption budgets, nodes that drift are gone after %s.", count(p.With.DriftRounds, "round"))
+		if left > 0 {
+			text += fmt.Sprintf(" %s that drift stay.", count(left, "node"))
+		}
+	default:
+		text += fmt.Sprintf("Nothing is left to do after %s.", count(p.With.Rounds, "round"))
+	}
+	p.item("", p.paint(dim, text))
+}
+
+// previewJSON is a comparison for machines.
+type previewJSON struct {
+	Changes []preview.Change `json:"changes"`
+	Policy  bool             `json:"policy,omitempty"`
+	Assumed []string         `json:"assumed,omitempty"`
+	Drifts  []driftJSON      `json:"drifts,omitempty"`
+	Mends   []driftJSON      `json:"mends,omitempty"`
+	Without courseJSON       `json:"without"`
+	With    courseJSON       `json:"with"`
+	Nodes   []fateJSON       `json:"nodes,omitempty"`
+}
+
+type driftJSON struct {
+	Node     string `json:"node"`
+	Claim    string `json:"claim"`
+	NodePool string `json:"nodePool"`
+	Why      string `json:"why"`
+}
+
+type courseJSON struct {
+	CostBeforeMicroUSDPerHour int64           `json:"costBeforeMicroUsdPerHour,string"`
+	CostAfterMicroUSDPerHour  int64           `json:"costAfterMicroUsdPerHour,string"`
+	GivenBack                 int             `json:"nodesGivenBack"`
+	Drifted                   int             `json:"nodesGivenBackForDrift"`
+	Bought                    int             `json:"nodesBought"`
+	Evictions                 int             `json:"evictions"`
+	Rounds                    int             `json:"rounds"`
+	DriftRounds               int             `json:"driftRounds"`
+	Settled                   bool            `json:"settled"`
+	Pending                   []string        `json:"pending,omitempty"`
+	FirstPlan                 json.RawMessage `json:"firstPlan"`
+}
+
+type fateJSON struct {
+	Node                 string `json:"node"`
+	PriceMicroUSDPerHour int64  `json:"priceMicroUsdPerHour,omitempty,string"`
+	Without              string `json:"without"`
+	WithoutRound         int    `json:"withoutRound,omitempty"`
+	With                 string `json:"with"`
+	WithRound            int    `json:"withRound,omitempty"`
+	Code                 string `json:"code,omitempty"`
+	Why                  string `json:"why,omitempty"`
+}
+
+// PreviewJSON is Preview for machines: every node, and the first plan of each side in proto JSON.
+func PreviewJSON(w io.Writer, c preview.Comparison) error {
+	out := previewJSON{Changes: c.Changes, Policy: c.Policy, Assumed: c.Assumed, Drifts: driftsJSON(c.Drifts), Mends: driftsJSON(c.Mends)}
+	if out.Changes == nil {
+		out.Changes = []preview.Change{}
+	}
+	for _, side := range []struct {
+		to   *courseJSON
+		from preview.Course
+	}{{&out.Without, c.Without}, {&out.With, c.With}} {
+		var err error
+		if *side.to, err = newCourseJSON(side.from); err != nil {
+			return err
+		}
+	}
+	price := pricesOf(c)
+	for _, node := range slices.Sorted(maps.Keys(c.With.Fates)) {
+		without, with := c.Without.Fates[node], c.With.Fates[node]
+		out.Nodes = append(out.Nodes, fateJSON{
+			Node: node, PriceMicroUSDPerHour: price[node], Without: fateWord(without), WithoutRound: without.Round,
+			With: fateWord(with), WithRound: with.Round, Code: codeName(with.Why), Why: with.Why.GetMessage(),
+		})
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode the preview: %w", err)
+	}
+	return indent(w, data)
+}
+
+func codeName(r *clusterv1.Reason) string {
+	if r == nil {
+		return ""
+	}
+	return strings.TrimPrefix(r.GetCode().String(), "REASON_CODE_")
+}
+
+func driftsJSON(list []preview.Drift) []driftJSON {
+	var out []driftJSON
+	for _, d := range list {
+		out = append(out, driftJSON{d.Node, d.Claim, d.Pool, d.Why.GetMessage()})
+	}
+	return out
+}
+
+func newCourseJSON(c preview.Course) (courseJSON, error) {
+	first, err := marshal(c.First)
+	out := courseJSON{
+		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, GivenBack: c.Gone, Drifted: c.Drifted,
+		Bought: c.Bought, Evictions: c.Evictions, Rounds: c.Rounds, DriftRounds: c.DriftRounds, Settled: c.Settled, FirstPlan: first,
+	}
+	for _, q := range c.Pending {
+		out.Pending = append(out.Pending, q.GetPod())
+	}
+	return out, err
+}
