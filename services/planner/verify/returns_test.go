@@ -85,6 +85,25 @@ func TestDisplacedPodsKeepWhatTheyAskOfOthers(t *testing.T) {
 				s.displace("lonely-0", "lonely", "r-1b")
 			}), func(s *scene) { s.destination("lonely-0").Node = "r-1a" }, "it must be away from other pods",
 		},
+		"those that mind others first": {
+			scenery(func(s *scene) {
+				s.class("even", even(zone))
+				s.class("free", func(c *model.PodClass) { c.Labels = model.Labels{{Key: "app", Value: "even"}} })
+				s.displace("a-0", "free", "r-1a")
+				s.displace("a-1", "free", "r-1a")
+				s.displace("even-0", "even", "r-1a")
+			}), func(s *scene) { s.running("even-9", "even", "r-1a") }, "destination of pod shop/even-0",
+		},
+		"those that wait for a place may not have left yet": {
+			scenery(func(s *scene) {
+				s.class("even", even(zone))
+				s.running("even-9", "even", "r-1b")
+				s.displace("even-0", "even", "r-1b")
+				s.displace("even-1", "even", "r-1b")
+				d := &s.p.Disruptions[0]
+				d.Destinations = d.Destinations[:1]
+			}), func(s *scene) { s.running("even-8", "even", "r-1b") }, "destination of pod shop/even-0",
+		},
 		"when pods are placed the displaced ones are still there": {
 			scenery(func(s *scene) {
 				s.class("lonely", nil)
