@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/policy"
 )
 
 // DefaultListen is where the actuator's binary listens unless its configuration says otherwise.
@@ -45,7 +46,7 @@ type Config struct {
 	Disruption DisruptionConfig `json:"disruption"`
 	// Repair says which nodes this actuator lets be taken away for being sick. Planners decide by the watcher's policy:
 	// only nodes that are sick by both are taken.
-	Repair RepairConfig `json:"repair"`
+	Repair *policy.Repair `json:"repair"`
 
 	// REST, if set, is used instead of Kubeconfig.
 	REST *rest.Config `json:"-"`
@@ -134,24 +135,6 @@ type DisruptionConfig struct {
 	// InitializationTimeout is how long a node that has joined the cluster may take to become one to rely on, before it is
 	// given up: zero is 30m, the least is 1m.
 	InitializationTimeout boot.Duration `json:"initialization_timeout"`
-}
-
-// RepairConfig says which nodes are sick beyond waiting.
-type RepairConfig struct {
-	// Off keeps all sick nodes.
-	Off bool `json:"off"`
-	// Conditions are the ways to be sick; none means Ready False or Unknown for 30m, AcceleratedHardwareReady False for
-	// 10m, and StorageReady, NetworkingReady, KernelReady and ContainerRuntimeReady False for 30m.
-	Conditions []RepairConditionConfig `json:"conditions"`
-	// MaxUnhealthyPercent is the share of a pool's nodes that may be sick at once for any of them to go: zero is 20.
-	MaxUnhealthyPercent int `json:"max_unhealthy_percent"`
-}
-
-// RepairConditionConfig is one way to be sick.
-type RepairConditionConfig struct {
-	Type   string        `json:"type"`   // of the node's condition
-	Status string        `json:"status"` // True, False or Unknown
-	After  boot.Duration `json:"after"`  // how long it must last; at least 1m
 }
 
 // ConcurrencyConfig is how much goes on at once. Zero is the default.
@@ -244,41 +227,16 @@ func (c DisruptionConfig) Validate() error {
 	return positive("initialization_timeout", c.InitializationTimeout, time.Minute)
 }
 
-// Validate implements config.Validator.
-func (c RepairConfig) Validate() error {
-	var errs []error
-	if c.MaxUnhealthyPercent < 0 || c.MaxUnhealthyPercent > 100 {
-		errs = append(errs, config.Errorf("max_unhealthy_percent", "%d: want 1 to 100, or 0 for the default of 20", c.MaxUnhealthyPercent))
+// repair reads the policy; nil is the default.
+func repair(p *policy.Repair) apply.Repair {
+	if p == nil {
+		return apply.Repair{}
 	}
-	if c.Off && (len(c.Conditions) > 0 || c.MaxUnhealthyPercent != 0) {
-		errs = append(errs, config.Errorf("off", "can't be set together with conditions or max_unhealthy_percent: they would have no effect"))
-	}
-
-	return errors.Join(errs...)
-}
-
-// Validate implements config.Validator.
-func (c RepairConditionConfig) Validate() error {
-	var errs []error
-	if c.Type == "" {
-		errs = append(errs, config.Errorf("type", "required: a condition of nodes, such as Ready"))
-	}
-	switch c.Status {
-	case "True", "False", "Unknown":
-	default:
-		errs = append(errs, config.Errorf("status", "%q: want True, False or Unknown", c.Status))
-	}
-	if time.Duration(c.After) < time.Minute {
-		errs = append(errs, config.Errorf("after", "%s is too short: want at least 1m", time.Duration(c.After)))
-	}
-
-	return errors.Join(errs...)
-}
-
-func (c RepairConfig) repair() apply.Repair {
-	out := apply.Repair{Off: c.Off, MaxUnhealthyPercent: c.MaxUnhealthyPercent}
-	for _, x := range c.Conditions {
-		out.Conditions = append(out.Conditions, apply.RepairCondition{Type: x.Type, Status: x.Status, After: time.Duration(x.After)})
+	out := apply.Repair{Off: p.Off, MaxUnhealthyPercent: int(p.MaxUnhealthyPercent)}
+	for _, x := range p.Conditions {
+		out.Conditions = append(out.Conditions, apply.RepairCondition{
+			Type: x.Type, Status: string(x.Status), After: time.Duration(x.After),
+		})
 	}
 
 	return out
