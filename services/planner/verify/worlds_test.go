@@ -140,9 +140,13 @@ func (d *dice) node(name string) {
 	t := pick(d, s.Catalogs[0].InstanceTypes...)
 	z, ct := pick(d, zones()...), pick(d, model.OnDemand, model.Spot)
 	labels := model.Labels{
-		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: "default"}, {Key: "karpenter.sh/capacity-type", Value: ct.String()},
-		{Key: "karpenter.sh/nodepool", Value: string(pool.Name)}, {Key: "kubernetes.io/arch", Value: "amd64"},
-		{Key: host, Value: name}, {Key: "node.kubernetes.io/instance-type", Value: string(t.Name)}, {Key: zone, Value: z},
+		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: "default"},
+		{Key: "karpenter.sh/capacity-type", Value: ct.String()},
+		{Key: "karpenter.sh/nodepool", Value: string(pool.Name)},
+		{Key: "kubernetes.io/arch", Value: "amd64"},
+		{Key: host, Value: name},
+		{Key: "node.kubernetes.io/instance-type", Value: string(t.Name)},
+		{Key: zone, Value: z},
 	}
 	n := model.Node{
 		Name: model.NodeName(name), Claim: model.ClaimID("c-" + name), Labels: labels, Allocatable: t.Allocatable, Capacity: t.Capacity,
