@@ -156,19 +156,17 @@ func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 
 // apiServerAnswers waits for /readyz. The certificate that the server makes for itself is trusted once it is on disk.
 func (c *Cluster) apiServerAnswers(ctx context.Context) error {
+	pool := x509.NewCertPool()
 	err := Until(ctx, "kube-apiserver's certificate", startTimeout, func(context.Context) (string, bool) {
-		_, err := os.Stat(c.caFile())
-		return fmt.Sprint(err), err == nil || !c.processes[APIServer].Running()
+		if !c.processes[APIServer].Running() {
+			return "it has ended", true
+		}
+		ca, err := os.ReadFile(c.caFile())
+		return fmt.Sprintf("%d bytes, error %v", len(ca), err), pool.AppendCertsFromPEM(ca) // it is there empty for an instant
 	})
 	if err != nil {
 		return err
 	}
-	ca, err := os.ReadFile(c.caFile())
-	if err != nil {
-		return errors.Join(err, c.processes[APIServer].Err())
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca)
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
 	defer client.CloseIdleConnections()
 	return c.answers(ctx, APIServer, client, url("https", c.ports.api)+"/readyz", c.user(Admin).token)
