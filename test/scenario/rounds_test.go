@@ -243,3 +243,96 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// accepted is what there is to see a moment after a plan was accepted: claims are launched and have no node yet, and nodes
+// that go are marked, with their pods still on them.
+func accepted(in model.Input, p model.Plan, while time.Duration) model.Input {
+	done := &aftermath{in: in, before: in.Now, nodeOf: map[model.ClaimID]model.NodeName{}}
+	done.in.Now = in.Now.Add(while)
+	s := &done.in.Snapshot
+	s.Revision++
+	s.Nodes, s.Claims, s.Disruptions = slices.Clone(s.Nodes), slices.Clone(s.Claims), slices.Clone(s.Disruptions)
+	nodes := len(s.Nodes)
+	for _, c := range p.NodeClaims {
+		done.join(c)
+		claim := &s.Claims[len(s.Claims)-1]
+		claim.State, claim.Reached, claim.Node, claim.InitializeTime = model.ClaimLaunched, model.ClaimLaunched, "", time.Time{}
+	}
+	s.Nodes = s.Nodes[:nodes]
+	for _, d := range p.Disruptions {
+		for _, id := range d.Candidates {
+			c := &s.Claims[slices.IndexFunc(s.Claims, func(c model.Claim) bool { return c.ID == id })]
+			c.Disruption, c.DisruptionReason = d.ID, d.Reason
+			if len(d.Replacements) == 0 {
+				c.State, c.StateTime = model.ClaimDraining, done.in.Now
+			}
+		}
+		s.Disruptions = append(s.Disruptions, model.DisruptionRecord{
+			ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, AcceptTime: in.Now, Saving: d.Saving,
+			Workloads: d.Workloads,
+		})
+	}
+	slices.SortFunc(s.Claims, func(a, b model.Claim) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Disruptions, func(a, b model.DisruptionRecord) int { return cmp.Compare(a.ID, b.ID) })
+	return done.in
+}
+
+// TestPlansUnderWayAreNotMadeTwice plans again while the plan of each file is being carried out. Nothing is bought again for
+// pods that have a place, no node is taken that pods are on their way to, and all rules hold with what is under way.
+func TestPlansUnderWayAreNotMadeTwice(t *testing.T) {
+	loader := NewLoader()
+	for _, file := range files(t) {
+		t.Run(behaviour(file), func(t *testing.T) {
+			s, err := loader.Load(read(t, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, problem := range underWay(s.Input) {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+func underWay(in model.Input) []string {
+	in.Kinds = nil
+	first, err := plan.Decide(in)
+	if err != nil || len(first.Disruptions) == 0 {
+		return nil
+	}
+	placed, needed := map[model.PodID]bool{}, map[model.NodeName]bool{}
+	note := func(list []model.Placement) {
+		for _, pl := range list {
+			placed[pl.Pod] = true
+			needed[pl.Node] = true
+		}
+	}
+	note(first.Placements)
+	for _, d := range first.Disruptions {
+		note(d.Destinations)
+	}
+	next := accepted(in, first, 10*time.Second)
+	var out []string
+	for _, v := range problems(next) {
+		out = append(out, "under way: "+v)
+	}
+	second, err := plan.Decide(next)
+	if err != nil {
+		return append(out, err.Error())
+	}
+	for _, c := range second.NodeClaims {
+		for _, id := range c.Pods {
+			if placed[id] && c.Disruption == "" {
+				out = append(out, fmt.Sprintf("%s had a place, and a %s is bought for it again", id, c.Offerings[0].InstanceType))
+			}
+		}
+	}
+	for _, d := range second.Disruptions {
+		for _, n := range in.Snapshot.Nodes {
+			if slices.Contains(d.Candidates, n.Claim) && needed[n.Name] {
+				out = append(out, fmt.Sprintf("pods are on their way to %s, which now goes: %s", n.Name, d.Reason))
+			}
+		}
+	}
+	return out
+}
