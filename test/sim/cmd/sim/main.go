@@ -1,0 +1,47 @@
+// Command sim plays a day in the life of a cluster, draws it, and prints what came of it.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/kerf-dev/kerf/test/sim"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "sim:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	cfg := sim.Config{}
+	flag.Uint64Var(&cfg.Seed, "seed", 1, "the `dice`")
+	flag.DurationVar(&cfg.Length, "length", 24*time.Hour, "how `long` the day is")
+	flag.IntVar(&cfg.Pods, "pods", 2600, "about how `many` pods there are at the peak")
+	flag.BoolVar(&cfg.Scatter, "scatter", false, "bind pods to the least allocated nodes, and not where plans expect them")
+	flag.DurationVar(&cfg.BoundEvery, "bound", 15*time.Minute, "how `often` the bound is worked out")
+	out := flag.String("out", "", "draw the day into a `file` (SVG)")
+	flag.Parse()
+	began := time.Now()
+	d, err := sim.Run(cfg)
+	if err != nil {
+		return err
+	}
+	if *out != "" {
+		if err := os.WriteFile(*out, d.Picture(), 0o644); err != nil { //nolint:gosec // a picture, for everybody
+			return err
+		}
+	}
+	if err := d.Print(os.Stdout); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "took %s\n", time.Since(began).Truncate(time.Second))
+	if n := d.Violations(); n > 0 {
+		return fmt.Errorf("rules were broken %d times; -seed %d plays the same day again", n, cfg.Seed)
+	}
+	return nil
+}

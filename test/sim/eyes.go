@@ -1,0 +1,224 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+)
+
+// eyes see what no plan may do. They look at the cluster as it is, and share no code with the planner or its verifier:
+// every rule is written down once more, from what users were promised.
+type eyes struct{ c *cluster }
+
+// rest is how long a pod that was moved by choice must be left alone.
+const rest = 30 * time.Minute
+
+// look judges a plan before it is carried out.
+func (e *eyes) look(p *model.Plan) {
+	goes := make(map[model.ClaimID]bool)
+	for i := range p.Disruptions {
+		for _, id := range p.Disruptions[i].Candidates {
+			if goes[id] || e.c.claims[string(id)] == nil || e.c.claims[string(id)].node == nil {
+				e.c.day.broken(&e.c.day.Homeless, fmt.Sprintf("%s %s is taken twice, or is no node", e.c.clock(), id))
+			}
+			goes[id] = true
+		}
+	}
+	for i := range e.c.pools {
+		e.budget(&e.c.pools[i], p)
+	}
+	e.disruptionBudgets(p)
+	for i := range p.Disruptions {
+		e.disruption(&p.Disruptions[i], p, goes)
+	}
+	e.room(p)
+}
+
+// chosen says whether a disruption of a claim could have waited. From its expiry on a claim can't.
+func (e *eyes) chosen(d *model.Disruption, cl *claim) bool {
+	return causeOf(d.Reason).chosen() && d.Reason != model.ReasonInterrupted && !e.tooOld(d.Reason, cl)
+}
+
+func (e *eyes) tooOld(why model.DisruptionReason, cl *claim) bool {
+	return why == model.ReasonExpired && !cl.ExpireTime.IsZero() && !e.c.now.Before(cl.ExpireTime)
+}
+
+func (e *eyes) disruption(d *model.Disruption, p *model.Plan, goes map[model.ClaimID]bool) {
+	for _, id := range d.Candidates {
+		cl := e.c.claims[string(id)]
+		if cl == nil || cl.node == nil || !causeOf(d.Reason).chosen() {
+			continue
+		}
+		if cl.node.DoNotDisrupt {
+			e.c.day.broken(&e.c.day.Protected, fmt.Sprintf("%s %s: node %s must not be disrupted", e.c.clock(), d.Reason, id))
+		}
+		for _, pd := range cl.node.movable() {
+			if pd.Terminating {
+				continue
+			}
+			if pd.protected(e.c.now) {
+				e.c.day.broken(&e.c.day.Protected, fmt.Sprintf("%s %s: pod %s on %s must not be disrupted", e.c.clock(), d.Reason, pd.ID, id))
+			}
+			e.destination(d, p, pd, goes)
+		}
+	}
+}
+
+// destination looks for the one place where a displaced pod can go, and which is there or comes first.
+func (e *eyes) destination(d *model.Disruption, p *model.Plan, pd *pod, goes map[model.ClaimID]bool) {
+	found := 0
+	for _, pl := range d.Destinations {
+		if pl.Pod != pd.ID {
+			continue
+		}
+		switch n := e.c.nodes[string(pl.Node)]; {
+		case pl.Claim != "":
+			flying := e.c.claims[string(pl.Claim)]
+			fresh := slices.Contains(d.Replacements, pl.Claim) &&
+				slices.ContainsFunc(p.NodeClaims, func(x model.NodeClaim) bool { return x.ID == pl.Claim })
+			if fresh || flying != nil && flying.State < model.ClaimDraining && !goes[pl.Claim] {
+				found++
+			}
+		case n != nil && n.Ready && len(n.Taints) == 0 && !goes[n.Claim]:
+			found++
+		}
+	}
+	if found != 1 {
+		e.c.day.broken(&e.c.day.Homeless, fmt.Sprintf("%s %s: pod %s has %d destinations that hold", e.c.clock(), d.Reason, pd.ID, found))
+	}
+}
+
+// room says whether what is sent to nodes fits there.
+func (e *eyes) room(p *model.Plan) {
+	sent := make(map[string]size)
+	count := func(pl model.Placement) {
+		if pd := e.c.pods[string(pl.Pod)]; pd != nil && pl.Node != "" && pd.Node != pl.Node {
+			sent[string(pl.Node)] = sent[string(pl.Node)].plus(pd.size, 1)
+		}
+	}
+	for _, pl := range p.Placements {
+		count(pl)
+	}
+	for i := range p.Disruptions {
+		for _, pl := range p.Disruptions[i].Destinations {
+			count(pl)
+		}
+	}
+	for name, s := range sent {
+		if n := e.c.nodes[name]; n == nil || !n.free.holds(s) {
+			e.c.day.broken(&e.c.day.Homeless, fmt.Sprintf("%s node %s has no room for what is sent there", e.c.clock(), name))
+		}
+	}
+}
+
+// budget holds the pool's nodes that go by choice against its budgets; those that are going or not ready count.
+func (e *eyes) budget(pool *model.NodePool, p *model.Plan) {
+	nodes, busy := 0, 0
+	for _, n := range e.c.order {
+		cl := n.claim
+		if cl.NodePool != pool.Name || cl.Reached < model.ClaimInitialized || cl.State >= model.ClaimTerminating {
+			continue
+		}
+		nodes++
+		if !n.Ready || len(n.Taints) > 0 || cl.State >= model.ClaimDraining {
+			busy++
+		}
+	}
+	for i, b := range pool.Budgets {
+		if !e.active(b) {
+			continue
+		}
+		going := 0
+		for k := range p.Disruptions {
+			d := &p.Disruptions[k]
+			if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, d.Reason) {
+				continue
+			}
+			for _, id := range d.Candidates {
+				if cl := e.c.claims[string(id)]; cl != nil && cl.NodePool == pool.Name && cl.node != nil && cl.node.Ready && e.chosen(d, cl) {
+					going++
+				}
+			}
+		}
+		most := int(b.Count)
+		if b.IsPercent {
+			most = (nodes*most + 99) / 100
+		}
+		if going > 0 && busy+going > most {
+			e.c.day.broken(&e.c.day.Budgets, fmt.Sprintf("%s pool %s budget %d: %d of %d nodes busy, %d more go, %d may", e.c.clock(), pool.Name,
+				i, busy, nodes, going, most))
+		}
+	}
+}
+
+// active says whether a budget holds now. Schedules are daily: "minute hour * * *".
+func (e *eyes) active(b model.DisruptionBudget) bool {
+	if b.Schedule == "" {
+		return true
+	}
+	var minute, hour int
+	if _, err := fmt.Sscanf(b.Schedule, "%d %d * * *", &minute, &hour); err != nil {
+		return true
+	}
+	now := e.c.now
+	hit := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, time.UTC)
+	if hit.After(now) {
+		hit = hit.Add(-24 * time.Hour)
+	}
+	return now.Before(hit.Add(b.Duration))
+}
+
+// disruptionBudgets holds what a plan evicts by choice against what pods' budgets allow now.
+func (e *eyes) disruptionBudgets(p *model.Plan) {
+	need := make(map[*workload]int)
+	for i := range p.Disruptions {
+		d := &p.Disruptions[i]
+		for _, id := range d.Candidates {
+			cl := e.c.claims[string(id)]
+			if cl == nil || cl.node == nil || !causeOf(d.Reason).chosen() {
+				continue
+			}
+			for _, pd := range cl.node.movable() {
+				if pd.Ready && !pd.Terminating {
+					need[pd.load]++
+				}
+			}
+		}
+	}
+	for _, l := range e.c.loads {
+		if may := l.allowed(); may >= 0 && need[l] > may {
+			e.c.day.broken(&e.c.day.PodBudgets, fmt.Sprintf("%s %d pods of %s are to go, %d may", e.c.clock(), need[l], l.name, may))
+		}
+	}
+}
+
+// evicted sees a pod go.
+func (e *eyes) evicted(p *pod, why cause) {
+	d := e.c.day
+	d.evicted(e.c.now, why)
+	if !why.chosen() {
+		return
+	}
+	cl := e.c.nodes[string(p.Node)].claim
+	if p.protected(e.c.now) {
+		d.broken(&d.Protected, fmt.Sprintf("%s pod %s was evicted for %s", e.c.clock(), p.ID, why))
+	}
+	if !p.moved.IsZero() && e.c.now.Sub(p.moved) < rest && !e.tooOld(cl.DisruptionReason, cl) {
+		d.broken(&d.MovedTwice, fmt.Sprintf("%s pod %s was moved for %s; it was moved at %s before", e.c.clock(), p.ID, why, clock(p.moved)))
+	}
+}
+
+// bound sees a pod get its node.
+func (e *eyes) bound(p *pod) {
+	if e.c.now.Before(midnight()) {
+		return
+	}
+	waited := e.c.now.Sub(p.CreateTime)
+	list := &e.c.day.waits
+	if !p.moved.IsZero() && p.CreateTime.Sub(p.moved) < time.Second {
+		list = &e.c.day.displacedWaits
+	}
+	*list = append(*list, waited)
+}
