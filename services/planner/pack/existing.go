@@ -52,19 +52,22 @@ type filling struct {
 	heap []fillHost
 }
 
-// fillHost is a host as its place in the order: its rank, the room that it has, its index. The rank is how far it can be
-// relied on, and below that the wishes that it does not meet.
-type fillHost struct{ rank, room, host int32 }
+// fillHost is a host as its place in the order, in one number: its rank, the room that it has, its index. The rank is how
+// far it can be relied on, and below that the wishes that it does not meet.
+type fillHost uint64
 
-func (a fillHost) before(b fillHost) bool {
-	if a.rank != b.rank {
-		return a.rank < b.rank
-	}
-	if a.room != b.room {
-		return a.room < b.room
-	}
-	return a.host < b.host
+// A fillHost has so many bits for a host's index, and for its room; the rest is for its rank.
+const (
+	hostBits = 20
+	roomBits = 22
+)
+
+func newFillHost(rank, room int32, host int) fillHost {
+	room = min(room, 1<<roomBits-1)
+	return fillHost(rank)<<(roomBits+hostBits) | fillHost(room)<<hostBits | fillHost(host)
 }
+
+func (h fillHost) host() int { return int(h & (1<<hostBits - 1)) }
 
 // closed is the rank of a host that takes no more pods, whatever is tried out.
 const closed = -1
@@ -117,7 +120,7 @@ func newFilling(v *view.View, c *view.Class, usable func(host int) bool, ranks [
 		if room < 0 || v.Removed(i) || !usable(i) {
 			continue
 		}
-		f.heap = append(f.heap, fillHost{order, room, int32(i)})
+		f.heap = append(f.heap, newFillHost(order, room, i))
 	}
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
 		f.sink(i)
@@ -151,8 +154,8 @@ func (f *filling) next() (host int, ok bool) {
 		f.heap[0] = f.heap[last]
 		f.heap = f.heap[:last]
 		f.sink(0)
-		if f.matcher.Admits(f.class, int(first.host)) {
-			return int(first.host), true
+		if f.matcher.Admits(f.class, first.host()) {
+			return first.host(), true
 		}
 	}
 	return 0, false
@@ -165,10 +168,10 @@ func (f *filling) sink(i int) {
 		if least >= len(h) {
 			return
 		}
-		if right := least + 1; right < len(h) && h[right].before(h[least]) {
+		if right := least + 1; right < len(h) && h[right] < h[least] {
 			least = right
 		}
-		if !h[least].before(h[i]) {
+		if h[i] < h[least] {
 			return
 		}
 		h[i], h[least] = h[least], h[i]
@@ -180,15 +183,10 @@ func (f *filling) sink(i int) {
 func fillOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
 	f := newFilling(v, c, usable, ranks(v), nil).by(m)
 	out := make([]int, 0, len(f.heap))
-	slices.SortFunc(f.heap, func(a, b fillHost) int {
-		if a.before(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.Sort(f.heap)
 	for _, x := range f.heap {
-		if m.Admits(c, int(x.host)) {
-			out = append(out, int(x.host))
+		if m.Admits(c, x.host()) {
+			out = append(out, x.host())
 		}
 	}
 	return out

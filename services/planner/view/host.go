@@ -179,8 +179,8 @@ func (w *World) judgeLeaving(h *Host) {
 
 // isInterrupted says whether a claim's node goes whether its pods have moved or not.
 func (w *World) isInterrupted(c *model.Claim) bool {
-	return w.notices["claim/"+string(c.ID)] || (c.InstanceID != "" && w.notices[c.InstanceID]) ||
-		!c.DrainDeadline.IsZero() || !c.Live()
+	noticed := len(w.notices) > 0 && (w.notices["claim/"+string(c.ID)] || (c.InstanceID != "" && w.notices[c.InstanceID]))
+	return noticed || !c.DrainDeadline.IsZero() || !c.Live()
 }
 
 // IsLeaving says whether a claim is being taken away already, as far as the claim itself tells; see Host.Leaving.
