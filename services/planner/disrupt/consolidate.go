@@ -49,12 +49,15 @@ func (s *search) consolidate() {
 	for h := range s.v.Hosts {
 		t.welcome[h] = s.reliable(h) && s.calm(h)
 	}
+	t.filler = s.newFiller(open)
 	give := s.divide(open)
 	for _, h := range give {
 		t.giving[h] = true
 	}
-	t.deletes(give)
-	t.sets(give)
+	if s.trials >= 2*int64(len(open)) { // else nodes take turns, one by one
+		t.sets(give)
+		t.deletes(give)
+	}
 	clear(t.giving)
 	t.singles(open)
 }
@@ -64,6 +67,7 @@ type tries struct {
 	*search
 	// giving are nodes that are to be given up: no destinations. welcome are hosts that may be destinations at all.
 	giving, welcome []bool
+	filler          *filler
 	// full says of a class, by index, that no host has room for one of its pods, but for the one whose place plus one is
 	// there; 0 where nothing is known. Rooms only get smaller while decisions are made.
 	full []int
@@ -175,9 +179,7 @@ func (t *tries) trySet(set []int) {
 	switch {
 	case ok:
 	case len(worth) > 1 && len(worth) < len(set): // without those that do not pay for themselves
-		if t.try() {
-			t.together(worth)
-		}
+		t.trySet(worth)
 	case len(set) >= 2*smallest:
 		t.trySet(set[:len(set)/2])
 		t.trySet(set[len(set)/2:])
@@ -188,18 +190,19 @@ func (t *tries) trySet(set []int) {
 // which of its nodes would go by decisions that are worth it.
 func (t *tries) together(set []int) (worth []int, ok bool) {
 	mark := t.Desk.Mark()
-	d, left, waits := t.move(set, t.usable)
-	if !waits.OK() {
+	d, ok := t.fillAndBuy(set)
+	if !ok {
 		t.Desk.Revert(mark)
 		return nil, false
 	}
-	_, bought, homeless := t.Desk.Buy(left, t.Limits.Clone())
-	if len(homeless) > 0 {
-		t.Desk.Revert(mark)
-		return nil, false
-	}
-	d.Replacements = bought
 	parts := t.parts(d)
+	if same := t.replacesItself(parts); len(same) > 0 { // then it may as well stay
+		t.Desk.Revert(mark)
+		for _, h := range same {
+			t.giving[h] = false
+		}
+		return slices.DeleteFunc(slices.Clone(set), func(h int) bool { return slices.Contains(same, h) }), false
+	}
 	if t.accept(parts).OK() {
 		return set, true
 	}
@@ -212,8 +215,27 @@ func (t *tries) together(set []int) (worth []int, ok bool) {
 	return worth, false
 }
 
+// replacesItself finds nodes that would go, with others, for one that is no cheaper and the same: they may as well stay, and
+// take the others' pods.
+func (t *tries) replacesItself(parts []Decision) []int {
+	var out []int
+	for i := range parts {
+		if len(parts[i].Replacements) == 1 {
+			b := parts[i].Replacements[0]
+			k := slices.IndexFunc(parts[i].Hosts, func(h int) bool {
+				c := t.v.Hosts[h].Claim
+				return c.InstanceType == b.Best().Type.Name && t.v.Weighed(c) <= b.Best().Price && !slices.Contains(out, h)
+			})
+			if k >= 0 {
+				out = append(out, parts[i].Hosts[k])
+			}
+		}
+	}
+	return out
+}
+
 // parts takes a decision apart into those that share no replacement.
-func (t *tries) parts(d Decision) []Decision {
+func (s *search) parts(d Decision) []Decision {
 	group := make(map[int]int, len(d.Hosts)) // the first host of each one's part
 	for _, h := range d.Hosts {
 		group[h] = h
@@ -224,7 +246,7 @@ func (t *tries) parts(d Decision) []Decision {
 		}
 		return h
 	}
-	home := t.homes(d.Hosts)
+	home := s.homes(d.Hosts)
 	source := func(pod int) int { return find(home[pod]) }
 	for _, b := range d.Replacements {
 		first := -1
@@ -252,7 +274,7 @@ func (t *tries) parts(d Decision) []Decision {
 		p.Hosts = append(p.Hosts, h)
 	}
 	for i := range out {
-		out[i].Evicted = t.movable(out[i].Hosts...)
+		out[i].Evicted = s.movable(out[i].Hosts...)
 	}
 	for _, spot := range d.Spots {
 		p := &out[at[source(spot.Pod)]]
@@ -266,13 +288,13 @@ func (t *tries) parts(d Decision) []Decision {
 }
 
 // homes says on which host each pod of some hosts is, those of buffers included.
-func (t *tries) homes(hosts []int) map[int]int {
+func (s *search) homes(hosts []int) map[int]int {
 	out := make(map[int]int)
 	for _, h := range hosts {
-		for _, p := range t.moving[h] {
+		for _, p := range s.moving[h] {
 			out[p] = h
 		}
-		for _, p := range t.room[h] {
+		for _, p := range s.room[h] {
 			out[p] = h
 		}
 	}
@@ -506,7 +528,7 @@ func (t *tries) fromLast(hosts []int) {
 
 // single gives a node back by itself, or says why not.
 func (t *tries) single(h int) model.Reason {
-	if t.stuck(h) && !t.mayWin(h, t.moving[h]) {
+	if t.stuck(h) && !t.mayWin(h, slices.Concat(t.moving[h], t.room[h])) {
 		return t.dear(h)
 	}
 	t.try()

@@ -251,8 +251,7 @@ func (s *search) empty() {
 			s.verdicts[h] = r
 			continue
 		}
-		if r := notStatic(s, h); !r.OK() {
-			s.verdicts[h] = r
+		if !notStatic(s, h).OK() {
 			continue
 		}
 		if s.mindful[h] || len(s.room[h]) > 0 {

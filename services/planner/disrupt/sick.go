@@ -21,7 +21,7 @@ func sick(v *view.View, h *view.Host) model.Reason {
 			if w.Type == c.Type && w.Status == c.Status && since >= w.After {
 				return model.Reason{
 					Code: model.CodeUnhealthy, Subject: h.Name(),
-					Message: fmt.Sprintf("its condition %s is %s since %s ago; it had %s", c.Type, c.Status, since.Truncate(time.Second), w.After),
+					Message: fmt.Sprintf("its condition %s has been %s for %s, and the policy waits %s", c.Type, c.Status, since.Truncate(time.Second), w.After),
 				}
 			}
 		}

@@ -65,7 +65,7 @@ func (s *search) divide(hosts []int) (give []int) {
 	hours := s.churn.payback.Hours()
 	for _, h := range hosts {
 		open[h] = true
-		n := node{host: h, holds: s.value[h] + filler.fill(s.v.Free(h))}
+		n := node{host: h, holds: s.value[h] + attained*filler.fill(s.v.Free(h))}
 		n.loss = float64(s.cost(h)) - n.holds
 		if hours > 0 {
 			n.loss -= byReplace * float64(s.churn.sum(s.moving[h])) / hours
@@ -92,6 +92,9 @@ func (s *search) divide(hosts []int) (give []int) {
 	return give
 }
 
+// attained is how much of what a room could hold at best it ends up with, about: pods come as they are.
+const attained = 0.85
+
 // byWaste puts first what wastes most for what its evictions weigh.
 func (s *search) byWaste(hosts []int) {
 	ratio := make(map[int]float64, len(hosts))
@@ -106,6 +109,9 @@ type filler struct {
 	worth []float64
 	asks  []view.Vector
 }
+
+// fillRounds is how often a kind of pods is chosen for some room.
+const fillRounds = 8
 
 // mostShapes is how many kinds of pods an estimate looks at: those that are worth most in sum.
 const mostShapes = 48
@@ -136,9 +142,8 @@ func (s *search) newFiller(hosts []int) *filler {
 // fill is about the most that pods are worth which some room can hold: greedily, the kind first that is worth most for the
 // scarcest resource that it takes, half of what fits at a time, so that kinds mix.
 func (f *filler) fill(free view.Vector) float64 {
-	const rounds = 6
 	rest, sum := slices.Clone(free), 0.0
-	for range rounds {
+	for range fillRounds {
 		best, most, count := -1, 0.0, int64(0)
 		for k, ask := range f.asks {
 			n := room(rest, ask)

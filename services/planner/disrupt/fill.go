@@ -1,0 +1,127 @@
+package disrupt
+
+import (
+	"github.com/kerf-dev/kerf/services/planner/pack"
+)
+
+const (
+	// tight is how much of what a node's room could hold at best it must be filled with; else it waits for better pods.
+	tight = 0.95
+	// thrifty is how much of what new nodes cost their pods must be worth; else the pods go wherever there is room.
+	thrifty = 0.92
+)
+
+// fillAndBuy moves the pods of a set: nodes that are kept are filled up with what fills them well, the rest gets new nodes
+// that are bought together. Where those would be half empty, what is left goes wherever there is room first.
+func (t *tries) fillAndBuy(set []int) (Decision, bool) {
+	d := Decision{Hosts: set, Evicted: t.movable(set...)}
+	for _, h := range set {
+		for _, p := range t.moving[h] {
+			t.Desk.Leave(p, h)
+		}
+	}
+	items := pack.Items(t.v.World, append(t.roomOn(set), d.Evicted...))
+	seats, rest := t.fillUp(items)
+	d.Spots = seats
+	mark := t.Desk.Mark()
+	_, bought, homeless := t.Desk.Buy(rest, t.Limits.Clone())
+	if len(homeless) == 0 && t.thriftily(rest, bought) {
+		d.Replacements = bought
+		return d, true
+	}
+	t.Desk.Revert(mark)
+	spots, left := t.Desk.OnHosts(rest, func(h int) bool { return t.usable(h) && t.ready(h) })
+	d.Spots = append(d.Spots, spots...)
+	_, d.Replacements, homeless = t.Desk.Buy(left, t.Limits.Clone())
+	return d, len(homeless) == 0
+}
+
+// ready says that a host is a node that can be relied on.
+func (t *tries) ready(host int) bool {
+	h := t.v.Hosts[host]
+	return h.Initialized && h.Node != nil && h.Node.Ready
+}
+
+// thriftily says that new nodes cost not much more than their pods are worth.
+func (t *tries) thriftily(items []pack.Item, bought []*pack.Bought) bool {
+	worth, cost := 0.0, 0.0
+	for _, it := range items {
+		worth += t.worth.Of(it.Class) * float64(len(it.Pods))
+	}
+	for _, b := range bought {
+		cost += float64(b.Best().Price + t.v.Policy.PerNodeOverhead)
+	}
+	return worth >= thrifty*cost
+}
+
+// fillUp fills nodes, one after the other, each with those pods that are worth most there. One that can't be filled well
+// stays as it is.
+func (t *tries) fillUp(items []pack.Item) (seats []pack.Seat, rest []pack.Item) {
+	var free []pack.Item
+	for _, it := range items {
+		if t.Desk.Minds(it.Class) {
+			rest = append(rest, it)
+		} else {
+			free = append(free, it)
+		}
+	}
+	for h := range t.v.Hosts {
+		if len(free) == 0 {
+			break
+		}
+		if !t.usable(h) || !t.v.Open(h) || !t.ready(h) {
+			continue
+		}
+		potential := t.filler.fill(t.v.Free(h))
+		if potential <= 0 {
+			continue
+		}
+		mark := t.Desk.Mark()
+		took, worth := t.fillOne(h, free)
+		if worth < tight*potential {
+			t.Desk.Revert(mark)
+			continue
+		}
+		for i, n := range took {
+			for _, p := range free[i].Pods[:n] {
+				seats = append(seats, pack.Seat{Pod: p, Host: h})
+			}
+			free[i].Pods = free[i].Pods[n:]
+		}
+	}
+	for _, it := range free {
+		if len(it.Pods) > 0 {
+			rest = append(rest, it)
+		}
+	}
+	return seats, rest
+}
+
+// fillOne places pods on a host, as filler.fill does with endlessly many of them.
+func (t *tries) fillOne(host int, items []pack.Item) (took []int, worth float64) {
+	took = make([]int, len(items))
+	for range fillRounds {
+		best, most, count := -1, 0.0, 0
+		for i := range items {
+			left := len(items[i].Pods) - took[i]
+			if left == 0 {
+				continue
+			}
+			n := min(room(t.v.Free(host), items[i].Class.Requested), float64(left))
+			if v := t.worth.Of(items[i].Class) * n; n >= 1 && v > most && t.Matcher.Admits(items[i].Class, host) {
+				best, most, count = i, v, int(n)
+			}
+		}
+		if best < 0 {
+			break
+		}
+		n := t.Matcher.Room(items[best].Class, host, (count+1)/2)
+		if n == 0 {
+			break
+		}
+		t.v.Place(host, items[best].Class, n)
+		took[best] += n
+		worth += t.worth.Of(items[best].Class) * float64(n)
+	}
+	return took, worth
+}
