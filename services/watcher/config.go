@@ -20,6 +20,7 @@ const (
 	DefaultBatchMax           = 500 * time.Millisecond
 	DefaultDisruptionIdle     = time.Second
 	DefaultDisruptionInterval = 10 * time.Second
+	DefaultDisruptionQuiet    = time.Minute
 	DefaultPlanTimeout        = time.Minute
 	DefaultApplyTimeout       = 30 * time.Second
 
@@ -75,10 +76,15 @@ type BatchConfig struct {
 
 // DisruptionConfig is when everything is planned anew, giving nodes back included.
 type DisruptionConfig struct {
-	// Idle is how long nothing in the cluster must change; zero is DefaultDisruptionIdle.
+	// Idle is how long nothing in the cluster must change; zero is DefaultDisruptionIdle. It is also the delay after
+	// something was due by itself, such as a node's expiry or the end of its pool's consolidateAfter: see internal/due.
 	Idle boot.Duration `json:"idle"`
-	// Interval is when it is done anyway; zero is DefaultDisruptionInterval.
+	// Interval is when it is done anyway after a change, while pods wait for a place, and after a plan whose search ended
+	// early; zero is DefaultDisruptionInterval.
 	Interval boot.Duration `json:"interval"`
+	// Quiet is when it is done although nothing has changed since the last time; zero is DefaultDisruptionQuiet, or
+	// Interval where that is longer.
+	Quiet boot.Duration `json:"quiet"`
 }
 
 // TimeoutConfig bounds calls.
@@ -130,7 +136,13 @@ func (c BatchConfig) Validate() error {
 
 // Validate implements config.Validator.
 func (c DisruptionConfig) Validate() error {
-	return ordered("idle", c.Idle.Or(DefaultDisruptionIdle), "interval", c.Interval.Or(DefaultDisruptionInterval))
+	interval := c.Interval.Or(DefaultDisruptionInterval)
+	return errors.Join(ordered("idle", c.Idle.Or(DefaultDisruptionIdle), "interval", interval),
+		ordered("interval", interval, "quiet", c.quiet()))
+}
+
+func (c DisruptionConfig) quiet() time.Duration {
+	return c.Quiet.Or(max(DefaultDisruptionQuiet, c.Interval.Or(DefaultDisruptionInterval)))
 }
 
 func ordered(short string, a time.Duration, long string, b time.Duration) error {
@@ -171,6 +183,7 @@ func (c Config) pace() pace.Config {
 	return pace.Config{
 		Idle: c.Batch.Idle.Or(DefaultBatchIdle), Max: c.Batch.Max.Or(DefaultBatchMax),
 		SweepIdle: c.Disruption.Idle.Or(DefaultDisruptionIdle), SweepEvery: c.Disruption.Interval.Or(DefaultDisruptionInterval),
-		RetryMin: retryMin, RetryMax: retryMax,
+		SweepQuiet: c.Disruption.quiet(),
+		RetryMin:   retryMin, RetryMax: retryMax,
 	}
 }

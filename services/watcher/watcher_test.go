@@ -38,10 +38,12 @@ func TestConfig(t *testing.T) {
 		want []string // all of them; none means that the config is valid
 	}{
 		"the least that works":    {`{` + good + `}`, nil},
-		"all knobs":               {`{` + good + `, "kubeconfig": "k", "batch": {"idle": "10ms", "max": "1s"}, "disruption": {"idle": "2s", "interval": "1m"}, "timeouts": {"plan": "5s"}, "queues": {"changes": 10}}`, nil},
+		"all knobs":               {`{` + good + `, "kubeconfig": "k", "batch": {"idle": "10ms", "max": "1s"}, "disruption": {"idle": "2s", "interval": "1m", "quiet": "5m"}, "timeouts": {"plan": "5s"}, "queues": {"changes": 10}}`, nil},
 		"nothing":                 {`{}`, []string{"cluster: required", "planner.target: required", "actuator.addresses: required"}},
 		"an unknown field":        {`{` + good + `, "batsh": {}}`, []string{"batsh: unknown field"}},
 		"a batch the wrong way":   {`{` + good + `, "batch": {"idle": "1s"}}`, []string{"batch.max: 500ms is shorter than idle, which is 1s"}},
+		"a long interval alone":   {`{` + good + `, "disruption": {"interval": "5m"}}`, nil},
+		"a quiet time too short":  {`{` + good + `, "disruption": {"quiet": "5s"}}`, []string{"disruption.quiet: 5s is shorter than interval, which is 10s"}},
 		"a duration without unit": {`{` + good + `, "batch": {"idle": 50}}`, []string{"batch.idle: 50 is not a duration"}},
 		"an actuator without TLS": {`{"cluster": "c", "planner": {"target": "127.0.0.1:1"}, "actuator": {"addresses": ["10.0.0.1:2"]}}`, []string{"actuator.tls: required: target 10.0.0.1:2"}},
 		"a negative queue":        {`{` + good + `, "queues": {"subscriber": -1}}`, []string{"queues.subscriber: -1 is negative"}},

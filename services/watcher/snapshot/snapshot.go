@@ -116,16 +116,21 @@ func (s *Snapshot) Objects(k Kind) []Object {
 	if int(k) >= kinds {
 		return nil
 	}
-	var out []Object
-	if k == PodClass {
-		out = make([]Object, 0, s.classes.size)
-		s.classes.each(func(_ string, c class) { out = append(out, *c.object) })
-	} else {
-		out = make([]Object, 0, s.tables[k].size)
-		s.tables[k].each(func(_ string, o Object) { out = append(out, o) })
-	}
+	out := make([]Object, 0, s.Len(k))
+	s.Each(k, func(o Object) { out = append(out, o) })
 	slices.SortFunc(out, compareObjects)
 	return out
+}
+
+// Each visits the objects of a kind in no particular order, for what does not depend on one.
+func (s *Snapshot) Each(k Kind, visit func(Object)) {
+	switch {
+	case int(k) >= kinds:
+	case k == PodClass:
+		s.classes.each(func(_ string, c class) { visit(*c.object) })
+	default:
+		s.tables[k].each(func(_ string, o Object) { visit(o) })
+	}
 }
 
 // Refs is the number of objects that refer to a pod class.

@@ -17,6 +17,7 @@ import (
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/watcher/internal/due"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -56,12 +57,14 @@ type cycle struct {
 	snapshot snapshot.Snapshot
 	pods     int
 	relayed  relayed
+	resume   string
 }
 
 // result is what became of a cycle.
 type result struct {
 	outcome  pace.Outcome
 	relayed  relayed
+	resume   string
 	revision uint64
 	pods     int
 	// stage says what failed, and err why; "" and nil when nothing did.
@@ -90,28 +93,35 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	d := &plannerv1.Decide{
 		Now: timestamppb.New(begin), Policy: c.cfg.Policy, Traceparent: telemetry.TraceparentFromContext(ctx),
 	}
-	if !c.decision.Everything {
+	if c.decision.Everything {
+		d.ResumeAfter = c.resume
+	} else {
 		d.Kinds = []plannerv1.DecisionKind{plannerv1.DecisionKind_DECISION_KIND_PROVISION}
 	}
 	planCtx, cancel := context.WithTimeout(ctx, c.cfg.PlanTimeout)
 	defer cancel()
 	plan, err := c.cfg.Planner.Plan(planCtx, c.snapshot, d)
 	if err != nil {
-		return result{stage: stagePlan, err: err, relayed: c.relayed}
+		return result{stage: stagePlan, err: err, relayed: c.relayed, resume: c.resume}
 	}
 	span.SetAttributes(attribute.String(spanPlan, plan.GetId()))
 	plan.Traceparent = d.GetTraceparent()
 
-	r := result{relayed: digest(plan.GetPending())}
+	r := result{relayed: digest(plan.GetPending()), resume: c.resume}
 	var accepted, rejected int
 	if r.relayed != c.relayed || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
 		answer, err := c.apply(ctx, plan)
 		if err != nil {
-			return result{stage: stageApply, err: err, relayed: c.relayed}
+			return result{stage: stageApply, err: err, relayed: c.relayed, resume: c.resume}
 		}
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan)
+	}
+	if c.decision.Everything {
+		r.resume = plan.GetDisruptionSummary().GetResumeAfter()
+		r.outcome.More = r.resume != ""
+		r.outcome.Due = due.Next(c.snapshot, c.cfg.Policy, begin)
 	}
 	c.cfg.Log.InfoContext(ctx, "planned",
 		keyRevision, plan.GetRevision(), "inventory_revision", plan.GetInventoryRevision(), keyPlan, plan.GetId(),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,8 @@ type planner struct {
 	asked  []*plannerv1.Decide
 	broken error
 	took   time.Duration
+	ends   []string // where the next searches for nodes to give back end, "" at the end of all
+	when   []time.Time
 }
 
 func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
@@ -84,10 +87,14 @@ func (p *planner) decide(d *plannerv1.Decide, pods map[string]*clusterv1.Pod, he
 	if p.broken != nil {
 		return nil, p.broken
 	}
-	p.asked = append(p.asked, d)
+	p.asked, p.when = append(p.asked, d), append(p.when, time.Now())
 	time.Sleep(p.took) // of the bubble's time
 	plan := &plannerv1.Plan{
 		Id: fmt.Sprintf("p-%d", len(p.asked)), Revision: header.GetRevision(), InventoryRevision: header.GetInventoryRevision(),
+	}
+	if len(d.GetKinds()) == 0 && len(p.ends) > 0 {
+		plan.DisruptionSummary = &plannerv1.DisruptionSummary{ResumeAfter: p.ends[0]}
+		p.ends = p.ends[1:]
 	}
 	claim := &plannerv1.NodeClaim{Id: fmt.Sprintf("claim-%d", header.GetRevision())}
 	for _, id := range sortedPods(pods) {
@@ -229,7 +236,7 @@ func newWorld(t *testing.T) *world {
 		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(conn)}),
 		Actuator: client,
 		Pace: pace.Config{
-			Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond, SweepIdle: time.Second, SweepEvery: 10 * time.Second,
+			Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond, SweepIdle: time.Second, SweepEvery: 10 * time.Second, SweepQuiet: time.Minute,
 			RetryMin: 250 * time.Millisecond, RetryMax: 10 * time.Second,
 		},
 		Policy:      policy(),
@@ -262,6 +269,27 @@ func (w *world) inventory(reset, driver bool, revision int64) {
 		Reset_: reset, Last: true, Driver: driver, Upserted: &clusterv1.Snapshot{InventoryRevision: revision},
 	}
 	synctest.Wait()
+}
+
+// claim puts a claim into the actuator's inventory.
+func (w *world) claim(revision int64, c *clusterv1.Claim) {
+	w.actuator.say <- &actuatorv1.WatchInventoryResponse{
+		Last: true, Driver: true, Upserted: &clusterv1.Snapshot{InventoryRevision: revision, Claims: []*clusterv1.Claim{c}},
+	}
+	synctest.Wait()
+}
+
+// sweeps are the questions about everything: how long after the world began, and where each is to go on.
+func (w *world) sweeps() []string {
+	w.planner.mu.Lock()
+	defer w.planner.mu.Unlock()
+	var out []string
+	for i, d := range w.planner.asked {
+		if len(d.GetKinds()) == 0 {
+			out = append(out, strings.TrimSpace(w.planner.when[i].Sub(w.start).String()+" "+d.GetResumeAfter()))
+		}
+	}
+	return out
 }
 
 // pods makes pods unschedulable, by name.

@@ -73,6 +73,7 @@ type Loop struct {
 	running bool
 
 	relayed relayed
+	resume  string // where the last search for nodes to give back ended
 	trouble string // what went wrong last, until a plan succeeds
 }
 
@@ -123,7 +124,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	fresh := l.tally.follow(snapshot.Diff(l.snapshot, next))
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
-		NewPods: fresh, Work: l.tally.work(), Inventory: next.InventoryRevision, WholeSince: whole,
+		NewPods: fresh, Work: l.tally.work(), Waiting: l.tally.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
 	if l.seen {
 		l.cfg.Publish(next)
@@ -148,14 +149,14 @@ func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 func (l *Loop) begin(ctx context.Context, d pace.Decision) {
 	l.pace = l.pace.Started(d)
 	l.running = true
-	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.tally.pending), relayed: l.relayed}
+	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.tally.pending), relayed: l.relayed, resume: l.resume}
 	go func() { l.results <- c.run(ctx) }()
 }
 
 // finish takes what became of the plan at hand.
 func (l *Loop) finish(ctx context.Context, r result) {
 	l.running = false
-	l.relayed = r.relayed
+	l.relayed, l.resume = r.relayed, r.resume
 	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
 	l.report(ctx, r)
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
@@ -227,6 +228,67 @@ func TestPodsThatComeWhileAPlanIsMadeAreNotForgotten(t *testing.T) {
 		w.after(20 * time.Second)
 		if n := w.actuator.count(); n < 2 || len(w.actuator.plans[1].GetNodeClaims()[0].GetPods()) != 2 {
 			t.Errorf("%d plans, want a second one with both pods", n)
+		}
+	})
+}
+
+func TestASearchThatEndedEarlyGoesOnWhereItEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.ends = []string{"node-b", "node-d", ""}
+		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.after(95 * time.Second)
+		want := []string{"1s", "11s node-b", "21s node-d", "1m21s"}
+		if diff := cmp.Diff(want, w.sweeps()); diff != "" {
+			t.Errorf("sweeps (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAFailureDoesNotForgetWhereASearchEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.ends = []string{"node-b"}
+		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.after(2 * time.Second)
+		w.planner.set(status.Error(codes.Unavailable, "no planner today"))
+		w.after(15 * time.Second)
+		w.planner.set(nil)
+		w.pods("web-0") // a plan for pods alone goes on nowhere
+		w.after(15 * time.Second)
+		if got := w.sweeps(); len(got) < 2 || !strings.HasSuffix(got[1], " node-b") {
+			t.Errorf("sweeps %q, want the second to go on after node-b", got)
+		}
+		for _, d := range w.planner.asked {
+			if len(d.GetKinds()) > 0 && d.GetResumeAfter() != "" {
+				t.Errorf("a plan for %v is to go on after %s", d.GetKinds(), d.GetResumeAfter())
+			}
+		}
+	})
+}
+
+func TestWhatIsDueByItselfIsPlannedWhenItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.claim(2, &clusterv1.Claim{
+			Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED,
+			CreateTime: timestamppb.New(w.start.Add(-270 * time.Second)), ExpireTime: timestamppb.New(w.start.Add(30 * time.Second)),
+		})
+		w.after(100 * time.Second)
+		want := []string{"1s", "31s", "1m31s"} // its life is five minutes, of which the last thirty seconds have begun
+		if diff := cmp.Diff(want, w.sweeps()); diff != "" {
+			t.Errorf("sweeps (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAQuietClusterIsLookedAtOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.after(10*time.Minute + 30*time.Second)
+		if n := len(w.sweeps()); n != 11 {
+			t.Errorf("%d sweeps in ten minutes and a half, want the first and one a minute: %q", n, w.sweeps())
 		}
 	})
 }

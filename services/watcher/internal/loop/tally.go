@@ -47,6 +47,8 @@ func (t tally) follow(d snapshot.Delta) int {
 	return fresh
 }
 
+func (t tally) waiting() bool { return len(t.pending) > 0 }
+
 func (t tally) work() bool { return len(t.pending)+len(t.claims) > 0 }
 
 // waits says whether a plan should find a place for the pod: not for those that preemption makes room for, and not for

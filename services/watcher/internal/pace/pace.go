@@ -5,19 +5,22 @@
 //
 // Two clocks run. The *batch* opens with the first new unschedulable pod and is due when no further one came for Idle, or
 // Max after it opened: pods of one roll-out are planned together, and a pod alone does not wait. The *sweep* covers
-// everything, giving nodes back included. It is due when the cluster was quiet for SweepIdle after a change, SweepEvery
-// after the first change at the latest, and every SweepEvery in any case while there is anything to sweep.
+// everything, giving nodes back included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
+// after the first change at the latest. Without a change it is due SweepEvery after the last sweep where that one ended
+// early, or pods wait for a place; SweepIdle after the time at which something is due by itself; and SweepQuiet after the
+// last sweep in any case, while there is anything to sweep.
 package pace
 
 import "time"
 
-// Config are the knobs. All must be positive; Max must not be below Idle, nor SweepEvery below SweepIdle, nor RetryMax
-// below RetryMin.
+// Config are the knobs. All must be positive; Max must not be below Idle, nor SweepEvery below SweepIdle, nor SweepQuiet
+// below SweepEvery, nor RetryMax below RetryMin.
 type Config struct {
 	// Idle is how long no new unschedulable pod must come before a batch is planned; Max is when it is planned anyway.
 	Idle, Max time.Duration
-	// SweepIdle is how long nothing must change before a sweep; SweepEvery is when it comes anyway.
-	SweepIdle, SweepEvery time.Duration
+	// SweepIdle is how long nothing must change before a sweep; SweepEvery is when it comes anyway, and SweepQuiet when it
+	// comes although nothing has changed at all.
+	SweepIdle, SweepEvery, SweepQuiet time.Duration
 	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax.
 	RetryMin, RetryMax time.Duration
 }
@@ -25,8 +28,8 @@ type Config struct {
 // State is what the calculator knows. The zero State is that of a watcher that does not drive.
 type State struct {
 	driver bool
-	// work: there are pods to place, or nodes that could be given back.
-	work bool
+	// work: there are pods to place, or nodes that could be given back; waiting: there are pods to place.
+	work, waiting bool
 	// inventory is the revision that the snapshot contains, awaited the one that it must reach before the next plan,
 	// awaitedSince when that was learnt.
 	inventory, awaited int64
@@ -35,6 +38,9 @@ type State struct {
 	batch, sweep span
 	// swept is when the last sweep ended, or when there first was something to sweep.
 	swept time.Time
+	// due is when something will be due by itself that was not when the last sweep was planned; more: that one ended early.
+	due  time.Time
+	more bool
 
 	busy    bool
 	running Decision
@@ -73,6 +79,8 @@ type Observation struct {
 	NewPods int
 	// Work says that there are pods to place, or nodes that could be given back.
 	Work bool
+	// Waiting says that there are pods to place.
+	Waiting bool
 	// Inventory is the inventory revision that the snapshot contains now.
 	Inventory int64
 	// WholeSince is set when the snapshot contains a whole inventory that was asked for at that time: whatever was
@@ -85,7 +93,7 @@ func (s State) Observe(o Observation, now time.Time) State {
 	if o.Work && !s.work {
 		s.swept, s.sweep = now, span{} // what changed while there was nothing to sweep does not hurry it
 	}
-	s.work, s.inventory = o.Work, o.Inventory
+	s.work, s.waiting, s.inventory = o.Work, o.Waiting, o.Inventory
 	if o.WholeSince.After(s.awaitedSince) {
 		s.awaited = 0
 	}
@@ -148,7 +156,13 @@ func (s State) sweepDue(c Config) time.Time {
 	if !s.work {
 		return time.Time{}
 	}
-	due := s.swept.Add(c.SweepEvery)
+	due := s.swept.Add(c.SweepQuiet)
+	if s.more || s.waiting {
+		due = s.swept.Add(c.SweepEvery)
+	}
+	if !s.due.IsZero() { // as if something had changed then
+		due = earlier(due, later(s.due, s.swept).Add(c.SweepIdle))
+	}
 	if s.sweep.open() {
 		due = earlier(due, s.sweep.due(c.SweepIdle, c.SweepEvery))
 	}
@@ -172,6 +186,10 @@ type Outcome struct {
 	Rejected bool
 	// Inventory is the revision that contains its effects; 0 when it had none.
 	Inventory int64
+	// Due is when something will be due by itself that was not when the plan was made; zero when nothing will. More says
+	// that the plan's search ended early. Both are about plans for everything, and mean nothing where one failed.
+	Due  time.Time
+	More bool
 }
 
 // Finished takes note of what became of the plan that was started last. What failed or was rejected is due again, after
@@ -180,6 +198,9 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 	s.busy = false
 	if s.running.Everything {
 		s.swept = now
+		if !o.Failed {
+			s.due, s.more = o.Due, o.More
+		}
 	}
 	if o.Inventory > s.awaited {
 		s.awaited, s.awaitedSince = o.Inventory, now

@@ -12,7 +12,7 @@ import (
 func config() pace.Config {
 	return pace.Config{
 		Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond,
-		SweepIdle: time.Second, SweepEvery: 10 * time.Second,
+		SweepIdle: time.Second, SweepEvery: 10 * time.Second, SweepQuiet: time.Minute,
 		RetryMin: 250 * time.Millisecond, RetryMax: 10 * time.Second,
 	}
 }
@@ -86,7 +86,7 @@ func TestPace(t *testing.T) {
 			{at: 1000, do: change, wake: 2000},
 			{at: 1500, do: change, wake: 2500},
 			{at: 2500, do: nothing, plan: "sweep", opened: 1000},
-			{at: 2600, do: finished(pace.Outcome{}), wake: 12600},
+			{at: 2600, do: finished(pace.Outcome{}), wake: 62600},
 		},
 		"a cluster that is never quiet is swept all the same": {
 			{at: 0, do: drive(true)},
@@ -99,8 +99,64 @@ func TestPace(t *testing.T) {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: change, wake: 2000},
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
-			{at: 2100, do: finished(pace.Outcome{}), wake: 12100},
+			{at: 2100, do: finished(pace.Outcome{}), wake: 62100},
+			{at: 62100, do: nothing, plan: "sweep", opened: 62100},
+		},
+		"a sweep that ended early is followed by another, but not at once": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{More: true}), wake: 12100},
 			{at: 12100, do: nothing, plan: "sweep", opened: 12100},
+			{at: 12200, do: finished(pace.Outcome{}), wake: 72200},
+		},
+		"a change hurries the sweep after one that ended early": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{More: true}), wake: 12100},
+			{at: 3000, do: change, wake: 4000},
+			{at: 4000, do: nothing, plan: "sweep", opened: 3000},
+		},
+		"while pods wait for a place, sweeps go on sooner": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: observe(pace.Observation{Work: true, Waiting: true}), wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{}), wake: 12100},
+		},
+		"what is due by itself is swept when it is": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{Due: at(30000)}), wake: 31000},
+			{at: 31000, do: nothing, plan: "sweep", opened: 31000},
+			{at: 31100, do: finished(pace.Outcome{Due: at(500000)}), wake: 91100},
+		},
+		"what was due while the plan was made is swept a moment after": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 8000, do: finished(pace.Outcome{Due: at(2001)}), wake: 9000},
+		},
+		"a plan for pods alone forgets nothing of what the sweep found": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{Due: at(3500)}), wake: 4500},
+			{at: 2900, do: pods(1), wake: 2950},
+			{at: 2950, do: nothing, plan: "plan", opened: 2900},
+			{at: 2960, do: finished(pace.Outcome{}), wake: 3900},
+			{at: 3900, do: nothing, plan: "sweep", opened: 2900},
+		},
+		"a sweep that failed forgets nothing": {
+			{at: 0, do: drive(true)},
+			{at: 1000, do: change, wake: 2000},
+			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
+			{at: 2100, do: finished(pace.Outcome{More: true}), wake: 12100},
+			{at: 12100, do: nothing, plan: "sweep", opened: 12100},
+			{at: 12200, do: finished(pace.Outcome{Failed: true}), wake: 13100},
+			{at: 13100, do: nothing, plan: "sweep", opened: 12100},
+			{at: 13150, do: finished(pace.Outcome{Rejected: true}), wake: 13650},
 		},
 		"with nothing to give back and nothing pending there is no plan": {
 			{at: 0, do: drive(true)},
