@@ -138,7 +138,7 @@ func (d *dice) node(name string) {
 	s := &d.in.Snapshot
 	pool := pick(d, s.NodePools...)
 	t := pick(d, s.Catalogs[0].InstanceTypes...)
-	z, ct := pick(d, zones()...), pick(d, model.OnDemand, model.Spot)
+	z, ct := pick(d, zones()...), pick(d, model.OnDemand, model.Spot, model.Spot)
 	labels := model.Labels{
 		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: "default"},
 		{Key: "karpenter.sh/capacity-type", Value: ct.String()},
@@ -158,7 +158,7 @@ func (d *dice) node(name string) {
 	c := model.Claim{
 		ID: n.Claim, NodePool: pool.Name, NodeClass: "default", State: model.ClaimInitialized, PoolHash: pool.Hash, ClassHash: "class-now",
 		InstanceType: t.Name, Zone: z, CapacityType: ct, Price: 90_000, InstanceID: "i-" + name, ImageID: "ami-1", Labels: labels,
-		Node: n.Name, Capacity: t.Capacity, Allocatable: t.Allocatable, CreateTime: d.ago(300), InitializeTime: d.ago(300),
+		Node: n.Name, Capacity: t.Capacity, Allocatable: t.Allocatable, CreateTime: d.ago(pick(d, 300, 3000)), InitializeTime: d.ago(300),
 	}
 	d.fate(&c, &n)
 	s.Nodes, s.Claims = append(s.Nodes, n), append(s.Claims, c)
@@ -220,17 +220,17 @@ func (d *dice) pods(node model.NodeName, room int64) {
 func (d *dice) records() {
 	s := &d.in.Snapshot
 	s.Claims = append(s.Claims, model.Claim{ID: "c-gone", NodePool: "pool-0", NodeClass: "default", State: model.ClaimGone})
-	for i := range d.IntN(5) {
+	for i := range d.IntN(9) {
 		r := model.DisruptionRecord{
 			ID:         model.DisruptionID(fmt.Sprintf("d-%d", i)),
 			Reason:     pick(d, model.ReasonDrifted, model.ReasonUnderutilized, model.ReasonUnhealthy, model.ReasonExpired),
-			Candidates: []model.ClaimID{pick(d, "c-gone", s.Claims[0].ID)}, AcceptTime: d.ago(120), RolledBack: d.chance(40),
+			Candidates: []model.ClaimID{pick(d, "c-gone", pick(d, s.Claims...).ID)}, AcceptTime: d.ago(120), RolledBack: d.chance(40),
 		}
 		if d.chance(80) {
-			r.EndTime = d.ago(120)
+			r.EndTime = d.ago(60)
 		}
 		for _, c := range s.PodClasses {
-			if c.OwnerRevision == "0" && d.chance(20) {
+			if c.OwnerRevision == "0" && d.chance(35) {
 				r.Workloads = append(r.Workloads, model.WorkloadEvictions{Namespace: "shop", Kind: "ReplicaSet", Name: c.OwnerName, Pods: 1})
 			}
 		}
@@ -240,7 +240,7 @@ func (d *dice) records() {
 
 func (d *dice) policy() {
 	p := &d.in.Policy
-	p.EvictionPrice = pick(d, int64(0), 0, -1, 5_000, 40_000)
+	p.EvictionPrice = pick(d, int64(0), 0, -1, 5_000, 20_000, 40_000)
 	p.Payback = pick(d, nil, nil, ptr(10*time.Minute), ptr(7*time.Hour))
 	p.PodRest = pick(d, nil, nil, ptr(time.Duration(0)), ptr(3*time.Hour))
 	p.MinSaving = pick(d, int64(0), 0, 20_000)
