@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -44,9 +45,9 @@ func (s *search) expired() {
 	byExpiry := func(a, b int) int { return s.v.Hosts[a].Claim.ExpireTime.Compare(s.v.Hosts[b].Claim.ExpireTime) }
 	slices.SortStableFunc(late, byExpiry)
 	slices.SortStableFunc(soon, byExpiry)
-	for _, h := range slices.Concat(late, soon) {
-		s.replaceOld(h, model.ReasonExpired, s.expiry(h), nil)
-	}
+	because := func(h int) model.Reason { return s.expiry(h) }
+	s.replaceAll(late, model.ReasonExpired, because, nil)
+	s.replaceAll(soon, model.ReasonExpired, because, nil)
 }
 
 func (s *search) expiry(host int) model.Reason {
@@ -69,30 +70,84 @@ func (s *search) oldestFirst(hosts []int) {
 	})
 }
 
-// replaceOld gives a node back for its own sake, once its pods have a place. Another rule may be asked as well.
-func (s *search) replaceOld(h int, why model.DisruptionReason, because model.Reason, also func() model.Reason) {
-	verdict := s.mayReplace(h, why)
-	if verdict.OK() && also != nil {
-		verdict = also()
+// mostAtOnce is how many nodes that are to be replaced for their own sake go as one set.
+const mostAtOnce = 8
+
+// replaceAll gives nodes back for their own sake, once their pods have a place: in sets, so that small ones can share what
+// takes their place, and what can't go so by itself. Another rule may be asked as well.
+func (s *search) replaceAll(hosts []int, why model.DisruptionReason, because, also func(h int) model.Reason) {
+	for len(hosts) > 0 {
+		var set []int
+		pool := s.v.Hosts[hosts[0]].Pool
+		n := 0
+		for ; n < len(hosts) && len(set) < mostAtOnce && s.v.Hosts[hosts[n]].Pool == pool; n++ {
+			h := hosts[n]
+			verdict := s.mayReplace(h, why, set)
+			if verdict.OK() && also != nil {
+				verdict = also(h)
+			}
+			if !verdict.OK() {
+				s.verdicts[h] = verdict
+				continue
+			}
+			set = append(set, h)
+			if why == model.ReasonDrifted {
+				s.canaries[pool.Index]++
+			}
+		}
+		hosts = hosts[n:]
+		if len(set) > 1 && s.replaceTogether(set, why, because) {
+			continue
+		}
+		for _, h := range set {
+			if !s.replaceOld(h, why, because(h)) && why == model.ReasonDrifted {
+				s.canaries[pool.Index]--
+			}
+		}
 	}
-	if !verdict.OK() {
-		s.verdicts[h] = verdict
-		return
+}
+
+// replaceTogether gives nodes of a pool back, in as many decisions as share no replacement.
+func (s *search) replaceTogether(set []int, why model.DisruptionReason, because func(h int) model.Reason) bool {
+	pool := s.v.Hosts[set[0]].Pool
+	if pool.Replicas != nil {
+		return false // each has a replacement of its own
+	}
+	mark := s.Desk.Mark()
+	d, left, waits := s.move(set, s.reliable)
+	var homeless []pack.Item
+	if waits.OK() {
+		d.Replacements, homeless = s.buyLike(pool, left)
+	}
+	if !waits.OK() || len(homeless) > 0 {
+		s.Desk.Revert(mark)
+		return false
+	}
+	for _, part := range s.parts(d) {
+		part.Reason, part.Explanation = why, because(part.Hosts[0])
+		s.keep(part)
+	}
+	return true
+}
+
+// replaceOld gives a node back for its own sake, or says why not.
+func (s *search) replaceOld(h int, why model.DisruptionReason, because model.Reason) bool {
+	if r := s.mayReplace(h, why, nil); !r.OK() { // what this plan decided meanwhile counts
+		s.verdicts[h] = r
+		return false
 	}
 	d, r := s.relocate(h)
 	if !r.OK() {
 		s.verdicts[h] = r
-		return
+		return false
 	}
 	d.Reason, d.Explanation = why, because
 	s.keep(d)
-	if why == model.ReasonDrifted {
-		s.canaries[s.v.Hosts[h].Pool.Index]++
-	}
+	return true
 }
 
-// mayReplace is asked again for each node: what this plan decided already counts.
-func (s *search) mayReplace(h int, why model.DisruptionReason) model.Reason {
+// mayReplace says whether a node may go beside some others: what this plan decided already counts.
+func (s *search) mayReplace(h int, why model.DisruptionReason, others []int) model.Reason {
 	if r := s.taken(h); !r.OK() {
 		return r
 	}
@@ -103,12 +158,15 @@ func (s *search) mayReplace(h int, why model.DisruptionReason) model.Reason {
 				return s.about(h, r)
 			}
 		}
-		if r := s.budgets.reason(s.v.Hosts[h].Pool, why, 1); !r.OK() {
+		if r := s.budgets.reason(s.v.Hosts[h].Pool, why, len(others)+1); !r.OK() {
 			return r
 		}
 	}
-	if !late || !s.patient(h) {
-		return s.unforcedFor(h)
+	if late && s.patient(h) {
+		return model.Reason{}
 	}
-	return model.Reason{}
+	if r := s.podsAgree(h, false); !r.OK() {
+		return r
+	}
+	return s.pdbs.reason(s.movable(append(slices.Clone(others), h)...))
 }

@@ -1,6 +1,7 @@
 package disrupt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -102,7 +103,8 @@ func (s *search) drifted() {
 		}
 	}
 	s.oldestFirst(hosts)
-	for _, h := range hosts {
-		s.replaceOld(h, model.ReasonDrifted, s.drift[h], func() model.Reason { return s.canary(s.v.Hosts[h].Pool) })
-	}
+	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(s.v.Hosts[a].Pool.Index, s.v.Hosts[b].Pool.Index) })
+	s.replaceAll(hosts, model.ReasonDrifted, func(h int) model.Reason { return s.drift[h] }, func(h int) model.Reason {
+		return s.canary(s.v.Hosts[h].Pool)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // move puts the pods of hosts elsewhere in the view, on hosts that usable allows. What it returns as left fits on none of
@@ -82,19 +83,29 @@ func (s *search) relocate(host int) (Decision, model.Reason) {
 }
 
 func (s *search) replacements(host int, left []pack.Item) ([]*pack.Bought, model.Reason) {
-	lim := s.Limits.Clone()
 	if pool := s.v.Hosts[host].Pool; pool.Replicas != nil {
-		b, why := s.Fixed(pool, left, lim)
+		b, why := s.Fixed(pool, left, s.Limits.Clone())
 		if !why.OK() {
 			return nil, s.about(host, why)
 		}
 		return []*pack.Bought{b}, model.Reason{}
 	}
-	_, bought, homeless := s.Desk.Buy(left, lim)
+	bought, homeless := s.buyLike(s.v.Hosts[host].Pool, left)
 	if len(homeless) > 0 {
 		return nil, s.noDestination(host, homeless[0])
 	}
 	return bought, model.Reason{}
+}
+
+// buyLike buys for pods of a pool's nodes: from the same pool where it sells what they need, else from any.
+func (s *search) buyLike(pool *view.Pool, items []pack.Item) (bought []*pack.Bought, homeless []pack.Item) {
+	mark := s.Desk.Mark()
+	if _, bought, homeless = s.Desk.BuyFrom(pool, items, s.Limits.Clone()); len(homeless) == 0 {
+		return bought, nil
+	}
+	s.Desk.Revert(mark)
+	_, bought, homeless = s.Desk.Buy(items, s.Limits.Clone())
+	return bought, homeless
 }
 
 func (s *search) noDestination(host int, it pack.Item) model.Reason {

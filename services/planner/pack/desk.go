@@ -30,6 +30,8 @@ type Desk struct {
 	grids   map[string]*grid
 	// keys are all labels that matter to any pod that minds others, sorted.
 	keys []string
+	// only is the pool to buy from; nil for all.
+	only *view.Pool
 	// cells counts the cells made.
 	cells int
 	// devices is nil where no class claims any; numbers counts the claims that have places there.

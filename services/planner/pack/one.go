@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // Ceiling is the most that a claim may cost: as it is weighed, and by the list, which is what AWS bills.
@@ -106,13 +107,17 @@ func (d *Desk) tiersByCell() [][]*Option { return d.tiersOf(d.keys) }
 
 // tiersOf are the options worth weighing where the values of some labels matter.
 func (d *Desk) tiersOf(keys []string) [][]*Option {
-	if len(keys) == 0 {
+	if len(keys) == 0 && d.only == nil {
 		return d.m.tiers
 	}
-	name := strings.Join(keys, ",")
+	name, variants := strings.Join(keys, ","), d.m.variants
+	if d.only != nil {
+		name = string(d.only.Name) + "|" + name
+		variants = slices.DeleteFunc(slices.Clone(variants), func(v *variant) bool { return v.pool != d.only })
+	}
 	t := d.m.byKeys[name]
 	if t == nil {
-		t = tiers(d.m.variants, keys)
+		t = tiers(variants, keys)
 		d.m.byKeys[name] = t
 	}
 	return t
@@ -140,6 +145,16 @@ func (d *Desk) Buy(items []Item, lim *Limits) (seats []Seat, bought []*Bought, l
 	d.lim = lim
 	defer func() { d.lim, d.proof = own, proof }()
 	return d.Seat(items, func(int) bool { return false })
+}
+
+// BuyFrom is Buy from one pool. Pods that mind others are left: where they may go depends on all pools.
+func (d *Desk) BuyFrom(pool *view.Pool, items []Item, lim *Limits) (seats []Seat, bought []*Bought, left []Item) {
+	if slices.ContainsFunc(items, func(it Item) bool { return d.rules.Tied(it.Class) || d.rules.Soft(it.Class) }) {
+		return nil, nil, items
+	}
+	d.only = pool
+	defer func() { d.only = nil }()
+	return d.Buy(items, lim)
 }
 
 // capsAllow says whether some items together keep the policy's cap on pods of one owner.
