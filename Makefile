@@ -170,6 +170,11 @@ bench-disrupt: ## Measure giving nodes back: cost over moves, CPU, rounds (BENCH
 bench-growth: ## Measure how plans grow with the pods: processor time at 1k, 5k, 20k, and the exponent (ONLY=spread)
 	@KERF_GROWTH=$(or $(ONLY),all) go test -count=1 -v -run '^TestGrowth$$' ./services/planner/plan | grep -vE '^(=== |--- |PASS)'
 
+.PHONY: sim
+sim: ## Play a day in the life of a cluster, and draw it into docs/sim/day.svg (SEED=1; ARGS="-length 6h -pods 1000")
+	@mkdir -p docs/sim && go build -o $(BIN)/sim ./test/sim/cmd/sim
+	@$(BIN)/sim -seed $(or $(SEED),1) -out docs/sim/day.svg $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a time (T=60s; ONLY=regexp for some); go test alone runs the kept corpora
 	$(call fuzz,$(or $(T),60s))

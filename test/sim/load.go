@@ -74,7 +74,7 @@ func (c *cluster) addLoads() {
 		switch k := i % 10; k {
 		case 3:
 			l.peak = 0.12 // at night
-		case 1, 6:
+		case 6:
 			l.spread = "zone"
 		case 8:
 			l.spread, l.high, l.low = "host", math.Min(l.high, float64(c.cfg.Pods)/120+2), 2
@@ -82,7 +82,7 @@ func (c *cluster) addLoads() {
 			l.onDemand = true
 		}
 		if i%2 == 0 {
-			l.unavailable = []int{10, 20, 34}[c.rng.IntN(3)]
+			l.unavailable = []int{20, 25, 34}[c.rng.IntN(3)]
 		}
 		l.starts = c.jitter(4*time.Second, 25*time.Second)
 		left -= l.high
@@ -141,8 +141,9 @@ func (c *cluster) scale(l *workload) {
 	}
 	l.wishes = append(l.wishes, wish)
 	l.wishes = l.wishes[max(0, len(l.wishes)-stabilize):]
+	const tolerance = 0.1 // a HorizontalPodAutoscaler's
 	most := slices.Max(l.wishes)
-	if most != l.replicas {
+	if math.Abs(float64(most-l.replicas)) > tolerance*float64(l.replicas) {
 		l.replicas = most
 		c.reconcile(l)
 	}

@@ -60,9 +60,10 @@ func newMarket(r *rand.Rand) *market {
 				Capacity:    amounts(2000*times, f.memory*times*gib, 29*times),
 				Allocatable: amounts(2000*times-70, f.memory*times*gib*92/100-300*mib, 29*times),
 			})
+			spot := 0.30 + 0.14*r.Float64() // of the list price; zones differ by less than types do
 			for _, zone := range m.zones {
 				m.sell(name, zone, model.OnDemand, f.price*times)
-				m.sell(name, zone, model.Spot, int64(float64(f.price*times)*(0.28+0.17*r.Float64())))
+				m.sell(name, zone, model.Spot, int64(float64(f.price*times)*spot*(0.97+0.06*r.Float64())))
 			}
 		}
 	}
