@@ -174,3 +174,47 @@ func TestABadPoolStaysInsideTheContract(t *testing.T) {
 		t.Errorf("pool (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatAPoolLeavesOutOfDisruption(t *testing.T) {
+	p := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	p.Spec.Template.Spec.NodeClassRef = karpenterv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}
+	got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterv1.NodePool)
+	want := &clusterv1.NodePool{
+		ConsolidationPolicy: clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED,
+		ConsolidateAfter:    durationpb.New(0), ExpireAfter: durationpb.New(720 * time.Hour),
+		Budgets: []*clusterv1.DisruptionBudget{{Nodes: &clusterv1.DisruptionBudget_Percent{Percent: 10}}},
+	}
+	parts := &clusterv1.NodePool{
+		ConsolidationPolicy: got.GetConsolidationPolicy(), ConsolidateAfter: got.GetConsolidateAfter(),
+		ExpireAfter: got.GetExpireAfter(), Budgets: got.GetBudgets(), NotReady: got.GetNotReady(),
+	}
+	if diff := cmp.Diff(want, parts, protocmp.Transform()); diff != "" {
+		t.Errorf("pool (-want +got):\n%s", diff)
+	}
+}
+
+// TestWordsOfOtherVersionsAreRefused holds for v1 objects that no CRD has looked at; kerf convert reads the old forms.
+func TestWordsOfOtherVersionsAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		edit func(*karpenterv1.Disruption)
+		want string
+	}{
+		"v1beta1's policy": {
+			func(d *karpenterv1.Disruption) { d.ConsolidationPolicy = "WhenUnderutilized" }, `spec.disruption.consolidationPolicy: Unsupported value: "WhenUnderutilized"`,
+		},
+		"a reason as logs and metrics spell it": {
+			func(d *karpenterv1.Disruption) {
+				d.Budgets = []karpenterv1.Budget{{Nodes: "1", Reasons: []karpenterv1.DisruptionReason{"drifted"}}}
+			}, `spec.disruption.budgets[0].reasons[0]: Unsupported value: "drifted": supported values: "Underutilized", "Empty", "Drifted"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}})
+			tc.edit(&p.Spec.Disruption)
+			got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterv1.NodePool).GetNotReady()
+			if got.GetCode() != clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID || !strings.Contains(got.GetMessage(), tc.want) {
+				t.Errorf("%s %q, want %q in it", got.GetCode(), got.GetMessage(), tc.want)
+			}
+		})
+	}
+}

@@ -311,3 +311,30 @@ status:
 		t.Error(err)
 	}
 }
+
+// TestAnOldPoolsConsolidationIsTodays pins what v1beta1 left out: its defaults are not those of v1.
+func TestAnOldPoolsConsolidationIsTodays(t *testing.T) {
+	today := func(p karpenterv1.ConsolidationPolicy, after karpenterv1.NillableDuration) karpenterv1.Disruption {
+		return karpenterv1.Disruption{ConsolidationPolicy: p, ConsolidateAfter: after}
+	}
+	for name, tc := range map[string]struct {
+		old  string
+		want karpenterv1.Disruption
+	}{
+		"nothing is said":       {"", today(karpenterv1.ConsolidateWhenEmptyOrUnderutilized, "0s")},
+		"underutilised":         {"  disruption: {consolidationPolicy: WhenUnderutilized}\n", today(karpenterv1.ConsolidateWhenEmptyOrUnderutilized, "0s")},
+		"underutilised, but no": {"  disruption: {consolidationPolicy: WhenUnderutilized, consolidateAfter: Never}\n", today(karpenterv1.ConsolidateWhenEmptyOrUnderutilized, "Never")},
+		"empty for a while":     {"  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 30s}\n", today(karpenterv1.ConsolidateWhenEmpty, "30s")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects, _, err := manifest.Decode(strings.NewReader(oldPool("a", "c", "")+tc.old), "f.yaml")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := objects[0].(*karpenterv1.NodePool).Spec.Disruption
+			if diff := cmp.Diff(tc.want, karpenterv1.Disruption{ConsolidationPolicy: got.ConsolidationPolicy, ConsolidateAfter: got.ConsolidateAfter}); diff != "" {
+				t.Errorf("disruption (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -45,6 +45,7 @@ type apiServer struct {
 	batches chan snapshot.Batch
 	now     snapshot.Snapshot
 	wholes  int
+	repair  *clusterv1.RepairPolicy
 }
 
 // output is a buffer that is written and read at the same time.
@@ -82,6 +83,7 @@ func (a *apiServer) start(queue int) {
 	a.t.Helper()
 	src, err := kube.New(kube.Config{
 		Client: a.core, Dynamic: a.dynamic, Log: slog.New(slog.NewTextHandler(a.log, nil)), Now: time.Now, Queue: queue,
+		Repair: a.repair,
 	})
 	if err != nil {
 		a.t.Fatal(err)
@@ -373,6 +375,51 @@ func TestMissingDefinitionsAreSaidOnceAndWaitedFor(t *testing.T) {
 		a.settle()
 		if diff := cmp.Diff([]string{"default"}, a.ids(snapshot.NodePool)); diff != "" {
 			t.Errorf("pools once they can be read (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOnlyStatusesOfANodesConditionsChangeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := metav1.NewTime(time.Now().Add(-time.Hour))
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+		n.Status.Conditions = []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: began},
+			{Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, LastTransitionTime: began},
+			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, LastTransitionTime: began},
+		}
+		a := newAPIServer(t, n)
+		a.repair = &clusterv1.RepairPolicy{Conditions: []*clusterv1.RepairCondition{{Type: "DiskPressure", Status: "True"}}}
+		a.start(0)
+		a.settle()
+		report := func() {
+			n = n.DeepCopy()
+			for i := range n.Status.Conditions {
+				n.Status.Conditions[i].LastHeartbeatTime = metav1.Now()
+			}
+			if _, err := a.core.CoreV1().Nodes().UpdateStatus(t.Context(), n, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			a.settle()
+		}
+		sick := func() (out []string) {
+			for _, c := range object[*clusterv1.Node](a, snapshot.Node, "n1").GetConditions() {
+				out = append(out, c.GetType()+" "+c.GetStatus())
+			}
+			return out
+		}
+		before := a.now.Revision
+		report()
+		if a.now.Revision != before {
+			t.Error("a heartbeat is a change")
+		}
+		if diff := cmp.Diff([]string{"DiskPressure True"}, sick()); diff != "" {
+			t.Errorf("conditions (-want +got):\n%s", diff)
+		}
+		n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.Now()
+		report()
+		if diff := cmp.Diff([]string{"DiskPressure True", "Ready Unknown"}, sick()); diff != "" {
+			t.Errorf("conditions of a node that is lost (-want +got):\n%s", diff)
 		}
 	})
 }
