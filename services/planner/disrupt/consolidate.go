@@ -89,7 +89,7 @@ func (s *search) mayGo(host int) model.Reason {
 
 // try counts a try; false when there are none left.
 func (t *tries) try() bool {
-	if t.trials <= 0 {
+	if t.trials <= 0 || t.Desk.Stopped() {
 		return false
 	}
 	t.trials--

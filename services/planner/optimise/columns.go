@@ -289,6 +289,10 @@ func (x *columns) price(nodes int) (bound, steep float64) {
 		if x.closed[b] || len(bin.rows) == 0 {
 			continue
 		}
+		if x.deep && x.ms.stop() {
+			x.found = x.found[:0]
+			return 0, 1
+		}
 		steepest = max(steepest, slope(x.priceBin(int32(b), nodes), bin.price))
 	}
 	slices.SortFunc(x.found, func(a, b found) int {

@@ -29,8 +29,11 @@ type Problem struct {
 	BoundOnly bool
 	// Worth asks for Solution.Worth, and for nothing else but the bound.
 	Worth bool
-	// Stop ends the search early with the best answer so far; nil never stops. It is asked every few milliseconds.
+	// Stop ends the search early with the best answer so far; nil never stops. It is asked every few milliseconds, and does
+	// not go back on its word.
 	Stop func() bool
+	// Drop says that after Stop no answer is wanted: the search ends before it has one, too, and pods are left.
+	Drop bool
 }
 
 // Item is a number of equal pods.

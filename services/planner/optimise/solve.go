@@ -48,6 +48,9 @@ func (s *solver) run() {
 	}
 	s.best, s.base = newPlan(s.c), newPlan(s.c)
 	s.greedy = newGreedy(s.c, &s.slab)
+	if s.c.p.Drop {
+		s.greedy.stop = s.c.p.Stop
+	}
 	if s.best.pods == 0 {
 		s.kind = KindExact
 		return

@@ -22,7 +22,7 @@ func (m *Market) Sells(p *view.Pool) ([]*Option, model.Reason) {
 		return nil, model.Reason{}
 	}
 	v := all[len(all)-1] // that for pods that do not care
-	v.build(m.w, m.byType)
+	v.build(m.w, m.byType, func() bool { return false })
 	return slices.DeleteFunc(v.options, func(o *Option) bool {
 		return !o.Available || slices.ContainsFunc(o.Free, func(n int64) bool { return n < 0 })
 	}), model.Reason{}

@@ -46,7 +46,15 @@ type Desk struct {
 	proof Proof
 	// units are what was left of reservations before anything was bought.
 	units *offer.Units
+	stop  func() bool
 }
+
+// StopWhen makes the desk give up once stop says so, which must not go back on its word: from then on it seats nothing and
+// proves nothing. What it said before is not to be relied on either. nil never stops.
+func (d *Desk) StopWhen(stop func() bool) { d.stop = stop }
+
+// Stopped says that the desk has given up.
+func (d *Desk) Stopped() bool { return d.stop != nil && d.stop() }
 
 // Seat is a pod's place: a host, or a claim to buy.
 type Seat struct {
@@ -97,6 +105,9 @@ func (d *Desk) Forget(s Seat) {
 func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, left []Item) {
 	s := d.newSeating(items, usable, false)
 	s.run()
+	if d.Stopped() {
+		return nil, items
+	}
 	return s.seats, s.left()
 }
 
@@ -104,7 +115,10 @@ func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, 
 func (d *Desk) Seat(items []Item, usable func(host int) bool) (seats []Seat, bought []*Bought, left []Item) {
 	s := d.newSeating(items, usable, true)
 	s.run()
-	d.m.rankAll(s.bought, d.lim, d.fitting)
+	d.rankAll(s.bought)
+	if d.Stopped() {
+		return nil, nil, items
+	}
 	return s.seats, s.bought, s.left()
 }
 
@@ -168,11 +182,17 @@ func (s *seating) run() {
 		}
 		return
 	}
+	if s.Stopped() {
+		return
+	}
 	on := s.buy()
 	s.Revert(mark)
 	s.settle(on)
 	s.seatLast()
 }
+
+// podsPerStop is after how many pods, or claims, to ask whether to stop.
+const podsPerStop = 16
 
 // minds says whether it matters to a pod, or to others, which pods it runs with.
 func (s *seating) minds(c *view.Class) bool {
@@ -182,6 +202,9 @@ func (s *seating) minds(c *view.Class) bool {
 // free puts pods that mind nobody on hosts; what is left is wanted anywhere.
 func (s *seating) free(it Item) {
 	rest := it.Pods
+	if s.Stopped() {
+		return
+	}
 	hosts := newFilling(s.v, it.Class, s.usable, s.ranks, s.room[:0]).by(s.matcher)
 	s.room = hosts.heap // to be used again
 	for len(rest) > 0 {
@@ -237,7 +260,7 @@ func (s *seating) buy() map[int]*Bought {
 		slices.Sort(s.wants[i].Pods)
 	}
 	tiers, before := s.tiersOf(s.keysOfWants()), s.lim.Clone()
-	bought, left, proof := s.m.fill(tiers, s.wants, s.nodeRules(s.wants), s.lim)
+	bought, left, proof := s.fill(tiers, s.wants, s.nodeRules(s.wants), s.lim)
 	if bands := byPriority(s.wants); len(left) > 0 && len(bands) > 1 {
 		*s.lim = *before
 		bought, left = s.buyByPriority(tiers, bands)
@@ -285,7 +308,7 @@ func (s *seating) opensFrozen(b *Bought) bool {
 // buyByPriority packs the important pods first, where not all can be had: what limits leave is theirs.
 func (s *seating) buyByPriority(tiers [][]*Option, bands [][]Item) (bought []*Bought, left []Item) {
 	for _, band := range bands {
-		some, rest, _ := s.m.fill(tiers, band, s.nodeRules(band), s.lim)
+		some, rest, _ := s.fill(tiers, band, s.nodeRules(band), s.lim)
 		bought, left = append(bought, some...), append(left, rest...)
 	}
 	return bought, left
@@ -353,7 +376,7 @@ func workloadCaps(items []Item, most int) []topology.NodeRule {
 // settle goes through the seating again, with claims in the place of cells; a pod whose turn fails now stays open.
 func (s *seating) settle(on map[int]*Bought) {
 	for _, it := range s.wants {
-		if it.Cell != nil || s.minds(it.Class) {
+		if it.Cell != nil || s.minds(it.Class) || s.Stopped() {
 			continue
 		}
 		for _, p := range it.Pods {
@@ -368,7 +391,10 @@ func (s *seating) settle(on map[int]*Bought) {
 			}
 		}
 	}
-	for _, ch := range s.chosen {
+	for i, ch := range s.chosen {
+		if i%podsPerStop == 0 && s.Stopped() {
+			return
+		}
 		c := s.v.Pods[ch.pod].Class
 		b := on[ch.pod]
 		switch {

@@ -41,7 +41,7 @@ func (s *seating) seatEach(c *view.Class, pods []int, actual bool) int {
 		hosts = s.equippedFor(c, hosts, len(pods)) // where one of them is, the others must be; a new node may hold all
 	}
 	for n, p := range pods {
-		if !s.seatAnywhere(c, p, hosts, actual) {
+		if s.Stopped() || !s.seatAnywhere(c, p, hosts, actual) {
 			return n
 		}
 	}

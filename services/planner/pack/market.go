@@ -84,6 +84,11 @@ func (o *Option) Ranked() model.RankedOffering {
 
 // NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods that mind others.
 func NewMarket(w *view.World, rules *topology.Rules) *Market {
+	return NewMarketUntil(w, rules, func() bool { return false })
+}
+
+// NewMarketUntil is NewMarket, given up as soon as stop says so; then it is nil.
+func NewMarketUntil(w *view.World, rules *topology.Rules, stop func() bool) *Market {
 	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: w.Policy.MaxOfferingsPerClaim, byKeys: make(map[string][][]*Option)}
 	if m.most <= 0 {
 		m.most = 60
@@ -103,7 +108,10 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 			continue
 		}
 		for _, v := range variants(w, p, keys) {
-			v.build(w, byType)
+			v.build(w, byType, stop)
+			if stop() {
+				return nil
+			}
 			m.variants = append(m.variants, v)
 		}
 	}
@@ -192,8 +200,8 @@ func unusable(p *view.Pool) model.Reason {
 	return model.Reason{}
 }
 
-// build lists the options of a variant, sorted by price.
-func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering) {
+// build lists the options of a variant, sorted by price, as far as it gets before it is stopped.
+func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering, stop func() bool) {
 	var local []*view.Profile
 	for _, p := range w.Profiles {
 		if mentionsPlace(p) {
@@ -201,6 +209,9 @@ func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 		}
 	}
 	for _, t := range v.pool.Catalog.Types {
+		if stop() {
+			return
+		}
 		place, ok := v.typePlace(t)
 		if !ok {
 			continue

@@ -44,17 +44,17 @@ func (b *Bought) Best() *Option { return b.Options[0] }
 // fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
 // bought for. Pools of higher weight go first; going against a soft taint comes last.
-func (m *Market) fill(tiers [][]*Option, items []Item, rules []topology.NodeRule, lim *Limits) (bought []*Bought, left []Item, proof Proof) {
+func (d *Desk) fill(tiers [][]*Option, items []Item, rules []topology.NodeRule, lim *Limits) (bought []*Bought, left []Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
 	l, solved := newLoad(items, rules), 0
-	for _, wishes := range m.passes() {
+	for _, wishes := range d.m.passes() {
 		for _, tier := range tiers {
 			if l.done() {
 				break
 			}
-			some, proven := m.solve(tier, l, wishes, lim)
+			some, proven := d.solve(tier, l, wishes, lim)
 			bought, proof = append(bought, some...), proven
 			solved++
 		}

@@ -183,8 +183,9 @@ func (o *Option) Label(key string) (string, bool) {
 }
 
 // rankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that
-// they list. fits says what else a claim must keep; nil where there is nothing.
-func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*view.Class) func(*Option) bool) {
+// they list.
+func (d *Desk) rankAll(bought []*Bought) {
+	m, lim := d.m, d.lim
 	claims := make([]int, len(m.w.Pools))
 	for _, b := range bought {
 		if b.Options == nil {
@@ -198,6 +199,9 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*v
 		}
 	}
 	for i, b := range bought {
+		if i%podsPerStop == 0 && d.Stopped() {
+			return
+		}
 		if b.Options != nil {
 			m.finishRunners(b)
 			continue
@@ -205,10 +209,7 @@ func (m *Market) rankAll(bought []*Bought, lim *Limits, fits func(*Bought, ...*v
 		if i > 0 && b.number == 0 && alike(b, bought[i-1]) && slices.Equal(b.shown, bought[i-1].shown) {
 			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
 		} else {
-			fitting := func(*Option) bool { return true }
-			if fits != nil {
-				fitting = fits(b)
-			}
+			fitting := d.fitting(b)
 			among := b.base.variant.options
 			if b.site != nil {
 				among = slices.SortedFunc(slices.Values(b.shown), compareOptions)

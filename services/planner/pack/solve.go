@@ -35,9 +35,11 @@ type problem struct {
 }
 
 // newProblem is a load in the optimiser's numbers, without bins.
-func newProblem(m *Market, l *load, lim *Limits) *problem {
+func (d *Desk) newProblem(l *load, lim *Limits) *problem {
 	const stepsPerUnit = 1000
+	m := d.m
 	p := &problem{m: m, l: l, lim: lim}
+	p.Stop, p.Drop = d.stop, true
 	for _, shape := range l.shapes {
 		n := 0
 		for _, i := range shape {
@@ -90,8 +92,9 @@ func appendKind(key []byte, it *Item) []byte {
 }
 
 // solve buys what it can of a load from one tier, and says what that must cost at least.
-func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*Bought, Proof) {
-	p := newProblem(m, l, lim)
+func (d *Desk) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*Bought, Proof) {
+	m := d.m
+	p := d.newProblem(l, lim)
 	p.options = options
 	p.addBins(wishes)
 	if len(p.Bins) == 0 {
@@ -114,7 +117,7 @@ func (m *Market) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]
 func (p *problem) addBins(wishes bool) {
 	price := wishPrice(&p.m.w.Policy)
 	for i, o := range p.options {
-		if p.lim.Room(o, 1) == 0 {
+		if p.stopped() || p.lim.Room(o, 1) == 0 {
 			continue
 		}
 		for _, h := range p.holdings(o, wishes) {
@@ -122,6 +125,8 @@ func (p *problem) addBins(wishes bool) {
 		}
 	}
 }
+
+func (p *problem) stopped() bool { return p.Stop != nil && p.Stop() }
 
 // add adds a kind of bin for an option, unless it takes nothing; price is what a wish of weight 1 is worth.
 func (p *problem) add(option int, h holding, price int64) {
@@ -249,6 +254,9 @@ func (p *problem) addLimit(most int64, amount func(*Option) int64) {
 func (p *problem) buy(s optimise.Solution) []*Bought {
 	var out []*Bought
 	for _, pattern := range s.Patterns {
+		if p.stopped() {
+			return nil
+		}
 		o := p.options[p.bins[pattern.Bin]]
 		runners := p.runners(pattern)
 		for range pattern.Copies {

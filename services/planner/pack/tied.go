@@ -248,7 +248,7 @@ func (s *seating) seatTied(items []Item) {
 func (s *seating) seatClass(c *view.Class, pods []int) int {
 	berths := s.berths(c)
 	for n, p := range pods {
-		if !s.seatOne(c, p, berths) {
+		if n%podsPerStop == 0 && s.Stopped() || !s.seatOne(c, p, berths) {
 			return n
 		}
 	}

@@ -20,7 +20,7 @@ func (d *Desk) TopUp(bought []*Bought, items []Item) (seats []Seat, left []Item)
 		}
 		s.keepOpen(it.Class, rest)
 	}
-	d.m.rankAll(bought, d.lim, d.fitting)
+	d.rankAll(bought)
 	return s.seats, s.left()
 }
 

@@ -45,7 +45,7 @@ func (d *Desk) relaxed(items []Item, tiers [][]*Option) *problem {
 	}
 	rules := slices.DeleteFunc(d.rules.NodeRules(classes), func(r topology.NodeRule) bool { return r.Skew })
 	rules = append(rules, workloadCaps(items, d.v.Policy.MaxPodsOfWorkloadPerNode)...)
-	p := newProblem(d.m, newLoad(items, rules), nil)
+	p := d.newProblem(newLoad(items, rules), nil)
 	all := slices.Concat(tiers...)
 	slices.SortStableFunc(all, compareOptions)
 	p.options = undominated(all, nil)

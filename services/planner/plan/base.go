@@ -33,39 +33,56 @@ type base struct {
 	weight int
 }
 
-func newBase(s *model.Snapshot, pods []view.Pod, in *model.Input) (*base, error) {
+func newBase(s *model.Snapshot, pods []view.Pod, in *model.Input, stop func() bool) (*base, error) {
 	w, err := view.Compile(s, pods, in.Policy, in.Now)
 	if err != nil {
 		return nil, err
 	}
-	b := &base{world: w, view: view.NewView(w), unsupported: fit.Unsupported(w), people: make([]int32, len(w.Classes))}
-	fit.ReserveDaemons(b.view)
-	b.matcher = fit.NewMatcher(b.view)
+	b := &base{world: w, people: make([]int32, len(w.Classes))}
+	err = inTurn(stop, func() { b.view = view.NewView(w) }, func() { b.unsupported = fit.Unsupported(w) },
+		func() { fit.ReserveDaemons(b.view) }, func() { b.matcher = fit.NewMatcher(b.view) })
+	if err != nil {
+		return nil, err
+	}
 	for i := range w.Pods {
 		b.people[w.Pods[i].Class.Index]++
 	}
 	return b, nil
 }
 
+// inTurn takes steps one after the other, until it is stopped.
+func inTurn(stop func() bool, steps ...func()) error {
+	for _, step := range steps {
+		if stop() {
+			return ErrStopped
+		}
+		step()
+	}
+	return nil
+}
+
 // suits says whether the base was made for a policy.
 func (b *base) suits(p *model.Policy) bool { return reflect.DeepEqual(&b.world.Policy, p) }
 
 // at makes the base what it is at a time.
-func (b *base) at(now time.Time) error {
+func (b *base) at(now time.Time, stop func() bool) error {
 	b.world.Now = now
 	const slack = 1 << 14
 	known := b.offers && b.world.Devices == nil // what new nodes will have depends on how old others are
 	if known && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Weight() < 2*b.weight+slack {
 		return nil
 	}
+	b.offers = false
 	if err := b.world.Reprice(); err != nil {
 		return err
 	}
-	b.rules = topology.New(b.world)
-	b.market, b.limits = pack.NewMarket(b.world, b.rules), pack.NewLimits(b.world)
-	b.tally = topology.NewTally(b.rules, b.view, nil)
-	b.market.EachOffer(b.tally.Offer)
-	b.matcher.Mind(b.tally)
+	err := inTurn(stop, func() { b.rules = topology.New(b.world) },
+		func() { b.market, b.limits = pack.NewMarketUntil(b.world, b.rules, stop), pack.NewLimits(b.world) },
+		func() { b.tally = topology.NewTally(b.rules, b.view, nil) },
+		func() { b.market.EachOffer(b.tally.Offer); b.matcher.Mind(b.tally) })
+	if err != nil {
+		return err
+	}
 	b.weight = b.tally.Weight()
 	b.from, b.until = time.Time{}, time.Time{}
 	for i := range b.world.Snapshot.Offerings {

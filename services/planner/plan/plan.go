@@ -42,8 +42,10 @@ func errNoTime() error {
 // cycle is the state of one Decide.
 type cycle struct {
 	*view.World
-	in      *model.Input
-	hash    string
+	in   *model.Input
+	hash string
+	// stop says that the plan is not wanted any more.
+	stop    func() bool
 	view    *view.View
 	matcher *fit.Matcher
 	market  *pack.Market
@@ -128,6 +130,9 @@ func everyHost(int) bool { return true }
 // seatOnOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
 // it returns as rest has none, or no room there.
 func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
+	if !slices.ContainsFunc(c.view.Hosts, func(h *view.Host) bool { return h.Claim != nil && len(h.Claim.Pods) > 0 }) {
+		return nil, pods
+	}
 	open := make(map[model.PodID]int, len(pods))
 	for _, p := range pods {
 		open[c.Pods[p].ID] = p

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,6 +38,24 @@ type Question struct {
 	Seed   uint64
 	// ResumeAfter is where the search for nodes to give back ended last time.
 	ResumeAfter model.ClaimID
+	// Stop gives the question up once it says so; nil never does. It is asked all the time, and is no part of what is asked:
+	// there is a plan as if there were no Stop, or none at all and ErrStopped.
+	Stop func() bool
+}
+
+// ErrStopped says that a question was given up. The session is as good as before.
+var ErrStopped = errors.New("stopped before there was a plan")
+
+// sticky is the question's Stop, which does not go back on its word.
+func (q *Question) sticky() func() bool {
+	if q.Stop == nil {
+		return func() bool { return false }
+	}
+	stopped := false
+	return func() bool {
+		stopped = stopped || q.Stop()
+		return stopped
+	}
 }
 
 // NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it minds no order of lists,
@@ -198,7 +217,7 @@ func (s *Session) Prepare(q Question) error {
 	if q.Now.IsZero() {
 		return errNoTime()
 	}
-	return s.ready(s.input(q))
+	return s.ready(s.input(q), q.sticky())
 }
 
 // input is a question about what the session holds, without its pods.
@@ -214,30 +233,37 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	if q.Now.IsZero() {
 		return model.Plan{}, errNoTime()
 	}
-	in := s.input(q)
-	if err := s.ready(in); err != nil {
+	in, stop := s.input(q), q.sticky()
+	if err := s.ready(in, stop); err != nil {
 		return model.Plan{}, err
 	}
 	mark := s.base.view.Fork()
 	defer s.base.view.Revert(mark)
 	c := newCycle(s.base, in, s.hash(in))
-	c.problems = s.problems
-	c.reserve()
-	c.fixPools()
-	c.seat()
-	c.seatBuffers()
+	c.problems, c.stop = s.problems, stop
+	c.desk.StopWhen(stop)
+	steps := []func(){c.reserve, c.fixPools, c.seat, c.seatBuffers}
 	if c.asks(model.KindDisrupt) {
-		c.expect()
-		c.giveBack()
+		steps = append(steps, c.expect, c.giveBack)
 	}
-	return c.write(), nil
+	var p model.Plan
+	for _, step := range append(steps, func() { p = c.write() }) {
+		if stop() {
+			return model.Plan{}, ErrStopped
+		}
+		step()
+	}
+	if stop() { // it may have been cut short
+		return model.Plan{}, ErrStopped
+	}
+	return p, nil
 }
 
 // ready works out what is not, or not for this question.
-func (s *Session) ready(in *model.Input) error {
+func (s *Session) ready(in *model.Input, stop func() bool) error {
 	if s.base == nil || !s.base.suits(&in.Policy) {
 		s.base = nil
-		b, err := newBase(&s.snapshot, realPods(s.pods), in)
+		b, err := newBase(&s.snapshot, realPods(s.pods), in, stop)
 		if err != nil {
 			return err
 		}
@@ -246,5 +272,5 @@ func (s *Session) ready(in *model.Input) error {
 	if err := s.fillBuffers(in); err != nil {
 		return err
 	}
-	return s.base.at(in.Now)
+	return s.base.at(in.Now, stop)
 }

@@ -29,7 +29,6 @@ func (c *cycle) write() model.Plan {
 	p.Problems = c.allProblems()
 	slices.SortFunc(p.NodeClaims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(p.Placements, byPod)
 	slices.SortFunc(p.Pending, func(a, b model.PendingPod) int { return cmp.Compare(a.Pod, b.Pod) })
 	return p
 }
@@ -39,6 +38,9 @@ func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
 func (c *cycle) writeProvision(p *model.Plan) {
 	ids := make(map[*pack.Bought]model.ClaimID, len(c.bought))
 	for _, b := range c.bought {
+		if c.stop() {
+			return
+		}
 		claim := c.claim(b)
 		ids[b] = claim.ID
 		p.NodeClaims = append(p.NodeClaims, claim)
@@ -46,17 +48,9 @@ func (c *cycle) writeProvision(p *model.Plan) {
 	for _, b := range c.bare {
 		p.NodeClaims = append(p.NodeClaims, c.bareClaim(b))
 	}
-	moved := c.movedRoom()
-	for _, s := range c.seats {
-		if moved[s.Pod] {
-			continue
-		}
-		at := model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Bought]}
-		if s.Bought == nil {
-			at = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
-		}
-		at.Order = int32(len(p.Placements))
-		p.Placements = append(p.Placements, at)
+	p.Placements = c.placements(ids)
+	if c.stop() {
+		return
 	}
 	p.LowerBound = c.lowerBound()
 	for _, r := range c.demand.refused {
@@ -75,6 +69,30 @@ func (c *cycle) writeProvision(p *model.Plan) {
 			p.Pending = append(p.Pending, model.PendingPod{Pod: c.Pods[pod].ID, Reason: reason, Pools: pools})
 		}
 	}
+}
+
+// placements says where pods go, by pod; ids are those of claims.
+func (c *cycle) placements(ids map[*pack.Bought]model.ClaimID) []model.Placement {
+	moved := c.movedRoom()
+	seats := slices.DeleteFunc(slices.Clone(c.seats), func(s pack.Seat) bool { return moved[s.Pod] })
+	if len(seats) == 0 {
+		return nil
+	}
+	byPod := make([]uint64, len(seats)) // places in World.Pods, which is sorted, and below that places in seats
+	for i, s := range seats {
+		byPod[i] = uint64(s.Pod)<<32 | uint64(i)
+	}
+	slices.Sort(byPod)
+	out := make([]model.Placement, len(seats))
+	for i, x := range byPod {
+		s := seats[uint32(x)]
+		out[i] = model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Bought]}
+		if s.Bought == nil {
+			out[i] = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
+		}
+		out[i].Order = int32(uint32(x))
+	}
+	return out
 }
 
 // nothingToBuy says that no pool can be bought from, whatever the pod.
@@ -127,13 +145,15 @@ func (c *cycle) claim(b *pack.Bought) model.NodeClaim {
 	for _, it := range b.Items {
 		n += len(it.Pods)
 	}
-	out.Pods = make([]model.PodID, 0, n)
+	pods := make([]int, 0, n)
 	for _, it := range b.Items {
-		for _, p := range it.Pods {
-			out.Pods = append(out.Pods, c.Pods[p].ID)
-		}
+		pods = append(pods, it.Pods...)
 	}
-	slices.Sort(out.Pods)
+	slices.Sort(pods) // as World.Pods is
+	out.Pods = make([]model.PodID, n)
+	for i, p := range pods {
+		out.Pods[i] = c.Pods[p].ID
+	}
 	out.ID = c.claimID(out.NodePool, out.Pods)
 	return out
 }

@@ -90,16 +90,28 @@ func (s *Server) Plan(ctx context.Context, req *plannerv1.PlanRequest) (*planner
 		revision: snap.GetRevision(), pods: len(snap.GetPods()),
 		read: func() (model.Input, error) { return convert.Input(snap, d) },
 		decide: func(in *model.Input) (model.Plan, error) {
-			if s.cfg.Decide == nil {
-				return plan.Decide(*in)
+			if s.cfg.Decide != nil {
+				return s.cfg.Decide(*in)
 			}
-			return s.cfg.Decide(*in)
+			alone, err := plan.NewSession(&in.Snapshot)
+			if err != nil {
+				return model.Plan{}, err
+			}
+			return alone.Decide(asked(ctx, in))
 		},
 	}, d)
 	if err != nil {
 		return nil, err
 	}
 	return &plannerv1.PlanResponse{Plan: p}, nil
+}
+
+// asked is an input's question to a session, which is given up when ctx ends.
+func asked(ctx context.Context, in *model.Input) plan.Question {
+	return plan.Question{
+		Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter,
+		Stop: func() bool { return ctx.Err() != nil },
+	}
 }
 
 // question is what a plan is asked about.
@@ -111,8 +123,8 @@ type question struct {
 	decide func(*model.Input) (model.Plan, error)
 }
 
-// answer makes a plan. It waits while too many are being made. The core can't be stopped half-way: a caller that has
-// gone is noticed between the steps.
+// answer makes a plan. It waits while too many are being made. When the caller has gone, the core gives up within
+// milliseconds.
 func (s *Server) answer(ctx context.Context, q question, d *plannerv1.Decide) (*plannerv1.Plan, error) {
 	select {
 	case s.busy <- struct{}{}:
@@ -148,14 +160,14 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerv1.Plan, error
 	}
 	p, err := q.decide(&in)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, undecided(ctx, err)
 	}
 	watch.lap("decide")
 	found := verify.Plan(in, p)
 	if len(found) > 0 && len(in.Kinds) != 1 {
 		p, found, err = s.withoutDisruptions(ctx, q, &in, found)
 		if err != nil {
-			return nil, invalid(err)
+			return nil, undecided(ctx, err)
 		}
 	}
 	if len(found) > 0 {
@@ -183,6 +195,14 @@ func (s *Server) withoutDisruptions(ctx context.Context, q question, in *model.I
 		return model.Plan{}, nil, err
 	}
 	return p, verify.Plan(*in, p), nil
+}
+
+// undecided says why there is no plan: nobody waits for it any more, or the request is at fault.
+func undecided(ctx context.Context, err error) error {
+	if errors.Is(err, plan.ErrStopped) {
+		return ctx.Err()
+	}
+	return invalid(err)
 }
 
 // invalid says what is wrong with a request; nil is nothing.

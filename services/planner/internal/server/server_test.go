@@ -406,6 +406,42 @@ func TestACallerThatLeavesIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// leaving is the context of a caller that leaves when it has been looked at so many times.
+type leaving struct {
+	context.Context
+	left, after int
+}
+
+func (l *leaving) Err() error {
+	if l.left--; l.left >= 0 {
+		return nil
+	}
+	l.after++
+	return context.Canceled
+}
+
+func TestADecisionIsGivenUpWhenItsCallerLeaves(t *testing.T) {
+	s := server.New(server.Config{})
+	ask := func(looks int) (*plannerv1.PlanResponse, *leaving, error) {
+		ctx := &leaving{Context: t.Context(), left: looks}
+		r, err := s.Plan(ctx, &plannerv1.PlanRequest{Snapshot: snapshot(300), Decide: question()})
+		return r, ctx, err
+	}
+	const all = 1 << 20
+	if _, ctx, err := ask(all); err != nil || all-ctx.left < 20 {
+		t.Fatalf("%v: looked %d times whether the caller is there", err, all-ctx.left)
+	}
+	for looks := range 20 {
+		r, ctx, err := ask(looks)
+		if !errors.Is(err, context.Canceled) || r != nil {
+			t.Fatalf("left at look %d: %v, %v", looks+1, r, err)
+		}
+		if ctx.after > 3 { // the one that saw it, and the one that tells
+			t.Errorf("left at look %d, and was looked for %d times more", looks+1, ctx.after)
+		}
+	}
+}
+
 func TestAPlanContinuesTheTrace(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))

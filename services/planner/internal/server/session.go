@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/planner/convert"
 	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
 // maxMessageBytes is the largest message that a session sends.
@@ -58,7 +58,7 @@ func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *sess
 	if err != nil {
 		return err
 	}
-	p, err := s.answer(stream.Context(), s.known(st, d), d)
+	p, err := s.answer(stream.Context(), s.known(stream.Context(), st, d), d)
 	if err != nil {
 		return err
 	}
@@ -76,14 +76,16 @@ func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *sess
 }
 
 // known asks about what a session holds.
-func (s *Server) known(st *state, d *plannerv1.Decide) question {
+func (s *Server) known(ctx context.Context, st *state, d *plannerv1.Decide) question {
 	return question{
 		revision: st.head.Revision, pods: st.plan.Pods(),
 		read: func() (model.Input, error) { return convert.Decide(d) },
 		decide: func(in *model.Input) (model.Plan, error) {
 			if s.cfg.Decide == nil {
-				p, err := st.plan.Decide(plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter})
-				in.Snapshot = st.plan.Snapshot() // for verify
+				p, err := st.plan.Decide(asked(ctx, in))
+				if err == nil {
+					in.Snapshot = st.plan.Snapshot() // for verify
+				}
 				return p, err
 			}
 			in.Snapshot = st.plan.Snapshot()
