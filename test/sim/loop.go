@@ -122,13 +122,28 @@ func (c *cluster) hear() error {
 	return err
 }
 
+// hurry asks for room for pending pods a moment after the scheduler found none, once for all that come in that time.
+func (c *cluster) hurry() {
+	const batch = 10 * time.Second
+	if c.hurried {
+		return
+	}
+	c.hurried = true
+	c.after(batch, func() {
+		if c.hurried {
+			c.plan(model.KindProvision)
+		}
+	})
+}
+
 // plan asks the planner, checks what it says and does it.
-func (c *cluster) plan() {
+func (c *cluster) plan(asked ...model.DecisionKind) {
+	c.hurried = false
 	if err := c.hear(); err != nil {
 		c.err = err
 		return
 	}
-	q := plan.Question{Policy: c.cfg.Policy, Now: c.now, Seed: c.cfg.Seed, ResumeAfter: c.resume}
+	q := plan.Question{Policy: c.cfg.Policy, Kinds: asked, Now: c.now, Seed: c.cfg.Seed, ResumeAfter: c.resume}
 	p, err := c.session.Decide(q)
 	if err != nil {
 		c.err = err
@@ -138,11 +153,10 @@ func (c *cluster) plan() {
 	if c.cfg.Tamper != nil {
 		c.cfg.Tamper(&snap, &p)
 	}
-	in := model.Input{Snapshot: snap, Policy: q.Policy, Now: q.Now, Seed: q.Seed, ResumeAfter: q.ResumeAfter}
+	in := model.Input{Snapshot: snap, Policy: q.Policy, Kinds: q.Kinds, Now: q.Now, Seed: q.Seed, ResumeAfter: q.ResumeAfter}
 	for _, v := range verify.Plan(in, p) {
 		c.day.broken(&c.day.SecondOpinion, c.clock()+" "+v.String())
 	}
-	c.resume = ""
 	if s := p.Summary; s != nil {
 		c.resume = s.ResumeAfter
 		if s.Judged != s.Candidates {
@@ -150,7 +164,9 @@ func (c *cluster) plan() {
 		}
 	}
 	c.day.Plans++
-	c.day.verdicts(&p)
+	if len(asked) == 0 {
+		c.day.verdicts(&p)
+	}
 	c.eyes.look(&p)
 	c.carryOut(&p)
 }

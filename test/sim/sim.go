@@ -82,6 +82,7 @@ type cluster struct {
 	// hints are where plans expect pods, by the pod.
 	hints     map[string]string
 	scheduler bool // it is about to look
+	hurried   bool // a plan for pending pods is about to be made
 	made      int
 
 	session  *plan.Session
@@ -110,7 +111,7 @@ func newCluster(cfg Config) *cluster {
 	}
 	c.every(time.Minute/meterReads, func() { c.day.read(c) })
 	c.every(time.Minute, c.eachMinute)
-	c.after(5*time.Second, func() { c.every(time.Minute, c.plan) })
+	c.after(5*time.Second, func() { c.every(time.Minute, func() { c.plan() }) })
 	c.addStory()
 	return c
 }
