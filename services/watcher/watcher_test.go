@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -167,8 +168,9 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("no plan reached the actuator")
 	}
-	if p := <-n.policy; p.GetMaxPodsOfWorkloadPerNode() != 7 || p.GetPerNodeOverheadMicroUsdPerHour() != int64(policy.DefaultPerNodeOverhead) {
-		t.Errorf("the planner was told the policy %v", p)
+	told := <-n.policy
+	if told.GetMaxPodsOfWorkloadPerNode() != 7 || told.GetPerNodeOverheadMicroUsdPerHour() != int64(policy.DefaultPerNodeOverhead) {
+		t.Errorf("the planner was told the policy %v", told)
 	}
 	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -183,6 +185,9 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 	part, err := snap.Recv()
 	if err != nil || part.GetSnapshot().GetCluster() != "demo" || len(part.GetSnapshot().GetPods()) != 1 {
 		t.Errorf("snapshot %v, %v", part, err)
+	}
+	if !proto.Equal(told, part.GetPolicy()) {
+		t.Errorf("tools are told the policy %v, the planner %v", part.GetPolicy(), told)
 	}
 	stop()
 	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
