@@ -35,6 +35,7 @@ type Fake struct {
 	templates map[string]time.Time
 	messages  []message
 	sent      int
+	image     string
 }
 
 type record struct {
@@ -72,8 +73,15 @@ const (
 func New(c *catalog.Catalog, now func() time.Time, lag time.Duration) *Fake {
 	return &Fake{
 		now: now, catalog: c, lag: lag, instances: map[string]*record{}, tokens: map[string]launch{},
-		exhausted: map[model.Offering]bool{}, templates: map[string]time.Time{},
+		exhausted: map[model.Offering]bool{}, templates: map[string]time.Time{}, image: "ami",
 	}
+}
+
+// Publish makes classes boot other images, whose ids begin with this.
+func (f *Fake) Publish(image string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.image = image
 }
 
 // Exhaust takes an offering off the shelf; Restock puts it back. Only type, zone and capacity type count.
@@ -236,12 +244,19 @@ func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error
 	c.SecurityGroups = []cloud.SecurityGroup{{ID: "sg-0001", Name: "nodes"}}
 	for _, arch := range []string{"amd64", "arm64"} {
 		c.Images = append(c.Images, cloud.Image{
-			ID: "ami-" + arch, Name: "fake-" + arch, CreateTime: time.Unix(0, 0).UTC(),
+			ID: f.published() + "-" + arch, Name: "fake-" + arch, CreateTime: time.Unix(0, 0).UTC(),
 			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{arch}}},
 		})
 	}
 
 	return c, nil
+}
+
+func (f *Fake) published() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.image
 }
 
 // Release implements cloud.Classes.

@@ -32,8 +32,10 @@ type fakeKube struct {
 
 	mu     sync.Mutex // taken under the fake's own, never the other way round
 	launch map[model.ClaimID]cloud.Request
-	budget bool // evictions are refused while it is set
-	stuck  bool // kubelets do not join
+	budget bool                        // evictions are refused while it is set
+	stuck  bool                        // kubelets do not join
+	silent map[model.ClaimID]time.Time // whose kubelets say nothing since when
+	lame   bool                        // kubelets that join now never become ready
 	pubs   map[string]cluster.PoolStatus
 	// launches counts the instances that were ever there, by claim.
 	launches map[model.ClaimID]map[string]bool
@@ -41,7 +43,7 @@ type fakeKube struct {
 
 func newFakeKube() *fakeKube {
 	k := &fakeKube{
-		Fake: clustertest.New(time.Now), launch: map[model.ClaimID]cloud.Request{}, pubs: map[string]cluster.PoolStatus{},
+		Fake: clustertest.New(time.Now), silent: map[model.ClaimID]time.Time{}, launch: map[model.ClaimID]cloud.Request{}, pubs: map[string]cluster.PoolStatus{},
 		launches: map[model.ClaimID]map[string]bool{},
 	}
 	k.OnEvict = func(e cluster.Eviction) error {
@@ -79,17 +81,32 @@ func (k *fakeKube) change(f func()) {
 	f()
 }
 
-// kubelets lets instances join and their nodes become ready, until ctx ends.
+// kubelets lets instances join and their nodes become ready, until ctx ends. While nothing happens they are quiet, or
+// hours would take long even in virtual time.
 func (k *fakeKube) kubelets(ctx context.Context, ec2 *cloudtest.Fake) {
+	type moment struct{ instances, alive, evicted, silent, stuck, lame int }
+	var seen moment
+	since := time.Now()
+	number := map[bool]int{true: 1}
 	for ctx.Err() == nil {
 		instances, _ := ec2.Instances(ctx)
-		k.Edit(func(s *cluster.State) {
-			k.change(func() {
-				for _, i := range instances {
-					k.follow(s, i)
-				}
+		now := moment{instances: len(instances), evicted: len(k.Evictions())}
+		for _, i := range instances {
+			now.alive += number[i.State.Alive()] + number[i.State == cloud.Running]
+		}
+		k.change(func() { now.silent, now.stuck, now.lame = len(k.silent), number[k.stuck], number[k.lame] })
+		if now != seen {
+			seen, since = now, time.Now()
+		}
+		if time.Since(since) < 10*time.Second {
+			k.Edit(func(s *cluster.State) {
+				k.change(func() {
+					for _, i := range instances {
+						k.follow(s, i)
+					}
+				})
 			})
-		})
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(100 * time.Millisecond):
@@ -116,10 +133,22 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 		for _, l := range r.Labels {
 			n.Labels[l.Key] = l.Value
 		}
+		if k.lame {
+			n.Annotations["lame"] = ""
+		}
 		s.Nodes = append(s.Nodes, n)
 	case at >= 0:
 		n := &s.Nodes[at]
-		n.Ready = i.State == cloud.Running && time.Since(n.CreateTime) > time.Second
+		since, silent := k.silent[i.Claim]
+		if _, lame := n.Annotations["lame"]; lame {
+			since, silent = n.CreateTime, true
+		}
+		n.Ready = !silent && i.State == cloud.Running && time.Since(n.CreateTime) > time.Second
+		ready := cluster.Condition{Type: "Ready", Status: "True", Since: n.CreateTime}
+		if silent {
+			ready.Status, ready.Since = "Unknown", since
+		}
+		n.Conditions = []cluster.Condition{ready}
 	}
 }
 
@@ -140,6 +169,17 @@ func (k *fakeKube) run(claim model.ClaimID, p cluster.Pod) {
 			if n := &s.Nodes[i]; n.Labels["kerf.dev/claim"] == string(claim) {
 				n.Pods = append(n.Pods, p)
 			}
+		}
+	})
+}
+
+// silence ends a kubelet's words for good, or lets it speak again.
+func (k *fakeKube) silence(claim model.ClaimID, silent bool) {
+	k.change(func() {
+		if silent {
+			k.silent[claim] = time.Now()
+		} else {
+			delete(k.silent, claim)
 		}
 	})
 }

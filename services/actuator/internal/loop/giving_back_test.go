@@ -1,0 +1,454 @@
+package loop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// giving is a plan that takes claims away and buys replacements of the type for them.
+func giving(id string, why model.DisruptionReason, candidates []model.ClaimID, types ...string) apply.Plan {
+	p := apply.Plan{ID: "p-" + id, Disruptions: []apply.Disruption{{ID: id, Reason: why, Candidates: candidates}}}
+	for i, name := range types {
+		w := wish(fmt.Sprintf("%s-r%d", id, i), name)
+		w.Disruption, w.Pods = id, nil
+		p.Wishes = append(p.Wishes, w)
+		p.Disruptions[0].Replacements = append(p.Disruptions[0].Replacements, w.ID)
+	}
+
+	return p
+}
+
+// grow buys nodes and waits until they can be relied on.
+func (r *rig) grow(ids ...model.ClaimID) {
+	r.t.Helper()
+	p := apply.Plan{ID: "p-" + string(ids[0])}
+	for _, id := range ids {
+		p.Wishes = append(p.Wishes, wish(string(id), "m5.large"))
+	}
+	r.accepted(p)
+	for _, id := range ids {
+		r.reaches(id, model.StateInitialized)
+	}
+}
+
+func (r *rig) rejected(p apply.Plan, want model.ReasonCode) {
+	r.t.Helper()
+	for _, v := range r.apply(p) {
+		if v.Accepted {
+			r.t.Fatalf("decision %s was accepted\n%s", v.Decision, r.dump())
+		}
+		if v.Decision == p.Disruptions[0].ID && v.Reason.Code != want {
+			r.t.Fatalf("decision %s rejected for %+v, want %d", v.Decision, v.Reason, want)
+		}
+	}
+}
+
+// told says whether an event of the reason, with the words, is on the object.
+func (r *rig) told(kind, name, reason, words string) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%s %s has the event %s with %q", kind, name, reason, words), time.Minute, func() bool {
+		for _, e := range r.kube.Events(kind, name) {
+			if e.Reason == reason && strings.Contains(e.Message, words) {
+				return true
+			}
+		}
+
+		return false
+	})
+}
+
+func (r *rig) record(id string) model.Disruption {
+	c, _ := r.store.Load(r.t.Context())
+	for _, d := range c.Disruptions {
+		if d.ID == id {
+			return d
+		}
+	}
+
+	return model.Disruption{}
+}
+
+func TestSickNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1", "c2")
+		kept := pod("kept")
+		kept.DoNotDisrupt, kept.GracePeriod = true, time.Hour
+		r.kube.run("c1", kept)
+		r.kube.Edit(func(s *cluster.State) { s.Pools[0].Budgets = []cluster.Budget{{}} })
+		r.kube.change(func() { r.kube.budget, r.kube.stuck = true, true })
+		r.kube.silence("c1", true)
+		r.rejected(giving("d1", model.DisruptionUnhealthy, []model.ClaimID{"c1"}), model.ReasonInvalid)
+		time.Sleep(30 * time.Minute)
+		begun := time.Now()
+		r.accepted(giving("d2", model.DisruptionUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
+		r.reaches("c1", model.StateGone)
+		if took := time.Since(begun); took > 3*time.Minute {
+			t.Errorf("gone after %s", took)
+		}
+		if got := slices.Compact(r.kube.evictions()); !slices.Equal(got, []string{"kept force=true"}) {
+			t.Errorf("evicted %v, want kept by force", got)
+		}
+		if c := r.claim("c1"); c.DisruptionReason != model.DisruptionUnhealthy {
+			t.Errorf("gone as %s", c.DisruptionReason)
+		}
+		if d := r.record("d2"); d.RolledBack || d.EndTime.IsZero() {
+			t.Errorf("%+v, want that it has ended though its replacement never came up", d)
+		}
+		r.told("NodeClaim", "c1", "Disrupted", "Unhealthy")
+	})
+}
+
+func TestNodeThatJoinsAndNeverComesUpIsGivenUp(t *testing.T) {
+	for name, timeout := range map[string]time.Duration{"after half an hour": 0, "after as long as is asked for": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.cfg = func(c *Config) { c.InitializationTimeout = timeout }
+				r.kube.change(func() { r.kube.lame = true })
+				r.start()
+				r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+				r.reaches("c1", model.StateRegistered)
+				want := max(timeout, 30*time.Minute)
+				time.Sleep(want - time.Minute)
+				if s := r.claim("c1").State; s != model.StateRegistered {
+					t.Fatalf("%s too early", s)
+				}
+				time.Sleep(2 * time.Minute)
+				r.until("the claim has failed", 5*time.Minute, func() bool { return r.claim("c1").State == model.StateFailed })
+				if why := r.claim("c1").Failure; why.Code != model.ReasonNotInitialized || !strings.Contains(why.Message, "it is not ready") {
+					t.Errorf("failed for %+v", why)
+				}
+				if s, _ := r.kube.Observe(); len(s.Nodes)+len(r.alive()) != 0 {
+					t.Errorf("something is left:\n%s", r.dump())
+				}
+				r.told("NodeClaim", "c1", "NotInitialized", "did not become one to rely on")
+			})
+		})
+	}
+}
+
+// newImage makes the class boot something else from the next look at AWS on.
+func (r *rig) newImage() {
+	r.t.Helper()
+	r.ec2.Publish("ami-2026")
+	r.until("every claim has drifted", 10*time.Minute, func() bool {
+		c, _ := r.store.Load(r.t.Context())
+
+		return !slices.ContainsFunc(c.Claims, func(c model.Claim) bool {
+			return c.State == model.StateInitialized && !strings.HasPrefix(c.Drifted.Message, "AMIDrift: ")
+		})
+	})
+}
+
+func TestNewImageGoesByCanary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1", "c2", "c3")
+		r.rejected(giving("d0", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"), model.ReasonInvalid)
+		r.newImage()
+		r.rejected(giving("d1", model.DisruptionDrifted, []model.ClaimID{"c1", "c2"}, "m5.large", "m5.large"), model.ReasonCanary)
+		r.accepted(giving("d2", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.rejected(giving("d3", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"), model.ReasonCanary)
+		r.reaches("d2-r0", model.StateInitialized)
+		r.until("the canary sings", time.Minute, func() bool { return r.claim("d2-r0").Drifted == model.Reason{} })
+		r.accepted(giving("d4", model.DisruptionDrifted, []model.ClaimID{"c2", "c3"}, "m5.large", "m5.large"))
+		r.reaches("c1", model.StateGone)
+		r.reaches("c2", model.StateGone)
+		r.reaches("c3", model.StateGone)
+		r.launchedOnce()
+	})
+}
+
+func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1", "c2")
+		r.newImage()
+		r.kube.change(func() { r.kube.lame = true })
+		r.accepted(giving("d1", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
+		r.told("NodePool", "default", "DriftHeld", "1 replacements in a row")
+		r.told("NodeClaim", "c1", "DisruptionRolledBack", "it is not ready")
+		r.rejected(giving("d2", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"), model.ReasonCanary)
+		if len(r.kube.evictions()) != 0 || r.hasTaint("c2") || r.claim("c1").State != model.StateInitialized {
+			t.Errorf("a node was disturbed:\n%s", r.dump())
+		}
+		time.Sleep(15 * time.Minute)
+		r.accepted(giving("d3", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"))
+		r.until("d3 is rolled back", time.Hour, func() bool { return r.record("d3").RolledBack })
+		r.told("NodePool", "default", "DriftHeld", "2 replacements in a row")
+		time.Sleep(16 * time.Minute)
+		r.rejected(giving("d4", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"), model.ReasonCanary)
+		r.kube.change(func() { r.kube.lame = false })
+		time.Sleep(15 * time.Minute)
+		r.accepted(giving("d5", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"))
+		r.reaches("c2", model.StateGone)
+	})
+}
+
+func TestDriftThatNoLongerHoldsIsCleared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		drifts := func(word string) {
+			t.Helper()
+			r.until("c1's drift is "+word, 10*time.Minute, func() bool {
+				got, _, _ := strings.Cut(r.claim("c1").Drifted.Message, ":")
+
+				return got == word
+			})
+		}
+		requires := func(s *cluster.State, types ...string) {
+			s.Pools[0].Requirements = []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: "In", Values: types}}
+		}
+		for _, step := range []struct {
+			edit func(*cluster.State)
+			word string
+		}{
+			{func(s *cluster.State) { s.Pools[0].Hash = "pool-2" }, "NodePoolDrifted"},
+			{func(s *cluster.State) { s.Pools[0].Hash = "pool-1" }, ""},
+			{func(s *cluster.State) { s.Pools[0].Hash = "kerf2-pool" }, ""},
+			{func(s *cluster.State) { s.Pools[0].Hash = "kerf2-other" }, "NodePoolDrifted"},
+			{func(s *cluster.State) { s.Pools[0].Hash = "kerf2-pool"; requires(s, "c5.large") }, "RequirementsDrifted"},
+			{func(s *cluster.State) { requires(s, "c5.large", "m5.large") }, ""},
+			{func(s *cluster.State) { s.Classes[0].Spec.Hash = "class-2" }, "NodeClassDrifted"},
+			{func(s *cluster.State) { s.Classes[0].Spec.Hash = "class-1" }, ""},
+		} {
+			r.kube.Edit(step.edit)
+			time.Sleep(time.Minute)
+			drifts(step.word)
+		}
+		o := r.kube.Read("NodeClaim", "", "c1")
+		if fmt.Sprint(o.Object["status"]) == "" || strings.Contains(fmt.Sprint(o.Object["status"]), "Drifted") {
+			t.Errorf("its object still says so: %v", o.Object["status"])
+		}
+	})
+}
+
+func TestReplacementThatGoesSilentIsWaitedForAndThenGivenUp(t *testing.T) {
+	for name, heals := range map[string]bool{"it comes back": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.cfg = func(c *Config) { c.WaitForDaemonPods = true }
+				r.start()
+				r.grow("c1")
+				r.kube.run("c1", pod("web"))
+				p := giving("d1", model.DisruptionUnderutilized, []model.ClaimID{"c1"}, "c5.large")
+				r.accepted(p)
+				r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.StateRegistered })
+				slow := pod("cni")
+				slow.Daemon = true
+				r.kube.run("d1-r0", slow)
+				r.reaches("d1-r0", model.StateInitialized)
+				time.Sleep(time.Minute)
+				r.kube.silence("d1-r0", true)
+				time.Sleep(time.Minute)
+				r.kube.Edit(func(s *cluster.State) {
+					for i := range s.Nodes {
+						for j := range s.Nodes[i].Pods {
+							s.Nodes[i].Pods[j].Ready = true
+						}
+					}
+				})
+				time.Sleep(time.Minute)
+				if n := len(r.kube.evictions()); n != 0 {
+					t.Fatalf("%d evictions before pods can go anywhere", n)
+				}
+				if heals {
+					r.kube.silence("d1-r0", false)
+					r.reaches("c1", model.StateGone)
+
+					return
+				}
+				r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
+				r.told("NodeClaim", "c1", "DisruptionRolledBack", "its node is not ready any more")
+				r.until("c1 is free again", time.Minute, func() bool { return !r.hasTaint("c1") })
+				if len(r.kube.evictions()) != 0 || r.claim("c1").State != model.StateInitialized {
+					t.Errorf("c1 was disturbed:\n%s", r.dump())
+				}
+			})
+		})
+	}
+}
+
+func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		r.accepted(giving("d1", model.DisruptionUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
+		r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.StateRegistered })
+		slow := pod("cni")
+		slow.Daemon = true
+		r.kube.run("d1-r0", slow)
+		r.reaches("c1", model.StateGone)
+	})
+}
+
+func TestReplacementWithoutItsPodsYetIsNoEmptyNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		kept := pod("web")
+		kept.GracePeriod = 10 * time.Minute
+		r.kube.run("c1", kept)
+		r.kube.change(func() { r.kube.budget = true })
+		r.accepted(giving("d1", model.DisruptionUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
+		r.reaches("d1-r0", model.StateInitialized)
+		r.rejected(giving("d2", model.DisruptionEmpty, []model.ClaimID{"d1-r0"}), model.ReasonAlreadyDisrupted)
+		r.kube.change(func() { r.kube.budget = false })
+		r.reaches("c1", model.StateGone)
+		r.until("d1 has ended", time.Minute, func() bool { return !r.record("d1").EndTime.IsZero() })
+		r.accepted(giving("d3", model.DisruptionEmpty, []model.ClaimID{"d1-r0"}))
+		r.reaches("d1-r0", model.StateGone)
+	})
+}
+
+func TestExpiryInTwoSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.kube.Edit(func(s *cluster.State) {
+			s.Pools[0].ExpireAfter, s.Pools[0].TerminationGracePeriod = time.Hour, 10*time.Minute
+			s.Pools[0].Budgets = []cluster.Budget{{}}
+		})
+		r.start()
+		r.grow("c1")
+		kept := pod("kept")
+		kept.DoNotDisrupt, kept.GracePeriod = true, time.Second
+		r.kube.run("c1", kept)
+		r.rejected(giving("d1", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"), model.ReasonInvalid)
+		time.Sleep(57 * time.Minute)
+		r.rejected(giving("d2", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"), model.ReasonPodDoNotDisrupt)
+		r.kube.Edit(func(s *cluster.State) { s.Nodes[0].Pods[0].DoNotDisrupt = false })
+		time.Sleep(time.Second)
+		r.rejected(giving("d3", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"), model.ReasonBudget)
+		r.kube.Edit(func(s *cluster.State) { s.Nodes[0].Pods[0].DoNotDisrupt = true })
+		time.Sleep(3 * time.Minute)
+		begun := time.Now()
+		r.accepted(giving("d4", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"))
+		r.reaches("d4-r0", model.StateInitialized)
+		r.reaches("c1", model.StateGone)
+		if took := time.Since(begun); took < 9*time.Minute || took > 12*time.Minute {
+			t.Errorf("gone after %s, want what the grace period allows", took)
+		}
+	})
+}
+
+func TestSoftExpiryLetsGoOfANodeThatIsNeededAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.kube.Edit(func(s *cluster.State) {
+			s.Pools[0].ExpireAfter, s.Pools[0].TerminationGracePeriod = time.Hour, time.Minute
+		})
+		r.start()
+		r.grow("c1")
+		time.Sleep(57 * time.Minute)
+		r.kube.change(func() { r.kube.stuck = true })
+		r.accepted(giving("d1", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"))
+		kept := pod("kept")
+		kept.DoNotDisrupt = true
+		r.kube.run("c1", kept)
+		r.until("d1 is rolled back", time.Minute, func() bool { return r.record("d1").RolledBack })
+		r.told("NodeClaim", "c1", "DisruptionRolledBack", "pod default/kept has come")
+	})
+}
+
+// impatient makes the unhappy story shorter.
+func impatient(c *Config) {
+	c.InitializationTimeout = time.Minute
+	c.Repair.Conditions = []apply.RepairCondition{{Type: "Ready", Status: "Unknown", After: 2 * time.Minute}}
+}
+
+// unhappy is a story of what goes wrong: a canary dies, a sick node goes, and the next canary lives.
+func (r *rig) unhappy() {
+	r.t.Helper()
+	r.grow("c1", "c2")
+	r.kube.run("c1", pod("web"))
+	r.newImage()
+	r.kube.change(func() { r.kube.lame = true })
+	r.accepted(giving("d1", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
+	r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
+	r.kube.change(func() { r.kube.lame = false })
+	r.until("the canary is buried", time.Hour, func() bool { return r.claim("d1-r0").State == model.StateFailed })
+	r.kube.silence("c2", true)
+	time.Sleep(15 * time.Minute)
+	r.accepted(giving("d2", model.DisruptionUnhealthy, []model.ClaimID{"c2"}))
+	r.reaches("c2", model.StateGone)
+	r.accepted(giving("d3", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
+	r.reaches("c1", model.StateGone)
+	r.reaches("d3-r0", model.StateInitialized)
+	r.until("all disruptions have ended", time.Minute, func() bool {
+		return !r.record("d1").EndTime.IsZero() && !r.record("d2").EndTime.IsZero() && !r.record("d3").EndTime.IsZero()
+	})
+	if n := len(r.alive()); n != 1 {
+		r.t.Errorf("%d instances are left, want one\n%s", n, r.dump())
+	}
+	r.launchedOnce()
+}
+
+// TestCrashAnywhereInTheUnhappyStory ends the process at calls all over a story of failures, before one and after the next, and
+// wants the same end each time.
+func TestCrashAnywhereInTheUnhappyStory(t *testing.T) {
+	calls := 0
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = impatient
+		r.start()
+		r.unhappy()
+		calls = r.crash.calls
+	})
+	if calls < 40 {
+		t.Fatalf("the story makes only %d calls: it tests little", calls)
+	}
+	const most = 24 // stories: each takes its time
+	for n, at := 0, 0; at < calls; n, at = n+1, at+calls/most+1 {
+		t.Run(fmt.Sprintf("call %d", at), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.crash, r.cfg = &crash{at: at, after: n%2 == 0}, impatient
+				r.start()
+				r.unhappy()
+			})
+		})
+	}
+}
+
+func TestOldRecordsGoFirst(t *testing.T) {
+	l := &leader{Loop: &Loop{}, now: time.Unix(1_000_000, 0), disruptions: map[string]*model.Disruption{}}
+	l.cfg.Intervals.History = time.Hour
+	ended := func(id string, ago time.Duration) {
+		l.disruptions[id] = &model.Disruption{ID: id, EndTime: l.now.Add(-ago)}
+	}
+	l.disruptions["running"] = &model.Disruption{ID: "running"}
+	ended("old", 6*time.Hour)
+	ended("young", 6*time.Hour-time.Second)
+	if got := l.oldRecords(); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("%v go, want the one that is over for six hours", got)
+	}
+	for i := range maxRecords {
+		ended(fmt.Sprint("n", i), time.Duration(i)*time.Second)
+	}
+	if got := l.oldRecords(); len(got) != 2 || !slices.Contains(got, "old") || !slices.Contains(got, "young") {
+		t.Errorf("%v go, want the two oldest", got)
+	}
+	l.cfg.Intervals.History = 24 * time.Hour
+	delete(l.disruptions, "young")
+	if got := l.oldRecords(); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("%v go, want the oldest of too many", got)
+	}
+}
