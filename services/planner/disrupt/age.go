@@ -76,7 +76,7 @@ const mostAtOnce = 8
 // replaceAll gives nodes back for their own sake, once their pods have a place: in sets, so that small ones can share what
 // takes their place, and what can't go so by itself. Another rule may be asked as well.
 func (s *search) replaceAll(hosts []int, why model.DisruptionReason, because, also func(h int) model.Reason) {
-	for len(hosts) > 0 {
+	for len(hosts) > 0 && !s.Desk.Stopped() {
 		var set []int
 		pool := s.v.Hosts[hosts[0]].Pool
 		n := 0
@@ -119,7 +119,7 @@ func (s *search) replaceTogether(set []int, why model.DisruptionReason, because 
 	if waits.OK() {
 		d.Replacements, homeless = s.buyLike(pool, left)
 	}
-	if !waits.OK() || len(homeless) > 0 {
+	if !waits.OK() || len(homeless) > 0 || !s.kept(d.Evicted).OK() {
 		s.Desk.Revert(mark)
 		return false
 	}

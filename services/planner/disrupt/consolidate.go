@@ -68,6 +68,8 @@ type tries struct {
 	// giving are nodes that are to be given up: no destinations. welcome are hosts that may be destinations at all.
 	giving, welcome []bool
 	filler          *filler
+	// held says that some node that is to be given up has to wait, loose that the last set of all is being tried.
+	held, loose bool
 	// full says of a class, by index, that no host has room for one of its pods, but for the one whose place plus one is
 	// there; 0 where nothing is known. Rooms only get smaller while decisions are made.
 	full []int
@@ -139,6 +141,8 @@ func (t *tries) sets(hosts []int) {
 	for len(hosts) > 0 {
 		var set []int
 		set, hosts = t.nextSet(hosts)
+		// Nodes that are kept wait for better pods only as long as there are others to come.
+		t.loose = len(hosts) == 0 && !t.held
 		if len(set) > 1 {
 			t.trySet(set)
 		}
@@ -153,11 +157,12 @@ func (t *tries) nextSet(hosts []int) (set, rest []int) {
 		if len(set) == mostTogether || pods >= mostMoved {
 			return set, hosts[i:]
 		}
-		if t.v.Removed(h) || !t.mayGo(h).OK() {
+		if t.v.Removed(h) {
 			continue
 		}
 		p := t.v.Hosts[h].Pool
-		if !t.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+		if !t.mayGo(h).OK() || !t.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+			t.held = true
 			continue
 		}
 		if !t.pdbs.reason(t.movable(append(slices.Clone(set), h)...)).OK() {
@@ -178,6 +183,9 @@ func (t *tries) trySet(set []int) {
 	worth, ok := t.together(set)
 	switch {
 	case ok:
+	case worth == nil && len(set) >= 4: // some rule forbids it
+		t.trySet(set[:len(set)/2])
+		t.trySet(set[len(set)/2:])
 	case len(worth) > 1 && len(worth) < len(set): // without those that do not pay for themselves
 		t.trySet(worth)
 	case len(set) >= 2*smallest:
@@ -206,6 +214,7 @@ func (t *tries) together(set []int) (worth []int, ok bool) {
 	if t.accept(parts).OK() {
 		return set, true
 	}
+	worth = []int{}
 	for _, p := range parts {
 		if t.judge(&p).OK() {
 			worth = append(worth, p.Hosts...)
@@ -313,9 +322,40 @@ func (t *tries) accept(parts []Decision) model.Reason {
 		if !t.trim(&parts[i]) {
 			return t.notWorth(parts[i].Hosts[0], 0, t.churn.sum(parts[i].Evicted), t.leastOf(&parts[i]))
 		}
+		if why := t.spotForSpot(&parts[i]); !why.OK() { // of what is left
+			return why
+		}
+		if why := t.kept(parts[i].Evicted); !why.OK() {
+			return t.about(parts[i].Hosts[0], why)
+		}
+		if why := t.wishes(&parts[i]); !why.OK() {
+			return why
+		}
 	}
 	for i := range parts {
 		t.keep(parts[i])
+	}
+	return model.Reason{}
+}
+
+// wishes keeps pods whose wishes are enforced from being moved to where fewer of them are met.
+func (t *tries) wishes(d *Decision) model.Reason {
+	if t.v.Policy.Preferences != model.PreferencesEnforced {
+		return model.Reason{}
+	}
+	at := func(h int) *fit.Place {
+		return &fit.Place{Labels: t.v.Hosts[h].LabelSets[0], Taints: t.v.Hosts[h].Taints}
+	}
+	home := t.homes(d.Hosts)
+	for _, spot := range d.Spots {
+		p := t.v.Pods[spot.Pod]
+		if fit.Wish(p.Class.Profile, at(spot.Host)) > fit.Wish(p.Class.Profile, at(home[spot.Pod])) {
+			return model.Reason{
+				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
+				Message: fmt.Sprintf("pod %s would have fewer of its wishes met elsewhere, and wishes are enforced", p.ID),
+				Remedy:  "let policy.preferences be priced",
+			}
+		}
 	}
 	return model.Reason{}
 }
@@ -598,7 +638,7 @@ func (t *tries) dear(host int) model.Reason {
 			fit.Money(t.cost(host)-t.waste[host]), fit.Money(t.cost(host))),
 		Remedy: "allow cheaper instance types in the pool, or lower what its pods request",
 	}
-	if t.waste[host] >= max(1, t.v.Policy.MinSaving) && least > max(1, t.v.Policy.MinSaving) {
+	if w := t.waste[host]; w >= max(1, t.v.Policy.MinSaving) && w < least {
 		r.Code = model.CodePayback
 		r.Message += fmt.Sprintf("; moving its pods weighs %s, and must pay back within %s", fit.Money(price), t.churn.payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"

@@ -36,15 +36,17 @@ type Params struct {
 	Unplaced []pack.Item
 	// Room are the seats of buffers' pods, which nobody ever makes: they move at no cost.
 	Room []pack.Seat
-	// Surplus are hosts that static pools have too many; they take no pods any more.
-	Surplus []Surplus
+	// Seats are the places of the pending pods.
+	Seats []pack.Seat
+	// Surplus are hosts that static pools have too many, Sick those that are sick; they take no pods any more.
+	Surplus, Sick []Surplus
 	// Fixed makes a claim of a static pool to take the place of one of its nodes, for some pods, within limits.
 	Fixed func(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.Bought, model.Reason)
 	// ResumeAfter is where the last search ended; "" begins anew.
 	ResumeAfter model.ClaimID
 }
 
-// Surplus is a host that its static pool is not to have.
+// Surplus is a host that is not to be there, whatever runs on it: one too many of a static pool, or a sick one.
 type Surplus struct {
 	// Host is a place in View.Hosts.
 	Host   int
@@ -116,6 +118,8 @@ type search struct {
 	balance *balance
 	history *history
 	churn   *churn
+	// promises are what pods were told that rely on others.
+	promises promises
 	// moving are the pods on each host that a plan can move: places in World.Pods, in order.
 	moving [][]int
 	// before is how many pods were placed on each host before Run began.
@@ -166,7 +170,8 @@ func newSearch(in Params) *search {
 			s.canaries[h.Pool.Index]++
 		}
 	}
-	s.balance = newBalance(s)
+	s.balance, s.promises = newBalance(s), make(promises)
+	s.promise(in.Seats)
 	return s
 }
 
@@ -224,6 +229,7 @@ func (s *search) keep(d Decision) {
 		s.Limits.Keep(b)
 	}
 	s.pdbs.take(d.Evicted)
+	s.promise(seatsOf(&d))
 	d.Churn, d.Workloads = s.churn.sum(d.Evicted), workloads(s.v, d.Evicted)
 	if d.Reason == model.ReasonUnderutilized {
 		d.PayBack = payBack(d.Churn, d.Saving)

@@ -50,11 +50,12 @@ func poolChanged(_ *view.View, h *view.Host) string {
 }
 
 func requirementsMiss(_ *view.View, h *view.Host) string {
-	r, ok := require.NewSet(h.Pool.NodePool.Requirements...).Matches(h.Node.Labels)
+	labels := view.MergeLabels(h.Node.Labels, h.Claim.Labels)
+	r, ok := require.NewSet(h.Pool.NodePool.Requirements...).Matches(labels)
 	if ok {
 		return ""
 	}
-	has, there := h.Node.Labels.Get(r.Key)
+	has, there := labels.Get(r.Key)
 	if !there {
 		return fmt.Sprintf("RequirementsDrifted: node pool %s asks for %s, and the node has no such label", h.Pool.Name, r)
 	}

@@ -42,7 +42,7 @@ func (s *search) eligible(host int) model.Reason {
 
 // about fills in that a reason is about a host, where it does not say what it is about.
 func (s *search) about(host int, r model.Reason) model.Reason {
-	if r.Subject == "" {
+	if r.Subject == "" && !r.OK() {
 		r.Subject = s.v.Hosts[host].Name()
 	}
 	return r

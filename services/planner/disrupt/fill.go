@@ -20,9 +20,11 @@ func (t *tries) fillAndBuy(set []int) (Decision, bool) {
 			t.Desk.Leave(p, h)
 		}
 	}
-	items := pack.Items(t.v.World, append(t.roomOn(set), d.Evicted...))
-	seats, rest := t.fillUp(items)
-	d.Spots = seats
+	rest := pack.Items(t.v.World, append(t.roomOn(set), d.Evicted...))
+	if t.loose {
+		return t.fitAndBuy(d, rest)
+	}
+	d.Spots, rest = t.fillUp(rest)
 	mark := t.Desk.Mark()
 	_, bought, homeless := t.Desk.Buy(rest, t.Limits.Clone())
 	if len(homeless) == 0 && t.thriftily(rest, bought) {
@@ -30,9 +32,15 @@ func (t *tries) fillAndBuy(set []int) (Decision, bool) {
 		return d, true
 	}
 	t.Desk.Revert(mark)
+	return t.fitAndBuy(d, rest)
+}
+
+// fitAndBuy puts pods wherever there is room, and buys for the rest.
+func (t *tries) fitAndBuy(d Decision, rest []pack.Item) (Decision, bool) {
 	spots, left := t.Desk.OnHosts(rest, func(h int) bool { return t.usable(h) && t.ready(h) })
 	d.Spots = append(d.Spots, spots...)
-	_, d.Replacements, homeless = t.Desk.Buy(left, t.Limits.Clone())
+	_, bought, homeless := t.Desk.Buy(left, t.Limits.Clone())
+	d.Replacements = bought
 	return d, len(homeless) == 0
 }
 

@@ -75,6 +75,9 @@ func (s *search) relocate(host int) (Decision, model.Reason) {
 	if why.OK() {
 		d.Replacements, why = s.replacements(host, left)
 	}
+	if why.OK() {
+		why = s.about(host, s.kept(d.Evicted))
+	}
 	if !why.OK() {
 		s.Desk.Revert(mark)
 		return Decision{}, why

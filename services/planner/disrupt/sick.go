@@ -29,50 +29,62 @@ func sick(v *view.View, h *view.Host) model.Reason {
 	return model.Reason{}
 }
 
-// unhealthy gives back nodes that are sick, whoever minds: their pods are not well there either. Pods that fit on nodes
-// that there are go there; the others get theirs once the claim is marked. Where too many of a pool are sick, the fault is
-// hardly the nodes', and none goes.
-func (s *search) unhealthy() {
-	if s.v.Policy.Repair.Off {
-		return
+// Sick finds the nodes of each pool that are sick: those that go, and by host what ails each and, where it stays all the
+// same, why. Where too many of a pool are sick, the fault is hardly the nodes', and none goes.
+func Sick(v *view.View) (gone, stays []Surplus) {
+	if v.Policy.Repair.Off {
+		return nil, nil
 	}
-	ill, nodes := make([][]int, len(s.v.Pools)), make([]int, len(s.v.Pools))
-	for i, h := range s.v.Hosts {
+	ill, nodes := make([][]Surplus, len(v.Pools)), make([]int, len(v.Pools))
+	for i, h := range v.Hosts {
 		if h.Node == nil || h.Claim == nil || h.Pool == nil {
 			continue
 		}
 		nodes[h.Pool.Index]++
-		if r := sick(s.v, h); !r.OK() {
-			s.sick[i] = r
-			ill[h.Pool.Index] = append(ill[h.Pool.Index], i)
+		if r := sick(v, h); !r.OK() {
+			ill[h.Pool.Index] = append(ill[h.Pool.Index], Surplus{i, r})
 		}
 	}
-	share := s.v.Policy.Repair.MaxUnhealthyPercent
+	share := v.Policy.Repair.MaxUnhealthyPercent
 	if share == 0 {
 		share = model.DefaultMaxUnhealthyPercent
 	}
-	for _, p := range s.v.Pools {
-		hosts := ill[p.Index]
-		most := (nodes[p.Index]*share + 99) / 100
-		for _, h := range hosts {
+	for _, p := range v.Pools {
+		all := ill[p.Index]
+		for _, x := range all {
 			switch {
-			case s.v.Hosts[h].Leaving || s.v.Removed(h):
-			case len(hosts) > most:
-				s.verdicts[h] = model.Reason{
+			case v.Hosts[x.Host].Leaving || v.Removed(x.Host):
+			case len(all) > (nodes[p.Index]*share+99)/100:
+				stays = append(stays, Surplus{x.Host, model.Reason{
 					Code: model.CodeRepairGuard, Subject: "nodepool/" + string(p.Name),
-					Message: fmt.Sprintf("%s; but %d of the pool's %s are sick, and above %d%% none is taken away", s.sick[h].Message,
-						len(hosts), fit.Count(nodes[p.Index], "node"), share),
+					Message: fmt.Sprintf("%s; but %d of the pool's %s are sick, and above %d%% none is taken away", x.Reason.Message,
+						len(all), fit.Count(nodes[p.Index], "node"), share),
 					Remedy: "see what ails them all, or raise policy.repair.max_unhealthy_percent",
-				}
+				}})
 			default:
-				if r := onlyNode(s, h); !r.OK() {
-					s.verdicts[h] = r
-					continue
-				}
-				d, _, _ := s.move([]int{h}, s.reliable)
-				d.Reason, d.Explanation = model.ReasonUnhealthy, s.sick[h]
-				s.keep(d)
+				gone = append(gone, x)
 			}
 		}
+	}
+	return gone, stays
+}
+
+// unhealthy gives back nodes that are sick, whoever minds: their pods are not well there either. Pods that fit on nodes
+// that there are go there; the others get theirs once the claim is marked.
+func (s *search) unhealthy() {
+	_, stays := Sick(s.v)
+	for _, x := range stays {
+		s.verdicts[x.Host] = x.Reason
+		s.sick[x.Host] = x.Reason
+	}
+	for _, x := range s.Sick {
+		if r := onlyNode(s, x.Host); !r.OK() {
+			s.verdicts[x.Host] = r
+			continue
+		}
+		s.sick[x.Host] = x.Reason
+		d, _, _ := s.move([]int{x.Host}, s.reliable)
+		d.Reason, d.Explanation = model.ReasonUnhealthy, x.Reason
+		s.keep(d)
 	}
 }

@@ -40,6 +40,18 @@ func (d *Desk) Show(b *Bought) {
 	b.site = d.tally.Claim(nil, places...)
 }
 
+// capped is as many of a pool's options as a claim may list, as flexible as the pool wishes; nil where that can't be.
+func (m *Market) capped(options []*Option) []*Option {
+	v := options[0].variant
+	if !minValues(v.pool) {
+		return options[:m.most]
+	}
+	if list := m.diverse(v, options); list != nil || m.w.Policy.MinValues != model.MinValuesBestEffort {
+		return list
+	}
+	return options[:m.most]
+}
+
 // OnePurse is a claim for no pods that may become those of the options that are paid for alike: of one reservation that
 // has an instance left, or of none. It is nil where limits leave nothing.
 func (m *Market) OnePurse(options []*Option, lim *Limits) *Bought {
@@ -68,6 +80,11 @@ func (d *Desk) Instead(options []*Option, items []Item, lim *Limits) *Bought {
 	b := d.m.OnePurse(able, lim)
 	if b == nil {
 		return nil
+	}
+	if len(b.Options) > d.m.most {
+		if b.Options = d.m.capped(b.Options); b.Options == nil {
+			return nil
+		}
 	}
 	b.Items = items
 	d.Show(b)

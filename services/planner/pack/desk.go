@@ -90,15 +90,36 @@ func (d *Desk) Leave(pod, host int) {
 
 // Forget takes a pod that was seated off the counts that other pods go by; its room stays taken.
 func (d *Desk) Forget(s Seat) {
-	var site *topology.Site
-	if s.Bought != nil {
-		site = s.Bought.site
-	} else {
-		site = d.tally.Host(s.Host)
-	}
+	site := d.siteOf(s)
 	if site != nil { // a claim has none where nobody counts its pods
 		d.tally.Add(d.v.Pods[s.Pod].Class, site, -1)
 	}
+}
+
+// LeansOn and HoldsUp say which counts of other pods a class relies on, and which it is part of; see topology.Rules.
+func (d *Desk) LeansOn(c *view.Class) []int32 { return d.rules.LeansOn(c) }
+
+// HoldsUp is described beside LeansOn.
+func (d *Desk) HoldsUp(c *view.Class) []int32 { return d.rules.HoldsUp(c) }
+
+// Stands says whether a pod that was seated could be seated there still, after what changed since.
+func (d *Desk) Stands(s Seat) bool {
+	c, site := d.v.Pods[s.Pod].Class, d.siteOf(s)
+	if site == nil {
+		return true
+	}
+	mark := d.tally.Mark()
+	defer d.tally.Revert(mark)
+	d.tally.Add(c, site, -1)
+	return d.tally.Allows(c, site)
+}
+
+// siteOf is where a seat is in the eyes of the rules about other pods; nil for a claim where nobody counts its pods.
+func (d *Desk) siteOf(s Seat) *topology.Site {
+	if s.Bought != nil {
+		return s.Bought.site
+	}
+	return d.tally.Host(s.Host)
 }
 
 // OnHosts seats pods on hosts that usable allows, and on nothing else.

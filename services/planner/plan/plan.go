@@ -69,6 +69,8 @@ type cycle struct {
 	// bare are claims of static pools, for no pods; surplus what they have too many.
 	bare    []bare
 	surplus []disrupt.Surplus
+	// sick are hosts that go because they are sick.
+	sick []disrupt.Surplus
 	// problems are those of users' objects, overlays aside.
 	problems []model.Reason
 	given    disrupt.Result
@@ -107,6 +109,14 @@ func (c *cycle) reserve() {
 		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
 		c.tally.Suspect(c.Pods[s.Pod].Class, s.Host, 1)
+	}
+}
+
+// findSick gives sick nodes up before pods are seated: none is to be sent there.
+func (c *cycle) findSick() {
+	c.sick, _ = disrupt.Sick(c.view)
+	for _, x := range c.sick {
+		c.view.Remove(x.Host)
 	}
 }
 
@@ -173,6 +183,7 @@ func (c *cycle) giveBack() {
 	c.given = disrupt.Run(disrupt.Params{
 		View: c.view, Matcher: c.matcher, Desk: c.desk, Market: c.market, Limits: c.limits,
 		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
+		Seats: c.seats, Sick: c.sick,
 		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})
 }

@@ -244,7 +244,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	c.desk.StopWhen(stop)
 	steps := []func(){c.reserve, c.fixPools, c.seat, c.seatBuffers}
 	if c.asks(model.KindDisrupt) {
-		steps = append(steps, c.expect, c.giveBack)
+		steps = []func(){c.reserve, c.findSick, c.fixPools, c.seat, c.seatBuffers, c.expect, c.giveBack}
 	}
 	var p model.Plan
 	for _, step := range append(steps, func() { p = c.write() }) {

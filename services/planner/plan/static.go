@@ -35,19 +35,19 @@ func (c *cycle) fixPools() {
 		h, ok := at[claim.ID]
 		return c.IsLeaving(claim) || (ok && c.view.Hosts[h].Leaving)
 	}
-	sold := make(map[model.RankedOffering]*pack.Option)
+	sold := make(map[soldKey]*pack.Option)
 	q := offer.Question{
 		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.Most(),
 		Sells: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
 			options, r := c.market.Sells(c.Pool(p.Name))
 			for _, o := range options {
-				sold[o.Ranked()] = o
+				sold[soldKey{p.Name, o.Ranked()}] = o
 				list = append(list, o.Ranked())
 			}
 			return list, r
 		},
-		Enough: func(_ *model.NodePool, list []model.RankedOffering) bool {
-			return c.Policy.MinValues == model.MinValuesBestEffort || !pack.Bare(optionsOf(sold, list)).Relaxed()
+		Enough: func(p *model.NodePool, list []model.RankedOffering) bool {
+			return c.Policy.MinValues == model.MinValuesBestEffort || !pack.Bare(optionsOf(sold, p.Name, list)).Relaxed()
 		},
 	}
 	for _, f := range offer.Static(q) {
@@ -66,7 +66,6 @@ func (c *cycle) fixPools() {
 				c.surplus = append(c.surplus, disrupt.Surplus{Host: h, Reason: f.Reason})
 			}
 		}
-		clear(sold)
 	}
 }
 
@@ -85,18 +84,24 @@ func (c *cycle) staticSnapshot() *model.Snapshot {
 	return &out
 }
 
-func optionsOf(sold map[model.RankedOffering]*pack.Option, list []model.RankedOffering) []*pack.Option {
+// soldKey is an offering as a pool buys it.
+type soldKey struct {
+	pool     model.PoolName
+	offering model.RankedOffering
+}
+
+func optionsOf(sold map[soldKey]*pack.Option, pool model.PoolName, list []model.RankedOffering) []*pack.Option {
 	out := make([]*pack.Option, len(list))
 	for i, o := range list {
-		out[i] = sold[o]
+		out[i] = sold[soldKey{pool, o}]
 	}
 	return out
 }
 
 // buyBare makes the claims that a pool needs, and says why it gets fewer than that.
-func (c *cycle) buyBare(f *offer.Fixed, sold map[model.RankedOffering]*pack.Option) model.Reason {
+func (c *cycle) buyBare(f *offer.Fixed, sold map[soldKey]*pack.Option) model.Reason {
 	for i := range f.Buy {
-		b := c.market.OnePurse(optionsOf(sold, f.Buy[i].Offerings), c.limits)
+		b := c.market.OnePurse(optionsOf(sold, f.Pool, f.Buy[i].Offerings), c.limits)
 		if b == nil {
 			return model.Reason{
 				Code: model.CodeLimit, Subject: f.Reason.Subject,

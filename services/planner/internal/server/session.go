@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/planner/convert"
@@ -103,7 +104,8 @@ func split(p *plannerv1.Plan, most int) ([]*plannerv1.Plan, error) {
 		Id: p.GetId(), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(), InputHash: p.GetInputHash(),
 		Now: p.GetNow(), CostBeforeMicroUsdPerHour: p.GetCostBeforeMicroUsdPerHour(),
 		CostAfterMicroUsdPerHour: p.GetCostAfterMicroUsdPerHour(), LowerBound: p.GetLowerBound(), Timings: p.GetTimings(),
-		Traceparent: p.GetTraceparent(),
+		DisruptionSummary: p.GetDisruptionSummary(),
+		Traceparent:       p.GetTraceparent(),
 	}
 	c := &cutter{most: most, part: head, size: proto.Size(head)}
 	err := errors.Join(
@@ -112,6 +114,7 @@ func split(p *plannerv1.Plan, most int) ([]*plannerv1.Plan, error) {
 		cut(c, p.GetPlacements(), func(to *plannerv1.Plan) *[]*plannerv1.Placement { return &to.Placements }),
 		cut(c, p.GetPending(), func(to *plannerv1.Plan) *[]*plannerv1.PendingPod { return &to.Pending }),
 		cut(c, p.GetNodes(), func(to *plannerv1.Plan) *[]*plannerv1.NodeVerdict { return &to.Nodes }),
+		cut(c, p.GetProblems(), func(to *plannerv1.Plan) *[]*clusterv1.Reason { return &to.Problems }),
 	)
 	return append(c.done, c.part), err
 }
