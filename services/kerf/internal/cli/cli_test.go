@@ -302,6 +302,12 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"an explanation of nothing":     {story(inflate+"inflate-5.yaml", "--explain", "pod/other"), []string{"pod/other"}},
 		"a flag that is none":           {[]string{"plan", "--fast"}, []string{"--fast", "kerf plan --help"}},
 		"a command that is none":        {[]string{"pln"}, []string{"pln", "plan"}},
+		"a shadow without a cluster":    {[]string{"shadow", "--kubeconfig", "/no/such/file"}, []string{"/no/such/file", "--kubeconfig"}},
+		"a shadow without a pause":      {[]string{"shadow", "--interval", "0s"}, []string{"--interval 0s", "1s"}},
+		"a shadow backwards":            {[]string{"shadow", "--for", "-1h"}, []string{"--for -1h", "24h"}},
+		"a shadow once and for long":    {[]string{"shadow", "--once", "--for", "1h"}, []string{"--once and --for"}},
+		"a shadow that acts":            {[]string{"shadow", "--actuator", "127.0.0.1:7402"}, []string{"unknown flag", "--actuator"}},
+		"a shadow of files":             {[]string{"shadow", "pool.yaml"}, []string{"pool.yaml"}},
 		"converting nothing":            {[]string{"convert"}, []string{"-f"}},
 		"converting what is wrong":      {[]string{"convert", "-f", unknown}, []string{"unknown.yaml", "spec.limit"}},
 	}

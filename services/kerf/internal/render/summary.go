@@ -116,9 +116,10 @@ func (p *planPage) reachable() string {
 	if floor <= 0 || now <= 0 {
 		return ""
 	}
-	out := fmt.Sprintf("the pods that run could not be run for less than %s an hour, even if nothing kept them where they are", dollars(floor))
+	const places = 3 // it is a bound, and no price
+	out := fmt.Sprintf("$%s an hour, even if nothing kept the pods that run where they are", fixed(floor, places))
 	if gone := p.saving(); gone > 0 && now > floor {
-		out += fmt.Sprintf("; this plan takes %.0f%% of what is above", min(float64(gone)/float64(now-floor), 1)*100)
+		out += fmt.Sprintf("; giving back what this plan does goes %.0f%% of the way", min(float64(gone)/float64(now-floor), 1)*100)
 	}
 	return out
 }

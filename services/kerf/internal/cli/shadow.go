@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
+	"github.com/kerf-dev/kerf/services/watcher"
+)
+
+// leastInterval keeps a shadow from planning without a pause.
+const leastInterval = time.Second
+
+// shadowFlags are the flags of kerf shadow. The catalogue and the zones are those of a plan.
+type shadowFlags struct {
+	plan       planFlags
+	kubeconfig string
+	interval   time.Duration
+	forTime    time.Duration
+	once       bool
+}
+
+func newShadow(std IO) *cobra.Command {
+	var flags shadowFlags
+	c := &cobra.Command{
+		Use:   "shadow",
+		Short: "Watch a cluster that Karpenter runs, and tell what Kerf would do",
+		Long: `Shadow reads the same objects as Karpenter (NodePools, EC2NodeClasses, NodeClaims,
+nodes, pods), plans for them, and reports what Kerf would do: what it would buy and give
+back, as that changes, and what the cluster costs now and would cost. It adds up until
+it is interrupted.
+
+It needs rights to read, such as those of the watcher, and changes nothing: it has no
+actuator and no AWS credentials. Prices and shapes are those of the catalogue; what AWS
+resolves of a node class comes from its status.`,
+		Example: `  kerf shadow --kubeconfig ~/.kube/config --once
+  kerf shadow --for 24h --interval 1m -o json > shadow.jsonl`,
+		Args: cobra.NoArgs,
+	}
+	f := c.Flags()
+	f.StringVar(&flags.kubeconfig, "kubeconfig", std.Getenv("KUBECONFIG"), "`file` to connect with; $KUBECONFIG by default, or as the pod that this runs in")
+	f.DurationVar(&flags.interval, "interval", time.Minute, "how `long` after a plan the next one is made")
+	f.DurationVar(&flags.forTime, "for", 0, "how `long` to watch, such as 24h; until interrupted by default")
+	f.BoolVar(&flags.once, "once", false, "make one plan, and show it in full")
+	f.IntVar(&flags.plan.rounds, "rounds", 10, "how many `plans` are played through, one after the other, to see where they lead")
+	f.StringVar(&flags.plan.planner, "planner", "", "let the planner at this `address` plan; this process does by default")
+	f.StringVar(&flags.plan.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
+	f.StringSliceVar(&flags.plan.zones, "zones", nil, "the `zones` that there are subnets in, where a node class's status does not say")
+	flags.plan.policy = addPolicy(f)
+	flags.plan.out = addOutput(c, "table", "json")
+	flags.plan.client = addClient(c)
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := flags.check(); err != nil {
+			return err
+		}
+		return flags.run(cmd, std)
+	}
+	return c
+}
+
+func (s *shadowFlags) check() error {
+	switch {
+	case s.interval < leastInterval:
+		return fmt.Errorf("--interval %s: want %s or more", s.interval, leastInterval)
+	case s.forTime < 0:
+		return fmt.Errorf("--for %s: want a time such as 24h, or 0 for no end", s.forTime)
+	case s.once && s.forTime > 0:
+		return errors.New("--once and --for: want one of them")
+	case s.plan.rounds < 1 || s.plan.rounds > mostRounds:
+		return fmt.Errorf("--rounds %d: want 1 to %d", s.plan.rounds, mostRounds)
+	}
+	return nil
+}
+
+func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
+	policy, err := s.plan.policy.policy(std.In)
+	if err != nil {
+		return err
+	}
+	world, err := s.plan.world()
+	if err != nil {
+		return err
+	}
+	observer, err := watcher.NewObserver(watcher.ObserverConfig{
+		Kubeconfig: s.kubeconfig, UserAgent: "kerf-shadow/" + boot.ReadVersion().Version,
+		Log: slog.New(slog.NewTextHandler(std.Err, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: std.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("%w (here: --kubeconfig)", err)
+	}
+	cfg := shadow.Config{
+		Source: shadow.Observed(observer), Decide: s.plan.client.decider(s.plan.planner), Policy: policy, World: world,
+		Interval: s.interval, For: s.forTime, Rounds: s.plan.rounds, Now: std.Now,
+	}
+	if s.once {
+		cfg.Plans = 1
+	}
+	var last *shadow.Report
+	cfg.Report = func(r shadow.Report) error {
+		before := last
+		last = &r
+		return s.report(std, r, before)
+	}
+	if err := shadow.Run(cmd.Context(), cfg); err != nil || last == nil || s.once || s.plan.out.json() {
+		return err
+	}
+	return render.ShadowTotal(std.Out, last.Total, std.style())
+}
+
+func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) error {
+	switch {
+	case s.plan.out.json():
+		return render.ShadowJSON(std.Out, r)
+	case s.once:
+		if err := render.Shadow(std.Out, shadow.Report{Time: r.Time, Snapshot: r.Snapshot, Course: r.Course}, nil, std.style()); err != nil {
+			return err
+		}
+		fmt.Fprintln(std.Out)
+		return render.Plan(std.Out, render.PlanView{Plan: r.Course.First, Snapshot: r.Snapshot, Assumed: r.Notes}, std.style())
+	default:
+		return render.Shadow(std.Out, r, before, std.style())
+	}
+}

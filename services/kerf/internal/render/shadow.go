@@ -1,0 +1,155 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
+)
+
+// Shadow writes what has changed since the report before: the cost, decisions that are new, notes. Nothing is written
+// where nothing has changed. before is nil for the first one.
+func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s Style) error {
+	if before != nil && !changed(r, *before) {
+		return nil
+	}
+	p := newPlanPage(PlanView{Plan: r.Course.First, Snapshot: r.Snapshot}, s)
+	p.line("%s  %s", p.paint(bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
+	for _, c := range r.Fresh.Launches {
+		p.item("  "+p.paint(dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",
+			p.paint(cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), dollars(c.GetPriceMicroUsdPerHour())))
+	}
+	for _, d := range r.Fresh.Disruptions {
+		p.item("  "+p.paint(dim, "give back  "), p.disruptionSentence(d))
+	}
+	if r.Fresh.Gone > 0 {
+		p.item("  "+p.paint(dim, "no longer  "), count(r.Fresh.Gone, "decision")+" of the plan before")
+	}
+	if n := len(r.Course.First.GetPending()); n > 0 {
+		p.item("  "+p.paint(dim, "pending    "), count(n, "pod")+" that nothing was found for")
+	}
+	for _, n := range r.Notes {
+		p.item("  "+p.paint(dim, "note       "), n)
+	}
+	return p.writeTo(w)
+}
+
+func changed(r, before shadow.Report) bool {
+	f := r.Fresh
+	return len(f.Launches)+len(f.Disruptions)+f.Gone+len(r.Notes) > 0 ||
+		r.Course.CostBefore != before.Course.CostBefore || r.Course.CostAfter != before.Course.CostAfter ||
+		len(r.Course.First.GetPending()) != len(before.Course.First.GetPending())
+}
+
+func (p *planPage) comparedSentence(r shadow.Report) string {
+	owned := 0
+	for _, n := range r.Snapshot.GetNodes() {
+		if n.GetClaim() != "" {
+			owned++
+		}
+	}
+	out := fmt.Sprintf("%s, %s an hour", count(owned, "node"), dollars(r.Course.CostBefore))
+	if r.Course.CostAfter == r.Course.CostBefore {
+		return out + "; Kerf would change nothing of that"
+	}
+	color := green
+	if r.Course.CostAfter > r.Course.CostBefore {
+		color = yellow
+	}
+	return out + "; with Kerf " + p.paint(color, dollars(r.Course.CostAfter)+percent(r.Course.CostAfter-r.Course.CostBefore, r.Course.CostBefore)) +
+		" after " + count(r.Course.Rounds, "round")
+}
+
+// percent is a change in parentheses, " (-24.8%)"; "" where there is nothing to compare with.
+func percent(by, of int64) string {
+	if of <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%+.1f%%)", float64(by)/float64(of)*100)
+}
+
+func (p *planPage) disruptionSentence(d *plannerv1.Disruption) string {
+	out := fmt.Sprintf("%s, %s: %s", some(p.nodeNames(d.GetCandidates()), mostNodes), reasonWord(d.GetReason()), count(int(d.GetEvictions()), "eviction"))
+	if s := d.GetSavingMicroUsdPerHour(); s != 0 {
+		out += ", saves " + dollars(s) + " an hour"
+	}
+	if d.GetPayBack() != nil {
+		out += ", pays back in " + payBack(d)
+	}
+	if n := len(d.GetReplacements()); n > 0 {
+		out += ", " + count(n, "node") + " instead"
+	}
+	return out
+}
+
+// ShadowTotal writes what a shadow has come to.
+func ShadowTotal(w io.Writer, t shadow.Total, s Style) error {
+	p := page{Style: s}
+	p.heading("WATCHED", fmt.Sprintf("%s, %s; nothing was changed", span(t.Watched), count(t.Plans, "plan")))
+	if t.Cost > 0 {
+		p.item("  "+p.paint(dim, "cost       "), fmt.Sprintf("$%.2f as it was run, %s as Kerf would have run it%s",
+			float64(t.Cost)/1e6, p.paint(bold, fmt.Sprintf("$%.2f", float64(t.WithKerf)/1e6)), percent(t.WithKerf-t.Cost, t.Cost)))
+	}
+	p.item("  "+p.paint(dim, "give back  "), fmt.Sprintf("%s, %d of them for others in their place", count(t.GivenBack, "node"), t.Replaced))
+	p.item("  "+p.paint(dim, "evictions  "), count(t.Evictions, "pod"))
+	return p.writeTo(w)
+}
+
+// shadowJSON is a report for machines; money as in proto JSON.
+type shadowJSON struct {
+	Time                       time.Time       `json:"time"`
+	Revision                   uint64          `json:"revision,string"`
+	Nodes                      int             `json:"nodes"`
+	CostMicroUSDPerHour        int64           `json:"costMicroUsdPerHour,string"`
+	CostAfterMicroUSDPerHour   int64           `json:"costAfterPlanMicroUsdPerHour,string"`
+	CostSettledMicroUSDPerHour int64           `json:"costSettledMicroUsdPerHour,string"`
+	Rounds                     int             `json:"rounds"`
+	Settled                    bool            `json:"settled"`
+	Pending                    int             `json:"podsPending"`
+	FreshDecisions             int             `json:"freshDecisions"`
+	GoneDecisions              int             `json:"goneDecisions"`
+	Notes                      []string        `json:"notes,omitempty"`
+	Total                      totalJSON       `json:"total"`
+	Plan                       json.RawMessage `json:"plan"`
+}
+
+type totalJSON struct {
+	Plans            int     `json:"plans"`
+	Seconds          float64 `json:"seconds"`
+	CostMicroUSD     int64   `json:"costMicroUsd,string"`
+	WithKerfMicroUSD int64   `json:"costWithKerfMicroUsd,string"`
+	GivenBack        int     `json:"nodesGivenBack"`
+	Replaced         int     `json:"nodesReplaced"`
+	Evictions        int     `json:"evictions"`
+}
+
+// ShadowJSON writes a report as one line of JSON, the plan in proto JSON within it.
+func ShadowJSON(w io.Writer, r shadow.Report) error {
+	plan, err := marshal(r.Course.First)
+	if err != nil {
+		return err
+	}
+	out := shadowJSON{
+		Time: r.Time.UTC(), Revision: r.Snapshot.GetRevision(), CostMicroUSDPerHour: r.Course.CostBefore,
+		CostAfterMicroUSDPerHour:   r.Course.First.GetCostAfterMicroUsdPerHour(),
+		CostSettledMicroUSDPerHour: r.Course.CostAfter, Rounds: r.Course.Rounds, Settled: r.Course.Settled,
+		Pending: len(r.Course.First.GetPending()), FreshDecisions: len(r.Fresh.Launches) + len(r.Fresh.Disruptions),
+		GoneDecisions: r.Fresh.Gone, Notes: r.Notes, Plan: plan,
+		Total: totalJSON{
+			r.Total.Plans, r.Total.Watched.Seconds(), r.Total.Cost, r.Total.WithKerf, r.Total.GivenBack, r.Total.Replaced, r.Total.Evictions,
+		},
+	}
+	for _, n := range r.Snapshot.GetNodes() {
+		if n.GetClaim() != "" {
+			out.Nodes++
+		}
+	}
+	// The encoder takes the white space out of the plan, which protojson varies, and ends the line.
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package watcher
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+)
+
+// ObserverConfig is what an Observer works with. Log and Now must be set.
+type ObserverConfig struct {
+	// Kubeconfig is a file; empty means the pod that the process runs in.
+	Kubeconfig string
+	// UserAgent is what the API server is told.
+	UserAgent string
+	// Client and Dynamic, if both are set, are used instead of Kubeconfig.
+	Client  kubernetes.Interface
+	Dynamic dynamic.Interface
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Observer reads a cluster as the watcher does, and no more: it knows no planner and no actuator, and drives nothing. What
+// an actuator would say of claims and node classes, its user has to make of the objects. Make it with NewObserver.
+type Observer struct{ source *kube.Source }
+
+// NewObserver sets an observer up; nothing is read before Run.
+func NewObserver(cfg ObserverConfig) (*Observer, error) {
+	client, dyn := cfg.Client, cfg.Dynamic
+	if client == nil || dyn == nil {
+		var err error
+		if client, dyn, err = kube.Clients(cfg.Kubeconfig, cfg.UserAgent); err != nil {
+			return nil, err
+		}
+	}
+	source, err := kube.New(kube.Config{Client: client, Dynamic: dyn, Log: cfg.Log, Now: cfg.Now})
+	if err != nil {
+		return nil, err
+	}
+	return &Observer{source}, nil
+}
+
+// Run sends what the API server says until ctx is done; the first batch is whole. It starts goroutines and waits for them.
+func (o *Observer) Run(ctx context.Context, out chan<- snapshot.Batch) error {
+	return o.source.Run(ctx, out)
+}
+
+// NodePools lists the node pools as they are now, by name. They must not be changed.
+func (o *Observer) NodePools() []*karpenterv1.NodePool { return o.source.Pools() }
+
+// NodeClasses is NodePools for EC2NodeClasses.
+func (o *Observer) NodeClasses() []*awsv1.EC2NodeClass { return o.source.Classes() }
+
+// NodeClaims is NodePools for NodeClaims, whoever made them.
+func (o *Observer) NodeClaims() []*karpenterv1.NodeClaim { return o.source.Claims() }
