@@ -10,6 +10,7 @@ import (
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/convert"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/model"
@@ -183,5 +184,22 @@ func TestInventoryIsCutIntoParts(t *testing.T) {
 	}
 	if parts := convert.Inventory(inventory.Diff(inv, inv)); len(parts) != 1 || !parts[0].GetLast() {
 		t.Errorf("no change is %d parts, want one that says that it is the last", len(parts))
+	}
+}
+
+func TestPlanTellsWhosePodsAreEvicted(t *testing.T) {
+	p, _, err := convert.FromPlan(&plannerv1.Plan{Id: "p", Now: timestamppb.Now(), Disruptions: []*plannerv1.Disruption{{
+		Id: "d", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, Evictions: 3,
+		Workloads: []*clusterv1.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web-1", Pods: 3}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []apply.Disruption{{
+		ID: "d", Reason: model.DisruptionUnhealthy, Evictions: 3,
+		Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web-1", Pods: 3}},
+	}}
+	if d := cmp.Diff(want, p.Disruptions); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

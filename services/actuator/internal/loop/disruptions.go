@@ -14,9 +14,15 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/store"
 )
 
-// disruptionTimeout is how long a disruption waits for its replacements to be initialized: launch and registration have
-// their own limits, which add up to less.
-const disruptionTimeout = 30 * time.Minute
+const (
+	// disruptionTimeout is how long a disruption waits for its replacements to be initialized: launch and registration have
+	// their own limits, which add up to less.
+	disruptionTimeout = 30 * time.Minute
+	// keepRecords is how long ended disruptions are remembered at least, and maxRecords how many of them at most: the
+	// oldest go first.
+	keepRecords = 6 * time.Hour
+	maxRecords  = 4000
+)
 
 // progress moves each disruption that goes on: it drains the candidates once their replacements can be relied on, gives
 // up when one of those failed, and ends when the candidates have. Nobody waits for a sick node's replacement.
@@ -231,4 +237,31 @@ func (l *leader) tainted(d model.Disruption) bool {
 
 		return n != nil && !slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == lifecycle.TaintDisrupted })
 	})
+}
+
+// oldRecords are ended disruptions that nobody has to know of any more: they are long over, or there are too many. Planners
+// look back as far as drift may be held, and leave pods alone that were moved lately.
+func (l *leader) oldRecords() []string {
+	var out []string
+	var kept []*model.Disruption
+	keep := max(keepRecords, l.cfg.Intervals.History)
+	for id, d := range l.disruptions {
+		switch {
+		case d.EndTime.IsZero():
+		case l.now.Sub(d.EndTime) >= keep:
+			out = append(out, id)
+		default:
+			kept = append(kept, d)
+		}
+	}
+	if n := len(kept) - maxRecords; n > 0 {
+		slices.SortFunc(kept, func(a, b *model.Disruption) int {
+			return cmp.Or(a.EndTime.Compare(b.EndTime), cmp.Compare(a.ID, b.ID))
+		})
+		for _, d := range kept[:n] {
+			out = append(out, d.ID)
+		}
+	}
+
+	return out
 }

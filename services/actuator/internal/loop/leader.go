@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +24,6 @@ const (
 	passGap = 20 * time.Millisecond
 	// idleWake is how long nothing at all may go unlooked at.
 	idleWake = 30 * time.Second
-	// keepRecords is how long ended disruptions are remembered at least, and maxRecords how many of them at most: the
-	// oldest go first.
-	keepRecords = 6 * time.Hour
-	maxRecords  = 4000
 )
 
 // leader is the state of one leadership. All of it belongs to the goroutine that runs run.
@@ -413,33 +408,6 @@ func (l *leader) prune(b *store.Batch) {
 	slices.Sort(b.DeleteClaims)
 	slices.Sort(b.DeleteDisruptions)
 	slices.Sort(b.DeleteNotices)
-}
-
-// oldRecords are ended disruptions that nobody has to know of any more: they are long over, or there are too many. Planners
-// look back as far as drift may be held, and leave pods alone that were moved lately.
-func (l *leader) oldRecords() []string {
-	var out []string
-	var kept []*model.Disruption
-	keep := max(keepRecords, l.cfg.Intervals.History)
-	for id, d := range l.disruptions {
-		switch {
-		case d.EndTime.IsZero():
-		case l.now.Sub(d.EndTime) >= keep:
-			out = append(out, id)
-		default:
-			kept = append(kept, d)
-		}
-	}
-	if n := len(kept) - maxRecords; n > 0 {
-		slices.SortFunc(kept, func(a, b *model.Disruption) int {
-			return cmp.Or(a.EndTime.Compare(b.EndTime), cmp.Compare(a.ID, b.ID))
-		})
-		for _, d := range kept[:n] {
-			out = append(out, d.ID)
-		}
-	}
-
-	return out
 }
 
 func (l *leader) over(t time.Time) bool { return l.now.Sub(t) >= l.cfg.Intervals.History }

@@ -11,7 +11,8 @@ import (
 // HashVersion goes with every hash of HashEC2NodeClass. Hashes of other versions,
 // also those that another controller left, are not comparable: claims that carry
 // one are given the new hash instead of being called drifted. Raise it whenever
-// the same class would get another hash.
+// the same class would get another hash, and let hashes begin with it and "-"
+// from then on: so a hash tells its version, and one without is of the first.
 const HashVersion = "kerf1"
 
 // HashEC2NodeClass is the hash of the part of a class that its nodes can drift

@@ -9,7 +9,8 @@ import (
 // HashVersion goes with every hash of HashNodePool. Hashes of other versions, also
 // those that another controller left, are not comparable: claims that carry one
 // are given the new hash instead of being called drifted. Raise it whenever the
-// same pool would get another hash.
+// same pool would get another hash, and let hashes begin with it and "-" from
+// then on: so a hash tells its version, and one without is of the first.
 const HashVersion = "kerf1"
 
 // hashed is what makes a pool's nodes drift when it changes: the template without
