@@ -128,7 +128,7 @@ func (s *solver) improve() {
 	x.ms.limit, x.ms.stop = budget, s.stopped
 	y := r.y
 	switch {
-	case s.c.p.BoundOnly && s.c.n <= mostRows/2:
+	case s.c.p.BoundOnly && s.c.n <= mostRows/2 && budget/4 >= leastRounds*s.c.roundWork():
 		s.relax(x, budget/4)
 	case !s.c.p.BoundOnly && s.c.n <= mostRows:
 		s.relax(x, budget*6/10)
@@ -188,6 +188,18 @@ func (s *solver) prove(x *columns, worth float64) {
 	}
 }
 
+// roundWork is about what a round of column generation takes.
+func (c *core) roundWork() int64 {
+	const pivots = 16
+	n := 0
+	for b := range c.bins {
+		for _, t := range c.bins[b].kinds {
+			n += len(c.kinds[t])
+		}
+	}
+	return int64(n * (c.k + 1) * pivots)
+}
+
 // enough says that the best plan is as good as asked for.
 func (s *solver) enough() bool {
 	return s.stopped() || s.best.pods == 0 && float64(s.best.cost) <= max(float64(s.bound), s.lp)*(1+s.gap)
@@ -201,6 +213,9 @@ const (
 	// mostRows is up to how many rows the linear programme is solved: its inverse is dense, and with more rows the work
 	// that a plan is worth ends long before the programme beats the greedy search.
 	mostRows = 256
+	// leastRounds is how many rounds of column generation there must be work for: its bound starts low, and beats that of
+	// resources late.
+	leastRounds = 8
 	// pricingNodes is how many nodes the branch and bound of one pricing problem may visit.
 	pricingNodes = 30
 	// finalPairs bounds what is left of a packing that is finished exactly; see mostPairs.
