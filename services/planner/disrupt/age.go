@@ -86,6 +86,9 @@ func (s *search) replaceAll(hosts []int, why model.DisruptionReason, because, al
 			if verdict.OK() && also != nil {
 				verdict = also(h)
 			}
+			if verdict.Code == model.CodeCanary && len(set) > 0 {
+				break // until it is clear whether the canary can be replaced
+			}
 			if !verdict.OK() {
 				s.verdicts[h] = verdict
 				continue

@@ -175,3 +175,54 @@ func NeverEvictable(v *view.View) []bool {
 	}
 	return out
 }
+
+// Blockers tells of pod disruption budgets that will hold up every drain, before they do: those that never allow an
+// eviction, and those that share a pod with another one, which the API server then refuses to evict at all.
+func Blockers(v *view.View) []model.Reason {
+	p := newPDBs(v)
+	type blocked struct {
+		pods, nodes int
+		with        string
+	}
+	by := make([]blocked, len(p.left))
+	for _, h := range v.Hosts {
+		if h.Node == nil || h.Claim == nil {
+			continue
+		}
+		seen := make(map[int]bool)
+		for _, i := range movable(v, h.Index) {
+			covering := p.of[v.Pods[i].Class.Index]
+			for k, b := range covering {
+				if !v.Snapshot.PodDisruptionBudgets[b].NeverAllows && len(covering) == 1 {
+					continue
+				}
+				by[b].pods++
+				if !seen[b] {
+					seen[b] = true
+					by[b].nodes++
+				}
+				if len(covering) > 1 {
+					by[b].with = v.Snapshot.PodDisruptionBudgets[covering[(k+1)%len(covering)]].ID
+				}
+			}
+		}
+	}
+	var out []model.Reason
+	for i, x := range by {
+		if x.pods == 0 {
+			continue
+		}
+		b := &v.Snapshot.PodDisruptionBudgets[i]
+		holds := fmt.Sprintf("it holds %s on %s", fit.Count(x.pods, "pod"), fit.Count(x.nodes, "node"))
+		r := model.Reason{
+			Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,
+			Message: "it never allows an eviction: " + holds, Remedy: "let it allow at least one disruption",
+		}
+		if !b.NeverAllows {
+			r.Message = fmt.Sprintf("it shares pods with %s, and pods of two budgets can't be evicted: %s", x.with, holds)
+			r.Remedy = "let one disruption budget cover a pod"
+		}
+		out = append(out, r)
+	}
+	return out
+}

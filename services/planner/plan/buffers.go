@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
@@ -125,6 +126,9 @@ func (c *cycle) movedRoom() map[int]bool {
 // allProblems are what keeps users' objects from having an effect, or all of it, sorted by subject.
 func (c *cycle) allProblems() []model.Reason {
 	out := slices.Concat(c.Overlays.Problems(), c.problems)
+	if c.asks(model.KindDisrupt) {
+		out = append(out, disrupt.Blockers(c.view)...)
+	}
 	slices.SortStableFunc(out, func(a, b model.Reason) int {
 		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Message, b.Message))
 	})
