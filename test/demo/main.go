@@ -53,7 +53,7 @@ func (o *options) parse(args []string) error {
 	f := flag.NewFlagSet("demo", flag.ContinueOnError)
 	f.BoolVar(&o.keep, "keep", false, "leave everything running after the story, until Ctrl-C")
 	f.BoolVar(&o.plain, "plain", false, "neither colours nor a status line, also on a terminal")
-	f.IntVar(&o.last, "step", 12, "play up to and including this `number`; 0 plays nothing, for use with -keep")
+	f.IntVar(&o.last, "step", len(story.Steps()), "play up to and including this `number`; 0 plays nothing, for use with -keep")
 	f.Uint64Var(&o.seed, "seed", 1, "`number` that all random choices come from")
 	f.StringVar(&o.kill, "kill", "", "kill this `service` (watcher, planner or actuator) at five random points of the story")
 	if err := f.Parse(args); err != nil {

@@ -8,10 +8,12 @@ import (
 )
 
 // TestTheStoryEndsRightWhileAServiceIsKilled kills each service with SIGKILL at five random points. Play itself checks
-// that no instance is leaked and that none was launched twice for a claim.
+// that no instance is leaked and that none was launched twice for a claim. Most of a story is waiting, so the stories run
+// beside each other.
 func TestTheStoryEndsRightWhileAServiceIsKilled(t *testing.T) {
 	for _, service := range stack.Services() {
 		t.Run(service, func(t *testing.T) {
+			t.Parallel()
 			n := seed(t)
 			steps := story.Steps()
 			chaos := story.NewChaos(service, n, steps)

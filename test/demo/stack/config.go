@@ -17,6 +17,9 @@ import (
 // clusterName is what AWS calls the cluster; the examples in deploy/ select by it.
 const clusterName = "kerf-demo"
 
+// RepairAfter is how long a node may be not ready before it counts as sick; AWS's own would be half an hour.
+const RepairAfter = 10 * time.Second
+
 // writeConfig writes a service's configuration file. The defaults are for a real AWS; here things happen faster.
 func (s *Stack) writeConfig(service string) (string, error) {
 	data, err := json.MarshalIndent(s.configs()[service], "", "  ")
@@ -38,18 +41,33 @@ func (s *Stack) configs() map[string]object {
 			"actuator": object{"addresses": []string{address(s.ports.actuator)}},
 			// The scheduler of a machine that is busy with all of this needs a moment between two pods.
 			"batch":      object{"idle": "150ms", "max": "1s"},
-			"disruption": object{"idle": "300ms", "interval": "2s"},
-			// Two m5.large cost what one m5.xlarge does, and the story is about nodes that come and go one by one.
-			"policy": object{"per_node_overhead": "0"},
+			"disruption": object{"idle": "300ms", "interval": "1s"},
+			"policy": object{
+				// Two m5.large cost what one m5.xlarge does, and the story is about nodes that come and go one by one.
+				"per_node_overhead": "0",
+				// Pods that were moved would be left alone for half an hour, and the story moves the same again and again.
+				"pod_rest": "0s",
+				"repair":   repair(),
+			},
 		},
 		actuator: {
 			"listen": address(s.ports.actuator), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
 			// A leader that was killed holds its lease for as long as it said; the story has no ten seconds to wait.
 			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s", "request_timeout": "2s"},
 			"aws":       object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
-			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s"},
+			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s", "classes": "2s"},
+			"repair":    repair(),
 		},
 	}
+}
+
+// repair is the policy by which nodes are sick, the same for who plans and for who checks the plan.
+func repair() object {
+	var sick []object
+	for _, status := range []string{"False", "Unknown"} {
+		sick = append(sick, object{"type": "Ready", "status": status, "after": RepairAfter.String()})
+	}
+	return object{"conditions": sick}
 }
 
 // quickly reconnects soon to what was killed and revived.

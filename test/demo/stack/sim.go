@@ -32,6 +32,12 @@ func (s Sim) Interrupt(ctx context.Context, instanceID string) error {
 	return s.call(ctx, http.MethodPost, "interrupt", map[string]string{"instanceId": instanceID}, nil)
 }
 
+// PublishImages publishes a newer release of all EKS images, and returns their names by id.
+func (s Sim) PublishImages(ctx context.Context) (map[string]string, error) {
+	var out map[string]string
+	return out, s.call(ctx, http.MethodPost, "images", map[string]string{}, &out)
+}
+
 // SendRaw puts a message of any content on the queue of events.
 func (s Sim) SendRaw(ctx context.Context, body string) error {
 	return s.call(ctx, http.MethodPost, "message", map[string]string{"body": body}, nil)

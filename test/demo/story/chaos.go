@@ -16,7 +16,7 @@ import (
 const (
 	// kills is how often a service is killed over a story.
 	kills = 5
-	// killWithin is how long after a step's beginning the latest kill comes.
+	// killWithin is how long after the beginning of a quick step the latest kill comes.
 	killWithin = 2500 * time.Millisecond
 	// deadFor is how long a killed service stays dead, at most.
 	deadFor = time.Second
@@ -39,15 +39,19 @@ type point struct {
 	after, dead time.Duration
 }
 
-// NewChaos chooses the points at which the service is killed: five, spread over steps of the story.
+// NewChaos chooses the points at which the service is killed: five, one in each fifth of the story's steps.
 func NewChaos(service string, seed uint64, steps []Step) *Chaos {
 	r := rand.New(rand.NewPCG(seed, 0x6b657266)) //nolint:gosec // a test's choices must be repeatable
 	c := &Chaos{service: service, points: map[int][]point{}, errs: make(chan error, kills)}
-	for range kills {
-		step := steps[r.IntN(len(steps))].Number
+	for i := range kills {
+		from, to := i*len(steps)/kills, (i+1)*len(steps)/kills
+		step := steps[from+r.IntN(max(1, to-from))]
 		early := r.Float64() * r.Float64() // most happens soon after a step begins
+		if step.lasts > killWithin {
+			early *= float64(step.lasts) / float64(killWithin)
+		}
 		p := point{after: time.Duration(early * float64(killWithin)), dead: time.Duration(r.Int64N(int64(deadFor)))}
-		c.points[step] = append(c.points[step], p)
+		c.points[step.Number] = append(c.points[step.Number], p)
 	}
 	for _, p := range c.points {
 		slices.SortFunc(p, func(a, b point) int { return int(a.after - b.after) })

@@ -68,14 +68,14 @@ func (s *Stage) remove(ctx context.Context, pod string) error {
 	return s.Kubernetes.CoreV1().Pods(namespace).Delete(ctx, pod, metav1.DeleteOptions{})
 }
 
-// dropShop deletes what shop.yaml has made.
-func (s *Stage) dropShop(ctx context.Context) error {
-	s.did("shop is deleted")
-	err := s.Kubernetes.PolicyV1().PodDisruptionBudgets(namespace).Delete(ctx, "shop", metav1.DeleteOptions{})
+// dropWorkload deletes a Deployment and the PodDisruptionBudget of its name.
+func (s *Stage) dropWorkload(ctx context.Context, name string) error {
+	s.did("%s is deleted", name)
+	err := s.Kubernetes.PolicyV1().PodDisruptionBudgets(namespace).Delete(ctx, name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	return s.Kubernetes.AppsV1().Deployments(namespace).Delete(ctx, "shop", metav1.DeleteOptions{})
+	return s.Kubernetes.AppsV1().Deployments(namespace).Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // events are Kerf's events on a pod.

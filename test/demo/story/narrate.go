@@ -18,10 +18,13 @@ type narrator struct {
 	states  map[string]clusterv1.ClaimState
 	names   map[string]string // short names of claims
 	pending map[string]string // why pods stay pending, as told last
+	drifted map[string]bool   // claims
 }
 
 func newNarrator(line *show.Timeline) *narrator {
-	return &narrator{line: line, states: map[string]clusterv1.ClaimState{}, names: map[string]string{}, pending: map[string]string{}}
+	return &narrator{
+		line: line, states: map[string]clusterv1.ClaimState{}, names: map[string]string{}, pending: map[string]string{}, drifted: map[string]bool{},
+	}
 }
 
 func (n *narrator) tell(w World) {
@@ -33,6 +36,10 @@ func (n *narrator) tell(w World) {
 		if old, known := n.states[c.GetId()]; !known || old != c.GetState() {
 			n.states[c.GetId()] = c.GetState()
 			n.tellClaim(c)
+		}
+		if why := c.GetDrifted().GetMessage(); why != "" && !n.drifted[c.GetId()] {
+			n.drifted[c.GetId()] = true
+			n.line.Line(show.Gone, n.name(c.GetId())+" has drifted: "+why)
 		}
 	}
 }

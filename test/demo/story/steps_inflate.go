@@ -3,6 +3,7 @@ package story
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,14 +12,14 @@ import (
 // Steps are the whole story.
 func Steps() []Step {
 	steps := []Step{
-		{1, "NodePool default, 0 replicas of inflate", "no nodes", setUp},
-		{2, "5 replicas", "one m5.large, and all run on it", inflate(5, "m5.large")},
-		{3, "12 replicas", "two m5.large, and all run", inflate(12, "m5.large", "m5.large")},
-		{4, "5 replicas", "one m5.large is left", inflate(5, "m5.large")},
-		{5, "1 replica", "a cheaper c5.large replaces the m5.large", inflate(1, "c5.large")},
-		{6, "0 replicas", "no nodes, no instances, no claims, no launch templates", deflate},
+		quick(1, "NodePool default, 0 replicas of inflate", "no nodes", setUp),
+		quick(2, "5 replicas", "one m5.large, and all run on it", inflate(5, "m5.large")),
+		quick(3, "12 replicas", "two m5.large, and all run", inflate(12, "m5.large", "m5.large")),
+		quick(4, "5 replicas", "one m5.large is left", inflate(5, "m5.large")),
+		quick(5, "1 replica", "a cheaper c5.large replaces the m5.large", inflate(1, "c5.large")),
+		quick(6, "0 replicas", "no nodes, no instances, no claims, no launch templates", deflate),
 	}
-	return append(steps, laterSteps()...)
+	return slices.Concat(steps, laterSteps(), upkeepSteps())
 }
 
 // setUp applies the example's pool and class and the workload without replicas. Nothing must come of it.

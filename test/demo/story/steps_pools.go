@@ -13,12 +13,12 @@ import (
 // laterSteps are those that need more than the one pool.
 func laterSteps() []Step {
 	return []Step{
-		{7, "a pod of 2 CPU and 2.5 GiB", "it runs on an m5.xlarge", largePod},
-		{8, "a pod that selects one zone and capacity type spot", "a spot node in that zone, from a spot pool", spotPod},
-		{9, "a pool with a PreferNoSchedule taint", "its node carries the taint, and a pod that tolerates and selects it runs there", taintedPool},
-		{10, "AWS takes a spot instance back", "the pods have moved before the two minutes are over, budget respected", interruption},
-		{11, "a pod that fits nothing", "the nearest miss, on the pod as an event and in the plan", giantPod},
-		{12, "the manifests in their v1beta1 form", "kerf plan says the same as for v1, and kerf convert prints v1", oldManifests},
+		quick(7, "a pod of 2 CPU and 2.5 GiB", "it runs on an m5.xlarge", largePod),
+		quick(8, "a pod that selects one zone and capacity type spot", "a spot node in that zone, from a spot pool", spotPod),
+		quick(9, "a pool with a PreferNoSchedule taint", "its node carries the taint, and a pod that tolerates and selects it runs there", taintedPool),
+		quick(10, "AWS takes a spot instance back", "the pods have moved before the two minutes are over, budget respected", interruption),
+		quick(11, "a pod that fits nothing", "the nearest miss, on the pod as an event and in the plan", giantPod),
+		quick(12, "the manifests in their v1beta1 form", "kerf plan says the same as for v1, and kerf convert prints v1", oldManifests),
 	}
 }
 

@@ -2,7 +2,6 @@ package story
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -15,10 +14,9 @@ import (
 )
 
 const (
-	shopPods     = 4               // of manifests/shop.yaml
-	shopMinimum  = 3               // its budget's minAvailable
-	spotNotice   = 2 * time.Minute // AWS's own
-	shopSelector = "app=shop"
+	shopPods    = 4               // of manifests/shop.yaml
+	shopMinimum = 3               // its budget's minAvailable
+	spotNotice  = 2 * time.Minute // AWS's own
 )
 
 // interruption runs a workload with a disruption budget on a spot node, lets AWS announce that it takes the instance, and
@@ -34,14 +32,14 @@ func interruption(ctx context.Context, s *Stage) error {
 		}
 		return ""
 	}
-	if err := s.expect(ctx, stepTimeout, running("shop", shopPods), together, s.budgetKnows(ctx), quiet()); err != nil {
+	if err := s.expect(ctx, stepTimeout, running("shop", shopPods), together, s.budgetKnows(ctx, "shop", shopPods), quiet()); err != nil {
 		return err
 	}
 	old, err := s.soleInstance()
 	if err != nil {
 		return err
 	}
-	count, err := s.countReady(ctx)
+	count, err := s.countReady(ctx, "shop")
 	if err != nil {
 		return err
 	}
@@ -65,21 +63,21 @@ func interruption(ctx context.Context, s *Stage) error {
 	}
 	s.note = fmt.Sprintf("moved in %.1fs, never less than %d of %d ready", moved.Seconds(), least, shopPods)
 	s.top()
-	if err := s.dropShop(ctx); err != nil {
+	if err := s.dropWorkload(ctx, "shop"); err != nil {
 		return err
 	}
 	return s.expect(ctx, stepTimeout, running("shop", 0), nothing())
 }
 
 // budgetKnows holds when the disruption controller has counted the pods.
-func (s *Stage) budgetKnows(ctx context.Context) Condition {
+func (s *Stage) budgetKnows(ctx context.Context, name string, pods int) Condition {
 	return func(World) string {
-		b, err := s.Kubernetes.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, "shop", metav1.GetOptions{})
+		b, err := s.Kubernetes.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()
 		}
-		if b.Status.CurrentHealthy != shopPods {
-			return fmt.Sprintf("budget shop to count %d healthy pods, it counts %d", shopPods, b.Status.CurrentHealthy)
+		if int(b.Status.CurrentHealthy) != pods {
+			return fmt.Sprintf("budget %s to count %d healthy pods, it counts %d", name, pods, b.Status.CurrentHealthy)
 		}
 		return ""
 	}
@@ -107,15 +105,13 @@ func (s *Stage) moved(old awssim.InstanceState) Condition {
 				return fmt.Sprintf("instance %s terminated, it is %s", i.ID, i.State)
 			}
 		}
-		if w.node(old.NodeName) != nil {
-			return fmt.Sprintf("node %s gone, it is there", old.NodeName)
-		}
-		return ""
+		return nodeGone(old.NodeName)(w)
 	}
 }
 
-// readyCount follows the shop's pods by a watch, so that it misses no moment, and remembers the least that were ready.
+// readyCount follows a workload's pods by a watch, so that it misses no moment, and remembers the least that were ready.
 type readyCount struct {
+	app     string
 	watch   watch.Interface
 	ended   chan struct{}
 	stopped sync.Once
@@ -126,19 +122,19 @@ type readyCount struct {
 	err  error
 }
 
-// countReady starts to count; the goroutine ends with stop.
-func (s *Stage) countReady(ctx context.Context) (*readyCount, error) {
-	api := s.Kubernetes.CoreV1().Pods(namespace)
-	pods, err := api.List(ctx, metav1.ListOptions{LabelSelector: shopSelector})
+// countReady starts to count the pods that are labelled as the app; the goroutine ends with stop.
+func (s *Stage) countReady(ctx context.Context, app string) (*readyCount, error) {
+	api, selector := s.Kubernetes.CoreV1().Pods(namespace), "app="+app
+	pods, err := api.List(ctx, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return nil, err
 	}
-	c := &readyCount{ended: make(chan struct{}), pods: map[string]bool{}}
+	c := &readyCount{app: app, ended: make(chan struct{}), pods: map[string]bool{}}
 	for i := range pods.Items {
 		c.pods[pods.Items[i].Name] = up(&pods.Items[i])
 	}
 	c.min = c.ready()
-	c.watch, err = api.Watch(ctx, metav1.ListOptions{LabelSelector: shopSelector, ResourceVersion: pods.ResourceVersion})
+	c.watch, err = api.Watch(ctx, metav1.ListOptions{LabelSelector: selector, ResourceVersion: pods.ResourceVersion})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +149,7 @@ func (c *readyCount) follow() {
 		c.mu.Lock()
 		switch {
 		case !ok:
-			c.err = fmt.Errorf("the watch of shop's pods broke: %v", event.Object)
+			c.err = fmt.Errorf("the watch of %s's pods broke: %v", c.app, event.Object)
 		case event.Type == watch.Deleted:
 			delete(c.pods, pod.Name)
 		default:
@@ -178,7 +174,7 @@ func (c *readyCount) ready() int {
 func (c *readyCount) least() (int, error) {
 	select {
 	case <-c.ended:
-		return 0, errors.New("the watch of shop's pods ended before they had moved")
+		return 0, fmt.Errorf("the watch of %s's pods ended before they had moved", c.app)
 	default:
 	}
 	c.mu.Lock() // before stop, whose cut through the stream the watch may report as an error

@@ -18,10 +18,10 @@ import (
 // give a clear error that names what is wrong, and nothing may be lost. They need step 1 before them.
 func Trouble() []Step {
 	return []Step{
-		{21, "messages of wrong shape on the queue", "each is reported, and the announcement behind them is heeded", badMessages},
-		{22, "a node class whose selectors match nothing", "class and pool are not ready and name the field, and so does the pod's event", lostClass},
-		{23, "the planner is away", "the watcher says so, and the pods get their node when it is back", plannerAway},
-		{24, "etcd is away", "the actuator says so and buys nothing, and goes on when it is back", etcdAway},
+		quick(21, "messages of wrong shape on the queue", "each is reported, and the announcement behind them is heeded", badMessages),
+		quick(22, "a node class whose selectors match nothing", "class and pool are not ready and name the field, and so does the pod's event", lostClass),
+		quick(23, "the planner is away", "the watcher says so, and the pods get their node when it is back", plannerAway),
+		quick(24, "etcd is away", "the actuator says so and buys nothing, and goes on when it is back", etcdAway),
 	}
 }
 
@@ -30,7 +30,7 @@ func badMessages(ctx context.Context, s *Stage) error {
 	if err := s.apply(ctx, "pool-spot.yaml", "shop.yaml"); err != nil {
 		return err
 	}
-	if err := s.expect(ctx, stepTimeout, running("shop", shopPods), s.budgetKnows(ctx), quiet()); err != nil {
+	if err := s.expect(ctx, stepTimeout, running("shop", shopPods), s.budgetKnows(ctx, "shop", shopPods), quiet()); err != nil {
 		return err
 	}
 	old, err := s.soleInstance()
@@ -58,7 +58,7 @@ func badMessages(ctx context.Context, s *Stage) error {
 		return err
 	}
 	s.top()
-	if err := s.dropShop(ctx); err != nil {
+	if err := s.dropWorkload(ctx, "shop"); err != nil {
 		return err
 	}
 	return s.expect(ctx, stepTimeout, running("shop", 0), nothing())

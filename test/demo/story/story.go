@@ -1,6 +1,6 @@
 // Package story plays the story that Kerf's documents begin with, step by step, on a running stack, and checks each step:
-// pods that cannot be scheduled get the cheapest nodes, nodes that are not worth their price go, and a spot interruption
-// is drained in time.
+// pods that cannot be scheduled get the cheapest nodes, nodes that are not worth their price go, a spot interruption is
+// drained in time, and nodes that are out of date, ill or too old are replaced.
 //
 // It knows what must come of each step and how to see it, and nothing of how the services do it: it looks at the cluster,
 // at AWS and at the services' public answers only. It is one code for the demo and for the tests. Start reading at Play,
@@ -28,6 +28,13 @@ type Step struct {
 	Title  string // what is done
 	Want   string // what must come of it
 	play   func(context.Context, *Stage) error
+	// lasts is about how long it takes, where that is more than a few seconds.
+	lasts time.Duration
+}
+
+// quick is a step that takes a few seconds.
+func quick(number int, title, want string, play func(context.Context, *Stage) error) Step {
+	return Step{Number: number, Title: title, Want: want, play: play}
 }
 
 // Options says how to play.
@@ -110,6 +117,7 @@ type Stage struct {
 
 	mu      sync.Mutex
 	seen    World
+	history history
 	changed chan struct{} // closed at the next look
 }
 
@@ -126,7 +134,7 @@ func (s *Stage) watch(ctx context.Context) {
 		}
 		tell.tell(w)
 		s.mu.Lock()
-		s.seen = w
+		s.seen, s.history = w, s.history.seen(w, time.Now())
 		close(s.changed)
 		s.changed = make(chan struct{})
 		s.mu.Unlock()
@@ -143,6 +151,13 @@ func (s *Stage) world() (World, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen, s.changed
+}
+
+// past is all that was seen so far.
+func (s *Stage) past() history {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history
 }
 
 // healthy is an error when a process has ended that nobody killed.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 )
 
 // Ports between which Port chooses: below the range from which systems take the ports of outgoing connections, so that
@@ -14,16 +15,26 @@ const (
 	lastPort  = 32000
 )
 
-// Ports chooses n different TCP ports that are free on 127.0.0.1 now.
+// given are the ports that this process has chosen: free as long as what they were chosen for has not started.
+//
+//nolint:gochecknoglobals // the ports of a machine are one thing for all who choose in a process
+var given = struct {
+	sync.Mutex
+
+	ports map[int]bool
+}{ports: map[int]bool{}}
+
+// Ports chooses n TCP ports that are free on 127.0.0.1 now, and none twice. Safe for concurrent use.
 func Ports(n int) ([]int, error) {
+	given.Lock()
+	defer given.Unlock()
 	var ports []int
-	taken := map[int]bool{}
 	for range 1000 {
 		port := firstPort + rand.IntN(lastPort-firstPort) //nolint:gosec // not a secret
-		if taken[port] || !free(port) {
+		if given.ports[port] || !free(port) {
 			continue
 		}
-		taken[port] = true
+		given.ports[port] = true
 		if ports = append(ports, port); len(ports) == n {
 			return ports, nil
 		}
