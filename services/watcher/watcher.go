@@ -104,7 +104,10 @@ func (w *wiring) source() (*kube.Source, error) {
 			return nil, err
 		}
 	}
-	return kube.New(kube.Config{Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes, Repair: w.cfg.Policy.Proto().GetRepair()})
+	return kube.New(kube.Config{
+		Client: client, Dynamic: dyn, Log: w.svc.Log, Now: time.Now, Queue: w.cfg.Queues.Changes,
+		Repair: w.cfg.Policy.Proto().GetRepair(),
+	})
 }
 
 func (w *wiring) dialActuator(address string) (inventory.Conn, error) {

@@ -135,7 +135,8 @@ func (c Config) checkDisruption() error {
 	var errs []error
 	if d := c.Payback; d != nil && *d <= 0 {
 		errs = append(errs, config.Errorf("payback",
-			`%s is no time in which anything pays: want more, such as "1h"; to keep nodes, set consolidateAfter of their pools to Never`, d))
+			`%s is no time in which anything pays: want more, such as "1h"; to keep nodes, give their pools consolidateAfter: Never`,
+			d))
 	}
 	if d := c.PodRest; d != nil && *d < 0 {
 		errs = append(errs, config.Errorf("pod_rest", `%s is negative: want a duration such as "30m", or "0s" for no rest`, d))

@@ -64,7 +64,8 @@ func statuses() []string {
 func (r Repair) Validate() error {
 	var errs []error
 	if n := r.MaxUnhealthyPercent; n < 0 || n > maxPercent {
-		errs = append(errs, config.Errorf("max_unhealthy_percent", "%d is not between 1 and %d, nor 0 for the default", n, maxPercent))
+		errs = append(errs, config.Errorf("max_unhealthy_percent",
+			"%d is not between 1 and %d, nor 0 for the default", n, maxPercent))
 	}
 	if r.Off && len(r.Conditions) > 0 {
 		errs = append(errs, config.Errorf("conditions", "have no meaning where repair is off: leave them out, or off"))
@@ -75,7 +76,8 @@ func (r Repair) Validate() error {
 	for i, c := range r.Conditions {
 		same := func(b RepairCondition) bool { return b.Type == c.Type && b.Status == c.Status }
 		if c.Type != "" && slices.ContainsFunc(r.Conditions[:i], same) {
-			errs = append(errs, config.Errorf(fmt.Sprintf("conditions[%d]", i), "type %s with status %s is there twice: keep one", c.Type, c.Status))
+			errs = append(errs, config.Errorf(fmt.Sprintf("conditions[%d]", i),
+				"type %s with status %s is there twice: keep one", c.Type, c.Status))
 		}
 	}
 	return errors.Join(errs...)
@@ -104,7 +106,9 @@ func (r *Repair) proto() *clusterv1.RepairPolicy {
 	}
 	out := &clusterv1.RepairPolicy{Off: r.Off, MaxUnhealthyPercent: r.MaxUnhealthyPercent}
 	for _, c := range r.Conditions {
-		out.Conditions = append(out.Conditions, &clusterv1.RepairCondition{Type: c.Type, Status: string(c.Status), After: span(&c.After)})
+		out.Conditions = append(out.Conditions, &clusterv1.RepairCondition{
+			Type: c.Type, Status: string(c.Status), After: span(&c.After),
+		})
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/internal/due"
@@ -38,7 +39,7 @@ const (
 	spanPods     = "kerf.pods"
 )
 
-// maxRejections bounds how many refused decisions of one plan are logged one by one.
+// maxRejections bounds how many refused decisions of one plan are logged one by one, and how many problems.
 const maxRejections = 20
 
 // What was being done when a plan failed.
@@ -67,6 +68,9 @@ type result struct {
 	resume   string
 	revision uint64
 	pods     int
+	// swept: there is a plan for everything, and problems are what it says of users' objects.
+	swept    bool
+	problems []*clusterv1.Reason
 	// stage says what failed, and err why; "" and nil when nothing did.
 	stage string
 	err   error
@@ -121,6 +125,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	if c.decision.Everything {
 		r.resume = plan.GetDisruptionSummary().GetResumeAfter()
 		r.outcome.More = r.resume != ""
+		r.swept, r.problems = true, plan.GetProblems()
 		r.outcome.Due = due.Next(c.snapshot, c.cfg.Policy, begin)
 	}
 	c.cfg.Log.InfoContext(ctx, "planned",

@@ -43,6 +43,7 @@ type planner struct {
 	took   time.Duration
 	ends   []string // where the next searches for nodes to give back end, "" at the end of all
 	when   []time.Time
+	amiss  []*clusterv1.Reason // what each plan for everything says of users' objects
 }
 
 func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
@@ -95,6 +96,9 @@ func (p *planner) decide(d *plannerv1.Decide, pods map[string]*clusterv1.Pod, he
 	if len(d.GetKinds()) == 0 && len(p.ends) > 0 {
 		plan.DisruptionSummary = &plannerv1.DisruptionSummary{ResumeAfter: p.ends[0]}
 		p.ends = p.ends[1:]
+	}
+	if len(d.GetKinds()) == 0 {
+		plan.Problems = p.amiss
 	}
 	claim := &plannerv1.NodeClaim{Id: fmt.Sprintf("claim-%d", header.GetRevision())}
 	for _, id := range sortedPods(pods) {

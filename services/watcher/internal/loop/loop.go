@@ -73,8 +73,9 @@ type Loop struct {
 	running bool
 
 	relayed relayed
-	resume  string // where the last search for nodes to give back ended
-	trouble string // what went wrong last, until a plan succeeds
+	told    map[string]bool // problems of users' objects that are known from the last plan
+	resume  string          // where the last search for nodes to give back ended
+	trouble string          // what went wrong last, until a plan succeeds
 }
 
 // New makes a loop.
@@ -159,6 +160,27 @@ func (l *Loop) finish(ctx context.Context, r result) {
 	l.relayed, l.resume = r.relayed, r.resume
 	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
 	l.report(ctx, r)
+	l.tell(ctx, r)
+}
+
+// tell says once what is wrong with users' objects, before it is in the way, and again when it has come back.
+func (l *Loop) tell(ctx context.Context, r result) {
+	if !r.swept {
+		return
+	}
+	known, said := map[string]bool{}, 0
+	for _, p := range r.problems {
+		key := p.GetSubject() + " " + p.GetCode().String()
+		known[key] = true
+		if l.told[key] {
+			continue
+		}
+		if said++; said <= maxRejections {
+			l.cfg.Log.WarnContext(ctx, "problem", "subject", p.GetSubject(), "code", p.GetCode().String(), "reason", p.GetMessage(),
+				"remedy", p.GetRemedy())
+		}
+	}
+	l.told = known
 }
 
 // report says once that plans fail, and once that they don't any more.

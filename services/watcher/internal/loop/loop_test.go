@@ -292,3 +292,36 @@ func TestAQuietClusterIsLookedAtOnceAMinute(t *testing.T) {
 		}
 	})
 }
+
+func TestProblemsOfUsersObjectsAreSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		never := []*clusterv1.Reason{{
+			Code: clusterv1.ReasonCode_REASON_CODE_PDB, Subject: "poddisruptionbudget/shop/web", Message: "it never allows an eviction",
+			Remedy: "let it allow one",
+		}}
+		const line = `subject=poddisruptionbudget/shop/web code=REASON_CODE_PDB reason="it never allows an eviction" ` +
+			`remedy="let it allow one"`
+		count := func() int { return strings.Count(w.log.String(), line) }
+		say := func(list []*clusterv1.Reason) {
+			w.planner.mu.Lock()
+			w.planner.amiss = list
+			w.planner.mu.Unlock()
+		}
+		say(never)
+		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.after(3 * time.Minute)
+		w.pods("web-0") // a plan for pods alone says nothing of them
+		w.after(time.Minute)
+		if n := count(); n != 1 {
+			t.Errorf("it was said %d times in four minutes:\n%s", n, w.log)
+		}
+		say(nil)
+		w.after(2 * time.Minute)
+		say(never)
+		w.after(2 * time.Minute)
+		if n := count(); n != 2 {
+			t.Errorf("it was said %d times, want again when it has come back", n)
+		}
+	})
+}
