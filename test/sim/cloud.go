@@ -221,6 +221,9 @@ func (c *cluster) advance(g *group) {
 	}
 }
 
+// stuck is how long after it was deleted a pod does not hold up a drain any more.
+const stuck = time.Minute
+
 // drain empties a node and ends its instance.
 func (c *cluster) drain(cl *claim) {
 	if cl.State >= model.ClaimDraining || c.claims[string(cl.ID)] != cl {
@@ -237,6 +240,9 @@ func (c *cluster) drainStep(cl *claim, since time.Time) {
 	left := 0
 	if cl.node != nil {
 		for _, p := range cl.node.movable() {
+			if p.Terminating && c.now.Sub(p.ended) > stuck { // nobody there will end it
+				continue
+			}
 			left++
 			if !p.Terminating && (cl.forced || !p.protected(c.now)) {
 				c.evict(p, cl.why)
@@ -328,6 +334,16 @@ func (c *cluster) taint(cl *claim) {
 		n.Taints = []model.Taint{{Key: disrupted, Effect: model.NoSchedule}}
 		c.touchNode(n)
 	}
+}
+
+// ail lets a node's network fail, as the monitoring agent says: its pods go on.
+func (c *cluster) ail(n *node) {
+	if c.nodes[string(n.Name)] != n || !n.Ready {
+		return
+	}
+	c.day.mark(c.now, "a node's network fails")
+	n.Conditions = []model.NodeCondition{{Type: "NetworkingReady", Status: "False", TransitionTime: c.now}}
+	c.touchNode(n)
 }
 
 // sicken lets a node's kubelet fall silent.

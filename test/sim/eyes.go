@@ -130,18 +130,7 @@ func (e *eyes) budget(pool *model.NodePool, p *model.Plan) {
 		if !e.active(b) {
 			continue
 		}
-		going := 0
-		for k := range p.Disruptions {
-			d := &p.Disruptions[k]
-			if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, d.Reason) {
-				continue
-			}
-			for _, id := range d.Candidates {
-				if cl := e.c.claims[string(id)]; cl != nil && cl.NodePool == pool.Name && cl.node != nil && cl.node.Ready && e.chosen(d, cl) {
-					going++
-				}
-			}
-		}
+		going := e.going(pool.Name, b.Reasons, p)
 		most := int(b.Count)
 		if b.IsPercent {
 			most = (nodes*most + 99) / 100
@@ -151,6 +140,24 @@ func (e *eyes) budget(pool *model.NodePool, p *model.Plan) {
 				i, busy, nodes, going, most))
 		}
 	}
+}
+
+// going counts a pool's nodes that a plan takes by choice for one of some reasons; none means any. Nodes that are not
+// ready are busy already.
+func (e *eyes) going(pool model.PoolName, reasons []model.DisruptionReason, p *model.Plan) int {
+	n := 0
+	for i := range p.Disruptions {
+		d := &p.Disruptions[i]
+		if len(reasons) > 0 && !slices.Contains(reasons, d.Reason) {
+			continue
+		}
+		for _, id := range d.Candidates {
+			if cl := e.c.claims[string(id)]; cl != nil && cl.NodePool == pool && cl.node != nil && cl.node.Ready && e.chosen(d, cl) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // active says whether a budget holds now. Schedules are daily: "minute hour * * *".

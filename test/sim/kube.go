@@ -17,6 +17,8 @@ type pod struct {
 	size size
 	// moved is when a disruption by choice last moved it, or the pod that it came for; zero for never.
 	moved time.Time
+	// ended is when it was deleted.
+	ended time.Time
 }
 
 // node is a node as the API server has it.
@@ -85,7 +87,7 @@ func (c *cluster) end(p *pod) {
 		c.forget(p)
 		return
 	}
-	p.Terminating = true
+	p.Terminating, p.ended = true, c.now
 	if p.load != nil {
 		p.load.zones[c.nodes[string(p.Node)].zone()]--
 	}
@@ -277,16 +279,16 @@ func (c *cluster) budgets() map[string]model.PodDisruptionBudget {
 		}
 		out["shop/"+l.name] = model.PodDisruptionBudget{
 			ID: "shop/" + l.name, Namespace: "shop", Selector: &model.Selector{Requirements: []model.Requirement{in("app", l.name)}},
-			DisruptionsAllowed: int32(l.allowed()), AlwaysAllowUnhealthy: true, NeverAllows: l.never, //nolint:gosec // pods are few
+			DisruptionsAllowed: int32(l.allowed()), AlwaysAllowUnhealthy: true, NeverAllows: l.never,
 		}
 	}
 	return out
 }
 
-// evict asks for a pod to go, and says whether it does. Its successor will know why it came.
-func (c *cluster) evict(p *pod, why cause) bool {
+// evict asks for a pod to go; its disruption budget may say no. Its successor will know why it came.
+func (c *cluster) evict(p *pod, why cause) {
 	if p.Ready && p.load.allowed() == 0 && !why.forced() {
-		return false
+		return
 	}
 	c.eyes.evicted(p, why)
 	h := heir{p.moved, c.hints[string(p.ID)]}
@@ -296,7 +298,6 @@ func (c *cluster) evict(p *pod, why cause) bool {
 	p.load.heirs = append(p.load.heirs, h)
 	c.end(p)
 	c.reconcile(p.load)
-	return true
 }
 
 // movable are the pods that a drain has to do with, in order.

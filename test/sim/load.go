@@ -18,7 +18,7 @@ type workload struct {
 	noise           float64
 	replicas        int
 	// wishes are what scaling asked for in the last minutes: it scales down to the most of them only.
-	wishes   []int
+	wishes   []float64
 	revision int
 	// spread is "zone", "host" (a node for each pod) or "".
 	spread string
@@ -61,7 +61,7 @@ func (c *cluster) addLoads() {
 	add(&workload{name: "quorum", cpu: 500, memory: 2 * gib, low: 3, high: 3, spread: "host", onDemand: true, never: true, starts: 20 * time.Second})
 	part := c.cfg.Length / 24
 	add(&workload{
-		name: "training", cpu: 2000, memory: 6 * gib, low: 1, high: math.Ceil(float64(c.cfg.Pods) / 250), peak: 0.15, protected: part,
+		name: "training", cpu: 2000, memory: 6 * gib, low: 1, high: math.Ceil(float64(c.cfg.Pods) / 650), peak: 0.15, protected: part,
 		lives: part, unavailable: -1, starts: 10 * time.Second,
 	})
 	for i, left := 0, float64(c.cfg.Pods); left > 0; i++ {
@@ -78,7 +78,7 @@ func (c *cluster) addLoads() {
 			l.spread = "zone"
 		case 8:
 			l.spread, l.high, l.low = "host", math.Min(l.high, float64(c.cfg.Pods)/120+2), 2
-		case 4:
+		case 0, 4, 7:
 			l.onDemand = true
 		}
 		if i%2 == 0 {
@@ -134,16 +134,16 @@ const stabilize = 5
 func (c *cluster) scale(l *workload) {
 	at := float64(c.now.Sub(midnight())) / float64(c.cfg.Length)
 	rise := 0.5 + 0.5*math.Cos(2*math.Pi*(at-l.peak))
-	l.noise = 0.95*l.noise + 0.015*c.rng.NormFloat64()
-	wish := max(int(math.Round((l.low+(l.high-l.low)*rise)*(1+l.noise))), 1)
+	l.noise = 0.95*l.noise + 0.008*c.rng.NormFloat64()
+	wish := (l.low + (l.high-l.low)*rise) * (1 + l.noise)
 	if l.low == l.high {
-		wish = int(l.high)
+		wish = l.high
 	}
 	l.wishes = append(l.wishes, wish)
 	l.wishes = l.wishes[max(0, len(l.wishes)-stabilize):]
 	const tolerance = 0.1 // a HorizontalPodAutoscaler's
-	most := slices.Max(l.wishes)
-	if math.Abs(float64(most-l.replicas)) > tolerance*float64(l.replicas) {
+	wish = slices.Max(l.wishes)
+	if most := max(1, int(math.Ceil(wish-0.01))); l.replicas == 0 || math.Abs(wish/float64(l.replicas)-1) > tolerance && most != l.replicas {
 		l.replicas = most
 		c.reconcile(l)
 	}

@@ -73,7 +73,7 @@ func of[T, V any](m map[string]V, copied func(V) T) func(string) (T, bool) {
 func (c *cluster) delta() *model.Delta {
 	c.revision++
 	d := &model.Delta{}
-	d.Upserted = model.Snapshot{Revision: c.revision, InventoryRevision: int64(c.revision), Cluster: "sim", ObserveTime: c.now} //nolint:gosec // small
+	d.Upserted = model.Snapshot{Revision: c.revision, InventoryRevision: int64(c.revision), Cluster: "sim", ObserveTime: c.now}
 	up, gone := &d.Upserted, &d.Removed
 	tell(c.ledger, kindClass, of(c.classes, func(x *model.PodClass) model.PodClass { return *x }), &up.PodClasses, &gone.PodClasses)
 	tell(c.ledger, kindPod, of(c.pods, func(x *pod) model.Pod { return x.Pod }), &up.Pods, &gone.Pods)

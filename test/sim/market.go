@@ -41,8 +41,16 @@ func newMarket(r *rand.Rand) *market {
 		price  int64 // of a large, on demand
 		memory int64 // GiB of a large
 	}{
-		{"c5", 85000, 4}, {"c6a", 76500, 4}, {"c6i", 85000, 4}, {"c7a", 102640, 4}, {"m5", 96000, 8}, {"m6a", 86400, 8},
-		{"m6i", 96000, 8}, {"m7a", 115920, 8}, {"r5", 126000, 16}, {"r6a", 113400, 16},
+		{"c5", 85000, 4},
+		{"c6a", 76500, 4},
+		{"c6i", 85000, 4},
+		{"c7a", 102640, 4},
+		{"m5", 96000, 8},
+		{"m6a", 86400, 8},
+		{"m6i", 96000, 8},
+		{"m7a", 115920, 8},
+		{"r5", 126000, 16},
+		{"r6a", 113400, 16},
 	}
 	for _, f := range families {
 		for i, size := range []string{"large", "xlarge", "2xlarge", "4xlarge"} {
@@ -54,7 +62,8 @@ func newMarket(r *rand.Rand) *market {
 					{Key: "karpenter.k8s.aws/instance-category", Value: f.name[:1]},
 					{Key: "karpenter.k8s.aws/instance-family", Value: f.name},
 					{Key: "karpenter.k8s.aws/instance-size", Value: size},
-					{Key: "kubernetes.io/arch", Value: "amd64"}, {Key: "kubernetes.io/os", Value: "linux"},
+					{Key: "kubernetes.io/arch", Value: "amd64"},
+					{Key: "kubernetes.io/os", Value: "linux"},
 					{Key: "node.kubernetes.io/instance-type", Value: name},
 				},
 				Capacity:    amounts(2000*times, f.memory*times*gib, 29*times),

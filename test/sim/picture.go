@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -161,10 +162,10 @@ func (p *picture) series(ch chart, color string, width float64, of func(s *Sampl
 // legend writes names with their colours, from the right.
 func (p *picture) legend(top float64, names, inks []string) {
 	x := float64(right)
-	for i := len(names) - 1; i >= 0; i-- {
-		x -= 6.6*float64(len(names[i])) + 34
+	for i, name := range slices.Backward(names) {
+		x -= 6.6*float64(len(name)) + 34
 		fmt.Fprintf(p, "<rect x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"10\" rx=\"2\" fill=\"%s\"/>\n", x, top-15, inks[i])
-		p.text(x+19, top-6, fmt.Sprintf(`fill="%s"`, dim), names[i])
+		p.text(x+19, top-6, fmt.Sprintf(`fill="%s"`, dim), name)
 	}
 }
 

@@ -312,7 +312,7 @@ func (d *Day) waste() string {
 func (d *Day) verdicts(p *model.Plan) {
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.Disruption == "" && n.Waste > 0 && !p.Now.Before(midnight()) {
-			code := strings.TrimPrefix(clusterv1.ReasonCode(n.Reason.Code).String(), "REASON_CODE_") //nolint:gosec // a closed list
+			code := strings.TrimPrefix(clusterv1.ReasonCode(n.Reason.Code).String(), "REASON_CODE_")
 			d.Waste[strings.ToLower(code)] += float64(n.Waste) / 60e6
 		}
 	}

@@ -17,10 +17,15 @@ func (c *cluster) addStory() {
 	c.at(c.part(0.40), c.newImage)
 	c.at(c.part(0.62), c.storm)
 	c.at(c.part(0.70), c.changePool)
-	for _, p := range []float64{0.30, 0.50, 0.80} {
+	for i, p := range []float64{0.30, 0.45, 0.55, 0.80} {
 		c.at(c.part(p), func() {
-			if n := c.anyNode(); n != nil {
+			n := c.anyNode()
+			switch {
+			case n == nil:
+			case i%2 == 0:
 				c.sicken(n)
+			default:
+				c.ail(n)
 			}
 		})
 	}
