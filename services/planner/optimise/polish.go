@@ -21,7 +21,7 @@ func (s *solver) polish(y []float64, limit int64) {
 	trial.tidy()
 	p.downsize(trial)
 	s.offer(trial)
-	for _, k := range [...]int32{0, 2, 3, 4, 6, 9, 13, 19, 28} {
+	for _, k := range s.ruins() {
 		if p.work > limit || s.enough() {
 			break
 		}
@@ -33,6 +33,15 @@ func (s *solver) polish(y []float64, limit int64) {
 		s.offer(trial)
 	}
 	s.work.Polish += p.work
+}
+
+// ruins are how many of the worst copies to pack anew, again and again: fewer tries where there are so many rows that each
+// takes long and gains little.
+func (s *solver) ruins() []int32 {
+	if s.c.n > mostRows {
+		return []int32{0, 3, 9, 28}
+	}
+	return []int32{0, 2, 3, 4, 6, 9, 13, 19, 28}
 }
 
 func (p *polisher) repair(pl *plan, limit int64) {

@@ -107,16 +107,19 @@ func (s *Session) hash(in *model.Input) string {
 	return hex.EncodeToString(out[:])
 }
 
+func newEncoder() *encoder { return &encoder{h: sha256.New(), buf: make([]byte, 0, 1<<10)} }
+
 // digest is the SHA-256 of a list of strings, in hexadecimal.
-func digest(parts []string) string {
-	h := sha256.New()
-	e := &encoder{h: h, buf: make([]byte, 0, 1<<10)}
+func (e *encoder) digest(parts []string) string {
 	e.number(uint64(len(parts)))
 	for _, p := range parts {
 		e.text(p)
 	}
 	e.flush()
-	return hex.EncodeToString(h.Sum(nil))
+	var sum digest256
+	e.h.Sum(sum[:0])
+	e.h.Reset()
+	return hex.EncodeToString(sum[:])
 }
 
 // encoder writes plain values such that different values give different bytes: lengths before contents, presence before

@@ -8,7 +8,6 @@ package plan
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -74,6 +73,9 @@ type cycle struct {
 	// problems are those of users' objects, overlays aside.
 	problems []model.Reason
 	given    disrupt.Result
+	// names makes ids, of parts.
+	names *encoder
+	parts []string
 	// patterns are claims without pods, by the list of options that claims of the same content share.
 	patterns map[**pack.Option]model.NodeClaim
 }
@@ -81,7 +83,7 @@ type cycle struct {
 func newCycle(b *base, in *model.Input, hash string) *cycle {
 	c := &cycle{
 		World: b.world, in: in, hash: hash, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, patterns: make(map[**pack.Option]model.NodeClaim),
+		tally: b.tally, unsupported: b.unsupported, patterns: make(map[**pack.Option]model.NodeClaim), names: newEncoder(),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
@@ -193,13 +195,13 @@ const mostPoolName = 52
 
 // claimID names a claim by the input and its pods: the same plan names the same claims, and no two claims have a name.
 func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
-	parts := make([]string, 0, len(pods)+3)
-	parts = append(parts, "claim", c.hash, string(pool))
+	parts := append(c.parts[:0], "claim", c.hash, string(pool))
 	for _, p := range pods {
 		parts = append(parts, string(p))
 	}
+	c.parts = parts
 	short := strings.TrimRight(string(pool[:min(len(pool), mostPoolName)]), "-.") // no part of a name ends so
-	return model.ClaimID(fmt.Sprintf("%s-%s", short, digest(parts)[:10]))
+	return model.ClaimID(short + "-" + c.names.digest(parts)[:10])
 }
 
 func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
@@ -207,5 +209,5 @@ func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
 	for _, id := range candidates {
 		parts = append(parts, string(id))
 	}
-	return model.DisruptionID("d-" + digest(parts)[:16])
+	return model.DisruptionID("d-" + c.names.digest(parts)[:16])
 }
