@@ -94,12 +94,7 @@ func DriftHold(pool string, records []model.Disruption, claim func(model.ClaimID
 		if !d.RolledBack {
 			break
 		}
-		failed := slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool {
-			c, ok := claim(id)
-
-			return !ok || c.Reached < model.StateInitialized
-		})
-		if !failed {
+		if !slices.ContainsFunc(d.Replacements, func(id model.ClaimID) bool { return failed(claim(id)) }) {
 			continue
 		}
 		if failures == 0 {
@@ -116,6 +111,23 @@ func DriftHold(pool string, records []model.Disruption, claim func(model.ClaimID
 	}
 
 	return last.Add(hold), failures
+}
+
+// failed says that a replacement did not become a node to rely on, by itself: one that somebody took away before it could
+// has proven nothing.
+func failed(c model.Claim, there bool) bool {
+	switch {
+	case !there:
+		return true
+	case c.Reached >= model.StateInitialized:
+		return false
+	}
+	switch c.DisruptionReason {
+	case model.DisruptionDeleted, model.DisruptionSurplus, model.DisruptionInterrupted:
+		return false
+	default:
+		return true
+	}
 }
 
 // proven says that a node of the pool that was launched as the pool and its class are now can be relied on.

@@ -106,7 +106,8 @@ func TestDriftGoesByCanary(t *testing.T) {
 	}
 }
 
-// failures are drift disruptions that ended so many minutes ago; one with "!" failed, one with "?" was needed again.
+// failures are drift disruptions that ended so many minutes ago; one with "!" failed, one with "?" was needed again,
+// of one with "x" AWS took the replacement.
 func failures(ends ...string) func(*State) {
 	return func(s *State) {
 		for i, end := range ends {
@@ -122,8 +123,11 @@ func failures(ends ...string) func(*State) {
 			}
 			replacement := s.Claims["c0"]
 			replacement.ID, replacement.State, replacement.Reached = d.Replacements[0], model.StateFailed, model.StateLaunched
-			if mark != "!" {
+			switch mark {
+			case "", "?":
 				replacement.State, replacement.Reached = model.StateInitialized, model.StateInitialized
+			case "x":
+				replacement.State, replacement.DisruptionReason = model.StateGone, model.DisruptionInterrupted
 			}
 			s.Claims[replacement.ID], s.Disruptions[id] = replacement, d
 		}
@@ -149,6 +153,7 @@ func TestDriftIsHeldAfterItsReplacementFailed(t *testing.T) {
 		"one that worked ends the row":               {ends: []string{"60!", "40", "16!"}},
 		"one that worked since forgives":             {ends: []string{"5!", "1"}},
 		"a node that was needed again is no failure": {ends: []string{"1?"}},
+		"nor is a replacement that AWS took":         {ends: []string{"1x"}},
 		"nor does it end a row":                      {ends: []string{"60!", "29!", "1?"}, held: true},
 	} {
 		t.Run(name, func(t *testing.T) {

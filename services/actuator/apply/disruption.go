@@ -226,7 +226,7 @@ func (v *verifier) candidate(id model.ClaimID, d Disruption, t tally) (model.Cla
 		return fail(model.ReasonNotFound, "claim %s does not exist any more", id)
 	case c.Disruption != "" || c.State > model.StateInitialized || v.taken(id):
 		return fail(model.ReasonAlreadyDisrupted, "claim %s is being taken away already", id)
-	case d.Reason != model.DisruptionUnhealthy && v.replacing(c):
+	case d.Reason != model.DisruptionUnhealthy && d.Reason != model.DisruptionSurplus && v.replacing(c):
 		return fail(model.ReasonAlreadyDisrupted, "claim %s is a replacement of disruption %s, which goes on", id, c.Replaces)
 	case d.Reason == model.DisruptionSurplus:
 		return c, v.surplus(c, t)

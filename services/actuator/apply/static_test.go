@@ -2,6 +2,7 @@ package apply
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,11 +97,12 @@ func TestAStaticPoolGivesBackWhatIsTooMuch(t *testing.T) {
 		"the one too many, with pods (case 85)":      {fixed(1, second(model.StateInitialized)), surplus("old"), 0},
 		"one that is not launched yet":               {fixed(1, second(model.StatePlanned)), surplus("other"), 0},
 		"one that its annotation and a budget guard": {fixed(1, second(model.StateInitialized), guard), surplus("old"), 0},
-		"all of them":                     {fixed(0, second(model.StateLaunched)), surplus("old", "other"), 0},
-		"none too many":                   {fixed(2, second(model.StateInitialized)), surplus("old"), model.ReasonStaticPool},
-		"two where one is too many":       {fixed(1, second(model.StateInitialized)), surplus("old", "other"), model.ReasonStaticPool},
-		"where the other goes already":    {fixed(1, second(model.StateDraining)), surplus("old"), model.ReasonStaticPool},
-		"of a pool that follows its pods": {state(), surplus("old"), model.ReasonInvalid},
+		"all of them":                         {fixed(0, second(model.StateLaunched)), surplus("old", "other"), 0},
+		"a replacement that is still awaited": {fixed(1, second(model.StateInitialized), func(s *State) { replaces(s, time.Time{}) }), surplus("old"), 0},
+		"none too many":                       {fixed(2, second(model.StateInitialized)), surplus("old"), model.ReasonStaticPool},
+		"two where one is too many":           {fixed(1, second(model.StateInitialized)), surplus("old", "other"), model.ReasonStaticPool},
+		"where the other goes already":        {fixed(1, second(model.StateDraining)), surplus("old"), model.ReasonStaticPool},
+		"of a pool that follows its pods":     {state(), surplus("old"), model.ReasonInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := Verify(c.plan, c.state)

@@ -22,6 +22,9 @@ const (
 	// oldest go first.
 	keepRecords = 6 * time.Hour
 	maxRecords  = 4000
+	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest holds, or a
+	// row of failures would be forgotten while it goes on.
+	keepFailures = 24 * time.Hour
 )
 
 // progress moves each disruption that goes on: it drains the candidates once their replacements can be relied on, gives
@@ -244,8 +247,11 @@ func (l *leader) tainted(d model.Disruption) bool {
 func (l *leader) oldRecords() []string {
 	var out []string
 	var kept []*model.Disruption
-	keep := max(keepRecords, l.cfg.Intervals.History)
 	for id, d := range l.disruptions {
+		keep := max(keepRecords, l.cfg.Intervals.History)
+		if d.RolledBack && d.Reason == model.DisruptionDrifted {
+			keep = max(keep, keepFailures)
+		}
 		switch {
 		case d.EndTime.IsZero():
 		case l.now.Sub(d.EndTime) >= keep:

@@ -32,9 +32,17 @@ func (l *leader) compared(c model.Claim) model.Claim {
 			c.ImageID = i.ImageID
 		}
 	}
-	c.Drifted = apply.Drift(c, p)
+	// What is not known is no reason to believe that a drift is over: a new leader has not resolved any class yet.
+	if drifted := apply.Drift(c, p); drifted != (model.Reason{}) || l.comparable(p) {
+		c.Drifted = drifted
+	}
 
 	return c
+}
+
+// comparable says that all is known that claims are compared with.
+func (l *leader) comparable(p apply.Present) bool {
+	return l.ready && p.Pool != nil && p.Pool.NotReady == (model.Reason{}) && p.Class != nil && len(p.Class.Images) > 0
 }
 
 // shown is what EC2 shows of the claim's instance while it is alive.

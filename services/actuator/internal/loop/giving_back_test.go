@@ -198,6 +198,24 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 	})
 }
 
+func TestNewLeaderDoesNotForgetWhatHasDrifted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		r.newImage()
+		r.stop()
+		r.start()
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if r.claim("c1").Drifted == (model.Reason{}) {
+				t.Fatal("the drift was cleared by one who does not know the class yet")
+			}
+		}
+		r.ec2.Publish("ami")
+		r.until("the old image is the present one again", 10*time.Minute, func() bool { return r.claim("c1").Drifted == model.Reason{} })
+	})
+}
+
 func TestDriftThatNoLongerHoldsIsCleared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
@@ -435,11 +453,13 @@ func TestOldRecordsGoFirst(t *testing.T) {
 		l.disruptions[id] = &model.Disruption{ID: id, EndTime: l.now.Add(-ago)}
 	}
 	l.disruptions["running"] = &model.Disruption{ID: "running"}
+	l.disruptions["failed"] = &model.Disruption{ID: "failed", Reason: model.DisruptionDrifted, RolledBack: true, EndTime: l.now.Add(-23 * time.Hour)}
 	ended("old", 6*time.Hour)
 	ended("young", 6*time.Hour-time.Second)
 	if got := l.oldRecords(); !slices.Equal(got, []string{"old"}) {
 		t.Errorf("%v go, want the one that is over for six hours", got)
 	}
+	delete(l.disruptions, "failed")
 	for i := range maxRecords {
 		ended(fmt.Sprint("n", i), time.Duration(i)*time.Second)
 	}
