@@ -1,0 +1,72 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/actuator/model"
+)
+
+// price is what the claim's instance costs now, or cost at its launch where the market no longer says.
+func (v *verifier) price(c model.Claim) int64 {
+	o, ok := v.state.Offerings[OfferingKey{c.Launched.InstanceType, c.Launched.Zone, c.Launched.CapacityType}]
+	if !ok {
+		return c.Launched.Price
+	}
+
+	return o.Price
+}
+
+// saves says that the disruption is done for money, and so must save some.
+func saves(r model.DisruptionReason) bool {
+	return r == model.DisruptionUnderutilized || r == model.DisruptionEmpty
+}
+
+// cheaper drops offerings of the replacements, those that are dear against what else the claim may become first, until
+// all together cost less than what they replace, whichever the launches pick. The claims are changed in place.
+func cheaper(replacements []model.Claim, price int64) model.Reason {
+	for len(replacements) > 0 {
+		var sum, least, spread int64
+		at := 0
+		for i, c := range replacements {
+			low, high := cheapest(c.Offerings), worst(c.Offerings)
+			sum, least = sum+high, least+low
+			if high-low > spread {
+				at, spread = i, high-low
+			}
+		}
+		if sum < price {
+			return model.Reason{}
+		}
+		if least >= price || spread == 0 {
+			return model.Reason{
+				Code: model.ReasonNoCheaper, Subject: "nodeclaim/" + string(replacements[0].ID),
+				Message: fmt.Sprintf("%d replacements cost at least %s an hour, which saves nothing against %s",
+					len(replacements), dollars(least), dollars(price)),
+			}
+		}
+		c := &replacements[at]
+		dear := worst(c.Offerings)
+		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.Offering) bool { return o.Price == dear })
+	}
+
+	return model.Reason{}
+}
+
+func worst(offerings []model.Offering) int64 {
+	var price int64
+	for _, o := range offerings {
+		price = max(price, o.Price)
+	}
+
+	return price
+}
+
+func cheapest(offerings []model.Offering) int64 {
+	price := offerings[0].Price
+	for _, o := range offerings {
+		price = min(price, o.Price)
+	}
+
+	return price
+}
