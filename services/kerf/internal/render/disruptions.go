@@ -18,7 +18,7 @@ import (
 const (
 	mostDisruptions  = 25
 	mostNodes        = 3
-	mostDestinations = 4
+	mostDestinations = 2
 )
 
 // nodesOf maps claims to the names of their nodes.
@@ -73,9 +73,7 @@ func (p *planPage) disruptions() {
 	p.heading("GIVE BACK", fmt.Sprintf("%s, %s, saves %s an hour", count(taken, "node"), count(evictions, "eviction"), dollars(saving)))
 	shown := list[:min(len(list), mostDisruptions)]
 	p.disruptionTable(shown)
-	for _, d := range shown {
-		p.disruption(d)
-	}
+	p.explanations(shown)
 	if rest := list[len(shown):]; len(rest) > 0 {
 		var more int64
 		for _, d := range rest {
@@ -113,10 +111,12 @@ func (p *planPage) disruptionTable(list []*plannerv1.Disruption) {
 		rows[i] = table.Row{
 			some(p.nodeNames(d.GetCandidates()), mostNodes), reasonWord(d.GetReason()), d.GetEvictions(),
 			orDash(some(d.GetReplacements(), mostNodes)), saves,
-			fixed(d.GetChurnMicroUsd(), churn), payBack(d),
+			fixed(d.GetChurnMicroUsd(), churn), payBack(d), orDash(p.destinationsInShort(d)),
 		}
 	}
-	p.rows(table.Row{"NODE", "REASON", "EVICTIONS", "REPLACED BY", "SAVES $/HOUR", "CHURN $", "PAYS BACK IN"}, rows, 3, 5, 6, 7)
+	p.rows(table.Row{
+		"NODE", "REASON", "EVICTIONS", "REPLACED BY", "SAVES $/HOUR", "CHURN $", "PAYS BACK IN", "PODS GO",
+	}, rows, 3, 5, 6, 7)
 }
 
 func reasonWord(r clusterv1.DisruptionReason) string {
@@ -131,11 +131,21 @@ func payBack(d *plannerv1.Disruption) string {
 	return span(d.GetPayBack().AsDuration())
 }
 
-// disruption writes why a set of nodes goes, and where its pods go, in short.
-func (p *planPage) disruption(d *plannerv1.Disruption) {
-	p.item("    "+p.paint(dim, some(p.nodeNames(d.GetCandidates()), mostNodes))+"  ", d.GetExplanation().GetMessage())
-	if to := p.destinationsInShort(d); to != "" {
-		p.item("      "+p.paint(dim, "pods to "), to)
+// explanations writes why nodes go, once for all decisions that have the same reason.
+func (p *planPage) explanations(list []*plannerv1.Disruption) {
+	nodes := map[string][]string{}
+	var messages []string
+	for _, d := range list {
+		m := d.GetExplanation().GetMessage()
+		if nodes[m] == nil {
+			messages = append(messages, m)
+		}
+		nodes[m] = append(nodes[m], p.nodeNames(d.GetCandidates())...)
+	}
+	for _, m := range messages {
+		if m != "" {
+			p.item("    "+p.paint(dim, some(nodes[m], mostNodes))+"  ", m)
+		}
 	}
 }
 
@@ -176,7 +186,7 @@ func (p *planPage) claimWord(id string) string {
 func (p *planPage) destinationsInShort(d *plannerv1.Disruption) string {
 	var parts []string
 	for _, to := range p.destinationsOf(d) {
-		parts = append(parts, fmt.Sprintf("%s: %d", to.name, len(to.pods)))
+		parts = append(parts, fmt.Sprintf("%d to %s", len(to.pods), to.name))
 	}
 	return some(parts, mostDestinations)
 }

@@ -350,8 +350,8 @@ func (p *planPage) podsAndWorth(a answer) string {
 	}
 	out := p.owners.sum(a.pods)
 	if a.node.waste != 0 && a.node.price > 0 {
-		out += fmt.Sprintf("; at the lowest prices they cost %s an hour, %s less than the node",
-			dollars(max(a.node.price-a.node.waste, 0)), dollars(a.node.waste))
+		out += fmt.Sprintf("; at the lowest prices they cost $%s an hour, $%s less than the node",
+			roughly(max(a.node.price-a.node.waste, 0)), roughly(a.node.waste))
 	}
 	return out
 }

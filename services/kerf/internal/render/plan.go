@@ -258,13 +258,13 @@ func (p *planPage) pendingGroups() []pendingGroup {
 	return out
 }
 
-// problems tells which of the user's objects have no effect.
+// problems tells which of the users' objects have no effect, or one that nobody can want.
 func (p *planPage) problems() {
 	list := p.Plan.GetProblems()
 	if len(list) == 0 {
 		return
 	}
-	p.heading(p.paint(red, "WITHOUT EFFECT"), count(len(list), "object"))
+	p.heading(p.paint(red, "PROBLEMS"), count(len(list), "object"))
 	for _, r := range list {
 		p.line("  %s", p.paint(bold, r.GetSubject()))
 		p.item("    "+p.paint(dim, "why     "), r.GetMessage())

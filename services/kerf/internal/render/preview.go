@@ -240,7 +240,7 @@ func (p *previewPage) fates() {
 	}
 	p.rows(table.Row{"NODES", "$/HOUR", "WITHOUT", "WITH", "IN ROUND", "NODE"}, rows, 1, 2)
 	for _, g := range groups {
-		if g.why != "" {
+		if g.why != "" && g.last == 0 { // of those that go, the word says enough
 			p.item("    "+p.paint(dim, "such as "+g.nodes[0]+"  "), g.why)
 		}
 	}

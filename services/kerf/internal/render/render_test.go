@@ -196,7 +196,7 @@ func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"2 buffer shop/room", "head-room    room for 2 of 3 further pods, for capacity buffers", "WITHOUT EFFECT  1 object", "nodeoverlay/one",
+		"2 buffer shop/room", "head-room    room for 2 of 3 further pods, for capacity buffers", "PROBLEMS  1 object", "nodeoverlay/one",
 		"another says so, too", "give it another spec.weight",
 	} {
 		if !strings.Contains(after.String(), want) || strings.Contains(plain.String(), want) {

@@ -64,18 +64,18 @@ func (p *planPage) staying() {
 	for _, b := range list {
 		nodes += b.nodes
 		waste += b.waste
-		places = max(places, digits(b.price, b.waste))
+		places = max(places, digits(b.price))
 	}
 	detail := count(nodes, "node")
 	if waste > 0 {
-		detail += fmt.Sprintf(", %s an hour wasted", dollars(waste))
+		detail += fmt.Sprintf(", $%s an hour wasted", roughly(waste))
 	}
 	p.heading("STAYS", detail)
 	rows := make([]table.Row, len(list))
 	for i, b := range list {
 		wasted := "-"
 		if b.waste != 0 {
-			wasted = fixed(b.waste, places)
+			wasted = roughly(b.waste)
 		}
 		rows[i] = table.Row{codeWord(b.code), b.nodes, fixed(b.price, places), wasted}
 	}
@@ -108,6 +108,12 @@ func (p *planPage) block(b *block) {
 	p.item(label, p.paint(green, remedy))
 }
 
+// roughly writes money that is reckoned, and no price: to a tenth of a cent.
+func roughly(micro int64) string {
+	const places = 3
+	return fixed(micro, places)
+}
+
 func codeWord(c clusterv1.ReasonCode) string { return enumWord(c.String(), "REASON_CODE_") }
 
 // reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven.
@@ -116,8 +122,7 @@ func (p *planPage) reachable() string {
 	if floor <= 0 || now <= 0 {
 		return ""
 	}
-	const places = 3 // it is a bound, and no price
-	out := fmt.Sprintf("$%s an hour, even if nothing kept the pods that run where they are", fixed(floor, places))
+	out := fmt.Sprintf("$%s an hour, even if nothing kept the pods that run where they are", roughly(floor))
 	if gone := p.saving(); gone > 0 && now > floor {
 		out += fmt.Sprintf("; giving back what this plan does goes %.0f%% of the way", min(float64(gone)/float64(now-floor), 1)*100)
 	}
