@@ -298,6 +298,24 @@ func TestStopEndsTheSearchWithAWholeAnswer(t *testing.T) {
 	}
 }
 
+func TestWhatIsDroppedEndsAtOnceAndClaimsNothing(t *testing.T) {
+	for asked := range 40 {
+		p := generated(5000, 60, 6)
+		n := 0
+		p.Stop, p.Drop = func() bool { n++; return n > asked }, true
+		s := optimise.Solve(p)
+		if bad := check(p, s); bad != "" {
+			t.Fatal(bad)
+		}
+		if asked == 0 && s.Work.Total() > 1_000_000 {
+			t.Errorf("dropped at once, worked %+v", s.Work)
+		}
+		if slices.Max(s.Left) > 0 && s.Bound != 0 {
+			t.Errorf("dropped after %d questions, pods are left, and there is a bound", asked)
+		}
+	}
+}
+
 func TestMoreWorkIsNotWorse(t *testing.T) {
 	last := int64(math.MaxInt64)
 	for _, w := range []int64{-1, 1, 5_000_000, 50_000_000} {

@@ -148,12 +148,6 @@ func apart(s model.Snapshot) (before model.Snapshot, news model.Delta) {
 	return before, news
 }
 
-// index makes what decisions look things up in.
-func index(in model.Input) error {
-	_, err := prepared(&in.Snapshot, in)
-	return err
-}
-
 func check(in model.Input, p model.Plan) error {
 	if broken := verify.Plan(in, p); len(broken) > 0 {
 		return fmt.Errorf("the plan breaks a rule: %s", verify.Join(broken))

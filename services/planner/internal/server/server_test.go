@@ -408,7 +408,8 @@ func TestACallerThatLeavesIsNotWaitedFor(t *testing.T) {
 
 // leaving is the context of a caller that leaves when it has been looked at so many times.
 type leaving struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one itself
+
 	left, after int
 }
 
