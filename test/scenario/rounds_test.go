@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
@@ -202,6 +203,9 @@ func rounds(in model.Input) []string {
 				out = append(out, fmt.Sprintf("round %d: %s of %v saves %s", round, d.Reason, d.Candidates, money(d.Saving)))
 			}
 			for _, pl := range d.Destinations {
+				if _, virtual := offer.Virtual(pl.Pod); virtual {
+					continue // a buffer's room
+				}
 				at := in.Now.Add(while)
 				if last, again := moved[pl.Pod]; again && in.Now.Sub(last) < rest {
 					out = append(out, fmt.Sprintf("round %d: %s is moved %s after it was moved before", round, pl.Pod, in.Now.Sub(last)))
