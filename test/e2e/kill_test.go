@@ -11,6 +11,7 @@ import (
 // that no instance is leaked and that none was launched twice for a claim. Most of a story is waiting, so the stories run
 // beside each other.
 func TestTheStoryEndsRightWhileAServiceIsKilled(t *testing.T) {
+	t.Parallel()
 	for _, service := range stack.Services() {
 		t.Run(service, func(t *testing.T) {
 			t.Parallel()
