@@ -297,6 +297,8 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"a spread of something else":    {story(inflate+"inflate-5.yaml", "--default-spread", class), []string{"--default-spread", "EC2NodeClass", "KubeSchedulerConfiguration"}},
 		"a spread with a selector":      {story(inflate+"inflate-5.yaml", "--default-spread", selected), []string{"selected.yaml", "[0].labelSelector"}},
 		"a spread without a skew":       {story(inflate+"inflate-5.yaml", "--default-spread", skewed), []string{"skewed.yaml", "args.defaultConstraints[0].maxSkew"}},
+		"a policy that is a manifest":   {story(inflate+"inflate-5.yaml", "--policy", class), []string{"--policy", "nodeclass.yaml", "not manifests"}},
+		"a policy with a wrong word":    {story(inflate+"inflate-5.yaml", "--policy", stale), []string{"--policy", "stale.json"}},
 		"negative advice":               {story(inflate+"inflate-5.yaml", "--advice", "-1"), []string{"--advice -1"}},
 		"a format that is none":         {story(inflate+"inflate-5.yaml", "-o", "yaml"), []string{"yaml", "table or json"}},
 		"an explanation of nothing":     {story(inflate+"inflate-5.yaml", "--explain", "pod/other"), []string{"pod/other"}},

@@ -137,6 +137,14 @@ func TestTheLiveClusterIsPlannedFor(t *testing.T) {
 	if other := plan(t, run(t, "", "plan", "--watcher", addr, "--min-saving", "0.01", "-o", "json")); other.GetInputHash() == here.GetInputHash() {
 		t.Error("a flag changes nothing")
 	}
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte("payback: 2h\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// It says what the cluster's policy says.
+	if other := plan(t, run(t, "", "plan", "--watcher", addr, "--policy", policy, "-o", "json")); other.GetInputHash() != here.GetInputHash() {
+		t.Error("a policy of a file is not what the same policy of the cluster is")
+	}
 	for _, name := range []string{"live.pb", "live.json"} {
 		file := filepath.Join(t.TempDir(), name)
 		if r := run(t, "", "snapshot", "--watcher", addr, "-o", file); r.code != cli.ExitOK {

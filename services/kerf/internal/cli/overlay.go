@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"fmt"
+	"io"
+
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
 
 // fieldOf names the field of a policy that each flag sets.
@@ -16,9 +20,34 @@ func fieldOf() map[string]string {
 	}
 }
 
+// weigh is the policy to plan with: the file's or else the cluster's, nil where that is not known, and over it what the
+// flags say.
+func (p *policyFlags) weigh(stdin io.Reader, cluster *clusterv1.Policy) (*clusterv1.Policy, error) {
+	base := cluster
+	if p.file != "" {
+		files, err := offline.Read([]string{p.file}, stdin)
+		if err != nil {
+			return nil, fmt.Errorf("--policy: %w", err)
+		}
+		read, err := offline.LoadPreview(files)
+		if err != nil {
+			return nil, fmt.Errorf("--policy: %w", err)
+		}
+		if read.Policy == nil || len(files) > 1 {
+			return nil, fmt.Errorf("--policy %s: want one file with a policy, not manifests", p.file)
+		}
+		base = read.Policy
+	}
+	said, err := p.policy(stdin)
+	if err != nil || base == nil {
+		return said, err
+	}
+	return p.over(base, said), nil
+}
+
 // said says whether any of the flags was given.
 func (p *policyFlags) said() bool {
-	found := false
+	found := p.file != ""
 	p.flags.Visit(func(f *pflag.Flag) { found = found || fieldOf()[f.Name] != "" })
 	return found
 }

@@ -114,7 +114,7 @@ func (p *planFlags) run(ctx context.Context, std IO) error {
 		return err
 	}
 	std.warn(in.Warnings)
-	policy, err := p.weigh(std, in.Policy)
+	policy, err := p.policy.weigh(std.In, in.Policy)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type policyFlags struct {
 	podsPerNode   int32
 	overhead      moneyFlag
 	minSaving     moneyFlag
+	file          string
 
 	flags *pflag.FlagSet
 }
@@ -41,6 +42,7 @@ func addPolicy(f *pflag.FlagSet) *policyFlags {
 	f.Int64Var(&p.work, "work", 0, "`steps` of about a microsecond for the optimiser; 0 means as many as the input warrants, -1 only the quick start")
 	f.Float64Var(&p.gapTarget, "gap-target", 0, "stop once the cost is proven to be that near to the lowest, such as 0.01; 0 means 0.003")
 	f.Var(&p.overhead, "per-node-overhead", "what one more node costs beside its price, in `dollars` an hour; it makes few larger nodes win")
+	f.StringVar(&p.file, "policy", "", "`file` with a policy, in the words of the watcher's config; the other flags count over it")
 	f.Var(&p.minSaving, "min-saving", "what a consolidation must save at least, in `dollars` an hour")
 	return p
 }

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
 	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
@@ -68,13 +67,4 @@ func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider,
 		return errPending
 	}
 	return err
-}
-
-// weigh is the policy to plan with: what the cluster says, and over it what the flags say.
-func (p *planFlags) weigh(std IO, cluster *clusterv1.Policy) (*clusterv1.Policy, error) {
-	said, err := p.policy.policy(std.In)
-	if err != nil || cluster == nil {
-		return said, err
-	}
-	return p.policy.over(cluster, said), nil
 }

@@ -79,7 +79,7 @@ func (s *shadowFlags) check() error {
 }
 
 func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
-	policy, err := s.plan.policy.policy(std.In)
+	policy, err := s.plan.policy.weigh(std.In, nil)
 	if err != nil {
 		return err
 	}

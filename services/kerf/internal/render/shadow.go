@@ -93,7 +93,11 @@ func ShadowTotal(w io.Writer, t shadow.Total, s Style) error {
 		p.item("  "+p.paint(dim, "cost       "), fmt.Sprintf("$%.2f as it was run, %s as Kerf would have run it%s",
 			float64(t.Cost)/1e6, p.paint(bold, fmt.Sprintf("$%.2f", float64(t.WithKerf)/1e6)), percent(t.WithKerf-t.Cost, t.Cost)))
 	}
-	p.item("  "+p.paint(dim, "give back  "), fmt.Sprintf("%s, %d of them for others in their place", count(t.GivenBack, "node"), t.Replaced))
+	given := count(t.GivenBack, "node")
+	if t.Replaced > 0 {
+		given += fmt.Sprintf(", %d of them for others in their place", t.Replaced)
+	}
+	p.item("  "+p.paint(dim, "give back  "), given)
 	p.item("  "+p.paint(dim, "evictions  "), count(t.Evictions, "pod"))
 	return p.writeTo(w)
 }
