@@ -78,36 +78,43 @@ const mostAtOnce = 8
 func (s *search) replaceAll(hosts []int, why model.DisruptionReason, because, also func(h int) model.Reason) {
 	for len(hosts) > 0 && !s.Desk.Stopped() {
 		var set []int
-		pool := s.v.Hosts[hosts[0]].Pool
-		n := 0
-		for ; n < len(hosts) && len(set) < mostAtOnce && s.v.Hosts[hosts[n]].Pool == pool; n++ {
-			h := hosts[n]
-			verdict := s.mayReplace(h, why, set)
-			if verdict.OK() && also != nil {
-				verdict = also(h)
-			}
-			if verdict.Code == model.CodeCanary && len(set) > 0 {
-				break // until it is clear whether the canary can be replaced
-			}
-			if !verdict.OK() {
-				s.verdicts[h] = verdict
-				continue
-			}
-			set = append(set, h)
-			if why == model.ReasonDrifted {
-				s.canaries[pool.Index]++
-			}
-		}
-		hosts = hosts[n:]
+		set, hosts = s.nextOld(hosts, why, also)
 		if len(set) > 1 && s.replaceTogether(set, why, because) {
 			continue
 		}
 		for _, h := range set {
 			if !s.replaceOld(h, why, because(h)) && why == model.ReasonDrifted {
-				s.canaries[pool.Index]--
+				s.canaries[s.v.Hosts[h].Pool.Index]--
 			}
 		}
 	}
+}
+
+// nextOld takes nodes of one pool that may go together, and counts drifted ones as on their way; those that may not go are
+// told why.
+func (s *search) nextOld(hosts []int, why model.DisruptionReason, also func(h int) model.Reason) (set, rest []int) {
+	pool := s.v.Hosts[hosts[0]].Pool
+	for i, h := range hosts {
+		if len(set) == mostAtOnce || s.v.Hosts[h].Pool != pool {
+			return set, hosts[i:]
+		}
+		verdict := s.mayReplace(h, why, set)
+		if verdict.OK() && also != nil {
+			verdict = also(h)
+		}
+		if verdict.Code == model.CodeCanary && len(set) > 0 {
+			return set, hosts[i:] // until it is clear whether the canary can be replaced
+		}
+		if !verdict.OK() {
+			s.verdicts[h] = verdict
+			continue
+		}
+		set = append(set, h)
+		if why == model.ReasonDrifted {
+			s.canaries[pool.Index]++
+		}
+	}
+	return set, nil
 }
 
 // replaceTogether gives nodes of a pool back, in as many decisions as share no replacement.

@@ -176,9 +176,13 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
 // expect puts pods that the scheduler has not looked at yet, and those that will come back once they have ended on a node
 // that goes, where they will likely go, so that no node is given back under them. The plan does not speak of them.
 func (c *cycle) expect() {
-	c.seatOnOwnClaims(c.demand.ending)
-	_, rest := c.seatOnOwnClaims(c.demand.waiting)
-	c.desk.OnHosts(pack.Items(c.World, rest), everyHost)
+	ending, _ := c.seatOnOwnClaims(c.demand.ending)
+	waiting, rest := c.seatOnOwnClaims(c.demand.waiting)
+	others, _ := c.desk.OnHosts(pack.Items(c.World, rest), everyHost)
+	for _, s := range slices.Concat(ending, waiting, others) { // no pod is to rely on them
+		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
+		c.tally.Suspect(c.Pods[s.Pod].Class, s.Host, 1)
+	}
 }
 
 func (c *cycle) giveBack() {

@@ -1,0 +1,182 @@
+package disrupt
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// sets gives up nodes together.
+func (t *tries) sets(hosts []int) {
+	for len(hosts) > 0 {
+		var set []int
+		set, hosts = t.nextSet(hosts)
+		// Nodes that are kept wait for better pods only as long as there are others to come.
+		t.loose = len(hosts) == 0 && !t.held
+		if len(set) > 1 {
+			t.trySet(set)
+		}
+	}
+}
+
+// nextSet takes as many nodes as may go together, in their order; those that may not go are left out.
+func (t *tries) nextSet(hosts []int) (set, rest []int) {
+	pods := 0
+	going := make(map[*view.Pool]int)
+	for i, h := range hosts {
+		if len(set) == mostTogether || pods >= mostMoved {
+			return set, hosts[i:]
+		}
+		if t.v.Removed(h) {
+			continue
+		}
+		p := t.v.Hosts[h].Pool
+		if !t.mayGo(h).OK() || !t.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+			t.held = true
+			continue
+		}
+		if !t.pdbs.reason(t.movable(append(slices.Clone(set), h)...)).OK() {
+			continue
+		}
+		going[p]++
+		pods += len(t.moving[h])
+		set = append(set, h)
+	}
+	return set, nil
+}
+
+// trySet gives up what it can of a set.
+func (t *tries) trySet(set []int) {
+	if len(set) < 2 || !t.try() {
+		return
+	}
+	worth, ok := t.together(set)
+	switch {
+	case ok:
+	case worth == nil && len(set) >= 4: // some rule forbids it
+		t.trySet(set[:len(set)/2])
+		t.trySet(set[len(set)/2:])
+	case len(worth) > 1 && len(worth) < len(set): // without those that do not pay for themselves
+		t.trySet(worth)
+	case len(set) >= 2*smallest:
+		t.trySet(set[:len(set)/2])
+		t.trySet(set[len(set)/2:])
+	}
+}
+
+// together gives a set up as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
+// which of its nodes would go by decisions that are worth it.
+func (t *tries) together(set []int) (worth []int, ok bool) {
+	mark := t.Desk.Mark()
+	d, ok := t.fillAndBuy(set)
+	if !ok {
+		t.Desk.Revert(mark)
+		return nil, false
+	}
+	parts := t.parts(d)
+	if same := t.replacesItself(parts); len(same) > 0 { // then it may as well stay
+		t.Desk.Revert(mark)
+		for _, h := range same {
+			t.giving[h] = false
+		}
+		return slices.DeleteFunc(slices.Clone(set), func(h int) bool { return slices.Contains(same, h) }), false
+	}
+	if t.accept(parts).OK() {
+		return set, true
+	}
+	worth = []int{}
+	for _, p := range parts {
+		if t.judge(&p).OK() {
+			worth = append(worth, p.Hosts...)
+		}
+	}
+	t.Desk.Revert(mark)
+	return worth, false
+}
+
+// replacesItself finds nodes that would go, with others, for one that is no cheaper and the same: they may as well stay, and
+// take the others' pods.
+func (t *tries) replacesItself(parts []Decision) []int {
+	var out []int
+	for i := range parts {
+		if len(parts[i].Replacements) == 1 {
+			b := parts[i].Replacements[0]
+			k := slices.IndexFunc(parts[i].Hosts, func(h int) bool {
+				c := t.v.Hosts[h].Claim
+				return c.InstanceType == b.Best().Type.Name && t.v.Weighed(c) <= b.Best().Price && !slices.Contains(out, h)
+			})
+			if k >= 0 {
+				out = append(out, parts[i].Hosts[k])
+			}
+		}
+	}
+	return out
+}
+
+// parts takes a decision apart into those that share no replacement.
+func (s *search) parts(d Decision) []Decision {
+	group := make(map[int]int, len(d.Hosts)) // the first host of each one's part
+	for _, h := range d.Hosts {
+		group[h] = h
+	}
+	find := func(h int) int {
+		for group[h] != h {
+			h = group[h]
+		}
+		return h
+	}
+	home := s.homes(d.Hosts)
+	source := func(pod int) int { return find(home[pod]) }
+	for _, b := range d.Replacements {
+		first := -1
+		for _, it := range b.Items {
+			for _, p := range it.Pods {
+				h := source(p)
+				if first < 0 {
+					first = h
+				}
+				first = find(first)
+				low, high := min(first, h), max(first, h)
+				group[high] = low
+			}
+		}
+	}
+	at := make(map[int]int)
+	var out []Decision
+	for _, h := range d.Hosts {
+		root := find(h)
+		if _, known := at[root]; !known {
+			at[root] = len(out)
+			out = append(out, Decision{})
+		}
+		p := &out[at[root]]
+		p.Hosts = append(p.Hosts, h)
+	}
+	for i := range out {
+		out[i].Evicted = s.movable(out[i].Hosts...)
+	}
+	for _, spot := range d.Spots {
+		p := &out[at[source(spot.Pod)]]
+		p.Spots = append(p.Spots, spot)
+	}
+	for _, b := range d.Replacements {
+		p := &out[at[source(b.Items[0].Pods[0])]]
+		p.Replacements = append(p.Replacements, b)
+	}
+	return out
+}
+
+// homes says on which host each pod of some hosts is, those of buffers included.
+func (s *search) homes(hosts []int) map[int]int {
+	out := make(map[int]int)
+	for _, h := range hosts {
+		for _, p := range s.moving[h] {
+			out[p] = h
+		}
+		for _, p := range s.room[h] {
+			out[p] = h
+		}
+	}
+	return out
+}
