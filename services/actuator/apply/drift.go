@@ -136,56 +136,26 @@ func lookup(sorted []model.Label, key string) (string, bool) {
 }
 
 // typeDrift says that the claim could not be launched again as what it is: EC2 has no such type any more, or sells it
-// nowhere where the pool may buy. That it has none for the moment is no drift.
+// neither there nor so. That it has none for the moment is no drift. What is reserved is sold as long as the type is
+// sold on demand: only the room in the reservation ends.
 func typeDrift(c model.Claim, p Present) string {
-	name := c.Launched.InstanceType
-	if name == "" || p.Class == nil || len(p.Class.Shapes) == 0 || len(p.Class.Zones) == 0 || !p.MarketKnown ||
-		p.Now.Sub(c.CreateTime) < staleAfter {
+	is := c.Launched
+	if is.InstanceType == "" || p.Class == nil || len(p.Class.Shapes) == 0 || !p.MarketKnown || p.Now.Sub(c.CreateTime) < staleAfter {
 		return ""
 	}
-	if _, ok := p.Class.Shapes[name]; !ok {
-		return fmt.Sprintf("InstanceTypeNotFound: %s is not among the %d types that EC2NodeClass %s can launch", name,
+	if _, ok := p.Class.Shapes[is.InstanceType]; !ok {
+		return fmt.Sprintf("InstanceTypeNotFound: %s is not among the %d types that EC2NodeClass %s can launch", is.InstanceType,
 			len(p.Class.Shapes), c.NodeClass)
 	}
-	if sold(name, p) {
+	_, sold := p.Offerings[OfferingKey{is.InstanceType, is.Zone, is.CapacityType}]
+	if !sold && is.CapacityType == model.Reserved {
+		_, sold = p.Offerings[OfferingKey{is.InstanceType, is.Zone, model.OnDemand}]
+	}
+	if sold {
 		return ""
 	}
 
-	return fmt.Sprintf("InstanceTypeNotFound: %s is not sold in any zone and way of paying that node pool %s allows, of %d zones",
-		name, c.NodePool, len(p.Class.Zones))
-}
-
-// sold says that the pool may buy the type somewhere. Where it may use reservations on-demand counts: what is reserved
-// is sold, and only the room in it ends.
-func sold(name string, p Present) bool {
-	for zone, id := range p.Class.Zones {
-		if !allowed(p.Pool, labelZone, zone) || (id != "" && !allowed(p.Pool, labelZoneID, id)) {
-			continue
-		}
-		for _, capacity := range [...]model.CapacityType{model.OnDemand, model.Spot, model.Reserved} {
-			if !allowed(p.Pool, labelCapacityType, string(capacity)) {
-				continue
-			}
-			if capacity == model.Reserved {
-				capacity = model.OnDemand
-			}
-			if _, ok := p.Offerings[OfferingKey{name, zone, capacity}]; ok {
-				return true
-			}
-		}
-	}
-
-	return false
-}
-
-func allowed(pool *cluster.Pool, key, value string) bool {
-	for _, r := range pool.Requirements {
-		if r.Key == key && !Allows(r, value, true) {
-			return false
-		}
-	}
-
-	return true
+	return fmt.Sprintf("InstanceTypeNotFound: %s is not sold as %s in %s any more", is.InstanceType, is.CapacityType, is.Zone)
 }
 
 func classDrift(c model.Claim, p Present) string {

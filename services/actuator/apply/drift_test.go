@@ -83,13 +83,18 @@ func TestDrift(t *testing.T) {
 			}},
 			word: "RequirementsDrifted", says: "the node has m5.large",
 		},
-		"a zone's id that nobody knows":                  {edit: []func(*State){requires(in(labelZoneID, "use1-az1"))}},
-		"a type that is not sold":                        {edit: []func(*State){unsold}, word: "InstanceTypeNotFound", says: "of 2 zones"},
-		"a type that is sold elsewhere":                  {edit: []func(*State){func(s *State) { delete(s.Offerings, OfferingKey{"m5.large", "a", model.OnDemand}) }}},
-		"a type that there is none of lately":            {edit: []func(*State){func(s *State) { reprice(s, "m5.large", "a", Offering{UnavailableUntil: at(9)}) }}},
-		"a type that is sold as spot":                    {edit: []func(*State){unsold, spot}},
-		"a type that is sold as spot, unasked":           {edit: []func(*State){unsold, spot, requires(in(labelCapacityType, "on-demand"))}, word: "InstanceTypeNotFound"},
-		"a type that is reserved":                        {edit: []func(*State){requires(in(labelCapacityType, "reserved")), func(s *State) { editClaim(s, func(c *model.Claim) { c.Labels[0].Value = "reserved" }) }}},
+		"a zone's id that nobody knows": {edit: []func(*State){requires(in(labelZoneID, "use1-az1"))}},
+		"a type that is not sold":       {edit: []func(*State){unsold}, word: "InstanceTypeNotFound", says: "as on-demand in a"},
+		"a type that is sold elsewhere": {
+			edit: []func(*State){func(s *State) { delete(s.Offerings, OfferingKey{"m5.large", "a", model.OnDemand}) }}, word: "InstanceTypeNotFound",
+		},
+		"a type that there is none of lately": {edit: []func(*State){func(s *State) { reprice(s, "m5.large", "a", Offering{UnavailableUntil: at(9)}) }}},
+		"a type that is sold as spot":         {edit: []func(*State){unsold, spot}, word: "InstanceTypeNotFound"},
+		"a spot node of it": {
+			edit: []func(*State){unsold, spot, launched(model.Offering{InstanceType: "m5.large", Zone: "b", CapacityType: model.Spot})},
+		},
+		"a type that is reserved":                        {edit: []func(*State){launched(model.Offering{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved})}},
+		"a type that is reserved and unsold":             {edit: []func(*State){unsold, launched(model.Offering{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved})}, word: "InstanceTypeNotFound"},
 		"a type that is not sold, of a young claim":      {edit: []func(*State){unsold, func(s *State) { bornAt(s, at(-59)) }}},
 		"a type that is not sold, as far as one can see": {edit: []func(*State){unsold, func(s *State) { s.MarketKnown = false }}},
 		"a type that the class can't launch": {
@@ -151,6 +156,10 @@ func image(id string) func(*State) {
 }
 
 func seen(i Instance) func(*State) { return func(s *State) { s.Instances["old"] = i } }
+
+func launched(o model.Offering) func(*State) {
+	return func(s *State) { editClaim(s, func(c *model.Claim) { c.Launched = o }) }
+}
 
 func spot(s *State) { s.Offerings[OfferingKey{"m5.large", "b", model.Spot}] = Offering{Price: 1} }
 
