@@ -250,7 +250,7 @@ func (c *cluster) drainStep(cl *claim, since time.Time) {
 		}
 	}
 	if left == 0 || cl.why == forSickness {
-		c.day.drained(c.now.Sub(since))
+		c.day.drained(c, cl, since)
 		c.terminate(cl)
 		return
 	}
@@ -297,7 +297,7 @@ func (c *cluster) remove(cl *claim) {
 
 // threaten draws when AWS wants a spot instance back: of two hundred one an hour.
 func (c *cluster) threaten(cl *claim) {
-	lives := time.Duration(c.rng.ExpFloat64() * 200 * float64(time.Hour))
+	lives := time.Duration(c.rng.ExpFloat64() * 200 * float64(time.Hour)).Truncate(time.Second)
 	c.after(lives, func() { c.reclaim(cl) })
 }
 
@@ -307,7 +307,7 @@ func (c *cluster) reclaim(cl *claim) {
 		return
 	}
 	const notice, patience = 2 * time.Minute, 45 * time.Second
-	c.day.reclaimed(c.now)
+	c.day.reclaims++
 	deadline := c.now.Add(notice)
 	c.notices[string(cl.ID)] = &model.Notice{
 		ID: string(cl.ID), Kind: model.NoticeSpotInterruption, InstanceID: cl.InstanceID, Claim: cl.ID, EventTime: c.now, Deadline: deadline,

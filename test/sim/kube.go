@@ -163,7 +163,8 @@ func (c *cluster) schedule() {
 	c.pending = left
 }
 
-// choose finds a node for a pod: the one that a plan meant for it, else the least allocated of those that fit.
+// choose finds a node for a pod: the one that a plan meant for it, else of those that fit the one that the scheduler
+// likes best.
 func (c *cluster) choose(p *pod) *node {
 	if n := c.nodes[c.hints[string(p.ID)]]; n != nil && !c.cfg.Scatter && c.fits(p, n) {
 		return n
@@ -176,6 +177,9 @@ func (c *cluster) choose(p *pod) *node {
 		}
 		all := sizeOf(n.Allocatable)
 		score := float64(n.free.cpu-p.size.cpu)/float64(all.cpu) + float64(n.free.memory-p.size.memory)/float64(all.memory)
+		if c.cfg.Pack {
+			score = -score
+		}
 		if best == nil || score > most {
 			best, most = n, score
 		}

@@ -82,7 +82,7 @@ func (c *cluster) addLoads() {
 			l.onDemand = true
 		}
 		if i%2 == 0 {
-			l.unavailable = []int{20, 25, 34}[c.rng.IntN(3)]
+			l.unavailable = []int{25, 34, 50}[c.rng.IntN(3)]
 		}
 		l.starts = c.jitter(4*time.Second, 25*time.Second)
 		left -= l.high

@@ -42,6 +42,7 @@ type Day struct {
 	launched, failed, soldOut, rolledBack, reclaims int
 	saved                                           int64
 	waits, displacedWaits, drains                   []time.Duration
+	slow                                            []string
 	bins                                            [][causes]int
 	meter                                           meter
 }
@@ -99,8 +100,6 @@ func (d *Day) broken(count *int, text string) {
 
 func (d *Day) mark(at time.Time, what string) { d.Marks = append(d.Marks, Mark{at, what}) }
 
-func (d *Day) reclaimed(time.Time) { d.reclaims++ }
-
 func (d *Day) accepted(at time.Time, x *model.Disruption) {
 	if at.Before(midnight()) {
 		return
@@ -109,7 +108,15 @@ func (d *Day) accepted(at time.Time, x *model.Disruption) {
 	d.saved += x.Saving
 }
 
-func (d *Day) drained(took time.Duration) { d.drains = append(d.drains, took) }
+// drained notes how long a drain took, and which took long.
+func (d *Day) drained(c *cluster, cl *claim, since time.Time) {
+	const long, most = 10 * time.Minute, 5
+	took := c.now.Sub(since)
+	d.drains = append(d.drains, took)
+	if took > long && len(d.slow) < most {
+		d.slow = append(d.slow, fmt.Sprintf("the drain of %s for %s began at %s and took %s", cl.ID, cl.why, clock(since), took))
+	}
+}
 
 // bins of evictions are as long as a ninety-sixth of the day.
 const bins = 96
@@ -217,7 +224,7 @@ func (c *cluster) bound(out *Sample) error {
 }
 
 // finish sums the day up. Between two samples with a bound the lower one counts.
-func (d *Day) finish(*cluster) {
+func (d *Day) finish() {
 	var before int
 	for i := range d.Samples {
 		if d.Samples[i].Bound == 0 {
@@ -286,6 +293,9 @@ func (d *Day) Print(w io.Writer) error {
 	row("those moved by choice", "half %s, 95 %% %s, all %s", quantile(d.displacedWaits, 0.5), quantile(d.displacedWaits, 0.95),
 		quantile(d.displacedWaits, 1))
 	row("drains take", "half %s, 95 %% %s, all %s", quantile(d.drains, 0.5), quantile(d.drains, 0.95), quantile(d.drains, 1))
+	for _, text := range d.slow {
+		row("", "%s", text)
+	}
 	fmt.Fprintf(t, "Rules broken\n")
 	for _, r := range d.rules() {
 		row(r.name, "%d", r.count)

@@ -22,6 +22,8 @@ type Config struct {
 	// Scatter binds each pod where kube-scheduler's scores would have it, on the least allocated node that fits; without it
 	// pods go where the plan expects them as long as they fit there.
 	Scatter bool
+	// Pack lets the scheduler prefer full nodes to empty ones (kube-scheduler's MostAllocated).
+	Pack bool
 	// BoundEvery is how often it is worked out what all pods would cost at least; 0 is never.
 	BoundEvery time.Duration
 	// Forget hides from the planner what it disrupted before. It is for tests: what it forgets must be noticed.
@@ -51,7 +53,7 @@ func Run(cfg Config) (*Day, error) {
 	if c.err != nil {
 		return nil, fmt.Errorf("seed %d at %s: %w", cfg.Seed, c.clock(), c.err)
 	}
-	c.day.finish(c)
+	c.day.finish()
 	return c.day, nil
 }
 

@@ -23,6 +23,7 @@ func run() error {
 	flag.DurationVar(&cfg.Length, "length", 24*time.Hour, "how `long` the day is")
 	flag.IntVar(&cfg.Pods, "pods", 2600, "about how `many` pods there are at the peak")
 	flag.BoolVar(&cfg.Scatter, "scatter", false, "bind pods to the least allocated nodes, and not where plans expect them")
+	flag.BoolVar(&cfg.Pack, "pack", false, "let the scheduler prefer the most allocated nodes to the least")
 	flag.DurationVar(&cfg.BoundEvery, "bound", 15*time.Minute, "how `often` the bound is worked out")
 	out := flag.String("out", "", "draw the day into a `file` (SVG)")
 	flag.Parse()
