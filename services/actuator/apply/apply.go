@@ -177,6 +177,7 @@ type Outcome struct {
 func Verify(p Plan, s State) Outcome {
 	v := &verifier{
 		plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}, unseen: unseen(p, s), proof: map[string]bool{},
+		holds: map[string]hold{},
 	}
 	if reason := stale(p, s); reason != (model.Reason{}) {
 		v.rejectAll(reason)
@@ -244,6 +245,7 @@ type verifier struct {
 	groups   []Group
 	unseen   []model.ClaimID    // claims that serve pods and that the plan could not know of, sorted
 	proof    map[string]bool    // by pool, once asked for
+	holds    map[string]hold    // by pool, once asked for
 	drifts   []model.Disruption // the state's, once asked for
 }
 

@@ -17,7 +17,7 @@ func (v *verifier) budgets(d Disruption, t tally) model.Reason {
 	pools := map[string]bool{}
 	for _, id := range d.Candidates {
 		c := v.state.Claims[id]
-		t.disrupting[id] = true
+		t.disrupt(id, c)
 		if d.Reason != model.DisruptionExpired || !Overdue(c, v.state.Now) {
 			pools[c.NodePool] = true
 		}
@@ -44,16 +44,7 @@ func (v *verifier) budget(pool cluster.Pool, why model.DisruptionReason, t tally
 	if pool.NotReady != (model.Reason{}) {
 		return pool.NotReady // its budgets are not known
 	}
-	var total, disrupting int
-	for id, c := range v.state.Claims {
-		if c.NodePool != pool.Name || !counted(c) {
-			continue
-		}
-		total++
-		if t.disrupting[id] {
-			disrupting++
-		}
-	}
+	total, disrupting := t.nodes[pool.Name], t.down[pool.Name]
 	for i, b := range pool.Budgets {
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, why) {
 			continue

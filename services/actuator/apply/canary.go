@@ -34,14 +34,9 @@ func (v *verifier) canary(d Disruption) model.Reason {
 				Code: model.ReasonCanary, Subject: "nodepool/" + pool, Message: fmt.Sprintf(format, args...), Remedy: remedy,
 			}
 		}
-		until, failures := DriftHold(pool, v.records(), func(id model.ClaimID) (model.Claim, bool) {
-			c, ok := v.state.Claims[id]
-
-			return c, ok
-		})
-		if v.state.Now.Before(until) {
+		if h := v.hold(pool); v.state.Now.Before(h.until) {
 			return fail("see why the replacement failed", "drift of node pool %s is held until %s: %d replacements in a row have failed",
-				pool, until.UTC().Format(time.RFC3339), failures)
+				pool, h.until.UTC().Format(time.RFC3339), h.failures)
 		}
 		if v.proven(pool) {
 			continue
@@ -53,6 +48,26 @@ func (v *verifier) canary(d Disruption) model.Reason {
 	}
 
 	return model.Reason{}
+}
+
+// hold is until when a pool's drift is held, and after how many failures.
+type hold struct {
+	until    time.Time
+	failures int
+}
+
+func (v *verifier) hold(pool string) hold {
+	h, known := v.holds[pool]
+	if !known {
+		h.until, h.failures = DriftHold(pool, v.records(), func(id model.ClaimID) (model.Claim, bool) {
+			c, ok := v.state.Claims[id]
+
+			return c, ok
+		})
+		v.holds[pool] = h
+	}
+
+	return h
 }
 
 func (v *verifier) records() []model.Disruption {

@@ -10,7 +10,9 @@ import (
 type tally struct {
 	used       map[string]map[string]int64 // by pool and resource
 	disrupting map[model.ClaimID]bool
-	served     map[string]model.ClaimID // pods of claims that this plan was granted
+	// down are those of them that budgets count, and nodes all that they count, by pool.
+	down, nodes map[string]int
+	served      map[string]model.ClaimID // pods of claims that this plan was granted
 	// staying are the claims of each pool that nothing takes away, those that this plan was granted included.
 	staying map[string]int64
 }
@@ -22,6 +24,8 @@ func newTally(s State) tally {
 	t := tally{
 		used:       map[string]map[string]int64{},
 		disrupting: map[model.ClaimID]bool{},
+		down:       map[string]int{},
+		nodes:      map[string]int{},
 		served:     map[string]model.ClaimID{},
 		staying:    map[string]int64{},
 	}
@@ -33,12 +37,26 @@ func newTally(s State) tally {
 		if serves(c) && c.Disruption == "" {
 			t.staying[c.NodePool]++
 		}
+		if counted(c) {
+			t.nodes[c.NodePool]++
+		}
 		if disrupting(s, c) {
-			t.disrupting[id] = true
+			t.disrupt(id, c)
 		}
 	}
 
 	return t
+}
+
+// disrupt counts a claim that is being taken away, once.
+func (t tally) disrupt(id model.ClaimID, c model.Claim) {
+	if t.disrupting[id] {
+		return
+	}
+	t.disrupting[id] = true
+	if counted(c) {
+		t.down[c.NodePool]++
+	}
 }
 
 func (t tally) clone() tally {
@@ -47,7 +65,10 @@ func (t tally) clone() tally {
 		used[pool] = maps.Clone(m)
 	}
 
-	return tally{used: used, disrupting: maps.Clone(t.disrupting), served: maps.Clone(t.served), staying: maps.Clone(t.staying)}
+	return tally{
+		used: used, disrupting: maps.Clone(t.disrupting), down: maps.Clone(t.down), nodes: t.nodes, served: maps.Clone(t.served),
+		staying: maps.Clone(t.staying),
+	}
 }
 
 func (t tally) use(pool string, capacity map[string]int64) {
