@@ -295,7 +295,10 @@ func (g *greedy) learn(b *bin, f *filling) {
 	g.rate(b, inv[:k])
 	for o, keys := range g.keys {
 		slices.SortFunc(keys, compareKeyed)
-		f.known[o] = slices.Grow(f.known[o][:0], len(keys))
+		if cap(f.known[o]) < len(keys) {
+			f.known[o], f.orders[o] = g.slab.take(len(keys)), g.slab.take(len(keys))
+		}
+		f.known[o] = f.known[o][:0]
 		for _, x := range keys {
 			f.known[o] = append(f.known[o], x.class)
 		}
@@ -360,6 +363,9 @@ func (g *greedy) refill(b *bin, f *filling, rest []int32) {
 		f.last[o] = ratio
 		if ratio > f.ratio {
 			f.ratio, f.cost = ratio, cost
+			if cap(f.rows) < len(g.put) {
+				f.rows, f.cnt = g.slab.take(2*len(g.put)), g.slab.take(2*len(g.put))
+			}
 			f.rows, f.cnt = f.rows[:0], f.cnt[:0]
 			for _, i := range g.put {
 				f.rows, f.cnt = append(f.rows, i), append(f.cnt, g.load.cnt[i])

@@ -100,7 +100,7 @@ func plot(figures []figure) []byte {
 		}
 		for k, v := range []float64{f.cpu, f.baseCPU} {
 			if v > 0 {
-				bar(&b, second, y+k*(barHeight+1), math.Log10(v/0.01)/4, fmt.Sprintf("%g", v), k)
+				bar(&b, second, y+k*(barHeight+1), math.Log10(v/0.001)/5, fmt.Sprintf("%g", v), k)
 			}
 		}
 	}
