@@ -147,15 +147,15 @@ func (b *benchFlags) rows() ([]bench.Row, error) {
 	}
 	var out []bench.Row
 	for _, w := range b.workloads {
-		job := bench.Job{Catalog: bench.Market, Workload: w}
+		job, known := bench.Job{Catalog: bench.Market, Workload: w}, false
 		for _, r := range suite {
 			if r.Name() == w {
-				job = r.Job // with the suite's own catalogue and file
+				job, known = r.Job, true // with the suite's own catalogue and file
 			}
 		}
 		if b.catalog != "" {
 			job.Catalog = b.catalog
-		} else if b.files != "" && job.Workload == w {
+		} else if b.files != "" && !known {
 			job.Catalog = filepath.Join(b.files, "catalog.json")
 		}
 		job.Types, job.Mode, job.Rounds = b.types, b.mode, cmp.Or(b.rounds, job.Rounds)
