@@ -32,6 +32,7 @@ func (n *narrator) tell(w World) {
 		n.plan = p.GetId()
 		n.tellPlan(p)
 	}
+	var drifted []remark
 	for _, c := range w.Claims {
 		if old, known := n.states[c.GetId()]; !known || old != c.GetState() {
 			n.states[c.GetId()] = c.GetState()
@@ -39,54 +40,101 @@ func (n *narrator) tell(w World) {
 		}
 		if why := c.GetDrifted().GetMessage(); why != "" && !n.drifted[c.GetId()] {
 			n.drifted[c.GetId()] = true
-			n.line.Line(show.Gone, n.name(c.GetId())+" has drifted: "+why)
+			drifted = append(drifted, remark{claims: []string{n.name(c.GetId())}, one: " has drifted: " + why, each: " have drifted: " + why})
+		}
+	}
+	n.remark(show.Gone, drifted)
+}
+
+// remark is a line about claims: "verb claim …ab1c2 text", with why below it. Of several that say the same, one is told.
+type remark struct {
+	verb   string
+	claims []string // names
+	one    string   // what follows the claims
+	each   string   // what follows where the remark stands for several; "" where it must stand alone
+	why    []string
+}
+
+func (n *narrator) remark(mark show.Mark, all []remark) {
+	var told []remark
+	for _, r := range all {
+		same := func(o remark) bool {
+			return r.each != "" && r.verb == o.verb && r.each == o.each && slices.Equal(r.why, o.why)
+		}
+		if i := slices.IndexFunc(told, same); i >= 0 {
+			told[i].claims = append(slices.Clip(told[i].claims), r.claims...)
+			told[i].one = r.each
+		} else {
+			told = append(told, r)
+		}
+	}
+	for _, r := range told {
+		n.line.Line(mark, strings.TrimSpace(r.verb+" "+claims(r.claims))+r.one)
+		for _, why := range r.why {
+			n.line.Line(show.Why, why)
 		}
 	}
 }
 
+// claims are "claim …ab1c2", or "claims …ab1c2, …34d5e and …f6789".
+func claims(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return "claim " + strings.Join(names, "")
+	}
+	return "claims " + strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 func (n *narrator) tellPlan(p *plannerv1.Plan) {
+	var buys, ends []remark
 	for _, c := range p.GetNodeClaims() {
 		o := first(c.GetOfferings())
-		n.line.Line(show.Plan, fmt.Sprintf("buy %s for %s: %s %s %s at %s", n.name(c.GetId()), pods(c.GetPods()),
-			o.GetInstanceType(), o.GetZone(), capacity(o.GetCapacityType()), show.Dollars(c.GetPriceMicroUsdPerHour())))
-		n.why(c.GetReason())
+		whom := " for " + pods(c.GetPods())
+		what := fmt.Sprintf(": %s %s %s at %s", o.GetInstanceType(), o.GetZone(), capacity(o.GetCapacityType()), show.Dollars(c.GetPriceMicroUsdPerHour()))
+		r := remark{verb: "buy", claims: []string{n.name(c.GetId())}, one: whom + what, each: whom + " each" + what, why: words(c.GetReason())}
 		if len(c.GetRunnersUp()) > 0 {
-			r := c.GetRunnersUp()[0]
-			n.line.Line(show.Why, fmt.Sprintf("not %s: %s", r.GetOffering().GetInstanceType(), r.GetReason().GetMessage()))
+			u := c.GetRunnersUp()[0]
+			r.why = append(r.why, fmt.Sprintf("not %s: %s", u.GetOffering().GetInstanceType(), u.GetReason().GetMessage()))
 		}
+		buys = append(buys, r)
 	}
 	for _, d := range p.GetDisruptions() {
-		var names []string
+		r := remark{verb: "give back", why: words(d.GetExplanation())}
 		for _, c := range d.GetCandidates() {
-			names = append(names, n.name(c))
+			r.claims = append(r.claims, n.name(c))
 		}
-		text := "give back " + strings.Join(names, ", ")
 		if saving := d.GetSavingMicroUsdPerHour(); saving > 0 {
-			text += ", which saves " + show.Dollars(saving)
+			r.one = ", which saves " + show.Dollars(saving)
 		}
-		n.line.Line(show.Plan, text)
-		n.why(d.GetExplanation())
+		switch {
+		case len(r.claims) > 1: // a set stands or falls as one
+		case r.one == "":
+			r.each = ", each by itself"
+		default:
+			r.each = r.one + " each"
+		}
+		ends = append(ends, r)
 	}
+	n.remark(show.Plan, buys)
+	n.remark(show.Plan, ends)
 	for _, pod := range p.GetPending() {
 		if message := pod.GetReason().GetMessage(); n.pending[pod.GetPod()] != message {
 			n.pending[pod.GetPod()] = message
 			n.line.Line(show.Plan, fmt.Sprintf("leave %s pending", pod.GetPod()))
-			n.why(pod.GetReason())
+			for _, why := range words(pod.GetReason()) {
+				n.line.Line(show.Why, why)
+			}
 		}
 	}
 }
 
-func (n *narrator) why(r *clusterv1.Reason) {
-	if r.GetMessage() != "" {
-		n.line.Line(show.Why, r.GetMessage())
-	}
-	if r.GetRemedy() != "" {
-		n.line.Line(show.Why, r.GetRemedy())
-	}
+// words are what a reason says: what it is, and what to do.
+func words(r *clusterv1.Reason) []string {
+	return slices.DeleteFunc([]string{r.GetMessage(), r.GetRemedy()}, func(text string) bool { return text == "" })
 }
 
 func (n *narrator) tellClaim(c *clusterv1.Claim) {
-	name := n.name(c.GetId())
+	name := "claim " + n.name(c.GetId())
 	what := strings.Join([]string{c.GetInstanceType(), c.GetZone(), capacity(c.GetCapacityType())}, " ")
 	switch c.GetState() {
 	case clusterv1.ClaimState_CLAIM_STATE_LAUNCHED:
@@ -112,7 +160,7 @@ func (n *narrator) name(id string) string {
 	if name, ok := n.names[id]; ok {
 		return name
 	}
-	name := "claim …" + id[max(0, len(id)-5):]
+	name := "…" + id[max(0, len(id)-5):]
 	n.names[id] = name
 	return name
 }

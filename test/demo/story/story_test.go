@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/demo/show"
 )
@@ -169,5 +170,35 @@ func TestTheNarratorTellsEachThingOnce(t *testing.T) {
 	}
 	if got := strings.Count(out.String(), "claim …459aa initialized"); got != 1 {
 		t.Errorf("told %d times:\n%s", got, out.String())
+	}
+}
+
+// TestTheNarratorTellsTheSameOfSeveralOnce gives it a plan that buys two claims alike and one of another kind.
+func TestTheNarratorTellsTheSameOfSeveralOnce(t *testing.T) {
+	var out strings.Builder
+	buy := func(id, kind string) *plannerv1.NodeClaim {
+		return &plannerv1.NodeClaim{
+			Id: id, Pods: []string{"default/web-a-" + id}, Reason: &clusterv1.Reason{Message: "cheapest of " + kind},
+			Offerings: []*clusterv1.RankedOffering{{InstanceType: kind, Zone: "z"}},
+		}
+	}
+	end := func(claims ...string) *plannerv1.Disruption {
+		return &plannerv1.Disruption{Candidates: claims, Explanation: &clusterv1.Reason{Message: "old"}}
+	}
+	n := newNarrator(show.New(&out, true))
+	n.tell(World{Plan: &plannerv1.Plan{
+		Id: "p-1", NodeClaims: []*plannerv1.NodeClaim{buy("n1", "m5"), buy("n2", "m5"), buy("n3", "c5")},
+		Disruptions: []*plannerv1.Disruption{end("n4"), end("n5"), end("n6", "n7")},
+	}})
+	for _, want := range []string{
+		"buy claims …n1 and …n2 for 1 × web each: m5 z", "buy claim …n3 for 1 × web: c5 z", "give back claims …n4 and …n5, each by itself",
+		"give back claims …n6 and …n7\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), "cheapest of m5"); n != 1 {
+		t.Errorf("the reason is told %d times:\n%s", n, out.String())
 	}
 }
