@@ -89,7 +89,7 @@ func (b *budgets) reason(p *view.Pool, why model.DisruptionReason, n int) model.
 // pdbs counts the evictions that pod disruption budgets still allow.
 type pdbs struct {
 	v *view.View
-	// of lists the budgets that cover a class, by its index; left is by budget.
+	// of lists the budgets that cover a class, by its index; left is by budget, what it still allows.
 	of   [][]int
 	left []int
 }
@@ -108,9 +108,19 @@ func newPDBs(v *view.View) *pdbs {
 	return out
 }
 
-// reason says why pods can't all be evicted now; zero when they can.
+// need is what some evictions ask of a budget.
+type need struct {
+	pods int
+	// node is where the first of them is; several says that others are elsewhere.
+	node    model.NodeName
+	several bool
+}
+
+// reason says why pods can't be evicted now; zero when they can. All together they must stay within each budget; but a
+// budget that allows any, and that nobody else of this plan uses, lets one node go whatever it has: the drain takes its pods
+// one after the other.
 func (p *pdbs) reason(pods []int) model.Reason {
-	need := make(map[int]int)
+	needs := make(map[int]need)
 	for _, i := range pods {
 		pod := p.v.Pods[i]
 		covering := p.of[pod.Class.Index]
@@ -123,7 +133,7 @@ func (p *pdbs) reason(pods []int) model.Reason {
 			}
 		}
 		for _, b := range covering {
-			if r := p.one(b, pod, need); !r.OK() {
+			if r := p.one(b, pod, needs); !r.OK() {
 				return r
 			}
 		}
@@ -132,22 +142,30 @@ func (p *pdbs) reason(pods []int) model.Reason {
 }
 
 // one counts one eviction against a budget.
-func (p *pdbs) one(budget int, pod view.Pod, need map[int]int) model.Reason {
+func (p *pdbs) one(budget int, pod view.Pod, needs map[int]need) model.Reason {
 	b := &p.v.Snapshot.PodDisruptionBudgets[budget]
 	if b.AlwaysAllowUnhealthy && !pod.Ready {
 		return model.Reason{}
 	}
-	need[budget]++
+	n := needs[budget]
+	n.pods++
+	if n.pods == 1 {
+		n.node = pod.Node
+	}
+	n.several = n.several || n.node != pod.Node
+	needs[budget] = n
+	untouched := p.left[budget] > 0 && p.left[budget] == int(b.DisruptionsAllowed)
 	r := model.Reason{Code: model.CodePDB, Subject: "pod/" + string(pod.ID)}
 	switch {
 	case b.NeverAllows:
 		r.Message = fmt.Sprintf("the disruption budget %s of pod %s never allows an eviction", b.ID, pod.ID)
 		r.Remedy = "let " + b.ID + " allow at least one disruption"
-	case need[budget] > p.left[budget]:
-		r.Message = fmt.Sprintf("the disruption budget %s of pod %s allows %d evictions now, and the node has more of its pods",
-			b.ID, pod.ID, max(0, p.left[budget]))
-	default:
+	case n.pods <= p.left[budget] || untouched && !n.several:
 		return model.Reason{}
+	default:
+		r.Message = fmt.Sprintf("the disruption budget %s of pod %s allows %s now; this plan has taken, or would need, more",
+			b.ID, pod.ID, fit.Count(int(max(0, b.DisruptionsAllowed)), "eviction"))
+		r.Remedy = "wait, or let " + b.ID + " allow more disruptions"
 	}
 	return r
 }

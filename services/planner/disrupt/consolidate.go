@@ -50,6 +50,15 @@ func (s *search) consolidate() {
 	}
 	t.filler = s.newFiller(open)
 	give := s.divide(open)
+	// Nodes that stay in any case are filled before those that could still go.
+	s.fixed = make([]bool, len(s.v.Hosts))
+	for h := range s.fixed {
+		s.fixed[h] = true
+	}
+	for _, h := range open {
+		s.fixed[h] = false
+	}
+	s.Desk.Prefer(func(h int) bool { return s.fixed[h] })
 	for _, h := range give {
 		t.giving[h] = true
 	}

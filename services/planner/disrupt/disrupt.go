@@ -144,6 +144,8 @@ type search struct {
 	value   []float64
 	waste   []int64
 	summary model.DisruptionSummary
+	// fixed are hosts that consolidation can't give back now, whatever it finds.
+	fixed []bool
 	// trials is how many more sets may be tried.
 	trials int64
 }

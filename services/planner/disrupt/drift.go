@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/model"
@@ -42,8 +43,22 @@ func Drift(v *view.View, host int) model.Reason {
 	return model.Reason{}
 }
 
+// changed says whether two hashes are of different content. Those of different versions, which is what comes before a "-",
+// tell nothing.
+func changed(a, b string) bool {
+	return a != "" && b != "" && a != b && version(a) == version(b)
+}
+
+func version(hash string) string {
+	before, _, found := strings.Cut(hash, "-")
+	if !found {
+		return ""
+	}
+	return before
+}
+
 func poolChanged(_ *view.View, h *view.Host) string {
-	if h.Claim.PoolHash == "" || h.Pool.Hash == "" || h.Claim.PoolHash == h.Pool.Hash {
+	if !changed(h.Claim.PoolHash, h.Pool.Hash) {
 		return ""
 	}
 	return fmt.Sprintf("NodePoolDrifted: the template of node pool %s has changed since the launch", h.Pool.Name)
@@ -78,7 +93,7 @@ func typeGone(v *view.View, h *view.Host) string {
 
 func classChanged(_ *view.View, h *view.Host) string {
 	class := h.Pool.Class
-	if class == nil || h.Claim.ClassHash == "" || class.Hash == "" || h.Claim.ClassHash == class.Hash || class.Name != h.Claim.NodeClass {
+	if class == nil || !changed(h.Claim.ClassHash, class.Hash) || class.Name != h.Claim.NodeClass {
 		return ""
 	}
 	return fmt.Sprintf("NodeClassDrifted: EC2NodeClass %s has changed since the launch", class.Name)

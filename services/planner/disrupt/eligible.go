@@ -24,6 +24,7 @@ func everyMethod() []check {
 		initialized,     // it must have been relied on
 		nodeAnnotation,  // the node must not say no
 		notAwaited,      // no pending pod may be on its way
+		replaces,        // nor may it stand in for nodes that are not gone yet
 		volumesMove,     // no volume may be tied to the node
 		podsMayBeMoved,  // no pod may say no, and each must be one that is planned for
 		budgetsMayAllow, // no pod disruption budget may forbid it
@@ -125,6 +126,23 @@ func notAwaited(s *search, host int) model.Reason {
 		return model.Reason{}
 	}
 	return model.Reason{Code: model.CodeNominated, Message: "on its way there: " + fit.Count(s.v.Nominated(host), "pod")}
+}
+
+// replaces says whether the node is to take the place of others that are still there: their pods are meant for it.
+func replaces(s *search, host int) model.Reason {
+	id := s.v.Hosts[host].Claim.Replaces
+	if id == "" {
+		return model.Reason{}
+	}
+	for i := range s.v.Snapshot.Disruptions {
+		if r := &s.v.Snapshot.Disruptions[i]; r.ID == id && r.EndTime.IsZero() {
+			return model.Reason{
+				Code: model.CodeNominated, Message: fmt.Sprintf("it takes the place of nodes that are still there (disruption %s)", id),
+				Remedy: "wait until they are gone",
+			}
+		}
+	}
+	return model.Reason{}
 }
 
 func notStatic(s *search, host int) model.Reason {

@@ -73,7 +73,7 @@ func (t *tries) fillUp(items []pack.Item) (seats []pack.Seat, rest []pack.Item) 
 			free = append(free, it)
 		}
 	}
-	for h := range t.v.Hosts {
+	for _, h := range t.fixedFirst() {
 		if len(free) == 0 {
 			break
 		}
@@ -103,6 +103,19 @@ func (t *tries) fillUp(items []pack.Item) (seats []pack.Seat, rest []pack.Item) 
 		}
 	}
 	return seats, rest
+}
+
+// fixedFirst are all hosts, those that stay in any case first.
+func (t *tries) fixedFirst() []int {
+	var out, others []int
+	for h, stays := range t.fixed {
+		if stays {
+			out = append(out, h)
+		} else {
+			others = append(others, h)
+		}
+	}
+	return append(out, others...)
 }
 
 // fillOne places pods on a host, as filler.fill does with endlessly many of them.

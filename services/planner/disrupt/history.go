@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -20,14 +21,14 @@ func ownerOf(c *view.Class) owner { return owner{c.Namespace, c.OwnerKind, c.Own
 // history is what happened lately to the pods of each owner. The zero times are those of owners that nothing happened to.
 type history struct {
 	rest time.Duration
-	// moved is when a disruption by choice that moved some of an owner's pods was accepted, the earliest that still counts.
-	moved map[owner]time.Time
+	// moved are the times in which pods came in the place of some of an owner's that were moved by choice.
+	moved map[owner][]span
 	// rolling is until when an owner counts as being rolled out.
 	rolling map[owner]time.Time
 }
 
 func newHistory(v *view.View) *history {
-	h := &history{rest: model.DefaultPodRest, moved: make(map[owner]time.Time), rolling: make(map[owner]time.Time)}
+	h := &history{rest: model.DefaultPodRest, moved: make(map[owner][]span), rolling: make(map[owner]time.Time)}
 	if r := v.Policy.PodRest; r != nil {
 		h.rest = *r
 	}
@@ -38,13 +39,21 @@ func newHistory(v *view.View) *history {
 		}
 		for _, w := range r.Workloads {
 			o := owner{w.Namespace, w.Kind, w.Name}
-			if t, known := h.moved[o]; !known || r.AcceptTime.Before(t) {
-				h.moved[o] = r.AcceptTime
-			}
+			h.moved[o] = append(h.moved[o], span{r.AcceptTime, r.EndTime})
 		}
 	}
 	h.findRollouts(v)
 	return h
+}
+
+// span is a time that may not have ended; until is zero then.
+type span struct{ from, until time.Time }
+
+// late is how long after a drain has ended a controller may make the last pod in its place.
+const late = time.Minute
+
+func (s span) has(t time.Time) bool {
+	return !t.Before(s.from) && (s.until.IsZero() || !t.After(s.until.Add(late)))
 }
 
 // byChoice says whether a disruption could as well have waited.
@@ -103,11 +112,15 @@ func (h *history) findRollouts(v *view.View) {
 
 // rests says until when a pod is left alone because it was moved; zero when it need not be.
 func (h *history) rests(p view.Pod, now time.Time) time.Time {
-	since, moved := h.moved[ownerOf(p.Class)]
-	if !moved || p.BindTime.IsZero() || p.BindTime.Before(since) {
+	until := p.BindTime.Add(h.rest)
+	if p.BindTime.IsZero() || !until.After(now) {
 		return time.Time{}
 	}
-	if until := p.BindTime.Add(h.rest); until.After(now) {
+	born := p.CreateTime
+	if born.IsZero() {
+		born = p.BindTime
+	}
+	if slices.ContainsFunc(h.moved[ownerOf(p.Class)], func(s span) bool { return s.has(born) }) {
 		return until
 	}
 	return time.Time{}

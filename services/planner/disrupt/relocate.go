@@ -100,15 +100,30 @@ func (s *search) replacements(host int, left []pack.Item) ([]*pack.Bought, model
 	return bought, model.Reason{}
 }
 
-// buyLike buys for pods of a pool's nodes: from the same pool where it sells what they need, else from any.
+// buyLike buys for pods of a pool's nodes: from the same pool where that is no dearer, and as long as nothing proves what the
+// pool launches now; else from any.
 func (s *search) buyLike(pool *view.Pool, items []pack.Item) (bought []*pack.Bought, homeless []pack.Item) {
 	mark := s.Desk.Mark()
-	if _, bought, homeless = s.Desk.BuyFrom(pool, items, s.Limits.Clone()); len(homeless) == 0 {
-		return bought, nil
+	_, own, homeless := s.Desk.BuyFrom(pool, items, s.Limits.Clone())
+	if len(homeless) == 0 && (len(own) == 0 || !s.proven(pool)) {
+		return own, nil
 	}
 	s.Desk.Revert(mark)
-	_, bought, homeless = s.Desk.Buy(items, s.Limits.Clone())
-	return bought, homeless
+	_, other, none := s.Desk.Buy(items, s.Limits.Clone())
+	if len(homeless) > 0 || len(none) == 0 && weighed(other) < weighed(own) {
+		return other, none
+	}
+	s.Desk.Revert(mark)
+	_, own, homeless = s.Desk.BuyFrom(pool, items, s.Limits.Clone())
+	return own, homeless
+}
+
+// weighed is what claims are weighed at in sum.
+func weighed(bought []*pack.Bought) (sum int64) {
+	for _, b := range bought {
+		sum += b.Best().Price
+	}
+	return sum
 }
 
 func (s *search) noDestination(host int, it pack.Item) model.Reason {

@@ -77,6 +77,18 @@ func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tall
 	}
 }
 
+// Prefer lets pods go to some hosts before others that can be relied on as much.
+func (d *Desk) Prefer(host func(int) bool) {
+	for i, r := range d.ranks {
+		if r != closed {
+			d.ranks[i] = 2 * r
+			if !host(i) {
+				d.ranks[i]++
+			}
+		}
+	}
+}
+
 // Mark marks the present state of the view and the counts; limits are not part of it.
 func (d *Desk) Mark() view.Mark { return d.v.Fork() }
 

@@ -56,10 +56,10 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"a wish for spread is no rule": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}}
 		}, model.CodeCheaperReplacement},
-		"a disruption budget allows nothing": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 0) }, model.CodePDB},
-		"a disruption budget allows too few": {2, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodePDB},
-		"a disruption budget allows enough":  {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodeCheaperReplacement},
-		"two disruption budgets cover a pod": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1); w.pdb("b", 1) }, model.CodePDB},
+		"a disruption budget allows nothing":                     {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 0) }, model.CodePDB},
+		"a disruption budget lets one node's pods go one by one": {2, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodeCheaperReplacement},
+		"a disruption budget allows enough":                      {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodeCheaperReplacement},
+		"two disruption budgets cover a pod":                     {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1); w.pdb("b", 1) }, model.CodePDB},
 		"a sick pod may go against its budget": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pdb("a", 0)
 			w.Snapshot.PodDisruptionBudgets[0].AlwaysAllowUnhealthy = true

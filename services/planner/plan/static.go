@@ -33,7 +33,7 @@ func (c *cycle) fixPools() {
 	}
 	leaving := func(claim *model.Claim) bool {
 		h, ok := at[claim.ID]
-		return c.IsLeaving(claim) || (ok && c.view.Hosts[h].Leaving)
+		return c.IsLeaving(claim) || (ok && (c.view.Hosts[h].Leaving || c.view.Removed(h)))
 	}
 	sold := make(map[soldKey]*pack.Option)
 	q := offer.Question{

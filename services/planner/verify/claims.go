@@ -298,8 +298,12 @@ func (c *checker) replicas() {
 			if claim.NodePool != name || c.leaving(claim) {
 				continue
 			}
+			why := c.reasonOf(c.candidate[id])
+			if why == model.ReasonUnhealthy {
+				continue // it goes whatever happens
+			}
 			stay++
-			if d := c.candidate[id]; d != "" && c.reasonOf(d) == model.ReasonSurplus {
+			if why == model.ReasonSurplus {
 				less++
 			}
 		}

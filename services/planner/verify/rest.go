@@ -18,19 +18,18 @@ func workloadOf(class *model.PodClass) workload {
 
 // addHistory notes whose pods were moved by choice, and since when; and who is being rolled out.
 func (c *checker) addHistory() {
-	c.moved, c.rollouts = make(map[workload]time.Time), make(map[workload]time.Time)
+	c.moved, c.rollouts = make(map[workload][]*model.DisruptionRecord), make(map[workload]time.Time)
 	if len(c.plan.Disruptions) == 0 {
 		return // nobody will ask
 	}
-	for _, r := range c.snap.Disruptions {
+	for i := range c.snap.Disruptions {
+		r := &c.snap.Disruptions[i]
 		if !voluntary(r.Reason) || r.RolledBack {
 			continue
 		}
 		for _, w := range r.Workloads {
 			key := workload{w.Namespace, w.Kind, w.Name}
-			if first, ok := c.moved[key]; !ok || r.AcceptTime.Before(first) {
-				c.moved[key] = r.AcceptTime
-			}
+			c.moved[key] = append(c.moved[key], r)
 		}
 	}
 	newest := make(map[model.ClassID]time.Time)
@@ -78,7 +77,8 @@ func (c *checker) podRest() time.Duration {
 
 // rested checks that the pods on a node are not moved by choice again too early, and not in the middle of a rollout.
 //
-// A pod that was bound after a record which names its owner was accepted is one of those moved: names tell nothing.
+// A pod that was made while a disruption that names its owner went on, or within a minute after that, is one of those moved:
+// names tell nothing.
 func (c *checker) rested(subject string, node *model.Node) {
 	for _, p := range c.podsOn[node.Name] {
 		class := c.class(p)
@@ -86,12 +86,28 @@ func (c *checker) rested(subject string, node *model.Node) {
 			continue
 		}
 		w := workloadOf(class)
-		since, moved := c.moved[w]
-		if moved && !p.BindTime.IsZero() && !p.BindTime.Before(since) && c.in.Now.Sub(p.BindTime) < c.podRest() {
+		if c.wasMoved(p, w) && !p.BindTime.IsZero() && c.in.Now.Sub(p.BindTime) < c.podRest() {
 			c.fail(subject, "pod %s on node %s was moved at %s, and rests for %s", p.ID, node.Name, p.BindTime, c.podRest())
 		}
 		if last, ok := c.rollouts[w]; ok {
 			c.fail(subject, "pod %s on node %s is of a workload that is being rolled out; its last pod was bound at %s", p.ID, node.Name, last)
 		}
 	}
+}
+
+// wasMoved says whether a pod came in the place of one that was moved by choice.
+func (c *checker) wasMoved(p *model.Pod, w workload) bool {
+	made := p.CreateTime
+	if made.IsZero() {
+		made = p.BindTime
+	}
+	for _, r := range c.moved[w] {
+		if made.Before(r.AcceptTime) {
+			continue
+		}
+		if r.EndTime.IsZero() || made.Sub(r.EndTime) <= time.Minute {
+			return true
+		}
+	}
+	return false
 }

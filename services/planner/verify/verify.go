@@ -117,9 +117,9 @@ type checker struct {
 	// pdbs are the disruption budgets that pick a class's pods, as far as asked for.
 	pdbs map[model.ClassID][]*model.PodDisruptionBudget
 
-	// Whose pods were moved by choice, and when that was first accepted; and who is being rolled out, and when its last pod
-	// was bound.
-	moved, rollouts map[workload]time.Time
+	// Whose pods were moved by choice, by which disruptions; and who is being rolled out, and when its last pod was bound.
+	moved    map[workload][]*model.DisruptionRecord
+	rollouts map[workload]time.Time
 
 	// Of the plan.
 	fresh     map[model.ClaimID]*model.NodeClaim
