@@ -96,8 +96,8 @@ func (s *sketch) line(l *Line, y int) {
 	}
 	s.curve(moves, kerfInk, ofMoves)
 	s.curve(cpu, kerfInk, ofCPU)
-	s.end(moves, float64(g.PodMoves), g.CostAfter, fmt.Sprintf("$%.2f", g.CostAfter))
-	s.end(cpu, l.Result.Solve.CPUMs/1000, g.CostAfter, fmt.Sprintf("%.2g s", l.Result.Solve.CPUMs/1000))
+	s.end(moves, float64(g.PodMoves), g.CostAfter, l.FloorOf(), fmt.Sprintf("$%.2f", g.CostAfter))
+	s.end(cpu, l.Result.Solve.CPUMs/1000, g.CostAfter, l.FloorOf(), fmt.Sprintf("%.2g s", l.Result.Solve.CPUMs/1000))
 }
 
 func (s *sketch) summary(l *Line, c *Churner) string {
@@ -166,10 +166,11 @@ func (s *sketch) ring(p *panel, x, y float64) {
 	s.text(int(px), int(py)-28, "text-anchor=\"middle\" fill=\""+dimInk+"\"", fmt.Sprintf("baseline $%.2f", y))
 }
 
-// end labels the end of our curve.
-func (s *sketch) end(p *panel, x, y float64, label string) {
-	px, py := p.at(x, y)
-	s.text(int(px), int(py)-9, "text-anchor=\"middle\" font-weight=\"600\" fill=\""+kerfInk+"\"", label)
+// end labels the end of our curve, below the bound, where nothing else is.
+func (s *sketch) end(p *panel, x, y, floor float64, label string) {
+	px, _ := p.at(x, y)
+	_, py := p.at(p.least, min(y, floor))
+	s.text(int(px), int(py)+34, "text-anchor=\"middle\" font-weight=\"600\" fill=\""+kerfInk+"\"", label)
 }
 
 func (s *sketch) legend(y int) {
