@@ -65,12 +65,12 @@ func (c *cluster) addLoads() {
 		lives: part, unavailable: -1, starts: 10 * time.Second,
 	})
 	for i, left := 0, float64(c.cfg.Pods); left > 0; i++ {
-		l := &workload{name: fmt.Sprintf("web-%02d", i), cpu: cpus[c.rng.IntN(len(cpus))], unavailable: -1}
-		l.memory = l.cpu * []int64{1, 2, 2, 4, 4, 6}[c.rng.IntN(6)] * gib / 1000
-		l.high = math.Ceil(float64(c.cfg.Pods) / 45 * math.Exp(c.rng.NormFloat64()*0.7))
-		l.low = math.Max(2, math.Floor(l.high*(0.25+0.35*c.rng.Float64())))
+		l := &workload{name: fmt.Sprintf("web-%02d", i), cpu: cpus[c.dice.IntN(len(cpus))], unavailable: -1}
+		l.memory = l.cpu * []int64{1, 2, 2, 4, 4, 6}[c.dice.IntN(6)] * gib / 1000
+		l.high = math.Ceil(float64(c.cfg.Pods) / 45 * math.Exp(c.dice.NormFloat64()*0.7))
+		l.low = math.Max(2, math.Floor(l.high*(0.25+0.35*c.dice.Float64())))
 		l.high = math.Max(l.high, l.low)
-		l.peak = 0.58 + 0.08*c.rng.NormFloat64()
+		l.peak = 0.58 + 0.08*c.dice.NormFloat64()
 		switch k := i % 10; k {
 		case 3:
 			l.peak = 0.12 // at night
@@ -82,7 +82,7 @@ func (c *cluster) addLoads() {
 			l.onDemand = true
 		}
 		if i%2 == 0 {
-			l.unavailable = []int{25, 34, 50}[c.rng.IntN(3)]
+			l.unavailable = []int{25, 34, 50}[c.dice.IntN(3)]
 		}
 		l.starts = c.jitter(4*time.Second, 25*time.Second)
 		left -= l.high
@@ -134,7 +134,7 @@ const stabilize = 5
 func (c *cluster) scale(l *workload) {
 	at := float64(c.now.Sub(midnight())) / float64(c.cfg.Length)
 	rise := 0.5 + 0.5*math.Cos(2*math.Pi*(at-l.peak))
-	l.noise = 0.95*l.noise + 0.008*c.rng.NormFloat64()
+	l.noise = 0.95*l.noise + 0.008*c.dice.NormFloat64()
 	wish := (l.low + (l.high-l.low)*rise) * (1 + l.noise)
 	if l.low == l.high {
 		wish = l.high

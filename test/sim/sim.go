@@ -59,8 +59,10 @@ func Run(cfg Config) (*Day, error) {
 
 // cluster is all there is.
 type cluster struct {
-	cfg    Config
-	rng    *rand.Rand
+	cfg Config
+	rng *rand.Rand
+	// dice are those of the load alone, so that it is the same whatever is planned.
+	dice   *rand.Rand
 	now    time.Time
 	events events
 	seq    int
@@ -98,7 +100,7 @@ type cluster struct {
 
 func newCluster(cfg Config) *cluster {
 	c := &cluster{
-		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 5)), now: midnight().Add(-warmUp), //nolint:gosec // dice, not secrets
+		cfg: cfg, rng: rand.New(rand.NewPCG(cfg.Seed, 5)), dice: rand.New(rand.NewPCG(cfg.Seed, 6)), now: midnight().Add(-warmUp), //nolint:gosec // dice, not secrets
 		classes: map[string]*model.PodClass{}, nodes: map[string]*node{}, claims: map[string]*claim{}, pods: map[string]*pod{},
 		records: map[string]*model.DisruptionRecord{}, notices: map[string]*model.Notice{}, hints: map[string]string{},
 		ledger: newLedger(), day: newDay(cfg),

@@ -41,7 +41,7 @@ func (c *cluster) anyNode() *node {
 
 // anyRollOut gives one of the workloads a new revision; what must not be disrupted is rolled by nobody.
 func (c *cluster) anyRollOut() {
-	l := c.loads[c.rng.IntN(len(c.loads))]
+	l := c.loads[c.dice.IntN(len(c.loads))]
 	if l.protected == 0 {
 		c.day.RollOuts++
 		c.rollOut(l)
