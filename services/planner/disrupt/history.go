@@ -2,7 +2,6 @@ package disrupt
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -52,6 +51,7 @@ type span struct{ from, until time.Time }
 // late is how long after a drain has ended a controller may make the last pod in its place.
 const late = time.Minute
 
+// has says whether a pod that was made at a time came in the place of one that was moved in the span.
 func (s span) has(t time.Time) bool {
 	return !t.Before(s.from) && (s.until.IsZero() || !t.After(s.until.Add(late)))
 }
@@ -112,18 +112,27 @@ func (h *history) findRollouts(v *view.View) {
 
 // rests says until when a pod is left alone because it was moved; zero when it need not be.
 func (h *history) rests(p view.Pod, now time.Time) time.Time {
-	until := p.BindTime.Add(h.rest)
-	if p.BindTime.IsZero() || !until.After(now) {
+	if p.BindTime.IsZero() || !p.BindTime.Add(h.rest).After(now) {
 		return time.Time{}
 	}
 	born := p.CreateTime
 	if born.IsZero() {
 		born = p.BindTime
 	}
-	if slices.ContainsFunc(h.moved[ownerOf(p.Class)], func(s span) bool { return s.has(born) }) {
-		return until
+	var until time.Time
+	for _, s := range h.moved[ownerOf(p.Class)] {
+		rests := time.Time{}
+		switch {
+		case s.has(born):
+			rests = p.BindTime.Add(h.rest)
+		case born.After(s.from): // it may have come in the place of one that was moved, and has ended for another reason
+			rests = s.until.Add(h.rest)
+		}
+		if rests.After(until) && rests.After(now) {
+			until = rests
+		}
 	}
-	return time.Time{}
+	return until
 }
 
 // rested says whether pods that were moved lately are on a node.

@@ -86,7 +86,7 @@ func (c *checker) rested(subject string, node *model.Node) {
 			continue
 		}
 		w := workloadOf(class)
-		if c.wasMoved(p, w) && !p.BindTime.IsZero() && c.in.Now.Sub(p.BindTime) < c.podRest() {
+		if c.rests(p, w) {
 			c.fail(subject, "pod %s on node %s was moved at %s, and rests for %s", p.ID, node.Name, p.BindTime, c.podRest())
 		}
 		if last, ok := c.rollouts[w]; ok {
@@ -95,17 +95,21 @@ func (c *checker) rested(subject string, node *model.Node) {
 	}
 }
 
-// wasMoved says whether a pod came in the place of one that was moved by choice.
-func (c *checker) wasMoved(p *model.Pod, w workload) bool {
+// rests says whether a pod came in the place of one that was moved by choice, and has not rested since; or came later, maybe
+// in the place of such a pod that ended for another reason.
+func (c *checker) rests(p *model.Pod, w workload) bool {
 	made := p.CreateTime
 	if made.IsZero() {
 		made = p.BindTime
+	}
+	if p.BindTime.IsZero() || c.in.Now.Sub(p.BindTime) >= c.podRest() {
+		return false
 	}
 	for _, r := range c.moved[w] {
 		if made.Before(r.AcceptTime) {
 			continue
 		}
-		if r.EndTime.IsZero() || made.Sub(r.EndTime) <= time.Minute {
+		if r.EndTime.IsZero() || made.Sub(r.EndTime) <= time.Minute || c.in.Now.Sub(r.EndTime) < c.podRest() {
 			return true
 		}
 	}
