@@ -48,8 +48,8 @@ func cluster(r *rand.Rand) string {
 	line(&b, "type space cpu=2 mem=32Gi price=$0.16 spot=$0.06\n-- snapshot --")
 	pools := []string{"one", "two"}
 	for _, p := range pools {
-		line(&b, "pool %s capacity=%s%s%s%s", p, pick("on-demand", "on-demand,spot", "spot"), sometimes(30, "budget="+pick("1", "2", "50%")),
-			sometimes(20, "policy=Balanced"), sometimes(10, "limits=nodes="+pick("3", "8")))
+		line(&b, "pool %s capacity=%s%s%s%s%s", p, pick("on-demand", "on-demand,spot", "spot"), sometimes(30, "budget="+pick("1", "2", "50%")),
+			sometimes(20, "policy=Balanced"), sometimes(10, "limits=nodes="+pick("3", "8")), sometimes(10, "replicas="+pick("1", "3")))
 	}
 	if r.IntN(4) == 0 {
 		line(&b, "daemonset log cpu=100m mem=100Mi")
