@@ -169,7 +169,7 @@ func (g Group) Bytes() int {
 type Outcome struct {
 	// Verdicts has one for each decision, sorted by decision.
 	Verdicts []Verdict
-	// Groups are in the order of checking, which is by id: claims for pending pods first, then disruptions.
+	// Groups are in the order of checking: claims for pending pods by id, then disruptions by reason and id.
 	Groups []Group
 }
 
@@ -249,7 +249,8 @@ type verifier struct {
 	drifts   []model.Disruption // the state's, once asked for
 }
 
-// sorted returns the plan's decisions by id; those whose id occurs twice are rejected and left out.
+// sorted returns the plan's claims by id, and its disruptions by reason and id; those whose id occurs twice are rejected and
+// left out.
 func (v *verifier) sorted() ([]Wish, []Disruption) {
 	count := map[string]int{}
 	for _, w := range v.plan.Wishes {
@@ -268,9 +269,20 @@ func (v *verifier) sorted() ([]Wish, []Disruption) {
 	wishes := slices.DeleteFunc(slices.Clone(v.plan.Wishes), func(w Wish) bool { return twice(string(w.ID)) })
 	disruptions := slices.DeleteFunc(slices.Clone(v.plan.Disruptions), func(d Disruption) bool { return twice(d.ID) })
 	slices.SortFunc(wishes, func(a, b Wish) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(disruptions, func(a, b Disruption) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(disruptions, func(a, b Disruption) int {
+		return cmp.Or(cmp.Compare(turn(a.Reason), turn(b.Reason)), cmp.Compare(a.ID, b.ID))
+	})
 
 	return wishes, disruptions
+}
+
+// turn is the place of a reason in the order in which planners decide. Budgets for one reason count nodes that go for
+// another: in any other order, what a planner may decide could be refused.
+func turn(r model.DisruptionReason) int {
+	return slices.Index([]model.DisruptionReason{
+		model.DisruptionUnhealthy, model.DisruptionSurplus, model.DisruptionEmpty, model.DisruptionExpired, model.DisruptionDrifted,
+		model.DisruptionUnderutilized,
+	}, r)
 }
 
 // wish checks a claim that stands alone.

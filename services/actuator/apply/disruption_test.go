@@ -265,14 +265,16 @@ func TestBudgets(t *testing.T) {
 		state   func(*State)
 		want    int // of four deletions of one node each
 	}{
-		"no budget is no limit":        {want: 4},
-		"a count":                      {budgets: []cluster.Budget{{Count: 3}}, want: 3},
-		"a share rounds up":            {budgets: []cluster.Budget{{Count: -1, Percent: 11}}, want: 2},
-		"no share at all":              {budgets: []cluster.Budget{{Count: -1}}, want: 0},
-		"the tightest counts":          {budgets: []cluster.Budget{{Count: 3}, {Count: 1}}, want: 1},
-		"what goes on already counts":  {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.Disruption = "d" }) }, want: 2},
-		"what is being drained counts": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.State = model.StateDraining }) }, want: 2},
-		"a node that is down counts":   {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { s.Nodes["c9"] = cluster.Node{Name: "n"} }, want: 2},
+		"no budget is no limit":                   {want: 4},
+		"a count":                                 {budgets: []cluster.Budget{{Count: 3}}, want: 3},
+		"a share rounds up":                       {budgets: []cluster.Budget{{Count: -1, Percent: 11}}, want: 2},
+		"no share at all":                         {budgets: []cluster.Budget{{Count: -1}}, want: 0},
+		"the tightest counts":                     {budgets: []cluster.Budget{{Count: 3}, {Count: 1}}, want: 1},
+		"what goes on already counts":             {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.Disruption = "d" }) }, want: 2},
+		"what is being drained counts":            {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.State = model.StateDraining }) }, want: 2},
+		"a node that is down counts":              {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { s.Nodes["c9"] = cluster.Node{Name: "n"} }, want: 2},
+		"a node that is not there does not count": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 3},
+		"a share is of nodes that are there":      {budgets: []cluster.Budget{{Count: -1, Percent: 11}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 1},
 		"what was never up does not count": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) {
 			ended(s, func(c *model.Claim) { c.State, c.Reached = model.StateLaunched, model.StateLaunched })
 		}, want: 3},
@@ -302,6 +304,31 @@ func TestBudgets(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestDisruptionsAreCheckedInTheOrderInWhichPlannersDecide(t *testing.T) {
+	s := ten()
+	drift := func(id model.ClaimID) {
+		c := s.Claims[id]
+		c.Drifted = model.Reason{Code: model.ReasonDrifted, Message: "AMIDrift: another image"}
+		s.Claims[id] = c
+	}
+	drift("c1")
+	budgets(&s, cluster.Budget{Count: 1, Reasons: []model.DisruptionReason{model.DisruptionEmpty}}, cluster.Budget{Count: 2})
+	p := plan()
+	p.Disruptions = []Disruption{
+		{ID: "a-drifted", Reason: model.DisruptionDrifted, Candidates: []model.ClaimID{"c1"}},
+		{ID: "z-empty", Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{"c0"}},
+	}
+	o := Verify(p, s)
+	for _, id := range []string{"a-drifted", "z-empty"} {
+		if got := code(t, o, id); got != 0 {
+			t.Errorf("%s: reason %d, want it accepted: %+v", id, got, o.Verdicts)
+		}
+	}
+	if len(o.Groups) != 2 || o.Groups[0].Disruption.ID != "z-empty" {
+		t.Errorf("groups %+v, want the empty node's first", o.Groups)
 	}
 }
 

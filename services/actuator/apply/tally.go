@@ -37,10 +37,12 @@ func newTally(s State) tally {
 		if serves(c) && c.Disruption == "" {
 			t.staying[c.NodePool]++
 		}
-		if counted(c) {
-			t.nodes[c.NodePool]++
+		n, there := s.Nodes[id]
+		if !there || !counted(c) {
+			continue // budgets are about nodes, here as in planners: what one counts alone, the other may never decide
 		}
-		if disrupting(s, c) {
+		t.nodes[c.NodePool]++
+		if c.Disruption != "" || c.State == model.StateDraining || !n.Ready {
 			t.disrupt(id, c)
 		}
 	}
@@ -120,19 +122,6 @@ func most(into map[string]int64, amounts []model.Amount) {
 	for _, a := range amounts {
 		into[a.Resource] = max(into[a.Resource], a.Value)
 	}
-}
-
-// disrupting says that the claim counts against budgets now: it is being taken away, or its node is down.
-func disrupting(s State, c model.Claim) bool {
-	if !counted(c) {
-		return false
-	}
-	if c.Disruption != "" || c.State == model.StateDraining {
-		return true
-	}
-	n, ok := s.Nodes[c.ID]
-
-	return !ok || !n.Ready
 }
 
 // counted says that the claim is one of the nodes that a budget's share is of.
