@@ -73,8 +73,8 @@ func conditions(n *corev1.Node, repair *clusterv1.RepairPolicy) []*clusterv1.Nod
 			return r.GetType() == string(c.Type) && r.GetStatus() == string(c.Status)
 		})
 		since := c.LastTransitionTime
-		if since.IsZero() {
-			since = n.CreationTimestamp // of a manifest: no API server lets the time be left out
+		if since.IsZero() && n.UID == "" { // of a manifest; what a running node's reporter does not date, nobody can wait for
+			since = n.CreationTimestamp
 		}
 		if (unwell || named) && !since.IsZero() {
 			out = append(out, &clusterv1.NodeCondition{Type: string(c.Type), Status: string(c.Status), TransitionTime: timestamp(since)})

@@ -11,6 +11,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
@@ -86,6 +87,7 @@ func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
 	undated := cond("Ready", "False")
 	undated.LastTransitionTime = metav1.Time{}
 	for name, tc := range map[string]struct {
+		uid  types.UID
 		has  []corev1.NodeCondition
 		also []*clusterv1.RepairCondition
 		want []*clusterv1.NodeCondition
@@ -112,13 +114,14 @@ func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
 			want: []*clusterv1.NodeCondition{sick("DiskPressure", "True")},
 		},
 		"a kubelet that never said anything": {has: []corev1.NodeCondition{cond("StorageReady", "False")}},
-		"a condition that nobody has dated": {
+		"a condition of a manifest that nobody has dated": {
 			has:  []corev1.NodeCondition{undated},
 			want: []*clusterv1.NodeCondition{sick("Ready", "False")},
 		},
+		"a condition of a running node that its reporter does not date": {uid: "u1", has: []corev1.NodeCondition{undated}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", CreationTimestamp: metav1.NewTime(start())}}
+			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: tc.uid, CreationTimestamp: metav1.NewTime(start())}}
 			n.Status.Conditions = tc.has
 			facts := convert.NodeFacts{Repair: &clusterv1.RepairPolicy{Conditions: tc.also}}
 			got := convert.Node(n, facts)
