@@ -107,10 +107,12 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 		last = &r
 		return s.report(std, r, before)
 	}
-	if err := shadow.Run(cmd.Context(), cfg); err != nil || last == nil || s.once || s.plan.out.json() {
+	err = shadow.Run(cmd.Context(), cfg)
+	if last == nil || s.once || s.plan.out.json() {
 		return err
 	}
-	return render.ShadowTotal(std.Out, last.Total, std.style())
+	// What came together in hours is told, whatever ended it.
+	return errors.Join(render.ShadowTotal(std.Out, last.Total, std.style()), err)
 }
 
 func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) error {

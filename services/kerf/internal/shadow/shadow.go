@@ -227,6 +227,7 @@ func (f *follower) add(r *Report) {
 		f.total.WithKerf += micro(f.last.Course.CostAfter, passed)
 	}
 	f.total.Watched = r.Time.Sub(f.begin)
+	f.forget(r.Snapshot)
 	for _, d := range r.Course.First.GetDisruptions() {
 		fresh := slices.ContainsFunc(d.GetCandidates(), func(c string) bool { return !f.seen[c] })
 		for _, c := range d.GetCandidates() {
@@ -243,6 +244,15 @@ func (f *follower) add(r *Report) {
 			f.total.Evictions += int(d.GetEvictions())
 		}
 	}
+}
+
+// forget forgets claims that are no more: no other one will have their names.
+func (f *follower) forget(s *clusterv1.Snapshot) {
+	there := make(map[string]bool, len(s.GetClaims()))
+	for _, c := range s.GetClaims() {
+		there[c.GetId()] = true
+	}
+	maps.DeleteFunc(f.seen, func(id string, _ bool) bool { return !there[id] })
 }
 
 // micro is what a price per hour comes to in a time.
