@@ -119,7 +119,7 @@ func (t *tries) deletes(hosts []int) {
 			continue
 		}
 		t.Desk.Revert(mark)
-		t.remember(h, left)
+		t.remember(h, d.Spots, left)
 	}
 	clear(t.full)
 }
@@ -135,10 +135,12 @@ func (t *tries) stuck(host int) bool {
 	return false
 }
 
-// remember notes which pods found no room, where that can't change.
-func (t *tries) remember(host int, left []pack.Item) {
+// remember notes for which pods of a host there is no room elsewhere, where that can't change. A try that was taken back
+// left some pods; where it had put others, there may be room for those again.
+func (t *tries) remember(host int, spots []pack.Seat, left []pack.Item) {
 	for _, it := range left {
-		if !t.Desk.Minds(it.Class) {
+		again := func(s pack.Seat) bool { return t.Matcher.Room(it.Class, s.Host, 1) > 0 }
+		if !t.Desk.Minds(it.Class) && !slices.ContainsFunc(spots, again) {
 			t.full[it.Class.Index] = host + 1
 		}
 	}
@@ -341,7 +343,7 @@ func (t *tries) single(h int) model.Reason {
 	}
 	if !why.OK() {
 		t.Desk.Revert(mark)
-		t.remember(h, left)
+		t.remember(h, d.Spots, left)
 	}
 	return why
 }

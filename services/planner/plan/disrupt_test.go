@@ -303,3 +303,24 @@ func TestSpotNodesAreNotChasedDownThePrices(t *testing.T) {
 		t.Errorf("an on-demand node does not become a spot node: %+v", p.Nodes)
 	}
 }
+
+func TestRoomThatWasTakenInVainIsThereForTheNextNode(t *testing.T) {
+	w := newWorld()
+	w.Policy.EvictionPrice, w.Policy.DisruptionTrials = 27500, 3 // each node by itself, the most wasteful first
+	w.inflate()
+	w.class("wide", 300, 3*gib, nil)
+	w.class("base", 1000, 10752*mib, nil)
+	w.node("full", "m5.xlarge", "base", 1).DoNotDisrupt = true // there is room for one of wide or three of inflate
+	w.node("wasteful", "m5.xlarge", "wide", 1).Unschedulable = true
+	w.Snapshot.Pods = append(w.Snapshot.Pods, model.Pod{
+		ID: w.podID("inflate"), Class: "inflate", Node: "wasteful", Phase: model.PodRunning, Ready: true,
+	})
+	w.node("small", "c5.large", "inflate", 3)
+	p := w.decide(t)
+	if got := verdict(t, p, "wasteful"); got.Code != model.CodePayback {
+		t.Errorf("the wasteful node: %+v, want %v", got, model.CodePayback)
+	}
+	if got := verdict(t, p, "small"); got.Code != model.CodePodsFitElsewhere {
+		t.Errorf("the small node: %+v, want %v", got, model.CodePodsFitElsewhere)
+	}
+}
