@@ -33,60 +33,64 @@ func ParseCron(line string) (Cron, error) {
 		return Cron{}, fmt.Errorf("schedule %q: want five fields: minute, hour, day of month, day of week", line)
 	}
 	var c Cron
+	var stars [5]bool
 	for i, field := range []struct {
-		into     *uint64
-		low, top int
-		names    string
+		into           *uint64
+		low, last, top int
+		names          string
 	}{
-		{&c.minute, 0, 59, ""},
-		{&c.hour, 0, 23, ""},
-		{&c.day, 1, 31, ""},
-		{&c.month, 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"},
-		{&c.weekday, 0, 7, "sun mon tue wed thu fri sat"},
+		{&c.minute, 0, 59, 59, ""},
+		{&c.hour, 0, 23, 23, ""},
+		{&c.day, 1, 31, 31, ""},
+		{&c.month, 1, 12, 12, "jan feb mar apr may jun jul aug sep oct nov dec"},
+		{&c.weekday, 0, 6, 7, "sun mon tue wed thu fri sat"},
 	} {
-		bits, err := parseField(f[i], field.low, field.top, strings.Fields(field.names))
+		bits, star, err := parseField(f[i], field.low, field.last, field.top, strings.Fields(field.names))
 		if err != nil {
 			return Cron{}, fmt.Errorf("schedule %q: field %d: %w", line, i+1, err)
 		}
-		*field.into = bits
+		*field.into, stars[i] = bits, star
 	}
 	if c.weekday&(1<<7) != 0 { // Sunday is 0 and 7
 		c.weekday |= 1
 	}
-	c.anyDay, c.anyWeekday = strings.HasPrefix(f[2], "*"), strings.HasPrefix(f[4], "*")
+	c.anyDay, c.anyWeekday = stars[2], stars[4]
 
 	return c, nil
 }
 
-func parseField(text string, low, top int, names []string) (uint64, error) {
-	var bits uint64
+// parseField reads a list of values, ranges and steps; star says that one of them leaves nothing out. Steps without an end
+// run to last, which for days of the week is not the second Sunday.
+func parseField(text string, low, last, top int, names []string) (bits uint64, star bool, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		spec, stepText, stepped := strings.Cut(part, "/")
 		step := 1
 		if stepped {
 			n, err := strconv.Atoi(stepText)
 			if err != nil || n < 1 {
-				return 0, fmt.Errorf("step %q is not a positive number", stepText)
+				return 0, false, fmt.Errorf("step %q is not a positive number", stepText)
 			}
-			step = n
+			step = min(n, top+1) // beyond the field all steps are the same, and the sum stays a small number
 		}
 		from, to, err := parseRange(spec, low, top, names)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		if stepped && !strings.Contains(spec, "-") {
-			to = top
+		every := spec == "*" || spec == "?"
+		star = star || every && step == 1
+		if stepped && !every && !strings.Contains(spec, "-") {
+			to = max(from, last)
 		}
 		for i := from; i <= to; i += step {
 			bits |= 1 << i
 		}
 	}
 
-	return bits, nil
+	return bits, star, nil
 }
 
 func parseRange(spec string, low, top int, names []string) (from, to int, err error) {
-	if spec == "*" {
+	if spec == "*" || spec == "?" {
 		return low, top, nil
 	}
 	first, last, ranged := strings.Cut(spec, "-")

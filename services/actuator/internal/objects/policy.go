@@ -54,7 +54,7 @@ func Pool(o *unstructured.Unstructured) cluster.Pool {
 	out.Limits, out.Replicas = amounts(p.Spec.Limits), p.Spec.Replicas
 	for _, r := range t.Spec.Requirements {
 		out.Requirements = append(out.Requirements, model.Requirement{
-			Key: karpenterv1.NormalizeLabel(r.Key), Operator: string(r.Operator), Values: slices.Sorted(slices.Values(r.Values)),
+			Key: awsv1.NormalizeLabel(r.Key), Operator: string(r.Operator), Values: slices.Sorted(slices.Values(r.Values)),
 			MinValues: r.MinValues,
 		})
 	}
