@@ -1,6 +1,7 @@
 package up
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ func (c Config) Validate() error {
 }
 
 // Load reads a config file, strictly. What it leaves open is filled in: each service listens on its usual loopback
-// address, the watcher finds the two others there, watcher and actuator have the same cluster and kubeconfig, and claims
-// live in an etcd inside the process, in kerf-data beside the file.
+// address, the watcher finds the two others there, watcher and actuator have the same cluster, kubeconfig and repair policy,
+// and claims live in an etcd inside the process, in kerf-data beside the file.
 func Load(path string) (Config, error) {
 	cfg, err := defaults(path)
 	if err != nil {
@@ -45,6 +46,9 @@ func Load(path string) (Config, error) {
 	if err := config.Load(path, &cfg); err != nil {
 		return Config{}, err
 	}
+	// Only nodes that are sick by both are taken: what is said once counts for both.
+	cfg.Actuator.Repair = cmp.Or(cfg.Actuator.Repair, cfg.Watcher.Policy.Repair)
+	cfg.Watcher.Policy.Repair = cmp.Or(cfg.Watcher.Policy.Repair, cfg.Actuator.Repair)
 	return cfg, nil
 }
 

@@ -69,6 +69,32 @@ func TestWhatTheConfigSaysStays(t *testing.T) {
 	}
 }
 
+func TestNodesAreSickToTheActuatorWhenTheyAreToTheWatcher(t *testing.T) {
+	t.Parallel()
+	const repair = `{"conditions": [{"type": "Ready", "status": "False", "after": "10m"}]}`
+	for name, content := range map[string]string{
+		"the watcher says":  `{"actuator": {"cluster": "demo"}, "watcher": {"policy": {"repair": ` + repair + `}}}`,
+		"the actuator says": `{"actuator": {"cluster": "demo", "repair": ` + repair + `}}`,
+		"each for itself": `{"actuator": {"cluster": "demo", "repair": ` + repair + `},
+			"watcher": {"policy": {"repair": {"off": true}}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := up.Load(write(t, content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, w := cfg.Actuator.Repair, cfg.Watcher.Policy.Repair
+			if a == nil || len(a.Conditions) != 1 {
+				t.Fatalf("the actuator has %+v", a)
+			}
+			if own := name == "each for itself"; own != (w == nil || w.Off) || !own && len(w.Conditions) != 1 {
+				t.Errorf("the watcher has %+v", w)
+			}
+		})
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ content, want string }{
