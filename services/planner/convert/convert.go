@@ -40,6 +40,9 @@ func Request(in model.Input) *plannerv1.PlanRequest {
 
 		ResumeAfter: string(in.ResumeAfter),
 	}
+	for _, id := range in.Spare {
+		d.Spare = append(d.Spare, string(id))
+	}
 	for _, k := range in.Kinds {
 		d.Kinds = append(d.Kinds, plannerv1.DecisionKind(k))
 	}
@@ -65,6 +68,18 @@ func (r *reader) decide(d *plannerv1.Decide, in *model.Input) {
 	for i := 1; i < len(in.Kinds); i++ {
 		if in.Kinds[i] == in.Kinds[i-1] {
 			r.bad("kinds", "%s is there twice", plannerv1.DecisionKind(in.Kinds[i]))
+		}
+	}
+	for _, id := range d.GetSpare() {
+		in.Spare = append(in.Spare, model.ClaimID(id))
+	}
+	slices.Sort(in.Spare)
+	for i, id := range in.Spare {
+		switch {
+		case id == "":
+			r.bad("spare", "an id is empty")
+		case i > 0 && id == in.Spare[i-1]:
+			r.bad("spare", "%s is there twice", id)
 		}
 	}
 	in.Policy = r.policy(d.GetPolicy())

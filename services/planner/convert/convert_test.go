@@ -157,6 +157,7 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 	slices.Reverse(s.Nodes[0].Taints)
 	slices.Reverse(s.NodePools[0].Requirements[0].Values)
 	slices.Reverse(request.Decide.Kinds)
+	slices.Reverse(request.Decide.Spare)
 	got, err := read(request)
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +182,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a time out of range":    {func(r *plannerv1.PlanRequest) { r.Decide.Now.Nanos = -1 }, "decide.now", "decide: now is no valid time"},
 		"an unspecified kind":    {func(r *plannerv1.PlanRequest) { r.Decide.Kinds[0] = 0 }, "decide.kinds", "kinds is unspecified"},
 		"a kind twice":           {func(r *plannerv1.PlanRequest) { r.Decide.Kinds[0] = r.Decide.Kinds[1] }, "decide.kinds", "is there twice"},
+		"a claim spared twice":   {func(r *plannerv1.PlanRequest) { r.Decide.Spare[0] = r.Decide.Spare[1] }, "decide.spare", "claim-3 is there twice"},
+		"nobody is spared":       {func(r *plannerv1.PlanRequest) { r.Decide.Spare[0] = "" }, "decide.spare", "an id is empty"},
 		"too many offerings":     {func(r *plannerv1.PlanRequest) { r.Decide.Policy.MaxOfferingsPerClaim = 201 }, "decide.policy.max_offerings_per_claim", "201 is not between 0 and 200"},
 		"a negative saving":      {func(r *plannerv1.PlanRequest) { r.Decide.Policy.MinSavingMicroUsdPerHour = -1 }, "decide.policy.min_saving_micro_usd_per_hour", "-1 is negative"},
 		"a dangling class":       {onSnapshot(func(s s) { s.Pods[0].ClassId = "c-9" }), `snapshot.pods["shop/web-0"].class_id`, `pod "shop/web-0": class_id "c-9" is not in the snapshot`},

@@ -44,6 +44,8 @@ type Params struct {
 	Fixed func(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.Bought, model.Reason)
 	// ResumeAfter is where the last search ended; "" begins anew.
 	ResumeAfter model.ClaimID
+	// Spare are claims to leave alone, in order.
+	Spare []model.ClaimID
 }
 
 // Surplus is a host that is not to be there, whatever runs on it: one too many of a static pool, or a sick one.

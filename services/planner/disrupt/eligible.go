@@ -28,6 +28,7 @@ func everyMethod() []check {
 		volumesMove,     // no volume may be tied to the node
 		podsMayBeMoved,  // no pod may say no, and each must be one that is planned for
 		budgetsMayAllow, // no pod disruption budget may forbid it
+		spared,          // it must not be one that this plan was asked to leave alone
 	}
 }
 
@@ -205,6 +206,16 @@ func budgetsMayAllow(s *search, host int) model.Reason {
 		return model.Reason{}
 	}
 	return s.pdbs.reason(s.moving[host])
+}
+
+// spared says whether the question leaves the claim out: a plan that took it broke a rule, for instance.
+func spared(s *search, host int) model.Reason {
+	if _, out := slices.BinarySearch(s.Spare, s.v.Hosts[host].Claim.ID); !out {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeSuperseded, Message: "it is left alone in this plan, as was asked for", Remedy: "wait for the next plan",
+	}
 }
 
 // unforced says whether a node may go for a reason that could as well wait: then its age overrules nobody.

@@ -103,6 +103,9 @@ func (s *Session) hash(in *model.Input) string {
 	e.time(in.Now)
 	e.number(in.Seed)
 	e.text(string(in.ResumeAfter))
+	if len(in.Spare) > 0 { // it is the last: nothing more is as good a name for none
+		e.encode(reflect.ValueOf(in.Spare))
+	}
 	out := s.digest.sum()
 	return hex.EncodeToString(out[:])
 }

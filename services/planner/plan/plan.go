@@ -31,7 +31,7 @@ func Decide(in model.Input) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	return s.Decide(Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter})
+	return s.Decide(Ask(&in))
 }
 
 func errNoTime() error {
@@ -190,7 +190,7 @@ func (c *cycle) giveBack() {
 		View: c.view, Matcher: c.matcher, Desk: c.desk, Market: c.market, Limits: c.limits,
 		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
 		Seats: c.seats, Sick: c.sick,
-		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
+		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter, Spare: c.in.Spare,
 	})
 }
 

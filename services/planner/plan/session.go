@@ -38,9 +38,18 @@ type Question struct {
 	Seed   uint64
 	// ResumeAfter is where the search for nodes to give back ended last time.
 	ResumeAfter model.ClaimID
+	// Spare are claims to leave alone: none of them is given back by choice.
+	Spare []model.ClaimID
 	// Stop gives the question up once it says so; nil never does. It is asked all the time, and is no part of what is asked:
 	// there is a plan as if there were no Stop, or none at all and ErrStopped.
 	Stop func() bool
+}
+
+// Ask is an input less its snapshot.
+func Ask(in *model.Input) Question {
+	return Question{
+		Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter, Spare: in.Spare,
+	}
 }
 
 // ErrStopped says that a question was given up. The session is as good as before.
@@ -222,9 +231,14 @@ func (s *Session) Prepare(q Question) error {
 
 // input is a question about what the session holds, without its pods.
 func (s *Session) input(q Question) *model.Input {
-	in := &model.Input{Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed, ResumeAfter: q.ResumeAfter}
+	in := &model.Input{
+		Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed,
+		ResumeAfter: q.ResumeAfter, Spare: slices.Clone(q.Spare),
+	}
 	slices.Sort(in.Kinds)
 	in.Kinds = slices.Compact(in.Kinds)
+	slices.Sort(in.Spare)
+	in.Spare = slices.Compact(in.Spare)
 	return in
 }
 

@@ -26,7 +26,7 @@ func session(t failer, s *model.Snapshot) *plan.Session {
 }
 
 func question(in *model.Input) plan.Question {
-	return plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter}
+	return plan.Ask(in)
 }
 
 // agree asks a session twice, and compares its plans with that of Decide for the same snapshot, shuffled.
@@ -225,6 +225,20 @@ func TestEveryFieldOfAPodCountsForTheInputHash(t *testing.T) {
 			t.Errorf("the hash is the same with another %s as with another %s", name, other)
 		}
 		seen[h] = name
+	}
+}
+
+func TestWhatIsSparedCountsForTheInputHash(t *testing.T) {
+	spare := func(ids ...model.ClaimID) string {
+		w := newWorld()
+		w.Spare = ids
+		return hashOf(t, w.Input)
+	}
+	if spare() != spare([]model.ClaimID{}...) || spare("a", "b") != spare("b", "a", "b") {
+		t.Error("order counts, or how nothing is written")
+	}
+	if spare() == spare("a") || spare("a") == spare("b") || spare("a", "b") == spare("ab") {
+		t.Error("claims to leave alone don't count")
 	}
 }
 

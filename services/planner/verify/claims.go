@@ -13,29 +13,34 @@ import (
 // the truth about its pods, requests and price.
 func (c *checker) claims() {
 	for i := range c.plan.NodeClaims {
-		claim := &c.plan.NodeClaims[i]
-		subject := "claim " + string(claim.ID)
-		if c.live[claim.ID] != nil || c.ended[claim.ID] {
-			c.fail(subject, "a claim with this id exists already")
-		}
-		pool, nc := c.makers(subject, claim)
-		if pool == nil || nc == nil {
-			continue
-		}
-		c.options(subject, claim)
-		for _, key := range c.shapeKeys(claim) {
-			problems, known := c.judged[key]
-			if !known {
-				problems = c.option(c.freshShape(key, claim), claim, pool, nc)
-				c.judged[key] = problems
-			}
-			for _, problem := range problems {
-				c.fail(subject, "offering %s: %s", c.shapes[key].name, problem)
-			}
-		}
-		c.minValues(subject, claim, pool)
-		c.sums(subject, claim)
+		before := len(c.found)
+		c.claim(&c.plan.NodeClaims[i])
+		c.ascribe(before, c.plan.NodeClaims[i].Disruption)
 	}
+}
+
+func (c *checker) claim(claim *model.NodeClaim) {
+	subject := "claim " + string(claim.ID)
+	if c.live[claim.ID] != nil || c.ended[claim.ID] {
+		c.fail(subject, "a claim with this id exists already")
+	}
+	pool, nc := c.makers(subject, claim)
+	if pool == nil || nc == nil {
+		return
+	}
+	c.options(subject, claim)
+	for _, key := range c.shapeKeys(claim) {
+		problems, known := c.judged[key]
+		if !known {
+			problems = c.option(c.freshShape(key, claim), claim, pool, nc)
+			c.judged[key] = problems
+		}
+		for _, problem := range problems {
+			c.fail(subject, "offering %s: %s", c.shapes[key].name, problem)
+		}
+	}
+	c.minValues(subject, claim, pool)
+	c.sums(subject, claim)
 }
 
 // makers finds the pool and the node class of a claim, and checks that both can be used.
@@ -293,25 +298,7 @@ func (c *checker) replicas() {
 		if !c.static(name) {
 			continue
 		}
-		var stay, more, less int64
-		for id, claim := range c.live {
-			if claim.NodePool != name || c.leaving(claim) {
-				continue
-			}
-			why := c.reasonOf(c.candidate[id])
-			if why == model.ReasonUnhealthy {
-				continue // it goes whatever happens
-			}
-			stay++
-			if why == model.ReasonSurplus {
-				less++
-			}
-		}
-		for i := range c.plan.NodeClaims {
-			if claim := &c.plan.NodeClaims[i]; claim.NodePool == name && bare(claim) {
-				more++
-			}
-		}
+		stay, more, less := c.sizes(name)
 		want := *c.pools[name].Replicas
 		if more > 0 && stay+more > want {
 			c.fail("node pool "+string(name), "it is to have %d nodes; it has %d, and gets %d", want, stay, more)
@@ -320,6 +307,30 @@ func (c *checker) replicas() {
 			c.fail("node pool "+string(name), "it is to have %d nodes; of %d the plan takes %d", want, stay, less)
 		}
 	}
+}
+
+// sizes counts the nodes that a static pool has and keeps unless they are too many, those that the plan gives it, and those
+// that it takes as too many.
+func (c *checker) sizes(name model.PoolName) (stay, more, less int64) {
+	for id, claim := range c.live {
+		if claim.NodePool != name || c.leaving(claim) {
+			continue
+		}
+		why := c.reasonOf(c.candidate[id])
+		if why == model.ReasonUnhealthy {
+			continue // it goes whatever happens
+		}
+		stay++
+		if why == model.ReasonSurplus {
+			less++
+		}
+	}
+	for i := range c.plan.NodeClaims {
+		if claim := &c.plan.NodeClaims[i]; claim.NodePool == name && bare(claim) {
+			more++
+		}
+	}
+	return stay, more, less
 }
 
 func (c *checker) reasonOf(id model.DisruptionID) model.DisruptionReason {

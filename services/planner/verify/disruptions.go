@@ -13,7 +13,7 @@ func (c *checker) disruptions() {
 	taken := make(map[model.ClaimID]model.DisruptionID)
 	for i := range c.plan.Disruptions {
 		d := &c.plan.Disruptions[i]
-		subject := "disruption " + string(d.ID)
+		subject, before := "disruption "+string(d.ID), len(c.found)
 		if len(d.Candidates) == 0 {
 			c.fail(subject, "it takes nothing away")
 		}
@@ -31,6 +31,7 @@ func (c *checker) disruptions() {
 		c.saving(subject, d)
 		c.churn(subject, d)
 		c.spotForSpot(subject, d)
+		c.ascribe(before, d.ID)
 	}
 	for _, claim := range c.plan.NodeClaims {
 		if claim.Disruption == "" {
@@ -91,6 +92,8 @@ func (c *checker) eligible(subject string, d *model.Disruption, id model.ClaimID
 	switch {
 	case c.leaving(claim):
 		c.fail(subject, "claim %s is leaving already", id)
+	case slices.Contains(c.in.Spare, id):
+		c.fail(subject, "claim %s was to be left alone", id)
 	case claim.State != model.ClaimInitialized:
 		c.fail(subject, "claim %s is not initialized", id)
 	case node == nil:

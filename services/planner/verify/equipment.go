@@ -72,11 +72,13 @@ func (c *checker) comesBackEquipped(b *bench, d *model.Disruption) {
 }
 
 func (c *checker) comesInTurn(b *bench, d *model.Disruption, list []model.Placement) {
+	before := len(c.found)
 	for _, pl := range list {
 		if !b.take(pl) {
 			c.fail("disruption "+string(d.ID)+" destination of pod "+string(pl.Pod), "it does not find its devices: %s", b.why(pl))
 		}
 	}
+	c.ascribe(before, d.ID)
 }
 
 func permutations[T any](list []T) [][]T {

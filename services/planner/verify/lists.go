@@ -109,11 +109,13 @@ func (c *checker) podsOnce() {
 		c.reasons(subject, pending)
 	}
 	for _, d := range c.plan.Disruptions {
+		before := len(c.found)
 		for _, pl := range d.Destinations {
 			subject := "disruption " + string(d.ID) + " destination of pod " + string(pl.Pod)
 			answer(pl.Pod, subject)
 			c.oneTarget(subject, pl)
 		}
+		c.ascribe(before, d.ID)
 	}
 	if !c.asked(model.KindProvision) {
 		return

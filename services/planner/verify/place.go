@@ -38,7 +38,9 @@ func (c *checker) rooms() {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.toClaim)) {
 		if fresh := c.fresh[id]; fresh != nil {
+			before := len(c.found)
 			c.room(c.freshPlace(fresh), c.toClaim[id])
+			c.ascribe(before, fresh.Disruption)
 			continue
 		}
 		claim := c.live[id]

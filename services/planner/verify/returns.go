@@ -29,8 +29,10 @@ func (c *checker) returns() {
 	}
 	for _, g := range stuck {
 		for _, pod := range g.pods {
-			c.fail("disruption "+string(r.of[pod.ID])+" destination of pod "+string(pod.ID), "it may not come back on %s in any order: %s",
+			id, before := r.of[pod.ID], len(c.found)
+			c.fail("disruption "+string(id)+" destination of pod "+string(pod.ID), "it may not come back on %s in any order: %s",
 				g.to.name, m.refuses(g.class, g.to))
+			c.ascribe(before, id)
 		}
 	}
 }

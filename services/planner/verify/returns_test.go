@@ -35,6 +35,18 @@ func (s *scene) destination(name string) *model.Placement {
 	return &ds[slices.IndexFunc(ds, func(pl model.Placement) bool { return pl.Pod == model.PodID("shop/"+name) })]
 }
 
+// TestAPodThatMayNotComeBackNamesItsDecision by its id, so that the decision can be left out.
+func TestAPodThatMayNotComeBackNamesItsDecision(t *testing.T) {
+	s := newScene("r-1a", "r-1b")
+	s.interrupted("n-goes")
+	s.class("lonely", away(zone, "lonely"))
+	s.displace("lonely-0", "lonely", "r-1a")
+	s.displace("lonely-1", "lonely", "r-1a")
+	if found := s.check(); len(found) != 1 || found[0].Disruption != "d-n-goes" {
+		t.Errorf("got %+v, want one violation by disruption d-n-goes", found)
+	}
+}
+
 // TestDisplacedPodsKeepWhatTheyAskOfOthers takes a plan whose displaced pods can come back in some order, and breaks it.
 func TestDisplacedPodsKeepWhatTheyAskOfOthers(t *testing.T) {
 	scenery := func(fill func(*scene)) func() *scene {

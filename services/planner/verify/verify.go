@@ -36,6 +36,8 @@ type Violation struct {
 	Subject string
 	// Problem says how.
 	Problem string
+	// Disruption is the decision that breaks the rule, where it is one; without it the rest of the plan might stand.
+	Disruption model.DisruptionID
 }
 
 // String is the violation on one line.
@@ -288,6 +290,13 @@ func index[K comparable, V any](list []V, id func(*V) K) map[K]*V {
 // fail notes a violation.
 func (c *checker) fail(subject, format string, args ...any) {
 	c.found = append(c.found, Violation{Subject: subject, Problem: fmt.Sprintf(format, args...)})
+}
+
+// ascribe says of all violations but so many of the first that a disruption breaks those rules.
+func (c *checker) ascribe(first int, id model.DisruptionID) {
+	for i := first; i < len(c.found); i++ {
+		c.found[i].Disruption = id
+	}
 }
 
 func (c *checker) class(p *model.Pod) *model.PodClass {

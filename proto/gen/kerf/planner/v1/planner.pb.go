@@ -92,7 +92,9 @@ type Decide struct {
 	// The trace to continue, as a W3C traceparent; "" when there is none.
 	Traceparent string `protobuf:"bytes,5,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// DisruptionSummary.resume_after of the plan before; "" begins anew.
-	ResumeAfter   string `protobuf:"bytes,6,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
+	ResumeAfter string `protobuf:"bytes,6,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
+	// Claims to leave alone, by id: none of them is given back by choice. Sorted and unique.
+	Spare         []string `protobuf:"bytes,7,rep,name=spare,proto3" json:"spare,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -167,6 +169,13 @@ func (x *Decide) GetResumeAfter() string {
 		return x.ResumeAfter
 	}
 	return ""
+}
+
+func (x *Decide) GetSpare() []string {
+	if x != nil {
+		return x.Spare
+	}
+	return nil
 }
 
 // PlanRequest is a whole snapshot and a question about it.
@@ -613,14 +622,15 @@ var File_kerf_planner_v1_planner_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1_planner_proto_rawDesc = "" +
 	"\n" +
-	"\x1dkerf/planner/v1/planner.proto\x12\x0fkerf.planner.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ekerf/cluster/v1/snapshot.proto\x1a\x1akerf/planner/v1/plan.proto\"\xf5\x01\n" +
+	"\x1dkerf/planner/v1/planner.proto\x12\x0fkerf.planner.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ekerf/cluster/v1/snapshot.proto\x1a\x1akerf/planner/v1/plan.proto\"\x8b\x02\n" +
 	"\x06Decide\x123\n" +
 	"\x05kinds\x18\x01 \x03(\x0e2\x1d.kerf.planner.v1.DecisionKindR\x05kinds\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x12\n" +
 	"\x04seed\x18\x03 \x01(\x04R\x04seed\x12/\n" +
 	"\x06policy\x18\x04 \x01(\v2\x17.kerf.cluster.v1.PolicyR\x06policy\x12 \n" +
 	"\vtraceparent\x18\x05 \x01(\tR\vtraceparent\x12!\n" +
-	"\fresume_after\x18\x06 \x01(\tR\vresumeAfter\"u\n" +
+	"\fresume_after\x18\x06 \x01(\tR\vresumeAfter\x12\x14\n" +
+	"\x05spare\x18\a \x03(\tR\x05spare\"u\n" +
 	"\vPlanRequest\x125\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x19.kerf.cluster.v1.SnapshotR\bsnapshot\x12/\n" +
 	"\x06decide\x18\x02 \x01(\v2\x17.kerf.planner.v1.DecideR\x06decide\"9\n" +
