@@ -51,7 +51,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	plannerv1.RegisterPlannerServiceServer(svc, server.New(server.Config{
-		Tracer: svc.Tracer, SnapshotBytes: cfg.Sessions.MaxSnapshotBytes, Decides: cfg.Sessions.MaxDecides,
+		Tracer: svc.Tracer, Log: svc.Log, SnapshotBytes: cfg.Sessions.MaxSnapshotBytes, Decides: cfg.Sessions.MaxDecides,
 	}))
 	return svc.Run(ctx)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
-	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
 // carriedOut is what there is to see when a plan was carried out, a while after it was made: claims have become nodes,
@@ -185,7 +184,7 @@ func rounds(in model.Input) []string {
 	moved := map[model.PodID]time.Time{}
 	var out []string
 	for round := range most {
-		p, err := plan.Decide(in)
+		p, err := decide(in)
 		if err != nil {
 			return append(out, fmt.Sprintf("round %d: %v", round, err))
 		}
@@ -228,7 +227,7 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 	}
 	whole := s.Input
 	whole.Policy.DisruptionTrials = 0
-	want, err := plan.Decide(whole)
+	want, err := decide(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +235,7 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 		in, cost := s.Input, int64(0)
 		in.Policy.DisruptionTrials = trials
 		for range 20 {
-			p, err := plan.Decide(in)
+			p, err := decide(in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -305,7 +304,7 @@ func TestPlansUnderWayAreNotMadeTwice(t *testing.T) {
 
 func underWay(in model.Input) []string {
 	in.Kinds = nil
-	first, err := plan.Decide(in)
+	first, err := decide(in)
 	if err != nil || len(first.Disruptions) == 0 {
 		return nil
 	}
@@ -324,7 +323,7 @@ func underWay(in model.Input) []string {
 	for _, v := range problems(next) {
 		out = append(out, "under way: "+v)
 	}
-	second, err := plan.Decide(next)
+	second, err := decide(next)
 	if err != nil {
 		return append(out, err.Error())
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/services/planner/safe"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
@@ -118,14 +119,14 @@ func newSearch(in model.Input, base model.Plan, o Options) *search {
 
 // decide is the planner with its second opinion, as its service has it.
 func decide(in model.Input) (model.Plan, error) {
-	p, err := plan.Decide(in)
+	a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) { return plan.Decide(*in) })
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if found := verify.Plan(in, p); len(found) > 0 {
-		return model.Plan{}, fmt.Errorf("plan %s breaks %d rules: %s", p.ID, len(found), verify.Join(found))
+	if len(a.Broken) > 0 {
+		return model.Plan{}, fmt.Errorf("plan %s breaks %d rules: %s", a.Plan.ID, len(a.Broken), verify.Join(a.Broken))
 	}
-	return p, nil
+	return a.Plan, nil
 }
 
 // try evaluates candidates in their order for as long as the effort lasts.

@@ -7,7 +7,9 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -22,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/convert"
 	"github.com/kerf-dev/kerf/services/planner/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/services/planner/safe"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
@@ -44,6 +47,7 @@ const (
 	keyPlan     = "kerf.plan"
 	keyPods     = "kerf.pods"
 	keyBroken   = "kerf.broken"
+	keySpared   = "kerf.spared"
 )
 
 // DefaultSnapshotBytes bounds a session's snapshot where the configuration does not.
@@ -53,6 +57,8 @@ const DefaultSnapshotBytes = 512 << 20
 type Config struct {
 	// Tracer makes the spans; nil makes none.
 	Tracer trace.Tracer
+	// Log hears of plans that were thrown away; nil hears nothing.
+	Log *slog.Logger
 	// Decide makes plans from whole inputs; nil is plan.Decide, and in sessions what they keep from plan to plan.
 	Decide verify.Decider
 	// SnapshotBytes is how large the snapshot of one session may grow, as sent; zero is DefaultSnapshotBytes.
@@ -73,6 +79,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	if cfg.Tracer == nil {
 		cfg.Tracer = telemetry.Tracing{}.Tracer("")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.SnapshotBytes <= 0 {
 		cfg.SnapshotBytes = DefaultSnapshotBytes
@@ -108,10 +117,9 @@ func (s *Server) Plan(ctx context.Context, req *plannerv1.PlanRequest) (*planner
 
 // asked is an input's question to a session, which is given up when ctx ends.
 func asked(ctx context.Context, in *model.Input) plan.Question {
-	return plan.Question{
-		Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter,
-		Stop: func() bool { return ctx.Err() != nil },
-	}
+	q := plan.Ask(in)
+	q.Stop = func() bool { return ctx.Err() != nil }
+	return q
 }
 
 // question is what a plan is asked about.
@@ -158,43 +166,45 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerv1.Plan, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := q.decide(&in)
+	a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) {
+		if watch.has("decide") {
+			watch.lap("verify")
+		}
+		p, err := q.decide(in)
+		watch.lap("decide")
+		return p, err
+	})
+	s.tell(ctx, q.revision, a.Thrown)
 	if err != nil {
 		return nil, undecided(ctx, err)
 	}
-	watch.lap("decide")
-	found := verify.Plan(in, p)
-	if len(found) > 0 && len(in.Kinds) != 1 {
-		p, found, err = s.withoutDisruptions(ctx, q, &in, found)
-		if err != nil {
-			return nil, undecided(ctx, err)
-		}
-	}
-	if len(found) > 0 {
+	if len(a.Broken) > 0 {
 		return nil, rpcerr.New(grpccodes.Internal, ReasonPlanInvalid, "plan %s for revision %d breaks %d rules and was thrown away: %s",
-			p.ID, p.Revision, len(found), verify.Join(found))
+			a.Plan.ID, a.Plan.Revision, len(a.Broken), verify.Join(a.Broken))
 	}
 	watch.lap("verify")
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	out := convert.Plan(p)
+	out := convert.Plan(a.Plan)
 	out.Timings = watch.laps
 	return out, nil
 }
 
-// withoutDisruptions plans for pending pods alone where a plan with disruptions breaks a rule: that is a defect of the
-// planner, but no reason to leave pods without nodes. The span tells.
-func (s *Server) withoutDisruptions(ctx context.Context, q question, in *model.Input, found []verify.Violation) (
-	model.Plan, []verify.Violation, error,
-) {
-	trace.SpanFromContext(ctx).AddEvent("plan thrown away", trace.WithAttributes(attribute.String(keyBroken, verify.Join(found))))
-	in.Kinds = []model.DecisionKind{model.KindProvision}
-	p, err := q.decide(in)
-	if err != nil {
-		return model.Plan{}, nil, err
+// tell notes which plans were thrown away, why, and what the next ones did without: the claims that they spared, or, with
+// none, all disruptions. It is a defect of the planner.
+func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown) {
+	for _, t := range thrown {
+		spared := make([]string, len(t.Spared))
+		for i, id := range t.Spared {
+			spared[i] = string(id)
+		}
+		broken := verify.Join(t.Broken)
+		trace.SpanFromContext(ctx).AddEvent("plan thrown away", trace.WithAttributes(
+			attribute.String(keyBroken, broken), attribute.StringSlice(keySpared, spared)))
+		s.cfg.Log.WarnContext(ctx, "a plan broke rules and is made again without some of its disruptions, or without all",
+			"revision", revision, "broken", broken, "spared", spared)
 	}
-	return p, verify.Plan(*in, p), nil
 }
 
 // undecided says why there is no plan: nobody waits for it any more, or the request is at fault.
@@ -238,8 +248,20 @@ type stopwatch struct {
 
 func (w *stopwatch) start() { w.last = time.Now() }
 
+// lap ends a part; what is done in several goes is one part.
 func (w *stopwatch) lap(part string) {
 	now := time.Now()
-	w.laps = append(w.laps, &plannerv1.Timing{Part: part, Duration: durationpb.New(now.Sub(w.last))})
+	took := now.Sub(w.last)
 	w.last = now
+	if i := w.find(part); i >= 0 {
+		w.laps[i].Duration = durationpb.New(w.laps[i].GetDuration().AsDuration() + took)
+		return
+	}
+	w.laps = append(w.laps, &plannerv1.Timing{Part: part, Duration: durationpb.New(took)})
+}
+
+func (w *stopwatch) has(part string) bool { return w.find(part) >= 0 }
+
+func (w *stopwatch) find(part string) int {
+	return slices.IndexFunc(w.laps, func(t *plannerv1.Timing) bool { return t.GetPart() == part })
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -236,6 +238,36 @@ func TestAPlanWhoseDisruptionsBreakARuleIsMadeWithoutThem(t *testing.T) {
 	}
 	if p := r.GetPlan(); len(p.GetNodes()) > 0 || len(p.GetDisruptions()) > 0 || len(p.GetPlacements()) == 0 {
 		t.Errorf("%d placements, %d disruptions and %d verdicts, want placements alone", len(p.GetPlacements()), len(p.GetDisruptions()), len(p.GetNodes()))
+	}
+}
+
+func TestADisruptionThatBreaksARuleIsLeftOutAndTold(t *testing.T) {
+	liar := func(in model.Input) (model.Plan, error) {
+		p, err := plan.Decide(in)
+		if !slices.Contains(in.Spare, "ghost") {
+			p.Disruptions = append(p.Disruptions, model.Disruption{ID: "d-1", Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"ghost"}})
+		}
+		return p, err
+	}
+	var log strings.Builder
+	c := dial(t, server.Config{Decide: liar, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s := open(t, c)
+	s.send(part(snapshot(1), true), decide(question()))
+	p, _ := s.plan()
+	if len(p.GetDisruptions()) > 0 || len(p.GetPlacements()) == 0 || p.GetDisruptionSummary() == nil {
+		t.Errorf("got %v, want the rest of the plan", p)
+	}
+	var parts []string
+	for _, lap := range p.GetTimings() {
+		parts = append(parts, lap.GetPart())
+	}
+	if diff := cmp.Diff([]string{"convert", "decide", "verify"}, parts); diff != "" {
+		t.Error(diff)
+	}
+	for _, want := range []string{"level=WARN", "revision=1", "claim ghost does not exist", "spared=[ghost]"} {
+		if n := strings.Count(log.String(), want); n != 1 {
+			t.Errorf("the log has %q %d times: %s", want, n, log.String())
+		}
 	}
 }
 

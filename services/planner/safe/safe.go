@@ -1,0 +1,105 @@
+// Package safe is a plan that may leave the planner: decided, judged by verify, and decided again without what breaks a
+// rule, for as long as that helps.
+//
+// A plan that breaks a rule is a defect of the planner. It must not stop all other decisions, in this plan and in every
+// one after it: what can be told apart is left out (model.Input.Spare), and what can't takes all disruptions with it, so
+// that pods still get their nodes. The package decides nothing itself and is pure, as what it calls is. Start reading with
+// Decide.
+package safe
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/verify"
+)
+
+// mostSpared is how many times claims are spared before a plan goes without disruptions; the last time it is all those that
+// were to go by choice.
+const mostSpared = 3
+
+// Answer is what came of an input.
+type Answer struct {
+	// Plan is the last plan. It may leave if Broken is empty.
+	Plan model.Plan
+	// Input is what Plan was made from: what was asked, with more to spare, or with less asked for.
+	Input model.Input
+	// Broken are the rules that Plan breaks.
+	Broken []verify.Violation
+	// Thrown are the plans before it, in order, that were thrown away.
+	Thrown []Thrown
+}
+
+// Thrown is a plan that was thrown away.
+type Thrown struct {
+	// Broken are the rules that it breaks.
+	Broken []verify.Violation
+	// Spared are the claims that the next plan was to leave alone in addition; with none it was to give nothing back.
+	Spared []model.ClaimID
+}
+
+// Decide asks decide for a plan, and again as long as the plan breaks a rule: without the claims of those disruptions that
+// are to blame, a few times, then without any disruptions by choice, and then without any at all. What asks for one kind of
+// decision alone gets that kind, or a plan that is broken. decide may fill in of the input what it knows better, as a
+// session does with the snapshot. The error is decide's.
+func Decide(in model.Input, decide func(*model.Input) (model.Plan, error)) (Answer, error) {
+	a := Answer{Input: in}
+	for {
+		p, err := decide(&a.Input)
+		if err != nil {
+			return a, err
+		}
+		a.Plan, a.Broken = p, verify.Plan(a.Input, p)
+		if len(a.Broken) == 0 {
+			return a, nil
+		}
+		next := spare(&a)
+		switch {
+		case len(next) > 0:
+			a.Input.Spare = slices.Sorted(slices.Values(slices.Concat(a.Input.Spare, next)))
+		case len(a.Input.Kinds) != 1:
+			a.Input.Kinds = []model.DecisionKind{model.KindProvision}
+		default:
+			return a, nil
+		}
+		a.Thrown = append(a.Thrown, Thrown{Broken: a.Broken, Spared: next})
+	}
+}
+
+// spare lists the claims that the next plan is to leave alone in addition: those of the disruptions by choice that break a
+// rule, or of all where none is to blame, or where that was tried often enough. Of several that are to blame one stays: each
+// may be right without the others, and if all waited for each other, none would ever go.
+func spare(a *Answer) []model.ClaimID {
+	if len(a.Thrown) >= mostSpared {
+		return nil
+	}
+	var all []model.ClaimID
+	var blamed [][]model.ClaimID
+	for i := range a.Plan.Disruptions {
+		d := &a.Plan.Disruptions[i]
+		if !byChoice(d.Reason) {
+			continue
+		}
+		all = append(all, d.Candidates...)
+		if slices.ContainsFunc(a.Broken, func(v verify.Violation) bool { return v.Disruption == d.ID }) {
+			blamed = append(blamed, d.Candidates)
+		}
+	}
+	out := all
+	if len(blamed) > 0 && len(a.Thrown) < mostSpared-1 {
+		slices.SortFunc(blamed, slices.Compare) // ids of disruptions are a matter of chance
+		out = slices.Concat(blamed[min(1, len(blamed)-1):]...)
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(id model.ClaimID) bool { return slices.Contains(a.Input.Spare, id) })
+}
+
+// byChoice says whether a claim that is spared does not go for a reason.
+func byChoice(r model.DisruptionReason) bool {
+	switch r {
+	case model.ReasonEmpty, model.ReasonUnderutilized, model.ReasonDrifted, model.ReasonExpired:
+		return true
+	default:
+		return false
+	}
+}
