@@ -11,6 +11,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +54,7 @@ type Config struct {
 	EvictionPrice *Dollars `json:"eviction_price"`
 	// Payback is how soon what a disruption for money saves must make up for its evictions; left out, 1h.
 	Payback *config.Duration `json:"payback"`
-	// PodRest is how long pods that were moved by choice are left alone; left out, 30m. "0s" means not at all.
+	// PodRest is how long pods that were moved by choice are left alone, 6h at most; left out, 30m. "0s" means not at all.
 	PodRest *config.Duration `json:"pod_rest"`
 	// DisruptionTrials is how many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes
 	// warrants.
@@ -131,6 +132,9 @@ func (c Config) checkPreferences() error {
 	return errors.Join(errs...)
 }
 
+// maxPodRest is how long the actuator remembers a disruption that has ended, at least.
+const maxPodRest = 6 * time.Hour
+
 func (c Config) checkDisruption() error {
 	var errs []error
 	if d := c.Payback; d != nil && *d <= 0 {
@@ -138,8 +142,12 @@ func (c Config) checkDisruption() error {
 			`%s is no time in which anything pays: want more, such as "1h"; to keep nodes, give their pools consolidateAfter: Never`,
 			d))
 	}
-	if d := c.PodRest; d != nil && *d < 0 {
+	switch d := c.PodRest; {
+	case d == nil:
+	case *d < 0:
 		errs = append(errs, config.Errorf("pod_rest", `%s is negative: want a duration such as "30m", or "0s" for no rest`, d))
+	case time.Duration(*d) > maxPodRest:
+		errs = append(errs, config.Errorf("pod_rest", `%s is longer than it is remembered which pods were moved: want "6h" at most`, d))
 	}
 	if n := c.DisruptionTrials; n < 0 {
 		errs = append(errs, config.Errorf("disruption_trials",

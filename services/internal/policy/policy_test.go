@@ -147,6 +147,7 @@ func TestPolicyRefuses(t *testing.T) {
 		"a time to pay back in the past": {`{"payback": "-1h"}`, "policy.payback: -1h0m0s is no time in which anything pays"},
 		"a time without a unit":          {`{"payback": 60}`, "policy.payback: 60 is not a duration: want a string with a unit"},
 		"a rest in the past":             {`{"pod_rest": "-1m"}`, "policy.pod_rest: -1m0s is negative: want a duration"},
+		"a rest that nobody remembers":   {`{"pod_rest": "6h1m"}`, "policy.pod_rest: 6h1m0s is longer than it is remembered which pods were moved: want \"6h\" at most"},
 		"fewer than no trials":           {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets, or 0"},
 		"repair of nothing":              {`{"repair": {"conditions": [{"status": "False", "after": "1m"}]}}`, "policy.repair.conditions[0].type: required"},
 		"repair of no condition":         {`{"repair": {"conditions": [{"type": "a b", "status": "False", "after": "1m"}]}}`, `policy.repair.conditions[0].type: "a b" is not a condition's type`},

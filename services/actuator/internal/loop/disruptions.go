@@ -18,8 +18,8 @@ const (
 	// disruptionTimeout is how long a disruption waits for its replacements to be initialized: launch and registration have
 	// their own limits, which add up to less.
 	disruptionTimeout = 30 * time.Minute
-	// keepRecords is how long ended disruptions are remembered at least, and maxRecords how many of them at most: the
-	// oldest go first.
+	// keepRecords is how long ended disruptions are remembered at least, and no policy lets moved pods rest for longer;
+	// maxRecords is how many of them are at most: the oldest go first.
 	keepRecords = 6 * time.Hour
 	maxRecords  = 4000
 	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest holds, or a
