@@ -30,6 +30,11 @@ func aging(v *view.View, host int) bool {
 	return !v.Now.Before(c.ExpireTime.Add(-lead))
 }
 
+// replaceable says whether a node's own state is reason enough to replace it.
+func (s *search) replaceable(host int) bool {
+	return due(s.v, host) || aging(s.v, host) || !s.drift[host].OK()
+}
+
 // expired replaces nodes that are too old, and then those that are about to be, the oldest first.
 func (s *search) expired() {
 	var late, soon []int

@@ -14,24 +14,33 @@ type budgets struct {
 	w *view.World
 	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away.
 	nodes, disrupting []int
+	// idle says of hosts whether they count as nodes, and not yet as disrupted.
+	idle []bool
 }
 
 func newBudgets(v *view.View) *budgets {
-	b := &budgets{w: v.World, nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools))}
-	for _, h := range v.Hosts {
+	b := &budgets{w: v.World, nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts))}
+	for i, h := range v.Hosts {
 		if h.Node == nil || h.Pool == nil || !h.Initialized || h.Claim.State >= model.ClaimTerminating {
 			continue
 		}
 		b.nodes[h.Pool.Index]++
 		if h.Leaving || !h.Node.Ready {
 			b.disrupting[h.Pool.Index]++
+		} else {
+			b.idle[i] = true
 		}
 	}
 	return b
 }
 
-// take counts nodes that this plan disrupts.
-func (b *budgets) take(p *view.Pool, n int) { b.disrupting[p.Index] += n }
+// take counts a host that this plan disrupts. One that goes whatever budgets say counts once: those that are not ready
+// have done so before.
+func (b *budgets) take(host int, p *view.Pool, why model.DisruptionReason) {
+	if b.idle[host] || (why != model.ReasonUnhealthy && why != model.ReasonSurplus) {
+		b.disrupting[p.Index]++
+	}
+}
 
 // allowed is how many more nodes of a pool may be disrupted for a reason now, and which budget says so.
 func (b *budgets) allowed(p *view.Pool, why model.DisruptionReason) (n int, which string) {

@@ -226,7 +226,7 @@ func (s *search) keep(d Decision) {
 	slices.Sort(d.Hosts)
 	for _, h := range d.Hosts {
 		s.v.Remove(h)
-		s.budgets.take(s.v.Hosts[h].Pool, 1)
+		s.budgets.take(h, s.v.Hosts[h].Pool, d.Reason)
 		s.verdicts[h] = d.Explanation
 	}
 	for _, b := range d.Replacements {
@@ -272,7 +272,9 @@ func (s *search) empty() {
 			continue
 		}
 		if r := s.budgets.reason(host.Pool, model.ReasonEmpty, 1); !r.OK() {
-			s.verdicts[h] = r
+			if !s.replaceable(h) { // it may go for another reason, under that one's budget or none
+				s.verdicts[h] = r
+			}
 			continue
 		}
 		price := s.v.Price(host.Claim)

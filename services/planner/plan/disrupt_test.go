@@ -324,3 +324,54 @@ func TestRoomThatWasTakenInVainIsThereForTheNextNode(t *testing.T) {
 		t.Errorf("the small node: %+v, want %v", got, model.CodePodsFitElsewhere)
 	}
 }
+
+func TestANodeThatIsNotReadyUsesABudgetUpOnce(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.budget(model.DisruptionBudget{Count: 2})
+	sick := w.node("n0", "m5.large", "inflate", 1)
+	sick.Ready = false
+	sick.Conditions = []model.NodeCondition{{Type: "Ready", Status: "False", TransitionTime: now().Add(-time.Hour)}}
+	for _, name := range []string{"n1", "n2", "n3", "n4"} { // all of them may go
+		w.node(name, "m5.large", "inflate", 0)
+	}
+	var got []model.DisruptionReason
+	for _, d := range w.decide(t).Disruptions {
+		got = append(got, d.Reason)
+	}
+	slices.Sort(got)
+	if want := []model.DisruptionReason{model.ReasonEmpty, model.ReasonUnhealthy}; !slices.Equal(got, want) {
+		t.Errorf("the plan gives back %v, want %v", got, want)
+	}
+}
+
+func TestABudgetForEmptyNodesHoldsNoneThatGoesAnyway(t *testing.T) {
+	tests := map[string]struct {
+		spoil func(w *world, c *model.Claim)
+		want  model.Code
+	}{
+		"it is only empty":  {func(*world, *model.Claim) {}, model.CodeBudget},
+		"it is too old":     {func(_ *world, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
+		"it will soon be":   {func(_ *world, c *model.Claim) { c.ExpireTime = now().Add(time.Minute) }, model.CodeExpired},
+		"it has drifted":    {func(_ *world, c *model.Claim) { c.Drifted = &model.Reason{Message: "subnets"} }, model.CodeDrifted},
+		"it drifts in vain": {func(w *world, c *model.Claim) { w.rest(c) }, model.CodeBudget},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			w.inflate()
+			w.budget(model.DisruptionBudget{Reasons: []model.DisruptionReason{model.ReasonEmpty}})
+			w.node("n1", "m5.large", "inflate", 0)
+			tt.spoil(w, w.claim("c-n1"))
+			if got := verdict(t, w.decide(t), "n1"); got.Code != tt.want {
+				t.Errorf("%+v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// rest lets a claim drift while no budget lets it go.
+func (w *world) rest(c *model.Claim) {
+	c.Drifted = &model.Reason{Message: "subnets"}
+	w.budget(model.DisruptionBudget{})
+}
