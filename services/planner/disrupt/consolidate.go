@@ -62,9 +62,11 @@ func (s *search) consolidate() {
 	for _, h := range give {
 		t.giving[h] = true
 	}
-	if s.trials >= 2*int64(len(open)) { // else nodes take turns, one by one
+	if each := int64(len(open)); s.trials >= 2*each { // else nodes take turns, one by one
+		s.trials -= each // these stay for each of them by itself
 		t.sets(give)
 		t.deletes(give)
+		s.trials += each
 	}
 	clear(t.giving)
 	t.singles(open)

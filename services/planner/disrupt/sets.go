@@ -46,8 +46,9 @@ func (t *tries) nextSet(hosts []int) (set, rest []int) {
 	return set, nil
 }
 
-// trySet gives up what it can of a set.
+// trySet gives up what it can of a set, less those nodes that are kept by now: pods may have been sent there.
 func (t *tries) trySet(set []int) {
+	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.giving[h] })
 	if len(set) < 2 || !t.try() {
 		return
 	}
