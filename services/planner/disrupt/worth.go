@@ -26,7 +26,7 @@ func (s *search) appraise() {
 			continue
 		}
 		cost := s.cost(i)
-		for _, p := range s.moving[i] {
+		for _, p := range slices.Concat(s.moving[i], s.room[i]) {
 			one := s.worth.Of(s.v.Pods[p].Class)
 			if one <= 0 { // nothing is sold for it: its node is all that there is
 				s.value[i] = float64(cost)
@@ -99,7 +99,7 @@ const attained = 0.85
 func (s *search) byWaste(hosts []int) {
 	ratio := make(map[int]float64, len(hosts))
 	for _, h := range hosts {
-		ratio[h] = float64(s.waste[h]) / float64(1000+s.churn.sum(s.moving[h]))
+		ratio[h] = float64(s.waste[h]) / float64(model.DefaultEvictionPrice+s.churn.sum(s.moving[h])) // a drain is not free either
 	}
 	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
 }
