@@ -29,14 +29,11 @@ func newBalance(s *search) *balance {
 	return b
 }
 
-// disturbance is what giving a node back does to its pods: 1, and more for each pod that is hard to move. Deletion costs
-// and priorities count as they do for the ReplicaSet controller and the scheduler.
+// disturbance is what giving a node back does to its pods: 1, and for each pod how hard it is to move.
 func (s *search) disturbance(host int) float64 {
 	sum := 1.0
 	for _, i := range s.moving[host] {
-		pod := s.v.Pods[i]
-		cost := 1 + float64(pod.DeletionCost)/(1<<27) + float64(pod.Class.Priority)/(1<<25)
-		sum += min(max(cost, 0), 10)
+		sum += hardness(s.v.Pods[i])
 	}
 	return sum
 }

@@ -67,11 +67,12 @@ func (c *churn) least(price int64, factor float64) int64 {
 	if price <= 0 {
 		return least
 	}
+	const never = math.MaxInt64 / 4
 	hours := c.payback.Hours()
 	if hours <= 0 {
-		return math.MaxInt64 / 4 // nothing pays back at once
+		return never // nothing pays back at once
 	}
-	return max(least, int64(math.Ceil(float64(price)*factor/hours)))
+	return max(least, int64(min(math.Ceil(float64(price)*factor/hours), never)))
 }
 
 // Factors by which what a disruption saves must make up for its evictions.

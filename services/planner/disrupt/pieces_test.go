@@ -1,0 +1,276 @@
+package disrupt
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// noon is when the tests plan.
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// at is a time before noon.
+func at(before time.Duration) time.Time { return noon().Add(-before) }
+
+// viewOf is a view of nothing but what a test adds to it.
+func viewOf(t *testing.T, policy model.Policy) *view.View {
+	t.Helper()
+	w, err := view.NewWorld(&model.Snapshot{}, policy, noon())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view.NewView(w)
+}
+
+// podOf is a pod of a ReplicaSet.
+func podOf(owner, revision string, bound time.Duration) view.Pod {
+	c := &view.Class{PodClass: &model.PodClass{OwnerKind: "ReplicaSet", OwnerName: owner, OwnerRevision: revision}}
+	return view.Pod{Pod: &model.Pod{BindTime: at(bound), CreateTime: at(bound)}, Class: c}
+}
+
+func TestRoomIsTakenToHoldWhatIsWorthMost(t *testing.T) {
+	tests := map[string]struct {
+		worth []float64
+		asks  []view.Vector
+		free  view.Vector
+		want  float64
+	}{
+		"nothing fits":                           {[]float64{5}, []view.Vector{{4, 1}}, view.Vector{3, 9}, 0},
+		"what is worth nothing does not count":   {[]float64{0}, []view.Vector{{1, 1}}, view.Vector{8, 8}, 0},
+		"room that is overdrawn holds nothing":   {[]float64{5}, []view.Vector{{1, 1}}, view.Vector{-1, 8}, 0},
+		"a resource that is not asked for":       {[]float64{5}, []view.Vector{{4, 0}}, view.Vector{8, 0}, 10},
+		"two kinds fill what neither does alone": {[]float64{3, 3}, []view.Vector{{3, 1}, {1, 3}}, view.Vector{8, 8}, 12},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := slices.Clone(tt.free)
+			f := &filler{worth: tt.worth, asks: tt.asks}
+			if got := f.fill(tt.free); got != tt.want {
+				t.Errorf("worth %v, want %v", got, tt.want)
+			}
+			if !slices.Equal(tt.free, before) {
+				t.Errorf("the room became %v", tt.free)
+			}
+		})
+	}
+}
+
+func TestPartsShareNoReplacement(t *testing.T) {
+	// Hosts 0 to 3 have a pod each, of the same number; host 2 has one of a buffer, too.
+	s := &search{moving: [][]int{{0}, {1}, {2}, {3}}, room: [][]int{nil, nil, {9}, nil}}
+	one := &pack.Bought{Items: []pack.Item{{Pods: []int{0, 9}}}}
+	two := &pack.Bought{Items: []pack.Item{{Pods: []int{3}}}}
+	d := Decision{Hosts: []int{0, 1, 2, 3}, Spots: []pack.Seat{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*pack.Bought{one, two}}
+	parts := s.parts(d)
+	want := [][]int{{0, 2}, {1}, {3}}
+	if len(parts) != len(want) {
+		t.Fatalf("%d parts, want %d", len(parts), len(want))
+	}
+	for i, p := range parts {
+		if !slices.Equal(p.Hosts, want[i]) || !slices.Equal(p.Evicted, want[i]) {
+			t.Errorf("part %d: hosts %v and pods %v, want %v", i, p.Hosts, p.Evicted, want[i])
+		}
+	}
+	if !slices.Equal(parts[0].Replacements, []*pack.Bought{one}) || !slices.Equal(parts[2].Replacements, []*pack.Bought{two}) {
+		t.Error("the replacements are not where their pods are")
+	}
+	if len(parts[0].Spots) != 1 || parts[0].Spots[0].Pod != 2 || len(parts[1].Spots) != 1 || parts[1].Spots[0].Pod != 1 {
+		t.Errorf("the spots are %v and %v", parts[0].Spots, parts[1].Spots)
+	}
+}
+
+func TestEvictionsWeighWhatPodsSay(t *testing.T) {
+	tests := map[string]struct {
+		bound    time.Duration
+		cost     int32
+		priority int32
+		want     int64
+	}{
+		"an ordinary pod":                {2 * time.Hour, 0, 0, 1000},
+		"one that has just started":      {0, 0, 0, 2000},
+		"one that has run for half that": {15 * time.Minute, 0, 0, 1500},
+		"one that is bound in future":    {-time.Hour, 0, 0, 2000},
+		"one that is easy to delete":     {2 * time.Hour, -1 << 31, 0, 0},
+		"one of the highest priority":    {2 * time.Hour, 0, 2000000000, 10000},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(t, model.Policy{})
+			p := podOf("web", "", tt.bound)
+			p.DeletionCost, p.Class.Priority = tt.cost, tt.priority
+			v.Pods = []view.Pod{p}
+			if got := newChurn(v, 30*time.Minute).of(0); got != tt.want {
+				t.Errorf("%d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSavingsMustPayBack(t *testing.T) {
+	in := func(d time.Duration) *time.Duration { return &d }
+	tests := map[string]struct {
+		policy model.Policy
+		price  int64
+		factor float64
+		want   int64
+	}{
+		"within the hour":             {model.Policy{}, 1000, byDelete, 1000},
+		"twice with replacements":     {model.Policy{}, 1000, byReplace, 2000},
+		"within two hours":            {model.Policy{Payback: in(2 * time.Hour)}, 1001, byDelete, 501},
+		"what moves for nothing":      {model.Policy{}, 0, bySpot, 1},
+		"the policy's own least":      {model.Policy{MinSaving: 5000}, 1000, byDelete, 5000},
+		"at once is never":            {model.Policy{Payback: in(0)}, 1000, byDelete, 1<<61 - 1},
+		"almost at once is never too": {model.Policy{Payback: in(1)}, 10000000, byDelete, 1 << 61},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := newChurn(viewOf(t, tt.policy), time.Hour).least(tt.price, tt.factor); got != tt.want {
+				t.Errorf("%d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestMovedPodsRest(t *testing.T) {
+	const m = time.Minute
+	ended := func(accepted, end time.Duration) model.DisruptionRecord {
+		return model.DisruptionRecord{
+			Reason: model.ReasonUnderutilized, AcceptTime: at(accepted), EndTime: at(end),
+			Workloads: []model.WorkloadEvictions{{Kind: "ReplicaSet", Name: "web", Pods: 1}},
+		}
+	}
+	with := func(r model.DisruptionRecord, change func(r *model.DisruptionRecord)) model.DisruptionRecord {
+		change(&r)
+		return r
+	}
+	tests := map[string]struct {
+		record model.DisruptionRecord
+		owner  string
+		bound  time.Duration
+		want   time.Duration // before noon; 0 where it does not rest
+	}{
+		"one that came while it went on":   {ended(20*m, 10*m), "web", 15 * m, -15 * m},
+		"one that came a little later":     {ended(20*m, 10*m), "web", 9*m + 30*time.Second, -20*m - 30*time.Second},
+		"one that may stand for that one":  {ended(20*m, 10*m), "web", 5 * m, -20 * m},
+		"one that was there before":        {ended(20*m, 10*m), "web", 21 * m, 0},
+		"one of somebody else":             {ended(20*m, 10*m), "api", 15 * m, 0},
+		"one that has rested":              {ended(50*m, 40*m), "web", 45 * m, 0},
+		"one of a move that was no choice": {with(ended(20*m, 10*m), func(r *model.DisruptionRecord) { r.Reason = model.ReasonUnhealthy }), "web", 15 * m, 0},
+		"one of a move that was undone":    {with(ended(20*m, 10*m), func(r *model.DisruptionRecord) { r.RolledBack = true }), "web", 15 * m, 0},
+		"one of a move that goes on":       {with(ended(20*m, 0), func(r *model.DisruptionRecord) { r.EndTime = time.Time{} }), "web", m, -29 * m},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(t, model.Policy{})
+			v.Snapshot.Disruptions = []model.DisruptionRecord{tt.record}
+			want := time.Time{}
+			if tt.want != 0 {
+				want = at(tt.want)
+			}
+			if got := newHistory(v).rests(podOf(tt.owner, "", tt.bound), noon()); !got.Equal(want) {
+				t.Errorf("until %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestARolloutIsOverTenMinutesAfterItsLastPod(t *testing.T) {
+	tests := map[string]struct {
+		pods []view.Pod
+		want bool
+	}{
+		"two revisions, and a new pod":   {[]view.Pod{podOf("web", "1", time.Hour), podOf("web", "2", 9*time.Minute)}, true},
+		"two revisions that are settled": {[]view.Pod{podOf("web", "1", time.Hour), podOf("web", "2", 10*time.Minute)}, false},
+		"one revision":                   {[]view.Pod{podOf("web", "2", time.Hour), podOf("web", "2", time.Minute)}, false},
+		"the other has another owner":    {[]view.Pod{podOf("web", "1", time.Hour), podOf("api", "2", time.Minute)}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(t, model.Policy{})
+			v.Pods = tt.pods
+			for _, p := range tt.pods {
+				v.Classes = append(v.Classes, p.Class)
+			}
+			if got := len(newHistory(v).rolling) > 0; got != tt.want {
+				t.Errorf("rolling is %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDriftIsHeldLongerWithEachFailure(t *testing.T) {
+	failed := func(before time.Duration) model.DisruptionRecord {
+		return model.DisruptionRecord{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}, EndTime: at(before), RolledBack: true}
+	}
+	done := func(before time.Duration) model.DisruptionRecord {
+		return model.DisruptionRecord{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}, EndTime: at(before)}
+	}
+	const m = time.Minute
+	tests := map[string]struct {
+		records []model.DisruptionRecord
+		held    bool
+	}{
+		"no failure":                       {nil, false},
+		"a failure holds for 15 minutes":   {[]model.DisruptionRecord{failed(14 * m)}, true},
+		"and no longer":                    {[]model.DisruptionRecord{failed(15 * m)}, false},
+		"two in a row hold for 30":         {[]model.DisruptionRecord{failed(60 * m), failed(29 * m)}, true},
+		"a success in between begins anew": {[]model.DisruptionRecord{failed(60 * m), done(50 * m), failed(29 * m)}, false},
+		"twenty in a row hold for 4 hours": {slices.Repeat([]model.DisruptionRecord{failed(239 * m)}, 20), true},
+		"but not for ever":                 {slices.Repeat([]model.DisruptionRecord{failed(240 * m)}, 20), false},
+		"what is under way is no failure":  {[]model.DisruptionRecord{{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}}}, false},
+		"failures of another pool are its own": {[]model.DisruptionRecord{
+			{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"other"}, EndTime: at(m), RolledBack: true},
+		}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(t, model.Policy{})
+			v.Snapshot.Disruptions = tt.records
+			v.ClaimIndex = map[model.ClaimID]*model.Claim{"c": {NodePool: "default"}, "other": {NodePool: "other"}}
+			s := &search{v: v, Params: Params{View: v}, canaries: make([]int, 1)}
+			r := s.canary(&view.Pool{NodePool: &model.NodePool{Name: "default"}})
+			if held := r.Code == model.CodeCanary; held != tt.held {
+				t.Errorf("held is %v (%s), want %v", held, r.Message, tt.held)
+			}
+		})
+	}
+}
+
+func TestSpotKeepsItsDiversity(t *testing.T) {
+	option := func(name, zone string, price int64) *pack.Option {
+		return &pack.Option{
+			Type: &view.Type{InstanceType: &model.InstanceType{Name: model.TypeName(name)}}, Price: price,
+			Offering: &model.Offering{Zone: zone, CapacityType: model.Spot, Price: price},
+		}
+	}
+	wide := []*pack.Option{option("m5.large", "a", 10), option("m5.large", "b", 10), option("c5.large", "a", 10), option("c5.large", "b", 10), option("r5.large", "a", 10)}
+	tests := map[string]struct {
+		options []*pack.Option
+		want    bool
+	}{
+		"five in two zones will do":             {wide, true},
+		"four will not":                         {wide[:4], false},
+		"nor five of which one is no cheaper":   {append(slices.Clone(wide[:4]), option("r5.large", "a", 20)), false},
+		"nor five of which one is the node's":   {append(slices.Clone(wide[:4]), option("t3.large", "a", 10)), false},
+		"its type in another zone is not it":    {append(slices.Clone(wide[:4]), option("t3.large", "b", 10)), true},
+		"three families in one zone will do":    {[]*pack.Option{wide[0], wide[2], wide[4], option("m5.xlarge", "a", 9), option("c5.xlarge", "a", 9)}, true},
+		"two families in one zone will not":     {[]*pack.Option{wide[0], wide[2], option("c5.2xlarge", "a", 9), option("m5.xlarge", "a", 9), option("c5.xlarge", "a", 9)}, false},
+		"what is on demand is no spot offering": {append(slices.Clone(wide[:4]), &pack.Option{Type: wide[4].Type, Offering: &model.Offering{Zone: "a"}}), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(t, model.Policy{})
+			v.Hosts = []*view.Host{{Node: &model.Node{Name: "n"}, Claim: &model.Claim{
+				InstanceType: "t3.large", Zone: "a", CapacityType: model.Spot, Price: 20,
+			}}}
+			s := &tries{search: &search{v: v}}
+			if r := s.spotForSpot(&Decision{Hosts: []int{0}, Replacements: []*pack.Bought{{Options: tt.options}}}); r.OK() != tt.want {
+				t.Errorf("%v, want %v: %s", r.OK(), tt.want, r.Message)
+			}
+		})
+	}
+}
