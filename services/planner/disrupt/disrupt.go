@@ -28,7 +28,6 @@ type Params struct {
 	Matcher *fit.Matcher
 	// Desk seats pods in the view.
 	Desk   *pack.Desk
-	Market *pack.Market
 	Limits *pack.Limits
 	// Unsupported says for each class, by index, what keeps its pods from being planned for.
 	Unsupported []model.Reason

@@ -2,6 +2,7 @@ package disrupt
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -201,9 +202,9 @@ func (s *search) failures(pool *view.Pool) (n int, last time.Time) {
 	return n, last
 }
 
-// ofPool says whether a disruption was of a pool's nodes.
+// ofPool says whether a disruption was of a pool's nodes. Where those are gone, what took their place tells.
 func (s *search) ofPool(r *model.DisruptionRecord, pool *view.Pool) bool {
-	for _, id := range r.Candidates {
+	for _, id := range slices.Concat(r.Candidates, r.Replacements) {
 		if c := s.v.ClaimIndex[id]; c != nil {
 			return c.NodePool == pool.Name
 		}

@@ -210,6 +210,8 @@ func TestDriftIsHeldLongerWithEachFailure(t *testing.T) {
 		return model.DisruptionRecord{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}, EndTime: at(before)}
 	}
 	const m = time.Minute
+	replaced := done(50 * m)
+	replaced.Candidates, replaced.Replacements = []model.ClaimID{"gone"}, []model.ClaimID{"c"}
 	tests := map[string]struct {
 		records []model.DisruptionRecord
 		held    bool
@@ -219,6 +221,7 @@ func TestDriftIsHeldLongerWithEachFailure(t *testing.T) {
 		"and no longer":                    {[]model.DisruptionRecord{failed(15 * m)}, false},
 		"two in a row hold for 30":         {[]model.DisruptionRecord{failed(60 * m), failed(29 * m)}, true},
 		"a success in between begins anew": {[]model.DisruptionRecord{failed(60 * m), done(50 * m), failed(29 * m)}, false},
+		"so does one whose node is gone":   {[]model.DisruptionRecord{failed(60 * m), replaced, failed(29 * m)}, false},
 		"twenty in a row hold for 4 hours": {slices.Repeat([]model.DisruptionRecord{failed(239 * m)}, 20), true},
 		"but not for ever":                 {slices.Repeat([]model.DisruptionRecord{failed(240 * m)}, 20), false},
 		"what is under way is no failure":  {[]model.DisruptionRecord{{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}}}, false},

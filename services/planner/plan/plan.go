@@ -187,7 +187,7 @@ func (c *cycle) expect() {
 
 func (c *cycle) giveBack() {
 	c.given = disrupt.Run(disrupt.Params{
-		View: c.view, Matcher: c.matcher, Desk: c.desk, Market: c.market, Limits: c.limits,
+		View: c.view, Matcher: c.matcher, Desk: c.desk, Limits: c.limits,
 		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
 		Seats: c.seats, Sick: c.sick,
 		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter, Spare: c.in.Spare,
