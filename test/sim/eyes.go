@@ -177,9 +177,10 @@ func (e *eyes) active(b model.DisruptionBudget) bool {
 	return now.Before(hit.Add(b.Duration))
 }
 
-// disruptionBudgets holds what a plan evicts by choice against what pods' budgets allow now.
+// disruptionBudgets holds what a plan evicts by choice against what pods' budgets allow now. Of one node alone more may go
+// than at once, where any may: its drain takes them one after the other.
 func (e *eyes) disruptionBudgets(p *model.Plan) {
-	need := make(map[*workload]int)
+	need, from := make(map[*workload]int), make(map[*workload]map[model.ClaimID]bool)
 	for i := range p.Disruptions {
 		d := &p.Disruptions[i]
 		for _, id := range d.Candidates {
@@ -190,12 +191,16 @@ func (e *eyes) disruptionBudgets(p *model.Plan) {
 			for _, pd := range cl.node.movable() {
 				if pd.Ready && !pd.Terminating {
 					need[pd.load]++
+					if from[pd.load] == nil {
+						from[pd.load] = make(map[model.ClaimID]bool)
+					}
+					from[pd.load][id] = true
 				}
 			}
 		}
 	}
 	for _, l := range e.c.loads {
-		if may := l.allowed(); may >= 0 && need[l] > may {
+		if may := l.allowed(); may >= 0 && need[l] > may && (may == 0 || len(from[l]) > 1) {
 			e.c.day.broken(&e.c.day.PodBudgets, fmt.Sprintf("%s %d pods of %s are to go, %d may", e.c.clock(), need[l], l.name, may))
 		}
 	}

@@ -22,7 +22,7 @@ type workload struct {
 	revision int
 	// spread is "zone", "host" (a node for each pod) or "".
 	spread string
-	// onDemand pods ask for such nodes.
+	// onDemand pods ask for the pool of such nodes.
 	onDemand bool
 	// protected is how long a pod must not be disrupted, below 0 always; lives how long it runs, 0 for ever.
 	protected, lives time.Duration
@@ -66,7 +66,7 @@ func (c *cluster) addLoads() {
 	})
 	for i, left := 0, float64(c.cfg.Pods); left > 0; i++ {
 		l := &workload{name: fmt.Sprintf("web-%02d", i), cpu: cpus[c.dice.IntN(len(cpus))], unavailable: -1}
-		l.memory = l.cpu * []int64{1, 2, 2, 4, 4, 6}[c.dice.IntN(6)] * gib / 1000
+		l.memory = max(1, l.cpu*[]int64{1, 2, 2, 4, 4, 6}[c.dice.IntN(6)]*gib/1000/(128*mib)) * 128 * mib // as people write it
 		l.high = math.Ceil(float64(c.cfg.Pods) / 45 * math.Exp(c.dice.NormFloat64()*0.7))
 		l.low = math.Max(2, math.Floor(l.high*(0.25+0.35*c.dice.Float64())))
 		l.high = math.Max(l.high, l.low)
@@ -98,8 +98,10 @@ func (c *cluster) addClass(l *workload) {
 		Preempts: true, SchedulerName: "default-scheduler", OwnerKind: "Deployment", OwnerName: l.name, OwnerRevision: fmt.Sprint(l.revision),
 		DefaultSelector: pick,
 	}
+	// What must not be interrupted has a pool of its own: a pod of it would keep others on a dear node.
+	class.NodeSelector = model.Labels{{Key: "team", Value: "general"}}
 	if l.onDemand {
-		class.NodeSelector = model.Labels{{Key: keyCapacityType, Value: "on-demand"}}
+		class.NodeSelector = model.Labels{{Key: "team", Value: "steady"}}
 	}
 	switch l.spread {
 	case "zone":

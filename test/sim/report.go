@@ -192,6 +192,9 @@ func (d *Day) sample(c *cluster) {
 	d.Samples = append(d.Samples, s)
 }
 
+// boundWork is how much the optimiser may do to prove a bound, in steps of about a microsecond: nobody waits for it.
+const boundWork = 300_000
+
 // bound is what all pods that want to run would cost at least, on new nodes, with everything for sale.
 func (c *cluster) bound(out *Sample) error {
 	if err := c.hear(); err != nil {
@@ -212,12 +215,14 @@ func (c *cluster) bound(out *Sample) error {
 		pods = append(pods, p)
 	}
 	s.Pods = pods
-	p, err := plan.Decide(model.Input{Snapshot: s, Policy: c.cfg.Policy, Kinds: []model.DecisionKind{model.KindProvision}, Now: c.now})
+	policy := c.cfg.Policy
+	policy.Work = boundWork
+	p, err := plan.Decide(model.Input{Snapshot: s, Policy: policy, Kinds: []model.DecisionKind{model.KindProvision}, Now: c.now})
 	if err != nil {
 		return err
 	}
 	if p.LowerBound == nil || len(p.Pending) > 0 {
-		return fmt.Errorf("no bound of %d pods: %d stay pending", len(pods), len(p.Pending))
+		return fmt.Errorf("no bound of %d pods: %d stay pending: %v", len(pods), len(p.Pending), p.Pending[:min(1, len(p.Pending))])
 	}
 	out.Bound, out.Fresh = float64(p.LowerBound.Price)/1e6, float64(p.CostAfter)/1e6
 	return nil
@@ -264,7 +269,11 @@ func (d *Day) Print(w io.Writer) error {
 	for _, s := range d.Samples {
 		high, low, podsHigh, podsLow = max(high, s.Nodes), min(low, s.Nodes), max(podsHigh, s.Pods), min(podsLow, s.Pods)
 	}
-	fmt.Fprintf(t, "A day of %s, seed %d\n", d.Config.Length, d.Config.Seed)
+	price := d.Config.Policy.EvictionPrice
+	if price == 0 {
+		price = model.DefaultEvictionPrice
+	}
+	fmt.Fprintf(t, "A day of %s, seed %d; moving a pod weighs $%.4f\n", d.Config.Length, d.Config.Seed, float64(price)/1e6)
 	row("nodes, pods", "%d to %d, %d to %d", low, high, podsLow, podsHigh)
 	if d.Bound > 0 {
 		row("cost", "$%.2f; clairvoyant bound $%.2f; over it %.2f %%", d.Cost, d.Bound, d.Over()*100)

@@ -118,7 +118,7 @@ func (c *cluster) changePool() {
 	c.day.mark(c.now, "pool steady edited")
 	p := c.pool("steady")
 	p.Hash = "steady-2"
-	p.Labels = model.Labels{{Key: "team", Value: "steadier"}}
+	p.Labels = model.Labels{{Key: "release", Value: "2"}, {Key: "team", Value: string(p.Name)}}
 	c.ledger.touch(kindPool, "steady")
 	for _, cl := range ordered(c.claims) {
 		if cl.NodePool == p.Name {

@@ -10,6 +10,9 @@ import (
 	"github.com/kerf-dev/kerf/test/sim"
 )
 
+// evictionPrice is a fortieth of what a pod costs in an hour here: Kerf's default is for dearer ones.
+const evictionPrice = 400
+
 func main() {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "sim:", err)
@@ -25,6 +28,7 @@ func run() error {
 	flag.BoolVar(&cfg.Scatter, "scatter", false, "bind pods to the least allocated nodes, and not where plans expect them")
 	flag.BoolVar(&cfg.Pack, "pack", false, "let the scheduler prefer the most allocated nodes to the least")
 	flag.DurationVar(&cfg.BoundEvery, "bound", 15*time.Minute, "how `often` the bound is worked out")
+	flag.Int64Var(&cfg.Policy.EvictionPrice, "eviction-price", evictionPrice, "what moving a pod weighs, in `micro-dollars`; 0 is Kerf's default")
 	out := flag.String("out", "", "draw the day into a `file` (SVG)")
 	flag.Parse()
 	began := time.Now()
