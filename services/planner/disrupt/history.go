@@ -191,7 +191,7 @@ func (s *search) failures(pool *view.Pool) (n int, last time.Time) {
 		}
 	})
 	each(func(r *model.DisruptionRecord) {
-		if !r.RolledBack || r.EndTime.Before(success) {
+		if !r.RolledBack || r.EndTime.Before(success) || !s.unready(r) {
 			return
 		}
 		n++
@@ -200,6 +200,15 @@ func (s *search) failures(pool *view.Pool) (n int, last time.Time) {
 		}
 	})
 	return n, last
+}
+
+// unready says whether some replacement of a disruption did not become ready, as far as is known. Where all did, it was given
+// up for another reason, such as a pod that must not be disturbed.
+func (s *search) unready(r *model.DisruptionRecord) bool {
+	return len(r.Replacements) == 0 || slices.ContainsFunc(r.Replacements, func(id model.ClaimID) bool {
+		c := s.v.ClaimIndex[id]
+		return c == nil || (c.State != model.ClaimInitialized && c.Reached < model.ClaimInitialized)
+	})
 }
 
 // ofPool says whether a disruption was of a pool's nodes. Where those are gone, what took their place tells.

@@ -212,10 +212,14 @@ func TestDriftIsHeldLongerWithEachFailure(t *testing.T) {
 	const m = time.Minute
 	replaced := done(50 * m)
 	replaced.Candidates, replaced.Replacements = []model.ClaimID{"gone"}, []model.ClaimID{"c"}
+	kept, lost := failed(m), failed(m)
+	kept.Replacements, lost.Replacements = []model.ClaimID{"ready"}, []model.ClaimID{"ready", "forgotten"}
 	tests := map[string]struct {
 		records []model.DisruptionRecord
 		held    bool
 	}{
+		"no replacement failed":            {[]model.DisruptionRecord{kept}, false},
+		"a replacement is not known":       {[]model.DisruptionRecord{lost}, true},
 		"no failure":                       {nil, false},
 		"a failure holds for 15 minutes":   {[]model.DisruptionRecord{failed(14 * m)}, true},
 		"and no longer":                    {[]model.DisruptionRecord{failed(15 * m)}, false},
@@ -233,7 +237,7 @@ func TestDriftIsHeldLongerWithEachFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(t, model.Policy{})
 			v.Snapshot.Disruptions = tt.records
-			v.ClaimIndex = map[model.ClaimID]*model.Claim{"c": {NodePool: "default"}, "other": {NodePool: "other"}}
+			v.ClaimIndex = map[model.ClaimID]*model.Claim{"c": {NodePool: "default"}, "other": {NodePool: "other"}, "ready": {State: model.ClaimInitialized}}
 			s := &search{v: v, Params: Params{View: v}, canaries: make([]int, 1)}
 			r := s.canary(&view.Pool{NodePool: &model.NodePool{Name: "default"}})
 			if held := r.Code == model.CodeCanary; held != tt.held {

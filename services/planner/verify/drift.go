@@ -149,7 +149,7 @@ func (c *checker) heldUntil(name model.PoolName) time.Time {
 	}
 	hold := firstHold / 2
 	for _, r := range ofPool {
-		if !r.RolledBack || !r.EndTime.After(success) {
+		if !r.RolledBack || !r.EndTime.After(success) || !c.unready(r.Replacements) {
 			continue
 		}
 		hold = min(2*hold, longestHold)
@@ -176,4 +176,20 @@ func (c *checker) driftOf(name model.PoolName) []model.DisruptionRecord {
 		}
 	}
 	return out
+}
+
+// unready says whether not all of some claims are known to have got as far as being initialized.
+func (c *checker) unready(claims []model.ClaimID) bool {
+	for _, id := range claims {
+		ready := false
+		for i := range c.snap.Claims {
+			if x := &c.snap.Claims[i]; x.ID == id {
+				ready = x.State == model.ClaimInitialized || x.Reached >= model.ClaimInitialized
+			}
+		}
+		if !ready {
+			return true
+		}
+	}
+	return len(claims) == 0
 }
