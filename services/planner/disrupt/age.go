@@ -168,10 +168,8 @@ func (s *search) mayReplace(h int, why model.DisruptionReason, others []int) mod
 	}
 	late := why == model.ReasonExpired && due(s.v, h)
 	if !late {
-		for _, c := range settled() {
-			if r := c(s, h); !r.OK() {
-				return s.about(h, r)
-			}
+		if r := s.ask(settled(), h); !r.OK() {
+			return r
 		}
 		if r := s.budgets.reason(s.v.Hosts[h].Pool, why, len(others)+1); !r.OK() {
 			return r

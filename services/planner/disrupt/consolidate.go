@@ -27,15 +27,16 @@ const (
 // destinations.
 func (s *search) consolidate() {
 	var open []int
+	chain := slices.Concat(settled(), underused())
 	for _, h := range s.candidates {
 		if s.v.Removed(h) || !s.verdicts[h].OK() {
 			continue
 		}
-		if s.verdicts[h] = s.mayConsolidate(h); s.verdicts[h].OK() {
+		if s.verdicts[h] = s.ask(chain, h); s.verdicts[h].OK() {
 			open = append(open, h)
 		}
 	}
-	s.summary.Candidates, s.summary.Judged = len(open), len(open)
+	s.summary.Candidates = len(open)
 	if len(open) == 0 {
 		return
 	}
@@ -70,6 +71,11 @@ func (s *search) consolidate() {
 	}
 	clear(t.giving)
 	t.singles(open)
+	for _, h := range open {
+		if !s.verdicts[h].OK() {
+			s.summary.Judged++
+		}
+	}
 }
 
 // tries is the search of one consolidation.

@@ -94,7 +94,7 @@ func Run(in Params) Result {
 	s.shrink()
 	for i, h := range s.v.Hosts {
 		if h.Node != nil && h.Claim != nil && !s.v.Removed(i) && s.verdicts[i].OK() {
-			s.verdicts[i] = s.eligible(i)
+			s.verdicts[i] = s.ask(everyMethod(), i)
 			if s.verdicts[i].OK() {
 				s.candidates = append(s.candidates, i)
 			}

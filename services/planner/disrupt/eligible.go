@@ -32,9 +32,9 @@ func everyMethod() []check {
 	}
 }
 
-// eligible says whether a node may be given back by any method.
-func (s *search) eligible(host int) model.Reason {
-	for _, c := range everyMethod() {
+// ask goes through a chain of checks: the first that a node fails is the answer.
+func (s *search) ask(chain []check, host int) model.Reason {
+	for _, c := range chain {
 		if r := c(s, host); !r.OK() {
 			return s.about(host, r)
 		}
@@ -223,11 +223,6 @@ func (s *search) unforced(host int) model.Reason {
 	if !s.patient(host) {
 		return model.Reason{} // checked already
 	}
-	return s.unforcedFor(host)
-}
-
-// unforcedFor says whether pods and their budgets let a node go, after what this plan decided already.
-func (s *search) unforcedFor(host int) model.Reason {
 	if r := s.podsAgree(host, false); !r.OK() {
 		return r
 	}
@@ -284,12 +279,10 @@ func (s *search) quiet(host int) model.Reason {
 	return model.Reason{}
 }
 
-// underused is the chain for consolidation, after everyMethod.
+// underused is the chain for consolidation, after everyMethod and settled.
 func underused() []check {
 	return []check{
 		notStatic, // static pools keep their size
-		rested,    // no pod may have been moved a short time ago
-		rolledOut, // no workload may be in the middle of a rollout
 		func(s *search, host int) model.Reason { return s.unforced(host) },
 		func(s *search, host int) model.Reason { return s.quiet(host) },
 		policyAllows, // WhenEmpty keeps nodes that are not empty

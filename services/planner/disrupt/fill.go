@@ -44,12 +44,6 @@ func (t *tries) fitAndBuy(d Decision, rest []pack.Item) (Decision, bool) {
 	return d, len(homeless) == 0
 }
 
-// ready says that a host is a node that can be relied on.
-func (t *tries) ready(host int) bool {
-	h := t.v.Hosts[host]
-	return h.Initialized && h.Node != nil && h.Node.Ready
-}
-
 // thriftily says that new nodes cost not much more than their pods are worth.
 func (t *tries) thriftily(items []pack.Item, bought []*pack.Bought) bool {
 	worth, cost := 0.0, 0.0

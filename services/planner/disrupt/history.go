@@ -34,7 +34,7 @@ func newHistory(v *view.View) *history {
 	}
 	for i := range v.Snapshot.Disruptions {
 		r := &v.Snapshot.Disruptions[i]
-		if r.RolledBack || !byChoice(r.Reason) {
+		if r.RolledBack || !r.Reason.ByChoice() {
 			continue
 		}
 		for _, w := range r.Workloads {
@@ -55,11 +55,6 @@ const late = time.Minute
 // has says whether a pod that was made at a time came in the place of one that was moved in the span.
 func (s span) has(t time.Time) bool {
 	return !t.Before(s.from) && (s.until.IsZero() || !t.After(s.until.Add(late)))
-}
-
-// byChoice says whether a disruption could as well have waited.
-func byChoice(r model.DisruptionReason) bool {
-	return r == model.ReasonEmpty || r == model.ReasonUnderutilized || r == model.ReasonDrifted || r == model.ReasonExpired
 }
 
 // findRollouts looks for owners with pods of more than one revision.

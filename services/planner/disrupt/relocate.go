@@ -31,11 +31,10 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
 	d.Spots, left = s.Desk.OnHosts(pack.Items(s.v.World, homeless), stays)
 	for _, spot := range d.Spots {
-		h := s.v.Hosts[spot.Host]
-		if !h.Initialized || h.Node == nil || !h.Node.Ready {
+		if !s.ready(spot.Host) {
 			waits = model.Reason{
 				Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
-				Message: fmt.Sprintf("its pods will fit on %s once that is ready", h.Name()), Remedy: "wait",
+				Message: fmt.Sprintf("its pods will fit on %s once that is ready", s.v.Hosts[spot.Host].Name()), Remedy: "wait",
 			}
 			break
 		}
@@ -46,6 +45,12 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 		left = append(left, more...)
 	}
 	return d, left, waits
+}
+
+// ready says that a host is a node that can be relied on.
+func (s *search) ready(host int) bool {
+	h := s.v.Hosts[host]
+	return h.Initialized && h.Node != nil && h.Node.Ready
 }
 
 // reliable says whether pods may be sent to a host at all: not where they would soon be displaced again.

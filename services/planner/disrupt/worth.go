@@ -183,13 +183,3 @@ func (s *search) worthOf(pods []int) (sum float64, ok bool) {
 	}
 	return sum, true
 }
-
-// mayConsolidate is the chain for consolidation.
-func (s *search) mayConsolidate(host int) model.Reason {
-	for _, c := range underused() {
-		if r := c(s, host); !r.OK() {
-			return s.about(host, r)
-		}
-	}
-	return model.Reason{}
-}

@@ -83,6 +83,11 @@ const (
 	ReasonSurplus
 )
 
+// ByChoice says whether a disruption for the reason could as well wait.
+func (r DisruptionReason) ByChoice() bool {
+	return r == ReasonEmpty || r == ReasonUnderutilized || r == ReasonDrifted || r == ReasonExpired
+}
+
 // String is the reason as NodePools write it.
 func (r DisruptionReason) String() string {
 	switch r {

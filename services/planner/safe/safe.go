@@ -77,7 +77,7 @@ func spare(a *Answer) []model.ClaimID {
 	var blamed [][]model.ClaimID
 	for i := range a.Plan.Disruptions {
 		d := &a.Plan.Disruptions[i]
-		if !byChoice(d.Reason) {
+		if !d.Reason.ByChoice() {
 			continue
 		}
 		all = append(all, d.Candidates...)
@@ -92,14 +92,4 @@ func spare(a *Answer) []model.ClaimID {
 	}
 	slices.Sort(out)
 	return slices.DeleteFunc(slices.Compact(out), func(id model.ClaimID) bool { return slices.Contains(a.Input.Spare, id) })
-}
-
-// byChoice says whether a claim that is spared does not go for a reason.
-func byChoice(r model.DisruptionReason) bool {
-	switch r {
-	case model.ReasonEmpty, model.ReasonUnderutilized, model.ReasonDrifted, model.ReasonExpired:
-		return true
-	default:
-		return false
-	}
 }
