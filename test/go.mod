@@ -82,6 +82,7 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kerf-dev/kerf/services/core v0.0.0
 	github.com/kerf-dev/kerf/services/internal v0.0.0 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
@@ -150,3 +151,5 @@ replace (
 	github.com/kerf-dev/kerf/services/planner => ../services/planner
 	github.com/kerf-dev/kerf/services/watcher => ../services/watcher
 )
+
+replace github.com/kerf-dev/kerf/services/core => ../services/core

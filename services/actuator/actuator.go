@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -54,7 +54,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return errors.Join(err, svc.Close(), r.close())
 	}
-	actuatorv1.RegisterActuatorServiceServer(svc, server.New(l))
+	actuatorpb.RegisterActuatorServiceServer(svc, server.New(l))
 	err = svc.Run(ctx, boot.Task{Name: "cluster", Run: r.kube.Run}, boot.Task{Name: "loop", Run: l.Run})
 
 	return errors.Join(err, r.close())

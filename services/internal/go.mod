@@ -93,3 +93,5 @@ require (
 )
 
 replace github.com/kerf-dev/kerf/proto => ../../proto
+
+replace github.com/kerf-dev/kerf/services/core => ../core

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kerf-dev/kerf/services/planner"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/internal/mutate"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/mutate"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }

@@ -21,6 +21,7 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
+	github.com/kerf-dev/kerf/services/core v0.0.0
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.70.0 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.45.0 // indirect
@@ -41,3 +42,5 @@ replace (
 	github.com/kerf-dev/kerf/proto => ../../proto
 	github.com/kerf-dev/kerf/services/internal => ../internal
 )
+
+replace github.com/kerf-dev/kerf/services/core => ../core

@@ -7,7 +7,7 @@ package planner
 import (
 	"context"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/planner/internal/server"
@@ -50,7 +50,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	plannerv1.RegisterPlannerServiceServer(svc, server.New(server.Config{
+	plannerpb.RegisterPlannerServiceServer(svc, server.New(server.Config{
 		Tracer: svc.Tracer, Log: svc.Log, SnapshotBytes: cfg.Sessions.MaxSnapshotBytes, Decides: cfg.Sessions.MaxDecides,
 	}))
 	return svc.Run(ctx)
@@ -58,6 +58,6 @@ func Run(ctx context.Context, cfg Config) error {
 
 // Decide answers a request in-process: it checks the request, decides, and verifies the plan, as the service does. Errors
 // carry a gRPC status; INVALID_ARGUMENT names the object and the field that is wrong.
-func Decide(ctx context.Context, req *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
+func Decide(ctx context.Context, req *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 	return server.New(server.Config{}).Plan(ctx, req)
 }

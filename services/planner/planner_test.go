@@ -12,20 +12,20 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/planner"
 )
 
-func request() *plannerv1.PlanRequest {
-	return &plannerv1.PlanRequest{
-		Snapshot: &clusterv1.Snapshot{
+func request() *plannerpb.PlanRequest {
+	return &plannerpb.PlanRequest{
+		Snapshot: &clusterpb.Snapshot{
 			Revision:   3,
-			PodClasses: []*clusterv1.PodClass{{Id: "c-1", Namespace: "shop"}},
-			Pods:       []*clusterv1.Pod{{Id: "shop/web", ClassId: "c-1", Phase: clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE}},
+			PodClasses: []*clusterpb.PodClass{{Id: "c-1", Namespace: "shop"}},
+			Pods:       []*clusterpb.Pod{{Id: "shop/web", ClassId: "c-1", Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE}},
 		},
-		Decide: &plannerv1.Decide{Now: timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))},
+		Decide: &plannerpb.Decide{Now: timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))},
 	}
 }
 
@@ -34,7 +34,7 @@ func TestTheServiceAnswersAsTheFunctionDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := want.GetPlan().GetPending()[0].GetReason().GetCode(); code != clusterv1.ReasonCode_REASON_CODE_NO_NODE_POOL {
+	if code := want.GetPlan().GetPending()[0].GetReason().GetCode(); code != clusterpb.ReasonCode_REASON_CODE_NO_NODE_POOL {
 		t.Fatalf("got %s", code)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestTheServiceAnswersAsTheFunctionDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := plannerv1.NewPlannerServiceClient(conn).Plan(t.Context(), request())
+	got, err := plannerpb.NewPlannerServiceClient(conn).Plan(t.Context(), request())
 	if err != nil {
 		t.Fatal(err)
 	}

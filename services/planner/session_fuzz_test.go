@@ -12,24 +12,24 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/internal/mutate"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/mutate"
 	"github.com/kerf-dev/kerf/services/planner/internal/server"
 )
 
 // stream plays the client of a session: what it says is known beforehand, and the answers are kept.
 type stream struct {
 	grpc.ServerStream
-	says    []*plannerv1.SessionRequest
-	answers []*plannerv1.Plan
+	says    []*plannerpb.SessionRequest
+	answers []*plannerpb.Plan
 	open    bool
 }
 
 func (s *stream) Context() context.Context { return context.Background() }
 
-func (s *stream) Recv() (*plannerv1.SessionRequest, error) {
+func (s *stream) Recv() (*plannerpb.SessionRequest, error) {
 	if len(s.says) == 0 {
 		return nil, io.EOF
 	}
@@ -38,9 +38,9 @@ func (s *stream) Recv() (*plannerv1.SessionRequest, error) {
 	return m, nil
 }
 
-func (s *stream) Send(m *plannerv1.SessionResponse) error {
+func (s *stream) Send(m *plannerpb.SessionResponse) error {
 	if !s.open {
-		s.answers = append(s.answers, &plannerv1.Plan{})
+		s.answers = append(s.answers, &plannerpb.Plan{})
 	}
 	proto.Merge(s.answers[len(s.answers)-1], m.GetPlan().GetPlan())
 	s.open = !m.GetPlan().GetLast()
@@ -48,7 +48,7 @@ func (s *stream) Send(m *plannerv1.SessionResponse) error {
 }
 
 func idOf(m protoreflect.Message) string {
-	if o, ok := m.Interface().(*clusterv1.Offering); ok {
+	if o, ok := m.Interface().(*clusterpb.Offering); ok {
 		return convert.OfferingID(o)
 	}
 	for _, name := range []protoreflect.Name{"id", "name"} {
@@ -60,7 +60,7 @@ func idOf(m protoreflect.Message) string {
 }
 
 // lists visits the lists of a snapshot, one field after the other.
-func lists(s *clusterv1.Snapshot, visit func(f protoreflect.FieldDescriptor, objects []protoreflect.Message)) {
+func lists(s *clusterpb.Snapshot, visit func(f protoreflect.FieldDescriptor, objects []protoreflect.Message)) {
 	m := s.ProtoReflect()
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -76,8 +76,8 @@ func lists(s *clusterv1.Snapshot, visit func(f protoreflect.FieldDescriptor, obj
 }
 
 // parts deals the objects of a snapshot out to a number of parts.
-func parts(c *mutate.Choices, s *clusterv1.Snapshot, n int) []*clusterv1.Snapshot {
-	out := make([]*clusterv1.Snapshot, n)
+func parts(c *mutate.Choices, s *clusterpb.Snapshot, n int) []*clusterpb.Snapshot {
+	out := make([]*clusterpb.Snapshot, n)
 	for i := range out {
 		out[i] = header(s)
 	}
@@ -89,15 +89,15 @@ func parts(c *mutate.Choices, s *clusterv1.Snapshot, n int) []*clusterv1.Snapsho
 	return out
 }
 
-func header(s *clusterv1.Snapshot) *clusterv1.Snapshot {
-	return &clusterv1.Snapshot{
+func header(s *clusterpb.Snapshot) *clusterpb.Snapshot {
+	return &clusterpb.Snapshot{
 		Revision: s.GetRevision(), InventoryRevision: s.GetInventoryRevision(), Cluster: s.GetCluster(), ObserveTime: s.GetObserveTime(),
 	}
 }
 
 // difference is what leads from a to b, as plainly as can be.
-func difference(a, b *clusterv1.Snapshot) (up *clusterv1.Snapshot, gone *clusterv1.Removed) {
-	up, gone = header(b), &clusterv1.Removed{}
+func difference(a, b *clusterpb.Snapshot) (up *clusterpb.Snapshot, gone *clusterpb.Removed) {
+	up, gone = header(b), &clusterpb.Removed{}
 	before := map[protoreflect.FieldNumber]map[string]protoreflect.Message{}
 	lists(a, func(f protoreflect.FieldDescriptor, objects []protoreflect.Message) {
 		before[f.Number()] = map[string]protoreflect.Message{}
@@ -141,8 +141,8 @@ func FuzzSession(f *testing.F) {
 		b.Revision, b.InventoryRevision, b.Cluster, b.ObserveTime = a.GetRevision()+1, a.GetInventoryRevision(), a.GetCluster(), a.GetObserveTime()
 
 		planner := server.New(server.Config{})
-		ask := func(s *clusterv1.Snapshot) (*plannerv1.Plan, error) {
-			r, err := planner.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: s, Decide: request.GetDecide()})
+		ask := func(s *clusterpb.Snapshot) (*plannerpb.Plan, error) {
+			r, err := planner.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: s, Decide: request.GetDecide()})
 			return r.GetPlan(), err
 		}
 		if _, err := ask(a); err != nil {
@@ -168,26 +168,26 @@ func FuzzSession(f *testing.F) {
 }
 
 // says is a session about a and then about b.
-func says(c *mutate.Choices, a, b *clusterv1.Snapshot, d *plannerv1.Decide) []*plannerv1.SessionRequest {
-	var out []*plannerv1.SessionRequest
+func says(c *mutate.Choices, a, b *clusterpb.Snapshot, d *plannerpb.Decide) []*plannerpb.SessionRequest {
+	var out []*plannerpb.SessionRequest
 	whole := parts(c, a, 1+c.Pick(3))
 	for i, p := range whole {
-		m := &plannerv1.SnapshotPart{Snapshot: p, Last: i == len(whole)-1}
-		out = append(out, &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Snapshot{Snapshot: m}})
+		m := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(whole)-1}
+		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: m}})
 	}
-	decide := &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Decide{Decide: d}}
+	decide := &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Decide{Decide: d}}
 	if c.Pick(2) == 1 {
 		out = append(out, decide)
 	}
 	up, gone := difference(a, b)
-	var deltas []*clusterv1.Delta
+	var deltas []*clusterpb.Delta
 	for _, p := range parts(c, up, 1+c.Pick(3)) {
-		deltas = append(deltas, &clusterv1.Delta{BaseRevision: a.GetRevision(), Revision: b.GetRevision(), Upserted: p})
+		deltas = append(deltas, &clusterpb.Delta{BaseRevision: a.GetRevision(), Revision: b.GetRevision(), Upserted: p})
 	}
-	deltas = slices.Insert(deltas, c.Pick(len(deltas)+1), &clusterv1.Delta{BaseRevision: a.GetRevision(), Revision: b.GetRevision(), Removed: gone})
+	deltas = slices.Insert(deltas, c.Pick(len(deltas)+1), &clusterpb.Delta{BaseRevision: a.GetRevision(), Revision: b.GetRevision(), Removed: gone})
 	for i, p := range deltas {
-		m := &plannerv1.DeltaPart{Delta: p, Last: i == len(deltas)-1}
-		out = append(out, &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Delta{Delta: m}})
+		m := &plannerpb.DeltaPart{Delta: p, Last: i == len(deltas)-1}
+		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: m}})
 	}
 	return append(out, decide)
 }

@@ -99,3 +99,5 @@ replace (
 	github.com/kerf-dev/kerf/proto => ../../proto
 	github.com/kerf-dev/kerf/services/internal => ../internal
 )
+
+replace github.com/kerf-dev/kerf/services/core => ../core

@@ -12,9 +12,9 @@ import (
 	"os"
 	"time"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
@@ -73,10 +73,10 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 	hub := stream.New[snapshot.Snapshot](w.cfg.Queues.Subscriber)
 	policy := w.cfg.Policy.Proto()
 	srv := server.New(hub, w.header, policy)
-	watcherv1.RegisterWatcherServiceServer(w.svc, srv)
+	watcherpb.RegisterWatcherServiceServer(w.svc, srv)
 
 	in := loop.Config{
-		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(planner), Header: w.header}),
+		Planner:  session.New(session.Config{Planner: plannerpb.NewPlannerServiceClient(planner), Header: w.header}),
 		Actuator: actuators, Pace: w.cfg.pace(), Policy: policy,
 		PlanTimeout:  w.cfg.Timeouts.Plan.Or(DefaultPlanTimeout),
 		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
@@ -111,6 +111,6 @@ func (w *wiring) source() (*kube.Source, error) {
 }
 
 func (w *wiring) dialActuator(address string) (inventory.Conn, error) {
-	descriptor := actuatorv1.File_kerf_actuator_v1_actuator_proto.Services().ByName("ActuatorService")
+	descriptor := actuatorpb.File_kerf_actuator_v1alpha1_actuator_proto.Services().ByName("ActuatorService")
 	return w.svc.Dial(w.cfg.Actuator.client(address), descriptor)
 }

@@ -19,10 +19,10 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -72,16 +72,16 @@ func TestRunRefusesAConfigThatCantWork(t *testing.T) {
 
 // neighbours are a planner and an actuator in one server: each unschedulable pod gets a claim.
 type neighbours struct {
-	plannerv1.UnimplementedPlannerServiceServer
-	actuatorv1.UnimplementedActuatorServiceServer
-	plans  chan *plannerv1.Plan
-	policy chan *clusterv1.Policy // of the first question
+	plannerpb.UnimplementedPlannerServiceServer
+	actuatorpb.UnimplementedActuatorServiceServer
+	plans  chan *plannerpb.Plan
+	policy chan *clusterpb.Policy // of the first question
 }
 
-func (n *neighbours) Session(s plannerv1.PlannerService_SessionServer) error {
+func (n *neighbours) Session(s plannerpb.PlannerService_SessionServer) error {
 	var pods []string
 	var revision uint64
-	see := func(up *clusterv1.Snapshot) {
+	see := func(up *clusterpb.Snapshot) {
 		for _, p := range up.GetPods() {
 			pods = append(pods, p.GetId())
 		}
@@ -101,16 +101,16 @@ func (n *neighbours) Session(s plannerv1.PlannerService_SessionServer) error {
 		case n.policy <- m.GetDecide().GetPolicy():
 		default:
 		}
-		plan := &plannerv1.Plan{Id: "p", Revision: revision, NodeClaims: []*plannerv1.NodeClaim{{Id: "c", Pods: pods}}}
-		r := &plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: &plannerv1.PlanPart{Plan: plan, Last: true}}}
+		plan := &plannerpb.Plan{Id: "p", Revision: revision, NodeClaims: []*plannerpb.NodeClaim{{Id: "c", Pods: pods}}}
+		r := &plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: &plannerpb.PlanPart{Plan: plan, Last: true}}}
 		if err := s.Send(r); err != nil {
 			return err
 		}
 	}
 }
 
-func (n *neighbours) WatchInventory(_ *actuatorv1.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
-	m := &actuatorv1.WatchInventoryResponse{Reset_: true, Last: true, Driver: true, Upserted: &clusterv1.Snapshot{InventoryRevision: 1}}
+func (n *neighbours) WatchInventory(_ *actuatorpb.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
+	m := &actuatorpb.WatchInventoryResponse{Reset_: true, Last: true, Driver: true, Upserted: &clusterpb.Snapshot{InventoryRevision: 1}}
 	if err := s.Send(m); err != nil {
 		return err
 	}
@@ -118,23 +118,23 @@ func (n *neighbours) WatchInventory(_ *actuatorv1.WatchInventoryRequest, s grpc.
 	return nil
 }
 
-func (n *neighbours) Apply(_ context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+func (n *neighbours) Apply(_ context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error) {
 	select {
 	case n.plans <- r.GetPlan():
 	default:
 	}
-	return &actuatorv1.ApplyResponse{InventoryRevision: 1}, nil
+	return &actuatorpb.ApplyResponse{InventoryRevision: 1}, nil
 }
 
 func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
-	n := &neighbours{plans: make(chan *plannerv1.Plan, 1), policy: make(chan *clusterv1.Policy, 1)}
+	n := &neighbours{plans: make(chan *plannerpb.Plan, 1), policy: make(chan *clusterpb.Policy, 1)}
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := grpc.NewServer()
-	plannerv1.RegisterPlannerServiceServer(srv, n)
-	actuatorv1.RegisterActuatorServiceServer(srv, n)
+	plannerpb.RegisterPlannerServiceServer(srv, n)
+	actuatorpb.RegisterActuatorServiceServer(srv, n)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
 	defer srv.Stop()
 
@@ -177,8 +177,8 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close() //nolint:errcheck // the test is over
-	client := watcherv1.NewWatcherServiceClient(conn)
-	snap, err := client.GetSnapshot(t.Context(), &watcherv1.GetSnapshotRequest{})
+	client := watcherpb.NewWatcherServiceClient(conn)
+	snap, err := client.GetSnapshot(t.Context(), &watcherpb.GetSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,10 +65,10 @@ func TestTheRulesBite(t *testing.T) {
 			"pure imports", "services/planner/fit/a.go", doc + `import ("fmt"; "slices"; "time")`, "",
 		},
 		"a pure package may use another of its kind": {
-			"pure imports", "services/planner/fit/a.go", doc + `import "github.com/kerf-dev/kerf/services/planner/model"`, "",
+			"pure imports", "services/planner/fit/a.go", doc + `import "github.com/kerf-dev/kerf/services/core/model"`, "",
 		},
 		"a pure package may not know proto": {
-			"pure imports", "services/planner/fit/a.go", doc + `import _ "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"`, "proto/gen",
+			"pure imports", "services/planner/fit/a.go", doc + `import _ "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"`, "proto/gen",
 		},
 		"a pure package may not use a package that is not listed": {
 			"pure imports", "services/planner/fit/a.go", doc + `import "github.com/kerf-dev/kerf/services/planner/internal/server"`, "internal/server",
@@ -101,7 +101,7 @@ func TestTheRulesBite(t *testing.T) {
 			"clock", "services/planner/internal/server/a.go", doc + "import \"time\"\nvar _ = time.Now()", "",
 		},
 		"one service may not import another": {
-			"services apart", "services/watcher/convert/a.go", doc + `import "github.com/kerf-dev/kerf/services/planner/model"`, "planner/model",
+			"services apart", "services/watcher/convert/a.go", doc + `import "github.com/kerf-dev/kerf/services/planner/view"`, "planner/view",
 		},
 		"a service may import what is shared": {
 			"services apart", "services/watcher/cmd/watcher/a.go", doc + `import "github.com/kerf-dev/kerf/services/internal/boot"`, "",
@@ -114,11 +114,11 @@ func TestTheRulesBite(t *testing.T) {
 		},
 		"a server does not convert": {
 			"convert alone", "services/planner/internal/loop/a.go",
-			doc + "import (\"github.com/kerf-dev/kerf/services/planner/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1\")", "imports both",
+			doc + "import (\"github.com/kerf-dev/kerf/services/core/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1\")", "imports both",
 		},
 		"convert knows both": {
-			"convert alone", "services/planner/convert/a.go",
-			doc + "import (\"github.com/kerf-dev/kerf/services/planner/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1\")", "",
+			"convert alone", "services/core/convert/a.go",
+			doc + "import (\"github.com/kerf-dev/kerf/services/core/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1\")", "",
 		},
 		"a package without a doc comment is found": {"package doc", "test/x/a.go", "package x", "test/x"},
 		"tests alone need no doc comment":          {"package doc", "test/x/a_test.go", "package x", ""},

@@ -19,10 +19,10 @@ import (
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/structured"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	planner "github.com/kerf-dev/kerf/services/planner/convert"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	planner "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -228,7 +228,7 @@ func (w *world) ours(t *testing.T) (*devices.Stock, []*model.PodClass) {
 		t.Fatal(err)
 	}
 	whole := watcher.Whole(snapshot.Fold(snapshot.Snapshot{}, events), watcher.Header{})
-	in, err := planner.Input(whole, &plannerv1.Decide{Now: timestamppb.New(now), Kinds: []plannerv1.DecisionKind{plannerv1.DecisionKind_DECISION_KIND_PROVISION}})
+	in, err := planner.Input(whole, &plannerpb.Decide{Now: timestamppb.New(now), Kinds: []plannerpb.DecisionKind{plannerpb.DecisionKind_DECISION_KIND_PROVISION}})
 	if err != nil {
 		t.Fatal(err)
 	}

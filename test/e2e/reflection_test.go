@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // TestGrpcurlCallsThePlanner uses the real grpcurl, of the version that tools/go.mod pins, which learns all that it knows
@@ -28,8 +28,8 @@ func TestGrpcurlCallsThePlanner(t *testing.T) {
 
 	t.Run("it lists the services of each", func(t *testing.T) {
 		for service, want := range map[string]string{
-			"planner": "kerf.planner.v1.PlannerService", "watcher": "kerf.watcher.v1.WatcherService",
-			"actuator": "kerf.actuator.v1.ActuatorService",
+			"planner": "kerf.planner.v1alpha1.PlannerService", "watcher": "kerf.watcher.v1alpha1.WatcherService",
+			"actuator": "kerf.actuator.v1alpha1.ActuatorService",
 		} {
 			out, err := grpcurl(nil, s.Conn(service).Target(), "list")
 			if err != nil || !strings.Contains(out, want) || !strings.Contains(out, "grpc.health.v1.Health") {
@@ -42,17 +42,17 @@ func TestGrpcurlCallsThePlanner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := grpcurl(snapshot, "-d", "@", planner, "kerf.planner.v1.PlannerService/Plan")
+		out, err := grpcurl(snapshot, "-d", "@", planner, "kerf.planner.v1alpha1.PlannerService/Plan")
 		if err != nil {
 			t.Fatal(err, out)
 		}
-		var resp plannerv1.PlanResponse
+		var resp plannerpb.PlanResponse
 		if err := protojson.Unmarshal([]byte(out), &resp); err != nil || !strings.HasPrefix(resp.GetPlan().GetId(), "p-") {
 			t.Errorf("no plan (%v):\n%s", err, out)
 		}
 	})
 	t.Run("a request that is wrong is told so by field", func(t *testing.T) {
-		out, err := grpcurl([]byte(`{"snapshot": {"revision": 1}, "decide": {}}`), "-d", "@", planner, "kerf.planner.v1.PlannerService/Plan")
+		out, err := grpcurl([]byte(`{"snapshot": {"revision": 1}, "decide": {}}`), "-d", "@", planner, "kerf.planner.v1alpha1.PlannerService/Plan")
 		if err == nil || !strings.Contains(out, "InvalidArgument") || !strings.Contains(out, "now") {
 			t.Errorf("error %v does not name the field now:\n%s", err, out)
 		}

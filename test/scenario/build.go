@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // maxCopies bounds what one line can make.

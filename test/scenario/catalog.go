@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // defaultTypes are those of the catalogue when a file does not speak of one.

@@ -3,11 +3,11 @@ package scenario
 import (
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // code is the contract's name of a reason's code.
 func code(c model.Code) string {
-	return strings.TrimPrefix(clusterv1.ReasonCode(c).String(), "REASON_CODE_")
+	return strings.TrimPrefix(clusterpb.ReasonCode(c).String(), "REASON_CODE_")
 }

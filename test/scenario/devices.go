@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // deviceDriver is the driver of all devices; its pools are the nodes.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // expectation is one line of the section expect: what must hold of every right plan, whatever else is in it.
@@ -130,7 +130,7 @@ func (r *reader) code() string {
 		return ""
 	}
 	w := r.next("")
-	if _, ok := clusterv1.ReasonCode_value["REASON_CODE_"+w]; !ok {
+	if _, ok := clusterpb.ReasonCode_value["REASON_CODE_"+w]; !ok {
 		r.fail("%q is not the code of a reason", w)
 	}
 	return w

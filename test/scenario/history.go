@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // record is a disruption that was accepted before, ten minutes ago unless the line says when. Without ended it goes on.

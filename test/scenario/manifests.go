@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/kerf-dev/kerf/services/planner/convert"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // node is a node, with its claim unless it is of somebody else. It has been there and quiet for an hour, and its claim is

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 const reasonsPage = "../../docs/reasons.md"
@@ -34,7 +34,7 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 	for _, m := range reasonRow().FindAllStringSubmatch(fresh, -1) {
 		rows[m[1]]++
 	}
-	for number, name := range clusterv1.ReasonCode_name {
+	for number, name := range clusterpb.ReasonCode_name {
 		short := strings.TrimPrefix(name, "REASON_CODE_")
 		if number == 0 {
 			continue
@@ -108,7 +108,7 @@ func neverInPlans(code string) bool {
 // actuator are in between.
 func TestEveryReasonOfAPlanHasAScenario(t *testing.T) {
 	found := examples(t)
-	for number, name := range clusterv1.ReasonCode_name {
+	for number, name := range clusterpb.ReasonCode_name {
 		short := strings.TrimPrefix(name, "REASON_CODE_")
 		if number == 0 || (number >= 100 && number < 140) || neverInPlans(short) {
 			continue

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // podClass reads what scheduling looks at. Pods that say nothing of their labels carry app=NAME, NAME being their owner's.

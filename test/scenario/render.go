@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // renderer writes a plan as text. Ids that are hashes get short names, so that a golden changes only when a decision does.

@@ -23,8 +23,8 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/planner"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Sections of a file. All but Plan and Explain may be left out.

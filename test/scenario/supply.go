@@ -3,7 +3,7 @@ package scenario
 import (
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // reserve is a capacity reservation: so many instances of one type in one zone.

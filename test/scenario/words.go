@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Labels that have short names in the language.

@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/test/harness"
 	"github.com/kerf-dev/kerf/test/harness/assets"
 )
@@ -270,7 +270,7 @@ func TestAShadowTellsWhatKerfWouldDo(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
 			t.Fatal(err)
 		}
-		var plan plannerv1.Plan
+		var plan plannerpb.Plan
 		if err := protojson.Unmarshal(got.Plan, &plan); err != nil {
 			t.Fatal(err)
 		}

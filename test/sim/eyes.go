@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // eyes see what no plan may do. They look at the cluster as it is, and share no code with the planner or its verifier:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // pod is a pod as the API server has it, and what only the simulation knows.

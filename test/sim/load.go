@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // workload is a Deployment.

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
@@ -331,7 +331,7 @@ func (d *Day) waste() string {
 func (d *Day) verdicts(p *model.Plan) {
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.Disruption == "" && n.Waste > 0 && !p.Now.Before(midnight()) {
-			code := strings.TrimPrefix(clusterv1.ReasonCode(n.Reason.Code).String(), "REASON_CODE_")
+			code := strings.TrimPrefix(clusterpb.ReasonCode(n.Reason.Code).String(), "REASON_CODE_")
 			d.Waste[strings.ToLower(code)] += float64(n.Waste) / 60e6
 		}
 	}

@@ -6,15 +6,15 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
 // Claim translates a claim.
-func Claim(c model.Claim) *clusterv1.Claim {
-	return &clusterv1.Claim{
+func Claim(c model.Claim) *clusterpb.Claim {
+	return &clusterpb.Claim{
 		Id: string(c.ID), NodePool: c.NodePool, NodeClass: c.NodeClass,
-		State: clusterv1.ClaimState(c.State), Reached: clusterv1.ClaimState(c.Reached),
+		State: clusterpb.ClaimState(c.State), Reached: clusterpb.ClaimState(c.Reached),
 		Requirements: requirements(c.Requirements), Offerings: offerings(c.Offerings), Requests: amounts(c.Requests),
 		Pods: c.Pods, Labels: labels(c.Labels), Annotations: labels(c.Annotations),
 		Taints: taints(c.Taints), StartupTaints: taints(c.StartupTaints), PoolHash: c.PoolHash, ClassHash: c.ClassHash,
@@ -28,14 +28,14 @@ func Claim(c model.Claim) *clusterv1.Claim {
 		TerminationGracePeriod: grace(c.TerminationGracePeriod), DrainDeadline: timestamp(c.DrainDeadline),
 
 		PlanId: c.PlanID, Replaces: c.Replaces, Disruption: c.Disruption,
-		DisruptionReason: clusterv1.DisruptionReason(c.DisruptionReason), Attempt: int32(c.Attempt),
+		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Attempt: int32(c.Attempt),
 		Failure: Reason(c.Failure), Drifted: Reason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence,
 		ReservationId: c.Launched.ReservationID,
 	}
 }
 
 // FromClaim is the inverse of Claim.
-func FromClaim(m *clusterv1.Claim) (model.Claim, error) {
+func FromClaim(m *clusterpb.Claim) (model.Claim, error) {
 	if m.GetId() == "" {
 		return model.Claim{}, errors.New("claim: id: must be set")
 	}
@@ -91,8 +91,8 @@ func take[M, V any](r *reader, m M, field string, read func(M, string) (V, error
 	return v
 }
 
-func (r *reader) state(field string, s clusterv1.ClaimState) model.State {
-	if _, ok := clusterv1.ClaimState_name[int32(s)]; !ok || s == 0 {
+func (r *reader) state(field string, s clusterpb.ClaimState) model.State {
+	if _, ok := clusterpb.ClaimState_name[int32(s)]; !ok || s == 0 {
 		r.note(fmt.Errorf("%s: %d is not a known value", field, s))
 	}
 
@@ -100,7 +100,7 @@ func (r *reader) state(field string, s clusterv1.ClaimState) model.State {
 }
 
 // launched is the zero Offering while the claim has not been launched.
-func (r *reader) launched(m *clusterv1.Claim) model.Offering {
+func (r *reader) launched(m *clusterpb.Claim) model.Offering {
 	o := model.Offering{
 		InstanceType: m.GetInstanceType(), Zone: m.GetZone(), Price: m.GetPriceMicroUsdPerHour(), ReservationID: m.GetReservationId(),
 	}
@@ -114,16 +114,16 @@ func (r *reader) launched(m *clusterv1.Claim) model.Offering {
 }
 
 // Disruption translates the record of a disruption.
-func Disruption(d model.Disruption) *clusterv1.DisruptionRecord {
-	return &clusterv1.DisruptionRecord{
-		Id: d.ID, Reason: clusterv1.DisruptionReason(d.Reason), Candidates: claimIDs(d.Candidates),
+func Disruption(d model.Disruption) *clusterpb.DisruptionRecord {
+	return &clusterpb.DisruptionRecord{
+		Id: d.ID, Reason: clusterpb.DisruptionReason(d.Reason), Candidates: claimIDs(d.Candidates),
 		Replacements: claimIDs(d.Replacements), Pods: d.Pods, AcceptTime: timestamp(d.AcceptTime),
 		EndTime: timestamp(d.EndTime), RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving, Workloads: workloads(d.Workloads),
 	}
 }
 
 // FromDisruption is the inverse of Disruption.
-func FromDisruption(m *clusterv1.DisruptionRecord) (model.Disruption, error) {
+func FromDisruption(m *clusterpb.DisruptionRecord) (model.Disruption, error) {
 	if m.GetId() == "" {
 		return model.Disruption{}, errors.New("disruption: id: must be set")
 	}
@@ -138,16 +138,16 @@ func FromDisruption(m *clusterv1.DisruptionRecord) (model.Disruption, error) {
 	return d, r.err
 }
 
-func workloads(in []model.WorkloadEvictions) []*clusterv1.WorkloadEvictions {
-	var out []*clusterv1.WorkloadEvictions
+func workloads(in []model.WorkloadEvictions) []*clusterpb.WorkloadEvictions {
+	var out []*clusterpb.WorkloadEvictions
 	for _, w := range in {
-		out = append(out, &clusterv1.WorkloadEvictions{Namespace: w.Namespace, Kind: w.Kind, Name: w.Name, Pods: int32(w.Pods)})
+		out = append(out, &clusterpb.WorkloadEvictions{Namespace: w.Namespace, Kind: w.Kind, Name: w.Name, Pods: int32(w.Pods)})
 	}
 
 	return out
 }
 
-func fromWorkloads(in []*clusterv1.WorkloadEvictions) []model.WorkloadEvictions {
+func fromWorkloads(in []*clusterpb.WorkloadEvictions) []model.WorkloadEvictions {
 	var out []model.WorkloadEvictions
 	for _, w := range in {
 		out = append(out, model.WorkloadEvictions{
@@ -159,20 +159,20 @@ func fromWorkloads(in []*clusterv1.WorkloadEvictions) []model.WorkloadEvictions 
 }
 
 // Notice translates a notice.
-func Notice(n model.Notice) *clusterv1.Notice {
-	return &clusterv1.Notice{
-		Id: n.ID, Kind: clusterv1.NoticeKind(n.Kind), InstanceId: n.InstanceID, Claim: string(n.Claim),
+func Notice(n model.Notice) *clusterpb.Notice {
+	return &clusterpb.Notice{
+		Id: n.ID, Kind: clusterpb.NoticeKind(n.Kind), InstanceId: n.InstanceID, Claim: string(n.Claim),
 		EventTime: timestamp(n.EventTime), Deadline: timestamp(n.Deadline), InstanceState: n.State,
 	}
 }
 
 // FromNotice is the inverse of Notice.
-func FromNotice(m *clusterv1.Notice) (model.Notice, error) {
+func FromNotice(m *clusterpb.Notice) (model.Notice, error) {
 	if m.GetId() == "" {
 		return model.Notice{}, errors.New("notice: id: must be set")
 	}
 	r := &reader{object: "notice " + m.GetId()}
-	if _, ok := clusterv1.NoticeKind_name[int32(m.GetKind())]; !ok || m.GetKind() == 0 {
+	if _, ok := clusterpb.NoticeKind_name[int32(m.GetKind())]; !ok || m.GetKind() == 0 {
 		r.note(fmt.Errorf("kind: %d is not a known value", m.GetKind()))
 	}
 	n := model.Notice{
@@ -185,15 +185,15 @@ func FromNotice(m *clusterv1.Notice) (model.Notice, error) {
 }
 
 // Shortage translates a shortage.
-func Shortage(s model.Shortage) *clusterv1.Shortage {
-	return &clusterv1.Shortage{
+func Shortage(s model.Shortage) *clusterpb.Shortage {
+	return &clusterpb.Shortage{
 		InstanceType: s.InstanceType, Zone: s.Zone, CapacityType: CapacityType(s.CapacityType),
 		Until: timestamppb.New(s.Until), Message: s.Message,
 	}
 }
 
 // FromShortage is the inverse of Shortage.
-func FromShortage(m *clusterv1.Shortage) (model.Shortage, error) {
+func FromShortage(m *clusterpb.Shortage) (model.Shortage, error) {
 	if m.GetInstanceType() == "" {
 		return model.Shortage{}, errors.New("shortage: instance_type: must be set")
 	}

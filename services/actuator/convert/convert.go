@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
@@ -67,21 +67,21 @@ func fromTimestamp(t *timestamppb.Timestamp, field string) (time.Time, error) {
 }
 
 // CapacityType returns the contract's number; unspecified for "".
-func CapacityType(c model.CapacityType) clusterv1.CapacityType {
-	return clusterv1.CapacityType(number(capacityTypes(), string(c)))
+func CapacityType(c model.CapacityType) clusterpb.CapacityType {
+	return clusterpb.CapacityType(number(capacityTypes(), string(c)))
 }
 
 // Reason returns nil for the zero Reason.
-func Reason(r model.Reason) *clusterv1.Reason {
+func Reason(r model.Reason) *clusterpb.Reason {
 	if r == (model.Reason{}) {
 		return nil
 	}
 
-	return &clusterv1.Reason{Code: clusterv1.ReasonCode(r.Code), Message: r.Message, Subject: r.Subject, Remedy: r.Remedy}
+	return &clusterpb.Reason{Code: clusterpb.ReasonCode(r.Code), Message: r.Message, Subject: r.Subject, Remedy: r.Remedy}
 }
 
 // FromReason is the inverse of Reason. A code that this version does not know is kept.
-func FromReason(r *clusterv1.Reason) model.Reason {
+func FromReason(r *clusterpb.Reason) model.Reason {
 	if r == nil {
 		return model.Reason{}
 	}
@@ -91,16 +91,16 @@ func FromReason(r *clusterv1.Reason) model.Reason {
 	}
 }
 
-func amounts(in []model.Amount) []*clusterv1.Amount {
-	var out []*clusterv1.Amount
+func amounts(in []model.Amount) []*clusterpb.Amount {
+	var out []*clusterpb.Amount
 	for _, a := range in {
-		out = append(out, &clusterv1.Amount{Resource: a.Resource, Value: a.Value})
+		out = append(out, &clusterpb.Amount{Resource: a.Resource, Value: a.Value})
 	}
 
 	return out
 }
 
-func fromAmounts(in []*clusterv1.Amount) []model.Amount {
+func fromAmounts(in []*clusterpb.Amount) []model.Amount {
 	var out []model.Amount
 	for _, a := range in {
 		out = append(out, model.Amount{Resource: a.GetResource(), Value: a.GetValue()})
@@ -109,16 +109,16 @@ func fromAmounts(in []*clusterv1.Amount) []model.Amount {
 	return out
 }
 
-func labels(in []model.Label) []*clusterv1.Label {
-	var out []*clusterv1.Label
+func labels(in []model.Label) []*clusterpb.Label {
+	var out []*clusterpb.Label
 	for _, l := range in {
-		out = append(out, &clusterv1.Label{Key: l.Key, Value: l.Value})
+		out = append(out, &clusterpb.Label{Key: l.Key, Value: l.Value})
 	}
 
 	return out
 }
 
-func fromLabels(in []*clusterv1.Label) []model.Label {
+func fromLabels(in []*clusterpb.Label) []model.Label {
 	var out []model.Label
 	for _, l := range in {
 		out = append(out, model.Label{Key: l.GetKey(), Value: l.GetValue()})
@@ -127,18 +127,18 @@ func fromLabels(in []*clusterv1.Label) []model.Label {
 	return out
 }
 
-func taints(in []model.Taint) []*clusterv1.Taint {
-	var out []*clusterv1.Taint
+func taints(in []model.Taint) []*clusterpb.Taint {
+	var out []*clusterpb.Taint
 	for _, t := range in {
-		out = append(out, &clusterv1.Taint{
-			Key: t.Key, Value: t.Value, Effect: clusterv1.TaintEffect(number(effects(), t.Effect)),
+		out = append(out, &clusterpb.Taint{
+			Key: t.Key, Value: t.Value, Effect: clusterpb.TaintEffect(number(effects(), t.Effect)),
 		})
 	}
 
 	return out
 }
 
-func fromTaints(in []*clusterv1.Taint, field string) ([]model.Taint, error) {
+func fromTaints(in []*clusterpb.Taint, field string) ([]model.Taint, error) {
 	var out []model.Taint
 	for i, t := range in {
 		effect, err := word(effects(), int32(t.GetEffect()), fmt.Sprintf("%s[%d].effect", field, i))
@@ -151,18 +151,18 @@ func fromTaints(in []*clusterv1.Taint, field string) ([]model.Taint, error) {
 	return out, nil
 }
 
-func requirements(in []model.Requirement) []*clusterv1.Requirement {
-	var out []*clusterv1.Requirement
+func requirements(in []model.Requirement) []*clusterpb.Requirement {
+	var out []*clusterpb.Requirement
 	for _, r := range in {
-		out = append(out, &clusterv1.Requirement{
-			Key: r.Key, Operator: clusterv1.Operator(number(operators(), r.Operator)), Values: r.Values, MinValues: r.MinValues,
+		out = append(out, &clusterpb.Requirement{
+			Key: r.Key, Operator: clusterpb.Operator(number(operators(), r.Operator)), Values: r.Values, MinValues: r.MinValues,
 		})
 	}
 
 	return out
 }
 
-func fromRequirements(in []*clusterv1.Requirement, field string) ([]model.Requirement, error) {
+func fromRequirements(in []*clusterpb.Requirement, field string) ([]model.Requirement, error) {
 	var out []model.Requirement
 	for i, r := range in {
 		if r.GetKey() == "" {
@@ -178,10 +178,10 @@ func fromRequirements(in []*clusterv1.Requirement, field string) ([]model.Requir
 	return out, nil
 }
 
-func offerings(in []model.Offering) []*clusterv1.RankedOffering {
-	var out []*clusterv1.RankedOffering
+func offerings(in []model.Offering) []*clusterpb.RankedOffering {
+	var out []*clusterpb.RankedOffering
 	for _, o := range in {
-		out = append(out, &clusterv1.RankedOffering{
+		out = append(out, &clusterpb.RankedOffering{
 			InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: CapacityType(o.CapacityType),
 			PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated, ReservationId: o.ReservationID,
 		})
@@ -190,7 +190,7 @@ func offerings(in []model.Offering) []*clusterv1.RankedOffering {
 	return out
 }
 
-func fromOfferings(in []*clusterv1.RankedOffering, field string) ([]model.Offering, error) {
+func fromOfferings(in []*clusterpb.RankedOffering, field string) ([]model.Offering, error) {
 	var out []model.Offering
 	for i, o := range in {
 		capacity, err := word(capacityTypes(), int32(o.GetCapacityType()), fmt.Sprintf("%s[%d].capacity_type", field, i))
@@ -227,8 +227,8 @@ func fromClaimIDs(in []string) []model.ClaimID {
 	return out
 }
 
-func fromDisruptionReason(r clusterv1.DisruptionReason, field string) (model.DisruptionReason, error) {
-	if _, ok := clusterv1.DisruptionReason_name[int32(r)]; !ok || r == 0 {
+func fromDisruptionReason(r clusterpb.DisruptionReason, field string) (model.DisruptionReason, error) {
+	if _, ok := clusterpb.DisruptionReason_name[int32(r)]; !ok || r == 0 {
 		return 0, fmt.Errorf("%s: %d is not a known value", field, r)
 	}
 

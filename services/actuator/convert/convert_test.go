@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/convert"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
@@ -36,7 +36,7 @@ func TestNumbersAreThoseOfTheContract(t *testing.T) {
 		"UNHEALTHY": model.ReasonUnhealthy, "CANARY": model.ReasonCanary, "REPAIR_GUARD": model.ReasonRepairGuard,
 		"STATIC_POOL": model.ReasonStaticPool,
 	} {
-		if got := clusterv1.ReasonCode_value["REASON_CODE_"+name]; got != int32(code) || got == 0 {
+		if got := clusterpb.ReasonCode_value["REASON_CODE_"+name]; got != int32(code) || got == 0 {
 			t.Errorf("%s is %d in the contract and %d in the model", name, got, code)
 		}
 	}
@@ -46,7 +46,7 @@ func TestNumbersAreThoseOfTheContract(t *testing.T) {
 		"UNHEALTHY": int(model.DisruptionUnhealthy), "DELETED": int(model.DisruptionDeleted),
 		"SURPLUS": int(model.DisruptionSurplus),
 	} {
-		if got := clusterv1.DisruptionReason_value["DISRUPTION_REASON_"+name]; int(got) != n {
+		if got := clusterpb.DisruptionReason_value["DISRUPTION_REASON_"+name]; int(got) != n {
 			t.Errorf("%s is %d in the contract and %d in the model", name, got, n)
 		}
 	}
@@ -55,7 +55,7 @@ func TestNumbersAreThoseOfTheContract(t *testing.T) {
 		"REGISTERED": model.StateRegistered, "INITIALIZED": model.StateInitialized, "DRAINING": model.StateDraining,
 		"TERMINATING": model.StateTerminating, "GONE": model.StateGone, "FAILED": model.StateFailed,
 	} {
-		if got := clusterv1.ClaimState_value["CLAIM_STATE_"+name]; int(got) != int(n) {
+		if got := clusterpb.ClaimState_value["CLAIM_STATE_"+name]; int(got) != int(n) {
 			t.Errorf("%s is %d in the contract and %d in the model", name, got, n)
 		}
 	}
@@ -63,7 +63,7 @@ func TestNumbersAreThoseOfTheContract(t *testing.T) {
 		"SPOT_INTERRUPTION": model.NoticeSpotInterruption, "REBALANCE_RECOMMENDATION": model.NoticeRebalanceRecommendation,
 		"STATE_CHANGE": model.NoticeStateChange, "SCHEDULED_CHANGE": model.NoticeScheduledChange,
 	} {
-		if got := clusterv1.NoticeKind_value["NOTICE_KIND_"+name]; int(got) != int(n) {
+		if got := clusterpb.NoticeKind_value["NOTICE_KIND_"+name]; int(got) != int(n) {
 			t.Errorf("%s is %d in the contract and %d in the model", name, got, n)
 		}
 	}
@@ -75,7 +75,7 @@ func TestClaimsComeBackAsTheyWere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m clusterv1.Claim
+		var m clusterpb.Claim
 		if err := proto.Unmarshal(data, &m); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func FuzzFromClaim(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m clusterv1.Claim
+		var m clusterpb.Claim
 		if proto.Unmarshal(data, &m) != nil {
 			return
 		}
@@ -131,22 +131,22 @@ func FuzzFromClaim(f *testing.F) {
 func TestFromPlanNamesTheFieldThatIsWrong(t *testing.T) {
 	now := timestamppb.Now()
 	for name, c := range map[string]struct {
-		plan  *plannerv1.Plan
+		plan  *plannerpb.Plan
 		field string
 	}{
 		"no plan":    {nil, "plan.id"},
-		"no time":    {&plannerv1.Plan{Id: "p"}, "plan.now"},
-		"a bad time": {&plannerv1.Plan{Id: "p", Now: &timestamppb.Timestamp{Nanos: -1}}, "plan.now"},
-		"an unknown operator": {&plannerv1.Plan{Id: "p", Now: now, NodeClaims: []*plannerv1.NodeClaim{
-			{}, {Requirements: []*clusterv1.Requirement{{Key: "k"}}},
+		"no time":    {&plannerpb.Plan{Id: "p"}, "plan.now"},
+		"a bad time": {&plannerpb.Plan{Id: "p", Now: &timestamppb.Timestamp{Nanos: -1}}, "plan.now"},
+		"an unknown operator": {&plannerpb.Plan{Id: "p", Now: now, NodeClaims: []*plannerpb.NodeClaim{
+			{}, {Requirements: []*clusterpb.Requirement{{Key: "k"}}},
 		}}, "plan.node_claims[1]"},
-		"an unknown capacity type": {&plannerv1.Plan{Id: "p", Now: now, NodeClaims: []*plannerv1.NodeClaim{
-			{Offerings: []*clusterv1.RankedOffering{{CapacityType: 99}}},
+		"an unknown capacity type": {&plannerpb.Plan{Id: "p", Now: now, NodeClaims: []*plannerpb.NodeClaim{
+			{Offerings: []*clusterpb.RankedOffering{{CapacityType: 99}}},
 		}}, "plan.node_claims[0]"},
-		"a negative price": {&plannerv1.Plan{Id: "p", Now: now, NodeClaims: []*plannerv1.NodeClaim{
-			{Offerings: []*clusterv1.RankedOffering{{CapacityType: 1, PriceMicroUsdPerHour: -1}}},
+		"a negative price": {&plannerpb.Plan{Id: "p", Now: now, NodeClaims: []*plannerpb.NodeClaim{
+			{Offerings: []*clusterpb.RankedOffering{{CapacityType: 1, PriceMicroUsdPerHour: -1}}},
 		}}, "plan.node_claims[0]"},
-		"an unknown reason": {&plannerv1.Plan{Id: "p", Now: now, Disruptions: []*plannerv1.Disruption{{Id: "d"}}}, "plan.disruptions[0]"},
+		"an unknown reason": {&plannerpb.Plan{Id: "p", Now: now, Disruptions: []*plannerpb.Disruption{{Id: "d"}}}, "plan.disruptions[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := convert.FromPlan(c.plan)
@@ -188,9 +188,9 @@ func TestInventoryIsCutIntoParts(t *testing.T) {
 }
 
 func TestPlanTellsWhosePodsAreEvicted(t *testing.T) {
-	p, _, err := convert.FromPlan(&plannerv1.Plan{Id: "p", Now: timestamppb.Now(), Disruptions: []*plannerv1.Disruption{{
-		Id: "d", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, Evictions: 3,
-		Workloads: []*clusterv1.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web-1", Pods: 3}},
+	p, _, err := convert.FromPlan(&plannerpb.Plan{Id: "p", Now: timestamppb.Now(), Disruptions: []*plannerpb.Disruption{{
+		Id: "d", Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, Evictions: 3,
+		Workloads: []*clusterpb.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web-1", Pods: 3}},
 	}}})
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 )
 
@@ -13,7 +13,7 @@ import (
 const MaxPart = 512 << 10
 
 // Inventory cuts a change into messages of about MaxPart bytes; the last one says so. There is always at least one.
-func Inventory(c inventory.Change) []*actuatorv1.WatchInventoryResponse {
+func Inventory(c inventory.Change) []*actuatorpb.WatchInventoryResponse {
 	p := parts{revision: c.Upserted.Revision}
 	for _, x := range c.Upserted.Classes {
 		m := NodeClass(x)
@@ -55,8 +55,8 @@ func Inventory(c inventory.Change) []*actuatorv1.WatchInventoryResponse {
 	return p.out
 }
 
-func removed(r inventory.Removed) *clusterv1.Removed {
-	m := &clusterv1.Removed{
+func removed(r inventory.Removed) *clusterpb.Removed {
+	m := &clusterpb.Removed{
 		NodeClasses: r.Classes, Catalogs: r.Catalogs, Offerings: r.Offerings, Claims: r.Claims, Notices: r.Notices,
 		Disruptions: r.Disruptions,
 	}
@@ -70,17 +70,17 @@ func removed(r inventory.Removed) *clusterv1.Removed {
 // parts fills one message after the other.
 type parts struct {
 	revision int64
-	out      []*actuatorv1.WatchInventoryResponse
+	out      []*actuatorpb.WatchInventoryResponse
 	size     int
 }
 
 func (p *parts) next() {
-	p.out = append(p.out, &actuatorv1.WatchInventoryResponse{Upserted: &clusterv1.Snapshot{InventoryRevision: p.revision}})
+	p.out = append(p.out, &actuatorpb.WatchInventoryResponse{Upserted: &clusterpb.Snapshot{InventoryRevision: p.revision}})
 	p.size = 0
 }
 
 // room returns the part that the message goes into.
-func (p *parts) room(m proto.Message) *clusterv1.Snapshot {
+func (p *parts) room(m proto.Message) *clusterpb.Snapshot {
 	n := proto.Size(m)
 	if len(p.out) == 0 || (p.size > 0 && p.size+n > MaxPart) {
 		p.next()
@@ -91,12 +91,12 @@ func (p *parts) room(m proto.Message) *clusterv1.Snapshot {
 }
 
 // NodeClass translates a node class.
-func NodeClass(c *inventory.NodeClass) *clusterv1.NodeClass {
-	m := &clusterv1.NodeClass{
+func NodeClass(c *inventory.NodeClass) *clusterpb.NodeClass {
+	m := &clusterpb.NodeClass{
 		Name: c.Name, CatalogId: c.CatalogID, Zones: c.Zones, Hash: c.Hash, NotReady: Reason(c.NotReady), Generation: c.Generation,
 	}
 	for _, i := range c.Images {
-		m.Images = append(m.Images, &clusterv1.MachineImage{
+		m.Images = append(m.Images, &clusterpb.MachineImage{
 			Id: i.ID, Name: i.Name, Requirements: requirements(i.Requirements), CreateTime: timestamp(i.CreateTime),
 		})
 	}
@@ -105,10 +105,10 @@ func NodeClass(c *inventory.NodeClass) *clusterv1.NodeClass {
 }
 
 // Catalog translates a catalogue.
-func Catalog(c *inventory.Catalog) *clusterv1.Catalog {
-	m := &clusterv1.Catalog{Id: c.ID}
+func Catalog(c *inventory.Catalog) *clusterpb.Catalog {
+	m := &clusterpb.Catalog{Id: c.ID}
 	for _, t := range c.Types {
-		m.InstanceTypes = append(m.InstanceTypes, &clusterv1.InstanceType{
+		m.InstanceTypes = append(m.InstanceTypes, &clusterpb.InstanceType{
 			Name: t.Name, Labels: labels(t.Labels), Capacity: amounts(t.Capacity), Allocatable: amounts(t.Allocatable),
 		})
 	}
@@ -117,8 +117,8 @@ func Catalog(c *inventory.Catalog) *clusterv1.Catalog {
 }
 
 // Offering translates an offering.
-func Offering(o inventory.Offering) *clusterv1.Offering {
-	m := &clusterv1.Offering{
+func Offering(o inventory.Offering) *clusterpb.Offering {
+	m := &clusterpb.Offering{
 		InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: CapacityType(o.CapacityType),
 		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated,
 	}

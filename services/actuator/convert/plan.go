@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
@@ -27,7 +27,7 @@ type PendingPod struct {
 }
 
 // FromPlan reads what the actuator acts on: claims, disruptions, and why pods stay pending. Errors are *FieldError.
-func FromPlan(m *plannerv1.Plan) (apply.Plan, []PendingPod, error) {
+func FromPlan(m *plannerpb.Plan) (apply.Plan, []PendingPod, error) {
 	if m.GetId() == "" {
 		return apply.Plan{}, nil, fieldError("plan.id", "must be set")
 	}
@@ -61,7 +61,7 @@ func FromPlan(m *plannerv1.Plan) (apply.Plan, []PendingPod, error) {
 	return p, pending, nil
 }
 
-func fromNodeClaim(m *plannerv1.NodeClaim) (apply.Wish, error) {
+func fromNodeClaim(m *plannerpb.NodeClaim) (apply.Wish, error) {
 	requirements, err := fromRequirements(m.GetRequirements(), "requirements")
 	if err != nil {
 		return apply.Wish{}, err
@@ -78,7 +78,7 @@ func fromNodeClaim(m *plannerv1.NodeClaim) (apply.Wish, error) {
 	}, nil
 }
 
-func fromPlanDisruption(m *plannerv1.Disruption) (apply.Disruption, error) {
+func fromPlanDisruption(m *plannerpb.Disruption) (apply.Disruption, error) {
 	reason, err := fromDisruptionReason(m.GetReason(), "reason")
 	if err != nil {
 		return apply.Disruption{}, err
@@ -95,14 +95,14 @@ func fromPlanDisruption(m *plannerv1.Disruption) (apply.Disruption, error) {
 }
 
 // Verdicts translates what became of a plan's decisions.
-func Verdicts(in []apply.Verdict) []*actuatorv1.Verdict {
-	var out []*actuatorv1.Verdict
+func Verdicts(in []apply.Verdict) []*actuatorpb.Verdict {
+	var out []*actuatorpb.Verdict
 	for _, v := range in {
-		kind := actuatorv1.VerdictKind_VERDICT_KIND_REJECTED
+		kind := actuatorpb.VerdictKind_VERDICT_KIND_REJECTED
 		if v.Accepted {
-			kind = actuatorv1.VerdictKind_VERDICT_KIND_ACCEPTED
+			kind = actuatorpb.VerdictKind_VERDICT_KIND_ACCEPTED
 		}
-		out = append(out, &actuatorv1.Verdict{Decision: v.Decision, Kind: kind, Reason: Reason(v.Reason)})
+		out = append(out, &actuatorpb.Verdict{Decision: v.Decision, Kind: kind, Reason: Reason(v.Reason)})
 	}
 
 	return out

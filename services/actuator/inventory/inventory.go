@@ -64,7 +64,7 @@ type Offering struct {
 	UnavailableUntil   time.Time
 }
 
-// Key names the offering, as kerf.cluster.v1.Removed does.
+// Key names the offering, as kerf.cluster.v1alpha1.Removed does.
 func (o Offering) Key() string {
 	return o.InstanceType + "/" + o.Zone + "/" + string(o.CapacityType) + "/"
 }

@@ -86,7 +86,7 @@ type Requirement struct {
 	MinValues *int32
 }
 
-// ReasonCode is a stable code; its values are those of kerf.cluster.v1.ReasonCode.
+// ReasonCode is a stable code; its values are those of kerf.cluster.v1alpha1.ReasonCode.
 type ReasonCode int32
 
 // Reason is the answer to one why. The zero value means "nothing to say".
@@ -97,7 +97,7 @@ type Reason struct {
 	Remedy  string
 }
 
-// DisruptionReason is why a claim is taken away; its values are those of kerf.cluster.v1.DisruptionReason.
+// DisruptionReason is why a claim is taken away; its values are those of kerf.cluster.v1alpha1.DisruptionReason.
 type DisruptionReason int32
 
 // The disruption reasons.
@@ -126,7 +126,7 @@ func (r DisruptionReason) String() string {
 }
 
 // Claim is one wish for one node, from the plan that asked for it to the end of its instance. Fields mean what
-// kerf.cluster.v1.Claim says; zero times mean "not yet" or "never".
+// kerf.cluster.v1alpha1.Claim says; zero times mean "not yet" or "never".
 type Claim struct {
 	ID        ClaimID
 	NodePool  string
@@ -196,7 +196,7 @@ type WorkloadEvictions struct {
 	Pods                  int
 }
 
-// NoticeKind is what AWS announced; its values are those of kerf.cluster.v1.NoticeKind.
+// NoticeKind is what AWS announced; its values are those of kerf.cluster.v1alpha1.NoticeKind.
 type NoticeKind int32
 
 // The kinds of notices.

@@ -1,6 +1,6 @@
 package model
 
-// The reason codes that the actuator gives itself, with the numbers of kerf.cluster.v1.ReasonCode (a test of package
+// The reason codes that the actuator gives itself, with the numbers of kerf.cluster.v1alpha1.ReasonCode (a test of package
 // convert compares them).
 const (
 	ReasonNodePoolNotFound     ReasonCode = 1

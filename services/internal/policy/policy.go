@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	sigsyaml "sigs.k8s.io/yaml"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
@@ -157,13 +157,13 @@ func (c Config) checkDisruption() error {
 }
 
 // Proto is what a planner is told. The config has been checked.
-func (c Config) Proto() *clusterv1.Policy {
+func (c Config) Proto() *clusterpb.Policy {
 	overhead := DefaultPerNodeOverhead
 	if c.PerNodeOverhead != nil {
 		overhead = *c.PerNodeOverhead
 	}
 	spread, _ := Spread("", c.DefaultSpread) // checked
-	return &clusterv1.Policy{
+	return &clusterpb.Policy{
 		PerNodeOverheadMicroUsdPerHour: int64(overhead),
 		MinSavingMicroUsdPerHour:       c.MinSaving.micro(),
 		MaxOfferingsPerClaim:           c.MaxOfferingsPerClaim,
@@ -197,19 +197,19 @@ type word[T any] struct {
 }
 
 // preferences are the words of Config.Preferences, the default first.
-func preferences() []word[clusterv1.PreferencePolicy] {
-	return []word[clusterv1.PreferencePolicy]{
-		{"priced", clusterv1.PreferencePolicy_PREFERENCE_POLICY_PRICED},
-		{"ignored", clusterv1.PreferencePolicy_PREFERENCE_POLICY_IGNORED},
-		{"enforced", clusterv1.PreferencePolicy_PREFERENCE_POLICY_ENFORCED},
+func preferences() []word[clusterpb.PreferencePolicy] {
+	return []word[clusterpb.PreferencePolicy]{
+		{"priced", clusterpb.PreferencePolicy_PREFERENCE_POLICY_PRICED},
+		{"ignored", clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED},
+		{"enforced", clusterpb.PreferencePolicy_PREFERENCE_POLICY_ENFORCED},
 	}
 }
 
 // minValues are the words of Config.MinValues, the default first.
-func minValues() []word[clusterv1.MinValuesPolicy] {
-	return []word[clusterv1.MinValuesPolicy]{
-		{"strict", clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_STRICT},
-		{"best-effort", clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT},
+func minValues() []word[clusterpb.MinValuesPolicy] {
+	return []word[clusterpb.MinValuesPolicy]{
+		{"strict", clusterpb.MinValuesPolicy_MIN_VALUES_POLICY_STRICT},
+		{"best-effort", clusterpb.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT},
 	}
 }
 

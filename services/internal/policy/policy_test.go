@@ -10,46 +10,46 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 )
 
 func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 	const (
-		priced   = clusterv1.PreferencePolicy_PREFERENCE_POLICY_PRICED
-		ignored  = clusterv1.PreferencePolicy_PREFERENCE_POLICY_IGNORED
-		enforced = clusterv1.PreferencePolicy_PREFERENCE_POLICY_ENFORCED
-		strict   = clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_STRICT
-		best     = clusterv1.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT
+		priced   = clusterpb.PreferencePolicy_PREFERENCE_POLICY_PRICED
+		ignored  = clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED
+		enforced = clusterpb.PreferencePolicy_PREFERENCE_POLICY_ENFORCED
+		strict   = clusterpb.MinValuesPolicy_MIN_VALUES_POLICY_STRICT
+		best     = clusterpb.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT
 	)
 	for name, tc := range map[string]struct {
 		json string
-		want *clusterv1.Policy
+		want *clusterpb.Policy
 	}{
-		"nothing said": {`{}`, &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000}},
+		"nothing said": {`{}`, &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000}},
 		"nodes that count for nothing but their price": {
-			`{"per_node_overhead": "0"}`, &clusterv1.Policy{},
+			`{"per_node_overhead": "0"}`, &clusterpb.Policy{},
 		},
 		"the greedy start alone": {
-			`{"per_node_overhead": "0.0", "work": -1}`, &clusterv1.Policy{Work: -1},
+			`{"per_node_overhead": "0.0", "work": -1}`, &clusterpb.Policy{Work: -1},
 		},
 		"the defaults in words": {
 			`{"preferences": "priced", "min_values": "strict"}`,
-			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: priced, MinValues: strict},
+			&clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: priced, MinValues: strict},
 		},
 		"wishes that count for nothing": {
 			`{"preferences": "ignored"}`,
-			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: ignored},
+			&clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: ignored},
 		},
 		"evictions that cost nothing": {
 			`{"eviction_price": "0.000"}`,
-			&clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, EvictionPriceMicroUsd: -1},
+			&clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, EvictionPriceMicroUsd: -1},
 		},
 		"nodes that stay however sick they are": {
 			`{"repair": {"off": true}}`,
-			&clusterv1.Policy{
-				PerNodeOverheadMicroUsdPerHour: 1000, Repair: &clusterv1.RepairPolicy{Off: true},
+			&clusterpb.Policy{
+				PerNodeOverheadMicroUsdPerHour: 1000, Repair: &clusterpb.RepairPolicy{Off: true},
 			},
 		},
 		"everything": {
@@ -61,16 +61,16 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 			{"topologyKey": "kubernetes.io/hostname", "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
 			{"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3,
 			"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}]}`,
-			&clusterv1.Policy{
+			&clusterpb.Policy{
 				PerNodeOverheadMicroUsdPerHour: 12500000, MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: 200,
 				Preferences: priced, PreferencePriceMicroUsdPerHour: 1, MinValues: best,
 				Work: 5000000000, GapTarget: 0.01, MaxPodsOfWorkloadPerNode: 7,
 				EvictionPriceMicroUsd: 2500, Payback: durationpb.New(90 * time.Minute), PodRest: durationpb.New(0), DisruptionTrials: 500,
-				Repair: &clusterv1.RepairPolicy{MaxUnhealthyPercent: 10, Conditions: []*clusterv1.RepairCondition{
+				Repair: &clusterpb.RepairPolicy{MaxUnhealthyPercent: 10, Conditions: []*clusterpb.RepairCondition{
 					{Type: "Ready", Status: "Unknown", After: durationpb.New(5 * time.Minute)},
 					{Type: "example.com/DiskFull", Status: "True", After: durationpb.New(time.Hour)},
 				}},
-				DefaultSpread: []*clusterv1.TopologySpread{
+				DefaultSpread: []*clusterpb.TopologySpread{
 					{TopologyKey: "kubernetes.io/hostname", MaxSkew: 3},
 					{
 						TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, Required: true, MinDomains: new(int32(3)),
@@ -82,9 +82,9 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 		"the default of nodes' inclusion in other words": {
 			`{"preferences": "enforced", "default_spread": [{"topologyKey": "zone", "maxSkew": 1,
 			"whenUnsatisfiable": "ScheduleAnyway", "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}]}`,
-			&clusterv1.Policy{
+			&clusterpb.Policy{
 				PerNodeOverheadMicroUsdPerHour: 1000, Preferences: enforced,
-				DefaultSpread: []*clusterv1.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
+				DefaultSpread: []*clusterpb.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
 			},
 		},
 	} {
@@ -200,7 +200,7 @@ func TestMoneyIsWrittenAsItIsRead(t *testing.T) {
 }
 
 func TestAPolicyIsReadFromAFile(t *testing.T) {
-	want := &clusterv1.Policy{
+	want := &clusterpb.Policy{
 		PerNodeOverheadMicroUsdPerHour: 2000, MinSavingMicroUsdPerHour: 100000, PodRest: durationpb.New(time.Hour),
 	}
 	for name, text := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
@@ -100,13 +100,13 @@ func (c RepairCondition) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (r *Repair) proto() *clusterv1.RepairPolicy {
+func (r *Repair) proto() *clusterpb.RepairPolicy {
 	if r == nil {
 		return nil
 	}
-	out := &clusterv1.RepairPolicy{Off: r.Off, MaxUnhealthyPercent: r.MaxUnhealthyPercent}
+	out := &clusterpb.RepairPolicy{Off: r.Off, MaxUnhealthyPercent: r.MaxUnhealthyPercent}
 	for _, c := range r.Conditions {
-		out.Conditions = append(out.Conditions, &clusterv1.RepairCondition{
+		out.Conditions = append(out.Conditions, &clusterpb.RepairCondition{
 			Type: c.Type, Status: string(c.Status), After: span(&c.After),
 		})
 	}

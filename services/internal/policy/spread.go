@@ -8,20 +8,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
 // Spread checks default constraints as the scheduler does, and that no two are for the same, and converts them. Errors
 // name the field below the given one.
-func Spread(field string, list []corev1.TopologySpreadConstraint) ([]*clusterv1.TopologySpread, error) {
+func Spread(field string, list []corev1.TopologySpreadConstraint) ([]*clusterpb.TopologySpread, error) {
 	var (
-		out  []*clusterv1.TopologySpread
+		out  []*clusterpb.TopologySpread
 		errs []error
 	)
 	for i, s := range list {
 		errs = append(errs, checkSpread(fmt.Sprintf("%s[%d]", field, i), s, list[:i]))
-		out = append(out, &clusterv1.TopologySpread{
+		out = append(out, &clusterpb.TopologySpread{
 			TopologyKey: s.TopologyKey, MaxSkew: s.MaxSkew, MinDomains: s.MinDomains,
 			Required:           s.WhenUnsatisfiable == corev1.DoNotSchedule,
 			IgnoreNodeAffinity: s.NodeAffinityPolicy != nil && *s.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,

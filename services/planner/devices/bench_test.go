@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func BenchmarkRoom(b *testing.B) {

@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Bounds of one search. A claim has at most 32 devices, and one kind of device mostly, so that nothing real comes near

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // mostJoined is how many selectors are counted in all combinations; more are counted one by one and all together.

@@ -3,7 +3,7 @@ package disrupt
 import (
 	"fmt"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // worthIt is the least share of a pool's cost that a move must save, per share of the pool's disturbance that it causes,

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 )
 

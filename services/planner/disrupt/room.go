@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // takeRoom notes where the pods of buffers are, and says how many are on each host. Those that mind other pods do not

@@ -3,7 +3,7 @@ package disrupt
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 

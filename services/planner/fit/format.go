@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Quantity writes an amount of a resource for people: "250m" and "1.5" of cpu, "2.5 GiB" of memory, counts as they are.

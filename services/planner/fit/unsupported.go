@@ -1,7 +1,7 @@
 package fit
 
 import (
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 

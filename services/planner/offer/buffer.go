@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // bufferPrefix begins the ids of virtual pods. No real pod's id has more than one slash.

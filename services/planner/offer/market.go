@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // market is which pools have which types, and what is sold of those, as far as overlays have to know.

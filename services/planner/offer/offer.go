@@ -7,7 +7,7 @@
 // Static (pools with replicas) and Units (reservations).
 package offer
 
-import "github.com/kerf-dev/kerf/services/planner/model"
+import "github.com/kerf-dev/kerf/services/core/model"
 
 // Annotations of claims that tell how they came about.
 const (

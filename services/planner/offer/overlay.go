@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // keyReservation is the label of a node that was launched into a capacity reservation.

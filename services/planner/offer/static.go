@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // dearZone is by how much, in per cent, the cheapest node of a zone may cost more than that of the cheapest zone for the

@@ -3,7 +3,7 @@ package offer
 import (
 	"maps"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Units counts what is left of each capacity reservation, whichever pools, zones and types share it. A claim that may

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Cell is a part of the cluster: nodes that have the same value of each label on which pods that mind other pods depend.

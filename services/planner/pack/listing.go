@@ -3,8 +3,8 @@ package pack
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // Listing is what a claim says of what it may become. Claims that may become the same share one.

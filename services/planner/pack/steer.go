@@ -3,7 +3,7 @@ package pack
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // steer decides, for a claim that is bought anyway, where the soft rules of its pods about other pods are best met: of what

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )

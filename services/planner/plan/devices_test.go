@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )

@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // digestSum is the sum of the digests of a list's objects, modulo 2 to the 256th. It does not depend on the order of the

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // verdict is what the plan says of a node.

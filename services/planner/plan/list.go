@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // list is one of a snapshot's lists, pods aside, with the sum of its objects' digests.

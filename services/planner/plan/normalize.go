@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // checkSorted makes sure that labels and amounts can be looked up.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // drawSupply adds what users say about supply: overlays, buffers, static pools and reservations.

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 

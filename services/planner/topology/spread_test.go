@@ -3,7 +3,7 @@ package topology_test
 import (
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func TestSpread(t *testing.T) {

@@ -22,7 +22,7 @@ package topology
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 

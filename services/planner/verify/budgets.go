@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // budgets checks that the plan does not take too much away at once.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // hair is how near to a half a price may be that can be rounded either way: the order of floating-point sums is nobody's

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // TestEvictionsAreWeighed takes one pod that is moved for money: 1000 by default, more where it is hard to move.

@@ -3,7 +3,7 @@ package verify
 import (
 	"math"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // price is what a claim costs per hour: what its offering costs today, else what it did at launch, else what the first

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // active says whether a budget counts now: always without a schedule, else from each hit of the schedule for as long as

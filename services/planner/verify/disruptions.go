@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // disruptions checks each of them by itself: its claims may go, its pods have a home, its money is right.

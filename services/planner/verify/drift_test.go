@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // TestDriftFollowsFromTheSnapshot takes a node that the actuator says has drifted, takes that back, and lets the snapshot

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // equipment checks that pods find the devices that they claim: placed pods in the plan's order, then those that

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const gib = 1 << 30

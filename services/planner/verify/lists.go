@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // header checks that the plan is about this input.

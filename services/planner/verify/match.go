@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // shape is what a node is, or one of those that it may become.

@@ -3,7 +3,7 @@ package verify
 import (
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // rolling is for how long a rollout is left alone after the last pod of it was bound.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // interrupted adds a node in zone r-1a that AWS takes away, and the disruption that gives it back.

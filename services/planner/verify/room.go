@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // room checks one place: the pods that arrive, together with those that are there.

@@ -3,7 +3,7 @@ package verify
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // addLabels indexes classes by their pods' labels, for selectors.

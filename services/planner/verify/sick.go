@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // sick says whether a node has had a condition for longer than the policy is patient with it.

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const hostname = "kubernetes.io/hostname"

@@ -3,7 +3,7 @@ package verify
 import (
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Where a spot node takes the place of one, it may become any of so many, so that the risk of losing it does not rise.

@@ -3,7 +3,7 @@ package verify_test
 import (
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func TestPodsThatSpread(t *testing.T) {

@@ -1,6 +1,6 @@
 package verify
 
-import "github.com/kerf-dev/kerf/services/planner/model"
+import "github.com/kerf-dev/kerf/services/core/model"
 
 // tally counts pods by the domain that they are in: by the value of one label of their node.
 //

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // unlimited is how many devices hosts have as far as vectors count them: which ones are there, and who holds them, is

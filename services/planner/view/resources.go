@@ -3,7 +3,7 @@ package view
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Vector holds one value for each resource of an Index. Vectors of one World have one length.

@@ -1,7 +1,7 @@
 package view
 
 import (
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // View is the free room of all hosts, changed by trying things out. Fork marks a state, Revert goes back to it. A View

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // World is a snapshot with its references resolved and its constraints compiled. Who plans does not change it; who keeps

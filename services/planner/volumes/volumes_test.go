@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // maxAmount bounds every quantity, so that sums over a whole cluster stay inside an int64: a pebibyte, or a trillion
@@ -34,14 +34,14 @@ func amountOf(name corev1.ResourceName, q resource.Quantity) (int64, bool) {
 }
 
 // amounts converts a list, without the zeros, sorted. The first resource that is out of bounds is named.
-func amounts(list corev1.ResourceList) (out []*clusterv1.Amount, outOfBounds string) {
+func amounts(list corev1.ResourceList) (out []*clusterpb.Amount, outOfBounds string) {
 	for name, q := range list {
 		v, ok := amountOf(name, q)
 		if !ok && (outOfBounds == "" || string(name) < outOfBounds) {
 			outOfBounds = string(name)
 		}
 		if v != 0 {
-			out = append(out, &clusterv1.Amount{Resource: string(name), Value: v})
+			out = append(out, &clusterpb.Amount{Resource: string(name), Value: v})
 		}
 	}
 	sortAmounts(out)
@@ -49,15 +49,15 @@ func amounts(list corev1.ResourceList) (out []*clusterv1.Amount, outOfBounds str
 }
 
 // countsOf converts counts by name, sorted; a negative count is nought.
-func countsOf(m map[string]int64) []*clusterv1.Amount {
-	out := make([]*clusterv1.Amount, 0, len(m))
+func countsOf(m map[string]int64) []*clusterpb.Amount {
+	out := make([]*clusterpb.Amount, 0, len(m))
 	for name, n := range m {
-		out = append(out, &clusterv1.Amount{Resource: name, Value: min(max(n, 0), math.MaxInt32)})
+		out = append(out, &clusterpb.Amount{Resource: name, Value: min(max(n, 0), math.MaxInt32)})
 	}
 	sortAmounts(out)
 	return out
 }
 
-func sortAmounts(list []*clusterv1.Amount) {
-	slices.SortFunc(list, func(a, b *clusterv1.Amount) int { return strings.Compare(a.GetResource(), b.GetResource()) })
+func sortAmounts(list []*clusterpb.Amount) {
+	slices.SortFunc(list, func(a, b *clusterpb.Amount) int { return strings.Compare(a.GetResource(), b.GetResource()) })
 }

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
 // PodDisruptionBudget converts a budget. A status that is older than the object allows nothing, as the Eviction API has
 // it, and neither does a selector that can't be converted.
 func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
-	out := &clusterv1.PodDisruptionBudget{
+	out := &clusterpb.PodDisruptionBudget{
 		Id: objectID(b), Namespace: b.Namespace,
 		AlwaysAllowUnhealthy: b.Spec.UnhealthyPodEvictionPolicy != nil &&
 			*b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
@@ -26,7 +26,7 @@ func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 	selector, bad := selectorOf(b.Spec.Selector)
 	out.Selector = selector
 	if bad != "" {
-		out.Selector, out.NeverAllows = &clusterv1.LabelSelector{}, true
+		out.Selector, out.NeverAllows = &clusterpb.LabelSelector{}, true
 	}
 	if b.Status.ObservedGeneration >= b.Generation && bad == "" {
 		out.DisruptionsAllowed = max(b.Status.DisruptionsAllowed, 0)

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -32,7 +32,7 @@ type Templates interface {
 func CapacityBuffer(b *autoscalingv1beta1.CapacityBuffer, problem error, refs References, templates Templates) snapshot.Object {
 	b = b.DeepCopy()
 	b.SetDefaults()
-	c := bufferConversion{in: b, out: &clusterv1.CapacityBuffer{
+	c := bufferConversion{in: b, out: &clusterpb.CapacityBuffer{
 		Id: objectID(b), OneShot: b.Spec.ProvisioningStrategy == autoscalingv1beta1.StrategyOneShot,
 		CreateTime: timestamp(b.CreationTimestamp),
 	}}
@@ -63,20 +63,20 @@ func created(b *autoscalingv1beta1.CapacityBuffer, now time.Time) *autoscalingv1
 
 type bufferConversion struct {
 	in  *autoscalingv1beta1.CapacityBuffer
-	out *clusterv1.CapacityBuffer
+	out *clusterpb.CapacityBuffer
 }
 
 func (c bufferConversion) refuse(format string, args ...any) {
-	c.reason(clusterv1.ReasonCode_REASON_CODE_BUFFER_INVALID, format, args...)
+	c.reason(clusterpb.ReasonCode_REASON_CODE_BUFFER_INVALID, format, args...)
 }
 
 // lost says that what the buffer refers to is not there.
 func (c bufferConversion) lost(field, kind, name string) {
-	c.reason(clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE, "%s: there is no %s %s/%s", field, kind, c.in.Namespace, name)
+	c.reason(clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE, "%s: there is no %s %s/%s", field, kind, c.in.Namespace, name)
 }
 
-func (c bufferConversion) reason(code clusterv1.ReasonCode, format string, args ...any) {
-	c.out.NotReady = &clusterv1.Reason{
+func (c bufferConversion) reason(code clusterpb.ReasonCode, format string, args ...any) {
+	c.out.NotReady = &clusterpb.Reason{
 		Code: code, Message: fmt.Sprintf(format, args...), Subject: "capacitybuffer/" + c.out.GetId(),
 	}
 }

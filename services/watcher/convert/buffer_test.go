@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -28,11 +28,11 @@ func buffer(edits ...func(*autoscalingv1beta1.CapacityBuffer)) *autoscalingv1bet
 	return b
 }
 
-func convertBuffer(t *testing.T, b *autoscalingv1beta1.CapacityBuffer, objects ...runtime.Object) (*clusterv1.CapacityBuffer, snapshot.Object) {
+func convertBuffer(t *testing.T, b *autoscalingv1beta1.CapacityBuffer, objects ...runtime.Object) (*clusterpb.CapacityBuffer, snapshot.Object) {
 	t.Helper()
 	c := cluster(t, objects...)
 	o := convert.CapacityBuffer(b, nil, c, c)
-	return o.Payload.(*clusterv1.CapacityBuffer), o
+	return o.Payload.(*clusterpb.CapacityBuffer), o
 }
 
 func deployment(replicas int32) *appsv1.Deployment {
@@ -56,7 +56,7 @@ func TestABufferIsPodsOfNobodys(t *testing.T) {
 		got.GetStartTime() != nil {
 		t.Errorf("times of %v", got)
 	}
-	class := o.Class.Payload.(*clusterv1.PodClass)
+	class := o.Class.Payload.(*clusterpb.PodClass)
 	if o.Class.ID != got.GetClassId() || class.GetPriority() != math.MinInt32 || class.GetPreempts() {
 		t.Errorf("class %v: want the lowest priority, and no preemption", class)
 	}
@@ -81,14 +81,14 @@ func TestABufferOfATemplate(t *testing.T) {
 func TestABufferThatAsksForNothingSaysWhy(t *testing.T) {
 	type edit = func(*autoscalingv1beta1.CapacityBuffer)
 	const (
-		invalid   = clusterv1.ReasonCode_REASON_CODE_BUFFER_INVALID
-		reference = clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE
+		invalid   = clusterpb.ReasonCode_REASON_CODE_BUFFER_INVALID
+		reference = clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE
 	)
 	owned := &appsv1.ReplicaSet{ObjectMeta: meta("web-1")}
 	owned.OwnerReferences = []metav1.OwnerReference{{Kind: "Deployment", Name: "web", Controller: new(true)}}
 	tests := map[string]struct {
 		edit edit
-		code clusterv1.ReasonCode
+		code clusterpb.ReasonCode
 		want string
 	}{
 		"no workload of that name": {

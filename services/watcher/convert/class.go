@@ -15,16 +15,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 const defaultGracePeriod = 30 * time.Second
 
 // podClass collects what scheduling looks at. The first thing that Kerf does not plan for is named in `unsupported`, by
 // the field and what is wrong with it; the rest of the class is still as complete as it can be.
-func podClass(p *corev1.Pod, refs References) *clusterv1.PodClass {
+func podClass(p *corev1.Pod, refs References) *clusterpb.PodClass {
 	p, bad := withRuntime(p, refs)
-	b := classBuilder{pod: p, refs: refs, class: &clusterv1.PodClass{
+	b := classBuilder{pod: p, refs: refs, class: &clusterpb.PodClass{
 		Namespace:     p.Namespace,
 		SchedulerName: cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName),
 		Mirror:        isMirror(p),
@@ -51,9 +51,9 @@ func podClass(p *corev1.Pod, refs References) *clusterv1.PodClass {
 type classBuilder struct {
 	pod   *corev1.Pod
 	refs  References
-	class *clusterv1.PodClass
+	class *clusterpb.PodClass
 	// implied are claims that the pod makes without an object, by a resource that stands for a device class.
-	implied []*clusterv1.DeviceClaim
+	implied []*clusterpb.DeviceClaim
 }
 
 // refuse keeps the first text; "" is none.
@@ -120,10 +120,10 @@ func (b *classBuilder) requests() {
 	if bad != "" {
 		b.refuse(fmt.Sprintf("spec.containers: the sum of requests for %s is out of bounds", bad))
 	}
-	i, _ := slices.BinarySearchFunc(out, "pods", func(a *clusterv1.Amount, name string) int {
+	i, _ := slices.BinarySearchFunc(out, "pods", func(a *clusterpb.Amount, name string) int {
 		return strings.Compare(a.GetResource(), name)
 	})
-	b.class.Requests = slices.Insert(out, i, &clusterv1.Amount{Resource: "pods", Value: 1})
+	b.class.Requests = slices.Insert(out, i, &clusterpb.Amount{Resource: "pods", Value: 1})
 }
 
 // nodes reads the node selector, node affinity and tolerations.
@@ -158,7 +158,7 @@ func (b *classBuilder) nodes() {
 		}
 		if len(reqs) > 0 {
 			b.class.PreferredNodeAffinity = append(b.class.PreferredNodeAffinity,
-				&clusterv1.PreferredNodeAffinityTerm{Weight: min(max(t.Weight, 1), 100), Requirements: reqs})
+				&clusterpb.PreferredNodeAffinityTerm{Weight: min(max(t.Weight, 1), 100), Requirements: reqs})
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 			continue
 		}
 		if len(reqs) > 0 { // to Kubernetes an empty term matches nothing
-			b.class.NodeAffinity = append(b.class.NodeAffinity, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+			b.class.NodeAffinity = append(b.class.NodeAffinity, &clusterpb.NodeAffinityTerm{Requirements: reqs})
 		}
 	}
 	if len(b.class.GetNodeAffinity()) == 0 && !pinned {
@@ -198,8 +198,8 @@ func (b *classBuilder) spread() {
 			b.refuse(path + "." + bad)
 			continue
 		}
-		withKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_IN)
-		b.class.TopologySpread = append(b.class.TopologySpread, &clusterv1.TopologySpread{
+		withKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
+		b.class.TopologySpread = append(b.class.TopologySpread, &clusterpb.TopologySpread{
 			TopologyKey: stableKey(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
 			Required: c.WhenUnsatisfiable != corev1.ScheduleAnyway,
 			Selector: selector, MinDomains: c.MinDomains,
@@ -224,8 +224,8 @@ func (b *classBuilder) affinity() {
 	}
 }
 
-func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) []*clusterv1.PodAffinityTerm {
-	var out []*clusterv1.PodAffinityTerm
+func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) []*clusterpb.PodAffinityTerm {
+	var out []*clusterpb.PodAffinityTerm
 	for i, t := range required {
 		if c := b.podTerm(fmt.Sprintf("%s.requiredDuringSchedulingIgnoredDuringExecution[%d]", path, i), t); c != nil {
 			out = append(out, c)
@@ -241,11 +241,11 @@ func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, 
 	return out
 }
 
-func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterv1.PodAffinityTerm {
+func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb.PodAffinityTerm {
 	selector, bad := selectorOf(t.LabelSelector)
 	if bad == "" {
-		withKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_IN)
-		withKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterv1.Operator_OPERATOR_NOT_IN)
+		withKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
+		withKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_NOT_IN)
 	}
 	if t.TopologyKey == "" {
 		bad = cmp.Or(bad, "topologyKey: is missing")
@@ -255,7 +255,7 @@ func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterv1
 		b.refuse(path + "." + bad)
 		return nil
 	}
-	out := &clusterv1.PodAffinityTerm{
+	out := &clusterpb.PodAffinityTerm{
 		TopologyKey: stableKey(t.TopologyKey), Selector: selector,
 		Namespaces: sortedSet(t.Namespaces), NamespaceSelector: namespaces,
 	}
@@ -280,28 +280,28 @@ func (b *classBuilder) ports() {
 }
 
 // hostPorts lists the ports that a pod takes on its node: those of its containers and of its sidecars, sorted.
-func hostPorts(p *corev1.Pod) []*clusterv1.HostPort {
+func hostPorts(p *corev1.Pod) []*clusterpb.HostPort {
 	containers := slices.Clone(p.Spec.Containers)
 	for _, c := range p.Spec.InitContainers {
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			containers = append(containers, c)
 		}
 	}
-	var out []*clusterv1.HostPort
+	var out []*clusterpb.HostPort
 	for _, c := range containers {
 		for _, port := range c.Ports {
 			if port.HostPort > 0 {
-				out = append(out, &clusterv1.HostPort{
+				out = append(out, &clusterpb.HostPort{
 					Protocol: cmp.Or(string(port.Protocol), string(corev1.ProtocolTCP)), Port: port.HostPort, Ip: port.HostIP,
 				})
 			}
 		}
 	}
-	compare := func(a, b *clusterv1.HostPort) int {
+	compare := func(a, b *clusterpb.HostPort) int {
 		return cmp.Or(strings.Compare(a.GetProtocol(), b.GetProtocol()), cmp.Compare(a.GetPort(), b.GetPort()), strings.Compare(a.GetIp(), b.GetIp()))
 	}
 	slices.SortFunc(out, compare)
-	return slices.CompactFunc(out, func(a, b *clusterv1.HostPort) bool { return compare(a, b) == 0 })
+	return slices.CompactFunc(out, func(a, b *clusterpb.HostPort) bool { return compare(a, b) == 0 })
 }
 
 // priority reads the number that admission has set, or, for manifests that no API server has seen, the class's.

@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
-func req(key string, op clusterv1.Operator, values ...string) *clusterv1.Requirement {
-	return &clusterv1.Requirement{Key: key, Operator: op, Values: values}
+func req(key string, op clusterpb.Operator, values ...string) *clusterpb.Requirement {
+	return &clusterpb.Requirement{Key: key, Operator: op, Values: values}
 }
 
 func expr(key string, op corev1.NodeSelectorOperator, values ...string) corev1.NodeSelectorRequirement {
@@ -39,35 +39,35 @@ func nodeAffinity(terms ...corev1.NodeSelectorTerm) func(*corev1.Pod) {
 }
 
 const (
-	opIn     = clusterv1.Operator_OPERATOR_IN
-	opNotIn  = clusterv1.Operator_OPERATOR_NOT_IN
-	opExists = clusterv1.Operator_OPERATOR_EXISTS
+	opIn     = clusterpb.Operator_OPERATOR_IN
+	opNotIn  = clusterpb.Operator_OPERATOR_NOT_IN
+	opExists = clusterpb.Operator_OPERATOR_EXISTS
 	zone     = "topology.kubernetes.io/zone"
 )
 
 // TestClass compares what an edit of the plain pod changes in its class.
 func TestClass(t *testing.T) {
 	web := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	webSelector := &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web")}}
+	webSelector := &clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("app", opIn, "web")}}
 
 	for name, tc := range map[string]struct {
 		edit func(*corev1.Pod)
 		refs []runtime.Object
-		want *clusterv1.PodClass
+		want *clusterpb.PodClass
 	}{
-		"nothing special": {func(*corev1.Pod) {}, nil, &clusterv1.PodClass{}},
+		"nothing special": {func(*corev1.Pod) {}, nil, &clusterpb.PodClass{}},
 		"old label names become stable ones": {
 			func(p *corev1.Pod) {
 				p.Spec.NodeSelector = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a", "type": "x"}
 			}, nil,
-			&clusterv1.PodClass{NodeSelector: []*clusterv1.Label{{Key: zone, Value: "a"}, {Key: "type", Value: "x"}}},
+			&clusterpb.PodClass{NodeSelector: []*clusterpb.Label{{Key: zone, Value: "a"}, {Key: "type", Value: "x"}}},
 		},
 		"two names of one label with two values": {
 			func(p *corev1.Pod) {
 				p.Spec.NodeSelector = map[string]string{"failure-domain.beta.kubernetes.io/zone": "a", zone: "b"}
 			}, nil,
-			&clusterv1.PodClass{
-				NodeSelector: []*clusterv1.Label{{Key: zone, Value: "b"}},
+			&clusterpb.PodClass{
+				NodeSelector: []*clusterpb.Label{{Key: zone, Value: "b"}},
 				Unsupported:  "spec.nodeSelector: failure-domain.beta.kubernetes.io/zone and " + zone + " are one label, and ask for two values",
 			},
 		},
@@ -78,21 +78,21 @@ func TestClass(t *testing.T) {
 				}},
 				corev1.NodeSelectorTerm{},
 			), nil,
-			&clusterv1.PodClass{NodeAffinity: []*clusterv1.NodeAffinityTerm{{Requirements: []*clusterv1.Requirement{
-				req("cores", clusterv1.Operator_OPERATOR_GT, "4"), req(zone, opIn, "a", "b"),
+			&clusterpb.PodClass{NodeAffinity: []*clusterpb.NodeAffinityTerm{{Requirements: []*clusterpb.Requirement{
+				req("cores", clusterpb.Operator_OPERATOR_GT, "4"), req(zone, opIn, "a", "b"),
 			}}}},
 		},
 		"node affinity by field": {
 			nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpIn, "n")}}),
 			nil,
-			&clusterv1.PodClass{NodeAffinity: []*clusterv1.NodeAffinityTerm{{Requirements: []*clusterv1.Requirement{
+			&clusterpb.PodClass{NodeAffinity: []*clusterpb.NodeAffinityTerm{{Requirements: []*clusterpb.Requirement{
 				req("field:metadata.name", opIn, "n"),
 			}}}},
 		},
 		"node affinity by a field that nodes are not selected by": {
 			nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("spec.x", corev1.NodeSelectorOpIn, "n")}}),
 			nil,
-			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
+			&clusterpb.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
 				`nodeSelectorTerms[0].matchFields[0].key: "spec.x" is not a field that nodes are selected by; want metadata.name`},
 		},
 		"alternatives, with every operator": {
@@ -106,23 +106,23 @@ func TestClass(t *testing.T) {
 					MatchFields:      []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpNotIn, "n")},
 				},
 			), nil,
-			&clusterv1.PodClass{NodeAffinity: []*clusterv1.NodeAffinityTerm{
-				{Requirements: []*clusterv1.Requirement{
-					req("a", opNotIn, "x", "y"), req("b", opExists), req("c", clusterv1.Operator_OPERATOR_DOES_NOT_EXIST),
-					req("d", clusterv1.Operator_OPERATOR_GT, "1"), req("e", clusterv1.Operator_OPERATOR_LT, "9"),
+			&clusterpb.PodClass{NodeAffinity: []*clusterpb.NodeAffinityTerm{
+				{Requirements: []*clusterpb.Requirement{
+					req("a", opNotIn, "x", "y"), req("b", opExists), req("c", clusterpb.Operator_OPERATOR_DOES_NOT_EXIST),
+					req("d", clusterpb.Operator_OPERATOR_GT, "1"), req("e", clusterpb.Operator_OPERATOR_LT, "9"),
 				}},
-				{Requirements: []*clusterv1.Requirement{req("field:metadata.name", opNotIn, "n"), req(zone, opIn, "a")}},
+				{Requirements: []*clusterpb.Requirement{req("field:metadata.name", opNotIn, "n"), req(zone, opIn, "a")}},
 			}},
 		},
 		"node affinity that matches nothing": {
 			nodeAffinity(corev1.NodeSelectorTerm{}), nil,
-			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
+			&clusterpb.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
 				"nodeSelectorTerms: no term can match a node; a term needs at least one expression"},
 		},
 		"greater than a word": {
 			nodeAffinity(corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr("cores", corev1.NodeSelectorOpGt, "many")}}),
 			nil,
-			&clusterv1.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
+			&clusterpb.PodClass{Unsupported: "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution." +
 				"nodeSelectorTerms[0].matchExpressions[0].values: want one whole number"},
 		},
 		"a DaemonSet's pod is pinned by its controller": {
@@ -130,7 +130,7 @@ func TestClass(t *testing.T) {
 				ownedBy("DaemonSet", "agent")(p)
 				nodeAffinity(corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{expr("metadata.name", corev1.NodeSelectorOpIn, "n")}})(p)
 			}, nil,
-			&clusterv1.PodClass{OwnerKind: "DaemonSet", OwnerName: "agent", Daemon: true},
+			&clusterpb.PodClass{OwnerKind: "DaemonSet", OwnerName: "agent", Daemon: true},
 		},
 		"preferred node affinity": {
 			func(p *corev1.Pod) {
@@ -140,8 +140,8 @@ func TestClass(t *testing.T) {
 					}},
 				}}
 			}, nil,
-			&clusterv1.PodClass{PreferredNodeAffinity: []*clusterv1.PreferredNodeAffinityTerm{
-				{Weight: 7, Requirements: []*clusterv1.Requirement{req("ssd", opExists)}},
+			&clusterpb.PodClass{PreferredNodeAffinity: []*clusterpb.PreferredNodeAffinityTerm{
+				{Weight: 7, Requirements: []*clusterpb.Requirement{req("ssd", opExists)}},
 			}},
 		},
 		"tolerations": {
@@ -150,13 +150,13 @@ func TestClass(t *testing.T) {
 					{Operator: corev1.TolerationOpExists}, {Key: "team", Value: "a", Effect: corev1.TaintEffectNoExecute},
 				}
 			}, nil,
-			&clusterv1.PodClass{Tolerations: []*clusterv1.Toleration{
-				{Exists: true}, {Key: "team", Value: "a", Effect: clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
+			&clusterpb.PodClass{Tolerations: []*clusterpb.Toleration{
+				{Exists: true}, {Key: "team", Value: "a", Effect: clusterpb.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
 			}},
 		},
 		"a toleration that compares numbers": {
 			func(p *corev1.Pod) { p.Spec.Tolerations = []corev1.Toleration{{Key: "a", Operator: "Lt", Value: "5"}} }, nil,
-			&clusterv1.PodClass{Unsupported: `spec.tolerations[0].operator: "Lt" is not planned for; want Equal or Exists`},
+			&clusterpb.PodClass{Unsupported: `spec.tolerations[0].operator: "Lt" is not planned for; want Equal or Exists`},
 		},
 		"spread by the pod's own revision": {
 			func(p *corev1.Pod) {
@@ -167,11 +167,11 @@ func TestClass(t *testing.T) {
 					NodeAffinityPolicy: ptr(corev1.NodeInclusionPolicyIgnore), NodeTaintsPolicy: ptr(corev1.NodeInclusionPolicyHonor),
 				}}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels: []*clusterv1.Label{{Key: "app", Value: "web"}, {Key: "pod-template-hash", Value: "7f"}},
-				TopologySpread: []*clusterv1.TopologySpread{{
+			&clusterpb.PodClass{
+				Labels: []*clusterpb.Label{{Key: "app", Value: "web"}, {Key: "pod-template-hash", Value: "7f"}},
+				TopologySpread: []*clusterpb.TopologySpread{{
 					TopologyKey: zone, MaxSkew: 2, Required: true, MinDomains: new(int32(3)), IgnoreNodeAffinity: true, HonorTaints: true,
-					Selector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, "7f")}},
+					Selector: &clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, "7f")}},
 				}},
 			},
 		},
@@ -186,10 +186,10 @@ func TestClass(t *testing.T) {
 					}},
 				}
 			}, nil,
-			&clusterv1.PodClass{
-				PodAffinity: []*clusterv1.PodAffinityTerm{{TopologyKey: zone, Selector: webSelector, Namespaces: []string{"shop"}}},
-				PodAntiAffinity: []*clusterv1.PodAffinityTerm{{
-					TopologyKey: "kubernetes.io/hostname", Selector: webSelector, NamespaceSelector: &clusterv1.LabelSelector{}, Weight: 50,
+			&clusterpb.PodClass{
+				PodAffinity: []*clusterpb.PodAffinityTerm{{TopologyKey: zone, Selector: webSelector, Namespaces: []string{"shop"}}},
+				PodAntiAffinity: []*clusterpb.PodAffinityTerm{{
+					TopologyKey: "kubernetes.io/hostname", Selector: webSelector, NamespaceSelector: &clusterpb.LabelSelector{}, Weight: 50,
 				}},
 			},
 		},
@@ -202,11 +202,11 @@ func TestClass(t *testing.T) {
 					},
 				}}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels: []*clusterv1.Label{{Key: "tenant", Value: "a"}},
-				PodAntiAffinity: []*clusterv1.PodAffinityTerm{{
+			&clusterpb.PodClass{
+				Labels: []*clusterpb.Label{{Key: "tenant", Value: "a"}},
+				PodAntiAffinity: []*clusterpb.PodAffinityTerm{{
 					TopologyKey: zone, Namespaces: []string{"shop"},
-					Selector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("tenant", opNotIn, "a")}},
+					Selector: &clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("tenant", opNotIn, "a")}},
 				}},
 			},
 		},
@@ -214,7 +214,7 @@ func TestClass(t *testing.T) {
 			func(p *corev1.Pod) {
 				p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80}, {HostPort: 8080, Protocol: corev1.ProtocolUDP}, {HostPort: 80}}
 			}, nil,
-			&clusterv1.PodClass{HostPorts: []*clusterv1.HostPort{{Protocol: "TCP", Port: 80}, {Protocol: "UDP", Port: 8080}}},
+			&clusterpb.PodClass{HostPorts: []*clusterpb.HostPort{{Protocol: "TCP", Port: 80}, {Protocol: "UDP", Port: 8080}}},
 		},
 		"ports of sidecars count, those of init containers do not": {
 			func(p *corev1.Pod) {
@@ -223,7 +223,7 @@ func TestClass(t *testing.T) {
 					{Name: "side", Ports: []corev1.ContainerPort{{HostPort: 2, HostIP: "10.0.0.1"}}, RestartPolicy: ptr(corev1.ContainerRestartPolicyAlways)},
 				}
 			}, nil,
-			&clusterv1.PodClass{HostPorts: []*clusterv1.HostPort{{Protocol: "TCP", Port: 2, Ip: "10.0.0.1"}}},
+			&clusterpb.PodClass{HostPorts: []*clusterpb.HostPort{{Protocol: "TCP", Port: 2, Ip: "10.0.0.1"}}},
 		},
 		"affinity to namespaces by name, by label, and by the pod's own label": {
 			func(p *corev1.Pod) {
@@ -235,12 +235,12 @@ func TestClass(t *testing.T) {
 					}},
 				}}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels: []*clusterv1.Label{{Key: "tenant", Value: "a"}},
-				PodAffinity: []*clusterv1.PodAffinityTerm{{
+			&clusterpb.PodClass{
+				Labels: []*clusterpb.Label{{Key: "tenant", Value: "a"}},
+				PodAffinity: []*clusterpb.PodAffinityTerm{{
 					TopologyKey: zone, Namespaces: []string{"a", "b"},
-					NamespaceSelector: &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("env", opIn, "x")}},
-					Selector:          &clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("tenant", opIn, "a")}},
+					NamespaceSelector: &clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("env", opIn, "x")}},
+					Selector:          &clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("app", opIn, "web"), req("tenant", opIn, "a")}},
 				}},
 			},
 		},
@@ -249,8 +249,8 @@ func TestClass(t *testing.T) {
 				ownedBy("StatefulSet", "db")(p)
 				p.Labels = map[string]string{"controller-revision-hash": "db-5"}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels:    []*clusterv1.Label{{Key: "controller-revision-hash", Value: "db-5"}},
+			&clusterpb.PodClass{
+				Labels:    []*clusterpb.Label{{Key: "controller-revision-hash", Value: "db-5"}},
 				OwnerKind: "StatefulSet", OwnerName: "db", OwnerRevision: "db-5",
 			},
 		},
@@ -259,15 +259,15 @@ func TestClass(t *testing.T) {
 			[]runtime.Object{&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{
 				Name: "web-7f", Namespace: "shop", Labels: map[string]string{"pod-template-hash": "7f"},
 			}}},
-			&clusterv1.PodClass{OwnerKind: "ReplicaSet", OwnerName: "web-7f", OwnerRevision: "7f"},
+			&clusterpb.PodClass{OwnerKind: "ReplicaSet", OwnerName: "web-7f", OwnerRevision: "7f"},
 		},
 		"a Deployment's pods are the Deployment's, whichever ReplicaSet they are of": {
 			func(p *corev1.Pod) {
 				ownedBy("ReplicaSet", "web-7f")(p)
 				p.Labels = map[string]string{"pod-template-hash": "7f"}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels:    []*clusterv1.Label{{Key: "pod-template-hash", Value: "7f"}},
+			&clusterpb.PodClass{
+				Labels:    []*clusterpb.Label{{Key: "pod-template-hash", Value: "7f"}},
 				OwnerKind: "Deployment", OwnerName: "web", OwnerRevision: "7f",
 			},
 		},
@@ -276,8 +276,8 @@ func TestClass(t *testing.T) {
 				ownedBy("ReplicaSet", "web-7f")(p)
 				p.Labels = map[string]string{"rollouts-pod-template-hash": "7f"}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels:    []*clusterv1.Label{{Key: "rollouts-pod-template-hash", Value: "7f"}},
+			&clusterpb.PodClass{
+				Labels:    []*clusterpb.Label{{Key: "rollouts-pod-template-hash", Value: "7f"}},
 				OwnerKind: "Rollout", OwnerName: "web", OwnerRevision: "7f",
 			},
 		},
@@ -286,8 +286,8 @@ func TestClass(t *testing.T) {
 				ownedBy("ReplicaSet", "web-7f")(p)
 				p.Labels = map[string]string{"pod-template-hash": "f"}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels:    []*clusterv1.Label{{Key: "pod-template-hash", Value: "f"}},
+			&clusterpb.PodClass{
+				Labels:    []*clusterpb.Label{{Key: "pod-template-hash", Value: "f"}},
 				OwnerKind: "ReplicaSet", OwnerName: "web-7f", OwnerRevision: "f",
 			},
 		},
@@ -296,46 +296,46 @@ func TestClass(t *testing.T) {
 				ownedBy("DaemonSet", "agent")(p)
 				p.Labels = map[string]string{"controller-revision-hash": "5d"}
 			}, nil,
-			&clusterv1.PodClass{
-				Labels:    []*clusterv1.Label{{Key: "controller-revision-hash", Value: "5d"}},
+			&clusterpb.PodClass{
+				Labels:    []*clusterpb.Label{{Key: "controller-revision-hash", Value: "5d"}},
 				OwnerKind: "DaemonSet", OwnerName: "agent", OwnerRevision: "5d", Daemon: true,
 			},
 		},
 		"a mirror pod": {
 			func(p *corev1.Pod) { p.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }, nil,
-			&clusterv1.PodClass{Mirror: true},
+			&clusterpb.PodClass{Mirror: true},
 		},
 		"priority that admission has set": {
 			func(p *corev1.Pod) {
 				p.Spec.Priority, p.Spec.PreemptionPolicy = new(int32(9)), ptr(corev1.PreemptNever)
 				p.Spec.PriorityClassName = "gone"
 			}, nil,
-			&clusterv1.PodClass{Priority: 9, Preempts: false},
+			&clusterpb.PodClass{Priority: 9, Preempts: false},
 		},
 		"priority of the named class": {
 			func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" },
 			[]runtime.Object{&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000, PreemptionPolicy: ptr(corev1.PreemptNever)}},
-			&clusterv1.PodClass{Priority: 1000, Preempts: false},
+			&clusterpb.PodClass{Priority: 1000, Preempts: false},
 		},
 		"a priority class that is not there": {
 			func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" }, nil,
-			&clusterv1.PodClass{Unsupported: "spec.priorityClassName: there is no PriorityClass high"},
+			&clusterpb.PodClass{Unsupported: "spec.priorityClassName: there is no PriorityClass high"},
 		},
 		"resource claims": {
 			func(p *corev1.Pod) { p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu"}} }, nil,
-			&clusterv1.PodClass{Unsupported: "spec.resourceClaims[0]: names neither a claim nor a template"},
+			&clusterpb.PodClass{Unsupported: "spec.resourceClaims[0]: names neither a claim nor a template"},
 		},
 		"its own scheduler and grace": {
 			func(p *corev1.Pod) {
 				p.Spec.SchedulerName, p.Spec.TerminationGracePeriodSeconds = "volcano", new(int64(5))
 			}, nil,
-			&clusterv1.PodClass{SchedulerName: "volcano", TerminationGracePeriod: durationpb.New(5 * time.Second)},
+			&clusterpb.PodClass{SchedulerName: "volcano", TerminationGracePeriod: durationpb.New(5 * time.Second)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := convertPod(t, pod(tc.edit), tc.refs...)
 			want := tc.want
-			want.Id, want.Namespace, want.Requests = got.GetId(), "shop", []*clusterv1.Amount{{Resource: "cpu", Value: 1000}, {Resource: "pods", Value: 1}}
+			want.Id, want.Namespace, want.Requests = got.GetId(), "shop", []*clusterpb.Amount{{Resource: "cpu", Value: 1000}, {Resource: "pods", Value: 1}}
 			if want.GetSchedulerName() == "" {
 				want.SchedulerName = "default-scheduler"
 			}

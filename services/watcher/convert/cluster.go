@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -30,7 +30,7 @@ const annotationDefaultClass = "storageclass.kubernetes.io/is-default-class"
 // others refer to in itself. The zero Cluster is empty and ready; it is owned by one goroutine.
 type Cluster struct {
 	// Repair names conditions of nodes that matter beside those that Kerf knows of itself; nil names none.
-	Repair *clusterv1.RepairPolicy
+	Repair *clusterpb.RepairPolicy
 
 	objects  map[string]runtime.Object // by kind, namespace and name
 	order    []string

@@ -10,7 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // lookups are what is found by looking at all objects of a cluster. They are made when they are first asked for, and
@@ -91,7 +91,7 @@ func podTemplate(o any) *corev1.PodTemplateSpec {
 }
 
 // devices are a node's devices.
-func (c *Cluster) devices(node string) []*clusterv1.NodeDevice {
+func (c *Cluster) devices(node string) []*clusterpb.NodeDevice {
 	l := c.looked()
 	return NodeDevices(node, l.slices[node], l.rules, func(k DeviceKey) bool { return l.held[k] })
 }

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -18,37 +18,37 @@ import (
 // that Kerf plans with.
 func stableKey(key string) string { return awsv1.NormalizeLabel(key) }
 
-func nodeOperator(op corev1.NodeSelectorOperator) clusterv1.Operator {
+func nodeOperator(op corev1.NodeSelectorOperator) clusterpb.Operator {
 	switch op {
 	case corev1.NodeSelectorOpIn:
-		return clusterv1.Operator_OPERATOR_IN
+		return clusterpb.Operator_OPERATOR_IN
 	case corev1.NodeSelectorOpNotIn:
-		return clusterv1.Operator_OPERATOR_NOT_IN
+		return clusterpb.Operator_OPERATOR_NOT_IN
 	case corev1.NodeSelectorOpExists:
-		return clusterv1.Operator_OPERATOR_EXISTS
+		return clusterpb.Operator_OPERATOR_EXISTS
 	case corev1.NodeSelectorOpDoesNotExist:
-		return clusterv1.Operator_OPERATOR_DOES_NOT_EXIST
+		return clusterpb.Operator_OPERATOR_DOES_NOT_EXIST
 	case corev1.NodeSelectorOpGt:
-		return clusterv1.Operator_OPERATOR_GT
+		return clusterpb.Operator_OPERATOR_GT
 	case corev1.NodeSelectorOpLt:
-		return clusterv1.Operator_OPERATOR_LT
+		return clusterpb.Operator_OPERATOR_LT
 	default:
-		return clusterv1.Operator_OPERATOR_UNSPECIFIED
+		return clusterpb.Operator_OPERATOR_UNSPECIFIED
 	}
 }
 
 // nodeRequirements converts the label expressions of a node selector term. The text names the first one that can't be
 // converted, by its path below the term.
-func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterv1.Requirement, unsupported string) {
+func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterpb.Requirement, unsupported string) {
 	for i, e := range exprs {
 		path := fmt.Sprintf("matchExpressions[%d]", i)
-		r := &clusterv1.Requirement{Key: stableKey(e.Key), Operator: nodeOperator(e.Operator)}
+		r := &clusterpb.Requirement{Key: stableKey(e.Key), Operator: nodeOperator(e.Operator)}
 		switch r.GetOperator() {
-		case clusterv1.Operator_OPERATOR_UNSPECIFIED:
+		case clusterpb.Operator_OPERATOR_UNSPECIFIED:
 			return nil, fmt.Sprintf("%s.operator: %q is not known", path, e.Operator)
-		case clusterv1.Operator_OPERATOR_IN, clusterv1.Operator_OPERATOR_NOT_IN:
+		case clusterpb.Operator_OPERATOR_IN, clusterpb.Operator_OPERATOR_NOT_IN:
 			r.Values = sortedSet(e.Values)
-		case clusterv1.Operator_OPERATOR_GT, clusterv1.Operator_OPERATOR_LT:
+		case clusterpb.Operator_OPERATOR_GT, clusterpb.Operator_OPERATOR_LT:
 			r.Values = slices.Clone(e.Values)
 		default: // EXISTS and DOES_NOT_EXIST have no values
 		}
@@ -67,18 +67,18 @@ const keyNodeName = "field:metadata.name"
 
 // termRequirements converts a node selector term, fields included. The only field that nodes are selected by is their
 // name. The text names the first requirement that can't be converted, by its path below the term.
-func termRequirements(t corev1.NodeSelectorTerm) (out []*clusterv1.Requirement, unsupported string) {
+func termRequirements(t corev1.NodeSelectorTerm) (out []*clusterpb.Requirement, unsupported string) {
 	out, bad := nodeRequirements(t.MatchExpressions)
 	if bad != "" {
 		return nil, bad
 	}
 	for i, f := range t.MatchFields {
 		path := fmt.Sprintf("matchFields[%d]", i)
-		r := &clusterv1.Requirement{Key: keyNodeName, Operator: nodeOperator(f.Operator), Values: sortedSet(f.Values)}
+		r := &clusterpb.Requirement{Key: keyNodeName, Operator: nodeOperator(f.Operator), Values: sortedSet(f.Values)}
 		switch {
 		case f.Key != metav1.ObjectNameField:
 			return nil, fmt.Sprintf("%s.key: %q is not a field that nodes are selected by; want metadata.name", path, f.Key)
-		case r.GetOperator() != clusterv1.Operator_OPERATOR_IN && r.GetOperator() != clusterv1.Operator_OPERATOR_NOT_IN:
+		case r.GetOperator() != clusterpb.Operator_OPERATOR_IN && r.GetOperator() != clusterpb.Operator_OPERATOR_NOT_IN:
 			return nil, fmt.Sprintf("%s.operator: %q is not one that fields are compared by; want In or NotIn", path, f.Operator)
 		case len(f.Values) != 1:
 			return nil, fmt.Sprintf("%s.values: are %d; a field is compared with exactly one", path, len(f.Values))
@@ -90,25 +90,25 @@ func termRequirements(t corev1.NodeSelectorTerm) (out []*clusterv1.Requirement, 
 }
 
 // selectorOf converts a label selector; nil stays nil, and an empty one selects everything.
-func selectorOf(s *metav1.LabelSelector) (out *clusterv1.LabelSelector, unsupported string) {
+func selectorOf(s *metav1.LabelSelector) (out *clusterpb.LabelSelector, unsupported string) {
 	if s == nil {
 		return nil, ""
 	}
-	out = &clusterv1.LabelSelector{}
+	out = &clusterpb.LabelSelector{}
 	for k, v := range s.MatchLabels {
 		out.Requirements = append(out.Requirements, in(k, v))
 	}
 	for i, e := range s.MatchExpressions {
-		r := &clusterv1.Requirement{Key: e.Key}
+		r := &clusterpb.Requirement{Key: e.Key}
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn:
-			r.Operator, r.Values = clusterv1.Operator_OPERATOR_IN, sortedSet(e.Values)
+			r.Operator, r.Values = clusterpb.Operator_OPERATOR_IN, sortedSet(e.Values)
 		case metav1.LabelSelectorOpNotIn:
-			r.Operator, r.Values = clusterv1.Operator_OPERATOR_NOT_IN, sortedSet(e.Values)
+			r.Operator, r.Values = clusterpb.Operator_OPERATOR_NOT_IN, sortedSet(e.Values)
 		case metav1.LabelSelectorOpExists:
-			r.Operator = clusterv1.Operator_OPERATOR_EXISTS
+			r.Operator = clusterpb.Operator_OPERATOR_EXISTS
 		case metav1.LabelSelectorOpDoesNotExist:
-			r.Operator = clusterv1.Operator_OPERATOR_DOES_NOT_EXIST
+			r.Operator = clusterpb.Operator_OPERATOR_DOES_NOT_EXIST
 		default:
 			return nil, fmt.Sprintf("labelSelector.matchExpressions[%d].operator: %q is not known", i, e.Operator)
 		}
@@ -123,52 +123,52 @@ func selectorOf(s *metav1.LabelSelector) (out *clusterv1.LabelSelector, unsuppor
 
 // withKeys narrows a selector to pods that have (or have not) the given pod's values of some labels. The API server has
 // mostly done so already, and doing it twice changes nothing.
-func withKeys(s *clusterv1.LabelSelector, keys []string, labels map[string]string, op clusterv1.Operator) {
+func withKeys(s *clusterpb.LabelSelector, keys []string, labels map[string]string, op clusterpb.Operator) {
 	if s == nil {
 		return
 	}
 	for _, k := range keys {
 		if v, ok := labels[k]; ok {
-			s.Requirements = append(s.Requirements, &clusterv1.Requirement{Key: k, Operator: op, Values: []string{v}})
+			s.Requirements = append(s.Requirements, &clusterpb.Requirement{Key: k, Operator: op, Values: []string{v}})
 		}
 	}
 	s.Requirements = normal(s.GetRequirements())
 }
 
-func taintEffect(e corev1.TaintEffect) clusterv1.TaintEffect {
+func taintEffect(e corev1.TaintEffect) clusterpb.TaintEffect {
 	switch e {
 	case corev1.TaintEffectNoSchedule:
-		return clusterv1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE
+		return clusterpb.TaintEffect_TAINT_EFFECT_NO_SCHEDULE
 	case corev1.TaintEffectPreferNoSchedule:
-		return clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE
+		return clusterpb.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE
 	case corev1.TaintEffectNoExecute:
-		return clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE
+		return clusterpb.TaintEffect_TAINT_EFFECT_NO_EXECUTE
 	default:
-		return clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED
+		return clusterpb.TaintEffect_TAINT_EFFECT_UNSPECIFIED
 	}
 }
 
 // taintsOf converts taints, sorted by key and effect. One with an effect that is not known is left out: the scheduler
 // ignores it too. So are those without a key, and the second one of a key and effect, which the API server refuses.
-func taintsOf(taints []corev1.Taint) []*clusterv1.Taint {
-	var out []*clusterv1.Taint
+func taintsOf(taints []corev1.Taint) []*clusterpb.Taint {
+	var out []*clusterpb.Taint
 	for _, t := range taints {
-		if e := taintEffect(t.Effect); e != clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED && t.Key != "" {
-			out = append(out, &clusterv1.Taint{Key: t.Key, Value: t.Value, Effect: e})
+		if e := taintEffect(t.Effect); e != clusterpb.TaintEffect_TAINT_EFFECT_UNSPECIFIED && t.Key != "" {
+			out = append(out, &clusterpb.Taint{Key: t.Key, Value: t.Value, Effect: e})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *clusterv1.Taint) int {
+	slices.SortStableFunc(out, func(a, b *clusterpb.Taint) int {
 		return cmp.Or(strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetEffect(), b.GetEffect()))
 	})
-	return slices.CompactFunc(out, func(a, b *clusterv1.Taint) bool {
+	return slices.CompactFunc(out, func(a, b *clusterpb.Taint) bool {
 		return a.GetKey() == b.GetKey() && a.GetEffect() == b.GetEffect()
 	})
 }
 
 // tolerationsOf converts tolerations, sorted and without repeats, so that their order does not make classes.
-func tolerationsOf(list []corev1.Toleration) (out []*clusterv1.Toleration, unsupported string) {
+func tolerationsOf(list []corev1.Toleration) (out []*clusterpb.Toleration, unsupported string) {
 	for i, t := range list {
-		c := &clusterv1.Toleration{Key: t.Key, Value: t.Value, Effect: taintEffect(t.Effect)}
+		c := &clusterpb.Toleration{Key: t.Key, Value: t.Value, Effect: taintEffect(t.Effect)}
 		switch t.Operator {
 		case corev1.TolerationOpExists:
 			c.Exists, c.Value = true, ""
@@ -179,17 +179,17 @@ func tolerationsOf(list []corev1.Toleration) (out []*clusterv1.Toleration, unsup
 		if t.Key == "" && !c.GetExists() {
 			return nil, fmt.Sprintf("spec.tolerations[%d].key: is missing, which only operator Exists allows", i)
 		}
-		if t.Effect != "" && c.GetEffect() == clusterv1.TaintEffect_TAINT_EFFECT_UNSPECIFIED {
+		if t.Effect != "" && c.GetEffect() == clusterpb.TaintEffect_TAINT_EFFECT_UNSPECIFIED {
 			return nil, fmt.Sprintf("spec.tolerations[%d].effect: %q is not known", i, t.Effect)
 		}
 		out = append(out, c)
 	}
 	slices.SortFunc(out, compareTolerations)
-	out = slices.CompactFunc(out, func(a, b *clusterv1.Toleration) bool { return compareTolerations(a, b) == 0 })
+	out = slices.CompactFunc(out, func(a, b *clusterpb.Toleration) bool { return compareTolerations(a, b) == 0 })
 	return out, ""
 }
 
-func compareTolerations(a, b *clusterv1.Toleration) int {
+func compareTolerations(a, b *clusterpb.Toleration) int {
 	return cmp.Or(
 		strings.Compare(a.GetKey(), b.GetKey()), compareBools(a.GetExists(), b.GetExists()),
 		strings.Compare(a.GetValue(), b.GetValue()), cmp.Compare(a.GetEffect(), b.GetEffect()))
@@ -206,19 +206,19 @@ func compareBools(a, b bool) int {
 	}
 }
 
-func in(key string, values ...string) *clusterv1.Requirement {
-	return &clusterv1.Requirement{Key: key, Operator: clusterv1.Operator_OPERATOR_IN, Values: sortedSet(values)}
+func in(key string, values ...string) *clusterpb.Requirement {
+	return &clusterpb.Requirement{Key: key, Operator: clusterpb.Operator_OPERATOR_IN, Values: sortedSet(values)}
 }
 
 // normal sorts requirements and drops repeats.
-func normal(list []*clusterv1.Requirement) []*clusterv1.Requirement {
+func normal(list []*clusterpb.Requirement) []*clusterpb.Requirement {
 	sortRequirements(list)
-	return slices.CompactFunc(list, func(a, b *clusterv1.Requirement) bool { return compareRequirements(a, b) == 0 })
+	return slices.CompactFunc(list, func(a, b *clusterpb.Requirement) bool { return compareRequirements(a, b) == 0 })
 }
 
-func sortRequirements(list []*clusterv1.Requirement) { slices.SortFunc(list, compareRequirements) }
+func sortRequirements(list []*clusterpb.Requirement) { slices.SortFunc(list, compareRequirements) }
 
-func compareRequirements(a, b *clusterv1.Requirement) int {
+func compareRequirements(a, b *clusterpb.Requirement) int {
 	return cmp.Or(
 		strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetOperator(), b.GetOperator()),
 		slices.Compare(a.GetValues(), b.GetValues()), cmp.Compare(a.GetMinValues(), b.GetMinValues()))

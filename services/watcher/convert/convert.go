@@ -25,7 +25,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -97,7 +97,7 @@ func hashOf(m proto.Message) snapshot.Hash {
 }
 
 // classObject gives a class its id and wraps it.
-func classObject(c *clusterv1.PodClass) *snapshot.Object {
+func classObject(c *clusterpb.PodClass) *snapshot.Object {
 	c.Id = ""
 	h := hashOf(c)
 	c.Id = "c-" + hex.EncodeToString(h[:])
@@ -107,12 +107,12 @@ func classObject(c *clusterv1.PodClass) *snapshot.Object {
 // objectID is how namespaced objects are called everywhere: "namespace/name".
 func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-func labelsOf(m map[string]string) []*clusterv1.Label {
-	out := make([]*clusterv1.Label, 0, len(m))
+func labelsOf(m map[string]string) []*clusterpb.Label {
+	out := make([]*clusterpb.Label, 0, len(m))
 	for k, v := range m {
-		out = append(out, &clusterv1.Label{Key: k, Value: v})
+		out = append(out, &clusterpb.Label{Key: k, Value: v})
 	}
-	slices.SortFunc(out, func(a, b *clusterv1.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	slices.SortFunc(out, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	return out
 }
 

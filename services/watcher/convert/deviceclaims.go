@@ -12,7 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // maxDevices is how many devices one claim can be given.
@@ -67,7 +67,7 @@ func ImpliesDevices(name corev1.ResourceName) bool {
 }
 
 // deviceClaim reads one claim of the pod; nil where the pod needs none after all.
-func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterv1.DeviceClaim, string) {
+func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterpb.DeviceClaim, string) {
 	name, own, made := claimName(b.pod, rc)
 	if made && name == "" {
 		return nil, "" // whoever makes claims from templates found that there is nothing to claim
@@ -96,7 +96,7 @@ func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterv1.Devic
 
 // claimed reads a claim that the pod has for itself. Daemons that watch over all devices of their node take none away,
 // and run on a node without any as well; so that such requests are left out of them.
-func (b *classBuilder) claimed(d resourcev1.DeviceClaim) (*clusterv1.DeviceClaim, string) {
+func (b *classBuilder) claimed(d resourcev1.DeviceClaim) (*clusterpb.DeviceClaim, string) {
 	if b.class.GetDaemon() {
 		d.Requests = slices.DeleteFunc(slices.Clone(d.Requests), func(q resourcev1.DeviceRequest) bool {
 			return q.Exactly != nil && q.Exactly.AdminAccess != nil && *q.Exactly.AdminAccess
@@ -140,7 +140,7 @@ func ResourceClaimKeys(p *corev1.Pod) []string {
 }
 
 // sharedClaim reads a claim that pods name. Where nobody uses it any more it is about to lose its devices.
-func sharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterv1.DeviceClaim, string) {
+func sharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
 	out, bad := deviceClaim(c.Spec.Devices, classes)
 	if bad != "" {
 		return nil, bad
@@ -162,7 +162,7 @@ func sharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.D
 		if bad != "" {
 			return nil, fmt.Sprintf("resource claim %s: status.allocation.nodeSelector.nodeSelectorTerms[%d].%s", c.Name, i, bad)
 		}
-		out.Terms = append(out.Terms, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+		out.Terms = append(out.Terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
 	}
 	return out, ""
 }
@@ -184,11 +184,11 @@ func singleNode(s *corev1.NodeSelector) string {
 }
 
 // deviceClaim reads what a claim asks for. The text names the first field that Kerf does not plan for.
-func deviceClaim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterv1.DeviceClaim, string) {
-	out := &clusterv1.DeviceClaim{}
+func deviceClaim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
+	out := &clusterpb.DeviceClaim{}
 	for i, q := range d.Requests {
 		path := fmt.Sprintf("devices.requests[%d]", i)
-		r := &clusterv1.DeviceRequest{Name: q.Name}
+		r := &clusterpb.DeviceRequest{Name: q.Name}
 		for _, w := range waysOf(q) {
 			o, bad := deviceOption(w.DeviceSubRequest, classes)
 			if bad != "" {
@@ -208,7 +208,7 @@ func deviceClaim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.Devi
 		if c.MatchAttribute == nil {
 			return nil, fmt.Sprintf("devices.constraints[%d]: distinctAttribute: not planned for; want matchAttribute", i)
 		}
-		out.Constraints = append(out.Constraints, &clusterv1.DeviceConstraint{
+		out.Constraints = append(out.Constraints, &clusterpb.DeviceConstraint{
 			Requests: sortedSet(c.Requests), Attribute: string(*c.MatchAttribute),
 		})
 	}
@@ -236,7 +236,7 @@ func waysOf(q resourcev1.DeviceRequest) []way {
 	return out
 }
 
-func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev1.DeviceClass) (*clusterv1.DeviceOption, string) {
+func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceOption, string) {
 	switch {
 	case len(s.Tolerations) > 0:
 		return nil, "tolerations: not planned for"
@@ -253,7 +253,7 @@ func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev
 	if bad != "" {
 		return nil, bad
 	}
-	out := &clusterv1.DeviceOption{Name: s.Name, DeviceClass: s.DeviceClassName, Selector: selectorID(exprs)}
+	out := &clusterpb.DeviceOption{Name: s.Name, DeviceClass: s.DeviceClassName, Selector: selectorID(exprs)}
 	switch s.AllocationMode {
 	case resourcev1.DeviceAllocationModeAll:
 	case resourcev1.DeviceAllocationModeExactCount, "":
@@ -269,11 +269,11 @@ func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev
 }
 
 // podDevices are the devices that a bound pod's claims were given, sorted.
-func podDevices(p *corev1.Pod, refs References) []*clusterv1.DeviceRef {
+func podDevices(p *corev1.Pod, refs References) []*clusterpb.DeviceRef {
 	if p.Spec.NodeName == "" {
 		return nil
 	}
-	var out []*clusterv1.DeviceRef
+	var out []*clusterpb.DeviceRef
 	for _, key := range ResourceClaimKeys(p) {
 		namespace, name, _ := strings.Cut(key, "/")
 		c := refs.ResourceClaim(namespace, name)
@@ -282,14 +282,14 @@ func podDevices(p *corev1.Pod, refs References) []*clusterv1.DeviceRef {
 		}
 		for _, d := range c.Status.Allocation.Devices.Results {
 			if d.AdminAccess == nil || !*d.AdminAccess {
-				out = append(out, &clusterv1.DeviceRef{Driver: d.Driver, Pool: d.Pool, Name: d.Device})
+				out = append(out, &clusterpb.DeviceRef{Driver: d.Driver, Pool: d.Pool, Name: d.Device})
 			}
 		}
 	}
 	slices.SortFunc(out, compareDeviceRefs)
-	return slices.CompactFunc(out, func(a, b *clusterv1.DeviceRef) bool { return compareDeviceRefs(a, b) == 0 })
+	return slices.CompactFunc(out, func(a, b *clusterpb.DeviceRef) bool { return compareDeviceRefs(a, b) == 0 })
 }
 
-func compareDeviceRefs(a, b *clusterv1.DeviceRef) int {
+func compareDeviceRefs(a, b *clusterpb.DeviceRef) int {
 	return cmp.Or(strings.Compare(a.GetDriver(), b.GetDriver()), strings.Compare(a.GetPool(), b.GetPool()), strings.Compare(a.GetName(), b.GetName()))
 }

@@ -12,7 +12,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/dynamic-resource-allocation/cel"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // celCacheSize is how many compiled expressions are kept; a cluster has a handful.
@@ -156,7 +156,7 @@ func (r *DeviceRules) Classes(classes []*resourcev1.DeviceClass) {
 func (r *DeviceRules) Version() int { return r.version }
 
 // judge fills in what the rules say of a device.
-func (r *DeviceRules) judge(out *clusterv1.NodeDevice, d *resourcev1.Device, identity []string) {
+func (r *DeviceRules) judge(out *clusterpb.NodeDevice, d *resourcev1.Device, identity []string) {
 	input := cel.Device{
 		Driver: out.GetDriver(), AllowMultipleAllocations: d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity,
 	}
@@ -174,7 +174,7 @@ func (r *DeviceRules) judge(out *clusterv1.NodeDevice, d *resourcev1.Device, ide
 	}
 	for _, name := range r.attributes {
 		if v := attributeOf(d, out.GetDriver(), name); v != "" {
-			out.Attributes = append(out.Attributes, &clusterv1.Label{Key: name, Value: v})
+			out.Attributes = append(out.Attributes, &clusterpb.Label{Key: name, Value: v})
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -75,17 +75,17 @@ func TestWhatIsClaimed(t *testing.T) {
 			c.Status.Allocation, c.Status.ReservedFor = &resourcev1.AllocationResult{NodeSelector: s}, by
 		}
 	}
-	one := []*clusterv1.DeviceRequest{{Name: "r", Options: []*clusterv1.DeviceOption{{DeviceClass: "gpu", Count: 1}}}}
+	one := []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu", Count: 1}}}}
 	for name, tc := range map[string]struct {
 		edit func(*corev1.Pod)
 		refs []runtime.Object
-		want []*clusterv1.DeviceClaim
+		want []*clusterpb.DeviceClaim
 	}{
-		"from a template": {claims, []runtime.Object{template1(exactly(1))}, []*clusterv1.DeviceClaim{{Requests: one}}},
+		"from a template": {claims, []runtime.Object{template1(exactly(1))}, []*clusterpb.DeviceClaim{{Requests: one}}},
 		"all of them": {
 			claims,
 			[]runtime.Object{template1(exactly(0, func(e *resourcev1.ExactDeviceRequest) { e.AllocationMode = resourcev1.DeviceAllocationModeAll }))},
-			[]*clusterv1.DeviceClaim{{Requests: []*clusterv1.DeviceRequest{{Name: "r", Options: []*clusterv1.DeviceOption{{DeviceClass: "gpu"}}}}}},
+			[]*clusterpb.DeviceClaim{{Requests: []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu"}}}}}},
 		},
 		"alternatives, and what must be equal": {
 			claims,
@@ -96,11 +96,11 @@ func TestWhatIsClaimed(t *testing.T) {
 				c.Spec.Spec.Devices.Constraints = []resourcev1.DeviceConstraint{{Requests: []string{"r/b", "r/a"}, MatchAttribute: new(resourcev1.FullyQualifiedName(driver + "/numa"))}}
 				return c
 			}()},
-			[]*clusterv1.DeviceClaim{{
-				Requests: []*clusterv1.DeviceRequest{{Name: "r", Options: []*clusterv1.DeviceOption{
+			[]*clusterpb.DeviceClaim{{
+				Requests: []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{
 					{Name: "a", DeviceClass: "gpu", Count: 2}, {Name: "b", DeviceClass: "gpu", Count: 1},
 				}}},
-				Constraints: []*clusterv1.DeviceConstraint{{Requests: []string{"r/a", "r/b"}, Attribute: driver + "/numa"}},
+				Constraints: []*clusterpb.DeviceConstraint{{Requests: []string{"r/a", "r/b"}, Attribute: driver + "/numa"}},
 			}},
 		},
 		"a claim of one's own that is allocated is one's own still": {
@@ -109,7 +109,7 @@ func TestWhatIsClaimed(t *testing.T) {
 				p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("one")}}
 			},
 			[]runtime.Object{shared(allocated(on(byField), used))},
-			[]*clusterv1.DeviceClaim{{Requests: one}},
+			[]*clusterpb.DeviceClaim{{Requests: one}},
 		},
 		"nothing had to be claimed": {
 			func(p *corev1.Pod) {
@@ -117,20 +117,20 @@ func TestWhatIsClaimed(t *testing.T) {
 				p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu"}}
 			}, nil, nil,
 		},
-		"a shared one":                          {byName, []runtime.Object{shared()}, []*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one}}},
-		"a shared one that nobody uses now":     {byName, []runtime.Object{shared(allocated(on(byField), nil))}, []*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one}}},
-		"a shared one that is on a node":        {byName, []runtime.Object{shared(allocated(on(byField), used))}, []*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Node: "n1"}}},
-		"a shared one that is reached anywhere": {byName, []runtime.Object{shared(allocated(nil, used))}, []*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true}}},
+		"a shared one":                          {byName, []runtime.Object{shared()}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one}}},
+		"a shared one that nobody uses now":     {byName, []runtime.Object{shared(allocated(on(byField), nil))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one}}},
+		"a shared one that is on a node":        {byName, []runtime.Object{shared(allocated(on(byField), used))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Node: "n1"}}},
+		"a shared one that is reached anywhere": {byName, []runtime.Object{shared(allocated(nil, used))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true}}},
 		"a shared one that is reached from a zone": {
 			byName,
 			[]runtime.Object{shared(allocated(on(byLabel), used))},
-			[]*clusterv1.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Terms: []*clusterv1.NodeAffinityTerm{{Requirements: []*clusterv1.Requirement{req(zone, opIn, "a")}}}}},
+			[]*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Terms: []*clusterpb.NodeAffinityTerm{{Requirements: []*clusterpb.Requirement{req(zone, opIn, "a")}}}}},
 		},
 		"a resource that stands for a class": {
 			func(p *corev1.Pod) {
 				p.Spec.Containers = append(p.Spec.Containers, container("deviceclass.resource.kubernetes.io/gpu", "2"))
 			}, nil,
-			[]*clusterv1.DeviceClaim{{Requests: []*clusterv1.DeviceRequest{{Name: "container", Options: []*clusterv1.DeviceOption{{DeviceClass: "gpu", Count: 2}}}}}},
+			[]*clusterpb.DeviceClaim{{Requests: []*clusterpb.DeviceRequest{{Name: "container", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu", Count: 2}}}}}},
 		},
 		"a daemon that only watches": {
 			func(p *corev1.Pod) {
@@ -138,13 +138,13 @@ func TestWhatIsClaimed(t *testing.T) {
 				ownedBy("DaemonSet", "monitor")(p)
 			},
 			[]runtime.Object{template1(exactly(1, func(e *resourcev1.ExactDeviceRequest) { e.AdminAccess = new(true) }))},
-			[]*clusterv1.DeviceClaim{{}},
+			[]*clusterpb.DeviceClaim{{}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, class := convertPod(t, pod(tc.edit), append(tc.refs, gpuClass())...)
 			got := class.GetDeviceClaims()
-			if diff := cmp.Diff(tc.want, got, protocmp.Transform(), protocmp.IgnoreFields(&clusterv1.DeviceOption{}, "selector")); diff != "" {
+			if diff := cmp.Diff(tc.want, got, protocmp.Transform(), protocmp.IgnoreFields(&clusterpb.DeviceOption{}, "selector")); diff != "" {
 				t.Errorf("claims (-want +got):\n%s", diff)
 			}
 			if class.GetUnsupported() != "" || len(class.GetRequests()) != 2 {
@@ -195,7 +195,7 @@ func gpuClaimNamed(name string) *resourcev1.ResourceClaim {
 }
 
 // nodeDevices are the devices of node n1, as claims with the given selectors see them.
-func nodeDevices(t *testing.T, held func(convert.DeviceKey) bool, list []*resourcev1.ResourceSlice, exprs ...string) []*clusterv1.NodeDevice {
+func nodeDevices(t *testing.T, held func(convert.DeviceKey) bool, list []*resourcev1.ResourceSlice, exprs ...string) []*clusterpb.NodeDevice {
 	t.Helper()
 	rules := convert.NewDeviceRules()
 	for _, e := range exprs {
@@ -249,7 +249,7 @@ func TestNodeDevices(t *testing.T) {
 	if len(z.GetSelectors()) != 3 || len(z.GetOwnSelectors()) != 1 || len(z.GetFailingSelectors()) != 1 || slices.Contains(got[1].GetSelectors(), z.GetOwnSelectors()[0]) {
 		t.Errorf("%v: want the class's own selector, the model's and the uuid's, of which the last is its own, and one that fails", z)
 	}
-	want := []*clusterv1.Label{{Key: driver + "/numa", Value: "int:1"}}
+	want := []*clusterpb.Label{{Key: driver + "/numa", Value: "int:1"}}
 	if diff := cmp.Diff(want, z.GetAttributes(), protocmp.Transform()); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
@@ -305,7 +305,7 @@ func TestAPoolsOwnerSaysWhichDevicesNewNodesHave(t *testing.T) {
 - driver: nic.example.com
   devices: [{name: eth, attributes: {speed: {int: 100}}}]
 `
-	convertPool := func(t *testing.T, text string) *clusterv1.NodePool {
+	convertPool := func(t *testing.T, text string) *clusterpb.NodePool {
 		t.Helper()
 		pool := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}})
 		pool.Annotations = map[string]string{"kerf.dev/devices": text}
@@ -317,11 +317,11 @@ func TestAPoolsOwnerSaysWhichDevicesNewNodesHave(t *testing.T) {
 		return convert.Whole(snapshot.Fold(snapshot.Snapshot{}, events), convert.Header{}).GetNodePools()[0]
 	}
 	got := convertPool(t, text).GetDevices()
-	want := []*clusterv1.DeviceTemplate{
-		{Devices: []*clusterv1.NodeDevice{{Driver: "nic.example.com", Name: "eth"}}},
-		{InstanceTypes: []string{"g5.xlarge"}, Devices: []*clusterv1.NodeDevice{{Driver: driver, Name: "gpu-0"}}},
+	want := []*clusterpb.DeviceTemplate{
+		{Devices: []*clusterpb.NodeDevice{{Driver: "nic.example.com", Name: "eth"}}},
+		{InstanceTypes: []string{"g5.xlarge"}, Devices: []*clusterpb.NodeDevice{{Driver: driver, Name: "gpu-0"}}},
 	}
-	if diff := cmp.Diff(want, got, protocmp.Transform(), protocmp.IgnoreFields(&clusterv1.NodeDevice{}, "selectors")); diff != "" {
+	if diff := cmp.Diff(want, got, protocmp.Transform(), protocmp.IgnoreFields(&clusterpb.NodeDevice{}, "selectors")); diff != "" {
 		t.Errorf("templates (-want +got):\n%s", diff)
 	}
 	if len(got) == 2 && (len(got[0].GetDevices()[0].GetSelectors()) != 0 || len(got[1].GetDevices()[0].GetSelectors()) != 1) {

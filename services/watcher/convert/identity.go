@@ -9,7 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // identityLabels are labels that controllers give each pod a value of its own for. They would make a class of every pod,
@@ -24,7 +24,7 @@ const (
 )
 
 // classLabels are the pod's labels without those that tell it from its like, unless something selects by them.
-func (b *classBuilder) classLabels() []*clusterv1.Label {
+func (b *classBuilder) classLabels() []*clusterpb.Label {
 	out := b.pod.Labels
 	for _, key := range identityLabels() {
 		if _, ok := out[key]; !ok || b.refs.Selected(key) {

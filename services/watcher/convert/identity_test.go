@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -82,19 +82,19 @@ func TestDefaultSelectorIsWhatServicesAndTheOwnerSelect(t *testing.T) {
 	for name, tc := range map[string]struct {
 		edit func(*corev1.Pod)
 		refs []runtime.Object
-		want *clusterv1.LabelSelector
+		want *clusterpb.LabelSelector
 	}{
 		"nothing tells":         {func(*corev1.Pod) {}, []runtime.Object{service("none", nil), elsewhere}, nil},
 		"another one's Service": {func(*corev1.Pod) {}, []runtime.Object{service("s", map[string]string{"app": "db"})}, nil},
 		"two Services": {
 			func(*corev1.Pod) {},
 			[]runtime.Object{service("a", map[string]string{"app": "web"}), service("b", map[string]string{"tier": "x"})},
-			&clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("tier", opIn, "x")}},
+			&clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("app", opIn, "web"), req("tier", opIn, "x")}},
 		},
 		"a Service and the owner": {
 			ownedBy("ReplicaSet", "web-7f"),
 			[]runtime.Object{service("b", map[string]string{"tier": "x"}), rs},
-			&clusterv1.LabelSelector{Requirements: []*clusterv1.Requirement{req("app", opIn, "web"), req("tier", opIn, "x"), req("track", opNotIn, "old")}},
+			&clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("app", opIn, "web"), req("tier", opIn, "x"), req("track", opNotIn, "old")}},
 		},
 		"an owner that selects nothing by itself": {ownedBy("Job", "web"), nil, nil},
 		"constraints of its own": {
@@ -124,7 +124,7 @@ func TestPodsOfADeploymentBelongTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, class := convertPod(t, w.Pods[0], d)
-	want := []*clusterv1.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, w.Pods[0].Labels["pod-template-hash"])}
+	want := []*clusterpb.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, w.Pods[0].Labels["pod-template-hash"])}
 	if diff := cmp.Diff(want, class.GetDefaultSelector().GetRequirements(), protocmp.Transform()); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}
@@ -195,7 +195,7 @@ func TestADaemonSetIsJudgedByItsNewestPod(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			class := convert.DaemonSet(d, convert.LivePod(d, tc.pods), cluster(t)).Class.Payload.(*clusterv1.PodClass)
+			class := convert.DaemonSet(d, convert.LivePod(d, tc.pods), cluster(t)).Class.Payload.(*clusterpb.PodClass)
 			if got := class.GetRequests()[0].GetValue(); got != tc.want || !class.GetDaemon() {
 				t.Errorf("%d millicores, want %d", got, tc.want)
 			}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -22,16 +22,16 @@ type NodeFacts struct {
 	// detached: they take room under the limit.
 	ForeignVolumes map[string]int64
 	// Devices are the node's devices; see NodeDevices.
-	Devices []*clusterv1.NodeDevice
+	Devices []*clusterpb.NodeDevice
 	// Repair names conditions that matter beside those that Kerf knows of itself; nil names none.
-	Repair *clusterv1.RepairPolicy
+	Repair *clusterpb.RepairPolicy
 	// LastPodEvent is when a pod other than a DaemonSet's last came or went; zero when none is known to have.
 	LastPodEvent time.Time
 }
 
 // Node converts a node.
 func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
-	out := &clusterv1.Node{
+	out := &clusterpb.Node{
 		Name: n.Name, ProviderId: n.Spec.ProviderID,
 		Claim:            n.Labels[LabelClaim],
 		Labels:           labelsOf(n.Labels),
@@ -62,14 +62,14 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 // conditions lists what may make a node sick: conditions that are well when they are True and are not, and those that
 // are what the policy calls sick. Heartbeats are left out, so that a node changes only when a status does. A node whose
 // kubelet never said anything is not sick, but on its way: it has none.
-func conditions(n *corev1.Node, repair *clusterv1.RepairPolicy) []*clusterv1.NodeCondition {
+func conditions(n *corev1.Node, repair *clusterpb.RepairPolicy) []*clusterpb.NodeCondition {
 	if !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }) {
 		return nil
 	}
-	var out []*clusterv1.NodeCondition
+	var out []*clusterpb.NodeCondition
 	for _, c := range n.Status.Conditions {
 		unwell := c.Status != corev1.ConditionTrue && slices.Contains(wellWhenTrue(), c.Type)
-		named := slices.ContainsFunc(repair.GetConditions(), func(r *clusterv1.RepairCondition) bool {
+		named := slices.ContainsFunc(repair.GetConditions(), func(r *clusterpb.RepairCondition) bool {
 			return r.GetType() == string(c.Type) && r.GetStatus() == string(c.Status)
 		})
 		since := c.LastTransitionTime
@@ -77,10 +77,10 @@ func conditions(n *corev1.Node, repair *clusterv1.RepairPolicy) []*clusterv1.Nod
 			since = n.CreationTimestamp
 		}
 		if (unwell || named) && !since.IsZero() {
-			out = append(out, &clusterv1.NodeCondition{Type: string(c.Type), Status: string(c.Status), TransitionTime: timestamp(since)})
+			out = append(out, &clusterpb.NodeCondition{Type: string(c.Type), Status: string(c.Status), TransitionTime: timestamp(since)})
 		}
 	}
-	slices.SortFunc(out, func(a, b *clusterv1.NodeCondition) int { return strings.Compare(a.GetType(), b.GetType()) })
+	slices.SortFunc(out, func(a, b *clusterpb.NodeCondition) int { return strings.Compare(a.GetType(), b.GetType()) })
 	return out
 }
 
@@ -91,7 +91,7 @@ func wellWhenTrue() []corev1.NodeConditionType {
 	}
 }
 
-func volumeLimits(facts NodeFacts) []*clusterv1.Amount {
+func volumeLimits(facts NodeFacts) []*clusterpb.Amount {
 	if facts.CSI == nil {
 		return nil
 	}
@@ -106,5 +106,5 @@ func volumeLimits(facts NodeFacts) []*clusterv1.Amount {
 
 // Namespace converts a namespace.
 func Namespace(n *corev1.Namespace) snapshot.Object {
-	return object(snapshot.Namespace, n.Name, &clusterv1.Namespace{Name: n.Name, Labels: labelsOf(n.Labels)})
+	return object(snapshot.Namespace, n.Name, &clusterpb.Namespace{Name: n.Name, Labels: labelsOf(n.Labels)})
 }

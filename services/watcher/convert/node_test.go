@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -42,24 +42,24 @@ func TestNode(t *testing.T) {
 			{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: new(int32(25))}}, {Name: "efs.csi.aws.com"},
 		}}},
 	}
-	want := &clusterv1.Node{
+	want := &clusterpb.Node{
 		Name: "n1", ProviderId: "aws:///us-east-1a/i-1", Claim: "default-abc",
-		Labels: []*clusterv1.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}, {Key: "kerf.dev/claim", Value: "default-abc"}},
-		Taints: []*clusterv1.Taint{
-			{Key: "a", Value: "v", Effect: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE},
-			{Key: "z", Effect: clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
+		Labels: []*clusterpb.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}, {Key: "kerf.dev/claim", Value: "default-abc"}},
+		Taints: []*clusterpb.Taint{
+			{Key: "a", Value: "v", Effect: clusterpb.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE},
+			{Key: "z", Effect: clusterpb.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
 		},
-		Allocatable: []*clusterv1.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
-		Capacity:    []*clusterv1.Amount{{Resource: "cpu", Value: 2000}, {Resource: "ephemeral-storage", Value: 20 << 30}},
+		Allocatable: []*clusterpb.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
+		Capacity:    []*clusterpb.Amount{{Resource: "cpu", Value: 2000}, {Resource: "ephemeral-storage", Value: 20 << 30}},
 		Ready:       true, Unschedulable: true, DoNotDisrupt: true,
 		CreateTime: timestamppb.New(start()), LastPodEventTime: timestamppb.New(start()),
-		VolumeLimits: []*clusterv1.Amount{{Resource: "ebs.csi.aws.com", Value: 23}},
+		VolumeLimits: []*clusterpb.Amount{{Resource: "ebs.csi.aws.com", Value: 23}},
 	}
 	if diff := cmp.Diff(want, convert.Node(n, facts).Payload, protocmp.Transform()); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
 	delete(n.Labels, "kerf.dev/claim")
-	if got := convert.Node(n, facts).Payload.(*clusterv1.Node).GetClaim(); got != "another" {
+	if got := convert.Node(n, facts).Payload.(*clusterpb.Node).GetClaim(); got != "another" {
 		t.Errorf("claim %q without the label, want the one that its NodeClaim names", got)
 	}
 }
@@ -81,16 +81,16 @@ func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
 			Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), LastTransitionTime: metav1.NewTime(start()),
 		}
 	}
-	sick := func(kind, status string) *clusterv1.NodeCondition {
-		return &clusterv1.NodeCondition{Type: kind, Status: status, TransitionTime: timestamppb.New(start())}
+	sick := func(kind, status string) *clusterpb.NodeCondition {
+		return &clusterpb.NodeCondition{Type: kind, Status: status, TransitionTime: timestamppb.New(start())}
 	}
 	undated := cond("Ready", "False")
 	undated.LastTransitionTime = metav1.Time{}
 	for name, tc := range map[string]struct {
 		uid  types.UID
 		has  []corev1.NodeCondition
-		also []*clusterv1.RepairCondition
-		want []*clusterv1.NodeCondition
+		also []*clusterpb.RepairCondition
+		want []*clusterpb.NodeCondition
 	}{
 		"a node that is well": {
 			has: []corev1.NodeCondition{cond("Ready", "True"), cond("KernelReady", "True"), cond("MemoryPressure", "True")},
@@ -101,7 +101,7 @@ func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
 				cond("ContainerRuntimeReady", "False"), cond("KernelReady", "False"), cond("AcceleratedHardwareReady", "False"),
 				cond("DiskPressure", "True"),
 			},
-			want: []*clusterv1.NodeCondition{
+			want: []*clusterpb.NodeCondition{
 				sick("AcceleratedHardwareReady", "False"), sick("ContainerRuntimeReady", "False"), sick("KernelReady", "False"),
 				sick("NetworkingReady", "Unknown"), sick("Ready", "Unknown"), sick("StorageReady", "False"),
 			},
@@ -110,22 +110,22 @@ func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
 			has: []corev1.NodeCondition{
 				cond("Ready", "True"), cond("DiskPressure", "True"), cond("PIDPressure", "Unknown"), cond("MemoryPressure", "True"),
 			},
-			also: []*clusterv1.RepairCondition{{Type: "DiskPressure", Status: "True"}, {Type: "PIDPressure", Status: "True"}},
-			want: []*clusterv1.NodeCondition{sick("DiskPressure", "True")},
+			also: []*clusterpb.RepairCondition{{Type: "DiskPressure", Status: "True"}, {Type: "PIDPressure", Status: "True"}},
+			want: []*clusterpb.NodeCondition{sick("DiskPressure", "True")},
 		},
 		"a kubelet that never said anything": {has: []corev1.NodeCondition{cond("StorageReady", "False")}},
 		"a condition of a manifest that nobody has dated": {
 			has:  []corev1.NodeCondition{undated},
-			want: []*clusterv1.NodeCondition{sick("Ready", "False")},
+			want: []*clusterpb.NodeCondition{sick("Ready", "False")},
 		},
 		"a condition of a running node that its reporter does not date": {uid: "u1", has: []corev1.NodeCondition{undated}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: tc.uid, CreationTimestamp: metav1.NewTime(start())}}
 			n.Status.Conditions = tc.has
-			facts := convert.NodeFacts{Repair: &clusterv1.RepairPolicy{Conditions: tc.also}}
+			facts := convert.NodeFacts{Repair: &clusterpb.RepairPolicy{Conditions: tc.also}}
 			got := convert.Node(n, facts)
-			if diff := cmp.Diff(tc.want, got.Payload.(*clusterv1.Node).GetConditions(), protocmp.Transform()); diff != "" {
+			if diff := cmp.Diff(tc.want, got.Payload.(*clusterpb.Node).GetConditions(), protocmp.Transform()); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 			for i := range n.Status.Conditions {
@@ -176,7 +176,7 @@ func TestPodDisruptionBudget(t *testing.T) {
 			got := convert.PodDisruptionBudget(&policyv1.PodDisruptionBudget{
 				ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "shop", Generation: 2}, Spec: tc.spec,
 				Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, ExpectedPods: tc.expected, ObservedGeneration: tc.observed},
-			}).Payload.(*clusterv1.PodDisruptionBudget)
+			}).Payload.(*clusterpb.PodDisruptionBudget)
 			if diff := cmp.Diff(tc.want, facts{got.GetDisruptionsAllowed(), got.GetNeverAllows()}); diff != "" {
 				t.Errorf("budget (-want +got):\n%s", diff)
 			}

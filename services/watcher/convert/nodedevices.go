@@ -10,7 +10,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"sigs.k8s.io/yaml"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // AnnotationDevices is the annotation of a NodePool that says which devices drivers will publish for its new nodes.
@@ -41,7 +41,7 @@ func SliceNodes(s *resourcev1.ResourceSlice) []string {
 // NodeDevices lists a node's devices in the order in which the scheduler looks at them. slices are all of the pools that
 // have something for the node, and held says which devices are taken by something that is no pod. Of a pool
 // that is not completely published, or contradicts itself, there is one entry that says so.
-func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRules, held func(DeviceKey) bool) []*clusterv1.NodeDevice {
+func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRules, held func(DeviceKey) bool) []*clusterpb.NodeDevice {
 	pools := map[string][]*resourcev1.ResourceSlice{}
 	for _, s := range list {
 		id := SlicePool(s)
@@ -64,13 +64,13 @@ func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRul
 	}
 	all := slices.Concat(first, last)
 	identity := identities(all)
-	out := make([]*clusterv1.NodeDevice, 0, len(all))
+	out := make([]*clusterpb.NodeDevice, 0, len(all))
 	for _, l := range all {
 		if l.device == nil {
-			out = append(out, &clusterv1.NodeDevice{Driver: l.driver, Pool: l.pool, IncompletePool: true})
+			out = append(out, &clusterpb.NodeDevice{Driver: l.driver, Pool: l.pool, IncompletePool: true})
 			continue
 		}
-		d := &clusterv1.NodeDevice{Driver: l.driver, Pool: l.pool, Name: l.device.Name, Unsupported: unsupportedDevice(l.device)}
+		d := &clusterpb.NodeDevice{Driver: l.driver, Pool: l.pool, Name: l.device.Name, Unsupported: unsupportedDevice(l.device)}
 		d.Unavailable = tainted(l.device) || (held != nil && held(DeviceKey{l.driver, l.pool, l.device.Name}))
 		rules.judge(d, l.device, identity[l.driver])
 		out = append(out, d)
@@ -175,7 +175,7 @@ type template struct {
 // deviceTemplates reads what a NodePool's owner says of its new nodes' devices: a list of entries with a driver, devices
 // in a ResourceSlice's own form, and the instance types that have them (none means all). Entries for the same types add
 // up, in the order of their drivers.
-func deviceTemplates(text string, rules *DeviceRules) ([]*clusterv1.DeviceTemplate, error) {
+func deviceTemplates(text string, rules *DeviceRules) ([]*clusterpb.DeviceTemplate, error) {
 	if strings.TrimSpace(text) == "" || rules == nil {
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func deviceTemplates(text string, rules *DeviceRules) ([]*clusterv1.DeviceTempla
 	if err := yaml.UnmarshalStrict([]byte(text), &list); err != nil {
 		return nil, fmt.Errorf("want a list of {instanceTypes, driver, devices}, devices as in a ResourceSlice: %w", err)
 	}
-	byTypes := map[string]*clusterv1.DeviceTemplate{}
+	byTypes := map[string]*clusterpb.DeviceTemplate{}
 	slices.SortStableFunc(list, func(a, b template) int { return strings.Compare(a.Driver, b.Driver) })
 	for i, t := range list {
 		if err := t.check(); err != nil {
@@ -192,7 +192,7 @@ func deviceTemplates(text string, rules *DeviceRules) ([]*clusterv1.DeviceTempla
 		types := sortedSet(t.InstanceTypes)
 		key := strings.Join(types, ",")
 		if byTypes[key] == nil {
-			byTypes[key] = &clusterv1.DeviceTemplate{InstanceTypes: types}
+			byTypes[key] = &clusterpb.DeviceTemplate{InstanceTypes: types}
 		}
 		all := make([]listed, 0, len(t.Devices))
 		for j := range t.Devices {
@@ -200,9 +200,9 @@ func deviceTemplates(text string, rules *DeviceRules) ([]*clusterv1.DeviceTempla
 		}
 		identity := identities(all)
 		for _, l := range all {
-			d := &clusterv1.NodeDevice{Driver: l.driver, Name: l.device.Name, Unsupported: unsupportedDevice(l.device), Unavailable: tainted(l.device)}
+			d := &clusterpb.NodeDevice{Driver: l.driver, Name: l.device.Name, Unsupported: unsupportedDevice(l.device), Unavailable: tainted(l.device)}
 			rules.judge(d, l.device, identity[l.driver])
-			if slices.ContainsFunc(byTypes[key].GetDevices(), func(x *clusterv1.NodeDevice) bool {
+			if slices.ContainsFunc(byTypes[key].GetDevices(), func(x *clusterpb.NodeDevice) bool {
 				return x.GetDriver() == d.GetDriver() && x.GetName() == d.GetName()
 			}) {
 				return nil, fmt.Errorf("device %s of driver %s is there twice", d.GetName(), d.GetDriver())
@@ -210,7 +210,7 @@ func deviceTemplates(text string, rules *DeviceRules) ([]*clusterv1.DeviceTempla
 			byTypes[key].Devices = append(byTypes[key].Devices, d)
 		}
 	}
-	var out []*clusterv1.DeviceTemplate
+	var out []*clusterpb.DeviceTemplate
 	for _, key := range slices.Sorted(maps.Keys(byTypes)) {
 		out = append(out, byTypes[key])
 	}

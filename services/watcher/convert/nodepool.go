@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	corev1 "k8s.io/api/core/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -34,7 +34,7 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 	p = p.DeepCopy()
 	p.SetDefaults()
 	t := p.Spec.Template
-	out := &clusterv1.NodePool{
+	out := &clusterpb.NodePool{
 		Name: p.Name, NodeClass: t.Spec.NodeClassRef.Name,
 		Labels: labelsOf(t.Metadata.LabelMap()), Annotations: labelsOf(t.Metadata.Annotations),
 		Taints: taintsOf(coreTaints(t.Spec.Taints)), StartupTaints: taintsOf(coreTaints(t.Spec.StartupTaints)),
@@ -59,7 +59,7 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 	}
 	out.Hash = hash
 	if out.GetNotReady() == nil && facts.NodeClasses != nil && !facts.NodeClasses(out.GetNodeClass()) {
-		c.reason(clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND,
+		c.reason(clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND,
 			fmt.Sprintf("spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s", out.GetNodeClass()))
 	}
 	return object(snapshot.NodePool, out.GetName(), out)
@@ -82,7 +82,7 @@ func (c poolConversion) check(p *karpenterv1.NodePool, facts PoolFacts) {
 	}
 }
 
-type poolConversion struct{ pool *clusterv1.NodePool }
+type poolConversion struct{ pool *clusterpb.NodePool }
 
 // devices reads what the pool's owner says of its nodes' devices.
 func (c poolConversion) devices(text string, rules *DeviceRules) {
@@ -96,12 +96,12 @@ func (c poolConversion) devices(text string, rules *DeviceRules) {
 
 // refuse marks the pool as invalid. The first reason stays.
 func (c poolConversion) refuse(format string, args ...any) {
-	c.reason(clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID, fmt.Sprintf(format, args...))
+	c.reason(clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID, fmt.Sprintf(format, args...))
 }
 
-func (c poolConversion) reason(code clusterv1.ReasonCode, message string) {
+func (c poolConversion) reason(code clusterpb.ReasonCode, message string) {
 	if c.pool.GetNotReady() == nil {
-		c.pool.NotReady = &clusterv1.Reason{Code: code, Message: message, Subject: "nodepool/" + c.pool.GetName()}
+		c.pool.NotReady = &clusterpb.Reason{Code: code, Message: message, Subject: "nodepool/" + c.pool.GetName()}
 	}
 }
 
@@ -118,16 +118,16 @@ func (c poolConversion) requirements(list []karpenterv1.Requirement) {
 }
 
 // requirementOf converts a pool's or an overlay's requirement. The error begins with the field's path below it.
-func requirementOf(r karpenterv1.Requirement) (*clusterv1.Requirement, error) {
+func requirementOf(r karpenterv1.Requirement) (*clusterpb.Requirement, error) {
 	op, ok := poolOperator(r.Operator)
 	if !ok {
 		return nil, fmt.Errorf("operator: %q is not known", r.Operator)
 	}
-	out := &clusterv1.Requirement{Key: stableKey(r.Key), Operator: op}
+	out := &clusterpb.Requirement{Key: stableKey(r.Key), Operator: op}
 	if r.MinValues != nil && *r.MinValues > 0 {
 		out.MinValues = r.MinValues
 	}
-	if takes := op != clusterv1.Operator_OPERATOR_EXISTS && op != clusterv1.Operator_OPERATOR_DOES_NOT_EXIST; takes {
+	if takes := op != clusterpb.Operator_OPERATOR_EXISTS && op != clusterpb.Operator_OPERATOR_DOES_NOT_EXIST; takes {
 		out.Values = sortedSet(r.Values)
 	}
 	if bad := malformed(out); bad != "" {
@@ -137,14 +137,14 @@ func requirementOf(r karpenterv1.Requirement) (*clusterv1.Requirement, error) {
 }
 
 // malformed says what the contract does not allow about a requirement, by the field's path below it.
-func malformed(r *clusterv1.Requirement) string {
+func malformed(r *clusterpb.Requirement) string {
 	values := r.GetValues()
 	switch r.GetOperator() {
-	case clusterv1.Operator_OPERATOR_IN, clusterv1.Operator_OPERATOR_NOT_IN:
+	case clusterpb.Operator_OPERATOR_IN, clusterpb.Operator_OPERATOR_NOT_IN:
 		if len(values) == 0 {
 			return "values: are missing; want at least one"
 		}
-	case clusterv1.Operator_OPERATOR_GT, clusterv1.Operator_OPERATOR_LT, clusterv1.Operator_OPERATOR_GTE, clusterv1.Operator_OPERATOR_LTE:
+	case clusterpb.Operator_OPERATOR_GT, clusterpb.Operator_OPERATOR_LT, clusterpb.Operator_OPERATOR_GTE, clusterpb.Operator_OPERATOR_LTE:
 		if len(values) != 1 || !isInteger(values[0]) {
 			return "values: want one whole number"
 		}
@@ -156,26 +156,26 @@ func malformed(r *clusterv1.Requirement) string {
 	return ""
 }
 
-func poolOperator(op karpenterv1.Operator) (clusterv1.Operator, bool) {
+func poolOperator(op karpenterv1.Operator) (clusterpb.Operator, bool) {
 	switch op {
 	case karpenterv1.OpIn:
-		return clusterv1.Operator_OPERATOR_IN, true
+		return clusterpb.Operator_OPERATOR_IN, true
 	case karpenterv1.OpNotIn:
-		return clusterv1.Operator_OPERATOR_NOT_IN, true
+		return clusterpb.Operator_OPERATOR_NOT_IN, true
 	case karpenterv1.OpExists:
-		return clusterv1.Operator_OPERATOR_EXISTS, true
+		return clusterpb.Operator_OPERATOR_EXISTS, true
 	case karpenterv1.OpDoesNotExist:
-		return clusterv1.Operator_OPERATOR_DOES_NOT_EXIST, true
+		return clusterpb.Operator_OPERATOR_DOES_NOT_EXIST, true
 	case karpenterv1.OpGt:
-		return clusterv1.Operator_OPERATOR_GT, true
+		return clusterpb.Operator_OPERATOR_GT, true
 	case karpenterv1.OpLt:
-		return clusterv1.Operator_OPERATOR_LT, true
+		return clusterpb.Operator_OPERATOR_LT, true
 	case karpenterv1.OpGte:
-		return clusterv1.Operator_OPERATOR_GTE, true
+		return clusterpb.Operator_OPERATOR_GTE, true
 	case karpenterv1.OpLte:
-		return clusterv1.Operator_OPERATOR_LTE, true
+		return clusterpb.Operator_OPERATOR_LTE, true
 	default:
-		return clusterv1.Operator_OPERATOR_UNSPECIFIED, false
+		return clusterpb.Operator_OPERATOR_UNSPECIFIED, false
 	}
 }
 
@@ -186,7 +186,7 @@ func (c poolConversion) limits(list corev1.ResourceList) {
 		if !ok && v == 0 {
 			c.refuse("spec.limits.%s: %s is negative", name, q.String())
 		}
-		c.pool.Limits = append(c.pool.Limits, &clusterv1.Amount{Resource: string(name), Value: v})
+		c.pool.Limits = append(c.pool.Limits, &clusterpb.Amount{Resource: string(name), Value: v})
 	}
 	sortAmounts(c.pool.Limits)
 }
@@ -221,14 +221,14 @@ func (c poolConversion) nillable(path string, v karpenterv1.NillableDuration) *d
 func (c poolConversion) disruption(d karpenterv1.Disruption) {
 	switch d.ConsolidationPolicy {
 	case karpenterv1.ConsolidateWhenEmpty:
-		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY
+		c.pool.ConsolidationPolicy = clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY
 	case karpenterv1.ConsolidateWhenEmptyOrUnderutilized:
-		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED
+		c.pool.ConsolidationPolicy = clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED
 	case karpenterv1.ConsolidateBalanced:
-		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_BALANCED
+		c.pool.ConsolidationPolicy = clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_BALANCED
 	default:
 		// The mildest policy, so that the message is valid; a pool that isn't ready loses no node to it.
-		c.pool.ConsolidationPolicy = clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY
+		c.pool.ConsolidationPolicy = clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY
 		c.refuse("spec.disruption.consolidationPolicy: %q is none of WhenEmpty, WhenEmptyOrUnderutilized, Balanced", d.ConsolidationPolicy)
 	}
 	for i, b := range d.Budgets {
@@ -240,15 +240,15 @@ func (c poolConversion) disruption(d karpenterv1.Disruption) {
 	}
 }
 
-func budgetOf(b karpenterv1.Budget) (*clusterv1.DisruptionBudget, error) {
-	out := &clusterv1.DisruptionBudget{}
+func budgetOf(b karpenterv1.Budget) (*clusterpb.DisruptionBudget, error) {
+	out := &clusterpb.DisruptionBudget{}
 	nodes, err := karpenterv1.ParseBudgetNodes(b.Nodes)
 	if err != nil {
 		return nil, fmt.Errorf("nodes: %w", err)
 	}
-	out.Nodes = &clusterv1.DisruptionBudget_Count{Count: nodes.Value}
+	out.Nodes = &clusterpb.DisruptionBudget_Count{Count: nodes.Value}
 	if nodes.IsPercent {
-		out.Nodes = &clusterv1.DisruptionBudget_Percent{Percent: nodes.Value}
+		out.Nodes = &clusterpb.DisruptionBudget_Percent{Percent: nodes.Value}
 	}
 	for _, r := range b.Reasons {
 		reason, ok := budgetReason(r)
@@ -275,16 +275,16 @@ func budgetOf(b karpenterv1.Budget) (*clusterv1.DisruptionBudget, error) {
 	return out, nil
 }
 
-func budgetReason(r karpenterv1.DisruptionReason) (clusterv1.DisruptionReason, bool) {
+func budgetReason(r karpenterv1.DisruptionReason) (clusterpb.DisruptionReason, bool) {
 	switch r {
 	case karpenterv1.ReasonEmpty:
-		return clusterv1.DisruptionReason_DISRUPTION_REASON_EMPTY, true
+		return clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY, true
 	case karpenterv1.ReasonUnderutilized:
-		return clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, true
+		return clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, true
 	case karpenterv1.ReasonDrifted:
-		return clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED, true
+		return clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED, true
 	default:
-		return clusterv1.DisruptionReason_DISRUPTION_REASON_UNSPECIFIED, false
+		return clusterpb.DisruptionReason_DISRUPTION_REASON_UNSPECIFIED, false
 	}
 }
 

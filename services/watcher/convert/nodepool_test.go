@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
@@ -43,25 +43,25 @@ func TestNodePool(t *testing.T) {
 		{Nodes: "10%"},
 		{Nodes: "0", Reasons: []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty}, Schedule: new("0 9 * * 1-5"), Duration: new("8h")},
 	}
-	want := &clusterv1.NodePool{
+	want := &clusterpb.NodePool{
 		Name: "default", Weight: 10, NodeClass: "default",
-		Labels: []*clusterv1.Label{{Key: "type", Value: "karpenter"}},
-		Taints: []*clusterv1.Taint{{Key: "team", Value: "a", Effect: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
-		Requirements: []*clusterv1.Requirement{
-			req("karpenter.k8s.aws/instance-cpu", clusterv1.Operator_OPERATOR_GTE, "2"),
+		Labels: []*clusterpb.Label{{Key: "type", Value: "karpenter"}},
+		Taints: []*clusterpb.Taint{{Key: "team", Value: "a", Effect: clusterpb.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE}},
+		Requirements: []*clusterpb.Requirement{
+			req("karpenter.k8s.aws/instance-cpu", clusterpb.Operator_OPERATOR_GTE, "2"),
 			{Key: "node.kubernetes.io/instance-type", Operator: opIn, Values: []string{"c5.large", "m5.large"}, MinValues: new(int32(2))},
 		},
-		Limits: []*clusterv1.Amount{
+		Limits: []*clusterpb.Amount{
 			{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}, {Resource: "nodes", Value: 0},
 		},
 		ExpireAfter: durationpb.New(720 * time.Hour), TerminationGracePeriod: durationpb.New(10 * time.Minute),
-		ConsolidationPolicy: clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED,
+		ConsolidationPolicy: clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED,
 		ConsolidateAfter:    durationpb.New(0),
-		Budgets: []*clusterv1.DisruptionBudget{
-			{Nodes: &clusterv1.DisruptionBudget_Percent{Percent: 10}},
+		Budgets: []*clusterpb.DisruptionBudget{
+			{Nodes: &clusterpb.DisruptionBudget_Percent{Percent: 10}},
 			{
-				Nodes: &clusterv1.DisruptionBudget_Count{Count: 0}, Schedule: "0 9 * * 1-5", Duration: durationpb.New(8 * time.Hour),
-				Reasons: []clusterv1.DisruptionReason{clusterv1.DisruptionReason_DISRUPTION_REASON_EMPTY, clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED},
+				Nodes: &clusterpb.DisruptionBudget_Count{Count: 0}, Schedule: "0 9 * * 1-5", Duration: durationpb.New(8 * time.Hour),
+				Reasons: []clusterpb.DisruptionReason{clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY, clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED},
 			},
 		},
 	}
@@ -78,10 +78,10 @@ func TestNodePool(t *testing.T) {
 
 func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 	type answer struct {
-		Code    clusterv1.ReasonCode
+		Code    clusterpb.ReasonCode
 		Message string
 	}
-	const invalid, notFound = clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID, clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
+	const invalid, notFound = clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID, clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND
 	for name, tc := range map[string]struct {
 		edit  func(*karpenterv1.NodePool)
 		facts convert.PoolFacts
@@ -128,7 +128,7 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}})
 			tc.edit(p)
-			got := convert.NodePool(p, tc.facts).Payload.(*clusterv1.NodePool).GetNotReady()
+			got := convert.NodePool(p, tc.facts).Payload.(*clusterpb.NodePool).GetNotReady()
 			if got.GetCode() != tc.want.Code || !strings.Contains(got.GetMessage(), tc.want.Message) {
 				t.Errorf("%s %q, want %s about %q", got.GetCode(), got.GetMessage(), tc.want.Code, tc.want.Message)
 			}
@@ -156,17 +156,17 @@ func TestABadPoolStaysInsideTheContract(t *testing.T) {
 	p.Spec.Disruption.Budgets = []karpenterv1.Budget{
 		{Nodes: "1", Schedule: new("0 9 * * *"), Duration: new("0m")}, {Nodes: "1", Schedule: new("0 9 * * *")}, {Nodes: "2"},
 	}
-	got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterv1.NodePool)
-	if got.GetNotReady().GetCode() != clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID {
+	got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterpb.NodePool)
+	if got.GetNotReady().GetCode() != clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID {
 		t.Errorf("not ready is %v, want that the pool is invalid", got.GetNotReady())
 	}
-	one := []*clusterv1.Taint{{Key: "a", Value: "1", Effect: clusterv1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE}}
-	want := &clusterv1.NodePool{
+	one := []*clusterpb.Taint{{Key: "a", Value: "1", Effect: clusterpb.TaintEffect_TAINT_EFFECT_NO_SCHEDULE}}
+	want := &clusterpb.NodePool{
 		Weight: 100, Replicas: new(int64(0)), Taints: one, StartupTaints: one,
-		Requirements: []*clusterv1.Requirement{{Key: "kept", Operator: clusterv1.Operator_OPERATOR_EXISTS}},
-		Budgets:      []*clusterv1.DisruptionBudget{{Nodes: &clusterv1.DisruptionBudget_Count{Count: 2}}},
+		Requirements: []*clusterpb.Requirement{{Key: "kept", Operator: clusterpb.Operator_OPERATOR_EXISTS}},
+		Budgets:      []*clusterpb.DisruptionBudget{{Nodes: &clusterpb.DisruptionBudget_Count{Count: 2}}},
 	}
-	parts := &clusterv1.NodePool{
+	parts := &clusterpb.NodePool{
 		Weight: got.GetWeight(), Replicas: got.Replicas, Taints: got.GetTaints(), StartupTaints: got.GetStartupTaints(),
 		Requirements: got.GetRequirements(), Budgets: got.GetBudgets(),
 	}
@@ -178,13 +178,13 @@ func TestABadPoolStaysInsideTheContract(t *testing.T) {
 func TestWhatAPoolLeavesOutOfDisruption(t *testing.T) {
 	p := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	p.Spec.Template.Spec.NodeClassRef = karpenterv1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Name: "default"}
-	got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterv1.NodePool)
-	want := &clusterv1.NodePool{
-		ConsolidationPolicy: clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED,
+	got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterpb.NodePool)
+	want := &clusterpb.NodePool{
+		ConsolidationPolicy: clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY_OR_UNDERUTILIZED,
 		ConsolidateAfter:    durationpb.New(0), ExpireAfter: durationpb.New(720 * time.Hour),
-		Budgets: []*clusterv1.DisruptionBudget{{Nodes: &clusterv1.DisruptionBudget_Percent{Percent: 10}}},
+		Budgets: []*clusterpb.DisruptionBudget{{Nodes: &clusterpb.DisruptionBudget_Percent{Percent: 10}}},
 	}
-	parts := &clusterv1.NodePool{
+	parts := &clusterpb.NodePool{
 		ConsolidationPolicy: got.GetConsolidationPolicy(), ConsolidateAfter: got.GetConsolidateAfter(),
 		ExpireAfter: got.GetExpireAfter(), Budgets: got.GetBudgets(), NotReady: got.GetNotReady(),
 	}
@@ -211,8 +211,8 @@ func TestWordsOfOtherVersionsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := validPool(&karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "p"}})
 			tc.edit(&p.Spec.Disruption)
-			got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterv1.NodePool).GetNotReady()
-			if got.GetCode() != clusterv1.ReasonCode_REASON_CODE_NODE_POOL_INVALID || !strings.Contains(got.GetMessage(), tc.want) {
+			got := convert.NodePool(p, convert.PoolFacts{}).Payload.(*clusterpb.NodePool).GetNotReady()
+			if got.GetCode() != clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID || !strings.Contains(got.GetMessage(), tc.want) {
 				t.Errorf("%s %q, want %q in it", got.GetCode(), got.GetMessage(), tc.want)
 			}
 		})

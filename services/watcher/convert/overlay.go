@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -13,7 +13,7 @@ import (
 // NodeOverlay converts an overlay. problem is what was wrong when the object was read; nil when nothing was. Of an
 // overlay that is invalid only the name, the weight and the reason are left: no part of it may have an effect.
 func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Object {
-	out := &clusterv1.NodeOverlay{Name: o.Name}
+	out := &clusterpb.NodeOverlay{Name: o.Name}
 	if w := o.Spec.Weight; w != nil {
 		out.Weight = min(max(*w, 0), 10_000)
 	}
@@ -24,8 +24,8 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Objec
 		problem = overlayOf(o, out)
 	}
 	if problem != nil {
-		out = &clusterv1.NodeOverlay{Name: out.GetName(), Weight: out.GetWeight(), NotReady: &clusterv1.Reason{
-			Code:    clusterv1.ReasonCode_REASON_CODE_OVERLAY_INVALID,
+		out = &clusterpb.NodeOverlay{Name: out.GetName(), Weight: out.GetWeight(), NotReady: &clusterpb.Reason{
+			Code:    clusterpb.ReasonCode_REASON_CODE_OVERLAY_INVALID,
 			Message: strings.ReplaceAll(problem.Error(), "\n", "; "), Subject: "nodeoverlay/" + o.Name,
 		}}
 	}
@@ -33,7 +33,7 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Objec
 }
 
 // overlayOf fills in what the overlay says.
-func overlayOf(o *karpenterv1alpha1.NodeOverlay, out *clusterv1.NodeOverlay) error {
+func overlayOf(o *karpenterv1alpha1.NodeOverlay, out *clusterpb.NodeOverlay) error {
 	for i, r := range o.Requirements() {
 		req, err := requirementOf(r)
 		if err != nil {
@@ -47,16 +47,16 @@ func overlayOf(o *karpenterv1alpha1.NodeOverlay, out *clusterv1.NodeOverlay) err
 		if err != nil {
 			return fmt.Errorf("spec.price: %w", err)
 		}
-		out.Price = &clusterv1.NodeOverlay_PriceMicroUsdPerHour{PriceMicroUsdPerHour: micro}
+		out.Price = &clusterpb.NodeOverlay_PriceMicroUsdPerHour{PriceMicroUsdPerHour: micro}
 	}
 	if p := o.Spec.PriceAdjustment; p != nil {
 		a, err := karpenterv1alpha1.ParseAdjustment(*p)
 		if err != nil {
 			return fmt.Errorf("spec.priceAdjustment: %w", err)
 		}
-		out.Price = &clusterv1.NodeOverlay_AdjustmentMicroUsdPerHour{AdjustmentMicroUsdPerHour: a.Micro}
+		out.Price = &clusterpb.NodeOverlay_AdjustmentMicroUsdPerHour{AdjustmentMicroUsdPerHour: a.Micro}
 		if a.IsPercent {
-			out.Price = &clusterv1.NodeOverlay_AdjustmentPpm{AdjustmentPpm: a.PPM}
+			out.Price = &clusterpb.NodeOverlay_AdjustmentPpm{AdjustmentPpm: a.PPM}
 		}
 	}
 	for name, q := range o.Spec.Capacity { // zeros are kept: the nodes have none of it then
@@ -64,7 +64,7 @@ func overlayOf(o *karpenterv1alpha1.NodeOverlay, out *clusterv1.NodeOverlay) err
 		if !ok {
 			return fmt.Errorf("spec.capacity[%s]: %s is out of bounds", name, q.String())
 		}
-		out.Capacity = append(out.Capacity, &clusterv1.Amount{Resource: string(name), Value: v})
+		out.Capacity = append(out.Capacity, &clusterpb.Amount{Resource: string(name), Value: v})
 	}
 	sortAmounts(out.Capacity)
 	return nil

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
@@ -20,31 +20,31 @@ func TestNodeOverlay(t *testing.T) {
 	type spec = karpenterv1alpha1.NodeOverlaySpec
 	tests := map[string]struct {
 		spec spec
-		want *clusterv1.NodeOverlay
+		want *clusterpb.NodeOverlay
 	}{
 		"a price": {
 			spec{Price: new("0.0416"), Weight: new(int32(10)), Requirements: []karpenterv1alpha1.Requirement{
 				{Key: "topology.kubernetes.io/zone", Operator: karpenterv1.OpIn, Values: []string{"b", "a"}},
 				{Key: "karpenter.k8s.aws/instance-cpu", Operator: karpenterv1.OpGt, Values: []string{"4"}},
 			}},
-			&clusterv1.NodeOverlay{
-				Weight: 10, Price: &clusterv1.NodeOverlay_PriceMicroUsdPerHour{PriceMicroUsdPerHour: 41600},
-				Requirements: []*clusterv1.Requirement{
-					req("karpenter.k8s.aws/instance-cpu", clusterv1.Operator_OPERATOR_GT, "4"), req("topology.kubernetes.io/zone", opIn, "a", "b"),
+			&clusterpb.NodeOverlay{
+				Weight: 10, Price: &clusterpb.NodeOverlay_PriceMicroUsdPerHour{PriceMicroUsdPerHour: 41600},
+				Requirements: []*clusterpb.Requirement{
+					req("karpenter.k8s.aws/instance-cpu", clusterpb.Operator_OPERATOR_GT, "4"), req("topology.kubernetes.io/zone", opIn, "a", "b"),
 				},
 			},
 		},
 		"an amount less": {
 			spec{PriceAdjustment: new("-0.005")},
-			&clusterv1.NodeOverlay{Price: &clusterv1.NodeOverlay_AdjustmentMicroUsdPerHour{AdjustmentMicroUsdPerHour: -5000}},
+			&clusterpb.NodeOverlay{Price: &clusterpb.NodeOverlay_AdjustmentMicroUsdPerHour{AdjustmentMicroUsdPerHour: -5000}},
 		},
 		"a share more": {
 			spec{PriceAdjustment: new("+12.5%")},
-			&clusterv1.NodeOverlay{Price: &clusterv1.NodeOverlay_AdjustmentPpm{AdjustmentPpm: 125_000}},
+			&clusterpb.NodeOverlay{Price: &clusterpb.NodeOverlay_AdjustmentPpm{AdjustmentPpm: 125_000}},
 		},
 		"devices, and none of another": {
 			spec{Capacity: list("example.com/b", "0", "example.com/a", "2")},
-			&clusterv1.NodeOverlay{Capacity: []*clusterv1.Amount{{Resource: "example.com/a", Value: 2}, {Resource: "example.com/b"}}},
+			&clusterpb.NodeOverlay{Capacity: []*clusterpb.Amount{{Resource: "example.com/a", Value: 2}, {Resource: "example.com/b"}}},
 		},
 	}
 	for name, tt := range tests {
@@ -74,8 +74,8 @@ func TestNoPartOfAnInvalidOverlayIsLeft(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := convert.NodeOverlay(&karpenterv1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "mine"}, Spec: tt.spec}, tt.problem)
-			got := o.Payload.(*clusterv1.NodeOverlay)
-			if r := got.GetNotReady(); r.GetCode() != clusterv1.ReasonCode_REASON_CODE_OVERLAY_INVALID ||
+			got := o.Payload.(*clusterpb.NodeOverlay)
+			if r := got.GetNotReady(); r.GetCode() != clusterpb.ReasonCode_REASON_CODE_OVERLAY_INVALID ||
 				!strings.Contains(r.GetMessage(), tt.want) || r.GetSubject() != "nodeoverlay/mine" {
 				t.Errorf("reason %v, want %q", r, tt.want)
 			}

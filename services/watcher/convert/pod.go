@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -18,7 +18,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 		return snapshot.Object{}, false
 	}
 	class := classObject(podClass(p, refs))
-	out := &clusterv1.Pod{
+	out := &clusterpb.Pod{
 		Id: objectID(p), Uid: string(p.UID), ClassId: class.ID,
 		Node: p.Spec.NodeName, Phase: podPhase(p),
 		CreateTime:    timestamp(p.CreationTimestamp),
@@ -34,7 +34,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 			out.BindTime = timestamp(c.LastTransitionTime)
 		}
 	}
-	if out.GetPhase() == clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE {
+	if out.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE {
 		out.UnschedulableTime = timestamp(podCondition(p, corev1.PodScheduled, corev1.ConditionFalse).LastTransitionTime)
 	}
 	out.Devices = podDevices(p, refs)
@@ -51,18 +51,18 @@ func gated(p *corev1.Pod) bool {
 
 // podPhase reads a bound pod's phase from its status as a whole, not from its containers': one that crashes and starts
 // over again and again would otherwise change the snapshot each time, and nothing that is planned.
-func podPhase(p *corev1.Pod) clusterv1.PodPhase {
+func podPhase(p *corev1.Pod) clusterpb.PodPhase {
 	if p.Spec.NodeName != "" {
 		if p.Status.Phase == corev1.PodRunning {
-			return clusterv1.PodPhase_POD_PHASE_RUNNING
+			return clusterpb.PodPhase_POD_PHASE_RUNNING
 		}
-		return clusterv1.PodPhase_POD_PHASE_STARTING
+		return clusterpb.PodPhase_POD_PHASE_STARTING
 	}
 	c := podCondition(p, corev1.PodScheduled, corev1.ConditionFalse)
 	if c != nil && c.Reason == corev1.PodReasonUnschedulable {
-		return clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE
+		return clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE
 	}
-	return clusterv1.PodPhase_POD_PHASE_WAITING
+	return clusterpb.PodPhase_POD_PHASE_WAITING
 }
 
 // podCondition finds a condition that has the given status; nil when it has another or is not there.
@@ -77,7 +77,7 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType, status corev1.Condit
 
 // protect reads karpenter.sh/do-not-disrupt: "true" for ever, or a positive duration that counts from the pod's start (a
 // pod that has not started is protected without an end, until it does). Other values protect nothing.
-func protect(p *corev1.Pod, out *clusterv1.Pod) {
+func protect(p *corev1.Pod, out *clusterpb.Pod) {
 	v, ok := p.Annotations[annotationDoNotDisrupt]
 	if !ok {
 		return

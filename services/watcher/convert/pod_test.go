@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -56,13 +56,13 @@ func cluster(t *testing.T, objects ...runtime.Object) *convert.Cluster {
 	return &c
 }
 
-func convertPod(t *testing.T, p *corev1.Pod, refs ...runtime.Object) (*clusterv1.Pod, *clusterv1.PodClass) {
+func convertPod(t *testing.T, p *corev1.Pod, refs ...runtime.Object) (*clusterpb.Pod, *clusterpb.PodClass) {
 	t.Helper()
 	o, ok := convert.Pod(p, cluster(t, refs...))
 	if !ok {
 		t.Fatal("the pod counts as finished")
 	}
-	return o.Payload.(*clusterv1.Pod), o.Class.Payload.(*clusterv1.PodClass)
+	return o.Payload.(*clusterpb.Pod), o.Class.Payload.(*clusterpb.PodClass)
 }
 
 func condition(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string) func(*corev1.Pod) {
@@ -84,56 +84,56 @@ func TestPodState(t *testing.T) {
 
 	for name, tc := range map[string]struct {
 		pod  *corev1.Pod
-		want *clusterv1.Pod
+		want *clusterpb.Pod
 	}{
-		"a new pod waits": {pod(), &clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING}},
+		"a new pod waits": {pod(), &clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING}},
 		"the scheduler found no node": {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable)),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE, UnschedulableTime: minute},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, UnschedulableTime: minute},
 		},
 		"a gated pod waits": {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonSchedulingGated)),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},
 		},
 		"a nominated pod says where": {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable),
 				func(p *corev1.Pod) { p.Status.NominatedNodeName = "n1" }),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE, UnschedulableTime: minute, NominatedNode: "n1"},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, UnschedulableTime: minute, NominatedNode: "n1"},
 		},
 		"a bound pod starts": {
 			pod(on("n1"), phase(corev1.PodPending), condition(corev1.PodScheduled, corev1.ConditionTrue, ""),
 				func(p *corev1.Pod) { p.Status.NominatedNodeName = "n2" }),
-			&clusterv1.Pod{Node: "n1", Phase: clusterv1.PodPhase_POD_PHASE_STARTING, BindTime: minute},
+			&clusterpb.Pod{Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_STARTING, BindTime: minute},
 		},
 		"a ready pod runs": {
 			pod(on("n1"), phase(corev1.PodRunning), condition(corev1.PodReady, corev1.ConditionTrue, "")),
-			&clusterv1.Pod{Node: "n1", Phase: clusterv1.PodPhase_POD_PHASE_RUNNING, Ready: true},
+			&clusterpb.Pod{Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_RUNNING, Ready: true},
 		},
 		"do-not-disrupt for ever": {
 			pod(note("karpenter.sh/do-not-disrupt", "true")),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING, DoNotDisrupt: true},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DoNotDisrupt: true},
 		},
 		"do-not-disrupt from the start on": {
 			pod(note("karpenter.sh/do-not-disrupt", "30m"), started),
-			&clusterv1.Pod{
-				Phase: clusterv1.PodPhase_POD_PHASE_WAITING, DoNotDisrupt: true,
+			&clusterpb.Pod{
+				Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DoNotDisrupt: true,
 				DoNotDisruptUntil: timestamppb.New(start().Add(90 * time.Minute)),
 			},
 		},
 		"do-not-disrupt for a while, not started": {
 			pod(note("karpenter.sh/do-not-disrupt", "30m")),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING, DoNotDisrupt: true},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DoNotDisrupt: true},
 		},
 		"do-not-disrupt of another value": {
-			pod(note("karpenter.sh/do-not-disrupt", "-1h")), &clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING},
+			pod(note("karpenter.sh/do-not-disrupt", "-1h")), &clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},
 		},
 		"a deletion cost": {
 			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7")),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING, DeletionCost: -7},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: -7},
 		},
 		"a deletion cost that is no number": {
 			pod(note("controller.kubernetes.io/pod-deletion-cost", "99999999999")),
-			&clusterv1.Pod{Phase: clusterv1.PodPhase_POD_PHASE_WAITING},
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -338,7 +338,7 @@ func TestAnOddPodStaysInsideTheContract(t *testing.T) {
 				p.Spec.Containers = []corev1.Container{{Name: "c"}}
 				tt.edit(p)
 			}), cluster(t))
-			class := o.Class.Payload.(*clusterv1.PodClass)
+			class := o.Class.Payload.(*clusterpb.PodClass)
 			if !strings.Contains(class.GetUnsupported(), tt.want) {
 				t.Errorf("unsupported is %q, want %q", class.GetUnsupported(), tt.want)
 			}

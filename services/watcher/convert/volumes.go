@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 const (
@@ -49,7 +49,7 @@ func (b *classBuilder) volumes() {
 		if found.driver != "" {
 			attached[found.driver]++
 		}
-		out := &clusterv1.VolumeTopology{Terms: found.terms, Driver: found.driver}
+		out := &clusterpb.VolumeTopology{Terms: found.terms, Driver: found.driver}
 		if !ownVolume(b.pod.Name, claim, spec) {
 			out.Name = b.pod.Namespace + "/" + claim
 		}
@@ -70,10 +70,10 @@ func ownVolume(pod, claim string, spec *corev1.PersistentVolumeClaimSpec) bool {
 
 // sortVolumes orders volumes by name, and those without a name by what they are, so that their names, which differ from
 // pod to pod, do not order them.
-func sortVolumes(list []*clusterv1.VolumeTopology) {
-	slices.SortFunc(list, func(x, y *clusterv1.VolumeTopology) int {
+func sortVolumes(list []*clusterpb.VolumeTopology) {
+	slices.SortFunc(list, func(x, y *clusterpb.VolumeTopology) int {
 		return cmp.Or(strings.Compare(x.GetName(), y.GetName()), strings.Compare(x.GetDriver(), y.GetDriver()),
-			slices.CompareFunc(x.GetTerms(), y.GetTerms(), func(s, t *clusterv1.NodeAffinityTerm) int {
+			slices.CompareFunc(x.GetTerms(), y.GetTerms(), func(s, t *clusterpb.NodeAffinityTerm) int {
 				return slices.CompareFunc(s.GetRequirements(), t.GetRequirements(), compareRequirements)
 			}))
 	})
@@ -106,7 +106,7 @@ func ClaimKeys(p *corev1.Pod) []string {
 // reach is where a volume can be reached and which driver attaches it; "" when none counts.
 type reach struct {
 	driver string
-	terms  []*clusterv1.NodeAffinityTerm
+	terms  []*clusterpb.NodeAffinityTerm
 }
 
 // volume answers for one claim. spec stands in for a claim that has yet to be made.
@@ -161,13 +161,13 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 		if len(reqs) == 0 {
 			return reach{driver: out.driver}, "" // one alternative is everywhere, so that all of them are
 		}
-		out.terms = append(out.terms, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+		out.terms = append(out.terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
 	}
 	return out, ""
 }
 
 // labelledZones reads the zone and region labels of volumes that are older than volume node affinity.
-func labelledZones(labels map[string]string) []*clusterv1.NodeAffinityTerm {
+func labelledZones(labels map[string]string) []*clusterpb.NodeAffinityTerm {
 	zones := map[string][]string{}
 	for key, v := range labels {
 		stable := stableKey(key)
@@ -178,12 +178,12 @@ func labelledZones(labels map[string]string) []*clusterv1.NodeAffinityTerm {
 	if len(zones) == 0 {
 		return nil
 	}
-	var reqs []*clusterv1.Requirement
+	var reqs []*clusterpb.Requirement
 	for key, values := range zones {
 		reqs = append(reqs, in(key, values...))
 	}
 	sortRequirements(reqs)
-	return []*clusterv1.NodeAffinityTerm{{Requirements: reqs}}
+	return []*clusterpb.NodeAffinityTerm{{Requirements: reqs}}
 }
 
 // DriverOf is the CSI driver that attaches a volume; "" for volumes that nothing attaches. Volumes of the old EBS plugin
@@ -228,7 +228,7 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 	}
 	out := reach{driver: driver}
 	for _, t := range sc.AllowedTopologies {
-		var reqs []*clusterv1.Requirement
+		var reqs []*clusterpb.Requirement
 		for _, e := range t.MatchLabelExpressions {
 			reqs = append(reqs, in(stableKey(e.Key), e.Values...))
 		}
@@ -236,7 +236,7 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 			return reach{driver: driver}, ""
 		}
 		sortRequirements(reqs)
-		out.terms = append(out.terms, &clusterv1.NodeAffinityTerm{Requirements: reqs})
+		out.terms = append(out.terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
 	}
 	return out, ""
 }

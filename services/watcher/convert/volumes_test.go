@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 func claim(name string, edits ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
@@ -57,21 +57,21 @@ func TestVolumes(t *testing.T) {
 	inZone := func(key, z string) corev1.NodeSelectorTerm {
 		return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{expr(key, corev1.NodeSelectorOpIn, z)}}
 	}
-	by := func(driver string, zones ...string) []*clusterv1.VolumeTopology {
-		v := &clusterv1.VolumeTopology{Name: "shop/data", Driver: driver}
+	by := func(driver string, zones ...string) []*clusterpb.VolumeTopology {
+		v := &clusterpb.VolumeTopology{Name: "shop/data", Driver: driver}
 		for _, z := range zones {
-			v.Terms = append(v.Terms, &clusterv1.NodeAffinityTerm{Requirements: []*clusterv1.Requirement{req(zone, opIn, z)}})
+			v.Terms = append(v.Terms, &clusterpb.NodeAffinityTerm{Requirements: []*clusterpb.Requirement{req(zone, opIn, z)}})
 		}
-		return []*clusterv1.VolumeTopology{v}
+		return []*clusterpb.VolumeTopology{v}
 	}
-	topology := func(zones ...string) []*clusterv1.VolumeTopology { return by("ebs.csi.aws.com", zones...) }
-	attached := []*clusterv1.Amount{{Resource: "ebs.csi.aws.com", Value: 1}}
+	topology := func(zones ...string) []*clusterpb.VolumeTopology { return by("ebs.csi.aws.com", zones...) }
+	attached := []*clusterpb.Amount{{Resource: "ebs.csi.aws.com", Value: 1}}
 	deleting := func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = new(metav1.NewTime(start())) }
 
 	for name, tc := range map[string]struct {
 		refs        []runtime.Object
-		volumes     []*clusterv1.VolumeTopology
-		attachments []*clusterv1.Amount
+		volumes     []*clusterpb.VolumeTopology
+		attachments []*clusterpb.Amount
 		unsupported string
 	}{
 		"a bound volume is where its node affinity says": {
@@ -182,8 +182,8 @@ func TestEphemeralVolumeStandsForItsClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := convertPod(t, p, tc.refs...)
-			want := []*clusterv1.VolumeTopology{{Driver: "ebs.csi.aws.com", Terms: []*clusterv1.NodeAffinityTerm{
-				{Requirements: []*clusterv1.Requirement{req(zone, opIn, tc.zone)}},
+			want := []*clusterpb.VolumeTopology{{Driver: "ebs.csi.aws.com", Terms: []*clusterpb.NodeAffinityTerm{
+				{Requirements: []*clusterpb.Requirement{req(zone, opIn, tc.zone)}},
 			}}}
 			if diff := cmp.Diff(want, got.GetVolumes(), protocmp.Transform()); diff != "" {
 				t.Errorf("volumes (-want +got):\n%s", diff)

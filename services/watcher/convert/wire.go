@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -21,7 +21,7 @@ type Header struct {
 }
 
 // Whole is a snapshot as one message.
-func Whole(s snapshot.Snapshot, h Header) *clusterv1.Snapshot {
+func Whole(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {
 	out := header(s, h)
 	for _, k := range snapshot.Kinds() {
 		for _, o := range s.Objects(k) {
@@ -33,7 +33,7 @@ func Whole(s snapshot.Snapshot, h Header) *clusterv1.Snapshot {
 
 // Parts cuts a snapshot into messages of at most maxBytes; the first has the header. There is at least one. An object
 // that is larger by itself travels alone.
-func Parts(s snapshot.Snapshot, h Header, maxBytes int) []*clusterv1.Snapshot {
+func Parts(s snapshot.Snapshot, h Header, maxBytes int) []*clusterpb.Snapshot {
 	c := cutter{max: maxBytes, part: header(s, h)}
 	for _, k := range snapshot.Kinds() {
 		for _, o := range s.Objects(k) {
@@ -45,33 +45,33 @@ func Parts(s snapshot.Snapshot, h Header, maxBytes int) []*clusterv1.Snapshot {
 
 // DeltaParts cuts a delta into messages of at most maxBytes, at least one. Each has both revisions; the first has the
 // header, and removals come before what is new.
-func DeltaParts(d snapshot.Delta, h Header, maxBytes int) []*clusterv1.Delta {
-	first := &clusterv1.Snapshot{
+func DeltaParts(d snapshot.Delta, h Header, maxBytes int) []*clusterpb.Delta {
+	first := &clusterpb.Snapshot{
 		Revision: d.Revision, InventoryRevision: d.InventoryRevision, Cluster: h.Cluster, ObserveTime: stamp(d.ObserveTime),
 	}
 	out := removedParts(d, maxBytes)
 	c := cutter{max: maxBytes, part: first}
 	if len(out) > 0 {
-		out[0].Upserted, c.part = first, &clusterv1.Snapshot{}
+		out[0].Upserted, c.part = first, &clusterpb.Snapshot{}
 	}
 	for _, o := range d.Upserted {
 		c.add(o)
 	}
 	if len(d.Upserted) > 0 || len(out) == 0 {
 		for _, part := range append(c.done, c.part) {
-			out = append(out, &clusterv1.Delta{BaseRevision: d.Base, Revision: d.Revision, Upserted: part})
+			out = append(out, &clusterpb.Delta{BaseRevision: d.Base, Revision: d.Revision, Upserted: part})
 		}
 	}
 	return out
 }
 
-func removedParts(d snapshot.Delta, maxBytes int) []*clusterv1.Delta {
-	var out []*clusterv1.Delta
+func removedParts(d snapshot.Delta, maxBytes int) []*clusterpb.Delta {
+	var out []*clusterpb.Delta
 	size := maxBytes
 	for _, key := range d.Removed {
 		n := len(key.ID) + entryBytes
 		if size+n > maxBytes {
-			out = append(out, &clusterv1.Delta{BaseRevision: d.Base, Revision: d.Revision, Removed: &clusterv1.Removed{}})
+			out = append(out, &clusterpb.Delta{BaseRevision: d.Base, Revision: d.Revision, Removed: &clusterpb.Removed{}})
 			size = 0
 		}
 		appendRemoved(out[len(out)-1].GetRemoved(), key)
@@ -83,8 +83,8 @@ func removedParts(d snapshot.Delta, maxBytes int) []*clusterv1.Delta {
 // cutter fills one part after another.
 type cutter struct {
 	max  int
-	done []*clusterv1.Snapshot
-	part *clusterv1.Snapshot
+	done []*clusterpb.Snapshot
+	part *clusterpb.Snapshot
 	size int
 }
 
@@ -96,61 +96,61 @@ func (c *cutter) add(o snapshot.Object) {
 	n := proto.Size(m) + entryBytes
 	if c.size > 0 && c.size+n > c.max {
 		c.done = append(c.done, c.part)
-		c.part, c.size = &clusterv1.Snapshot{}, 0
+		c.part, c.size = &clusterpb.Snapshot{}, 0
 	}
 	appendObject(c.part, o)
 	c.size += n
 }
 
-func header(s snapshot.Snapshot, h Header) *clusterv1.Snapshot {
-	return &clusterv1.Snapshot{
+func header(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {
+	return &clusterpb.Snapshot{
 		Revision: s.Revision, InventoryRevision: s.InventoryRevision, Cluster: h.Cluster, ObserveTime: stamp(s.ObserveTime),
 	}
 }
 
 // appendObject puts an object's message into the list for its kind; every message of a kind has the same type.
-func appendObject(s *clusterv1.Snapshot, o snapshot.Object) {
+func appendObject(s *clusterpb.Snapshot, o snapshot.Object) {
 	switch m := o.Payload.(type) {
-	case *clusterv1.PodClass:
+	case *clusterpb.PodClass:
 		s.PodClasses = append(s.PodClasses, m)
-	case *clusterv1.Pod:
+	case *clusterpb.Pod:
 		s.Pods = append(s.Pods, m)
-	case *clusterv1.DaemonSet:
+	case *clusterpb.DaemonSet:
 		s.DaemonSets = append(s.DaemonSets, m)
-	case *clusterv1.Node:
+	case *clusterpb.Node:
 		s.Nodes = append(s.Nodes, m)
-	case *clusterv1.Namespace:
+	case *clusterpb.Namespace:
 		s.Namespaces = append(s.Namespaces, m)
-	case *clusterv1.PodDisruptionBudget:
+	case *clusterpb.PodDisruptionBudget:
 		s.PodDisruptionBudgets = append(s.PodDisruptionBudgets, m)
-	case *clusterv1.NodePool:
+	case *clusterpb.NodePool:
 		s.NodePools = append(s.NodePools, m)
-	case *clusterv1.NodeClass:
+	case *clusterpb.NodeClass:
 		s.NodeClasses = append(s.NodeClasses, m)
-	case *clusterv1.Catalog:
+	case *clusterpb.Catalog:
 		s.Catalogs = append(s.Catalogs, m)
-	case *clusterv1.Offering:
+	case *clusterpb.Offering:
 		s.Offerings = append(s.Offerings, m)
-	case *clusterv1.Claim:
+	case *clusterpb.Claim:
 		s.Claims = append(s.Claims, m)
-	case *clusterv1.Notice:
+	case *clusterpb.Notice:
 		s.Notices = append(s.Notices, m)
-	case *clusterv1.DisruptionRecord:
+	case *clusterpb.DisruptionRecord:
 		s.Disruptions = append(s.Disruptions, m)
-	case *clusterv1.NodeOverlay:
+	case *clusterpb.NodeOverlay:
 		s.NodeOverlays = append(s.NodeOverlays, m)
-	case *clusterv1.CapacityBuffer:
+	case *clusterpb.CapacityBuffer:
 		s.CapacityBuffers = append(s.CapacityBuffers, m)
 	}
 }
 
-func appendRemoved(r *clusterv1.Removed, key snapshot.Key) {
+func appendRemoved(r *clusterpb.Removed, key snapshot.Key) {
 	if list := removedList(r, key.Kind); list != nil {
 		*list = append(*list, key.ID)
 	}
 }
 
-func removedList(r *clusterv1.Removed, k snapshot.Kind) *[]string {
+func removedList(r *clusterpb.Removed, k snapshot.Kind) *[]string {
 	switch k {
 	case snapshot.PodClass:
 		return &r.PodClasses
@@ -203,7 +203,7 @@ func KubernetesKinds() []snapshot.Kind {
 }
 
 // InventoryObjects are the objects that an inventory message brings, by kind.
-func InventoryObjects(s *clusterv1.Snapshot) []snapshot.Object {
+func InventoryObjects(s *clusterpb.Snapshot) []snapshot.Object {
 	var out []snapshot.Object
 	for _, m := range s.GetNodeClasses() {
 		out = append(out, object(snapshot.NodeClass, m.GetName(), m))
@@ -227,7 +227,7 @@ func InventoryObjects(s *clusterv1.Snapshot) []snapshot.Object {
 }
 
 // InventoryRemoved are the objects that an inventory message takes away.
-func InventoryRemoved(r *clusterv1.Removed) []snapshot.Key {
+func InventoryRemoved(r *clusterpb.Removed) []snapshot.Key {
 	var out []snapshot.Key
 	if r == nil {
 		return nil
@@ -241,17 +241,17 @@ func InventoryRemoved(r *clusterv1.Removed) []snapshot.Key {
 }
 
 // OfferingID names an offering as Removed does: type, zone, capacity type and reservation.
-func OfferingID(o *clusterv1.Offering) string {
+func OfferingID(o *clusterpb.Offering) string {
 	return strings.Join([]string{o.GetInstanceType(), o.GetZone(), capacityType(o.GetCapacityType()), o.GetReservationId()}, "/")
 }
 
-func capacityType(t clusterv1.CapacityType) string {
+func capacityType(t clusterpb.CapacityType) string {
 	switch t {
-	case clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND:
+	case clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND:
 		return "on-demand"
-	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+	case clusterpb.CapacityType_CAPACITY_TYPE_SPOT:
 		return "spot"
-	case clusterv1.CapacityType_CAPACITY_TYPE_RESERVED:
+	case clusterpb.CapacityType_CAPACITY_TYPE_RESERVED:
 		return "reserved"
 	default:
 		return "unspecified"

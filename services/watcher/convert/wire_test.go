@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -25,9 +25,9 @@ func world(t *testing.T, n int) snapshot.Snapshot {
 		events = append(events, snapshot.Put(start(), o),
 			snapshot.Put(start(), convert.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%04d", i)}}, convert.NodeFacts{})))
 	}
-	for _, o := range convert.InventoryObjects(&clusterv1.Snapshot{
-		Claims: []*clusterv1.Claim{{Id: "c1"}}, Catalogs: []*clusterv1.Catalog{{Id: "k1"}},
-		Offerings: []*clusterv1.Offering{{InstanceType: "m5.large", Zone: "a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_SPOT}},
+	for _, o := range convert.InventoryObjects(&clusterpb.Snapshot{
+		Claims: []*clusterpb.Claim{{Id: "c1"}}, Catalogs: []*clusterpb.Catalog{{Id: "k1"}},
+		Offerings: []*clusterpb.Offering{{InstanceType: "m5.large", Zone: "a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT}},
 	}) {
 		events = append(events, snapshot.Put(start(), o))
 	}
@@ -41,7 +41,7 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 	if len(parts) < 10 {
 		t.Fatalf("only %d parts", len(parts))
 	}
-	got := &clusterv1.Snapshot{}
+	got := &clusterpb.Snapshot{}
 	for i, p := range parts {
 		if size := proto.Size(p); size > most+64 {
 			t.Errorf("part %d has %d bytes, want at most %d and a header", i, size, most)
@@ -60,9 +60,9 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 }
 
 func TestAnObjectLargerThanAPartTravelsAlone(t *testing.T) {
-	huge := &clusterv1.Catalog{Id: strings.Repeat("k", 5000)}
+	huge := &clusterpb.Catalog{Id: strings.Repeat("k", 5000)}
 	s := world(t, 3)
-	for _, o := range convert.InventoryObjects(&clusterv1.Snapshot{Catalogs: []*clusterv1.Catalog{huge}}) {
+	for _, o := range convert.InventoryObjects(&clusterpb.Snapshot{Catalogs: []*clusterpb.Catalog{huge}}) {
 		s = snapshot.Fold(s, []snapshot.Event{snapshot.Put(start(), o)})
 	}
 	alone := false
@@ -99,7 +99,7 @@ func TestDeltaParts(t *testing.T) {
 			if len(parts) < tc.parts {
 				t.Fatalf("%d parts, want at least %d", len(parts), tc.parts)
 			}
-			all := &clusterv1.Delta{}
+			all := &clusterpb.Delta{}
 			for i, p := range parts {
 				if size := proto.Size(p); size > 4096+96 {
 					t.Errorf("part %d has %d bytes", i, size)
@@ -123,15 +123,15 @@ func TestDeltaParts(t *testing.T) {
 }
 
 func TestInventoryIsNamedAsRemovedNamesIt(t *testing.T) {
-	message := &clusterv1.Snapshot{
-		NodeClasses: []*clusterv1.NodeClass{{Name: "default"}}, Catalogs: []*clusterv1.Catalog{{Id: "k1"}},
-		Offerings: []*clusterv1.Offering{
-			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND},
-			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_RESERVED, ReservationId: "cr-1"},
+	message := &clusterpb.Snapshot{
+		NodeClasses: []*clusterpb.NodeClass{{Name: "default"}}, Catalogs: []*clusterpb.Catalog{{Id: "k1"}},
+		Offerings: []*clusterpb.Offering{
+			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND},
+			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_RESERVED, ReservationId: "cr-1"},
 		},
-		Claims: []*clusterv1.Claim{{Id: "c1"}}, Notices: []*clusterv1.Notice{{Id: "m1"}}, Disruptions: []*clusterv1.DisruptionRecord{{Id: "d1"}},
+		Claims: []*clusterpb.Claim{{Id: "c1"}}, Notices: []*clusterpb.Notice{{Id: "m1"}}, Disruptions: []*clusterpb.DisruptionRecord{{Id: "d1"}},
 	}
-	removed := convert.InventoryRemoved(&clusterv1.Removed{
+	removed := convert.InventoryRemoved(&clusterpb.Removed{
 		NodeClasses: []string{"default"}, Catalogs: []string{"k1"}, Offerings: []string{"m5.large/a/on-demand/", "m5.large/a/reserved/cr-1"},
 		Claims: []string{"c1"}, Notices: []string{"m1"}, Disruptions: []string{"d1"}, Pods: []string{"not/ours"},
 	})

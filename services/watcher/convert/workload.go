@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -32,7 +32,7 @@ func DaemonSet(d *appsv1.DaemonSet, live *corev1.Pod, refs References) snapshot.
 		p.Spec.Tolerations = append(slices.Clone(p.Spec.Tolerations), daemonTolerations(p.Spec.HostNetwork)...)
 	}
 	class := classObject(podClass(p, refs))
-	o := object(snapshot.DaemonSet, objectID(d), &clusterv1.DaemonSet{Id: objectID(d), ClassId: class.ID})
+	o := object(snapshot.DaemonSet, objectID(d), &clusterpb.DaemonSet{Id: objectID(d), ClassId: class.ID})
 	o.Class = class
 	return o
 }

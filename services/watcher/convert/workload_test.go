@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
@@ -90,7 +90,7 @@ func TestPodsOf(t *testing.T) {
 			for _, p := range w.Pods {
 				out, class := convertPod(t, p)
 				got = append(got, fmt.Sprintf("%s %s %s", out.GetId(), class.GetOwnerKind(), class.GetOwnerName()))
-				if out.GetPhase() != clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE || !out.GetUnschedulableTime().AsTime().Equal(start()) {
+				if out.GetPhase() != clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE || !out.GetUnschedulableTime().AsTime().Equal(start()) {
 					t.Errorf("%s is %s since %s", out.GetId(), out.GetPhase(), out.GetUnschedulableTime().AsTime())
 				}
 				if n := len(class.GetRequests()); n != 3 || class.GetRequests()[0].GetValue() != 250 || class.GetRequests()[1].GetValue() != 1<<30 {
@@ -109,7 +109,7 @@ func TestBoundPodOfAManifestStaysBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := convertPod(t, w.Pods[0]); got.GetPhase() != clusterv1.PodPhase_POD_PHASE_RUNNING || got.GetNode() != "n1" {
+	if got, _ := convertPod(t, w.Pods[0]); got.GetPhase() != clusterpb.PodPhase_POD_PHASE_RUNNING || got.GetNode() != "n1" {
 		t.Errorf("%s on %q", got.GetPhase(), got.GetNode())
 	}
 }
@@ -119,8 +119,8 @@ func TestDaemonSetClassToleratesWhatItsControllerAdds(t *testing.T) {
 	d.Spec.Template.Spec.HostNetwork = true
 	d.Spec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 9100}}
 	o := convert.DaemonSet(d, nil, cluster(t))
-	class := o.Class.Payload.(*clusterv1.PodClass)
-	if !class.GetDaemon() || o.Payload.(*clusterv1.DaemonSet).GetClassId() != class.GetId() || o.ID != "shop/agent" {
+	class := o.Class.Payload.(*clusterpb.PodClass)
+	if !class.GetDaemon() || o.Payload.(*clusterpb.DaemonSet).GetClassId() != class.GetId() || o.ID != "shop/agent" {
 		t.Errorf("DaemonSet %v with class %v", o.Payload, class)
 	}
 	if len(class.GetTolerations()) != 7 {
@@ -221,7 +221,7 @@ func TestABudgetOfAManifestIsHeldAgainstTheReplicasBesideIt(t *testing.T) {
 	}
 	got := map[string]bool{}
 	for _, e := range events {
-		if b, ok := e.Object().Payload.(*clusterv1.PodDisruptionBudget); ok {
+		if b, ok := e.Object().Payload.(*clusterpb.PodDisruptionBudget); ok {
 			got[b.GetId()] = b.GetNeverAllows()
 		}
 	}

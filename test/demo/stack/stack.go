@@ -22,9 +22,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/test/harness"
 	"github.com/kerf-dev/kerf/test/harness/assets"
 	"github.com/kerf-dev/kerf/test/harness/proc"
@@ -51,9 +51,9 @@ type Stack struct {
 	Kubernetes kubernetes.Interface // as the admin
 	Dynamic    dynamic.Interface    // as the admin
 	Sim        Sim
-	Watcher    watcherv1.WatcherServiceClient
-	Planner    plannerv1.PlannerServiceClient
-	Actuator   actuatorv1.ActuatorServiceClient
+	Watcher    watcherpb.WatcherServiceClient
+	Planner    plannerpb.PlannerServiceClient
+	Actuator   actuatorpb.ActuatorServiceClient
 
 	root      string
 	opts      Options
@@ -206,9 +206,9 @@ func (s *Stack) dial() error {
 		}
 		s.conns[name] = conn
 	}
-	s.Watcher = watcherv1.NewWatcherServiceClient(s.conns[watcher])
-	s.Planner = plannerv1.NewPlannerServiceClient(s.conns[planner])
-	s.Actuator = actuatorv1.NewActuatorServiceClient(s.conns[actuator])
+	s.Watcher = watcherpb.NewWatcherServiceClient(s.conns[watcher])
+	s.Planner = plannerpb.NewPlannerServiceClient(s.conns[planner])
+	s.Actuator = actuatorpb.NewActuatorServiceClient(s.conns[actuator])
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // settle is how long everything must stay as expected before it counts.
@@ -167,7 +167,7 @@ func nothing() Condition {
 func quiet() Condition {
 	return func(w World) string {
 		for _, c := range w.Live() {
-			if c.GetState() != clusterv1.ClaimState_CLAIM_STATE_INITIALIZED {
+			if c.GetState() != clusterpb.ClaimState_CLAIM_STATE_INITIALIZED {
 				return fmt.Sprintf("no claim under way, %s is %s", c.GetId(), word(c.GetState()))
 			}
 		}

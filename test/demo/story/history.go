@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // history is what was seen of claims and plans, oldest first, a moment for each change. It is for what can't be told from
@@ -25,9 +25,9 @@ type moment struct {
 // sight is what a moment keeps of a claim.
 type sight struct {
 	id, pool, node, image string
-	state                 clusterv1.ClaimState
+	state                 clusterpb.ClaimState
 	disruption, replaces  string
-	reason                clusterv1.DisruptionReason
+	reason                clusterpb.DisruptionReason
 	expire                time.Time // zero: never
 }
 
@@ -58,7 +58,7 @@ func (h history) seen(w World, at time.Time) history {
 
 // leaves says that the claim is on its way out, or was.
 func (s sight) leaves() bool {
-	return s.state >= clusterv1.ClaimState_CLAIM_STATE_DRAINING && s.state != clusterv1.ClaimState_CLAIM_STATE_FAILED
+	return s.state >= clusterpb.ClaimState_CLAIM_STATE_DRAINING && s.state != clusterpb.ClaimState_CLAIM_STATE_FAILED
 }
 
 // departure is how a claim went.
@@ -109,7 +109,7 @@ func (d departure) afterItsReplacement() error {
 		return fmt.Errorf("expected that claim %s is replaced; it was drained without", d.id)
 	}
 	for _, r := range d.replacements {
-		if r.state < clusterv1.ClaimState_CLAIM_STATE_INITIALIZED {
+		if r.state < clusterpb.ClaimState_CLAIM_STATE_INITIALIZED {
 			return fmt.Errorf("expected claim %s to stay until its replacement %s is initialized; it was drained when that was %s",
 				d.id, r.id, word(r.state))
 		}
@@ -125,9 +125,9 @@ func (h history) rollout(pool string, fresh func(image string) bool, budget int)
 		going, proven := 0, false
 		for _, c := range m.claims {
 			switch {
-			case c.pool != pool || c.image == "" || c.state >= clusterv1.ClaimState_CLAIM_STATE_TERMINATING:
+			case c.pool != pool || c.image == "" || c.state >= clusterpb.ClaimState_CLAIM_STATE_TERMINATING:
 			case fresh(c.image):
-				proven = proven || c.state == clusterv1.ClaimState_CLAIM_STATE_INITIALIZED
+				proven = proven || c.state == clusterpb.ClaimState_CLAIM_STATE_INITIALIZED
 			case c.disruption != "":
 				going++
 			}

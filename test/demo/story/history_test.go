@@ -6,22 +6,22 @@ import (
 	"testing"
 	"time"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 const (
-	wished      = clusterv1.ClaimState_CLAIM_STATE_PLANNED
-	launched    = clusterv1.ClaimState_CLAIM_STATE_LAUNCHED
-	terminating = clusterv1.ClaimState_CLAIM_STATE_TERMINATING
-	drift       = clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED
+	wished      = clusterpb.ClaimState_CLAIM_STATE_PLANNED
+	launched    = clusterpb.ClaimState_CLAIM_STATE_LAUNCHED
+	terminating = clusterpb.ClaimState_CLAIM_STATE_TERMINATING
+	drift       = clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED
 )
 
 // at is the nth second of a story.
 func at(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC) }
 
 // web is a claim of pool web.
-func web(id, image string, state clusterv1.ClaimState, change func(*sight)) sight {
+func web(id, image string, state clusterpb.ClaimState, change func(*sight)) sight {
 	s := sight{id: id, pool: "web", image: image, state: state}
 	if change != nil {
 		change(&s)
@@ -45,8 +45,8 @@ func moments(looks ...[]sight) history {
 }
 
 func TestHistoryKeepsWhatChanges(t *testing.T) {
-	look := func(state clusterv1.ClaimState) World {
-		return World{Claims: []*clusterv1.Claim{claim("a", "i-1", state)}, Plan: &plannerv1.Plan{Id: "p-1"}}
+	look := func(state clusterpb.ClaimState) World {
+		return World{Claims: []*clusterpb.Claim{claim("a", "i-1", state)}, Plan: &plannerpb.Plan{Id: "p-1"}}
 	}
 	blind := look(gone)
 	blind.NoClaims = errors.New("away")

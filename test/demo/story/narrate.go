@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/test/demo/show"
 )
 
@@ -15,7 +15,7 @@ import (
 type narrator struct {
 	line    *show.Timeline
 	plan    string
-	states  map[string]clusterv1.ClaimState
+	states  map[string]clusterpb.ClaimState
 	names   map[string]string // short names of claims
 	pending map[string]string // why pods stay pending, as told last
 	drifted map[string]bool   // claims
@@ -23,7 +23,7 @@ type narrator struct {
 
 func newNarrator(line *show.Timeline) *narrator {
 	return &narrator{
-		line: line, states: map[string]clusterv1.ClaimState{}, names: map[string]string{}, pending: map[string]string{}, drifted: map[string]bool{},
+		line: line, states: map[string]clusterpb.ClaimState{}, names: map[string]string{}, pending: map[string]string{}, drifted: map[string]bool{},
 	}
 }
 
@@ -85,7 +85,7 @@ func claims(names []string) string {
 	return "claims " + strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-func (n *narrator) tellPlan(p *plannerv1.Plan) {
+func (n *narrator) tellPlan(p *plannerpb.Plan) {
 	var buys, ends []remark
 	for _, c := range p.GetNodeClaims() {
 		o := first(c.GetOfferings())
@@ -129,27 +129,27 @@ func (n *narrator) tellPlan(p *plannerv1.Plan) {
 }
 
 // words are what a reason says: what it is, and what to do.
-func words(r *clusterv1.Reason) []string {
+func words(r *clusterpb.Reason) []string {
 	return slices.DeleteFunc([]string{r.GetMessage(), r.GetRemedy()}, func(text string) bool { return text == "" })
 }
 
-func (n *narrator) tellClaim(c *clusterv1.Claim) {
+func (n *narrator) tellClaim(c *clusterpb.Claim) {
 	name := "claim " + n.name(c.GetId())
 	what := strings.Join([]string{c.GetInstanceType(), c.GetZone(), capacity(c.GetCapacityType())}, " ")
 	switch c.GetState() {
-	case clusterv1.ClaimState_CLAIM_STATE_LAUNCHED:
+	case clusterpb.ClaimState_CLAIM_STATE_LAUNCHED:
 		n.line.Line(show.Claim, fmt.Sprintf("%s launched: %s, a %s at %s", name, c.GetInstanceId(), what, show.Dollars(c.GetPriceMicroUsdPerHour())))
-	case clusterv1.ClaimState_CLAIM_STATE_REGISTERED:
+	case clusterpb.ClaimState_CLAIM_STATE_REGISTERED:
 		n.line.Line(show.Claim, fmt.Sprintf("%s registered: node %s", name, c.GetNode()))
-	case clusterv1.ClaimState_CLAIM_STATE_INITIALIZED:
+	case clusterpb.ClaimState_CLAIM_STATE_INITIALIZED:
 		n.line.Line(show.Claim, name+" initialized: its node can be relied on")
-	case clusterv1.ClaimState_CLAIM_STATE_DRAINING:
+	case clusterpb.ClaimState_CLAIM_STATE_DRAINING:
 		n.line.Line(show.Gone, fmt.Sprintf("%s draining: the pods of its %s move", name, c.GetInstanceType()))
-	case clusterv1.ClaimState_CLAIM_STATE_TERMINATING:
+	case clusterpb.ClaimState_CLAIM_STATE_TERMINATING:
 		n.line.Line(show.Gone, fmt.Sprintf("%s terminating: %s", name, c.GetInstanceId()))
-	case clusterv1.ClaimState_CLAIM_STATE_GONE:
+	case clusterpb.ClaimState_CLAIM_STATE_GONE:
 		n.line.Line(show.Gone, name+" gone")
-	case clusterv1.ClaimState_CLAIM_STATE_FAILED:
+	case clusterpb.ClaimState_CLAIM_STATE_FAILED:
 		n.line.Line(show.Bad, fmt.Sprintf("%s failed: %s", name, c.GetFailure().GetMessage()))
 	default: // planned and launching last an instant, and the plan has told of them
 	}
@@ -165,7 +165,7 @@ func (n *narrator) name(id string) string {
 	return name
 }
 
-func first(o []*clusterv1.RankedOffering) *clusterv1.RankedOffering {
+func first(o []*clusterpb.RankedOffering) *clusterpb.RankedOffering {
 	if len(o) == 0 {
 		return nil
 	}
@@ -195,11 +195,11 @@ func pods(ids []string) string {
 	return strings.Join(names, ", ")
 }
 
-func capacity(c clusterv1.CapacityType) string {
+func capacity(c clusterpb.CapacityType) string {
 	switch c {
-	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+	case clusterpb.CapacityType_CAPACITY_TYPE_SPOT:
 		return "spot"
-	case clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND:
+	case clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND:
 		return "on-demand"
 	default:
 		return ""

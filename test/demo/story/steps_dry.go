@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/test/demo/show"
 )
 
@@ -40,7 +40,7 @@ func planned(pod string) Condition {
 			}
 			for _, m := range p.GetPools() {
 				if m.GetNodePool() == "default" && m.GetInstanceType() == "m5.xlarge" &&
-					m.GetReason().GetCode() == clusterv1.ReasonCode_REASON_CODE_RESOURCES {
+					m.GetReason().GetCode() == clusterpb.ReasonCode_REASON_CODE_RESOURCES {
 					return ""
 				}
 			}
@@ -115,7 +115,7 @@ func (s *Stage) planOf(ctx context.Context, stdin []byte, args ...string) ([]str
 	if err != nil {
 		return nil, err
 	}
-	var resp plannerv1.PlanResponse
+	var resp plannerpb.PlanResponse
 	if err := protojson.Unmarshal(out, &resp); err != nil {
 		return nil, fmt.Errorf("kerf plan -o json: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/test/awssim/kwok"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 )
@@ -78,7 +78,7 @@ func newImage(ctx context.Context, s *Stage) error {
 	if len(gone) != webPods {
 		return fmt.Errorf("expected all %d nodes of pool web to be replaced, once each; %d were", webPods, len(gone))
 	}
-	least, err := count.orderly(h.since(began), gone, clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED, webMinimum)
+	least, err := count.orderly(h.since(began), gone, clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED, webMinimum)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func sickness(ctx context.Context, s *Stage) error {
 	s.top()
 	h := s.past()
 	gone := slices.DeleteFunc(h.departures("web"), func(d departure) bool { return d.node != victim })
-	least, err := count.orderly(h.since(began), gone, clusterv1.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, webPods-1)
+	least, err := count.orderly(h.since(began), gone, clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, webPods-1)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func expiry(ctx context.Context, s *Stage) error {
 	s.top()
 	h := s.past()
 	gone := slices.DeleteFunc(h.departures("minute"), func(d departure) bool { return d.id != old.id })
-	if _, err := count.orderly(h.since(began), gone, clusterv1.DisruptionReason_DISRUPTION_REASON_EXPIRED, 0); err != nil {
+	if _, err := count.orderly(h.since(began), gone, clusterpb.DisruptionReason_DISRUPTION_REASON_EXPIRED, 0); err != nil {
 		return err
 	}
 	early := old.expire.Sub(gone[0].drained)
@@ -227,7 +227,7 @@ func (s *Stage) oldest(pool string) (sight, error) {
 // orderly is an error when one of the claims went for another reason or, unless it was sick, before its replacement, when a
 // plan left pods without a place, or when fewer pods than minimum were ready at any moment. It ends the count and tells its
 // result.
-func (c *readyCount) orderly(h history, gone []departure, reason clusterv1.DisruptionReason, minimum int) (int, error) {
+func (c *readyCount) orderly(h history, gone []departure, reason clusterpb.DisruptionReason, minimum int) (int, error) {
 	if len(gone) == 0 {
 		return 0, errors.New("expected that a plan gives the node back; none did")
 	}
@@ -235,7 +235,7 @@ func (c *readyCount) orderly(h history, gone []departure, reason clusterv1.Disru
 		if d.reason != reason {
 			return 0, fmt.Errorf("expected claim %s to go because it is %s; it went because it is %s", d.id, cause(reason), cause(d.reason))
 		}
-		if err := d.afterItsReplacement(); err != nil && reason != clusterv1.DisruptionReason_DISRUPTION_REASON_UNHEALTHY {
+		if err := d.afterItsReplacement(); err != nil && reason != clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY {
 			return 0, err
 		}
 	}
@@ -250,7 +250,7 @@ func (c *readyCount) orderly(h history, gone []departure, reason clusterv1.Disru
 }
 
 // cause is a disruption's reason as people say it.
-func cause(r clusterv1.DisruptionReason) string {
+func cause(r clusterpb.DisruptionReason) string {
 	return strings.ToLower(strings.TrimPrefix(r.String(), "DISRUPTION_REASON_"))
 }
 

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/demo/show"
 )
@@ -18,30 +18,30 @@ func instance(id, state, claim string) awssim.InstanceState {
 	return awssim.InstanceState{ID: id, State: state, InstanceType: "m5.large", Tags: map[string]string{claimTag: claim, poolLabel: "default"}}
 }
 
-func claim(id, instance string, state clusterv1.ClaimState) *clusterv1.Claim {
-	return &clusterv1.Claim{Id: id, InstanceId: instance, State: state}
+func claim(id, instance string, state clusterpb.ClaimState) *clusterpb.Claim {
+	return &clusterpb.Claim{Id: id, InstanceId: instance, State: state}
 }
 
 const (
-	initialized = clusterv1.ClaimState_CLAIM_STATE_INITIALIZED
-	gone        = clusterv1.ClaimState_CLAIM_STATE_GONE
-	draining    = clusterv1.ClaimState_CLAIM_STATE_DRAINING
+	initialized = clusterpb.ClaimState_CLAIM_STATE_INITIALIZED
+	gone        = clusterpb.ClaimState_CLAIM_STATE_GONE
+	draining    = clusterpb.ClaimState_CLAIM_STATE_DRAINING
 )
 
 // TestTheAuditSees is what makes the kill tests worth something: each way to lose or double an instance is found.
 func TestTheAuditSees(t *testing.T) {
 	tests := map[string]struct {
-		claims    []*clusterv1.Claim
+		claims    []*clusterpb.Claim
 		instances []awssim.InstanceState
 		blind     error
 		want      string // part of the finding; empty: none
 	}{
 		"nothing wrong with one instance for each live claim": {
-			claims:    []*clusterv1.Claim{claim("a", "i-1", initialized), claim("b", "i-0", gone)},
+			claims:    []*clusterpb.Claim{claim("a", "i-1", initialized), claim("b", "i-0", gone)},
 			instances: []awssim.InstanceState{instance("i-0", "terminated", "b"), instance("i-1", "running", "a")},
 		},
 		"an instance that lives on after its claim has ended": {
-			claims: []*clusterv1.Claim{claim("a", "i-1", gone)}, instances: []awssim.InstanceState{instance("i-1", "running", "a")},
+			claims: []*clusterpb.Claim{claim("a", "i-1", gone)}, instances: []awssim.InstanceState{instance("i-1", "running", "a")},
 			want: "leaked: instance i-1",
 		},
 		"an instance whose claim nobody knows": {
@@ -51,12 +51,12 @@ func TestTheAuditSees(t *testing.T) {
 			instances: []awssim.InstanceState{{ID: "i-1", State: "terminated"}}, want: "no tag",
 		},
 		"two launches for one claim, even if one has ended": {
-			claims:    []*clusterv1.Claim{claim("a", "i-2", initialized)},
+			claims:    []*clusterpb.Claim{claim("a", "i-2", initialized)},
 			instances: []awssim.InstanceState{instance("i-1", "terminated", "a"), instance("i-2", "running", "a")},
 			want:      "doubled: claim a has launched 2",
 		},
 		"an instance that its claim does not know": {
-			claims: []*clusterv1.Claim{claim("a", "", initialized)}, instances: []awssim.InstanceState{instance("i-1", "running", "a")},
+			claims: []*clusterpb.Claim{claim("a", "", initialized)}, instances: []awssim.InstanceState{instance("i-1", "running", "a")},
 			want: "doubled: instance i-1",
 		},
 		"an actuator that does not answer proves nothing": {blind: errors.New("away"), want: "away"},
@@ -94,7 +94,7 @@ func TestConditionsComplain(t *testing.T) {
 	one := World{
 		Nodes: []corev1.Node{node("n1", "m5.large", nil)}, Pods: []corev1.Pod{pod("inflate-a-b", "n1")},
 		AWS:    awssim.State{Instances: []awssim.InstanceState{instance("i-1", "running", "a"), instance("i-0", "terminated", "b")}},
-		Claims: []*clusterv1.Claim{claim("a", "i-1", initialized), claim("b", "i-0", gone)},
+		Claims: []*clusterpb.Claim{claim("a", "i-1", initialized), claim("b", "i-0", gone)},
 	}
 	with := func(change func(*World)) World {
 		w := one
@@ -129,7 +129,7 @@ func TestConditionsComplain(t *testing.T) {
 		"a template is left":      {nothing(), World{AWS: awssim.State{LaunchTemplates: []awssim.TemplateState{{Name: "t"}}}}, "1 launch templates"},
 		"the actuator is away":    {nothing(), World{NoClaims: errors.New("away")}, "away"},
 		"no claim is under way":   {quiet(), one, ""},
-		"a claim drains":          {quiet(), World{Claims: []*clusterv1.Claim{claim("a", "i-1", draining)}}, "a is draining"},
+		"a claim drains":          {quiet(), World{Claims: []*clusterpb.Claim{claim("a", "i-1", draining)}}, "a is draining"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestTheNarratorTellsEachThingOnce(t *testing.T) {
 	var out strings.Builder
 	n := newNarrator(show.New(&out, true))
 	for range 2 {
-		n.tell(World{Claims: []*clusterv1.Claim{claim("default-4483c459aa", "i-1", initialized)}})
+		n.tell(World{Claims: []*clusterpb.Claim{claim("default-4483c459aa", "i-1", initialized)}})
 	}
 	if got := strings.Count(out.String(), "claim …459aa initialized"); got != 1 {
 		t.Errorf("told %d times:\n%s", got, out.String())
@@ -176,19 +176,19 @@ func TestTheNarratorTellsEachThingOnce(t *testing.T) {
 // TestTheNarratorTellsTheSameOfSeveralOnce gives it a plan that buys two claims alike and one of another kind.
 func TestTheNarratorTellsTheSameOfSeveralOnce(t *testing.T) {
 	var out strings.Builder
-	buy := func(id, kind string) *plannerv1.NodeClaim {
-		return &plannerv1.NodeClaim{
-			Id: id, Pods: []string{"default/web-a-" + id}, Reason: &clusterv1.Reason{Message: "cheapest of " + kind},
-			Offerings: []*clusterv1.RankedOffering{{InstanceType: kind, Zone: "z"}},
+	buy := func(id, kind string) *plannerpb.NodeClaim {
+		return &plannerpb.NodeClaim{
+			Id: id, Pods: []string{"default/web-a-" + id}, Reason: &clusterpb.Reason{Message: "cheapest of " + kind},
+			Offerings: []*clusterpb.RankedOffering{{InstanceType: kind, Zone: "z"}},
 		}
 	}
-	end := func(claims ...string) *plannerv1.Disruption {
-		return &plannerv1.Disruption{Candidates: claims, Explanation: &clusterv1.Reason{Message: "old"}}
+	end := func(claims ...string) *plannerpb.Disruption {
+		return &plannerpb.Disruption{Candidates: claims, Explanation: &clusterpb.Reason{Message: "old"}}
 	}
 	n := newNarrator(show.New(&out, true))
-	n.tell(World{Plan: &plannerv1.Plan{
-		Id: "p-1", NodeClaims: []*plannerv1.NodeClaim{buy("n1", "m5"), buy("n2", "m5"), buy("n3", "c5")},
-		Disruptions: []*plannerv1.Disruption{end("n4"), end("n5"), end("n6", "n7")},
+	n.tell(World{Plan: &plannerpb.Plan{
+		Id: "p-1", NodeClaims: []*plannerpb.NodeClaim{buy("n1", "m5"), buy("n2", "m5"), buy("n3", "c5")},
+		Disruptions: []*plannerpb.Disruption{end("n4"), end("n5"), end("n6", "n7")},
 	}})
 	for _, want := range []string{
 		"buy claims …n1 and …n2 for 1 × web each: m5 z", "buy claim …n3 for 1 × web: c5 z", "give back claims …n4 and …n5, each by itself",

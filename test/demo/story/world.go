@@ -13,10 +13,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 )
@@ -43,8 +43,8 @@ type World struct {
 	Pods       []corev1.Pod  // of the story's namespace, by name
 	NodeClaims []string      // names of the NodeClaim objects
 	AWS        awssim.State
-	Claims     []*clusterv1.Claim // the actuator's, ended ones too, by id
-	Plan       *plannerv1.Plan    // the last that was relayed; nil when there is none
+	Claims     []*clusterpb.Claim // the actuator's, ended ones too, by id
+	Plan       *plannerpb.Plan    // the last that was relayed; nil when there is none
 	// Blind are the questions that were not answered. What they ask for is then as it was seen last.
 	Blind error
 	// NoClaims is why the actuator did not answer; nil when it did.
@@ -101,7 +101,7 @@ func look(ctx context.Context, s *stack.Stack, last World) World {
 		return err
 	}))
 	group.Go(ask("actuator", func(ctx context.Context) error {
-		resp, err := s.Actuator.ListClaims(ctx, &actuatorv1.ListClaimsRequest{IncludeEnded: true})
+		resp, err := s.Actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{IncludeEnded: true})
 		if err == nil {
 			w.Claims = resp.GetClaims()
 		}
@@ -111,7 +111,7 @@ func look(ctx context.Context, s *stack.Stack, last World) World {
 	group.Go(func() { // no plan yet, or a watcher that was killed: nothing that a step depends on
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
-		if resp, err := s.Watcher.GetPlan(ctx, &watcherv1.GetPlanRequest{}); err == nil {
+		if resp, err := s.Watcher.GetPlan(ctx, &watcherpb.GetPlanRequest{}); err == nil {
 			w.Plan = resp.GetPlan()
 		}
 	})
@@ -127,9 +127,9 @@ func nodeClaims() schema.GroupVersionResource {
 }
 
 // Live are the claims that have not ended.
-func (w World) Live() []*clusterv1.Claim {
-	return slices.DeleteFunc(slices.Clone(w.Claims), func(c *clusterv1.Claim) bool {
-		return c.GetState() == clusterv1.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterv1.ClaimState_CLAIM_STATE_FAILED
+func (w World) Live() []*clusterpb.Claim {
+	return slices.DeleteFunc(slices.Clone(w.Claims), func(c *clusterpb.Claim) bool {
+		return c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterpb.ClaimState_CLAIM_STATE_FAILED
 	})
 }
 
@@ -226,6 +226,6 @@ func taints(n *corev1.Node) string {
 }
 
 // word is a claim's state as people say it.
-func word(s clusterv1.ClaimState) string {
+func word(s clusterpb.ClaimState) string {
 	return strings.ToLower(strings.TrimPrefix(s.String(), "CLAIM_STATE_"))
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // NodeLabels are those that a pool's node gets, less its host name and the labels that the pool leaves open: what the

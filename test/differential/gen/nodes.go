@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // node draws a node that runs, mostly one of Kerf's, with pods.

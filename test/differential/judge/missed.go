@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
@@ -133,7 +133,7 @@ func (t *trial) accuse(suspects map[model.ClassID]*suspect) {
 
 // code is the contract's name of a reason.
 func code(c model.Code) string {
-	return strings.TrimPrefix(clusterv1.ReasonCode(c).String(), "REASON_CODE_")
+	return strings.TrimPrefix(clusterpb.ReasonCode(c).String(), "REASON_CODE_")
 }
 
 // tied says whether a class's pods look at where other pods are.

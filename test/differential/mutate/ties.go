@@ -3,7 +3,7 @@ package mutate
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/judge"
 )

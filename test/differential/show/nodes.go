@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func (w *writer) claimOf(n *model.Node) *model.Claim {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // own says whether a label is the user's own, and does not follow from what a node is.

@@ -15,7 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/model"
 )
 
-// codeClassNotReady is kerf.cluster.v1's REASON_CODE_NODE_CLASS_NOT_READY.
+// codeClassNotReady is kerf.cluster.v1alpha1's REASON_CODE_NODE_CLASS_NOT_READY.
 const codeClassNotReady model.ReasonCode = 4
 
 // Resolve finds what the class selects. The first thing that is missing makes the class not ready.

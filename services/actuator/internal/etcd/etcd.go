@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/convert"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -176,18 +176,18 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 	}
 	out.Revision = store.Revision(revision)
 	err = errors.Join(
-		load(ctx, s, source[*clusterv1.Claim, model.Claim]{claims, revision, func() *clusterv1.Claim { return &clusterv1.Claim{} }, convert.FromClaim},
+		load(ctx, s, source[*clusterpb.Claim, model.Claim]{claims, revision, func() *clusterpb.Claim { return &clusterpb.Claim{} }, convert.FromClaim},
 			func(c model.Claim, created int64) {
 				out.Claims = append(out.Claims, c)
 				out.Created[c.ID] = store.Revision(created)
 			}),
-		load(ctx, s, source[*clusterv1.DisruptionRecord, model.Disruption]{
-			disruptions, revision, func() *clusterv1.DisruptionRecord { return &clusterv1.DisruptionRecord{} }, convert.FromDisruption,
+		load(ctx, s, source[*clusterpb.DisruptionRecord, model.Disruption]{
+			disruptions, revision, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.FromDisruption,
 		}, func(d model.Disruption, _ int64) { out.Disruptions = append(out.Disruptions, d) }),
-		load(ctx, s, source[*clusterv1.Notice, model.Notice]{notices, revision, func() *clusterv1.Notice { return &clusterv1.Notice{} }, convert.FromNotice},
+		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.FromNotice},
 			func(n model.Notice, _ int64) { out.Notices = append(out.Notices, n) }),
-		load(ctx, s, source[*clusterv1.Shortage, model.Shortage]{
-			shortages, revision, func() *clusterv1.Shortage { return &clusterv1.Shortage{} }, convert.FromShortage,
+		load(ctx, s, source[*clusterpb.Shortage, model.Shortage]{
+			shortages, revision, func() *clusterpb.Shortage { return &clusterpb.Shortage{} }, convert.FromShortage,
 		}, func(x model.Shortage, _ int64) { out.Shortages = append(out.Shortages, x) }),
 	)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
-// Codes of kerf.cluster.v1.ReasonCode that reading users' objects can give.
+// Codes of kerf.cluster.v1alpha1.ReasonCode that reading users' objects can give.
 const (
 	codePoolInvalid   model.ReasonCode = 2
 	codeClassNotReady model.ReasonCode = 4

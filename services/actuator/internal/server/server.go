@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/convert"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
@@ -32,7 +32,7 @@ const (
 
 // Server serves ActuatorService. Safe for concurrent use.
 type Server struct {
-	actuatorv1.UnimplementedActuatorServiceServer
+	actuatorpb.UnimplementedActuatorServiceServer
 	loop *loop.Loop
 }
 
@@ -40,7 +40,7 @@ type Server struct {
 func New(l *loop.Loop) *Server { return &Server{loop: l} }
 
 // Apply implements ActuatorService.
-func (s *Server) Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+func (s *Server) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error) {
 	if r.GetPlan() == nil {
 		return nil, rpcerr.Invalid(rpcerr.Violation{Field: "plan", Problem: "must be set"})
 	}
@@ -62,12 +62,12 @@ func (s *Server) Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuat
 		return nil, failure(err)
 	}
 
-	return &actuatorv1.ApplyResponse{Verdicts: convert.Verdicts(answer.Verdicts), InventoryRevision: answer.Revision}, nil
+	return &actuatorpb.ApplyResponse{Verdicts: convert.Verdicts(answer.Verdicts), InventoryRevision: answer.Revision}, nil
 }
 
 // WatchInventory implements ActuatorService: the whole first, then what has changed since the last message.
 func (s *Server) WatchInventory(
-	r *actuatorv1.WatchInventoryRequest, stream grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse],
+	r *actuatorpb.WatchInventoryRequest, stream grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse],
 ) error {
 	if r.GetWatcher() == "" || len(r.GetWatcher()) > maxName {
 		return rpcerr.Invalid(rpcerr.Violation{Field: "watcher", Problem: fmt.Sprintf("want a name of 1 to %d characters", maxName)})
@@ -95,12 +95,12 @@ func (s *Server) WatchInventory(
 }
 
 // ListClaims implements ActuatorService.
-func (s *Server) ListClaims(ctx context.Context, r *actuatorv1.ListClaimsRequest) (*actuatorv1.ListClaimsResponse, error) {
+func (s *Server) ListClaims(ctx context.Context, r *actuatorpb.ListClaimsRequest) (*actuatorpb.ListClaimsResponse, error) {
 	inv, err := s.loop.Inventory(ctx)
 	if err != nil {
 		return nil, failure(err)
 	}
-	out := &actuatorv1.ListClaimsResponse{InventoryRevision: inv.Revision}
+	out := &actuatorpb.ListClaimsResponse{InventoryRevision: inv.Revision}
 	for _, c := range inv.Claims {
 		if (r.GetNodePool() != "" && c.NodePool != r.GetNodePool()) || (c.State.Ended() && !r.GetIncludeEnded()) {
 			continue
@@ -112,28 +112,28 @@ func (s *Server) ListClaims(ctx context.Context, r *actuatorv1.ListClaimsRequest
 }
 
 // GetClaim implements ActuatorService.
-func (s *Server) GetClaim(ctx context.Context, r *actuatorv1.GetClaimRequest) (*actuatorv1.GetClaimResponse, error) {
+func (s *Server) GetClaim(ctx context.Context, r *actuatorpb.GetClaimRequest) (*actuatorpb.GetClaimResponse, error) {
 	c, err := s.claim(ctx, r.GetId(), s.loop.Claim)
 	if err != nil {
 		return nil, err
 	}
 
-	return &actuatorv1.GetClaimResponse{Claim: c}, nil
+	return &actuatorpb.GetClaimResponse{Claim: c}, nil
 }
 
 // DeleteClaim implements ActuatorService.
-func (s *Server) DeleteClaim(ctx context.Context, r *actuatorv1.DeleteClaimRequest) (*actuatorv1.DeleteClaimResponse, error) {
+func (s *Server) DeleteClaim(ctx context.Context, r *actuatorpb.DeleteClaimRequest) (*actuatorpb.DeleteClaimResponse, error) {
 	c, err := s.claim(ctx, r.GetId(), s.loop.Delete)
 	if err != nil {
 		return nil, err
 	}
 
-	return &actuatorv1.DeleteClaimResponse{Claim: c}, nil
+	return &actuatorpb.DeleteClaimResponse{Claim: c}, nil
 }
 
 func (s *Server) claim(
 	ctx context.Context, id string, ask func(context.Context, model.ClaimID) (model.Claim, error),
-) (*clusterv1.Claim, error) {
+) (*clusterpb.Claim, error) {
 	if id == "" {
 		return nil, rpcerr.Invalid(rpcerr.Violation{Field: "id", Problem: "must be set"})
 	}

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
@@ -40,7 +40,7 @@ func (s still) Evict(context.Context, cluster.Eviction) error        { return ni
 func (s still) Publish(context.Context, cluster.Publication) error   { return nil }
 
 // client serves an actuator over an in-memory connection.
-func client(t *testing.T, m *storetest.Memory) actuatorv1.ActuatorServiceClient {
+func client(t *testing.T, m *storetest.Memory) actuatorpb.ActuatorServiceClient {
 	t.Helper()
 	types, err := catalog.Bundled()
 	if err != nil {
@@ -64,7 +64,7 @@ func client(t *testing.T, m *storetest.Memory) actuatorv1.ActuatorServiceClient 
 	go func() { done <- l.Run(ctx) }()
 	lis := bufconn.Listen(1 << 20)
 	g := grpc.NewServer()
-	actuatorv1.RegisterActuatorServiceServer(g, New(l))
+	actuatorpb.RegisterActuatorServiceServer(g, New(l))
 	go func() { _ = g.Serve(lis) }()
 	conn, err := grpc.NewClient("passthrough:///x", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return lis.Dial() }),
@@ -79,7 +79,7 @@ func client(t *testing.T, m *storetest.Memory) actuatorv1.ActuatorServiceClient 
 		<-done //nolint:errcheck // only that it ended
 	})
 
-	return actuatorv1.NewActuatorServiceClient(conn)
+	return actuatorpb.NewActuatorServiceClient(conn)
 }
 
 func TestFollowerNamesTheLeader(t *testing.T) {
@@ -88,7 +88,7 @@ func TestFollowerNamesTheLeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client(t, m)
-	_, err := c.ListClaims(t.Context(), &actuatorv1.ListClaimsRequest{})
+	_, err := c.ListClaims(t.Context(), &actuatorpb.ListClaimsRequest{})
 	e, ok := rpcerr.From(err)
 	if !ok || e.Reason != rpcerr.ReasonNotLeader {
 		t.Fatalf("error %v, want NOT_LEADER", err)
@@ -96,7 +96,7 @@ func TestFollowerNamesTheLeader(t *testing.T) {
 	if leader, _ := e.Leader(); leader != "there:2" {
 		t.Errorf("leader %q, want there:2", leader)
 	}
-	stream, err := c.WatchInventory(t.Context(), &actuatorv1.WatchInventoryRequest{Watcher: "w"})
+	stream, err := c.WatchInventory(t.Context(), &actuatorpb.WatchInventoryRequest{Watcher: "w"})
 	if err == nil {
 		_, err = stream.Recv()
 	}
@@ -107,33 +107,33 @@ func TestFollowerNamesTheLeader(t *testing.T) {
 
 func TestBadRequestsNameTheField(t *testing.T) {
 	c := client(t, storetest.New())
-	many := &plannerv1.Plan{Id: "p", Now: timestamppb.Now(), NodeClaims: make([]*plannerv1.NodeClaim, MaxDecisions+1)}
+	many := &plannerpb.Plan{Id: "p", Now: timestamppb.Now(), NodeClaims: make([]*plannerpb.NodeClaim, MaxDecisions+1)}
 	for i := range many.NodeClaims {
-		many.NodeClaims[i] = &plannerv1.NodeClaim{}
+		many.NodeClaims[i] = &plannerpb.NodeClaim{}
 	}
 	for name, call := range map[string]func() (string, error){
 		"no plan": func() (string, error) {
-			_, err := c.Apply(t.Context(), &actuatorv1.ApplyRequest{})
+			_, err := c.Apply(t.Context(), &actuatorpb.ApplyRequest{})
 
 			return "plan", err
 		},
 		"a plan without an id": func() (string, error) {
-			_, err := c.Apply(t.Context(), &actuatorv1.ApplyRequest{Plan: &plannerv1.Plan{}})
+			_, err := c.Apply(t.Context(), &actuatorpb.ApplyRequest{Plan: &plannerpb.Plan{}})
 
 			return "plan.id", err
 		},
 		"a plan that is too large": func() (string, error) {
-			_, err := c.Apply(t.Context(), &actuatorv1.ApplyRequest{Plan: many})
+			_, err := c.Apply(t.Context(), &actuatorpb.ApplyRequest{Plan: many})
 
 			return "plan", err
 		},
 		"a claim without an id": func() (string, error) {
-			_, err := c.GetClaim(t.Context(), &actuatorv1.GetClaimRequest{})
+			_, err := c.GetClaim(t.Context(), &actuatorpb.GetClaimRequest{})
 
 			return "id", err
 		},
 		"a watcher without a name": func() (string, error) {
-			stream, err := c.WatchInventory(t.Context(), &actuatorv1.WatchInventoryRequest{})
+			stream, err := c.WatchInventory(t.Context(), &actuatorpb.WatchInventoryRequest{})
 			if err == nil {
 				_, err = stream.Recv()
 			}
@@ -160,44 +160,44 @@ func TestPlanToDelete(t *testing.T) {
 	if len(snapshot.GetNodeClasses()) != 1 || len(snapshot.GetCatalogs()) != 1 || len(snapshot.GetOfferings()) < 1000 {
 		t.Fatalf("%d classes, %d catalogs, %d offerings", len(snapshot.GetNodeClasses()), len(snapshot.GetCatalogs()), len(snapshot.GetOfferings()))
 	}
-	var offer *clusterv1.RankedOffering
+	var offer *clusterpb.RankedOffering
 	for _, o := range snapshot.GetOfferings() {
-		if o.GetInstanceType() == "m5.large" && o.GetCapacityType() == clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND && offer == nil {
-			offer = &clusterv1.RankedOffering{
+		if o.GetInstanceType() == "m5.large" && o.GetCapacityType() == clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND && offer == nil {
+			offer = &clusterpb.RankedOffering{
 				InstanceType: o.GetInstanceType(), Zone: o.GetZone(), CapacityType: o.GetCapacityType(), PriceMicroUsdPerHour: o.GetPriceMicroUsdPerHour(),
 			}
 		}
 	}
-	plan := &plannerv1.Plan{
+	plan := &plannerpb.Plan{
 		Id: "p", Now: timestamppb.Now(), InventoryRevision: snapshot.GetInventoryRevision(),
-		NodeClaims: []*plannerv1.NodeClaim{{Id: "c1", NodePool: "default", NodeClass: "default", Offerings: []*clusterv1.RankedOffering{offer}}},
+		NodeClaims: []*plannerpb.NodeClaim{{Id: "c1", NodePool: "default", NodeClass: "default", Offerings: []*clusterpb.RankedOffering{offer}}},
 	}
-	dry, err := c.Apply(ctx, &actuatorv1.ApplyRequest{Plan: plan, DryRun: true})
-	if err != nil || dry.GetVerdicts()[0].GetKind() != actuatorv1.VerdictKind_VERDICT_KIND_ACCEPTED {
+	dry, err := c.Apply(ctx, &actuatorpb.ApplyRequest{Plan: plan, DryRun: true})
+	if err != nil || dry.GetVerdicts()[0].GetKind() != actuatorpb.VerdictKind_VERDICT_KIND_ACCEPTED {
 		t.Fatalf("dry run: %v, %v", dry, err)
 	}
-	if _, err := c.GetClaim(ctx, &actuatorv1.GetClaimRequest{Id: "c1"}); rpcerr.Reason(err) != "CLAIM_NOT_FOUND" {
+	if _, err := c.GetClaim(ctx, &actuatorpb.GetClaimRequest{Id: "c1"}); rpcerr.Reason(err) != "CLAIM_NOT_FOUND" {
 		t.Fatalf("after a dry run: %v, want CLAIM_NOT_FOUND", err)
 	}
-	wet, err := c.Apply(ctx, &actuatorv1.ApplyRequest{Plan: plan})
-	if err != nil || wet.GetVerdicts()[0].GetKind() != actuatorv1.VerdictKind_VERDICT_KIND_ACCEPTED {
+	wet, err := c.Apply(ctx, &actuatorpb.ApplyRequest{Plan: plan})
+	if err != nil || wet.GetVerdicts()[0].GetKind() != actuatorpb.VerdictKind_VERDICT_KIND_ACCEPTED {
 		t.Fatalf("apply: %v, %v", wet, err)
 	}
 	if wet.GetInventoryRevision() <= snapshot.GetInventoryRevision() {
 		t.Errorf("revision %d after %d", wet.GetInventoryRevision(), snapshot.GetInventoryRevision())
 	}
-	list, err := c.ListClaims(ctx, &actuatorv1.ListClaimsRequest{NodePool: "default"})
+	list, err := c.ListClaims(ctx, &actuatorpb.ListClaimsRequest{NodePool: "default"})
 	if err != nil || len(list.GetClaims()) != 1 || list.GetInventoryRevision() < wet.GetInventoryRevision() {
 		t.Fatalf("list: %v, %v", list, err)
 	}
-	gone, err := c.DeleteClaim(ctx, &actuatorv1.DeleteClaimRequest{Id: "c1"})
-	if err != nil || gone.GetClaim().GetDisruptionReason() != clusterv1.DisruptionReason_DISRUPTION_REASON_DELETED {
+	gone, err := c.DeleteClaim(ctx, &actuatorpb.DeleteClaimRequest{Id: "c1"})
+	if err != nil || gone.GetClaim().GetDisruptionReason() != clusterpb.DisruptionReason_DISRUPTION_REASON_DELETED {
 		t.Fatalf("delete: %v, %v", gone, err)
 	}
 }
 
 // watch reads the first whole inventory.
-func watch(ctx context.Context, t *testing.T, c actuatorv1.ActuatorServiceClient) *clusterv1.Snapshot {
+func watch(ctx context.Context, t *testing.T, c actuatorpb.ActuatorServiceClient) *clusterpb.Snapshot {
 	t.Helper()
 	for {
 		whole, err := firstInventory(ctx, c)
@@ -216,14 +216,14 @@ func watch(ctx context.Context, t *testing.T, c actuatorv1.ActuatorServiceClient
 
 var errOrder = errors.New("the first message of a stream must reset")
 
-func firstInventory(ctx context.Context, c actuatorv1.ActuatorServiceClient) (*clusterv1.Snapshot, error) {
+func firstInventory(ctx context.Context, c actuatorpb.ActuatorServiceClient) (*clusterpb.Snapshot, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.WatchInventory(ctx, &actuatorv1.WatchInventoryRequest{Watcher: "w", Drive: true})
+	stream, err := c.WatchInventory(ctx, &actuatorpb.WatchInventoryRequest{Watcher: "w", Drive: true})
 	if err != nil {
 		return nil, err
 	}
-	whole := &clusterv1.Snapshot{}
+	whole := &clusterpb.Snapshot{}
 	for first := true; ; first = false {
 		m, err := stream.Recv()
 		if err != nil {

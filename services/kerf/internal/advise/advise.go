@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/safe"
 	"github.com/kerf-dev/kerf/services/planner/verify"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // mostValues is how many values a change names; a rule that would need more is better dropped.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/require"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // BuiltIn makes a workload from its name; the same name gives the same workload always. Some name a size: G2-5000 is the

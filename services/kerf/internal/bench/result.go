@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Result is what one workload gave. Its fields in JSON are those that every planner under test prints, and after them

@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
 func newClaims(std IO) *cobra.Command {
 	var addrs []string
-	req := &actuatorv1.ListClaimsRequest{}
+	req := &actuatorpb.ListClaimsRequest{}
 	c := &cobra.Command{
 		Use:   "claims",
 		Short: "List the nodes that Kerf asked for, and how far they are",
@@ -29,10 +29,10 @@ func newClaims(std IO) *cobra.Command {
 	out := addOutput(c, "table", "json")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		var resp *actuatorv1.ListClaimsResponse
-		service := actuatorv1.File_kerf_actuator_v1_actuator_proto.Services().ByName("ActuatorService")
+		var resp *actuatorpb.ListClaimsResponse
+		service := actuatorpb.File_kerf_actuator_v1alpha1_actuator_proto.Services().ByName("ActuatorService")
 		err := client.askLeader(cmd.Context(), addrs, service, func(ctx context.Context, conn grpc.ClientConnInterface) (err error) {
-			resp, err = actuatorv1.NewActuatorServiceClient(conn).ListClaims(ctx, req)
+			resp, err = actuatorpb.NewActuatorServiceClient(conn).ListClaims(ctx, req)
 			return err
 		})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
 	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
 )
@@ -108,9 +108,9 @@ func TestPlanBuysWhatTheStoryTells(t *testing.T) {
 }
 
 // plan reads -o json as the contract has it.
-func plan(t *testing.T, r result) *plannerv1.Plan {
+func plan(t *testing.T, r result) *plannerpb.Plan {
 	t.Helper()
-	var resp plannerv1.PlanResponse
+	var resp plannerpb.PlanResponse
 	if err := protojson.Unmarshal([]byte(r.out), &resp); err != nil {
 		t.Fatalf("not a PlanResponse: %v; said %q", err, r.err)
 	}
@@ -194,7 +194,7 @@ profiles:
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(more ...string) *plannerv1.Plan {
+	ask := func(more ...string) *plannerpb.Plan {
 		more = append([]string{"-o", "json", "--advice=0"}, more...)
 		return plan(t, run(t, "", story(inflate+"inflate-5.yaml", more...)...))
 	}

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/planner"
 )
@@ -30,35 +30,35 @@ func (c *client) decider(addr string) preview.Decider {
 	if addr == "" {
 		return planner.Decide
 	}
-	return func(ctx context.Context, req *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
+	return func(ctx context.Context, req *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 		p, err := c.session(ctx, addr, req)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", addr, err)
 		}
-		return &plannerv1.PlanResponse{Plan: p}, nil
+		return &plannerpb.PlanResponse{Plan: p}, nil
 	}
 }
 
 // session asks by a stream, which has no bound on the snapshot as a whole.
-func (c *client) session(ctx context.Context, addr string, req *plannerv1.PlanRequest) (*plannerv1.Plan, error) {
+func (c *client) session(ctx context.Context, addr string, req *plannerpb.PlanRequest) (*plannerpb.Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, planTimeout)
 	defer cancel()
-	conn, err := c.dial(addr, plannerv1.File_kerf_planner_v1_planner_proto.Services().ByName("PlannerService"))
+	conn, err := c.dial(addr, plannerpb.File_kerf_planner_v1alpha1_planner_proto.Services().ByName("PlannerService"))
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close() //nolint:errcheck // nothing depends on it any more
-	stream, err := plannerv1.NewPlannerServiceClient(conn).Session(ctx)
+	stream, err := plannerpb.NewPlannerServiceClient(conn).Session(ctx)
 	if err != nil {
 		return nil, err
 	}
 	parts := cut(req.GetSnapshot(), partBytes)
-	messages := make([]*plannerv1.SessionRequest, 0, len(parts)+1)
+	messages := make([]*plannerpb.SessionRequest, 0, len(parts)+1)
 	for i, p := range parts {
-		part := &plannerv1.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
-		messages = append(messages, &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Snapshot{Snapshot: part}})
+		part := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
+		messages = append(messages, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}})
 	}
-	messages = append(messages, &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Decide{Decide: req.GetDecide()}})
+	messages = append(messages, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Decide{Decide: req.GetDecide()}})
 	for _, m := range messages {
 		err := stream.Send(m)
 		if errors.Is(err, io.EOF) {
@@ -72,8 +72,8 @@ func (c *client) session(ctx context.Context, addr string, req *plannerv1.PlanRe
 }
 
 // receivePlan puts the parts of a plan together.
-func receivePlan(stream plannerv1.PlannerService_SessionClient) (*plannerv1.Plan, error) {
-	out := &plannerv1.Plan{}
+func receivePlan(stream plannerpb.PlannerService_SessionClient) (*plannerpb.Plan, error) {
+	out := &plannerpb.Plan{}
 	for bytes := 0; ; {
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -94,9 +94,9 @@ func receivePlan(stream plannerv1.PlannerService_SessionClient) (*plannerv1.Plan
 
 // cut makes parts of at most so many bytes out of a snapshot: what is no list in the first, and each entry of a list in
 // one of them. An entry that is larger travels alone.
-func cut(s *clusterv1.Snapshot, most int) []*clusterv1.Snapshot {
-	part := &clusterv1.Snapshot{}
-	var out []*clusterv1.Snapshot
+func cut(s *clusterpb.Snapshot, most int) []*clusterpb.Snapshot {
+	part := &clusterpb.Snapshot{}
+	var out []*clusterpb.Snapshot
 	size := 0
 	from := s.ProtoReflect()
 	fields := from.Descriptor().Fields()
@@ -114,7 +114,7 @@ func cut(s *clusterv1.Snapshot, most int) []*clusterv1.Snapshot {
 			n := proto.Size(list.Get(j).Message().Interface()) + around
 			if size > 0 && size+n > most {
 				out = append(out, part)
-				part, size = &clusterv1.Snapshot{}, 0
+				part, size = &clusterpb.Snapshot{}, 0
 			}
 			add(part.ProtoReflect(), f, list.Get(j))
 			size += n

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
@@ -30,7 +30,7 @@ import (
 
 // running is the story's cluster with twelve pods on two nodes, as a watcher sees it, and a disruption budget for one
 // node at a time.
-func running(t *testing.T) *clusterv1.Snapshot {
+func running(t *testing.T) *clusterpb.Snapshot {
 	t.Helper()
 	in, err := offline.Load(storyFiles(t), offline.Options{Present: present(), World: func() (convert.World, error) {
 		all, err := catalog.Bundled()
@@ -49,7 +49,7 @@ func running(t *testing.T) *clusterv1.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &plannerv1.PlanRequest{Snapshot: in.Snapshot, Decide: &plannerv1.Decide{Now: timestamppb.New(present().Add(-3 * time.Hour))}}
+	req := &plannerpb.PlanRequest{Snapshot: in.Snapshot, Decide: &plannerpb.Decide{Now: timestamppb.New(present().Add(-3 * time.Hour))}}
 	course, err := preview.Play(t.Context(), planner.Decide, req, 5)
 	if err != nil || !course.Settled || len(course.Pending) > 0 {
 		t.Fatal(err, course.Pending)
@@ -92,15 +92,15 @@ func storyFiles(t *testing.T) []offline.File {
 }
 
 // parts cuts a snapshot in two, as a watcher may.
-func parts(s *clusterv1.Snapshot) []*clusterv1.Snapshot {
+func parts(s *clusterpb.Snapshot) []*clusterpb.Snapshot {
 	head := proto.CloneOf(s)
-	tail := &clusterv1.Snapshot{Pods: head.GetPods(), Claims: head.GetClaims()}
+	tail := &clusterpb.Snapshot{Pods: head.GetPods(), Claims: head.GetClaims()}
 	head.Pods, head.Claims = nil, nil
-	return []*clusterv1.Snapshot{head, tail}
+	return []*clusterpb.Snapshot{head, tail}
 }
 
-func livePolicy() *clusterv1.Policy {
-	return &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Payback: durationpb.New(2 * time.Hour)}
+func livePolicy() *clusterpb.Policy {
+	return &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Payback: durationpb.New(2 * time.Hour)}
 }
 
 // servePlanner runs the planner's own service.
@@ -167,13 +167,13 @@ func TestLargeSnapshotsGoInParts(t *testing.T) {
 	for i := range 30_000 {
 		p := proto.CloneOf(s.GetPods()[0])
 		p.Id, p.Uid = "x/"+strings.Repeat("p", 40)+string(rune('a'+i%26))+time.Duration(i).String(), ""
-		p.Node, p.Phase, p.UnschedulableTime = "", clusterv1.PodPhase_POD_PHASE_WAITING, nil
+		p.Node, p.Phase, p.UnschedulableTime = "", clusterpb.PodPhase_POD_PHASE_WAITING, nil
 		s.Pods = append(s.Pods, p)
 	}
 	if n := proto.Size(s); n < 2<<20 {
 		t.Fatalf("only %d bytes", n)
 	}
-	data, err := proto.Marshal(&plannerv1.PlanRequest{Snapshot: s})
+	data, err := proto.Marshal(&plannerpb.PlanRequest{Snapshot: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestAPreviewOfTheLiveCluster(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		t.Fatal(err, r.out, r.err)
 	}
-	var first plannerv1.Plan
+	var first plannerpb.Plan
 	if err := protojson.Unmarshal(got.With.FirstPlan, &first); err != nil || len(first.GetDisruptions()) == 0 {
 		t.Errorf("the first plan is none: %v, %v", &first, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
 
@@ -22,7 +22,7 @@ func fieldOf() map[string]string {
 
 // weigh is the policy to plan with: the file's or else the cluster's, nil where that is not known, and over it what the
 // flags say.
-func (p *policyFlags) weigh(stdin io.Reader, cluster *clusterv1.Policy) (*clusterv1.Policy, error) {
+func (p *policyFlags) weigh(stdin io.Reader, cluster *clusterpb.Policy) (*clusterpb.Policy, error) {
 	base := cluster
 	if p.file != "" {
 		files, err := offline.Read([]string{p.file}, stdin)
@@ -53,7 +53,7 @@ func (p *policyFlags) said() bool {
 }
 
 // over is a policy with what flags say in the place of what it says.
-func (p *policyFlags) over(base, said *clusterv1.Policy) *clusterv1.Policy {
+func (p *policyFlags) over(base, said *clusterpb.Policy) *clusterpb.Policy {
 	out := proto.CloneOf(base)
 	p.flags.Visit(func(f *pflag.Flag) {
 		name := fieldOf()[f.Name]

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
@@ -21,7 +21,7 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/kerf-dev/kerf/services/planner"
-	plannerconvert "github.com/kerf-dev/kerf/services/planner/convert"
+	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
 )
 
 // planFlags are the flags of kerf plan.
@@ -118,9 +118,9 @@ func (p *planFlags) run(ctx context.Context, std IO) error {
 	if err != nil {
 		return err
 	}
-	req := &plannerv1.PlanRequest{
+	req := &plannerpb.PlanRequest{
 		Snapshot: in.Snapshot,
-		Decide:   &plannerv1.Decide{Now: timestamppb.New(in.Now), Policy: policy},
+		Decide:   &plannerpb.Decide{Now: timestamppb.New(in.Now), Policy: policy},
 	}
 	decide := p.client.decider(p.planner)
 	if len(p.with) > 0 {
@@ -137,7 +137,7 @@ func (p *planFlags) run(ctx context.Context, std IO) error {
 }
 
 // plan makes one plan and prints it.
-func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerv1.PlanRequest) error {
+func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerpb.PlanRequest) error {
 	resp, err := decide(ctx, req)
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Source, err)
@@ -228,12 +228,12 @@ func (p *planFlags) readCatalog() (*catalog.Catalog, error) {
 
 // answer is what is known once the planner has spoken.
 type answer struct {
-	*plannerv1.PlanResponse
+	*plannerpb.PlanResponse
 	advice []advise.Advice
 }
 
 // advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan.
-func (p *planFlags) advise(ctx context.Context, req *plannerv1.PlanRequest, resp *plannerv1.PlanResponse) ([]advise.Advice, error) {
+func (p *planFlags) advise(ctx context.Context, req *plannerpb.PlanRequest, resp *plannerpb.PlanResponse) ([]advise.Advice, error) {
 	if p.advice == 0 || p.explain != "" {
 		return nil, nil
 	}

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
@@ -48,7 +48,7 @@ func addPolicy(f *pflag.FlagSet) *policyFlags {
 }
 
 // policy is what the flags say. Errors name the flag and what would be right.
-func (p *policyFlags) policy(stdin io.Reader) (*clusterv1.Policy, error) {
+func (p *policyFlags) policy(stdin io.Reader) (*clusterpb.Policy, error) {
 	said := policy.Config{
 		Preferences: p.preferences.word, MinValues: p.minValues.word,
 		Work: p.work, GapTarget: p.gapTarget, MaxPodsOfWorkloadPerNode: p.podsPerNode,
@@ -67,7 +67,7 @@ func (p *policyFlags) policy(stdin io.Reader) (*clusterv1.Policy, error) {
 	return out, nil
 }
 
-func (p *policyFlags) spread(stdin io.Reader) ([]*clusterv1.TopologySpread, error) {
+func (p *policyFlags) spread(stdin io.Reader) ([]*clusterpb.TopologySpread, error) {
 	switch p.defaultSpread {
 	case "":
 		return nil, nil
@@ -89,8 +89,8 @@ func (p *policyFlags) spread(stdin io.Reader) ([]*clusterv1.TopologySpread, erro
 }
 
 // systemSpread is what kube-scheduler does unless its configuration says otherwise.
-func systemSpread() []*clusterv1.TopologySpread {
-	return []*clusterv1.TopologySpread{
+func systemSpread() []*clusterpb.TopologySpread {
+	return []*clusterpb.TopologySpread{
 		{TopologyKey: corev1.LabelHostname, MaxSkew: 3},
 		{TopologyKey: corev1.LabelTopologyZone, MaxSkew: 5},
 	}
@@ -112,7 +112,7 @@ type schedulerConfig struct {
 }
 
 // readSpread reads a KubeSchedulerConfiguration, or a list of constraints alone.
-func readSpread(data []byte) ([]*clusterv1.TopologySpread, error) {
+func readSpread(data []byte) ([]*clusterpb.TopologySpread, error) {
 	asJSON, err := yaml.YAMLToJSON(data)
 	if err != nil {
 		return nil, err

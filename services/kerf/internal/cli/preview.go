@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
@@ -19,13 +19,13 @@ const mostRounds = 1000
 
 // changed is the question with what --with says in it.
 type changed struct {
-	req    *plannerv1.PlanRequest
+	req    *plannerpb.PlanRequest
 	edited preview.Edited
 	policy bool
 }
 
 // edit puts the objects of --with into the snapshot.
-func (p *planFlags) edit(std IO, in *offline.Input, req *plannerv1.PlanRequest) (changed, error) {
+func (p *planFlags) edit(std IO, in *offline.Input, req *plannerpb.PlanRequest) (changed, error) {
 	files, err := offline.Read(p.with, std.In)
 	if err != nil {
 		return changed{}, fmt.Errorf("--with: %w", err)
@@ -48,11 +48,11 @@ func (p *planFlags) edit(std IO, in *offline.Input, req *plannerv1.PlanRequest) 
 		}
 		d.Policy = with.Policy
 	}
-	return changed{&plannerv1.PlanRequest{Snapshot: edited.Snapshot, Decide: d}, edited, with.Policy != nil}, nil
+	return changed{&plannerpb.PlanRequest{Snapshot: edited.Snapshot, Decide: d}, edited, with.Policy != nil}, nil
 }
 
 // preview plays both sides and prints them beside each other.
-func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider, req *plannerv1.PlanRequest, c changed) error {
+func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider, req *plannerpb.PlanRequest, c changed) error {
 	out, err := preview.Compare(ctx, decide, req, c.req, p.rounds)
 	if err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(p.with, ", "), err)

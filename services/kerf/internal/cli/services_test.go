@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
 	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
@@ -41,18 +41,18 @@ func serve(t *testing.T, register func(grpc.ServiceRegistrar)) string {
 
 // actuator answers as the leader does, or says who leads.
 type actuator struct {
-	actuatorv1.UnimplementedActuatorServiceServer
+	actuatorpb.UnimplementedActuatorServiceServer
 	follows *string
-	claims  []*clusterv1.Claim
+	claims  []*clusterpb.Claim
 }
 
-func (a *actuator) ListClaims(_ context.Context, req *actuatorv1.ListClaimsRequest) (*actuatorv1.ListClaimsResponse, error) {
+func (a *actuator) ListClaims(_ context.Context, req *actuatorpb.ListClaimsRequest) (*actuatorpb.ListClaimsResponse, error) {
 	if a.follows != nil {
 		return nil, rpcerr.NotLeader(*a.follows)
 	}
-	out := &actuatorv1.ListClaimsResponse{InventoryRevision: 7}
+	out := &actuatorpb.ListClaimsResponse{InventoryRevision: 7}
 	for _, c := range a.claims {
-		ended := c.GetState() == clusterv1.ClaimState_CLAIM_STATE_GONE
+		ended := c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE
 		if (req.GetNodePool() == "" || req.GetNodePool() == c.GetNodePool()) && (req.GetIncludeEnded() || !ended) {
 			out.Claims = append(out.Claims, c)
 		}
@@ -62,18 +62,18 @@ func (a *actuator) ListClaims(_ context.Context, req *actuatorv1.ListClaimsReque
 
 func serveActuator(t *testing.T, a *actuator) string {
 	t.Helper()
-	return serve(t, func(r grpc.ServiceRegistrar) { actuatorv1.RegisterActuatorServiceServer(r, a) })
+	return serve(t, func(r grpc.ServiceRegistrar) { actuatorpb.RegisterActuatorServiceServer(r, a) })
 }
 
 func leader() *actuator {
-	return &actuator{claims: []*clusterv1.Claim{
+	return &actuator{claims: []*clusterpb.Claim{
 		{
-			Id: "default-1", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED, InstanceType: "m5.large",
-			Zone: "us-east-1a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND, InstanceId: "i-1", Node: "ip-10-0-0-1",
+			Id: "default-1", NodePool: "default", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED, InstanceType: "m5.large",
+			Zone: "us-east-1a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND, InstanceId: "i-1", Node: "ip-10-0-0-1",
 			PriceMicroUsdPerHour: 96_000, Pods: []string{"default/inflate-0"}, CreateTime: timestamppb.New(present().Add(-90 * time.Second)),
 		},
-		{Id: "default-2", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_GONE},
-		{Id: "spot-1", NodePool: "spot", State: clusterv1.ClaimState_CLAIM_STATE_PLANNED},
+		{Id: "default-2", NodePool: "default", State: clusterpb.ClaimState_CLAIM_STATE_GONE},
+		{Id: "spot-1", NodePool: "spot", State: clusterpb.ClaimState_CLAIM_STATE_PLANNED},
 	}}
 }
 
@@ -98,7 +98,7 @@ func TestClaims(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := run(t, "", append([]string{"claims", "--actuator", addr, "-o", "json"}, tt.args...)...)
-			var resp actuatorv1.ListClaimsResponse
+			var resp actuatorpb.ListClaimsResponse
 			if err := protojson.Unmarshal([]byte(r.out), &resp); err != nil {
 				t.Fatalf("not a ListClaimsResponse: %v; said %q", err, r.err)
 			}
@@ -160,16 +160,16 @@ func closedAddress(t *testing.T) string {
 
 // watcher serves a snapshot in parts; with torn set it never sends the last one.
 type watcher struct {
-	watcherv1.UnimplementedWatcherServiceServer
-	parts  []*clusterv1.Snapshot
-	policy *clusterv1.Policy
+	watcherpb.UnimplementedWatcherServiceServer
+	parts  []*clusterpb.Snapshot
+	policy *clusterpb.Policy
 	torn   bool
 }
 
-func (w *watcher) GetSnapshot(_ *watcherv1.GetSnapshotRequest, stream grpc.ServerStreamingServer[watcherv1.GetSnapshotResponse]) error {
+func (w *watcher) GetSnapshot(_ *watcherpb.GetSnapshotRequest, stream grpc.ServerStreamingServer[watcherpb.GetSnapshotResponse]) error {
 	for i, p := range w.parts {
 		last := i == len(w.parts)-1 && !w.torn
-		m := &watcherv1.GetSnapshotResponse{Snapshot: p, Last: last}
+		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Last: last}
 		if i == 0 {
 			m.Policy = w.policy
 		}
@@ -182,20 +182,20 @@ func (w *watcher) GetSnapshot(_ *watcherv1.GetSnapshotRequest, stream grpc.Serve
 
 func serveWatcher(t *testing.T, w *watcher) string {
 	t.Helper()
-	return serve(t, func(r grpc.ServiceRegistrar) { watcherv1.RegisterWatcherServiceServer(r, w) })
+	return serve(t, func(r grpc.ServiceRegistrar) { watcherpb.RegisterWatcherServiceServer(r, w) })
 }
 
 func TestASnapshotIsSavedForPlan(t *testing.T) {
 	t.Parallel()
-	pod := &clusterv1.Pod{
-		Id: "a/b", ClassId: "c-1", Phase: clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE,
+	pod := &clusterpb.Pod{
+		Id: "a/b", ClassId: "c-1", Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE,
 		CreateTime: timestamppb.New(present()), UnschedulableTime: timestamppb.New(present()),
 	}
-	addr := serveWatcher(t, &watcher{parts: []*clusterv1.Snapshot{
-		{Revision: 3, Cluster: "kind", ObserveTime: timestamppb.New(present()), PodClasses: []*clusterv1.PodClass{{
-			Id: "c-1", Namespace: "a", Requests: []*clusterv1.Amount{{Resource: "cpu", Value: 1000}, {Resource: "pods", Value: 1}},
+	addr := serveWatcher(t, &watcher{parts: []*clusterpb.Snapshot{
+		{Revision: 3, Cluster: "kind", ObserveTime: timestamppb.New(present()), PodClasses: []*clusterpb.PodClass{{
+			Id: "c-1", Namespace: "a", Requests: []*clusterpb.Amount{{Resource: "cpu", Value: 1000}, {Resource: "pods", Value: 1}},
 		}}},
-		{Pods: []*clusterv1.Pod{pod}},
+		{Pods: []*clusterpb.Pod{pod}},
 	}})
 	for _, name := range []string{"live.pb", "live.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -217,11 +217,11 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 	}
 	t.Run("standard output", func(t *testing.T) {
 		t.Parallel()
-		var got plannerv1.PlanRequest
+		var got plannerpb.PlanRequest
 		if err := protojson.Unmarshal([]byte(run(t, "", "snapshot", "--watcher", addr).out), &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]*clusterv1.Pod{proto.CloneOf(pod)}, got.GetSnapshot().GetPods(), protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff([]*clusterpb.Pod{proto.CloneOf(pod)}, got.GetSnapshot().GetPods(), protocmp.Transform()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -229,7 +229,7 @@ func TestASnapshotIsSavedForPlan(t *testing.T) {
 
 func TestATornSnapshotIsNotSaved(t *testing.T) {
 	t.Parallel()
-	addr := serveWatcher(t, &watcher{torn: true, parts: []*clusterv1.Snapshot{{Revision: 1}}})
+	addr := serveWatcher(t, &watcher{torn: true, parts: []*clusterpb.Snapshot{{Revision: 1}}})
 	dir := t.TempDir()
 	r := run(t, "", "snapshot", "--watcher", addr, "-o", filepath.Join(dir, "live.pb"))
 	if r.code != cli.ExitError || !strings.Contains(r.err, "before the snapshot was whole") {

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
@@ -24,7 +24,7 @@ func newSnapshot(std IO) *cobra.Command {
 		Use:   "snapshot",
 		Short: "Save what Kerf sees of the live cluster, for kerf plan -f",
 		Long: `Snapshot saves the question that the watcher would ask a planner now: what it sees of
-the cluster, and the policy that it plans with (a kerf.planner.v1.PlanRequest).
+the cluster, and the policy that it plans with (a kerf.planner.v1alpha1.PlanRequest).
 kerf plan -f answers it again, to the byte, whenever and wherever.`,
 		Example: `  kerf snapshot -o live.pb && kerf plan -f live.pb
   kerf snapshot | kerf plan -f -`,
@@ -54,20 +54,20 @@ kerf plan -f answers it again, to the byte, whenever and wherever.`,
 
 // fetch puts the parts that the watcher sends together, to the question that it would ask now: the snapshot, and the
 // policy of the cluster where the watcher tells it.
-func fetch(ctx context.Context, c *client, addr string) (*plannerv1.PlanRequest, error) {
+func fetch(ctx context.Context, c *client, addr string) (*plannerpb.PlanRequest, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	service := watcherv1.File_kerf_watcher_v1_watcher_proto.Services().ByName("WatcherService")
+	service := watcherpb.File_kerf_watcher_v1alpha1_watcher_proto.Services().ByName("WatcherService")
 	conn, err := c.dial(addr, service)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
 	defer conn.Close() //nolint:errcheck // nothing depends on it any more
-	stream, err := watcherv1.NewWatcherServiceClient(conn).GetSnapshot(ctx, &watcherv1.GetSnapshotRequest{})
+	stream, err := watcherpb.NewWatcherServiceClient(conn).GetSnapshot(ctx, &watcherpb.GetSnapshotRequest{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
-	out := &plannerv1.PlanRequest{Snapshot: &clusterv1.Snapshot{}, Decide: &plannerv1.Decide{}}
+	out := &plannerpb.PlanRequest{Snapshot: &clusterpb.Snapshot{}, Decide: &plannerpb.Decide{}}
 	for {
 		part, err := stream.Recv()
 		if errors.Is(err, io.EOF) {

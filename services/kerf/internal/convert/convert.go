@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -114,7 +114,7 @@ func (b *Builder) Len() int { return b.objects }
 // Snapshot is the cluster that the manifests describe, at the time now, with everything that the world sells. assumed
 // says in one sentence each what it holds that neither manifests nor catalogue say. Errors about an object are
 // *ObjectErrors and name the field.
-func (b *Builder) Snapshot(w World, now time.Time) (s *clusterv1.Snapshot, assumed []string, err error) {
+func (b *Builder) Snapshot(w World, now time.Time) (s *clusterpb.Snapshot, assumed []string, err error) {
 	if err := b.checkPools(); err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +135,7 @@ func (b *Builder) Snapshot(w World, now time.Time) (s *clusterv1.Snapshot, assum
 
 // checkBuffers finds capacity buffers that ask for nothing, because what they refer to is not among the manifests or has
 // no size. In a cluster such a buffer waits; in a dry run a plan without it would not be what was asked for.
-func checkBuffers(s *clusterv1.Snapshot) error {
+func checkBuffers(s *clusterpb.Snapshot) error {
 	for _, b := range s.GetCapacityBuffers() {
 		reason := b.GetNotReady()
 		if reason == nil {
@@ -146,7 +146,7 @@ func checkBuffers(s *clusterv1.Snapshot) error {
 			namespace = ""
 		}
 		text := reason.GetMessage()
-		if reason.GetCode() == clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
+		if reason.GetCode() == clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
 			text += " among the files; add its manifest"
 		}
 		return &ObjectError{Title(autoscalingv1beta1.KindCapacityBuffer, namespace, name), errors.New(text)}

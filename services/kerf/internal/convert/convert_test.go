@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -114,7 +114,7 @@ func TestOfferingsArePricedOnceForEachPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []*clusterv1.Offering
+	var got []*clusterpb.Offering
 	for _, o := range s.GetOfferings() {
 		if o.GetZone() != "us-east-1b" {
 			t.Fatalf("%v is not in us-east-1b", o)
@@ -123,9 +123,9 @@ func TestOfferingsArePricedOnceForEachPlace(t *testing.T) {
 			got = append(got, o)
 		}
 	}
-	want := []*clusterv1.Offering{
-		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 96_000},
-		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_SPOT, PriceMicroUsdPerHour: 33_600, PriceEstimated: true},
+	want := []*clusterpb.Offering{
+		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 96_000},
+		{InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT, PriceMicroUsdPerHour: 33_600, PriceEstimated: true},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -150,7 +150,7 @@ func TestClassesWithEqualSettingsShareACatalog(t *testing.T) {
 	}
 	var pods []int64
 	for _, c := range s.GetCatalogs() {
-		i := slices.IndexFunc(c.GetInstanceTypes(), func(x *clusterv1.InstanceType) bool { return x.GetName() == "m5.large" })
+		i := slices.IndexFunc(c.GetInstanceTypes(), func(x *clusterpb.InstanceType) bool { return x.GetName() == "m5.large" })
 		for _, a := range c.GetInstanceTypes()[i].GetAllocatable() {
 			if a.GetResource() == "pods" {
 				pods = append(pods, a.GetValue())
@@ -175,10 +175,10 @@ func TestTheStatusOfALiveClassIsTakenAtItsWord(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.GetNodeClasses()[0]
-	want := &clusterv1.NodeClass{
+	want := &clusterpb.NodeClass{
 		Name: "default", CatalogId: got.GetCatalogId(), Hash: got.GetHash(), Zones: []string{"us-east-1a", "us-east-1c"},
-		Images: []*clusterv1.MachineImage{{Id: "ami-1", Name: "mine", Requirements: []*clusterv1.Requirement{
-			{Key: "kubernetes.io/arch", Operator: clusterv1.Operator_OPERATOR_IN, Values: []string{"arm64"}},
+		Images: []*clusterpb.MachineImage{{Id: "ami-1", Name: "mine", Requirements: []*clusterpb.Requirement{
+			{Key: "kubernetes.io/arch", Operator: clusterpb.Operator_OPERATOR_IN, Values: []string{"arm64"}},
 		}}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
@@ -284,7 +284,7 @@ func TestPodsPayForTheirRuntime(t *testing.T) {
 	if cpu := got.GetRequests()[0]; cpu.GetResource() != "cpu" || cpu.GetValue() != 300 {
 		t.Errorf("requests %v, want 300 millicores", cpu)
 	}
-	want := []*clusterv1.Label{{Key: "runtime", Value: "gvisor"}, {Key: "type", Value: "karpenter"}}
+	want := []*clusterpb.Label{{Key: "runtime", Value: "gvisor"}, {Key: "type", Value: "karpenter"}}
 	if diff := cmp.Diff(want, got.GetNodeSelector(), protocmp.Transform()); diff != "" {
 		t.Errorf("selector (-want +got):\n%s", diff)
 	}

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
@@ -21,14 +21,14 @@ import (
 
 // inventory is what the actuator would say.
 type inventory struct {
-	snapshot *clusterv1.Snapshot // node classes, catalogs and offerings only
+	snapshot *clusterpb.Snapshot // node classes, catalogs and offerings only
 	// assumedZones says that a class's zones are all of the catalogue's, for want of better.
 	assumedZones  bool
 	assumedImages []string
 }
 
 func (b *Builder) inventory(w World) (inventory, error) {
-	inv := inventory{snapshot: &clusterv1.Snapshot{}}
+	inv := inventory{snapshot: &clusterpb.Snapshot{}}
 	sold := map[string]bool{} // zones
 	for _, c := range b.classes {
 		if err := inv.add(c, w); err != nil {
@@ -62,7 +62,7 @@ func (inv *inventory) add(c *awsv1.EC2NodeClass, w World) error {
 	if err != nil {
 		return err
 	}
-	inv.snapshot.NodeClasses = append(inv.snapshot.NodeClasses, &clusterv1.NodeClass{
+	inv.snapshot.NodeClasses = append(inv.snapshot.NodeClasses, &clusterpb.NodeClass{
 		Name: c.Name, CatalogId: id, Zones: zones, Images: inv.images(c), Hash: hash, Generation: c.Generation,
 	})
 	return nil
@@ -96,10 +96,10 @@ func (inv *inventory) zones(c *awsv1.EC2NodeClass, w World) ([]string, error) {
 
 // images are those that the object's status shows, else one for each architecture: an alias has both, and of images that
 // are chosen otherwise only AWS knows what they are.
-func (inv *inventory) images(c *awsv1.EC2NodeClass) []*clusterv1.MachineImage {
-	var out []*clusterv1.MachineImage
+func (inv *inventory) images(c *awsv1.EC2NodeClass) []*clusterpb.MachineImage {
+	var out []*clusterpb.MachineImage
 	for _, ami := range c.Status.AMIs {
-		out = append(out, &clusterv1.MachineImage{Id: ami.ID, Name: ami.Name, Requirements: requirements(ami.Requirements)})
+		out = append(out, &clusterpb.MachineImage{Id: ami.ID, Name: ami.Name, Requirements: requirements(ami.Requirements)})
 	}
 	if len(out) > 0 {
 		return out
@@ -111,10 +111,10 @@ func (inv *inventory) images(c *awsv1.EC2NodeClass) []*clusterv1.MachineImage {
 		inv.assumedImages = append(inv.assumedImages, fmt.Sprintf("EC2NodeClass %s has images for amd64 and arm64", c.Name))
 	}
 	for _, arch := range []string{"amd64", "arm64"} {
-		out = append(out, &clusterv1.MachineImage{
+		out = append(out, &clusterpb.MachineImage{
 			Id: "unresolved-" + arch, Name: name + ", " + arch,
-			Requirements: []*clusterv1.Requirement{{
-				Key: "kubernetes.io/arch", Operator: clusterv1.Operator_OPERATOR_IN, Values: []string{arch},
+			Requirements: []*clusterpb.Requirement{{
+				Key: "kubernetes.io/arch", Operator: clusterpb.Operator_OPERATOR_IN, Values: []string{arch},
 			}},
 		})
 	}
@@ -122,21 +122,21 @@ func (inv *inventory) images(c *awsv1.EC2NodeClass) []*clusterv1.MachineImage {
 }
 
 // requirements converts those of an image in a status.
-func requirements(list []corev1.NodeSelectorRequirement) []*clusterv1.Requirement {
-	operators := map[corev1.NodeSelectorOperator]clusterv1.Operator{
-		corev1.NodeSelectorOpIn: clusterv1.Operator_OPERATOR_IN, corev1.NodeSelectorOpNotIn: clusterv1.Operator_OPERATOR_NOT_IN,
-		corev1.NodeSelectorOpExists:       clusterv1.Operator_OPERATOR_EXISTS,
-		corev1.NodeSelectorOpDoesNotExist: clusterv1.Operator_OPERATOR_DOES_NOT_EXIST,
-		corev1.NodeSelectorOpGt:           clusterv1.Operator_OPERATOR_GT,
-		corev1.NodeSelectorOpLt:           clusterv1.Operator_OPERATOR_LT,
+func requirements(list []corev1.NodeSelectorRequirement) []*clusterpb.Requirement {
+	operators := map[corev1.NodeSelectorOperator]clusterpb.Operator{
+		corev1.NodeSelectorOpIn: clusterpb.Operator_OPERATOR_IN, corev1.NodeSelectorOpNotIn: clusterpb.Operator_OPERATOR_NOT_IN,
+		corev1.NodeSelectorOpExists:       clusterpb.Operator_OPERATOR_EXISTS,
+		corev1.NodeSelectorOpDoesNotExist: clusterpb.Operator_OPERATOR_DOES_NOT_EXIST,
+		corev1.NodeSelectorOpGt:           clusterpb.Operator_OPERATOR_GT,
+		corev1.NodeSelectorOpLt:           clusterpb.Operator_OPERATOR_LT,
 	}
-	var out []*clusterv1.Requirement
+	var out []*clusterpb.Requirement
 	for _, r := range list {
-		out = append(out, &clusterv1.Requirement{
+		out = append(out, &clusterpb.Requirement{
 			Key: awsv1.NormalizeLabel(r.Key), Operator: operators[r.Operator], Values: slices.Sorted(slices.Values(r.Values)),
 		})
 	}
-	slices.SortFunc(out, func(a, b *clusterv1.Requirement) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	slices.SortFunc(out, func(a, b *clusterpb.Requirement) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	return out
 }
 
@@ -149,10 +149,10 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 	}
 	sum := sha256.Sum256(text)
 	id := "k-" + hex.EncodeToString(sum[:8])
-	if slices.ContainsFunc(inv.snapshot.GetCatalogs(), func(c *clusterv1.Catalog) bool { return c.GetId() == id }) {
+	if slices.ContainsFunc(inv.snapshot.GetCatalogs(), func(c *clusterpb.Catalog) bool { return c.GetId() == id }) {
 		return id, nil
 	}
-	out := &clusterv1.Catalog{Id: id}
+	out := &clusterpb.Catalog{Id: id}
 	for _, t := range from.Types {
 		shape, err := instancetype.Resolve(t, s)
 		if errors.Is(err, instancetype.ErrIncompatible) {
@@ -161,7 +161,7 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 		if err != nil {
 			return "", fmt.Errorf("spec: %w", err)
 		}
-		out.InstanceTypes = append(out.InstanceTypes, &clusterv1.InstanceType{
+		out.InstanceTypes = append(out.InstanceTypes, &clusterpb.InstanceType{
 			Name: shape.Name, Labels: labels(shape.Labels, from.Region),
 			Capacity: amounts(shape.Capacity), Allocatable: amounts(shape.Allocatable),
 		})
@@ -171,28 +171,28 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 }
 
 // labels adds the region, which all of a catalogue's types share.
-func labels(from []instancetype.Label, region string) []*clusterv1.Label {
-	out := make([]*clusterv1.Label, 0, len(from)+1)
+func labels(from []instancetype.Label, region string) []*clusterpb.Label {
+	out := make([]*clusterpb.Label, 0, len(from)+1)
 	for _, l := range from {
-		out = append(out, &clusterv1.Label{Key: l.Key, Value: l.Value})
+		out = append(out, &clusterpb.Label{Key: l.Key, Value: l.Value})
 	}
-	out = append(out, &clusterv1.Label{Key: "topology.kubernetes.io/region", Value: region})
-	slices.SortFunc(out, func(a, b *clusterv1.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	out = append(out, &clusterpb.Label{Key: "topology.kubernetes.io/region", Value: region})
+	slices.SortFunc(out, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	return out
 }
 
-func amounts(from []instancetype.Amount) []*clusterv1.Amount {
-	out := make([]*clusterv1.Amount, 0, len(from))
+func amounts(from []instancetype.Amount) []*clusterpb.Amount {
+	out := make([]*clusterpb.Amount, 0, len(from))
 	for _, a := range from {
-		out = append(out, &clusterv1.Amount{Resource: a.Name, Value: a.Value})
+		out = append(out, &clusterpb.Amount{Resource: a.Name, Value: a.Value})
 	}
 	return out
 }
 
 // offerings lists what is sold in the zones: on demand at the list price, spot at an estimate of it. What has no known
 // price is not sold.
-func offerings(c *catalog.Catalog, zones map[string]bool) []*clusterv1.Offering {
-	var out []*clusterv1.Offering
+func offerings(c *catalog.Catalog, zones map[string]bool) []*clusterpb.Offering {
+	var out []*clusterpb.Offering
 	for _, t := range c.Types {
 		if t.OnDemandMicroUSD <= 0 {
 			continue
@@ -202,20 +202,20 @@ func offerings(c *catalog.Catalog, zones map[string]bool) []*clusterv1.Offering 
 				continue
 			}
 			if t.SupportsOnDemand {
-				out = append(out, &clusterv1.Offering{
-					InstanceType: t.Name, Zone: zone, CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND,
+				out = append(out, &clusterpb.Offering{
+					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND,
 					PriceMicroUsdPerHour: t.OnDemandMicroUSD,
 				})
 			}
 			if t.SupportsSpot {
-				out = append(out, &clusterv1.Offering{
-					InstanceType: t.Name, Zone: zone, CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_SPOT,
+				out = append(out, &clusterpb.Offering{
+					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT,
 					PriceMicroUsdPerHour: instancetype.SpotEstimate(t.OnDemandMicroUSD), PriceEstimated: true,
 				})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *clusterv1.Offering) int {
+	slices.SortFunc(out, func(a, b *clusterpb.Offering) int {
 		return cmp.Or(
 			strings.Compare(a.GetInstanceType(), b.GetInstanceType()), strings.Compare(a.GetZone(), b.GetZone()),
 			cmp.Compare(a.GetCapacityType(), b.GetCapacityType()),

@@ -7,26 +7,26 @@ import (
 	"slices"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 // Resolved is what the actuator would make of a node class, as far as that is known without AWS.
 type Resolved struct {
-	Class *clusterv1.NodeClass
+	Class *clusterpb.NodeClass
 	// Catalog holds the shapes of instance types under the class's settings.
-	Catalog *clusterv1.Catalog
+	Catalog *clusterpb.Catalog
 	// Offerings are what the catalogue sells in the class's zones.
-	Offerings []*clusterv1.Offering
+	Offerings []*clusterpb.Offering
 	// Assumed says what nobody knows without AWS, a sentence each.
 	Assumed []string
 }
 
 // Resolve reads a class that has its defaults and is valid. before is the class of that name as the actuator has resolved
 // it, nil where there is none: what the object leaves for AWS to say is taken from there. Errors name the field.
-func Resolve(c *awsv1.EC2NodeClass, before *clusterv1.NodeClass, w World) (Resolved, error) {
-	inv := inventory{snapshot: &clusterv1.Snapshot{}}
+func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resolved, error) {
+	inv := inventory{snapshot: &clusterpb.Snapshot{}}
 	hash, err := awsv1.HashEC2NodeClass(c)
 	if err != nil {
 		return Resolved{}, err
@@ -39,7 +39,7 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterv1.NodeClass, w World) (Resol
 	if err != nil {
 		return Resolved{}, err
 	}
-	out := Resolved{Catalog: inv.snapshot.GetCatalogs()[0], Class: &clusterv1.NodeClass{
+	out := Resolved{Catalog: inv.snapshot.GetCatalogs()[0], Class: &clusterpb.NodeClass{
 		Name: c.Name, CatalogId: id, Hash: hash, Generation: max(c.Generation, before.GetGeneration()),
 		Reservations: before.GetReservations(),
 	}}
@@ -60,7 +60,7 @@ func (r *Resolved) assume(format string, args ...any) {
 }
 
 // zones are those of the object's status, else those of the class as it was, else the world's.
-func (r *Resolved) zones(inv *inventory, c *awsv1.EC2NodeClass, before *clusterv1.NodeClass, w World) error {
+func (r *Resolved) zones(inv *inventory, c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) error {
 	if len(c.Status.Subnets) == 0 && len(before.GetZones()) > 0 {
 		r.Class.Zones = before.GetZones()
 		return nil
@@ -83,7 +83,7 @@ func (r *Resolved) zones(inv *inventory, c *awsv1.EC2NodeClass, before *clusterv
 
 // images are those of the object's status or of the class as it was, where its terms may still mean them; else others
 // whose ids are known from the terms, or stand for ids that only AWS knows.
-func (r *Resolved) images(inv *inventory, c *awsv1.EC2NodeClass, before *clusterv1.NodeClass) {
+func (r *Resolved) images(inv *inventory, c *awsv1.EC2NodeClass, before *clusterpb.NodeClass) {
 	known := before.GetImages()
 	if len(c.Status.AMIs) > 0 {
 		known = inv.images(c)
@@ -109,7 +109,7 @@ func (r *Resolved) images(inv *inventory, c *awsv1.EC2NodeClass, before *cluster
 }
 
 // pinned takes the images of one version. What AWS publishes for an alias has the version in its name.
-func (r *Resolved) pinned(alias awsv1.Alias, known []*clusterv1.MachineImage) {
+func (r *Resolved) pinned(alias awsv1.Alias, known []*clusterpb.MachineImage) {
 	for _, i := range known {
 		if strings.Contains(i.GetName(), alias.Version) {
 			r.Class.Images = append(r.Class.Images, i)
@@ -119,7 +119,7 @@ func (r *Resolved) pinned(alias awsv1.Alias, known []*clusterv1.MachineImage) {
 		return
 	}
 	for n, i := range known {
-		r.Class.Images = append(r.Class.Images, &clusterv1.MachineImage{
+		r.Class.Images = append(r.Class.Images, &clusterpb.MachineImage{
 			Id: fmt.Sprintf("unresolved-%s-%d", alias, n), Name: alias.String(), Requirements: i.GetRequirements(),
 		})
 	}
@@ -140,14 +140,14 @@ func imageIDs(c *awsv1.EC2NodeClass) []string {
 
 // chosen takes images by id. Of one that is new nobody here knows which types it fits: it is taken to come in the place
 // of one that is not chosen any more.
-func (r *Resolved) chosen(ids []string, known []*clusterv1.MachineImage) {
-	gone := slices.DeleteFunc(slices.Clone(known), func(i *clusterv1.MachineImage) bool { return slices.Contains(ids, i.GetId()) })
+func (r *Resolved) chosen(ids []string, known []*clusterpb.MachineImage) {
+	gone := slices.DeleteFunc(slices.Clone(known), func(i *clusterpb.MachineImage) bool { return slices.Contains(ids, i.GetId()) })
 	for _, id := range ids {
-		if at := slices.IndexFunc(known, func(i *clusterv1.MachineImage) bool { return i.GetId() == id }); at >= 0 {
+		if at := slices.IndexFunc(known, func(i *clusterpb.MachineImage) bool { return i.GetId() == id }); at >= 0 {
 			r.Class.Images = append(r.Class.Images, known[at])
 			continue
 		}
-		image := &clusterv1.MachineImage{Id: id}
+		image := &clusterpb.MachineImage{Id: id}
 		if len(gone) > 0 {
 			image.Requirements, gone = gone[0].GetRequirements(), gone[1:]
 			r.assume("%s is for the same instance types as the image in whose place it comes", id)

@@ -9,11 +9,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
-	plannerconvert "github.com/kerf-dev/kerf/services/planner/convert"
+	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
 )
 
 // small is a catalogue of few types, because the whole one takes longer than all that is looked at here.
@@ -56,7 +56,7 @@ func FuzzManifests(f *testing.F) {
 		if in.Snapshot == nil {
 			t.Fatal("no snapshot and no error")
 		}
-		_, err = plannerconvert.Input(in.Snapshot, &plannerv1.Decide{Now: timestamppb.New(in.Now)})
+		_, err = plannerconvert.Input(in.Snapshot, &plannerpb.Decide{Now: timestamppb.New(in.Now)})
 		var bad *plannerconvert.Error
 		if err != nil && (!errors.As(err, &bad) || bad.Problems[0].Object == "" || bad.Problems[0].Path == "") {
 			t.Fatalf("refused without saying what: %v", err)

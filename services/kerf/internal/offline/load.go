@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
@@ -22,11 +22,11 @@ import (
 type Input struct {
 	// Source names the files, for errors.
 	Source   string
-	Snapshot *clusterv1.Snapshot
+	Snapshot *clusterpb.Snapshot
 	// Now is the time to plan for.
 	Now time.Time
 	// Policy is how the cluster weighs what its objects leave open; nil where the files do not say.
-	Policy *clusterv1.Policy
+	Policy *clusterpb.Policy
 	// Warnings are what the user should know of the files, a line each.
 	Warnings []string
 	// Assumed says what the snapshot holds that nobody knows, a sentence each.
@@ -114,7 +114,7 @@ type Preview struct {
 	// Objects are in today's forms, with defaults, and valid.
 	Objects []runtime.Object
 	// Policy is nil where no file is one.
-	Policy *clusterv1.Policy
+	Policy *clusterpb.Policy
 	// Warnings are what the user should know of the files, a line each.
 	Warnings []string
 }

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
@@ -56,7 +56,7 @@ func write(t *testing.T, dir, name, content string) string {
 }
 
 // same compares snapshots. The difference is only looked for where there is one: that takes seconds.
-func same(t *testing.T, want, got *clusterv1.Snapshot) {
+func same(t *testing.T, want, got *clusterpb.Snapshot) {
 	t.Helper()
 	if !proto.Equal(want, got) {
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got, protocmp.Transform()))
@@ -169,20 +169,20 @@ func TestASavedSnapshotComesBackWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := proto.Marshal(&clusterv1.Snapshot{Cluster: "just a name"})
+	small, err := proto.Marshal(&clusterpb.Snapshot{Cluster: "just a name"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]struct {
 		data []byte
-		want *clusterv1.Snapshot
+		want *clusterpb.Snapshot
 		now  time.Time
 	}{
 		"binary":                        {binary, want, taken},
 		"JSON":                          {text, want, taken},
 		"JSON after white space":        {append([]byte("\n  "), text...), want, taken},
-		"binary with hardly anything":   {small, &clusterv1.Snapshot{Cluster: "just a name"}, present()},
-		"JSON of a cluster by its name": {[]byte(`{"cluster": "kind"}`), &clusterv1.Snapshot{Cluster: "kind"}, present()},
+		"binary with hardly anything":   {small, &clusterpb.Snapshot{Cluster: "just a name"}, present()},
+		"JSON of a cluster by its name": {[]byte(`{"cluster": "kind"}`), &clusterpb.Snapshot{Cluster: "kind"}, present()},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestLoadRefuses(t *testing.T) {
 		return string(data)
 	}
 	pool, class, app := read("nodepool.yaml"), read("nodeclass.yaml"), read("inflate-5.yaml")
-	snapshot, err := proto.Marshal(&clusterv1.Snapshot{Revision: 1})
+	snapshot, err := proto.Marshal(&clusterpb.Snapshot{Revision: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,9 +296,9 @@ func TestLoadRefuses(t *testing.T) {
 		"nothing that could be planned": {map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}, []string{"a.yaml", "nothing"}},
 		"a snapshot beside manifests":   {map[string]string{"a.pb": string(snapshot), "b.yaml": class}, []string{"a.pb", "alone"}},
 		"a snapshot with a field that is not known": {
-			map[string]string{"a.json": `{"revision": "1", "podz": []}`}, []string{"a.json", "kerf.cluster.v1.Snapshot", "podz"},
+			map[string]string{"a.json": `{"revision": "1", "podz": []}`}, []string{"a.json", "kerf.cluster.v1alpha1.Snapshot", "podz"},
 		},
-		"bytes that are nothing": {map[string]string{"a.pb": "\x00\x01\x02"}, []string{"a.pb", "kerf.cluster.v1.Snapshot"}},
+		"bytes that are nothing": {map[string]string{"a.pb": "\x00\x01\x02"}, []string{"a.pb", "kerf.cluster.v1alpha1.Snapshot"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // format is how a file is written.
@@ -47,11 +47,11 @@ func formatOf(data []byte) format {
 
 // decode reads a saved snapshot: the planner's PlanRequest, which has the time and the policy with it, or a Snapshot alone.
 // The two can't be taken for each other: the first field of the one is an object, that of the other a number.
-func decode(f File, as format) (*plannerv1.PlanRequest, error) {
-	req := &plannerv1.PlanRequest{Snapshot: &clusterv1.Snapshot{}}
+func decode(f File, as format) (*plannerpb.PlanRequest, error) {
+	req := &plannerpb.PlanRequest{Snapshot: &clusterpb.Snapshot{}}
 	var m proto.Message = req.GetSnapshot()
 	if isRequest(f.Data, as) {
-		req = &plannerv1.PlanRequest{}
+		req = &plannerpb.PlanRequest{}
 		m = req
 	}
 	var err error
@@ -87,7 +87,7 @@ func isRequest(data []byte, as format) bool {
 
 // Save writes a request as Load reads it: in the binary form, or as JSON. The same request is always written as the same
 // bytes.
-func Save(req *plannerv1.PlanRequest, binary bool) ([]byte, error) {
+func Save(req *plannerpb.PlanRequest, binary bool) ([]byte, error) {
 	if binary {
 		return proto.MarshalOptions{Deterministic: true}.Marshal(req)
 	}

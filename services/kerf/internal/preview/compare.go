@@ -9,12 +9,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // Decider makes a plan.
-type Decider func(ctx context.Context, req *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error)
+type Decider func(ctx context.Context, req *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error)
 
 // How much later the next plan is made than the one before: long enough for pods that were moved to have come to rest, as
 // far as rollouts and consolidateAfter go, and short enough for nodes not to grow old meanwhile.
@@ -23,7 +23,7 @@ const (
 	mostBetween  = time.Hour
 )
 
-func between(s *clusterv1.Snapshot) time.Duration {
+func between(s *clusterpb.Snapshot) time.Duration {
 	out := leastBetween
 	for _, p := range s.GetNodePools() {
 		out = max(out, min(p.GetConsolidateAfter().AsDuration(), mostBetween))
@@ -35,7 +35,7 @@ func between(s *clusterv1.Snapshot) time.Duration {
 // nothing left to do or the rounds are used up.
 type Course struct {
 	// First is the plan that would be made now.
-	First *plannerv1.Plan
+	First *plannerpb.Plan
 	// Rounds is how many plans did something; Settled says that the last one left nothing to do.
 	Rounds  int
 	Settled bool
@@ -46,9 +46,9 @@ type Course struct {
 	// CostBefore and CostAfter are what the claims cost before the first plan and after the last one.
 	CostBefore, CostAfter int64
 	// Pending are the pods that nothing was found for in the end.
-	Pending []*plannerv1.PendingPod
+	Pending []*plannerpb.PendingPod
 	// End is the cluster after the last round.
-	End *clusterv1.Snapshot
+	End *clusterpb.Snapshot
 	// Fates are what became of the nodes that there were at the start, by name.
 	Fates map[string]Fate
 }
@@ -56,23 +56,23 @@ type Course struct {
 // Fate is what becomes of a node.
 type Fate struct {
 	// Reason is why it goes; unspecified for one that stays.
-	Reason clusterv1.DisruptionReason
+	Reason clusterpb.DisruptionReason
 	// Round is when it goes, from 1; 0 for one that stays.
 	Round int
 	// Replaced says that nodes are bought in its place.
 	Replaced bool
 	// Why is the decision's or, for one that stays, the last verdict's reason.
-	Why *clusterv1.Reason
+	Why *clusterpb.Reason
 }
 
 // Play carries plans out until nothing is left to do, at most so many rounds.
-func Play(ctx context.Context, decide Decider, req *plannerv1.PlanRequest, rounds int) (Course, error) {
+func Play(ctx context.Context, decide Decider, req *plannerpb.PlanRequest, rounds int) (Course, error) {
 	now := req.GetDecide().GetNow().AsTime()
 	g := newStage(req.GetSnapshot(), now)
 	out := Course{Fates: map[string]Fate{}, End: g.s}
 	ask := proto.CloneOf(req.GetDecide())
 	for round := 1; ; round++ {
-		resp, err := decide(ctx, &plannerv1.PlanRequest{Snapshot: g.s, Decide: ask})
+		resp, err := decide(ctx, &plannerpb.PlanRequest{Snapshot: g.s, Decide: ask})
 		if err != nil {
 			return Course{}, fmt.Errorf("round %d: %w", round, err)
 		}
@@ -97,7 +97,7 @@ func Play(ctx context.Context, decide Decider, req *plannerv1.PlanRequest, round
 }
 
 // verdicts notes what the latest plan says of nodes that have stayed so far.
-func (c *Course) verdicts(p *plannerv1.Plan) {
+func (c *Course) verdicts(p *plannerpb.Plan) {
 	for _, v := range p.GetNodes() {
 		if f, ok := c.Fates[v.GetNode()]; ok && f.Round == 0 || !ok && p == c.First {
 			c.Fates[v.GetNode()] = Fate{Why: v.GetReason()}
@@ -105,7 +105,7 @@ func (c *Course) verdicts(p *plannerv1.Plan) {
 	}
 }
 
-func (c *Course) count(p *plannerv1.Plan, round int, s *clusterv1.Snapshot) {
+func (c *Course) count(p *plannerpb.Plan, round int, s *clusterpb.Snapshot) {
 	nodes := map[string]string{}
 	for _, n := range s.GetNodes() {
 		nodes[n.GetClaim()] = n.GetName()
@@ -115,7 +115,7 @@ func (c *Course) count(p *plannerv1.Plan, round int, s *clusterv1.Snapshot) {
 	for _, d := range p.GetDisruptions() {
 		c.Gone += len(d.GetCandidates())
 		c.Evictions += int(d.GetEvictions())
-		if d.GetReason() == clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED {
+		if d.GetReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED {
 			c.Drifted += len(d.GetCandidates())
 			c.DriftRounds = round
 		}
@@ -133,7 +133,7 @@ func (c *Course) count(p *plannerv1.Plan, round int, s *clusterv1.Snapshot) {
 type Drift struct {
 	Node, Claim, Pool string
 	// Why is the first way in which it is not.
-	Why *clusterv1.Reason
+	Why *clusterpb.Reason
 }
 
 // Comparison is a cluster with and without changes.
@@ -150,11 +150,11 @@ type Comparison struct {
 	// RoundsMost is how many rounds were played at most.
 	RoundsMost int
 	// Snapshot is the changed one.
-	Snapshot *clusterv1.Snapshot
+	Snapshot *clusterpb.Snapshot
 }
 
 // Compare plays plans through on a snapshot and on the same with changes in it.
-func Compare(ctx context.Context, decide Decider, without, with *plannerv1.PlanRequest, rounds int) (Comparison, error) {
+func Compare(ctx context.Context, decide Decider, without, with *plannerpb.PlanRequest, rounds int) (Comparison, error) {
 	out := Comparison{RoundsMost: rounds, Snapshot: with.GetSnapshot()}
 	before, err := drifts(without)
 	if err != nil {

@@ -3,15 +3,15 @@ package preview
 import (
 	"slices"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	"github.com/kerf-dev/kerf/services/planner/convert"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // drifts lists the nodes that have drifted, by the planner's own rules, whether a plan would replace them or not.
-func drifts(req *plannerv1.PlanRequest) ([]Drift, error) {
+func drifts(req *plannerpb.PlanRequest) ([]Drift, error) {
 	in, err := convert.Input(req.GetSnapshot(), req.GetDecide())
 	if err != nil {
 		return nil, err
@@ -29,8 +29,8 @@ func drifts(req *plannerv1.PlanRequest) ([]Drift, error) {
 		}
 		out = append(out, Drift{
 			Node: string(h.Node.Name), Claim: string(h.Claim.ID), Pool: string(h.Claim.NodePool),
-			Why: &clusterv1.Reason{
-				Code: clusterv1.ReasonCode_REASON_CODE_DRIFTED, Message: r.Message, Subject: r.Subject, Remedy: r.Remedy,
+			Why: &clusterpb.Reason{
+				Code: clusterpb.ReasonCode_REASON_CODE_DRIFTED, Message: r.Message, Subject: r.Subject, Remedy: r.Remedy,
 			},
 		})
 	}

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // Labels that every node of Kerf's has.
@@ -25,21 +25,21 @@ const (
 // stage is a cluster in which plans are carried out at once and without fail: claims become nodes, pods move to where the
 // plan says, and what was given back is gone.
 type stage struct {
-	s   *clusterv1.Snapshot
+	s   *clusterpb.Snapshot
 	now time.Time
 
-	shapes  map[string]map[string]*clusterv1.InstanceType // by catalog and name
-	classes map[string]*clusterv1.NodeClass
-	pools   map[string]*clusterv1.NodePool
+	shapes  map[string]map[string]*clusterpb.InstanceType // by catalog and name
+	classes map[string]*clusterpb.NodeClass
+	pools   map[string]*clusterpb.NodePool
 }
 
-func newStage(s *clusterv1.Snapshot, now time.Time) *stage {
+func newStage(s *clusterpb.Snapshot, now time.Time) *stage {
 	out := &stage{
-		s: shallow(s), now: now, shapes: map[string]map[string]*clusterv1.InstanceType{},
-		classes: map[string]*clusterv1.NodeClass{}, pools: map[string]*clusterv1.NodePool{},
+		s: shallow(s), now: now, shapes: map[string]map[string]*clusterpb.InstanceType{},
+		classes: map[string]*clusterpb.NodeClass{}, pools: map[string]*clusterpb.NodePool{},
 	}
 	for _, c := range s.GetCatalogs() {
-		types := map[string]*clusterv1.InstanceType{}
+		types := map[string]*clusterpb.InstanceType{}
 		for _, t := range c.GetInstanceTypes() {
 			types[t.GetName()] = t
 		}
@@ -55,14 +55,14 @@ func newStage(s *clusterv1.Snapshot, now time.Time) *stage {
 }
 
 // carryOut does all that a plan says, and lets time pass.
-func (g *stage) carryOut(p *plannerv1.Plan, step time.Duration) {
+func (g *stage) carryOut(p *plannerpb.Plan, step time.Duration) {
 	gone := map[string]bool{}
 	for _, d := range p.GetDisruptions() {
 		for _, c := range d.GetCandidates() {
 			gone[c] = true
 		}
 	}
-	to := map[string]*plannerv1.Placement{}
+	to := map[string]*plannerpb.Placement{}
 	for _, pl := range p.GetPlacements() {
 		to[pl.GetPod()] = pl
 	}
@@ -79,12 +79,12 @@ func (g *stage) carryOut(p *plannerv1.Plan, step time.Duration) {
 }
 
 // claims takes away those that go, makes nodes of all others, and returns the node of each.
-func (g *stage) claims(p *plannerv1.Plan, gone map[string]bool) map[string]string {
-	g.s.Claims = slices.DeleteFunc(g.s.Claims, func(c *clusterv1.Claim) bool { return gone[c.GetId()] || leaving(c) })
+func (g *stage) claims(p *plannerpb.Plan, gone map[string]bool) map[string]string {
+	g.s.Claims = slices.DeleteFunc(g.s.Claims, func(c *clusterpb.Claim) bool { return gone[c.GetId()] || leaving(c) })
 	for _, c := range p.GetNodeClaims() {
 		g.s.Claims = append(g.s.Claims, g.bought(c, p.GetId()))
 	}
-	slices.SortFunc(g.s.Claims, func(a, b *clusterv1.Claim) int { return strings.Compare(a.GetId(), b.GetId()) })
+	slices.SortFunc(g.s.Claims, func(a, b *clusterpb.Claim) int { return strings.Compare(a.GetId(), b.GetId()) })
 	nodes := map[string]string{}
 	for i, c := range g.s.GetClaims() {
 		if c.GetNode() == "" && alive(c) {
@@ -96,19 +96,19 @@ func (g *stage) claims(p *plannerv1.Plan, gone map[string]bool) map[string]strin
 	return nodes
 }
 
-func leaving(c *clusterv1.Claim) bool {
-	return c.GetState() == clusterv1.ClaimState_CLAIM_STATE_DRAINING || c.GetState() == clusterv1.ClaimState_CLAIM_STATE_TERMINATING
+func leaving(c *clusterpb.Claim) bool {
+	return c.GetState() == clusterpb.ClaimState_CLAIM_STATE_DRAINING || c.GetState() == clusterpb.ClaimState_CLAIM_STATE_TERMINATING
 }
 
-func alive(c *clusterv1.Claim) bool {
-	return c.GetState() >= clusterv1.ClaimState_CLAIM_STATE_PLANNED && c.GetState() <= clusterv1.ClaimState_CLAIM_STATE_INITIALIZED
+func alive(c *clusterpb.Claim) bool {
+	return c.GetState() >= clusterpb.ClaimState_CLAIM_STATE_PLANNED && c.GetState() <= clusterpb.ClaimState_CLAIM_STATE_INITIALIZED
 }
 
 // bought is a claim of a plan as the actuator stores it.
-func (g *stage) bought(c *plannerv1.NodeClaim, plan string) *clusterv1.Claim {
+func (g *stage) bought(c *plannerpb.NodeClaim, plan string) *clusterpb.Claim {
 	pool, class := g.pools[c.GetNodePool()], g.classes[c.GetNodeClass()]
-	return &clusterv1.Claim{
-		Id: c.GetId(), NodePool: c.GetNodePool(), NodeClass: c.GetNodeClass(), State: clusterv1.ClaimState_CLAIM_STATE_PLANNED,
+	return &clusterpb.Claim{
+		Id: c.GetId(), NodePool: c.GetNodePool(), NodeClass: c.GetNodeClass(), State: clusterpb.ClaimState_CLAIM_STATE_PLANNED,
 		Requirements: c.GetRequirements(), Offerings: c.GetOfferings(), Requests: c.GetRequests(), Pods: c.GetPods(),
 		Labels: pool.GetLabels(), Annotations: pool.GetAnnotations(), Taints: pool.GetTaints(),
 		PoolHash: pool.GetHash(), ClassHash: class.GetHash(), PriceMicroUsdPerHour: c.GetPriceMicroUsdPerHour(),
@@ -117,7 +117,7 @@ func (g *stage) bought(c *plannerv1.NodeClaim, plan string) *clusterv1.Claim {
 }
 
 // arrived is a claim whose instance runs as the best of its offerings, and puts its node into the snapshot.
-func (g *stage) arrived(c *clusterv1.Claim) *clusterv1.Claim {
+func (g *stage) arrived(c *clusterpb.Claim) *clusterpb.Claim {
 	c = proto.CloneOf(c)
 	if len(c.GetOfferings()) > 0 && c.GetInstanceType() == "" {
 		best := c.GetOfferings()[0]
@@ -126,42 +126,42 @@ func (g *stage) arrived(c *clusterv1.Claim) *clusterv1.Claim {
 	}
 	class := g.classes[c.GetNodeClass()]
 	t := g.shapes[class.GetCatalogId()][c.GetInstanceType()]
-	c.State, c.Reached, c.Node = clusterv1.ClaimState_CLAIM_STATE_INITIALIZED, clusterv1.ClaimState_CLAIM_STATE_INITIALIZED, c.GetId()
+	c.State, c.Reached, c.Node = clusterpb.ClaimState_CLAIM_STATE_INITIALIZED, clusterpb.ClaimState_CLAIM_STATE_INITIALIZED, c.GetId()
 	c.StateTime, c.LaunchTime, c.InitializeTime = timestamppb.New(g.now), timestamppb.New(g.now), timestamppb.New(g.now)
 	c.ImageId = cmp.Or(c.GetImageId(), imageFor(class, t))
 	if after := g.pools[c.GetNodePool()].GetExpireAfter(); after != nil {
 		c.ExpireTime = timestamppb.New(g.now.Add(after.AsDuration()))
 	}
 	labels := map[string]string{}
-	for _, list := range [][]*clusterv1.Label{t.GetLabels(), c.GetLabels()} {
+	for _, list := range [][]*clusterpb.Label{t.GetLabels(), c.GetLabels()} {
 		for _, l := range list {
 			labels[l.GetKey()] = l.GetValue()
 		}
 	}
 	for _, r := range c.GetRequirements() {
-		if r.GetOperator() == clusterv1.Operator_OPERATOR_IN && len(r.GetValues()) == 1 && labels[r.GetKey()] == "" {
+		if r.GetOperator() == clusterpb.Operator_OPERATOR_IN && len(r.GetValues()) == 1 && labels[r.GetKey()] == "" {
 			labels[r.GetKey()] = r.GetValues()[0]
 		}
 	}
 	labels[labelZone], labels[labelCapacity] = c.GetZone(), capacityWord(c.GetCapacityType())
 	labels[labelPool], labels[labelClass] = c.GetNodePool(), c.GetNodeClass()
-	n := &clusterv1.Node{
+	n := &clusterpb.Node{
 		Name: c.GetNode(), Claim: c.GetId(), Taints: c.GetTaints(), Ready: true, CreateTime: timestamppb.New(g.now),
 		Allocatable: t.GetAllocatable(), Capacity: t.GetCapacity(),
 	}
 	for k, v := range labels {
-		n.Labels = append(n.Labels, &clusterv1.Label{Key: k, Value: v})
+		n.Labels = append(n.Labels, &clusterpb.Label{Key: k, Value: v})
 	}
-	slices.SortFunc(n.Labels, func(a, b *clusterv1.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	slices.SortFunc(n.Labels, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	g.s.Nodes = append(g.s.Nodes, n)
 	return c
 }
 
-func capacityWord(t clusterv1.CapacityType) string {
+func capacityWord(t clusterpb.CapacityType) string {
 	switch t {
-	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+	case clusterpb.CapacityType_CAPACITY_TYPE_SPOT:
 		return "spot"
-	case clusterv1.CapacityType_CAPACITY_TYPE_RESERVED:
+	case clusterpb.CapacityType_CAPACITY_TYPE_RESERVED:
 		return "reserved"
 	default:
 		return "on-demand"
@@ -169,12 +169,12 @@ func capacityWord(t clusterv1.CapacityType) string {
 }
 
 // imageFor is the first image of a class that is for the type's architecture.
-func imageFor(class *clusterv1.NodeClass, t *clusterv1.InstanceType) string {
+func imageFor(class *clusterpb.NodeClass, t *clusterpb.InstanceType) string {
 	arch := valueOf(t.GetLabels(), labelArch)
 	for _, i := range class.GetImages() {
 		fits := true
 		for _, r := range i.GetRequirements() {
-			if r.GetKey() == labelArch && r.GetOperator() == clusterv1.Operator_OPERATOR_IN {
+			if r.GetKey() == labelArch && r.GetOperator() == clusterpb.Operator_OPERATOR_IN {
 				fits = slices.Contains(r.GetValues(), arch)
 			}
 		}
@@ -192,25 +192,25 @@ func (g *stage) nodes(gone map[string]bool) map[string]bool {
 		left[c.GetId()] = true
 	}
 	out := map[string]bool{}
-	g.s.Nodes = slices.DeleteFunc(g.s.Nodes, func(n *clusterv1.Node) bool {
+	g.s.Nodes = slices.DeleteFunc(g.s.Nodes, func(n *clusterpb.Node) bool {
 		if n.GetClaim() != "" && (gone[n.GetClaim()] || !left[n.GetClaim()]) {
 			out[n.GetName()] = true
 		}
 		return out[n.GetName()]
 	})
-	slices.SortFunc(g.s.Nodes, func(a, b *clusterv1.Node) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(g.s.Nodes, func(a, b *clusterpb.Node) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return out
 }
 
 // pods moves those that the plan moves or places. What belongs to a node that is gone goes with it; any other pod of one
 // is left without a node.
-func (g *stage) pods(to map[string]*plannerv1.Placement, nodes map[string]string, gone map[string]bool) {
+func (g *stage) pods(to map[string]*plannerpb.Placement, nodes map[string]string, gone map[string]bool) {
 	bound := map[string]bool{}
 	for _, c := range g.s.GetPodClasses() {
 		bound[c.GetId()] = c.GetDaemon() || c.GetMirror()
 	}
 	stirred := map[string]bool{} // nodes to which pods came
-	var pods []*clusterv1.Pod
+	var pods []*clusterpb.Pod
 	for _, p := range g.s.GetPods() {
 		pl := to[p.GetId()]
 		node := pl.GetNode()
@@ -223,11 +223,11 @@ func (g *stage) pods(to map[string]*plannerv1.Placement, nodes map[string]string
 		case node != "" && node != p.GetNode():
 			stirred[node] = true
 			p = proto.CloneOf(p)
-			p.Node, p.Phase, p.Ready = node, clusterv1.PodPhase_POD_PHASE_RUNNING, true
+			p.Node, p.Phase, p.Ready = node, clusterpb.PodPhase_POD_PHASE_RUNNING, true
 			p.BindTime, p.UnschedulableTime, p.NominatedNode = timestamppb.New(g.now), nil, ""
 		case gone[p.GetNode()]:
 			p = proto.CloneOf(p)
-			p.Node, p.Phase, p.Ready = "", clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE, false
+			p.Node, p.Phase, p.Ready = "", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, false
 			p.BindTime, p.UnschedulableTime = nil, timestamppb.New(g.now)
 		}
 		pods = append(pods, p)

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -46,7 +46,7 @@ type Change struct {
 
 // Edited is a snapshot with other objects in it.
 type Edited struct {
-	Snapshot *clusterv1.Snapshot
+	Snapshot *clusterpb.Snapshot
 	Changes  []Change
 	// Assumed says what nobody knows without AWS, a sentence each.
 	Assumed []string
@@ -56,7 +56,7 @@ type Edited struct {
 // CapacityBuffers, and the PodTemplates and workloads that buffers refer to. The objects have their defaults and are
 // valid, and no two of them have one name. world is only asked where a node class is among them. The snapshot is not changed. Errors about an object are
 // *convert.ObjectErrors.
-func Edit(s *clusterv1.Snapshot, objects []runtime.Object, world func() (convert.World, error), now time.Time) (Edited, error) {
+func Edit(s *clusterpb.Snapshot, objects []runtime.Object, world func() (convert.World, error), now time.Time) (Edited, error) {
 	e := editor{s: shallow(s), now: now}
 	var classes []*awsv1.EC2NodeClass
 	var later []runtime.Object
@@ -77,8 +77,8 @@ func Edit(s *clusterv1.Snapshot, objects []runtime.Object, world func() (convert
 }
 
 // shallow is a snapshot with the same objects in lists of its own.
-func shallow(s *clusterv1.Snapshot) *clusterv1.Snapshot {
-	return &clusterv1.Snapshot{
+func shallow(s *clusterpb.Snapshot) *clusterpb.Snapshot {
+	return &clusterpb.Snapshot{
 		Revision: s.GetRevision(), InventoryRevision: s.GetInventoryRevision(), Cluster: s.GetCluster(), ObserveTime: s.GetObserveTime(),
 		PodClasses: slices.Clone(s.GetPodClasses()), Pods: slices.Clone(s.GetPods()), DaemonSets: slices.Clone(s.GetDaemonSets()),
 		Nodes: slices.Clone(s.GetNodes()), Namespaces: slices.Clone(s.GetNamespaces()),
@@ -90,7 +90,7 @@ func shallow(s *clusterv1.Snapshot) *clusterv1.Snapshot {
 }
 
 type editor struct {
-	s       *clusterv1.Snapshot
+	s       *clusterpb.Snapshot
 	now     time.Time
 	changes []Change
 	assumed []string
@@ -128,7 +128,7 @@ func (e *editor) classes(list []*awsv1.EC2NodeClass, world func() (convert.World
 		return err
 	}
 	for _, c := range list {
-		var before *clusterv1.NodeClass
+		var before *clusterpb.NodeClass
 		for _, have := range e.s.GetNodeClasses() {
 			if have.GetName() == c.Name {
 				before = have
@@ -143,11 +143,11 @@ func (e *editor) classes(list []*awsv1.EC2NodeClass, world func() (convert.World
 	return nil
 }
 
-func (e *editor) class(r convert.Resolved, before *clusterv1.NodeClass, title string) {
+func (e *editor) class(r convert.Resolved, before *clusterpb.NodeClass, title string) {
 	e.assumed = append(e.assumed, r.Assumed...)
-	put(e, title, &e.s.NodeClasses, r.Class, (*clusterv1.NodeClass).GetName)
-	if !slices.ContainsFunc(e.s.GetCatalogs(), func(c *clusterv1.Catalog) bool { return c.GetId() == r.Class.GetCatalogId() }) {
-		put(e, "", &e.s.Catalogs, e.shapes(r.Catalog, before), (*clusterv1.Catalog).GetId)
+	put(e, title, &e.s.NodeClasses, r.Class, (*clusterpb.NodeClass).GetName)
+	if !slices.ContainsFunc(e.s.GetCatalogs(), func(c *clusterpb.Catalog) bool { return c.GetId() == r.Class.GetCatalogId() }) {
+		put(e, "", &e.s.Catalogs, e.shapes(r.Catalog, before), (*clusterpb.Catalog).GetId)
 	}
 	if len(e.s.GetOfferings()) == 0 {
 		e.s.Offerings = r.Offerings
@@ -157,8 +157,8 @@ func (e *editor) class(r convert.Resolved, before *clusterv1.NodeClass, title st
 
 // shapes are what a class's instance types offer under new settings: of the types that the class had, and in their
 // region, where it was there before.
-func (e *editor) shapes(fresh *clusterv1.Catalog, before *clusterv1.NodeClass) *clusterv1.Catalog {
-	had := map[string]*clusterv1.InstanceType{}
+func (e *editor) shapes(fresh *clusterpb.Catalog, before *clusterpb.NodeClass) *clusterpb.Catalog {
+	had := map[string]*clusterpb.InstanceType{}
 	for _, c := range e.s.GetCatalogs() {
 		if c.GetId() == before.GetCatalogId() {
 			for _, t := range c.GetInstanceTypes() {
@@ -169,7 +169,7 @@ func (e *editor) shapes(fresh *clusterv1.Catalog, before *clusterv1.NodeClass) *
 	if len(had) == 0 {
 		return fresh
 	}
-	out := &clusterv1.Catalog{Id: fresh.GetId()}
+	out := &clusterpb.Catalog{Id: fresh.GetId()}
 	for _, t := range fresh.GetInstanceTypes() {
 		old := had[t.GetName()]
 		if old == nil {
@@ -186,7 +186,7 @@ func (e *editor) shapes(fresh *clusterv1.Catalog, before *clusterv1.NodeClass) *
 	return out
 }
 
-func valueOf(labels []*clusterv1.Label, key string) string {
+func valueOf(labels []*clusterpb.Label, key string) string {
 	for _, l := range labels {
 		if l.GetKey() == key {
 			return l.GetValue()
@@ -196,7 +196,7 @@ func valueOf(labels []*clusterv1.Label, key string) string {
 }
 
 func (e *editor) hasClass(name string) bool {
-	return slices.ContainsFunc(e.s.GetNodeClasses(), func(c *clusterv1.NodeClass) bool { return c.GetName() == name })
+	return slices.ContainsFunc(e.s.GetNodeClasses(), func(c *clusterpb.NodeClass) bool { return c.GetName() == name })
 }
 
 func (e *editor) others(objects []runtime.Object) error {
@@ -210,11 +210,11 @@ func (e *editor) others(objects []runtime.Object) error {
 				return &convert.ObjectError{Object: title, Err: err}
 			}
 		case *karpenterv1alpha1.NodeOverlay:
-			m, ok := watcher.NodeOverlay(o, nil).Payload.(*clusterv1.NodeOverlay)
+			m, ok := watcher.NodeOverlay(o, nil).Payload.(*clusterpb.NodeOverlay)
 			if !ok || m.GetNotReady() != nil {
 				return &convert.ObjectError{Object: title, Err: errors.New(m.GetNotReady().GetMessage())}
 			}
-			put(e, title, &e.s.NodeOverlays, m, (*clusterv1.NodeOverlay).GetName)
+			put(e, title, &e.s.NodeOverlays, m, (*clusterpb.NodeOverlay).GetName)
 		case *autoscalingv1beta1.CapacityBuffer:
 			buffers = append(buffers, o)
 			if err := templates.Add(o, nil); err != nil {
@@ -233,13 +233,13 @@ func (e *editor) others(objects []runtime.Object) error {
 }
 
 func (e *editor) pool(p *karpenterv1.NodePool) error {
-	m, ok := watcher.NodePool(p, watcher.PoolFacts{NodeClasses: e.hasClass}).Payload.(*clusterv1.NodePool)
+	m, ok := watcher.NodePool(p, watcher.PoolFacts{NodeClasses: e.hasClass}).Payload.(*clusterpb.NodePool)
 	if !ok {
 		return errors.New("can't be read")
 	}
 	if r := m.GetNotReady(); r != nil {
 		text := r.GetMessage()
-		if r.GetCode() == clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND {
+		if r.GetCode() == clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND {
 			text += " in the snapshot; give its manifest too"
 		}
 		return errors.New(text)
@@ -252,7 +252,7 @@ func (e *editor) pool(p *karpenterv1.NodePool) error {
 		}
 		e.assumed = append(e.assumed, "NodePool "+p.Name+": the devices of its nodes are the ones that it has now")
 	}
-	put(e, convert.TitleOf(p), &e.s.NodePools, m, (*clusterv1.NodePool).GetName)
+	put(e, convert.TitleOf(p), &e.s.NodePools, m, (*clusterpb.NodePool).GetName)
 	return nil
 }
 
@@ -271,7 +271,7 @@ func (e *editor) buffers(list []*autoscalingv1beta1.CapacityBuffer, templates *w
 		id := b.Namespace + "/" + b.Name
 		for _, ev := range events {
 			o := ev.Object()
-			m, ok := o.Payload.(*clusterv1.CapacityBuffer)
+			m, ok := o.Payload.(*clusterpb.CapacityBuffer)
 			if !ok || o.Kind != snapshot.CapacityBuffer || m.GetId() != id {
 				continue
 			}
@@ -283,28 +283,28 @@ func (e *editor) buffers(list []*autoscalingv1beta1.CapacityBuffer, templates *w
 	return nil
 }
 
-func (e *editor) buffer(title string, m *clusterv1.CapacityBuffer, o snapshot.Object, b *autoscalingv1beta1.CapacityBuffer) error {
+func (e *editor) buffer(title string, m *clusterpb.CapacityBuffer, o snapshot.Object, b *autoscalingv1beta1.CapacityBuffer) error {
 	if r := m.GetNotReady(); r != nil {
-		at := slices.IndexFunc(e.s.GetCapacityBuffers(), func(have *clusterv1.CapacityBuffer) bool {
+		at := slices.IndexFunc(e.s.GetCapacityBuffers(), func(have *clusterpb.CapacityBuffer) bool {
 			return have.GetId() == m.GetId() && have.GetClassId() != ""
 		})
-		if r.GetCode() != clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE || at < 0 || b.Spec.Replicas == nil {
+		if r.GetCode() != clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE || at < 0 || b.Spec.Replicas == nil {
 			return fmt.Errorf("%s among the files; add its manifest", r.GetMessage())
 		}
 		have := e.s.GetCapacityBuffers()[at]
 		m.NotReady, m.ClassId, m.Replicas, m.CreateTime = nil, have.GetClassId(), int64(*b.Spec.Replicas), have.GetCreateTime()
 	}
 	if class, ok := classOf(o); ok {
-		put(e, "", &e.s.PodClasses, class, (*clusterv1.PodClass).GetId)
+		put(e, "", &e.s.PodClasses, class, (*clusterpb.PodClass).GetId)
 	}
-	put(e, title, &e.s.CapacityBuffers, m, (*clusterv1.CapacityBuffer).GetId)
+	put(e, title, &e.s.CapacityBuffers, m, (*clusterpb.CapacityBuffer).GetId)
 	return nil
 }
 
-func classOf(o snapshot.Object) (*clusterv1.PodClass, bool) {
+func classOf(o snapshot.Object) (*clusterpb.PodClass, bool) {
 	if o.Class == nil {
 		return nil, false
 	}
-	m, ok := o.Class.Payload.(*clusterv1.PodClass)
+	m, ok := o.Class.Payload.(*clusterpb.PodClass)
 	return m, ok
 }

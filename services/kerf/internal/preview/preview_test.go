@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
@@ -87,7 +87,7 @@ func world(t *testing.T) func() (convert.World, error) {
 }
 
 // request is the question about a cluster that runs the app: three nodes, each with two pods.
-func request(t *testing.T) *plannerv1.PlanRequest {
+func request(t *testing.T) *plannerpb.PlanRequest {
 	t.Helper()
 	in, err := offline.Load(files(pool, class, app), offline.Options{Present: present(), World: world(t)})
 	if err != nil {
@@ -103,8 +103,8 @@ func request(t *testing.T) *plannerv1.PlanRequest {
 	return question(course.End, course.End.GetObserveTime().AsTime().Add(2*time.Hour))
 }
 
-func question(s *clusterv1.Snapshot, now time.Time) *plannerv1.PlanRequest {
-	return &plannerv1.PlanRequest{Snapshot: s, Decide: &plannerv1.Decide{Now: timestamppb.New(now), Policy: &clusterv1.Policy{}}}
+func question(s *clusterpb.Snapshot, now time.Time) *plannerpb.PlanRequest {
+	return &plannerpb.PlanRequest{Snapshot: s, Decide: &plannerpb.Decide{Now: timestamppb.New(now), Policy: &clusterpb.Policy{}}}
 }
 
 func files(texts ...string) []offline.File {
@@ -115,7 +115,7 @@ func files(texts ...string) []offline.File {
 	return out
 }
 
-func edit(t *testing.T, req *plannerv1.PlanRequest, texts ...string) preview.Edited {
+func edit(t *testing.T, req *plannerpb.PlanRequest, texts ...string) preview.Edited {
 	t.Helper()
 	with, err := offline.LoadPreview(files(texts...))
 	if err != nil {
@@ -128,9 +128,9 @@ func edit(t *testing.T, req *plannerv1.PlanRequest, texts ...string) preview.Edi
 	return out
 }
 
-func compare(t *testing.T, req *plannerv1.PlanRequest, edited preview.Edited) preview.Comparison {
+func compare(t *testing.T, req *plannerpb.PlanRequest, edited preview.Edited) preview.Comparison {
 	t.Helper()
-	with := &plannerv1.PlanRequest{Snapshot: edited.Snapshot, Decide: req.GetDecide()}
+	with := &plannerpb.PlanRequest{Snapshot: edited.Snapshot, Decide: req.GetDecide()}
 	out, err := preview.Compare(t.Context(), planner.Decide, req, with, 20)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestChangesDriftNodes(t *testing.T) {
 					c.With.Settled, c.With.Drifted, c.With.DriftRounds, len(c.With.Pending))
 			}
 			for _, d := range c.Drifts {
-				if f := c.With.Fates[d.Node]; f.Round == 0 || f.Reason != clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED {
+				if f := c.With.Fates[d.Node]; f.Round == 0 || f.Reason != clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED {
 					t.Errorf("%s: %+v", d.Node, f)
 				}
 			}
@@ -302,7 +302,7 @@ func TestAPolicyIsToldFromManifests(t *testing.T) {
 func TestADeciderThatFailsIsHeard(t *testing.T) {
 	t.Parallel()
 	req := request(t)
-	stopped := func(context.Context, *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
+	stopped := func(context.Context, *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 		return nil, context.Canceled
 	}
 	if _, err := preview.Compare(t.Context(), stopped, req, req, 3); err == nil || !strings.Contains(err.Error(), "round 1") {

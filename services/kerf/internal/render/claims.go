@@ -7,11 +7,11 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // Claims writes claims as a table, one line each, with their ages at now, and what they cost together.
-func Claims(w io.Writer, claims []*clusterv1.Claim, now time.Time, s Style) error {
+func Claims(w io.Writer, claims []*clusterpb.Claim, now time.Time, s Style) error {
 	p := page{Style: s}
 	if len(claims) == 0 {
 		p.line("no claims")
@@ -43,11 +43,11 @@ func Claims(w io.Writer, claims []*clusterv1.Claim, now time.Time, s Style) erro
 	return p.writeTo(w)
 }
 
-func ended(c *clusterv1.Claim) bool {
-	return c.GetState() == clusterv1.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterv1.ClaimState_CLAIM_STATE_FAILED
+func ended(c *clusterpb.Claim) bool {
+	return c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterpb.ClaimState_CLAIM_STATE_FAILED
 }
 
-func (p *page) claimRow(c *clusterv1.Claim, now time.Time, digits int) table.Row {
+func (p *page) claimRow(c *clusterpb.Claim, now time.Time, digits int) table.Row {
 	cost := "-"
 	if c.GetInstanceType() != "" {
 		cost = fixed(c.GetPriceMicroUsdPerHour(), digits)
@@ -58,16 +58,16 @@ func (p *page) claimRow(c *clusterv1.Claim, now time.Time, digits int) table.Row
 	}
 }
 
-func (p *page) state(c *clusterv1.Claim) string {
+func (p *page) state(c *clusterpb.Claim) string {
 	word := enumWord(c.GetState().String(), "CLAIM_STATE_")
 	switch c.GetState() {
-	case clusterv1.ClaimState_CLAIM_STATE_INITIALIZED:
+	case clusterpb.ClaimState_CLAIM_STATE_INITIALIZED:
 		return p.paint(green, word)
-	case clusterv1.ClaimState_CLAIM_STATE_FAILED:
+	case clusterpb.ClaimState_CLAIM_STATE_FAILED:
 		return p.paint(red, word)
-	case clusterv1.ClaimState_CLAIM_STATE_DRAINING, clusterv1.ClaimState_CLAIM_STATE_TERMINATING:
+	case clusterpb.ClaimState_CLAIM_STATE_DRAINING, clusterpb.ClaimState_CLAIM_STATE_TERMINATING:
 		return p.paint(yellow, word)
-	case clusterv1.ClaimState_CLAIM_STATE_GONE:
+	case clusterpb.ClaimState_CLAIM_STATE_GONE:
 		return p.paint(dim, word)
 	default:
 		return word
@@ -82,7 +82,7 @@ func orDash(s string) string {
 }
 
 // age is how long ago a claim was stored, in the two largest units at most.
-func age(c *clusterv1.Claim, now time.Time) string {
+func age(c *clusterpb.Claim, now time.Time) string {
 	if !c.GetCreateTime().IsValid() {
 		return "-"
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // Bounds of what is listed one by one in a plan; --explain and -o json have the rest.
@@ -22,7 +22,7 @@ const (
 )
 
 // nodesOf maps claims to the names of their nodes.
-func nodesOf(s *clusterv1.Snapshot) map[string]string {
+func nodesOf(s *clusterpb.Snapshot) map[string]string {
 	out := make(map[string]string, len(s.GetNodes()))
 	for _, n := range s.GetNodes() {
 		if n.GetClaim() != "" {
@@ -60,7 +60,7 @@ func (p *planPage) disruptions() {
 	if len(list) == 0 {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b *plannerv1.Disruption) int {
+	slices.SortStableFunc(list, func(a, b *plannerpb.Disruption) int {
 		return cmp.Or(rank(a)-rank(b), cmp.Compare(b.GetSavingMicroUsdPerHour(), a.GetSavingMicroUsdPerHour()))
 	})
 	var saving int64
@@ -84,11 +84,11 @@ func (p *planPage) disruptions() {
 }
 
 // rank puts decisions in the planner's order of reasons.
-func rank(d *plannerv1.Disruption) int {
-	order := []clusterv1.DisruptionReason{
-		clusterv1.DisruptionReason_DISRUPTION_REASON_INTERRUPTED, clusterv1.DisruptionReason_DISRUPTION_REASON_UNHEALTHY,
-		clusterv1.DisruptionReason_DISRUPTION_REASON_SURPLUS, clusterv1.DisruptionReason_DISRUPTION_REASON_EMPTY,
-		clusterv1.DisruptionReason_DISRUPTION_REASON_EXPIRED, clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED,
+func rank(d *plannerpb.Disruption) int {
+	order := []clusterpb.DisruptionReason{
+		clusterpb.DisruptionReason_DISRUPTION_REASON_INTERRUPTED, clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY,
+		clusterpb.DisruptionReason_DISRUPTION_REASON_SURPLUS, clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY,
+		clusterpb.DisruptionReason_DISRUPTION_REASON_EXPIRED, clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED,
 	}
 	if i := slices.Index(order, d.GetReason()); i >= 0 {
 		return i
@@ -96,7 +96,7 @@ func rank(d *plannerv1.Disruption) int {
 	return len(order)
 }
 
-func (p *planPage) disruptionTable(list []*plannerv1.Disruption) {
+func (p *planPage) disruptionTable(list []*plannerpb.Disruption) {
 	savings, churn := 0, 0
 	for _, d := range list {
 		savings = max(savings, digits(d.GetSavingMicroUsdPerHour()))
@@ -119,12 +119,12 @@ func (p *planPage) disruptionTable(list []*plannerv1.Disruption) {
 	}, rows, 3, 5, 6, 7)
 }
 
-func reasonWord(r clusterv1.DisruptionReason) string {
+func reasonWord(r clusterpb.DisruptionReason) string {
 	return enumWord(r.String(), "DISRUPTION_REASON_")
 }
 
 // payBack is how soon a saving makes up for the evictions; a dash where money is not the reason.
-func payBack(d *plannerv1.Disruption) string {
+func payBack(d *plannerpb.Disruption) string {
 	if d.GetPayBack() == nil {
 		return "-"
 	}
@@ -132,7 +132,7 @@ func payBack(d *plannerv1.Disruption) string {
 }
 
 // explanations writes why nodes go, once for all decisions that have the same reason.
-func (p *planPage) explanations(list []*plannerv1.Disruption) {
+func (p *planPage) explanations(list []*plannerpb.Disruption) {
 	nodes := map[string][]string{}
 	var messages []string
 	for _, d := range list {
@@ -156,7 +156,7 @@ type destination struct {
 }
 
 // destinationsOf groups where displaced pods go, most pods first.
-func (p *planPage) destinationsOf(d *plannerv1.Disruption) []destination {
+func (p *planPage) destinationsOf(d *plannerpb.Disruption) []destination {
 	pods := map[string][]string{}
 	for _, pl := range d.GetDestinations() {
 		name := pl.GetNode()
@@ -183,7 +183,7 @@ func (p *planPage) claimWord(id string) string {
 	return id + " (on its way)"
 }
 
-func (p *planPage) destinationsInShort(d *plannerv1.Disruption) string {
+func (p *planPage) destinationsInShort(d *plannerpb.Disruption) string {
 	var parts []string
 	for _, to := range p.destinationsOf(d) {
 		parts = append(parts, fmt.Sprintf("%d to %s", len(to.pods), to.name))

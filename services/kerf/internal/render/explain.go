@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // answer is what a plan says about one object.
@@ -17,16 +17,16 @@ type answer struct {
 	object string
 	// outcome is what becomes of it, in a word or two.
 	outcome string
-	reason  *clusterv1.Reason
+	reason  *clusterpb.Reason
 
 	node *nodeFacts
 	// pods are those of the node or the claim, by id.
 	pods []string
 
-	pending    *plannerv1.PendingPod
-	placement  *plannerv1.Placement
-	disruption *plannerv1.Disruption
-	claim      *plannerv1.NodeClaim
+	pending    *plannerpb.PendingPod
+	placement  *plannerpb.Placement
+	disruption *plannerpb.Disruption
+	claim      *plannerpb.NodeClaim
 }
 
 // nodeFacts are what is known of a node, or of a claim that may have none yet.
@@ -106,7 +106,7 @@ func (p *planPage) findPod(name string) (answer, error) {
 	a.outcome = "stays where it is"
 	for _, pod := range p.Snapshot.GetPods() {
 		if pod.GetId() == id && pod.GetNode() != "" {
-			a.placement = &plannerv1.Placement{Pod: id, Target: &plannerv1.Placement_Node{Node: pod.GetNode()}}
+			a.placement = &plannerpb.Placement{Pod: id, Target: &plannerpb.Placement_Node{Node: pod.GetNode()}}
 		}
 	}
 	return a, nil
@@ -131,7 +131,7 @@ func (p *planPage) podID(name string) (string, error) {
 	}
 }
 
-func (p *planPage) planned(claim string) *plannerv1.NodeClaim {
+func (p *planPage) planned(claim string) *plannerpb.NodeClaim {
 	for _, c := range p.Plan.GetNodeClaims() {
 		if claim != "" && c.GetId() == claim {
 			return c
@@ -141,7 +141,7 @@ func (p *planPage) planned(claim string) *plannerv1.NodeClaim {
 }
 
 func (p *planPage) findNode(name string) (answer, error) {
-	var node *clusterv1.Node
+	var node *clusterpb.Node
 	var all []string
 	for _, n := range p.Snapshot.GetNodes() {
 		all = append(all, n.GetName())
@@ -159,20 +159,20 @@ func (p *planPage) findNode(name string) (answer, error) {
 			return a, nil
 		}
 	}
-	a.reason = &clusterv1.Reason{
-		Code: clusterv1.ReasonCode_REASON_CODE_NOT_OWNED, Subject: a.object,
+	a.reason = &clusterpb.Reason{
+		Code: clusterpb.ReasonCode_REASON_CODE_NOT_OWNED, Subject: a.object,
 		Message: "Kerf did not launch it, so it never takes it away",
 	}
 	if node.GetClaim() != "" {
-		a.reason = &clusterv1.Reason{
-			Code: clusterv1.ReasonCode_REASON_CODE_UNSPECIFIED, Subject: a.object, Message: "the plan does not speak of it",
+		a.reason = &clusterpb.Reason{
+			Code: clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED, Subject: a.object, Message: "the plan does not speak of it",
 		}
 	}
 	return a, nil
 }
 
 // verdict takes what the plan says of the node.
-func (p *planPage) verdict(a *answer, v *plannerv1.NodeVerdict) {
+func (p *planPage) verdict(a *answer, v *plannerpb.NodeVerdict) {
 	a.reason = v.GetReason()
 	a.node.price, a.node.waste = v.GetPriceMicroUsdPerHour(), v.GetWasteMicroUsdPerHour()
 	a.node.claim = cmp.Or(a.node.claim, v.GetClaim())
@@ -212,7 +212,7 @@ const (
 	labelPool     = "karpenter.sh/nodepool"
 )
 
-func (p *planPage) factsOf(n *clusterv1.Node) *nodeFacts {
+func (p *planPage) factsOf(n *clusterpb.Node) *nodeFacts {
 	labels := map[string]string{}
 	for _, l := range n.GetLabels() {
 		labels[l.GetKey()] = l.GetValue()
@@ -230,12 +230,12 @@ func (p *planPage) factsOf(n *clusterv1.Node) *nodeFacts {
 }
 
 // fill takes what a claim says, where it says something.
-func (f *nodeFacts) fill(c *clusterv1.Claim) {
+func (f *nodeFacts) fill(c *clusterpb.Claim) {
 	f.claim = c.GetId()
 	f.pool = cmp.Or(c.GetNodePool(), f.pool)
 	f.shape = cmp.Or(c.GetInstanceType(), f.shape)
 	f.zone = cmp.Or(c.GetZone(), f.zone)
-	if c.GetCapacityType() != clusterv1.CapacityType_CAPACITY_TYPE_UNSPECIFIED {
+	if c.GetCapacityType() != clusterpb.CapacityType_CAPACITY_TYPE_UNSPECIFIED {
 		f.capacity = capacityType(c.GetCapacityType())
 	}
 	f.price = c.GetPriceMicroUsdPerHour()
@@ -272,10 +272,10 @@ func (p *planPage) findClaim(name string) (answer, error) {
 }
 
 func (p *planPage) hasNode(name string) bool {
-	return slices.ContainsFunc(p.Snapshot.GetNodes(), func(n *clusterv1.Node) bool { return n.GetName() == name })
+	return slices.ContainsFunc(p.Snapshot.GetNodes(), func(n *clusterpb.Node) bool { return n.GetName() == name })
 }
 
-func (p *planPage) disruptionBy(id string) *plannerv1.Disruption {
+func (p *planPage) disruptionBy(id string) *plannerpb.Disruption {
 	for _, d := range p.Plan.GetDisruptions() {
 		if id != "" && d.GetId() == id {
 			return d
@@ -285,7 +285,7 @@ func (p *planPage) disruptionBy(id string) *plannerv1.Disruption {
 }
 
 // disruptionOf is the decision that takes a claim.
-func (p *planPage) disruptionOf(claim string) *plannerv1.Disruption {
+func (p *planPage) disruptionOf(claim string) *plannerpb.Disruption {
 	for _, d := range p.Plan.GetDisruptions() {
 		if slices.Contains(d.GetCandidates(), claim) {
 			return d
@@ -307,8 +307,8 @@ func (p *planPage) answer(a answer) {
 	case strings.HasPrefix(a.object, "pod/"):
 		p.placement(a.placement)
 	case a.claim != nil:
-		p.claims([]*plannerv1.NodeClaim{a.claim})
-		p.why([]*plannerv1.NodeClaim{a.claim})
+		p.claims([]*plannerpb.NodeClaim{a.claim})
+		p.why([]*plannerpb.NodeClaim{a.claim})
 		p.whole(a)
 	default:
 		p.nodeAnswer(a)
@@ -403,7 +403,7 @@ func (p *planPage) whole(a answer) {
 }
 
 // placement writes where a pod goes or stays.
-func (p *planPage) placement(pl *plannerv1.Placement) {
+func (p *planPage) placement(pl *plannerpb.Placement) {
 	c := p.planned(pl.GetClaim())
 	switch {
 	case pl == nil:
@@ -412,15 +412,15 @@ func (p *planPage) placement(pl *plannerv1.Placement) {
 	case pl.GetNode() != "":
 		p.field("node", pl.GetNode()+", which has room")
 	case c != nil:
-		p.claims([]*plannerv1.NodeClaim{c})
-		p.why([]*plannerv1.NodeClaim{c})
+		p.claims([]*plannerpb.NodeClaim{c})
+		p.why([]*plannerpb.NodeClaim{c})
 	default:
 		p.field("claim", pl.GetClaim()+", which is on its way")
 	}
 }
 
 func (p *planPage) isOn(pod, node string) bool {
-	return slices.ContainsFunc(p.Snapshot.GetPods(), func(q *clusterv1.Pod) bool {
+	return slices.ContainsFunc(p.Snapshot.GetPods(), func(q *clusterpb.Pod) bool {
 		return q.GetId() == pod && q.GetNode() == node
 	})
 }

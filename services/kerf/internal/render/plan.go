@@ -7,15 +7,15 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 )
 
 // PlanView is a plan with what it was made from.
 type PlanView struct {
-	Plan     *plannerv1.Plan
-	Snapshot *clusterv1.Snapshot
+	Plan     *plannerpb.Plan
+	Snapshot *clusterpb.Snapshot
 	// Assumed says what the snapshot holds that nobody knows, a line each.
 	Assumed []string
 	// Advice is what would make the plan better.
@@ -67,7 +67,7 @@ func (p *planPage) launches() {
 const mostAlike = 4
 
 // claims writes a table of claims, in the order of their ids.
-func (p *planPage) claims(claims []*plannerv1.NodeClaim) {
+func (p *planPage) claims(claims []*plannerpb.NodeClaim) {
 	rows := p.claimRows(claims)
 	places := 0
 	for _, r := range rows {
@@ -104,7 +104,7 @@ type alike struct {
 	sum                          string // of the pods
 }
 
-func (p *planPage) alike(c *plannerv1.NodeClaim) alike {
+func (p *planPage) alike(c *plannerpb.NodeClaim) alike {
 	best := first(c.GetOfferings())
 	var in []string
 	for _, o := range c.GetOfferings() {
@@ -118,7 +118,7 @@ func (p *planPage) alike(c *plannerv1.NodeClaim) alike {
 	}
 }
 
-func (p *planPage) claimRows(claims []*plannerv1.NodeClaim) []claimRow {
+func (p *planPage) claimRows(claims []*plannerpb.NodeClaim) []claimRow {
 	how := map[alike]int{}
 	for _, c := range claims {
 		how[p.alike(c)]++
@@ -142,7 +142,7 @@ func (p *planPage) claimRows(claims []*plannerv1.NodeClaim) []claimRow {
 	return out
 }
 
-func first(offerings []*clusterv1.RankedOffering) *clusterv1.RankedOffering {
+func first(offerings []*clusterpb.RankedOffering) *clusterpb.RankedOffering {
 	if len(offerings) == 0 {
 		return nil
 	}
@@ -150,9 +150,9 @@ func first(offerings []*clusterv1.RankedOffering) *clusterv1.RankedOffering {
 }
 
 // groups puts claims together that have the same pool, type and answers, in the order of their first ones.
-func groups(claims []*plannerv1.NodeClaim) [][]*plannerv1.NodeClaim {
+func groups(claims []*plannerpb.NodeClaim) [][]*plannerpb.NodeClaim {
 	index := map[string]int{}
-	var out [][]*plannerv1.NodeClaim
+	var out [][]*plannerpb.NodeClaim
 	for _, c := range claims {
 		best := first(c.GetOfferings())
 		parts := []string{c.GetNodePool(), best.GetInstanceType(), c.GetReason().GetMessage()}
@@ -172,7 +172,7 @@ func groups(claims []*plannerv1.NodeClaim) [][]*plannerv1.NodeClaim {
 }
 
 // why writes the answers that a group of claims shares.
-func (p *planPage) why(group []*plannerv1.NodeClaim) {
+func (p *planPage) why(group []*plannerpb.NodeClaim) {
 	c := group[0]
 	title := first(c.GetOfferings()).GetInstanceType()
 	if len(group) > 1 {
@@ -192,7 +192,7 @@ func (p *planPage) why(group []*plannerv1.NodeClaim) {
 // pendingGroup is pods of one owner that stay pending for the same reasons.
 type pendingGroup struct {
 	pods []string
-	pod  *plannerv1.PendingPod
+	pod  *plannerpb.PendingPod
 }
 
 func (p *planPage) pending() {
@@ -215,7 +215,7 @@ func (p *planPage) pending() {
 }
 
 // writePending writes the reasons for which a pod stays pending: the nearest miss, then each pool's where there are more.
-func writePending(p *page, pod *plannerv1.PendingPod) {
+func writePending(p *page, pod *plannerpb.PendingPod) {
 	nearest := pod.GetReason()
 	p.item("    "+p.paint(dim, "why     "), nearest.GetMessage())
 	if r := nearest.GetRemedy(); r != "" {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 )
 
@@ -262,7 +262,7 @@ func (p *previewPage) pending() {
 	for _, q := range p.Without.Pending {
 		before[q.GetPod()] = true
 	}
-	fresh := slices.DeleteFunc(slices.Clone(p.With.Pending), func(q *plannerv1.PendingPod) bool { return before[q.GetPod()] })
+	fresh := slices.DeleteFunc(slices.Clone(p.With.Pending), func(q *plannerpb.PendingPod) bool { return before[q.GetPod()] })
 	if len(fresh) == 0 {
 		return
 	}
@@ -378,7 +378,7 @@ func PreviewJSON(w io.Writer, c preview.Comparison) error {
 	return indent(w, data)
 }
 
-func codeName(r *clusterv1.Reason) string {
+func codeName(r *clusterpb.Reason) string {
 	if r == nil {
 		return ""
 	}

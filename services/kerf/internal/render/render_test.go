@@ -13,81 +13,81 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
-func offering(instanceType, zone string, t clusterv1.CapacityType, price int64) *clusterv1.RankedOffering {
-	return &clusterv1.RankedOffering{
+func offering(instanceType, zone string, t clusterpb.CapacityType, price int64) *clusterpb.RankedOffering {
+	return &clusterpb.RankedOffering{
 		InstanceType: instanceType, Zone: zone, CapacityType: t, PriceMicroUsdPerHour: price,
-		PriceEstimated: t == clusterv1.CapacityType_CAPACITY_TYPE_SPOT,
+		PriceEstimated: t == clusterpb.CapacityType_CAPACITY_TYPE_SPOT,
 	}
 }
 
 const (
-	onDemand = clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND
-	spot     = clusterv1.CapacityType_CAPACITY_TYPE_SPOT
+	onDemand = clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND
+	spot     = clusterpb.CapacityType_CAPACITY_TYPE_SPOT
 )
 
-func reason(code clusterv1.ReasonCode, message string) *clusterv1.Reason {
-	return &clusterv1.Reason{Code: code, Message: message}
+func reason(code clusterpb.ReasonCode, message string) *clusterpb.Reason {
+	return &clusterpb.Reason{Code: code, Message: message}
 }
 
 // everything is a plan with something in each part.
 func everything() render.PlanView {
-	claim := func(id string, pods ...string) *plannerv1.NodeClaim {
-		return &plannerv1.NodeClaim{
+	claim := func(id string, pods ...string) *plannerpb.NodeClaim {
+		return &plannerpb.NodeClaim{
 			Id: id, NodePool: "default", NodeClass: "default", Pods: pods, PriceMicroUsdPerHour: 96_000,
-			Offerings: []*clusterv1.RankedOffering{
+			Offerings: []*clusterpb.RankedOffering{
 				offering("m5.large", "us-east-1b", onDemand, 96_000), offering("m5.large", "us-east-1a", onDemand, 96_000),
 				offering("r5.large", "us-east-1a", onDemand, 126_000),
 			},
-			Reason: reason(clusterv1.ReasonCode_REASON_CODE_CHEAPEST, "m5.large at $0.096 is the cheapest of 24 offerings that hold 2 pods"),
-			RunnersUp: []*plannerv1.RunnerUp{
-				{Reason: reason(clusterv1.ReasonCode_REASON_CODE_DEARER, "r5.large at $0.126 holds all 2 pods, $0.030 more than m5.large")},
-				{Reason: reason(clusterv1.ReasonCode_REASON_CODE_DEARER, "m5.xlarge at $0.192 holds all 2 pods, $0.096 more than m5.large")},
+			Reason: reason(clusterpb.ReasonCode_REASON_CODE_CHEAPEST, "m5.large at $0.096 is the cheapest of 24 offerings that hold 2 pods"),
+			RunnersUp: []*plannerpb.RunnerUp{
+				{Reason: reason(clusterpb.ReasonCode_REASON_CODE_DEARER, "r5.large at $0.126 holds all 2 pods, $0.030 more than m5.large")},
+				{Reason: reason(clusterpb.ReasonCode_REASON_CODE_DEARER, "m5.xlarge at $0.192 holds all 2 pods, $0.096 more than m5.large")},
 			},
 		}
 	}
 	spotClaim := claim("spot-3", "ops/lonely")
 	spotClaim.NodePool, spotClaim.PriceMicroUsdPerHour = "spot", 29_750
-	spotClaim.Offerings = []*clusterv1.RankedOffering{offering("c5.large", "us-east-1a", spot, 29_750)}
-	spotClaim.Reason = reason(clusterv1.ReasonCode_REASON_CODE_CHEAPEST, "c5.large at $0.02975 is the only one in us-east-1a")
+	spotClaim.Offerings = []*clusterpb.RankedOffering{offering("c5.large", "us-east-1a", spot, 29_750)}
+	spotClaim.Reason = reason(clusterpb.ReasonCode_REASON_CODE_CHEAPEST, "c5.large at $0.02975 is the only one in us-east-1a")
 	spotClaim.RunnersUp = nil
-	missing := func(pod string) *plannerv1.PendingPod {
-		r := reason(clusterv1.ReasonCode_REASON_CODE_RESOURCES, "it asks for 64 CPU; the largest type that pool default allows, m5.xlarge, has 3.92")
+	missing := func(pod string) *plannerpb.PendingPod {
+		r := reason(clusterpb.ReasonCode_REASON_CODE_RESOURCES, "it asks for 64 CPU; the largest type that pool default allows, m5.xlarge, has 3.92")
 		r.Remedy = "allow a type with 64 CPU in spec.template.spec.requirements"
-		return &plannerv1.PendingPod{Pod: pod, Reason: r, Pools: []*plannerv1.PoolMiss{
+		return &plannerpb.PendingPod{Pod: pod, Reason: r, Pools: []*plannerpb.PoolMiss{
 			{NodePool: "default", InstanceType: "m5.xlarge", Reason: r},
-			{NodePool: "spot", Reason: reason(clusterv1.ReasonCode_REASON_CODE_TAINT, "it does not tolerate spot=yes:NoSchedule")},
+			{NodePool: "spot", Reason: reason(clusterpb.ReasonCode_REASON_CODE_TAINT, "it does not tolerate spot=yes:NoSchedule")},
 		}}
 	}
-	node := func(name string, code clusterv1.ReasonCode, message string) *plannerv1.NodeVerdict {
-		return &plannerv1.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: 96_000, Reason: reason(code, message)}
+	node := func(name string, code clusterpb.ReasonCode, message string) *plannerpb.NodeVerdict {
+		return &plannerpb.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: 96_000, Reason: reason(code, message)}
 	}
-	stuck := node("stuck", clusterv1.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/web of pod shop/web-5 never allows an eviction")
+	stuck := node("stuck", clusterpb.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/web of pod shop/web-5 never allows an eviction")
 	stuck.Reason.Remedy, stuck.WasteMicroUsdPerHour = "let shop/web allow at least one disruption", 71_000
-	stuck2 := node("stuck-2", clusterv1.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/api of pod shop/api-5 never allows an eviction")
+	stuck2 := node("stuck-2", clusterpb.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/api of pod shop/api-5 never allows an eviction")
 	stuck2.Reason.Remedy, stuck2.WasteMicroUsdPerHour = "let shop/api allow at least one disruption", 12_000
-	gone := node("old", clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
+	gone := node("old", clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
 	gone.Disruption, gone.WasteMicroUsdPerHour = "d-1", 90_000
-	older := node("older", clusterv1.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows")
+	older := node("older", clusterpb.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows")
 	older.Disruption = "d-2"
-	s := &clusterv1.Snapshot{
-		PodClasses: []*clusterv1.PodClass{{Id: "c-web", Namespace: "shop", OwnerName: "web"}, {Id: "c-big", Namespace: "shop", OwnerName: "big"}, {Id: "c-none"}},
-		Nodes: []*clusterv1.Node{{Name: "busy-1", Claim: "claim-busy-1"}, {Name: "foreign"}, {
-			Name: "old", Claim: "claim-old", Labels: []*clusterv1.Label{
+	s := &clusterpb.Snapshot{
+		PodClasses: []*clusterpb.PodClass{{Id: "c-web", Namespace: "shop", OwnerName: "web"}, {Id: "c-big", Namespace: "shop", OwnerName: "big"}, {Id: "c-none"}},
+		Nodes: []*clusterpb.Node{{Name: "busy-1", Claim: "claim-busy-1"}, {Name: "foreign"}, {
+			Name: "old", Claim: "claim-old", Labels: []*clusterpb.Label{
 				{Key: "karpenter.sh/capacity-type", Value: "on-demand"},
 				{Key: "karpenter.sh/nodepool", Value: "default"},
 				{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},
 				{Key: "topology.kubernetes.io/zone", Value: "us-east-1a"},
 			},
 		}, {Name: "older", Claim: "claim-older"}, {Name: "stuck", Claim: "claim-stuck"}},
-		Claims: []*clusterv1.Claim{{
-			Id: "claim-late", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_LAUNCHED, InstanceType: "m5.large", Zone: "us-east-1a",
+		Claims: []*clusterpb.Claim{{
+			Id: "claim-late", NodePool: "default", State: clusterpb.ClaimState_CLAIM_STATE_LAUNCHED, InstanceType: "m5.large", Zone: "us-east-1a",
 			CapacityType: onDemand, PriceMicroUsdPerHour: 96_000, Pods: []string{"shop/calm"},
 		}},
 	}
@@ -95,15 +95,15 @@ func everything() render.PlanView {
 		"shop/web-0": "c-web", "shop/web-1": "c-web", "shop/web-2": "c-web", "shop/web-3": "c-web", "shop/web-4": "c-web", "shop/big-0": "c-big",
 		"shop/big-1": "c-big", "ops/lonely": "c-none",
 	} {
-		s.Pods = append(s.Pods, &clusterv1.Pod{Id: id, ClassId: class})
+		s.Pods = append(s.Pods, &clusterpb.Pod{Id: id, ClassId: class})
 	}
-	s.Pods = append(s.Pods, &clusterv1.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterv1.Pod{Id: "shop/calm", Node: "busy-1"},
-		&clusterv1.Pod{Id: "shop/aged", ClassId: "c-web", Node: "older"}, &clusterv1.Pod{Id: "shop/stuck", ClassId: "c-web", Node: "stuck"})
-	onClaim := func(pod, id string) *plannerv1.Placement {
-		return &plannerv1.Placement{Pod: pod, Target: &plannerv1.Placement_Claim{Claim: id}}
+	s.Pods = append(s.Pods, &clusterpb.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterpb.Pod{Id: "shop/calm", Node: "busy-1"},
+		&clusterpb.Pod{Id: "shop/aged", ClassId: "c-web", Node: "older"}, &clusterpb.Pod{Id: "shop/stuck", ClassId: "c-web", Node: "stuck"})
+	onClaim := func(pod, id string) *plannerpb.Placement {
+		return &plannerpb.Placement{Pod: pod, Target: &plannerpb.Placement_Claim{Claim: id}}
 	}
-	onNode := func(pod, name string) *plannerv1.Placement {
-		return &plannerv1.Placement{Pod: pod, Target: &plannerv1.Placement_Node{Node: name}}
+	onNode := func(pod, name string) *plannerpb.Placement {
+		return &plannerpb.Placement{Pod: pod, Target: &plannerpb.Placement_Node{Node: name}}
 	}
 	return render.PlanView{
 		Snapshot: s, Assumed: []string{"no DaemonSets, because none is among the files"},
@@ -112,28 +112,28 @@ func everything() render.PlanView {
 			{Change: "drop the node selector team=a of shop/big", MorePods: 1},
 			{Change: "allow arm64 in pool default", Note: "the pods' images must be built for arm64", Saving: 38_000},
 		},
-		Plan: &plannerv1.Plan{
-			NodeClaims: []*plannerv1.NodeClaim{claim("default-1", "shop/web-0", "shop/web-1"), claim("default-2", "shop/web-2", "shop/web-3"), spotClaim},
-			Disruptions: []*plannerv1.Disruption{{
-				Id: "d-1", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
-				Destinations: []*plannerv1.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000,
-				Explanation:   reason(clusterv1.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
+		Plan: &plannerpb.Plan{
+			NodeClaims: []*plannerpb.NodeClaim{claim("default-1", "shop/web-0", "shop/web-1"), claim("default-2", "shop/web-2", "shop/web-3"), spotClaim},
+			Disruptions: []*plannerpb.Disruption{{
+				Id: "d-1", Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
+				Destinations: []*plannerpb.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000,
+				Explanation:   reason(clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
 				ChurnMicroUsd: 1000, PayBack: durationpb.New(38 * time.Second),
 			}, {
-				Id: "d-2", Reason: clusterv1.DisruptionReason_DISRUPTION_REASON_EXPIRED, Candidates: []string{"claim-older"}, Evictions: 1,
-				Replacements: []string{"default-2"}, Destinations: []*plannerv1.Placement{onClaim("shop/aged", "default-2")},
-				Explanation:   reason(clusterv1.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows"),
+				Id: "d-2", Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_EXPIRED, Candidates: []string{"claim-older"}, Evictions: 1,
+				Replacements: []string{"default-2"}, Destinations: []*plannerpb.Placement{onClaim("shop/aged", "default-2")},
+				Explanation:   reason(clusterpb.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows"),
 				ChurnMicroUsd: 1000,
 			}},
-			Placements: []*plannerv1.Placement{
+			Placements: []*plannerpb.Placement{
 				onClaim("ops/lonely", "spot-3"), onClaim("shop/web-0", "default-1"), onClaim("shop/web-1", "default-1"),
 				onClaim("shop/web-2", "default-2"), onClaim("shop/web-3", "default-2"), onNode("shop/web-4", "busy-1"),
 			},
-			Pending:                   []*plannerv1.PendingPod{missing("shop/big-0"), missing("shop/big-1")},
-			Nodes:                     []*plannerv1.NodeVerdict{node("busy-1", clusterv1.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone, older, stuck2, stuck},
-			DisruptionSummary:         &plannerv1.DisruptionSummary{Candidates: 4, Judged: 4, Tried: 7, FloorMicroUsdPerHour: 64_000},
+			Pending:                   []*plannerpb.PendingPod{missing("shop/big-0"), missing("shop/big-1")},
+			Nodes:                     []*plannerpb.NodeVerdict{node("busy-1", clusterpb.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone, older, stuck2, stuck},
+			DisruptionSummary:         &plannerpb.DisruptionSummary{Candidates: 4, Judged: 4, Tried: 7, FloorMicroUsdPerHour: 64_000},
 			CostBeforeMicroUsdPerHour: 192_000, CostAfterMicroUsdPerHour: 317_750,
-			LowerBound: &plannerv1.LowerBound{MicroUsdPerHour: 200_000, Gap: 0.10875, Kind: plannerv1.BoundKind_BOUND_KIND_RESOURCE},
+			LowerBound: &plannerpb.LowerBound{MicroUsdPerHour: 200_000, Gap: 0.10875, Kind: plannerpb.BoundKind_BOUND_KIND_RESOURCE},
 		},
 	}
 }
@@ -142,7 +142,7 @@ func everything() render.PlanView {
 func many() render.PlanView {
 	v := everything()
 	like := v.Plan.GetNodeClaims()[0]
-	v.Plan = &plannerv1.Plan{CostAfterMicroUsdPerHour: 7 * 96_000, NodeClaims: []*plannerv1.NodeClaim{v.Plan.GetNodeClaims()[2]}}
+	v.Plan = &plannerpb.Plan{CostAfterMicroUsdPerHour: 7 * 96_000, NodeClaims: []*plannerpb.NodeClaim{v.Plan.GetNodeClaims()[2]}}
 	for i := range 6 {
 		c := proto.CloneOf(like)
 		c.Id = fmt.Sprintf("default-%d", i)
@@ -160,7 +160,7 @@ func TestPlan(t *testing.T) {
 		"everything":          {everything(), render.Style{}},
 		"everything-coloured": {everything(), render.Style{Color: true, Width: 72}},
 		"many":                {many(), render.Style{}},
-		"nothing":             {render.PlanView{Plan: &plannerv1.Plan{}, Snapshot: &clusterv1.Snapshot{}}, render.Style{}},
+		"nothing":             {render.PlanView{Plan: &plannerpb.Plan{}, Snapshot: &clusterpb.Snapshot{}}, render.Style{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -178,15 +178,15 @@ func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
 	v := everything()
 	v.Plan.NodeClaims[0].Pods = append(v.Plan.NodeClaims[0].Pods, "buffer/shop/room/0", "buffer/shop/room/1")
 	for _, pod := range v.Plan.NodeClaims[0].GetPods()[len(v.Plan.NodeClaims[0].GetPods())-2:] {
-		v.Plan.Placements = append(v.Plan.Placements, &plannerv1.Placement{
-			Pod: pod, Target: &plannerv1.Placement_Claim{Claim: v.Plan.NodeClaims[0].GetId()},
+		v.Plan.Placements = append(v.Plan.Placements, &plannerpb.Placement{
+			Pod: pod, Target: &plannerpb.Placement_Claim{Claim: v.Plan.NodeClaims[0].GetId()},
 		})
 	}
-	v.Plan.Pending = append(v.Plan.Pending, &plannerv1.PendingPod{
-		Pod: "buffer/shop/room/2", Reason: reason(clusterv1.ReasonCode_REASON_CODE_LIMIT, "the pool's limit of 3 nodes is used up"),
+	v.Plan.Pending = append(v.Plan.Pending, &plannerpb.PendingPod{
+		Pod: "buffer/shop/room/2", Reason: reason(clusterpb.ReasonCode_REASON_CODE_LIMIT, "the pool's limit of 3 nodes is used up"),
 	})
-	v.Plan.Problems = []*clusterv1.Reason{{
-		Code: clusterv1.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: "nodeoverlay/one", Message: "another says so, too", Remedy: "give it another spec.weight",
+	v.Plan.Problems = []*clusterpb.Reason{{
+		Code: clusterpb.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: "nodeoverlay/one", Message: "another says so, too", Remedy: "give it another spec.weight",
 	}}
 	plain, after := &bytes.Buffer{}, &bytes.Buffer{}
 	if err := render.Plan(plain, everything(), render.Style{}); err != nil {
@@ -301,7 +301,7 @@ func TestManyDecisionsAreCutShort(t *testing.T) {
 func TestExplainRefusesWhatThePlanDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	v := everything()
-	v.Snapshot.Pods = append(v.Snapshot.Pods, &clusterv1.Pod{Id: "ops/web-0"})
+	v.Snapshot.Pods = append(v.Snapshot.Pods, &clusterpb.Pod{Id: "ops/web-0"})
 	tests := map[string]struct{ object, want string }{
 		"no such pod":                    {"pod/other", "there is no such pod"},
 		"no such node":                   {"node/other", "there is no such node"},
@@ -332,18 +332,18 @@ func TestClaims(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) *timestamppb.Timestamp { return timestamppb.New(now.Add(-d)) }
-	claims := []*clusterv1.Claim{
+	claims := []*clusterpb.Claim{
 		{
-			Id: "default-1", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED, InstanceType: "m5.large", Zone: "us-east-1a",
+			Id: "default-1", NodePool: "default", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED, InstanceType: "m5.large", Zone: "us-east-1a",
 			CapacityType: onDemand, PriceMicroUsdPerHour: 96_000, Node: "ip-10-0-0-1.ec2.internal", InstanceId: "i-1", Pods: []string{"a/b", "a/c"},
 			CreateTime: at(50 * time.Hour),
 		},
 		{
-			Id: "default-2", NodePool: "default", State: clusterv1.ClaimState_CLAIM_STATE_PLANNED, CreateTime: at(2 * time.Second),
-			Failure: reason(clusterv1.ReasonCode_REASON_CODE_INSUFFICIENT_CAPACITY, "EC2 has no m5.large in us-east-1a; trying others"),
+			Id: "default-2", NodePool: "default", State: clusterpb.ClaimState_CLAIM_STATE_PLANNED, CreateTime: at(2 * time.Second),
+			Failure: reason(clusterpb.ReasonCode_REASON_CODE_INSUFFICIENT_CAPACITY, "EC2 has no m5.large in us-east-1a; trying others"),
 		},
 		{
-			Id: "spot-3", NodePool: "spot", State: clusterv1.ClaimState_CLAIM_STATE_GONE, InstanceType: "c5.large", Zone: "us-east-1b",
+			Id: "spot-3", NodePool: "spot", State: clusterpb.ClaimState_CLAIM_STATE_GONE, InstanceType: "c5.large", Zone: "us-east-1b",
 			CapacityType: spot, PriceMicroUsdPerHour: 29_750, InstanceId: "i-3", CreateTime: at(75 * time.Minute),
 		},
 	}
@@ -366,17 +366,17 @@ func TestAdviceIsBesideTheAnswer(t *testing.T) {
 	advice := []advise.Advice{{Change: "allow arm64 in pool a", Subject: "nodepool/a", Saving: 1 << 60, MorePods: 2}}
 	tests := map[string]struct {
 		advice []advise.Advice
-		resp   *plannerv1.PlanResponse
+		resp   *plannerpb.PlanResponse
 		want   string
 	}{
-		"no advice leaves the answer as it is": {nil, &plannerv1.PlanResponse{Plan: &plannerv1.Plan{Id: "p"}}, `{"plan": {"id": "p"}}`},
+		"no advice leaves the answer as it is": {nil, &plannerpb.PlanResponse{Plan: &plannerpb.Plan{Id: "p"}}, `{"plan": {"id": "p"}}`},
 		"advice follows the answer": {
-			advice, &plannerv1.PlanResponse{Plan: &plannerv1.Plan{Id: "p"}},
+			advice, &plannerpb.PlanResponse{Plan: &plannerpb.Plan{Id: "p"}},
 			`{"plan": {"id": "p"}, "advice": [{"change": "allow arm64 in pool a", "subject": "nodepool/a",
 				"savingMicroUsdPerHour": "1152921504606846976", "morePods": 2}]}`,
 		},
 		"an empty answer has advice too": {
-			[]advise.Advice{{Change: "a", Subject: "b"}}, &plannerv1.PlanResponse{}, `{"advice": [{"change": "a", "subject": "b"}]}`,
+			[]advise.Advice{{Change: "a", Subject: "b"}}, &plannerpb.PlanResponse{}, `{"advice": [{"change": "a", "subject": "b"}]}`,
 		},
 	}
 	for name, tt := range tests {
@@ -403,7 +403,7 @@ func TestAdviceIsBesideTheAnswer(t *testing.T) {
 func TestJSONIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	m := &plannerv1.PlanResponse{Plan: &plannerv1.Plan{Id: "p-1", Revision: 7, NodeClaims: []*plannerv1.NodeClaim{{Id: "a"}}}}
+	m := &plannerpb.PlanResponse{Plan: &plannerpb.Plan{Id: "p-1", Revision: 7, NodeClaims: []*plannerpb.NodeClaim{{Id: "a"}}}}
 	if err := render.JSON(&out, m); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
 )
 
@@ -71,7 +71,7 @@ func percent(by, of int64) string {
 	return fmt.Sprintf(" (%+.1f%%)", float64(by)/float64(of)*100)
 }
 
-func (p *planPage) disruptionSentence(d *plannerv1.Disruption) string {
+func (p *planPage) disruptionSentence(d *plannerpb.Disruption) string {
 	out := fmt.Sprintf("%s, %s: %s", some(p.nodeNames(d.GetCandidates()), mostNodes), reasonWord(d.GetReason()), count(int(d.GetEvictions()), "eviction"))
 	if s := d.GetSavingMicroUsdPerHour(); s != 0 {
 		out += ", saves " + dollars(s) + " an hour"

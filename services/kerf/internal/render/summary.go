@@ -7,24 +7,24 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
 // block is what keeps some nodes, and what that costs.
 type block struct {
-	code         clusterv1.ReasonCode
+	code         clusterpb.ReasonCode
 	nodes        int
 	price, waste int64
 	// worst is the verdict of the most wasteful of the nodes; same says that all have its message, and freed that all have
 	// its remedy.
-	worst       *plannerv1.NodeVerdict
+	worst       *plannerpb.NodeVerdict
 	same, freed bool
 }
 
 // blocks groups the nodes that stay by what keeps them, the most wasteful first.
-func blocks(verdicts []*plannerv1.NodeVerdict) []*block {
-	byCode := map[clusterv1.ReasonCode]*block{}
+func blocks(verdicts []*plannerpb.NodeVerdict) []*block {
+	byCode := map[clusterpb.ReasonCode]*block{}
 	var out []*block
 	for _, n := range verdicts {
 		if n.GetDisruption() != "" {
@@ -114,7 +114,7 @@ func roughly(micro int64) string {
 	return fixed(micro, places)
 }
 
-func codeWord(c clusterv1.ReasonCode) string { return enumWord(c.String(), "REASON_CODE_") }
+func codeWord(c clusterpb.ReasonCode) string { return enumWord(c.String(), "REASON_CODE_") }
 
 // reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven.
 func (p *planPage) reachable() string {

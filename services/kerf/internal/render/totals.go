@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 )
 
@@ -63,7 +63,7 @@ func (p *planPage) headroomSentence() string {
 }
 
 func (p *planPage) podsSentence() string {
-	placed := slices.DeleteFunc(slices.Clone(p.Plan.GetPlacements()), func(pl *plannerv1.Placement) bool {
+	placed := slices.DeleteFunc(slices.Clone(p.Plan.GetPlacements()), func(pl *plannerpb.Placement) bool {
 		_, buffer := bufferOf(pl.GetPod())
 		return buffer
 	})
@@ -131,11 +131,11 @@ func (p *planPage) costSentence() string {
 		dollars(before), p.paint(bold, dollars(after)), p.paint(color, change), month)
 }
 
-func boundSentence(b *plannerv1.LowerBound) string {
+func boundSentence(b *plannerpb.LowerBound) string {
 	return fmt.Sprintf("no plan for these pods costs less than %s an hour", dollars(b.GetMicroUsdPerHour()))
 }
 
-func gapSentence(b *plannerv1.LowerBound) string {
+func gapSentence(b *plannerpb.LowerBound) string {
 	if b.GetGap() <= 0 {
 		return "none: this plan is the cheapest there is"
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
 // money writes micro-dollars with three digits after the point, more where they are needed: 0.096.
@@ -45,13 +45,13 @@ func price(micro int64, estimated bool, digits int) string {
 	return fixed(micro, digits)
 }
 
-func capacityType(t clusterv1.CapacityType) string {
+func capacityType(t clusterpb.CapacityType) string {
 	switch t {
-	case clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND:
+	case clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND:
 		return "on-demand"
-	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+	case clusterpb.CapacityType_CAPACITY_TYPE_SPOT:
 		return "spot"
-	case clusterv1.CapacityType_CAPACITY_TYPE_RESERVED:
+	case clusterpb.CapacityType_CAPACITY_TYPE_RESERVED:
 		return "reserved"
 	default:
 		return "-"
@@ -95,7 +95,7 @@ type owners struct {
 	byPod map[string]string
 }
 
-func ownersOf(s *clusterv1.Snapshot) owners {
+func ownersOf(s *clusterpb.Snapshot) owners {
 	classes := make(map[string]string, len(s.GetPodClasses()))
 	for _, c := range s.GetPodClasses() {
 		if c.GetOwnerName() != "" {

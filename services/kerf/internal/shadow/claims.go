@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -31,10 +31,10 @@ type Objects struct {
 // Complete puts into a snapshot of the cluster what an actuator would say, if the nodes were its own: node classes from
 // their objects, shapes and prices from the world's catalogue, claims from Karpenter's NodeClaims. The snapshot is not
 // changed. notes say what is left out or assumed, a sentence each.
-func Complete(s *clusterv1.Snapshot, o Objects, w convert.World) (out *clusterv1.Snapshot, notes []string) {
+func Complete(s *clusterpb.Snapshot, o Objects, w convert.World) (out *clusterpb.Snapshot, notes []string) {
 	c := completion{
-		out: &clusterv1.Snapshot{}, objects: o, world: w,
-		pools: map[string]*clusterv1.NodePool{}, price: map[string]int64{},
+		out: &clusterpb.Snapshot{}, objects: o, world: w,
+		pools: map[string]*clusterpb.NodePool{}, price: map[string]int64{},
 	}
 	proto.Merge(c.out, s)
 	for _, p := range c.out.GetNodePools() {
@@ -50,12 +50,12 @@ func Complete(s *clusterv1.Snapshot, o Objects, w convert.World) (out *clusterv1
 }
 
 type completion struct {
-	out     *clusterv1.Snapshot
+	out     *clusterpb.Snapshot
 	objects Objects
 	world   convert.World
 	notes   []string
 
-	pools map[string]*clusterv1.NodePool
+	pools map[string]*clusterpb.NodePool
 	price map[string]int64 // on demand, by instance type
 }
 
@@ -66,7 +66,7 @@ func (c *completion) note(format string, args ...any) {
 // classes resolves the node classes. One that Kerf would not launch with is there, and not ready: its nodes still are its
 // nodes.
 func (c *completion) classes() {
-	sold := map[string]*clusterv1.Offering{}
+	sold := map[string]*clusterpb.Offering{}
 	for _, o := range c.objects.Classes {
 		o = o.DeepCopy()
 		o.SetDefaults()
@@ -74,16 +74,16 @@ func (c *completion) classes() {
 		if err != nil {
 			text := strings.ReplaceAll(err.Error(), "\n", "; ")
 			c.note("EC2NodeClass %s: %s; nothing is bought with it", o.Name, text)
-			c.out.NodeClasses = append(c.out.NodeClasses, &clusterv1.NodeClass{
-				Name: o.Name, NotReady: &clusterv1.Reason{
-					Code: clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY, Message: text, Subject: "ec2nodeclass/" + o.Name,
+			c.out.NodeClasses = append(c.out.NodeClasses, &clusterpb.NodeClass{
+				Name: o.Name, NotReady: &clusterpb.Reason{
+					Code: clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY, Message: text, Subject: "ec2nodeclass/" + o.Name,
 				},
 			})
 			continue
 		}
 		c.notes = append(c.notes, r.Assumed...)
 		c.out.NodeClasses = append(c.out.NodeClasses, r.Class)
-		if !slices.ContainsFunc(c.out.GetCatalogs(), func(k *clusterv1.Catalog) bool { return k.GetId() == r.Catalog.GetId() }) {
+		if !slices.ContainsFunc(c.out.GetCatalogs(), func(k *clusterpb.Catalog) bool { return k.GetId() == r.Catalog.GetId() }) {
 			c.out.Catalogs = append(c.out.Catalogs, r.Catalog)
 		}
 		for _, f := range r.Offerings {
@@ -93,13 +93,13 @@ func (c *completion) classes() {
 	for _, f := range sold {
 		c.out.Offerings = append(c.out.Offerings, f)
 	}
-	slices.SortFunc(c.out.Offerings, func(a, b *clusterv1.Offering) int {
+	slices.SortFunc(c.out.Offerings, func(a, b *clusterpb.Offering) int {
 		return cmp.Or(
 			strings.Compare(a.GetInstanceType(), b.GetInstanceType()), strings.Compare(a.GetZone(), b.GetZone()),
 			cmp.Compare(a.GetCapacityType(), b.GetCapacityType()),
 		)
 	})
-	slices.SortFunc(c.out.Catalogs, func(a, b *clusterv1.Catalog) int { return strings.Compare(a.GetId(), b.GetId()) })
+	slices.SortFunc(c.out.Catalogs, func(a, b *clusterpb.Catalog) int { return strings.Compare(a.GetId(), b.GetId()) })
 }
 
 func (c *completion) claims() {
@@ -118,14 +118,14 @@ func (c *completion) claims() {
 	if waiting > 0 {
 		c.note("%d NodeClaims are not launched yet, and do not count", waiting)
 	}
-	slices.SortFunc(c.out.Claims, func(a, b *clusterv1.Claim) int { return strings.Compare(a.GetId(), b.GetId()) })
+	slices.SortFunc(c.out.Claims, func(a, b *clusterpb.Claim) int { return strings.Compare(a.GetId(), b.GetId()) })
 }
 
 // claim is what Kerf would know of a claim of its own in the place of Karpenter's.
-func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterv1.Claim {
+func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterpb.Claim {
 	pool, class := o.Labels[karpenterv1.LabelNodePool], o.Spec.NodeClassRef.Name
 	state, reached := stateOf(o)
-	out := &clusterv1.Claim{
+	out := &clusterpb.Claim{
 		Id: o.Name, NodePool: pool, NodeClass: class, State: state, Reached: reached,
 		Labels: labels(o.Labels), Annotations: labels(o.Annotations), Requests: amounts(o.Spec.Resources.Requests),
 		Taints: taints(o.Spec.Taints), StartupTaints: taints(o.Spec.StartupTaints),
@@ -151,8 +151,8 @@ func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterv1.Claim {
 		out.DrainDeadline = timestamppb.New(at)
 	}
 	if d := meta.FindStatusCondition(o.Status.Conditions, karpenterv1.ConditionDrifted); d != nil && d.Status == metav1.ConditionTrue {
-		out.Drifted = &clusterv1.Reason{
-			Code: clusterv1.ReasonCode_REASON_CODE_DRIFTED, Message: strings.TrimSuffix(d.Reason+": "+d.Message, ": "),
+		out.Drifted = &clusterpb.Reason{
+			Code: clusterpb.ReasonCode_REASON_CODE_DRIFTED, Message: strings.TrimSuffix(d.Reason+": "+d.Message, ": "),
 			Subject: "nodeclaim/" + o.Name,
 		}
 	}
@@ -160,23 +160,23 @@ func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterv1.Claim {
 }
 
 // stateOf is how far a claim is, and how far it came before it began to end.
-func stateOf(o *karpenterv1.NodeClaim) (state, reached clusterv1.ClaimState) {
+func stateOf(o *karpenterv1.NodeClaim) (state, reached clusterpb.ClaimState) {
 	is := func(condition string) bool { return meta.IsStatusConditionTrue(o.Status.Conditions, condition) }
 	switch {
 	case is(karpenterv1.ConditionInitialized):
-		reached = clusterv1.ClaimState_CLAIM_STATE_INITIALIZED
+		reached = clusterpb.ClaimState_CLAIM_STATE_INITIALIZED
 	case is(karpenterv1.ConditionRegistered):
-		reached = clusterv1.ClaimState_CLAIM_STATE_REGISTERED
+		reached = clusterpb.ClaimState_CLAIM_STATE_REGISTERED
 	default: // it has an instance type
-		reached = clusterv1.ClaimState_CLAIM_STATE_LAUNCHED
+		reached = clusterpb.ClaimState_CLAIM_STATE_LAUNCHED
 	}
 	switch {
 	case o.DeletionTimestamp.IsZero():
 		return reached, reached
 	case is(karpenterv1.ConditionInstanceTerminating):
-		return clusterv1.ClaimState_CLAIM_STATE_TERMINATING, reached
+		return clusterpb.ClaimState_CLAIM_STATE_TERMINATING, reached
 	default:
-		return clusterv1.ClaimState_CLAIM_STATE_DRAINING, reached
+		return clusterpb.ClaimState_CLAIM_STATE_DRAINING, reached
 	}
 }
 
@@ -218,12 +218,12 @@ func sameHash(claim, owner map[string]string, hash, version, own string) string 
 }
 
 // priceOf is the list price, or the estimate of a spot price; what is reserved counts as offerings of its kind do.
-func (c *completion) priceOf(claim *clusterv1.Claim) int64 {
+func (c *completion) priceOf(claim *clusterpb.Claim) int64 {
 	price := c.price[claim.GetInstanceType()]
 	switch claim.GetCapacityType() {
-	case clusterv1.CapacityType_CAPACITY_TYPE_SPOT:
+	case clusterpb.CapacityType_CAPACITY_TYPE_SPOT:
 		return instancetype.SpotEstimate(price)
-	case clusterv1.CapacityType_CAPACITY_TYPE_RESERVED:
+	case clusterpb.CapacityType_CAPACITY_TYPE_RESERVED:
 		const share = 1000
 		return price / share
 	default:
@@ -244,51 +244,51 @@ func (c *completion) nodes() {
 	}
 }
 
-func labels(m map[string]string) []*clusterv1.Label {
-	out := make([]*clusterv1.Label, 0, len(m))
+func labels(m map[string]string) []*clusterpb.Label {
+	out := make([]*clusterpb.Label, 0, len(m))
 	for k, v := range m {
-		out = append(out, &clusterv1.Label{Key: k, Value: v})
+		out = append(out, &clusterpb.Label{Key: k, Value: v})
 	}
-	slices.SortFunc(out, func(a, b *clusterv1.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
+	slices.SortFunc(out, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	return out
 }
 
-func amounts(list corev1.ResourceList) []*clusterv1.Amount {
-	out := make([]*clusterv1.Amount, 0, len(list))
+func amounts(list corev1.ResourceList) []*clusterpb.Amount {
+	out := make([]*clusterpb.Amount, 0, len(list))
 	for name, q := range list {
 		v := q.Value()
 		if name == corev1.ResourceCPU {
 			v = q.MilliValue()
 		}
 		if v > 0 {
-			out = append(out, &clusterv1.Amount{Resource: string(name), Value: v})
+			out = append(out, &clusterpb.Amount{Resource: string(name), Value: v})
 		}
 	}
-	slices.SortFunc(out, func(a, b *clusterv1.Amount) int { return strings.Compare(a.GetResource(), b.GetResource()) })
+	slices.SortFunc(out, func(a, b *clusterpb.Amount) int { return strings.Compare(a.GetResource(), b.GetResource()) })
 	return out
 }
 
-func taints(list []karpenterv1.Taint) []*clusterv1.Taint {
-	effects := map[corev1.TaintEffect]clusterv1.TaintEffect{
-		corev1.TaintEffectNoSchedule:       clusterv1.TaintEffect_TAINT_EFFECT_NO_SCHEDULE,
-		corev1.TaintEffectPreferNoSchedule: clusterv1.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE,
-		corev1.TaintEffectNoExecute:        clusterv1.TaintEffect_TAINT_EFFECT_NO_EXECUTE,
+func taints(list []karpenterv1.Taint) []*clusterpb.Taint {
+	effects := map[corev1.TaintEffect]clusterpb.TaintEffect{
+		corev1.TaintEffectNoSchedule:       clusterpb.TaintEffect_TAINT_EFFECT_NO_SCHEDULE,
+		corev1.TaintEffectPreferNoSchedule: clusterpb.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE,
+		corev1.TaintEffectNoExecute:        clusterpb.TaintEffect_TAINT_EFFECT_NO_EXECUTE,
 	}
-	var out []*clusterv1.Taint
+	var out []*clusterpb.Taint
 	for _, t := range list {
-		out = append(out, &clusterv1.Taint{Key: t.Key, Value: t.Value, Effect: effects[t.Effect]})
+		out = append(out, &clusterpb.Taint{Key: t.Key, Value: t.Value, Effect: effects[t.Effect]})
 	}
 	return out
 }
 
-func capacityType(word string) clusterv1.CapacityType {
+func capacityType(word string) clusterpb.CapacityType {
 	switch word {
 	case "spot":
-		return clusterv1.CapacityType_CAPACITY_TYPE_SPOT
+		return clusterpb.CapacityType_CAPACITY_TYPE_SPOT
 	case "reserved":
-		return clusterv1.CapacityType_CAPACITY_TYPE_RESERVED
+		return clusterpb.CapacityType_CAPACITY_TYPE_RESERVED
 	default:
-		return clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND
+		return clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND
 	}
 }
 

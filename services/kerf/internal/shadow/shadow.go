@@ -16,8 +16,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
@@ -36,7 +36,7 @@ type Source interface {
 type Config struct {
 	Source Source
 	Decide preview.Decider
-	Policy *clusterv1.Policy
+	Policy *clusterpb.Policy
 	World  convert.World
 	// Interval is how long after a plan the next one is made.
 	Interval time.Duration
@@ -55,7 +55,7 @@ type Config struct {
 type Report struct {
 	Time time.Time
 	// Snapshot is the cluster as Kerf would see it if it ran it.
-	Snapshot *clusterv1.Snapshot
+	Snapshot *clusterpb.Snapshot
 	// Course is what would become of the cluster; its First is the plan that Kerf would carry out now.
 	Course preview.Course
 	// Fresh are those decisions of the plan that were not in the last one: launches and disruptions, by id.
@@ -68,8 +68,8 @@ type Report struct {
 
 // Decisions are some of a plan's.
 type Decisions struct {
-	Launches    []*plannerv1.NodeClaim
-	Disruptions []*plannerv1.Disruption
+	Launches    []*plannerpb.NodeClaim
+	Disruptions []*plannerpb.Disruption
 	// Gone says how many decisions of the last plan are none any more.
 	Gone int
 }
@@ -162,7 +162,7 @@ func (f *follower) next() time.Duration {
 func (f *follower) plan(ctx context.Context) error {
 	now := f.cfg.Now()
 	s, notes := Complete(watcher.Whole(f.state, watcher.Header{}), f.cfg.Source.Objects(), f.cfg.World)
-	req := &plannerv1.PlanRequest{Snapshot: s, Decide: &plannerv1.Decide{Now: timestamppb.New(now), Policy: f.cfg.Policy}}
+	req := &plannerpb.PlanRequest{Snapshot: s, Decide: &plannerpb.Decide{Now: timestamppb.New(now), Policy: f.cfg.Policy}}
 	course, err := preview.Play(ctx, f.cfg.Decide, req, f.cfg.Rounds)
 	if err != nil {
 		return fmt.Errorf("plan for revision %d: %w", f.state.Revision, err)
@@ -186,11 +186,11 @@ func (f *follower) news(notes []string) []string {
 }
 
 // fresh finds the decisions that the last plan did not have. Ids change with every input; what a decision does tells it.
-func (f *follower) fresh(p *plannerv1.Plan) Decisions {
+func (f *follower) fresh(p *plannerpb.Plan) Decisions {
 	var out Decisions
 	now := map[string]bool{}
 	for _, c := range p.GetNodeClaims() {
-		best := &clusterv1.RankedOffering{}
+		best := &clusterpb.RankedOffering{}
 		if len(c.GetOfferings()) > 0 {
 			best = c.GetOfferings()[0]
 		}
@@ -247,7 +247,7 @@ func (f *follower) add(r *Report) {
 }
 
 // forget forgets claims that are no more: no other one will have their names.
-func (f *follower) forget(s *clusterv1.Snapshot) {
+func (f *follower) forget(s *clusterpb.Snapshot) {
 	there := make(map[string]bool, len(s.GetClaims()))
 	for _, c := range s.GetClaims() {
 		there[c.GetId()] = true

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -150,7 +150,7 @@ func objects() shadow.Objects {
 	}
 }
 
-func complete(t *testing.T, o shadow.Objects) (*clusterv1.Snapshot, []string) {
+func complete(t *testing.T, o shadow.Objects) (*clusterpb.Snapshot, []string) {
 	t.Helper()
 	s := watcher.Whole(cluster(t), watcher.Header{})
 	before := proto.CloneOf(s)
@@ -168,7 +168,7 @@ func TestNodeClaimsBecomeClaims(t *testing.T) {
 		t.Fatalf("%d claims, %d classes, %d catalogs, notes %q", len(s.GetClaims()), len(s.GetNodeClasses()), len(s.GetCatalogs()), notes)
 	}
 	c := s.GetClaims()[0]
-	if c.GetId() != "c1" || c.GetNodePool() != "default" || c.GetState() != clusterv1.ClaimState_CLAIM_STATE_INITIALIZED ||
+	if c.GetId() != "c1" || c.GetNodePool() != "default" || c.GetState() != clusterpb.ClaimState_CLAIM_STATE_INITIALIZED ||
 		c.GetPriceMicroUsdPerHour() != 192_000 || c.GetInstanceId() != "i-c1" || c.GetImageId() != "ami-1" ||
 		!c.GetExpireTime().AsTime().Equal(present().Add(-5*time.Hour+720*time.Hour)) || !c.GetInitializeTime().AsTime().Equal(present().Add(-4*time.Hour)) {
 		t.Errorf("got %v", c)
@@ -194,35 +194,35 @@ func TestWhatKarpenterSaysOfItsClaims(t *testing.T) {
 	}
 	tests := map[string]struct {
 		change func(*karpenterv1.NodeClaim)
-		wrong  func(*clusterv1.Claim) bool
+		wrong  func(*clusterpb.Claim) bool
 	}{
-		"drift": {condition(karpenterv1.ConditionDrifted, metav1.ConditionTrue), func(c *clusterv1.Claim) bool {
+		"drift": {condition(karpenterv1.ConditionDrifted, metav1.ConditionTrue), func(c *clusterpb.Claim) bool {
 			return c.GetDrifted().GetMessage() != "CloudProvider: AMIDrift"
 		}},
-		"no drift": {condition(karpenterv1.ConditionDrifted, metav1.ConditionFalse), func(c *clusterv1.Claim) bool { return c.GetDrifted() != nil }},
-		"a hash of a pool as it was": {func(c *karpenterv1.NodeClaim) { c.Annotations[karpenterv1.AnnotationNodePoolHash] = "7" }, func(c *clusterv1.Claim) bool {
+		"no drift": {condition(karpenterv1.ConditionDrifted, metav1.ConditionFalse), func(c *clusterpb.Claim) bool { return c.GetDrifted() != nil }},
+		"a hash of a pool as it was": {func(c *karpenterv1.NodeClaim) { c.Annotations[karpenterv1.AnnotationNodePoolHash] = "7" }, func(c *clusterpb.Claim) bool {
 			return c.GetPoolHash() != "karpenter-7"
 		}},
 		"a hash of another version": {func(c *karpenterv1.NodeClaim) {
 			c.Annotations[awsv1.AnnotationNodeClassHash], c.Annotations[awsv1.AnnotationNodeClassHashVersion] = "7", "v1"
-		}, func(c *clusterv1.Claim) bool { return c.GetClassHash() != "" }},
-		"a node that has joined and is not ready": {condition(karpenterv1.ConditionInitialized, metav1.ConditionFalse), func(c *clusterv1.Claim) bool {
-			return c.GetState() != clusterv1.ClaimState_CLAIM_STATE_REGISTERED || c.GetInitializeTime() != nil
+		}, func(c *clusterpb.Claim) bool { return c.GetClassHash() != "" }},
+		"a node that has joined and is not ready": {condition(karpenterv1.ConditionInitialized, metav1.ConditionFalse), func(c *clusterpb.Claim) bool {
+			return c.GetState() != clusterpb.ClaimState_CLAIM_STATE_REGISTERED || c.GetInitializeTime() != nil
 		}},
-		"a claim that is deleted": {func(c *karpenterv1.NodeClaim) { c.DeletionTimestamp = &deleted }, func(c *clusterv1.Claim) bool {
-			return c.GetState() != clusterv1.ClaimState_CLAIM_STATE_DRAINING || c.GetReached() != clusterv1.ClaimState_CLAIM_STATE_INITIALIZED
+		"a claim that is deleted": {func(c *karpenterv1.NodeClaim) { c.DeletionTimestamp = &deleted }, func(c *clusterpb.Claim) bool {
+			return c.GetState() != clusterpb.ClaimState_CLAIM_STATE_DRAINING || c.GetReached() != clusterpb.ClaimState_CLAIM_STATE_INITIALIZED
 		}},
 		"a claim whose instance ends": {func(c *karpenterv1.NodeClaim) {
 			c.DeletionTimestamp = &deleted
 			condition(karpenterv1.ConditionInstanceTerminating, metav1.ConditionTrue)(c)
-		}, func(c *clusterv1.Claim) bool { return c.GetState() != clusterv1.ClaimState_CLAIM_STATE_TERMINATING }},
+		}, func(c *clusterpb.Claim) bool { return c.GetState() != clusterpb.ClaimState_CLAIM_STATE_TERMINATING }},
 		"a drain with an end": {func(c *karpenterv1.NodeClaim) {
 			c.Annotations[karpenterv1.AnnotationTerminationTimestamp] = "2026-01-31T13:00:00Z"
-		}, func(c *clusterv1.Claim) bool { return !c.GetDrainDeadline().AsTime().Equal(present().Add(time.Hour)) }},
-		"spot": {func(c *karpenterv1.NodeClaim) { c.Labels[karpenterv1.LabelCapacityType] = "spot" }, func(c *clusterv1.Claim) bool {
-			return c.GetCapacityType() != clusterv1.CapacityType_CAPACITY_TYPE_SPOT || c.GetPriceMicroUsdPerHour() != 67_200
+		}, func(c *clusterpb.Claim) bool { return !c.GetDrainDeadline().AsTime().Equal(present().Add(time.Hour)) }},
+		"spot": {func(c *karpenterv1.NodeClaim) { c.Labels[karpenterv1.LabelCapacityType] = "spot" }, func(c *clusterpb.Claim) bool {
+			return c.GetCapacityType() != clusterpb.CapacityType_CAPACITY_TYPE_SPOT || c.GetPriceMicroUsdPerHour() != 67_200
 		}},
-		"a node that lives for ever": {func(c *karpenterv1.NodeClaim) { c.Spec.ExpireAfter = karpenterv1.Never }, func(c *clusterv1.Claim) bool {
+		"a node that lives for ever": {func(c *karpenterv1.NodeClaim) { c.Spec.ExpireAfter = karpenterv1.Never }, func(c *clusterpb.Claim) bool {
 			return c.GetExpireTime() != nil
 		}},
 	}
@@ -323,13 +323,13 @@ func TestAShadowEnds(t *testing.T) {
 		source *source
 		plans  int
 		report error
-		decide func(context.Context, *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error)
+		decide func(context.Context, *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error)
 		want   error
 	}{
 		"after as many plans as are wanted": {&source{first: first}, 1, nil, planner.Decide, nil},
 		"when the cluster can't be read":    {&source{fail: broken}, 0, nil, planner.Decide, broken},
 		"when nobody hears it":              {&source{first: first}, 0, stop, planner.Decide, stop},
-		"when there is no plan": {&source{first: first}, 0, nil, func(context.Context, *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
+		"when there is no plan": {&source{first: first}, 0, nil, func(context.Context, *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 			return nil, broken
 		}, broken},
 	}

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/kerf-dev/kerf/services/planner"
@@ -169,10 +169,10 @@ func TestTheThreeServicesRunInOneProcess(t *testing.T) {
 		}
 	}
 	wait := grpc.WaitForReady(true)
-	if _, err := plannerv1.NewPlannerServiceClient(conns["planner"]).Plan(ctx, &plannerv1.PlanRequest{}, wait); status.Code(err) != codes.InvalidArgument {
+	if _, err := plannerpb.NewPlannerServiceClient(conns["planner"]).Plan(ctx, &plannerpb.PlanRequest{}, wait); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("the planner answered an empty request with %v", err)
 	}
-	_, err = actuatorv1.NewActuatorServiceClient(conns["actuator"]).ListClaims(ctx, &actuatorv1.ListClaimsRequest{}, wait)
+	_, err = actuatorpb.NewActuatorServiceClient(conns["actuator"]).ListClaims(ctx, &actuatorpb.ListClaimsRequest{}, wait)
 	if code := status.Code(err); code != codes.OK && code != codes.FailedPrecondition && code != codes.Unavailable {
 		t.Errorf("the actuator answered with %v", err)
 	}

@@ -18,11 +18,11 @@ import (
 	grpccodes "google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/safe"
 	"github.com/kerf-dev/kerf/services/planner/verify"
@@ -69,7 +69,7 @@ type Config struct {
 
 // Server implements PlannerService. It is safe for concurrent use.
 type Server struct {
-	plannerv1.UnimplementedPlannerServiceServer
+	plannerpb.UnimplementedPlannerServiceServer
 
 	cfg  Config
 	busy chan struct{} // holds one entry for each plan that is being made
@@ -93,7 +93,7 @@ func New(cfg Config) *Server {
 }
 
 // Plan answers one whole snapshot with one plan.
-func (s *Server) Plan(ctx context.Context, req *plannerv1.PlanRequest) (*plannerv1.PlanResponse, error) {
+func (s *Server) Plan(ctx context.Context, req *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 	snap, d := req.GetSnapshot(), req.GetDecide()
 	p, err := s.answer(ctx, question{
 		revision: snap.GetRevision(), pods: len(snap.GetPods()),
@@ -112,7 +112,7 @@ func (s *Server) Plan(ctx context.Context, req *plannerv1.PlanRequest) (*planner
 	if err != nil {
 		return nil, err
 	}
-	return &plannerv1.PlanResponse{Plan: p}, nil
+	return &plannerpb.PlanResponse{Plan: p}, nil
 }
 
 // asked is an input's question to a session, which is given up when ctx ends.
@@ -133,7 +133,7 @@ type question struct {
 
 // answer makes a plan. It waits while too many are being made. When the caller has gone, the core gives up within
 // milliseconds.
-func (s *Server) answer(ctx context.Context, q question, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+func (s *Server) answer(ctx context.Context, q question, d *plannerpb.Decide) (*plannerpb.Plan, error) {
 	select {
 	case s.busy <- struct{}{}:
 		defer func() { <-s.busy }()
@@ -155,7 +155,7 @@ func (s *Server) answer(ctx context.Context, q question, d *plannerv1.Decide) (*
 }
 
 // decide goes the way of a plan: read, decide, verify, write.
-func (s *Server) decide(ctx context.Context, q question) (*plannerv1.Plan, error) {
+func (s *Server) decide(ctx context.Context, q question) (*plannerpb.Plan, error) {
 	var watch stopwatch
 	watch.start()
 	in, err := q.read()
@@ -243,7 +243,7 @@ func shorten(bad *convert.Error) error {
 // stopwatch measures the parts of a plan's making.
 type stopwatch struct {
 	last time.Time
-	laps []*plannerv1.Timing
+	laps []*plannerpb.Timing
 }
 
 func (w *stopwatch) start() { w.last = time.Now() }
@@ -257,11 +257,11 @@ func (w *stopwatch) lap(part string) {
 		w.laps[i].Duration = durationpb.New(w.laps[i].GetDuration().AsDuration() + took)
 		return
 	}
-	w.laps = append(w.laps, &plannerv1.Timing{Part: part, Duration: durationpb.New(took)})
+	w.laps = append(w.laps, &plannerpb.Timing{Part: part, Duration: durationpb.New(took)})
 }
 
 func (w *stopwatch) has(part string) bool { return w.find(part) >= 0 }
 
 func (w *stopwatch) find(part string) int {
-	return slices.IndexFunc(w.laps, func(t *plannerv1.Timing) bool { return t.GetPart() == part })
+	return slices.IndexFunc(w.laps, func(t *plannerpb.Timing) bool { return t.GetPart() == part })
 }

@@ -25,20 +25,20 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/planner/internal/server"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
 // dial serves a planner in memory, over real gRPC.
-func dial(t *testing.T, cfg server.Config) plannerv1.PlannerServiceClient {
+func dial(t *testing.T, cfg server.Config) plannerpb.PlannerServiceClient {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
-	plannerv1.RegisterPlannerServiceServer(s, server.New(cfg))
+	plannerpb.RegisterPlannerServiceServer(s, server.New(cfg))
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(lis) }()
 	t.Cleanup(func() {
@@ -54,36 +54,36 @@ func dial(t *testing.T, cfg server.Config) plannerv1.PlannerServiceClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return plannerv1.NewPlannerServiceClient(conn)
+	return plannerpb.NewPlannerServiceClient(conn)
 }
 
 var now = timestamppb.New(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
 
-func amounts(cpu, memory, pods int64) []*clusterv1.Amount {
-	return []*clusterv1.Amount{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: memory}, {Resource: "pods", Value: pods}}
+func amounts(cpu, memory, pods int64) []*clusterpb.Amount {
+	return []*clusterpb.Amount{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: memory}, {Resource: "pods", Value: pods}}
 }
 
 // snapshot is a cluster with one pool and some pods that wait.
-func snapshot(pods int) *clusterv1.Snapshot {
-	s := &clusterv1.Snapshot{
+func snapshot(pods int) *clusterpb.Snapshot {
+	s := &clusterpb.Snapshot{
 		Revision: 1, Cluster: "kerf-demo",
-		PodClasses: []*clusterv1.PodClass{{
+		PodClasses: []*clusterpb.PodClass{{
 			Id: "c-1", Namespace: "shop", Requests: amounts(500, 1<<30, 1), OwnerKind: "ReplicaSet", OwnerName: "web",
 		}},
-		NodePools: []*clusterv1.NodePool{{
+		NodePools: []*clusterpb.NodePool{{
 			Name: "default", NodeClass: "default", ConsolidateAfter: durationpb.New(0),
-			ConsolidationPolicy: clusterv1.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY,
+			ConsolidationPolicy: clusterpb.ConsolidationPolicy_CONSOLIDATION_POLICY_WHEN_EMPTY,
 		}},
-		NodeClasses: []*clusterv1.NodeClass{{
-			Name: "default", CatalogId: "k-1", Zones: []string{"r-1a"}, Images: []*clusterv1.MachineImage{{Id: "ami-1"}},
+		NodeClasses: []*clusterpb.NodeClass{{
+			Name: "default", CatalogId: "k-1", Zones: []string{"r-1a"}, Images: []*clusterpb.MachineImage{{Id: "ami-1"}},
 		}},
-		Catalogs: []*clusterv1.Catalog{{Id: "k-1", InstanceTypes: []*clusterv1.InstanceType{
+		Catalogs: []*clusterpb.Catalog{{Id: "k-1", InstanceTypes: []*clusterpb.InstanceType{
 			{Name: "large", Capacity: amounts(4000, 16<<30, 58), Allocatable: amounts(3900, 15<<30, 58)},
 			{Name: "small", Capacity: amounts(2000, 8<<30, 29), Allocatable: amounts(1900, 7<<30, 29)},
 		}}},
-		Offerings: []*clusterv1.Offering{
-			{InstanceType: "large", Zone: "r-1a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 200_000},
-			{InstanceType: "small", Zone: "r-1a", CapacityType: clusterv1.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 100_000},
+		Offerings: []*clusterpb.Offering{
+			{InstanceType: "large", Zone: "r-1a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 200_000},
+			{InstanceType: "small", Zone: "r-1a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND, PriceMicroUsdPerHour: 100_000},
 		},
 	}
 	for i := range pods {
@@ -92,14 +92,14 @@ func snapshot(pods int) *clusterv1.Snapshot {
 	return s
 }
 
-func waiting(i int) *clusterv1.Pod {
-	return &clusterv1.Pod{Id: fmt.Sprintf("shop/web-%06d", i), ClassId: "c-1", Phase: clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE}
+func waiting(i int) *clusterpb.Pod {
+	return &clusterpb.Pod{Id: fmt.Sprintf("shop/web-%06d", i), ClassId: "c-1", Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE}
 }
 
 // whole asks for a plan in one call.
-func whole(t *testing.T, c plannerv1.PlannerServiceClient, s *clusterv1.Snapshot, d *plannerv1.Decide) *plannerv1.Plan {
+func whole(t *testing.T, c plannerpb.PlannerServiceClient, s *clusterpb.Snapshot, d *plannerpb.Decide) *plannerpb.Plan {
 	t.Helper()
-	r, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: s, Decide: d})
+	r, err := c.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: s, Decide: d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func whole(t *testing.T, c plannerv1.PlannerServiceClient, s *clusterv1.Snapshot
 
 // client is one end of a session.
 type client struct {
-	plannerv1.PlannerService_SessionClient
+	plannerpb.PlannerService_SessionClient
 	t *testing.T
 }
 
-func open(t *testing.T, c plannerv1.PlannerServiceClient) client {
+func open(t *testing.T, c plannerpb.PlannerServiceClient) client {
 	t.Helper()
 	s, err := c.Session(t.Context())
 	if err != nil {
@@ -121,7 +121,7 @@ func open(t *testing.T, c plannerv1.PlannerServiceClient) client {
 	return client{s, t}
 }
 
-func (c client) send(messages ...*plannerv1.SessionRequest) {
+func (c client) send(messages ...*plannerpb.SessionRequest) {
 	c.t.Helper()
 	for _, m := range messages {
 		if err := c.Send(m); err != nil && !errors.Is(err, io.EOF) {
@@ -131,9 +131,9 @@ func (c client) send(messages ...*plannerv1.SessionRequest) {
 }
 
 // plan receives a plan and says in how many parts it came.
-func (c client) plan() (p *plannerv1.Plan, parts int) {
+func (c client) plan() (p *plannerpb.Plan, parts int) {
 	c.t.Helper()
-	p = &plannerv1.Plan{}
+	p = &plannerpb.Plan{}
 	for {
 		m, err := c.Recv()
 		if err != nil {
@@ -166,19 +166,19 @@ func checkError(t *testing.T, err error, code codes.Code, reason, text string) *
 	return e
 }
 
-func part(s *clusterv1.Snapshot, last bool) *plannerv1.SessionRequest {
-	return &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Snapshot{Snapshot: &plannerv1.SnapshotPart{Snapshot: s, Last: last}}}
+func part(s *clusterpb.Snapshot, last bool) *plannerpb.SessionRequest {
+	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: &plannerpb.SnapshotPart{Snapshot: s, Last: last}}}
 }
 
-func delta(d *clusterv1.Delta, last bool) *plannerv1.SessionRequest {
-	return &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Delta{Delta: &plannerv1.DeltaPart{Delta: d, Last: last}}}
+func delta(d *clusterpb.Delta, last bool) *plannerpb.SessionRequest {
+	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: &plannerpb.DeltaPart{Delta: d, Last: last}}}
 }
 
-func decide(d *plannerv1.Decide) *plannerv1.SessionRequest {
-	return &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Decide{Decide: d}}
+func decide(d *plannerpb.Decide) *plannerpb.SessionRequest {
+	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Decide{Decide: d}}
 }
 
-func question() *plannerv1.Decide { return &plannerv1.Decide{Now: now} }
+func question() *plannerpb.Decide { return &plannerpb.Decide{Now: now} }
 
 func TestPlanAnswersASnapshot(t *testing.T) {
 	p := whole(t, dial(t, server.Config{}), snapshot(5), question())
@@ -198,7 +198,7 @@ func TestPlanRefusesABadRequestAndNamesTheField(t *testing.T) {
 	c := dial(t, server.Config{})
 	s := snapshot(1)
 	s.Pods[0].ClassId = "c-9"
-	_, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: s})
+	_, err := c.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: s})
 	e := checkError(t, err, codes.InvalidArgument, rpcerr.ReasonInvalid, `pod "shop/web-000000": class_id "c-9" is not in the snapshot`)
 	want := []rpcerr.Violation{
 		{Field: `snapshot.pods["shop/web-000000"].class_id`, Problem: `pod "shop/web-000000": class_id "c-9" is not in the snapshot`},
@@ -216,7 +216,7 @@ func TestAPlanThatBreaksARuleNeverLeaves(t *testing.T) {
 		return p, err
 	}
 	c := dial(t, server.Config{Decide: liar})
-	_, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: snapshot(1), Decide: question()})
+	_, err := c.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: snapshot(1), Decide: question()})
 	_ = checkError(t, err, codes.Internal, server.ReasonPlanInvalid, "they will cost")
 	s := open(t, c)
 	s.send(part(snapshot(1), true), decide(question()))
@@ -232,7 +232,7 @@ func TestAPlanWhoseDisruptionsBreakARuleIsMadeWithoutThem(t *testing.T) {
 		return p, err
 	}
 	c := dial(t, server.Config{Decide: liar})
-	r, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: snapshot(1), Decide: question()})
+	r, err := c.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: snapshot(1), Decide: question()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestADisruptionThatBreaksARuleIsLeftOutAndTold(t *testing.T) {
 func TestASessionEqualsTheWholeSnapshot(t *testing.T) {
 	c := dial(t, server.Config{})
 	s := open(t, c)
-	equal := func(want *clusterv1.Snapshot, d *plannerv1.Decide) {
+	equal := func(want *clusterpb.Snapshot, d *plannerpb.Decide) {
 		t.Helper()
 		s.send(decide(d))
 		got, _ := s.plan()
@@ -290,24 +290,24 @@ func TestASessionEqualsTheWholeSnapshot(t *testing.T) {
 	all := snapshot(20)
 	first := proto.CloneOf(all)
 	first.Pods = nil
-	s.send(part(first, false), part(&clusterv1.Snapshot{Pods: all.Pods[10:]}, false), part(&clusterv1.Snapshot{Pods: all.Pods[:10]}, true))
+	s.send(part(first, false), part(&clusterpb.Snapshot{Pods: all.Pods[10:]}, false), part(&clusterpb.Snapshot{Pods: all.Pods[:10]}, true))
 	equal(all, question())
-	equal(all, &plannerv1.Decide{Now: now, Seed: 7, Kinds: []plannerv1.DecisionKind{plannerv1.DecisionKind_DECISION_KIND_PROVISION}})
+	equal(all, &plannerpb.Decide{Now: now, Seed: 7, Kinds: []plannerpb.DecisionKind{plannerpb.DecisionKind_DECISION_KIND_PROVISION}})
 
 	// A delta in two parts: pods come and go, one type is sold out, another gets dearer.
 	dearer := proto.CloneOf(all.Offerings[1])
 	dearer.PriceMicroUsdPerHour = 150_000
 	s.send(
-		delta(&clusterv1.Delta{BaseRevision: 1, Revision: 5, Removed: &clusterv1.Removed{
+		delta(&clusterpb.Delta{BaseRevision: 1, Revision: 5, Removed: &clusterpb.Removed{
 			Pods: []string{all.Pods[0].Id, all.Pods[1].Id}, Offerings: []string{"large/r-1a/on-demand/"},
 		}}, false),
-		delta(&clusterv1.Delta{BaseRevision: 1, Revision: 5, Upserted: &clusterv1.Snapshot{
-			Revision: 5, InventoryRevision: 9, Cluster: "kerf-demo", Pods: []*clusterv1.Pod{waiting(50)}, Offerings: []*clusterv1.Offering{dearer},
+		delta(&clusterpb.Delta{BaseRevision: 1, Revision: 5, Upserted: &clusterpb.Snapshot{
+			Revision: 5, InventoryRevision: 9, Cluster: "kerf-demo", Pods: []*clusterpb.Pod{waiting(50)}, Offerings: []*clusterpb.Offering{dearer},
 		}}, true))
 	changed := proto.CloneOf(all)
 	changed.Revision, changed.InventoryRevision = 5, 9
 	changed.Pods = append(changed.Pods[2:], waiting(50))
-	changed.Offerings = []*clusterv1.Offering{dearer}
+	changed.Offerings = []*clusterpb.Offering{dearer}
 	equal(changed, question())
 
 	// A whole snapshot replaces everything.
@@ -331,7 +331,7 @@ func TestALargePlanComesInParts(t *testing.T) {
 	first.Pods = nil
 	s.send(part(first, false))
 	for i := 0; i < len(all.Pods); i += 10_000 {
-		s.send(part(&clusterv1.Snapshot{Pods: all.Pods[i : i+10_000]}, i == 20_000))
+		s.send(part(&clusterpb.Snapshot{Pods: all.Pods[i : i+10_000]}, i == 20_000))
 	}
 	s.send(decide(question()))
 	p, parts := s.plan()
@@ -341,60 +341,60 @@ func TestALargePlanComesInParts(t *testing.T) {
 }
 
 func TestASessionEndsOnWhatDoesNotFit(t *testing.T) {
-	wide := &clusterv1.Snapshot{Namespaces: []*clusterv1.Namespace{{Name: "a", Labels: []*clusterv1.Label{{Key: "k", Value: strings.Repeat("x", 8<<20)}}}}}
+	wide := &clusterpb.Snapshot{Namespaces: []*clusterpb.Namespace{{Name: "a", Labels: []*clusterpb.Label{{Key: "k", Value: strings.Repeat("x", 8<<20)}}}}}
 	tests := map[string]struct {
-		send   []*plannerv1.SessionRequest
+		send   []*plannerpb.SessionRequest
 		code   codes.Code
 		reason string
 		text   string
 	}{
-		"a question before any snapshot": {[]*plannerv1.SessionRequest{decide(question())}, codes.InvalidArgument, server.ReasonSequence, "before any snapshot"},
+		"a question before any snapshot": {[]*plannerpb.SessionRequest{decide(question())}, codes.InvalidArgument, server.ReasonSequence, "before any snapshot"},
 		"a question amid a snapshot": {
-			[]*plannerv1.SessionRequest{part(snapshot(1), false), decide(question())}, codes.InvalidArgument, server.ReasonSequence, "before the last part",
+			[]*plannerpb.SessionRequest{part(snapshot(1), false), decide(question())}, codes.InvalidArgument, server.ReasonSequence, "before the last part",
 		},
 		"a delta before any snapshot": {
-			[]*plannerv1.SessionRequest{delta(&clusterv1.Delta{BaseRevision: 1, Revision: 2}, true)}, codes.OutOfRange, server.ReasonGap, "holds no snapshot",
+			[]*plannerpb.SessionRequest{delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2}, true)}, codes.OutOfRange, server.ReasonGap, "holds no snapshot",
 		},
 		"a delta on another base": {
-			[]*plannerv1.SessionRequest{part(snapshot(1), true), delta(&clusterv1.Delta{BaseRevision: 2, Revision: 3}, true)},
+			[]*plannerpb.SessionRequest{part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 2, Revision: 3}, true)},
 			codes.OutOfRange, server.ReasonGap, "the session holds revision 1; send a whole snapshot",
 		},
 		"a delta that leads nowhere": {
-			[]*plannerv1.SessionRequest{part(snapshot(1), true), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 1}, true)},
+			[]*plannerpb.SessionRequest{part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 1}, true)},
 			codes.InvalidArgument, rpcerr.ReasonInvalid, "must be above base_revision",
 		},
 		"a delta amid a snapshot": {
-			[]*plannerv1.SessionRequest{part(snapshot(1), false), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 2}, true)},
+			[]*plannerpb.SessionRequest{part(snapshot(1), false), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2}, true)},
 			codes.InvalidArgument, server.ReasonSequence, "amid a snapshot",
 		},
 		"a snapshot amid a delta": {
-			[]*plannerv1.SessionRequest{part(snapshot(1), true), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 2}, false), part(snapshot(1), true)},
+			[]*plannerpb.SessionRequest{part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2}, false), part(snapshot(1), true)},
 			codes.InvalidArgument, server.ReasonSequence, "amid a delta",
 		},
 		"parts of two deltas": {
-			[]*plannerv1.SessionRequest{
-				part(snapshot(1), true), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 2}, false), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 3}, true),
+			[]*plannerpb.SessionRequest{
+				part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2}, false), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 3}, true),
 			},
 			codes.InvalidArgument, server.ReasonSequence, "another delta",
 		},
 		"the removal of nothing": {
-			[]*plannerv1.SessionRequest{
-				part(snapshot(1), true), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 2, Removed: &clusterv1.Removed{Nodes: []string{"ghost"}}}, true),
+			[]*plannerpb.SessionRequest{
+				part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2, Removed: &clusterpb.Removed{Nodes: []string{"ghost"}}}, true),
 			},
 			codes.OutOfRange, server.ReasonGap, `removes node "ghost"`,
 		},
 		"an object twice in a snapshot": {
-			[]*plannerv1.SessionRequest{part(snapshot(1), false), part(snapshot(1), true)}, codes.InvalidArgument, rpcerr.ReasonInvalid, "is there twice",
+			[]*plannerpb.SessionRequest{part(snapshot(1), false), part(snapshot(1), true)}, codes.InvalidArgument, rpcerr.ReasonInvalid, "is there twice",
 		},
-		"an empty message":            {[]*plannerv1.SessionRequest{{}}, codes.InvalidArgument, rpcerr.ReasonInvalid, "want a snapshot"},
-		"a message above 8 MiB":       {[]*plannerv1.SessionRequest{part(wide, true)}, codes.InvalidArgument, server.ReasonTooLarge, "at most 8388608"},
-		"a question without its time": {[]*plannerv1.SessionRequest{part(snapshot(1), true), decide(nil)}, codes.InvalidArgument, rpcerr.ReasonInvalid, "now is required"},
+		"an empty message":            {[]*plannerpb.SessionRequest{{}}, codes.InvalidArgument, rpcerr.ReasonInvalid, "want a snapshot"},
+		"a message above 8 MiB":       {[]*plannerpb.SessionRequest{part(wide, true)}, codes.InvalidArgument, server.ReasonTooLarge, "at most 8388608"},
+		"a question without its time": {[]*plannerpb.SessionRequest{part(snapshot(1), true), decide(nil)}, codes.InvalidArgument, rpcerr.ReasonInvalid, "now is required"},
 		"a snapshot that is too large": {
-			[]*plannerv1.SessionRequest{part(snapshot(200), true)}, codes.ResourceExhausted, server.ReasonTooLarge, "sessions.max_snapshot_bytes",
+			[]*plannerpb.SessionRequest{part(snapshot(200), true)}, codes.ResourceExhausted, server.ReasonTooLarge, "sessions.max_snapshot_bytes",
 		},
 		"a snapshot that outgrows the limit": {
-			[]*plannerv1.SessionRequest{
-				part(snapshot(1), true), delta(&clusterv1.Delta{BaseRevision: 1, Revision: 2, Upserted: &clusterv1.Snapshot{Pods: snapshot(200).Pods}}, true),
+			[]*plannerpb.SessionRequest{
+				part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2, Upserted: &clusterpb.Snapshot{Pods: snapshot(200).Pods}}, true),
 			},
 			codes.ResourceExhausted, server.ReasonTooLarge, "sessions.max_snapshot_bytes",
 		},
@@ -419,7 +419,7 @@ func TestACallerThatLeavesIsNotWaitedFor(t *testing.T) {
 	c := dial(t, server.Config{Decide: slow, Decides: 1})
 	first := make(chan error, 1)
 	go func() {
-		_, err := c.Plan(t.Context(), &plannerv1.PlanRequest{Snapshot: snapshot(1), Decide: question()})
+		_, err := c.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: snapshot(1), Decide: question()})
 		first <- err
 	}()
 	<-entered
@@ -427,7 +427,7 @@ func TestACallerThatLeavesIsNotWaitedFor(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	second := make(chan error, 1)
 	go func() {
-		_, err := c.Plan(ctx, &plannerv1.PlanRequest{Snapshot: snapshot(1), Decide: question()})
+		_, err := c.Plan(ctx, &plannerpb.PlanRequest{Snapshot: snapshot(1), Decide: question()})
 		second <- err
 	}()
 	cancel()
@@ -455,9 +455,9 @@ func (l *leaving) Err() error {
 
 func TestADecisionIsGivenUpWhenItsCallerLeaves(t *testing.T) {
 	s := server.New(server.Config{})
-	ask := func(looks int) (*plannerv1.PlanResponse, *leaving, error) {
+	ask := func(looks int) (*plannerpb.PlanResponse, *leaving, error) {
 		ctx := &leaving{Context: t.Context(), left: looks}
-		r, err := s.Plan(ctx, &plannerv1.PlanRequest{Snapshot: snapshot(300), Decide: question()})
+		r, err := s.Plan(ctx, &plannerpb.PlanRequest{Snapshot: snapshot(300), Decide: question()})
 		return r, ctx, err
 	}
 	const all = 1 << 20

@@ -8,11 +8,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // maxMessageBytes is the largest message that a session sends.
@@ -24,7 +24,7 @@ const maxReceivedBytes = 8 << 20
 
 // Session holds a snapshot for as long as the stream lives and answers questions about it, one at a time and in order.
 // What the client sends while a plan is being made waits in the transport, whose flow control bounds it.
-func (s *Server) Session(stream plannerv1.PlannerService_SessionServer) error {
+func (s *Server) Session(stream plannerpb.PlannerService_SessionServer) error {
 	held := newSession(s.cfg.SnapshotBytes)
 	for {
 		m, err := stream.Recv()
@@ -38,11 +38,11 @@ func (s *Server) Session(stream plannerv1.PlannerService_SessionServer) error {
 			return rpcerr.New(codes.InvalidArgument, ReasonTooLarge, "a message of %d bytes: a session takes at most %d", n, maxReceivedBytes)
 		}
 		switch m := m.GetMessage().(type) {
-		case *plannerv1.SessionRequest_Snapshot:
+		case *plannerpb.SessionRequest_Snapshot:
 			err = held.snapshot(m.Snapshot)
-		case *plannerv1.SessionRequest_Delta:
+		case *plannerpb.SessionRequest_Delta:
 			err = held.delta(m.Delta)
-		case *plannerv1.SessionRequest_Decide:
+		case *plannerpb.SessionRequest_Decide:
 			err = s.reply(stream, held, m.Decide)
 		default:
 			err = rpcerr.New(codes.InvalidArgument, rpcerr.ReasonInvalid, "message: want a snapshot, a delta or a decide")
@@ -54,7 +54,7 @@ func (s *Server) Session(stream plannerv1.PlannerService_SessionServer) error {
 }
 
 // reply answers one question.
-func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *session, d *plannerv1.Decide) error {
+func (s *Server) reply(stream plannerpb.PlannerService_SessionServer, held *session, d *plannerpb.Decide) error {
 	st, err := held.held()
 	if err != nil {
 		return err
@@ -68,8 +68,8 @@ func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *sess
 		return err
 	}
 	for i, part := range parts {
-		m := &plannerv1.PlanPart{Plan: part, Last: i == len(parts)-1}
-		if err := stream.Send(&plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: m}}); err != nil {
+		m := &plannerpb.PlanPart{Plan: part, Last: i == len(parts)-1}
+		if err := stream.Send(&plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: m}}); err != nil {
 			return err
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Server) reply(stream plannerv1.PlannerService_SessionServer, held *sess
 }
 
 // known asks about what a session holds.
-func (s *Server) known(ctx context.Context, st *state, d *plannerv1.Decide) question {
+func (s *Server) known(ctx context.Context, st *state, d *plannerpb.Decide) question {
 	return question{
 		revision: st.head.Revision, pods: st.plan.Pods(),
 		read: func() (model.Input, error) { return convert.Decide(d) },
@@ -99,8 +99,8 @@ func (s *Server) known(ctx context.Context, st *state, d *plannerv1.Decide) ques
 const partBytes = maxMessageBytes / 2
 
 // split cuts a plan into parts: the header fields in the first, the lists' entries in order.
-func split(p *plannerv1.Plan, most int) ([]*plannerv1.Plan, error) {
-	head := &plannerv1.Plan{
+func split(p *plannerpb.Plan, most int) ([]*plannerpb.Plan, error) {
+	head := &plannerpb.Plan{
 		Id: p.GetId(), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(), InputHash: p.GetInputHash(),
 		Now: p.GetNow(), CostBeforeMicroUsdPerHour: p.GetCostBeforeMicroUsdPerHour(),
 		CostAfterMicroUsdPerHour: p.GetCostAfterMicroUsdPerHour(), LowerBound: p.GetLowerBound(), Timings: p.GetTimings(),
@@ -109,12 +109,12 @@ func split(p *plannerv1.Plan, most int) ([]*plannerv1.Plan, error) {
 	}
 	c := &cutter{most: most, part: head, size: proto.Size(head)}
 	err := errors.Join(
-		cut(c, p.GetNodeClaims(), func(to *plannerv1.Plan) *[]*plannerv1.NodeClaim { return &to.NodeClaims }),
-		cut(c, p.GetDisruptions(), func(to *plannerv1.Plan) *[]*plannerv1.Disruption { return &to.Disruptions }),
-		cut(c, p.GetPlacements(), func(to *plannerv1.Plan) *[]*plannerv1.Placement { return &to.Placements }),
-		cut(c, p.GetPending(), func(to *plannerv1.Plan) *[]*plannerv1.PendingPod { return &to.Pending }),
-		cut(c, p.GetNodes(), func(to *plannerv1.Plan) *[]*plannerv1.NodeVerdict { return &to.Nodes }),
-		cut(c, p.GetProblems(), func(to *plannerv1.Plan) *[]*clusterv1.Reason { return &to.Problems }),
+		cut(c, p.GetNodeClaims(), func(to *plannerpb.Plan) *[]*plannerpb.NodeClaim { return &to.NodeClaims }),
+		cut(c, p.GetDisruptions(), func(to *plannerpb.Plan) *[]*plannerpb.Disruption { return &to.Disruptions }),
+		cut(c, p.GetPlacements(), func(to *plannerpb.Plan) *[]*plannerpb.Placement { return &to.Placements }),
+		cut(c, p.GetPending(), func(to *plannerpb.Plan) *[]*plannerpb.PendingPod { return &to.Pending }),
+		cut(c, p.GetNodes(), func(to *plannerpb.Plan) *[]*plannerpb.NodeVerdict { return &to.Nodes }),
+		cut(c, p.GetProblems(), func(to *plannerpb.Plan) *[]*clusterpb.Reason { return &to.Problems }),
 	)
 	return append(c.done, c.part), err
 }
@@ -122,15 +122,15 @@ func split(p *plannerv1.Plan, most int) ([]*plannerv1.Plan, error) {
 // cutter fills one part after another.
 type cutter struct {
 	most int
-	done []*plannerv1.Plan
-	part *plannerv1.Plan
+	done []*plannerpb.Plan
+	part *plannerpb.Plan
 	size int
 }
 
 // entryBytes is what an entry of a list takes beside itself, at most.
 const entryBytes = 8
 
-func cut[T proto.Message](c *cutter, entries []T, list func(*plannerv1.Plan) *[]T) error {
+func cut[T proto.Message](c *cutter, entries []T, list func(*plannerpb.Plan) *[]T) error {
 	for _, e := range entries {
 		n := proto.Size(e) + entryBytes
 		if n > maxMessageBytes-entryBytes {
@@ -138,7 +138,7 @@ func cut[T proto.Message](c *cutter, entries []T, list func(*plannerv1.Plan) *[]
 		}
 		if c.size+n > c.most && c.size > 0 {
 			c.done = append(c.done, c.part)
-			c.part, c.size = &plannerv1.Plan{}, 0
+			c.part, c.size = &plannerpb.Plan{}, 0
 		}
 		to := list(c.part)
 		*to = append(*to, e)

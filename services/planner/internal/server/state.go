@@ -4,11 +4,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
-	"github.com/kerf-dev/kerf/services/planner/convert"
-	"github.com/kerf-dev/kerf/services/planner/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
@@ -33,7 +33,7 @@ type change struct {
 func newSession(mostBytes int) *session { return &session{mostBytes: mostBytes} }
 
 // snapshot takes a part of a whole snapshot.
-func (s *session) snapshot(part *plannerv1.SnapshotPart) error {
+func (s *session) snapshot(part *plannerpb.SnapshotPart) error {
 	if s.changing != nil {
 		return sequence("a part of a snapshot amid a delta")
 	}
@@ -60,7 +60,7 @@ func (s *session) snapshot(part *plannerv1.SnapshotPart) error {
 }
 
 // delta takes a part of a delta. The planner's session learns of it when the last part is there.
-func (s *session) delta(part *plannerv1.DeltaPart) error {
+func (s *session) delta(part *plannerpb.DeltaPart) error {
 	d := part.GetDelta()
 	switch {
 	case s.next != nil:
@@ -135,11 +135,11 @@ type state struct {
 // table holds the objects of one kind.
 type table interface {
 	// add takes new objects; it returns the id of one that was there, or "".
-	add(from *clusterv1.Snapshot) (known string, bytes int)
+	add(from *clusterpb.Snapshot) (known string, bytes int)
 	// put takes objects that are new or changed.
-	put(from *clusterv1.Snapshot) (bytes int)
+	put(from *clusterpb.Snapshot) (bytes int)
 	// drop forgets objects; it returns the id of one that was not there, or came with an earlier part of the delta, or "".
-	drop(from *clusterv1.Removed) (unknown string, bytes int)
+	drop(from *clusterpb.Removed) (unknown string, bytes int)
 	// settle ends a delta.
 	settle()
 	// what is what one of the objects is called.
@@ -148,30 +148,30 @@ type table interface {
 
 func newState() *state {
 	return &state{tables: []table{
-		of("pod class", (*clusterv1.PodClass).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.PodClass { return &s.PodClasses }, (*clusterv1.Removed).GetPodClasses),
-		of("pod", (*clusterv1.Pod).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.Pod { return &s.Pods }, (*clusterv1.Removed).GetPods),
-		of("daemon set", (*clusterv1.DaemonSet).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.DaemonSet { return &s.DaemonSets }, (*clusterv1.Removed).GetDaemonSets),
-		of("node", (*clusterv1.Node).GetName, func(s *clusterv1.Snapshot) *[]*clusterv1.Node { return &s.Nodes }, (*clusterv1.Removed).GetNodes),
-		of("namespace", (*clusterv1.Namespace).GetName, func(s *clusterv1.Snapshot) *[]*clusterv1.Namespace { return &s.Namespaces }, (*clusterv1.Removed).GetNamespaces),
-		of("pod disruption budget", (*clusterv1.PodDisruptionBudget).GetId,
-			func(s *clusterv1.Snapshot) *[]*clusterv1.PodDisruptionBudget { return &s.PodDisruptionBudgets }, (*clusterv1.Removed).GetPodDisruptionBudgets),
-		of("node pool", (*clusterv1.NodePool).GetName, func(s *clusterv1.Snapshot) *[]*clusterv1.NodePool { return &s.NodePools }, (*clusterv1.Removed).GetNodePools),
-		of("node class", (*clusterv1.NodeClass).GetName, func(s *clusterv1.Snapshot) *[]*clusterv1.NodeClass { return &s.NodeClasses }, (*clusterv1.Removed).GetNodeClasses),
-		of("catalog", (*clusterv1.Catalog).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.Catalog { return &s.Catalogs }, (*clusterv1.Removed).GetCatalogs),
-		of("offering", convert.OfferingID, func(s *clusterv1.Snapshot) *[]*clusterv1.Offering { return &s.Offerings }, (*clusterv1.Removed).GetOfferings),
-		of("claim", (*clusterv1.Claim).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.Claim { return &s.Claims }, (*clusterv1.Removed).GetClaims),
-		of("notice", (*clusterv1.Notice).GetId, func(s *clusterv1.Snapshot) *[]*clusterv1.Notice { return &s.Notices }, (*clusterv1.Removed).GetNotices),
-		of("disruption", (*clusterv1.DisruptionRecord).GetId,
-			func(s *clusterv1.Snapshot) *[]*clusterv1.DisruptionRecord { return &s.Disruptions }, (*clusterv1.Removed).GetDisruptions),
-		of("node overlay", (*clusterv1.NodeOverlay).GetName,
-			func(s *clusterv1.Snapshot) *[]*clusterv1.NodeOverlay { return &s.NodeOverlays }, (*clusterv1.Removed).GetNodeOverlays),
-		of("capacity buffer", (*clusterv1.CapacityBuffer).GetId,
-			func(s *clusterv1.Snapshot) *[]*clusterv1.CapacityBuffer { return &s.CapacityBuffers }, (*clusterv1.Removed).GetCapacityBuffers),
+		of("pod class", (*clusterpb.PodClass).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.PodClass { return &s.PodClasses }, (*clusterpb.Removed).GetPodClasses),
+		of("pod", (*clusterpb.Pod).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Pod { return &s.Pods }, (*clusterpb.Removed).GetPods),
+		of("daemon set", (*clusterpb.DaemonSet).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.DaemonSet { return &s.DaemonSets }, (*clusterpb.Removed).GetDaemonSets),
+		of("node", (*clusterpb.Node).GetName, func(s *clusterpb.Snapshot) *[]*clusterpb.Node { return &s.Nodes }, (*clusterpb.Removed).GetNodes),
+		of("namespace", (*clusterpb.Namespace).GetName, func(s *clusterpb.Snapshot) *[]*clusterpb.Namespace { return &s.Namespaces }, (*clusterpb.Removed).GetNamespaces),
+		of("pod disruption budget", (*clusterpb.PodDisruptionBudget).GetId,
+			func(s *clusterpb.Snapshot) *[]*clusterpb.PodDisruptionBudget { return &s.PodDisruptionBudgets }, (*clusterpb.Removed).GetPodDisruptionBudgets),
+		of("node pool", (*clusterpb.NodePool).GetName, func(s *clusterpb.Snapshot) *[]*clusterpb.NodePool { return &s.NodePools }, (*clusterpb.Removed).GetNodePools),
+		of("node class", (*clusterpb.NodeClass).GetName, func(s *clusterpb.Snapshot) *[]*clusterpb.NodeClass { return &s.NodeClasses }, (*clusterpb.Removed).GetNodeClasses),
+		of("catalog", (*clusterpb.Catalog).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Catalog { return &s.Catalogs }, (*clusterpb.Removed).GetCatalogs),
+		of("offering", convert.OfferingID, func(s *clusterpb.Snapshot) *[]*clusterpb.Offering { return &s.Offerings }, (*clusterpb.Removed).GetOfferings),
+		of("claim", (*clusterpb.Claim).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Claim { return &s.Claims }, (*clusterpb.Removed).GetClaims),
+		of("notice", (*clusterpb.Notice).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Notice { return &s.Notices }, (*clusterpb.Removed).GetNotices),
+		of("disruption", (*clusterpb.DisruptionRecord).GetId,
+			func(s *clusterpb.Snapshot) *[]*clusterpb.DisruptionRecord { return &s.Disruptions }, (*clusterpb.Removed).GetDisruptions),
+		of("node overlay", (*clusterpb.NodeOverlay).GetName,
+			func(s *clusterpb.Snapshot) *[]*clusterpb.NodeOverlay { return &s.NodeOverlays }, (*clusterpb.Removed).GetNodeOverlays),
+		of("capacity buffer", (*clusterpb.CapacityBuffer).GetId,
+			func(s *clusterpb.Snapshot) *[]*clusterpb.CapacityBuffer { return &s.CapacityBuffers }, (*clusterpb.Removed).GetCapacityBuffers),
 	}}
 }
 
 // add takes note of a part of a whole snapshot.
-func (s *state) add(part *clusterv1.Snapshot) error {
+func (s *state) add(part *clusterpb.Snapshot) error {
 	for _, t := range s.tables {
 		known, n := t.add(part)
 		if known != "" {
@@ -183,7 +183,7 @@ func (s *state) add(part *clusterv1.Snapshot) error {
 }
 
 // read keeps the objects of a part.
-func (s *state) read(part *clusterv1.Snapshot) error {
+func (s *state) read(part *clusterpb.Snapshot) error {
 	m, err := convert.Part(part)
 	if err != nil {
 		return invalid(err)
@@ -219,7 +219,7 @@ func (s *state) apply(c *change) error {
 
 // change folds a part of a delta in. An object that is gone and was never there shows that the two sides no longer hold
 // the same.
-func (s *state) change(d *clusterv1.Delta) error {
+func (s *state) change(d *clusterpb.Delta) error {
 	for _, t := range s.tables {
 		unknown, n := t.drop(d.GetRemoved())
 		if unknown != "" {
@@ -235,27 +235,27 @@ func (s *state) change(d *clusterv1.Delta) error {
 type objects[T proto.Message] struct {
 	kind  string
 	id    func(T) string
-	list  func(*clusterv1.Snapshot) *[]T
-	gone  func(*clusterv1.Removed) []string
+	list  func(*clusterpb.Snapshot) *[]T
+	gone  func(*clusterpb.Removed) []string
 	bytes map[string]int32
 	// fresh are those that came with the delta that is under way.
 	fresh map[string]bool
 }
 
-func of[T proto.Message](kind string, id func(T) string, list func(*clusterv1.Snapshot) *[]T, gone func(*clusterv1.Removed) []string) table {
+func of[T proto.Message](kind string, id func(T) string, list func(*clusterpb.Snapshot) *[]T, gone func(*clusterpb.Removed) []string) table {
 	return &objects[T]{kind: kind, id: id, list: list, gone: gone, bytes: make(map[string]int32), fresh: make(map[string]bool)}
 }
 
 func (o *objects[T]) what() string { return o.kind }
 
-func (o *objects[T]) in(s *clusterv1.Snapshot) []T {
+func (o *objects[T]) in(s *clusterpb.Snapshot) []T {
 	if s == nil {
 		return nil
 	}
 	return *o.list(s)
 }
 
-func (o *objects[T]) add(from *clusterv1.Snapshot) (known string, bytes int) {
+func (o *objects[T]) add(from *clusterpb.Snapshot) (known string, bytes int) {
 	for _, x := range o.in(from) {
 		id, n := o.id(x), proto.Size(x)
 		if _, ok := o.bytes[id]; ok {
@@ -267,7 +267,7 @@ func (o *objects[T]) add(from *clusterv1.Snapshot) (known string, bytes int) {
 	return "", bytes
 }
 
-func (o *objects[T]) put(from *clusterv1.Snapshot) (bytes int) {
+func (o *objects[T]) put(from *clusterpb.Snapshot) (bytes int) {
 	for _, x := range o.in(from) {
 		id, n := o.id(x), proto.Size(x)
 		bytes += n - int(o.bytes[id])
@@ -277,7 +277,7 @@ func (o *objects[T]) put(from *clusterv1.Snapshot) (bytes int) {
 	return bytes
 }
 
-func (o *objects[T]) drop(from *clusterv1.Removed) (unknown string, bytes int) {
+func (o *objects[T]) drop(from *clusterpb.Removed) (unknown string, bytes int) {
 	for _, id := range o.gone(from) {
 		n, ok := o.bytes[id]
 		if !ok || o.fresh[id] {

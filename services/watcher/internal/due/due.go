@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -42,7 +42,7 @@ const (
 //   - a capacity buffer begins or ends.
 //
 // It looks at every object once.
-func Next(s snapshot.Snapshot, p *clusterv1.Policy, now time.Time) time.Time {
+func Next(s snapshot.Snapshot, p *clusterpb.Policy, now time.Time) time.Time {
 	r := reckoning{s: &s, policy: p, now: now}
 	pools := r.pools()
 	r.claims()
@@ -55,7 +55,7 @@ func Next(s snapshot.Snapshot, p *clusterv1.Policy, now time.Time) time.Time {
 
 type reckoning struct {
 	s      *snapshot.Snapshot
-	policy *clusterv1.Policy
+	policy *clusterpb.Policy
 	now    time.Time
 	next   time.Time
 }
@@ -85,7 +85,7 @@ func each[T any](s *snapshot.Snapshot, k snapshot.Kind, visit func(T)) {
 // pools takes note of budgets, and returns how long each pool's nodes must have been quiet.
 func (r *reckoning) pools() map[string]*durationpb.Duration {
 	quiet := map[string]*durationpb.Duration{}
-	each(r.s, snapshot.NodePool, func(p *clusterv1.NodePool) {
+	each(r.s, snapshot.NodePool, func(p *clusterpb.NodePool) {
 		quiet[p.GetName()] = p.GetConsolidateAfter()
 		for _, b := range p.GetBudgets() {
 			r.window(b)
@@ -95,7 +95,7 @@ func (r *reckoning) pools() map[string]*durationpb.Duration {
 }
 
 // window takes note of when a budget begins to hold next, and of when it ceases to, if it holds.
-func (r *reckoning) window(b *clusterv1.DisruptionBudget) {
+func (r *reckoning) window(b *clusterpb.DisruptionBudget) {
 	if b.GetSchedule() == "" {
 		return
 	}
@@ -111,7 +111,7 @@ func (r *reckoning) window(b *clusterv1.DisruptionBudget) {
 }
 
 func (r *reckoning) claims() {
-	each(r.s, snapshot.Claim, func(c *clusterv1.Claim) {
+	each(r.s, snapshot.Claim, func(c *clusterpb.Claim) {
 		if c.GetExpireTime() == nil || leaving(c) {
 			return
 		}
@@ -123,17 +123,17 @@ func (r *reckoning) claims() {
 	})
 }
 
-func leaving(c *clusterv1.Claim) bool {
-	return c.GetState() >= clusterv1.ClaimState_CLAIM_STATE_DRAINING
+func leaving(c *clusterpb.Claim) bool {
+	return c.GetState() >= clusterpb.ClaimState_CLAIM_STATE_DRAINING
 }
 
 func (r *reckoning) nodes(quiet map[string]*durationpb.Duration) {
-	each(r.s, snapshot.Node, func(n *clusterv1.Node) {
+	each(r.s, snapshot.Node, func(n *clusterpb.Node) {
 		o, ok := r.s.Get(snapshot.Claim, n.GetClaim())
 		if !ok {
 			return
 		}
-		c, ok := o.Payload.(*clusterv1.Claim)
+		c, ok := o.Payload.(*clusterpb.Claim)
 		if !ok || leaving(c) {
 			return
 		}
@@ -150,7 +150,7 @@ func (r *reckoning) nodes(quiet map[string]*durationpb.Duration) {
 	})
 }
 
-func (r *reckoning) sickness(n *clusterv1.Node) {
+func (r *reckoning) sickness(n *clusterpb.Node) {
 	repair := r.policy.GetRepair()
 	if repair.GetOff() {
 		return
@@ -170,7 +170,7 @@ func (r *reckoning) sickness(n *clusterv1.Node) {
 }
 
 // patience is AWS's with its own conditions.
-func patience(c *clusterv1.NodeCondition) time.Duration {
+func patience(c *clusterpb.NodeCondition) time.Duration {
 	if c.GetType() == "AcceleratedHardwareReady" {
 		return 10 * time.Minute
 	}
@@ -180,16 +180,16 @@ func patience(c *clusterv1.NodeCondition) time.Duration {
 // owner is what makes a pod again.
 type owner struct{ namespace, kind, name string }
 
-func ownerOf(c *clusterv1.PodClass) owner {
+func ownerOf(c *clusterpb.PodClass) owner {
 	return owner{c.GetNamespace(), c.GetOwnerKind(), c.GetOwnerName()}
 }
 
 // history takes note of holds, and returns since when pods of each owner were moved by choice.
 func (r *reckoning) history() map[owner]time.Time {
 	moved := map[owner]time.Time{}
-	each(r.s, snapshot.Disruption, func(d *clusterv1.DisruptionRecord) {
+	each(r.s, snapshot.Disruption, func(d *clusterpb.DisruptionRecord) {
 		if d.GetRolledBack() {
-			if d.GetReason() == clusterv1.DisruptionReason_DISRUPTION_REASON_DRIFTED && d.GetEndTime() != nil {
+			if d.GetReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED && d.GetEndTime() != nil {
 				for hold := firstHold; hold <= longestHold; hold *= 2 { // whichever it is, in the row of failures
 					r.at(d.GetEndTime().AsTime().Add(hold))
 				}
@@ -221,7 +221,7 @@ func (r *reckoning) pods(moved map[owner]time.Time) {
 	}
 	workloads, byClass := r.workloads(moved)
 	r.s.Each(snapshot.Pod, func(o snapshot.Object) {
-		p, ok := o.Payload.(*clusterv1.Pod)
+		p, ok := o.Payload.(*clusterpb.Pod)
 		if !ok || p.GetNode() == "" {
 			return
 		}
@@ -260,7 +260,7 @@ func (r *reckoning) workloads(moved map[owner]time.Time) (map[owner]*workload, m
 		}
 		out[o].rolling = true
 	}
-	each(r.s, snapshot.PodClass, func(c *clusterv1.PodClass) {
+	each(r.s, snapshot.PodClass, func(c *clusterpb.PodClass) {
 		if w := out[ownerOf(c)]; w != nil {
 			byClass[c.GetId()] = w
 		}
@@ -271,7 +271,7 @@ func (r *reckoning) workloads(moved map[owner]time.Time) (map[owner]*workload, m
 // mixed are owners whose pods are of more than one revision.
 func (r *reckoning) mixed() map[owner]bool {
 	first, out := map[owner]string{}, map[owner]bool{}
-	each(r.s, snapshot.PodClass, func(c *clusterv1.PodClass) {
+	each(r.s, snapshot.PodClass, func(c *clusterpb.PodClass) {
 		if c.GetOwnerKind() == "" || c.GetOwnerRevision() == "" {
 			return
 		}
@@ -286,11 +286,11 @@ func (r *reckoning) mixed() map[owner]bool {
 }
 
 func (r *reckoning) offerings() {
-	each(r.s, snapshot.Offering, func(o *clusterv1.Offering) { r.stamp(o.GetUnavailableUntil()) })
+	each(r.s, snapshot.Offering, func(o *clusterpb.Offering) { r.stamp(o.GetUnavailableUntil()) })
 }
 
 func (r *reckoning) buffers() {
-	each(r.s, snapshot.CapacityBuffer, func(b *clusterv1.CapacityBuffer) {
+	each(r.s, snapshot.CapacityBuffer, func(b *clusterpb.CapacityBuffer) {
 		r.stamp(b.GetStartTime())
 		r.stamp(b.GetExpireTime())
 	})

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
@@ -71,14 +71,14 @@ type Client struct {
 	cfg Config
 
 	mu     sync.Mutex
-	leader actuatorv1.ActuatorServiceClient // nil: none is known
+	leader actuatorpb.ActuatorServiceClient // nil: none is known
 }
 
 // New makes a client; it does not connect.
 func New(cfg Config) *Client { return &Client{cfg: cfg} }
 
 // Apply relays a plan to the leader. Safe for concurrent use.
-func (c *Client) Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+func (c *Client) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error) {
 	c.mu.Lock()
 	leader := c.leader
 	c.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *Client) Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuat
 	return leader.Apply(ctx, r)
 }
 
-func (c *Client) setLeader(leader actuatorv1.ActuatorServiceClient) {
+func (c *Client) setLeader(leader actuatorpb.ActuatorServiceClient) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leader = leader
@@ -195,9 +195,9 @@ func (c *Client) follow(ctx context.Context, address string, out chan<- Update) 
 	defer conn.Close() //nolint:errcheck // nothing is left to be sent
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	client := actuatorv1.NewActuatorServiceClient(conn)
+	client := actuatorpb.NewActuatorServiceClient(conn)
 	r := receiver{asked: c.cfg.Now(), now: c.cfg.Now}
-	stream, err := client.WatchInventory(ctx, &actuatorv1.WatchInventoryRequest{Watcher: c.cfg.Watcher, Drive: true})
+	stream, err := client.WatchInventory(ctx, &actuatorpb.WatchInventoryRequest{Watcher: c.cfg.Watcher, Drive: true})
 	if err != nil {
 		return false, err
 	}
@@ -243,7 +243,7 @@ type receiver struct {
 }
 
 // take adds a message; done says that the update is complete.
-func (r *receiver) take(m *actuatorv1.WatchInventoryResponse) (u Update, done bool, err error) {
+func (r *receiver) take(m *actuatorpb.WatchInventoryResponse) (u Update, done bool, err error) {
 	now := r.now()
 	if m.GetReset_() {
 		r.begun, r.whole, r.events = true, true, nil

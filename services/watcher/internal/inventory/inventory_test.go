@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -29,14 +29,14 @@ import (
 
 // actuator plays one script per stream, in turn, and the last one for all streams after that.
 type actuator struct {
-	actuatorv1.UnimplementedActuatorServiceServer
+	actuatorpb.UnimplementedActuatorServiceServer
 	mu      sync.Mutex
-	scripts []func(grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error
+	scripts []func(grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error
 	opened  int
 	applied int
 }
 
-func (a *actuator) WatchInventory(r *actuatorv1.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+func (a *actuator) WatchInventory(r *actuatorpb.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
 	if !r.GetDrive() || r.GetWatcher() != "w1" {
 		return status.Errorf(codes.InvalidArgument, "request %v", r)
 	}
@@ -47,18 +47,18 @@ func (a *actuator) WatchInventory(r *actuatorv1.WatchInventoryRequest, s grpc.Se
 	return script(s)
 }
 
-func (a *actuator) Apply(context.Context, *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+func (a *actuator) Apply(context.Context, *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.applied++
-	return &actuatorv1.ApplyResponse{InventoryRevision: 42}, nil
+	return &actuatorpb.ApplyResponse{InventoryRevision: 42}, nil
 }
 
-type script = func(grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error
+type script = func(grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error
 
 // says sends the messages and then waits for the client to go, or ends with err.
-func says(err error, messages ...*actuatorv1.WatchInventoryResponse) script {
-	return func(s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+func says(err error, messages ...*actuatorpb.WatchInventoryResponse) script {
+	return func(s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
 		for _, m := range messages {
 			if err := s.Send(m); err != nil {
 				return err
@@ -73,10 +73,10 @@ func says(err error, messages ...*actuatorv1.WatchInventoryResponse) script {
 
 func refuses(err error) script { return says(err) }
 
-func claims(revision int64, ids ...string) *clusterv1.Snapshot {
-	out := &clusterv1.Snapshot{InventoryRevision: revision}
+func claims(revision int64, ids ...string) *clusterpb.Snapshot {
+	out := &clusterpb.Snapshot{InventoryRevision: revision}
 	for _, id := range ids {
-		out.Claims = append(out.Claims, &clusterv1.Claim{Id: id})
+		out.Claims = append(out.Claims, &clusterpb.Claim{Id: id})
 	}
 	return out
 }
@@ -96,7 +96,7 @@ func start(t *testing.T, addresses []string, actuators map[string]*actuator) *wo
 	listeners := map[string]*bufconn.Listener{}
 	for address, a := range actuators {
 		lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
-		actuatorv1.RegisterActuatorServiceServer(srv, a)
+		actuatorpb.RegisterActuatorServiceServer(srv, a)
 		go srv.Serve(lis) //nolint:errcheck // ends with Stop
 		t.Cleanup(srv.Stop)
 		listeners[address] = lis
@@ -145,12 +145,12 @@ func TestFollowerPointsToTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		follower := &actuator{scripts: []script{refuses(rpcerr.NotLeader("b"))}}
 		leader := &actuator{scripts: []script{says(nil,
-			&actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(5, "c1", "c2")},
-			&actuatorv1.WatchInventoryResponse{Upserted: claims(0, "c3"), Last: true, Driver: true},
-			&actuatorv1.WatchInventoryResponse{Upserted: claims(6, "c4"), Removed: &clusterv1.Removed{Claims: []string{"c1"}}, Last: true, Driver: true},
+			&actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(5, "c1", "c2")},
+			&actuatorpb.WatchInventoryResponse{Upserted: claims(0, "c3"), Last: true, Driver: true},
+			&actuatorpb.WatchInventoryResponse{Upserted: claims(6, "c4"), Removed: &clusterpb.Removed{Claims: []string{"c1"}}, Last: true, Driver: true},
 		)}}
 		w := start(t, []string{"a"}, map[string]*actuator{"a": follower, "b": leader})
-		if _, err := w.client.Apply(t.Context(), &actuatorv1.ApplyRequest{}); !errors.Is(err, inventory.ErrNoLeader) {
+		if _, err := w.client.Apply(t.Context(), &actuatorpb.ApplyRequest{}); !errors.Is(err, inventory.ErrNoLeader) {
 			t.Errorf("before a leader is known Apply says %v", err)
 		}
 		ids, revision, last := w.hold(2)
@@ -160,7 +160,7 @@ func TestFollowerPointsToTheLeader(t *testing.T) {
 		if !last.Driver || last.Whole {
 			t.Errorf("the change says driver %t, whole %t", last.Driver, last.Whole)
 		}
-		r, err := w.client.Apply(t.Context(), &actuatorv1.ApplyRequest{})
+		r, err := w.client.Apply(t.Context(), &actuatorpb.ApplyRequest{})
 		if err != nil || r.GetInventoryRevision() != 42 || leader.applied != 1 {
 			t.Errorf("Apply reached the leader %d times: %v %v", leader.applied, r, err)
 		}
@@ -172,8 +172,8 @@ func TestFollowerPointsToTheLeader(t *testing.T) {
 
 func TestNewLeadersInventoryReplacesTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		whole := func(revision int64, ids ...string) *actuatorv1.WatchInventoryResponse {
-			return &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(revision, ids...), Last: true, Driver: true}
+		whole := func(revision int64, ids ...string) *actuatorpb.WatchInventoryResponse {
+			return &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(revision, ids...), Last: true, Driver: true}
 		}
 		a := &actuator{scripts: []script{says(rpcerr.NotLeader("b"), whole(5, "c1", "c2")), refuses(rpcerr.NotLeader("b"))}}
 		b := &actuator{scripts: []script{says(nil, whole(2, "c2"))}}
@@ -202,7 +202,7 @@ func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
 		for range 29 {
 			scripts = append(scripts, none)
 		}
-		scripts = append(scripts, says(nil, &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(1, "c1"), Last: true}))
+		scripts = append(scripts, says(nil, &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(1, "c1"), Last: true}))
 		a := &actuator{scripts: scripts}
 		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
 		begin := time.Now()
@@ -224,8 +224,8 @@ func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
 func TestStreamThatBeginsWithAChangeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actuator{scripts: []script{
-			says(nil, &actuatorv1.WatchInventoryResponse{Upserted: claims(1, "c1"), Last: true}),
-			says(nil, &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true}),
+			says(nil, &actuatorpb.WatchInventoryResponse{Upserted: claims(1, "c1"), Last: true}),
+			says(nil, &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true}),
 		}}
 		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
 		if ids, _, _ := w.hold(1); len(ids) != 1 || ids[0] != "c2" {
@@ -239,7 +239,7 @@ func TestStreamThatBeginsWithAChangeIsRefused(t *testing.T) {
 
 func TestFollowersThatPointToEachOtherAreNotChasedForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ready := says(nil, &actuatorv1.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true})
+		ready := says(nil, &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true})
 		a := &actuator{scripts: []script{refuses(rpcerr.NotLeader("b"))}}
 		b := &actuator{scripts: []script{refuses(rpcerr.NotLeader("a"))}}
 		w := start(t, []string{"a", "b"}, map[string]*actuator{"a": a, "b": b})

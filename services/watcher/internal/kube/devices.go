@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -24,7 +24,7 @@ type devices struct {
 // nodeDevices are a node's devices, and what they were made of.
 type nodeDevices struct {
 	from string
-	list []*clusterv1.NodeDevice
+	list []*clusterpb.NodeDevice
 }
 
 func newDevices() devices {
@@ -121,7 +121,7 @@ func (b *batch) deviceRules() {
 
 // nodeDevices are a node's devices. They are kept until what they are made of changes: a node is converted with each pod
 // that comes or goes, and expressions take their time.
-func (s *Source) nodeDevices(node string) []*clusterv1.NodeDevice {
+func (s *Source) nodeDevices(node string) []*clusterpb.NodeDevice {
 	pools := map[string]bool{}
 	for _, x := range indexed[*resourcev1.ResourceSlice](s.stores.slices, byNode, node) {
 		pools[convert.SlicePool(x)] = true

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ktesting "k8s.io/client-go/testing"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
@@ -38,13 +38,13 @@ func TestABufferFollowsItsWorkload(t *testing.T) {
 		a.must(a.dynamic.Resource(autoscalingv1beta1.CapacityBufferGVR()).Namespace("shop").Create(t.Context(), u, metav1.CreateOptions{}))
 		a.start(0)
 		a.settle()
-		got := object[*clusterv1.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room")
-		if got.GetNotReady().GetCode() != clusterv1.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
+		got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room")
+		if got.GetNotReady().GetCode() != clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
 			t.Errorf("without its workload the buffer says %v", got.GetNotReady())
 		}
 		a.must(a.core.AppsV1().Deployments("shop").Create(t.Context(), web(4), metav1.CreateOptions{}))
 		a.settle()
-		if got := object[*clusterv1.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room"); got.GetReplicas() != 2 || got.GetNotReady() != nil {
+		if got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room"); got.GetReplicas() != 2 || got.GetNotReady() != nil {
 			t.Errorf("half of 4 is %v", got)
 		}
 		if a.now.Len(snapshot.PodClass) != 1 {
@@ -52,7 +52,7 @@ func TestABufferFollowsItsWorkload(t *testing.T) {
 		}
 		a.must(a.core.AppsV1().Deployments("shop").Update(t.Context(), web(10), metav1.UpdateOptions{}))
 		a.settle()
-		if got := object[*clusterv1.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room"); got.GetReplicas() != 5 {
+		if got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room"); got.GetReplicas() != 5 {
 			t.Errorf("half of 10 is %v", got)
 		}
 		err := a.dynamic.Resource(autoscalingv1beta1.CapacityBufferGVR()).Namespace("shop").Delete(t.Context(), "room", metav1.DeleteOptions{})
@@ -80,10 +80,10 @@ func TestAnOverlayThatCanNotBeReadSaysSo(t *testing.T) {
 		if diff := cmp.Diff([]string{"bad", "good"}, a.ids(snapshot.NodeOverlay)); diff != "" {
 			t.Fatalf("overlays (-want +got):\n%s", diff)
 		}
-		if r := object[*clusterv1.NodeOverlay](a, snapshot.NodeOverlay, "good").GetNotReady(); r != nil {
+		if r := object[*clusterpb.NodeOverlay](a, snapshot.NodeOverlay, "good").GetNotReady(); r != nil {
 			t.Errorf("a good overlay says %v", r)
 		}
-		if r := object[*clusterv1.NodeOverlay](a, snapshot.NodeOverlay, "bad").GetNotReady(); !strings.Contains(r.GetMessage(), "NodeOverlay bad") {
+		if r := object[*clusterpb.NodeOverlay](a, snapshot.NodeOverlay, "bad").GetNotReady(); !strings.Contains(r.GetMessage(), "NodeOverlay bad") {
 			t.Errorf("a bad overlay says %v", r)
 		}
 	})

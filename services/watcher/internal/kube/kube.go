@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -44,7 +44,7 @@ type Config struct {
 	// Queue is how many names of changed objects are kept before everything is read again; zero is DefaultQueue.
 	Queue int
 	// Repair names conditions of nodes that matter beside those that Kerf knows of itself; nil names none.
-	Repair *clusterv1.RepairPolicy
+	Repair *clusterpb.RepairPolicy
 }
 
 // Clients connects with a kubeconfig file, or as the pod that this process runs in where path is empty.

@@ -26,7 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -45,7 +45,7 @@ type apiServer struct {
 	batches chan snapshot.Batch
 	now     snapshot.Snapshot
 	wholes  int
-	repair  *clusterv1.RepairPolicy
+	repair  *clusterpb.RepairPolicy
 }
 
 // output is a buffer that is written and read at the same time.
@@ -131,9 +131,9 @@ func object[T any](a *apiServer, k snapshot.Kind, id string) T {
 	return o.Payload.(T)
 }
 
-func class(a *apiServer, pod string) *clusterv1.PodClass {
+func class(a *apiServer, pod string) *clusterpb.PodClass {
 	o, _ := a.now.Get(snapshot.Pod, pod)
-	return o.Class.Payload.(*clusterv1.PodClass)
+	return o.Class.Payload.(*clusterpb.PodClass)
 }
 
 func (a *apiServer) must(_ any, err error) {
@@ -215,7 +215,7 @@ func TestPodsComingAndGoingAreTheirNodesEvents(t *testing.T) {
 		a.start(0)
 		a.settle()
 		last := func() time.Time {
-			ts := object[*clusterv1.Node](a, snapshot.Node, "n1").GetLastPodEventTime()
+			ts := object[*clusterpb.Node](a, snapshot.Node, "n1").GetLastPodEventTime()
 			if ts == nil {
 				return time.Time{}
 			}
@@ -281,14 +281,14 @@ func TestNodeClassMakesItsPoolReady(t *testing.T) {
 		a.custom(karpenterv1.NodePoolGVR(), pool())
 		a.start(0)
 		a.settle()
-		reason := object[*clusterv1.NodePool](a, snapshot.NodePool, "default").GetNotReady()
-		if reason.GetCode() != clusterv1.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND {
+		reason := object[*clusterpb.NodePool](a, snapshot.NodePool, "default").GetNotReady()
+		if reason.GetCode() != clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND {
 			t.Errorf("without its class the pool says %v", reason)
 		}
 		class := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 		a.custom(awsv1.EC2NodeClassGVR(), class)
 		a.settle()
-		if reason := object[*clusterv1.NodePool](a, snapshot.NodePool, "default").GetNotReady(); reason != nil {
+		if reason := object[*clusterpb.NodePool](a, snapshot.NodePool, "default").GetNotReady(); reason != nil {
 			t.Errorf("with its class the pool says %v", reason)
 		}
 	})
@@ -314,7 +314,7 @@ func TestNodeIsItsClaims(t *testing.T) {
 			Spec:       storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "ebs.csi.aws.com", Allocatable: &storagev1.VolumeNodeResources{Count: &limit}}}},
 		}, metav1.CreateOptions{}))
 		a.settle()
-		n := object[*clusterv1.Node](a, snapshot.Node, "n1")
+		n := object[*clusterpb.Node](a, snapshot.Node, "n1")
 		if n.GetClaim() != "default-1" {
 			t.Errorf("claim %q", n.GetClaim())
 		}
@@ -389,7 +389,7 @@ func TestOnlyStatusesOfANodesConditionsChangeIt(t *testing.T) {
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, LastTransitionTime: began},
 		}
 		a := newAPIServer(t, n)
-		a.repair = &clusterv1.RepairPolicy{Conditions: []*clusterv1.RepairCondition{{Type: "DiskPressure", Status: "True"}}}
+		a.repair = &clusterpb.RepairPolicy{Conditions: []*clusterpb.RepairCondition{{Type: "DiskPressure", Status: "True"}}}
 		a.start(0)
 		a.settle()
 		report := func() {
@@ -403,7 +403,7 @@ func TestOnlyStatusesOfANodesConditionsChangeIt(t *testing.T) {
 			a.settle()
 		}
 		sick := func() (out []string) {
-			for _, c := range object[*clusterv1.Node](a, snapshot.Node, "n1").GetConditions() {
+			for _, c := range object[*clusterpb.Node](a, snapshot.Node, "n1").GetConditions() {
 				out = append(out, c.GetType()+" "+c.GetStatus())
 			}
 			return out

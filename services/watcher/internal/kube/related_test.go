@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ktesting "k8s.io/client-go/testing"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -103,7 +103,7 @@ func TestDaemonSetFollowsItsNewestPod(t *testing.T) {
 		a.settle()
 		cpu := func() int64 {
 			o, _ := a.now.Get(snapshot.DaemonSet, "shop/agent")
-			for _, r := range o.Class.Payload.(*clusterv1.PodClass).GetRequests() {
+			for _, r := range o.Class.Payload.(*clusterpb.PodClass).GetRequests() {
 				if r.GetResource() == "cpu" {
 					return r.GetValue()
 				}
@@ -163,7 +163,7 @@ func TestDevicesAreFollowed(t *testing.T) {
 				t.Errorf("unsupported %q, want %q", got, want)
 			}
 		}
-		devices := func() []*clusterv1.NodeDevice { return object[*clusterv1.Node](a, snapshot.Node, "n1").GetDevices() }
+		devices := func() []*clusterpb.NodeDevice { return object[*clusterpb.Node](a, snapshot.Node, "n1").GetDevices() }
 		dra := a.core.ResourceV1()
 		unsupported("spec.resourceClaims[0]: resource claim template gpu is not there")
 
@@ -200,7 +200,7 @@ func TestDevicesAreFollowed(t *testing.T) {
 		p.Status.ResourceClaimStatuses = []corev1.PodResourceClaimStatus{{Name: "gpu", ResourceClaimName: new("train-gpu")}}
 		a.must(a.core.CoreV1().Pods("shop").Update(t.Context(), p, metav1.UpdateOptions{}))
 		a.settle()
-		if held := object[*clusterv1.Pod](a, snapshot.Pod, "shop/train").GetDevices(); len(held) != 1 || held[0].GetName() != "gpu-1" {
+		if held := object[*clusterpb.Pod](a, snapshot.Pod, "shop/train").GetDevices(); len(held) != 1 || held[0].GetName() != "gpu-1" {
 			t.Errorf("the bound pod holds %v", held)
 		}
 

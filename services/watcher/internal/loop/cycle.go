@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/internal/due"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
@@ -70,7 +70,7 @@ type result struct {
 	pods     int
 	// swept: there is a plan for everything, and problems are what it says of users' objects.
 	swept    bool
-	problems []*clusterv1.Reason
+	problems []*clusterpb.Reason
 	// stage says what failed, and err why; "" and nil when nothing did.
 	stage string
 	err   error
@@ -94,13 +94,13 @@ func (c *cycle) run(ctx context.Context) result {
 
 func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	begin := c.cfg.Now()
-	d := &plannerv1.Decide{
+	d := &plannerpb.Decide{
 		Now: timestamppb.New(begin), Policy: c.cfg.Policy, Traceparent: telemetry.TraceparentFromContext(ctx),
 	}
 	if c.decision.Everything {
 		d.ResumeAfter = c.resume
 	} else {
-		d.Kinds = []plannerv1.DecisionKind{plannerv1.DecisionKind_DECISION_KIND_PROVISION}
+		d.Kinds = []plannerpb.DecisionKind{plannerpb.DecisionKind_DECISION_KIND_PROVISION}
 	}
 	planCtx, cancel := context.WithTimeout(ctx, c.cfg.PlanTimeout)
 	defer cancel()
@@ -139,16 +139,16 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	return r
 }
 
-func (c *cycle) apply(ctx context.Context, plan *plannerv1.Plan) (*actuatorv1.ApplyResponse, error) {
+func (c *cycle) apply(ctx context.Context, plan *plannerpb.Plan) (*actuatorpb.ApplyResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ApplyTimeout)
 	defer cancel()
-	return c.cfg.Actuator.Apply(ctx, &actuatorv1.ApplyRequest{Plan: plan})
+	return c.cfg.Actuator.Apply(ctx, &actuatorpb.ApplyRequest{Plan: plan})
 }
 
 // verdicts counts what became of the decisions, and says which were refused.
-func (c *cycle) verdicts(ctx context.Context, plan *plannerv1.Plan, answer *actuatorv1.ApplyResponse) (accepted, rejected int) {
+func (c *cycle) verdicts(ctx context.Context, plan *plannerpb.Plan, answer *actuatorpb.ApplyResponse) (accepted, rejected int) {
 	for _, v := range answer.GetVerdicts() {
-		if v.GetKind() != actuatorv1.VerdictKind_VERDICT_KIND_REJECTED {
+		if v.GetKind() != actuatorpb.VerdictKind_VERDICT_KIND_REJECTED {
 			accepted++
 			continue
 		}
@@ -162,7 +162,7 @@ func (c *cycle) verdicts(ctx context.Context, plan *plannerv1.Plan, answer *actu
 }
 
 // digest tells apart what is said about pods that stay pending.
-func digest(pending []*plannerv1.PendingPod) relayed {
+func digest(pending []*plannerpb.PendingPod) relayed {
 	if len(pending) == 0 {
 		return ""
 	}

@@ -21,9 +21,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
@@ -35,20 +35,20 @@ import (
 
 // planner asks for one claim for all unschedulable pods together, but for those named "lost-…", which it leaves pending.
 type planner struct {
-	plannerv1.UnimplementedPlannerServiceServer
+	plannerpb.UnimplementedPlannerServiceServer
 
 	mu     sync.Mutex
-	asked  []*plannerv1.Decide
+	asked  []*plannerpb.Decide
 	broken error
 	took   time.Duration
 	ends   []string // where the next searches for nodes to give back end, "" at the end of all
 	when   []time.Time
-	amiss  []*clusterv1.Reason // what each plan for everything says of users' objects
+	amiss  []*clusterpb.Reason // what each plan for everything says of users' objects
 }
 
-func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
-	pods, header := map[string]*clusterv1.Pod{}, &clusterv1.Snapshot{}
-	fold := func(up *clusterv1.Snapshot, gone []string) {
+func (p *planner) Session(s plannerpb.PlannerService_SessionServer) error {
+	pods, header := map[string]*clusterpb.Pod{}, &clusterpb.Snapshot{}
+	fold := func(up *clusterpb.Snapshot, gone []string) {
 		for _, id := range gone {
 			delete(pods, id)
 		}
@@ -65,16 +65,16 @@ func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
 			return nil
 		}
 		switch m := m.GetMessage().(type) {
-		case *plannerv1.SessionRequest_Snapshot:
+		case *plannerpb.SessionRequest_Snapshot:
 			fold(m.Snapshot.GetSnapshot(), nil)
-		case *plannerv1.SessionRequest_Delta:
+		case *plannerpb.SessionRequest_Delta:
 			fold(m.Delta.GetDelta().GetUpserted(), m.Delta.GetDelta().GetRemoved().GetPods())
-		case *plannerv1.SessionRequest_Decide:
+		case *plannerpb.SessionRequest_Decide:
 			plan, err := p.decide(m.Decide, pods, header)
 			if err != nil {
 				return err
 			}
-			r := &plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: &plannerv1.PlanPart{Plan: plan, Last: true}}}
+			r := &plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: &plannerpb.PlanPart{Plan: plan, Last: true}}}
 			if err := s.Send(r); err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
 	}
 }
 
-func (p *planner) decide(d *plannerv1.Decide, pods map[string]*clusterv1.Pod, header *clusterv1.Snapshot) (*plannerv1.Plan, error) {
+func (p *planner) decide(d *plannerpb.Decide, pods map[string]*clusterpb.Pod, header *clusterpb.Snapshot) (*plannerpb.Plan, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.broken != nil {
@@ -90,28 +90,28 @@ func (p *planner) decide(d *plannerv1.Decide, pods map[string]*clusterv1.Pod, he
 	}
 	p.asked, p.when = append(p.asked, d), append(p.when, time.Now())
 	time.Sleep(p.took) // of the bubble's time
-	plan := &plannerv1.Plan{
+	plan := &plannerpb.Plan{
 		Id: fmt.Sprintf("p-%d", len(p.asked)), Revision: header.GetRevision(), InventoryRevision: header.GetInventoryRevision(),
 	}
 	if len(d.GetKinds()) == 0 && len(p.ends) > 0 {
-		plan.DisruptionSummary = &plannerv1.DisruptionSummary{ResumeAfter: p.ends[0]}
+		plan.DisruptionSummary = &plannerpb.DisruptionSummary{ResumeAfter: p.ends[0]}
 		p.ends = p.ends[1:]
 	}
 	if len(d.GetKinds()) == 0 {
 		plan.Problems = p.amiss
 	}
-	claim := &plannerv1.NodeClaim{Id: fmt.Sprintf("claim-%d", header.GetRevision())}
+	claim := &plannerpb.NodeClaim{Id: fmt.Sprintf("claim-%d", header.GetRevision())}
 	for _, id := range sortedPods(pods) {
 		if id[:len("shop/lost")] == "shop/lost" {
-			plan.Pending = append(plan.Pending, &plannerv1.PendingPod{Pod: id, Reason: &clusterv1.Reason{
-				Code: clusterv1.ReasonCode_REASON_CODE_RESOURCES, Message: "too large",
+			plan.Pending = append(plan.Pending, &plannerpb.PendingPod{Pod: id, Reason: &clusterpb.Reason{
+				Code: clusterpb.ReasonCode_REASON_CODE_RESOURCES, Message: "too large",
 			}})
 			continue
 		}
 		claim.Pods = append(claim.Pods, id)
 	}
 	if len(claim.GetPods()) > 0 {
-		plan.NodeClaims = []*plannerv1.NodeClaim{claim}
+		plan.NodeClaims = []*plannerpb.NodeClaim{claim}
 	}
 	return plan, nil
 }
@@ -124,17 +124,17 @@ func (p *planner) set(broken error) {
 
 // actuator records plans; its inventory is what the test says.
 type actuator struct {
-	actuatorv1.UnimplementedActuatorServiceServer
-	say chan *actuatorv1.WatchInventoryResponse
+	actuatorpb.UnimplementedActuatorServiceServer
+	say chan *actuatorpb.WatchInventoryResponse
 
 	mu       sync.Mutex
-	plans    []*plannerv1.Plan
+	plans    []*plannerpb.Plan
 	applied  []time.Time
 	revision int64
 	reject   bool
 }
 
-func (a *actuator) WatchInventory(_ *actuatorv1.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorv1.WatchInventoryResponse]) error {
+func (a *actuator) WatchInventory(_ *actuatorpb.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
 	for {
 		select {
 		case m := <-a.say:
@@ -147,16 +147,16 @@ func (a *actuator) WatchInventory(_ *actuatorv1.WatchInventoryRequest, s grpc.Se
 	}
 }
 
-func (a *actuator) Apply(_ context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error) {
+func (a *actuator) Apply(_ context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.plans, a.applied = append(a.plans, r.GetPlan()), append(a.applied, time.Now())
-	out := &actuatorv1.ApplyResponse{InventoryRevision: a.revision}
+	out := &actuatorpb.ApplyResponse{InventoryRevision: a.revision}
 	for _, c := range r.GetPlan().GetNodeClaims() {
-		v := &actuatorv1.Verdict{Decision: c.GetId(), Kind: actuatorv1.VerdictKind_VERDICT_KIND_ACCEPTED}
+		v := &actuatorpb.Verdict{Decision: c.GetId(), Kind: actuatorpb.VerdictKind_VERDICT_KIND_ACCEPTED}
 		if a.reject {
-			v.Kind = actuatorv1.VerdictKind_VERDICT_KIND_REJECTED
-			v.Reason = &clusterv1.Reason{Code: clusterv1.ReasonCode_REASON_CODE_LIMIT, Message: "limit of pool default reached"}
+			v.Kind = actuatorpb.VerdictKind_VERDICT_KIND_REJECTED
+			v.Reason = &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_LIMIT, Message: "limit of pool default reached"}
 		}
 		out.Verdicts = append(out.Verdicts, v)
 	}
@@ -177,7 +177,7 @@ type world struct {
 	cluster  chan snapshot.Batch
 	log      *syncBuffer
 	spans    *tracetest.SpanRecorder
-	relayed  []*plannerv1.Plan
+	relayed  []*plannerpb.Plan
 	start    time.Time
 }
 
@@ -213,10 +213,10 @@ func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 }
 
 // policy is what the loop of a world is told to plan by.
-func policy() *clusterv1.Policy {
-	return &clusterv1.Policy{
-		PerNodeOverheadMicroUsdPerHour: 2000, Preferences: clusterv1.PreferencePolicy_PREFERENCE_POLICY_IGNORED,
-		DefaultSpread: []*clusterv1.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
+func policy() *clusterpb.Policy {
+	return &clusterpb.Policy{
+		PerNodeOverheadMicroUsdPerHour: 2000, Preferences: clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED,
+		DefaultSpread: []*clusterpb.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
 	}
 }
 
@@ -224,20 +224,20 @@ func policy() *clusterv1.Policy {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		t: t, planner: &planner{}, actuator: &actuator{say: make(chan *actuatorv1.WatchInventoryResponse)},
+		t: t, planner: &planner{}, actuator: &actuator{say: make(chan *actuatorpb.WatchInventoryResponse)},
 		cluster: make(chan snapshot.Batch), log: &syncBuffer{}, spans: tracetest.NewSpanRecorder(), start: time.Now(),
 	}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
-	conn := dial(t, func(s *grpc.Server) { plannerv1.RegisterPlannerServiceServer(s, w.planner) })
+	conn := dial(t, func(s *grpc.Server) { plannerpb.RegisterPlannerServiceServer(s, w.planner) })
 	client := inventory.New(inventory.Config{
 		Addresses: []string{"a"}, Watcher: "w1", Log: log, Now: time.Now,
 		Dial: func(string) (inventory.Conn, error) {
-			return dial(t, func(s *grpc.Server) { actuatorv1.RegisterActuatorServiceServer(s, w.actuator) }), nil
+			return dial(t, func(s *grpc.Server) { actuatorpb.RegisterActuatorServiceServer(s, w.actuator) }), nil
 		},
 	})
 	tracing := telemetry.NewTracing(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(w.spans)))
 	l := loop.New(loop.Config{
-		Planner:  session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(conn)}),
+		Planner:  session.New(session.Config{Planner: plannerpb.NewPlannerServiceClient(conn)}),
 		Actuator: client,
 		Pace: pace.Config{
 			Idle: 50 * time.Millisecond, Max: 500 * time.Millisecond, SweepIdle: time.Second, SweepEvery: 10 * time.Second, SweepQuiet: time.Minute,
@@ -245,7 +245,7 @@ func newWorld(t *testing.T) *world {
 		},
 		Policy:      policy(),
 		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
-		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerv1.Plan) { w.relayed = append(w.relayed, p) },
+		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan) { w.relayed = append(w.relayed, p) },
 		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},
 		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now,
 	})
@@ -269,16 +269,16 @@ func newWorld(t *testing.T) *world {
 
 // inventory makes the actuator say that its inventory now has this revision.
 func (w *world) inventory(reset, driver bool, revision int64) {
-	w.actuator.say <- &actuatorv1.WatchInventoryResponse{
-		Reset_: reset, Last: true, Driver: driver, Upserted: &clusterv1.Snapshot{InventoryRevision: revision},
+	w.actuator.say <- &actuatorpb.WatchInventoryResponse{
+		Reset_: reset, Last: true, Driver: driver, Upserted: &clusterpb.Snapshot{InventoryRevision: revision},
 	}
 	synctest.Wait()
 }
 
 // claim puts a claim into the actuator's inventory.
-func (w *world) claim(revision int64, c *clusterv1.Claim) {
-	w.actuator.say <- &actuatorv1.WatchInventoryResponse{
-		Last: true, Driver: true, Upserted: &clusterv1.Snapshot{InventoryRevision: revision, Claims: []*clusterv1.Claim{c}},
+func (w *world) claim(revision int64, c *clusterpb.Claim) {
+	w.actuator.say <- &actuatorpb.WatchInventoryResponse{
+		Last: true, Driver: true, Upserted: &clusterpb.Snapshot{InventoryRevision: revision, Claims: []*clusterpb.Claim{c}},
 	}
 	synctest.Wait()
 }

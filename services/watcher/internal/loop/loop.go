@@ -13,9 +13,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	actuatorv1 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1"
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -23,13 +23,13 @@ import (
 
 // Planner answers a snapshot with a plan. It is called by one goroutine at a time.
 type Planner interface {
-	Plan(ctx context.Context, s snapshot.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error)
+	Plan(ctx context.Context, s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.Plan, error)
 	Close()
 }
 
 // Actuator takes plans for its leader.
 type Actuator interface {
-	Apply(ctx context.Context, r *actuatorv1.ApplyRequest) (*actuatorv1.ApplyResponse, error)
+	Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error)
 }
 
 // Config is what a Loop works with. All fields are required.
@@ -38,12 +38,12 @@ type Config struct {
 	Actuator Actuator
 	Pace     pace.Config
 	// Policy goes with each question; it is never changed.
-	Policy *clusterv1.Policy
+	Policy *clusterpb.Policy
 	// PlanTimeout and ApplyTimeout bound one plan and one relay.
 	PlanTimeout, ApplyTimeout time.Duration
 	// Publish is told each new snapshot, and Relayed each plan that was relayed. Neither may block.
 	Publish func(snapshot.Snapshot)
-	Relayed func(*plannerv1.Plan)
+	Relayed func(*plannerpb.Plan)
 
 	// PlannerAddress and ActuatorAddresses are for messages.
 	PlannerAddress    string

@@ -15,11 +15,11 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
-func sortedPods(pods map[string]*clusterv1.Pod) []string { return slices.Sorted(maps.Keys(pods)) }
+func sortedPods(pods map[string]*clusterpb.Pod) []string { return slices.Sorted(maps.Keys(pods)) }
 
 func TestPodsOfOneRollOutArePlannedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestPodsOfOneRollOutArePlannedTogether(t *testing.T) {
 		if pods := w.actuator.plans[0].GetNodeClaims()[0].GetPods(); len(pods) != 5 {
 			t.Errorf("the plan is for %v", pods)
 		}
-		if kinds := w.planner.asked[0].GetKinds(); len(kinds) != 1 || kinds[0] != plannerv1.DecisionKind_DECISION_KIND_PROVISION {
+		if kinds := w.planner.asked[0].GetKinds(); len(kinds) != 1 || kinds[0] != plannerpb.DecisionKind_DECISION_KIND_PROVISION {
 			t.Errorf("the batch asked for %v", kinds)
 		}
 		if len(w.relayed) != 1 {
@@ -236,7 +236,7 @@ func TestASearchThatEndedEarlyGoesOnWhereItEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.planner.ends = []string{"node-b", "node-d", ""}
-		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.claim(2, &clusterpb.Claim{Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED})
 		w.after(95 * time.Second)
 		want := []string{"1s", "11s node-b", "21s node-d", "1m21s"}
 		if diff := cmp.Diff(want, w.sweeps()); diff != "" {
@@ -249,7 +249,7 @@ func TestAFailureDoesNotForgetWhereASearchEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.planner.ends = []string{"node-b"}
-		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.claim(2, &clusterpb.Claim{Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED})
 		w.after(2 * time.Second)
 		w.planner.set(status.Error(codes.Unavailable, "no planner today"))
 		w.after(15 * time.Second)
@@ -270,8 +270,8 @@ func TestAFailureDoesNotForgetWhereASearchEnded(t *testing.T) {
 func TestWhatIsDueByItselfIsPlannedWhenItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.claim(2, &clusterv1.Claim{
-			Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED,
+		w.claim(2, &clusterpb.Claim{
+			Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED,
 			CreateTime: timestamppb.New(w.start.Add(-270 * time.Second)), ExpireTime: timestamppb.New(w.start.Add(30 * time.Second)),
 		})
 		w.after(100 * time.Second)
@@ -285,7 +285,7 @@ func TestWhatIsDueByItselfIsPlannedWhenItIs(t *testing.T) {
 func TestAQuietClusterIsLookedAtOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.claim(2, &clusterpb.Claim{Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED})
 		w.after(10*time.Minute + 30*time.Second)
 		if n := len(w.sweeps()); n != 11 {
 			t.Errorf("%d sweeps in ten minutes and a half, want the first and one a minute: %q", n, w.sweeps())
@@ -296,20 +296,20 @@ func TestAQuietClusterIsLookedAtOnceAMinute(t *testing.T) {
 func TestProblemsOfUsersObjectsAreSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		never := []*clusterv1.Reason{{
-			Code: clusterv1.ReasonCode_REASON_CODE_PDB, Subject: "poddisruptionbudget/shop/web", Message: "it never allows an eviction",
+		never := []*clusterpb.Reason{{
+			Code: clusterpb.ReasonCode_REASON_CODE_PDB, Subject: "poddisruptionbudget/shop/web", Message: "it never allows an eviction",
 			Remedy: "let it allow one",
 		}}
 		const line = `subject=poddisruptionbudget/shop/web code=REASON_CODE_PDB reason="it never allows an eviction" ` +
 			`remedy="let it allow one"`
 		count := func() int { return strings.Count(w.log.String(), line) }
-		say := func(list []*clusterv1.Reason) {
+		say := func(list []*clusterpb.Reason) {
 			w.planner.mu.Lock()
 			w.planner.amiss = list
 			w.planner.mu.Unlock()
 		}
 		say(never)
-		w.claim(2, &clusterv1.Claim{Id: "c-1", State: clusterv1.ClaimState_CLAIM_STATE_INITIALIZED})
+		w.claim(2, &clusterpb.Claim{Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED})
 		w.after(3 * time.Minute)
 		w.pods("web-0") // a plan for pods alone says nothing of them
 		w.after(time.Minute)

@@ -1,7 +1,7 @@
 package loop
 
 import (
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -20,14 +20,14 @@ func (t tally) follow(d snapshot.Delta) int {
 	fresh := 0
 	for _, o := range d.Upserted {
 		switch m := o.Payload.(type) {
-		case *clusterv1.Pod:
+		case *clusterpb.Pod:
 			if !waits(m, o.Class) {
 				delete(t.pending, o.ID)
 			} else if !t.pending[o.ID] {
 				t.pending[o.ID] = true
 				fresh++
 			}
-		case *clusterv1.Claim:
+		case *clusterpb.Claim:
 			if over(m) {
 				delete(t.claims, o.ID)
 			} else {
@@ -53,14 +53,14 @@ func (t tally) work() bool { return len(t.pending)+len(t.claims) > 0 }
 
 // waits says whether a plan should find a place for the pod: not for those that preemption makes room for, and not for
 // those that come with a node of their own accord.
-func waits(p *clusterv1.Pod, class *snapshot.Object) bool {
-	if p.GetPhase() != clusterv1.PodPhase_POD_PHASE_UNSCHEDULABLE || p.GetNominatedNode() != "" || p.GetTerminating() {
+func waits(p *clusterpb.Pod, class *snapshot.Object) bool {
+	if p.GetPhase() != clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE || p.GetNominatedNode() != "" || p.GetTerminating() {
 		return false
 	}
-	c, ok := class.Payload.(*clusterv1.PodClass)
+	c, ok := class.Payload.(*clusterpb.PodClass)
 	return ok && !c.GetDaemon() && !c.GetMirror()
 }
 
-func over(c *clusterv1.Claim) bool {
-	return c.GetState() == clusterv1.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterv1.ClaimState_CLAIM_STATE_FAILED
+func over(c *clusterpb.Claim) bool {
+	return c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterpb.ClaimState_CLAIM_STATE_FAILED
 }

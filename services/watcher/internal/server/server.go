@@ -9,9 +9,9 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
@@ -30,40 +30,40 @@ const (
 
 // Server implements WatcherService. Make it with New. Safe for concurrent use.
 type Server struct {
-	watcherv1.UnimplementedWatcherServiceServer
+	watcherpb.UnimplementedWatcherServiceServer
 
 	hub       *stream.Hub[snapshot.Snapshot]
 	header    convert.Header
-	policy    *clusterv1.Policy
+	policy    *clusterpb.Policy
 	partBytes int
-	plan      atomic.Pointer[plannerv1.Plan]
+	plan      atomic.Pointer[plannerpb.Plan]
 }
 
 // New makes a server for the snapshots that are published on hub, and for the policy that plans are asked for with, which
 // must not be changed afterwards.
-func New(hub *stream.Hub[snapshot.Snapshot], h convert.Header, p *clusterv1.Policy) *Server {
+func New(hub *stream.Hub[snapshot.Snapshot], h convert.Header, p *clusterpb.Policy) *Server {
 	return &Server{hub: hub, header: h, policy: p, partBytes: convert.MaxPartBytes}
 }
 
 // SetPlan makes p the last plan. p must not be changed afterwards.
-func (s *Server) SetPlan(p *plannerv1.Plan) { s.plan.Store(p) }
+func (s *Server) SetPlan(p *plannerpb.Plan) { s.plan.Store(p) }
 
 // GetSnapshot implements WatcherService.
-func (s *Server) GetSnapshot(_ *watcherv1.GetSnapshotRequest, out watcherv1.WatcherService_GetSnapshotServer) error {
+func (s *Server) GetSnapshot(_ *watcherpb.GetSnapshotRequest, out watcherpb.WatcherService_GetSnapshotServer) error {
 	now, ok := s.hub.Latest()
 	if !ok {
 		return notSynced()
 	}
 	policy := s.policy
-	return s.parts(now, func(p *clusterv1.Snapshot, last bool) error {
-		m := &watcherv1.GetSnapshotResponse{Snapshot: p, Last: last, Policy: policy}
+	return s.parts(now, func(p *clusterpb.Snapshot, last bool) error {
+		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Last: last, Policy: policy}
 		policy = nil // it goes with the first part only
 		return out.Send(m)
 	})
 }
 
 // WatchSnapshot implements WatcherService.
-func (s *Server) WatchSnapshot(_ *watcherv1.WatchSnapshotRequest, out watcherv1.WatcherService_WatchSnapshotServer) error {
+func (s *Server) WatchSnapshot(_ *watcherpb.WatchSnapshotRequest, out watcherpb.WatcherService_WatchSnapshotServer) error {
 	if _, ok := s.hub.Latest(); !ok {
 		return notSynced()
 	}
@@ -87,10 +87,10 @@ func (s *Server) WatchSnapshot(_ *watcherv1.WatchSnapshotRequest, out watcherv1.
 }
 
 // send brings a subscriber from what it holds to the next snapshot.
-func (s *Server) send(out watcherv1.WatcherService_WatchSnapshotServer, held, next snapshot.Snapshot) error {
+func (s *Server) send(out watcherpb.WatcherService_WatchSnapshotServer, held, next snapshot.Snapshot) error {
 	if held.Revision == 0 {
-		return s.parts(next, func(p *clusterv1.Snapshot, last bool) error {
-			return out.Send(&watcherv1.WatchSnapshotResponse{Message: &watcherv1.WatchSnapshotResponse_Snapshot{Snapshot: p}, Last: last})
+		return s.parts(next, func(p *clusterpb.Snapshot, last bool) error {
+			return out.Send(&watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Snapshot{Snapshot: p}, Last: last})
 		})
 	}
 	if held.Revision == next.Revision {
@@ -98,7 +98,7 @@ func (s *Server) send(out watcherv1.WatcherService_WatchSnapshotServer, held, ne
 	}
 	parts := convert.DeltaParts(snapshot.Diff(held, next), s.header, s.partBytes)
 	for i, p := range parts {
-		m := &watcherv1.WatchSnapshotResponse{Message: &watcherv1.WatchSnapshotResponse_Delta{Delta: p}, Last: i == len(parts)-1}
+		m := &watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Delta{Delta: p}, Last: i == len(parts)-1}
 		if err := out.Send(m); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (s *Server) send(out watcherv1.WatcherService_WatchSnapshotServer, held, ne
 	return nil
 }
 
-func (s *Server) parts(now snapshot.Snapshot, send func(*clusterv1.Snapshot, bool) error) error {
+func (s *Server) parts(now snapshot.Snapshot, send func(*clusterpb.Snapshot, bool) error) error {
 	parts := convert.Parts(now, s.header, s.partBytes)
 	for i, p := range parts {
 		if err := send(p, i == len(parts)-1); err != nil {
@@ -117,12 +117,12 @@ func (s *Server) parts(now snapshot.Snapshot, send func(*clusterv1.Snapshot, boo
 }
 
 // GetPlan implements WatcherService.
-func (s *Server) GetPlan(context.Context, *watcherv1.GetPlanRequest) (*watcherv1.GetPlanResponse, error) {
+func (s *Server) GetPlan(context.Context, *watcherpb.GetPlanRequest) (*watcherpb.GetPlanResponse, error) {
 	p := s.plan.Load()
 	if p == nil {
 		return nil, rpcerr.New(codes.NotFound, ReasonNoPlan, "no plan was relayed yet")
 	}
-	return &watcherv1.GetPlanResponse{Plan: p}, nil
+	return &watcherpb.GetPlanResponse{Plan: p}, nil
 }
 
 func notSynced() error {

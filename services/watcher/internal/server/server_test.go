@@ -16,9 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
-	watcherv1 "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/server"
@@ -29,12 +29,12 @@ import (
 type fixture struct {
 	hub    *stream.Hub[snapshot.Snapshot]
 	server *server.Server
-	client watcherv1.WatcherServiceClient
+	client watcherpb.WatcherServiceClient
 }
 
 // policy is what the watcher of the tests asks for plans with.
-func policy() *clusterv1.Policy {
-	return &clusterv1.Policy{PerNodeOverheadMicroUsdPerHour: 7, Repair: &clusterv1.RepairPolicy{Off: true}}
+func policy() *clusterpb.Policy {
+	return &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 7, Repair: &clusterpb.RepairPolicy{Off: true}}
 }
 
 func serve(t *testing.T, queue int) fixture {
@@ -42,7 +42,7 @@ func serve(t *testing.T, queue int) fixture {
 	f := fixture{hub: stream.New[snapshot.Snapshot](queue)}
 	f.server = server.New(f.hub, convert.Header{Cluster: "demo"}, policy())
 	lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
-	watcherv1.RegisterWatcherServiceServer(srv, f.server)
+	watcherpb.RegisterWatcherServiceServer(srv, f.server)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
 	conn, err := grpc.NewClient("passthrough:///x", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
@@ -50,7 +50,7 @@ func serve(t *testing.T, queue int) fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close(); srv.Stop() })
-	f.client = watcherv1.NewWatcherServiceClient(conn)
+	f.client = watcherpb.NewWatcherServiceClient(conn)
 	return f
 }
 
@@ -74,21 +74,21 @@ func reasonOf(t *testing.T, err error) string {
 
 func TestNothingIsServedBeforeTheFirstSync(t *testing.T) {
 	f := serve(t, 0)
-	snap, err := f.client.GetSnapshot(t.Context(), &watcherv1.GetSnapshotRequest{})
+	snap, err := f.client.GetSnapshot(t.Context(), &watcherpb.GetSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err = snap.Recv(); reasonOf(t, err) != server.ReasonNotSynced {
 		t.Errorf("GetSnapshot: %v", err)
 	}
-	watch, err := f.client.WatchSnapshot(t.Context(), &watcherv1.WatchSnapshotRequest{})
+	watch, err := f.client.WatchSnapshot(t.Context(), &watcherpb.WatchSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err = watch.Recv(); reasonOf(t, err) != server.ReasonNotSynced {
 		t.Errorf("WatchSnapshot: %v", err)
 	}
-	if _, err = f.client.GetPlan(t.Context(), &watcherv1.GetPlanRequest{}); reasonOf(t, err) != server.ReasonNoPlan {
+	if _, err = f.client.GetPlan(t.Context(), &watcherpb.GetPlanRequest{}); reasonOf(t, err) != server.ReasonNoPlan {
 		t.Errorf("GetPlan: %v", err)
 	}
 }
@@ -97,11 +97,11 @@ func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
 	f := serve(t, 0)
 	s := nodes(snapshot.Snapshot{}, 5000, strings.Repeat("x", 1000))
 	f.hub.Publish(s)
-	stream, err := f.client.GetSnapshot(t.Context(), &watcherv1.GetSnapshotRequest{})
+	stream, err := f.client.GetSnapshot(t.Context(), &watcherpb.GetSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, parts := &clusterv1.Snapshot{}, 0
+	got, parts := &clusterpb.Snapshot{}, 0
 	for last := false; !last; parts++ {
 		m, err := stream.Recv()
 		if err != nil {
@@ -125,7 +125,7 @@ func TestWatchSnapshotStreamsChanges(t *testing.T) {
 	f := serve(t, 0)
 	one := nodes(snapshot.Snapshot{}, 2, "a")
 	f.hub.Publish(one)
-	watch, err := f.client.WatchSnapshot(t.Context(), &watcherv1.WatchSnapshotRequest{})
+	watch, err := f.client.WatchSnapshot(t.Context(), &watcherpb.WatchSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestSubscriberThatDoesNotReadIsCutOff(t *testing.T) {
 	f := serve(t, 2)
 	s := nodes(snapshot.Snapshot{}, 1, "")
 	f.hub.Publish(s)
-	watch, err := f.client.WatchSnapshot(t.Context(), &watcherv1.WatchSnapshotRequest{})
+	watch, err := f.client.WatchSnapshot(t.Context(), &watcherpb.WatchSnapshotRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +173,9 @@ func TestSubscriberThatDoesNotReadIsCutOff(t *testing.T) {
 
 func TestGetPlanReturnsTheLastOne(t *testing.T) {
 	f := serve(t, 0)
-	f.server.SetPlan(&plannerv1.Plan{Id: "p-1"})
-	f.server.SetPlan(&plannerv1.Plan{Id: "p-2"})
-	r, err := f.client.GetPlan(t.Context(), &watcherv1.GetPlanRequest{})
+	f.server.SetPlan(&plannerpb.Plan{Id: "p-1"})
+	f.server.SetPlan(&plannerpb.Plan{Id: "p-2"})
+	r, err := f.client.GetPlan(t.Context(), &watcherpb.GetPlanRequest{})
 	if err != nil || r.GetPlan().GetId() != "p-2" {
 		t.Errorf("plan %v, %v", r, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -25,7 +25,7 @@ const maxPlanBytes = 256 << 20
 
 // Config is what a Client works with.
 type Config struct {
-	Planner plannerv1.PlannerServiceClient
+	Planner plannerpb.PlannerServiceClient
 	Header  convert.Header
 	// PartBytes is how large a message may grow; zero is convert.MaxPartBytes.
 	PartBytes int
@@ -34,7 +34,7 @@ type Config struct {
 // Client is one session after another. It is owned by one goroutine.
 type Client struct {
 	cfg    Config
-	stream plannerv1.PlannerService_SessionClient // nil: none is open
+	stream plannerpb.PlannerService_SessionClient // nil: none is open
 	cancel context.CancelFunc
 	held   snapshot.Snapshot // what the planner holds
 }
@@ -49,7 +49,7 @@ func New(cfg Config) *Client {
 
 // Plan asks for a plan for s. A session that has gone stale since the last question, as any planner's may, is replaced
 // once by a new one; an error on a new one is returned, and the next call begins anew.
-func (c *Client) Plan(ctx context.Context, s snapshot.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+func (c *Client) Plan(ctx context.Context, s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.Plan, error) {
 	stale := c.stream != nil
 	plan, err := c.ask(ctx, s, d)
 	if err != nil && stale && ctx.Err() == nil {
@@ -70,7 +70,7 @@ func (c *Client) Close() {
 }
 
 // ask puts one question to the session; after an error there is no session.
-func (c *Client) ask(ctx context.Context, s snapshot.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+func (c *Client) ask(ctx context.Context, s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.Plan, error) {
 	if c.stream == nil {
 		if err := c.open(ctx); err != nil {
 			return nil, err
@@ -103,26 +103,26 @@ func (c *Client) open(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) exchange(s snapshot.Snapshot, d *plannerv1.Decide) (*plannerv1.Plan, error) {
+func (c *Client) exchange(s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.Plan, error) {
 	for _, m := range c.update(s) {
 		if err := c.send(m); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.send(&plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Decide{Decide: d}}); err != nil {
+	if err := c.send(&plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Decide{Decide: d}}); err != nil {
 		return nil, err
 	}
 	return c.receive(s.Revision)
 }
 
 // update is what makes the planner hold s.
-func (c *Client) update(s snapshot.Snapshot) []*plannerv1.SessionRequest {
-	var out []*plannerv1.SessionRequest
+func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
+	var out []*plannerpb.SessionRequest
 	if c.held.Revision == 0 {
 		parts := convert.Parts(s, c.cfg.Header, c.cfg.PartBytes)
 		for i, p := range parts {
-			part := &plannerv1.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
-			out = append(out, &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Snapshot{Snapshot: part}})
+			part := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
+			out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}})
 		}
 		return out
 	}
@@ -131,14 +131,14 @@ func (c *Client) update(s snapshot.Snapshot) []*plannerv1.SessionRequest {
 	}
 	parts := convert.DeltaParts(snapshot.Diff(c.held, s), c.cfg.Header, c.cfg.PartBytes)
 	for i, p := range parts {
-		part := &plannerv1.DeltaPart{Delta: p, Last: i == len(parts)-1}
-		out = append(out, &plannerv1.SessionRequest{Message: &plannerv1.SessionRequest_Delta{Delta: part}})
+		part := &plannerpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
+		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: part}})
 	}
 	return out
 }
 
 // send reports the planner's own error where it has ended the stream.
-func (c *Client) send(m *plannerv1.SessionRequest) error {
+func (c *Client) send(m *plannerpb.SessionRequest) error {
 	err := c.stream.Send(m)
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -151,8 +151,8 @@ func (c *Client) send(m *plannerv1.SessionRequest) error {
 }
 
 // receive puts a plan together.
-func (c *Client) receive(revision uint64) (*plannerv1.Plan, error) {
-	plan := &plannerv1.Plan{}
+func (c *Client) receive(revision uint64) (*plannerpb.Plan, error) {
+	plan := &plannerpb.Plan{}
 	for bytes := 0; ; {
 		m, err := c.stream.Recv()
 		if err != nil {

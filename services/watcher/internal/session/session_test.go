@@ -21,8 +21,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	clusterv1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1"
-	plannerv1 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1"
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/session"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -30,7 +30,7 @@ import (
 
 // planner folds what it is sent, as a planner must, and answers each question in three parts. It notes what it got.
 type planner struct {
-	plannerv1.UnimplementedPlannerServiceServer
+	plannerpb.UnimplementedPlannerServiceServer
 
 	mu      sync.Mutex
 	log     []string
@@ -46,10 +46,10 @@ func (p *planner) note(format string, args ...any) {
 	p.log = append(p.log, fmt.Sprintf(format, args...))
 }
 
-func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
+func (p *planner) Session(s plannerpb.PlannerService_SessionServer) error {
 	p.note("open")
 	nodes, revision, parts := map[string]bool{}, uint64(0), 0
-	whole := &clusterv1.Snapshot{}
+	whole := &clusterpb.Snapshot{}
 	for {
 		m, err := s.Recv()
 		if err != nil {
@@ -57,7 +57,7 @@ func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
 		}
 		p.largest = max(p.largest, proto.Size(m))
 		switch m := m.GetMessage().(type) {
-		case *plannerv1.SessionRequest_Snapshot:
+		case *plannerpb.SessionRequest_Snapshot:
 			proto.Merge(whole, m.Snapshot.GetSnapshot())
 			parts++
 			if m.Snapshot.GetLast() {
@@ -67,7 +67,7 @@ func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
 				revision = whole.GetRevision()
 				p.note("snapshot %d in several parts: %t", revision, parts > 1)
 			}
-		case *plannerv1.SessionRequest_Delta:
+		case *plannerpb.SessionRequest_Delta:
 			d := m.Delta.GetDelta()
 			if d.GetBaseRevision() != revision && parts > 0 {
 				return status.Errorf(codes.OutOfRange, "delta from %d, session at %d", d.GetBaseRevision(), revision)
@@ -82,7 +82,7 @@ func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
 				revision = d.GetRevision()
 				p.note("delta to %d", revision)
 			}
-		case *plannerv1.SessionRequest_Decide:
+		case *plannerpb.SessionRequest_Decide:
 			if err := p.decide(s, m.Decide, revision, len(nodes)); err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func (p *planner) Session(s plannerv1.PlannerService_SessionServer) error {
 	}
 }
 
-func (p *planner) decide(s plannerv1.PlannerService_SessionServer, d *plannerv1.Decide, revision uint64, nodes int) error {
+func (p *planner) decide(s plannerpb.PlannerService_SessionServer, d *plannerpb.Decide, revision uint64, nodes int) error {
 	p.mu.Lock()
 	n := p.question
 	p.question++
@@ -101,10 +101,10 @@ func (p *planner) decide(s plannerv1.PlannerService_SessionServer, d *plannerv1.
 		}
 	}
 	p.note("decide %d nodes, trace %s", nodes, d.GetTraceparent())
-	for i, part := range []*plannerv1.Plan{
-		{Revision: revision, Id: "p"}, {NodeClaims: []*plannerv1.NodeClaim{{Id: "a"}}}, {NodeClaims: []*plannerv1.NodeClaim{{Id: "b"}}},
+	for i, part := range []*plannerpb.Plan{
+		{Revision: revision, Id: "p"}, {NodeClaims: []*plannerpb.NodeClaim{{Id: "a"}}}, {NodeClaims: []*plannerpb.NodeClaim{{Id: "b"}}},
 	} {
-		m := &plannerv1.SessionResponse{Message: &plannerv1.SessionResponse_Plan{Plan: &plannerv1.PlanPart{Plan: part, Last: i == 2}}}
+		m := &plannerpb.SessionResponse{Message: &plannerpb.SessionResponse_Plan{Plan: &plannerpb.PlanPart{Plan: part, Last: i == 2}}}
 		if err := s.Send(m); err != nil {
 			return err
 		}
@@ -117,14 +117,14 @@ func serve(t *testing.T, p *planner) *session.Client {
 	t.Helper()
 	lis := bufconn.Listen(1 << 20)
 	srv := grpc.NewServer()
-	plannerv1.RegisterPlannerServiceServer(srv, p)
+	plannerpb.RegisterPlannerServiceServer(srv, p)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
 	conn, err := grpc.NewClient("passthrough:///planner", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := session.New(session.Config{Planner: plannerv1.NewPlannerServiceClient(conn), PartBytes: 512})
+	c := session.New(session.Config{Planner: plannerpb.NewPlannerServiceClient(conn), PartBytes: 512})
 	t.Cleanup(func() {
 		c.Close()
 		_ = conn.Close()
@@ -197,7 +197,7 @@ func TestSession(t *testing.T) {
 			p := &planner{answer: tc.answer}
 			c := serve(t, p)
 			for i, s := range tc.ask {
-				plan, err := c.Plan(t.Context(), s, &plannerv1.Decide{Traceparent: "tp"})
+				plan, err := c.Plan(t.Context(), s, &plannerpb.Decide{Traceparent: "tp"})
 				if tc.errs[i] != "" {
 					if err == nil || !strings.Contains(err.Error(), tc.errs[i]) {
 						t.Fatalf("question %d: error %v, want %s", i, err, tc.errs[i])
@@ -237,13 +237,13 @@ func TestPlannerThatHangsIsGivenUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		start := time.Now()
-		if _, err := c.Plan(ctx, s, &plannerv1.Decide{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Plan(ctx, s, &plannerpb.Decide{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v, want the deadline's", err)
 		}
 		if took := time.Since(start); took != time.Minute {
 			t.Errorf("it took %s, want the deadline", took)
 		}
-		if _, err := c.Plan(t.Context(), s, &plannerv1.Decide{}); err != nil {
+		if _, err := c.Plan(t.Context(), s, &plannerpb.Decide{}); err != nil {
 			t.Errorf("the next question: %v", err)
 		}
 	})

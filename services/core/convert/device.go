@@ -1,0 +1,137 @@
+package convert
+
+import (
+	"slices"
+	"strconv"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+func (r *reader) deviceClaim(field string, c *clusterpb.DeviceClaim) model.DeviceClaim {
+	out := model.DeviceClaim{
+		Name: c.GetName(), Allocated: c.GetAllocated(), Node: model.NodeName(c.GetNode()),
+		Terms: r.affinity(field+".terms", c.GetTerms()),
+	}
+	switch {
+	case out.Allocated && out.Name == "":
+		r.bad(field+".allocated", "is set without a name: only a shared claim is allocated before its pods are bound")
+	case !out.Allocated && (out.Node != "" || len(out.Terms) > 0):
+		r.bad(field, "has a place and is not allocated")
+	}
+	for i, q := range c.GetRequests() {
+		out.Requests = append(out.Requests, r.deviceRequest(field+".requests["+strconv.Itoa(i)+"]", q))
+	}
+	for i, k := range c.GetConstraints() {
+		at := field + ".constraints[" + strconv.Itoa(i) + "]"
+		out.Constraints = append(out.Constraints, model.DeviceConstraint{
+			Requests: r.strings(at+".requests", k.GetRequests()), Attribute: r.required(at+".attribute", k.GetAttribute()),
+		})
+	}
+	return out
+}
+
+func (r *reader) deviceRequest(field string, q *clusterpb.DeviceRequest) model.DeviceRequest {
+	out := model.DeviceRequest{Name: r.required(field+".name", q.GetName())}
+	if len(q.GetOptions()) == 0 {
+		r.bad(field+".options", "are missing")
+	}
+	for i, o := range q.GetOptions() {
+		at := field + ".options[" + strconv.Itoa(i) + "]"
+		r.notNegative(at+".count", int64(o.GetCount()))
+		out.Options = append(out.Options, model.DeviceOption{
+			Name: o.GetName(), DeviceClass: o.GetDeviceClass(), Selector: r.required(at+".selector", o.GetSelector()), Count: o.GetCount(),
+		})
+	}
+	return out
+}
+
+func writeDeviceClaim(c model.DeviceClaim) *clusterpb.DeviceClaim {
+	return &clusterpb.DeviceClaim{
+		Name: c.Name, Allocated: c.Allocated, Node: string(c.Node), Terms: writeAffinity(c.Terms),
+		Requests: write(c.Requests, func(q model.DeviceRequest) *clusterpb.DeviceRequest {
+			return &clusterpb.DeviceRequest{Name: q.Name, Options: write(q.Options, func(o model.DeviceOption) *clusterpb.DeviceOption {
+				return &clusterpb.DeviceOption{Name: o.Name, DeviceClass: o.DeviceClass, Selector: o.Selector, Count: o.Count}
+			})}
+		}),
+		Constraints: write(c.Constraints, func(k model.DeviceConstraint) *clusterpb.DeviceConstraint {
+			return &clusterpb.DeviceConstraint{Requests: k.Requests, Attribute: k.Attribute}
+		}),
+	}
+}
+
+// devices reads a node's devices, or those of a template; their order is their meaning.
+func (r *reader) devices(field string, in []*clusterpb.NodeDevice) []model.NodeDevice {
+	var out []model.NodeDevice
+	seen := make(map[model.DeviceRef]bool, len(in))
+	for i, d := range in {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		ref := model.DeviceRef{Driver: r.required(at+".driver", d.GetDriver()), Pool: d.GetPool(), Name: d.GetName()}
+		if d.GetIncompletePool() != (d.GetName() == "") {
+			r.bad(at+".name", "%q contradicts incomplete_pool %t: devices have names, and what is no device has none", d.GetName(), d.GetIncompletePool())
+		}
+		if seen[ref] {
+			r.bad(at, "is device %s of driver %s and pool %q once more", ref.Name, ref.Driver, ref.Pool)
+		}
+		seen[ref] = true
+		out = append(out, model.NodeDevice{
+			DeviceRef: ref, Selectors: r.strings(at+".selectors", d.GetSelectors()),
+			OwnSelectors:     r.strings(at+".own_selectors", d.GetOwnSelectors()),
+			FailingSelectors: r.strings(at+".failing_selectors", d.GetFailingSelectors()),
+			Attributes:       r.labels(at+".attributes", d.GetAttributes()),
+			Unavailable:      d.GetUnavailable(), Unsupported: d.GetUnsupported(),
+			IncompletePool: d.GetIncompletePool(),
+		})
+	}
+	return out
+}
+
+func writeDevice(d model.NodeDevice) *clusterpb.NodeDevice {
+	return &clusterpb.NodeDevice{
+		Driver: d.Driver, Pool: d.Pool, Name: d.Name, Selectors: d.Selectors, OwnSelectors: d.OwnSelectors,
+		FailingSelectors: d.FailingSelectors, Attributes: writeLabels(d.Attributes), Unavailable: d.Unavailable, Unsupported: d.Unsupported,
+		IncompletePool: d.IncompletePool,
+	}
+}
+
+func (r *reader) deviceTemplate(field string, t *clusterpb.DeviceTemplate) model.DeviceTemplate {
+	return model.DeviceTemplate{
+		InstanceTypes: names[model.TypeName](r, field+".instance_types", t.GetInstanceTypes()),
+		Devices:       r.devices(field+".devices", t.GetDevices()),
+	}
+}
+
+func writeDeviceTemplate(t model.DeviceTemplate) *clusterpb.DeviceTemplate {
+	return &clusterpb.DeviceTemplate{InstanceTypes: texts(t.InstanceTypes), Devices: write(t.Devices, writeDevice)}
+}
+
+// deviceRefs reads the devices of a pod, sorted.
+func (r *reader) deviceRefs(field string, in []*clusterpb.DeviceRef) []model.DeviceRef {
+	var out []model.DeviceRef
+	for i, d := range in {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		out = append(out, model.DeviceRef{
+			Driver: r.required(at+".driver", d.GetDriver()), Pool: d.GetPool(), Name: r.required(at+".name", d.GetName()),
+		})
+	}
+	slices.SortFunc(out, model.DeviceRef.Compare)
+	return slices.Compact(out)
+}
+
+func writeDeviceRef(d model.DeviceRef) *clusterpb.DeviceRef {
+	return &clusterpb.DeviceRef{Driver: d.Driver, Pool: d.Pool, Name: d.Name}
+}
+
+// named is a node's labels with its name among them; see model.KeyNodeName.
+func named(name string, labels model.Labels) model.Labels {
+	if name == "" {
+		return labels
+	}
+	out := append(slices.Clone(labels), model.Label{Key: model.KeyNodeName, Value: name})
+	sortBy(out, func(l *model.Label) string { return l.Key })
+	return out
+}
+
+func unnamed(labels model.Labels) model.Labels {
+	return slices.DeleteFunc(slices.Clone(labels), func(l model.Label) bool { return l.Key == model.KeyNodeName })
+}

@@ -1,0 +1,197 @@
+package convert
+
+import (
+	"math"
+	"strconv"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Plan writes a plan. Timings and the trace are the server's to add.
+func Plan(p model.Plan) *plannerpb.Plan {
+	out := &plannerpb.Plan{
+		Id: string(p.ID), Revision: p.Revision, InventoryRevision: p.InventoryRevision, InputHash: p.InputHash, Now: stamp(p.Now),
+		NodeClaims:                write(p.NodeClaims, writeNodeClaim),
+		Disruptions:               write(p.Disruptions, writeDisruption),
+		Placements:                write(p.Placements, writePlacement),
+		Pending:                   write(p.Pending, writePending),
+		Nodes:                     write(p.Nodes, writeVerdict),
+		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter,
+
+		Problems: write(p.Problems, func(q model.Reason) *clusterpb.Reason { return writeReason(&q) }),
+	}
+	if s := p.Summary; s != nil {
+		out.DisruptionSummary = &plannerpb.DisruptionSummary{
+			Candidates: clamp(s.Candidates), Judged: clamp(s.Judged), Tried: clamp(s.Tried),
+			FloorMicroUsdPerHour: s.Floor, ResumeAfter: string(s.ResumeAfter),
+		}
+	}
+	if b := p.LowerBound; b != nil {
+		out.LowerBound = &plannerpb.LowerBound{MicroUsdPerHour: b.Price, Gap: b.Gap, Kind: plannerpb.BoundKind(b.Kind)}
+	}
+	return out
+}
+
+func writeNodeClaim(c model.NodeClaim) *plannerpb.NodeClaim {
+	return &plannerpb.NodeClaim{
+		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass),
+		Requirements: writeRequirements(c.Requirements), Offerings: write(c.Offerings, writeRanked),
+		Requests: writeAmounts(c.Requests), Pods: texts(c.Pods), PriceMicroUsdPerHour: c.Price, Disruption: string(c.Disruption),
+		Reason: writeReason(&c.Reason), Annotations: writeLabels(c.Annotations),
+		RunnersUp: write(c.RunnersUp, func(u model.RunnerUp) *plannerpb.RunnerUp {
+			return &plannerpb.RunnerUp{Offering: writeRanked(u.Offering), Pods: clamp(u.Pods), Reason: writeReason(&u.Reason)}
+		}),
+	}
+}
+
+// clamp narrows a count, which is never near the edge.
+func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+func writeDisruption(d model.Disruption) *plannerpb.Disruption {
+	out := &plannerpb.Disruption{
+		Id: string(d.ID), Reason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
+		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving,
+		Explanation: writeReason(&d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
+	}
+	if d.PayBack != 0 {
+		out.PayBack = span(&d.PayBack)
+	}
+	return out
+}
+
+func writePlacement(p model.Placement) *plannerpb.Placement {
+	out := &plannerpb.Placement{Pod: string(p.Pod), Order: p.Order}
+	switch {
+	case p.Node != "":
+		out.Target = &plannerpb.Placement_Node{Node: string(p.Node)}
+	case p.Claim != "":
+		out.Target = &plannerpb.Placement_Claim{Claim: string(p.Claim)}
+	}
+	return out
+}
+
+func writePending(p model.PendingPod) *plannerpb.PendingPod {
+	return &plannerpb.PendingPod{
+		Pod: string(p.Pod), Reason: writeReason(&p.Reason),
+		Pools: write(p.Pools, func(m model.PoolMiss) *plannerpb.PoolMiss {
+			return &plannerpb.PoolMiss{
+				NodePool: string(m.NodePool), InstanceType: string(m.InstanceType), Reason: writeReason(&m.Reason),
+			}
+		}),
+	}
+}
+
+func writeVerdict(v model.NodeVerdict) *plannerpb.NodeVerdict {
+	return &plannerpb.NodeVerdict{
+		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: v.Price, Reason: writeReason(&v.Reason),
+		Disruption: string(v.Disruption), WasteMicroUsdPerHour: v.Waste,
+	}
+}
+
+// ReadPlan reads a plan back, for tools that compare or verify one. The error is an *Error.
+func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
+	r := &reader{}
+	r.at("plan", "plan", p.GetId())
+	out := model.Plan{
+		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
+		InputHash: p.GetInputHash(), Now: r.time("now", p.GetNow()),
+		CostBefore: p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(),
+	}
+	if s := p.GetDisruptionSummary(); s != nil {
+		out.Summary = &model.DisruptionSummary{
+			Candidates: int(s.GetCandidates()), Judged: int(s.GetJudged()), Tried: int(s.GetTried()),
+			Floor: s.GetFloorMicroUsdPerHour(), ResumeAfter: model.ClaimID(s.GetResumeAfter()),
+		}
+	}
+	if b := p.GetLowerBound(); b != nil {
+		kind := enum(r, "lower_bound.kind", b.GetKind(), plannerpb.BoundKind_name)
+		out.LowerBound = &model.LowerBound{Price: b.GetMicroUsdPerHour(), Gap: b.GetGap(), Kind: model.BoundKind(kind)}
+	}
+	for _, c := range p.GetNodeClaims() {
+		r.at("plan.node_claims", "claim", c.GetId())
+		out.NodeClaims = append(out.NodeClaims, r.nodeClaim(c))
+	}
+	for _, d := range p.GetDisruptions() {
+		r.at("plan.disruptions", "disruption", d.GetId())
+		out.Disruptions = append(out.Disruptions, r.disruption(d))
+	}
+	for i, q := range p.GetProblems() {
+		r.at("plan", "plan", p.GetId())
+		out.Problems = append(out.Problems, r.given("problems["+strconv.Itoa(i)+"]", q))
+	}
+	out.Placements = r.placements("plan.placements", p.GetPlacements())
+	for _, q := range p.GetPending() {
+		r.at("plan.pending", "pending pod", q.GetPod())
+		out.Pending = append(out.Pending, r.pending(q))
+	}
+	for _, v := range p.GetNodes() {
+		r.at("plan.nodes", "node", v.GetNode())
+		out.Nodes = append(out.Nodes, model.NodeVerdict{
+			Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Price: v.GetPriceMicroUsdPerHour(),
+			Reason: r.given("reason", v.GetReason()), Disruption: model.DisruptionID(v.GetDisruption()),
+			Waste: v.GetWasteMicroUsdPerHour(),
+		})
+	}
+	return out, r.err()
+}
+
+func (r *reader) nodeClaim(c *plannerpb.NodeClaim) model.NodeClaim {
+	out := model.NodeClaim{
+		ID: model.ClaimID(c.GetId()), NodePool: model.PoolName(c.GetNodePool()), NodeClass: model.NodeClassName(c.GetNodeClass()),
+		Requirements: r.requirements("requirements", c.GetRequirements()), Offerings: r.ranked("offerings", c.GetOfferings()),
+		Requests: r.amounts("requests", c.GetRequests()), Pods: names[model.PodID](r, "pods", c.GetPods()),
+		Price: c.GetPriceMicroUsdPerHour(), Disruption: model.DisruptionID(c.GetDisruption()), Reason: r.given("reason", c.GetReason()),
+		Annotations: r.labels("annotations", c.GetAnnotations()),
+	}
+	for i, u := range c.GetRunnersUp() {
+		at := "runners_up[" + strconv.Itoa(i) + "]"
+		out.RunnersUp = append(out.RunnersUp, model.RunnerUp{
+			Offering: r.rankedOne(at+".offering", u.GetOffering()), Pods: int(u.GetPods()), Reason: r.given(at+".reason", u.GetReason()),
+		})
+	}
+	return out
+}
+
+func (r *reader) disruption(d *plannerpb.Disruption) model.Disruption {
+	out := model.Disruption{
+		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("reason", d.GetReason()),
+		Candidates: names[model.ClaimID](r, "candidates", d.GetCandidates()), Evictions: int(d.GetEvictions()),
+		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(),
+		Explanation: r.given("explanation", d.GetExplanation()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()),
+	}
+	if span := r.duration("pay_back", d.GetPayBack()); span != nil {
+		out.PayBack = *span
+	}
+	if out.Reason == 0 {
+		r.bad("reason", "is missing")
+	}
+	out.Destinations = r.placements(r.list, d.GetDestinations())
+	return out
+}
+
+func (r *reader) placements(list string, in []*plannerpb.Placement) []model.Placement {
+	var out []model.Placement
+	for _, p := range in {
+		r.at(list, "placement", p.GetPod())
+		if p.GetNode() == "" && p.GetClaim() == "" {
+			r.bad("target", "is missing")
+		}
+		out = append(out, model.Placement{
+			Pod: model.PodID(p.GetPod()), Node: model.NodeName(p.GetNode()), Claim: model.ClaimID(p.GetClaim()), Order: p.GetOrder(),
+		})
+	}
+	return out
+}
+
+func (r *reader) pending(q *plannerpb.PendingPod) model.PendingPod {
+	out := model.PendingPod{Pod: model.PodID(q.GetPod()), Reason: r.given("reason", q.GetReason())}
+	for _, m := range q.GetPools() {
+		out.Pools = append(out.Pools, model.PoolMiss{
+			NodePool: model.PoolName(m.GetNodePool()), InstanceType: model.TypeName(m.GetInstanceType()),
+			Reason: r.given("pools["+strconv.Quote(m.GetNodePool())+"].reason", m.GetReason()),
+		})
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+// Package model holds the planner's nouns as plain values: what a cluster is made of, what a plan says, and why.
+//
+// The types mirror the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1 one to one, so that everything behind this
+// package works on integers, typed ids and sorted lists. It knows neither protocol buffers nor Kubernetes nor AWS, and
+// decides nothing. Start reading with Input (snapshot.go) and Plan (plan.go).
+//
+// Conventions: cpu is millicores, memory bytes, money micro-dollars per hour. A zero time.Time or "" means absent; where
+// zero means something else than absent the field is a pointer. Values are not changed after they were built.
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Ids are typed, so that a pod can't be taken for a node.
+type (
+	// PodID is "namespace/name".
+	PodID string
+	// ClassID names a PodClass: "c-" and a hash.
+	ClassID string
+	// NodeName is the name of a Kubernetes node.
+	NodeName string
+	// ClaimID names a claim; it is also the NodeClaim's name.
+	ClaimID string
+	// PoolName names a node pool.
+	PoolName string
+	// NodeClassName names a node class.
+	NodeClassName string
+	// CatalogID names a catalog.
+	CatalogID string
+	// TypeName names an instance type, for example "m5.large".
+	TypeName string
+	// DisruptionID names a disruption.
+	DisruptionID string
+	// PlanID names a plan.
+	PlanID string
+)
+
+// Resource is a resource's Kubernetes name, for example "cpu" or "nvidia.com/gpu".
+type Resource string
+
+// Resources that the planner itself has to name.
+const (
+	CPU    Resource = "cpu"
+	Memory Resource = "memory"
+	Pods   Resource = "pods"
+	// Nodes counts nodes; it appears in limits only.
+	Nodes Resource = "nodes"
+)
+
+// Amount is a quantity of one resource.
+type Amount struct {
+	Resource Resource
+	// Value is millicores for cpu, bytes for memory, ephemeral-storage and hugepages, a count for everything else.
+	Value int64
+}
+
+// Amounts are quantities sorted by resource, each resource at most once.
+type Amounts []Amount
+
+// Get returns the quantity of a resource, and whether it is listed at all.
+func (a Amounts) Get(r Resource) (int64, bool) {
+	i, ok := slices.BinarySearchFunc(a, r, func(x Amount, r Resource) int { return cmp.Compare(x.Resource, r) })
+	if !ok {
+		return 0, false
+	}
+	return a[i].Value, true
+}
+
+// Value returns the quantity of a resource, 0 when it is not listed.
+func (a Amounts) Value(r Resource) int64 {
+	v, _ := a.Get(r)
+	return v
+}
+
+// Label is one key and value, of a label or an annotation.
+type Label struct {
+	Key   string
+	Value string
+}
+
+// Labels are sorted by key, each key at most once.
+type Labels []Label
+
+// Get returns the value of a key, and whether the key is there.
+func (l Labels) Get(key string) (string, bool) {
+	i, ok := slices.BinarySearchFunc(l, key, func(x Label, k string) int { return cmp.Compare(x.Key, k) })
+	if !ok {
+		return "", false
+	}
+	return l[i].Value, true
+}

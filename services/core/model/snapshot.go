@@ -1,0 +1,214 @@
+package model
+
+import "time"
+
+// Input is all that a decision sees. Decide changes nothing in it.
+type Input struct {
+	Snapshot Snapshot
+	Policy   Policy
+	// Kinds are what is asked for; none means everything.
+	Kinds []DecisionKind
+	// Now is the time to plan for; it must be set.
+	Now time.Time
+	// Seed breaks ties that nothing else breaks.
+	Seed uint64
+	// ResumeAfter is where the search for nodes to give back ended last time (DisruptionSummary.ResumeAfter); "" begins anew.
+	ResumeAfter ClaimID
+	// Spare are claims to leave alone: none of them is given back by choice.
+	Spare []ClaimID
+}
+
+// DecisionKind is a part of a plan.
+type DecisionKind int
+
+// The kinds. The zero DecisionKind is invalid.
+const (
+	KindProvision DecisionKind = iota + 1
+	KindDisrupt
+)
+
+// Policy is how Kerf weighs what the cluster's objects leave open. The zero value is a sound default.
+type Policy struct {
+	// PerNodeOverhead is what one more node costs beside its price, micro-dollars per hour; 0 means that only the price
+	// counts.
+	PerNodeOverhead int64
+	// MinSaving is the least that a consolidation must save, micro-dollars per hour; 0 means any saving.
+	MinSaving int64
+	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
+	MaxOfferingsPerClaim int
+	// Preferences says what a pod's wishes count for: preferred affinity, soft spread, PreferNoSchedule.
+	Preferences PreferencePolicy
+	// PreferencePrice is what one pod's wish of weight 1 is worth where Preferences is PreferencesPriced, micro-dollars per
+	// hour; 0 means DefaultPreferencePrice.
+	PreferencePrice int64
+	// MinValues says what becomes of a claim that can't have as many values as its pool wishes for.
+	MinValues MinValuesPolicy
+	// DefaultSpread are the scheduler's default constraints, for pods without constraints of their own. They have no
+	// selector: PodClass.DefaultSelector is used.
+	DefaultSpread []TopologySpread
+	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means as much as the number of pods and
+	// shapes warrants, below 0 only the greedy start. It is no time, so that the same input gives the same plan on every
+	// machine.
+	Work int64
+	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; 0 means 0.003.
+	GapTarget float64
+	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with; 0 means no cap.
+	MaxPodsOfWorkloadPerNode int
+	// EvictionPrice is what it costs to evict one ordinary pod by choice, micro-dollars; 0 means DefaultEvictionPrice, below
+	// 0 nothing.
+	EvictionPrice int64
+	// Payback is how soon what a disruption for money saves must make up for its evictions; nil means DefaultPayback.
+	Payback *time.Duration
+	// PodRest is how long pods that were moved by choice are left alone; nil means DefaultPodRest.
+	PodRest *time.Duration
+	// DisruptionTrials is how many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes
+	// warrants.
+	DisruptionTrials int64
+	// Repair says when nodes are sick.
+	Repair RepairPolicy
+}
+
+// What a Policy means where it does not say.
+const (
+	DefaultEvictionPrice = 1000
+	DefaultPayback       = time.Hour
+	DefaultPodRest       = 30 * time.Minute
+	// DefaultMaxUnhealthyPercent is Karpenter's share of sick nodes above which it stops repairing.
+	DefaultMaxUnhealthyPercent = 20
+)
+
+// RepairPolicy says which nodes are sick beyond waiting.
+type RepairPolicy struct {
+	// Off keeps all sick nodes.
+	Off bool
+	// Conditions are the ways to be sick; none means DefaultRepairConditions.
+	Conditions []RepairCondition
+	// MaxUnhealthyPercent is the share of a pool's nodes that may be sick at once for any to be taken away; 0 means
+	// DefaultMaxUnhealthyPercent.
+	MaxUnhealthyPercent int
+}
+
+// RepairCondition is one way to be sick.
+type RepairCondition struct {
+	// Type is the type of the node's condition, Status "True", "False" or "Unknown".
+	Type, Status string
+	// After is how long it must last.
+	After time.Duration
+}
+
+// DefaultRepairConditions are those of the EKS node monitoring agent, with the patience that Karpenter's AWS provider has
+// with them.
+func DefaultRepairConditions() []RepairCondition {
+	const long, short = 30 * time.Minute, 10 * time.Minute
+	return []RepairCondition{
+		{"Ready", "False", long},
+		{"Ready", "Unknown", long},
+		{"AcceleratedHardwareReady", "False", short},
+		{"StorageReady", "False", long},
+		{"NetworkingReady", "False", long},
+		{"KernelReady", "False", long},
+		{"ContainerRuntimeReady", "False", long},
+	}
+}
+
+// DefaultPreferencePrice makes a pod's heaviest wish (weight 100) worth a thousandth of a dollar an hour.
+const DefaultPreferencePrice = 10
+
+// PreferencePolicy says what wishes count for.
+type PreferencePolicy int
+
+// The policies; the numbers are those of kerf.cluster.v1alpha1. The zero value means PreferencesPriced.
+const (
+	// PreferencesPriced honours a wish where that costs nothing, or less than the wish is worth.
+	PreferencesPriced PreferencePolicy = iota + 1
+	// PreferencesIgnored plans as if there were no wishes.
+	PreferencesIgnored
+	// PreferencesEnforced treats wishes as requirements, and gives up only those that can't be had.
+	PreferencesEnforced
+)
+
+// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool wishes.
+type MinValuesPolicy int
+
+// The policies; the numbers are those of kerf.cluster.v1alpha1. The zero value means MinValuesStrict.
+const (
+	// MinValuesStrict makes no such claim.
+	MinValuesStrict MinValuesPolicy = iota + 1
+	// MinValuesBestEffort makes it as flexible as it can be, and says so on the claim.
+	MinValuesBestEffort
+)
+
+// Snapshot is one immutable value of everything that planning looks at. Its lists may come in any order.
+type Snapshot struct {
+	Revision          uint64
+	InventoryRevision int64
+	Cluster           string
+	ObserveTime       time.Time
+
+	PodClasses           []PodClass
+	Pods                 []Pod
+	DaemonSets           []DaemonSet
+	Nodes                []Node
+	Namespaces           []Namespace
+	PodDisruptionBudgets []PodDisruptionBudget
+	NodePools            []NodePool
+
+	NodeClasses []NodeClass
+	Catalogs    []Catalog
+	Offerings   []Offering
+	Claims      []Claim
+	Notices     []Notice
+	Disruptions []DisruptionRecord
+
+	NodeOverlays    []NodeOverlay
+	CapacityBuffers []CapacityBuffer
+}
+
+// Notice is what AWS announced about an instance.
+type Notice struct {
+	ID         string
+	Kind       NoticeKind
+	InstanceID string
+	// Claim is "" while it is not known.
+	Claim     ClaimID
+	EventTime time.Time
+	// Deadline is when the instance goes; zero when the message sets no time.
+	Deadline time.Time
+	// InstanceState is the instance's new state in EC2's words for NoticeStateChange; "" otherwise.
+	InstanceState string
+}
+
+// NoticeKind is the kind of an announcement.
+type NoticeKind int
+
+// The kinds of notices. The zero NoticeKind is invalid.
+const (
+	NoticeSpotInterruption NoticeKind = iota + 1
+	NoticeRebalanceRecommendation
+	NoticeStateChange
+	NoticeScheduledChange
+)
+
+// DisruptionRecord is what became of a disruption that was accepted.
+type DisruptionRecord struct {
+	ID           DisruptionID
+	Reason       DisruptionReason
+	Candidates   []ClaimID
+	Replacements []ClaimID
+	Pods         []PodID
+	AcceptTime   time.Time
+	// EndTime is zero while it goes on.
+	EndTime    time.Time
+	RolledBack bool
+	// Saving is in micro-dollars per hour.
+	Saving int64
+	// Workloads are whose pods it evicts. Sorted.
+	Workloads []WorkloadEvictions
+}
+
+// WorkloadEvictions is how many pods of one owner a disruption evicts. The pods that come in their place have other names;
+// by the owner they are known again.
+type WorkloadEvictions struct {
+	Namespace, Kind, Name string
+	Pods                  int
+}
