@@ -5,6 +5,7 @@ go 1.26.7
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kerf-dev/kerf/proto v0.0.0
+	github.com/kerf-dev/kerf/services/core v0.0.0
 	github.com/robfig/cron/v3 v3.0.1
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.70.0
 	go.opentelemetry.io/otel v1.45.0

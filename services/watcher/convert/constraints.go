@@ -12,6 +12,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // stableKey replaces the old names of well-known node labels, and the EBS driver's own name for the zone, by the names
@@ -136,33 +137,8 @@ func withKeys(s *clusterpb.LabelSelector, keys []string, labels map[string]strin
 }
 
 func taintEffect(e corev1.TaintEffect) clusterpb.TaintEffect {
-	switch e {
-	case corev1.TaintEffectNoSchedule:
-		return clusterpb.TaintEffect_TAINT_EFFECT_NO_SCHEDULE
-	case corev1.TaintEffectPreferNoSchedule:
-		return clusterpb.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE
-	case corev1.TaintEffectNoExecute:
-		return clusterpb.TaintEffect_TAINT_EFFECT_NO_EXECUTE
-	default:
-		return clusterpb.TaintEffect_TAINT_EFFECT_UNSPECIFIED
-	}
-}
-
-// taintsOf converts taints, sorted by key and effect. One with an effect that is not known is left out: the scheduler
-// ignores it too. So are those without a key, and the second one of a key and effect, which the API server refuses.
-func taintsOf(taints []corev1.Taint) []*clusterpb.Taint {
-	var out []*clusterpb.Taint
-	for _, t := range taints {
-		if e := taintEffect(t.Effect); e != clusterpb.TaintEffect_TAINT_EFFECT_UNSPECIFIED && t.Key != "" {
-			out = append(out, &clusterpb.Taint{Key: t.Key, Value: t.Value, Effect: e})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *clusterpb.Taint) int {
-		return cmp.Or(strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetEffect(), b.GetEffect()))
-	})
-	return slices.CompactFunc(out, func(a, b *clusterpb.Taint) bool {
-		return a.GetKey() == b.GetKey() && a.GetEffect() == b.GetEffect()
-	})
+	known, _ := reader.TaintEffect(e)
+	return clusterpb.TaintEffect(known)
 }
 
 // tolerationsOf converts tolerations, sorted and without repeats, so that their order does not make classes.
@@ -233,4 +209,23 @@ func sortedSet(values []string) []string {
 func isInteger(s string) bool {
 	_, err := strconv.ParseInt(s, 10, 64)
 	return err == nil
+}
+
+// malformed says what the contract does not allow about a requirement, by the field's path below it.
+func malformed(r *clusterpb.Requirement) string {
+	switch r.GetOperator() {
+	case clusterpb.Operator_OPERATOR_IN, clusterpb.Operator_OPERATOR_NOT_IN:
+		if len(r.GetValues()) == 0 {
+			return "values: are missing; want at least one"
+		}
+	case clusterpb.Operator_OPERATOR_GT, clusterpb.Operator_OPERATOR_LT:
+		if len(r.GetValues()) != 1 || !isInteger(r.GetValues()[0]) {
+			return "values: want one whole number"
+		}
+	default: // EXISTS and DOES_NOT_EXIST have no values
+	}
+	if r.GetKey() == "" {
+		return "key: is missing"
+	}
+	return ""
 }

@@ -12,8 +12,6 @@ package convert
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -26,6 +24,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	core "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -107,13 +107,16 @@ func classObject(c *clusterpb.PodClass) *snapshot.Object {
 // objectID is how namespaced objects are called everywhere: "namespace/name".
 func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-func labelsOf(m map[string]string) []*clusterpb.Label {
-	out := make([]*clusterpb.Label, 0, len(m))
-	for k, v := range m {
-		out = append(out, &clusterpb.Label{Key: k, Value: v})
-	}
-	slices.SortFunc(out, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
-	return out
+func labelsOf(m map[string]string) []*clusterpb.Label { return core.Labels(reader.Labels(m)) }
+
+func taintsOf(list []corev1.Taint) []*clusterpb.Taint { return core.Taints(reader.Taints(list)) }
+
+func countsOf(m map[string]int64) []*clusterpb.Amount { return core.Amounts(reader.Counts(m)) }
+
+// amounts converts a list, without the zeros. The first resource that is out of bounds is named.
+func amounts(list corev1.ResourceList) (out []*clusterpb.Amount, outOfBounds string) {
+	read, outOfBounds := reader.Amounts(list)
+	return core.Amounts(read), outOfBounds
 }
 
 func timestamp(t metav1.Time) *timestamppb.Timestamp {

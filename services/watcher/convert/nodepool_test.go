@@ -2,6 +2,9 @@ package convert_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -134,6 +138,32 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 			}
 			if got.GetSubject() != "nodepool/p" {
 				t.Errorf("subject %q", got.GetSubject())
+			}
+		})
+	}
+}
+
+// TestInvalidPools reads the manifests that package reader refuses. The actuator's test of the same name does so too.
+func TestInvalidPools(t *testing.T) {
+	files, err := filepath.Glob("../../internal/kubeapi/reader/testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d manifests: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line, _, _ := strings.Cut(string(text), "\n")
+			p := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+			problem := yaml.Unmarshal(text, p)
+			if problem != nil {
+				problem = fmt.Errorf("NodePool web: %w", problem)
+			}
+			got := convert.NodePool(p, convert.PoolFacts{Problem: problem}).Payload.(*clusterpb.NodePool).GetNotReady()
+			if want := strings.TrimPrefix(line, "# "); !strings.HasPrefix(got.GetMessage(), want) {
+				t.Errorf("reason %v, want %s", got, want)
 			}
 		})
 	}

@@ -5,8 +5,11 @@ import (
 	"strings"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	core "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -34,14 +37,16 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Objec
 
 // overlayOf fills in what the overlay says.
 func overlayOf(o *karpenterv1alpha1.NodeOverlay, out *clusterpb.NodeOverlay) error {
+	var requirements []model.Requirement
 	for i, r := range o.Requirements() {
-		req, err := requirementOf(r)
+		req, err := reader.Requirement(r)
 		if err != nil {
 			return fmt.Errorf("spec.requirements[%d].%w", i, err)
 		}
-		out.Requirements = append(out.Requirements, req)
+		requirements = append(requirements, req)
 	}
-	sortRequirements(out.Requirements)
+	reader.SortRequirements(requirements)
+	out.Requirements = core.Requirements(requirements)
 	if p := o.Spec.Price; p != nil {
 		micro, err := karpenterv1alpha1.ParsePrice(*p)
 		if err != nil {
@@ -59,13 +64,15 @@ func overlayOf(o *karpenterv1alpha1.NodeOverlay, out *clusterpb.NodeOverlay) err
 			out.Price = &clusterpb.NodeOverlay_AdjustmentPpm{AdjustmentPpm: a.PPM}
 		}
 	}
+	var capacity model.Amounts
 	for name, q := range o.Spec.Capacity { // zeros are kept: the nodes have none of it then
-		v, ok := amountOf(name, q)
+		v, ok := reader.Amount(name, q)
 		if !ok {
 			return fmt.Errorf("spec.capacity[%s]: %s is out of bounds", name, q.String())
 		}
-		out.Capacity = append(out.Capacity, &clusterpb.Amount{Resource: string(name), Value: v})
+		capacity = append(capacity, model.Amount{Resource: model.Resource(name), Value: v})
 	}
-	sortAmounts(out.Capacity)
+	reader.SortAmounts(capacity)
+	out.Capacity = core.Amounts(capacity)
 	return nil
 }

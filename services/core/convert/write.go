@@ -1,0 +1,21 @@
+package convert
+
+import (
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// NodePool writes a pool.
+func NodePool(p model.NodePool) *clusterpb.NodePool { return writePool(p) }
+
+// Amounts writes quantities.
+func Amounts(a model.Amounts) []*clusterpb.Amount { return writeAmounts(a) }
+
+// Labels writes labels or annotations.
+func Labels(l model.Labels) []*clusterpb.Label { return writeLabels(l) }
+
+// Requirements writes requirements that all must hold.
+func Requirements(list []model.Requirement) []*clusterpb.Requirement { return writeRequirements(list) }
+
+// Taints writes taints.
+func Taints(list []model.Taint) []*clusterpb.Taint { return writeTaints(list) }

@@ -1,0 +1,52 @@
+package reader
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+)
+
+// Class is an EC2NodeClass as users write it. What it selects in AWS is the actuator's to find out.
+type Class struct {
+	// Object has its defaults. Of a class that could not be decoded it holds the name alone.
+	Object *awsv1.EC2NodeClass
+	Hash   string
+	// NotReady is why the class can't be used; nil when nothing speaks against it.
+	NotReady *model.Reason
+}
+
+// NodeClass reads a class. problem is what was wrong when the object was decoded; nil when nothing was. The object is not
+// changed.
+func NodeClass(c *awsv1.EC2NodeClass, problem error) Class {
+	c = c.DeepCopy()
+	c.SetDefaults()
+	out := Class{Object: c}
+	if problem == nil {
+		problem = kubeapi.Validate(c)
+	}
+	if problem == nil {
+		out.Hash, problem = awsv1.HashEC2NodeClass(c)
+	}
+	if problem != nil {
+		out.NotReady = InvalidClass(c.Name, problem)
+	}
+	return out
+}
+
+// InvalidClass is the reason of a class that can't be used for what its spec says.
+func InvalidClass(name string, problem error) *model.Reason {
+	return invalid(model.CodeNodeClassNotReady, "ec2nodeclass/"+name, problem)
+}
+
+// UnstructuredNodeClass reads a class as a dynamic client returns it.
+func UnstructuredNodeClass(u *unstructured.Unstructured) Class {
+	o, problem := kubeapi.FromUnstructured(u)
+	c, ok := o.(*awsv1.EC2NodeClass)
+	if !ok {
+		c = &awsv1.EC2NodeClass{}
+		c.Name, c.UID, c.Generation = u.GetName(), u.GetUID(), u.GetGeneration()
+	}
+	return NodeClass(c, problem)
+}
