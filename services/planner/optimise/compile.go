@@ -284,7 +284,7 @@ func fits(free, req []int64, most int32) int32 {
 		if free[r] < q {
 			return 0
 		}
-		if q*n > free[r] {
+		if exceeds(q, n, free[r]) {
 			n = free[r] / q
 		}
 	}

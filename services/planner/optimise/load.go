@@ -1,5 +1,7 @@
 package optimise
 
+import "math/bits"
+
 // load is one bin being filled.
 type load struct {
 	c    *core
@@ -62,14 +64,20 @@ func (l *load) space(row, most int32) int32 {
 	k := l.c.k
 	n := int64(most)
 	for r, q := range l.c.req[int(row)*k : int(row)*k+k] {
-		if f := l.left[r]; q*n > f {
-			if q > f {
-				return 0
-			}
+		if f := l.left[r]; q > f {
+			return 0
+		} else if exceeds(q, n, f) {
 			n = f / q
 		}
 	}
 	return int32(n)
+}
+
+// exceeds says whether n requests of q are more than f. None is negative, and q is at most f. The product may be beyond an
+// int64: two thousand million pods of 5 GiB are.
+func exceeds(q, n, f int64) bool {
+	high, low := bits.Mul64(uint64(q), uint64(n))
+	return high > 0 || low > uint64(f)
 }
 
 // allowed is how many more pods of a row, up to n, rules allow.

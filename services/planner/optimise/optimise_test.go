@@ -38,6 +38,20 @@ func items(counts ...int) []optimise.Item {
 	return out
 }
 
+func TestNoBinIsOverfilledByRequestsThatAreLarge(t *testing.T) {
+	const gib = 1 << 30
+	p := optimise.Problem{Bins: []optimise.Bin{bin(10, -1, all(4), 8*gib, 10)}}
+	for _, memory := range []int64{7, 6, 5, 3} {
+		p.Items = append(p.Items, optimise.Item{Count: 10, Request: []int64{memory * gib, 1}})
+	}
+	for _, work := range []int64{-1, 0} { // the greedy search alone, and all of it
+		p.Work = work
+		if s := optimise.Solve(&p); s.Cost != 300 || slices.Max(s.Left) > 0 {
+			t.Errorf("work %d: cost %d with %v left, want 300 with none left", work, s.Cost, s.Left)
+		}
+	}
+}
+
 func TestSolve(t *testing.T) {
 	for name, tc := range map[string]struct {
 		p     optimise.Problem
