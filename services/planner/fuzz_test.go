@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kerf-dev/kerf/services/planner"
 	"github.com/kerf-dev/kerf/services/core/convert"
-	"github.com/kerf-dev/kerf/services/core/mutate"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/mutate"
+	"github.com/kerf-dev/kerf/services/planner"
 )
 
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }

@@ -22,9 +22,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	"github.com/kerf-dev/kerf/services/planner"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner"
 )
 
 // Sections of a file. All but Plan and Explain may be left out.

@@ -10,8 +10,8 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
-	"github.com/kerf-dev/kerf/services/core/mutate"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/mutate"
 )
 
 // FuzzMutatedInput changes a complete request here and there. It is refused with problems that name object and field, or

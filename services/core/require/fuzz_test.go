@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -173,7 +174,7 @@ func FuzzSet(f *testing.F) {
 	f.Add([]byte{3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := choices(data)
-		keys := []string{"a", "b", require.KeyZone}
+		keys := []string{"a", "b", labels.Zone}
 		var ms []model.Requirement
 		for range c.pick(5) {
 			ms = append(ms, c.requirement(keys[c.pick(len(keys))]))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -48,7 +49,7 @@ func Value(key, value string) Requirement {
 // New reads a requirement. Values of the bounds that are no integers give a Requirement that allows nothing; the
 // boundary of the planner refuses them before.
 func New(m model.Requirement) Requirement {
-	r := Any(NormalKey(m.Key))
+	r := Any(labels.Normal(m.Key))
 	r.MinValues = m.MinValues
 	switch m.Operator {
 	case model.In:

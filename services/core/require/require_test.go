@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -175,19 +176,19 @@ func TestCompatible(t *testing.T) {
 		"a shared value is enough":                      {require.NewSet(in("team", "a", "b")), require.NewSet(in("team", "b")), true},
 		"no shared value is a conflict":                 {require.NewSet(in("team", "a")), require.NewSet(in("team", "b")), false},
 		"a custom key must be defined":                  {nil, require.NewSet(in("team", "a")), false},
-		"a well-known key need not be defined":          {nil, require.NewSet(in(require.KeyZone, "z1")), true},
+		"a well-known key need not be defined":          {nil, require.NewSet(in(labels.Zone, "z1")), true},
 		"an undefined key satisfies NotIn":              {nil, require.NewSet(model.Requirement{Key: "team", Operator: model.NotIn, Values: []string{"a"}}), true},
 		"an undefined key satisfies DoesNotExist":       {nil, require.NewSet(op("team", model.DoesNotExist)), true},
 		"an undefined key does not satisfy Exists":      {nil, require.NewSet(op("team", model.Exists)), false},
 		"two negatives agree":                           {require.NewSet(op("team", model.DoesNotExist)), require.NewSet(model.Requirement{Key: "team", Operator: model.NotIn, Values: []string{"a"}}), true},
 		"DoesNotExist clashes with Exists":              {require.NewSet(op("team", model.DoesNotExist)), require.NewSet(op("team", model.Exists)), false},
-		"an older name of a label is the same label":    {require.NewSet(in(require.KeyZone, "z1")), require.NewSet(in("failure-domain.beta.kubernetes.io/zone", "z2")), false},
+		"an older name of a label is the same label":    {require.NewSet(in(labels.Zone, "z1")), require.NewSet(in("failure-domain.beta.kubernetes.io/zone", "z2")), false},
 		"bounds without a common integer are a clash":   {require.NewSet(model.Requirement{Key: "n", Operator: model.Gt, Values: []string{"4"}}), require.NewSet(model.Requirement{Key: "n", Operator: model.Lte, Values: []string{"4"}}), false},
 		"bounds with one common integer are compatible": {require.NewSet(model.Requirement{Key: "n", Operator: model.Gte, Values: []string{"4"}}), require.NewSet(model.Requirement{Key: "n", Operator: model.Lte, Values: []string{"4"}}), true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, got := tt.holder.Compatible(tt.asks, require.WellKnown); got != tt.want {
+			if _, got := tt.holder.Compatible(tt.asks, labels.WellKnown); got != tt.want {
 				t.Errorf("%s against %s: %v, want %v", tt.holder, tt.asks, got, tt.want)
 			}
 		})
@@ -205,7 +206,7 @@ func TestRegion(t *testing.T) {
 	for zone, want := range map[string]string{
 		"us-east-1a": "us-east-1", "us-gov-west-1b": "us-gov-west-1", "us-west-2-lax-1a": "us-west-2", "odd": "odd",
 	} {
-		if got := require.Region(zone); got != want {
+		if got := labels.RegionOf(zone); got != want {
 			t.Errorf("%s is said to be in %s, want %s", zone, got, want)
 		}
 	}

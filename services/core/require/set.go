@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -22,10 +23,10 @@ func NewSet(reqs ...model.Requirement) Set {
 }
 
 // FromLabels is the Set of labels as a node selector means it: each key must have its value.
-func FromLabels(labels model.Labels) Set {
+func FromLabels(own model.Labels) Set {
 	var s Set
-	for _, l := range labels {
-		s = s.With(Value(NormalKey(l.Key), l.Value))
+	for _, l := range own {
+		s = s.With(Value(labels.Normal(l.Key), l.Value))
 	}
 	return s
 }

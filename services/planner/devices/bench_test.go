@@ -3,8 +3,8 @@ package devices_test
 import (
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
 func BenchmarkRoom(b *testing.B) {

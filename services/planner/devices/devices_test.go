@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
 // device is gpu-<n> of a driver, that matches selectors; "numa=x" among them is an attribute.
@@ -277,7 +277,7 @@ func TestTemplates(t *testing.T) {
 	node := func(name string, age time.Duration, list ...model.NodeDevice) model.Node {
 		return model.Node{
 			Name: model.NodeName(name), Ready: true, CreateTime: now.Add(-age), Devices: list,
-			Labels: model.Labels{{Key: require.KeyNodeClass, Value: "gpu"}, {Key: require.KeyInstanceType, Value: "g5.xlarge"}},
+			Labels: model.Labels{{Key: labels.NodeClass, Value: "gpu"}, {Key: labels.InstanceType, Value: "g5.xlarge"}},
 		}
 	}
 	own := device(0, "a", "mine")

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // Settle is how long a node may take, from its creation on, until all drivers have published its devices. Until then
@@ -63,8 +63,8 @@ func rank(b bool) int {
 func (t *Templates) settled(n *model.Node) bool { return t.now.Sub(n.CreateTime) >= Settle }
 
 func shapeOf(n *model.Node) shape {
-	class, _ := n.Labels.Get(require.KeyNodeClass)
-	typ, _ := n.Labels.Get(require.KeyInstanceType)
+	class, _ := n.Labels.Get(labels.NodeClass)
+	typ, _ := n.Labels.Get(labels.InstanceType)
 	return shape{model.NodeClassName(class), model.TypeName(typ)}
 }
 

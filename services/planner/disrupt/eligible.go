@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -254,7 +254,7 @@ func volumesMove(s *search, host int) model.Reason {
 func pinned(vol model.VolumeTopology) bool {
 	return len(vol.Terms) > 0 && !slices.ContainsFunc(vol.Terms, func(t model.NodeAffinityTerm) bool {
 		return !slices.ContainsFunc(t.Requirements, func(r model.Requirement) bool {
-			return (r.Key == require.KeyHostname || r.Key == model.KeyNodeName) && r.Operator == model.In && len(r.Values) == 1
+			return (r.Key == labels.Hostname || r.Key == model.KeyNodeName) && r.Operator == model.In && len(r.Values) == 1
 		})
 	})
 }

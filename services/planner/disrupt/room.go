@@ -3,8 +3,8 @@ package disrupt
 import (
 	"fmt"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 )
 
 // takeRoom notes where the pods of buffers are, and says how many are on each host. Those that mind other pods do not

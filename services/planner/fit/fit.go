@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -280,7 +281,7 @@ func (at *Place) Label(key string) (value string, ok bool) { return at.label(key
 // freshly judges a label that the place does not have: it stays absent, but for the hostname of a node that is not there
 // yet, which will be one that nobody names.
 func (at *Place) freshly(r require.Requirement) bool {
-	if at.Fresh && r.Key == require.KeyHostname {
+	if at.Fresh && r.Key == labels.Hostname {
 		return r.Matches("\x00", true)
 	}
 	return r.Matches("", false)

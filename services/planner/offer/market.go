@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -53,8 +54,8 @@ func newMarketPool(p *model.NodePool, class *model.NodeClass, catalog *model.Cat
 		NodePool: p, zones: class.Zones, reservations: class.Reservations,
 		requirements: require.NewSet(p.Requirements...).
 			Intersect(require.FromLabels(p.Labels)).
-			With(require.Value(require.KeyNodePool, string(p.Name))).
-			With(require.Value(require.KeyNodeClass, string(p.NodeClass))),
+			With(require.Value(labels.NodePool, string(p.Name))).
+			With(require.Value(labels.NodeClass, string(p.NodeClass))),
 	}
 	for i := range catalog.InstanceTypes {
 		if t := &catalog.InstanceTypes[i]; out.allows(t) {
@@ -83,7 +84,7 @@ func (p *marketPool) sells(off *model.Offering) bool {
 		return false
 	}
 	var place require.Set
-	for _, key := range []string{require.KeyCapacityType, keyReservation, require.KeyRegion, require.KeyZone} {
+	for _, key := range []string{labels.CapacityType, keyReservation, labels.Region, labels.Zone} {
 		if r, ok := p.requirements.Get(key); ok {
 			place = place.With(r)
 		}
@@ -113,7 +114,7 @@ func (p *marketPool) meets(reqs require.Set, t *model.InstanceType) bool {
 
 func isPlace(key string) bool {
 	switch key {
-	case require.KeyZone, require.KeyRegion, require.KeyCapacityType, keyReservation:
+	case labels.Zone, labels.Region, labels.CapacityType, keyReservation:
 		return true
 	}
 	return false
@@ -121,7 +122,7 @@ func isPlace(key string) bool {
 
 // typeLabel is a label that follows from the type.
 func typeLabel(t *model.InstanceType, key string) (string, bool) {
-	if key == require.KeyInstanceType {
+	if key == labels.InstanceType {
 		return string(t.Name), true
 	}
 	return t.Labels.Get(key)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -69,7 +70,7 @@ func compile(spec *model.NodeOverlay) compiled {
 	c := compiled{NodeOverlay: spec}
 	for _, r := range require.NewSet(spec.Requirements...) {
 		switch r.Key {
-		case require.KeyZone, require.KeyRegion, require.KeyCapacityType, keyReservation:
+		case labels.Zone, labels.Region, labels.CapacityType, keyReservation:
 			c.place = c.place.With(r)
 		default:
 			c.node = c.node.With(r)
@@ -145,11 +146,11 @@ func meetsPlace(place require.Set, zone string, ct model.CapacityType, reservati
 	for _, r := range place {
 		ok := true
 		switch r.Key {
-		case require.KeyZone:
+		case labels.Zone:
 			ok = r.Matches(zone, true)
-		case require.KeyRegion:
-			ok = r.Matches(require.Region(zone), true)
-		case require.KeyCapacityType:
+		case labels.Region:
+			ok = r.Matches(labels.RegionOf(zone), true)
+		case labels.CapacityType:
 			ok = r.Matches(ct.String(), true)
 		case keyReservation:
 			ok = r.Matches(reservation, reservation != "")

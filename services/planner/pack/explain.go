@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -104,7 +105,7 @@ func poolRules(p *view.Pool, c *view.Class) (stage int, r model.Reason) {
 func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 	var first model.Reason
 	for i, asked := range asks(c.Profile) {
-		defined := func(key string) bool { return require.WellKnown(key) || (p.Catalog != nil && p.Catalog.Defines(key)) }
+		defined := func(key string) bool { return labels.WellKnown(key) || (p.Catalog != nil && p.Catalog.Defines(key)) }
 		r, ok := p.Requirements.Compatible(asked, defined)
 		if ok {
 			return model.Reason{}
@@ -119,7 +120,7 @@ func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
 func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
 	subject := "nodepool/" + string(p.Name)
 	has, ok := p.Requirements.Get(r.Key)
-	if r.Key == require.KeyHostname {
+	if r.Key == labels.Hostname {
 		return model.Reason{
 			Code: model.CodeRequirements, Subject: subject,
 			Message: fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r),
@@ -155,7 +156,7 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		Message: "no instance type and zone satisfies both the pool and its node class",
 		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
 	}
-	if ct, _ := out.pool.Requirements.Get(require.KeyCapacityType); !ct.Contains(model.OnDemand.String()) && !ct.Contains(model.Spot.String()) {
+	if ct, _ := out.pool.Requirements.Get(labels.CapacityType); !ct.Contains(model.OnDemand.String()) && !ct.Contains(model.Spot.String()) {
 		out.Reason = model.Reason{
 			Code: model.CodeUnsupported, Subject: "nodepool/" + string(out.pool.Name),
 			Message: "the pool allows only capacity types that this version does not buy: " + ct.String(),

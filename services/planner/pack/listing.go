@@ -3,6 +3,7 @@ package pack
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -43,7 +44,7 @@ func (d *Desk) Listing(b *Bought) *Listing {
 func (b *Bought) requirements() []model.Requirement {
 	v := b.base.variant
 	set := v.pool.Requirements.Intersect(v.decided)
-	for _, key := range []string{require.KeyInstanceType, require.KeyZone, require.KeyCapacityType} {
+	for _, key := range []string{labels.InstanceType, labels.Zone, labels.CapacityType} {
 		set = set.With(require.New(model.Requirement{Key: key, Operator: model.In, Values: b.values(key)}))
 	}
 	var out []model.Requirement
@@ -57,7 +58,7 @@ func (b *Bought) requirements() []model.Requirement {
 		}
 		// What is not narrowed to a list stays in the pool's own words.
 		for _, m := range v.pool.NodePool.Requirements {
-			if require.NormalKey(m.Key) == r.Key {
+			if labels.Normal(m.Key) == r.Key {
 				m.Key = r.Key
 				if m.MinValues > 0 {
 					m.MinValues = min(m.MinValues, b.distinct(r.Key))

@@ -10,10 +10,10 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -234,7 +234,7 @@ func compareOptions(a, b *Option) int {
 }
 
 func mentionsPlace(p *view.Profile) bool {
-	return p.Mentions(require.KeyZone) || p.Mentions(require.KeyCapacityType) || p.Mentions(require.KeyRegion)
+	return p.Mentions(labels.Zone) || p.Mentions(labels.CapacityType) || p.Mentions(labels.Region)
 }
 
 // buildType adds the options of one type. What does not depend on zone and capacity type is judged once.
@@ -250,7 +250,7 @@ func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 		o.Available = off.Price > 0 && !w.Now.Before(off.UnavailableUntil)
 		o.place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
 		if off.ReservationID != "" {
-			o.place.Local = append(o.place.Local, model.Label{Key: require.KeyReservation, Value: off.ReservationID})
+			o.place.Local = append(o.place.Local, model.Label{Key: labels.CapacityReservationID, Value: off.ReservationID})
 		}
 		if first == nil {
 			first = o
@@ -300,7 +300,7 @@ func (v *variant) sells(off *model.Offering) bool {
 			return false
 		}
 	}
-	r, ok := v.pool.Requirements.Get(require.KeyReservation)
+	r, ok := v.pool.Requirements.Get(labels.CapacityReservationID)
 	return !ok || r.Matches(off.ReservationID, off.ReservationID != "")
 }
 

@@ -3,9 +3,10 @@ package pack
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -102,7 +103,7 @@ func decide(open require.Set, preferred string) (out require.Set, ok bool) {
 func openKeys(p *view.Pool) require.Set {
 	var out require.Set
 	for _, r := range p.Requirements {
-		if _, single := r.Single(); !single && !require.WellKnown(r.Key) && !p.Catalog.Defines(r.Key) {
+		if _, single := r.Single(); !single && !labels.WellKnown(r.Key) && !p.Catalog.Defines(r.Key) {
 			out = out.With(r)
 		}
 	}
@@ -133,13 +134,13 @@ func narrow(open, asked require.Set) require.Set {
 // typePlace is what nodes of a type carry in this variant, zone and capacity type aside; ok is false where the pool or
 // its images do not allow the type.
 func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
-	labels := view.NewNodeLabels(v.pool, t)
+	carried := view.NewNodeLabels(v.pool, t)
 	for _, r := range v.pool.Requirements {
-		if r.Key == require.KeyZone || r.Key == require.KeyCapacityType || r.Key == require.KeyRegion {
+		if r.Key == labels.Zone || r.Key == labels.CapacityType || r.Key == labels.Region {
 			continue
 		}
-		value, defined := labels.Get(r.Key)
-		if defined || require.WellKnown(r.Key) || v.pool.Catalog.Defines(r.Key) {
+		value, defined := carried.Get(r.Key)
+		if defined || labels.WellKnown(r.Key) || v.pool.Catalog.Defines(r.Key) {
 			if !r.Matches(value, defined) {
 				return fit.Place{}, false
 			}
@@ -149,15 +150,15 @@ func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 			r = decided
 		}
 		if single, is := r.Single(); is {
-			labels = view.MergeLabels(labels, model.Labels{{Key: r.Key, Value: single}})
+			carried = view.MergeLabels(carried, model.Labels{{Key: r.Key, Value: single}})
 		}
 	}
 	boots := func(image require.Set) bool {
-		_, ok := image.Matches(labels)
+		_, ok := image.Matches(carried)
 		return ok
 	}
 	if !slices.ContainsFunc(v.images, boots) {
 		return fit.Place{}, false
 	}
-	return fit.Place{Labels: labels, Taints: v.pool.Taints, Fresh: true}, true
+	return fit.Place{Labels: carried, Taints: v.pool.Taints, Fresh: true}, true
 }

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -21,8 +21,8 @@ var loads = map[string]func(s *model.Snapshot, n int){
 			app := fmt.Sprintf("app-%05d", i)
 			sel := &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{app}}}}
 			c := model.PodClass{ID: model.ClassID(app), Namespace: "ns", Labels: model.Labels{{Key: "app", Value: app}}}
-			c.TopologySpread = []model.TopologySpread{{TopologyKey: require.KeyZone, MaxSkew: 1, Required: true, Selector: sel}}
-			c.PodAntiAffinity = []model.PodAffinityTerm{{TopologyKey: require.KeyHostname, Selector: sel, Namespaces: []string{"ns"}}}
+			c.TopologySpread = []model.TopologySpread{{TopologyKey: labels.Zone, MaxSkew: 1, Required: true, Selector: sel}}
+			c.PodAntiAffinity = []model.PodAffinityTerm{{TopologyKey: labels.Hostname, Selector: sel, Namespaces: []string{"ns"}}}
 			benchClass(s, c, 2)
 		}
 	},
@@ -34,11 +34,11 @@ var loads = map[string]func(s *model.Snapshot, n int){
 			c := model.PodClass{ID: model.ClassID(fmt.Sprintf("c-%05d", i)), Namespace: "ns", Labels: model.Labels{{Key: "my-label", Value: value}}}
 			switch i % 4 {
 			case 0:
-				c.TopologySpread = []model.TopologySpread{{TopologyKey: require.KeyZone, MaxSkew: 1, Required: true, Selector: sel}}
+				c.TopologySpread = []model.TopologySpread{{TopologyKey: labels.Zone, MaxSkew: 1, Required: true, Selector: sel}}
 			case 1:
-				c.TopologySpread = []model.TopologySpread{{TopologyKey: require.KeyHostname, MaxSkew: 1, Required: true, Selector: sel}}
+				c.TopologySpread = []model.TopologySpread{{TopologyKey: labels.Hostname, MaxSkew: 1, Required: true, Selector: sel}}
 			case 2:
-				c.PodAffinity = []model.PodAffinityTerm{{TopologyKey: require.KeyZone, Selector: sel, Namespaces: []string{"ns"}}}
+				c.PodAffinity = []model.PodAffinityTerm{{TopologyKey: labels.Zone, Selector: sel, Namespaces: []string{"ns"}}}
 			}
 			benchClass(s, c, 1)
 		}
@@ -52,8 +52,8 @@ var loads = map[string]func(s *model.Snapshot, n int){
 				{Key: "app", Value: app}, {Key: "statefulset.kubernetes.io/pod-name", Value: fmt.Sprintf("%s-%d", app, i%100)},
 			}}
 			c.TopologySpread = []model.TopologySpread{
-				{TopologyKey: require.KeyZone, MaxSkew: 1, Required: true, Selector: sel},
-				{TopologyKey: require.KeyHostname, MaxSkew: 1, Required: true, Selector: sel},
+				{TopologyKey: labels.Zone, MaxSkew: 1, Required: true, Selector: sel},
+				{TopologyKey: labels.Hostname, MaxSkew: 1, Required: true, Selector: sel},
 			}
 			benchClass(s, c, 1)
 		}
@@ -65,7 +65,7 @@ var loads = map[string]func(s *model.Snapshot, n int){
 			sel := &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{app}}}}
 			c := model.PodClass{ID: model.ClassID(app), Namespace: "ns", Labels: model.Labels{{Key: "app", Value: app}}}
 			c.NodeSelector = model.Labels{{Key: "team", Value: fmt.Sprintf("t%d", i%200)}}
-			c.TopologySpread = []model.TopologySpread{{TopologyKey: require.KeyZone, MaxSkew: 1, Required: true, Selector: sel}}
+			c.TopologySpread = []model.TopologySpread{{TopologyKey: labels.Zone, MaxSkew: 1, Required: true, Selector: sel}}
 			benchClass(s, c, 1)
 		}
 	},
@@ -84,7 +84,7 @@ func benchWorld(tb testing.TB, n int, load func(*model.Snapshot, int)) *view.Wor
 	for i := range n / 10 {
 		name := fmt.Sprintf("n%05d", i)
 		s.Nodes = append(s.Nodes, model.Node{Name: model.NodeName(name), Labels: model.Labels{
-			{Key: require.KeyHostname, Value: name}, {Key: "team", Value: fmt.Sprintf("t%d", i%200)}, {Key: require.KeyZone, Value: fmt.Sprintf("z%d", i%3)},
+			{Key: labels.Hostname, Value: name}, {Key: "team", Value: fmt.Sprintf("t%d", i%200)}, {Key: labels.Zone, Value: fmt.Sprintf("z%d", i%3)},
 		}})
 	}
 	load(s, n)
@@ -146,7 +146,7 @@ func placeAll(w *view.World, r *topology.Rules) (placed int) {
 	t := topology.NewTally(r, v, nil)
 	for z := range 3 {
 		for team := range 200 {
-			t.Offer(&fit.Place{Labels: model.Labels{{Key: "team", Value: fmt.Sprintf("t%d", team)}, {Key: require.KeyZone, Value: fmt.Sprintf("z%d", z)}}})
+			t.Offer(&fit.Place{Labels: model.Labels{{Key: "team", Value: fmt.Sprintf("t%d", team)}, {Key: labels.Zone, Value: fmt.Sprintf("z%d", z)}}})
 		}
 	}
 	for i, p := range w.Pods {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -95,7 +95,7 @@ type compiler struct {
 func newCompiler(r *Rules) *compiler {
 	return &compiler{
 		Rules: r, selectors: newSelectors(r.w),
-		keyIndex: map[string]int32{require.KeyHostname: hostname}, counterIndex: make(map[counter]int32),
+		keyIndex: map[string]int32{labels.Hostname: hostname}, counterIndex: make(map[counter]int32),
 		filterIndex: make(map[string]int32), universeIndex: make(map[universe]int32),
 		honoured: make(map[*view.Profile]string), tolerated: make(map[*view.Profile]string),
 		ownerTerms: make(map[int32]int32),
@@ -103,7 +103,7 @@ func newCompiler(r *Rules) *compiler {
 }
 
 func (c *compiler) key(name string) int32 {
-	name = require.NormalKey(name)
+	name = labels.Normal(name)
 	i, ok := c.keyIndex[name]
 	if !ok {
 		i = int32(len(c.keys))

@@ -6,9 +6,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -44,7 +44,7 @@ func (d draw) selector() *model.Selector {
 }
 
 func (d draw) key() string {
-	return d.of("key", require.KeyZone, require.KeyZone, require.KeyHostname, require.KeyHostname, "rack", require.KeyCapacityType)
+	return d.of("key", labels.Zone, labels.Zone, labels.Hostname, labels.Hostname, "rack", labels.CapacityType)
 }
 
 func (d draw) terms() (out []model.PodAffinityTerm) {
@@ -74,7 +74,7 @@ func (d draw) class(i int) model.PodClass {
 		c.Labels = append(c.Labels, model.Label{Key: "unseen", Value: string(c.ID)})
 	}
 	if d.chance("node selector") {
-		c.NodeSelector = model.Labels{{Key: require.KeyCapacityType, Value: "spot"}}
+		c.NodeSelector = model.Labels{{Key: labels.CapacityType, Value: "spot"}}
 	}
 	if d.chance("tolerates") {
 		c.Tolerations = []model.Toleration{{Exists: true}}
@@ -98,12 +98,12 @@ func (d draw) class(i int) model.PodClass {
 
 // labels are those of a node; some are not there.
 func (d draw) labels() model.Labels {
-	ls := model.Labels{{Key: require.KeyCapacityType, Value: d.of("capacity", "spot", "on-demand")}}
+	ls := model.Labels{{Key: labels.CapacityType, Value: d.of("capacity", "spot", "on-demand")}}
 	if d.chance("rack") {
 		ls = append(ls, model.Label{Key: "rack", Value: d.of("rack", "1", "2")})
 	}
 	if d.n("has zone", 0, 9) > 0 {
-		ls = append(ls, model.Label{Key: require.KeyZone, Value: d.of("zone", "za", "zb", "zc")})
+		ls = append(ls, model.Label{Key: labels.Zone, Value: d.of("zone", "za", "zb", "zc")})
 	}
 	return ls
 }
@@ -116,7 +116,7 @@ func (d draw) taints() []model.Taint {
 }
 
 func (d draw) node(ls model.Labels, taints []model.Taint, name string, built bool) naiveNode {
-	n := naiveNode{labels: map[string]string{require.KeyHostname: name}, taints: taints, built: built}
+	n := naiveNode{labels: map[string]string{labels.Hostname: name}, taints: taints, built: built}
 	for _, l := range ls {
 		n.labels[l.Key] = l.Value
 	}
@@ -137,7 +137,7 @@ func (d draw) cluster() (*view.World, *naive, []*fit.Place) {
 		ls, taints := d.labels(), d.taints()
 		n.nodes = append(n.nodes, d.node(ls, taints, name, true))
 		s.Nodes = append(s.Nodes, model.Node{
-			Name: model.NodeName(name), Ready: true, Labels: view.MergeLabels(ls, model.Labels{{Key: require.KeyHostname, Value: name}}), Taints: taints,
+			Name: model.NodeName(name), Ready: true, Labels: view.MergeLabels(ls, model.Labels{{Key: labels.Hostname, Value: name}}), Taints: taints,
 		})
 	}
 	for i := range s.PodClasses {

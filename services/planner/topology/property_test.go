@@ -7,9 +7,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -96,7 +97,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 				p := &fit.Place{Labels: d.labels(), Taints: d.taints()}
 				tally.Narrow(s.site, nil, p)
 				pods := slices.DeleteFunc(slices.Clone(n.nodes[s.node].pods), func(p naivePod) bool { return p.daemon })
-				n.nodes[s.node] = d.node(p.Labels, p.Taints, n.nodes[s.node].labels[require.KeyHostname], true)
+				n.nodes[s.node] = d.node(p.Labels, p.Taints, n.nodes[s.node].labels[labels.Hostname], true)
 				n.nodes[s.node].pods = pods
 				n.attend(s.node)
 			case step == "fork":
@@ -165,15 +166,15 @@ func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
 					racks = []string{"1", "2"}
 				}
 				for _, rack := range racks {
-					labels := n.nodes[claims[i].node].labels
-					name := labels[require.KeyHostname]
-					clear(labels)
-					labels[require.KeyHostname] = name
+					own := n.nodes[claims[i].node].labels
+					name := own[labels.Hostname]
+					clear(own)
+					own[labels.Hostname] = name
 					for _, l := range p.Labels {
-						labels[l.Key] = l.Value
+						own[l.Key] = l.Value
 					}
 					if rack != "" {
-						labels["rack"] = rack
+						own["rack"] = rack
 					}
 					at := claims[i].node
 					n.nodes[at].pods = slices.DeleteFunc(slices.Clone(n.nodes[at].pods), func(p naivePod) bool { return p.daemon })
@@ -218,11 +219,11 @@ func TestANodeThatObeysTheNodeRulesFillsInAnyOrder(t *testing.T) {
 			c.NodeSelector = nil
 			for _, terms := range [][]model.PodAffinityTerm{c.PodAntiAffinity} {
 				for i := range terms {
-					terms[i].TopologyKey = require.KeyHostname
+					terms[i].TopologyKey = labels.Hostname
 				}
 			}
 			for i := range c.TopologySpread {
-				c.TopologySpread[i].TopologyKey = require.KeyHostname
+				c.TopologySpread[i].TopologyKey = labels.Hostname
 			}
 		}
 		rules := topology.New(w)
@@ -242,7 +243,7 @@ func TestANodeThatObeysTheNodeRulesFillsInAnyOrder(t *testing.T) {
 				return
 			}
 		}
-		place := &fit.Place{Labels: model.Labels{{Key: require.KeyZone, Value: "za"}}}
+		place := &fit.Place{Labels: model.Labels{{Key: labels.Zone, Value: "za"}}}
 		tally := topology.NewTally(rules, view.NewView(w), nil)
 		tally.Offer(place)
 		site := tally.Claim(nil, place)

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -332,7 +333,7 @@ func (a *atlas) hostSite(h *view.Host) *Site {
 // own before that.
 func (a *atlas) hostOf(h *view.Host) int32 {
 	if h.Node != nil {
-		if v, ok := h.Node.Labels.Get(require.KeyHostname); ok {
+		if v, ok := h.Node.Labels.Get(labels.Hostname); ok {
 			return a.domain(hostname, v)
 		}
 		if h.Claim == nil || h.Claim.State >= model.ClaimRegistered {

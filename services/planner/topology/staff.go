@@ -3,8 +3,8 @@ package topology
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -106,7 +106,7 @@ func (r *Rules) whereRuns(d *view.Class) []string {
 	out := slices.Clone(d.Profile.Keys)
 	for _, p := range r.w.Pools {
 		if !fit.Tolerates(d.Profile, &fit.Place{Taints: p.Taints}) {
-			return append(out, require.KeyNodePool)
+			return append(out, labels.NodePool)
 		}
 	}
 	return out

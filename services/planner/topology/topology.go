@@ -22,7 +22,7 @@ package topology
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -51,7 +51,7 @@ type Rules struct {
 // New compiles the rules of a world. The cost is linear in classes, pods, and the pairs of a rule and a kind of pods that
 // it selects; only selectors that say no more than what pods are not look at all kinds of their namespaces.
 func New(w *view.World) *Rules {
-	r := &Rules{w: w, keys: []string{require.KeyHostname}, classes: make([]classRules, len(w.Classes))}
+	r := &Rules{w: w, keys: []string{labels.Hostname}, classes: make([]classRules, len(w.Classes))}
 	c := newCompiler(r)
 	exists := make([]bool, len(w.Classes))
 	for i := range w.Pods {
@@ -120,7 +120,7 @@ func (r *Rules) Keys(c *view.Class) []string {
 		return out
 	}
 	out = sortUnique(append(out, r.besides[c.Index]...))
-	return slices.DeleteFunc(out, func(key string) bool { return key == require.KeyHostname })
+	return slices.DeleteFunc(out, func(key string) bool { return key == labels.Hostname })
 }
 
 // SoftKeys are the node labels other than kubernetes.io/hostname of a class's own soft rules, sorted.

@@ -10,16 +10,16 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 const (
-	zone = require.KeyZone
-	host = require.KeyHostname
+	zone = labels.Zone
+	host = labels.Hostname
 )
 
 // world is a cluster under construction: nodes n1 (zone a), n2 (a), n3 (b) and n4 (no zone), and classes by name.
@@ -64,7 +64,7 @@ func (w *world) bound(class, node string, n int) {
 }
 
 func (w *world) offer(zone string) {
-	w.offers = append(w.offers, &fit.Place{Labels: model.Labels{{Key: require.KeyZone, Value: zone}}})
+	w.offers = append(w.offers, &fit.Place{Labels: model.Labels{{Key: labels.Zone, Value: zone}}})
 }
 
 type built struct {

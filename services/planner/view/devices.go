@@ -3,8 +3,8 @@ package view
 import (
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
 // unlimited is how many devices hosts have as far as vectors count them: which ones are there, and who holds them, is

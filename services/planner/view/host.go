@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -284,9 +285,9 @@ func (w *World) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vecto
 
 // shapeLabels are the labels that follow from an offering, its type's own aside.
 func shapeLabels(o model.RankedOffering) model.Labels {
-	ls := append(PlaceLabels(o.Zone, o.CapacityType), model.Label{Key: require.KeyInstanceType, Value: string(o.InstanceType)})
+	ls := append(PlaceLabels(o.Zone, o.CapacityType), model.Label{Key: labels.InstanceType, Value: string(o.InstanceType)})
 	if o.ReservationID != "" {
-		ls = append(ls, model.Label{Key: require.KeyReservation, Value: o.ReservationID})
+		ls = append(ls, model.Label{Key: labels.CapacityReservationID, Value: o.ReservationID})
 	}
 	return sortLabels(ls)
 }
@@ -382,25 +383,25 @@ func openLabels(c *model.Claim) require.Set {
 // NewNodeLabels are the labels of a pool's node of a type, as it will be once it is initialized, less PlaceLabels.
 func NewNodeLabels(p *Pool, t *Type) model.Labels {
 	ls := MergeLabels(p.Labels, t.Labels)
-	ls = MergeLabels(ls, model.Labels{{Key: require.KeyInstanceType, Value: string(t.Name)}})
+	ls = MergeLabels(ls, model.Labels{{Key: labels.InstanceType, Value: string(t.Name)}})
 	return MergeLabels(ls, ownerLabels(p.Name, p.NodePool.NodeClass))
 }
 
 // PlaceLabels are those that follow from the zone and the capacity type.
 func PlaceLabels(zone string, ct model.CapacityType) model.Labels {
 	return sortLabels(model.Labels{
-		{Key: require.KeyZone, Value: zone},
-		{Key: require.KeyRegion, Value: require.Region(zone)},
-		{Key: require.KeyCapacityType, Value: ct.String()},
+		{Key: labels.Zone, Value: zone},
+		{Key: labels.Region, Value: labels.RegionOf(zone)},
+		{Key: labels.CapacityType, Value: ct.String()},
 	})
 }
 
 func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {
 	return sortLabels(model.Labels{
-		{Key: require.KeyNodePool, Value: string(pool)},
-		{Key: require.KeyNodeClass, Value: string(class)},
-		{Key: require.KeyRegistered, Value: "true"},
-		{Key: require.KeyInitialized, Value: "true"},
+		{Key: labels.NodePool, Value: string(pool)},
+		{Key: labels.NodeClass, Value: string(class)},
+		{Key: labels.Registered, Value: "true"},
+		{Key: labels.Initialized, Value: "true"},
 	})
 }
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -31,7 +31,7 @@ func fused(claim model.Claim) model.Snapshot {
 		Claims: []model.Claim{claim},
 		NodeOverlays: []model.NodeOverlay{{
 			Name: "fuse", Price: &tenth, Capacity: model.Amounts{{Resource: fuse, Value: 10}},
-			Requirements: []model.Requirement{{Key: require.KeyZone, Operator: model.In, Values: []string{"us-east-1b"}}},
+			Requirements: []model.Requirement{{Key: labels.Zone, Operator: model.In, Values: []string{"us-east-1b"}}},
 		}},
 	}
 }

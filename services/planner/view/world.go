@@ -11,10 +11,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
 // World is a snapshot with its references resolved and its constraints compiled. Who plans does not change it; who keeps
@@ -260,8 +261,8 @@ func (w *World) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
 	out := &Pool{NodePool: p, Class: class, NodeLimit: -1}
 	out.Requirements = require.NewSet(p.Requirements...).
 		Intersect(require.FromLabels(p.Labels)).
-		With(require.Value(require.KeyNodePool, string(p.Name))).
-		With(require.Value(require.KeyNodeClass, string(p.NodeClass)))
+		With(require.Value(labels.NodePool, string(p.Name))).
+		With(require.Value(labels.NodeClass, string(p.NodeClass)))
 	if class != nil {
 		out.Catalog = w.catalogs[class.Catalog]
 	}

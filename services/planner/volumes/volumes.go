@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // EBS is the CSI driver of Amazon's block storage.
@@ -40,7 +40,7 @@ type Limits struct {
 func New(nodes []model.Node) *Limits {
 	l := &Limits{learned: make(map[model.TypeName]model.Amounts)}
 	for i := range nodes {
-		typ, ok := nodes[i].Labels.Get(require.KeyInstanceType)
+		typ, ok := nodes[i].Labels.Get(labels.InstanceType)
 		if !ok || !nodes[i].Ready {
 			continue
 		}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/volumes"
 )
 
 func TestLimits(t *testing.T) {
 	node := func(ready bool, limits ...model.Amount) model.Node {
-		return model.Node{Ready: ready, VolumeLimits: limits, Labels: model.Labels{{Key: require.KeyInstanceType, Value: "m5.large"}}}
+		return model.Node{Ready: ready, VolumeLimits: limits, Labels: model.Labels{{Key: labels.InstanceType, Value: "m5.large"}}}
 	}
 	ebs := func(n int64) model.Amount { return model.Amount{Resource: volumes.EBS, Value: n} }
 	other := model.Amount{Resource: "a.example.com", Value: 5}

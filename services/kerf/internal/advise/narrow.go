@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -47,11 +48,11 @@ func (f *facts) bought(p *model.NodePool, a aspect, with model.Plan) []string {
 		best := c.Offerings[0]
 		value := ""
 		switch a.key {
-		case require.KeyInstanceType:
+		case labels.InstanceType:
 			value = string(best.InstanceType)
-		case require.KeyZone:
+		case labels.Zone:
 			value = best.Zone
-		case require.KeyCapacityType:
+		case labels.CapacityType:
 			value = best.CapacityType.String()
 		default:
 			if t := types[best.InstanceType]; t != nil {
@@ -124,7 +125,7 @@ func (f *facts) traits(p model.Plan) map[string]bool {
 		best := c.Offerings[0]
 		out[best.CapacityType.String()] = true
 		if t := f.shapes(pool)[best.InstanceType]; t != nil {
-			arch, _ := t.Labels.Get(require.KeyArch)
+			arch, _ := t.Labels.Get(labels.Arch)
 			category, _ := t.Labels.Get(keyCategory)
 			out[arch], out[category] = true, true
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -35,14 +36,14 @@ type aspect struct {
 // aspects are the labels on which pools' rules are tried, those first that tend to save most.
 func aspects() []aspect {
 	return []aspect{
-		{require.KeyArch, "", false},
-		{require.KeyCapacityType, "", false},
-		{require.KeyInstanceType, "", true},
+		{labels.Arch, "", false},
+		{labels.CapacityType, "", false},
+		{labels.InstanceType, "", true},
 		{aws + "family", "family", true},
 		{keyCategory, "category", true},
 		{aws + "size", "size", true},
 		{aws + "generation", "generation", true},
-		{require.KeyZone, "zone", false},
+		{labels.Zone, "zone", false},
 		{aws + "cpu", "CPU count", true},
 		{aws + "memory", "memory size", true},
 		{aws + "cpu-manufacturer", "CPU manufacturer", true},
@@ -107,7 +108,7 @@ func (f *facts) alike(p *model.NodePool) []model.Requirement {
 	here, there := map[string]bool{}, map[string]bool{}
 	var tHere, tThere bool
 	for _, t := range f.shapes(p) {
-		arch, _ := t.Labels.Get(require.KeyArch)
+		arch, _ := t.Labels.Get(labels.Arch)
 		there[arch], tThere = true, tThere || burstable(t)
 		if allows(rules, t.Labels) {
 			here[arch], tHere = true, tHere || burstable(t)
@@ -115,7 +116,7 @@ func (f *facts) alike(p *model.NodePool) []model.Requirement {
 	}
 	var out []model.Requirement
 	if len(here) > 0 && len(here) < len(there) {
-		out = append(out, model.Requirement{Key: require.KeyArch, Operator: model.In, Values: slices.Sorted(maps.Keys(here))})
+		out = append(out, model.Requirement{Key: labels.Arch, Operator: model.In, Values: slices.Sorted(maps.Keys(here))})
 	}
 	if tThere && !tHere {
 		out = append(out, model.Requirement{Key: keyCategory, Operator: model.NotIn, Values: []string{"t"}})
@@ -130,7 +131,7 @@ func burstable(t *model.InstanceType) bool {
 }
 
 // rules says whether a requirement is on the aspect.
-func (a aspect) rules(r model.Requirement) bool { return require.NormalKey(r.Key) == a.key }
+func (a aspect) rules(r model.Requirement) bool { return labels.Normal(r.Key) == a.key }
 
 // editPool is a change of one pool, made to a copy of the list.
 func editPool(name model.PoolName, edit func(*model.NodePool)) func(*model.Snapshot) {
@@ -182,11 +183,11 @@ func groupOf(p *model.NodePool, a aspect, instead []model.Requirement) string {
 
 func (a aspect) title() string {
 	switch a.key {
-	case require.KeyInstanceType:
+	case labels.InstanceType:
 		return "instance types"
-	case require.KeyCapacityType:
+	case labels.CapacityType:
 		return "the capacity type"
-	case require.KeyArch:
+	case labels.Arch:
 		return "the architecture"
 	}
 	return "the " + a.noun

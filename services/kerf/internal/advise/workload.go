@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // mostLoads is how many workloads are looked at: the pending and the costliest.
@@ -93,7 +93,7 @@ func (f *facts) tolerate(l *load) []candidate {
 // left alone as long as the pods run: what they separate, nobody but the user knows.
 func (f *facts) dropRules(l *load) []candidate {
 	c := f.sample(l)
-	mayGo := func(key string) bool { return l.pending || require.WellKnown(require.NormalKey(key)) }
+	mayGo := func(key string) bool { return l.pending || labels.WellKnown(labels.Normal(key)) }
 	var out []candidate
 	for _, s := range c.NodeSelector {
 		if mayGo(s.Key) {

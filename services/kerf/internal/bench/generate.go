@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 // BuiltIn makes a workload from its name; the same name gives the same workload always. Some name a size: G2-5000 is the
@@ -86,13 +86,13 @@ func builtins() []builtin {
 // poolOf is one of the usual pools: wide buys spot and on-demand of both architectures and all categories but t; narrow buys
 // on-demand amd64 of c, m and r; capped is wide with sizes up to 8xlarge.
 func poolOf(market string) Pool {
-	p := Pool{Name: "default", Requirements: []Requirement{in(require.KeyOS, "linux")}}
+	p := Pool{Name: "default", Requirements: []Requirement{in(labels.OS, "linux")}}
 	add := func(r ...Requirement) { p.Requirements = append(p.Requirements, r...) }
 	if market == "narrow" {
-		add(in(require.KeyArch, "amd64"), in(require.KeyCapacityType, "on-demand"), in(awsLabel+"instance-category", "c", "m", "r"))
+		add(in(labels.Arch, "amd64"), in(labels.CapacityType, "on-demand"), in(awsLabel+"instance-category", "c", "m", "r"))
 		return p
 	}
-	add(in(require.KeyArch, "amd64", "arm64"), in(require.KeyCapacityType, "on-demand", "spot"),
+	add(in(labels.Arch, "amd64", "arm64"), in(labels.CapacityType, "on-demand", "spot"),
 		Requirement{awsLabel + "instance-category", "NotIn", []string{"t"}})
 	if market == "capped" {
 		add(in(awsLabel+"instance-size", "medium", "large", "xlarge", "2xlarge", "4xlarge", "8xlarge"))
@@ -117,8 +117,8 @@ func equalPods(market string) func(*Catalog, int) (*Workload, error) {
 func handful(cpu int64) func(*Catalog, int) (*Workload, error) {
 	return func(*Catalog, int) (*Workload, error) {
 		p := Pool{Name: "default", Requirements: []Requirement{
-			in(require.KeyOS, "linux"), in(require.KeyCapacityType, "on-demand"),
-			in(require.KeyInstanceType, "c5.large", "m5.large", "r5.large", "m5.xlarge"),
+			in(labels.OS, "linux"), in(labels.CapacityType, "on-demand"),
+			in(labels.InstanceType, "c5.large", "m5.large", "r5.large", "m5.xlarge"),
 		}}
 		return &Workload{
 			Note: "five pods of 1 GiB, four types, on-demand", Pools: []Pool{p},
@@ -232,7 +232,7 @@ func wishes(seed uint64, pods int) *Workload {
 	app := map[string]string{"app": "nginx"}
 	return drawn(w, pods, []class{func(_ *random, s Shape) Shape {
 		s.Labels = app
-		s.PreferredAntiAffinity = []Wish{{require.KeyHostname, app, 10}, {require.KeyZone, app, 1}}
+		s.PreferredAntiAffinity = []Wish{{labels.Hostname, app, 10}, {labels.Zone, app, 1}}
 		return s
 	}})
 }
@@ -253,16 +253,16 @@ func tied() []class {
 			s.Labels = label(r, "my-label")
 			return s
 		},
-		spread(require.KeyZone),
-		spread(require.KeyHostname),
+		spread(labels.Zone),
+		spread(labels.Hostname),
 		func(r *random, s Shape) Shape {
 			s.Labels = label(r, "my-affinity")
-			s.Affinity = []Term{{require.KeyZone, s.Labels}}
+			s.Affinity = []Term{{labels.Zone, s.Labels}}
 			return s
 		},
 		func(_ *random, s Shape) Shape {
 			s.Labels = map[string]string{"app": "nginx"}
-			s.AntiAffinity = []Term{{require.KeyHostname, s.Labels}}
+			s.AntiAffinity = []Term{{labels.Hostname, s.Labels}}
 			return s
 		},
 	}
@@ -274,13 +274,13 @@ func selecting(zones []string) class {
 		s.Labels = map[string]string{"my-label": string('a' + rune(r.below(7)))}
 		switch r.below(4) {
 		case 0:
-			s.NodeSelector = map[string]string{require.KeyArch: "amd64"}
+			s.NodeSelector = map[string]string{labels.Arch: "amd64"}
 		case 1:
-			s.NodeSelector = map[string]string{require.KeyCapacityType: "on-demand"}
+			s.NodeSelector = map[string]string{labels.CapacityType: "on-demand"}
 		case 2:
-			s.Requirements = []Requirement{in(require.KeyZone, zones...)}
+			s.Requirements = []Requirement{in(labels.Zone, zones...)}
 		default:
-			s.NodeSelector = map[string]string{require.KeyNodePool: "dedicated"}
+			s.NodeSelector = map[string]string{labels.NodePool: "dedicated"}
 			s.Tolerations = []Toleration{{"dedicated", "Equal", "batch", "NoSchedule"}}
 		}
 		return s

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 const (
@@ -80,7 +80,7 @@ func (x *world) addMarket(s *model.Snapshot) {
 	for _, arch := range []string{"amd64", "arm64"} {
 		s.NodeClasses[0].Images = append(s.NodeClasses[0].Images, model.MachineImage{
 			ID: "ami-" + arch, Name: arch,
-			Requirements: []model.Requirement{{Key: require.KeyArch, Operator: model.In, Values: []string{arch}}},
+			Requirements: []model.Requirement{{Key: labels.Arch, Operator: model.In, Values: []string{arch}}},
 		})
 	}
 	s.Catalogs = []model.Catalog{{ID: catalogID}}
@@ -88,7 +88,7 @@ func (x *world) addMarket(s *model.Snapshot) {
 		t := &x.catalog.Types[i]
 		x.types[t.Name] = t
 		s.Catalogs[0].InstanceTypes = append(s.Catalogs[0].InstanceTypes, model.InstanceType{
-			Name: model.TypeName(t.Name), Labels: t.labels(), Capacity: t.amounts(t.CPU, t.Memory), Allocatable: t.amounts(t.FreeCPU, t.FreeMemory),
+			Name: model.TypeName(t.Name), Labels: t.asLabels(), Capacity: t.amounts(t.CPU, t.Memory), Allocatable: t.amounts(t.FreeCPU, t.FreeMemory),
 		})
 		for z, zone := range x.catalog.Zones {
 			s.Offerings = append(s.Offerings, offerings(t, z, zone)...)
@@ -116,9 +116,9 @@ func (t *Type) price(ct model.CapacityType, zone int) int64 {
 
 func micro(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
 
-func (t *Type) labels() model.Labels {
+func (t *Type) asLabels() model.Labels {
 	m := map[string]string{
-		require.KeyInstanceType: t.Name, require.KeyArch: t.Arch, require.KeyOS: "linux",
+		labels.InstanceType: t.Name, labels.Arch: t.Arch, labels.OS: "linux",
 		awsLabel + "instance-category": t.Category, awsLabel + "instance-family": t.Family,
 		awsLabel + "instance-generation": strconv.Itoa(t.Generation), awsLabel + "instance-size": t.Size,
 		awsLabel + "instance-cpu": strconv.FormatInt(t.CPU/1000, 10), awsLabel + "instance-memory": strconv.FormatInt(t.Memory, 10),
@@ -126,7 +126,7 @@ func (t *Type) labels() model.Labels {
 	if t.GPU > 0 {
 		m[awsLabel+"instance-gpu-count"] = strconv.FormatInt(t.GPU, 10)
 	}
-	return labels(m)
+	return asLabels(m)
 }
 
 func (t *Type) amounts(cpu, memory int64) model.Amounts {
@@ -138,7 +138,7 @@ func (t *Type) amounts(cpu, memory int64) model.Amounts {
 }
 
 // labels are a map's entries, sorted by key.
-func labels(m map[string]string) model.Labels {
+func asLabels(m map[string]string) model.Labels {
 	var out model.Labels
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		out = append(out, model.Label{Key: k, Value: m[k]})
@@ -173,11 +173,11 @@ func pool(p *Pool) (model.NodePool, error) {
 // podClass is the class of a shape's pods, which belong to a ReplicaSet of their own.
 func podClass(i int, s *Shape) (model.PodClass, error) {
 	out := model.PodClass{
-		ID: model.ClassID(fmt.Sprintf("c-%06d", i)), Namespace: "default", Labels: labels(s.Labels),
+		ID: model.ClassID(fmt.Sprintf("c-%06d", i)), Namespace: "default", Labels: asLabels(s.Labels),
 		Requests: model.Amounts{
 			{Resource: model.CPU, Value: s.CPU}, {Resource: model.Memory, Value: s.Memory * mib}, {Resource: model.Pods, Value: 1},
 		},
-		NodeSelector: labels(s.NodeSelector), SchedulerName: "default-scheduler", Preempts: true,
+		NodeSelector: asLabels(s.NodeSelector), SchedulerName: "default-scheduler", Preempts: true,
 		OwnerKind: "ReplicaSet", OwnerName: fmt.Sprintf("shape-%d", i), OwnerRevision: "1",
 	}
 	reqs, err := requirements(s.Requirements)
@@ -251,15 +251,15 @@ func (x *world) addNode(s *model.Snapshot, n Node) error {
 // joined is a node that is ready, and its claim, both of the same name.
 func joined(name string, pool model.PoolName, t *Type, o model.RankedOffering) (model.Node, model.Claim) {
 	m := map[string]string{
-		require.KeyHostname: name, require.KeyZone: o.Zone, require.KeyCapacityType: o.CapacityType.String(),
-		require.KeyNodePool: string(pool), require.KeyNodeClass: className, require.KeyRegistered: "true", require.KeyInitialized: "true",
+		labels.Hostname: name, labels.Zone: o.Zone, labels.CapacityType: o.CapacityType.String(),
+		labels.NodePool: string(pool), labels.NodeClass: className, labels.Registered: "true", labels.Initialized: "true",
 	}
-	for _, l := range t.labels() {
+	for _, l := range t.asLabels() {
 		m[l.Key] = l.Value
 	}
 	day := present().Add(-24 * time.Hour)
 	node := model.Node{
-		Name: model.NodeName(name), ProviderID: "aws:///" + o.Zone + "/i-" + name, Claim: model.ClaimID(name), Labels: labels(m),
+		Name: model.NodeName(name), ProviderID: "aws:///" + o.Zone + "/i-" + name, Claim: model.ClaimID(name), Labels: asLabels(m),
 		Allocatable: t.amounts(t.FreeCPU, t.FreeMemory), Capacity: t.amounts(t.CPU, t.Memory), Ready: true, CreateTime: day,
 	}
 	claim := model.Claim{

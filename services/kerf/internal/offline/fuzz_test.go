@@ -11,9 +11,9 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
-	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
 )
 
 // small is a catalogue of few types, because the whole one takes longer than all that is looked at here.

@@ -1,0 +1,59 @@
+package labels
+
+import "strings"
+
+// Normal maps the older names of a label to its present one, and the EBS driver's zone to the zone. Any other key is
+// returned as it is.
+func Normal(key string) string {
+	switch key {
+	case oldZone, EBSZone:
+		return Zone
+	case oldRegion:
+		return Region
+	case oldArch:
+		return Arch
+	case oldOS:
+		return OS
+	case oldInstanceType:
+		return InstanceType
+	}
+	return key
+}
+
+// WellKnown says whether a label follows from the instance type, its place or its pool, so that a pod may ask for it
+// although the pool does not name it. Keys of AWS's domains count by their domain, because each release of AWS's provider
+// adds some.
+func WellKnown(key string) bool {
+	switch key {
+	case InstanceType, Zone, Region, Arch, OS, CapacityType, NodePool, Registered, Initialized, WindowsBuild:
+		return true
+	}
+	return OfInstance(key)
+}
+
+// OfInstance says whether a label is in one of the domains that describe instances in AWS's words.
+func OfInstance(key string) bool {
+	return strings.HasPrefix(key, KarpenterAWS+"/") || strings.HasPrefix(key, "topology.k8s.aws/")
+}
+
+// Ephemeral says whether a taint is one that a node has only while it starts: pods need not tolerate it to be planned for
+// the node.
+func Ephemeral(taintKey string) bool {
+	switch taintKey {
+	case TaintNotReady, TaintUnreachable, TaintUninitialized, TaintUnregistered:
+		return true
+	}
+	return strings.HasPrefix(taintKey, TaintReadinessPrefix)
+}
+
+// RegionOf is the part of a zone's name that names its region: "us-east-1" of "us-east-1a" and of "us-east-1-bos-1a".
+func RegionOf(zone string) string {
+	parts := strings.Split(zone, "-")
+	for i, p := range parts {
+		if p != "" && p[0] >= '0' && p[0] <= '9' {
+			parts[i] = strings.TrimRight(p, "abcdefghijklmnopqrstuvwxyz")
+			return strings.Join(parts[:i+1], "-")
+		}
+	}
+	return zone
+}
