@@ -5,6 +5,7 @@ go 1.26.7
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kerf-dev/kerf/proto v0.0.0
+	github.com/robfig/cron/v3 v3.0.1
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
 )

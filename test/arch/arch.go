@@ -21,7 +21,7 @@ const prefix = "github.com/kerf-dev/kerf/"
 // pure are the packages that decide: values in, values out. Every one of them must exist.
 func pure() []string {
 	return []string{
-		"services/core/labels", "services/core/model", "services/core/require",
+		"services/core/labels", "services/core/model", "services/core/require", "services/core/schedule",
 		"services/planner/view", "services/planner/fit",
 		"services/planner/topology",
 		"services/planner/offer", "services/planner/optimise", "services/planner/pack", "services/planner/disrupt",
@@ -36,7 +36,8 @@ func pure() []string {
 // exceptions are imports beyond the standard library that a pure package may have, as prefixes.
 func exceptions() map[string]string {
 	return map[string]string{
-		"services/planner/verify": "k8s.io/", // the second opinion on a plan uses Kubernetes' own rules where they exist
+		"services/core/schedule":  "github.com/robfig/cron/", // the parser of Karpenter's own schedules
+		"services/planner/verify": "k8s.io/",                 // the second opinion on a plan uses Kubernetes' own rules where they exist
 	}
 }
 

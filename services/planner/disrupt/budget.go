@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/schedule"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -63,11 +64,11 @@ func (b *budgets) allowed(p *view.Pool, why model.DisruptionReason) (n int, whic
 func (b *budgets) value(p *view.Pool, budget *model.DisruptionBudget) (n int, text string) {
 	all := b.nodes[p.Index] + b.disrupting[p.Index]
 	if budget.Schedule != "" {
-		s, err := parseSchedule(budget.Schedule)
+		s, err := schedule.Parse(budget.Schedule)
 		if err != nil {
 			return 0, fmt.Sprintf("the schedule %v", err)
 		}
-		if !s.active(b.w.Now, budget.Duration) {
+		if active, _ := s.Active(b.w.Now, budget.Duration); !active {
 			return all, ""
 		}
 	}

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/core/schedule"
 )
 
 // The sizes that the schema allows.
@@ -21,7 +22,6 @@ const (
 	maxReasons      = 50
 	maxMinValues    = 50
 	maxWeight       = 100
-	maxScheduleLen  = 256
 )
 
 // ValidateNodePool is everything that is wrong with a pool, in the order of its
@@ -254,15 +254,7 @@ func validateBudget(b *Budget, path *field.Path) field.ErrorList {
 func validateSchedule(s string, path *field.Path) field.ErrorList {
 	const want = "want a cron line of five fields such as 0 9 * * mon-fri, or one of " +
 		"@annually, @yearly, @monthly, @weekly, @daily, @midnight, @hourly; always in UTC"
-	named := []string{"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
-	if slices.Contains(named, s) {
-		return nil
-	}
-	// The parser also takes @every and time zones, which a budget does not.
-	if len(s) > maxScheduleLen || len(strings.Fields(s)) != 5 || strings.ContainsAny(s, "@=") {
-		return field.ErrorList{field.Invalid(path, s, want)}
-	}
-	if _, err := cron.ParseStandard(s); err != nil {
+	if _, err := schedule.Parse(s); err != nil {
 		return field.ErrorList{field.Invalid(path, s, err.Error()+"; "+want)}
 	}
 	return nil
