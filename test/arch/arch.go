@@ -25,7 +25,7 @@ func pure() []string {
 		"services/planner/view", "services/planner/fit",
 		"services/planner/topology",
 		"services/planner/offer", "services/planner/optimise", "services/planner/pack", "services/planner/disrupt",
-		"services/planner/verify", "services/planner/plan", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
+		"services/planner/verify", "services/planner/verify/facts", "services/planner/verify/place", "services/planner/plan", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
 		"services/actuator/model", "services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
 		"services/actuator/apply", "services/actuator/cluster", "services/actuator/interrupt",
 		"services/actuator/cloud", "services/actuator/store",

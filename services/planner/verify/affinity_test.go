@@ -141,7 +141,7 @@ func TestPodsThatAreNearOrAway(t *testing.T) {
 				s := withDB(nil, "r-1b")()
 				away(zone, "client")(s.classNamed("db"))
 				return s
-			}, func(s *scene) { s.send("client-0", "r-1a-2") }, "pods of class db do not suffer it by topology.kubernetes.io/zone",
+			}, func(s *scene) { s.send("client-0", "r-1a-2") }, "pods of class db must be away from it by topology.kubernetes.io/zone",
 		},
 		"anti-affinity of those who came before": {
 			func() *scene {
@@ -151,7 +151,7 @@ func TestPodsThatAreNearOrAway(t *testing.T) {
 				s.place("db-0", "db", "r-1a")
 				s.place("client-0", "client", "r-1b")
 				return s
-			}, func(s *scene) { s.send("client-0", "r-1a") }, "pods of class db do not suffer it",
+			}, func(s *scene) { s.send("client-0", "r-1a") }, "pods of class db must be away from it",
 		},
 		"anti-affinity: the DaemonSet's pod is there first": {
 			func() *scene {
@@ -178,7 +178,7 @@ func TestPodsThatAreNearOrAway(t *testing.T) {
 				away(zone, "client")(s.classNamed("db"))
 				s.classNamed("db").PodAntiAffinity[0].Namespaces = []string{"abroad"}
 				return s
-			}, func(s *scene) { s.classNamed("db").PodAntiAffinity[0].NamespaceSelector = &model.Selector{} }, "do not suffer it",
+			}, func(s *scene) { s.classNamed("db").PodAntiAffinity[0].NamespaceSelector = &model.Selector{} }, "must be away from it",
 		},
 		"volumes: one that pods share is attached once": {
 			func() *scene {

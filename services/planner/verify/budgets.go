@@ -3,47 +3,61 @@ package verify
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/schedule"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
-// budgets checks that the plan does not take too much away at once.
-func (c *checker) budgets() {
-	c.poolBudgets()
-	c.podBudgets()
+// budgets checks that the plan does not disrupt too much at once.
+type budgets struct {
+	f    *facts.Facts
+	r    *facts.Report
+	pdbs *pdbs
 }
 
-// poolBudgets checks each pool's active budgets. Nodes that are on their way out, or not ready, use budgets up.
-func (c *checker) poolBudgets() {
-	for _, name := range slices.Sorted(maps.Keys(c.pools)) {
-		pool := c.pools[name]
-		nodes, busy := c.poolNodes(name)
-		for i, b := range pool.Budgets {
-			going := c.going(name, b.Reasons)
-			if going == 0 || !active(b, c.in.Now) {
+// pools checks each pool's active budgets. Nodes that are on their way out, or not ready, use budgets up.
+func (b *budgets) pools() {
+	for _, name := range slices.Sorted(maps.Keys(b.f.Cluster.Pools)) {
+		nodes, busy := b.nodes(name)
+		for i, budget := range b.f.Cluster.Pools[name].Budgets {
+			going := b.going(name, budget.Reasons)
+			if going == 0 || !active(&budget, b.f.Input.Now) {
 				continue
 			}
-			allowed := int(b.Count)
-			if b.IsPercent {
-				allowed = (int(b.Count)*nodes + 99) / 100
+			allowed := int(budget.Count)
+			if budget.IsPercent {
+				allowed = (int(budget.Count)*nodes + 99) / 100
 			}
 			if busy+going > allowed {
-				c.fail("node pool "+string(name), "budget %d allows %d nodes at once; %d are going, the plan takes %d more", i, allowed, busy, going)
+				b.r.Fail("node pool "+string(name), "budget %d allows %d nodes at once; %d are going, the plan takes %d more", i, allowed, busy, going)
 			}
 		}
 	}
 }
 
-// poolNodes counts a pool's nodes that got as far as being initialized, and those of them that are busy going.
-func (c *checker) poolNodes(pool model.PoolName) (nodes, busy int) {
-	for _, claim := range c.live {
-		node := c.nodeOf[claim.ID]
+// active says whether a budget counts now: always without a schedule, else from each hit of the schedule for as long as its
+// duration. A schedule that can't be read counts: a budget must fail to the safe side.
+func active(b *model.DisruptionBudget, now time.Time) bool {
+	s, err := schedule.Parse(b.Schedule)
+	if err != nil {
+		return true
+	}
+	active, _ := s.Active(now, b.Duration)
+	return active
+}
+
+// nodes counts a pool's nodes that got as far as being initialized, and those of them that are busy going.
+func (b *budgets) nodes(pool model.PoolName) (nodes, busy int) {
+	for _, claim := range b.f.Cluster.Live {
+		node := b.f.Cluster.NodeOf[claim.ID]
 		initialized := claim.State >= model.ClaimInitialized && (claim.State == model.ClaimInitialized || claim.Reached >= model.ClaimInitialized)
 		if claim.NodePool != pool || node == nil || !initialized || claim.State == model.ClaimTerminating {
 			continue
 		}
 		nodes++
-		if c.leaving(claim) || !node.Ready {
+		if b.f.Cluster.Leaving(claim) || !node.Ready {
 			busy++
 		}
 	}
@@ -52,16 +66,16 @@ func (c *checker) poolNodes(pool model.PoolName) (nodes, busy int) {
 
 // going counts the nodes of a pool that the plan takes away by choice for one of some reasons; none means any. Expired ones
 // go whatever budgets say.
-func (c *checker) going(pool model.PoolName, reasons []model.DisruptionReason) int {
+func (b *budgets) going(pool model.PoolName, reasons []model.DisruptionReason) int {
 	n := 0
-	for _, d := range c.plan.Disruptions {
-		if !voluntary(d.Reason) || (len(reasons) > 0 && !slices.Contains(reasons, d.Reason)) {
+	for _, d := range b.f.Plan.Disruptions {
+		if len(reasons) > 0 && !slices.Contains(reasons, d.Reason) {
 			continue
 		}
 		for _, id := range d.Candidates {
-			claim := c.live[id]
+			claim, node := b.f.Cluster.Live[id], b.f.Cluster.NodeOf[id]
 			// A node that is not ready is counted as busy.
-			if claim != nil && c.byChoice(d.Reason, claim) && claim.NodePool == pool && c.nodeOf[id] != nil && c.nodeOf[id].Ready {
+			if claim != nil && claim.NodePool == pool && node != nil && node.Ready && mayWait(b.f, d.Reason, claim) {
 				n++
 			}
 		}
@@ -69,21 +83,18 @@ func (c *checker) going(pool model.PoolName, reasons []model.DisruptionReason) i
 	return n
 }
 
-// podBudgets checks that evictions by choice stay within what pod disruption budgets allow now, all together.
-func (c *checker) podBudgets() {
-	evictions := make(map[*model.PodDisruptionBudget]map[model.NodeName]int)
-	for _, d := range c.plan.Disruptions {
-		if !voluntary(d.Reason) {
-			continue
-		}
+// pods checks that evictions by choice stay within what pod disruption budgets allow now, all together.
+func (b *budgets) pods() {
+	evictions := make(map[*model.PodDisruptionBudget]map[model.ClaimID]int)
+	for _, d := range b.f.Plan.Disruptions {
 		for _, id := range d.Candidates {
-			if claim := c.live[id]; claim != nil && !c.forced(d.Reason, claim) {
-				c.countEvictions(evictions, id)
+			if claim := b.f.Cluster.Live[id]; claim != nil && d.Reason.ByChoice() && !forced(b.f, d.Reason, claim) {
+				b.countEvictions(evictions, id)
 			}
 		}
 	}
-	for i := range c.snap.PodDisruptionBudgets {
-		pdb := &c.snap.PodDisruptionBudgets[i]
+	for i := range b.f.Cluster.Snapshot.PodDisruptionBudgets {
+		pdb := &b.f.Cluster.Snapshot.PodDisruptionBudgets[i]
 		n := 0
 		for _, pods := range evictions[pdb] {
 			n += pods
@@ -91,45 +102,49 @@ func (c *checker) podBudgets() {
 		// One node alone may have more of its pods than may go at once: its drain takes them one after the other.
 		oneByOne := len(evictions[pdb]) == 1 && pdb.DisruptionsAllowed > 0
 		if n > 0 && (pdb.NeverAllows || n > int(pdb.DisruptionsAllowed) && !oneByOne) {
-			c.fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", n, pdb.DisruptionsAllowed)
+			b.r.Fail("pod disruption budget "+pdb.ID, "the plan evicts %d of its pods, it allows %d", n, pdb.DisruptionsAllowed)
 		}
 	}
 }
 
 // countEvictions counts the pods on a claim's node whose eviction pod disruption budgets count.
-func (c *checker) countEvictions(evictions map[*model.PodDisruptionBudget]map[model.NodeName]int, id model.ClaimID) {
-	node := c.nodeOf[id]
-	if node == nil {
-		return
-	}
-	for _, p := range c.podsOn[node.Name] {
-		if !c.movable(p) {
-			continue
-		}
-		for _, pdb := range c.covering(p) {
-			if p.Ready || !pdb.AlwaysAllowUnhealthy {
-				if evictions[pdb] == nil {
-					evictions[pdb] = make(map[model.NodeName]int)
-				}
-				evictions[pdb][node.Name]++
+func (b *budgets) countEvictions(evictions map[*model.PodDisruptionBudget]map[model.ClaimID]int, id model.ClaimID) {
+	for _, p := range b.f.Cluster.MovableOn(id) {
+		for _, pdb := range b.pdbs.covering(p) {
+			if !p.Ready && pdb.AlwaysAllowUnhealthy {
+				continue
 			}
+			if evictions[pdb] == nil {
+				evictions[pdb] = make(map[model.ClaimID]int)
+			}
+			evictions[pdb][id]++
 		}
 	}
 }
 
-// covering lists the pod disruption budgets that pick a pod.
-func (c *checker) covering(p *model.Pod) []*model.PodDisruptionBudget {
-	known, ok := c.pdbs[p.Class]
+// pdbs finds the pod disruption budgets that pick pods.
+type pdbs struct {
+	f *facts.Facts
+	// known are those of a class, as far as they were asked for.
+	known map[model.ClassID][]*model.PodDisruptionBudget
+}
+
+func newPDBs(f *facts.Facts) *pdbs {
+	return &pdbs{f: f, known: make(map[model.ClassID][]*model.PodDisruptionBudget)}
+}
+
+func (p *pdbs) covering(pod *model.Pod) []*model.PodDisruptionBudget {
+	out, ok := p.known[pod.Class]
 	if ok {
-		return known
+		return out
 	}
-	class := c.class(p)
-	for i := range c.snap.PodDisruptionBudgets {
-		pdb := &c.snap.PodDisruptionBudgets[i]
+	class := p.f.Cluster.Class(pod)
+	for i := range p.f.Cluster.Snapshot.PodDisruptionBudgets {
+		pdb := &p.f.Cluster.Snapshot.PodDisruptionBudgets[i]
 		if class.Namespace == pdb.Namespace && pdb.Selector.Matches(class.Labels) {
-			known = append(known, pdb)
+			out = append(out, pdb)
 		}
 	}
-	c.pdbs[p.Class] = known
-	return known
+	p.known[pod.Class] = out
+	return out
 }

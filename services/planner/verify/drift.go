@@ -2,10 +2,13 @@ package verify
 
 import (
 	"fmt"
+	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -17,8 +20,8 @@ const (
 )
 
 // drift says how a claim no longer is what its pool and class ask for; "" when it still is. Without a pool nobody asks.
-func (c *checker) drift(claim *model.Claim) string {
-	pool, class := c.pools[claim.NodePool], c.nodeClasses[claim.NodeClass]
+func (d *disruptions) drift(claim *model.Claim) string {
+	pool, class := d.f.Cluster.Pools[claim.NodePool], d.f.Cluster.NodeClasses[claim.NodeClass]
 	switch {
 	case pool == nil:
 		return ""
@@ -30,14 +33,14 @@ func (c *checker) drift(claim *model.Claim) string {
 		return "its node class is another"
 	}
 	for _, r := range pool.Requirements {
-		if !holds(r, c.labelOf(claim, r.Key)) {
+		if value, present := d.labelOf(claim, r.Key); !require.New(r).Matches(value, present) {
 			return "its labels do not meet the pool's requirement on " + r.Key
 		}
 	}
-	if c.in.Now.Sub(claim.CreateTime) >= newType && !c.sold(pool, claim) {
+	if d.f.Input.Now.Sub(claim.CreateTime) >= newType && !d.sold(pool, claim) {
 		return fmt.Sprintf("type %s is not sold to its pool any more", claim.InstanceType)
 	}
-	if c.launchesNoMore(class, claim.ImageID) {
+	if d.launchesNoMore(class, claim.ImageID) {
 		return "its node class does not launch image " + claim.ImageID + " any more"
 	}
 	return ""
@@ -47,91 +50,85 @@ func (c *checker) drift(claim *model.Claim) string {
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 // labelOf is a label of a claim or, where the claim does not say, of its node.
-func (c *checker) labelOf(claim *model.Claim, key string) state {
-	find := func(labels model.Labels) (state, bool) {
-		for _, l := range labels {
-			if normalKey(l.Key) == normalKey(key) {
-				return state{l.Value, true}, true
-			}
+func (d *disruptions) labelOf(claim *model.Claim, key string) (string, bool) {
+	lists := []model.Labels{claim.Labels}
+	if n := d.f.Cluster.NodeOf[claim.ID]; n != nil {
+		lists = append(lists, n.Labels)
+	}
+	for _, l := range slices.Concat(lists...) {
+		if labels.Normal(l.Key) == labels.Normal(key) {
+			return l.Value, true
 		}
-		return state{}, false
 	}
-	if st, ok := find(claim.Labels); ok {
-		return st
-	}
-	if n := c.nodeOf[claim.ID]; n != nil {
-		st, _ := find(n.Labels)
-		return st
-	}
-	return state{}
+	return "", false
 }
 
 // sold says whether what a claim is can be bought for the pool at all, be it available or not; what is in a reservation may
-// as well be on demand. Of a class that is not ready, or whose catalog is not there, nobody knows.
-func (c *checker) sold(pool *model.NodePool, claim *model.Claim) bool {
-	class, name := c.nodeClasses[pool.NodeClass], claim.InstanceType
-	if name == "" || class == nil || class.NotReady != nil || !c.hasCatalog(class.Catalog) {
+// as well be on demand. Of a class that is not ready, or whose catalog is not there, nothing is known.
+func (d *disruptions) sold(pool *model.NodePool, claim *model.Claim) bool {
+	class, name := d.f.Cluster.NodeClasses[pool.NodeClass], claim.InstanceType
+	if name == "" || class == nil || class.NotReady != nil || !d.hasCatalog(class.Catalog) {
 		return true
 	}
-	if c.types[typeKey{class.Catalog, name}] == nil {
+	if d.f.Market.Type(pool.NodeClass, name) == nil {
 		return false
 	}
-	_, same := c.offerings[offeringKey{name, claim.Zone, claim.CapacityType}]
-	_, onDemand := c.offerings[offeringKey{name, claim.Zone, model.OnDemand}]
-	return same || (claim.CapacityType == model.Reserved && onDemand) || len(c.offerings) == 0
+	_, same := d.f.Market.Offering(facts.OfferingKey{InstanceType: name, Zone: claim.Zone, CapacityType: claim.CapacityType})
+	_, onDemand := d.f.Market.Offering(facts.OfferingKey{InstanceType: name, Zone: claim.Zone, CapacityType: model.OnDemand})
+	return same || (claim.CapacityType == model.Reserved && onDemand) || len(d.f.Cluster.Snapshot.Offerings) == 0
 }
 
 // launchesNoMore says whether a class launches other images than one. A class that is not ready may be about to say.
-func (c *checker) launchesNoMore(class *model.NodeClass, image string) bool {
+func (d *disruptions) launchesNoMore(class *model.NodeClass, image string) bool {
 	if class == nil || class.NotReady != nil || image == "" || len(class.Images) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(class.Images, func(m model.MachineImage) bool { return m.ID == image })
 }
 
-func (c *checker) hasCatalog(id model.CatalogID) bool {
-	return slices.ContainsFunc(c.snap.Catalogs, func(cat model.Catalog) bool { return cat.ID == id })
+func (d *disruptions) hasCatalog(id model.CatalogID) bool {
+	return slices.ContainsFunc(d.f.Cluster.Snapshot.Catalogs, func(cat model.Catalog) bool { return cat.ID == id })
 }
 
 // canaries checks that a pool's drifted nodes go one at a time until one has proven what comes after them, and not at all
 // for a while after that failed.
-func (c *checker) canaries() {
+func (d *disruptions) canaries() {
 	taken := make(map[model.PoolName]int)
-	for _, d := range c.plan.Disruptions {
-		for _, id := range d.Candidates {
-			if claim := c.live[id]; claim != nil && d.Reason == model.ReasonDrifted {
+	for _, x := range d.f.Plan.Disruptions {
+		for _, id := range x.Candidates {
+			if claim := d.f.Cluster.Live[id]; claim != nil && x.Reason == model.ReasonDrifted {
 				taken[claim.NodePool]++
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(taken)) {
 		subject := "node pool " + string(name)
-		if until := c.heldUntil(name); c.in.Now.Before(until) {
-			c.fail(subject, "the plan takes %d drifted nodes; after failures they stay until %s", taken[name], until)
+		if until := d.heldUntil(name); d.f.Input.Now.Before(until) {
+			d.r.Fail(subject, "the plan takes %d drifted nodes; after failures they stay until %s", taken[name], until)
 		}
 		going := 0
-		for _, claim := range c.live {
+		for _, claim := range d.f.Cluster.Live {
 			if claim.NodePool == name && claim.Disruption != "" && claim.DisruptionReason == model.ReasonDrifted {
 				going++
 			}
 		}
-		if going+taken[name] > 1 && !c.proven(name) {
-			c.fail(subject, "%d drifted nodes are going, the plan takes %d more, and no node has proven what comes after them",
+		if going+taken[name] > 1 && !d.proven(name) {
+			d.r.Fail(subject, "%d drifted nodes are going, the plan takes %d more, and no node has proven what comes after them",
 				going, taken[name])
 		}
 	}
 }
 
 // proven says whether a node of the pool, made from what the pool and its class are now, works.
-func (c *checker) proven(name model.PoolName) bool {
-	pool := c.pools[name]
-	for id, claim := range c.live {
-		node, class := c.nodeOf[id], c.nodeClasses[claim.NodeClass]
+func (d *disruptions) proven(name model.PoolName) bool {
+	pool := d.f.Cluster.Pools[name]
+	for id, claim := range d.f.Cluster.Live {
+		node, class := d.f.Cluster.NodeOf[id], d.f.Cluster.NodeClasses[claim.NodeClass]
 		if pool == nil || class == nil || node == nil || claim.NodePool != name || claim.State != model.ClaimInitialized {
 			continue
 		}
 		present := claim.PoolHash == pool.Hash && claim.ClassHash == class.Hash && claim.NodeClass == pool.NodeClass
-		if present && node.Ready && !c.leaving(claim) && c.drift(claim) == "" {
+		if present && node.Ready && !d.f.Cluster.Leaving(claim) && d.drift(claim) == "" {
 			return true
 		}
 	}
@@ -139,9 +136,9 @@ func (c *checker) proven(name model.PoolName) bool {
 }
 
 // heldUntil is until when no drifted node of a pool may go because the last replacements failed.
-func (c *checker) heldUntil(name model.PoolName) time.Time {
+func (d *disruptions) heldUntil(name model.PoolName) time.Time {
 	var success, last time.Time
-	ofPool := c.driftOf(name)
+	ofPool := d.driftOf(name)
 	for _, r := range ofPool {
 		if !r.RolledBack && r.EndTime.After(success) {
 			success = r.EndTime
@@ -149,7 +146,7 @@ func (c *checker) heldUntil(name model.PoolName) time.Time {
 	}
 	hold := firstHold / 2
 	for _, r := range ofPool {
-		if !r.RolledBack || !r.EndTime.After(success) || !c.unready(r.Replacements) {
+		if !r.RolledBack || !r.EndTime.After(success) || !d.unready(r.Replacements) {
 			continue
 		}
 		hold = min(2*hold, longestHold)
@@ -164,13 +161,13 @@ func (c *checker) heldUntil(name model.PoolName) time.Time {
 }
 
 // driftOf lists what became of drifted nodes of a pool.
-func (c *checker) driftOf(name model.PoolName) []model.DisruptionRecord {
+func (d *disruptions) driftOf(name model.PoolName) []model.DisruptionRecord {
 	pools := make(map[model.ClaimID]model.PoolName)
-	for _, claim := range c.snap.Claims {
+	for _, claim := range d.f.Cluster.Snapshot.Claims {
 		pools[claim.ID] = claim.NodePool
 	}
 	var out []model.DisruptionRecord
-	for _, r := range c.snap.Disruptions {
+	for _, r := range d.f.Cluster.Snapshot.Disruptions {
 		if r.Reason == model.ReasonDrifted && slices.ContainsFunc(r.Candidates, func(id model.ClaimID) bool { return pools[id] == name }) {
 			out = append(out, r)
 		}
@@ -179,11 +176,11 @@ func (c *checker) driftOf(name model.PoolName) []model.DisruptionRecord {
 }
 
 // unready says whether not all of some claims are known to have got as far as being initialized.
-func (c *checker) unready(claims []model.ClaimID) bool {
+func (d *disruptions) unready(claims []model.ClaimID) bool {
 	for _, id := range claims {
 		ready := false
-		for i := range c.snap.Claims {
-			if x := &c.snap.Claims[i]; x.ID == id {
+		for i := range d.f.Cluster.Snapshot.Claims {
+			if x := &d.f.Cluster.Snapshot.Claims[i]; x.ID == id {
 				ready = x.State == model.ClaimInitialized || x.Reached >= model.ClaimInitialized
 			}
 		}

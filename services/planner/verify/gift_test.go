@@ -289,7 +289,7 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
 	}
 	t.Run("drift waits as well", gift{one(model.ReasonDrifted), history(same, at(6)), "was moved"}.run)
-	t.Run("sickness does not", gift{one(model.ReasonUnhealthy), history(same, at(6)), ""}.run)
+	t.Run("repair does not", gift{one(model.ReasonUnhealthy), history(same, at(6)), ""}.run)
 }
 
 // TestRolloutsAreLeftAlone takes a pod of an owner that has pods of two revisions.
@@ -347,7 +347,7 @@ func TestDestinationsCanBeReliedOn(t *testing.T) {
 		"for drift as well": {one(model.ReasonDrifted), func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "wide").Ready = false
 		}, "node wide, which is not ready"},
-		"sick nodes' pods take what they get": {one(model.ReasonUnhealthy), func(in *model.Input, _ *model.Plan) {
+		"unhealthy nodes' pods take what they get": {one(model.ReasonUnhealthy), func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "wide").Ready = false
 		}, ""},
 		"a node that is not initialized": {occupied, func(in *model.Input, _ *model.Plan) {
@@ -433,15 +433,15 @@ func TestSpotForSpotKeepsDiversity(t *testing.T) {
 	}
 }
 
-// TestSicknessIsWaitedForAndGuarded takes a node that has been sick for half an hour, one of two of its pool.
-func TestSicknessIsWaitedForAndGuarded(t *testing.T) {
+// TestUnhealthyNodesAreWaitedForAndGuarded takes a node that has been unhealthy for half an hour, one of two of its pool.
+func TestUnhealthyNodesAreWaitedForAndGuarded(t *testing.T) {
 	conditions := func(change func(*model.NodeCondition)) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, _ *model.Plan) { change(&nodeNamed(in, "n-0").Conditions[0]) }
 	}
 	policy := func(p model.RepairPolicy) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, _ *model.Plan) { in.Policy.Repair = p }
 	}
-	const not = "has no node that is sick beyond waiting"
+	const not = "has no node that was unhealthy for long enough"
 	tests := map[string]struct {
 		change func(*model.Input, *model.Plan)
 		want   string
@@ -458,7 +458,7 @@ func TestSicknessIsWaitedForAndGuarded(t *testing.T) {
 		}, ""},
 		"too many at once": {func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "n-1").Conditions = nodeNamed(in, "n-0").Conditions
-		}, "of its 2 nodes 2 are sick, at most 1 may be"},
+		}, "of its 2 nodes 2 are unhealthy, at most 1 may be"},
 		"so many, by the policy": {func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "n-1").Conditions = nodeNamed(in, "n-0").Conditions
 			in.Policy.Repair.MaxUnhealthyPercent = 51

@@ -169,7 +169,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 				Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
 			}}
 			in.Snapshot.Pods = append(in.Snapshot.Pods, running("shop/lone", "lone", "n-busy"))
-		}, "pods of class lone do not suffer it by kubernetes.io/hostname: n-busy may have 1"},
+		}, "pods of class lone must be away from it by kubernetes.io/hostname: n-busy may have 1"},
 		"too many pods of one owner": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Policy.MaxPodsOfWorkloadPerNode = 2
 		}, "more than 2 pods of ReplicaSet shop/web"},

@@ -13,7 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// dice makes clusters with a past: nodes of all ages, drifted, sick or on their way out, pods that were just moved, owners
+// dice makes clusters with a past: nodes of all ages, drifted, unhealthy or on their way out, pods that were just moved, owners
 // that are being rolled out.
 type dice struct {
 	*rand.Rand
@@ -255,7 +255,7 @@ func (d *dice) policy() {
 // stand out. Each goes with its fix.
 func known(v verify.Violation) bool {
 	return slices.ContainsFunc([]string{
-		"of the same plan takes it away", // pods are placed on a sick node, and then it goes
+		"of the same plan takes it away", // pods are placed on an unhealthy node, and then it goes
 		"it lists",                       // what takes a static pool's node's place lists more than the policy allows
 		"it must be spread over",         // a later decision empties a domain that an earlier one counted on
 		"that is too few",                // offerings that pay back too late are struck off after spot's diversity was judged

@@ -1,0 +1,123 @@
+package facts
+
+import (
+	"time"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/offer"
+)
+
+// Market is what can be launched, and what it has and costs.
+type Market struct {
+	now time.Time
+	// overlays are what users say that some offerings cost and have.
+	overlays *offer.Overlays
+	classes  map[model.NodeClassName]*model.NodeClass
+	types    map[typeKey]*model.InstanceType
+	// offerings has of several reservations of one kind the cheapest that is available.
+	offerings map[OfferingKey]model.Offering
+}
+
+// OfferingKey is what tells offerings apart but for reservations.
+type OfferingKey struct {
+	InstanceType model.TypeName
+	Zone         string
+	CapacityType model.CapacityType
+}
+
+type typeKey struct {
+	catalog model.CatalogID
+	name    model.TypeName
+}
+
+func newMarket(in *model.Input) *Market {
+	s := &in.Snapshot
+	m := &Market{
+		now: in.Now, overlays: offer.NewOverlays(s),
+		classes:   index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
+		types:     make(map[typeKey]*model.InstanceType),
+		offerings: make(map[OfferingKey]model.Offering),
+	}
+	for i := range s.Catalogs {
+		cat := &s.Catalogs[i]
+		for j := range cat.InstanceTypes {
+			m.types[typeKey{cat.ID, cat.InstanceTypes[j].Name}] = &cat.InstanceTypes[j]
+		}
+	}
+	for _, o := range s.Offerings {
+		key := OfferingKey{o.InstanceType, o.Zone, o.CapacityType}
+		if old, ok := m.offerings[key]; !ok || !m.Available(&old) || (m.Available(&o) && o.Price < old.Price) {
+			m.offerings[key] = o
+		}
+	}
+	return m
+}
+
+// Type is an instance type of a node class's catalog; nil when there is none.
+func (m *Market) Type(class model.NodeClassName, name model.TypeName) *model.InstanceType {
+	if nc := m.classes[class]; nc != nil {
+		return m.types[typeKey{nc.Catalog, name}]
+	}
+	return nil
+}
+
+// Offering looks an offering up, whether it is available or not.
+func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
+	o, ok := m.offerings[key]
+	return o, ok
+}
+
+// Available says whether an offering can be launched now.
+func (m *Market) Available(o *model.Offering) bool {
+	left := o.CapacityType != model.Reserved || (o.ReservationRemaining != nil && *o.ReservationRemaining > 0)
+	return o.Price > 0 && left && !o.UnavailableUntil.After(m.now)
+}
+
+// Becomes lists what a claim is or, before its launch, may be launched as.
+func Becomes(c *model.Claim) []model.RankedOffering {
+	if c.InstanceType == "" {
+		return c.Offerings
+	}
+	return []model.RankedOffering{{
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID,
+	}}
+}
+
+// With is what a node of a pool has when overlays have their say: the amounts, and what they add or replace.
+func (m *Market) With(has model.Amounts, pool model.PoolName, o *model.RankedOffering) model.Amounts {
+	said, _ := m.overlays.For(pool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
+	return offer.With(has, said)
+}
+
+// Allocatable is what the node of a claim will have: what the claim says, and what overlays do.
+func (m *Market) Allocatable(c *model.Claim) model.Amounts {
+	return offer.With(c.Allocatable, m.overlays.Claim(c))
+}
+
+// Overlaid is an offering's price as overlays have it, and which of them says so; "" when none does.
+func (m *Market) Overlaid(pool model.PoolName, o *model.Offering) (price int64, overlay string) {
+	return m.overlays.For(pool, o.InstanceType).Price(o)
+}
+
+// Price is what a claim costs per hour: what its offering costs today, else what it did at launch, else what the first of
+// its offerings would.
+func (m *Market) Price(c *model.Claim) int64 {
+	if c.InstanceType == "" && len(c.Offerings) > 0 {
+		return c.Offerings[0].Price
+	}
+	if o, ok := m.offerings[OfferingKey{c.InstanceType, c.Zone, c.CapacityType}]; ok && o.Price > 0 {
+		return o.Price
+	}
+	return c.Price
+}
+
+// Weighed is the price as overlays have it, where they say something of the claim.
+func (m *Market) Weighed(c *model.Claim) int64 {
+	if c.InstanceType == "" && len(c.Offerings) > 0 {
+		return c.Offerings[0].Weighed()
+	}
+	price, _ := m.Overlaid(c.NodePool, &model.Offering{
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID, Price: m.Price(c),
+	})
+	return price
+}

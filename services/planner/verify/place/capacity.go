@@ -1,0 +1,182 @@
+package place
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
+)
+
+// Capacity checks everywhere that pods are sent to, that they may run and fit there together with those that are there.
+func (c *Check) Capacity() {
+	d := c.f.Decisions
+	for _, name := range slices.Sorted(maps.Keys(d.ToNode)) {
+		if node := c.f.Cluster.Nodes[name]; node != nil {
+			c.together(c.places.node(node), d.ToNode[name])
+		} else {
+			c.r.Fail("node "+string(name), "pods are sent to it, and there is no such node")
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(d.ToClaim)) {
+		fresh, claim := d.Claims[id], c.f.Cluster.Live[id]
+		switch {
+		case fresh != nil:
+			c.r.Blame(fresh.Disruption, func() { c.together(c.places.New(fresh), d.ToClaim[id]) })
+		case claim != nil:
+			c.together(c.places.claim(claim), d.ToClaim[id])
+		default:
+			c.r.Fail("claim "+string(id), "pods are sent to it, and there is no such claim")
+		}
+	}
+}
+
+// together checks one place.
+func (c *Check) together(p *Place, arriving []*model.Pod) {
+	allVirtual := !slices.ContainsFunc(arriving, func(p *model.Pod) bool { return !facts.Virtual(p.ID) })
+	if p.closed != "" && !(p.going && allVirtual) {
+		c.r.Fail(p.subject, "pod %s is sent there, but %s", arriving[0].ID, p.closed)
+		return
+	}
+	judged := make(map[model.ClassID]bool)
+	for _, pod := range arriving {
+		if !judged[pod.Class] {
+			judged[pod.Class] = true
+			c.mayRun(p, pod)
+		}
+	}
+	c.fits(p, arriving)
+	c.ports(p, arriving)
+	c.daemonPorts(p, arriving)
+	c.attachments(p, arriving)
+}
+
+// mayRun checks one pod of a class: no plan may place pods that Kerf does not plan for, and labels and taints must be right.
+func (c *Check) mayRun(p *Place, pod *model.Pod) {
+	class := c.f.Cluster.Class(pod)
+	switch {
+	case class.Unsupported != "":
+		c.r.Fail(p.subject, "pod %s is sent there, but %s", pod.ID, class.Unsupported)
+	case class.Daemon || class.Mirror:
+		c.r.Fail(p.subject, "pod %s is sent there, but pods of its kind are not scheduled", pod.ID)
+	}
+	rules := c.places.nodeRules(class)
+	for _, v := range p.Variants {
+		if why := rules.refuses(p.taints, v); why != "" {
+			c.r.Fail(p.subject, "pod %s can't run there (%s): %s", pod.ID, v.Name, why)
+		}
+	}
+}
+
+// fits adds up what is there and what arrives, and for each variant what will start there by itself (NodeResourcesFit).
+// What no pod that arrives asks for is not looked at.
+func (c *Check) fits(p *Place, arriving []*model.Pod) {
+	pods := make(map[model.Resource]int64)
+	for _, pod := range p.bound {
+		Add(pods, c.f.Cluster.Class(pod))
+	}
+	asked := make(map[model.Resource]bool)
+	for _, pod := range arriving {
+		class := c.f.Cluster.Class(pod)
+		Add(pods, class)
+		for _, a := range class.Requests {
+			asked[a.Resource] = asked[a.Resource] || a.Value > 0
+		}
+	}
+	order := slices.Sorted(maps.Keys(asked))
+	for _, v := range p.Variants {
+		sum := maps.Clone(pods)
+		for _, class := range c.places.Daemons(p, v) {
+			Add(sum, class)
+		}
+		for _, r := range order {
+			if have := v.allocatable.Value(r); asked[r] && sum[r] > have {
+				c.r.Fail(p.subject, "its pods and DaemonSets need %d of %s, %s has %d", sum[r], r, v.Name, have)
+			}
+		}
+	}
+}
+
+// Add adds what one pod of a class asks for.
+func Add(sum map[model.Resource]int64, class *model.PodClass) {
+	for _, a := range class.Requests {
+		sum[a.Resource] += a.Value
+	}
+}
+
+// ports checks that no port is taken twice (NodePorts).
+func (c *Check) ports(p *Place, arriving []*model.Pod) {
+	type port struct {
+		model.HostPort
+		pod model.PodID
+	}
+	var taken []port
+	for _, pod := range append(slices.Clone(p.bound), arriving...) {
+		for _, hp := range c.f.Cluster.Class(pod).HostPorts {
+			for _, other := range taken {
+				if other.pod != pod.ID && collide(hp, other.HostPort) && slices.Contains(arriving, pod) {
+					c.r.Fail(p.subject, "pods %s and %s both take port %d/%s", other.pod, pod.ID, hp.Port, hp.Protocol)
+				}
+			}
+			taken = append(taken, port{hp, pod.ID})
+		}
+	}
+}
+
+// daemonPorts checks that no pod takes a port that a DaemonSet's pod will need, which is still to start on the node.
+func (c *Check) daemonPorts(p *Place, arriving []*model.Pod) {
+	for _, v := range p.Variants {
+		for _, daemon := range c.places.Daemons(p, v) {
+			for _, hp := range daemon.HostPorts {
+				for _, pod := range arriving {
+					if slices.ContainsFunc(c.f.Cluster.Class(pod).HostPorts, func(other model.HostPort) bool { return collide(hp, other) }) {
+						c.r.Fail(p.subject, "pod %s takes port %d/%s, which DaemonSet %s/%s needs on %s",
+							pod.ID, hp.Port, hp.Protocol, daemon.Namespace, daemon.OwnerName, v.Name)
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func collide(a, b model.HostPort) bool {
+	everywhere := func(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }
+	return a.Port == b.Port && a.Protocol == b.Protocol && (a.IP == b.IP || everywhere(a.IP) || everywhere(b.IP))
+}
+
+// attachments checks the attach limits of CSI drivers (NodeVolumeLimits). A volume that pods share is attached once.
+func (c *Check) attachments(p *Place, arriving []*model.Pod) {
+	if len(p.attachLimits) == 0 {
+		return
+	}
+	before, sum := c.attached(p.bound), c.attached(append(slices.Clone(p.bound), arriving...))
+	for _, pod := range arriving {
+		for _, a := range c.f.Cluster.Class(pod).VolumeAttachments {
+			limit, ok := p.attachLimits.Get(a.Resource)
+			if ok && sum[a.Resource] > limit && sum[a.Resource] > before[a.Resource] {
+				c.r.Fail(p.subject, "its pods attach %d volumes of %s, it can attach %d", sum[a.Resource], a.Resource, limit)
+				return
+			}
+		}
+	}
+}
+
+// attached counts the volumes of some pods on one node, by driver.
+func (c *Check) attached(pods []*model.Pod) map[model.Resource]int64 {
+	sum := make(map[model.Resource]int64)
+	shared := make(map[string]bool)
+	for _, pod := range pods {
+		class := c.f.Cluster.Class(pod)
+		for _, a := range class.VolumeAttachments {
+			sum[a.Resource] += a.Value
+		}
+		for _, v := range class.Volumes {
+			if v.Name != "" && v.Driver != "" && shared[v.Name] {
+				sum[model.Resource(v.Driver)]--
+			}
+			shared[v.Name] = true
+		}
+	}
+	return sum
+}

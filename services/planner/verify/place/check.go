@@ -1,0 +1,49 @@
+// Package place holds the placements of a plan against kube-scheduler's filters: may pods run where they are sent, together
+// with all that is there?
+//
+// It is independent of the packages that place pods (fit, pack, topology, volumes), so that a mistake in them is not
+// repeated here: every filter is written anew from its definition, in plain loops over the model. Shared are the algebra of
+// requirements (core/require), what overlays and buffers say (offer), and which devices a pod gets (devices): that is
+// decided in one place, which a test holds against the scheduler.
+//
+// A claim may become any of its offerings. A filter that looks at one node must pass on each of these Variants. A filter
+// that counts pods by a label counts a pod where the label is not decided as being in every domain that it may be in where
+// fewer pods are better, and in none where more are (counts); so it holds whatever the claims become, and a pod may go to a
+// claim that leaves such a label open only where it would be right in each of the outcomes. A domain that may exist is one
+// to spread over.
+//
+// Start reading with Check; variant.go and capacity.go have the filters that look at one node, filters.go those that look
+// at pods on others, order.go and displaced.go say which pods are there when a pod is bound.
+package place
+
+import (
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
+)
+
+// Check is the check of one plan's placements. Its methods are rules that a plan must keep; they can be called in any
+// order.
+type Check struct {
+	f         *facts.Facts
+	r         *facts.Report
+	places    *Places
+	sites     *sites
+	selectors *selectors
+	// populated are the classes that have pods, or will have.
+	populated map[model.ClassID]bool
+}
+
+// New makes a check that reports to r.
+func New(f *facts.Facts, r *facts.Report, places *Places) *Check {
+	s := f.Cluster.Snapshot
+	c := &Check{
+		f: f, r: r, places: places, sites: newSites(f, places), selectors: newSelectors(s), populated: make(map[model.ClassID]bool),
+	}
+	for i := range s.Pods {
+		c.populated[s.Pods[i].Class] = true
+	}
+	for _, d := range s.DaemonSets {
+		c.populated[d.Class] = true
+	}
+	return c
+}

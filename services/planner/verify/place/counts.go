@@ -1,0 +1,180 @@
+package place
+
+import (
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// counts counts pods by the domain that they are in: by the value of one label of their node.
+//
+// What a claim becomes is not decided. Its pods are counted in most for each domain that they may be in, in least for the
+// one that they are in for sure: a rule that wants few pods around asks most, one that wants some asks least, and so the
+// answer holds whatever the claim becomes.
+type counts struct {
+	key string
+	// most and least are by domain; least[d] is at most most[d].
+	most, least map[string]int
+	// anywhere are pods that may be in a domain that nothing lists, all those that may be in some domain.
+	anywhere, all int
+	// on are the pods on each site that is not decided: those are in one domain with whatever else is on it.
+	on map[*site]int
+	// where says where a site lies; sites that do not count lie nowhere.
+	where func(*site) domain
+	// grew is told of each domain whose least count grew, and by how much.
+	grew func(value string, n int)
+}
+
+func newCounts(key string) *counts {
+	return &counts{
+		key: key, most: make(map[string]int), least: make(map[string]int), on: make(map[*site]int),
+		where: func(s *site) domain { return s.domain(key) },
+		grew:  func(string, int) {},
+	}
+}
+
+// add counts pods that are on a site.
+func (c *counts) add(s *site, n int) {
+	d := c.where(s)
+	if v, ok := d.decided(); ok && n != 0 {
+		c.all += n
+		c.most[v] += n
+		c.least[v] += n
+		c.grew(v, n)
+		return
+	}
+	if d.possible() && n != 0 {
+		c.on[s] += n
+	}
+	c.addPossible(d, n)
+}
+
+// addPossible counts pods that may be in a domain, or not.
+func (c *counts) addPossible(d domain, n int) {
+	if !d.possible() || n == 0 {
+		return
+	}
+	c.all += n
+	for _, v := range d.values {
+		c.most[v] += n
+	}
+	if d.unlisted {
+		c.anywhere += n
+	}
+}
+
+// around is the most pods that may be in one domain with a site, and that domain.
+func (c *counts) around(s *site) (n int, value string) {
+	d := s.domain(c.key)
+	if d.unlisted {
+		return c.all, "any"
+	}
+	for _, v := range d.values {
+		if m := c.most[v] + c.anywhere; m > n || value == "" {
+			n, value = m, v
+		}
+	}
+	return n, value
+}
+
+// near says whether a pod is in one domain with the site, whatever happens.
+func (c *counts) near(s *site) bool {
+	d := s.domain(c.key)
+	if c.on[s] > 0 {
+		return true
+	}
+	if d.absent || d.unlisted {
+		return false
+	}
+	for _, v := range d.values {
+		if c.least[v] == 0 {
+			return false
+		}
+	}
+	return len(d.values) > 0
+}
+
+// domains are those of a spread constraint. Constraints that differ only in what they count share one.
+type domains struct {
+	// of is where each site that counts lies.
+	of map[*site]domain
+	// values are the domains that there are, or may be; sure of them are there whatever happens.
+	values map[string]bool
+	sure   int
+	// unlisted says that there may be a domain that nothing lists.
+	unlisted bool
+}
+
+func newDomains(sites []*site, where func(*site) domain) *domains {
+	out := &domains{of: make(map[*site]domain), values: make(map[string]bool)}
+	sure := make(map[string]bool)
+	for _, s := range sites {
+		d := where(s)
+		if !d.possible() {
+			continue
+		}
+		out.of[s] = d
+		if v, ok := d.decided(); ok {
+			sure[v] = true
+		}
+		for _, v := range d.values {
+			out.values[v] = true
+		}
+		out.unlisted = out.unlisted || d.unlisted
+	}
+	out.sure = len(sure)
+	return out
+}
+
+// spread is one spread constraint with the pods that it counts, over the domains that it has.
+type spread struct {
+	pods       *counts
+	domains    *domains
+	skew       int
+	minDomains int
+	// self is 1 when the pods count themselves.
+	self int
+	// levels says how many domains have so many pods at least, summing up to all domains; floor is the lowest level that any
+	// has. Pods only come, so that it only rises.
+	levels map[int]int
+	floor  int
+}
+
+func newSpread(t model.TopologySpread, self bool, over *domains) *spread {
+	s := &spread{
+		pods: newCounts(labels.Normal(t.TopologyKey)), domains: over, skew: int(t.MaxSkew), minDomains: max(1, int(t.MinDomains)),
+		levels: map[int]int{0: len(over.values)},
+	}
+	if self {
+		s.self = 1
+	}
+	s.pods.where = func(x *site) domain { return over.of[x] }
+	s.pods.grew = s.rise
+	return s
+}
+
+func (s *spread) rise(value string, n int) {
+	now := s.pods.least[value]
+	s.levels[now-n]--
+	s.levels[now]++
+	for s.levels[s.floor] == 0 {
+		s.floor++
+	}
+}
+
+// lowestFor is the fewest pods that any domain has for sure, as seen by a pod that goes to a domain with so many pods at
+// most. What of these is there is there on both sides of the comparison: the pod's own domain has no fewer.
+func (s *spread) lowestFor(value string, most int) int {
+	if s.domains.sure < s.minDomains || s.domains.unlisted {
+		return 0
+	}
+	own := s.pods.least[value]
+	if !s.domains.values[value] || own != s.floor || s.levels[own] > 1 {
+		return s.floor
+	}
+	for level := own + 1; level < most; level++ {
+		if s.levels[level] > 0 {
+			return level
+		}
+	}
+	return most
+}

@@ -1,0 +1,384 @@
+package place
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// filters is which pods run where while more are bound one after the other. It answers for one more pod what
+// kube-scheduler's filters PodTopologySpread and InterPodAffinity would, by their definition.
+type filters struct {
+	c *Check
+	// transient are the sites that may be gone by then, or not be there yet.
+	transient map[*site]bool
+	// here are the pods so far, by class.
+	here map[model.ClassID]map[*site]pods
+	// counting are the counts that a class's pods are in; each of them has counted all pods that are here.
+	counting map[model.ClassID][]counter
+	// rules are those of a class, as far as they were asked for.
+	rules map[model.ClassID]*podRules
+	// repelling are the pods here that keep others away, by the class that they keep away; nil before the first rules.
+	repelling map[model.ClassID][]antiAffinity
+	// What classes have in common is kept once, by the text of all that it depends on.
+	spreads map[string]spreading
+	matched map[string]*counts
+	over    map[string][]*domains
+}
+
+// pods are the pods of a class at a site.
+type pods struct {
+	running int
+	ending  int // being deleted; not among running
+	likely  int // may be there or not, as what the site becomes decides; not among running
+}
+
+// counter is a count, and whether pods that are being deleted are in it.
+type counter struct {
+	counts *counts
+	ending bool
+}
+
+// podRules are what a class's pods ask of the pods around them.
+type podRules struct {
+	spreads  []spreading
+	affinity *affinity // nil when there is none
+	anti     []antiAffinity
+}
+
+// spreading is a hard spread constraint.
+type spreading struct {
+	key string
+	// views are the domains and counts with the transient sites, and without them; one of them must do.
+	views []*spread
+}
+
+// affinity is a required pod affinity: its terms and, for each, the pods that meet all terms.
+type affinity struct {
+	terms  []model.PodAffinityTerm
+	counts []*counts
+	// self says that the class meets its own terms.
+	self bool
+}
+
+// antiAffinity is one term of a required pod anti-affinity, and the pods on its other side.
+type antiAffinity struct {
+	term   model.PodAffinityTerm
+	counts *counts
+	// by is the class whose term it is.
+	by model.ClassID
+}
+
+func (c *Check) newFilters(transient map[*site]bool) *filters {
+	return &filters{
+		c: c, transient: transient,
+		here: make(map[model.ClassID]map[*site]pods), counting: make(map[model.ClassID][]counter),
+		rules: make(map[model.ClassID]*podRules), spreads: make(map[string]spreading), matched: make(map[string]*counts),
+		over: make(map[string][]*domains),
+	}
+}
+
+func (f *filters) at(class model.ClassID) map[*site]pods {
+	at := f.here[class]
+	if at == nil {
+		at = make(map[*site]pods)
+		f.here[class] = at
+	}
+	return at
+}
+
+// put lets a pod be at a site.
+func (f *filters) put(p *model.Pod, s *site) {
+	at := f.at(p.Class)
+	n := at[s]
+	if p.Terminating {
+		n.ending++
+	} else {
+		n.running++
+	}
+	at[s] = n
+	for _, t := range f.counting[p.Class] {
+		if t.ending || !p.Terminating {
+			t.counts.add(s, 1)
+		}
+	}
+}
+
+// putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for others.
+// It must be called before any rules are asked for.
+func (f *filters) putDaemons() {
+	for _, d := range f.c.f.Cluster.Snapshot.DaemonSets {
+		class := f.c.f.Cluster.Classes[d.Class]
+		if class == nil {
+			continue
+		}
+		known := make(map[*kind]certainty)
+		at := f.at(class.ID)
+		for _, s := range f.c.sites.all {
+			if !s.toCome {
+				continue
+			}
+			in, ok := known[s.kind]
+			if !ok {
+				in = s.kind.admits(f.c.places.nodeRules(class))
+				known[s.kind] = in
+			}
+			n := at[s]
+			switch in {
+			case surely:
+				n.running++
+			case maybe:
+				n.likely++
+			case never:
+				continue
+			}
+			at[s] = n
+		}
+	}
+}
+
+// count makes a count include the pods of a class, those that are here and those that come.
+func (f *filters) count(t counter, class *model.PodClass) {
+	for s, n := range f.here[class.ID] {
+		if t.ending {
+			n.running += n.ending
+		}
+		t.counts.add(s, n.running)
+		t.counts.addPossible(t.counts.where(s), n.likely)
+	}
+	f.counting[class.ID] = append(f.counting[class.ID], t)
+}
+
+func (f *filters) of(class *model.PodClass) *podRules {
+	if r := f.rules[class.ID]; r != nil {
+		return r
+	}
+	if f.repelling == nil {
+		f.addRepelling()
+	}
+	r := &podRules{anti: f.repelling[class.ID]}
+	constraints := hardSpreads(class, f.c.f.Input.Policy.DefaultSpread)
+	for _, t := range constraints {
+		r.spreads = append(r.spreads, f.newSpreading(class, t, constraints))
+	}
+	if terms := required(class.PodAffinity); len(terms) > 0 {
+		r.affinity = &affinity{terms: terms, self: f.c.selectors.picks(class, terms...)}
+		for _, t := range terms {
+			r.affinity.counts = append(r.affinity.counts, f.match(t.TopologyKey, terms...))
+		}
+	}
+	for _, t := range required(class.PodAntiAffinity) {
+		r.anti = append(r.anti, antiAffinity{term: t, counts: f.match(t.TopologyKey, t), by: class.ID})
+	}
+	f.rules[class.ID] = r
+	return r
+}
+
+// addRepelling finds for each class the pods that keep it away: those with a required anti-affinity that means it. Terms
+// of many classes that say the same are one.
+func (f *filters) addRepelling() {
+	f.repelling = make(map[model.ClassID][]antiAffinity)
+	known := make(map[string]*counts)
+	for _, class := range f.c.selectors.all {
+		if !f.c.populated[class.ID] {
+			continue
+		}
+		for _, t := range required(class.PodAntiAffinity) {
+			key := text(t)
+			if known[key] == nil {
+				known[key] = newCounts(labels.Normal(t.TopologyKey))
+				for _, other := range f.c.selectors.candidates(t.Selector) {
+					if f.c.selectors.picks(other, t) {
+						f.repelling[other.ID] = append(f.repelling[other.ID], antiAffinity{term: t, counts: known[key], by: class.ID})
+					}
+				}
+			}
+			f.count(counter{known[key], true}, class)
+		}
+	}
+}
+
+// match counts by a label the pods that meet all of some terms.
+func (f *filters) match(key string, terms ...model.PodAffinityTerm) *counts {
+	key = labels.Normal(key)
+	name := text(key, terms)
+	if t := f.matched[name]; t != nil {
+		return t
+	}
+	t := newCounts(key)
+	for _, class := range f.c.selectors.candidates(terms[0].Selector) {
+		if f.c.selectors.picks(class, terms...) {
+			f.count(counter{t, true}, class)
+		}
+	}
+	f.matched[name] = t
+	return t
+}
+
+// newSpreading makes the counts for one constraint of a class.
+func (f *filters) newSpreading(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) spreading {
+	over, overName := f.domainsOf(class, t, all)
+	self := t.Selector.Matches(class.Labels)
+	name := text(class.Namespace, t, self, overName)
+	if known, ok := f.spreads[name]; ok {
+		return known
+	}
+	out := spreading{key: t.TopologyKey}
+	for _, d := range over {
+		view := newSpread(t, self, d)
+		out.views = append(out.views, view)
+		if t.Selector == nil || len(t.Selector.Requirements) == 0 {
+			continue // the scheduler counts nothing for a selector that picks everything
+		}
+		for _, other := range f.c.selectors.candidates(t.Selector) {
+			if other.Namespace == class.Namespace && t.Selector.Matches(other.Labels) {
+				f.count(counter{counts: view.pods}, other)
+			}
+		}
+	}
+	f.spreads[name] = out
+	return out
+}
+
+// domainsOf finds the domains for one constraint of a class, with the transient sites and without them, and their name.
+// Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
+func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) ([]*domains, string) {
+	parts := []any{t.TopologyKey, t.IgnoreNodeAffinity, t.HonorTaints}
+	for _, other := range all {
+		parts = append(parts, other.TopologyKey)
+	}
+	if !t.IgnoreNodeAffinity {
+		parts = append(parts, class.NodeSelector, class.NodeAffinity)
+	}
+	if t.HonorTaints {
+		parts = append(parts, class.Tolerations)
+	}
+	name := text(parts...)
+	if known := f.over[name]; known != nil {
+		return known, name
+	}
+	where := f.included(f.c.places.nodeRules(class), t, all)
+	out := []*domains{newDomains(f.c.sites.all, where)}
+	if len(f.transient) > 0 {
+		staying := slices.DeleteFunc(slices.Clone(f.c.sites.all), func(s *site) bool { return f.transient[s] })
+		out = append(out, newDomains(staying, where))
+	}
+	f.over[name] = out
+	return out, name
+}
+
+// included says where sites lie for a constraint: nowhere unless they have the labels of all hard constraints and its
+// inclusion policies let them in.
+func (f *filters) included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*site) domain {
+	key := labels.Normal(t.TopologyKey)
+	known := make(map[*kind]domain)
+	return func(s *site) domain {
+		d, ok := known[s.kind]
+		if !ok {
+			_, tolerated := rules.tolerates(s.kind.taints)
+			d = s.kind.domain(key, func(v *Variant) certainty {
+				if t.HonorTaints && !tolerated {
+					return never
+				}
+				return counted(rules, t, all, v)
+			})
+			known[s.kind] = d
+		}
+		return s.named(key, d)
+	}
+}
+
+// counted is how certain it is that a variant counts for a constraint.
+func counted(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread, v *Variant) certainty {
+	for _, other := range all {
+		if _, _, present := v.Values(labels.Normal(other.TopologyKey)); !present {
+			return never
+		}
+	}
+	if t.IgnoreNodeAffinity {
+		return surely
+	}
+	return rules.admits(v)
+}
+
+// text is equal for equal values.
+func text(parts ...any) string {
+	b, err := json.Marshal(parts)
+	if err != nil {
+		return fmt.Sprint(parts...) // plain values always have a text
+	}
+	return string(b)
+}
+
+// refuses says what keeps one more pod of a class from a site because of the pods that are around; "" when nothing does.
+func (f *filters) refuses(class *model.PodClass, at *site) string {
+	r := f.of(class)
+	for _, s := range r.spreads {
+		if why := s.refuses(at); why != "" {
+			return why
+		}
+	}
+	if r.affinity != nil {
+		if why := r.affinity.refuses(at); why != "" {
+			return why
+		}
+	}
+	for _, a := range r.anti {
+		if why := a.refuses(class, at); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (s spreading) refuses(at *site) string {
+	if at.domain(labels.Normal(s.key)).absent {
+		return fmt.Sprintf("it must be spread over %s, a label that the node may not have", s.key)
+	}
+	why := ""
+	for _, v := range s.views {
+		n, value := v.pods.around(at)
+		if n+v.self-v.lowestFor(value, n) <= v.skew {
+			return ""
+		}
+		if why == "" {
+			why = fmt.Sprintf("it must be spread over %s with a skew of at most %d: %s has %d pods without it, the least of %d domains (%d wanted) has %d",
+				s.key, v.skew, value, n, len(v.domains.values), v.minDomains, v.lowestFor(value, n))
+		}
+	}
+	return why
+}
+
+func (a *affinity) refuses(at *site) string {
+	near, all := true, 0
+	for i, t := range a.terms {
+		if at.domain(a.counts[i].key).absent {
+			return fmt.Sprintf("it must be near other pods by %s, a label that the node may not have", t.TopologyKey)
+		}
+		near = near && a.counts[i].near(at)
+		all += a.counts[i].all
+	}
+	switch {
+	case near, all == 0 && a.self: // the first of a group that is to be together may go anywhere
+		return ""
+	case all == 0:
+		return fmt.Sprintf("it must be near other pods by %s, and there are none", a.terms[0].TopologyKey)
+	default:
+		return fmt.Sprintf("it must be near other pods by %s: the %d that there are, are not surely there", a.terms[0].TopologyKey, a.counts[0].all)
+	}
+}
+
+func (a antiAffinity) refuses(class *model.PodClass, at *site) string {
+	n, value := a.counts.around(at)
+	switch {
+	case n == 0:
+		return ""
+	case a.by == class.ID:
+		return fmt.Sprintf("it must be away from other pods by %s: %s may have %d of them", a.term.TopologyKey, value, n)
+	default:
+		return fmt.Sprintf("pods of class %s must be away from it by %s: %s may have %d of them", a.by, a.term.TopologyKey, value, n)
+	}
+}

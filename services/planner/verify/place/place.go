@@ -1,0 +1,274 @@
+package place
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
+)
+
+// Place is one node, existing or to come, with what is on it.
+type Place struct {
+	// Variants are all that it may turn out to be; pods must be right on each. None where its pool is not known.
+	Variants []*Variant
+	subject  string
+	// closed says why no pod may be sent there; "" when pods may. going says that it is closed because the plan takes it
+	// away: until then it has what buffers keep there.
+	closed string
+	going  bool
+	taints []model.Taint
+	// bound are the pods that it has, attachLimits the limits by CSI driver; a driver that is not listed has none.
+	bound        []*model.Pod
+	attachLimits model.Amounts
+}
+
+// Places makes each place once.
+type Places struct {
+	f     *facts.Facts
+	nodes map[model.NodeName]*Place
+	fresh map[*model.NodeClaim]*Place
+	// variants are those of new claims: two claims have the same Variant exactly if nothing can tell their nodes apart.
+	variants map[variantKey]*Variant
+	// daemons are the DaemonSets whose pods will still start on a variant, rules what classes ask of nodes, as far as either
+	// was asked for.
+	daemons map[*Variant][]*model.PodClass
+	rules   map[model.ClassID]*nodeRules
+}
+
+// variantKey is all that the node of a new claim depends on.
+type variantKey struct {
+	pool         model.PoolName
+	class        model.NodeClassName
+	requirements string
+	offering     model.RankedOffering
+}
+
+// NewPlaces knows no place yet.
+func NewPlaces(f *facts.Facts) *Places {
+	return &Places{
+		f: f, nodes: make(map[model.NodeName]*Place), fresh: make(map[*model.NodeClaim]*Place), variants: make(map[variantKey]*Variant),
+		daemons: make(map[*Variant][]*model.PodClass), rules: make(map[model.ClassID]*nodeRules),
+	}
+}
+
+// New is the node of a new claim, which may be any of its offerings.
+func (ps *Places) New(claim *model.NodeClaim) *Place {
+	if p := ps.fresh[claim]; p != nil {
+		return p
+	}
+	p := &Place{subject: "claim " + string(claim.ID)}
+	ps.fresh[claim] = p
+	pool := ps.f.Cluster.Pools[claim.NodePool]
+	if pool == nil {
+		return p
+	}
+	p.taints = pool.Taints
+	requirements := fmt.Sprint(claim.Requirements)
+	for _, o := range claim.Offerings {
+		key := variantKey{claim.NodePool, claim.NodeClass, requirements, o}
+		v := ps.variants[key]
+		if v == nil {
+			v = ps.variant(owner{claim.NodePool, claim.NodeClass, pool.Labels, claim.Requirements}, o)
+			ps.variants[key] = v
+			v.number = len(ps.variants)
+		}
+		p.Variants = append(p.Variants, v)
+	}
+	return p
+}
+
+// Daemons lists the DaemonSets whose pods are not on a place yet and may still start there.
+func (ps *Places) Daemons(p *Place, v *Variant) []*model.PodClass {
+	known, ok := ps.daemons[v]
+	if ok {
+		return known
+	}
+	c := ps.f.Cluster
+	var out []*model.PodClass
+	for _, d := range c.Snapshot.DaemonSets {
+		class := c.Classes[d.Class]
+		if class == nil || ps.nodeRules(class).start(p.taints, v) == never {
+			continue
+		}
+		runs := slices.ContainsFunc(p.bound, func(pod *model.Pod) bool {
+			there := c.Class(pod)
+			return there.Daemon && there.Namespace == class.Namespace && there.OwnerName == class.OwnerName
+		})
+		if !runs {
+			out = append(out, class)
+		}
+	}
+	ps.daemons[v] = out
+	return out
+}
+
+func (ps *Places) nodeRules(class *model.PodClass) *nodeRules {
+	r := ps.rules[class.ID]
+	if r == nil {
+		r = newNodeRules(class)
+		ps.rules[class.ID] = r
+	}
+	return r
+}
+
+func (ps *Places) node(n *model.Node) *Place {
+	if p := ps.nodes[n.Name]; p != nil {
+		return p
+	}
+	c := ps.f.Cluster
+	p := &Place{
+		subject: "node " + string(n.Name), taints: n.Taints, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
+		Variants: []*Variant{{Name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}},
+	}
+	ps.nodes[n.Name] = p
+	switch {
+	case facts.NodeLeaving(n):
+		p.closed = "the node is leaving"
+	case n.Unschedulable:
+		p.closed = "the node is cordoned"
+	case c.Ended[n.Claim]:
+		p.closed = "its claim has ended"
+	}
+	claim := c.ClaimOn[n.Name]
+	if claim == nil {
+		return p
+	}
+	if d, ok := ps.f.Decisions.TakenBy[claim.ID]; ok {
+		p.closed = "disruption " + string(d) + " of the same plan takes it away"
+		p.going = !facts.NodeLeaving(n) && !n.Unschedulable && !c.Leaving(claim)
+	} else if c.Leaving(claim) {
+		p.closed = "claim " + string(claim.ID) + " is leaving"
+	}
+	if claim.State < model.ClaimInitialized {
+		ps.complete(p, n, claim)
+	}
+	return p
+}
+
+// complete fills in what a node does not report yet, by what is known from its claim.
+func (ps *Places) complete(p *Place, n *model.Node, claim *model.Claim) {
+	p.Variants[0].allocatable = complete(n.Allocatable, ps.f.Market.Allocatable(claim))
+	if claim.State < model.ClaimRegistered {
+		p.taints = claim.Taints
+		p.Variants = ps.inFlight(claim)
+		for _, v := range p.Variants {
+			v.allocatable = complete(n.Allocatable, v.allocatable)
+		}
+	}
+	p.taints = slices.DeleteFunc(slices.Clone(p.taints), func(t model.Taint) bool {
+		return labels.Ephemeral(t.Key) || slices.ContainsFunc(claim.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+	})
+}
+
+// complete takes from expected what reported has nothing of.
+func complete(reported, expected model.Amounts) model.Amounts {
+	sum := make(map[model.Resource]int64)
+	for _, a := range slices.Concat(expected, reported) {
+		if a.Value != 0 {
+			sum[a.Resource] = a.Value
+		}
+	}
+	return Amounts(sum)
+}
+
+// claim is a claim in flight; one whose node has joined is that node.
+func (ps *Places) claim(claim *model.Claim) *Place {
+	c := ps.f.Cluster
+	if n := c.NodeOf[claim.ID]; n != nil {
+		return ps.node(n)
+	}
+	p := &Place{subject: "claim " + string(claim.ID), taints: claim.Taints, Variants: ps.inFlight(claim)}
+	switch d := ps.f.Decisions.TakenBy[claim.ID]; {
+	case d != "":
+		p.closed = "disruption " + string(d) + " of the same plan takes it away"
+	case c.Leaving(claim):
+		p.closed = "it is leaving"
+	case claim.State > model.ClaimRegistered:
+		p.closed = "its node is gone"
+	}
+	return p
+}
+
+func (ps *Places) inFlight(claim *model.Claim) []*Variant {
+	var out []*Variant
+	for _, o := range facts.Becomes(claim) {
+		v := ps.variant(owner{claim.NodePool, claim.NodeClass, claim.Labels, claim.Requirements}, o)
+		switch {
+		case len(claim.Allocatable) > 0:
+			v.allocatable = ps.f.Market.With(claim.Allocatable, claim.NodePool, &o)
+		case v.allocatable == nil: // the type is not known just now; the node holds what it was bought for
+			v.allocatable = claim.Requests
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// owner is what makes a node beside its offering.
+type owner struct {
+	pool         model.PoolName
+	class        model.NodeClassName
+	labels       model.Labels
+	requirements []model.Requirement
+}
+
+// ownName stands for the hostname of a node that is not there yet: it will have one, and it is none that anything knows.
+const ownName = "(its own)"
+
+// variant is the node that an offering makes.
+func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
+	v := &Variant{
+		Name: string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String(), Offering: o, labels: labelMap(by.labels),
+	}
+	if t := ps.f.Market.Type(by.class, o.InstanceType); t != nil {
+		maps.Copy(v.labels, labelMap(t.Labels))
+		v.allocatable = ps.f.Market.With(t.Allocatable, by.pool, &o)
+	}
+	maps.Copy(v.labels, map[string]string{
+		labels.InstanceType: string(o.InstanceType),
+		labels.Zone:         o.Zone,
+		labels.Region:       labels.RegionOf(o.Zone),
+		labels.CapacityType: o.CapacityType.String(),
+		labels.NodePool:     string(by.pool),
+		labels.NodeClass:    string(by.class),
+		labels.Registered:   "true",
+		labels.Initialized:  "true",
+		labels.Hostname:     ownName,
+	})
+	if o.ReservationID != "" {
+		v.labels[labels.CapacityReservationID] = o.ReservationID
+	}
+	for _, r := range require.NewSet(by.requirements...) {
+		// A label that may be absent is one that the node does not get.
+		if _, decided := v.labels[r.Key]; !decided && !r.AllowsAbsent() {
+			if v.open == nil {
+				v.open = make(map[string]require.Requirement)
+			}
+			v.open[r.Key] = r
+		}
+	}
+	return v
+}
+
+func labelMap(ls model.Labels) map[string]string {
+	m := make(map[string]string, len(ls))
+	for _, l := range ls {
+		m[l.Key] = l.Value
+	}
+	return m
+}
+
+// Amounts lists sums by resource, without those that are zero.
+func Amounts(m map[model.Resource]int64) model.Amounts {
+	var out model.Amounts
+	for _, r := range slices.Sorted(maps.Keys(m)) {
+		if m[r] != 0 {
+			out = append(out, model.Amount{Resource: r, Value: m[r]})
+		}
+	}
+	return out
+}
