@@ -158,13 +158,13 @@ controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CAC
 
 .PHONY: bench
 bench: ## Measure plans: cost, bound, CPU, growth (BENCH_FILES=dir for published files, ARGS="-runs 1")
-	@go build -o $(BIN)/ ./services/kerf/cmd/kerf
-	@$(BIN)/kerf bench $(if $(BENCH_FILES),--files $(BENCH_FILES)) $(ARGS)
+	@go build -o $(BIN)/ ./test/bench/cmd/bench
+	@$(BIN)/bench $(if $(BENCH_FILES),-files $(BENCH_FILES)) $(ARGS)
 
 .PHONY: bench-disrupt
 bench-disrupt: ## Measure giving nodes back: cost over moves, CPU, rounds (BENCH_FILES=dir; draws docs/disruption-curve.svg with the files)
-	@go build -o $(BIN)/ ./services/kerf/cmd/kerf
-	@$(BIN)/kerf bench --mode disrupt --curve $(if $(BENCH_FILES),docs,$(BIN))/disruption-curve.svg $(if $(BENCH_FILES),--files $(BENCH_FILES)) $(ARGS)
+	@go build -o $(BIN)/ ./test/bench/cmd/bench
+	@$(BIN)/bench -mode disrupt -curve $(if $(BENCH_FILES),docs,$(BIN))/disruption-curve.svg $(if $(BENCH_FILES),-files $(BENCH_FILES)) $(ARGS)
 
 .PHONY: bench-growth
 bench-growth: ## Measure how plans grow with the pods: processor time at 1k, 5k, 20k, and the exponent (ONLY=spread)

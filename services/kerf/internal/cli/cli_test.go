@@ -355,3 +355,15 @@ func TestVersion(t *testing.T) {
 		t.Errorf("printed %q: %v", r.out, err)
 	}
 }
+
+func TestLongFlagsMayHaveOneDash(t *testing.T) {
+	t.Parallel()
+	two := run(t, "", story(inflate+"inflate-5.yaml", "--zones", "us-east-1a", "--output", "json")...)
+	one := run(t, "", story(inflate+"inflate-5.yaml", "-zones=us-east-1a", "-output", "json")...)
+	if one.code != cli.ExitOK || reviewable(one.out) != reviewable(two.out) {
+		t.Errorf("with one dash: exit code %d, said %q, printed %d bytes; with two %d", one.code, one.err, len(one.out), len(two.out))
+	}
+	if got := run(t, "", "plan", "-f", "-", "--", "-zones"); got.code != cli.ExitError || !strings.Contains(got.err, "-zones") {
+		t.Errorf("what follows -- was taken for a flag: %q", got.err)
+	}
+}

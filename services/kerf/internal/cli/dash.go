@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doubleDash spells long flags that were written with one dash, such as -catalog, the way that cobra reads them. It
+// doubleDash spells long flags that were written with one dash, such as -zones, the way that cobra reads them. It
 // leaves alone what is no long flag of the command that the arguments name: -o json, -f, a value.
 func doubleDash(root *cobra.Command, args []string) []string {
 	c, _, err := root.Find(args)

@@ -1,12 +1,16 @@
-package render_test
+package show_test
 
 import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
-	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/test/bench"
+	"github.com/kerf-dev/kerf/test/bench/show"
+	"github.com/kerf-dev/kerf/test/golden"
 )
 
 func measured(workload string, pods int, cpuMs, cost float64) bench.Line {
@@ -44,19 +48,15 @@ func TestBenchTable(t *testing.T) {
 			{Series: "GN", What: "nodes", Sizes: []int{10, 20}, CPU: []float64{1, 2}, Exponent: 1, Last: 1, Partial: true},
 		},
 	}
-	var plain, colored, bare strings.Builder
-	if err := render.Bench(&plain, report, render.Style{}); err != nil {
+	var plain, bare strings.Builder
+	if err := show.Suite(&plain, report); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "bench.txt", plain.String())
-	if err := render.Bench(&colored, report, render.Style{Color: true}); err != nil {
+	golden.Check(t, "suite.txt", plain.String())
+	if err := show.Suite(&bare, bench.Report{Runs: 1, Lines: []bench.Line{thin, warm}[1:]}); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "bench-coloured.txt", strings.ReplaceAll(colored.String(), "\x1b", "ESC"))
-	if err := render.Bench(&bare, bench.Report{Runs: 1, Lines: []bench.Line{thin, warm}[1:]}, render.Style{}); err != nil {
-		t.Fatal(err)
-	}
-	golden.Check(t, "bench-bare.txt", bare.String())
+	golden.Check(t, "suite-bare.txt", bare.String())
 }
 
 func TestBenchOfGivingBack(t *testing.T) {
@@ -78,8 +78,52 @@ func TestBenchOfGivingBack(t *testing.T) {
 	other.Finished, other.Rounds, other.MostMoves = false, nil, 2
 	endless.Result.Given, endless.Bound = &other, 0
 	var b strings.Builder
-	if err := render.BenchDisrupt(&b, bench.Report{Runs: 3, Lines: []bench.Line{l, endless}}, render.Style{}); err != nil {
+	if err := show.Disrupt(&b, bench.Report{Runs: 3, Lines: []bench.Line{l, endless}}); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "bench-disrupt.txt", b.String())
+	golden.Check(t, "disrupt.txt", b.String())
+}
+
+// consolidated is a line of the published W5 that went well.
+func consolidated() bench.Line {
+	l := bench.Line{Row: bench.Row{Job: bench.Job{Workload: "W5.json", Mode: bench.Disrupt}}}
+	l.Result = bench.Result{
+		Workload: "W5", Mode: bench.Disrupt, LowerBound: 94, Solve: bench.Phase{CPUMs: 2500},
+		CatalogSHA256: "30962230ebab8f37cafe", WorkloadSHA256: "5ec90f9ee198dc88cafe",
+		Given: &bench.Given{
+			CostBefore: 263.57, CostAfter: 98.5, NodesBefore: 1000, NodesAfter: 300, Pods: 10000, PodMoves: 9900, MostMoves: 1, Finished: true,
+			Rounds: []bench.Round{
+				{Actions: 9, AtMoves: 5000, CostAfter: 105.9, AtCPUMs: 900}, {Actions: 9, AtMoves: 9900, CostAfter: 98.5, AtCPUMs: 1800},
+				{AtMoves: 9900, CostAfter: 98.5, AtCPUMs: 2500},
+			},
+		},
+	}
+	return l
+}
+
+func TestTheCurveDrawsLinesOfConsolidation(t *testing.T) {
+	drift := consolidated()
+	drift.Result.Workload = "W6"
+	got := show.Curve([]bench.Line{consolidated(), drift})
+	if !bytes.Equal(got, show.Curve([]bench.Line{consolidated(), drift})) {
+		t.Error("is another one each time")
+	}
+	d := xml.NewDecoder(bytes.NewReader(got))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("is no XML: %v", err)
+		}
+	}
+	for _, want := range []string{"W5: 1000 nodes, 10000 pods", "none twice", "bound $94.38", "baseline $105.91", "$98.50", "pods moved"} {
+		if !strings.Contains(string(got), want) {
+			t.Errorf("does not say %q", want)
+		}
+	}
+	if strings.Contains(string(got), "W6") {
+		t.Error("draws a workload whose nodes do not go for money")
+	}
 }

@@ -1,29 +1,24 @@
-package render
+package show
 
 import (
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
+	"github.com/kerf-dev/kerf/test/bench"
 )
 
-// BenchDisrupt writes what giving nodes back came to: a line for each workload, each plan of them, and what was asked.
-func BenchDisrupt(w io.Writer, r bench.Report, s Style) error {
-	p := &page{Style: s}
-	var rows []table.Row
+// Disrupt writes what disruption came to: a line for each workload, each plan of them, and what was asked.
+func Disrupt(w io.Writer, r bench.Report) error {
+	p := &page{}
+	var rows [][]any
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		if g := l.Result.Given; g != nil {
-			rows = append(rows, p.givenRow(l, g))
+			rows = append(rows, givenRow(l, g))
 		}
 	}
-	p.rows(table.Row{
-		"WORKLOAD", "NODES", "AFTER", "$/HOUR", "AFTER", "BOUND", "GAP", "PLANS", "ACTIONS", "POD MOVES", "MOST", "CPU s", "SET-UP s", "PEAK MiB",
-		"FINISHED",
-	}, rows, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+	p.table(columns("<WORKLOAD", "NODES", "AFTER", "$/HOUR", "AFTER", "BOUND", "GAP", "PLANS", "ACTIONS", "POD MOVES", "MOST", "CPU s", "SET-UP s",
+		"PEAK MiB", "<FINISHED"), rows)
 	for i := range r.Lines {
 		if g := r.Lines[i].Result.Given; g != nil {
 			p.rounds(&r.Lines[i], g)
@@ -33,22 +28,19 @@ func BenchDisrupt(w io.Writer, r bench.Report, s Style) error {
 	if g, ok := r.Turns(); ok {
 		p.turns(g)
 	}
-	p.gap()
-	for _, n := range []string{
+	p.notes([]string{
 		"each plan is checked and done at once; CPU s is of all plans, in a session that hears of what was done by deltas: the least of " +
 			count(r.Runs, "run"),
 		"BOUND is what the same pods cost at least on new nodes; GAP is the cost after over it; MOST is how often one pod was moved",
 		"JUDGED are the candidates whose waste the plan knows, TRIED the sets of nodes that it tried to give back; " +
 			"DUE are nodes that are empty or drifted and stay",
-	} {
-		p.item("  ", p.paint(dim, n))
-	}
+	})
 	return p.writeTo(w)
 }
 
-func (p *page) givenRow(l *bench.Line, g *bench.Given) table.Row {
+func givenRow(l *bench.Line, g *bench.Given) []any {
 	r := &l.Result
-	gap, finished := "-", p.paint(green, "yes")
+	gap, finished := "-", "yes"
 	floor := l.FloorOf()
 	if floor > 0 {
 		gap = fmt.Sprintf("%.2f%%", (g.CostAfter/floor-1)*100)
@@ -56,11 +48,11 @@ func (p *page) givenRow(l *bench.Line, g *bench.Given) table.Row {
 	switch {
 	case g.Finished:
 	case l.Rounds > 0:
-		finished = p.paint(dim, fmt.Sprintf("only %d plans", l.Rounds))
+		finished = fmt.Sprintf("only %d plans", l.Rounds)
 	default:
-		finished = p.paint(red, "no")
+		finished = "no"
 	}
-	return table.Row{
+	return []any{
 		l.Name(), g.NodesBefore, g.NodesAfter, usd(g.CostBefore), usd(g.CostAfter), usd(floor), gap, g.Passes, g.Actions, g.PodMoves,
 		g.MostMoves, seconds(r.Solve.CPUMs / 1000), seconds(r.Setup.CPUMs / 1000), fmt.Sprintf("%.0f", r.Solve.PeakHeapMiB), finished,
 	}
@@ -71,7 +63,7 @@ const mostRounds = 40
 
 func (p *page) rounds(l *bench.Line, g *bench.Given) {
 	p.heading(l.Name(), "plan by plan")
-	var rows []table.Row
+	var rows [][]any
 	for i := range g.Rounds {
 		if i >= mostRounds && i < len(g.Rounds)-1 {
 			continue
@@ -81,40 +73,31 @@ func (p *page) rounds(l *bench.Line, g *bench.Given) {
 		if next == "" {
 			next = "-"
 		}
-		rows = append(rows, table.Row{
+		rows = append(rows, []any{
 			i + 1, r.Candidates, r.Judged, r.Tried, r.Actions, r.Removed, r.Added, r.Moves, r.AtMoves, r.Due, r.NodesAfter, usd(r.CostAfter),
 			seconds(r.CPUMs / 1000), seconds(r.AtCPUMs / 1000), next,
 		})
 	}
-	p.rows(table.Row{
-		"PLAN", "CANDIDATES", "JUDGED", "TRIED", "ACTIONS", "REMOVED", "ADDED", "MOVES", "SO FAR", "DUE", "NODES", "$/HOUR", "CPU s", "SO FAR", "GOES ON AFTER",
-	}, rows, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14)
+	p.table(columns("PLAN", "CANDIDATES", "JUDGED", "TRIED", "ACTIONS", "REMOVED", "ADDED", "MOVES", "SO FAR", "DUE", "NODES", "$/HOUR", "CPU s",
+		"SO FAR", "<GOES ON AFTER"), rows)
 }
 
 func (p *page) checks(lines []bench.Line) {
-	var rows []table.Row
+	var rows [][]any
 	for i := range lines {
 		for _, c := range lines[i].Checks() {
-			verdict := p.paint(green, "yes")
-			if !c.Reached {
-				verdict = p.paint(red, "no")
-			}
-			rows = append(rows, table.Row{lines[i].Name(), c.What, c.Want, c.Got, verdict})
+			rows = append(rows, []any{lines[i].Name(), c.What, c.Want, c.Got, verdict(c.Reached)})
 		}
 	}
 	if len(rows) > 0 {
 		p.heading("ASKED", "")
-		p.rows(table.Row{"WORKLOAD", "WHAT", "ASKED", "MEASURED", "REACHED"}, rows, 3, 4)
+		p.table(columns("<WORKLOAD", "<WHAT", "ASKED", "MEASURED", "<REACHED"), rows)
 	}
 }
 
 func (p *page) turns(g bench.Growth) {
-	var points []string
-	for i := range g.Sizes {
-		points = append(points, fmt.Sprintf("%d: %s", g.Sizes[i], seconds(g.CPU[i])))
-	}
 	p.heading("GROWTH", "of CPU seconds; an exponent of 1 is linear")
-	p.rows(table.Row{"WHAT GROWS", "CPU s", "EXPONENT", "LAST STEP"}, []table.Row{
-		{g.What, strings.Join(points, "  "), fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last)},
-	}, 3, 4)
+	p.table(columns("<WHAT GROWS", "<CPU s", "EXPONENT", "LAST STEP"), [][]any{
+		{g.What, points(g), fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last)},
+	})
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/test/bench"
+	"github.com/kerf-dev/kerf/test/golden"
 )
 
 func TestRunOfATinyWorkloadIsWhatPeopleReviewed(t *testing.T) {

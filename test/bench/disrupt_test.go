@@ -1,17 +1,13 @@
 package bench_test
 
 import (
-	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
+	"github.com/kerf-dev/kerf/test/bench"
 )
 
 // givenLine is a line of the published W5 that went well.
@@ -118,32 +114,5 @@ func TestGrowthOfOneRoundIsOfTheDearestPlans(t *testing.T) {
 	g, ok := r.Turns()
 	if !ok || !slices.Equal(g.Sizes, []int{100, 1000}) || !slices.Equal(g.CPU, []float64{0.09, 0.9}) || g.Exponent < 0.99 || g.Exponent > 1.01 {
 		t.Errorf("%+v, %v; want exponent 1 from 0.09 to 0.9 CPU s", g, ok)
-	}
-}
-
-func TestTheCurveIsAPictureOfTheLinesThatWereGivenBackForMoney(t *testing.T) {
-	drift := givenLine()
-	drift.Result.Workload = "W6"
-	got := bench.Curve([]bench.Line{givenLine(), drift})
-	if !bytes.Equal(got, bench.Curve([]bench.Line{givenLine(), drift})) {
-		t.Error("is another one each time")
-	}
-	d := xml.NewDecoder(bytes.NewReader(got))
-	for {
-		_, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("is no XML: %v", err)
-		}
-	}
-	for _, want := range []string{"W5: 1000 nodes, 10000 pods", "none twice", "bound $94.38", "baseline $105.91", "$98.50", "pods moved"} {
-		if !strings.Contains(string(got), want) {
-			t.Errorf("does not say %q", want)
-		}
-	}
-	if strings.Contains(string(got), "W6") {
-		t.Error("draws a workload whose nodes do not go for money")
 	}
 }

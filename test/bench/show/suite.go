@@ -1,4 +1,4 @@
-package render
+package show
 
 import (
 	"fmt"
@@ -6,61 +6,51 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"github.com/kerf-dev/kerf/services/kerf/internal/bench"
+	"github.com/kerf-dev/kerf/test/bench"
 )
 
-// Bench writes what was measured as a table, a line for each workload, and how the series grow.
-func Bench(w io.Writer, r bench.Report, s Style) error {
-	p := &benchPage{page: page{Style: s}}
+// Suite writes what was measured as a table, a line for each workload, and how the series grow.
+func Suite(w io.Writer, r bench.Report) error {
+	p := &suitePage{}
 	for i := range r.Lines {
 		p.baseline = p.baseline || r.Lines[i].Baseline != nil
 		p.targets = p.targets || r.Lines[i].Target != (bench.Target{})
 	}
-	p.table(r.Lines)
+	p.lines(r.Lines)
 	p.growth(r.Growth)
-	p.notes(r)
+	p.explain(r)
 	return p.writeTo(w)
 }
 
-type benchPage struct {
+type suitePage struct {
 	page
 	// baseline and targets say that some line has one.
 	baseline, targets bool
 }
 
-func (p *benchPage) table(lines []bench.Line) {
-	header := table.Row{
-		"WORKLOAD", "PODS", "SOLVE\nCPU s", "SET-UP\nCPU s", "TOTAL\nCPU s", "$/HOUR", "BOUND", "GAP", "NODES", "PEAK MiB", "DEFAULT\nNODES", "DEFAULT\n$/HOUR",
-	}
+func (p *suitePage) lines(lines []bench.Line) {
+	cols := columns("<WORKLOAD", "PODS", "SOLVE\nCPU s", "SET-UP\nCPU s", "TOTAL\nCPU s", "$/HOUR", "BOUND", "GAP", "NODES", "PEAK MiB",
+		"DEFAULT\nNODES", "DEFAULT\n$/HOUR")
 	if p.baseline {
-		header = append(header, "BASELINE\nCPU s", "BASELINE\n$/HOUR", "OF IT\nCPU", "OF IT\nCOST")
+		cols = append(cols, columns("BASELINE\nCPU s", "BASELINE\n$/HOUR", "OF IT\nCPU", "OF IT\nCOST")...)
 	}
 	if p.targets {
-		header = append(header, "TARGET\nCPU s", "TARGET\nCOST", "REACHED")
+		cols = append(cols, columns("TARGET\nCPU s", "TARGET\nCOST", "<REACHED")...)
 	}
-	var numbers []int
-	for n := 2; n < len(header); n++ {
-		numbers = append(numbers, n)
-	}
-	if !p.targets {
-		numbers = append(numbers, len(header))
-	}
-	var rows []table.Row
+	rows := make([][]any, len(lines))
 	for i := range lines {
-		rows = append(rows, p.row(&lines[i]))
+		rows[i] = p.row(&lines[i])
 	}
-	p.rows(header, rows, numbers...)
+	p.table(cols, rows)
 }
 
-func (p *benchPage) row(l *bench.Line) table.Row {
+func (p *suitePage) row(l *bench.Line) []any {
 	r := &l.Result
 	gap := "-"
 	if l.Bound > 0 {
 		gap = fmt.Sprintf("%.2f%%", (r.HourlyCost/l.Bound-1)*100)
 	}
-	out := table.Row{
+	out := []any{
 		name(l), r.PendingPods, seconds(r.Solve.CPUMs / 1000), seconds(r.Setup.CPUMs / 1000), seconds(r.TotalCPUMs() / 1000),
 		usd(r.HourlyCost), usd(l.Bound), gap, r.NewNodes,
 		fmt.Sprintf("%.0f", r.Solve.PeakHeapMiB), "-", "-",
@@ -69,10 +59,10 @@ func (p *benchPage) row(l *bench.Line) table.Row {
 		out[len(out)-2], out[len(out)-1] = d.NewNodes, usd(d.HourlyCost)
 	}
 	if p.baseline {
-		out = append(out, p.compared(l)...)
+		out = append(out, compared(l)...)
 	}
 	if p.targets {
-		out = append(out, p.judged(l)...)
+		out = append(out, judged(l)...)
 	}
 	return out
 }
@@ -88,7 +78,7 @@ func name(l *bench.Line) string {
 }
 
 // compared is the baseline, and Kerf's figures as parts of it.
-func (p *benchPage) compared(l *bench.Line) []any {
+func compared(l *bench.Line) []any {
 	out := []any{"-", "-", "-", "-"}
 	b := l.Baseline
 	if b == nil {
@@ -110,7 +100,7 @@ func (p *benchPage) compared(l *bench.Line) []any {
 	return out
 }
 
-func (p *benchPage) judged(l *bench.Line) []any {
+func judged(l *bench.Line) []any {
 	t := l.Target
 	if t == (bench.Target{}) {
 		return []any{"-", "-", ""}
@@ -128,12 +118,12 @@ func (p *benchPage) judged(l *bench.Line) []any {
 		cost = fmt.Sprintf("≤ %g × bound", t.OverBound)
 	}
 	if len(l.Missed) == 0 {
-		return []any{cpu, cost, p.paint(green, "yes")}
+		return []any{cpu, cost, "yes"}
 	}
-	return []any{cpu, cost, p.paint(red, "no: "+p.missed(l))}
+	return []any{cpu, cost, "no: " + missed(l)}
 }
 
-func (p *benchPage) missed(l *bench.Line) string {
+func missed(l *bench.Line) string {
 	words := make([]string, len(l.Missed))
 	for i, m := range l.Missed {
 		words[i] = m
@@ -147,35 +137,35 @@ func (p *benchPage) missed(l *bench.Line) string {
 	return strings.Join(words, ", ")
 }
 
-func (p *benchPage) growth(series []bench.Growth) {
+func (p *suitePage) growth(series []bench.Growth) {
 	if len(series) == 0 {
 		return
 	}
 	p.heading("GROWTH", "of SOLVE; an exponent of 1 is linear")
-	var rows []table.Row
+	var rows [][]any
 	for _, g := range series {
-		var points []string
-		for i := range g.Sizes {
-			points = append(points, fmt.Sprintf("%d: %s", g.Sizes[i], seconds(g.CPU[i])))
+		reached := verdict(max(g.Exponent, g.Last) <= bench.MostExponent)
+		if g.Partial {
+			reached = "no: pods stay pending"
 		}
-		verdict := p.paint(green, "yes")
-		switch {
-		case g.Partial:
-			verdict = p.paint(red, "no: pods stay pending")
-		case max(g.Exponent, g.Last) > bench.MostExponent:
-			verdict = p.paint(red, "no")
-		}
-		rows = append(rows, table.Row{
-			g.Series, g.What, strings.Join(points, "  "), fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last),
-			fmt.Sprintf("%.2f", g.Total), verdict,
+		rows = append(rows, []any{
+			g.Series, g.What, points(g), fmt.Sprintf("%.2f", g.Exponent), fmt.Sprintf("%.2f", g.Last), fmt.Sprintf("%.2f", g.Total), reached,
 		})
 	}
-	p.rows(table.Row{"SERIES", "WHAT GROWS", "SOLVE CPU s", "EXPONENT", "LAST STEP", "OF TOTAL", fmt.Sprintf("≤ %g", bench.MostExponent)}, rows, 4, 5, 6)
+	p.table(columns("<SERIES", "<WHAT GROWS", "<SOLVE CPU s", "EXPONENT", "LAST STEP", "OF TOTAL", fmt.Sprintf("<≤ %g", bench.MostExponent)), rows)
 }
 
-// notes say what the figures are.
-func (p *benchPage) notes(r bench.Report) {
-	p.gap()
+// points are sizes with their CPU time.
+func points(g bench.Growth) string {
+	out := make([]string, len(g.Sizes))
+	for i := range g.Sizes {
+		out[i] = fmt.Sprintf("%d: %s", g.Sizes[i], seconds(g.CPU[i]))
+	}
+	return strings.Join(out, "  ")
+}
+
+// explain says what the figures are.
+func (p *suitePage) explain(r bench.Report) {
 	notes := []string{
 		fmt.Sprintf("CPU s is user and system time, garbage collection included: the least of %s, each in a new process", count(r.Runs, "run")),
 		"SET-UP is a session that reads and indexes the snapshot and the market, and keeps that from one decision to the next; " +
@@ -198,38 +188,5 @@ func (p *benchPage) notes(r bench.Report) {
 				l.Name(), count(l.Result.UnscheduledPods, "pod"), l.Result.Commonest()))
 		}
 	}
-	for _, n := range notes {
-		p.item("  ", p.paint(dim, n))
-	}
-}
-
-// ratio is a part of the baseline's CPU time as a fraction, or how many times as much.
-func ratio(r float64) string {
-	switch {
-	case r <= 0:
-		return "-"
-	case r > 1:
-		return fmt.Sprintf("× %.1f", r)
-	case r > 0.1:
-		return fmt.Sprintf("1/%.1f", 1/r)
-	}
-	return fmt.Sprintf("1/%.0f", 1/r)
-}
-
-func seconds(s float64) string {
-	switch {
-	case s >= 10:
-		return fmt.Sprintf("%.1f", s)
-	case s >= 0.1:
-		return fmt.Sprintf("%.2f", s)
-	default:
-		return fmt.Sprintf("%.4f", s)
-	}
-}
-
-func usd(d float64) string {
-	if d == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f", d)
+	p.notes(notes)
 }

@@ -7,7 +7,7 @@
 // to be reached, each of which a Runner measures in a process of its own. Every plan is checked by the planner's second
 // opinion, package verify; one that breaks a rule is an error, however cheap.
 //
-// The package decides nothing and writes to nobody: package cli asks it, package render prints what it found. Start
+// The package decides nothing and prints nothing: cmd/bench asks it, package show prints what it found. Start
 // reading at Run, then suite.go.
 package bench
 

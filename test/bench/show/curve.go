@@ -1,17 +1,19 @@
-package bench
+package show
 
 import (
 	"bytes"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/kerf-dev/kerf/test/bench"
 )
 
 // Curve draws, for each line whose nodes were given back for money, what they cost over the pods that were moved and over
 // the CPU time that it took, beside the baseline's published trace and the bound. It is an SVG; the same lines give the
 // same bytes.
-func Curve(lines []Line) []byte {
-	var drawn []*Line
+func Curve(lines []bench.Line) []byte {
+	var drawn []*bench.Line
 	for i := range lines {
 		if c := lines[i].Churner(); c != nil && c.OverBound > 0 && lines[i].Result.Given != nil {
 			drawn = append(drawn, &lines[i])
@@ -59,7 +61,7 @@ func (p *panel) at(x, y float64) (float64, float64) {
 }
 
 // line draws both panels of a line of the report.
-func (s *sketch) line(l *Line, y int) {
+func (s *sketch) line(l *bench.Line, y int) {
 	g, c := l.Result.Given, l.Churner()
 	top := niceAbove(g.CostBefore)
 	s.text(leftPanel, y+26, "font-size=\"16\" font-weight=\"600\"", fmt.Sprintf("%s: %d nodes, %d pods", l.Name(), g.NodesBefore, g.Pods))
@@ -100,7 +102,7 @@ func (s *sketch) line(l *Line, y int) {
 	s.end(cpu, l.Result.Solve.CPUMs/1000, g.CostAfter, l.FloorOf(), fmt.Sprintf("%.2g s", l.Result.Solve.CPUMs/1000))
 }
 
-func (s *sketch) summary(l *Line, c *Churner) string {
+func (s *sketch) summary(l *bench.Line, c *bench.Churner) string {
 	g := l.Result.Given
 	text := fmt.Sprintf("Kerf: $%.2f → $%.2f an hour in %d moves, none twice", g.CostBefore, g.CostAfter, g.PodMoves)
 	if g.MostMoves > 1 {
