@@ -10,7 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/mutate"
+	"github.com/kerf-dev/kerf/services/core/mutatetest"
 	"github.com/kerf-dev/kerf/services/planner"
 )
 
@@ -134,9 +134,9 @@ func FuzzDecide(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a kerf is the width that a saw wastes"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := mutate.Choices(data)
+		c := mutatetest.Choices(data)
 		request := convert.Request(busy())
-		mutate.Message(&c, request, 12)
+		mutatetest.Message(&c, request, 12)
 		_, err := planner.Decide(t.Context(), request)
 		if err != nil && status.Code(err) != codes.InvalidArgument {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
-	"github.com/kerf-dev/kerf/services/core/mutate"
+	"github.com/kerf-dev/kerf/services/core/mutatetest"
 	"github.com/kerf-dev/kerf/services/planner/internal/server"
 )
 
@@ -76,7 +76,7 @@ func lists(s *clusterpb.Snapshot, visit func(f protoreflect.FieldDescriptor, obj
 }
 
 // parts deals the objects of a snapshot out to a number of parts.
-func parts(c *mutate.Choices, s *clusterpb.Snapshot, n int) []*clusterpb.Snapshot {
+func parts(c *mutatetest.Choices, s *clusterpb.Snapshot, n int) []*clusterpb.Snapshot {
 	out := make([]*clusterpb.Snapshot, n)
 	for i := range out {
 		out[i] = header(s)
@@ -132,12 +132,12 @@ func FuzzSession(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a kerf is the width that a saw wastes"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := mutate.Choices(data)
+		c := mutatetest.Choices(data)
 		request := convert.Request(busy())
 		a := request.GetSnapshot()
-		mutate.Message(&c, a, c.Pick(4))
+		mutatetest.Message(&c, a, c.Pick(4))
 		b := proto.CloneOf(a)
-		mutate.Message(&c, b, 1+c.Pick(6))
+		mutatetest.Message(&c, b, 1+c.Pick(6))
 		b.Revision, b.InventoryRevision, b.Cluster, b.ObserveTime = a.GetRevision()+1, a.GetInventoryRevision(), a.GetCluster(), a.GetObserveTime()
 
 		planner := server.New(server.Config{})
@@ -168,7 +168,7 @@ func FuzzSession(f *testing.F) {
 }
 
 // says is a session about a and then about b.
-func says(c *mutate.Choices, a, b *clusterpb.Snapshot, d *plannerpb.Decide) []*plannerpb.SessionRequest {
+func says(c *mutatetest.Choices, a, b *clusterpb.Snapshot, d *plannerpb.Decide) []*plannerpb.SessionRequest {
 	var out []*plannerpb.SessionRequest
 	whole := parts(c, a, 1+c.Pick(3))
 	for i, p := range whole {

@@ -184,6 +184,14 @@ func noTestInProduct(p pkg) []string {
 			found = append(found, fmt.Sprintf("%s imports %s", p.path, strings.TrimPrefix(imp, prefix)))
 		}
 	}
+	if strings.HasSuffix(p.path, "test") {
+		return found
+	}
+	for _, imp := range p.imports(false) {
+		if strings.HasSuffix(imp, "test") || imp == "testing" {
+			found = append(found, fmt.Sprintf("%s imports %s, which is for tests only", p.path, strings.TrimPrefix(imp, prefix)))
+		}
+	}
 	return found
 }
 

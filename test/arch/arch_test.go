@@ -112,6 +112,12 @@ func TestTheRulesBite(t *testing.T) {
 		"the product does not import the simulator, not even in tests": {
 			"no test in the product", "services/actuator/internal/ec2/a_test.go", doc + `import "github.com/kerf-dev/kerf/test/awssim"`, "test/awssim",
 		},
+		"the product does not import a test package": {
+			"no test in the product", "services/actuator/internal/loop/a.go", doc + `import "github.com/kerf-dev/kerf/services/actuator/cloudtest"`, "for tests only",
+		},
+		"a test package may": {
+			"no test in the product", "services/actuator/clustertest/a.go", doc + `import "github.com/kerf-dev/kerf/services/actuator/cloudtest"`, "",
+		},
 		"a server does not convert": {
 			"convert alone", "services/planner/internal/loop/a.go",
 			doc + "import (\"github.com/kerf-dev/kerf/services/core/model\"; \"github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1\")", "imports both",

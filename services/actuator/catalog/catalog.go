@@ -18,7 +18,7 @@ import (
 
 // bundled is the gzipped output of Write that package gen made.
 //
-//go:generate go run ./gen -moto $MOTO_WHEEL -karpenter $KARPENTER_DIR -o bundled.json.gz
+//go:generate go run ../../../test/cataloggen -moto $MOTO_WHEEL -karpenter $KARPENTER_DIR -o bundled.json.gz
 //go:embed bundled.json.gz
 var bundled []byte
 

@@ -11,7 +11,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/mutate"
+	"github.com/kerf-dev/kerf/services/core/mutatetest"
 )
 
 // FuzzMutatedInput changes a complete request here and there. It is refused with problems that name object and field, or
@@ -20,9 +20,9 @@ func FuzzMutatedInput(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("a kerf is the width that a saw wastes"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := mutate.Choices(data)
+		c := mutatetest.Choices(data)
 		request := convert.Request(full())
-		mutate.Message(&c, request, 20)
+		mutatetest.Message(&c, request, 20)
 		before := proto.Clone(request)
 		in, err := read(request)
 		if !proto.Equal(before, request) {
@@ -70,7 +70,7 @@ func same(t *testing.T, what string, want, got model.Input) {
 }
 
 // shuffle is the request with the snapshot's lists in another order.
-func shuffle(c mutate.Choices, request *plannerpb.PlanRequest) *plannerpb.PlanRequest {
+func shuffle(c mutatetest.Choices, request *plannerpb.PlanRequest) *plannerpb.PlanRequest {
 	out := proto.CloneOf(request)
 	s := out.GetSnapshot().ProtoReflect()
 	fields := s.Descriptor().Fields()

@@ -15,7 +15,7 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
 )
 
 const (
@@ -71,8 +71,8 @@ func TestPlanOfTheStory(t *testing.T) {
 					t.Fatalf("exit code %d, said %q", r.code, r.err)
 				}
 			}
-			golden.Check(t, app+".txt", reviewable(table.out))
-			golden.Check(t, app+".json", reviewable(asJSON.out))
+			goldentest.Check(t, app+".txt", reviewable(table.out))
+			goldentest.Check(t, app+".json", reviewable(asJSON.out))
 		})
 	}
 }
@@ -156,7 +156,7 @@ func TestPlanSaysWhatStaysPending(t *testing.T) {
 	if r.code != cli.ExitPending || r.err != "" {
 		t.Errorf("exit code %d, said %q", r.code, r.err)
 	}
-	golden.Check(t, "pending.txt", reviewable(r.out))
+	goldentest.Check(t, "pending.txt", reviewable(r.out))
 
 	r = run(t, huge, story(inflate+"inflate-5.yaml", "-f", "-", "--explain", "pod/huge")...)
 	if r.code != cli.ExitPending || strings.Contains(r.out, "inflate") || !strings.Contains(r.out, "pod/default/huge") {
@@ -335,8 +335,8 @@ func TestConvert(t *testing.T) {
 	if r.code != cli.ExitOK {
 		t.Fatalf("exit code %d, said %q", r.code, r.err)
 	}
-	golden.Check(t, "convert.yaml", r.out)
-	golden.Check(t, "convert-warnings.txt", strings.ReplaceAll(r.err, v1beta1, ""))
+	goldentest.Check(t, "convert.yaml", r.out)
+	goldentest.Check(t, "convert-warnings.txt", strings.ReplaceAll(r.err, v1beta1, ""))
 
 	again := run(t, r.out, "convert", "-f", "-")
 	if again.code != cli.ExitOK || again.err != "" || again.out != r.out {

@@ -22,7 +22,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/planner"
@@ -211,7 +211,7 @@ func TestAPreviewOfTheLiveCluster(t *testing.T) {
 	if r.code != cli.ExitOK || r.err != "" {
 		t.Fatalf("exit code %d, said %q", r.code, r.err)
 	}
-	golden.Check(t, "preview.txt", reviewable(r.out))
+	goldentest.Check(t, "preview.txt", reviewable(r.out))
 
 	r = run(t, "", "plan", "--watcher", addr, "--with", labelled, "--with", policy, "-o", "json")
 	var got struct {

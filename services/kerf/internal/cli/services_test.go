@@ -22,7 +22,7 @@ import (
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
 )
 
 // serve runs a server on loopback for the test, and returns its address.
@@ -84,7 +84,7 @@ func TestClaims(t *testing.T) {
 	if r.code != cli.ExitOK || r.err != "" {
 		t.Fatalf("exit code %d, said %q", r.code, r.err)
 	}
-	golden.Check(t, "claims.txt", r.out)
+	goldentest.Check(t, "claims.txt", r.out)
 
 	tests := map[string]struct {
 		args []string

@@ -16,7 +16,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
@@ -169,7 +169,7 @@ func TestPlan(t *testing.T) {
 			if err := render.Plan(&out, tt.view, tt.style); err != nil {
 				t.Fatal(err)
 			}
-			golden.Check(t, "plan-"+name+".txt", out.String())
+			goldentest.Check(t, "plan-"+name+".txt", out.String())
 		})
 	}
 }
@@ -241,7 +241,7 @@ func TestExplain(t *testing.T) {
 		}
 		out.WriteString("\n")
 	}
-	golden.Check(t, "explain.txt", out.String())
+	goldentest.Check(t, "explain.txt", out.String())
 }
 
 func TestExplanationsHaveAFormForMachines(t *testing.T) {
@@ -351,7 +351,7 @@ func TestClaims(t *testing.T) {
 	if err := render.Claims(&out, claims, now, render.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "claims.txt", out.String())
+	goldentest.Check(t, "claims.txt", out.String())
 	out.Reset()
 	if err := render.Claims(&out, nil, now, render.Style{}); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/golden"
+	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
@@ -37,7 +37,7 @@ func TestShadow(t *testing.T) {
 	if err := render.ShadowTotal(&out, report().Total, render.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "shadow.txt", out.String())
+	goldentest.Check(t, "shadow.txt", out.String())
 }
 
 func TestAShadowIsSilentWhileNothingChanges(t *testing.T) {

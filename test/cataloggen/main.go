@@ -1,9 +1,9 @@
-// Command gen makes the catalogue that is bundled with Kerf, by joining what two published packages say of each
+// Command cataloggen makes the catalogue that is bundled with Kerf, by joining what two published packages say of each
 // instance type: sizes, devices and zones from the wheel of the Python package moto, prices, bandwidth and pod
 // interface limits from the source of the Go module github.com/aws/karpenter-provider-aws.
 //
 // It reads both as data (a zip archive of JSON; Go syntax trees), runs nothing of theirs and reaches no network.
-// The same inputs give the same bytes. SOURCES.md in the folder above says how to fetch them and run it.
+// The same inputs give the same bytes. services/actuator/catalog/SOURCES.md says how to fetch them and run it.
 //
 // Start reading at run.
 package main
@@ -22,13 +22,13 @@ import (
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
+		fmt.Fprintln(os.Stderr, "cataloggen:", err)
 		os.Exit(1)
 	}
 }
 
 func run(args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("gen", flag.ContinueOnError)
+	flags := flag.NewFlagSet("cataloggen", flag.ContinueOnError)
 	wheel := flags.String("moto", "", "the moto package's wheel `file`")
 	module := flags.String("karpenter", "", "the karpenter-provider-aws module's `folder`")
 	region := flags.String("region", "us-east-1", "the region to take zones and prices of")

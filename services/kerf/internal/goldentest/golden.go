@@ -1,6 +1,6 @@
-// Package golden compares what a test got with a file that a person has reviewed. It is for tests only, and knows
+// Package goldentest compares what a test got with a file that a person has reviewed. It is for tests only, and knows
 // nothing of what is compared. Start reading at Check, which is all there is.
-package golden
+package goldentest
 
 import (
 	"os"
