@@ -20,7 +20,7 @@ func BenchmarkRoom(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := devices.NewStock(bc.list, nil)
 			for b.Loop() {
-				s.Room(bc.claims, 16)
+				s.Capacity(bc.claims, 16)
 			}
 		})
 	}

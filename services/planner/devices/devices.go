@@ -80,8 +80,8 @@ func (s *Stock) Take(claims []model.DeviceClaim) bool {
 	return false
 }
 
-// Room is how many more pods with such claims find their devices, at most `most`. Nothing is taken.
-func (s *Stock) Room(claims []model.DeviceClaim, most int) int {
+// Capacity is how many more pods with such claims find their devices, at most `most`. Nothing is taken.
+func (s *Stock) Capacity(claims []model.DeviceClaim, most int) int {
 	if len(claims) == 0 {
 		return most
 	}

@@ -131,10 +131,10 @@ func TestRoom(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := devices.NewStock(tc.devices, tc.held)
-			if got := s.Room(tc.claims, 10); got != tc.want {
+			if got := s.Capacity(tc.claims, 10); got != tc.want {
 				t.Errorf("room for %d, want %d", got, tc.want)
 			}
-			if got := s.Room(tc.claims, 10); got != tc.want {
+			if got := s.Capacity(tc.claims, 10); got != tc.want {
 				t.Errorf("room for %d when asked again, want %d: something was taken", got, tc.want)
 			}
 			if why := s.Why(tc.claims, "the node", "pod/p"); why.OK() != (tc.want > 0) {
@@ -208,11 +208,11 @@ func TestPodsThatShareAClaimAreTogether(t *testing.T) {
 	shared := claim(request("r", option("", "a", 2)))
 	shared.Name = "shop/pair"
 	c, lone := class("c-1", shared), class("c-2", claim(request("r", option("", "a", 1))))
-	tally := devices.NewTally()
+	tally := devices.NewAllocator()
 	for i, n := range []model.NodeName{"n0", "n1"} {
 		tally.Add(i, n, devices.NewStock(many(3, "a"), nil))
 	}
-	if got := tally.Room(0, c, 7); got != 7 {
+	if got := tally.Capacity(0, c, 7); got != 7 {
 		t.Errorf("room for %d pods of one claim, want all", got)
 	}
 	mark := tally.Fork()
@@ -221,14 +221,14 @@ func TestPodsThatShareAClaimAreTogether(t *testing.T) {
 			t.Fatal("a pod does not find its claim's devices")
 		}
 	}
-	if got := tally.Room(0, lone, 7); got != 1 {
+	if got := tally.Capacity(0, lone, 7); got != 1 {
 		t.Errorf("%d devices left, want the third", got)
 	}
 	if why := tally.Why(1, c, "node n1"); tally.Take(1, c) || !strings.Contains(why.Message, "shop/pair") {
 		t.Errorf("the claim is on two nodes: %q", why.Message)
 	}
 	tally.Back(mark)
-	if got := tally.Room(0, lone, 7); got != 3 || !tally.Take(1, c) {
+	if got := tally.Capacity(0, lone, 7); got != 3 || !tally.Take(1, c) {
 		t.Errorf("taken back, there is room for %d, want 3, and for the claim elsewhere", got)
 	}
 }
@@ -237,8 +237,8 @@ func TestAnAllocatedClaimStaysWhereItIsUnlessAllItsPodsGo(t *testing.T) {
 	shared := claim(request("r", option("", "a", 1)))
 	shared.Name, shared.Allocated, shared.Node = "shop/one", true, "n0"
 	c := class("c-1", shared)
-	places := func(freed ...model.NodeName) *devices.Tally {
-		tally := devices.NewTally(freed...)
+	places := func(freed ...model.NodeName) *devices.Allocator {
+		tally := devices.NewAllocator(freed...)
 		tally.Add(0, "n0", devices.NewStock(nil, nil))
 		tally.Add(1, "", devices.NewStock(many(1, "a"), nil))
 		return tally
@@ -257,11 +257,11 @@ func TestAnAllocatedClaimStaysWhereItIsUnlessAllItsPodsGo(t *testing.T) {
 }
 
 func TestAPlaceOfSeveralShapesHasWhatAllOfThemHave(t *testing.T) {
-	tally := devices.NewTally()
+	tally := devices.NewAllocator()
 	tally.Add(0, "", devices.NewStock(many(4, "a"), nil), devices.NewStock(many(1, "a"), nil))
 	tally.Add(1, "")
 	c := class("c-1", claim(request("r", option("", "a", 1))))
-	if got := tally.Room(0, c, 9); got != 1 {
+	if got := tally.Capacity(0, c, 9); got != 1 {
 		t.Errorf("room for %d, want 1", got)
 	}
 	if !tally.Take(0, c) || tally.Take(0, c) || tally.Take(1, c) || tally.Take(2, c) {

@@ -7,9 +7,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Tally is the devices of all places that a plan puts pods on, and where claims are that pods share. Places are numbers
+// Allocator is the devices of all places that a plan puts pods on, and where claims are that pods share. Places are numbers
 // of the caller's. Make it with NewTally; it is owned by one goroutine.
-type Tally struct {
+type Allocator struct {
 	// freed are nodes whose pods all go: claims that are allocated there are given back.
 	freed  map[model.NodeName]bool
 	places map[int]*place
@@ -39,10 +39,10 @@ type step struct {
 	before []*Stock
 }
 
-// NewTally knows no place yet. freed are nodes that go with all of their pods, so that shared claims that are allocated
+// NewAllocator knows no place yet. freed are nodes that go with all of their pods, so that shared claims that are allocated
 // there can be allocated anew.
-func NewTally(freed ...model.NodeName) *Tally {
-	t := &Tally{freed: make(map[model.NodeName]bool, len(freed)), places: make(map[int]*place), at: make(map[string]located)}
+func NewAllocator(freed ...model.NodeName) *Allocator {
+	t := &Allocator{freed: make(map[model.NodeName]bool, len(freed)), places: make(map[int]*place), at: make(map[string]located)}
 	for _, n := range freed {
 		t.freed[n] = true
 	}
@@ -51,25 +51,25 @@ func NewTally(freed ...model.NodeName) *Tally {
 
 // Add takes a place: a node by its name, or one that is not there yet by "". Of several shapes that it may turn out to
 // have, there is a stock for each; without any stock it has no devices. A place that is there already is replaced.
-func (t *Tally) Add(number int, node model.NodeName, stocks ...*Stock) {
+func (t *Allocator) Add(number int, node model.NodeName, stocks ...*Stock) {
 	if len(stocks) == 0 {
 		stocks = []*Stock{NewStock(nil, nil)}
 	}
 	t.places[number] = &place{node: node, stocks: stocks}
 }
 
-// Matters says whether a class claims devices at all; all others fit everywhere.
-func Matters(c *model.PodClass) bool { return len(c.DeviceClaims) > 0 }
+// ClaimsDevices says whether a class claims devices at all; all others fit everywhere.
+func ClaimsDevices(c *model.PodClass) bool { return len(c.DeviceClaims) > 0 }
 
-// Shares says whether pods of a class use a claim that others may use too, so that they have to be on one node. Such pods
+// SharesClaims says whether pods of a class use a claim that others may use too, so that they have to be on one node. Such pods
 // are placed one after the other.
-func Shares(c *model.PodClass) bool {
+func SharesClaims(c *model.PodClass) bool {
 	return slices.ContainsFunc(c.DeviceClaims, func(d model.DeviceClaim) bool { return d.Name != "" })
 }
 
-// Room is how many more pods of a class a place has the devices for, at most `most`.
-func (t *Tally) Room(number int, c *model.PodClass, most int) int {
-	if !Matters(c) || most <= 0 {
+// Capacity is how many more pods of a class a place has the devices for, at most `most`.
+func (t *Allocator) Capacity(number int, c *model.PodClass, most int) int {
+	if !ClaimsDevices(c) || most <= 0 {
 		return most
 	}
 	p := t.places[number]
@@ -87,8 +87,8 @@ func (t *Tally) Room(number int, c *model.PodClass, most int) int {
 }
 
 // Take places one pod, or, where it does not find its devices, does nothing, and is false.
-func (t *Tally) Take(number int, c *model.PodClass) bool {
-	if !Matters(c) {
+func (t *Allocator) Take(number int, c *model.PodClass) bool {
+	if !ClaimsDevices(c) {
 		return true
 	}
 	p := t.places[number]
@@ -99,7 +99,7 @@ func (t *Tally) Take(number int, c *model.PodClass) bool {
 }
 
 // takeAll takes the claims' devices in every shape of a place.
-func (t *Tally) takeAll(number int, p *place, c *model.PodClass, claims []model.DeviceClaim) bool {
+func (t *Allocator) takeAll(number int, p *place, c *model.PodClass, claims []model.DeviceClaim) bool {
 	s := step{place: number, took: claims}
 	for i, stock := range p.stocks {
 		s.marks = append(s.marks, stock.Mark())
@@ -120,9 +120,9 @@ func (t *Tally) takeAll(number int, p *place, c *model.PodClass, claims []model.
 	return true
 }
 
-// Become makes a place one with other stocks: the pods that this Tally has put there get devices of these, in their order.
+// Replace makes a place one with other stocks: the pods that this Tally has put there get devices of these, in their order.
 // Where they do not find all that they need, nothing changes, and it is false.
-func (t *Tally) Become(number int, stocks ...*Stock) bool {
+func (t *Allocator) Replace(number int, stocks ...*Stock) bool {
 	for _, s := range t.log {
 		if s.place != number || s.before != nil {
 			continue
@@ -140,7 +140,7 @@ func (t *Tally) Become(number int, stocks ...*Stock) bool {
 }
 
 // toTake are the claims of a class that take devices: those of the pod's own, and shared ones that have none yet.
-func (t *Tally) toTake(number int, c *model.PodClass) []model.DeviceClaim {
+func (t *Allocator) toTake(number int, c *model.PodClass) []model.DeviceClaim {
 	have := func(d *model.DeviceClaim) bool {
 		at, ok := t.at[d.Name]
 		return d.Name != "" && (t.settled(d) || (ok && at.place == number))
@@ -158,12 +158,12 @@ func (t *Tally) toTake(number int, c *model.PodClass) []model.DeviceClaim {
 }
 
 // settled says whether a claim is allocated, and stays so.
-func (t *Tally) settled(d *model.DeviceClaim) bool {
+func (t *Allocator) settled(d *model.DeviceClaim) bool {
 	return d.Allocated && (d.Node == "" || !t.freed[d.Node])
 }
 
 // away says which shared claim of a class is somewhere else; "" when none is.
-func (t *Tally) away(number int, p *place, c *model.PodClass) string {
+func (t *Allocator) away(number int, p *place, c *model.PodClass) string {
 	for i := range c.DeviceClaims {
 		d := &c.DeviceClaims[i]
 		if d.Name == "" {
@@ -183,7 +183,7 @@ func (t *Tally) away(number int, p *place, c *model.PodClass) string {
 }
 
 // Why says why a place does not have the devices for one more pod of a class; the zero Reason where it has.
-func (t *Tally) Why(number int, c *model.PodClass, what string) model.Reason {
+func (t *Allocator) Why(number int, c *model.PodClass, what string) model.Reason {
 	subject := "podclass/" + string(c.ID)
 	p := t.places[number]
 	if p == nil {
@@ -202,10 +202,10 @@ func (t *Tally) Why(number int, c *model.PodClass, what string) model.Reason {
 }
 
 // Fork is the present state, to go back to by Back.
-func (t *Tally) Fork() int { return len(t.log) }
+func (t *Allocator) Fork() int { return len(t.log) }
 
 // Back takes back what was placed since the mark.
-func (t *Tally) Back(mark int) {
+func (t *Allocator) Back(mark int) {
 	for i := len(t.log) - 1; i >= mark; i-- {
 		s := t.log[i]
 		if s.before != nil {

@@ -81,7 +81,7 @@ const mostAtOnce = 8
 // replaceAll gives nodes back for their own sake, once their pods have a place: in sets, so that small ones can share what
 // takes their place, and what can't go so by itself. Another rule may be asked as well.
 func (s *search) replaceAll(hosts []int, why model.DisruptionReason, because, also func(h int) model.Reason) {
-	for len(hosts) > 0 && !s.Desk.Stopped() {
+	for len(hosts) > 0 && !s.Scheduler.Stopped() {
 		var set []int
 		set, hosts = s.nextOld(hosts, why, also)
 		if len(set) > 1 && s.replaceTogether(set, why, because) {
@@ -128,14 +128,14 @@ func (s *search) replaceTogether(set []int, why model.DisruptionReason, because 
 	if pool.Replicas != nil {
 		return false // each has a replacement of its own
 	}
-	mark := s.Desk.Mark()
+	mark := s.Scheduler.Mark()
 	d, left, waits := s.move(set, s.reliable)
 	var homeless []pack.Item
 	if waits.OK() {
 		d.Replacements, homeless = s.buyLike(pool, left)
 	}
 	if !waits.OK() || len(homeless) > 0 || !s.kept(d.Evicted).OK() {
-		s.Desk.Revert(mark)
+		s.Scheduler.Revert(mark)
 		return false
 	}
 	for _, part := range s.parts(d) {

@@ -22,7 +22,7 @@ func newBalance(s *search) *balance {
 	b := &balance{s: s, cost: make([]int64, len(s.v.Pools)), disturbance: make([]float64, len(s.v.Pools))}
 	for i, h := range s.v.Hosts {
 		if h.Node != nil && h.Pool != nil {
-			b.cost[h.Pool.Index] += s.v.Weighed(h.Claim)
+			b.cost[h.Pool.Index] += s.v.WeighedPrice(h.Claim)
 			b.disturbance[h.Pool.Index] += s.disturbance(i)
 		}
 	}
@@ -46,8 +46,8 @@ func (b *balance) approve(hosts []int, saving int64) model.Reason {
 	for _, h := range hosts {
 		p := b.s.v.Hosts[h].Pool
 		disturbs[p.Index] += b.s.disturbance(h)
-		cost[p.Index] += b.s.v.Weighed(b.s.v.Hosts[h].Claim)
-		all += b.s.v.Weighed(b.s.v.Hosts[h].Claim)
+		cost[p.Index] += b.s.v.WeighedPrice(b.s.v.Hosts[h].Claim)
+		all += b.s.v.WeighedPrice(b.s.v.Hosts[h].Claim)
 	}
 	for i, p := range b.s.v.Pools {
 		if p.ConsolidationPolicy != model.Balanced || cost[i] == 0 {

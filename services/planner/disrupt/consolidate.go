@@ -59,7 +59,7 @@ func (s *search) consolidate() {
 	for _, h := range open {
 		s.fixed[h] = false
 	}
-	s.Desk.Prefer(func(h int) bool { return s.fixed[h] })
+	s.Scheduler.Prefer(func(h int) bool { return s.fixed[h] })
 	for _, h := range give {
 		t.giving[h] = true
 	}
@@ -107,7 +107,7 @@ func (s *search) mayGo(host int) model.Reason {
 
 // try counts a try; false when there are none left.
 func (t *tries) try() bool {
-	if t.trials <= 0 || t.Desk.Stopped() {
+	if t.trials <= 0 || t.Scheduler.Stopped() {
 		return false
 	}
 	t.trials--
@@ -121,12 +121,12 @@ func (t *tries) deletes(hosts []int) {
 		if !t.mayGo(h).OK() || t.stuck(h) || !t.try() {
 			continue
 		}
-		mark := t.Desk.Mark()
+		mark := t.Scheduler.Mark()
 		d, left, waits := t.move([]int{h}, t.usable)
 		if waits.OK() && len(left) == 0 && t.accept([]Decision{d}).OK() {
 			continue
 		}
-		t.Desk.Revert(mark)
+		t.Scheduler.Revert(mark)
 		t.remember(h, d.Spots, left)
 	}
 	clear(t.full)
@@ -136,7 +136,7 @@ func (t *tries) deletes(hosts []int) {
 func (t *tries) stuck(host int) bool {
 	for _, p := range t.moving[host] {
 		c := t.v.Pods[p].Class
-		if but := t.full[c.Index] - 1; but >= 0 && (but == host || !t.usable(but) || t.Matcher.Room(c, but, 1) == 0) {
+		if but := t.full[c.Index] - 1; but >= 0 && (but == host || !t.usable(but) || t.Matcher.Capacity(c, but, 1) == 0) {
 			return true
 		}
 	}
@@ -145,10 +145,10 @@ func (t *tries) stuck(host int) bool {
 
 // remember notes for which pods of a host there is no room elsewhere, where that can't change. A try that was taken back
 // left some pods; where it had put others, there may be room for those again.
-func (t *tries) remember(host int, spots []pack.Seat, left []pack.Item) {
+func (t *tries) remember(host int, spots []pack.Assignment, left []pack.Item) {
 	for _, it := range left {
-		again := func(s pack.Seat) bool { return t.Matcher.Room(it.Class, s.Host, 1) > 0 }
-		if !t.Desk.Minds(it.Class) && !slices.ContainsFunc(spots, again) {
+		again := func(s pack.Assignment) bool { return t.Matcher.Capacity(it.Class, s.Host, 1) > 0 }
+		if !t.Scheduler.HasPodRules(it.Class) && !slices.ContainsFunc(spots, again) {
 			t.full[it.Class.Index] = host + 1
 		}
 	}
@@ -193,7 +193,7 @@ func (t *tries) wishes(d *Decision) model.Reason {
 	home := t.homes(d.Hosts)
 	for _, spot := range d.Spots {
 		p := t.v.Pods[spot.Pod]
-		if fit.Wish(p.Class.Profile, at(spot.Host)) > fit.Wish(p.Class.Profile, at(home[spot.Pod])) {
+		if fit.PreferencePenalty(p.Class.Profile, at(spot.Host)) > fit.PreferencePenalty(p.Class.Profile, at(home[spot.Pod])) {
 			return model.Reason{
 				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
 				Message: fmt.Sprintf("pod %s would have fewer of its wishes met elsewhere, and wishes are enforced", p.ID),
@@ -242,7 +242,7 @@ func (t *tries) allSpot(hosts []int) bool {
 	return !slices.ContainsFunc(hosts, func(h int) bool { return t.v.Hosts[h].Claim.CapacityType != model.Spot })
 }
 
-func maySpot(b *pack.Bought) bool {
+func maySpot(b *pack.NewClaim) bool {
 	return slices.ContainsFunc(b.Options, func(o *pack.Option) bool { return o.Offering.CapacityType == model.Spot })
 }
 
@@ -259,7 +259,7 @@ func (t *tries) trim(d *Decision) bool {
 		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
 	}
 	for _, b := range d.Replacements {
-		most := pack.Ceiling{
+		most := pack.PriceCeiling{
 			Weighed: part(weighed-least, b.Best().Price, cost), List: part(price-least, b.Best().Offering.Price, list),
 		}
 		if !b.Trim(most) {
@@ -344,13 +344,13 @@ func (t *tries) single(h int) model.Reason {
 		return t.dear(h)
 	}
 	t.try()
-	mark := t.Desk.Mark()
+	mark := t.Scheduler.Mark()
 	d, left, why := t.move([]int{h}, t.usable)
 	if why.OK() {
 		why = t.alone(d, left)
 	}
 	if !why.OK() {
-		t.Desk.Revert(mark)
+		t.Scheduler.Revert(mark)
 		t.remember(h, d.Spots, left)
 	}
 	return why
@@ -371,21 +371,21 @@ func (t *tries) alone(d Decision, left []pack.Item) model.Reason {
 	}
 	price, weighed := t.price(d.Hosts)
 	least := t.churn.least(t.churn.sum(d.Evicted), byReplace)
-	mark := t.Desk.Mark()
-	if b, found := t.Desk.One(left, pack.Ceiling{Weighed: weighed - least, List: price - least}); found {
+	mark := t.Scheduler.Mark()
+	if b, found := t.Scheduler.One(left, pack.PriceCeiling{Weighed: weighed - least, List: price - least}); found {
 		one := d
-		one.Replacements = []*pack.Bought{b}
+		one.Replacements = []*pack.NewClaim{b}
 		return t.accept([]Decision{one})
 	}
-	t.Desk.Revert(mark)
-	_, bought, homeless := t.Desk.Buy(left, t.Limits.Clone())
+	t.Scheduler.Revert(mark)
+	_, bought, homeless := t.Scheduler.Buy(left, t.Limits.Clone())
 	if len(homeless) == 0 && len(bought) > 1 {
 		d.Replacements = bought
 		if t.accept([]Decision{d}).OK() {
 			return model.Reason{}
 		}
 	}
-	t.Desk.Revert(mark)
+	t.Scheduler.Revert(mark)
 	return t.noCheaper(h, left, bought, homeless)
 }
 
@@ -419,7 +419,7 @@ func (t *tries) dear(host int) model.Reason {
 }
 
 // noCheaper says why no replacement was found, or none that is worth it.
-func (t *tries) noCheaper(host int, left []pack.Item, bought []*pack.Bought, homeless []pack.Item) model.Reason {
+func (t *tries) noCheaper(host int, left []pack.Item, bought []*pack.NewClaim, homeless []pack.Item) model.Reason {
 	name, what := t.v.Hosts[host].Name(), t.whatStays(left)
 	if len(homeless) > 0 {
 		r := t.noDestination(host, homeless[0])

@@ -26,21 +26,21 @@ import (
 type Params struct {
 	View    *view.View
 	Matcher *fit.Matcher
-	// Desk seats pods in the view.
-	Desk   *pack.Desk
-	Limits *pack.Limits
+	// Scheduler seats pods in the view.
+	Scheduler *pack.Scheduler
+	Limits    *pack.Limits
 	// Unsupported says for each class, by index, what keeps its pods from being planned for.
 	Unsupported []model.Reason
 	// Unplaced are the pending pods that nothing was found for.
 	Unplaced []pack.Item
 	// Room are the seats of buffers' pods, which nobody ever makes: they move at no cost.
-	Room []pack.Seat
+	Room []pack.Assignment
 	// Seats are the places of the pending pods.
-	Seats []pack.Seat
+	Seats []pack.Assignment
 	// Surplus are hosts that static pools have too many, Sick those that are sick; they take no pods any more.
 	Surplus, Sick []Surplus
 	// Fixed makes a claim of a static pool to take the place of one of its nodes, for some pods, within limits.
-	Fixed func(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.Bought, model.Reason)
+	Fixed func(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.NewClaim, model.Reason)
 	// ResumeAfter is where the last search ended; "" begins anew.
 	ResumeAfter model.ClaimID
 	// Spare are claims to leave alone, in order.
@@ -62,9 +62,9 @@ type Decision struct {
 	// Evicted are the pods that are displaced: places in World.Pods, in order.
 	Evicted []int
 	// Spots are where pods go on nodes that exist, those of buffers included.
-	Spots []pack.Seat
+	Spots []pack.Assignment
 	// Replacements hold the other pods.
-	Replacements []*pack.Bought
+	Replacements []*pack.NewClaim
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
 	Saving      int64
 	Explanation model.Reason
@@ -182,7 +182,7 @@ func newSearch(in Params) *search {
 func (s *search) sortCandidates() {
 	ratio := make([]float64, len(s.v.Hosts))
 	for _, h := range s.candidates {
-		ratio[h] = float64(s.v.Weighed(s.v.Hosts[h].Claim)) / s.disturbance(h)
+		ratio[h] = float64(s.v.WeighedPrice(s.v.Hosts[h].Claim)) / s.disturbance(h)
 	}
 	slices.SortStableFunc(s.candidates, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
 }
@@ -229,7 +229,7 @@ func (s *search) keep(d Decision) {
 		s.verdicts[h] = d.Explanation
 	}
 	for _, b := range d.Replacements {
-		s.Limits.Keep(b)
+		s.Limits.TakeClaim(b)
 	}
 	s.pdbs.take(d.Evicted)
 	s.promise(seatsOf(&d))
@@ -244,7 +244,7 @@ func (s *search) keep(d Decision) {
 func (s *search) price(hosts []int) (list, weighed int64) {
 	for _, h := range hosts {
 		list += s.v.Price(s.v.Hosts[h].Claim)
-		weighed += s.v.Weighed(s.v.Hosts[h].Claim)
+		weighed += s.v.WeighedPrice(s.v.Hosts[h].Claim)
 	}
 	return list, weighed
 }

@@ -17,7 +17,7 @@ func (t *tries) fillAndBuy(set []int) (Decision, bool) {
 	d := Decision{Hosts: set, Evicted: t.movable(set...)}
 	for _, h := range set {
 		for _, p := range t.moving[h] {
-			t.Desk.Leave(p, h)
+			t.Scheduler.UncountBound(p, h)
 		}
 	}
 	rest := pack.Items(t.v.World, append(t.roomOn(set), d.Evicted...))
@@ -25,27 +25,27 @@ func (t *tries) fillAndBuy(set []int) (Decision, bool) {
 		return t.fitAndBuy(d, rest)
 	}
 	d.Spots, rest = t.fillUp(rest)
-	mark := t.Desk.Mark()
-	_, bought, homeless := t.Desk.Buy(rest, t.Limits.Clone())
+	mark := t.Scheduler.Mark()
+	_, bought, homeless := t.Scheduler.Buy(rest, t.Limits.Clone())
 	if len(homeless) == 0 && t.thriftily(rest, bought) {
 		d.Replacements = bought
 		return d, true
 	}
-	t.Desk.Revert(mark)
+	t.Scheduler.Revert(mark)
 	return t.fitAndBuy(d, rest)
 }
 
 // fitAndBuy puts pods wherever there is room, and buys for the rest.
 func (t *tries) fitAndBuy(d Decision, rest []pack.Item) (Decision, bool) {
-	spots, left := t.Desk.OnHosts(rest, func(h int) bool { return t.usable(h) && t.ready(h) })
+	spots, left := t.Scheduler.OnHosts(rest, func(h int) bool { return t.usable(h) && t.ready(h) })
 	d.Spots = append(d.Spots, spots...)
-	_, bought, homeless := t.Desk.Buy(left, t.Limits.Clone())
+	_, bought, homeless := t.Scheduler.Buy(left, t.Limits.Clone())
 	d.Replacements = bought
 	return d, len(homeless) == 0
 }
 
 // thriftily says that new nodes cost not much more than their pods are worth.
-func (t *tries) thriftily(items []pack.Item, bought []*pack.Bought) bool {
+func (t *tries) thriftily(items []pack.Item, bought []*pack.NewClaim) bool {
 	worth, cost := 0.0, 0.0
 	for _, it := range items {
 		worth += t.worth.Of(it.Class) * float64(len(it.Pods))
@@ -58,10 +58,10 @@ func (t *tries) thriftily(items []pack.Item, bought []*pack.Bought) bool {
 
 // fillUp fills nodes, one after the other, each with those pods that are worth most there. One that can't be filled well
 // stays as it is.
-func (t *tries) fillUp(items []pack.Item) (seats []pack.Seat, rest []pack.Item) {
+func (t *tries) fillUp(items []pack.Item) (seats []pack.Assignment, rest []pack.Item) {
 	var free []pack.Item
 	for _, it := range items {
-		if t.Desk.Minds(it.Class) {
+		if t.Scheduler.HasPodRules(it.Class) {
 			rest = append(rest, it)
 		} else {
 			free = append(free, it)
@@ -78,15 +78,15 @@ func (t *tries) fillUp(items []pack.Item) (seats []pack.Seat, rest []pack.Item) 
 		if potential <= 0 {
 			continue
 		}
-		mark := t.Desk.Mark()
+		mark := t.Scheduler.Mark()
 		took, worth := t.fillOne(h, free)
 		if worth < tight*potential {
-			t.Desk.Revert(mark)
+			t.Scheduler.Revert(mark)
 			continue
 		}
 		for i, n := range took {
 			for _, p := range free[i].Pods[:n] {
-				seats = append(seats, pack.Seat{Pod: p, Host: h})
+				seats = append(seats, pack.Assignment{Pod: p, Host: h})
 			}
 			free[i].Pods = free[i].Pods[n:]
 		}
@@ -130,7 +130,7 @@ func (t *tries) fillOne(host int, items []pack.Item) (took []int, worth float64)
 		if best < 0 {
 			break
 		}
-		n := t.Matcher.Room(items[best].Class, host, (count+1)/2)
+		n := t.Matcher.Capacity(items[best].Class, host, (count+1)/2)
 		if n == 0 {
 			break
 		}

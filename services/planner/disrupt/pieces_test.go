@@ -62,9 +62,9 @@ func TestRoomIsTakenToHoldWhatIsWorthMost(t *testing.T) {
 func TestPartsShareNoReplacement(t *testing.T) {
 	// Hosts 0 to 3 have a pod each, of the same number; host 2 has one of a buffer, too.
 	s := &search{moving: [][]int{{0}, {1}, {2}, {3}}, room: [][]int{nil, nil, {9}, nil}}
-	one := &pack.Bought{Items: []pack.Item{{Pods: []int{0, 9}}}}
-	two := &pack.Bought{Items: []pack.Item{{Pods: []int{3}}}}
-	d := Decision{Hosts: []int{0, 1, 2, 3}, Spots: []pack.Seat{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*pack.Bought{one, two}}
+	one := &pack.NewClaim{Items: []pack.Item{{Pods: []int{0, 9}}}}
+	two := &pack.NewClaim{Items: []pack.Item{{Pods: []int{3}}}}
+	d := Decision{Hosts: []int{0, 1, 2, 3}, Spots: []pack.Assignment{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*pack.NewClaim{one, two}}
 	parts := s.parts(d)
 	want := [][]int{{0, 2}, {1}, {3}}
 	if len(parts) != len(want) {
@@ -75,7 +75,7 @@ func TestPartsShareNoReplacement(t *testing.T) {
 			t.Errorf("part %d: hosts %v and pods %v, want %v", i, p.Hosts, p.Evicted, want[i])
 		}
 	}
-	if !slices.Equal(parts[0].Replacements, []*pack.Bought{one}) || !slices.Equal(parts[2].Replacements, []*pack.Bought{two}) {
+	if !slices.Equal(parts[0].Replacements, []*pack.NewClaim{one}) || !slices.Equal(parts[2].Replacements, []*pack.NewClaim{two}) {
 		t.Error("the replacements are not where their pods are")
 	}
 	if len(parts[0].Spots) != 1 || parts[0].Spots[0].Pod != 2 || len(parts[1].Spots) != 1 || parts[1].Spots[0].Pod != 1 {
@@ -275,7 +275,7 @@ func TestSpotKeepsItsDiversity(t *testing.T) {
 				InstanceType: "t3.large", Zone: "a", CapacityType: model.Spot, Price: 20,
 			}}}
 			s := &tries{search: &search{v: v}}
-			if r := s.spotForSpot(&Decision{Hosts: []int{0}, Replacements: []*pack.Bought{{Options: tt.options}}}); r.OK() != tt.want {
+			if r := s.spotForSpot(&Decision{Hosts: []int{0}, Replacements: []*pack.NewClaim{{Options: tt.options}}}); r.OK() != tt.want {
 				t.Errorf("%v, want %v: %s", r.OK(), tt.want, r.Message)
 			}
 		})

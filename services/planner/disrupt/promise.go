@@ -10,14 +10,14 @@ import (
 
 // promises are the places that this plan has found for pods that rely on others to be where they are, by the counts that
 // they rely on. A later decision must not take those others away.
-type promises map[int32][]pack.Seat
+type promises map[int32][]pack.Assignment
 
 // promise notes the seats of pods that rely on others.
-func (s *search) promise(seats []pack.Seat) {
+func (s *search) promise(seats []pack.Assignment) {
 	for _, seat := range seats {
-		for _, n := range s.Desk.LeansOn(s.v.Pods[seat.Pod].Class) {
-			alike := func(x pack.Seat) bool {
-				return x.Host == seat.Host && x.Bought == seat.Bought && s.v.Pods[x.Pod].Class == s.v.Pods[seat.Pod].Class
+		for _, n := range s.Scheduler.DependsOn(s.v.Pods[seat.Pod].Class) {
+			alike := func(x pack.Assignment) bool {
+				return x.Host == seat.Host && x.Claim == seat.Claim && s.v.Pods[x.Pod].Class == s.v.Pods[seat.Pod].Class
 			}
 			if !slices.ContainsFunc(s.promises[n], alike) {
 				s.promises[n] = append(s.promises[n], seat)
@@ -27,12 +27,12 @@ func (s *search) promise(seats []pack.Seat) {
 }
 
 // seatsOf are the places that a decision finds for pods.
-func seatsOf(d *Decision) []pack.Seat {
+func seatsOf(d *Decision) []pack.Assignment {
 	out := slices.Clone(d.Spots)
 	for _, b := range d.Replacements {
 		for _, it := range b.Items {
 			for _, p := range it.Pods {
-				out = append(out, pack.Seat{Pod: p, Bought: b})
+				out = append(out, pack.Assignment{Pod: p, Claim: b})
 			}
 		}
 	}
@@ -46,12 +46,12 @@ func (s *search) kept(evicted []int) model.Reason {
 	}
 	var counts []int32
 	for _, p := range evicted {
-		counts = append(counts, s.Desk.HoldsUp(s.v.Pods[p].Class)...)
+		counts = append(counts, s.Scheduler.CountedBy(s.v.Pods[p].Class)...)
 	}
 	slices.Sort(counts)
 	for _, n := range slices.Compact(counts) {
 		for _, seat := range s.promises[n] {
-			if !s.Desk.Stands(seat) {
+			if !s.Scheduler.StillAllowed(seat) {
 				return model.Reason{
 					Code:    model.CodeSuperseded,
 					Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", s.v.Pods[seat.Pod].ID),

@@ -25,11 +25,11 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 	}
 	for _, h := range hosts {
 		for _, p := range s.moving[h] {
-			s.Desk.Leave(p, h)
+			s.Scheduler.UncountBound(p, h)
 		}
 	}
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
-	d.Spots, left = s.Desk.OnHosts(pack.Items(s.v.World, homeless), stays)
+	d.Spots, left = s.Scheduler.OnHosts(pack.Items(s.v.World, homeless), stays)
 	for _, spot := range d.Spots {
 		if !s.ready(spot.Host) {
 			waits = model.Reason{
@@ -40,7 +40,7 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 		}
 	}
 	if room := s.roomOn(hosts); len(room) > 0 {
-		spots, more := s.Desk.OnHosts(pack.Items(s.v.World, room), stays)
+		spots, more := s.Scheduler.OnHosts(pack.Items(s.v.World, room), stays)
 		d.Spots = append(d.Spots, spots...)
 		left = append(left, more...)
 	}
@@ -75,7 +75,7 @@ func (s *search) calm(host int) bool {
 // relocate finds a home for all pods of a host, whatever it costs; a static pool gets another node in its place. It changes
 // the view only if it succeeds.
 func (s *search) relocate(host int) (Decision, model.Reason) {
-	mark := s.Desk.Mark()
+	mark := s.Scheduler.Mark()
 	d, left, why := s.move([]int{host}, s.reliable)
 	if why.OK() {
 		d.Replacements, why = s.replacements(host, left)
@@ -84,19 +84,19 @@ func (s *search) relocate(host int) (Decision, model.Reason) {
 		why = s.about(host, s.kept(d.Evicted))
 	}
 	if !why.OK() {
-		s.Desk.Revert(mark)
+		s.Scheduler.Revert(mark)
 		return Decision{}, why
 	}
 	return d, model.Reason{}
 }
 
-func (s *search) replacements(host int, left []pack.Item) ([]*pack.Bought, model.Reason) {
+func (s *search) replacements(host int, left []pack.Item) ([]*pack.NewClaim, model.Reason) {
 	if pool := s.v.Hosts[host].Pool; pool.Replicas != nil {
 		b, why := s.Fixed(pool, left, s.Limits.Clone())
 		if !why.OK() {
 			return nil, s.about(host, why)
 		}
-		return []*pack.Bought{b}, model.Reason{}
+		return []*pack.NewClaim{b}, model.Reason{}
 	}
 	bought, homeless := s.buyLike(s.v.Hosts[host].Pool, left)
 	if len(homeless) > 0 {
@@ -107,24 +107,24 @@ func (s *search) replacements(host int, left []pack.Item) ([]*pack.Bought, model
 
 // buyLike buys for pods of a pool's nodes: from the same pool where that is no dearer, and as long as nothing proves what the
 // pool launches now; else from any.
-func (s *search) buyLike(pool *view.Pool, items []pack.Item) (bought []*pack.Bought, homeless []pack.Item) {
-	mark := s.Desk.Mark()
-	_, own, homeless := s.Desk.BuyFrom(pool, items, s.Limits.Clone())
+func (s *search) buyLike(pool *view.Pool, items []pack.Item) (bought []*pack.NewClaim, homeless []pack.Item) {
+	mark := s.Scheduler.Mark()
+	_, own, homeless := s.Scheduler.BuyFrom(pool, items, s.Limits.Clone())
 	if len(homeless) == 0 && (len(own) == 0 || !s.proven(pool)) {
 		return own, nil
 	}
-	s.Desk.Revert(mark)
-	_, other, none := s.Desk.Buy(items, s.Limits.Clone())
+	s.Scheduler.Revert(mark)
+	_, other, none := s.Scheduler.Buy(items, s.Limits.Clone())
 	if len(homeless) > 0 || len(none) == 0 && weighed(other) < weighed(own) {
 		return other, none
 	}
-	s.Desk.Revert(mark)
-	_, own, homeless = s.Desk.BuyFrom(pool, items, s.Limits.Clone())
+	s.Scheduler.Revert(mark)
+	_, own, homeless = s.Scheduler.BuyFrom(pool, items, s.Limits.Clone())
 	return own, homeless
 }
 
 // weighed is what claims are weighed at in sum.
-func weighed(bought []*pack.Bought) (sum int64) {
+func weighed(bought []*pack.NewClaim) (sum int64) {
 	for _, b := range bought {
 		sum += b.Best().Price
 	}
@@ -132,7 +132,7 @@ func weighed(bought []*pack.Bought) (sum int64) {
 }
 
 func (s *search) noDestination(host int, it pack.Item) model.Reason {
-	why, _ := s.Desk.Explain(it.Class)
+	why, _ := s.Scheduler.Explain(it.Class)
 	return model.Reason{
 		Code: model.CodeNoDestination, Subject: s.v.Hosts[host].Name(),
 		Message: fmt.Sprintf("pod %s fits nowhere else: %s", s.v.Pods[it.Pods[0]].ID, why.Message), Remedy: why.Remedy,

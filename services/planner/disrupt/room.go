@@ -12,13 +12,13 @@ import (
 func (s *search) takeRoom() (held []int) {
 	s.room, s.mindful, held = make([][]int, len(s.v.Hosts)), make([]bool, len(s.v.Hosts)), make([]int, len(s.v.Hosts))
 	for _, seat := range s.Room {
-		if seat.Bought != nil {
+		if seat.Claim != nil {
 			continue
 		}
 		held[seat.Host]++
-		if s.Desk.Minds(s.v.Pods[seat.Pod].Class) {
+		if s.Scheduler.HasPodRules(s.v.Pods[seat.Pod].Class) {
 			s.mindful[seat.Host] = true
-			s.Desk.Leave(seat.Pod, seat.Host)
+			s.Scheduler.UncountBound(seat.Pod, seat.Host)
 			continue
 		}
 		s.room[seat.Host] = append(s.room[seat.Host], seat.Pod)

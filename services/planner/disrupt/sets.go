@@ -69,15 +69,15 @@ func (t *tries) trySet(set []int) {
 // together gives a set up as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
 // which of its nodes would go by decisions that are worth it.
 func (t *tries) together(set []int) (worth []int, ok bool) {
-	mark := t.Desk.Mark()
+	mark := t.Scheduler.Mark()
 	d, ok := t.fillAndBuy(set)
 	if !ok {
-		t.Desk.Revert(mark)
+		t.Scheduler.Revert(mark)
 		return nil, false
 	}
 	parts := t.parts(d)
 	if same := t.replacesItself(parts); len(same) > 0 { // then it may as well stay
-		t.Desk.Revert(mark)
+		t.Scheduler.Revert(mark)
 		for _, h := range same {
 			t.giving[h] = false
 		}
@@ -92,7 +92,7 @@ func (t *tries) together(set []int) (worth []int, ok bool) {
 			worth = append(worth, p.Hosts...)
 		}
 	}
-	t.Desk.Revert(mark)
+	t.Scheduler.Revert(mark)
 	return worth, false
 }
 
@@ -105,7 +105,7 @@ func (t *tries) replacesItself(parts []Decision) []int {
 			b := parts[i].Replacements[0]
 			k := slices.IndexFunc(parts[i].Hosts, func(h int) bool {
 				c := t.v.Hosts[h].Claim
-				return c.InstanceType == b.Best().Type.Name && t.v.Weighed(c) <= b.Best().Price && !slices.Contains(out, h)
+				return c.InstanceType == b.Best().Type.Name && t.v.WeighedPrice(c) <= b.Best().Price && !slices.Contains(out, h)
 			})
 			if k >= 0 {
 				out = append(out, parts[i].Hosts[k])

@@ -35,10 +35,10 @@ func (t *tries) spotForSpot(d *Decision) model.Reason {
 	return model.Reason{}
 }
 
-func (t *tries) diverse(hosts []int, b *pack.Bought) model.Reason {
+func (t *tries) diverse(hosts []int, b *pack.NewClaim) model.Reason {
 	dearest := int64(0)
 	for _, h := range hosts {
-		dearest = max(dearest, t.v.Weighed(t.v.Hosts[h].Claim))
+		dearest = max(dearest, t.v.WeighedPrice(t.v.Hosts[h].Claim))
 	}
 	zones, families, n, same := make(map[string]bool), make(map[string]bool), 0, false
 	for _, o := range b.Options {

@@ -19,7 +19,7 @@ func (s *search) appraise() {
 			pods = append(pods, s.room[i]...)
 		}
 	}
-	s.worth = s.Desk.Worth(pods)
+	s.worth = s.Scheduler.Worth(pods)
 	s.summary.Floor = s.worth.Floor.Price
 	for i, h := range s.v.Hosts {
 		if h.Node == nil || h.Claim == nil {
@@ -45,7 +45,7 @@ const exact = 0.0005
 
 // cost is what a host costs as it is weighed, and with what the policy adds for each node.
 func (s *search) cost(host int) int64 {
-	return s.v.Weighed(s.v.Hosts[host].Claim) + s.v.Policy.PerNodeOverhead
+	return s.v.WeighedPrice(s.v.Hosts[host].Claim) + s.v.Policy.PerNodeOverhead
 }
 
 // divide parts nodes that may be given back into those that are best filled up and those that are best given up, the most

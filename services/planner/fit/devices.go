@@ -10,7 +10,7 @@ import (
 
 // Devices counts who has which devices on the hosts of a view; nil where no class claims any. moves says which bound pods
 // leave the nodes that go: where all leave that share a claim, the claim can be allocated anew.
-func Devices(v *view.View, moves func(pod int) bool) *devices.Tally {
+func Devices(v *view.View, moves func(pod int) bool) *devices.Allocator {
 	if v.Devices == nil {
 		return nil
 	}
@@ -20,7 +20,7 @@ func Devices(v *view.View, moves func(pod int) bool) *devices.Tally {
 			freed = append(freed, h.Node.Name)
 		}
 	}
-	t := devices.NewTally(freed...)
+	t := devices.NewAllocator(freed...)
 	templates := devices.NewTemplates(v.Snapshot.Nodes, v.Now)
 	for i, h := range v.Hosts {
 		name := model.NodeName("")
@@ -34,7 +34,7 @@ func Devices(v *view.View, moves func(pod int) bool) *devices.Tally {
 
 func keepsShared(v *view.View, pod int, moves func(pod int) bool) bool {
 	p := v.Pods[pod]
-	return devices.Shares(p.Class.PodClass) && !p.Terminating && !moves(pod)
+	return devices.SharesClaims(p.Class.PodClass) && !p.Terminating && !moves(pod)
 }
 
 // stocks are the devices of a host, for each type that it may turn out to be.
@@ -78,7 +78,7 @@ func daemonsToCome(v *view.View, h *view.Host) []*view.Class {
 	var out []*view.Class
 	for _, d := range v.Daemons {
 		c := d.Class
-		if !devices.Matters(c.PodClass) || slices.ContainsFunc(h.Pods, func(p int) bool { return sameDaemon(v.Pods[p].Class, c) }) {
+		if !devices.ClaimsDevices(c.PodClass) || slices.ContainsFunc(h.Pods, func(p int) bool { return sameDaemon(v.Pods[p].Class, c) }) {
 			continue
 		}
 		may := func(ls model.Labels) bool {
@@ -103,7 +103,7 @@ func ReserveDevices(s *devices.Stock, daemons []*view.Class) {
 }
 
 // placer lets devices follow what is placed in a view.
-type placer struct{ *devices.Tally }
+type placer struct{ *devices.Allocator }
 
 // Placed takes the devices of pods. One that is placed whatever there is may find none.
 func (p placer) Placed(host int, c *view.Class, count int) {
@@ -112,8 +112,8 @@ func (p placer) Placed(host int, c *view.Class, count int) {
 	}
 }
 
-// Equip makes the matcher judge by devices too, and lets them follow its view; nil where there are none to judge by.
-func (m *Matcher) Equip(t *devices.Tally) {
+// TrackDevices makes the matcher judge by devices too, and lets them follow its view; nil where there are none to judge by.
+func (m *Matcher) TrackDevices(t *devices.Allocator) {
 	m.devices = t
 	if t == nil {
 		m.v.FollowAlso(nil)
@@ -122,17 +122,17 @@ func (m *Matcher) Equip(t *devices.Tally) {
 	m.v.FollowAlso(placer{t})
 }
 
-// Equipped is how many more pods of a class, up to limit, find their devices on a host.
-func (m *Matcher) Equipped(c *view.Class, host, limit int) int {
+// DeviceCapacity is how many more pods of a class, up to limit, find their devices on a host.
+func (m *Matcher) DeviceCapacity(c *view.Class, host, limit int) int {
 	if m.devices == nil {
 		return limit
 	}
-	return m.devices.Room(host, c.PodClass, limit)
+	return m.devices.Capacity(host, c.PodClass, limit)
 }
 
 // equipment is the rule that keeps one more pod off a host because of devices, or the zero Reason.
 func (m *Matcher) equipment(c *view.Class, host int) model.Reason {
-	if m.devices == nil || !devices.Matters(c.PodClass) {
+	if m.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return model.Reason{}
 	}
 	return m.devices.Why(host, c.PodClass, m.v.Hosts[host].Name())

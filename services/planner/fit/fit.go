@@ -98,13 +98,13 @@ func discourages(p *view.Profile, t model.Taint) bool {
 	return t.Effect == model.PreferNoSchedule && !tolerated(p.Tolerations, t)
 }
 
-// TaintWish is what a PreferNoSchedule taint weighs that is not tolerated: as much as the heaviest preferred affinity.
-const TaintWish = 100
+// TaintPenalty is what a PreferNoSchedule taint weighs that is not tolerated: as much as the heaviest preferred affinity.
+const TaintPenalty = 100
 
-// Wish is the weight of what a place does not meet of a profile's wishes about nodes: preferred node affinity with the
-// weights of the pod, and TaintWish for each PreferNoSchedule taint that is not tolerated. 0 means that all are met, or
+// PreferencePenalty is the weight of what a place does not meet of a profile's wishes about nodes: preferred node affinity with the
+// weights of the pod, and TaintPenalty for each PreferNoSchedule taint that is not tolerated. 0 means that all are met, or
 // that the policy ignores wishes. What is not decided is not met. The answer is the same for all classes of a profile.
-func Wish(p *view.Profile, at *Place) int32 {
+func PreferencePenalty(p *view.Profile, at *Place) int32 {
 	if p.Indifferent {
 		return 0
 	}
@@ -116,7 +116,7 @@ func Wish(p *view.Profile, at *Place) int32 {
 	}
 	for _, t := range at.Taints {
 		if discourages(p, t) {
-			sum += TaintWish
+			sum += TaintPenalty
 		}
 	}
 	return sum

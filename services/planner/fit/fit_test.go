@@ -140,7 +140,7 @@ func TestHost(t *testing.T) {
 			if got := m.Host(w.Classes[0], 0); got.Code != tt.want {
 				t.Errorf("%d (%s), want %d", got.Code, got.Message, tt.want)
 			}
-			if got := m.Room(w.Classes[0], 0, 100); tt.room != 0 && got != tt.room || (got == 0) != (tt.want != model.CodeNone) {
+			if got := m.Capacity(w.Classes[0], 0, 100); tt.room != 0 && got != tt.room || (got == 0) != (tt.want != model.CodeNone) {
 				t.Errorf("room for %d, want %d", got, tt.room)
 			}
 		})
@@ -186,7 +186,7 @@ func TestAWishWeighsWhatIsNotMet(t *testing.T) {
 		want  int32
 	}{
 		"nothing wished for":                             {model.PodClass{Tolerations: tolerates}, 0},
-		"a taint that asks to stay away":                 {model.PodClass{}, fit.TaintWish},
+		"a taint that asks to stay away":                 {model.PodClass{}, fit.TaintPenalty},
 		"a preferred zone that it is":                    {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"))}}, 0},
 		"preferred zones that it is not":                 {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "b")), prefer(7, req("topology.kubernetes.io/zone", model.NotIn, "a"))}}, 12},
 		"half a term is not met":                         {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"), req("disk", model.Exists))}}, 5},
@@ -197,14 +197,14 @@ func TestAWishWeighsWhatIsNotMet(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := world(t, tt.class).Classes[0].Profile
-			if got := fit.Wish(p, &place); got != tt.want {
+			if got := fit.PreferencePenalty(p, &place); got != tt.want {
 				t.Errorf("%d, want %d", got, tt.want)
 			}
 			ignored, err := view.NewWorld(&model.Snapshot{PodClasses: []model.PodClass{tt.class}}, model.Policy{Preferences: model.PreferencesIgnored}, time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if q := ignored.Classes[0].Profile; fit.Wish(q, &place) != 0 || !fit.Prefers(q, &place) {
+			if q := ignored.Classes[0].Profile; fit.PreferencePenalty(q, &place) != 0 || !fit.Prefers(q, &place) {
 				t.Error("a wish counts although the policy ignores wishes")
 			}
 		})

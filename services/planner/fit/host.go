@@ -14,7 +14,7 @@ type Matcher struct {
 	v     *view.View
 	peers Peers
 	// devices is nil where no class claims any.
-	devices *devices.Tally
+	devices *devices.Allocator
 	// static is the verdict by profile and host: 0 not judged yet, 1 admitted, 2 refused.
 	static [][]uint8
 }
@@ -24,11 +24,11 @@ type Peers interface {
 	// OnHost is the rule that keeps one more pod off a host, or the zero Reason.
 	OnHost(c *view.Class, host int) model.Reason
 	// RoomOn is how many pods, up to limit, may go to a host one after the other.
-	RoomOn(c *view.Class, host, limit int) int
+	CapacityOn(c *view.Class, host, limit int) int
 }
 
-// Mind makes the matcher judge by rules about other pods too, in Host and in Room.
-func (m *Matcher) Mind(p Peers) { m.peers = p }
+// CheckPeers makes the matcher judge by rules about other pods too, in Host and in Room.
+func (m *Matcher) CheckPeers(p Peers) { m.peers = p }
 
 // NewMatcher judges on the hosts of a view. It belongs to one goroutine, like the view.
 func NewMatcher(v *view.View) *Matcher {
@@ -85,8 +85,8 @@ func (m *Matcher) staticReason(c *view.Class, host int) model.Reason {
 	return model.Reason{}
 }
 
-// Room is how many more pods of a class, up to limit, a host can take; 0 when a rule forbids the first.
-func (m *Matcher) Room(c *view.Class, host, limit int) int {
+// Capacity is how many more pods of a class, up to limit, a host can take; 0 when a rule forbids the first.
+func (m *Matcher) Capacity(c *view.Class, host, limit int) int {
 	n := view.Fits(m.v.Free(host), c.Requested, limit)
 	if n == 0 || !m.v.Open(host) || !m.Admits(c, host) {
 		return 0
@@ -97,9 +97,9 @@ func (m *Matcher) Room(c *view.Class, host, limit int) int {
 			return 0
 		}
 	}
-	n = m.Equipped(c, host, m.volumes(c, host, n))
+	n = m.DeviceCapacity(c, host, m.volumes(c, host, n))
 	if n > 0 && m.peers != nil {
-		return m.peers.RoomOn(c, host, n)
+		return m.peers.CapacityOn(c, host, n)
 	}
 	return n
 }

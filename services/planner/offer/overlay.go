@@ -172,24 +172,24 @@ func (o *Overlays) Problems() []model.Reason {
 
 // For is what overlays say about a pool's nodes of a type. It costs one look into a map; asking the answer about an
 // offering costs a few comparisons, and nothing where no overlay touches the type.
-func (o *Overlays) For(pool model.PoolName, t model.TypeName) Touch {
+func (o *Overlays) For(pool model.PoolName, t model.TypeName) Applied {
 	if o == nil || len(o.touched) == 0 {
-		return Touch{}
+		return Applied{}
 	}
-	return Touch{o, o.touched[poolType{pool, t}]}
+	return Applied{o, o.touched[poolType{pool, t}]}
 }
 
-// Touch is what overlays say about a pool's nodes of one type. The zero Touch says nothing.
-type Touch struct {
+// Applied is what overlays say about a pool's nodes of one type. The zero Touch says nothing.
+type Applied struct {
 	o    *Overlays
 	hits []int
 }
 
 // None says that no overlay says anything, wherever and however the type is bought.
-func (t Touch) None() bool { return len(t.hits) == 0 }
+func (t Applied) None() bool { return len(t.hits) == 0 }
 
 // Price is what an offering is to be weighed at, and the overlay that says so; the list price and "" where none does.
-func (t Touch) Price(off *model.Offering) (price int64, overlay string) {
+func (t Applied) Price(off *model.Offering) (price int64, overlay string) {
 	for _, i := range t.hits {
 		if c := &t.o.all[i]; c.Prices() && c.at(off) {
 			return c.apply(off.Price), c.Name
@@ -200,7 +200,7 @@ func (t Touch) Price(off *model.Offering) (price int64, overlay string) {
 
 // Capacity is what nodes have according to overlays, zeros included, and the overlays that say so, separated by commas.
 // It stands in for what the catalogue says of the same resources, both in capacity and in what pods can use.
-func (t Touch) Capacity(zone string, ct model.CapacityType, reservation string) (has model.Amounts, overlays string) {
+func (t Applied) Capacity(zone string, ct model.CapacityType, reservation string) (has model.Amounts, overlays string) {
 	var names []string
 	for _, i := range t.hits {
 		c := &t.o.all[i]

@@ -14,18 +14,18 @@ import (
 // zone to get its share of a static pool's nodes.
 const dearZone = 25
 
-// Question is what Static wants to know.
-type Question struct {
+// StaticQuery is what Static wants to know.
+type StaticQuery struct {
 	Snapshot *model.Snapshot
 	Now      time.Time
 	// Leaving says whether a claim is on its way out, so that another takes its place.
 	Leaving func(*model.Claim) bool
-	// Sells lists what a pool may be launched as now, best first, with room for the DaemonSets that run there; nothing and
+	// StaticOptions lists what a pool may be launched as now, best first, with room for the DaemonSets that run there; nothing and
 	// the reason where it can't be bought from. It is asked only about pools that need nodes.
-	Sells func(*model.NodePool) ([]model.RankedOffering, model.Reason)
+	Options func(*model.NodePool) ([]model.RankedOffering, model.Reason)
 	// Enough says whether a claim with only these offerings is as flexible as the pool wishes (minValues). nil: always.
-	Enough func(*model.NodePool, []model.RankedOffering) bool
-	// Most is how many offerings a claim lists at most.
+	MeetsMinValues func(*model.NodePool, []model.RankedOffering) bool
+	// MaxOfferings is how many offerings a claim lists at most.
 	Most int
 }
 
@@ -33,19 +33,19 @@ type Question struct {
 // pen in a manifest must not take the planner's memory. What a pool still lacks then is bought by the plans that follow.
 const mostAtOnce = 5000
 
-// Fixed is what a static pool needs to have as many nodes as its replicas say.
-type Fixed struct {
+// StaticDecision is what a static pool needs to have as many nodes as its replicas say.
+type StaticDecision struct {
 	Pool model.PoolName
 	// Buy are claims to create, for no pods.
-	Buy []Bare
-	// GiveBack are claims to take away, in this order; none where Buy has some.
-	GiveBack []model.ClaimID
+	Buy []BareClaim
+	// Remove are claims to take away, in this order; none where Buy has some.
+	Remove []model.ClaimID
 	// Reason says why there is something to buy or give back; Short why the pool gets fewer nodes than its replicas.
 	Reason, Short model.Reason
 }
 
-// Bare is a claim without pods.
-type Bare struct {
+// BareClaim is a claim without pods.
+type BareClaim struct {
 	// Zone is where it shall be launched; "" where the pool's minValues ask for more than one zone has.
 	Zone string
 	// Number tells the pool's bare claims of one plan apart, from 0 on. Part of the claim's name.
@@ -57,8 +57,8 @@ type Bare struct {
 // Static says for each static pool, in the order of names, what it needs; pools that need nothing are left out. A pool's
 // nodes are spread over its zones as evenly as prices allow. Claims of the pool that are on their way out do not count as
 // its nodes, but do against its limit.
-func Static(q Question) []Fixed {
-	var out []Fixed
+func Static(q StaticQuery) []StaticDecision {
+	var out []StaticDecision
 	var pools []*model.NodePool
 	for i := range q.Snapshot.NodePools {
 		if p := &q.Snapshot.NodePools[i]; p.Replicas != nil {
@@ -67,24 +67,24 @@ func Static(q Question) []Fixed {
 	}
 	slices.SortFunc(pools, func(a, b *model.NodePool) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range pools {
-		f := fixed{q: &q, pool: p}
+		f := staticPool{q: &q, pool: p}
 		f.count()
-		if r := f.decide(); len(r.Buy) > 0 || len(r.GiveBack) > 0 || !r.Short.OK() {
+		if r := f.decide(); len(r.Buy) > 0 || len(r.Remove) > 0 || !r.Short.OK() {
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-type fixed struct {
-	q    *Question
+type staticPool struct {
+	q    *StaticQuery
 	pool *model.NodePool
 	// stay are the claims that will be its nodes; all counts those that go as well.
 	stay []*model.Claim
 	all  int64
 }
 
-func (f *fixed) count() {
+func (f *staticPool) count() {
 	for i := range f.q.Snapshot.Claims {
 		c := &f.q.Snapshot.Claims[i]
 		if c.NodePool != f.pool.Name || !c.Live() {
@@ -97,8 +97,8 @@ func (f *fixed) count() {
 	}
 }
 
-func (f *fixed) decide() Fixed {
-	out := Fixed{Pool: f.pool.Name}
+func (f *staticPool) decide() StaticDecision {
+	out := StaticDecision{Pool: f.pool.Name}
 	have, want := int64(len(f.stay)), *f.pool.Replicas
 	subject := "nodepool/" + string(f.pool.Name)
 	switch {
@@ -124,7 +124,7 @@ func (f *fixed) decide() Fixed {
 			Code: model.CodeSurplus, Subject: subject,
 			Message: fmt.Sprintf("static pool %s has %d nodes, and is to have %d", f.pool.Name, have, want),
 		}
-		out.GiveBack = f.giveBack(have - want)
+		out.Remove = f.giveBack(have - want)
 	}
 	return out
 }
@@ -136,8 +136,8 @@ type zone struct {
 	offerings []model.RankedOffering
 }
 
-func (f *fixed) buy(out *Fixed, n int64) {
-	sold, reason := f.q.Sells(f.pool)
+func (f *staticPool) buy(out *StaticDecision, n int64) {
+	sold, reason := f.q.Options(f.pool)
 	if len(sold) == 0 {
 		if reason.OK() {
 			reason = model.Reason{
@@ -157,13 +157,13 @@ func (f *fixed) buy(out *Fixed, n int64) {
 			}
 		}
 		z.have++
-		out.Buy = append(out.Buy, Bare{Zone: z.name, Number: int(k), Offerings: z.offerings})
+		out.Buy = append(out.Buy, BareClaim{Zone: z.name, Number: int(k), Offerings: z.offerings})
 	}
 }
 
 // zones are those that are worth a node, the cheapest first, or one without a name for all of them where a single zone is
 // less than the pool wishes for.
-func (f *fixed) zones(sold []model.RankedOffering) []zone {
+func (f *staticPool) zones(sold []model.RankedOffering) []zone {
 	var out []zone
 	for _, o := range sold {
 		i := slices.IndexFunc(out, func(z zone) bool { return z.name == o.Zone })
@@ -189,17 +189,17 @@ func (f *fixed) zones(sold []model.RankedOffering) []zone {
 		price := z.offerings[0].Weighed()
 		return price > cheapest && price-cheapest > cheapest/100*dearZone
 	})
-	if f.q.Enough == nil {
+	if f.q.MeetsMinValues == nil {
 		return out
 	}
-	flexible := slices.DeleteFunc(slices.Clone(out), func(z zone) bool { return !f.q.Enough(f.pool, z.offerings) })
+	flexible := slices.DeleteFunc(slices.Clone(out), func(z zone) bool { return !f.q.MeetsMinValues(f.pool, z.offerings) })
 	if len(flexible) == 0 {
 		return []zone{{offerings: f.cut(sold)}}
 	}
 	return flexible
 }
 
-func (f *fixed) cut(offerings []model.RankedOffering) []model.RankedOffering {
+func (f *staticPool) cut(offerings []model.RankedOffering) []model.RankedOffering {
 	if f.q.Most > 0 && len(offerings) > f.q.Most {
 		return offerings[:f.q.Most]
 	}
@@ -231,7 +231,7 @@ type victim struct {
 
 // giveBack picks n claims: those that nothing protects before those that something does; among them what was not launched
 // yet, then what is empty, then what is cheapest to move; and of equals one of the zone that has most, the dearer first.
-func (f *fixed) giveBack(n int64) []model.ClaimID {
+func (f *staticPool) giveBack(n int64) []model.ClaimID {
 	victims := f.victims()
 	in := make(map[string]int)
 	for _, v := range victims {
@@ -270,7 +270,7 @@ func (v *victim) before(w *victim, in map[string]int) bool {
 	) < 0
 }
 
-func (f *fixed) victims() []victim {
+func (f *staticPool) victims() []victim {
 	out := make([]victim, len(f.stay))
 	on := make(map[model.NodeName]int)
 	for i, c := range f.stay {

@@ -32,11 +32,11 @@ func static(replicas int64, claims ...model.Claim) *model.Snapshot {
 	return &model.Snapshot{NodePools: []model.NodePool{{Name: "base", Replicas: &replicas}, {Name: "dynamic"}}, Claims: claims}
 }
 
-func ask(s *model.Snapshot, offerings []model.RankedOffering) offer.Question {
-	return offer.Question{
+func ask(s *model.Snapshot, offerings []model.RankedOffering) offer.StaticQuery {
+	return offer.StaticQuery{
 		Snapshot: s, Now: at(30),
 		Leaving: func(c *model.Claim) bool { return c.Disruption != "" || c.State >= model.ClaimDraining },
-		Sells:   func(*model.NodePool) ([]model.RankedOffering, model.Reason) { return offerings, model.Reason{} },
+		Options: func(*model.NodePool) ([]model.RankedOffering, model.Reason) { return offerings, model.Reason{} },
 	}
 }
 
@@ -77,7 +77,7 @@ func TestStaticPoolsBuy(t *testing.T) {
 					}
 				}
 				short = f.Short.Code
-				if len(f.Buy) > 0 && (f.Reason.Code != model.CodeStatic || f.Reason.Subject != "nodepool/base" || len(f.GiveBack) > 0) {
+				if len(f.Buy) > 0 && (f.Reason.Code != model.CodeStatic || f.Reason.Subject != "nodepool/base" || len(f.Remove) > 0) {
 					t.Errorf("got %+v", f)
 				}
 			}
@@ -112,13 +112,13 @@ func TestStaticPoolsKeepTheirLimit(t *testing.T) {
 
 func TestAClaimIsAsFlexibleAsItsPoolWishes(t *testing.T) {
 	q := ask(static(2), sold("a", 100, "b", 100))
-	q.Enough = func(_ *model.NodePool, list []model.RankedOffering) bool { return len(list) > 1 }
+	q.MeetsMinValues = func(_ *model.NodePool, list []model.RankedOffering) bool { return len(list) > 1 }
 	got := offer.Static(q)
 	if len(got) != 1 || len(got[0].Buy) != 2 || got[0].Buy[0].Zone != "" || len(got[0].Buy[0].Offerings) != 2 {
 		t.Errorf("got %+v, want claims for any zone", got)
 	}
-	q.Enough, q.Most = nil, 1
-	q.Sells = func(*model.NodePool) ([]model.RankedOffering, model.Reason) {
+	q.MeetsMinValues, q.Most = nil, 1
+	q.Options = func(*model.NodePool) ([]model.RankedOffering, model.Reason) {
 		return sold("a", 100, "a", 101, "b", 102), model.Reason{}
 	}
 	if got := offer.Static(q); len(got[0].Buy[0].Offerings) != 1 {
@@ -177,7 +177,7 @@ func TestStaticPoolsGiveBack(t *testing.T) {
 			got := offer.Static(ask(tt.s, nil))
 			var list []model.ClaimID
 			if len(got) > 0 {
-				list = got[0].GiveBack
+				list = got[0].Remove
 				if got[0].Reason.Code != model.CodeSurplus || len(got[0].Buy) > 0 {
 					t.Errorf("got %+v", got[0])
 				}

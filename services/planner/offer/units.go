@@ -6,16 +6,16 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Units counts what is left of each capacity reservation, whichever pools, zones and types share it. A claim that may
+// ReservationUnits counts what is left of each capacity reservation, whichever pools, zones and types share it. A claim that may
 // become one of a reservation's instances takes a unit as soon as it is planned. It belongs to one goroutine.
-type Units struct {
+type ReservationUnits struct {
 	left map[string]int64
 }
 
-// NewUnits are the reservations' remaining instances, less the claims that may still become one: what was launched EC2
+// NewReservationUnits are the reservations' remaining instances, less the claims that may still become one: what was launched EC2
 // has counted itself. A claim that could go into several reservations holds a unit of each.
-func NewUnits(s *model.Snapshot) *Units {
-	u := &Units{left: make(map[string]int64)}
+func NewReservationUnits(s *model.Snapshot) *ReservationUnits {
+	u := &ReservationUnits{left: make(map[string]int64)}
 	for i := range s.Offerings {
 		off := &s.Offerings[i]
 		if off.CapacityType != model.Reserved || off.ReservationRemaining == nil {
@@ -34,10 +34,10 @@ func NewUnits(s *model.Snapshot) *Units {
 }
 
 // Left is how many more claims may be planned into a reservation.
-func (u *Units) Left(reservation string) int64 { return max(0, u.left[reservation]) }
+func (u *ReservationUnits) Left(reservation string) int64 { return max(0, u.left[reservation]) }
 
-// Room is for how many claims, each of which may go into any of the reservations, there is a unit left in all of them.
-func (u *Units) Room(reservations ...string) int64 {
+// Remaining is for how many claims, each of which may go into any of the reservations, there is a unit left in all of them.
+func (u *ReservationUnits) Remaining(reservations ...string) int64 {
 	if len(reservations) == 0 {
 		return 0
 	}
@@ -49,14 +49,16 @@ func (u *Units) Room(reservations ...string) int64 {
 }
 
 // Take takes n units of each of the reservations; a negative n gives them back.
-func (u *Units) Take(n int64, reservations ...string) {
+func (u *ReservationUnits) Take(n int64, reservations ...string) {
 	for _, r := range reservations {
 		u.left[r] -= n
 	}
 }
 
 // Clone is a copy to try things out on.
-func (u *Units) Clone() *Units { return &Units{left: maps.Clone(u.left)} }
+func (u *ReservationUnits) Clone() *ReservationUnits {
+	return &ReservationUnits{left: maps.Clone(u.left)}
+}
 
 // Reservations are those that a claim with these offerings may go into, each once, in the order of the offerings.
 func Reservations(offerings []model.RankedOffering) []string {

@@ -28,16 +28,16 @@ func TestUnitsOfReservations(t *testing.T) {
 			into(model.ClaimLaunching, "cr-2"), into(model.ClaimPlanned, "cr-2", "cr-2"), into(model.ClaimInitialized, "cr-2"), into(model.ClaimFailed, "cr-2"),
 		},
 	}
-	u := offer.NewUnits(s)
+	u := offer.NewReservationUnits(s)
 	if u.Left("cr-1") != 2 || u.Left("cr-2") != 3 || u.Left("cr-9") != 0 {
 		t.Errorf("left: %d, %d, %d; want 2, and 5 less the two that are not launched yet, and none of what is not there", u.Left("cr-1"), u.Left("cr-2"), u.Left("cr-9"))
 	}
-	if u.Room() != 0 || u.Room("cr-1", "cr-2") != 2 {
-		t.Errorf("room %d, want that of the scarcest", u.Room("cr-1", "cr-2"))
+	if u.Remaining() != 0 || u.Remaining("cr-1", "cr-2") != 2 {
+		t.Errorf("room %d, want that of the scarcest", u.Remaining("cr-1", "cr-2"))
 	}
 	try := u.Clone()
 	for i := range 3 { // case 82: two slots and three pods
-		if got, want := try.Room("cr-1") > 0, i < 2; got != want {
+		if got, want := try.Remaining("cr-1") > 0, i < 2; got != want {
 			t.Errorf("claim %d finds room: %v", i, got)
 		}
 		try.Take(1, "cr-1")
@@ -53,7 +53,7 @@ func TestUnitsOfReservations(t *testing.T) {
 
 func TestPoolsThatShareAReservationShareItsUnits(t *testing.T) {
 	s := &model.Snapshot{Offerings: []model.Offering{reserved("cr-1", 2), reserved("cr-1", 1)}} // case 83
-	if got := offer.NewUnits(s).Left("cr-1"); got != 1 {
+	if got := offer.NewReservationUnits(s).Left("cr-1"); got != 1 {
 		t.Errorf("%d left, want the least that anybody says", got)
 	}
 }

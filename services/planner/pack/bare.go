@@ -8,12 +8,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Most is how many offerings a claim lists at most.
-func (m *Market) Most() int { return m.most }
+// MaxOfferings is how many offerings a claim lists at most.
+func (m *Market) MaxOfferings() int { return m.most }
 
-// Sells lists what a static pool's nodes may be bought as now, best first: all of its options that have room for the
+// StaticOptions lists what a static pool's nodes may be bought as now, best first: all of its options that have room for the
 // DaemonSets that will run there; none and the reason where nothing can be bought. They are no options for pods.
-func (m *Market) Sells(p *view.Pool) ([]*Option, model.Reason) {
+func (m *Market) StaticOptions(p *view.Pool) ([]*Option, model.Reason) {
 	if r := unusable(p); !r.OK() {
 		return nil, r
 	}
@@ -28,11 +28,11 @@ func (m *Market) Sells(p *view.Pool) ([]*Option, model.Reason) {
 	}), model.Reason{}
 }
 
-// Bare is a claim for no pods that may become any of some options, best first.
-func Bare(options []*Option) *Bought { return &Bought{base: options[0], Options: options} }
+// EmptyClaim is a claim for no pods that may become any of some options, best first.
+func EmptyClaim(options []*Option) *NewClaim { return &NewClaim{base: options[0], Options: options} }
 
-// Show makes a claim known to those who count domains: its node will be there, whatever runs on it.
-func (d *Desk) Show(b *Bought) {
+// CountClaim makes a claim known to those who count domains: its node will be there, whatever runs on it.
+func (d *Scheduler) CountClaim(b *NewClaim) {
 	places := make([]*fit.Place, len(b.Options))
 	for i, o := range b.Options {
 		places[i] = &o.place
@@ -52,32 +52,32 @@ func (m *Market) capped(options []*Option) []*Option {
 	return options[:m.most]
 }
 
-// OnePurse is a claim for no pods that may become those of the options that are paid for alike: of one reservation that
+// EmptyClaimWithin is a claim for no pods that may become those of the options that are paid for alike: of one reservation that
 // has an instance left, or of none. It is nil where limits leave nothing.
-func (m *Market) OnePurse(options []*Option, lim *Limits) *Bought {
+func (m *Market) EmptyClaimWithin(options []*Option, lim *Limits) *NewClaim {
 	for _, first := range options {
-		if lim.Room(first, 1) == 0 {
+		if lim.Remaining(first, 1) == 0 {
 			continue
 		}
 		slack := lim.Clone()
 		slack.Take(first, 1)
 		room := slack.share(first.Pool, 1)
-		return Bare(slices.DeleteFunc(slices.Clone(options), func(o *Option) bool {
+		return EmptyClaim(slices.DeleteFunc(slices.Clone(options), func(o *Option) bool {
 			return o.Offering.ReservationID != first.Offering.ReservationID || !within(o, first, room)
 		}))
 	}
 	return nil
 }
 
-// Instead is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
+// ReplaceStatic is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
 // items, paid for alike; nil where there is none, or where the items' pods mind others that it can't be sure of.
-func (d *Desk) Instead(options []*Option, items []Item, lim *Limits) *Bought {
-	if d.m.portsClash(items) || slices.ContainsFunc(items, func(it Item) bool { return d.rules.Tied(it.Class) }) {
+func (d *Scheduler) ReplaceStatic(options []*Option, items []Item, lim *Limits) *NewClaim {
+	if d.m.portsClash(items) || slices.ContainsFunc(items, func(it Item) bool { return d.rules.Constrained(it.Class) }) {
 		return nil
 	}
 	l, fits := d.m.burdenOf(items), d.fitting(nil, claimants(items)...)
 	able := slices.DeleteFunc(slices.Clone(options), func(o *Option) bool { return !o.holds(l) || !fits(o) })
-	b := d.m.OnePurse(able, lim)
+	b := d.m.EmptyClaimWithin(able, lim)
 	if b == nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (d *Desk) Instead(options []*Option, items []Item, lim *Limits) *Bought {
 		}
 	}
 	b.Items = items
-	d.Show(b)
+	d.CountClaim(b)
 	for _, c := range claimants(items) {
 		d.handOut(b, c)
 	}

@@ -20,7 +20,7 @@ type Proof struct {
 // that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any cell, no limits, no
 // minValues, no spread, and wishes for nothing. Pods that had to go to a lighter pool, because no heavier one sells what
 // they need, are bounded by what the lighter pools sell; where limits may have sent them there, by what any pool sells.
-func (d *Desk) Bound(bought []*Bought) Proof {
+func (d *Scheduler) Bound(bought []*NewClaim) Proof {
 	byTier := make([][]int, len(d.m.tiers))
 	n := 0
 	for _, b := range bought {
@@ -64,7 +64,7 @@ func weaker(a, b model.BoundKind) bool {
 }
 
 // bound proves what some pods must cost at least on what some tiers sell.
-func (d *Desk) bound(pods []int, tiers [][]*Option) Proof {
+func (d *Scheduler) bound(pods []int, tiers [][]*Option) Proof {
 	p := d.relaxed(Items(d.v.World, pods), tiers)
 	p.BoundOnly = true
 	return proofOf(optimise.Solve(&p.Problem), len(pods))

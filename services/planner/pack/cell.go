@@ -7,10 +7,10 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Cell is a part of the cluster: nodes that have the same value of each label on which pods that mind other pods depend.
-// A claim for such pods must be in one Cell, whatever it is launched as.
-type Cell struct {
-	// id tells the cells of a Desk apart; it is above 0.
+// Segment is a part of the cluster: nodes that have the same value of each label on which pods that mind other pods depend.
+// A claim for such pods must be in one Segment, whatever it is launched as.
+type Segment struct {
+	// id tells the cells of a Scheduler apart; it is above 0.
 	id int
 	// labels are sorted by key. A label that nodes of the cell do not have is left out.
 	labels model.Labels
@@ -41,8 +41,8 @@ func labelsOf(keys []string, label func(key string) (string, bool)) model.Labels
 	return out
 }
 
-// in says whether nodes of the option are in a cell; every node is in the nil Cell.
-func (o *Option) in(c *Cell) bool { return c == nil || c.options.has(o.id) }
+// in says whether nodes of the option are in a cell; every node is in the nil Segment.
+func (o *Option) in(c *Segment) bool { return c == nil || c.options.has(o.id) }
 
 // key is the option's values of some labels, to tell apart options that differ on one of them.
 func (o *Option) key(keys []string) string { return cellName(keys, o.Label) }

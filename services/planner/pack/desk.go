@@ -12,15 +12,15 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Desk is where pods are given their places: on hosts that there are, and on claims to buy. It keeps the order in which it
+// Scheduler is where pods are given their places: on hosts that there are, and on claims to buy. It keeps the order in which it
 // did so, because pods that mind other pods keep their constraints only in some order.
 //
 // Pods that mind nobody go first, wherever there is room. The others are seated one after the other, each where the
-// scheduler's own rules allow it after those before it: on a host, or in a Cell where a node can be bought. What is to be
+// scheduler's own rules allow it after those before it: on a host, or in a Segment where a node can be bought. What is to be
 // bought is then packed all at once, and the seating is gone through again with the claims in the cells' place. What fails,
-// and what hangs on a single node, is seated last, one pod at a time, on anything that there is by then. A Desk belongs to
+// and what hangs on a single node, is seated last, one pod at a time, on anything that there is by then. A Scheduler belongs to
 // one goroutine.
-type Desk struct {
+type Scheduler struct {
 	m       *Market
 	v       *view.View
 	matcher *fit.Matcher
@@ -35,7 +35,7 @@ type Desk struct {
 	// cells counts the cells made.
 	cells int
 	// devices is nil where no class claims any; numbers counts the claims that have places there.
-	devices *devices.Tally
+	devices *devices.Allocator
 	numbers int
 	// ranks say when each host's turn comes to be filled; room is memory for those that have some.
 	ranks []int8
@@ -45,32 +45,32 @@ type Desk struct {
 	// proof is what the search that bought last has proven.
 	proof Proof
 	// units are what was left of reservations before anything was bought.
-	units *offer.Units
+	units *offer.ReservationUnits
 	stop  func() bool
 }
 
 // StopWhen makes the desk give up once stop says so, which must not go back on its word: from then on it seats nothing and
 // proves nothing. What it said before is not to be relied on either. nil never stops.
-func (d *Desk) StopWhen(stop func() bool) { d.stop = stop }
+func (d *Scheduler) StopWhen(stop func() bool) { d.stop = stop }
 
 // Stopped says that the desk has given up.
-func (d *Desk) Stopped() bool { return d.stop != nil && d.stop() }
+func (d *Scheduler) Stopped() bool { return d.stop != nil && d.stop() }
 
-// Seat is a pod's place: a host, or a claim to buy.
-type Seat struct {
+// Assignment is a pod's place: a host, or a claim to buy.
+type Assignment struct {
 	Pod int
 	// Host is a place in View.Hosts where Bought is nil.
-	Host   int
-	Bought *Bought
+	Host  int
+	Claim *NewClaim
 }
 
-// Equip makes the desk give out devices too. The same must follow the view.
-func (d *Desk) Equip(t *devices.Tally) { d.devices = t }
+// TrackDevices makes the desk give out devices too. The same must follow the view.
+func (d *Scheduler) TrackDevices(t *devices.Allocator) { d.devices = t }
 
-// NewDesk seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
-func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *Limits) *Desk {
+// NewScheduler seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
+func NewScheduler(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *Limits) *Scheduler {
 	rules := tally.Rules()
-	return &Desk{
+	return &Scheduler{
 		m: m, v: v, matcher: matcher, rules: rules, tally: tally, lim: lim, grids: make(map[string]*grid),
 		keys: mattering(v.World, rules), listings: make(map[uint64][]*Listing), units: lim.units.Clone(),
 		ranks: ranks(v),
@@ -78,7 +78,7 @@ func NewDesk(m *Market, v *view.View, matcher *fit.Matcher, tally *topology.Tall
 }
 
 // Prefer lets pods go to some hosts before others that can be relied on as much.
-func (d *Desk) Prefer(host func(int) bool) {
+func (d *Scheduler) Prefer(host func(int) bool) {
 	for i, r := range d.ranks {
 		if r != closed {
 			d.ranks[i] = 2 * r
@@ -90,32 +90,32 @@ func (d *Desk) Prefer(host func(int) bool) {
 }
 
 // Mark marks the present state of the view and the counts; limits are not part of it.
-func (d *Desk) Mark() view.Mark { return d.v.Fork() }
+func (d *Scheduler) Mark() view.Mark { return d.v.Fork() }
 
 // Revert takes back everything since the mark.
-func (d *Desk) Revert(m view.Mark) { d.v.Revert(m) }
+func (d *Scheduler) Revert(m view.Mark) { d.v.Revert(m) }
 
-// Leave takes a pod off the host that it is bound to, as far as other pods mind it: it will be seated anew.
-func (d *Desk) Leave(pod, host int) {
+// UncountBound takes a pod off the host that it is bound to, as far as other pods mind it: it will be seated anew.
+func (d *Scheduler) UncountBound(pod, host int) {
 	d.tally.Add(d.v.Pods[pod].Class, d.tally.Host(host), -1)
 }
 
-// Forget takes a pod that was seated off the counts that other pods go by; its room stays taken.
-func (d *Desk) Forget(s Seat) {
+// UncountAssigned takes a pod that was seated off the counts that other pods go by; its room stays taken.
+func (d *Scheduler) UncountAssigned(s Assignment) {
 	site := d.siteOf(s)
 	if site != nil { // a claim has none where nobody counts its pods
 		d.tally.Add(d.v.Pods[s.Pod].Class, site, -1)
 	}
 }
 
-// LeansOn and HoldsUp say which counts of other pods a class relies on, and which it is part of; see topology.Rules.
-func (d *Desk) LeansOn(c *view.Class) []int32 { return d.rules.LeansOn(c) }
+// DependsOn and CountedBy say which counts of other pods a class relies on, and which it is part of; see topology.Rules.
+func (d *Scheduler) DependsOn(c *view.Class) []int32 { return d.rules.DependsOn(c) }
 
-// HoldsUp is described beside LeansOn.
-func (d *Desk) HoldsUp(c *view.Class) []int32 { return d.rules.HoldsUp(c) }
+// CountedBy is described beside DependsOn.
+func (d *Scheduler) CountedBy(c *view.Class) []int32 { return d.rules.CountedBy(c) }
 
-// Stands says whether a pod that was seated could be seated there still, after what changed since.
-func (d *Desk) Stands(s Seat) bool {
+// StillAllowed says whether a pod that was seated could be seated there still, after what changed since.
+func (d *Scheduler) StillAllowed(s Assignment) bool {
 	c, site := d.v.Pods[s.Pod].Class, d.siteOf(s)
 	if site == nil {
 		return true
@@ -127,15 +127,15 @@ func (d *Desk) Stands(s Seat) bool {
 }
 
 // siteOf is where a seat is in the eyes of the rules about other pods; nil for a claim where nobody counts its pods.
-func (d *Desk) siteOf(s Seat) *topology.Site {
-	if s.Bought != nil {
-		return s.Bought.site
+func (d *Scheduler) siteOf(s Assignment) *topology.Site {
+	if s.Claim != nil {
+		return s.Claim.site
 	}
 	return d.tally.Host(s.Host)
 }
 
 // OnHosts seats pods on hosts that usable allows, and on nothing else.
-func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, left []Item) {
+func (d *Scheduler) OnHosts(items []Item, usable func(host int) bool) (seats []Assignment, left []Item) {
 	s := d.newSeating(items, usable, false)
 	s.run()
 	if d.Stopped() {
@@ -144,8 +144,8 @@ func (d *Desk) OnHosts(items []Item, usable func(host int) bool) (seats []Seat, 
 	return s.seats, s.left()
 }
 
-// Seat seats pods on hosts that usable allows, and on claims to buy, which it takes off the limits.
-func (d *Desk) Seat(items []Item, usable func(host int) bool) (seats []Seat, bought []*Bought, left []Item) {
+// Assign places pods on hosts that usable allows, and on claims to buy, which it takes off the limits.
+func (d *Scheduler) Assign(items []Item, usable func(host int) bool) (seats []Assignment, bought []*NewClaim, left []Item) {
 	s := d.newSeating(items, usable, true)
 	s.run()
 	d.rankAll(s.bought)
@@ -157,7 +157,7 @@ func (d *Desk) Seat(items []Item, usable func(host int) bool) (seats []Seat, bou
 
 // seating is one call's state.
 type seating struct {
-	*Desk
+	*Scheduler
 	items  []Item
 	usable func(host int) bool
 	buys   bool
@@ -169,12 +169,12 @@ type seating struct {
 	wants []Item
 	want  map[wantKey]int
 
-	seats  []Seat
-	bought []*Bought
+	seats  []Assignment
+	bought []*NewClaim
 	// open are pods without a seat, by class, in the order of the items.
 	open []Item
 	// last is the claim of which places were listed last, and lastPlaces are they.
-	last       *Bought
+	last       *NewClaim
 	lastPlaces []*fit.Place
 }
 
@@ -187,11 +187,11 @@ type choice struct {
 
 type wantKey struct {
 	class *view.Class
-	cell  *Cell
+	cell  *Segment
 }
 
-func (d *Desk) newSeating(items []Item, usable func(host int) bool, buys bool) *seating {
-	return &seating{Desk: d, items: items, usable: usable, buys: buys, want: make(map[wantKey]int)}
+func (d *Scheduler) newSeating(items []Item, usable func(host int) bool, buys bool) *seating {
+	return &seating{Scheduler: d, items: items, usable: usable, buys: buys, want: make(map[wantKey]int)}
 }
 
 func (s *seating) run() {
@@ -211,7 +211,7 @@ func (s *seating) run() {
 	s.seatTied(tied)
 	if !s.buys {
 		for _, ch := range s.chosen {
-			s.seats = append(s.seats, Seat{Pod: ch.pod, Host: ch.host})
+			s.seats = append(s.seats, Assignment{Pod: ch.pod, Host: ch.host})
 		}
 		return
 	}
@@ -229,7 +229,7 @@ const podsPerStop = 16
 
 // minds says whether it matters to a pod, or to others, which pods it runs with.
 func (s *seating) minds(c *view.Class) bool {
-	return s.rules.Tied(c) || (s.rules.Soft(c) && s.v.Policy.Preferences != model.PreferencesIgnored)
+	return s.rules.Constrained(c) || (s.rules.Soft(c) && s.v.Policy.Preferences != model.PreferencesIgnored)
 }
 
 // free puts pods that mind nobody on hosts; what is left is wanted anywhere.
@@ -245,20 +245,20 @@ func (s *seating) free(it Item) {
 		if !ok {
 			break
 		}
-		n := s.matcher.Room(it.Class, h, len(rest))
+		n := s.matcher.Capacity(it.Class, h, len(rest))
 		if n == 0 {
 			continue
 		}
 		s.v.Place(h, it.Class, n)
 		for _, p := range rest[:n] {
-			s.seats = append(s.seats, Seat{Pod: p, Host: h})
+			s.seats = append(s.seats, Assignment{Pod: p, Host: h})
 		}
 		rest = rest[n:]
 	}
 	s.wanted(it.Class, nil, rest)
 }
 
-func (s *seating) wanted(c *view.Class, cell *Cell, pods []int) {
+func (s *seating) wanted(c *view.Class, cell *Segment, pods []int) {
 	if len(pods) == 0 {
 		return
 	}
@@ -271,7 +271,7 @@ func (s *seating) wanted(c *view.Class, cell *Cell, pods []int) {
 	if !ok {
 		i = len(s.wants)
 		s.want[key] = i
-		s.wants = append(s.wants, Item{Class: c, Cell: cell})
+		s.wants = append(s.wants, Item{Class: c, Segment: cell})
 	}
 	s.wants[i].Pods = append(s.wants[i].Pods, pods...)
 }
@@ -288,7 +288,7 @@ func (s *seating) keepOpen(c *view.Class, pods []int) {
 }
 
 // buy packs what is wanted, and says which claim each pod is on.
-func (s *seating) buy() map[int]*Bought {
+func (s *seating) buy() map[int]*NewClaim {
 	for i := range s.wants {
 		slices.Sort(s.wants[i].Pods)
 	}
@@ -299,13 +299,13 @@ func (s *seating) buy() map[int]*Bought {
 		bought, left = s.buyByPriority(tiers, bands)
 	}
 	s.bought, s.proof = bought, proof
-	if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Cell != nil || s.minds(it.Class) }) {
+	if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Segment != nil || s.minds(it.Class) }) {
 		s.proof = Proof{} // it is of more rules than every plan must keep
 	}
 	if s.tally.Frozen() {
 		s.bought = slices.DeleteFunc(s.bought, s.opensFrozen)
 	}
-	on := make(map[int]*Bought)
+	on := make(map[int]*NewClaim)
 	for _, b := range s.bought {
 		for _, it := range b.Items {
 			for _, p := range it.Pods {
@@ -314,7 +314,7 @@ func (s *seating) buy() map[int]*Bought {
 		}
 	}
 	for _, it := range left {
-		if it.Cell == nil && !s.minds(it.Class) {
+		if it.Segment == nil && !s.minds(it.Class) {
 			s.keepOpen(it.Class, it.Pods)
 		}
 	}
@@ -322,7 +322,7 @@ func (s *seating) buy() map[int]*Bought {
 }
 
 // opensFrozen says whether a claim might be the first node of a domain that others rely on not to be there, and gives it up.
-func (s *seating) opensFrozen(b *Bought) bool {
+func (s *seating) opensFrozen(b *NewClaim) bool {
 	if !s.tally.Opens(s.tally.Probe(nil, s.places(b)...)) {
 		return false
 	}
@@ -331,7 +331,7 @@ func (s *seating) opensFrozen(b *Bought) bool {
 	}
 	s.lim.give(b.base)
 	for _, it := range b.Items {
-		if it.Cell == nil && !s.minds(it.Class) {
+		if it.Segment == nil && !s.minds(it.Class) {
 			s.keepOpen(it.Class, it.Pods)
 		}
 	}
@@ -339,7 +339,7 @@ func (s *seating) opensFrozen(b *Bought) bool {
 }
 
 // buyByPriority packs the important pods first, where not all can be had: what limits leave is theirs.
-func (s *seating) buyByPriority(tiers [][]*Option, bands [][]Item) (bought []*Bought, left []Item) {
+func (s *seating) buyByPriority(tiers [][]*Option, bands [][]Item) (bought []*NewClaim, left []Item) {
 	for _, band := range bands {
 		some, rest, _ := s.fill(tiers, band, s.nodeRules(band), s.lim)
 		bought, left = append(bought, some...), append(left, rest...)
@@ -364,7 +364,7 @@ func byPriority(items []Item) [][]Item {
 func (s *seating) keysOfWants() []string {
 	var keys []string
 	for _, g := range s.grids {
-		if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Cell != nil && slices.Contains(g.cells, it.Cell) }) {
+		if slices.ContainsFunc(s.wants, func(it Item) bool { return it.Segment != nil && slices.Contains(g.cells, it.Segment) }) {
 			keys = append(keys, g.keys...)
 		}
 	}
@@ -407,9 +407,9 @@ func workloadCaps(items []Item, most int) []topology.NodeRule {
 }
 
 // settle goes through the seating again, with claims in the place of cells; a pod whose turn fails now stays open.
-func (s *seating) settle(on map[int]*Bought) {
+func (s *seating) settle(on map[int]*NewClaim) {
 	for _, it := range s.wants {
-		if it.Cell != nil || s.minds(it.Class) || s.Stopped() {
+		if it.Segment != nil || s.minds(it.Class) || s.Stopped() {
 			continue
 		}
 		for _, p := range it.Pods {
@@ -417,7 +417,7 @@ func (s *seating) settle(on map[int]*Bought) {
 			switch {
 			case b == nil:
 			case s.handOut(b, it.Class):
-				s.seats = append(s.seats, Seat{Pod: p, Bought: b})
+				s.seats = append(s.seats, Assignment{Pod: p, Claim: b})
 			default:
 				b.drop(p)
 				s.keepOpen(it.Class, []int{p})
@@ -431,12 +431,12 @@ func (s *seating) settle(on map[int]*Bought) {
 		c := s.v.Pods[ch.pod].Class
 		b := on[ch.pod]
 		switch {
-		case !ch.fresh && s.matcher.Room(c, ch.host, 1) == 1:
+		case !ch.fresh && s.matcher.Capacity(c, ch.host, 1) == 1:
 			s.v.Place(ch.host, c, 1)
-			s.seats = append(s.seats, Seat{Pod: ch.pod, Host: ch.host})
+			s.seats = append(s.seats, Assignment{Pod: ch.pod, Host: ch.host})
 		case b != nil && s.tally.Allows(c, s.site(b)) && s.handOut(b, c):
 			s.tally.Add(c, s.site(b), 1)
-			s.seats = append(s.seats, Seat{Pod: ch.pod, Bought: b})
+			s.seats = append(s.seats, Assignment{Pod: ch.pod, Claim: b})
 		default:
 			if b != nil {
 				b.drop(ch.pod)
@@ -444,7 +444,7 @@ func (s *seating) settle(on map[int]*Bought) {
 			s.keepOpen(c, []int{ch.pod})
 		}
 	}
-	s.bought = slices.DeleteFunc(s.bought, func(b *Bought) bool {
+	s.bought = slices.DeleteFunc(s.bought, func(b *NewClaim) bool {
 		if len(b.Items) == 0 {
 			if b.Options != nil {
 				s.lim.unstretch(b)
@@ -456,7 +456,7 @@ func (s *seating) settle(on map[int]*Bought) {
 }
 
 // drop takes a pod off a claim.
-func (b *Bought) drop(pod int) {
+func (b *NewClaim) drop(pod int) {
 	for i, it := range b.Items {
 		k, ok := slices.BinarySearch(it.Pods, pod)
 		if !ok {
@@ -472,7 +472,7 @@ func (b *Bought) drop(pod int) {
 }
 
 // site is the claim's node in the eyes of the rules about other pods.
-func (s *seating) site(b *Bought) *topology.Site {
+func (s *seating) site(b *NewClaim) *topology.Site {
 	if b.site == nil {
 		s.steer(b)
 		b.site = s.tally.Claim(nil, s.places(b)...)
@@ -481,7 +481,7 @@ func (s *seating) site(b *Bought) *topology.Site {
 }
 
 // places are what a claim may become: everything that holds its pods, as far as claims list it.
-func (s *seating) places(b *Bought) []*fit.Place {
+func (s *seating) places(b *NewClaim) []*fit.Place {
 	if s.last != nil && s.last != b && b.Options == nil && alike(s.last, b) {
 		b.shown = s.last.shown
 		return s.lastPlaces

@@ -114,7 +114,7 @@ func newFilling(v *view.View, c *view.Class, usable func(host int) bool, ranks [
 		}
 		order := int32(rank) << wishBits
 		if h := v.Hosts[i]; wishes {
-			order += min(fit.Wish(c.Profile, &fit.Place{Labels: h.LabelSets[0], Taints: h.Taints}), 1<<wishBits-1)
+			order += min(fit.PreferencePenalty(c.Profile, &fit.Place{Labels: h.LabelSets[0], Taints: h.Taints}), 1<<wishBits-1)
 		}
 		room := roomFor(v.Free(i), asks)
 		if room < 0 || v.Removed(i) || !usable(i) {

@@ -34,7 +34,7 @@ type miss struct {
 }
 
 // Explain says why nothing can be bought for pods of a class: the nearest miss of all, and that of each pool by name.
-func (d *Desk) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
+func (d *Scheduler) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
 	verdicts := make(map[string]model.Reason)
 	return d.m.explain(c, d.lim, func(o *Option) model.Reason {
 		if r := d.whyDevices(c, o); !r.OK() {
@@ -196,7 +196,7 @@ func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func
 		return missSize, model.Reason{Code: model.CodeHostPort, Subject: subject, Message: "a DaemonSet takes the pod's host port on every node"}, 0
 	case !o.Available:
 		return missOffering, unavailable(o), float64(o.Price)
-	case lim.Room(o, 1) == 0:
+	case lim.Remaining(o, 1) == 0:
 		return missLimit, lim.reason(o), float64(o.Price)
 	}
 	if _, ok := m.rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {

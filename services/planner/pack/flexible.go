@@ -25,7 +25,7 @@ func (p *problem) holdings(o *Option, wishes bool) []holding {
 	anywhere := func(*Option) bool { return true }
 	here := func(x *Option) bool { return slices.Equal(x.place.Local, o.place.Local) }
 	for _, allow := range []func(*Option) bool{anywhere, here} {
-		stand := p.m.standIns(o, func(x *Option) bool { return allow(x) && p.lim.Room(x, 1) == 1 })
+		stand := p.m.standIns(o, func(x *Option) bool { return allow(x) && p.lim.Remaining(x, 1) == 1 })
 		if stand == nil {
 			continue
 		}

@@ -37,7 +37,7 @@ func (m *Market) equip() {
 		for _, o := range v.options {
 			g := &gear{list: templates.Of(o.Pool.NodePool, o.Type.Name)}
 			for _, d := range fit.Daemons(m.w, &o.place) {
-				if devices.Matters(d.PodClass) {
+				if devices.ClaimsDevices(d.PodClass) {
 					g.riders = append(g.riders, d)
 				}
 			}
@@ -63,7 +63,7 @@ func (g *gear) judge(w *view.World) {
 	g.serves = newBits(len(w.Classes))
 	s := g.stock()
 	for i, c := range w.Classes {
-		g.serves.set(i, s.Room(toAllocate(c), 1) == 1)
+		g.serves.set(i, s.Capacity(toAllocate(c), 1) == 1)
 	}
 }
 
@@ -88,8 +88,8 @@ const nobody = -1
 
 // fitting says whether a claim may become an option, as far as devices go: with one more pod of each of some classes. A
 // nil claim is a new one. It must be asked before the state changes again.
-func (d *Desk) fitting(b *Bought, more ...*view.Class) func(*Option) bool {
-	matters := func(c *view.Class) bool { return devices.Matters(c.PodClass) }
+func (d *Scheduler) fitting(b *NewClaim, more ...*view.Class) func(*Option) bool {
+	matters := func(c *view.Class) bool { return devices.ClaimsDevices(c.PodClass) }
 	if d.devices == nil || ((b == nil || b.number == 0) && !slices.ContainsFunc(more, matters)) {
 		return func(*Option) bool { return true }
 	}
@@ -104,7 +104,7 @@ func (d *Desk) fitting(b *Bought, more ...*view.Class) func(*Option) bool {
 	}
 }
 
-func (d *Desk) couldBecome(b *Bought, o *Option, more []*view.Class) bool {
+func (d *Scheduler) couldBecome(b *NewClaim, o *Option, more []*view.Class) bool {
 	mark := d.devices.Fork()
 	defer d.devices.Back(mark)
 	number := nobody
@@ -112,7 +112,7 @@ func (d *Desk) couldBecome(b *Bought, o *Option, more []*view.Class) bool {
 		d.devices.Add(number, "", o.gear.stock())
 	} else {
 		number = b.number
-		if !d.devices.Become(number, o.gear.stock()) {
+		if !d.devices.Replace(number, o.gear.stock()) {
 			return false
 		}
 	}
@@ -120,8 +120,8 @@ func (d *Desk) couldBecome(b *Bought, o *Option, more []*view.Class) bool {
 }
 
 // handOut gives one more pod on a claim its devices; false where the claim does not have them in all that it may become.
-func (d *Desk) handOut(b *Bought, c *view.Class) bool {
-	if d.devices == nil || !devices.Matters(c.PodClass) {
+func (d *Scheduler) handOut(b *NewClaim, c *view.Class) bool {
+	if d.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return true
 	}
 	if b.number == 0 {
@@ -133,14 +133,14 @@ func (d *Desk) handOut(b *Bought, c *view.Class) bool {
 }
 
 // refit makes the devices of a claim those of what it may become now.
-func (d *Desk) refit(b *Bought) {
+func (d *Scheduler) refit(b *NewClaim) {
 	if b.number != 0 {
-		d.devices.Become(b.number, b.stocks()...)
+		d.devices.Replace(b.number, b.stocks()...)
 	}
 }
 
 // stocks are the devices of all that a claim may become.
-func (b *Bought) stocks() []*devices.Stock {
+func (b *NewClaim) stocks() []*devices.Stock {
 	options := b.Options
 	if len(options) == 0 {
 		options = []*Option{b.base}
@@ -157,16 +157,18 @@ func (b *Bought) stocks() []*devices.Stock {
 }
 
 // shares says whether pods of a class have to be where others are that use the same resource claim.
-func (d *Desk) shares(c *view.Class) bool { return d.devices != nil && devices.Shares(c.PodClass) }
+func (d *Scheduler) shares(c *view.Class) bool {
+	return d.devices != nil && devices.SharesClaims(c.PodClass)
+}
 
 // equippedFor are those of some hosts that hold all of a number of pods, with their devices; none where none does.
-func (d *Desk) equippedFor(c *view.Class, hosts []int, pods int) []int {
-	return slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return d.matcher.Room(c, h, pods) < pods })
+func (d *Scheduler) equippedFor(c *view.Class, hosts []int, pods int) []int {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return d.matcher.Capacity(c, h, pods) < pods })
 }
 
 // whyDevices is the rule about devices that keeps a pod off a new node of an option, or the zero Reason.
-func (d *Desk) whyDevices(c *view.Class, o *Option) model.Reason {
-	if d.devices == nil || !devices.Matters(c.PodClass) {
+func (d *Scheduler) whyDevices(c *view.Class, o *Option) model.Reason {
+	if d.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return model.Reason{}
 	}
 	d.devices.Add(nobody, "", o.gear.stock())
@@ -177,7 +179,7 @@ func (d *Desk) whyDevices(c *view.Class, o *Option) model.Reason {
 func claimants(items []Item) []*view.Class {
 	var out []*view.Class
 	for _, it := range items {
-		if !devices.Matters(it.Class.PodClass) {
+		if !devices.ClaimsDevices(it.Class.PodClass) {
 			continue
 		}
 		for range it.Pods {

@@ -57,7 +57,7 @@ func (s *seating) seatAnywhere(c *view.Class, pod int, hosts []int, actual bool)
 	for _, h := range hosts {
 		if s.hasRoom(c, h) && allows(c, s.tally.Host(h)) {
 			s.v.Place(h, c, 1)
-			s.seats = append(s.seats, Seat{Pod: pod, Host: h})
+			s.seats = append(s.seats, Assignment{Pod: pod, Host: h})
 			s.frozen(c, actual)
 			return true
 		}
@@ -82,12 +82,12 @@ func (s *seating) hasRoom(c *view.Class, h int) bool {
 		return false
 	}
 	_, _, ok := s.v.VolumesLeft(h, c)
-	return ok && s.matcher.Equipped(c, h, 1) == 1
+	return ok && s.matcher.DeviceCapacity(c, h, 1) == 1
 }
 
 // claimFor makes a claim for one pod.
 func (s *seating) claimFor(o *Option, c *view.Class, pod int) {
-	b := &Bought{base: o}
+	b := &NewClaim{base: o}
 	s.lim.Take(o, 1)
 	s.bought = append(s.bought, b)
 	s.grow(b, o, c, pod)
@@ -100,7 +100,7 @@ func (s *seating) frozen(c *view.Class, actual bool) {
 }
 
 // grow puts a pod on a claim, which becomes into if it is not that yet.
-func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
+func (s *seating) grow(b *NewClaim, into *Option, c *view.Class, pod int) {
 	if b.Options != nil {
 		s.lim.unstretch(b)
 	}
@@ -109,12 +109,12 @@ func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
 		s.lim.Take(into, 1)
 		b.base = into
 	}
-	b.Runners, b.Options = nil, nil
+	b.RunnersUp, b.Options = nil, nil
 	cell := s.cellFor(c, into)
-	i := slices.IndexFunc(b.Items, func(it Item) bool { return it.Class == c && it.Cell == cell })
+	i := slices.IndexFunc(b.Items, func(it Item) bool { return it.Class == c && it.Segment == cell })
 	b.Items = slices.Clone(b.Items)
 	if i < 0 {
-		b.Items = append(b.Items, Item{Class: c, Cell: cell, row: -1})
+		b.Items = append(b.Items, Item{Class: c, Segment: cell, row: -1})
 		i = len(b.Items) - 1
 	}
 	pods := append(slices.Clone(b.Items[i].Pods), pod)
@@ -134,11 +134,11 @@ func (s *seating) grow(b *Bought, into *Option, c *view.Class, pod int) {
 	if s.minds(c) {
 		s.tally.Add(c, s.site(b), 1)
 	}
-	s.seats = append(s.seats, Seat{Pod: pod, Bought: b})
+	s.seats = append(s.seats, Assignment{Pod: pod, Claim: b})
 }
 
 // growth finds the claim that takes one more pod for the least money.
-func (s *seating) growth(c *view.Class, allows func(*view.Class, *topology.Site) bool) (b *Bought, into *Option, dearer int64) {
+func (s *seating) growth(c *view.Class, allows func(*view.Class, *topology.Site) bool) (b *NewClaim, into *Option, dearer int64) {
 	for _, x := range s.bought {
 		o := s.larger(x, c, allows, b == nil, dearer)
 		if o == nil {
@@ -157,15 +157,15 @@ func (s *seating) growth(c *view.Class, allows func(*view.Class, *topology.Site)
 
 // larger is the cheapest option that holds a claim's pods and one more; nil when there is none, or none that is less than
 // most dearer.
-func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *topology.Site) bool, anyPrice bool, most int64) *Option {
+func (s *seating) larger(b *NewClaim, c *view.Class, allows func(*view.Class, *topology.Site) bool, anyPrice bool, most int64) *Option {
 	if b.site != nil && !allows(c, b.site) {
 		return nil
 	}
-	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}, Cell: s.cellFor(c, b.base)})
+	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}, Segment: s.cellFor(c, b.base)})
 	if minValues(b.base.Pool) {
 		return s.asFlexible(b, items)
 	}
-	items[len(items)-1].Cell = nil
+	items[len(items)-1].Segment = nil
 	if s.m.portsClash(items) || !capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (s *seating) larger(b *Bought, c *view.Class, allows func(*view.Class, *top
 }
 
 // asFlexible is what a claim of a pool with minValues was packed for, where enough distinct offerings hold more.
-func (s *seating) asFlexible(b *Bought, items []Item) *Option {
+func (s *seating) asFlexible(b *NewClaim, items []Item) *Option {
 	c := items[len(items)-1].Class
 	if b.site == nil && s.minds(c) || s.m.portsClash(items) || !capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil
@@ -214,7 +214,7 @@ func (s *seating) asFlexible(b *Bought, items []Item) *Option {
 }
 
 // cellFor is where a claim must be that a pod of a class is on; nil for pods that mind nobody.
-func (s *seating) cellFor(c *view.Class, o *Option) *Cell {
+func (s *seating) cellFor(c *view.Class, o *Option) *Segment {
 	if !s.minds(c) {
 		return nil
 	}
@@ -243,7 +243,7 @@ func (s *seating) freshest(c *view.Class, allows func(*view.Class, *topology.Sit
 func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*view.Class, *topology.Site) bool) *Option {
 	verdicts, fits := make(map[string]bool), s.fitting(nil, it.Class)
 	for _, o := range tier {
-		if !o.takes(it, wishes) || s.lim.Room(o, 1) == 0 || !fits(o) {
+		if !o.takes(it, wishes) || s.lim.Remaining(o, 1) == 0 || !fits(o) {
 			continue
 		}
 		place := o.key(s.keys)
@@ -257,7 +257,7 @@ func (s *seating) firstThat(tier []*Option, it *Item, wishes bool, allows func(*
 		}
 		if minValues(o.Pool) {
 			alone := *it
-			alone.Cell = s.cellFor(it.Class, o)
+			alone.Segment = s.cellFor(it.Class, o)
 			if _, ok := s.m.choices(o, []Item{alone}, s.lim, fits); !ok {
 				continue
 			}

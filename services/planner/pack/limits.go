@@ -18,12 +18,12 @@ type Limits struct {
 	left  []view.Vector
 	nodes []int64
 	// units are what is left of capacity reservations.
-	units *offer.Units
+	units *offer.ReservationUnits
 }
 
 // NewLimits is the pools' limits less what their live claims count.
 func NewLimits(w *view.World) *Limits {
-	l := &Limits{w: w, nodes: make([]int64, len(w.Pools)), units: offer.NewUnits(w.Snapshot)}
+	l := &Limits{w: w, nodes: make([]int64, len(w.Pools)), units: offer.NewReservationUnits(w.Snapshot)}
 	for i, p := range w.Pools {
 		l.left = append(l.left, slices.Clone(p.LimitVector))
 		l.nodes[i] = p.NodeLimit
@@ -47,8 +47,8 @@ func (l *Limits) Clone() *Limits {
 	return out
 }
 
-// Room is how many nodes of an option, up to most, its pool may still buy.
-func (l *Limits) Room(o *Option, most int) int {
+// Remaining is how many nodes of an option, up to most, its pool may still buy.
+func (l *Limits) Remaining(o *Option, most int) int {
 	p := o.Pool
 	n := int64(most)
 	if p.NodeLimit >= 0 {

@@ -21,7 +21,7 @@ type Listing struct {
 }
 
 // Listing is that of a claim. Thousands of claims have a few hundred of them.
-func (d *Desk) Listing(b *Bought) *Listing {
+func (d *Scheduler) Listing(b *NewClaim) *Listing {
 	sum := uint64(len(b.Options))
 	for _, o := range b.Options {
 		sum = sum*1099511628211 + uint64(o.id)
@@ -41,7 +41,7 @@ func (d *Desk) Listing(b *Bought) *Listing {
 	return l
 }
 
-func (b *Bought) requirements() []model.Requirement {
+func (b *NewClaim) requirements() []model.Requirement {
 	v := b.base.variant
 	set := v.pool.Requirements.Intersect(v.decided)
 	for _, key := range []string{labels.InstanceType, labels.Zone, labels.CapacityType} {
@@ -71,7 +71,7 @@ func (b *Bought) requirements() []model.Requirement {
 }
 
 // values are those that the claim's options have of a label, with "" for those without it.
-func (b *Bought) values(key string) []string {
+func (b *NewClaim) values(key string) []string {
 	out := make([]string, 0, len(b.Options))
 	for _, o := range b.Options {
 		if v, _ := o.Label(key); !slices.Contains(out, v) {

@@ -1,9 +1,9 @@
 // Package pack finds what to buy: node claims for pods that have no room, at the lowest price.
 //
 // A Market is all that could be bought: each pool crossed with its instance types, zones and capacity types, with the
-// room that DaemonSets leave on each. A Desk seats pods on hosts that there are and on claims that it buys from the market:
+// room that DaemonSets leave on each. A Scheduler seats pods on hosts that there are and on claims that it buys from the market:
 // Seat for pods that need a place, One for a single claim that holds everything; Bound proves what no plan can undercut,
-// Explain says why a pod fits nothing. The package never decides that a node goes. Start reading with Desk.
+// Explain says why a pod fits nothing. The package never decides that a node goes. Start reading with Scheduler.
 package pack
 
 import (
@@ -34,7 +34,7 @@ type Market struct {
 	byType map[model.TypeName][]*model.Offering
 	// count is how many options there are.
 	count int
-	// byKeys are the options worth weighing, by the labels whose values matter; see Desk.tiersOf.
+	// byKeys are the options worth weighing, by the labels whose values matter; see Scheduler.tiersOf.
 	byKeys map[string][][]*Option
 }
 
@@ -271,7 +271,7 @@ func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 }
 
 // overlay makes the option what node overlays say.
-func (o *Option) overlay(w *view.World, touch offer.Touch) {
+func (o *Option) overlay(w *view.World, touch offer.Applied) {
 	o.allocatable = w.Allocatable(o.Pool.NodePool.NodeClass, o.Type)
 	if touch.None() {
 		return
@@ -309,13 +309,13 @@ func (o *Option) judge(w *view.World, profiles []*view.Profile) {
 	o.unmet = nil
 	for _, p := range w.Profiles {
 		if len(p.Preferred) > 0 && !p.Indifferent {
-			o.unmet = append(o.unmet, fit.Wish(p, &o.place))
+			o.unmet = append(o.unmet, fit.PreferencePenalty(p, &o.place))
 		}
 	}
 	for _, p := range profiles {
 		ok := fit.Admits(p, &o.place)
 		o.admits.set(p.Index, ok)
-		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place) && (!enforced || fit.Wish(p, &o.place) == 0))
+		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place) && (!enforced || fit.PreferencePenalty(p, &o.place) == 0))
 	}
 }
 

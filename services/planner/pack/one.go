@@ -8,26 +8,28 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Ceiling is the most that a claim may cost: as it is weighed, and by the list, which is what AWS bills.
-type Ceiling struct{ Weighed, List int64 }
+// PriceCeiling is the most that a claim may cost: as it is weighed, and by the list, which is what AWS bills.
+type PriceCeiling struct{ Weighed, List int64 }
 
-func (c Ceiling) above(o *Option) bool { return o.Price <= c.Weighed && o.Offering.Price <= c.List }
+func (c PriceCeiling) above(o *Option) bool {
+	return o.Price <= c.Weighed && o.Offering.Price <= c.List
+}
 
 // One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all, and
 // counts their pods there; ok is false when there is none or it costs more than most. What the claim lists costs at most
 // that, too. The limits are not changed, see Limits.Keep.
-func (d *Desk) One(items []Item, most Ceiling) (b *Bought, ok bool) {
+func (d *Scheduler) One(items []Item, most PriceCeiling) (b *NewClaim, ok bool) {
 	if d.m.portsClash(items) || !capsAllow(items, d.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil, false
 	}
-	minding := slices.ContainsFunc(items, func(it Item) bool { return d.rules.Tied(it.Class) })
+	minding := slices.ContainsFunc(items, func(it Item) bool { return d.rules.Constrained(it.Class) })
 	tiers, verdicts := d.m.tiers, make(map[string]bool)
 	if minding {
 		tiers = d.tiersByCell()
 	}
 	l, fits := d.m.burdenOf(items), d.fitting(nil, claimants(items)...)
 	suits := func(o *Option) bool {
-		return o.holds(l) && d.lim.Room(o, 1) > 0 && fits(o) && (!minding || d.togetherIn(o, items, verdicts))
+		return o.holds(l) && d.lim.Remaining(o, 1) > 0 && fits(o) && (!minding || d.togetherIn(o, items, verdicts))
 	}
 	for _, wishes := range d.m.passes() {
 		for _, tier := range tiers {
@@ -49,11 +51,11 @@ func (d *Desk) One(items []Item, most Ceiling) (b *Bought, ok bool) {
 	return nil, false
 }
 
-func (d *Desk) oneOf(o *Option, items []Item, most Ceiling) (*Bought, bool) {
+func (d *Scheduler) oneOf(o *Option, items []Item, most PriceCeiling) (*NewClaim, bool) {
 	pinned := slices.Clone(items)
 	for i, it := range items {
-		if d.rules.Tied(it.Class) {
-			pinned[i].Cell = d.cellOf(d.rules.Keys(it.Class), o)
+		if d.rules.Constrained(it.Class) {
+			pinned[i].Segment = d.cellOf(d.rules.Keys(it.Class), o)
 		}
 	}
 	b, ok := d.m.oneOf(o, pinned, d.lim, most, d.fitting(nil, claimants(items)...))
@@ -67,7 +69,7 @@ func (d *Desk) oneOf(o *Option, items []Item, most Ceiling) (*Bought, bool) {
 }
 
 // togetherIn is together, asked once for all options that other pods see alike, and taken back.
-func (d *Desk) togetherIn(o *Option, items []Item, verdicts map[string]bool) bool {
+func (d *Scheduler) togetherIn(o *Option, items []Item, verdicts map[string]bool) bool {
 	place := o.key(d.keys)
 	ok, known := verdicts[place]
 	if !known {
@@ -80,7 +82,7 @@ func (d *Desk) togetherIn(o *Option, items []Item, verdicts map[string]bool) boo
 }
 
 // together says whether all pods of some items may be on one new node of an option, in some order, and counts them there.
-func (d *Desk) together(o *Option, items []Item) bool {
+func (d *Scheduler) together(o *Option, items []Item) bool {
 	site := d.tally.Claim(nil, &o.place)
 	if d.tally.Opens(site) {
 		return false
@@ -89,7 +91,7 @@ func (d *Desk) together(o *Option, items []Item) bool {
 	for len(rest) > 0 {
 		before := len(rest)
 		rest = slices.DeleteFunc(rest, func(it Item) bool {
-			if d.tally.Room(it.Class, site, len(it.Pods)) < len(it.Pods) {
+			if d.tally.Capacity(it.Class, site, len(it.Pods)) < len(it.Pods) {
 				return false
 			}
 			d.tally.Add(it.Class, site, len(it.Pods))
@@ -103,10 +105,10 @@ func (d *Desk) together(o *Option, items []Item) bool {
 }
 
 // tiersByCell are the options worth weighing for pods that mind others.
-func (d *Desk) tiersByCell() [][]*Option { return d.tiersOf(d.keys) }
+func (d *Scheduler) tiersByCell() [][]*Option { return d.tiersOf(d.keys) }
 
 // tiersOf are the options worth weighing where the values of some labels matter.
-func (d *Desk) tiersOf(keys []string) [][]*Option {
+func (d *Scheduler) tiersOf(keys []string) [][]*Option {
 	if len(keys) == 0 && d.only == nil {
 		return d.m.tiers
 	}
@@ -132,7 +134,7 @@ func (m *Market) passes() []bool {
 }
 
 // cellOf is the cell of an option on some labels; nil where there are none.
-func (d *Desk) cellOf(keys []string, o *Option) *Cell {
+func (d *Scheduler) cellOf(keys []string, o *Option) *Segment {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -140,16 +142,16 @@ func (d *Desk) cellOf(keys []string, o *Option) *Cell {
 }
 
 // Buy seats pods on claims to buy and on nothing else, within limits, which it takes them off.
-func (d *Desk) Buy(items []Item, lim *Limits) (seats []Seat, bought []*Bought, left []Item) {
+func (d *Scheduler) Buy(items []Item, lim *Limits) (seats []Assignment, bought []*NewClaim, left []Item) {
 	own, proof := d.lim, d.proof
 	d.lim = lim
 	defer func() { d.lim, d.proof = own, proof }()
-	return d.Seat(items, func(int) bool { return false })
+	return d.Assign(items, func(int) bool { return false })
 }
 
 // BuyFrom is Buy from one pool. Pods that mind others are left: where they may go depends on all pools.
-func (d *Desk) BuyFrom(pool *view.Pool, items []Item, lim *Limits) (seats []Seat, bought []*Bought, left []Item) {
-	if slices.ContainsFunc(items, func(it Item) bool { return d.rules.Tied(it.Class) || d.rules.Soft(it.Class) }) {
+func (d *Scheduler) BuyFrom(pool *view.Pool, items []Item, lim *Limits) (seats []Assignment, bought []*NewClaim, left []Item) {
+	if slices.ContainsFunc(items, func(it Item) bool { return d.rules.Constrained(it.Class) || d.rules.Soft(it.Class) }) {
 		return nil, nil, items
 	}
 	d.only = pool

@@ -15,19 +15,19 @@ type Item struct {
 	Class *view.Class
 	// Pods are places in World.Pods, in order.
 	Pods []int
-	// Cell is where their node must be; nil for anywhere.
-	Cell *Cell
+	// Segment is where their node must be; nil for anywhere.
+	Segment *Segment
 	// row is the place among the items that Pack was given, by which its rules name them.
 	row int
 }
 
-// Bought is a claim to create.
-type Bought struct {
+// NewClaim is a claim to create.
+type NewClaim struct {
 	// Options are what it may become, best first. All hold its pods.
 	Options []*Option
 	Items   []Item
 	// Runners are shapes that were weighed and lost.
-	Runners []Runner
+	RunnersUp []RunnerUp
 	// base is the option that it was packed for, whose capacity was counted against the limits.
 	base *Option
 	// site is its node in the eyes of the rules about other pods; nil where none of its pods has such rules.
@@ -39,12 +39,12 @@ type Bought struct {
 }
 
 // Best is the option that the claim will most likely become.
-func (b *Bought) Best() *Option { return b.Options[0] }
+func (b *NewClaim) Best() *Option { return b.Options[0] }
 
 // fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
 // bought for. Pools of higher weight go first; going against a soft taint comes last.
-func (d *Desk) fill(tiers [][]*Option, items []Item, rules []topology.NodeRule, lim *Limits) (bought []*Bought, left []Item, proof Proof) {
+func (d *Scheduler) fill(tiers [][]*Option, items []Item, rules []topology.NodeRule, lim *Limits) (bought []*NewClaim, left []Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
@@ -113,10 +113,10 @@ func (l *load) shapeKey(key []byte, item int) []byte {
 	for _, q := range it.Class.Requested {
 		key = binary.AppendVarint(key, q)
 	}
-	if it.Cell != nil {
-		key = binary.AppendUvarint(key, uint64(it.Cell.id))
+	if it.Segment != nil {
+		key = binary.AppendUvarint(key, uint64(it.Segment.id))
 	}
-	if devices.Matters(it.Class.PodClass) {
+	if devices.ClaimsDevices(it.Class.PodClass) {
 		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
 	}
 	key = append(key, '|')
@@ -172,7 +172,7 @@ func (o *Option) takes(it *Item, wishes bool) bool {
 	if wishes {
 		admitted = o.prefers
 	}
-	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.in(it.Cell) && o.serves(c)
+	return admitted.has(c.Profile.Index) && view.Fits(o.Free, c.Requested, 1) == 1 && !fit.PortsClash(c.HostPorts, o.Ports) && o.in(it.Segment) && o.serves(c)
 }
 
 // share is the largest part of any resource of a node that a pod takes.

@@ -89,16 +89,16 @@ func cheapest(s *model.Snapshot) int64 {
 	return best
 }
 
-func newDesk(w *view.World, lim *pack.Limits) *pack.Desk {
+func newDesk(w *view.World, lim *pack.Limits) *pack.Scheduler {
 	rules, v := topology.New(w), view.NewView(w)
 	m, tally := pack.NewMarket(w, rules), topology.NewTally(rules, v, nil)
 	m.EachOffer(tally.Offer)
 	matcher := fit.NewMatcher(v)
-	matcher.Mind(tally)
+	matcher.CheckPeers(tally)
 	if lim == nil {
 		lim = pack.NewLimits(w)
 	}
-	return pack.NewDesk(m, v, matcher, tally, lim)
+	return pack.NewScheduler(m, v, matcher, tally, lim)
 }
 
 func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
@@ -113,12 +113,12 @@ func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 			all[i] = i
 		}
 		desk, items, want := newDesk(w, nil), pack.Items(w, all), cheapest(s)
-		b, ok := desk.One(items, pack.Ceiling{Weighed: math.MaxInt64, List: math.MaxInt64})
+		b, ok := desk.One(items, pack.PriceCeiling{Weighed: math.MaxInt64, List: math.MaxInt64})
 		if ok != (want < math.MaxInt64) || (ok && b.Best().Offering.Price != want) {
 			t.Fatalf("found %v, the cheapest costs %d", b, want)
 		}
 		if ok {
-			if _, cheaper := newDesk(w, nil).One(items, pack.Ceiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
+			if _, cheaper := newDesk(w, nil).One(items, pack.PriceCeiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
 				t.Fatal("found one below the cheapest")
 			}
 		}

@@ -15,7 +15,7 @@ type burden struct {
 	sum      view.Vector
 	profiles bitset
 	ports    []model.HostPort
-	cells    []*Cell
+	cells    []*Segment
 	// claimants are the classes that claim devices.
 	claimants []*view.Class
 }
@@ -26,11 +26,11 @@ func (m *Market) burdenOf(items []Item) *burden {
 		l.sum.Add(it.Class.Requested, int64(len(it.Pods)))
 		l.profiles.set(it.Class.Profile.Index, true)
 		l.ports = append(l.ports, it.Class.HostPorts...)
-		if devices.Matters(it.Class.PodClass) {
+		if devices.ClaimsDevices(it.Class.PodClass) {
 			l.claimants = append(l.claimants, it.Class)
 		}
-		if it.Cell != nil && !slices.Contains(l.cells, it.Cell) {
-			l.cells = append(l.cells, it.Cell)
+		if it.Segment != nil && !slices.Contains(l.cells, it.Segment) {
+			l.cells = append(l.cells, it.Segment)
 		}
 	}
 	return l
@@ -41,7 +41,7 @@ func (o *Option) holds(l *burden) bool {
 	if view.Fits(o.Free, l.sum, 1) == 0 || !o.admits.covers(l.profiles) {
 		return false
 	}
-	if slices.ContainsFunc(l.cells, func(c *Cell) bool { return !o.in(c) }) {
+	if slices.ContainsFunc(l.cells, func(c *Segment) bool { return !o.in(c) }) {
 		return false
 	}
 	if slices.ContainsFunc(l.claimants, func(c *view.Class) bool { return !o.serves(c) }) {
@@ -109,7 +109,7 @@ func (m *Market) granted(options []*Option, wishful []Item) []*Option {
 	best := 0
 	for i, o := range options {
 		for _, it := range wishful {
-			unmet[i] += int64(fit.Wish(it.Class.Profile, &o.place)) * int64(len(it.Pods))
+			unmet[i] += int64(fit.PreferencePenalty(it.Class.Profile, &o.place)) * int64(len(it.Pods))
 		}
 		if o.Price+price*unmet[i] < options[best].Price+price*unmet[best] {
 			best = i
@@ -184,7 +184,7 @@ func (o *Option) Label(key string) (string, bool) {
 
 // rankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that
 // they list.
-func (d *Desk) rankAll(bought []*Bought) {
+func (d *Scheduler) rankAll(bought []*NewClaim) {
 	m, lim := d.m, d.lim
 	claims := make([]int, len(m.w.Pools))
 	for _, b := range bought {
@@ -207,7 +207,7 @@ func (d *Desk) rankAll(bought []*Bought) {
 			continue
 		}
 		if i > 0 && b.number == 0 && alike(b, bought[i-1]) && slices.Equal(b.shown, bought[i-1].shown) {
-			b.Options, b.Runners = bought[i-1].Options, bought[i-1].Runners
+			b.Options, b.RunnersUp = bought[i-1].Options, bought[i-1].RunnersUp
 		} else {
 			fitting := d.fitting(b)
 			among := b.base.variant.options
@@ -224,26 +224,26 @@ func (d *Desk) rankAll(bought []*Bought) {
 }
 
 // alike says that two claims were packed for the same option and hold the same number of pods of the same classes.
-func alike(a, b *Bought) bool {
+func alike(a, b *NewClaim) bool {
 	return a.base == b.base && slices.EqualFunc(a.Items, b.Items, func(x, y Item) bool {
-		return x.Class == y.Class && x.Cell == y.Cell && len(x.Pods) == len(y.Pods)
+		return x.Class == y.Class && x.Segment == y.Segment && len(x.Pods) == len(y.Pods)
 	})
 }
 
 // stretch counts the largest of a claim's options instead of the one that it was packed for.
-func (l *Limits) stretch(b *Bought) {
+func (l *Limits) stretch(b *NewClaim) {
 	l.take(b.base.Pool, b.base.Capacity, -1)
 	l.take(b.base.Pool, b.largest(), 1)
 }
 
 // unstretch counts the option that a claim was packed for instead of the largest that it may become.
-func (l *Limits) unstretch(b *Bought) {
+func (l *Limits) unstretch(b *NewClaim) {
 	l.take(b.base.Pool, b.largest(), -1)
 	l.take(b.base.Pool, b.base.Capacity, 1)
 }
 
 // largest is the most of each resource that a claim may have.
-func (b *Bought) largest() view.Vector {
+func (b *NewClaim) largest() view.Vector {
 	most := slices.Clone(b.base.Capacity)
 	for _, o := range b.Options {
 		for i, c := range o.Capacity {
@@ -254,7 +254,7 @@ func (b *Bought) largest() view.Vector {
 }
 
 // distinct is how many values of a label the claim's options have.
-func (b *Bought) distinct(key string) int {
+func (b *NewClaim) distinct(key string) int {
 	seen := make(map[string]bool)
 	for _, o := range b.Options {
 		if v, ok := o.Label(key); ok {
@@ -265,17 +265,17 @@ func (b *Bought) distinct(key string) int {
 }
 
 // Relaxed says that the claim is less flexible than its pool wishes.
-func (b *Bought) Relaxed() bool {
+func (b *NewClaim) Relaxed() bool {
 	return slices.ContainsFunc(b.base.Pool.Requirements, func(r require.Requirement) bool {
 		return r.MinValues > 0 && b.distinct(r.Key) < r.MinValues
 	})
 }
 
-func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most Ceiling, fits func(*Option) bool) (*Bought, bool) {
+func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most PriceCeiling, fits func(*Option) bool) (*NewClaim, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)
 	room := slack.share(o.Pool, 1)
-	b := &Bought{base: o, Items: items}
+	b := &NewClaim{base: o, Items: items}
 	var ok bool
 	b.Options, ok = m.rank(o, items, func(x *Option) bool {
 		return most.above(x) && within(x, o, room) && fits(x)
@@ -287,8 +287,8 @@ func (m *Market) oneOf(o *Option, items []Item, lim *Limits, most Ceiling, fits 
 	return b, true
 }
 
-// Keep takes a claim that One found off the limits.
-func (l *Limits) Keep(b *Bought) {
+// TakeClaim takes a claim that One found off the limits.
+func (l *Limits) TakeClaim(b *NewClaim) {
 	l.Take(b.base, 1)
 	l.stretch(b)
 }

@@ -14,8 +14,8 @@ import (
 // mostRunners is how many runners-up a claim names.
 const mostRunners = 5
 
-// Runner is a shape that was weighed and lost.
-type Runner struct {
+// RunnerUp is a shape that was weighed and lost.
+type RunnerUp struct {
 	Option *Option
 	// Pods is how many of the pods that were to be placed one such node holds.
 	Pods   int
@@ -24,7 +24,7 @@ type Runner struct {
 
 // runners lists the types that come nearest to the one that a filling is on: those that hold pods of the same mix, as far
 // as there are any, for the least money each.
-func (p *problem) runners(pattern optimise.Pattern) []Runner {
+func (p *problem) runners(pattern optimise.Pattern) []RunnerUp {
 	base := p.options[p.bins[pattern.Bin]]
 	pods, most := 0, math.Inf(1)
 	sum := make(view.Vector, p.m.w.Index.Len())
@@ -37,7 +37,7 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 	seen := p.seen
 	clear(seen)
 	seen[p.types[base.Type.Name]] = true
-	var out []Runner
+	var out []RunnerUp
 	worst := 0.0 // what the least of them costs for a pod
 	for b, i := range p.bins {
 		if seen[p.typed[b]] {
@@ -53,7 +53,7 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 			continue
 		}
 		seen[p.typed[b]] = true
-		out = keepBest(out, Runner{Option: o, Pods: n})
+		out = keepBest(out, RunnerUp{Option: o, Pods: n})
 		least := out[len(out)-1]
 		worst = float64(least.Option.Price) / float64(least.Pods) * (1 + 1e-6)
 	}
@@ -64,7 +64,7 @@ func (p *problem) runners(pattern optimise.Pattern) []Runner {
 }
 
 // keepBest puts a runner where it belongs by price for a pod, after its equals, and keeps the best.
-func keepBest(best []Runner, r Runner) []Runner {
+func keepBest(best []RunnerUp, r RunnerUp) []RunnerUp {
 	at := len(best)
 	for at > 0 && r.Option.Price*int64(best[at-1].Pods) < best[at-1].Option.Price*int64(r.Pods) {
 		at--
@@ -105,7 +105,7 @@ func times(free view.Vector, sum []portion) float64 {
 }
 
 // lostTo says why a type lost against the one that was taken for some pods.
-func lostTo(r Runner, best *Option, pods int) model.Reason {
+func lostTo(r RunnerUp, best *Option, pods int) model.Reason {
 	o := r.Option
 	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Price), r.Pods)
 	if o.Price*int64(pods) == best.Price*int64(r.Pods) {
@@ -123,23 +123,23 @@ func lostTo(r Runner, best *Option, pods int) model.Reason {
 
 // finishRunners settles a claim's runners-up once it is known what it may become. Where a cheaper type than the one that
 // it was packed for turned out to hold its pods, what lost against that other type says nothing any more.
-func (m *Market) finishRunners(b *Bought) {
+func (m *Market) finishRunners(b *NewClaim) {
 	if len(b.Options) == 0 {
 		return
 	}
 	best := b.Best()
 	if best.Type != b.base.Type {
-		b.Runners = nil
+		b.RunnersUp = nil
 	}
 	seen := map[model.TypeName]bool{best.Type.Name: true}
-	for _, r := range b.Runners {
+	for _, r := range b.RunnersUp {
 		seen[r.Option.Type.Name] = true
 	}
 	pods := 0
 	for _, it := range b.Items {
 		pods += len(it.Pods)
 	}
-	out := slices.Clone(b.Runners)
+	out := slices.Clone(b.RunnersUp)
 	for _, o := range b.Options {
 		if len(out) == mostRunners {
 			break
@@ -148,9 +148,9 @@ func (m *Market) finishRunners(b *Bought) {
 			continue
 		}
 		seen[o.Type.Name] = true
-		out = append(out, Runner{Option: o, Pods: pods, Reason: outpriced(o, best, pods)})
+		out = append(out, RunnerUp{Option: o, Pods: pods, Reason: outpriced(o, best, pods)})
 	}
-	b.Runners = out
+	b.RunnersUp = out
 }
 
 func outpriced(o, best *Option, pods int) model.Reason {

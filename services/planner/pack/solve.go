@@ -35,7 +35,7 @@ type problem struct {
 }
 
 // newProblem is a load in the optimiser's numbers, without bins.
-func (d *Desk) newProblem(l *load, lim *Limits) *problem {
+func (d *Scheduler) newProblem(l *load, lim *Limits) *problem {
 	const stepsPerUnit = 1000
 	m := d.m
 	p := &problem{m: m, l: l, lim: lim}
@@ -82,17 +82,17 @@ func appendKind(key []byte, it *Item) []byte {
 	for _, q := range it.Class.Requested {
 		key = binary.AppendVarint(key, q)
 	}
-	if it.Cell != nil {
-		key = binary.AppendUvarint(key, uint64(it.Cell.id))
+	if it.Segment != nil {
+		key = binary.AppendUvarint(key, uint64(it.Segment.id))
 	}
-	if devices.Matters(it.Class.PodClass) {
+	if devices.ClaimsDevices(it.Class.PodClass) {
 		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
 	}
 	return key
 }
 
 // solve buys what it can of a load from one tier, and says what that must cost at least.
-func (d *Desk) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*Bought, Proof) {
+func (d *Scheduler) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*NewClaim, Proof) {
 	m := d.m
 	p := d.newProblem(l, lim)
 	p.options = options
@@ -117,7 +117,7 @@ func (d *Desk) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*B
 func (p *problem) addBins(wishes bool) {
 	price := wishPrice(&p.m.w.Policy)
 	for i, o := range p.options {
-		if p.stopped() || p.lim.Room(o, 1) == 0 {
+		if p.stopped() || p.lim.Remaining(o, 1) == 0 {
 			continue
 		}
 		for _, h := range p.holdings(o, wishes) {
@@ -139,7 +139,7 @@ func (p *problem) add(option int, h holding, price int64) {
 			if !h.takes.Has(k) {
 				continue
 			}
-			if w := fit.Wish(p.l.items[p.rows[k][0]].Class.Profile, &o.place); w > 0 {
+			if w := fit.PreferencePenalty(p.l.items[p.rows[k][0]].Class.Profile, &o.place); w > 0 {
 				p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
 			}
 		}
@@ -251,8 +251,8 @@ func (p *problem) addLimit(most int64, amount func(*Option) int64) {
 }
 
 // buy turns fillings into claims.
-func (p *problem) buy(s optimise.Solution) []*Bought {
-	var out []*Bought
+func (p *problem) buy(s optimise.Solution) []*NewClaim {
+	var out []*NewClaim
 	for _, pattern := range s.Patterns {
 		if p.stopped() {
 			return nil
@@ -260,7 +260,7 @@ func (p *problem) buy(s optimise.Solution) []*Bought {
 		o := p.options[p.bins[pattern.Bin]]
 		runners := p.runners(pattern)
 		for range pattern.Copies {
-			b := &Bought{base: o, Runners: runners}
+			b := &NewClaim{base: o, RunnersUp: runners}
 			for _, c := range pattern.Counts {
 				b.Items = p.deal(b.Items, c.Item, c.Pods)
 			}
@@ -268,7 +268,7 @@ func (p *problem) buy(s optimise.Solution) []*Bought {
 		}
 		p.lim.Take(o, pattern.Copies)
 	}
-	return slices.DeleteFunc(out, func(b *Bought) bool { return !p.flexible(b) })
+	return slices.DeleteFunc(out, func(b *NewClaim) bool { return !p.flexible(b) })
 }
 
 // deal adds the next pods of a row to some items, from the row's items in their order.
@@ -285,7 +285,7 @@ func (p *problem) deal(to []Item, row, pods int) []Item {
 
 // flexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are
 // given back.
-func (p *problem) flexible(b *Bought) bool {
+func (p *problem) flexible(b *NewClaim) bool {
 	if !minValues(b.base.Pool) {
 		return true
 	}
@@ -304,7 +304,7 @@ func (p *problem) flexible(b *Bought) bool {
 // choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
 // fits says what else they must keep; nil where there is nothing.
 func (m *Market) choices(o *Option, items []Item, lim *Limits, fits func(*Option) bool) (ranked []*Option, ok bool) {
-	return m.rank(o, items, func(x *Option) bool { return lim.Room(x, 1) == 1 && (fits == nil || fits(x)) })
+	return m.rank(o, items, func(x *Option) bool { return lim.Remaining(x, 1) == 1 && (fits == nil || fits(x)) })
 }
 
 // enforcedPrice is more than any node costs: an enforced wish is given up only where it can't be had.

@@ -8,7 +8,7 @@ import (
 
 // steer decides, for a claim that is bought anyway, where the soft rules of its pods about other pods are best met: of what
 // it may become, the option whose price and unmet wishes cost least. The pods that wished are pinned there.
-func (s *seating) steer(b *Bought) {
+func (s *seating) steer(b *NewClaim) {
 	if b.Options != nil || s.v.Policy.Preferences == model.PreferencesIgnored {
 		return
 	}
@@ -29,13 +29,13 @@ func (s *seating) steer(b *Bought) {
 	b.Items = slices.Clone(b.Items)
 	for i, it := range b.Items {
 		if s.rules.Soft(it.Class) {
-			b.Items[i].Cell = s.cellOf(s.keysOf(it.Class), to)
+			b.Items[i].Segment = s.cellOf(s.keysOf(it.Class), to)
 		}
 	}
 }
 
 // bestFor is the best of what a claim may become, the cheapest for each set of values of some labels.
-func (s *seating) bestFor(b *Bought, keys []string) *Option {
+func (s *seating) bestFor(b *NewClaim, keys []string) *Option {
 	best, least, price := b.base, int64(-1), wishPrice(&s.v.Policy)
 	seen := make(map[string]bool)
 	options, _ := s.m.rank(b.base, b.Items, func(o *Option) bool { return o == b.base || s.lim.roomInstead(o, b.base) })
@@ -51,7 +51,7 @@ func (s *seating) bestFor(b *Bought, keys []string) *Option {
 		}
 		for _, it := range b.Items {
 			if s.rules.Soft(it.Class) {
-				cost += price * int64(s.tally.Wish(it.Class, site)) * int64(len(it.Pods))
+				cost += price * int64(s.tally.PreferencePenalty(it.Class, site)) * int64(len(it.Pods))
 			}
 		}
 		if least < 0 || cost < least {

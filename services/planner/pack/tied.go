@@ -13,11 +13,11 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// grid cuts hosts and options into the cells of some labels. It does not change while a Desk is used.
+// grid cuts hosts and options into the cells of some labels. It does not change while a Scheduler is used.
 type grid struct {
 	keys []string
 	// cells are sorted by name; of says which cell each host is in, -1 where that is not decided.
-	cells []*Cell
+	cells []*Segment
 	sites []*topology.Site
 	of    []int
 	// tiers are the options worth weighing in each cell, by pool weight.
@@ -39,21 +39,21 @@ type freshNode struct {
 }
 
 // grid finds or makes the grid of some labels, which are sorted.
-func (d *Desk) grid(keys []string) *grid {
+func (d *Scheduler) grid(keys []string) *grid {
 	name := strings.Join(keys, ",")
 	if g := d.grids[name]; g != nil {
 		return g
 	}
 	g := &grid{keys: keys, of: make([]int, len(d.v.Hosts)), fresh: make(map[freshKey][]freshNode)}
-	index := make(map[string]*Cell)
-	find := func(label func(string) (string, bool)) *Cell {
+	index := make(map[string]*Segment)
+	find := func(label func(string) (string, bool)) *Segment {
 		name := cellName(keys, label)
 		if index[name] == nil {
-			index[name] = &Cell{labels: labelsOf(keys, label), options: newBits(d.m.count)}
+			index[name] = &Segment{labels: labelsOf(keys, label), options: newBits(d.m.count)}
 		}
 		return index[name]
 	}
-	hosts := make([]*Cell, len(d.v.Hosts))
+	hosts := make([]*Segment, len(d.v.Hosts))
 	for i, h := range d.v.Hosts {
 		if decided(h, keys) {
 			hosts[i] = find(h.LabelSets[0].Get)
@@ -64,7 +64,7 @@ func (d *Desk) grid(keys []string) *grid {
 			find(o.Label).options.set(o.id, true)
 		}
 	}
-	place := make(map[*Cell]int, len(index))
+	place := make(map[*Segment]int, len(index))
 	for _, name := range slices.Sorted(maps.Keys(index)) {
 		c := index[name]
 		d.cells++
@@ -91,14 +91,14 @@ func (d *Desk) grid(keys []string) *grid {
 			}
 		}
 		g.tiers = append(g.tiers, in)
-		g.sites = append(g.sites, d.tally.Cell(c.labels, places...))
+		g.sites = append(g.sites, d.tally.Segment(c.labels, places...))
 	}
 	d.grids[name] = g
 	return g
 }
 
 // cell is where an option is; nil where the grid has no labels.
-func (g *grid) cell(o *Option) *Cell {
+func (g *grid) cell(o *Option) *Segment {
 	if len(g.keys) == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func decided(h *view.Host, keys []string) bool {
 
 // berth is where pods of a class may go: the hosts of a cell, and new nodes there.
 type berth struct {
-	cell *Cell
+	cell *Segment
 	site *topology.Site
 	// hosts are those with room, in the order in which to fill them; the first next of them are of no more use.
 	hosts []int
@@ -188,7 +188,7 @@ func (s *seating) freshNodes(c *view.Class, g *grid) []freshNode {
 	}
 	key := freshKey{c.Profile.Index, string(request)}
 	out, known := g.fresh[key]
-	special := len(c.HostPorts) > 0 || devices.Matters(c.PodClass)
+	special := len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass)
 	if known && !special {
 		return out
 	}
@@ -207,7 +207,7 @@ func (s *seating) freshNode(c *view.Class, tiers [][]*Option) freshNode {
 	for t, options := range tiers {
 		out := freshNode{tier: -1}
 		for _, o := range options {
-			if !o.takes(&it, false) || s.lim.Room(o, 1) == 0 {
+			if !o.takes(&it, false) || s.lim.Remaining(o, 1) == 0 {
 				continue
 			}
 			v := int64(float64(o.Price+s.v.Policy.PerNodeOverhead)*share(c.Requested, o.Free)) + s.penalty(c, o)
@@ -267,14 +267,14 @@ func (s *seating) seatOne(c *view.Class, pod int, berths []*berth) bool {
 			continue
 		}
 		if h := s.nextHost(c, b); h >= 0 {
-			if w := s.tally.Wish(c, s.tally.Host(h)); on == nil || w < onWish {
+			if w := s.tally.PreferencePenalty(c, s.tally.Host(h)); on == nil || w < onWish {
 				on, host, onWish = b, h, w
 			}
 		}
 		if b.tier < 0 || (on != nil && !s.enforces()) {
 			continue
 		}
-		wish := s.tally.Wish(c, b.site)
+		wish := s.tally.PreferencePenalty(c, b.site)
 		cost := b.cost + wishPrice*int64(wish)
 		if fresh == nil || b.tier < fresh.tier || (b.tier == fresh.tier && cost < freshCost) {
 			fresh, freshWish, freshCost = b, wish, cost
@@ -298,7 +298,7 @@ func (s *seating) seatOne(c *view.Class, pod int, berths []*berth) bool {
 func (s *seating) nextHost(c *view.Class, b *berth) int {
 	for ; b.next < len(b.hosts); b.next++ {
 		h := b.hosts[b.next]
-		if s.matcher.Room(c, h, 1) == 1 {
+		if s.matcher.Capacity(c, h, 1) == 1 {
 			return h
 		}
 	}
@@ -307,5 +307,5 @@ func (s *seating) nextHost(c *view.Class, b *berth) int {
 
 // penalty is what a pod's wishes about nodes are worth that an option does not meet.
 func (s *seating) penalty(c *view.Class, o *Option) int64 {
-	return wishPrice(&s.v.Policy) * int64(fit.Wish(c.Profile, &o.place))
+	return wishPrice(&s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.place))
 }

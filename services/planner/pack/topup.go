@@ -8,7 +8,7 @@ import (
 
 // TopUp seats pods in what claims of this plan have left, at no price: each claim stays what it was packed for. Pods that
 // mind others, and what finds no room, are left.
-func (d *Desk) TopUp(bought []*Bought, items []Item) (seats []Seat, left []Item) {
+func (d *Scheduler) TopUp(bought []*NewClaim, items []Item) (seats []Assignment, left []Item) {
 	s := d.newSeating(items, nil, true)
 	for _, it := range items {
 		rest := it.Pods
@@ -26,11 +26,11 @@ func (d *Desk) TopUp(bought []*Bought, items []Item) (seats []Seat, left []Item)
 
 // holdsMore says whether a claim, as it was packed for, holds one more pod that minds nobody. One of a pool with minValues
 // is left as flexible as it is.
-func (s *seating) holdsMore(b *Bought, c *view.Class) bool {
+func (s *seating) holdsMore(b *NewClaim, c *view.Class) bool {
 	items := append(slices.Clone(b.Items), Item{Class: c, Pods: []int{0}})
 	return !minValues(b.base.Pool) && b.base.holds(s.m.burdenOf(items)) && s.fitting(b, c)(b.base) &&
 		!s.m.portsClash(items) && capsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
-// Minds says whether it matters to pods of a class, or to others, which pods they run with.
-func (d *Desk) Minds(c *view.Class) bool { return d.rules.Tied(c) }
+// HasPodRules says whether it matters to pods of a class, or to others, which pods they run with.
+func (d *Scheduler) HasPodRules(c *view.Class) bool { return d.rules.Constrained(c) }

@@ -12,19 +12,19 @@ func TestTrimLeavesOutWhatCostsTooMuch(t *testing.T) {
 		return &Option{Offering: &model.Offering{Price: list}, Price: weighed}
 	}
 	tests := map[string]struct {
-		most Ceiling
+		most PriceCeiling
 		want int
 		ok   bool
 	}{
-		"all may stay":                     {Ceiling{100, 100}, 3, true},
-		"one is too dear by the list":      {Ceiling{100, 25}, 2, true},
-		"one is too dear as it is weighed": {Ceiling{25, 100}, 2, true},
-		"nothing would be left":            {Ceiling{5, 5}, 3, false},
+		"all may stay":                     {PriceCeiling{100, 100}, 3, true},
+		"one is too dear by the list":      {PriceCeiling{100, 25}, 2, true},
+		"one is too dear as it is weighed": {PriceCeiling{25, 100}, 2, true},
+		"nothing would be left":            {PriceCeiling{5, 5}, 3, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			shared := []*Option{option(10, 10), option(20, 30), option(30, 20)}
-			b := &Bought{Options: shared, base: &Option{Pool: &view.Pool{}}}
+			b := &NewClaim{Options: shared, base: &Option{Pool: &view.Pool{}}}
 			if ok := b.Trim(tt.most); ok != tt.ok || len(b.Options) != tt.want {
 				t.Errorf("%v with %d options, want %v with %d", ok, len(b.Options), tt.ok, tt.want)
 			}

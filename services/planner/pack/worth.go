@@ -20,7 +20,7 @@ type Worth struct {
 func (w *Worth) Of(c *view.Class) float64 { return w.byClass[c.Index] }
 
 // Worth prices pods as if none of them was anywhere: any pool, no limits, no spread, no wishes.
-func (d *Desk) Worth(pods []int) Worth {
+func (d *Scheduler) Worth(pods []int) Worth {
 	out := Worth{byClass: make([]float64, len(d.v.Classes))}
 	if len(pods) == 0 {
 		return out
@@ -38,7 +38,7 @@ func (d *Desk) Worth(pods []int) Worth {
 }
 
 // relaxed is the problem of buying for items on some tiers, with no more rules than every plan must keep.
-func (d *Desk) relaxed(items []Item, tiers [][]*Option) *problem {
+func (d *Scheduler) relaxed(items []Item, tiers [][]*Option) *problem {
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {
 		classes[i] = it.Class
@@ -62,7 +62,7 @@ func (d *Desk) relaxed(items []Item, tiers [][]*Option) *problem {
 
 // Trim leaves out of what a claim may become all that costs more than it may; false, and nothing is changed, where too
 // little would be left. A claim that other claims share their list with gets one of its own.
-func (b *Bought) Trim(most Ceiling) bool {
+func (b *NewClaim) Trim(most PriceCeiling) bool {
 	dear := func(o *Option) bool { return !most.above(o) }
 	if !slices.ContainsFunc(b.Options, dear) {
 		return true

@@ -69,7 +69,7 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	b.world.Now = now
 	const slack = 1 << 14
 	known := b.offers && b.world.Devices == nil // what new nodes will have depends on how old others are
-	if known && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Weight() < 2*b.weight+slack {
+	if known && !now.Before(b.from) && (b.until.IsZero() || now.Before(b.until)) && b.tally.Size() < 2*b.weight+slack {
 		return nil
 	}
 	b.offers = false
@@ -79,11 +79,11 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	err := inTurn(stop, func() { b.rules = topology.New(b.world) },
 		func() { b.market, b.limits = pack.NewMarketUntil(b.world, b.rules, stop), pack.NewLimits(b.world) },
 		func() { b.tally = topology.NewTally(b.rules, b.view, nil) },
-		func() { b.market.EachOffer(b.tally.Offer); b.matcher.Mind(b.tally) })
+		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })
 	if err != nil {
 		return err
 	}
-	b.weight = b.tally.Weight()
+	b.weight = b.tally.Size()
 	b.from, b.until = time.Time{}, time.Time{}
 	for i := range b.world.Snapshot.Offerings {
 		t := b.world.Snapshot.Offerings[i].UnavailableUntil
@@ -136,7 +136,7 @@ func (b *base) fold(changes []view.PodChange) error {
 	touched := b.view.Touched(changes)
 	if b.offers {
 		for _, h := range touched {
-			b.tally.Withdraw(b.view, h)
+			b.tally.UncountHost(b.view, h)
 		}
 	}
 	if err := b.view.Fold(changes, touched); err != nil {
@@ -145,7 +145,7 @@ func (b *base) fold(changes []view.PodChange) error {
 	for _, h := range touched {
 		fit.ReserveDaemonsOn(b.view, h)
 		if b.offers {
-			b.tally.Enter(b.view, h)
+			b.tally.CountHost(b.view, h)
 		}
 	}
 	for i, c := range changes {
@@ -164,7 +164,7 @@ func (b *base) settle(c *view.Class, n int32) {
 	}
 	had := b.people[c.Index] > 0
 	b.people[c.Index] += n
-	if had != (b.people[c.Index] > 0) && !topology.Carefree(b.world, c) {
+	if had != (b.people[c.Index] > 0) && !topology.HasNoPodRules(b.world, c) {
 		b.offers = false
 	}
 }

@@ -86,22 +86,22 @@ func (c *cycle) seatBuffers() {
 	}
 	seats, rest := c.seatOnOwnClaims(c.demand.virtual)
 	items := pack.Items(c.World, rest)
-	var more []pack.Seat
+	var more []pack.Assignment
 	var left []pack.Item
 	if c.asks(model.KindProvision) {
-		var bought []*pack.Bought
-		more, items = c.desk.TopUp(c.bought, items)
+		var bought []*pack.NewClaim
+		more, items = c.scheduler.TopUp(c.bought, items)
 		seats = append(seats, more...)
-		more, bought, left = c.desk.Seat(items, everyHost)
+		more, bought, left = c.scheduler.Assign(items, everyHost)
 		c.bought = append(c.bought, bought...)
 	} else {
-		more, left = c.desk.OnHosts(items, everyHost)
+		more, left = c.scheduler.OnHosts(items, everyHost)
 	}
 	c.room = append(seats, more...)
 	c.seats = append(c.seats, c.room...)
 	c.roomless = left
 	for _, s := range c.room {
-		c.desk.Forget(s) // they keep their room, but nobody meets them
+		c.scheduler.UncountAssigned(s) // they keep their room, but nobody meets them
 	}
 }
 

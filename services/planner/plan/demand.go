@@ -24,7 +24,7 @@ type demand struct {
 	// virtual are pods of buffers, that nobody ever makes.
 	virtual []int
 	// preempting are pods that preemption makes room for, on nodes that stay.
-	preempting []pack.Seat
+	preempting []pack.Assignment
 }
 
 type refusal struct {
@@ -55,7 +55,7 @@ func (c *cycle) findDemand() demand {
 				d.add(c, i)
 				continue
 			}
-			d.preempting = append(d.preempting, pack.Seat{Pod: i, Host: h.Index})
+			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
 		}
 	}

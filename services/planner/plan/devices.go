@@ -18,8 +18,8 @@ func (c *cycle) equip() {
 		_, is := slices.BinarySearch(c.demand.pods, pod)
 		return is
 	})
-	c.matcher.Equip(c.devices)
-	c.desk.Equip(c.devices)
+	c.matcher.TrackDevices(c.devices)
+	c.scheduler.TrackDevices(c.devices)
 }
 
 // mostTurns is of how many classes all orders are tried.
@@ -59,7 +59,7 @@ func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
 
 // late is higher for pods that are seated last.
 func late(it pack.Item) int {
-	if devices.Shares(it.Class.PodClass) {
+	if devices.SharesClaims(it.Class.PodClass) {
 		return 1
 	}
 	return 0

@@ -55,15 +55,15 @@ type cycle struct {
 	stuck []bool
 	tally *topology.Tally
 	// devices is nil where no class claims any.
-	devices *devices.Tally
-	desk    *pack.Desk
+	devices   *devices.Allocator
+	scheduler *pack.Scheduler
 
 	demand   demand
-	seats    []pack.Seat
+	seats    []pack.Assignment
 	unplaced []pack.Item
-	bought   []*pack.Bought
+	bought   []*pack.NewClaim
 	// room are the seats of buffers' pods, roomless those without one.
-	room     []pack.Seat
+	room     []pack.Assignment
 	roomless []pack.Item
 	// bare are claims of static pools, for no pods; surplus what they have too many.
 	bare    []bare
@@ -91,7 +91,7 @@ func newCycle(b *base, in *model.Input, hash string) *cycle {
 			c.tally.Add(c.Pods[p].Class, c.tally.Host(h.Index), -1)
 		}
 	}
-	c.desk = pack.NewDesk(c.market, c.view, c.matcher, c.tally, c.limits)
+	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
 	c.equip()
 	return c
 }
@@ -110,7 +110,7 @@ func (c *cycle) reserve() {
 	for _, s := range c.demand.preempting {
 		c.view.Place(s.Host, c.Pods[s.Pod].Class, 1)
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
-		c.tally.Suspect(c.Pods[s.Pod].Class, s.Host, 1)
+		c.tally.AddUncertain(c.Pods[s.Pod].Class, s.Host, 1)
 	}
 }
 
@@ -128,11 +128,11 @@ func (c *cycle) seat() {
 	var rest []int
 	c.seats, rest = c.seatOnOwnClaims(c.demand.pods)
 	items := pack.Items(c.World, rest)
-	var seats []pack.Seat
+	var seats []pack.Assignment
 	if c.asks(model.KindProvision) {
-		seats, c.bought, c.unplaced = c.desk.Seat(items, everyHost)
+		seats, c.bought, c.unplaced = c.scheduler.Assign(items, everyHost)
 	} else {
-		seats, c.unplaced = c.desk.OnHosts(items, everyHost)
+		seats, c.unplaced = c.scheduler.OnHosts(items, everyHost)
 	}
 	c.seats = append(c.seats, seats...)
 }
@@ -141,7 +141,7 @@ func everyHost(int) bool { return true }
 
 // seatOnOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
 // it returns as rest has none, or no room there.
-func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
+func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Assignment, rest []int) {
 	if !slices.ContainsFunc(c.view.Hosts, func(h *view.Host) bool { return h.Claim != nil && len(h.Claim.Pods) > 0 }) {
 		return nil, pods
 	}
@@ -157,9 +157,9 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
 			}
 			for _, id := range c.inTurn(i, h.Claim.Pods) {
 				p, wanted := open[id]
-				if wanted && c.matcher.Room(c.Pods[p].Class, i, 1) == 1 {
+				if wanted && c.matcher.Capacity(c.Pods[p].Class, i, 1) == 1 {
 					c.view.Place(i, c.Pods[p].Class, 1)
-					seats = append(seats, pack.Seat{Pod: p, Host: i})
+					seats = append(seats, pack.Assignment{Pod: p, Host: i})
 					delete(open, id)
 				}
 			}
@@ -178,16 +178,16 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Seat, rest []int) {
 func (c *cycle) expect() {
 	ending, _ := c.seatOnOwnClaims(c.demand.ending)
 	waiting, rest := c.seatOnOwnClaims(c.demand.waiting)
-	others, _ := c.desk.OnHosts(pack.Items(c.World, rest), everyHost)
+	others, _ := c.scheduler.OnHosts(pack.Items(c.World, rest), everyHost)
 	for _, s := range slices.Concat(ending, waiting, others) { // no pod is to rely on them
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
-		c.tally.Suspect(c.Pods[s.Pod].Class, s.Host, 1)
+		c.tally.AddUncertain(c.Pods[s.Pod].Class, s.Host, 1)
 	}
 }
 
 func (c *cycle) giveBack() {
 	c.given = disrupt.Run(disrupt.Params{
-		View: c.view, Matcher: c.matcher, Desk: c.desk, Limits: c.limits,
+		View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits,
 		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
 		Seats: c.seats, Sick: c.sick,
 		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter, Spare: c.in.Spare,

@@ -255,7 +255,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	defer s.base.view.Revert(mark)
 	c := newCycle(s.base, in, s.hash(in))
 	c.problems, c.stop = s.problems, stop
-	c.desk.StopWhen(stop)
+	c.scheduler.StopWhen(stop)
 	steps := []func(){c.reserve, c.fixPools, c.seat, c.seatBuffers}
 	if c.asks(model.KindDisrupt) {
 		steps = []func(){c.reserve, c.findSick, c.fixPools, c.seat, c.seatBuffers, c.expect, c.giveBack}

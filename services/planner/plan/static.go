@@ -14,7 +14,7 @@ import (
 
 // bare is a claim of a static pool, for no pods.
 type bare struct {
-	*pack.Bought
+	*pack.NewClaim
 	number int
 	reason model.Reason
 }
@@ -36,18 +36,18 @@ func (c *cycle) fixPools() {
 		return c.IsLeaving(claim) || (ok && (c.view.Hosts[h].Leaving || c.view.Removed(h)))
 	}
 	sold := make(map[soldKey]*pack.Option)
-	q := offer.Question{
-		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.Most(),
-		Sells: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
-			options, r := c.market.Sells(c.Pool(p.Name))
+	q := offer.StaticQuery{
+		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.MaxOfferings(),
+		Options: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
+			options, r := c.market.StaticOptions(c.Pool(p.Name))
 			for _, o := range options {
 				sold[soldKey{p.Name, o.Ranked()}] = o
 				list = append(list, o.Ranked())
 			}
 			return list, r
 		},
-		Enough: func(p *model.NodePool, list []model.RankedOffering) bool {
-			return c.Policy.MinValues == model.MinValuesBestEffort || !pack.Bare(optionsOf(sold, p.Name, list)).Relaxed()
+		MeetsMinValues: func(p *model.NodePool, list []model.RankedOffering) bool {
+			return c.Policy.MinValues == model.MinValuesBestEffort || !pack.EmptyClaim(optionsOf(sold, p.Name, list)).Relaxed()
 		},
 	}
 	for _, f := range offer.Static(q) {
@@ -60,7 +60,7 @@ func (c *cycle) fixPools() {
 		if !c.asks(model.KindDisrupt) {
 			continue
 		}
-		for _, id := range f.GiveBack {
+		for _, id := range f.Remove {
 			if h, ok := at[id]; ok {
 				c.view.Remove(h)
 				c.surplus = append(c.surplus, disrupt.Surplus{Host: h, Reason: f.Reason})
@@ -99,9 +99,9 @@ func optionsOf(sold map[soldKey]*pack.Option, pool model.PoolName, list []model.
 }
 
 // buyBare makes the claims that a pool needs, and says why it gets fewer than that.
-func (c *cycle) buyBare(f *offer.Fixed, sold map[soldKey]*pack.Option) model.Reason {
+func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*pack.Option) model.Reason {
 	for i := range f.Buy {
-		b := c.market.OnePurse(optionsOf(sold, f.Pool, f.Buy[i].Offerings), c.limits)
+		b := c.market.EmptyClaimWithin(optionsOf(sold, f.Pool, f.Buy[i].Offerings), c.limits)
 		if b == nil {
 			return model.Reason{
 				Code: model.CodeLimit, Subject: f.Reason.Subject,
@@ -116,8 +116,8 @@ func (c *cycle) buyBare(f *offer.Fixed, sold map[soldKey]*pack.Option) model.Rea
 				Remedy:  "lower minValues, or allow more",
 			}
 		}
-		c.limits.Keep(b)
-		c.desk.Show(b)
+		c.limits.TakeClaim(b)
+		c.scheduler.CountClaim(b)
 		c.bare = append(c.bare, bare{b, f.Buy[i].Number, f.Reason})
 	}
 	return f.Short
@@ -125,19 +125,19 @@ func (c *cycle) buyBare(f *offer.Fixed, sold map[soldKey]*pack.Option) model.Rea
 
 // bareClaim writes a static pool's claim down.
 func (c *cycle) bareClaim(b bare) model.NodeClaim {
-	out := c.pattern(b.Bought)
+	out := c.pattern(b.NewClaim)
 	out.Reason = b.reason
 	out.ID = c.claimID(out.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(b.number))})
 	return out
 }
 
 // fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place.
-func (c *cycle) fixedFor(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.Bought, model.Reason) {
-	options, why := c.market.Sells(pool)
+func (c *cycle) fixedFor(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.NewClaim, model.Reason) {
+	options, why := c.market.StaticOptions(pool)
 	if !why.OK() {
 		return nil, why
 	}
-	b := c.desk.Instead(options, items, lim)
+	b := c.scheduler.ReplaceStatic(options, items, lim)
 	if b == nil {
 		return nil, model.Reason{
 			Code:    model.CodeNoDestination,

@@ -36,7 +36,7 @@ func (c *cycle) write() model.Plan {
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
 
 func (c *cycle) writeProvision(p *model.Plan) {
-	ids := make(map[*pack.Bought]model.ClaimID, len(c.bought))
+	ids := make(map[*pack.NewClaim]model.ClaimID, len(c.bought))
 	for _, b := range c.bought {
 		if c.stop() {
 			return
@@ -61,7 +61,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		p.Pending = append(p.Pending, pending)
 	}
 	for _, it := range slices.Concat(c.unplaced, c.roomless) {
-		reason, pools := c.desk.Explain(it.Class)
+		reason, pools := c.scheduler.Explain(it.Class)
 		if nothingToBuy(reason.Code) {
 			reason = c.nodesMiss(it.Class, reason)
 		}
@@ -72,9 +72,9 @@ func (c *cycle) writeProvision(p *model.Plan) {
 }
 
 // placements says where pods go, by pod; ids are those of claims.
-func (c *cycle) placements(ids map[*pack.Bought]model.ClaimID) []model.Placement {
+func (c *cycle) placements(ids map[*pack.NewClaim]model.ClaimID) []model.Placement {
 	moved := c.movedRoom()
-	seats := slices.DeleteFunc(slices.Clone(c.seats), func(s pack.Seat) bool { return moved[s.Pod] })
+	seats := slices.DeleteFunc(slices.Clone(c.seats), func(s pack.Assignment) bool { return moved[s.Pod] })
 	if len(seats) == 0 {
 		return nil
 	}
@@ -86,8 +86,8 @@ func (c *cycle) placements(ids map[*pack.Bought]model.ClaimID) []model.Placement
 	out := make([]model.Placement, len(seats))
 	for i, x := range byPod {
 		s := seats[uint32(x)]
-		out[i] = model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Bought]}
-		if s.Bought == nil {
+		out[i] = model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Claim]}
+		if s.Claim == nil {
 			out[i] = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
 		}
 		out[i].Order = int32(uint32(x))
@@ -128,7 +128,7 @@ func (c *cycle) lowerBound() *model.LowerBound {
 	for _, b := range c.bought {
 		cost += b.Best().Price + c.Policy.PerNodeOverhead
 	}
-	proof := c.desk.Bound(c.bought)
+	proof := c.scheduler.Bound(c.bought)
 	if proof.Price <= 0 {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (c *cycle) lowerBound() *model.LowerBound {
 }
 
 // claim writes a claim down.
-func (c *cycle) claim(b *pack.Bought) model.NodeClaim {
+func (c *cycle) claim(b *pack.NewClaim) model.NodeClaim {
 	out := c.pattern(b)
 	n := 0
 	for _, it := range b.Items {
@@ -159,7 +159,7 @@ func (c *cycle) claim(b *pack.Bought) model.NodeClaim {
 }
 
 // pattern is what a claim has in common with those of the same content, which share its list of options.
-func (c *cycle) pattern(b *pack.Bought) model.NodeClaim {
+func (c *cycle) pattern(b *pack.NewClaim) model.NodeClaim {
 	if out, ok := c.patterns[&b.Options[0]]; ok {
 		return out
 	}
@@ -170,20 +170,20 @@ func (c *cycle) pattern(b *pack.Bought) model.NodeClaim {
 		sum.Add(it.Class.Requested, int64(len(it.Pods)))
 		pods += len(it.Pods)
 	}
-	listing := c.desk.Listing(b)
+	listing := c.scheduler.Listing(b)
 	out := model.NodeClaim{
 		NodePool: best.Pool.Name, NodeClass: best.Pool.NodePool.NodeClass, Offerings: listing.Offerings,
 		Requirements: listing.Requirements, Requests: undeviced(c.World, sum), Price: best.Offering.Price, Reason: c.why(b, pods),
 		Annotations: offer.Annotations(b.Relaxed(), best.PriceOverlay, best.CapacityOverlays),
 	}
-	for _, r := range b.Runners {
+	for _, r := range b.RunnersUp {
 		out.RunnersUp = append(out.RunnersUp, model.RunnerUp{Offering: r.Option.Ranked(), Pods: r.Pods, Reason: r.Reason})
 	}
 	c.patterns[&b.Options[0]] = out
 	return out
 }
 
-func (c *cycle) why(b *pack.Bought, pods int) model.Reason {
+func (c *cycle) why(b *pack.NewClaim, pods int) model.Reason {
 	best := b.Best()
 	return model.Reason{
 		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),

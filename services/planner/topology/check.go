@@ -39,9 +39,9 @@ func (t *Tally) AllowsReal(c *view.Class, s *Site) bool {
 	return t.judgeSite(c, s, true).ruling == rulingFine
 }
 
-// Room is how many pods of a class, up to limit, may go to a site one after the other.
-func (t *Tally) Room(c *view.Class, s *Site, limit int) int {
-	if !t.r.Checked(c) {
+// Capacity is how many pods of a class, up to limit, may go to a site one after the other.
+func (t *Tally) Capacity(c *view.Class, s *Site, limit int) int {
+	if !t.r.CanRefuse(c) {
 		if limit > 0 && !t.Allows(c, s) {
 			return 0
 		}
@@ -67,7 +67,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 		s = t.claim(s.form, s.host) // the pods that such a node has from the start count
 	}
 	x := &t.r.classes[c.Index]
-	if !t.r.Checked(c) {
+	if !t.r.CanRefuse(c) {
 		return verdict{} // whoever counts the pods takes them for being wherever they may be
 	}
 	for i, key := range x.keys {
@@ -166,8 +166,10 @@ func (t *Tally) Why(c *view.Class, s *Site) model.Reason {
 // OnHost is Why for a host of the view; it makes a Tally the fit.Peers of a fit.Matcher.
 func (t *Tally) OnHost(c *view.Class, host int) model.Reason { return t.Why(c, t.hosts[host]) }
 
-// RoomOn is Room for a host of the view.
-func (t *Tally) RoomOn(c *view.Class, host, limit int) int { return t.Room(c, t.hosts[host], limit) }
+// CapacityOn is Capacity for a host of the view.
+func (t *Tally) CapacityOn(c *view.Class, host, limit int) int {
+	return t.Capacity(c, t.hosts[host], limit)
+}
 
 func (t *Tally) spreadReason(rule *spreadRule, s *Site) model.Reason {
 	key := t.r.counters[rule.counter].key

@@ -2,9 +2,9 @@ package topology
 
 import "github.com/kerf-dev/kerf/services/planner/view"
 
-// LeansOn are the counts that a class's pods rely on others to keep up, wherever they are: those of required spread and
-// affinity. Where a pod goes away that one of them counts, see HoldsUp, the class's pods may break their constraints.
-func (r *Rules) LeansOn(c *view.Class) []int32 {
+// DependsOn are the counts that a class's pods rely on others to keep up, wherever they are: those of required spread and
+// affinity. Where a pod goes away that one of them counts, see CountedBy, the class's pods may break their constraints.
+func (r *Rules) DependsOn(c *view.Class) []int32 {
 	x := &r.classes[c.Index]
 	var out []int32
 	for i := range x.spread {
@@ -16,8 +16,8 @@ func (r *Rules) LeansOn(c *view.Class) []int32 {
 	return out
 }
 
-// HoldsUp are the counts of spread and affinity that count a class's pods and that some constraint requires.
-func (r *Rules) HoldsUp(c *view.Class) []int32 {
+// CountedBy are the counts of spread and affinity that count a class's pods and that some constraint requires.
+func (r *Rules) CountedBy(c *view.Class) []int32 {
 	k := &r.kinds[r.kindOf[c.Index]]
 	var out []int32
 	for _, list := range [][]int32{k.spread, k.pods} {

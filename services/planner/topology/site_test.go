@@ -25,8 +25,8 @@ func TestCellsCountForZonesAndNotForHosts(t *testing.T) {
 	b := w.build(t)
 	web := b.class("web")
 	pin := func(z string) model.Labels { return model.Labels{{Key: zone, Value: z}} }
-	cellA, cellB := b.tally.Cell(pin("a"), w.offers...), b.tally.Cell(pin("b"), w.offers...)
-	either := b.tally.Cell(nil, w.offers...)
+	cellA, cellB := b.tally.Segment(pin("a"), w.offers...), b.tally.Segment(pin("b"), w.offers...)
+	either := b.tally.Segment(nil, w.offers...)
 	ask := func() string {
 		return fmt.Sprint(b.tally.Allows(web, cellA), b.tally.Allows(web, cellB), b.tally.Allows(web, either))
 	}
@@ -58,7 +58,7 @@ func TestAClaimIsAHostOfItsOwn(t *testing.T) {
 	if b.tally.Allows(web, one) || !b.tally.Allows(web, two) {
 		t.Error("anti-affinity on the hostname goes by claims")
 	}
-	if n := b.tally.Room(web, two, 5); n != 1 {
+	if n := b.tally.Capacity(web, two, 5); n != 1 {
 		t.Errorf("room for %d, want 1", n)
 	}
 }

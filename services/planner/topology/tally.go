@@ -83,12 +83,12 @@ func (t *Tally) bound(v *view.View, host int, skip func(pod int) bool, n int32) 
 	}
 }
 
-// Withdraw forgets what is bound to a host, before View.Fold changes that; Enter counts it anew. Neither is undone by
+// UncountHost forgets what is bound to a host, before View.Fold changes that; CountHost counts it anew. Neither is undone by
 // Revert, and nothing may be tried out at the time.
-func (t *Tally) Withdraw(v *view.View, host int) { t.bound(v, host, nil, -1) }
+func (t *Tally) UncountHost(v *view.View, host int) { t.bound(v, host, nil, -1) }
 
-// Enter counts what is bound to a host.
-func (t *Tally) Enter(v *view.View, host int) { t.bound(v, host, nil, 1) }
+// CountHost counts what is bound to a host.
+func (t *Tally) CountHost(v *view.View, host int) { t.bound(v, host, nil, 1) }
 
 // Adopt goes on by other rules on the same nodes, if neither count anything; else it says false, and nothing is changed.
 func (t *Tally) Adopt(r *Rules) bool {
@@ -102,9 +102,9 @@ func (t *Tally) Adopt(r *Rules) bool {
 	return true
 }
 
-// Weight is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
+// Size is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
 // long makes a new one when it has become too much.
-func (t *Tally) Weight() int {
+func (t *Tally) Size() int {
 	return len(t.shapes) + len(t.forms) + len(t.names[hostname]) + len(t.seen)
 }
 
@@ -121,10 +121,10 @@ func (t *Tally) Offer(at *fit.Place) {
 // Host is the site of a host of the view.
 func (t *Tally) Host(i int) *Site { return t.hosts[i] }
 
-// Cell is a site for pods that go to new nodes which are not cut yet, and may be many: rules on kubernetes.io/hostname
+// Segment is a site for pods that go to new nodes which are not cut yet, and may be many: rules on kubernetes.io/hostname
 // are not judged there. The places are what the nodes may be; pin are labels that go before theirs. Here and below, places
 // are remembered by their address and must not change.
-func (t *Tally) Cell(pin model.Labels, places ...*fit.Place) *Site {
+func (t *Tally) Segment(pin model.Labels, places ...*fit.Place) *Site {
 	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked}
 }
 
@@ -255,9 +255,9 @@ func (t *Tally) wouldOpen(s *Site) bool {
 	return false
 }
 
-// Suspect counts n pods of a class that may come to a host, or may not: as there where more is worse, and as not there
+// AddUncertain counts n pods of a class that may come to a host, or may not: as there where more is worse, and as not there
 // where more is better.
-func (t *Tally) Suspect(c *view.Class, host int, n int) {
+func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
 	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), loose: true})
 }
 

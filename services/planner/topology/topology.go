@@ -87,20 +87,20 @@ func (r *Rules) nodeLabels() []string {
 	return sortUnique(out)
 }
 
-// Tied says whether it matters to any required rule where pods of a class go: they have such a rule themselves, or one of
+// Constrained says whether it matters to any required rule where pods of a class go: they have such a rule themselves, or one of
 // a class that has pods counts them or keeps them away.
-func (r *Rules) Tied(c *view.Class) bool { return len(r.classes[c.Index].keys) > 0 }
+func (r *Rules) Constrained(c *view.Class) bool { return len(r.classes[c.Index].keys) > 0 }
 
-// Carefree says that a class has no rules of its own, so that Rules are the same whether it has pods or none.
-func Carefree(w *view.World, c *view.Class) bool {
+// HasNoPodRules says that a class has no rules of its own, so that Rules are the same whether it has pods or none.
+func HasNoPodRules(w *view.World, c *view.Class) bool {
 	return len(c.TopologySpread)+len(c.PodAffinity)+len(c.PodAntiAffinity) == 0 &&
 		(c.DefaultSelector == nil || len(w.Policy.DefaultSpread) == 0)
 }
 
-// Checked says whether Allows can ever refuse pods of a class: they have a required rule, or one keeps them away. What is
+// CanRefuse says whether Allows can ever refuse pods of a class: they have a required rule, or one keeps them away. What is
 // Tied but not Checked is only counted by others: it may go to any site that is decided, and does well to go before those
 // that count it.
-func (r *Rules) Checked(c *view.Class) bool {
+func (r *Rules) CanRefuse(c *view.Class) bool {
 	x := &r.classes[c.Index]
 	return len(x.spread)+len(x.affinity)+len(x.anti)+len(r.kinds[r.kindOf[c.Index]].repelled) > 0
 }

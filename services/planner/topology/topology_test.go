@@ -152,7 +152,7 @@ func TestWhoIsTied(t *testing.T) {
 	got := make(map[string]what)
 	for _, c := range b.Classes {
 		r := b.rules
-		got[string(c.ID)] = what{r.Tied(c), r.Checked(c), r.Soft(c), r.OneNode(c), r.Keys(c), r.SoftKeys(c)}
+		got[string(c.ID)] = what{r.Constrained(c), r.CanRefuse(c), r.Soft(c), r.OneNode(c), r.Keys(c), r.SoftKeys(c)}
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -164,7 +164,7 @@ func TestRulesOfClassesWithoutPodsTieNobody(t *testing.T) {
 	w.class("db", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(zone, app("web"))} })
 	w.class("web", nil)
 	w.s.Pods = w.s.Pods[1:]
-	if b := w.build(t); b.rules.Tied(b.class("web")) {
+	if b := w.build(t); b.rules.Constrained(b.class("web")) {
 		t.Error("web is tied by pods that do not exist")
 	}
 }
@@ -208,11 +208,11 @@ func TestAMatcherMindsATally(t *testing.T) {
 	w.bound("web", "n1", 1)
 	b := w.build(t)
 	m := fit.NewMatcher(b.View)
-	m.Mind(b.tally)
+	m.CheckPeers(b.tally)
 	if r := m.Host(b.class("web"), 3); r.Code != model.CodeTopologySpread || r.Subject != "node/n4" {
 		t.Errorf("%+v", r)
 	}
-	got := []int{m.Room(b.class("web"), 0, 9), m.Room(b.class("web"), 2, 9), m.Room(b.class("web"), 3, 9)}
+	got := []int{m.Capacity(b.class("web"), 0, 9), m.Capacity(b.class("web"), 2, 9), m.Capacity(b.class("web"), 3, 9)}
 	if diff := gocmp.Diff([]int{1, 3, 0}, got); diff != "" {
 		t.Errorf("room on n1, n3 and n4 (-want +got):\n%s", diff)
 	}

@@ -70,7 +70,7 @@ func TestWishes(t *testing.T) {
 			b := w.build(t)
 			var got []int32
 			for i := range b.Hosts {
-				got = append(got, b.tally.Wish(b.class("web"), b.tally.Host(i)))
+				got = append(got, b.tally.PreferencePenalty(b.class("web"), b.tally.Host(i)))
 			}
 			if diff := gocmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("on n1 to n4 (-want +got):\n%s", diff)

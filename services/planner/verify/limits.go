@@ -69,7 +69,7 @@ func (l *limits) add(sum map[model.Resource]int64, has model.Amounts, pool model
 // units checks that no more claims are planned into a capacity reservation than it has instances left, and that none is
 // for several.
 func (l *limits) units() {
-	units := offer.NewUnits(l.f.Cluster.Snapshot)
+	units := offer.NewReservationUnits(l.f.Cluster.Snapshot)
 	for _, claim := range l.f.Plan.NodeClaims {
 		for i, id := range offer.Reservations(claim.Offerings) {
 			if i > 0 || slices.ContainsFunc(claim.Offerings, func(o model.RankedOffering) bool { return o.ReservationID != id }) {

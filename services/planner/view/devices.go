@@ -13,7 +13,7 @@ const unlimited = 1 << 40
 
 // counted counts devices for the classes of a snapshot; nil where none claims any.
 func counted(s *model.Snapshot) *devices.Dims {
-	claims := func(c model.PodClass) bool { return devices.Matters(&c) }
+	claims := func(c model.PodClass) bool { return devices.ClaimsDevices(&c) }
 	if !slices.ContainsFunc(s.PodClasses, claims) {
 		return nil
 	}

@@ -86,7 +86,7 @@ func TestAClaimHasWhatOverlaysSayUntilItsNodeTellsItself(t *testing.T) {
 			if got := w.ClaimCapacity(claim)[at]; got != tt.capacity {
 				t.Errorf("it counts %d fuses, want %d", got, tt.capacity)
 			}
-			if price, weighed := w.Price(claim), w.Weighed(claim); price != 100 || weighed != tt.weighed {
+			if price, weighed := w.Price(claim), w.WeighedPrice(claim); price != 100 || weighed != tt.weighed {
 				t.Errorf("price %d, weighed at %d; want 100 and %d", price, weighed, tt.weighed)
 			}
 		})

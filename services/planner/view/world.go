@@ -327,9 +327,9 @@ func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool 
 	return ok || len(w.prices) == 0
 }
 
-// Weighed is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS bills the
+// WeighedPrice is Price as node overlays have it, which is what decisions are made by: users pay what they say, AWS bills the
 // list price.
-func (w *World) Weighed(c *model.Claim) int64 {
+func (w *World) WeighedPrice(c *model.Claim) int64 {
 	if c.InstanceType == "" {
 		if len(c.Offerings) > 0 {
 			return c.Offerings[0].Weighed()

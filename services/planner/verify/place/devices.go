@@ -14,11 +14,11 @@ const mostOrders = 5
 // Devices checks that pods find the devices that they claim: placed pods in the plan's order, then those that disruptions
 // displace, in some order.
 func (c *Check) Devices() {
-	if !slices.ContainsFunc(c.f.Cluster.Snapshot.PodClasses, func(class model.PodClass) bool { return devices.Matters(&class) }) {
+	if !slices.ContainsFunc(c.f.Cluster.Snapshot.PodClasses, func(class model.PodClass) bool { return devices.ClaimsDevices(&class) }) {
 		return
 	}
 	d := &deviceCheck{
-		c: c, given: devices.NewTally(c.freed()...), numbers: make(map[model.Placement]int),
+		c: c, given: devices.NewAllocator(c.freed()...), numbers: make(map[model.Placement]int),
 		templates: devices.NewTemplates(c.f.Cluster.Snapshot.Nodes, c.f.Input.Now),
 	}
 	for _, pl := range c.inOrder() {
@@ -45,7 +45,7 @@ func (c *Check) freed() []model.NodeName {
 	for i := range c.f.Cluster.Snapshot.Nodes {
 		name := c.f.Cluster.Snapshot.Nodes[i].Name
 		stays := func(p *model.Pod) bool {
-			return devices.Shares(c.f.Cluster.Class(p)) && !p.Terminating && !answered[p.ID]
+			return devices.SharesClaims(c.f.Cluster.Class(p)) && !p.Terminating && !answered[p.ID]
 		}
 		if c.f.Cluster.NodeGoes(name) && !slices.ContainsFunc(c.f.Cluster.PodsOn[name], stays) {
 			out = append(out, name)
@@ -57,7 +57,7 @@ func (c *Check) freed() []model.NodeName {
 // deviceCheck has the devices of all places that the plan names.
 type deviceCheck struct {
 	c         *Check
-	given     *devices.Tally
+	given     *devices.Allocator
 	templates *devices.Templates
 	// numbers are the places that given knows, by the node or claim that they are.
 	numbers map[model.Placement]int
@@ -69,7 +69,7 @@ func (d *deviceCheck) displaced(x *model.Disruption) {
 	var classes []model.ClassID
 	for _, pl := range x.Destinations {
 		pod := d.c.f.Cluster.Pods[pl.Pod]
-		if pod == nil || !devices.Matters(d.c.f.Cluster.Class(pod)) {
+		if pod == nil || !devices.ClaimsDevices(d.c.f.Cluster.Class(pod)) {
 			continue
 		}
 		if byClass[pod.Class] == nil {
@@ -122,7 +122,7 @@ func permutations[T any](list []T) [][]T {
 
 func (d *deviceCheck) take(pl model.Placement) bool {
 	class := d.c.f.Cluster.Class(d.c.f.Cluster.Pods[pl.Pod])
-	return !devices.Matters(class) || d.given.Take(d.number(pl), class)
+	return !devices.ClaimsDevices(class) || d.given.Take(d.number(pl), class)
 }
 
 func (d *deviceCheck) why(pl model.Placement) string {
