@@ -1,0 +1,88 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/schedule"
+)
+
+// ActiveBudgets are those of a pool's budgets that hold now. One whose schedule can't be read always holds, and lets no
+// node go.
+func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []model.DisruptionBudget, until time.Time) {
+	for _, b := range budgets {
+		if b.Schedule == "" {
+			active = append(active, b)
+			continue
+		}
+		s, err := schedule.Parse(b.Schedule)
+		if err != nil {
+			b.Count, b.IsPercent = 0, false
+			active = append(active, b)
+			continue
+		}
+		holds, changes := s.Active(now, b.Duration)
+		if holds {
+			active = append(active, b)
+		}
+		until = Earliest(until, changes)
+	}
+	return active, until
+}
+
+// BudgetCaps says whether a budget caps disruptions for a reason.
+func BudgetCaps(b *model.DisruptionBudget, why model.DisruptionReason) bool {
+	return len(b.Reasons) == 0 || slices.Contains(b.Reasons, why)
+}
+
+// BudgetNodes is how many of a pool's nodes a budget lets go at once; a share is rounded up.
+func BudgetNodes(b *model.DisruptionBudget, nodes int) int {
+	if b.IsPercent {
+		return percent(nodes, int(b.Count))
+	}
+	return int(b.Count)
+}
+
+// PoolNodes is how many nodes a pool has, and how many of them go.
+type PoolNodes struct {
+	Pool model.PoolName
+	// Nodes are those that are initialized, Disrupting those of them that are not ready or on their way out.
+	Nodes, Disrupting int
+	// More is how many are to go in addition.
+	More int
+}
+
+// BudgetAllows says why a pool's nodes may not go for a reason, by those of its budgets that are active (ActiveBudgets).
+func BudgetAllows(active []model.DisruptionBudget, why model.DisruptionReason, p PoolNodes) model.Reason {
+	left, which := p.Nodes, (*model.DisruptionBudget)(nil)
+	for i := range active {
+		if b := &active[i]; BudgetCaps(b, why) && BudgetNodes(b, p.Nodes)-p.Disrupting < left {
+			left, which = BudgetNodes(b, p.Nodes)-p.Disrupting, b
+		}
+	}
+	if p.More <= max(0, left) {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Pool),
+		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; disrupted or not ready now: %s",
+			budgetText(which, p.Nodes), count(p.Disrupting, "node")),
+		Remedy: "wait, or raise spec.disruption.budgets",
+	}
+}
+
+func budgetText(b *model.DisruptionBudget, nodes int) string {
+	if b == nil {
+		return "none"
+	}
+	text := count(int(b.Count), "node")
+	if b.IsPercent {
+		text = fmt.Sprintf("%d%% of %s", b.Count, count(nodes, "node"))
+	}
+	if b.Schedule != "" {
+		text += " by the schedule " + b.Schedule
+	}
+	return text
+}
