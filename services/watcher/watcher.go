@@ -17,7 +17,6 @@ import (
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
 	"github.com/kerf-dev/kerf/services/watcher/internal/loop"
@@ -25,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/internal/session"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // Run runs the watcher until ctx is done. Planner, actuator and API server may come and go meanwhile; only a config that
@@ -37,7 +37,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	w := wiring{cfg: cfg, svc: svc, header: convert.Header{Cluster: cfg.Cluster}}
+	w := wiring{cfg: cfg, svc: svc, header: wire.Header{Cluster: cfg.Cluster}}
 	tasks, err := w.tasks()
 	if err != nil {
 		_ = svc.Close() // the error at hand is the one to tell
@@ -50,7 +50,7 @@ func Run(ctx context.Context, cfg Config) error {
 type wiring struct {
 	cfg    Config
 	svc    *boot.Service
-	header convert.Header
+	header wire.Header
 }
 
 func (w *wiring) tasks() ([]boot.Task, error) {

@@ -23,8 +23,9 @@ import (
 	planner "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 const (
@@ -199,7 +200,7 @@ func subRequest(r *rand.Rand, name string) resourcev1.DeviceSubRequest {
 // ours are the node's devices and the pods' classes as the planner has them, all the way from Kubernetes objects.
 func (w *world) ours(t *testing.T) (*devices.Stock, []*model.PodClass) {
 	t.Helper()
-	var c watcher.Cluster
+	var c manifests.Cluster
 	add := func(o runtime.Object) {
 		if err := c.Add(o, nil); err != nil {
 			t.Fatal(err)
@@ -227,7 +228,7 @@ func (w *world) ours(t *testing.T) (*devices.Stock, []*model.PodClass) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := watcher.Whole(snapshot.Fold(snapshot.Snapshot{}, events), watcher.Header{})
+	whole := wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
 	in, err := planner.Input(whole, &plannerpb.Decide{Now: timestamppb.New(now), Kinds: []plannerpb.DecisionKind{plannerpb.DecisionKind_DECISION_KIND_PROVISION}})
 	if err != nil {
 		t.Fatal(err)

@@ -13,14 +13,15 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kerf-dev/kerf/services/core/convert"
-	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // manifests reads Kubernetes' own objects, by the conversion that the watcher uses on a live cluster. Node pools and node
 // classes are written as lines of the snapshot.
 func (b *builder) manifests(text string) error {
-	cluster := watcher.Cluster{}
+	cluster := manifests.Cluster{}
 	decoder := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme,
 		kjson.SerializerOptions{Yaml: true, Strict: true})
 	documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader([]byte(text))))
@@ -50,7 +51,7 @@ func (b *builder) manifests(text string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", Manifests, err)
 	}
-	whole := watcher.Whole(snapshot.Fold(snapshot.Snapshot{}, events), watcher.Header{})
+	whole := wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
 	request := convert.Request(b.in)
 	in, err := convert.Input(whole, request.GetDecide())
 	if err != nil {

@@ -4,14 +4,13 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // PodDisruptionBudget converts a budget. A status that is older than the object allows nothing, as the Eviction API has
@@ -23,7 +22,7 @@ func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 			*b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 		NeverAllows: neverAllows(b),
 	}
-	selector, bad := selectorOf(b.Spec.Selector)
+	selector, bad := constraint.Selector(b.Spec.Selector)
 	out.Selector = selector
 	if bad != "" {
 		out.Selector, out.NeverAllows = &clusterpb.LabelSelector{}, true
@@ -31,23 +30,7 @@ func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 	if b.Status.ObservedGeneration >= b.Generation && bad == "" {
 		out.DisruptionsAllowed = max(b.Status.DisruptionsAllowed, 0)
 	}
-	return object(snapshot.PodDisruptionBudget, out.GetId(), out)
-}
-
-// counted is a budget of a manifest, which no controller has looked at, with the number of pods that it is about: a budget
-// that never allows anything is told before it blocks.
-func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodDisruptionBudget {
-	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	if err != nil || b.Status.ObservedGeneration != 0 || b.Status.ExpectedPods != 0 {
-		return b
-	}
-	b = b.DeepCopy()
-	for _, p := range pods {
-		if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
-			b.Status.ExpectedPods++
-		}
-	}
-	return b
+	return wire.Object(snapshot.PodDisruptionBudget, out.GetId(), out)
 }
 
 // neverAllows says whether no eviction is possible even with every expected pod healthy.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // Templates finds what a capacity buffer refers to. A nil answer means that there is none.
@@ -41,24 +41,14 @@ func CapacityBuffer(b *autoscalingv1beta1.CapacityBuffer, problem error, refs Re
 	}
 	if problem != nil {
 		c.refuse("%s", strings.ReplaceAll(problem.Error(), "\n", "; "))
-		return object(snapshot.CapacityBuffer, c.out.GetId(), c.out)
+		return wire.Object(snapshot.CapacityBuffer, c.out.GetId(), c.out)
 	}
 	starts, expires, _ := b.Times() // valid: Validate has looked
 	c.out.StartTime, c.out.ExpireTime = stamp(starts), stamp(expires)
 	class := c.resolve(refs, templates)
-	o := object(snapshot.CapacityBuffer, c.out.GetId(), c.out)
+	o := wire.Object(snapshot.CapacityBuffer, c.out.GetId(), c.out)
 	o.Class = class
 	return o
-}
-
-// created is a buffer of a manifest, which is made when it is read.
-func created(b *autoscalingv1beta1.CapacityBuffer, now time.Time) *autoscalingv1beta1.CapacityBuffer {
-	if !b.CreationTimestamp.IsZero() {
-		return b
-	}
-	b = b.DeepCopy()
-	b.CreationTimestamp = metav1.NewTime(now)
-	return b
 }
 
 type bufferConversion struct {
@@ -102,7 +92,7 @@ func (c bufferConversion) resolve(refs References, templates Templates) *snapsho
 	spec := podClass(p, refs)
 	// What a buffer's pod asks for and Kerf does not plan for is left out of the room, as a pod of its own would be pending.
 	spec.Priority, spec.Preempts = math.MinInt32, false
-	class := classObject(spec)
+	class := wire.Class(spec)
 	c.out.ClassId, c.out.Replicas = class.ID, room
 	return class
 }
@@ -148,7 +138,7 @@ func (c bufferConversion) standalone(r *appsv1.ReplicaSet) (t corev1.PodTemplate
 // bufferPod is one of the pods that a buffer stands for. Nobody binds its volumes, so that it has none that would have
 // to be; its owner is the buffer, so that it is nobody else's.
 func bufferPod(t corev1.PodTemplateSpec, b *autoscalingv1beta1.CapacityBuffer) *corev1.Pod {
-	p := podFrom(t, owned{kind: autoscalingv1beta1.KindCapacityBuffer, namespace: b.Namespace, name: b.Name})
+	p := TemplatePod(t, Owner{Kind: autoscalingv1beta1.KindCapacityBuffer, Namespace: b.Namespace, Name: b.Name})
 	p.Labels = maps.Clone(t.Labels)
 	p.Spec.Volumes = slices.DeleteFunc(p.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil

@@ -16,6 +16,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
 const defaultGracePeriod = 30 * time.Second
@@ -131,7 +132,7 @@ func (b *classBuilder) nodes() {
 	selector := make(map[string]string, len(b.pod.Spec.NodeSelector))
 	names := make(map[string]string, len(b.pod.Spec.NodeSelector))
 	for _, k := range slices.Sorted(maps.Keys(b.pod.Spec.NodeSelector)) {
-		key, v := stableKey(k), b.pod.Spec.NodeSelector[k]
+		key, v := constraint.StableKey(k), b.pod.Spec.NodeSelector[k]
 		if had, ok := selector[key]; ok && had != v {
 			b.refuse(fmt.Sprintf("spec.nodeSelector: %s and %s are one label, and ask for two values", names[key], k))
 		}
@@ -139,7 +140,7 @@ func (b *classBuilder) nodes() {
 	}
 	b.class.NodeSelector = labelsOf(selector)
 
-	tolerations, bad := tolerationsOf(b.pod.Spec.Tolerations)
+	tolerations, bad := constraint.Tolerations(b.pod.Spec.Tolerations)
 	b.class.Tolerations = tolerations
 	b.refuse(bad)
 
@@ -152,7 +153,7 @@ func (b *classBuilder) nodes() {
 	}
 	const path = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 	for i, t := range na.PreferredDuringSchedulingIgnoredDuringExecution {
-		reqs, bad := termRequirements(t.Preference)
+		reqs, bad := constraint.NodeTerm(t.Preference)
 		if bad != "" {
 			b.refuse(fmt.Sprintf("%s[%d].preference.%s", path, i, bad))
 		}
@@ -173,7 +174,7 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 			pinned = pinned || len(t.MatchFields) > 0
 			t.MatchFields = nil
 		}
-		reqs, bad := termRequirements(t)
+		reqs, bad := constraint.NodeTerm(t)
 		if bad != "" {
 			b.refuse(fmt.Sprintf("%s[%d].%s", path, i, bad))
 			continue
@@ -190,7 +191,7 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 func (b *classBuilder) spread() {
 	for i, c := range b.pod.Spec.TopologySpreadConstraints {
 		path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
-		selector, bad := selectorOf(c.LabelSelector)
+		selector, bad := constraint.Selector(c.LabelSelector)
 		if c.TopologyKey == "" {
 			bad = cmp.Or(bad, "topologyKey: is missing")
 		}
@@ -198,9 +199,9 @@ func (b *classBuilder) spread() {
 			b.refuse(path + "." + bad)
 			continue
 		}
-		withKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
+		constraint.WithKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
 		b.class.TopologySpread = append(b.class.TopologySpread, &clusterpb.TopologySpread{
-			TopologyKey: stableKey(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
+			TopologyKey: constraint.StableKey(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
 			Required: c.WhenUnsatisfiable != corev1.ScheduleAnyway,
 			Selector: selector, MinDomains: c.MinDomains,
 			IgnoreNodeAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
@@ -242,22 +243,22 @@ func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, 
 }
 
 func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb.PodAffinityTerm {
-	selector, bad := selectorOf(t.LabelSelector)
+	selector, bad := constraint.Selector(t.LabelSelector)
 	if bad == "" {
-		withKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
-		withKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_NOT_IN)
+		constraint.WithKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
+		constraint.WithKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_NOT_IN)
 	}
 	if t.TopologyKey == "" {
 		bad = cmp.Or(bad, "topologyKey: is missing")
 	}
-	namespaces, badNamespaces := selectorOf(t.NamespaceSelector)
+	namespaces, badNamespaces := constraint.Selector(t.NamespaceSelector)
 	if bad = cmp.Or(bad, badNamespaces); bad != "" {
 		b.refuse(path + "." + bad)
 		return nil
 	}
 	out := &clusterpb.PodAffinityTerm{
-		TopologyKey: stableKey(t.TopologyKey), Selector: selector,
-		Namespaces: sortedSet(t.Namespaces), NamespaceSelector: namespaces,
+		TopologyKey: constraint.StableKey(t.TopologyKey), Selector: selector,
+		Namespaces: constraint.SortedSet(t.Namespaces), NamespaceSelector: namespaces,
 	}
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
 		out.Namespaces = []string{b.pod.Namespace}

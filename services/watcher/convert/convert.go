@@ -1,20 +1,18 @@
-// Package convert turns Kubernetes objects into Kerf's nouns, and snapshots into messages.
+// Package convert turns Kubernetes objects into Kerf's nouns.
 //
 // It decides what a Kubernetes object means for buying and returning nodes, and nothing else: each function is a
 // function of its arguments, with time among them, and never fails. What Kerf does not plan for is said in the object
 // that comes out (PodClass.unsupported, NodePool.not_ready), so that nothing is dropped in silence. It must never talk to
 // an API server; what one object needs to know of another it asks a References for.
 //
-// Start reading at Pod, which everything else in pod planning hangs from, then Node and NodePool. Cluster puts whole sets
-// of manifests together, and wire.go cuts a snapshot into messages.
+// Start reading at Pod, which everything else in pod planning hangs from, then Node and NodePool. Constraints that several
+// objects write alike are read in package constraint, dynamic resource allocation in package device, and package manifests
+// puts whole sets of manifests together.
 package convert
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -26,7 +24,6 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
-	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
 // References finds the objects that another one names. A nil answer means that there is none.
@@ -79,30 +76,6 @@ const (
 	// LabelClaim is the label of a node that says which claim it stands for; the actuator sets it.
 	LabelClaim = "kerf.dev/claim"
 )
-
-// object wraps a message for the snapshot. Its hash is that of the message's bytes, which a message without maps has
-// only one form of within one binary.
-func object(k snapshot.Kind, id string, m proto.Message) snapshot.Object {
-	return snapshot.Object{Kind: k, ID: id, Hash: hashOf(m), Payload: m}
-}
-
-func hashOf(m proto.Message) snapshot.Hash {
-	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		// Only a string that is not UTF-8 does this, and the API server's JSON has none. An id then stands for the content.
-		data = []byte(err.Error())
-	}
-	sum := sha256.Sum256(data)
-	return snapshot.Hash(sum[:16])
-}
-
-// classObject gives a class its id and wraps it.
-func classObject(c *clusterpb.PodClass) *snapshot.Object {
-	c.Id = ""
-	h := hashOf(c)
-	c.Id = "c-" + hex.EncodeToString(h[:])
-	return &snapshot.Object{Kind: snapshot.PodClass, ID: c.GetId(), Hash: h, Payload: c}
-}
 
 // objectID is how namespaced objects are called everywhere: "namespace/name".
 func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
 // defaultSelector deduces which pods belong together with this one, as the scheduler does for its default spread
@@ -32,7 +34,7 @@ func (b *classBuilder) defaultSelector() {
 		return
 	}
 	// An owner's selector that can't be read is no selector to the scheduler either, and nothing that the pod asked for.
-	if out, bad := selectorOf(both); bad == "" {
+	if out, bad := constraint.Selector(both); bad == "" {
 		b.class.DefaultSelector = out
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 )
 
 func TestLabelsThatTellPodsApartMakeNoClassesUnlessSomethingSelectsByThem(t *testing.T) {
@@ -119,7 +120,7 @@ func TestPodsOfADeploymentBelongTogether(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{
 		Template: template(), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
 	}}
-	w, err := convert.PodsOf(d, start())
+	w, err := manifests.PodsOf(d, start())
 	if err != nil {
 		t.Fatal(err)
 	}

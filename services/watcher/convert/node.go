@@ -10,6 +10,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // NodeFacts are what is known of a node beside its own object. The zero value knows nothing.
@@ -21,7 +22,7 @@ type NodeFacts struct {
 	// ForeignVolumes counts, by driver, attached volumes that no pod of the node uses, such as those that are still being
 	// detached: they take room under the limit.
 	ForeignVolumes map[string]int64
-	// Devices are the node's devices; see NodeDevices.
+	// Devices are the node's devices; see device.OfNode.
 	Devices []*clusterpb.NodeDevice
 	// Repair names conditions that matter beside those that Kerf knows of itself; nil names none.
 	Repair *clusterpb.RepairPolicy
@@ -56,7 +57,7 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 			out.Ready = c.Status == corev1.ConditionTrue
 		}
 	}
-	return object(snapshot.Node, out.GetName(), out)
+	return wire.Object(snapshot.Node, out.GetName(), out)
 }
 
 // conditions lists what may make a node sick: conditions that are well when they are True and are not, and those that
@@ -106,5 +107,5 @@ func volumeLimits(facts NodeFacts) []*clusterpb.Amount {
 
 // Namespace converts a namespace.
 func Namespace(n *corev1.Namespace) snapshot.Object {
-	return object(snapshot.Namespace, n.Name, &clusterpb.Namespace{Name: n.Name, Labels: labelsOf(n.Labels)})
+	return wire.Object(snapshot.Namespace, n.Name, &clusterpb.Namespace{Name: n.Name, Labels: labelsOf(n.Labels)})
 }

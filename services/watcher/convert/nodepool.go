@@ -8,7 +8,9 @@ import (
 	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
+	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // PoolFacts are what is known of a node pool beside its own object. The zero value knows nothing.
@@ -18,7 +20,7 @@ type PoolFacts struct {
 	// NodeClasses says which EC2NodeClass objects exist; nil where that is not known.
 	NodeClasses func(name string) bool
 	// Devices are the rules by which the pool's declared devices are read; nil reads none.
-	Devices *DeviceRules
+	Devices *device.Rules
 }
 
 // NodePool converts a pool as package reader reads it, with its devices. It is not ready either when it is being deleted,
@@ -35,12 +37,12 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 		notReady(invalid, "the pool is being deleted")
 	}
 	var err error
-	if out.Devices, err = deviceTemplates(p.Annotations[AnnotationDevices], facts.Devices); err != nil {
-		notReady(invalid, "metadata.annotations[%s]: %s", AnnotationDevices, strings.ReplaceAll(err.Error(), "\n", " "))
+	if out.Devices, err = device.Templates(p.Annotations[device.Annotation], facts.Devices); err != nil {
+		notReady(invalid, "metadata.annotations[%s]: %s", device.Annotation, strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	if class := out.GetNodeClass(); facts.NodeClasses != nil && !facts.NodeClasses(class) {
 		notReady(clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND,
 			"spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s", class)
 	}
-	return object(snapshot.NodePool, out.GetName(), out)
+	return wire.Object(snapshot.NodePool, out.GetName(), out)
 }

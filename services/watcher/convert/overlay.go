@@ -11,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // NodeOverlay converts an overlay. problem is what was wrong when the object was read; nil when nothing was. Of an
@@ -32,7 +33,7 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Objec
 			Message: strings.ReplaceAll(problem.Error(), "\n", "; "), Subject: "nodeoverlay/" + o.Name,
 		}}
 	}
-	return object(snapshot.NodeOverlay, out.GetName(), out)
+	return wire.Object(snapshot.NodeOverlay, out.GetName(), out)
 }
 
 // overlayOf fills in what the overlay says.

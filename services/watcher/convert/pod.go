@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // Pod converts a pod and its class. It is false for a pod that is not part of a snapshot: one that has finished takes
@@ -17,7 +19,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed || gated(p) {
 		return snapshot.Object{}, false
 	}
-	class := classObject(podClass(p, refs))
+	class := wire.Class(podClass(p, refs))
 	out := &clusterpb.Pod{
 		Id: objectID(p), Uid: string(p.UID), ClassId: class.ID,
 		Node: p.Spec.NodeName, Phase: podPhase(p),
@@ -37,9 +39,9 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	if out.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE {
 		out.UnschedulableTime = timestamp(podCondition(p, corev1.PodScheduled, corev1.ConditionFalse).LastTransitionTime)
 	}
-	out.Devices = podDevices(p, refs)
+	out.Devices = device.OfPod(p, refs.ResourceClaim)
 	protect(p, out)
-	o := object(snapshot.Pod, out.GetId(), out)
+	o := wire.Object(snapshot.Pod, out.GetId(), out)
 	o.Class = class
 	return o, true
 }

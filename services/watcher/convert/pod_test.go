@@ -15,6 +15,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 )
 
 func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
@@ -45,9 +46,9 @@ func pod(edits ...func(*corev1.Pod)) *corev1.Pod {
 	return p
 }
 
-func cluster(t *testing.T, objects ...runtime.Object) *convert.Cluster {
+func cluster(t *testing.T, objects ...runtime.Object) *manifests.Cluster {
 	t.Helper()
-	var c convert.Cluster
+	var c manifests.Cluster
 	for _, o := range objects {
 		if err := c.Add(o, nil); err != nil {
 			t.Fatal(err)

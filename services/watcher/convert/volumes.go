@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
 const (
@@ -74,7 +75,7 @@ func sortVolumes(list []*clusterpb.VolumeTopology) {
 	slices.SortFunc(list, func(x, y *clusterpb.VolumeTopology) int {
 		return cmp.Or(strings.Compare(x.GetName(), y.GetName()), strings.Compare(x.GetDriver(), y.GetDriver()),
 			slices.CompareFunc(x.GetTerms(), y.GetTerms(), func(s, t *clusterpb.NodeAffinityTerm) int {
-				return slices.CompareFunc(s.GetRequirements(), t.GetRequirements(), compareRequirements)
+				return slices.CompareFunc(s.GetRequirements(), t.GetRequirements(), constraint.Compare)
 			}))
 	})
 }
@@ -154,7 +155,7 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 				return e.Key == corev1.LabelHostname
 			})
 		}
-		reqs, bad := termRequirements(t)
+		reqs, bad := constraint.NodeTerm(t)
 		if bad != "" {
 			return reach{}, path + "." + bad
 		}
@@ -170,7 +171,7 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 func labelledZones(labels map[string]string) []*clusterpb.NodeAffinityTerm {
 	zones := map[string][]string{}
 	for key, v := range labels {
-		stable := stableKey(key)
+		stable := constraint.StableKey(key)
 		if stable == corev1.LabelTopologyZone || stable == corev1.LabelTopologyRegion {
 			zones[stable] = append(zones[stable], strings.Split(v, zoneSeparator)...)
 		}
@@ -180,9 +181,9 @@ func labelledZones(labels map[string]string) []*clusterpb.NodeAffinityTerm {
 	}
 	var reqs []*clusterpb.Requirement
 	for key, values := range zones {
-		reqs = append(reqs, in(key, values...))
+		reqs = append(reqs, constraint.In(key, values...))
 	}
-	sortRequirements(reqs)
+	constraint.Sort(reqs)
 	return []*clusterpb.NodeAffinityTerm{{Requirements: reqs}}
 }
 
@@ -230,12 +231,12 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 	for _, t := range sc.AllowedTopologies {
 		var reqs []*clusterpb.Requirement
 		for _, e := range t.MatchLabelExpressions {
-			reqs = append(reqs, in(stableKey(e.Key), e.Values...))
+			reqs = append(reqs, constraint.In(constraint.StableKey(e.Key), e.Values...))
 		}
 		if len(reqs) == 0 {
 			return reach{driver: driver}, ""
 		}
-		sortRequirements(reqs)
+		constraint.Sort(reqs)
 		out.terms = append(out.terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
 	}
 	return out, ""

@@ -25,8 +25,9 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
-	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // World is where the nodes of a dry run could be bought.
@@ -39,7 +40,7 @@ type World struct {
 
 // Builder collects manifests. The zero Builder is empty and ready; it is owned by one goroutine.
 type Builder struct {
-	cluster watcher.Cluster
+	cluster manifests.Cluster
 	pools   []*karpenterv1.NodePool
 	classes []*awsv1.EC2NodeClass
 	daemons bool
@@ -126,10 +127,10 @@ func (b *Builder) Snapshot(w World, now time.Time) (s *clusterpb.Snapshot, assum
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, o := range watcher.InventoryObjects(inv.snapshot) {
+	for _, o := range wire.InventoryObjects(inv.snapshot) {
 		events = append(events, snapshot.Put(now, o))
 	}
-	s = watcher.Whole(snapshot.Fold(snapshot.Snapshot{}, events), watcher.Header{})
+	s = wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
 	return s, b.assumed(w, inv), checkBuffers(s)
 }
 

@@ -23,6 +23,8 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/device"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -200,7 +202,7 @@ func (e *editor) hasClass(name string) bool {
 }
 
 func (e *editor) others(objects []runtime.Object) error {
-	var templates watcher.Cluster // what buffers refer to
+	var templates manifests.Cluster // what buffers refer to
 	var buffers []*autoscalingv1beta1.CapacityBuffer
 	for _, o := range objects {
 		title := convert.TitleOf(o)
@@ -244,7 +246,7 @@ func (e *editor) pool(p *karpenterv1.NodePool) error {
 		}
 		return errors.New(text)
 	}
-	if p.Annotations[watcher.AnnotationDevices] != "" {
+	if p.Annotations[device.Annotation] != "" {
 		for _, have := range e.s.GetNodePools() {
 			if have.GetName() == p.Name {
 				m.Devices = have.GetDevices()
@@ -258,7 +260,7 @@ func (e *editor) pool(p *karpenterv1.NodePool) error {
 
 // buffers are converted as the watcher does, with the templates at hand. One whose workload is not at hand keeps the
 // class that it had, if it was there before.
-func (e *editor) buffers(list []*autoscalingv1beta1.CapacityBuffer, templates *watcher.Cluster) error {
+func (e *editor) buffers(list []*autoscalingv1beta1.CapacityBuffer, templates *manifests.Cluster) error {
 	if len(list) == 0 {
 		return nil
 	}

@@ -20,8 +20,8 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
-	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // Source is a cluster that is read.
@@ -161,7 +161,7 @@ func (f *follower) next() time.Duration {
 // plan makes a plan for the cluster as it is, and reports.
 func (f *follower) plan(ctx context.Context) error {
 	now := f.cfg.Now()
-	s, notes := Complete(watcher.Whole(f.state, watcher.Header{}), f.cfg.Source.Objects(), f.cfg.World)
+	s, notes := Complete(wire.Whole(f.state, wire.Header{}), f.cfg.Source.Objects(), f.cfg.World)
 	req := &plannerpb.PlanRequest{Snapshot: s, Decide: &plannerpb.Decide{Now: timestamppb.New(now), Policy: f.cfg.Policy}}
 	course, err := preview.Play(ctx, f.cfg.Decide, req, f.cfg.Rounds)
 	if err != nil {

@@ -23,7 +23,9 @@ import (
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
 	"github.com/kerf-dev/kerf/services/planner"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 func present() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
@@ -121,7 +123,7 @@ func cluster(t *testing.T) snapshot.Snapshot {
 	for _, name := range []string{"n1", "n2", "foreign"} {
 		events = append(events, snapshot.Put(present(), watcher.Node(node(name, "m5.xlarge"), watcher.NodeFacts{})))
 	}
-	var refs watcher.Cluster
+	var refs manifests.Cluster
 	for i, on := range []string{"n1", "n2"} {
 		yes := true
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -152,7 +154,7 @@ func objects() shadow.Objects {
 
 func complete(t *testing.T, o shadow.Objects) (*clusterpb.Snapshot, []string) {
 	t.Helper()
-	s := watcher.Whole(cluster(t), watcher.Header{})
+	s := wire.Whole(cluster(t), wire.Header{})
 	before := proto.CloneOf(s)
 	out, notes := shadow.Complete(s, o, world(t))
 	if !proto.Equal(s, before) {

@@ -22,8 +22,8 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 const (
@@ -254,10 +254,10 @@ func (r *receiver) take(m *actuatorpb.WatchInventoryResponse) (u Update, done bo
 	if v := m.GetUpserted().GetInventoryRevision(); v != 0 {
 		r.revision = v
 	}
-	for _, k := range convert.InventoryRemoved(m.GetRemoved()) {
+	for _, k := range wire.InventoryRemoved(m.GetRemoved()) {
 		r.events = append(r.events, snapshot.Delete(now, k.Kind, k.ID))
 	}
-	for _, o := range convert.InventoryObjects(m.GetUpserted()) {
+	for _, o := range wire.InventoryObjects(m.GetUpserted()) {
 		r.events = append(r.events, snapshot.Put(now, o))
 	}
 	if len(r.events) > maxObjects {
@@ -271,7 +271,7 @@ func (r *receiver) take(m *actuatorpb.WatchInventoryResponse) (u Update, done bo
 		Driver: m.GetDriver(),
 	}
 	if r.whole {
-		u.Whole, u.Asked, u.Batch.Whole = true, r.asked, convert.InventoryKinds()
+		u.Whole, u.Asked, u.Batch.Whole = true, r.asked, wire.InventoryKinds()
 	}
 	r.whole, r.events = false, nil
 	return u, true, nil

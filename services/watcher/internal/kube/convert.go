@@ -20,6 +20,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // memory is what the objects themselves do not tell: where each pod was, and when a node's pods last changed. It dies
@@ -83,7 +84,7 @@ func (s *Source) convert(keys []key, all bool) snapshot.Batch {
 	out := snapshot.Batch{Time: b.now}
 	if all {
 		b.everything()
-		out.Whole = convert.KubernetesKinds()
+		out.Whole = wire.KubernetesKinds()
 	} else {
 		for _, k := range keys {
 			b.look(k)

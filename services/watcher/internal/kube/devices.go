@@ -10,14 +10,14 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 )
 
 // devices is what is known of devices, beside their objects.
 type devices struct {
-	rules *convert.DeviceRules
-	stale bool                                  // the rules have to be put together again
-	held  map[string]map[convert.DeviceKey]bool // by claim: devices that something uses which is no pod
+	rules *device.Rules
+	stale bool                           // the rules have to be put together again
+	held  map[string]map[device.Key]bool // by claim: devices that something uses which is no pod
 	nodes map[string]nodeDevices
 }
 
@@ -28,7 +28,7 @@ type nodeDevices struct {
 }
 
 func newDevices() devices {
-	return devices{rules: convert.NewDeviceRules(), held: map[string]map[convert.DeviceKey]bool{}, nodes: map[string]nodeDevices{}}
+	return devices{rules: device.NewRules(), held: map[string]map[device.Key]bool{}, nodes: map[string]nodeDevices{}}
 }
 
 // resourceClaim looks at a claim: the rules that it makes, the pods that use it, and what else holds its devices.
@@ -36,9 +36,9 @@ func (b *batch) resourceClaim(id string) {
 	d := &b.source.devices
 	c := get[*resourcev1.ResourceClaim](b.source.stores.resourceClaims, id)
 	var spec *resourcev1.ResourceClaimSpec
-	var held map[convert.DeviceKey]bool
+	var held map[device.Key]bool
 	if c != nil {
-		spec, held = &c.Spec, convert.HeldByOthers(c)
+		spec, held = &c.Spec, device.HeldByOthers(c)
 	}
 	d.stale = d.rules.Put("claim "+id, spec) || d.stale
 	if before := d.held[id]; !maps.Equal(before, held) {
@@ -83,7 +83,7 @@ func claimsDevices(p *corev1.Pod) bool {
 	}
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
 		for name := range c.Resources.Requests {
-			if convert.ImpliesDevices(name) {
+			if device.Implied(name) {
 				return true
 			}
 		}
@@ -94,7 +94,7 @@ func claimsDevices(p *corev1.Pod) bool {
 // devicePool marks the nodes of a pool of devices.
 func (b *batch) devicePool(id string) {
 	for _, s := range indexed[*resourcev1.ResourceSlice](b.source.stores.slices, byDevicePool, id) {
-		for _, n := range convert.SliceNodes(s) {
+		for _, n := range device.SliceNodes(s) {
 			b.nodes[n] = true
 		}
 	}
@@ -124,7 +124,7 @@ func (b *batch) deviceRules() {
 func (s *Source) nodeDevices(node string) []*clusterpb.NodeDevice {
 	pools := map[string]bool{}
 	for _, x := range indexed[*resourcev1.ResourceSlice](s.stores.slices, byNode, node) {
-		pools[convert.SlicePool(x)] = true
+		pools[device.SlicePool(x)] = true
 	}
 	if len(pools) == 0 {
 		delete(s.devices.nodes, node)
@@ -144,7 +144,7 @@ func (s *Source) nodeDevices(node string) []*clusterpb.NodeDevice {
 	if known := s.devices.nodes[node]; known.from == from.String() {
 		return known.list
 	}
-	held := func(k convert.DeviceKey) bool {
+	held := func(k device.Key) bool {
 		for _, h := range s.devices.held {
 			if h[k] {
 				return true
@@ -152,7 +152,7 @@ func (s *Source) nodeDevices(node string) []*clusterpb.NodeDevice {
 		}
 		return false
 	}
-	list := convert.NodeDevices(node, all, s.devices.rules, held)
+	list := device.OfNode(node, all, s.devices.rules, held)
 	s.devices.nodes[node] = nodeDevices{from.String(), list}
 	return list
 }

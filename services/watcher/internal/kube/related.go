@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 )
 
 // Indexes of resource claims, slices and the pods that refer to them.
@@ -68,21 +69,21 @@ func (s *Source) more() error {
 
 func podResourceClaims(o any) ([]string, error) {
 	if p, ok := o.(*corev1.Pod); ok {
-		return convert.ResourceClaimKeys(p), nil
+		return device.ClaimKeys(p), nil
 	}
 	return nil, nil
 }
 
 func slicePool(o any) ([]string, error) {
 	if s, ok := o.(*resourcev1.ResourceSlice); ok {
-		return []string{convert.SlicePool(s)}, nil
+		return []string{device.SlicePool(s)}, nil
 	}
 	return nil, nil
 }
 
 func sliceNodes(o any) ([]string, error) {
 	if s, ok := o.(*resourcev1.ResourceSlice); ok {
-		return convert.SliceNodes(s), nil
+		return device.SliceNodes(s), nil
 	}
 	return nil, nil
 }
@@ -93,8 +94,8 @@ func sliceKeys(o any) []key {
 	if !ok {
 		return nil
 	}
-	out := []key{{what: nodesOfPool, name: convert.SlicePool(s)}}
-	for _, n := range convert.SliceNodes(s) {
+	out := []key{{what: nodesOfPool, name: device.SlicePool(s)}}
+	for _, n := range device.SliceNodes(s) {
 		out = append(out, key{what: aNode, name: n})
 	}
 	return out

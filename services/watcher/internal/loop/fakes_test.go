@@ -26,11 +26,13 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/loop"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/internal/session"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // planner asks for one claim for all unschedulable pods together, but for those named "lost-…", which it leaves pending.
@@ -262,7 +264,7 @@ func newWorld(t *testing.T) *world {
 		}
 		_ = conn.Close()
 	})
-	w.cluster <- snapshot.Batch{Whole: convert.KubernetesKinds()}
+	w.cluster <- snapshot.Batch{Whole: wire.KubernetesKinds()}
 	w.inventory(true, true, 1)
 	return w
 }
@@ -304,7 +306,7 @@ func (w *world) pods(names ...string) {
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
 		}}
-		o, _ := convert.Pod(p, &convert.Cluster{})
+		o, _ := convert.Pod(p, &manifests.Cluster{})
 		b.Events = append(b.Events, snapshot.Put(time.Now(), o))
 	}
 	w.cluster <- b

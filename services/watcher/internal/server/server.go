@@ -13,9 +13,9 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // Reasons of errors.
@@ -33,7 +33,7 @@ type Server struct {
 	watcherpb.UnimplementedWatcherServiceServer
 
 	hub       *stream.Hub[snapshot.Snapshot]
-	header    convert.Header
+	header    wire.Header
 	policy    *clusterpb.Policy
 	partBytes int
 	plan      atomic.Pointer[plannerpb.Plan]
@@ -41,8 +41,8 @@ type Server struct {
 
 // New makes a server for the snapshots that are published on hub, and for the policy that plans are asked for with, which
 // must not be changed afterwards.
-func New(hub *stream.Hub[snapshot.Snapshot], h convert.Header, p *clusterpb.Policy) *Server {
-	return &Server{hub: hub, header: h, policy: p, partBytes: convert.MaxPartBytes}
+func New(hub *stream.Hub[snapshot.Snapshot], h wire.Header, p *clusterpb.Policy) *Server {
+	return &Server{hub: hub, header: h, policy: p, partBytes: wire.MaxPartBytes}
 }
 
 // SetPlan makes p the last plan. p must not be changed afterwards.
@@ -96,7 +96,7 @@ func (s *Server) send(out watcherpb.WatcherService_WatchSnapshotServer, held, ne
 	if held.Revision == next.Revision {
 		return nil
 	}
-	parts := convert.DeltaParts(snapshot.Diff(held, next), s.header, s.partBytes)
+	parts := wire.DeltaParts(snapshot.Diff(held, next), s.header, s.partBytes)
 	for i, p := range parts {
 		m := &watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Delta{Delta: p}, Last: i == len(parts)-1}
 		if err := out.Send(m); err != nil {
@@ -107,7 +107,7 @@ func (s *Server) send(out watcherpb.WatcherService_WatchSnapshotServer, held, ne
 }
 
 func (s *Server) parts(now snapshot.Snapshot, send func(*clusterpb.Snapshot, bool) error) error {
-	parts := convert.Parts(now, s.header, s.partBytes)
+	parts := wire.Parts(now, s.header, s.partBytes)
 	for i, p := range parts {
 		if err := send(p, i == len(parts)-1); err != nil {
 			return err

@@ -24,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/internal/server"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 type fixture struct {
@@ -40,7 +41,7 @@ func policy() *clusterpb.Policy {
 func serve(t *testing.T, queue int) fixture {
 	t.Helper()
 	f := fixture{hub: stream.New[snapshot.Snapshot](queue)}
-	f.server = server.New(f.hub, convert.Header{Cluster: "demo"}, policy())
+	f.server = server.New(f.hub, wire.Header{Cluster: "demo"}, policy())
 	lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
 	watcherpb.RegisterWatcherServiceServer(srv, f.server)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
@@ -116,7 +117,7 @@ func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
 		proto.Merge(got, m.GetSnapshot())
 		last = m.GetLast()
 	}
-	if !proto.Equal(convert.Whole(s, convert.Header{Cluster: "demo"}), got) || parts < 5 {
+	if !proto.Equal(wire.Whole(s, wire.Header{Cluster: "demo"}), got) || parts < 5 {
 		t.Errorf("%d parts hold %d nodes of revision %d", parts, len(got.GetNodes()), got.GetRevision())
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
 // maxPlanBytes bounds what a plan may grow to over all its parts.
@@ -26,8 +26,8 @@ const maxPlanBytes = 256 << 20
 // Config is what a Client works with.
 type Config struct {
 	Planner plannerpb.PlannerServiceClient
-	Header  convert.Header
-	// PartBytes is how large a message may grow; zero is convert.MaxPartBytes.
+	Header  wire.Header
+	// PartBytes is how large a message may grow; zero is wire.MaxPartBytes.
 	PartBytes int
 }
 
@@ -42,7 +42,7 @@ type Client struct {
 // New makes a client; it does not connect.
 func New(cfg Config) *Client {
 	if cfg.PartBytes < 1 {
-		cfg.PartBytes = convert.MaxPartBytes
+		cfg.PartBytes = wire.MaxPartBytes
 	}
 	return &Client{cfg: cfg}
 }
@@ -119,7 +119,7 @@ func (c *Client) exchange(s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.
 func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
 	var out []*plannerpb.SessionRequest
 	if c.held.Revision == 0 {
-		parts := convert.Parts(s, c.cfg.Header, c.cfg.PartBytes)
+		parts := wire.Parts(s, c.cfg.Header, c.cfg.PartBytes)
 		for i, p := range parts {
 			part := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
 			out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}})
@@ -129,7 +129,7 @@ func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
 	if c.held.Revision == s.Revision {
 		return nil
 	}
-	parts := convert.DeltaParts(snapshot.Diff(c.held, s), c.cfg.Header, c.cfg.PartBytes)
+	parts := wire.DeltaParts(snapshot.Diff(c.held, s), c.cfg.Header, c.cfg.PartBytes)
 	for i, p := range parts {
 		part := &plannerpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
 		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: part}})

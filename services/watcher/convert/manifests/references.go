@@ -1,4 +1,4 @@
-package convert
+package manifests
 
 import (
 	"maps"
@@ -11,6 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
+	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 )
 
 // lookups are what is found by looking at all objects of a cluster. They are made when they are first asked for, and
@@ -18,9 +21,9 @@ import (
 type lookups struct {
 	selected map[string]bool
 	services map[string][]map[string]string
-	rules    *DeviceRules
+	rules    *device.Rules
 	slices   map[string][]*resourcev1.ResourceSlice // by node: all of the pools that have something for it
-	held     map[DeviceKey]bool
+	held     map[device.Key]bool
 	daemons  map[string][]*corev1.Pod // by "namespace/name" of their DaemonSet
 }
 
@@ -29,24 +32,24 @@ func (c *Cluster) looked() *lookups {
 		return c.lookups
 	}
 	l := &lookups{
-		selected: map[string]bool{}, services: map[string][]map[string]string{}, rules: NewDeviceRules(),
-		slices: map[string][]*resourcev1.ResourceSlice{}, held: map[DeviceKey]bool{}, daemons: map[string][]*corev1.Pod{},
+		selected: map[string]bool{}, services: map[string][]map[string]string{}, rules: device.NewRules(),
+		slices: map[string][]*resourcev1.ResourceSlice{}, held: map[device.Key]bool{}, daemons: map[string][]*corev1.Pod{},
 	}
 	c.lookups = l
 	pools := map[string][]*resourcev1.ResourceSlice{}
 	for _, key := range c.order {
 		o := c.objects[key]
-		for _, label := range SelectsByIdentity(o) {
+		for _, label := range convert.SelectsByIdentity(o) {
 			l.selected[label] = true
 		}
 		if t := podTemplate(o); t != nil {
-			for _, label := range SelectsByIdentity(&corev1.Pod{Spec: t.Spec}) {
+			for _, label := range convert.SelectsByIdentity(&corev1.Pod{Spec: t.Spec}) {
 				l.selected[label] = true
 			}
 		}
 		switch o := o.(type) {
 		case *corev1.Service:
-			if s := ServiceSelector(o); s != nil {
+			if s := convert.ServiceSelector(o); s != nil {
 				l.services[o.Namespace] = append(l.services[o.Namespace], s)
 			}
 		case *corev1.Pod:
@@ -56,20 +59,20 @@ func (c *Cluster) looked() *lookups {
 			}
 		case *resourcev1.ResourceClaim:
 			l.rules.Put(key, &o.Spec)
-			maps.Copy(l.held, HeldByOthers(o))
+			maps.Copy(l.held, device.HeldByOthers(o))
 		case *resourcev1.ResourceClaimTemplate:
 			l.rules.Put(key, &o.Spec.Spec)
 		case *resourcev1.ResourceSlice:
-			pools[SlicePool(o)] = append(pools[SlicePool(o)], o)
+			pools[device.SlicePool(o)] = append(pools[device.SlicePool(o)], o)
 		}
 	}
 	l.rules.Classes(all[*resourcev1.DeviceClass](c))
 	for _, pool := range slices.Sorted(maps.Keys(pools)) {
 		var nodes []string
 		for _, s := range pools[pool] {
-			nodes = append(nodes, SliceNodes(s)...)
+			nodes = append(nodes, device.SliceNodes(s)...)
 		}
-		for _, node := range sortedSet(nodes) {
+		for _, node := range constraint.SortedSet(nodes) {
 			l.slices[node] = append(l.slices[node], pools[pool]...)
 		}
 	}
@@ -93,24 +96,7 @@ func podTemplate(o any) *corev1.PodTemplateSpec {
 // devices are a node's devices.
 func (c *Cluster) devices(node string) []*clusterpb.NodeDevice {
 	l := c.looked()
-	return NodeDevices(node, l.slices[node], l.rules, func(k DeviceKey) bool { return l.held[k] })
-}
-
-// HeldByOthers are the devices of a claim that something uses which is no pod. What pods use is said with the pods.
-func HeldByOthers(c *resourcev1.ResourceClaim) map[DeviceKey]bool {
-	pods := func(r resourcev1.ResourceClaimConsumerReference) bool {
-		return r.APIGroup == "" && r.Resource == "pods"
-	}
-	if c.Status.Allocation == nil || !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return !pods(r) }) {
-		return nil
-	}
-	out := map[DeviceKey]bool{}
-	for _, d := range c.Status.Allocation.Devices.Results {
-		if d.AdminAccess == nil || !*d.AdminAccess {
-			out[DeviceKey{d.Driver, d.Pool, d.Device}] = true
-		}
-	}
-	return out
+	return device.OfNode(node, l.slices[node], l.rules, func(k device.Key) bool { return l.held[k] })
 }
 
 // OwnerSelector implements References. Pods that a Deployment's manifest asks for are selected as by its ReplicaSet, which
@@ -130,7 +116,7 @@ func (c *Cluster) OwnerSelector(kind, namespace, name string) *metav1.LabelSelec
 		if s.MatchLabels == nil {
 			s.MatchLabels = map[string]string{}
 		}
-		s.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = templateHash(*d.Spec.Template.DeepCopy())
+		s.MatchLabels[appsv1.DefaultDeploymentUniqueLabelKey] = convert.TemplateHash(*d.Spec.Template.DeepCopy())
 		return s
 	case "StatefulSet":
 		if s := find[*appsv1.StatefulSet](c, kind, namespace, name); s != nil {
@@ -167,3 +153,6 @@ func (c *Cluster) ResourceClaimTemplate(namespace, name string) *resourcev1.Reso
 func (c *Cluster) DeviceClass(name string) *resourcev1.DeviceClass {
 	return find[*resourcev1.DeviceClass](c, "DeviceClass", "", name)
 }
+
+// objectID is how objects are called here: "namespace/name".
+func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -1,31 +1,40 @@
-package convert_test
+package wire_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
+func start() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+
+func node(i int) string { return fmt.Sprintf("n-%04d", i) }
+
+func pod(i int, node string) snapshot.Object {
+	class := wire.Class(&clusterpb.PodClass{Namespace: "shop"})
+	id := fmt.Sprintf("shop/web-%04d", i)
+	o := wire.Object(snapshot.Pod, id, &clusterpb.Pod{Id: id, ClassId: class.ID, Node: node})
+	o.Class = class
+	return o
+}
+
 // world holds n pods, their nodes and an inventory.
-func world(t *testing.T, n int) snapshot.Snapshot {
-	t.Helper()
+func world(n int) snapshot.Snapshot {
 	var events []snapshot.Event
 	for i := range n {
-		o, _ := convert.Pod(pod(func(p *corev1.Pod) { p.Name = fmt.Sprintf("web-%04d", i) }), cluster(t))
-		events = append(events, snapshot.Put(start(), o),
-			snapshot.Put(start(), convert.Node(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n-%04d", i)}}, convert.NodeFacts{})))
+		events = append(events, snapshot.Put(start(), pod(i, "")),
+			snapshot.Put(start(), wire.Object(snapshot.Node, node(i), &clusterpb.Node{Name: node(i)})))
 	}
-	for _, o := range convert.InventoryObjects(&clusterpb.Snapshot{
+	for _, o := range wire.InventoryObjects(&clusterpb.Snapshot{
 		Claims: []*clusterpb.Claim{{Id: "c1"}}, Catalogs: []*clusterpb.Catalog{{Id: "k1"}},
 		Offerings: []*clusterpb.Offering{{InstanceType: "m5.large", Zone: "a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT}},
 	}) {
@@ -35,9 +44,9 @@ func world(t *testing.T, n int) snapshot.Snapshot {
 }
 
 func TestPartsAddUpToTheWhole(t *testing.T) {
-	s, h := world(t, 500), convert.Header{Cluster: "demo"}
+	s, h := world(500), wire.Header{Cluster: "demo"}
 	const most = 4096
-	parts := convert.Parts(s, h, most)
+	parts := wire.Parts(s, h, most)
 	if len(parts) < 10 {
 		t.Fatalf("only %d parts", len(parts))
 	}
@@ -51,7 +60,7 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 		}
 		proto.Merge(got, p)
 	}
-	if diff := cmp.Diff(convert.Whole(s, h), got, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(wire.Whole(s, h), got, protocmp.Transform()); diff != "" {
 		t.Errorf("parts together (-want +got):\n%s", diff)
 	}
 	if got.GetRevision() != 1 || got.GetInventoryRevision() != 9 || got.GetCluster() != "demo" || len(got.GetPods()) != 500 {
@@ -61,12 +70,12 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 
 func TestAnObjectLargerThanAPartTravelsAlone(t *testing.T) {
 	huge := &clusterpb.Catalog{Id: strings.Repeat("k", 5000)}
-	s := world(t, 3)
-	for _, o := range convert.InventoryObjects(&clusterpb.Snapshot{Catalogs: []*clusterpb.Catalog{huge}}) {
+	s := world(3)
+	for _, o := range wire.InventoryObjects(&clusterpb.Snapshot{Catalogs: []*clusterpb.Catalog{huge}}) {
 		s = snapshot.Fold(s, []snapshot.Event{snapshot.Put(start(), o)})
 	}
 	alone := false
-	for _, p := range convert.Parts(s, convert.Header{}, 1000) {
+	for _, p := range wire.Parts(s, wire.Header{}, 1000) {
 		if len(p.GetCatalogs()) == 1 && p.GetCatalogs()[0].GetId() == huge.GetId() {
 			alone = len(p.GetOfferings())+len(p.GetNodes())+len(p.GetPods())+len(p.GetClaims()) == 0
 		}
@@ -77,12 +86,11 @@ func TestAnObjectLargerThanAPartTravelsAlone(t *testing.T) {
 }
 
 func TestDeltaParts(t *testing.T) {
-	before := world(t, 400)
+	before := world(400)
 	events := []snapshot.Event{snapshot.Inventory(start(), 10)}
 	for i := range 400 {
-		events = append(events, snapshot.Delete(start(), snapshot.Node, fmt.Sprintf("n-%04d", i)))
-		o, _ := convert.Pod(pod(func(p *corev1.Pod) { p.Name, p.Spec.NodeName = fmt.Sprintf("web-%04d", i), "n" }), cluster(t))
-		events = append(events, snapshot.Put(start(), o))
+		events = append(events, snapshot.Delete(start(), snapshot.Node, node(i)))
+		events = append(events, snapshot.Put(start(), pod(i, "n")))
 	}
 	after := snapshot.Fold(before, events)
 	for name, tc := range map[string]struct {
@@ -95,7 +103,7 @@ func TestDeltaParts(t *testing.T) {
 		"nothing changed": {after, 1, 0, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := convert.DeltaParts(snapshot.Diff(tc.base, after), convert.Header{Cluster: "demo"}, 4096)
+			parts := wire.DeltaParts(snapshot.Diff(tc.base, after), wire.Header{Cluster: "demo"}, 4096)
 			if len(parts) < tc.parts {
 				t.Fatalf("%d parts, want at least %d", len(parts), tc.parts)
 			}
@@ -131,12 +139,12 @@ func TestInventoryIsNamedAsRemovedNamesIt(t *testing.T) {
 		},
 		Claims: []*clusterpb.Claim{{Id: "c1"}}, Notices: []*clusterpb.Notice{{Id: "m1"}}, Disruptions: []*clusterpb.DisruptionRecord{{Id: "d1"}},
 	}
-	removed := convert.InventoryRemoved(&clusterpb.Removed{
+	removed := wire.InventoryRemoved(&clusterpb.Removed{
 		NodeClasses: []string{"default"}, Catalogs: []string{"k1"}, Offerings: []string{"m5.large/a/on-demand/", "m5.large/a/reserved/cr-1"},
 		Claims: []string{"c1"}, Notices: []string{"m1"}, Disruptions: []string{"d1"}, Pods: []string{"not/ours"},
 	})
 	var got []snapshot.Key
-	for _, o := range convert.InventoryObjects(message) {
+	for _, o := range wire.InventoryObjects(message) {
 		got = append(got, snapshot.Key{Kind: o.Kind, ID: o.ID})
 	}
 	if diff := cmp.Diff(got, removed); diff != "" {

@@ -1,9 +1,8 @@
-package convert
+package device
 
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,101 +12,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
 // maxDevices is how many devices one claim can be given.
 const maxDevices = resourcev1.AllocationResultsMaxSize
 
-// devices reads what the pod claims of dynamic resource allocation.
-func (b *classBuilder) devices() {
-	for i, rc := range b.pod.Spec.ResourceClaims {
-		c, bad := b.deviceClaim(rc)
-		if bad != "" {
-			b.refuse(fmt.Sprintf("spec.resourceClaims[%d]: %s", i, bad))
-			continue
-		}
-		if c != nil {
-			b.class.DeviceClaims = append(b.class.DeviceClaims, c)
-		}
-	}
-	b.class.DeviceClaims = append(b.class.DeviceClaims, b.implied...)
-}
-
-// impliedDevices takes out of a pod's requests the resources that stand for devices of a class, and claims the devices
-// instead: so does the scheduler, for resources that are called after the class. A resource that a class merely says it
-// can stand in for (spec.extendedResourceName) stays a resource, as it is where device plugins serve it.
-func (b *classBuilder) impliedDevices(list corev1.ResourceList) {
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		class, ok := strings.CutPrefix(string(name), resourcev1.ResourceDeviceClassPrefix)
-		if !ok {
-			continue
-		}
-		q := list[name]
-		delete(list, name)
-		count := q.Value()
-		if count <= 0 {
-			continue
-		}
-		exact := resourcev1.ExactDeviceRequest{
-			DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: count,
-		}
-		spec := resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "container", Exactly: &exact}}}
-		c, bad := deviceClaim(spec, b.refs.DeviceClass)
-		if bad != "" {
-			b.refuse(fmt.Sprintf("spec.containers: the request for %s: %s", name, bad))
-			continue
-		}
-		b.implied = append(b.implied, c)
-	}
-}
-
-// ImpliesDevices says whether a resource stands for the devices of a class.
-func ImpliesDevices(name corev1.ResourceName) bool {
+// Implied says whether a resource stands for the devices of a class.
+func Implied(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), resourcev1.ResourceDeviceClassPrefix)
 }
 
-// deviceClaim reads one claim of the pod; nil where the pod needs none after all.
-func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterpb.DeviceClaim, string) {
-	name, own, made := claimName(b.pod, rc)
-	if made && name == "" {
-		return nil, "" // whoever makes claims from templates found that there is nothing to claim
-	}
-	claim := b.refs.ResourceClaim(b.pod.Namespace, name)
-	switch {
-	case own && claim == nil:
-		t := b.refs.ResourceClaimTemplate(b.pod.Namespace, *rc.ResourceClaimTemplateName)
-		if t == nil {
-			return nil, fmt.Sprintf("resource claim template %s is not there", *rc.ResourceClaimTemplateName)
-		}
-		return b.claimed(t.Spec.Spec.Devices)
-	case own:
-		// Where it is allocated, it is so for this pod alone, and is given back when the pod goes; so that is not a part
-		// of what the pod asks for.
-		return b.claimed(claim.Spec.Devices)
-	case name == "":
-		return nil, "names neither a claim nor a template"
-	case claim == nil:
-		return nil, fmt.Sprintf("resource claim %s is not there", name)
-	case claim.DeletionTimestamp != nil:
-		return nil, fmt.Sprintf("resource claim %s is being deleted", name)
-	}
-	return sharedClaim(claim, b.refs.DeviceClass)
-}
-
-// claimed reads a claim that the pod has for itself. Daemons that watch over all devices of their node take none away,
-// and run on a node without any as well; so that such requests are left out of them.
-func (b *classBuilder) claimed(d resourcev1.DeviceClaim) (*clusterpb.DeviceClaim, string) {
-	if b.class.GetDaemon() {
-		d.Requests = slices.DeleteFunc(slices.Clone(d.Requests), func(q resourcev1.DeviceRequest) bool {
-			return q.Exactly != nil && q.Exactly.AdminAccess != nil && *q.Exactly.AdminAccess
-		})
-	}
-	return deviceClaim(d, b.refs.DeviceClass)
-}
-
-// claimName is the name of the claim object behind a pod's claim. own says that it is made from a template for this pod;
+// ClaimName is the name of the claim object behind a pod's claim. own says that it is made from a template for this pod;
 // then made says whether that has happened, and the name is "" if not, or if there was nothing to make.
-func claimName(p *corev1.Pod, rc corev1.PodResourceClaim) (name string, own, made bool) {
+func ClaimName(p *corev1.Pod, rc corev1.PodResourceClaim) (name string, own, made bool) {
 	if rc.ResourceClaimName != nil {
 		return *rc.ResourceClaimName, false, false
 	}
@@ -125,11 +43,11 @@ func claimName(p *corev1.Pod, rc corev1.PodResourceClaim) (name string, own, mad
 	return "", true, false
 }
 
-// ResourceClaimKeys lists the claim objects of a pod as "namespace/name", those made for it included.
-func ResourceClaimKeys(p *corev1.Pod) []string {
+// ClaimKeys lists the claim objects of a pod as "namespace/name", those made for it included.
+func ClaimKeys(p *corev1.Pod) []string {
 	var out []string
 	for _, rc := range p.Spec.ResourceClaims {
-		if name, _, _ := claimName(p, rc); name != "" {
+		if name, _, _ := ClaimName(p, rc); name != "" {
 			out = append(out, p.Namespace+"/"+name)
 		}
 	}
@@ -139,13 +57,13 @@ func ResourceClaimKeys(p *corev1.Pod) []string {
 	return out
 }
 
-// sharedClaim reads a claim that pods name. Where nobody uses it any more it is about to lose its devices.
-func sharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
-	out, bad := deviceClaim(c.Spec.Devices, classes)
+// SharedClaim reads a claim that pods name. Where nobody uses it any more it is about to lose its devices.
+func SharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
+	out, bad := Claim(c.Spec.Devices, classes)
 	if bad != "" {
 		return nil, bad
 	}
-	out.Name = objectID(c)
+	out.Name = c.Namespace + "/" + c.Name
 	if c.Status.Allocation == nil || len(c.Status.ReservedFor) == 0 {
 		return out, ""
 	}
@@ -158,7 +76,7 @@ func sharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.D
 		return out, ""
 	}
 	for i, t := range selector.NodeSelectorTerms {
-		reqs, bad := termRequirements(t)
+		reqs, bad := constraint.NodeTerm(t)
 		if bad != "" {
 			return nil, fmt.Sprintf("resource claim %s: status.allocation.nodeSelector.nodeSelectorTerms[%d].%s", c.Name, i, bad)
 		}
@@ -183,14 +101,14 @@ func singleNode(s *corev1.NodeSelector) string {
 	return f.Values[0]
 }
 
-// deviceClaim reads what a claim asks for. The text names the first field that Kerf does not plan for.
-func deviceClaim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
+// Claim reads what a claim asks for. The text names the first field that Kerf does not plan for.
+func Claim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
 	out := &clusterpb.DeviceClaim{}
 	for i, q := range d.Requests {
 		path := fmt.Sprintf("devices.requests[%d]", i)
 		r := &clusterpb.DeviceRequest{Name: q.Name}
 		for _, w := range waysOf(q) {
-			o, bad := deviceOption(w.DeviceSubRequest, classes)
+			o, bad := option(w.DeviceSubRequest, classes)
 			if bad != "" {
 				return nil, path + w.path + "." + bad
 			}
@@ -209,7 +127,7 @@ func deviceClaim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.Devi
 			return nil, fmt.Sprintf("devices.constraints[%d]: distinctAttribute: not planned for; want matchAttribute", i)
 		}
 		out.Constraints = append(out.Constraints, &clusterpb.DeviceConstraint{
-			Requests: sortedSet(c.Requests), Attribute: string(*c.MatchAttribute),
+			Requests: constraint.SortedSet(c.Requests), Attribute: string(*c.MatchAttribute),
 		})
 	}
 	return out, ""
@@ -236,7 +154,7 @@ func waysOf(q resourcev1.DeviceRequest) []way {
 	return out
 }
 
-func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceOption, string) {
+func option(s resourcev1.DeviceSubRequest, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceOption, string) {
 	switch {
 	case len(s.Tolerations) > 0:
 		return nil, "tolerations: not planned for"
@@ -268,15 +186,15 @@ func deviceOption(s resourcev1.DeviceSubRequest, classes func(string) *resourcev
 	return out, ""
 }
 
-// podDevices are the devices that a bound pod's claims were given, sorted.
-func podDevices(p *corev1.Pod, refs References) []*clusterpb.DeviceRef {
+// OfPod are the devices that a bound pod's claims were given, sorted.
+func OfPod(p *corev1.Pod, claims func(namespace, name string) *resourcev1.ResourceClaim) []*clusterpb.DeviceRef {
 	if p.Spec.NodeName == "" {
 		return nil
 	}
 	var out []*clusterpb.DeviceRef
-	for _, key := range ResourceClaimKeys(p) {
+	for _, key := range ClaimKeys(p) {
 		namespace, name, _ := strings.Cut(key, "/")
-		c := refs.ResourceClaim(namespace, name)
+		c := claims(namespace, name)
 		if c == nil || c.Status.Allocation == nil {
 			continue
 		}
@@ -292,4 +210,21 @@ func podDevices(p *corev1.Pod, refs References) []*clusterpb.DeviceRef {
 
 func compareDeviceRefs(a, b *clusterpb.DeviceRef) int {
 	return cmp.Or(strings.Compare(a.GetDriver(), b.GetDriver()), strings.Compare(a.GetPool(), b.GetPool()), strings.Compare(a.GetName(), b.GetName()))
+}
+
+// HeldByOthers are the devices of a claim that something uses which is no pod. What pods use is said with the pods.
+func HeldByOthers(c *resourcev1.ResourceClaim) map[Key]bool {
+	pods := func(r resourcev1.ResourceClaimConsumerReference) bool {
+		return r.APIGroup == "" && r.Resource == "pods"
+	}
+	if c.Status.Allocation == nil || !slices.ContainsFunc(c.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool { return !pods(r) }) {
+		return nil
+	}
+	out := map[Key]bool{}
+	for _, d := range c.Status.Allocation.Devices.Results {
+		if d.AdminAccess == nil || !*d.AdminAccess {
+			out[Key{d.Driver, d.Pool, d.Device}] = true
+		}
+	}
+	return out
 }

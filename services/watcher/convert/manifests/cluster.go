@@ -1,4 +1,8 @@
-package convert
+// Package manifests converts sets of Kubernetes objects that no API server holds, such as those of a dry run.
+//
+// Workloads stand for the pods that their controllers would make, and each object finds those that it refers to in the
+// set. What an object means is said in package convert. Start reading at Cluster.
+package manifests
 
 import (
 	"fmt"
@@ -14,6 +18,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
@@ -21,10 +26,9 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
-
-const annotationDefaultClass = "storageclass.kubernetes.io/is-default-class"
 
 // Cluster is a set of objects that are converted together, such as the manifests of a dry run. It finds the objects that
 // others refer to in itself. The zero Cluster is empty and ready; it is owned by one goroutine.
@@ -134,28 +138,28 @@ func (c *Cluster) Events(now time.Time) ([]snapshot.Event, error) {
 	var out []snapshot.Event
 	put := func(o snapshot.Object) { out = append(out, snapshot.Put(now, o)) }
 	for _, p := range w.Pods {
-		if o, ok := Pod(p, refs); ok {
+		if o, ok := convert.Pod(p, refs); ok {
 			put(o)
 		}
 	}
 	for _, key := range c.order {
 		switch o := c.objects[key].(type) {
 		case *appsv1.DaemonSet:
-			put(DaemonSet(o, LivePod(o, c.looked().daemons[objectID(o)]), refs))
+			put(convert.DaemonSet(o, convert.LivePod(o, c.looked().daemons[objectID(o)]), refs))
 		case *corev1.Node:
-			put(Node(o, NodeFacts{
+			put(convert.Node(o, convert.NodeFacts{
 				CSI: find[*storagev1.CSINode](c, "CSINode", "", o.Name), Devices: c.devices(o.Name), Repair: c.Repair,
 			}))
 		case *corev1.Namespace:
-			put(Namespace(o))
+			put(convert.Namespace(o))
 		case *policyv1.PodDisruptionBudget:
-			put(PodDisruptionBudget(counted(o, w.Pods)))
+			put(convert.PodDisruptionBudget(counted(o, w.Pods)))
 		case *karpenterv1.NodePool:
-			put(NodePool(o, PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass, Devices: c.looked().rules}))
+			put(convert.NodePool(o, convert.PoolFacts{Problem: c.problems[o.Name], NodeClasses: c.hasNodeClass, Devices: c.looked().rules}))
 		case *karpenterv1alpha1.NodeOverlay:
-			put(NodeOverlay(o, nil))
+			put(convert.NodeOverlay(o, nil))
 		case *autoscalingv1beta1.CapacityBuffer:
-			put(CapacityBuffer(created(o, now), nil, refs, c))
+			put(convert.CapacityBuffer(created(o, now), nil, refs, c))
 		}
 	}
 	return out, nil
@@ -216,7 +220,7 @@ func (c *Cluster) StorageClass(name string) *storagev1.StorageClass {
 	if name != "" {
 		return find[*storagev1.StorageClass](c, "StorageClass", "", name)
 	}
-	return DefaultStorageClass(all[*storagev1.StorageClass](c))
+	return convert.DefaultStorageClass(all[*storagev1.StorageClass](c))
 }
 
 // PriorityClass implements References.
@@ -224,16 +228,16 @@ func (c *Cluster) PriorityClass(name string) *schedulingv1.PriorityClass {
 	if name != "" {
 		return find[*schedulingv1.PriorityClass](c, "PriorityClass", "", name)
 	}
-	return DefaultPriorityClass(all[*schedulingv1.PriorityClass](c))
+	return convert.DefaultPriorityClass(all[*schedulingv1.PriorityClass](c))
 }
 
 // OwnerRevision implements References.
 func (c *Cluster) OwnerRevision(kind, namespace, name string) string {
 	switch kind {
 	case "ReplicaSet":
-		return ReplicaSetRevision(find[*appsv1.ReplicaSet](c, kind, namespace, name))
+		return convert.ReplicaSetRevision(find[*appsv1.ReplicaSet](c, kind, namespace, name))
 	case "StatefulSet":
-		return StatefulSetRevision(find[*appsv1.StatefulSet](c, kind, namespace, name))
+		return convert.StatefulSetRevision(find[*appsv1.StatefulSet](c, kind, namespace, name))
 	default:
 		return ""
 	}
@@ -274,46 +278,28 @@ func all[T runtime.Object](c *Cluster) []T {
 	return out
 }
 
-// DefaultStorageClass is the newest of the classes that are marked as the default, by name where two are as new; nil when
-// none is.
-func DefaultStorageClass(classes []*storagev1.StorageClass) *storagev1.StorageClass {
-	var best *storagev1.StorageClass
-	for _, sc := range classes {
-		if sc.Annotations[annotationDefaultClass] != "true" {
-			continue
-		}
-		if best == nil || best.CreationTimestamp.Before(&sc.CreationTimestamp) ||
-			(best.CreationTimestamp.Equal(&sc.CreationTimestamp) && sc.Name < best.Name) {
-			best = sc
-		}
+// counted is a budget of a manifest, which no controller has looked at, with the number of pods that it is about: a budget
+// that never allows anything is told before it blocks.
+func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodDisruptionBudget {
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil || b.Status.ObservedGeneration != 0 || b.Status.ExpectedPods != 0 {
+		return b
 	}
-	return best
-}
-
-// DefaultPriorityClass is the class of pods that name none: of those marked so the one with the lowest value, as
-// admission has it; nil when none is marked.
-func DefaultPriorityClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
-	var best *schedulingv1.PriorityClass
-	for _, pc := range classes {
-		if pc.GlobalDefault && (best == nil || pc.Value < best.Value || (pc.Value == best.Value && pc.Name < best.Name)) {
-			best = pc
+	b = b.DeepCopy()
+	for _, p := range pods {
+		if p.Namespace == b.Namespace && selector.Matches(labels.Set(p.Labels)) {
+			b.Status.ExpectedPods++
 		}
 	}
-	return best
+	return b
 }
 
-// ReplicaSetRevision is the revision of a ReplicaSet that a Deployment made; "" for nil and for others.
-func ReplicaSetRevision(rs *appsv1.ReplicaSet) string {
-	if rs == nil {
-		return ""
+// created is a buffer of a manifest, which is made when it is read.
+func created(b *autoscalingv1beta1.CapacityBuffer, now time.Time) *autoscalingv1beta1.CapacityBuffer {
+	if !b.CreationTimestamp.IsZero() {
+		return b
 	}
-	return rs.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-}
-
-// StatefulSetRevision is the revision that a StatefulSet rolls out; "" for nil.
-func StatefulSetRevision(s *appsv1.StatefulSet) string {
-	if s == nil {
-		return ""
-	}
-	return s.Status.UpdateRevision
+	b = b.DeepCopy()
+	b.CreationTimestamp = metav1.NewTime(now)
+	return b
 }

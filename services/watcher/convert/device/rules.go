@@ -1,4 +1,9 @@
-package convert
+// Package device converts what pods claim of dynamic resource allocation, and what nodes have of it.
+//
+// The planner can't evaluate the expressions by which claims select devices. So Rules collects those of a cluster, and
+// each device says which of them it matches. The package must never know a pod's class or a client. Start reading at
+// Rules, then OfNode for nodes and Claim for pods.
+package device
 
 import (
 	"context"
@@ -42,16 +47,16 @@ func selectorID(exprs []string) string {
 	return "d-" + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// DeviceRules is what the cluster's claims look at in devices: the selectors of their requests, and the attributes of
+// Rules is what the cluster's claims look at in devices: the selectors of their requests, and the attributes of
 // their constraints. Nodes' devices are converted by it, because the planner can't evaluate expressions. Make it with
-// NewDeviceRules; it is owned by one goroutine.
-type DeviceRules struct {
+// NewRules; it is owned by one goroutine.
+type Rules struct {
 	cache *cel.Cache
 	by    map[string][]rule // what each claim and template looks at
 	uses  map[rule]int
 
-	selectors  []deviceSelector // sorted by id
-	attributes []string         // sorted
+	selectors  []selector // sorted by id
+	attributes []string   // sorted
 	version    int
 }
 
@@ -61,21 +66,21 @@ type rule struct{ class, expressions, attribute string }
 // exprSeparator can't be part of an expression: no CEL token has it.
 const exprSeparator = "\x00"
 
-type deviceSelector struct {
+type selector struct {
 	id       string
 	exprs    []string
 	compiled []cel.CompilationResult
 }
 
-// NewDeviceRules has no rules yet.
-func NewDeviceRules() *DeviceRules {
+// NewRules has no rules yet.
+func NewRules() *Rules {
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
-	return &DeviceRules{cache: cel.NewCache(celCacheSize, features), by: map[string][]rule{}, uses: map[rule]int{}}
+	return &Rules{cache: cel.NewCache(celCacheSize, features), by: map[string][]rule{}, uses: map[rule]int{}}
 }
 
 // Put takes what one claim or template asks for, by a key of the caller's, or forgets it where spec is nil. It says
 // whether the rules are others now, and Classes has to be called.
-func (r *DeviceRules) Put(key string, spec *resourcev1.ResourceClaimSpec) (changed bool) {
+func (r *Rules) Put(key string, spec *resourcev1.ResourceClaimSpec) (changed bool) {
 	before, now := r.by[key], rulesOf(spec)
 	for _, x := range now {
 		if r.uses[x]++; r.uses[x] == 1 {
@@ -116,7 +121,7 @@ func rulesOf(spec *resourcev1.ResourceClaimSpec) []rule {
 
 // Classes puts the rules together with the device classes that there are. Each class counts by itself as well, because a
 // pod can ask for its devices without a claim.
-func (r *DeviceRules) Classes(classes []*resourcev1.DeviceClass) {
+func (r *Rules) Classes(classes []*resourcev1.DeviceClass) {
 	found := map[string][]string{}
 	byName := map[string][]string{}
 	for _, c := range classes {
@@ -142,7 +147,7 @@ func (r *DeviceRules) Classes(classes []*resourcev1.DeviceClass) {
 	}
 	r.selectors = nil
 	for _, id := range slices.Sorted(maps.Keys(found)) {
-		s := deviceSelector{id: id, exprs: found[id]}
+		s := selector{id: id, exprs: found[id]}
 		for _, e := range s.exprs {
 			s.compiled = append(s.compiled, r.cache.GetOrCompile(e))
 		}
@@ -153,10 +158,10 @@ func (r *DeviceRules) Classes(classes []*resourcev1.DeviceClass) {
 }
 
 // Version changes whenever Classes was called.
-func (r *DeviceRules) Version() int { return r.version }
+func (r *Rules) Version() int { return r.version }
 
 // judge fills in what the rules say of a device.
-func (r *DeviceRules) judge(out *clusterpb.NodeDevice, d *resourcev1.Device, identity []string) {
+func (r *Rules) judge(out *clusterpb.NodeDevice, d *resourcev1.Device, identity []string) {
 	input := cel.Device{
 		Driver: out.GetDriver(), AllowMultipleAllocations: d.AllowMultipleAllocations, Attributes: d.Attributes, Capacity: d.Capacity,
 	}
@@ -181,7 +186,7 @@ func (r *DeviceRules) judge(out *clusterpb.NodeDevice, d *resourcev1.Device, ide
 
 // matches evaluates one expression after the other and stops at the first that does not hold, as the scheduler does: a
 // class that asks for a driver first keeps the request's expressions off the devices of others.
-func (s deviceSelector) matches(d cel.Device) (bool, error) {
+func (s selector) matches(d cel.Device) (bool, error) {
 	for i, c := range s.compiled {
 		if c.Error != nil {
 			return false, fmt.Errorf("compile %q: %s", s.exprs[i], c.Error.Detail)
@@ -195,7 +200,7 @@ func (s deviceSelector) matches(d cel.Device) (bool, error) {
 }
 
 // mentions says whether an expression has one of the attributes' names in it.
-func (s deviceSelector) mentions(names []string) bool {
+func (s selector) mentions(names []string) bool {
 	for _, e := range s.exprs {
 		for _, n := range names {
 			if strings.Contains(e, n) {

@@ -1,4 +1,9 @@
-package convert
+// Package constraint reads the constraints that several Kubernetes objects write alike: node selector terms, label
+// selectors and tolerations, as messages in their canonical order.
+//
+// What can't be read is a text that names the field, below the path that the caller knows. It must never know which
+// object a constraint is part of. Start reading at NodeTerm and Selector.
+package constraint
 
 import (
 	"cmp"
@@ -15,9 +20,9 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// stableKey replaces the old names of well-known node labels, and the EBS driver's own name for the zone, by the names
+// StableKey replaces the old names of well-known node labels, and the EBS driver's own name for the zone, by the names
 // that Kerf plans with.
-func stableKey(key string) string { return awsv1.NormalizeLabel(key) }
+func StableKey(key string) string { return awsv1.NormalizeLabel(key) }
 
 func nodeOperator(op corev1.NodeSelectorOperator) clusterpb.Operator {
 	switch op {
@@ -43,12 +48,12 @@ func nodeOperator(op corev1.NodeSelectorOperator) clusterpb.Operator {
 func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterpb.Requirement, unsupported string) {
 	for i, e := range exprs {
 		path := fmt.Sprintf("matchExpressions[%d]", i)
-		r := &clusterpb.Requirement{Key: stableKey(e.Key), Operator: nodeOperator(e.Operator)}
+		r := &clusterpb.Requirement{Key: StableKey(e.Key), Operator: nodeOperator(e.Operator)}
 		switch r.GetOperator() {
 		case clusterpb.Operator_OPERATOR_UNSPECIFIED:
 			return nil, fmt.Sprintf("%s.operator: %q is not known", path, e.Operator)
 		case clusterpb.Operator_OPERATOR_IN, clusterpb.Operator_OPERATOR_NOT_IN:
-			r.Values = sortedSet(e.Values)
+			r.Values = SortedSet(e.Values)
 		case clusterpb.Operator_OPERATOR_GT, clusterpb.Operator_OPERATOR_LT:
 			r.Values = slices.Clone(e.Values)
 		default: // EXISTS and DOES_NOT_EXIST have no values
@@ -58,7 +63,7 @@ func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterpb.
 		}
 		out = append(out, r)
 	}
-	sortRequirements(out)
+	Sort(out)
 	return out, ""
 }
 
@@ -66,16 +71,16 @@ func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterpb.
 // this key. No label can be called that.
 const keyNodeName = "field:metadata.name"
 
-// termRequirements converts a node selector term, fields included. The only field that nodes are selected by is their
+// NodeTerm converts a node selector term, fields included. The only field that nodes are selected by is their
 // name. The text names the first requirement that can't be converted, by its path below the term.
-func termRequirements(t corev1.NodeSelectorTerm) (out []*clusterpb.Requirement, unsupported string) {
+func NodeTerm(t corev1.NodeSelectorTerm) (out []*clusterpb.Requirement, unsupported string) {
 	out, bad := nodeRequirements(t.MatchExpressions)
 	if bad != "" {
 		return nil, bad
 	}
 	for i, f := range t.MatchFields {
 		path := fmt.Sprintf("matchFields[%d]", i)
-		r := &clusterpb.Requirement{Key: keyNodeName, Operator: nodeOperator(f.Operator), Values: sortedSet(f.Values)}
+		r := &clusterpb.Requirement{Key: keyNodeName, Operator: nodeOperator(f.Operator), Values: SortedSet(f.Values)}
 		switch {
 		case f.Key != metav1.ObjectNameField:
 			return nil, fmt.Sprintf("%s.key: %q is not a field that nodes are selected by; want metadata.name", path, f.Key)
@@ -86,26 +91,26 @@ func termRequirements(t corev1.NodeSelectorTerm) (out []*clusterpb.Requirement, 
 		}
 		out = append(out, r)
 	}
-	sortRequirements(out)
+	Sort(out)
 	return out, ""
 }
 
-// selectorOf converts a label selector; nil stays nil, and an empty one selects everything.
-func selectorOf(s *metav1.LabelSelector) (out *clusterpb.LabelSelector, unsupported string) {
+// Selector converts a label selector; nil stays nil, and an empty one selects everything.
+func Selector(s *metav1.LabelSelector) (out *clusterpb.LabelSelector, unsupported string) {
 	if s == nil {
 		return nil, ""
 	}
 	out = &clusterpb.LabelSelector{}
 	for k, v := range s.MatchLabels {
-		out.Requirements = append(out.Requirements, in(k, v))
+		out.Requirements = append(out.Requirements, In(k, v))
 	}
 	for i, e := range s.MatchExpressions {
 		r := &clusterpb.Requirement{Key: e.Key}
 		switch e.Operator {
 		case metav1.LabelSelectorOpIn:
-			r.Operator, r.Values = clusterpb.Operator_OPERATOR_IN, sortedSet(e.Values)
+			r.Operator, r.Values = clusterpb.Operator_OPERATOR_IN, SortedSet(e.Values)
 		case metav1.LabelSelectorOpNotIn:
-			r.Operator, r.Values = clusterpb.Operator_OPERATOR_NOT_IN, sortedSet(e.Values)
+			r.Operator, r.Values = clusterpb.Operator_OPERATOR_NOT_IN, SortedSet(e.Values)
 		case metav1.LabelSelectorOpExists:
 			r.Operator = clusterpb.Operator_OPERATOR_EXISTS
 		case metav1.LabelSelectorOpDoesNotExist:
@@ -122,9 +127,9 @@ func selectorOf(s *metav1.LabelSelector) (out *clusterpb.LabelSelector, unsuppor
 	return out, ""
 }
 
-// withKeys narrows a selector to pods that have (or have not) the given pod's values of some labels. The API server has
+// WithKeys narrows a selector to pods that have (or have not) the given pod's values of some labels. The API server has
 // mostly done so already, and doing it twice changes nothing.
-func withKeys(s *clusterpb.LabelSelector, keys []string, labels map[string]string, op clusterpb.Operator) {
+func WithKeys(s *clusterpb.LabelSelector, keys []string, labels map[string]string, op clusterpb.Operator) {
 	if s == nil {
 		return
 	}
@@ -141,8 +146,8 @@ func taintEffect(e corev1.TaintEffect) clusterpb.TaintEffect {
 	return clusterpb.TaintEffect(known)
 }
 
-// tolerationsOf converts tolerations, sorted and without repeats, so that their order does not make classes.
-func tolerationsOf(list []corev1.Toleration) (out []*clusterpb.Toleration, unsupported string) {
+// Tolerations converts tolerations, sorted and without repeats, so that their order does not make classes.
+func Tolerations(list []corev1.Toleration) (out []*clusterpb.Toleration, unsupported string) {
 	for i, t := range list {
 		c := &clusterpb.Toleration{Key: t.Key, Value: t.Value, Effect: taintEffect(t.Effect)}
 		switch t.Operator {
@@ -182,25 +187,29 @@ func compareBools(a, b bool) int {
 	}
 }
 
-func in(key string, values ...string) *clusterpb.Requirement {
-	return &clusterpb.Requirement{Key: key, Operator: clusterpb.Operator_OPERATOR_IN, Values: sortedSet(values)}
+// In is the requirement that a label has one of the values.
+func In(key string, values ...string) *clusterpb.Requirement {
+	return &clusterpb.Requirement{Key: key, Operator: clusterpb.Operator_OPERATOR_IN, Values: SortedSet(values)}
 }
 
 // normal sorts requirements and drops repeats.
 func normal(list []*clusterpb.Requirement) []*clusterpb.Requirement {
-	sortRequirements(list)
-	return slices.CompactFunc(list, func(a, b *clusterpb.Requirement) bool { return compareRequirements(a, b) == 0 })
+	Sort(list)
+	return slices.CompactFunc(list, func(a, b *clusterpb.Requirement) bool { return Compare(a, b) == 0 })
 }
 
-func sortRequirements(list []*clusterpb.Requirement) { slices.SortFunc(list, compareRequirements) }
+// Sort puts requirements that all must hold into their canonical order.
+func Sort(list []*clusterpb.Requirement) { slices.SortFunc(list, Compare) }
 
-func compareRequirements(a, b *clusterpb.Requirement) int {
+// Compare is the canonical order of requirements.
+func Compare(a, b *clusterpb.Requirement) int {
 	return cmp.Or(
 		strings.Compare(a.GetKey(), b.GetKey()), cmp.Compare(a.GetOperator(), b.GetOperator()),
 		slices.Compare(a.GetValues(), b.GetValues()), cmp.Compare(a.GetMinValues(), b.GetMinValues()))
 }
 
-func sortedSet(values []string) []string {
+// SortedSet is the values in order, each once.
+func SortedSet(values []string) []string {
 	out := slices.Clone(values)
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -1,11 +1,20 @@
-package convert
+// Package wire turns snapshots into messages, and the inventory's messages into objects of a snapshot.
+//
+// It cuts a snapshot or a delta into parts that a stream can carry, and says which kinds of objects come from where. Every
+// payload of a snapshot is a message, and its hash is made here. It must never know a Kubernetes object. Start reading at
+// Parts.
+package wire
 
 import (
-	"strings"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -206,22 +215,22 @@ func KubernetesKinds() []snapshot.Kind {
 func InventoryObjects(s *clusterpb.Snapshot) []snapshot.Object {
 	var out []snapshot.Object
 	for _, m := range s.GetNodeClasses() {
-		out = append(out, object(snapshot.NodeClass, m.GetName(), m))
+		out = append(out, Object(snapshot.NodeClass, m.GetName(), m))
 	}
 	for _, m := range s.GetCatalogs() {
-		out = append(out, object(snapshot.Catalog, m.GetId(), m))
+		out = append(out, Object(snapshot.Catalog, m.GetId(), m))
 	}
 	for _, m := range s.GetOfferings() {
-		out = append(out, object(snapshot.Offering, OfferingID(m), m))
+		out = append(out, Object(snapshot.Offering, convert.OfferingID(m), m))
 	}
 	for _, m := range s.GetClaims() {
-		out = append(out, object(snapshot.Claim, m.GetId(), m))
+		out = append(out, Object(snapshot.Claim, m.GetId(), m))
 	}
 	for _, m := range s.GetNotices() {
-		out = append(out, object(snapshot.Notice, m.GetId(), m))
+		out = append(out, Object(snapshot.Notice, m.GetId(), m))
 	}
 	for _, m := range s.GetDisruptions() {
-		out = append(out, object(snapshot.Disruption, m.GetId(), m))
+		out = append(out, Object(snapshot.Disruption, m.GetId(), m))
 	}
 	return out
 }
@@ -240,20 +249,33 @@ func InventoryRemoved(r *clusterpb.Removed) []snapshot.Key {
 	return out
 }
 
-// OfferingID names an offering as Removed does: type, zone, capacity type and reservation.
-func OfferingID(o *clusterpb.Offering) string {
-	return strings.Join([]string{o.GetInstanceType(), o.GetZone(), capacityType(o.GetCapacityType()), o.GetReservationId()}, "/")
+// Object wraps a message for the snapshot. Its hash is that of the message's bytes, which a message without maps has
+// only one form of within one binary.
+func Object(k snapshot.Kind, id string, m proto.Message) snapshot.Object {
+	return snapshot.Object{Kind: k, ID: id, Hash: hashOf(m), Payload: m}
 }
 
-func capacityType(t clusterpb.CapacityType) string {
-	switch t {
-	case clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND:
-		return "on-demand"
-	case clusterpb.CapacityType_CAPACITY_TYPE_SPOT:
-		return "spot"
-	case clusterpb.CapacityType_CAPACITY_TYPE_RESERVED:
-		return "reserved"
-	default:
-		return "unspecified"
+// Class gives a class of pods its id and wraps it.
+func Class(c *clusterpb.PodClass) *snapshot.Object {
+	c.Id = ""
+	h := hashOf(c)
+	c.Id = "c-" + hex.EncodeToString(h[:])
+	return &snapshot.Object{Kind: snapshot.PodClass, ID: c.GetId(), Hash: h, Payload: c}
+}
+
+func hashOf(m proto.Message) snapshot.Hash {
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		// Only a string that is not UTF-8 does this, and the API server's JSON has none. An id then stands for the content.
+		data = []byte(err.Error())
 	}
+	sum := sha256.Sum256(data)
+	return snapshot.Hash(sum[:16])
+}
+
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
 }

@@ -1,4 +1,4 @@
-package convert
+package device
 
 import (
 	"errors"
@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
-// AnnotationDevices is the annotation of a NodePool that says which devices drivers will publish for its new nodes.
-const AnnotationDevices = "kerf.dev/devices"
+// Annotation is the annotation of a NodePool that says which devices drivers will publish for its new nodes.
+const Annotation = "kerf.dev/devices"
 
-// DeviceKey names a device of a cluster.
-type DeviceKey struct{ Driver, Pool, Name string }
+// Key names a device of a cluster.
+type Key struct{ Driver, Pool, Name string }
 
 // SlicePool is the pool that a slice is a part of, as "driver/pool".
 func SlicePool(s *resourcev1.ResourceSlice) string { return s.Spec.Driver + "/" + s.Spec.Pool.Name }
@@ -35,13 +36,13 @@ func SliceNodes(s *resourcev1.ResourceSlice) []string {
 			}
 		}
 	}
-	return sortedSet(out)
+	return constraint.SortedSet(out)
 }
 
-// NodeDevices lists a node's devices in the order in which the scheduler looks at them. slices are all of the pools that
+// OfNode lists a node's devices in the order in which the scheduler looks at them. slices are all of the pools that
 // have something for the node, and held says which devices are taken by something that is no pod. Of a pool
 // that is not completely published, or contradicts itself, there is one entry that says so.
-func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRules, held func(DeviceKey) bool) []*clusterpb.NodeDevice {
+func OfNode(node string, list []*resourcev1.ResourceSlice, rules *Rules, held func(Key) bool) []*clusterpb.NodeDevice {
 	pools := map[string][]*resourcev1.ResourceSlice{}
 	for _, s := range list {
 		id := SlicePool(s)
@@ -71,7 +72,7 @@ func NodeDevices(node string, list []*resourcev1.ResourceSlice, rules *DeviceRul
 			continue
 		}
 		d := &clusterpb.NodeDevice{Driver: l.driver, Pool: l.pool, Name: l.device.Name, Unsupported: unsupportedDevice(l.device)}
-		d.Unavailable = tainted(l.device) || (held != nil && held(DeviceKey{l.driver, l.pool, l.device.Name}))
+		d.Unavailable = tainted(l.device) || (held != nil && held(Key{l.driver, l.pool, l.device.Name}))
 		rules.judge(d, l.device, identity[l.driver])
 		out = append(out, d)
 	}
@@ -158,24 +159,24 @@ func identities(all []listed) map[string][]string {
 	}
 	out := map[string][]string{}
 	for a, named := range found {
-		if v := values[a]; named || (len(v) > 1 && len(sortedSet(v)) == len(v)) {
+		if v := values[a]; named || (len(v) > 1 && len(constraint.SortedSet(v)) == len(v)) {
 			out[a.driver] = append(out[a.driver], a.id)
 		}
 	}
 	return out
 }
 
-// template is one entry of AnnotationDevices: the devices of a ResourceSlice, for some types.
+// template is one entry of Annotation: the devices of a ResourceSlice, for some types.
 type template struct {
 	InstanceTypes []string            `json:"instanceTypes"`
 	Driver        string              `json:"driver"`
 	Devices       []resourcev1.Device `json:"devices"`
 }
 
-// deviceTemplates reads what a NodePool's owner says of its new nodes' devices: a list of entries with a driver, devices
+// Templates reads what a NodePool's owner says of its new nodes' devices: a list of entries with a driver, devices
 // in a ResourceSlice's own form, and the instance types that have them (none means all). Entries for the same types add
 // up, in the order of their drivers.
-func deviceTemplates(text string, rules *DeviceRules) ([]*clusterpb.DeviceTemplate, error) {
+func Templates(text string, rules *Rules) ([]*clusterpb.DeviceTemplate, error) {
 	if strings.TrimSpace(text) == "" || rules == nil {
 		return nil, nil
 	}
@@ -189,7 +190,7 @@ func deviceTemplates(text string, rules *DeviceRules) ([]*clusterpb.DeviceTempla
 		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("entry for driver %q: %w", t.Driver, err)
 		}
-		types := sortedSet(t.InstanceTypes)
+		types := constraint.SortedSet(t.InstanceTypes)
 		key := strings.Join(types, ",")
 		if byTypes[key] == nil {
 			byTypes[key] = &clusterpb.DeviceTemplate{InstanceTypes: types}

@@ -1,0 +1,109 @@
+package manifests
+
+import (
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kerf-dev/kerf/services/watcher/convert"
+)
+
+// maxReplicas bounds what one manifest can ask for.
+const maxReplicas = 100_000
+
+// Workload is what stands in a manifest, as the objects that its controller would make of it.
+type Workload struct {
+	Pods   []*corev1.Pod
+	Claims []*corev1.PersistentVolumeClaim // from volumeClaimTemplates, not bound
+}
+
+// PodsOf makes the pods that a manifest without pods asks for: N pods "<name>-0" and on, unschedulable since `now`. A
+// pod's own manifest is taken as it is, and is unschedulable where it says nothing else. Kinds that make no pods, or make
+// them at other times, are an error.
+func PodsOf(w runtime.Object, now time.Time) (Workload, error) {
+	switch w := w.(type) {
+	case *corev1.Pod:
+		return Workload{Pods: []*corev1.Pod{manifestPod(w, now)}}, nil
+	case *appsv1.Deployment:
+		by := convert.Owner{Kind: "Deployment", Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.DefaultDeploymentUniqueLabelKey}
+		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
+	case *appsv1.ReplicaSet:
+		by := convert.Owner{Kind: "ReplicaSet", Namespace: w.Namespace, Name: w.Name}
+		return replicas(by, w.Spec.Replicas, w.Spec.Template, now)
+	case *appsv1.StatefulSet:
+		by := convert.Owner{Kind: "StatefulSet", Namespace: w.Namespace, Name: w.Name, RevisionLabel: appsv1.ControllerRevisionHashLabelKey}
+		out, err := replicas(by, w.Spec.Replicas, w.Spec.Template, now)
+		if err == nil {
+			out.addClaims(w.Spec.VolumeClaimTemplates)
+		}
+		return out, err
+	case *batchv1.Job:
+		by := convert.Owner{Kind: "Job", Namespace: w.Namespace, Name: w.Name}
+		n := w.Spec.Parallelism
+		if c := w.Spec.Completions; c != nil && (n == nil || *c < *n) && (n != nil || *c < 1) {
+			n = c
+		}
+		return replicas(by, n, w.Spec.Template, now)
+	default:
+		return Workload{}, fmt.Errorf("%T makes no pods: want a Pod, Deployment, ReplicaSet, StatefulSet or Job", w)
+	}
+}
+
+func replicas(by convert.Owner, n *int32, t corev1.PodTemplateSpec, now time.Time) (Workload, error) {
+	count := int32(1)
+	if n != nil {
+		count = *n
+	}
+	if count < 0 || count > maxReplicas {
+		return Workload{}, fmt.Errorf("%s %s/%s: spec: %d pods; want 0 to %d", by.Kind, by.Namespace, by.Name, count, maxReplicas)
+	}
+	var out Workload
+	for i := range count {
+		p := convert.TemplatePod(t, by)
+		p.Name = fmt.Sprintf("%s-%d", by.Name, i)
+		out.Pods = append(out.Pods, manifestPod(p, now))
+	}
+	return out, nil
+}
+
+// addClaims gives each pod a claim of its own for each template, as the StatefulSet controller does.
+func (w *Workload) addClaims(templates []corev1.PersistentVolumeClaim) {
+	for _, p := range w.Pods {
+		for _, t := range templates {
+			c := t.DeepCopy()
+			c.Name, c.Namespace = t.Name+"-"+p.Name, p.Namespace
+			w.Claims = append(w.Claims, c)
+			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: t.Name, VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.Name},
+			}})
+		}
+	}
+}
+
+// manifestPod is a pod that no scheduler has seen: unschedulable, unless it is bound or its status says what it is.
+func manifestPod(p *corev1.Pod, now time.Time) *corev1.Pod {
+	p = p.DeepCopy()
+	convert.SetPodDefaults(&p.Spec)
+	if p.CreationTimestamp.IsZero() {
+		p.CreationTimestamp = metav1.NewTime(now)
+	}
+	if p.Spec.NodeName != "" {
+		if p.Status.Phase == "" {
+			p.Status.Phase = corev1.PodRunning
+		}
+		return p
+	}
+	if len(p.Status.Conditions) == 0 && p.Status.Phase == "" {
+		p.Status.Phase = corev1.PodPending
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			LastTransitionTime: metav1.NewTime(now),
+		}}
+	}
+	return p
+}
