@@ -47,7 +47,7 @@ func newStage(x *world) *stage {
 	for i := range snap.Claims {
 		c := &snap.Claims[i]
 		c.ImageID = image(x, c.InstanceType)
-		drifted = drifted || c.Drifted != nil
+		drifted = drifted || !c.Drifted.OK()
 		s.claims[c.ID] = c
 		s.price += c.Price
 	}
@@ -141,7 +141,7 @@ func (s *stage) bill() (nodes int, cost float64) { return len(s.nodes), dollars(
 func (s *stage) due() int {
 	n := 0
 	for _, c := range s.claims {
-		if c.Drifted != nil || len(s.pods[c.Node]) == 0 {
+		if !c.Drifted.OK() || len(s.pods[c.Node]) == 0 {
 			n++
 		}
 	}

@@ -241,7 +241,7 @@ func (x *world) addNode(s *model.Snapshot, n Node) error {
 		InstanceType: model.TypeName(t.Name), Zone: n.Zone, CapacityType: ct, Price: t.price(ct, zone),
 	})
 	if n.Drifted {
-		claim.Drifted = &model.Reason{Code: model.CodeDrifted, Message: "it is no longer what its pool asks for", Subject: "claim/" + n.Name}
+		claim.Drifted = model.Reason{Code: model.CodeDrifted, Message: "it is no longer what its pool asks for", Subject: "claim/" + n.Name}
 	}
 	s.Nodes, s.Claims = append(s.Nodes, node), append(s.Claims, claim)
 	x.addPods(s, node.Name, n.Name, n.Pods)

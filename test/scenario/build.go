@@ -166,7 +166,7 @@ func (b *builder) class(s *statement) {
 	c.Reservations = s.list("reservations")
 	slices.Sort(c.Reservations)
 	if why := s.text("not-ready", ""); why != "" {
-		c.NotReady = &model.Reason{Code: model.CodeNodeClassNotReady, Message: why, Subject: "nodeclass/" + s.name}
+		c.NotReady = model.Reason{Code: model.CodeNodeClassNotReady, Message: why, Subject: "nodeclass/" + s.name}
 	}
 	images := s.list("images")
 	if images == nil {
@@ -217,7 +217,7 @@ func (b *builder) pool(s *statement) {
 	}
 	b.disruption(s, &p)
 	if why := s.text("not-ready", ""); why != "" {
-		p.NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: why, Subject: "nodepool/" + s.name}
+		p.NotReady = model.Reason{Code: model.CodeNodePoolInvalid, Message: why, Subject: "nodepool/" + s.name}
 	}
 	if devices := s.nodeDevices("new"); devices != nil {
 		p.Devices = []model.DeviceTemplate{{Devices: devices}}

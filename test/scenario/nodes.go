@@ -35,7 +35,7 @@ func (b *builder) node(s *statement) {
 		c.ExpireTime = b.in.Now.Add(s.duration("expires", "0s"))
 	}
 	if why := s.text("drifted", ""); why != "" {
-		c.Drifted = &model.Reason{Code: model.CodeDrifted, Message: why, Subject: "node/" + s.name}
+		c.Drifted = model.Reason{Code: model.CodeDrifted, Message: why, Subject: "node/" + s.name}
 	}
 	b.bind(s, n.Name)
 	if s.is("unowned") {

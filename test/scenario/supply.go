@@ -39,7 +39,7 @@ func (b *builder) overlay(s *statement) {
 		o.AdjustmentPPM = new(int64(s.number("percent", 0)) * 10_000)
 	}
 	if why := s.text("not-ready", ""); why != "" {
-		o.NotReady = &model.Reason{Code: model.CodeOverlayInvalid, Message: why, Subject: "nodeoverlay/" + s.name}
+		o.NotReady = model.Reason{Code: model.CodeOverlayInvalid, Message: why, Subject: "nodeoverlay/" + s.name}
 	}
 	b.in.Snapshot.NodeOverlays = append(b.in.Snapshot.NodeOverlays, o)
 }
@@ -62,9 +62,9 @@ func (b *builder) buffer(s *statement) {
 	missing, invalid := s.text("not-ready", ""), s.text("invalid", "")
 	switch subject := "capacitybuffer/" + string(id); {
 	case invalid != "":
-		o.NotReady = &model.Reason{Code: model.CodeBufferInvalid, Message: invalid, Subject: subject}
+		o.NotReady = model.Reason{Code: model.CodeBufferInvalid, Message: invalid, Subject: subject}
 	case missing != "":
-		o.NotReady = &model.Reason{Code: model.CodeBufferReference, Message: missing, Subject: subject}
+		o.NotReady = model.Reason{Code: model.CodeBufferReference, Message: missing, Subject: subject}
 	default:
 		o.Class = b.intern(c)
 	}

@@ -109,7 +109,7 @@ func (c *cluster) newImage() {
 }
 
 func (c *cluster) drift(cl *claim, how string) {
-	cl.Drifted = &model.Reason{Code: model.CodeDrifted, Subject: "claim/" + string(cl.ID), Message: how}
+	cl.Drifted = model.Reason{Code: model.CodeDrifted, Subject: "claim/" + string(cl.ID), Message: how}
 	c.touchClaim(cl)
 }
 

@@ -19,15 +19,15 @@ func (r *reader) amounts(field string, in []*clusterpb.Amount) model.Amounts {
 		out[i] = model.Amount{Resource: model.Resource(a.GetResource()), Value: a.GetValue()}
 		switch {
 		case a.GetResource() == "":
-			r.bad(field, "has an amount without a resource")
+			r.untidy(field, "has an amount without a resource")
 		case a.GetValue() < 0:
-			r.bad(field, "has a negative amount of %s: %d", a.GetResource(), a.GetValue())
+			r.untidy(field, "has a negative amount of %s: %d", a.GetResource(), a.GetValue())
 		}
 	}
 	sortBy(out, func(a *model.Amount) model.Resource { return a.Resource })
 	for i := 1; i < len(out); i++ {
 		if out[i].Resource == out[i-1].Resource {
-			r.bad(field, "names %s twice", out[i].Resource)
+			r.untidy(field, "names %s twice", out[i].Resource)
 		}
 	}
 	return out
@@ -47,13 +47,13 @@ func (r *reader) labels(field string, in []*clusterpb.Label) model.Labels {
 	for i, l := range in {
 		out[i] = model.Label{Key: l.GetKey(), Value: l.GetValue()}
 		if l.GetKey() == "" {
-			r.bad(field, "has an entry without a key")
+			r.untidy(field, "has an entry without a key")
 		}
 	}
 	sortBy(out, func(l *model.Label) string { return l.Key })
 	for i := 1; i < len(out); i++ {
 		if out[i].Key == out[i-1].Key {
-			r.bad(field, "has the key %s twice", out[i].Key)
+			r.untidy(field, "has the key %s twice", out[i].Key)
 		}
 	}
 	return out
@@ -90,17 +90,17 @@ func (r *reader) requirement(field string, q *clusterpb.Requirement) model.Requi
 	if q.MinValues != nil {
 		out.MinValues = int(q.GetMinValues())
 		if out.MinValues < 1 {
-			r.bad(field+".min_values", "%d is below 1", out.MinValues)
+			r.untidy(field+".min_values", "%d is below 1", out.MinValues)
 		}
 	}
 	switch n := len(out.Values); out.Operator {
 	case model.In, model.NotIn:
 		if n == 0 {
-			r.bad(field+".values", "are missing: %s needs at least one", out.Operator)
+			r.untidy(field+".values", "are missing: %s needs at least one", out.Operator)
 		}
 	case model.Exists, model.DoesNotExist:
 		if n > 0 {
-			r.bad(field+".values", "are %d: %s takes none", n, out.Operator)
+			r.untidy(field+".values", "are %d: %s takes none", n, out.Operator)
 		}
 	case model.Gt, model.Lt, model.Gte, model.Lte:
 		r.integer(field+".values", out)
@@ -110,11 +110,11 @@ func (r *reader) requirement(field string, q *clusterpb.Requirement) model.Requi
 
 func (r *reader) integer(field string, q model.Requirement) {
 	if len(q.Values) != 1 {
-		r.bad(field, "are %d: %s takes exactly one", len(q.Values), q.Operator)
+		r.untidy(field, "are %d: %s takes exactly one", len(q.Values), q.Operator)
 		return
 	}
 	if _, err := strconv.ParseInt(q.Values[0], 10, 64); err != nil {
-		r.bad(field, "%q is not a whole number, which %s needs", q.Values[0], q.Operator)
+		r.untidy(field, "%q is not a whole number, which %s needs", q.Values[0], q.Operator)
 	}
 }
 
@@ -127,7 +127,7 @@ func (r *reader) strings(field string, in []string) []string {
 	slices.Sort(out)
 	for i := 1; i < len(out); i++ {
 		if out[i] == out[i-1] {
-			r.bad(field, "has %q twice", out[i])
+			r.untidy(field, "has %q twice", out[i])
 		}
 	}
 	return out
@@ -171,7 +171,7 @@ func (r *reader) taints(field string, in []*clusterpb.Taint) []model.Taint {
 	out := make([]model.Taint, len(in))
 	for i, t := range in {
 		if t.GetKey() == "" {
-			r.bad(field, "has a taint without a key")
+			r.untidy(field, "has a taint without a key")
 		}
 		effect := enum(r, field+"["+strconv.Quote(t.GetKey())+"].effect", t.GetEffect(), clusterpb.TaintEffect_name)
 		out[i] = model.Taint{Key: t.GetKey(), Value: t.GetValue(), Effect: model.TaintEffect(effect)}
@@ -181,7 +181,7 @@ func (r *reader) taints(field string, in []*clusterpb.Taint) []model.Taint {
 	})
 	for i := 1; i < len(out); i++ {
 		if out[i].Key == out[i-1].Key && out[i].Effect == out[i-1].Effect {
-			r.bad(field, "has %s:%s twice", out[i].Key, out[i].Effect)
+			r.untidy(field, "has %s:%s twice", out[i].Key, out[i].Effect)
 		}
 	}
 	return out
@@ -221,25 +221,28 @@ func writeTolerations(in []model.Toleration) []*clusterpb.Toleration {
 }
 
 // reason reads a reason that need not be there.
-func (r *reader) reason(field string, in *clusterpb.Reason) *model.Reason {
+func (r *reader) reason(field string, in *clusterpb.Reason) model.Reason {
 	if in == nil {
-		return nil
+		return model.Reason{}
 	}
-	code := enum(r, field+".code", in.GetCode(), clusterpb.ReasonCode_name)
-	return &model.Reason{Code: model.Code(code), Message: in.GetMessage(), Subject: in.GetSubject(), Remedy: in.GetRemedy()}
+	if !r.tolerant {
+		enum(r, field+".code", in.GetCode(), clusterpb.ReasonCode_name)
+	}
+	return model.Reason{
+		Code: model.Code(in.GetCode()), Message: in.GetMessage(), Subject: in.GetSubject(), Remedy: in.GetRemedy(),
+	}
 }
 
 // given reads a reason that must be there.
 func (r *reader) given(field string, in *clusterpb.Reason) model.Reason {
 	if in == nil {
-		r.bad(field, "is missing")
-		return model.Reason{}
+		r.untidy(field, "is missing")
 	}
-	return *r.reason(field, in)
+	return r.reason(field, in)
 }
 
-func writeReason(in *model.Reason) *clusterpb.Reason {
-	if in == nil {
+func writeReason(in model.Reason) *clusterpb.Reason {
+	if in == (model.Reason{}) {
 		return nil
 	}
 	return &clusterpb.Reason{
@@ -264,7 +267,7 @@ func names[N ~string](r *reader, field string, in []string) []N {
 	var out []N
 	for _, s := range r.strings(field, in) {
 		if s == "" {
-			r.bad(field, "has an empty entry")
+			r.untidy(field, "has an empty entry")
 		}
 		out = append(out, N(s))
 	}

@@ -343,3 +343,16 @@ func BenchmarkInput(b *testing.B) {
 		}
 	}
 }
+
+func TestPodsWithoutAnOwnerHaveEvictionsToo(t *testing.T) {
+	request := convert.Request(full())
+	w := request.GetSnapshot().GetDisruptions()[0].GetWorkloads()[0]
+	w.Kind, w.Name = "", ""
+	if _, err := read(request); err != nil {
+		t.Errorf("a record of evictions of pods without an owner is refused: %v", err)
+	}
+	w.Name = "web"
+	if _, err := read(request); err == nil {
+		t.Error("an owner without a kind is accepted")
+	}
+}

@@ -16,7 +16,7 @@ func req(key string, op model.Operator, values ...string) model.Requirement {
 
 // full is an input in which every field of every message is used.
 func full() model.Input {
-	why := &model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet", Subject: "nodeclass/broken", Remedy: "tag one"}
+	why := model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet", Subject: "nodeclass/broken", Remedy: "tag one"}
 	return model.Input{
 		Snapshot: model.Snapshot{
 			Revision: 7, InventoryRevision: 8, Cluster: "kerf-demo", ObserveTime: at(0),
@@ -166,7 +166,7 @@ func fullPool() model.NodePool {
 			{Count: 2},
 		},
 		Replicas: new(int64(0)), Hash: "h",
-		NotReady: &model.Reason{Code: model.CodeNodePoolInvalid, Message: "invalid", Subject: "nodepool/default", Remedy: "mend it"},
+		NotReady: model.Reason{Code: model.CodeNodePoolInvalid, Message: "invalid", Subject: "nodepool/default", Remedy: "mend it"},
 		Devices:  []model.DeviceTemplate{{InstanceTypes: []model.TypeName{"g5.xlarge"}, Devices: []model.NodeDevice{fullDevice()}}},
 	}
 }
@@ -192,7 +192,7 @@ func fullClaim() model.Claim {
 		CreateTime: at(0), StateTime: at(1), LaunchTime: at(2), InitializeTime: at(3), ExpireTime: at(50),
 		TerminationGracePeriod: ptr(time.Minute), DrainDeadline: at(40), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
 		DisruptionReason: model.ReasonUnderutilized, Attempt: 2,
-		Failure: &model.Reason{Code: model.CodeDrainBlocked, Message: "blocked"}, Drifted: &model.Reason{Code: model.CodeDrifted, Message: "image"},
+		Failure: model.Reason{Code: model.CodeDrainBlocked, Message: "blocked"}, Drifted: model.Reason{Code: model.CodeDrifted, Message: "image"},
 		Traceparent: "00-1-2-01", Fence: 99, ReservationID: "cr-1",
 	}
 }

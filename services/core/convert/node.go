@@ -96,7 +96,7 @@ func (r *reader) claim(c *clusterpb.Claim) model.Claim {
 		Replaces:         model.DisruptionID(c.GetReplaces()),
 		Disruption:       model.DisruptionID(c.GetDisruption()),
 		DisruptionReason: r.disruptionReason("disruption_reason", c.GetDisruptionReason()),
-		Attempt:          c.GetAttempt(),
+		Attempt:          int(c.GetAttempt()),
 		Failure:          r.reason("failure", c.GetFailure()),
 		Drifted:          r.reason("drifted", c.GetDrifted()),
 		Traceparent:      c.GetTraceparent(),
@@ -126,7 +126,7 @@ func writeClaim(c model.Claim) *clusterpb.Claim {
 		TerminationGracePeriod: span(c.TerminationGracePeriod), DrainDeadline: stamp(c.DrainDeadline),
 
 		PlanId: string(c.PlanID), Replaces: string(c.Replaces), Disruption: string(c.Disruption),
-		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Attempt: c.Attempt, Failure: writeReason(c.Failure),
+		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Attempt: clamp(c.Attempt), Failure: writeReason(c.Failure),
 		Drifted: writeReason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence, ReservationId: c.ReservationID,
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Plan writes a plan. Timings and the trace are the server's to add.
+// Plan writes a plan. Timings are the server's to add.
 func Plan(p model.Plan) *plannerpb.Plan {
 	out := &plannerpb.Plan{
 		Id: string(p.ID), Revision: p.Revision, InventoryRevision: p.InventoryRevision, InputHash: p.InputHash, Now: stamp(p.Now),
@@ -18,9 +18,9 @@ func Plan(p model.Plan) *plannerpb.Plan {
 		Placements:                write(p.Placements, writePlacement),
 		Pending:                   write(p.Pending, writePending),
 		Nodes:                     write(p.Nodes, writeVerdict),
-		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter,
+		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter, Traceparent: p.Traceparent,
 
-		Problems: write(p.Problems, func(q model.Reason) *clusterpb.Reason { return writeReason(&q) }),
+		Problems: write(p.Problems, writeReason),
 	}
 	if s := p.Summary; s != nil {
 		out.DisruptionSummary = &plannerpb.DisruptionSummary{
@@ -39,9 +39,9 @@ func writeNodeClaim(c model.NodeClaim) *plannerpb.NodeClaim {
 		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass),
 		Requirements: writeRequirements(c.Requirements), Offerings: write(c.Offerings, writeRanked),
 		Requests: writeAmounts(c.Requests), Pods: texts(c.Pods), PriceMicroUsdPerHour: c.Price, Disruption: string(c.Disruption),
-		Reason: writeReason(&c.Reason), Annotations: writeLabels(c.Annotations),
+		Reason: writeReason(c.Reason), Annotations: writeLabels(c.Annotations),
 		RunnersUp: write(c.RunnersUp, func(u model.RunnerUp) *plannerpb.RunnerUp {
-			return &plannerpb.RunnerUp{Offering: writeRanked(u.Offering), Pods: clamp(u.Pods), Reason: writeReason(&u.Reason)}
+			return &plannerpb.RunnerUp{Offering: writeRanked(u.Offering), Pods: clamp(u.Pods), Reason: writeReason(u.Reason)}
 		}),
 	}
 }
@@ -53,7 +53,7 @@ func writeDisruption(d model.Disruption) *plannerpb.Disruption {
 	out := &plannerpb.Disruption{
 		Id: string(d.ID), Reason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
 		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving,
-		Explanation: writeReason(&d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
+		Explanation: writeReason(d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
 	}
 	if d.PayBack != 0 {
 		out.PayBack = span(&d.PayBack)
@@ -74,10 +74,10 @@ func writePlacement(p model.Placement) *plannerpb.Placement {
 
 func writePending(p model.PendingPod) *plannerpb.PendingPod {
 	return &plannerpb.PendingPod{
-		Pod: string(p.Pod), Reason: writeReason(&p.Reason),
+		Pod: string(p.Pod), Reason: writeReason(p.Reason),
 		Pools: write(p.Pools, func(m model.PoolMiss) *plannerpb.PoolMiss {
 			return &plannerpb.PoolMiss{
-				NodePool: string(m.NodePool), InstanceType: string(m.InstanceType), Reason: writeReason(&m.Reason),
+				NodePool: string(m.NodePool), InstanceType: string(m.InstanceType), Reason: writeReason(m.Reason),
 			}
 		}),
 	}
@@ -85,7 +85,7 @@ func writePending(p model.PendingPod) *plannerpb.PendingPod {
 
 func writeVerdict(v model.NodeVerdict) *plannerpb.NodeVerdict {
 	return &plannerpb.NodeVerdict{
-		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: v.Price, Reason: writeReason(&v.Reason),
+		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: v.Price, Reason: writeReason(v.Reason),
 		Disruption: string(v.Disruption), WasteMicroUsdPerHour: v.Waste,
 	}
 }
@@ -97,7 +97,7 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 	out := model.Plan{
 		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
 		InputHash: p.GetInputHash(), Now: r.time("now", p.GetNow()),
-		CostBefore: p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(),
+		CostBefore: p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(), Traceparent: p.GetTraceparent(),
 	}
 	if s := p.GetDisruptionSummary(); s != nil {
 		out.Summary = &model.DisruptionSummary{

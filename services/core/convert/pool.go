@@ -29,7 +29,7 @@ func (r *reader) pool(p *clusterpb.NodePool) model.NodePool {
 	}
 	policy := enum(r, "consolidation_policy", p.GetConsolidationPolicy(), clusterpb.ConsolidationPolicy_name)
 	out.ConsolidationPolicy = model.ConsolidationPolicy(policy)
-	if out.NotReady == nil {
+	if out.NotReady.OK() {
 		r.required("node_class", p.GetNodeClass())
 	}
 	if p.Replicas != nil {

@@ -50,6 +50,9 @@ const mostProblems = 100
 type reader struct {
 	list, kind, id string
 	found          Error
+	// tolerant readers understand what an older or a newer version wrote: codes that are not known are kept, and what is
+	// merely untidy (see there) is passed over.
+	tolerant bool
 }
 
 // at says which object the next problems are about: one of a list by its id, or with an empty id the list itself.
@@ -71,6 +74,13 @@ func (r *reader) bad(field, format string, args ...any) {
 		p.Text = field + " " + p.Text
 	}
 	r.found.Problems = append(r.found.Problems, p)
+}
+
+// untidy notes a problem with something that has a meaning all the same, such as an entry that is there twice.
+func (r *reader) untidy(field, format string, args ...any) {
+	if !r.tolerant {
+		r.bad(field, format, args...)
+	}
 }
 
 func (r *reader) err() error {
@@ -122,7 +132,7 @@ func (r *reader) notNegative(field string, v int64) int64 {
 // required checks a name or an id.
 func (r *reader) required(field, v string) string {
 	if v == "" {
-		r.bad(field, "is missing")
+		r.untidy(field, "is missing")
 	}
 	return v
 }

@@ -105,14 +105,14 @@ func (r *reader) references(s *model.Snapshot) {
 		}
 	}
 	for _, b := range s.CapacityBuffers {
-		if b.NotReady == nil && classes[b.Class] == nil {
+		if b.NotReady.OK() && classes[b.Class] == nil {
 			r.at("snapshot.capacity_buffers", "capacity buffer", string(b.ID))
 			r.bad("class_id", "%q is not in the snapshot", b.Class)
 		}
 	}
 	for _, c := range s.NodeClasses {
 		known := slices.ContainsFunc(s.Catalogs, func(cat model.Catalog) bool { return cat.ID == c.Catalog })
-		if c.NotReady == nil && !known {
+		if c.NotReady.OK() && !known {
 			r.at("snapshot.node_classes", "node class", string(c.Name))
 			r.bad("catalog_id", "%q is not in the snapshot", c.Catalog)
 		}
@@ -190,8 +190,11 @@ func (r *reader) workloads(in []*clusterpb.WorkloadEvictions) []model.WorkloadEv
 	var out []model.WorkloadEvictions
 	for i, w := range in {
 		at := "workloads[" + strconv.Itoa(i) + "]"
+		if (w.GetKind() == "") != (w.GetName() == "") {
+			r.untidy(at+".kind", "%q and name %q: want both, or neither for pods without an owner", w.GetKind(), w.GetName())
+		}
 		out = append(out, model.WorkloadEvictions{
-			Namespace: w.GetNamespace(), Kind: r.required(at+".kind", w.GetKind()), Name: w.GetName(),
+			Namespace: w.GetNamespace(), Kind: w.GetKind(), Name: w.GetName(),
 			Pods: int(r.notNegative(at+".pods", int64(w.GetPods()))),
 		})
 	}

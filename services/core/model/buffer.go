@@ -20,6 +20,6 @@ type CapacityBuffer struct {
 	StartTime time.Time
 	// ExpireTime is when it ends to be wanted; zero means never.
 	ExpireTime time.Time
-	// NotReady is why it asks for nothing; nil when it is well.
-	NotReady *Reason
+	// NotReady is why it asks for nothing; OK when it is well.
+	NotReady Reason
 }

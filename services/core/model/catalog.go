@@ -46,6 +46,9 @@ func (c CapacityType) String() string {
 	return ""
 }
 
+// ParseCapacityType is the capacity type that the label has as s, and false where there is none.
+func ParseCapacityType(s string) (CapacityType, bool) { return parse(s, OnDemand, Reserved) }
+
 // Offering is an instance type in a zone under a capacity type, with its price.
 type Offering struct {
 	InstanceType TypeName

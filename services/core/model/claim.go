@@ -43,6 +43,12 @@ func (s ClaimState) String() string {
 	return "invalid"
 }
 
+// Ended says that nothing of the claim is left in EC2 and that nothing will happen to it any more.
+func (s ClaimState) Ended() bool { return s == ClaimGone || s == ClaimFailed }
+
+// InFlight says that the claim may become a node but is none that can be relied on yet.
+func (s ClaimState) InFlight() bool { return s >= ClaimPlanned && s <= ClaimRegistered }
+
 // Claim is one wish for one node, from the plan that asked for it to the end of its instance.
 type Claim struct {
 	ID        ClaimID
@@ -96,11 +102,12 @@ type Claim struct {
 	// Disruption is the disruption that takes this claim away; "" when none does.
 	Disruption       DisruptionID
 	DisruptionReason DisruptionReason
-	Attempt          int32
-	// Failure is why it failed or what holds it up; nil when all is well.
-	Failure *Reason
-	// Drifted is how it no longer is what its pool or class asks for; nil when it still is.
-	Drifted     *Reason
+	// Attempt counts the launches that were begun; with the id it makes the client token.
+	Attempt int
+	// Failure is why it failed or what holds it up; OK when all is well.
+	Failure Reason
+	// Drifted is how it no longer is what its pool or class asks for; OK when it still is.
+	Drifted     Reason
 	Traceparent string
 	Fence       int64
 	// ReservationID is the capacity reservation that it was launched into; "" unless CapacityType is Reserved.
@@ -109,5 +116,5 @@ type Claim struct {
 
 // Live says whether the claim has, or will have, an instance: it is neither gone nor failed.
 func (c *Claim) Live() bool {
-	return c.State != ClaimGone && c.State != ClaimFailed
+	return !c.State.Ended()
 }

@@ -40,6 +40,23 @@ func (o Operator) String() string {
 	return "invalid"
 }
 
+// ParseOperator is the operator that Kubernetes writes so, and false where there is none.
+func ParseOperator(s string) (Operator, bool) { return parse(s, In, Lte) }
+
+// parse finds which of the values from first to last is written as s.
+func parse[E interface {
+	~int
+	String() string
+}](s string, first, last E,
+) (E, bool) {
+	for v := first; v <= last; v++ {
+		if v.String() == s {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
 // Requirement is one constraint on one label.
 type Requirement struct {
 	Key      string
@@ -74,6 +91,9 @@ func (e TaintEffect) String() string {
 	}
 	return ""
 }
+
+// ParseTaintEffect is the effect that Kubernetes writes so, and false where there is none.
+func ParseTaintEffect(s string) (TaintEffect, bool) { return parse(s, NoSchedule, NoExecute) }
 
 // Taint keeps pods off a node that do not tolerate it.
 type Taint struct {

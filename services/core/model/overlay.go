@@ -16,8 +16,8 @@ type NodeOverlay struct {
 	AdjustmentPPM *int64
 	// Capacity is what the nodes have in addition, or in another quantity than the catalogue says.
 	Capacity Amounts
-	// NotReady is why it has no effect; nil when it is valid.
-	NotReady *Reason
+	// NotReady is why it has no effect; OK when it is valid.
+	NotReady Reason
 }
 
 // Prices says whether the overlay says anything about prices.

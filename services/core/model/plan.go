@@ -33,6 +33,9 @@ type Plan struct {
 	// Summary is nil where nodes to give back were not asked for.
 	Summary *DisruptionSummary
 
+	// Traceparent is the trace that the plan was made in, in W3C's form; "" for none.
+	Traceparent string
+
 	// Problems say which of the users' objects have no effect, and why, sorted by subject.
 	Problems []Reason
 }
@@ -142,6 +145,15 @@ type NodeVerdict struct {
 	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// giving it back could save at most. 0 where it is not known.
 	Waste int64
+}
+
+// Verdict is what became of one decision of a plan that was applied.
+type Verdict struct {
+	// Decision is the id of a claim or a disruption.
+	Decision string
+	Accepted bool
+	// Reason is why it was rejected; OK when it was accepted, but for CodeAlreadyAccepted.
+	Reason Reason
 }
 
 // LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the

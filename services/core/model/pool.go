@@ -26,8 +26,8 @@ type NodePool struct {
 	// Replicas is set for a static pool, which does not follow its pods.
 	Replicas *int64
 	Hash     string
-	// NotReady is why the pool can't be used; nil when it can.
-	NotReady *Reason
+	// NotReady is why the pool can't be used; OK when it can.
+	NotReady Reason
 	// Devices are what the pool's owner says that drivers will publish for its new nodes.
 	Devices []DeviceTemplate
 }
@@ -120,8 +120,8 @@ type NodeClass struct {
 	// Images are those that the class may launch; the first that fits an instance type is used.
 	Images []MachineImage
 	Hash   string
-	// NotReady is why the class can't launch; nil when it can.
-	NotReady   *Reason
+	// NotReady is why the class can't launch; OK when it can.
+	NotReady   Reason
 	Generation int64
 	// Reservations are the capacity reservations that the class may launch into, sorted.
 	Reservations []string

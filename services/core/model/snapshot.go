@@ -164,6 +164,17 @@ type Snapshot struct {
 	CapacityBuffers []CapacityBuffer
 }
 
+// Shortage remembers that EC2 had no capacity for an offering.
+type Shortage struct {
+	InstanceType TypeName
+	// Zone is "" for every zone.
+	Zone         string
+	CapacityType CapacityType
+	// Until is when it is worth another try.
+	Until   time.Time
+	Message string
+}
+
 // Notice is what AWS announced about an instance.
 type Notice struct {
 	ID         string
@@ -207,7 +218,7 @@ type DisruptionRecord struct {
 }
 
 // WorkloadEvictions is how many pods of one owner a disruption evicts. The pods that come in their place have other names;
-// by the owner they are known again.
+// by the owner they are known again. Kind and Name are "" for pods without an owner.
 type WorkloadEvictions struct {
 	Namespace, Kind, Name string
 	Pods                  int

@@ -46,7 +46,7 @@ func Drifted(f DriftFacts, now time.Time) (model.Reason, time.Time) {
 		return model.Reason{}, time.Time{}
 	}
 	var until time.Time
-	if f.Pool != nil && (f.Pool.NotReady == nil || f.Pool.NotReady.Code != model.CodeNodePoolInvalid) {
+	if f.Pool != nil && (f.Pool.NotReady.OK() || f.Pool.NotReady.Code != model.CodeNodePoolInvalid) {
 		subject := "nodepool/" + string(f.Pool.Name)
 		for _, check := range []func(*DriftFacts) string{poolChanged, requirementsMiss} {
 			if text := check(&f); text != "" {
@@ -125,7 +125,7 @@ func requirementsMiss(f *DriftFacts) string {
 // drift. What is reserved counts as sold as long as it is sold on demand: only the reservation has ended.
 func typeGone(f *DriftFacts) string {
 	c := f.Claim
-	if c.InstanceType == "" || f.Class == nil || f.Class.NotReady != nil {
+	if c.InstanceType == "" || f.Class == nil || !f.Class.NotReady.OK() {
 		return ""
 	}
 	if f.HasType != nil && !f.HasType(c.InstanceType) {
@@ -152,7 +152,7 @@ func imageGone(f *DriftFacts) string {
 	if image == "" {
 		image = f.Instance.ImageID
 	}
-	if image == "" || f.Class.NotReady != nil || len(f.Class.Images) == 0 ||
+	if image == "" || !f.Class.NotReady.OK() || len(f.Class.Images) == 0 ||
 		slices.ContainsFunc(f.Class.Images, func(i model.MachineImage) bool { return i.ID == image }) {
 		return ""
 	}

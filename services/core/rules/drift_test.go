@@ -75,15 +75,15 @@ func TestDrifted(t *testing.T) {
 		"the class":                     {func(f *rules.DriftFacts) { f.Class.Hash = "3" }, "NodeClassDrifted", 0},
 		"the image":                     {func(f *rules.DriftFacts) { f.Claim.ImageID = "ami-0" }, "AMIDrift", 0},
 		"the instance tells its image":  {func(f *rules.DriftFacts) { f.Claim.ImageID = "" }, "AMIDrift", 0},
-		"a class that is not ready yet": {func(f *rules.DriftFacts) { f.Claim.ImageID, f.Class.NotReady = "ami-0", &model.Reason{Code: 1} }, "", 0},
+		"a class that is not ready yet": {func(f *rules.DriftFacts) { f.Claim.ImageID, f.Class.NotReady = "ami-0", model.Reason{Code: 1} }, "", 0},
 		"the subnet":                    {func(f *rules.DriftFacts) { f.Instance.Subnets = []string{"subnet-3"} }, "SubnetDrift", 0},
 		"the security groups":           {func(f *rules.DriftFacts) { f.Wanted.SecurityGroups = []string{"sg-1"} }, "SecurityGroupDrift", 0},
 		"subnets that are not known":    {func(f *rules.DriftFacts) { f.Instance.Subnets, f.Wanted = []string{"subnet-3"}, rules.Placement{} }, "", 0},
 		"a pool that can't be read": {func(f *rules.DriftFacts) {
-			f.Pool.Hash, f.Pool.NotReady = "3", &model.Reason{Code: model.CodeNodePoolInvalid}
+			f.Pool.Hash, f.Pool.NotReady = "3", model.Reason{Code: model.CodeNodePoolInvalid}
 		}, "", 0},
 		"a pool whose class is not ready": {func(f *rules.DriftFacts) {
-			f.Pool.Hash, f.Pool.NotReady = "3", &model.Reason{Code: model.CodeNodeClassNotReady}
+			f.Pool.Hash, f.Pool.NotReady = "3", model.Reason{Code: model.CodeNodeClassNotReady}
 		}, "NodePoolDrifted", 0},
 		"a pool that does not exist":         {func(f *rules.DriftFacts) { f.Pool = nil }, "", 0},
 		"a class that does not exist":        {func(f *rules.DriftFacts) { f.Class = nil }, "", 0},

@@ -24,8 +24,8 @@ func Drift(v *view.View, host int) model.Reason {
 	if h.Claim == nil || h.Node == nil || h.Pool == nil || h.Claim.State < model.ClaimLaunched {
 		return model.Reason{}
 	}
-	if d := h.Claim.Drifted; d != nil {
-		r := *d
+	if d := h.Claim.Drifted; !d.OK() {
+		r := d
 		r.Code, r.Subject = model.CodeDrifted, h.Name()
 		return r
 	}
@@ -79,7 +79,7 @@ func requirementsMiss(_ *view.View, h *view.Host) string {
 
 func typeGone(v *view.View, h *view.Host) string {
 	c := h.Claim
-	if c.InstanceType == "" || h.Pool.Catalog == nil || h.Pool.Class.NotReady != nil || v.Now.Sub(c.CreateTime) < young {
+	if c.InstanceType == "" || h.Pool.Catalog == nil || !h.Pool.Class.NotReady.OK() || v.Now.Sub(c.CreateTime) < young {
 		return ""
 	}
 	if h.Pool.Catalog.Type(c.InstanceType) == nil {
@@ -101,7 +101,7 @@ func classChanged(_ *view.View, h *view.Host) string {
 
 func imageGone(_ *view.View, h *view.Host) string {
 	class := h.Pool.Class
-	if class == nil || class.NotReady != nil || class.Name != h.Claim.NodeClass || h.Claim.ImageID == "" || len(class.Images) == 0 {
+	if class == nil || !class.NotReady.OK() || class.Name != h.Claim.NodeClass || h.Claim.ImageID == "" || len(class.Images) == 0 {
 		return ""
 	}
 	if slices.ContainsFunc(class.Images, func(i model.MachineImage) bool { return i.ID == h.Claim.ImageID }) {

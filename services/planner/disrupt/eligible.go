@@ -69,7 +69,7 @@ func ownPool(s *search, host int) model.Reason {
 // soundPool says whether the pool's object is valid: of one that is not, a budget may be missing here.
 func soundPool(s *search, host int) model.Reason {
 	p := s.v.Hosts[host].Pool
-	if p.NotReady == nil || p.NotReady.Code != model.CodeNodePoolInvalid {
+	if p.NotReady.OK() || p.NotReady.Code != model.CodeNodePoolInvalid {
 		return model.Reason{}
 	}
 	return model.Reason{

@@ -46,8 +46,8 @@ func Expand(s model.Snapshot, now time.Time) (out model.Snapshot, problems []mod
 	var virtual []model.Pod
 	for i := range s.CapacityBuffers {
 		b := &s.CapacityBuffers[i]
-		if b.NotReady != nil {
-			problems = append(problems, *b.NotReady)
+		if !b.NotReady.OK() {
+			problems = append(problems, b.NotReady)
 			continue
 		}
 		n := wanted(&s, b, classes, now)

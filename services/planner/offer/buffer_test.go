@@ -27,7 +27,7 @@ func TestBuffersArePodsThatNobodyMakes(t *testing.T) {
 		CapacityBuffers: []model.CapacityBuffer{
 			{ID: "shop/room", Class: "c", Replicas: 2, CreateTime: at(0)},
 			{ID: "shop/none", Class: "c"},
-			{ID: "shop/lost", NotReady: &model.Reason{Code: model.CodeBufferReference, Subject: "capacitybuffer/shop/lost"}},
+			{ID: "shop/lost", NotReady: model.Reason{Code: model.CodeBufferReference, Subject: "capacitybuffer/shop/lost"}},
 		},
 	}
 	got, problems := offer.Expand(s, at(1))

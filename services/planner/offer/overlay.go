@@ -47,8 +47,8 @@ func NewOverlays(s *model.Snapshot) *Overlays {
 	o := &Overlays{touched: make(map[poolType][]int)}
 	for i := range s.NodeOverlays {
 		spec := &s.NodeOverlays[i]
-		if spec.NotReady != nil {
-			o.problems = append(o.problems, *spec.NotReady)
+		if !spec.NotReady.OK() {
+			o.problems = append(o.problems, spec.NotReady)
 			continue
 		}
 		o.all = append(o.all, compile(spec))

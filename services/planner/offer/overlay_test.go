@@ -138,7 +138,7 @@ func TestOverlaysChangePrices(t *testing.T) {
 			"",
 		},
 		"an invalid one (case 93)": {
-			[]model.NodeOverlay{{Name: "x", Price: new(int64), NotReady: &model.Reason{Code: model.CodeOverlayInvalid, Message: "bad", Subject: "nodeoverlay/x"}}},
+			[]model.NodeOverlay{{Name: "x", Price: new(int64), NotReady: model.Reason{Code: model.CodeOverlayInvalid, Message: "bad", Subject: "nodeoverlay/x"}}},
 			nil, "nodeoverlay/x: bad",
 		},
 	}

@@ -155,7 +155,7 @@ func (m *Market) EachOffer(visit func(*fit.Place)) {
 
 // poolProblem says why nothing can be bought from a pool for pods.
 func poolProblem(p *view.Pool) model.Reason {
-	if p.NotReady == nil && p.Replicas != nil {
+	if p.NotReady.OK() && p.Replicas != nil {
 		return model.Reason{
 			Code: model.CodeStaticPool, Subject: "nodepool/" + string(p.Name),
 			Message: "the pool is static: its size does not follow pods",
@@ -169,8 +169,8 @@ func unusable(p *view.Pool) model.Reason {
 	subject := "nodepool/" + string(p.Name)
 	classSubject := "nodeclass/" + string(p.NodePool.NodeClass)
 	switch {
-	case p.NotReady != nil:
-		r := *p.NotReady
+	case !p.NotReady.OK():
+		r := p.NotReady
 		if r.Code == model.CodeNone {
 			r.Code = model.CodeNodePoolInvalid
 		}
@@ -181,8 +181,8 @@ func unusable(p *view.Pool) model.Reason {
 			Message: "the pool's node class " + string(p.NodePool.NodeClass) + " does not exist",
 			Remedy:  "create the node class, or name another in spec.template.spec.nodeClassRef",
 		}
-	case p.Class.NotReady != nil:
-		r := *p.Class.NotReady
+	case !p.Class.NotReady.OK():
+		r := p.Class.NotReady
 		if r.Code == model.CodeNone {
 			r.Code = model.CodeNodeClassNotReady
 		}

@@ -205,6 +205,13 @@ func (e *encoder) structure(v reflect.Value) {
 		e.time(t)
 		return
 	}
+	if v.Type() == reflect.TypeFor[model.Reason]() { // mostly there is none
+		if v.IsZero() {
+			e.number(0)
+			return
+		}
+		e.number(1)
+	}
 	for _, field := range v.Fields() {
 		e.encode(field)
 	}

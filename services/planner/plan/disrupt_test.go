@@ -30,10 +30,10 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"no cheaper node would do for six":           {6, func(*world, *model.Node, *model.Claim) {}, model.CodeNoCheaper},
 		"its pool is gone":                           {0, func(_ *world, _ *model.Node, c *model.Claim) { c.NodePool = "old" }, model.CodeNotOwned},
 		"its pool is invalid": {0, func(w *world, _ *model.Node, _ *model.Claim) {
-			w.pool().NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: "budgets[0]: few"}
+			w.pool().NotReady = model.Reason{Code: model.CodeNodePoolInvalid, Message: "budgets[0]: few"}
 		}, model.CodeNodePoolInvalid},
 		"its class is not ready, which says nothing of the pool": {0, func(w *world, _ *model.Node, _ *model.Claim) {
-			w.pool().NotReady = &model.Reason{Code: model.CodeNodeClassNotFound, Message: "no class"}
+			w.pool().NotReady = model.Reason{Code: model.CodeNodeClassNotFound, Message: "no class"}
 		}, model.CodeEmpty},
 		"its claim is not initialized": {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimRegistered }, model.CodeNotInitialized},
 		"its claim is draining":        {0, func(_ *world, _ *model.Node, c *model.Claim) { c.State = model.ClaimDraining }, model.CodeAlreadyDisrupted},
@@ -353,7 +353,7 @@ func TestABudgetForEmptyNodesHoldsNoneThatGoesAnyway(t *testing.T) {
 		"it is only empty":  {func(*world, *model.Claim) {}, model.CodeBudget},
 		"it is too old":     {func(_ *world, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
 		"it will soon be":   {func(_ *world, c *model.Claim) { c.ExpireTime = now().Add(time.Minute) }, model.CodeExpired},
-		"it has drifted":    {func(_ *world, c *model.Claim) { c.Drifted = &model.Reason{Message: "subnets"} }, model.CodeDrifted},
+		"it has drifted":    {func(_ *world, c *model.Claim) { c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"} }, model.CodeDrifted},
 		"it drifts in vain": {func(w *world, c *model.Claim) { w.rest(c) }, model.CodeBudget},
 	}
 	for name, tt := range tests {
@@ -372,6 +372,6 @@ func TestABudgetForEmptyNodesHoldsNoneThatGoesAnyway(t *testing.T) {
 
 // rest lets a claim drift while no budget lets it go.
 func (w *world) rest(c *model.Claim) {
-	c.Drifted = &model.Reason{Message: "subnets"}
+	c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"}
 	w.budget(model.DisruptionBudget{})
 }

@@ -18,7 +18,7 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 	}{
 		"no pool exists": {build: func(w *world) { w.Snapshot.NodePools = nil }, code: model.CodeNoNodePool, says: "no node pool"},
 		"the pool is invalid": {
-			build: func(w *world) { w.pool().NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: "bad"} },
+			build: func(w *world) { w.pool().NotReady = model.Reason{Code: model.CodeNodePoolInvalid, Message: "bad"} },
 			code:  model.CodeNodePoolInvalid, says: "bad",
 		},
 		"the pool contradicts itself": {
@@ -28,7 +28,7 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 		"the node class is missing": {build: func(w *world) { w.pool().NodeClass = "x" }, code: model.CodeNodeClassNotFound, says: "x"},
 		"the node class is not ready": {
 			build: func(w *world) {
-				w.Snapshot.NodeClasses[0].NotReady = &model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet"}
+				w.Snapshot.NodeClasses[0].NotReady = model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet"}
 			},
 			code: model.CodeNodeClassNotReady, says: "no subnet",
 		},
@@ -37,7 +37,7 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 				lost := pool("lost")
 				lost.NodeClass, lost.Labels = "lost", model.Labels{{Key: "team", Value: "lost"}}
 				w.Snapshot.NodePools = append(w.Snapshot.NodePools, lost)
-				why := &model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet of its own"}
+				why := model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet of its own"}
 				w.Snapshot.NodeClasses = append(w.Snapshot.NodeClasses, model.NodeClass{Name: "lost", NotReady: why})
 			},
 			class: func(c *model.PodClass) { c.NodeSelector = model.Labels{{Key: "team", Value: "lost"}} },
@@ -120,7 +120,7 @@ func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
 		"nothing can be bought, and a node is nearly right": {
 			build: func(w *world) {
 				w.node("n1", "c5.large", "inflate", 3)
-				w.pool().NotReady = &model.Reason{Code: model.CodeNodePoolInvalid, Message: "bad"}
+				w.pool().NotReady = model.Reason{Code: model.CodeNodePoolInvalid, Message: "bad"}
 			},
 			code: model.CodeResources, says: "on node/n1: needs 1 GiB of memory",
 		},

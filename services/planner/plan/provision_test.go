@@ -434,7 +434,7 @@ func TestAClassThatIsNotReadyDoesNotBuyTwice(t *testing.T) {
 	class.Name = "spare"
 	w.Snapshot.NodeClasses = append(w.Snapshot.NodeClasses, class)
 	first := &w.Snapshot.NodeClasses[0]
-	first.NotReady, first.Catalog = &model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet"}, ""
+	first.NotReady, first.Catalog = model.Reason{Code: model.CodeNodeClassNotReady, Message: "no subnet"}, ""
 	if p := w.decide(t); len(p.NodeClaims) != 0 || len(p.Placements) != 5 {
 		t.Errorf("the pods' claim is in flight, and the plan buys %v", types(p))
 	}

@@ -67,9 +67,9 @@ func (c *claims) makers(subject string, claim *model.NodeClaim) (*model.NodePool
 		c.r.Fail(subject, "its node class is %s, its pool's is %s", claim.NodeClass, pool.NodeClass)
 	case nc == nil:
 		c.r.Fail(subject, "node class %s does not exist", claim.NodeClass)
-	case pool.NotReady != nil:
+	case !pool.NotReady.OK():
 		c.r.Fail(subject, "node pool %s is not ready: %s", pool.Name, pool.NotReady.Message)
-	case nc.NotReady != nil:
+	case !nc.NotReady.OK():
 		c.r.Fail(subject, "node class %s is not ready: %s", nc.Name, nc.NotReady.Message)
 	case pool.Replicas != nil && !bare(claim) && !c.standsIn(claim):
 		c.r.Fail(subject, "node pool %s is static", pool.Name)

@@ -25,7 +25,7 @@ func (d *disruptions) drift(claim *model.Claim) string {
 	switch {
 	case pool == nil:
 		return ""
-	case claim.Drifted != nil:
+	case !claim.Drifted.OK():
 		return claim.Drifted.Message
 	case differ(claim.PoolHash, pool.Hash):
 		return "its pool is another"
@@ -67,7 +67,7 @@ func (d *disruptions) labelOf(claim *model.Claim, key string) (string, bool) {
 // as well be on demand. Of a class that is not ready, or whose catalog is not there, nothing is known.
 func (d *disruptions) sold(pool *model.NodePool, claim *model.Claim) bool {
 	class, name := d.f.Cluster.NodeClasses[pool.NodeClass], claim.InstanceType
-	if name == "" || class == nil || class.NotReady != nil || !d.hasCatalog(class.Catalog) {
+	if name == "" || class == nil || !class.NotReady.OK() || !d.hasCatalog(class.Catalog) {
 		return true
 	}
 	if d.f.Market.Type(pool.NodeClass, name) == nil {
@@ -80,7 +80,7 @@ func (d *disruptions) sold(pool *model.NodePool, claim *model.Claim) bool {
 
 // launchesNoMore says whether a class launches other images than one. A class that is not ready may be about to say.
 func (d *disruptions) launchesNoMore(class *model.NodeClass, image string) bool {
-	if class == nil || class.NotReady != nil || image == "" || len(class.Images) == 0 {
+	if class == nil || !class.NotReady.OK() || image == "" || len(class.Images) == 0 {
 		return false
 	}
 	return !slices.ContainsFunc(class.Images, func(m model.MachineImage) bool { return m.ID == image })

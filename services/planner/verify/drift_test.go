@@ -15,7 +15,7 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 	silent := func(change func(in *model.Input, claim *model.Claim)) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, _ *model.Plan) {
 			claim := claimNamed(in, "c-n-0")
-			claim.Drifted = nil
+			claim.Drifted = model.Reason{}
 			change(in, claim)
 		}
 	}
@@ -59,7 +59,7 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 		"an image that is launched no more": {silent(func(_ *model.Input, c *model.Claim) { c.ImageID = "ami-0" }), ""},
 		"an image that is launched":         {silent(func(_ *model.Input, c *model.Claim) { c.ImageID = "ami-1" }), not},
 		"such an image and a class that is not ready": {silent(func(in *model.Input, c *model.Claim) {
-			c.ImageID, in.Snapshot.NodeClasses[0].NotReady = "ami-0", &model.Reason{Code: 1}
+			c.ImageID, in.Snapshot.NodeClasses[0].NotReady = "ami-0", model.Reason{Code: 1}
 		}), not},
 		"an image, and none is known": {silent(func(in *model.Input, c *model.Claim) { c.ImageID, in.Snapshot.NodeClasses[0].Images = "ami-0", nil }), not},
 	}
@@ -74,7 +74,7 @@ func TestDriftGoesByCanary(t *testing.T) {
 		s := giving("n-0", "n-1", "n-2")
 		for i := range 2 {
 			name := fmt.Sprintf("n-%d", i)
-			claimNamed(&s.in, model.ClaimID("c-"+name)).Drifted = &model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
+			claimNamed(&s.in, model.ClaimID("c-"+name)).Drifted = model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
 			s.give(model.ReasonDrifted, name)
 		}
 		return s
@@ -87,8 +87,10 @@ func TestDriftGoesByCanary(t *testing.T) {
 		change func(*model.Input, *model.Plan)
 		want   string
 	}{
-		"proven":           {prover(func(*model.Input, *model.Claim) {}), ""},
-		"drifted as well":  {prover(func(_ *model.Input, c *model.Claim) { c.Drifted = &model.Reason{Message: "too"} }), unproven},
+		"proven": {prover(func(*model.Input, *model.Claim) {}), ""},
+		"drifted as well": {prover(func(_ *model.Input, c *model.Claim) {
+			c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "too"}
+		}), unproven},
 		"not initialized":  {prover(func(_ *model.Input, c *model.Claim) { c.State = model.ClaimRegistered }), unproven},
 		"not ready":        {prover(func(in *model.Input, _ *model.Claim) { nodeNamed(in, "n-2").Ready = false }), unproven},
 		"leaving":          {prover(func(in *model.Input, _ *model.Claim) { nodeNamed(in, "n-2").Terminating = true }), unproven},

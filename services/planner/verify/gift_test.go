@@ -133,7 +133,7 @@ func one(why model.DisruptionReason) func() *scene {
 		claim := claimNamed(&s.in, "c-n-0")
 		switch why {
 		case model.ReasonDrifted:
-			claim.Drifted = &model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
+			claim.Drifted = model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
 		case model.ReasonExpired:
 			claim.CreateTime, claim.ExpireTime = at(-570), at(30)
 		case model.ReasonUnhealthy:

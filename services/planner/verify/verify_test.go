@@ -100,7 +100,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			in.Snapshot.Claims = append(in.Snapshot.Claims, model.Claim{ID: p.NodeClaims[0].ID, State: model.ClaimGone})
 		}, "exists already"},
 		"a pool that is not there": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Name = "other" }, "node pool default does not exist"},
-		"a pool that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].NotReady = &model.Reason{Code: 2} }, "is not ready"},
+		"a pool that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].NotReady = model.Reason{Code: 2} }, "is not ready"},
 		"a port that a DaemonSet needs": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[0].HostPorts = []model.HostPort{{Protocol: "TCP", Port: 80}}
 			in.Snapshot.PodClasses[2].HostPorts = []model.HostPort{{Protocol: "TCP", Port: 80, IP: "10.0.0.1"}}
@@ -109,7 +109,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			p.Pending[0].Reason.Code, p.Pending[0].Reason.Subject = model.CodeUnsupported, "pod/shop/xl"
 		}, "nothing of it is unsupported"},
 		"a static pool":             {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = new(int64(3)) }, "is static"},
-		"a class that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodeClasses[0].NotReady = &model.Reason{Code: 4} }, "is not ready"},
+		"a class that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodeClasses[0].NotReady = model.Reason{Code: 4} }, "is not ready"},
 		"another class":             {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].NodeClass = "other" }, "its pool's is default"},
 		"no offerings":              {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Offerings = nil }, "it lists 0 offerings"},
 		"too many offerings":        {buying, func(in *model.Input, _ *model.Plan) { in.Policy.MaxOfferingsPerClaim = 1 }, "allowed are 1 to 1"},

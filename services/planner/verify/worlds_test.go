@@ -178,7 +178,7 @@ func (d *dice) fate(c *model.Claim, n *model.Node) {
 	case 2:
 		c.ImageID = "ami-0"
 	case 3:
-		c.Drifted = &model.Reason{Code: model.CodeDrifted, Message: "its subnet is gone"}
+		c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "its subnet is gone"}
 	case 4:
 		c.State, c.Disruption, c.DisruptionReason = model.ClaimInitialized, "d-before", pick(d, model.ReasonDrifted, model.ReasonEmpty)
 	case 5:

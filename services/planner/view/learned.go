@@ -23,7 +23,7 @@ func (w *World) learn() {
 	nodes := w.Snapshot.Nodes
 	for i := range w.Snapshot.Claims {
 		c := &w.Snapshot.Claims[i]
-		if c.State != model.ClaimInitialized || c.InstanceType == "" || c.Drifted != nil {
+		if c.State != model.ClaimInitialized || c.InstanceType == "" || !c.Drifted.OK() {
 			continue
 		}
 		at, found := slices.BinarySearchFunc(nodes, c.Node, func(n model.Node, name model.NodeName) int { return cmp.Compare(n.Name, name) })

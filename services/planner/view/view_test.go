@@ -228,7 +228,7 @@ func TestWhatNodesTurnOutToHaveGoesForNewOnes(t *testing.T) {
 		"the least of several":                               {func(s *model.Snapshot) { s.Nodes[1].Allocatable = amounts(3400, 1) }, 3400},
 		"never more than the catalogue says":                 {func(s *model.Snapshot) { s.Nodes[0].Allocatable = amounts(4100, 1) }, 3900},
 		"not of a node that is not initialized":              {func(s *model.Snapshot) { s.Claims[0].State = model.ClaimRegistered }, 3900},
-		"not of a node that drifted":                         {func(s *model.Snapshot) { s.Claims[0].Drifted = &model.Reason{} }, 3900},
+		"not of a node that drifted":                         {func(s *model.Snapshot) { s.Claims[0].Drifted = model.Reason{Code: model.CodeDrifted} }, 3900},
 		"not of another class's node":                        {func(s *model.Snapshot) { s.Claims[0].NodeClass = "other" }, 3900},
 		"a resource that a node does not have tells nothing": {func(s *model.Snapshot) { s.Nodes[0].Allocatable = nil }, 3900},
 	}

@@ -234,7 +234,7 @@ func (w *World) addPools() error {
 	classes := make(map[model.NodeClassName]*model.NodeClass)
 	for i := range w.Snapshot.NodeClasses {
 		nc := &w.Snapshot.NodeClasses[i]
-		if nc.NotReady == nil && w.catalogs[nc.Catalog] == nil {
+		if nc.NotReady.OK() && w.catalogs[nc.Catalog] == nil {
 			return fmt.Errorf("node class %s: catalog_id: no catalog %q", nc.Name, nc.Catalog)
 		}
 		classes[nc.Name] = nc

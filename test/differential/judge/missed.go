@@ -166,7 +166,7 @@ func (t *trial) options(c *model.PodClass) []option {
 	for i := range s.NodePools {
 		p := &s.NodePools[i]
 		class := t.nodeClass(p.NodeClass)
-		if p.NotReady != nil || p.Replicas != nil || class == nil || class.NotReady != nil || wishesForMore(p) {
+		if !p.NotReady.OK() || p.Replicas != nil || class == nil || !class.NotReady.OK() || wishesForMore(p) {
 			continue
 		}
 		left := t.left(p)

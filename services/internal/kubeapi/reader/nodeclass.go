@@ -13,8 +13,8 @@ type Class struct {
 	// Object has its defaults. Of a class that could not be decoded it holds the name alone.
 	Object *awsv1.EC2NodeClass
 	Hash   string
-	// NotReady is why the class can't be used; nil when nothing speaks against it.
-	NotReady *model.Reason
+	// NotReady is why the class can't be used; OK when nothing speaks against it.
+	NotReady model.Reason
 }
 
 // NodeClass reads a class. problem is what was wrong when the object was decoded; nil when nothing was. The object is not
@@ -36,7 +36,7 @@ func NodeClass(c *awsv1.EC2NodeClass, problem error) Class {
 }
 
 // InvalidClass is the reason of a class that can't be used for what its spec says.
-func InvalidClass(name string, problem error) *model.Reason {
+func InvalidClass(name string, problem error) model.Reason {
 	return invalid(model.CodeNodeClassNotReady, "ec2nodeclass/"+name, problem)
 }
 

@@ -63,7 +63,7 @@ func UnstructuredNodePool(u *unstructured.Unstructured) model.NodePool {
 type poolReader struct{ out model.NodePool }
 
 func (r *poolReader) refuse(format string, args ...any) {
-	if r.out.NotReady == nil {
+	if r.out.NotReady.OK() {
 		r.out.NotReady = invalid(model.CodeNodePoolInvalid, "nodepool/"+string(r.out.Name), fmt.Errorf(format, args...))
 	}
 }
@@ -205,12 +205,12 @@ func coreTaints(list []karpenterv1.Taint) []corev1.Taint {
 }
 
 // invalid is why an object can't be used, on one line.
-func invalid(code model.Code, subject string, problem error) *model.Reason {
+func invalid(code model.Code, subject string, problem error) model.Reason {
 	kind := karpenterv1.KindNodePool
 	if code == model.CodeNodeClassNotReady {
 		kind = awsv1.KindEC2NodeClass
 	}
-	return &model.Reason{
+	return model.Reason{
 		Code: code, Subject: subject, Message: strings.ReplaceAll(problem.Error(), "\n", "; "), Remedy: "correct the " + kind,
 	}
 }

@@ -94,7 +94,7 @@ func TestInvalidPools(t *testing.T) {
 			line, _, _ := strings.Cut(string(text), "\n")
 			got := reader.UnstructuredNodePool(object(t, string(text)))
 			want := strings.TrimPrefix(line, "# ")
-			if got.NotReady == nil || got.NotReady.Code != model.CodeNodePoolInvalid || !strings.HasPrefix(got.NotReady.Message, want) {
+			if got.NotReady.Code != model.CodeNodePoolInvalid || !strings.HasPrefix(got.NotReady.Message, want) {
 				t.Errorf("reason %+v, want that the pool is invalid: %s", got.NotReady, want)
 			}
 			if got.Name != "web" || got.NotReady.Subject != "nodepool/web" {
@@ -118,12 +118,12 @@ func TestNodeClass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := reader.UnstructuredNodeClass(object(t, `{apiVersion: karpenter.k8s.aws/v1, kind: EC2NodeClass, metadata: {name: default}, spec: `+tc.spec+`}`))
 			if tc.want == "" {
-				if got.NotReady != nil || got.Hash == "" || got.Object.Spec.Role != "node" {
+				if !got.NotReady.OK() || got.Hash == "" || got.Object.Spec.Role != "node" {
 					t.Errorf("%+v, want a class that can be used", got)
 				}
 				return
 			}
-			if got.NotReady == nil || got.NotReady.Code != model.CodeNodeClassNotReady || !strings.HasPrefix(got.NotReady.Message, tc.want) {
+			if got.NotReady.Code != model.CodeNodeClassNotReady || !strings.HasPrefix(got.NotReady.Message, tc.want) {
 				t.Errorf("reason %+v, want %q", got.NotReady, tc.want)
 			}
 			if got.Object.Name != "default" || got.NotReady.Subject != "ec2nodeclass/default" {

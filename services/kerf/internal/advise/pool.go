@@ -55,7 +55,7 @@ func aspects() []aspect {
 func (f *facts) poolCandidates() []candidate {
 	var pools []*model.NodePool
 	for i := range f.in.Snapshot.NodePools {
-		if p := &f.in.Snapshot.NodePools[i]; p.Replicas == nil && p.NotReady == nil {
+		if p := &f.in.Snapshot.NodePools[i]; p.Replicas == nil && p.NotReady.OK() {
 			pools = append(pools, p)
 		}
 	}
