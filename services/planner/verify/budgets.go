@@ -3,10 +3,9 @@ package verify
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/schedule"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
@@ -21,31 +20,14 @@ type budgets struct {
 func (b *budgets) pools() {
 	for _, name := range slices.Sorted(maps.Keys(b.f.Cluster.Pools)) {
 		nodes, busy := b.nodes(name)
-		for i, budget := range b.f.Cluster.Pools[name].Budgets {
-			going := b.going(name, budget.Reasons)
-			if going == 0 || !active(&budget, b.f.Input.Now) {
-				continue
-			}
-			allowed := int(budget.Count)
-			if budget.IsPercent {
-				allowed = (int(budget.Count)*nodes + 99) / 100
-			}
-			if busy+going > allowed {
-				b.r.Fail("node pool "+string(name), "budget %d allows %d nodes at once; %d are going, the plan takes %d more", i, allowed, busy, going)
+		active, _ := rules.ActiveBudgets(b.f.Cluster.Pools[name].Budgets, b.f.Input.Now)
+		for i := range active {
+			going, allowed := b.going(name, &active[i]), rules.BudgetNodes(&active[i], nodes)
+			if going > 0 && busy+going > allowed {
+				b.r.Fail("node pool "+string(name), "a budget allows %d nodes at once; %d are going, the plan takes %d more", allowed, busy, going)
 			}
 		}
 	}
-}
-
-// active says whether a budget counts now: always without a schedule, else from each hit of the schedule for as long as its
-// duration. A schedule that can't be read counts: a budget must fail to the safe side.
-func active(b *model.DisruptionBudget, now time.Time) bool {
-	s, err := schedule.Parse(b.Schedule)
-	if err != nil {
-		return true
-	}
-	active, _ := s.Active(now, b.Duration)
-	return active
 }
 
 // nodes counts a pool's nodes that got as far as being initialized, and those of them that are busy going.
@@ -64,12 +46,12 @@ func (b *budgets) nodes(pool model.PoolName) (nodes, busy int) {
 	return nodes, busy
 }
 
-// going counts the nodes of a pool that the plan takes away by choice for one of some reasons; none means any. Expired ones
-// go whatever budgets say.
-func (b *budgets) going(pool model.PoolName, reasons []model.DisruptionReason) int {
+// going counts the nodes of a pool that the plan takes away by choice for a reason that a budget caps. Expired ones go
+// whatever budgets say.
+func (b *budgets) going(pool model.PoolName, budget *model.DisruptionBudget) int {
 	n := 0
 	for _, d := range b.f.Plan.Disruptions {
-		if len(reasons) > 0 && !slices.Contains(reasons, d.Reason) {
+		if !rules.BudgetCaps(budget, d.Reason) {
 			continue
 		}
 		for _, id := range d.Candidates {

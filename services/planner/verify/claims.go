@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 	"github.com/kerf-dev/kerf/services/planner/verify/place"
 )
@@ -31,7 +32,7 @@ func (c *claims) all() {
 
 func (c *claims) one(claim *model.NodeClaim) {
 	subject := "claim " + string(claim.ID)
-	if c.f.Cluster.Live[claim.ID] != nil || c.f.Cluster.Ended[claim.ID] {
+	if c.f.Cluster.Claims[claim.ID] != nil {
 		c.r.Fail(subject, "a claim with this id exists already")
 	}
 	pool, nc := c.makers(subject, claim)
@@ -232,12 +233,12 @@ func (c *claims) workloads(subject string, claim *model.NodeClaim) {
 	if most <= 0 {
 		return
 	}
-	pods := make(map[workload]int)
+	pods := make(map[rules.Owner]int)
 	for _, pod := range c.f.Decisions.ToClaim[claim.ID] {
-		w := workloadOf(c.f.Cluster.Class(pod))
-		pods[w]++
-		if w.kind != "" && pods[w] == most+1 {
-			c.r.Fail(subject, "more than %d pods of %s %s/%s are sent to it", most, w.kind, w.namespace, w.name)
+		o := rules.OwnerOf(c.f.Cluster.Class(pod))
+		pods[o]++
+		if o.Kind != "" && pods[o] == most+1 {
+			c.r.Fail(subject, "more than %d pods of %s %s/%s are sent to it", most, o.Kind, o.Namespace, o.Name)
 		}
 	}
 }

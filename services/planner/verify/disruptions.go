@@ -3,9 +3,9 @@ package verify
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
@@ -14,13 +14,17 @@ type disruptions struct {
 	f    *facts.Facts
 	r    *facts.Report
 	pdbs *pdbs
-	// moved are the disruptions by choice that evicted pods of a workload, rollouts when the last pod was bound of those that
-	// are being rolled out. Both are empty for a plan without disruptions.
-	moved    map[workload][]*model.DisruptionRecord
-	rollouts map[workload]time.Time
+	paid *money
+	// moves is which pods were moved by choice, rollouts which workloads are being rolled out; the latter is empty for a plan
+	// without disruptions, because nothing asks then.
+	moves    *rules.Moves
+	rollouts rules.Rollouts
 }
 
 func (d *disruptions) all() {
+	if len(d.f.Plan.Disruptions) > 0 {
+		d.addRollouts()
+	}
 	taken := make(map[model.ClaimID]model.DisruptionID)
 	for i := range d.f.Plan.Disruptions {
 		x := &d.f.Plan.Disruptions[i]
@@ -40,7 +44,7 @@ func (d *disruptions) all() {
 			d.static(subject, x)
 			d.displaced(subject, x)
 			d.destinations(subject, x)
-			(&money{d.f, d.r}).of(subject, x)
+			d.paid.of(subject, x)
 		})
 	}
 	for _, claim := range d.f.Plan.NodeClaims {
@@ -157,7 +161,7 @@ func (d *disruptions) reliable(subject string, x *model.Disruption, pl model.Pla
 	case x.Reason == model.ReasonUnderutilized:
 		// A node that has just changed may soon be disrupted for money as well, and the pod would move again.
 		if pool := d.f.Cluster.Pools[claim.NodePool]; pool != nil && pool.ConsolidateAfter != nil {
-			d.quiet(subject+" destination of pod "+string(pl.Pod), claim, *pool.ConsolidateAfter)
+			d.quiet(subject+" destination of pod "+string(pl.Pod), claim, pool)
 		}
 	}
 }

@@ -32,6 +32,9 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 		"nothing": {silent(func(*model.Input, *model.Claim) {}), not},
 		"the actuator says so of a pool that is gone": {func(in *model.Input, _ *model.Plan) { claimNamed(in, "c-n-0").NodePool = "gone" }, not},
 		"another pool hash":                           {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodePools[0].Hash, c.PoolHash = "b", "a" }), ""},
+		"a pool hash of another version":              {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodePools[0].Hash, c.PoolHash = "v2-b", "a" }), not},
+		"another pool hash of the same version":       {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodePools[0].Hash, c.PoolHash = "v2-b", "v2-a" }), ""},
+		"a class hash of another version":             {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodeClasses[0].Hash, c.ClassHash = "v2-b", "v1-a" }), not},
 		"a pool hash that only one knows":             {silent(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodePools[0].Hash = "b" }), not},
 		"another class hash":                          {silent(func(in *model.Input, c *model.Claim) { in.Snapshot.NodeClasses[0].Hash, c.ClassHash = "b", "a" }), ""},
 		"a class hash that only one knows":            {silent(func(_ *model.Input, c *model.Claim) { c.ClassHash = "a" }), not},
@@ -79,7 +82,7 @@ func TestDriftGoesByCanary(t *testing.T) {
 		}
 		return s
 	}
-	const unproven = "0 drifted nodes are going, the plan takes 2 more, and no node has proven"
+	const unproven = "the plan takes 2 drifted nodes: one drifted node of the pool goes first"
 	prover := func(change func(in *model.Input, claim *model.Claim)) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, _ *model.Plan) { change(in, claimNamed(in, "c-n-2")) }
 	}
@@ -109,7 +112,7 @@ func TestDriftGoesByCanary(t *testing.T) {
 		c := claimNamed(in, "c-n-1")
 		c.Disruption, c.DisruptionReason = "d-old", model.ReasonDrifted
 		p.CostBefore, p.CostAfter = p.CostBefore-c.Price, p.CostAfter-c.Price
-	}, "1 drifted nodes are going, the plan takes 1 more"}.run)
+	}, "the plan takes 1 drifted nodes: one drifted node of the pool goes first"}.run)
 }
 
 // TestFailedDriftHoldsThePool takes a drifted node and a history of the pool's drift.
@@ -118,16 +121,25 @@ func TestFailedDriftHoldsThePool(t *testing.T) {
 		minute int
 		failed bool
 	}
-	const held = "the plan takes 1 drifted nodes; after failures they stay"
+	const held = "the plan takes 1 drifted nodes: the last replacement for a drifted node of the pool failed"
 	history := func(ends ...end) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.Claims = append(in.Snapshot.Claims, model.Claim{ID: "c-old", NodePool: "default", State: model.ClaimGone})
 			for i, e := range ends {
 				in.Snapshot.Disruptions = append(in.Snapshot.Disruptions, model.DisruptionRecord{
 					ID: model.DisruptionID(fmt.Sprintf("d-%d", i)), Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c-old"},
-					AcceptTime: at(e.minute - 5), EndTime: at(e.minute), RolledBack: e.failed,
+					Replacements: []model.ClaimID{"c-fresh"}, AcceptTime: at(e.minute - 5), EndTime: at(e.minute), RolledBack: e.failed,
 				})
 			}
+		}
+	}
+	// replacement says what became of the replacement of one failure that would hold the pool.
+	replacement := func(state, reached model.ClaimState, why model.DisruptionReason) func(*model.Input, *model.Plan) {
+		return func(in *model.Input, p *model.Plan) {
+			history(end{16, true})(in, p)
+			in.Snapshot.Claims = append(in.Snapshot.Claims, model.Claim{
+				ID: "c-fresh", NodePool: "default", State: state, Reached: reached, DisruptionReason: why,
+			})
 		}
 	}
 	six := []end{{-120, true}, {-110, true}, {-100, true}, {-90, true}, {-80, true}, {-70, true}}
@@ -135,14 +147,20 @@ func TestFailedDriftHoldsThePool(t *testing.T) {
 		change func(*model.Input, *model.Plan)
 		want   string
 	}{
-		"a failure 14 minutes ago":   {history(end{16, true}), held},
-		"a failure 15 minutes ago":   {history(end{15, true}), ""},
-		"the second, 29 minutes ago": {history(end{-40, true}, end{1, true}), held},
-		"the second, 30 minutes ago": {history(end{-40, true}, end{0, true}), ""},
-		"a success in between":       {history(end{-40, true}, end{-20, false}, end{1, true}), ""},
-		"a success since":            {history(end{20, true}, end{25, false}), ""},
-		"the sixth, 100 minutes ago": {history(six...), held},
-		"the sixth, four hours ago":  {func(in *model.Input, p *model.Plan) { history(six...)(in, p); in.Now, p.Now = at(170), at(170) }, ""},
+		"a failure 14 minutes ago":          {history(end{16, true}), held},
+		"a failure 15 minutes ago":          {history(end{15, true}), ""},
+		"the second, 29 minutes ago":        {history(end{-40, true}, end{1, true}), held},
+		"the second, 30 minutes ago":        {history(end{-40, true}, end{0, true}), ""},
+		"a success in between":              {history(end{-40, true}, end{-20, false}, end{1, true}), ""},
+		"a success since":                   {history(end{20, true}, end{25, false}), ""},
+		"the sixth, 100 minutes ago":        {history(six...), held},
+		"the sixth, four hours ago":         {func(in *model.Input, p *model.Plan) { history(six...)(in, p); in.Now, p.Now = at(170), at(170) }, ""},
+		"the replacement was never ready":   {replacement(model.ClaimFailed, 0, 0), held},
+		"it was ready, and is gone":         {replacement(model.ClaimGone, model.ClaimInitialized, 0), ""},
+		"it was deleted before it was":      {replacement(model.ClaimGone, model.ClaimLaunched, model.ReasonDeleted), ""},
+		"it was one too many before it was": {replacement(model.ClaimGone, model.ClaimRegistered, model.ReasonSurplus), ""},
+		"AWS took it before it was":         {replacement(model.ClaimGone, model.ClaimLaunched, model.ReasonInterrupted), ""},
+		"it was unhealthy before it was":    {replacement(model.ClaimGone, model.ClaimLaunched, model.ReasonUnhealthy), held},
 		"of another pool": {func(in *model.Input, p *model.Plan) {
 			history(end{16, true})(in, p)
 			claimNamed(in, "c-old").NodePool = "other"

@@ -1,31 +1,25 @@
 package verify
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
 // mayWait says whether taking a claim could as well wait, so that budgets and pods may keep it: it can't any more once the
 // claim has expired.
 func mayWait(f *facts.Facts, r model.DisruptionReason, claim *model.Claim) bool {
-	return r.ByChoice() && (r != model.ReasonExpired || f.Input.Now.Before(claim.ExpireTime))
+	expired, _ := rules.Expired(claim, f.Input.Now)
+	return r.ByChoice() && (r != model.ReasonExpired || expired.OK())
 }
 
 // forced says whether pods can't hold the disruption up: of a node that is too old and whose drain is bounded.
 func forced(f *facts.Facts, r model.DisruptionReason, claim *model.Claim) bool {
 	return r == model.ReasonExpired && !mayWait(f, r, claim) && claim.TerminationGracePeriod != nil
-}
-
-// expires says whether a claim has expired or is about to: in the last hour of its life, or the last tenth of a short one.
-func (d *disruptions) expires(claim *model.Claim) bool {
-	if claim.ExpireTime.IsZero() {
-		return false
-	}
-	window := min(time.Hour, claim.ExpireTime.Sub(claim.CreateTime)/10)
-	return !d.f.Input.Now.Before(claim.ExpireTime.Add(-max(0, window)))
 }
 
 // eligible checks that a claim may be taken away for the disruption's reason.
@@ -57,8 +51,8 @@ func (d *disruptions) eligible(subject string, x *model.Disruption, id model.Cla
 	case !forced(d.f, x.Reason, claim):
 		d.podsAllow(subject, node)
 	}
-	if node != nil && mayWait(d.f, x.Reason, claim) {
-		d.rested(subject, node)
+	if mayWait(d.f, x.Reason, claim) {
+		d.rested(subject, id)
 	}
 	if consolidates(x.Reason) {
 		d.policy(subject, x, claim)
@@ -74,15 +68,15 @@ func (d *disruptions) cause(subject string, x *model.Disruption, claim *model.Cl
 		}
 	case model.ReasonUnderutilized:
 	case model.ReasonDrifted:
-		if d.drift(claim) == "" {
+		if d.drifted(claim).OK() {
 			d.r.Fail(subject, "claim %s has not drifted", claim.ID)
 		}
 	case model.ReasonExpired:
-		if !d.expires(claim) {
+		if r, _ := rules.Expiring(claim, d.f.Input.Now); r.OK() {
 			d.r.Fail(subject, "claim %s has not expired, and is not about to", claim.ID)
 		}
 	case model.ReasonUnhealthy:
-		if n := d.f.Cluster.NodeOf[claim.ID]; n == nil || d.f.Input.Policy.Repair.Off || !d.unhealthy(n) {
+		if n := d.f.Cluster.NodeOf[claim.ID]; n == nil || !d.unhealthy(n) {
 			d.r.Fail(subject, "claim %s has no node that was unhealthy for long enough", claim.ID)
 		}
 	case model.ReasonInterrupted:
@@ -104,8 +98,7 @@ func (d *disruptions) cause(subject string, x *model.Disruption, claim *model.Cl
 // podsAllow checks that no pod on a node keeps it from being disrupted by choice.
 func (d *disruptions) podsAllow(subject string, node *model.Node) {
 	for _, p := range d.f.Cluster.PodsOn[node.Name] {
-		protected := p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || p.DoNotDisruptUntil.After(d.f.Input.Now))
-		if protected && !p.Terminating {
+		if r, _ := rules.Protected(p, d.f.Input.Now); !r.OK() && !p.Terminating {
 			d.r.Fail(subject, "pod %s on node %s must not be disrupted", p.ID, node.Name)
 		}
 		if !d.f.Cluster.Movable(p) {
@@ -128,21 +121,141 @@ func (d *disruptions) policy(subject string, x *model.Disruption, claim *model.C
 		d.r.Fail(subject, "node pool %s of claim %s does not exist", claim.NodePool, claim.ID)
 	case pool.Replicas != nil:
 		d.r.Fail(subject, "node pool %s of claim %s is static", pool.Name, claim.ID)
-	case pool.ConsolidateAfter == nil:
-		d.r.Fail(subject, "node pool %s never consolidates", pool.Name)
 	case x.Reason == model.ReasonUnderutilized && pool.ConsolidationPolicy == model.WhenEmpty:
 		d.r.Fail(subject, "node pool %s consolidates empty nodes only", pool.Name)
 	default:
-		d.quiet(subject, claim, *pool.ConsolidateAfter)
+		d.quiet(subject, claim, pool)
 	}
 }
 
-func (d *disruptions) quiet(subject string, claim *model.Claim, after time.Duration) {
-	since := claim.InitializeTime
-	if n := d.f.Cluster.NodeOf[claim.ID]; n != nil && n.LastPodEventTime.After(since) {
-		since = n.LastPodEventTime
+func (d *disruptions) quiet(subject string, claim *model.Claim, pool *model.NodePool) {
+	var lastPodEvent time.Time
+	if n := d.f.Cluster.NodeOf[claim.ID]; n != nil {
+		lastPodEvent = n.LastPodEventTime
 	}
-	if now := d.f.Input.Now.Sub(since); now < after {
-		d.r.Fail(subject, "claim %s was quiet for %s, its pool asks for %s", claim.ID, now, after)
+	if r, _ := rules.Quiet(pool.ConsolidateAfter, claim.InitializeTime, lastPodEvent, d.f.Input.Now); !r.OK() {
+		d.r.Fail(subject, "claim %s: %s", claim.ID, r.Message)
+	}
+}
+
+// rested checks that the pods on a node are not moved by choice again too early, and not in the middle of a rollout.
+func (d *disruptions) rested(subject string, id model.ClaimID) {
+	for _, p := range d.f.Cluster.MovableOn(id) {
+		o := rules.OwnerOf(d.f.Cluster.Class(p))
+		resting, _ := d.moves.Resting(o, p, d.f.Input.Now)
+		rolling, _ := d.rollouts.RollingOut(o, p.ID, d.f.Input.Now)
+		for _, r := range []model.Reason{resting, rolling} {
+			if !r.OK() && o.Kind != "" {
+				d.r.Fail(subject, "pod %s may not move: %s", p.ID, r.Message)
+			}
+		}
+	}
+}
+
+// addRollouts notes which workloads are being rolled out; classes stand for their pods, the newest of each for the others.
+func (d *disruptions) addRollouts() {
+	newest := make(map[model.ClassID]*model.Pod)
+	for i := range d.f.Cluster.Snapshot.Pods {
+		p := &d.f.Cluster.Snapshot.Pods[i]
+		if last := newest[p.Class]; !p.Terminating && !facts.Virtual(p.ID) && (last == nil || p.BindTime.After(last.BindTime)) {
+			newest[p.Class] = p
+		}
+	}
+	for _, p := range newest {
+		class := d.f.Cluster.Class(p)
+		d.rollouts.Add(rules.OwnerOf(class), class.OwnerRevision, p.BindTime)
+	}
+}
+
+// drifted says how a claim no longer is what its pool and class ask for: what the actuator found, or what the snapshot tells.
+// A node without a pool does not drift.
+func (d *disruptions) drifted(claim *model.Claim) model.Reason {
+	c, m := d.f.Cluster, d.f.Market
+	pool, class := c.Pools[claim.NodePool], c.NodeClasses[claim.NodeClass]
+	switch {
+	case pool == nil:
+		return model.Reason{}
+	case !claim.Drifted.OK():
+		return claim.Drifted
+	}
+	about := rules.DriftFacts{
+		Claim: claim, Pool: pool, Class: class, Label: func(key string) (string, bool) { return c.Label(claim, key) },
+	}
+	if class != nil && slices.ContainsFunc(c.Snapshot.Catalogs, func(x model.Catalog) bool { return x.ID == class.Catalog }) {
+		about.HasType = func(t model.TypeName) bool { return m.Type(class.Name, t) != nil }
+	}
+	if len(c.Snapshot.Offerings) > 0 {
+		about.Sold = func(t model.TypeName, zone string, ct model.CapacityType) bool {
+			_, ok := m.Offering(facts.OfferingKey{InstanceType: t, Zone: zone, CapacityType: ct})
+			return ok
+		}
+	}
+	r, _ := rules.Drifted(about, d.f.Input.Now)
+	return r
+}
+
+func (d *disruptions) unhealthy(n *model.Node) bool {
+	r, _ := rules.Unhealthy(d.f.Input.Policy.Repair, n.Conditions, d.f.Input.Now)
+	return !r.OK()
+}
+
+// taken counts the nodes of each pool that the plan takes away for a reason, and lists the pools in order.
+func (d *disruptions) taken(why model.DisruptionReason) (nodes map[model.PoolName]int, pools []model.PoolName) {
+	nodes = make(map[model.PoolName]int)
+	for _, x := range d.f.Plan.Disruptions {
+		for _, id := range x.Candidates {
+			if claim := d.f.Cluster.Live[id]; claim != nil && x.Reason == why {
+				nodes[claim.NodePool]++
+			}
+		}
+	}
+	return nodes, slices.Sorted(maps.Keys(nodes))
+}
+
+// canaries checks that a pool's drifted nodes go one at a time until one has proven what comes after them, and not at all
+// for a while after that failed.
+func (d *disruptions) canaries() {
+	taken, pools := d.taken(model.ReasonDrifted)
+	claim := func(id model.ClaimID) *model.Claim { return d.f.Cluster.Claims[id] }
+	for _, name := range pools {
+		going, proven := taken[name]-1, false
+		for _, claim := range d.f.Cluster.Live {
+			if claim.NodePool == name && claim.Disruption != "" && claim.DisruptionReason == model.ReasonDrifted {
+				going++
+			}
+			proven = proven || d.proves(claim, name)
+		}
+		hold, _ := rules.DriftHold(name, d.f.Cluster.Snapshot.Disruptions, claim, d.f.Input.Now)
+		for _, r := range []model.Reason{hold, rules.Canary(name, going, proven)} {
+			if !r.OK() {
+				d.r.Fail("node pool "+string(name), "the plan takes %d drifted nodes: %s", taken[name], r.Message)
+			}
+		}
+	}
+}
+
+// proves says whether a claim's node, made from what the pool and its class are now, works.
+func (d *disruptions) proves(claim *model.Claim, name model.PoolName) bool {
+	pool, class, node := d.f.Cluster.Pools[name], d.f.Cluster.NodeClasses[claim.NodeClass], d.f.Cluster.NodeOf[claim.ID]
+	return pool != nil && class != nil && node != nil && node.Ready && rules.Proves(claim, pool, class) &&
+		!d.f.Cluster.Leaving(claim) && d.drifted(claim).OK()
+}
+
+// repairs checks that unhealthy nodes are taken only where few of the pool are: else the cause is not likely theirs.
+func (d *disruptions) repairs() {
+	_, pools := d.taken(model.ReasonUnhealthy)
+	for _, name := range pools {
+		nodes, unhealthy := 0, 0
+		for id, claim := range d.f.Cluster.Live {
+			if n := d.f.Cluster.NodeOf[id]; n != nil && claim.NodePool == name {
+				nodes++
+				if d.unhealthy(n) {
+					unhealthy++
+				}
+			}
+		}
+		if r := rules.RepairGuard(d.f.Input.Policy.Repair, name, unhealthy, nodes); !r.OK() {
+			d.r.Fail("node pool "+string(name), "the plan takes unhealthy nodes: %s", r.Message)
+		}
 	}
 }

@@ -209,7 +209,7 @@ func TestExpiry(t *testing.T) {
 		"soon, against a pod's budget":   {both(soon, bounded, guarded), "it allows 0"},
 		"now, against a pod's budget":    {both(guarded), "it allows 0"},
 		"now, bounded, against one":      {both(bounded, guarded), ""},
-		"soon, pods that rest":           {both(soon, moved), "rests for 30m"},
+		"soon, pods that rest":           {both(soon, moved), "were moved a short time ago"},
 		"now, pods that rest":            {both(past, moved), ""},
 		"without a destination": {func(_ *model.Input, p *model.Plan) {
 			p.Disruptions[0].Destinations = nil
@@ -262,9 +262,9 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 		change func(*model.Input, *model.Plan)
 		want   string
 	}{
-		"bound after it was moved":     {history(same, at(6)), "pod shop/api-0 on node n-0 was moved"},
-		"bound when that was accepted": {history(func(r *model.DisruptionRecord) { r.AcceptTime = at(6) }, at(6)), "was moved"},
-		"while that goes on":           {history(func(r *model.DisruptionRecord) { r.EndTime = time.Time{} }, at(6)), "was moved"},
+		"bound after it was moved":     {history(same, at(6)), "pod shop/api-0 may not move: pods of ReplicaSet api were moved"},
+		"bound when that was accepted": {history(func(r *model.DisruptionRecord) { r.AcceptTime = at(6) }, at(6)), "were moved a short time ago"},
+		"while that goes on":           {history(func(r *model.DisruptionRecord) { r.EndTime = time.Time{} }, at(6)), "were moved a short time ago"},
 		"bound before":                 {history(same, at(3)), ""},
 		"rested":                       {history(func(r *model.DisruptionRecord) { r.AcceptTime = at(-1) }, at(0)), ""},
 		"bound nobody knows when":      {history(same, time.Time{}), ""},
@@ -277,7 +277,7 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 			late := in.Snapshot.Disruptions[0]
 			late.ID, late.AcceptTime = "d-p", at(20)
 			in.Snapshot.Disruptions = append(in.Snapshot.Disruptions, late)
-		}, "was moved"},
+		}, "were moved a short time ago"},
 		"no rest wished for": {func(in *model.Input, p *model.Plan) {
 			history(same, at(6))(in, p)
 			in.Policy.PodRest = ptr(time.Duration(0))
@@ -288,7 +288,7 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
 	}
-	t.Run("drift waits as well", gift{one(model.ReasonDrifted), history(same, at(6)), "was moved"}.run)
+	t.Run("drift waits as well", gift{one(model.ReasonDrifted), history(same, at(6)), "were moved a short time ago"}.run)
 	t.Run("repair does not", gift{one(model.ReasonUnhealthy), history(same, at(6)), ""}.run)
 }
 
@@ -311,7 +311,7 @@ func TestRolloutsAreLeftAlone(t *testing.T) {
 		change func(*model.Input, *model.Plan)
 		want   string
 	}{
-		"going on":                   {roll(same), "a workload that is being rolled out"},
+		"going on":                   {roll(same), "is being rolled out"},
 		"settled":                    {roll(func(_ *model.Input, p *model.Pod) { p.BindTime = at(20) }), ""},
 		"the other is ending":        {roll(func(_ *model.Input, p *model.Pod) { p.Terminating = true }), ""},
 		"the other is not theirs":    {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api-2").OwnerName = "web" }), ""},
@@ -360,7 +360,7 @@ func TestDestinationsCanBeReliedOn(t *testing.T) {
 		"its replacement": {replacedAnd(model.ReasonDrifted), func(*model.Input, *model.Plan) {}, ""},
 		"a node that was not quiet": {occupied, func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "n-1").LastPodEventTime = at(30)
-		}, "destination of pod shop/api-1: claim c-n-1 was quiet for 0s, its pool asks for 1m"},
+		}, "destination of pod shop/api-1: claim c-n-1: it has been quiet for 0s, and its pool asks for 1m"},
 		"a node that never consolidates": {occupied, func(in *model.Input, _ *model.Plan) {
 			own := in.Snapshot.NodePools[0]
 			own.Name, own.ConsolidateAfter = "never", nil
@@ -458,7 +458,7 @@ func TestUnhealthyNodesAreWaitedForAndGuarded(t *testing.T) {
 		}, ""},
 		"too many at once": {func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "n-1").Conditions = nodeNamed(in, "n-0").Conditions
-		}, "of its 2 nodes 2 are unhealthy, at most 1 may be"},
+		}, "2 of the pool's 2 nodes are unhealthy"},
 		"so many, by the policy": {func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "n-1").Conditions = nodeNamed(in, "n-0").Conditions
 			in.Policy.Repair.MaxUnhealthyPercent = 51

@@ -21,23 +21,22 @@ func (l *limits) pools() {
 	adds := make(map[model.PoolName]map[model.Resource]int64)
 	for i := range l.f.Plan.NodeClaims {
 		claim := &l.f.Plan.NodeClaims[i]
+		if pool := l.f.Cluster.Pools[claim.NodePool]; pool == nil || len(pool.Limits) == 0 {
+			continue
+		}
 		if adds[claim.NodePool] == nil {
 			adds[claim.NodePool] = make(map[model.Resource]int64)
 		}
 		l.add(adds[claim.NodePool], nil, claim.NodePool, claim.NodeClass, claim.Offerings)
 	}
 	for _, name := range slices.Sorted(maps.Keys(adds)) {
-		pool := l.f.Cluster.Pools[name]
-		if pool == nil || len(pool.Limits) == 0 {
-			continue
-		}
 		used := make(map[model.Resource]int64)
 		for _, claim := range l.f.Cluster.Live {
 			if claim.NodePool == name {
 				l.add(used, claim.Capacity, name, claim.NodeClass, facts.Becomes(claim))
 			}
 		}
-		for _, limit := range pool.Limits {
+		for _, limit := range l.f.Cluster.Pools[name].Limits {
 			more := adds[name][limit.Resource]
 			if n := used[limit.Resource] + more; more > 0 && n > limit.Value {
 				l.r.Fail("node pool "+string(name), "with this plan it may have %d of %s, its limit is %d", n, limit.Resource, limit.Value)

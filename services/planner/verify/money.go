@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
@@ -15,6 +16,8 @@ import (
 type money struct {
 	f *facts.Facts
 	r *facts.Report
+	// rest is how long pods that were moved by choice are left alone.
+	rest time.Duration
 }
 
 const (
@@ -81,38 +84,30 @@ func (m *money) evictionPrice(p *model.Pod) float64 {
 	}
 	weight := 1 + float64(p.DeletionCost)/(1<<27) + float64(m.f.Cluster.Class(p).Priority)/(1<<25)
 	fresh := 0.0
-	if rest := podRest(&m.f.Input.Policy); !p.BindTime.IsZero() && rest > 0 {
-		fresh = 1 - float64(m.f.Input.Now.Sub(p.BindTime))/float64(rest)
+	if !p.BindTime.IsZero() && m.rest > 0 {
+		fresh = 1 - float64(m.f.Input.Now.Sub(p.BindTime))/float64(m.rest)
 	}
 	return max(0, price) * min(max(weight, 0), 10) * (1 + min(max(fresh, 0), 1))
-}
-
-// podRest is how long pods that were moved by choice are left alone.
-func podRest(p *model.Policy) time.Duration {
-	if p.PodRest != nil {
-		return *p.PodRest
-	}
-	return model.DefaultPodRest
 }
 
 // evictions checks what a disruption says of its evictions: whose pods they are, and what they are weighed at.
 func (m *money) evictions(subject string, x *model.Disruption) {
 	var least, most float64
-	of := make(map[workload]int)
+	of := make(map[rules.Owner]int)
 	for _, p := range evictedBy(m.f, x) {
 		price := m.evictionPrice(p)
 		least += math.Round(price - rounding)
 		most += math.Round(price + rounding)
-		if class := m.f.Cluster.Class(p); class.OwnerKind != "" {
-			of[workloadOf(class)]++
+		if o := rules.OwnerOf(m.f.Cluster.Class(p)); o.Kind != "" {
+			of[o]++
 		}
 	}
 	if n := float64(x.Churn); n < least || n > most {
 		m.r.Fail(subject, "it says that its evictions weigh %d, they weigh %.0f", x.Churn, least)
 	}
 	want := make([]model.WorkloadEvictions, 0, len(of))
-	for w, n := range of {
-		want = append(want, model.WorkloadEvictions{Namespace: w.namespace, Kind: w.kind, Name: w.name, Pods: n})
+	for o, n := range of {
+		want = append(want, model.WorkloadEvictions{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name, Pods: n})
 	}
 	slices.SortFunc(want, func(a, b model.WorkloadEvictions) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))

@@ -19,6 +19,7 @@ package verify
 
 import (
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 	"github.com/kerf-dev/kerf/services/planner/verify/place"
@@ -43,9 +44,10 @@ func Plan(in model.Input, p model.Plan) []Violation {
 	bought := &claims{f: f, r: r, places: places, judged: make(map[*place.Variant][]string)}
 	limited := &limits{f, r}
 	pdbs := newPDBs(f)
-	disrupted := newDisruptions(f, r, pdbs)
+	moves := rules.NewMoves(in.Snapshot.Disruptions, in.Policy.PodRest)
+	paid := &money{f, r, moves.Rest()}
+	disrupted := &disruptions{f: f, r: r, pdbs: pdbs, paid: paid, moves: moves}
 	allowed := &budgets{f, r, pdbs}
-	paid := &money{f, r}
 	for _, rule := range []func(){
 		said.header,         // the plan is about this input
 		said.order,          // every list is sorted and names nothing twice

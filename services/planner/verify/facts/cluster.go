@@ -17,9 +17,8 @@ type Cluster struct {
 	NodeClasses map[model.NodeClassName]*model.NodeClass
 	// PodsOn are the pods bound to a node, in the snapshot's order.
 	PodsOn map[model.NodeName][]*model.Pod
-	// Live are the claims that have, or will have, an instance; Ended are all others. No claim is in both.
-	Live  map[model.ClaimID]*model.Claim
-	Ended map[model.ClaimID]bool
+	// Claims are all that are known; Live are those of them that have, or will have, an instance.
+	Claims, Live map[model.ClaimID]*model.Claim
 	// NodeOf is the node that a claim became, ClaimOn the live claim behind a node. Where claim and node name each other,
 	// ClaimOn[n.Name] is claim exactly if NodeOf[claim.ID] is n.
 	NodeOf  map[model.ClaimID]*model.Node
@@ -38,8 +37,8 @@ func newCluster(s *model.Snapshot) *Cluster {
 		Pools:       index(s.NodePools, func(x *model.NodePool) model.PoolName { return x.Name }),
 		NodeClasses: index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
 		PodsOn:      make(map[model.NodeName][]*model.Pod),
+		Claims:      index(s.Claims, func(x *model.Claim) model.ClaimID { return x.ID }),
 		Live:        make(map[model.ClaimID]*model.Claim),
-		Ended:       make(map[model.ClaimID]bool),
 		NodeOf:      make(map[model.ClaimID]*model.Node),
 		ClaimOn:     make(map[model.NodeName]*model.Claim),
 		noticed:     make(map[string]bool),
@@ -63,7 +62,6 @@ func (c *Cluster) addClaims() {
 	for i := range c.Snapshot.Claims {
 		claim := &c.Snapshot.Claims[i]
 		if !claim.Live() {
-			c.Ended[claim.ID] = true
 			continue
 		}
 		c.Live[claim.ID] = claim
@@ -122,6 +120,12 @@ func (c *Cluster) Leaving(claim *model.Claim) bool {
 	return c.Interrupted(claim)
 }
 
+// Ended says whether a claim was there and has no instance any more.
+func (c *Cluster) Ended(id model.ClaimID) bool {
+	claim := c.Claims[id]
+	return claim != nil && !claim.Live()
+}
+
 // Interrupted says whether AWS is about to take a claim's instance.
 func (c *Cluster) Interrupted(claim *model.Claim) bool {
 	return c.noticed["claim/"+string(claim.ID)] || (claim.InstanceID != "" && c.noticed[claim.InstanceID])
@@ -141,7 +145,20 @@ func (c *Cluster) NodeGoes(name model.NodeName) bool {
 	if claim := c.ClaimOn[name]; claim != nil {
 		return c.Leaving(claim)
 	}
-	return c.Ended[n.Claim]
+	return c.Ended(n.Claim)
+}
+
+// Label looks a label up by its present key: as the claim says, else as its node has it.
+func (c *Cluster) Label(claim *model.Claim, key string) (string, bool) {
+	all := claim.Labels
+	if n := c.NodeOf[claim.ID]; n != nil {
+		all = slices.Concat(all, n.Labels)
+	}
+	i := slices.IndexFunc(all, func(l model.Label) bool { return labels.Normal(l.Key) == key })
+	if i < 0 {
+		return "", false
+	}
+	return all[i].Value, true
 }
 
 // Static says whether a pool has a fixed number of nodes.

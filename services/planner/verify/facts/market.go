@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 )
 
@@ -70,7 +71,8 @@ func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
 // Available says whether an offering can be launched now.
 func (m *Market) Available(o *model.Offering) bool {
 	left := o.CapacityType != model.Reserved || (o.ReservationRemaining != nil && *o.ReservationRemaining > 0)
-	return o.Price > 0 && left && !o.UnavailableUntil.After(m.now)
+	unavailable, _ := rules.Unavailable(o, m.now)
+	return o.Price > 0 && left && !unavailable
 }
 
 // Becomes lists what a claim is or, before its launch, may be launched as.

@@ -52,7 +52,7 @@ type podRules struct {
 // spreading is a hard spread constraint.
 type spreading struct {
 	key string
-	// views are the domains and counts with the transient sites, and without them; one of them must do.
+	// views are the domains and counts with the transient sites and, if there are any, without them; one of them must do.
 	views []*spread
 }
 
@@ -335,7 +335,7 @@ func (f *filters) refuses(class *model.PodClass, at *site) string {
 }
 
 func (s spreading) refuses(at *site) string {
-	if at.domain(labels.Normal(s.key)).absent {
+	if at.domain(s.views[0].pods.key).absent {
 		return fmt.Sprintf("it must be spread over %s, a label that the node may not have", s.key)
 	}
 	why := ""

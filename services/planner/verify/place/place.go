@@ -130,7 +130,7 @@ func (ps *Places) node(n *model.Node) *Place {
 		p.closed = "the node is leaving"
 	case n.Unschedulable:
 		p.closed = "the node is cordoned"
-	case c.Ended[n.Claim]:
+	case c.Ended(n.Claim):
 		p.closed = "its claim has ended"
 	}
 	claim := c.ClaimOn[n.Name]
