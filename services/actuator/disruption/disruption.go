@@ -1,0 +1,158 @@
+// Package disruption is the life of an accepted disruption as a pure function: Step takes its record and what is seen of
+// the claims that it names, and returns the record as it is now and what must be done.
+//
+// A disruption waits for its replacements, then drains its candidates, then ends; or it is rolled back while it still
+// waits, and its candidates stay. It never acts and has no clock; it must know neither etcd nor AWS nor Kubernetes beyond
+// the values of the ports. The caller stores the returned record before it carries out an effect. It may drop an effect:
+// a drain is asked for again by the next Step, and a candidate is released by Released for as long as it names a
+// disruption that was rolled back. It may repeat one: all are idempotent.
+//
+// Start reading at Step; testdata/table.golden prints what it answers. retain.go says how long records are kept.
+package disruption
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Timeout is how long a disruption waits for its replacements to be initialized: launch and registration have their own
+// limits, which add up to less.
+const Timeout = 30 * time.Minute
+
+// Facts are what a disruption's next step depends on.
+type Facts struct {
+	// Candidates and Replacements are what is known of the claims that the record names, in its order.
+	Candidates, Replacements []Member
+	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on the replacements are ready, too.
+	WaitForDaemonPods bool
+	// Others are the records of the other disruptions, and Claim looks up a claim that a record names, nil when it is not
+	// stored any more. Both are needed where the reason is drift.
+	Others []model.DisruptionRecord
+	Claim  func(model.ClaimID) *model.Claim
+}
+
+// Member is a claim that the disruption names.
+type Member struct {
+	// Claim is nil when it is not stored any more.
+	Claim *model.Claim
+	// Node is nil when the cluster shows no node for the claim.
+	Node *Node
+}
+
+// Node is a member's node as far as a disruption looks.
+type Node struct {
+	Name  string
+	Ready bool
+	// Tainted says that the node's taint keeps new pods off.
+	Tainted bool
+	Pods    []cluster.Pod
+}
+
+// EffectKind is what must be done.
+type EffectKind int
+
+// The effects.
+const (
+	EffectUnspecified EffectKind = iota
+	// EffectDrain: the node of Claim must go for the disruption's reason; Deadline, if set, is when it is gone whatever
+	// happens.
+	EffectDrain
+	// EffectRollBack: Claim stays.
+	EffectRollBack
+	// EffectEvent: users should be told Event.
+	EffectEvent
+)
+
+// Effect is something to do.
+type Effect struct {
+	Kind     EffectKind
+	Claim    model.ClaimID
+	Deadline time.Time
+	Event    cluster.Event
+}
+
+// Result is the answer to what is seen.
+type Result struct {
+	Disruption model.DisruptionRecord
+	Effects    []Effect
+	// Wake is when the disruption should be looked at again though nothing is seen to change; zero for never.
+	Wake time.Time
+}
+
+// Step moves a disruption on: it drains the candidates once their replacements can be relied on, gives up when one of
+// those failed, and ends when the candidates have. The replacement of an unhealthy node is not waited for, and there is no
+// way back from a drain that has begun.
+func Step(d model.DisruptionRecord, f Facts, now time.Time) Result {
+	switch {
+	case !d.EndTime.IsZero():
+		return Result{Disruption: d}
+	case d.Reason == model.ReasonUnhealthy || begun(d, f):
+		return drain(d, f, now)
+	}
+	if why := failure(d, f, now); why != "" {
+		return rollBack(d, f, why, now)
+	}
+	if awaited(d, f) == "" && tainted(f) {
+		return drain(d, f, now)
+	}
+	return Result{Disruption: d, Wake: d.AcceptTime.Add(Timeout)}
+}
+
+// Released says that claims that name the disruption are not its candidates any more: it was rolled back, or there is no
+// record of it (nil).
+func Released(d *model.DisruptionRecord) bool { return d == nil || d.RolledBack }
+
+// begun says that the disruption's own drain has begun. A candidate that went for another reason says nothing about the
+// others.
+func begun(d model.DisruptionRecord, f Facts) bool {
+	return slices.ContainsFunc(f.Candidates, func(m Member) bool {
+		return m.Claim == nil || (m.Claim.State >= model.ClaimDraining && m.Claim.DisruptionReason == d.Reason &&
+			m.Claim.Failure.Code != model.CodeInstanceLost)
+	})
+}
+
+// drain drains the candidates that are not draining yet, and ends the disruption once all have ended.
+func drain(d model.DisruptionRecord, f Facts, now time.Time) Result {
+	r := Result{Disruption: d}
+	left := false
+	for _, m := range f.Candidates {
+		if m.Claim == nil || m.Claim.State.Ended() {
+			continue
+		}
+		left = true
+		if m.Claim.State >= model.ClaimDraining {
+			continue
+		}
+		e := Effect{Kind: EffectDrain, Claim: m.Claim.ID}
+		if d.Reason == model.ReasonUnhealthy {
+			e.Deadline = now // its kubelet does not let pods end gracefully
+		}
+		r.Effects = append(r.Effects, e)
+	}
+	if !left {
+		r.Disruption.EndTime = now
+	}
+	return r
+}
+
+// rollBack lets the candidates stay, and tells why. Replacements that did come up stay as well, as nodes like any others:
+// without pods the planner removes them as empty.
+func rollBack(d model.DisruptionRecord, f Facts, why string, now time.Time) Result {
+	d.EndTime, d.RolledBack = now, true
+	r := Result{Disruption: d}
+	for _, id := range d.Candidates {
+		r.Effects = append(r.Effects,
+			Effect{Kind: EffectRollBack, Claim: id},
+			Effect{Kind: EffectEvent, Event: cluster.Event{
+				Kind: "NodeClaim", Name: string(id), Reason: "DisruptionRolledBack",
+				Message: "disruption " + string(d.ID) + " was given up: " + why,
+			}})
+	}
+	if d.Reason == model.ReasonDrifted {
+		r.Effects = append(r.Effects, driftEvents(d, f, why, now)...)
+	}
+	return r
+}

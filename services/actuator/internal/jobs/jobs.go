@@ -1,0 +1,175 @@
+// Package jobs runs what takes time, in workers, for one owner: the goroutine that asks for it also gets the result.
+//
+// Work has a key. What goes on is not begun twice, what has failed waits ever longer, and nothing is queued: an owner that
+// still wants the work asks again, so nothing is done that was given up meanwhile. Start reading at Pool.Do.
+package jobs
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+)
+
+// Kind is a kind of work, of which a limited number goes on at once.
+type Kind int
+
+// The kinds. Calls to Kubernetes are limited apart from the others, so that a slow AWS keeps no node from being tainted.
+const (
+	Other Kind = iota
+	Launch
+	Evict
+	Kube
+)
+
+const (
+	kubeWorkers  = 20
+	otherWorkers = 10
+	// Timeout bounds one piece of work: a connection that hangs must not hang what it was for.
+	Timeout = 2 * time.Minute
+	// memory is how long a piece of work is remembered after it might have been repeated.
+	memory = 5 * time.Minute
+)
+
+// Job is a piece of work.
+type Job struct {
+	Key  string
+	Kind Kind
+	// Run is called by a worker; Done, if set, by the owner with Run's result.
+	Run  func(context.Context) error
+	Done func(error)
+	// Settle is how long after a success the same work is not repeated: until its effect can be seen.
+	Settle time.Duration
+	// First and Most bound the pauses after failures, which double.
+	First, Most time.Duration
+}
+
+// Pool is the work of one owner. All of its methods but Wait are called by the owner's goroutine alone.
+type Pool struct {
+	agenda *agenda.Agenda
+	// tasks are what is known of each piece of work that goes on, or went on lately.
+	tasks map[string]*task
+	// slots hold a token for each piece of work that goes on.
+	slots map[Kind]chan struct{}
+	// results are what the owner calls when a worker has finished. Nothing is sent once the work's context has ended.
+	results chan func()
+	workers sync.WaitGroup
+	tidied  time.Time
+}
+
+// task is what the owner knows of a piece of work: it runs, or when it may run again.
+type task struct {
+	running bool
+	fails   int // in a row
+	notYet  time.Time
+}
+
+// New makes a pool that launches and evicts that much at once. It asks the agenda for passes when paused work may go on.
+func New(a *agenda.Agenda, launches, evictions int) *Pool {
+	slots := map[Kind]chan struct{}{}
+	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Other: otherWorkers} {
+		slots[kind] = make(chan struct{}, n)
+	}
+	return &Pool{agenda: a, tasks: map[string]*task{}, slots: slots, results: make(chan func())}
+}
+
+// Do begins the job, unless the same work goes on, has to wait, or too much of its kind goes on: then a later pass asks
+// for it again if it is still wanted.
+func (p *Pool) Do(ctx context.Context, j Job) {
+	t := p.tasks[j.Key]
+	if t == nil {
+		t = &task{}
+		p.tasks[j.Key] = t
+	}
+	if t.running || !p.agenda.Due(t.notYet) {
+		return
+	}
+	select {
+	case p.slots[j.Kind] <- struct{}{}:
+	default:
+		return // when the work that holds the slot ends, there is another pass
+	}
+	t.running = true
+	p.Go(func() {
+		err := p.run(ctx, j)
+		p.Hand(ctx, func() { finish(j, t, err) })
+	})
+}
+
+// run runs a job in the slot that was taken for it.
+func (p *Pool) run(ctx context.Context, j Job) error {
+	defer func() { <-p.slots[j.Kind] }()
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	return j.Run(ctx)
+}
+
+func finish(j Job, t *task, err error) {
+	t.running = false
+	if err == nil {
+		t.fails, t.notYet = 0, time.Now().Add(j.Settle)
+	} else {
+		pause := j.Most
+		if t.fails < 20 {
+			pause = min(j.Most, j.First<<t.fails)
+		}
+		t.fails++
+		t.notYet = time.Now().Add(pause)
+	}
+	if j.Done != nil {
+		j.Done(err)
+	}
+}
+
+// Go runs f in a goroutine that Wait waits for.
+func (p *Pool) Go(f func()) { p.workers.Go(f) }
+
+// Hand lets the owner call f, and says whether it will: not once ctx has ended. Workers call it.
+func (p *Pool) Hand(ctx context.Context, f func()) bool {
+	select {
+	case p.results <- f:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Results are what the owner has to call.
+func (p *Pool) Results() <-chan func() { return p.results }
+
+// Wait waits for the workers to end. Their contexts must have ended.
+func (p *Pool) Wait() { p.workers.Wait() }
+
+// Inherit lets work under a new key wait as long as a repetition of the old one would.
+func (p *Pool) Inherit(key, from string) {
+	if t := p.tasks[from]; t != nil {
+		p.tasks[key] = &task{fails: t.fails, notYet: t.notYet}
+	}
+}
+
+// Forget drops what is remembered of the work whose key ends with suffix.
+func (p *Pool) Forget(suffix string) {
+	for key := range p.tasks {
+		if strings.HasSuffix(key, suffix) {
+			delete(p.tasks, key)
+		}
+	}
+}
+
+// Tidy forgets, from time to time, work that was not asked for in a while, because most is done once. It says whether it
+// was time to.
+func (p *Pool) Tidy() bool {
+	now := p.agenda.Now()
+	if now.Before(p.tidied.Add(memory)) {
+		return false
+	}
+	p.tidied = now
+	for key, t := range p.tasks {
+		if !t.running && now.After(t.notYet.Add(memory)) {
+			delete(p.tasks, key)
+		}
+	}
+	return true
+}

@@ -1,0 +1,130 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+)
+
+// owner asks for a job again and again until a time, and returns when it was run.
+func owner(t *testing.T, p *Pool, a *agenda.Agenda, until time.Time, j Job) []time.Duration {
+	t.Helper()
+	begun := time.Now()
+	var runs []time.Duration
+	run := j.Run
+	j.Run = func(ctx context.Context) error {
+		runs = append(runs, time.Since(begun))
+		return run(ctx)
+	}
+	for time.Now().Before(until) {
+		a.Begin(time.Now())
+		p.Do(t.Context(), j)
+		wake, _ := a.Next()
+		if wake.IsZero() {
+			wake = until
+		}
+		select {
+		case f := <-p.Results():
+			f()
+		case <-time.After(time.Until(wake)):
+		}
+	}
+	return runs
+}
+
+func TestPausesAfterFailuresDouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a agenda.Agenda
+		p := New(&a, 1, 1)
+		runs := owner(t, p, &a, time.Now().Add(20*time.Second), Job{
+			Key: "k", First: time.Second, Most: 5 * time.Second, Run: func(context.Context) error { return errors.New("no") },
+		})
+		if got := fmt.Sprint(runs); got != "[0s 1s 3s 7s 12s 17s]" {
+			t.Errorf("run at %s", got)
+		}
+		p.Wait()
+	})
+}
+
+func TestSuccessSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a agenda.Agenda
+		p := New(&a, 1, 1)
+		runs := owner(t, p, &a, time.Now().Add(25*time.Second), Job{
+			Key: "k", Settle: 10 * time.Second, Run: func(context.Context) error { return nil },
+		})
+		if got := fmt.Sprint(runs); got != "[0s 10s 20s]" {
+			t.Errorf("run at %s", got)
+		}
+		p.Wait()
+	})
+}
+
+func TestWorkThatHangsIsGivenUpAndItsSlotIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a agenda.Agenda
+		p := New(&a, 1, 1)
+		a.Begin(time.Now())
+		begun := time.Now()
+		var err error
+		p.Do(t.Context(), Job{
+			Key: "hangs", Kind: Launch, Run: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, Done: func(e error) { err = e },
+		})
+		ran := false
+		p.Do(t.Context(), Job{Key: "next", Kind: Launch, Run: func(context.Context) error { ran = true; return nil }})
+		(<-p.Results())()
+		if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != Timeout || ran {
+			t.Errorf("%v after %s; that there was no slot for was run: %v", err, took, ran)
+		}
+		p.Do(t.Context(), Job{Key: "next", Kind: Launch, Run: func(context.Context) error { ran = true; return nil }})
+		(<-p.Results())()
+		if !ran {
+			t.Error("the slot is not free")
+		}
+		p.Wait()
+	})
+}
+
+func TestNothingIsHandedOverOnceTheTermIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a agenda.Agenda
+		p := New(&a, 1, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		p.Do(ctx, Job{Key: "k", Run: func(context.Context) error { return nil }})
+		synctest.Wait()
+		cancel()
+		p.Wait()
+	})
+}
+
+func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
+	var a agenda.Agenda
+	p := New(&a, 1, 1)
+	now := time.Unix(1000, 0)
+	for i := range 100 {
+		p.tasks[fmt.Sprint("evict/", i)] = &task{notYet: now}
+	}
+	p.tasks["running"] = &task{running: true}
+	p.tasks["waiting"] = &task{notYet: now.Add(time.Hour)}
+	a.Begin(now.Add(2 * memory))
+	if !p.Tidy() || len(p.tasks) != 2 {
+		t.Errorf("%d tasks are remembered, want two", len(p.tasks))
+	}
+	if p.Tidy() {
+		t.Error("tidied again at once")
+	}
+	p.tasks["launch/1/c1"] = &task{notYet: now, fails: 3}
+	p.Inherit("launch/2/c1", "launch/1/c1")
+	if p.tasks["launch/2/c1"].fails != 3 {
+		t.Error("the next attempt does not wait as long as a repetition")
+	}
+	p.Forget("/c1")
+	if len(p.tasks) != 2 {
+		t.Errorf("%d tasks are remembered, want those of no claim", len(p.tasks))
+	}
+}
