@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
-	"github.com/kerf-dev/kerf/services/actuator"
+	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
@@ -23,7 +23,7 @@ func newClaims(std IO) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
-	f.StringSliceVar(&addrs, "actuator", []string{actuator.DefaultListen}, "`addresses` of actuators; the leader is found from any of them")
+	f.StringSliceVar(&addrs, "actuator", []string{address.Actuator}, "`addresses` of actuators; the leader is found from any of them")
 	f.StringVar(&req.NodePool, "pool", "", "only claims of this node pool")
 	f.BoolVar(&req.IncludeEnded, "all", false, "claims that have ended, too")
 	out := addOutput(c, "table", "json")

@@ -15,12 +15,12 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
-	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/kerf-dev/kerf/services/planner"
 )
 
@@ -68,7 +68,7 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	}
 	f := c.Flags()
 	f.StringArrayVarP(&flags.files, "file", "f", nil, "`file` or directory of manifests, or a saved snapshot; - is standard input; may be repeated")
-	f.StringVar(&flags.watcher, "watcher", "", "plan for the live cluster: the `address` of its watcher, such as "+up.DefaultWatcher)
+	f.StringVar(&flags.watcher, "watcher", "", "plan for the live cluster: the `address` of its watcher, such as "+address.Watcher)
 	f.StringVar(&flags.planner, "planner", "", "let the planner at this `address` plan, such as "+planner.DefaultListen+"; this process does by default")
 	f.StringSliceVar(&flags.with, "with", nil, "preview what the objects of these `files` would do; may be repeated")
 	f.IntVar(&flags.rounds, "rounds", 20, "how many `plans` a preview carries out, one after the other, at most")

@@ -14,8 +14,8 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
-	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
 
 func newSnapshot(std IO) *cobra.Command {
@@ -31,7 +31,7 @@ kerf plan -f answers it again, to the byte, whenever and wherever.`,
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
-	f.StringVar(&addr, "watcher", up.DefaultWatcher, "`address` of the watcher")
+	f.StringVar(&addr, "watcher", address.Watcher, "`address` of the watcher")
 	f.StringVarP(&file, "output", "o", "-", "`file` to write, binary if its name ends in .pb and JSON otherwise; - is standard output")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {

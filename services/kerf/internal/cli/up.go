@@ -2,35 +2,44 @@ package cli
 
 import (
 	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
-
-	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
 
+// upProgram runs the services. It is a program of its own, so that this one carries neither etcd nor the AWS SDK.
+const upProgram = "kerf-up"
+
 func newUp() *cobra.Command {
-	var file string
-	c := &cobra.Command{
-		Use:   "up --config FILE",
-		Short: "Run planner, actuator and watcher in one process, on one machine",
-		Long: `Up runs the three services in this process until it is interrupted. They listen
-on loopback, and claims live in an etcd inside the process, beside the config file.
-
-The config is one JSON file with a section for each service. The least of it is
-
-  {"actuator": {"cluster": "my-cluster", "kubeconfig": "/home/me/.kube/config"}}`,
-		Args: cobra.NoArgs,
+	return &cobra.Command{
+		Use:                "up --config FILE",
+		Short:              "Run planner, actuator and watcher in one process, on one machine (by the program " + upProgram + ")",
+		DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			program, err := findUp()
+			if err != nil {
+				return err
+			}
+			//nolint:gosec // the arguments are the user's own
+			return syscall.Exec(program, append([]string{upProgram}, args...), os.Environ())
+		},
 	}
-	c.Flags().StringVar(&file, "config", "", "`file` with the config, in JSON")
-	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		if file == "" {
-			return errors.New("no config: name it with --config; see kerf up --help")
+}
+
+// findUp finds kerf-up beside this program, else on the PATH.
+func findUp() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if self, err = filepath.EvalSymlinks(self); err == nil {
+			if found, err := exec.LookPath(filepath.Join(filepath.Dir(self), upProgram)); err == nil {
+				return found, nil
+			}
 		}
-		cfg, err := up.Load(file)
-		if err != nil {
-			return err
-		}
-		return up.Run(cmd.Context(), cfg)
 	}
-	return c
+	if found, err := exec.LookPath(upProgram); err == nil {
+		return found, nil
+	}
+	return "", errors.New("the program " + upProgram + " is neither beside this one nor on the PATH: it is released together with kerf")
 }

@@ -10,12 +10,10 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/planner"
 	"github.com/kerf-dev/kerf/services/watcher"
 )
-
-// DefaultWatcher is where the watcher listens unless the config says otherwise. Planner and actuator keep their own.
-const DefaultWatcher = "127.0.0.1:7600"
 
 // dataDir is where the etcd inside the process keeps its data unless the config says otherwise, beside the config file.
 const dataDir = "kerf-data"
@@ -84,8 +82,8 @@ func defaults(path string) (Config, error) {
 	}
 	var cfg Config
 	cfg.Planner.Listen = planner.DefaultListen
-	cfg.Actuator.Listen = actuator.DefaultListen
-	cfg.Watcher.Listen = DefaultWatcher
+	cfg.Actuator.Listen = address.Actuator
+	cfg.Watcher.Listen = address.Watcher
 	cfg.Watcher.Planner.Target = either(h.Planner.Listen, cfg.Planner.Listen)
 	cfg.Watcher.Actuator.Addresses = []string{either(h.Actuator.Listen, cfg.Actuator.Listen)}
 	cfg.Watcher.Cluster, cfg.Actuator.Cluster = h.Actuator.Cluster, h.Watcher.Cluster

@@ -17,6 +17,7 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator"
+	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 	"github.com/kerf-dev/kerf/services/planner"
 )
@@ -37,7 +38,7 @@ func TestTheLeastConfigIsFilledIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Watcher.Cluster != "demo" || cfg.Watcher.Kubeconfig != "k" || cfg.Watcher.Listen != up.DefaultWatcher {
+	if cfg.Watcher.Cluster != "demo" || cfg.Watcher.Kubeconfig != "k" || cfg.Watcher.Listen != address.Watcher {
 		t.Errorf("watcher %+v", cfg.Watcher)
 	}
 	if cfg.Watcher.Planner.Target != planner.DefaultListen || cfg.Watcher.Actuator.Addresses[0] != actuator.DefaultListen {

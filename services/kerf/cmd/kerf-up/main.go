@@ -1,0 +1,57 @@
+// Command kerf-up runs planner, actuator and watcher in one process, for one machine, with an etcd of its own. It is what
+// `kerf up` runs, and a program by itself because of its weight: etcd's server and the AWS SDK are for nobody who only asks.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/up"
+)
+
+const usage = `Usage: kerf up --config FILE
+
+Up runs the three services in this process until it is interrupted. They listen
+on loopback, and claims live in an etcd inside the process, beside the config file.
+
+The config is one JSON file with a section for each service. The least of it is
+
+  {"actuator": {"cluster": "my-cluster", "kubeconfig": "/home/me/.kube/config"}}
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// Once the first signal has come, the next one has its default effect.
+	context.AfterFunc(ctx, stop)
+	switch err := run(ctx, os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "kerf-up: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("kerf-up", flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprint(flags.Output(), usage) }
+	file := flags.String("config", "", "`file` with the config, in JSON")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; see kerf up --help", flags.Arg(0))
+	}
+	if *file == "" {
+		return errors.New("no config: name it with --config; see kerf up --help")
+	}
+	cfg, err := up.Load(*file)
+	if err != nil {
+		return err
+	}
+	return up.Run(ctx, cfg)
+}

@@ -1,0 +1,9 @@
+// Package address says where services listen on one machine. It stands apart from them, so that a command that only asks
+// a service does not carry it.
+package address
+
+// Where kerf-up has the services listen, and kerf looks for them, unless told otherwise.
+const (
+	Actuator = "127.0.0.1:7500"
+	Watcher  = "127.0.0.1:7600"
+)
