@@ -2,69 +2,52 @@ package disrupt
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// longestLead is how long before its expiry a node is replaced at the earliest. A short life leaves less: its last tenth.
-const longestLead = time.Hour
-
-// due says that a node is as old as it may become.
-func due(v *view.View, host int) bool {
-	t := v.Hosts[host].Claim.ExpireTime
-	return !t.IsZero() && !t.After(v.Now)
+// expired says that a node is as old as it may become.
+func expired(v *view.View, host int) bool {
+	r, _ := rules.Expired(v.Hosts[host].Claim, v.Now)
+	return !r.OK()
 }
 
-// aging says that a node is about to become too old.
-func aging(v *view.View, host int) bool {
-	c := v.Hosts[host].Claim
-	if c.ExpireTime.IsZero() || due(v, host) || c.CreateTime.IsZero() {
-		return false
-	}
-	lead := min(longestLead, c.ExpireTime.Sub(c.CreateTime)/10)
-	return !v.Now.Before(c.ExpireTime.Add(-lead))
+// expiring says that a node is about to become too old.
+func expiring(v *view.View, host int) bool {
+	r, _ := rules.Expiring(v.Hosts[host].Claim, v.Now)
+	return !r.OK() && !expired(v, host)
 }
 
 // replaceable says whether a node's own state is reason enough to replace it.
 func (s *search) replaceable(host int) bool {
-	return due(s.v, host) || aging(s.v, host) || !s.drift[host].OK()
+	return expired(s.v, host) || expiring(s.v, host) || !s.drift[host].OK()
 }
 
-// expired replaces nodes that are too old, and then those that are about to be, the oldest first.
-func (s *search) expired() {
+// replaceExpired replaces nodes that are too old, and then those that are about to be, the oldest first.
+func (s *search) replaceExpired() {
 	var late, soon []int
 	for _, h := range s.candidates {
 		switch {
 		case s.v.Removed(h) || !s.verdicts[h].OK():
-		case due(s.v, h):
+		case expired(s.v, h):
 			late = append(late, h)
-		case aging(s.v, h):
+		case expiring(s.v, h):
 			soon = append(soon, h)
 		}
 	}
 	byExpiry := func(a, b int) int { return s.v.Hosts[a].Claim.ExpireTime.Compare(s.v.Hosts[b].Claim.ExpireTime) }
 	slices.SortStableFunc(late, byExpiry)
 	slices.SortStableFunc(soon, byExpiry)
-	because := func(h int) model.Reason { return s.expiry(h) }
+	because := func(h int) model.Reason {
+		r, _ := rules.Expiring(s.v.Hosts[h].Claim, s.v.Now)
+		return s.about(h, r)
+	}
 	s.replaceAll(late, model.ReasonExpired, because, nil)
 	s.replaceAll(soon, model.ReasonExpired, because, nil)
-}
-
-func (s *search) expiry(host int) model.Reason {
-	h := s.v.Hosts[host]
-	text := "it was to live until %s"
-	if !due(s.v, host) {
-		text = "it is to live until %s, and is replaced in time"
-	}
-	return model.Reason{
-		Code: model.CodeExpired, Subject: h.Name(),
-		Message: fmt.Sprintf(text, h.Claim.ExpireTime.UTC().Format("2006-01-02 15:04:05")),
-	}
 }
 
 // oldestFirst orders nodes by age, those without pods first.
@@ -166,7 +149,7 @@ func (s *search) mayReplace(h int, why model.DisruptionReason, others []int) mod
 	if r := s.taken(h); !r.OK() {
 		return r
 	}
-	late := why == model.ReasonExpired && due(s.v, h)
+	late := why == model.ReasonExpired && expired(s.v, h)
 	if !late {
 		if r := s.ask(settled(), h); !r.OK() {
 			return r

@@ -5,14 +5,15 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/schedule"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // budgets counts how many nodes of each pool are being disrupted, those of this plan included.
 type budgets struct {
-	w *view.World
+	// active are, by pool, the budgets that hold now.
+	active [][]model.DisruptionBudget
 	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away.
 	nodes, disrupting []int
 	// idle says of hosts whether they count as nodes, and not yet as disrupted.
@@ -20,7 +21,11 @@ type budgets struct {
 }
 
 func newBudgets(v *view.View) *budgets {
-	b := &budgets{w: v.World, nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts))}
+	b := &budgets{nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts))}
+	for _, p := range v.Pools {
+		active, _ := rules.ActiveBudgets(p.Budgets, v.Now)
+		b.active = append(b.active, active)
+	}
 	for i, h := range v.Hosts {
 		if h.Node == nil || h.Pool == nil || !h.Initialized || h.Claim.State >= model.ClaimTerminating {
 			continue
@@ -43,57 +48,11 @@ func (b *budgets) take(host int, p *view.Pool, why model.DisruptionReason) {
 	}
 }
 
-// allowed is how many more nodes of a pool may be disrupted for a reason now, and which budget says so.
-func (b *budgets) allowed(p *view.Pool, why model.DisruptionReason) (n int, which string) {
-	n, which = b.nodes[p.Index], "none"
-	for i := range p.Budgets {
-		budget := &p.Budgets[i]
-		if len(budget.Reasons) > 0 && !slices.Contains(budget.Reasons, why) {
-			continue
-		}
-		value, text := b.value(p, budget)
-		if left := value - b.disrupting[p.Index]; left < n {
-			n, which = left, text
-		}
-	}
-	return max(0, n), which
-}
-
-// value is how many nodes a budget lets go at once; a budget that is not active lets all go, one whose schedule can't be
-// read none.
-func (b *budgets) value(p *view.Pool, budget *model.DisruptionBudget) (n int, text string) {
-	all := b.nodes[p.Index] + b.disrupting[p.Index]
-	if budget.Schedule != "" {
-		s, err := schedule.Parse(budget.Schedule)
-		if err != nil {
-			return 0, fmt.Sprintf("the schedule %v", err)
-		}
-		if active, _ := s.Active(b.w.Now, budget.Duration); !active {
-			return all, ""
-		}
-	}
-	n, text = int(budget.Count), fit.Count(int(budget.Count), "node")
-	if budget.IsPercent {
-		n = (b.nodes[p.Index]*int(budget.Count) + 99) / 100
-		text = fmt.Sprintf("%d%% of %s", budget.Count, fit.Count(b.nodes[p.Index], "node"))
-	}
-	if budget.Schedule != "" {
-		text += " by the schedule " + budget.Schedule
-	}
-	return n, text
-}
-
 // reason says that a pool's budget is used up; zero when n more nodes may go.
 func (b *budgets) reason(p *view.Pool, why model.DisruptionReason, n int) model.Reason {
-	allowed, which := b.allowed(p, why)
-	if n <= allowed {
-		return model.Reason{}
-	}
-	return model.Reason{
-		Code: model.CodeBudget, Subject: "nodepool/" + string(p.Name),
-		Message: fmt.Sprintf("the pool's disruption budget (%s) is used up; disrupted or not ready now: %s", which, fit.Count(b.disrupting[p.Index], "node")),
-		Remedy:  "wait, or raise spec.disruption.budgets",
-	}
+	return rules.BudgetAllows(b.active[p.Index], why, rules.PoolNodes{
+		Pool: p.Name, Nodes: b.nodes[p.Index], Disrupting: b.disrupting[p.Index], More: n,
+	})
 }
 
 // pdbs counts the evictions that pod disruption budgets still allow.

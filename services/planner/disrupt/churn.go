@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -106,15 +107,15 @@ func (s *search) notWorth(host int, saving, price, least int64) model.Reason {
 
 // workloads counts pods by owner.
 func workloads(v *view.View, pods []int) []model.WorkloadEvictions {
-	count := make(map[owner]int)
+	count := make(map[rules.Owner]int)
 	for _, p := range pods {
-		if o := ownerOf(v.Pods[p].Class); o.kind != "" {
+		if o := rules.OwnerOf(v.Pods[p].Class.PodClass); o.Kind != "" {
 			count[o]++
 		}
 	}
 	out := make([]model.WorkloadEvictions, 0, len(count))
 	for o, n := range count {
-		out = append(out, model.WorkloadEvictions{Namespace: o.namespace, Kind: o.kind, Name: o.name, Pods: n})
+		out = append(out, model.WorkloadEvictions{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name, Pods: n})
 	}
 	slices.SortFunc(out, func(a, b model.WorkloadEvictions) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))

@@ -103,8 +103,8 @@ func Run(in Params) Result {
 	s.appraise()
 	s.sortCandidates()
 	s.empty()
-	s.expired()
-	s.drifted()
+	s.replaceExpired()
+	s.replaceDrifted()
 	s.consolidate()
 	s.buffered()
 	return Result{Decisions: s.decisions, Verdicts: s.verdicts, Waste: s.waste, Summary: s.summary}
@@ -133,6 +133,8 @@ type search struct {
 	drift, sick []model.Reason
 	// canaries are the drifted nodes of each pool that are on their way out.
 	canaries []int
+	// holds say of a pool why its drift is held after failures; a pool is there once it was asked for.
+	holds map[*view.Pool]model.Reason
 	// awaited are hosts that pods were meant for before Run began.
 	awaited []bool
 	// room are the pods of buffers, by host; mindful says that there are some there that mind other pods, and do not move.
@@ -153,11 +155,11 @@ type search struct {
 
 func newSearch(in Params) *search {
 	s := &search{Params: in, v: in.View, budgets: newBudgets(in.View), pdbs: newPDBs(in.View), history: newHistory(in.View)}
-	s.churn = newChurn(s.v, s.history.rest)
+	s.churn = newChurn(s.v, s.history.moves.Rest())
 	n := len(s.v.Hosts)
 	s.verdicts, s.awaited, s.moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
 	s.drift, s.sick = make([]model.Reason, n), make([]model.Reason, n)
-	s.canaries = make([]int, len(s.v.Pools))
+	s.canaries, s.holds = make([]int, len(s.v.Pools)), make(map[*view.Pool]model.Reason)
 	s.nodes = make(map[model.ClaimID]int)
 	held := s.takeRoom()
 	for i, h := range s.v.Hosts {
@@ -168,7 +170,7 @@ func newSearch(in Params) *search {
 			continue
 		}
 		s.nodes[h.Claim.ID]++
-		s.drift[i] = Drift(s.v, i)
+		s.drift[i], _ = Drift(s.v, i)
 		if h.Pool != nil && h.Claim.Disruption != "" && h.Claim.DisruptionReason == model.ReasonDrifted {
 			s.canaries[h.Pool.Index]++
 		}

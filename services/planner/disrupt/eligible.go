@@ -3,10 +3,10 @@ package disrupt
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -158,7 +158,7 @@ func notStatic(s *search, host int) model.Reason {
 // patient says that the node is too old and its pods had their time: its claim's termination grace period bounds the
 // drain, so that pods can't hold it up for ever.
 func (s *search) patient(host int) bool {
-	return due(s.v, host) && s.v.Hosts[host].Claim.TerminationGracePeriod != nil
+	return expired(s.v, host) && s.v.Hosts[host].Claim.TerminationGracePeriod != nil
 }
 
 func podsMayBeMoved(s *search, host int) model.Reason { return s.podsAgree(host, s.patient(host)) }
@@ -170,12 +170,8 @@ func (s *search) podsAgree(host int, forced bool) model.Reason {
 		if pod.Terminating {
 			continue
 		}
-		if !forced && Protected(pod, s.v.Now) {
-			return model.Reason{
-				Code: model.CodePodDoNotDisrupt, Subject: "pod/" + string(pod.ID),
-				Message: fmt.Sprintf("pod %s is annotated karpenter.sh/do-not-disrupt", pod.ID),
-				Remedy:  "remove the annotation from the pod",
-			}
+		if r, _ := rules.Protected(pod.Pod, s.v.Now); !forced && !r.OK() {
+			return r
 		}
 		if pod.Class.Daemon || pod.Class.Mirror {
 			continue
@@ -194,11 +190,6 @@ func (s *search) podsAgree(host int, forced bool) model.Reason {
 		}
 	}
 	return model.Reason{}
-}
-
-// Protected says whether a pod must not be disrupted now.
-func Protected(pod view.Pod, now time.Time) bool {
-	return pod.DoNotDisrupt && (pod.DoNotDisruptUntil.IsZero() || now.Before(pod.DoNotDisruptUntil))
 }
 
 func budgetsMayAllow(s *search, host int) model.Reason {
@@ -262,21 +253,8 @@ func pinned(vol model.VolumeTopology) bool {
 // quiet says whether a node was left alone for as long as its pool asks for before it may be consolidated.
 func (s *search) quiet(host int) model.Reason {
 	h := s.v.Hosts[host]
-	after := h.Pool.ConsolidateAfter
-	if after == nil {
-		return model.Reason{Code: model.CodeConsolidateAfter, Subject: h.Name(), Message: "its pool never consolidates (consolidateAfter: Never)"}
-	}
-	since := h.Claim.InitializeTime
-	if t := h.Node.LastPodEventTime; t.After(since) {
-		since = t
-	}
-	if quiet := s.v.Now.Sub(since); quiet < *after {
-		return model.Reason{
-			Code: model.CodeConsolidateAfter, Subject: h.Name(),
-			Message: fmt.Sprintf("it has been quiet for %s, and its pool asks for %s", quiet.Truncate(time.Second), *after),
-		}
-	}
-	return model.Reason{}
+	r, _ := rules.Quiet(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, s.v.Now)
+	return s.about(host, r)
 }
 
 // underused is the chain for consolidation, after everyMethod and settled.

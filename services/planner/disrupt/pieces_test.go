@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -135,49 +136,6 @@ func TestSavingsMustPayBack(t *testing.T) {
 	}
 }
 
-func TestMovedPodsRest(t *testing.T) {
-	const m = time.Minute
-	ended := func(accepted, end time.Duration) model.DisruptionRecord {
-		return model.DisruptionRecord{
-			Reason: model.ReasonUnderutilized, AcceptTime: at(accepted), EndTime: at(end),
-			Workloads: []model.WorkloadEvictions{{Kind: "ReplicaSet", Name: "web", Pods: 1}},
-		}
-	}
-	with := func(r model.DisruptionRecord, change func(r *model.DisruptionRecord)) model.DisruptionRecord {
-		change(&r)
-		return r
-	}
-	tests := map[string]struct {
-		record model.DisruptionRecord
-		owner  string
-		bound  time.Duration
-		want   time.Duration // before noon; 0 where it does not rest
-	}{
-		"one that came while it went on":   {ended(20*m, 10*m), "web", 15 * m, -15 * m},
-		"one that came a little later":     {ended(20*m, 10*m), "web", 9*m + 30*time.Second, -20*m - 30*time.Second},
-		"one that may stand for that one":  {ended(20*m, 10*m), "web", 5 * m, -20 * m},
-		"one that was there before":        {ended(20*m, 10*m), "web", 21 * m, 0},
-		"one of somebody else":             {ended(20*m, 10*m), "api", 15 * m, 0},
-		"one that has rested":              {ended(50*m, 40*m), "web", 45 * m, 0},
-		"one of a move that was no choice": {with(ended(20*m, 10*m), func(r *model.DisruptionRecord) { r.Reason = model.ReasonUnhealthy }), "web", 15 * m, 0},
-		"one of a move that was undone":    {with(ended(20*m, 10*m), func(r *model.DisruptionRecord) { r.RolledBack = true }), "web", 15 * m, 0},
-		"one of a move that goes on":       {with(ended(20*m, 0), func(r *model.DisruptionRecord) { r.EndTime = time.Time{} }), "web", m, -29 * m},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			v := viewOf(t, model.Policy{})
-			v.Snapshot.Disruptions = []model.DisruptionRecord{tt.record}
-			want := time.Time{}
-			if tt.want != 0 {
-				want = at(tt.want)
-			}
-			if got := newHistory(v).rests(podOf(tt.owner, "", tt.bound), noon()); !got.Equal(want) {
-				t.Errorf("until %s, want %s", got, want)
-			}
-		})
-	}
-}
-
 func TestARolloutIsOverTenMinutesAfterItsLastPod(t *testing.T) {
 	tests := map[string]struct {
 		pods []view.Pod
@@ -195,50 +153,47 @@ func TestARolloutIsOverTenMinutesAfterItsLastPod(t *testing.T) {
 			for _, p := range tt.pods {
 				v.Classes = append(v.Classes, p.Class)
 			}
-			if got := len(newHistory(v).rolling) > 0; got != tt.want {
+			until := newHistory(v).rollouts.Until(rules.OwnerOf(tt.pods[0].Class.PodClass), noon())
+			if got := !until.IsZero(); got != tt.want {
 				t.Errorf("rolling is %v, want %v", got, tt.want)
 			}
 		})
 	}
 }
 
-func TestDriftIsHeldLongerWithEachFailure(t *testing.T) {
-	failed := func(before time.Duration) model.DisruptionRecord {
-		return model.DisruptionRecord{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}, EndTime: at(before), RolledBack: true}
+func TestDriftIsHeldAfterAReplacementFailedByItself(t *testing.T) {
+	claims := map[model.ClaimID]*model.Claim{
+		"old":       {NodePool: "default", State: model.ClaimInitialized},
+		"failed":    {NodePool: "default", State: model.ClaimFailed},
+		"reclaimed": {NodePool: "default", State: model.ClaimGone, DisruptionReason: model.ReasonInterrupted},
+		"deleted":   {NodePool: "default", State: model.ClaimGone, DisruptionReason: model.ReasonDeleted},
+		"surplus":   {NodePool: "default", State: model.ClaimGone, DisruptionReason: model.ReasonSurplus},
 	}
-	done := func(before time.Duration) model.DisruptionRecord {
-		return model.DisruptionRecord{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}, EndTime: at(before)}
-	}
-	const m = time.Minute
-	replaced := done(50 * m)
-	replaced.Candidates, replaced.Replacements = []model.ClaimID{"gone"}, []model.ClaimID{"c"}
-	kept, lost := failed(m), failed(m)
-	kept.Replacements, lost.Replacements = []model.ClaimID{"ready"}, []model.ClaimID{"ready", "forgotten"}
 	tests := map[string]struct {
-		records []model.DisruptionRecord
-		held    bool
+		replacement model.ClaimID
+		ended       time.Duration
+		held        bool
 	}{
-		"no replacement failed":            {[]model.DisruptionRecord{kept}, false},
-		"a replacement is not known":       {[]model.DisruptionRecord{lost}, true},
-		"no failure":                       {nil, false},
-		"a failure holds for 15 minutes":   {[]model.DisruptionRecord{failed(14 * m)}, true},
-		"and no longer":                    {[]model.DisruptionRecord{failed(15 * m)}, false},
-		"two in a row hold for 30":         {[]model.DisruptionRecord{failed(60 * m), failed(29 * m)}, true},
-		"a success in between begins anew": {[]model.DisruptionRecord{failed(60 * m), done(50 * m), failed(29 * m)}, false},
-		"so does one whose node is gone":   {[]model.DisruptionRecord{failed(60 * m), replaced, failed(29 * m)}, false},
-		"twenty in a row hold for 4 hours": {slices.Repeat([]model.DisruptionRecord{failed(239 * m)}, 20), true},
-		"but not for ever":                 {slices.Repeat([]model.DisruptionRecord{failed(240 * m)}, 20), false},
-		"what is under way is no failure":  {[]model.DisruptionRecord{{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c"}}}, false},
-		"failures of another pool are its own": {[]model.DisruptionRecord{
-			{Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"other"}, EndTime: at(m), RolledBack: true},
-		}, false},
+		"it failed":                         {"failed", 14 * time.Minute, true},
+		"it failed, and the hold is over":   {"failed", 15 * time.Minute, false},
+		"AWS reclaimed it":                  {"reclaimed", time.Minute, false},
+		"a user deleted it":                 {"deleted", time.Minute, false},
+		"its static pool was made smaller":  {"surplus", time.Minute, false},
+		"what became of it is not known":    {"forgotten", time.Minute, true},
+		"the other pool has its own record": {"", time.Minute, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(t, model.Policy{})
-			v.Snapshot.Disruptions = tt.records
-			v.ClaimIndex = map[model.ClaimID]*model.Claim{"c": {NodePool: "default"}, "other": {NodePool: "other"}, "ready": {State: model.ClaimInitialized}}
-			s := &search{v: v, Params: Params{View: v}, canaries: make([]int, 1)}
+			v.Snapshot.Disruptions = []model.DisruptionRecord{{
+				Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{tt.replacement},
+				EndTime: at(tt.ended), RolledBack: true,
+			}}
+			if tt.replacement == "" {
+				v.Snapshot.Disruptions[0].Candidates = []model.ClaimID{"other"}
+			}
+			v.ClaimIndex = claims
+			s := &search{v: v, Params: Params{View: v}, canaries: make([]int, 1), holds: make(map[*view.Pool]model.Reason)}
 			r := s.canary(&view.Pool{NodePool: &model.NodePool{Name: "default"}})
 			if held := r.Code == model.CodeCanary; held != tt.held {
 				t.Errorf("held is %v (%s), want %v", held, r.Message, tt.held)

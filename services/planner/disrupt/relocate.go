@@ -59,7 +59,7 @@ func (s *search) reliable(host int) bool {
 	if !s.drift[host].OK() || !s.sick[host].OK() {
 		return false
 	}
-	return h.Node == nil || h.Claim == nil || !due(s.v, host) && !aging(s.v, host)
+	return h.Node == nil || h.Claim == nil || !expired(s.v, host) && !expiring(s.v, host)
 }
 
 // calm says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never

@@ -1,66 +1,35 @@
 package disrupt
 
 import (
-	"fmt"
-	"time"
-
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
-
-// sick says what ails a node beyond waiting.
-func sick(v *view.View, h *view.Host) model.Reason {
-	ways := v.Policy.Repair.Conditions
-	if len(ways) == 0 {
-		ways = model.DefaultRepairConditions()
-	}
-	for _, c := range h.Node.Conditions {
-		for _, w := range ways {
-			since := v.Now.Sub(c.TransitionTime)
-			if w.Type == c.Type && w.Status == c.Status && since >= w.After {
-				return model.Reason{
-					Code: model.CodeUnhealthy, Subject: h.Name(),
-					Message: fmt.Sprintf("its condition %s has been %s for %s, and the policy waits %s", c.Type, c.Status, since.Truncate(time.Second), w.After),
-				}
-			}
-		}
-	}
-	return model.Reason{}
-}
 
 // Sick finds the nodes of each pool that are sick: those that go, and by host what ails each and, where it stays all the
 // same, why. Where too many of a pool are sick, the fault is hardly the nodes', and none goes.
 func Sick(v *view.View) (gone, stays []Surplus) {
-	if v.Policy.Repair.Off {
-		return nil, nil
-	}
 	ill, nodes := make([][]Surplus, len(v.Pools)), make([]int, len(v.Pools))
 	for i, h := range v.Hosts {
 		if h.Node == nil || h.Claim == nil || h.Pool == nil {
 			continue
 		}
 		nodes[h.Pool.Index]++
-		if r := sick(v, h); !r.OK() {
+		if r, _ := rules.Unhealthy(v.Policy.Repair, h.Node.Conditions, v.Now); !r.OK() {
+			r.Subject = h.Name()
 			ill[h.Pool.Index] = append(ill[h.Pool.Index], Surplus{i, r})
 		}
 	}
-	share := v.Policy.Repair.MaxUnhealthyPercent
-	if share == 0 {
-		share = model.DefaultMaxUnhealthyPercent
-	}
 	for _, p := range v.Pools {
 		all := ill[p.Index]
+		guard := rules.RepairGuard(v.Policy.Repair, p.Name, len(all), nodes[p.Index])
 		for _, x := range all {
 			switch {
 			case v.Hosts[x.Host].Leaving || v.Removed(x.Host):
-			case len(all) > (nodes[p.Index]*share+99)/100:
-				stays = append(stays, Surplus{x.Host, model.Reason{
-					Code: model.CodeRepairGuard, Subject: "nodepool/" + string(p.Name),
-					Message: fmt.Sprintf("%s; but %d of the pool's %s are sick, and above %d%% none is taken away", x.Reason.Message,
-						len(all), fit.Count(nodes[p.Index], "node"), share),
-					Remedy: "see what ails them all, or raise policy.repair.max_unhealthy_percent",
-				}})
+			case !guard.OK():
+				r := guard
+				r.Message = x.Reason.Message + "; but " + guard.Message
+				stays = append(stays, Surplus{x.Host, r})
 			default:
 				gone = append(gone, x)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -86,7 +87,8 @@ func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 	if c.stuck == nil {
 		c.stuck = disrupt.NeverEvictable(c.view)
 	}
-	return !disrupt.Protected(p, c.Now) && !c.stuck[p.Class.Index]
+	protected, _ := rules.Protected(p.Pod, c.Now)
+	return protected.OK() && !c.stuck[p.Class.Index]
 }
 
 func (d *demand) add(c *cycle, pod int) {

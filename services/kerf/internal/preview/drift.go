@@ -23,7 +23,7 @@ func drifts(req *plannerpb.PlanRequest) ([]Drift, error) {
 	v := view.NewView(w)
 	var out []Drift
 	for i, h := range v.Hosts {
-		r := disrupt.Drift(v, i)
+		r, _ := disrupt.Drift(v, i)
 		if r.OK() {
 			continue
 		}
