@@ -14,16 +14,17 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
 // market is generated offerings: families of four ratios of memory to cpu, each in eight sizes, in three zones, on demand
 // and spot, with prices that differ a little everywhere, as they do.
-func market(items int, r *rand.Rand) []optimise.Bin {
-	takes := optimise.NewSet(items)
+func market(items int, r *rand.Rand) []problem.Bin {
+	takes := problem.NewSet(items)
 	for i := range items {
 		takes.Add(i)
 	}
-	var bins []optimise.Bin
+	var bins []problem.Bin
 	for family := range 32 {
 		gib := []int64{2, 4, 8, 16}[family%4]
 		perCPU := (20_000 + 2_500*gib) * int64(80+r.IntN(50)) / 100
@@ -34,8 +35,8 @@ func market(items int, r *rand.Rand) []optimise.Bin {
 			for range 3 {
 				od := perCPU * cpu * int64(98+r.IntN(5)) / 100
 				spot := od * int64(25+r.IntN(20)) / 100
-				bins = append(bins, optimise.Bin{Price: od, Free: free, Takes: takes, Most: -1},
-					optimise.Bin{Price: spot, Free: free, Takes: takes, Most: -1})
+				bins = append(bins, problem.Bin{Price: od, Free: free, Takes: takes, Most: -1},
+					problem.Bin{Price: spot, Free: free, Takes: takes, Most: -1})
 			}
 		}
 	}
@@ -43,13 +44,13 @@ func market(items int, r *rand.Rand) []optimise.Bin {
 }
 
 // generated is pods of so many shapes for a generated market; small ones are frequent.
-func generated(pods, shapes int, seed uint64) *optimise.Problem {
+func generated(pods, shapes int, seed uint64) *problem.Problem {
 	r := rand.New(rand.NewPCG(seed, 1))
-	p := &optimise.Problem{Items: make([]optimise.Item, shapes)}
+	p := &problem.Problem{Items: make([]problem.Item, shapes)}
 	for i := range p.Items {
 		cpu := int64(50 * math.Pow(2, 8*r.Float64()*r.Float64()))
 		mem := cpu * int64(500+r.IntN(7500)) / 1000
-		p.Items[i] = optimise.Item{Request: []int64{cpu, mem, 1}}
+		p.Items[i] = problem.Item{Request: []int64{cpu, mem, 1}}
 	}
 	for range pods {
 		p.Items[r.IntN(shapes)].Count++
@@ -138,7 +139,7 @@ type workloadFile struct {
 }
 
 // workload reads a workload without constraints and with one pool.
-func workload(tb testing.TB, dir, name string) *optimise.Problem {
+func workload(tb testing.TB, dir, name string) *problem.Problem {
 	tb.Helper()
 	var cat catalogFile
 	var w workloadFile
@@ -162,14 +163,14 @@ func workload(tb testing.TB, dir, name string) *optimise.Problem {
 		}
 		return true
 	}
-	p := &optimise.Problem{}
+	p := &problem.Problem{}
 	for _, s := range w.Shapes {
-		p.Items = append(p.Items, optimise.Item{Request: []int64{s.CPU, s.Mem, 1}})
+		p.Items = append(p.Items, problem.Item{Request: []int64{s.CPU, s.Mem, 1}})
 	}
 	for _, x := range w.Pending {
 		p.Items[x[0]].Count += x[1]
 	}
-	takes := optimise.NewSet(len(p.Items))
+	takes := problem.NewSet(len(p.Items))
 	for i := range p.Items {
 		takes.Add(i)
 	}
@@ -181,7 +182,7 @@ func workload(tb testing.TB, dir, name string) *optimise.Problem {
 		for ct, prices := range map[string][3]float64{"on-demand": t.OD, "spot": t.Spot} {
 			for _, price := range prices {
 				if price > 0 && ok("karpenter.sh/capacity-type", ct) {
-					p.Bins = append(p.Bins, optimise.Bin{
+					p.Bins = append(p.Bins, problem.Bin{
 						Price: int64(math.Round(price * 1e6)),
 						Free:  []int64{t.ACPU, t.AMem, t.Pods}, Takes: takes, Most: -1,
 					})

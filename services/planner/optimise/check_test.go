@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
 // check says what is wrong with a solution; it shares no code with the package.
-func check(p *optimise.Problem, s optimise.Solution) string {
+func check(p *problem.Problem, s optimise.Solution) string {
 	packed := make([]int, len(p.Items))
 	used := make([]int, len(p.Bins))
 	cost := int64(0)
@@ -62,7 +63,7 @@ func check(p *optimise.Problem, s optimise.Solution) string {
 	return ""
 }
 
-func checkBin(p *optimise.Problem, x optimise.Pattern) string {
+func checkBin(p *problem.Problem, x optimise.Pattern) string {
 	b := p.Bins[x.Bin]
 	used := make([]int64, len(b.Free))
 	for n, c := range x.Counts {

@@ -3,21 +3,21 @@ package optimise
 import (
 	"math"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
 const (
-	// mostStates and mostPairs bound the problems that are solved exactly: how many different remainders there can be, and
-	// how many ways to split remainders in two.
-	mostStates = 4096
-	mostPairs  = 1 << 20
+	// maxSplits bounds the problems that are solved exactly: how many ways there are to split remainders in two.
+	maxSplits = 1 << 20
 )
 
 // exact solves a small problem to the optimum: the least cost of each remainder, by what the next bin holds. A remainder
 // is a number of pods of each row, written as one number with the rows as its digits.
 type exact struct {
-	c    *core
-	load *load
-	pl   *plan
+	c    *compact.Problem
+	open *compact.OpenBin
+	pl   *compact.Plan
 	// rows have pods, count how many; stride is what one pod of a row adds to a remainder's number.
 	rows          []int32
 	count, stride []int32
@@ -39,7 +39,7 @@ type exact struct {
 // goesOn asks every now and then whether to stop.
 func (e *exact) goesOn(state int32) bool {
 	if state%64 == 0 && !e.cut {
-		e.cut = e.c.stopped()
+		e.cut = e.c.Stopped()
 	}
 	return !e.cut
 }
@@ -51,32 +51,17 @@ type stage struct {
 	pick []int32
 }
 
-// pairs are the ways to split what a plan has left in two, or more than most.
-func (pl *plan) pairs(most int64) int64 {
-	states, pairs := int64(1), int64(1)
-	for _, q := range pl.rest {
-		n := int64(q)
-		if states *= n + 1; states > mostStates {
-			return most + 1
-		}
-		if pairs *= (n + 1) * (n + 2) / 2; pairs > most {
-			return most + 1
-		}
-	}
-	return pairs
-}
-
 // solveExact finds the least cost that is possible, limits aside, to finish a plan; ok is false where the problem is too
 // large.
-func solveExact(pl *plan, most int64) (e *exact, ok bool) {
-	c := pl.c
-	pairs := pl.pairs(most)
+func solveExact(pl *compact.Plan, most int64) (e *exact, ok bool) {
+	c := pl.Problem
+	pairs := pl.Splits(most)
 	if pairs > most {
 		return nil, false
 	}
-	e = &exact{c: c, load: newLoad(c), pl: pl, cnt: make([]int32, 0, c.n)}
+	e = &exact{c: c, open: compact.NewOpenBin(c), pl: pl, cnt: make([]int32, 0, c.NumRows)}
 	states := int32(1)
-	for i, n := range pl.rest {
+	for i, n := range pl.Rest {
 		if n > 0 {
 			e.rows, e.count, e.stride = append(e.rows, int32(i)), append(e.count, n), append(e.stride, states)
 			states *= n + 1
@@ -89,8 +74,8 @@ func solveExact(pl *plan, most int64) (e *exact, ok bool) {
 	e.digits = make([]int32, len(e.rows))
 	e.singles(states)
 	e.unlimited(states)
-	for b := range c.bins {
-		if c.bins[b].once {
+	for b := range c.Bins {
+		if c.Bins[b].Limited {
 			e.limited(int32(b))
 		}
 	}
@@ -100,9 +85,9 @@ func solveExact(pl *plan, most int64) (e *exact, ok bool) {
 // copies is how many stages there are beyond the first.
 func (e *exact) copies() int {
 	n := 0
-	for b := range e.c.bins {
-		if e.c.bins[b].once {
-			n += int(e.pl.room(int32(b), int32(e.pl.pods)))
+	for b := range e.c.Bins {
+		if e.c.Bins[b].Limited {
+			n += int(e.pl.Remaining(int32(b), int32(e.pl.Pods)))
 		}
 	}
 	return n
@@ -125,13 +110,13 @@ func (e *exact) singles(states int32) {
 	for s := int32(1); s < states && e.goesOn(s); s++ {
 		rows, cnt := e.spell(s)
 		e.single[s] = math.MaxInt64
-		for b := range e.c.bins {
-			bin := &e.c.bins[b]
-			if bin.price >= e.single[s] {
+		for b := range e.c.Bins {
+			bin := &e.c.Bins[b]
+			if bin.Price >= e.single[s] {
 				break
 			}
-			e.work += int64(e.c.k + 1)
-			if bin.once {
+			e.work += int64(e.c.NumResources + 1)
+			if bin.Limited {
 				continue
 			}
 			if cost, ok := e.price(bin, rows, cnt); ok && cost < e.single[s] {
@@ -143,9 +128,9 @@ func (e *exact) singles(states int32) {
 }
 
 // price is what a bin costs that holds a filling.
-func (e *exact) price(b *bin, rows, cnt []int32) (cost int64, ok bool) {
-	pen, ok := e.load.holds(b, rows, cnt)
-	return b.price + pen, ok
+func (e *exact) price(b *compact.Bin, rows, cnt []int32) (cost int64, ok bool) {
+	pen, ok := e.open.Holds(b, rows, cnt)
+	return b.Price + pen, ok
 }
 
 // unlimited splits each remainder into what the next bin holds and the rest. The next bin always holds a pod of the
@@ -188,7 +173,7 @@ func (e *exact) split(s, part int32, x int, least int32, pick []int32) {
 
 // limited adds stages for the copies of a bin of which there is only so much.
 func (e *exact) limited(b int32) {
-	bin := &e.c.bins[b]
+	bin := &e.c.Bins[b]
 	states := int32(len(e.least))
 	e.one = make([]int64, states)
 	for s := int32(1); s < states && e.goesOn(s); s++ {
@@ -198,7 +183,7 @@ func (e *exact) limited(b int32) {
 			e.one[s] = cost
 		}
 	}
-	for range e.pl.room(b, int32(e.pl.pods)) {
+	for range e.pl.Remaining(b, int32(e.pl.Pods)) {
 		st := stage{bin: b, cost: slices.Clone(e.least), pick: make([]int32, states)}
 		for s := int32(1); s < states && e.goesOn(s); s++ {
 			e.spell(s)
@@ -230,7 +215,7 @@ func (e *exact) extend(s, part int32, x int, st *stage) {
 func (e *exact) whole() bool { return e.least[len(e.least)-1] < math.MaxInt64 }
 
 // finish puts the optimum into the plan, which then may be above limits.
-func (e *exact) finish(s *slab) {
+func (e *exact) finish(s *compact.Slab) {
 	state := int32(len(e.least) - 1)
 	for k := len(e.stages) - 1; k >= 0; k-- {
 		st := &e.stages[k]
@@ -242,14 +227,14 @@ func (e *exact) finish(s *slab) {
 				continue
 			}
 			rows, cnt := e.spell(part)
-			cost, _ := e.price(&e.c.bins[st.bin], rows, cnt)
+			cost, _ := e.price(&e.c.Bins[st.bin], rows, cnt)
 			e.buy(s, st.bin, part, cost)
 			break
 		}
 	}
 }
 
-func (e *exact) buy(s *slab, b, part int32, cost int64) {
+func (e *exact) buy(s *compact.Slab, b, part int32, cost int64) {
 	e.spell(part)
 	n := 0
 	for _, d := range e.digits {
@@ -257,13 +242,13 @@ func (e *exact) buy(s *slab, b, part int32, cost int64) {
 			n++
 		}
 	}
-	p := pat{bin: b, copies: 1, rows: s.take(n), cnt: s.take(n), cost: cost}
+	p := compact.Filling{Bin: b, Copies: 1, Rows: s.Take(n), Counts: s.Take(n), Cost: cost}
 	n = 0
 	for x, d := range e.digits {
 		if d > 0 {
-			p.rows[n], p.cnt[n] = e.rows[x], d
+			p.Rows[n], p.Counts[n] = e.rows[x], d
 			n++
 		}
 	}
-	e.pl.take(p)
+	e.pl.Take(p)
 }

@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
 // small is a random problem with a few pods and bins, and everything that there can be.
-func small(r *rand.Rand) *optimise.Problem {
+func small(r *rand.Rand) *problem.Problem {
 	n := 1 + r.IntN(4)
-	p := &optimise.Problem{Items: make([]optimise.Item, n)}
+	p := &problem.Problem{Items: make([]problem.Item, n)}
 	for i := range p.Items {
 		p.Items[i].Request = []int64{int64(r.IntN(6)), int64(r.IntN(5)), 1}
 	}
 	for range 1 + r.IntN(6) {
 		p.Items[r.IntN(n)].Count++
 	}
-	some := func(of int) optimise.Set {
-		s := optimise.NewSet(n)
+	some := func(of int) problem.Set {
+		s := problem.NewSet(n)
 		for i := range n {
 			if r.IntN(of) > 0 {
 				s.Add(i)
@@ -35,36 +36,36 @@ func small(r *rand.Rand) *optimise.Problem {
 		if r.IntN(2) == 0 {
 			b = some(2)
 		}
-		p.Rules = append(p.Rules, optimise.Rule{Trigger: a, Counted: b, Most: r.IntN(3)})
+		p.Rules = append(p.Rules, problem.Rule{Trigger: a, Counted: b, Most: r.IntN(3)})
 	}
 	for range 1 + r.IntN(5) {
-		b := optimise.Bin{Price: int64(1 + r.IntN(40)), Takes: some(5), Most: -1}
+		b := problem.Bin{Price: int64(1 + r.IntN(40)), Takes: some(5), Most: -1}
 		b.Free = []int64{int64(r.IntN(14)), int64(r.IntN(12)), int64(1 + r.IntN(6))}
 		if r.IntN(4) == 0 {
 			b.Most = r.IntN(3)
 			b.Price *= int64(r.IntN(2))
 		}
 		if len(p.Rules) > 0 && r.IntN(4) == 0 {
-			b.Before = []optimise.Before{{Rule: r.IntN(len(p.Rules)), Triggers: r.IntN(2) == 0, Counted: r.IntN(2)}}
+			b.Before = []problem.Before{{Rule: r.IntN(len(p.Rules)), Triggers: r.IntN(2) == 0, Counted: r.IntN(2)}}
 		}
 		p.Bins = append(p.Bins, b)
 	}
 	for range r.IntN(2) * r.IntN(2) {
-		l := optimise.Limit{Most: int64(r.IntN(12))}
+		l := problem.Limit{Most: int64(r.IntN(12))}
 		for range p.Bins {
 			l.Amount = append(l.Amount, int64(r.IntN(5)))
 		}
 		p.Limits = append(p.Limits, l)
 	}
 	for range r.IntN(2) * r.IntN(4) {
-		p.Penalties = append(p.Penalties, optimise.Penalty{Item: r.IntN(n), Bin: r.IntN(len(p.Bins)), Price: int64(r.IntN(15))})
+		p.Penalties = append(p.Penalties, problem.Penalty{Item: r.IntN(n), Bin: r.IntN(len(p.Bins)), Price: int64(r.IntN(15))})
 	}
 	return p
 }
 
 // exhaustive finds the fewest pods left, and the least cost with that, by trying everything.
 type exhaustive struct {
-	p     *optimise.Problem
+	p     *problem.Problem
 	pods  []int
 	open  []optimise.Pattern
 	left  int
@@ -75,7 +76,7 @@ type exhaustive struct {
 	}
 }
 
-func optimum(p *optimise.Problem) (left int, cost int64) {
+func optimum(p *problem.Problem) (left int, cost int64) {
 	e := &exhaustive{p: p}
 	for i, it := range p.Items {
 		for range it.Count {

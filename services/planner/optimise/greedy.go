@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
 // greedy packs by price per value: again and again the bin whose filling costs least for what it is worth, as often as
 // the pods left allow. Fillings only get worse while pods go away, so a bin is filled anew only when it comes to the top
 // of the heap with a filling that the pods left no longer make.
 type greedy struct {
-	c    *core
-	load *load
-	slab *slab
+	c    *compact.Problem
+	open *compact.OpenBin
+	slab *compact.Slab
 	// classes are the rows of one kind with one value, those of a kind one after the other, at first[kind]; at is the class
 	// of each row. They are those of value, and orders of fillings that are known are of them.
 	classes []class
@@ -39,8 +41,8 @@ type greedy struct {
 // stepsPerStop is after how many steps to ask whether to stop.
 const stepsPerStop = 64
 
-// hopeless is how far the filling of an order may have been behind that of the best one for the order to be tried again.
-const hopeless = 0.96
+// retryAbove is how far the filling of an order may have been behind that of the best one for the order to be tried again.
+const retryAbove = 0.96
 
 // class is rows that are equal to the search but for rules; those without pods left are taken out of rows, but not of all.
 type class struct {
@@ -82,10 +84,10 @@ func compareKeyed(a, b keyed) int {
 	return int(a.tie - b.tie)
 }
 
-func newGreedy(c *core, s *slab) *greedy {
+func newGreedy(c *compact.Problem, s *compact.Slab) *greedy {
 	return &greedy{
-		c: c, load: newLoad(c), slab: s, fills: make([]filling, len(c.bins)),
-		first: make([]int32, len(c.kinds)+1), at: make([]int32, c.n), members: make([]int32, 0, 2*c.n), value: make([]float64, 0, c.n),
+		c: c, open: compact.NewOpenBin(c), slab: s, fills: make([]filling, len(c.Bins)),
+		first: make([]int32, len(c.Kinds)+1), at: make([]int32, c.NumRows), members: make([]int32, 0, 2*c.NumRows), value: make([]float64, 0, c.NumRows),
 	}
 }
 
@@ -105,13 +107,13 @@ func (g *greedy) classify(value []float64, rest []int32) {
 			}
 		}
 	}
-	g.work += int64(2 * g.c.n)
+	g.work += int64(2 * g.c.NumRows)
 }
 
 // divide makes the classes of values.
 func (g *greedy) divide() {
 	g.classes, g.members = g.classes[:0], g.members[:0]
-	for t, rows := range g.c.kinds {
+	for t, rows := range g.c.Kinds {
 		g.first[t] = int32(len(g.classes))
 		from := len(g.members)
 		same := true
@@ -137,7 +139,7 @@ func (g *greedy) divide() {
 			of = of[n:]
 		}
 	}
-	g.first[len(g.c.kinds)] = int32(len(g.classes))
+	g.first[len(g.c.Kinds)] = int32(len(g.classes))
 	room := g.members[len(g.members):cap(g.members)]
 	for i := range g.classes {
 		n := len(g.classes[i].all)
@@ -146,10 +148,10 @@ func (g *greedy) divide() {
 }
 
 // take adds copies of a filling to a plan, and takes the rows that have no pods left out of their classes.
-func (g *greedy) take(pl *plan, p pat) {
-	pl.take(p)
-	for _, i := range p.rows {
-		if pl.rest[i] == 0 {
+func (g *greedy) take(pl *compact.Plan, p compact.Filling) {
+	pl.Take(p)
+	for _, i := range p.Rows {
+		if pl.Rest[i] == 0 {
 			c := &g.classes[g.at[i]]
 			c.rows = slices.Delete(c.rows, slices.Index(c.rows, i), slices.Index(c.rows, i)+1)
 		}
@@ -157,20 +159,20 @@ func (g *greedy) take(pl *plan, p pat) {
 }
 
 // run packs what is left of a plan, with a value for a pod of each row.
-func (g *greedy) run(pl *plan, value []float64) {
+func (g *greedy) run(pl *compact.Plan, value []float64) {
 	g.free(pl, value)
 	g.heap = g.heap[:0]
-	for b := range g.c.bins {
+	for b := range g.c.Bins {
 		if b%stepsPerStop == 0 && g.stop != nil && g.stop() {
 			return
 		}
-		x := &g.c.bins[b]
-		if pl.pods == 0 || x.gratis() || pl.room(int32(b), 1) == 0 {
+		x := &g.c.Bins[b]
+		if pl.Pods == 0 || x.Existing() || pl.Remaining(int32(b), 1) == 0 {
 			continue
 		}
 		f := &g.fills[b]
 		g.order(x, f)
-		g.refill(x, f, pl.rest)
+		g.refill(x, f, pl.Rest)
 		if f.ratio > 0 {
 			g.heap = append(g.heap, int32(b))
 		}
@@ -178,7 +180,7 @@ func (g *greedy) run(pl *plan, value []float64) {
 	for i := len(g.heap)/2 - 1; i >= 0; i-- {
 		g.sift(i)
 	}
-	for n := 0; pl.pods > 0 && len(g.heap) > 0; n++ {
+	for n := 0; pl.Pods > 0 && len(g.heap) > 0; n++ {
 		if n%stepsPerStop == 0 && g.stop != nil && g.stop() {
 			return
 		}
@@ -187,23 +189,23 @@ func (g *greedy) run(pl *plan, value []float64) {
 }
 
 // step takes the best filling, or puts it where it belongs if it is out of date.
-func (g *greedy) step(pl *plan) {
+func (g *greedy) step(pl *compact.Plan) {
 	b := g.heap[0]
 	f := &g.fills[b]
-	x := &g.c.bins[b]
-	n := pl.room(b, math.MaxInt32)
+	x := &g.c.Bins[b]
+	n := pl.Remaining(b, math.MaxInt32)
 	for j, i := range f.rows {
-		n = min(n, pl.rest[i]/f.cnt[j])
+		n = min(n, pl.Rest[i]/f.cnt[j])
 	}
 	if n > 0 {
-		rows, cnt := g.slab.take(len(f.rows)), g.slab.take(len(f.rows))
+		rows, cnt := g.slab.Take(len(f.rows)), g.slab.Take(len(f.rows))
 		g.sorted(f, rows, cnt)
-		g.take(pl, pat{bin: b, copies: n, rows: rows, cnt: cnt, cost: f.cost})
+		g.take(pl, compact.Filling{Bin: b, Copies: n, Rows: rows, Counts: cnt, Cost: f.cost})
 		return
 	}
 	f.ratio = 0
-	if pl.room(b, 1) > 0 {
-		g.refill(x, f, pl.rest)
+	if pl.Remaining(b, 1) > 0 {
+		g.refill(x, f, pl.Rest)
 	}
 	if f.ratio == 0 {
 		last := len(g.heap) - 1
@@ -216,27 +218,27 @@ func (g *greedy) step(pl *plan) {
 }
 
 // free fills what costs nothing and there is only so much of. Those that hold the least come first.
-func (g *greedy) free(pl *plan, value []float64) {
-	g.classify(value, pl.rest)
-	for b := len(g.c.bins) - 1; b >= 0; b-- {
-		x := &g.c.bins[b]
-		if !x.gratis() {
+func (g *greedy) free(pl *compact.Plan, value []float64) {
+	g.classify(value, pl.Rest)
+	for b := len(g.c.Bins) - 1; b >= 0; b-- {
+		x := &g.c.Bins[b]
+		if !x.Existing() {
 			continue
 		}
 		f := &g.fills[b]
 		g.order(x, f)
-		for pl.pods > 0 && pl.room(int32(b), 1) > 0 {
-			g.refill(x, f, pl.rest)
+		for pl.Pods > 0 && pl.Remaining(int32(b), 1) > 0 {
+			g.refill(x, f, pl.Rest)
 			if f.ratio <= 0 {
 				break
 			}
-			n := pl.room(int32(b), math.MaxInt32)
+			n := pl.Remaining(int32(b), math.MaxInt32)
 			for j, i := range f.rows {
-				n = min(n, pl.rest[i]/f.cnt[j])
+				n = min(n, pl.Rest[i]/f.cnt[j])
 			}
-			rows, cnt := g.slab.take(len(f.rows)), g.slab.take(len(f.rows))
+			rows, cnt := g.slab.Take(len(f.rows)), g.slab.Take(len(f.rows))
 			g.sorted(f, rows, cnt)
-			g.take(pl, pat{bin: int32(b), copies: n, rows: rows, cnt: cnt, cost: f.cost})
+			g.take(pl, compact.Filling{Bin: int32(b), Copies: n, Rows: rows, Counts: cnt, Cost: f.cost})
 		}
 	}
 }
@@ -266,7 +268,7 @@ func (g *greedy) sift(i int) {
 
 // order finds the orders in which to fill a bin: the densest by the scarcest resource first, the densest by the sum of
 // all resources first, the largest first.
-func (g *greedy) order(b *bin, f *filling) {
+func (g *greedy) order(b *compact.Bin, f *filling) {
 	if f.round != g.round {
 		f.round = g.round
 		g.learn(b, f)
@@ -284,48 +286,48 @@ func (g *greedy) order(b *bin, f *filling) {
 }
 
 // learn puts all classes of a bin in order.
-func (g *greedy) learn(b *bin, f *filling) {
+func (g *greedy) learn(b *compact.Bin, f *filling) {
 	var inv [16]float64
-	k := min(g.c.k, len(inv))
+	k := min(g.c.NumResources, len(inv))
 	for r := range k {
-		if b.free[r] > 0 {
-			inv[r] = 1 / float64(b.free[r])
+		if b.Free[r] > 0 {
+			inv[r] = 1 / float64(b.Free[r])
 		}
 	}
 	g.rate(b, inv[:k])
 	for o, keys := range g.keys {
 		slices.SortFunc(keys, compareKeyed)
 		if cap(f.known[o]) < len(keys) {
-			f.known[o], f.orders[o] = g.slab.take(len(keys)), g.slab.take(len(keys))
+			f.known[o], f.orders[o] = g.slab.Take(len(keys)), g.slab.Take(len(keys))
 		}
 		f.known[o] = f.known[o][:0]
 		for _, x := range keys {
 			f.known[o] = append(f.known[o], x.class)
 		}
 	}
-	g.work += int64(len(b.kinds)*(k+2) + 3*12*len(g.keys[0]))
+	g.work += int64(len(b.Kinds)*(k+2) + 3*12*len(g.keys[0]))
 }
 
 // rate fills in the keys of the orders.
-func (g *greedy) rate(b *bin, inv []float64) {
+func (g *greedy) rate(b *compact.Bin, inv []float64) {
 	for o := range g.keys {
 		g.keys[o] = g.keys[o][:0]
 	}
-	for _, t := range b.kinds {
+	for _, t := range b.Kinds {
 		from, to := g.first[t], g.first[t+1]
 		if from == to {
 			continue
 		}
-		row := int(g.c.kinds[t][0])
+		row := int(g.c.Kinds[t][0])
 		share, sum := 0.0, 0.0
 		for r, f := range inv {
-			x := float64(g.c.req[row*g.c.k+r]) * f
+			x := float64(g.c.Request[row*g.c.NumResources+r]) * f
 			share = max(share, x)
 			sum += x
 		}
 		pen := 0.0
-		if b.pen != nil {
-			pen = float64(b.pen[row])
+		if b.Penalties != nil {
+			pen = float64(b.Penalties[row])
 		}
 		for c := from; c < to; c++ {
 			v := g.classes[c].value - pen
@@ -350,25 +352,25 @@ func (g *greedy) key(x float64, class int32) keyed {
 }
 
 // refill finds the best filling of a bin from the pods that are left.
-func (g *greedy) refill(b *bin, f *filling, rest []int32) {
+func (g *greedy) refill(b *compact.Bin, f *filling, rest []int32) {
 	f.ratio = 0
 	best := max(f.last[0], f.last[1], f.last[2])
 	for o, order := range f.orders {
-		if g.c.n > mostRows && f.last[o] < hopeless*best || f.same[o] {
+		if g.c.NumRows > maxRows && f.last[o] < retryAbove*best || f.same[o] {
 			continue
 		}
 		v, pen := g.try(b, order, rest)
-		cost := b.price + pen
+		cost := b.Price + pen
 		ratio := v / float64(max(1, cost))
 		f.last[o] = ratio
 		if ratio > f.ratio {
 			f.ratio, f.cost = ratio, cost
 			if cap(f.rows) < len(g.put) {
-				f.rows, f.cnt = g.slab.take(2*len(g.put)), g.slab.take(2*len(g.put))
+				f.rows, f.cnt = g.slab.Take(2*len(g.put)), g.slab.Take(2*len(g.put))
 			}
 			f.rows, f.cnt = f.rows[:0], f.cnt[:0]
 			for _, i := range g.put {
-				f.rows, f.cnt = append(f.rows, i), append(f.cnt, g.load.cnt[i])
+				f.rows, f.cnt = append(f.rows, i), append(f.cnt, g.open.Counts[i])
 			}
 		}
 	}
@@ -387,16 +389,16 @@ func (g *greedy) sorted(f *filling, rows, cnt []int32) {
 }
 
 // try fills a bin in one order.
-func (g *greedy) try(b *bin, order []int32, rest []int32) (v float64, pen int64) {
-	l := g.load
-	l.open(b)
+func (g *greedy) try(b *compact.Bin, order []int32, rest []int32) (v float64, pen int64) {
+	l := g.open
+	l.Open(b)
 	g.put = g.put[:0]
 	for _, x := range order {
 		c := &g.classes[x]
 		if len(c.rows) == 0 {
 			continue
 		}
-		n := l.space(c.rows[0], math.MaxInt32)
+		n := l.ResourceCapacity(c.rows[0], math.MaxInt32)
 		if n == 0 {
 			continue
 		}
@@ -405,12 +407,12 @@ func (g *greedy) try(b *bin, order []int32, rest []int32) (v float64, pen int64)
 			if n == took {
 				break
 			}
-			q := l.allowed(i, min(n-took, rest[i]))
+			q := l.RuleCapacity(i, min(n-took, rest[i]))
 			g.work++
 			if q == 0 {
 				continue
 			}
-			l.put(i, q)
+			l.Put(i, q)
 			g.put = append(g.put, i)
 			took += q
 		}
@@ -418,61 +420,13 @@ func (g *greedy) try(b *bin, order []int32, rest []int32) (v float64, pen int64)
 			continue
 		}
 		v += float64(float64(took) * c.value)
-		if b.pen != nil {
-			pen += b.pen[c.rows[0]] * int64(took)
+		if b.Penalties != nil {
+			pen += b.Penalties[c.rows[0]] * int64(took)
 		}
-		if l.full() {
+		if l.Full() {
 			break
 		}
 	}
-	g.work += int64(len(order) * (g.c.k + 2))
+	g.work += int64(len(order) * (g.c.NumResources + 2))
 	return v, pen
-}
-
-// shares are what a pod of each row is worth at first: the cheapest fraction of a bin that is as large as it.
-func (c *core) shares() []float64 {
-	out := make([]float64, c.n)
-	for b := range c.bins {
-		x := &c.bins[b]
-		if x.gratis() {
-			continue
-		}
-		for _, t := range x.kinds {
-			i := c.kinds[t][0]
-			s := c.share(x, i)
-			v := max(1, float64(float64(x.price)*s))
-			if x.pen != nil {
-				v += float64(x.pen[i])
-			}
-			if out[i] == 0 || v < out[i] {
-				out[i] = v
-			}
-		}
-		c.work += int64(len(x.kinds))
-	}
-	for i, t := range c.kindOf {
-		out[i] = out[c.kinds[t][0]]
-	}
-	// What only free bins hold is worth most there.
-	most := 1.0
-	for _, v := range out {
-		most = max(most, v)
-	}
-	for i, v := range out {
-		if v == 0 {
-			out[i] = 10 * most
-		}
-	}
-	return out
-}
-
-// share is the largest part of any resource of a bin that a pod takes.
-func (c *core) share(b *bin, row int32) float64 {
-	s := 0.0
-	for r, q := range c.req[int(row)*c.k : int(row)*c.k+c.k] {
-		if q > 0 {
-			s = max(s, float64(q)/float64(b.free[r]))
-		}
-	}
-	return s
 }

@@ -1,25 +1,29 @@
 package optimise
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
 
 // limitedNodes is how many fillings the search for a packing of a small problem within limits may try.
 const limitedNodes = 50_000
 
-// limited finds the best packing of a small problem whose optimum is above limits: by the next bin, what it holds, and
+// limitedSearch finds the best packing of a small problem whose optimum is above limits: by the next bin, what it holds, and
 // the pods that are left out. The optimum without limits of each remainder cuts the search short.
-type limited struct {
+type limitedSearch struct {
 	e     *exact
-	slab  *slab
+	slab  *compact.Slab
 	nodes int
 	left  int
 	// best is the plan that leaves the fewest pods and costs least of these.
-	best *plan
+	best *compact.Plan
 	out  int
 }
 
 // searchLimited returns nil if the problem is too large to search it all.
-func searchLimited(e *exact, s *slab) *plan {
-	l := &limited{e: e, slab: s, nodes: limitedNodes}
+func searchLimited(e *exact, s *compact.Slab) *compact.Plan {
+	l := &limitedSearch{e: e, slab: s, nodes: limitedNodes}
 	l.visit(int32(len(e.least) - 1))
 	e.work += int64(limitedNodes-l.nodes) * 32
 	if l.nodes < 0 {
@@ -29,7 +33,7 @@ func searchLimited(e *exact, s *slab) *plan {
 }
 
 // worse says that nothing below a remainder is better than the best.
-func (l *limited) worse(state int32) bool {
+func (l *limitedSearch) worse(state int32) bool {
 	if l.best == nil {
 		return false
 	}
@@ -37,15 +41,15 @@ func (l *limited) worse(state int32) bool {
 		return l.left > l.out
 	}
 	least := l.e.least[state]
-	return least > l.best.cost-l.e.pl.cost-1
+	return least > l.best.Cost-l.e.pl.Cost-1
 }
 
-func (l *limited) visit(state int32) {
+func (l *limitedSearch) visit(state int32) {
 	if l.nodes < 0 || l.worse(state) {
 		return
 	}
 	if state == 0 {
-		l.best, l.out = l.e.pl.clone(), l.left
+		l.best, l.out = l.e.pl.Clone(), l.left
 		return
 	}
 	l.e.spell(state)
@@ -63,7 +67,7 @@ func (l *limited) visit(state int32) {
 }
 
 // next tries all fillings of the next bin that begin with part, from row x on.
-func (l *limited) next(state, part int32, digits []int32, x int) {
+func (l *limitedSearch) next(state, part int32, digits []int32, x int) {
 	if x < len(digits) {
 		for q := digits[x]; q >= 0; q-- {
 			l.next(state, part+q*l.e.stride[x], digits, x+1)
@@ -72,23 +76,23 @@ func (l *limited) next(state, part int32, digits []int32, x int) {
 	}
 	l.nodes--
 	e := l.e
-	if l.nodes%64 == 0 && e.c.stopped() {
+	if l.nodes%64 == 0 && e.c.Stopped() {
 		l.nodes = -1
 	}
-	for b := range e.c.bins {
-		if e.pl.room(int32(b), 1) == 0 {
+	for b := range e.c.Bins {
+		if e.pl.Remaining(int32(b), 1) == 0 {
 			continue
 		}
 		rows, cnt := e.spell(part)
-		cost, ok := e.price(&e.c.bins[b], rows, cnt)
+		cost, ok := e.price(&e.c.Bins[b], rows, cnt)
 		if !ok {
 			continue
 		}
 		e.buy(l.slab, int32(b), part, cost)
 		l.visit(state - part)
-		last := len(e.pl.pats) - 1
-		e.pl.give(last, 1)
-		e.pl.pats = e.pl.pats[:last]
+		last := len(e.pl.Fillings) - 1
+		e.pl.Remove(last, 1)
+		e.pl.Fillings = e.pl.Fillings[:last]
 		if l.nodes < 0 {
 			return
 		}

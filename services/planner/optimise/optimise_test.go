@@ -8,41 +8,42 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-func all(n int) optimise.Set {
-	s := optimise.NewSet(n)
+func all(n int) problem.Set {
+	s := problem.NewSet(n)
 	for i := range n {
 		s.Add(i)
 	}
 	return s
 }
 
-func set(n int, members ...int) optimise.Set {
-	s := optimise.NewSet(n)
+func set(n int, members ...int) problem.Set {
+	s := problem.NewSet(n)
 	for _, i := range members {
 		s.Add(i)
 	}
 	return s
 }
 
-func bin(price int64, most int, takes optimise.Set, free ...int64) optimise.Bin {
-	return optimise.Bin{Price: price, Free: free, Takes: takes, Most: most}
+func Bin(price int64, most int, takes problem.Set, free ...int64) problem.Bin {
+	return problem.Bin{Price: price, Free: free, Takes: takes, Most: most}
 }
 
-func items(counts ...int) []optimise.Item {
-	out := make([]optimise.Item, len(counts))
+func items(counts ...int) []problem.Item {
+	out := make([]problem.Item, len(counts))
 	for i, n := range counts {
-		out[i] = optimise.Item{Count: n, Request: []int64{int64(i + 1), 1}}
+		out[i] = problem.Item{Count: n, Request: []int64{int64(i + 1), 1}}
 	}
 	return out
 }
 
 func TestNoBinIsOverfilledByRequestsThatAreLarge(t *testing.T) {
 	const gib = 1 << 30
-	p := optimise.Problem{Bins: []optimise.Bin{bin(10, -1, all(4), 8*gib, 10)}}
+	p := problem.Problem{Bins: []problem.Bin{Bin(10, -1, all(4), 8*gib, 10)}}
 	for _, memory := range []int64{7, 6, 5, 3} {
-		p.Items = append(p.Items, optimise.Item{Count: 10, Request: []int64{memory * gib, 1}})
+		p.Items = append(p.Items, problem.Item{Count: 10, Request: []int64{memory * gib, 1}})
 	}
 	for _, work := range []int64{-1, 0} { // the greedy search alone, and all of it
 		p.Work = work
@@ -54,73 +55,73 @@ func TestNoBinIsOverfilledByRequestsThatAreLarge(t *testing.T) {
 
 func TestSolve(t *testing.T) {
 	for name, tc := range map[string]struct {
-		p     optimise.Problem
+		p     problem.Problem
 		cost  int64
 		left  int
 		bound int64
 	}{
-		"nothing costs nothing": {p: optimise.Problem{}},
+		"nothing costs nothing": {p: problem.Problem{}},
 		"two small bins beat one large": {
-			p:    optimise.Problem{Items: items(4), Bins: []optimise.Bin{bin(10, -1, all(1), 2, 9), bin(25, -1, all(1), 4, 9)}},
+			p:    problem.Problem{Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(25, -1, all(1), 4, 9)}},
 			cost: 20, bound: 20,
 		},
 		"one large bin beats two small": {
-			p:    optimise.Problem{Items: items(4), Bins: []optimise.Bin{bin(10, -1, all(1), 2, 9), bin(15, -1, all(1), 4, 9)}},
+			p:    problem.Problem{Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 4, 9)}},
 			cost: 15, bound: 15,
 		},
 		"a bin that exists comes first": {
-			p:    optimise.Problem{Items: items(3), Bins: []optimise.Bin{bin(10, -1, all(1), 2, 9), bin(0, 1, all(1), 1, 1)}},
+			p:    problem.Problem{Items: items(3), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(0, 1, all(1), 1, 1)}},
 			cost: 10, bound: 10,
 		},
 		"a pod that fits nothing is left, and there is no bound": {
-			p:    optimise.Problem{Items: items(1, 1), Bins: []optimise.Bin{bin(10, -1, all(2), 1, 9)}},
+			p:    problem.Problem{Items: items(1, 1), Bins: []problem.Bin{Bin(10, -1, all(2), 1, 9)}},
 			cost: 10, left: 1,
 		},
 		"a bin that does not take an item does not get it": {
-			p:    optimise.Problem{Items: items(1, 1), Bins: []optimise.Bin{bin(10, -1, set(2, 0), 9, 9), bin(99, -1, all(2), 9, 9)}},
+			p:    problem.Problem{Items: items(1, 1), Bins: []problem.Bin{Bin(10, -1, set(2, 0), 9, 9), Bin(99, -1, all(2), 9, 9)}},
 			cost: 99, bound: 99,
 		},
 		"pods that avoid their like get a bin each": {
-			p: optimise.Problem{
-				Items: items(3), Bins: []optimise.Bin{bin(10, -1, all(1), 9, 9)},
-				Rules: []optimise.Rule{{Trigger: all(1), Counted: all(1), Most: 1}},
+			p: problem.Problem{
+				Items: items(3), Bins: []problem.Bin{Bin(10, -1, all(1), 9, 9)},
+				Rules: []problem.Rule{{Trigger: all(1), Counted: all(1), Most: 1}},
 			},
 			cost: 30, bound: 30,
 		},
 		"what is on a bin already counts": {
-			p: optimise.Problem{
-				Items: items(3), Rules: []optimise.Rule{{Trigger: all(1), Counted: all(1), Most: 2}},
-				Bins: []optimise.Bin{bin(10, -1, all(1), 9, 9), {
-					Free: []int64{9, 9}, Takes: all(1), Most: 1, Before: []optimise.Before{{Rule: 0, Triggers: true, Counted: 1}},
+			p: problem.Problem{
+				Items: items(3), Rules: []problem.Rule{{Trigger: all(1), Counted: all(1), Most: 2}},
+				Bins: []problem.Bin{Bin(10, -1, all(1), 9, 9), {
+					Free: []int64{9, 9}, Takes: all(1), Most: 1, Before: []problem.Before{{Rule: 0, Triggers: true, Counted: 1}},
 				}},
 			},
 			cost: 10, bound: 10,
 		},
 		"a pod may keep others away that do not mind each other": {
-			p: optimise.Problem{
-				Items: items(1, 2), Bins: []optimise.Bin{bin(10, -1, all(2), 9, 9)},
-				Rules: []optimise.Rule{{Trigger: set(2, 0), Counted: set(2, 1), Most: 0}},
+			p: problem.Problem{
+				Items: items(1, 2), Bins: []problem.Bin{Bin(10, -1, all(2), 9, 9)},
+				Rules: []problem.Rule{{Trigger: set(2, 0), Counted: set(2, 1), Most: 0}},
 			},
 			cost: 20, bound: 20,
 		},
 		"a limit sends pods to the dearer bin": {
-			p: optimise.Problem{
-				Items: items(4), Bins: []optimise.Bin{bin(10, -1, all(1), 2, 9), bin(15, -1, all(1), 2, 9)},
-				Limits: []optimise.Limit{{Amount: []int64{1, 0}, Most: 1}},
+			p: problem.Problem{
+				Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 2, 9)},
+				Limits: []problem.Limit{{Amount: []int64{1, 0}, Most: 1}},
 			},
 			cost: 25, bound: 25,
 		},
 		"a limit leaves pods": {
-			p: optimise.Problem{
-				Items: items(4), Bins: []optimise.Bin{bin(10, -1, all(1), 2, 9)},
-				Limits: []optimise.Limit{{Amount: []int64{1}, Most: 1}},
+			p: problem.Problem{
+				Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9)},
+				Limits: []problem.Limit{{Amount: []int64{1}, Most: 1}},
 			},
 			cost: 10, left: 2,
 		},
 		"a penalty may be dearer than a bin": {
-			p: optimise.Problem{
-				Items: items(1), Bins: []optimise.Bin{bin(10, -1, all(1), 2, 9), bin(15, -1, all(1), 2, 9)},
-				Penalties: []optimise.Penalty{{Item: 0, Bin: 0, Price: 7}},
+			p: problem.Problem{
+				Items: items(1), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 2, 9)},
+				Penalties: []problem.Penalty{{Item: 0, Bin: 0, Price: 7}},
 			},
 			cost: 15, bound: 15,
 		},
@@ -142,11 +143,11 @@ func TestSolve(t *testing.T) {
 }
 
 // mixed is a random problem of middle size with everything that there can be.
-func mixed(r *rand.Rand) *optimise.Problem {
+func mixed(r *rand.Rand) *problem.Problem {
 	n := 5 + r.IntN(30)
 	p := generated(200+r.IntN(2000), n, r.Uint64())
 	for range r.IntN(4) {
-		a, b := optimise.NewSet(n), optimise.NewSet(n)
+		a, b := problem.NewSet(n), problem.NewSet(n)
 		for range 1 + r.IntN(4) {
 			a.Add(r.IntN(n))
 			b.Add(r.IntN(n))
@@ -154,7 +155,7 @@ func mixed(r *rand.Rand) *optimise.Problem {
 		if r.IntN(2) == 0 {
 			b = a
 		}
-		p.Rules = append(p.Rules, optimise.Rule{Trigger: a, Counted: b, Most: r.IntN(4)})
+		p.Rules = append(p.Rules, problem.Rule{Trigger: a, Counted: b, Most: r.IntN(4)})
 	}
 	for b := range p.Bins {
 		x := &p.Bins[b]
@@ -164,17 +165,17 @@ func mixed(r *rand.Rand) *optimise.Problem {
 		case 1:
 			x.Price, x.Most = 0, 1
 			if len(p.Rules) > 0 {
-				x.Before = []optimise.Before{{Rule: r.IntN(len(p.Rules)), Triggers: true, Counted: r.IntN(3)}}
+				x.Before = []problem.Before{{Rule: r.IntN(len(p.Rules)), Triggers: true, Counted: r.IntN(3)}}
 			}
 		case 2:
 			x.Takes = slices.Clone(x.Takes)
 			x.Takes[0] &^= r.Uint64()
 		case 3:
-			p.Penalties = append(p.Penalties, optimise.Penalty{Item: r.IntN(n), Bin: b, Price: r.Int64N(100_000)})
+			p.Penalties = append(p.Penalties, problem.Penalty{Item: r.IntN(n), Bin: b, Price: r.Int64N(100_000)})
 		}
 	}
 	if r.IntN(2) == 0 {
-		l := optimise.Limit{Most: int64(20_000 + r.IntN(2_000_000))}
+		l := problem.Limit{Most: int64(20_000 + r.IntN(2_000_000))}
 		for _, b := range p.Bins {
 			l.Amount = append(l.Amount, b.Free[0])
 		}
@@ -215,15 +216,15 @@ func TestOrderOfItemsAndBinsDoesNotMatter(t *testing.T) {
 }
 
 // shuffled is the same problem with other numbers for items and bins.
-func shuffled(p *optimise.Problem, items, bins []int) *optimise.Problem {
-	q := &optimise.Problem{Work: p.Work, GapTarget: p.GapTarget}
+func shuffled(p *problem.Problem, items, bins []int) *problem.Problem {
+	q := &problem.Problem{Work: p.Work, GapTarget: p.GapTarget}
 	place := make([]int, len(items))
 	for n, i := range items {
 		q.Items = append(q.Items, p.Items[i])
 		place[i] = n
 	}
-	move := func(s optimise.Set) optimise.Set {
-		out := optimise.NewSet(len(items))
+	move := func(s problem.Set) problem.Set {
+		out := problem.NewSet(len(items))
 		for i := range items {
 			if s.Has(i) {
 				out.Add(place[i])
@@ -239,23 +240,23 @@ func shuffled(p *optimise.Problem, items, bins []int) *optimise.Problem {
 		binPlace[b] = n
 	}
 	for _, x := range p.Rules {
-		q.Rules = append(q.Rules, optimise.Rule{Trigger: move(x.Trigger), Counted: move(x.Counted), Most: x.Most})
+		q.Rules = append(q.Rules, problem.Rule{Trigger: move(x.Trigger), Counted: move(x.Counted), Most: x.Most})
 	}
 	for _, l := range p.Limits {
-		m := optimise.Limit{Most: l.Most}
+		m := problem.Limit{Most: l.Most}
 		for _, b := range bins {
 			m.Amount = append(m.Amount, l.Amount[b])
 		}
 		q.Limits = append(q.Limits, m)
 	}
 	for _, x := range p.Penalties {
-		q.Penalties = append(q.Penalties, optimise.Penalty{Item: place[x.Item], Bin: binPlace[x.Bin], Price: x.Price})
+		q.Penalties = append(q.Penalties, problem.Penalty{Item: place[x.Item], Bin: binPlace[x.Bin], Price: x.Price})
 	}
 	return q
 }
 
 // shape is a solution without the numbers of items and bins: what each pattern costs and holds, sorted.
-func shape(p *optimise.Problem, s optimise.Solution) []string {
+func shape(p *problem.Problem, s optimise.Solution) []string {
 	byShape := make(map[string]int)
 	for _, x := range s.Patterns {
 		b := p.Bins[x.Bin]

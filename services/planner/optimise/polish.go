@@ -1,11 +1,15 @@
 package optimise
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+)
 
 // polisher repairs a packing by hand: smaller bins, bins put together, and the worst of them packed anew.
 type polisher struct {
 	s    *solver
-	load *load
+	open *compact.OpenBin
 	// y is what pods are worth; a bin's loss is what it costs beyond the worth of its pods.
 	y         []float64
 	rows, cnt []int32
@@ -16,17 +20,17 @@ type polisher struct {
 const mergeAmong = 24
 
 func (s *solver) polish(y []float64, limit int64) {
-	p := &polisher{s: s, load: s.greedy.load, y: y}
-	trial := s.best.clone()
-	trial.tidy()
+	p := &polisher{s: s, open: s.greedy.open, y: y}
+	trial := s.best.Clone()
+	trial.Tidy()
 	p.downsize(trial)
 	s.offer(trial)
 	for _, k := range s.ruins() {
 		if p.work > limit || s.enough() {
 			break
 		}
-		trial.set(s.best)
-		trial.tidy()
+		trial.Set(s.best)
+		trial.Tidy()
 		p.ruin(trial, k)
 		s.finish(trial, y)
 		p.repair(trial, limit)
@@ -38,92 +42,92 @@ func (s *solver) polish(y []float64, limit int64) {
 // ruins are how many of the worst copies to pack anew, again and again: fewer tries where there are so many rows that each
 // takes long and gains little.
 func (s *solver) ruins() []int32 {
-	if s.c.n > mostRows {
+	if s.c.NumRows > maxRows {
 		return []int32{0, 3, 9, 28}
 	}
 	return []int32{0, 2, 3, 4, 6, 9, 13, 19, 28}
 }
 
-func (p *polisher) repair(pl *plan, limit int64) {
-	pl.tidy()
+func (p *polisher) repair(pl *compact.Plan, limit int64) {
+	pl.Tidy()
 	p.downsize(pl)
 	for p.work < limit && !p.s.stopped() && p.merge(pl) {
 		continue
 	}
-	pl.tidy()
+	pl.Tidy()
 }
 
 // downsize moves each filling to the cheapest bin that holds it.
-func (p *polisher) downsize(pl *plan) {
-	for at := range len(pl.pats) {
-		q := pl.pats[at]
-		if q.copies == 0 {
+func (p *polisher) downsize(pl *compact.Plan) {
+	for at := range len(pl.Fillings) {
+		q := pl.Fillings[at]
+		if q.Copies == 0 {
 			continue
 		}
-		pl.give(at, q.copies)
-		q.copies -= p.move(pl, q)
-		if q.copies > 0 {
-			pl.take(q)
+		pl.Remove(at, q.Copies)
+		q.Copies -= p.move(pl, q)
+		if q.Copies > 0 {
+			pl.Take(q)
 		}
 	}
 }
 
 // move puts copies of a filling into the cheapest bin that is cheaper than theirs, and says how many.
-func (p *polisher) move(pl *plan, q pat) int32 {
-	b, cost := p.cheapest(pl, q.rows, q.cnt, q.cost)
+func (p *polisher) move(pl *compact.Plan, q compact.Filling) int32 {
+	b, cost := p.cheapest(pl, q.Rows, q.Counts, q.Cost)
 	if b < 0 {
 		return 0
 	}
-	n := pl.room(b, q.copies)
-	if n < q.copies && !p.s.c.bins[b].spares(&p.s.c.bins[q.bin]) {
+	n := pl.Remaining(b, q.Copies)
+	if n < q.Copies && !p.s.c.Bins[b].Spares(&p.s.c.Bins[q.Bin]) {
 		// The copies that stay must not lose their place under a limit.
 		return 0
 	}
-	pl.take(pat{bin: b, copies: n, rows: q.rows, cnt: q.cnt, cost: cost})
+	pl.Take(compact.Filling{Bin: b, Copies: n, Rows: q.Rows, Counts: q.Counts, Cost: cost})
 	return n
 }
 
 // cheapest is the bin that holds a filling for the least, below a cost; -1 where there is none.
-func (p *polisher) cheapest(pl *plan, rows, cnt []int32, below int64) (best int32, cost int64) {
+func (p *polisher) cheapest(pl *compact.Plan, rows, cnt []int32, below int64) (best int32, cost int64) {
 	c := p.s.c
 	best = -1
-	sum := p.load.sum(rows, cnt)
-	for b := range c.bins {
-		bin := &c.bins[b]
-		if bin.price >= below {
+	sum := p.open.Sum(rows, cnt)
+	for b := range c.Bins {
+		bin := &c.Bins[b]
+		if bin.Price >= below {
 			break
 		}
-		p.work += int64(c.k)
-		if !bin.has(sum) || pl.room(int32(b), 1) == 0 {
+		p.work += int64(c.NumResources)
+		if !bin.Fits(sum) || pl.Remaining(int32(b), 1) == 0 {
 			continue
 		}
 		p.work += int64(3 * len(rows))
-		if pen, ok := p.load.holds(bin, rows, cnt); ok && bin.price+pen < below {
-			best, below = int32(b), bin.price+pen
+		if pen, ok := p.open.Holds(bin, rows, cnt); ok && bin.Price+pen < below {
+			best, below = int32(b), bin.Price+pen
 		}
 	}
 	return best, below
 }
 
 // loss is what a filling costs beyond the worth of its pods.
-func (p *polisher) loss(q *pat) float64 {
-	v := float64(q.cost)
-	for x, i := range q.rows {
-		v -= float64(float64(q.cnt[x]) * p.y[i])
+func (p *polisher) loss(q *compact.Filling) float64 {
+	v := float64(q.Cost)
+	for x, i := range q.Rows {
+		v -= float64(float64(q.Counts[x]) * p.y[i])
 	}
 	return v
 }
 
 // worst are the places of the patterns by loss of one copy, the greatest first.
-func (p *polisher) worst(pl *plan) []int {
+func (p *polisher) worst(pl *compact.Plan) []int {
 	type lossy struct {
 		loss float64
 		at   int
 	}
 	var all []lossy
-	for at := range pl.pats {
-		if pl.pats[at].copies > 0 {
-			all = append(all, lossy{p.loss(&pl.pats[at]), at})
+	for at := range pl.Fillings {
+		if pl.Fillings[at].Copies > 0 {
+			all = append(all, lossy{p.loss(&pl.Fillings[at]), at})
 		}
 	}
 	slices.SortFunc(all, func(a, b lossy) int {
@@ -144,54 +148,54 @@ func (p *polisher) worst(pl *plan) []int {
 }
 
 // merge puts the two fillings together that save most, as often as there are copies of both; false where none saves.
-func (p *polisher) merge(pl *plan) bool {
+func (p *polisher) merge(pl *compact.Plan) bool {
 	worst := p.worst(pl)
 	worst = worst[:min(len(worst), mergeAmong)]
 	var pair [2]int
 	bin, cost, saving := int32(-1), int64(0), int64(0)
 	for x, i := range worst {
 		for _, j := range worst[x:] {
-			a, b := &pl.pats[i], &pl.pats[j]
-			if i == j && a.copies < 2 {
+			a, b := &pl.Fillings[i], &pl.Fillings[j]
+			if i == j && a.Copies < 2 {
 				continue
 			}
 			p.join(a, b)
-			n, v := p.cheapest(pl, p.rows, p.cnt, a.cost+b.cost-saving)
+			n, v := p.cheapest(pl, p.rows, p.cnt, a.Cost+b.Cost-saving)
 			if n >= 0 {
-				pair, bin, cost, saving = [2]int{i, j}, n, v, a.cost+b.cost-v
+				pair, bin, cost, saving = [2]int{i, j}, n, v, a.Cost+b.Cost-v
 			}
 		}
 	}
 	if bin < 0 {
 		return false
 	}
-	a, b := pl.pats[pair[0]], pl.pats[pair[1]]
-	n := min(a.copies, b.copies)
+	a, b := pl.Fillings[pair[0]], pl.Fillings[pair[1]]
+	n := min(a.Copies, b.Copies)
 	if pair[0] == pair[1] {
 		n /= 2
 	}
-	n = pl.room(bin, n)
+	n = pl.Remaining(bin, n)
 	p.join(&a, &b)
-	pl.give(pair[0], n)
-	pl.give(pair[1], n)
-	pl.take(pat{bin: bin, copies: n, rows: slices.Clone(p.rows), cnt: slices.Clone(p.cnt), cost: cost})
+	pl.Remove(pair[0], n)
+	pl.Remove(pair[1], n)
+	pl.Take(compact.Filling{Bin: bin, Copies: n, Rows: slices.Clone(p.rows), Counts: slices.Clone(p.cnt), Cost: cost})
 	return true
 }
 
 // join adds up two fillings.
-func (p *polisher) join(a, b *pat) {
+func (p *polisher) join(a, b *compact.Filling) {
 	p.rows, p.cnt = p.rows[:0], p.cnt[:0]
 	i, j := 0, 0
-	for i < len(a.rows) || j < len(b.rows) {
+	for i < len(a.Rows) || j < len(b.Rows) {
 		switch {
-		case j == len(b.rows) || i < len(a.rows) && a.rows[i] < b.rows[j]:
-			p.rows, p.cnt = append(p.rows, a.rows[i]), append(p.cnt, a.cnt[i])
+		case j == len(b.Rows) || i < len(a.Rows) && a.Rows[i] < b.Rows[j]:
+			p.rows, p.cnt = append(p.rows, a.Rows[i]), append(p.cnt, a.Counts[i])
 			i++
-		case i == len(a.rows) || b.rows[j] < a.rows[i]:
-			p.rows, p.cnt = append(p.rows, b.rows[j]), append(p.cnt, b.cnt[j])
+		case i == len(a.Rows) || b.Rows[j] < a.Rows[i]:
+			p.rows, p.cnt = append(p.rows, b.Rows[j]), append(p.cnt, b.Counts[j])
 			j++
 		default:
-			p.rows, p.cnt = append(p.rows, a.rows[i]), append(p.cnt, a.cnt[i]+b.cnt[j])
+			p.rows, p.cnt = append(p.rows, a.Rows[i]), append(p.cnt, a.Counts[i]+b.Counts[j])
 			i++
 			j++
 		}
@@ -199,13 +203,13 @@ func (p *polisher) join(a, b *pat) {
 }
 
 // ruin takes out the k copies with the greatest loss.
-func (p *polisher) ruin(pl *plan, k int32) {
+func (p *polisher) ruin(pl *compact.Plan, k int32) {
 	for _, at := range p.worst(pl) {
 		if k == 0 {
 			return
 		}
-		n := min(k, pl.pats[at].copies)
-		pl.give(at, n)
+		n := min(k, pl.Fillings[at].Copies)
+		pl.Remove(at, n)
 		k -= n
 	}
 }

@@ -1,79 +1,84 @@
 package optimise
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/pricing"
+)
 
 // offer keeps a plan if it is the best so far.
-func (s *solver) offer(pl *plan) {
-	if pl.better(s.best) {
-		s.best.set(pl)
+func (s *solver) offer(pl *compact.Plan) {
+	if pl.Better(s.best) {
+		s.best.Set(pl)
 	}
 }
 
 // dive rounds the programme's solution: it buys what the solution has whole copies of, or else some of what it has most
 // of, solves the programme again for what is left, and so on. At each step the greedy search, led by the duals, finishes
 // the packing; the best of these packings counts.
-func (s *solver) dive(x *columns, limit int64) {
-	pl, end := s.base.clone(), s.base.clone()
-	var old []pat
-	for len(x.rows) > 0 {
+func (s *solver) dive(x *pricing.Columns, limit int64) {
+	pl, end := s.base.Clone(), s.base.Clone()
+	var old []compact.Filling
+	for len(x.Rows) > 0 {
 		bought := s.buyWhole(x, pl) || s.buyPart(x, pl)
-		end.set(pl)
-		s.finish(end, x.y)
+		end.Set(pl)
+		s.finish(end, x.Duals)
 		s.offer(end)
-		if !bought || x.work() >= limit || pl.pods == 0 || s.enough() {
+		if !bought || x.Work() >= limit || pl.Pods == 0 || s.enough() {
 			return
 		}
-		old = append(old[:0], x.pool...)
-		x.begin(pl, old)
+		old = append(old[:0], x.Pool...)
+		x.Begin(pl, old)
 		// What is left is little of the whole, so it may be a little further from its optimum.
-		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.cost))
-		x.generate(generation{gap: gap, limit: limit, nodes: pricingNodes, stop: s.stopped})
-		if pl.pods == 0 && float64(pl.cost)+x.bound >= float64(s.best.cost) {
+		gap := s.gap / 2 * s.lp / max(1, s.lp-float64(pl.Cost))
+		x.Generate(pricing.Effort{Gap: gap, Limit: limit, Nodes: pricingNodes, Stop: s.stopped})
+		if pl.Pods == 0 && float64(pl.Cost)+x.Bound >= float64(s.best.Cost) {
 			return
 		}
 	}
 }
 
 // buyWhole buys the whole copies of each column in the solution.
-func (s *solver) buyWhole(x *columns, pl *plan) bool {
+func (s *solver) buyWhole(x *pricing.Columns, pl *compact.Plan) bool {
 	taken := false
-	for k, j := range x.ms.basis {
-		if j < 0 || x.pool[j].bin < 0 {
+	for k, j := range x.Program.Basis {
+		if j < 0 || x.Pool[j].Bin < 0 {
 			continue
 		}
-		if n := int32(x.ms.xb[k] + 1e-5); n > 0 {
-			taken = s.buy(pl, x.pool[j], n) || taken
+		if n := int32(x.Program.X[k] + 1e-5); n > 0 {
+			taken = s.buy(pl, x.Pool[j], n) || taken
 		}
 	}
 	return taken
 }
 
 // buy takes up to n copies of a filling, as many as pods and limits allow.
-func (s *solver) buy(pl *plan, p pat, n int32) bool {
-	n = pl.room(p.bin, n)
-	for k, i := range p.rows {
-		n = min(n, pl.rest[i]/p.cnt[k])
+func (s *solver) buy(pl *compact.Plan, p compact.Filling, n int32) bool {
+	n = pl.Remaining(p.Bin, n)
+	for k, i := range p.Rows {
+		n = min(n, pl.Rest[i]/p.Counts[k])
 	}
 	if n <= 0 {
 		return false
 	}
-	p.copies = n
-	pl.take(p)
+	p.Copies = n
+	pl.Take(p)
 	return true
 }
 
 // buyPart buys one copy of the columns that the solution has most of.
-func (s *solver) buyPart(x *columns, pl *plan) bool {
+func (s *solver) buyPart(x *pricing.Columns, pl *compact.Plan) bool {
 	type part struct {
 		share float64
 		j     int32
 	}
 	var parts []part
 	value := 0.0
-	for k, j := range x.ms.basis {
-		if j >= 0 && x.pool[j].bin >= 0 && x.ms.xb[k] > 1e-4 {
-			parts = append(parts, part{x.ms.xb[k], j})
-			value += float64(x.ms.xb[k] * x.ms.cost[j])
+	for k, j := range x.Program.Basis {
+		if j >= 0 && x.Pool[j].Bin >= 0 && x.Program.X[k] > 1e-4 {
+			parts = append(parts, part{x.Program.X[k], j})
+			value += float64(x.Program.X[k] * x.Program.Cost[j])
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int {
@@ -90,8 +95,8 @@ func (s *solver) buyPart(x *columns, pl *plan) bool {
 		if spent > 0 && (spent > 2*value/5 || p.share < 0.2) {
 			break
 		}
-		if s.buy(pl, x.pool[p.j], 1) {
-			spent += x.ms.cost[p.j]
+		if s.buy(pl, x.Pool[p.j], 1) {
+			spent += x.Program.Cost[p.j]
 		}
 	}
 	return spent > 0

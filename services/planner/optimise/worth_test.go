@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
 func TestWorthAddsUpToTheBoundAndNoBinHoldsMoreThanItCosts(t *testing.T) {
-	takes := optimise.NewSet(2)
+	takes := problem.NewSet(2)
 	takes.Add(0)
 	takes.Add(1)
-	p := &optimise.Problem{
-		Items: []optimise.Item{{Count: 400, Request: []int64{2, 1}}, {Count: 300, Request: []int64{1, 3}}},
-		Bins: []optimise.Bin{
+	p := &problem.Problem{
+		Items: []problem.Item{{Count: 400, Request: []int64{2, 1}}, {Count: 300, Request: []int64{1, 3}}},
+		Bins: []problem.Bin{
 			{Price: 100, Free: []int64{8, 8}, Takes: takes, Most: -1},
 			{Price: 70, Free: []int64{8, 4}, Takes: takes, Most: -1},
 		},

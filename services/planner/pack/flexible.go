@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -13,11 +13,11 @@ import (
 // minValues whatever fits each of enough distinct offerings.
 type holding struct {
 	free  view.Vector
-	takes optimise.Set
+	takes problem.Set
 }
 
 // holdings lists what claims packed for an option may hold; more than one where there are several ways to be flexible.
-func (p *problem) holdings(o *Option, wishes bool) []holding {
+func (p *formulation) holdings(o *Option, wishes bool) []holding {
 	if !minValues(o.Pool) {
 		return []holding{{o.Free, p.takenBy(o, wishes)}}
 	}
@@ -47,8 +47,8 @@ func (p *problem) holdings(o *Option, wishes bool) []holding {
 }
 
 // takenBy are the items of which one node of an option takes one pod.
-func (p *problem) takenBy(o *Option, wishes bool) optimise.Set {
-	out := optimise.NewSet(len(p.rows))
+func (p *formulation) takenBy(o *Option, wishes bool) problem.Set {
+	out := problem.NewSet(len(p.rows))
 	for _, kind := range p.kinds {
 		if !o.takes(&p.l.items[p.rows[kind[0]][0]], wishes) {
 			continue

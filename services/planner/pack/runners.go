@@ -24,7 +24,7 @@ type RunnerUp struct {
 
 // runners lists the types that come nearest to the one that a filling is on: those that hold pods of the same mix, as far
 // as there are any, for the least money each.
-func (p *problem) runners(pattern optimise.Pattern) []RunnerUp {
+func (p *formulation) runners(pattern optimise.Pattern) []RunnerUp {
 	base := p.options[p.bins[pattern.Bin]]
 	pods, most := 0, math.Inf(1)
 	sum := make(view.Vector, p.m.w.Index.Len())
@@ -75,7 +75,7 @@ func keepBest(best []RunnerUp, r RunnerUp) []RunnerUp {
 	return slices.Insert(best[:min(len(best), mostRunners-1)], at, r)
 }
 
-func (p *problem) takesAll(bin int, pattern optimise.Pattern) bool {
+func (p *formulation) takesAll(bin int, pattern optimise.Pattern) bool {
 	return !slices.ContainsFunc(pattern.Counts, func(c optimise.Count) bool { return !p.Bins[bin].Takes.Has(c.Item) })
 }
 

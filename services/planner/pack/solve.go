@@ -8,11 +8,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // problem is one tier and what is left of a load, in the optimiser's numbers.
-type problem struct {
+type formulation struct {
 	m       *Market
 	l       *load
 	lim     *Limits
@@ -31,14 +32,14 @@ type problem struct {
 	seen []bool
 	// bins are places in options: what is left out takes nothing or may not be bought.
 	bins []int
-	optimise.Problem
+	problem.Problem
 }
 
 // newProblem is a load in the optimiser's numbers, without bins.
-func (d *Scheduler) newProblem(l *load, lim *Limits) *problem {
+func (d *Scheduler) newProblem(l *load, lim *Limits) *formulation {
 	const stepsPerUnit = 1000
 	m := d.m
-	p := &problem{m: m, l: l, lim: lim}
+	p := &formulation{m: m, l: l, lim: lim}
 	p.Stop, p.Drop = d.stop, true
 	for _, shape := range l.shapes {
 		n := 0
@@ -48,7 +49,7 @@ func (d *Scheduler) newProblem(l *load, lim *Limits) *problem {
 		if n > 0 {
 			p.rows = append(p.rows, shape)
 			p.total = append(p.total, n)
-			p.Items = append(p.Items, optimise.Item{Count: n, Request: l.items[shape[0]].Class.Requested})
+			p.Items = append(p.Items, problem.Item{Count: n, Request: l.items[shape[0]].Class.Requested})
 		}
 	}
 	p.group()
@@ -57,7 +58,7 @@ func (d *Scheduler) newProblem(l *load, lim *Limits) *problem {
 }
 
 // group finds the kinds. Rows with host ports are a kind each.
-func (p *problem) group() {
+func (p *formulation) group() {
 	index := make(map[string]int)
 	var key []byte
 	for k, row := range p.rows {
@@ -114,7 +115,7 @@ func (d *Scheduler) solve(options []*Option, l *load, wishes bool, lim *Limits) 
 	return p.buy(s), proof
 }
 
-func (p *problem) addBins(wishes bool) {
+func (p *formulation) addBins(wishes bool) {
 	price := wishPrice(&p.m.w.Policy)
 	for i, o := range p.options {
 		if p.stopped() || p.lim.Remaining(o, 1) == 0 {
@@ -126,10 +127,10 @@ func (p *problem) addBins(wishes bool) {
 	}
 }
 
-func (p *problem) stopped() bool { return p.Stop != nil && p.Stop() }
+func (p *formulation) stopped() bool { return p.Stop != nil && p.Stop() }
 
 // add adds a kind of bin for an option, unless it takes nothing; price is what a wish of weight 1 is worth.
-func (p *problem) add(option int, h holding, price int64) {
+func (p *formulation) add(option int, h holding, price int64) {
 	o := p.options[option]
 	if !slices.ContainsFunc(h.takes, func(word uint64) bool { return word != 0 }) {
 		return
@@ -140,7 +141,7 @@ func (p *problem) add(option int, h holding, price int64) {
 				continue
 			}
 			if w := fit.PreferencePenalty(p.l.items[p.rows[k][0]].Class.Profile, &o.place); w > 0 {
-				p.Penalties = append(p.Penalties, optimise.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
+				p.Penalties = append(p.Penalties, problem.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
 			}
 		}
 	}
@@ -154,11 +155,11 @@ func (p *problem) add(option int, h holding, price int64) {
 	}
 	p.typed = append(p.typed, n)
 	p.bins = append(p.bins, option)
-	p.Bins = append(p.Bins, optimise.Bin{Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
+	p.Bins = append(p.Bins, problem.Bin{Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
 }
 
 // addRules hands on the rules about what may share a node, for the items that are left.
-func (p *problem) addRules() {
+func (p *formulation) addRules() {
 	row := make([]int, len(p.l.items))
 	for i := range row {
 		row[i] = -1
@@ -168,8 +169,8 @@ func (p *problem) addRules() {
 			row[item] = k
 		}
 	}
-	set := func(items []int) (optimise.Set, bool) {
-		out, some := optimise.NewSet(len(p.rows)), false
+	set := func(items []int) (problem.Set, bool) {
+		out, some := problem.NewSet(len(p.rows)), false
 		for _, i := range items {
 			if row[i] >= 0 {
 				out.Add(row[i])
@@ -182,30 +183,30 @@ func (p *problem) addRules() {
 		trigger, some := set(r.Trigger)
 		counted, more := set(r.Counted)
 		if some && more {
-			p.Rules = append(p.Rules, optimise.Rule{Trigger: trigger, Counted: counted, Most: r.Most})
+			p.Rules = append(p.Rules, problem.Rule{Trigger: trigger, Counted: counted, Most: r.Most})
 		}
 	}
 }
 
 // addPorts keeps pods apart that take the same host port.
-func (p *problem) addPorts() {
+func (p *formulation) addPorts() {
 	for k, row := range p.rows {
 		ports := p.l.items[row[0]].Class.HostPorts
 		if len(ports) == 0 {
 			continue
 		}
-		trigger, counted := optimise.NewSet(len(p.rows)), optimise.NewSet(len(p.rows))
+		trigger, counted := problem.NewSet(len(p.rows)), problem.NewSet(len(p.rows))
 		trigger.Add(k)
 		for j, other := range p.rows {
 			if fit.PortsClash(ports, p.l.items[other[0]].Class.HostPorts) {
 				counted.Add(j)
 			}
 		}
-		p.Rules = append(p.Rules, optimise.Rule{Trigger: trigger, Counted: counted, Most: 1})
+		p.Rules = append(p.Rules, problem.Rule{Trigger: trigger, Counted: counted, Most: 1})
 	}
 }
 
-func (p *problem) addLimits() {
+func (p *formulation) addLimits() {
 	for _, pool := range p.m.w.Pools {
 		if pool.NodeLimit >= 0 {
 			p.addLimit(p.lim.nodes[pool.Index], of(pool, func(*Option) int64 { return 1 }))
@@ -240,8 +241,8 @@ func of(pool *view.Pool, amount func(*Option) int64) func(*Option) int64 {
 	}
 }
 
-func (p *problem) addLimit(most int64, amount func(*Option) int64) {
-	out := optimise.Limit{Amount: make([]int64, len(p.bins)), Most: max(0, most)}
+func (p *formulation) addLimit(most int64, amount func(*Option) int64) {
+	out := problem.Limit{Amount: make([]int64, len(p.bins)), Most: max(0, most)}
 	for b, i := range p.bins {
 		out.Amount[b] = amount(p.options[i])
 	}
@@ -251,7 +252,7 @@ func (p *problem) addLimit(most int64, amount func(*Option) int64) {
 }
 
 // buy turns fillings into claims.
-func (p *problem) buy(s optimise.Solution) []*NewClaim {
+func (p *formulation) buy(s optimise.Solution) []*NewClaim {
 	var out []*NewClaim
 	for _, pattern := range s.Patterns {
 		if p.stopped() {
@@ -272,7 +273,7 @@ func (p *problem) buy(s optimise.Solution) []*NewClaim {
 }
 
 // deal adds the next pods of a row to some items, from the row's items in their order.
-func (p *problem) deal(to []Item, row, pods int) []Item {
+func (p *formulation) deal(to []Item, row, pods int) []Item {
 	for _, i := range p.rows[row] {
 		n := min(pods, p.l.rest[i])
 		if n > 0 {
@@ -285,7 +286,7 @@ func (p *problem) deal(to []Item, row, pods int) []Item {
 
 // flexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are
 // given back.
-func (p *problem) flexible(b *NewClaim) bool {
+func (p *formulation) flexible(b *NewClaim) bool {
 	if !minValues(b.base.Pool) {
 		return true
 	}

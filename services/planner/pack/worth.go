@@ -38,7 +38,7 @@ func (d *Scheduler) Worth(pods []int) Worth {
 }
 
 // relaxed is the problem of buying for items on some tiers, with no more rules than every plan must keep.
-func (d *Scheduler) relaxed(items []Item, tiers [][]*Option) *problem {
+func (d *Scheduler) relaxed(items []Item, tiers [][]*Option) *formulation {
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {
 		classes[i] = it.Class

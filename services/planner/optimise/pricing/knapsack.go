@@ -1,8 +1,10 @@
-package optimise
+package pricing
 
 import (
 	"math"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
 )
 
 // pricer finds the filling of a bin that is worth most, for given values of pods: a bounded knapsack with as many
@@ -10,24 +12,24 @@ import (
 // same bin the last time; the relaxation's duals price the capacities. Then whole pods: the relaxation rounded down and
 // filled up, improved by branch and bound, which is cut short after so many nodes.
 type pricer struct {
-	c     *core
-	load  *load
-	knaps []knap
-	spare knap
+	c         *compact.Problem
+	open      *compact.OpenBin
+	knapsacks []knapsack
+	spare     knapsack
 	// demand is how many pods of each row there are to pack.
 	demand []int32
 	value  []float64
 
 	lam, col []float64
-	search   search
-	grid     grid
+	search   branchAndBound
+	table    table
 	work     int64
 }
 
-// knap is one bin's knapsack; its state survives from one round to the next.
-type knap struct {
-	b *bin
-	// k is the number of capacities: the resources, and the seats of rules that keep rows apart.
+// knapsack is one bin's knapsack; its state survives from one round to the next.
+type knapsack struct {
+	b *compact.Bin
+	// k is the number of capacities: the resources, and what rules that keep rows apart allow.
 	k int
 	// a is by row of the bin and resource: what part of the bin a pod takes. u is how many pods of the row at most.
 	a, u []float64
@@ -43,27 +45,27 @@ type knap struct {
 	flags []bool
 }
 
-func newPricer(c *core) *pricer {
+func newPricer(c *compact.Problem) *pricer {
 	p := &pricer{
-		c: c, load: newLoad(c), knaps: make([]knap, len(c.bins)), demand: slices.Clone(c.count),
-		lam: make([]float64, c.k+mostGroups), col: make([]float64, c.k+mostGroups),
+		c: c, open: compact.NewOpenBin(c), knapsacks: make([]knapsack, len(c.Bins)), demand: slices.Clone(c.Count),
+		lam: make([]float64, c.NumResources+maxRules), col: make([]float64, c.NumResources+maxRules),
 	}
-	p.value = make([]float64, c.n)
+	p.value = make([]float64, c.NumRows)
 	return p
 }
 
-// knap is a bin's knapsack, made when it is first asked for.
-func (p *pricer) knap(at int) *knap {
-	kn := &p.knaps[at]
+// knapsackOf is a bin's knapsack, made when it is first asked for.
+func (p *pricer) knapsackOf(at int) *knapsack {
+	kn := &p.knapsacks[at]
 	if kn.b != nil {
 		return kn
 	}
-	b := &p.c.bins[at]
-	groups := p.groups(b)
-	n, k := len(b.rows), p.c.k+len(groups)
+	b := &p.c.Bins[at]
+	groups := p.sharedRules(b)
+	n, k := len(b.Rows), p.c.NumResources+len(groups)
 	size := n*k + n + k*k + 2*k
 	if cap(p.spare.buf) >= size && cap(p.spare.flags) >= 2*n && cap(p.spare.basis) >= k {
-		*kn, p.spare = p.spare, knap{}
+		*kn, p.spare = p.spare, knapsack{}
 	} else {
 		kn.buf, kn.flags, kn.basis = make([]float64, size), make([]bool, 2*n), make([]int32, k)
 	}
@@ -75,25 +77,25 @@ func (p *pricer) knap(at int) *knap {
 	kn.binv, buf = buf[:k*k], buf[k*k:]
 	kn.xb, kn.lam = buf[:k], buf[k:]
 	kn.up, kn.in = flags[:n], flags[n:]
-	for x, i := range b.rows {
-		for r := range p.c.k {
-			if q := p.c.req[int(i)*p.c.k+r]; q > 0 {
-				kn.a[x*k+r] = float64(q) / float64(b.free[r])
+	for x, i := range b.Rows {
+		for r := range p.c.NumResources {
+			if q := p.c.Request[int(i)*p.c.NumResources+r]; q > 0 {
+				kn.a[x*k+r] = float64(q) / float64(b.Free[r])
 			}
 		}
 	}
 	for g, rule := range groups {
-		kn.seat(p, p.c.k+g, rule)
+		kn.addRule(p, p.c.NumResources+g, rule)
 	}
 	kn.reset(p)
 	return kn
 }
 
 // reset starts over from the empty bin, with the demand of now.
-func (kn *knap) reset(p *pricer) {
+func (kn *knapsack) reset(p *pricer) {
 	k := kn.k
-	for x, i := range kn.b.rows {
-		kn.u[x] = float64(min(kn.b.room[x], p.demand[i]))
+	for x, i := range kn.b.Rows {
+		kn.u[x] = float64(min(kn.b.Alone[x], p.demand[i]))
 	}
 	clear(kn.up)
 	clear(kn.in)
@@ -110,33 +112,33 @@ func (kn *knap) reset(p *pricer) {
 // renew makes all knapsacks start over, for another demand.
 func (p *pricer) renew(demand []int32) {
 	copy(p.demand, demand)
-	for b := range p.knaps {
-		if p.knaps[b].b != nil {
-			p.knaps[b].reset(p)
+	for b := range p.knapsacks {
+		if p.knapsacks[b].b != nil {
+			p.knapsacks[b].reset(p)
 		}
 	}
 }
 
 // drop forgets a bin's knapsack and leaves its memory to the next that is made.
 func (p *pricer) drop(at int) {
-	p.spare = p.knaps[at]
-	p.knaps[at] = knap{}
+	p.spare = p.knapsacks[at]
+	p.knapsacks[at] = knapsack{}
 }
 
 // values fills in what pods are worth on a bin.
-func (p *pricer) values(b *bin, y []float64) []float64 {
-	v := p.value[:len(b.rows)]
-	for x, i := range b.rows {
+func (p *pricer) values(b *compact.Bin, y []float64) []float64 {
+	v := p.value[:len(b.Rows)]
+	for x, i := range b.Rows {
 		v[x] = y[i]
-		if b.pen != nil {
-			v[x] -= float64(b.pen[i])
+		if b.Penalties != nil {
+			v[x] -= float64(b.Penalties[i])
 		}
 	}
 	return v
 }
 
 // upper is a value that no filling exceeds: the Lagrangian for the capacity prices of the last solution.
-func (p *pricer) upper(kn *knap, v []float64) float64 {
+func (p *pricer) upper(kn *knapsack, v []float64) float64 {
 	k := kn.k
 	sum := 0.0
 	for _, l := range kn.lam {
@@ -166,14 +168,14 @@ func (p *pricer) upper(kn *knap, v []float64) float64 {
 }
 
 // relax solves the linear relaxation.
-func (p *pricer) relax(kn *knap, v []float64) {
+func (p *pricer) relax(kn *knapsack, v []float64) {
 	k := kn.k
 	p.lam, p.col = p.lam[:k], p.col[:k]
-	eps := 1e-10 * float64(kn.b.price+1)
+	eps := 1e-10 * float64(kn.b.Price+1)
 	for range 4*len(v) + 8*k {
 		p.prices(kn, v)
 		x, up := p.enter(kn, v, eps)
-		if x == noColumn {
+		if x == nothing {
 			break
 		}
 		p.exchange(kn, x, up)
@@ -185,7 +187,7 @@ func (p *pricer) relax(kn *knap, v []float64) {
 }
 
 // prices computes the duals of the basis.
-func (p *pricer) prices(kn *knap, v []float64) {
+func (p *pricer) prices(kn *knapsack, v []float64) {
 	k := kn.k
 	clear(p.lam)
 	for i, x := range kn.basis {
@@ -197,10 +199,13 @@ func (p *pricer) prices(kn *knap, v []float64) {
 	}
 }
 
+// nothing stands for no variable.
+const nothing = math.MinInt32
+
 // enter is the variable whose change gains most: a place in rows, or the slack of a resource. up says that it grows.
-func (p *pricer) enter(kn *knap, v []float64, eps float64) (at int32, up bool) {
+func (p *pricer) enter(kn *knapsack, v []float64, eps float64) (at int32, up bool) {
 	k := kn.k
-	at = noColumn
+	at = nothing
 	best := 0.0
 	for x, w := range v {
 		if kn.in[x] || kn.u[x] == 0 {
@@ -230,7 +235,7 @@ func (p *pricer) enter(kn *knap, v []float64, eps float64) (at int32, up bool) {
 }
 
 // exchange moves a variable until it, or one of the basis, reaches its end.
-func (p *pricer) exchange(kn *knap, x int32, up bool) {
+func (p *pricer) exchange(kn *knapsack, x int32, up bool) {
 	k := kn.k
 	sign, t := 1.0, math.Inf(1)
 	if !up {
@@ -286,7 +291,7 @@ func (p *pricer) exchange(kn *knap, x int32, up bool) {
 }
 
 // swap puts a variable into the basis in the place of another.
-func (p *pricer) swap(kn *knap, leave int, x int32, leaveUp bool) {
+func (p *pricer) swap(kn *knapsack, leave int, x int32, leaveUp bool) {
 	k := kn.k
 	if old := kn.basis[leave]; old >= 0 {
 		kn.in[old], kn.up[old] = false, leaveUp
@@ -313,15 +318,15 @@ func (p *pricer) swap(kn *knap, leave int, x int32, leaveUp bool) {
 	}
 }
 
-// fill finds a filling of whole pods, in p.search.top by place in rows, and says what it is worth and whether nothing can be
+// fill finds a filling of whole pods, in p.search.top, by place in rows, and says what it is worth and whether nothing can be
 // worth more. relax came before.
-func (p *pricer) fill(kn *knap, v []float64, upper float64, nodes int) (worth float64, exact bool) {
+func (p *pricer) fill(kn *knapsack, v []float64, upper float64, nodes int) (worth float64, exact bool) {
 	s := &p.search
 	s.begin(p, kn, v)
 	s.roundDown()
 	s.fillUp()
 	s.record()
-	tol := 1e-9 * float64(kn.b.price+1)
+	tol := 1e-9 * float64(kn.b.Price+1)
 	if s.best >= upper-tol {
 		return s.best, true
 	}

@@ -1,57 +1,59 @@
-package optimise
+package compact
 
 import (
 	"cmp"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
 
-// merger builds a core.
+// merger builds a Problem.
 type merger struct {
-	c         *core
+	c         *Problem
 	resources []int
 	// groups are bins whose Takes are equal: the set, and a hash of the bins that does not depend on any order.
 	groups   []takesGroup
 	groupOf  []int
 	binHash  []uint64
 	hash     []uint64
-	penByI   [][]Penalty
-	ruleOfI  [][]part
+	penByI   [][]problem.Penalty
+	ruleOfI  [][]RulePart
 	ruleHash []uint64
 	rowOf    []int32
 }
 
 type takesGroup struct {
-	takes Set
+	takes problem.Set
 	hash  uint64
 }
 
-func newMerger(c *core, resources []int) *merger {
+func newMerger(c *Problem, resources []int) *merger {
 	m := &merger{c: c, resources: resources}
-	c.k = len(resources)
+	c.NumResources = len(resources)
 	return m
 }
 
-// mix is a hash step (the finisher of SplitMix64).
-func mix(h, x uint64) uint64 {
+// Mix is a hash step (the finisher of SplitMix64).
+func Mix(h, x uint64) uint64 {
 	h += x + 0x9e3779b97f4a7c15
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	return h ^ h>>31
 }
 
-func hashSet(s Set) uint64 {
+func hashSet(s problem.Set) uint64 {
 	h := uint64(1)
 	last := len(s)
 	for last > 0 && s[last-1] == 0 {
 		last--
 	}
 	for _, w := range s[:last] {
-		h = mix(h, w)
+		h = Mix(h, w)
 	}
 	return h
 }
 
-func equalSets(a, b Set) bool {
+func equalSets(a, b problem.Set) bool {
 	n := max(len(a), len(b))
 	for i := range n {
 		var x, y uint64
@@ -70,7 +72,7 @@ func equalSets(a, b Set) bool {
 
 // groupTakes finds the bins that take the same items; there are few such groups however many bins there are.
 func (m *merger) groupTakes() {
-	p := m.c.p
+	p := m.c.Source
 	m.groupOf = make([]int, len(p.Bins))
 	m.binHash = make([]uint64, len(p.Bins))
 	byHash := make(map[uint64][]int)
@@ -93,20 +95,20 @@ func (m *merger) groupTakes() {
 			}
 		}
 		m.groupOf[b] = last
-		m.groups[last].hash += mix(m.binHash[b], 3)
-		m.c.work += int64(len(x.Takes) + m.c.k + 2)
+		m.groups[last].hash += Mix(m.binHash[b], 3)
+		m.c.Work += int64(len(x.Takes) + m.c.NumResources + 2)
 	}
 }
 
 // hashBin sums up a bin, all but what it takes.
 func (m *merger) hashBin(b int) uint64 {
-	x := &m.c.p.Bins[b]
-	h := mix(uint64(x.Price), uint64(int64(max(x.Most, -1))))
+	x := &m.c.Source.Bins[b]
+	h := Mix(uint64(x.Price), uint64(int64(max(x.Most, -1))))
 	for _, r := range m.resources {
-		h = mix(h, uint64(x.Free[r]))
+		h = Mix(h, uint64(x.Free[r]))
 	}
-	for _, l := range m.c.p.Limits {
-		h = mix(h, uint64(l.Amount[b]))
+	for _, l := range m.c.Source.Limits {
+		h = Mix(h, uint64(l.Amount[b]))
 	}
 	var before uint64
 	for _, y := range x.Before {
@@ -114,95 +116,95 @@ func (m *merger) hashBin(b int) uint64 {
 		if y.Triggers {
 			t = 1
 		}
-		before += mix(mix(m.ruleHash[y.Rule], uint64(y.Counted)), t)
+		before += Mix(Mix(m.ruleHash[y.Rule], uint64(y.Counted)), t)
 	}
-	return mix(h, before)
+	return Mix(h, before)
 }
 
 // hashRules sums up rules by what they say of numbers and of the items' requests, not of places.
 func (m *merger) hashRules() {
-	p := m.c.p
+	p := m.c.Source
 	if len(p.Rules) == 0 {
 		return
 	}
 	request := make([]uint64, len(p.Items))
 	for i := range p.Items {
 		for _, r := range m.resources {
-			request[i] = mix(request[i], uint64(p.Items[i].Request[r]))
+			request[i] = Mix(request[i], uint64(p.Items[i].Request[r]))
 		}
-		request[i] = mix(request[i], uint64(p.Items[i].Count))
+		request[i] = Mix(request[i], uint64(p.Items[i].Count))
 	}
 	m.ruleHash = make([]uint64, len(p.Rules))
-	m.ruleOfI = make([][]part, len(p.Items))
+	m.ruleOfI = make([][]RulePart, len(p.Items))
 	for r := range p.Rules {
 		x := &p.Rules[r]
-		m.c.rules = append(m.c.rules, rule{most: int32(max(0, x.Most))})
-		h := mix(7, uint64(int64(max(0, x.Most))))
+		m.c.Rules = append(m.c.Rules, Rule{Most: int32(max(0, x.Most))})
+		h := Mix(7, uint64(int64(max(0, x.Most))))
 		for i := range p.Items {
 			t, n := x.Trigger.Has(i), x.Counted.Has(i)
 			if t {
-				h += mix(request[i], 1)
+				h += Mix(request[i], 1)
 			}
 			if n {
-				h += mix(request[i], 2)
+				h += Mix(request[i], 2)
 			}
 			if t || n {
-				m.ruleOfI[i] = append(m.ruleOfI[i], part{rule: int32(r), triggers: t, counted: n})
+				m.ruleOfI[i] = append(m.ruleOfI[i], RulePart{Rule: int32(r), Triggers: t, Counted: n})
 			}
 		}
-		m.ruleHash[r] = mix(h, 19)
-		m.c.work += int64(len(p.Items))
+		m.ruleHash[r] = Mix(h, 19)
+		m.c.Work += int64(len(p.Items))
 	}
 }
 
 // signItems gives each item a hash of everything that matters about it but its count.
 func (m *merger) signItems() {
-	p := m.c.p
+	p := m.c.Source
 	m.hash = make([]uint64, len(p.Items))
-	m.penByI = make([][]Penalty, len(p.Items))
+	m.penByI = make([][]problem.Penalty, len(p.Items))
 	for _, x := range p.Penalties {
 		if x.Price > 0 {
 			m.penByI[x.Item] = append(m.penByI[x.Item], x)
 		}
 	}
 	if m.ruleOfI == nil {
-		m.ruleOfI = make([][]part, len(p.Items))
+		m.ruleOfI = make([][]RulePart, len(p.Items))
 	}
 	for i := range p.Items {
 		m.hash[i] = m.hashItem(i)
 	}
-	m.c.work += int64(len(p.Items) * (len(m.groups) + m.c.k))
+	m.c.Work += int64(len(p.Items) * (len(m.groups) + m.c.NumResources))
 }
 
 func (m *merger) hashItem(i int) uint64 {
 	h := uint64(11)
 	for _, r := range m.resources {
-		h = mix(h, uint64(m.c.p.Items[i].Request[r]))
+		h = Mix(h, uint64(m.c.Source.Items[i].Request[r]))
 	}
 	for g := range m.groups {
 		if m.groups[g].takes.Has(i) {
-			h += mix(m.groups[g].hash, 5)
+			h += Mix(m.groups[g].hash, 5)
 		}
 	}
 	for _, x := range m.penByI[i] {
-		h += mix(mix(m.binHash[x.Bin], uint64(x.Price)), 13)
+		h += Mix(Mix(m.binHash[x.Bin], uint64(x.Price)), 13)
 	}
 	for _, x := range m.ruleOfI[i] {
 		kind := uint64(0)
-		if x.triggers {
+		if x.Triggers {
 			kind = 1
 		}
-		if x.counted {
+		if x.Counted {
 			kind += 2
 		}
-		h += mix(m.ruleHash[x.rule], kind)
+		h += Mix(m.ruleHash[x.Rule], kind)
 	}
-	return mix(h, 17)
+	return Mix(h, 17)
 }
 
 // mergeItems makes rows of equal items and puts them in order: by request, largest first.
 func (m *merger) mergeItems() {
-	c, p := m.c, m.c.p
+	c, p := m.c, m.c.Source
 	var order []int
 	for i := range p.Items {
 		if p.Items[i].Count > 0 {
@@ -234,17 +236,17 @@ func (m *merger) mergeItems() {
 		x, y := int(a.of[0]), int(b.of[0])
 		return cmp.Or(m.compareRequests(y, x), cmp.Compare(m.hash[x], m.hash[y]), cmp.Compare(a.count, b.count))
 	})
-	c.n = len(rows)
-	c.count = make([]int32, c.n)
-	c.req = make([]int64, 0, c.n*c.k)
-	c.byRow = make([][]part, c.n)
+	c.NumRows = len(rows)
+	c.Count = make([]int32, c.NumRows)
+	c.Request = make([]int64, 0, c.NumRows*c.NumResources)
+	c.RulesOf = make([][]RulePart, c.NumRows)
 	for j, r := range rows {
 		first := int(r.of[0])
-		c.of = append(c.of, r.of)
-		c.count[j] = int32(r.count)
-		c.byRow[j] = m.ruleOfI[first]
+		c.ItemsOf = append(c.ItemsOf, r.of)
+		c.Count[j] = int32(r.count)
+		c.RulesOf[j] = m.ruleOfI[first]
 		for _, q := range m.resources {
-			c.req = append(c.req, p.Items[first].Request[q])
+			c.Request = append(c.Request, p.Items[first].Request[q])
 		}
 		for _, i := range r.of {
 			m.rowOf[i] = int32(j)
@@ -255,43 +257,43 @@ func (m *merger) mergeItems() {
 // findKinds puts rows together that differ in nothing but rules.
 func (m *merger) findKinds() {
 	c := m.c
-	c.kindOf = make([]int32, c.n)
+	c.KindOf = make([]int32, c.NumRows)
 	byHash := make(map[uint64][]int32)
-	for j := range c.n {
+	for j := range c.NumRows {
 		h := m.hashKind(j)
 		kind := int32(-1)
 		for _, t := range byHash[h] {
-			if m.interchangeable(int(c.of[c.kinds[t][0]][0]), int(c.of[j][0])) {
+			if m.interchangeable(int(c.ItemsOf[c.Kinds[t][0]][0]), int(c.ItemsOf[j][0])) {
 				kind = t
 			}
 		}
 		if kind < 0 {
-			kind = int32(len(c.kinds))
-			c.kinds = append(c.kinds, nil)
+			kind = int32(len(c.Kinds))
+			c.Kinds = append(c.Kinds, nil)
 			byHash[h] = append(byHash[h], kind)
 		}
-		c.kinds[kind] = append(c.kinds[kind], int32(j))
-		c.kindOf[j] = kind
+		c.Kinds[kind] = append(c.Kinds[kind], int32(j))
+		c.KindOf[j] = kind
 	}
 }
 
 func (m *merger) hashKind(row int) uint64 {
-	i := int(m.c.of[row][0])
+	i := int(m.c.ItemsOf[row][0])
 	h := uint64(23)
-	for _, q := range m.c.req[row*m.c.k : (row+1)*m.c.k] {
-		h = mix(h, uint64(q))
+	for _, q := range m.c.Request[row*m.c.NumResources : (row+1)*m.c.NumResources] {
+		h = Mix(h, uint64(q))
 	}
 	for g := range m.groups {
 		if m.groups[g].takes.Has(i) {
-			h = mix(h, uint64(g))
+			h = Mix(h, uint64(g))
 		}
 	}
-	return mix(h, uint64(len(m.penByI[i])))
+	return Mix(h, uint64(len(m.penByI[i])))
 }
 
 func (m *merger) compareRequests(a, b int) int {
 	for _, r := range m.resources {
-		if x := cmp.Compare(m.c.p.Items[a].Request[r], m.c.p.Items[b].Request[r]); x != 0 {
+		if x := cmp.Compare(m.c.Source.Items[a].Request[r], m.c.Source.Items[b].Request[r]); x != 0 {
 			return x
 		}
 	}
@@ -313,52 +315,52 @@ func (m *merger) interchangeable(a, b int) bool {
 			return false
 		}
 	}
-	return slices.EqualFunc(m.penByI[a], m.penByI[b], func(x, y Penalty) bool {
+	return slices.EqualFunc(m.penByI[a], m.penByI[b], func(x, y problem.Penalty) bool {
 		return x.Bin == y.Bin && x.Price == y.Price
 	})
 }
 
 // buildBins brings the bins that no other beats in everything into their inner form, the cheapest first.
 func (m *merger) buildBins() {
-	c, p := m.c, m.c.p
+	c, p := m.c, m.c.Source
 	takes := m.rowSets()
 	pods := 0
-	for _, n := range c.count {
+	for _, n := range c.Count {
 		pods += int(n)
 	}
 	for l := range p.Limits {
-		c.most = append(c.most, p.Limits[l].Most)
+		c.Limits = append(c.Limits, p.Limits[l].Most)
 	}
 	pen := m.penalties()
-	f := front{c: c, total: c.total()}
-	free, amount := make([]int64, c.k), make([]int64, len(p.Limits))
+	f := front{c: c, total: c.totalRequest()}
+	free, amount := make([]int64, c.NumResources), make([]int64, len(p.Limits))
 	for _, o := range m.sortedBins() {
 		i := int(o.at)
 		x := &p.Bins[i]
 		if x.Most == 0 || takes[m.groupOf[i]] == nil {
 			continue
 		}
-		b := bin{at: i, price: o.price, free: free, takes: takes[m.groupOf[i]], copies: pods, amount: amount, before: x.Before}
+		b := Bin{Index: i, Price: o.price, Free: free, Takes: takes[m.groupOf[i]], Copies: pods, Amount: amount, Before: x.Before}
 		for j, r := range m.resources {
-			b.free[j] = x.Free[r]
+			b.Free[j] = x.Free[r]
 		}
 		for l := range p.Limits {
-			b.amount[l] = max(0, p.Limits[l].Amount[i])
+			b.Amount[l] = max(0, p.Limits[l].Amount[i])
 		}
 		if x.Most > 0 && x.Most < pods {
-			b.copies, b.once = x.Most, true
+			b.Copies, b.Limited = x.Most, true
 		}
 		if pen != nil {
-			b.pen = pen[i]
+			b.Penalties = pen[i]
 		}
 		if f.beaten(&b) {
 			continue
 		}
-		b.free, b.amount = slices.Clone(free), slices.Clone(amount)
-		if !b.once {
-			f.order = append(f.order, len(c.bins))
+		b.Free, b.Amount = slices.Clone(free), slices.Clone(amount)
+		if !b.Limited {
+			f.order = append(f.order, len(c.Bins))
 		}
-		c.bins = append(c.bins, b)
+		c.Bins = append(c.Bins, b)
 	}
 }
 
@@ -367,9 +369,9 @@ type priced struct {
 	at    int32
 }
 
-// sortedBins are the bins by price; among equal prices those with more room come first, so that they beat the others.
+// sortedBins are the bins by price; among equal prices the larger ones come first, so that they beat the others.
 func (m *merger) sortedBins() []priced {
-	p := m.c.p
+	p := m.c.Source
 	order := make([]priced, len(p.Bins))
 	for i := range p.Bins {
 		order[i] = priced{max(0, p.Bins[i].Price), int32(i)}
@@ -380,12 +382,12 @@ func (m *merger) sortedBins() []priced {
 		}
 		return m.compareBins(int(a.at), int(b.at))
 	})
-	m.c.work += int64(len(order) * 12)
+	m.c.Work += int64(len(order) * 12)
 	return order
 }
 
 func (m *merger) compareBins(a, b int) int {
-	x, y := &m.c.p.Bins[a], &m.c.p.Bins[b]
+	x, y := &m.c.Source.Bins[a], &m.c.Source.Bins[b]
 	for _, r := range m.resources {
 		if x.Free[r] != y.Free[r] {
 			return cmp.Compare(y.Free[r], x.Free[r])
@@ -399,12 +401,12 @@ func (m *merger) compareBins(a, b int) int {
 }
 
 // rowSets are the groups' sets, of rows; nil where nothing is left of them.
-func (m *merger) rowSets() []Set {
-	out := make([]Set, len(m.groups))
+func (m *merger) rowSets() []problem.Set {
+	out := make([]problem.Set, len(m.groups))
 	for g := range m.groups {
-		s := NewSet(m.c.n)
+		s := problem.NewSet(m.c.NumRows)
 		some := false
-		for j, of := range m.c.of {
+		for j, of := range m.c.ItemsOf {
 			if m.groups[g].takes.Has(int(of[0])) {
 				s.Add(j)
 				some = true
@@ -419,17 +421,17 @@ func (m *merger) rowSets() []Set {
 
 // penalties are by bin and row.
 func (m *merger) penalties() [][]int64 {
-	if len(m.c.p.Penalties) == 0 {
+	if len(m.c.Source.Penalties) == 0 {
 		return nil
 	}
-	out := make([][]int64, len(m.c.p.Bins))
-	for _, x := range m.c.p.Penalties {
+	out := make([][]int64, len(m.c.Source.Bins))
+	for _, x := range m.c.Source.Penalties {
 		row := m.rowOf[x.Item]
-		if row < 0 || x.Price <= 0 || m.c.of[row][0] != int32(x.Item) {
+		if row < 0 || x.Price <= 0 || m.c.ItemsOf[row][0] != int32(x.Item) {
 			continue
 		}
 		if out[x.Bin] == nil {
-			out[x.Bin] = make([]int64, m.c.n)
+			out[x.Bin] = make([]int64, m.c.NumRows)
 		}
 		out[x.Bin][row] += x.Price
 	}

@@ -1,29 +1,29 @@
-package optimise
+package pricing
 
-// mostGrid bounds the steps of one bin's table.
-const mostGrid = 1 << 20
+// maxTable bounds the steps of one bin's table.
+const maxTable = 1 << 20
 
-// grid solves a bin's knapsack exactly in the two resources that are priced highest, by a table over how much of each is
+// table solves a bin's knapsack exactly in the two resources that are priced highest, by a table over how much of each is
 // left; the other resources are paid for at their prices, and demand is taken as endless. So its value bounds that of
 // every filling, more tightly than the linear relaxation where few pods fit.
-type grid struct {
-	value []float64
-	last  []int32
-	cnt   []int32
+type table struct {
+	value  []float64
+	last   []int32
+	counts []int32
 }
 
-// table fills the grid for a bin. It returns the bound, and the filling that it found in p.grid.cnt, by place in rows,
+// solveTable fills the table for a bin. It returns the bound, and the filling that it found in p.table.counts, by place in rows,
 // as far as it keeps to demand, the other resources and rules. ok is false where the table would be too large.
-func (p *pricer) table(kn *knap, v []float64) (upper float64, ok bool) {
+func (p *pricer) solveTable(kn *knapsack, v []float64) (upper float64, ok bool) {
 	r1, r2 := p.scarcest(kn)
-	w1, w2 := kn.b.free[r1]/p.c.unit[r1]+1, kn.b.free[r2]/p.c.unit[r2]+1
+	w1, w2 := kn.b.Free[r1]/p.c.Unit[r1]+1, kn.b.Free[r2]/p.c.Unit[r2]+1
 	if r1 == r2 {
 		w2 = 1
 	}
-	if w1 <= 0 || w2 <= 0 || w1 > mostGrid || w2 > mostGrid || w1*w2*int64(len(v)) > mostGrid {
+	if w1 <= 0 || w2 <= 0 || w1 > maxTable || w2 > maxTable || w1*w2*int64(len(v)) > maxTable {
 		return 0, false
 	}
-	g := &p.grid
+	g := &p.table
 	cells := int(w1 * w2)
 	if cap(g.value) < cells {
 		g.value, g.last = make([]float64, cells), make([]int32, cells)
@@ -65,8 +65,8 @@ func (p *pricer) table(kn *knap, v []float64) (upper float64, ok bool) {
 }
 
 // scarcest are the two resources with the highest prices; the same one twice where there is only one.
-func (p *pricer) scarcest(kn *knap) (r1, r2 int) {
-	lam := kn.lam[:p.c.k]
+func (p *pricer) scarcest(kn *knapsack) (r1, r2 int) {
+	lam := kn.lam[:p.c.NumResources]
 	for r, l := range lam {
 		if l > lam[r1] {
 			r1 = r
@@ -82,12 +82,12 @@ func (p *pricer) scarcest(kn *knap) (r1, r2 int) {
 }
 
 // steps is a pod's request in units of the table.
-func (p *pricer) steps(kn *knap, x, r int) int {
-	return int(p.c.req[int(kn.b.rows[x])*p.c.k+r] / p.c.unit[r])
+func (p *pricer) steps(kn *knapsack, x, r int) int {
+	return int(p.c.Request[int(kn.b.Rows[x])*p.c.NumResources+r] / p.c.Unit[r])
 }
 
 // sweep lets the fillings of the table have any number of a row's pods.
-func (g *grid) sweep(w1, w2 int, step [2]int, w float64, x int32) {
+func (g *table) sweep(w1, w2 int, step [2]int, w float64, x int32) {
 	for i := step[0]; i < w1; i++ {
 		from := g.value[(i-step[0])*w2 : (i-step[0])*w2+w2-min(w2, step[1])]
 		to := g.value[i*w2+min(w2, step[1]) : i*w2+w2]
@@ -101,19 +101,19 @@ func (g *grid) sweep(w1, w2 int, step [2]int, w float64, x int32) {
 }
 
 // walk reads the best filling out of the table and keeps what of it is possible.
-func (p *pricer) walk(kn *knap, w2, r1, r2 int) {
-	g, l := &p.grid, p.load
-	if cap(g.cnt) < len(kn.b.rows) {
-		g.cnt = make([]int32, p.c.n)
+func (p *pricer) walk(kn *knapsack, w2, r1, r2 int) {
+	g, l := &p.table, p.open
+	if cap(g.counts) < len(kn.b.Rows) {
+		g.counts = make([]int32, p.c.NumRows)
 	}
-	g.cnt = g.cnt[:len(kn.b.rows)]
-	clear(g.cnt)
-	l.open(kn.b)
+	g.counts = g.counts[:len(kn.b.Rows)]
+	clear(g.counts)
+	l.Open(kn.b)
 	for at := len(g.value) - 1; g.last[at] >= 0; {
 		x := g.last[at]
-		if g.cnt[x] < int32(kn.u[x]) && l.room(kn.b.rows[x], 1) == 1 {
-			l.put(kn.b.rows[x], 1)
-			g.cnt[x]++
+		if g.counts[x] < int32(kn.u[x]) && l.Capacity(kn.b.Rows[x], 1) == 1 {
+			l.Put(kn.b.Rows[x], 1)
+			g.counts[x]++
 		}
 		s2 := p.steps(kn, int(x), r2)
 		if r1 == r2 {
@@ -121,22 +121,6 @@ func (p *pricer) walk(kn *knap, w2, r1, r2 int) {
 		}
 		at -= p.steps(kn, int(x), r1)*w2 + s2
 	}
-}
-
-// units are the greatest common divisors of all requests, by resource.
-func (c *core) units() []int64 {
-	out := make([]int64, c.k)
-	for i, q := range c.req {
-		a, b := out[i%c.k], q
-		for b != 0 {
-			a, b = b, a%b
-		}
-		out[i%c.k] = max(a, -a)
-	}
-	for r := range out {
-		out[r] = max(1, out[r])
-	}
-	return out
 }
 
 // worthOf is what a filling by place in rows is worth.

@@ -1,35 +1,38 @@
-package optimise
+// Package lp solves linear programmes that gain columns while they are solved, by the revised simplex method.
+//
+// It knows rows, columns and costs, and nothing of what they stand for. Start reading with Program.
+package lp
 
 import "math"
 
-// master is the restricted linear programme: pay for fillings so that each row is covered at least as often as it has
+// Program is the restricted linear programme: pay for fillings so that each row is covered at least as often as it has
 // pods. It is a revised simplex method with a dense inverse of the basis and sparse columns. Rows are few hundreds at
 // most and columns have a dozen entries, so an inverse that is updated in place is both the shortest and the fastest
 // way; it is computed anew when errors pile up.
-type master struct {
-	m   int
-	rhs []float64
+type Program struct {
+	Rows int
+	RHS  []float64
 	// Columns: entries of column j are start[j] to start[j+1].
 	start []int32
 	row   []int32
 	val   []float64
-	cost  []float64
+	Cost  []float64
 	// scale is what reduced costs are compared by: one over the length of the column.
 	scale []float64
-	// basis is, by place, a column, or -1-i for the surplus of row i; in says which columns are in it.
-	basis []int32
-	in    []bool
-	binv  []float64
-	xb, y []float64
+	// Basis is, by place, a column, or -1-i for the surplus of row i; in says which columns are in it.
+	Basis    []int32
+	in       []bool
+	binv     []float64
+	X, Duals []float64
 
 	w      []float64
 	nz     []int32
 	cands  []int32
 	pivots int
-	work   int64
-	// limit is the work, and stop the sign, at which to leave off.
-	limit int64
-	stop  func() bool
+	Work   int64
+	// WorkLimit is the work after which to end; Stop ends it too once it says so.
+	WorkLimit int64
+	Stop      func() bool
 }
 
 const (
@@ -38,82 +41,82 @@ const (
 	checkEvery = 50
 )
 
-// reset makes it a programme of m rows without columns, in the memory that it has.
-func (s *master) reset(m int) {
-	s.m = m
-	if cap(s.rhs) < m {
-		s.rhs, s.xb, s.y, s.w = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
-		s.basis, s.binv, s.nz = make([]int32, m), make([]float64, m*m), make([]int32, 0, m)
+// Reset makes it a programme of m rows without columns, in the memory that it has.
+func (s *Program) Reset(m int) {
+	s.Rows = m
+	if cap(s.RHS) < m {
+		s.RHS, s.X, s.Duals, s.w = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
+		s.Basis, s.binv, s.nz = make([]int32, m), make([]float64, m*m), make([]int32, 0, m)
 	}
-	s.rhs, s.xb, s.y, s.w = s.rhs[:m], s.xb[:m], s.y[:m], s.w[:m]
-	s.basis, s.binv = s.basis[:m], s.binv[:m*m]
+	s.RHS, s.X, s.Duals, s.w = s.RHS[:m], s.X[:m], s.Duals[:m], s.w[:m]
+	s.Basis, s.binv = s.Basis[:m], s.binv[:m*m]
 	s.start, s.row, s.val = append(s.start[:0], 0), s.row[:0], s.val[:0]
-	s.cost, s.scale, s.in = s.cost[:0], s.scale[:0], s.in[:0]
+	s.Cost, s.scale, s.in = s.Cost[:0], s.scale[:0], s.in[:0]
 	s.pivots = 0
 }
 
-// entry puts an entry into the column that add appends next.
-func (s *master) entry(row int32, v float64) {
+// Entry puts an entry into the column that Add appends next.
+func (s *Program) Entry(row int32, v float64) {
 	s.row, s.val = append(s.row, row), append(s.val, v)
 }
 
-// add appends the column of the last entries.
-func (s *master) add(cost float64) {
+// Add appends the column of the last entries.
+func (s *Program) Add(cost float64) {
 	sum := 0.0
 	for _, q := range s.val[s.start[len(s.start)-1]:] {
 		sum += float64(q * q)
 	}
 	s.start = append(s.start, int32(len(s.row)))
 	s.scale = append(s.scale, 1/math.Sqrt(1+sum))
-	s.cost = append(s.cost, cost)
+	s.Cost = append(s.Cost, cost)
 	s.in = append(s.in, false)
 }
 
-// diagonal starts from the basis of the first n columns, of which column i covers row i alone, and the surplus of all
+// StartDiagonal starts from the basis of the first n columns, of which column i covers row i alone, and the surplus of all
 // other rows, whose right-hand sides must not be positive.
-func (s *master) diagonal(n int) {
+func (s *Program) StartDiagonal(n int) {
 	clear(s.binv)
-	for i := range s.m {
+	for i := range s.Rows {
 		if i >= n {
-			s.basis[i], s.binv[i*s.m+i] = int32(-1-i), -1
+			s.Basis[i], s.binv[i*s.Rows+i] = int32(-1-i), -1
 			continue
 		}
-		s.basis[i] = int32(i)
+		s.Basis[i] = int32(i)
 		s.in[i] = true
-		s.binv[i*s.m+i] = 1 / s.val[s.start[i]]
+		s.binv[i*s.Rows+i] = 1 / s.val[s.start[i]]
 	}
 	s.refresh()
 }
 
-func (s *master) baseCost(i int) float64 {
-	if j := s.basis[i]; j >= 0 {
-		return s.cost[j]
+func (s *Program) baseCost(i int) float64 {
+	if j := s.Basis[i]; j >= 0 {
+		return s.Cost[j]
 	}
 	return 0
 }
 
 // refresh computes the solution and the duals from the inverse.
-func (s *master) refresh() {
-	m := s.m
-	clear(s.y)
+func (s *Program) refresh() {
+	m := s.Rows
+	clear(s.Duals)
 	for i := range m {
 		row := s.binv[i*m : i*m+m]
 		x := 0.0
 		for j, v := range row {
-			x += float64(v * s.rhs[j])
+			x += float64(v * s.RHS[j])
 		}
-		s.xb[i] = x
+		s.X[i] = x
 		if c := s.baseCost(i); c != 0 {
 			for j, v := range row {
-				s.y[j] += float64(c * v)
+				s.Duals[j] += float64(c * v)
 			}
 		}
 	}
-	s.work += int64(2 * m * m)
+	s.Work += int64(2 * m * m)
 }
 
 // worth is what the duals give for a column.
-func (s *master) worth(j int32, y []float64) float64 {
+func (s *Program) worth(j int32, y []float64) float64 {
 	v := 0.0
 	for k := s.start[j]; k < s.start[j+1]; k++ {
 		v += float64(s.val[k] * y[s.row[k]])
@@ -121,24 +124,24 @@ func (s *master) worth(j int32, y []float64) float64 {
 	return v
 }
 
-// value is what the solution costs.
-func (s *master) value() float64 {
+// Value is what the solution costs.
+func (s *Program) Value() float64 {
 	v := 0.0
-	for i := range s.m {
-		v += float64(s.baseCost(i) * s.xb[i])
+	for i := range s.Rows {
+		v += float64(s.baseCost(i) * s.X[i])
 	}
 	return v
 }
 
-// primal pivots until no column improves the solution, which must be feasible, or the pivots are used up.
-func (s *master) primal(most int) {
+// Solve pivots until no column improves the solution, which must be feasible, or the pivots are used up.
+func (s *Program) Solve(most int) {
 	s.cands = s.cands[:0]
 	for n := range most {
-		if n%16 == 15 && (s.work > s.limit || s.stop()) {
+		if n%16 == 15 && (s.Work > s.WorkLimit || s.Stop()) {
 			return
 		}
 		q, rc := s.entering()
-		if q == noColumn {
+		if q == NoColumn {
 			return
 		}
 		s.ftran(q)
@@ -150,35 +153,35 @@ func (s *master) primal(most int) {
 	}
 }
 
-const noColumn = math.MinInt32
+const NoColumn = math.MinInt32
 
 // entering is the column of the most negative reduced cost among the candidates, which are looked for anew when none is
 // left.
-func (s *master) entering() (q int32, rc float64) {
+func (s *Program) entering() (q int32, rc float64) {
 	q, rc = s.surplus()
 	if best, d, scaled := s.scan(); scaled < rc {
 		return best, d
 	}
-	if q != noColumn {
+	if q != NoColumn {
 		return q, rc
 	}
 	s.cands = s.cands[:0]
-	for j := range s.cost {
+	for j := range s.Cost {
 		if s.in[j] {
 			continue
 		}
-		if d := s.cost[j] - s.worth(int32(j), s.y); d < -1e-7*max(1, s.cost[j]) {
+		if d := s.Cost[j] - s.worth(int32(j), s.Duals); d < -1e-7*max(1, s.Cost[j]) {
 			s.cands = append(s.cands, int32(j))
 		}
 	}
-	s.work += int64(len(s.row) + len(s.cost))
+	s.Work += int64(len(s.row) + len(s.Cost))
 	q, rc, _ = s.scan()
 	return q, rc
 }
 
-func (s *master) surplus() (q int32, rc float64) {
-	q, rc = noColumn, -1e-6
-	for i, v := range s.y {
+func (s *Program) surplus() (q int32, rc float64) {
+	q, rc = NoColumn, -1e-6
+	for i, v := range s.Duals {
 		if v < rc {
 			q, rc = int32(-1-i), v
 		}
@@ -187,15 +190,15 @@ func (s *master) surplus() (q int32, rc float64) {
 }
 
 // scan is the best of the candidates; the others that still improve stay.
-func (s *master) scan() (q int32, rc, least float64) {
-	q = noColumn
+func (s *Program) scan() (q int32, rc, least float64) {
+	q = NoColumn
 	kept := s.cands[:0]
 	for _, j := range s.cands {
 		if s.in[j] {
 			continue
 		}
-		d := s.cost[j] - s.worth(j, s.y)
-		if d >= -1e-7*max(1, s.cost[j]) {
+		d := s.Cost[j] - s.worth(j, s.Duals)
+		if d >= -1e-7*max(1, s.Cost[j]) {
 			continue
 		}
 		kept = append(kept, j)
@@ -203,14 +206,14 @@ func (s *master) scan() (q int32, rc, least float64) {
 			q, rc, least = j, d, d*s.scale[j]
 		}
 	}
-	s.work += int64(8 * len(s.cands))
+	s.Work += int64(8 * len(s.cands))
 	s.cands = kept
 	return q, rc, least
 }
 
 // ftran computes what entering does to the basic columns.
-func (s *master) ftran(q int32) {
-	m := s.m
+func (s *Program) ftran(q int32) {
+	m := s.Rows
 	if q < 0 {
 		r := int(-1 - q)
 		for i := range m {
@@ -227,17 +230,17 @@ func (s *master) ftran(q int32) {
 		}
 		s.w[i] = v
 	}
-	s.work += int64(m * (len(rows) + 1))
+	s.Work += int64(m * (len(rows) + 1))
 }
 
 // leaving is the place of the basic column that first becomes 0; -1 where none does.
-func (s *master) leaving() int {
+func (s *Program) leaving() int {
 	r, best := -1, math.Inf(1)
 	for i, w := range s.w {
 		if w <= pivotEps {
 			continue
 		}
-		t := max(0, s.xb[i]) / w
+		t := max(0, s.X[i]) / w
 		if t < best-1e-12 || t <= best+1e-12 && r >= 0 && w > s.w[r] {
 			r, best = i, min(best, t)
 		}
@@ -246,8 +249,8 @@ func (s *master) leaving() int {
 }
 
 // pivot exchanges the column at place r for column q, whose reduced cost is rc and whose effect is in w.
-func (s *master) pivot(r int, q int32, rc float64) {
-	m := s.m
+func (s *Program) pivot(r int, q int32, rc float64) {
+	m := s.Rows
 	line := s.binv[r*m : r*m+m]
 	inv := 1 / s.w[r]
 	s.nz = s.nz[:0]
@@ -257,27 +260,27 @@ func (s *master) pivot(r int, q int32, rc float64) {
 			s.nz = append(s.nz, int32(j))
 		}
 	}
-	t := s.xb[r] * inv
+	t := s.X[r] * inv
 	for i := range m {
 		f := s.w[i]
 		if i == r || f < 1e-13 && f > -1e-13 {
 			continue
 		}
-		s.xb[i] -= float64(f * t)
+		s.X[i] -= float64(f * t)
 		s.subtract(s.binv[i*m:i*m+m], line, f)
 	}
-	s.xb[r] = t
+	s.X[r] = t
 	for _, j := range s.nz {
-		s.y[j] += float64(rc * line[j])
+		s.Duals[j] += float64(rc * line[j])
 	}
-	if old := s.basis[r]; old >= 0 {
+	if old := s.Basis[r]; old >= 0 {
 		s.in[old] = false
 	}
-	s.basis[r] = q
+	s.Basis[r] = q
 	if q >= 0 {
 		s.in[q] = true
 	}
-	s.work += int64(m * (len(s.nz) + 2))
+	s.Work += int64(m * (len(s.nz) + 2))
 	s.pivots++
 	if s.pivots%checkEvery == 0 && !s.accurate() {
 		s.refactor()
@@ -285,7 +288,7 @@ func (s *master) pivot(r int, q int32, rc float64) {
 }
 
 // subtract takes f times the pivot row from another row.
-func (s *master) subtract(row, line []float64, f float64) {
+func (s *Program) subtract(row, line []float64, f float64) {
 	if 2*len(s.nz) < len(line) {
 		for _, j := range s.nz {
 			row[j] -= float64(f * line[j])
@@ -299,32 +302,32 @@ func (s *master) subtract(row, line []float64, f float64) {
 }
 
 // accurate says that the solution and the duals still satisfy the equations that they come from.
-func (s *master) accurate() bool {
-	copy(s.w, s.rhs)
+func (s *Program) accurate() bool {
+	copy(s.w, s.RHS)
 	off := 0.0
-	for k, j := range s.basis {
+	for k, j := range s.Basis {
 		if j < 0 {
-			s.w[-1-j] += s.xb[k]
-			off = max(off, math.Abs(s.y[-1-j]))
+			s.w[-1-j] += s.X[k]
+			off = max(off, math.Abs(s.Duals[-1-j]))
 			continue
 		}
 		for x := s.start[j]; x < s.start[j+1]; x++ {
-			s.w[s.row[x]] -= float64(s.val[x] * s.xb[k])
+			s.w[s.row[x]] -= float64(s.val[x] * s.X[k])
 		}
-		off = max(off, math.Abs(s.worth(j, s.y)-s.cost[j])/s.cost[j])
+		off = max(off, math.Abs(s.worth(j, s.Duals)-s.Cost[j])/s.Cost[j])
 	}
 	for i, v := range s.w {
-		off = max(off, math.Abs(v)/(1+math.Abs(s.rhs[i])))
+		off = max(off, math.Abs(v)/(1+math.Abs(s.RHS[i])))
 	}
 	return off < 1e-7
 }
 
 // refactor computes the inverse anew, by Gauss-Jordan elimination with row pivoting. If the basis has become singular the
 // old inverse stays.
-func (s *master) refactor() {
-	m := s.m
+func (s *Program) refactor() {
+	m := s.Rows
 	a, inv := make([]float64, m*m), make([]float64, m*m)
-	for k, j := range s.basis {
+	for k, j := range s.Basis {
 		if j < 0 {
 			a[int(-1-j)*m+k] = -1
 			continue
@@ -354,7 +357,7 @@ func (s *master) refactor() {
 		}
 		eliminate(a, inv, m, k)
 	}
-	s.work += int64(m * m * m / 2)
+	s.Work += int64(m * m * m / 2)
 	s.binv = inv
 	s.refresh()
 }

@@ -1,11 +1,11 @@
-package optimise
+package pricing
 
 import "slices"
 
-// search looks for the best filling of one bin.
-type search struct {
+// branchAndBound looks for the best filling of one bin.
+type branchAndBound struct {
 	p    *pricer
-	kn   *knap
+	kn   *knapsack
 	v    []float64
 	best float64
 	// now is the filling at hand by place in rows, top the best; order are the places that may differ from the best.
@@ -23,36 +23,36 @@ type dense struct {
 	x            int32
 }
 
-func (s *search) begin(p *pricer, kn *knap, v []float64) {
+func (s *branchAndBound) begin(p *pricer, kn *knapsack, v []float64) {
 	s.p, s.kn, s.v, s.best, s.worth = p, kn, v, 0, 0
 	n := len(v)
 	if cap(s.now) < n {
-		s.now, s.top = make([]int32, p.c.n), make([]int32, p.c.n)
+		s.now, s.top = make([]int32, p.c.NumRows), make([]int32, p.c.NumRows)
 	}
 	s.now, s.top = s.now[:n], s.top[:n]
 	clear(s.now)
-	p.load.open(kn.b)
+	p.open.Open(kn.b)
 }
 
-func (s *search) put(x, q int32) {
+func (s *branchAndBound) put(x, q int32) {
 	s.now[x] += q
 	s.worth += float64(float64(q) * s.v[x])
-	s.p.load.put(s.kn.b.rows[x], q)
+	s.p.open.Put(s.kn.b.Rows[x], q)
 }
 
 // roundDown takes the whole pods of the relaxation.
-func (s *search) roundDown() {
-	kn, l := s.kn, s.p.load
+func (s *branchAndBound) roundDown() {
+	kn, l := s.kn, s.p.open
 	for x := range s.v {
 		if kn.up[x] && !kn.in[x] && s.v[x] > 0 {
-			if q := l.room(kn.b.rows[x], int32(kn.u[x])); q > 0 {
+			if q := l.Capacity(kn.b.Rows[x], int32(kn.u[x])); q > 0 {
 				s.put(int32(x), q)
 			}
 		}
 	}
 	for i, x := range kn.basis {
 		if x >= 0 && s.v[x] > 0 {
-			if q := l.room(kn.b.rows[x], int32(kn.xb[i]+1e-9)); q > 0 {
+			if q := l.Capacity(kn.b.Rows[x], int32(kn.xb[i]+1e-9)); q > 0 {
 				s.put(x, q)
 			}
 		}
@@ -61,7 +61,7 @@ func (s *search) roundDown() {
 }
 
 // fillUp adds what still fits, the least loss first.
-func (s *search) fillUp() {
+func (s *branchAndBound) fillUp() {
 	kn, p := s.kn, s.p
 	for {
 		at, best, room := -1, 0.0, int32(0)
@@ -69,7 +69,7 @@ func (s *search) fillUp() {
 			if v <= 0 || s.now[x] >= int32(kn.u[x]) {
 				continue
 			}
-			q := p.load.room(kn.b.rows[x], int32(kn.u[x])-s.now[x])
+			q := p.open.Capacity(kn.b.Rows[x], int32(kn.u[x])-s.now[x])
 			if q == 0 {
 				continue
 			}
@@ -77,7 +77,7 @@ func (s *search) fillUp() {
 				at, best, room = x, d, q
 			}
 		}
-		p.work += int64(len(s.v) * (p.c.k + 2))
+		p.work += int64(len(s.v) * (p.c.NumResources + 2))
 		if at < 0 {
 			return
 		}
@@ -86,7 +86,7 @@ func (s *search) fillUp() {
 }
 
 // capacity is the price of the capacity that a pod takes.
-func (s *search) capacity(x int) float64 {
+func (s *branchAndBound) capacity(x int) float64 {
 	k := s.kn.k
 	c := 0.0
 	for r, l := range s.kn.lam {
@@ -96,18 +96,18 @@ func (s *search) capacity(x int) float64 {
 }
 
 // record keeps the filling at hand as the best.
-func (s *search) record() {
+func (s *branchAndBound) record() {
 	s.best = s.worth
 	copy(s.top, s.now)
 }
 
 // branch searches all fillings that could be worth more, in the order of density, as many nodes as it may.
-func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
+func (s *branchAndBound) branch(upper, tol float64, nodes int) (exact bool) {
 	p, kn := s.p, s.kn
 	gap := upper - s.best
 	// Rows that take no capacity with a price escape the bound.
 	free := false
-	p.load.open(kn.b)
+	p.open.Open(kn.b)
 	clear(s.now)
 	s.worth, s.order, s.tol, s.nodes = 0, s.order[:0], tol, nodes
 	left := 0.0
@@ -126,7 +126,7 @@ func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
 			continue
 		}
 		if v-c > gap {
-			if p.load.room(kn.b.rows[x], u) < u {
+			if p.open.Capacity(kn.b.Rows[x], u) < u {
 				return true
 			}
 			s.put(int32(x), u)
@@ -145,15 +145,15 @@ func (s *search) branch(upper, tol float64, nodes int) (exact bool) {
 		}
 		return int(a.x - b.x)
 	})
-	p.work += int64(len(s.v)*(p.c.k+2) + 16*len(s.order))
+	p.work += int64(len(s.v)*(p.c.NumResources+2) + 16*len(s.order))
 	s.done = !free
 	s.visit(0, left)
-	p.work += int64((nodes - s.nodes) * (p.c.k + 8))
+	p.work += int64((nodes - s.nodes) * (p.c.NumResources + 8))
 	return s.done
 }
 
 // visit tries all counts of the row at a depth, given the price of the capacity that is left.
-func (s *search) visit(depth int, left float64) {
+func (s *branchAndBound) visit(depth int, left float64) {
 	if depth == len(s.order) {
 		if s.worth > s.best+s.tol {
 			s.record()
@@ -169,8 +169,8 @@ func (s *search) visit(depth int, left float64) {
 		s.done = false
 		return
 	}
-	row := s.kn.b.rows[o.x]
-	q := s.p.load.room(row, int32(s.kn.u[o.x])-s.now[o.x])
+	row := s.kn.b.Rows[o.x]
+	q := s.p.open.Capacity(row, int32(s.kn.u[o.x])-s.now[o.x])
 	if q > 0 {
 		s.put(o.x, q)
 	}

@@ -1,0 +1,433 @@
+// Package pricing is column generation: a linear programme whose columns are fillings of bins, and the knapsack problems
+// that find fillings which improve it.
+//
+// It proves bounds, and knows fractional packings only; whole ones are made by package optimise. Start reading with Columns,
+// then pricer.
+package pricing
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/optimise/compact"
+	"github.com/kerf-dev/kerf/services/planner/optimise/lp"
+)
+
+// Columns is the linear programme over fillings for what is left of a plan, with column generation.
+type Columns struct {
+	c       *compact.Problem
+	slab    *compact.Slab
+	Program lp.Program
+	pr      *pricer
+	// Rows are the rows with pods, at are their places in the programme, -1 for the others.
+	Rows, at []int32
+	demand   []int32
+	// closed says which bins must not be used.
+	closed []bool
+	// Pool are the columns, in the programme's order.
+	Pool []compact.Filling
+	// Duals are by row, BestDuals those of the best bound so far, trialDuals those that fillings are priced with.
+	Duals, BestDuals, trialDuals []float64
+	// limitRows are limits and stocks that are rows too; limitDuals, bestLimitDuals and trialLimitDuals are their duals.
+	limitRows                                   []limitRow
+	limitDuals, bestLimitDuals, trialLimitDuals []float64
+	Bound                                       float64
+	found                                       []found
+	Rounds                                      int
+	alpha                                       float64
+	Converged                                   bool
+	// deep says that bins in which few pods fit are priced exactly too, which takes longer.
+	deep bool
+}
+
+// found is a filling that improves the programme, by so much per price.
+type found struct {
+	gain float64
+	p    compact.Filling
+}
+
+func NewColumns(c *compact.Problem, s *compact.Slab) *Columns {
+	return &Columns{
+		c: c, slab: s, pr: newPricer(c), at: make([]int32, c.NumRows), demand: make([]int32, c.NumRows), closed: make([]bool, len(c.Bins)),
+		Duals: make([]float64, c.NumRows), BestDuals: make([]float64, c.NumRows), trialDuals: make([]float64, c.NumRows),
+	}
+}
+
+// Begin sets up the programme for what a plan has left, with those columns of old that fit it still. Rows that no open
+// bin takes are left out.
+func (x *Columns) Begin(pl *compact.Plan, old []compact.Filling) {
+	x.c.ListRows()
+	copy(x.demand, pl.Rest)
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		x.closed[b] = bin.Existing() || pl.Remaining(int32(b), 1) == 0
+	}
+	x.Rows = x.Rows[:0]
+	single := x.singles()
+	for i := range x.c.NumRows {
+		x.at[i] = -1
+		if x.demand[i] > 0 && single[i].Copies > 0 {
+			x.at[i] = int32(len(x.Rows))
+			x.Rows = append(x.Rows, int32(i))
+		}
+	}
+	x.Program.Reset(len(x.Rows) + len(x.limitRows))
+	x.Pool = x.Pool[:0]
+	for k, i := range x.Rows {
+		x.Program.RHS[k] = float64(x.demand[i]) + perturb(k)
+		if len(x.limitRows) > 0 {
+			x.addUnpacked(k, single[i])
+		} else {
+			x.add(single[i])
+		}
+	}
+	for k := range x.limitRows {
+		x.limitRows[k].left = x.limitRows[k].leftIn(pl)
+		x.Program.RHS[len(x.Rows)+k] = -x.limitRows[k].left
+	}
+	x.Program.StartDiagonal(len(x.Rows))
+	if len(x.limitRows) > 0 {
+		for _, i := range x.Rows {
+			x.add(single[i])
+		}
+	}
+	for _, p := range old {
+		if x.proper(p) {
+			x.add(p)
+		}
+	}
+	x.pr.renew(x.demand)
+	// What no filling exceeds now none exceeds later, when there are fewer pods; so the best duals of before bound what is
+	// left too.
+	x.Bound, x.Rounds, x.Converged, x.deep = 0, 0, false, false
+	for i, v := range x.BestDuals {
+		if x.at[i] < 0 {
+			x.BestDuals[i] = 0
+		}
+		x.Bound += float64(v * float64(x.demand[i]))
+	}
+	for k, v := range x.bestLimitDuals {
+		x.Bound -= float64(v * x.limitRows[k].left)
+	}
+	x.solve()
+}
+
+// perturb is a little more demand, different for each row, so that few columns reach 0 at once; else the simplex method
+// would pivot on and on without getting anywhere.
+func perturb(k int) float64 {
+	return 1e-5 * (1 + float64(compact.Mix(1, uint64(k))>>11)/(1<<53))
+}
+
+// proper says that a filling is possible and has no more pods than there are.
+func (x *Columns) proper(p compact.Filling) bool {
+	if p.Bin < 0 || x.closed[p.Bin] {
+		return false
+	}
+	for k, i := range p.Rows {
+		if p.Counts[k] > x.demand[i] || x.at[i] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// singles are, by row, the bins filled with pods of that row alone that are cheapest for a pod.
+func (x *Columns) singles() []compact.Filling {
+	out := make([]compact.Filling, x.c.NumRows)
+	least := make([]float64, x.c.NumRows)
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		if x.closed[b] {
+			continue
+		}
+		for k, i := range bin.Rows {
+			q := min(bin.Alone[k], x.demand[i])
+			if q == 0 {
+				continue
+			}
+			cost := bin.Price
+			if bin.Penalties != nil {
+				cost += bin.Penalties[i] * int64(q)
+			}
+			if each := float64(cost) / float64(q); out[i].Copies == 0 || each < least[i] {
+				least[i] = each
+				out[i].Bin, out[i].Copies, out[i].Cost = int32(b), q, cost
+			}
+		}
+	}
+	for i := range out {
+		if q := out[i].Copies; q > 0 {
+			out[i].Rows, out[i].Counts = x.slab.Take(1), x.slab.Take(1)
+			out[i].Rows[0], out[i].Counts[0], out[i].Copies = int32(i), q, 1
+		}
+	}
+	x.pr.work += int64(len(x.c.Bins) * x.c.NumRows)
+	return out
+}
+
+// add makes a filling a column.
+func (x *Columns) add(p compact.Filling) {
+	for k, i := range p.Rows {
+		x.Program.Entry(x.at[i], float64(p.Counts[k]))
+	}
+	for k := range x.limitRows {
+		if v := x.limitRows[k].taken(&x.c.Bins[p.Bin], p.Bin); v > 0 {
+			x.Program.Entry(int32(len(x.Rows)+k), -v)
+		}
+	}
+	x.Program.Add(max(1, float64(p.Cost)))
+	x.Pool = append(x.Pool, p)
+}
+
+// solve solves the programme with the columns that there are.
+func (x *Columns) solve() {
+	x.Program.Solve(20*x.Program.Rows + 200)
+	clear(x.Duals)
+	for k, i := range x.Rows {
+		x.Duals[i] = max(0, x.Program.Duals[k])
+	}
+	for k := range x.limitRows {
+		x.limitDuals[k] = max(0, x.Program.Duals[len(x.Rows)+k])
+	}
+}
+
+// Work is what has been spent.
+func (x *Columns) Work() int64 { return x.Program.Work + x.pr.work }
+
+// Effort says how far column generation goes.
+type Effort struct {
+	// Gap is how near to its bound the programme must come, Limit what work may be spent in all, Nodes what the branch and
+	// bound of one pricing problem may visit.
+	Gap   float64
+	Limit int64
+	Nodes int
+	// Exact says that bins in which few pods fit are priced exactly when nothing else helps.
+	Exact bool
+	Stop  func() bool
+}
+
+// Generate adds columns until the programme is within the gap of its bound, no better filling is found, or the work is
+// spent.
+func (x *Columns) Generate(g Effort) {
+	x.alpha = smoothing
+	value, bound, since := x.Program.Value(), x.Bound, 0
+	for x.Work() < g.Limit && !g.Stop() {
+		if x.Bound >= x.Program.Value()*(1-g.Gap) {
+			x.Converged = true
+			return
+		}
+		if since++; since == stallRounds+x.Program.Rows/20 {
+			stalled := x.Program.Value() > value*(1-stallRate) && x.Bound <= bound*(1+stallRate)
+			if stalled && !x.deepen(g) {
+				return
+			}
+			value, bound, since = x.Program.Value(), x.Bound, 0
+		}
+		deep := x.deep
+		if !x.round(g) {
+			return
+		}
+		if x.deep && !deep {
+			value, bound, since = x.Program.Value(), x.Bound, 0
+		}
+	}
+}
+
+// round prices fillings once and adds those found; false when that has come to its end.
+func (x *Columns) round(g Effort) bool {
+	x.Rounds++
+	for _, i := range x.Rows {
+		x.trialDuals[i] = float64(x.alpha*x.BestDuals[i]) + float64((1-x.alpha)*x.Duals[i])
+	}
+	for k := range x.limitRows {
+		x.trialLimitDuals[k] = float64(x.alpha*x.bestLimitDuals[k]) + float64((1-x.alpha)*x.limitDuals[k])
+	}
+	lb, steepest := x.price(g.Nodes)
+	if lb > x.Bound {
+		x.Bound = lb
+		for _, i := range x.Rows {
+			x.BestDuals[i] = x.trialDuals[i] / steepest
+		}
+		for k, v := range x.trialLimitDuals {
+			x.bestLimitDuals[k] = v / steepest
+		}
+	}
+	if len(x.found) == 0 {
+		if x.alpha == 0 {
+			return x.deepen(g)
+		}
+		x.alpha = 0
+		return true
+	}
+	for _, f := range x.found {
+		x.add(f.p)
+	}
+	x.solve()
+	x.alpha = smoothing
+	return true
+}
+
+// deepen goes over to exact pricing; false if it may not, or has already.
+func (x *Columns) deepen(g Effort) bool {
+	if x.deep || !g.Exact {
+		return false
+	}
+	x.deep, x.alpha = true, smoothing
+	return true
+}
+
+// smoothing is how much of the duals of the best bound goes into those that fillings are priced with (Wentges 1997).
+const smoothing = 0.7
+
+// stallRounds is after how many rounds there must be some progress.
+const stallRounds = 6
+
+// stallRate is how much of its value the programme must have gained by then.
+const stallRate = 0.0004
+
+// mostFound is how many columns a round adds, and one more for each 16 rows.
+const mostFound = 8
+
+// price looks for fillings that improve the programme, in found, and returns the bound that the trial duals give.
+func (x *Columns) price(nodes int) (bound, steep float64) {
+	x.found = x.found[:0]
+	steepest := 0.0
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		if x.closed[b] || len(bin.Rows) == 0 {
+			continue
+		}
+		if x.deep && x.Program.Stop() {
+			x.found = x.found[:0]
+			return 0, 1
+		}
+		steepest = max(steepest, slope(x.priceBin(int32(b), nodes), bin.Price))
+	}
+	slices.SortFunc(x.found, func(a, b found) int {
+		switch {
+		case a.gain > b.gain:
+			return -1
+		case a.gain < b.gain:
+			return 1
+		}
+		return int(a.p.Bin - b.p.Bin)
+	})
+	if most := mostFound + x.Program.Rows/16; len(x.found) > most {
+		x.found = x.found[:most]
+	}
+	sum := 0.0
+	for _, i := range x.Rows {
+		sum += float64(x.trialDuals[i] * float64(x.demand[i]))
+	}
+	for k, v := range x.trialLimitDuals {
+		sum -= float64(v * x.limitRows[k].left)
+	}
+	steepest = max(1, steepest)
+	return sum / steepest, steepest
+}
+
+// TotalBound is what the best duals bound all pods of the problem by, bins that cost nothing included.
+func (x *Columns) TotalBound() float64 {
+	x.c.ListRows()
+	copy(x.demand, x.c.Count)
+	x.pr.renew(x.demand)
+	sum, steepest, free := 0.0, 1.0, 0.0
+	for i, v := range x.BestDuals {
+		sum += float64(v * float64(x.demand[i]))
+	}
+	all := compact.NewPlan(x.c)
+	for k, v := range x.bestLimitDuals {
+		sum -= float64(v * x.limitRows[k].leftIn(all))
+	}
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		if len(bin.Rows) == 0 {
+			continue
+		}
+		kn := x.pr.knapsackOf(b)
+		v := x.pr.values(bin, x.BestDuals)
+		x.pr.relax(kn, v)
+		upper := x.pr.upper(kn, v)
+		if bin.Existing() {
+			free += float64(upper * float64(bin.Copies))
+			x.pr.drop(b)
+			continue
+		}
+		steepest = max(steepest, slope(upper-x.toll(int32(b), x.bestLimitDuals), bin.Price))
+	}
+	return max(0, sum/steepest-free)
+}
+
+// slope is worth per price.
+func slope(worth float64, price int64) float64 {
+	switch {
+	case worth <= 0:
+		return 0
+	case price == 0:
+		return math.Inf(1)
+	}
+	return worth / float64(price)
+}
+
+// priceBin looks for one filling and returns what no filling of the bin is worth more than, less the toll for what of it is
+// scarce.
+func (x *Columns) priceBin(b int32, nodes int) float64 {
+	kn := x.pr.knapsackOf(int(b))
+	v := x.pr.values(kn.b, x.trialDuals)
+	toll := x.toll(b, x.trialLimitDuals)
+	price := float64(kn.b.Price) + toll
+	if !kn.fresh {
+		if u := x.pr.upper(kn, v); u <= price {
+			return u - toll
+		}
+	}
+	x.pr.relax(kn, v)
+	upper := x.pr.upper(kn, v)
+	if upper <= price*(1+1e-9) {
+		return upper - toll
+	}
+	worth, exact := x.pr.fill(kn, v, upper, nodes)
+	if exact {
+		upper = min(upper, worth+float64(1e-8*(price+1)))
+	}
+	top := x.pr.search.top
+	if x.deep && !exact {
+		if u, ok := x.pr.solveTable(kn, v); ok {
+			upper = min(upper, u)
+			if worthOf(v, x.pr.table.counts) > worth {
+				top = x.pr.table.counts
+			}
+		}
+	}
+	x.find(kn, b, top)
+	return upper - toll
+}
+
+// find keeps a filling by place in rows, if it improves the programme.
+func (x *Columns) find(kn *knapsack, b int32, top []int32) {
+	gain, cost := -x.toll(b, x.limitDuals), kn.b.Price
+	n := 0
+	for k, q := range top {
+		if q > 0 {
+			n++
+			i := kn.b.Rows[k]
+			gain += float64(float64(q) * x.Duals[i])
+			if kn.b.Penalties != nil {
+				cost += kn.b.Penalties[i] * int64(q)
+			}
+		}
+	}
+	gain = (gain - float64(cost)) / max(1, float64(cost))
+	if gain <= 1e-6 || n == 0 {
+		return
+	}
+	rows, cnt := x.slab.Take(n), x.slab.Take(n)
+	n = 0
+	for k, q := range top {
+		if q > 0 {
+			rows[n], cnt[n] = kn.b.Rows[k], q
+			n++
+		}
+	}
+	x.found = append(x.found, found{gain: gain, p: compact.Filling{Bin: b, Copies: 1, Rows: rows, Counts: cnt, Cost: cost}})
+}

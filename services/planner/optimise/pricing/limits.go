@@ -1,0 +1,127 @@
+package pricing
+
+import "github.com/kerf-dev/kerf/services/planner/optimise/compact"
+
+// limitRow is a limit, or the stock of a bin with a price, as a row of the programme: what fillings take of it is at most
+// what is left. Those that do not bind are left out, for they would only make the inverse larger.
+type limitRow struct {
+	// limit is a place in compact.Problem.Limits, bin one in its Bins; one of them is -1.
+	limit, bin int32
+	// unit is what is counted as one.
+	unit float64
+	// left is what is left, in units.
+	left float64
+}
+
+const (
+	// maxLimitRows is how many limits and stocks may be rows.
+	maxLimitRows = 120
+	// MaxLimitRounds is how often the programme starts over because its solution goes beyond others.
+	MaxLimitRounds = 4
+)
+
+// leftIn is what a plan has left, in units.
+func (s *limitRow) leftIn(pl *compact.Plan) float64 {
+	if s.limit >= 0 {
+		return max(0, float64(pl.LimitLeft[s.limit])/s.unit)
+	}
+	return max(0, float64(pl.Problem.Bins[s.bin].Copies-int(pl.Used[s.bin])))
+}
+
+// taken is what one copy of a bin takes, in units.
+func (s *limitRow) taken(b *compact.Bin, at int32) float64 {
+	switch {
+	case s.limit >= 0:
+		return float64(b.Amount[s.limit]) / s.unit
+	case s.bin == at:
+		return 1
+	}
+	return 0
+}
+
+// toll is what a copy of a bin takes of what is scarce, at its prices.
+func (x *Columns) toll(b int32, mu []float64) float64 {
+	sum := 0.0
+	for k := range x.limitRows {
+		if mu[k] > 0 {
+			sum += float64(mu[k] * x.limitRows[k].taken(&x.c.Bins[b], b))
+		}
+	}
+	return sum
+}
+
+// AddExceededLimits makes limits and stocks rows that the solution goes beyond and that are none yet; false where there are none.
+func (x *Columns) AddExceededLimits(pl *compact.Plan) bool {
+	n := len(x.limitRows)
+	use := make([]float64, len(x.c.Bins))
+	limits := make([]float64, len(x.c.Limits))
+	for k, j := range x.Program.Basis {
+		if j < 0 || x.Pool[j].Bin < 0 {
+			continue
+		}
+		b := x.Pool[j].Bin
+		use[b] += x.Program.X[k]
+		for l, a := range x.c.Bins[b].Amount {
+			limits[l] += float64(x.Program.X[k] * float64(a))
+		}
+	}
+	for l, v := range limits {
+		if v > float64(pl.LimitLeft[l])*(1+1e-6) {
+			x.addLimitRow(limitRow{limit: int32(l), bin: -1, unit: float64(max(1, x.c.Limits[l]))})
+		}
+	}
+	for b, v := range use {
+		bin := &x.c.Bins[b]
+		if bin.Limited && v > float64(bin.Copies-int(pl.Used[b]))+1e-3 {
+			x.addLimitRow(limitRow{limit: -1, bin: int32(b), unit: 1})
+		}
+	}
+	return len(x.limitRows) > n
+}
+
+// AddUsedUpLimits makes those limits and stocks rows that a plan uses up, or nearly.
+func (x *Columns) AddUsedUpLimits(pl *compact.Plan) {
+	for l, m := range x.c.Limits {
+		if pl.LimitLeft[l] < m/10 {
+			x.addLimitRow(limitRow{limit: int32(l), bin: -1, unit: float64(max(1, m))})
+		}
+	}
+	for b := range x.c.Bins {
+		bin := &x.c.Bins[b]
+		if bin.Limited && !bin.Existing() && int(pl.Used[b]) == bin.Copies {
+			x.addLimitRow(limitRow{limit: -1, bin: int32(b), unit: 1})
+		}
+	}
+}
+
+func (x *Columns) addLimitRow(s limitRow) {
+	for _, y := range x.limitRows {
+		if y.limit == s.limit && y.bin == s.bin {
+			return
+		}
+	}
+	if len(x.limitRows) < maxLimitRows {
+		x.limitRows = append(x.limitRows, s)
+		x.limitDuals, x.bestLimitDuals, x.trialLimitDuals = append(x.limitDuals, 0), append(x.bestLimitDuals, 0), append(x.trialLimitDuals, 0)
+	}
+}
+
+// unpackedPrice is how many times more expensive than on its cheapest bin a pod is that has no bin.
+const unpackedPrice = 20
+
+// addUnpacked adds the column of a pod that has no bin, of the row at a place, because limits allow none.
+func (x *Columns) addUnpacked(k int, single compact.Filling) {
+	x.Program.Entry(int32(k), 1)
+	x.Program.Add(unpackedPrice * float64(single.Cost) / float64(single.Counts[0]))
+	x.Pool = append(x.Pool, compact.Filling{Bin: -1})
+}
+
+// LeavesPods says that the solution leaves pods without a bin.
+func (x *Columns) LeavesPods() bool {
+	for k, j := range x.Program.Basis {
+		if j >= 0 && x.Pool[j].Bin < 0 && x.Program.X[k] > 1e-3 {
+			return true
+		}
+	}
+	return false
+}
