@@ -199,7 +199,7 @@ func (c *claims) distinct(claim *model.NodeClaim, key string) int {
 func (c *claims) requests(subject string, claim *model.NodeClaim) {
 	sent := make([]model.PodID, 0, len(claim.Pods))
 	want := make(map[model.Resource]int64)
-	for _, pod := range c.f.Decisions.ToClaim[claim.ID] {
+	for _, pod := range c.f.Decisions.Sent[facts.Target{Claim: claim.ID}] {
 		sent = append(sent, pod.ID)
 		place.Add(want, c.f.Cluster.Class(pod))
 	}
@@ -234,7 +234,7 @@ func (c *claims) workloads(subject string, claim *model.NodeClaim) {
 		return
 	}
 	pods := make(map[rules.Owner]int)
-	for _, pod := range c.f.Decisions.ToClaim[claim.ID] {
+	for _, pod := range c.f.Decisions.Sent[facts.Target{Claim: claim.ID}] {
 		o := rules.OwnerOf(c.f.Cluster.Class(pod))
 		pods[o]++
 		if o.Kind != "" && pods[o] == most+1 {

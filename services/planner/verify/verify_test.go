@@ -85,8 +85,8 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a pod that is being deleted": {filling, func(in *model.Input, p *model.Plan) { in.Snapshot.Pods[1].Terminating = true }, "being deleted"},
 		"a placement nowhere":         {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "" }, "either a node or a claim"},
 		"a placement in two places":   {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Node = "n" }, "either a node or a claim"},
-		"a node that is not there":    {filling, func(_ *model.Input, p *model.Plan) { p.Placements[0].Node = "n-ghost" }, "no such node"},
-		"a claim that is not there":   {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "ghost" }, "no such claim"},
+		"a node that is not there":    {filling, func(_ *model.Input, p *model.Plan) { p.Placements[0].Node = "n-ghost" }, "pods are sent to it, and it does not exist"},
+		"a claim that is not there":   {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "ghost" }, "pods are sent to it, and it does not exist"},
 		"pending without a reason":    {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Reason = model.Reason{} }, "without a reason"},
 		"a miss of no pool":           {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Pools[0].NodePool = "ghost" }, "does not exist"},
 		"claims that nobody asked for": {buying, func(in *model.Input, _ *model.Plan) {
@@ -104,7 +104,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a port that a DaemonSet needs": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[0].HostPorts = []model.HostPort{{Protocol: "TCP", Port: 80}}
 			in.Snapshot.PodClasses[2].HostPorts = []model.HostPort{{Protocol: "TCP", Port: 80, IP: "10.0.0.1"}}
-		}, "which DaemonSet shop/daemon needs"},
+		}, "DaemonSet shop/daemon and pod shop/web-"},
 		"an excuse": {filling, func(_ *model.Input, p *model.Plan) {
 			p.Pending[0].Reason.Code, p.Pending[0].Reason.Subject = model.CodeUnsupported, "pod/shop/xl"
 		}, "nothing of it is unsupported"},

@@ -45,10 +45,15 @@ type Decisions struct {
 	Disruptions map[model.DisruptionID]*model.Disruption
 	// TakenBy is the disruption that has a claim among its candidates; of several the last.
 	TakenBy map[model.ClaimID]model.DisruptionID
-	// ToNode and ToClaim are the pods that are sent there, by placements and as destinations, in the plan's order. Pods that
-	// do not exist are left out.
-	ToNode  map[model.NodeName][]*model.Pod
-	ToClaim map[model.ClaimID][]*model.Pod
+	// Sent are the pods that are sent somewhere, by placements and as destinations, in the plan's order. Pods that do not
+	// exist are left out.
+	Sent map[Target][]*model.Pod
+}
+
+// Target is where a placement sends its pod: a node or a claim.
+type Target struct {
+	Node  model.NodeName
+	Claim model.ClaimID
 }
 
 func newDecisions(p *model.Plan, c *Cluster) *Decisions {
@@ -56,8 +61,7 @@ func newDecisions(p *model.Plan, c *Cluster) *Decisions {
 		Claims:      index(p.NodeClaims, func(x *model.NodeClaim) model.ClaimID { return x.ID }),
 		Disruptions: index(p.Disruptions, func(x *model.Disruption) model.DisruptionID { return x.ID }),
 		TakenBy:     make(map[model.ClaimID]model.DisruptionID),
-		ToNode:      make(map[model.NodeName][]*model.Pod),
-		ToClaim:     make(map[model.ClaimID][]*model.Pod),
+		Sent:        make(map[Target][]*model.Pod),
 	}
 	d.send(p.Placements, c)
 	for _, x := range p.Disruptions {
@@ -70,18 +74,22 @@ func newDecisions(p *model.Plan, c *Cluster) *Decisions {
 }
 
 func (d *Decisions) send(list []model.Placement, c *Cluster) {
-	for _, pl := range list {
-		pod := c.Pods[pl.Pod]
-		if pod == nil {
-			continue
-		}
-		if pl.Node != "" {
-			d.ToNode[pl.Node] = append(d.ToNode[pl.Node], pod)
-		}
-		if pl.Claim != "" {
-			d.ToClaim[pl.Claim] = append(d.ToClaim[pl.Claim], pod)
+	for i := range list {
+		if pod, to := c.Pods[list[i].Pod], TargetOf(&list[i]); pod != nil {
+			d.Sent[to] = append(d.Sent[to], pod)
 		}
 	}
+}
+
+// TargetOf is where a placement sends its pod.
+func TargetOf(pl *model.Placement) Target { return Target{pl.Node, pl.Claim} }
+
+// String is the target for messages, for example "node n-1".
+func (t Target) String() string {
+	if t.Claim == "" {
+		return "node " + string(t.Node)
+	}
+	return "claim " + string(t.Claim)
 }
 
 // ReasonFor is why the plan takes a claim away; 0 when it does not.

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -10,23 +11,14 @@ import (
 
 // Capacity checks everywhere that pods are sent to, that they may run and fit there together with those that are there.
 func (c *Check) Capacity() {
-	d := c.f.Decisions
-	for _, name := range slices.Sorted(maps.Keys(d.ToNode)) {
-		if node := c.f.Cluster.Nodes[name]; node != nil {
-			c.together(c.places.node(node), d.ToNode[name])
+	sent := c.f.Decisions.Sent
+	for _, to := range slices.SortedFunc(maps.Keys(sent), func(a, b facts.Target) int {
+		return cmp.Or(cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.Node, b.Node))
+	}) {
+		if p := c.places.at(to); p != nil {
+			c.r.Blame(p.disruption, func() { c.together(p, sent[to]) })
 		} else {
-			c.r.Fail("node "+string(name), "pods are sent to it, and there is no such node")
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(d.ToClaim)) {
-		fresh, claim := d.Claims[id], c.f.Cluster.Live[id]
-		switch {
-		case fresh != nil:
-			c.r.Blame(fresh.Disruption, func() { c.together(c.places.New(fresh), d.ToClaim[id]) })
-		case claim != nil:
-			c.together(c.places.claim(claim), d.ToClaim[id])
-		default:
-			c.r.Fail("claim "+string(id), "pods are sent to it, and there is no such claim")
+			c.r.Fail(to.String(), "pods are sent to it, and it does not exist")
 		}
 	}
 }
@@ -47,7 +39,6 @@ func (c *Check) together(p *Place, arriving []*model.Pod) {
 	}
 	c.fits(p, arriving)
 	c.ports(p, arriving)
-	c.daemonPorts(p, arriving)
 	c.attachments(p, arriving)
 }
 
@@ -104,38 +95,38 @@ func Add(sum map[model.Resource]int64, class *model.PodClass) {
 	}
 }
 
-// ports checks that no port is taken twice (NodePorts).
+// ports checks that no port is taken twice (NodePorts): by the pods, or those of DaemonSets that are still to start.
 func (c *Check) ports(p *Place, arriving []*model.Pod) {
 	type port struct {
 		model.HostPort
-		pod model.PodID
+		holder string
 	}
-	var taken []port
-	for _, pod := range append(slices.Clone(p.bound), arriving...) {
-		for _, hp := range c.f.Cluster.Class(pod).HostPorts {
-			for _, other := range taken {
-				if other.pod != pod.ID && collide(hp, other.HostPort) && slices.Contains(arriving, pod) {
-					c.r.Fail(p.subject, "pods %s and %s both take port %d/%s", other.pod, pod.ID, hp.Port, hp.Protocol)
-				}
+	ports := func(pods []*model.Pod) (out []port) {
+		for _, pod := range pods {
+			for _, hp := range c.f.Cluster.Class(pod).HostPorts {
+				out = append(out, port{hp, "pod " + string(pod.ID)})
 			}
-			taken = append(taken, port{hp, pod.ID})
 		}
+		return out
 	}
-}
-
-// daemonPorts checks that no pod takes a port that a DaemonSet's pod will need, which is still to start on the node.
-func (c *Check) daemonPorts(p *Place, arriving []*model.Pod) {
+	wanted := ports(arriving)
+	if len(wanted) == 0 {
+		return
+	}
 	for _, v := range p.Variants {
-		for _, daemon := range c.places.Daemons(p, v) {
-			for _, hp := range daemon.HostPorts {
-				for _, pod := range arriving {
-					if slices.ContainsFunc(c.f.Cluster.Class(pod).HostPorts, func(other model.HostPort) bool { return collide(hp, other) }) {
-						c.r.Fail(p.subject, "pod %s takes port %d/%s, which DaemonSet %s/%s needs on %s",
-							pod.ID, hp.Port, hp.Protocol, daemon.Namespace, daemon.OwnerName, v.Name)
-						return
-					}
-				}
+		taken := ports(p.bound)
+		for _, class := range c.places.Daemons(p, v) {
+			for _, hp := range class.HostPorts {
+				taken = append(taken, port{hp, "DaemonSet " + class.Namespace + "/" + class.OwnerName})
 			}
+		}
+		for _, x := range wanted {
+			other := func(y port) bool { return y.holder != x.holder && collide(x.HostPort, y.HostPort) }
+			if i := slices.IndexFunc(taken, other); i >= 0 {
+				c.r.Fail(p.subject, "%s and %s both take port %d/%s on %s", taken[i].holder, x.holder, x.Port, x.Protocol, v.Name)
+				return
+			}
+			taken = append(taken, x)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/verify/facts"
 )
 
 // mostOrders is of how many classes with devices one disruption may have pods for all orders to be tried.
@@ -18,7 +19,7 @@ func (c *Check) Devices() {
 		return
 	}
 	d := &deviceCheck{
-		c: c, given: devices.NewAllocator(c.freed()...), numbers: make(map[model.Placement]int),
+		c: c, given: devices.NewAllocator(c.freed()...), numbers: make(map[*Place]int),
 		templates: devices.NewTemplates(c.f.Cluster.Snapshot.Nodes, c.f.Input.Now),
 	}
 	for _, pl := range c.inOrder() {
@@ -59,8 +60,8 @@ type deviceCheck struct {
 	c         *Check
 	given     *devices.Allocator
 	templates *devices.Templates
-	// numbers are the places that given knows, by the node or claim that they are.
-	numbers map[model.Placement]int
+	// numbers are the places that given knows, nil being one that does not exist.
+	numbers map[*Place]int
 }
 
 // displaced checks the pods that one disruption displaces.
@@ -77,22 +78,8 @@ func (d *deviceCheck) displaced(x *model.Disruption) {
 		}
 		byClass[pod.Class] = append(byClass[pod.Class], pl)
 	}
-	takeAll := func(order []model.ClassID) bool {
-		for _, class := range order {
-			if slices.ContainsFunc(byClass[class], func(pl model.Placement) bool { return !d.take(pl) }) {
-				return false
-			}
-		}
-		return true
-	}
-	if len(classes) <= mostOrders {
-		for _, order := range permutations(classes) {
-			mark := d.given.Fork()
-			if takeAll(order) {
-				return
-			}
-			d.given.Back(mark)
-		}
+	if len(classes) <= mostOrders && d.inSomeOrder(classes, byClass) {
+		return
 	}
 	for _, class := range classes {
 		mark := d.given.Fork()
@@ -107,17 +94,17 @@ func (d *deviceCheck) displaced(x *model.Disruption) {
 	}
 }
 
-func permutations[T any](list []T) [][]T {
-	if len(list) == 0 {
-		return [][]T{nil}
-	}
-	var out [][]T
-	for i := range list {
-		for _, rest := range permutations(slices.Concat(list[:i], list[i+1:])) {
-			out = append(out, append([]T{list[i]}, rest...))
+// inSomeOrder takes the devices of all pods, class by class in an order in which that works; if there is none, it takes none.
+func (d *deviceCheck) inSomeOrder(classes []model.ClassID, pods map[model.ClassID][]model.Placement) bool {
+	for i, class := range classes {
+		mark := d.given.Fork()
+		fails := func(pl model.Placement) bool { return !d.take(pl) }
+		if !slices.ContainsFunc(pods[class], fails) && d.inSomeOrder(slices.Concat(classes[:i], classes[i+1:]), pods) {
+			return true
 		}
+		d.given.Back(mark)
 	}
-	return out
+	return len(classes) == 0
 }
 
 func (d *deviceCheck) take(pl model.Placement) bool {
@@ -132,55 +119,36 @@ func (d *deviceCheck) why(pl model.Placement) string {
 
 // number is the place of a placement; it becomes known when it is first asked for.
 func (d *deviceCheck) number(pl model.Placement) int {
-	key := model.Placement{Node: pl.Node, Claim: pl.Claim}
-	n, known := d.numbers[key]
+	p := d.c.places.at(facts.TargetOf(&pl))
+	n, known := d.numbers[p]
 	if !known {
 		n = len(d.numbers)
-		d.numbers[key] = n
-		node, stocks := d.stocks(pl)
-		d.given.Add(n, node, stocks...)
+		d.numbers[p] = n
+		d.add(n, p)
 	}
 	return n
 }
 
-func (d *deviceCheck) stocks(pl model.Placement) (model.NodeName, []*devices.Stock) {
-	c := d.c.f.Cluster
-	node := c.Nodes[pl.Node]
-	if node == nil {
-		node = c.NodeOf[pl.Claim]
+// add tells given what a place has, as each of its variants, without what DaemonSets will have that are still to start.
+func (d *deviceCheck) add(number int, p *Place) {
+	if p == nil || (p.node == nil && p.pool == nil) {
+		d.given.Add(number, "")
+		return
 	}
-	if node != nil {
-		var pool *model.NodePool
-		if claim := c.ClaimOn[node.Name]; claim != nil {
-			pool = c.Pools[claim.NodePool]
-		}
-		p := d.c.places.node(node)
-		s := devices.NewStock(d.templates.Node(node, pool), devices.Held(p.bound...))
-		d.takeDaemons(s, p, p.Variants[0])
-		return node.Name, []*devices.Stock{s}
-	}
-	var p *Place
-	var pool *model.NodePool
-	if fresh := d.c.f.Decisions.Claims[pl.Claim]; fresh != nil {
-		p, pool = d.c.places.New(fresh), c.Pools[fresh.NodePool]
-	} else if claim := c.Live[pl.Claim]; claim != nil {
-		p, pool = d.c.places.claim(claim), c.Pools[claim.NodePool]
-	}
-	if pool == nil {
-		return "", nil
-	}
-	var out []*devices.Stock
+	var name model.NodeName
+	var stocks []*devices.Stock
 	for _, v := range p.Variants {
-		s := devices.NewStock(d.templates.Of(pool, v.Offering.InstanceType), nil)
-		d.takeDaemons(s, p, v)
-		out = append(out, s)
+		var list []model.NodeDevice
+		if p.node != nil {
+			name, list = p.node.Name, d.templates.Node(p.node, p.pool)
+		} else {
+			list = d.templates.Of(p.pool, v.Offering.InstanceType)
+		}
+		s := devices.NewStock(list, devices.Held(p.bound...))
+		for _, class := range d.c.places.Daemons(p, v) {
+			s.Take(slices.DeleteFunc(slices.Clone(class.DeviceClaims), func(x model.DeviceClaim) bool { return x.Name != "" }))
+		}
+		stocks = append(stocks, s)
 	}
-	return "", out
-}
-
-// takeDaemons takes what DaemonSets will have that are still to start there.
-func (d *deviceCheck) takeDaemons(s *devices.Stock, p *Place, v *Variant) {
-	for _, class := range d.c.places.Daemons(p, v) {
-		s.Take(slices.DeleteFunc(slices.Clone(class.DeviceClaims), func(x model.DeviceClaim) bool { return x.Name != "" }))
-	}
+	d.given.Add(number, name, stocks...)
 }

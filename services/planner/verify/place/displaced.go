@@ -107,31 +107,26 @@ func (d *displaced) find() {
 func (d *displaced) gone(homelessStay bool) *filters {
 	transient := maps.Clone(d.c.sites.going)
 	maps.Copy(transient, d.c.sites.taken)
-	now := d.c.newFilters(transient)
 	to := make(map[model.PodID]*site)
 	for _, pl := range d.c.f.Plan.Placements {
 		if !facts.Virtual(pl.Pod) {
 			to[pl.Pod] = d.c.sites.of(pl)
 		}
 	}
-	pending := make(map[model.PodID]bool)
 	for _, q := range d.c.f.Plan.Pending {
-		pending[q.Pod] = true
+		to[q.Pod] = nil
 	}
-	for i := range d.c.f.Cluster.Snapshot.Pods {
-		p := &d.c.f.Cluster.Snapshot.Pods[i]
-		s, placed := to[p.ID]
-		if !placed {
+	return d.c.boundNow(transient, func(p *model.Pod) *site {
+		s, moved := to[p.ID]
+		if !moved {
 			s = d.c.sites.byNode[p.Node]
 		}
-		stays := placed || !d.c.sites.taken[s] || (homelessStay && d.homeless[p.ID])
-		// What is ending will have ended: drains take their time.
-		if s != nil && !pending[p.ID] && !p.Terminating && stays {
-			now.put(p, s)
+		stays := moved || !d.c.sites.taken[s] || (homelessStay && d.homeless[p.ID])
+		if p.Terminating || !stays { // what is ending will have ended: drains take their time
+			return nil
 		}
-	}
-	now.putDaemons()
-	return now
+		return s
+	})
 }
 
 // rulesFirst binds those first that have pod rules: the others may come at any time.

@@ -72,13 +72,22 @@ type antiAffinity struct {
 	by model.ClassID
 }
 
-func (c *Check) newFilters(transient map[*site]bool) *filters {
-	return &filters{
+// boundNow has the pods of the snapshot where they are said to be, nil being nowhere, and those of DaemonSets.
+func (c *Check) boundNow(transient map[*site]bool, at func(*model.Pod) *site) *filters {
+	f := &filters{
 		c: c, transient: transient,
 		here: make(map[model.ClassID]map[*site]pods), counting: make(map[model.ClassID][]counter),
 		rules: make(map[model.ClassID]*podRules), spreads: make(map[string]spreading), matched: make(map[string]*counts),
 		over: make(map[string][]*domains),
 	}
+	for i := range c.f.Cluster.Snapshot.Pods {
+		p := &c.f.Cluster.Snapshot.Pods[i]
+		if s := at(p); s != nil {
+			f.put(p, s)
+		}
+	}
+	f.putDaemons()
+	return f
 }
 
 func (f *filters) at(class model.ClassID) map[*site]pods {
@@ -108,7 +117,6 @@ func (f *filters) put(p *model.Pod, s *site) {
 }
 
 // putDaemons lets the pods of DaemonSets be on all nodes to come: they are bound before such a node is ready for others.
-// It must be called before any rules are asked for.
 func (f *filters) putDaemons() {
 	for _, d := range f.c.f.Cluster.Snapshot.DaemonSets {
 		class := f.c.f.Cluster.Classes[d.Class]

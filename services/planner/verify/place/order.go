@@ -33,14 +33,12 @@ func (c *Check) Order() {
 			transient[c.sites.byClaim[claim.ID]] = true
 		}
 	}
-	now := c.newFilters(transient)
-	for i := range c.f.Cluster.Snapshot.Pods {
-		p := &c.f.Cluster.Snapshot.Pods[i]
-		if s := c.sites.byNode[p.Node]; s != nil && !moved[p.ID] {
-			now.put(p, s)
+	now := c.boundNow(transient, func(p *model.Pod) *site {
+		if moved[p.ID] {
+			return nil
 		}
-	}
-	now.putDaemons()
+		return c.sites.byNode[p.Node]
+	})
 	c.numbered(placed)
 	for _, pl := range placed {
 		pod, s := c.f.Cluster.Pods[pl.Pod], c.sites.of(pl)

@@ -16,6 +16,10 @@ type Place struct {
 	// Variants are all that it may turn out to be; pods must be right on each. None where its pool is not known.
 	Variants []*Variant
 	subject  string
+	// node is nil for one that is to come, pool where it is not known; disruption is what a new claim is a replacement in.
+	node       *model.Node
+	pool       *model.NodePool
+	disruption model.DisruptionID
 	// closed says why no pod may be sent there; "" when pods may. going says that it is closed because the plan takes it
 	// away: until then it has what buffers keep there.
 	closed string
@@ -28,9 +32,10 @@ type Place struct {
 
 // Places makes each place once.
 type Places struct {
-	f     *facts.Facts
-	nodes map[model.NodeName]*Place
-	fresh map[*model.NodeClaim]*Place
+	f      *facts.Facts
+	nodes  map[model.NodeName]*Place
+	claims map[model.ClaimID]*Place // in flight
+	fresh  map[*model.NodeClaim]*Place
 	// variants are those of new claims: two claims have the same Variant exactly if nothing can tell their nodes apart.
 	variants map[variantKey]*Variant
 	// daemons are the DaemonSets whose pods will still start on a variant, rules what classes ask of nodes, as far as either
@@ -50,8 +55,23 @@ type variantKey struct {
 // NewPlaces knows no place yet.
 func NewPlaces(f *facts.Facts) *Places {
 	return &Places{
-		f: f, nodes: make(map[model.NodeName]*Place), fresh: make(map[*model.NodeClaim]*Place), variants: make(map[variantKey]*Variant),
-		daemons: make(map[*Variant][]*model.PodClass), rules: make(map[model.ClassID]*nodeRules),
+		f: f, nodes: make(map[model.NodeName]*Place), claims: make(map[model.ClaimID]*Place), fresh: make(map[*model.NodeClaim]*Place),
+		variants: make(map[variantKey]*Variant), daemons: make(map[*Variant][]*model.PodClass), rules: make(map[model.ClassID]*nodeRules),
+	}
+}
+
+// at is where a placement sends its pod; nil where that does not exist.
+func (ps *Places) at(to facts.Target) *Place {
+	node, fresh, claim := ps.f.Cluster.Nodes[to.Node], ps.f.Decisions.Claims[to.Claim], ps.f.Cluster.Live[to.Claim]
+	switch {
+	case node != nil:
+		return ps.node(node)
+	case fresh != nil:
+		return ps.New(fresh)
+	case claim != nil:
+		return ps.claim(claim)
+	default:
+		return nil
 	}
 }
 
@@ -60,9 +80,9 @@ func (ps *Places) New(claim *model.NodeClaim) *Place {
 	if p := ps.fresh[claim]; p != nil {
 		return p
 	}
-	p := &Place{subject: "claim " + string(claim.ID)}
-	ps.fresh[claim] = p
 	pool := ps.f.Cluster.Pools[claim.NodePool]
+	p := &Place{subject: "claim " + string(claim.ID), pool: pool, disruption: claim.Disruption}
+	ps.fresh[claim] = p
 	if pool == nil {
 		return p
 	}
@@ -121,7 +141,7 @@ func (ps *Places) node(n *model.Node) *Place {
 	}
 	c := ps.f.Cluster
 	p := &Place{
-		subject: "node " + string(n.Name), taints: n.Taints, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
+		subject: "node " + string(n.Name), node: n, taints: n.Taints, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
 		Variants: []*Variant{{Name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}},
 	}
 	ps.nodes[n.Name] = p
@@ -137,6 +157,7 @@ func (ps *Places) node(n *model.Node) *Place {
 	if claim == nil {
 		return p
 	}
+	p.pool = c.Pools[claim.NodePool]
 	if d, ok := ps.f.Decisions.TakenBy[claim.ID]; ok {
 		p.closed = "disruption " + string(d) + " of the same plan takes it away"
 		p.going = !facts.NodeLeaving(n) && !n.Unschedulable && !c.Leaving(claim)
@@ -181,7 +202,13 @@ func (ps *Places) claim(claim *model.Claim) *Place {
 	if n := c.NodeOf[claim.ID]; n != nil {
 		return ps.node(n)
 	}
-	p := &Place{subject: "claim " + string(claim.ID), taints: claim.Taints, Variants: ps.inFlight(claim)}
+	if p := ps.claims[claim.ID]; p != nil {
+		return p
+	}
+	p := &Place{
+		subject: "claim " + string(claim.ID), pool: c.Pools[claim.NodePool], taints: claim.Taints, Variants: ps.inFlight(claim),
+	}
+	ps.claims[claim.ID] = p
 	switch d := ps.f.Decisions.TakenBy[claim.ID]; {
 	case d != "":
 		p.closed = "disruption " + string(d) + " of the same plan takes it away"
