@@ -16,7 +16,7 @@ func TestPodsThatAreNearOrAway(t *testing.T) {
 		"affinity: another node": {
 			withDB(near(host, "db"), "r-1a"), func(s *scene) { s.send("client-0", "r-1a-2") }, "near other pods by kubernetes.io/hostname",
 		},
-		"affinity: nobody to be near to": {
+		"affinity: no pod to be near to": {
 			withDB(near(zone, "db"), "r-1a-2"), func(s *scene) { s.classNamed("db").Labels = nil }, "and there are none",
 		},
 		"affinity: a node without the label": {
@@ -105,7 +105,7 @@ func TestPodsThatAreNearOrAway(t *testing.T) {
 				return s
 			}, func(s *scene) { s.send("client-0", "r-1a") }, "away from other pods",
 		},
-		"anti-affinity: a wish is no rule": {
+		"anti-affinity: a preference is no rule": {
 			func() *scene {
 				s := withDB(away(zone, "db"), "r-1a")()
 				s.classNamed("client").PodAntiAffinity[0].Weight = 1

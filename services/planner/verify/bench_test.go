@@ -8,9 +8,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// crowdScene is a plan for pods of many Deployments, each spread over zones and hosts and kept apart from another one, on
+// largeScene is a plan for pods of many Deployments, each spread over zones and hosts and kept away from another one, on
 // claims of fifty pods with sixty offerings each, beside as many nodes that are full.
-func crowdScene(deployments, pods int) *scene {
+func largeScene(deployments, pods int) *scene {
 	zones := []string{"r-1a", "r-1b", "r-1c"}
 	s := newScene()
 	in := &s.in.Snapshot
@@ -63,7 +63,7 @@ func crowdScene(deployments, pods int) *scene {
 func BenchmarkPlan(b *testing.B) {
 	for _, size := range []struct{ deployments, pods int }{{50, 10_000}, {200, 50_000}, {1000, 50_000}} {
 		b.Run(fmt.Sprintf("%ddeployments/%dpods", size.deployments, size.pods), func(b *testing.B) {
-			s := crowdScene(size.deployments, size.pods)
+			s := largeScene(size.deployments, size.pods)
 			s.fill()
 			b.ReportAllocs()
 			for b.Loop() {

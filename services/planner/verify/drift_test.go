@@ -67,18 +67,18 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 		"an image, and none is known": {silent(func(in *model.Input, c *model.Claim) { c.ImageID, in.Snapshot.NodeClasses[0].Images = "ami-0", nil }), not},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonDrifted), tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{one(model.ReasonDrifted), tc.change, tc.want}.run)
 	}
 }
 
 // TestDriftGoesByCanary takes a plan that takes one drifted node of two; the other proves what comes after.
 func TestDriftGoesByCanary(t *testing.T) {
 	build := func() *scene {
-		s := giving("n-0", "n-1", "n-2")
+		s := poolOf("n-0", "n-1", "n-2")
 		for i := range 2 {
 			name := fmt.Sprintf("n-%d", i)
 			claimNamed(&s.in, model.ClaimID("c-"+name)).Drifted = model.Reason{Code: model.CodeDrifted, Message: "AWS says so"}
-			s.give(model.ReasonDrifted, name)
+			s.disrupt(model.ReasonDrifted, name)
 		}
 		return s
 	}
@@ -102,12 +102,12 @@ func TestDriftGoesByCanary(t *testing.T) {
 		"of another class": {prover(func(in *model.Input, _ *model.Claim) { in.Snapshot.NodeClasses[0].Hash = "b" }), unproven},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{build, tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{build, tc.change, tc.want}.run)
 	}
-	t.Run("one, unproven", gift{one(model.ReasonDrifted), func(in *model.Input, _ *model.Plan) {
+	t.Run("one, unproven", disruptionCase{one(model.ReasonDrifted), func(in *model.Input, _ *model.Plan) {
 		in.Snapshot.NodePools[0].Hash = "b"
 	}, ""}.run)
-	t.Run("one, unproven, and one in flight", gift{one(model.ReasonDrifted), func(in *model.Input, p *model.Plan) {
+	t.Run("one, unproven, and one in flight", disruptionCase{one(model.ReasonDrifted), func(in *model.Input, p *model.Plan) {
 		in.Snapshot.NodePools[0].Hash = "b"
 		c := claimNamed(in, "c-n-1")
 		c.Disruption, c.DisruptionReason = "d-old", model.ReasonDrifted
@@ -175,7 +175,7 @@ func TestFailedDriftHoldsThePool(t *testing.T) {
 		}, ""},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonDrifted), tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{one(model.ReasonDrifted), tc.change, tc.want}.run)
 	}
 }
 
@@ -193,15 +193,15 @@ func TestStaticPoolsDriftOneByOne(t *testing.T) {
 		s.p.Disruptions[0].Destinations = append(s.p.Disruptions[0].Destinations, model.Placement{Pod: "shop/api-0", Claim: "c-new"})
 		return s
 	}
-	tests := map[string]gift{
+	tests := map[string]disruptionCase{
 		"one for one":          {build, func(*model.Input, *model.Plan) {}, ""},
 		"its pods go along":    {again, func(*model.Input, *model.Plan) {}, ""},
 		"nothing in its place": {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements = nil }, "go one by one, each for another"},
 		"two at once": {build, func(_ *model.Input, p *model.Plan) {
 			p.Disruptions[0].Candidates = append(p.Disruptions[0].Candidates, "c-n-1")
 		}, "go one by one, each for another"},
-		"for money":  {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonUnderutilized }, "node pool default is static"},
-		"for nobody": {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Candidates[0] = "c-ghost" }, "claim c-new: node pool default is static"},
+		"for money":    {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonUnderutilized }, "node pool default is static"},
+		"for no claim": {build, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Candidates[0] = "c-ghost" }, "claim c-new: node pool default is static"},
 	}
 	for name, tc := range tests {
 		t.Run(name, tc.run)

@@ -142,7 +142,7 @@ func replacing() model.Input {
 	return in
 }
 
-// filling has room on a node for the pods that wait, and one pod that fits nowhere.
+// filling has free capacity on a node for the pods that wait, and one pod that fits nowhere.
 func filling() model.Input {
 	in := market()
 	addNode(&in, "n-busy", in.Snapshot.Catalogs[0].InstanceTypes[1], 200_000)

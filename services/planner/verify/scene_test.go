@@ -15,7 +15,7 @@ const (
 	host = "kubernetes.io/hostname"
 )
 
-// scene is a small cluster and a plan for it, both written by hand: pods that mind each other, on nodes that nobody owns
+// scene is a small cluster and a plan for it, both written by hand: pods with pod rules, on nodes that Kerf does not own
 // and on claims of the plan.
 type scene struct {
 	in model.Input

@@ -104,7 +104,7 @@ func TestPodsThatSpread(t *testing.T) {
 				return s
 			}, func(s *scene) { s.classNamed("even-abroad").Namespace = "shop" }, "r-1a has 1 pods",
 		},
-		"spread: a wish is no rule": {
+		"spread: a preference is no rule": {
 			spreadScene(even(zone, func(t *model.TopologySpread) { t.Required = false }), "r-1a", "r-1a"),
 			func(s *scene) { s.classNamed("even").TopologySpread[0].Required = true }, "r-1a has 1 pods",
 		},

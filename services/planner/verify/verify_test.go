@@ -28,7 +28,7 @@ func TestPlansThatKeepTheRulesPass(t *testing.T) {
 		"claims for pending pods":       {buying(), func(p model.Plan) bool { return len(p.NodeClaims) > 0 && p.LowerBound != nil }},
 		"an empty node and a spare one": {returning(), func(p model.Plan) bool { return len(p.Disruptions) == 2 }},
 		"a cheaper replacement":         {replacing(), func(p model.Plan) bool { return len(p.Disruptions) == 1 && len(p.NodeClaims) == 1 }},
-		"room on a node, and none": {filling(), func(p model.Plan) bool {
+		"a node with free capacity, and none": {filling(), func(p model.Plan) bool {
 			return len(p.Placements) == 1 && p.Placements[0].Node == "n-busy" && len(p.Pending) == 1
 		}},
 	}
@@ -89,10 +89,10 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a claim that is not there":   {buying, func(_ *model.Input, p *model.Plan) { p.Placements[0].Claim = "ghost" }, "pods are sent to it, and it does not exist"},
 		"pending without a reason":    {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Reason = model.Reason{} }, "without a reason"},
 		"a miss of no pool":           {filling, func(_ *model.Input, p *model.Plan) { p.Pending[0].Pools[0].NodePool = "ghost" }, "does not exist"},
-		"claims that nobody asked for": {buying, func(in *model.Input, _ *model.Plan) {
+		"claims that were not asked for": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Kinds = []model.DecisionKind{model.KindDisrupt}
 		}, "not asked for"},
-		"disruptions that nobody asked for": {returning, func(in *model.Input, _ *model.Plan) {
+		"disruptions that were not asked for": {returning, func(in *model.Input, _ *model.Plan) {
 			in.Kinds = []model.DecisionKind{model.KindProvision}
 		}, "not asked for"},
 
@@ -163,7 +163,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			in.Snapshot.PodClasses[2].HostPorts = []model.HostPort{{Protocol: "TCP", Port: 80}}
 		}, "both take port 80/TCP"},
 		"a class that is not planned for": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodClasses[2].Unsupported = "claims" }, "but claims"},
-		"a neighbour that minds": {filling, func(in *model.Input, _ *model.Plan) {
+		"a neighbour with an anti-affinity": {filling, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[1].PodAntiAffinity = []model.PodAffinityTerm{{
 				TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"shop"},
 				Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Operator: model.In, Values: []string{"web"}}}},
@@ -227,10 +227,10 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a reason that is not true: expiry": {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonExpired }, "has not expired"},
 		"a reason that is not true: notice": {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonInterrupted }, "is not interrupted"},
 		"a reason of others":                {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonDeleted }, "no reason that the planner decides on"},
-		"a replacement of nobody":           {replacing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements = nil }, "does not list it as a replacement"},
+		"a replacement of no disruption":    {replacing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements = nil }, "does not list it as a replacement"},
 		"a replacement that is not there":   {replacing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements[0] = "ghost" }, "not a claim of this plan"},
 		"a replacement of another":          {replacing, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Disruption = "" }, `belongs to ""`},
-		"a replacement as dear": {replacing, func(in *model.Input, p *model.Plan) {
+		"a replacement as expensive": {replacing, func(in *model.Input, p *model.Plan) {
 			p.Disruptions[0].Saving = 0
 			retype(p, "large", 200_000)
 		}, "not worth it"},

@@ -18,8 +18,8 @@ import (
 type dice struct {
 	*rand.Rand
 	in model.Input
-	// calm clusters have nothing against being consolidated.
-	calm bool
+	// idle clusters have nothing that keeps them from being consolidated.
+	idle bool
 }
 
 func (d *dice) chance(percent int) bool { return d.IntN(100) < percent }
@@ -36,7 +36,7 @@ func zones() []string { return []string{"r-1a", "r-1b", "r-1c"} }
 // world is a cluster by a seed.
 func world(seed uint64) model.Input {
 	d := &dice{Rand: rand.New(rand.NewPCG(seed, 5)), in: model.Input{Now: at(30)}}
-	d.calm = d.chance(50)
+	d.idle = d.chance(50)
 	d.market()
 	for i := range 1 + d.IntN(3) {
 		d.pool(fmt.Sprintf("pool-%d", i))
@@ -88,7 +88,7 @@ func (d *dice) pool(name string) {
 		ConsolidateAfter:    pick(d, nil, ptr(time.Duration(0)), ptr(time.Minute), ptr(20*time.Minute)),
 		Budgets:             pick(d, nil, []model.DisruptionBudget{{Count: int32(d.IntN(5))}}, []model.DisruptionBudget{{Count: 40, IsPercent: true}}),
 	}
-	if d.calm {
+	if d.idle {
 		p.ConsolidationPolicy, p.ConsolidateAfter, p.Budgets = model.WhenEmptyOrUnderutilized, ptr(time.Duration(0)), nil
 	}
 	if d.chance(25) {
@@ -108,7 +108,7 @@ func (d *dice) owner(name string) {
 	s := &d.in.Snapshot
 	cpu := int64(100 + 50*d.IntN(20))
 	revisions := pick(d, 1, 1, 1, 2)
-	if d.calm {
+	if d.idle {
 		revisions = 1
 	}
 	for r := range revisions {
@@ -167,7 +167,7 @@ func (d *dice) node(name string) {
 
 // fate is what makes a node one that may have to go.
 func (d *dice) fate(c *model.Claim, n *model.Node) {
-	if d.calm && d.chance(80) {
+	if d.idle && d.chance(80) {
 		return
 	}
 	switch d.IntN(12) {
@@ -196,11 +196,11 @@ func (d *dice) fate(c *model.Claim, n *model.Node) {
 	}
 }
 
-func (d *dice) pods(node model.NodeName, room int64) {
+func (d *dice) pods(node model.NodeName, free int64) {
 	s := &d.in.Snapshot
-	for i := 0; room > 0 && !d.chance(20); i++ {
+	for i := 0; free > 0 && !d.chance(20); i++ {
 		c := pick(d, s.PodClasses...)
-		if room -= c.Requests.Value(model.CPU); room < 0 {
+		if free -= c.Requests.Value(model.CPU); free < 0 {
 			return
 		}
 		p := running(fmt.Sprintf("shop/%s-%02d", node, i), string(c.ID), string(node))
@@ -209,7 +209,7 @@ func (d *dice) pods(node model.NodeName, room int64) {
 		if d.chance(90) {
 			p.BindTime = d.ago(pick(d, 20, 300, 300))
 		}
-		if d.calm {
+		if d.idle {
 			p.BindTime, p.DoNotDisrupt = at(-90), false
 		}
 		s.Pods = append(s.Pods, p)

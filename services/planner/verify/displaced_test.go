@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// interrupted adds a node in zone r-1a that AWS takes away, and the disruption that gives it back.
+// interrupted adds a node in zone r-1a that AWS takes away, and the disruption that replaces it.
 func (s *scene) interrupted(name string) {
 	addNode(&s.in, name, s.in.Snapshot.Catalogs[0].InstanceTypes[1], 200_000)
 	id := model.ClaimID("c-" + name)
@@ -97,7 +97,7 @@ func TestDisplacedPodsKeepWhatTheyAskOfOthers(t *testing.T) {
 				s.displace("lonely-0", "lonely", "r-1b")
 			}), func(s *scene) { s.destination("lonely-0").Node = "r-1a" }, "it must be away from other pods",
 		},
-		"those that mind others first": {
+		"those with pod rules first": {
 			scenery(func(s *scene) {
 				s.class("even", even(zone))
 				s.class("free", func(c *model.PodClass) { c.Labels = model.Labels{{Key: "app", Value: "even"}} })

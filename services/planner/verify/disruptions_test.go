@@ -11,15 +11,15 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// gift is a plan that gives nodes back, written by hand, one change of it or of what it is held against, and what is said
-// then; "" where it is still allowed.
-type gift struct {
+// disruptionCase is a plan that disrupts nodes, written by hand, one change of it or of its input, and what is said then; ""
+// where it is still allowed.
+type disruptionCase struct {
 	good   func() *scene
 	change func(*model.Input, *model.Plan)
 	want   string
 }
 
-func (g gift) run(t *testing.T) {
+func (g disruptionCase) run(t *testing.T) {
 	t.Helper()
 	in, p := g.good().settled()
 	for _, v := range verify.Plan(in, p) {
@@ -35,8 +35,8 @@ func (g gift) run(t *testing.T) {
 	}
 }
 
-// giving has the unowned node "wide", where there is room for all, and large nodes of the pool.
-func giving(nodes ...string) *scene {
+// poolOf has the unowned node "wide", where all pods fit, and large nodes of the pool.
+func poolOf(nodes ...string) *scene {
 	s := newScene()
 	s.node("wide", "r-1b")
 	s.class("api", nil)
@@ -46,8 +46,8 @@ func giving(nodes ...string) *scene {
 	return s
 }
 
-// give adds a disruption of some nodes.
-func (s *scene) give(why model.DisruptionReason, nodes ...string) {
+// disrupt adds a disruption of some nodes.
+func (s *scene) disrupt(why model.DisruptionReason, nodes ...string) {
 	d := model.Disruption{ID: model.DisruptionID("d-" + nodes[0]), Reason: why}
 	for _, n := range nodes {
 		d.Candidates = append(d.Candidates, model.ClaimID("c-"+n))
@@ -55,8 +55,8 @@ func (s *scene) give(why model.DisruptionReason, nodes ...string) {
 	s.p.Disruptions = append(s.p.Disruptions, d)
 }
 
-// mover lets a pod run on a node, and go from there with the newest disruption.
-func (s *scene) mover(name, class, from, to string) {
+// evicted lets a pod run on a node, and go from there with the newest disruption.
+func (s *scene) evicted(name, class, from, to string) {
 	s.running(name, class, from)
 	d := &s.p.Disruptions[len(s.p.Disruptions)-1]
 	pl := model.Placement{Pod: model.PodID("shop/" + name), Node: model.NodeName(to)}
@@ -74,7 +74,7 @@ func (s *scene) replaced(id string) {
 	d.Replacements = append(d.Replacements, model.ClaimID(id))
 }
 
-// settled is the plan with all that follows from the rest of it, for pods that nobody is in a hurry about: each eviction
+// settled is the plan with all that follows from the rest of it, for pods that are not special: each eviction
 // weighs a thousand.
 func (s *scene) settled() (model.Input, model.Plan) {
 	s.fill()
@@ -126,10 +126,10 @@ func evicts(d *model.Disruption, class string) {
 	d.Workloads[i].Pods++
 }
 
-// one gives back one node, with a pod, for a reason that holds.
+// one disrupts one node, with a pod, for a reason that holds.
 func one(why model.DisruptionReason) func() *scene {
 	return func() *scene {
-		s := giving("n-0", "n-1")
+		s := poolOf("n-0", "n-1")
 		claim := claimNamed(&s.in, "c-n-0")
 		switch why {
 		case model.ReasonDrifted:
@@ -140,9 +140,9 @@ func one(why model.DisruptionReason) func() *scene {
 			nodeNamed(&s.in, "n-0").Conditions = []model.NodeCondition{{Type: "KernelReady", Status: "False", TransitionTime: at(0)}}
 		default:
 		}
-		s.give(why, "n-0")
+		s.disrupt(why, "n-0")
 		if why != model.ReasonEmpty {
-			s.mover("api-0", "api", "n-0", "wide")
+			s.evicted("api-0", "api", "n-0", "wide")
 		}
 		return s
 	}
@@ -216,7 +216,7 @@ func TestExpiry(t *testing.T) {
 		}, "have no destination"},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonExpired), tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{one(model.ReasonExpired), tc.change, tc.want}.run)
 	}
 }
 
@@ -225,104 +225,17 @@ func TestExpiredNodesLeaveBudgetsToOthers(t *testing.T) {
 	build := func() *scene {
 		s := one(model.ReasonExpired)()
 		s.in.Snapshot.NodePools[0].Budgets = []model.DisruptionBudget{{Count: 1}}
-		s.give(model.ReasonEmpty, "n-1")
+		s.disrupt(model.ReasonEmpty, "n-1")
 		return s
 	}
-	gift{build, func(in *model.Input, _ *model.Plan) {
+	disruptionCase{build, func(in *model.Input, _ *model.Plan) {
 		claimNamed(in, "c-n-0").ExpireTime = at(31)
 	}, "allows 1 nodes at once; 0 are going, the plan takes 2 more"}.run(t)
-	gift{build, func(in *model.Input, p *model.Plan) {
+	disruptionCase{build, func(in *model.Input, p *model.Plan) {
 		addNode(in, "n-2", in.Snapshot.Catalogs[0].InstanceTypes[1], 200_000)
 		claimNamed(in, "c-n-2").State = model.ClaimDraining
 		claimNamed(in, "c-n-2").Reached = model.ClaimInitialized
 	}, "allows 1 nodes at once; 1 are going, the plan takes 1 more"}.run(t)
-}
-
-// TestPodsThatWereMovedRest takes a pod that is moved by choice, and a history.
-func TestPodsThatWereMovedRest(t *testing.T) {
-	history := func(change func(*model.DisruptionRecord), bound time.Time) func(*model.Input, *model.Plan) {
-		return func(in *model.Input, p *model.Plan) {
-			r := model.DisruptionRecord{
-				ID: "d-old", Reason: model.ReasonUnderutilized, AcceptTime: at(5), EndTime: at(12),
-				Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "api", Pods: 1}},
-			}
-			change(&r)
-			in.Snapshot.Disruptions = []model.DisruptionRecord{r}
-			pod(in, "shop/api-0").BindTime = bound
-			if !bound.IsZero() {
-				p.Disruptions[0].Churn = 2000 - 100*int64(at(30).Sub(bound)/(3*time.Minute))
-				if d := &p.Disruptions[0]; d.Saving > 0 {
-					d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
-				}
-			}
-		}
-	}
-	same := func(*model.DisruptionRecord) {}
-	tests := map[string]struct {
-		change func(*model.Input, *model.Plan)
-		want   string
-	}{
-		"bound after it was moved":     {history(same, at(6)), "pod shop/api-0 may not move: pods of ReplicaSet api were moved"},
-		"bound when that was accepted": {history(func(r *model.DisruptionRecord) { r.AcceptTime = at(6) }, at(6)), "were moved a short time ago"},
-		"while that goes on":           {history(func(r *model.DisruptionRecord) { r.EndTime = time.Time{} }, at(6)), "were moved a short time ago"},
-		"bound before":                 {history(same, at(3)), ""},
-		"rested":                       {history(func(r *model.DisruptionRecord) { r.AcceptTime = at(-1) }, at(0)), ""},
-		"bound nobody knows when":      {history(same, time.Time{}), ""},
-		"that was rolled back":         {history(func(r *model.DisruptionRecord) { r.RolledBack = true }, at(6)), ""},
-		"not by choice":                {history(func(r *model.DisruptionRecord) { r.Reason = model.ReasonUnhealthy }, at(6)), ""},
-		"another owner's":              {history(func(r *model.DisruptionRecord) { r.Workloads[0].Name = "web" }, at(6)), ""},
-		"another namespace's":          {history(func(r *model.DisruptionRecord) { r.Workloads[0].Namespace = "web" }, at(6)), ""},
-		"the earliest of several records holds": {func(in *model.Input, p *model.Plan) {
-			history(same, at(6))(in, p)
-			late := in.Snapshot.Disruptions[0]
-			late.ID, late.AcceptTime = "d-p", at(20)
-			in.Snapshot.Disruptions = append(in.Snapshot.Disruptions, late)
-		}, "were moved a short time ago"},
-		"no rest wished for": {func(in *model.Input, p *model.Plan) {
-			history(same, at(6))(in, p)
-			in.Policy.PodRest = ptr(time.Duration(0))
-			p.Disruptions[0].Churn = 1000
-			p.Disruptions[0].PayBack = 18 * time.Second
-		}, ""},
-	}
-	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
-	}
-	t.Run("drift waits as well", gift{one(model.ReasonDrifted), history(same, at(6)), "were moved a short time ago"}.run)
-	t.Run("repair does not", gift{one(model.ReasonUnhealthy), history(same, at(6)), ""}.run)
-}
-
-// TestRolloutsAreLeftAlone takes a pod of an owner that has pods of two revisions.
-func TestRolloutsAreLeftAlone(t *testing.T) {
-	roll := func(change func(in *model.Input, newer *model.Pod)) func(*model.Input, *model.Plan) {
-		return func(in *model.Input, _ *model.Plan) {
-			next := *classNamed(in, "api")
-			next.ID, next.OwnerRevision = "api-2", "2"
-			classNamed(in, "api").OwnerRevision = "1"
-			in.Snapshot.PodClasses = append(in.Snapshot.PodClasses, next)
-			in.Snapshot.Pods = append(in.Snapshot.Pods, running("shop/api-new", "api-2", "wide"))
-			newer := pod(in, "shop/api-new")
-			newer.BindTime = at(21)
-			change(in, newer)
-		}
-	}
-	same := func(*model.Input, *model.Pod) {}
-	tests := map[string]struct {
-		change func(*model.Input, *model.Plan)
-		want   string
-	}{
-		"going on":                   {roll(same), "is being rolled out"},
-		"settled":                    {roll(func(_ *model.Input, p *model.Pod) { p.BindTime = at(20) }), ""},
-		"the other is ending":        {roll(func(_ *model.Input, p *model.Pod) { p.Terminating = true }), ""},
-		"the other is not theirs":    {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api-2").OwnerName = "web" }), ""},
-		"an owner without revisions": {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api").OwnerRevision = "" }), ""},
-		"the same revision, scaled":  {roll(func(in *model.Input, _ *model.Pod) { classNamed(in, "api").OwnerRevision = "2" }), ""},
-	}
-	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
-	}
-	t.Run("drift waits as well", gift{one(model.ReasonDrifted), roll(same), "being rolled out"}.run)
-	t.Run("expiry does not", gift{one(model.ReasonExpired), roll(same), ""}.run)
 }
 
 // TestDestinationsCanBeReliedOn: pods go to what is there, or to what the drain waits for.
@@ -331,16 +244,16 @@ func TestDestinationsCanBeReliedOn(t *testing.T) {
 		return func() *scene {
 			s := one(why)()
 			s.replaced("c-new")
-			s.mover("api-1", "api", "n-0", "c-new")
+			s.evicted("api-1", "api", "n-0", "c-new")
 			return s
 		}
 	}
 	occupied := func() *scene {
 		s := one(model.ReasonUnderutilized)()
-		s.mover("api-1", "api", "n-0", "n-1")
+		s.evicted("api-1", "api", "n-0", "n-1")
 		return s
 	}
-	tests := map[string]gift{
+	tests := map[string]disruptionCase{
 		"a node that is not ready": {one(model.ReasonUnderutilized), func(in *model.Input, _ *model.Plan) {
 			nodeNamed(in, "wide").Ready = false
 		}, "node wide, which is not ready"},
@@ -382,7 +295,7 @@ func TestSpotForSpotKeepsDiversity(t *testing.T) {
 		in.NodePools[0].Requirements[0].Values = []string{"on-demand", "spot"}
 		claimNamed(&s.in, "c-n-0").CapacityType = model.Spot
 		s.replaced("c-new")
-		s.mover("api-1", "api", "n-0", "c-new")
+		s.evicted("api-1", "api", "n-0", "c-new")
 		offerings := &s.p.NodeClaims[0].Offerings
 		*offerings = nil
 		for i, name := range []string{"a.x", "b.x", "c.x"} {
@@ -429,7 +342,7 @@ func TestSpotForSpotKeepsDiversity(t *testing.T) {
 		}, ""},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{build, tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{build, tc.change, tc.want}.run)
 	}
 }
 
@@ -451,7 +364,7 @@ func TestUnhealthyNodesAreWaitedForAndGuarded(t *testing.T) {
 		"another status":        {conditions(func(c *model.NodeCondition) { c.Status = "Unknown" }), not},
 		"off":                   {policy(model.RepairPolicy{Off: true}), not},
 		"a policy of one's own": {policy(model.RepairPolicy{Conditions: []model.RepairCondition{{Type: "KernelReady", Status: "False", After: time.Hour}}}), not},
-		"whoever minds": {func(in *model.Input, _ *model.Plan) {
+		"whatever the pods ask for": {func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.NodePools[0].Budgets = []model.DisruptionBudget{{Count: 0}}
 			nodeNamed(in, "n-0").DoNotDisrupt = true
 			pod(in, "shop/api-0").DoNotDisrupt = true
@@ -465,7 +378,7 @@ func TestUnhealthyNodesAreWaitedForAndGuarded(t *testing.T) {
 		}, ""},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonUnhealthy), tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{one(model.ReasonUnhealthy), tc.change, tc.want}.run)
 	}
 }
 
@@ -476,7 +389,7 @@ func TestClaimsAreSpared(t *testing.T) {
 		model.ReasonDrifted: "was to be left alone", model.ReasonExpired: "was to be left alone", model.ReasonUnhealthy: "",
 	}
 	for why, want := range tests {
-		t.Run(why.String(), gift{one(why), func(in *model.Input, _ *model.Plan) { in.Spare = []model.ClaimID{"c-n-0"} }, want}.run)
+		t.Run(why.String(), disruptionCase{one(why), func(in *model.Input, _ *model.Plan) { in.Spare = []model.ClaimID{"c-n-0"} }, want}.run)
 	}
 	in, p := one(model.ReasonDrifted)().settled()
 	in.Spare = []model.ClaimID{"c-n-0", "c-n-1"}
@@ -497,11 +410,11 @@ func TestSummaries(t *testing.T) {
 		"it ends nowhere":       {model.DisruptionSummary{ResumeAfter: "ghost"}, "it ends at claim ghost"},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonUnderutilized), func(_ *model.Input, p *model.Plan) { p.Summary = &tc.said }, tc.want}.run)
+		t.Run(name, disruptionCase{one(model.ReasonUnderutilized), func(_ *model.Input, p *model.Plan) { p.Summary = &tc.said }, tc.want}.run)
 	}
-	t.Run("of nothing", gift{func() *scene { return newScene() }, func(in *model.Input, p *model.Plan) {
+	t.Run("of nothing", disruptionCase{func() *scene { return newScene() }, func(in *model.Input, p *model.Plan) {
 		in.Kinds = []model.DecisionKind{model.KindProvision}
 		p.Summary = &model.DisruptionSummary{}
 	}, "not asked for"}.run)
-	t.Run("waste", gift{one(model.ReasonUnderutilized), func(_ *model.Input, p *model.Plan) { p.Nodes[0].Waste = -1 }, "wastes -1"}.run)
+	t.Run("waste", disruptionCase{one(model.ReasonUnderutilized), func(_ *model.Input, p *model.Plan) { p.Nodes[0].Waste = -1 }, "wastes -1"}.run)
 }

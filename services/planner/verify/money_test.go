@@ -16,8 +16,8 @@ func TestEvictionsAreWeighed(t *testing.T) {
 			d.Churn, d.PayBack = churn, time.Duration(churn*3600/d.Saving)*time.Second
 		}
 	}
-	costs := func(dear int32) func(*model.Input, *model.Pod) {
-		return func(_ *model.Input, p *model.Pod) { p.DeletionCost = dear }
+	costs := func(cost int32) func(*model.Input, *model.Pod) {
+		return func(_ *model.Input, p *model.Pod) { p.DeletionCost = cost }
 	}
 	first := func(priority int32) func(*model.Input, *model.Pod) {
 		return func(in *model.Input, _ *model.Pod) { classNamed(in, "api").Priority = priority }
@@ -73,16 +73,16 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		}, "it says that it pays back"},
 	}
 	for name, tc := range tests {
-		t.Run(name, gift{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
+		t.Run(name, disruptionCase{one(model.ReasonUnderutilized), tc.change, tc.want}.run)
 	}
-	t.Run("drift says as well", gift{one(model.ReasonDrifted), func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Churn = 0 }, other}.run)
-	t.Run("drift does not pay back", gift{one(model.ReasonDrifted), func(_ *model.Input, p *model.Plan) {
+	t.Run("drift says as well", disruptionCase{one(model.ReasonDrifted), func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Churn = 0 }, other}.run)
+	t.Run("drift does not pay back", disruptionCase{one(model.ReasonDrifted), func(_ *model.Input, p *model.Plan) {
 		p.Disruptions[0].PayBack = time.Second
 	}, "it says that it pays back"}.run)
-	t.Run("what is empty costs nothing to move", gift{one(model.ReasonEmpty), func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Churn = 1 }, other}.run)
-	t.Run("pods of two workloads, out of order", gift{func() *scene {
+	t.Run("what is empty costs nothing to move", disruptionCase{one(model.ReasonEmpty), func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Churn = 1 }, other}.run)
+	t.Run("pods of two workloads, out of order", disruptionCase{func() *scene {
 		s := one(model.ReasonUnderutilized)()
-		s.mover("web-0", "web", "n-0", "wide")
+		s.evicted("web-0", "web", "n-0", "wide")
 		return s
 	}, func(_ *model.Input, p *model.Plan) {
 		w := p.Disruptions[0].Workloads
@@ -90,10 +90,10 @@ func TestEvictionsAreWeighed(t *testing.T) {
 	}, "it evicts [{shop ReplicaSet api 1} {shop ReplicaSet web 1}]"}.run)
 }
 
-// TestMoneyMustMakeUpForEvictions takes nodes that are given back for their price, 200000 an hour, and raises what it
+// TestMoneyMustMakeUpForEvictions takes nodes that are disrupted for their price, 200000 an hour, and raises what it
 // costs to move their pods.
 func TestMoneyMustMakeUpForEvictions(t *testing.T) {
-	dear := func(price int64, within time.Duration) func(*model.Input, *model.Plan) {
+	expensive := func(price int64, within time.Duration) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, p *model.Plan) {
 			in.Policy.EvictionPrice = price
 			if within > 0 {
@@ -109,37 +109,37 @@ func TestMoneyMustMakeUpForEvictions(t *testing.T) {
 	replaced := func() *scene { // saves 100000
 		s := one(model.ReasonUnderutilized)()
 		s.replaced("c-new")
-		s.mover("api-1", "api", "n-0", "c-new")
+		s.evicted("api-1", "api", "n-0", "c-new")
 		return s
 	}
 	spots := func(nodes ...string) func() *scene { // two for one saves 300000
 		return func() *scene {
-			s := giving("n-0", "n-1")
+			s := poolOf("n-0", "n-1")
 			for _, n := range nodes {
 				claimNamed(&s.in, model.ClaimID("c-"+n)).CapacityType = model.Spot
 			}
 			s.in.Snapshot.NodePools[0].Requirements[0].Values = []string{"on-demand", "spot"}
-			s.give(model.ReasonUnderutilized, "n-0", "n-1")
+			s.disrupt(model.ReasonUnderutilized, "n-0", "n-1")
 			s.replaced("c-new")
 			offerings := &s.p.NodeClaims[0].Offerings
 			*offerings = append([]model.RankedOffering{{InstanceType: "small", Zone: "r-1a", CapacityType: model.Spot, Price: 30_000}}, *offerings...)
-			s.mover("api-0", "api", "n-0", "wide")
-			s.mover("api-1", "api", "n-1", "c-new")
+			s.evicted("api-0", "api", "n-0", "wide")
+			s.evicted("api-1", "api", "n-1", "c-new")
 			return s
 		}
 	}
-	tests := map[string]gift{
-		"as much":                        {one(model.ReasonUnderutilized), dear(200_000, 0), ""},
-		"less":                           {one(model.ReasonUnderutilized), dear(200_001, 0), "within 1h0m0s that is not 1 times what its evictions weigh, 200001"},
-		"in two hours":                   {one(model.ReasonUnderutilized), dear(400_000, 2*time.Hour), ""},
-		"not in two hours":               {one(model.ReasonUnderutilized), dear(400_001, 2*time.Hour), "within 2h0m0s"},
-		"drift does not pay":             {one(model.ReasonDrifted), dear(900_000, 0), ""},
-		"a replacement, twice":           {replaced, dear(25_000, 0), ""},
-		"a replacement, not twice":       {replaced, dear(25_001, 0), "not 2 times"},
-		"spot for spot, three times":     {spots("n-0", "n-1"), dear(61_666, 0), ""},
-		"spot for spot, not three times": {spots("n-0", "n-1"), dear(61_667, 0), "not 3 times"},
-		"spot for some spot, twice":      {spots("n-0"), dear(92_500, 0), ""},
-		"spot for some spot, not twice":  {spots("n-0"), dear(92_501, 0), "not 2 times"},
+	tests := map[string]disruptionCase{
+		"as much":                        {one(model.ReasonUnderutilized), expensive(200_000, 0), ""},
+		"less":                           {one(model.ReasonUnderutilized), expensive(200_001, 0), "within 1h0m0s that is not 1 times what its evictions weigh, 200001"},
+		"in two hours":                   {one(model.ReasonUnderutilized), expensive(400_000, 2*time.Hour), ""},
+		"not in two hours":               {one(model.ReasonUnderutilized), expensive(400_001, 2*time.Hour), "within 2h0m0s"},
+		"drift does not pay":             {one(model.ReasonDrifted), expensive(900_000, 0), ""},
+		"a replacement, twice":           {replaced, expensive(25_000, 0), ""},
+		"a replacement, not twice":       {replaced, expensive(25_001, 0), "not 2 times"},
+		"spot for spot, three times":     {spots("n-0", "n-1"), expensive(61_666, 0), ""},
+		"spot for spot, not three times": {spots("n-0", "n-1"), expensive(61_667, 0), "not 3 times"},
+		"spot for some spot, twice":      {spots("n-0"), expensive(92_500, 0), ""},
+		"spot for some spot, not twice":  {spots("n-0"), expensive(92_501, 0), "not 2 times"},
 	}
 	for name, tc := range tests {
 		t.Run(name, tc.run)
