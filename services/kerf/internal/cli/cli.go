@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/kerf-dev/kerf/services/kerf/internal/render"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // Exit codes.
@@ -113,12 +113,12 @@ not worth their price. This program asks it what it would do, and runs it.`,
 }
 
 // style is how text looks where it goes: coloured and wrapped on a terminal, plain otherwise.
-func (std IO) style() render.Style {
+func (std IO) style() page.Style {
 	f, ok := std.Out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return render.Style{}
+		return page.Style{}
 	}
-	s := render.Style{Color: std.Getenv("NO_COLOR") == "" && std.Getenv("TERM") != "dumb"}
+	s := page.Style{Color: std.Getenv("NO_COLOR") == "" && std.Getenv("TERM") != "dumb"}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		s.Width = min(width, 140)
 	}

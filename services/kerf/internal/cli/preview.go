@@ -11,7 +11,6 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
-	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
 // mostRounds bounds --rounds.
@@ -59,9 +58,9 @@ func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider,
 	}
 	out.Changes, out.Assumed, out.Policy = c.edited.Changes, c.edited.Assumed, c.policy
 	if p.out.json() {
-		err = render.PreviewJSON(std.Out, out)
+		err = preview.PrintJSON(std.Out, out)
 	} else {
-		err = render.Preview(std.Out, out, std.style())
+		err = preview.Print(std.Out, out, std.style())
 	}
 	if err == nil && len(out.With.Pending) > 0 {
 		return errPending

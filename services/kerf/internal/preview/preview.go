@@ -2,7 +2,7 @@
 // API server and the actuator would, plays plans through on both snapshots, and compares.
 //
 // It talks to nobody: plans come from a Decider, and what only AWS knows is assumed and said. It must never apply
-// anything. Start reading at Edit, then Compare.
+// anything. Print writes a comparison. Start reading at Edit, then Compare.
 package preview
 
 import (

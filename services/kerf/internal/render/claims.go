@@ -8,21 +8,24 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
+type claimsPage struct{ page.Page }
+
 // Claims writes claims as a table, one line each, with their ages at now, and what they cost together.
-func Claims(w io.Writer, claims []*clusterpb.Claim, now time.Time, s Style) error {
-	p := page{Style: s}
+func Claims(w io.Writer, claims []*clusterpb.Claim, now time.Time, s page.Style) error {
+	p := claimsPage{page.Page{Style: s}}
 	if len(claims) == 0 {
-		p.line("no claims")
-		return p.writeTo(w)
+		p.Line("no claims")
+		return p.Flush(w)
 	}
 	var total int64
 	var running int
 	var rows []table.Row
 	places := 0
 	for _, c := range claims {
-		places = max(places, digits(c.GetPriceMicroUsdPerHour()))
+		places = max(places, page.Digits(c.GetPriceMicroUsdPerHour()))
 	}
 	for _, c := range claims {
 		rows = append(rows, p.claimRow(c, now, places))
@@ -31,26 +34,26 @@ func Claims(w io.Writer, claims []*clusterpb.Claim, now time.Time, s Style) erro
 			running++
 		}
 	}
-	p.rows(table.Row{"CLAIM", "POOL", "TYPE", "ZONE", "CAPACITY", "NODE", "STATE", "AGE", "PODS", "$/HOUR"}, rows, 9, 10)
+	p.Rows(table.Row{"CLAIM", "POOL", "TYPE", "ZONE", "CAPACITY", "NODE", "STATE", "AGE", "PODS", "$/HOUR"}, rows, 9, 10)
 	for _, c := range claims {
 		if m := c.GetFailure().GetMessage(); m != "" {
-			p.gap()
-			p.item("  "+p.paint(bold, c.GetId())+"  ", p.paint(yellow, m))
+			p.Gap()
+			p.Item("  "+p.Paint(page.Bold, c.GetId())+"  ", p.Paint(page.Yellow, m))
 		}
 	}
-	p.gap()
-	p.line("  %s, %s with an instance: %s an hour", count(len(claims), "claim"), fmt.Sprint(running), dollars(total))
-	return p.writeTo(w)
+	p.Gap()
+	p.Line("  %s, %s with an instance: %s an hour", page.Count(len(claims), "claim"), fmt.Sprint(running), page.Dollars(total))
+	return p.Flush(w)
 }
 
 func ended(c *clusterpb.Claim) bool {
 	return c.GetState() == clusterpb.ClaimState_CLAIM_STATE_GONE || c.GetState() == clusterpb.ClaimState_CLAIM_STATE_FAILED
 }
 
-func (p *page) claimRow(c *clusterpb.Claim, now time.Time, digits int) table.Row {
+func (p *claimsPage) claimRow(c *clusterpb.Claim, now time.Time, digits int) table.Row {
 	cost := "-"
 	if c.GetInstanceType() != "" {
-		cost = fixed(c.GetPriceMicroUsdPerHour(), digits)
+		cost = page.Fixed(c.GetPriceMicroUsdPerHour(), digits)
 	}
 	return table.Row{
 		c.GetId(), c.GetNodePool(), orDash(c.GetInstanceType()), orDash(c.GetZone()), capacityType(c.GetCapacityType()),
@@ -58,17 +61,17 @@ func (p *page) claimRow(c *clusterpb.Claim, now time.Time, digits int) table.Row
 	}
 }
 
-func (p *page) state(c *clusterpb.Claim) string {
-	word := enumWord(c.GetState().String(), "CLAIM_STATE_")
+func (p *claimsPage) state(c *clusterpb.Claim) string {
+	word := page.EnumWord(c.GetState().String(), "CLAIM_STATE_")
 	switch c.GetState() {
 	case clusterpb.ClaimState_CLAIM_STATE_INITIALIZED:
-		return p.paint(green, word)
+		return p.Paint(page.Green, word)
 	case clusterpb.ClaimState_CLAIM_STATE_FAILED:
-		return p.paint(red, word)
+		return p.Paint(page.Red, word)
 	case clusterpb.ClaimState_CLAIM_STATE_DRAINING, clusterpb.ClaimState_CLAIM_STATE_TERMINATING:
-		return p.paint(yellow, word)
+		return p.Paint(page.Yellow, word)
 	case clusterpb.ClaimState_CLAIM_STATE_GONE:
-		return p.paint(dim, word)
+		return p.Paint(page.Dim, word)
 	default:
 		return word
 	}
@@ -87,5 +90,5 @@ func age(c *clusterpb.Claim, now time.Time) string {
 		return "-"
 	}
 	d := max(now.Sub(c.GetCreateTime().AsTime()), 0)
-	return span(d)
+	return page.Span(d)
 }

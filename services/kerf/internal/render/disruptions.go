@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // Bounds of what is listed one by one in a plan; --explain and -o json have the rest.
 const (
 	mostDisruptions  = 25
-	mostNodes        = 3
 	mostDestinations = 2
 )
 
@@ -46,14 +44,6 @@ func (p *planPage) nodeNames(claims []string) []string {
 	return out
 }
 
-// some lists names, the first few of many: "a, b, c and 4 more".
-func some(names []string, most int) string {
-	if len(names) <= most+1 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
 // disruptions tells what is given back: those for which money is no reason first, then what saves most.
 func (p *planPage) disruptions() {
 	list := slices.Clone(p.Plan.GetDisruptions())
@@ -70,7 +60,7 @@ func (p *planPage) disruptions() {
 		taken += len(d.GetCandidates())
 		evictions += int(d.GetEvictions())
 	}
-	p.heading("GIVE BACK", fmt.Sprintf("%s, %s, saves %s an hour", count(taken, "node"), count(evictions, "eviction"), dollars(saving)))
+	p.Heading("GIVE BACK", fmt.Sprintf("%s, %s, saves %s an hour", page.Count(taken, "node"), page.Count(evictions, "eviction"), page.Dollars(saving)))
 	shown := list[:min(len(list), mostDisruptions)]
 	p.disruptionTable(shown)
 	p.explanations(shown)
@@ -79,7 +69,7 @@ func (p *planPage) disruptions() {
 		for _, d := range rest {
 			more += d.GetSavingMicroUsdPerHour()
 		}
-		p.line("  %s", p.paint(dim, fmt.Sprintf("and %s more, which save %s an hour; -o json has them all", count(len(rest), "decision"), dollars(more))))
+		p.Line("  %s", p.Paint(page.Dim, fmt.Sprintf("and %s more, which save %s an hour; -o json has them all", page.Count(len(rest), "decision"), page.Dollars(more))))
 	}
 }
 
@@ -99,28 +89,24 @@ func rank(d *plannerpb.Disruption) int {
 func (p *planPage) disruptionTable(list []*plannerpb.Disruption) {
 	savings, churn := 0, 0
 	for _, d := range list {
-		savings = max(savings, digits(d.GetSavingMicroUsdPerHour()))
-		churn = max(churn, digits(d.GetChurnMicroUsd()))
+		savings = max(savings, page.Digits(d.GetSavingMicroUsdPerHour()))
+		churn = max(churn, page.Digits(d.GetChurnMicroUsd()))
 	}
 	rows := make([]table.Row, len(list))
 	for i, d := range list {
 		saves := "-"
 		if d.GetSavingMicroUsdPerHour() != 0 {
-			saves = fixed(d.GetSavingMicroUsdPerHour(), savings)
+			saves = page.Fixed(d.GetSavingMicroUsdPerHour(), savings)
 		}
 		rows[i] = table.Row{
-			some(p.nodeNames(d.GetCandidates()), mostNodes), reasonWord(d.GetReason()), d.GetEvictions(),
-			orDash(some(d.GetReplacements(), mostNodes)), saves,
-			fixed(d.GetChurnMicroUsd(), churn), payBack(d), orDash(p.destinationsInShort(d)),
+			page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetReason()), d.GetEvictions(),
+			orDash(page.Some(d.GetReplacements(), page.MostNames)), saves,
+			page.Fixed(d.GetChurnMicroUsd(), churn), payBack(d), orDash(p.destinationsInShort(d)),
 		}
 	}
-	p.rows(table.Row{
+	p.Rows(table.Row{
 		"NODE", "REASON", "EVICTIONS", "REPLACED BY", "SAVES $/HOUR", "CHURN $", "PAYS BACK IN", "PODS GO",
 	}, rows, 3, 5, 6, 7)
-}
-
-func reasonWord(r clusterpb.DisruptionReason) string {
-	return enumWord(r.String(), "DISRUPTION_REASON_")
 }
 
 // payBack is how soon a saving makes up for the evictions; a dash where money is not the reason.
@@ -128,7 +114,7 @@ func payBack(d *plannerpb.Disruption) string {
 	if d.GetPayBack() == nil {
 		return "-"
 	}
-	return span(d.GetPayBack().AsDuration())
+	return page.Span(d.GetPayBack().AsDuration())
 }
 
 // explanations writes why nodes go, once for all decisions that have the same reason.
@@ -144,7 +130,7 @@ func (p *planPage) explanations(list []*plannerpb.Disruption) {
 	}
 	for _, m := range messages {
 		if m != "" {
-			p.item("    "+p.paint(dim, some(nodes[m], mostNodes))+"  ", m)
+			p.Item("    "+p.Paint(page.Dim, page.Some(nodes[m], page.MostNames))+"  ", m)
 		}
 	}
 }
@@ -188,24 +174,5 @@ func (p *planPage) destinationsInShort(d *plannerpb.Disruption) string {
 	for _, to := range p.destinationsOf(d) {
 		parts = append(parts, fmt.Sprintf("%d to %s", len(to.pods), to.name))
 	}
-	return some(parts, mostDestinations)
-}
-
-// span is a duration in the two largest units at most.
-func span(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d >= 10*day:
-		return fmt.Sprintf("%dd", d/day)
-	case d >= day:
-		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
-	case d >= time.Hour:
-		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
-	case d >= 10*time.Minute:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d >= time.Minute:
-		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
-	default:
-		return fmt.Sprintf("%ds", d/time.Second)
-	}
+	return page.Some(parts, mostDestinations)
 }

@@ -9,6 +9,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // answer is what a plan says about one object.
@@ -41,19 +42,19 @@ const wantObject = "want node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME"
 // Explain writes what a plan says about one object: "node/NAME", "claim/NAME", or "pod/NAME", where the name may leave
 // out its namespace if one pod alone has it. It is an error when there is no such object; the error has names that are
 // near.
-func Explain(w io.Writer, v PlanView, object string, s Style) error {
+func Explain(w io.Writer, v PlanView, object string, s page.Style) error {
 	p := newPlanPage(v, s)
 	a, err := p.find(object)
 	if err != nil {
 		return err
 	}
 	p.answer(a)
-	return p.writeTo(w)
+	return p.Flush(w)
 }
 
 // ExplainJSON is Explain for machines.
 func ExplainJSON(w io.Writer, v PlanView, object string) error {
-	p := newPlanPage(v, Style{})
+	p := newPlanPage(v, page.Style{})
 	a, err := p.find(object)
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (p *planPage) verdict(a *answer, v *plannerpb.NodeVerdict) {
 	for _, d := range p.Plan.GetDisruptions() {
 		if d.GetId() == v.GetDisruption() {
 			a.disruption = d
-			a.outcome = "goes: " + reasonWord(d.GetReason())
+			a.outcome = "goes: " + page.ReasonWord(d.GetReason())
 			a.reason = cmp.Or(d.GetExplanation(), a.reason)
 		}
 	}
@@ -239,7 +240,7 @@ func (f *nodeFacts) fill(c *clusterpb.Claim) {
 		f.capacity = capacityType(c.GetCapacityType())
 	}
 	f.price = c.GetPriceMicroUsdPerHour()
-	f.state = enumWord(c.GetState().String(), "CLAIM_STATE_")
+	f.state = page.EnumWord(c.GetState().String(), "CLAIM_STATE_")
 }
 
 func (p *planPage) findClaim(name string) (answer, error) {
@@ -300,10 +301,10 @@ func (p *planPage) answer(a answer) {
 	if a.outcome == "moves" {
 		outcome += ": " + a.reason.GetMessage()
 	}
-	p.heading(a.object, outcome)
+	p.Heading(a.object, outcome)
 	switch {
 	case a.pending != nil:
-		writePending(&p.page, a.pending)
+		p.Pending(a.pending)
 	case strings.HasPrefix(a.object, "pod/"):
 		p.placement(a.placement)
 	case a.claim != nil:
@@ -316,7 +317,7 @@ func (p *planPage) answer(a answer) {
 }
 
 func (p *planPage) field(name, sentence string) {
-	p.item("    "+p.paint(dim, fmt.Sprintf("%-9s", name)), sentence)
+	p.Item("    "+p.Paint(page.Dim, fmt.Sprintf("%-9s", name)), sentence)
 }
 
 func (p *planPage) nodeAnswer(a answer) {
@@ -325,7 +326,7 @@ func (p *planPage) nodeAnswer(a answer) {
 		p.field("type", what)
 	}
 	if f.price > 0 {
-		p.field("price", dollars(f.price)+" an hour")
+		p.field("price", page.Dollars(f.price)+" an hour")
 	}
 	if f.pool != "" {
 		p.field("pool", f.pool)
@@ -338,7 +339,7 @@ func (p *planPage) nodeAnswer(a answer) {
 		p.field("why", m)
 	}
 	if r := a.reason.GetRemedy(); r != "" {
-		p.field("remedy", p.paint(green, r))
+		p.field("remedy", p.Paint(page.Green, r))
 	}
 	p.whole(a)
 }
@@ -376,15 +377,15 @@ func (p *planPage) whole(a answer) {
 		p.field(label, strings.Join(others, ", "))
 	}
 	if d.GetSavingMicroUsdPerHour() != 0 {
-		saves := dollars(d.GetSavingMicroUsdPerHour()) + " an hour"
+		saves := page.Dollars(d.GetSavingMicroUsdPerHour()) + " an hour"
 		if len(d.GetCandidates()) > 1 {
 			saves += " by all of them"
 		}
 		p.field("saves", saves)
 	}
-	churn := count(int(d.GetEvictions()), "eviction")
+	churn := page.Count(int(d.GetEvictions()), "eviction")
 	if d.GetChurnMicroUsd() != 0 {
-		churn += ", weighed at " + dollars(d.GetChurnMicroUsd())
+		churn += ", weighed at " + page.Dollars(d.GetChurnMicroUsd())
 	}
 	if d.GetPayBack() != nil {
 		churn += ", paid back in " + payBack(d)

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // answerJSON is an answer as proto JSON would have it; what is the contract's is in the contract's form.
@@ -59,7 +61,7 @@ func (p *planPage) answerJSON(w io.Writer, a answer) error {
 		if !part.from.ProtoReflect().IsValid() {
 			continue // nil
 		}
-		data, err := marshal(part.from)
+		data, err := page.Marshal(part.from)
 		if err != nil {
 			return err
 		}
@@ -69,5 +71,5 @@ func (p *planPage) answerJSON(w io.Writer, a answer) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", a.object, err)
 	}
-	return indent(w, data)
+	return page.Indent(w, data)
 }

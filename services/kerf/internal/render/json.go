@@ -6,40 +6,19 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // JSON writes a message in proto JSON, indented, with a newline at the end: the same message always as the same bytes.
 func JSON(w io.Writer, m proto.Message) error {
-	data, err := marshal(m)
+	data, err := page.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return indent(w, data)
-}
-
-func marshal(m proto.Message) ([]byte, error) {
-	data, err := protojson.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", m.ProtoReflect().Descriptor().FullName(), err)
-	}
-	return data, nil
-}
-
-func indent(w io.Writer, data []byte) error {
-	// protojson varies its white space from build to build on purpose; indenting anew takes that out.
-	var out bytes.Buffer
-	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return fmt.Errorf("indent: %w", err)
-	}
-	out.WriteByte('\n')
-	if _, err := out.WriteTo(w); err != nil {
-		return fmt.Errorf("write: %w", err)
-	}
-	return nil
+	return page.Indent(w, data)
 }
 
 // adviceJSON is advice as proto JSON would have it: 64-bit numbers as strings, nothing that is empty.
@@ -59,7 +38,7 @@ func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice) error {
 	if len(advice) == 0 {
 		return JSON(w, m)
 	}
-	data, err := marshal(m)
+	data, err := page.Marshal(m)
 	if err != nil {
 		return err
 	}
@@ -75,5 +54,5 @@ func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice) error {
 	if !bytes.HasSuffix(bytes.TrimSpace(data), []byte("{")) {
 		data = append(data, ',')
 	}
-	return indent(w, append(data, more[1:]...))
+	return page.Indent(w, append(data, more[1:]...))
 }

@@ -1,3 +1,8 @@
+// Package render writes what Kerf decided and knows, for people: plans, answers about one object, claims and reports as
+// aligned text, and proto messages as JSON that is the same each time.
+//
+// It decides nothing and computes no prices: it groups, aligns and words what the messages hold. It must never ask
+// another service for more; what is not in its arguments is not shown. Start reading at Plan.
 package render
 
 import (
@@ -10,6 +15,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // PlanView is a plan with what it was made from.
@@ -23,7 +29,7 @@ type PlanView struct {
 }
 
 // Plan writes a plan for people: what to launch and why, what to give back, what stays pending, and what it all costs.
-func Plan(w io.Writer, v PlanView, s Style) error {
+func Plan(w io.Writer, v PlanView, s page.Style) error {
 	p := newPlanPage(v, s)
 	p.launches()
 	p.disruptions()
@@ -32,19 +38,19 @@ func Plan(w io.Writer, v PlanView, s Style) error {
 	p.problems()
 	p.totals()
 	p.advice()
-	return p.writeTo(w)
+	return p.Flush(w)
 }
 
 type planPage struct {
-	page
+	page.Page
 	PlanView
 	owners    owners
 	nodes     map[string]string // by claim
 	estimated bool
 }
 
-func newPlanPage(v PlanView, s Style) *planPage {
-	return &planPage{page: page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
+func newPlanPage(v PlanView, s page.Style) *planPage {
+	return &planPage{Page: page.Page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
 }
 
 func (p *planPage) launches() {
@@ -56,7 +62,7 @@ func (p *planPage) launches() {
 	for _, c := range claims {
 		total += c.GetPriceMicroUsdPerHour()
 	}
-	p.heading("LAUNCH", fmt.Sprintf("%s, %s an hour", count(len(claims), "node"), dollars(total)))
+	p.Heading("LAUNCH", fmt.Sprintf("%s, %s an hour", page.Count(len(claims), "node"), page.Dollars(total)))
 	p.claims(claims)
 	for _, g := range groups(claims) {
 		p.why(g)
@@ -71,7 +77,7 @@ func (p *planPage) claims(claims []*plannerpb.NodeClaim) {
 	rows := p.claimRows(claims)
 	places := 0
 	for _, r := range rows {
-		places = max(places, digits(r.price))
+		places = max(places, page.Digits(r.price))
 	}
 	body := make([]table.Row, len(rows))
 	for i, r := range rows {
@@ -80,11 +86,11 @@ func (p *planPage) claims(claims []*plannerpb.NodeClaim) {
 			name = fmt.Sprintf("%s and %d more", name, r.claims-1)
 		}
 		body[i] = table.Row{
-			name, p.paint(cyan, r.shape), r.capacity, r.zones, p.owners.sum(r.pods), price(r.price, r.estimated, places),
+			name, p.Paint(page.Cyan, r.shape), r.capacity, r.zones, p.owners.sum(r.pods), price(r.price, r.estimated, places),
 		}
 		p.estimated = p.estimated || r.estimated
 	}
-	p.rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, body, 6)
+	p.Rows(table.Row{"CLAIM", "TYPE", "CAPACITY", "ZONES", "PODS", "$/HOUR"}, body, 6)
 }
 
 // claimRow is one claim, or many that are alike, with the sums of their pods and prices.
@@ -178,13 +184,13 @@ func (p *planPage) why(group []*plannerpb.NodeClaim) {
 	if len(group) > 1 {
 		title = fmt.Sprintf("%d × %s", len(group), title)
 	}
-	p.gap()
-	p.line("  %s %s", p.paint(bold, title), p.paint(dim, "of pool "+c.GetNodePool()))
-	p.item("    "+p.paint(dim, "why       "), c.GetReason().GetMessage())
+	p.Gap()
+	p.Line("  %s %s", p.Paint(page.Bold, title), p.Paint(page.Dim, "of pool "+c.GetNodePool()))
+	p.Item("    "+p.Paint(page.Dim, "why       "), c.GetReason().GetMessage())
 	label := "runner-up "
 	for _, r := range c.GetRunnersUp() {
 		p.estimated = p.estimated || r.GetOffering().GetPriceEstimated()
-		p.item("    "+p.paint(dim, label), r.GetReason().GetMessage())
+		p.Item("    "+p.Paint(page.Dim, label), r.GetReason().GetMessage())
 		label = "          "
 	}
 }
@@ -200,41 +206,17 @@ func (p *planPage) pending() {
 	if len(list) == 0 {
 		return
 	}
-	p.heading(p.paint(red, "STAYS PENDING"), count(len(list), "pod"))
+	p.Heading(p.Paint(page.Red, "STAYS PENDING"), page.Count(len(list), "pod"))
 	for i, g := range p.pendingGroups() {
 		if i > 0 {
-			p.gap()
+			p.Gap()
 		}
 		title := g.pods[0]
 		if len(g.pods) > 1 {
 			title = p.owners.sum(g.pods)
 		}
-		p.line("  %s", p.paint(bold, title))
-		writePending(&p.page, g.pod)
-	}
-}
-
-// writePending writes the reasons for which a pod stays pending: the nearest miss, then each pool's where there are more.
-func writePending(p *page, pod *plannerpb.PendingPod) {
-	nearest := pod.GetReason()
-	p.item("    "+p.paint(dim, "why     "), nearest.GetMessage())
-	if r := nearest.GetRemedy(); r != "" {
-		p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r))
-	}
-	for _, m := range pod.GetPools() {
-		what := m.GetReason().GetMessage()
-		same := what == strings.TrimPrefix(nearest.GetMessage(), "node pool "+m.GetNodePool()+": ")
-		if t := m.GetInstanceType(); t != "" && !strings.Contains(what, t) {
-			what = "on " + t + ", the nearest, " + what
-		} else if same && len(pod.GetPools()) == 1 {
-			continue
-		} else if same {
-			what = "as above"
-		}
-		if r := m.GetReason().GetRemedy(); r != "" && (!same || r != nearest.GetRemedy()) {
-			what += "; " + p.paint(green, r)
-		}
-		p.item("    "+p.paint(dim, "pool    "), m.GetNodePool()+": "+what)
+		p.Line("  %s", p.Paint(page.Bold, title))
+		p.Pending(g.pod)
 	}
 }
 
@@ -264,12 +246,12 @@ func (p *planPage) problems() {
 	if len(list) == 0 {
 		return
 	}
-	p.heading(p.paint(red, "PROBLEMS"), count(len(list), "object"))
+	p.Heading(p.Paint(page.Red, "PROBLEMS"), page.Count(len(list), "object"))
 	for _, r := range list {
-		p.line("  %s", p.paint(bold, r.GetSubject()))
-		p.item("    "+p.paint(dim, "why     "), r.GetMessage())
+		p.Line("  %s", p.Paint(page.Bold, r.GetSubject()))
+		p.Item("    "+p.Paint(page.Dim, "why     "), r.GetMessage())
 		if r.GetRemedy() != "" {
-			p.item("    "+p.paint(dim, "remedy  "), p.paint(green, r.GetRemedy()))
+			p.Item("    "+p.Paint(page.Dim, "remedy  "), p.Paint(page.Green, r.GetRemedy()))
 		}
 	}
 }

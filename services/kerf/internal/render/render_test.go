@@ -17,6 +17,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 )
 
@@ -155,12 +156,12 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		view  render.PlanView
-		style render.Style
+		style page.Style
 	}{
-		"everything":          {everything(), render.Style{}},
-		"everything-coloured": {everything(), render.Style{Color: true, Width: 72}},
-		"many":                {many(), render.Style{}},
-		"nothing":             {render.PlanView{Plan: &plannerpb.Plan{}, Snapshot: &clusterpb.Snapshot{}}, render.Style{}},
+		"everything":          {everything(), page.Style{}},
+		"everything-coloured": {everything(), page.Style{Color: true, Width: 72}},
+		"many":                {many(), page.Style{}},
+		"nothing":             {render.PlanView{Plan: &plannerpb.Plan{}, Snapshot: &clusterpb.Snapshot{}}, page.Style{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -189,10 +190,10 @@ func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
 		Code: clusterpb.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: "nodeoverlay/one", Message: "another says so, too", Remedy: "give it another spec.weight",
 	}}
 	plain, after := &bytes.Buffer{}, &bytes.Buffer{}
-	if err := render.Plan(plain, everything(), render.Style{}); err != nil {
+	if err := render.Plan(plain, everything(), page.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := render.Plan(after, v, render.Style{}); err != nil {
+	if err := render.Plan(after, v, page.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -218,7 +219,7 @@ func TestTheWidthOfATerminalIsKeptBySentences(t *testing.T) {
 	v := everything()
 	v.Plan.NodeClaims, v.Plan.Disruptions = nil, nil // tables are as wide as they must be
 	var out bytes.Buffer
-	if err := render.Plan(&out, v, render.Style{Width: 60}); err != nil {
+	if err := render.Plan(&out, v, page.Style{Width: 60}); err != nil {
 		t.Fatal(err)
 	}
 	for l := range strings.SplitSeq(out.String(), "\n") {
@@ -236,7 +237,7 @@ func TestExplain(t *testing.T) {
 		"claim/default-2", "claim/claim-old", "claim/claim-late", "pod/aged",
 	} {
 		out.WriteString("$ " + object + "\n")
-		if err := render.Explain(&out, everything(), object, render.Style{}); err != nil {
+		if err := render.Explain(&out, everything(), object, page.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		out.WriteString("\n")
@@ -283,7 +284,7 @@ func TestManyDecisionsAreCutShort(t *testing.T) {
 		v.Plan.Disruptions = append(v.Plan.Disruptions, d)
 	}
 	var out bytes.Buffer
-	if err := render.Plan(&out, v, render.Style{}); err != nil {
+	if err := render.Plan(&out, v, page.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -320,7 +321,7 @@ func TestExplainRefusesWhatThePlanDoesNotKnow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			err := render.Explain(&out, v, tt.object, render.Style{})
+			err := render.Explain(&out, v, tt.object, page.Style{})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || out.Len() > 0 {
 				t.Errorf("got %v and %q, want an error with %q and no output", err, out.String(), tt.want)
 			}
@@ -348,12 +349,12 @@ func TestClaims(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	if err := render.Claims(&out, claims, now, render.Style{}); err != nil {
+	if err := render.Claims(&out, claims, now, page.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	goldentest.Check(t, "claims.txt", out.String())
 	out.Reset()
-	if err := render.Claims(&out, nil, now, render.Style{}); err != nil {
+	if err := render.Claims(&out, nil, now, page.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	if out.String() != "no claims\n" {

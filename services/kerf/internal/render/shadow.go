@@ -7,34 +7,35 @@ import (
 	"time"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
 )
 
 // Shadow writes what has changed since the report before: the cost, decisions that are new, notes. Nothing is written
 // where nothing has changed. before is nil for the first one.
-func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s Style) error {
+func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) error {
 	if before != nil && !changed(r, *before) {
 		return nil
 	}
 	p := newPlanPage(PlanView{Plan: r.Course.First, Snapshot: r.Snapshot}, s)
-	p.line("%s  %s", p.paint(bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
+	p.Line("%s  %s", p.Paint(page.Bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
 	for _, c := range r.Fresh.Launches {
-		p.item("  "+p.paint(dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",
-			p.paint(cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), dollars(c.GetPriceMicroUsdPerHour())))
+		p.Item("  "+p.Paint(page.Dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",
+			p.Paint(page.Cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), page.Dollars(c.GetPriceMicroUsdPerHour())))
 	}
 	for _, d := range r.Fresh.Disruptions {
-		p.item("  "+p.paint(dim, "give back  "), p.disruptionSentence(d))
+		p.Item("  "+p.Paint(page.Dim, "give back  "), p.disruptionSentence(d))
 	}
 	if r.Fresh.Gone > 0 {
-		p.item("  "+p.paint(dim, "no longer  "), count(r.Fresh.Gone, "decision")+" of the plan before")
+		p.Item("  "+p.Paint(page.Dim, "no longer  "), page.Count(r.Fresh.Gone, "decision")+" of the plan before")
 	}
 	if n := len(r.Course.First.GetPending()); n > 0 {
-		p.item("  "+p.paint(dim, "pending    "), count(n, "pod")+" that nothing was found for")
+		p.Item("  "+p.Paint(page.Dim, "pending    "), page.Count(n, "pod")+" that nothing was found for")
 	}
 	for _, n := range r.Notes {
-		p.item("  "+p.paint(dim, "note       "), n)
+		p.Item("  "+p.Paint(page.Dim, "note       "), n)
 	}
-	return p.writeTo(w)
+	return p.Flush(w)
 }
 
 func changed(r, before shadow.Report) bool {
@@ -51,16 +52,16 @@ func (p *planPage) comparedSentence(r shadow.Report) string {
 			owned++
 		}
 	}
-	out := fmt.Sprintf("%s, %s an hour", count(owned, "node"), dollars(r.Course.CostBefore))
+	out := fmt.Sprintf("%s, %s an hour", page.Count(owned, "node"), page.Dollars(r.Course.CostBefore))
 	if r.Course.CostAfter == r.Course.CostBefore {
 		return out + "; Kerf would change nothing of that"
 	}
-	color := green
+	color := page.Green
 	if r.Course.CostAfter > r.Course.CostBefore {
-		color = yellow
+		color = page.Yellow
 	}
-	return out + "; with Kerf " + p.paint(color, dollars(r.Course.CostAfter)+percent(r.Course.CostAfter-r.Course.CostBefore, r.Course.CostBefore)) +
-		" after " + count(r.Course.Rounds, "round")
+	return out + "; with Kerf " + p.Paint(color, page.Dollars(r.Course.CostAfter)+percent(r.Course.CostAfter-r.Course.CostBefore, r.Course.CostBefore)) +
+		" after " + page.Count(r.Course.Rounds, "round")
 }
 
 // percent is a change in parentheses, " (-24.8%)"; "" where there is nothing to compare with.
@@ -72,34 +73,34 @@ func percent(by, of int64) string {
 }
 
 func (p *planPage) disruptionSentence(d *plannerpb.Disruption) string {
-	out := fmt.Sprintf("%s, %s: %s", some(p.nodeNames(d.GetCandidates()), mostNodes), reasonWord(d.GetReason()), count(int(d.GetEvictions()), "eviction"))
+	out := fmt.Sprintf("%s, %s: %s", page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetReason()), page.Count(int(d.GetEvictions()), "eviction"))
 	if s := d.GetSavingMicroUsdPerHour(); s != 0 {
-		out += ", saves " + dollars(s) + " an hour"
+		out += ", saves " + page.Dollars(s) + " an hour"
 	}
 	if d.GetPayBack() != nil {
 		out += ", pays back in " + payBack(d)
 	}
 	if n := len(d.GetReplacements()); n > 0 {
-		out += ", " + count(n, "node") + " instead"
+		out += ", " + page.Count(n, "node") + " instead"
 	}
 	return out
 }
 
 // ShadowTotal writes what a shadow has come to.
-func ShadowTotal(w io.Writer, t shadow.Total, s Style) error {
-	p := page{Style: s}
-	p.heading("WATCHED", fmt.Sprintf("%s, %s; nothing was changed", span(t.Watched), count(t.Plans, "plan")))
+func ShadowTotal(w io.Writer, t shadow.Total, s page.Style) error {
+	p := page.Page{Style: s}
+	p.Heading("WATCHED", fmt.Sprintf("%s, %s; nothing was changed", page.Span(t.Watched), page.Count(t.Plans, "plan")))
 	if t.Cost > 0 {
-		p.item("  "+p.paint(dim, "cost       "), fmt.Sprintf("$%.2f as it was run, %s as Kerf would have run it%s",
-			float64(t.Cost)/1e6, p.paint(bold, fmt.Sprintf("$%.2f", float64(t.WithKerf)/1e6)), percent(t.WithKerf-t.Cost, t.Cost)))
+		p.Item("  "+p.Paint(page.Dim, "cost       "), fmt.Sprintf("$%.2f as it was run, %s as Kerf would have run it%s",
+			float64(t.Cost)/1e6, p.Paint(page.Bold, fmt.Sprintf("$%.2f", float64(t.WithKerf)/1e6)), percent(t.WithKerf-t.Cost, t.Cost)))
 	}
-	given := count(t.GivenBack, "node")
+	given := page.Count(t.GivenBack, "node")
 	if t.Replaced > 0 {
 		given += fmt.Sprintf(", %d of them for others in their place", t.Replaced)
 	}
-	p.item("  "+p.paint(dim, "give back  "), given)
-	p.item("  "+p.paint(dim, "evictions  "), count(t.Evictions, "pod"))
-	return p.writeTo(w)
+	p.Item("  "+p.Paint(page.Dim, "give back  "), given)
+	p.Item("  "+p.Paint(page.Dim, "evictions  "), page.Count(t.Evictions, "pod"))
+	return p.Flush(w)
 }
 
 // shadowJSON is a report for machines; money as in proto JSON.
@@ -132,7 +133,7 @@ type totalJSON struct {
 
 // ShadowJSON writes a report as one line of JSON, the plan in proto JSON within it.
 func ShadowJSON(w io.Writer, r shadow.Report) error {
-	plan, err := marshal(r.Course.First)
+	plan, err := page.Marshal(r.Course.First)
 	if err != nil {
 		return err
 	}

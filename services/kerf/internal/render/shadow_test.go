@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
@@ -30,11 +31,11 @@ func report() shadow.Report {
 func TestShadow(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := render.Shadow(&out, report(), nil, render.Style{}); err != nil {
+	if err := render.Shadow(&out, report(), nil, page.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	out.WriteByte('\n')
-	if err := render.ShadowTotal(&out, report().Total, render.Style{}); err != nil {
+	if err := render.ShadowTotal(&out, report().Total, page.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	goldentest.Check(t, "shadow.txt", out.String())
@@ -62,7 +63,7 @@ func TestAShadowIsSilentWhileNothingChanges(t *testing.T) {
 			var out bytes.Buffer
 			r := now
 			tt.change(&r)
-			if err := render.Shadow(&out, r, &before, render.Style{}); err != nil {
+			if err := render.Shadow(&out, r, &before, page.Style{}); err != nil {
 				t.Fatal(err)
 			}
 			if (tt.want == "") != (out.Len() == 0) || !strings.Contains(out.String(), strings.TrimPrefix(tt.want, "2 nodes")) {

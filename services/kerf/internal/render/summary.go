@@ -9,6 +9,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // block is what keeps some nodes, and what that costs.
@@ -64,29 +65,29 @@ func (p *planPage) staying() {
 	for _, b := range list {
 		nodes += b.nodes
 		waste += b.waste
-		places = max(places, digits(b.price))
+		places = max(places, page.Digits(b.price))
 	}
-	detail := count(nodes, "node")
+	detail := page.Count(nodes, "node")
 	if waste > 0 {
 		detail += fmt.Sprintf(", $%s an hour wasted", roughly(waste))
 	}
-	p.heading("STAYS", detail)
+	p.Heading("STAYS", detail)
 	rows := make([]table.Row, len(list))
 	for i, b := range list {
 		wasted := "-"
 		if b.waste != 0 {
 			wasted = roughly(b.waste)
 		}
-		rows[i] = table.Row{codeWord(b.code), b.nodes, fixed(b.price, places), wasted}
+		rows[i] = table.Row{page.CodeWord(b.code), b.nodes, page.Fixed(b.price, places), wasted}
 	}
-	p.rows(table.Row{"BLOCKED BY", "NODES", "$/HOUR", "WASTE $/HOUR"}, rows, 2, 3, 4)
+	p.Rows(table.Row{"BLOCKED BY", "NODES", "$/HOUR", "WASTE $/HOUR"}, rows, 2, 3, 4)
 	for _, b := range list {
 		p.block(b)
 	}
 	if waste > 0 {
-		p.item("  ", p.paint(dim, "waste is what nodes cost beyond what their pods would cost at the lowest prices"))
+		p.Item("  ", p.Paint(page.Dim, "waste is what nodes cost beyond what their pods would cost at the lowest prices"))
 	}
-	p.line("  %s", p.paint(dim, "--explain node/NAME tells why one of them stays"))
+	p.Line("  %s", p.Paint(page.Dim, "--explain node/NAME tells why one of them stays"))
 }
 
 // block writes what keeps nodes, and what would free them: for all, or as the most wasteful of them has it.
@@ -96,25 +97,23 @@ func (p *planPage) block(b *block) {
 		message = "such as " + b.worst.GetNode() + ": " + message
 	}
 	if message != "" {
-		p.item("    "+p.paint(dim, codeWord(b.code))+"  ", message)
+		p.Item("    "+p.Paint(page.Dim, page.CodeWord(b.code))+"  ", message)
 	}
 	if remedy == "" {
 		return
 	}
-	label := "      " + p.paint(dim, "remedy  ")
+	label := "      " + p.Paint(page.Dim, "remedy  ")
 	if !b.freed {
-		label = "      " + p.paint(dim, "remedy of that one  ")
+		label = "      " + p.Paint(page.Dim, "remedy of that one  ")
 	}
-	p.item(label, p.paint(green, remedy))
+	p.Item(label, p.Paint(page.Green, remedy))
 }
 
 // roughly writes money that is reckoned, and no price: to a tenth of a cent.
 func roughly(micro int64) string {
 	const places = 3
-	return fixed(micro, places)
+	return page.Fixed(micro, places)
 }
-
-func codeWord(c clusterpb.ReasonCode) string { return enumWord(c.String(), "REASON_CODE_") }
 
 // reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven.
 func (p *planPage) reachable() string {
@@ -152,7 +151,7 @@ func (p *planPage) searched() string {
 		all = fmt.Sprintf("%d of", s.GetJudged())
 	}
 	out := fmt.Sprintf("%s %s that may be given back for money %s judged, and %s tried",
-		all, count(int(s.GetCandidates()), "node"), verb(int(s.GetCandidates()), "was", "were"), count(int(s.GetTried()), "set"))
+		all, page.Count(int(s.GetCandidates()), "node"), verb(int(s.GetCandidates()), "was", "were"), page.Count(int(s.GetTried()), "set"))
 	if s.GetResumeAfter() != "" {
 		out += "; the search ended at " + s.GetResumeAfter() + ", and the next plan goes on there"
 	}

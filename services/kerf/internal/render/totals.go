@@ -7,40 +7,41 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
 // hoursPerMonth is what AWS multiplies by: 365 days over twelve months.
 const hoursPerMonth = 730
 
 func (p *planPage) totals() {
-	p.heading("SUMMARY", "")
-	p.item(p.label("pods"), p.podsSentence())
+	p.Heading("SUMMARY", "")
+	p.Item(p.label("pods"), p.podsSentence())
 	if s := p.headroomSentence(); s != "" {
-		p.item(p.label("head-room"), s)
+		p.Item(p.label("head-room"), s)
 	}
-	p.item(p.label("cost"), p.costSentence())
+	p.Item(p.label("cost"), p.costSentence())
 	if r := p.reachable(); r != "" {
-		p.item(p.label("reachable"), r)
+		p.Item(p.label("reachable"), r)
 	}
 	if f := p.searched(); f != "" {
-		p.item(p.label("searched"), f)
+		p.Item(p.label("searched"), f)
 	}
 	if b := p.Plan.GetLowerBound(); b != nil {
-		p.item(p.label("lower bound"), boundSentence(b))
-		p.item(p.label("gap"), gapSentence(b))
+		p.Item(p.label("lower bound"), boundSentence(b))
+		p.Item(p.label("gap"), gapSentence(b))
 	}
 	label := "assumed"
 	for _, a := range p.Assumed {
-		p.item(p.label(label), a)
+		p.Item(p.label(label), a)
 		label = ""
 	}
 	if p.estimated {
-		p.item(p.label("~"), "an estimated price: no current one is known")
+		p.Item(p.label("~"), "an estimated price: no current one is known")
 	}
 }
 
 func (p *planPage) label(s string) string {
-	return "  " + p.paint(dim, fmt.Sprintf("%-13s", s))
+	return "  " + p.Paint(page.Dim, fmt.Sprintf("%-13s", s))
 }
 
 // headroomSentence tells for how many pods of capacity buffers there is room; "" where there are no buffers.
@@ -105,7 +106,7 @@ func (p *planPage) podsSentence() string {
 		out += ": " + strings.Join(where, ", ")
 	}
 	if left > 0 {
-		out += "; " + p.paint(red, fmt.Sprintf("%d %s pending", left, verb(left, "stays", "stay")))
+		out += "; " + p.Paint(page.Red, fmt.Sprintf("%d %s pending", left, verb(left, "stays", "stay")))
 	}
 	return out
 }
@@ -120,19 +121,19 @@ func verb(n int, one, many string) string {
 func (p *planPage) costSentence() string {
 	before, after := p.Plan.GetCostBeforeMicroUsdPerHour(), p.Plan.GetCostAfterMicroUsdPerHour()
 	if before == after {
-		return fmt.Sprintf("%s an hour, unchanged", dollars(after))
+		return fmt.Sprintf("%s an hour, unchanged", page.Dollars(after))
 	}
-	change, color := "+"+dollars(after-before), yellow
+	change, color := "+"+page.Dollars(after-before), page.Yellow
 	if after < before {
-		change, color = dollars(after-before), green
+		change, color = page.Dollars(after-before), page.Green
 	}
 	month := float64(after) * hoursPerMonth / 1e6
 	return fmt.Sprintf("%s an hour now, %s after (%s), about $%.0f a month",
-		dollars(before), p.paint(bold, dollars(after)), p.paint(color, change), month)
+		page.Dollars(before), p.Paint(page.Bold, page.Dollars(after)), p.Paint(color, change), month)
 }
 
 func boundSentence(b *plannerpb.LowerBound) string {
-	return fmt.Sprintf("no plan for these pods costs less than %s an hour", dollars(b.GetMicroUsdPerHour()))
+	return fmt.Sprintf("no plan for these pods costs less than %s an hour", page.Dollars(b.GetMicroUsdPerHour()))
 }
 
 func gapSentence(b *plannerpb.LowerBound) string {
@@ -147,30 +148,30 @@ func (p *planPage) advice() {
 	if len(p.Advice) == 0 {
 		return
 	}
-	p.heading("ADVICE", "each by itself; the planner has tried it")
+	p.Heading("ADVICE", "each by itself; the planner has tried it")
 	for _, a := range p.Advice {
-		p.item("  ", a.Change+": "+p.paint(green, p.effect(a)))
+		p.Item("  ", a.Change+": "+p.Paint(page.Green, p.effect(a)))
 		if a.Note != "" {
-			p.item("    ", p.paint(dim, a.Note))
+			p.Item("    ", p.Paint(page.Dim, a.Note))
 		}
 	}
 }
 
 // effect is what a change does: "saves $0.034 an hour (18.2%)", "places 3 more pods for $0.10 an hour".
 func (p *planPage) effect(a advise.Advice) string {
-	saves := "saves " + dollars(a.Saving) + " an hour"
+	saves := "saves " + page.Dollars(a.Saving) + " an hour"
 	if now := p.Plan.GetCostAfterMicroUsdPerHour(); now > 0 {
 		saves += fmt.Sprintf(" (%.1f%%)", float64(a.Saving)/float64(now)*100)
 	}
 	if a.MorePods <= 0 {
 		return saves
 	}
-	places := fmt.Sprintf("places %s", count(a.MorePods, "more pod"))
+	places := fmt.Sprintf("places %s", page.Count(a.MorePods, "more pod"))
 	switch {
 	case a.Saving > 0:
 		return places + " and " + saves
 	case a.Saving < 0:
-		return places + " for " + dollars(-a.Saving) + " an hour"
+		return places + " for " + page.Dollars(-a.Saving) + " an hour"
 	}
 	return places + " at no cost"
 }

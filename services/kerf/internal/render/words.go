@@ -2,47 +2,19 @@ package render
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
-
-// money writes micro-dollars with three digits after the point, more where they are needed: 0.096.
-func money(micro int64) string { return fixed(micro, digits(micro)) }
-
-// digits is how many digits after the point the amounts need, at least three.
-func digits(amounts ...int64) int {
-	most := 3
-	for _, a := range amounts {
-		for n := 6; n > most; n-- {
-			if a%int64(math.Pow10(6-n+1)) != 0 {
-				most = n
-			}
-		}
-	}
-	return most
-}
-
-func fixed(micro int64, digits int) string {
-	return strconv.FormatFloat(float64(micro)/1e6, 'f', digits, 64)
-}
-
-func dollars(micro int64) string {
-	if micro < 0 {
-		return "-$" + money(-micro)
-	}
-	return "$" + money(micro)
-}
 
 // price is money with a mark where the price is Kerf's own guess.
 func price(micro int64, estimated bool, digits int) string {
 	if estimated {
-		return "~" + fixed(micro, digits)
+		return "~" + page.Fixed(micro, digits)
 	}
-	return fixed(micro, digits)
+	return page.Fixed(micro, digits)
 }
 
 func capacityType(t clusterpb.CapacityType) string {
@@ -56,19 +28,6 @@ func capacityType(t clusterpb.CapacityType) string {
 	default:
 		return "-"
 	}
-}
-
-// enumWord is the part of an enum value's name that people say: DISRUPTION_REASON_EMPTY is "empty".
-func enumWord(name, prefix string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, prefix)), "_", " ")
-}
-
-// count writes a number with its noun: "1 pod", "3 pods".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // zones writes zones short: those that differ in their last letter only are "us-east-1a b c".

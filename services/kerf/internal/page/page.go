@@ -1,9 +1,8 @@
-// Package render writes what Kerf decided and knows, for people: plans and claims as aligned text, and proto messages as
-// JSON that is the same each time.
+// Package page puts text together for people: headings, sentences, tables, and the words for money, times and counts that
+// all commands share.
 //
-// It decides nothing and computes no prices: it groups, aligns and words what the messages hold. It must never ask
-// anybody for more; what is not in its arguments is not shown. Start reading at Plan.
-package render
+// It knows the messages' enums and reasons, and decides nothing. Start reading at Page.
+package page
 
 import (
 	"fmt"
@@ -24,58 +23,58 @@ type Style struct {
 
 // The colours in use, as ANSI codes.
 const (
-	bold   = "1"
-	dim    = "2"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-	cyan   = "36"
+	Bold   = "1"
+	Dim    = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Cyan   = "36"
 )
 
-func (s Style) paint(code, str string) string {
+func (s Style) Paint(code, str string) string {
 	if !s.Color || str == "" {
 		return str
 	}
 	return "\x1b[" + code + "m" + str + "\x1b[0m"
 }
 
-// page is text that is being put together.
-type page struct {
+// Page is text that is being put together.
+type Page struct {
 	Style
 	b strings.Builder
 }
 
-func (p *page) line(format string, args ...any) {
+func (p *Page) Line(format string, args ...any) {
 	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	p.b.WriteByte('\n')
 }
 
-// gap is an empty line between what is there and what follows; nothing at the beginning.
-func (p *page) gap() {
+// Gap is an empty line between what is there and what follows; nothing at the beginning.
+func (p *Page) Gap() {
 	if p.b.Len() > 0 {
 		p.b.WriteByte('\n')
 	}
 }
 
-func (p *page) heading(title, detail string) {
-	p.gap()
+func (p *Page) Heading(title, detail string) {
+	p.Gap()
 	if detail != "" {
 		detail = "  " + detail
 	}
-	p.line("%s%s", p.paint(bold, title), p.paint(dim, detail))
+	p.Line("%s%s", p.Paint(Bold, title), p.Paint(Dim, detail))
 }
 
-// item is a sentence with a label before it; what does not fit its line goes on below, under its beginning.
-func (p *page) item(label, sentence string) {
+// Item is a sentence with a label before it; what does not fit its line goes on below, under its beginning.
+func (p *Page) Item(label, sentence string) {
 	for i, l := range strings.Split(p.wrap(sentence, text.StringWidthWithoutEscSequences(label)), "\n") {
 		if i > 0 {
 			label = strings.Repeat(" ", text.StringWidthWithoutEscSequences(label))
 		}
-		p.line("%s%s", label, l)
+		p.Line("%s%s", label, l)
 	}
 }
 
-func (p *page) wrap(sentence string, indent int) string {
+func (p *Page) wrap(sentence string, indent int) string {
 	const narrowest = 30
 	if p.Width <= 0 {
 		return sentence
@@ -83,8 +82,8 @@ func (p *page) wrap(sentence string, indent int) string {
 	return text.WrapSoft(sentence, max(p.Width-indent, narrowest))
 }
 
-// rows writes a table without lines. numbers are the columns, from 1, that are aligned to the right.
-func (p *page) rows(header table.Row, body []table.Row, numbers ...int) {
+// Rows writes a table without lines. numbers are the columns, from 1, that are aligned to the right.
+func (p *Page) Rows(header table.Row, body []table.Row, numbers ...int) {
 	t := table.NewWriter()
 	t.SetStyle(table.Style{
 		Box:     table.BoxStyle{PaddingLeft: "  "},
@@ -93,7 +92,7 @@ func (p *page) rows(header table.Row, body []table.Row, numbers ...int) {
 	for i := range header {
 		lines := strings.Split(fmt.Sprint(header[i]), "\n")
 		for j := range lines {
-			lines[j] = p.paint(dim, lines[j])
+			lines[j] = p.Paint(Dim, lines[j])
 		}
 		header[i] = strings.Join(lines, "\n")
 	}
@@ -105,11 +104,11 @@ func (p *page) rows(header table.Row, body []table.Row, numbers ...int) {
 	}
 	t.SetColumnConfigs(columns)
 	for l := range strings.SplitSeq(t.Render(), "\n") {
-		p.line("%s", l)
+		p.Line("%s", l)
 	}
 }
 
-func (p *page) writeTo(w io.Writer) error {
+func (p *Page) Flush(w io.Writer) error {
 	if _, err := io.WriteString(w, p.b.String()); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}

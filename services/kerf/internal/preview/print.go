@@ -1,4 +1,4 @@
-package render
+package preview
 
 import (
 	"cmp"
@@ -13,31 +13,31 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
-	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
-// Preview writes what changes would do: which nodes would drift and why, what becomes of the cluster with and without
+// Print writes what changes would do: which nodes would drift and why, what becomes of the cluster with and without
 // the changes, side by side, and which nodes fare otherwise.
-func Preview(w io.Writer, c preview.Comparison, s Style) error {
-	p := previewPage{page: page{Style: s}, Comparison: c, price: pricesOf(c)}
+func Print(w io.Writer, c Comparison, s page.Style) error {
+	p := previewPage{Page: page.Page{Style: s}, Comparison: c, price: pricesOf(c)}
 	p.changes()
 	p.drifts()
 	p.sides()
 	p.fates()
 	p.pending()
 	p.rounds()
-	return p.writeTo(w)
+	return p.Flush(w)
 }
 
 type previewPage struct {
-	page
-	preview.Comparison
+	page.Page
+	Comparison
 	price map[string]int64 // by node
 }
 
-func pricesOf(c preview.Comparison) map[string]int64 {
+func pricesOf(c Comparison) map[string]int64 {
 	out := map[string]int64{}
-	for _, course := range []preview.Course{c.Without, c.With} {
+	for _, course := range []Course{c.Without, c.With} {
 		for _, v := range course.First.GetNodes() {
 			out[v.GetNode()] = v.GetPriceMicroUsdPerHour()
 		}
@@ -46,20 +46,20 @@ func pricesOf(c preview.Comparison) map[string]int64 {
 }
 
 func (p *previewPage) changes() {
-	p.heading("CHANGES", "a preview; nothing is applied")
+	p.Heading("CHANGES", "a preview; nothing is applied")
 	for _, c := range p.Changes {
 		word := string(c.Effect)
-		if c.Effect == preview.Same {
-			word = p.paint(dim, "says what the cluster has already")
+		if c.Effect == Same {
+			word = p.Paint(page.Dim, "says what the cluster has already")
 		}
-		p.item("  ", p.paint(bold, c.Object)+": "+word)
+		p.Item("  ", p.Paint(page.Bold, c.Object)+": "+word)
 	}
 	if p.Policy {
-		p.item("  ", p.paint(bold, "policy")+": the one of the file")
+		p.Item("  ", p.Paint(page.Bold, "policy")+": the one of the file")
 	}
 	label := "assumed"
 	for _, a := range p.Assumed {
-		p.item("    "+p.paint(dim, fmt.Sprintf("%-9s", label)), a)
+		p.Item("    "+p.Paint(page.Dim, fmt.Sprintf("%-9s", label)), a)
 		label = ""
 	}
 }
@@ -73,18 +73,18 @@ type driftGroup struct {
 
 func (p *previewPage) drifts() {
 	if len(p.Drifts) == 0 {
-		p.heading("DRIFT", "no node would drift by the changes")
+		p.Heading("DRIFT", "no node would drift by the changes")
 	} else {
-		p.heading("DRIFT", fmt.Sprintf("%s would drift", count(len(p.Drifts), "node")))
+		p.Heading("DRIFT", fmt.Sprintf("%s would drift", page.Count(len(p.Drifts), "node")))
 		p.driftTable(p.Drifts)
 	}
 	if len(p.Mends) > 0 {
-		p.heading("MENDED", fmt.Sprintf("%s would not be drifted any more", count(len(p.Mends), "node")))
+		p.Heading("MENDED", fmt.Sprintf("%s would not be drifted any more", page.Count(len(p.Mends), "node")))
 		p.driftTable(p.Mends)
 	}
 }
 
-func (p *previewPage) driftTable(list []preview.Drift) {
+func (p *previewPage) driftTable(list []Drift) {
 	index := map[[2]string]*driftGroup{}
 	var groups []*driftGroup
 	for _, d := range list {
@@ -100,26 +100,26 @@ func (p *previewPage) driftTable(list []preview.Drift) {
 	}
 	places := 0
 	for _, g := range groups {
-		places = max(places, digits(g.price))
+		places = max(places, page.Digits(g.price))
 	}
 	rows := make([]table.Row, len(groups))
 	for i, g := range groups {
-		rows[i] = table.Row{g.pool, len(g.nodes), fixed(g.price, places), some(g.nodes, mostNodes)}
+		rows[i] = table.Row{g.pool, len(g.nodes), page.Fixed(g.price, places), page.Some(g.nodes, page.MostNames)}
 	}
-	p.rows(table.Row{"POOL", "NODES", "$/HOUR", "NODE"}, rows, 2, 3)
+	p.Rows(table.Row{"POOL", "NODES", "$/HOUR", "NODE"}, rows, 2, 3)
 	for _, g := range groups {
-		p.item("    "+p.paint(dim, g.pool)+"  ", g.why)
+		p.Item("    "+p.Paint(page.Dim, g.pool)+"  ", g.why)
 	}
 }
 
 // sides puts the two courses beside each other.
 func (p *previewPage) sides() {
-	p.heading("COMPARED", "plans carried out one after the other until nothing is left to do")
+	p.Heading("COMPARED", "plans carried out one after the other until nothing is left to do")
 	a, b := p.Without, p.With
 	var rows []table.Row
 	amount := func(what string, a, b int64) {
-		places := digits(a, b, b-a)
-		rows = append(rows, table.Row{what, fixed(a, places), fixed(b, places), p.change(b-a, signed(b-a, places))})
+		places := page.Digits(a, b, b-a)
+		rows = append(rows, table.Row{what, page.Fixed(a, places), page.Fixed(b, places), p.change(b-a, signed(b-a, places))})
 	}
 	number := func(what string, a, b int) {
 		rows = append(rows, table.Row{what, a, b, p.change(0, plus(b-a))})
@@ -133,27 +133,27 @@ func (p *previewPage) sides() {
 	number("evictions", a.Evictions, b.Evictions)
 	number("pods that stay pending", len(a.Pending), len(b.Pending))
 	number("rounds", a.Rounds, b.Rounds)
-	p.rows(table.Row{"", "WITHOUT", "WITH", "DIFFERENCE"}, rows, 2, 3, 4)
+	p.Rows(table.Row{"", "WITHOUT", "WITH", "DIFFERENCE"}, rows, 2, 3, 4)
 }
 
 func (p *previewPage) change(by int64, text string) string {
 	switch {
 	case by < 0:
-		return p.paint(green, text)
+		return p.Paint(page.Green, text)
 	case by > 0:
-		return p.paint(yellow, text)
+		return p.Paint(page.Yellow, text)
 	}
 	return text
 }
 
 func signed(micro int64, places int) string {
 	if micro > 0 {
-		return "+" + fixed(micro, places)
+		return "+" + page.Fixed(micro, places)
 	}
 	if micro == 0 {
 		return "-"
 	}
-	return fixed(micro, places)
+	return page.Fixed(micro, places)
 }
 
 func plus(n int) string {
@@ -172,14 +172,14 @@ type fateGroup struct {
 	why           string
 }
 
-func fateWord(f preview.Fate) string {
+func fateWord(f Fate) string {
 	switch {
 	case f.Round == 0:
 		return "stays"
 	case f.Replaced:
-		return "replaced, " + reasonWord(f.Reason)
+		return "replaced, " + page.ReasonWord(f.Reason)
 	default:
-		return "given back, " + reasonWord(f.Reason)
+		return "given back, " + page.ReasonWord(f.Reason)
 	}
 }
 
@@ -190,12 +190,12 @@ func (p *previewPage) otherwise() []*fateGroup {
 	for _, node := range slices.Sorted(maps.Keys(p.With.Fates)) {
 		with, without := p.With.Fates[node], p.Without.Fates[node]
 		key := [2]string{fateWord(without), fateWord(with)}
-		drifts := slices.ContainsFunc(p.Drifts, func(d preview.Drift) bool { return d.Node == node })
+		drifts := slices.ContainsFunc(p.Drifts, func(d Drift) bool { return d.Node == node })
 		if key[0] == key[1] && !(drifts && with.Round == 0) {
 			continue
 		}
 		if drifts && with.Round == 0 {
-			key[1] = "stays, drifted: " + codeWord(with.Why.GetCode())
+			key[1] = "stays, drifted: " + page.CodeWord(with.Why.GetCode())
 		}
 		g := index[key]
 		if g == nil {
@@ -214,7 +214,7 @@ func (p *previewPage) otherwise() []*fateGroup {
 }
 
 // whyOf is what keeps a node, and what would free it.
-func whyOf(f preview.Fate) string {
+func whyOf(f Fate) string {
 	out := f.Why.GetMessage()
 	if r := f.Why.GetRemedy(); r != "" && f.Round == 0 {
 		out += "; " + r
@@ -231,17 +231,17 @@ func (p *previewPage) fates() {
 	places := 0
 	for _, g := range groups {
 		nodes += len(g.nodes)
-		places = max(places, digits(g.price))
+		places = max(places, page.Digits(g.price))
 	}
-	p.heading("NODES", fmt.Sprintf("%d of %d fare otherwise", nodes, len(p.With.Fates)))
+	p.Heading("NODES", fmt.Sprintf("%d of %d fare otherwise", nodes, len(p.With.Fates)))
 	rows := make([]table.Row, len(groups))
 	for i, g := range groups {
-		rows[i] = table.Row{len(g.nodes), fixed(g.price, places), g.without, g.with, roundsWord(g), some(g.nodes, mostNodes)}
+		rows[i] = table.Row{len(g.nodes), page.Fixed(g.price, places), g.without, g.with, roundsWord(g), page.Some(g.nodes, page.MostNames)}
 	}
-	p.rows(table.Row{"NODES", "$/HOUR", "WITHOUT", "WITH", "IN ROUND", "NODE"}, rows, 1, 2)
+	p.Rows(table.Row{"NODES", "$/HOUR", "WITHOUT", "WITH", "IN ROUND", "NODE"}, rows, 1, 2)
 	for _, g := range groups {
 		if g.why != "" && g.last == 0 { // of those that go, the word says enough
-			p.item("    "+p.paint(dim, "such as "+g.nodes[0]+"  "), g.why)
+			p.Item("    "+p.Paint(page.Dim, "such as "+g.nodes[0]+"  "), g.why)
 		}
 	}
 }
@@ -266,19 +266,19 @@ func (p *previewPage) pending() {
 	if len(fresh) == 0 {
 		return
 	}
-	p.heading(p.paint(red, "STAYS PENDING"), count(len(fresh), "pod")+" that would have a place without the changes")
-	for _, q := range fresh[:min(len(fresh), mostNodes)] {
-		p.line("  %s", p.paint(bold, q.GetPod()))
-		writePending(&p.page, q)
+	p.Heading(p.Paint(page.Red, "STAYS PENDING"), page.Count(len(fresh), "pod")+" that would have a place without the changes")
+	for _, q := range fresh[:min(len(fresh), page.MostNames)] {
+		p.Line("  %s", p.Paint(page.Bold, q.GetPod()))
+		p.Pending(q)
 	}
-	if more := len(fresh) - mostNodes; more > 0 {
-		p.line("  and %d more", more)
+	if more := len(fresh) - page.MostNames; more > 0 {
+		p.Line("  and %d more", more)
 	}
 }
 
 // rounds says how long it takes.
 func (p *previewPage) rounds() {
-	p.gap()
+	p.Gap()
 	left := 0
 	for _, d := range p.Drifts {
 		if p.With.Fates[d.Node].Round == 0 {
@@ -290,30 +290,30 @@ func (p *previewPage) rounds() {
 	case !p.With.Settled:
 		text += fmt.Sprintf("After %d rounds there is more to do", p.With.Rounds)
 		if left > 0 {
-			text += fmt.Sprintf(", and %s are still there that drift", count(left, "node"))
+			text += fmt.Sprintf(", and %s are still there that drift", page.Count(left, "node"))
 		}
 		text += "; --rounds plays more."
 	case p.With.DriftRounds > 0:
-		text += fmt.Sprintf("By the pools' disruption budgets, nodes that drift are gone after %s.", count(p.With.DriftRounds, "round"))
+		text += fmt.Sprintf("By the pools' disruption budgets, nodes that drift are gone after %s.", page.Count(p.With.DriftRounds, "round"))
 		if left > 0 {
-			text += fmt.Sprintf(" %s that drift stay.", count(left, "node"))
+			text += fmt.Sprintf(" %s that drift stay.", page.Count(left, "node"))
 		}
 	default:
-		text += fmt.Sprintf("Nothing is left to do after %s.", count(p.With.Rounds, "round"))
+		text += fmt.Sprintf("Nothing is left to do after %s.", page.Count(p.With.Rounds, "round"))
 	}
-	p.item("", p.paint(dim, text))
+	p.Item("", p.Paint(page.Dim, text))
 }
 
 // previewJSON is a comparison for machines.
 type previewJSON struct {
-	Changes []preview.Change `json:"changes"`
-	Policy  bool             `json:"policy,omitempty"`
-	Assumed []string         `json:"assumed,omitempty"`
-	Drifts  []driftJSON      `json:"drifts,omitempty"`
-	Mends   []driftJSON      `json:"mends,omitempty"`
-	Without courseJSON       `json:"without"`
-	With    courseJSON       `json:"with"`
-	Nodes   []fateJSON       `json:"nodes,omitempty"`
+	Changes []Change    `json:"changes"`
+	Policy  bool        `json:"policy,omitempty"`
+	Assumed []string    `json:"assumed,omitempty"`
+	Drifts  []driftJSON `json:"drifts,omitempty"`
+	Mends   []driftJSON `json:"mends,omitempty"`
+	Without courseJSON  `json:"without"`
+	With    courseJSON  `json:"with"`
+	Nodes   []fateJSON  `json:"nodes,omitempty"`
 }
 
 type driftJSON struct {
@@ -348,15 +348,15 @@ type fateJSON struct {
 	Why                  string `json:"why,omitempty"`
 }
 
-// PreviewJSON is Preview for machines: every node, and the first plan of each side in proto JSON.
-func PreviewJSON(w io.Writer, c preview.Comparison) error {
+// PrintJSON is Print for machines: every node, and the first plan of each side in proto JSON.
+func PrintJSON(w io.Writer, c Comparison) error {
 	out := previewJSON{Changes: c.Changes, Policy: c.Policy, Assumed: c.Assumed, Drifts: driftsJSON(c.Drifts), Mends: driftsJSON(c.Mends)}
 	if out.Changes == nil {
-		out.Changes = []preview.Change{}
+		out.Changes = []Change{}
 	}
 	for _, side := range []struct {
 		to   *courseJSON
-		from preview.Course
+		from Course
 	}{{&out.Without, c.Without}, {&out.With, c.With}} {
 		var err error
 		if *side.to, err = newCourseJSON(side.from); err != nil {
@@ -375,7 +375,7 @@ func PreviewJSON(w io.Writer, c preview.Comparison) error {
 	if err != nil {
 		return fmt.Errorf("encode the preview: %w", err)
 	}
-	return indent(w, data)
+	return page.Indent(w, data)
 }
 
 func codeName(r *clusterpb.Reason) string {
@@ -385,7 +385,7 @@ func codeName(r *clusterpb.Reason) string {
 	return strings.TrimPrefix(r.GetCode().String(), "REASON_CODE_")
 }
 
-func driftsJSON(list []preview.Drift) []driftJSON {
+func driftsJSON(list []Drift) []driftJSON {
 	var out []driftJSON
 	for _, d := range list {
 		out = append(out, driftJSON{d.Node, d.Claim, d.Pool, d.Why.GetMessage()})
@@ -393,8 +393,8 @@ func driftsJSON(list []preview.Drift) []driftJSON {
 	return out
 }
 
-func newCourseJSON(c preview.Course) (courseJSON, error) {
-	first, err := marshal(c.First)
+func newCourseJSON(c Course) (courseJSON, error) {
+	first, err := page.Marshal(c.First)
 	out := courseJSON{
 		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, GivenBack: c.Gone, Drifted: c.Drifted,
 		Bought: c.Bought, Evictions: c.Evictions, Rounds: c.Rounds, DriftRounds: c.DriftRounds, Settled: c.Settled, FirstPlan: first,

@@ -1,0 +1,87 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+)
+
+// MostNames is how many names of a list are written out.
+const MostNames = 3
+
+// Money writes micro-dollars with three digits after the point, more where they are needed: 0.096.
+func Money(micro int64) string { return Fixed(micro, Digits(micro)) }
+
+// Digits is how many digits after the point the amounts need, at least three.
+func Digits(amounts ...int64) int {
+	most := 3
+	for _, a := range amounts {
+		for n := 6; n > most; n-- {
+			if a%int64(math.Pow10(6-n+1)) != 0 {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+func Fixed(micro int64, digits int) string {
+	return strconv.FormatFloat(float64(micro)/1e6, 'f', digits, 64)
+}
+
+func Dollars(micro int64) string {
+	if micro < 0 {
+		return "-$" + Money(-micro)
+	}
+	return "$" + Money(micro)
+}
+
+// EnumWord is the part of an enum value's name that people say: DISRUPTION_REASON_EMPTY is "empty".
+func EnumWord(name, prefix string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, prefix)), "_", " ")
+}
+
+// Count writes a number with its noun: "1 pod", "3 pods".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// Some lists names, the first few of many: "a, b, c and 4 more".
+func Some(names []string, most int) string {
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func ReasonWord(r clusterpb.DisruptionReason) string {
+	return EnumWord(r.String(), "DISRUPTION_REASON_")
+}
+
+// Span is a duration in the two largest units at most.
+func Span(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 10*day:
+		return fmt.Sprintf("%dd", d/day)
+	case d >= day:
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= 10*time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
+	default:
+		return fmt.Sprintf("%ds", d/time.Second)
+	}
+}
+
+func CodeWord(c clusterpb.ReasonCode) string { return EnumWord(c.String(), "REASON_CODE_") }
