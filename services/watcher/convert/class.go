@@ -16,6 +16,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
@@ -102,7 +103,7 @@ func workloadOf(p *corev1.Pod, o *metav1.OwnerReference) (kind, name string) {
 }
 
 func isMirror(p *corev1.Pod) bool {
-	if _, ok := p.Annotations[annotationMirror]; ok {
+	if _, ok := p.Annotations[labels.MirrorPod]; ok {
 		return true
 	}
 	o := metav1.GetControllerOf(p)
@@ -132,7 +133,7 @@ func (b *classBuilder) nodes() {
 	selector := make(map[string]string, len(b.pod.Spec.NodeSelector))
 	names := make(map[string]string, len(b.pod.Spec.NodeSelector))
 	for _, k := range slices.Sorted(maps.Keys(b.pod.Spec.NodeSelector)) {
-		key, v := constraint.StableKey(k), b.pod.Spec.NodeSelector[k]
+		key, v := labels.Normal(k), b.pod.Spec.NodeSelector[k]
 		if had, ok := selector[key]; ok && had != v {
 			b.refuse(fmt.Sprintf("spec.nodeSelector: %s and %s are one label, and ask for two values", names[key], k))
 		}
@@ -201,7 +202,7 @@ func (b *classBuilder) spread() {
 		}
 		constraint.WithKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
 		b.class.TopologySpread = append(b.class.TopologySpread, &clusterpb.TopologySpread{
-			TopologyKey: constraint.StableKey(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
+			TopologyKey: labels.Normal(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
 			Required: c.WhenUnsatisfiable != corev1.ScheduleAnyway,
 			Selector: selector, MinDomains: c.MinDomains,
 			IgnoreNodeAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
@@ -257,7 +258,7 @@ func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb
 		return nil
 	}
 	out := &clusterpb.PodAffinityTerm{
-		TopologyKey: constraint.StableKey(t.TopologyKey), Selector: selector,
+		TopologyKey: labels.Normal(t.TopologyKey), Selector: selector,
 		Namespaces: constraint.SortedSet(t.Namespaces), NamespaceSelector: namespaces,
 	}
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {

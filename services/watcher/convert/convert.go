@@ -68,15 +68,6 @@ type DeviceReferences interface {
 	DeviceClass(name string) *resourcev1.DeviceClass
 }
 
-const (
-	annotationDoNotDisrupt = "karpenter.sh/do-not-disrupt"
-	annotationDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
-	annotationMirror       = "kubernetes.io/config.mirror"
-
-	// LabelClaim is the label of a node that says which claim it stands for; the actuator sets it.
-	LabelClaim = "kerf.dev/claim"
-)
-
 // objectID is how namespaced objects are called everywhere: "namespace/name".
 func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 

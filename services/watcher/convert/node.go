@@ -9,6 +9,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
@@ -34,12 +35,12 @@ type NodeFacts struct {
 func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 	out := &clusterpb.Node{
 		Name: n.Name, ProviderId: n.Spec.ProviderID,
-		Claim:            n.Labels[LabelClaim],
+		Claim:            n.Labels[labels.Claim],
 		Labels:           labelsOf(n.Labels),
 		Taints:           taintsOf(n.Spec.Taints),
 		Unschedulable:    n.Spec.Unschedulable,
 		Terminating:      n.DeletionTimestamp != nil,
-		DoNotDisrupt:     n.Annotations[annotationDoNotDisrupt] == "true",
+		DoNotDisrupt:     n.Annotations[labels.DoNotDisrupt] == "true",
 		CreateTime:       timestamp(n.CreationTimestamp),
 		LastPodEventTime: stamp(facts.LastPodEvent),
 		VolumeLimits:     volumeLimits(facts),

@@ -6,6 +6,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	core "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
@@ -37,8 +38,8 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 		notReady(invalid, "the pool is being deleted")
 	}
 	var err error
-	if out.Devices, err = device.Templates(p.Annotations[device.Annotation], facts.Devices); err != nil {
-		notReady(invalid, "metadata.annotations[%s]: %s", device.Annotation, strings.ReplaceAll(err.Error(), "\n", " "))
+	if out.Devices, err = device.Templates(p.Annotations[labels.Devices], facts.Devices); err != nil {
+		notReady(invalid, "metadata.annotations[%s]: %s", labels.Devices, strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	if class := out.GetNodeClass(); facts.NodeClasses != nil && !facts.NodeClasses(class) {
 		notReady(clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_FOUND,

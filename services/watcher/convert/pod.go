@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
@@ -80,7 +81,7 @@ func podCondition(p *corev1.Pod, t corev1.PodConditionType, status corev1.Condit
 // protect reads karpenter.sh/do-not-disrupt: "true" for ever, or a positive duration that counts from the pod's start (a
 // pod that has not started is protected without an end, until it does). Other values protect nothing.
 func protect(p *corev1.Pod, out *clusterpb.Pod) {
-	v, ok := p.Annotations[annotationDoNotDisrupt]
+	v, ok := p.Annotations[labels.DoNotDisrupt]
 	if !ok {
 		return
 	}
@@ -100,7 +101,7 @@ func protect(p *corev1.Pod, out *clusterpb.Pod) {
 
 // deletionCost is nought where the annotation is no number: the ReplicaSet controller ignores such a value as well.
 func deletionCost(p *corev1.Pod) int32 {
-	v, err := strconv.ParseInt(p.Annotations[annotationDeletionCost], 10, 32)
+	v, err := strconv.ParseInt(p.Annotations[labels.PodDeletionCost], 10, 32)
 	if err != nil || v < math.MinInt32 {
 		return 0
 	}

@@ -10,12 +10,12 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
 const (
 	ebsDriver           = "ebs.csi.aws.com"
-	annotationBound     = "pv.kubernetes.io/bind-completed"
 	noProvisioner       = "kubernetes.io/no-provisioner"
 	betaDefaultClass    = "volume.beta.kubernetes.io/storage-class"
 	inTreeEBS           = "kubernetes.io/aws-ebs"
@@ -125,7 +125,7 @@ func (b *classBuilder) volume(name string, spec *corev1.PersistentVolumeClaimSpe
 	case pvc.Spec.VolumeName == "":
 		return b.unbound(name, pvc.Spec, pvc.Annotations[betaDefaultClass])
 	}
-	if _, ok := pvc.Annotations[annotationBound]; !ok {
+	if _, ok := pvc.Annotations[labels.VolumeBound]; !ok {
 		return reach{}, fmt.Sprintf("persistent volume claim %s is still being bound to volume %s", name, pvc.Spec.VolumeName)
 	}
 	pv := b.refs.PersistentVolume(pvc.Spec.VolumeName)
@@ -168,10 +168,10 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 }
 
 // labelledZones reads the zone and region labels of volumes that are older than volume node affinity.
-func labelledZones(labels map[string]string) []*clusterpb.NodeAffinityTerm {
+func labelledZones(own map[string]string) []*clusterpb.NodeAffinityTerm {
 	zones := map[string][]string{}
-	for key, v := range labels {
-		stable := constraint.StableKey(key)
+	for key, v := range own {
+		stable := labels.Normal(key)
 		if stable == corev1.LabelTopologyZone || stable == corev1.LabelTopologyRegion {
 			zones[stable] = append(zones[stable], strings.Split(v, zoneSeparator)...)
 		}
@@ -231,7 +231,7 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 	for _, t := range sc.AllowedTopologies {
 		var reqs []*clusterpb.Requirement
 		for _, e := range t.MatchLabelExpressions {
-			reqs = append(reqs, constraint.In(constraint.StableKey(e.Key), e.Values...))
+			reqs = append(reqs, constraint.In(labels.Normal(e.Key), e.Values...))
 		}
 		if len(reqs) == 0 {
 			return reach{driver: driver}, ""

@@ -24,7 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/model"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 const pool = `
@@ -158,7 +158,7 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Controller: &yes}}
 		}
 		if hold != "" {
-			p.Annotations = map[string]string{karpenterv1.AnnotationDoNotDisrupt: hold}
+			p.Annotations = map[string]string{labels.DoNotDisrupt: hold}
 		}
 
 		return p
@@ -192,7 +192,7 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	yes := true
 	change := cluster.NodeChange{
 		Node: "n1", SetLabels: map[string]string{"ours": "1"}, Finalizer: &yes,
-		AddTaints:    []model.Taint{{Key: karpenterv1.TaintDisrupted, Effect: "NoSchedule"}},
+		AddTaints:    []model.Taint{{Key: labels.TaintDisrupted, Effect: "NoSchedule"}},
 		RemoveTaints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
 	}
 	for range 2 {
@@ -207,7 +207,7 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"theirs": "1", "ours": "1"}, n.Labels); d != "" {
 		t.Error(d)
 	}
-	if len(n.Spec.Taints) != 2 || n.Spec.Taints[0].Key != "theirs" || n.Spec.Taints[1].Key != karpenterv1.TaintDisrupted {
+	if len(n.Spec.Taints) != 2 || n.Spec.Taints[0].Key != "theirs" || n.Spec.Taints[1].Key != labels.TaintDisrupted {
 		t.Errorf("taints %+v", n.Spec.Taints)
 	}
 	if d := cmp.Diff([]string{objects.Finalizer}, n.Finalizers); d != "" {

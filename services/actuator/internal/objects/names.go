@@ -8,25 +8,26 @@ package objects
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // The finalizers that Kerf holds on objects: on nodes and claims, and on classes.
 const (
-	Finalizer      = karpenterv1.FinalizerTermination
+	Finalizer      = labels.FinalizerTermination
 	ClassFinalizer = awsv1.Group + "/termination"
 )
 
 // The names in users' objects that this package reads and writes, in one place and under short names.
 const (
-	taintDisrupted         = karpenterv1.TaintDisrupted
-	annotationDoNotDisrupt = karpenterv1.AnnotationDoNotDisrupt
-	annotationPoolHash     = karpenterv1.AnnotationNodePoolHash
+	taintDisrupted         = labels.TaintDisrupted
+	annotationDoNotDisrupt = labels.DoNotDisrupt
+	annotationPoolHash     = labels.NodePoolHash
 	annotationClassHash    = awsv1.Group + "/ec2nodeclass-hash"
-	labelPool              = karpenterv1.LabelNodePool
-	labelClass             = awsv1.LabelNodeClass
-	labelCapacityType      = karpenterv1.LabelCapacityType
+	labelPool              = labels.NodePool
+	labelClass             = labels.NodeClass
+	labelCapacityType      = labels.CapacityType
 )
 
 // Pools is where the API server keeps NodePools.

@@ -13,6 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
@@ -54,7 +55,7 @@ func Pool(o *unstructured.Unstructured) cluster.Pool {
 	out.Limits, out.Replicas = amounts(p.Spec.Limits), p.Spec.Replicas
 	for _, r := range t.Spec.Requirements {
 		out.Requirements = append(out.Requirements, model.Requirement{
-			Key: awsv1.NormalizeLabel(r.Key), Operator: string(r.Operator), Values: slices.Sorted(slices.Values(r.Values)),
+			Key: labels.Normal(r.Key), Operator: string(r.Operator), Values: slices.Sorted(slices.Values(r.Values)),
 			MinValues: r.MinValues,
 		})
 	}

@@ -84,14 +84,6 @@ const (
 	StrategyOneShot ProvisioningStrategy = "buffer.kerf.dev/one-shot-capacity"
 )
 
-// Annotations of a buffer.
-const (
-	// The room is wanted from this time on, in RFC 3339.
-	AnnotationStartsAt = "kerf.dev/starts-at"
-	// The room is wanted until this time, in RFC 3339.
-	AnnotationExpiresAt = "kerf.dev/expires-at"
-)
-
 // LocalReference names an object of the same namespace.
 type LocalReference struct {
 	// The object's name.

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 // maxLimits is what the schema allows.
@@ -93,8 +95,8 @@ func validateTimes(b *CapacityBuffer) field.ErrorList {
 		return field.ErrorList{field.Invalid(path.Key(err.Annotation), err.Value, "want a time such as 2026-11-27T18:00:00Z")}
 	}
 	if !starts.IsZero() && !expires.IsZero() && !starts.Before(expires) {
-		return field.ErrorList{field.Invalid(path.Key(AnnotationExpiresAt), b.Annotations[AnnotationExpiresAt],
-			fmt.Sprintf("want a time after %s, %s", AnnotationStartsAt, b.Annotations[AnnotationStartsAt]))}
+		return field.ErrorList{field.Invalid(path.Key(labels.BufferExpiresAt), b.Annotations[labels.BufferExpiresAt],
+			fmt.Sprintf("want a time after %s, %s", labels.BufferStartsAt, b.Annotations[labels.BufferStartsAt]))}
 	}
 	return nil
 }
@@ -112,7 +114,7 @@ func (b *CapacityBuffer) Times() (starts, expires time.Time, err *TimeError) {
 	for _, a := range []struct {
 		name string
 		at   *time.Time
-	}{{AnnotationStartsAt, &starts}, {AnnotationExpiresAt, &expires}} {
+	}{{labels.BufferStartsAt, &starts}, {labels.BufferExpiresAt, &expires}} {
 		text, ok := b.Annotations[a.name]
 		if !ok {
 			continue

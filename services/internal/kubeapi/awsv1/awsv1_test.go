@@ -1,7 +1,6 @@
 package awsv1_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -181,21 +180,5 @@ func TestHashFollowsWhatNodesDriftFrom(t *testing.T) {
 				t.Errorf("hashing changed the class:\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestLabelsAreNormalizedAndSorted(t *testing.T) {
-	tests := map[string]string{
-		"topology.ebs.csi.aws.com/zone": "topology.kubernetes.io/zone",
-		"beta.kubernetes.io/arch":       "kubernetes.io/arch",
-		"type":                          "type",
-	}
-	for key, want := range tests {
-		if got := awsv1.NormalizeLabel(key); got != want {
-			t.Errorf("%s becomes %s, want %s", key, got, want)
-		}
-	}
-	if known := awsv1.WellKnownLabels(); !slices.IsSorted(known) || len(slices.Compact(known)) != 30 {
-		t.Errorf("not 30 sorted labels: %v", known)
 	}
 }

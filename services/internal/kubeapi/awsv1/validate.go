@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -40,7 +41,7 @@ func ValidateEC2NodeClass(c *EC2NodeClass) field.ErrorList {
 // ValidatePoolLabels finds requirements and labels of a pool that are in AWS's
 // domain but that no node will ever have, which is a misspelling as a rule.
 func ValidatePoolLabels(p *karpenterv1.NodePool) field.ErrorList {
-	known := WellKnownLabels()
+	known := wellKnownLabels()
 	unknown := func(key string) bool { return ownDomain(key) && !slices.Contains(known, key) }
 	template := field.NewPath("spec", "template")
 	var errs field.ErrorList
@@ -240,7 +241,7 @@ func validateIdentity(spec *EC2NodeClassSpec, path *field.Path) field.ErrorList 
 }
 
 func validateTags(tags map[string]string, path *field.Path) field.ErrorList {
-	ours := []string{"eks:eks-cluster-name", karpenterv1.LabelNodePool, karpenterv1.Group + "/nodeclaim", LabelNodeClass}
+	ours := []string{"eks:eks-cluster-name", labels.NodePool, karpenterv1.Group + "/nodeclaim", labels.NodeClass}
 	var errs field.ErrorList
 	if len(tags) > maxTags {
 		errs = append(errs, field.TooMany(path, len(tags), maxTags))

@@ -206,19 +206,3 @@ func TestHashFollowsWhatNodesDriftFrom(t *testing.T) {
 		})
 	}
 }
-
-func TestLabelsAreNormalizedAndSorted(t *testing.T) {
-	if got := v1.NormalizeLabel("failure-domain.beta.kubernetes.io/zone"); got != v1.LabelZone {
-		t.Errorf("got %s", got)
-	}
-	if got := v1.NormalizeLabel("type"); got != "type" {
-		t.Errorf("got %s", got)
-	}
-	if known := v1.WellKnownLabels(); !slices.IsSorted(known) {
-		t.Errorf("not sorted: %v", known)
-	}
-	ref := v1.NodeClassReference{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass"}
-	if got := v1.NodeClassLabel(ref); got != "karpenter.k8s.aws/ec2nodeclass" {
-		t.Errorf("got %s", got)
-	}
-}

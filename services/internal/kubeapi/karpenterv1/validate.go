@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/schedule"
 )
 
@@ -49,7 +50,7 @@ func validateTemplate(p *NodePool, path *field.Path) field.ErrorList {
 	errs := validateTaints(t.Taints, t.StartupTaints, path)
 	requirements := path.Child("requirements")
 	for i, r := range t.Requirements {
-		if r.Key == LabelNodePool {
+		if r.Key == labels.NodePool {
 			errs = append(errs, field.Forbidden(requirements.Index(i).Child("key"),
 				"karpenter.sh/nodepool is set by the controller: remove the requirement"))
 		}
@@ -72,23 +73,23 @@ func ValidateNodeClaim(c *NodeClaim) field.ErrorList {
 	return append(errs, validateNillable(c.Spec.ExpireAfter, path.Child("expireAfter"))...)
 }
 
-func validateLabels(labels map[string]LabelValue, path *field.Path) field.ErrorList {
+func validateLabels(template map[string]LabelValue, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(labels) > maxLabels {
-		errs = append(errs, field.TooMany(path, len(labels), maxLabels))
+	if len(template) > maxLabels {
+		errs = append(errs, field.TooMany(path, len(template), maxLabels))
 	}
-	for _, key := range sortedKeys(labels) {
+	for _, key := range sortedKeys(template) {
 		at := path.Key(key)
 		for _, problem := range validation.IsQualifiedName(key) {
 			errs = append(errs, field.Invalid(at, key, problem))
 		}
-		if key == LabelNodePool {
+		if key == labels.NodePool {
 			errs = append(errs, field.Forbidden(at, "labels of the domain karpenter.sh are set by the controller: remove it"))
 		} else if why := RestrictedLabel(key); why != "" {
 			errs = append(errs, field.Forbidden(at, why+": remove it"))
 		}
-		for _, problem := range validation.IsValidLabelValue(string(labels[key])) {
-			errs = append(errs, field.Invalid(at, string(labels[key]), problem))
+		for _, problem := range validation.IsValidLabelValue(string(template[key])) {
+			errs = append(errs, field.Invalid(at, string(template[key]), problem))
 		}
 	}
 	return errs

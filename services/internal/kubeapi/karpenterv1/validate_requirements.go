@@ -11,14 +11,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 const maxValues = 1000
 
 // ValidateRequirements is everything that is wrong with a list of requirements
-// that all must hold, together with labels that are set anyway (nil for none):
+// that all must hold, together with a template's labels (nil for none):
 // each entry for itself, and entries that contradict each other.
-func ValidateRequirements(rs []Requirement, labels map[string]string, path *field.Path) field.ErrorList {
+func ValidateRequirements(rs []Requirement, template map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(rs) > maxRequirements {
 		errs = append(errs, field.TooMany(path, len(rs), maxRequirements))
@@ -29,7 +31,7 @@ func ValidateRequirements(rs []Requirement, labels map[string]string, path *fiel
 	if len(errs) > 0 {
 		return errs // whether broken entries contradict each other means nothing
 	}
-	return impossible(rs, labels, path)
+	return impossible(rs, template, path)
 }
 
 func validateRequirement(r *Requirement, path *field.Path) field.ErrorList {
@@ -86,7 +88,7 @@ func validateOperator(r *Requirement, path *field.Path) field.ErrorList {
 // validateCapacityTypes refuses a list of capacity types of which none exists. One
 // that exists beside others that don't is enough, as it is in Karpenter.
 func validateCapacityTypes(r *Requirement, path *field.Path) field.ErrorList {
-	if r.Key != LabelCapacityType || r.Operator != OpIn || len(r.Values) == 0 {
+	if r.Key != labels.CapacityType || r.Operator != OpIn || len(r.Values) == 0 {
 		return nil
 	}
 	known := 0
@@ -121,10 +123,10 @@ type allowed struct {
 }
 
 // impossible finds keys whose entries no value can satisfy together.
-func impossible(rs []Requirement, labels map[string]string, path *field.Path) field.ErrorList {
+func impossible(rs []Requirement, template map[string]string, path *field.Path) field.ErrorList {
 	byKey := map[string]*allowed{}
 	for i := range rs {
-		key := NormalizeLabel(rs[i].Key)
+		key := labels.Normal(rs[i].Key)
 		a := byKey[key]
 		if a == nil {
 			a = &allowed{notIn: map[string]bool{}, most: math.MaxInt64}
@@ -132,8 +134,8 @@ func impossible(rs []Requirement, labels map[string]string, path *field.Path) fi
 		}
 		a.add(&rs[i], i)
 	}
-	for key, value := range labels {
-		if a := byKey[NormalizeLabel(key)]; a != nil {
+	for key, value := range template {
+		if a := byKey[labels.Normal(key)]; a != nil {
 			a.intersect([]string{value})
 			a.label = value
 		}

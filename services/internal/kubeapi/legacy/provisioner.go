@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
@@ -75,7 +76,7 @@ func (r *Result) impliedRequirements(old *Provisioner, path *field.Path) []karpe
 				return true
 			}
 			return slices.ContainsFunc(old.Spec.Requirements, func(q karpenterv1.Requirement) bool {
-				return karpenterv1.NormalizeLabel(q.Key) == key
+				return labels.Normal(q.Key) == key
 			})
 		})
 	}
@@ -83,18 +84,18 @@ func (r *Result) impliedRequirements(old *Provisioner, path *field.Path) []karpe
 		out = append(out, karpenterv1.Requirement{Key: key, Operator: op, Values: values})
 		r.note(path, "a Provisioner without %s meant %s %v, which is written out", key, op, values)
 	}
-	if !said(karpenterv1.LabelOS) {
-		imply(karpenterv1.LabelOS, karpenterv1.OpIn, "linux")
+	if !said(labels.OS) {
+		imply(labels.OS, karpenterv1.OpIn, "linux")
 	}
-	if !said(karpenterv1.LabelArch) {
-		imply(karpenterv1.LabelArch, karpenterv1.OpIn, "amd64")
+	if !said(labels.Arch) {
+		imply(labels.Arch, karpenterv1.OpIn, "amd64")
 	}
-	if !said(karpenterv1.LabelCapacityType) {
-		imply(karpenterv1.LabelCapacityType, karpenterv1.OpIn, karpenterv1.CapacityTypeOnDemand)
+	if !said(labels.CapacityType) {
+		imply(labels.CapacityType, karpenterv1.OpIn, karpenterv1.CapacityTypeOnDemand)
 	}
-	if !said(karpenterv1.LabelInstanceType, awsv1.LabelInstanceFamily, awsv1.LabelInstanceCategory, awsv1.LabelInstanceGeneration) {
-		imply(awsv1.LabelInstanceCategory, karpenterv1.OpIn, "c", "m", "r")
-		imply(awsv1.LabelInstanceGeneration, karpenterv1.OpGt, "2")
+	if !said(labels.InstanceType, labels.InstanceFamily, labels.InstanceCategory, labels.InstanceGeneration) {
+		imply(labels.InstanceCategory, karpenterv1.OpIn, "c", "m", "r")
+		imply(labels.InstanceGeneration, karpenterv1.OpGt, "2")
 	}
 	return out
 }

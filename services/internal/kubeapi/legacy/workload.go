@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -57,8 +58,8 @@ func (r *Result) pod(meta *metav1.ObjectMeta, spec *corev1.PodSpec, path *field.
 	at := path.Child("spec")
 	if value, ok := spec.NodeSelector[labelProvisioner]; ok {
 		delete(spec.NodeSelector, labelProvisioner)
-		spec.NodeSelector[karpenterv1.LabelNodePool] = value
-		r.note(at.Child("nodeSelector"), "%s is read as %s: write that", labelProvisioner, karpenterv1.LabelNodePool)
+		spec.NodeSelector[labels.NodePool] = value
+		r.note(at.Child("nodeSelector"), "%s is read as %s: write that", labelProvisioner, labels.NodePool)
 	}
 	if spec.Affinity != nil && spec.Affinity.NodeAffinity != nil {
 		r.affinity(spec.Affinity.NodeAffinity, at.Child("affinity", "nodeAffinity"))
@@ -68,8 +69,8 @@ func (r *Result) pod(meta *metav1.ObjectMeta, spec *corev1.PodSpec, path *field.
 		if t.Key != taintDisruption {
 			continue
 		}
-		*t = corev1.Toleration{Key: karpenterv1.TaintDisrupted, Operator: corev1.TolerationOpExists, Effect: t.Effect}
-		r.note(at.Child("tolerations").Index(i), "%s is read as %s: write that", taintDisruption, karpenterv1.TaintDisrupted)
+		*t = corev1.Toleration{Key: labels.TaintDisrupted, Operator: corev1.TolerationOpExists, Effect: t.Effect}
+		r.note(at.Child("tolerations").Index(i), "%s is read as %s: write that", taintDisruption, labels.TaintDisrupted)
 	}
 }
 
@@ -90,8 +91,8 @@ func (r *Result) affinity(a *corev1.NodeAffinity, path *field.Path) {
 func (r *Result) expressions(list []corev1.NodeSelectorRequirement, path *field.Path) {
 	for i := range list {
 		if list[i].Key == labelProvisioner {
-			list[i].Key = karpenterv1.LabelNodePool
-			r.note(path.Child("matchExpressions").Index(i), "%s is read as %s: write that", labelProvisioner, karpenterv1.LabelNodePool)
+			list[i].Key = labels.NodePool
+			r.note(path.Child("matchExpressions").Index(i), "%s is read as %s: write that", labelProvisioner, labels.NodePool)
 		}
 	}
 }
@@ -105,8 +106,8 @@ func (r *Result) annotations(old map[string]string, path *field.Path) map[string
 			continue
 		}
 		delete(out, name)
-		out[karpenterv1.AnnotationDoNotDisrupt] = value
-		r.note(path.Key(name), "is read as %s: write that", karpenterv1.AnnotationDoNotDisrupt)
+		out[labels.DoNotDisrupt] = value
+		r.note(path.Key(name), "is read as %s: write that", labels.DoNotDisrupt)
 	}
 	return out
 }

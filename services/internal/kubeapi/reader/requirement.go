@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -19,7 +19,7 @@ func Requirement(r karpenterv1.Requirement) (model.Requirement, error) {
 	if !ok {
 		return model.Requirement{}, fmt.Errorf("operator: %q is not known", r.Operator)
 	}
-	out := model.Requirement{Key: awsv1.NormalizeLabel(r.Key), Operator: op}
+	out := model.Requirement{Key: labels.Normal(r.Key), Operator: op}
 	if r.MinValues != nil && *r.MinValues > 0 {
 		out.MinValues = int(*r.MinValues)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -133,7 +134,7 @@ func requirements(list []corev1.NodeSelectorRequirement) []*clusterpb.Requiremen
 	var out []*clusterpb.Requirement
 	for _, r := range list {
 		out = append(out, &clusterpb.Requirement{
-			Key: awsv1.NormalizeLabel(r.Key), Operator: operators[r.Operator], Values: slices.Sorted(slices.Values(r.Values)),
+			Key: labels.Normal(r.Key), Operator: operators[r.Operator], Values: slices.Sorted(slices.Values(r.Values)),
 		})
 	}
 	slices.SortFunc(out, func(a, b *clusterpb.Requirement) int { return strings.Compare(a.GetKey(), b.GetKey()) })
@@ -162,7 +163,7 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 			return "", fmt.Errorf("spec: %w", err)
 		}
 		out.InstanceTypes = append(out.InstanceTypes, &clusterpb.InstanceType{
-			Name: shape.Name, Labels: labels(shape.Labels, from.Region),
+			Name: shape.Name, Labels: labelsOf(shape.Labels, from.Region),
 			Capacity: amounts(shape.Capacity), Allocatable: amounts(shape.Allocatable),
 		})
 	}
@@ -170,8 +171,8 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 	return id, nil
 }
 
-// labels adds the region, which all of a catalogue's types share.
-func labels(from []instancetype.Label, region string) []*clusterpb.Label {
+// labelsOf adds the region, which all of a catalogue's types share.
+func labelsOf(from []instancetype.Label, region string) []*clusterpb.Label {
 	out := make([]*clusterpb.Label, 0, len(from)+1)
 	for _, l := range from {
 		out = append(out, &clusterpb.Label{Key: l.Key, Value: l.Value})

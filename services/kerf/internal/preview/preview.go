@@ -17,13 +17,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	watcher "github.com/kerf-dev/kerf/services/watcher/convert"
-	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -246,7 +246,7 @@ func (e *editor) pool(p *karpenterv1.NodePool) error {
 		}
 		return errors.New(text)
 	}
-	if p.Annotations[device.Annotation] != "" {
+	if p.Annotations[labels.Devices] != "" {
 		for _, have := range e.s.GetNodePools() {
 			if have.GetName() == p.Name {
 				m.Devices = have.GetDevices()

@@ -16,6 +16,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
@@ -105,11 +106,11 @@ func (c *completion) classes() {
 func (c *completion) claims() {
 	waiting := 0
 	for _, o := range c.objects.Claims {
-		if o.Labels[karpenterv1.LabelNodePool] == "" {
+		if o.Labels[labels.NodePool] == "" {
 			c.note("NodeClaim %s belongs to no pool, and is left alone", o.Name)
 			continue
 		}
-		if o.Labels[karpenterv1.LabelInstanceType] == "" {
+		if o.Labels[labels.InstanceType] == "" {
 			waiting++ // nobody knows what it will be
 			continue
 		}
@@ -123,14 +124,14 @@ func (c *completion) claims() {
 
 // claim is what Kerf would know of a claim of its own in the place of Karpenter's.
 func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterpb.Claim {
-	pool, class := o.Labels[karpenterv1.LabelNodePool], o.Spec.NodeClassRef.Name
+	pool, class := o.Labels[labels.NodePool], o.Spec.NodeClassRef.Name
 	state, reached := stateOf(o)
 	out := &clusterpb.Claim{
 		Id: o.Name, NodePool: pool, NodeClass: class, State: state, Reached: reached,
-		Labels: labels(o.Labels), Annotations: labels(o.Annotations), Requests: amounts(o.Spec.Resources.Requests),
+		Labels: labelsOf(o.Labels), Annotations: labelsOf(o.Annotations), Requests: amounts(o.Spec.Resources.Requests),
 		Taints: taints(o.Spec.Taints), StartupTaints: taints(o.Spec.StartupTaints),
-		InstanceType: o.Labels[karpenterv1.LabelInstanceType], Zone: o.Labels[karpenterv1.LabelZone],
-		CapacityType: capacityType(o.Labels[karpenterv1.LabelCapacityType]),
+		InstanceType: o.Labels[labels.InstanceType], Zone: o.Labels[labels.Zone],
+		CapacityType: capacityType(o.Labels[labels.CapacityType]),
 		InstanceId:   o.Status.ProviderID[strings.LastIndexByte(o.Status.ProviderID, '/')+1:], ProviderId: o.Status.ProviderID,
 		ImageId: o.Status.ImageID, Node: o.Status.NodeName,
 		Capacity: amounts(o.Status.Capacity), Allocatable: amounts(o.Status.Allocatable),
@@ -147,7 +148,7 @@ func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterpb.Claim {
 			out.TerminationGracePeriod = durationpb.New(d)
 		}
 	}
-	if at, err := time.Parse(time.RFC3339, o.Annotations[karpenterv1.AnnotationTerminationTimestamp]); err == nil {
+	if at, err := time.Parse(time.RFC3339, o.Annotations[labels.TerminationTimestamp]); err == nil {
 		out.DrainDeadline = timestamppb.New(at)
 	}
 	if d := meta.FindStatusCondition(o.Status.Conditions, karpenterv1.ConditionDrifted); d != nil && d.Status == metav1.ConditionTrue {
@@ -185,7 +186,7 @@ func stateOf(o *karpenterv1.NodeClaim) (state, reached clusterpb.ClaimState) {
 func (c *completion) poolHash(name string, o *karpenterv1.NodeClaim) string {
 	for _, p := range c.objects.Pools {
 		if p.Name == name {
-			return sameHash(o.Annotations, p.Annotations, karpenterv1.AnnotationNodePoolHash, karpenterv1.AnnotationNodePoolHashVersion,
+			return sameHash(o.Annotations, p.Annotations, labels.NodePoolHash, labels.NodePoolHashVersion,
 				c.pools[name].GetHash())
 		}
 	}
@@ -199,7 +200,7 @@ func (c *completion) classHash(name string, o *karpenterv1.NodeClaim) string {
 		}
 		for _, have := range c.out.GetNodeClasses() {
 			if have.GetName() == name {
-				return sameHash(o.Annotations, k.Annotations, awsv1.AnnotationNodeClassHash, awsv1.AnnotationNodeClassHashVersion, have.GetHash())
+				return sameHash(o.Annotations, k.Annotations, labels.NodeClassHash, labels.NodeClassHashVersion, have.GetHash())
 			}
 		}
 	}
@@ -244,7 +245,7 @@ func (c *completion) nodes() {
 	}
 }
 
-func labels(m map[string]string) []*clusterpb.Label {
+func labelsOf(m map[string]string) []*clusterpb.Label {
 	out := make([]*clusterpb.Label, 0, len(m))
 	for k, v := range m {
 		out = append(out, &clusterpb.Label{Key: k, Value: v})

@@ -17,6 +17,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
@@ -54,11 +55,11 @@ func clock() func() time.Time {
 
 func pool() *karpenterv1.NodePool {
 	p := &karpenterv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{
-		karpenterv1.AnnotationNodePoolHash: "123", karpenterv1.AnnotationNodePoolHashVersion: "v3",
+		labels.NodePoolHash: "123", labels.NodePoolHashVersion: "v3",
 	}}}
 	p.Spec.Template.Spec.NodeClassRef = karpenterv1.NodeClassReference{Group: awsv1.Group, Kind: awsv1.KindEC2NodeClass, Name: "default"}
 	p.Spec.Template.Spec.Requirements = []karpenterv1.Requirement{
-		{Key: karpenterv1.LabelCapacityType, Operator: karpenterv1.OpIn, Values: []string{"on-demand"}},
+		{Key: labels.CapacityType, Operator: karpenterv1.OpIn, Values: []string{"on-demand"}},
 	}
 	p.Spec.Disruption.ConsolidateAfter = "0s"
 	p.SetDefaults()
@@ -67,7 +68,7 @@ func pool() *karpenterv1.NodePool {
 
 func class() *awsv1.EC2NodeClass {
 	c := &awsv1.EC2NodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default", Annotations: map[string]string{
-		awsv1.AnnotationNodeClassHash: "456", awsv1.AnnotationNodeClassHashVersion: "v4",
+		labels.NodeClassHash: "456", labels.NodeClassHashVersion: "v4",
 	}}}
 	c.Spec.Role = "node"
 	c.Spec.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: "al2023@latest"}}
@@ -75,7 +76,7 @@ func class() *awsv1.EC2NodeClass {
 	c.Spec.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{Tags: map[string]string{"a": "b"}}}
 	c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a"}}
 	c.Status.AMIs = []awsv1.AMI{{ID: "ami-1", Requirements: []corev1.NodeSelectorRequirement{
-		{Key: karpenterv1.LabelArch, Operator: corev1.NodeSelectorOpIn, Values: []string{"amd64"}},
+		{Key: labels.Arch, Operator: corev1.NodeSelectorOpIn, Values: []string{"amd64"}},
 	}}}
 	return c
 }
@@ -85,12 +86,12 @@ func nodeClaim(name, node, instanceType string) *karpenterv1.NodeClaim {
 	c := &karpenterv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
 		Name: name, CreationTimestamp: metav1.NewTime(present().Add(-5 * time.Hour)),
 		Labels: map[string]string{
-			karpenterv1.LabelNodePool: "default", karpenterv1.LabelInstanceType: instanceType, karpenterv1.LabelZone: "us-east-1a",
-			karpenterv1.LabelCapacityType: "on-demand",
+			labels.NodePool: "default", labels.InstanceType: instanceType, labels.Zone: "us-east-1a",
+			labels.CapacityType: "on-demand",
 		},
 		Annotations: map[string]string{
-			karpenterv1.AnnotationNodePoolHash: "123", karpenterv1.AnnotationNodePoolHashVersion: "v3",
-			awsv1.AnnotationNodeClassHash: "456", awsv1.AnnotationNodeClassHashVersion: "v4",
+			labels.NodePoolHash: "123", labels.NodePoolHashVersion: "v3",
+			labels.NodeClassHash: "456", labels.NodeClassHashVersion: "v4",
 		},
 	}}
 	c.Spec.NodeClassRef.Name, c.Spec.ExpireAfter = "default", "720h"
@@ -109,8 +110,8 @@ func node(name, instanceType string) *corev1.Node {
 	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(present().Add(-4 * time.Hour)), Labels: map[string]string{
-			karpenterv1.LabelNodePool: "default", karpenterv1.LabelInstanceType: instanceType, karpenterv1.LabelZone: "us-east-1a",
-			karpenterv1.LabelCapacityType: "on-demand", karpenterv1.LabelArch: "amd64", karpenterv1.LabelOS: "linux", karpenterv1.LabelHostname: name,
+			labels.NodePool: "default", labels.InstanceType: instanceType, labels.Zone: "us-east-1a",
+			labels.CapacityType: "on-demand", labels.Arch: "amd64", labels.OS: "linux", labels.Hostname: name,
 		}},
 		Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
@@ -131,7 +132,7 @@ func cluster(t *testing.T) snapshot.Snapshot {
 			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web", Controller: &yes}},
 		}}
 		p.Spec.NodeName = on
-		p.Spec.NodeSelector = map[string]string{karpenterv1.LabelNodePool: "default"}
+		p.Spec.NodeSelector = map[string]string{labels.NodePool: "default"}
 		p.Spec.Containers = []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("1Gi"),
 		}}}}
@@ -202,11 +203,11 @@ func TestWhatKarpenterSaysOfItsClaims(t *testing.T) {
 			return c.GetDrifted().GetMessage() != "CloudProvider: AMIDrift"
 		}},
 		"no drift": {condition(karpenterv1.ConditionDrifted, metav1.ConditionFalse), func(c *clusterpb.Claim) bool { return c.GetDrifted() != nil }},
-		"a hash of a pool as it was": {func(c *karpenterv1.NodeClaim) { c.Annotations[karpenterv1.AnnotationNodePoolHash] = "7" }, func(c *clusterpb.Claim) bool {
+		"a hash of a pool as it was": {func(c *karpenterv1.NodeClaim) { c.Annotations[labels.NodePoolHash] = "7" }, func(c *clusterpb.Claim) bool {
 			return c.GetPoolHash() != "karpenter-7"
 		}},
 		"a hash of another version": {func(c *karpenterv1.NodeClaim) {
-			c.Annotations[awsv1.AnnotationNodeClassHash], c.Annotations[awsv1.AnnotationNodeClassHashVersion] = "7", "v1"
+			c.Annotations[labels.NodeClassHash], c.Annotations[labels.NodeClassHashVersion] = "7", "v1"
 		}, func(c *clusterpb.Claim) bool { return c.GetClassHash() != "" }},
 		"a node that has joined and is not ready": {condition(karpenterv1.ConditionInitialized, metav1.ConditionFalse), func(c *clusterpb.Claim) bool {
 			return c.GetState() != clusterpb.ClaimState_CLAIM_STATE_REGISTERED || c.GetInitializeTime() != nil
@@ -219,9 +220,9 @@ func TestWhatKarpenterSaysOfItsClaims(t *testing.T) {
 			condition(karpenterv1.ConditionInstanceTerminating, metav1.ConditionTrue)(c)
 		}, func(c *clusterpb.Claim) bool { return c.GetState() != clusterpb.ClaimState_CLAIM_STATE_TERMINATING }},
 		"a drain with an end": {func(c *karpenterv1.NodeClaim) {
-			c.Annotations[karpenterv1.AnnotationTerminationTimestamp] = "2026-01-31T13:00:00Z"
+			c.Annotations[labels.TerminationTimestamp] = "2026-01-31T13:00:00Z"
 		}, func(c *clusterpb.Claim) bool { return !c.GetDrainDeadline().AsTime().Equal(present().Add(time.Hour)) }},
-		"spot": {func(c *karpenterv1.NodeClaim) { c.Labels[karpenterv1.LabelCapacityType] = "spot" }, func(c *clusterpb.Claim) bool {
+		"spot": {func(c *karpenterv1.NodeClaim) { c.Labels[labels.CapacityType] = "spot" }, func(c *clusterpb.Claim) bool {
 			return c.GetCapacityType() != clusterpb.CapacityType_CAPACITY_TYPE_SPOT || c.GetPriceMicroUsdPerHour() != 67_200
 		}},
 		"a node that lives for ever": {func(c *karpenterv1.NodeClaim) { c.Spec.ExpireAfter = karpenterv1.Never }, func(c *clusterpb.Claim) bool {
@@ -247,8 +248,8 @@ func TestWhatKerfCantUseIsNoted(t *testing.T) {
 	count := int32(1)
 	o.Classes[0].Spec.IPPrefixCount = &count
 	waiting, lone := nodeClaim("c3", "", ""), nodeClaim("c4", "", "m5.large")
-	delete(waiting.Labels, karpenterv1.LabelInstanceType)
-	delete(lone.Labels, karpenterv1.LabelNodePool)
+	delete(waiting.Labels, labels.InstanceType)
+	delete(lone.Labels, labels.NodePool)
 	o.Claims = append(o.Claims, waiting, lone)
 	s, notes := complete(t, o)
 	if len(s.GetClaims()) != 2 || s.GetNodeClasses()[0].GetNotReady() == nil {

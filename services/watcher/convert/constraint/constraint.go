@@ -16,13 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
-
-// StableKey replaces the old names of well-known node labels, and the EBS driver's own name for the zone, by the names
-// that Kerf plans with.
-func StableKey(key string) string { return awsv1.NormalizeLabel(key) }
 
 func nodeOperator(op corev1.NodeSelectorOperator) clusterpb.Operator {
 	switch op {
@@ -48,7 +44,7 @@ func nodeOperator(op corev1.NodeSelectorOperator) clusterpb.Operator {
 func nodeRequirements(exprs []corev1.NodeSelectorRequirement) (out []*clusterpb.Requirement, unsupported string) {
 	for i, e := range exprs {
 		path := fmt.Sprintf("matchExpressions[%d]", i)
-		r := &clusterpb.Requirement{Key: StableKey(e.Key), Operator: nodeOperator(e.Operator)}
+		r := &clusterpb.Requirement{Key: labels.Normal(e.Key), Operator: nodeOperator(e.Operator)}
 		switch r.GetOperator() {
 		case clusterpb.Operator_OPERATOR_UNSPECIFIED:
 			return nil, fmt.Sprintf("%s.operator: %q is not known", path, e.Operator)

@@ -14,9 +14,6 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
-// Annotation is the annotation of a NodePool that says which devices drivers will publish for its new nodes.
-const Annotation = "kerf.dev/devices"
-
 // Key names a device of a cluster.
 type Key struct{ Driver, Pool, Name string }
 
@@ -166,7 +163,7 @@ func identities(all []listed) map[string][]string {
 	return out
 }
 
-// template is one entry of Annotation: the devices of a ResourceSlice, for some types.
+// template is one entry of the annotation labels.Devices: the devices of a ResourceSlice, for some types.
 type template struct {
 	InstanceTypes []string            `json:"instanceTypes"`
 	Driver        string              `json:"driver"`

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -132,7 +133,7 @@ func (s *stores) ReplicaSet(namespace, name string) *appsv1.ReplicaSet {
 // claimOf is the claim of a node whose own label does not say it.
 func (s *stores) claimOf(node string) string {
 	for _, c := range indexed[*karpenterv1.NodeClaim](s.nodeClaims, byNode, node) {
-		if id := c.Labels[convert.LabelClaim]; id != "" {
+		if id := c.Labels[labels.Claim]; id != "" {
 			return id
 		}
 	}
