@@ -40,7 +40,7 @@ func (c *claims) one(claim *model.NodeClaim) {
 		return
 	}
 	c.offerings(subject, claim)
-	for _, v := range c.places.New(claim).Variants {
+	for _, v := range c.places.New(claim).Variants() {
 		problems, known := c.judged[v]
 		if !known {
 			problems = c.problems(v, claim, pool, nc)
@@ -186,7 +186,7 @@ func (c *claims) minValues(subject string, claim *model.NodeClaim, pool *model.N
 // distinct counts the values that a label may have on a claim.
 func (c *claims) distinct(claim *model.NodeClaim, key string) int {
 	seen := make(map[string]bool)
-	for _, v := range c.places.New(claim).Variants {
+	for _, v := range c.places.New(claim).Variants() {
 		values, listed, _ := v.Values(labels.Normal(key))
 		for _, value := range values {
 			seen[value] = seen[value] || listed
@@ -211,10 +211,10 @@ func (c *claims) requests(subject string, claim *model.NodeClaim) {
 		c.r.Fail(subject, "it is for %d pods, %d are sent to it, or others", len(claim.Pods), len(sent))
 	}
 	p := c.places.New(claim)
-	if len(p.Variants) == 0 {
+	if len(p.Variants()) == 0 {
 		return
 	}
-	for _, class := range c.places.Daemons(p, p.Variants[0]) {
+	for _, class := range c.places.Daemons(p, p.Variants()[0]) {
 		place.Add(want, class)
 	}
 	got := make(map[model.Resource]int64)

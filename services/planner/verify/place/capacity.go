@@ -52,8 +52,8 @@ func (c *Check) mayRun(p *Place, pod *model.Pod) {
 		c.r.Fail(p.subject, "pod %s is sent there, but pods of its kind are not scheduled", pod.ID)
 	}
 	rules := c.places.nodeRules(class)
-	for _, v := range p.Variants {
-		if why := rules.refuses(p.taints, v); why != "" {
+	for _, v := range p.kind.variants {
+		if why := rules.refuses(p.kind.taints, v); why != "" {
 			c.r.Fail(p.subject, "pod %s can't run there (%s): %s", pod.ID, v.Name, why)
 		}
 	}
@@ -75,7 +75,7 @@ func (c *Check) fits(p *Place, arriving []*model.Pod) {
 		}
 	}
 	order := slices.Sorted(maps.Keys(asked))
-	for _, v := range p.Variants {
+	for _, v := range p.kind.variants {
 		sum := maps.Clone(pods)
 		for _, class := range c.places.Daemons(p, v) {
 			Add(sum, class)
@@ -113,7 +113,7 @@ func (c *Check) ports(p *Place, arriving []*model.Pod) {
 	if len(wanted) == 0 {
 		return
 	}
-	for _, v := range p.Variants {
+	for _, v := range p.kind.variants {
 		taken := ports(p.bound)
 		for _, class := range c.places.Daemons(p, v) {
 			for _, hp := range class.HostPorts {

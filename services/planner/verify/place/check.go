@@ -24,11 +24,14 @@ import (
 // Check is the check of one plan's placements. Its methods are rules that a plan must keep; they can be called in any
 // order.
 type Check struct {
-	f         *facts.Facts
-	r         *facts.Report
-	places    *Places
-	sites     *sites
-	selectors *selectors
+	f      *facts.Facts
+	r      *facts.Report
+	places *Places
+	// all are the places that there are, or will be; of these going are those that leave whatever the plan says, and taken
+	// those that its disruptions empty.
+	all          []*Place
+	going, taken map[*Place]bool
+	selectors    *selectors
 	// populated are the classes that have pods, or will have.
 	populated map[model.ClassID]bool
 }
@@ -37,13 +40,26 @@ type Check struct {
 func New(f *facts.Facts, r *facts.Report, places *Places) *Check {
 	s := f.Cluster.Snapshot
 	c := &Check{
-		f: f, r: r, places: places, sites: newSites(f, places), selectors: newSelectors(s), populated: make(map[model.ClassID]bool),
+		f: f, r: r, places: places, all: places.all(), going: make(map[*Place]bool), taken: make(map[*Place]bool), selectors: newSelectors(s), populated: make(map[model.ClassID]bool),
 	}
 	for i := range s.Pods {
 		c.populated[s.Pods[i].Class] = true
 	}
 	for _, d := range s.DaemonSets {
 		c.populated[d.Class] = true
+	}
+	for _, p := range c.all {
+		if p.node != nil && f.Cluster.NodeGoes(p.node.Name) {
+			c.going[p] = true
+		}
+	}
+	for id, claim := range f.Cluster.Live {
+		if f.Cluster.Leaving(claim) {
+			c.going[places.claim(claim)] = true
+		}
+		if f.Decisions.TakenBy[id] != "" {
+			c.taken[places.claim(claim)] = true
+		}
 	}
 	return c
 }

@@ -16,24 +16,24 @@ type counts struct {
 	most, least map[string]int
 	// anywhere are pods that may be in a domain that nothing lists, all those that may be in some domain.
 	anywhere, all int
-	// on are the pods on each site that is not decided: those are in one domain with whatever else is on it.
-	on map[*site]int
-	// where says where a site lies; sites that do not count lie nowhere.
-	where func(*site) domain
+	// on are the pods on each place that is not decided: those are in one domain with whatever else is on it.
+	on map[*Place]int
+	// where says where a place lies; places that do not count lie nowhere.
+	where func(*Place) domain
 	// grew is told of each domain whose least count grew, and by how much.
 	grew func(value string, n int)
 }
 
 func newCounts(key string) *counts {
 	return &counts{
-		key: key, most: make(map[string]int), least: make(map[string]int), on: make(map[*site]int),
-		where: func(s *site) domain { return s.domain(key) },
+		key: key, most: make(map[string]int), least: make(map[string]int), on: make(map[*Place]int),
+		where: func(s *Place) domain { return s.domain(key) },
 		grew:  func(string, int) {},
 	}
 }
 
-// add counts pods that are on a site.
-func (c *counts) add(s *site, n int) {
+// add counts pods that are on a place.
+func (c *counts) add(s *Place, n int) {
 	d := c.where(s)
 	if v, ok := d.decided(); ok && n != 0 {
 		c.all += n
@@ -62,8 +62,8 @@ func (c *counts) addPossible(d domain, n int) {
 	}
 }
 
-// around is the most pods that may be in one domain with a site, and that domain.
-func (c *counts) around(s *site) (n int, value string) {
+// around is the most pods that may be in one domain with a place, and that domain.
+func (c *counts) around(s *Place) (n int, value string) {
 	d := s.domain(c.key)
 	if d.unlisted {
 		return c.all, "any"
@@ -76,8 +76,8 @@ func (c *counts) around(s *site) (n int, value string) {
 	return n, value
 }
 
-// near says whether a pod is in one domain with the site, whatever happens.
-func (c *counts) near(s *site) bool {
+// near says whether a pod is in one domain with the place, whatever happens.
+func (c *counts) near(s *Place) bool {
 	d := s.domain(c.key)
 	if c.on[s] > 0 {
 		return true
@@ -95,8 +95,8 @@ func (c *counts) near(s *site) bool {
 
 // domains are those of a spread constraint. Constraints that differ only in what they count share one.
 type domains struct {
-	// of is where each site that counts lies.
-	of map[*site]domain
+	// of is where each place that counts lies.
+	of map[*Place]domain
 	// values are the domains that there are, or may be; sure of them are there whatever happens.
 	values map[string]bool
 	sure   int
@@ -104,10 +104,10 @@ type domains struct {
 	unlisted bool
 }
 
-func newDomains(sites []*site, where func(*site) domain) *domains {
-	out := &domains{of: make(map[*site]domain), values: make(map[string]bool)}
+func newDomains(all []*Place, where func(*Place) domain) *domains {
+	out := &domains{of: make(map[*Place]domain), values: make(map[string]bool)}
 	sure := make(map[string]bool)
-	for _, s := range sites {
+	for _, s := range all {
 		d := where(s)
 		if !d.possible() {
 			continue
@@ -147,7 +147,7 @@ func newSpread(t model.TopologySpread, self bool, over *domains) *spread {
 	if self {
 		s.self = 1
 	}
-	s.pods.where = func(x *site) domain { return over.of[x] }
+	s.pods.where = func(x *Place) domain { return over.of[x] }
 	s.pods.grew = s.rise
 	return s
 }

@@ -137,7 +137,7 @@ func (d *deviceCheck) add(number int, p *Place) {
 	}
 	var name model.NodeName
 	var stocks []*devices.Stock
-	for _, v := range p.Variants {
+	for _, v := range p.kind.variants {
 		var list []model.NodeDevice
 		if p.node != nil {
 			name, list = p.node.Name, d.templates.Node(p.node, p.pool)

@@ -35,7 +35,7 @@ func (c *Check) Displaced() {
 			id := d.of[pod.ID]
 			c.r.Blame(id, func() {
 				c.r.Fail("disruption "+string(id)+" destination of pod "+string(pod.ID), "it may not come back on %s in any order: %s",
-					g.to.name, now.refuses(g.class, g.to))
+					g.to.subject, now.refuses(g.class, g.to))
 			})
 		}
 	}
@@ -54,7 +54,7 @@ type displaced struct {
 // group are displaced pods that nothing tells apart.
 type group struct {
 	class *model.PodClass
-	to    *site
+	to    *Place
 	// atOnce says that they are of nodes that go whatever happens.
 	atOnce bool
 	pods   []*model.Pod
@@ -64,7 +64,7 @@ type group struct {
 func (d *displaced) find() {
 	type key struct {
 		class  model.ClassID
-		to     *site
+		to     *Place
 		atOnce bool
 	}
 	type move struct {
@@ -90,7 +90,7 @@ func (d *displaced) find() {
 	known := make(map[key]*group)
 	for _, mv := range all {
 		delete(d.homeless, mv.Pod)
-		pod, to := d.c.f.Cluster.Pods[mv.Pod], d.c.sites.of(mv.Placement)
+		pod, to := d.c.f.Cluster.Pods[mv.Pod], d.c.places.at(facts.TargetOf(&mv.Placement))
 		if pod == nil || to == nil {
 			continue // another rule is broken
 		}
@@ -105,23 +105,23 @@ func (d *displaced) find() {
 
 // gone is when all displaced pods have left but, where that is asked for, those that wait for a place.
 func (d *displaced) gone(homelessStay bool) *filters {
-	transient := maps.Clone(d.c.sites.going)
-	maps.Copy(transient, d.c.sites.taken)
-	to := make(map[model.PodID]*site)
+	transient := maps.Clone(d.c.going)
+	maps.Copy(transient, d.c.taken)
+	to := make(map[model.PodID]*Place)
 	for _, pl := range d.c.f.Plan.Placements {
 		if !facts.Virtual(pl.Pod) {
-			to[pl.Pod] = d.c.sites.of(pl)
+			to[pl.Pod] = d.c.places.at(facts.TargetOf(&pl))
 		}
 	}
 	for _, q := range d.c.f.Plan.Pending {
 		to[q.Pod] = nil
 	}
-	return d.c.boundNow(transient, func(p *model.Pod) *site {
+	return d.c.boundNow(transient, func(p *model.Pod) *Place {
 		s, moved := to[p.ID]
 		if !moved {
-			s = d.c.sites.byNode[p.Node]
+			s = d.c.places.nodes[p.Node]
 		}
-		stays := moved || !d.c.sites.taken[s] || (homelessStay && d.homeless[p.ID])
+		stays := moved || !d.c.taken[s] || (homelessStay && d.homeless[p.ID])
 		if p.Terminating || !stays { // what is ending will have ended: drains take their time
 			return nil
 		}

@@ -13,10 +13,10 @@ import (
 // kube-scheduler's filters PodTopologySpread and InterPodAffinity would, by their definition.
 type filters struct {
 	c *Check
-	// transient are the sites that may be gone by then, or not be there yet.
-	transient map[*site]bool
+	// transient are the places that may be gone by then, or not be there yet.
+	transient map[*Place]bool
 	// here are the pods so far, by class.
-	here map[model.ClassID]map[*site]pods
+	here map[model.ClassID]map[*Place]pods
 	// counting are the counts that a class's pods are in; each of them has counted all pods that are here.
 	counting map[model.ClassID][]counter
 	// rules are those of a class, as far as they were asked for.
@@ -29,11 +29,11 @@ type filters struct {
 	over    map[string][]*domains
 }
 
-// pods are the pods of a class at a site.
+// pods are the pods of a class at a place.
 type pods struct {
 	running int
 	ending  int // being deleted; not among running
-	likely  int // may be there or not, as what the site becomes decides; not among running
+	likely  int // may be there or not, as what the place becomes decides; not among running
 }
 
 // counter is a count, and whether pods that are being deleted are in it.
@@ -52,7 +52,7 @@ type podRules struct {
 // spreading is a hard spread constraint.
 type spreading struct {
 	key string
-	// views are the domains and counts with the transient sites and, if there are any, without them; one of them must do.
+	// views are the domains and counts with the transient places and, if there are any, without them; one of them must do.
 	views []*spread
 }
 
@@ -73,10 +73,10 @@ type antiAffinity struct {
 }
 
 // boundNow has the pods of the snapshot where they are said to be, nil being nowhere, and those of DaemonSets.
-func (c *Check) boundNow(transient map[*site]bool, at func(*model.Pod) *site) *filters {
+func (c *Check) boundNow(transient map[*Place]bool, at func(*model.Pod) *Place) *filters {
 	f := &filters{
 		c: c, transient: transient,
-		here: make(map[model.ClassID]map[*site]pods), counting: make(map[model.ClassID][]counter),
+		here: make(map[model.ClassID]map[*Place]pods), counting: make(map[model.ClassID][]counter),
 		rules: make(map[model.ClassID]*podRules), spreads: make(map[string]spreading), matched: make(map[string]*counts),
 		over: make(map[string][]*domains),
 	}
@@ -90,17 +90,17 @@ func (c *Check) boundNow(transient map[*site]bool, at func(*model.Pod) *site) *f
 	return f
 }
 
-func (f *filters) at(class model.ClassID) map[*site]pods {
+func (f *filters) at(class model.ClassID) map[*Place]pods {
 	at := f.here[class]
 	if at == nil {
-		at = make(map[*site]pods)
+		at = make(map[*Place]pods)
 		f.here[class] = at
 	}
 	return at
 }
 
-// put lets a pod be at a site.
-func (f *filters) put(p *model.Pod, s *site) {
+// put lets a pod be at a place.
+func (f *filters) put(p *model.Pod, s *Place) {
 	at := f.at(p.Class)
 	n := at[s]
 	if p.Terminating {
@@ -125,8 +125,8 @@ func (f *filters) putDaemons() {
 		}
 		known := make(map[*kind]certainty)
 		at := f.at(class.ID)
-		for _, s := range f.c.sites.all {
-			if !s.toCome {
+		for _, s := range f.c.all {
+			if s.node != nil {
 				continue
 			}
 			in, ok := known[s.kind]
@@ -251,7 +251,7 @@ func (f *filters) newSpreading(class *model.PodClass, t model.TopologySpread, al
 	return out
 }
 
-// domainsOf finds the domains for one constraint of a class, with the transient sites and without them, and their name.
+// domainsOf finds the domains for one constraint of a class, with the transient places and without them, and their name.
 // Which nodes count depends on the class's other hard constraints too: a node needs all their labels.
 func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all []model.TopologySpread) ([]*domains, string) {
 	parts := []any{t.TopologyKey, t.IgnoreNodeAffinity, t.HonorTaints}
@@ -269,21 +269,21 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 		return known, name
 	}
 	where := f.included(f.c.places.nodeRules(class), t, all)
-	out := []*domains{newDomains(f.c.sites.all, where)}
+	out := []*domains{newDomains(f.c.all, where)}
 	if len(f.transient) > 0 {
-		staying := slices.DeleteFunc(slices.Clone(f.c.sites.all), func(s *site) bool { return f.transient[s] })
+		staying := slices.DeleteFunc(slices.Clone(f.c.all), func(s *Place) bool { return f.transient[s] })
 		out = append(out, newDomains(staying, where))
 	}
 	f.over[name] = out
 	return out, name
 }
 
-// included says where sites lie for a constraint: nowhere unless they have the labels of all hard constraints and its
+// included says where places lie for a constraint: nowhere unless they have the labels of all hard constraints and its
 // inclusion policies let them in.
-func (f *filters) included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*site) domain {
+func (f *filters) included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*Place) domain {
 	key := labels.Normal(t.TopologyKey)
 	known := make(map[*kind]domain)
-	return func(s *site) domain {
+	return func(s *Place) domain {
 		d, ok := known[s.kind]
 		if !ok {
 			_, tolerated := rules.tolerates(s.kind.taints)
@@ -321,8 +321,8 @@ func text(parts ...any) string {
 	return string(b)
 }
 
-// refuses says what keeps one more pod of a class from a site because of the pods that are around; "" when nothing does.
-func (f *filters) refuses(class *model.PodClass, at *site) string {
+// refuses says what keeps one more pod of a class from a place because of the pods that are around; "" when nothing does.
+func (f *filters) refuses(class *model.PodClass, at *Place) string {
 	r := f.of(class)
 	for _, s := range r.spreads {
 		if why := s.refuses(at); why != "" {
@@ -342,7 +342,7 @@ func (f *filters) refuses(class *model.PodClass, at *site) string {
 	return ""
 }
 
-func (s spreading) refuses(at *site) string {
+func (s spreading) refuses(at *Place) string {
 	if at.domain(s.views[0].pods.key).absent {
 		return fmt.Sprintf("it must be spread over %s, a label that the node may not have", s.key)
 	}
@@ -360,7 +360,7 @@ func (s spreading) refuses(at *site) string {
 	return why
 }
 
-func (a *affinity) refuses(at *site) string {
+func (a *affinity) refuses(at *Place) string {
 	near, all := true, 0
 	for i, t := range a.terms {
 		if at.domain(a.counts[i].key).absent {
@@ -379,7 +379,7 @@ func (a *affinity) refuses(at *site) string {
 	}
 }
 
-func (a antiAffinity) refuses(class *model.PodClass, at *site) string {
+func (a antiAffinity) refuses(class *model.PodClass, at *Place) string {
 	n, value := a.counts.around(at)
 	switch {
 	case n == 0:

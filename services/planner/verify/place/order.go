@@ -27,27 +27,27 @@ func (c *Check) Order() {
 	for _, q := range c.f.Plan.Pending {
 		moved[q.Pod] = true
 	}
-	transient := maps.Clone(c.sites.going)
+	transient := maps.Clone(c.going)
 	for i := range c.f.Plan.NodeClaims {
 		if claim := &c.f.Plan.NodeClaims[i]; claim.Disruption != "" && !used[claim.ID] {
-			transient[c.sites.byClaim[claim.ID]] = true
+			transient[c.places.New(claim)] = true
 		}
 	}
-	now := c.boundNow(transient, func(p *model.Pod) *site {
+	now := c.boundNow(transient, func(p *model.Pod) *Place {
 		if moved[p.ID] {
 			return nil
 		}
-		return c.sites.byNode[p.Node]
+		return c.places.nodes[p.Node]
 	})
 	c.numbered(placed)
 	for _, pl := range placed {
-		pod, s := c.f.Cluster.Pods[pl.Pod], c.sites.of(pl)
+		pod, s := c.f.Cluster.Pods[pl.Pod], c.places.at(facts.TargetOf(&pl))
 		if pod == nil || s == nil {
 			continue // another rule is broken
 		}
 		// A buffer's pods are never created: they take capacity, and what other pods have against them does not matter.
 		if why := now.refuses(c.f.Cluster.Class(pod), s); why != "" && !facts.Virtual(pl.Pod) {
-			c.r.Fail("placement of pod "+string(pod.ID), "when it is its turn (%d) to go to %s, %s", pl.Order, s.name, why)
+			c.r.Fail("placement of pod "+string(pod.ID), "when it is its turn (%d) to go to %s, %s", pl.Order, s.subject, why)
 		}
 		now.put(pod, s)
 	}

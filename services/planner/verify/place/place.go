@@ -1,6 +1,8 @@
 package place
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +15,10 @@ import (
 
 // Place is one node, existing or to come, with what is on it.
 type Place struct {
-	// Variants are all that it may turn out to be; pods must be right on each. None where its pool is not known.
-	Variants []*Variant
-	subject  string
+	kind    *kind
+	subject string
+	// host is its kubernetes.io/hostname where no label says it yet; "" for a node that has joined.
+	host string
 	// node is nil for one that is to come, pool where it is not known; disruption is what a new claim is a replacement in.
 	node       *model.Node
 	pool       *model.NodePool
@@ -24,11 +27,13 @@ type Place struct {
 	// away: until then it has what buffers keep there.
 	closed string
 	going  bool
-	taints []model.Taint
 	// bound are the pods that it has, attachLimits the limits by CSI driver; a driver that is not listed has none.
 	bound        []*model.Pod
 	attachLimits model.Amounts
 }
+
+// Variants are all that the place may turn out to be.
+func (p *Place) Variants() []*Variant { return p.kind.variants }
 
 // Places makes each place once.
 type Places struct {
@@ -36,6 +41,7 @@ type Places struct {
 	nodes  map[model.NodeName]*Place
 	claims map[model.ClaimID]*Place // in flight
 	fresh  map[*model.NodeClaim]*Place
+	kinds  map[string]*kind // of new claims, by their pool and their variants' numbers
 	// variants are those of new claims: two claims have the same Variant exactly if nothing can tell their nodes apart.
 	variants map[variantKey]*Variant
 	// daemons are the DaemonSets whose pods will still start on a variant, rules what classes ask of nodes, as far as either
@@ -56,23 +62,42 @@ type variantKey struct {
 func NewPlaces(f *facts.Facts) *Places {
 	return &Places{
 		f: f, nodes: make(map[model.NodeName]*Place), claims: make(map[model.ClaimID]*Place), fresh: make(map[*model.NodeClaim]*Place),
-		variants: make(map[variantKey]*Variant), daemons: make(map[*Variant][]*model.PodClass), rules: make(map[model.ClassID]*nodeRules),
+		kinds: make(map[string]*kind), variants: make(map[variantKey]*Variant), daemons: make(map[*Variant][]*model.PodClass), rules: make(map[model.ClassID]*nodeRules),
 	}
 }
 
 // at is where a placement sends its pod; nil where that does not exist.
 func (ps *Places) at(to facts.Target) *Place {
-	node, fresh, claim := ps.f.Cluster.Nodes[to.Node], ps.f.Decisions.Claims[to.Claim], ps.f.Cluster.Live[to.Claim]
+	node, claim, fresh := ps.f.Cluster.Nodes[to.Node], ps.f.Cluster.Live[to.Claim], ps.f.Decisions.Claims[to.Claim]
 	switch {
 	case node != nil:
 		return ps.node(node)
-	case fresh != nil:
-		return ps.New(fresh)
 	case claim != nil:
 		return ps.claim(claim)
+	case fresh != nil:
+		return ps.New(fresh)
 	default:
 		return nil
 	}
+}
+
+// all lists everything that is there or comes: nodes, claims in flight, claims of the plan.
+func (ps *Places) all() []*Place {
+	var out []*Place
+	for i := range ps.f.Cluster.Snapshot.Nodes {
+		out = append(out, ps.node(&ps.f.Cluster.Snapshot.Nodes[i]))
+	}
+	for _, id := range slices.Sorted(maps.Keys(ps.f.Cluster.Live)) {
+		if p := ps.claim(ps.f.Cluster.Live[id]); p.node == nil {
+			out = append(out, p)
+		}
+	}
+	for i := range ps.f.Plan.NodeClaims {
+		if p := ps.New(&ps.f.Plan.NodeClaims[i]); p.pool != nil {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // New is the node of a new claim, which may be any of its offerings.
@@ -80,14 +105,15 @@ func (ps *Places) New(claim *model.NodeClaim) *Place {
 	if p := ps.fresh[claim]; p != nil {
 		return p
 	}
-	pool := ps.f.Cluster.Pools[claim.NodePool]
-	p := &Place{subject: "claim " + string(claim.ID), pool: pool, disruption: claim.Disruption}
+	id, pool := string(claim.ID), ps.f.Cluster.Pools[claim.NodePool]
+	p := &Place{kind: newKind(nil), subject: "claim " + id, host: "claim/" + id, pool: pool, disruption: claim.Disruption}
 	ps.fresh[claim] = p
 	if pool == nil {
 		return p
 	}
-	p.taints = pool.Taints
+	var variants []*Variant
 	requirements := fmt.Sprint(claim.Requirements)
+	numbers := []byte(claim.NodePool)
 	for _, o := range claim.Offerings {
 		key := variantKey{claim.NodePool, claim.NodeClass, requirements, o}
 		v := ps.variants[key]
@@ -96,7 +122,13 @@ func (ps *Places) New(claim *model.NodeClaim) *Place {
 			ps.variants[key] = v
 			v.number = len(ps.variants)
 		}
-		p.Variants = append(p.Variants, v)
+		variants = append(variants, v)
+		numbers = binary.AppendUvarint(append(numbers, ' '), uint64(v.number))
+	}
+	p.kind = ps.kinds[string(numbers)]
+	if p.kind == nil {
+		p.kind = newKind(pool.Taints, variants...)
+		ps.kinds[string(numbers)] = p.kind
 	}
 	return p
 }
@@ -111,7 +143,7 @@ func (ps *Places) Daemons(p *Place, v *Variant) []*model.PodClass {
 	var out []*model.PodClass
 	for _, d := range c.Snapshot.DaemonSets {
 		class := c.Classes[d.Class]
-		if class == nil || ps.nodeRules(class).start(p.taints, v) == never {
+		if class == nil || ps.nodeRules(class).start(p.kind.taints, v) == never {
 			continue
 		}
 		runs := slices.ContainsFunc(p.bound, func(pod *model.Pod) bool {
@@ -141,8 +173,8 @@ func (ps *Places) node(n *model.Node) *Place {
 	}
 	c := ps.f.Cluster
 	p := &Place{
-		subject: "node " + string(n.Name), node: n, taints: n.Taints, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
-		Variants: []*Variant{{Name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}},
+		subject: "node " + string(n.Name), node: n, bound: c.PodsOn[n.Name], attachLimits: n.VolumeLimits,
+		kind: newKind(n.Taints, &Variant{Name: "as it is", labels: labelMap(n.Labels), allocatable: n.Allocatable}),
 	}
 	ps.nodes[n.Name] = p
 	switch {
@@ -172,15 +204,16 @@ func (ps *Places) node(n *model.Node) *Place {
 
 // complete fills in what a node does not report yet, by what is known from its claim.
 func (ps *Places) complete(p *Place, n *model.Node, claim *model.Claim) {
-	p.Variants[0].allocatable = complete(n.Allocatable, ps.f.Market.Allocatable(claim))
+	p.kind.variants[0].allocatable = complete(n.Allocatable, ps.f.Market.Allocatable(claim))
 	if claim.State < model.ClaimRegistered {
-		p.taints = claim.Taints
-		p.Variants = ps.inFlight(claim)
-		for _, v := range p.Variants {
+		p.kind = newKind(claim.Taints, ps.inFlight(claim)...)
+		label, _ := n.Labels.Get(labels.Hostname)
+		p.host = cmp.Or(label, string(n.Name))
+		for _, v := range p.kind.variants {
 			v.allocatable = complete(n.Allocatable, v.allocatable)
 		}
 	}
-	p.taints = slices.DeleteFunc(slices.Clone(p.taints), func(t model.Taint) bool {
+	p.kind.taints = slices.DeleteFunc(slices.Clone(p.kind.taints), func(t model.Taint) bool {
 		return labels.Ephemeral(t.Key) || slices.ContainsFunc(claim.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
 	})
 }
@@ -206,7 +239,8 @@ func (ps *Places) claim(claim *model.Claim) *Place {
 		return p
 	}
 	p := &Place{
-		subject: "claim " + string(claim.ID), pool: c.Pools[claim.NodePool], taints: claim.Taints, Variants: ps.inFlight(claim),
+		subject: "claim " + string(claim.ID), host: "claim/" + string(claim.ID), pool: c.Pools[claim.NodePool],
+		kind: newKind(claim.Taints, ps.inFlight(claim)...),
 	}
 	ps.claims[claim.ID] = p
 	switch d := ps.f.Decisions.TakenBy[claim.ID]; {
