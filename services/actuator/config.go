@@ -232,7 +232,10 @@ func repair(p *policy.Repair) apply.Repair {
 	if p == nil {
 		return apply.Repair{}
 	}
-	out := apply.Repair{Off: p.Off, MaxUnhealthyPercent: int(p.MaxUnhealthyPercent)}
+	out := apply.Repair{Off: p.Off}
+	if p.MaxUnhealthyPercent != nil {
+		out.MaxUnhealthyPercent = int(*p.MaxUnhealthyPercent)
+	}
 	for _, x := range p.Conditions {
 		out.Conditions = append(out.Conditions, apply.RepairCondition{
 			Type: x.Type, Status: string(x.Status), After: time.Duration(x.After),

@@ -172,7 +172,7 @@ func says(c *mutatetest.Choices, a, b *clusterpb.Snapshot, d *plannerpb.Decide) 
 	var out []*plannerpb.SessionRequest
 	whole := parts(c, a, 1+c.Pick(3))
 	for i, p := range whole {
-		m := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(whole)-1}
+		m := &clusterpb.SnapshotPart{Snapshot: p, Last: i == len(whole)-1}
 		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: m}})
 	}
 	decide := &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Decide{Decide: d}}
@@ -186,7 +186,7 @@ func says(c *mutatetest.Choices, a, b *clusterpb.Snapshot, d *plannerpb.Decide) 
 	}
 	deltas = slices.Insert(deltas, c.Pick(len(deltas)+1), &clusterpb.Delta{BaseRevision: a.GetRevision(), Revision: b.GetRevision(), Removed: gone})
 	for i, p := range deltas {
-		m := &plannerpb.DeltaPart{Delta: p, Last: i == len(deltas)-1}
+		m := &clusterpb.DeltaPart{Delta: p, Last: i == len(deltas)-1}
 		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: m}})
 	}
 	return append(out, decide)

@@ -28,7 +28,6 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
-	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/watcher"
 )
 
@@ -109,9 +108,10 @@ func (n *neighbours) Session(s plannerpb.PlannerService_SessionServer) error {
 	}
 }
 
-func (n *neighbours) WatchInventory(_ *actuatorpb.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
-	m := &actuatorpb.WatchInventoryResponse{Reset_: true, Last: true, Driver: true, Upserted: &clusterpb.Snapshot{InventoryRevision: 1}}
-	if err := s.Send(m); err != nil {
+func (n *neighbours) Drive(_ *actuatorpb.DriveRequest, s grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
+	whole := &clusterpb.SnapshotPart{Snapshot: &clusterpb.Snapshot{InventoryRevision: 1}, Last: true}
+	part := &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Whole{Whole: whole}}
+	if err := s.Send(&actuatorpb.DriveResponse{Driver: true, Inventory: part}); err != nil {
 		return err
 	}
 	<-s.Context().Done()
@@ -150,7 +150,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		}),
 		Actuator: watcher.ActuatorConfig{Addresses: []string{lis.Addr().String()}},
 	}
-	cfg.Policy.MaxPodsOfWorkloadPerNode = 7
+	cfg.Policy.MaxPodsOfWorkloadPerNode = new(int32(7))
 	cfg.Planner.Target = lis.Addr().String()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	cfg.OnListen = func(a net.Addr) { bound <- a }
@@ -169,7 +169,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		t.Fatal("no plan reached the actuator")
 	}
 	told := <-n.policy
-	if told.GetMaxPodsOfWorkloadPerNode() != 7 || told.GetPerNodeOverheadMicroUsdPerHour() != int64(policy.DefaultPerNodeOverhead) {
+	if told.GetMaxPodsOfWorkloadPerNode() != 7 || told.PerNodeOverheadMicroUsdPerHour != nil {
 		t.Errorf("the planner was told the policy %v", told)
 	}
 	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -183,7 +183,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		t.Fatal(err)
 	}
 	part, err := snap.Recv()
-	if err != nil || part.GetSnapshot().GetCluster() != "demo" || len(part.GetSnapshot().GetPods()) != 1 {
+	if s := part.GetSnapshot().GetSnapshot(); err != nil || s.GetCluster() != "demo" || len(s.GetPods()) != 1 {
 		t.Errorf("snapshot %v, %v", part, err)
 	}
 	if !proto.Equal(told, part.GetPolicy()) {

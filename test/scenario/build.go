@@ -78,26 +78,26 @@ func (b *builder) policy(s *statement) error {
 		"now":               func() { b.now(s) },
 		"per-node-overhead": func() { p.PerNodeOverhead = s.money(s.verb, s.name) },
 		"min-saving":        func() { p.MinSaving = s.money(s.verb, s.name) },
-		"max-offerings":     func() { p.MaxOfferingsPerClaim = s.count(1, 200) },
+		"max-offerings":     func() { p.MaxOfferingsPerClaim = new(s.count(1, 200)) },
 		"preferences": func() {
 			p.Preferences = choose(s, map[string]model.PreferencePolicy{
 				"priced": model.PreferencesPriced, "ignored": model.PreferencesIgnored, "enforced": model.PreferencesEnforced,
 			})
 		},
-		"preference-price": func() { p.PreferencePrice = s.money(s.verb, s.name) },
+		"preference-price": func() { p.PreferencePrice = new(s.money(s.verb, s.name)) },
 		"min-values": func() {
 			p.MinValues = choose(s, map[string]model.MinValuesPolicy{
 				"strict": model.MinValuesStrict, "best-effort": model.MinValuesBestEffort,
 			})
 		},
 		"default-spread":                func() { p.DefaultSpread = append(p.DefaultSpread, s.spread(nil)) },
-		"work":                          func() { p.Work = int64(s.count(-1, 1<<31)) },
-		"gap-target":                    func() { p.GapTarget = s.fraction(s.name) },
+		"work":                          func() { p.Work = new(int64(s.count(0, 1<<31))) },
+		"gap-target":                    func() { p.GapTarget = new(s.fraction(s.name)) },
 		"max-pods-of-workload-per-node": func() { p.MaxPodsOfWorkloadPerNode = s.count(0, maxCopies) },
 		"eviction-price":                func() { b.evictionPrice(s) },
 		"payback":                       func() { p.Payback = s.since() },
 		"pod-rest":                      func() { p.PodRest = s.since() },
-		"trials":                        func() { p.DisruptionTrials = int64(s.count(1, 1<<31)) },
+		"trials":                        func() { p.DisruptionTrials = new(int64(s.count(1, 1<<31))) },
 		"repair":                        func() { b.repair(s) },
 		"resume-after":                  func() { b.in.ResumeAfter = model.ClaimID(s.name) },
 		"spare":                         func() { b.in.Spare = append(b.in.Spare, model.ClaimID(s.name)) },

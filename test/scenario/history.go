@@ -127,11 +127,11 @@ func (s *statement) since() *time.Duration {
 
 // evictionPrice reads what one eviction costs.
 func (b *builder) evictionPrice(s *statement) {
-	b.in.Policy.EvictionPrice = -1
+	var price int64
 	if s.name != "free" {
-		b.in.Policy.EvictionPrice = s.money(s.verb, s.name)
+		if price = s.money(s.verb, s.name); price == 0 {
+			s.fail("want an amount such as $0.001, or free")
+		}
 	}
-	if b.in.Policy.EvictionPrice == 0 {
-		s.fail("want an amount such as $0.001, or free")
-	}
+	b.in.Policy.EvictionPrice = &price
 }

@@ -177,7 +177,7 @@ func TestPlansComeToAnEnd(t *testing.T) {
 func rounds(in model.Input) []string {
 	const rest = 30 * time.Minute
 	most := 24 + 2*len(in.Snapshot.Nodes) // a budget may let them go one by one
-	if in.Policy.PodRest != nil && *in.Policy.PodRest < rest || in.Policy.DisruptionTrials > 0 {
+	if in.Policy.PodRest != nil && *in.Policy.PodRest < rest || in.Policy.DisruptionTrials != nil {
 		return nil // other rules; and a search that is cut short has a test of its own
 	}
 	in.Kinds = nil
@@ -226,14 +226,14 @@ func TestASearchThatIsCutShortGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := s.Input
-	whole.Policy.DisruptionTrials = 0
+	whole.Policy.DisruptionTrials = nil
 	want, err := decide(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for trials := int64(1); trials < 6; trials++ {
 		in, cost := s.Input, int64(0)
-		in.Policy.DisruptionTrials = trials
+		in.Policy.DisruptionTrials = &trials
 		for range 20 {
 			p, err := decide(in)
 			if err != nil {

@@ -216,7 +216,7 @@ func (c *cluster) bound(out *Sample) error {
 	}
 	s.Pods = pods
 	policy := c.cfg.Policy
-	policy.Work = boundWork
+	policy.Work = new(int64(boundWork))
 	p, err := plan.Decide(model.Input{Snapshot: s, Policy: policy, Kinds: []model.DecisionKind{model.KindProvision}, Now: c.now})
 	if err != nil {
 		return err
@@ -269,10 +269,7 @@ func (d *Day) Print(w io.Writer) error {
 	for _, s := range d.Samples {
 		high, low, podsHigh, podsLow = max(high, s.Nodes), min(low, s.Nodes), max(podsHigh, s.Pods), min(podsLow, s.Pods)
 	}
-	price := d.Config.Policy.EvictionPrice
-	if price == 0 {
-		price = model.DefaultEvictionPrice
-	}
+	price := model.Or(d.Config.Policy.EvictionPrice, model.DefaultEvictionPrice)
 	fmt.Fprintf(t, "A day of %s, seed %d; moving a pod weighs $%.4f\n", d.Config.Length, d.Config.Seed, float64(price)/1e6)
 	row("nodes, pods", "%d to %d, %d to %d", low, high, podsLow, podsHigh)
 	if d.Bound > 0 {

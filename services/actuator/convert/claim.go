@@ -116,7 +116,7 @@ func (r *reader) launched(m *clusterpb.Claim) model.Offering {
 // Disruption translates the record of a disruption.
 func Disruption(d model.Disruption) *clusterpb.DisruptionRecord {
 	return &clusterpb.DisruptionRecord{
-		Id: d.ID, Reason: clusterpb.DisruptionReason(d.Reason), Candidates: claimIDs(d.Candidates),
+		Id: d.ID, DisruptionReason: clusterpb.DisruptionReason(d.Reason), Candidates: claimIDs(d.Candidates),
 		Replacements: claimIDs(d.Replacements), Pods: d.Pods, AcceptTime: timestamp(d.AcceptTime),
 		EndTime: timestamp(d.EndTime), RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving, Workloads: workloads(d.Workloads),
 	}
@@ -129,7 +129,7 @@ func FromDisruption(m *clusterpb.DisruptionRecord) (model.Disruption, error) {
 	}
 	r := &reader{object: "disruption " + m.GetId()}
 	d := model.Disruption{
-		ID: m.GetId(), Reason: take(r, m.GetReason(), "reason", fromDisruptionReason),
+		ID: m.GetId(), Reason: take(r, m.GetDisruptionReason(), "disruption_reason", fromDisruptionReason),
 		Candidates: fromClaimIDs(m.GetCandidates()), Replacements: fromClaimIDs(m.GetReplacements()), Pods: m.GetPods(),
 		AcceptTime: take(r, m.GetAcceptTime(), "accept_time", fromTimestamp), EndTime: take(r, m.GetEndTime(), "end_time", fromTimestamp),
 		RolledBack: m.GetRolledBack(), Saving: m.GetSavingMicroUsdPerHour(), Workloads: fromWorkloads(m.GetWorkloads()),

@@ -168,28 +168,29 @@ func TestInventoryIsCutIntoParts(t *testing.T) {
 		inv.Claims = append(inv.Claims, &c)
 	}
 	inv.Revision = 7
-	parts := convert.Inventory(inventory.Diff(inventory.Inventory{}, inv))
+	parts := convert.Whole(inv)
 	n := 0
 	for i, p := range parts {
 		if size := proto.Size(p); size > convert.MaxPart+20_000 {
 			t.Errorf("part %d has %d bytes", i, size)
 		}
-		if p.GetLast() != (i == len(parts)-1) || p.GetUpserted().GetInventoryRevision() != 7 {
-			t.Errorf("part %d: last %v, revision %d", i, p.GetLast(), p.GetUpserted().GetInventoryRevision())
+		part := p.GetWhole()
+		if part.GetLast() != (i == len(parts)-1) || part.GetSnapshot().GetInventoryRevision() != 7 {
+			t.Errorf("part %d: last %v, revision %d", i, part.GetLast(), part.GetSnapshot().GetInventoryRevision())
 		}
-		n += len(p.GetUpserted().GetClaims())
+		n += len(part.GetSnapshot().GetClaims())
 	}
 	if n != 200 || len(parts) < 4 {
 		t.Errorf("%d claims in %d parts", n, len(parts))
 	}
-	if parts := convert.Inventory(inventory.Diff(inv, inv)); len(parts) != 1 || !parts[0].GetLast() {
+	if parts := convert.Change(inventory.Diff(inv, inv)); len(parts) != 1 || !parts[0].GetChange().GetLast() {
 		t.Errorf("no change is %d parts, want one that says that it is the last", len(parts))
 	}
 }
 
 func TestPlanTellsWhosePodsAreEvicted(t *testing.T) {
 	p, _, err := convert.FromPlan(&plannerpb.Plan{Id: "p", Now: timestamppb.Now(), Disruptions: []*plannerpb.Disruption{{
-		Id: "d", Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, Evictions: 3,
+		Id: "d", DisruptionReason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNHEALTHY, Evictions: 3,
 		Workloads: []*clusterpb.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web-1", Pods: 3}},
 	}}})
 	if err != nil {

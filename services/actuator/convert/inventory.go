@@ -12,8 +12,32 @@ import (
 // MaxPart is about how large a part of an inventory becomes, in bytes. An object larger than that travels alone.
 const MaxPart = 512 << 10
 
-// Inventory cuts a change into messages of about MaxPart bytes; the last one says so. There is always at least one.
-func Inventory(c inventory.Change) []*actuatorpb.WatchInventoryResponse {
+// Whole cuts an inventory into messages of about MaxPart bytes. There is always at least one.
+func Whole(inv inventory.Inventory) []*actuatorpb.InventoryPart {
+	var out []*actuatorpb.InventoryPart
+	p := cut(inventory.Diff(inventory.Inventory{}, inv))
+	for i, s := range p.out {
+		part := &clusterpb.SnapshotPart{Snapshot: s, Last: i == len(p.out)-1}
+		out = append(out, &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Whole{Whole: part}})
+	}
+	return out
+}
+
+// Change cuts a change into messages of about MaxPart bytes. There is always at least one.
+func Change(c inventory.Change) []*actuatorpb.InventoryPart {
+	var out []*actuatorpb.InventoryPart
+	p := cut(c)
+	for i, s := range p.out {
+		part := &clusterpb.DeltaPart{Delta: &clusterpb.Delta{Upserted: s}, Last: i == len(p.out)-1}
+		if part.Last {
+			part.Delta.Removed = removed(c.Removed)
+		}
+		out = append(out, &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Change{Change: part}})
+	}
+	return out
+}
+
+func cut(c inventory.Change) parts {
 	p := parts{revision: c.Upserted.Revision}
 	for _, x := range c.Upserted.Classes {
 		m := NodeClass(x)
@@ -48,11 +72,8 @@ func Inventory(c inventory.Change) []*actuatorpb.WatchInventoryResponse {
 	if len(p.out) == 0 {
 		p.next()
 	}
-	last := p.out[len(p.out)-1]
-	last.Last = true
-	last.Removed = removed(c.Removed)
 
-	return p.out
+	return p
 }
 
 func removed(r inventory.Removed) *clusterpb.Removed {
@@ -70,12 +91,12 @@ func removed(r inventory.Removed) *clusterpb.Removed {
 // parts fills one message after the other.
 type parts struct {
 	revision int64
-	out      []*actuatorpb.WatchInventoryResponse
+	out      []*clusterpb.Snapshot
 	size     int
 }
 
 func (p *parts) next() {
-	p.out = append(p.out, &actuatorpb.WatchInventoryResponse{Upserted: &clusterpb.Snapshot{InventoryRevision: p.revision}})
+	p.out = append(p.out, &clusterpb.Snapshot{InventoryRevision: p.revision})
 	p.size = 0
 }
 
@@ -87,7 +108,7 @@ func (p *parts) room(m proto.Message) *clusterpb.Snapshot {
 	}
 	p.size += n
 
-	return p.out[len(p.out)-1].GetUpserted()
+	return p.out[len(p.out)-1]
 }
 
 // NodeClass translates a node class.

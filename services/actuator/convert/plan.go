@@ -79,7 +79,7 @@ func fromNodeClaim(m *plannerpb.NodeClaim) (apply.Wish, error) {
 }
 
 func fromPlanDisruption(m *plannerpb.Disruption) (apply.Disruption, error) {
-	reason, err := fromDisruptionReason(m.GetReason(), "reason")
+	reason, err := fromDisruptionReason(m.GetDisruptionReason(), "disruption_reason")
 	if err != nil {
 		return apply.Disruption{}, err
 	}

@@ -10,7 +10,7 @@ package convert
 
 import (
 	"cmp"
-	"reflect"
+	"math"
 	"slices"
 	"strconv"
 
@@ -91,19 +91,37 @@ const mostOfferings = 200
 func (r *reader) policy(p *clusterpb.Policy) model.Policy {
 	r.at("decide.policy", "policy", "")
 	out := model.Policy{
-		PerNodeOverhead:      r.notNegative("per_node_overhead_micro_usd_per_hour", p.GetPerNodeOverheadMicroUsdPerHour()),
-		MinSaving:            r.notNegative("min_saving_micro_usd_per_hour", p.GetMinSavingMicroUsdPerHour()),
-		MaxOfferingsPerClaim: int(p.GetMaxOfferingsPerClaim()),
+		PerNodeOverhead: model.DefaultPerNodeOverhead,
+		MinSaving:       r.notNegative("min_saving_micro_usd_per_hour", p.GetMinSavingMicroUsdPerHour()),
 
-		Preferences:     model.PreferencePolicy(optionalEnum(r, "preferences", p.GetPreferences(), clusterpb.PreferencePolicy_name)),
-		PreferencePrice: r.notNegative("preference_price_micro_usd_per_hour", p.GetPreferencePriceMicroUsdPerHour()),
-		MinValues:       model.MinValuesPolicy(optionalEnum(r, "min_values", p.GetMinValues(), clusterpb.MinValuesPolicy_name)),
-		Work:            p.GetWork(), GapTarget: p.GetGapTarget(),
-		MaxPodsOfWorkloadPerNode: int(p.GetMaxPodsOfWorkloadPerNode()),
-
-		EvictionPrice: p.GetEvictionPriceMicroUsd(), Payback: r.duration("payback", p.GetPayback()),
-		PodRest: r.duration("pod_rest", p.GetPodRest()), DisruptionTrials: r.notNegative("disruption_trials", p.GetDisruptionTrials()),
+		Preferences: model.PreferencePolicy(optionalEnum(r, "preferences", p.GetPreferences(), clusterpb.PreferencePolicy_name)),
+		MinValues:   model.MinValuesPolicy(optionalEnum(r, "min_values", p.GetMinValues(), clusterpb.MinValuesPolicy_name)),
+		Payback:     r.duration("payback", p.GetPayback()), PodRest: r.duration("pod_rest", p.GetPodRest()),
 		Repair: r.repair(p.GetRepair()),
+	}
+	if p == nil {
+		return out
+	}
+	if n := r.perhaps("per_node_overhead_micro_usd_per_hour", p.PerNodeOverheadMicroUsdPerHour); n != nil {
+		out.PerNodeOverhead = *n
+	}
+	out.PreferencePrice = r.perhaps("preference_price_micro_usd_per_hour", p.PreferencePriceMicroUsdPerHour)
+	out.Work = r.perhaps("work", p.Work)
+	out.EvictionPrice = r.perhaps("eviction_price_micro_usd", p.EvictionPriceMicroUsd)
+	out.DisruptionTrials = r.perhaps("disruption_trials", p.DisruptionTrials)
+	if n := p.MaxOfferingsPerClaim; n != nil {
+		r.within("max_offerings_per_claim", *n, 1, mostOfferings)
+		out.MaxOfferingsPerClaim = new(int(*n))
+	}
+	if n := p.MaxPodsOfWorkloadPerNode; n != nil {
+		r.within("max_pods_of_workload_per_node", *n, 1, math.MaxInt32)
+		out.MaxPodsOfWorkloadPerNode = int(*n)
+	}
+	if g := p.GapTarget; g != nil {
+		if !(*g >= 0 && *g <= 1) {
+			r.bad("gap_target", "%g is not between 0 and 1", *g)
+		}
+		out.GapTarget = new(*g)
 	}
 	for i, s := range p.GetDefaultSpread() {
 		at := "default_spread[" + strconv.Itoa(i) + "]"
@@ -112,22 +130,13 @@ func (r *reader) policy(p *clusterpb.Policy) model.Policy {
 		}
 		out.DefaultSpread = append(out.DefaultSpread, r.spread(at, s))
 	}
-	if !(out.GapTarget >= 0 && out.GapTarget <= 1) {
-		r.bad("gap_target", "%g is not between 0 and 1", out.GapTarget)
-	}
-	if out.MaxPodsOfWorkloadPerNode < 0 {
-		r.bad("max_pods_of_workload_per_node", "%d is negative", out.MaxPodsOfWorkloadPerNode)
-	}
-	if n := out.MaxOfferingsPerClaim; n < 0 || n > mostOfferings {
-		r.bad("max_offerings_per_claim", "%d is not between 0 and %d", n, mostOfferings)
-	}
 	return out
 }
 
 func (r *reader) repair(p *clusterpb.RepairPolicy) model.RepairPolicy {
 	out := model.RepairPolicy{Off: p.GetOff(), MaxUnhealthyPercent: int(p.GetMaxUnhealthyPercent())}
-	if n := out.MaxUnhealthyPercent; n < 0 || n > 100 {
-		r.bad("repair.max_unhealthy_percent", "%d is not between 0 and 100", n)
+	if p != nil && p.MaxUnhealthyPercent != nil {
+		r.within("repair.max_unhealthy_percent", p.GetMaxUnhealthyPercent(), 1, 100)
 	}
 	for i, c := range p.GetConditions() {
 		at := "repair.conditions[" + strconv.Itoa(i) + "]"
@@ -150,30 +159,37 @@ func writeRepair(p model.RepairPolicy) *clusterpb.RepairPolicy {
 	if !p.Off && len(p.Conditions) == 0 && p.MaxUnhealthyPercent == 0 {
 		return nil
 	}
-	return &clusterpb.RepairPolicy{
-		Off: p.Off, MaxUnhealthyPercent: int32(p.MaxUnhealthyPercent),
+	out := &clusterpb.RepairPolicy{
+		Off: p.Off,
 		Conditions: write(p.Conditions, func(c model.RepairCondition) *clusterpb.RepairCondition {
 			return &clusterpb.RepairCondition{Type: c.Type, Status: c.Status, After: span(&c.After)}
 		}),
 	}
+	if n := p.MaxUnhealthyPercent; n != 0 {
+		out.MaxUnhealthyPercent = new(int32(n))
+	}
+	return out
 }
 
 func writePolicy(p model.Policy) *clusterpb.Policy {
-	if reflect.DeepEqual(p, model.Policy{}) {
-		return nil
-	}
-	return &clusterpb.Policy{
-		PerNodeOverheadMicroUsdPerHour: p.PerNodeOverhead,
+	out := &clusterpb.Policy{
+		PerNodeOverheadMicroUsdPerHour: &p.PerNodeOverhead,
 		MinSavingMicroUsdPerHour:       p.MinSaving,
-		MaxOfferingsPerClaim:           int32(p.MaxOfferingsPerClaim),
 
 		Preferences: clusterpb.PreferencePolicy(p.Preferences), PreferencePriceMicroUsdPerHour: p.PreferencePrice,
 		MinValues: clusterpb.MinValuesPolicy(p.MinValues), DefaultSpread: write(p.DefaultSpread, writeSpread),
-		Work: p.Work, GapTarget: p.GapTarget, MaxPodsOfWorkloadPerNode: int32(p.MaxPodsOfWorkloadPerNode),
+		Work: p.Work, GapTarget: p.GapTarget,
 
 		EvictionPriceMicroUsd: p.EvictionPrice, Payback: span(p.Payback), PodRest: span(p.PodRest),
 		DisruptionTrials: p.DisruptionTrials, Repair: writeRepair(p.Repair),
 	}
+	if n := p.MaxOfferingsPerClaim; n != nil {
+		out.MaxOfferingsPerClaim = new(clamp(*n))
+	}
+	if n := p.MaxPodsOfWorkloadPerNode; n != 0 {
+		out.MaxPodsOfWorkloadPerNode = new(clamp(n))
+	}
+	return out
 }
 
 // sortBy puts a list into canonical order. Lists mostly come in order; then this is one look.

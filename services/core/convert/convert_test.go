@@ -184,7 +184,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a kind twice":           {func(r *plannerpb.PlanRequest) { r.Decide.Kinds[0] = r.Decide.Kinds[1] }, "decide.kinds", "is there twice"},
 		"a claim spared twice":   {func(r *plannerpb.PlanRequest) { r.Decide.Spare[0] = r.Decide.Spare[1] }, "decide.spare", "claim-3 is there twice"},
 		"nobody is spared":       {func(r *plannerpb.PlanRequest) { r.Decide.Spare[0] = "" }, "decide.spare", "an id is empty"},
-		"too many offerings":     {func(r *plannerpb.PlanRequest) { r.Decide.Policy.MaxOfferingsPerClaim = 201 }, "decide.policy.max_offerings_per_claim", "201 is not between 0 and 200"},
+		"too many offerings":     {func(r *plannerpb.PlanRequest) { r.Decide.Policy.MaxOfferingsPerClaim = ptr(int32(201)) }, "decide.policy.max_offerings_per_claim", "201 is not between 1 and 200"},
 		"a negative saving":      {func(r *plannerpb.PlanRequest) { r.Decide.Policy.MinSavingMicroUsdPerHour = -1 }, "decide.policy.min_saving_micro_usd_per_hour", "-1 is negative"},
 		"a dangling class":       {onSnapshot(func(s s) { s.Pods[0].ClassId = "c-9" }), `snapshot.pods["shop/web-0"].class_id`, `pod "shop/web-0": class_id "c-9" is not in the snapshot`},
 		"a pod twice":            {onSnapshot(func(s s) { s.Pods[1].Id = s.Pods[0].Id }), `snapshot.pods["shop/web-0"]`, `pod "shop/web-0": is there twice`},

@@ -38,7 +38,9 @@ func (r *reader) deviceRequest(field string, q *clusterpb.DeviceRequest) model.D
 	}
 	for i, o := range q.GetOptions() {
 		at := field + ".options[" + strconv.Itoa(i) + "]"
-		r.notNegative(at+".count", int64(o.GetCount()))
+		if o != nil && o.Count != nil && o.GetCount() < 1 {
+			r.bad(at+".count", "%d is below 1; leave it out for all devices that match", o.GetCount())
+		}
 		out.Options = append(out.Options, model.DeviceOption{
 			Name: o.GetName(), DeviceClass: o.GetDeviceClass(), Selector: r.required(at+".selector", o.GetSelector()), Count: o.GetCount(),
 		})
@@ -51,7 +53,11 @@ func writeDeviceClaim(c model.DeviceClaim) *clusterpb.DeviceClaim {
 		Name: c.Name, Allocated: c.Allocated, Node: string(c.Node), Terms: writeAffinity(c.Terms),
 		Requests: write(c.Requests, func(q model.DeviceRequest) *clusterpb.DeviceRequest {
 			return &clusterpb.DeviceRequest{Name: q.Name, Options: write(q.Options, func(o model.DeviceOption) *clusterpb.DeviceOption {
-				return &clusterpb.DeviceOption{Name: o.Name, DeviceClass: o.DeviceClass, Selector: o.Selector, Count: o.Count}
+				out := &clusterpb.DeviceOption{Name: o.Name, DeviceClass: o.DeviceClass, Selector: o.Selector}
+				if o.Count > 0 {
+					out.Count = new(o.Count)
+				}
+				return out
 			})}
 		}),
 		Constraints: write(c.Constraints, func(k model.DeviceConstraint) *clusterpb.DeviceConstraint {

@@ -61,10 +61,10 @@ func full() model.Input {
 			},
 		},
 		Policy: model.Policy{
-			PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: 20, Preferences: model.PreferencesEnforced, PreferencePrice: 7,
-			MinValues: model.MinValuesBestEffort, Work: 9000, GapTarget: 0.25, MaxPodsOfWorkloadPerNode: 12,
+			PerNodeOverhead: 1000, MinSaving: 2000, MaxOfferingsPerClaim: ptr(20), Preferences: model.PreferencesEnforced, PreferencePrice: ptr(int64(7)),
+			MinValues: model.MinValuesBestEffort, Work: ptr(int64(9000)), GapTarget: ptr(0.25), MaxPodsOfWorkloadPerNode: 12,
 			DefaultSpread: []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 3}},
-			EvictionPrice: 7000, Payback: ptr(2 * time.Hour), PodRest: ptr(time.Minute), DisruptionTrials: 99,
+			EvictionPrice: ptr(int64(7000)), Payback: ptr(2 * time.Hour), PodRest: ptr(time.Minute), DisruptionTrials: ptr(int64(99)),
 			Repair: model.RepairPolicy{
 				Off: true, MaxUnhealthyPercent: 30, Conditions: []model.RepairCondition{{Type: "Ready", Status: "Unknown", After: time.Hour}},
 			},

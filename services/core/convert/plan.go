@@ -25,7 +25,7 @@ func Plan(p model.Plan) *plannerpb.Plan {
 	if s := p.Summary; s != nil {
 		out.DisruptionSummary = &plannerpb.DisruptionSummary{
 			Candidates: clamp(s.Candidates), Judged: clamp(s.Judged), Tried: clamp(s.Tried),
-			FloorMicroUsdPerHour: s.Floor, ResumeAfter: string(s.ResumeAfter),
+			FloorMicroUsdPerHour: known64(s.Floor), ResumeAfter: string(s.ResumeAfter),
 		}
 	}
 	if b := p.LowerBound; b != nil {
@@ -46,17 +46,26 @@ func writeNodeClaim(c model.NodeClaim) *plannerpb.NodeClaim {
 	}
 }
 
+// known64 is a figure that is absent where the model has 0, which is what it has where nothing is known.
+func known64(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
 // clamp narrows a count, which is never near the edge.
 func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 func writeDisruption(d model.Disruption) *plannerpb.Disruption {
 	out := &plannerpb.Disruption{
-		Id: string(d.ID), Reason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
+		Id: string(d.ID), DisruptionReason: clusterpb.DisruptionReason(d.Reason),
+		Candidates: texts(d.Candidates), Replacements: texts(d.Replacements),
 		Destinations: write(d.Destinations, writePlacement), Evictions: clamp(d.Evictions), SavingMicroUsdPerHour: d.Saving,
-		Explanation: writeReason(d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
+		Reason: writeReason(d.Explanation), ChurnMicroUsd: d.Churn, Workloads: write(d.Workloads, writeWorkload),
 	}
 	if d.PayBack != 0 {
-		out.PayBack = span(&d.PayBack)
+		out.Payback = span(&d.PayBack)
 	}
 	return out
 }
@@ -85,8 +94,8 @@ func writePending(p model.PendingPod) *plannerpb.PendingPod {
 
 func writeVerdict(v model.NodeVerdict) *plannerpb.NodeVerdict {
 	return &plannerpb.NodeVerdict{
-		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: v.Price, Reason: writeReason(v.Reason),
-		Disruption: string(v.Disruption), WasteMicroUsdPerHour: v.Waste,
+		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: known64(v.Price), Reason: writeReason(v.Reason),
+		Disruption: string(v.Disruption), WasteMicroUsdPerHour: known64(v.Waste),
 	}
 }
 
@@ -156,16 +165,16 @@ func (r *reader) nodeClaim(c *plannerpb.NodeClaim) model.NodeClaim {
 
 func (r *reader) disruption(d *plannerpb.Disruption) model.Disruption {
 	out := model.Disruption{
-		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("reason", d.GetReason()),
+		ID: model.DisruptionID(d.GetId()), Reason: r.disruptionReason("disruption_reason", d.GetDisruptionReason()),
 		Candidates: names[model.ClaimID](r, "candidates", d.GetCandidates()), Evictions: int(d.GetEvictions()),
 		Replacements: names[model.ClaimID](r, "replacements", d.GetReplacements()), Saving: d.GetSavingMicroUsdPerHour(),
-		Explanation: r.given("explanation", d.GetExplanation()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()),
+		Explanation: r.given("reason", d.GetReason()), Churn: d.GetChurnMicroUsd(), Workloads: r.workloads(d.GetWorkloads()),
 	}
-	if span := r.duration("pay_back", d.GetPayBack()); span != nil {
+	if span := r.duration("payback", d.GetPayback()); span != nil {
 		out.PayBack = *span
 	}
 	if out.Reason == 0 {
-		r.bad("reason", "is missing")
+		r.bad("disruption_reason", "is missing")
 	}
 	out.Destinations = r.placements(r.list, d.GetDestinations())
 	return out

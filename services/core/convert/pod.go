@@ -85,16 +85,27 @@ func (r *reader) spread(field string, s *clusterpb.TopologySpread) model.Topolog
 		Required:           s.GetRequired(),
 		Selector:           r.selector(field+".selector", s.GetSelector()),
 		MinDomains:         s.GetMinDomains(),
-		IgnoreNodeAffinity: s.GetIgnoreNodeAffinity(),
-		HonorTaints:        s.GetHonorTaints(),
+		IgnoreNodeAffinity: r.inclusion(field+".node_affinity_policy", s.GetNodeAffinityPolicy()) == ignore,
+		HonorTaints:        r.inclusion(field+".node_taints_policy", s.GetNodeTaintsPolicy()) == honor,
 	}
+}
+
+const (
+	honor  = clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR
+	ignore = clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE
+)
+
+func (r *reader) inclusion(field string, p clusterpb.NodeInclusionPolicy) clusterpb.NodeInclusionPolicy {
+	return optionalEnum(r, field, p, clusterpb.NodeInclusionPolicy_name)
 }
 
 func (r *reader) podAffinity(field string, in []*clusterpb.PodAffinityTerm) []model.PodAffinityTerm {
 	var out []model.PodAffinityTerm
 	for i, t := range in {
 		at := field + "[" + strconv.Itoa(i) + "]"
-		r.within(at+".weight", t.GetWeight(), 0, 100)
+		if t != nil && t.Weight != nil {
+			r.within(at+".weight", t.GetWeight(), 1, 100)
+		}
 		out = append(out, model.PodAffinityTerm{
 			TopologyKey:       r.required(at+".topology_key", t.GetTopologyKey()),
 			Selector:          r.selector(at+".selector", t.GetSelector()),
@@ -149,7 +160,13 @@ func writeAffinity(in []model.NodeAffinityTerm) []*clusterpb.NodeAffinityTerm {
 func writeSpread(s model.TopologySpread) *clusterpb.TopologySpread {
 	out := &clusterpb.TopologySpread{
 		TopologyKey: s.TopologyKey, MaxSkew: s.MaxSkew, Required: s.Required, Selector: writeSelector(s.Selector),
-		IgnoreNodeAffinity: s.IgnoreNodeAffinity, HonorTaints: s.HonorTaints,
+		NodeAffinityPolicy: honor, NodeTaintsPolicy: ignore,
+	}
+	if s.IgnoreNodeAffinity {
+		out.NodeAffinityPolicy = ignore
+	}
+	if s.HonorTaints {
+		out.NodeTaintsPolicy = honor
 	}
 	if s.MinDomains > 0 {
 		out.MinDomains = &s.MinDomains
@@ -158,10 +175,14 @@ func writeSpread(s model.TopologySpread) *clusterpb.TopologySpread {
 }
 
 func writePodAffinity(t model.PodAffinityTerm) *clusterpb.PodAffinityTerm {
-	return &clusterpb.PodAffinityTerm{
+	out := &clusterpb.PodAffinityTerm{
 		TopologyKey: t.TopologyKey, Selector: writeSelector(t.Selector), Namespaces: t.Namespaces,
-		NamespaceSelector: writeSelector(t.NamespaceSelector), Weight: t.Weight,
+		NamespaceSelector: writeSelector(t.NamespaceSelector),
 	}
+	if t.Weight != 0 {
+		out.Weight = &t.Weight
+	}
+	return out
 }
 
 func (r *reader) pod(p *clusterpb.Pod) model.Pod {

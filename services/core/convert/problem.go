@@ -129,6 +129,14 @@ func (r *reader) notNegative(field string, v int64) int64 {
 	return v
 }
 
+// perhaps reads a number that need not be there; nil is none.
+func (r *reader) perhaps(field string, v *int64) *int64 {
+	if v == nil {
+		return nil
+	}
+	return new(r.notNegative(field, *v))
+}
+
 // required checks a name or an id.
 func (r *reader) required(field, v string) string {
 	if v == "" {

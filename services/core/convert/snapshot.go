@@ -163,7 +163,7 @@ func writeNotice(n model.Notice) *clusterpb.Notice {
 }
 
 func (r *reader) record(d *clusterpb.DisruptionRecord) model.DisruptionRecord {
-	reason := enum(r, "reason", d.GetReason(), clusterpb.DisruptionReason_name)
+	reason := enum(r, "disruption_reason", d.GetDisruptionReason(), clusterpb.DisruptionReason_name)
 	return model.DisruptionRecord{
 		ID:           model.DisruptionID(d.GetId()),
 		Reason:       model.DisruptionReason(reason),
@@ -180,7 +180,7 @@ func (r *reader) record(d *clusterpb.DisruptionRecord) model.DisruptionRecord {
 
 func writeRecord(d model.DisruptionRecord) *clusterpb.DisruptionRecord {
 	return &clusterpb.DisruptionRecord{
-		Id: string(d.ID), Reason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates),
+		Id: string(d.ID), DisruptionReason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates),
 		Replacements: texts(d.Replacements), Pods: texts(d.Pods), AcceptTime: stamp(d.AcceptTime), EndTime: stamp(d.EndTime),
 		RolledBack: d.RolledBack, SavingMicroUsdPerHour: d.Saving, Workloads: write(d.Workloads, writeWorkload),
 	}

@@ -27,52 +27,59 @@ const (
 	KindDisrupt
 )
 
-// Policy is how Kerf weighs what the cluster's objects leave open. The zero value is a sound default.
+// Policy is how Kerf weighs what the cluster's objects leave open. What is nil is said by the Default of the same name:
+// read it with Or.
 type Policy struct {
 	// PerNodeOverhead is what one more node costs beside its price, micro-dollars per hour; 0 means that only the price
-	// counts.
+	// counts. It is never left open here: a policy of the contract that does not say it is read as DefaultPerNodeOverhead.
 	PerNodeOverhead int64
 	// MinSaving is the least that a consolidation must save, micro-dollars per hour; 0 means any saving.
 	MinSaving int64
-	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
-	MaxOfferingsPerClaim int
-	// Preferences says what a pod's wishes count for: preferred affinity, soft spread, PreferNoSchedule.
+	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; nil means DefaultMaxOfferings.
+	MaxOfferingsPerClaim *int
+	// Preferences says what a pod's preferences count for: preferred affinity, soft spread, PreferNoSchedule.
 	Preferences PreferencePolicy
-	// PreferencePrice is what one pod's wish of weight 1 is worth where Preferences is PreferencesPriced, micro-dollars per
-	// hour; 0 means DefaultPreferencePrice.
-	PreferencePrice int64
-	// MinValues says what becomes of a claim that can't have as many values as its pool wishes for.
+	// PreferencePrice is what one pod's preference of weight 1 is worth where Preferences is PreferencesPriced, micro-dollars
+	// per hour; nil means DefaultPreferencePrice.
+	PreferencePrice *int64
+	// MinValues says what becomes of a claim that can't have as many values as its pool's minValues ask for.
 	MinValues MinValuesPolicy
 	// DefaultSpread are the scheduler's default constraints, for pods without constraints of their own. They have no
 	// selector: PodClass.DefaultSelector is used.
 	DefaultSpread []TopologySpread
-	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means as much as the number of pods and
-	// shapes warrants, below 0 only the greedy start. It is no time, so that the same input gives the same plan on every
-	// machine.
-	Work int64
-	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; 0 means 0.003.
-	GapTarget float64
-	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with; 0 means no cap.
+	// Work is how much the optimiser may do, in steps of about a microsecond; 0 means only the greedy start, nil as much as
+	// the number of pods and shapes warrants. It is no time, so that the same input gives the same plan on every machine.
+	Work *int64
+	// GapTarget stops the optimiser once the price is proven to be that near to the lowest; nil means DefaultGapTarget.
+	GapTarget *float64
+	// MaxPodsOfWorkloadPerNode caps how many pods of one owner a new node is packed with, 1 or more; 0 means no cap.
 	MaxPodsOfWorkloadPerNode int
-	// EvictionPrice is what it costs to evict one ordinary pod by choice, micro-dollars; 0 means DefaultEvictionPrice, below
-	// 0 nothing.
-	EvictionPrice int64
+	// EvictionPrice is what it costs to evict one ordinary pod by choice, micro-dollars; nil means DefaultEvictionPrice.
+	EvictionPrice *int64
 	// Payback is how soon what a disruption for money saves must make up for its evictions; nil means DefaultPayback.
 	Payback *time.Duration
 	// PodRest is how long pods that were moved by choice are left alone; nil means DefaultPodRest.
 	PodRest *time.Duration
-	// DisruptionTrials is how many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes
+	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; nil means as many as the number of nodes
 	// warrants.
-	DisruptionTrials int64
-	// Repair says when nodes are sick.
+	DisruptionTrials *int64
+	// Repair says when nodes are unhealthy.
 	Repair RepairPolicy
 }
 
 // What a Policy means where it does not say.
 const (
-	DefaultEvictionPrice = 1000
-	DefaultPayback       = time.Hour
-	DefaultPodRest       = 30 * time.Minute
+	// DefaultPerNodeOverhead is a tenth of a cent an hour, about the price of the smallest root disk. Of plans of one price
+	// the one with the fewest nodes wins by it, and no plan gets more expensive by more than that for each node that it
+	// saves.
+	DefaultPerNodeOverhead int64 = 1000
+	DefaultMaxOfferings          = 60
+	// DefaultPreferencePrice makes a pod's heaviest preference (weight 100) worth a thousandth of a dollar an hour.
+	DefaultPreferencePrice int64 = 10
+	DefaultGapTarget             = 0.003
+	DefaultEvictionPrice   int64 = 1000
+	DefaultPayback               = time.Hour
+	DefaultPodRest               = 30 * time.Minute
 	// DefaultMaxUnhealthyPercent is Karpenter's share of sick nodes above which it stops repairing.
 	DefaultMaxUnhealthyPercent = 20
 )
@@ -111,23 +118,28 @@ func DefaultRepairConditions() []RepairCondition {
 	}
 }
 
-// DefaultPreferencePrice makes a pod's heaviest wish (weight 100) worth a thousandth of a dollar an hour.
-const DefaultPreferencePrice = 10
+// Or is what a policy says, or otherwise its default.
+func Or[T any](said *T, otherwise T) T {
+	if said != nil {
+		return *said
+	}
+	return otherwise
+}
 
-// PreferencePolicy says what wishes count for.
+// PreferencePolicy says what preferences count for.
 type PreferencePolicy int
 
 // The policies; the numbers are those of kerf.cluster.v1alpha1. The zero value means PreferencesPriced.
 const (
-	// PreferencesPriced honours a wish where that costs nothing, or less than the wish is worth.
+	// PreferencesPriced honours a preference where that costs nothing, or less than the preference is worth.
 	PreferencesPriced PreferencePolicy = iota + 1
-	// PreferencesIgnored plans as if there were no wishes.
+	// PreferencesIgnored plans as if there were no preferences.
 	PreferencesIgnored
-	// PreferencesEnforced treats wishes as requirements, and gives up only those that can't be had.
+	// PreferencesEnforced treats preferences as requirements, and gives up only those that can't be had.
 	PreferencesEnforced
 )
 
-// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool wishes.
+// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool's minValues ask for.
 type MinValuesPolicy int
 
 // The policies; the numbers are those of kerf.cluster.v1alpha1. The zero value means MinValuesStrict.

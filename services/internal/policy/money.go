@@ -67,6 +67,9 @@ func (d *Dollars) UnmarshalJSON(data []byte) error {
 // MarshalJSON implements json.Marshaler.
 func (d Dollars) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
+// said is the amount in micro-dollars, nil where there is none.
+func (d *Dollars) said() *int64 { return (*int64)(d) }
+
 // micro is the amount in micro-dollars, 0 for none.
 func (d *Dollars) micro() int64 {
 	if d == nil {

@@ -21,45 +21,41 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
-// DefaultPerNodeOverhead is what one more node counts for, where a policy does not say: a tenth of a cent an hour, about
-// the price of the smallest root disk. Of plans of one price the one with the fewest nodes wins by it, and no plan gets
-// dearer by more than that for each node that it does without.
-const DefaultPerNodeOverhead Dollars = 1000
-
-// Config is a policy as users write it. What is left out is the planner's default, but for PerNodeOverhead.
+// Config is a policy as users write it. What is left out is the planner's default, the same for every caller; 0 means zero.
 type Config struct {
-	// PerNodeOverhead is what one more node costs an hour beside its price; left out, DefaultPerNodeOverhead. "0" means that
-	// only the price counts.
+	// PerNodeOverhead is what one more node costs an hour beside its price; left out, "0.001". "0" means that only the price
+	// counts.
 	PerNodeOverhead *Dollars `json:"per_node_overhead"`
 	// MinSaving is what a consolidation must save an hour at least; left out, any saving will do.
 	MinSaving *Dollars `json:"min_saving"`
-	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
-	MaxOfferingsPerClaim int32 `json:"max_offerings_per_claim"`
-	// Preferences is what pods' wishes count for: "priced", "ignored" or "enforced"; "" means priced.
+	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; left out, 60.
+	MaxOfferingsPerClaim *int32 `json:"max_offerings_per_claim"`
+	// Preferences is what pods' preferences count for: "priced", "ignored" or "enforced"; "" means priced.
 	Preferences string `json:"preferences"`
-	// PreferencePrice is what one pod's wish of weight 1 is worth an hour where they are priced; left out, "0.00001".
+	// PreferencePrice is what one pod's preference of weight 1 is worth an hour where they are priced; left out, "0.00001".
 	PreferencePrice *Dollars `json:"preference_price"`
 	// MinValues is what pools' minValues are: "strict" or "best-effort"; "" means strict.
 	MinValues string `json:"min_values"`
 	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words.
 	DefaultSpread []corev1.TopologySpreadConstraint `json:"default_spread"`
-	// Work is how many steps of about a microsecond the optimiser may take; 0 means as many as the cluster warrants, -1
+	// Work is how many steps of about a microsecond the optimiser may take; left out, as many as the cluster warrants. 0 means
 	// only the quick start.
-	Work int64 `json:"work"`
-	// GapTarget is how near to the lowest price the optimiser must prove itself to stop; 0 means 0.003.
-	GapTarget float64 `json:"gap_target"`
-	// MaxPodsOfWorkloadPerNode is how many pods of one workload a new node is packed with at most; 0 means no cap.
-	MaxPodsOfWorkloadPerNode int32 `json:"max_pods_of_workload_per_node"`
+	Work *int64 `json:"work"`
+	// GapTarget is how near to the lowest price the optimiser must prove itself to stop, as a share; left out, 0.003.
+	GapTarget *float64 `json:"gap_target"`
+	// MaxPodsOfWorkloadPerNode is how many pods of one workload a new node is packed with at most, 1 or more; left out, there
+	// is no cap.
+	MaxPodsOfWorkloadPerNode *int32 `json:"max_pods_of_workload_per_node"`
 	// EvictionPrice is what it costs to evict one ordinary pod by choice; left out, "0.001". "0" means nothing.
 	EvictionPrice *Dollars `json:"eviction_price"`
 	// Payback is how soon what a disruption for money saves must make up for its evictions; left out, 1h.
 	Payback *config.Duration `json:"payback"`
 	// PodRest is how long pods that were moved by choice are left alone, 6h at most; left out, 30m. "0s" means not at all.
 	PodRest *config.Duration `json:"pod_rest"`
-	// DisruptionTrials is how many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes
+	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; left out, as many as the number of nodes
 	// warrants.
-	DisruptionTrials int64 `json:"disruption_trials"`
-	// Repair says when nodes are sick; left out, what AWS says of its nodes.
+	DisruptionTrials *int64 `json:"disruption_trials"`
+	// Repair says when nodes are unhealthy; left out, what AWS says of its nodes.
 	Repair *Repair `json:"repair"`
 }
 
@@ -97,21 +93,20 @@ const maxOfferings = 200
 // Validate implements config.Validator. It says nothing of Repair, which has a Validate of its own: see config.Check.
 func (c Config) Validate() error {
 	var errs []error
-	if n := c.MaxOfferingsPerClaim; n < 0 || n > maxOfferings {
+	if n := c.MaxOfferingsPerClaim; n != nil && (*n < 1 || *n > maxOfferings) {
 		errs = append(errs, config.Errorf("max_offerings_per_claim",
-			"%d is not between 1 and %d, nor 0 for the default", n, maxOfferings))
+			"%d is not between 1 and %d; leave it out for the default", *n, maxOfferings))
 	}
-	if c.Work < -1 {
+	if n := c.Work; n != nil && *n < 0 {
 		errs = append(errs, config.Errorf("work",
-			"%d is too small: want a number of steps, 0 for as many as the cluster warrants, or -1 for only the quick start",
-			c.Work))
+			"%d is negative: want a number of steps, or 0 for only the quick start; leave it out for as many as the cluster warrants", *n))
 	}
-	if g := c.GapTarget; !(g >= 0 && g <= 1) {
-		errs = append(errs, config.Errorf("gap_target", "%g is not a share: want 0 to 1, such as 0.01 for one per cent", g))
+	if g := c.GapTarget; g != nil && !(*g >= 0 && *g <= 1) {
+		errs = append(errs, config.Errorf("gap_target", "%g is not a share: want 0 to 1, such as 0.01 for one per cent", *g))
 	}
-	if n := c.MaxPodsOfWorkloadPerNode; n < 0 {
+	if n := c.MaxPodsOfWorkloadPerNode; n != nil && *n < 1 {
 		errs = append(errs, config.Errorf("max_pods_of_workload_per_node",
-			"%d is negative: want a number of pods, or 0 for no cap", n))
+			"%d is too small: want 1 or more pods; leave it out for no cap", *n))
 	}
 	_, wrong := Spread("default_spread", c.DefaultSpread)
 	errs = append(errs, c.checkPreferences(), known("min_values", c.MinValues, minValues()), c.checkDisruption(), wrong)
@@ -121,9 +116,6 @@ func (c Config) Validate() error {
 func (c Config) checkPreferences() error {
 	errs := []error{known("preferences", c.Preferences, preferences())}
 	if p := c.PreferencePrice; p != nil {
-		if *p == 0 {
-			errs = append(errs, config.Errorf("preference_price", `0 is no price: want more, or preferences "ignored"`))
-		}
 		if c.Preferences != "" && c.Preferences != preferences()[0].name {
 			errs = append(errs, config.Errorf("preference_price",
 				"has no meaning where preferences are %q: leave it out, or make them %q", c.Preferences, preferences()[0].name))
@@ -149,45 +141,33 @@ func (c Config) checkDisruption() error {
 	case time.Duration(*d) > maxPodRest:
 		errs = append(errs, config.Errorf("pod_rest", `%s is longer than it is remembered which pods were moved: want "6h" at most`, d))
 	}
-	if n := c.DisruptionTrials; n < 0 {
+	if n := c.DisruptionTrials; n != nil && *n < 0 {
 		errs = append(errs, config.Errorf("disruption_trials",
-			"%d is negative: want a number of sets, or 0 for as many as the number of nodes warrants", n))
+			"%d is negative: want a number of sets; leave it out for as many as the number of nodes warrants", *n))
 	}
 	return errors.Join(errs...)
 }
 
 // Proto is what a planner is told. The config has been checked.
 func (c Config) Proto() *clusterpb.Policy {
-	overhead := DefaultPerNodeOverhead
-	if c.PerNodeOverhead != nil {
-		overhead = *c.PerNodeOverhead
-	}
 	spread, _ := Spread("", c.DefaultSpread) // checked
 	return &clusterpb.Policy{
-		PerNodeOverheadMicroUsdPerHour: int64(overhead),
+		PerNodeOverheadMicroUsdPerHour: c.PerNodeOverhead.said(),
 		MinSavingMicroUsdPerHour:       c.MinSaving.micro(),
 		MaxOfferingsPerClaim:           c.MaxOfferingsPerClaim,
 		Preferences:                    valueOf(c.Preferences, preferences()),
-		PreferencePriceMicroUsdPerHour: c.PreferencePrice.micro(),
+		PreferencePriceMicroUsdPerHour: c.PreferencePrice.said(),
 		MinValues:                      valueOf(c.MinValues, minValues()),
 		DefaultSpread:                  spread,
 		Work:                           c.Work,
 		GapTarget:                      c.GapTarget,
 		MaxPodsOfWorkloadPerNode:       c.MaxPodsOfWorkloadPerNode,
-		EvictionPriceMicroUsd:          evictionPrice(c.EvictionPrice),
+		EvictionPriceMicroUsd:          c.EvictionPrice.said(),
 		Payback:                        span(c.Payback),
 		PodRest:                        span(c.PodRest),
 		DisruptionTrials:               c.DisruptionTrials,
 		Repair:                         c.Repair.proto(),
 	}
-}
-
-// evictionPrice tells free evictions from those of which nothing is said.
-func evictionPrice(d *Dollars) int64 {
-	if d != nil && *d == 0 {
-		return -1
-	}
-	return d.micro()
 }
 
 // word is a value of the contract and its name in a config.

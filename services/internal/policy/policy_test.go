@@ -21,35 +21,37 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 		ignored  = clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED
 		enforced = clusterpb.PreferencePolicy_PREFERENCE_POLICY_ENFORCED
 		strict   = clusterpb.MinValuesPolicy_MIN_VALUES_POLICY_STRICT
+		honor    = clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR
+		ignore   = clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE
 		best     = clusterpb.MinValuesPolicy_MIN_VALUES_POLICY_BEST_EFFORT
 	)
 	for name, tc := range map[string]struct {
 		json string
 		want *clusterpb.Policy
 	}{
-		"nothing said": {`{}`, &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000}},
+		"nothing said": {`{}`, &clusterpb.Policy{}},
 		"nodes that count for nothing but their price": {
-			`{"per_node_overhead": "0"}`, &clusterpb.Policy{},
+			`{"per_node_overhead": "0"}`, &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: new(int64(0))},
 		},
 		"the greedy start alone": {
-			`{"per_node_overhead": "0.0", "work": -1}`, &clusterpb.Policy{Work: -1},
+			`{"per_node_overhead": "0.0", "work": 0}`, &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: new(int64(0)), Work: new(int64(0))},
 		},
 		"the defaults in words": {
 			`{"preferences": "priced", "min_values": "strict"}`,
-			&clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: priced, MinValues: strict},
+			&clusterpb.Policy{Preferences: priced, MinValues: strict},
 		},
 		"wishes that count for nothing": {
 			`{"preferences": "ignored"}`,
-			&clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Preferences: ignored},
+			&clusterpb.Policy{Preferences: ignored},
 		},
 		"evictions that cost nothing": {
 			`{"eviction_price": "0.000"}`,
-			&clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, EvictionPriceMicroUsd: -1},
+			&clusterpb.Policy{EvictionPriceMicroUsd: new(int64(0))},
 		},
 		"nodes that stay however sick they are": {
 			`{"repair": {"off": true}}`,
 			&clusterpb.Policy{
-				PerNodeOverheadMicroUsdPerHour: 1000, Repair: &clusterpb.RepairPolicy{Off: true},
+				Repair: &clusterpb.RepairPolicy{Off: true},
 			},
 		},
 		"everything": {
@@ -62,11 +64,11 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 			{"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 3,
 			"nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor"}]}`,
 			&clusterpb.Policy{
-				PerNodeOverheadMicroUsdPerHour: 12500000, MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: 200,
-				Preferences: priced, PreferencePriceMicroUsdPerHour: 1, MinValues: best,
-				Work: 5000000000, GapTarget: 0.01, MaxPodsOfWorkloadPerNode: 7,
-				EvictionPriceMicroUsd: 2500, Payback: durationpb.New(90 * time.Minute), PodRest: durationpb.New(0), DisruptionTrials: 500,
-				Repair: &clusterpb.RepairPolicy{MaxUnhealthyPercent: 10, Conditions: []*clusterpb.RepairCondition{
+				PerNodeOverheadMicroUsdPerHour: new(int64(12500000)), MinSavingMicroUsdPerHour: 10000, MaxOfferingsPerClaim: new(int32(200)),
+				Preferences: priced, PreferencePriceMicroUsdPerHour: new(int64(1)), MinValues: best,
+				Work: new(int64(5000000000)), GapTarget: new(0.01), MaxPodsOfWorkloadPerNode: new(int32(7)),
+				EvictionPriceMicroUsd: new(int64(2500)), Payback: durationpb.New(90 * time.Minute), PodRest: durationpb.New(0), DisruptionTrials: new(int64(500)),
+				Repair: &clusterpb.RepairPolicy{MaxUnhealthyPercent: new(int32(10)), Conditions: []*clusterpb.RepairCondition{
 					{Type: "Ready", Status: "Unknown", After: durationpb.New(5 * time.Minute)},
 					{Type: "example.com/DiskFull", Status: "True", After: durationpb.New(time.Hour)},
 				}},
@@ -74,7 +76,7 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 					{TopologyKey: "kubernetes.io/hostname", MaxSkew: 3},
 					{
 						TopologyKey: "topology.kubernetes.io/zone", MaxSkew: 1, Required: true, MinDomains: new(int32(3)),
-						IgnoreNodeAffinity: true, HonorTaints: true,
+						NodeAffinityPolicy: ignore, NodeTaintsPolicy: honor,
 					},
 				},
 			},
@@ -83,8 +85,8 @@ func TestPolicyOfAConfigIsWhatThePlannerIsTold(t *testing.T) {
 			`{"preferences": "enforced", "default_spread": [{"topologyKey": "zone", "maxSkew": 1,
 			"whenUnsatisfiable": "ScheduleAnyway", "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}]}`,
 			&clusterpb.Policy{
-				PerNodeOverheadMicroUsdPerHour: 1000, Preferences: enforced,
-				DefaultSpread: []*clusterpb.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
+				Preferences:   enforced,
+				DefaultSpread: []*clusterpb.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, NodeAffinityPolicy: honor, NodeTaintsPolicy: ignore}},
 			},
 		},
 	} {
@@ -131,15 +133,14 @@ func TestPolicyRefuses(t *testing.T) {
 		"less than no offerings":       {`{"max_offerings_per_claim": -1}`, "policy.max_offerings_per_claim: -1 is not between"},
 		"offerings beyond all numbers": {`{"max_offerings_per_claim": 3000000000}`, "policy.max_offerings_per_claim: "},
 		"Karpenter's word for wishes":  {`{"preferences": "Respect"}`, `policy.preferences: "Respect" is unknown: want "priced", "ignored" or "enforced"`},
-		"a free wish":                  {`{"preference_price": "0"}`, `policy.preference_price: 0 is no price: want more, or preferences "ignored"`},
 		"a price of what is ignored":   {`{"preferences": "ignored", "preference_price": "1"}`, `policy.preference_price: has no meaning where preferences are "ignored"`},
 		"a price of what is enforced":  {`{"preferences": "enforced", "preference_price": "1"}`, `policy.preference_price: has no meaning where preferences are "enforced"`},
 		"Karpenter's minValues policy": {`{"min_values": "BestEffort"}`, `policy.min_values: "BestEffort" is unknown: want "strict" or "best-effort"`},
-		"work below the quick start":   {`{"work": -2}`, "policy.work: -2 is too small: want a number of steps, 0 for"},
+		"work below the quick start":   {`{"work": -2}`, "policy.work: -2 is negative: want a number of steps, or 0 for"},
 		"half a step":                  {`{"work": 0.5}`, "policy.work: got number 0.5, want a whole number"},
 		"a negative gap":               {`{"gap_target": -0.1}`, "policy.gap_target: -0.1 is not a share: want 0 to 1"},
 		"a gap in per cent":            {`{"gap_target": 5}`, "policy.gap_target: 5 is not a share: want 0 to 1"},
-		"less than no pods":            {`{"max_pods_of_workload_per_node": -1}`, "policy.max_pods_of_workload_per_node: -1 is negative"},
+		"less than no pods":            {`{"max_pods_of_workload_per_node": -1}`, "policy.max_pods_of_workload_per_node: -1 is too small: want 1 or more"},
 
 		"an eviction price per cent":     {`{"eviction_price": "1%"}`, `policy.eviction_price: "1%" is not an amount: want decimal dollars`},
 		"a negative eviction price":      {`{"eviction_price": "-0.001"}`, `policy.eviction_price: "-0.001" is negative`},
@@ -148,7 +149,7 @@ func TestPolicyRefuses(t *testing.T) {
 		"a time without a unit":          {`{"payback": 60}`, "policy.payback: 60 is not a duration: want a string with a unit"},
 		"a rest in the past":             {`{"pod_rest": "-1m"}`, "policy.pod_rest: -1m0s is negative: want a duration"},
 		"a rest that nobody remembers":   {`{"pod_rest": "6h1m"}`, "policy.pod_rest: 6h1m0s is longer than it is remembered which pods were moved: want \"6h\" at most"},
-		"fewer than no trials":           {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets, or 0"},
+		"fewer than no trials":           {`{"disruption_trials": -1}`, "policy.disruption_trials: -1 is negative: want a number of sets"},
 		"repair of nothing":              {`{"repair": {"conditions": [{"status": "False", "after": "1m"}]}}`, "policy.repair.conditions[0].type: required"},
 		"repair of no condition":         {`{"repair": {"conditions": [{"type": "a b", "status": "False", "after": "1m"}]}}`, `policy.repair.conditions[0].type: "a b" is not a condition's type`},
 		"repair of an odd status":        {`{"repair": {"conditions": [{"type": "Ready", "status": "no", "after": "1m"}]}}`, `policy.repair.conditions[0].status: "no" is unknown: want "True", "False" or "Unknown"`},
@@ -201,7 +202,7 @@ func TestMoneyIsWrittenAsItIsRead(t *testing.T) {
 
 func TestAPolicyIsReadFromAFile(t *testing.T) {
 	want := &clusterpb.Policy{
-		PerNodeOverheadMicroUsdPerHour: 2000, MinSavingMicroUsdPerHour: 100000, PodRest: durationpb.New(time.Hour),
+		PerNodeOverheadMicroUsdPerHour: new(int64(2000)), MinSavingMicroUsdPerHour: 100000, PodRest: durationpb.New(time.Hour),
 	}
 	for name, text := range map[string]string{
 		"YAML": "# ours\nper_node_overhead: \"0.002\"\nmin_saving: '0.1'\npod_rest: 1h\n",

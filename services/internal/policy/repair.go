@@ -16,23 +16,23 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
-// Repair says which nodes are sick beyond waiting.
+// Repair says which nodes are unhealthy for so long that they are replaced.
 type Repair struct {
-	// Off keeps nodes however sick they are.
+	// Off keeps unhealthy nodes.
 	Off bool `json:"off"`
-	// Conditions are what makes a node sick; none means AWS's: Ready False or Unknown for 30m, AcceleratedHardwareReady
+	// Conditions are what makes a node unhealthy; none means AWS's: Ready False or Unknown for 30m, AcceleratedHardwareReady
 	// False for 10m, and StorageReady, NetworkingReady, KernelReady and ContainerRuntimeReady False for 30m.
 	Conditions []RepairCondition `json:"conditions"`
-	// MaxUnhealthyPercent is the share of a pool's nodes, 1 to 100, that may be sick at once for any to be taken away; 0
-	// means 20.
-	MaxUnhealthyPercent int32 `json:"max_unhealthy_percent"`
+	// MaxUnhealthyPercent is the share of a pool's nodes, 1 to 100, that may be unhealthy at once for any to be replaced; left
+	// out, 20.
+	MaxUnhealthyPercent *int32 `json:"max_unhealthy_percent"`
 }
 
-// RepairCondition is one way to be sick. All of its fields must be set.
+// RepairCondition is one way to be unhealthy. All of its fields must be set.
 type RepairCondition struct {
 	// Type is the type of the node's condition, such as "Ready".
 	Type string `json:"type"`
-	// Status is the one that is sick: "True", "False" or "Unknown".
+	// Status is the one that is unhealthy: "True", "False" or "Unknown".
 	Status Status `json:"status"`
 	// After is how long it must last.
 	After config.Duration `json:"after"`
@@ -63,14 +63,14 @@ func statuses() []string {
 // Validate implements config.Validator.
 func (r Repair) Validate() error {
 	var errs []error
-	if n := r.MaxUnhealthyPercent; n < 0 || n > maxPercent {
+	if n := r.MaxUnhealthyPercent; n != nil && (*n < 1 || *n > maxPercent) {
 		errs = append(errs, config.Errorf("max_unhealthy_percent",
-			"%d is not between 1 and %d, nor 0 for the default", n, maxPercent))
+			"%d is not between 1 and %d; leave it out for the default", *n, maxPercent))
 	}
 	if r.Off && len(r.Conditions) > 0 {
 		errs = append(errs, config.Errorf("conditions", "have no meaning where repair is off: leave them out, or off"))
 	}
-	if r.Off && r.MaxUnhealthyPercent > 0 {
+	if r.Off && r.MaxUnhealthyPercent != nil {
 		errs = append(errs, config.Errorf("max_unhealthy_percent", "has no meaning where repair is off: leave it out, or off"))
 	}
 	for i, c := range r.Conditions {

@@ -24,14 +24,24 @@ func Spread(field string, list []corev1.TopologySpreadConstraint) ([]*clusterpb.
 		out = append(out, &clusterpb.TopologySpread{
 			TopologyKey: s.TopologyKey, MaxSkew: s.MaxSkew, MinDomains: s.MinDomains,
 			Required:           s.WhenUnsatisfiable == corev1.DoNotSchedule,
-			IgnoreNodeAffinity: s.NodeAffinityPolicy != nil && *s.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
-			HonorTaints:        s.NodeTaintsPolicy != nil && *s.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
+			NodeAffinityPolicy: Inclusion(s.NodeAffinityPolicy), NodeTaintsPolicy: Inclusion(s.NodeTaintsPolicy),
 		})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// Inclusion is a policy in the contract's words; what is left out stays so.
+func Inclusion(p *corev1.NodeInclusionPolicy) clusterpb.NodeInclusionPolicy {
+	switch {
+	case p != nil && *p == corev1.NodeInclusionPolicyHonor:
+		return clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR
+	case p != nil && *p == corev1.NodeInclusionPolicyIgnore:
+		return clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE
+	}
+	return clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_UNSPECIFIED
 }
 
 // checkSpread checks one constraint, and that none of those before is for the same.

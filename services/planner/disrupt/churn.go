@@ -23,17 +23,11 @@ type churn struct {
 }
 
 func newChurn(v *view.View, rest time.Duration) *churn {
-	c := &churn{v: v, price: model.DefaultEvictionPrice, rest: rest, payback: model.DefaultPayback}
-	switch p := v.Policy.EvictionPrice; {
-	case p > 0:
-		c.price = float64(p)
-	case p < 0:
-		c.price = 0
+	return &churn{
+		v: v, rest: rest,
+		price:   float64(model.Or(v.Policy.EvictionPrice, model.DefaultEvictionPrice)),
+		payback: model.Or(v.Policy.Payback, model.DefaultPayback),
 	}
-	if p := v.Policy.Payback; p != nil {
-		c.payback = *p
-	}
-	return c
 }
 
 // hardness says how much harder than an ordinary pod one is to move, 0 to 10: its deletion cost and its priority count as

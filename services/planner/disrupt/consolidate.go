@@ -40,10 +40,7 @@ func (s *search) consolidate() {
 	if len(open) == 0 {
 		return
 	}
-	s.trials = s.v.Policy.DisruptionTrials
-	if s.trials <= 0 {
-		s.trials = 64 + 4*int64(len(open))
-	}
+	s.trials = model.Or(s.v.Policy.DisruptionTrials, 64+4*int64(len(open)))
 	t := &tries{search: s, full: make([]int, len(s.v.Classes)), giving: make([]bool, len(s.v.Hosts))}
 	t.welcome = make([]bool, len(s.v.Hosts))
 	for h := range s.v.Hosts {

@@ -89,10 +89,7 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 
 // NewMarketUntil is NewMarket, given up as soon as stop says so; then it is nil.
 func NewMarketUntil(w *view.World, rules *topology.Rules, stop func() bool) *Market {
-	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: w.Policy.MaxOfferingsPerClaim, byKeys: make(map[string][][]*Option)}
-	if m.most <= 0 {
-		m.most = 60
-	}
+	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: model.Or(w.Policy.MaxOfferingsPerClaim, model.DefaultMaxOfferings), byKeys: make(map[string][][]*Option)}
 	byType := make(map[model.TypeName][]*model.Offering)
 	m.byType = byType
 	for i := range w.Snapshot.Offerings {

@@ -37,7 +37,6 @@ type formulation struct {
 
 // newProblem is a load in the optimiser's numbers, without bins.
 func (d *Scheduler) newProblem(l *load, lim *Limits) *formulation {
-	const stepsPerUnit = 1000
 	m := d.m
 	p := &formulation{m: m, l: l, lim: lim}
 	p.Stop, p.Drop = d.stop, true
@@ -53,8 +52,24 @@ func (d *Scheduler) newProblem(l *load, lim *Limits) *formulation {
 		}
 	}
 	p.group()
-	p.Work, p.GapTarget = max(-1, m.w.Policy.Work*stepsPerUnit), m.w.Policy.GapTarget
+	p.Work, p.GapTarget = effort(&m.w.Policy)
 	return p
+}
+
+// effort is what a policy means in the optimiser's terms, where 0 leaves the work and the gap open.
+func effort(p *model.Policy) (work int64, gap float64) {
+	const (
+		least        = 1e-12 // as good as proven to be the cheapest
+		stepsPerUnit = 1000
+	)
+	switch w := p.Work; {
+	case w == nil:
+	case *w == 0:
+		work = -1
+	default:
+		work = *w * stepsPerUnit
+	}
+	return work, max(model.Or(p.GapTarget, model.DefaultGapTarget), least)
 }
 
 // group finds the kinds. Rows with host ports are a kind each.
@@ -318,8 +333,6 @@ func wishPrice(p *model.Policy) int64 {
 		return 0
 	case p.Preferences == model.PreferencesEnforced:
 		return enforcedPrice
-	case p.PreferencePrice > 0:
-		return p.PreferencePrice
 	}
-	return model.DefaultPreferencePrice
+	return model.Or(p.PreferencePrice, model.DefaultPreferencePrice)
 }

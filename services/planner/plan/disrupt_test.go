@@ -306,7 +306,7 @@ func TestSpotNodesAreNotChasedDownThePrices(t *testing.T) {
 
 func TestRoomThatWasTakenInVainIsThereForTheNextNode(t *testing.T) {
 	w := newWorld()
-	w.Policy.EvictionPrice, w.Policy.DisruptionTrials = 27500, 3 // each node by itself, the most wasteful first
+	w.Policy.EvictionPrice, w.Policy.DisruptionTrials = new(int64(27500)), new(int64(3)) // each node by itself, the most wasteful first
 	w.inflate()
 	w.class("wide", 300, 3*gib, nil)
 	w.class("base", 1000, 10752*mib, nil)

@@ -44,7 +44,7 @@ type world struct {
 func newWorld() *world {
 	w := &world{}
 	w.Now = now()
-	w.Policy.EvictionPrice = -1 // most tests are about rules, not about what moving pods weighs
+	w.Policy.EvictionPrice = new(int64(0)) // most tests are about rules, not about what moving pods weighs
 	s := &w.Snapshot
 	s.Revision, s.InventoryRevision, s.Cluster = 7, 3, "test"
 	s.Catalogs = []model.Catalog{{ID: "k-1", InstanceTypes: []model.InstanceType{

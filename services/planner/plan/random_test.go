@@ -64,7 +64,9 @@ func drawWorld(t *rapid.T) *world {
 	}
 	d.Policy.MinSaving = int64(d.n("min saving", 0, 1)) * 20000
 	d.Policy.PerNodeOverhead = int64(d.n("overhead", 0, 1)) * 5000
-	d.Policy.MaxOfferingsPerClaim = d.n("most", 0, 5)
+	if n := d.n("most", 0, 5); n > 0 {
+		d.Policy.MaxOfferingsPerClaim = &n
+	}
 	if d.n("supply", 0, 1) == 0 {
 		d.drawSupply()
 	}

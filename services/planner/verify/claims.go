@@ -95,10 +95,7 @@ func (c *claims) standsIn(claim *model.NodeClaim) bool {
 
 // offerings checks the list as a whole.
 func (c *claims) offerings(subject string, claim *model.NodeClaim) {
-	most := c.f.Input.Policy.MaxOfferingsPerClaim
-	if most == 0 {
-		most = 60
-	}
+	most := model.Or(c.f.Input.Policy.MaxOfferingsPerClaim, model.DefaultMaxOfferings)
 	if n := len(claim.Offerings); n == 0 || n > most {
 		c.r.Fail(subject, "it lists %d offerings, allowed are 1 to %d", n, most)
 	}

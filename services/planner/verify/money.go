@@ -78,16 +78,13 @@ func (m *money) saving(subject string, x *model.Disruption) {
 // evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to twice
 // as much where it has just been started.
 func (m *money) evictionPrice(p *model.Pod) float64 {
-	price := float64(m.f.Input.Policy.EvictionPrice)
-	if price == 0 {
-		price = model.DefaultEvictionPrice
-	}
+	price := float64(model.Or(m.f.Input.Policy.EvictionPrice, model.DefaultEvictionPrice))
 	weight := 1 + float64(p.DeletionCost)/(1<<27) + float64(m.f.Cluster.Class(p).Priority)/(1<<25)
 	fresh := 0.0
 	if !p.BindTime.IsZero() && m.rest > 0 {
 		fresh = 1 - float64(m.f.Input.Now.Sub(p.BindTime))/float64(m.rest)
 	}
-	return max(0, price) * min(max(weight, 0), 10) * (1 + min(max(fresh, 0), 1))
+	return price * min(max(weight, 0), 10) * (1 + min(max(fresh, 0), 1))
 }
 
 // evictions checks what a disruption says of its evictions: whose pods they are, and what they are weighed at.
@@ -130,10 +127,7 @@ func (m *money) payBack(subject string, x *model.Disruption) {
 	if x.Reason != model.ReasonUnderutilized {
 		return
 	}
-	within := model.DefaultPayback
-	if p := m.f.Input.Policy.Payback; p != nil {
-		within = *p
-	}
+	within := model.Or(m.f.Input.Policy.Payback, model.DefaultPayback)
 	times := m.timesOver(x)
 	if float64(x.Saving)*within.Hours() < times*float64(x.Churn)-rounding {
 		m.r.Fail(subject, "it saves %d an hour; within %s that is not %g times what its evictions weigh, %d", x.Saving, within, times, x.Churn)

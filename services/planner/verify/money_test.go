@@ -26,7 +26,7 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		return func(_ *model.Input, p *model.Pod) { p.BindTime = at(minute) }
 	}
 	priced := func(price int64) func(*model.Input, *model.Pod) {
-		return func(in *model.Input, _ *model.Pod) { in.Policy.EvictionPrice = price }
+		return func(in *model.Input, _ *model.Pod) { in.Policy.EvictionPrice = &price }
 	}
 	const other = "it says that its evictions weigh"
 	tests := map[string]struct {
@@ -48,7 +48,7 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		"rounded down":                  {weighs(1666, bound(20)), other},
 		"bound long ago":                {weighs(1000, bound(-300)), ""},
 		"another price":                 {weighs(7, priced(7)), ""},
-		"no price":                      {weighs(0, priced(-1)), ""},
+		"no price":                      {weighs(0, priced(0)), ""},
 		"a price for nothing":           {weighs(1000, priced(-1)), other},
 		"rest of an hour": {weighs(1833, func(in *model.Input, p *model.Pod) {
 			in.Policy.PodRest, p.BindTime = ptr(time.Hour), at(20)
@@ -95,7 +95,7 @@ func TestEvictionsAreWeighed(t *testing.T) {
 func TestMoneyMustMakeUpForEvictions(t *testing.T) {
 	expensive := func(price int64, within time.Duration) func(*model.Input, *model.Plan) {
 		return func(in *model.Input, p *model.Plan) {
-			in.Policy.EvictionPrice = price
+			in.Policy.EvictionPrice = &price
 			if within > 0 {
 				in.Policy.Payback = ptr(within)
 			}

@@ -112,7 +112,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a class that is not ready": {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodeClasses[0].NotReady = model.Reason{Code: 4} }, "is not ready"},
 		"another class":             {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].NodeClass = "other" }, "its pool's is default"},
 		"no offerings":              {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Offerings = nil }, "it lists 0 offerings"},
-		"too many offerings":        {buying, func(in *model.Input, _ *model.Plan) { in.Policy.MaxOfferingsPerClaim = 1 }, "allowed are 1 to 1"},
+		"too many offerings":        {buying, func(in *model.Input, _ *model.Plan) { in.Policy.MaxOfferingsPerClaim = ptr(1) }, "allowed are 1 to 1"},
 		"an offering twice":         {buying, func(_ *model.Input, p *model.Plan) { o := p.NodeClaims[0].Offerings; o[1] = o[0] }, "twice"},
 		"the dearest first":         {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Offerings[0].Price++ }, "not sorted by price"},
 		"another price":             {buying, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Price++ }, "its first offering costs"},

@@ -240,15 +240,15 @@ func (d *dice) records() {
 
 func (d *dice) policy() {
 	p := &d.in.Policy
-	p.EvictionPrice = pick(d, int64(0), 0, -1, 5_000, 20_000, 40_000)
+	p.EvictionPrice = pick(d, nil, nil, ptr(int64(0)), ptr(int64(5_000)), ptr(int64(20_000)), ptr(int64(40_000)))
 	p.Payback = pick(d, nil, nil, ptr(10*time.Minute), ptr(7*time.Hour))
 	p.PodRest = pick(d, nil, nil, ptr(time.Duration(0)), ptr(3*time.Hour))
 	p.MinSaving = pick(d, int64(0), 0, 20_000)
 	p.PerNodeOverhead = pick(d, int64(0), 0, 5_000)
-	p.MaxOfferingsPerClaim = pick(d, 0, 0, 4, 8)
+	p.MaxOfferingsPerClaim = pick(d, nil, nil, ptr(4), ptr(8))
 	p.Repair.MaxUnhealthyPercent = pick(d, 0, 60)
 	p.Repair.Off = d.chance(10)
-	p.DisruptionTrials = pick(d, int64(0), 0, 3)
+	p.DisruptionTrials = pick(d, nil, nil, ptr(int64(3)))
 }
 
 // known says whether a violation is one that the planner has to answer for and that is told already: what is new shall

@@ -17,6 +17,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
@@ -205,8 +206,7 @@ func (b *classBuilder) spread() {
 			TopologyKey: labels.Normal(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
 			Required: c.WhenUnsatisfiable != corev1.ScheduleAnyway,
 			Selector: selector, MinDomains: c.MinDomains,
-			IgnoreNodeAffinity: c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore,
-			HonorTaints:        c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor,
+			NodeAffinityPolicy: policy.Inclusion(c.NodeAffinityPolicy), NodeTaintsPolicy: policy.Inclusion(c.NodeTaintsPolicy),
 		})
 	}
 }
@@ -236,7 +236,7 @@ func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, 
 	for i, t := range preferred {
 		c := b.podTerm(fmt.Sprintf("%s.preferredDuringSchedulingIgnoredDuringExecution[%d].podAffinityTerm", path, i), t.PodAffinityTerm)
 		if c != nil {
-			c.Weight = min(max(t.Weight, 1), 100) // nought would make the wish a requirement
+			c.Weight = new(min(max(t.Weight, 1), 100))
 			out = append(out, c)
 		}
 	}

@@ -170,7 +170,7 @@ func TestClass(t *testing.T) {
 			&clusterpb.PodClass{
 				Labels: []*clusterpb.Label{{Key: "app", Value: "web"}, {Key: "pod-template-hash", Value: "7f"}},
 				TopologySpread: []*clusterpb.TopologySpread{{
-					TopologyKey: zone, MaxSkew: 2, Required: true, MinDomains: new(int32(3)), IgnoreNodeAffinity: true, HonorTaints: true,
+					TopologyKey: zone, MaxSkew: 2, Required: true, MinDomains: new(int32(3)), NodeAffinityPolicy: clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE, NodeTaintsPolicy: clusterpb.NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR,
 					Selector: &clusterpb.LabelSelector{Requirements: []*clusterpb.Requirement{req("app", opIn, "web"), req("pod-template-hash", opIn, "7f")}},
 				}},
 			},
@@ -189,7 +189,7 @@ func TestClass(t *testing.T) {
 			&clusterpb.PodClass{
 				PodAffinity: []*clusterpb.PodAffinityTerm{{TopologyKey: zone, Selector: webSelector, Namespaces: []string{"shop"}}},
 				PodAntiAffinity: []*clusterpb.PodAffinityTerm{{
-					TopologyKey: "kubernetes.io/hostname", Selector: webSelector, NamespaceSelector: &clusterpb.LabelSelector{}, Weight: 50,
+					TopologyKey: "kubernetes.io/hostname", Selector: webSelector, NamespaceSelector: &clusterpb.LabelSelector{}, Weight: new(int32(50)),
 				}},
 			},
 		},

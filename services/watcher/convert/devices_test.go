@@ -74,7 +74,7 @@ func TestWhatIsClaimed(t *testing.T) {
 			c.Status.Allocation, c.Status.ReservedFor = &resourcev1.AllocationResult{NodeSelector: s}, by
 		}
 	}
-	one := []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu", Count: 1}}}}
+	one := []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu", Count: new(int32(1))}}}}
 	for name, tc := range map[string]struct {
 		edit func(*corev1.Pod)
 		refs []runtime.Object
@@ -97,7 +97,7 @@ func TestWhatIsClaimed(t *testing.T) {
 			}()},
 			[]*clusterpb.DeviceClaim{{
 				Requests: []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{
-					{Name: "a", DeviceClass: "gpu", Count: 2}, {Name: "b", DeviceClass: "gpu", Count: 1},
+					{Name: "a", DeviceClass: "gpu", Count: new(int32(2))}, {Name: "b", DeviceClass: "gpu", Count: new(int32(1))},
 				}}},
 				Constraints: []*clusterpb.DeviceConstraint{{Requests: []string{"r/a", "r/b"}, Attribute: driver + "/numa"}},
 			}},
@@ -129,7 +129,7 @@ func TestWhatIsClaimed(t *testing.T) {
 			func(p *corev1.Pod) {
 				p.Spec.Containers = append(p.Spec.Containers, container("deviceclass.resource.kubernetes.io/gpu", "2"))
 			}, nil,
-			[]*clusterpb.DeviceClaim{{Requests: []*clusterpb.DeviceRequest{{Name: "container", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu", Count: 2}}}}}},
+			[]*clusterpb.DeviceClaim{{Requests: []*clusterpb.DeviceRequest{{Name: "container", Options: []*clusterpb.DeviceOption{{DeviceClass: "gpu", Count: new(int32(2))}}}}}},
 		},
 		"a daemon that only watches": {
 			func(p *corev1.Pod) {

@@ -183,7 +183,7 @@ func TestTheNarratorTellsTheSameOfSeveralOnce(t *testing.T) {
 		}
 	}
 	end := func(claims ...string) *plannerpb.Disruption {
-		return &plannerpb.Disruption{Candidates: claims, Explanation: &clusterpb.Reason{Message: "old"}}
+		return &plannerpb.Disruption{Candidates: claims, Reason: &clusterpb.Reason{Message: "old"}}
 	}
 	n := newNarrator(show.New(&out, true))
 	n.tell(World{Plan: &plannerpb.Plan{

@@ -65,28 +65,44 @@ func (s *Server) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuat
 	return &actuatorpb.ApplyResponse{Verdicts: convert.Verdicts(answer.Verdicts), InventoryRevision: answer.Revision}, nil
 }
 
-// WatchInventory implements ActuatorService: the whole first, then what has changed since the last message.
+// WatchInventory implements ActuatorService.
 func (s *Server) WatchInventory(
 	r *actuatorpb.WatchInventoryRequest, stream grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse],
 ) error {
-	if r.GetWatcher() == "" || len(r.GetWatcher()) > maxName {
+	return s.follow(stream.Context(), r.GetWatcher(), false, func(part *actuatorpb.InventoryPart, _ bool) error {
+		return stream.Send(&actuatorpb.WatchInventoryResponse{Inventory: part})
+	})
+}
+
+// Drive implements ActuatorService.
+func (s *Server) Drive(r *actuatorpb.DriveRequest, stream grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
+	return s.follow(stream.Context(), r.GetWatcher(), true, func(part *actuatorpb.InventoryPart, driver bool) error {
+		return stream.Send(&actuatorpb.DriveResponse{Inventory: part, Driver: driver})
+	})
+}
+
+// follow sends the whole inventory first, then what has changed since the last message.
+func (s *Server) follow(ctx context.Context, name string, drive bool, send func(*actuatorpb.InventoryPart, bool) error) error {
+	if name == "" || len(name) > maxName {
 		return rpcerr.Invalid(rpcerr.Violation{Field: "watcher", Problem: fmt.Sprintf("want a name of 1 to %d characters", maxName)})
 	}
-	sub, err := s.loop.Subscribe(stream.Context(), r.GetWatcher(), r.GetDrive())
+	sub, err := s.loop.Subscribe(ctx, name, drive)
 	if err != nil {
 		return failure(err)
 	}
 	defer sub.Close()
 	var sent inventory.Inventory
 	for first := true; ; first = false {
-		inv, driver, err := sub.Next(stream.Context())
+		inv, driver, err := sub.Next(ctx)
 		if err != nil {
 			return failure(err)
 		}
-		for i, part := range convert.Inventory(inventory.Diff(sent, *inv)) {
-			part.Reset_ = first && i == 0
-			part.Driver = driver
-			if err := stream.Send(part); err != nil {
+		parts := convert.Whole(*inv)
+		if !first {
+			parts = convert.Change(inventory.Diff(sent, *inv))
+		}
+		for _, part := range parts {
+			if err := send(part, driver); err != nil {
 				return err
 			}
 		}

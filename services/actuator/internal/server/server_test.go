@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
@@ -214,29 +215,27 @@ func watch(ctx context.Context, t *testing.T, c actuatorpb.ActuatorServiceClient
 	}
 }
 
-var errOrder = errors.New("the first message of a stream must reset")
+var errOrder = errors.New("a stream must begin with a whole inventory")
 
 func firstInventory(ctx context.Context, c actuatorpb.ActuatorServiceClient) (*clusterpb.Snapshot, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.WatchInventory(ctx, &actuatorpb.WatchInventoryRequest{Watcher: "w", Drive: true})
+	stream, err := c.Drive(ctx, &actuatorpb.DriveRequest{Watcher: "w"})
 	if err != nil {
 		return nil, err
 	}
 	whole := &clusterpb.Snapshot{}
-	for first := true; ; first = false {
+	for {
 		m, err := stream.Recv()
 		if err != nil {
 			return nil, err
 		}
-		if m.GetReset_() != first || !m.GetDriver() {
+		part := m.GetInventory().GetWhole()
+		if part == nil || !m.GetDriver() {
 			return nil, errOrder
 		}
-		whole.InventoryRevision = m.GetUpserted().GetInventoryRevision()
-		whole.NodeClasses = append(whole.NodeClasses, m.GetUpserted().GetNodeClasses()...)
-		whole.Catalogs = append(whole.Catalogs, m.GetUpserted().GetCatalogs()...)
-		whole.Offerings = append(whole.Offerings, m.GetUpserted().GetOfferings()...)
-		if m.GetLast() {
+		proto.Merge(whole, part.GetSnapshot())
+		if part.GetLast() {
 			return whole, nil
 		}
 	}

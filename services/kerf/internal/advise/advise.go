@@ -111,8 +111,8 @@ func newSearch(in model.Input, base model.Plan, o Options) *search {
 	default:
 		o.Effort = DefaultEffort
 	}
-	if size > many && (in.Policy.Work == 0 || in.Policy.Work > manyWork) {
-		in.Policy.Work = manyWork
+	if size > many && (in.Policy.Work == nil || *in.Policy.Work > manyWork) {
+		in.Policy.Work = new(int64(manyWork))
 	}
 	return &search{facts: learn(in, base), o: o, plans: o.Effort, keep: o.Effort / 4}
 }

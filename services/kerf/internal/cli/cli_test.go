@@ -64,8 +64,8 @@ func TestPlanOfTheStory(t *testing.T) {
 	for _, app := range []string{"inflate-5", "inflate-12"} {
 		t.Run(app, func(t *testing.T) {
 			t.Parallel()
-			table := run(t, "", story(inflate+app+".yaml")...)
-			asJSON := run(t, "", story(inflate+app+".yaml", "-o", "json")...)
+			table := run(t, "", story(inflate+app+".yaml", "--per-node-overhead", "0")...)
+			asJSON := run(t, "", story(inflate+app+".yaml", "-o", "json", "--per-node-overhead", "0")...)
 			for _, r := range []result{table, asJSON} {
 				if r.code != cli.ExitOK || r.err != "" {
 					t.Fatalf("exit code %d, said %q", r.code, r.err)
@@ -89,7 +89,7 @@ func TestPlanBuysWhatTheStoryTells(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := plan(t, run(t, "", story(inflate+tt.app, "-o", "json", "--advice=0")...))
+			p := plan(t, run(t, "", story(inflate+tt.app, "-o", "json", "--advice=0", "--per-node-overhead", "0")...))
 			var got []int64
 			for _, c := range p.GetNodeClaims() {
 				if best := c.GetOfferings()[0]; best.GetInstanceType() != "m5.large" {
@@ -200,7 +200,7 @@ profiles:
 	}
 	usual := ask()
 	for _, words := range []string{
-		"--preferences=ignored", "--preferences=enforced", "--min-values=best-effort", "--work=-1", "--work=1000", "--gap-target=0.5",
+		"--preferences=ignored", "--preferences=enforced", "--min-values=best-effort", "--work=0", "--work=1000", "--gap-target=0.5",
 		"--default-spread=system", "--default-spread=" + spread, "--min-saving=0.01",
 	} {
 		if ask(words).GetInputHash() == usual.GetInputHash() {
@@ -289,7 +289,7 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"a catalogue that is none":      {story(inflate+"inflate-5.yaml", "--catalog", torn), []string{"--catalog", "torn.yaml"}},
 		"preferences that are none":     {story(inflate+"inflate-5.yaml", "--preferences", "some"), []string{"--preferences", "some", "priced, ignored, enforced"}},
 		"minValues that are none":       {story(inflate+"inflate-5.yaml", "--min-values", "lax"), []string{"--min-values", "lax", "strict, best-effort"}},
-		"negative work":                 {story(inflate+"inflate-5.yaml", "--work", "-2"), []string{"--work -2", "-1"}},
+		"negative work":                 {story(inflate+"inflate-5.yaml", "--work", "-2"), []string{"--work -2", "negative"}},
 		"a gap above all":               {story(inflate+"inflate-5.yaml", "--gap-target", "3"), []string{"--gap-target 3", "0 to 1"}},
 		"a negative cap":                {story(inflate+"inflate-5.yaml", "--max-pods-of-workload-per-node", "-1"), []string{"--max-pods-of-workload-per-node -1"}},
 		"an overhead that is no money":  {story(inflate+"inflate-5.yaml", "--per-node-overhead", "much"), []string{"--per-node-overhead", "much", "0.005"}},

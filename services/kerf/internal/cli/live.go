@@ -55,7 +55,7 @@ func (c *client) session(ctx context.Context, addr string, req *plannerpb.PlanRe
 	parts := cut(req.GetSnapshot(), partBytes)
 	messages := make([]*plannerpb.SessionRequest, 0, len(parts)+1)
 	for i, p := range parts {
-		part := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
+		part := &clusterpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
 		messages = append(messages, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}})
 	}
 	messages = append(messages, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Decide{Decide: req.GetDecide()}})

@@ -49,7 +49,10 @@ func running(t *testing.T) *clusterpb.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &plannerpb.PlanRequest{Snapshot: in.Snapshot, Decide: &plannerpb.Decide{Now: timestamppb.New(present().Add(-3 * time.Hour))}}
+	req := &plannerpb.PlanRequest{Snapshot: in.Snapshot, Decide: &plannerpb.Decide{
+		Now:    timestamppb.New(present().Add(-3 * time.Hour)),
+		Policy: &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: new(int64(0))}, // two nodes, where one larger one would do
+	}}
 	course, err := preview.Play(t.Context(), planner.Decide, req, 5)
 	if err != nil || !course.Settled || len(course.Pending) > 0 {
 		t.Fatal(err, course.Pending)
@@ -100,7 +103,7 @@ func parts(s *clusterpb.Snapshot) []*clusterpb.Snapshot {
 }
 
 func livePolicy() *clusterpb.Policy {
-	return &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 1000, Payback: durationpb.New(2 * time.Hour)}
+	return &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: new(int64(1000)), Payback: durationpb.New(2 * time.Hour)}
 }
 
 // servePlanner runs the planner's own service.

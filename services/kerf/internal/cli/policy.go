@@ -35,13 +35,13 @@ type policyFlags struct {
 
 func addPolicy(f *pflag.FlagSet) *policyFlags {
 	p := &policyFlags{flags: f, preferences: choice{of: policy.PreferenceWords()}, minValues: choice{of: policy.MinValuesWords()}}
-	f.Var(&p.preferences, "preferences", "what pods' wishes count for: priced (default; kept where that is cheap), ignored or enforced")
+	f.Var(&p.preferences, "preferences", "what pods' preferences count for: priced (default; kept where that is cheap), ignored or enforced")
 	f.Var(&p.minValues, "min-values", "what pools' minValues are: strict (default) or best-effort")
 	f.StringVar(&p.defaultSpread, "default-spread", "", "spread of pods that ask for none: system (the scheduler's own), or a `file` with a KubeSchedulerConfiguration or a list of constraints")
-	f.Int32Var(&p.podsPerNode, "max-pods-of-workload-per-node", 0, "how many pods of one workload a new node is packed with at most; 0 means no cap")
-	f.Int64Var(&p.work, "work", 0, "`steps` of about a microsecond for the optimiser; 0 means as many as the input warrants, -1 only the quick start")
-	f.Float64Var(&p.gapTarget, "gap-target", 0, "stop once the cost is proven to be that near to the lowest, such as 0.01; 0 means 0.003")
-	f.Var(&p.overhead, "per-node-overhead", "what one more node costs beside its price, in `dollars` an hour; it makes few larger nodes win")
+	f.Int32Var(&p.podsPerNode, "max-pods-of-workload-per-node", 0, "how many pods of one workload a new node is packed with at most; left out, there is no cap")
+	f.Int64Var(&p.work, "work", 0, "`steps` of about a microsecond for the optimiser, 0 for only the quick start; left out, as many as the input warrants")
+	f.Float64Var(&p.gapTarget, "gap-target", 0, "stop once the cost is proven to be that near to the lowest, such as 0.01; left out, 0.003")
+	f.Var(&p.overhead, "per-node-overhead", "what one more node costs beside its price, in `dollars` an hour; it makes few larger nodes win; left out, 0.001")
 	f.StringVar(&p.file, "policy", "", "`file` with a policy, in the words of the watcher's config; the other flags count over it")
 	f.Var(&p.minSaving, "min-saving", "what a consolidation must save at least, in `dollars` an hour")
 	return p
@@ -51,8 +51,9 @@ func addPolicy(f *pflag.FlagSet) *policyFlags {
 func (p *policyFlags) policy(stdin io.Reader) (*clusterpb.Policy, error) {
 	said := policy.Config{
 		Preferences: p.preferences.word, MinValues: p.minValues.word,
-		Work: p.work, GapTarget: p.gapTarget, MaxPodsOfWorkloadPerNode: p.podsPerNode,
-		PerNodeOverhead: &p.overhead.Dollars, MinSaving: &p.minSaving.Dollars,
+		Work: given(p.flags, "work", &p.work), GapTarget: given(p.flags, "gap-target", &p.gapTarget),
+		MaxPodsOfWorkloadPerNode: given(p.flags, "max-pods-of-workload-per-node", &p.podsPerNode),
+		PerNodeOverhead:          given(p.flags, "per-node-overhead", &p.overhead.Dollars), MinSaving: &p.minSaving.Dollars,
 	}
 	var wrong *config.FieldError
 	if err := config.Check(said); errors.As(err, &wrong) {
@@ -65,6 +66,14 @@ func (p *policyFlags) policy(stdin io.Reader) (*clusterpb.Policy, error) {
 	out := said.Proto()
 	out.DefaultSpread = spread
 	return out, nil
+}
+
+// given is a flag's value, nil where the flag is not given.
+func given[T any](f *pflag.FlagSet, name string, value *T) *T {
+	if !f.Changed(name) {
+		return nil
+	}
+	return value
 }
 
 func (p *policyFlags) spread(stdin io.Reader) ([]*clusterpb.TopologySpread, error) {

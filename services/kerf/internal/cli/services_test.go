@@ -169,7 +169,7 @@ type watcher struct {
 func (w *watcher) GetSnapshot(_ *watcherpb.GetSnapshotRequest, stream grpc.ServerStreamingServer[watcherpb.GetSnapshotResponse]) error {
 	for i, p := range w.parts {
 		last := i == len(w.parts)-1 && !w.torn
-		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Last: last}
+		m := &watcherpb.GetSnapshotResponse{Snapshot: &clusterpb.SnapshotPart{Snapshot: p, Last: last}}
 		if i == 0 {
 			m.Policy = w.policy
 		}

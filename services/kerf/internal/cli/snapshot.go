@@ -69,18 +69,18 @@ func fetch(ctx context.Context, c *client, addr string) (*plannerpb.PlanRequest,
 	}
 	out := &plannerpb.PlanRequest{Snapshot: &clusterpb.Snapshot{}, Decide: &plannerpb.Decide{}}
 	for {
-		part, err := stream.Recv()
+		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("%s: the stream ended before the snapshot was whole; try again", addr)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", addr, err)
 		}
-		proto.Merge(out.GetSnapshot(), part.GetSnapshot())
-		if p := part.GetPolicy(); p != nil {
+		proto.Merge(out.GetSnapshot(), m.GetSnapshot().GetSnapshot())
+		if p := m.GetPolicy(); p != nil {
 			out.Decide.Policy = p
 		}
-		if part.GetLast() {
+		if m.GetSnapshot().GetLast() {
 			out.Decide.Now = out.GetSnapshot().GetObserveTime()
 			return out, nil
 		}

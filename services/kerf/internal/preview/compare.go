@@ -115,14 +115,14 @@ func (c *Course) count(p *plannerpb.Plan, round int, s *clusterpb.Snapshot) {
 	for _, d := range p.GetDisruptions() {
 		c.Gone += len(d.GetCandidates())
 		c.Evictions += int(d.GetEvictions())
-		if d.GetReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED {
+		if d.GetDisruptionReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED {
 			c.Drifted += len(d.GetCandidates())
 			c.DriftRounds = round
 		}
 		for _, claim := range d.GetCandidates() {
 			if _, ok := c.Fates[nodes[claim]]; ok {
 				c.Fates[nodes[claim]] = Fate{
-					Reason: d.GetReason(), Round: round, Replaced: len(d.GetReplacements()) > 0, Why: d.GetExplanation(),
+					Reason: d.GetDisruptionReason(), Round: round, Replaced: len(d.GetReplacements()) > 0, Why: d.GetReason(),
 				}
 			}
 		}

@@ -80,7 +80,7 @@ func rank(d *plannerpb.Disruption) int {
 		clusterpb.DisruptionReason_DISRUPTION_REASON_SURPLUS, clusterpb.DisruptionReason_DISRUPTION_REASON_EMPTY,
 		clusterpb.DisruptionReason_DISRUPTION_REASON_EXPIRED, clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED,
 	}
-	if i := slices.Index(order, d.GetReason()); i >= 0 {
+	if i := slices.Index(order, d.GetDisruptionReason()); i >= 0 {
 		return i
 	}
 	return len(order)
@@ -99,7 +99,7 @@ func (p *planPage) disruptionTable(list []*plannerpb.Disruption) {
 			saves = page.Fixed(d.GetSavingMicroUsdPerHour(), savings)
 		}
 		rows[i] = table.Row{
-			page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetReason()), d.GetEvictions(),
+			page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetDisruptionReason()), d.GetEvictions(),
 			orDash(page.Some(d.GetReplacements(), page.MostNames)), saves,
 			page.Fixed(d.GetChurnMicroUsd(), churn), payBack(d), orDash(p.destinationsInShort(d)),
 		}
@@ -111,10 +111,10 @@ func (p *planPage) disruptionTable(list []*plannerpb.Disruption) {
 
 // payBack is how soon a saving makes up for the evictions; a dash where money is not the reason.
 func payBack(d *plannerpb.Disruption) string {
-	if d.GetPayBack() == nil {
+	if d.GetPayback() == nil {
 		return "-"
 	}
-	return page.Span(d.GetPayBack().AsDuration())
+	return page.Span(d.GetPayback().AsDuration())
 }
 
 // explanations writes why nodes go, once for all decisions that have the same reason.
@@ -122,7 +122,7 @@ func (p *planPage) explanations(list []*plannerpb.Disruption) {
 	nodes := map[string][]string{}
 	var messages []string
 	for _, d := range list {
-		m := d.GetExplanation().GetMessage()
+		m := d.GetReason().GetMessage()
 		if nodes[m] == nil {
 			messages = append(messages, m)
 		}

@@ -92,7 +92,7 @@ func (p *planPage) findPod(name string) (answer, error) {
 	for _, d := range p.Plan.GetDisruptions() {
 		for _, pl := range d.GetDestinations() {
 			if pl.GetPod() == id {
-				a.outcome, a.placement, a.disruption, a.reason = "moves", pl, d, d.GetExplanation()
+				a.outcome, a.placement, a.disruption, a.reason = "moves", pl, d, d.GetReason()
 				a.claim = p.planned(pl.GetClaim())
 				return a, nil
 			}
@@ -184,8 +184,8 @@ func (p *planPage) verdict(a *answer, v *plannerpb.NodeVerdict) {
 	for _, d := range p.Plan.GetDisruptions() {
 		if d.GetId() == v.GetDisruption() {
 			a.disruption = d
-			a.outcome = "goes: " + page.ReasonWord(d.GetReason())
-			a.reason = cmp.Or(d.GetExplanation(), a.reason)
+			a.outcome = "goes: " + page.ReasonWord(d.GetDisruptionReason())
+			a.reason = cmp.Or(d.GetReason(), a.reason)
 		}
 	}
 }
@@ -387,7 +387,7 @@ func (p *planPage) whole(a answer) {
 	if d.GetChurnMicroUsd() != 0 {
 		churn += ", weighed at " + page.Dollars(d.GetChurnMicroUsd())
 	}
-	if d.GetPayBack() != nil {
+	if d.GetPayback() != nil {
 		churn += ", paid back in " + payBack(d)
 	}
 	p.field("evicts", churn)

@@ -67,14 +67,14 @@ func everything() render.PlanView {
 		}}
 	}
 	node := func(name string, code clusterpb.ReasonCode, message string) *plannerpb.NodeVerdict {
-		return &plannerpb.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: 96_000, Reason: reason(code, message)}
+		return &plannerpb.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: new(int64(96_000)), Reason: reason(code, message)}
 	}
 	stuck := node("stuck", clusterpb.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/web of pod shop/web-5 never allows an eviction")
-	stuck.Reason.Remedy, stuck.WasteMicroUsdPerHour = "let shop/web allow at least one disruption", 71_000
+	stuck.Reason.Remedy, stuck.WasteMicroUsdPerHour = "let shop/web allow at least one disruption", new(int64(71_000))
 	stuck2 := node("stuck-2", clusterpb.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/api of pod shop/api-5 never allows an eviction")
-	stuck2.Reason.Remedy, stuck2.WasteMicroUsdPerHour = "let shop/api allow at least one disruption", 12_000
+	stuck2.Reason.Remedy, stuck2.WasteMicroUsdPerHour = "let shop/api allow at least one disruption", new(int64(12_000))
 	gone := node("old", clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
-	gone.Disruption, gone.WasteMicroUsdPerHour = "d-1", 90_000
+	gone.Disruption, gone.WasteMicroUsdPerHour = "d-1", new(int64(90_000))
 	older := node("older", clusterpb.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows")
 	older.Disruption = "d-2"
 	s := &clusterpb.Snapshot{
@@ -116,14 +116,14 @@ func everything() render.PlanView {
 		Plan: &plannerpb.Plan{
 			NodeClaims: []*plannerpb.NodeClaim{claim("default-1", "shop/web-0", "shop/web-1"), claim("default-2", "shop/web-2", "shop/web-3"), spotClaim},
 			Disruptions: []*plannerpb.Disruption{{
-				Id: "d-1", Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
+				Id: "d-1", DisruptionReason: clusterpb.DisruptionReason_DISRUPTION_REASON_UNDERUTILIZED, Candidates: []string{"claim-old"}, Evictions: 1,
 				Destinations: []*plannerpb.Placement{onNode("shop/moved", "busy-1")}, SavingMicroUsdPerHour: 96_000,
-				Explanation:   reason(clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
-				ChurnMicroUsd: 1000, PayBack: durationpb.New(38 * time.Second),
+				Reason:        reason(clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1"),
+				ChurnMicroUsd: 1000, Payback: durationpb.New(38 * time.Second),
 			}, {
-				Id: "d-2", Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_EXPIRED, Candidates: []string{"claim-older"}, Evictions: 1,
+				Id: "d-2", DisruptionReason: clusterpb.DisruptionReason_DISRUPTION_REASON_EXPIRED, Candidates: []string{"claim-older"}, Evictions: 1,
 				Replacements: []string{"default-2"}, Destinations: []*plannerpb.Placement{onClaim("shop/aged", "default-2")},
-				Explanation:   reason(clusterpb.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows"),
+				Reason:        reason(clusterpb.ReasonCode_REASON_CODE_EXPIRED, "it is 30 days old, as old as its pool allows"),
 				ChurnMicroUsd: 1000,
 			}},
 			Placements: []*plannerpb.Placement{
@@ -132,7 +132,7 @@ func everything() render.PlanView {
 			},
 			Pending:                   []*plannerpb.PendingPod{missing("shop/big-0"), missing("shop/big-1")},
 			Nodes:                     []*plannerpb.NodeVerdict{node("busy-1", clusterpb.ReasonCode_REASON_CODE_NO_CHEAPER, "its pods fit nowhere else for less"), gone, older, stuck2, stuck},
-			DisruptionSummary:         &plannerpb.DisruptionSummary{Candidates: 4, Judged: 4, Tried: 7, FloorMicroUsdPerHour: 64_000},
+			DisruptionSummary:         &plannerpb.DisruptionSummary{Candidates: 4, Judged: 4, Tried: 7, FloorMicroUsdPerHour: new(int64(64_000))},
 			CostBeforeMicroUsdPerHour: 192_000, CostAfterMicroUsdPerHour: 317_750,
 			LowerBound: &plannerpb.LowerBound{MicroUsdPerHour: 200_000, Gap: 0.10875, Kind: plannerpb.BoundKind_BOUND_KIND_RESOURCE},
 		},

@@ -73,11 +73,11 @@ func percent(by, of int64) string {
 }
 
 func (p *planPage) disruptionSentence(d *plannerpb.Disruption) string {
-	out := fmt.Sprintf("%s, %s: %s", page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetReason()), page.Count(int(d.GetEvictions()), "eviction"))
+	out := fmt.Sprintf("%s, %s: %s", page.Some(p.nodeNames(d.GetCandidates()), page.MostNames), page.ReasonWord(d.GetDisruptionReason()), page.Count(int(d.GetEvictions()), "eviction"))
 	if s := d.GetSavingMicroUsdPerHour(); s != 0 {
 		out += ", saves " + page.Dollars(s) + " an hour"
 	}
-	if d.GetPayBack() != nil {
+	if d.GetPayback() != nil {
 		out += ", pays back in " + payBack(d)
 	}
 	if n := len(d.GetReplacements()); n > 0 {

@@ -133,7 +133,7 @@ func (p *planPage) costSentence() string {
 }
 
 func boundSentence(b *plannerpb.LowerBound) string {
-	return fmt.Sprintf("no plan for these pods costs less than %s an hour", page.Dollars(b.GetMicroUsdPerHour()))
+	return fmt.Sprintf("no plan for these pods costs less than %s an hour, overhead per node included", page.Dollars(b.GetMicroUsdPerHour()))
 }
 
 func gapSentence(b *plannerpb.LowerBound) string {

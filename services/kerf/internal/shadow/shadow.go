@@ -201,7 +201,7 @@ func (f *follower) fresh(p *plannerpb.Plan) Decisions {
 		now[key] = true
 	}
 	for _, d := range p.GetDisruptions() {
-		key := fmt.Sprintf("disrupt %v %v", d.GetReason(), d.GetCandidates())
+		key := fmt.Sprintf("disrupt %v %v", d.GetDisruptionReason(), d.GetCandidates())
 		if !f.decisions[key] {
 			out.Disruptions = append(out.Disruptions, d)
 		}

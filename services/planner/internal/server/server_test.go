@@ -167,11 +167,11 @@ func checkError(t *testing.T, err error, code codes.Code, reason, text string) *
 }
 
 func part(s *clusterpb.Snapshot, last bool) *plannerpb.SessionRequest {
-	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: &plannerpb.SnapshotPart{Snapshot: s, Last: last}}}
+	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: &clusterpb.SnapshotPart{Snapshot: s, Last: last}}}
 }
 
 func delta(d *clusterpb.Delta, last bool) *plannerpb.SessionRequest {
-	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: &plannerpb.DeltaPart{Delta: d, Last: last}}}
+	return &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: &clusterpb.DeltaPart{Delta: d, Last: last}}}
 }
 
 func decide(d *plannerpb.Decide) *plannerpb.SessionRequest {

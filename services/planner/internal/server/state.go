@@ -5,7 +5,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
@@ -33,7 +32,7 @@ type change struct {
 func newSession(mostBytes int) *session { return &session{mostBytes: mostBytes} }
 
 // snapshot takes a part of a whole snapshot.
-func (s *session) snapshot(part *plannerpb.SnapshotPart) error {
+func (s *session) snapshot(part *clusterpb.SnapshotPart) error {
 	if s.changing != nil {
 		return sequence("a part of a snapshot amid a delta")
 	}
@@ -60,7 +59,7 @@ func (s *session) snapshot(part *plannerpb.SnapshotPart) error {
 }
 
 // delta takes a part of a delta. The planner's session learns of it when the last part is there.
-func (s *session) delta(part *plannerpb.DeltaPart) error {
+func (s *session) delta(part *clusterpb.DeltaPart) error {
 	d := part.GetDelta()
 	switch {
 	case s.next != nil:

@@ -179,7 +179,7 @@ func option(s resourcev1.DeviceSubRequest, classes func(string) *resourcev1.Devi
 		if count < 1 || count > min(maxDevices, math.MaxInt32) {
 			return nil, fmt.Sprintf("count: %d; a claim can be given 1 to %d devices", count, maxDevices)
 		}
-		out.Count = int32(count)
+		out.Count = new(int32(count))
 	default:
 		return nil, fmt.Sprintf("allocationMode: %q is not known", s.AllocationMode)
 	}

@@ -189,7 +189,7 @@ func (r *reckoning) history() map[owner]time.Time {
 	moved := map[owner]time.Time{}
 	each(r.s, snapshot.Disruption, func(d *clusterpb.DisruptionRecord) {
 		if d.GetRolledBack() {
-			if d.GetReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED && d.GetEndTime() != nil {
+			if d.GetDisruptionReason() == clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED && d.GetEndTime() != nil {
 				for hold := firstHold; hold <= longestHold; hold *= 2 { // whichever it is, in the row of failures
 					r.at(d.GetEndTime().AsTime().Add(hold))
 				}

@@ -93,7 +93,7 @@ func TestNext(t *testing.T) {
 	}
 	failed := func(ended float64) *clusterpb.DisruptionRecord {
 		return &clusterpb.DisruptionRecord{
-			Reason: clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED, RolledBack: true, AcceptTime: in(ended - 5), EndTime: in(ended),
+			DisruptionReason: clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED, RolledBack: true, AcceptTime: in(ended - 5), EndTime: in(ended),
 		}
 	}
 	patient := &clusterpb.Policy{

@@ -197,7 +197,7 @@ func (c *Client) follow(ctx context.Context, address string, out chan<- Update) 
 	defer cancel()
 	client := actuatorpb.NewActuatorServiceClient(conn)
 	r := receiver{asked: c.cfg.Now(), now: c.cfg.Now}
-	stream, err := client.WatchInventory(ctx, &actuatorpb.WatchInventoryRequest{Watcher: c.cfg.Watcher, Drive: true})
+	stream, err := client.Drive(ctx, &actuatorpb.DriveRequest{Watcher: c.cfg.Watcher})
 	if err != nil {
 		return false, err
 	}
@@ -243,32 +243,39 @@ type receiver struct {
 }
 
 // take adds a message; done says that the update is complete.
-func (r *receiver) take(m *actuatorpb.WatchInventoryResponse) (u Update, done bool, err error) {
+func (r *receiver) take(response *actuatorpb.DriveResponse) (u Update, done bool, err error) {
 	now := r.now()
-	if m.GetReset_() {
-		r.begun, r.whole, r.events = true, true, nil
-	}
-	if !r.begun {
+	whole, change := response.GetInventory().GetWhole(), response.GetInventory().GetChange()
+	upserted := change.GetDelta().GetUpserted()
+	switch {
+	case whole != nil:
+		if !r.whole {
+			r.begun, r.whole, r.events = true, true, nil
+		}
+		upserted = whole.GetSnapshot()
+	case !r.begun:
 		return Update{}, false, errors.New("the stream began with a change, want a whole inventory")
+	case r.whole:
+		return Update{}, false, errors.New("a change came before the last part of a whole inventory")
 	}
-	if v := m.GetUpserted().GetInventoryRevision(); v != 0 {
+	if v := upserted.GetInventoryRevision(); v != 0 {
 		r.revision = v
 	}
-	for _, k := range wire.InventoryRemoved(m.GetRemoved()) {
+	for _, k := range wire.InventoryRemoved(change.GetDelta().GetRemoved()) {
 		r.events = append(r.events, snapshot.Delete(now, k.Kind, k.ID))
 	}
-	for _, o := range wire.InventoryObjects(m.GetUpserted()) {
+	for _, o := range wire.InventoryObjects(upserted) {
 		r.events = append(r.events, snapshot.Put(now, o))
 	}
 	if len(r.events) > maxObjects {
 		return Update{}, false, fmt.Errorf("more than %d objects in one change", maxObjects)
 	}
-	if !m.GetLast() {
+	if !whole.GetLast() && !change.GetLast() {
 		return Update{}, false, nil
 	}
 	u = Update{
 		Batch:  snapshot.Batch{Time: now, Events: append(r.events, snapshot.Inventory(now, r.revision))},
-		Driver: m.GetDriver(),
+		Driver: response.GetDriver(),
 	}
 	if r.whole {
 		u.Whole, u.Asked, u.Batch.Whole = true, r.asked, wire.InventoryKinds()

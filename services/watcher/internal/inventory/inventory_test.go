@@ -31,13 +31,13 @@ import (
 type actuator struct {
 	actuatorpb.UnimplementedActuatorServiceServer
 	mu      sync.Mutex
-	scripts []func(grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error
+	scripts []func(grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error
 	opened  int
 	applied int
 }
 
-func (a *actuator) WatchInventory(r *actuatorpb.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
-	if !r.GetDrive() || r.GetWatcher() != "w1" {
+func (a *actuator) Drive(r *actuatorpb.DriveRequest, s grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
+	if r.GetWatcher() != "w1" {
 		return status.Errorf(codes.InvalidArgument, "request %v", r)
 	}
 	a.mu.Lock()
@@ -54,11 +54,23 @@ func (a *actuator) Apply(context.Context, *actuatorpb.ApplyRequest) (*actuatorpb
 	return &actuatorpb.ApplyResponse{InventoryRevision: 42}, nil
 }
 
-type script = func(grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error
+// whole is a part of a whole inventory.
+func whole(driver, last bool, s *clusterpb.Snapshot) *actuatorpb.DriveResponse {
+	part := &clusterpb.SnapshotPart{Snapshot: s, Last: last}
+	return &actuatorpb.DriveResponse{Driver: driver, Inventory: &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Whole{Whole: part}}}
+}
+
+// change is a part of a change.
+func change(driver, last bool, s *clusterpb.Snapshot, gone *clusterpb.Removed) *actuatorpb.DriveResponse {
+	part := &clusterpb.DeltaPart{Delta: &clusterpb.Delta{Upserted: s, Removed: gone}, Last: last}
+	return &actuatorpb.DriveResponse{Driver: driver, Inventory: &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Change{Change: part}}}
+}
+
+type script = func(grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error
 
 // says sends the messages and then waits for the client to go, or ends with err.
-func says(err error, messages ...*actuatorpb.WatchInventoryResponse) script {
-	return func(s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
+func says(err error, messages ...*actuatorpb.DriveResponse) script {
+	return func(s grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
 		for _, m := range messages {
 			if err := s.Send(m); err != nil {
 				return err
@@ -145,9 +157,9 @@ func TestFollowerPointsToTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		follower := &actuator{scripts: []script{refuses(rpcerr.NotLeader("b"))}}
 		leader := &actuator{scripts: []script{says(nil,
-			&actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(5, "c1", "c2")},
-			&actuatorpb.WatchInventoryResponse{Upserted: claims(0, "c3"), Last: true, Driver: true},
-			&actuatorpb.WatchInventoryResponse{Upserted: claims(6, "c4"), Removed: &clusterpb.Removed{Claims: []string{"c1"}}, Last: true, Driver: true},
+			whole(false, false, claims(5, "c1", "c2")),
+			whole(true, true, claims(0, "c3")),
+			change(true, true, claims(6, "c4"), &clusterpb.Removed{Claims: []string{"c1"}}),
 		)}}
 		w := start(t, []string{"a"}, map[string]*actuator{"a": follower, "b": leader})
 		if _, err := w.client.Apply(t.Context(), &actuatorpb.ApplyRequest{}); !errors.Is(err, inventory.ErrNoLeader) {
@@ -172,11 +184,11 @@ func TestFollowerPointsToTheLeader(t *testing.T) {
 
 func TestNewLeadersInventoryReplacesTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		whole := func(revision int64, ids ...string) *actuatorpb.WatchInventoryResponse {
-			return &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(revision, ids...), Last: true, Driver: true}
+		held := func(revision int64, ids ...string) *actuatorpb.DriveResponse {
+			return whole(true, true, claims(revision, ids...))
 		}
-		a := &actuator{scripts: []script{says(rpcerr.NotLeader("b"), whole(5, "c1", "c2")), refuses(rpcerr.NotLeader("b"))}}
-		b := &actuator{scripts: []script{says(nil, whole(2, "c2"))}}
+		a := &actuator{scripts: []script{says(rpcerr.NotLeader("b"), held(5, "c1", "c2")), refuses(rpcerr.NotLeader("b"))}}
+		b := &actuator{scripts: []script{says(nil, held(2, "c2"))}}
 		w := start(t, []string{"a", "b"}, map[string]*actuator{"a": a, "b": b})
 		if first := <-w.out; !first.Whole || !first.Driver {
 			t.Errorf("first update %+v", first)
@@ -202,7 +214,7 @@ func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
 		for range 29 {
 			scripts = append(scripts, none)
 		}
-		scripts = append(scripts, says(nil, &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(1, "c1"), Last: true}))
+		scripts = append(scripts, says(nil, whole(false, true, claims(1, "c1"))))
 		a := &actuator{scripts: scripts}
 		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
 		begin := time.Now()
@@ -224,8 +236,8 @@ func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
 func TestStreamThatBeginsWithAChangeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actuator{scripts: []script{
-			says(nil, &actuatorpb.WatchInventoryResponse{Upserted: claims(1, "c1"), Last: true}),
-			says(nil, &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true}),
+			says(nil, change(false, true, claims(1, "c1"), nil)),
+			says(nil, whole(false, true, claims(2, "c2"))),
 		}}
 		w := start(t, []string{"a"}, map[string]*actuator{"a": a})
 		if ids, _, _ := w.hold(1); len(ids) != 1 || ids[0] != "c2" {
@@ -239,7 +251,7 @@ func TestStreamThatBeginsWithAChangeIsRefused(t *testing.T) {
 
 func TestFollowersThatPointToEachOtherAreNotChasedForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ready := says(nil, &actuatorpb.WatchInventoryResponse{Reset_: true, Upserted: claims(2, "c2"), Last: true})
+		ready := says(nil, whole(false, true, claims(2, "c2")))
 		a := &actuator{scripts: []script{refuses(rpcerr.NotLeader("b"))}}
 		b := &actuator{scripts: []script{refuses(rpcerr.NotLeader("a"))}}
 		w := start(t, []string{"a", "b"}, map[string]*actuator{"a": a, "b": b})

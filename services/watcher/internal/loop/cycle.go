@@ -120,7 +120,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		}
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
-		c.cfg.Relayed(plan)
+		c.cfg.Relayed(plan, answer.GetVerdicts())
 	}
 	if c.decision.Everything {
 		r.resume = plan.GetDisruptionSummary().GetResumeAfter()

@@ -127,7 +127,7 @@ func (p *planner) set(broken error) {
 // actuator records plans; its inventory is what the test says.
 type actuator struct {
 	actuatorpb.UnimplementedActuatorServiceServer
-	say chan *actuatorpb.WatchInventoryResponse
+	say chan *actuatorpb.DriveResponse
 
 	mu       sync.Mutex
 	plans    []*plannerpb.Plan
@@ -136,7 +136,7 @@ type actuator struct {
 	reject   bool
 }
 
-func (a *actuator) WatchInventory(_ *actuatorpb.WatchInventoryRequest, s grpc.ServerStreamingServer[actuatorpb.WatchInventoryResponse]) error {
+func (a *actuator) Drive(_ *actuatorpb.DriveRequest, s grpc.ServerStreamingServer[actuatorpb.DriveResponse]) error {
 	for {
 		select {
 		case m := <-a.say:
@@ -217,7 +217,7 @@ func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 // policy is what the loop of a world is told to plan by.
 func policy() *clusterpb.Policy {
 	return &clusterpb.Policy{
-		PerNodeOverheadMicroUsdPerHour: 2000, Preferences: clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED,
+		PerNodeOverheadMicroUsdPerHour: new(int64(2000)), Preferences: clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED,
 		DefaultSpread: []*clusterpb.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}},
 	}
 }
@@ -226,7 +226,7 @@ func policy() *clusterpb.Policy {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		t: t, planner: &planner{}, actuator: &actuator{say: make(chan *actuatorpb.WatchInventoryResponse)},
+		t: t, planner: &planner{}, actuator: &actuator{say: make(chan *actuatorpb.DriveResponse)},
 		cluster: make(chan snapshot.Batch), log: &syncBuffer{}, spans: tracetest.NewSpanRecorder(), start: time.Now(),
 	}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
@@ -247,7 +247,7 @@ func newWorld(t *testing.T) *world {
 		},
 		Policy:      policy(),
 		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
-		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan) { w.relayed = append(w.relayed, p) },
+		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan, _ []*actuatorpb.Verdict) { w.relayed = append(w.relayed, p) },
 		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},
 		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now,
 	})
@@ -269,19 +269,29 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// inventory makes the actuator say that its inventory now has this revision.
-func (w *world) inventory(reset, driver bool, revision int64) {
-	w.actuator.say <- &actuatorpb.WatchInventoryResponse{
-		Reset_: reset, Last: true, Driver: driver, Upserted: &clusterpb.Snapshot{InventoryRevision: revision},
+// inventory makes the actuator say that its inventory now has this revision: a whole one, or a change.
+func (w *world) inventory(whole, driver bool, revision int64) {
+	s := &clusterpb.Snapshot{InventoryRevision: revision}
+	if whole {
+		part := &clusterpb.SnapshotPart{Snapshot: s, Last: true}
+		w.say(driver, &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Whole{Whole: part}})
+		return
 	}
-	synctest.Wait()
+	w.say(driver, changed(s))
 }
 
 // claim puts a claim into the actuator's inventory.
 func (w *world) claim(revision int64, c *clusterpb.Claim) {
-	w.actuator.say <- &actuatorpb.WatchInventoryResponse{
-		Last: true, Driver: true, Upserted: &clusterpb.Snapshot{InventoryRevision: revision, Claims: []*clusterpb.Claim{c}},
-	}
+	w.say(true, changed(&clusterpb.Snapshot{InventoryRevision: revision, Claims: []*clusterpb.Claim{c}}))
+}
+
+func changed(s *clusterpb.Snapshot) *actuatorpb.InventoryPart {
+	part := &clusterpb.DeltaPart{Delta: &clusterpb.Delta{Upserted: s}, Last: true}
+	return &actuatorpb.InventoryPart{Message: &actuatorpb.InventoryPart_Change{Change: part}}
+}
+
+func (w *world) say(driver bool, part *actuatorpb.InventoryPart) {
+	w.actuator.say <- &actuatorpb.DriveResponse{Driver: driver, Inventory: part}
 	synctest.Wait()
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
@@ -36,7 +37,7 @@ type Server struct {
 	header    wire.Header
 	policy    *clusterpb.Policy
 	partBytes int
-	plan      atomic.Pointer[plannerpb.Plan]
+	plan      atomic.Pointer[watcherpb.GetPlanResponse]
 }
 
 // New makes a server for the snapshots that are published on hub, and for the policy that plans are asked for with, which
@@ -45,8 +46,10 @@ func New(hub *stream.Hub[snapshot.Snapshot], h wire.Header, p *clusterpb.Policy)
 	return &Server{hub: hub, header: h, policy: p, partBytes: wire.MaxPartBytes}
 }
 
-// SetPlan makes p the last plan. p must not be changed afterwards.
-func (s *Server) SetPlan(p *plannerpb.Plan) { s.plan.Store(p) }
+// SetPlan makes p the last plan, and verdicts the actuator's answer to it. Neither may be changed afterwards.
+func (s *Server) SetPlan(p *plannerpb.Plan, verdicts []*actuatorpb.Verdict) {
+	s.plan.Store(&watcherpb.GetPlanResponse{Plan: p, Verdicts: verdicts})
+}
 
 // GetSnapshot implements WatcherService.
 func (s *Server) GetSnapshot(_ *watcherpb.GetSnapshotRequest, out watcherpb.WatcherService_GetSnapshotServer) error {
@@ -55,8 +58,8 @@ func (s *Server) GetSnapshot(_ *watcherpb.GetSnapshotRequest, out watcherpb.Watc
 		return notSynced()
 	}
 	policy := s.policy
-	return s.parts(now, func(p *clusterpb.Snapshot, last bool) error {
-		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Last: last, Policy: policy}
+	return s.parts(now, func(p *clusterpb.SnapshotPart) error {
+		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Policy: policy}
 		policy = nil // it goes with the first part only
 		return out.Send(m)
 	})
@@ -89,8 +92,8 @@ func (s *Server) WatchSnapshot(_ *watcherpb.WatchSnapshotRequest, out watcherpb.
 // send brings a subscriber from what it holds to the next snapshot.
 func (s *Server) send(out watcherpb.WatcherService_WatchSnapshotServer, held, next snapshot.Snapshot) error {
 	if held.Revision == 0 {
-		return s.parts(next, func(p *clusterpb.Snapshot, last bool) error {
-			return out.Send(&watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Snapshot{Snapshot: p}, Last: last})
+		return s.parts(next, func(p *clusterpb.SnapshotPart) error {
+			return out.Send(&watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Snapshot{Snapshot: p}})
 		})
 	}
 	if held.Revision == next.Revision {
@@ -98,18 +101,18 @@ func (s *Server) send(out watcherpb.WatcherService_WatchSnapshotServer, held, ne
 	}
 	parts := wire.DeltaParts(snapshot.Diff(held, next), s.header, s.partBytes)
 	for i, p := range parts {
-		m := &watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Delta{Delta: p}, Last: i == len(parts)-1}
-		if err := out.Send(m); err != nil {
+		part := &clusterpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
+		if err := out.Send(&watcherpb.WatchSnapshotResponse{Message: &watcherpb.WatchSnapshotResponse_Delta{Delta: part}}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Server) parts(now snapshot.Snapshot, send func(*clusterpb.Snapshot, bool) error) error {
+func (s *Server) parts(now snapshot.Snapshot, send func(*clusterpb.SnapshotPart) error) error {
 	parts := wire.Parts(now, s.header, s.partBytes)
 	for i, p := range parts {
-		if err := send(p, i == len(parts)-1); err != nil {
+		if err := send(&clusterpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}); err != nil {
 			return err
 		}
 	}
@@ -122,7 +125,7 @@ func (s *Server) GetPlan(context.Context, *watcherpb.GetPlanRequest) (*watcherpb
 	if p == nil {
 		return nil, rpcerr.New(codes.NotFound, ReasonNoPlan, "no plan was relayed yet")
 	}
-	return &watcherpb.GetPlanResponse{Plan: p}, nil
+	return p, nil
 }
 
 func notSynced() error {

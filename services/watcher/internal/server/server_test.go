@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
@@ -35,7 +36,7 @@ type fixture struct {
 
 // policy is what the watcher of the tests asks for plans with.
 func policy() *clusterpb.Policy {
-	return &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: 7, Repair: &clusterpb.RepairPolicy{Off: true}}
+	return &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: new(int64(7)), Repair: &clusterpb.RepairPolicy{Off: true}}
 }
 
 func serve(t *testing.T, queue int) fixture {
@@ -114,8 +115,8 @@ func TestGetSnapshotStreamsThePartsOfTheWhole(t *testing.T) {
 		if first := parts == 0; first && !proto.Equal(policy(), m.GetPolicy()) || !first && m.GetPolicy() != nil {
 			t.Errorf("part %d has the policy %v, want the first part alone to have it", parts, m.GetPolicy())
 		}
-		proto.Merge(got, m.GetSnapshot())
-		last = m.GetLast()
+		proto.Merge(got, m.GetSnapshot().GetSnapshot())
+		last = m.GetSnapshot().GetLast()
 	}
 	if !proto.Equal(wire.Whole(s, wire.Header{Cluster: "demo"}), got) || parts < 5 {
 		t.Errorf("%d parts hold %d nodes of revision %d", parts, len(got.GetNodes()), got.GetRevision())
@@ -131,7 +132,7 @@ func TestWatchSnapshotStreamsChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, err := watch.Recv()
-	if err != nil || !first.GetLast() || len(first.GetSnapshot().GetNodes()) != 2 {
+	if err != nil || !first.GetSnapshot().GetLast() || len(first.GetSnapshot().GetSnapshot().GetNodes()) != 2 {
 		t.Fatalf("first message %v, %v", first, err)
 	}
 	two := snapshot.Fold(one, []snapshot.Event{snapshot.Delete(time.Time{}, snapshot.Node, "n-00000")})
@@ -140,8 +141,8 @@ func TestWatchSnapshotStreamsChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := second.GetDelta()
-	got := []any{d.GetBaseRevision(), d.GetRevision(), d.GetRemoved().GetNodes()[0], second.GetLast()}
+	d := second.GetDelta().GetDelta()
+	got := []any{d.GetBaseRevision(), d.GetRevision(), d.GetRemoved().GetNodes()[0], second.GetDelta().GetLast()}
 	if diff := cmp.Diff([]any{one.Revision, two.Revision, "n-00000", true}, got); diff != "" {
 		t.Errorf("the change (-want +got):\n%s", diff)
 	}
@@ -174,10 +175,10 @@ func TestSubscriberThatDoesNotReadIsCutOff(t *testing.T) {
 
 func TestGetPlanReturnsTheLastOne(t *testing.T) {
 	f := serve(t, 0)
-	f.server.SetPlan(&plannerpb.Plan{Id: "p-1"})
-	f.server.SetPlan(&plannerpb.Plan{Id: "p-2"})
+	f.server.SetPlan(&plannerpb.Plan{Id: "p-1"}, nil)
+	f.server.SetPlan(&plannerpb.Plan{Id: "p-2"}, []*actuatorpb.Verdict{{Decision: "c-1"}})
 	r, err := f.client.GetPlan(t.Context(), &watcherpb.GetPlanRequest{})
-	if err != nil || r.GetPlan().GetId() != "p-2" {
+	if err != nil || r.GetPlan().GetId() != "p-2" || r.GetVerdicts()[0].GetDecision() != "c-1" {
 		t.Errorf("plan %v, %v", r, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
@@ -121,7 +122,7 @@ func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
 	if c.held.Revision == 0 {
 		parts := wire.Parts(s, c.cfg.Header, c.cfg.PartBytes)
 		for i, p := range parts {
-			part := &plannerpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
+			part := &clusterpb.SnapshotPart{Snapshot: p, Last: i == len(parts)-1}
 			out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Snapshot{Snapshot: part}})
 		}
 		return out
@@ -131,7 +132,7 @@ func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
 	}
 	parts := wire.DeltaParts(snapshot.Diff(c.held, s), c.cfg.Header, c.cfg.PartBytes)
 	for i, p := range parts {
-		part := &plannerpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
+		part := &clusterpb.DeltaPart{Delta: p, Last: i == len(parts)-1}
 		out = append(out, &plannerpb.SessionRequest{Message: &plannerpb.SessionRequest_Delta{Delta: part}})
 	}
 	return out

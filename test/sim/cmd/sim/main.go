@@ -28,7 +28,7 @@ func run() error {
 	flag.BoolVar(&cfg.Scatter, "scatter", false, "bind pods to the least allocated nodes, and not where plans expect them")
 	flag.BoolVar(&cfg.Pack, "pack", false, "let the scheduler prefer the most allocated nodes to the least")
 	flag.DurationVar(&cfg.BoundEvery, "bound", 15*time.Minute, "how `often` the bound is worked out")
-	flag.Int64Var(&cfg.Policy.EvictionPrice, "eviction-price", evictionPrice, "what moving a pod weighs, in `micro-dollars`; 0 is Kerf's default")
+	cfg.Policy.EvictionPrice = flag.Int64("eviction-price", evictionPrice, "what moving a pod weighs, in `micro-dollars`")
 	out := flag.String("out", "", "draw the day into a `file` (SVG)")
 	flag.Parse()
 	began := time.Now()

@@ -256,10 +256,8 @@ func (x *Verdict) GetReason() *v1alpha11.Reason {
 // WatchInventoryRequest opens a stream.
 type WatchInventoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A name for the watcher, for logs and for the driver's seat.
-	Watcher string `protobuf:"bytes,1,opt,name=watcher,proto3" json:"watcher,omitempty"`
-	// The watcher wants to drive: to ask for plans and relay them. The first that asks drives until its stream ends.
-	Drive         bool `protobuf:"varint,2,opt,name=drive,proto3" json:"drive,omitempty"`
+	// A name for the caller, for logs: 1 to 253 characters.
+	Watcher       string `protobuf:"bytes,1,opt,name=watcher,proto3" json:"watcher,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -301,27 +299,11 @@ func (x *WatchInventoryRequest) GetWatcher() string {
 	return ""
 }
 
-func (x *WatchInventoryRequest) GetDrive() bool {
-	if x != nil {
-		return x.Drive
-	}
-	return false
-}
-
-// WatchInventoryResponse is a whole inventory, a part of one, or a change.
+// WatchInventoryResponse is one message of the stream.
 type WatchInventoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The inventory as the part of a Snapshot that the actuator owns (node_classes, catalogs, offerings, claims, notices,
-	// disruptions), and inventory_revision.
-	Upserted *v1alpha11.Snapshot `protobuf:"bytes,1,opt,name=upserted,proto3" json:"upserted,omitempty"`
-	// Objects that are no more; empty in parts of the whole.
-	Removed *v1alpha11.Removed `protobuf:"bytes,2,opt,name=removed,proto3" json:"removed,omitempty"`
-	// This message begins a whole inventory: what was known before is forgotten.
-	Reset_ bool `protobuf:"varint,3,opt,name=reset,proto3" json:"reset,omitempty"`
-	// The whole, or the change, is complete with this message.
-	Last bool `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`
-	// The receiver is the driver.
-	Driver        bool `protobuf:"varint,5,opt,name=driver,proto3" json:"driver,omitempty"`
+	// A part of the inventory or of a change.
+	Inventory     *InventoryPart `protobuf:"bytes,1,opt,name=inventory,proto3" json:"inventory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -356,40 +338,203 @@ func (*WatchInventoryResponse) Descriptor() ([]byte, []int) {
 	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *WatchInventoryResponse) GetUpserted() *v1alpha11.Snapshot {
+func (x *WatchInventoryResponse) GetInventory() *InventoryPart {
 	if x != nil {
-		return x.Upserted
+		return x.Inventory
 	}
 	return nil
 }
 
-func (x *WatchInventoryResponse) GetRemoved() *v1alpha11.Removed {
+// DriveRequest opens a stream.
+type DriveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A name for the caller, for logs: 1 to 253 characters.
+	Watcher       string `protobuf:"bytes,1,opt,name=watcher,proto3" json:"watcher,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DriveRequest) Reset() {
+	*x = DriveRequest{}
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DriveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DriveRequest) ProtoMessage() {}
+
+func (x *DriveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[5]
 	if x != nil {
-		return x.Removed
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DriveRequest.ProtoReflect.Descriptor instead.
+func (*DriveRequest) Descriptor() ([]byte, []int) {
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *DriveRequest) GetWatcher() string {
+	if x != nil {
+		return x.Watcher
+	}
+	return ""
+}
+
+// DriveResponse is one message of the stream.
+type DriveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A part of the inventory or of a change; an empty change where only `driver` is new.
+	Inventory *InventoryPart `protobuf:"bytes,1,opt,name=inventory,proto3" json:"inventory,omitempty"`
+	// The caller is the driver. False until it is its turn.
+	Driver        bool `protobuf:"varint,2,opt,name=driver,proto3" json:"driver,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DriveResponse) Reset() {
+	*x = DriveResponse{}
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DriveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DriveResponse) ProtoMessage() {}
+
+func (x *DriveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DriveResponse.ProtoReflect.Descriptor instead.
+func (*DriveResponse) Descriptor() ([]byte, []int) {
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *DriveResponse) GetInventory() *InventoryPart {
+	if x != nil {
+		return x.Inventory
 	}
 	return nil
 }
 
-func (x *WatchInventoryResponse) GetReset_() bool {
-	if x != nil {
-		return x.Reset_
-	}
-	return false
-}
-
-func (x *WatchInventoryResponse) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
-}
-
-func (x *WatchInventoryResponse) GetDriver() bool {
+func (x *DriveResponse) GetDriver() bool {
 	if x != nil {
 		return x.Driver
 	}
 	return false
 }
+
+// InventoryPart is a part of the inventory or of a change of it. The inventory is the part of a Snapshot that the actuator
+// owns: inventory_revision, node_classes, catalogs, offerings, claims, notices and disruptions. The whole comes first; where
+// one comes again, what was known before is forgotten.
+type InventoryPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the message is.
+	//
+	// Types that are valid to be assigned to Message:
+	//
+	//	*InventoryPart_Whole
+	//	*InventoryPart_Change
+	Message       isInventoryPart_Message `protobuf_oneof:"message"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InventoryPart) Reset() {
+	*x = InventoryPart{}
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InventoryPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InventoryPart) ProtoMessage() {}
+
+func (x *InventoryPart) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InventoryPart.ProtoReflect.Descriptor instead.
+func (*InventoryPart) Descriptor() ([]byte, []int) {
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *InventoryPart) GetMessage() isInventoryPart_Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *InventoryPart) GetWhole() *v1alpha11.SnapshotPart {
+	if x != nil {
+		if x, ok := x.Message.(*InventoryPart_Whole); ok {
+			return x.Whole
+		}
+	}
+	return nil
+}
+
+func (x *InventoryPart) GetChange() *v1alpha11.DeltaPart {
+	if x != nil {
+		if x, ok := x.Message.(*InventoryPart_Change); ok {
+			return x.Change
+		}
+	}
+	return nil
+}
+
+type isInventoryPart_Message interface {
+	isInventoryPart_Message()
+}
+
+type InventoryPart_Whole struct {
+	// A part of the whole inventory.
+	Whole *v1alpha11.SnapshotPart `protobuf:"bytes,1,opt,name=whole,proto3,oneof"`
+}
+
+type InventoryPart_Change struct {
+	// A part of a change. Its base_revision and revision are 0: changes hold one after the other, and what they lead to is
+	// upserted.inventory_revision.
+	Change *v1alpha11.DeltaPart `protobuf:"bytes,2,opt,name=change,proto3,oneof"`
+}
+
+func (*InventoryPart_Whole) isInventoryPart_Message() {}
+
+func (*InventoryPart_Change) isInventoryPart_Message() {}
 
 // ListClaimsRequest asks for claims.
 type ListClaimsRequest struct {
@@ -404,7 +549,7 @@ type ListClaimsRequest struct {
 
 func (x *ListClaimsRequest) Reset() {
 	*x = ListClaimsRequest{}
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[5]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -416,7 +561,7 @@ func (x *ListClaimsRequest) String() string {
 func (*ListClaimsRequest) ProtoMessage() {}
 
 func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[5]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -429,7 +574,7 @@ func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClaimsRequest.ProtoReflect.Descriptor instead.
 func (*ListClaimsRequest) Descriptor() ([]byte, []int) {
-	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{5}
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListClaimsRequest) GetNodePool() string {
@@ -459,7 +604,7 @@ type ListClaimsResponse struct {
 
 func (x *ListClaimsResponse) Reset() {
 	*x = ListClaimsResponse{}
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[6]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +616,7 @@ func (x *ListClaimsResponse) String() string {
 func (*ListClaimsResponse) ProtoMessage() {}
 
 func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[6]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +629,7 @@ func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListClaimsResponse.ProtoReflect.Descriptor instead.
 func (*ListClaimsResponse) Descriptor() ([]byte, []int) {
-	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{6}
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListClaimsResponse) GetClaims() []*v1alpha11.Claim {
@@ -512,7 +657,7 @@ type GetClaimRequest struct {
 
 func (x *GetClaimRequest) Reset() {
 	*x = GetClaimRequest{}
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[7]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +669,7 @@ func (x *GetClaimRequest) String() string {
 func (*GetClaimRequest) ProtoMessage() {}
 
 func (x *GetClaimRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[7]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +682,7 @@ func (x *GetClaimRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClaimRequest.ProtoReflect.Descriptor instead.
 func (*GetClaimRequest) Descriptor() ([]byte, []int) {
-	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{7}
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetClaimRequest) GetId() string {
@@ -558,7 +703,7 @@ type GetClaimResponse struct {
 
 func (x *GetClaimResponse) Reset() {
 	*x = GetClaimResponse{}
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[8]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -570,7 +715,7 @@ func (x *GetClaimResponse) String() string {
 func (*GetClaimResponse) ProtoMessage() {}
 
 func (x *GetClaimResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[8]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -583,7 +728,7 @@ func (x *GetClaimResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClaimResponse.ProtoReflect.Descriptor instead.
 func (*GetClaimResponse) Descriptor() ([]byte, []int) {
-	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{8}
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetClaimResponse) GetClaim() *v1alpha11.Claim {
@@ -604,7 +749,7 @@ type DeleteClaimRequest struct {
 
 func (x *DeleteClaimRequest) Reset() {
 	*x = DeleteClaimRequest{}
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[9]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +761,7 @@ func (x *DeleteClaimRequest) String() string {
 func (*DeleteClaimRequest) ProtoMessage() {}
 
 func (x *DeleteClaimRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[9]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +774,7 @@ func (x *DeleteClaimRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteClaimRequest.ProtoReflect.Descriptor instead.
 func (*DeleteClaimRequest) Descriptor() ([]byte, []int) {
-	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{9}
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteClaimRequest) GetId() string {
@@ -650,7 +795,7 @@ type DeleteClaimResponse struct {
 
 func (x *DeleteClaimResponse) Reset() {
 	*x = DeleteClaimResponse{}
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[10]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -662,7 +807,7 @@ func (x *DeleteClaimResponse) String() string {
 func (*DeleteClaimResponse) ProtoMessage() {}
 
 func (x *DeleteClaimResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[10]
+	mi := &file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -675,7 +820,7 @@ func (x *DeleteClaimResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteClaimResponse.ProtoReflect.Descriptor instead.
 func (*DeleteClaimResponse) Descriptor() ([]byte, []int) {
-	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{10}
+	return file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteClaimResponse) GetClaim() *v1alpha11.Claim {
@@ -689,7 +834,7 @@ var File_kerf_actuator_v1alpha1_actuator_proto protoreflect.FileDescriptor
 
 const file_kerf_actuator_v1alpha1_actuator_proto_rawDesc = "" +
 	"\n" +
-	"%kerf/actuator/v1alpha1/actuator.proto\x12\x16kerf.actuator.v1alpha1\x1a!kerf/cluster/v1alpha1/claim.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"X\n" +
+	"%kerf/actuator/v1alpha1/actuator.proto\x12\x16kerf.actuator.v1alpha1\x1a!kerf/cluster/v1alpha1/claim.proto\x1a kerf/cluster/v1alpha1/part.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a kerf/planner/v1alpha1/plan.proto\"X\n" +
 	"\fApplyRequest\x12/\n" +
 	"\x04plan\x18\x01 \x01(\v2\x1b.kerf.planner.v1alpha1.PlanR\x04plan\x12\x17\n" +
 	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"{\n" +
@@ -699,16 +844,20 @@ const file_kerf_actuator_v1alpha1_actuator_proto_rawDesc = "" +
 	"\aVerdict\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x127\n" +
 	"\x04kind\x18\x02 \x01(\x0e2#.kerf.actuator.v1alpha1.VerdictKindR\x04kind\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"G\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"1\n" +
 	"\x15WatchInventoryRequest\x12\x18\n" +
-	"\awatcher\x18\x01 \x01(\tR\awatcher\x12\x14\n" +
-	"\x05drive\x18\x02 \x01(\bR\x05drive\"\xd1\x01\n" +
-	"\x16WatchInventoryResponse\x12;\n" +
-	"\bupserted\x18\x01 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bupserted\x128\n" +
-	"\aremoved\x18\x02 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\x12\x14\n" +
-	"\x05reset\x18\x03 \x01(\bR\x05reset\x12\x12\n" +
-	"\x04last\x18\x04 \x01(\bR\x04last\x12\x16\n" +
-	"\x06driver\x18\x05 \x01(\bR\x06driver\"U\n" +
+	"\awatcher\x18\x01 \x01(\tR\awatcher\"]\n" +
+	"\x16WatchInventoryResponse\x12C\n" +
+	"\tinventory\x18\x01 \x01(\v2%.kerf.actuator.v1alpha1.InventoryPartR\tinventory\"(\n" +
+	"\fDriveRequest\x12\x18\n" +
+	"\awatcher\x18\x01 \x01(\tR\awatcher\"l\n" +
+	"\rDriveResponse\x12C\n" +
+	"\tinventory\x18\x01 \x01(\v2%.kerf.actuator.v1alpha1.InventoryPartR\tinventory\x12\x16\n" +
+	"\x06driver\x18\x02 \x01(\bR\x06driver\"\x93\x01\n" +
+	"\rInventoryPart\x12;\n" +
+	"\x05whole\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartH\x00R\x05whole\x12:\n" +
+	"\x06change\x18\x02 \x01(\v2 .kerf.cluster.v1alpha1.DeltaPartH\x00R\x06changeB\t\n" +
+	"\amessage\"U\n" +
 	"\x11ListClaimsRequest\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
 	"\rinclude_ended\x18\x02 \x01(\bR\fincludeEnded\"y\n" +
@@ -726,10 +875,11 @@ const file_kerf_actuator_v1alpha1_actuator_proto_rawDesc = "" +
 	"\vVerdictKind\x12\x1c\n" +
 	"\x18VERDICT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15VERDICT_KIND_ACCEPTED\x10\x01\x12\x19\n" +
-	"\x15VERDICT_KIND_REJECTED\x10\x022\x9f\x04\n" +
+	"\x15VERDICT_KIND_REJECTED\x10\x022\xfc\x04\n" +
 	"\x0fActuatorService\x12Y\n" +
 	"\x05Apply\x12$.kerf.actuator.v1alpha1.ApplyRequest\x1a%.kerf.actuator.v1alpha1.ApplyResponse\"\x03\x90\x02\x02\x12v\n" +
-	"\x0eWatchInventory\x12-.kerf.actuator.v1alpha1.WatchInventoryRequest\x1a..kerf.actuator.v1alpha1.WatchInventoryResponse\"\x03\x90\x02\x010\x01\x12h\n" +
+	"\x0eWatchInventory\x12-.kerf.actuator.v1alpha1.WatchInventoryRequest\x1a..kerf.actuator.v1alpha1.WatchInventoryResponse\"\x03\x90\x02\x010\x01\x12[\n" +
+	"\x05Drive\x12$.kerf.actuator.v1alpha1.DriveRequest\x1a%.kerf.actuator.v1alpha1.DriveResponse\"\x03\x90\x02\x020\x01\x12h\n" +
 	"\n" +
 	"ListClaims\x12).kerf.actuator.v1alpha1.ListClaimsRequest\x1a*.kerf.actuator.v1alpha1.ListClaimsResponse\"\x03\x90\x02\x01\x12b\n" +
 	"\bGetClaim\x12'.kerf.actuator.v1alpha1.GetClaimRequest\x1a(.kerf.actuator.v1alpha1.GetClaimResponse\"\x03\x90\x02\x01\x12k\n" +
@@ -749,7 +899,7 @@ func file_kerf_actuator_v1alpha1_actuator_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_actuator_v1alpha1_actuator_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_actuator_v1alpha1_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_kerf_actuator_v1alpha1_actuator_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_kerf_actuator_v1alpha1_actuator_proto_goTypes = []any{
 	(VerdictKind)(0),               // 0: kerf.actuator.v1alpha1.VerdictKind
 	(*ApplyRequest)(nil),           // 1: kerf.actuator.v1alpha1.ApplyRequest
@@ -757,43 +907,50 @@ var file_kerf_actuator_v1alpha1_actuator_proto_goTypes = []any{
 	(*Verdict)(nil),                // 3: kerf.actuator.v1alpha1.Verdict
 	(*WatchInventoryRequest)(nil),  // 4: kerf.actuator.v1alpha1.WatchInventoryRequest
 	(*WatchInventoryResponse)(nil), // 5: kerf.actuator.v1alpha1.WatchInventoryResponse
-	(*ListClaimsRequest)(nil),      // 6: kerf.actuator.v1alpha1.ListClaimsRequest
-	(*ListClaimsResponse)(nil),     // 7: kerf.actuator.v1alpha1.ListClaimsResponse
-	(*GetClaimRequest)(nil),        // 8: kerf.actuator.v1alpha1.GetClaimRequest
-	(*GetClaimResponse)(nil),       // 9: kerf.actuator.v1alpha1.GetClaimResponse
-	(*DeleteClaimRequest)(nil),     // 10: kerf.actuator.v1alpha1.DeleteClaimRequest
-	(*DeleteClaimResponse)(nil),    // 11: kerf.actuator.v1alpha1.DeleteClaimResponse
-	(*v1alpha1.Plan)(nil),          // 12: kerf.planner.v1alpha1.Plan
-	(*v1alpha11.Reason)(nil),       // 13: kerf.cluster.v1alpha1.Reason
-	(*v1alpha11.Snapshot)(nil),     // 14: kerf.cluster.v1alpha1.Snapshot
-	(*v1alpha11.Removed)(nil),      // 15: kerf.cluster.v1alpha1.Removed
-	(*v1alpha11.Claim)(nil),        // 16: kerf.cluster.v1alpha1.Claim
+	(*DriveRequest)(nil),           // 6: kerf.actuator.v1alpha1.DriveRequest
+	(*DriveResponse)(nil),          // 7: kerf.actuator.v1alpha1.DriveResponse
+	(*InventoryPart)(nil),          // 8: kerf.actuator.v1alpha1.InventoryPart
+	(*ListClaimsRequest)(nil),      // 9: kerf.actuator.v1alpha1.ListClaimsRequest
+	(*ListClaimsResponse)(nil),     // 10: kerf.actuator.v1alpha1.ListClaimsResponse
+	(*GetClaimRequest)(nil),        // 11: kerf.actuator.v1alpha1.GetClaimRequest
+	(*GetClaimResponse)(nil),       // 12: kerf.actuator.v1alpha1.GetClaimResponse
+	(*DeleteClaimRequest)(nil),     // 13: kerf.actuator.v1alpha1.DeleteClaimRequest
+	(*DeleteClaimResponse)(nil),    // 14: kerf.actuator.v1alpha1.DeleteClaimResponse
+	(*v1alpha1.Plan)(nil),          // 15: kerf.planner.v1alpha1.Plan
+	(*v1alpha11.Reason)(nil),       // 16: kerf.cluster.v1alpha1.Reason
+	(*v1alpha11.SnapshotPart)(nil), // 17: kerf.cluster.v1alpha1.SnapshotPart
+	(*v1alpha11.DeltaPart)(nil),    // 18: kerf.cluster.v1alpha1.DeltaPart
+	(*v1alpha11.Claim)(nil),        // 19: kerf.cluster.v1alpha1.Claim
 }
 var file_kerf_actuator_v1alpha1_actuator_proto_depIdxs = []int32{
-	12, // 0: kerf.actuator.v1alpha1.ApplyRequest.plan:type_name -> kerf.planner.v1alpha1.Plan
+	15, // 0: kerf.actuator.v1alpha1.ApplyRequest.plan:type_name -> kerf.planner.v1alpha1.Plan
 	3,  // 1: kerf.actuator.v1alpha1.ApplyResponse.verdicts:type_name -> kerf.actuator.v1alpha1.Verdict
 	0,  // 2: kerf.actuator.v1alpha1.Verdict.kind:type_name -> kerf.actuator.v1alpha1.VerdictKind
-	13, // 3: kerf.actuator.v1alpha1.Verdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	14, // 4: kerf.actuator.v1alpha1.WatchInventoryResponse.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
-	15, // 5: kerf.actuator.v1alpha1.WatchInventoryResponse.removed:type_name -> kerf.cluster.v1alpha1.Removed
-	16, // 6: kerf.actuator.v1alpha1.ListClaimsResponse.claims:type_name -> kerf.cluster.v1alpha1.Claim
-	16, // 7: kerf.actuator.v1alpha1.GetClaimResponse.claim:type_name -> kerf.cluster.v1alpha1.Claim
-	16, // 8: kerf.actuator.v1alpha1.DeleteClaimResponse.claim:type_name -> kerf.cluster.v1alpha1.Claim
-	1,  // 9: kerf.actuator.v1alpha1.ActuatorService.Apply:input_type -> kerf.actuator.v1alpha1.ApplyRequest
-	4,  // 10: kerf.actuator.v1alpha1.ActuatorService.WatchInventory:input_type -> kerf.actuator.v1alpha1.WatchInventoryRequest
-	6,  // 11: kerf.actuator.v1alpha1.ActuatorService.ListClaims:input_type -> kerf.actuator.v1alpha1.ListClaimsRequest
-	8,  // 12: kerf.actuator.v1alpha1.ActuatorService.GetClaim:input_type -> kerf.actuator.v1alpha1.GetClaimRequest
-	10, // 13: kerf.actuator.v1alpha1.ActuatorService.DeleteClaim:input_type -> kerf.actuator.v1alpha1.DeleteClaimRequest
-	2,  // 14: kerf.actuator.v1alpha1.ActuatorService.Apply:output_type -> kerf.actuator.v1alpha1.ApplyResponse
-	5,  // 15: kerf.actuator.v1alpha1.ActuatorService.WatchInventory:output_type -> kerf.actuator.v1alpha1.WatchInventoryResponse
-	7,  // 16: kerf.actuator.v1alpha1.ActuatorService.ListClaims:output_type -> kerf.actuator.v1alpha1.ListClaimsResponse
-	9,  // 17: kerf.actuator.v1alpha1.ActuatorService.GetClaim:output_type -> kerf.actuator.v1alpha1.GetClaimResponse
-	11, // 18: kerf.actuator.v1alpha1.ActuatorService.DeleteClaim:output_type -> kerf.actuator.v1alpha1.DeleteClaimResponse
-	14, // [14:19] is the sub-list for method output_type
-	9,  // [9:14] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	16, // 3: kerf.actuator.v1alpha1.Verdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	8,  // 4: kerf.actuator.v1alpha1.WatchInventoryResponse.inventory:type_name -> kerf.actuator.v1alpha1.InventoryPart
+	8,  // 5: kerf.actuator.v1alpha1.DriveResponse.inventory:type_name -> kerf.actuator.v1alpha1.InventoryPart
+	17, // 6: kerf.actuator.v1alpha1.InventoryPart.whole:type_name -> kerf.cluster.v1alpha1.SnapshotPart
+	18, // 7: kerf.actuator.v1alpha1.InventoryPart.change:type_name -> kerf.cluster.v1alpha1.DeltaPart
+	19, // 8: kerf.actuator.v1alpha1.ListClaimsResponse.claims:type_name -> kerf.cluster.v1alpha1.Claim
+	19, // 9: kerf.actuator.v1alpha1.GetClaimResponse.claim:type_name -> kerf.cluster.v1alpha1.Claim
+	19, // 10: kerf.actuator.v1alpha1.DeleteClaimResponse.claim:type_name -> kerf.cluster.v1alpha1.Claim
+	1,  // 11: kerf.actuator.v1alpha1.ActuatorService.Apply:input_type -> kerf.actuator.v1alpha1.ApplyRequest
+	4,  // 12: kerf.actuator.v1alpha1.ActuatorService.WatchInventory:input_type -> kerf.actuator.v1alpha1.WatchInventoryRequest
+	6,  // 13: kerf.actuator.v1alpha1.ActuatorService.Drive:input_type -> kerf.actuator.v1alpha1.DriveRequest
+	9,  // 14: kerf.actuator.v1alpha1.ActuatorService.ListClaims:input_type -> kerf.actuator.v1alpha1.ListClaimsRequest
+	11, // 15: kerf.actuator.v1alpha1.ActuatorService.GetClaim:input_type -> kerf.actuator.v1alpha1.GetClaimRequest
+	13, // 16: kerf.actuator.v1alpha1.ActuatorService.DeleteClaim:input_type -> kerf.actuator.v1alpha1.DeleteClaimRequest
+	2,  // 17: kerf.actuator.v1alpha1.ActuatorService.Apply:output_type -> kerf.actuator.v1alpha1.ApplyResponse
+	5,  // 18: kerf.actuator.v1alpha1.ActuatorService.WatchInventory:output_type -> kerf.actuator.v1alpha1.WatchInventoryResponse
+	7,  // 19: kerf.actuator.v1alpha1.ActuatorService.Drive:output_type -> kerf.actuator.v1alpha1.DriveResponse
+	10, // 20: kerf.actuator.v1alpha1.ActuatorService.ListClaims:output_type -> kerf.actuator.v1alpha1.ListClaimsResponse
+	12, // 21: kerf.actuator.v1alpha1.ActuatorService.GetClaim:output_type -> kerf.actuator.v1alpha1.GetClaimResponse
+	14, // 22: kerf.actuator.v1alpha1.ActuatorService.DeleteClaim:output_type -> kerf.actuator.v1alpha1.DeleteClaimResponse
+	17, // [17:23] is the sub-list for method output_type
+	11, // [11:17] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_kerf_actuator_v1alpha1_actuator_proto_init() }
@@ -801,13 +958,17 @@ func file_kerf_actuator_v1alpha1_actuator_proto_init() {
 	if File_kerf_actuator_v1alpha1_actuator_proto != nil {
 		return
 	}
+	file_kerf_actuator_v1alpha1_actuator_proto_msgTypes[7].OneofWrappers = []any{
+		(*InventoryPart_Whole)(nil),
+		(*InventoryPart_Change)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_actuator_v1alpha1_actuator_proto_rawDesc), len(file_kerf_actuator_v1alpha1_actuator_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

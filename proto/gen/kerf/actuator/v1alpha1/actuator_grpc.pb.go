@@ -24,6 +24,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ActuatorService_Apply_FullMethodName          = "/kerf.actuator.v1alpha1.ActuatorService/Apply"
 	ActuatorService_WatchInventory_FullMethodName = "/kerf.actuator.v1alpha1.ActuatorService/WatchInventory"
+	ActuatorService_Drive_FullMethodName          = "/kerf.actuator.v1alpha1.ActuatorService/Drive"
 	ActuatorService_ListClaims_FullMethodName     = "/kerf.actuator.v1alpha1.ActuatorService/ListClaims"
 	ActuatorService_GetClaim_FullMethodName       = "/kerf.actuator.v1alpha1.ActuatorService/GetClaim"
 	ActuatorService_DeleteClaim_FullMethodName    = "/kerf.actuator.v1alpha1.ActuatorService/DeleteClaim"
@@ -39,8 +40,13 @@ type ActuatorServiceClient interface {
 	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
 	// again without effect.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
-	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change.
+	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
+	// ends with FAILED_PRECONDITION (NOT_LEADER) when the actuator no longer leads.
 	WatchInventory(ctx context.Context, in *WatchInventoryRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchInventoryResponse], error)
+	// Drive streams the inventory as WatchInventory does, and makes the caller a candidate for the driver: the one that asks
+	// for plans and applies them. The candidate whose stream is the oldest is the driver until its stream ends. Tools that
+	// only look use WatchInventory. To call it again after a stream has ended changes nothing but the caller's turn.
+	Drive(ctx context.Context, in *DriveRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DriveResponse], error)
 	// ListClaims returns the claims, sorted by id.
 	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
 	// GetClaim returns one claim, or NOT_FOUND.
@@ -86,6 +92,25 @@ func (c *actuatorServiceClient) WatchInventory(ctx context.Context, in *WatchInv
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ActuatorService_WatchInventoryClient = grpc.ServerStreamingClient[WatchInventoryResponse]
 
+func (c *actuatorServiceClient) Drive(ctx context.Context, in *DriveRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DriveResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ActuatorService_ServiceDesc.Streams[1], ActuatorService_Drive_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[DriveRequest, DriveResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ActuatorService_DriveClient = grpc.ServerStreamingClient[DriveResponse]
+
 func (c *actuatorServiceClient) ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListClaimsResponse)
@@ -126,8 +151,13 @@ type ActuatorServiceServer interface {
 	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
 	// again without effect.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
-	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change.
+	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
+	// ends with FAILED_PRECONDITION (NOT_LEADER) when the actuator no longer leads.
 	WatchInventory(*WatchInventoryRequest, grpc.ServerStreamingServer[WatchInventoryResponse]) error
+	// Drive streams the inventory as WatchInventory does, and makes the caller a candidate for the driver: the one that asks
+	// for plans and applies them. The candidate whose stream is the oldest is the driver until its stream ends. Tools that
+	// only look use WatchInventory. To call it again after a stream has ended changes nothing but the caller's turn.
+	Drive(*DriveRequest, grpc.ServerStreamingServer[DriveResponse]) error
 	// ListClaims returns the claims, sorted by id.
 	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
 	// GetClaim returns one claim, or NOT_FOUND.
@@ -149,6 +179,9 @@ func (UnimplementedActuatorServiceServer) Apply(context.Context, *ApplyRequest) 
 }
 func (UnimplementedActuatorServiceServer) WatchInventory(*WatchInventoryRequest, grpc.ServerStreamingServer[WatchInventoryResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchInventory not implemented")
+}
+func (UnimplementedActuatorServiceServer) Drive(*DriveRequest, grpc.ServerStreamingServer[DriveResponse]) error {
+	return status.Error(codes.Unimplemented, "method Drive not implemented")
 }
 func (UnimplementedActuatorServiceServer) ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListClaims not implemented")
@@ -208,6 +241,17 @@ func _ActuatorService_WatchInventory_Handler(srv interface{}, stream grpc.Server
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ActuatorService_WatchInventoryServer = grpc.ServerStreamingServer[WatchInventoryResponse]
+
+func _ActuatorService_Drive_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(DriveRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ActuatorServiceServer).Drive(m, &grpc.GenericServerStream[DriveRequest, DriveResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ActuatorService_DriveServer = grpc.ServerStreamingServer[DriveResponse]
 
 func _ActuatorService_ListClaims_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListClaimsRequest)
@@ -291,6 +335,11 @@ var ActuatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchInventory",
 			Handler:       _ActuatorService_WatchInventory_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Drive",
+			Handler:       _ActuatorService_Drive_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -23,6 +23,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// NodeInclusionPolicy is Kubernetes' policy of that name: which nodes a topology spread constraint looks at.
+type NodeInclusionPolicy int32
+
+const (
+	// Kubernetes' default, which each field names.
+	NodeInclusionPolicy_NODE_INCLUSION_POLICY_UNSPECIFIED NodeInclusionPolicy = 0
+	// Nodes that the pods can't run on are left out.
+	NodeInclusionPolicy_NODE_INCLUSION_POLICY_HONOR NodeInclusionPolicy = 1
+	// All nodes are looked at.
+	NodeInclusionPolicy_NODE_INCLUSION_POLICY_IGNORE NodeInclusionPolicy = 2
+)
+
+// Enum value maps for NodeInclusionPolicy.
+var (
+	NodeInclusionPolicy_name = map[int32]string{
+		0: "NODE_INCLUSION_POLICY_UNSPECIFIED",
+		1: "NODE_INCLUSION_POLICY_HONOR",
+		2: "NODE_INCLUSION_POLICY_IGNORE",
+	}
+	NodeInclusionPolicy_value = map[string]int32{
+		"NODE_INCLUSION_POLICY_UNSPECIFIED": 0,
+		"NODE_INCLUSION_POLICY_HONOR":       1,
+		"NODE_INCLUSION_POLICY_IGNORE":      2,
+	}
+)
+
+func (x NodeInclusionPolicy) Enum() *NodeInclusionPolicy {
+	p := new(NodeInclusionPolicy)
+	*p = x
+	return p
+}
+
+func (x NodeInclusionPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (NodeInclusionPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_kerf_cluster_v1alpha1_pod_proto_enumTypes[0].Descriptor()
+}
+
+func (NodeInclusionPolicy) Type() protoreflect.EnumType {
+	return &file_kerf_cluster_v1alpha1_pod_proto_enumTypes[0]
+}
+
+func (x NodeInclusionPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use NodeInclusionPolicy.Descriptor instead.
+func (NodeInclusionPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{0}
+}
+
 // PodPhase is how far a pod is.
 type PodPhase int32
 
@@ -68,11 +121,11 @@ func (x PodPhase) String() string {
 }
 
 func (PodPhase) Descriptor() protoreflect.EnumDescriptor {
-	return file_kerf_cluster_v1alpha1_pod_proto_enumTypes[0].Descriptor()
+	return file_kerf_cluster_v1alpha1_pod_proto_enumTypes[1].Descriptor()
 }
 
 func (PodPhase) Type() protoreflect.EnumType {
-	return &file_kerf_cluster_v1alpha1_pod_proto_enumTypes[0]
+	return &file_kerf_cluster_v1alpha1_pod_proto_enumTypes[1]
 }
 
 func (x PodPhase) Number() protoreflect.EnumNumber {
@@ -81,7 +134,7 @@ func (x PodPhase) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use PodPhase.Descriptor instead.
 func (PodPhase) EnumDescriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{0}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{1}
 }
 
 // PodClass is everything about a pod that scheduling looks at. Pods that a scheduler can't tell apart share one class,
@@ -405,7 +458,7 @@ func (x *NodeAffinityTerm) GetRequirements() []*Requirement {
 	return nil
 }
 
-// PreferredNodeAffinityTerm is a wish with a weight.
+// PreferredNodeAffinityTerm is a preference with a weight.
 type PreferredNodeAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 100.
@@ -467,18 +520,18 @@ type TopologySpread struct {
 	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// The largest allowed difference between a domain and the emptiest one; at least 1.
 	MaxSkew int32 `protobuf:"varint,2,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
-	// The constraint is hard (DoNotSchedule); otherwise a wish (ScheduleAnyway).
+	// The constraint is hard (whenUnsatisfiable: DoNotSchedule); otherwise a preference (ScheduleAnyway).
 	Required bool `protobuf:"varint,3,opt,name=required,proto3" json:"required,omitempty"`
 	// Which pods of the namespace are counted; absent counts none.
 	Selector *LabelSelector `protobuf:"bytes,4,opt,name=selector,proto3" json:"selector,omitempty"`
 	// How many domains there must be before the emptiest counts above zero; absent means one.
 	MinDomains *int32 `protobuf:"varint,5,opt,name=min_domains,json=minDomains,proto3,oneof" json:"min_domains,omitempty"`
-	// Domains that the pods' node affinity excludes are counted too (nodeAffinityPolicy: Ignore).
-	IgnoreNodeAffinity bool `protobuf:"varint,6,opt,name=ignore_node_affinity,json=ignoreNodeAffinity,proto3" json:"ignore_node_affinity,omitempty"`
-	// Domains whose nodes the pods do not tolerate are left out (nodeTaintsPolicy: Honor).
-	HonorTaints   bool `protobuf:"varint,7,opt,name=honor_taints,json=honorTaints,proto3" json:"honor_taints,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Whether only domains of nodes that the pods' node affinity allows are counted; unspecified means HONOR.
+	NodeAffinityPolicy NodeInclusionPolicy `protobuf:"varint,6,opt,name=node_affinity_policy,json=nodeAffinityPolicy,proto3,enum=kerf.cluster.v1alpha1.NodeInclusionPolicy" json:"node_affinity_policy,omitempty"`
+	// Whether only domains of nodes whose taints the pods tolerate are counted; unspecified means IGNORE.
+	NodeTaintsPolicy NodeInclusionPolicy `protobuf:"varint,7,opt,name=node_taints_policy,json=nodeTaintsPolicy,proto3,enum=kerf.cluster.v1alpha1.NodeInclusionPolicy" json:"node_taints_policy,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TopologySpread) Reset() {
@@ -546,18 +599,18 @@ func (x *TopologySpread) GetMinDomains() int32 {
 	return 0
 }
 
-func (x *TopologySpread) GetIgnoreNodeAffinity() bool {
+func (x *TopologySpread) GetNodeAffinityPolicy() NodeInclusionPolicy {
 	if x != nil {
-		return x.IgnoreNodeAffinity
+		return x.NodeAffinityPolicy
 	}
-	return false
+	return NodeInclusionPolicy_NODE_INCLUSION_POLICY_UNSPECIFIED
 }
 
-func (x *TopologySpread) GetHonorTaints() bool {
+func (x *TopologySpread) GetNodeTaintsPolicy() NodeInclusionPolicy {
 	if x != nil {
-		return x.HonorTaints
+		return x.NodeTaintsPolicy
 	}
-	return false
+	return NodeInclusionPolicy_NODE_INCLUSION_POLICY_UNSPECIFIED
 }
 
 // PodAffinityTerm ties pods to, or keeps them from, the domains where the selected pods run.
@@ -571,8 +624,8 @@ type PodAffinityTerm struct {
 	Namespaces []string `protobuf:"bytes,3,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// Namespaces by their labels, in addition; absent means none, empty means all.
 	NamespaceSelector *LabelSelector `protobuf:"bytes,4,opt,name=namespace_selector,json=namespaceSelector,proto3" json:"namespace_selector,omitempty"`
-	// 0 for a required term, otherwise the weight of a preferred one, 1 to 100.
-	Weight        int32 `protobuf:"varint,5,opt,name=weight,proto3" json:"weight,omitempty"`
+	// The weight of a preferred term, 1 to 100; absent for a required one.
+	Weight        *int32 `protobuf:"varint,5,opt,name=weight,proto3,oneof" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -636,8 +689,8 @@ func (x *PodAffinityTerm) GetNamespaceSelector() *LabelSelector {
 }
 
 func (x *PodAffinityTerm) GetWeight() int32 {
-	if x != nil {
-		return x.Weight
+	if x != nil && x.Weight != nil {
+		return *x.Weight
 	}
 	return 0
 }
@@ -928,8 +981,8 @@ type DeviceOption struct {
 	DeviceClass string `protobuf:"bytes,2,opt,name=device_class,json=deviceClass,proto3" json:"device_class,omitempty"`
 	// The id of the selector that a device must match; see NodeDevice.selectors.
 	Selector string `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many devices; 0 means all of the node's that match, at least one.
-	Count         int32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// How many devices, 1 or more; absent means all of the node's that match, at least one.
+	Count         *int32 `protobuf:"varint,4,opt,name=count,proto3,oneof" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -986,8 +1039,8 @@ func (x *DeviceOption) GetSelector() string {
 }
 
 func (x *DeviceOption) GetCount() int32 {
-	if x != nil {
-		return x.Count
+	if x != nil && x.Count != nil {
+		return *x.Count
 	}
 	return 0
 }
@@ -1524,25 +1577,26 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\frequirements\x18\x01 \x03(\v2\".kerf.cluster.v1alpha1.RequirementR\frequirements\"{\n" +
 	"\x19PreferredNodeAffinityTerm\x12\x16\n" +
 	"\x06weight\x18\x01 \x01(\x05R\x06weight\x12F\n" +
-	"\frequirements\x18\x02 \x03(\v2\".kerf.cluster.v1alpha1.RequirementR\frequirements\"\xb7\x02\n" +
+	"\frequirements\x18\x02 \x03(\v2\".kerf.cluster.v1alpha1.RequirementR\frequirements\"\x9a\x03\n" +
 	"\x0eTopologySpread\x12!\n" +
 	"\ftopology_key\x18\x01 \x01(\tR\vtopologyKey\x12\x19\n" +
 	"\bmax_skew\x18\x02 \x01(\x05R\amaxSkew\x12\x1a\n" +
 	"\brequired\x18\x03 \x01(\bR\brequired\x12@\n" +
 	"\bselector\x18\x04 \x01(\v2$.kerf.cluster.v1alpha1.LabelSelectorR\bselector\x12$\n" +
 	"\vmin_domains\x18\x05 \x01(\x05H\x00R\n" +
-	"minDomains\x88\x01\x01\x120\n" +
-	"\x14ignore_node_affinity\x18\x06 \x01(\bR\x12ignoreNodeAffinity\x12!\n" +
-	"\fhonor_taints\x18\a \x01(\bR\vhonorTaintsB\x0e\n" +
-	"\f_min_domains\"\x83\x02\n" +
+	"minDomains\x88\x01\x01\x12\\\n" +
+	"\x14node_affinity_policy\x18\x06 \x01(\x0e2*.kerf.cluster.v1alpha1.NodeInclusionPolicyR\x12nodeAffinityPolicy\x12X\n" +
+	"\x12node_taints_policy\x18\a \x01(\x0e2*.kerf.cluster.v1alpha1.NodeInclusionPolicyR\x10nodeTaintsPolicyB\x0e\n" +
+	"\f_min_domains\"\x93\x02\n" +
 	"\x0fPodAffinityTerm\x12!\n" +
 	"\ftopology_key\x18\x01 \x01(\tR\vtopologyKey\x12@\n" +
 	"\bselector\x18\x02 \x01(\v2$.kerf.cluster.v1alpha1.LabelSelectorR\bselector\x12\x1e\n" +
 	"\n" +
 	"namespaces\x18\x03 \x03(\tR\n" +
 	"namespaces\x12S\n" +
-	"\x12namespace_selector\x18\x04 \x01(\v2$.kerf.cluster.v1alpha1.LabelSelectorR\x11namespaceSelector\x12\x16\n" +
-	"\x06weight\x18\x05 \x01(\x05R\x06weight\"J\n" +
+	"\x12namespace_selector\x18\x04 \x01(\v2$.kerf.cluster.v1alpha1.LabelSelectorR\x11namespaceSelector\x12\x1b\n" +
+	"\x06weight\x18\x05 \x01(\x05H\x00R\x06weight\x88\x01\x01B\t\n" +
+	"\a_weight\"J\n" +
 	"\bHostPort\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\tR\bprotocol\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12\x0e\n" +
@@ -1560,12 +1614,13 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\x05terms\x18\x06 \x03(\v2'.kerf.cluster.v1alpha1.NodeAffinityTermR\x05terms\"b\n" +
 	"\rDeviceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12=\n" +
-	"\aoptions\x18\x02 \x03(\v2#.kerf.cluster.v1alpha1.DeviceOptionR\aoptions\"w\n" +
+	"\aoptions\x18\x02 \x03(\v2#.kerf.cluster.v1alpha1.DeviceOptionR\aoptions\"\x86\x01\n" +
 	"\fDeviceOption\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fdevice_class\x18\x02 \x01(\tR\vdeviceClass\x12\x1a\n" +
-	"\bselector\x18\x03 \x01(\tR\bselector\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\x05R\x05count\"L\n" +
+	"\bselector\x18\x03 \x01(\tR\bselector\x12\x19\n" +
+	"\x05count\x18\x04 \x01(\x05H\x00R\x05count\x88\x01\x01B\b\n" +
+	"\x06_count\"L\n" +
 	"\x10DeviceConstraint\x12\x1a\n" +
 	"\brequests\x18\x01 \x03(\tR\brequests\x12\x1c\n" +
 	"\tattribute\x18\x02 \x01(\tR\tattribute\"\x81\x05\n" +
@@ -1603,7 +1658,11 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\fnever_allows\x18\x06 \x01(\bR\vneverAllows\"U\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
-	"\x06labels\x18\x02 \x03(\v2\x1c.kerf.cluster.v1alpha1.LabelR\x06labels*\x88\x01\n" +
+	"\x06labels\x18\x02 \x03(\v2\x1c.kerf.cluster.v1alpha1.LabelR\x06labels*\x7f\n" +
+	"\x13NodeInclusionPolicy\x12%\n" +
+	"!NODE_INCLUSION_POLICY_UNSPECIFIED\x10\x00\x12\x1f\n" +
+	"\x1bNODE_INCLUSION_POLICY_HONOR\x10\x01\x12 \n" +
+	"\x1cNODE_INCLUSION_POLICY_IGNORE\x10\x02*\x88\x01\n" +
 	"\bPodPhase\x12\x19\n" +
 	"\x15POD_PHASE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11POD_PHASE_WAITING\x10\x01\x12\x1b\n" +
@@ -1624,73 +1683,76 @@ func file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP() []byte {
 	return file_kerf_cluster_v1alpha1_pod_proto_rawDescData
 }
 
-var file_kerf_cluster_v1alpha1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_kerf_cluster_v1alpha1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_kerf_cluster_v1alpha1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_kerf_cluster_v1alpha1_pod_proto_goTypes = []any{
-	(PodPhase)(0),                     // 0: kerf.cluster.v1alpha1.PodPhase
-	(*PodClass)(nil),                  // 1: kerf.cluster.v1alpha1.PodClass
-	(*NodeAffinityTerm)(nil),          // 2: kerf.cluster.v1alpha1.NodeAffinityTerm
-	(*PreferredNodeAffinityTerm)(nil), // 3: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm
-	(*TopologySpread)(nil),            // 4: kerf.cluster.v1alpha1.TopologySpread
-	(*PodAffinityTerm)(nil),           // 5: kerf.cluster.v1alpha1.PodAffinityTerm
-	(*HostPort)(nil),                  // 6: kerf.cluster.v1alpha1.HostPort
-	(*VolumeTopology)(nil),            // 7: kerf.cluster.v1alpha1.VolumeTopology
-	(*DeviceClaim)(nil),               // 8: kerf.cluster.v1alpha1.DeviceClaim
-	(*DeviceRequest)(nil),             // 9: kerf.cluster.v1alpha1.DeviceRequest
-	(*DeviceOption)(nil),              // 10: kerf.cluster.v1alpha1.DeviceOption
-	(*DeviceConstraint)(nil),          // 11: kerf.cluster.v1alpha1.DeviceConstraint
-	(*Pod)(nil),                       // 12: kerf.cluster.v1alpha1.Pod
-	(*DeviceRef)(nil),                 // 13: kerf.cluster.v1alpha1.DeviceRef
-	(*DaemonSet)(nil),                 // 14: kerf.cluster.v1alpha1.DaemonSet
-	(*PodDisruptionBudget)(nil),       // 15: kerf.cluster.v1alpha1.PodDisruptionBudget
-	(*Namespace)(nil),                 // 16: kerf.cluster.v1alpha1.Namespace
-	(*Label)(nil),                     // 17: kerf.cluster.v1alpha1.Label
-	(*Amount)(nil),                    // 18: kerf.cluster.v1alpha1.Amount
-	(*Toleration)(nil),                // 19: kerf.cluster.v1alpha1.Toleration
-	(*durationpb.Duration)(nil),       // 20: google.protobuf.Duration
-	(*LabelSelector)(nil),             // 21: kerf.cluster.v1alpha1.LabelSelector
-	(*Requirement)(nil),               // 22: kerf.cluster.v1alpha1.Requirement
-	(*timestamppb.Timestamp)(nil),     // 23: google.protobuf.Timestamp
+	(NodeInclusionPolicy)(0),          // 0: kerf.cluster.v1alpha1.NodeInclusionPolicy
+	(PodPhase)(0),                     // 1: kerf.cluster.v1alpha1.PodPhase
+	(*PodClass)(nil),                  // 2: kerf.cluster.v1alpha1.PodClass
+	(*NodeAffinityTerm)(nil),          // 3: kerf.cluster.v1alpha1.NodeAffinityTerm
+	(*PreferredNodeAffinityTerm)(nil), // 4: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm
+	(*TopologySpread)(nil),            // 5: kerf.cluster.v1alpha1.TopologySpread
+	(*PodAffinityTerm)(nil),           // 6: kerf.cluster.v1alpha1.PodAffinityTerm
+	(*HostPort)(nil),                  // 7: kerf.cluster.v1alpha1.HostPort
+	(*VolumeTopology)(nil),            // 8: kerf.cluster.v1alpha1.VolumeTopology
+	(*DeviceClaim)(nil),               // 9: kerf.cluster.v1alpha1.DeviceClaim
+	(*DeviceRequest)(nil),             // 10: kerf.cluster.v1alpha1.DeviceRequest
+	(*DeviceOption)(nil),              // 11: kerf.cluster.v1alpha1.DeviceOption
+	(*DeviceConstraint)(nil),          // 12: kerf.cluster.v1alpha1.DeviceConstraint
+	(*Pod)(nil),                       // 13: kerf.cluster.v1alpha1.Pod
+	(*DeviceRef)(nil),                 // 14: kerf.cluster.v1alpha1.DeviceRef
+	(*DaemonSet)(nil),                 // 15: kerf.cluster.v1alpha1.DaemonSet
+	(*PodDisruptionBudget)(nil),       // 16: kerf.cluster.v1alpha1.PodDisruptionBudget
+	(*Namespace)(nil),                 // 17: kerf.cluster.v1alpha1.Namespace
+	(*Label)(nil),                     // 18: kerf.cluster.v1alpha1.Label
+	(*Amount)(nil),                    // 19: kerf.cluster.v1alpha1.Amount
+	(*Toleration)(nil),                // 20: kerf.cluster.v1alpha1.Toleration
+	(*durationpb.Duration)(nil),       // 21: google.protobuf.Duration
+	(*LabelSelector)(nil),             // 22: kerf.cluster.v1alpha1.LabelSelector
+	(*Requirement)(nil),               // 23: kerf.cluster.v1alpha1.Requirement
+	(*timestamppb.Timestamp)(nil),     // 24: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1alpha1_pod_proto_depIdxs = []int32{
-	17, // 0: kerf.cluster.v1alpha1.PodClass.labels:type_name -> kerf.cluster.v1alpha1.Label
-	18, // 1: kerf.cluster.v1alpha1.PodClass.requests:type_name -> kerf.cluster.v1alpha1.Amount
-	17, // 2: kerf.cluster.v1alpha1.PodClass.node_selector:type_name -> kerf.cluster.v1alpha1.Label
-	2,  // 3: kerf.cluster.v1alpha1.PodClass.node_affinity:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
-	3,  // 4: kerf.cluster.v1alpha1.PodClass.preferred_node_affinity:type_name -> kerf.cluster.v1alpha1.PreferredNodeAffinityTerm
-	19, // 5: kerf.cluster.v1alpha1.PodClass.tolerations:type_name -> kerf.cluster.v1alpha1.Toleration
-	4,  // 6: kerf.cluster.v1alpha1.PodClass.topology_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
-	5,  // 7: kerf.cluster.v1alpha1.PodClass.pod_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
-	5,  // 8: kerf.cluster.v1alpha1.PodClass.pod_anti_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
-	6,  // 9: kerf.cluster.v1alpha1.PodClass.host_ports:type_name -> kerf.cluster.v1alpha1.HostPort
-	7,  // 10: kerf.cluster.v1alpha1.PodClass.volumes:type_name -> kerf.cluster.v1alpha1.VolumeTopology
-	18, // 11: kerf.cluster.v1alpha1.PodClass.volume_attachments:type_name -> kerf.cluster.v1alpha1.Amount
-	20, // 12: kerf.cluster.v1alpha1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
-	21, // 13: kerf.cluster.v1alpha1.PodClass.default_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	8,  // 14: kerf.cluster.v1alpha1.PodClass.device_claims:type_name -> kerf.cluster.v1alpha1.DeviceClaim
-	22, // 15: kerf.cluster.v1alpha1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	22, // 16: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	21, // 17: kerf.cluster.v1alpha1.TopologySpread.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	21, // 18: kerf.cluster.v1alpha1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	21, // 19: kerf.cluster.v1alpha1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	2,  // 20: kerf.cluster.v1alpha1.VolumeTopology.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
-	9,  // 21: kerf.cluster.v1alpha1.DeviceClaim.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequest
-	11, // 22: kerf.cluster.v1alpha1.DeviceClaim.constraints:type_name -> kerf.cluster.v1alpha1.DeviceConstraint
-	2,  // 23: kerf.cluster.v1alpha1.DeviceClaim.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
-	10, // 24: kerf.cluster.v1alpha1.DeviceRequest.options:type_name -> kerf.cluster.v1alpha1.DeviceOption
-	0,  // 25: kerf.cluster.v1alpha1.Pod.phase:type_name -> kerf.cluster.v1alpha1.PodPhase
-	23, // 26: kerf.cluster.v1alpha1.Pod.create_time:type_name -> google.protobuf.Timestamp
-	23, // 27: kerf.cluster.v1alpha1.Pod.bind_time:type_name -> google.protobuf.Timestamp
-	23, // 28: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
-	23, // 29: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
-	13, // 30: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
-	21, // 31: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	17, // 32: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	18, // 0: kerf.cluster.v1alpha1.PodClass.labels:type_name -> kerf.cluster.v1alpha1.Label
+	19, // 1: kerf.cluster.v1alpha1.PodClass.requests:type_name -> kerf.cluster.v1alpha1.Amount
+	18, // 2: kerf.cluster.v1alpha1.PodClass.node_selector:type_name -> kerf.cluster.v1alpha1.Label
+	3,  // 3: kerf.cluster.v1alpha1.PodClass.node_affinity:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
+	4,  // 4: kerf.cluster.v1alpha1.PodClass.preferred_node_affinity:type_name -> kerf.cluster.v1alpha1.PreferredNodeAffinityTerm
+	20, // 5: kerf.cluster.v1alpha1.PodClass.tolerations:type_name -> kerf.cluster.v1alpha1.Toleration
+	5,  // 6: kerf.cluster.v1alpha1.PodClass.topology_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
+	6,  // 7: kerf.cluster.v1alpha1.PodClass.pod_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
+	6,  // 8: kerf.cluster.v1alpha1.PodClass.pod_anti_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
+	7,  // 9: kerf.cluster.v1alpha1.PodClass.host_ports:type_name -> kerf.cluster.v1alpha1.HostPort
+	8,  // 10: kerf.cluster.v1alpha1.PodClass.volumes:type_name -> kerf.cluster.v1alpha1.VolumeTopology
+	19, // 11: kerf.cluster.v1alpha1.PodClass.volume_attachments:type_name -> kerf.cluster.v1alpha1.Amount
+	21, // 12: kerf.cluster.v1alpha1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
+	22, // 13: kerf.cluster.v1alpha1.PodClass.default_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	9,  // 14: kerf.cluster.v1alpha1.PodClass.device_claims:type_name -> kerf.cluster.v1alpha1.DeviceClaim
+	23, // 15: kerf.cluster.v1alpha1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	23, // 16: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	22, // 17: kerf.cluster.v1alpha1.TopologySpread.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	0,  // 18: kerf.cluster.v1alpha1.TopologySpread.node_affinity_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
+	0,  // 19: kerf.cluster.v1alpha1.TopologySpread.node_taints_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
+	22, // 20: kerf.cluster.v1alpha1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	22, // 21: kerf.cluster.v1alpha1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	3,  // 22: kerf.cluster.v1alpha1.VolumeTopology.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
+	10, // 23: kerf.cluster.v1alpha1.DeviceClaim.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequest
+	12, // 24: kerf.cluster.v1alpha1.DeviceClaim.constraints:type_name -> kerf.cluster.v1alpha1.DeviceConstraint
+	3,  // 25: kerf.cluster.v1alpha1.DeviceClaim.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
+	11, // 26: kerf.cluster.v1alpha1.DeviceRequest.options:type_name -> kerf.cluster.v1alpha1.DeviceOption
+	1,  // 27: kerf.cluster.v1alpha1.Pod.phase:type_name -> kerf.cluster.v1alpha1.PodPhase
+	24, // 28: kerf.cluster.v1alpha1.Pod.create_time:type_name -> google.protobuf.Timestamp
+	24, // 29: kerf.cluster.v1alpha1.Pod.bind_time:type_name -> google.protobuf.Timestamp
+	24, // 30: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
+	24, // 31: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
+	14, // 32: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
+	22, // 33: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	18, // 34: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_pod_proto_init() }
@@ -1700,12 +1762,14 @@ func file_kerf_cluster_v1alpha1_pod_proto_init() {
 	}
 	file_kerf_cluster_v1alpha1_constraint_proto_init()
 	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[3].OneofWrappers = []any{}
+	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[4].OneofWrappers = []any{}
+	file_kerf_cluster_v1alpha1_pod_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_pod_proto_rawDesc), len(file_kerf_cluster_v1alpha1_pod_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -84,17 +84,18 @@ func (NoticeKind) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{0}
 }
 
-// PreferencePolicy says what pods' wishes count for.
+// PreferencePolicy says what pods' preferences count for.
 type PreferencePolicy int32
 
 const (
 	// The default: PRICED.
 	PreferencePolicy_PREFERENCE_POLICY_UNSPECIFIED PreferencePolicy = 0
-	// A wish is honoured where that costs nothing, or less than the wish is worth. It never buys a node for itself.
+	// A preference is honoured where that costs nothing, or less than the preference is worth. It never buys a node for
+	// itself.
 	PreferencePolicy_PREFERENCE_POLICY_PRICED PreferencePolicy = 1
-	// As if there were no wishes.
+	// As if there were no preferences.
 	PreferencePolicy_PREFERENCE_POLICY_IGNORED PreferencePolicy = 2
-	// Wishes are requirements; only those that can't be had are given up.
+	// Preferences are requirements; only those that can't be had are given up.
 	PreferencePolicy_PREFERENCE_POLICY_ENFORCED PreferencePolicy = 3
 )
 
@@ -141,7 +142,7 @@ func (PreferencePolicy) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{1}
 }
 
-// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool wishes.
+// MinValuesPolicy says what becomes of a claim that can't be as flexible as its pool's minValues ask for.
 type MinValuesPolicy int32
 
 const (
@@ -592,8 +593,8 @@ type DisruptionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The disruption's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Why it was decided.
-	Reason DisruptionReason `protobuf:"varint,2,opt,name=reason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"reason,omitempty"`
+	// The kind of disruption.
+	DisruptionReason DisruptionReason `protobuf:"varint,2,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
 	// The claims that it takes away. Sorted.
 	Candidates []string `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	// The claims that replace them. Sorted.
@@ -651,9 +652,9 @@ func (x *DisruptionRecord) GetId() string {
 	return ""
 }
 
-func (x *DisruptionRecord) GetReason() DisruptionReason {
+func (x *DisruptionRecord) GetDisruptionReason() DisruptionReason {
 	if x != nil {
-		return x.Reason
+		return x.DisruptionReason
 	}
 	return DisruptionReason_DISRUPTION_REASON_UNSPECIFIED
 }
@@ -961,8 +962,8 @@ func (x *Removed) GetCapacityBuffers() []string {
 	return nil
 }
 
-// Delta is the change from one revision to another. It travels in parts like a Snapshot; every part carries both
-// revisions, and the change holds once the part with `last` has arrived.
+// Delta is the change from one revision to another. It travels in parts like a Snapshot: every part carries both
+// revisions, and the change holds as a whole once the message that says so (`last` beside the delta) has arrived.
 type Delta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The revision that the delta applies to.
@@ -1035,42 +1036,43 @@ func (x *Delta) GetRemoved() *Removed {
 	return nil
 }
 
-// Policy is how Kerf weighs what Karpenter's objects leave open. The zero value is a sound default.
+// Policy is how Kerf weighs what Karpenter's objects leave open. What is absent is Kerf's default, which is the same for
+// the watcher, the command line and any other caller; 0 means zero.
 type Policy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What one more node costs beside its price, micro-dollars per hour; it makes few larger nodes win over many small
-	// ones of the same price. 0 means that only the price counts.
-	PerNodeOverheadMicroUsdPerHour int64 `protobuf:"varint,1,opt,name=per_node_overhead_micro_usd_per_hour,json=perNodeOverheadMicroUsdPerHour,proto3" json:"per_node_overhead_micro_usd_per_hour,omitempty"`
-	// A consolidation must save at least this much, micro-dollars per hour; 0 means any saving.
+	// What one more node costs beside its price, micro-dollars per hour, 0 or more; it makes few larger nodes win over many
+	// small ones of the same price. 0: only the price counts. Absent: 1000.
+	PerNodeOverheadMicroUsdPerHour *int64 `protobuf:"varint,1,opt,name=per_node_overhead_micro_usd_per_hour,json=perNodeOverheadMicroUsdPerHour,proto3,oneof" json:"per_node_overhead_micro_usd_per_hour,omitempty"`
+	// A consolidation must save at least this much, micro-dollars per hour, 0 or more. 0 or absent: any saving.
 	MinSavingMicroUsdPerHour int64 `protobuf:"varint,2,opt,name=min_saving_micro_usd_per_hour,json=minSavingMicroUsdPerHour,proto3" json:"min_saving_micro_usd_per_hour,omitempty"`
-	// How many ranked offerings a claim lists at most, 1 to 200; 0 means 60.
-	MaxOfferingsPerClaim int32 `protobuf:"varint,3,opt,name=max_offerings_per_claim,json=maxOfferingsPerClaim,proto3" json:"max_offerings_per_claim,omitempty"`
-	// What pods' wishes count for: preferred affinity, soft topology spread, PreferNoSchedule taints.
+	// How many ranked offerings a claim lists at most, 1 to 200. Absent: 60.
+	MaxOfferingsPerClaim *int32 `protobuf:"varint,3,opt,name=max_offerings_per_claim,json=maxOfferingsPerClaim,proto3,oneof" json:"max_offerings_per_claim,omitempty"`
+	// What pods' preferences count for: preferred affinity, soft topology spread, PreferNoSchedule taints.
 	Preferences PreferencePolicy `protobuf:"varint,4,opt,name=preferences,proto3,enum=kerf.cluster.v1alpha1.PreferencePolicy" json:"preferences,omitempty"`
-	// What one pod's wish of weight 1 is worth under PRICED, micro-dollars per hour; 0 means 10.
-	PreferencePriceMicroUsdPerHour int64 `protobuf:"varint,5,opt,name=preference_price_micro_usd_per_hour,json=preferencePriceMicroUsdPerHour,proto3" json:"preference_price_micro_usd_per_hour,omitempty"`
-	// What becomes of a claim that can't have as many distinct values as its pool wishes for.
+	// What one pod's preference of weight 1 is worth under PRICED, micro-dollars per hour, 0 or more. Absent: 10.
+	PreferencePriceMicroUsdPerHour *int64 `protobuf:"varint,5,opt,name=preference_price_micro_usd_per_hour,json=preferencePriceMicroUsdPerHour,proto3,oneof" json:"preference_price_micro_usd_per_hour,omitempty"`
+	// What becomes of a claim that can't have as many distinct values as its pool's minValues ask for.
 	MinValues MinValuesPolicy `protobuf:"varint,6,opt,name=min_values,json=minValues,proto3,enum=kerf.cluster.v1alpha1.MinValuesPolicy" json:"min_values,omitempty"`
 	// The scheduler's default spread constraints, for pods that have none of their own; without selectors, see
 	// PodClass.default_selector.
 	DefaultSpread []*TopologySpread `protobuf:"bytes,7,rep,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
-	// How much the optimiser may do, in steps of about a microsecond; 0 means as much as the number of pods and shapes
-	// warrants, below 0 only the greedy start. It is no time, so that the same input gives the same plan on every machine.
-	Work int64 `protobuf:"varint,8,opt,name=work,proto3" json:"work,omitempty"`
-	// The optimiser stops once the price is proven to be that near to the lowest; 0 means 0.003.
-	GapTarget float64 `protobuf:"fixed64,9,opt,name=gap_target,json=gapTarget,proto3" json:"gap_target,omitempty"`
-	// How many pods of one owner a new node is packed with at most; 0 means no cap.
-	MaxPodsOfWorkloadPerNode int32 `protobuf:"varint,10,opt,name=max_pods_of_workload_per_node,json=maxPodsOfWorkloadPerNode,proto3" json:"max_pods_of_workload_per_node,omitempty"`
-	// What it costs to evict one ordinary pod by choice, micro-dollars; 0 means 1000, below 0 nothing. Pods that are hard to
-	// move cost more: by deletion cost, priority, and how lately they were started.
-	EvictionPriceMicroUsd int64 `protobuf:"varint,11,opt,name=eviction_price_micro_usd,json=evictionPriceMicroUsd,proto3" json:"eviction_price_micro_usd,omitempty"`
-	// How soon what a disruption for money saves must make up for its evictions; absent means 1 h.
+	// How much the optimiser may do, in steps of about a microsecond. 0: only the greedy start. Absent: as much as the number
+	// of pods and shapes warrants. It is no time, so that the same input gives the same plan on every machine.
+	Work *int64 `protobuf:"varint,8,opt,name=work,proto3,oneof" json:"work,omitempty"`
+	// The optimiser stops once the price is proven to be that near to the lowest, as a share from 0 to 1. Absent: 0.003.
+	GapTarget *float64 `protobuf:"fixed64,9,opt,name=gap_target,json=gapTarget,proto3,oneof" json:"gap_target,omitempty"`
+	// How many pods of one owner a new node is packed with at most, 1 or more. Absent: no cap.
+	MaxPodsOfWorkloadPerNode *int32 `protobuf:"varint,10,opt,name=max_pods_of_workload_per_node,json=maxPodsOfWorkloadPerNode,proto3,oneof" json:"max_pods_of_workload_per_node,omitempty"`
+	// What it costs to evict one ordinary pod by choice, micro-dollars, 0 or more. Pods that are hard to move cost more: by
+	// deletion cost, priority, and how lately they were started. Absent: 1000.
+	EvictionPriceMicroUsd *int64 `protobuf:"varint,11,opt,name=eviction_price_micro_usd,json=evictionPriceMicroUsd,proto3,oneof" json:"eviction_price_micro_usd,omitempty"`
+	// How soon what a disruption for money saves must make up for its evictions; see Disruption.payback. Absent: 1 h.
 	Payback *durationpb.Duration `protobuf:"bytes,12,opt,name=payback,proto3" json:"payback,omitempty"`
-	// How long pods that were moved by choice are left alone; absent means 30 min.
+	// How long pods that were moved by choice are left alone, 0 or more. Absent: 30 min.
 	PodRest *durationpb.Duration `protobuf:"bytes,13,opt,name=pod_rest,json=podRest,proto3" json:"pod_rest,omitempty"`
-	// How many sets of nodes a plan tries to give back at most; 0 means as many as the number of nodes warrants.
-	DisruptionTrials int64 `protobuf:"varint,14,opt,name=disruption_trials,json=disruptionTrials,proto3" json:"disruption_trials,omitempty"`
-	// When nodes count as sick; absent means the defaults.
+	// How many sets of nodes a plan tries to remove at most, 0 or more. Absent: as many as the number of nodes warrants.
+	DisruptionTrials *int64 `protobuf:"varint,14,opt,name=disruption_trials,json=disruptionTrials,proto3,oneof" json:"disruption_trials,omitempty"`
+	// When nodes count as unhealthy. Absent: the defaults.
 	Repair        *RepairPolicy `protobuf:"bytes,15,opt,name=repair,proto3" json:"repair,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1107,8 +1109,8 @@ func (*Policy) Descriptor() ([]byte, []int) {
 }
 
 func (x *Policy) GetPerNodeOverheadMicroUsdPerHour() int64 {
-	if x != nil {
-		return x.PerNodeOverheadMicroUsdPerHour
+	if x != nil && x.PerNodeOverheadMicroUsdPerHour != nil {
+		return *x.PerNodeOverheadMicroUsdPerHour
 	}
 	return 0
 }
@@ -1121,8 +1123,8 @@ func (x *Policy) GetMinSavingMicroUsdPerHour() int64 {
 }
 
 func (x *Policy) GetMaxOfferingsPerClaim() int32 {
-	if x != nil {
-		return x.MaxOfferingsPerClaim
+	if x != nil && x.MaxOfferingsPerClaim != nil {
+		return *x.MaxOfferingsPerClaim
 	}
 	return 0
 }
@@ -1135,8 +1137,8 @@ func (x *Policy) GetPreferences() PreferencePolicy {
 }
 
 func (x *Policy) GetPreferencePriceMicroUsdPerHour() int64 {
-	if x != nil {
-		return x.PreferencePriceMicroUsdPerHour
+	if x != nil && x.PreferencePriceMicroUsdPerHour != nil {
+		return *x.PreferencePriceMicroUsdPerHour
 	}
 	return 0
 }
@@ -1156,29 +1158,29 @@ func (x *Policy) GetDefaultSpread() []*TopologySpread {
 }
 
 func (x *Policy) GetWork() int64 {
-	if x != nil {
-		return x.Work
+	if x != nil && x.Work != nil {
+		return *x.Work
 	}
 	return 0
 }
 
 func (x *Policy) GetGapTarget() float64 {
-	if x != nil {
-		return x.GapTarget
+	if x != nil && x.GapTarget != nil {
+		return *x.GapTarget
 	}
 	return 0
 }
 
 func (x *Policy) GetMaxPodsOfWorkloadPerNode() int32 {
-	if x != nil {
-		return x.MaxPodsOfWorkloadPerNode
+	if x != nil && x.MaxPodsOfWorkloadPerNode != nil {
+		return *x.MaxPodsOfWorkloadPerNode
 	}
 	return 0
 }
 
 func (x *Policy) GetEvictionPriceMicroUsd() int64 {
-	if x != nil {
-		return x.EvictionPriceMicroUsd
+	if x != nil && x.EvictionPriceMicroUsd != nil {
+		return *x.EvictionPriceMicroUsd
 	}
 	return 0
 }
@@ -1198,8 +1200,8 @@ func (x *Policy) GetPodRest() *durationpb.Duration {
 }
 
 func (x *Policy) GetDisruptionTrials() int64 {
-	if x != nil {
-		return x.DisruptionTrials
+	if x != nil && x.DisruptionTrials != nil {
+		return *x.DisruptionTrials
 	}
 	return 0
 }
@@ -1211,17 +1213,18 @@ func (x *Policy) GetRepair() *RepairPolicy {
 	return nil
 }
 
-// RepairPolicy says which nodes are sick beyond waiting.
+// RepairPolicy says which nodes are unhealthy for so long that they are replaced.
 type RepairPolicy struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// No node is taken away for being sick.
+	// No node is replaced for being unhealthy.
 	Off bool `protobuf:"varint,1,opt,name=off,proto3" json:"off,omitempty"`
-	// What makes a node sick; none means AWS's: Ready False or Unknown for 30 min, AcceleratedHardwareReady False for 10
-	// min, and StorageReady, NetworkingReady, KernelReady and ContainerRuntimeReady False for 30 min.
+	// What makes a node unhealthy. None: what AWS's node monitoring agent reports, which is Ready False or Unknown for 30
+	// min, AcceleratedHardwareReady False for 10 min, and StorageReady, NetworkingReady, KernelReady and
+	// ContainerRuntimeReady False for 30 min.
 	Conditions []*RepairCondition `protobuf:"bytes,2,rep,name=conditions,proto3" json:"conditions,omitempty"`
-	// The share of a pool's nodes, 1 to 100, that may be sick at once: above it the fault is likely not the nodes', and none
-	// is taken. 0 means 20.
-	MaxUnhealthyPercent int32 `protobuf:"varint,3,opt,name=max_unhealthy_percent,json=maxUnhealthyPercent,proto3" json:"max_unhealthy_percent,omitempty"`
+	// The share of a pool's nodes, 1 to 100, that may be unhealthy at once: above it the fault is likely not the nodes', and
+	// none is replaced. Absent: 20.
+	MaxUnhealthyPercent *int32 `protobuf:"varint,3,opt,name=max_unhealthy_percent,json=maxUnhealthyPercent,proto3,oneof" json:"max_unhealthy_percent,omitempty"`
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
@@ -1271,18 +1274,18 @@ func (x *RepairPolicy) GetConditions() []*RepairCondition {
 }
 
 func (x *RepairPolicy) GetMaxUnhealthyPercent() int32 {
-	if x != nil {
-		return x.MaxUnhealthyPercent
+	if x != nil && x.MaxUnhealthyPercent != nil {
+		return *x.MaxUnhealthyPercent
 	}
 	return 0
 }
 
-// RepairCondition is one way to be sick.
+// RepairCondition is one way to be unhealthy.
 type RepairCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The type of the node's condition.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// The status that is sick: "True", "False" or "Unknown".
+	// The status that is unhealthy: "True", "False" or "Unknown".
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	// How long it must last; required.
 	After         *durationpb.Duration `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
@@ -1387,10 +1390,10 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
 	"\rcapacity_type\x18\x03 \x01(\x0e2#.kerf.cluster.v1alpha1.CapacityTypeR\fcapacityType\x120\n" +
 	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"\xd2\x03\n" +
+	"\amessage\x18\x05 \x01(\tR\amessage\"\xe7\x03\n" +
 	"\x10DisruptionRecord\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
-	"\x06reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x06reason\x12\x1e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
+	"\x11disruption_reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x03 \x03(\tR\n" +
 	"candidates\x12\"\n" +
@@ -1435,32 +1438,41 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\rbase_revision\x18\x01 \x01(\x04R\fbaseRevision\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12;\n" +
 	"\bupserted\x18\x03 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bupserted\x128\n" +
-	"\aremoved\x18\x04 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\"\xfd\x06\n" +
-	"\x06Policy\x12L\n" +
-	"$per_node_overhead_micro_usd_per_hour\x18\x01 \x01(\x03R\x1eperNodeOverheadMicroUsdPerHour\x12?\n" +
-	"\x1dmin_saving_micro_usd_per_hour\x18\x02 \x01(\x03R\x18minSavingMicroUsdPerHour\x125\n" +
-	"\x17max_offerings_per_claim\x18\x03 \x01(\x05R\x14maxOfferingsPerClaim\x12I\n" +
-	"\vpreferences\x18\x04 \x01(\x0e2'.kerf.cluster.v1alpha1.PreferencePolicyR\vpreferences\x12K\n" +
-	"#preference_price_micro_usd_per_hour\x18\x05 \x01(\x03R\x1epreferencePriceMicroUsdPerHour\x12E\n" +
+	"\aremoved\x18\x04 \x01(\v2\x1e.kerf.cluster.v1alpha1.RemovedR\aremoved\"\xff\b\n" +
+	"\x06Policy\x12Q\n" +
+	"$per_node_overhead_micro_usd_per_hour\x18\x01 \x01(\x03H\x00R\x1eperNodeOverheadMicroUsdPerHour\x88\x01\x01\x12?\n" +
+	"\x1dmin_saving_micro_usd_per_hour\x18\x02 \x01(\x03R\x18minSavingMicroUsdPerHour\x12:\n" +
+	"\x17max_offerings_per_claim\x18\x03 \x01(\x05H\x01R\x14maxOfferingsPerClaim\x88\x01\x01\x12I\n" +
+	"\vpreferences\x18\x04 \x01(\x0e2'.kerf.cluster.v1alpha1.PreferencePolicyR\vpreferences\x12P\n" +
+	"#preference_price_micro_usd_per_hour\x18\x05 \x01(\x03H\x02R\x1epreferencePriceMicroUsdPerHour\x88\x01\x01\x12E\n" +
 	"\n" +
 	"min_values\x18\x06 \x01(\x0e2&.kerf.cluster.v1alpha1.MinValuesPolicyR\tminValues\x12L\n" +
-	"\x0edefault_spread\x18\a \x03(\v2%.kerf.cluster.v1alpha1.TopologySpreadR\rdefaultSpread\x12\x12\n" +
-	"\x04work\x18\b \x01(\x03R\x04work\x12\x1d\n" +
+	"\x0edefault_spread\x18\a \x03(\v2%.kerf.cluster.v1alpha1.TopologySpreadR\rdefaultSpread\x12\x17\n" +
+	"\x04work\x18\b \x01(\x03H\x03R\x04work\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"gap_target\x18\t \x01(\x01R\tgapTarget\x12?\n" +
+	"gap_target\x18\t \x01(\x01H\x04R\tgapTarget\x88\x01\x01\x12D\n" +
 	"\x1dmax_pods_of_workload_per_node\x18\n" +
-	" \x01(\x05R\x18maxPodsOfWorkloadPerNode\x127\n" +
-	"\x18eviction_price_micro_usd\x18\v \x01(\x03R\x15evictionPriceMicroUsd\x123\n" +
+	" \x01(\x05H\x05R\x18maxPodsOfWorkloadPerNode\x88\x01\x01\x12<\n" +
+	"\x18eviction_price_micro_usd\x18\v \x01(\x03H\x06R\x15evictionPriceMicroUsd\x88\x01\x01\x123\n" +
 	"\apayback\x18\f \x01(\v2\x19.google.protobuf.DurationR\apayback\x124\n" +
-	"\bpod_rest\x18\r \x01(\v2\x19.google.protobuf.DurationR\apodRest\x12+\n" +
-	"\x11disruption_trials\x18\x0e \x01(\x03R\x10disruptionTrials\x12;\n" +
-	"\x06repair\x18\x0f \x01(\v2#.kerf.cluster.v1alpha1.RepairPolicyR\x06repair\"\x9c\x01\n" +
+	"\bpod_rest\x18\r \x01(\v2\x19.google.protobuf.DurationR\apodRest\x120\n" +
+	"\x11disruption_trials\x18\x0e \x01(\x03H\aR\x10disruptionTrials\x88\x01\x01\x12;\n" +
+	"\x06repair\x18\x0f \x01(\v2#.kerf.cluster.v1alpha1.RepairPolicyR\x06repairB'\n" +
+	"%_per_node_overhead_micro_usd_per_hourB\x1a\n" +
+	"\x18_max_offerings_per_claimB&\n" +
+	"$_preference_price_micro_usd_per_hourB\a\n" +
+	"\x05_workB\r\n" +
+	"\v_gap_targetB \n" +
+	"\x1e_max_pods_of_workload_per_nodeB\x1b\n" +
+	"\x19_eviction_price_micro_usdB\x14\n" +
+	"\x12_disruption_trials\"\xbb\x01\n" +
 	"\fRepairPolicy\x12\x10\n" +
 	"\x03off\x18\x01 \x01(\bR\x03off\x12F\n" +
 	"\n" +
 	"conditions\x18\x02 \x03(\v2&.kerf.cluster.v1alpha1.RepairConditionR\n" +
-	"conditions\x122\n" +
-	"\x15max_unhealthy_percent\x18\x03 \x01(\x05R\x13maxUnhealthyPercent\"n\n" +
+	"conditions\x127\n" +
+	"\x15max_unhealthy_percent\x18\x03 \x01(\x05H\x00R\x13maxUnhealthyPercent\x88\x01\x01B\x18\n" +
+	"\x16_max_unhealthy_percent\"n\n" +
 	"\x0fRepairCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12/\n" +
@@ -1552,7 +1564,7 @@ var file_kerf_cluster_v1alpha1_snapshot_proto_depIdxs = []int32{
 	13, // 18: kerf.cluster.v1alpha1.Notice.deadline:type_name -> google.protobuf.Timestamp
 	27, // 19: kerf.cluster.v1alpha1.Shortage.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
 	13, // 20: kerf.cluster.v1alpha1.Shortage.until:type_name -> google.protobuf.Timestamp
-	28, // 21: kerf.cluster.v1alpha1.DisruptionRecord.reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	28, // 21: kerf.cluster.v1alpha1.DisruptionRecord.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
 	13, // 22: kerf.cluster.v1alpha1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
 	13, // 23: kerf.cluster.v1alpha1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
 	7,  // 24: kerf.cluster.v1alpha1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
@@ -1585,6 +1597,8 @@ func file_kerf_cluster_v1alpha1_snapshot_proto_init() {
 	file_kerf_cluster_v1alpha1_overlay_proto_init()
 	file_kerf_cluster_v1alpha1_pod_proto_init()
 	file_kerf_cluster_v1alpha1_pool_proto_init()
+	file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[7].OneofWrappers = []any{}
+	file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

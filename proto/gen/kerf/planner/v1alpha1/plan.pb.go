@@ -491,8 +491,8 @@ type Disruption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Derived from the input hash and the candidates.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Why.
-	Reason v1alpha1.DisruptionReason `protobuf:"varint,2,opt,name=reason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"reason,omitempty"`
+	// The kind of disruption, which disruption budgets are about.
+	DisruptionReason v1alpha1.DisruptionReason `protobuf:"varint,2,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
 	// The claims to take away, by id. Sorted.
 	Candidates []string `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	// Claims of this plan that must be initialized before the drain begins, by id. Sorted.
@@ -503,12 +503,12 @@ type Disruption struct {
 	Evictions int32 `protobuf:"varint,6,opt,name=evictions,proto3" json:"evictions,omitempty"`
 	// Money saved, micro-dollars per hour; 0 where the reason is not money.
 	SavingMicroUsdPerHour int64 `protobuf:"varint,7,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
-	// The reason in full.
-	Explanation *v1alpha1.Reason `protobuf:"bytes,8,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// Why, in words and figures.
+	Reason *v1alpha1.Reason `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What its evictions are weighed at, micro-dollars.
 	ChurnMicroUsd int64 `protobuf:"varint,9,opt,name=churn_micro_usd,json=churnMicroUsd,proto3" json:"churn_micro_usd,omitempty"`
 	// How long it takes for the saving to make up for the evictions; absent where the reason is not money.
-	PayBack *durationpb.Duration `protobuf:"bytes,10,opt,name=pay_back,json=payBack,proto3" json:"pay_back,omitempty"`
+	Payback *durationpb.Duration `protobuf:"bytes,10,opt,name=payback,proto3" json:"payback,omitempty"`
 	// Whose pods are evicted, and how many. Sorted by namespace, kind and name.
 	Workloads     []*v1alpha1.WorkloadEvictions `protobuf:"bytes,11,rep,name=workloads,proto3" json:"workloads,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -552,9 +552,9 @@ func (x *Disruption) GetId() string {
 	return ""
 }
 
-func (x *Disruption) GetReason() v1alpha1.DisruptionReason {
+func (x *Disruption) GetDisruptionReason() v1alpha1.DisruptionReason {
 	if x != nil {
-		return x.Reason
+		return x.DisruptionReason
 	}
 	return v1alpha1.DisruptionReason(0)
 }
@@ -594,9 +594,9 @@ func (x *Disruption) GetSavingMicroUsdPerHour() int64 {
 	return 0
 }
 
-func (x *Disruption) GetExplanation() *v1alpha1.Reason {
+func (x *Disruption) GetReason() *v1alpha1.Reason {
 	if x != nil {
-		return x.Explanation
+		return x.Reason
 	}
 	return nil
 }
@@ -608,9 +608,9 @@ func (x *Disruption) GetChurnMicroUsd() int64 {
 	return 0
 }
 
-func (x *Disruption) GetPayBack() *durationpb.Duration {
+func (x *Disruption) GetPayback() *durationpb.Duration {
 	if x != nil {
-		return x.PayBack
+		return x.Payback
 	}
 	return nil
 }
@@ -632,8 +632,8 @@ type DisruptionSummary struct {
 	// Sets of nodes that were tried out.
 	Tried int32 `protobuf:"varint,3,opt,name=tried,proto3" json:"tried,omitempty"`
 	// What the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, micro-dollars
-	// per hour; 0 where nothing is proven.
-	FloorMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=floor_micro_usd_per_hour,json=floorMicroUsdPerHour,proto3" json:"floor_micro_usd_per_hour,omitempty"`
+	// per hour; absent where nothing is proven.
+	FloorMicroUsdPerHour *int64 `protobuf:"varint,4,opt,name=floor_micro_usd_per_hour,json=floorMicroUsdPerHour,proto3,oneof" json:"floor_micro_usd_per_hour,omitempty"`
 	// Where the search ended; the next Decide may say it, to go on there. "" when nothing was left out.
 	ResumeAfter   string `protobuf:"bytes,5,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -692,8 +692,8 @@ func (x *DisruptionSummary) GetTried() int32 {
 }
 
 func (x *DisruptionSummary) GetFloorMicroUsdPerHour() int64 {
-	if x != nil {
-		return x.FloorMicroUsdPerHour
+	if x != nil && x.FloorMicroUsdPerHour != nil {
+		return *x.FloorMicroUsdPerHour
 	}
 	return 0
 }
@@ -946,15 +946,15 @@ type NodeVerdict struct {
 	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
 	// Its claim.
 	Claim string `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
-	// Its price, micro-dollars per hour.
-	PriceMicroUsdPerHour int64 `protobuf:"varint,3,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
+	// Its price, micro-dollars per hour; absent where it is not known.
+	PriceMicroUsdPerHour *int64 `protobuf:"varint,3,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3,oneof" json:"price_micro_usd_per_hour,omitempty"`
 	// What keeps it, or why it goes.
 	Reason *v1alpha1.Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The disruption that takes it; "" when it stays.
 	Disruption string `protobuf:"bytes,5,opt,name=disruption,proto3" json:"disruption,omitempty"`
-	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what giving it
-	// back could save at most. 0 where it is not known.
-	WasteMicroUsdPerHour int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3" json:"waste_micro_usd_per_hour,omitempty"`
+	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
+	// removing it could save at most. Absent where it is not known.
+	WasteMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3,oneof" json:"waste_micro_usd_per_hour,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }
@@ -1004,8 +1004,8 @@ func (x *NodeVerdict) GetClaim() string {
 }
 
 func (x *NodeVerdict) GetPriceMicroUsdPerHour() int64 {
-	if x != nil {
-		return x.PriceMicroUsdPerHour
+	if x != nil && x.PriceMicroUsdPerHour != nil {
+		return *x.PriceMicroUsdPerHour
 	}
 	return 0
 }
@@ -1025,8 +1025,8 @@ func (x *NodeVerdict) GetDisruption() string {
 }
 
 func (x *NodeVerdict) GetWasteMicroUsdPerHour() int64 {
-	if x != nil {
-		return x.WasteMicroUsdPerHour
+	if x != nil && x.WasteMicroUsdPerHour != nil {
+		return *x.WasteMicroUsdPerHour
 	}
 	return 0
 }
@@ -1201,31 +1201,32 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bRunnerUp\x12A\n" +
 	"\boffering\x18\x01 \x01(\v2%.kerf.cluster.v1alpha1.RankedOfferingR\boffering\x12\x12\n" +
 	"\x04pods\x18\x02 \x01(\x05R\x04pods\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xa6\x04\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xb0\x04\n" +
 	"\n" +
 	"Disruption\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
-	"\x06reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x06reason\x12\x1e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
+	"\x11disruption_reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x03 \x03(\tR\n" +
 	"candidates\x12\"\n" +
 	"\freplacements\x18\x04 \x03(\tR\freplacements\x12D\n" +
 	"\fdestinations\x18\x05 \x03(\v2 .kerf.planner.v1alpha1.PlacementR\fdestinations\x12\x1c\n" +
 	"\tevictions\x18\x06 \x01(\x05R\tevictions\x128\n" +
-	"\x19saving_micro_usd_per_hour\x18\a \x01(\x03R\x15savingMicroUsdPerHour\x12?\n" +
-	"\vexplanation\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\vexplanation\x12&\n" +
-	"\x0fchurn_micro_usd\x18\t \x01(\x03R\rchurnMicroUsd\x124\n" +
-	"\bpay_back\x18\n" +
-	" \x01(\v2\x19.google.protobuf.DurationR\apayBack\x12F\n" +
-	"\tworkloads\x18\v \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\"\xbc\x01\n" +
+	"\x19saving_micro_usd_per_hour\x18\a \x01(\x03R\x15savingMicroUsdPerHour\x125\n" +
+	"\x06reason\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\x12&\n" +
+	"\x0fchurn_micro_usd\x18\t \x01(\x03R\rchurnMicroUsd\x123\n" +
+	"\apayback\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\apayback\x12F\n" +
+	"\tworkloads\x18\v \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\"\xde\x01\n" +
 	"\x11DisruptionSummary\x12\x1e\n" +
 	"\n" +
 	"candidates\x18\x01 \x01(\x05R\n" +
 	"candidates\x12\x16\n" +
 	"\x06judged\x18\x02 \x01(\x05R\x06judged\x12\x14\n" +
-	"\x05tried\x18\x03 \x01(\x05R\x05tried\x126\n" +
-	"\x18floor_micro_usd_per_hour\x18\x04 \x01(\x03R\x14floorMicroUsdPerHour\x12!\n" +
-	"\fresume_after\x18\x05 \x01(\tR\vresumeAfter\"k\n" +
+	"\x05tried\x18\x03 \x01(\x05R\x05tried\x12;\n" +
+	"\x18floor_micro_usd_per_hour\x18\x04 \x01(\x03H\x00R\x14floorMicroUsdPerHour\x88\x01\x01\x12!\n" +
+	"\fresume_after\x18\x05 \x01(\tR\vresumeAfterB\x1b\n" +
+	"\x19_floor_micro_usd_per_hour\"k\n" +
 	"\tPlacement\x12\x10\n" +
 	"\x03pod\x18\x01 \x01(\tR\x03pod\x12\x14\n" +
 	"\x04node\x18\x02 \x01(\tH\x00R\x04node\x12\x16\n" +
@@ -1240,16 +1241,18 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bPoolMiss\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
 	"\rinstance_type\x18\x02 \x01(\tR\finstanceType\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xfe\x01\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xc2\x02\n" +
 	"\vNodeVerdict\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
-	"\x05claim\x18\x02 \x01(\tR\x05claim\x126\n" +
-	"\x18price_micro_usd_per_hour\x18\x03 \x01(\x03R\x14priceMicroUsdPerHour\x125\n" +
+	"\x05claim\x18\x02 \x01(\tR\x05claim\x12;\n" +
+	"\x18price_micro_usd_per_hour\x18\x03 \x01(\x03H\x00R\x14priceMicroUsdPerHour\x88\x01\x01\x125\n" +
 	"\x06reason\x18\x04 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\x12\x1e\n" +
 	"\n" +
 	"disruption\x18\x05 \x01(\tR\n" +
-	"disruption\x126\n" +
-	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03R\x14wasteMicroUsdPerHour\"\x81\x01\n" +
+	"disruption\x12;\n" +
+	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03H\x01R\x14wasteMicroUsdPerHour\x88\x01\x01B\x1b\n" +
+	"\x19_price_micro_usd_per_hourB\x1b\n" +
+	"\x19_waste_micro_usd_per_hour\"\x81\x01\n" +
 	"\n" +
 	"LowerBound\x12+\n" +
 	"\x12micro_usd_per_hour\x18\x01 \x01(\x03R\x0fmicroUsdPerHour\x12\x10\n" +
@@ -1322,10 +1325,10 @@ var file_kerf_planner_v1alpha1_plan_proto_depIdxs = []int32{
 	17, // 15: kerf.planner.v1alpha1.NodeClaim.annotations:type_name -> kerf.cluster.v1alpha1.Label
 	15, // 16: kerf.planner.v1alpha1.RunnerUp.offering:type_name -> kerf.cluster.v1alpha1.RankedOffering
 	13, // 17: kerf.planner.v1alpha1.RunnerUp.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	18, // 18: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	18, // 18: kerf.planner.v1alpha1.Disruption.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
 	6,  // 19: kerf.planner.v1alpha1.Disruption.destinations:type_name -> kerf.planner.v1alpha1.Placement
-	13, // 20: kerf.planner.v1alpha1.Disruption.explanation:type_name -> kerf.cluster.v1alpha1.Reason
-	19, // 21: kerf.planner.v1alpha1.Disruption.pay_back:type_name -> google.protobuf.Duration
+	13, // 20: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	19, // 21: kerf.planner.v1alpha1.Disruption.payback:type_name -> google.protobuf.Duration
 	20, // 22: kerf.planner.v1alpha1.Disruption.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
 	13, // 23: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
 	8,  // 24: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
@@ -1345,10 +1348,12 @@ func file_kerf_planner_v1alpha1_plan_proto_init() {
 	if File_kerf_planner_v1alpha1_plan_proto != nil {
 		return
 	}
+	file_kerf_planner_v1alpha1_plan_proto_msgTypes[4].OneofWrappers = []any{}
 	file_kerf_planner_v1alpha1_plan_proto_msgTypes[5].OneofWrappers = []any{
 		(*Placement_Node)(nil),
 		(*Placement_Claim)(nil),
 	}
+	file_kerf_planner_v1alpha1_plan_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

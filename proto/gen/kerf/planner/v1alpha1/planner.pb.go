@@ -331,7 +331,7 @@ func (x *SessionRequest) GetMessage() isSessionRequest_Message {
 	return nil
 }
 
-func (x *SessionRequest) GetSnapshot() *SnapshotPart {
+func (x *SessionRequest) GetSnapshot() *v1alpha1.SnapshotPart {
 	if x != nil {
 		if x, ok := x.Message.(*SessionRequest_Snapshot); ok {
 			return x.Snapshot
@@ -340,7 +340,7 @@ func (x *SessionRequest) GetSnapshot() *SnapshotPart {
 	return nil
 }
 
-func (x *SessionRequest) GetDelta() *DeltaPart {
+func (x *SessionRequest) GetDelta() *v1alpha1.DeltaPart {
 	if x != nil {
 		if x, ok := x.Message.(*SessionRequest_Delta); ok {
 			return x.Delta
@@ -364,12 +364,12 @@ type isSessionRequest_Message interface {
 
 type SessionRequest_Snapshot struct {
 	// A part of a whole snapshot; it replaces whatever the session held once the last part has arrived.
-	Snapshot *SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3,oneof"`
+	Snapshot *v1alpha1.SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3,oneof"`
 }
 
 type SessionRequest_Delta struct {
 	// A part of a delta.
-	Delta *DeltaPart `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
+	Delta *v1alpha1.DeltaPart `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
 }
 
 type SessionRequest_Decide struct {
@@ -382,116 +382,6 @@ func (*SessionRequest_Snapshot) isSessionRequest_Message() {}
 func (*SessionRequest_Delta) isSessionRequest_Message() {}
 
 func (*SessionRequest_Decide) isSessionRequest_Message() {}
-
-// SnapshotPart is a part of a snapshot.
-type SnapshotPart struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Some of the snapshot's objects; the header fields in the first part.
-	Snapshot *v1alpha1.Snapshot `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// No further part follows.
-	Last          bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SnapshotPart) Reset() {
-	*x = SnapshotPart{}
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SnapshotPart) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SnapshotPart) ProtoMessage() {}
-
-func (x *SnapshotPart) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SnapshotPart.ProtoReflect.Descriptor instead.
-func (*SnapshotPart) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *SnapshotPart) GetSnapshot() *v1alpha1.Snapshot {
-	if x != nil {
-		return x.Snapshot
-	}
-	return nil
-}
-
-func (x *SnapshotPart) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
-}
-
-// DeltaPart is a part of a delta.
-type DeltaPart struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Some of the delta's objects.
-	Delta *v1alpha1.Delta `protobuf:"bytes,1,opt,name=delta,proto3" json:"delta,omitempty"`
-	// No further part follows.
-	Last          bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DeltaPart) Reset() {
-	*x = DeltaPart{}
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeltaPart) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeltaPart) ProtoMessage() {}
-
-func (x *DeltaPart) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeltaPart.ProtoReflect.Descriptor instead.
-func (*DeltaPart) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *DeltaPart) GetDelta() *v1alpha1.Delta {
-	if x != nil {
-		return x.Delta
-	}
-	return nil
-}
-
-func (x *DeltaPart) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
-}
 
 // SessionResponse is one message of the planner's.
 type SessionResponse struct {
@@ -508,7 +398,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[6]
+	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +410,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[6]
+	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +423,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP(), []int{6}
+	return file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SessionResponse) GetMessage() isSessionResponse_Message {
@@ -563,12 +453,12 @@ type SessionResponse_Plan struct {
 
 func (*SessionResponse_Plan) isSessionResponse_Message() {}
 
-// PlanPart is a part of a plan: some of its lists' entries, and the header fields in the first part.
+// PlanPart is a part of a plan; see kerf/cluster/v1alpha1/part.proto.
 type PlanPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Some of the plan.
+	// Some of the plan's list entries; all other fields in the first part.
 	Plan *Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
-	// No further part follows.
+	// The plan is complete.
 	Last          bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -576,7 +466,7 @@ type PlanPart struct {
 
 func (x *PlanPart) Reset() {
 	*x = PlanPart{}
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[7]
+	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -588,7 +478,7 @@ func (x *PlanPart) String() string {
 func (*PlanPart) ProtoMessage() {}
 
 func (x *PlanPart) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[7]
+	mi := &file_kerf_planner_v1alpha1_planner_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -601,7 +491,7 @@ func (x *PlanPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanPart.ProtoReflect.Descriptor instead.
 func (*PlanPart) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP(), []int{7}
+	return file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PlanPart) GetPlan() *Plan {
@@ -622,7 +512,7 @@ var File_kerf_planner_v1alpha1_planner_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1alpha1_planner_proto_rawDesc = "" +
 	"\n" +
-	"#kerf/planner/v1alpha1/planner.proto\x12\x15kerf.planner.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x97\x02\n" +
+	"#kerf/planner/v1alpha1/planner.proto\x12\x15kerf.planner.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1alpha1/part.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x97\x02\n" +
 	"\x06Decide\x129\n" +
 	"\x05kinds\x18\x01 \x03(\x0e2#.kerf.planner.v1alpha1.DecisionKindR\x05kinds\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x12\n" +
@@ -637,16 +527,10 @@ const file_kerf_planner_v1alpha1_planner_proto_rawDesc = "" +
 	"\fPlanResponse\x12/\n" +
 	"\x04plan\x18\x01 \x01(\v2\x1b.kerf.planner.v1alpha1.PlanR\x04plan\"\xd1\x01\n" +
 	"\x0eSessionRequest\x12A\n" +
-	"\bsnapshot\x18\x01 \x01(\v2#.kerf.planner.v1alpha1.SnapshotPartH\x00R\bsnapshot\x128\n" +
-	"\x05delta\x18\x02 \x01(\v2 .kerf.planner.v1alpha1.DeltaPartH\x00R\x05delta\x127\n" +
+	"\bsnapshot\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartH\x00R\bsnapshot\x128\n" +
+	"\x05delta\x18\x02 \x01(\v2 .kerf.cluster.v1alpha1.DeltaPartH\x00R\x05delta\x127\n" +
 	"\x06decide\x18\x03 \x01(\v2\x1d.kerf.planner.v1alpha1.DecideH\x00R\x06decideB\t\n" +
-	"\amessage\"_\n" +
-	"\fSnapshotPart\x12;\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bsnapshot\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\bR\x04last\"S\n" +
-	"\tDeltaPart\x122\n" +
-	"\x05delta\x18\x01 \x01(\v2\x1c.kerf.cluster.v1alpha1.DeltaR\x05delta\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\bR\x04last\"S\n" +
+	"\amessage\"S\n" +
 	"\x0fSessionResponse\x125\n" +
 	"\x04plan\x18\x01 \x01(\v2\x1f.kerf.planner.v1alpha1.PlanPartH\x00R\x04planB\t\n" +
 	"\amessage\"O\n" +
@@ -675,46 +559,43 @@ func file_kerf_planner_v1alpha1_planner_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_planner_v1alpha1_planner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_planner_v1alpha1_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_kerf_planner_v1alpha1_planner_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_kerf_planner_v1alpha1_planner_proto_goTypes = []any{
 	(DecisionKind)(0),             // 0: kerf.planner.v1alpha1.DecisionKind
 	(*Decide)(nil),                // 1: kerf.planner.v1alpha1.Decide
 	(*PlanRequest)(nil),           // 2: kerf.planner.v1alpha1.PlanRequest
 	(*PlanResponse)(nil),          // 3: kerf.planner.v1alpha1.PlanResponse
 	(*SessionRequest)(nil),        // 4: kerf.planner.v1alpha1.SessionRequest
-	(*SnapshotPart)(nil),          // 5: kerf.planner.v1alpha1.SnapshotPart
-	(*DeltaPart)(nil),             // 6: kerf.planner.v1alpha1.DeltaPart
-	(*SessionResponse)(nil),       // 7: kerf.planner.v1alpha1.SessionResponse
-	(*PlanPart)(nil),              // 8: kerf.planner.v1alpha1.PlanPart
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
-	(*v1alpha1.Policy)(nil),       // 10: kerf.cluster.v1alpha1.Policy
-	(*v1alpha1.Snapshot)(nil),     // 11: kerf.cluster.v1alpha1.Snapshot
-	(*Plan)(nil),                  // 12: kerf.planner.v1alpha1.Plan
-	(*v1alpha1.Delta)(nil),        // 13: kerf.cluster.v1alpha1.Delta
+	(*SessionResponse)(nil),       // 5: kerf.planner.v1alpha1.SessionResponse
+	(*PlanPart)(nil),              // 6: kerf.planner.v1alpha1.PlanPart
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(*v1alpha1.Policy)(nil),       // 8: kerf.cluster.v1alpha1.Policy
+	(*v1alpha1.Snapshot)(nil),     // 9: kerf.cluster.v1alpha1.Snapshot
+	(*Plan)(nil),                  // 10: kerf.planner.v1alpha1.Plan
+	(*v1alpha1.SnapshotPart)(nil), // 11: kerf.cluster.v1alpha1.SnapshotPart
+	(*v1alpha1.DeltaPart)(nil),    // 12: kerf.cluster.v1alpha1.DeltaPart
 }
 var file_kerf_planner_v1alpha1_planner_proto_depIdxs = []int32{
 	0,  // 0: kerf.planner.v1alpha1.Decide.kinds:type_name -> kerf.planner.v1alpha1.DecisionKind
-	9,  // 1: kerf.planner.v1alpha1.Decide.now:type_name -> google.protobuf.Timestamp
-	10, // 2: kerf.planner.v1alpha1.Decide.policy:type_name -> kerf.cluster.v1alpha1.Policy
-	11, // 3: kerf.planner.v1alpha1.PlanRequest.snapshot:type_name -> kerf.cluster.v1alpha1.Snapshot
+	7,  // 1: kerf.planner.v1alpha1.Decide.now:type_name -> google.protobuf.Timestamp
+	8,  // 2: kerf.planner.v1alpha1.Decide.policy:type_name -> kerf.cluster.v1alpha1.Policy
+	9,  // 3: kerf.planner.v1alpha1.PlanRequest.snapshot:type_name -> kerf.cluster.v1alpha1.Snapshot
 	1,  // 4: kerf.planner.v1alpha1.PlanRequest.decide:type_name -> kerf.planner.v1alpha1.Decide
-	12, // 5: kerf.planner.v1alpha1.PlanResponse.plan:type_name -> kerf.planner.v1alpha1.Plan
-	5,  // 6: kerf.planner.v1alpha1.SessionRequest.snapshot:type_name -> kerf.planner.v1alpha1.SnapshotPart
-	6,  // 7: kerf.planner.v1alpha1.SessionRequest.delta:type_name -> kerf.planner.v1alpha1.DeltaPart
+	10, // 5: kerf.planner.v1alpha1.PlanResponse.plan:type_name -> kerf.planner.v1alpha1.Plan
+	11, // 6: kerf.planner.v1alpha1.SessionRequest.snapshot:type_name -> kerf.cluster.v1alpha1.SnapshotPart
+	12, // 7: kerf.planner.v1alpha1.SessionRequest.delta:type_name -> kerf.cluster.v1alpha1.DeltaPart
 	1,  // 8: kerf.planner.v1alpha1.SessionRequest.decide:type_name -> kerf.planner.v1alpha1.Decide
-	11, // 9: kerf.planner.v1alpha1.SnapshotPart.snapshot:type_name -> kerf.cluster.v1alpha1.Snapshot
-	13, // 10: kerf.planner.v1alpha1.DeltaPart.delta:type_name -> kerf.cluster.v1alpha1.Delta
-	8,  // 11: kerf.planner.v1alpha1.SessionResponse.plan:type_name -> kerf.planner.v1alpha1.PlanPart
-	12, // 12: kerf.planner.v1alpha1.PlanPart.plan:type_name -> kerf.planner.v1alpha1.Plan
-	2,  // 13: kerf.planner.v1alpha1.PlannerService.Plan:input_type -> kerf.planner.v1alpha1.PlanRequest
-	4,  // 14: kerf.planner.v1alpha1.PlannerService.Session:input_type -> kerf.planner.v1alpha1.SessionRequest
-	3,  // 15: kerf.planner.v1alpha1.PlannerService.Plan:output_type -> kerf.planner.v1alpha1.PlanResponse
-	7,  // 16: kerf.planner.v1alpha1.PlannerService.Session:output_type -> kerf.planner.v1alpha1.SessionResponse
-	15, // [15:17] is the sub-list for method output_type
-	13, // [13:15] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	6,  // 9: kerf.planner.v1alpha1.SessionResponse.plan:type_name -> kerf.planner.v1alpha1.PlanPart
+	10, // 10: kerf.planner.v1alpha1.PlanPart.plan:type_name -> kerf.planner.v1alpha1.Plan
+	2,  // 11: kerf.planner.v1alpha1.PlannerService.Plan:input_type -> kerf.planner.v1alpha1.PlanRequest
+	4,  // 12: kerf.planner.v1alpha1.PlannerService.Session:input_type -> kerf.planner.v1alpha1.SessionRequest
+	3,  // 13: kerf.planner.v1alpha1.PlannerService.Plan:output_type -> kerf.planner.v1alpha1.PlanResponse
+	5,  // 14: kerf.planner.v1alpha1.PlannerService.Session:output_type -> kerf.planner.v1alpha1.SessionResponse
+	13, // [13:15] is the sub-list for method output_type
+	11, // [11:13] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_kerf_planner_v1alpha1_planner_proto_init() }
@@ -728,7 +609,7 @@ func file_kerf_planner_v1alpha1_planner_proto_init() {
 		(*SessionRequest_Delta)(nil),
 		(*SessionRequest_Decide)(nil),
 	}
-	file_kerf_planner_v1alpha1_planner_proto_msgTypes[6].OneofWrappers = []any{
+	file_kerf_planner_v1alpha1_planner_proto_msgTypes[4].OneofWrappers = []any{
 		(*SessionResponse_Plan)(nil),
 	}
 	type x struct{}
@@ -737,7 +618,7 @@ func file_kerf_planner_v1alpha1_planner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_planner_v1alpha1_planner_proto_rawDesc), len(file_kerf_planner_v1alpha1_planner_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

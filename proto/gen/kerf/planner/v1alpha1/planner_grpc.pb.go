@@ -35,9 +35,8 @@ type PlannerServiceClient interface {
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
-	// session's revision ends the stream with OUT_OF_RANGE, and the client starts over with a whole snapshot. No message
-	// in either direction is above 1 MiB, but for an object that is larger by itself (a catalog of all instance types
-	// is): it travels alone, and has 8 MiB at most.
+	// session's revision ends the stream with OUT_OF_RANGE (reason GAP), and the client starts over with a whole snapshot.
+	// How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
 }
 
@@ -82,9 +81,8 @@ type PlannerServiceServer interface {
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
-	// session's revision ends the stream with OUT_OF_RANGE, and the client starts over with a whole snapshot. No message
-	// in either direction is above 1 MiB, but for an object that is larger by itself (a catalog of all instance types
-	// is): it travels alone, and has 8 MiB at most.
+	// session's revision ends the stream with OUT_OF_RANGE (reason GAP), and the client starts over with a whole snapshot.
+	// How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
 	mustEmbedUnimplementedPlannerServiceServer()
 }

@@ -9,6 +9,7 @@
 package watcherv1alpha1
 
 import (
+	v1alpha12 "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	v1alpha1 "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	v1alpha11 "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -62,15 +63,13 @@ func (*GetSnapshotRequest) Descriptor() ([]byte, []int) {
 	return file_kerf_watcher_v1alpha1_watcher_proto_rawDescGZIP(), []int{0}
 }
 
-// GetSnapshotResponse is a part of the snapshot.
+// GetSnapshotResponse is one message of the stream.
 type GetSnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Some of the snapshot's objects; the header fields in the first part.
-	Snapshot *v1alpha1.Snapshot `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// No further part follows.
-	Last bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
-	// The policy that the watcher asks for plans with; in the first part only.
-	Policy        *v1alpha1.Policy `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
+	// A part of the snapshot.
+	Snapshot *v1alpha1.SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	// The policy that the watcher asks for plans with; in the first message only.
+	Policy        *v1alpha1.Policy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -105,18 +104,11 @@ func (*GetSnapshotResponse) Descriptor() ([]byte, []int) {
 	return file_kerf_watcher_v1alpha1_watcher_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *GetSnapshotResponse) GetSnapshot() *v1alpha1.Snapshot {
+func (x *GetSnapshotResponse) GetSnapshot() *v1alpha1.SnapshotPart {
 	if x != nil {
 		return x.Snapshot
 	}
 	return nil
-}
-
-func (x *GetSnapshotResponse) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
 }
 
 func (x *GetSnapshotResponse) GetPolicy() *v1alpha1.Policy {
@@ -163,7 +155,7 @@ func (*WatchSnapshotRequest) Descriptor() ([]byte, []int) {
 	return file_kerf_watcher_v1alpha1_watcher_proto_rawDescGZIP(), []int{2}
 }
 
-// WatchSnapshotResponse is a part of the snapshot or of a change.
+// WatchSnapshotResponse is one message of the stream.
 type WatchSnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What the message is.
@@ -172,9 +164,7 @@ type WatchSnapshotResponse struct {
 	//
 	//	*WatchSnapshotResponse_Snapshot
 	//	*WatchSnapshotResponse_Delta
-	Message isWatchSnapshotResponse_Message `protobuf_oneof:"message"`
-	// The whole, or the change, is complete with this message.
-	Last          bool `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
+	Message       isWatchSnapshotResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -216,7 +206,7 @@ func (x *WatchSnapshotResponse) GetMessage() isWatchSnapshotResponse_Message {
 	return nil
 }
 
-func (x *WatchSnapshotResponse) GetSnapshot() *v1alpha1.Snapshot {
+func (x *WatchSnapshotResponse) GetSnapshot() *v1alpha1.SnapshotPart {
 	if x != nil {
 		if x, ok := x.Message.(*WatchSnapshotResponse_Snapshot); ok {
 			return x.Snapshot
@@ -225,7 +215,7 @@ func (x *WatchSnapshotResponse) GetSnapshot() *v1alpha1.Snapshot {
 	return nil
 }
 
-func (x *WatchSnapshotResponse) GetDelta() *v1alpha1.Delta {
+func (x *WatchSnapshotResponse) GetDelta() *v1alpha1.DeltaPart {
 	if x != nil {
 		if x, ok := x.Message.(*WatchSnapshotResponse_Delta); ok {
 			return x.Delta
@@ -234,25 +224,18 @@ func (x *WatchSnapshotResponse) GetDelta() *v1alpha1.Delta {
 	return nil
 }
 
-func (x *WatchSnapshotResponse) GetLast() bool {
-	if x != nil {
-		return x.Last
-	}
-	return false
-}
-
 type isWatchSnapshotResponse_Message interface {
 	isWatchSnapshotResponse_Message()
 }
 
 type WatchSnapshotResponse_Snapshot struct {
-	// A part of the whole snapshot.
-	Snapshot *v1alpha1.Snapshot `protobuf:"bytes,1,opt,name=snapshot,proto3,oneof"`
+	// A part of the whole snapshot, with which the stream begins.
+	Snapshot *v1alpha1.SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3,oneof"`
 }
 
 type WatchSnapshotResponse_Delta struct {
 	// A part of a change.
-	Delta *v1alpha1.Delta `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
+	Delta *v1alpha1.DeltaPart `protobuf:"bytes,2,opt,name=delta,proto3,oneof"`
 }
 
 func (*WatchSnapshotResponse_Snapshot) isWatchSnapshotResponse_Message() {}
@@ -296,11 +279,15 @@ func (*GetPlanRequest) Descriptor() ([]byte, []int) {
 	return file_kerf_watcher_v1alpha1_watcher_proto_rawDescGZIP(), []int{4}
 }
 
-// GetPlanResponse holds the last plan.
+// GetPlanResponse holds the last plan and the actuator's answer to it. What becomes of a decision later is in the claims
+// and disruptions of the snapshot.
 type GetPlanResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plan, whole.
-	Plan          *v1alpha11.Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	Plan *v1alpha11.Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
+	// The actuator's answer when the plan was relayed: one for each claim and each disruption of the plan. Sorted by
+	// decision id.
+	Verdicts      []*v1alpha12.Verdict `protobuf:"bytes,2,rep,name=verdicts,proto3" json:"verdicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -342,25 +329,31 @@ func (x *GetPlanResponse) GetPlan() *v1alpha11.Plan {
 	return nil
 }
 
+func (x *GetPlanResponse) GetVerdicts() []*v1alpha12.Verdict {
+	if x != nil {
+		return x.Verdicts
+	}
+	return nil
+}
+
 var File_kerf_watcher_v1alpha1_watcher_proto protoreflect.FileDescriptor
 
 const file_kerf_watcher_v1alpha1_watcher_proto_rawDesc = "" +
 	"\n" +
-	"#kerf/watcher/v1alpha1/watcher.proto\x12\x15kerf.watcher.v1alpha1\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x14\n" +
-	"\x12GetSnapshotRequest\"\x9d\x01\n" +
-	"\x13GetSnapshotResponse\x12;\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bsnapshot\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\bR\x04last\x125\n" +
-	"\x06policy\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.PolicyR\x06policy\"\x16\n" +
-	"\x14WatchSnapshotRequest\"\xab\x01\n" +
-	"\x15WatchSnapshotResponse\x12=\n" +
-	"\bsnapshot\x18\x01 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotH\x00R\bsnapshot\x124\n" +
-	"\x05delta\x18\x02 \x01(\v2\x1c.kerf.cluster.v1alpha1.DeltaH\x00R\x05delta\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\bR\x04lastB\t\n" +
+	"#kerf/watcher/v1alpha1/watcher.proto\x12\x15kerf.watcher.v1alpha1\x1a%kerf/actuator/v1alpha1/actuator.proto\x1a kerf/cluster/v1alpha1/part.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x14\n" +
+	"\x12GetSnapshotRequest\"\x8d\x01\n" +
+	"\x13GetSnapshotResponse\x12?\n" +
+	"\bsnapshot\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartR\bsnapshot\x125\n" +
+	"\x06policy\x18\x02 \x01(\v2\x1d.kerf.cluster.v1alpha1.PolicyR\x06policy\"\x16\n" +
+	"\x14WatchSnapshotRequest\"\x9f\x01\n" +
+	"\x15WatchSnapshotResponse\x12A\n" +
+	"\bsnapshot\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartH\x00R\bsnapshot\x128\n" +
+	"\x05delta\x18\x02 \x01(\v2 .kerf.cluster.v1alpha1.DeltaPartH\x00R\x05deltaB\t\n" +
 	"\amessage\"\x10\n" +
-	"\x0eGetPlanRequest\"B\n" +
+	"\x0eGetPlanRequest\"\x7f\n" +
 	"\x0fGetPlanResponse\x12/\n" +
-	"\x04plan\x18\x01 \x01(\v2\x1b.kerf.planner.v1alpha1.PlanR\x04plan2\xcf\x02\n" +
+	"\x04plan\x18\x01 \x01(\v2\x1b.kerf.planner.v1alpha1.PlanR\x04plan\x12;\n" +
+	"\bverdicts\x18\x02 \x03(\v2\x1f.kerf.actuator.v1alpha1.VerdictR\bverdicts2\xcf\x02\n" +
 	"\x0eWatcherService\x12k\n" +
 	"\vGetSnapshot\x12).kerf.watcher.v1alpha1.GetSnapshotRequest\x1a*.kerf.watcher.v1alpha1.GetSnapshotResponse\"\x03\x90\x02\x010\x01\x12q\n" +
 	"\rWatchSnapshot\x12+.kerf.watcher.v1alpha1.WatchSnapshotRequest\x1a,.kerf.watcher.v1alpha1.WatchSnapshotResponse\"\x03\x90\x02\x010\x01\x12]\n" +
@@ -387,28 +380,30 @@ var file_kerf_watcher_v1alpha1_watcher_proto_goTypes = []any{
 	(*WatchSnapshotResponse)(nil), // 3: kerf.watcher.v1alpha1.WatchSnapshotResponse
 	(*GetPlanRequest)(nil),        // 4: kerf.watcher.v1alpha1.GetPlanRequest
 	(*GetPlanResponse)(nil),       // 5: kerf.watcher.v1alpha1.GetPlanResponse
-	(*v1alpha1.Snapshot)(nil),     // 6: kerf.cluster.v1alpha1.Snapshot
+	(*v1alpha1.SnapshotPart)(nil), // 6: kerf.cluster.v1alpha1.SnapshotPart
 	(*v1alpha1.Policy)(nil),       // 7: kerf.cluster.v1alpha1.Policy
-	(*v1alpha1.Delta)(nil),        // 8: kerf.cluster.v1alpha1.Delta
+	(*v1alpha1.DeltaPart)(nil),    // 8: kerf.cluster.v1alpha1.DeltaPart
 	(*v1alpha11.Plan)(nil),        // 9: kerf.planner.v1alpha1.Plan
+	(*v1alpha12.Verdict)(nil),     // 10: kerf.actuator.v1alpha1.Verdict
 }
 var file_kerf_watcher_v1alpha1_watcher_proto_depIdxs = []int32{
-	6, // 0: kerf.watcher.v1alpha1.GetSnapshotResponse.snapshot:type_name -> kerf.cluster.v1alpha1.Snapshot
-	7, // 1: kerf.watcher.v1alpha1.GetSnapshotResponse.policy:type_name -> kerf.cluster.v1alpha1.Policy
-	6, // 2: kerf.watcher.v1alpha1.WatchSnapshotResponse.snapshot:type_name -> kerf.cluster.v1alpha1.Snapshot
-	8, // 3: kerf.watcher.v1alpha1.WatchSnapshotResponse.delta:type_name -> kerf.cluster.v1alpha1.Delta
-	9, // 4: kerf.watcher.v1alpha1.GetPlanResponse.plan:type_name -> kerf.planner.v1alpha1.Plan
-	0, // 5: kerf.watcher.v1alpha1.WatcherService.GetSnapshot:input_type -> kerf.watcher.v1alpha1.GetSnapshotRequest
-	2, // 6: kerf.watcher.v1alpha1.WatcherService.WatchSnapshot:input_type -> kerf.watcher.v1alpha1.WatchSnapshotRequest
-	4, // 7: kerf.watcher.v1alpha1.WatcherService.GetPlan:input_type -> kerf.watcher.v1alpha1.GetPlanRequest
-	1, // 8: kerf.watcher.v1alpha1.WatcherService.GetSnapshot:output_type -> kerf.watcher.v1alpha1.GetSnapshotResponse
-	3, // 9: kerf.watcher.v1alpha1.WatcherService.WatchSnapshot:output_type -> kerf.watcher.v1alpha1.WatchSnapshotResponse
-	5, // 10: kerf.watcher.v1alpha1.WatcherService.GetPlan:output_type -> kerf.watcher.v1alpha1.GetPlanResponse
-	8, // [8:11] is the sub-list for method output_type
-	5, // [5:8] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	6,  // 0: kerf.watcher.v1alpha1.GetSnapshotResponse.snapshot:type_name -> kerf.cluster.v1alpha1.SnapshotPart
+	7,  // 1: kerf.watcher.v1alpha1.GetSnapshotResponse.policy:type_name -> kerf.cluster.v1alpha1.Policy
+	6,  // 2: kerf.watcher.v1alpha1.WatchSnapshotResponse.snapshot:type_name -> kerf.cluster.v1alpha1.SnapshotPart
+	8,  // 3: kerf.watcher.v1alpha1.WatchSnapshotResponse.delta:type_name -> kerf.cluster.v1alpha1.DeltaPart
+	9,  // 4: kerf.watcher.v1alpha1.GetPlanResponse.plan:type_name -> kerf.planner.v1alpha1.Plan
+	10, // 5: kerf.watcher.v1alpha1.GetPlanResponse.verdicts:type_name -> kerf.actuator.v1alpha1.Verdict
+	0,  // 6: kerf.watcher.v1alpha1.WatcherService.GetSnapshot:input_type -> kerf.watcher.v1alpha1.GetSnapshotRequest
+	2,  // 7: kerf.watcher.v1alpha1.WatcherService.WatchSnapshot:input_type -> kerf.watcher.v1alpha1.WatchSnapshotRequest
+	4,  // 8: kerf.watcher.v1alpha1.WatcherService.GetPlan:input_type -> kerf.watcher.v1alpha1.GetPlanRequest
+	1,  // 9: kerf.watcher.v1alpha1.WatcherService.GetSnapshot:output_type -> kerf.watcher.v1alpha1.GetSnapshotResponse
+	3,  // 10: kerf.watcher.v1alpha1.WatcherService.WatchSnapshot:output_type -> kerf.watcher.v1alpha1.WatchSnapshotResponse
+	5,  // 11: kerf.watcher.v1alpha1.WatcherService.GetPlan:output_type -> kerf.watcher.v1alpha1.GetPlanResponse
+	9,  // [9:12] is the sub-list for method output_type
+	6,  // [6:9] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_kerf_watcher_v1alpha1_watcher_proto_init() }

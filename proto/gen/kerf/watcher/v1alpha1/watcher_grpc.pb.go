@@ -37,7 +37,8 @@ type WatcherServiceClient interface {
 	// WatchSnapshot streams the present snapshot in parts, then each change. A subscriber that falls behind is cut off
 	// with RESOURCE_EXHAUSTED, and begins again.
 	WatchSnapshot(ctx context.Context, in *WatchSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSnapshotResponse], error)
-	// GetPlan returns the last plan that the watcher relayed, and what became of it. NOT_FOUND before the first.
+	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions.
+	// NOT_FOUND (reason NO_PLAN) before the first.
 	GetPlan(ctx context.Context, in *GetPlanRequest, opts ...grpc.CallOption) (*GetPlanResponse, error)
 }
 
@@ -108,7 +109,8 @@ type WatcherServiceServer interface {
 	// WatchSnapshot streams the present snapshot in parts, then each change. A subscriber that falls behind is cut off
 	// with RESOURCE_EXHAUSTED, and begins again.
 	WatchSnapshot(*WatchSnapshotRequest, grpc.ServerStreamingServer[WatchSnapshotResponse]) error
-	// GetPlan returns the last plan that the watcher relayed, and what became of it. NOT_FOUND before the first.
+	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions.
+	// NOT_FOUND (reason NO_PLAN) before the first.
 	GetPlan(context.Context, *GetPlanRequest) (*GetPlanResponse, error)
 	mustEmbedUnimplementedWatcherServiceServer()
 }
