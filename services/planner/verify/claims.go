@@ -184,9 +184,9 @@ func (c *claims) minValues(subject string, claim *model.NodeClaim, pool *model.N
 func (c *claims) distinct(claim *model.NodeClaim, key string) int {
 	seen := make(map[string]bool)
 	for _, v := range c.places.New(claim).Variants() {
-		values, listed, _ := v.Values(labels.Normal(key))
+		values, _, _ := v.Values(labels.Normal(key))
 		for _, value := range values {
-			seen[value] = seen[value] || listed
+			seen[value] = true
 		}
 	}
 	return len(seen)

@@ -16,10 +16,7 @@
 // at pods on others, order.go and displaced.go say which pods are there when a pod is bound.
 package place
 
-import (
-	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/verify/facts"
-)
+import "github.com/kerf-dev/kerf/services/planner/verify/facts"
 
 // Check is the check of one plan's placements. Its methods are rules that a plan must keep; they can be called in any
 // order.
@@ -32,21 +29,13 @@ type Check struct {
 	all          []*Place
 	going, taken map[*Place]bool
 	selectors    *selectors
-	// populated are the classes that have pods, or will have.
-	populated map[model.ClassID]bool
 }
 
 // New makes a check that reports to r.
 func New(f *facts.Facts, r *facts.Report, places *Places) *Check {
-	s := f.Cluster.Snapshot
 	c := &Check{
-		f: f, r: r, places: places, all: places.all(), going: make(map[*Place]bool), taken: make(map[*Place]bool), selectors: newSelectors(s), populated: make(map[model.ClassID]bool),
-	}
-	for i := range s.Pods {
-		c.populated[s.Pods[i].Class] = true
-	}
-	for _, d := range s.DaemonSets {
-		c.populated[d.Class] = true
+		f: f, r: r, places: places, all: places.all(), going: make(map[*Place]bool), taken: make(map[*Place]bool),
+		selectors: newSelectors(f.Cluster.Snapshot),
 	}
 	for _, p := range c.all {
 		if p.node != nil && f.Cluster.NodeGoes(p.node.Name) {

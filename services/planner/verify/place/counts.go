@@ -27,14 +27,14 @@ type counts struct {
 func newCounts(key string) *counts {
 	return &counts{
 		key: key, most: make(map[string]int), least: make(map[string]int), on: make(map[*Place]int),
-		where: func(s *Place) domain { return s.domain(key) },
+		where: func(p *Place) domain { return p.domain(key) },
 		grew:  func(string, int) {},
 	}
 }
 
 // add counts pods that are on a place.
-func (c *counts) add(s *Place, n int) {
-	d := c.where(s)
+func (c *counts) add(p *Place, n int) {
+	d := c.where(p)
 	if v, ok := d.decided(); ok && n != 0 {
 		c.all += n
 		c.most[v] += n
@@ -43,7 +43,7 @@ func (c *counts) add(s *Place, n int) {
 		return
 	}
 	if d.possible() && n != 0 {
-		c.on[s] += n
+		c.on[p] += n
 	}
 	c.addPossible(d, n)
 }
@@ -63,8 +63,8 @@ func (c *counts) addPossible(d domain, n int) {
 }
 
 // around is the most pods that may be in one domain with a place, and that domain.
-func (c *counts) around(s *Place) (n int, value string) {
-	d := s.domain(c.key)
+func (c *counts) around(p *Place) (n int, value string) {
+	d := p.domain(c.key)
 	if d.unlisted {
 		return c.all, "any"
 	}
@@ -77,9 +77,9 @@ func (c *counts) around(s *Place) (n int, value string) {
 }
 
 // near says whether a pod is in one domain with the place, whatever happens.
-func (c *counts) near(s *Place) bool {
-	d := s.domain(c.key)
-	if c.on[s] > 0 {
+func (c *counts) near(p *Place) bool {
+	d := p.domain(c.key)
+	if c.on[p] > 0 {
 		return true
 	}
 	if d.absent || d.unlisted {
@@ -107,12 +107,12 @@ type domains struct {
 func newDomains(all []*Place, where func(*Place) domain) *domains {
 	out := &domains{of: make(map[*Place]domain), values: make(map[string]bool)}
 	sure := make(map[string]bool)
-	for _, s := range all {
-		d := where(s)
+	for _, p := range all {
+		d := where(p)
 		if !d.possible() {
 			continue
 		}
-		out.of[s] = d
+		out.of[p] = d
 		if v, ok := d.decided(); ok {
 			sure[v] = true
 		}
@@ -147,7 +147,7 @@ func newSpread(t model.TopologySpread, self bool, over *domains) *spread {
 	if self {
 		s.self = 1
 	}
-	s.pods.where = func(x *Place) domain { return over.of[x] }
+	s.pods.where = func(p *Place) domain { return over.of[p] }
 	s.pods.grew = s.rise
 	return s
 }

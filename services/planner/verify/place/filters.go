@@ -81,9 +81,9 @@ func (c *Check) boundNow(transient map[*Place]bool, at func(*model.Pod) *Place) 
 		over: make(map[string][]*domains),
 	}
 	for i := range c.f.Cluster.Snapshot.Pods {
-		p := &c.f.Cluster.Snapshot.Pods[i]
-		if s := at(p); s != nil {
-			f.put(p, s)
+		pod := &c.f.Cluster.Snapshot.Pods[i]
+		if p := at(pod); p != nil {
+			f.put(pod, p)
 		}
 	}
 	f.putDaemons()
@@ -100,18 +100,18 @@ func (f *filters) at(class model.ClassID) map[*Place]pods {
 }
 
 // put lets a pod be at a place.
-func (f *filters) put(p *model.Pod, s *Place) {
-	at := f.at(p.Class)
-	n := at[s]
-	if p.Terminating {
+func (f *filters) put(pod *model.Pod, p *Place) {
+	at := f.at(pod.Class)
+	n := at[p]
+	if pod.Terminating {
 		n.ending++
 	} else {
 		n.running++
 	}
-	at[s] = n
-	for _, t := range f.counting[p.Class] {
-		if t.ending || !p.Terminating {
-			t.counts.add(s, 1)
+	at[p] = n
+	for _, t := range f.counting[pod.Class] {
+		if t.ending || !pod.Terminating {
+			t.counts.add(p, 1)
 		}
 	}
 }
@@ -125,16 +125,16 @@ func (f *filters) putDaemons() {
 		}
 		known := make(map[*kind]certainty)
 		at := f.at(class.ID)
-		for _, s := range f.c.all {
-			if s.node != nil {
+		for _, p := range f.c.all {
+			if p.node != nil {
 				continue
 			}
-			in, ok := known[s.kind]
+			in, ok := known[p.kind]
 			if !ok {
-				in = s.kind.admits(f.c.places.nodeRules(class))
-				known[s.kind] = in
+				in = p.kind.admits(f.c.places.nodeRules(class))
+				known[p.kind] = in
 			}
-			n := at[s]
+			n := at[p]
 			switch in {
 			case surely:
 				n.running++
@@ -143,19 +143,19 @@ func (f *filters) putDaemons() {
 			case never:
 				continue
 			}
-			at[s] = n
+			at[p] = n
 		}
 	}
 }
 
 // count makes a count include the pods of a class, those that are here and those that come.
 func (f *filters) count(t counter, class *model.PodClass) {
-	for s, n := range f.here[class.ID] {
+	for p, n := range f.here[class.ID] {
 		if t.ending {
 			n.running += n.ending
 		}
-		t.counts.add(s, n.running)
-		t.counts.addPossible(t.counts.where(s), n.likely)
+		t.counts.add(p, n.running)
+		t.counts.addPossible(t.counts.where(p), n.likely)
 	}
 	f.counting[class.ID] = append(f.counting[class.ID], t)
 }
@@ -191,9 +191,6 @@ func (f *filters) addRepelling() {
 	f.repelling = make(map[model.ClassID][]antiAffinity)
 	known := make(map[string]*counts)
 	for _, class := range f.c.selectors.all {
-		if !f.c.populated[class.ID] {
-			continue
-		}
 		for _, t := range required(class.PodAntiAffinity) {
 			key := text(t)
 			if known[key] == nil {
@@ -271,7 +268,7 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 	where := f.included(f.c.places.nodeRules(class), t, all)
 	out := []*domains{newDomains(f.c.all, where)}
 	if len(f.transient) > 0 {
-		staying := slices.DeleteFunc(slices.Clone(f.c.all), func(s *Place) bool { return f.transient[s] })
+		staying := slices.DeleteFunc(slices.Clone(f.c.all), func(p *Place) bool { return f.transient[p] })
 		out = append(out, newDomains(staying, where))
 	}
 	f.over[name] = out
@@ -283,19 +280,19 @@ func (f *filters) domainsOf(class *model.PodClass, t model.TopologySpread, all [
 func (f *filters) included(rules *nodeRules, t model.TopologySpread, all []model.TopologySpread) func(*Place) domain {
 	key := labels.Normal(t.TopologyKey)
 	known := make(map[*kind]domain)
-	return func(s *Place) domain {
-		d, ok := known[s.kind]
+	return func(p *Place) domain {
+		d, ok := known[p.kind]
 		if !ok {
-			_, tolerated := rules.tolerates(s.kind.taints)
-			d = s.kind.domain(key, func(v *Variant) certainty {
+			_, tolerated := rules.tolerates(p.kind.taints)
+			d = p.kind.domain(key, func(v *Variant) certainty {
 				if t.HonorTaints && !tolerated {
 					return never
 				}
 				return counted(rules, t, all, v)
 			})
-			known[s.kind] = d
+			known[p.kind] = d
 		}
-		return s.named(key, d)
+		return p.named(key, d)
 	}
 }
 
