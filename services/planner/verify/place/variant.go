@@ -22,7 +22,7 @@ type Variant struct {
 	allocatable model.Amounts
 }
 
-// Certainty is whether something is true of a node that is not decided yet.
+// certainty is whether something is true of a node that is not decided yet.
 type certainty int
 
 const (
