@@ -26,7 +26,7 @@ func pure() []string {
 		"services/planner/topology",
 		"services/planner/offer", "services/planner/optimise", "services/planner/optimise/problem", "services/planner/optimise/compact",
 		"services/planner/optimise/lp", "services/planner/optimise/pricing",
-		"services/planner/pack", "services/planner/disrupt",
+		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/purchase", "services/planner/disrupt",
 		"services/planner/verify", "services/planner/verify/facts", "services/planner/verify/place", "services/planner/plan", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
 		"services/actuator/model", "services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
 		"services/actuator/apply", "services/actuator/cluster", "services/actuator/interrupt",

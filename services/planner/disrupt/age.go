@@ -6,7 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
-	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -113,7 +113,7 @@ func (s *search) replaceTogether(set []int, why model.DisruptionReason, because 
 	}
 	mark := s.Scheduler.Mark()
 	d, left, waits := s.move(set, s.reliable)
-	var homeless []pack.Item
+	var homeless []market.Item
 	if waits.OK() {
 		d.Replacements, homeless = s.buyLike(pool, left)
 	}

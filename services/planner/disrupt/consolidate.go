@@ -8,6 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
 const (
@@ -142,7 +144,7 @@ func (t *tries) stuck(host int) bool {
 
 // remember notes for which pods of a host there is no room elsewhere, where that can't change. A try that was taken back
 // left some pods; where it had put others, there may be room for those again.
-func (t *tries) remember(host int, spots []pack.Assignment, left []pack.Item) {
+func (t *tries) remember(host int, spots []pack.Assignment, left []market.Item) {
 	for _, it := range left {
 		again := func(s pack.Assignment) bool { return t.Matcher.Capacity(it.Class, s.Host, 1) > 0 }
 		if !t.Scheduler.HasPodRules(it.Class) && !slices.ContainsFunc(spots, again) {
@@ -239,8 +241,8 @@ func (t *tries) allSpot(hosts []int) bool {
 	return !slices.ContainsFunc(hosts, func(h int) bool { return t.v.Hosts[h].Claim.CapacityType != model.Spot })
 }
 
-func maySpot(b *pack.NewClaim) bool {
-	return slices.ContainsFunc(b.Options, func(o *pack.Option) bool { return o.Offering.CapacityType == model.Spot })
+func maySpot(b *purchase.NewClaim) bool {
+	return slices.ContainsFunc(b.Options, func(o *market.Option) bool { return o.Offering.CapacityType == model.Spot })
 }
 
 // trim leaves out of what replacements may become what would cost so much that the decision would not be worth it, should
@@ -256,7 +258,7 @@ func (t *tries) trim(d *Decision) bool {
 		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
 	}
 	for _, b := range d.Replacements {
-		most := pack.PriceCeiling{
+		most := purchase.PriceCeiling{
 			Weighed: part(weighed-least, b.Best().Price, cost), List: part(price-least, b.Best().Offering.Price, list),
 		}
 		if !b.Trim(most) {
@@ -354,7 +356,7 @@ func (t *tries) single(h int) model.Reason {
 }
 
 // alone accepts a decision about one node: with one claim for what is left, or several.
-func (t *tries) alone(d Decision, left []pack.Item) model.Reason {
+func (t *tries) alone(d Decision, left []market.Item) model.Reason {
 	if len(left) == 0 {
 		return t.accept([]Decision{d})
 	}
@@ -369,9 +371,9 @@ func (t *tries) alone(d Decision, left []pack.Item) model.Reason {
 	price, weighed := t.price(d.Hosts)
 	least := t.churn.least(t.churn.sum(d.Evicted), byReplace)
 	mark := t.Scheduler.Mark()
-	if b, found := t.Scheduler.One(left, pack.PriceCeiling{Weighed: weighed - least, List: price - least}); found {
+	if b, found := t.Scheduler.One(left, purchase.PriceCeiling{Weighed: weighed - least, List: price - least}); found {
 		one := d
-		one.Replacements = []*pack.NewClaim{b}
+		one.Replacements = []*purchase.NewClaim{b}
 		return t.accept([]Decision{one})
 	}
 	t.Scheduler.Revert(mark)
@@ -416,7 +418,7 @@ func (t *tries) dear(host int) model.Reason {
 }
 
 // noCheaper says why no replacement was found, or none that is worth it.
-func (t *tries) noCheaper(host int, left []pack.Item, bought []*pack.NewClaim, homeless []pack.Item) model.Reason {
+func (t *tries) noCheaper(host int, left []market.Item, bought []*purchase.NewClaim, homeless []market.Item) model.Reason {
 	name, what := t.v.Hosts[host].Name(), t.whatStays(left)
 	if len(homeless) > 0 {
 		r := t.noDestination(host, homeless[0])

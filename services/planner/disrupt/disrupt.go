@@ -19,6 +19,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -28,11 +30,11 @@ type Params struct {
 	Matcher *fit.Matcher
 	// Scheduler seats pods in the view.
 	Scheduler *pack.Scheduler
-	Limits    *pack.Limits
+	Limits    *market.Limits
 	// Unsupported says for each class, by index, what keeps its pods from being planned for.
 	Unsupported []model.Reason
 	// Unplaced are the pending pods that nothing was found for.
-	Unplaced []pack.Item
+	Unplaced []market.Item
 	// Room are the seats of buffers' pods, which nobody ever makes: they move at no cost.
 	Room []pack.Assignment
 	// Seats are the places of the pending pods.
@@ -40,7 +42,7 @@ type Params struct {
 	// Surplus are hosts that static pools have too many, Sick those that are sick; they take no pods any more.
 	Surplus, Sick []Surplus
 	// Fixed makes a claim of a static pool to take the place of one of its nodes, for some pods, within limits.
-	Fixed func(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.NewClaim, model.Reason)
+	Fixed func(pool *view.Pool, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason)
 	// ResumeAfter is where the last search ended; "" begins anew.
 	ResumeAfter model.ClaimID
 	// Spare are claims to leave alone, in order.
@@ -64,7 +66,7 @@ type Decision struct {
 	// Spots are where pods go on nodes that exist, those of buffers included.
 	Spots []pack.Assignment
 	// Replacements hold the other pods.
-	Replacements []*pack.NewClaim
+	Replacements []*purchase.NewClaim
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
 	Saving      int64
 	Explanation model.Reason
@@ -143,7 +145,7 @@ type search struct {
 	// nodes is how many nodes say that they stand for a claim.
 	nodes map[model.ClaimID]int
 	// worth is what pods would cost at the lowest prices, value the sum of that on each host, waste what the host costs beyond.
-	worth   pack.Worth
+	worth   purchase.Worth
 	value   []float64
 	waste   []int64
 	summary model.DisruptionSummary
@@ -231,7 +233,7 @@ func (s *search) keep(d Decision) {
 		s.verdicts[h] = d.Explanation
 	}
 	for _, b := range d.Replacements {
-		s.Limits.TakeClaim(b)
+		b.TakeFrom(s.Limits)
 	}
 	s.pdbs.take(d.Evicted)
 	s.promise(seatsOf(&d))

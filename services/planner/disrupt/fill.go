@@ -2,6 +2,8 @@ package disrupt
 
 import (
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
 const (
@@ -20,7 +22,7 @@ func (t *tries) fillAndBuy(set []int) (Decision, bool) {
 			t.Scheduler.UncountBound(p, h)
 		}
 	}
-	rest := pack.Items(t.v.World, append(t.roomOn(set), d.Evicted...))
+	rest := market.Items(t.v.World, append(t.roomOn(set), d.Evicted...))
 	if t.loose {
 		return t.fitAndBuy(d, rest)
 	}
@@ -36,7 +38,7 @@ func (t *tries) fillAndBuy(set []int) (Decision, bool) {
 }
 
 // fitAndBuy puts pods wherever there is room, and buys for the rest.
-func (t *tries) fitAndBuy(d Decision, rest []pack.Item) (Decision, bool) {
+func (t *tries) fitAndBuy(d Decision, rest []market.Item) (Decision, bool) {
 	spots, left := t.Scheduler.OnHosts(rest, func(h int) bool { return t.usable(h) && t.ready(h) })
 	d.Spots = append(d.Spots, spots...)
 	_, bought, homeless := t.Scheduler.Buy(left, t.Limits.Clone())
@@ -45,7 +47,7 @@ func (t *tries) fitAndBuy(d Decision, rest []pack.Item) (Decision, bool) {
 }
 
 // thriftily says that new nodes cost not much more than their pods are worth.
-func (t *tries) thriftily(items []pack.Item, bought []*pack.NewClaim) bool {
+func (t *tries) thriftily(items []market.Item, bought []*purchase.NewClaim) bool {
 	worth, cost := 0.0, 0.0
 	for _, it := range items {
 		worth += t.worth.Of(it.Class) * float64(len(it.Pods))
@@ -58,8 +60,8 @@ func (t *tries) thriftily(items []pack.Item, bought []*pack.NewClaim) bool {
 
 // fillUp fills nodes, one after the other, each with those pods that are worth most there. One that can't be filled well
 // stays as it is.
-func (t *tries) fillUp(items []pack.Item) (seats []pack.Assignment, rest []pack.Item) {
-	var free []pack.Item
+func (t *tries) fillUp(items []market.Item) (seats []pack.Assignment, rest []market.Item) {
+	var free []market.Item
 	for _, it := range items {
 		if t.Scheduler.HasPodRules(it.Class) {
 			rest = append(rest, it)
@@ -113,7 +115,7 @@ func (t *tries) fixedFirst() []int {
 }
 
 // fillOne places pods on a host, as filler.fill does with endlessly many of them.
-func (t *tries) fillOne(host int, items []pack.Item) (took []int, worth float64) {
+func (t *tries) fillOne(host int, items []market.Item) (took []int, worth float64) {
 	took = make([]int, len(items))
 	for range fillRounds {
 		best, most, count := -1, 0.0, 0

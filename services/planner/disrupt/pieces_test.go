@@ -8,6 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -63,9 +65,9 @@ func TestRoomIsTakenToHoldWhatIsWorthMost(t *testing.T) {
 func TestPartsShareNoReplacement(t *testing.T) {
 	// Hosts 0 to 3 have a pod each, of the same number; host 2 has one of a buffer, too.
 	s := &search{moving: [][]int{{0}, {1}, {2}, {3}}, room: [][]int{nil, nil, {9}, nil}}
-	one := &pack.NewClaim{Items: []pack.Item{{Pods: []int{0, 9}}}}
-	two := &pack.NewClaim{Items: []pack.Item{{Pods: []int{3}}}}
-	d := Decision{Hosts: []int{0, 1, 2, 3}, Spots: []pack.Assignment{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*pack.NewClaim{one, two}}
+	one := &purchase.NewClaim{Items: []market.Item{{Pods: []int{0, 9}}}}
+	two := &purchase.NewClaim{Items: []market.Item{{Pods: []int{3}}}}
+	d := Decision{Hosts: []int{0, 1, 2, 3}, Spots: []pack.Assignment{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*purchase.NewClaim{one, two}}
 	parts := s.parts(d)
 	want := [][]int{{0, 2}, {1}, {3}}
 	if len(parts) != len(want) {
@@ -76,7 +78,7 @@ func TestPartsShareNoReplacement(t *testing.T) {
 			t.Errorf("part %d: hosts %v and pods %v, want %v", i, p.Hosts, p.Evicted, want[i])
 		}
 	}
-	if !slices.Equal(parts[0].Replacements, []*pack.NewClaim{one}) || !slices.Equal(parts[2].Replacements, []*pack.NewClaim{two}) {
+	if !slices.Equal(parts[0].Replacements, []*purchase.NewClaim{one}) || !slices.Equal(parts[2].Replacements, []*purchase.NewClaim{two}) {
 		t.Error("the replacements are not where their pods are")
 	}
 	if len(parts[0].Spots) != 1 || parts[0].Spots[0].Pod != 2 || len(parts[1].Spots) != 1 || parts[1].Spots[0].Pod != 1 {
@@ -203,15 +205,15 @@ func TestDriftIsHeldAfterAReplacementFailedByItself(t *testing.T) {
 }
 
 func TestSpotKeepsItsDiversity(t *testing.T) {
-	option := func(name, zone string, price int64) *pack.Option {
-		return &pack.Option{
+	option := func(name, zone string, price int64) *market.Option {
+		return &market.Option{
 			Type: &view.Type{InstanceType: &model.InstanceType{Name: model.TypeName(name)}}, Price: price,
 			Offering: &model.Offering{Zone: zone, CapacityType: model.Spot, Price: price},
 		}
 	}
-	wide := []*pack.Option{option("m5.large", "a", 10), option("m5.large", "b", 10), option("c5.large", "a", 10), option("c5.large", "b", 10), option("r5.large", "a", 10)}
+	wide := []*market.Option{option("m5.large", "a", 10), option("m5.large", "b", 10), option("c5.large", "a", 10), option("c5.large", "b", 10), option("r5.large", "a", 10)}
 	tests := map[string]struct {
-		options []*pack.Option
+		options []*market.Option
 		want    bool
 	}{
 		"five in two zones will do":             {wide, true},
@@ -219,9 +221,9 @@ func TestSpotKeepsItsDiversity(t *testing.T) {
 		"nor five of which one is no cheaper":   {append(slices.Clone(wide[:4]), option("r5.large", "a", 20)), false},
 		"nor five of which one is the node's":   {append(slices.Clone(wide[:4]), option("t3.large", "a", 10)), false},
 		"its type in another zone is not it":    {append(slices.Clone(wide[:4]), option("t3.large", "b", 10)), true},
-		"three families in one zone will do":    {[]*pack.Option{wide[0], wide[2], wide[4], option("m5.xlarge", "a", 9), option("c5.xlarge", "a", 9)}, true},
-		"two families in one zone will not":     {[]*pack.Option{wide[0], wide[2], option("c5.2xlarge", "a", 9), option("m5.xlarge", "a", 9), option("c5.xlarge", "a", 9)}, false},
-		"what is on demand is no spot offering": {append(slices.Clone(wide[:4]), &pack.Option{Type: wide[4].Type, Offering: &model.Offering{Zone: "a"}}), false},
+		"three families in one zone will do":    {[]*market.Option{wide[0], wide[2], wide[4], option("m5.xlarge", "a", 9), option("c5.xlarge", "a", 9)}, true},
+		"two families in one zone will not":     {[]*market.Option{wide[0], wide[2], option("c5.2xlarge", "a", 9), option("m5.xlarge", "a", 9), option("c5.xlarge", "a", 9)}, false},
+		"what is on demand is no spot offering": {append(slices.Clone(wide[:4]), &market.Option{Type: wide[4].Type, Offering: &model.Offering{Zone: "a"}}), false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +232,7 @@ func TestSpotKeepsItsDiversity(t *testing.T) {
 				InstanceType: "t3.large", Zone: "a", CapacityType: model.Spot, Price: 20,
 			}}}
 			s := &tries{search: &search{v: v}}
-			if r := s.spotForSpot(&Decision{Hosts: []int{0}, Replacements: []*pack.NewClaim{{Options: tt.options}}}); r.OK() != tt.want {
+			if r := s.spotForSpot(&Decision{Hosts: []int{0}, Replacements: []*purchase.NewClaim{{Options: tt.options}}}); r.OK() != tt.want {
 				t.Errorf("%v, want %v: %s", r.OK(), tt.want, r.Message)
 			}
 		})

@@ -5,13 +5,14 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
-	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // move puts the pods of hosts elsewhere in the view, on hosts that usable allows. What it returns as left fits on none of
 // them; waits says that a destination can't be relied on yet. The caller reverts if it does not like the answer.
-func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left []pack.Item, waits model.Reason) {
+func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left []market.Item, waits model.Reason) {
 	d = Decision{Hosts: hosts, Evicted: s.movable(hosts...)}
 	leaves := make(map[int]bool, len(hosts))
 	for _, h := range hosts {
@@ -29,7 +30,7 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 		}
 	}
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
-	d.Spots, left = s.Scheduler.OnHosts(pack.Items(s.v.World, homeless), stays)
+	d.Spots, left = s.Scheduler.OnHosts(market.Items(s.v.World, homeless), stays)
 	for _, spot := range d.Spots {
 		if !s.ready(spot.Host) {
 			waits = model.Reason{
@@ -40,7 +41,7 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 		}
 	}
 	if room := s.roomOn(hosts); len(room) > 0 {
-		spots, more := s.Scheduler.OnHosts(pack.Items(s.v.World, room), stays)
+		spots, more := s.Scheduler.OnHosts(market.Items(s.v.World, room), stays)
 		d.Spots = append(d.Spots, spots...)
 		left = append(left, more...)
 	}
@@ -90,13 +91,13 @@ func (s *search) relocate(host int) (Decision, model.Reason) {
 	return d, model.Reason{}
 }
 
-func (s *search) replacements(host int, left []pack.Item) ([]*pack.NewClaim, model.Reason) {
+func (s *search) replacements(host int, left []market.Item) ([]*purchase.NewClaim, model.Reason) {
 	if pool := s.v.Hosts[host].Pool; pool.Replicas != nil {
 		b, why := s.Fixed(pool, left, s.Limits.Clone())
 		if !why.OK() {
 			return nil, s.about(host, why)
 		}
-		return []*pack.NewClaim{b}, model.Reason{}
+		return []*purchase.NewClaim{b}, model.Reason{}
 	}
 	bought, homeless := s.buyLike(s.v.Hosts[host].Pool, left)
 	if len(homeless) > 0 {
@@ -107,7 +108,7 @@ func (s *search) replacements(host int, left []pack.Item) ([]*pack.NewClaim, mod
 
 // buyLike buys for pods of a pool's nodes: from the same pool where that is no dearer, and as long as nothing proves what the
 // pool launches now; else from any.
-func (s *search) buyLike(pool *view.Pool, items []pack.Item) (bought []*pack.NewClaim, homeless []pack.Item) {
+func (s *search) buyLike(pool *view.Pool, items []market.Item) (bought []*purchase.NewClaim, homeless []market.Item) {
 	mark := s.Scheduler.Mark()
 	_, own, homeless := s.Scheduler.BuyFrom(pool, items, s.Limits.Clone())
 	if len(homeless) == 0 && (len(own) == 0 || !s.proven(pool)) {
@@ -124,14 +125,14 @@ func (s *search) buyLike(pool *view.Pool, items []pack.Item) (bought []*pack.New
 }
 
 // weighed is what claims are weighed at in sum.
-func weighed(bought []*pack.NewClaim) (sum int64) {
+func weighed(bought []*purchase.NewClaim) (sum int64) {
 	for _, b := range bought {
 		sum += b.Best().Price
 	}
 	return sum
 }
 
-func (s *search) noDestination(host int, it pack.Item) model.Reason {
+func (s *search) noDestination(host int, it market.Item) model.Reason {
 	why, _ := s.Scheduler.Explain(it.Class)
 	return model.Reason{
 		Code: model.CodeNoDestination, Subject: s.v.Hosts[host].Name(),
@@ -140,7 +141,7 @@ func (s *search) noDestination(host int, it pack.Item) model.Reason {
 }
 
 // whatStays says in words what found no place: pods, and those of buffers.
-func (s *search) whatStays(left []pack.Item) string {
+func (s *search) whatStays(left []market.Item) string {
 	pods, room := 0, 0
 	for _, it := range left {
 		for _, p := range it.Pods {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
 // Diversity that a spot node must leave to the one that takes its place alone.
@@ -35,7 +35,7 @@ func (t *tries) spotForSpot(d *Decision) model.Reason {
 	return model.Reason{}
 }
 
-func (t *tries) diverse(hosts []int, b *pack.NewClaim) model.Reason {
+func (t *tries) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
 	dearest := int64(0)
 	for _, h := range hosts {
 		dearest = max(dearest, t.v.WeighedPrice(t.v.Hosts[h].Claim))

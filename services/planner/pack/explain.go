@@ -1,260 +1,34 @@
 package pack
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-
-	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/devices"
-	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
-
-// How near a pool comes to running a pod, in the order of its rules. A miss of a later rule is nearer.
-const (
-	missPool = iota
-	missTaint
-	missLabels
-	missReady // the pool would take the pod, if it or its class were in order
-	missSize
-	missOffering
-	missChoice
-	missLimit
-	missPeers // all is well but for other pods
-)
-
-// miss is why a pool can't help, and how near it comes.
-type miss struct {
-	pool  *view.Pool
-	stage int
-	model.PoolMiss
-}
 
 // Explain says why nothing can be bought for pods of a class: the nearest miss of all, and that of each pool by name.
 func (d *Scheduler) Explain(c *view.Class) (model.Reason, []model.PoolMiss) {
 	verdicts := make(map[string]model.Reason)
-	return d.m.explain(c, d.lim, func(o *Option) model.Reason {
+	return d.market.Explain(c, d.limits, func(o *market.Option) model.Reason {
 		if r := d.whyDevices(c, o); !r.OK() {
 			return r
 		}
-		place := o.key(d.keys)
+		place := o.Key(d.keys)
 		r, known := verdicts[place]
 		if !known {
-			r = d.tally.Why(c, d.tally.Probe(nil, &o.place))
+			r = d.tally.Why(c, d.tally.Probe(nil, &o.Place))
 			verdicts[place] = r
 		}
 		return r
 	})
 }
 
-// explain is Explain, where peers says what other pods have against a new node of an option.
-func (m *Market) explain(c *view.Class, lim *Limits, peers func(*Option) model.Reason) (model.Reason, []model.PoolMiss) {
-	if len(m.w.Pools) == 0 {
-		return model.Reason{
-			Code: model.CodeNoNodePool, Subject: "podclass/" + string(c.ID), Message: "there is no node pool",
-			Remedy: "create a node pool",
-		}, nil
+// whyDevices is the rule about devices that keeps a pod off a new node of an option, or the zero Reason.
+func (d *Scheduler) whyDevices(c *view.Class, o *market.Option) model.Reason {
+	if d.devices == nil || !devices.ClaimsDevices(c.PodClass) {
+		return model.Reason{}
 	}
-	var misses []miss
-	for _, p := range m.w.Pools {
-		misses = append(misses, m.explainPool(p, c, lim, peers))
-	}
-	nearest := slices.MaxFunc(misses, func(a, b miss) int {
-		return cmp.Or(cmp.Compare(a.stage, b.stage), cmp.Compare(b.pool.Index, a.pool.Index))
-	})
-	var out []model.PoolMiss
-	for _, x := range misses {
-		out = append(out, x.PoolMiss)
-	}
-	slices.SortFunc(out, func(a, b model.PoolMiss) int { return cmp.Compare(a.NodePool, b.NodePool) })
-	best := nearest.Reason
-	best.Message = fmt.Sprintf("node pool %s: %s", nearest.NodePool, best.Message)
-	return best, out
-}
-
-func (m *Market) explainPool(p *view.Pool, c *view.Class, lim *Limits, peers func(*Option) model.Reason) miss {
-	out := miss{pool: p, PoolMiss: model.PoolMiss{NodePool: p.Name}}
-	problem := m.problems[p.Index]
-	out.stage, out.Reason = poolRules(p, c)
-	switch {
-	case !problem.OK() && !out.Reason.OK():
-		out.stage, out.Reason = missPool, problem
-		return out
-	case !problem.OK():
-		out.stage, out.Reason = missReady, problem
-		return out
-	case !out.Reason.OK():
-		return out
-	}
-	return m.explainTypes(out, c, lim, peers)
-}
-
-// poolRules says whether the pool's own rules exclude a class, and which.
-func poolRules(p *view.Pool, c *view.Class) (stage int, r model.Reason) {
-	if r := fit.Taints(c.Profile, &fit.Place{Taints: p.Taints}); !r.OK() {
-		r.Subject = "nodepool/" + string(p.Name)
-		return missTaint, r
-	}
-	return missLabels, poolRequirements(p, c)
-}
-
-// poolRequirements says whether the pool's own requirements exclude a class, whatever instance type is taken.
-func poolRequirements(p *view.Pool, c *view.Class) model.Reason {
-	var first model.Reason
-	for i, asked := range asks(c.Profile) {
-		defined := func(key string) bool { return labels.WellKnown(key) || (p.Catalog != nil && p.Catalog.Defines(key)) }
-		r, ok := p.Requirements.Compatible(asked, defined)
-		if ok {
-			return model.Reason{}
-		}
-		if i == 0 {
-			first = poolConflict(p, r)
-		}
-	}
-	return first
-}
-
-func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
-	subject := "nodepool/" + string(p.Name)
-	has, ok := p.Requirements.Get(r.Key)
-	if r.Key == labels.Hostname {
-		return model.Reason{
-			Code: model.CodeRequirements, Subject: subject,
-			Message: fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r),
-			Remedy:  "make room on the node that the pod names, or let the pod run elsewhere",
-		}
-	}
-	if !ok && r.Key == model.KeyNodeName {
-		return model.Reason{
-			Code: model.CodeLabelUndefined, Subject: subject,
-			Message: "the pod asks for a node by its name, and no new node has that name",
-			Remedy:  "ask for a node that is there, or for labels in place of metadata.name",
-		}
-	}
-	if !ok {
-		return model.Reason{
-			Code: model.CodeLabelUndefined, Subject: subject,
-			Message: fmt.Sprintf("the pod asks for %s, but the pool does not define the label %s", r, r.Key),
-			Remedy:  fmt.Sprintf("add %s to the pool's labels or requirements", r.Key),
-		}
-	}
-	return model.Reason{
-		Code: model.CodeRequirements, Subject: subject,
-		Message: fmt.Sprintf("the pod asks for %s, but the pool allows only %s", r, has),
-		Remedy:  fmt.Sprintf("allow %s in the pool, or change the pod", r),
-	}
-}
-
-// explainTypes looks for the option that comes nearest.
-func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*Option) model.Reason) miss {
-	out.stage = missLabels
-	out.Reason = model.Reason{
-		Code: model.CodeRequirements, Subject: "nodepool/" + string(out.pool.Name),
-		Message: "no instance type and zone satisfies both the pool and its node class",
-		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
-	}
-	if ct, _ := out.pool.Requirements.Get(labels.CapacityType); !ct.Contains(model.OnDemand.String()) && !ct.Contains(model.Spot.String()) {
-		out.Reason = model.Reason{
-			Code: model.CodeUnsupported, Subject: "nodepool/" + string(out.pool.Name),
-			Message: "the pool allows only capacity types that this version does not buy: " + ct.String(),
-			Remedy:  "allow on-demand or spot in the pool",
-		}
-		return out
-	}
-	lack := 0.0
-	for _, v := range m.variants {
-		if v.pool != out.pool {
-			continue
-		}
-		for _, o := range v.options {
-			stage, r, l := m.explainOption(o, c, lim, peers)
-			if stage > out.stage || (stage == out.stage && (out.InstanceType == "" || l < lack)) {
-				out.stage, out.Reason, out.InstanceType, lack = stage, r, o.Type.Name, l
-			}
-		}
-	}
-	return out
-}
-
-// explainOption says how far an option comes, which rule it breaks there, and by how much.
-func (m *Market) explainOption(o *Option, c *view.Class, lim *Limits, peers func(*Option) model.Reason) (stage int, r model.Reason, lack float64) {
-	subject := "instancetype/" + string(o.Type.Name)
-	if r := fit.Static(c, &o.place); !r.OK() {
-		r.Subject = subject
-		return missLabels, r, 0
-	}
-	if view.Fits(o.Free, c.Requested, 1) == 0 {
-		return missSize, m.tooSmall(o, c), share(c.Requested, atLeastOne(o.Free))
-	}
-	switch {
-	case !o.serves(c):
-		return missSize, o.lacks(c), 0
-	case fit.PortsClash(c.HostPorts, o.Ports):
-		return missSize, model.Reason{Code: model.CodeHostPort, Subject: subject, Message: "a DaemonSet takes the pod's host port on every node"}, 0
-	case !o.Available:
-		return missOffering, unavailable(o), float64(o.Price)
-	case lim.Remaining(o, 1) == 0:
-		return missLimit, lim.reason(o), float64(o.Price)
-	}
-	if _, ok := m.rank(o, []Item{{Class: c, Pods: []int{0}}}, nil); !ok {
-		return missChoice, model.Reason{
-			Code: model.CodeMinValues, Subject: "nodepool/" + string(o.Pool.Name),
-			Message: "too few distinct offerings hold the pod for the pool's minValues",
-			Remedy:  "lower minValues in spec.template.spec.requirements, or widen them",
-		}, 0
-	}
-	if r := peers(o); !r.OK() {
-		return missPeers, r, float64(o.Price)
-	}
-	return missPeers, model.Reason{
-		Code: model.CodeNoOffering, Subject: subject, Message: "the pod fits, but was left out of the plan",
-	}, 0
-}
-
-func unavailable(o *Option) model.Reason {
-	off := o.Offering
-	what := fmt.Sprintf("%s %s in %s", off.CapacityType, o.Type.Name, off.Zone)
-	if off.Price <= 0 {
-		return model.Reason{Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name), Message: "the price of " + what + " is not known"}
-	}
-	return model.Reason{
-		Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
-		Message: fmt.Sprintf("EC2 lately had no %s; it is left out until %s", what, off.UnavailableUntil.UTC().Format("15:04:05")),
-		Remedy:  "allow more instance types, zones or capacity types in the pool",
-	}
-}
-
-// tooSmall names the resource that is shortest on an option.
-func (m *Market) tooSmall(o *Option, c *view.Class) model.Reason {
-	worst, lack := 0, 0.0
-	for i, q := range c.Requested {
-		if q > o.Free[i] && float64(q)/float64(max(1, o.Free[i])) > lack {
-			worst, lack = i, float64(q)/float64(max(1, o.Free[i]))
-		}
-	}
-	name := m.w.Index.Name(worst)
-	if devices.IsDevices(name) {
-		return o.lacks(c)
-	}
-	needs, has := fit.Quantity(name, c.Requested[worst]), fit.Quantity(name, max(0, o.Free[worst]))
-	r := model.Reason{Code: model.CodeResources, Subject: "instancetype/" + string(o.Type.Name)}
-	if o.Free[worst] <= 0 {
-		r.Message = fmt.Sprintf("needs %s of %s, which no allowed instance type offers; the nearest is %s", needs, name, o.Type.Name)
-		r.Remedy = fmt.Sprintf("allow instance types that have %s", name)
-		return r
-	}
-	r.Message = fmt.Sprintf("needs %s of %s; the largest allowed type offers %s (%s, less DaemonSets)", needs, name, has, o.Type.Name)
-	r.Remedy = fmt.Sprintf("allow an instance type with at least %s of %s for pods, or ask for at most %s", needs, name, has)
-	return r
-}
-
-func atLeastOne(v view.Vector) view.Vector {
-	out := slices.Clone(v)
-	for i := range out {
-		out[i] = max(1, out[i])
-	}
-	return out
+	d.devices.Add(probeNumber, "", o.Devices.Stock())
+	return d.devices.Why(probeNumber, c.PodClass, "a new "+string(o.Type.Name))
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -89,14 +91,14 @@ func cheapest(s *model.Snapshot) int64 {
 	return best
 }
 
-func newDesk(w *view.World, lim *pack.Limits) *pack.Scheduler {
+func newDesk(w *view.World, lim *market.Limits) *pack.Scheduler {
 	rules, v := topology.New(w), view.NewView(w)
-	m, tally := pack.NewMarket(w, rules), topology.NewTally(rules, v, nil)
+	m, tally := market.NewMarket(w, rules), topology.NewTally(rules, v, nil)
 	m.EachOffer(tally.Offer)
 	matcher := fit.NewMatcher(v)
 	matcher.CheckPeers(tally)
 	if lim == nil {
-		lim = pack.NewLimits(w)
+		lim = market.NewLimits(w)
 	}
 	return pack.NewScheduler(m, v, matcher, tally, lim)
 }
@@ -112,13 +114,13 @@ func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		desk, items, want := newDesk(w, nil), pack.Items(w, all), cheapest(s)
-		b, ok := desk.One(items, pack.PriceCeiling{Weighed: math.MaxInt64, List: math.MaxInt64})
+		desk, items, want := newDesk(w, nil), market.Items(w, all), cheapest(s)
+		b, ok := desk.One(items, purchase.PriceCeiling{Weighed: math.MaxInt64, List: math.MaxInt64})
 		if ok != (want < math.MaxInt64) || (ok && b.Best().Offering.Price != want) {
 			t.Fatalf("found %v, the cheapest costs %d", b, want)
 		}
 		if ok {
-			if _, cheaper := newDesk(w, nil).One(items, pack.PriceCeiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
+			if _, cheaper := newDesk(w, nil).One(items, purchase.PriceCeiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
 				t.Fatal("found one below the cheapest")
 			}
 		}
@@ -136,10 +138,10 @@ func TestEachPodIsBoughtForOnceOrToldWhyNot(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		lim := pack.NewLimits(w)
-		_, bought, left := newDesk(w, lim).Buy(pack.Items(w, all), lim)
+		lim := market.NewLimits(w)
+		_, claims, left := newDesk(w, lim).Buy(market.Items(w, all), lim)
 		seen := map[int]int{}
-		for _, b := range bought {
+		for _, b := range claims {
 			for _, it := range b.Items {
 				for _, p := range it.Pods {
 					seen[p]++

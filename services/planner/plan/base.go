@@ -7,7 +7,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -25,8 +25,8 @@ type base struct {
 	offers bool
 	rules  *topology.Rules
 	tally  *topology.Tally
-	market *pack.Market
-	limits *pack.Limits
+	market *market.Market
+	limits *market.Limits
 	// from and until are the times between which nothing becomes available; zero where there is no such time.
 	from, until time.Time
 	// weight is that of the tally when it was new.
@@ -77,7 +77,7 @@ func (b *base) at(now time.Time, stop func() bool) error {
 		return err
 	}
 	err := inTurn(stop, func() { b.rules = topology.New(b.world) },
-		func() { b.market, b.limits = pack.NewMarketUntil(b.world, b.rules, stop), pack.NewLimits(b.world) },
+		func() { b.market, b.limits = market.NewMarketUntil(b.world, b.rules, stop), market.NewLimits(b.world) },
 		func() { b.tally = topology.NewTally(b.rules, b.view, nil) },
 		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -85,11 +87,11 @@ func (c *cycle) seatBuffers() {
 		return
 	}
 	seats, rest := c.seatOnOwnClaims(c.demand.virtual)
-	items := pack.Items(c.World, rest)
+	items := market.Items(c.World, rest)
 	var more []pack.Assignment
-	var left []pack.Item
+	var left []market.Item
 	if c.asks(model.KindProvision) {
-		var bought []*pack.NewClaim
+		var bought []*purchase.NewClaim
 		more, items = c.scheduler.TopUp(c.bought, items)
 		seats = append(seats, more...)
 		more, bought, left = c.scheduler.Assign(items, everyHost)

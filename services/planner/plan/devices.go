@@ -8,7 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/fit"
-	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -37,9 +37,9 @@ func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
 			pods = append(pods, p)
 		}
 	}
-	items := pack.Items(c.World, pods)
+	items := market.Items(c.World, pods)
 	// Those that share a claim are seated last.
-	slices.SortStableFunc(items, func(a, b pack.Item) int { return cmp.Compare(late(a), late(b)) })
+	slices.SortStableFunc(items, func(a, b market.Item) int { return cmp.Compare(late(a), late(b)) })
 	if len(items) <= mostTurns {
 		for some := range permutations(items) {
 			if c.allEquipped(host, some) {
@@ -58,7 +58,7 @@ func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
 }
 
 // late is higher for pods that are seated last.
-func late(it pack.Item) int {
+func late(it market.Item) int {
 	if devices.SharesClaims(it.Class.PodClass) {
 		return 1
 	}
@@ -66,7 +66,7 @@ func late(it pack.Item) int {
 }
 
 // allEquipped says whether all pods of some items find their devices on a host, one after the other.
-func (c *cycle) allEquipped(host int, items []pack.Item) bool {
+func (c *cycle) allEquipped(host int, items []market.Item) bool {
 	mark := c.devices.Fork()
 	defer c.devices.Back(mark)
 	for _, it := range items {

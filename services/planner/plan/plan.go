@@ -16,6 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -47,8 +49,8 @@ type cycle struct {
 	stop    func() bool
 	view    *view.View
 	matcher *fit.Matcher
-	market  *pack.Market
-	limits  *pack.Limits
+	market  *market.Market
+	limits  *market.Limits
 	// unsupported is by class.
 	unsupported []model.Reason
 	// stuck says by class whose pods no budget will ever let go; nil until it is asked for.
@@ -60,11 +62,11 @@ type cycle struct {
 
 	demand   demand
 	seats    []pack.Assignment
-	unplaced []pack.Item
-	bought   []*pack.NewClaim
+	unplaced []market.Item
+	bought   []*purchase.NewClaim
 	// room are the seats of buffers' pods, roomless those without one.
 	room     []pack.Assignment
-	roomless []pack.Item
+	roomless []market.Item
 	// bare are claims of static pools, for no pods; surplus what they have too many.
 	bare    []bare
 	surplus []disrupt.Surplus
@@ -77,13 +79,13 @@ type cycle struct {
 	names *encoder
 	parts []string
 	// patterns are claims without pods, by the list of options that claims of the same content share.
-	patterns map[**pack.Option]model.NodeClaim
+	patterns map[**market.Option]model.NodeClaim
 }
 
 func newCycle(b *base, in *model.Input, hash string) *cycle {
 	c := &cycle{
 		World: b.world, in: in, hash: hash, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, patterns: make(map[**pack.Option]model.NodeClaim), names: newEncoder(),
+		tally: b.tally, unsupported: b.unsupported, patterns: make(map[**market.Option]model.NodeClaim), names: newEncoder(),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
@@ -127,7 +129,7 @@ func (c *cycle) findSick() {
 func (c *cycle) seat() {
 	var rest []int
 	c.seats, rest = c.seatOnOwnClaims(c.demand.pods)
-	items := pack.Items(c.World, rest)
+	items := market.Items(c.World, rest)
 	var seats []pack.Assignment
 	if c.asks(model.KindProvision) {
 		seats, c.bought, c.unplaced = c.scheduler.Assign(items, everyHost)
@@ -178,7 +180,7 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Assignment, rest []int
 func (c *cycle) expect() {
 	ending, _ := c.seatOnOwnClaims(c.demand.ending)
 	waiting, rest := c.seatOnOwnClaims(c.demand.waiting)
-	others, _ := c.scheduler.OnHosts(pack.Items(c.World, rest), everyHost)
+	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
 	for _, s := range slices.Concat(ending, waiting, others) { // no pod is to rely on them
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
 		c.tally.AddUncertain(c.Pods[s.Pod].Class, s.Host, 1)

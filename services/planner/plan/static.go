@@ -8,13 +8,14 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/offer"
-	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // bare is a claim of a static pool, for no pods.
 type bare struct {
-	*pack.NewClaim
+	*purchase.NewClaim
 	number int
 	reason model.Reason
 }
@@ -35,7 +36,7 @@ func (c *cycle) fixPools() {
 		h, ok := at[claim.ID]
 		return c.IsLeaving(claim) || (ok && (c.view.Hosts[h].Leaving || c.view.Removed(h)))
 	}
-	sold := make(map[soldKey]*pack.Option)
+	sold := make(map[soldKey]*market.Option)
 	q := offer.StaticQuery{
 		Snapshot: c.staticSnapshot(), Now: c.Now, Leaving: leaving, Most: c.market.MaxOfferings(),
 		Options: func(p *model.NodePool) (list []model.RankedOffering, r model.Reason) {
@@ -47,7 +48,7 @@ func (c *cycle) fixPools() {
 			return list, r
 		},
 		MeetsMinValues: func(p *model.NodePool, list []model.RankedOffering) bool {
-			return c.Policy.MinValues == model.MinValuesBestEffort || !pack.EmptyClaim(optionsOf(sold, p.Name, list)).Relaxed()
+			return c.Policy.MinValues == model.MinValuesBestEffort || !purchase.EmptyClaim(optionsOf(sold, p.Name, list)).Relaxed()
 		},
 	}
 	for _, f := range offer.Static(q) {
@@ -90,8 +91,8 @@ type soldKey struct {
 	offering model.RankedOffering
 }
 
-func optionsOf(sold map[soldKey]*pack.Option, pool model.PoolName, list []model.RankedOffering) []*pack.Option {
-	out := make([]*pack.Option, len(list))
+func optionsOf(sold map[soldKey]*market.Option, pool model.PoolName, list []model.RankedOffering) []*market.Option {
+	out := make([]*market.Option, len(list))
 	for i, o := range list {
 		out[i] = sold[soldKey{pool, o}]
 	}
@@ -99,9 +100,9 @@ func optionsOf(sold map[soldKey]*pack.Option, pool model.PoolName, list []model.
 }
 
 // buyBare makes the claims that a pool needs, and says why it gets fewer than that.
-func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*pack.Option) model.Reason {
+func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*market.Option) model.Reason {
 	for i := range f.Buy {
-		b := c.market.EmptyClaimWithin(optionsOf(sold, f.Pool, f.Buy[i].Offerings), c.limits)
+		b := purchase.EmptyClaimWithin(optionsOf(sold, f.Pool, f.Buy[i].Offerings), c.limits)
 		if b == nil {
 			return model.Reason{
 				Code: model.CodeLimit, Subject: f.Reason.Subject,
@@ -116,7 +117,7 @@ func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*pack.Option) 
 				Remedy:  "lower minValues, or allow more",
 			}
 		}
-		c.limits.TakeClaim(b)
+		b.TakeFrom(c.limits)
 		c.scheduler.CountClaim(b)
 		c.bare = append(c.bare, bare{b, f.Buy[i].Number, f.Reason})
 	}
@@ -132,7 +133,7 @@ func (c *cycle) bareClaim(b bare) model.NodeClaim {
 }
 
 // fixedFor makes a claim to take the place of a static pool's node, for those of its pods that have no other place.
-func (c *cycle) fixedFor(pool *view.Pool, items []pack.Item, lim *pack.Limits) (*pack.NewClaim, model.Reason) {
+func (c *cycle) fixedFor(pool *view.Pool, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason) {
 	options, why := c.market.StaticOptions(pool)
 	if !why.OK() {
 		return nil, why

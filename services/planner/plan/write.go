@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -36,7 +37,7 @@ func (c *cycle) write() model.Plan {
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
 
 func (c *cycle) writeProvision(p *model.Plan) {
-	ids := make(map[*pack.NewClaim]model.ClaimID, len(c.bought))
+	ids := make(map[*purchase.NewClaim]model.ClaimID, len(c.bought))
 	for _, b := range c.bought {
 		if c.stop() {
 			return
@@ -72,7 +73,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 }
 
 // placements says where pods go, by pod; ids are those of claims.
-func (c *cycle) placements(ids map[*pack.NewClaim]model.ClaimID) []model.Placement {
+func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Placement {
 	moved := c.movedRoom()
 	seats := slices.DeleteFunc(slices.Clone(c.seats), func(s pack.Assignment) bool { return moved[s.Pod] })
 	if len(seats) == 0 {
@@ -139,7 +140,7 @@ func (c *cycle) lowerBound() *model.LowerBound {
 }
 
 // claim writes a claim down.
-func (c *cycle) claim(b *pack.NewClaim) model.NodeClaim {
+func (c *cycle) claim(b *purchase.NewClaim) model.NodeClaim {
 	out := c.pattern(b)
 	n := 0
 	for _, it := range b.Items {
@@ -159,7 +160,7 @@ func (c *cycle) claim(b *pack.NewClaim) model.NodeClaim {
 }
 
 // pattern is what a claim has in common with those of the same content, which share its list of options.
-func (c *cycle) pattern(b *pack.NewClaim) model.NodeClaim {
+func (c *cycle) pattern(b *purchase.NewClaim) model.NodeClaim {
 	if out, ok := c.patterns[&b.Options[0]]; ok {
 		return out
 	}
@@ -183,7 +184,7 @@ func (c *cycle) pattern(b *pack.NewClaim) model.NodeClaim {
 	return out
 }
 
-func (c *cycle) why(b *pack.NewClaim, pods int) model.Reason {
+func (c *cycle) why(b *purchase.NewClaim, pods int) model.Reason {
 	best := b.Best()
 	return model.Reason{
 		Code: model.CodeCheapest, Subject: "instancetype/" + string(best.Type.Name),

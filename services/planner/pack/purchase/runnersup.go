@@ -1,4 +1,4 @@
-package pack
+package purchase
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -16,7 +17,7 @@ const mostRunners = 5
 
 // RunnerUp is a shape that was weighed and lost.
 type RunnerUp struct {
-	Option *Option
+	Option *market.Option
 	// Pods is how many of the pods that were to be placed one such node holds.
 	Pods   int
 	Reason model.Reason
@@ -27,7 +28,7 @@ type RunnerUp struct {
 func (p *formulation) runners(pattern optimise.Pattern) []RunnerUp {
 	base := p.options[p.bins[pattern.Bin]]
 	pods, most := 0, math.Inf(1)
-	sum := make(view.Vector, p.m.w.Index.Len())
+	sum := make(view.Vector, p.m.World.Index.Len())
 	for _, c := range pattern.Counts {
 		pods += c.Pods
 		most = min(most, float64(p.total[c.Item])/float64(c.Pods))
@@ -105,7 +106,7 @@ func times(free view.Vector, sum []portion) float64 {
 }
 
 // lostTo says why a type lost against the one that was taken for some pods.
-func lostTo(r RunnerUp, best *Option, pods int) model.Reason {
+func lostTo(r RunnerUp, best *market.Option, pods int) model.Reason {
 	o := r.Option
 	holds := fmt.Sprintf("%s at %s holds %d of the pods", o.Type.Name, fit.Money(o.Price), r.Pods)
 	if o.Price*int64(pods) == best.Price*int64(r.Pods) {
@@ -121,14 +122,14 @@ func lostTo(r RunnerUp, best *Option, pods int) model.Reason {
 	}
 }
 
-// finishRunners settles a claim's runners-up once it is known what it may become. Where a cheaper type than the one that
+// FinishRunnersUp settles a claim's runners-up once it is known what it may become. Where a cheaper type than the one that
 // it was packed for turned out to hold its pods, what lost against that other type says nothing any more.
-func (m *Market) finishRunners(b *NewClaim) {
+func (b *NewClaim) FinishRunnersUp() {
 	if len(b.Options) == 0 {
 		return
 	}
 	best := b.Best()
-	if best.Type != b.base.Type {
+	if best.Type != b.Base.Type {
 		b.RunnersUp = nil
 	}
 	seen := map[model.TypeName]bool{best.Type.Name: true}
@@ -153,7 +154,7 @@ func (m *Market) finishRunners(b *NewClaim) {
 	b.RunnersUp = out
 }
 
-func outpriced(o, best *Option, pods int) model.Reason {
+func outpriced(o, best *market.Option, pods int) model.Reason {
 	r := model.Reason{Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name)}
 	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, fit.Money(o.Price), fit.Count(pods, "pod"))
 	if o.Price == best.Price {

@@ -1,10 +1,9 @@
-// Package pack finds what to buy: node claims for pods that have no room, at the lowest price.
+// Package market is all that could be bought for pods: each NodePool crossed with its instance types, zones and capacity
+// types, with the capacity that DaemonSets leave on each, and what NodePool limits still allow.
 //
-// A Market is all that could be bought: each pool crossed with its instance types, zones and capacity types, with the
-// room that DaemonSets leave on each. A Scheduler seats pods on hosts that there are and on claims that it buys from the market:
-// Seat for pods that need a place, One for a single claim that holds everything; Bound proves what no plan can undercut,
-// Explain says why a pod fits nothing. The package never decides that a node goes. Start reading with Scheduler.
-package pack
+// It ranks what a NodeClaim for given pods may become, and explains why a pod fits nothing. It knows nothing of hosts that
+// exist, of rules about other pods, or of how many nodes are needed. Start reading with Market, then Option.
+package market
 
 import (
 	"cmp"
@@ -21,17 +20,17 @@ import (
 // Market is what could be bought. It does not change after NewMarket, but it remembers what it was asked: it belongs to one
 // goroutine.
 type Market struct {
-	w *view.World
+	World *view.World
 	// variants are the pools that can be bought from, by the order of the pools.
-	variants []*variant
-	// tiers are the options worth weighing, by pool weight, highest first; within a tier by price.
-	tiers [][]*Option
+	variants []*Variant
+	// Tiers are the options worth weighing, by pool weight, highest first; within a tier by price.
+	Tiers [][]*Option
 	// problems say for each pool, by index, why nothing can be bought from it; the zero Reason where something can.
 	problems []model.Reason
-	// wishes says that some pool has a PreferNoSchedule taint.
-	wishes bool
-	most   int
-	byType map[model.TypeName][]*model.Offering
+	// softTaints says that some pool has a PreferNoSchedule taint.
+	softTaints   bool
+	maxOfferings int
+	byType       map[model.TypeName][]*model.Offering
 	// count is how many options there are.
 	count int
 	// byKeys are the options worth weighing, by the labels whose values matter; see Scheduler.tiersOf.
@@ -58,14 +57,14 @@ type Option struct {
 
 	// allocatable is what pods can use, those of DaemonSets included.
 	allocatable view.Vector
-	// id is the place among all options of the market.
-	id      int
-	variant *variant
-	place   fit.Place
+	// ID is the place among all options of the market.
+	ID      int
+	Variant *Variant
+	Place   fit.Place
 	// admits and prefers say which profiles may run there, and which do so without going against a wish.
 	admits, prefers bitset
-	// gear is the devices that it will have; nil where no class claims any.
-	gear *gear
+	// Devices is the devices that it will have; nil where no class claims any.
+	Devices *DeviceSet
 	// unmet is the weight of the wishes that it does not meet, for each profile that has preferred node affinity.
 	unmet []int32
 }
@@ -89,17 +88,20 @@ func NewMarket(w *view.World, rules *topology.Rules) *Market {
 
 // NewMarketUntil is NewMarket, given up as soon as stop says so; then it is nil.
 func NewMarketUntil(w *view.World, rules *topology.Rules, stop func() bool) *Market {
-	m := &Market{w: w, problems: make([]model.Reason, len(w.Pools)), most: model.Or(w.Policy.MaxOfferingsPerClaim, model.DefaultMaxOfferings), byKeys: make(map[string][][]*Option)}
+	m := &Market{
+		World: w, problems: make([]model.Reason, len(w.Pools)), byKeys: make(map[string][][]*Option),
+		maxOfferings: model.Or(w.Policy.MaxOfferingsPerClaim, model.DefaultMaxOfferings),
+	}
 	byType := make(map[model.TypeName][]*model.Offering)
 	m.byType = byType
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
 		byType[o.InstanceType] = append(byType[o.InstanceType], o)
 	}
-	keys := mattering(w, rules)
+	keys := PodRuleKeys(w, rules)
 	for i, p := range w.Pools {
 		m.problems[i] = poolProblem(p)
-		m.wishes = m.wishes || w.Policy.Preferences == model.PreferencesEnforced ||
+		m.softTaints = m.softTaints || w.Policy.Preferences == model.PreferencesEnforced ||
 			slices.ContainsFunc(p.Taints, func(t model.Taint) bool { return t.Effect == model.PreferNoSchedule })
 		if !m.problems[i].OK() {
 			continue
@@ -113,18 +115,18 @@ func NewMarketUntil(w *view.World, rules *topology.Rules, stop func() bool) *Mar
 		}
 	}
 	for _, v := range m.variants {
-		for _, o := range v.options {
-			o.id = m.count
+		for _, o := range v.Options {
+			o.ID = m.count
 			m.count++
 		}
 	}
-	m.equip()
-	m.tiers = tiers(m.variants, nil)
+	m.addDevices()
+	m.Tiers = tiers(m.variants, nil)
 	return m
 }
 
-// mattering are the labels that matter to any pod that minds others, sorted.
-func mattering(w *view.World, rules *topology.Rules) []string {
+// PodRuleKeys are the labels that matter to any pod that minds others, sorted.
+func PodRuleKeys(w *view.World, rules *topology.Rules) []string {
 	seen := make(map[string]bool)
 	var out []string
 	for _, c := range w.Classes {
@@ -139,12 +141,21 @@ func mattering(w *view.World, rules *topology.Rules) []string {
 	return out
 }
 
+// EachOption calls visit with each option, whether it is available or not.
+func (m *Market) EachOption(visit func(*Option)) {
+	for _, v := range m.variants {
+		for _, o := range v.Options {
+			visit(o)
+		}
+	}
+}
+
 // EachOffer calls visit with what each available option's node would be.
 func (m *Market) EachOffer(visit func(*fit.Place)) {
 	for _, v := range m.variants {
-		for _, o := range v.options {
+		for _, o := range v.Options {
 			if o.Available {
-				visit(&o.place)
+				visit(&o.Place)
 			}
 		}
 	}
@@ -198,14 +209,14 @@ func unusable(p *view.Pool) model.Reason {
 }
 
 // build lists the options of a variant, sorted by price, as far as it gets before it is stopped.
-func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offering, stop func() bool) {
+func (v *Variant) build(w *view.World, byType map[model.TypeName][]*model.Offering, stop func() bool) {
 	var local []*view.Profile
 	for _, p := range w.Profiles {
 		if mentionsPlace(p) {
 			local = append(local, p)
 		}
 	}
-	for _, t := range v.pool.Catalog.Types {
+	for _, t := range v.Pool.Catalog.Types {
 		if stop() {
 			return
 		}
@@ -215,10 +226,10 @@ func (v *variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 		}
 		v.buildType(w, t, place, byType[t.Name], local)
 	}
-	slices.SortFunc(v.options, compareOptions)
+	slices.SortFunc(v.Options, CompareOptions)
 }
 
-func compareOptions(a, b *Option) int {
+func CompareOptions(a, b *Option) int {
 	return cmp.Or(
 		cmp.Compare(a.Price, b.Price),
 		cmp.Compare(a.Type.Name, b.Type.Name),
@@ -226,7 +237,7 @@ func compareOptions(a, b *Option) int {
 		cmp.Compare(a.Offering.CapacityType, b.Offering.CapacityType),
 		cmp.Compare(a.Offering.ReservationID, b.Offering.ReservationID),
 		cmp.Compare(a.Pool.Index, b.Pool.Index),
-		cmp.Compare(a.variant.index, b.variant.index),
+		cmp.Compare(a.Variant.index, b.Variant.index),
 	)
 }
 
@@ -235,19 +246,19 @@ func mentionsPlace(p *view.Profile) bool {
 }
 
 // buildType adds the options of one type. What does not depend on zone and capacity type is judged once.
-func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offerings []*model.Offering, local []*view.Profile) {
-	touch := w.Overlays.For(v.pool.Name, t.Name)
+func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offerings []*model.Offering, local []*view.Profile) {
+	touch := w.Overlays.For(v.Pool.Name, t.Name)
 	var first *Option
 	localDaemons := slices.ContainsFunc(w.Daemons, func(d view.Daemon) bool { return mentionsPlace(d.Class.Profile) })
 	for _, off := range offerings {
 		if !v.sells(off) {
 			continue
 		}
-		o := &Option{Pool: v.pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, variant: v, place: place}
+		o := &Option{Pool: v.Pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, Variant: v, Place: place}
 		o.Available = off.Price > 0 && !w.Now.Before(off.UnavailableUntil)
-		o.place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
+		o.Place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
 		if off.ReservationID != "" {
-			o.place.Local = append(o.place.Local, model.Label{Key: labels.CapacityReservationID, Value: off.ReservationID})
+			o.Place.Local = append(o.Place.Local, model.Label{Key: labels.CapacityReservationID, Value: off.ReservationID})
 		}
 		if first == nil {
 			first = o
@@ -263,7 +274,7 @@ func (v *variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 		} else {
 			o.Free, o.Overhead, o.Ports = first.Free, first.Overhead, first.Ports
 		}
-		v.options = append(v.options, o)
+		v.Options = append(v.Options, o)
 	}
 }
 
@@ -285,19 +296,19 @@ func (o *Option) overlay(w *view.World, touch offer.Applied) {
 }
 
 // sells says whether the pool may buy an offering, as far as zone and capacity type decide it.
-func (v *variant) sells(off *model.Offering) bool {
-	if !slices.Contains(v.pool.Class.Zones, off.Zone) {
+func (v *Variant) sells(off *model.Offering) bool {
+	if !slices.Contains(v.Pool.Class.Zones, off.Zone) {
 		return false
 	}
-	if off.CapacityType == model.Reserved && !slices.Contains(v.pool.Class.Reservations, off.ReservationID) {
+	if off.CapacityType == model.Reserved && !slices.Contains(v.Pool.Class.Reservations, off.ReservationID) {
 		return false
 	}
 	for _, l := range view.PlaceLabels(off.Zone, off.CapacityType) {
-		if r, ok := v.pool.Requirements.Get(l.Key); ok && !r.Contains(l.Value) {
+		if r, ok := v.Pool.Requirements.Get(l.Key); ok && !r.Contains(l.Value) {
 			return false
 		}
 	}
-	r, ok := v.pool.Requirements.Get(labels.CapacityReservationID)
+	r, ok := v.Pool.Requirements.Get(labels.CapacityReservationID)
 	return !ok || r.Matches(off.ReservationID, off.ReservationID != "")
 }
 
@@ -306,13 +317,13 @@ func (o *Option) judge(w *view.World, profiles []*view.Profile) {
 	o.unmet = nil
 	for _, p := range w.Profiles {
 		if len(p.Preferred) > 0 && !p.Indifferent {
-			o.unmet = append(o.unmet, fit.PreferencePenalty(p, &o.place))
+			o.unmet = append(o.unmet, fit.PreferencePenalty(p, &o.Place))
 		}
 	}
 	for _, p := range profiles {
-		ok := fit.Admits(p, &o.place)
+		ok := fit.Admits(p, &o.Place)
 		o.admits.set(p.Index, ok)
-		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.place) && (!enforced || fit.PreferencePenalty(p, &o.place) == 0))
+		o.prefers.set(p.Index, ok && fit.Prefers(p, &o.Place) && (!enforced || fit.PreferencePenalty(p, &o.Place) == 0))
 	}
 }
 
@@ -321,7 +332,7 @@ func (o *Option) charge(w *view.World) {
 	o.Free = slices.Clone(o.allocatable)
 	o.Overhead = make(view.Vector, len(o.Free))
 	o.Ports = nil
-	for _, d := range fit.Daemons(w, &o.place) {
+	for _, d := range fit.Daemons(w, &o.Place) {
 		o.Free.Add(d.Requested, -1)
 		o.Overhead.Add(d.Requested, 1)
 		o.Ports = append(o.Ports, d.HostPorts...)

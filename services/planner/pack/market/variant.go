@@ -1,4 +1,4 @@
-package pack
+package market
 
 import (
 	"slices"
@@ -14,29 +14,29 @@ import (
 // needed, but never put where they must not run.
 const mostVariants = 32
 
-// variant is a pool with each label decided that the pool leaves open: where a pool says "team In [a, b]", pods of team a
+// Variant is a pool with each label decided that the pool leaves open: where a pool says "team In [a, b]", pods of team a
 // and of team b need different claims of the same pool. The planner decides, and says so in the claim, so that no node
 // turns out other than its pods were promised.
-type variant struct {
-	pool  *view.Pool
+type Variant struct {
+	Pool  *view.Pool
 	index int
-	// decided are the labels of its nodes that neither type nor place decides, with one value each.
-	decided require.Set
+	// Decided are the labels of its nodes that neither type nor place decides, with one value each.
+	Decided require.Set
 	// images say which types the pool's images can boot.
 	images []require.Set
-	// options are sorted by price.
-	options []*Option
+	// Options are sorted by price.
+	Options []*Option
 }
 
 // variants lists the ways to decide a pool's open labels that some profile asks for, or that pods that mind others may
 // depend on; the last is for pods that do not care.
-func variants(w *view.World, p *view.Pool, keys []string) []*variant {
+func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 	open := openKeys(p)
 	var images []require.Set
 	for _, im := range p.Class.Images {
 		images = append(images, require.NewSet(im.Requirements...))
 	}
-	var out []*variant
+	var out []*Variant
 	seen := make(map[string]bool)
 	for _, s := range append(narrowings(w, open, keys), open) {
 		decided, ok := decide(s, string(p.Name))
@@ -44,7 +44,7 @@ func variants(w *view.World, p *view.Pool, keys []string) []*variant {
 			continue
 		}
 		seen[decided.String()] = true
-		out = append(out, &variant{pool: p, index: len(out), decided: decided, images: images})
+		out = append(out, &Variant{Pool: p, index: len(out), Decided: decided, images: images})
 	}
 	return out
 }
@@ -133,20 +133,20 @@ func narrow(open, asked require.Set) require.Set {
 
 // typePlace is what nodes of a type carry in this variant, zone and capacity type aside; ok is false where the pool or
 // its images do not allow the type.
-func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
-	carried := view.NewNodeLabels(v.pool, t)
-	for _, r := range v.pool.Requirements {
+func (v *Variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
+	carried := view.NewNodeLabels(v.Pool, t)
+	for _, r := range v.Pool.Requirements {
 		if r.Key == labels.Zone || r.Key == labels.CapacityType || r.Key == labels.Region {
 			continue
 		}
 		value, defined := carried.Get(r.Key)
-		if defined || labels.WellKnown(r.Key) || v.pool.Catalog.Defines(r.Key) {
+		if defined || labels.WellKnown(r.Key) || v.Pool.Catalog.Defines(r.Key) {
 			if !r.Matches(value, defined) {
 				return fit.Place{}, false
 			}
 			continue
 		}
-		if decided, ok := v.decided.Get(r.Key); ok {
+		if decided, ok := v.Decided.Get(r.Key); ok {
 			r = decided
 		}
 		if single, is := r.Single(); is {
@@ -160,5 +160,5 @@ func (v *variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 	if !slices.ContainsFunc(v.images, boots) {
 		return fit.Place{}, false
 	}
-	return fit.Place{Labels: carried, Taints: v.pool.Taints, Fresh: true}, true
+	return fit.Place{Labels: carried, Taints: v.Pool.Taints, Fresh: true}, true
 }

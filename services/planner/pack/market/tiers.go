@@ -1,7 +1,8 @@
-package pack
+package market
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -9,51 +10,51 @@ import (
 // tiers are the options worth weighing, by pool weight, highest first. An option that another one of its tier, with the
 // same values of some labels, beats in every respect is left out: it could never be part of a better answer. Claims are
 // ranked from all options later.
-func tiers(variants []*variant, keys []string) [][]*Option {
+func tiers(variants []*Variant, keys []string) [][]*Option {
 	var out [][]*Option
 	for i := 0; i < len(variants); {
 		var tier []*Option
-		weight := variants[i].pool.Weight
-		for ; i < len(variants) && variants[i].pool.Weight == weight; i++ {
-			for _, o := range variants[i].options {
+		weight := variants[i].Pool.Weight
+		for ; i < len(variants) && variants[i].Pool.Weight == weight; i++ {
+			for _, o := range variants[i].Options {
 				if o.Available {
 					tier = append(tier, o)
 				}
 			}
 		}
-		slices.SortStableFunc(tier, compareOptions)
-		out = append(out, undominated(tier, keys))
+		slices.SortStableFunc(tier, CompareOptions)
+		out = append(out, Undominated(tier, keys))
 	}
 	return out
 }
 
-// tierOf is the tier of a pool's options.
-func (m *Market) tierOf(p *view.Pool) int {
+// TierOf is the tier of a pool's options.
+func (m *Market) TierOf(p *view.Pool) int {
 	t, last := -1, int32(0)
 	for _, v := range m.variants {
-		if t < 0 || v.pool.Weight != last {
-			t, last = t+1, v.pool.Weight
+		if t < 0 || v.Pool.Weight != last {
+			t, last = t+1, v.Pool.Weight
 		}
-		if v.pool.Weight == p.Weight {
+		if v.Pool.Weight == p.Weight {
 			return t
 		}
 	}
 	return 0
 }
 
-// limited says whether something else than what pods need may send them to a lighter pool.
-func (m *Market) limited() bool {
-	return slices.ContainsFunc(m.w.Pools, func(p *view.Pool) bool {
-		return p.NodeLimit >= 0 || minValues(p) || slices.ContainsFunc(p.LimitVector, func(n int64) bool { return n >= 0 })
+// Limited says whether something else than what pods need may send them to a lighter pool.
+func (m *Market) Limited() bool {
+	return slices.ContainsFunc(m.World.Pools, func(p *view.Pool) bool {
+		return p.NodeLimit >= 0 || HasMinValues(p) || slices.ContainsFunc(p.LimitVector, func(n int64) bool { return n >= 0 })
 	})
 }
 
-// undominated keeps the options that no earlier one beats. The options are sorted by price.
-func undominated(options []*Option, keys []string) []*Option {
+// Undominated keeps the options that no earlier one beats. The options are sorted by price.
+func Undominated(options []*Option, keys []string) []*Option {
 	var kept []*Option
 	places := make(map[string][]*Option)
 	for _, o := range options {
-		place := o.key(keys)
+		place := o.Key(keys)
 		if !slices.ContainsFunc(places[place], func(k *Option) bool { return k.beats(o) }) {
 			kept = append(kept, o)
 			places[place] = append(places[place], o)
@@ -70,7 +71,7 @@ func (o *Option) beats(p *Option) bool {
 	if len(o.Ports) > 0 && (o.Pool != p.Pool || !slices.Equal(o.Ports, p.Ports)) {
 		return false
 	}
-	if o.variant != p.variant && (minValues(o.Pool) || minValues(p.Pool)) {
+	if o.Variant != p.Variant && (HasMinValues(o.Pool) || HasMinValues(p.Pool)) {
 		return false
 	}
 	if !o.replaces(p) {
@@ -100,4 +101,30 @@ func (o *Option) limitsAllow(p *Option) bool {
 		}
 	}
 	return !limited || o.Pool == p.Pool
+}
+
+// Passes are the rounds of a search: first keeping soft taints, then, where some pool has one, against them.
+func (m *Market) Passes() []bool {
+	if m.softTaints {
+		return []bool{true, false}
+	}
+	return []bool{true}
+}
+
+// TiersOf are the options worth weighing where the values of some labels matter.
+func (m *Market) TiersOf(keys []string, only *view.Pool) [][]*Option {
+	if len(keys) == 0 && only == nil {
+		return m.Tiers
+	}
+	name, variants := strings.Join(keys, ","), m.variants
+	if only != nil {
+		name = string(only.Name) + "|" + name
+		variants = slices.DeleteFunc(slices.Clone(variants), func(v *Variant) bool { return v.Pool != only })
+	}
+	t := m.byKeys[name]
+	if t == nil {
+		t = tiers(variants, keys)
+		m.byKeys[name] = t
+	}
+	return t
 }

@@ -1,4 +1,4 @@
-package pack
+package purchase
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 )
 
 // Listing is what a claim says of what it may become. Claims that may become the same share one.
@@ -16,34 +17,40 @@ type Listing struct {
 	// Offerings are sorted, best first.
 	Offerings []model.RankedOffering
 
-	options []*Option
-	variant *variant
+	options []*market.Option
+	variant *market.Variant
 }
 
-// Listing is that of a claim. Thousands of claims have a few hundred of them.
-func (d *Scheduler) Listing(b *NewClaim) *Listing {
+// Listings are those that claims have been given. It belongs to one goroutine.
+type Listings struct{ byOptions map[uint64][]*Listing }
+
+// Of is that of a claim. Thousands of claims have a few hundred of them.
+func (ls *Listings) Of(b *NewClaim) *Listing {
 	sum := uint64(len(b.Options))
 	for _, o := range b.Options {
-		sum = sum*1099511628211 + uint64(o.id)
+		sum = sum*1099511628211 + uint64(o.ID)
 	}
-	for _, l := range d.listings[sum] {
-		if l.variant == b.base.variant && slices.Equal(l.options, b.Options) {
+	for _, l := range ls.byOptions[sum] {
+		if l.variant == b.Base.Variant && slices.Equal(l.options, b.Options) {
 			return l
 		}
 	}
 	l := &Listing{
-		Requirements: b.requirements(), Offerings: make([]model.RankedOffering, len(b.Options)), options: b.Options, variant: b.base.variant,
+		Requirements: b.requirements(), Offerings: make([]model.RankedOffering, len(b.Options)), options: b.Options, variant: b.Base.Variant,
 	}
 	for i, o := range b.Options {
 		l.Offerings[i] = o.Ranked()
 	}
-	d.listings[sum] = append(d.listings[sum], l)
+	if ls.byOptions == nil {
+		ls.byOptions = make(map[uint64][]*Listing)
+	}
+	ls.byOptions[sum] = append(ls.byOptions[sum], l)
 	return l
 }
 
 func (b *NewClaim) requirements() []model.Requirement {
-	v := b.base.variant
-	set := v.pool.Requirements.Intersect(v.decided)
+	v := b.Base.Variant
+	set := v.Pool.Requirements.Intersect(v.Decided)
 	for _, key := range []string{labels.InstanceType, labels.Zone, labels.CapacityType} {
 		set = set.With(require.New(model.Requirement{Key: key, Operator: model.In, Values: b.values(key)}))
 	}
@@ -57,7 +64,7 @@ func (b *NewClaim) requirements() []model.Requirement {
 			continue
 		}
 		// What is not narrowed to a list stays in the pool's own words.
-		for _, m := range v.pool.NodePool.Requirements {
+		for _, m := range v.Pool.NodePool.Requirements {
 			if labels.Normal(m.Key) == r.Key {
 				m.Key = r.Key
 				if m.MinValues > 0 {

@@ -1,15 +1,16 @@
-package pack
+package purchase
 
 import (
 	"testing"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 func TestTrimLeavesOutWhatCostsTooMuch(t *testing.T) {
-	option := func(list, weighed int64) *Option {
-		return &Option{Offering: &model.Offering{Price: list}, Price: weighed}
+	option := func(list, weighed int64) *market.Option {
+		return &market.Option{Offering: &model.Offering{Price: list}, Price: weighed}
 	}
 	tests := map[string]struct {
 		most PriceCeiling
@@ -23,8 +24,8 @@ func TestTrimLeavesOutWhatCostsTooMuch(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			shared := []*Option{option(10, 10), option(20, 30), option(30, 20)}
-			b := &NewClaim{Options: shared, base: &Option{Pool: &view.Pool{}}}
+			shared := []*market.Option{option(10, 10), option(20, 30), option(30, 20)}
+			b := &NewClaim{Options: shared, Base: &market.Option{Pool: &view.Pool{}}}
 			if ok := b.Trim(tt.most); ok != tt.ok || len(b.Options) != tt.want {
 				t.Errorf("%v with %d options, want %v with %d", ok, len(b.Options), tt.ok, tt.want)
 			}

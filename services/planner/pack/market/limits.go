@@ -1,4 +1,4 @@
-package pack
+package market
 
 import (
 	"fmt"
@@ -14,25 +14,25 @@ import (
 // gone, so that no pool is above its limits at any time; nodes that are going away count as long as they are there.
 type Limits struct {
 	w *view.World
-	// left is by pool; where the pool has no limit the value means nothing.
-	left  []view.Vector
-	nodes []int64
-	// units are what is left of capacity reservations.
-	units *offer.ReservationUnits
+	// Left is by pool; where the pool has no limit the value means nothing.
+	Left      []view.Vector
+	NodesLeft []int64
+	// Units are what is left of capacity reservations.
+	Units *offer.ReservationUnits
 }
 
 // NewLimits is the pools' limits less what their live claims count.
 func NewLimits(w *view.World) *Limits {
-	l := &Limits{w: w, nodes: make([]int64, len(w.Pools)), units: offer.NewReservationUnits(w.Snapshot)}
+	l := &Limits{w: w, NodesLeft: make([]int64, len(w.Pools)), Units: offer.NewReservationUnits(w.Snapshot)}
 	for i, p := range w.Pools {
-		l.left = append(l.left, slices.Clone(p.LimitVector))
-		l.nodes[i] = p.NodeLimit
+		l.Left = append(l.Left, slices.Clone(p.LimitVector))
+		l.NodesLeft[i] = p.NodeLimit
 	}
 	for i := range w.Snapshot.Claims {
 		c := &w.Snapshot.Claims[i]
 		if p := w.Pool(c.NodePool); p != nil && c.Live() {
-			l.take(p, w.ClaimCapacity(c), 1)
-			l.nodes[p.Index]--
+			l.Count(p, w.ClaimCapacity(c), 1)
+			l.NodesLeft[p.Index]--
 		}
 	}
 	return l
@@ -40,9 +40,9 @@ func NewLimits(w *view.World) *Limits {
 
 // Clone is a copy to try things out on.
 func (l *Limits) Clone() *Limits {
-	out := &Limits{w: l.w, nodes: slices.Clone(l.nodes), units: l.units.Clone()}
-	for _, v := range l.left {
-		out.left = append(out.left, slices.Clone(v))
+	out := &Limits{w: l.w, NodesLeft: slices.Clone(l.NodesLeft), Units: l.Units.Clone()}
+	for _, v := range l.Left {
+		out.Left = append(out.Left, slices.Clone(v))
 	}
 	return out
 }
@@ -52,37 +52,39 @@ func (l *Limits) Remaining(o *Option, most int) int {
 	p := o.Pool
 	n := int64(most)
 	if p.NodeLimit >= 0 {
-		n = min(n, max(0, l.nodes[p.Index]))
+		n = min(n, max(0, l.NodesLeft[p.Index]))
 	}
 	for i, limit := range p.LimitVector {
 		if c := o.Capacity[i]; limit >= 0 && c > 0 {
-			n = min(n, max(0, l.left[p.Index][i])/c)
+			n = min(n, max(0, l.Left[p.Index][i])/c)
 		}
 	}
 	if id := o.Offering.ReservationID; id != "" {
-		n = min(n, l.units.Left(id))
+		n = min(n, l.Units.Left(id))
 	}
 	return int(n)
 }
 
 // Take counts n nodes of an option.
 func (l *Limits) Take(o *Option, n int) {
-	l.take(o.Pool, o.Capacity, int64(n))
-	l.nodes[o.Pool.Index] -= int64(n)
+	l.Count(o.Pool, o.Capacity, int64(n))
+	l.NodesLeft[o.Pool.Index] -= int64(n)
 	if id := o.Offering.ReservationID; id != "" {
-		l.units.Take(int64(n), id)
+		l.Units.Take(int64(n), id)
 	}
 }
 
-func (l *Limits) take(p *view.Pool, capacity view.Vector, n int64) { l.left[p.Index].Add(capacity, -n) }
+func (l *Limits) Count(p *view.Pool, capacity view.Vector, n int64) {
+	l.Left[p.Index].Add(capacity, -n)
+}
 
-// give takes back one Take.
-func (l *Limits) give(o *Option) { l.Take(o, -1) }
+// Return takes back one Take.
+func (l *Limits) Return(o *Option) { l.Take(o, -1) }
 
-// roomInstead says whether an option may be bought in place of others of its pool that were taken already.
-func (l *Limits) roomInstead(o *Option, instead ...*Option) bool {
+// AllowInstead says whether an option may be bought in place of others of its pool that were taken already.
+func (l *Limits) AllowInstead(o *Option, instead ...*Option) bool {
 	same := func(x *Option) bool { return x.Offering.ReservationID == o.Offering.ReservationID }
-	if id := o.Offering.ReservationID; id != "" && l.units.Left(id) == 0 && !slices.ContainsFunc(instead, same) {
+	if id := o.Offering.ReservationID; id != "" && l.Units.Left(id) == 0 && !slices.ContainsFunc(instead, same) {
 		return false
 	}
 	for i, limit := range o.Pool.LimitVector {
@@ -93,24 +95,24 @@ func (l *Limits) roomInstead(o *Option, instead ...*Option) bool {
 		for _, x := range instead {
 			back += x.Capacity[i]
 		}
-		if o.Capacity[i] > l.left[o.Pool.Index][i]+back {
+		if o.Capacity[i] > l.Left[o.Pool.Index][i]+back {
 			return false
 		}
 	}
 	return true
 }
 
-// share is the n-th part of what a pool has left: how much larger than its first offering each of n claims may become.
-func (l *Limits) share(p *view.Pool, n int) view.Vector {
-	out := slices.Clone(l.left[p.Index])
+// Share is the n-th part of what a pool has left: how much larger than its first offering each of n claims may become.
+func (l *Limits) Share(p *view.Pool, n int) view.Vector {
+	out := slices.Clone(l.Left[p.Index])
 	for i := range out {
 		out[i] = max(0, out[i]) / int64(n)
 	}
 	return out
 }
 
-// within says whether an option stays in what a claim may become: base plus slack, on the resources with a limit.
-func within(o, base *Option, slack view.Vector) bool {
+// Within says whether an option stays in what a claim may become: base plus slack, on the resources with a limit.
+func Within(o, base *Option, slack view.Vector) bool {
 	for i, limit := range o.Pool.LimitVector {
 		if limit >= 0 && o.Capacity[i] > base.Capacity[i]+slack[i] {
 			return false
@@ -123,14 +125,14 @@ func within(o, base *Option, slack view.Vector) bool {
 func (l *Limits) reason(o *Option) model.Reason {
 	p := o.Pool
 	subject := "nodepool/" + string(p.Name)
-	if p.NodeLimit >= 0 && l.nodes[p.Index] <= 0 {
+	if p.NodeLimit >= 0 && l.NodesLeft[p.Index] <= 0 {
 		return model.Reason{
 			Code: model.CodeLimit, Subject: subject,
 			Message: fmt.Sprintf("the pool's limit of %d nodes is used up", p.NodeLimit),
 			Remedy:  "raise spec.limits.nodes",
 		}
 	}
-	if id := o.Offering.ReservationID; id != "" && l.units.Left(id) == 0 {
+	if id := o.Offering.ReservationID; id != "" && l.Units.Left(id) == 0 {
 		return model.Reason{
 			Code: model.CodeNoOffering, Subject: "instancetype/" + string(o.Type.Name),
 			Message: fmt.Sprintf("the capacity reservation %s has no instance left", id),
@@ -138,7 +140,7 @@ func (l *Limits) reason(o *Option) model.Reason {
 		}
 	}
 	for i, limit := range p.LimitVector {
-		c, left := o.Capacity[i], l.left[p.Index][i]
+		c, left := o.Capacity[i], l.Left[p.Index][i]
 		if limit >= 0 && c > 0 && left < c {
 			name := l.w.Index.Name(i)
 			return model.Reason{

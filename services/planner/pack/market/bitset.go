@@ -1,4 +1,4 @@
-package pack
+package market
 
 // bitset is a set of small numbers.
 type bitset []uint64

@@ -1,4 +1,4 @@
-package pack
+package purchase
 
 import (
 	"encoding/binary"
@@ -9,22 +9,23 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // problem is one tier and what is left of a load, in the optimiser's numbers.
 type formulation struct {
-	m       *Market
-	l       *load
-	lim     *Limits
-	options []*Option
+	m       *market.Market
+	backlog *backlog
+	lim     *market.Limits
+	options []*market.Option
 	// total is how many pods of each row there were.
 	total []int
 	// rows are the shapes of the load that have pods left, each with the items that have. Kinds are those rows that no
 	// option tells apart, as places in rows; picky are the rows that may have wishes about nodes.
-	rows  [][]int
-	kinds [][]int
-	picky []int
+	rows            [][]int
+	kinds           [][]int
+	withPreferences []int
 	// types numbers the types of bins, for runners; typed are those numbers, by bin.
 	types map[model.TypeName]int
 	typed []int
@@ -36,10 +37,10 @@ type formulation struct {
 }
 
 // newProblem is a load in the optimiser's numbers, without bins.
-func (d *Scheduler) newProblem(l *load, lim *Limits) *formulation {
+func (d *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
 	m := d.m
-	p := &formulation{m: m, l: l, lim: lim}
-	p.Stop, p.Drop = d.stop, true
+	p := &formulation{m: m, backlog: l, lim: lim}
+	p.Stop, p.Drop = d.Stop, true
 	for _, shape := range l.shapes {
 		n := 0
 		for _, i := range shape {
@@ -52,7 +53,7 @@ func (d *Scheduler) newProblem(l *load, lim *Limits) *formulation {
 		}
 	}
 	p.group()
-	p.Work, p.GapTarget = effort(&m.w.Policy)
+	p.Work, p.GapTarget = effort(&m.World.Policy)
 	return p
 }
 
@@ -77,7 +78,7 @@ func (p *formulation) group() {
 	index := make(map[string]int)
 	var key []byte
 	for k, row := range p.rows {
-		it := &p.l.items[row[0]]
+		it := &p.backlog.items[row[0]]
 		key = appendKind(key[:0], it)
 		i, ok := index[string(key)]
 		if !ok || len(it.Class.HostPorts) > 0 {
@@ -87,19 +88,19 @@ func (p *formulation) group() {
 		}
 		p.kinds[i] = append(p.kinds[i], k)
 		if !it.Class.Profile.Indifferent {
-			p.picky = append(p.picky, k)
+			p.withPreferences = append(p.withPreferences, k)
 		}
 	}
 }
 
 // appendKind writes down what options see of an item.
-func appendKind(key []byte, it *Item) []byte {
+func appendKind(key []byte, it *market.Item) []byte {
 	key = binary.AppendUvarint(key, uint64(it.Class.Profile.Index))
 	for _, q := range it.Class.Requested {
 		key = binary.AppendVarint(key, q)
 	}
 	if it.Segment != nil {
-		key = binary.AppendUvarint(key, uint64(it.Segment.id))
+		key = binary.AppendUvarint(key, uint64(it.Segment.ID))
 	}
 	if devices.ClaimsDevices(it.Class.PodClass) {
 		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
@@ -108,11 +109,11 @@ func appendKind(key []byte, it *Item) []byte {
 }
 
 // solve buys what it can of a load from one tier, and says what that must cost at least.
-func (d *Scheduler) solve(options []*Option, l *load, wishes bool, lim *Limits) ([]*NewClaim, Proof) {
+func (d *Buyer) solve(options []*market.Option, l *backlog, preferred bool, lim *market.Limits) ([]*NewClaim, Proof) {
 	m := d.m
-	p := d.newProblem(l, lim)
+	p := d.formulate(l, lim)
 	p.options = options
-	p.addBins(wishes)
+	p.addBins(preferred)
 	if len(p.Bins) == 0 {
 		return nil, Proof{}
 	}
@@ -122,21 +123,21 @@ func (d *Scheduler) solve(options []*Option, l *load, wishes bool, lim *Limits) 
 	s := optimise.Solve(&p.Problem)
 	p.seen = make([]bool, len(p.types))
 	proof := proofOf(s, l.pods())
-	flexible := slices.ContainsFunc(options, func(o *Option) bool { return minValues(o.Pool) })
-	enforced := m.w.Policy.Preferences == model.PreferencesEnforced
+	flexible := slices.ContainsFunc(options, func(o *market.Option) bool { return market.HasMinValues(o.Pool) })
+	enforced := m.World.Policy.Preferences == model.PreferencesEnforced
 	if flexible || enforced || len(p.Penalties) > 0 || len(p.Limits) > 0 {
 		proof = Proof{}
 	}
 	return p.buy(s), proof
 }
 
-func (p *formulation) addBins(wishes bool) {
-	price := wishPrice(&p.m.w.Policy)
+func (p *formulation) addBins(preferred bool) {
+	price := market.PreferencePrice(&p.m.World.Policy)
 	for i, o := range p.options {
 		if p.stopped() || p.lim.Remaining(o, 1) == 0 {
 			continue
 		}
-		for _, h := range p.holdings(o, wishes) {
+		for _, h := range p.nodeShapes(o, preferred) {
 			p.add(i, h, price)
 		}
 	}
@@ -145,17 +146,17 @@ func (p *formulation) addBins(wishes bool) {
 func (p *formulation) stopped() bool { return p.Stop != nil && p.Stop() }
 
 // add adds a kind of bin for an option, unless it takes nothing; price is what a wish of weight 1 is worth.
-func (p *formulation) add(option int, h holding, price int64) {
+func (p *formulation) add(option int, h nodeShape, price int64) {
 	o := p.options[option]
 	if !slices.ContainsFunc(h.takes, func(word uint64) bool { return word != 0 }) {
 		return
 	}
 	if price > 0 {
-		for _, k := range p.picky {
+		for _, k := range p.withPreferences {
 			if !h.takes.Has(k) {
 				continue
 			}
-			if w := fit.PreferencePenalty(p.l.items[p.rows[k][0]].Class.Profile, &o.place); w > 0 {
+			if w := fit.PreferencePenalty(p.backlog.items[p.rows[k][0]].Class.Profile, &o.Place); w > 0 {
 				p.Penalties = append(p.Penalties, problem.Penalty{Item: k, Bin: len(p.Bins), Price: int64(w) * price})
 			}
 		}
@@ -170,12 +171,12 @@ func (p *formulation) add(option int, h holding, price int64) {
 	}
 	p.typed = append(p.typed, n)
 	p.bins = append(p.bins, option)
-	p.Bins = append(p.Bins, problem.Bin{Price: o.Price + p.m.w.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
+	p.Bins = append(p.Bins, problem.Bin{Price: o.Price + p.m.World.Policy.PerNodeOverhead, Free: h.free, Takes: h.takes, Most: -1})
 }
 
 // addRules hands on the rules about what may share a node, for the items that are left.
 func (p *formulation) addRules() {
-	row := make([]int, len(p.l.items))
+	row := make([]int, len(p.backlog.items))
 	for i := range row {
 		row[i] = -1
 	}
@@ -194,7 +195,7 @@ func (p *formulation) addRules() {
 		}
 		return out, some
 	}
-	for _, r := range p.l.book.rules {
+	for _, r := range p.backlog.rules.rules {
 		trigger, some := set(r.Trigger)
 		counted, more := set(r.Counted)
 		if some && more {
@@ -206,14 +207,14 @@ func (p *formulation) addRules() {
 // addPorts keeps pods apart that take the same host port.
 func (p *formulation) addPorts() {
 	for k, row := range p.rows {
-		ports := p.l.items[row[0]].Class.HostPorts
+		ports := p.backlog.items[row[0]].Class.HostPorts
 		if len(ports) == 0 {
 			continue
 		}
 		trigger, counted := problem.NewSet(len(p.rows)), problem.NewSet(len(p.rows))
 		trigger.Add(k)
 		for j, other := range p.rows {
-			if fit.PortsClash(ports, p.l.items[other[0]].Class.HostPorts) {
+			if fit.PortsClash(ports, p.backlog.items[other[0]].Class.HostPorts) {
 				counted.Add(j)
 			}
 		}
@@ -222,13 +223,13 @@ func (p *formulation) addPorts() {
 }
 
 func (p *formulation) addLimits() {
-	for _, pool := range p.m.w.Pools {
+	for _, pool := range p.m.World.Pools {
 		if pool.NodeLimit >= 0 {
-			p.addLimit(p.lim.nodes[pool.Index], of(pool, func(*Option) int64 { return 1 }))
+			p.addLimit(p.lim.NodesLeft[pool.Index], of(pool, func(*market.Option) int64 { return 1 }))
 		}
 		for r, limit := range pool.LimitVector {
 			if limit >= 0 {
-				p.addLimit(p.lim.left[pool.Index][r], of(pool, func(o *Option) int64 { return o.Capacity[r] }))
+				p.addLimit(p.lim.Left[pool.Index][r], of(pool, func(o *market.Option) int64 { return o.Capacity[r] }))
 			}
 		}
 	}
@@ -236,7 +237,7 @@ func (p *formulation) addLimits() {
 	for _, o := range p.options {
 		if id := o.Offering.ReservationID; id != "" && !seen[id] {
 			seen[id] = true
-			p.addLimit(p.lim.units.Left(id), func(o *Option) int64 {
+			p.addLimit(p.lim.Units.Left(id), func(o *market.Option) int64 {
 				if o.Offering.ReservationID == id {
 					return 1
 				}
@@ -247,8 +248,8 @@ func (p *formulation) addLimits() {
 }
 
 // of is an amount of one pool's options, and none of those of others.
-func of(pool *view.Pool, amount func(*Option) int64) func(*Option) int64 {
-	return func(o *Option) int64 {
+func of(pool *view.Pool, amount func(*market.Option) int64) func(*market.Option) int64 {
+	return func(o *market.Option) int64 {
 		if o.Pool != pool {
 			return 0
 		}
@@ -256,7 +257,7 @@ func of(pool *view.Pool, amount func(*Option) int64) func(*Option) int64 {
 	}
 }
 
-func (p *formulation) addLimit(most int64, amount func(*Option) int64) {
+func (p *formulation) addLimit(most int64, amount func(*market.Option) int64) {
 	out := problem.Limit{Amount: make([]int64, len(p.bins)), Most: max(0, most)}
 	for b, i := range p.bins {
 		out.Amount[b] = amount(p.options[i])
@@ -276,63 +277,94 @@ func (p *formulation) buy(s optimise.Solution) []*NewClaim {
 		o := p.options[p.bins[pattern.Bin]]
 		runners := p.runners(pattern)
 		for range pattern.Copies {
-			b := &NewClaim{base: o, RunnersUp: runners}
+			b := &NewClaim{Base: o, RunnersUp: runners}
 			for _, c := range pattern.Counts {
-				b.Items = p.deal(b.Items, c.Item, c.Pods)
+				b.Items = p.takePods(b.Items, c.Item, c.Pods)
 			}
 			out = append(out, b)
 		}
 		p.lim.Take(o, pattern.Copies)
 	}
-	return slices.DeleteFunc(out, func(b *NewClaim) bool { return !p.flexible(b) })
+	return slices.DeleteFunc(out, func(b *NewClaim) bool { return !p.listFlexible(b) })
 }
 
-// deal adds the next pods of a row to some items, from the row's items in their order.
-func (p *formulation) deal(to []Item, row, pods int) []Item {
+// takePods adds the next pods of a row to some items, from the row's items in their order.
+func (p *formulation) takePods(to []market.Item, row, pods int) []market.Item {
 	for _, i := range p.rows[row] {
-		n := min(pods, p.l.rest[i])
+		n := min(pods, p.backlog.rest[i])
 		if n > 0 {
-			to = append(to, p.l.take(i, n))
+			to = append(to, p.backlog.take(i, n))
 			pods -= n
 		}
 	}
 	return to
 }
 
-// flexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are
+// listFlexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are
 // given back.
-func (p *formulation) flexible(b *NewClaim) bool {
-	if !minValues(b.base.Pool) {
+func (p *formulation) listFlexible(b *NewClaim) bool {
+	if !market.HasMinValues(b.Base.Pool) {
 		return true
 	}
-	p.lim.give(b.base)
-	options, ok := p.m.choices(b.base, b.Items, p.lim, nil)
+	p.lim.Return(b.Base)
+	options, ok := p.m.Choices(b.Base, b.Items, p.lim, nil)
 	if !ok {
-		p.l.back = append(p.l.back, b.Items...)
+		p.backlog.returned = append(p.backlog.returned, b.Items...)
 		return false
 	}
 	b.Options = options
-	p.lim.Take(b.base, 1)
-	p.lim.stretch(b)
+	p.lim.Take(b.Base, 1)
+	b.CountLargest(p.lim)
 	return true
 }
 
-// choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
-// fits says what else they must keep; nil where there is nothing.
-func (m *Market) choices(o *Option, items []Item, lim *Limits, fits func(*Option) bool) (ranked []*Option, ok bool) {
-	return m.rank(o, items, func(x *Option) bool { return lim.Remaining(x, 1) == 1 && (fits == nil || fits(x)) })
+// nodeShape is what a claim that is packed for an option may hold. It is one node of the option, and in a pool with
+// minValues whatever fits each of enough distinct offerings.
+type nodeShape struct {
+	free  view.Vector
+	takes problem.Set
 }
 
-// enforcedPrice is more than any node costs: an enforced wish is given up only where it can't be had.
-const enforcedPrice = 1e9
-
-// wishPrice is what a wish of weight 1 is worth, micro-dollars per hour.
-func wishPrice(p *model.Policy) int64 {
-	switch {
-	case p.Preferences == model.PreferencesIgnored:
-		return 0
-	case p.Preferences == model.PreferencesEnforced:
-		return enforcedPrice
+// nodeShapes lists what claims packed for an option may hold; more than one where there are several ways to be flexible.
+func (p *formulation) nodeShapes(o *market.Option, preferred bool) []nodeShape {
+	if !market.HasMinValues(o.Pool) {
+		return []nodeShape{{o.Free, p.takenBy(o, preferred)}}
 	}
-	return model.Or(p.PreferencePrice, model.DefaultPreferencePrice)
+	var out []nodeShape
+	anywhere := func(*market.Option) bool { return true }
+	here := func(x *market.Option) bool { return slices.Equal(x.Place.Local, o.Place.Local) }
+	for _, allow := range []func(*market.Option) bool{anywhere, here} {
+		stand := p.m.StandIns(o, func(x *market.Option) bool { return allow(x) && p.lim.Remaining(x, 1) == 1 })
+		if stand == nil {
+			continue
+		}
+		h := nodeShape{slices.Clone(o.Free), p.takenBy(o, preferred)}
+		for _, x := range stand {
+			for i := range h.free {
+				h.free[i] = min(h.free[i], x.Free[i])
+			}
+			for i, word := range p.takenBy(x, false) {
+				h.takes[i] &= word
+			}
+		}
+		out = append(out, h)
+	}
+	if len(out) == 0 && p.m.World.Policy.MinValues == model.MinValuesBestEffort {
+		return []nodeShape{{o.Free, p.takenBy(o, preferred)}}
+	}
+	return out
+}
+
+// takenBy are the items of which one node of an option takes one pod.
+func (p *formulation) takenBy(o *market.Option, preferred bool) problem.Set {
+	out := problem.NewSet(len(p.rows))
+	for _, kind := range p.kinds {
+		if !o.Takes(&p.backlog.items[p.rows[kind[0]][0]], preferred) {
+			continue
+		}
+		for _, k := range kind {
+			out.Add(k)
+		}
+	}
+	return out
 }

@@ -1,0 +1,206 @@
+package market
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Rank lists what a claim that was packed for an option may become: what else holds its items, best first and as many as
+// a claim may list; ok is false when there is nothing, or less that is distinct than the pool's minValues ask for. A
+// claim is for one reservation or for none, so that it holds no units that it will not use. A nil allow allows all.
+func (m *Market) Rank(base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
+	return m.RankAmong(base.Variant.Options, base, items, allow)
+}
+
+// RankAmong is rank among some options of the variant, in its order.
+func (m *Market) RankAmong(among []*Option, base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
+	l, v := m.Combine(items), base.Variant
+	flexible, preferring := HasMinValues(v.Pool), m.withPreferences(items)
+	for _, o := range among {
+		if !o.Available || o.Offering.ReservationID != base.Offering.ReservationID || !o.Fits(l) || (allow != nil && !allow(o)) {
+			continue
+		}
+		ranked = append(ranked, o)
+		if len(ranked) == m.maxOfferings && !flexible && preferring == nil {
+			break
+		}
+	}
+	if preferring != nil {
+		ranked = m.preferredOnly(ranked, preferring)
+		if !flexible {
+			ranked = ranked[:min(len(ranked), m.maxOfferings)]
+		}
+	}
+	if flexible {
+		diverse := m.meetMinValues(v, ranked)
+		if diverse == nil && m.World.Policy.MinValues == model.MinValuesBestEffort {
+			diverse = ranked[:min(len(ranked), m.maxOfferings)]
+		}
+		ranked = diverse
+	}
+	return ranked, len(ranked) > 0
+}
+
+// withPreferences are the items whose pods have wishes about nodes; nil where there are none, or they count for nothing.
+func (m *Market) withPreferences(items []Item) []Item {
+	var out []Item
+	for _, it := range items {
+		if p := it.Class.Profile; len(p.Preferred) > 0 && !p.Indifferent {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// preferredOnly leaves out of a claim's options, which are sorted by price, those that it must not become because of its pods'
+// wishes: what costs no more than the best one, wishes counted, and is not as good; and where wishes are enforced, all that
+// meets fewer of them.
+func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
+	if len(options) == 0 {
+		return nil
+	}
+	price := PreferencePrice(&m.World.Policy)
+	unmet := make([]int64, len(options))
+	best := 0
+	for i, o := range options {
+		for _, it := range preferring {
+			unmet[i] += int64(fit.PreferencePenalty(it.Class.Profile, &o.Place)) * int64(len(it.Pods))
+		}
+		if o.Price+price*unmet[i] < options[best].Price+price*unmet[best] {
+			best = i
+		}
+	}
+	var out []*Option
+	for i, o := range options {
+		worse := o.Price+price*unmet[i] > options[best].Price+price*unmet[best]
+		if worse && (o.Price <= options[best].Price || (price == enforcedPrice && unmet[i] > unmet[best])) {
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// HasMinValues says whether a pool wishes for a number of distinct values of some label.
+func HasMinValues(p *view.Pool) bool {
+	for _, r := range p.Requirements {
+		if r.MinValues > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// meetMinValues picks at most as many of the options as a claim may list, cheapest first, such that each label has its
+// minValues; nil when they can't be had.
+func (m *Market) meetMinValues(v *Variant, options []*Option) []*Option {
+	picked := make([]bool, len(options))
+	count := 0
+	for _, r := range v.Pool.Requirements {
+		seen := make(map[string]bool)
+		for pass := range 2 {
+			for i, o := range options {
+				value, ok := o.Label(r.Key)
+				if len(seen) >= r.MinValues || !ok || seen[value] || picked[i] != (pass == 0) {
+					continue
+				}
+				seen[value] = true
+				if pass == 1 {
+					picked[i] = true
+					count++
+				}
+			}
+		}
+		if len(seen) < r.MinValues || count > m.maxOfferings {
+			return nil
+		}
+	}
+	var out []*Option
+	for i, o := range options {
+		if picked[i] {
+			out = append(out, o)
+		} else if count < m.maxOfferings {
+			out = append(out, o)
+			count++
+		}
+	}
+	return out
+}
+
+// Label is the value of a label on nodes of the option.
+func (o *Option) Label(key string) (string, bool) {
+	for _, l := range o.Place.Local {
+		if l.Key == key {
+			return l.Value, true
+		}
+	}
+	return o.Place.Labels.Get(key)
+}
+
+// Choices are what a claim of a pool with minValues may become, within the limits; ok is false when they are too few.
+// fits says what else they must keep; nil where there is nothing.
+func (m *Market) Choices(o *Option, items []Item, lim *Limits, fits func(*Option) bool) (ranked []*Option, ok bool) {
+	return m.Rank(o, items, func(x *Option) bool { return lim.Remaining(x, 1) == 1 && (fits == nil || fits(x)) })
+}
+
+// enforcedPrice is more than any node costs: an enforced wish is given up only where it can't be had.
+const enforcedPrice = 1e9
+
+// PreferencePrice is what a wish of weight 1 is worth, micro-dollars per hour.
+func PreferencePrice(p *model.Policy) int64 {
+	switch {
+	case p.Preferences == model.PreferencesIgnored:
+		return 0
+	case p.Preferences == model.PreferencesEnforced:
+		return enforcedPrice
+	}
+	return model.Or(p.PreferencePrice, model.DefaultPreferencePrice)
+}
+
+// StandIns are the options that could stand in for o and leave most room, as many as make enough distinct ones for the
+// pool's minValues; nil where there are not enough.
+func (m *Market) StandIns(o *Option, allow func(*Option) bool) []*Option {
+	type standIn struct {
+		o    *Option
+		lost float64
+	}
+	var all []standIn
+	for _, x := range o.Variant.Options {
+		if x.Available && allow(x) {
+			all = append(all, standIn{x, lost(o.Free, x.Free)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b standIn) int { return cmp.Compare(a.lost, b.lost) })
+	options := make([]*Option, len(all))
+	for i, x := range all {
+		options[i] = x.o
+	}
+	low, high := 1, len(options)+1
+	for low < high {
+		mid := (low + high) / 2
+		if mid <= len(options) && m.meetMinValues(o.Variant, options[:mid]) == nil {
+			low = mid + 1
+			continue
+		}
+		high = mid
+	}
+	if low > len(options) {
+		return nil
+	}
+	return options[:low]
+}
+
+// lost is the largest part of any resource that one node has less than another.
+func lost(of, has view.Vector) float64 {
+	worst := 0.0
+	for i, v := range of {
+		if v > has[i] {
+			worst = max(worst, 1-float64(has[i])/float64(v))
+		}
+	}
+	return worst
+}

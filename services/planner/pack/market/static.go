@@ -1,0 +1,40 @@
+package market
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// MaxOfferings is how many offerings a claim lists at most.
+func (m *Market) MaxOfferings() int { return m.maxOfferings }
+
+// StaticOptions lists what a static pool's nodes may be bought as now, best first: all of its options that have room for the
+// DaemonSets that will run there; none and the reason where nothing can be bought. They are no options for pods.
+func (m *Market) StaticOptions(p *view.Pool) ([]*Option, model.Reason) {
+	if r := unusable(p); !r.OK() {
+		return nil, r
+	}
+	all := variants(m.World, p, nil)
+	if len(all) == 0 {
+		return nil, model.Reason{}
+	}
+	v := all[len(all)-1] // that for pods that do not care
+	v.build(m.World, m.byType, func() bool { return false })
+	return slices.DeleteFunc(v.Options, func(o *Option) bool {
+		return !o.Available || slices.ContainsFunc(o.Free, func(n int64) bool { return n < 0 })
+	}), model.Reason{}
+}
+
+// Capped is as many of a pool's options as a claim may list, as flexible as the pool wishes; nil where that can't be.
+func (m *Market) Capped(options []*Option) []*Option {
+	v := options[0].Variant
+	if !HasMinValues(v.Pool) {
+		return options[:m.maxOfferings]
+	}
+	if list := m.meetMinValues(v, options); list != nil || m.World.Policy.MinValues != model.MinValuesBestEffort {
+		return list
+	}
+	return options[:m.maxOfferings]
+}

@@ -1,0 +1,308 @@
+package pack
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// partition cuts hosts and options into the cells of some labels. It does not change while a Scheduler is used.
+type partition struct {
+	keys []string
+	// segments are sorted by name; of says which cell each host is in, -1 where that is not decided.
+	segments []*market.Segment
+	sites    []*topology.Site
+	ofHost   []int
+	// tiers are the options worth weighing in each cell, by pool weight.
+	tiers [][][]*market.Option
+	// newNodes remembers, by shape of pod, the best new node in each cell.
+	newNodes map[newNodeKey][]newNode
+}
+
+type newNodeKey struct {
+	profile int
+	request string
+}
+
+// newNode is the rank of the heaviest pools that sell something for a pod, and the lowest price of its share there; the
+// rank is -1 where nothing can be had.
+type newNode struct {
+	tier int
+	cost int64
+}
+
+// partition finds or makes the grid of some labels, which are sorted.
+func (d *Scheduler) partition(keys []string) *partition {
+	name := strings.Join(keys, ",")
+	if g := d.partitions[name]; g != nil {
+		return g
+	}
+	g := &partition{keys: keys, ofHost: make([]int, len(d.v.Hosts)), newNodes: make(map[newNodeKey][]newNode)}
+	index := make(map[string]*market.Segment)
+	find := func(label func(string) (string, bool)) *market.Segment {
+		name := market.SegmentName(keys, label)
+		if index[name] == nil {
+			index[name] = d.market.NewSegment(keys, label)
+		}
+		return index[name]
+	}
+	hosts := make([]*market.Segment, len(d.v.Hosts))
+	for i, h := range d.v.Hosts {
+		if decided(h, keys) {
+			hosts[i] = find(h.LabelSets[0].Get)
+		}
+	}
+	d.market.EachOption(func(o *market.Option) { find(o.Label).Add(o) })
+	place := make(map[*market.Segment]int, len(index))
+	for _, name := range slices.Sorted(maps.Keys(index)) {
+		c := index[name]
+		d.segmentCount++
+		c.ID = d.segmentCount
+		place[c] = len(g.segments)
+		g.segments = append(g.segments, c)
+	}
+	for i, c := range hosts {
+		g.ofHost[i] = -1
+		if c != nil {
+			g.ofHost[i] = place[c]
+		}
+	}
+	tiers := d.market.TiersOf(keys, d.onlyPool)
+	for _, c := range g.segments {
+		in := make([][]*market.Option, len(tiers))
+		var places []*fit.Place
+		for t, tier := range tiers {
+			for _, o := range tier {
+				if o.In(c) {
+					in[t] = append(in[t], o)
+					places = append(places, &o.Place)
+				}
+			}
+		}
+		g.tiers = append(g.tiers, in)
+		g.sites = append(g.sites, d.tally.Segment(c.Labels, places...))
+	}
+	d.partitions[name] = g
+	return g
+}
+
+// segmentOf is where an option is; nil where the grid has no labels.
+func (g *partition) segmentOf(o *market.Option) *market.Segment {
+	if len(g.keys) == 0 {
+		return nil
+	}
+	return g.segments[slices.IndexFunc(g.segments, o.In)]
+}
+
+// decided says whether it is known which values some labels have on a host.
+func decided(h *view.Host, keys []string) bool {
+	for _, k := range keys {
+		v, ok := h.LabelSets[0].Get(k)
+		for _, ls := range h.LabelSets[1:] {
+			if w, has := ls.Get(k); has != ok || w != v {
+				return false
+			}
+		}
+		if _, open := h.Open.Get(k); open && !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// candidate is where pods of a class may go: the hosts of a cell, and new nodes there.
+type candidate struct {
+	segment *market.Segment
+	site    *topology.Site
+	// hosts are those with room, in the order in which to fill them; the first next of them are of no more use.
+	hosts []int
+	next  int
+	// freshNode is the best new node.
+	newNode
+}
+
+// keysOf are the labels that matter to a class, wishes included.
+func (s *attempt) keysOf(c *view.Class) []string {
+	keys := s.rules.Keys(c)
+	if s.v.Policy.Preferences != model.PreferencesIgnored {
+		keys = append(slices.Clone(keys), s.rules.SoftKeys(c)...)
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+	}
+	return keys
+}
+
+func (s *attempt) candidates(c *view.Class) []*candidate {
+	g := s.partition(s.keysOf(c))
+	out := make([]*candidate, len(g.segments))
+	for i := range g.segments {
+		out[i] = &candidate{site: g.sites[i], newNode: newNode{tier: -1}}
+	}
+	for _, h := range hostOrder(s.v, s.matcher, c, s.usable) {
+		if k := g.ofHost[h]; k >= 0 {
+			out[k].hosts = append(out[k].hosts, h)
+		}
+	}
+	if s.buysNodes && !s.rules.OneNode(c) {
+		out = append(out, s.newNodeCandidates(c)...)
+	}
+	return slices.DeleteFunc(out, func(b *candidate) bool { return b.tier < 0 && len(b.hosts) == 0 })
+}
+
+// newNodeCandidates are the cells where a pod could get a new node. Wishes cut no cells: else a wish would buy a node for itself,
+// when all that it is worth is to choose among nodes that are bought anyway. Only where wishes are enforced they do.
+func (s *attempt) newNodeCandidates(c *view.Class) []*candidate {
+	keys := s.rules.Keys(c)
+	if s.enforces() {
+		keys = s.keysOf(c)
+	}
+	g := s.partition(keys)
+	out := make([]*candidate, len(g.segments))
+	for i, f := range s.newNodes(c, g) {
+		out[i] = &candidate{segment: g.segments[i], site: g.sites[i], newNode: f}
+		if len(g.keys) == 0 {
+			out[i].segment = nil
+		}
+	}
+	return out
+}
+
+func (s *attempt) enforces() bool { return s.v.Policy.Preferences == model.PreferencesEnforced }
+
+// newNodes are the best new nodes for a pod in each cell of a grid.
+func (s *attempt) newNodes(c *view.Class, g *partition) []newNode {
+	var request []byte
+	for _, q := range c.Requested {
+		request = binary.AppendVarint(request, q)
+	}
+	key := newNodeKey{c.Profile.Index, string(request)}
+	out, known := g.newNodes[key]
+	special := len(c.HostPorts) > 0 || devices.ClaimsDevices(c.PodClass)
+	if known && !special {
+		return out
+	}
+	out = make([]newNode, len(g.segments))
+	for i, tiers := range g.tiers {
+		out[i] = s.bestNewNode(c, tiers)
+	}
+	if !special {
+		g.newNodes[key] = out
+	}
+	return out
+}
+
+func (s *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
+	it := market.Item{Class: c}
+	for t, options := range tiers {
+		out := newNode{tier: -1}
+		for _, o := range options {
+			if !o.Takes(&it, false) || s.limits.Remaining(o, 1) == 0 {
+				continue
+			}
+			v := int64(float64(o.Price+s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + s.preferencePenalty(c, o)
+			if out.tier < 0 || v < out.cost {
+				out = newNode{t, v}
+			}
+		}
+		if out.tier >= 0 {
+			return out
+		}
+	}
+	return newNode{tier: -1}
+}
+
+// placeConstrained seats pods that mind others, in rounds, because some must wait for others; it ends when a round seats nobody.
+func (s *attempt) placeConstrained(items []market.Item) {
+	rest := make([][]int, len(items))
+	for i, it := range items {
+		rest[i] = it.Pods
+	}
+	for progress := true; progress; {
+		progress = false
+		for i, it := range items {
+			if len(rest[i]) == 0 {
+				continue
+			}
+			n := s.placeClass(it.Class, rest[i])
+			rest[i] = rest[i][n:]
+			progress = progress || n > 0
+		}
+	}
+	for i, it := range items {
+		s.leaveUnplaced(it.Class, rest[i])
+	}
+}
+
+// placeClass seats as many pods of a class as it can, one after the other, and says how many.
+func (s *attempt) placeClass(c *view.Class, pods []int) int {
+	candidates := s.candidates(c)
+	for n, p := range pods {
+		if n%podsPerStop == 0 && s.Stopped() || !s.placeOne(c, p, candidates) {
+			return n
+		}
+	}
+	return len(pods)
+}
+
+// placeOne finds a pod's best seat: a host before a new node, wishes before prices.
+func (s *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool {
+	unitPrice := market.PreferencePrice(&s.v.Policy)
+	var on, fresh *candidate
+	var host int
+	var onPenalty, newPenalty int32
+	var newCost int64
+	for _, b := range candidates {
+		if !s.tally.Allows(c, b.site) {
+			continue
+		}
+		if h := s.nextHost(c, b); h >= 0 {
+			if w := s.tally.PreferencePenalty(c, s.tally.Host(h)); on == nil || w < onPenalty {
+				on, host, onPenalty = b, h, w
+			}
+		}
+		if b.tier < 0 || (on != nil && !s.enforces()) {
+			continue
+		}
+		wish := s.tally.PreferencePenalty(c, b.site)
+		cost := b.cost + unitPrice*int64(wish)
+		if fresh == nil || b.tier < fresh.tier || (b.tier == fresh.tier && cost < newCost) {
+			fresh, newPenalty, newCost = b, wish, cost
+		}
+	}
+	switch {
+	case on != nil && (fresh == nil || !s.enforces() || onPenalty <= newPenalty):
+		s.v.Place(host, c, 1)
+		s.intended = append(s.intended, intent{pod: pod, host: host})
+	case fresh != nil:
+		s.tally.Add(c, fresh.site, 1)
+		s.intended = append(s.intended, intent{pod: pod, newNode: true})
+		s.want(c, fresh.segment, []int{pod})
+	default:
+		return false
+	}
+	return true
+}
+
+// nextHost is the first host of a berth that takes a pod; -1 when there is none. A host that does not is not asked again.
+func (s *attempt) nextHost(c *view.Class, b *candidate) int {
+	for ; b.next < len(b.hosts); b.next++ {
+		h := b.hosts[b.next]
+		if s.matcher.Capacity(c, h, 1) == 1 {
+			return h
+		}
+	}
+	return -1
+}
+
+// preferencePenalty is what a pod's wishes about nodes are worth that an option does not meet.
+func (s *attempt) preferencePenalty(c *view.Class, o *market.Option) int64 {
+	return market.PreferencePrice(&s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
+}

@@ -1,0 +1,110 @@
+package purchase
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/devices"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+)
+
+// backlog is what is to be packed, and how far that is done.
+type backlog struct {
+	items []market.Item
+	rules *ruleIndex
+	// next is how many pods of each item were packed, rest how many were not.
+	next, rest []int
+	// returned are items that were packed, and could not be kept.
+	returned []market.Item
+	// shapes are the items that can't be told apart in packing, as places in items.
+	shapes [][]int
+}
+
+func newBacklog(items []market.Item, rules []topology.NodeRule) *backlog {
+	l := &backlog{items: slices.Clone(items), rules: newRuleIndex(rules, len(items)), next: make([]int, len(items)), rest: make([]int, len(items))}
+	for i := range l.items {
+		l.rest[i] = len(l.items[i].Pods)
+	}
+	l.group()
+	return l
+}
+
+// group finds the shapes. Items with host ports are a shape each.
+func (l *backlog) group() {
+	index := make(map[string]int)
+	var key []byte
+	for i, it := range l.items {
+		key = l.shapeKey(key[:0], i)
+		alone := len(it.Class.HostPorts) > 0
+		k, ok := index[string(key)]
+		if !ok || alone {
+			k = len(l.shapes)
+			l.shapes = append(l.shapes, nil)
+		}
+		if !alone {
+			index[string(key)] = k
+		}
+		l.shapes[k] = append(l.shapes[k], i)
+	}
+}
+
+// shapeKey writes down all that packing sees of an item.
+func (l *backlog) shapeKey(key []byte, item int) []byte {
+	it := &l.items[item]
+	key = binary.AppendUvarint(key, uint64(it.Class.Profile.Index))
+	for _, q := range it.Class.Requested {
+		key = binary.AppendVarint(key, q)
+	}
+	if it.Segment != nil {
+		key = binary.AppendUvarint(key, uint64(it.Segment.ID))
+	}
+	if devices.ClaimsDevices(it.Class.PodClass) {
+		key = binary.AppendUvarint(append(key, 'd'), uint64(it.Class.Index))
+	}
+	key = append(key, '|')
+	for _, r := range l.rules.of[item] {
+		rule := &l.rules.rules[r]
+		key = binary.AppendUvarint(key, uint64(r))
+		if contains(rule.Trigger, item) {
+			key = append(key, 't')
+		}
+		if contains(rule.Counted, item) {
+			key = append(key, 'c')
+		}
+	}
+	return key
+}
+
+func (l *backlog) done() bool {
+	return !slices.ContainsFunc(l.rest, func(n int) bool { return n > 0 })
+}
+
+// pods is how many there are in all.
+func (l *backlog) pods() int {
+	n := 0
+	for _, it := range l.items {
+		n += len(it.Pods)
+	}
+	return n
+}
+
+func (l *backlog) left() []market.Item {
+	var out []market.Item
+	for i, it := range l.items {
+		if l.rest[i] > 0 {
+			it.Pods = slices.Clone(it.Pods[l.next[i]:])
+			out = append(out, it)
+		}
+	}
+	return append(out, l.returned...)
+}
+
+// take is the next n pods of an item.
+func (l *backlog) take(i, n int) market.Item {
+	it := l.items[i]
+	it.Pods = it.Pods[l.next[i] : l.next[i]+n]
+	l.next[i] += n
+	l.rest[i] -= n
+	return it
+}

@@ -1,0 +1,129 @@
+package purchase
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/optimise"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Proof is what the new nodes for some pods must cost at least, whatever plan is made for them: prices as they are weighed,
+// the policy's overhead for each node included. The zero Proof proves nothing.
+type Proof struct {
+	Price int64
+	Kind  model.BoundKind
+	// pods is how many it speaks of.
+	pods int
+}
+
+// weaker says whether a kind of bound promises less than another.
+func weaker(a, b model.BoundKind) bool {
+	order := []model.BoundKind{model.BoundResource, model.BoundFarley, model.BoundLP, model.BoundExact}
+	return slices.Index(order, a) < slices.Index(order, b)
+}
+
+// bound proves what some pods must cost at least on what some tiers sell.
+func (d *Buyer) bound(pods []int, tiers [][]*market.Option) Proof {
+	p := d.relaxed(market.Items(d.m.World, pods), tiers)
+	p.BoundOnly = true
+	return proofOf(optimise.Solve(&p.Problem), len(pods))
+}
+
+func proofOf(s optimise.Solution, pods int) Proof {
+	kinds := map[optimise.Kind]model.BoundKind{
+		optimise.KindResource: model.BoundResource, optimise.KindLP: model.BoundLP,
+		optimise.KindFarley: model.BoundFarley, optimise.KindExact: model.BoundExact,
+	}
+	return Proof{Price: s.Bound, Kind: kinds[s.BoundKind], pods: pods}
+}
+
+// Worth is what pods would cost at the lowest prices: the duals of the cheapest way to have all of them on new nodes.
+type Worth struct {
+	// Floor proves what all of them cost at least; the zero Proof where some can't be bought for at all.
+	Floor Proof
+	// byClass is the worth of one pod, micro-dollars per hour, by the class's index; 0 for pods that nothing is sold for.
+	byClass []float64
+}
+
+// Of is the worth of one pod of a class, micro-dollars per hour.
+func (w *Worth) Of(c *view.Class) float64 { return w.byClass[c.Index] }
+
+// Worth prices pods as if none of them was anywhere: any pool, no limits, no spread, no wishes.
+func (d *Buyer) Worth(pods []int) Worth {
+	out := Worth{byClass: make([]float64, len(d.m.World.Classes))}
+	if len(pods) == 0 {
+		return out
+	}
+	p := d.relaxed(market.Items(d.m.World, pods), d.m.Tiers)
+	p.Problem.Worth = true
+	s := optimise.Solve(&p.Problem)
+	out.Floor = proofOf(s, len(pods))
+	for k, row := range p.rows {
+		for _, i := range row {
+			out.byClass[p.backlog.items[i].Class.Index] = s.Worth[k]
+		}
+	}
+	return out
+}
+
+// relaxed is the problem of buying for items on some tiers, with no more rules than every plan must keep.
+func (d *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formulation {
+	rules := slices.DeleteFunc(d.NodeRules(items), func(r topology.NodeRule) bool { return r.Skew })
+	p := d.formulate(newBacklog(items, rules), nil)
+	all := slices.Concat(tiers...)
+	slices.SortStableFunc(all, market.CompareOptions)
+	p.options = market.Undominated(all, nil)
+	for i, o := range p.options {
+		p.add(i, nodeShape{o.Free, p.takenBy(o, false)}, 0)
+		if id := o.Offering.ReservationID; id != "" && len(p.bins) > 0 && p.bins[len(p.bins)-1] == i {
+			p.Bins[len(p.Bins)-1].Most = int(d.units.Left(id))
+		}
+	}
+	p.addRules()
+	p.addPorts()
+	return p
+}
+
+// Bound proves what the pods of some claims must cost at least. Where the search that bought them has proven it on the way,
+// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any cell, no limits, no
+// minValues, no spread, and wishes for nothing. Pods that had to go to a lighter pool, because no heavier one sells what
+// they need, are bounded by what the lighter pools sell; where limits may have sent them there, by what any pool sells.
+func (d *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
+	byTier := make([][]int, len(d.m.Tiers))
+	n := 0
+	for _, b := range claims {
+		t := d.m.TierOf(b.Base.Pool)
+		if d.m.Limited() {
+			t = 0
+		}
+		for _, it := range b.Items {
+			byTier[t] = append(byTier[t], it.Pods...)
+			n += len(it.Pods)
+		}
+	}
+	if known.pods == n && known.Price > 0 {
+		return known
+	}
+	out := Proof{pods: n}
+	for t, pods := range byTier {
+		if len(pods) == 0 {
+			continue
+		}
+		tiers := d.m.Tiers[t : t+1]
+		if d.m.Limited() {
+			tiers = d.m.Tiers
+		}
+		part := d.bound(pods, tiers)
+		if part.Price <= 0 {
+			return Proof{}
+		}
+		if out.Price == 0 || weaker(part.Kind, out.Kind) {
+			out.Kind = part.Kind
+		}
+		out.Price += part.Price
+	}
+	return out
+}

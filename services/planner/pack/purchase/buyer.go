@@ -1,0 +1,51 @@
+// Package purchase buys NodeClaims for pods from the market at the lowest price: it writes pods, offerings, limits and
+// rules about sharing a node as an optimisation problem, solves it, and writes the solution as claims, with what lost and
+// with a proof of what they must cost at least.
+//
+// It knows nothing of hosts that exist, nor of rules about pods on other nodes. Start reading with Buyer.
+package purchase
+
+import (
+	"github.com/kerf-dev/kerf/services/planner/offer"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/topology"
+)
+
+// Buyer buys claims for pods at the lowest price that the optimiser finds. It belongs to one goroutine.
+type Buyer struct {
+	m     *market.Market
+	rules *topology.Rules
+	// units are what was left of reservations before anything was bought.
+	units *offer.ReservationUnits
+	// Stop ends it early, with nothing bought and nothing proven; nil never does.
+	Stop func() bool
+}
+
+// NewBuyer buys from a market under the rules about other pods; units are what reservations have left.
+func NewBuyer(m *market.Market, rules *topology.Rules, units *offer.ReservationUnits) *Buyer {
+	return &Buyer{m: m, rules: rules, units: units}
+}
+
+// fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
+// share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
+// bought for. Pools of higher weight go first; going against a soft taint comes last.
+func (d *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []topology.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
+	if len(items) == 0 {
+		return nil, nil, Proof{}
+	}
+	l, solved := newBacklog(items, rules), 0
+	for _, preferred := range d.m.Passes() {
+		for _, tier := range tiers {
+			if l.done() {
+				break
+			}
+			some, proven := d.solve(tier, l, preferred, lim)
+			claims, proof = append(claims, some...), proven
+			solved++
+		}
+	}
+	if solved > 1 || len(tiers) > 1 || !l.done() {
+		proof = Proof{}
+	}
+	return claims, l.left(), proof
+}

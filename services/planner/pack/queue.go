@@ -1,0 +1,157 @@
+package pack
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// hostQueue is hosts that have room for a class, in the order in which to fill them. They are put in order as they are
+// asked for: mostly a few of thousands are enough.
+type hostQueue struct {
+	matcher *fit.Matcher
+	class   *view.Class
+	// heap has the next host first.
+	heap []queuedHost
+}
+
+// queuedHost is a host as its place in the order, in one number: its rank, the room that it has, its index. The rank is how
+// far it can be relied on, and below that the wishes that it does not meet.
+type queuedHost uint64
+
+// A fillHost has so many bits for a host's index, and for its room; the rest is for its rank.
+const (
+	hostBits     = 20
+	capacityBits = 22
+)
+
+func newQueuedHost(rank, room int32, host int) queuedHost {
+	room = min(room, 1<<capacityBits-1)
+	return queuedHost(rank)<<(capacityBits+hostBits) | queuedHost(room)<<hostBits | queuedHost(host)
+}
+
+func (h queuedHost) host() int { return int(h & (1<<hostBits - 1)) }
+
+// rankClosed is the rank of a host that takes no more pods, whatever is tried out.
+const rankClosed = -1
+
+// ranks says for each host when its turn comes: nodes first, those that are starting next, claims in flight last.
+func ranks(v *view.View) []int8 {
+	out := make([]int8, len(v.Hosts))
+	for i, h := range v.Hosts {
+		switch {
+		case h.Closed:
+			out[i] = rankClosed
+		case h.Node == nil:
+			out[i] = 2
+		case !h.Initialized:
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// resourceRequest is how much a pod takes of one resource: a division costs more than all else that is done for a host.
+type resourceRequest struct {
+	resource int
+	amount   int64
+	inverse  float64
+}
+
+// penaltyBits leaves room, below a host's rank, for the weight of the wishes that it does not meet.
+const penaltyBits = 20
+
+// newHostQueue uses the memory of heap.
+func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks []int8, heap []queuedHost) *hostQueue {
+	f := &hostQueue{class: c, heap: heap}
+	var asks []resourceRequest
+	for i, q := range c.Requested {
+		if q > 0 {
+			asks = append(asks, resourceRequest{i, q, 1 / float64(q)})
+		}
+	}
+	preferred := len(c.Profile.Preferred) > 0 && !c.Profile.Indifferent
+	for i, rank := range ranks {
+		if rank == rankClosed {
+			continue
+		}
+		order := int32(rank) << penaltyBits
+		if h := v.Hosts[i]; preferred {
+			order += min(fit.PreferencePenalty(c.Profile, &fit.Place{Labels: h.LabelSets[0], Taints: h.Taints}), 1<<penaltyBits-1)
+		}
+		room := capacityFor(v.Free(i), asks)
+		if room < 0 || v.Removed(i) || !usable(i) {
+			continue
+		}
+		f.heap = append(f.heap, newQueuedHost(order, room, i))
+	}
+	for i := len(f.heap)/2 - 1; i >= 0; i-- {
+		f.sink(i)
+	}
+	return f
+}
+
+// judgedBy says who judges the hosts.
+func (f *hostQueue) judgedBy(m *fit.Matcher) *hostQueue {
+	f.matcher = m
+	return f
+}
+
+// capacityFor is for about how many pods there is room, which is what hosts are put in order by; below 0 for none at all.
+func capacityFor(free view.Vector, asks []resourceRequest) int32 {
+	room := float64(1 << 30)
+	for _, a := range asks {
+		has := free[a.resource]
+		if has < a.amount {
+			return -1
+		}
+		room = min(room, float64(has)*a.inverse)
+	}
+	return int32(room)
+}
+
+// next is the next host; ok is false when there is none.
+func (f *hostQueue) next() (host int, ok bool) {
+	for len(f.heap) > 0 {
+		first, last := f.heap[0], len(f.heap)-1
+		f.heap[0] = f.heap[last]
+		f.heap = f.heap[:last]
+		f.sink(0)
+		if f.matcher.Admits(f.class, first.host()) {
+			return first.host(), true
+		}
+	}
+	return 0, false
+}
+
+// sink puts the i-th of the heap in its place.
+func (f *hostQueue) sink(i int) {
+	for h := f.heap; ; {
+		least := 2*i + 1
+		if least >= len(h) {
+			return
+		}
+		if right := least + 1; right < len(h) && h[right] < h[least] {
+			least = right
+		}
+		if h[i] < h[least] {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}
+
+// hostOrder lists the hosts that have room for a class, in the order in which to fill them.
+func hostOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
+	f := newHostQueue(v, c, usable, ranks(v), nil).judgedBy(m)
+	out := make([]int, 0, len(f.heap))
+	slices.Sort(f.heap)
+	for _, x := range f.heap {
+		if m.Admits(c, x.host()) {
+			out = append(out, x.host())
+		}
+	}
+	return out
+}
