@@ -6,6 +6,8 @@
 //	karpenterv1alpha1   NodeOverlay
 //	autoscalingv1beta1  CapacityBuffer
 //	awsv1               EC2NodeClass
+//	validation          what is wrong with an object of these kinds
+//	reader              pools and classes as the values that services work with
 //	legacy              older forms of pools and classes, and how they become the new
 //	manifest            files of Kubernetes objects, read strictly and written clean
 //
@@ -37,6 +39,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/validation"
 )
 
 //go:generate env GOWORK=off go build -C ../../../tools/controllergen -o ../../bin/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen
@@ -81,16 +84,15 @@ func Validate(obj runtime.Object) error {
 	SetDefaults(obj)
 	switch o := obj.(type) {
 	case *karpenterv1.NodePool:
-		errs := karpenterv1.ValidateNodePool(o)
-		return invalid(karpenterv1.KindNodePool, o.Name, append(errs, awsv1.ValidatePoolLabels(o)...))
+		return invalid(karpenterv1.KindNodePool, o.Name, validation.NodePool(o))
 	case *karpenterv1.NodeClaim:
-		return invalid(karpenterv1.KindNodeClaim, o.Name, karpenterv1.ValidateNodeClaim(o))
+		return invalid(karpenterv1.KindNodeClaim, o.Name, validation.NodeClaim(o))
 	case *awsv1.EC2NodeClass:
-		return invalid(awsv1.KindEC2NodeClass, o.Name, awsv1.ValidateEC2NodeClass(o))
+		return invalid(awsv1.KindEC2NodeClass, o.Name, validation.EC2NodeClass(o))
 	case *karpenterv1alpha1.NodeOverlay:
-		return invalid(karpenterv1alpha1.KindNodeOverlay, o.Name, karpenterv1alpha1.ValidateNodeOverlay(o))
+		return invalid(karpenterv1alpha1.KindNodeOverlay, o.Name, validation.NodeOverlay(o))
 	case *autoscalingv1beta1.CapacityBuffer:
-		return invalid(autoscalingv1beta1.KindCapacityBuffer, o.Name, autoscalingv1beta1.ValidateCapacityBuffer(o))
+		return invalid(autoscalingv1beta1.KindCapacityBuffer, o.Name, validation.CapacityBuffer(o))
 	default:
 		return nil
 	}

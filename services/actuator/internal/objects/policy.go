@@ -14,6 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
@@ -41,8 +42,8 @@ func Pool(o *unstructured.Unstructured) cluster.Pool {
 		return fail(err)
 	}
 	p.SetDefaults()
-	if errs := karpenterv1.ValidateNodePool(&p); len(errs) > 0 {
-		return fail(errs.ToAggregate())
+	if err := kubeapi.Validate(&p); err != nil {
+		return fail(err)
 	}
 	hash, err := karpenterv1.HashNodePool(&p)
 	if err != nil {
@@ -135,8 +136,8 @@ func Class(o *unstructured.Unstructured) cluster.Class {
 		return fail(err)
 	}
 	c.SetDefaults()
-	if errs := awsv1.ValidateEC2NodeClass(&c); len(errs) > 0 {
-		return fail(errs.ToAggregate())
+	if err := kubeapi.Validate(&c); err != nil {
+		return fail(err)
 	}
 	hash, err := awsv1.HashEC2NodeClass(&c)
 	if err != nil {

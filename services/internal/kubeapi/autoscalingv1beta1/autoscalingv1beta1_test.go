@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/validation"
 )
 
 func resources(pairs ...string) corev1.ResourceList {
@@ -75,7 +76,7 @@ func TestTimesOfABuffer(t *testing.T) {
 					b.Annotations[key] = v
 				}
 			}
-			errs := autoscalingv1beta1.ValidateCapacityBuffer(b)
+			errs := validation.CapacityBuffer(b)
 			if (len(errs) > 0) != (tt.want != "") || (len(errs) > 0 && !strings.Contains(errs[0].Field, tt.want)) {
 				t.Errorf("got %v, want %q", errs, tt.want)
 			}

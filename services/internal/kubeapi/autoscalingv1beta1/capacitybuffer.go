@@ -1,8 +1,13 @@
 package autoscalingv1beta1
 
 import (
+	"fmt"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 // CapacityBuffer asks for room for pods that are not there yet.
@@ -143,4 +148,31 @@ func (b *CapacityBuffer) SetDefaults() {
 	if b.Spec.ProvisioningStrategy == "" {
 		b.Spec.ProvisioningStrategy = StrategyActive
 	}
+}
+
+// TimeError is an annotation whose value is no time.
+type TimeError struct{ Annotation, Value string }
+
+// Error implements error.
+func (e *TimeError) Error() string {
+	return fmt.Sprintf("metadata.annotations[%s]: %q: want a time such as 2026-11-27T18:00:00Z", e.Annotation, e.Value)
+}
+
+// Times are when the room begins and ends to be wanted; zero where nothing is said.
+func (b *CapacityBuffer) Times() (starts, expires time.Time, err *TimeError) {
+	for _, a := range []struct {
+		name string
+		at   *time.Time
+	}{{labels.BufferStartsAt, &starts}, {labels.BufferExpiresAt, &expires}} {
+		text, ok := b.Annotations[a.name]
+		if !ok {
+			continue
+		}
+		t, parseErr := time.Parse(time.RFC3339, text)
+		if parseErr != nil || t.IsZero() {
+			return time.Time{}, time.Time{}, &TimeError{a.name, text}
+		}
+		*a.at = t.UTC()
+	}
+	return starts, expires, nil
 }

@@ -4,7 +4,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
+
+// Group is the API group of EC2NodeClass and the domain of AWS's node labels.
+const Group = labels.KarpenterAWS
 
 // Version is the API version of the types in this package.
 const Version = "v1"

@@ -1,8 +1,6 @@
 package karpenterv1
 
 import (
-	"strings"
-
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
@@ -16,20 +14,3 @@ const (
 	CapacityTypeSpot     = "spot"
 	CapacityTypeOnDemand = "on-demand"
 )
-
-// RestrictedLabel says why a user must not set or require the label key, or ""
-// when it is fine. karpenter.sh/nodepool is fine here, as claims and pods may
-// ask for it; a pool may not.
-func RestrictedLabel(key string) string {
-	if key == labels.Hostname {
-		return "it differs on each node"
-	}
-	domain, _, found := strings.Cut(key, "/")
-	if !found || key == labels.CapacityType || key == labels.NodePool {
-		return ""
-	}
-	if domain == Group || strings.HasSuffix(domain, "."+Group) {
-		return "labels of the domain karpenter.sh are set by the controller"
-	}
-	return ""
-}

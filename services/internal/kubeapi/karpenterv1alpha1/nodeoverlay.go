@@ -114,3 +114,12 @@ const (
 	ReasonRuntimeValidation = "RuntimeValidation"
 	ReasonConflict          = "Conflict"
 )
+
+// Requirements are the overlay's as a pool would write them.
+func (o *NodeOverlay) Requirements() []karpenterv1.Requirement {
+	out := make([]karpenterv1.Requirement, len(o.Spec.Requirements))
+	for i, r := range o.Spec.Requirements {
+		out[i] = karpenterv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}
+	}
+	return out
+}

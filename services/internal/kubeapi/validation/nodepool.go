@@ -1,4 +1,9 @@
-package karpenterv1
+// Package validation says everything that is wrong with an object that users order nodes by, in the order of its fields:
+// the schema's rules, for manifests that no API server has seen, and those beyond it.
+//
+// An object has its defaults when it gets here. Rules about changes (immutable fields) are the API server's alone, and
+// whether what an object names exists is not looked at. Start reading at NodePool; kubeapi.Validate is how others call it.
+package validation
 
 import (
 	"regexp"
@@ -6,11 +11,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
+	content "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/schedule"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // The sizes that the schema allows.
@@ -25,10 +31,10 @@ const (
 	maxWeight       = 100
 )
 
-// ValidateNodePool is everything that is wrong with a pool, in the order of its
+// NodePool is everything that is wrong with a pool, in the order of its
 // fields: the schema's rules and those beyond it. Apply SetDefaults first. Rules
 // about changes (immutable fields) are the API server's alone.
-func ValidateNodePool(p *NodePool) field.ErrorList {
+func NodePool(p *karpenterv1.NodePool) field.ErrorList {
 	spec := field.NewPath("spec")
 	template := spec.Child("template")
 	var errs field.ErrorList
@@ -42,10 +48,11 @@ func ValidateNodePool(p *NodePool) field.ErrorList {
 	if w := p.Spec.Weight; w != nil && (*w < 1 || *w > maxWeight) {
 		errs = append(errs, field.Invalid(spec.Child("weight"), *w, "want 1 to 100"))
 	}
-	return append(errs, validateStatic(&p.Spec, spec)...)
+	errs = append(errs, validateStatic(&p.Spec, spec)...)
+	return append(errs, validatePoolLabels(p)...)
 }
 
-func validateTemplate(p *NodePool, path *field.Path) field.ErrorList {
+func validateTemplate(p *karpenterv1.NodePool, path *field.Path) field.ErrorList {
 	t := &p.Spec.Template.Spec
 	errs := validateTaints(t.Taints, t.StartupTaints, path)
 	requirements := path.Child("requirements")
@@ -55,47 +62,47 @@ func validateTemplate(p *NodePool, path *field.Path) field.ErrorList {
 				"karpenter.sh/nodepool is set by the controller: remove the requirement"))
 		}
 	}
-	errs = append(errs, ValidateRequirements(t.Requirements, p.Spec.Template.Metadata.LabelMap(), requirements)...)
+	errs = append(errs, Requirements(t.Requirements, p.Spec.Template.Metadata.LabelMap(), requirements)...)
 	errs = append(errs, validateNodeClassRef(t.NodeClassRef, path.Child("nodeClassRef"))...)
 	errs = append(errs, validateGracePeriod(t.TerminationGracePeriod, path)...)
 	return append(errs, validateNillable(t.ExpireAfter, path.Child("expireAfter"))...)
 }
 
-// ValidateNodeClaim is everything that is wrong with a claim, in the order of its
+// NodeClaim is everything that is wrong with a claim, in the order of its
 // fields. Apply SetDefaults first.
-func ValidateNodeClaim(c *NodeClaim) field.ErrorList {
+func NodeClaim(c *karpenterv1.NodeClaim) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := validateTaints(c.Spec.Taints, c.Spec.StartupTaints, path)
-	errs = append(errs, ValidateRequirements(c.Spec.Requirements, nil, path.Child("requirements"))...)
+	errs = append(errs, Requirements(c.Spec.Requirements, nil, path.Child("requirements"))...)
 	errs = append(errs, validateResources(c.Spec.Resources.Requests, path.Child("resources", "requests"))...)
 	errs = append(errs, validateNodeClassRef(c.Spec.NodeClassRef, path.Child("nodeClassRef"))...)
 	errs = append(errs, validateGracePeriod(c.Spec.TerminationGracePeriod, path)...)
 	return append(errs, validateNillable(c.Spec.ExpireAfter, path.Child("expireAfter"))...)
 }
 
-func validateLabels(template map[string]LabelValue, path *field.Path) field.ErrorList {
+func validateLabels(template map[string]karpenterv1.LabelValue, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(template) > maxLabels {
 		errs = append(errs, field.TooMany(path, len(template), maxLabels))
 	}
 	for _, key := range sortedKeys(template) {
 		at := path.Key(key)
-		for _, problem := range validation.IsQualifiedName(key) {
+		for _, problem := range content.IsQualifiedName(key) {
 			errs = append(errs, field.Invalid(at, key, problem))
 		}
 		if key == labels.NodePool {
 			errs = append(errs, field.Forbidden(at, "labels of the domain karpenter.sh are set by the controller: remove it"))
-		} else if why := RestrictedLabel(key); why != "" {
+		} else if why := restrictedLabel(key); why != "" {
 			errs = append(errs, field.Forbidden(at, why+": remove it"))
 		}
-		for _, problem := range validation.IsValidLabelValue(string(template[key])) {
+		for _, problem := range content.IsValidLabelValue(string(template[key])) {
 			errs = append(errs, field.Invalid(at, string(template[key]), problem))
 		}
 	}
 	return errs
 }
 
-func validateTaints(taints, startup []Taint, path *field.Path) field.ErrorList {
+func validateTaints(taints, startup []karpenterv1.Taint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	type effect struct {
 		key    string
@@ -103,7 +110,7 @@ func validateTaints(taints, startup []Taint, path *field.Path) field.ErrorList {
 	}
 	seen := map[effect]*field.Path{}
 	for _, list := range []struct {
-		taints []Taint
+		taints []karpenterv1.Taint
 		path   *field.Path
 	}{{taints, path.Child("taints")}, {startup, path.Child("startupTaints")}} {
 		if len(list.taints) > maxTaints {
@@ -122,12 +129,12 @@ func validateTaints(taints, startup []Taint, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateTaint(t Taint, path *field.Path) field.ErrorList {
+func validateTaint(t karpenterv1.Taint, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, problem := range validation.IsQualifiedName(t.Key) {
+	for _, problem := range content.IsQualifiedName(t.Key) {
 		errs = append(errs, field.Invalid(path.Child("key"), t.Key, problem))
 	}
-	for _, problem := range validation.IsValidLabelValue(t.Value) {
+	for _, problem := range content.IsValidLabelValue(t.Value) {
 		errs = append(errs, field.Invalid(path.Child("value"), t.Value, problem))
 	}
 	effects := []corev1.TaintEffect{
@@ -139,7 +146,7 @@ func validateTaint(t Taint, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateNodeClassRef(ref NodeClassReference, path *field.Path) field.ErrorList {
+func validateNodeClassRef(ref karpenterv1.NodeClassReference, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, part := range []struct{ name, value, example string }{
 		{"group", ref.Group, "karpenter.k8s.aws"},
@@ -156,7 +163,7 @@ func validateNodeClassRef(ref NodeClassReference, path *field.Path) field.ErrorL
 	return errs
 }
 
-func validateGracePeriod(d *Duration, spec *field.Path) field.ErrorList {
+func validateGracePeriod(d *karpenterv1.Duration, spec *field.Path) field.ErrorList {
 	if d == nil {
 		return nil
 	}
@@ -166,7 +173,7 @@ func validateGracePeriod(d *Duration, spec *field.Path) field.ErrorList {
 	return nil
 }
 
-func validateNillable(d NillableDuration, path *field.Path) field.ErrorList {
+func validateNillable(d karpenterv1.NillableDuration, path *field.Path) field.ErrorList {
 	if _, _, err := d.Parse(); err != nil {
 		return field.ErrorList{field.Invalid(path, string(d), err.Error())}
 	}
@@ -177,7 +184,7 @@ func validateResources(list corev1.ResourceList, path *field.Path) field.ErrorLi
 	var errs field.ErrorList
 	for _, name := range sortedKeys(list) {
 		at := path.Key(string(name))
-		for _, problem := range validation.IsQualifiedName(string(name)) {
+		for _, problem := range content.IsQualifiedName(string(name)) {
 			errs = append(errs, field.Invalid(at, string(name), problem))
 		}
 		if q := list[name]; q.Sign() < 0 {
@@ -188,7 +195,7 @@ func validateResources(list corev1.ResourceList, path *field.Path) field.ErrorLi
 }
 
 // validateStatic holds the rules of pools with a fixed number of nodes.
-func validateStatic(spec *NodePoolSpec, path *field.Path) field.ErrorList {
+func validateStatic(spec *karpenterv1.NodePoolSpec, path *field.Path) field.ErrorList {
 	if spec.Replicas == nil {
 		return nil
 	}
@@ -208,9 +215,9 @@ func validateStatic(spec *NodePoolSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateDisruption(d *Disruption, path *field.Path) field.ErrorList {
+func validateDisruption(d *karpenterv1.Disruption, path *field.Path) field.ErrorList {
 	errs := validateNillable(d.ConsolidateAfter, path.Child("consolidateAfter"))
-	policies := []ConsolidationPolicy{ConsolidateWhenEmpty, ConsolidateWhenEmptyOrUnderutilized, ConsolidateBalanced}
+	policies := []karpenterv1.ConsolidationPolicy{karpenterv1.ConsolidateWhenEmpty, karpenterv1.ConsolidateWhenEmptyOrUnderutilized, karpenterv1.ConsolidateBalanced}
 	if !slices.Contains(policies, d.ConsolidationPolicy) {
 		errs = append(errs, field.NotSupported(path.Child("consolidationPolicy"), d.ConsolidationPolicy, policies))
 	}
@@ -223,18 +230,18 @@ func validateDisruption(d *Disruption, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateBudget(b *Budget, path *field.Path) field.ErrorList {
+func validateBudget(b *karpenterv1.Budget, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(b.Reasons) > maxReasons {
 		errs = append(errs, field.TooMany(path.Child("reasons"), len(b.Reasons), maxReasons))
 	}
-	reasons := []DisruptionReason{ReasonUnderutilized, ReasonEmpty, ReasonDrifted}
+	reasons := []karpenterv1.DisruptionReason{karpenterv1.ReasonUnderutilized, karpenterv1.ReasonEmpty, karpenterv1.ReasonDrifted}
 	for i, r := range b.Reasons {
 		if !slices.Contains(reasons, r) {
 			errs = append(errs, field.NotSupported(path.Child("reasons").Index(i), r, reasons))
 		}
 	}
-	if _, err := ParseBudgetNodes(b.Nodes); err != nil {
+	if _, err := karpenterv1.ParseBudgetNodes(b.Nodes); err != nil {
 		errs = append(errs, field.Invalid(path.Child("nodes"), b.Nodes, err.Error()))
 	}
 	switch {
@@ -253,10 +260,9 @@ func validateBudget(b *Budget, path *field.Path) field.ErrorList {
 }
 
 func validateSchedule(s string, path *field.Path) field.ErrorList {
-	const want = "want a cron line of five fields such as 0 9 * * mon-fri, or one of " +
-		"@annually, @yearly, @monthly, @weekly, @daily, @midnight, @hourly; always in UTC"
 	if _, err := schedule.Parse(s); err != nil {
-		return field.ErrorList{field.Invalid(path, s, err.Error()+"; "+want)}
+		return field.ErrorList{field.Invalid(path, s, err.Error()+"; want a cron line of five fields such as "+
+			"0 9 * * mon-fri, or one of "+strings.Join(schedule.Named(), ", ")+"; always in UTC")}
 	}
 	return nil
 }
@@ -265,7 +271,7 @@ var budgetDuration = regexp.MustCompile(`^([0-9]+h)?([0-9]+m)?(0s)?$`)
 
 func validateBudgetDuration(s string, path *field.Path) field.ErrorList {
 	const want = "want whole minutes and hours such as 8h or 1h30m"
-	d, err := Duration(s).Parse()
+	d, err := karpenterv1.Duration(s).Parse()
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, s, want)}
 	}

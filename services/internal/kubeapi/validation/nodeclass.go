@@ -1,4 +1,4 @@
-package awsv1
+package validation
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -20,10 +21,10 @@ const (
 	maxTags     = 50
 )
 
-// ValidateEC2NodeClass is everything that is wrong with a node class, in the order
+// EC2NodeClass is everything that is wrong with a node class, in the order
 // of its fields: the schema's rules and those beyond it. Apply SetDefaults first.
 // Whether what it selects exists is not its business.
-func ValidateEC2NodeClass(c *EC2NodeClass) field.ErrorList {
+func EC2NodeClass(c *awsv1.EC2NodeClass) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	errs = append(errs, validateSubnetTerms(c.Spec.SubnetSelectorTerms, spec.Child("subnetSelectorTerms"))...)
@@ -36,26 +37,6 @@ func ValidateEC2NodeClass(c *EC2NodeClass) field.ErrorList {
 	errs = append(errs, validateTags(c.Spec.Tags, spec.Child("tags"))...)
 	errs = append(errs, validateKubelet(c, spec.Child("kubelet"))...)
 	return append(errs, validateHardware(&c.Spec, spec)...)
-}
-
-// ValidatePoolLabels finds requirements and labels of a pool that are in AWS's
-// domain but that no node will ever have, which is a misspelling as a rule.
-func ValidatePoolLabels(p *karpenterv1.NodePool) field.ErrorList {
-	known := wellKnownLabels()
-	unknown := func(key string) bool { return ownDomain(key) && !slices.Contains(known, key) }
-	template := field.NewPath("spec", "template")
-	var errs field.ErrorList
-	for _, key := range slices.Sorted(maps.Keys(p.Spec.Template.Metadata.Labels)) {
-		if unknown(key) {
-			errs = append(errs, field.NotSupported(template.Child("metadata", "labels"), key, known))
-		}
-	}
-	for i, r := range p.Spec.Template.Spec.Requirements {
-		if unknown(r.Key) {
-			errs = append(errs, field.NotSupported(template.Child("spec", "requirements").Index(i).Child("key"), r.Key, known))
-		}
-	}
-	return errs
 }
 
 // part is one field of a selector term.
@@ -87,7 +68,7 @@ func validateTerm(parts []part, alone, exclusive []string, path *field.Path) fie
 	return nil
 }
 
-func validateSubnetTerms(terms []SubnetSelectorTerm, path *field.Path) field.ErrorList {
+func validateSubnetTerms(terms []awsv1.SubnetSelectorTerm, path *field.Path) field.ErrorList {
 	errs := checkTermCount(len(terms), 1, path)
 	for i, t := range terms {
 		at := path.Index(i)
@@ -99,7 +80,7 @@ func validateSubnetTerms(terms []SubnetSelectorTerm, path *field.Path) field.Err
 	return errs
 }
 
-func validateGroupTerms(terms []SecurityGroupSelectorTerm, path *field.Path) field.ErrorList {
+func validateGroupTerms(terms []awsv1.SecurityGroupSelectorTerm, path *field.Path) field.ErrorList {
 	errs := checkTermCount(len(terms), 1, path)
 	for i, t := range terms {
 		at := path.Index(i)
@@ -113,7 +94,7 @@ func validateGroupTerms(terms []SecurityGroupSelectorTerm, path *field.Path) fie
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 
-func validateReservationTerms(terms []CapacityReservationSelectorTerm, path *field.Path) field.ErrorList {
+func validateReservationTerms(terms []awsv1.CapacityReservationSelectorTerm, path *field.Path) field.ErrorList {
 	errs := checkTermCount(len(terms), 0, path)
 	for i, t := range terms {
 		at := path.Index(i)
@@ -167,7 +148,7 @@ func validateID(id, prefix string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-func validatePlacementGroup(g *PlacementGroupSelector, path *field.Path) field.ErrorList {
+func validatePlacementGroup(g *awsv1.PlacementGroupSelector, path *field.Path) field.ErrorList {
 	if g == nil {
 		return nil
 	}
@@ -177,7 +158,7 @@ func validatePlacementGroup(g *PlacementGroupSelector, path *field.Path) field.E
 	return validateID(g.ID, "pg-", path.Child("id"))
 }
 
-func validateImage(c *EC2NodeClass, spec *field.Path) field.ErrorList {
+func validateImage(c *awsv1.EC2NodeClass, spec *field.Path) field.ErrorList {
 	path := spec.Child("amiSelectorTerms")
 	terms := c.Spec.AMISelectorTerms
 	errs := checkTermCount(len(terms), 1, path)
@@ -200,7 +181,7 @@ func validateImage(c *EC2NodeClass, spec *field.Path) field.ErrorList {
 			continue
 		}
 		hasAlias = true
-		if _, err := ParseAlias(t.Alias); err != nil {
+		if _, err := awsv1.ParseAlias(t.Alias); err != nil {
 			errs = append(errs, field.Invalid(at.Child("alias"), t.Alias, err.Error()))
 		}
 		if len(terms) > 1 {
@@ -210,7 +191,7 @@ func validateImage(c *EC2NodeClass, spec *field.Path) field.ErrorList {
 	return append(errs, validateFamily(c, hasAlias, spec.Child("amiFamily"))...)
 }
 
-func validateFamily(c *EC2NodeClass, hasAlias bool, path *field.Path) field.ErrorList {
+func validateFamily(c *awsv1.EC2NodeClass, hasAlias bool, path *field.Path) field.ErrorList {
 	if c.Spec.AMIFamily == nil {
 		if hasAlias {
 			return nil
@@ -218,18 +199,18 @@ func validateFamily(c *EC2NodeClass, hasAlias bool, path *field.Path) field.Erro
 		return field.ErrorList{field.Required(path, "without an alias the image's family must be said, for example AL2023")}
 	}
 	family := *c.Spec.AMIFamily
-	if !slices.Contains(Families(), family) {
-		return field.ErrorList{field.NotSupported(path, family, Families())}
+	if !slices.Contains(awsv1.Families(), family) {
+		return field.ErrorList{field.NotSupported(path, family, awsv1.Families())}
 	}
 	alias, ok := c.Alias()
-	if ok && family != FamilyCustom && family != alias.Family {
+	if ok && family != awsv1.FamilyCustom && family != alias.Family {
 		return field.ErrorList{field.Invalid(path, string(family),
 			fmt.Sprintf("the alias %s is of family %s: write that, or Custom, or remove amiFamily", alias, alias.Family))}
 	}
 	return nil
 }
 
-func validateIdentity(spec *EC2NodeClassSpec, path *field.Path) field.ErrorList {
+func validateIdentity(spec *awsv1.EC2NodeClassSpec, path *field.Path) field.ErrorList {
 	profile := spec.InstanceProfile != nil
 	if profile && *spec.InstanceProfile == "" {
 		return field.ErrorList{field.Invalid(path.Child("instanceProfile"), "", "want the profile's name, or remove it and set role")}
@@ -258,23 +239,23 @@ func validateTags(tags map[string]string, path *field.Path) field.ErrorList {
 }
 
 // validateKubelet also refuses what the family's user data can't carry.
-func validateKubelet(c *EC2NodeClass, path *field.Path) field.ErrorList {
-	k, errs := ParseKubelet(c.Spec.Kubelet, path)
+func validateKubelet(c *awsv1.EC2NodeClass, path *field.Path) field.ErrorList {
+	k, errs := awsv1.ParseKubelet(c.Spec.Kubelet, path)
 	family := c.Family()
-	if len(errs) > 0 || family == FamilyCustom {
+	if len(errs) > 0 || family == awsv1.FamilyCustom {
 		return errs
 	}
 	for _, name := range k.Extra {
 		if name == "registerWithTaints" {
 			errs = append(errs, field.Forbidden(path.Child(name), "write the pool's taints and startupTaints instead"))
-		} else if family != FamilyAL2023 {
+		} else if family != awsv1.FamilyAL2023 {
 			errs = append(errs, field.Forbidden(path.Child(name), fmt.Sprintf("family %s can't pass it on; AL2023 can", family)))
 		}
 	}
-	if len(k.ClusterDNS) > 1 && family != FamilyAL2023 {
+	if len(k.ClusterDNS) > 1 && family != awsv1.FamilyAL2023 {
 		errs = append(errs, field.TooMany(path.Child("clusterDNS"), len(k.ClusterDNS), 1))
 	}
-	if k.PodsPerCore != nil && family == FamilyBottlerocket {
+	if k.PodsPerCore != nil && family == awsv1.FamilyBottlerocket {
 		errs = append(errs, field.Forbidden(path.Child("podsPerCore"), "Bottlerocket has no such setting: write maxPods"))
 	}
 	return errs

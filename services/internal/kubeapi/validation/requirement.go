@@ -1,4 +1,4 @@
-package karpenterv1
+package validation
 
 import (
 	"cmp"
@@ -9,18 +9,19 @@ import (
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	content "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 const maxValues = 1000
 
-// ValidateRequirements is everything that is wrong with a list of requirements
+// Requirements is everything that is wrong with a list of requirements
 // that all must hold, together with a template's labels (nil for none):
 // each entry for itself, and entries that contradict each other.
-func ValidateRequirements(rs []Requirement, template map[string]string, path *field.Path) field.ErrorList {
+func Requirements(rs []karpenterv1.Requirement, template map[string]string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(rs) > maxRequirements {
 		errs = append(errs, field.TooMany(path, len(rs), maxRequirements))
@@ -34,19 +35,19 @@ func ValidateRequirements(rs []Requirement, template map[string]string, path *fi
 	return impossible(rs, template, path)
 }
 
-func validateRequirement(r *Requirement, path *field.Path) field.ErrorList {
+func validateRequirement(r *karpenterv1.Requirement, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for _, problem := range validation.IsQualifiedName(r.Key) {
+	for _, problem := range content.IsQualifiedName(r.Key) {
 		errs = append(errs, field.Invalid(path.Child("key"), r.Key, problem))
 	}
-	if why := RestrictedLabel(r.Key); why != "" {
+	if why := restrictedLabel(r.Key); why != "" {
 		errs = append(errs, field.Forbidden(path.Child("key"), r.Key+": "+why+": remove the requirement"))
 	}
 	if len(r.Values) > maxValues {
 		errs = append(errs, field.TooMany(path.Child("values"), len(r.Values), maxValues))
 	}
 	for i, v := range r.Values {
-		for _, problem := range validation.IsValidLabelValue(v) {
+		for _, problem := range content.IsValidLabelValue(v) {
 			errs = append(errs, field.Invalid(path.Child("values").Index(i), v, problem))
 		}
 	}
@@ -57,10 +58,10 @@ func validateRequirement(r *Requirement, path *field.Path) field.ErrorList {
 	return append(errs, validateCapacityTypes(r, path.Child("values"))...)
 }
 
-func validateOperator(r *Requirement, path *field.Path) field.ErrorList {
+func validateOperator(r *karpenterv1.Requirement, path *field.Path) field.ErrorList {
 	values := path.Child("values")
 	switch r.Operator {
-	case OpIn:
+	case karpenterv1.OpIn:
 		if len(r.Values) == 0 {
 			return field.ErrorList{field.Required(values, "operator In needs at least one value")}
 		}
@@ -68,7 +69,7 @@ func validateOperator(r *Requirement, path *field.Path) field.ErrorList {
 			return field.ErrorList{field.Invalid(path.Child("minValues"), *r.MinValues,
 				fmt.Sprintf("only %d values are listed: list more or lower minValues", len(r.Values)))}
 		}
-	case OpGt, OpLt, OpGte, OpLte:
+	case karpenterv1.OpGt, karpenterv1.OpLt, karpenterv1.OpGte, karpenterv1.OpLte:
 		if len(r.Values) != 1 {
 			return field.ErrorList{field.Invalid(values, strings.Join(r.Values, ","),
 				fmt.Sprintf("operator %s needs exactly one value", r.Operator))}
@@ -77,29 +78,29 @@ func validateOperator(r *Requirement, path *field.Path) field.ErrorList {
 			return field.ErrorList{field.Invalid(values.Index(0), r.Values[0],
 				fmt.Sprintf("operator %s needs a whole number that is not negative", r.Operator))}
 		}
-	case OpNotIn, OpExists, OpDoesNotExist: // values are allowed, as the API server allows them
+	case karpenterv1.OpNotIn, karpenterv1.OpExists, karpenterv1.OpDoesNotExist: // values are allowed, as the API server allows them
 	default:
 		return field.ErrorList{field.NotSupported(path.Child("operator"), r.Operator,
-			[]Operator{OpIn, OpNotIn, OpExists, OpDoesNotExist, OpGt, OpLt, OpGte, OpLte})}
+			[]karpenterv1.Operator{karpenterv1.OpIn, karpenterv1.OpNotIn, karpenterv1.OpExists, karpenterv1.OpDoesNotExist, karpenterv1.OpGt, karpenterv1.OpLt, karpenterv1.OpGte, karpenterv1.OpLte})}
 	}
 	return nil
 }
 
 // validateCapacityTypes refuses a list of capacity types of which none exists. One
 // that exists beside others that don't is enough, as it is in Karpenter.
-func validateCapacityTypes(r *Requirement, path *field.Path) field.ErrorList {
-	if r.Key != labels.CapacityType || r.Operator != OpIn || len(r.Values) == 0 {
+func validateCapacityTypes(r *karpenterv1.Requirement, path *field.Path) field.ErrorList {
+	if r.Key != labels.CapacityType || r.Operator != karpenterv1.OpIn || len(r.Values) == 0 {
 		return nil
 	}
 	known := 0
 	for _, v := range r.Values {
-		if v == CapacityTypeSpot || v == CapacityTypeOnDemand || v == CapacityTypeReserved {
+		if v == karpenterv1.CapacityTypeSpot || v == karpenterv1.CapacityTypeOnDemand || v == karpenterv1.CapacityTypeReserved {
 			known++
 		}
 	}
 	if known == 0 {
 		return field.ErrorList{field.NotSupported(path, strings.Join(r.Values, ","),
-			[]string{CapacityTypeOnDemand, CapacityTypeReserved, CapacityTypeSpot})}
+			[]string{karpenterv1.CapacityTypeOnDemand, karpenterv1.CapacityTypeReserved, karpenterv1.CapacityTypeSpot})}
 	}
 	if r.MinValues != nil && known < int(*r.MinValues) {
 		return field.ErrorList{field.Invalid(path, strings.Join(r.Values, ","),
@@ -123,7 +124,7 @@ type allowed struct {
 }
 
 // impossible finds keys whose entries no value can satisfy together.
-func impossible(rs []Requirement, template map[string]string, path *field.Path) field.ErrorList {
+func impossible(rs []karpenterv1.Requirement, template map[string]string, path *field.Path) field.ErrorList {
 	byKey := map[string]*allowed{}
 	for i := range rs {
 		key := labels.Normal(rs[i].Key)
@@ -150,21 +151,21 @@ func impossible(rs []Requirement, template map[string]string, path *field.Path) 
 	return errs
 }
 
-func (a *allowed) add(r *Requirement, index int) {
+func (a *allowed) add(r *karpenterv1.Requirement, index int) {
 	a.entries = append(a.entries, index)
 	if r.MinValues != nil {
 		a.minimum = max(a.minimum, *r.MinValues)
 	}
 	switch r.Operator {
-	case OpIn:
+	case karpenterv1.OpIn:
 		a.intersect(r.Values)
-	case OpNotIn:
+	case karpenterv1.OpNotIn:
 		for _, v := range r.Values {
 			a.notIn[v] = true
 		}
-	case OpExists:
+	case karpenterv1.OpExists:
 		a.present = true
-	case OpDoesNotExist:
+	case karpenterv1.OpDoesNotExist:
 		a.absent = true
 	default:
 		a.bound(r)
@@ -182,19 +183,19 @@ func (a *allowed) intersect(values []string) {
 	a.in = next
 }
 
-func (a *allowed) bound(r *Requirement) {
+func (a *allowed) bound(r *karpenterv1.Requirement) {
 	a.present, a.bounded = true, true
 	n, _ := wholeNumber(r.Values[0])
 	switch r.Operator {
-	case OpGt:
+	case karpenterv1.OpGt:
 		if n == math.MaxInt64 {
 			a.most = -1 // nothing is greater
 			return
 		}
 		a.least = max(a.least, n+1)
-	case OpGte:
+	case karpenterv1.OpGte:
 		a.least = max(a.least, n)
-	case OpLt:
+	case karpenterv1.OpLt:
 		a.most = min(a.most, n-1)
 	default:
 		a.most = min(a.most, n)
@@ -238,7 +239,7 @@ func (a *allowed) admits(v string) bool {
 	return ok && n >= a.least && n <= a.most
 }
 
-func (a *allowed) describe(rs []Requirement) string {
+func (a *allowed) describe(rs []karpenterv1.Requirement) string {
 	const show = 5
 	var parts []string
 	for _, i := range a.entries {

@@ -1,28 +1,29 @@
-package karpenterv1alpha1
+package validation
 
 import (
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
+	content "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 )
 
 // The sizes that the schema allows.
 const (
-	maxWeight   = 10_000
-	maxCapacity = 100
+	maxOverlayWeight = 10_000
+	maxCapacity      = 100
 )
 
-// ValidateNodeOverlay is everything that is wrong with an overlay, in the order of
+// NodeOverlay is everything that is wrong with an overlay, in the order of
 // its fields: the schema's rules and those beyond it.
-func ValidateNodeOverlay(o *NodeOverlay) field.ErrorList {
+func NodeOverlay(o *karpenterv1alpha1.NodeOverlay) field.ErrorList {
 	spec := field.NewPath("spec")
 	requirements := spec.Child("requirements")
-	errs := karpenterv1.ValidateRequirements(o.Requirements(), nil, requirements)
+	errs := Requirements(o.Requirements(), nil, requirements)
 	for i, r := range o.Spec.Requirements {
 		if r.Operator == karpenterv1.OpNotIn && len(r.Values) == 0 {
 			errs = append(errs, field.Required(requirements.Index(i).Child("values"), "operator NotIn needs at least one value"))
@@ -30,30 +31,21 @@ func ValidateNodeOverlay(o *NodeOverlay) field.ErrorList {
 	}
 	errs = append(errs, validatePrice(&o.Spec, spec)...)
 	errs = append(errs, validateCapacity(o.Spec.Capacity, spec.Child("capacity"))...)
-	if w := o.Spec.Weight; w != nil && (*w < 1 || *w > maxWeight) {
+	if w := o.Spec.Weight; w != nil && (*w < 1 || *w > maxOverlayWeight) {
 		errs = append(errs, field.Invalid(spec.Child("weight"), *w, "want 1 to 10000"))
 	}
 	return errs
 }
 
-// Requirements are the overlay's as a pool would write them.
-func (o *NodeOverlay) Requirements() []karpenterv1.Requirement {
-	out := make([]karpenterv1.Requirement, len(o.Spec.Requirements))
-	for i, r := range o.Spec.Requirements {
-		out[i] = karpenterv1.Requirement{Key: r.Key, Operator: r.Operator, Values: r.Values}
-	}
-	return out
-}
-
-func validatePrice(s *NodeOverlaySpec, spec *field.Path) field.ErrorList {
+func validatePrice(s *karpenterv1alpha1.NodeOverlaySpec, spec *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.Price != nil {
-		if _, err := ParsePrice(*s.Price); err != nil {
+		if _, err := karpenterv1alpha1.ParsePrice(*s.Price); err != nil {
 			errs = append(errs, field.Invalid(spec.Child("price"), *s.Price, err.Error()))
 		}
 	}
 	if s.PriceAdjustment != nil {
-		if _, err := ParseAdjustment(*s.PriceAdjustment); err != nil {
+		if _, err := karpenterv1alpha1.ParseAdjustment(*s.PriceAdjustment); err != nil {
 			errs = append(errs, field.Invalid(spec.Child("priceAdjustment"), *s.PriceAdjustment, err.Error()))
 		}
 	}
@@ -71,7 +63,7 @@ func validateCapacity(list corev1.ResourceList, path *field.Path) field.ErrorLis
 	fixed := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		at := path.Key(string(name))
-		for _, problem := range validation.IsQualifiedName(string(name)) {
+		for _, problem := range content.IsQualifiedName(string(name)) {
 			errs = append(errs, field.Invalid(at, string(name), problem))
 		}
 		if slices.Contains(fixed, name) {

@@ -1,30 +1,27 @@
-package autoscalingv1beta1
+package validation
 
 import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	content "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 )
 
-// maxLimits is what the schema allows.
-const maxLimits = 100
-
-// ValidateCapacityBuffer is everything that is wrong with a buffer, in the order of
+// CapacityBuffer is everything that is wrong with a buffer, in the order of
 // its fields: the schema's rules and those beyond it. Apply SetDefaults first.
-func ValidateCapacityBuffer(b *CapacityBuffer) field.ErrorList {
-	errs := validateTimes(b)
+func CapacityBuffer(b *autoscalingv1beta1.CapacityBuffer) field.ErrorList {
+	errs := validateBufferTimes(b)
 	spec := field.NewPath("spec")
-	strategies := []ProvisioningStrategy{StrategyActive, StrategyOneShot}
+	strategies := []autoscalingv1beta1.ProvisioningStrategy{autoscalingv1beta1.StrategyActive, autoscalingv1beta1.StrategyOneShot}
 	if !slices.Contains(strategies, b.Spec.ProvisioningStrategy) {
 		errs = append(errs, field.NotSupported(spec.Child("provisioningStrategy"), b.Spec.ProvisioningStrategy, strategies))
 	}
-	errs = append(errs, validateReference(&b.Spec, spec)...)
+	errs = append(errs, validateBufferReference(&b.Spec, spec)...)
 	for _, n := range []struct {
 		name  string
 		value *int32
@@ -33,10 +30,10 @@ func ValidateCapacityBuffer(b *CapacityBuffer) field.ErrorList {
 			errs = append(errs, field.Invalid(spec.Child(n.name), *n.value, "want 0 or more"))
 		}
 	}
-	return append(errs, validateLimits(&b.Spec, spec.Child("limits"))...)
+	return append(errs, validateBufferLimits(&b.Spec, spec.Child("limits"))...)
 }
 
-func validateReference(s *CapacityBufferSpec, spec *field.Path) field.ErrorList {
+func validateBufferReference(s *autoscalingv1beta1.CapacityBufferSpec, spec *field.Path) field.ErrorList {
 	template, scalable := spec.Child("podTemplateRef"), spec.Child("scalableRef")
 	switch {
 	case s.PodTemplateRef == nil && s.ScalableRef == nil:
@@ -61,7 +58,7 @@ func validateReference(s *CapacityBufferSpec, spec *field.Path) field.ErrorList 
 	return errs
 }
 
-func validateTemplateRef(s *CapacityBufferSpec, spec, template *field.Path) field.ErrorList {
+func validateTemplateRef(s *autoscalingv1beta1.CapacityBufferSpec, spec, template *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if s.PodTemplateRef.Name == "" {
 		errs = append(errs, field.Required(template.Child("name"), "the PodTemplate's name"))
@@ -72,13 +69,13 @@ func validateTemplateRef(s *CapacityBufferSpec, spec, template *field.Path) fiel
 	return errs
 }
 
-func validateLimits(s *CapacityBufferSpec, path *field.Path) field.ErrorList {
+func validateBufferLimits(s *autoscalingv1beta1.CapacityBufferSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(s.Limits) > maxLimits {
 		errs = append(errs, field.TooMany(path, len(s.Limits), maxLimits))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Limits)) {
-		for _, problem := range validation.IsQualifiedName(string(name)) {
+		for _, problem := range content.IsQualifiedName(string(name)) {
 			errs = append(errs, field.Invalid(path.Key(string(name)), string(name), problem))
 		}
 		if q := s.Limits[name]; q.Sign() < 0 {
@@ -88,7 +85,7 @@ func validateLimits(s *CapacityBufferSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-func validateTimes(b *CapacityBuffer) field.ErrorList {
+func validateBufferTimes(b *autoscalingv1beta1.CapacityBuffer) field.ErrorList {
 	path := field.NewPath("metadata", "annotations")
 	starts, expires, err := b.Times()
 	if err != nil {
@@ -99,31 +96,4 @@ func validateTimes(b *CapacityBuffer) field.ErrorList {
 			fmt.Sprintf("want a time after %s, %s", labels.BufferStartsAt, b.Annotations[labels.BufferStartsAt]))}
 	}
 	return nil
-}
-
-// TimeError is an annotation whose value is no time.
-type TimeError struct{ Annotation, Value string }
-
-// Error implements error.
-func (e *TimeError) Error() string {
-	return fmt.Sprintf("metadata.annotations[%s]: %q: want a time such as 2026-11-27T18:00:00Z", e.Annotation, e.Value)
-}
-
-// Times are when the room begins and ends to be wanted; zero where nothing is said.
-func (b *CapacityBuffer) Times() (starts, expires time.Time, err *TimeError) {
-	for _, a := range []struct {
-		name string
-		at   *time.Time
-	}{{labels.BufferStartsAt, &starts}, {labels.BufferExpiresAt, &expires}} {
-		text, ok := b.Annotations[a.name]
-		if !ok {
-			continue
-		}
-		t, parseErr := time.Parse(time.RFC3339, text)
-		if parseErr != nil || t.IsZero() {
-			return time.Time{}, time.Time{}, &TimeError{a.name, text}
-		}
-		*a.at = t.UTC()
-	}
-	return starts, expires, nil
 }

@@ -1,10 +1,12 @@
-package awsv1
+package validation
 
 import (
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
 const (
@@ -12,11 +14,11 @@ const (
 	maxInterfaces = 150
 )
 
-func validateHardware(spec *EC2NodeClassSpec, path *field.Path) field.ErrorList {
+func validateHardware(spec *awsv1.EC2NodeClassSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, validateDevices(spec.BlockDeviceMappings, path.Child("blockDeviceMappings"))...)
-	if p := spec.InstanceStorePolicy; p != nil && *p != InstanceStoreRAID0 {
-		errs = append(errs, field.NotSupported(path.Child("instanceStorePolicy"), *p, []InstanceStorePolicy{InstanceStoreRAID0}))
+	if p := spec.InstanceStorePolicy; p != nil && *p != awsv1.InstanceStoreRAID0 {
+		errs = append(errs, field.NotSupported(path.Child("instanceStorePolicy"), *p, []awsv1.InstanceStorePolicy{awsv1.InstanceStoreRAID0}))
 	}
 	errs = append(errs, validateInterfaces(spec.NetworkInterfaces, path.Child("networkInterfaces"))...)
 	errs = append(errs, validateMetadata(spec.MetadataOptions, path.Child("metadataOptions"))...)
@@ -28,7 +30,7 @@ func validateHardware(spec *EC2NodeClassSpec, path *field.Path) field.ErrorList 
 	return errs
 }
 
-func validateDevices(devices []BlockDeviceMapping, path *field.Path) field.ErrorList {
+func validateDevices(devices []awsv1.BlockDeviceMapping, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(devices) > maxDevices {
 		errs = append(errs, field.TooMany(path, len(devices), maxDevices))
@@ -50,7 +52,7 @@ func validateDevices(devices []BlockDeviceMapping, path *field.Path) field.Error
 	return errs
 }
 
-func validateVolume(v *BlockDevice, path *field.Path) field.ErrorList {
+func validateVolume(v *awsv1.BlockDevice, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if v.SnapshotID != nil && *v.SnapshotID == "" {
 		errs = append(errs, field.Invalid(path.Child("snapshotID"), "", "want a snapshot's id, or remove it"))
@@ -74,7 +76,7 @@ func validateVolume(v *BlockDevice, path *field.Path) field.ErrorList {
 	return append(errs, oneOf(v.VolumeType, path.Child("volumeType"), types...)...)
 }
 
-func validateInterfaces(list []NetworkInterface, path *field.Path) field.ErrorList {
+func validateInterfaces(list []awsv1.NetworkInterface, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(list) > maxInterfaces {
 		errs = append(errs, field.TooMany(path, len(list), maxInterfaces))
@@ -87,19 +89,19 @@ func validateInterfaces(list []NetworkInterface, path *field.Path) field.ErrorLi
 		at := path.Index(i)
 		errs = append(errs, atLeast(&n.NetworkCardIndex, 0, at.Child("networkCardIndex"))...)
 		errs = append(errs, atLeast(&n.DeviceIndex, 0, at.Child("deviceIndex"))...)
-		errs = append(errs, oneOf(&n.InterfaceType, at.Child("interfaceType"), InterfaceOrdinary, InterfaceEFAOnly)...)
+		errs = append(errs, oneOf(&n.InterfaceType, at.Child("interfaceType"), awsv1.InterfaceOrdinary, awsv1.InterfaceEFAOnly)...)
 		here := place{n.NetworkCardIndex, n.DeviceIndex}
 		if seen[here] {
 			errs = append(errs, field.Duplicate(at, fmt.Sprintf("card %d, device %d", here.card, here.device)))
 		}
 		seen[here] = true
-		if n.InterfaceType == InterfaceEFAOnly {
+		if n.InterfaceType == awsv1.InterfaceEFAOnly {
 			if efa[n.NetworkCardIndex]++; efa[n.NetworkCardIndex] == 2 {
 				errs = append(errs, field.Invalid(at.Child("interfaceType"), n.InterfaceType,
 					fmt.Sprintf("card %d has an interface of type efa-only already: at most one", n.NetworkCardIndex)))
 			}
 		}
-		primary = primary || here == place{} && n.InterfaceType == InterfaceOrdinary
+		primary = primary || here == place{} && n.InterfaceType == awsv1.InterfaceOrdinary
 	}
 	if !primary {
 		errs = append(errs, field.Required(path, "the interface of card 0 and device 0, of type interface, is missing"))
@@ -107,7 +109,7 @@ func validateInterfaces(list []NetworkInterface, path *field.Path) field.ErrorLi
 	return errs
 }
 
-func validateMetadata(m *MetadataOptions, path *field.Path) field.ErrorList {
+func validateMetadata(m *awsv1.MetadataOptions, path *field.Path) field.ErrorList {
 	if m == nil {
 		return nil
 	}
@@ -118,7 +120,7 @@ func validateMetadata(m *MetadataOptions, path *field.Path) field.ErrorList {
 	return append(errs, oneOf(m.HTTPTokens, path.Child("httpTokens"), "required", "optional")...)
 }
 
-func validateTracking(c *ConnectionTracking, path *field.Path) field.ErrorList {
+func validateTracking(c *awsv1.ConnectionTracking, path *field.Path) field.ErrorList {
 	if c == nil {
 		return nil
 	}

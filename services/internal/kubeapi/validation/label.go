@@ -1,0 +1,72 @@
+package validation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+)
+
+// restrictedLabel says why a user must not set or require the label key, or ""
+// when it is fine. karpenter.sh/nodepool is fine here, as claims and pods may
+// ask for it; a pool may not.
+func restrictedLabel(key string) string {
+	if key == labels.Hostname {
+		return "it differs on each node"
+	}
+	domain, _, found := strings.Cut(key, "/")
+	if !found || key == labels.CapacityType || key == labels.NodePool {
+		return ""
+	}
+	if domain == labels.Karpenter || strings.HasSuffix(domain, "."+labels.Karpenter) {
+		return "labels of the domain karpenter.sh are set by the controller"
+	}
+	return ""
+}
+
+// validatePoolLabels finds requirements and labels of a pool that are in AWS's
+// domain but that no node will ever have, which is a misspelling as a rule.
+func validatePoolLabels(p *karpenterv1.NodePool) field.ErrorList {
+	known := wellKnownLabels()
+	unknown := func(key string) bool { return ownDomain(key) && !slices.Contains(known, key) }
+	template := field.NewPath("spec", "template")
+	var errs field.ErrorList
+	for _, key := range slices.Sorted(maps.Keys(p.Spec.Template.Metadata.Labels)) {
+		if unknown(key) {
+			errs = append(errs, field.NotSupported(template.Child("metadata", "labels"), key, known))
+		}
+	}
+	for i, r := range p.Spec.Template.Spec.Requirements {
+		if unknown(r.Key) {
+			errs = append(errs, field.NotSupported(template.Child("spec", "requirements").Index(i).Child("key"), r.Key, known))
+		}
+	}
+	return errs
+}
+
+// wellKnownLabels are the keys that a pool may require because instance types
+// bring them. Sorted.
+func wellKnownLabels() []string {
+	keys := []string{
+		labels.InstanceCategory, labels.InstanceFamily, labels.InstanceGeneration, labels.InstanceSize,
+		labels.InstanceCapabilityFlex, labels.InstanceCPU, labels.InstanceCPUManufacturer, labels.InstanceCPUClockSpeed,
+		labels.InstanceMemory, labels.InstanceEBSBandwidth, labels.InstanceNetworkBandwidth, labels.InstanceHypervisor,
+		labels.InstanceEncryptionInTransit, labels.InstanceLocalNVMe, labels.InstanceGPUName, labels.InstanceGPUManufacturer,
+		labels.InstanceGPUCount, labels.InstanceGPUMemory, labels.InstanceAcceleratorName, labels.InstanceAcceleratorMaker,
+		labels.InstanceAcceleratorCount, labels.InstanceTenancy, labels.NitroSandbox, labels.NodeClass,
+		labels.CapacityReservationID, labels.CapacityReservationType, labels.CapacityReservationInterruptible,
+		labels.PlacementGroupID, labels.PlacementGroupPartition, labels.ZoneID,
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// ownDomain tells whether a label key is in AWS's domain or under it.
+func ownDomain(key string) bool {
+	domain, _, found := strings.Cut(key, "/")
+	return found && (domain == labels.KarpenterAWS || strings.HasSuffix(domain, "."+labels.KarpenterAWS))
+}
