@@ -115,7 +115,7 @@ func TestNetworkIsFoundByTagIDAndVPC(t *testing.T) {
 	if *one[0].AvailableIpAddressCount != 8185 {
 		t.Errorf("%d free addresses", *one[0].AvailableIpAddressCount)
 	}
-	none := must(w.ec2.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{filter("tag-key", "nobody*")}}))(t).Subnets
+	none := must(w.ec2.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{Filters: []types.Filter{filter("tag-key", "absent*")}}))(t).Subnets
 	if len(none) != 0 {
 		t.Errorf("subnets %v", none)
 	}

@@ -128,7 +128,7 @@ func (s *Sim) sendInstanceEvent(i *instance, detailType string, d instanceDetail
 
 func (s *Sim) instanceARN(id string) string { return s.arn("ec2", "instance/"+id) }
 
-// send puts an event on the first queue; without a queue nobody listens.
+// send puts an event on the first queue; without a queue no one listens.
 func (s *Sim) send(e event) {
 	if len(s.cfg.Queues) == 0 {
 		return

@@ -232,7 +232,7 @@ func TestFleetIsRefusedAsAWhole(t *testing.T) {
 		},
 		"an unknown strategy": {
 			func(in *ec2.CreateFleetInput) {
-				in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: "dearest"}
+				in.OnDemandOptions = &types.OnDemandOptionsRequest{AllocationStrategy: "highest-price"}
 			}, "InvalidParameterValue",
 		},
 		"a parameter that is not simulated": {
@@ -317,6 +317,6 @@ func TestStockComesBackWithUsersAndNotWithInterruptions(t *testing.T) {
 	w.advance(5 * time.Minute)
 	in.ClientToken = aws.String("again")
 	if got := w.launch(in); len(got) != 1 {
-		t.Errorf("%d instances, want the one that a user gave back", len(got))
+		t.Errorf("%d instances, want the one that a user has terminated", len(got))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// form reads the parameters of one Query request and remembers which were asked for, so that a parameter that nobody
+// form reads the parameters of one Query request and remembers which were asked for, so that a parameter that no one
 // understands can be refused. The first malformed value is kept in bad; readers return zero from then on.
 type form struct {
 	values url.Values
@@ -159,7 +159,7 @@ func (f *form) ignore(prefixes ...string) {
 	}
 }
 
-// finish returns what was wrong with the parameters: a malformed value, or one that nobody read.
+// finish returns what was wrong with the parameters: a malformed value, or one that no one read.
 func (f *form) finish() error {
 	if f.bad != nil {
 		return f.bad

@@ -53,7 +53,7 @@ type instance struct {
 	kubelet sync.Mutex // one call of the Kubelet at a time, in order
 	tried   bool       // the Kubelet was called, so that there may be a node
 	joined  bool
-	// joinError is why the node is not in the cluster, empty when it is or nobody tried.
+	// joinError is why the node is not in the cluster, empty when it is or no one tried.
 	joinError string
 }
 

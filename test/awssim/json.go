@@ -61,7 +61,7 @@ func (s *Sim) serveJSON(w http.ResponseWriter, r *http.Request, c jsonCall) {
 	writeJSON(w, contentType, http.StatusOK, out)
 }
 
-// decode reads a JSON request strictly: a member that nobody understands is an error.
+// decode reads a JSON request strictly: a member that no one understands is an error.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

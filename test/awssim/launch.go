@@ -181,7 +181,7 @@ func (s *Sim) stock(p Pool) int64 {
 	return -1
 }
 
-// restock gives an instance's capacity back to its pool.
+// restock returns an instance's capacity to its pool.
 func (s *Sim) restock(p Pool) {
 	if st := s.pools[p]; st != nil && st.stock >= 0 {
 		st.stock++

@@ -16,7 +16,7 @@ const (
 
 type spotKey struct{ instanceType, zone string }
 
-// unpriced is the price of what has none: dearer than anything.
+// unpriced is the price of what has none: more expensive than anything.
 const unpriced = math.MaxInt64
 
 // OnDemandPrice is a type's list price in micro-dollars per hour; zero when there is none.

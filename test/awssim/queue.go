@@ -12,7 +12,7 @@ type queue struct {
 	name     string
 	messages map[string]*message // by id
 	lastSeq  uint64
-	changed  chan struct{} // closed when there may be something to receive; nil while nobody waits
+	changed  chan struct{} // closed when there may be something to receive; nil while no one waits
 }
 
 type message struct {

@@ -37,7 +37,7 @@ func TestInstanceProfiles(t *testing.T) {
 	_, err = w.iam.CreateInstanceProfile(ctx, create)
 	wantCode(t, err, "EntityAlreadyExists")
 	must(w.iam.TagInstanceProfile(ctx, &iam.TagInstanceProfileInput{InstanceProfileName: name, Tags: []iamtypes.Tag{{Key: aws.String("c"), Value: aws.String("d")}}}))(t)
-	add := &iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("nobody")}
+	add := &iam.AddRoleToInstanceProfileInput{InstanceProfileName: name, RoleName: aws.String("absent")}
 	_, err = w.iam.AddRoleToInstanceProfile(ctx, add)
 	wantCode(t, err, "NoSuchEntity")
 	add.RoleName = aws.String(role)

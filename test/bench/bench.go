@@ -26,7 +26,7 @@ import (
 const (
 	// Schedule plans once for the pods that are pending.
 	Schedule = "schedule"
-	// Disrupt gives nodes back, plan by plan, until there is nothing more to gain.
+	// Disrupt removes nodes, plan by plan, until there is nothing more to gain.
 	Disrupt = "disrupt"
 )
 

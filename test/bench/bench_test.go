@@ -47,7 +47,7 @@ func TestFilesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	w := builtIn(t, "G3-60")
 	w.Nodes = []bench.Node{{Name: "n", Type: "m5.large", Zone: "z", CapacityType: "spot", Pool: "default", Pods: []bench.Count{{0, 2}}, Drifted: true}}
-	w.Shapes[0].PreferredAntiAffinity = []bench.Wish{{Key: "k", Selector: map[string]string{"a": "b"}, Weight: 3}}
+	w.Shapes[0].PreferredAntiAffinity = []bench.Preference{{Key: "k", Selector: map[string]string{"a": "b"}, Weight: 3}}
 	got, err := bench.ReadWorkload(encode(t, w))
 	if diff := cmp.Diff(w, got); err != nil || diff != "" {
 		t.Errorf("%v, workload (-written +read):\n%s", err, diff)
@@ -57,25 +57,25 @@ func TestFilesAreReadAsTheyAreWritten(t *testing.T) {
 func TestWrongFilesAreErrorsThatNameTheField(t *testing.T) {
 	const pool, shape = `"pools":[{"name":"p"}]`, `"shapes":[{"cpu":1,"mem":1}]`
 	tests := map[string]struct{ file, want string }{
-		"a field that nobody knows":             {`{"name":"x","volumes":[]}`, `unknown field "volumes"; known are name, note`},
-		"a field of a shape that nobody knows":  {`{"name":"x","shapes":[{"cpu":1},{"gpus":2}]}`, `shapes[1]: unknown field "gpus"; known are cpu, mem`},
-		"a field of a pool that nobody knows":   {`{"name":"x","pools":[{"name":"p","limits":{}}]}`, `pools[0]: unknown field "limits"`},
-		"a field of a node that nobody knows":   {`{"name":"x","nodes":[{"labels":{}}]}`, `nodes[0]: unknown field "labels"`},
-		"a field deep inside that nobody knows": {`{"name":"x","shapes":[{"spread":[{"key":"z","minDomains":3}]}]}`, `shapes[0]: unknown field "minDomains"`},
-		"no name":                               {`{}`, `name: want one`},
-		"no object":                             {`[]`, `not a JSON object`},
-		"pods of a shape that is not there":     {`{"name":"x",` + shape + `,"pending":[[1,5]]}`, `pending: [0]: there is no shape 1`},
-		"a count that is none":                  {`{"name":"x",` + shape + `,"pending":[[0,5,6]]}`, `[0,5,6] is not a shape and a count`},
-		"fewer than no pods":                    {`{"name":"x",` + shape + `,"pending":[[0,-1]]}`, `-1 pods`},
-		"an operator that nobody knows":         {`{"name":"x","shapes":[{"requirements":[{"key":"a","op":"Is"}]}]}`, `shapes[0]: requirements[0] (a): op: "Is"`},
-		"In without values":                     {`{"name":"x","pools":[{"name":"p","requirements":[{"key":"a","op":"In"}]}]}`, `pools[0] (p): requirements[0] (a): values`},
-		"Gt of no number":                       {`{"name":"x","pools":[{"name":"p","requirements":[{"key":"a","op":"Gt","values":["x"]}]}]}`, `want one whole number for Gt`},
-		"a taint without effect":                {`{"name":"x","pools":[{"name":"p","taints":[{"Key":"a"}]}]}`, `taints[0]: Effect: ""`},
-		"a budget that is none":                 {`{"name":"x","pools":[{"name":"p","budget":"200%"}]}`, `budget: "200%"`},
-		"a duration that is none":               {`{"name":"x","pools":[{"name":"p","consolidateAfter":"soon"}]}`, `consolidateAfter: "soon"`},
-		"a skew of nothing":                     {`{"name":"x","shapes":[{"spread":[{"key":"z"}]}]}`, `spread[0]: want a key, and a maxSkew`},
-		"a node of no pool":                     {`{"name":"x",` + pool + `,"nodes":[{"name":"n","pool":"q"}]}`, `nodes[0] (n): pool: there is no pool "q"`},
-		"a node that nobody sells":              {`{"name":"x",` + pool + `,"nodes":[{"name":"n","pool":"p","ct":"lent"}]}`, `nodes[0] (n): ct: "lent"; want on-demand or spot`},
+		"a field that is unknown":             {`{"name":"x","volumes":[]}`, `unknown field "volumes"; known are name, note`},
+		"a field of a shape that is unknown":  {`{"name":"x","shapes":[{"cpu":1},{"gpus":2}]}`, `shapes[1]: unknown field "gpus"; known are cpu, mem`},
+		"a field of a pool that is unknown":   {`{"name":"x","pools":[{"name":"p","limits":{}}]}`, `pools[0]: unknown field "limits"`},
+		"a field of a node that is unknown":   {`{"name":"x","nodes":[{"labels":{}}]}`, `nodes[0]: unknown field "labels"`},
+		"a field deep inside that is unknown": {`{"name":"x","shapes":[{"spread":[{"key":"z","minDomains":3}]}]}`, `shapes[0]: unknown field "minDomains"`},
+		"no name":                             {`{}`, `name: want one`},
+		"no object":                           {`[]`, `not a JSON object`},
+		"pods of a shape that is not there":   {`{"name":"x",` + shape + `,"pending":[[1,5]]}`, `pending: [0]: there is no shape 1`},
+		"a count that is none":                {`{"name":"x",` + shape + `,"pending":[[0,5,6]]}`, `[0,5,6] is not a shape and a count`},
+		"fewer than no pods":                  {`{"name":"x",` + shape + `,"pending":[[0,-1]]}`, `-1 pods`},
+		"an operator that is unknown":         {`{"name":"x","shapes":[{"requirements":[{"key":"a","op":"Is"}]}]}`, `shapes[0]: requirements[0] (a): op: "Is"`},
+		"In without values":                   {`{"name":"x","pools":[{"name":"p","requirements":[{"key":"a","op":"In"}]}]}`, `pools[0] (p): requirements[0] (a): values`},
+		"Gt of no number":                     {`{"name":"x","pools":[{"name":"p","requirements":[{"key":"a","op":"Gt","values":["x"]}]}]}`, `want one whole number for Gt`},
+		"a taint without effect":              {`{"name":"x","pools":[{"name":"p","taints":[{"Key":"a"}]}]}`, `taints[0]: Effect: ""`},
+		"a budget that is none":               {`{"name":"x","pools":[{"name":"p","budget":"200%"}]}`, `budget: "200%"`},
+		"a duration that is none":             {`{"name":"x","pools":[{"name":"p","consolidateAfter":"soon"}]}`, `consolidateAfter: "soon"`},
+		"a skew of nothing":                   {`{"name":"x","shapes":[{"spread":[{"key":"z"}]}]}`, `spread[0]: want a key, and a maxSkew`},
+		"a node of no pool":                   {`{"name":"x",` + pool + `,"nodes":[{"name":"n","pool":"q"}]}`, `nodes[0] (n): pool: there is no pool "q"`},
+		"a node that no one sells":            {`{"name":"x",` + pool + `,"nodes":[{"name":"n","pool":"p","ct":"lent"}]}`, `nodes[0] (n): ct: "lent"; want on-demand or spot`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,11 +89,11 @@ func TestWrongFilesAreErrorsThatNameTheField(t *testing.T) {
 
 func TestWrongCataloguesAreErrorsThatNameTheField(t *testing.T) {
 	tests := map[string]struct{ types, want string }{
-		"a field that nobody knows": {`[{"n":"a","disks":1}]`, `types[0]: unknown field "disks"; known are n, arch`},
-		"no types":                  {`[]`, `types: want at least one`},
-		"no room":                   {`[{"n":"a","od":[1],"spot":[1]}]`, `types[0] (a): acpu, amem and pods`},
-		"a price too few":           {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[],"spot":[1]}]`, `types[0] (a): od and spot: want a price for each of the 1 zones`},
-		"a price below zero":        {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[-1],"spot":[1]}]`, `types[0] (a): od and spot: a price is below 0`},
+		"a field that is unknown": {`[{"n":"a","disks":1}]`, `types[0]: unknown field "disks"; known are n, arch`},
+		"no types":                {`[]`, `types: want at least one`},
+		"no room":                 {`[{"n":"a","od":[1],"spot":[1]}]`, `types[0] (a): acpu, amem and pods`},
+		"a price too few":         {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[],"spot":[1]}]`, `types[0] (a): od and spot: want a price for each of the 1 zones`},
+		"a price below zero":      {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[-1],"spot":[1]}]`, `types[0] (a): od and spot: a price is below 0`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestBuiltInWorkloadsAreWhatTheyAreCalled(t *testing.T) {
 		"W3": {10000, 0, 0}, "W4": {50000, 200, 0}, "W5-100-fresh": {0, 44, 0}, "W7a": {5, 1, 0}, "W7b": {5, 1, 0}, "W7c": {5, 1, 0},
 		"W5": {0, 44, 1000}, "W5-100": {0, 44, 100}, "W6": {0, 44, 2000},
 		"G2-500": {500, 50, 0}, "G3-500": {500, 0, 0}, "GC-1250": {1250, 50, 0}, "GN-30": {200, 64, 30}, "GF-30": {200, 46, 30},
-		"mix-1000": {1000, 0, 0}, "wishes-400": {400, 30, 0},
+		"mix-1000": {1000, 0, 0}, "preferences-400": {400, 30, 0},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestAnUnknownModeIsRefusedInWords(t *testing.T) {
 	}
 }
 
-func TestDisruptGivesBackUntilNothingMoreComes(t *testing.T) {
+func TestDisruptRemovesUntilNothingMoreComes(t *testing.T) {
 	c, err := bench.ReadCatalog(file(t, "testdata/catalog.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
-// Given is what giving nodes back came to, plan by plan. It is part of a Result of mode disrupt only.
+// Given is what disruption came to, plan by plan. It is part of a Result of mode disrupt only.
 type Given struct {
 	CostBefore  float64 `json:"costBefore"`
 	CostAfter   float64 `json:"costAfter"`
@@ -24,7 +24,7 @@ type Given struct {
 	PodMoves int `json:"podMoves"`
 	// MostMoves is how often the pod was moved that was moved most often.
 	MostMoves int `json:"mostMoves"`
-	// Finished says that the last plan gave nothing back any more, and left nothing out.
+	// Finished says that the last plan removed nothing any more, and left nothing out.
 	Finished bool `json:"finished"`
 	// A pass counts for the methods of its disruptions, its CPU time for the first of them; "none" is a pass without any.
 	MethodCPUMs   map[string]float64 `json:"methodCpuMs"`
@@ -78,7 +78,7 @@ type Round struct {
 // mostPasses ends a run that does not end by itself.
 const mostPasses = 2000
 
-// RunDisrupt plans for what may be given back and does at once what each plan says, until nothing more comes: nodes go,
+// RunDisrupt plans for what may be removed and does at once what each plan says, until nothing more comes: nodes go,
 // their replacements come up as their first offering, pods land where the plan sends them, and the next plan knows what
 // was moved when. Each plan is checked. Where nodes have drifted only those and empty ones go, as in the published run.
 func RunDisrupt(c *Catalog, w *Workload) (Result, error) { return runDisrupt(c, w, 0) }
@@ -260,8 +260,8 @@ func (g *Given) cleared() *Round {
 	return &g.Rounds[at]
 }
 
-// dearest is the round that took the most CPU time; nil where there is none.
-func (g *Given) dearest() *Round {
+// costliest is the round that took the most CPU time; nil where there is none.
+func (g *Given) costliest() *Round {
 	var out *Round
 	for i := range g.Rounds {
 		if out == nil || g.Rounds[i].CPUMs > out.CPUMs {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Churner is what is known of a workload whose nodes are given back: what is asked of the planner, and what Karpenter core
+// Churner is what is known of a workload whose nodes are removed: what is asked of the planner, and what Karpenter core
 // 1.14 did with the same file (one worker, its waits skipped). Zero figures are not known, or not asked for.
 type Churner struct {
 	name, file string
@@ -118,8 +118,8 @@ func (l *Line) Checks() []Check {
 	}
 	upTo("pods moved", float64(c.Moves), float64(g.PodMoves), whole)
 	upTo("CPU s of all plans", c.CPU, l.Result.Solve.CPUMs/1000, time)
-	if d := g.dearest(); d != nil {
-		upTo("CPU s of the dearest plan", c.RoundCPU, d.CPUMs/1000, time)
+	if d := g.costliest(); d != nil {
+		upTo("CPU s of the most expensive plan", c.RoundCPU, d.CPUMs/1000, time)
 	}
 	if c.ClearCPU > 0 {
 		out = append(out, c.clears(g)...)
@@ -196,14 +196,14 @@ func (r *Report) Broken() error {
 
 // Turns are how the CPU time of one plan grows with the nodes, from the rows that differ in size only.
 func (r *Report) Turns() (Growth, bool) {
-	g := Growth{Series: "round", What: "nodes, ten pods each: the dearest plan"}
+	g := Growth{Series: "round", What: "nodes, ten pods each: the most expensive plan"}
 	var points []point
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		if l.Result.Given == nil || !strings.HasPrefix(l.Result.Workload, "W5") {
 			continue
 		}
-		d := l.Result.dearest()
+		d := l.Result.costliest()
 		if d == nil || d.CPUMs == 0 {
 			continue
 		}

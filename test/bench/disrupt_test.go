@@ -37,7 +37,7 @@ func missed(l bench.Line) []string {
 	return out
 }
 
-func TestWhatIsAskedOfGivingBackIsJudged(t *testing.T) {
+func TestWhatIsAskedOfDisruptionIsJudged(t *testing.T) {
 	tests := map[string]struct {
 		change func(*bench.Result)
 		want   []string
@@ -46,10 +46,10 @@ func TestWhatIsAskedOfGivingBackIsJudged(t *testing.T) {
 		"a pod was moved twice":       {func(r *bench.Result) { r.MostMoves = 2 }, []string{"most moves of a pod"}},
 		"a candidate was not judged":  {func(r *bench.Result) { r.Rounds[1].Judged-- }, []string{"candidates judged"}},
 		"a plan does not tell":        {func(r *bench.Result) { r.Rounds[2].Summed = false }, []string{"candidates judged"}},
-		"too dear":                    {func(r *bench.Result) { r.CostAfter = 99.5 }, []string{"$/hour in the end", "cost over the bound"}},
+		"too expensive":               {func(r *bench.Result) { r.CostAfter = 99.5 }, []string{"$/hour in the end", "cost over the bound"}},
 		"too many moves":              {func(r *bench.Result) { r.PodMoves = 10001 }, []string{"pods moved"}},
 		"too slow":                    {func(r *bench.Result) { r.Solve.CPUMs = 4001 }, []string{"CPU s of all plans"}},
-		"one plan is too slow":        {func(r *bench.Result) { r.Rounds[2].CPUMs = 1001 }, []string{"CPU s of the dearest plan"}},
+		"one plan is too slow":        {func(r *bench.Result) { r.Rounds[2].CPUMs = 1001 }, []string{"CPU s of the most expensive plan"}},
 		"overtaken with more moves":   {func(r *bench.Result) { r.Rounds[0].AtMoves = 8053 }, []string{"pods moved until $105.91"}},
 		"overtaken with too much CPU": {func(r *bench.Result) { r.Rounds[0].AtCPUMs = 22000 }, []string{"less CPU than the baseline until $105.91"}},
 		"never overtaken": {func(r *bench.Result) {

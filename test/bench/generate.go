@@ -79,7 +79,7 @@ func builtins() []builtin {
 		{"GN", true, fitting(9)},
 		{"GF", true, unfitting(9)},
 		{"mix", true, func(_ *Catalog, size int) (*Workload, error) { return fiveClasses(11, size), nil }},
-		{"wishes", true, func(_ *Catalog, size int) (*Workload, error) { return wishes(12, size), nil }},
+		{"preferences", true, func(_ *Catalog, size int) (*Workload, error) { return preferences(12, size), nil }},
 	}
 }
 
@@ -223,8 +223,8 @@ func fiveClasses(seed uint64, pods int) *Workload {
 	return drawn(w, pods, tied())
 }
 
-// wishes is pods that would each like a node and a zone of their own; the former can be had, the latter can't.
-func wishes(seed uint64, pods int) *Workload {
+// preferences is pods that would each like a node and a zone of their own; the former can be had, the latter can't.
+func preferences(seed uint64, pods int) *Workload {
 	w := &Workload{
 		Note: fmt.Sprintf("%d pods that prefer a node of their own and, which can't be had, a zone of their own", pods),
 		Seed: seed, Pools: []Pool{{Name: "default"}},
@@ -232,7 +232,7 @@ func wishes(seed uint64, pods int) *Workload {
 	app := map[string]string{"app": "nginx"}
 	return drawn(w, pods, []class{func(_ *random, s Shape) Shape {
 		s.Labels = app
-		s.PreferredAntiAffinity = []Wish{{labels.Hostname, app, 10}, {labels.Zone, app, 1}}
+		s.PreferredAntiAffinity = []Preference{{labels.Hostname, app, 10}, {labels.Zone, app, 1}}
 		return s
 	}})
 }

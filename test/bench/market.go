@@ -94,7 +94,7 @@ func marketType(t catalog.Type, zones []string) (Type, error) {
 		out.GPU += g.Count
 	}
 	for _, z := range zones {
-		const rare, cheapest, dearest = 0.04, 0.25, 0.45
+		const rare, least, most = 0.04, 0.25, 0.45
 		here := t.Name + " " + z
 		if !slices.Contains(t.Zones, z) || hash01("sold "+here) < rare {
 			out.OnDemand, out.Spot = append(out.OnDemand, 0), append(out.Spot, 0)
@@ -102,7 +102,7 @@ func marketType(t catalog.Type, zones []string) (Type, error) {
 		}
 		price := float64(t.OnDemandMicroUSD) / 1e6
 		out.OnDemand = append(out.OnDemand, price)
-		out.Spot = append(out.Spot, math.Round(price*(cheapest+(dearest-cheapest)*hash01("spot "+here))*1e4)/1e4)
+		out.Spot = append(out.Spot, math.Round(price*(least+(most-least)*hash01("spot "+here))*1e4)/1e4)
 	}
 	return out, nil
 }

@@ -88,8 +88,8 @@ type Shape struct {
 	Spread       []Spread      `json:"spread,omitempty"`
 	Affinity     []Term        `json:"affinity,omitempty"`
 	AntiAffinity []Term        `json:"antiAffinity,omitempty"`
-	// PreferredAntiAffinity is not in published files: wishes to be away from others.
-	PreferredAntiAffinity []Wish       `json:"preferredAntiAffinity,omitempty"`
+	// PreferredAntiAffinity is not in published files: preferences to be away from others.
+	PreferredAntiAffinity []Preference `json:"preferredAntiAffinity,omitempty"`
 	Tolerations           []Toleration `json:"tolerations,omitempty"`
 }
 
@@ -106,8 +106,8 @@ type Term struct {
 	Selector map[string]string `json:"selector"`
 }
 
-// Wish is a preferred anti-affinity to pods.
-type Wish struct {
+// Preference is a preferred anti-affinity to pods.
+type Preference struct {
 	Key      string            `json:"key"`
 	Selector map[string]string `json:"selector"`
 	// Weight is 1 to 100.

@@ -166,7 +166,7 @@ type suite struct {
 
 func (s *suite) job(name string) Job {
 	j := Job{Catalog: s.catalog, Workload: name}
-	if strings.HasPrefix(name, "mix-") || strings.HasPrefix(name, "wishes-") {
+	if strings.HasPrefix(name, "mix-") || strings.HasPrefix(name, "preferences-") {
 		j.Catalog = Sizes400
 		return j
 	}

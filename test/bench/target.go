@@ -54,7 +54,7 @@ func knowns() []known {
 		// 0.33 of it is its set-up, which it makes anew for each decision; a session here does not.
 		{"GN-4000", Target{CPU: 0.005}, Baseline{CPU: 0.056 + 0.33}, "3f168585f9a9a141"},
 		{"mix-10000", Target{CPU: 0.3}, Baseline{CPU: 43.0, Similar: true}, ""},
-		{"wishes-4000", Target{CPU: 0.3}, Baseline{CPU: 131, Similar: true}, ""},
+		{"preferences-4000", Target{CPU: 0.3}, Baseline{CPU: 131, Similar: true}, ""},
 	}
 }
 

@@ -139,7 +139,7 @@ func device(r *rand.Rand, name string) resourcev1.Device {
 	}}
 	switch r.IntN(10) {
 	case 0:
-		d.Taints = []resourcev1.DeviceTaint{{Key: "sick", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
+		d.Taints = []resourcev1.DeviceTaint{{Key: "unhealthy", Effect: resourcev1.DeviceTaintEffectNoSchedule}}
 	case 1:
 		d.Taints = []resourcev1.DeviceTaint{{Key: "odd", Effect: resourcev1.DeviceTaintEffectNone}}
 	case 2:

@@ -197,7 +197,7 @@ func (u users) events(t *testing.T, kind, name string) []clustertest.Event {
 	return out
 }
 
-// clean removes what a test has left, whoever holds it.
+// clean removes what a test has left, by any holder.
 func (u users) clean(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

@@ -186,7 +186,7 @@ func checkRights(t *testing.T, c *harness.Cluster) {
 		"the watcher sees pods":                   {harness.Watcher, "list", "", "pods", "", true},
 		"the watcher sees pools":                  {harness.Watcher, "watch", "karpenter.sh", "nodepools", "", true},
 		"the watcher changes no node":             {harness.Watcher, "patch", "", "nodes", "", false},
-		"the watcher evicts nobody":               {harness.Watcher, "create", "", "pods", "eviction", false},
+		"the watcher evicts no one":               {harness.Watcher, "create", "", "pods", "eviction", false},
 		"the watcher writes no event":             {harness.Watcher, "create", "", "events", "", false},
 		"the watcher reads no secret":             {harness.Watcher, "get", "", "secrets", "", false},
 		"the actuator evicts":                     {harness.Actuator, "create", "", "pods", "eviction", true},

@@ -110,7 +110,7 @@ func (r *reader) summary(of func(*model.DisruptionSummary) int, what string) fun
 		n := r.count("how many nodes")
 		return func(got *result) error {
 			if got.plan.Summary == nil {
-				return fmt.Errorf("the plan says nothing of nodes to give back")
+				return fmt.Errorf("the plan says nothing of nodes to remove")
 			}
 			return same(of(got.plan.Summary), n, what)
 		}

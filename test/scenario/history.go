@@ -86,7 +86,7 @@ func (s *statement) condition(text string) (model.RepairCondition, time.Duration
 	return model.RepairCondition{Type: kind, Status: status, After: d}, d
 }
 
-// repair reads off, or TYPE=STATUS:AFTER,… max=20%: when nodes are sick beyond waiting.
+// repair reads off, or TYPE=STATUS:AFTER,… max=20%: when nodes are unhealthy beyond waiting.
 func (b *builder) repair(s *statement) {
 	p := &b.in.Policy.Repair
 	if s.name != "" {

@@ -29,7 +29,7 @@ something else on purpose, the line says why. This page is written from the file
 // row is one line of a table.
 type row struct {
 	sentence, shown, differs string
-	// about is the part of giving nodes back, "" for what is about something else.
+	// about is the part of disruption, "" for what is about something else.
 	about string
 	// waits says that no test runs it yet.
 	waits bool
@@ -74,7 +74,7 @@ func TestBehavioursArePublished(t *testing.T) {
 		"\n## Beyond the catalogue\n\n| What happens | Shown by |\n|---|---|\n"
 	for _, about := range append([]string{""}, Subjects()...) {
 		if about == "order" {
-			page += "\n## Giving nodes back, beyond the catalogue\n\n| Subject | What happens | Shown by |\n|---|---|---|\n"
+			page += "\n## Disruption, beyond the catalogue\n\n| Subject | What happens | Shown by |\n|---|---|---|\n"
 		}
 		for _, r := range more {
 			switch {
@@ -109,7 +109,7 @@ func pendingFiles(t *testing.T) []string {
 	return names
 }
 
-// waiting says how much of the page does not hold yet, so that nobody has to count.
+// waiting says how much of the page does not hold yet, so that no one has to count.
 func waiting(run, wait int, cases map[int][]row) string {
 	if wait == 0 {
 		return fmt.Sprintf("All %d files hold.\n\n", run)
@@ -127,14 +127,14 @@ func waiting(run, wait int, cases map[int][]row) string {
 	return out + ".\n\n"
 }
 
-// subjects says how many files there are on each part of giving nodes back.
+// subjects says how many files there are on each part of disruption.
 func subjects(count map[string]int) string {
 	sum, parts := 0, []string(nil)
 	for _, s := range Subjects() {
 		sum += count[s]
 		parts = append(parts, fmt.Sprintf("%s %d", s, count[s]))
 	}
-	return fmt.Sprintf("%d of the files are about giving nodes back: %s.\n\n", sum, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d of the files are about disruption: %s.\n\n", sum, strings.Join(parts, ", "))
 }
 
 func table(cases map[int][]row) string {

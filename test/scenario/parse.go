@@ -117,7 +117,7 @@ func (s *statement) fail(format string, args ...any) {
 	}
 }
 
-// done tells what was wrong, words that nobody asked for included.
+// done tells what was wrong, words that no one asked for included.
 func (s *statement) done() error {
 	for _, a := range s.args {
 		if !a.used {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRandomClustersComeToRest makes clusters up: half full nodes of several pools and types, some of them sick, drifted or
-// about to expire, with pods that mind each other, disruption budgets, and pods without a place. What holds of the plans of
+// TestRandomClustersComeToRest makes clusters up: half full nodes of several pools and types, some of them unhealthy, drifted or
+// about to expire, with pods that have rules for one another, disruption budgets, and pods without a place. What holds of the plans of
 // files holds of theirs: nothing goes round, and rules hold with what is under way.
 func TestRandomClustersComeToRest(t *testing.T) {
 	loader := NewLoader()

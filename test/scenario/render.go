@@ -101,7 +101,7 @@ func first(ids []model.PodID) model.PodID {
 }
 
 func (r *renderer) disruption(line func(string, ...any), d model.Disruption) {
-	verb := "give back"
+	verb := "remove"
 	if len(d.Replacements) > 0 {
 		verb = "replace"
 	}

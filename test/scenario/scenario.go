@@ -142,16 +142,16 @@ type Header struct {
 	Cases []int
 	// Differs is why Kerf does on purpose something else than the case says; "" when it does not.
 	Differs string
-	// About is the part of giving nodes back that the file shows; "" when it is about something else.
+	// About is the part of disruption that the file shows; "" when it is about something else.
 	About string
 	// Text is the paragraph.
 	Text string
 }
 
-// Subjects are the parts of giving nodes back, in the order in which they are told.
+// Subjects are the parts of disruption, in the order in which they are told.
 func Subjects() []string {
 	return []string{
-		"order", "sick", "static", "empty", "expiry", "drift", "canary", "eligibility", "policy", "rollout", "rest", "destinations",
+		"order", "unhealthy", "static", "empty", "expiry", "drift", "canary", "eligibility", "policy", "rollout", "rest", "destinations",
 		"sets", "budgets", "churn", "spot", "search",
 	}
 }

@@ -264,7 +264,7 @@ func TestAShadowTellsWhatKerfWouldDo(t *testing.T) {
 			CostMicroUsdPerHour        string
 			CostSettledMicroUsdPerHour string
 			Settled                    bool
-			Total                      struct{ Plans, NodesGivenBack int }
+			Total                      struct{ Plans, NodesRemoved int }
 			Plan                       json.RawMessage
 		}
 		if err := json.Unmarshal([]byte(out), &got); err != nil {
@@ -275,7 +275,7 @@ func TestAShadowTellsWhatKerfWouldDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Nodes != 2 || got.PodsPending > 0 || got.CostMicroUsdPerHour != "384000" || got.CostSettledMicroUsdPerHour != "96000" ||
-			!got.Settled || got.Total.Plans != 1 || got.Total.NodesGivenBack == 0 || len(plan.GetDisruptions()) == 0 {
+			!got.Settled || got.Total.Plans != 1 || got.Total.NodesRemoved == 0 || len(plan.GetDisruptions()) == 0 {
 			t.Errorf("got %+v, %v", got, plan.GetNodes())
 		}
 	})
@@ -289,7 +289,7 @@ func TestAShadowTellsWhatKerfWouldDo(t *testing.T) {
 	})
 	t.Run("for a while", func(t *testing.T) {
 		out, errs, err := run(t, kerf, "shadow", "--kubeconfig", kubeconfig, "--interval", "1s", "--for", "2s")
-		if err != nil || strings.Count(out, "give back") != 2 || !strings.Contains(out, "WATCHED") || !strings.Contains(out, "nothing was changed") {
+		if err != nil || strings.Count(out, "remove") != 2 || !strings.Contains(out, "WATCHED") || !strings.Contains(out, "nothing was changed") {
 			t.Errorf("%v, said %q, printed %q", err, errs, out)
 		}
 	})

@@ -16,7 +16,7 @@ type claim struct {
 	// group is the disruption that it is a candidate or a replacement of.
 	group *group
 	why   cause
-	// forced drains ask nobody.
+	// forced drains ask no one.
 	forced bool
 }
 
@@ -36,17 +36,17 @@ const (
 	forDrift
 	forAge
 	forReclaim
-	forSickness
+	forHealth
 	causes
 )
 
 func (w cause) String() string {
-	return [...]string{"consolidation", "drift", "expiry", "spot reclaim", "sick node"}[w]
+	return [...]string{"consolidation", "drift", "expiry", "spot reclaim", "unhealthy node"}[w]
 }
 
-// chosen says whether it could have waited, forced whether nobody is asked.
+// chosen says whether it could have waited, forced whether no one is asked.
 func (w cause) chosen() bool { return w == forMoney || w == forDrift || w == forAge }
-func (w cause) forced() bool { return w == forReclaim || w == forSickness }
+func (w cause) forced() bool { return w == forReclaim || w == forHealth }
 
 func causeOf(r model.DisruptionReason) cause {
 	switch r {
@@ -57,7 +57,7 @@ func causeOf(r model.DisruptionReason) cause {
 	case model.ReasonInterrupted:
 		return forReclaim
 	case model.ReasonUnhealthy:
-		return forSickness
+		return forHealth
 	default:
 		return forMoney
 	}
@@ -240,7 +240,7 @@ func (c *cluster) drainStep(cl *claim, since time.Time) {
 	left := 0
 	if cl.node != nil {
 		for _, p := range cl.node.movable() {
-			if p.Terminating && c.now.Sub(p.ended) > stuck { // nobody there will end it
+			if p.Terminating && c.now.Sub(p.ended) > stuck { // no one there will end it
 				continue
 			}
 			left++
@@ -249,7 +249,7 @@ func (c *cluster) drainStep(cl *claim, since time.Time) {
 			}
 		}
 	}
-	if left == 0 || cl.why == forSickness {
+	if left == 0 || cl.why == forHealth {
 		c.day.drained(c, cl, since)
 		c.terminate(cl)
 		return
@@ -346,8 +346,8 @@ func (c *cluster) ail(n *node) {
 	c.touchNode(n)
 }
 
-// sicken lets a node's kubelet fall silent.
-func (c *cluster) sicken(n *node) {
+// makeUnhealthy lets a node's kubelet fall silent.
+func (c *cluster) makeUnhealthy(n *node) {
 	if c.nodes[string(n.Name)] != n || !n.Ready {
 		return
 	}
@@ -365,7 +365,7 @@ func (c *cluster) sicken(n *node) {
 		}
 		for _, p := range n.movable() {
 			if !p.Terminating {
-				c.evict(p, forSickness)
+				c.evict(p, forHealth)
 			}
 		}
 	})

@@ -154,7 +154,7 @@ func (c *cluster) schedule() {
 		if p.Phase == model.PodWaiting {
 			p.Phase, p.UnschedulableTime = model.PodUnschedulable, c.now
 			if c.hints[string(p.ID)] == "" { // of others it is known where they will be
-				c.hurry()
+				c.askSoon()
 			}
 			c.touchPod(p)
 		}

@@ -17,8 +17,8 @@ type workload struct {
 	low, high, peak float64
 	noise           float64
 	replicas        int
-	// wishes are what scaling asked for in the last minutes: it scales down to the most of them only.
-	wishes   []float64
+	// desired is what scaling asked for in the last minutes: it scales down to the most of them only.
+	desired  []float64
 	revision int
 	// spread is "zone", "host" (a node for each pod) or "".
 	spread string
@@ -98,7 +98,7 @@ func (c *cluster) addClass(l *workload) {
 		Preempts: true, SchedulerName: "default-scheduler", OwnerKind: "Deployment", OwnerName: l.name, OwnerRevision: fmt.Sprint(l.revision),
 		DefaultSelector: pick,
 	}
-	// What must not be interrupted has a pool of its own: a pod of it would keep others on a dear node.
+	// What must not be interrupted has a pool of its own: a pod of it would keep others on an expensive node.
 	class.NodeSelector = model.Labels{{Key: "team", Value: "general"}}
 	if l.onDemand {
 		class.NodeSelector = model.Labels{{Key: "team", Value: "steady"}}
@@ -137,15 +137,15 @@ func (c *cluster) scale(l *workload) {
 	at := float64(c.now.Sub(midnight())) / float64(c.cfg.Length)
 	rise := 0.5 + 0.5*math.Cos(2*math.Pi*(at-l.peak))
 	l.noise = 0.95*l.noise + 0.008*c.dice.NormFloat64()
-	wish := (l.low + (l.high-l.low)*rise) * (1 + l.noise)
+	want := (l.low + (l.high-l.low)*rise) * (1 + l.noise)
 	if l.low == l.high {
-		wish = l.high
+		want = l.high
 	}
-	l.wishes = append(l.wishes, wish)
-	l.wishes = l.wishes[max(0, len(l.wishes)-stabilize):]
+	l.desired = append(l.desired, want)
+	l.desired = l.desired[max(0, len(l.desired)-stabilize):]
 	const tolerance = 0.1 // a HorizontalPodAutoscaler's
-	wish = slices.Max(l.wishes)
-	if most := max(1, int(math.Ceil(wish-0.01))); l.replicas == 0 || math.Abs(wish/float64(l.replicas)-1) > tolerance && most != l.replicas {
+	want = slices.Max(l.desired)
+	if most := max(1, int(math.Ceil(want-0.01))); l.replicas == 0 || math.Abs(want/float64(l.replicas)-1) > tolerance && most != l.replicas {
 		l.replicas = most
 		c.reconcile(l)
 	}

@@ -122,8 +122,8 @@ func (c *cluster) hear() error {
 	return err
 }
 
-// hurry asks for room for pending pods a moment after the scheduler found none, once for all that come in that time.
-func (c *cluster) hurry() {
+// askSoon asks for room for pending pods a moment after the scheduler found none, once for all that come in that time.
+func (c *cluster) askSoon() {
 	const batch = 10 * time.Second
 	if c.hurried {
 		return

@@ -22,7 +22,7 @@ type market struct {
 	zones  []string
 	offers map[string]*model.Offering
 	ids    []string // of offers, sorted
-	// soldOut is until when the cloud really has none; nobody knows before he asks.
+	// soldOut is until when the cloud really has none, which only asking tells.
 	soldOut map[string]time.Time
 }
 

@@ -192,7 +192,7 @@ func (d *Day) sample(c *cluster) {
 	d.Samples = append(d.Samples, s)
 }
 
-// boundWork is how much the optimiser may do to prove a bound, in steps of about a microsecond: nobody waits for it.
+// boundWork is how much the optimiser may do to prove a bound, in steps of about a microsecond: no one waits for it.
 const boundWork = 300_000
 
 // bound is what all pods that want to run would cost at least, on new nodes, with everything for sale.
@@ -312,7 +312,7 @@ func (d *Day) Print(w io.Writer) error {
 	return t.Flush()
 }
 
-// waste lists what keeps wasteful nodes, the dearest first.
+// waste lists what keeps wasteful nodes, the most expensive first.
 func (d *Day) waste() string {
 	codes := slices.SortedFunc(maps.Keys(d.Waste), func(a, b string) int {
 		return cmp.Or(cmp.Compare(d.Waste[b], d.Waste[a]), cmp.Compare(a, b))

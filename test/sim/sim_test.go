@@ -141,7 +141,7 @@ func TestAPlannerThatForgetsWhatItMovedIsSeen(t *testing.T) {
 	cfg := brief(1)
 	cfg.Forget = true
 	if d := play(t, cfg); d.MovedTwice == 0 {
-		t.Errorf("pods were moved as if nothing had been moved before, and nobody saw it:\n%s", told(t, d))
+		t.Errorf("pods were moved as if nothing had been moved before, and no one saw it:\n%s", told(t, d))
 	}
 }
 

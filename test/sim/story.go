@@ -23,7 +23,7 @@ func (c *cluster) addStory() {
 			switch {
 			case n == nil:
 			case i%2 == 0:
-				c.sicken(n)
+				c.makeUnhealthy(n)
 			default:
 				c.ail(n)
 			}
@@ -39,7 +39,7 @@ func (c *cluster) anyNode() *node {
 	return ready[c.rng.IntN(len(ready))]
 }
 
-// anyRollOut gives one of the workloads a new revision; what must not be disrupted is rolled by nobody.
+// anyRollOut gives one of the workloads a new revision; what must not be disrupted is rolled by no one.
 func (c *cluster) anyRollOut() {
 	l := c.loads[c.dice.IntN(len(c.loads))]
 	if l.protected == 0 {

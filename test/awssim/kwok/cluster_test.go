@@ -155,12 +155,12 @@ func TestAnInstanceIsANodeOfARealClusterForAsLongAsItLives(t *testing.T) {
 		t.Errorf("kwok changed the node: memory %s, labels %v", got, node.Labels)
 	}
 
-	if err := cfg.Kubelet.(kwok.Kubelet).Sicken(t.Context(), name, "the runtime is stuck"); err != nil {
+	if err := cfg.Kubelet.(kwok.Kubelet).MakeUnhealthy(t.Context(), name, "the runtime is stuck"); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 { // kwok would set it right within a moment
-		if seen, sick := ready(client, name, corev1.ConditionFalse)(t.Context()); !sick {
-			t.Fatalf("a sick node, %s", seen)
+		if seen, unhealthy := ready(client, name, corev1.ConditionFalse)(t.Context()); !unhealthy {
+			t.Fatalf("an unhealthy node, %s", seen)
 		}
 		<-time.After(50 * time.Millisecond)
 	}

@@ -120,7 +120,7 @@ func TestLeavingSilencesAndDeletesTheNode(t *testing.T) {
 
 func TestASickNodeSaysSoAndNobodyHealsIt(t *testing.T) {
 	k, c := kubelet(kwok.Node(boot(), time.Time{}))
-	if err := k.Sicken(t.Context(), boot().NodeName, "the runtime is stuck"); err != nil {
+	if err := k.MakeUnhealthy(t.Context(), boot().NodeName, "the runtime is stuck"); err != nil {
 		t.Fatal(err)
 	}
 	n, err := c.CoreV1().Nodes().Get(t.Context(), boot().NodeName, metav1.GetOptions{})
@@ -135,8 +135,8 @@ func TestASickNodeSaysSoAndNobodyHealsIt(t *testing.T) {
 			t.Errorf("the node says %+v", got)
 		}
 	}
-	if err := k.Sicken(t.Context(), "nobody", "…"); err == nil {
-		t.Error("a node that is not there fell ill")
+	if err := k.MakeUnhealthy(t.Context(), "absent", "…"); err == nil {
+		t.Error("a node that is not there became unhealthy")
 	}
 }
 
@@ -150,7 +150,7 @@ func TestErrorsOfTheClusterComeBack(t *testing.T) {
 	if err := k.Leave(t.Context(), boot().NodeName); !errors.Is(err, away) {
 		t.Errorf("leave: %v", err)
 	}
-	if err := k.Sicken(t.Context(), boot().NodeName, ""); !errors.Is(err, away) {
-		t.Errorf("sicken: %v", err)
+	if err := k.MakeUnhealthy(t.Context(), boot().NodeName, ""); !errors.Is(err, away) {
+		t.Errorf("make unhealthy: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/test/bench"
 )
 
-// Curve draws, for each line whose nodes were given back for money, what they cost over the pods that were moved and over
+// Curve draws, for each line whose nodes were removed to save money, what they cost over the pods that were moved and over
 // the CPU time that it took, beside the baseline's published trace and the bound. It is an SVG; the same lines give the
 // same bytes.
 func Curve(lines []bench.Line) []byte {

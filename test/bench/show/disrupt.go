@@ -32,7 +32,7 @@ func Disrupt(w io.Writer, r bench.Report) error {
 		"each plan is checked and done at once; CPU s is of all plans, in a session that hears of what was done by deltas: the least of " +
 			count(r.Runs, "run"),
 		"BOUND is what the same pods cost at least on new nodes; GAP is the cost after over it; MOST is how often one pod was moved",
-		"JUDGED are the candidates whose waste the plan knows, TRIED the sets of nodes that it tried to give back; " +
+		"JUDGED are the candidates whose waste the plan knows, TRIED the sets of nodes that it tried to remove; " +
 			"DUE are nodes that are empty or drifted and stay",
 	})
 	return p.writeTo(w)

@@ -59,7 +59,7 @@ func TestBenchTable(t *testing.T) {
 	golden.Check(t, "suite-bare.txt", bare.String())
 }
 
-func TestBenchOfGivingBack(t *testing.T) {
+func TestBenchOfDisruption(t *testing.T) {
 	t.Parallel()
 	l := measured("/files/W5.json", 0, 4321, 95.97)
 	l.Bound, l.Result.Gap = 94.376, 0.0169

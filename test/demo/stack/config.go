@@ -17,7 +17,7 @@ import (
 // clusterName is what AWS calls the cluster; the examples in deploy/ select by it.
 const clusterName = "kerf-demo"
 
-// RepairAfter is how long a node may be not ready before it counts as sick; AWS's own would be half an hour.
+// RepairAfter is how long a node may be not ready before it counts as unhealthy; AWS's own would be half an hour.
 const RepairAfter = 10 * time.Second
 
 // writeConfig writes a service's configuration file. The defaults are for a real AWS; here things happen faster.
@@ -61,13 +61,13 @@ func (s *Stack) configs() map[string]object {
 	}
 }
 
-// repair is the policy by which nodes are sick, the same for who plans and for who checks the plan.
+// repair is the policy by which nodes are unhealthy, the same for who plans and for who checks the plan.
 func repair() object {
-	var sick []object
+	var unhealthy []object
 	for _, status := range []string{"False", "Unknown"} {
-		sick = append(sick, object{"type": "Ready", "status": status, "after": RepairAfter.String()})
+		unhealthy = append(unhealthy, object{"type": "Ready", "status": status, "after": RepairAfter.String()})
 	}
-	return object{"conditions": sick}
+	return object{"conditions": unhealthy}
 }
 
 // quickly reconnects soon to what was killed and revived.

@@ -69,7 +69,7 @@ type departure struct {
 	replacements []sight
 }
 
-// departures are how claims of the pool went that a plan gave back, in the order in which they were chosen.
+// departures are how claims of the pool went that a plan removed, in the order in which they were chosen.
 func (h history) departures(pool string) []departure {
 	var out []departure
 	find := func(id string) *departure {
@@ -117,7 +117,7 @@ func (d departure) afterItsReplacement() error {
 	return nil
 }
 
-// rollout is an error when more nodes of the pool with an image other than fresh were being given back at once than
+// rollout is an error when more nodes of the pool with an image other than fresh were being removed at once than
 // allowed: one as long as no node with a fresh image was there, and then budget. It returns the most that were. A node
 // whose pods have left counts no more, as in Karpenter.
 func (h history) rollout(pool string, fresh func(image string) bool, budget int) (most int, err error) {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	wished      = clusterpb.ClaimState_CLAIM_STATE_PLANNED
+	notYet      = clusterpb.ClaimState_CLAIM_STATE_PLANNED
 	launched    = clusterpb.ClaimState_CLAIM_STATE_LAUNCHED
 	terminating = clusterpb.ClaimState_CLAIM_STATE_TERMINATING
 	drift       = clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED
@@ -68,7 +68,7 @@ func TestHistoryKeepsWhatChanges(t *testing.T) {
 func TestADepartureIsToldWithItsReplacements(t *testing.T) {
 	h := moments(
 		[]sight{web("a", "old", initialized, nil)},
-		[]sight{web("a", "old", initialized, going("d")), web("b", "", wished, instead("d"))},
+		[]sight{web("a", "old", initialized, going("d")), web("b", "", notYet, instead("d"))},
 		[]sight{web("a", "old", draining, going("d")), web("b", "new", initialized, instead("d"))},
 		[]sight{web("a", "old", gone, going("d")), web("b", "new", initialized, nil)},
 	)
@@ -91,7 +91,7 @@ func TestADrainBeforeItsReplacementIsFound(t *testing.T) {
 	}{
 		"without one":          {nil, "drained without"},
 		"before it is there":   {[]sight{web("b", "new", launched, instead("d"))}, "was launched"},
-		"before the second is": {[]sight{web("b", "new", initialized, instead("d")), web("c", "", wished, instead("d"))}, "was planned"},
+		"before the second is": {[]sight{web("b", "new", initialized, instead("d")), web("c", "", notYet, instead("d"))}, "was planned"},
 		"of another's":         {[]sight{web("b", "new", initialized, instead("e"))}, "drained without"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestAPodWithoutAPlaceIsFound(t *testing.T) {
 		h    history
 		want string
 	}{
-		"nobody pending":             {history{plan("p-1"), plan("p-2")}, ""},
+		"nothing pending":            {history{plan("p-1"), plan("p-2")}, ""},
 		"one of the workload":        {history{plan("p-1"), plan("p-2", "default/web-a-b")}, "p-2 leaves default/web-a-b"},
 		"one of another":             {history{plan("p-1"), plan("p-2", "default/giant")}, ""},
 		"the plan of before says so": {history{plan("p-1", "default/web-a-b"), plan("p-2")}, ""},

@@ -99,7 +99,7 @@ func (n *narrator) tellPlan(p *plannerpb.Plan) {
 		buys = append(buys, r)
 	}
 	for _, d := range p.GetDisruptions() {
-		r := remark{verb: "give back", why: words(d.GetReason())}
+		r := remark{verb: "remove", why: words(d.GetReason())}
 		for _, c := range d.GetCandidates() {
 			r.claims = append(r.claims, n.name(c))
 		}

@@ -38,7 +38,7 @@ func setUp(ctx context.Context, s *Stage) error {
 	if err != nil {
 		return err
 	}
-	return s.stays(ctx, time.Second, func(w World) string { // asks nobody who may have been killed
+	return s.stays(ctx, time.Second, func(w World) string { // asks no one who may have been killed
 		if n, i := len(w.Nodes), len(w.AWS.Instances); n+i > 0 {
 			return fmt.Sprintf("no node and no instance, there are %d and %d", n, i)
 		}

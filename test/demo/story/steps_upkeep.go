@@ -22,9 +22,9 @@ func upkeepSteps() []Step {
 			play: newImage, lasts: 20 * time.Second,
 		},
 		{
-			Number: 14, Title: "a node falls ill",
+			Number: 14, Title: "a node becomes unhealthy",
 			Want: "it has " + stack.RepairAfter.String() + " to get well, then it goes at once and its pod gets another place",
-			play: sickness, lasts: 20 * time.Second,
+			play: unhealthy, lasts: 20 * time.Second,
 		},
 		{
 			Number: 15, Title: "a node's life of a minute is nearly over",
@@ -127,9 +127,9 @@ func runs(pool string, wanted func(image string) bool) Condition {
 	}
 }
 
-// sickness lets the kubelet of a node report that it is not ready, and never again anything else. The pool of the next
+// unhealthy lets the kubelet of a node report that it is not ready, and never again anything else. The pool of the next
 // step, whose nodes live for a minute, gets its node meanwhile.
-func sickness(ctx context.Context, s *Stage) error {
+func unhealthy(ctx context.Context, s *Stage) error {
 	s.did("NodePool minute, whose nodes live for a minute, and Deployment minute are applied, for the next step")
 	if err := s.apply(ctx, "minute.yaml"); err != nil {
 		return err
@@ -148,7 +148,7 @@ func sickness(ctx context.Context, s *Stage) error {
 	victim := pod.Spec.NodeName
 	began := time.Now()
 	s.did("the kubelet of %s says that its container runtime is stuck", victim)
-	if err := (kwok.Kubelet{Client: s.Kubernetes}).Sicken(ctx, victim, "container runtime is down"); err != nil {
+	if err := (kwok.Kubelet{Client: s.Kubernetes}).MakeUnhealthy(ctx, victim, "container runtime is down"); err != nil {
 		return err
 	}
 	err = s.expect(ctx, 2*stepTimeout, running("web", webPods), s.fleet("web", webPods), nodeGone(victim), quiet())
@@ -224,12 +224,12 @@ func (s *Stage) oldest(pool string) (sight, error) {
 	return sight{}, fmt.Errorf("expected a claim of pool %s that expires; there was none", pool)
 }
 
-// orderly is an error when one of the claims went for another reason or, unless it was sick, before its replacement, when a
+// orderly is an error when one of the claims went for another reason or, unless it was unhealthy, before its replacement, when a
 // plan left pods without a place, or when fewer pods than minimum were ready at any moment. It ends the count and tells its
 // result.
 func (c *readyCount) orderly(h history, gone []departure, reason clusterpb.DisruptionReason, minimum int) (int, error) {
 	if len(gone) == 0 {
-		return 0, errors.New("expected that a plan gives the node back; none did")
+		return 0, errors.New("expected that a plan removes the node; none did")
 	}
 	for _, d := range gone {
 		if d.reason != reason {

@@ -1,6 +1,6 @@
 // Package story plays the story that Kerf's documents begin with, step by step, on a running stack, and checks each step:
 // pods that cannot be scheduled get the cheapest nodes, nodes that are not worth their price go, a spot interruption is
-// drained in time, and nodes that are out of date, ill or too old are replaced.
+// drained in time, and nodes that are out of date, unhealthy or too old are replaced.
 //
 // It knows what must come of each step and how to see it, and nothing of how the services do it: it looks at the cluster,
 // at AWS and at the services' public answers only. It is one code for the demo and for the tests. Start reading at Play,
@@ -160,7 +160,7 @@ func (s *Stage) past() history {
 	return s.history
 }
 
-// healthy is an error when a process has ended that nobody killed.
+// healthy is an error when a process has ended that no one killed.
 func (s *Stage) healthy() error {
 	if s.away || s.chaos.busy() {
 		return nil

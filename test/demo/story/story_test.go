@@ -44,7 +44,7 @@ func TestTheAuditSees(t *testing.T) {
 			claims: []*clusterpb.Claim{claim("a", "i-1", gone)}, instances: []awssim.InstanceState{instance("i-1", "running", "a")},
 			want: "leaked: instance i-1",
 		},
-		"an instance whose claim nobody knows": {
+		"an instance whose claim no one knows": {
 			instances: []awssim.InstanceState{instance("i-1", "pending", "x")}, want: "leaked: instance i-1",
 		},
 		"an instance without the tag": {
@@ -191,8 +191,8 @@ func TestTheNarratorTellsTheSameOfSeveralOnce(t *testing.T) {
 		Disruptions: []*plannerpb.Disruption{end("n4"), end("n5"), end("n6", "n7")},
 	}})
 	for _, want := range []string{
-		"buy claims …n1 and …n2 for 1 × web each: m5 z", "buy claim …n3 for 1 × web: c5 z", "give back claims …n4 and …n5, each by itself",
-		"give back claims …n6 and …n7\n",
+		"buy claims …n1 and …n2 for 1 × web each: m5 z", "buy claim …n3 for 1 × web: c5 z", "remove claims …n4 and …n5, each by itself",
+		"remove claims …n6 and …n7\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())

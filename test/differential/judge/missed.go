@@ -166,7 +166,7 @@ func (t *trial) options(c *model.PodClass) []option {
 	for i := range s.NodePools {
 		p := &s.NodePools[i]
 		class := t.nodeClass(p.NodeClass)
-		if !p.NotReady.OK() || p.Replicas != nil || class == nil || !class.NotReady.OK() || wishesForMore(p) {
+		if !p.NotReady.OK() || p.Replicas != nil || class == nil || !class.NotReady.OK() || wantsFlexibility(p) {
 			continue
 		}
 		left := t.left(p)
@@ -181,8 +181,8 @@ func (t *trial) options(c *model.PodClass) []option {
 	return out
 }
 
-// wishesForMore says that the pool wants claims to be flexible: one more node is not enough to tell.
-func wishesForMore(p *model.NodePool) bool {
+// wantsFlexibility says that the pool wants claims to be flexible: one more node is not enough to tell.
+func wantsFlexibility(p *model.NodePool) bool {
 	return slices.ContainsFunc(p.Requirements, func(r model.Requirement) bool { return r.MinValues > 1 })
 }
 

@@ -85,16 +85,16 @@ func weakerTies() []Mutation {
 // quiet takes the anti-affinity away from pods that have a node.
 func quiet(in *model.Input) {
 	s := &in.Snapshot
-	calm := make(map[model.ClassID]bool)
+	plain := make(map[model.ClassID]bool)
 	for i := range s.Pods {
 		if p := &s.Pods[i]; p.Node != "" {
-			calm[p.Class] = true
-			p.Class += "-calm"
+			plain[p.Class] = true
+			p.Class += "-plain"
 		}
 	}
 	for _, c := range slices.Clone(s.PodClasses) {
-		if calm[c.ID] {
-			c.ID += "-calm"
+		if plain[c.ID] {
+			c.ID += "-plain"
 			c.PodAntiAffinity = slices.DeleteFunc(slices.Clone(c.PodAntiAffinity), required)
 			s.PodClasses = append(s.PodClasses, c)
 		}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock takes the lock on the file at path and says so when it has to wait for another process. The kernel gives the lock
-// back when its holder dies, so a killed build blocks nobody.
+// lock takes the lock on the file at path and says so when it has to wait for another process. The kernel releases the lock
+// when its holder dies, so a killed build blocks no one.
 func lock(path string, out *os.File) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

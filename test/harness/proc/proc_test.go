@@ -138,7 +138,7 @@ func TestNothingIsLeftWhenTheParentDies(t *testing.T) {
 	within(t, "the child's end", func() bool { return gone(child) })
 }
 
-// gone says whether no process has the id any more; a dead one that nobody has waited for counts as gone.
+// gone says whether no process has the id any more; a dead one that no one has waited for counts as gone.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

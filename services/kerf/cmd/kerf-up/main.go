@@ -1,5 +1,5 @@
 // Command kerf-up runs planner, actuator and watcher in one process, for one machine, with an etcd of its own. It is what
-// `kerf up` runs, and a program by itself because of its weight: etcd's server and the AWS SDK are for nobody who only asks.
+// `kerf up` runs, and a program by itself because of its weight: etcd's server and the AWS SDK are not for those who only ask.
 package main
 
 import (

@@ -249,7 +249,7 @@ func (s *search) distinct(list []int, better func(a, b int) int) []int {
 	})
 }
 
-// various puts first what helps pods that nothing before it helps: a dearer way for the same pods comes after.
+// various puts first what helps pods that nothing before it helps: a more expensive way for the same pods comes after.
 func (s *search) various(list []int) []int {
 	var first, rest []int
 	helped := make(map[model.PodID]bool)

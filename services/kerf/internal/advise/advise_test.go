@@ -148,8 +148,8 @@ func TestWhatUsersSeparateStaysSeparate(t *testing.T) {
 	}
 }
 
-// crowd is an input for which much can be advised.
-func crowd() model.Input {
+// busy is an input for which much can be advised.
+func busy() model.Input {
 	in := world()
 	pool(&in, "default", within(family, "m5"), within(arch, "amd64"), within(zoneKey, "z-1a"))
 	pool(&in, "other", within(typeKey, "m5.8x")).Limits = model.Amounts{{Resource: model.CPU, Value: 4000}}
@@ -161,7 +161,7 @@ func crowd() model.Input {
 
 func TestAdviceIsTheSameEachTimeAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	in, untouched := crowd(), crowd()
+	in, untouched := busy(), busy()
 	base := decided(t, in)
 	first := advise.For(in, base, advise.Options{Most: 5})
 	second := advise.For(in, base, advise.Options{Most: 5})
@@ -175,7 +175,7 @@ func TestAdviceIsTheSameEachTimeAndChangesNothing(t *testing.T) {
 
 func TestSavingsKeepAPlaceBesidePendingPods(t *testing.T) {
 	t.Parallel()
-	in := crowd()
+	in := busy()
 	got := advise.For(in, decided(t, in), advise.Options{Most: 3})
 	if len(got) != 3 || got[0].MorePods != 2 || got[2].MorePods != 0 || got[2].Saving <= 0 {
 		t.Errorf("advised %+v", got)
@@ -203,7 +203,7 @@ func TestAnotherWayForTheSamePodsComesLast(t *testing.T) {
 
 func TestEffortIsBounded(t *testing.T) {
 	t.Parallel()
-	in := crowd()
+	in := busy()
 	base := decided(t, in)
 	tests := map[string]struct {
 		options advise.Options
@@ -212,7 +212,7 @@ func TestEffortIsBounded(t *testing.T) {
 		"nothing is asked for":       {advise.Options{}, 0},
 		"as much as is said":         {advise.Options{Most: 9, Effort: 5}, 5},
 		"as much as is usual":        {advise.Options{Most: 9}, advise.DefaultEffort},
-		"nobody waits for an answer": {advise.Options{Most: 9, Stop: func() bool { return true }}, 0},
+		"no one waits for an answer": {advise.Options{Most: 9, Stop: func() bool { return true }}, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestEffortIsBounded(t *testing.T) {
 
 func TestNoAdviceThatLeavesOtherPodsPending(t *testing.T) {
 	t.Parallel()
-	in := crowd()
+	in := busy()
 	base := decided(t, in)
 	tests := map[string]advise.Decider{
 		"another pod stays pending": func(model.Input) (model.Plan, error) {

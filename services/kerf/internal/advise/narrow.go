@@ -93,7 +93,7 @@ func adding(reqs []model.Requirement, a aspect, values []string) ([]model.Requir
 	return out, true
 }
 
-// caution is what to make sure of before a plan is wished for: what it buys that the plan without the change does not.
+// caution is what to make sure of before asking for a plan: what it buys that the plan without the change does not.
 func (f *facts) caution(with model.Plan) string {
 	now, then := f.traits(f.base), f.traits(with)
 	var out []string
@@ -133,7 +133,7 @@ func (f *facts) traits(p model.Plan) map[string]bool {
 	return out
 }
 
-// usage is what counts against a pool's limits once a plan is carried out, nodes that are given back included: they count
+// usage is what counts against a pool's limits once a plan is carried out, nodes that are removed included: they count
 // until they are gone.
 func (f *facts) usage(p *model.NodePool, with model.Plan) map[model.Resource]int64 {
 	used := make(map[model.Resource]int64)

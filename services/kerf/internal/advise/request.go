@@ -53,7 +53,7 @@ func (f *facts) steps(l *load, r model.Resource, now int64) []int64 {
 			out = append(out, v)
 		}
 	}
-	if s, ok := f.seatOf(l); ok {
+	if s, ok := f.hostOf(l); ok {
 		if int64(len(l.pods)) > s.pods {
 			add(s.fits(s.base, s.pods+1, r))
 		}
@@ -70,8 +70,8 @@ func (f *facts) steps(l *load, r model.Resource, now int64) []int64 {
 	return out[:min(len(out), mostSteps)]
 }
 
-// seat is the claim that has most pods of a workload, as far as lowering their requests goes.
-type seat struct {
+// host is the claim that has most pods of a workload, as far as lowering their requests goes.
+type host struct {
 	claim *model.NodeClaim
 	pool  *model.NodePool
 	base  *model.InstanceType
@@ -79,9 +79,9 @@ type seat struct {
 	pods  int64
 }
 
-func (f *facts) seatOf(l *load) (seat, bool) {
+func (f *facts) hostOf(l *load) (host, bool) {
 	c := f.sample(l)
-	var best seat
+	var best host
 	for i := range f.base.NodeClaims {
 		claim := &f.base.NodeClaims[i]
 		n := int64(0)
@@ -91,7 +91,7 @@ func (f *facts) seatOf(l *load) (seat, bool) {
 			}
 		}
 		if n > best.pods && len(claim.Offerings) > 0 {
-			best = seat{claim: claim, class: c, pods: n}
+			best = host{claim: claim, class: c, pods: n}
 		}
 	}
 	if best.claim == nil {
@@ -107,7 +107,7 @@ func (f *facts) seatOf(l *load) (seat, bool) {
 
 // fits is how much of a resource each of n pods may ask for on a node of a type; 0 when the other resource does not
 // suffice. What else is on the node stays.
-func (s seat) fits(t *model.InstanceType, n int64, r model.Resource) int64 {
+func (s host) fits(t *model.InstanceType, n int64, r model.Resource) int64 {
 	other := model.CPU
 	if r == model.CPU {
 		other = model.Memory
@@ -123,7 +123,7 @@ func (s seat) fits(t *model.InstanceType, n int64, r model.Resource) int64 {
 }
 
 // cheaper are the types that the pool allows and that cost less than the one that the claim was given, in no order.
-func (f *facts) cheaper(s seat) []*model.InstanceType {
+func (f *facts) cheaper(s host) []*model.InstanceType {
 	best := s.claim.Offerings[0]
 	rules := require.NewSet(s.pool.Requirements...)
 	var out []*model.InstanceType

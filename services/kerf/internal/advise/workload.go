@@ -90,7 +90,7 @@ func (f *facts) tolerate(l *load) []candidate {
 }
 
 // dropRules drops what a workload says of where its pods run, one rule at a time. Rules on labels of the user's own are
-// left alone as long as the pods run: what they separate, nobody but the user knows.
+// left alone as long as the pods run: what they separate, no one but the user knows.
 func (f *facts) dropRules(l *load) []candidate {
 	c := f.sample(l)
 	mayGo := func(key string) bool { return l.pending || labels.WellKnown(labels.Normal(key)) }

@@ -95,7 +95,7 @@ func newRoot(std IO) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kerf",
 		Short: "The cheapest nodes for your pods, and the reasons why",
-		Long: `Kerf buys nodes on AWS for pods that have none, and gives back nodes that are
+		Long: `Kerf buys nodes on AWS for pods that have none, and removes nodes that are
 not worth their price. This program asks it what it would do, and runs it.`,
 		SilenceErrors:              true,
 		SilenceUsage:               true,

@@ -229,7 +229,7 @@ func TestAdviceComesBesideThePlan(t *testing.T) {
 		t.Errorf("advised %v", a)
 	}
 	if none := run(t, "", story(inflate+"inflate-5.yaml", "--advice=0")...); strings.Contains(none.out, "ADVICE") {
-		t.Errorf("advised although nobody asked: %s", none.out)
+		t.Errorf("advised although no one asked: %s", none.out)
 	}
 }
 

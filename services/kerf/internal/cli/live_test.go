@@ -223,9 +223,9 @@ func TestAPreviewOfTheLiveCluster(t *testing.T) {
 		Drifts  []struct{ Node, Why string }
 		Without struct{ Rounds int }
 		With    struct {
-			Rounds, NodesGivenBackForDrift int
-			Settled                        bool
-			FirstPlan                      json.RawMessage
+			Rounds, NodesRemovedForDrift int
+			Settled                      bool
+			FirstPlan                    json.RawMessage
 		}
 		Nodes []struct{ With string }
 	}
@@ -236,7 +236,7 @@ func TestAPreviewOfTheLiveCluster(t *testing.T) {
 	if err := protojson.Unmarshal(got.With.FirstPlan, &first); err != nil || len(first.GetDisruptions()) == 0 {
 		t.Errorf("the first plan is none: %v, %v", &first, err)
 	}
-	if len(got.Changes) != 1 || !got.Policy || len(got.Drifts) != 2 || got.With.NodesGivenBackForDrift != 2 || !got.With.Settled || len(got.Nodes) != 2 {
+	if len(got.Changes) != 1 || !got.Policy || len(got.Drifts) != 2 || got.With.NodesRemovedForDrift != 2 || !got.With.Settled || len(got.Nodes) != 2 {
 		t.Errorf("got %+v", got)
 	}
 

@@ -45,7 +45,7 @@ func newPlan(std IO) *cobra.Command {
 	var flags planFlags
 	c := &cobra.Command{
 		Use:   "plan -f FILE... | --watcher ADDRESS",
-		Short: "Show what Kerf would buy and give back, and why",
+		Short: "Show what Kerf would buy and remove, and why",
 		Long: `Plan reads Kubernetes manifests (workloads, node pools, node classes; old forms
 too), a snapshot that kerf snapshot saved, or the live cluster from a watcher, and
 shows what Kerf would do and why. It changes nothing; manifests and snapshots need no

@@ -41,7 +41,7 @@ func (p *planFlags) edit(std IO, in *offline.Input, req *plannerpb.PlanRequest) 
 	d := proto.CloneOf(req.GetDecide())
 	if with.Policy != nil {
 		if in.Policy == nil && !p.policy.said() {
-			// Nobody said what the policy is now. Only what the file says shall make the difference.
+			// No one said what the policy is now. Only what the file says shall make the difference.
 			req.Decide.Policy = policy.Config{}.Proto()
 			edited.Assumed = append(edited.Assumed, "the policy is the default one now")
 		}

@@ -117,8 +117,8 @@ func TestClaimsFindTheLeader(t *testing.T) {
 	t.Parallel()
 	leads := serveActuator(t, leader())
 	follower := serveActuator(t, &actuator{follows: &leads})
-	nobody := ""
-	lost := serveActuator(t, &actuator{follows: &nobody})
+	unknown := ""
+	lost := serveActuator(t, &actuator{follows: &unknown})
 	var turns [2]string
 	turns[0] = serveActuator(t, &actuator{follows: &turns[1]})
 	turns[1] = serveActuator(t, &actuator{follows: &turns[0]})
@@ -133,7 +133,7 @@ func TestClaimsFindTheLeader(t *testing.T) {
 		"one that knows of none is passed over":   {lost + "," + leads, cli.ExitOK, ""},
 		"there is none":                           {lost, cli.ExitError, "not the leader; there is none at the moment"},
 		"two that name each other are no leaders": {turns[0], cli.ExitError, "not the leader"},
-		"nobody is there":                         {closed, cli.ExitError, closed + ": dial tcp " + closed},
+		"no one is there":                         {closed, cli.ExitError, closed + ": dial tcp " + closed},
 		"an address elsewhere needs TLS":          {"192.0.2.1:7402", cli.ExitError, "--tls-ca"},
 	}
 	for name, tt := range tests {
@@ -147,14 +147,14 @@ func TestClaimsFindTheLeader(t *testing.T) {
 	}
 }
 
-// closedAddress is one that nobody listens on.
+// closedAddress is one that no one listens on.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	lis, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lis.Close() //nolint:errcheck // nobody uses it
+	defer lis.Close() //nolint:errcheck // no one uses it
 	return lis.Addr().String()
 }
 

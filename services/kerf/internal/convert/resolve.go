@@ -19,7 +19,7 @@ type Resolved struct {
 	Catalog *clusterpb.Catalog
 	// Offerings are what the catalogue sells in the class's zones.
 	Offerings []*clusterpb.Offering
-	// Assumed says what nobody knows without AWS, a sentence each.
+	// Assumed says what no one knows without AWS, a sentence each.
 	Assumed []string
 }
 
@@ -138,7 +138,7 @@ func imageIDs(c *awsv1.EC2NodeClass) []string {
 	return out
 }
 
-// chosen takes images by id. Of one that is new nobody here knows which types it fits: it is taken to come in the place
+// chosen takes images by id. Of one that is new no one here knows which types it fits: it is taken to come in the place
 // of one that is not chosen any more.
 func (r *Resolved) chosen(ids []string, known []*clusterpb.MachineImage) {
 	gone := slices.DeleteFunc(slices.Clone(known), func(i *clusterpb.MachineImage) bool { return slices.Contains(ids, i.GetId()) })

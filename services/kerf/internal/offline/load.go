@@ -29,7 +29,7 @@ type Input struct {
 	Policy *clusterpb.Policy
 	// Warnings are what the user should know of the files, a line each.
 	Warnings []string
-	// Assumed says what the snapshot holds that nobody knows, a sentence each.
+	// Assumed says what the snapshot holds that is unknown, a sentence each.
 	Assumed []string
 }
 

@@ -145,7 +145,7 @@ func TestOldFormsSayTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(old.Warnings) == 0 {
-		t.Error("nobody was told that the forms are old")
+		t.Error("no one was told that the forms are old")
 	}
 	// The hop limit that v1beta1 had by default is part of a class's hash, and of nothing that is planned.
 	old.Snapshot.NodeClasses[0].Hash = today.Snapshot.GetNodeClasses()[0].GetHash()

@@ -23,7 +23,7 @@ const (
 )
 
 // stage is a cluster in which plans are carried out at once and without fail: claims become nodes, pods move to where the
-// plan says, and what was given back is gone.
+// plan says, and what was removed is gone.
 type stage struct {
 	s   *clusterpb.Snapshot
 	now time.Time

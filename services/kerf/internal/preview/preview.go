@@ -1,7 +1,7 @@
 // Package preview shows what changed objects would do to a cluster before they are applied: it edits a snapshot as the
 // API server and the actuator would, plays plans through on both snapshots, and compares.
 //
-// It talks to nobody: plans come from a Decider, and what only AWS knows is assumed and said. It must never apply
+// It talks to no one: plans come from a Decider, and what only AWS knows is assumed and said. It must never apply
 // anything. Print writes a comparison. Start reading at Edit, then Compare.
 package preview
 
@@ -50,7 +50,7 @@ type Change struct {
 type Edited struct {
 	Snapshot *clusterpb.Snapshot
 	Changes  []Change
-	// Assumed says what nobody knows without AWS, a sentence each.
+	// Assumed says what no one knows without AWS, a sentence each.
 	Assumed []string
 }
 

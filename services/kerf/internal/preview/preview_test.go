@@ -258,7 +258,7 @@ func TestAPreviewRefuses(t *testing.T) {
 	}{
 		"a kind that is no policy of nodes": {[]string{app}, "Deployment web: can't be previewed"},
 		"an object twice":                   {[]string{pool, pool}, "NodePool default: defined twice"},
-		"a pool whose class nobody knows": {
+		"a pool whose class no one knows": {
 			[]string{strings.Replace(pool, "EC2NodeClass, name: default", "EC2NodeClass, name: other", 1)}, "no EC2NodeClass other in the snapshot",
 		},
 		"a class that this version does not carry out": {

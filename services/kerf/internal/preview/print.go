@@ -127,7 +127,7 @@ func (p *previewPage) sides() {
 	amount("$ an hour now", a.CostBefore, b.CostBefore)
 	amount("$ an hour after the first plan", a.First.GetCostAfterMicroUsdPerHour(), b.First.GetCostAfterMicroUsdPerHour())
 	amount("$ an hour in the end", a.CostAfter, b.CostAfter)
-	number("nodes given back", a.Gone, b.Gone)
+	number("nodes removed", a.Gone, b.Gone)
 	number("  of them for drift", a.Drifted, b.Drifted)
 	number("nodes bought", a.Bought, b.Bought)
 	number("evictions", a.Evictions, b.Evictions)
@@ -179,11 +179,11 @@ func fateWord(f Fate) string {
 	case f.Replaced:
 		return "replaced, " + page.ReasonWord(f.Reason)
 	default:
-		return "given back, " + page.ReasonWord(f.Reason)
+		return "removed, " + page.ReasonWord(f.Reason)
 	}
 }
 
-// otherwise groups the nodes that fare otherwise with the changes than without, the dearest first.
+// otherwise groups the nodes that fare otherwise with the changes than without, the most expensive first.
 func (p *previewPage) otherwise() []*fateGroup {
 	index := map[[2]string]*fateGroup{}
 	var groups []*fateGroup
@@ -326,8 +326,8 @@ type driftJSON struct {
 type courseJSON struct {
 	CostBeforeMicroUSDPerHour int64           `json:"costBeforeMicroUsdPerHour,string"`
 	CostAfterMicroUSDPerHour  int64           `json:"costAfterMicroUsdPerHour,string"`
-	GivenBack                 int             `json:"nodesGivenBack"`
-	Drifted                   int             `json:"nodesGivenBackForDrift"`
+	Removed                   int             `json:"nodesRemoved"`
+	Drifted                   int             `json:"nodesRemovedForDrift"`
 	Bought                    int             `json:"nodesBought"`
 	Evictions                 int             `json:"evictions"`
 	Rounds                    int             `json:"rounds"`
@@ -396,7 +396,7 @@ func driftsJSON(list []Drift) []driftJSON {
 func newCourseJSON(c Course) (courseJSON, error) {
 	first, err := page.Marshal(c.First)
 	out := courseJSON{
-		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, GivenBack: c.Gone, Drifted: c.Drifted,
+		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, Removed: c.Gone, Drifted: c.Drifted,
 		Bought: c.Bought, Evictions: c.Evictions, Rounds: c.Rounds, DriftRounds: c.DriftRounds, Settled: c.Settled, FirstPlan: first,
 	}
 	for _, q := range c.Pending {

@@ -44,7 +44,7 @@ func (p *planPage) nodeNames(claims []string) []string {
 	return out
 }
 
-// disruptions tells what is given back: those for which money is no reason first, then what saves most.
+// disruptions tells what is removed: those for which money is no reason first, then what saves most.
 func (p *planPage) disruptions() {
 	list := slices.Clone(p.Plan.GetDisruptions())
 	if len(list) == 0 {
@@ -60,7 +60,7 @@ func (p *planPage) disruptions() {
 		taken += len(d.GetCandidates())
 		evictions += int(d.GetEvictions())
 	}
-	p.Heading("GIVE BACK", fmt.Sprintf("%s, %s, saves %s an hour", page.Count(taken, "node"), page.Count(evictions, "eviction"), page.Dollars(saving)))
+	p.Heading("REMOVE", fmt.Sprintf("%s, %s, saves %s an hour", page.Count(taken, "node"), page.Count(evictions, "eviction"), page.Dollars(saving)))
 	shown := list[:min(len(list), mostDisruptions)]
 	p.disruptionTable(shown)
 	p.explanations(shown)

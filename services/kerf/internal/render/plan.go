@@ -22,13 +22,13 @@ import (
 type PlanView struct {
 	Plan     *plannerpb.Plan
 	Snapshot *clusterpb.Snapshot
-	// Assumed says what the snapshot holds that nobody knows, a line each.
+	// Assumed says what the snapshot holds that is unknown, a line each.
 	Assumed []string
 	// Advice is what would make the plan better.
 	Advice []advise.Advice
 }
 
-// Plan writes a plan for people: what to launch and why, what to give back, what stays pending, and what it all costs.
+// Plan writes a plan for people: what to launch and why, what to remove, what stays pending, and what it all costs.
 func Plan(w io.Writer, v PlanView, s page.Style) error {
 	p := newPlanPage(v, s)
 	p.launches()
@@ -240,7 +240,7 @@ func (p *planPage) pendingGroups() []pendingGroup {
 	return out
 }
 
-// problems tells which of the users' objects have no effect, or one that nobody can want.
+// problems tells which of the users' objects have no effect, or one that no one can want.
 func (p *planPage) problems() {
 	list := p.Plan.GetProblems()
 	if len(list) == 0 {

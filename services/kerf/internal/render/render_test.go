@@ -89,7 +89,7 @@ func everything() render.PlanView {
 		}, {Name: "older", Claim: "claim-older"}, {Name: "stuck", Claim: "claim-stuck"}},
 		Claims: []*clusterpb.Claim{{
 			Id: "claim-late", NodePool: "default", State: clusterpb.ClaimState_CLAIM_STATE_LAUNCHED, InstanceType: "m5.large", Zone: "us-east-1a",
-			CapacityType: onDemand, PriceMicroUsdPerHour: 96_000, Pods: []string{"shop/calm"},
+			CapacityType: onDemand, PriceMicroUsdPerHour: 96_000, Pods: []string{"shop/idle"},
 		}},
 	}
 	for id, class := range map[string]string{
@@ -98,7 +98,7 @@ func everything() render.PlanView {
 	} {
 		s.Pods = append(s.Pods, &clusterpb.Pod{Id: id, ClassId: class})
 	}
-	s.Pods = append(s.Pods, &clusterpb.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterpb.Pod{Id: "shop/calm", Node: "busy-1"},
+	s.Pods = append(s.Pods, &clusterpb.Pod{Id: "shop/moved", ClassId: "c-web", Node: "old"}, &clusterpb.Pod{Id: "shop/idle", Node: "busy-1"},
 		&clusterpb.Pod{Id: "shop/aged", ClassId: "c-web", Node: "older"}, &clusterpb.Pod{Id: "shop/stuck", ClassId: "c-web", Node: "stuck"})
 	onClaim := func(pod, id string) *plannerpb.Placement {
 		return &plannerpb.Placement{Pod: pod, Target: &plannerpb.Placement_Claim{Claim: id}}
@@ -233,7 +233,7 @@ func TestExplain(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	for _, object := range []string{
-		"pod/web-0", "pod/shop/web-4", "pod/big-1", "pod/moved", "pod/calm", "node/busy-1", "node/old", "node/older", "node/stuck", "node/foreign",
+		"pod/web-0", "pod/shop/web-4", "pod/big-1", "pod/moved", "pod/idle", "node/busy-1", "node/old", "node/older", "node/stuck", "node/foreign",
 		"claim/default-2", "claim/claim-old", "claim/claim-late", "pod/aged",
 	} {
 		out.WriteString("$ " + object + "\n")
@@ -273,7 +273,7 @@ func TestExplanationsHaveAFormForMachines(t *testing.T) {
 	}
 }
 
-// TestManyDecisionsAreCutShort looks at what is left of a plan that nobody wants to read to the end.
+// TestManyDecisionsAreCutShort looks at what is left of a plan that no one wants to read to the end.
 func TestManyDecisionsAreCutShort(t *testing.T) {
 	t.Parallel()
 	v := everything()
@@ -288,7 +288,7 @@ func TestManyDecisionsAreCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"GIVE BACK  202 nodes, 42 evictions, saves $0.09678 an hour", "c-39-1, c-39-2, c-39-3 and 2 more", "and 17 decisions more, which save $0.000136 an hour",
+		"REMOVE  202 nodes, 42 evictions, saves $0.09678 an hour", "c-39-1, c-39-2, c-39-3 and 2 more", "and 17 decisions more, which save $0.000136 an hour",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in\n%s", want, out.String())

@@ -24,7 +24,7 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 			p.Paint(page.Cyan, first(c.GetOfferings()).GetInstanceType()), p.owners.sum(c.GetPods()), page.Dollars(c.GetPriceMicroUsdPerHour())))
 	}
 	for _, d := range r.Fresh.Disruptions {
-		p.Item("  "+p.Paint(page.Dim, "give back  "), p.disruptionSentence(d))
+		p.Item("  "+p.Paint(page.Dim, "remove     "), p.disruptionSentence(d))
 	}
 	if r.Fresh.Gone > 0 {
 		p.Item("  "+p.Paint(page.Dim, "no longer  "), page.Count(r.Fresh.Gone, "decision")+" of the plan before")
@@ -94,11 +94,11 @@ func ShadowTotal(w io.Writer, t shadow.Total, s page.Style) error {
 		p.Item("  "+p.Paint(page.Dim, "cost       "), fmt.Sprintf("$%.2f as it was run, %s as Kerf would have run it%s",
 			float64(t.Cost)/1e6, p.Paint(page.Bold, fmt.Sprintf("$%.2f", float64(t.WithKerf)/1e6)), percent(t.WithKerf-t.Cost, t.Cost)))
 	}
-	given := page.Count(t.GivenBack, "node")
+	removed := page.Count(t.Removed, "node")
 	if t.Replaced > 0 {
-		given += fmt.Sprintf(", %d of them for others in their place", t.Replaced)
+		removed += fmt.Sprintf(", %d of them for others in their place", t.Replaced)
 	}
-	p.Item("  "+p.Paint(page.Dim, "give back  "), given)
+	p.Item("  "+p.Paint(page.Dim, "remove     "), removed)
 	p.Item("  "+p.Paint(page.Dim, "evictions  "), page.Count(t.Evictions, "pod"))
 	return p.Flush(w)
 }
@@ -126,7 +126,7 @@ type totalJSON struct {
 	Seconds          float64 `json:"seconds"`
 	CostMicroUSD     int64   `json:"costMicroUsd,string"`
 	WithKerfMicroUSD int64   `json:"costWithKerfMicroUsd,string"`
-	GivenBack        int     `json:"nodesGivenBack"`
+	Removed          int     `json:"nodesRemoved"`
 	Replaced         int     `json:"nodesReplaced"`
 	Evictions        int     `json:"evictions"`
 }
@@ -144,7 +144,7 @@ func ShadowJSON(w io.Writer, r shadow.Report) error {
 		Pending: len(r.Course.First.GetPending()), FreshDecisions: len(r.Fresh.Launches) + len(r.Fresh.Disruptions),
 		GoneDecisions: r.Fresh.Gone, Notes: r.Notes, Plan: plan,
 		Total: totalJSON{
-			r.Total.Plans, r.Total.Watched.Seconds(), r.Total.Cost, r.Total.WithKerf, r.Total.GivenBack, r.Total.Replaced, r.Total.Evictions,
+			r.Total.Plans, r.Total.Watched.Seconds(), r.Total.Cost, r.Total.WithKerf, r.Total.Removed, r.Total.Replaced, r.Total.Evictions,
 		},
 	}
 	for _, n := range r.Snapshot.GetNodes() {

@@ -23,7 +23,7 @@ func report() shadow.Report {
 		Fresh:  shadow.Decisions{Launches: v.Plan.GetNodeClaims()[:1], Disruptions: v.Plan.GetDisruptions(), Gone: 1},
 		Notes:  []string{"2 NodeClaims are not launched yet, and do not count"},
 		Total: shadow.Total{
-			Plans: 60, Watched: time.Hour, Cost: 384_000, WithKerf: 96_000, GivenBack: 2, Replaced: 1, Evictions: 2,
+			Plans: 60, Watched: time.Hour, Cost: 384_000, WithKerf: 96_000, Removed: 2, Replaced: 1, Evictions: 2,
 		},
 	}
 }
@@ -49,9 +49,9 @@ func TestAShadowIsSilentWhileNothingChanges(t *testing.T) {
 		change func(*shadow.Report)
 		want   string
 	}{
-		"nothing changes":           {func(*shadow.Report) {}, ""},
-		"the cluster gets dearer":   {func(r *shadow.Report) { r.Course.CostBefore++ }, "2 nodes, $0.384001 an hour"},
-		"Kerf would do it for less": {func(r *shadow.Report) { r.Course.CostAfter-- }, "with Kerf $0.095999 (-75.0%) after 3 rounds"},
+		"nothing changes":                 {func(*shadow.Report) {}, ""},
+		"the cluster gets more expensive": {func(r *shadow.Report) { r.Course.CostBefore++ }, "2 nodes, $0.384001 an hour"},
+		"Kerf would do it for less":       {func(r *shadow.Report) { r.Course.CostAfter-- }, "with Kerf $0.095999 (-75.0%) after 3 rounds"},
 		"a decision is none any more": {
 			func(r *shadow.Report) { r.Fresh.Gone = 2 }, "2 decisions of the plan before",
 		},

@@ -123,7 +123,7 @@ func (p *planPage) reachable() string {
 	}
 	out := fmt.Sprintf("$%s an hour, even if nothing kept the pods that run where they are", roughly(floor))
 	if gone := p.saving(); gone > 0 && now > floor {
-		out += fmt.Sprintf("; giving back what this plan does goes %.0f%% of the way", min(float64(gone)/float64(now-floor), 1)*100)
+		out += fmt.Sprintf("; removing what this plan does goes %.0f%% of the way", min(float64(gone)/float64(now-floor), 1)*100)
 	}
 	return out
 }
@@ -136,7 +136,7 @@ func (p *planPage) saving() int64 {
 	return sum
 }
 
-// searched says how far the search for nodes to give back got; "" where there was
+// searched says how far the search for nodes to remove got; "" where there was
 // none, or nothing to look at.
 func (p *planPage) searched() string {
 	s := p.Plan.GetDisruptionSummary()
@@ -144,13 +144,13 @@ func (p *planPage) searched() string {
 		return ""
 	}
 	if s.GetCandidates() == 0 {
-		return "no node may be given back for money"
+		return "no node may be removed to save money"
 	}
 	all := "all"
 	if s.GetJudged() < s.GetCandidates() {
 		all = fmt.Sprintf("%d of", s.GetJudged())
 	}
-	out := fmt.Sprintf("%s %s that may be given back for money %s judged, and %s tried",
+	out := fmt.Sprintf("%s %s that may be removed to save money %s judged, and %s tried",
 		all, page.Count(int(s.GetCandidates()), "node"), verb(int(s.GetCandidates()), "was", "were"), page.Count(int(s.GetTried()), "set"))
 	if s.GetResumeAfter() != "" {
 		out += "; the search ended at " + s.GetResumeAfter() + ", and the next plan goes on there"

@@ -140,7 +140,7 @@ func gapSentence(b *plannerpb.LowerBound) string {
 	if b.GetGap() <= 0 {
 		return "none: this plan is the cheapest there is"
 	}
-	return fmt.Sprintf("%.1f%%: this plan is at most that much dearer than the cheapest", b.GetGap()*100)
+	return fmt.Sprintf("%.1f%%: this plan is at most that much more expensive than the cheapest", b.GetGap()*100)
 }
 
 // advice lists changes that would make the plan better, with what each would do.

@@ -111,7 +111,7 @@ func (c *completion) claims() {
 			continue
 		}
 		if o.Labels[labels.InstanceType] == "" {
-			waiting++ // nobody knows what it will be
+			waiting++ // no one knows what it will be
 			continue
 		}
 		c.out.Claims = append(c.out.Claims, c.claim(o))

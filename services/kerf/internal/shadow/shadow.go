@@ -82,9 +82,9 @@ type Total struct {
 	// Cost is what the cluster's nodes have cost in that time, WithKerf what they would have cost if it had been all the
 	// time as it settles by Kerf's plans. Micro-dollars.
 	Cost, WithKerf int64
-	// GivenBack and Replaced count the nodes that Kerf would have given back, each once; Replaced those of them with a
+	// Removed and Replaced count the nodes that Kerf would have removed, each once; Replaced those of them with a
 	// replacement. Evictions are the pods of these.
-	GivenBack, Replaced, Evictions int
+	Removed, Replaced, Evictions int
 }
 
 // Run watches until ctx is done or as many plans are made as the config says. It starts a goroutine and waits for it.
@@ -114,7 +114,7 @@ type follower struct {
 	begin time.Time
 	last  *Report
 	total Total
-	// told are the notes that were reported, seen the claims that Kerf would have given back.
+	// told are the notes that were reported, seen the claims that Kerf would have removed.
 	told, seen map[string]bool
 	// decisions are those of the last plan, by what they do.
 	decisions map[string]bool
@@ -216,7 +216,7 @@ func (f *follower) fresh(p *plannerpb.Plan) Decisions {
 	return out
 }
 
-// add counts time and money since the last plan, and nodes that Kerf would have given back for the first time.
+// add counts time and money since the last plan, and nodes that Kerf would have removed for the first time.
 func (f *follower) add(r *Report) {
 	f.total.Plans++
 	if f.last == nil {
@@ -235,7 +235,7 @@ func (f *follower) add(r *Report) {
 				continue
 			}
 			f.seen[c] = true
-			f.total.GivenBack++
+			f.total.Removed++
 			if len(d.GetReplacements()) > 0 {
 				f.total.Replaced++
 			}

@@ -117,7 +117,7 @@ func node(name, instanceType string) *corev1.Node {
 	}
 }
 
-// cluster is what the watcher makes of two m5.xlarge with a small pod each, and one node that is nobody's.
+// cluster is what the watcher makes of two m5.xlarge with a small pod each, and one node that is no one's.
 func cluster(t *testing.T) snapshot.Snapshot {
 	t.Helper()
 	events := []snapshot.Event{snapshot.Put(present(), watcher.NodePool(pool(), watcher.PoolFacts{}))}
@@ -309,9 +309,9 @@ func TestAShadowAddsUp(t *testing.T) {
 		}
 		want := shadow.Total{
 			Plans: 4, Watched: 150 * time.Minute, Cost: 960_000, WithKerf: one.Course.CostAfter * 5 / 2,
-			GivenBack: last.Total.GivenBack, Replaced: last.Total.Replaced, Evictions: last.Total.Evictions,
+			Removed: last.Total.Removed, Replaced: last.Total.Replaced, Evictions: last.Total.Evictions,
 		}
-		if last.Total != want || last.Total.GivenBack < 1 || last.Total.GivenBack > 2 || last.Total.Evictions < 1 || last.Total.Evictions > 2 {
+		if last.Total != want || last.Total.Removed < 1 || last.Total.Removed > 2 || last.Total.Evictions < 1 || last.Total.Evictions > 2 {
 			t.Errorf("in sum %+v, want %+v", last.Total, want)
 		}
 	})
@@ -331,7 +331,7 @@ func TestAShadowEnds(t *testing.T) {
 	}{
 		"after as many plans as are wanted": {&source{first: first}, 1, nil, planner.Decide, nil},
 		"when the cluster can't be read":    {&source{fail: broken}, 0, nil, planner.Decide, broken},
-		"when nobody hears it":              {&source{first: first}, 0, stop, planner.Decide, stop},
+		"when no one hears it":              {&source{first: first}, 0, stop, planner.Decide, stop},
 		"when there is no plan": {&source{first: first}, 0, nil, func(context.Context, *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 			return nil, broken
 		}, broken},

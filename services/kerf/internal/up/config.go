@@ -44,7 +44,7 @@ func Load(path string) (Config, error) {
 	if err := config.Load(path, &cfg); err != nil {
 		return Config{}, err
 	}
-	// Only nodes that are sick by both are taken: what is said once counts for both.
+	// Only nodes that are unhealthy by both are taken: what is said once counts for both.
 	cfg.Actuator.Repair = cmp.Or(cfg.Actuator.Repair, cfg.Watcher.Policy.Repair)
 	cfg.Watcher.Policy.Repair = cmp.Or(cfg.Watcher.Policy.Repair, cfg.Actuator.Repair)
 	return cfg, nil

@@ -70,7 +70,7 @@ func TestWhatTheConfigSaysStays(t *testing.T) {
 	}
 }
 
-func TestNodesAreSickToTheActuatorWhenTheyAreToTheWatcher(t *testing.T) {
+func TestNodesAreUnhealthyToTheActuatorWhenTheyAreToTheWatcher(t *testing.T) {
 	t.Parallel()
 	const repair = `{"conditions": [{"type": "Ready", "status": "False", "after": "10m"}]}`
 	for name, content := range map[string]string{

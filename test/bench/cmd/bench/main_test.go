@@ -67,12 +67,12 @@ func TestBenchOfAFile(t *testing.T) {
 
 func TestBenchOfSeveralIsAList(t *testing.T) {
 	t.Parallel()
-	got := invoke(t, "--runs", "1", "-o", "json", "--catalog", "sizes-400", "--workload", "mix-5", "wishes-5")
+	got := invoke(t, "--runs", "1", "-o", "json", "--catalog", "sizes-400", "--workload", "mix-5", "preferences-5")
 	var list []bench.Result
-	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 2 || list[1].Workload != "wishes-5" {
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) != 2 || list[1].Workload != "preferences-5" {
 		t.Errorf("%v, said %q, %v, %d results", got.err, got.log, err, len(list))
 	}
-	if !strings.Contains(got.log, "2 of 2: wishes-5") {
+	if !strings.Contains(got.log, "2 of 2: preferences-5") {
 		t.Errorf("said %q, want progress", got.log)
 	}
 	table := invoke(t, "--runs", "1", "--catalog", tinyCatalog, "--workload", tinyWorkload)

@@ -10,7 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/test/sim"
 )
 
-// evictionPrice is a fortieth of what a pod costs in an hour here: Kerf's default is for dearer ones.
+// evictionPrice is a fortieth of what a pod costs in an hour here: Kerf's default is for more expensive ones.
 const evictionPrice = 400
 
 func main() {
