@@ -20,7 +20,8 @@ func Plan(p model.Plan) *plannerpb.Plan {
 		Nodes:                     write(p.Nodes, writeVerdict),
 		CostBeforeMicroUsdPerHour: p.CostBefore, CostAfterMicroUsdPerHour: p.CostAfter, Traceparent: p.Traceparent,
 
-		Problems: write(p.Problems, writeReason),
+		ReconsiderTime: stamp(p.ReconsiderTime),
+		Problems:       write(p.Problems, writeReason),
 	}
 	if s := p.Summary; s != nil {
 		out.DisruptionSummary = &plannerpb.DisruptionSummary{
@@ -106,7 +107,8 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 	out := model.Plan{
 		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
 		InputHash: p.GetInputHash(), Now: r.time("now", p.GetNow()),
-		CostBefore: p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(), Traceparent: p.GetTraceparent(),
+		ReconsiderTime: r.time("reconsider_time", p.GetReconsiderTime()),
+		CostBefore:     p.GetCostBeforeMicroUsdPerHour(), CostAfter: p.GetCostAfterMicroUsdPerHour(), Traceparent: p.GetTraceparent(),
 	}
 	if s := p.GetDisruptionSummary(); s != nil {
 		out.Summary = &model.DisruptionSummary{

@@ -30,6 +30,9 @@ type Plan struct {
 	// LowerBound is nil when none is known.
 	LowerBound *LowerBound
 
+	// ReconsiderTime is when time alone first changes what the plan was made from; zero when it never does.
+	ReconsiderTime time.Time
+
 	// Summary is nil where nodes to give back were not asked for.
 	Summary *DisruptionSummary
 

@@ -144,6 +144,14 @@ func (r *Rollouts) Until(o Owner, now time.Time) time.Time {
 	return x.newest.Add(rollout)
 }
 
+// Next is when the first of all workloads counts as rolled out; zero when all do.
+func (r *Rollouts) Next(now time.Time) (first time.Time) {
+	for o := range r.byOwner {
+		first = Earliest(first, r.Until(o, now))
+	}
+	return first
+}
+
 // RollingOut says that a workload is in the middle of a rollout; the pod is one of its pods.
 func (r *Rollouts) RollingOut(o Owner, pod model.PodID, now time.Time) (model.Reason, time.Time) {
 	until := r.Until(o, now)

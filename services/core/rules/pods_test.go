@@ -99,6 +99,10 @@ func TestRollingOut(t *testing.T) {
 	check(t, says(r.RollingOut(db, "shop/db-1", noon())), answer{model.CodeRollout, 9})
 	r.Add(web, "2", at(-3))
 	check(t, says(r.RollingOut(web, "shop/web-1", noon())), answer{model.CodeRollout, 9})
+	r.Add(db, "2", at(0))
+	if got := r.Next(noon()); !got.Equal(at(9)) {
+		t.Errorf("the first of two rollouts ends at %s", got)
+	}
 	if got := r.Until(web, at(9)); !got.IsZero() {
 		t.Errorf("ten minutes after the newest pod it still counts as being rolled out, until %s", got)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -87,6 +88,8 @@ type Result struct {
 	Waste []int64
 	// Summary is how far the search got.
 	Summary model.DisruptionSummary
+	// ReconsiderTime is when time alone first changes which nodes may or must go; zero when it never does.
+	ReconsiderTime time.Time
 }
 
 // Run looks for nodes to give back.
@@ -109,7 +112,7 @@ func Run(in Params) Result {
 	s.replaceDrifted()
 	s.consolidate()
 	s.buffered()
-	return Result{Decisions: s.decisions, Verdicts: s.verdicts, Waste: s.waste, Summary: s.summary}
+	return Result{Decisions: s.decisions, Verdicts: s.verdicts, Waste: s.waste, Summary: s.summary, ReconsiderTime: s.reconsider()}
 }
 
 // search is the state of one Run.
@@ -133,6 +136,8 @@ type search struct {
 	decisions  []Decision
 	// drift and sick are, by host, what is wrong with it.
 	drift, sick []model.Reason
+	// driftChange is when time alone first makes another node drift; zero for never.
+	driftChange time.Time
 	// canaries are the drifted nodes of each pool that are on their way out.
 	canaries []int
 	// holds say of a pool why its drift is held after failures; a pool is there once it was asked for.
@@ -172,7 +177,8 @@ func newSearch(in Params) *search {
 			continue
 		}
 		s.nodes[h.Claim.ID]++
-		s.drift[i], _ = Drift(s.v, i)
+		drift, until := Drift(s.v, i)
+		s.drift[i], s.driftChange = drift, rules.Earliest(s.driftChange, until)
 		if h.Pool != nil && h.Claim.Disruption != "" && h.Claim.DisruptionReason == model.ReasonDrifted {
 			s.canaries[h.Pool.Index]++
 		}

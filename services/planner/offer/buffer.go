@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // bufferPrefix begins the ids of virtual pods. No real pod's id has more than one slash.
@@ -76,9 +77,7 @@ func Expand(s model.Snapshot, now time.Time) (out model.Snapshot, problems []mod
 
 // wanted is how many virtual pods a buffer has now.
 func wanted(s *model.Snapshot, b *model.CapacityBuffer, classes map[model.ClassID]*model.PodClass, now time.Time) int64 {
-	early := !b.StartTime.IsZero() && now.Before(b.StartTime)
-	late := !b.ExpireTime.IsZero() && !now.Before(b.ExpireTime)
-	if early || late || classes[b.Class] == nil {
+	if active, _ := rules.BufferActive(b, now); !active || classes[b.Class] == nil {
 		return 0
 	}
 	n := b.Replicas

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology"
@@ -23,7 +24,7 @@ type base struct {
 
 	// offers says that what follows is worked out. It depends on what can be bought at a time.
 	offers bool
-	rules  *topology.Rules
+	spread *topology.Rules
 	tally  *topology.Tally
 	market *market.Market
 	limits *market.Limits
@@ -76,9 +77,9 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	if err := b.world.Reprice(); err != nil {
 		return err
 	}
-	err := inTurn(stop, func() { b.rules = topology.New(b.world) },
-		func() { b.market, b.limits = market.NewMarketUntil(b.world, b.rules, stop), market.NewLimits(b.world) },
-		func() { b.tally = topology.NewTally(b.rules, b.view, nil) },
+	err := inTurn(stop, func() { b.spread = topology.New(b.world) },
+		func() { b.market, b.limits = market.NewMarketUntil(b.world, b.spread, stop), market.NewLimits(b.world) },
+		func() { b.tally = topology.NewTally(b.spread, b.view, nil) },
 		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })
 	if err != nil {
 		return err
@@ -86,13 +87,11 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	b.weight = b.tally.Size()
 	b.from, b.until = time.Time{}, time.Time{}
 	for i := range b.world.Snapshot.Offerings {
-		t := b.world.Snapshot.Offerings[i].UnavailableUntil
-		switch {
-		case t.IsZero():
-		case t.After(now) && (b.until.IsZero() || t.Before(b.until)):
-			b.until = t
-		case !t.After(now) && t.After(b.from):
-			b.from = t
+		o := &b.world.Snapshot.Offerings[i]
+		if unavailable, until := rules.Unavailable(o, now); unavailable {
+			b.until = rules.Earliest(b.until, until)
+		} else if o.UnavailableUntil.After(b.from) {
+			b.from = o.UnavailableUntil
 		}
 	}
 	b.offers = true
@@ -119,8 +118,8 @@ func (b *base) reclass() (bool, error) {
 		b.matcher, b.offers = fit.NewMatcher(b.view), false
 	}
 	if b.offers {
-		b.rules = topology.New(b.world)
-		b.offers = b.tally.Adopt(b.rules)
+		b.spread = topology.New(b.world)
+		b.offers = b.tally.Adopt(b.spread)
 	}
 	return true, nil
 }

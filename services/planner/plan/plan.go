@@ -10,6 +10,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
@@ -75,6 +76,8 @@ type cycle struct {
 	// problems are those of users' objects, overlays aside.
 	problems []model.Reason
 	given    disrupt.Result
+	// offersUntil is when the first offering becomes available again; zero for never.
+	offersUntil time.Time
 	// names makes ids, of parts.
 	names *encoder
 	parts []string
@@ -85,7 +88,7 @@ type cycle struct {
 func newCycle(b *base, in *model.Input, hash string) *cycle {
 	c := &cycle{
 		World: b.world, in: in, hash: hash, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, patterns: make(map[**market.Option]model.NodeClaim), names: newEncoder(),
+		tally: b.tally, unsupported: b.unsupported, offersUntil: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: newEncoder(),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
@@ -28,10 +30,22 @@ func (c *cycle) write() model.Plan {
 	}
 	c.writeCosts(&p)
 	p.Problems = c.allProblems()
+	p.ReconsiderTime = c.reconsider()
 	slices.SortFunc(p.NodeClaims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Pending, func(a, b model.PendingPod) int { return cmp.Compare(a.Pod, b.Pod) })
 	return p
+}
+
+// reconsider is when time alone first changes what can be bought, what buffers ask for, or, where disruptions were asked for,
+// which nodes may or must go.
+func (c *cycle) reconsider() time.Time {
+	first := c.offersUntil
+	for i := range c.Snapshot.CapacityBuffers {
+		_, until := rules.BufferActive(&c.Snapshot.CapacityBuffers[i], c.Now)
+		first = rules.Earliest(first, until)
+	}
+	return rules.Earliest(first, c.given.ReconsiderTime)
 }
 
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }

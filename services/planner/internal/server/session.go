@@ -104,8 +104,8 @@ func split(p *plannerpb.Plan, most int) ([]*plannerpb.Plan, error) {
 		Id: p.GetId(), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(), InputHash: p.GetInputHash(),
 		Now: p.GetNow(), CostBeforeMicroUsdPerHour: p.GetCostBeforeMicroUsdPerHour(),
 		CostAfterMicroUsdPerHour: p.GetCostAfterMicroUsdPerHour(), LowerBound: p.GetLowerBound(), Timings: p.GetTimings(),
-		DisruptionSummary: p.GetDisruptionSummary(),
-		Traceparent:       p.GetTraceparent(),
+		DisruptionSummary: p.GetDisruptionSummary(), ReconsiderTime: p.GetReconsiderTime(),
+		Traceparent: p.GetTraceparent(),
 	}
 	c := &cutter{most: most, part: head, size: proto.Size(head)}
 	err := errors.Join(

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/topology"
@@ -255,7 +256,8 @@ func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 			continue
 		}
 		o := &Option{Pool: v.Pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, Variant: v, Place: place}
-		o.Available = off.Price > 0 && !w.Now.Before(off.UnavailableUntil)
+		unavailable, _ := rules.Unavailable(off, w.Now)
+		o.Available = off.Price > 0 && !unavailable
 		o.Place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
 		if off.ReservationID != "" {
 			o.Place.Local = append(o.Place.Local, model.Label{Key: labels.CapacityReservationID, Value: off.ReservationID})

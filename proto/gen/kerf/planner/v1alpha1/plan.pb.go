@@ -120,6 +120,10 @@ type Plan struct {
 	Problems []*v1alpha1.Reason `protobuf:"bytes,16,rep,name=problems,proto3" json:"problems,omitempty"`
 	// How far the search for nodes to give back got; absent where that was not asked for.
 	DisruptionSummary *DisruptionSummary `protobuf:"bytes,17,opt,name=disruption_summary,json=disruptionSummary,proto3" json:"disruption_summary,omitempty"`
+	// When time alone first changes what the plan was made from, if no object changes before then: a node has been quiet
+	// for long enough, a budget's window opens or closes, an offering is believed to be available again. Ask for another
+	// plan then. After "now"; absent when time changes nothing.
+	ReconsiderTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=reconsider_time,json=reconsiderTime,proto3" json:"reconsider_time,omitempty"`
 	// How long the parts took. Left out of the input hash and of comparisons.
 	Timings []*Timing `protobuf:"bytes,14,rep,name=timings,proto3" json:"timings,omitempty"`
 	// The trace that the plan belongs to, as a W3C traceparent; "" when tracing is off.
@@ -259,6 +263,13 @@ func (x *Plan) GetProblems() []*v1alpha1.Reason {
 func (x *Plan) GetDisruptionSummary() *DisruptionSummary {
 	if x != nil {
 		return x.DisruptionSummary
+	}
+	return nil
+}
+
+func (x *Plan) GetReconsiderTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReconsiderTime
 	}
 	return nil
 }
@@ -1155,7 +1166,7 @@ var File_kerf_planner_v1alpha1_plan_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\n" +
-	" kerf/planner/v1alpha1/plan.proto\x12\x15kerf.planner.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\"\xa6\a\n" +
+	" kerf/planner/v1alpha1/plan.proto\x12\x15kerf.planner.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\"\xeb\a\n" +
 	"\x04Plan\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12-\n" +
@@ -1177,7 +1188,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\vlower_bound\x18\r \x01(\v2!.kerf.planner.v1alpha1.LowerBoundR\n" +
 	"lowerBound\x129\n" +
 	"\bproblems\x18\x10 \x03(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bproblems\x12W\n" +
-	"\x12disruption_summary\x18\x11 \x01(\v2(.kerf.planner.v1alpha1.DisruptionSummaryR\x11disruptionSummary\x127\n" +
+	"\x12disruption_summary\x18\x11 \x01(\v2(.kerf.planner.v1alpha1.DisruptionSummaryR\x11disruptionSummary\x12C\n" +
+	"\x0freconsider_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\x0ereconsiderTime\x127\n" +
 	"\atimings\x18\x0e \x03(\v2\x1d.kerf.planner.v1alpha1.TimingR\atimings\x12 \n" +
 	"\vtraceparent\x18\x0f \x01(\tR\vtraceparent\"\xc2\x04\n" +
 	"\tNodeClaim\x12\x0e\n" +
@@ -1316,31 +1328,32 @@ var file_kerf_planner_v1alpha1_plan_proto_depIdxs = []int32{
 	10, // 6: kerf.planner.v1alpha1.Plan.lower_bound:type_name -> kerf.planner.v1alpha1.LowerBound
 	13, // 7: kerf.planner.v1alpha1.Plan.problems:type_name -> kerf.cluster.v1alpha1.Reason
 	5,  // 8: kerf.planner.v1alpha1.Plan.disruption_summary:type_name -> kerf.planner.v1alpha1.DisruptionSummary
-	11, // 9: kerf.planner.v1alpha1.Plan.timings:type_name -> kerf.planner.v1alpha1.Timing
-	14, // 10: kerf.planner.v1alpha1.NodeClaim.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	15, // 11: kerf.planner.v1alpha1.NodeClaim.offerings:type_name -> kerf.cluster.v1alpha1.RankedOffering
-	16, // 12: kerf.planner.v1alpha1.NodeClaim.requests:type_name -> kerf.cluster.v1alpha1.Amount
-	13, // 13: kerf.planner.v1alpha1.NodeClaim.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	3,  // 14: kerf.planner.v1alpha1.NodeClaim.runners_up:type_name -> kerf.planner.v1alpha1.RunnerUp
-	17, // 15: kerf.planner.v1alpha1.NodeClaim.annotations:type_name -> kerf.cluster.v1alpha1.Label
-	15, // 16: kerf.planner.v1alpha1.RunnerUp.offering:type_name -> kerf.cluster.v1alpha1.RankedOffering
-	13, // 17: kerf.planner.v1alpha1.RunnerUp.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	18, // 18: kerf.planner.v1alpha1.Disruption.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
-	6,  // 19: kerf.planner.v1alpha1.Disruption.destinations:type_name -> kerf.planner.v1alpha1.Placement
-	13, // 20: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	19, // 21: kerf.planner.v1alpha1.Disruption.payback:type_name -> google.protobuf.Duration
-	20, // 22: kerf.planner.v1alpha1.Disruption.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
-	13, // 23: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	8,  // 24: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
-	13, // 25: kerf.planner.v1alpha1.PoolMiss.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	13, // 26: kerf.planner.v1alpha1.NodeVerdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	0,  // 27: kerf.planner.v1alpha1.LowerBound.kind:type_name -> kerf.planner.v1alpha1.BoundKind
-	19, // 28: kerf.planner.v1alpha1.Timing.duration:type_name -> google.protobuf.Duration
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	12, // 9: kerf.planner.v1alpha1.Plan.reconsider_time:type_name -> google.protobuf.Timestamp
+	11, // 10: kerf.planner.v1alpha1.Plan.timings:type_name -> kerf.planner.v1alpha1.Timing
+	14, // 11: kerf.planner.v1alpha1.NodeClaim.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	15, // 12: kerf.planner.v1alpha1.NodeClaim.offerings:type_name -> kerf.cluster.v1alpha1.RankedOffering
+	16, // 13: kerf.planner.v1alpha1.NodeClaim.requests:type_name -> kerf.cluster.v1alpha1.Amount
+	13, // 14: kerf.planner.v1alpha1.NodeClaim.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	3,  // 15: kerf.planner.v1alpha1.NodeClaim.runners_up:type_name -> kerf.planner.v1alpha1.RunnerUp
+	17, // 16: kerf.planner.v1alpha1.NodeClaim.annotations:type_name -> kerf.cluster.v1alpha1.Label
+	15, // 17: kerf.planner.v1alpha1.RunnerUp.offering:type_name -> kerf.cluster.v1alpha1.RankedOffering
+	13, // 18: kerf.planner.v1alpha1.RunnerUp.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	18, // 19: kerf.planner.v1alpha1.Disruption.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	6,  // 20: kerf.planner.v1alpha1.Disruption.destinations:type_name -> kerf.planner.v1alpha1.Placement
+	13, // 21: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	19, // 22: kerf.planner.v1alpha1.Disruption.payback:type_name -> google.protobuf.Duration
+	20, // 23: kerf.planner.v1alpha1.Disruption.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
+	13, // 24: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	8,  // 25: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
+	13, // 26: kerf.planner.v1alpha1.PoolMiss.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	13, // 27: kerf.planner.v1alpha1.NodeVerdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	0,  // 28: kerf.planner.v1alpha1.LowerBound.kind:type_name -> kerf.planner.v1alpha1.BoundKind
+	19, // 29: kerf.planner.v1alpha1.Timing.duration:type_name -> google.protobuf.Duration
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_kerf_planner_v1alpha1_plan_proto_init() }
