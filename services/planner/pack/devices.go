@@ -14,65 +14,65 @@ const probeNumber = -1
 
 // devicesFit says whether a claim may become an option, as far as devices go: with one more pod of each of some classes. A
 // nil claim is a new one. It must be asked before the state changes again.
-func (d *Scheduler) devicesFit(b *purchase.NewClaim, more ...*view.Class) func(*market.Option) bool {
+func (s *Scheduler) devicesFit(b *purchase.NewClaim, more ...*view.Class) func(*market.Option) bool {
 	matters := func(c *view.Class) bool { return devices.ClaimsDevices(c.PodClass) }
-	if d.devices == nil || ((b == nil || b.DeviceNumber == 0) && !slices.ContainsFunc(more, matters)) {
+	if s.devices == nil || ((b == nil || b.DeviceNumber == 0) && !slices.ContainsFunc(more, matters)) {
 		return func(*market.Option) bool { return true }
 	}
 	verdicts := make(map[*market.DeviceSet]bool)
 	return func(o *market.Option) bool {
 		ok, known := verdicts[o.Devices]
 		if !known {
-			ok = d.couldBecome(b, o, more)
+			ok = s.couldBecome(b, o, more)
 			verdicts[o.Devices] = ok
 		}
 		return ok
 	}
 }
 
-func (d *Scheduler) couldBecome(b *purchase.NewClaim, o *market.Option, more []*view.Class) bool {
-	mark := d.devices.Fork()
-	defer d.devices.Back(mark)
+func (s *Scheduler) couldBecome(b *purchase.NewClaim, o *market.Option, more []*view.Class) bool {
+	mark := s.devices.Fork()
+	defer s.devices.Back(mark)
 	number := probeNumber
 	if b == nil || b.DeviceNumber == 0 {
-		d.devices.Add(number, "", o.Devices.Stock())
+		s.devices.Add(number, "", o.Devices.Stock())
 	} else {
 		number = b.DeviceNumber
-		if !d.devices.Replace(number, o.Devices.Stock()) {
+		if !s.devices.Replace(number, o.Devices.Stock()) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(more, func(c *view.Class) bool { return !d.devices.Take(number, c.PodClass) })
+	return !slices.ContainsFunc(more, func(c *view.Class) bool { return !s.devices.Take(number, c.PodClass) })
 }
 
 // takeDevices gives one more pod on a claim its devices; false where the claim does not have them in all that it may become.
-func (d *Scheduler) takeDevices(b *purchase.NewClaim, c *view.Class) bool {
-	if d.devices == nil || !devices.ClaimsDevices(c.PodClass) {
+func (s *Scheduler) takeDevices(b *purchase.NewClaim, c *view.Class) bool {
+	if s.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return true
 	}
 	if b.DeviceNumber == 0 {
-		d.deviceNumbers++
-		b.DeviceNumber = len(d.v.Hosts) + d.deviceNumbers
-		d.devices.Add(b.DeviceNumber, "", b.DeviceStocks()...)
+		s.deviceNumbers++
+		b.DeviceNumber = len(s.v.Hosts) + s.deviceNumbers
+		s.devices.Add(b.DeviceNumber, "", b.DeviceStocks()...)
 	}
-	return d.devices.Take(b.DeviceNumber, c.PodClass)
+	return s.devices.Take(b.DeviceNumber, c.PodClass)
 }
 
 // replaceDevices makes the devices of a claim those of what it may become now.
-func (d *Scheduler) replaceDevices(b *purchase.NewClaim) {
+func (s *Scheduler) replaceDevices(b *purchase.NewClaim) {
 	if b.DeviceNumber != 0 {
-		d.devices.Replace(b.DeviceNumber, b.DeviceStocks()...)
+		s.devices.Replace(b.DeviceNumber, b.DeviceStocks()...)
 	}
 }
 
 // sharesClaims says whether pods of a class have to be where others are that use the same resource claim.
-func (d *Scheduler) sharesClaims(c *view.Class) bool {
-	return d.devices != nil && devices.SharesClaims(c.PodClass)
+func (s *Scheduler) sharesClaims(c *view.Class) bool {
+	return s.devices != nil && devices.SharesClaims(c.PodClass)
 }
 
 // hostsForAll are those of some hosts that hold all of a number of pods, with their devices; none where none does.
-func (d *Scheduler) hostsForAll(c *view.Class, hosts []int, pods int) []int {
-	return slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return d.matcher.Capacity(c, h, pods) < pods })
+func (s *Scheduler) hostsForAll(c *view.Class, hosts []int, pods int) []int {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return s.matcher.Capacity(c, h, pods) < pods })
 }
 
 // claimants are the classes of pods that claim devices, one for each pod, in the order of the pods.

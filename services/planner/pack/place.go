@@ -40,32 +40,32 @@ type newNode struct {
 }
 
 // partition finds or makes the grid of some labels, which are sorted.
-func (d *Scheduler) partition(keys []string) *partition {
+func (s *Scheduler) partition(keys []string) *partition {
 	name := strings.Join(keys, ",")
-	if g := d.partitions[name]; g != nil {
+	if g := s.partitions[name]; g != nil {
 		return g
 	}
-	g := &partition{keys: keys, ofHost: make([]int, len(d.v.Hosts)), newNodes: make(map[newNodeKey][]newNode)}
+	g := &partition{keys: keys, ofHost: make([]int, len(s.v.Hosts)), newNodes: make(map[newNodeKey][]newNode)}
 	index := make(map[string]*market.Segment)
 	find := func(label func(string) (string, bool)) *market.Segment {
 		name := market.SegmentName(keys, label)
 		if index[name] == nil {
-			index[name] = d.market.NewSegment(keys, label)
+			index[name] = s.market.NewSegment(keys, label)
 		}
 		return index[name]
 	}
-	hosts := make([]*market.Segment, len(d.v.Hosts))
-	for i, h := range d.v.Hosts {
+	hosts := make([]*market.Segment, len(s.v.Hosts))
+	for i, h := range s.v.Hosts {
 		if decided(h, keys) {
 			hosts[i] = find(h.LabelSets[0].Get)
 		}
 	}
-	d.market.EachOption(func(o *market.Option) { find(o.Label).Add(o) })
+	s.market.EachOption(func(o *market.Option) { find(o.Label).Add(o) })
 	place := make(map[*market.Segment]int, len(index))
 	for _, name := range slices.Sorted(maps.Keys(index)) {
 		c := index[name]
-		d.segmentCount++
-		c.ID = d.segmentCount
+		s.segmentCount++
+		c.ID = s.segmentCount
 		place[c] = len(g.segments)
 		g.segments = append(g.segments, c)
 	}
@@ -75,7 +75,7 @@ func (d *Scheduler) partition(keys []string) *partition {
 			g.ofHost[i] = place[c]
 		}
 	}
-	tiers := d.market.TiersOf(keys, d.onlyPool)
+	tiers := s.market.TiersOf(keys, s.onlyPool)
 	for _, c := range g.segments {
 		in := make([][]*market.Option, len(tiers))
 		var places []*fit.Place
@@ -88,9 +88,9 @@ func (d *Scheduler) partition(keys []string) *partition {
 			}
 		}
 		g.tiers = append(g.tiers, in)
-		g.sites = append(g.sites, d.tally.Segment(c.Labels, places...))
+		g.sites = append(g.sites, s.tally.Segment(c.Labels, places...))
 	}
-	d.partitions[name] = g
+	s.partitions[name] = g
 	return g
 }
 
@@ -130,43 +130,43 @@ type candidate struct {
 }
 
 // keysOf are the labels that matter to a class, wishes included.
-func (s *attempt) keysOf(c *view.Class) []string {
-	keys := s.rules.Keys(c)
-	if s.v.Policy.Preferences != model.PreferencesIgnored {
-		keys = append(slices.Clone(keys), s.rules.SoftKeys(c)...)
+func (a *attempt) keysOf(c *view.Class) []string {
+	keys := a.s.rules.Keys(c)
+	if a.s.v.Policy.Preferences != model.PreferencesIgnored {
+		keys = append(slices.Clone(keys), a.s.rules.SoftKeys(c)...)
 		slices.Sort(keys)
 		keys = slices.Compact(keys)
 	}
 	return keys
 }
 
-func (s *attempt) candidates(c *view.Class) []*candidate {
-	g := s.partition(s.keysOf(c))
+func (a *attempt) candidates(c *view.Class) []*candidate {
+	g := a.s.partition(a.keysOf(c))
 	out := make([]*candidate, len(g.segments))
 	for i := range g.segments {
 		out[i] = &candidate{site: g.sites[i], newNode: newNode{tier: -1}}
 	}
-	for _, h := range hostOrder(s.v, s.matcher, c, s.usable) {
+	for _, h := range hostOrder(a.s.v, a.s.matcher, c, a.usable) {
 		if k := g.ofHost[h]; k >= 0 {
 			out[k].hosts = append(out[k].hosts, h)
 		}
 	}
-	if s.buysNodes && !s.rules.OneNode(c) {
-		out = append(out, s.newNodeCandidates(c)...)
+	if a.buysNodes && !a.s.rules.OneNode(c) {
+		out = append(out, a.newNodeCandidates(c)...)
 	}
 	return slices.DeleteFunc(out, func(b *candidate) bool { return b.tier < 0 && len(b.hosts) == 0 })
 }
 
 // newNodeCandidates are the cells where a pod could get a new node. Wishes cut no cells: else a wish would buy a node for itself,
 // when all that it is worth is to choose among nodes that are bought anyway. Only where wishes are enforced they do.
-func (s *attempt) newNodeCandidates(c *view.Class) []*candidate {
-	keys := s.rules.Keys(c)
-	if s.enforces() {
-		keys = s.keysOf(c)
+func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
+	keys := a.s.rules.Keys(c)
+	if a.enforces() {
+		keys = a.keysOf(c)
 	}
-	g := s.partition(keys)
+	g := a.s.partition(keys)
 	out := make([]*candidate, len(g.segments))
-	for i, f := range s.newNodes(c, g) {
+	for i, f := range a.newNodes(c, g) {
 		out[i] = &candidate{segment: g.segments[i], site: g.sites[i], newNode: f}
 		if len(g.keys) == 0 {
 			out[i].segment = nil
@@ -175,10 +175,10 @@ func (s *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	return out
 }
 
-func (s *attempt) enforces() bool { return s.v.Policy.Preferences == model.PreferencesEnforced }
+func (a *attempt) enforces() bool { return a.s.v.Policy.Preferences == model.PreferencesEnforced }
 
 // newNodes are the best new nodes for a pod in each cell of a grid.
-func (s *attempt) newNodes(c *view.Class, g *partition) []newNode {
+func (a *attempt) newNodes(c *view.Class, g *partition) []newNode {
 	var request []byte
 	for _, q := range c.Requested {
 		request = binary.AppendVarint(request, q)
@@ -191,7 +191,7 @@ func (s *attempt) newNodes(c *view.Class, g *partition) []newNode {
 	}
 	out = make([]newNode, len(g.segments))
 	for i, tiers := range g.tiers {
-		out[i] = s.bestNewNode(c, tiers)
+		out[i] = a.bestNewNode(c, tiers)
 	}
 	if !special {
 		g.newNodes[key] = out
@@ -199,15 +199,15 @@ func (s *attempt) newNodes(c *view.Class, g *partition) []newNode {
 	return out
 }
 
-func (s *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
+func (a *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 	it := market.Item{Class: c}
 	for t, options := range tiers {
 		out := newNode{tier: -1}
 		for _, o := range options {
-			if !o.Takes(&it, false) || s.limits.Remaining(o, 1) == 0 {
+			if !o.Takes(&it, false) || a.s.limits.Remaining(o, 1) == 0 {
 				continue
 			}
-			v := int64(float64(o.Price+s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + s.preferencePenalty(c, o)
+			v := int64(float64(o.Price+a.s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + a.preferencePenalty(c, o)
 			if out.tier < 0 || v < out.cost {
 				out = newNode{t, v}
 			}
@@ -220,7 +220,7 @@ func (s *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 }
 
 // placeConstrained seats pods that mind others, in rounds, because some must wait for others; it ends when a round seats nobody.
-func (s *attempt) placeConstrained(items []market.Item) {
+func (a *attempt) placeConstrained(items []market.Item) {
 	rest := make([][]int, len(items))
 	for i, it := range items {
 		rest[i] = it.Pods
@@ -231,21 +231,21 @@ func (s *attempt) placeConstrained(items []market.Item) {
 			if len(rest[i]) == 0 {
 				continue
 			}
-			n := s.placeClass(it.Class, rest[i])
+			n := a.placeClass(it.Class, rest[i])
 			rest[i] = rest[i][n:]
 			progress = progress || n > 0
 		}
 	}
 	for i, it := range items {
-		s.leaveUnplaced(it.Class, rest[i])
+		a.leaveUnplaced(it.Class, rest[i])
 	}
 }
 
 // placeClass seats as many pods of a class as it can, one after the other, and says how many.
-func (s *attempt) placeClass(c *view.Class, pods []int) int {
-	candidates := s.candidates(c)
+func (a *attempt) placeClass(c *view.Class, pods []int) int {
+	candidates := a.candidates(c)
 	for n, p := range pods {
-		if n%podsPerStop == 0 && s.Stopped() || !s.placeOne(c, p, candidates) {
+		if n%podsPerStop == 0 && a.s.Stopped() || !a.placeOne(c, p, candidates) {
 			return n
 		}
 	}
@@ -253,38 +253,38 @@ func (s *attempt) placeClass(c *view.Class, pods []int) int {
 }
 
 // placeOne finds a pod's best seat: a host before a new node, wishes before prices.
-func (s *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool {
-	unitPrice := market.PreferencePrice(&s.v.Policy)
+func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool {
+	unitPrice := market.PreferencePrice(&a.s.v.Policy)
 	var on, fresh *candidate
 	var host int
 	var onPenalty, newPenalty int32
 	var newCost int64
 	for _, b := range candidates {
-		if !s.tally.Allows(c, b.site) {
+		if !a.s.tally.Allows(c, b.site) {
 			continue
 		}
-		if h := s.nextHost(c, b); h >= 0 {
-			if w := s.tally.PreferencePenalty(c, s.tally.Host(h)); on == nil || w < onPenalty {
+		if h := a.nextHost(c, b); h >= 0 {
+			if w := a.s.tally.PreferencePenalty(c, a.s.tally.Host(h)); on == nil || w < onPenalty {
 				on, host, onPenalty = b, h, w
 			}
 		}
-		if b.tier < 0 || (on != nil && !s.enforces()) {
+		if b.tier < 0 || (on != nil && !a.enforces()) {
 			continue
 		}
-		wish := s.tally.PreferencePenalty(c, b.site)
+		wish := a.s.tally.PreferencePenalty(c, b.site)
 		cost := b.cost + unitPrice*int64(wish)
 		if fresh == nil || b.tier < fresh.tier || (b.tier == fresh.tier && cost < newCost) {
 			fresh, newPenalty, newCost = b, wish, cost
 		}
 	}
 	switch {
-	case on != nil && (fresh == nil || !s.enforces() || onPenalty <= newPenalty):
-		s.v.Place(host, c, 1)
-		s.intended = append(s.intended, intent{pod: pod, host: host})
+	case on != nil && (fresh == nil || !a.enforces() || onPenalty <= newPenalty):
+		a.s.v.Place(host, c, 1)
+		a.intended = append(a.intended, intent{pod: pod, host: host})
 	case fresh != nil:
-		s.tally.Add(c, fresh.site, 1)
-		s.intended = append(s.intended, intent{pod: pod, newNode: true})
-		s.want(c, fresh.segment, []int{pod})
+		a.s.tally.Add(c, fresh.site, 1)
+		a.intended = append(a.intended, intent{pod: pod, newNode: true})
+		a.want(c, fresh.segment, []int{pod})
 	default:
 		return false
 	}
@@ -292,10 +292,10 @@ func (s *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 }
 
 // nextHost is the first host of a berth that takes a pod; -1 when there is none. A host that does not is not asked again.
-func (s *attempt) nextHost(c *view.Class, b *candidate) int {
+func (a *attempt) nextHost(c *view.Class, b *candidate) int {
 	for ; b.next < len(b.hosts); b.next++ {
 		h := b.hosts[b.next]
-		if s.matcher.Capacity(c, h, 1) == 1 {
+		if a.s.matcher.Capacity(c, h, 1) == 1 {
 			return h
 		}
 	}
@@ -303,6 +303,6 @@ func (s *attempt) nextHost(c *view.Class, b *candidate) int {
 }
 
 // preferencePenalty is what a pod's wishes about nodes are worth that an option does not meet.
-func (s *attempt) preferencePenalty(c *view.Class, o *market.Option) int64 {
-	return market.PreferencePrice(&s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
+func (a *attempt) preferencePenalty(c *view.Class, o *market.Option) int64 {
+	return market.PreferencePrice(&a.s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
 }

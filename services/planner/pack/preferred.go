@@ -10,50 +10,50 @@ import (
 
 // choosePreferred decides, for a claim that is bought anyway, where the soft rules of its pods about other pods are best met: of what
 // it may become, the option whose price and unmet wishes cost least. The pods that wished are pinned there.
-func (s *attempt) choosePreferred(b *purchase.NewClaim) {
-	if b.Options != nil || s.v.Policy.Preferences == model.PreferencesIgnored {
+func (a *attempt) choosePreferred(b *purchase.NewClaim) {
+	if b.Options != nil || a.s.v.Policy.Preferences == model.PreferencesIgnored {
 		return
 	}
 	var keys []string
 	for _, it := range b.Items {
-		keys = append(keys, s.rules.SoftKeys(it.Class)...)
+		keys = append(keys, a.s.rules.SoftKeys(it.Class)...)
 	}
 	slices.Sort(keys)
 	if keys = slices.Compact(keys); len(keys) == 0 {
 		return
 	}
-	to := s.bestPreferred(b, keys)
+	to := a.bestPreferred(b, keys)
 	if to != b.Base {
-		s.limits.Return(b.Base)
-		s.limits.Take(to, 1)
+		a.s.limits.Return(b.Base)
+		a.s.limits.Take(to, 1)
 		b.Base = to
 	}
 	b.Items = slices.Clone(b.Items)
 	for i, it := range b.Items {
-		if s.rules.Soft(it.Class) {
-			b.Items[i].Segment = s.segmentOf(s.keysOf(it.Class), to)
+		if a.s.rules.Soft(it.Class) {
+			b.Items[i].Segment = a.s.segmentOf(a.keysOf(it.Class), to)
 		}
 	}
 }
 
 // bestPreferred is the best of what a claim may become, the cheapest for each set of values of some labels.
-func (s *attempt) bestPreferred(b *purchase.NewClaim, keys []string) *market.Option {
-	best, least, price := b.Base, int64(-1), market.PreferencePrice(&s.v.Policy)
+func (a *attempt) bestPreferred(b *purchase.NewClaim, keys []string) *market.Option {
+	best, least, price := b.Base, int64(-1), market.PreferencePrice(&a.s.v.Policy)
 	seen := make(map[string]bool)
-	options, _ := s.market.Rank(b.Base, b.Items, func(o *market.Option) bool { return o == b.Base || s.limits.AllowInstead(o, b.Base) })
+	options, _ := a.s.market.Rank(b.Base, b.Items, func(o *market.Option) bool { return o == b.Base || a.s.limits.AllowInstead(o, b.Base) })
 	for _, o := range options {
 		place := o.Key(keys)
 		if seen[place] {
 			continue
 		}
 		seen[place] = true
-		cost, site := o.Price, s.tally.Probe(nil, &o.Place)
-		if s.tally.Opens(site) && o != b.Base {
+		cost, site := o.Price, a.s.tally.Probe(nil, &o.Place)
+		if a.s.tally.Opens(site) && o != b.Base {
 			continue
 		}
 		for _, it := range b.Items {
-			if s.rules.Soft(it.Class) {
-				cost += price * int64(s.tally.PreferencePenalty(it.Class, site)) * int64(len(it.Pods))
+			if a.s.rules.Soft(it.Class) {
+				cost += price * int64(a.s.tally.PreferencePenalty(it.Class, site)) * int64(len(it.Pods))
 			}
 		}
 		if least < 0 || cost < least {

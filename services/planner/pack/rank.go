@@ -10,8 +10,8 @@ import (
 
 // rankAll lists, for each claim, what it may become, such that no limit breaks even if all become the largest that
 // they list.
-func (d *Scheduler) rankAll(claims []*purchase.NewClaim) {
-	m, lim := d.market, d.limits
+func (s *Scheduler) rankAll(claims []*purchase.NewClaim) {
+	m, lim := s.market, s.limits
 	perPool := make([]int, len(m.World.Pools))
 	for _, b := range claims {
 		if b.Options == nil {
@@ -25,7 +25,7 @@ func (d *Scheduler) rankAll(claims []*purchase.NewClaim) {
 		}
 	}
 	for i, b := range claims {
-		if i%podsPerStop == 0 && d.Stopped() {
+		if i%podsPerStop == 0 && s.Stopped() {
 			return
 		}
 		if b.Options != nil {
@@ -35,7 +35,7 @@ func (d *Scheduler) rankAll(claims []*purchase.NewClaim) {
 		if i > 0 && b.DeviceNumber == 0 && purchase.Alike(b, claims[i-1]) && slices.Equal(b.Shown, claims[i-1].Shown) {
 			b.Options, b.RunnersUp = claims[i-1].Options, claims[i-1].RunnersUp
 		} else {
-			fitting := d.devicesFit(b)
+			fitting := s.devicesFit(b)
 			among := b.Base.Variant.Options
 			if b.Site != nil {
 				among = slices.SortedFunc(slices.Values(b.Shown), market.CompareOptions)

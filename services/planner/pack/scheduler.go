@@ -56,10 +56,10 @@ type Scheduler struct {
 
 // StopWhen makes the desk give up once stop says so, which must not go back on its word: from then on it seats nothing and
 // proves nothing. What it said before is not to be relied on either. nil never stops.
-func (d *Scheduler) StopWhen(stop func() bool) { d.stop, d.buyer.Stop = stop, stop }
+func (s *Scheduler) StopWhen(stop func() bool) { s.stop, s.buyer.Stop = stop, stop }
 
 // Stopped says that the desk has given up.
-func (d *Scheduler) Stopped() bool { return d.stop != nil && d.stop() }
+func (s *Scheduler) Stopped() bool { return s.stop != nil && s.stop() }
 
 // Assignment is a pod's place: a host, or a claim to buy.
 type Assignment struct {
@@ -70,7 +70,7 @@ type Assignment struct {
 }
 
 // TrackDevices makes the desk give out devices too. The same must follow the view.
-func (d *Scheduler) TrackDevices(t *devices.Allocator) { d.devices = t }
+func (s *Scheduler) TrackDevices(t *devices.Allocator) { s.devices = t }
 
 // NewScheduler seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
 func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *market.Limits) *Scheduler {
@@ -83,86 +83,86 @@ func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *t
 }
 
 // Prefer lets pods go to some hosts before others that can be relied on as much.
-func (d *Scheduler) Prefer(host func(int) bool) {
-	for i, r := range d.ranks {
+func (s *Scheduler) Prefer(host func(int) bool) {
+	for i, r := range s.ranks {
 		if r != rankClosed {
-			d.ranks[i] = 2 * r
+			s.ranks[i] = 2 * r
 			if !host(i) {
-				d.ranks[i]++
+				s.ranks[i]++
 			}
 		}
 	}
 }
 
 // Mark marks the present state of the view and the counts; limits are not part of it.
-func (d *Scheduler) Mark() view.Mark { return d.v.Fork() }
+func (s *Scheduler) Mark() view.Mark { return s.v.Fork() }
 
 // Revert takes back everything since the mark.
-func (d *Scheduler) Revert(m view.Mark) { d.v.Revert(m) }
+func (s *Scheduler) Revert(m view.Mark) { s.v.Revert(m) }
 
 // UncountBound takes a pod off the host that it is bound to, as far as other pods mind it: it will be seated anew.
-func (d *Scheduler) UncountBound(pod, host int) {
-	d.tally.Add(d.v.Pods[pod].Class, d.tally.Host(host), -1)
+func (s *Scheduler) UncountBound(pod, host int) {
+	s.tally.Add(s.v.Pods[pod].Class, s.tally.Host(host), -1)
 }
 
 // UncountAssigned takes a pod that was seated off the counts that other pods go by; its room stays taken.
-func (d *Scheduler) UncountAssigned(s Assignment) {
-	site := d.siteOf(s)
+func (s *Scheduler) UncountAssigned(a Assignment) {
+	site := s.siteOf(a)
 	if site != nil { // a claim has none where nobody counts its pods
-		d.tally.Add(d.v.Pods[s.Pod].Class, site, -1)
+		s.tally.Add(s.v.Pods[a.Pod].Class, site, -1)
 	}
 }
 
 // DependsOn and CountedBy say which counts of other pods a class relies on, and which it is part of; see topology.Rules.
-func (d *Scheduler) DependsOn(c *view.Class) []int32 { return d.rules.DependsOn(c) }
+func (s *Scheduler) DependsOn(c *view.Class) []int32 { return s.rules.DependsOn(c) }
 
 // CountedBy is described beside DependsOn.
-func (d *Scheduler) CountedBy(c *view.Class) []int32 { return d.rules.CountedBy(c) }
+func (s *Scheduler) CountedBy(c *view.Class) []int32 { return s.rules.CountedBy(c) }
 
 // StillAllowed says whether a pod that was seated could be seated there still, after what changed since.
-func (d *Scheduler) StillAllowed(s Assignment) bool {
-	c, site := d.v.Pods[s.Pod].Class, d.siteOf(s)
+func (s *Scheduler) StillAllowed(a Assignment) bool {
+	c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
 	if site == nil {
 		return true
 	}
-	mark := d.tally.Mark()
-	defer d.tally.Revert(mark)
-	d.tally.Add(c, site, -1)
-	return d.tally.Allows(c, site)
+	mark := s.tally.Mark()
+	defer s.tally.Revert(mark)
+	s.tally.Add(c, site, -1)
+	return s.tally.Allows(c, site)
 }
 
 // siteOf is where a seat is in the eyes of the rules about other pods; nil for a claim where nobody counts its pods.
-func (d *Scheduler) siteOf(s Assignment) *topology.Site {
-	if s.Claim != nil {
-		return s.Claim.Site
+func (s *Scheduler) siteOf(a Assignment) *topology.Site {
+	if a.Claim != nil {
+		return a.Claim.Site
 	}
-	return d.tally.Host(s.Host)
+	return s.tally.Host(a.Host)
 }
 
 // OnHosts seats pods on hosts that usable allows, and on nothing else.
-func (d *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
-	s := d.newAttempt(items, usable, false)
-	s.run()
-	if d.Stopped() {
+func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
+	a := s.newAttempt(items, usable, false)
+	a.run()
+	if s.Stopped() {
 		return nil, items
 	}
-	return s.assignments, s.left()
+	return a.assignments, a.left()
 }
 
 // Assign places pods on hosts that usable allows, and on claims to buy, which it takes off the limits.
-func (d *Scheduler) Assign(items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
-	s := d.newAttempt(items, usable, true)
-	s.run()
-	d.rankAll(s.claims)
-	if d.Stopped() {
+func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
+	a := s.newAttempt(items, usable, true)
+	a.run()
+	s.rankAll(a.claims)
+	if s.Stopped() {
 		return nil, nil, items
 	}
-	return s.assignments, s.claims, s.left()
+	return a.assignments, a.claims, a.left()
 }
 
 // attempt is one call's state.
 type attempt struct {
-	*Scheduler
+	s         *Scheduler
 	items     []market.Item
 	usable    func(host int) bool
 	buysNodes bool
@@ -195,123 +195,123 @@ type wantedKey struct {
 	segment *market.Segment
 }
 
-func (d *Scheduler) newAttempt(items []market.Item, usable func(host int) bool, buys bool) *attempt {
-	return &attempt{Scheduler: d, items: items, usable: usable, buysNodes: buys, wantedIndex: make(map[wantedKey]int)}
+func (s *Scheduler) newAttempt(items []market.Item, usable func(host int) bool, buys bool) *attempt {
+	return &attempt{s: s, items: items, usable: usable, buysNodes: buys, wantedIndex: make(map[wantedKey]int)}
 }
 
-func (s *attempt) run() {
+func (a *attempt) run() {
 	var tied []market.Item
-	for _, it := range s.items {
-		if s.buysNodes && s.sharesClaims(it.Class) {
-			s.leaveUnplaced(it.Class, it.Pods) // who shares a claim must be together
+	for _, it := range a.items {
+		if a.buysNodes && a.s.sharesClaims(it.Class) {
+			a.leaveUnplaced(it.Class, it.Pods) // who shares a claim must be together
 			continue
 		}
-		if s.hasPodRules(it.Class) {
+		if a.hasPodRules(it.Class) {
 			tied = append(tied, it)
 			continue
 		}
-		s.placeUnconstrained(it)
+		a.placeUnconstrained(it)
 	}
-	mark := s.Mark()
-	s.placeConstrained(tied)
-	if !s.buysNodes {
-		for _, ch := range s.intended {
-			s.assignments = append(s.assignments, Assignment{Pod: ch.pod, Host: ch.host})
+	mark := a.s.Mark()
+	a.placeConstrained(tied)
+	if !a.buysNodes {
+		for _, ch := range a.intended {
+			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Host: ch.host})
 		}
 		return
 	}
-	if s.Stopped() {
+	if a.s.Stopped() {
 		return
 	}
-	on := s.purchase()
-	s.Revert(mark)
-	s.replay(on)
-	s.repair()
+	on := a.purchase()
+	a.s.Revert(mark)
+	a.replay(on)
+	a.repair()
 }
 
 // podsPerStop is after how many pods, or claims, to ask whether to stop.
 const podsPerStop = 16
 
 // hasPodRules says whether it matters to a pod, or to others, which pods it runs with.
-func (s *attempt) hasPodRules(c *view.Class) bool {
-	return s.rules.Constrained(c) || (s.rules.Soft(c) && s.v.Policy.Preferences != model.PreferencesIgnored)
+func (a *attempt) hasPodRules(c *view.Class) bool {
+	return a.s.rules.Constrained(c) || (a.s.rules.Soft(c) && a.s.v.Policy.Preferences != model.PreferencesIgnored)
 }
 
 // placeUnconstrained puts pods that mind nobody on hosts; what is left is wanted anywhere.
-func (s *attempt) placeUnconstrained(it market.Item) {
+func (a *attempt) placeUnconstrained(it market.Item) {
 	rest := it.Pods
-	if s.Stopped() {
+	if a.s.Stopped() {
 		return
 	}
-	hosts := newHostQueue(s.v, it.Class, s.usable, s.ranks, s.hostMemory[:0]).judgedBy(s.matcher)
-	s.hostMemory = hosts.heap // to be used again
+	hosts := newHostQueue(a.s.v, it.Class, a.usable, a.s.ranks, a.s.hostMemory[:0]).judgedBy(a.s.matcher)
+	a.s.hostMemory = hosts.heap // to be used again
 	for len(rest) > 0 {
 		h, ok := hosts.next()
 		if !ok {
 			break
 		}
-		n := s.matcher.Capacity(it.Class, h, len(rest))
+		n := a.s.matcher.Capacity(it.Class, h, len(rest))
 		if n == 0 {
 			continue
 		}
-		s.v.Place(h, it.Class, n)
+		a.s.v.Place(h, it.Class, n)
 		for _, p := range rest[:n] {
-			s.assignments = append(s.assignments, Assignment{Pod: p, Host: h})
+			a.assignments = append(a.assignments, Assignment{Pod: p, Host: h})
 		}
 		rest = rest[n:]
 	}
-	s.want(it.Class, nil, rest)
+	a.want(it.Class, nil, rest)
 }
 
-func (s *attempt) want(c *view.Class, segment *market.Segment, pods []int) {
+func (a *attempt) want(c *view.Class, segment *market.Segment, pods []int) {
 	if len(pods) == 0 {
 		return
 	}
-	if !s.buysNodes {
-		s.leaveUnplaced(c, pods)
+	if !a.buysNodes {
+		a.leaveUnplaced(c, pods)
 		return
 	}
 	key := wantedKey{c, segment}
-	i, ok := s.wantedIndex[key]
+	i, ok := a.wantedIndex[key]
 	if !ok {
-		i = len(s.wantedItems)
-		s.wantedIndex[key] = i
-		s.wantedItems = append(s.wantedItems, market.Item{Class: c, Segment: segment})
+		i = len(a.wantedItems)
+		a.wantedIndex[key] = i
+		a.wantedItems = append(a.wantedItems, market.Item{Class: c, Segment: segment})
 	}
-	s.wantedItems[i].Pods = append(s.wantedItems[i].Pods, pods...)
+	a.wantedItems[i].Pods = append(a.wantedItems[i].Pods, pods...)
 }
 
-func (s *attempt) leaveUnplaced(c *view.Class, pods []int) {
+func (a *attempt) leaveUnplaced(c *view.Class, pods []int) {
 	if len(pods) == 0 {
 		return
 	}
-	if n := len(s.unplaced); n > 0 && s.unplaced[n-1].Class == c {
-		s.unplaced[n-1].Pods = append(s.unplaced[n-1].Pods, pods...)
+	if n := len(a.unplaced); n > 0 && a.unplaced[n-1].Class == c {
+		a.unplaced[n-1].Pods = append(a.unplaced[n-1].Pods, pods...)
 		return
 	}
-	s.unplaced = append(s.unplaced, market.Item{Class: c, Pods: slices.Clone(pods)})
+	a.unplaced = append(a.unplaced, market.Item{Class: c, Pods: slices.Clone(pods)})
 }
 
 // purchase packs what is wanted, and says which claim each pod is on.
-func (s *attempt) purchase() map[int]*purchase.NewClaim {
-	for i := range s.wantedItems {
-		slices.Sort(s.wantedItems[i].Pods)
+func (a *attempt) purchase() map[int]*purchase.NewClaim {
+	for i := range a.wantedItems {
+		slices.Sort(a.wantedItems[i].Pods)
 	}
-	tiers, before := s.market.TiersOf(s.wantedKeys(), s.onlyPool), s.limits.Clone()
-	claims, left, proof := s.buyer.Fill(tiers, s.wantedItems, s.buyer.NodeRules(s.wantedItems), s.limits)
-	if bands := byPriority(s.wantedItems); len(left) > 0 && len(bands) > 1 {
-		*s.limits = *before
-		claims, left = s.buyByPriority(tiers, bands)
+	tiers, before := a.s.market.TiersOf(a.wantedKeys(), a.s.onlyPool), a.s.limits.Clone()
+	claims, left, proof := a.s.buyer.Fill(tiers, a.wantedItems, a.s.buyer.NodeRules(a.wantedItems), a.s.limits)
+	if bands := byPriority(a.wantedItems); len(left) > 0 && len(bands) > 1 {
+		*a.s.limits = *before
+		claims, left = a.buyByPriority(tiers, bands)
 	}
-	s.claims, s.proof = claims, proof
-	if slices.ContainsFunc(s.wantedItems, func(it market.Item) bool { return it.Segment != nil || s.hasPodRules(it.Class) }) {
-		s.proof = purchase.Proof{} // it is of more rules than every plan must keep
+	a.claims, a.s.proof = claims, proof
+	if slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil || a.hasPodRules(it.Class) }) {
+		a.s.proof = purchase.Proof{} // it is of more rules than every plan must keep
 	}
-	if s.tally.Frozen() {
-		s.claims = slices.DeleteFunc(s.claims, s.opensFrozen)
+	if a.s.tally.Frozen() {
+		a.claims = slices.DeleteFunc(a.claims, a.opensFrozen)
 	}
 	on := make(map[int]*purchase.NewClaim)
-	for _, b := range s.claims {
+	for _, b := range a.claims {
 		for _, it := range b.Items {
 			for _, p := range it.Pods {
 				on[p] = b
@@ -319,34 +319,34 @@ func (s *attempt) purchase() map[int]*purchase.NewClaim {
 		}
 	}
 	for _, it := range left {
-		if it.Segment == nil && !s.hasPodRules(it.Class) {
-			s.leaveUnplaced(it.Class, it.Pods)
+		if it.Segment == nil && !a.hasPodRules(it.Class) {
+			a.leaveUnplaced(it.Class, it.Pods)
 		}
 	}
 	return on
 }
 
 // opensFrozen says whether a claim might be the first node of a domain that others rely on not to be there, and gives it up.
-func (s *attempt) opensFrozen(b *purchase.NewClaim) bool {
-	if !s.tally.Opens(s.tally.Probe(nil, s.places(b)...)) {
+func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
+	if !a.s.tally.Opens(a.s.tally.Probe(nil, a.places(b)...)) {
 		return false
 	}
 	if b.Options != nil {
-		b.CountBase(s.limits)
+		b.CountBase(a.s.limits)
 	}
-	s.limits.Return(b.Base)
+	a.s.limits.Return(b.Base)
 	for _, it := range b.Items {
-		if it.Segment == nil && !s.hasPodRules(it.Class) {
-			s.leaveUnplaced(it.Class, it.Pods)
+		if it.Segment == nil && !a.hasPodRules(it.Class) {
+			a.leaveUnplaced(it.Class, it.Pods)
 		}
 	}
 	return true
 }
 
 // buyByPriority packs the important pods first, where not all can be had: what limits leave is theirs.
-func (s *attempt) buyByPriority(tiers [][]*market.Option, bands [][]market.Item) (claims []*purchase.NewClaim, left []market.Item) {
+func (a *attempt) buyByPriority(tiers [][]*market.Option, bands [][]market.Item) (claims []*purchase.NewClaim, left []market.Item) {
 	for _, band := range bands {
-		some, rest, _ := s.buyer.Fill(tiers, band, s.buyer.NodeRules(band), s.limits)
+		some, rest, _ := a.s.buyer.Fill(tiers, band, a.s.buyer.NodeRules(band), a.s.limits)
 		claims, left = append(claims, some...), append(left, rest...)
 	}
 	return claims, left
@@ -366,10 +366,10 @@ func byPriority(items []market.Item) [][]market.Item {
 }
 
 // wantedKeys are the labels whose values matter to what is wanted.
-func (s *attempt) wantedKeys() []string {
+func (a *attempt) wantedKeys() []string {
 	var keys []string
-	for _, g := range s.partitions {
-		if slices.ContainsFunc(s.wantedItems, func(it market.Item) bool { return it.Segment != nil && slices.Contains(g.segments, it.Segment) }) {
+	for _, g := range a.s.partitions {
+		if slices.ContainsFunc(a.wantedItems, func(it market.Item) bool { return it.Segment != nil && slices.Contains(g.segments, it.Segment) }) {
 			keys = append(keys, g.keys...)
 		}
 	}
@@ -378,72 +378,72 @@ func (s *attempt) wantedKeys() []string {
 }
 
 // replay goes through the seating again, with claims in the place of cells; a pod whose turn fails now stays open.
-func (s *attempt) replay(on map[int]*purchase.NewClaim) {
-	for _, it := range s.wantedItems {
-		if it.Segment != nil || s.hasPodRules(it.Class) || s.Stopped() {
+func (a *attempt) replay(on map[int]*purchase.NewClaim) {
+	for _, it := range a.wantedItems {
+		if it.Segment != nil || a.hasPodRules(it.Class) || a.s.Stopped() {
 			continue
 		}
 		for _, p := range it.Pods {
 			b := on[p]
 			switch {
 			case b == nil:
-			case s.takeDevices(b, it.Class):
-				s.assignments = append(s.assignments, Assignment{Pod: p, Claim: b})
+			case a.s.takeDevices(b, it.Class):
+				a.assignments = append(a.assignments, Assignment{Pod: p, Claim: b})
 			default:
 				b.Drop(p)
-				s.leaveUnplaced(it.Class, []int{p})
+				a.leaveUnplaced(it.Class, []int{p})
 			}
 		}
 	}
-	for i, ch := range s.intended {
-		if i%podsPerStop == 0 && s.Stopped() {
+	for i, ch := range a.intended {
+		if i%podsPerStop == 0 && a.s.Stopped() {
 			return
 		}
-		c := s.v.Pods[ch.pod].Class
+		c := a.s.v.Pods[ch.pod].Class
 		b := on[ch.pod]
 		switch {
-		case !ch.newNode && s.matcher.Capacity(c, ch.host, 1) == 1:
-			s.v.Place(ch.host, c, 1)
-			s.assignments = append(s.assignments, Assignment{Pod: ch.pod, Host: ch.host})
-		case b != nil && s.tally.Allows(c, s.site(b)) && s.takeDevices(b, c):
-			s.tally.Add(c, s.site(b), 1)
-			s.assignments = append(s.assignments, Assignment{Pod: ch.pod, Claim: b})
+		case !ch.newNode && a.s.matcher.Capacity(c, ch.host, 1) == 1:
+			a.s.v.Place(ch.host, c, 1)
+			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Host: ch.host})
+		case b != nil && a.s.tally.Allows(c, a.site(b)) && a.s.takeDevices(b, c):
+			a.s.tally.Add(c, a.site(b), 1)
+			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Claim: b})
 		default:
 			if b != nil {
 				b.Drop(ch.pod)
 			}
-			s.leaveUnplaced(c, []int{ch.pod})
+			a.leaveUnplaced(c, []int{ch.pod})
 		}
 	}
-	s.claims = slices.DeleteFunc(s.claims, func(b *purchase.NewClaim) bool {
+	a.claims = slices.DeleteFunc(a.claims, func(b *purchase.NewClaim) bool {
 		if len(b.Items) == 0 {
 			if b.Options != nil {
-				b.CountBase(s.limits)
+				b.CountBase(a.s.limits)
 			}
-			s.limits.Return(b.Base)
+			a.s.limits.Return(b.Base)
 		}
 		return len(b.Items) == 0
 	})
 }
 
 // site is the claim's node in the eyes of the rules about other pods.
-func (s *attempt) site(b *purchase.NewClaim) *topology.Site {
+func (a *attempt) site(b *purchase.NewClaim) *topology.Site {
 	if b.Site == nil {
-		s.choosePreferred(b)
-		b.Site = s.tally.Claim(nil, s.places(b)...)
+		a.choosePreferred(b)
+		b.Site = a.s.tally.Claim(nil, a.places(b)...)
 	}
 	return b.Site
 }
 
 // places are what a claim may become: everything that holds its pods, as far as claims list it.
-func (s *attempt) places(b *purchase.NewClaim) []*fit.Place {
-	if s.lastListed != nil && s.lastListed != b && b.Options == nil && purchase.Alike(s.lastListed, b) {
-		b.Shown = s.lastListed.Shown
-		return s.lastPlaces
+func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
+	if a.lastListed != nil && a.lastListed != b && b.Options == nil && purchase.Alike(a.lastListed, b) {
+		b.Shown = a.lastListed.Shown
+		return a.lastPlaces
 	}
 	options := b.Options
 	if options == nil {
-		options, _ = s.market.Rank(b.Base, b.Items, nil)
+		options, _ = a.s.market.Rank(b.Base, b.Items, nil)
 	}
 	if !slices.Contains(options, b.Base) { // a list that is cut short may be of others
 		options = append(slices.Clone(options), b.Base)
@@ -453,18 +453,18 @@ func (s *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	for i, o := range options {
 		out[i] = &o.Place
 	}
-	s.lastListed, s.lastPlaces = b, out
+	a.lastListed, a.lastPlaces = b, out
 	return out
 }
 
 // left are the pods without a seat, one item for each class.
-func (s *attempt) left() []market.Item {
+func (a *attempt) left() []market.Item {
 	by := make(map[*view.Class][]int)
-	for _, it := range s.unplaced {
+	for _, it := range a.unplaced {
 		by[it.Class] = append(by[it.Class], it.Pods...)
 	}
 	var out []market.Item
-	for _, it := range s.items {
+	for _, it := range a.items {
 		if pods := by[it.Class]; len(pods) > 0 {
 			slices.Sort(pods)
 			out = append(out, market.Item{Class: it.Class, Pods: pods})

@@ -9,35 +9,35 @@ import (
 )
 
 // CountClaim makes a claim known to those who count domains: its node will be there, whatever runs on it.
-func (d *Scheduler) CountClaim(b *purchase.NewClaim) {
+func (s *Scheduler) CountClaim(b *purchase.NewClaim) {
 	places := make([]*fit.Place, len(b.Options))
 	for i, o := range b.Options {
 		places[i] = &o.Place
 	}
-	b.Site = d.tally.Claim(nil, places...)
+	b.Site = s.tally.Claim(nil, places...)
 }
 
 // ReplaceStatic is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
 // items, paid for alike; nil where there is none, or where the items' pods mind others that it can't be sure of.
-func (d *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
-	if d.market.PortsClash(items) || slices.ContainsFunc(items, func(it market.Item) bool { return d.rules.Constrained(it.Class) }) {
+func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
+	if s.market.PortsClash(items) || slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) }) {
 		return nil
 	}
-	l, fits := d.market.Combine(items), d.devicesFit(nil, claimants(items)...)
+	l, fits := s.market.Combine(items), s.devicesFit(nil, claimants(items)...)
 	able := slices.DeleteFunc(slices.Clone(options), func(o *market.Option) bool { return !o.Fits(l) || !fits(o) })
 	b := purchase.EmptyClaimWithin(able, lim)
 	if b == nil {
 		return nil
 	}
-	if len(b.Options) > d.market.MaxOfferings() {
-		if b.Options = d.market.Capped(b.Options); b.Options == nil {
+	if len(b.Options) > s.market.MaxOfferings() {
+		if b.Options = s.market.Capped(b.Options); b.Options == nil {
 			return nil
 		}
 	}
 	b.Items = items
-	d.CountClaim(b)
+	s.CountClaim(b)
 	for _, c := range claimants(items) {
-		d.takeDevices(b, c)
+		s.takeDevices(b, c)
 	}
 	return b
 }

@@ -10,29 +10,29 @@ import (
 
 // TopUp seats pods in what claims of this plan have left, at no price: each claim stays what it was packed for. Pods that
 // mind others, and what finds no room, are left.
-func (d *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (assignments []Assignment, left []market.Item) {
-	s := d.newAttempt(items, nil, true)
+func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (assignments []Assignment, left []market.Item) {
+	a := s.newAttempt(items, nil, true)
 	for _, it := range items {
 		rest := it.Pods
-		for i := 0; i < len(claims) && len(rest) > 0 && !s.hasPodRules(it.Class); i++ {
-			for len(rest) > 0 && s.hasSpare(claims[i], it.Class) {
-				s.addTo(claims[i], claims[i].Base, it.Class, rest[0])
+		for i := 0; i < len(claims) && len(rest) > 0 && !a.hasPodRules(it.Class); i++ {
+			for len(rest) > 0 && a.hasSpare(claims[i], it.Class) {
+				a.addTo(claims[i], claims[i].Base, it.Class, rest[0])
 				rest = rest[1:]
 			}
 		}
-		s.leaveUnplaced(it.Class, rest)
+		a.leaveUnplaced(it.Class, rest)
 	}
-	d.rankAll(claims)
-	return s.assignments, s.left()
+	s.rankAll(claims)
+	return a.assignments, a.left()
 }
 
 // hasSpare says whether a claim, as it was packed for, holds one more pod that minds nobody. One of a pool with minValues
 // is left as flexible as it is.
-func (s *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
+func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 	items := append(slices.Clone(b.Items), market.Item{Class: c, Pods: []int{0}})
-	return !market.HasMinValues(b.Base.Pool) && b.Base.Fits(s.market.Combine(items)) && s.devicesFit(b, c)(b.Base) &&
-		!s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode)
+	return !market.HasMinValues(b.Base.Pool) && b.Base.Fits(a.s.market.Combine(items)) && a.s.devicesFit(b, c)(b.Base) &&
+		!a.s.market.PortsClash(items) && purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode)
 }
 
 // HasPodRules says whether it matters to pods of a class, or to others, which pods they run with.
-func (d *Scheduler) HasPodRules(c *view.Class) bool { return d.rules.Constrained(c) }
+func (s *Scheduler) HasPodRules(c *view.Class) bool { return s.rules.Constrained(c) }

@@ -41,7 +41,7 @@ func (t *Tally) AllowsReal(c *view.Class, s *Site) bool {
 
 // Capacity is how many pods of a class, up to limit, may go to a site one after the other.
 func (t *Tally) Capacity(c *view.Class, s *Site, limit int) int {
-	if !t.r.CanRefuse(c) {
+	if !t.nodes.r.CanRefuse(c) {
 		if limit > 0 && !t.Allows(c, s) {
 			return 0
 		}
@@ -66,12 +66,12 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 		defer t.Revert(mark)
 		s = t.claim(s.form, s.host) // the pods that such a node has from the start count
 	}
-	x := &t.r.classes[c.Index]
-	if !t.r.CanRefuse(c) {
+	x := &t.nodes.r.classes[c.Index]
+	if !t.nodes.r.CanRefuse(c) {
 		return verdict{} // whoever counts the pods takes them for being wherever they may be
 	}
 	for i, key := range x.keys {
-		if t.at(s, key) == open {
+		if t.nodes.at(s, key) == open {
 			return verdict{rulingOpen, i}
 		}
 	}
@@ -88,7 +88,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 			return verdict{rulingAnti, i}
 		}
 	}
-	for _, n := range t.r.kinds[t.r.kindOf[c.Index]].repelled {
+	for _, n := range t.nodes.r.kinds[t.nodes.r.kindOf[c.Index]].repelled {
 		if t.most(n, s) > 0 {
 			return verdict{rulingInverse, int(n)}
 		}
@@ -98,7 +98,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 
 // most is how many pods there are at most in the domain of a site; none where it is in no domain.
 func (t *Tally) most(counter int32, s *Site) int32 {
-	d := t.at(s, t.r.counters[counter].key)
+	d := t.nodes.at(s, t.nodes.r.counters[counter].key)
 	if d < 0 {
 		return 0
 	}
@@ -106,7 +106,7 @@ func (t *Tally) most(counter int32, s *Site) int32 {
 }
 
 func (t *Tally) spreads(rule *spreadRule, s *Site, actual bool) bool {
-	d := t.at(s, t.r.counters[rule.counter].key)
+	d := t.nodes.at(s, t.nodes.r.counters[rule.counter].key)
 	switch d {
 	case unasked:
 		return true
@@ -122,7 +122,7 @@ func (t *Tally) attracts(x *classRules, s *Site) (rule int, ok bool) {
 	none := true
 	for i, a := range x.affinity {
 		none = none && t.counts[a.counter].total == 0
-		d := t.at(s, t.r.counters[a.counter].key)
+		d := t.nodes.at(s, t.nodes.r.counters[a.counter].key)
 		switch {
 		case d == unasked:
 		case d == absent:
@@ -145,7 +145,7 @@ func (t *Tally) Why(c *view.Class, s *Site) model.Reason {
 	if v.ruling == rulingFine {
 		return model.Reason{}
 	}
-	x := &t.r.classes[c.Index]
+	x := &t.nodes.r.classes[c.Index]
 	var r model.Reason
 	switch v.ruling {
 	case rulingSpread:
@@ -172,9 +172,9 @@ func (t *Tally) CapacityOn(c *view.Class, host, limit int) int {
 }
 
 func (t *Tally) spreadReason(rule *spreadRule, s *Site) model.Reason {
-	key := t.r.counters[rule.counter].key
-	name := t.r.keys[key]
-	d := t.at(s, key)
+	key := t.nodes.r.counters[rule.counter].key
+	name := t.nodes.r.keys[key]
+	d := t.nodes.at(s, key)
 	if d == absent {
 		return model.Reason{
 			Code:    model.CodeTopologySpread,
@@ -186,7 +186,7 @@ func (t *Tally) spreadReason(rule *spreadRule, s *Site) model.Reason {
 	message := fmt.Sprintf("%s has %d of the pods with %s, and one more is beyond maxSkew %d: the emptiest %s has %d",
 		t.where(key, s), has, selectorText(rule.spec.Selector), rule.maxSkew, name, least)
 	remedy := fmt.Sprintf("raise maxSkew, or let the pods run where there are fewer of them, by another %s", name)
-	if _, _, sure := t.domainsOf(rule, t.region(t.r.counters[rule.counter].universe), false); sure < rule.minDomains {
+	if _, _, sure := t.domainsOf(rule, t.region(t.nodes.r.counters[rule.counter].universe), false); sure < rule.minDomains {
 		message = fmt.Sprintf("%s has %d of the pods with %s, and may not have more than maxSkew %d while there are %d of the %d domains of minDomains",
 			t.where(key, s), has, selectorText(rule.spec.Selector), rule.maxSkew, sure, rule.minDomains)
 		remedy = fmt.Sprintf("lower minDomains, or allow nodes with more values of %s", name)
@@ -196,9 +196,9 @@ func (t *Tally) spreadReason(rule *spreadRule, s *Site) model.Reason {
 
 func (t *Tally) affinityReason(x *classRules, i int, s *Site) model.Reason {
 	a := x.affinity[i]
-	key := t.r.counters[a.counter].key
-	name := t.r.keys[key]
-	if t.at(s, key) == absent {
+	key := t.nodes.r.counters[a.counter].key
+	name := t.nodes.r.keys[key]
+	if t.nodes.at(s, key) == absent {
 		return model.Reason{
 			Code:    model.CodePodAffinity,
 			Message: fmt.Sprintf("the required pod affinity needs the label %s, which %s does not have", name, s.name),
@@ -221,35 +221,35 @@ func (t *Tally) affinityReason(x *classRules, i int, s *Site) model.Reason {
 }
 
 func (t *Tally) antiReason(a antiRule, s *Site) model.Reason {
-	key := t.r.counters[a.counter].key
+	key := t.nodes.r.counters[a.counter].key
 	return model.Reason{
 		Code: model.CodePodAntiAffinity,
 		Message: fmt.Sprintf("the required pod anti-affinity keeps away from pods with %s, and %s has %d",
 			selectorText(a.spec.Selector), t.where(key, s), t.most(a.counter, s)),
-		Remedy: fmt.Sprintf("allow nodes with another %s, or change the required anti-affinity", t.r.keys[key]),
+		Remedy: fmt.Sprintf("allow nodes with another %s, or change the required anti-affinity", t.nodes.r.keys[key]),
 	}
 }
 
 func (t *Tally) inverseReason(c *view.Class, counter int32, s *Site) model.Reason {
-	key := t.r.counters[counter].key
+	key := t.nodes.r.counters[counter].key
 	owner := t.ownerOf(counter)
 	return model.Reason{
 		Code: model.CodePodAntiAffinity,
 		Message: fmt.Sprintf("pods in %s (%d, such as those of %s %s/%s) keep pods like those of %s/%s away by required anti-affinity",
 			t.where(key, s), t.most(counter, s), owner.OwnerKind, owner.Namespace, owner.OwnerName, c.Namespace, c.OwnerName),
-		Remedy: fmt.Sprintf("allow nodes with another %s, or change the anti-affinity of %s/%s", t.r.keys[key], owner.Namespace, owner.OwnerName),
+		Remedy: fmt.Sprintf("allow nodes with another %s, or change the anti-affinity of %s/%s", t.nodes.r.keys[key], owner.Namespace, owner.OwnerName),
 	}
 }
 
 // ownerOf is the first class whose required anti-affinity a counter counts.
 func (t *Tally) ownerOf(counter int32) *view.Class {
-	i := slices.IndexFunc(t.r.classes, func(x classRules) bool { return slices.Contains(x.owned, counter) })
-	return t.r.w.Classes[i]
+	i := slices.IndexFunc(t.nodes.r.classes, func(x classRules) bool { return slices.Contains(x.owned, counter) })
+	return t.nodes.r.w.Classes[i]
 }
 
 func (t *Tally) openReason(c *view.Class, key int32, s *Site) model.Reason {
 	code := model.CodeTopologySpread
-	x := &t.r.classes[c.Index]
+	x := &t.nodes.r.classes[c.Index]
 	switch {
 	case len(x.spread) > 0:
 	case len(x.affinity) > 0:
@@ -259,16 +259,16 @@ func (t *Tally) openReason(c *view.Class, key int32, s *Site) model.Reason {
 	}
 	return model.Reason{
 		Code:    code,
-		Message: fmt.Sprintf("it is not decided yet which %s %s will have, and rules about other pods depend on it", t.r.keys[key], s.name),
+		Message: fmt.Sprintf("it is not decided yet which %s %s will have, and rules about other pods depend on it", t.nodes.r.keys[key], s.name),
 	}
 }
 
 // where names the domain of a site.
 func (t *Tally) where(key int32, s *Site) string {
-	if key == hostname || t.at(s, key) < 0 {
+	if key == hostname || t.nodes.at(s, key) < 0 {
 		return s.name
 	}
-	return fmt.Sprintf("%s %s", t.r.keys[key], t.names[key][t.at(s, key)])
+	return fmt.Sprintf("%s %s", t.nodes.r.keys[key], t.nodes.names[key][t.nodes.at(s, key)])
 }
 
 // selectorText is a selector as people write it.

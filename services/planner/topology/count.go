@@ -62,7 +62,7 @@ type crowd struct{ ending, loose bool }
 
 // count counts pods of a class on a site, or off it.
 func (t *Tally) count(c *view.Class, s *Site, n int32, how crowd) {
-	k := &t.r.kinds[t.r.kindOf[c.Index]]
+	k := &t.nodes.r.kinds[t.nodes.r.kindOf[c.Index]]
 	if !how.ending {
 		for _, x := range k.spread {
 			t.bump(x, s, n, !how.loose)
@@ -71,32 +71,32 @@ func (t *Tally) count(c *view.Class, s *Site, n int32, how crowd) {
 	for _, x := range k.pods {
 		t.bump(x, s, n, !how.loose)
 	}
-	for _, x := range t.r.classes[c.Index].owned {
+	for _, x := range t.nodes.r.classes[c.Index].owned {
 		t.bump(x, s, n, !how.loose)
 	}
 }
 
 // bump changes a counter by n pods on a site, which are there for sure, or perhaps.
 func (t *Tally) bump(x int32, s *Site, n int32, sure bool) {
-	spec, ct := &t.r.counters[x], &t.counts[x]
+	spec, ct := &t.nodes.r.counters[x], &t.counts[x]
 	if spec.universe != nowhere {
-		p := t.pass(t.r.universes[spec.universe].filter, s.form)
+		p := t.nodes.pass(t.nodes.r.universes[spec.universe].filter, s.form)
 		if p == passNo {
 			return
 		}
 		sure = sure && p == passSure
 	}
-	d := t.at(s, spec.key)
+	d := t.nodes.at(s, spec.key)
 	if d == absent {
 		return
 	}
 	ct.total += n
 	switch {
 	case d == unasked:
-	case d == open && t.forms[s.form].endless[spec.key]:
+	case d == open && t.nodes.forms[s.form].endless[spec.key]:
 		ct.anywhere += n
 	case d == open:
-		for _, m := range t.forms[s.form].maybe[spec.key] {
+		for _, m := range t.nodes.forms[s.form].maybe[spec.key] {
 			t.shift(x, m, 0, n)
 		}
 	case sure:
@@ -121,7 +121,7 @@ func (t *Tally) shift(x, d, lo, hi int32) {
 	} else {
 		ct.domains[d] = p
 	}
-	if lo == 0 || t.r.counters[x].universe == nowhere {
+	if lo == 0 || t.nodes.r.counters[x].universe == nowhere {
 		return
 	}
 	ct.move(before, p.lo)
@@ -157,7 +157,7 @@ func (ct *count) move(from, to int32) {
 
 // touch keeps the figures on the region's sets up to date when a domain becomes occupied or empty.
 func (t *Tally) touch(x, d int32, occupied bool) {
-	ct, spec := &t.counts[x], &t.r.counters[x]
+	ct, spec := &t.counts[x], &t.nodes.r.counters[x]
 	if spec.key == hostname || ct.epoch != t.now.forms {
 		return // the sets are not asked, or looked through before they are asked
 	}
@@ -196,7 +196,7 @@ func (t *Tally) sync(ct *count, g *region) {
 
 // region brings the domains of a universe up to date.
 func (t *Tally) region(u int32) *region {
-	g, spec := &t.regions[u], t.r.universes[u]
+	g, spec := &t.regions[u], t.nodes.r.universes[u]
 	if g.epoch != t.now.forms {
 		g.epoch = t.now.forms
 		t.survey(g, spec)
@@ -204,13 +204,13 @@ func (t *Tally) region(u int32) *region {
 	if spec.key == hostname && g.hostEpoch != t.now.hosts {
 		g.hostEpoch = t.now.hosts
 		g.hosts, g.sureHost = 0, 0
-		for i := range t.forms {
-			switch t.pass(spec.filter, int32(i)) {
+		for i := range t.nodes.forms {
+			switch t.nodes.pass(spec.filter, int32(i)) {
 			case passSure:
-				g.sureHost += t.forms[i].nodes
+				g.sureHost += t.nodes.forms[i].nodes
 				fallthrough
 			case passMaybe:
-				g.hosts += t.forms[i].nodes
+				g.hosts += t.nodes.forms[i].nodes
 			case passNo:
 			}
 		}
@@ -224,12 +224,12 @@ func (t *Tally) survey(g *region, spec universe) {
 	g.real.clear()
 	g.sure.clear()
 	g.boundlessAll, g.boundlessReal = false, false
-	for i := range t.forms {
-		f := &t.forms[i]
+	for i := range t.nodes.forms {
+		f := &t.nodes.forms[i]
 		if !f.offered && f.nodes == 0 {
 			continue
 		}
-		p := t.pass(spec.filter, int32(i))
+		p := t.nodes.pass(spec.filter, int32(i))
 		if p == passNo {
 			continue
 		}
@@ -267,7 +267,7 @@ func (g *region) include(f *form, key int32, sure bool) {
 // minimum is the least number of pods of any domain that counts for a spread constraint; actual leaves out domains that
 // nothing of this plan opens.
 func (t *Tally) minimum(rule *spreadRule, actual bool) int32 {
-	g := t.region(t.r.counters[rule.counter].universe)
+	g := t.region(t.nodes.r.counters[rule.counter].universe)
 	if (actual && g.boundlessReal) || (!actual && g.boundlessAll) {
 		return 0
 	}
@@ -282,8 +282,8 @@ func (t *Tally) minimum(rule *spreadRule, actual bool) int32 {
 // both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node that is yet to
 // be bought brings its domain along.
 func (t *Tally) leastSeen(rule *spreadRule, s *Site, actual bool) int32 {
-	spec := &t.r.counters[rule.counter]
-	d := t.at(s, spec.key)
+	spec := &t.nodes.r.counters[rule.counter]
+	d := t.nodes.at(s, spec.key)
 	if spec.key == hostname || d < 0 {
 		return t.minimum(rule, actual)
 	}
@@ -296,7 +296,7 @@ func (t *Tally) leastSeen(rule *spreadRule, s *Site, actual bool) int32 {
 	if actual {
 		in = g.real.has(d)
 	}
-	if own == 0 && !g.sure.has(d) && s.host == unasked && t.pass(t.r.universes[spec.universe].filter, s.form) == passSure {
+	if own == 0 && !g.sure.has(d) && s.host == unasked && t.nodes.pass(t.nodes.r.universes[spec.universe].filter, s.form) == passSure {
 		sure++
 	}
 	if sure < rule.minDomains {
@@ -335,7 +335,7 @@ func (ct *count) leastBeside(own int32) (least int32, some bool) {
 // domainsOf is how many domains count for a spread constraint, how many of them have pods, and how many there surely are.
 func (t *Tally) domainsOf(rule *spreadRule, g *region, actual bool) (domains, occupied, sure int32) {
 	ct := &t.counts[rule.counter]
-	if t.r.counters[rule.counter].key == hostname {
+	if t.nodes.r.counters[rule.counter].key == hostname {
 		return g.hosts, ct.occupied, g.sureHost
 	}
 	t.sync(ct, g)

@@ -16,14 +16,14 @@ type worker struct {
 
 // staff are the DaemonSets whose pods may run on nodes of a form.
 func (t *Tally) staff(id int32) []worker {
-	f := &t.forms[id]
-	if len(t.r.daemons) == 0 || f.employed {
+	f := &t.nodes.forms[id]
+	if len(t.nodes.r.daemons) == 0 || f.employed {
 		return f.staff
 	}
 	f.employed = true
-	for _, d := range t.r.daemons {
-		may := func(id int32) bool { return fit.MayRun(d.Profile, &t.shapes[id].place) }
-		doubtful := func(id int32) bool { return !fit.Admits(d.Profile, &t.shapes[id].place) }
+	for _, d := range t.nodes.r.daemons {
+		may := func(id int32) bool { return fit.MayRun(d.Profile, &t.nodes.shapes[id].place) }
+		doubtful := func(id int32) bool { return !fit.Admits(d.Profile, &t.nodes.shapes[id].place) }
 		if slices.ContainsFunc(f.shapes, may) {
 			f.staff = append(f.staff, worker{class: d, loose: slices.ContainsFunc(f.shapes, doubtful)})
 		}

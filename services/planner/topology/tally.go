@@ -14,7 +14,7 @@ import (
 // Counts err on the safe side: where it is open in which domain a pod is, it counts in all of them for rules that allow
 // only so many, and in none for rules that ask for pods.
 type Tally struct {
-	*atlas
+	nodes    *atlas
 	hosts    []*Site
 	counts   []count
 	regions  []region
@@ -59,11 +59,11 @@ const (
 // will not stay where they are. skip may be nil. The tally follows the view from then on.
 func NewTally(r *Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t := &Tally{
-		atlas: newAtlas(r), counts: make([]count, len(r.counters)), regions: make([]region, len(r.universes)),
+		nodes: newAtlas(r), counts: make([]count, len(r.counters)), regions: make([]region, len(r.universes)),
 		isFrozen: make([]bool, len(r.universes)), now: epochs{1, 1}, last: epochs{1, 1},
 	}
 	for i, h := range v.Hosts {
-		t.hosts = append(t.hosts, t.hostSite(h))
+		t.hosts = append(t.hosts, t.nodes.hostSite(h))
 		t.bound(v, i, skip, 1)
 	}
 	v.Follow(t)
@@ -95,23 +95,23 @@ func (t *Tally) Adopt(r *Rules) bool {
 	idle := func(r *Rules) bool {
 		return len(r.counters)+len(r.filters)+len(r.universes)+len(r.daemons)+len(r.labels) == 0 && !r.taints
 	}
-	if !idle(t.r) || !idle(r) {
+	if !idle(t.nodes.r) || !idle(r) {
 		return false
 	}
-	t.r = r
+	t.nodes.r = r
 	return true
 }
 
 // Size is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
 // long makes a new one when it has become too much.
 func (t *Tally) Size() int {
-	return len(t.shapes) + len(t.forms) + len(t.names[hostname]) + len(t.seen)
+	return len(t.nodes.shapes) + len(t.nodes.forms) + len(t.nodes.names[hostname]) + len(t.nodes.seen)
 }
 
 // Offer makes known what could be bought: the domains of such nodes count for the minimum of spread, as if the nodes were
 // there. Offers that do not differ in what any rule looks at are cheap. All offers are made before anything else is asked.
 func (t *Tally) Offer(at *fit.Place) {
-	f := &t.forms[t.form(nil, at)]
+	f := &t.nodes.forms[t.nodes.form(nil, at)]
 	if !f.offered {
 		f.offered = true
 		t.newForms()
@@ -125,13 +125,13 @@ func (t *Tally) Host(i int) *Site { return t.hosts[i] }
 // are not judged there. The places are what the nodes may be; pin are labels that go before theirs. Here and below, places
 // are remembered by their address and must not change.
 func (t *Tally) Segment(pin model.Labels, places ...*fit.Place) *Site {
-	return &Site{name: "a new node", form: t.form(pin, places...), host: unasked}
+	return &Site{name: "a new node", form: t.nodes.form(pin, places...), host: unasked}
 }
 
 // Probe is what a Claim would be, to be asked whether it Opens and whether it Allows a first pod: the answers are those of
 // the Claim. Nothing is changed, so that it is cheap where many places are tried; pods must not be added to it.
 func (t *Tally) Probe(pin model.Labels, places ...*fit.Place) *Site {
-	s := &Site{name: "a new node", form: t.form(pin, places...), host: t.probe, probe: true}
+	s := &Site{name: "a new node", form: t.nodes.form(pin, places...), host: t.nodes.probe, probe: true}
 	s.opens = t.wouldOpen(s)
 	return s
 }
@@ -139,7 +139,7 @@ func (t *Tally) Probe(pin model.Labels, places ...*fit.Place) *Site {
 // Claim is the site of one node of this plan, with a hostname of its own. The places are what it may be; pin are labels
 // that go before theirs. From then on its domains exist, until Revert.
 func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
-	return t.claim(t.form(pin, places...), t.freshHost())
+	return t.claim(t.nodes.form(pin, places...), t.nodes.freshHost())
 }
 
 func (t *Tally) claim(form, host int32) *Site {
@@ -153,11 +153,11 @@ func (t *Tally) claim(form, host int32) *Site {
 
 // occupy notes that there are more, or fewer, nodes of a form.
 func (t *Tally) occupy(f, n int32) {
-	before := t.forms[f].nodes
-	t.forms[f].nodes += n
+	before := t.nodes.forms[f].nodes
+	t.nodes.forms[f].nodes += n
 	t.last.hosts++
 	t.now.hosts = t.last.hosts
-	if before == 0 || t.forms[f].nodes == 0 {
+	if before == 0 || t.nodes.forms[f].nodes == 0 {
 		t.newForms()
 	}
 }
@@ -169,7 +169,7 @@ func (t *Tally) newForms() {
 
 // Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
 func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
-	f := t.form(pin, places...)
+	f := t.nodes.form(pin, places...)
 	if f == s.form {
 		return
 	}
@@ -213,8 +213,8 @@ func (t *Tally) change(s step) {
 // Freeze remembers that a pod of the class was placed by AllowsReal: no later claim may open a domain that its spread
 // would count.
 func (t *Tally) Freeze(c *view.Class) {
-	for _, s := range t.r.classes[c.Index].spread {
-		u := t.r.counters[s.counter].universe
+	for _, s := range t.nodes.r.classes[c.Index].spread {
+		u := t.nodes.r.counters[s.counter].universe
 		if t.isFrozen[u] {
 			continue
 		}
@@ -225,7 +225,7 @@ func (t *Tally) Freeze(c *view.Class) {
 }
 
 // Rules are those that the pods are counted for.
-func (t *Tally) Rules() *Rules { return t.r }
+func (t *Tally) Rules() *Rules { return t.nodes.r }
 
 // Frozen says whether any class was frozen.
 func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
@@ -236,14 +236,14 @@ func (t *Tally) Opens(s *Site) bool { return s.opens }
 // wouldOpen says whether a node like the site may be the first of its domain in something that is frozen.
 func (t *Tally) wouldOpen(s *Site) bool {
 	for _, u := range t.frozen {
-		spec := t.r.universes[u]
-		if t.pass(spec.filter, s.form) == passNo {
+		spec := t.nodes.r.universes[u]
+		if t.nodes.pass(spec.filter, s.form) == passNo {
 			continue
 		}
 		if spec.key == hostname {
 			return true
 		}
-		f, g := &t.forms[s.form], t.region(u)
+		f, g := &t.nodes.forms[s.form], t.region(u)
 		d := f.domains[spec.key]
 		if f.endless[spec.key] || (d >= 0 && !g.real.has(d)) {
 			return true

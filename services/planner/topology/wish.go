@@ -12,7 +12,7 @@ const softSpread = 100
 // then no place is better than another. Soft spread weighs 100 e/(e+maxSkew), where e is how far the skew goes beyond
 // maxSkew, and 100 on a node without the label. What is not decided yet is not met.
 func (t *Tally) PreferencePenalty(c *view.Class, s *Site) int32 {
-	x := &t.r.classes[c.Index]
+	x := &t.nodes.r.classes[c.Index]
 	var sum int32
 	for i := range x.softSpread {
 		sum += t.uneven(&x.softSpread[i], s)
@@ -26,7 +26,7 @@ func (t *Tally) PreferencePenalty(c *view.Class, s *Site) int32 {
 }
 
 func (t *Tally) uneven(rule *spreadRule, s *Site) int32 {
-	d := t.at(s, t.r.counters[rule.counter].key)
+	d := t.nodes.at(s, t.nodes.r.counters[rule.counter].key)
 	switch d {
 	case unasked:
 		return 0
@@ -45,7 +45,7 @@ func (t *Tally) prefers(p preference, s *Site) bool {
 	if ct.total == 0 && !p.anti {
 		return true
 	}
-	d := t.at(s, t.r.counters[p.counter].key)
+	d := t.nodes.at(s, t.nodes.r.counters[p.counter].key)
 	switch {
 	case d == unasked:
 		return true

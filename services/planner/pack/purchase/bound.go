@@ -26,8 +26,8 @@ func weaker(a, b model.BoundKind) bool {
 }
 
 // bound proves what some pods must cost at least on what some tiers sell.
-func (d *Buyer) bound(pods []int, tiers [][]*market.Option) Proof {
-	p := d.relaxed(market.Items(d.m.World, pods), tiers)
+func (by *Buyer) bound(pods []int, tiers [][]*market.Option) Proof {
+	p := by.relaxed(market.Items(by.m.World, pods), tiers)
 	p.BoundOnly = true
 	return proofOf(optimise.Solve(&p.Problem), len(pods))
 }
@@ -52,12 +52,12 @@ type Worth struct {
 func (w *Worth) Of(c *view.Class) float64 { return w.byClass[c.Index] }
 
 // Worth prices pods as if none of them was anywhere: any pool, no limits, no spread, no wishes.
-func (d *Buyer) Worth(pods []int) Worth {
-	out := Worth{byClass: make([]float64, len(d.m.World.Classes))}
+func (by *Buyer) Worth(pods []int) Worth {
+	out := Worth{byClass: make([]float64, len(by.m.World.Classes))}
 	if len(pods) == 0 {
 		return out
 	}
-	p := d.relaxed(market.Items(d.m.World, pods), d.m.Tiers)
+	p := by.relaxed(market.Items(by.m.World, pods), by.m.Tiers)
 	p.Problem.Worth = true
 	s := optimise.Solve(&p.Problem)
 	out.Floor = proofOf(s, len(pods))
@@ -70,16 +70,16 @@ func (d *Buyer) Worth(pods []int) Worth {
 }
 
 // relaxed is the problem of buying for items on some tiers, with no more rules than every plan must keep.
-func (d *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formulation {
-	rules := slices.DeleteFunc(d.NodeRules(items), func(r topology.NodeRule) bool { return r.Skew })
-	p := d.formulate(newBacklog(items, rules), nil)
+func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formulation {
+	rules := slices.DeleteFunc(by.NodeRules(items), func(r topology.NodeRule) bool { return r.Skew })
+	p := by.formulate(newBacklog(items, rules), nil)
 	all := slices.Concat(tiers...)
 	slices.SortStableFunc(all, market.CompareOptions)
 	p.options = market.Undominated(all, nil)
 	for i, o := range p.options {
 		p.add(i, nodeShape{o.Free, p.takenBy(o, false)}, 0)
 		if id := o.Offering.ReservationID; id != "" && len(p.bins) > 0 && p.bins[len(p.bins)-1] == i {
-			p.Bins[len(p.Bins)-1].Most = int(d.units.Left(id))
+			p.Bins[len(p.Bins)-1].Most = int(by.units.Left(id))
 		}
 	}
 	p.addRules()
@@ -91,12 +91,12 @@ func (d *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formulat
 // that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any cell, no limits, no
 // minValues, no spread, and wishes for nothing. Pods that had to go to a lighter pool, because no heavier one sells what
 // they need, are bounded by what the lighter pools sell; where limits may have sent them there, by what any pool sells.
-func (d *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
-	byTier := make([][]int, len(d.m.Tiers))
+func (by *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
+	byTier := make([][]int, len(by.m.Tiers))
 	n := 0
 	for _, b := range claims {
-		t := d.m.TierOf(b.Base.Pool)
-		if d.m.Limited() {
+		t := by.m.TierOf(b.Base.Pool)
+		if by.m.Limited() {
 			t = 0
 		}
 		for _, it := range b.Items {
@@ -112,11 +112,11 @@ func (d *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
 		if len(pods) == 0 {
 			continue
 		}
-		tiers := d.m.Tiers[t : t+1]
-		if d.m.Limited() {
-			tiers = d.m.Tiers
+		tiers := by.m.Tiers[t : t+1]
+		if by.m.Limited() {
+			tiers = by.m.Tiers
 		}
-		part := d.bound(pods, tiers)
+		part := by.bound(pods, tiers)
 		if part.Price <= 0 {
 			return Proof{}
 		}

@@ -29,17 +29,17 @@ func NewBuyer(m *market.Market, rules *topology.Rules, units *offer.ReservationU
 // fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
 // bought for. Pools of higher weight go first; going against a soft taint comes last.
-func (d *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []topology.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
+func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []topology.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}
 	l, solved := newBacklog(items, rules), 0
-	for _, preferred := range d.m.Passes() {
+	for _, preferred := range by.m.Passes() {
 		for _, tier := range tiers {
 			if l.done() {
 				break
 			}
-			some, proven := d.solve(tier, l, preferred, lim)
+			some, proven := by.solve(tier, l, preferred, lim)
 			claims, proof = append(claims, some...), proven
 			solved++
 		}

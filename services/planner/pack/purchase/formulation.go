@@ -37,10 +37,10 @@ type formulation struct {
 }
 
 // newProblem is a load in the optimiser's numbers, without bins.
-func (d *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
-	m := d.m
+func (by *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
+	m := by.m
 	p := &formulation{m: m, backlog: l, lim: lim}
-	p.Stop, p.Drop = d.Stop, true
+	p.Stop, p.Drop = by.Stop, true
 	for _, shape := range l.shapes {
 		n := 0
 		for _, i := range shape {
@@ -109,9 +109,9 @@ func appendKind(key []byte, it *market.Item) []byte {
 }
 
 // solve buys what it can of a load from one tier, and says what that must cost at least.
-func (d *Buyer) solve(options []*market.Option, l *backlog, preferred bool, lim *market.Limits) ([]*NewClaim, Proof) {
-	m := d.m
-	p := d.formulate(l, lim)
+func (by *Buyer) solve(options []*market.Option, l *backlog, preferred bool, lim *market.Limits) ([]*NewClaim, Proof) {
+	m := by.m
+	p := by.formulate(l, lim)
 	p.options = options
 	p.addBins(preferred)
 	if len(p.Bins) == 0 {

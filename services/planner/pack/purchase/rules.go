@@ -36,12 +36,12 @@ func contains(sorted []int, x int) bool {
 }
 
 // nodeRules are the rules about what may share a node, on some of what is wanted.
-func (d *Buyer) NodeRules(items []market.Item) []topology.NodeRule {
+func (by *Buyer) NodeRules(items []market.Item) []topology.NodeRule {
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {
 		classes[i] = it.Class
 	}
-	return append(d.rules.NodeRules(classes), workloadCaps(items, d.m.World.Policy.MaxPodsOfWorkloadPerNode)...)
+	return append(by.rules.NodeRules(classes), workloadCaps(items, by.m.World.Policy.MaxPodsOfWorkloadPerNode)...)
 }
 
 // workloadCaps keeps too many pods of one owner from sharing a new node, so that losing it does not hurt the owner much.
