@@ -23,7 +23,7 @@ func pure() []string {
 	return []string{
 		"services/core/labels", "services/core/model", "services/core/require", "services/core/rules", "services/core/schedule",
 		"services/planner/view", "services/planner/fit",
-		"services/planner/topology",
+		"services/planner/topology", "services/planner/topology/podrules",
 		"services/planner/offer", "services/planner/optimise", "services/planner/optimise/problem", "services/planner/optimise/compact",
 		"services/planner/optimise/lp", "services/planner/optimise/pricing",
 		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/purchase", "services/planner/disrupt",

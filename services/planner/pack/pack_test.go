@@ -14,6 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -92,7 +93,7 @@ func cheapest(s *model.Snapshot) int64 {
 }
 
 func newDesk(w *view.World, lim *market.Limits) *pack.Scheduler {
-	rules, v := topology.New(w), view.NewView(w)
+	rules, v := podrules.New(w), view.NewView(w)
 	m, tally := market.NewMarket(w, rules), topology.NewTally(rules, v, nil)
 	m.EachOffer(tally.Offer)
 	matcher := fit.NewMatcher(v)

@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -31,7 +32,7 @@ type Scheduler struct {
 	market     *market.Market
 	v          *view.View
 	matcher    *fit.Matcher
-	rules      *topology.Rules
+	rules      *podrules.Rules
 	tally      *topology.Tally
 	limits     *market.Limits
 	partitions map[string]*partition
@@ -113,7 +114,7 @@ func (s *Scheduler) UncountAssigned(a Assignment) {
 	}
 }
 
-// DependsOn and CountedBy say which counts of other pods a class relies on, and which it is part of; see topology.Rules.
+// DependsOn and CountedBy say which counts of other pods a class relies on, and which it is part of; see podrules.Rules.
 func (s *Scheduler) DependsOn(c *view.Class) []int32 { return s.rules.DependsOn(c) }
 
 // CountedBy is described beside DependsOn.

@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -24,7 +25,7 @@ type base struct {
 
 	// offers says that what follows is worked out. It depends on what can be bought at a time.
 	offers bool
-	spread *topology.Rules
+	spread *podrules.Rules
 	tally  *topology.Tally
 	market *market.Market
 	limits *market.Limits
@@ -77,7 +78,7 @@ func (b *base) at(now time.Time, stop func() bool) error {
 	if err := b.world.Reprice(); err != nil {
 		return err
 	}
-	err := inTurn(stop, func() { b.spread = topology.New(b.world) },
+	err := inTurn(stop, func() { b.spread = podrules.New(b.world) },
 		func() { b.market, b.limits = market.NewMarketUntil(b.world, b.spread, stop), market.NewLimits(b.world) },
 		func() { b.tally = topology.NewTally(b.spread, b.view, nil) },
 		func() { b.market.EachOffer(b.tally.Offer); b.matcher.CheckPeers(b.tally) })
@@ -118,7 +119,7 @@ func (b *base) reclass() (bool, error) {
 		b.matcher, b.offers = fit.NewMatcher(b.view), false
 	}
 	if b.offers {
-		b.spread = topology.New(b.world)
+		b.spread = podrules.New(b.world)
 		b.offers = b.tally.Adopt(b.spread)
 	}
 	return true, nil
@@ -163,7 +164,7 @@ func (b *base) settle(c *view.Class, n int32) {
 	}
 	had := b.people[c.Index] > 0
 	b.people[c.Index] += n
-	if had != (b.people[c.Index] > 0) && !topology.HasNoPodRules(b.world, c) {
+	if had != (b.people[c.Index] > 0) && !podrules.HasNoPodRules(b.world, c) {
 		b.offers = false
 	}
 }

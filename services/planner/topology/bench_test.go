@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -125,7 +126,7 @@ func BenchmarkNew(b *testing.B) {
 	each(b, func(b *testing.B, w *view.World) {
 		b.Helper()
 		for range b.N {
-			topology.New(w)
+			podrules.New(w)
 		}
 	})
 }
@@ -134,14 +135,14 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkPlace(b *testing.B) {
 	each(b, func(b *testing.B, w *view.World) {
 		b.Helper()
-		r := topology.New(w)
+		r := podrules.New(w)
 		for range b.N {
 			placeAll(w, r)
 		}
 	})
 }
 
-func placeAll(w *view.World, r *topology.Rules) (placed int) {
+func placeAll(w *view.World, r *podrules.Rules) (placed int) {
 	v := view.NewView(w)
 	t := topology.NewTally(r, v, nil)
 	for z := range 3 {

@@ -1,8 +1,24 @@
 package topology
 
 import (
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
+
+// domainCounts counts pods in the domains of topology keys. It belongs to its Tally.
+type domainCounts struct {
+	nodes *nodeForms
+	// counts are by counter, regions by universe.
+	counts  []count
+	regions []region
+	now     epochs
+	// last are the highest epochs so far: after Revert an epoch that was is back, and is never used for anything else.
+	last epochs
+}
+
+// epochs are numbers of the sets of forms that nodes have, and of the numbers of nodes: what was worked out from either
+// holds as long as its number does.
+type epochs struct{ forms, hosts int32 }
 
 // count is the state of a counter.
 type count struct {
@@ -27,8 +43,8 @@ type region struct {
 	// real are domains of nodes that exist or that a claim of this plan is, all are those and the ones that could be bought,
 	// sure those that certainly will be there.
 	all, real, sure set
-	// boundless says that there can be ever more domains that way.
-	boundlessAll, boundlessReal bool
+	// unboundedAll and unboundedReal say that there can be ever more domains of that kind.
+	unboundedAll, unboundedReal bool
 	// hosts are domains of the hostname: nodes that may be in the universe, and that certainly are.
 	hostEpoch       int32
 	hosts, sureHost int32
@@ -57,78 +73,8 @@ func (s *set) clear() {
 	s.n = 0
 }
 
-// crowd is how pods count: those that are ending no longer do for spread; loose ones may be there or not.
-type crowd struct{ ending, loose bool }
-
-// count counts pods of a class on a site, or off it.
-func (t *Tally) count(c *view.Class, s *Site, n int32, how crowd) {
-	k := &t.nodes.r.kinds[t.nodes.r.kindOf[c.Index]]
-	if !how.ending {
-		for _, x := range k.spread {
-			t.bump(x, s, n, !how.loose)
-		}
-	}
-	for _, x := range k.pods {
-		t.bump(x, s, n, !how.loose)
-	}
-	for _, x := range t.nodes.r.classes[c.Index].owned {
-		t.bump(x, s, n, !how.loose)
-	}
-}
-
-// bump changes a counter by n pods on a site, which are there for sure, or perhaps.
-func (t *Tally) bump(x int32, s *Site, n int32, sure bool) {
-	spec, ct := &t.nodes.r.counters[x], &t.counts[x]
-	if spec.universe != nowhere {
-		p := t.nodes.pass(t.nodes.r.universes[spec.universe].filter, s.form)
-		if p == passNo {
-			return
-		}
-		sure = sure && p == passSure
-	}
-	d := t.nodes.at(s, spec.key)
-	if d == absent {
-		return
-	}
-	ct.total += n
-	switch {
-	case d == unasked:
-	case d == open && t.nodes.forms[s.form].endless[spec.key]:
-		ct.anywhere += n
-	case d == open:
-		for _, m := range t.nodes.forms[s.form].maybe[spec.key] {
-			t.shift(x, m, 0, n)
-		}
-	case sure:
-		t.shift(x, d, n, n)
-	default:
-		t.shift(x, d, 0, n)
-	}
-}
-
-// shift changes how many pods a domain has.
-func (t *Tally) shift(x, d, lo, hi int32) {
-	ct := &t.counts[x]
-	if ct.domains == nil {
-		ct.domains = make(map[int32]pair)
-	}
-	p := ct.domains[d]
-	before := p.lo
-	p.lo += lo
-	p.hi += hi
-	if p == (pair{}) {
-		delete(ct.domains, d)
-	} else {
-		ct.domains[d] = p
-	}
-	if lo == 0 || t.nodes.r.counters[x].universe == nowhere {
-		return
-	}
-	ct.move(before, p.lo)
-	if (before > 0) != (p.lo > 0) {
-		t.touch(x, d, p.lo > 0)
-	}
-}
+// countMode is how pods count: those that are ending no longer do for spread; uncertain ones may be there or not.
+type countMode struct{ ending, uncertain bool }
 
 // move notes that a domain has another number of pods.
 func (ct *count) move(from, to int32) {
@@ -155,20 +101,7 @@ func (ct *count) move(from, to int32) {
 	}
 }
 
-// touch keeps the figures on the region's sets up to date when a domain becomes occupied or empty.
-func (t *Tally) touch(x, d int32, occupied bool) {
-	ct, spec := &t.counts[x], &t.nodes.r.counters[x]
-	if spec.key == hostname || ct.epoch != t.now.forms {
-		return // the sets are not asked, or looked through before they are asked
-	}
-	by := int32(1)
-	if !occupied {
-		by = -1
-	}
-	ct.tell(t.region(spec.universe), d, by)
-}
-
-func (ct *count) tell(g *region, d, by int32) {
+func (ct *count) countIn(g *region, d, by int32) {
 	if g.all.has(d) {
 		ct.all += by
 	}
@@ -180,72 +113,11 @@ func (ct *count) tell(g *region, d, by int32) {
 	}
 }
 
-// sync works out how many of the occupied domains are in the region's sets, after those have changed.
-func (t *Tally) sync(ct *count, g *region) {
-	if ct.epoch == t.now.forms {
-		return
-	}
-	ct.epoch = t.now.forms
-	ct.all, ct.real, ct.sure = 0, 0, 0
-	for d, p := range ct.domains {
-		if p.lo > 0 {
-			ct.tell(g, d, 1)
-		}
-	}
-}
-
-// region brings the domains of a universe up to date.
-func (t *Tally) region(u int32) *region {
-	g, spec := &t.regions[u], t.nodes.r.universes[u]
-	if g.epoch != t.now.forms {
-		g.epoch = t.now.forms
-		t.survey(g, spec)
-	}
-	if spec.key == hostname && g.hostEpoch != t.now.hosts {
-		g.hostEpoch = t.now.hosts
-		g.hosts, g.sureHost = 0, 0
-		for i := range t.nodes.forms {
-			switch t.nodes.pass(spec.filter, int32(i)) {
-			case passSure:
-				g.sureHost += t.nodes.forms[i].nodes
-				fallthrough
-			case passMaybe:
-				g.hosts += t.nodes.forms[i].nodes
-			case passNo:
-			}
-		}
-	}
-	return g
-}
-
-// survey goes through all forms.
-func (t *Tally) survey(g *region, spec universe) {
-	g.all.clear()
-	g.real.clear()
-	g.sure.clear()
-	g.boundlessAll, g.boundlessReal = false, false
-	for i := range t.nodes.forms {
-		f := &t.nodes.forms[i]
-		if !f.offered && f.nodes == 0 {
-			continue
-		}
-		p := t.nodes.pass(spec.filter, int32(i))
-		if p == passNo {
-			continue
-		}
-		if spec.key == hostname {
-			g.boundlessAll = g.boundlessAll || f.offered
-			continue
-		}
-		g.include(f, spec.key, p == passSure)
-	}
-}
-
 func (g *region) include(f *form, key int32, sure bool) {
 	actual := f.nodes > 0
-	if f.endless[key] {
-		g.boundlessAll = true
-		g.boundlessReal = g.boundlessReal || actual
+	if f.unbounded[key] {
+		g.unboundedAll = true
+		g.unboundedReal = g.unboundedReal || actual
 	}
 	add := func(d int32) {
 		g.all.add(d)
@@ -264,60 +136,6 @@ func (g *region) include(f *form, key int32, sure bool) {
 	}
 }
 
-// minimum is the least number of pods of any domain that counts for a spread constraint; actual leaves out domains that
-// nothing of this plan opens.
-func (t *Tally) minimum(rule *spreadRule, actual bool) int32 {
-	g := t.region(t.nodes.r.counters[rule.counter].universe)
-	if (actual && g.boundlessReal) || (!actual && g.boundlessAll) {
-		return 0
-	}
-	domains, occupied, sure := t.domainsOf(rule, g, actual)
-	if sure < rule.minDomains || domains > occupied {
-		return 0
-	}
-	return t.counts[rule.counter].least
-}
-
-// leastSeen is the minimum as a pod sees it that goes to a site. What may or may not be in the site's own domain is there on
-// both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node that is yet to
-// be bought brings its domain along.
-func (t *Tally) leastSeen(rule *spreadRule, s *Site, actual bool) int32 {
-	spec := &t.nodes.r.counters[rule.counter]
-	d := t.nodes.at(s, spec.key)
-	if spec.key == hostname || d < 0 {
-		return t.minimum(rule, actual)
-	}
-	g, ct := t.region(spec.universe), &t.counts[rule.counter]
-	if (actual && g.boundlessReal) || (!actual && g.boundlessAll) {
-		return 0
-	}
-	domains, occupied, sure := t.domainsOf(rule, g, actual)
-	own, in := ct.domains[d].lo, g.all.has(d)
-	if actual {
-		in = g.real.has(d)
-	}
-	if own == 0 && !g.sure.has(d) && s.host == unasked && t.nodes.pass(t.nodes.r.universes[spec.universe].filter, s.form) == passSure {
-		sure++
-	}
-	if sure < rule.minDomains {
-		return 0
-	}
-	if in {
-		domains--
-	}
-	if in && own > 0 {
-		occupied--
-	}
-	most := t.most(rule.counter, s)
-	if domains > occupied {
-		return 0
-	}
-	if other, some := ct.leastBeside(own); some {
-		return min(other, most)
-	}
-	return most
-}
-
 // leastBeside is the least number of pods of an occupied domain, one that has so many aside.
 func (ct *count) leastBeside(own int32) (least int32, some bool) {
 	if ct.occupied == 0 || (ct.occupied == 1 && own > 0) {
@@ -332,13 +150,214 @@ func (ct *count) leastBeside(own int32) (least int32, some bool) {
 	return least, true
 }
 
+// most is how many pods a domain has at most.
+func (ct *count) most(d int32) int32 { return ct.domains[d].hi + ct.anywhere }
+
+// count counts pods of a class on a site, or off it.
+func (dc *domainCounts) count(c *view.Class, s *Site, n int32, how countMode) {
+	k := &dc.nodes.r.Kinds[dc.nodes.r.KindOf[c.Index]]
+	if !how.ending {
+		for _, x := range k.Spread {
+			dc.addTo(x, s, n, !how.uncertain)
+		}
+	}
+	for _, x := range k.Pods {
+		dc.addTo(x, s, n, !how.uncertain)
+	}
+	for _, x := range dc.nodes.r.Classes[c.Index].Owned {
+		dc.addTo(x, s, n, !how.uncertain)
+	}
+}
+
+// addTo changes a counter by n pods on a site, which are there for sure, or perhaps.
+func (dc *domainCounts) addTo(x int32, s *Site, n int32, sure bool) {
+	spec, ct := &dc.nodes.r.Counters[x], &dc.counts[x]
+	if spec.Universe != podrules.None {
+		p := dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form)
+		if p == passNo {
+			return
+		}
+		sure = sure && p == passSure
+	}
+	d := dc.nodes.at(s, spec.Key)
+	if d == absent {
+		return
+	}
+	ct.total += n
+	switch {
+	case d == unasked:
+	case d == open && dc.nodes.forms[s.form].unbounded[spec.Key]:
+		ct.anywhere += n
+	case d == open:
+		for _, m := range dc.nodes.forms[s.form].maybe[spec.Key] {
+			dc.shift(x, m, 0, n)
+		}
+	case sure:
+		dc.shift(x, d, n, n)
+	default:
+		dc.shift(x, d, 0, n)
+	}
+}
+
+// shift changes how many pods a domain has.
+func (dc *domainCounts) shift(x, d, lo, hi int32) {
+	ct := &dc.counts[x]
+	if ct.domains == nil {
+		ct.domains = make(map[int32]pair)
+	}
+	p := ct.domains[d]
+	before := p.lo
+	p.lo += lo
+	p.hi += hi
+	if p == (pair{}) {
+		delete(ct.domains, d)
+	} else {
+		ct.domains[d] = p
+	}
+	if lo == 0 || dc.nodes.r.Counters[x].Universe == podrules.None {
+		return
+	}
+	ct.move(before, p.lo)
+	if (before > 0) != (p.lo > 0) {
+		dc.noteOccupied(x, d, p.lo > 0)
+	}
+}
+
+// noteOccupied keeps the figures on the region's sets up to date when a domain becomes occupied or empty.
+func (dc *domainCounts) noteOccupied(x, d int32, occupied bool) {
+	ct, spec := &dc.counts[x], &dc.nodes.r.Counters[x]
+	if spec.Key == podrules.Hostname || ct.epoch != dc.now.forms {
+		return // the sets are not asked, or looked through before they are asked
+	}
+	by := int32(1)
+	if !occupied {
+		by = -1
+	}
+	ct.countIn(dc.region(spec.Universe), d, by)
+}
+
+// sync works out how many of the occupied domains are in the region's sets, after those have changed.
+func (dc *domainCounts) sync(ct *count, g *region) {
+	if ct.epoch == dc.now.forms {
+		return
+	}
+	ct.epoch = dc.now.forms
+	ct.all, ct.real, ct.sure = 0, 0, 0
+	for d, p := range ct.domains {
+		if p.lo > 0 {
+			ct.countIn(g, d, 1)
+		}
+	}
+}
+
+// region brings the domains of a universe up to date.
+func (dc *domainCounts) region(u int32) *region {
+	g, spec := &dc.regions[u], dc.nodes.r.Universes[u]
+	if g.epoch != dc.now.forms {
+		g.epoch = dc.now.forms
+		dc.survey(g, spec)
+	}
+	if spec.Key == podrules.Hostname && g.hostEpoch != dc.now.hosts {
+		g.hostEpoch = dc.now.hosts
+		g.hosts, g.sureHost = 0, 0
+		for i := range dc.nodes.forms {
+			switch dc.nodes.pass(spec.Filter, int32(i)) {
+			case passSure:
+				g.sureHost += dc.nodes.forms[i].nodes
+				fallthrough
+			case passMaybe:
+				g.hosts += dc.nodes.forms[i].nodes
+			case passNo:
+			}
+		}
+	}
+	return g
+}
+
+// survey goes through all forms.
+func (dc *domainCounts) survey(g *region, spec podrules.Universe) {
+	g.all.clear()
+	g.real.clear()
+	g.sure.clear()
+	g.unboundedAll, g.unboundedReal = false, false
+	for i := range dc.nodes.forms {
+		f := &dc.nodes.forms[i]
+		if !f.offered && f.nodes == 0 {
+			continue
+		}
+		p := dc.nodes.pass(spec.Filter, int32(i))
+		if p == passNo {
+			continue
+		}
+		if spec.Key == podrules.Hostname {
+			g.unboundedAll = g.unboundedAll || f.offered
+			continue
+		}
+		g.include(f, spec.Key, p == passSure)
+	}
+}
+
+// minimum is the least number of pods of any domain that counts for a spread constraint; actual leaves out domains that
+// nothing of this plan opens.
+func (dc *domainCounts) minimum(rule *podrules.SpreadRule, actual bool) int32 {
+	g := dc.region(dc.nodes.r.Counters[rule.Counter].Universe)
+	if (actual && g.unboundedReal) || (!actual && g.unboundedAll) {
+		return 0
+	}
+	domains, occupied, sure := dc.domainsOf(rule, g, actual)
+	if sure < rule.MinDomains || domains > occupied {
+		return 0
+	}
+	return dc.counts[rule.Counter].least
+}
+
+// leastSeen is the minimum as a pod sees it that goes to a site. What may or may not be in the site's own domain is there on
+// both sides of the comparison, so that the domain can't be emptier than it is taken to be full; and a node that is yet to
+// be bought brings its domain along.
+func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual bool) int32 {
+	spec := &dc.nodes.r.Counters[rule.Counter]
+	d := dc.nodes.at(s, spec.Key)
+	if spec.Key == podrules.Hostname || d < 0 {
+		return dc.minimum(rule, actual)
+	}
+	g, ct := dc.region(spec.Universe), &dc.counts[rule.Counter]
+	if (actual && g.unboundedReal) || (!actual && g.unboundedAll) {
+		return 0
+	}
+	domains, occupied, sure := dc.domainsOf(rule, g, actual)
+	own, in := ct.domains[d].lo, g.all.has(d)
+	if actual {
+		in = g.real.has(d)
+	}
+	if own == 0 && !g.sure.has(d) && s.host == unasked && dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form) == passSure {
+		sure++
+	}
+	if sure < rule.MinDomains {
+		return 0
+	}
+	if in {
+		domains--
+	}
+	if in && own > 0 {
+		occupied--
+	}
+	most := dc.most(rule.Counter, s)
+	if domains > occupied {
+		return 0
+	}
+	if other, some := ct.leastBeside(own); some {
+		return min(other, most)
+	}
+	return most
+}
+
 // domainsOf is how many domains count for a spread constraint, how many of them have pods, and how many there surely are.
-func (t *Tally) domainsOf(rule *spreadRule, g *region, actual bool) (domains, occupied, sure int32) {
-	ct := &t.counts[rule.counter]
-	if t.nodes.r.counters[rule.counter].key == hostname {
+func (dc *domainCounts) domainsOf(rule *podrules.SpreadRule, g *region, actual bool) (domains, occupied, sure int32) {
+	ct := &dc.counts[rule.Counter]
+	if dc.nodes.r.Counters[rule.Counter].Key == podrules.Hostname {
 		return g.hosts, ct.occupied, g.sureHost
 	}
-	t.sync(ct, g)
+	dc.sync(ct, g)
 	sure = g.sure.n + ct.occupied - ct.sure
 	if actual {
 		return g.real.n, ct.real, sure
@@ -346,5 +365,90 @@ func (t *Tally) domainsOf(rule *spreadRule, g *region, actual bool) (domains, oc
 	return g.all.n, ct.all, sure
 }
 
-// most is how many pods a domain has at most.
-func (ct *count) most(d int32) int32 { return ct.domains[d].hi + ct.anywhere }
+// most is how many pods there are at most in the domain of a site; none where it is in no domain.
+func (dc *domainCounts) most(counter int32, s *Site) int32 {
+	d := dc.nodes.at(s, dc.nodes.r.Counters[counter].Key)
+	if d < 0 {
+		return 0
+	}
+	return dc.counts[counter].most(d)
+}
+
+func (dc *domainCounts) spreadHolds(rule *podrules.SpreadRule, s *Site, actual bool) bool {
+	d := dc.nodes.at(s, dc.nodes.r.Counters[rule.Counter].Key)
+	switch d {
+	case unasked:
+		return true
+	case absent:
+		return false
+	}
+	return dc.most(rule.Counter, s)+rule.Self-dc.leastSeen(rule, s, actual) <= rule.MaxSkew
+}
+
+// affinityHolds says whether required affinity holds, or the rule that does not.
+func (dc *domainCounts) affinityHolds(x *podrules.ClassRules, s *Site) (rule int, ok bool) {
+	unmet := -1
+	none := true
+	for i, a := range x.Affinity {
+		none = none && dc.counts[a.Counter].total == 0
+		d := dc.nodes.at(s, dc.nodes.r.Counters[a.Counter].Key)
+		switch {
+		case d == unasked:
+		case d == absent:
+			return i, false
+		case dc.counts[a.Counter].domains[d].lo == 0 && unmet < 0:
+			unmet = i
+		}
+	}
+	return unmet, unmet < 0 || (none && x.SelfAffine)
+}
+
+// occupy notes that there are more, or fewer, nodes of a form.
+func (dc *domainCounts) occupy(f, n int32) {
+	before := dc.nodes.forms[f].nodes
+	dc.nodes.forms[f].nodes += n
+	dc.last.hosts++
+	dc.now.hosts = dc.last.hosts
+	if before == 0 || dc.nodes.forms[f].nodes == 0 {
+		dc.newForms()
+	}
+}
+
+func (dc *domainCounts) newForms() {
+	dc.last.forms++
+	dc.now.forms = dc.last.forms
+}
+
+func (dc *domainCounts) skewPenalty(rule *podrules.SpreadRule, s *Site) int32 {
+	d := dc.nodes.at(s, dc.nodes.r.Counters[rule.Counter].Key)
+	switch d {
+	case unasked:
+		return 0
+	case absent, open:
+		return softSpread
+	}
+	excess := dc.most(rule.Counter, s) + rule.Self - dc.leastSeen(rule, s, false) - rule.MaxSkew
+	if excess <= 0 {
+		return 0
+	}
+	return softSpread * excess / (excess + rule.MaxSkew)
+}
+
+func (dc *domainCounts) preferenceHolds(p podrules.Preference, s *Site) bool {
+	ct := &dc.counts[p.Counter]
+	if ct.total == 0 && !p.Anti {
+		return true
+	}
+	d := dc.nodes.at(s, dc.nodes.r.Counters[p.Counter].Key)
+	switch {
+	case d == unasked:
+		return true
+	case d == open:
+		return false
+	case d == absent:
+		return p.Anti
+	case p.Anti:
+		return dc.most(p.Counter, s) == 0
+	}
+	return ct.domains[d].lo > 0
+}

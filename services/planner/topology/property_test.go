@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -20,7 +21,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 		d := draw{rt}
 		w, n, offers := d.cluster()
 		v := view.NewView(w)
-		tally := topology.NewTally(topology.New(w), v, nil)
+		tally := topology.NewTally(podrules.New(w), v, nil)
 		for _, p := range offers {
 			tally.Offer(p)
 		}
@@ -120,7 +121,7 @@ func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
 		d := draw{rt}
 		w, n, offers := d.cluster()
 		v := view.NewView(w)
-		tally := topology.NewTally(topology.New(w), v, nil)
+		tally := topology.NewTally(podrules.New(w), v, nil)
 		for _, p := range offers {
 			tally.Offer(p)
 		}
@@ -226,7 +227,7 @@ func TestANodeThatObeysTheNodeRulesFillsInAnyOrder(t *testing.T) {
 				c.TopologySpread[i].TopologyKey = labels.Hostname
 			}
 		}
-		rules := topology.New(w)
+		rules := podrules.New(w)
 		bin := make([]int, len(w.Classes))
 		for i := range bin {
 			bin[i] = d.n("pods", 0, 2)

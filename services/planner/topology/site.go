@@ -9,6 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -30,13 +31,13 @@ type Site struct {
 	host int32
 	// claim says that it is a claim of this plan; pods are those on it.
 	claim bool
-	pods  []load
+	pods  []podCount
 	opens bool
 	// probe says that it is a claim which is only thought of.
 	probe bool
 }
 
-type load struct {
+type podCount struct {
 	class *view.Class
 	n     int32
 }
@@ -54,19 +55,19 @@ type form struct {
 	shapes  []int32
 	domains []int32
 	maybe   [][]int32
-	// endless are the keys on which it may become anything.
-	endless []bool
+	// unbounded are the keys on which it may become anything.
+	unbounded []bool
 	// nodes is how many hosts and claims have it; offered says that more can be bought.
 	nodes   int32
 	offered bool
-	// staff are the DaemonSets that may run there, once they are worked out.
-	employed bool
-	staff    []worker
+	// daemons are the DaemonSets that may run there, once daemonsKnown says that they were worked out.
+	daemonsKnown bool
+	daemons      []daemonPods
 }
 
-// atlas numbers shapes, forms and domains, in the order in which they turn up.
-type atlas struct {
-	r *Rules
+// nodeForms numbers shapes, forms and domains, in the order in which they turn up.
+type nodeForms struct {
+	r *podrules.Rules
 	// values are the domains of each key by the label's value, names the other way round.
 	values     []map[string]int32
 	names      [][]string
@@ -91,10 +92,10 @@ const (
 	passSure
 )
 
-func newAtlas(r *Rules) *atlas {
-	a := &atlas{
-		r: r, values: make([]map[string]int32, len(r.keys)), names: make([][]string, len(r.keys)),
-		shapeIndex: make(map[string]int32), seen: make(map[*fit.Place]int32), formIndex: make(map[string]int32), passes: make([][]pass, len(r.filters)),
+func newNodeForms(r *podrules.Rules) *nodeForms {
+	a := &nodeForms{
+		r: r, values: make([]map[string]int32, len(r.TopologyKeys)), names: make([][]string, len(r.TopologyKeys)),
+		shapeIndex: make(map[string]int32), seen: make(map[*fit.Place]int32), formIndex: make(map[string]int32), passes: make([][]pass, len(r.Filters)),
 	}
 	for i := range a.values {
 		a.values[i] = make(map[string]int32)
@@ -103,7 +104,7 @@ func newAtlas(r *Rules) *atlas {
 	return a
 }
 
-func (a *atlas) domain(key int32, value string) int32 {
+func (a *nodeForms) domain(key int32, value string) int32 {
 	d, ok := a.values[key][value]
 	if !ok {
 		d = int32(len(a.names[key]))
@@ -114,13 +115,13 @@ func (a *atlas) domain(key int32, value string) int32 {
 }
 
 // freshHost is the hostname of a node that has no name yet.
-func (a *atlas) freshHost() int32 {
-	a.names[hostname] = append(a.names[hostname], "")
-	return int32(len(a.names[hostname]) - 1)
+func (a *nodeForms) freshHost() int32 {
+	a.names[podrules.Hostname] = append(a.names[podrules.Hostname], "")
+	return int32(len(a.names[podrules.Hostname]) - 1)
 }
 
 // form interns what a node may be.
-func (a *atlas) form(pin model.Labels, places ...*fit.Place) int32 {
+func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
 	ids := make([]int32, 0, len(places))
 	for _, p := range places {
 		id, ok := a.seen[p]
@@ -135,7 +136,7 @@ func (a *atlas) form(pin model.Labels, places ...*fit.Place) int32 {
 	if len(ids) == 0 {
 		ids = append(ids, a.shape(pin, &fit.Place{}))
 	}
-	ids = sortUnique(ids)
+	ids = podrules.SortUnique(ids)
 	key := make([]byte, 0, 4*len(ids))
 	for _, id := range ids {
 		key = strconv.AppendInt(append(key, ' '), int64(id), 10)
@@ -150,9 +151,9 @@ func (a *atlas) form(pin model.Labels, places ...*fit.Place) int32 {
 }
 
 // merge is what is sure of a node that may be one of some shapes.
-func (a *atlas) merge(ids []int32) form {
+func (a *nodeForms) merge(ids []int32) form {
 	f := form{shapes: ids, domains: slices.Clone(a.shapes[ids[0]].domains)}
-	f.maybe, f.endless = make([][]int32, len(f.domains)), make([]bool, len(f.domains))
+	f.maybe, f.unbounded = make([][]int32, len(f.domains)), make([]bool, len(f.domains))
 	for k := range f.domains {
 		var all []int32
 		for _, id := range ids {
@@ -161,7 +162,7 @@ func (a *atlas) merge(ids []int32) form {
 			case d >= 0:
 				all = append(all, d)
 			case d == open && len(s.maybe[k]) == 0:
-				f.endless[k] = true
+				f.unbounded[k] = true
 			case d == open:
 				all = append(all, s.maybe[k]...)
 			}
@@ -170,14 +171,14 @@ func (a *atlas) merge(ids []int32) form {
 			}
 		}
 		if f.domains[k] == open {
-			f.maybe[k] = sortUnique(all)
+			f.maybe[k] = podrules.SortUnique(all)
 		}
 	}
 	return f
 }
 
 // shape interns a place, with pin before its own labels.
-func (a *atlas) shape(pin model.Labels, at *fit.Place) int32 {
+func (a *nodeForms) shape(pin model.Labels, at *fit.Place) int32 {
 	if len(pin) > 0 {
 		pinned := *at
 		pinned.Local = append(slices.Clone(pin), at.Local...)
@@ -187,8 +188,8 @@ func (a *atlas) shape(pin model.Labels, at *fit.Place) int32 {
 	if i, ok := a.shapeIndex[key]; ok {
 		return i
 	}
-	s := shape{place: *at, domains: make([]int32, len(a.r.keys)), maybe: make([][]int32, len(a.r.keys))}
-	for k := range a.r.keys {
+	s := shape{place: *at, domains: make([]int32, len(a.r.TopologyKeys)), maybe: make([][]int32, len(a.r.TopologyKeys))}
+	for k := range a.r.TopologyKeys {
 		s.domains[k], s.maybe[k] = a.domains(int32(k), at)
 	}
 	i := int32(len(a.shapes))
@@ -198,17 +199,17 @@ func (a *atlas) shape(pin model.Labels, at *fit.Place) int32 {
 }
 
 // domains are where a place is on a topology key.
-func (a *atlas) domains(key int32, at *fit.Place) (d int32, maybe []int32) {
-	if key == hostname {
+func (a *nodeForms) domains(key int32, at *fit.Place) (d int32, maybe []int32) {
+	if key == podrules.Hostname {
 		return unasked, nil
 	}
-	name := a.r.keys[key]
+	name := a.r.TopologyKeys[key]
 	if v, ok := at.Label(name); ok {
 		return a.domain(key, v), nil
 	}
 	r, ok := at.Open.Get(name)
 	if !ok || r.AllowsAbsent() {
-		return absent, nil // a node gets no label that nobody asked for
+		return absent, nil // a node gets no label that no rule asked for
 	}
 	values, finite := r.Values()
 	switch {
@@ -224,9 +225,9 @@ func (a *atlas) domains(key int32, at *fit.Place) (d int32, maybe []int32) {
 }
 
 // project writes down what rules can see of a place.
-func (a *atlas) project(at *fit.Place) string {
+func (a *nodeForms) project(at *fit.Place) string {
 	b := make([]byte, 0, 128)
-	for _, key := range a.r.labels {
+	for _, key := range a.r.Labels {
 		if v, ok := at.Label(key); ok {
 			b = append(append(append(b, '='), v...), 0)
 			continue
@@ -238,7 +239,7 @@ func (a *atlas) project(at *fit.Place) string {
 		}
 		b = appendRequirement(b, r)
 	}
-	if a.r.taints {
+	if a.r.Taints {
 		for _, t := range at.Taints {
 			b = append(append(b, t.String()...), 0)
 		}
@@ -259,19 +260,19 @@ func appendRequirement(b []byte, r require.Requirement) []byte {
 }
 
 // pass says how a form does with a filter.
-func (a *atlas) pass(filter, form int32) pass {
+func (a *nodeForms) pass(filter, form int32) pass {
 	row := a.passes[filter]
 	if int(form) >= len(row) {
 		row = append(row, make([]pass, len(a.forms)-len(row))...)
 		a.passes[filter] = row
 	}
 	if row[form] == 0 {
-		row[form] = a.judge(&a.r.filters[filter], a.forms[form].shapes)
+		row[form] = a.judge(&a.r.Filters[filter], a.forms[form].shapes)
 	}
 	return row[form]
 }
 
-func (a *atlas) judge(f *filter, shapes []int32) pass {
+func (a *nodeForms) judge(f *podrules.Filter, shapes []int32) pass {
 	some, all := false, true
 	for _, id := range shapes {
 		p := a.judgeShape(f, &a.shapes[id])
@@ -287,19 +288,19 @@ func (a *atlas) judge(f *filter, shapes []int32) pass {
 	return passNo
 }
 
-func (a *atlas) judgeShape(f *filter, s *shape) pass {
-	for _, k := range f.keys {
+func (a *nodeForms) judgeShape(f *podrules.Filter, s *shape) pass {
+	for _, k := range f.Keys {
 		if s.domains[k] == absent {
 			return passNo
 		}
 	}
-	if f.taints != nil && !fit.Tolerates(f.taints, &s.place) {
+	if f.Taints != nil && !fit.Tolerates(f.Taints, &s.place) {
 		return passNo
 	}
-	if f.affinity == nil {
+	if f.Affinity == nil {
 		return passSure
 	}
-	sure, may := fit.Selects(f.affinity, &s.place)
+	sure, may := fit.Selects(f.Affinity, &s.place)
 	switch {
 	case sure:
 		return passSure
@@ -310,15 +311,15 @@ func (a *atlas) judgeShape(f *filter, s *shape) pass {
 }
 
 // at is the domain of a site on a key.
-func (a *atlas) at(s *Site, key int32) int32 {
-	if key == hostname {
+func (a *nodeForms) at(s *Site, key int32) int32 {
+	if key == podrules.Hostname {
 		return s.host
 	}
 	return a.forms[s.form].domains[key]
 }
 
 // hostSite makes the site of a host.
-func (a *atlas) hostSite(h *view.Host) *Site {
+func (a *nodeForms) hostSite(h *view.Host) *Site {
 	places := make([]*fit.Place, len(h.LabelSets))
 	for i, ls := range h.LabelSets {
 		places[i] = &fit.Place{Labels: ls, Open: h.Open, Taints: h.Taints, Fresh: h.Node == nil}
@@ -331,10 +332,10 @@ func (a *atlas) hostSite(h *view.Host) *Site {
 
 // hostOf is the domain of a host's hostname: its label; none where a node that has joined has no such label; one of its
 // own before that.
-func (a *atlas) hostOf(h *view.Host) int32 {
+func (a *nodeForms) hostOf(h *view.Host) int32 {
 	if h.Node != nil {
 		if v, ok := h.Node.Labels.Get(labels.Hostname); ok {
-			return a.domain(hostname, v)
+			return a.domain(podrules.Hostname, v)
 		}
 		if h.Claim == nil || h.Claim.State >= model.ClaimRegistered {
 			return absent

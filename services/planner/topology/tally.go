@@ -1,3 +1,21 @@
+// Package topology counts pods in the domains of topology keys, and answers whether the rules about other pods (package
+// podrules) allow one more pod at a site, as kube-scheduler filters by them; and how well it meets the preferred ones.
+//
+// A Tally counts pods on sites: hosts, claims of this plan, and segments, which stand for any number of new nodes with the
+// same labels. What a node's labels and taints let in is judged by package fit, and how much capacity is free by package
+// view; fit.Matcher asks all three. Start reading with NewTally, then Tally.Allows.
+//
+// The scheduler's semantics, which are matched one to one. Spread: domains are those of the nodes that have all
+// topology keys of the pod's constraints and pass the constraint's inclusion policies; pods of the class's namespace that
+// the selector picks and that are not ending are counted there; the count of the pod's domain, with the pod itself where
+// the selector picks it, may be at most maxSkew above the least of all domains (zero while there are fewer than
+// minDomains). An empty selector counts no pod. Affinity: a node must have the keys of all terms, and with each the
+// value of a node that runs a pod that all terms pick; where there is none anywhere, a pod that picks itself is free.
+// Anti-affinity: no pod that a term picks may run in the domain of its key, and no pod there may have a term that picks
+// the new pod; a node without the key is in no domain. Pods that are ending still count for both.
+//
+// Pods of DaemonSets are on a new node before any other: they tolerate that it is not ready yet. They count on hosts that
+// have not joined and on claims of this plan; a segment leaves them out.
 package topology
 
 import (
@@ -5,6 +23,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -14,21 +33,13 @@ import (
 // Counts err on the safe side: where it is open in which domain a pod is, it counts in all of them for rules that allow
 // only so many, and in none for rules that ask for pods.
 type Tally struct {
-	nodes    *atlas
+	nodes    *nodeForms
+	domains  *domainCounts
 	hosts    []*Site
-	counts   []count
-	regions  []region
 	frozen   []int32
 	isFrozen []bool
 	journal  []step
-	now      epochs
-	// last are the highest epochs so far: after Revert an epoch that was is back, and is never used for anything else.
-	last epochs
 }
-
-// epochs are numbers of the sets of forms that nodes have, and of the numbers of nodes: what was worked out from either
-// holds as long as its number does.
-type epochs struct{ forms, hosts int32 }
 
 // Mark is a state of a Tally to go back to.
 type Mark int
@@ -40,8 +51,8 @@ type step struct {
 	class *view.Class
 	// n is how many pods were added; the form before a site was narrowed; the universe that was frozen.
 	n int32
-	// daemon pods are the node's own. Loose ones may be there or not: they count only where more is worse.
-	daemon, loose bool
+	// daemon pods are the node's own. Uncertain ones may be there or not: they count only where more is worse.
+	daemon, uncertain bool
 	// before are the epochs before there was a claim, or before it was narrowed.
 	before epochs
 }
@@ -57,43 +68,46 @@ const (
 
 // NewTally counts the pods that are bound to the hosts of a view, those in skip (places in World.Pods) aside: pods that
 // will not stay where they are. skip may be nil. The tally follows the view from then on.
-func NewTally(r *Rules, v *view.View, skip func(pod int) bool) *Tally {
+func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t := &Tally{
-		nodes: newAtlas(r), counts: make([]count, len(r.counters)), regions: make([]region, len(r.universes)),
-		isFrozen: make([]bool, len(r.universes)), now: epochs{1, 1}, last: epochs{1, 1},
+		nodes: newNodeForms(r), isFrozen: make([]bool, len(r.Universes)),
+	}
+	t.domains = &domainCounts{
+		nodes: t.nodes, counts: make([]count, len(r.Counters)), regions: make([]region, len(r.Universes)),
+		now: epochs{1, 1}, last: epochs{1, 1},
 	}
 	for i, h := range v.Hosts {
 		t.hosts = append(t.hosts, t.nodes.hostSite(h))
-		t.bound(v, i, skip, 1)
+		t.countBound(v, i, skip, 1)
 	}
 	v.Follow(t)
 	return t
 }
 
-// bound counts n times what is bound to a host and the DaemonSets' pods that will be.
-func (t *Tally) bound(v *view.View, host int, skip func(pod int) bool, n int32) {
+// countBound counts n times what is bound to a host and the DaemonSets' pods that will be.
+func (t *Tally) countBound(v *view.View, host int, skip func(pod int) bool, n int32) {
 	h, s := v.Hosts[host], t.hosts[host]
 	for _, p := range h.Pods {
 		if skip == nil || !skip(p) {
-			t.count(v.Pods[p].Class, s, n, crowd{ending: v.Pods[p].Terminating})
+			t.domains.count(v.Pods[p].Class, s, n, countMode{ending: v.Pods[p].Terminating})
 		}
 	}
-	for _, w := range t.expected(v, h, s) {
-		t.count(w.class, s, n, crowd{loose: w.loose})
+	for _, w := range t.expectedDaemons(v, h, s) {
+		t.domains.count(w.class, s, n, countMode{uncertain: w.uncertain})
 	}
 }
 
 // UncountHost forgets what is bound to a host, before View.Fold changes that; CountHost counts it anew. Neither is undone by
 // Revert, and nothing may be tried out at the time.
-func (t *Tally) UncountHost(v *view.View, host int) { t.bound(v, host, nil, -1) }
+func (t *Tally) UncountHost(v *view.View, host int) { t.countBound(v, host, nil, -1) }
 
 // CountHost counts what is bound to a host.
-func (t *Tally) CountHost(v *view.View, host int) { t.bound(v, host, nil, 1) }
+func (t *Tally) CountHost(v *view.View, host int) { t.countBound(v, host, nil, 1) }
 
 // Adopt goes on by other rules on the same nodes, if neither count anything; else it says false, and nothing is changed.
-func (t *Tally) Adopt(r *Rules) bool {
-	idle := func(r *Rules) bool {
-		return len(r.counters)+len(r.filters)+len(r.universes)+len(r.daemons)+len(r.labels) == 0 && !r.taints
+func (t *Tally) Adopt(r *podrules.Rules) bool {
+	idle := func(r *podrules.Rules) bool {
+		return len(r.Counters)+len(r.Filters)+len(r.Universes)+len(r.Daemons)+len(r.Labels) == 0 && !r.Taints
 	}
 	if !idle(t.nodes.r) || !idle(r) {
 		return false
@@ -102,10 +116,10 @@ func (t *Tally) Adopt(r *Rules) bool {
 	return true
 }
 
-// Size is how much the tally has learned of nodes that do not exist: it only ever grows, so that who keeps a Tally for
-// long makes a new one when it has become too much.
+// Size is how much the tally has learned of nodes that do not exist: it only grows, so a caller that keeps a Tally for
+// long makes a new one when it has become too large.
 func (t *Tally) Size() int {
-	return len(t.nodes.shapes) + len(t.nodes.forms) + len(t.nodes.names[hostname]) + len(t.nodes.seen)
+	return len(t.nodes.shapes) + len(t.nodes.forms) + len(t.nodes.names[podrules.Hostname]) + len(t.nodes.seen)
 }
 
 // Offer makes known what could be bought: the domains of such nodes count for the minimum of spread, as if the nodes were
@@ -114,7 +128,7 @@ func (t *Tally) Offer(at *fit.Place) {
 	f := &t.nodes.forms[t.nodes.form(nil, at)]
 	if !f.offered {
 		f.offered = true
-		t.newForms()
+		t.domains.newForms()
 	}
 }
 
@@ -145,26 +159,10 @@ func (t *Tally) Claim(pin model.Labels, places ...*fit.Place) *Site {
 func (t *Tally) claim(form, host int32) *Site {
 	s := &Site{name: "a new node", form: form, host: host, claim: true}
 	s.opens = t.wouldOpen(s)
-	t.journal = append(t.journal, step{kind: stepClaim, site: s, before: t.now})
-	t.occupy(s.form, 1)
-	t.attend(s, 1)
+	t.journal = append(t.journal, step{kind: stepClaim, site: s, before: t.domains.now})
+	t.domains.occupy(s.form, 1)
+	t.countDaemons(s, 1)
 	return s
-}
-
-// occupy notes that there are more, or fewer, nodes of a form.
-func (t *Tally) occupy(f, n int32) {
-	before := t.nodes.forms[f].nodes
-	t.nodes.forms[f].nodes += n
-	t.last.hosts++
-	t.now.hosts = t.last.hosts
-	if before == 0 || t.nodes.forms[f].nodes == 0 {
-		t.newForms()
-	}
-}
-
-func (t *Tally) newForms() {
-	t.last.forms++
-	t.now.forms = t.last.forms
 }
 
 // Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
@@ -177,18 +175,18 @@ func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
 	for _, p := range pods {
 		t.Add(p.class, s, -int(p.n))
 	}
-	t.attend(s, -1)
-	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form, before: t.now})
-	t.reform(s, f)
-	t.attend(s, 1)
+	t.countDaemons(s, -1)
+	t.journal = append(t.journal, step{kind: stepNarrow, site: s, n: s.form, before: t.domains.now})
+	t.changeForm(s, f)
+	t.countDaemons(s, 1)
 	for _, p := range pods {
 		t.Add(p.class, s, int(p.n))
 	}
 }
 
-func (t *Tally) reform(s *Site, f int32) {
-	t.occupy(s.form, -1)
-	t.occupy(f, 1)
+func (t *Tally) changeForm(s *Site, f int32) {
+	t.domains.occupy(s.form, -1)
+	t.domains.occupy(f, 1)
 	s.form = f
 }
 
@@ -205,16 +203,16 @@ func (t *Tally) Add(c *view.Class, s *Site, n int) {
 func (t *Tally) change(s step) {
 	t.journal = append(t.journal, s)
 	if s.site.claim && !s.daemon {
-		s.site.pods = append(s.site.pods, load{s.class, s.n})
+		s.site.pods = append(s.site.pods, podCount{s.class, s.n})
 	}
-	t.count(s.class, s.site, s.n, crowd{loose: s.loose})
+	t.domains.count(s.class, s.site, s.n, countMode{uncertain: s.uncertain})
 }
 
 // Freeze remembers that a pod of the class was placed by AllowsReal: no later claim may open a domain that its spread
 // would count.
 func (t *Tally) Freeze(c *view.Class) {
-	for _, s := range t.nodes.r.classes[c.Index].spread {
-		u := t.nodes.r.counters[s.counter].universe
+	for _, s := range t.nodes.r.Classes[c.Index].Spread {
+		u := t.nodes.r.Counters[s.Counter].Universe
 		if t.isFrozen[u] {
 			continue
 		}
@@ -225,7 +223,7 @@ func (t *Tally) Freeze(c *view.Class) {
 }
 
 // Rules are those that the pods are counted for.
-func (t *Tally) Rules() *Rules { return t.nodes.r }
+func (t *Tally) Rules() *podrules.Rules { return t.nodes.r }
 
 // Frozen says whether any class was frozen.
 func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
@@ -236,19 +234,19 @@ func (t *Tally) Opens(s *Site) bool { return s.opens }
 // wouldOpen says whether a node like the site may be the first of its domain in something that is frozen.
 func (t *Tally) wouldOpen(s *Site) bool {
 	for _, u := range t.frozen {
-		spec := t.nodes.r.universes[u]
-		if t.nodes.pass(spec.filter, s.form) == passNo {
+		spec := t.nodes.r.Universes[u]
+		if t.nodes.pass(spec.Filter, s.form) == passNo {
 			continue
 		}
-		if spec.key == hostname {
+		if spec.Key == podrules.Hostname {
 			return true
 		}
-		f, g := &t.nodes.forms[s.form], t.region(u)
-		d := f.domains[spec.key]
-		if f.endless[spec.key] || (d >= 0 && !g.real.has(d)) {
+		f, g := &t.nodes.forms[s.form], t.domains.region(u)
+		d := f.domains[spec.Key]
+		if f.unbounded[spec.Key] || (d >= 0 && !g.real.has(d)) {
 			return true
 		}
-		if slices.ContainsFunc(f.maybe[spec.key], func(d int32) bool { return !g.real.has(d) }) {
+		if slices.ContainsFunc(f.maybe[spec.Key], func(d int32) bool { return !g.real.has(d) }) {
 			return true
 		}
 	}
@@ -258,7 +256,7 @@ func (t *Tally) wouldOpen(s *Site) bool {
 // AddUncertain counts n pods of a class that may come to a host, or may not: as there where more is worse, and as not there
 // where more is better.
 func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
-	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), loose: true})
+	t.change(step{kind: stepAdd, site: t.hosts[host], class: c, n: int32(n), uncertain: true})
 }
 
 // Mark marks the present state.
@@ -278,16 +276,16 @@ func (t *Tally) Revert(m Mark) {
 func (t *Tally) undo(s step) {
 	switch s.kind {
 	case stepAdd:
-		t.count(s.class, s.site, -s.n, crowd{loose: s.loose})
+		t.domains.count(s.class, s.site, -s.n, countMode{uncertain: s.uncertain})
 		if s.site.claim && !s.daemon {
 			s.site.pods = s.site.pods[:len(s.site.pods)-1]
 		}
 	case stepClaim:
-		t.occupy(s.site.form, -1)
-		t.now = s.before
+		t.domains.occupy(s.site.form, -1)
+		t.domains.now = s.before
 	case stepNarrow:
-		t.reform(s.site, s.n)
-		t.now = s.before
+		t.changeForm(s.site, s.n)
+		t.domains.now = s.before
 	case stepFreeze:
 		t.isFrozen[s.n] = false
 		t.frozen = t.frozen[:len(t.frozen)-1]

@@ -14,6 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -69,7 +70,7 @@ func (w *world) offer(zone string) {
 
 type built struct {
 	*view.View
-	rules *topology.Rules
+	rules *podrules.Rules
 	tally *topology.Tally
 }
 
@@ -81,7 +82,7 @@ func (w *world) build(t *testing.T) built {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := built{View: view.NewView(vw), rules: topology.New(vw)}
+	b := built{View: view.NewView(vw), rules: podrules.New(vw)}
 	b.tally = topology.NewTally(b.rules, b.View, nil)
 	for _, p := range w.offers {
 		b.tally.Offer(p)
@@ -179,7 +180,7 @@ func TestNodeRules(t *testing.T) {
 	})
 	w.class("e", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(host, app("nobody"))} })
 	b := w.build(t)
-	want := []topology.NodeRule{
+	want := []podrules.NodeRule{
 		{Trigger: []int{0}, Counted: []int{0, 1}, Most: 1},
 		{Trigger: []int{2}, Counted: []int{0, 1}, Most: 0},
 		{Trigger: []int{3}, Counted: []int{1, 3}, Most: 2, Skew: true},

@@ -14,7 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
-	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -83,12 +83,12 @@ func (o *Option) Ranked() model.RankedOffering {
 }
 
 // NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods that mind others.
-func NewMarket(w *view.World, rules *topology.Rules) *Market {
+func NewMarket(w *view.World, rules *podrules.Rules) *Market {
 	return NewMarketUntil(w, rules, func() bool { return false })
 }
 
 // NewMarketUntil is NewMarket, given up as soon as stop says so; then it is nil.
-func NewMarketUntil(w *view.World, rules *topology.Rules, stop func() bool) *Market {
+func NewMarketUntil(w *view.World, rules *podrules.Rules, stop func() bool) *Market {
 	m := &Market{
 		World: w, problems: make([]model.Reason, len(w.Pools)), byKeys: make(map[string][][]*Option),
 		maxOfferings: model.Or(w.Policy.MaxOfferingsPerClaim, model.DefaultMaxOfferings),
@@ -127,7 +127,7 @@ func NewMarketUntil(w *view.World, rules *topology.Rules, stop func() bool) *Mar
 }
 
 // PodRuleKeys are the labels that matter to any pod that minds others, sorted.
-func PodRuleKeys(w *view.World, rules *topology.Rules) []string {
+func PodRuleKeys(w *view.World, rules *podrules.Rules) []string {
 	seen := make(map[string]bool)
 	var out []string
 	for _, c := range w.Classes {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
-	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
 
 // backlog is what is to be packed, and how far that is done.
@@ -21,7 +21,7 @@ type backlog struct {
 	shapes [][]int
 }
 
-func newBacklog(items []market.Item, rules []topology.NodeRule) *backlog {
+func newBacklog(items []market.Item, rules []podrules.NodeRule) *backlog {
 	l := &backlog{items: slices.Clone(items), rules: newRuleIndex(rules, len(items)), next: make([]int, len(items)), rest: make([]int, len(items))}
 	for i := range l.items {
 		l.rest[i] = len(l.items[i].Pods)

@@ -6,7 +6,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
-	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -71,7 +71,7 @@ func (by *Buyer) Worth(pods []int) Worth {
 
 // relaxed is the problem of buying for items on some tiers, with no more rules than every plan must keep.
 func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formulation {
-	rules := slices.DeleteFunc(by.NodeRules(items), func(r topology.NodeRule) bool { return r.Skew })
+	rules := slices.DeleteFunc(by.NodeRules(items), func(r podrules.NodeRule) bool { return r.Skew })
 	p := by.formulate(newBacklog(items, rules), nil)
 	all := slices.Concat(tiers...)
 	slices.SortStableFunc(all, market.CompareOptions)

@@ -8,13 +8,13 @@ package purchase
 import (
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
-	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 )
 
 // Buyer buys claims for pods at the lowest price that the optimiser finds. It belongs to one goroutine.
 type Buyer struct {
 	m     *market.Market
-	rules *topology.Rules
+	rules *podrules.Rules
 	// units are what was left of reservations before anything was bought.
 	units *offer.ReservationUnits
 	// Stop ends it early, with nothing bought and nothing proven; nil never does.
@@ -22,14 +22,14 @@ type Buyer struct {
 }
 
 // NewBuyer buys from a market under the rules about other pods; units are what reservations have left.
-func NewBuyer(m *market.Market, rules *topology.Rules, units *offer.ReservationUnits) *Buyer {
+func NewBuyer(m *market.Market, rules *podrules.Rules, units *offer.ReservationUnits) *Buyer {
 	return &Buyer{m: m, rules: rules, units: units}
 }
 
 // fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
 // bought for. Pools of higher weight go first; going against a soft taint comes last.
-func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []topology.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
+func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []podrules.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {
 	if len(items) == 0 {
 		return nil, nil, Proof{}
 	}

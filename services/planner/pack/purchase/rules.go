@@ -4,18 +4,18 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
-	"github.com/kerf-dev/kerf/services/planner/topology"
+	"github.com/kerf-dev/kerf/services/planner/topology/podrules"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // ruleIndex has the rules about what may share a new node, by the places in a list of items that they name.
 type ruleIndex struct {
-	rules []topology.NodeRule
+	rules []podrules.NodeRule
 	// of are the rules that name an item, as trigger or as counted.
 	of [][]int
 }
 
-func newRuleIndex(rules []topology.NodeRule, items int) *ruleIndex {
+func newRuleIndex(rules []podrules.NodeRule, items int) *ruleIndex {
 	b := &ruleIndex{rules: rules, of: make([][]int, items)}
 	for i, r := range rules {
 		for _, k := range r.Trigger {
@@ -36,7 +36,7 @@ func contains(sorted []int, x int) bool {
 }
 
 // nodeRules are the rules about what may share a node, on some of what is wanted.
-func (by *Buyer) NodeRules(items []market.Item) []topology.NodeRule {
+func (by *Buyer) NodeRules(items []market.Item) []podrules.NodeRule {
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {
 		classes[i] = it.Class
@@ -45,7 +45,7 @@ func (by *Buyer) NodeRules(items []market.Item) []topology.NodeRule {
 }
 
 // workloadCaps keeps too many pods of one owner from sharing a new node, so that losing it does not hurt the owner much.
-func workloadCaps(items []market.Item, most int) []topology.NodeRule {
+func workloadCaps(items []market.Item, most int) []podrules.NodeRule {
 	if most <= 0 {
 		return nil
 	}
@@ -62,9 +62,9 @@ func workloadCaps(items []market.Item, most int) []topology.NodeRule {
 		}
 		by[o] = append(by[o], i)
 	}
-	var out []topology.NodeRule
+	var out []podrules.NodeRule
 	for _, o := range order {
-		out = append(out, topology.NodeRule{Trigger: by[o], Counted: by[o], Most: most})
+		out = append(out, podrules.NodeRule{Trigger: by[o], Counted: by[o], Most: most})
 	}
 	return out
 }
@@ -74,7 +74,7 @@ func WorkloadCapsAllow(items []market.Item, most int) bool {
 	if most <= 0 {
 		return true
 	}
-	return !slices.ContainsFunc(workloadCaps(items, most), func(r topology.NodeRule) bool {
+	return !slices.ContainsFunc(workloadCaps(items, most), func(r podrules.NodeRule) bool {
 		n := 0
 		for _, i := range r.Counted {
 			n += len(items[i].Pods)

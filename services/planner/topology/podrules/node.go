@@ -1,4 +1,4 @@
-package topology
+package podrules
 
 import (
 	"slices"
@@ -41,21 +41,21 @@ func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
 		}
 	}
 	for i, c := range classes {
-		x := &r.classes[c.Index]
-		for _, s := range x.spread {
-			if r.counters[s.counter].key == hostname {
-				trigger(nodeGroup{s.counter, int(s.maxSkew), true}, i)
+		x := &r.Classes[c.Index]
+		for _, s := range x.Spread {
+			if r.Counters[s.Counter].Key == Hostname {
+				trigger(nodeGroup{s.Counter, int(s.MaxSkew), true}, i)
 			}
 		}
-		for _, a := range x.anti {
-			if r.counters[a.counter].key != hostname {
+		for _, a := range x.Anti {
+			if r.Counters[a.Counter].Key != Hostname {
 				continue
 			}
 			most := 0
-			if r.counts(a.counter, c) {
+			if r.counts(a.Counter, c) {
 				most = 1
 			}
-			trigger(nodeGroup{a.counter, most, false}, i)
+			trigger(nodeGroup{a.Counter, most, false}, i)
 		}
 	}
 	counted := r.counted(classes, groups)
@@ -70,7 +70,7 @@ func (r *Rules) NodeRules(classes []*view.Class) []NodeRule {
 
 // counts says whether a counter of (anti-)affinity counts a class.
 func (r *Rules) counts(counter int32, c *view.Class) bool {
-	return slices.Contains(r.kinds[r.kindOf[c.Index]].pods, counter)
+	return slices.Contains(r.Kinds[r.KindOf[c.Index]].Pods, counter)
 }
 
 // counted lists, for the counters of some groups, the places of the classes that they count.
@@ -80,8 +80,8 @@ func (r *Rules) counted(classes []*view.Class, groups []nodeGroup) map[int32][]i
 		out[g.counter] = nil
 	}
 	for i, c := range classes {
-		k := &r.kinds[r.kindOf[c.Index]]
-		for _, list := range [][]int32{k.spread, k.pods} {
+		k := &r.Kinds[r.KindOf[c.Index]]
+		for _, list := range [][]int32{k.Spread, k.Pods} {
 			for _, n := range list {
 				if places, wanted := out[n]; wanted {
 					out[n] = append(places, i)

@@ -1,4 +1,4 @@
-package topology
+package podrules
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 // term is whom a rule speaks of: pods of some namespaces, by their labels.
 type term struct {
-	// selector is nil where nobody is selected.
+	// selector is nil where no pod is selected.
 	selector *model.Selector
 	// namespaces are sorted; all of them where everywhere is set.
 	namespaces []string
@@ -28,17 +28,17 @@ func (t *term) selects(namespace string, labels model.Labels) bool {
 	return t.selector.Matches(labels)
 }
 
-// kind is all that rules can tell pods apart by: the namespace, and the labels that any selector mentions. Pods of a
+// PodKind is all that rules can tell pods apart by: the namespace, and the labels that any selector mentions. Pods of a
 // StatefulSet, each of a class of its own, are mostly of one kind.
-type kind struct {
+type PodKind struct {
 	namespace string
 	labels    model.Labels
-	// spread are counters of topology spread that count pods of this kind, pods those of terms of (anti-)affinity.
-	spread, pods []int32
-	// repelled are counters of the owners of required anti-affinity that selects this kind.
-	repelled []int32
-	// keys are topology keys of those of the above that are of required rules.
-	keys []int32
+	// Spread are counters of topology spread that count pods of this kind, pods those of terms of (anti-)affinity.
+	Spread, Pods []int32
+	// RepelledBy are counters of the owners of required anti-affinity that selects this kind.
+	RepelledBy []int32
+	// Keys are topology keys of those of the above that are of required rules.
+	Keys []int32
 }
 
 // selectors collects terms and selections, each once.
@@ -149,8 +149,8 @@ func text(s *model.Selector) string {
 	return b.String()
 }
 
-// sortOut sorts classes by what selectors can see of them. It returns the kinds and the kind of each class.
-func (s *selectors) sortOut(w *view.World) (kinds []kind, of []int32) {
+// sortByKind sorts classes by what selectors can see of them. It returns the kinds and the kind of each class.
+func (s *selectors) sortByKind(w *view.World) (kinds []PodKind, of []int32) {
 	index := make(map[string]int32)
 	of = make([]int32, len(w.Classes))
 	var key []byte
@@ -165,7 +165,7 @@ func (s *selectors) sortOut(w *view.World) (kinds []kind, of []int32) {
 		if !ok {
 			k = int32(len(kinds))
 			index[string(key)] = k
-			kinds = append(kinds, kind{namespace: c.Namespace, labels: s.visible(c.Labels)})
+			kinds = append(kinds, PodKind{namespace: c.Namespace, labels: s.visible(c.Labels)})
 		}
 		of[i] = k
 	}
@@ -184,13 +184,13 @@ func (s *selectors) visible(labels model.Labels) model.Labels {
 
 // postings finds the kinds that may match a term without looking at all of them.
 type postings struct {
-	kinds []kind
+	kinds []PodKind
 	// values are kinds by namespace, label and value, and by label and value in any namespace; spaces by namespace.
 	values, anywhere map[string][]int32
 	spaces           map[string][]int32
 }
 
-func newPostings(kinds []kind) *postings {
+func newPostings(kinds []PodKind) *postings {
 	p := &postings{
 		kinds: kinds, values: make(map[string][]int32), anywhere: make(map[string][]int32), spaces: make(map[string][]int32),
 	}
@@ -281,7 +281,7 @@ func common(a, b []int32) []int32 {
 	return out
 }
 
-func sortUnique[T cmp.Ordered](s []T) []T {
+func SortUnique[T cmp.Ordered](s []T) []T {
 	slices.Sort(s)
 	return slices.Compact(s)
 }
