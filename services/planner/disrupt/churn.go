@@ -89,13 +89,13 @@ func payBack(price, saving int64) time.Duration {
 func (s *search) notWorth(host int, saving, price, least int64) model.Reason {
 	r := model.Reason{Code: model.CodePayback, Subject: s.v.Hosts[host].Name()}
 	if price > 0 && least > s.v.Policy.MinSaving {
-		r.Message = fmt.Sprintf("giving it back would save %s an hour, and moving its pods weighs %s: it must save %s to pay back within %s",
+		r.Message = fmt.Sprintf("removing it would save %s an hour, and moving its pods weighs %s: it must save %s to pay back within %s",
 			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), s.churn.payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
 		return r
 	}
 	r.Code = model.CodeNoCheaper
-	r.Message = fmt.Sprintf("giving it back saves %s; the least that is worth it is %s", fit.Money(max(0, saving)), fit.Money(least))
+	r.Message = fmt.Sprintf("removing it saves %s; the least that is worth it is %s", fit.Money(max(0, saving)), fit.Money(least))
 	return r
 }
 

@@ -281,7 +281,7 @@ func (t *tries) explain(d *Decision, price, list int64) model.Reason {
 	if len(d.Replacements) == 0 {
 		return model.Reason{
 			Code: model.CodePodsFitElsewhere, Subject: name,
-			Message: fmt.Sprintf("its pods (%d) fit on other nodes; giving it back saves %s an hour", len(d.Evicted), fit.Money(price)),
+			Message: fmt.Sprintf("its pods (%d) fit on other nodes; removing it saves %s an hour", len(d.Evicted), fit.Money(price)),
 		}
 	}
 	what := fmt.Sprintf("one %s", d.Replacements[0].Best().Type.Name)

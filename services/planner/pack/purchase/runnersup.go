@@ -118,7 +118,7 @@ func lostTo(r RunnerUp, best *market.Option, pods int) model.Reason {
 	per, bestPer := float64(o.Price)/float64(r.Pods), float64(best.Price)/float64(pods)
 	return model.Reason{
 		Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name),
-		Message: fmt.Sprintf("%s, %.1f%% dearer for what it holds", holds, (per/bestPer-1)*100),
+		Message: fmt.Sprintf("%s, %.1f%% more expensive for what it holds", holds, (per/bestPer-1)*100),
 	}
 }
 
