@@ -15,8 +15,8 @@ const probeNumber = -1
 // devicesFit says whether a claim may become an option, as far as devices go: with one more pod of each of some classes. A
 // nil claim is a new one. It must be asked before the state changes again.
 func (s *Scheduler) devicesFit(b *purchase.NewClaim, more ...*view.Class) func(*market.Option) bool {
-	matters := func(c *view.Class) bool { return devices.ClaimsDevices(c.PodClass) }
-	if s.devices == nil || ((b == nil || b.DeviceNumber == 0) && !slices.ContainsFunc(more, matters)) {
+	claims := func(c *view.Class) bool { return devices.ClaimsDevices(c.PodClass) }
+	if s.devices == nil || ((b == nil || b.DeviceNumber == 0) && !slices.ContainsFunc(more, claims)) {
 		return func(*market.Option) bool { return true }
 	}
 	verdicts := make(map[*market.DeviceSet]bool)
@@ -45,7 +45,7 @@ func (s *Scheduler) couldBecome(b *purchase.NewClaim, o *market.Option, more []*
 	return !slices.ContainsFunc(more, func(c *view.Class) bool { return !s.devices.Take(number, c.PodClass) })
 }
 
-// takeDevices gives one more pod on a claim its devices; false where the claim does not have them in all that it may become.
+// takeDevices allocates one more pod's devices on a claim; false where the claim does not have them in all that it may become.
 func (s *Scheduler) takeDevices(b *purchase.NewClaim, c *view.Class) bool {
 	if s.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return true

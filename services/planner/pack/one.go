@@ -10,19 +10,19 @@ import (
 
 // One looks for the cheapest single claim that holds all items, in the pool of highest weight that has one at all, and
 // counts their pods there; ok is false when there is none or it costs more than most. What the claim lists costs at most
-// that, too. The limits are not changed, see Limits.Keep.
+// that, too. The limits are not changed, see NewClaim.TakeFrom.
 func (s *Scheduler) One(items []market.Item, most purchase.PriceCeiling) (b *purchase.NewClaim, ok bool) {
 	if s.market.PortsClash(items) || !purchase.WorkloadCapsAllow(items, s.v.Policy.MaxPodsOfWorkloadPerNode) {
 		return nil, false
 	}
-	minding := slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) })
+	constrained := slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) })
 	tiers, verdicts := s.market.Tiers, make(map[string]bool)
-	if minding {
+	if constrained {
 		tiers = s.tiersBySegment()
 	}
 	l, fits := s.market.Combine(items), s.devicesFit(nil, claimants(items)...)
 	suits := func(o *market.Option) bool {
-		return o.Fits(l) && s.limits.Remaining(o, 1) > 0 && fits(o) && (!minding || s.togetherIn(o, items, verdicts))
+		return o.Fits(l) && s.limits.Remaining(o, 1) > 0 && fits(o) && (!constrained || s.togetherIn(o, items, verdicts))
 	}
 	for _, preferred := range s.market.Passes() {
 		for _, tier := range tiers {
@@ -97,10 +97,10 @@ func (s *Scheduler) together(o *market.Option, items []market.Item) bool {
 	return true
 }
 
-// tiersBySegment are the options worth weighing for pods that mind others.
+// tiersBySegment are the options worth considering for pods with pod rules.
 func (s *Scheduler) tiersBySegment() [][]*market.Option { return s.market.TiersOf(s.keys, s.onlyPool) }
 
-// segmentOf is the cell of an option on some labels; nil where there are none.
+// segmentOf is the segment of an option on some labels; nil where there are none.
 func (s *Scheduler) segmentOf(keys []string, o *market.Option) *market.Segment {
 	if len(keys) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (s *Scheduler) segmentOf(keys []string, o *market.Option) *market.Segment {
 	return s.partition(keys).segmentOf(o)
 }
 
-// Buy seats pods on claims to buy and on nothing else, within limits, which it takes them off.
+// Buy assigns pods to claims to buy and to nothing else, within limits, which it takes them off.
 func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	own, proof := s.limits, s.proof
 	s.limits = lim
@@ -116,7 +116,7 @@ func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []
 	return s.Assign(items, func(int) bool { return false })
 }
 
-// BuyFrom is Buy from one pool. Pods that mind others are left: where they may go depends on all pools.
+// BuyFrom is Buy from one pool. Pods with pod rules are left: where they may go depends on all pools.
 func (s *Scheduler) BuyFrom(pool *view.Pool, items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	if slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) || s.rules.Soft(it.Class) }) {
 		return nil, nil, items

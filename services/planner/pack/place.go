@@ -14,16 +14,16 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// partition cuts hosts and options into the cells of some labels. It does not change while a Scheduler is used.
+// partition splits hosts and options into the segments of some labels. It does not change while a Scheduler is used.
 type partition struct {
 	keys []string
-	// segments are sorted by name; of says which cell each host is in, -1 where that is not decided.
+	// segments are sorted by name; ofHost says which one each host is in, -1 where that is not decided.
 	segments []*market.Segment
 	sites    []*topology.Site
 	ofHost   []int
-	// tiers are the options worth weighing in each cell, by pool weight.
+	// tiers are the options worth considering in each segment, by pool weight.
 	tiers [][][]*market.Option
-	// newNodes remembers, by shape of pod, the best new node in each cell.
+	// newNodes remembers, by shape of pod, the best new node in each segment.
 	newNodes map[newNodeKey][]newNode
 }
 
@@ -32,14 +32,14 @@ type newNodeKey struct {
 	request string
 }
 
-// newNode is the rank of the heaviest pools that sell something for a pod, and the lowest price of its share there; the
-// rank is -1 where nothing can be had.
+// newNode is the tier of the pools of highest weight that offer something for a pod, and the lowest price of its share
+// there; the tier is -1 where nothing can be bought.
 type newNode struct {
 	tier int
 	cost int64
 }
 
-// partition finds or makes the grid of some labels, which are sorted.
+// partition finds or makes the partition by some labels, which are sorted.
 func (s *Scheduler) partition(keys []string) *partition {
 	name := strings.Join(keys, ",")
 	if g := s.partitions[name]; g != nil {
@@ -94,7 +94,7 @@ func (s *Scheduler) partition(keys []string) *partition {
 	return g
 }
 
-// segmentOf is where an option is; nil where the grid has no labels.
+// segmentOf is where an option is; nil where the partition has no labels.
 func (g *partition) segmentOf(o *market.Option) *market.Segment {
 	if len(g.keys) == 0 {
 		return nil
@@ -118,18 +118,17 @@ func decided(h *view.Host, keys []string) bool {
 	return true
 }
 
-// candidate is where pods of a class may go: the hosts of a cell, and new nodes there.
+// candidate is where pods of a class may go: the hosts of a segment, and new nodes there.
 type candidate struct {
 	segment *market.Segment
 	site    *topology.Site
-	// hosts are those with room, in the order in which to fill them; the first next of them are of no more use.
+	// hosts are those with free capacity, in the order in which to fill them; those before next are full.
 	hosts []int
 	next  int
-	// freshNode is the best new node.
 	newNode
 }
 
-// keysOf are the labels that matter to a class, wishes included.
+// keysOf are the labels that matter to a class, those of preferences included.
 func (a *attempt) keysOf(c *view.Class) []string {
 	keys := a.s.rules.Keys(c)
 	if a.s.v.Policy.Preferences != model.PreferencesIgnored {
@@ -157,8 +156,9 @@ func (a *attempt) candidates(c *view.Class) []*candidate {
 	return slices.DeleteFunc(out, func(b *candidate) bool { return b.tier < 0 && len(b.hosts) == 0 })
 }
 
-// newNodeCandidates are the cells where a pod could get a new node. Wishes cut no cells: else a wish would buy a node for itself,
-// when all that it is worth is to choose among nodes that are bought anyway. Only where wishes are enforced they do.
+// newNodeCandidates are the segments where a pod could get a new node. Preferences make no segments: else a preference would
+// buy a node for itself, when all that it may do is to choose among nodes that are bought anyway. Where the policy enforces
+// preferences, they do.
 func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	keys := a.s.rules.Keys(c)
 	if a.enforces() {
@@ -177,7 +177,7 @@ func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 
 func (a *attempt) enforces() bool { return a.s.v.Policy.Preferences == model.PreferencesEnforced }
 
-// newNodes are the best new nodes for a pod in each cell of a grid.
+// newNodes are the best new nodes for a pod in each segment of a partition.
 func (a *attempt) newNodes(c *view.Class, g *partition) []newNode {
 	var request []byte
 	for _, q := range c.Requested {
@@ -219,7 +219,8 @@ func (a *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 	return newNode{tier: -1}
 }
 
-// placeConstrained seats pods that mind others, in rounds, because some must wait for others; it ends when a round seats nobody.
+// placeConstrained places pods with pod rules, in rounds, because some must wait for others; it ends when a round places
+// none.
 func (a *attempt) placeConstrained(items []market.Item) {
 	rest := make([][]int, len(items))
 	for i, it := range items {
@@ -241,7 +242,7 @@ func (a *attempt) placeConstrained(items []market.Item) {
 	}
 }
 
-// placeClass seats as many pods of a class as it can, one after the other, and says how many.
+// placeClass places as many pods of a class as it can, one after the other, and says how many.
 func (a *attempt) placeClass(c *view.Class, pods []int) int {
 	candidates := a.candidates(c)
 	for n, p := range pods {
@@ -252,7 +253,7 @@ func (a *attempt) placeClass(c *view.Class, pods []int) int {
 	return len(pods)
 }
 
-// placeOne finds a pod's best seat: a host before a new node, wishes before prices.
+// placeOne finds a pod's best place: a host before a new node, preferences before prices.
 func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool {
 	unitPrice := market.PreferencePrice(&a.s.v.Policy)
 	var on, fresh *candidate
@@ -271,10 +272,10 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 		if b.tier < 0 || (on != nil && !a.enforces()) {
 			continue
 		}
-		wish := a.s.tally.PreferencePenalty(c, b.site)
-		cost := b.cost + unitPrice*int64(wish)
+		penalty := a.s.tally.PreferencePenalty(c, b.site)
+		cost := b.cost + unitPrice*int64(penalty)
 		if fresh == nil || b.tier < fresh.tier || (b.tier == fresh.tier && cost < newCost) {
-			fresh, newPenalty, newCost = b, wish, cost
+			fresh, newPenalty, newCost = b, penalty, cost
 		}
 	}
 	switch {
@@ -291,7 +292,7 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 	return true
 }
 
-// nextHost is the first host of a berth that takes a pod; -1 when there is none. A host that does not is not asked again.
+// nextHost is the first host of a candidate that takes a pod; -1 when there is none. A host that does not is not asked again.
 func (a *attempt) nextHost(c *view.Class, b *candidate) int {
 	for ; b.next < len(b.hosts); b.next++ {
 		h := b.hosts[b.next]
@@ -302,7 +303,7 @@ func (a *attempt) nextHost(c *view.Class, b *candidate) int {
 	return -1
 }
 
-// preferencePenalty is what a pod's wishes about nodes are worth that an option does not meet.
+// preferencePenalty is the price of a pod's preferences about nodes that an option does not meet.
 func (a *attempt) preferencePenalty(c *view.Class, o *market.Option) int64 {
 	return market.PreferencePrice(&a.s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
 }

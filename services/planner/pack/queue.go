@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// hostQueue is hosts that have room for a class, in the order in which to fill them. They are put in order as they are
+// hostQueue is the hosts with free capacity for a class, in the order in which to fill them. They are sorted as they are
 // asked for: mostly a few of thousands are enough.
 type hostQueue struct {
 	matcher *fit.Matcher
@@ -16,19 +16,19 @@ type hostQueue struct {
 	heap []queuedHost
 }
 
-// queuedHost is a host as its place in the order, in one number: its rank, the room that it has, its index. The rank is how
-// far it can be relied on, and below that the wishes that it does not meet.
+// queuedHost is a host as its place in the order, in one number: its rank, its free capacity, its index. The rank is how
+// far it can be relied on, and below that the preferences that it does not meet.
 type queuedHost uint64
 
-// A fillHost has so many bits for a host's index, and for its room; the rest is for its rank.
+// A queuedHost has so many bits for a host's index, and for its free capacity; the rest is for its rank.
 const (
 	hostBits     = 20
 	capacityBits = 22
 )
 
-func newQueuedHost(rank, room int32, host int) queuedHost {
-	room = min(room, 1<<capacityBits-1)
-	return queuedHost(rank)<<(capacityBits+hostBits) | queuedHost(room)<<hostBits | queuedHost(host)
+func newQueuedHost(rank, free int32, host int) queuedHost {
+	free = min(free, 1<<capacityBits-1)
+	return queuedHost(rank)<<(capacityBits+hostBits) | queuedHost(free)<<hostBits | queuedHost(host)
 }
 
 func (h queuedHost) host() int { return int(h & (1<<hostBits - 1)) }
@@ -52,23 +52,23 @@ func ranks(v *view.View) []int8 {
 	return out
 }
 
-// resourceRequest is how much a pod takes of one resource: a division costs more than all else that is done for a host.
+// resourceRequest is how much a pod takes of one resource: inverse saves a division for each host.
 type resourceRequest struct {
 	resource int
 	amount   int64
 	inverse  float64
 }
 
-// penaltyBits leaves room, below a host's rank, for the weight of the wishes that it does not meet.
+// penaltyBits are for the weight of the preferences that a host does not meet, below its rank.
 const penaltyBits = 20
 
 // newHostQueue uses the memory of heap.
 func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks []int8, heap []queuedHost) *hostQueue {
 	f := &hostQueue{class: c, heap: heap}
-	var asks []resourceRequest
+	var requests []resourceRequest
 	for i, q := range c.Requested {
 		if q > 0 {
-			asks = append(asks, resourceRequest{i, q, 1 / float64(q)})
+			requests = append(requests, resourceRequest{i, q, 1 / float64(q)})
 		}
 	}
 	preferred := len(c.Profile.Preferred) > 0 && !c.Profile.Indifferent
@@ -80,11 +80,11 @@ func newHostQueue(v *view.View, c *view.Class, usable func(host int) bool, ranks
 		if h := v.Hosts[i]; preferred {
 			order += min(fit.PreferencePenalty(c.Profile, &fit.Place{Labels: h.LabelSets[0], Taints: h.Taints}), 1<<penaltyBits-1)
 		}
-		room := capacityFor(v.Free(i), asks)
-		if room < 0 || v.Removed(i) || !usable(i) {
+		free := capacityFor(v.Free(i), requests)
+		if free < 0 || v.Removed(i) || !usable(i) {
 			continue
 		}
-		f.heap = append(f.heap, newQueuedHost(order, room, i))
+		f.heap = append(f.heap, newQueuedHost(order, free, i))
 	}
 	for i := len(f.heap)/2 - 1; i >= 0; i-- {
 		f.sink(i)
@@ -98,17 +98,17 @@ func (f *hostQueue) judgedBy(m *fit.Matcher) *hostQueue {
 	return f
 }
 
-// capacityFor is for about how many pods there is room, which is what hosts are put in order by; below 0 for none at all.
-func capacityFor(free view.Vector, asks []resourceRequest) int32 {
-	room := float64(1 << 30)
-	for _, a := range asks {
+// capacityFor is for about how many pods there is capacity, which is what hosts are sorted by; below 0 for none at all.
+func capacityFor(free view.Vector, requests []resourceRequest) int32 {
+	pods := float64(1 << 30)
+	for _, a := range requests {
 		has := free[a.resource]
 		if has < a.amount {
 			return -1
 		}
-		room = min(room, float64(has)*a.inverse)
+		pods = min(pods, float64(has)*a.inverse)
 	}
-	return int32(room)
+	return int32(pods)
 }
 
 // next is the next host; ok is false when there is none.
@@ -125,7 +125,7 @@ func (f *hostQueue) next() (host int, ok bool) {
 	return 0, false
 }
 
-// sink puts the i-th of the heap in its place.
+// sink moves the i-th of the heap down to its place.
 func (f *hostQueue) sink(i int) {
 	for h := f.heap; ; {
 		least := 2*i + 1
@@ -143,7 +143,7 @@ func (f *hostQueue) sink(i int) {
 	}
 }
 
-// hostOrder lists the hosts that have room for a class, in the order in which to fill them.
+// hostOrder lists the hosts with free capacity for a class, in the order in which to fill them.
 func hostOrder(v *view.View, m *fit.Matcher, c *view.Class, usable func(host int) bool) []int {
 	f := newHostQueue(v, c, usable, ranks(v), nil).judgedBy(m)
 	out := make([]int, 0, len(f.heap))

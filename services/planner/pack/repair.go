@@ -10,9 +10,11 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// repair seats what is still open one pod at a time, on anything: hosts, claims of this plan, which may grow, and new
-// claims. In a second try, domains count for spread only if they exist or are planned; see topology.Tally.AllowsReal.
-func (a *attempt) repair() {
+// repair is the second pass; on says which claim was bought for each pod. What replay leaves unplaced goes one pod at a time
+// onto anything: hosts, claims of this plan, which may grow, and new claims. In a second try, domains count for spread only
+// if they exist or are planned; see topology.Tally.AllowsReal.
+func (a *attempt) repair(on map[int]*purchase.NewClaim) {
+	a.replay(on)
 	for _, actual := range []bool{false, true} {
 		if actual && len(a.unplaced) > 0 {
 			a.countClaims()
@@ -30,7 +32,56 @@ func (a *attempt) repair() {
 	}
 }
 
-// countClaims makes the claims known that no pod minds: they open domains too.
+// replay repeats the first pass with claims in the place of segments; a pod that does not fit any more stays unplaced.
+func (a *attempt) replay(on map[int]*purchase.NewClaim) {
+	for _, it := range a.wantedItems {
+		if it.Segment != nil || a.hasPodRules(it.Class) || a.s.Stopped() {
+			continue
+		}
+		for _, p := range it.Pods {
+			b := on[p]
+			switch {
+			case b == nil:
+			case a.s.takeDevices(b, it.Class):
+				a.assignments = append(a.assignments, Assignment{Pod: p, Claim: b})
+			default:
+				b.Drop(p)
+				a.leaveUnplaced(it.Class, []int{p})
+			}
+		}
+	}
+	for i, ch := range a.intended {
+		if i%podsPerStop == 0 && a.s.Stopped() {
+			return
+		}
+		c := a.s.v.Pods[ch.pod].Class
+		b := on[ch.pod]
+		switch {
+		case !ch.newNode && a.s.matcher.Capacity(c, ch.host, 1) == 1:
+			a.s.v.Place(ch.host, c, 1)
+			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Host: ch.host})
+		case b != nil && a.s.tally.Allows(c, a.site(b)) && a.s.takeDevices(b, c):
+			a.s.tally.Add(c, a.site(b), 1)
+			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Claim: b})
+		default:
+			if b != nil {
+				b.Drop(ch.pod)
+			}
+			a.leaveUnplaced(c, []int{ch.pod})
+		}
+	}
+	a.claims = slices.DeleteFunc(a.claims, func(b *purchase.NewClaim) bool {
+		if len(b.Items) == 0 {
+			if b.Options != nil {
+				b.CountBase(a.s.limits)
+			}
+			a.s.limits.Return(b.Base)
+		}
+		return len(b.Items) == 0
+	})
+}
+
+// countClaims counts the claims of pods without pod rules, too: they open domains.
 func (a *attempt) countClaims() {
 	for _, b := range a.claims {
 		a.site(b)
@@ -40,7 +91,7 @@ func (a *attempt) countClaims() {
 func (a *attempt) repairClass(c *view.Class, pods []int, actual bool) int {
 	hosts := hostOrder(a.s.v, a.s.matcher, c, a.usable)
 	if !actual && a.s.sharesClaims(c) {
-		hosts = a.s.hostsForAll(c, hosts, len(pods)) // where one of them is, the others must be; a new node may hold all
+		hosts = a.s.hostsForAll(c, hosts, len(pods)) // all of them must be on one node; a new one may hold them
 	}
 	for n, p := range pods {
 		if a.s.Stopped() || !a.placeAnywhere(c, p, hosts, actual) {
@@ -139,7 +190,7 @@ func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class
 	a.assignments = append(a.assignments, Assignment{Pod: pod, Claim: b})
 }
 
-// cheapestGrowth finds the claim that takes one more pod for the least money.
+// cheapestGrowth finds the claim that takes one more pod for the lowest extra price.
 func (a *attempt) cheapestGrowth(c *view.Class, allows func(*view.Class, *topology.Site) bool) (b *purchase.NewClaim, into *market.Option, extra int64) {
 	for _, x := range a.claims {
 		o := a.grownOption(x, c, allows, b == nil, extra)
@@ -157,8 +208,8 @@ func (a *attempt) cheapestGrowth(c *view.Class, allows func(*view.Class, *topolo
 	return b, into, extra
 }
 
-// grownOption is the cheapest option that holds a claim's pods and one more; nil when there is none, or none that is less than
-// most dearer.
+// grownOption is the cheapest option that holds a claim's pods and one more; nil when there is none, or none that costs less
+// than most more.
 func (a *attempt) grownOption(b *purchase.NewClaim, c *view.Class, allows func(*view.Class, *topology.Site) bool, anyPrice bool, most int64) *market.Option {
 	if b.Site != nil && !allows(c, b.Site) {
 		return nil
@@ -215,7 +266,7 @@ func (a *attempt) grownFlexible(b *purchase.NewClaim, items []market.Item) *mark
 	return b.Base
 }
 
-// segmentFor is where a claim must be that a pod of a class is on; nil for pods that mind nobody.
+// segmentFor is where a claim must be that a pod of a class is on; nil for pods without pod rules.
 func (a *attempt) segmentFor(c *view.Class, o *market.Option) *market.Segment {
 	if !a.hasPodRules(c) {
 		return nil
@@ -229,7 +280,7 @@ func (a *attempt) wouldAllow(c *view.Class, o *market.Option, allows func(*view.
 	return !a.s.tally.Opens(site) && allows(c, site)
 }
 
-// cheapestNew is the option for a new claim for one pod: of the heaviest pools the cheapest.
+// cheapestNew is the option for a new claim for one pod: the cheapest of the pools of highest weight.
 func (a *attempt) cheapestNew(c *view.Class, allows func(*view.Class, *topology.Site) bool) *market.Option {
 	it := market.Item{Class: c, Pods: []int{0}}
 	for _, preferred := range a.s.market.Passes() {

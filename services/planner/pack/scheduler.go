@@ -20,14 +20,14 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Scheduler is where pods are given their places: on hosts that there are, and on claims to buy. It keeps the order in which it
-// did so, because pods that mind other pods keep their constraints only in some order.
+// Scheduler assigns pods to hosts that exist and to claims that it buys. Assignments are kept in the order in which they were
+// made, because pods with rules about other pods meet them only in some orders.
 //
-// Pods that mind nobody go first, wherever there is room. The others are seated one after the other, each where the
-// scheduler's own rules allow it after those before it: on a host, or in a Segment where a node can be bought. What is to be
-// bought is then packed all at once, and the seating is gone through again with the claims in the cells' place. What fails,
-// and what hangs on a single node, is seated last, one pod at a time, on anything that there is by then. A Scheduler belongs to
-// one goroutine.
+// An assignment has two passes. The first one (place) gives each pod a host, or a segment where a node can be bought: pods
+// without pod rules first, wherever capacity is free, then the others one after the other, each where kube-scheduler would
+// allow it after those before it. All that needs a new node is then bought at once. The second one (repair) repeats the
+// first with claims in the place of segments, and puts what does not fit there any more, and pods that need one certain
+// node, one at a time onto anything that there is by then. A Scheduler belongs to one goroutine.
 type Scheduler struct {
 	market     *market.Market
 	v          *view.View
@@ -36,44 +36,44 @@ type Scheduler struct {
 	tally      *topology.Tally
 	limits     *market.Limits
 	partitions map[string]*partition
-	// keys are all labels that matter to any pod that minds others, sorted.
+	// keys are all labels that matter to any pod with pod rules, sorted.
 	keys []string
 	// onlyPool is the pool to buy from; nil for all.
 	onlyPool *view.Pool
-	// segmentCount counts the cells made.
+	// segmentCount is how many segments were made.
 	segmentCount int
-	// devices is nil where no class claims any; numbers counts the claims that have places there.
+	// devices is nil where no class claims any; deviceNumbers is how many claims have places there.
 	devices       *devices.Allocator
 	deviceNumbers int
-	// ranks say when each host's turn comes to be filled; room is memory for those that have some.
+	// ranks say when each host's turn comes to be filled; hostMemory is reused by queues.
 	ranks      []int8
 	hostMemory []queuedHost
 	listings   purchase.Listings
-	// proof is what the search that bought last has proven.
+	// proof is what the last purchase has proven.
 	proof purchase.Proof
 	buyer *purchase.Buyer
 	stop  func() bool
 }
 
-// StopWhen makes the desk give up once stop says so, which must not go back on its word: from then on it seats nothing and
-// proves nothing. What it said before is not to be relied on either. nil never stops.
+// StopWhen makes the scheduler stop once stop is true, which must then stay true: from then on it assigns nothing and proves
+// nothing. Do not rely on its earlier answers either. nil never stops.
 func (s *Scheduler) StopWhen(stop func() bool) { s.stop, s.buyer.Stop = stop, stop }
 
-// Stopped says that the desk has given up.
+// Stopped says that the scheduler has stopped.
 func (s *Scheduler) Stopped() bool { return s.stop != nil && s.stop() }
 
 // Assignment is a pod's place: a host, or a claim to buy.
 type Assignment struct {
 	Pod int
-	// Host is a place in View.Hosts where Bought is nil.
+	// Host is a place in View.Hosts where Claim is nil.
 	Host  int
 	Claim *purchase.NewClaim
 }
 
-// TrackDevices makes the desk give out devices too. The same must follow the view.
+// TrackDevices makes the scheduler allocate devices too. The allocator must follow the view.
 func (s *Scheduler) TrackDevices(t *devices.Allocator) { s.devices = t }
 
-// NewScheduler seats pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
+// NewScheduler assigns pods in a view, buying from a market within limits. The tally follows the view, and the matcher asks it.
 func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *topology.Tally, lim *market.Limits) *Scheduler {
 	rules := tally.Rules()
 	return &Scheduler{
@@ -83,7 +83,7 @@ func NewScheduler(m *market.Market, v *view.View, matcher *fit.Matcher, tally *t
 	}
 }
 
-// Prefer lets pods go to some hosts before others that can be relied on as much.
+// Prefer lets pods without pod rules go to some hosts before others of the same rank.
 func (s *Scheduler) Prefer(host func(int) bool) {
 	for i, r := range s.ranks {
 		if r != rankClosed {
@@ -101,15 +101,15 @@ func (s *Scheduler) Mark() view.Mark { return s.v.Fork() }
 // Revert takes back everything since the mark.
 func (s *Scheduler) Revert(m view.Mark) { s.v.Revert(m) }
 
-// UncountBound takes a pod off the host that it is bound to, as far as other pods mind it: it will be seated anew.
+// UncountBound takes a pod off the counts of the host that it is bound to: it will be assigned anew.
 func (s *Scheduler) UncountBound(pod, host int) {
 	s.tally.Add(s.v.Pods[pod].Class, s.tally.Host(host), -1)
 }
 
-// UncountAssigned takes a pod that was seated off the counts that other pods go by; its room stays taken.
+// UncountAssigned takes a pod that was assigned off the counts of pod rules; its capacity stays taken.
 func (s *Scheduler) UncountAssigned(a Assignment) {
 	site := s.siteOf(a)
-	if site != nil { // a claim has none where nobody counts its pods
+	if site != nil { // a claim has none where no rule counts its pods
 		s.tally.Add(s.v.Pods[a.Pod].Class, site, -1)
 	}
 }
@@ -120,7 +120,7 @@ func (s *Scheduler) DependsOn(c *view.Class) []int32 { return s.rules.DependsOn(
 // CountedBy is described beside DependsOn.
 func (s *Scheduler) CountedBy(c *view.Class) []int32 { return s.rules.CountedBy(c) }
 
-// StillAllowed says whether a pod that was seated could be seated there still, after what changed since.
+// StillAllowed says whether a pod that was assigned could be assigned there still, after what changed since.
 func (s *Scheduler) StillAllowed(a Assignment) bool {
 	c, site := s.v.Pods[a.Pod].Class, s.siteOf(a)
 	if site == nil {
@@ -132,7 +132,7 @@ func (s *Scheduler) StillAllowed(a Assignment) bool {
 	return s.tally.Allows(c, site)
 }
 
-// siteOf is where a seat is in the eyes of the rules about other pods; nil for a claim where nobody counts its pods.
+// siteOf is the site of an assignment for pod rules; nil for a claim whose pods no rule counts.
 func (s *Scheduler) siteOf(a Assignment) *topology.Site {
 	if a.Claim != nil {
 		return a.Claim.Site
@@ -140,7 +140,7 @@ func (s *Scheduler) siteOf(a Assignment) *topology.Site {
 	return s.tally.Host(a.Host)
 }
 
-// OnHosts seats pods on hosts that usable allows, and on nothing else.
+// OnHosts assigns pods to hosts that usable allows, and to nothing else.
 func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (assignments []Assignment, left []market.Item) {
 	a := s.newAttempt(items, usable, false)
 	a.run()
@@ -150,7 +150,7 @@ func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (as
 	return a.assignments, a.left()
 }
 
-// Assign places pods on hosts that usable allows, and on claims to buy, which it takes off the limits.
+// Assign assigns pods to hosts that usable allows, and to claims to buy, which it takes off the limits.
 func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	a := s.newAttempt(items, usable, true)
 	a.run()
@@ -161,23 +161,23 @@ func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (ass
 	return a.assignments, a.claims, a.left()
 }
 
-// attempt is one call's state.
+// attempt is the state of one assignment: one call of Assign or OnHosts.
 type attempt struct {
 	s         *Scheduler
 	items     []market.Item
 	usable    func(host int) bool
 	buysNodes bool
 
-	// intended are the seats of pods that mind others, in order, as long as claims are not packed: wanted has the cell where
-	// a pod is to get a new node.
+	// intended are the places of pods with pod rules, in order, until claims are bought; wantedItems has the segment where a
+	// pod is to get a new node.
 	intended []intent
-	// wantedItems is what is to be packed, one item for each class and cell.
+	// wantedItems is what is to be packed, one item for each class and segment.
 	wantedItems []market.Item
 	wantedIndex map[wantedKey]int
 
 	assignments []Assignment
 	claims      []*purchase.NewClaim
-	// unplaced are pods without a seat, by class, in the order of the items.
+	// unplaced are pods without a place, by class, in the order of the items.
 	unplaced []market.Item
 	// lastListed is the claim of which places were listed last, and lastPlaces are they.
 	lastListed *purchase.NewClaim
@@ -187,7 +187,7 @@ type attempt struct {
 type intent struct {
 	pod  int
 	host int
-	// newNode says that the pod is to get a new node, in some cell.
+	// newNode says that the pod is to get a new node, in some segment.
 	newNode bool
 }
 
@@ -200,21 +200,9 @@ func (s *Scheduler) newAttempt(items []market.Item, usable func(host int) bool, 
 	return &attempt{s: s, items: items, usable: usable, buysNodes: buys, wantedIndex: make(map[wantedKey]int)}
 }
 
+// run makes both passes, or the first one where nothing may be bought.
 func (a *attempt) run() {
-	var tied []market.Item
-	for _, it := range a.items {
-		if a.buysNodes && a.s.sharesClaims(it.Class) {
-			a.leaveUnplaced(it.Class, it.Pods) // who shares a claim must be together
-			continue
-		}
-		if a.hasPodRules(it.Class) {
-			tied = append(tied, it)
-			continue
-		}
-		a.placeUnconstrained(it)
-	}
-	mark := a.s.Mark()
-	a.placeConstrained(tied)
+	mark := a.place()
 	if !a.buysNodes {
 		for _, ch := range a.intended {
 			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Host: ch.host})
@@ -226,8 +214,25 @@ func (a *attempt) run() {
 	}
 	on := a.purchase()
 	a.s.Revert(mark)
-	a.replay(on)
-	a.repair()
+	a.repair(on)
+}
+
+// place is the first pass. The mark is before the pods with pod rules, which the second pass places again.
+func (a *attempt) place() view.Mark {
+	var constrained []market.Item
+	for _, it := range a.items {
+		switch {
+		case a.buysNodes && a.s.sharesClaims(it.Class):
+			a.leaveUnplaced(it.Class, it.Pods) // pods that share a resource claim must be together
+		case a.hasPodRules(it.Class):
+			constrained = append(constrained, it)
+		default:
+			a.placeUnconstrained(it)
+		}
+	}
+	mark := a.s.Mark()
+	a.placeConstrained(constrained)
+	return mark
 }
 
 // podsPerStop is after how many pods, or claims, to ask whether to stop.
@@ -238,7 +243,7 @@ func (a *attempt) hasPodRules(c *view.Class) bool {
 	return a.s.rules.Constrained(c) || (a.s.rules.Soft(c) && a.s.v.Policy.Preferences != model.PreferencesIgnored)
 }
 
-// placeUnconstrained puts pods that mind nobody on hosts; what is left is wanted anywhere.
+// placeUnconstrained puts pods without pod rules on hosts; the others want a new node anywhere.
 func (a *attempt) placeUnconstrained(it market.Item) {
 	rest := it.Pods
 	if a.s.Stopped() {
@@ -327,7 +332,7 @@ func (a *attempt) purchase() map[int]*purchase.NewClaim {
 	return on
 }
 
-// opensFrozen says whether a claim might be the first node of a domain that others rely on not to be there, and gives it up.
+// opensFrozen says whether a claim might be the first node of a domain that others rely on not to exist, and drops it.
 func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
 	if !a.s.tally.Opens(a.s.tally.Probe(nil, a.places(b)...)) {
 		return false
@@ -344,7 +349,7 @@ func (a *attempt) opensFrozen(b *purchase.NewClaim) bool {
 	return true
 }
 
-// buyByPriority packs the important pods first, where not all can be had: what limits leave is theirs.
+// buyByPriority buys for pods of higher priority first, where limits do not leave enough for all.
 func (a *attempt) buyByPriority(tiers [][]*market.Option, bands [][]market.Item) (claims []*purchase.NewClaim, left []market.Item) {
 	for _, band := range bands {
 		some, rest, _ := a.s.buyer.Fill(tiers, band, a.s.buyer.NodeRules(band), a.s.limits)
@@ -353,7 +358,7 @@ func (a *attempt) buyByPriority(tiers [][]*market.Option, bands [][]market.Item)
 	return claims, left
 }
 
-// byPriority parts items by the priority of their pods, the highest first.
+// byPriority splits items by the priority of their pods, the highest first.
 func byPriority(items []market.Item) [][]market.Item {
 	by := make(map[int32][]market.Item)
 	for _, it := range items {
@@ -378,56 +383,7 @@ func (a *attempt) wantedKeys() []string {
 	return slices.Compact(keys)
 }
 
-// replay goes through the seating again, with claims in the place of cells; a pod whose turn fails now stays open.
-func (a *attempt) replay(on map[int]*purchase.NewClaim) {
-	for _, it := range a.wantedItems {
-		if it.Segment != nil || a.hasPodRules(it.Class) || a.s.Stopped() {
-			continue
-		}
-		for _, p := range it.Pods {
-			b := on[p]
-			switch {
-			case b == nil:
-			case a.s.takeDevices(b, it.Class):
-				a.assignments = append(a.assignments, Assignment{Pod: p, Claim: b})
-			default:
-				b.Drop(p)
-				a.leaveUnplaced(it.Class, []int{p})
-			}
-		}
-	}
-	for i, ch := range a.intended {
-		if i%podsPerStop == 0 && a.s.Stopped() {
-			return
-		}
-		c := a.s.v.Pods[ch.pod].Class
-		b := on[ch.pod]
-		switch {
-		case !ch.newNode && a.s.matcher.Capacity(c, ch.host, 1) == 1:
-			a.s.v.Place(ch.host, c, 1)
-			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Host: ch.host})
-		case b != nil && a.s.tally.Allows(c, a.site(b)) && a.s.takeDevices(b, c):
-			a.s.tally.Add(c, a.site(b), 1)
-			a.assignments = append(a.assignments, Assignment{Pod: ch.pod, Claim: b})
-		default:
-			if b != nil {
-				b.Drop(ch.pod)
-			}
-			a.leaveUnplaced(c, []int{ch.pod})
-		}
-	}
-	a.claims = slices.DeleteFunc(a.claims, func(b *purchase.NewClaim) bool {
-		if len(b.Items) == 0 {
-			if b.Options != nil {
-				b.CountBase(a.s.limits)
-			}
-			a.s.limits.Return(b.Base)
-		}
-		return len(b.Items) == 0
-	})
-}
-
-// site is the claim's node in the eyes of the rules about other pods.
+// site is the claim's node as pod rules see it.
 func (a *attempt) site(b *purchase.NewClaim) *topology.Site {
 	if b.Site == nil {
 		a.choosePreferred(b)
@@ -458,7 +414,7 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	return out
 }
 
-// left are the pods without a seat, one item for each class.
+// left are the pods without a place, one item for each class.
 func (a *attempt) left() []market.Item {
 	by := make(map[*view.Class][]int)
 	for _, it := range a.unplaced {

@@ -8,7 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 )
 
-// CountClaim makes a claim known to those who count domains: its node will be there, whatever runs on it.
+// CountClaim counts the domains of a claim's node: it will exist, whatever runs on it.
 func (s *Scheduler) CountClaim(b *purchase.NewClaim) {
 	places := make([]*fit.Place, len(b.Options))
 	for i, o := range b.Options {
@@ -18,7 +18,7 @@ func (s *Scheduler) CountClaim(b *purchase.NewClaim) {
 }
 
 // ReplaceStatic is a claim that takes the place of a static pool's node: one that may become any of some options that hold some
-// items, paid for alike; nil where there is none, or where the items' pods mind others that it can't be sure of.
+// items, all of one reservation or of none; nil where there is none, or where the items' pods have pod rules that can't be checked.
 func (s *Scheduler) ReplaceStatic(options []*market.Option, items []market.Item, lim *market.Limits) *purchase.NewClaim {
 	if s.market.PortsClash(items) || slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) }) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// TopUp seats pods in what claims of this plan have left, at no price: each claim stays what it was packed for. Pods that
-// mind others, and what finds no room, are left.
+// TopUp puts pods into what claims of this plan have free, at no price: each claim stays what it was packed for. Pods with
+// pod rules, and what does not fit, are left.
 func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (assignments []Assignment, left []market.Item) {
 	a := s.newAttempt(items, nil, true)
 	for _, it := range items {
@@ -26,7 +26,7 @@ func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (ass
 	return a.assignments, a.left()
 }
 
-// hasSpare says whether a claim, as it was packed for, holds one more pod that minds nobody. One of a pool with minValues
+// hasSpare says whether a claim, as it was packed for, holds one more pod without pod rules. One of a pool with minValues
 // is left as flexible as it is.
 func (a *attempt) hasSpare(b *purchase.NewClaim, c *view.Class) bool {
 	items := append(slices.Clone(b.Items), market.Item{Class: c, Pods: []int{0}})
