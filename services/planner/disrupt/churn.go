@@ -86,11 +86,11 @@ func payBack(price, saving int64) time.Duration {
 }
 
 // notWorth says that a saving does not make up for its evictions.
-func (s *search) notWorth(host int, saving, price, least int64) model.Reason {
-	r := model.Reason{Code: model.CodePayback, Subject: s.v.Hosts[host].Name()}
-	if price > 0 && least > s.v.Policy.MinSaving {
+func (t *trials) notWorth(host int, saving, price, least int64) model.Reason {
+	r := model.Reason{Code: model.CodePayback, Subject: t.s.v.Hosts[host].Name()}
+	if price > 0 && least > t.s.v.Policy.MinSaving {
 		r.Message = fmt.Sprintf("removing it would save %s an hour, and moving its pods weighs %s: it must save %s to pay back within %s",
-			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), s.churn.payback)
+			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), t.s.churn.payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
 		return r
 	}

@@ -29,19 +29,19 @@ import (
 type Params struct {
 	View    *view.View
 	Matcher *fit.Matcher
-	// Scheduler seats pods in the view.
+	// Scheduler assigned pods in the view.
 	Scheduler *pack.Scheduler
 	Limits    *market.Limits
 	// Unsupported says for each class, by index, what keeps its pods from being planned for.
 	Unsupported []model.Reason
 	// Unplaced are the pending pods that nothing was found for.
 	Unplaced []market.Item
-	// Room are the seats of buffers' pods, which nobody ever makes: they move at no cost.
-	Room []pack.Assignment
-	// Seats are the places of the pending pods.
-	Seats []pack.Assignment
-	// Surplus are hosts that static pools have too many, Sick those that are sick; they take no pods any more.
-	Surplus, Sick []Surplus
+	// BufferPods are the places of buffers' pods, which do not exist: they move at no cost.
+	BufferPods []pack.Assignment
+	// Assignments are the places of the pending pods.
+	Assignments []pack.Assignment
+	// Surplus are hosts that static pools have too many, Unhealthy those that are unhealthy; they take no pods any more.
+	Surplus, Unhealthy []Removal
 	// Fixed makes a claim of a static pool to take the place of one of its nodes, for some pods, within limits.
 	Fixed func(pool *view.Pool, items []market.Item, lim *market.Limits) (*purchase.NewClaim, model.Reason)
 	// ResumeAfter is where the last search ended; "" begins anew.
@@ -50,8 +50,8 @@ type Params struct {
 	Spare []model.ClaimID
 }
 
-// Surplus is a host that is not to be there, whatever runs on it: one too many of a static pool, or a sick one.
-type Surplus struct {
+// Removal is a host that is not to be there, whatever runs on it: one too many of a static pool, or a sick one.
+type Removal struct {
 	// Host is a place in View.Hosts.
 	Host   int
 	Reason model.Reason
@@ -64,8 +64,8 @@ type Decision struct {
 	Hosts []int
 	// Evicted are the pods that are displaced: places in World.Pods, in order.
 	Evicted []int
-	// Spots are where pods go on nodes that exist, those of buffers included.
-	Spots []pack.Assignment
+	// Destinations are where pods go on nodes that exist, those of buffers included.
+	Destinations []pack.Assignment
 	// Replacements hold the other pods.
 	Replacements []*purchase.NewClaim
 	// Saving is in micro-dollars per hour; 0 where the reason is not money.
@@ -95,8 +95,8 @@ type Result struct {
 // Run looks for nodes to give back.
 func Run(in Params) Result {
 	s := newSearch(in)
-	s.unhealthy()
-	s.shrink()
+	s.removeUnhealthy()
+	s.removeSurplus()
 	for i, h := range s.v.Hosts {
 		if h.Node != nil && h.Claim != nil && !s.v.Removed(i) && s.verdicts[i].OK() {
 			s.verdicts[i] = s.ask(everyMethod(), i)
@@ -107,57 +107,61 @@ func Run(in Params) Result {
 	}
 	s.appraise()
 	s.sortCandidates()
-	s.empty()
-	s.replaceExpired()
-	s.replaceDrifted()
+	s.removeEmpty()
+	r := newReplacer(s)
+	r.replaceExpired()
+	r.replaceDrifted()
 	s.consolidate()
-	s.buffered()
+	s.explainBuffers()
 	return Result{Decisions: s.decisions, Verdicts: s.verdicts, Waste: s.waste, Summary: s.summary, ReconsiderTime: s.reconsider()}
 }
 
-// search is the state of one Run.
+// search is the state of one Run: what is known of each host, and what was decided so far. Lists by host are in the order of
+// View.Hosts and never change their length.
 type search struct {
 	Params
-	v       *view.View
-	budgets *budgets
-	pdbs    *pdbs
-	balance *balance
+	v *view.View
+
+	// What is worked out before the first decision, and does not change.
+
 	history *history
 	churn   *churn
-	// promises are what pods were told that rely on others.
-	promises promises
+	balance *balance
 	// moving are the pods on each host that a plan can move: places in World.Pods, in order.
 	moving [][]int
-	// before is how many pods were placed on each host before Run began.
-	before   []int
-	verdicts []model.Reason
-	// candidates passed the checks that hold for every method; the best to give back come first.
-	candidates []int
-	decisions  []Decision
-	// drift and sick are, by host, what is wrong with it.
-	drift, sick []model.Reason
-	// driftChange is when time alone first makes another node drift; zero for never.
-	driftChange time.Time
-	// canaries are the drifted nodes of each pool that are on their way out.
-	canaries []int
-	// holds say of a pool why its drift is held after failures; a pool is there once it was asked for.
-	holds map[*view.Pool]model.Reason
-	// awaited are hosts that pods were meant for before Run began.
+	// bufferPods are the pods of buffers on each host that may move; buffersFixed says that there are some that may not,
+	// because they have pod rules.
+	bufferPods   [][]int
+	buffersFixed []bool
+	// before is how many pods were placed on each host before Run began; awaited says that some of them are real.
+	before  []int
 	awaited []bool
-	// room are the pods of buffers, by host; mindful says that there are some there that mind other pods, and do not move.
-	room    [][]int
-	mindful []bool
 	// nodes is how many nodes say that they stand for a claim.
 	nodes map[model.ClaimID]int
-	// worth is what pods would cost at the lowest prices, value the sum of that on each host, waste what the host costs beyond.
-	worth   purchase.Worth
-	value   []float64
-	waste   []int64
-	summary model.DisruptionSummary
-	// fixed are hosts that consolidation can't give back now, whatever it finds.
-	fixed []bool
-	// trials is how many more sets may be tried.
-	trials int64
+	// drift is, by host, how it has drifted; driftChange is when time alone first makes another one drift, zero for never.
+	drift       []model.Reason
+	driftChange time.Time
+	// worth is what pods would cost at the lowest prices, value the sum of that on each host, waste what the host costs
+	// beyond. Known once appraise was called.
+	worth purchase.Worth
+	value []float64
+	waste []int64
+
+	// What decisions change. A host with a decision is removed from the view, and its verdict is why.
+
+	// budgets and pdbs count what is left after the decisions so far.
+	budgets *budgets
+	pdbs    *pdbs
+	// dependents are pods that this plan has placed and that depend on others.
+	dependents dependents
+	// unhealthy is, by host, what is wrong with it, whether it goes or stays.
+	unhealthy []model.Reason
+	verdicts  []model.Reason
+	// candidates are the hosts that passed the checks that hold for every method, the best to disrupt first. A method
+	// skips those that have a decision or a verdict by then.
+	candidates []int
+	decisions  []Decision
+	summary    model.DisruptionSummary
 }
 
 func newSearch(in Params) *search {
@@ -165,10 +169,9 @@ func newSearch(in Params) *search {
 	s.churn = newChurn(s.v, s.history.moves.Rest())
 	n := len(s.v.Hosts)
 	s.verdicts, s.awaited, s.moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
-	s.drift, s.sick = make([]model.Reason, n), make([]model.Reason, n)
-	s.canaries, s.holds = make([]int, len(s.v.Pools)), make(map[*view.Pool]model.Reason)
+	s.drift, s.unhealthy = make([]model.Reason, n), make([]model.Reason, n)
 	s.nodes = make(map[model.ClaimID]int)
-	held := s.takeRoom()
+	held := s.noteBufferPods()
 	for i, h := range s.v.Hosts {
 		s.moving[i] = movable(s.v, i)
 		s.before = append(s.before, s.v.Nominated(i))
@@ -179,12 +182,9 @@ func newSearch(in Params) *search {
 		s.nodes[h.Claim.ID]++
 		drift, until := Drift(s.v, i)
 		s.drift[i], s.driftChange = drift, rules.Earliest(s.driftChange, until)
-		if h.Pool != nil && h.Claim.Disruption != "" && h.Claim.DisruptionReason == model.ReasonDrifted {
-			s.canaries[h.Pool.Index]++
-		}
 	}
-	s.balance, s.promises = newBalance(s), make(promises)
-	s.promise(in.Seats)
+	s.balance, s.dependents = newBalance(s), make(dependents)
+	s.noteDependents(in.Assignments)
 	return s
 }
 
@@ -242,7 +242,7 @@ func (s *search) keep(d Decision) {
 		b.TakeFrom(s.Limits)
 	}
 	s.pdbs.take(d.Evicted)
-	s.promise(seatsOf(&d))
+	s.noteDependents(assignmentsOf(&d))
 	d.Churn, d.Workloads = s.churn.sum(d.Evicted), workloads(s.v, d.Evicted)
 	if d.Reason == model.ReasonUnderutilized {
 		d.PayBack = payBack(d.Churn, d.Saving)
@@ -260,7 +260,7 @@ func (s *search) price(hosts []int) (list, weighed int64) {
 }
 
 // empty gives back nodes that nothing runs on.
-func (s *search) empty() {
+func (s *search) removeEmpty() {
 	for _, h := range s.candidates {
 		if len(s.moving[h]) > 0 || !s.unforced(h).OK() || !s.quiet(h).OK() {
 			continue
@@ -273,7 +273,7 @@ func (s *search) empty() {
 		if !notStatic(s, h).OK() {
 			continue
 		}
-		if s.mindful[h] || len(s.room[h]) > 0 {
+		if s.buffersFixed[h] || len(s.bufferPods[h]) > 0 {
 			continue // it is not to go, but its room may move
 		}
 		if r := s.returns(h); !r.OK() {

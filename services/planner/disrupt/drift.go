@@ -48,32 +48,32 @@ func driftFacts(v *view.View, h *view.Host) rules.DriftFacts {
 }
 
 // replaceDrifted replaces nodes that are not what they should be.
-func (s *search) replaceDrifted() {
+func (x *replacer) replaceDrifted() {
 	var hosts []int
-	for _, h := range s.candidates {
-		if !s.drift[h].OK() && !s.v.Removed(h) && s.verdicts[h].OK() {
+	for _, h := range x.s.candidates {
+		if !x.s.drift[h].OK() && !x.s.v.Removed(h) && x.s.verdicts[h].OK() {
 			hosts = append(hosts, h)
 		}
 	}
-	s.oldestFirst(hosts)
-	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(s.v.Hosts[a].Pool.Index, s.v.Hosts[b].Pool.Index) })
-	s.replaceAll(hosts, model.ReasonDrifted, func(h int) model.Reason { return s.drift[h] }, func(h int) model.Reason {
-		return s.canary(s.v.Hosts[h].Pool)
+	x.oldestFirst(hosts)
+	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(x.s.v.Hosts[a].Pool.Index, x.s.v.Hosts[b].Pool.Index) })
+	x.replaceAll(hosts, model.ReasonDrifted, func(h int) model.Reason { return x.s.drift[h] }, func(h int) model.Reason {
+		return x.canary(x.s.v.Hosts[h].Pool)
 	})
 }
 
 // canary says whether one more drifted node of a pool may go.
-func (s *search) canary(pool *view.Pool) model.Reason {
-	hold, known := s.holds[pool]
+func (x *replacer) canary(pool *view.Pool) model.Reason {
+	hold, known := x.holds[pool]
 	if !known {
-		hold, _ = driftHold(s.v, pool)
-		s.holds[pool] = hold
+		hold, _ = driftHold(x.s.v, pool)
+		x.holds[pool] = hold
 	}
 	if !hold.OK() {
 		return hold
 	}
-	leaving := s.canaries[pool.Index]
-	return rules.Canary(pool.Name, leaving, leaving > 0 && s.proven(pool))
+	leaving := x.canaries[pool.Index]
+	return rules.Canary(pool.Name, leaving, leaving > 0 && x.proven(pool))
 }
 
 // driftHold says that drift of a pool is held after failed replacements, and until when.
@@ -83,12 +83,12 @@ func driftHold(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
 }
 
 // proven says whether a node that was launched as the pool asks for now is well.
-func (s *search) proven(pool *view.Pool) bool {
-	for i, h := range s.v.Hosts {
-		if h.Node == nil || h.Claim == nil || h.Pool != pool || h.Leaving || s.v.Removed(i) {
+func (x *replacer) proven(pool *view.Pool) bool {
+	for i, h := range x.s.v.Hosts {
+		if h.Node == nil || h.Claim == nil || h.Pool != pool || h.Leaving || x.s.v.Removed(i) {
 			continue
 		}
-		if h.Node.Ready && s.drift[i].OK() && rules.Proves(h.Claim, pool.NodePool, pool.Class) {
+		if h.Node.Ready && x.s.drift[i].OK() && rules.Proves(h.Claim, pool.NodePool, pool.Class) {
 			return true
 		}
 	}

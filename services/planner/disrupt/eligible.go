@@ -266,7 +266,7 @@ func underused() []check {
 		policyAllows, // WhenEmpty keeps nodes that are not empty
 		priceKnown,   // what nobody knows the price of can't be beaten
 		notNeeded,    // no pod that found no place could need the node
-		roomMoves,    // room of buffers whose pods mind others stays where it is
+		buffersMove,  // room of buffers whose pods mind others stays where it is
 	}
 }
 

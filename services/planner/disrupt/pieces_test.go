@@ -64,10 +64,10 @@ func TestRoomIsTakenToHoldWhatIsWorthMost(t *testing.T) {
 
 func TestPartsShareNoReplacement(t *testing.T) {
 	// Hosts 0 to 3 have a pod each, of the same number; host 2 has one of a buffer, too.
-	s := &search{moving: [][]int{{0}, {1}, {2}, {3}}, room: [][]int{nil, nil, {9}, nil}}
+	s := &search{moving: [][]int{{0}, {1}, {2}, {3}}, bufferPods: [][]int{nil, nil, {9}, nil}}
 	one := &purchase.NewClaim{Items: []market.Item{{Pods: []int{0, 9}}}}
 	two := &purchase.NewClaim{Items: []market.Item{{Pods: []int{3}}}}
-	d := Decision{Hosts: []int{0, 1, 2, 3}, Spots: []pack.Assignment{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*purchase.NewClaim{one, two}}
+	d := Decision{Hosts: []int{0, 1, 2, 3}, Destinations: []pack.Assignment{{Pod: 1, Host: 7}, {Pod: 2, Host: 7}}, Replacements: []*purchase.NewClaim{one, two}}
 	parts := s.parts(d)
 	want := [][]int{{0, 2}, {1}, {3}}
 	if len(parts) != len(want) {
@@ -81,8 +81,8 @@ func TestPartsShareNoReplacement(t *testing.T) {
 	if !slices.Equal(parts[0].Replacements, []*purchase.NewClaim{one}) || !slices.Equal(parts[2].Replacements, []*purchase.NewClaim{two}) {
 		t.Error("the replacements are not where their pods are")
 	}
-	if len(parts[0].Spots) != 1 || parts[0].Spots[0].Pod != 2 || len(parts[1].Spots) != 1 || parts[1].Spots[0].Pod != 1 {
-		t.Errorf("the spots are %v and %v", parts[0].Spots, parts[1].Spots)
+	if len(parts[0].Destinations) != 1 || parts[0].Destinations[0].Pod != 2 || len(parts[1].Destinations) != 1 || parts[1].Destinations[0].Pod != 1 {
+		t.Errorf("the destinations are %v and %v", parts[0].Destinations, parts[1].Destinations)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestDriftIsHeldAfterAReplacementFailedByItself(t *testing.T) {
 				v.Snapshot.Disruptions[0].Candidates = []model.ClaimID{"other"}
 			}
 			v.ClaimIndex = claims
-			s := &search{v: v, Params: Params{View: v}, canaries: make([]int, 1), holds: make(map[*view.Pool]model.Reason)}
+			s := &replacer{s: &search{v: v, Params: Params{View: v}}, canaries: make([]int, 1), holds: make(map[*view.Pool]model.Reason)}
 			r := s.canary(&view.Pool{NodePool: &model.NodePool{Name: "default"}})
 			if held := r.Code == model.CodeCanary; held != tt.held {
 				t.Errorf("held is %v (%s), want %v", held, r.Message, tt.held)
@@ -231,7 +231,7 @@ func TestSpotKeepsItsDiversity(t *testing.T) {
 			v.Hosts = []*view.Host{{Node: &model.Node{Name: "n"}, Claim: &model.Claim{
 				InstanceType: "t3.large", Zone: "a", CapacityType: model.Spot, Price: 20,
 			}}}
-			s := &tries{search: &search{v: v}}
+			s := &trials{s: &search{v: v}}
 			if r := s.spotForSpot(&Decision{Hosts: []int{0}, Replacements: []*purchase.NewClaim{{Options: tt.options}}}); r.OK() != tt.want {
 				t.Errorf("%v, want %v: %s", r.OK(), tt.want, r.Message)
 			}

@@ -30,19 +30,19 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 		}
 	}
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
-	d.Spots, left = s.Scheduler.OnHosts(market.Items(s.v.World, homeless), stays)
-	for _, spot := range d.Spots {
-		if !s.ready(spot.Host) {
+	d.Destinations, left = s.Scheduler.OnHosts(market.Items(s.v.World, homeless), stays)
+	for _, a := range d.Destinations {
+		if !s.ready(a.Host) {
 			waits = model.Reason{
 				Code: model.CodeNoDestination, Subject: s.v.Hosts[hosts[0]].Name(),
-				Message: fmt.Sprintf("its pods will fit on %s once that is ready", s.v.Hosts[spot.Host].Name()), Remedy: "wait",
+				Message: fmt.Sprintf("its pods will fit on %s once that is ready", s.v.Hosts[a.Host].Name()), Remedy: "wait",
 			}
 			break
 		}
 	}
-	if room := s.roomOn(hosts); len(room) > 0 {
-		spots, more := s.Scheduler.OnHosts(market.Items(s.v.World, room), stays)
-		d.Spots = append(d.Spots, spots...)
+	if room := s.bufferPodsOn(hosts); len(room) > 0 {
+		destinations, more := s.Scheduler.OnHosts(market.Items(s.v.World, room), stays)
+		d.Destinations = append(d.Destinations, destinations...)
 		left = append(left, more...)
 	}
 	return d, left, waits
@@ -57,15 +57,15 @@ func (s *search) ready(host int) bool {
 // reliable says whether pods may be sent to a host at all: not where they would soon be displaced again.
 func (s *search) reliable(host int) bool {
 	h := s.v.Hosts[host]
-	if !s.drift[host].OK() || !s.sick[host].OK() {
+	if !s.drift[host].OK() || !s.unhealthy[host].OK() {
 		return false
 	}
 	return h.Node == nil || h.Claim == nil || !expired(s.v, host) && !expiring(s.v, host)
 }
 
-// calm says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never
+// mayReceive says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never
 // consolidate have none.
-func (s *search) calm(host int) bool {
+func (s *search) mayReceive(host int) bool {
 	h := s.v.Hosts[host]
 	if h.Node == nil || h.Claim == nil || h.Pool == nil || h.Pool.ConsolidateAfter == nil {
 		return true
@@ -75,52 +75,52 @@ func (s *search) calm(host int) bool {
 
 // relocate finds a home for all pods of a host, whatever it costs; a static pool gets another node in its place. It changes
 // the view only if it succeeds.
-func (s *search) relocate(host int) (Decision, model.Reason) {
-	mark := s.Scheduler.Mark()
-	d, left, why := s.move([]int{host}, s.reliable)
+func (x *replacer) relocate(host int) (Decision, model.Reason) {
+	mark := x.s.Scheduler.Mark()
+	d, left, why := x.s.move([]int{host}, x.s.reliable)
 	if why.OK() {
-		d.Replacements, why = s.replacements(host, left)
+		d.Replacements, why = x.replacements(host, left)
 	}
 	if why.OK() {
-		why = s.about(host, s.kept(d.Evicted))
+		why = x.s.about(host, x.s.dependentsStay(d.Evicted))
 	}
 	if !why.OK() {
-		s.Scheduler.Revert(mark)
+		x.s.Scheduler.Revert(mark)
 		return Decision{}, why
 	}
 	return d, model.Reason{}
 }
 
-func (s *search) replacements(host int, left []market.Item) ([]*purchase.NewClaim, model.Reason) {
-	if pool := s.v.Hosts[host].Pool; pool.Replicas != nil {
-		b, why := s.Fixed(pool, left, s.Limits.Clone())
+func (x *replacer) replacements(host int, left []market.Item) ([]*purchase.NewClaim, model.Reason) {
+	if pool := x.s.v.Hosts[host].Pool; pool.Replicas != nil {
+		b, why := x.s.Fixed(pool, left, x.s.Limits.Clone())
 		if !why.OK() {
-			return nil, s.about(host, why)
+			return nil, x.s.about(host, why)
 		}
 		return []*purchase.NewClaim{b}, model.Reason{}
 	}
-	bought, homeless := s.buyLike(s.v.Hosts[host].Pool, left)
+	bought, homeless := x.buyLike(x.s.v.Hosts[host].Pool, left)
 	if len(homeless) > 0 {
-		return nil, s.noDestination(host, homeless[0])
+		return nil, x.s.noDestination(host, homeless[0])
 	}
 	return bought, model.Reason{}
 }
 
 // buyLike buys for pods of a pool's nodes: from the same pool where that is no dearer, and as long as nothing proves what the
 // pool launches now; else from any.
-func (s *search) buyLike(pool *view.Pool, items []market.Item) (bought []*purchase.NewClaim, homeless []market.Item) {
-	mark := s.Scheduler.Mark()
-	_, own, homeless := s.Scheduler.BuyFrom(pool, items, s.Limits.Clone())
-	if len(homeless) == 0 && (len(own) == 0 || !s.proven(pool)) {
+func (x *replacer) buyLike(pool *view.Pool, items []market.Item) (bought []*purchase.NewClaim, homeless []market.Item) {
+	mark := x.s.Scheduler.Mark()
+	_, own, homeless := x.s.Scheduler.BuyFrom(pool, items, x.s.Limits.Clone())
+	if len(homeless) == 0 && (len(own) == 0 || !x.proven(pool)) {
 		return own, nil
 	}
-	s.Scheduler.Revert(mark)
-	_, other, none := s.Scheduler.Buy(items, s.Limits.Clone())
+	x.s.Scheduler.Revert(mark)
+	_, other, none := x.s.Scheduler.Buy(items, x.s.Limits.Clone())
 	if len(homeless) > 0 || len(none) == 0 && weighed(other) < weighed(own) {
 		return other, none
 	}
-	s.Scheduler.Revert(mark)
-	_, own, homeless = s.Scheduler.BuyFrom(pool, items, s.Limits.Clone())
+	x.s.Scheduler.Revert(mark)
+	_, own, homeless = x.s.Scheduler.BuyFrom(pool, items, x.s.Limits.Clone())
 	return own, homeless
 }
 
@@ -140,8 +140,8 @@ func (s *search) noDestination(host int, it market.Item) model.Reason {
 	}
 }
 
-// whatStays says in words what found no place: pods, and those of buffers.
-func (s *search) whatStays(left []market.Item) string {
+// countLeft says in words what found no place: pods, and those of buffers.
+func (s *search) countLeft(left []market.Item) string {
 	pods, room := 0, 0
 	for _, it := range left {
 		for _, p := range it.Pods {

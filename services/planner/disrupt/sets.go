@@ -8,12 +8,12 @@ import (
 )
 
 // sets gives up nodes together.
-func (t *tries) sets(hosts []int) {
+func (t *trials) sets(hosts []int) {
 	for len(hosts) > 0 {
 		var set []int
 		set, hosts = t.nextSet(hosts)
 		// Nodes that are kept wait for better pods only as long as there are others to come.
-		t.loose = len(hosts) == 0 && !t.held
+		t.lastSet = len(hosts) == 0 && !t.waiting
 		if len(set) > 1 {
 			t.trySet(set)
 		}
@@ -21,34 +21,34 @@ func (t *tries) sets(hosts []int) {
 }
 
 // nextSet takes as many nodes as may go together, in their order; those that may not go are left out.
-func (t *tries) nextSet(hosts []int) (set, rest []int) {
+func (t *trials) nextSet(hosts []int) (set, rest []int) {
 	pods := 0
 	going := make(map[*view.Pool]int)
 	for i, h := range hosts {
-		if len(set) == mostTogether || pods >= mostMoved {
+		if len(set) == maxSetNodes || pods >= maxSetPods {
 			return set, hosts[i:]
 		}
-		if t.v.Removed(h) {
+		if t.s.v.Removed(h) {
 			continue
 		}
-		p := t.v.Hosts[h].Pool
-		if !t.mayGo(h).OK() || !t.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
-			t.held = true
+		p := t.s.v.Hosts[h].Pool
+		if !t.mayGo(h).OK() || !t.s.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+			t.waiting = true
 			continue
 		}
-		if !t.pdbs.reason(t.movable(append(slices.Clone(set), h)...)).OK() {
+		if !t.s.pdbs.reason(t.s.movable(append(slices.Clone(set), h)...)).OK() {
 			continue
 		}
 		going[p]++
-		pods += len(t.moving[h])
+		pods += len(t.s.moving[h])
 		set = append(set, h)
 	}
 	return set, nil
 }
 
 // trySet gives up what it can of a set, less those nodes that are kept by now: pods may have been sent there.
-func (t *tries) trySet(set []int) {
-	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.giving[h] })
+func (t *trials) trySet(set []int) {
+	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.leaving[h] })
 	if len(set) < 2 || !t.try() {
 		return
 	}
@@ -60,7 +60,7 @@ func (t *tries) trySet(set []int) {
 		t.trySet(set[len(set)/2:])
 	case len(worth) > 1 && len(worth) < len(set): // without those that do not pay for themselves
 		t.trySet(worth)
-	case len(set) >= 2*smallest:
+	case len(set) >= 2*minSetNodes:
 		t.trySet(set[:len(set)/2])
 		t.trySet(set[len(set)/2:])
 	}
@@ -68,18 +68,18 @@ func (t *tries) trySet(set []int) {
 
 // together gives a set up as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
 // which of its nodes would go by decisions that are worth it.
-func (t *tries) together(set []int) (worth []int, ok bool) {
-	mark := t.Scheduler.Mark()
+func (t *trials) together(set []int) (worth []int, ok bool) {
+	mark := t.s.Scheduler.Mark()
 	d, ok := t.fillAndBuy(set)
 	if !ok {
-		t.Scheduler.Revert(mark)
+		t.s.Scheduler.Revert(mark)
 		return nil, false
 	}
-	parts := t.parts(d)
+	parts := t.s.parts(d)
 	if same := t.replacesItself(parts); len(same) > 0 { // then it may as well stay
-		t.Scheduler.Revert(mark)
+		t.s.Scheduler.Revert(mark)
 		for _, h := range same {
-			t.giving[h] = false
+			t.leaving[h] = false
 		}
 		return slices.DeleteFunc(slices.Clone(set), func(h int) bool { return slices.Contains(same, h) }), false
 	}
@@ -92,20 +92,20 @@ func (t *tries) together(set []int) (worth []int, ok bool) {
 			worth = append(worth, p.Hosts...)
 		}
 	}
-	t.Scheduler.Revert(mark)
+	t.s.Scheduler.Revert(mark)
 	return worth, false
 }
 
 // replacesItself finds nodes that would go, with others, for one that is no cheaper and the same: they may as well stay, and
 // take the others' pods.
-func (t *tries) replacesItself(parts []Decision) []int {
+func (t *trials) replacesItself(parts []Decision) []int {
 	var out []int
 	for i := range parts {
 		if len(parts[i].Replacements) == 1 {
 			b := parts[i].Replacements[0]
 			k := slices.IndexFunc(parts[i].Hosts, func(h int) bool {
-				c := t.v.Hosts[h].Claim
-				return c.InstanceType == b.Best().Type.Name && t.v.WeighedPrice(c) <= b.Best().Price && !slices.Contains(out, h)
+				c := t.s.v.Hosts[h].Claim
+				return c.InstanceType == b.Best().Type.Name && t.s.v.WeighedPrice(c) <= b.Best().Price && !slices.Contains(out, h)
 			})
 			if k >= 0 {
 				out = append(out, parts[i].Hosts[k])
@@ -157,9 +157,9 @@ func (s *search) parts(d Decision) []Decision {
 	for i := range out {
 		out[i].Evicted = s.movable(out[i].Hosts...)
 	}
-	for _, spot := range d.Spots {
-		p := &out[at[source(spot.Pod)]]
-		p.Spots = append(p.Spots, spot)
+	for _, a := range d.Destinations {
+		p := &out[at[source(a.Pod)]]
+		p.Destinations = append(p.Destinations, a)
 	}
 	for _, b := range d.Replacements {
 		p := &out[at[source(b.Items[0].Pods[0])]]
@@ -175,7 +175,7 @@ func (s *search) homes(hosts []int) map[int]int {
 		for _, p := range s.moving[h] {
 			out[p] = h
 		}
-		for _, p := range s.room[h] {
+		for _, p := range s.bufferPods[h] {
 			out[p] = h
 		}
 	}

@@ -11,16 +11,16 @@ import (
 
 // Diversity that a spot node must leave to the one that takes its place alone.
 const (
-	fewestOfferings = 5
-	fewestZones     = 2
-	fewestFamilies  = 3
+	minOfferings = 5
+	minZones     = 2
+	minFamilies  = 3
 )
 
 // spotForSpot keeps spot nodes from being replaced one by one by cheaper spot nodes of fewer and fewer kinds: spot prices
 // move all the time, and each move would end on an offering that fewer wish to keep, until the node is the one most often
 // interrupted. A replacement must list enough that is cheaper than the node, and not what the node is itself. Several nodes
 // may become fewer.
-func (t *tries) spotForSpot(d *Decision) model.Reason {
+func (t *trials) spotForSpot(d *Decision) model.Reason {
 	if len(d.Replacements) == 0 || len(d.Replacements) < len(d.Hosts) || !t.allSpot(d.Hosts) {
 		return model.Reason{}
 	}
@@ -35,29 +35,29 @@ func (t *tries) spotForSpot(d *Decision) model.Reason {
 	return model.Reason{}
 }
 
-func (t *tries) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
-	dearest := int64(0)
+func (t *trials) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
+	highest := int64(0)
 	for _, h := range hosts {
-		dearest = max(dearest, t.v.WeighedPrice(t.v.Hosts[h].Claim))
+		highest = max(highest, t.s.v.WeighedPrice(t.s.v.Hosts[h].Claim))
 	}
 	zones, families, n, same := make(map[string]bool), make(map[string]bool), 0, false
 	for _, o := range b.Options {
-		if o.Offering.CapacityType != model.Spot || o.Price >= dearest {
+		if o.Offering.CapacityType != model.Spot || o.Price >= highest {
 			continue
 		}
 		n++
 		zones[o.Offering.Zone] = true
 		families[family(o.Type.Name)] = true
 		same = same || slices.ContainsFunc(hosts, func(h int) bool {
-			c := t.v.Hosts[h].Claim
+			c := t.s.v.Hosts[h].Claim
 			return c.InstanceType == o.Type.Name && c.Zone == o.Offering.Zone
 		})
 	}
-	if n >= fewestOfferings && (len(zones) >= fewestZones || len(families) >= fewestFamilies) && !same {
+	if n >= minOfferings && (len(zones) >= minZones || len(families) >= minFamilies) && !same {
 		return model.Reason{}
 	}
 	return model.Reason{
-		Code: model.CodeNoCheaper, Subject: t.v.Hosts[hosts[0]].Name(),
+		Code: model.CodeNoCheaper, Subject: t.s.v.Hosts[hosts[0]].Name(),
 		Message: fmt.Sprintf("%s at %s would do, but only %s of %s in %s would be cheaper: too few for spot to take the place of spot",
 			b.Best().Type.Name, fit.Money(b.Best().Price), fit.Count(n, "spot offering"), kinds(len(families)), fit.Count(len(zones), "zone")),
 		Remedy: "allow more instance families or zones in the pool",

@@ -16,7 +16,7 @@ func (s *search) appraise() {
 	for i, h := range s.v.Hosts {
 		if h.Node != nil && h.Claim != nil && !h.Leaving && !s.v.Removed(i) {
 			pods = append(pods, s.moving[i]...)
-			pods = append(pods, s.room[i]...)
+			pods = append(pods, s.bufferPods[i]...)
 		}
 	}
 	s.worth = s.Scheduler.Worth(pods)
@@ -26,7 +26,7 @@ func (s *search) appraise() {
 			continue
 		}
 		cost := s.cost(i)
-		for _, p := range slices.Concat(s.moving[i], s.room[i]) {
+		for _, p := range slices.Concat(s.moving[i], s.bufferPods[i]) {
 			one := s.worth.Of(s.v.Pods[p].Class)
 			if one <= 0 { // nothing is sold for it: its node is all that there is
 				s.value[i] = float64(cost)
@@ -54,28 +54,28 @@ func (s *search) cost(host int) int64 {
 // Filled up, a node loses what it costs beyond the worth of all that it can hold. To give it up instead takes evictions. So
 // nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
 // costs more than it wins, and as long as there are pods left to fill them with. What other hosts can hold counts first.
-func (s *search) divide(hosts []int) (give []int) {
-	filler := s.newFiller(hosts)
+func (t *trials) divide(hosts []int) (give []int) {
+	filler := t.newFiller(hosts)
 	type node struct {
 		host        int
 		holds, loss float64
 	}
 	var nodes []node
 	demand, open := 0.0, make(map[int]bool, len(hosts))
-	hours := s.churn.payback.Hours()
+	hours := t.s.churn.payback.Hours()
 	for _, h := range hosts {
 		open[h] = true
-		n := node{host: h, holds: s.value[h] + attained*filler.fill(s.v.Free(h))}
-		n.loss = float64(s.cost(h)) - n.holds
+		n := node{host: h, holds: t.s.value[h] + attained*filler.fill(t.s.v.Free(h))}
+		n.loss = float64(t.s.cost(h)) - n.holds
 		if hours > 0 {
-			n.loss -= byReplace * float64(s.churn.sum(s.moving[h])) / hours
+			n.loss -= byReplace * float64(t.s.churn.sum(t.s.moving[h])) / hours
 		}
-		demand += s.value[h]
+		demand += t.s.value[h]
 		nodes = append(nodes, n)
 	}
-	for i := range s.v.Hosts {
-		if !open[i] && s.v.Open(i) && s.v.Hosts[i].Node != nil && s.reliable(i) && s.calm(i) {
-			demand -= filler.fill(s.v.Free(i))
+	for i := range t.s.v.Hosts {
+		if !open[i] && t.s.v.Open(i) && t.s.v.Hosts[i].Node != nil && t.s.reliable(i) && t.s.mayReceive(i) {
+			demand -= filler.fill(t.s.v.Free(i))
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b node) int {
@@ -88,7 +88,7 @@ func (s *search) divide(hosts []int) (give []int) {
 		}
 		give = append(give, n.host)
 	}
-	s.byWaste(give)
+	t.byWaste(give)
 	return give
 }
 
@@ -96,10 +96,10 @@ func (s *search) divide(hosts []int) (give []int) {
 const attained = 0.85
 
 // byWaste puts first what wastes most for what its evictions weigh.
-func (s *search) byWaste(hosts []int) {
+func (t *trials) byWaste(hosts []int) {
 	ratio := make(map[int]float64, len(hosts))
 	for _, h := range hosts {
-		ratio[h] = float64(s.waste[h]) / float64(model.DefaultEvictionPrice+s.churn.sum(s.moving[h])) // a drain is not free either
+		ratio[h] = float64(t.s.waste[h]) / float64(model.DefaultEvictionPrice+t.s.churn.sum(t.s.moving[h])) // a drain is not free either
 	}
 	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
 }
@@ -113,28 +113,28 @@ type filler struct {
 // fillRounds is how often a kind of pods is chosen for some room.
 const fillRounds = 8
 
-// mostShapes is how many kinds of pods an estimate looks at: those that are worth most in sum.
-const mostShapes = 48
+// maxShapes is how many kinds of pods an estimate looks at: those that are worth most in sum.
+const maxShapes = 48
 
 // newFiller looks at the pods of some hosts.
-func (s *search) newFiller(hosts []int) *filler {
+func (t *trials) newFiller(hosts []int) *filler {
 	sum := make(map[*view.Class]float64)
 	var classes []*view.Class
 	for _, h := range hosts {
-		for _, p := range s.moving[h] {
-			c := s.v.Pods[p].Class
+		for _, p := range t.s.moving[h] {
+			c := t.s.v.Pods[p].Class
 			if _, seen := sum[c]; !seen {
 				classes = append(classes, c)
 			}
-			sum[c] += s.worth.Of(c)
+			sum[c] += t.s.worth.Of(c)
 		}
 	}
 	slices.SortStableFunc(classes, func(a, b *view.Class) int {
 		return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a.Index, b.Index))
 	})
 	f := &filler{}
-	for _, c := range classes[:min(len(classes), mostShapes)] {
-		f.worth, f.asks = append(f.worth, s.worth.Of(c)), append(f.asks, c.Requested)
+	for _, c := range classes[:min(len(classes), maxShapes)] {
+		f.worth, f.asks = append(f.worth, t.s.worth.Of(c)), append(f.asks, c.Requested)
 	}
 	return f
 }
@@ -146,7 +146,7 @@ func (f *filler) fill(free view.Vector) float64 {
 	for range fillRounds {
 		best, most, count := -1, 0.0, int64(0)
 		for k, ask := range f.asks {
-			n := room(rest, ask)
+			n := capacity(rest, ask)
 			if v := f.worth[k] * n; n >= 1 && v > most {
 				best, most, count = k, v, int64(n)
 			}
@@ -161,8 +161,8 @@ func (f *filler) fill(free view.Vector) float64 {
 	return sum
 }
 
-// room is how many pods fit, fractions included.
-func room(free, ask view.Vector) float64 {
+// capacity is how many pods fit, fractions included.
+func capacity(free, ask view.Vector) float64 {
 	n := float64(1 << 20)
 	for i, q := range ask {
 		if q > 0 {
@@ -173,9 +173,9 @@ func room(free, ask view.Vector) float64 {
 }
 
 // worthOf is what pods are worth in sum; ok is false where nothing is sold for some of them.
-func (s *search) worthOf(pods []int) (sum float64, ok bool) {
+func (t *trials) worthOf(pods []int) (sum float64, ok bool) {
 	for _, p := range pods {
-		one := s.worth.Of(s.v.Pods[p].Class)
+		one := t.s.worth.Of(t.s.v.Pods[p].Class)
 		if one <= 0 {
 			return 0, false
 		}

@@ -80,38 +80,38 @@ func virtual(id model.PodID) bool {
 	return ok
 }
 
-// seatBuffers gives buffers their room, after all real pods have theirs: where it is already, in what is left on nodes
+// assignBuffers gives buffers their room, after all real pods have theirs: where it is already, in what is left on nodes
 // and on claims of this plan, and, if that was asked for, on more claims.
-func (c *cycle) seatBuffers() {
+func (c *cycle) assignBuffers() {
 	if len(c.demand.virtual) == 0 {
 		return
 	}
-	seats, rest := c.seatOnOwnClaims(c.demand.virtual)
+	assigned, rest := c.assignToOwnClaims(c.demand.virtual)
 	items := market.Items(c.World, rest)
 	var more []pack.Assignment
 	var left []market.Item
 	if c.asks(model.KindProvision) {
 		var bought []*purchase.NewClaim
 		more, items = c.scheduler.TopUp(c.bought, items)
-		seats = append(seats, more...)
+		assigned = append(assigned, more...)
 		more, bought, left = c.scheduler.Assign(items, everyHost)
 		c.bought = append(c.bought, bought...)
 	} else {
 		more, left = c.scheduler.OnHosts(items, everyHost)
 	}
-	c.room = append(seats, more...)
-	c.seats = append(c.seats, c.room...)
-	c.roomless = left
-	for _, s := range c.room {
+	c.bufferPods = append(assigned, more...)
+	c.assigned = append(c.assigned, c.bufferPods...)
+	c.bufferPending = left
+	for _, s := range c.bufferPods {
 		c.scheduler.UncountAssigned(s) // they keep their room, but nobody meets them
 	}
 }
 
-// movedRoom are the pods of buffers that move with a node that goes: the disruption says where.
-func (c *cycle) movedRoom() map[int]bool {
+// movedBufferPods are the pods of buffers that move with a node that goes: the disruption says where.
+func (c *cycle) movedBufferPods() map[int]bool {
 	out := make(map[int]bool)
-	for _, d := range c.given.Decisions {
-		for _, s := range d.Spots {
+	for _, d := range c.disruptions.Decisions {
+		for _, s := range d.Destinations {
 			out[s.Pod] = virtual(c.Pods[s.Pod].ID)
 		}
 		for _, b := range d.Replacements {

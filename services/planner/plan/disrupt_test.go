@@ -329,9 +329,9 @@ func TestANodeThatIsNotReadyUsesABudgetUpOnce(t *testing.T) {
 	w := newWorld()
 	w.inflate()
 	w.budget(model.DisruptionBudget{Count: 2})
-	sick := w.node("n0", "m5.large", "inflate", 1)
-	sick.Ready = false
-	sick.Conditions = []model.NodeCondition{{Type: "Ready", Status: "False", TransitionTime: now().Add(-time.Hour)}}
+	unhealthy := w.node("n0", "m5.large", "inflate", 1)
+	unhealthy.Ready = false
+	unhealthy.Conditions = []model.NodeCondition{{Type: "Ready", Status: "False", TransitionTime: now().Add(-time.Hour)}}
 	for _, name := range []string{"n1", "n2", "n3", "n4"} { // all of them may go
 		w.node(name, "m5.large", "inflate", 0)
 	}

@@ -62,20 +62,20 @@ type cycle struct {
 	scheduler *pack.Scheduler
 
 	demand   demand
-	seats    []pack.Assignment
+	assigned []pack.Assignment
 	unplaced []market.Item
 	bought   []*purchase.NewClaim
-	// room are the seats of buffers' pods, roomless those without one.
-	room     []pack.Assignment
-	roomless []market.Item
+	// bufferPods are the places of buffers' pods, bufferPending those without one.
+	bufferPods    []pack.Assignment
+	bufferPending []market.Item
 	// bare are claims of static pools, for no pods; surplus what they have too many.
 	bare    []bare
-	surplus []disrupt.Surplus
-	// sick are hosts that go because they are sick.
-	sick []disrupt.Surplus
+	surplus []disrupt.Removal
+	// unhealthy are hosts that go because they are unhealthy.
+	unhealthy []disrupt.Removal
 	// problems are those of users' objects, overlays aside.
-	problems []model.Reason
-	given    disrupt.Result
+	problems    []model.Reason
+	disruptions disrupt.Result
 	// offersUntil is when the first offering becomes available again; zero for never.
 	offersUntil time.Time
 	// names makes ids, of parts.
@@ -119,34 +119,34 @@ func (c *cycle) reserve() {
 	}
 }
 
-// findSick gives sick nodes up before pods are seated: none is to be sent there.
-func (c *cycle) findSick() {
-	c.sick, _ = disrupt.Sick(c.view)
-	for _, x := range c.sick {
+// removeUnhealthy takes unhealthy nodes out of the view before pods are assigned: none is to be sent there.
+func (c *cycle) removeUnhealthy() {
+	c.unhealthy, _ = disrupt.Unhealthy(c.view)
+	for _, x := range c.unhealthy {
 		c.view.Remove(x.Host)
 	}
 }
 
-// seat gives demand its places: first each pod on the claim that was bought for it, so that nothing is bought twice; then
+// assign gives demand its places: first each pod on the claim that was bought for it, so that nothing is bought twice; then
 // the rest wherever there is room, and, if that was asked for, on claims to buy.
-func (c *cycle) seat() {
+func (c *cycle) assign() {
 	var rest []int
-	c.seats, rest = c.seatOnOwnClaims(c.demand.pods)
+	c.assigned, rest = c.assignToOwnClaims(c.demand.pods)
 	items := market.Items(c.World, rest)
-	var seats []pack.Assignment
+	var assigned []pack.Assignment
 	if c.asks(model.KindProvision) {
-		seats, c.bought, c.unplaced = c.scheduler.Assign(items, everyHost)
+		assigned, c.bought, c.unplaced = c.scheduler.Assign(items, everyHost)
 	} else {
-		seats, c.unplaced = c.scheduler.OnHosts(items, everyHost)
+		assigned, c.unplaced = c.scheduler.OnHosts(items, everyHost)
 	}
-	c.seats = append(c.seats, seats...)
+	c.assigned = append(c.assigned, assigned...)
 }
 
 func everyHost(int) bool { return true }
 
-// seatOnOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
+// assignToOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
 // it returns as rest has none, or no room there.
-func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Assignment, rest []int) {
+func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest []int) {
 	if !slices.ContainsFunc(c.view.Hosts, func(h *view.Host) bool { return h.Claim != nil && len(h.Claim.Pods) > 0 }) {
 		return nil, pods
 	}
@@ -154,8 +154,8 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Assignment, rest []int
 	for _, p := range pods {
 		open[c.Pods[p].ID] = p
 	}
-	for before := -1; before != len(seats); {
-		before = len(seats)
+	for before := -1; before != len(assigned); {
+		before = len(assigned)
 		for i, h := range c.view.Hosts {
 			if h.Claim == nil {
 				continue
@@ -164,7 +164,7 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Assignment, rest []int
 				p, wanted := open[id]
 				if wanted && c.matcher.Capacity(c.Pods[p].Class, i, 1) == 1 {
 					c.view.Place(i, c.Pods[p].Class, 1)
-					seats = append(seats, pack.Assignment{Pod: p, Host: i})
+					assigned = append(assigned, pack.Assignment{Pod: p, Host: i})
 					delete(open, id)
 				}
 			}
@@ -175,14 +175,14 @@ func (c *cycle) seatOnOwnClaims(pods []int) (seats []pack.Assignment, rest []int
 			rest = append(rest, p)
 		}
 	}
-	return seats, rest
+	return assigned, rest
 }
 
 // expect puts pods that the scheduler has not looked at yet, and those that will come back once they have ended on a node
 // that goes, where they will likely go, so that no node is given back under them. The plan does not speak of them.
 func (c *cycle) expect() {
-	ending, _ := c.seatOnOwnClaims(c.demand.ending)
-	waiting, rest := c.seatOnOwnClaims(c.demand.waiting)
+	ending, _ := c.assignToOwnClaims(c.demand.ending)
+	waiting, rest := c.assignToOwnClaims(c.demand.waiting)
 	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
 	for _, s := range slices.Concat(ending, waiting, others) { // no pod is to rely on them
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
@@ -190,11 +190,11 @@ func (c *cycle) expect() {
 	}
 }
 
-func (c *cycle) giveBack() {
-	c.given = disrupt.Run(disrupt.Params{
+func (c *cycle) findDisruptions() {
+	c.disruptions = disrupt.Run(disrupt.Params{
 		View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits,
-		Unsupported: c.unsupported, Unplaced: c.unplaced, Room: c.room, Surplus: c.surplus,
-		Seats: c.seats, Sick: c.sick,
+		Unsupported: c.unsupported, Unplaced: c.unplaced, BufferPods: c.bufferPods, Surplus: c.surplus,
+		Assignments: c.assigned, Unhealthy: c.unhealthy,
 		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter, Spare: c.in.Spare,
 	})
 }

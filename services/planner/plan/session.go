@@ -256,9 +256,9 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	c := newCycle(s.base, in, s.hash(in))
 	c.problems, c.stop = s.problems, stop
 	c.scheduler.StopWhen(stop)
-	steps := []func(){c.reserve, c.fixPools, c.seat, c.seatBuffers}
+	steps := []func(){c.reserve, c.fixPools, c.assign, c.assignBuffers}
 	if c.asks(model.KindDisrupt) {
-		steps = []func(){c.reserve, c.findSick, c.fixPools, c.seat, c.seatBuffers, c.expect, c.giveBack}
+		steps = []func(){c.reserve, c.removeUnhealthy, c.fixPools, c.assign, c.assignBuffers, c.expect, c.findDisruptions}
 	}
 	var p model.Plan
 	for _, step := range append(steps, func() { p = c.write() }) {

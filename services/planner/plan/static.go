@@ -64,7 +64,7 @@ func (c *cycle) fixPools() {
 		for _, id := range f.Remove {
 			if h, ok := at[id]; ok {
 				c.view.Remove(h)
-				c.surplus = append(c.surplus, disrupt.Surplus{Host: h, Reason: f.Reason})
+				c.surplus = append(c.surplus, disrupt.Removal{Host: h, Reason: f.Reason})
 			}
 		}
 	}

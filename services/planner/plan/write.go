@@ -45,7 +45,7 @@ func (c *cycle) reconsider() time.Time {
 		_, until := rules.BufferActive(&c.Snapshot.CapacityBuffers[i], c.Now)
 		first = rules.Earliest(first, until)
 	}
-	return rules.Earliest(first, c.given.ReconsiderTime)
+	return rules.Earliest(first, c.disruptions.ReconsiderTime)
 }
 
 func byPod(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) }
@@ -75,7 +75,7 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		}
 		p.Pending = append(p.Pending, pending)
 	}
-	for _, it := range slices.Concat(c.unplaced, c.roomless) {
+	for _, it := range slices.Concat(c.unplaced, c.bufferPending) {
 		reason, pools := c.scheduler.Explain(it.Class)
 		if nothingToBuy(reason.Code) {
 			reason = c.nodesMiss(it.Class, reason)
@@ -88,19 +88,19 @@ func (c *cycle) writeProvision(p *model.Plan) {
 
 // placements says where pods go, by pod; ids are those of claims.
 func (c *cycle) placements(ids map[*purchase.NewClaim]model.ClaimID) []model.Placement {
-	moved := c.movedRoom()
-	seats := slices.DeleteFunc(slices.Clone(c.seats), func(s pack.Assignment) bool { return moved[s.Pod] })
-	if len(seats) == 0 {
+	moved := c.movedBufferPods()
+	assigned := slices.DeleteFunc(slices.Clone(c.assigned), func(s pack.Assignment) bool { return moved[s.Pod] })
+	if len(assigned) == 0 {
 		return nil
 	}
-	byPod := make([]uint64, len(seats)) // places in World.Pods, which is sorted, and below that places in seats
-	for i, s := range seats {
+	byPod := make([]uint64, len(assigned)) // places in World.Pods, which is sorted, and below that places in assigned
+	for i, s := range assigned {
 		byPod[i] = uint64(s.Pod)<<32 | uint64(i)
 	}
 	slices.Sort(byPod)
-	out := make([]model.Placement, len(seats))
+	out := make([]model.Placement, len(assigned))
 	for i, x := range byPod {
-		s := seats[uint32(x)]
+		s := assigned[uint32(x)]
 		out[i] = model.Placement{Pod: c.Pods[s.Pod].ID, Claim: ids[s.Claim]}
 		if s.Claim == nil {
 			out[i] = c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID)
@@ -209,11 +209,11 @@ func (c *cycle) why(b *purchase.NewClaim, pods int) model.Reason {
 }
 
 func (c *cycle) writeDisruptions(p *model.Plan) {
-	p.Summary = &c.given.Summary
+	p.Summary = &c.disruptions.Summary
 	by := make(map[int]model.DisruptionID)
-	for i := range c.given.Decisions {
-		d := c.disruption(&c.given.Decisions[i], p)
-		for _, h := range c.given.Decisions[i].Hosts {
+	for i := range c.disruptions.Decisions {
+		d := c.disruption(&c.disruptions.Decisions[i], p)
+		for _, h := range c.disruptions.Decisions[i].Hosts {
 			by[h] = d.ID
 		}
 		p.Disruptions = append(p.Disruptions, d)
@@ -223,8 +223,8 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 			continue
 		}
 		p.Nodes = append(p.Nodes, model.NodeVerdict{
-			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.given.Verdicts[i], Disruption: by[i],
-			Waste: c.given.Waste[i],
+			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.disruptions.Verdicts[i], Disruption: by[i],
+			Waste: c.disruptions.Waste[i],
 		})
 	}
 }
@@ -239,7 +239,7 @@ func (c *cycle) disruption(d *disrupt.Decision, p *model.Plan) model.Disruption 
 	}
 	slices.Sort(out.Candidates)
 	out.ID = c.disruptionID(out.Candidates)
-	for _, s := range d.Spots {
+	for _, s := range d.Destinations {
 		out.Destinations = append(out.Destinations, c.view.Hosts[s.Host].Placement(c.Pods[s.Pod].ID))
 	}
 	for _, b := range d.Replacements {
@@ -277,7 +277,7 @@ func (c *cycle) writeCosts(p *model.Plan) {
 	for _, claim := range p.NodeClaims {
 		p.CostAfter += claim.Price
 	}
-	for _, d := range c.given.Decisions {
+	for _, d := range c.disruptions.Decisions {
 		for _, h := range d.Hosts {
 			p.CostAfter -= c.Price(c.view.Hosts[h].Claim)
 		}

@@ -8,8 +8,8 @@ import (
 
 // Sick finds the nodes of each pool that are sick: those that go, and by host what ails each and, where it stays all the
 // same, why. Where too many of a pool are sick, the fault is hardly the nodes', and none goes.
-func Sick(v *view.View) (gone, stays []Surplus) {
-	ill, nodes := make([][]Surplus, len(v.Pools)), make([]int, len(v.Pools))
+func Unhealthy(v *view.View) (gone, stays []Removal) {
+	unhealthy, nodes := make([][]Removal, len(v.Pools)), make([]int, len(v.Pools))
 	for i, h := range v.Hosts {
 		if h.Node == nil || h.Claim == nil || h.Pool == nil {
 			continue
@@ -17,11 +17,11 @@ func Sick(v *view.View) (gone, stays []Surplus) {
 		nodes[h.Pool.Index]++
 		if r, _ := rules.Unhealthy(v.Policy.Repair, h.Node.Conditions, v.Now); !r.OK() {
 			r.Subject = h.Name()
-			ill[h.Pool.Index] = append(ill[h.Pool.Index], Surplus{i, r})
+			unhealthy[h.Pool.Index] = append(unhealthy[h.Pool.Index], Removal{i, r})
 		}
 	}
 	for _, p := range v.Pools {
-		all := ill[p.Index]
+		all := unhealthy[p.Index]
 		guard := rules.RepairGuard(v.Policy.Repair, p.Name, len(all), nodes[p.Index])
 		for _, x := range all {
 			switch {
@@ -29,7 +29,7 @@ func Sick(v *view.View) (gone, stays []Surplus) {
 			case !guard.OK():
 				r := guard
 				r.Message = x.Reason.Message + "; but " + guard.Message
-				stays = append(stays, Surplus{x.Host, r})
+				stays = append(stays, Removal{x.Host, r})
 			default:
 				gone = append(gone, x)
 			}
@@ -40,18 +40,18 @@ func Sick(v *view.View) (gone, stays []Surplus) {
 
 // unhealthy gives back nodes that are sick, whoever minds: their pods are not well there either. Pods that fit on nodes
 // that there are go there; the others get theirs once the claim is marked.
-func (s *search) unhealthy() {
-	_, stays := Sick(s.v)
+func (s *search) removeUnhealthy() {
+	_, stays := Unhealthy(s.v)
 	for _, x := range stays {
 		s.verdicts[x.Host] = x.Reason
-		s.sick[x.Host] = x.Reason
+		s.unhealthy[x.Host] = x.Reason
 	}
-	for _, x := range s.Sick {
+	for _, x := range s.Unhealthy {
 		if r := onlyNode(s, x.Host); !r.OK() {
 			s.verdicts[x.Host] = r
 			continue
 		}
-		s.sick[x.Host] = x.Reason
+		s.unhealthy[x.Host] = x.Reason
 		d, _, _ := s.move([]int{x.Host}, s.reliable)
 		d.Reason, d.Explanation = model.ReasonUnhealthy, x.Reason
 		s.keep(d)

@@ -7,37 +7,37 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 )
 
-// takeRoom notes where the pods of buffers are, and says how many are on each host. Those that mind other pods do not
+// noteBufferPods notes where the pods of buffers are, and says how many are on each host. Those that mind other pods do not
 // move; nobody else is to mind them: they are not really there.
-func (s *search) takeRoom() (held []int) {
-	s.room, s.mindful, held = make([][]int, len(s.v.Hosts)), make([]bool, len(s.v.Hosts)), make([]int, len(s.v.Hosts))
-	for _, seat := range s.Room {
-		if seat.Claim != nil {
+func (s *search) noteBufferPods() (held []int) {
+	s.bufferPods, s.buffersFixed, held = make([][]int, len(s.v.Hosts)), make([]bool, len(s.v.Hosts)), make([]int, len(s.v.Hosts))
+	for _, a := range s.BufferPods {
+		if a.Claim != nil {
 			continue
 		}
-		held[seat.Host]++
-		if s.Scheduler.HasPodRules(s.v.Pods[seat.Pod].Class) {
-			s.mindful[seat.Host] = true
-			s.Scheduler.UncountBound(seat.Pod, seat.Host)
+		held[a.Host]++
+		if s.Scheduler.HasPodRules(s.v.Pods[a.Pod].Class) {
+			s.buffersFixed[a.Host] = true
+			s.Scheduler.UncountBound(a.Pod, a.Host)
 			continue
 		}
-		s.room[seat.Host] = append(s.room[seat.Host], seat.Pod)
+		s.bufferPods[a.Host] = append(s.bufferPods[a.Host], a.Pod)
 	}
 	return held
 }
 
-// roomOn are the pods of buffers on some hosts that are to move along.
-func (s *search) roomOn(hosts []int) []int {
+// bufferPodsOn are the pods of buffers on some hosts that are to move along.
+func (s *search) bufferPodsOn(hosts []int) []int {
 	var out []int
 	for _, h := range hosts {
-		out = append(out, s.room[h]...)
+		out = append(out, s.bufferPods[h]...)
 	}
 	return out
 }
 
-// roomMoves says whether what buffers have on a node can be moved along with its pods.
-func roomMoves(s *search, host int) model.Reason {
-	if !s.mindful[host] {
+// buffersMove says whether what buffers have on a node can be moved along with its pods.
+func buffersMove(s *search, host int) model.Reason {
+	if !s.buffersFixed[host] {
 		return model.Reason{}
 	}
 	return model.Reason{
@@ -46,17 +46,17 @@ func roomMoves(s *search, host int) model.Reason {
 }
 
 // buffered tells of nodes on which nothing runs that they stay for a buffer's sake.
-func (s *search) buffered() {
+func (s *search) explainBuffers() {
 	for _, h := range s.candidates {
 		switch {
-		case s.v.Removed(h), len(s.room[h]) == 0, len(s.moving[h]) > 0:
+		case s.v.Removed(h), len(s.bufferPods[h]) == 0, len(s.moving[h]) > 0:
 			continue
 		}
 		switch s.verdicts[h].Code {
 		case model.CodeNoCheaper, model.CodeNoDestination, model.CodeConsolidationPolicy:
 			s.verdicts[h] = model.Reason{
 				Code: model.CodeCapacityBuffer, Subject: s.v.Hosts[h].Name(),
-				Message: fmt.Sprintf("it keeps room for %s of capacity buffers", fit.Count(len(s.room[h]), "pod")),
+				Message: fmt.Sprintf("it keeps room for %s of capacity buffers", fit.Count(len(s.bufferPods[h]), "pod")),
 			}
 		default:
 		}
@@ -65,7 +65,7 @@ func (s *search) buffered() {
 
 // shrink gives back what static pools have too many. Their users say so: nobody else is asked. Pods that find no place on
 // nodes that there are get theirs once they have left.
-func (s *search) shrink() {
+func (s *search) removeSurplus() {
 	for _, x := range s.Surplus {
 		d, _, _ := s.move([]int{x.Host}, s.reliable)
 		d.Reason, d.Explanation = model.ReasonSurplus, x.Reason

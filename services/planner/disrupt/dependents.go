@@ -1,0 +1,64 @@
+package disrupt
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+)
+
+// dependents are the places that this plan has found for pods that rely on others to be where they are, by the counts that
+// they rely on. A later decision must not take those others away.
+type dependents map[int32][]pack.Assignment
+
+// promise notes the assigned of pods that rely on others.
+func (s *search) noteDependents(assigned []pack.Assignment) {
+	for _, a := range assigned {
+		for _, n := range s.Scheduler.DependsOn(s.v.Pods[a.Pod].Class) {
+			alike := func(x pack.Assignment) bool {
+				return x.Host == a.Host && x.Claim == a.Claim && s.v.Pods[x.Pod].Class == s.v.Pods[a.Pod].Class
+			}
+			if !slices.ContainsFunc(s.dependents[n], alike) {
+				s.dependents[n] = append(s.dependents[n], a)
+			}
+		}
+	}
+}
+
+// assignmentsOf are the places that a decision finds for pods.
+func assignmentsOf(d *Decision) []pack.Assignment {
+	out := slices.Clone(d.Destinations)
+	for _, b := range d.Replacements {
+		for _, it := range b.Items {
+			for _, p := range it.Pods {
+				out = append(out, pack.Assignment{Pod: p, Claim: b})
+			}
+		}
+	}
+	return out
+}
+
+// kept says whether what was promised before still holds once some pods, who have left already, are gone.
+func (s *search) dependentsStay(evicted []int) model.Reason {
+	if len(s.dependents) == 0 {
+		return model.Reason{}
+	}
+	var counts []int32
+	for _, p := range evicted {
+		counts = append(counts, s.Scheduler.CountedBy(s.v.Pods[p].Class)...)
+	}
+	slices.Sort(counts)
+	for _, n := range slices.Compact(counts) {
+		for _, a := range s.dependents[n] {
+			if !s.Scheduler.StillAllowed(a) {
+				return model.Reason{
+					Code:    model.CodeSuperseded,
+					Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", s.v.Pods[a.Pod].ID),
+					Remedy:  "wait for the next plan",
+				}
+			}
+		}
+	}
+	return model.Reason{}
+}
