@@ -42,13 +42,13 @@ type Config struct {
 	Actuator ActuatorConfig `json:"actuator"`
 	// Batch is how new unschedulable pods are planned together.
 	Batch BatchConfig `json:"batch"`
-	// Disruption is how often it is looked for what can be given back.
+	// Disruption is how often plans look for nodes to disrupt.
 	Disruption DisruptionConfig `json:"disruption"`
 	// Policy is how plans weigh what the cluster's objects leave open.
 	Policy policy.Config `json:"policy"`
 	// Timeouts bound the calls of one plan.
 	Timeouts TimeoutConfig `json:"timeouts"`
-	// Queues bound what is kept for those who are slow.
+	// Queues bound what is kept for slow subscribers.
 	Queues QueueConfig `json:"queues"`
 
 	// Client and Dynamic, if set, are used instead of Kubeconfig.
@@ -74,7 +74,7 @@ type BatchConfig struct {
 	Max boot.Duration `json:"max"`
 }
 
-// DisruptionConfig is when everything is planned anew, giving nodes back included.
+// DisruptionConfig is when everything is planned anew, disruption included.
 type DisruptionConfig struct {
 	// Idle is how long nothing in the cluster must change; zero is DefaultDisruptionIdle. It is also the delay after
 	// something was due by itself, such as a node's expiry or the end of its pool's consolidateAfter: see internal/due.

@@ -55,8 +55,8 @@ func neverAllows(b *policyv1.PodDisruptionBudget) bool {
 	return expected > 0 && n >= expected
 }
 
-// intOrPercent returns a count or a percentage, the other nought. It is false for what is neither: that was meant to
-// protect, and nobody knows how much.
+// intOrPercent returns a count or a percentage, the other zero. It is false for what is neither: that was meant to
+// protect, and no one knows how much.
 func intOrPercent(v intstr.IntOrString) (n, percent int64, ok bool) {
 	if v.Type == intstr.Int {
 		return int64(v.IntVal), 0, true

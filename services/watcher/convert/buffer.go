@@ -27,7 +27,7 @@ type Templates interface {
 	ReplicaSet(namespace, name string) *appsv1.ReplicaSet
 }
 
-// CapacityBuffer converts a buffer: the class of its pods, which nobody ever makes, and how many there are. problem is
+// CapacityBuffer converts a buffer: the class of its pods, which are never created, and how many there are. problem is
 // what was wrong when the object was read; nil when nothing was.
 func CapacityBuffer(b *autoscalingv1beta1.CapacityBuffer, problem error, refs References, templates Templates) snapshot.Object {
 	b = b.DeepCopy()
@@ -79,7 +79,7 @@ func (c bufferConversion) resolve(refs References, templates Templates) *snapsho
 	}
 	p := bufferPod(t, c.in)
 	requests := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
-	room, bounded := c.in.Spec.Room(workload, requests)
+	replicas, bounded := c.in.Spec.Size(workload, requests)
 	if !bounded {
 		c.refuse("spec: nothing says how large it is: set replicas, percentage, or limits on something that its pods request")
 		return nil
@@ -90,10 +90,10 @@ func (c bufferConversion) resolve(refs References, templates Templates) *snapsho
 		return nil
 	}
 	spec := podClass(p, refs)
-	// What a buffer's pod asks for and Kerf does not plan for is left out of the room, as a pod of its own would be pending.
+	// What a buffer's pod asks for and Kerf does not plan for is left out of the capacity, as a pod of its own would be pending.
 	spec.Priority, spec.Preempts = math.MinInt32, false
 	class := wire.Class(spec)
-	c.out.ClassId, c.out.Replicas = class.ID, room
+	c.out.ClassId, c.out.Replicas = class.ID, replicas
 	return class
 }
 
@@ -135,8 +135,8 @@ func (c bufferConversion) standalone(r *appsv1.ReplicaSet) (t corev1.PodTemplate
 	return r.Spec.Template, r.Spec.Replicas, true
 }
 
-// bufferPod is one of the pods that a buffer stands for. Nobody binds its volumes, so that it has none that would have
-// to be; its owner is the buffer, so that it is nobody else's.
+// bufferPod is one of the pods that a buffer stands for. Its volumes are never bound, so that it has none that would have
+// to be; its owner is the buffer, so that it belongs to no other workload.
 func bufferPod(t corev1.PodTemplateSpec, b *autoscalingv1beta1.CapacityBuffer) *corev1.Pod {
 	p := TemplatePod(t, Owner{Kind: autoscalingv1beta1.KindCapacityBuffer, Namespace: b.Namespace, Name: b.Name})
 	p.Labels = maps.Clone(t.Labels)

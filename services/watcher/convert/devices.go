@@ -60,7 +60,7 @@ func (b *classBuilder) impliedDevices(list corev1.ResourceList) {
 func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterpb.DeviceClaim, string) {
 	name, own, made := device.ClaimName(b.pod, rc)
 	if made && name == "" {
-		return nil, "" // whoever makes claims from templates found that there is nothing to claim
+		return nil, "" // the controller that makes claims from templates found nothing to claim
 	}
 	claim := b.refs.ResourceClaim(b.pod.Namespace, name)
 	switch {
@@ -71,7 +71,7 @@ func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterpb.Devic
 		}
 		return b.claimed(t.Spec.Spec.Devices)
 	case own:
-		// Where it is allocated, it is so for this pod alone, and is given back when the pod goes; so that is not a part
+		// Where it is allocated, it is so for this pod alone, and is released when the pod goes; so that is not a part
 		// of what the pod asks for.
 		return b.claimed(claim.Spec.Devices)
 	case name == "":
@@ -84,8 +84,8 @@ func (b *classBuilder) deviceClaim(rc corev1.PodResourceClaim) (*clusterpb.Devic
 	return device.SharedClaim(claim, b.refs.DeviceClass)
 }
 
-// claimed reads a claim that the pod has for itself. Daemons that watch over all devices of their node take none away,
-// and run on a node without any as well; so that such requests are left out of them.
+// claimed reads a claim that the pod has for itself. DaemonSet pods that monitor all devices of their node take none
+// away, and run on a node without any as well, so such requests are left out of them.
 func (b *classBuilder) claimed(d resourcev1.DeviceClaim) (*clusterpb.DeviceClaim, string) {
 	if b.class.GetDaemon() {
 		d.Requests = slices.DeleteFunc(slices.Clone(d.Requests), func(q resourcev1.DeviceRequest) bool {

@@ -10,6 +10,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
@@ -21,7 +22,7 @@ type NodeFacts struct {
 	// CSI holds the attach limits; nil when the node has not reported any.
 	CSI *storagev1.CSINode
 	// ForeignVolumes counts, by driver, attached volumes that no pod of the node uses, such as those that are still being
-	// detached: they take room under the limit.
+	// detached: they count against the limit.
 	ForeignVolumes map[string]int64
 	// Devices are the node's devices; see device.OfNode.
 	Devices []*clusterpb.NodeDevice
@@ -61,36 +62,31 @@ func Node(n *corev1.Node, facts NodeFacts) snapshot.Object {
 	return wire.Object(snapshot.Node, out.GetName(), out)
 }
 
-// conditions lists what may make a node sick: conditions that are well when they are True and are not, and those that
-// are what the policy calls sick. Heartbeats are left out, so that a node changes only when a status does. A node whose
-// kubelet never said anything is not sick, but on its way: it has none.
+// conditions lists what may make a node unhealthy: conditions that the policy names with their status, and those of the
+// default policy's types whose status is not True. Heartbeats are left out, so that a node changes only when a status
+// does. A node whose kubelet has not reported yet is starting, not unhealthy: it has none.
 func conditions(n *corev1.Node, repair *clusterpb.RepairPolicy) []*clusterpb.NodeCondition {
 	if !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }) {
 		return nil
 	}
+	defaults := model.DefaultRepairConditions()
 	var out []*clusterpb.NodeCondition
 	for _, c := range n.Status.Conditions {
-		unwell := c.Status != corev1.ConditionTrue && slices.Contains(wellWhenTrue(), c.Type)
+		bad := c.Status != corev1.ConditionTrue &&
+			slices.ContainsFunc(defaults, func(d model.RepairCondition) bool { return d.Type == string(c.Type) })
 		named := slices.ContainsFunc(repair.GetConditions(), func(r *clusterpb.RepairCondition) bool {
 			return r.GetType() == string(c.Type) && r.GetStatus() == string(c.Status)
 		})
 		since := c.LastTransitionTime
-		if since.IsZero() && n.UID == "" { // of a manifest; what a running node's reporter does not date, nobody can wait for
+		if since.IsZero() && n.UID == "" { // of a manifest; without a date from a running node there is nothing to wait for
 			since = n.CreationTimestamp
 		}
-		if (unwell || named) && !since.IsZero() {
+		if (bad || named) && !since.IsZero() {
 			out = append(out, &clusterpb.NodeCondition{Type: string(c.Type), Status: string(c.Status), TransitionTime: timestamp(since)})
 		}
 	}
 	slices.SortFunc(out, func(a, b *clusterpb.NodeCondition) int { return strings.Compare(a.GetType(), b.GetType()) })
 	return out
-}
-
-// wellWhenTrue are the kubelet's own condition, and those of the EKS node monitoring agent.
-func wellWhenTrue() []corev1.NodeConditionType {
-	return []corev1.NodeConditionType{
-		corev1.NodeReady, "AcceleratedHardwareReady", "StorageReady", "NetworkingReady", "KernelReady", "ContainerRuntimeReady",
-	}
 }
 
 func volumeLimits(facts NodeFacts) []*clusterpb.Amount {

@@ -99,7 +99,7 @@ func protect(p *corev1.Pod, out *clusterpb.Pod) {
 	}
 }
 
-// deletionCost is nought where the annotation is no number: the ReplicaSet controller ignores such a value as well.
+// deletionCost is zero where the annotation is no number: the ReplicaSet controller ignores such a value as well.
 func deletionCost(p *corev1.Pod) int32 {
 	v, err := strconv.ParseInt(p.Annotations[labels.PodDeletionCost], 10, 32)
 	if err != nil || v < math.MinInt32 {

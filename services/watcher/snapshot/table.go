@@ -3,7 +3,7 @@ package snapshot
 import "maps"
 
 // shards is the number of parts of a table. With 100,000 objects a write copies one part of about 200 entries and the
-// list of parts (4 KiB); more parts would make the list the dearer half.
+// list of parts (4 KiB); more parts would make the list cost more than the part.
 const shards = 512
 
 // table is an immutable map in parts. A changed table shares every part that did not change with the one before, which

@@ -21,7 +21,7 @@ func resources(pairs ...string) corev1.ResourceList {
 	return out
 }
 
-func TestRoomOfABuffer(t *testing.T) {
+func TestSizeOfABuffer(t *testing.T) {
 	type spec = autoscalingv1beta1.CapacityBufferSpec
 	n := func(v int32) *int32 { return &v }
 	pod := resources("cpu", "250m", "memory", "1Gi")
@@ -47,7 +47,7 @@ func TestRoomOfABuffer(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, bounded := tt.spec.Room(tt.workload, pod)
+			got, bounded := tt.spec.Size(tt.workload, pod)
 			if got != tt.want || bounded != tt.bounded {
 				t.Errorf("got %d, %v; want %d, %v", got, bounded, tt.want, tt.bounded)
 			}

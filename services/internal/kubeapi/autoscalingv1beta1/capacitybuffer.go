@@ -10,7 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// CapacityBuffer asks for room for pods that are not there yet.
+// CapacityBuffer asks for capacity for pods that are not there yet.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=capacitybuffers,scope=Namespaced,shortName=cb
@@ -42,12 +42,12 @@ type CapacityBufferList struct {
 	Items []CapacityBuffer `json:"items"`
 }
 
-// CapacityBufferSpec is the room that the user wants.
+// CapacityBufferSpec is the capacity that the user wants.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.podTemplateRef) != has(self.scalableRef)",message="want exactly one of podTemplateRef and scalableRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.podTemplateRef) || has(self.replicas) || has(self.limits)",message="podTemplateRef needs replicas or limits"
 type CapacityBufferSpec struct {
-	// How the room is kept. buffer.x-k8s.io/active-capacity makes it anew whenever pods
+	// How the capacity is kept. buffer.x-k8s.io/active-capacity makes it anew whenever pods
 	// have taken it. buffer.kerf.dev/one-shot-capacity makes it once: each pod with the
 	// template's labels that is made after the buffer takes the place of one of its
 	// replicas, until all are used up.
@@ -62,30 +62,30 @@ type CapacityBufferSpec struct {
 	// and its replicas what a percentage is of.
 	// +optional
 	ScalableRef *ScalableReference `json:"scalableRef,omitempty"`
-	// For how many pods there shall be room. With a percentage the larger of both counts.
+	// For how many pods there shall be capacity. With a percentage the larger of both counts.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
-	// For how many pods there shall be room, in per cent of the workload's replicas,
+	// For how many pods there shall be capacity, in per cent of the workload's replicas,
 	// rounded up, and at least one. A PodTemplate counts as one replica.
 	// +kubebuilder:validation:Minimum=0
 	// +optional
 	Percentage *int32 `json:"percentage,omitempty"`
 	// The most that all replicas may request together. Where neither replicas nor
-	// percentage is set there is room for as many as fit.
+	// percentage is set there is capacity for as many as fit.
 	// +kubebuilder:validation:MaxProperties=100
 	// +optional
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
-// ProvisioningStrategy is how a buffer's room is kept.
+// ProvisioningStrategy is how a buffer's capacity is kept.
 type ProvisioningStrategy string
 
 // The strategies.
 const (
-	// The room is made anew whenever pods have taken it.
+	// The capacity is made anew whenever pods have taken it.
 	StrategyActive ProvisioningStrategy = "buffer.x-k8s.io/active-capacity"
-	// The room is made once, and used up.
+	// The capacity is made once, and used up.
 	StrategyOneShot ProvisioningStrategy = "buffer.kerf.dev/one-shot-capacity"
 )
 
@@ -118,7 +118,7 @@ type CapacityBufferStatus struct {
 	// The pod template that one replica is made from.
 	// +optional
 	PodTemplateRef *LocalReference `json:"podTemplateRef,omitempty"`
-	// For how many pods there shall be room, limits applied.
+	// For how many pods there shall be capacity, limits applied.
 	// +optional
 	Replicas *int32 `json:"replicas,omitempty"`
 	// The generation of the pod template that the replicas were counted for.
@@ -138,7 +138,7 @@ type CapacityBufferStatus struct {
 const (
 	// What the buffer refers to is there, and its size is known.
 	ConditionReadyForProvisioning = "ReadyForProvisioning"
-	// The buffer's room is there.
+	// The buffer's capacity is there.
 	ConditionProvisioning = "Provisioning"
 )
 
@@ -158,7 +158,7 @@ func (e *TimeError) Error() string {
 	return fmt.Sprintf("metadata.annotations[%s]: %q: want a time such as 2026-11-27T18:00:00Z", e.Annotation, e.Value)
 }
 
-// Times are when the room begins and ends to be wanted; zero where nothing is said.
+// Times are when the capacity begins and ends to be wanted; zero where nothing is said.
 func (b *CapacityBuffer) Times() (starts, expires time.Time, err *TimeError) {
 	for _, a := range []struct {
 		name string

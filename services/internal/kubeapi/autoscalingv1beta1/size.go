@@ -9,13 +9,13 @@ import (
 // MaxReplicas bounds what one buffer can ask for.
 const MaxReplicas = 10_000
 
-// Room is for how many pods there shall be room: the larger of replicas and the
-// percentage of the workload's replicas, but no more than the limits hold. Where
-// neither is set it is as many as the limits hold; bounded is false when there is no
+// Size is for how many pods there shall be capacity: the larger of replicas and the
+// percentage of the workload's replicas, but no more than the limits allow. Where
+// neither is set it is as many as the limits allow; bounded is false when there is no
 // limit on anything that the pods request, and then there is none. A workload that
-// says nothing has one replica. requests is what one pod asks for. Room is at most
+// says nothing has one replica. requests is what one pod asks for. Size is at most
 // MaxReplicas.
-func (s *CapacityBufferSpec) Room(workload *int32, requests corev1.ResourceList) (n int64, bounded bool) {
+func (s *CapacityBufferSpec) Size(workload *int32, requests corev1.ResourceList) (n int64, bounded bool) {
 	bounded = s.Replicas != nil || s.Percentage != nil
 	n = MaxReplicas
 	if bounded {

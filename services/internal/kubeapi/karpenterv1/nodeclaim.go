@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodeClaim is the wish for one node, and the record of the instance that serves
+// NodeClaim asks for one node, and the record of the instance that serves
 // it. Kerf keeps the truth about claims elsewhere and mirrors it here; deleting
 // the object asks for the node to be drained and its instance ended.
 //
@@ -31,7 +31,7 @@ type NodeClaim struct {
 	// What the node must be. Fixed for the claim's life.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec is immutable: delete the claim, or change its node pool"
 	Spec NodeClaimSpec `json:"spec"`
-	// What became of the wish.
+	// What became of the claim.
 	// +optional
 	Status NodeClaimStatus `json:"status,omitzero"`
 }
@@ -81,7 +81,7 @@ type ResourceRequirements struct {
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 }
 
-// NodeClaimStatus is what became of the wish for a node.
+// NodeClaimStatus is what became of a claim.
 type NodeClaimStatus struct {
 	// The name of the Node object, once the node has joined.
 	// +optional

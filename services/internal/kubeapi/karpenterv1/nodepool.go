@@ -75,7 +75,7 @@ type NodeClaimTemplate struct {
 	// Labels and annotations that the pool's nodes get.
 	// +optional
 	Metadata TemplateMetadata `json:"metadata,omitzero"`
-	// The wish for one node.
+	// What a claim for one node says.
 	Spec NodeClaimTemplateSpec `json:"spec"`
 }
 

@@ -57,7 +57,7 @@ func ClaimKeys(p *corev1.Pod) []string {
 	return out
 }
 
-// SharedClaim reads a claim that pods name. Where nobody uses it any more it is about to lose its devices.
+// SharedClaim reads a claim that pods name. Where no pod uses it any more it is about to lose its devices.
 func SharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.DeviceClass) (*clusterpb.DeviceClaim, string) {
 	out, bad := Claim(c.Spec.Devices, classes)
 	if bad != "" {

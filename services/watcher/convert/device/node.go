@@ -83,7 +83,7 @@ type listed struct {
 }
 
 // poolDevices lists a pool's devices of a node. waits says that some of the pool's devices
-// need somebody's consent before a pod is bound.
+// need a controller's consent before a pod is bound.
 func poolDevices(node string, pool []*resourcev1.ResourceSlice) (out []listed, waits bool) {
 	broken := []listed{{pool[0].Spec.Driver, pool[0].Spec.Pool.Name, nil}}
 	concerns := func(s *resourcev1.ResourceSlice) bool { return slices.Contains(SliceNodes(s), node) }

@@ -49,7 +49,7 @@ type Config struct {
 	// Addresses are the actuators, in the order in which they are tried.
 	Addresses []string
 	Dial      func(address string) (Conn, error)
-	// Watcher names this watcher in the actuator's logs and for the driver's seat.
+	// Watcher names this watcher in the actuator's logs and when it asks to drive.
 	Watcher string
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -66,7 +66,7 @@ type Update struct {
 	Asked time.Time
 }
 
-// Client is the connection to whoever leads. Make it with New.
+// Client is the connection to the leader. Make it with New.
 type Client struct {
 	cfg Config
 

@@ -48,7 +48,7 @@ type key struct {
 // dirty is a bounded set of keys. Safe for concurrent use.
 type dirty struct {
 	most   int
-	signal chan struct{} // has room for one
+	signal chan struct{} // buffered, one
 
 	mu   sync.Mutex
 	keys map[key]struct{}

@@ -2,7 +2,7 @@
 // relays plans to the actuator's leader.
 //
 // One goroutine owns the snapshot and takes every decision about when (package pace does the reckoning); one more runs the
-// plan at hand, so that folding never waits for a planner. It must never look for what to buy or to give back. Start
+// plan at hand, so that folding never waits for a planner. It must never look for which nodes to launch or to disrupt. Start
 // reading at Loop.Run, then cycle.
 package loop
 
@@ -65,7 +65,7 @@ type Inputs struct {
 type Loop struct {
 	cfg      Config
 	snapshot snapshot.Snapshot
-	tally    tally
+	backlog  backlog
 	pace     pace.State
 
 	seen    bool // the cluster was read as a whole
@@ -75,13 +75,13 @@ type Loop struct {
 
 	relayed relayed
 	told    map[string]bool // problems of users' objects that are known from the last plan
-	resume  string          // where the last search for nodes to give back ended
+	resume  string          // where the last search for nodes to disrupt ended
 	trouble string          // what went wrong last, until a plan succeeds
 }
 
 // New makes a loop.
 func New(cfg Config) *Loop {
-	return &Loop{cfg: cfg, tally: newTally(), results: make(chan result, 1)}
+	return &Loop{cfg: cfg, backlog: newBacklog(), results: make(chan result, 1)}
 }
 
 // Run runs until ctx is done. It starts one goroutine at a time, for the plan at hand, and waits for it.
@@ -123,10 +123,10 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	if next.Revision == l.snapshot.Revision && whole.IsZero() {
 		return
 	}
-	fresh := l.tally.follow(snapshot.Diff(l.snapshot, next))
+	fresh := l.backlog.follow(snapshot.Diff(l.snapshot, next))
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
-		NewPods: fresh, Work: l.tally.work(), Waiting: l.tally.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
+		NewPods: fresh, Work: l.backlog.work(), Waiting: l.backlog.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
 	if l.seen {
 		l.cfg.Publish(next)
@@ -134,7 +134,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	l.cfg.Log.DebugContext(ctx, "folded", keyRevision, next.Revision, "events", len(b.Events), "new_pods", fresh)
 }
 
-// hear takes what the leader said. When its stream has ended, nobody knows who drives, so that this watcher does not.
+// hear takes what the leader said. When its stream has ended, it is not known who drives, so that this watcher does not.
 func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 	if u.Driver != l.driver {
 		l.driver = u.Driver
@@ -151,7 +151,7 @@ func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 func (l *Loop) begin(ctx context.Context, d pace.Decision) {
 	l.pace = l.pace.Started(d)
 	l.running = true
-	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.tally.pending), relayed: l.relayed, resume: l.resume}
+	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.backlog.pending), relayed: l.relayed, resume: l.resume}
 	go func() { l.results <- c.run(ctx) }()
 }
 

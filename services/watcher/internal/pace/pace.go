@@ -5,7 +5,7 @@
 //
 // Two clocks run. The *batch* opens with the first new unschedulable pod and is due when no further one came for Idle, or
 // Max after it opened: pods of one roll-out are planned together, and a pod alone does not wait. The *sweep* covers
-// everything, giving nodes back included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
+// everything, disruption included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
 // after the first change at the latest. Without a change it is due SweepEvery after the last sweep where that one ended
 // early, or pods wait for a place; SweepIdle after the time at which something is due by itself; and SweepQuiet after the
 // last sweep in any case, while there is anything to sweep.
@@ -28,7 +28,7 @@ type Config struct {
 // State is what the calculator knows. The zero State is that of a watcher that does not drive.
 type State struct {
 	driver bool
-	// work: there are pods to place, or nodes that could be given back; waiting: there are pods to place.
+	// work: there are pods to place, or nodes that could be disrupted; waiting: there are pods to place.
 	work, waiting bool
 	// inventory is the revision that the snapshot contains, awaited the one that it must reach before the next plan,
 	// awaitedSince when that was learnt.
@@ -77,7 +77,7 @@ func (s span) due(idle, most time.Duration) time.Time {
 type Observation struct {
 	// NewPods is how many pods have become unschedulable.
 	NewPods int
-	// Work says that there are pods to place, or nodes that could be given back.
+	// Work says that there are pods to place, or nodes that could be disrupted.
 	Work bool
 	// Waiting says that there are pods to place.
 	Waiting bool
@@ -91,7 +91,7 @@ type Observation struct {
 // Observe takes note of a snapshot that differs from the one before.
 func (s State) Observe(o Observation, now time.Time) State {
 	if o.Work && !s.work {
-		s.swept, s.sweep = now, span{} // what changed while there was nothing to sweep does not hurry it
+		s.swept, s.sweep = now, span{} // what changed while there was nothing to sweep does not bring it forward
 	}
 	s.work, s.waiting, s.inventory = o.Work, o.Waiting, o.Inventory
 	if o.WholeSince.After(s.awaitedSince) {
@@ -99,7 +99,7 @@ func (s State) Observe(o Observation, now time.Time) State {
 	}
 	if o.NewPods > 0 {
 		if !s.fresh && s.notBefore.IsZero() && now.Before(s.refused) {
-			s.batch = span{} // what was refused goes with the new ones, and does not hurry them
+			s.batch = span{} // what was refused goes with the new ones, and does not bring them forward
 		}
 		s.batch, s.fresh = s.batch.extend(now), true
 	}

@@ -116,7 +116,7 @@ func (c *Client) exchange(s snapshot.Snapshot, d *plannerpb.Decide) (*plannerpb.
 	return c.receive(s.Revision)
 }
 
-// update is what makes the planner hold s.
+// update is what brings the planner up to s.
 func (c *Client) update(s snapshot.Snapshot) []*plannerpb.SessionRequest {
 	var out []*plannerpb.SessionRequest
 	if c.held.Revision == 0 {

@@ -27,7 +27,7 @@ func New[T any](queue int) *Hub[T] {
 	return &Hub[T]{queue: queue, subs: map[*Subscription[T]]bool{}}
 }
 
-// Publish makes v the latest value and queues it for each subscriber; those without room are cut off.
+// Publish makes v the latest value and queues it for each subscriber; those whose queue is full are cut off.
 func (h *Hub[T]) Publish(v T) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
