@@ -77,7 +77,7 @@ type BatchConfig struct {
 // DisruptionConfig is when everything is planned anew, disruption included.
 type DisruptionConfig struct {
 	// Idle is how long nothing in the cluster must change; zero is DefaultDisruptionIdle. It is also the delay after
-	// something was due by itself, such as a node's expiry or the end of its pool's consolidateAfter: see internal/due.
+	// the time at which the newest plan asks to be reconsidered, such as a node's expiry.
 	Idle boot.Duration `json:"idle"`
 	// Interval is when it is done anyway after a change, while pods wait for a place, and after a plan whose search ended
 	// early; zero is DefaultDisruptionInterval.

@@ -18,7 +18,6 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
-	"github.com/kerf-dev/kerf/services/watcher/internal/due"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -122,11 +121,13 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())
 	}
+	if t := plan.GetReconsiderTime(); t != nil {
+		r.outcome.Reconsider = t.AsTime()
+	}
 	if c.decision.Everything {
 		r.resume = plan.GetDisruptionSummary().GetResumeAfter()
 		r.outcome.More = r.resume != ""
 		r.swept, r.problems = true, plan.GetProblems()
-		r.outcome.Due = due.Next(c.snapshot, c.cfg.Policy, begin)
 	}
 	c.cfg.Log.InfoContext(ctx, "planned",
 		keyRevision, plan.GetRevision(), "inventory_revision", plan.GetInventoryRevision(), keyPlan, plan.GetId(),

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/types/known/timestamppb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -43,9 +44,11 @@ type planner struct {
 	asked  []*plannerpb.Decide
 	broken error
 	took   time.Duration
-	ends   []string // where the next searches for nodes to give back end, "" at the end of all
+	ends   []string // where the next searches for nodes to disrupt end, "" at the end of all
 	when   []time.Time
 	amiss  []*clusterpb.Reason // what each plan for everything says of users' objects
+	// reconsider is the time that plans made before it ask to be reconsidered at.
+	reconsider time.Time
 }
 
 func (p *planner) Session(s plannerpb.PlannerService_SessionServer) error {
@@ -101,6 +104,9 @@ func (p *planner) decide(d *plannerpb.Decide, pods map[string]*clusterpb.Pod, he
 	}
 	if len(d.GetKinds()) == 0 {
 		plan.Problems = p.amiss
+	}
+	if p.reconsider.After(d.GetNow().AsTime()) {
+		plan.ReconsiderTime = timestamppb.New(p.reconsider)
 	}
 	claim := &plannerpb.NodeClaim{Id: fmt.Sprintf("claim-%d", header.GetRevision())}
 	for _, id := range sortedPods(pods) {

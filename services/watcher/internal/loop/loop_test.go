@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
@@ -267,16 +266,13 @@ func TestAFailureDoesNotForgetWhereASearchEnded(t *testing.T) {
 	})
 }
 
-func TestWhatIsDueByItselfIsPlannedWhenItIs(t *testing.T) {
+func TestAPlanIsReconsideredWhenItAsksForThat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.claim(2, &clusterpb.Claim{
-			Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED,
-			CreateTime: timestamppb.New(w.start.Add(-270 * time.Second)), ExpireTime: timestamppb.New(w.start.Add(30 * time.Second)),
-		})
+		w.planner.reconsider = w.start.Add(30 * time.Second)
+		w.claim(2, &clusterpb.Claim{Id: "c-1", State: clusterpb.ClaimState_CLAIM_STATE_INITIALIZED})
 		w.after(100 * time.Second)
-		want := []string{"1s", "31s", "1m31s"} // its life is five minutes, of which the last thirty seconds have begun
-		if diff := cmp.Diff(want, w.sweeps()); diff != "" {
+		if diff := cmp.Diff([]string{"1s", "31s", "1m31s"}, w.sweeps()); diff != "" {
 			t.Errorf("sweeps (-want +got):\n%s", diff)
 		}
 	})

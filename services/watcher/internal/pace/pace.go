@@ -7,8 +7,8 @@
 // Max after it opened: pods of one roll-out are planned together, and a pod alone does not wait. The *sweep* covers
 // everything, disruption included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
 // after the first change at the latest. Without a change it is due SweepEvery after the last sweep where that one ended
-// early, or pods wait for a place; SweepIdle after the time at which something is due by itself; and SweepQuiet after the
-// last sweep in any case, while there is anything to sweep.
+// early, or pods wait for a place; SweepIdle after the time at which the newest plan asks to be reconsidered; and
+// SweepQuiet after the last sweep in any case, while there is anything to sweep.
 package pace
 
 import "time"
@@ -38,9 +38,10 @@ type State struct {
 	batch, sweep span
 	// swept is when the last sweep ended, or when there first was something to sweep.
 	swept time.Time
-	// due is when something will be due by itself that was not when the last sweep was planned; more: that one ended early.
-	due  time.Time
-	more bool
+	// reconsider is when time alone changes what the newest plans were made from; zero when it does not. more: the last
+	// sweep ended early.
+	reconsider time.Time
+	more       bool
 
 	busy    bool
 	running Decision
@@ -160,8 +161,8 @@ func (s State) sweepDue(c Config) time.Time {
 	if s.more || s.waiting {
 		due = s.swept.Add(c.SweepEvery)
 	}
-	if !s.due.IsZero() { // as if something had changed then
-		due = earlier(due, later(s.due, s.swept).Add(c.SweepIdle))
+	if !s.reconsider.IsZero() { // as if something had changed then
+		due = earlier(due, later(s.reconsider, s.swept).Add(c.SweepIdle))
 	}
 	if s.sweep.open() {
 		due = earlier(due, s.sweep.due(c.SweepIdle, c.SweepEvery))
@@ -186,9 +187,9 @@ type Outcome struct {
 	Rejected bool
 	// Inventory is the revision that contains its effects; 0 when it had none.
 	Inventory int64
-	// Due is when something will be due by itself that was not when the plan was made; zero when nothing will. More says
-	// that the plan's search ended early. Both are about plans for everything, and mean nothing where one failed.
-	Due  time.Time
+	// Reconsider is when time alone changes what the plan was made from; zero when it does not, and where the plan failed.
+	Reconsider time.Time
+	// More says that the search of a plan for everything ended early; it means nothing where the plan failed.
 	More bool
 }
 
@@ -199,8 +200,10 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 	if s.running.Everything {
 		s.swept = now
 		if !o.Failed {
-			s.due, s.more = o.Due, o.More
+			s.reconsider, s.more = o.Reconsider, o.More
 		}
+	} else if s.reconsider.IsZero() || !o.Reconsider.IsZero() && o.Reconsider.Before(s.reconsider) {
+		s.reconsider = o.Reconsider // a plan for pods alone does not say when nodes may go
 	}
 	if o.Inventory > s.awaited {
 		s.awaited, s.awaitedSince = o.Inventory, now

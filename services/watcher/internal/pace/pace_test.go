@@ -124,25 +124,25 @@ func TestPace(t *testing.T) {
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
 			{at: 2100, do: finished(pace.Outcome{}), wake: 12100},
 		},
-		"what is due by itself is swept when it is": {
+		"a plan is reconsidered when it asks for that": {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: change, wake: 2000},
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
-			{at: 2100, do: finished(pace.Outcome{Due: at(30000)}), wake: 31000},
+			{at: 2100, do: finished(pace.Outcome{Reconsider: at(30000)}), wake: 31000},
 			{at: 31000, do: nothing, plan: "sweep", opened: 31000},
-			{at: 31100, do: finished(pace.Outcome{Due: at(500000)}), wake: 91100},
+			{at: 31100, do: finished(pace.Outcome{Reconsider: at(500000)}), wake: 91100},
 		},
-		"what was due while the plan was made is swept a moment after": {
+		"a plan that asked for it while it was made is reconsidered a moment after": {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: change, wake: 2000},
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
-			{at: 8000, do: finished(pace.Outcome{Due: at(2001)}), wake: 9000},
+			{at: 8000, do: finished(pace.Outcome{Reconsider: at(2001)}), wake: 9000},
 		},
 		"a plan for pods alone forgets nothing of what the sweep found": {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: change, wake: 2000},
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
-			{at: 2100, do: finished(pace.Outcome{Due: at(3500)}), wake: 4500},
+			{at: 2100, do: finished(pace.Outcome{Reconsider: at(3500)}), wake: 4500},
 			{at: 2900, do: pods(1), wake: 2950},
 			{at: 2950, do: nothing, plan: "plan", opened: 2900},
 			{at: 2960, do: finished(pace.Outcome{}), wake: 3900},
