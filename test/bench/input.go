@@ -40,7 +40,7 @@ func newWorld(c *Catalog, w *Workload) (*world, error) {
 	x.input.Now = present()
 	s := &x.input.Snapshot
 	s.Revision, s.InventoryRevision, s.Cluster, s.ObserveTime = 1, 1, "bench", present()
-	s.Namespaces = []model.Namespace{{Name: "default", Labels: model.Labels{{Key: "kubernetes.io/metadata.name", Value: "default"}}}}
+	s.Namespaces = []model.Namespace{{Name: "default", Labels: model.Labels{{Key: labels.NamespaceName, Value: "default"}}}}
 	x.addMarket(s)
 	for i := range w.Pools {
 		p, err := pool(&w.Pools[i])

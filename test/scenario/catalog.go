@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -108,7 +109,7 @@ func (m *market) typ(s *statement) {
 	has = sortAmounts(append(has, model.Amount{Resource: model.Pods, Value: int64(s.number("pods", 110))}))
 	arch := s.text("arch", "amd64")
 	labels := sortLabels(append(s.labels("labels"),
-		model.Label{Key: typeKey, Value: s.name}, model.Label{Key: "kubernetes.io/arch", Value: arch}, model.Label{Key: "kubernetes.io/os", Value: "linux"}))
+		model.Label{Key: labels.InstanceType, Value: s.name}, model.Label{Key: labels.Arch, Value: arch}, model.Label{Key: labels.OS, Value: "linux"}))
 	m.types = append(m.types, model.InstanceType{Name: model.TypeName(s.name), Labels: labels, Capacity: has, Allocatable: has})
 	var p prices
 	if v := s.text("price", ""); v != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -246,7 +247,7 @@ func (r *reader) key() string {
 	if k := r.next("a label's key, or node"); k != "node" {
 		return labelKey(k)
 	}
-	return hostKey
+	return labels.Hostname
 }
 
 // same reads KEY PODS: they are all in one domain.

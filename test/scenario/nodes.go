@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -161,12 +162,12 @@ func (b *builder) nodeLabels(s *statement, c model.Claim) model.Labels {
 	for _, l := range append(s.labels("labels"), c.Labels...) {
 		add(l.Key, l.Value)
 	}
-	add(zoneKey, c.Zone)
-	add(capacityKey, c.CapacityType.String())
-	add(hostKey, s.name)
-	add("topology.kubernetes.io/region", region)
-	add("karpenter.sh/nodepool", string(c.NodePool))
-	add("karpenter.k8s.aws/ec2nodeclass", string(c.NodeClass))
+	add(labels.Zone, c.Zone)
+	add(labels.CapacityType, c.CapacityType.String())
+	add(labels.Hostname, s.name)
+	add(labels.Region, region)
+	add(labels.NodePool, string(c.NodePool))
+	add(labels.NodeClass, string(c.NodeClass))
 	return sortLabels(out)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -73,10 +74,10 @@ func (s *statement) owner(c *model.PodClass, name string) {
 // nodes reads which nodes will do, and which are liked.
 func (s *statement) nodes(c *model.PodClass) {
 	if z := s.text("zone", ""); z != "" {
-		c.NodeSelector = append(c.NodeSelector, model.Label{Key: zoneKey, Value: zone(z)})
+		c.NodeSelector = append(c.NodeSelector, model.Label{Key: labels.Zone, Value: zone(z)})
 	}
 	if ct := s.text("capacity", ""); ct != "" {
-		c.NodeSelector = append(c.NodeSelector, model.Label{Key: capacityKey, Value: ct})
+		c.NodeSelector = append(c.NodeSelector, model.Label{Key: labels.CapacityType, Value: ct})
 	}
 	sortLabels(c.NodeSelector)
 	for _, term := range s.texts("affinity") {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -128,16 +129,16 @@ func toMap(labels model.Labels) map[string]string {
 // add notes the labels of each offering. What the claim requires to be one value, is it.
 func (at *place) add(offerings []model.RankedOffering, shapes map[model.TypeName]model.Labels, must []model.Requirement, more model.Labels) {
 	for _, o := range offerings {
-		labels := map[string]string{}
+		values := map[string]string{}
 		for _, q := range must {
 			if q.Operator == model.In && len(q.Values) == 1 {
-				labels[q.Key] = q.Values[0]
+				values[q.Key] = q.Values[0]
 			}
 		}
-		maps.Copy(labels, toMap(more))
-		maps.Copy(labels, toMap(shapes[o.InstanceType]))
-		labels[zoneKey], labels[capacityKey], labels[hostKey] = o.Zone, o.CapacityType.String(), at.name
-		at.labels = append(at.labels, labels)
+		maps.Copy(values, toMap(more))
+		maps.Copy(values, toMap(shapes[o.InstanceType]))
+		values[labels.Zone], values[labels.CapacityType], values[labels.Hostname] = o.Zone, o.CapacityType.String(), at.name
+		at.labels = append(at.labels, values)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 )
@@ -71,19 +72,19 @@ func (w *aftermath) join(c model.NodeClaim) {
 		Name: name, ProviderID: claim.ProviderID, Claim: c.ID, Taints: pool.Taints, Allocatable: shape.Allocatable, Capacity: shape.Capacity,
 		Ready: true, CreateTime: w.before, LastPodEventTime: w.in.Now,
 	}
-	labels := toMap(shape.Labels)
+	values := toMap(shape.Labels)
 	for _, q := range c.Requirements {
 		if q.Operator == model.In && len(q.Values) == 1 {
-			labels[q.Key] = q.Values[0]
+			values[q.Key] = q.Values[0]
 		}
 	}
 	for _, l := range pool.Labels {
-		labels[l.Key] = l.Value
+		values[l.Key] = l.Value
 	}
-	labels[zoneKey], labels[capacityKey], labels[hostKey], labels[model.KeyNodeName] = o.Zone, o.CapacityType.String(), string(name), string(name)
-	labels["topology.kubernetes.io/region"], labels["karpenter.sh/nodepool"] = region, string(c.NodePool)
-	labels["karpenter.k8s.aws/ec2nodeclass"] = string(c.NodeClass)
-	for k, v := range labels {
+	values[labels.Zone], values[labels.CapacityType], values[labels.Hostname], values[model.KeyNodeName] = o.Zone, o.CapacityType.String(), string(name), string(name)
+	values[labels.Region], values[labels.NodePool] = region, string(c.NodePool)
+	values[labels.NodeClass] = string(c.NodeClass)
+	for k, v := range values {
 		n.Labels = append(n.Labels, model.Label{Key: k, Value: v})
 	}
 	sortLabels(n.Labels)

@@ -10,33 +10,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Labels that have short names in the language.
 const (
-	zoneKey     = "topology.kubernetes.io/zone"
-	capacityKey = "karpenter.sh/capacity-type"
-	typeKey     = "node.kubernetes.io/instance-type"
-	hostKey     = "kubernetes.io/hostname"
-	region      = "us-east-1"
+	region = "us-east-1"
 )
 
 // labelKey spells a short name out.
 func labelKey(short string) string {
 	switch short {
 	case "zone":
-		return zoneKey
+		return labels.Zone
 	case "capacity":
-		return capacityKey
+		return labels.CapacityType
 	case "type":
-		return typeKey
+		return labels.InstanceType
 	case "hostname":
-		return hostKey
+		return labels.Hostname
 	case "arch":
-		return "kubernetes.io/arch"
+		return labels.Arch
 	case "pool":
-		return "karpenter.sh/nodepool"
+		return labels.NodePool
 	}
 	return short
 }
@@ -102,7 +99,7 @@ func (s *statement) requirement(text string) model.Requirement {
 	}
 	if len(words) == 3 {
 		r.Values = strings.Split(words[2], ",")
-		if r.Key == zoneKey {
+		if r.Key == labels.Zone {
 			r.Values = zones(r.Values)
 		}
 		slices.Sort(r.Values)

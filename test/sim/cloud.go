@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -129,9 +130,9 @@ func (c *cluster) join(cl *claim) {
 	}
 	pool := c.pool(cl.NodePool)
 	labels := map[string]string{
-		keyHost: string(cl.ID), keyZone: cl.Zone, "topology.kubernetes.io/region": "us-east-1", keyCapacityType: cl.CapacityType.String(),
-		keyPool: string(cl.NodePool), "karpenter.k8s.aws/ec2nodeclass": string(cl.NodeClass), "karpenter.sh/registered": "true",
-		"karpenter.sh/initialized": "true",
+		labels.Hostname: string(cl.ID), labels.Zone: cl.Zone, labels.Region: "us-east-1", labels.CapacityType: cl.CapacityType.String(),
+		labels.NodePool: string(cl.NodePool), labels.NodeClass: string(cl.NodeClass), labels.Registered: "true",
+		labels.Initialized: "true",
 	}
 	for _, l := range append(slices.Clone(c.market.byName[string(cl.InstanceType)].Labels), pool.Labels...) {
 		labels[l.Key] = l.Value
@@ -331,7 +332,7 @@ func (c *cluster) reclaim(cl *claim) {
 // taint keeps new pods away from a node that goes.
 func (c *cluster) taint(cl *claim) {
 	if n := cl.node; n != nil && len(n.Taints) == 0 {
-		n.Taints = []model.Taint{{Key: disrupted, Effect: model.NoSchedule}}
+		n.Taints = []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}
 		c.touchNode(n)
 	}
 }

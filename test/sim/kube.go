@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -127,7 +128,7 @@ func (c *cluster) forget(p *pod) {
 func (c *cluster) touchPod(p *pod) { c.ledger.touch(kindPod, string(p.ID)) }
 
 func (n *node) zone() string {
-	z, _ := n.Labels.Get(keyZone)
+	z, _ := n.Labels.Get(labels.Zone)
 	return z
 }
 

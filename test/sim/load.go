@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -105,9 +106,9 @@ func (c *cluster) addClass(l *workload) {
 	}
 	switch l.spread {
 	case "zone":
-		class.TopologySpread = []model.TopologySpread{{TopologyKey: keyZone, MaxSkew: 2, Required: true, Selector: pick}}
+		class.TopologySpread = []model.TopologySpread{{TopologyKey: labels.Zone, MaxSkew: 2, Required: true, Selector: pick}}
 	case "host":
-		class.PodAntiAffinity = []model.PodAffinityTerm{{TopologyKey: keyHost, Selector: pick, Namespaces: []string{"shop"}}}
+		class.PodAntiAffinity = []model.PodAffinityTerm{{TopologyKey: labels.Hostname, Selector: pick, Namespaces: []string{"shop"}}}
 	}
 	c.classes[l.class()] = class
 	c.ledger.touch(kindClass, l.class())

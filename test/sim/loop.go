@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
@@ -114,8 +115,8 @@ func (c *cluster) hear() error {
 	s := c.delta().Upserted
 	s.DaemonSets, s.Catalogs = c.daemons, []model.Catalog{{ID: "k-1", InstanceTypes: c.market.types}}
 	s.Namespaces = []model.Namespace{
-		{Name: "kube-system", Labels: toLabels(map[string]string{"kubernetes.io/metadata.name": "kube-system"})},
-		{Name: "shop", Labels: toLabels(map[string]string{"kubernetes.io/metadata.name": "shop"})},
+		{Name: "kube-system", Labels: toLabels(map[string]string{labels.NamespaceName: "kube-system"})},
+		{Name: "shop", Labels: toLabels(map[string]string{labels.NamespaceName: "shop"})},
 	}
 	var err error
 	c.session, err = plan.NewSession(&s)

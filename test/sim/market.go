@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -59,12 +60,12 @@ func newMarket(r *rand.Rand) *market {
 			m.types = append(m.types, model.InstanceType{
 				Name: model.TypeName(name),
 				Labels: model.Labels{
-					{Key: "karpenter.k8s.aws/instance-category", Value: f.name[:1]},
-					{Key: "karpenter.k8s.aws/instance-family", Value: f.name},
-					{Key: "karpenter.k8s.aws/instance-size", Value: size},
-					{Key: "kubernetes.io/arch", Value: "amd64"},
-					{Key: "kubernetes.io/os", Value: "linux"},
-					{Key: "node.kubernetes.io/instance-type", Value: name},
+					{Key: labels.InstanceCategory, Value: f.name[:1]},
+					{Key: labels.InstanceFamily, Value: f.name},
+					{Key: labels.InstanceSize, Value: size},
+					{Key: labels.Arch, Value: "amd64"},
+					{Key: labels.OS, Value: "linux"},
+					{Key: labels.InstanceType, Value: name},
 				},
 				Capacity:    amounts(2000*times, f.memory*times*gib, 29*times),
 				Allocatable: amounts(2000*times-70, f.memory*times*gib*92/100-300*mib, 29*times),
@@ -109,11 +110,11 @@ func (c *cluster) addPools() {
 	}
 	quiet := time.Duration(0)
 	old := time.Duration(0.75 * float64(c.cfg.Length))
-	sizes := in("karpenter.k8s.aws/instance-size", "large", "xlarge", "2xlarge", "4xlarge")
+	sizes := in(labels.InstanceSize, "large", "xlarge", "2xlarge", "4xlarge")
 	pool := func(name string, weight int32, types ...string) model.NodePool {
 		return model.NodePool{
 			Name: model.PoolName(name), Weight: weight, NodeClass: "default", Hash: name + "-1", ConsolidationPolicy: model.WhenEmptyOrUnderutilized,
-			ConsolidateAfter: &quiet, ExpireAfter: &old, Requirements: []model.Requirement{sizes, in(keyCapacityType, types...)},
+			ConsolidateAfter: &quiet, ExpireAfter: &old, Requirements: []model.Requirement{sizes, in(labels.CapacityType, types...)},
 			Labels: model.Labels{{Key: "team", Value: name}},
 		}
 	}
@@ -137,10 +138,3 @@ func (c *cluster) pool(name model.PoolName) *model.NodePool {
 }
 
 // The labels that the simulation names.
-const (
-	keyCapacityType = "karpenter.sh/capacity-type"
-	keyZone         = "topology.kubernetes.io/zone"
-	keyHost         = "kubernetes.io/hostname"
-	keyPool         = "karpenter.sh/nodepool"
-	disrupted       = "karpenter.sh/disrupted"
-)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 // Audit checks what must be true at every moment of a story, however often services are killed: every instance was
@@ -13,9 +15,9 @@ func (w World) Audit() error {
 	var errs []error
 	launched := map[string][]string{}
 	for _, i := range w.AWS.Instances {
-		claim := i.Tags[claimTag]
+		claim := i.Tags[labels.Claim]
 		if claim == "" {
-			errs = append(errs, fmt.Errorf("instance %s has no tag %s", i.ID, claimTag))
+			errs = append(errs, fmt.Errorf("instance %s has no tag %s", i.ID, labels.Claim))
 			continue
 		}
 		launched[claim] = append(launched[claim], i.ID)
@@ -38,7 +40,7 @@ func (w World) leaked() []error {
 	}
 	var errs []error
 	for _, i := range w.Instances() {
-		claim := i.Tags[claimTag]
+		claim := i.Tags[labels.Claim]
 		if id, ok := instances[claim]; !ok {
 			errs = append(errs, fmt.Errorf("leaked: instance %s lives, its claim %s does not", i.ID, claim))
 		} else if id != i.ID {

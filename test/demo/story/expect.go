@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 // settle is how long everything must stay as expected before it counts.
@@ -65,12 +66,12 @@ func nodes(pool string, types ...string) Condition { //nolint:unparam // the poo
 	return func(w World) string {
 		var got, instances []string
 		for i := range w.Nodes {
-			if n := &w.Nodes[i]; n.Labels[poolLabel] == pool {
+			if n := &w.Nodes[i]; n.Labels[labels.NodePool] == pool {
 				got = append(got, n.Labels[corev1.LabelInstanceTypeStable]+unreliable(n))
 			}
 		}
 		for _, i := range w.Instances() {
-			if i.Tags[poolLabel] == pool {
+			if i.Tags[labels.NodePool] == pool {
 				instances = append(instances, i.InstanceType)
 			}
 		}
@@ -92,9 +93,9 @@ func unreliable(n *corev1.Node) string {
 	switch {
 	case n.DeletionTimestamp != nil:
 		return " (being deleted)"
-	case n.Labels["karpenter.sh/initialized"] != "true":
+	case n.Labels[labels.Initialized] != "true":
 		return " (not initialized)"
-	case slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == "karpenter.sh/disrupted" }):
+	case slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == labels.TaintDisrupted }):
 		return " (draining)"
 	}
 	return ""

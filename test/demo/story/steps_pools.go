@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
@@ -48,7 +49,7 @@ func spotPod(ctx context.Context, s *Stage) error {
 		return err
 	}
 	right := func(n *corev1.Node) string {
-		if n.Labels[poolLabel] != "spot" || n.Labels[corev1.LabelTopologyZone] != "us-east-1b" || n.Labels[capacityLabel] != "spot" {
+		if n.Labels[labels.NodePool] != "spot" || n.Labels[corev1.LabelTopologyZone] != "us-east-1b" || n.Labels[labels.CapacityType] != "spot" {
 			return "of pool spot, in us-east-1b, as spot"
 		}
 		return ""
@@ -78,7 +79,7 @@ func taintedPool(ctx context.Context, s *Stage) error {
 		if !slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) && t.Value == taint.Value }) {
 			return "with the taint batch=yes:PreferNoSchedule"
 		}
-		if n.Labels["team"] != "batch" || n.Labels[poolLabel] != "batch" {
+		if n.Labels["team"] != "batch" || n.Labels[labels.NodePool] != "batch" {
 			return "of pool batch, labelled team=batch"
 		}
 		return ""

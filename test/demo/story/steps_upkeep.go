@@ -9,6 +9,7 @@ import (
 	"time"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/test/awssim/kwok"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 )
@@ -92,7 +93,7 @@ func (s *Stage) fleet(pool string, n int) Condition {
 		var bad []string
 		got, instances := 0, 0
 		for i := range w.Nodes {
-			if node := &w.Nodes[i]; node.Labels[poolLabel] == pool {
+			if node := &w.Nodes[i]; node.Labels[labels.NodePool] == pool {
 				got++
 				if m := unreliable(node); m != "" {
 					bad = append(bad, node.Name+m)
@@ -100,7 +101,7 @@ func (s *Stage) fleet(pool string, n int) Condition {
 			}
 		}
 		for _, i := range w.Instances() {
-			if i.Tags[poolLabel] == pool {
+			if i.Tags[labels.NodePool] == pool {
 				instances++
 			}
 		}
@@ -116,7 +117,7 @@ func runs(pool string, wanted func(image string) bool) Condition {
 	return func(w World) string {
 		old := 0
 		for _, i := range w.Instances() {
-			if i.Tags[poolLabel] == pool && !wanted(i.ImageID) {
+			if i.Tags[labels.NodePool] == pool && !wanted(i.ImageID) {
 				old++
 			}
 		}

@@ -10,12 +10,13 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/demo/show"
 )
 
 func instance(id, state, claim string) awssim.InstanceState {
-	return awssim.InstanceState{ID: id, State: state, InstanceType: "m5.large", Tags: map[string]string{claimTag: claim, poolLabel: "default"}}
+	return awssim.InstanceState{ID: id, State: state, InstanceType: "m5.large", Tags: map[string]string{labels.Claim: claim, labels.NodePool: "default"}}
 }
 
 func claim(id, instance string, state clusterpb.ClaimState) *clusterpb.Claim {
@@ -74,7 +75,7 @@ func TestTheAuditSees(t *testing.T) {
 
 func node(name, kind string, change func(*corev1.Node)) corev1.Node {
 	n := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-		poolLabel: "default", corev1.LabelInstanceTypeStable: kind, "karpenter.sh/initialized": "true",
+		labels.NodePool: "default", corev1.LabelInstanceTypeStable: kind, "karpenter.sh/initialized": "true",
 	}}}
 	if change != nil {
 		change(&n)
@@ -110,7 +111,7 @@ func TestConditionsComplain(t *testing.T) {
 		"the nodes are as wanted": {nodes("default", "m5.large"), one, ""},
 		"another type is wanted":  {nodes("default", "c5.large"), one, "c5.large, there are m5.large"},
 		"a node of another pool is ignored": {nodes("default"), World{Nodes: []corev1.Node{node("n1", "m5.large", func(n *corev1.Node) {
-			n.Labels[poolLabel] = "spot"
+			n.Labels[labels.NodePool] = "spot"
 		})}}, ""},
 		"a node drains": {nodes("default", "m5.large"), with(func(w *World) {
 			w.Nodes[0].Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted"}}

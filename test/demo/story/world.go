@@ -17,6 +17,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/test/awssim"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 )
@@ -31,11 +32,6 @@ const (
 )
 
 // The labels that the story looks at.
-const (
-	poolLabel     = "karpenter.sh/nodepool"
-	capacityLabel = "karpenter.sh/capacity-type"
-	claimTag      = "kerf.dev/claim"
-)
 
 // World is one look at everything: the cluster, Kerf, and AWS.
 type World struct {
@@ -70,7 +66,7 @@ func look(ctx context.Context, s *stack.Stack, last World) World {
 	}
 	var group sync.WaitGroup
 	group.Go(ask("nodes", func(ctx context.Context) error {
-		list, err := s.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: poolLabel, ResourceVersion: "0"})
+		list, err := s.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: labels.NodePool, ResourceVersion: "0"})
 		if err == nil {
 			w.Nodes = list.Items
 		}
@@ -179,7 +175,7 @@ func (w World) String() string {
 	var b strings.Builder
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		fmt.Fprintf(&b, "node %s  pool=%s %s%s\n", n.Name, n.Labels[poolLabel], shape(n), taints(n))
+		fmt.Fprintf(&b, "node %s  pool=%s %s%s\n", n.Name, n.Labels[labels.NodePool], shape(n), taints(n))
 	}
 	for i := range w.Pods {
 		p := &w.Pods[i]
@@ -195,7 +191,7 @@ func (w World) String() string {
 	}
 	fmt.Fprintf(&b, "NodeClaim objects: %s\n", strings.Join(w.NodeClaims, " "))
 	for _, i := range w.Instances() {
-		fmt.Fprintf(&b, "instance %s  %s %s %s %s claim=%s %s\n", i.ID, i.State, i.InstanceType, i.Zone, i.CapacityType, i.Tags[claimTag], i.JoinError)
+		fmt.Fprintf(&b, "instance %s  %s %s %s %s claim=%s %s\n", i.ID, i.State, i.InstanceType, i.Zone, i.CapacityType, i.Tags[labels.Claim], i.JoinError)
 	}
 	for _, t := range w.AWS.LaunchTemplates {
 		fmt.Fprintf(&b, "launch template %s\n", t.Name)
@@ -214,7 +210,7 @@ func (w World) String() string {
 
 // shape is what a node is.
 func shape(n *corev1.Node) string {
-	return n.Labels[corev1.LabelInstanceTypeStable] + " " + n.Labels[corev1.LabelTopologyZone] + " " + n.Labels[capacityLabel]
+	return n.Labels[corev1.LabelInstanceTypeStable] + " " + n.Labels[corev1.LabelTopologyZone] + " " + n.Labels[labels.CapacityType]
 }
 
 func taints(n *corev1.Node) string {

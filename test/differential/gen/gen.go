@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -28,14 +29,7 @@ func Now() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 
 // Labels that cases use.
 const (
-	keyZone     = "topology.kubernetes.io/zone"
-	keyEBSZone  = "topology.ebs.csi.aws.com/zone"
-	keyCapacity = "karpenter.sh/capacity-type"
-	keyType     = "node.kubernetes.io/instance-type"
-	keyArch     = "kubernetes.io/arch"
-	keyHost     = "kubernetes.io/hostname"
-	keyPool     = "karpenter.sh/nodepool"
-	keyCPU      = "karpenter.k8s.aws/instance-cpu"
+	keyEBSZone = labels.EBSZone
 
 	// EBS is the CSI driver of all volumes.
 	EBS = "ebs.csi.aws.com"
@@ -129,7 +123,7 @@ func (b *builder) namespaces() {
 		{Name: "shop", Labels: model.Labels{{Key: "env", Value: "prod"}}},
 		{Name: "system", Labels: model.Labels{{Key: "system", Value: "yes"}}},
 	} {
-		ns.Labels = With(ns.Labels, "kubernetes.io/metadata.name", ns.Name)
+		ns.Labels = With(ns.Labels, labels.NamespaceName, ns.Name)
 		b.in.Snapshot.Namespaces = append(b.in.Snapshot.Namespaces, ns)
 	}
 }
@@ -183,10 +177,10 @@ func (b *builder) market() {
 		catalog.InstanceTypes = append(catalog.InstanceTypes, model.InstanceType{
 			Name: model.TypeName(s.name),
 			Labels: model.Labels{
-				{Key: keyCPU, Value: fmt.Sprint(s.cpuCount)},
-				{Key: keyArch, Value: s.arch},
-				{Key: "kubernetes.io/os", Value: "linux"},
-				{Key: keyType, Value: s.name},
+				{Key: labels.InstanceCPU, Value: fmt.Sprint(s.cpuCount)},
+				{Key: labels.Arch, Value: s.arch},
+				{Key: labels.OS, Value: "linux"},
+				{Key: labels.InstanceType, Value: s.name},
 			},
 			Capacity: amounts(s.cpu, s.mem*gib, s.pods, s.gpus), Allocatable: amounts(s.cpu, s.mem*gib, s.pods, s.gpus),
 		})
@@ -206,7 +200,7 @@ func (b *builder) market() {
 	}
 	class := model.NodeClass{Name: "default", Catalog: "k-1", Zones: where, Images: []model.MachineImage{{ID: "ami-1"}}, Hash: "h"}
 	if b.one(6) {
-		class.Images[0].Requirements = []model.Requirement{{Key: keyArch, Operator: model.In, Values: []string{"amd64"}}}
+		class.Images[0].Requirements = []model.Requirement{{Key: labels.Arch, Operator: model.In, Values: []string{"amd64"}}}
 	}
 	b.in.Snapshot.NodeClasses = []model.NodeClass{class}
 }
@@ -226,15 +220,15 @@ func (b *builder) pool(name string) {
 	require := func(key string, op model.Operator, values ...string) {
 		p.Requirements = append(p.Requirements, model.Requirement{Key: key, Operator: op, Values: values})
 	}
-	require(keyCapacity, model.In, some(b, "on-demand", "spot")...)
+	require(labels.CapacityType, model.In, some(b, "on-demand", "spot")...)
 	if b.one(4) {
-		require(keyZone, pick(b, model.In, model.NotIn), some(b, b.zones...)...)
+		require(labels.Zone, pick(b, model.In, model.NotIn), some(b, b.zones...)...)
 	}
 	if b.one(4) {
-		require(keyType, model.In, some(b, "big", "large", "medium", "small")...)
+		require(labels.InstanceType, model.In, some(b, "big", "large", "medium", "small")...)
 	}
 	if b.one(5) {
-		require(keyCPU, pick(b, model.Gt, model.Lt), pick(b, "2", "4", "8"))
+		require(labels.InstanceCPU, pick(b, model.Gt, model.Lt), pick(b, "2", "4", "8"))
 	}
 	b.poolLabels(&p, require)
 	if b.has(Taints) {
@@ -250,7 +244,7 @@ func (b *builder) pool(name string) {
 		}
 	}
 	if b.has(MinValues) && b.one(2) {
-		require(keyType, model.Exists)
+		require(labels.InstanceType, model.Exists)
 		p.Requirements[len(p.Requirements)-1].MinValues = 2
 	}
 	slices.SortStableFunc(p.Requirements, func(x, y model.Requirement) int { return cmp.Compare(x.Key, y.Key) })

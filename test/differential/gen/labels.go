@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -15,14 +16,14 @@ func NodeLabels(pool *model.NodePool, typeLabels model.Labels, zone string, ct m
 		ls = With(ls, l.Key, l.Value)
 	}
 	for _, l := range []model.Label{
-		{Key: keyZone, Value: zone},
+		{Key: labels.Zone, Value: zone},
 		{Key: keyEBSZone, Value: zone},
-		{Key: "topology.kubernetes.io/region", Value: zone[:len(zone)-1]},
-		{Key: keyCapacity, Value: ct.String()},
-		{Key: keyPool, Value: string(pool.Name)},
-		{Key: "karpenter.k8s.aws/ec2nodeclass", Value: string(pool.NodeClass)},
-		{Key: "karpenter.sh/registered", Value: "true"},
-		{Key: "karpenter.sh/initialized", Value: "true"},
+		{Key: labels.Region, Value: zone[:len(zone)-1]},
+		{Key: labels.CapacityType, Value: ct.String()},
+		{Key: labels.NodePool, Value: string(pool.Name)},
+		{Key: labels.NodeClass, Value: string(pool.NodeClass)},
+		{Key: labels.Registered, Value: "true"},
+		{Key: labels.Initialized, Value: "true"},
 	} {
 		ls = With(ls, l.Key, l.Value)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -17,7 +18,7 @@ func (b *builder) node(name string) {
 		Name: model.NodeName(name), Labels: NodeLabels(pool, t.Labels, zone, ct), Taints: slices.Clone(pool.Taints),
 		Allocatable: t.Allocatable, Capacity: t.Capacity, Ready: true, CreateTime: Now().Add(-time.Hour),
 	}
-	n.Labels = With(n.Labels, keyHost, name)
+	n.Labels = With(n.Labels, labels.Hostname, name)
 	if b.has(OpenLabels) && b.one(2) {
 		n.Labels = With(n.Labels, "team", pick(b, "a", "b", "c"))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -94,7 +95,7 @@ func (b *builder) volume(name string) model.VolumeTopology {
 		}
 		return v
 	}
-	key := pick(b, keyEBSZone, keyZone)
+	key := pick(b, keyEBSZone, labels.Zone)
 	v.Terms = []model.NodeAffinityTerm{{Requirements: []model.Requirement{{Key: key, Operator: model.In, Values: []string{pick(b, b.zones...)}}}}}
 	return v
 }
@@ -104,9 +105,9 @@ func (b *builder) nodeRules(c *model.PodClass) {
 	if b.has(Selector) && b.one(2) {
 		l := pick(b,
 			model.Label{Key: "team", Value: pick(b, "a", "b")}, model.Label{Key: "rack", Value: "r1"},
-			model.Label{Key: keyZone, Value: pick(b, b.zones...)}, model.Label{Key: keyCapacity, Value: pick(b, "spot", "on-demand")},
-			model.Label{Key: keyArch, Value: pick(b, "amd64", "amd64", "arm64")}, model.Label{Key: keyPool, Value: "pool-0"},
-			model.Label{Key: keyType, Value: pick(b, "large", "medium")},
+			model.Label{Key: labels.Zone, Value: pick(b, b.zones...)}, model.Label{Key: labels.CapacityType, Value: pick(b, "spot", "on-demand")},
+			model.Label{Key: labels.Arch, Value: pick(b, "amd64", "amd64", "arm64")}, model.Label{Key: labels.NodePool, Value: "pool-0"},
+			model.Label{Key: labels.InstanceType, Value: pick(b, "large", "medium")},
 		)
 		c.NodeSelector = model.Labels{l}
 	}
@@ -139,29 +140,29 @@ func (b *builder) nodeTerm() model.NodeAffinityTerm {
 }
 
 func (b *builder) nodeRequirement() model.Requirement {
-	key := pick(b, "team", "team", "rack", keyZone, keyZone, keyCapacity, keyType, keyCPU, keyArch)
+	key := pick(b, "team", "team", "rack", labels.Zone, labels.Zone, labels.CapacityType, labels.InstanceType, labels.InstanceCPU, labels.Arch)
 	if b.has(HostAffinity) && b.one(6) {
-		key = keyHost
+		key = labels.Hostname
 	}
 	op := pick(b, model.In, model.In, model.NotIn, model.Exists, model.DoesNotExist)
 	r := model.Requirement{Key: key, Operator: op}
 	switch {
-	case key == keyCPU:
+	case key == labels.InstanceCPU:
 		r.Operator, r.Values = pick(b, model.Gt, model.Lt), []string{pick(b, "1", "2", "4")}
 	case op == model.Exists || op == model.DoesNotExist:
 	case key == "team":
 		r.Values = some(b, "a", "b", "c")
 	case key == "rack":
 		r.Values = some(b, "r1", "r2", "r3")
-	case key == keyZone:
+	case key == labels.Zone:
 		r.Values = some(b, b.zones...)
-	case key == keyCapacity:
+	case key == labels.CapacityType:
 		r.Values = some(b, "on-demand", "spot")
-	case key == keyType:
+	case key == labels.InstanceType:
 		r.Values = some(b, "large", "medium", "small")
-	case key == keyArch:
+	case key == labels.Arch:
 		r.Values = some(b, "amd64", "arm64")
-	case key == keyHost:
+	case key == labels.Hostname:
 		r.Values = some(b, "n0", "n1")
 	}
 	return r
@@ -193,7 +194,7 @@ func (b *builder) neighbourRules(c *model.PodClass) {
 }
 
 func (b *builder) topologyKey() string {
-	return pick(b, keyZone, keyZone, keyHost, keyHost, keyCapacity, "rack")
+	return pick(b, labels.Zone, labels.Zone, labels.Hostname, labels.Hostname, labels.CapacityType, "rack")
 }
 
 func (b *builder) spread(c *model.PodClass) model.TopologySpread {
@@ -268,7 +269,7 @@ func (b *builder) daemons() {
 		}
 		switch b.IntN(4) {
 		case 0:
-			c.NodeSelector = model.Labels{{Key: keyCapacity, Value: "spot"}}
+			c.NodeSelector = model.Labels{{Key: labels.CapacityType, Value: "spot"}}
 		case 1:
 			c.NodeAffinity = []model.NodeAffinityTerm{b.nodeTerm()}
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/klog/v2"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/kube"
@@ -133,7 +134,7 @@ func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOfferin
 	for _, l := range gen.NodeLabels(pool, it.Labels, o.Zone, o.CapacityType) {
 		n.Labels = gen.With(n.Labels, l.Key, l.Value)
 	}
-	n.Labels = gen.With(n.Labels, "kubernetes.io/hostname", name)
+	n.Labels = gen.With(n.Labels, labels.Hostname, name)
 	return kube.Node(&n)
 }
 

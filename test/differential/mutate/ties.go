@@ -3,6 +3,7 @@ package mutate
 import (
 	"slices"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 	"github.com/kerf-dev/kerf/test/differential/judge"
@@ -65,7 +66,7 @@ func weakerTies() []Mutation {
 			}
 		})},
 		{Name: "spread over hosts only", Families: gen.Spread, Believe: classes(func(c *model.PodClass) {
-			c.TopologySpread = slices.DeleteFunc(c.TopologySpread, func(t model.TopologySpread) bool { return t.TopologyKey != "kubernetes.io/hostname" })
+			c.TopologySpread = slices.DeleteFunc(c.TopologySpread, func(t model.TopologySpread) bool { return t.TopologyKey != labels.Hostname })
 		})},
 		{Name: "pod affinity does not matter", Families: gen.PodAffinity, Believe: classes(func(c *model.PodClass) {
 			c.PodAffinity = slices.DeleteFunc(c.PodAffinity, required)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -21,7 +22,7 @@ func (w *writer) node(n *model.Node) {
 		v, _ := n.Labels.Get(key)
 		return v
 	}
-	pool := label("karpenter.sh/nodepool")
+	pool := label(labels.NodePool)
 	var own model.Labels
 	for _, l := range n.Labels {
 		if !strings.Contains(l.Key, "/") {
@@ -43,9 +44,9 @@ func (w *writer) node(n *model.Node) {
 			ts = append(ts, t.String())
 		}
 	}
-	w.line("node", string(n.Name), pair("type", label("node.kubernetes.io/instance-type")),
-		pair("zone", letter(label("topology.kubernetes.io/zone"))), pair("capacity", label("karpenter.sh/capacity-type")), pair("pool", pool),
-		pair("pods", strings.Join(pods, ",")), pair("labels", labels(own)), pair("taints", strings.Join(ts, ",")),
+	w.line("node", string(n.Name), pair("type", label(labels.InstanceType)),
+		pair("zone", letter(label(labels.Zone))), pair("capacity", label(labels.CapacityType)), pair("pool", pool),
+		pair("pods", strings.Join(pods, ",")), pair("labels", pairs(own)), pair("taints", strings.Join(ts, ",")),
 		pair("attach", strings.Join(limits, ",")), flag("unowned", w.claimOf(n) == nil), flag("cordoned", n.Unschedulable))
 }
 
@@ -78,6 +79,6 @@ func (w *writer) claim(c *model.Claim) {
 		}
 	}
 	if len(c.Requirements) > 0 || len(c.Labels) > 0 {
-		w.line("# with", term(c.Requirements), pair("labels", labels(c.Labels)))
+		w.line("# with", term(c.Requirements), pair("labels", pairs(c.Labels)))
 	}
 }

@@ -31,12 +31,12 @@ func (w *writer) pod(p *model.Pod) {
 func (w *writer) podWords(c *model.PodClass, daemon bool) []string {
 	words := resources(c.Requests)
 	add := func(key, value string) { words = append(words, pair(key, value)) }
-	add("labels", labels(c.Labels))
+	add("labels", pairs(c.Labels))
 	words = append(words, flag("unlabelled", len(c.Labels) == 0), number("priority", int64(c.Priority)))
 	if !daemon {
 		add("owner", c.OwnerKind+"/"+c.OwnerName)
 	}
-	add("select", labels(c.NodeSelector))
+	add("select", pairs(c.NodeSelector))
 	for _, t := range c.NodeAffinity {
 		add("affinity", term(t.Requirements))
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/differential/gen"
 )
@@ -25,7 +26,7 @@ func Scenario(c gen.Case, title string) string {
 	w.catalog()
 	w.WriteString("-- policy --\nkinds provision\n-- snapshot --\n")
 	for _, ns := range w.s.Namespaces {
-		w.line("namespace", ns.Name, pair("labels", labels(ns.Labels)))
+		w.line("namespace", ns.Name, pair("labels", pairs(ns.Labels)))
 	}
 	for i := range w.s.NodeClasses {
 		w.class(&w.s.NodeClasses[i])
@@ -85,7 +86,7 @@ func number(key string, n int64) string {
 	return pair(key, strconv.FormatInt(n, 10))
 }
 
-func labels(ls model.Labels) string {
+func pairs(ls model.Labels) string {
 	var out []string
 	for _, l := range ls {
 		out = append(out, l.Key+"="+l.Value)
@@ -130,17 +131,17 @@ func resources(as model.Amounts) []string {
 // key is a label's short name where it has one.
 func key(k string) string {
 	switch k {
-	case "topology.kubernetes.io/zone", "topology.ebs.csi.aws.com/zone":
+	case labels.Zone, labels.EBSZone:
 		return "zone"
-	case "karpenter.sh/capacity-type":
+	case labels.CapacityType:
 		return "capacity"
-	case "node.kubernetes.io/instance-type":
+	case labels.InstanceType:
 		return "type"
-	case "kubernetes.io/arch":
+	case labels.Arch:
 		return "arch"
-	case "kubernetes.io/hostname":
+	case labels.Hostname:
 		return "hostname"
-	case "karpenter.sh/nodepool":
+	case labels.NodePool:
 		return "pool"
 	}
 	return k
@@ -192,8 +193,8 @@ func (w *writer) catalog() {
 				own = append(own, l)
 			}
 		}
-		arch, _ := t.Labels.Get("kubernetes.io/arch")
-		words := append(resources(t.Capacity), number("pods", t.Capacity.Value(model.Pods)), pair("arch", arch), pair("labels", labels(own)))
+		arch, _ := t.Labels.Get(labels.Arch)
+		words := append(resources(t.Capacity), number("pods", t.Capacity.Value(model.Pods)), pair("arch", arch), pair("labels", pairs(own)))
 		if onDemand > 0 {
 			words = append(words, pair("price", money(onDemand)))
 		}
@@ -258,7 +259,7 @@ func (w *writer) pool(p *model.NodePool) {
 		}
 		limits = append(limits, string(a.Resource)+"="+v)
 	}
-	words = append(words, pair("capacity", capacity), pair("labels", labels(p.Labels)), pair("taints", taints(p.Taints)),
+	words = append(words, pair("capacity", capacity), pair("labels", pairs(p.Labels)), pair("taints", taints(p.Taints)),
 		pair("startup-taints", taints(p.StartupTaints)), pair("limits", strings.Join(limits, ",")))
 	w.line("pool", string(p.Name), words...)
 }

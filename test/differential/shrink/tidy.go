@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -21,7 +22,7 @@ func tidy(s *model.Snapshot) {
 	}
 	s.Claims = slices.DeleteFunc(s.Claims, func(c model.Claim) bool { return !pools[c.NodePool] })
 	s.Nodes = slices.DeleteFunc(s.Nodes, func(n model.Node) bool {
-		pool, _ := n.Labels.Get("karpenter.sh/nodepool")
+		pool, _ := n.Labels.Get(labels.NodePool)
 		claimed := slices.ContainsFunc(s.Claims, func(c model.Claim) bool { return c.ID == n.Claim })
 		return !pools[model.PoolName(pool)] || (n.Claim != "" && !claimed)
 	})

@@ -115,7 +115,7 @@ func (inv *inventory) images(c *awsv1.EC2NodeClass) []*clusterpb.MachineImage {
 		out = append(out, &clusterpb.MachineImage{
 			Id: "unresolved-" + arch, Name: name + ", " + arch,
 			Requirements: []*clusterpb.Requirement{{
-				Key: "kubernetes.io/arch", Operator: clusterpb.Operator_OPERATOR_IN, Values: []string{arch},
+				Key: labels.Arch, Operator: clusterpb.Operator_OPERATOR_IN, Values: []string{arch},
 			}},
 		})
 	}
@@ -177,7 +177,7 @@ func labelsOf(from []instancetype.Label, region string) []*clusterpb.Label {
 	for _, l := range from {
 		out = append(out, &clusterpb.Label{Key: l.Key, Value: l.Value})
 	}
-	out = append(out, &clusterpb.Label{Key: "topology.kubernetes.io/region", Value: region})
+	out = append(out, &clusterpb.Label{Key: labels.Region, Value: region})
 	slices.SortFunc(out, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
 	return out
 }

@@ -11,16 +11,10 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
 // Labels that every node of Kerf's has.
-const (
-	labelZone     = "topology.kubernetes.io/zone"
-	labelCapacity = "karpenter.sh/capacity-type"
-	labelPool     = "karpenter.sh/nodepool"
-	labelClass    = "karpenter.k8s.aws/ec2nodeclass"
-	labelArch     = "kubernetes.io/arch"
-)
 
 // stage is a cluster in which plans are carried out at once and without fail: claims become nodes, pods move to where the
 // plan says, and what was removed is gone.
@@ -132,24 +126,24 @@ func (g *stage) arrived(c *clusterpb.Claim) *clusterpb.Claim {
 	if after := g.pools[c.GetNodePool()].GetExpireAfter(); after != nil {
 		c.ExpireTime = timestamppb.New(g.now.Add(after.AsDuration()))
 	}
-	labels := map[string]string{}
+	values := map[string]string{}
 	for _, list := range [][]*clusterpb.Label{t.GetLabels(), c.GetLabels()} {
 		for _, l := range list {
-			labels[l.GetKey()] = l.GetValue()
+			values[l.GetKey()] = l.GetValue()
 		}
 	}
 	for _, r := range c.GetRequirements() {
-		if r.GetOperator() == clusterpb.Operator_OPERATOR_IN && len(r.GetValues()) == 1 && labels[r.GetKey()] == "" {
-			labels[r.GetKey()] = r.GetValues()[0]
+		if r.GetOperator() == clusterpb.Operator_OPERATOR_IN && len(r.GetValues()) == 1 && values[r.GetKey()] == "" {
+			values[r.GetKey()] = r.GetValues()[0]
 		}
 	}
-	labels[labelZone], labels[labelCapacity] = c.GetZone(), capacityWord(c.GetCapacityType())
-	labels[labelPool], labels[labelClass] = c.GetNodePool(), c.GetNodeClass()
+	values[labels.Zone], values[labels.CapacityType] = c.GetZone(), capacityWord(c.GetCapacityType())
+	values[labels.NodePool], values[labels.NodeClass] = c.GetNodePool(), c.GetNodeClass()
 	n := &clusterpb.Node{
 		Name: c.GetNode(), Claim: c.GetId(), Taints: c.GetTaints(), Ready: true, CreateTime: timestamppb.New(g.now),
 		Allocatable: t.GetAllocatable(), Capacity: t.GetCapacity(),
 	}
-	for k, v := range labels {
+	for k, v := range values {
 		n.Labels = append(n.Labels, &clusterpb.Label{Key: k, Value: v})
 	}
 	slices.SortFunc(n.Labels, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
@@ -170,11 +164,11 @@ func capacityWord(t clusterpb.CapacityType) string {
 
 // imageFor is the first image of a class that is for the type's architecture.
 func imageFor(class *clusterpb.NodeClass, t *clusterpb.InstanceType) string {
-	arch := valueOf(t.GetLabels(), labelArch)
+	arch := valueOf(t.GetLabels(), labels.Arch)
 	for _, i := range class.GetImages() {
 		fits := true
 		for _, r := range i.GetRequirements() {
-			if r.GetKey() == labelArch && r.GetOperator() == clusterpb.Operator_OPERATOR_IN {
+			if r.GetKey() == labels.Arch && r.GetOperator() == clusterpb.Operator_OPERATOR_IN {
 				fits = slices.Contains(r.GetValues(), arch)
 			}
 		}

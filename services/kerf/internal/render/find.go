@@ -1,0 +1,273 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/kerf/internal/page"
+)
+
+// answer is what a plan says about one object.
+type answer struct {
+	// object is its kind and name, in full.
+	object string
+	// outcome is what becomes of it, in a word or two.
+	outcome string
+	reason  *clusterpb.Reason
+
+	node *nodeFacts
+	// pods are those of the node or the claim, by id.
+	pods []string
+
+	pending    *plannerpb.PendingPod
+	placement  *plannerpb.Placement
+	disruption *plannerpb.Disruption
+	claim      *plannerpb.NodeClaim
+}
+
+// nodeFacts are what is known of a node, or of a claim that may have none yet.
+type nodeFacts struct {
+	name, claim, pool, shape, zone, capacity, state string
+
+	price, waste int64
+}
+
+const wantObject = "want node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME"
+
+// find looks an object up: "node/NAME", "claim/NAME" or "pod/NAME".
+func (p *PlanView) find(object string) (answer, error) {
+	kind, name, ok := strings.Cut(object, "/")
+	if ok && name != "" {
+		switch kind {
+		case "pod":
+			return p.findPod(name)
+		case "node":
+			return p.findNode(name)
+		case "claim", "nodeclaim":
+			return p.findClaim(name)
+		}
+	}
+	return answer{}, fmt.Errorf("explain %q: %s", object, wantObject)
+}
+
+func (p *PlanView) findPod(name string) (answer, error) {
+	id, err := p.podID(name)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{object: "pod/" + id}
+	for _, pod := range p.Plan.GetPending() {
+		if pod.GetPod() == id {
+			a.outcome, a.pending, a.reason = "stays pending", pod, pod.GetReason()
+			return a, nil
+		}
+	}
+	for _, d := range p.Plan.GetDisruptions() {
+		for _, pl := range d.GetDestinations() {
+			if pl.GetPod() == id {
+				a.outcome, a.placement, a.disruption, a.reason = "moves", pl, d, d.GetReason()
+				a.claim = p.planned(pl.GetClaim())
+				return a, nil
+			}
+		}
+	}
+	for _, pl := range p.Plan.GetPlacements() {
+		if pl.GetPod() == id {
+			a.outcome, a.placement, a.claim = "is planned for", pl, p.planned(pl.GetClaim())
+			return a, nil
+		}
+	}
+	a.outcome = "stays where it is"
+	for _, pod := range p.Snapshot.GetPods() {
+		if pod.GetId() == id && pod.GetNode() != "" {
+			a.placement = &plannerpb.Placement{Pod: id, Target: &plannerpb.Placement_Node{Node: pod.GetNode()}}
+		}
+	}
+	return a, nil
+}
+
+// podID finds the one pod that is meant by a name.
+func (p *PlanView) podID(name string) (string, error) {
+	var found, all []string
+	for _, pod := range p.Snapshot.GetPods() {
+		all = append(all, pod.GetId())
+		if pod.GetId() == name || (!strings.Contains(name, "/") && strings.HasSuffix(pod.GetId(), "/"+name)) {
+			found = append(found, pod.GetId())
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", unknown("pod", name, all)
+	default:
+		return "", fmt.Errorf("explain pod/%s: %d pods have this name; say pod/%s", name, len(found), found[0])
+	}
+}
+
+func (p *PlanView) planned(claim string) *plannerpb.NodeClaim {
+	for _, c := range p.Plan.GetNodeClaims() {
+		if claim != "" && c.GetId() == claim {
+			return c
+		}
+	}
+	return nil
+}
+
+func (p *PlanView) findNode(name string) (answer, error) {
+	var node *clusterpb.Node
+	var all []string
+	for _, n := range p.Snapshot.GetNodes() {
+		all = append(all, n.GetName())
+		if n.GetName() == name {
+			node = n
+		}
+	}
+	if node == nil {
+		return answer{}, unknown("node", name, all)
+	}
+	a := answer{object: "node/" + name, outcome: "stays", node: p.factsOf(node), pods: p.podsOn(name)}
+	for _, v := range p.Plan.GetNodes() {
+		if v.GetNode() == name {
+			p.verdict(&a, v)
+			return a, nil
+		}
+	}
+	a.reason = &clusterpb.Reason{
+		Code: clusterpb.ReasonCode_REASON_CODE_NOT_OWNED, Subject: a.object,
+		Message: "Kerf did not launch it, so it never removes it",
+	}
+	if node.GetClaim() != "" {
+		a.reason = &clusterpb.Reason{
+			Code: clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED, Subject: a.object, Message: "the plan does not speak of it",
+		}
+	}
+	return a, nil
+}
+
+// verdict takes what the plan says of the node.
+func (p *PlanView) verdict(a *answer, v *plannerpb.NodeVerdict) {
+	a.reason = v.GetReason()
+	a.node.price, a.node.waste = v.GetPriceMicroUsdPerHour(), v.GetWasteMicroUsdPerHour()
+	a.node.claim = cmp.Or(a.node.claim, v.GetClaim())
+	if v.GetDisruption() == "" {
+		return
+	}
+	a.outcome = "goes"
+	for _, d := range p.Plan.GetDisruptions() {
+		if d.GetId() == v.GetDisruption() {
+			a.disruption = d
+			a.outcome = "goes: " + page.ReasonWord(d.GetDisruptionReason())
+			a.reason = cmp.Or(d.GetReason(), a.reason)
+		}
+	}
+}
+
+// podsOn are the pods of a node but for those that come and go with it.
+func (p *PlanView) podsOn(node string) []string {
+	bound := map[string]bool{}
+	for _, c := range p.Snapshot.GetPodClasses() {
+		bound[c.GetId()] = c.GetDaemon() || c.GetMirror()
+	}
+	var out []string
+	for _, pod := range p.Snapshot.GetPods() {
+		if pod.GetNode() == node && !bound[pod.GetClassId()] {
+			out = append(out, pod.GetId())
+		}
+	}
+	return out
+}
+
+// factsOf reads a node, and its claim where the snapshot has it.
+func (p *PlanView) factsOf(n *clusterpb.Node) *nodeFacts {
+	of := map[string]string{}
+	for _, l := range n.GetLabels() {
+		of[l.GetKey()] = l.GetValue()
+	}
+	out := &nodeFacts{
+		name: n.GetName(), claim: n.GetClaim(), pool: of[labels.NodePool],
+		shape: of[labels.InstanceType], zone: of[labels.Zone], capacity: of[labels.CapacityType],
+	}
+	for _, c := range p.Snapshot.GetClaims() {
+		if c.GetId() == out.claim && out.claim != "" || c.GetNode() == out.name {
+			out.fill(c)
+		}
+	}
+	return out
+}
+
+// fill takes what a claim says, where it says something.
+func (f *nodeFacts) fill(c *clusterpb.Claim) {
+	f.claim = c.GetId()
+	f.pool = cmp.Or(c.GetNodePool(), f.pool)
+	f.shape = cmp.Or(c.GetInstanceType(), f.shape)
+	f.zone = cmp.Or(c.GetZone(), f.zone)
+	if c.GetCapacityType() != clusterpb.CapacityType_CAPACITY_TYPE_UNSPECIFIED {
+		f.capacity = capacityType(c.GetCapacityType())
+	}
+	f.price = c.GetPriceMicroUsdPerHour()
+	f.state = page.EnumWord(c.GetState().String(), "CLAIM_STATE_")
+}
+
+func (p *PlanView) findClaim(name string) (answer, error) {
+	if c := p.planned(name); c != nil {
+		return answer{
+			object: "claim/" + name, outcome: "is asked for", claim: c, reason: c.GetReason(), pods: c.GetPods(),
+			disruption: p.disruptionBy(c.GetDisruption()),
+		}, nil
+	}
+	if node := nodesOf(p.Snapshot)[name]; p.hasNode(node) {
+		return p.findNode(node)
+	}
+	var all []string
+	for _, c := range p.Plan.GetNodeClaims() {
+		all = append(all, c.GetId())
+	}
+	for _, c := range p.Snapshot.GetClaims() {
+		all = append(all, c.GetId())
+		if c.GetId() != name {
+			continue
+		}
+		f := &nodeFacts{}
+		f.fill(c)
+		return answer{
+			object: "claim/" + name, outcome: "is " + f.state + ", without a node", node: f, pods: c.GetPods(),
+			reason: c.GetFailure(), disruption: p.disruptionOf(name),
+		}, nil
+	}
+	return answer{}, unknown("claim", name, all)
+}
+
+func (p *PlanView) hasNode(name string) bool {
+	return slices.ContainsFunc(p.Snapshot.GetNodes(), func(n *clusterpb.Node) bool { return n.GetName() == name })
+}
+
+func (p *PlanView) disruptionBy(id string) *plannerpb.Disruption {
+	for _, d := range p.Plan.GetDisruptions() {
+		if id != "" && d.GetId() == id {
+			return d
+		}
+	}
+	return nil
+}
+
+// disruptionOf is the decision that takes a claim.
+func (p *PlanView) disruptionOf(claim string) *plannerpb.Disruption {
+	for _, d := range p.Plan.GetDisruptions() {
+		if slices.Contains(d.GetCandidates(), claim) {
+			return d
+		}
+	}
+	return nil
+}
+
+func (p *PlanView) isOn(pod, node string) bool {
+	return slices.ContainsFunc(p.Snapshot.GetPods(), func(q *clusterpb.Pod) bool {
+		return q.GetId() == pod && q.GetNode() == node
+	})
+}
