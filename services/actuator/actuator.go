@@ -56,7 +56,6 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	actuatorpb.RegisterActuatorServiceServer(svc, server.New(l))
 	err = svc.Run(ctx, boot.Task{Name: "cluster", Run: r.kube.Run}, boot.Task{Name: "loop", Run: l.Run})
-
 	return errors.Join(err, r.close())
 }
 
@@ -77,7 +76,6 @@ func (r *runner) close() error {
 	if r.etcd != nil {
 		r.etcd.Close()
 	}
-
 	return err
 }
 
@@ -106,13 +104,12 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 	if name == "" {
 		name = r.svc.Addr().String()
 	}
-
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: r.store, Election: r.store,
 		Cloud: aws.adapter, Classes: aws.adapter, Market: aws.adapter, Queue: aws.queue, Kube: r.kube, Fallback: fallback,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
-		Repair: repair(cfg.Repair), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
+		Repair: loop.Repair(cfg.Repair), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
 	})
 }
@@ -121,7 +118,6 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 func (c NodesConfig) settings(s cloud.ClassSpec) instancetype.Settings {
 	out := nodeclass.Settings(s)
 	out.VMMemoryOverheadPercent, out.ReservedENIs = c.VMMemoryOverheadPercent, c.ReservedENIs
-
 	return out
 }
 
@@ -138,7 +134,6 @@ func readCatalog(file string) (*catalog.Catalog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("catalog %s: %w", file, err)
 	}
-
 	return c, nil
 }
 
@@ -159,7 +154,6 @@ func restConfig(cfg Config) (*rest.Config, error) {
 	out = rest.CopyConfig(out)
 	out.QPS, out.Burst = kubeQPS, kubeBurst
 	out.UserAgent = "kerf-actuator/" + boot.ReadVersion().Version
-
 	return out, nil
 }
 
@@ -188,7 +182,6 @@ func (r *runner) openStore(ctx context.Context) error {
 		Prefix: c.Prefix, Cluster: r.cfg.Cluster, RequestTimeout: time.Duration(c.RequestTimeout), LeaseTTL: time.Duration(c.LeaseTTL),
 		Log: r.svc.Log,
 	})
-
 	return err
 }
 
@@ -218,7 +211,6 @@ func openAWS(ctx context.Context, c AWSConfig) (aws, error) {
 		}
 		out.queue = queue
 	}
-
 	return out, nil
 }
 
@@ -228,7 +220,6 @@ func OpenCloud(ctx context.Context, c AWSConfig) (cloud.Cloud, cloud.Classes, cl
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}
-
 	return a.adapter, a.adapter, a.adapter, a.queue, nil
 }
 
@@ -247,6 +238,5 @@ func OpenCluster(c ClusterConfig) (port cluster.Cluster, run func(context.Contex
 	if err != nil {
 		return nil, nil, err
 	}
-
 	return k, k.Run, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
@@ -152,7 +151,6 @@ func (c Config) Validate() error {
 	if c.Cluster == "" || strings.ContainsAny(c.Cluster, "/ ") {
 		errs = append(errs, config.Errorf("cluster", "%q: want the cluster's name, as its instances are tagged with it", c.Cluster))
 	}
-
 	return errors.Join(errs...)
 }
 
@@ -175,7 +173,6 @@ func (c EtcdConfig) Validate() error {
 		errs = append(errs, config.Errorf("username", "and password_file belong together: set both or none"))
 	}
 	errs = append(errs, positive("request_timeout", c.RequestTimeout, 0), positive("lease_ttl", c.LeaseTTL, time.Second))
-
 	return errors.Join(errs...)
 }
 
@@ -184,7 +181,6 @@ func (c EmbeddedConfig) Validate() error {
 	if c.Dir == "" {
 		return config.Errorf("dir", "required: a directory for etcd's data")
 	}
-
 	return nil
 }
 
@@ -197,7 +193,6 @@ func (c NodesConfig) Validate() error {
 	if c.ReservedENIs < 0 {
 		errs = append(errs, config.Errorf("reserved_enis", "%d is negative", c.ReservedENIs))
 	}
-
 	return errors.Join(errs...)
 }
 
@@ -218,7 +213,6 @@ func (c ConcurrencyConfig) Validate() error {
 			errs = append(errs, config.Errorf(field, "%d: want 1 to 1000, or 0 for the default", n))
 		}
 	}
-
 	return errors.Join(errs...)
 }
 
@@ -227,30 +221,11 @@ func (c DisruptionConfig) Validate() error {
 	return positive("initialization_timeout", c.InitializationTimeout, time.Minute)
 }
 
-// repair reads the policy; nil is the default.
-func repair(p *policy.Repair) apply.Repair {
-	if p == nil {
-		return apply.Repair{}
-	}
-	out := apply.Repair{Off: p.Off}
-	if p.MaxUnhealthyPercent != nil {
-		out.MaxUnhealthyPercent = int(*p.MaxUnhealthyPercent)
-	}
-	for _, x := range p.Conditions {
-		out.Conditions = append(out.Conditions, apply.RepairCondition{
-			Type: x.Type, Status: string(x.Status), After: time.Duration(x.After),
-		})
-	}
-
-	return out
-}
-
 // positive refuses durations that are set and too short.
 func positive(field string, d boot.Duration, least time.Duration) error {
 	if d != 0 && time.Duration(d) < max(least, 1) {
 		return config.Errorf(field, "%s is too short: want at least %s, or \"0s\" for the default", d, max(least, 1))
 	}
-
 	return nil
 }
 

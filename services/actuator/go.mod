@@ -13,6 +13,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssm v1.81.3
 	github.com/aws/smithy-go v1.28.8
 	github.com/kerf-dev/kerf/proto v0.0.0
+	github.com/kerf-dev/kerf/services/core v0.0.0
 	github.com/kerf-dev/kerf/services/internal v0.0.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3

@@ -28,7 +28,7 @@ func pure() []string {
 		"services/planner/optimise/lp", "services/planner/optimise/pricing",
 		"services/planner/pack", "services/planner/pack/market", "services/planner/pack/purchase", "services/planner/disrupt",
 		"services/planner/verify", "services/planner/verify/facts", "services/planner/verify/place", "services/planner/plan", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
-		"services/actuator/model", "services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
+		"services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
 		"services/actuator/apply", "services/actuator/cluster", "services/actuator/interrupt",
 		"services/actuator/disruption", "services/actuator/launchhold",
 		"services/actuator/cloud", "services/actuator/store",
@@ -60,7 +60,7 @@ func clocks() []string {
 
 // domains are the packages whose nouns have a counterpart in proto; only a package named convert knows both.
 func domains() []string {
-	return []string{"services/core/model", "services/actuator/model"}
+	return []string{"services/core/model"}
 }
 
 // carriers hand whole values to convert and read no field of theirs, so they name both types and still convert nothing.

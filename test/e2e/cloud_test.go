@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
@@ -40,7 +40,7 @@ func openWorld(t *testing.T) cloudtest.World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	discovery := []cloud.SelectorTerm{{Tags: []model.Label{{Key: "karpenter.sh/discovery", Value: cluster}}}}
+	discovery := []cloud.SelectorTerm{{Tags: model.Labels{{Key: "karpenter.sh/discovery", Value: cluster}}}}
 	return cloudtest.World{
 		Cloud: c, Classes: classes, Market: market, Queue: queue,
 		Spec: cloud.ClassSpec{
@@ -48,8 +48,8 @@ func openWorld(t *testing.T) cloudtest.World {
 			ImageTerms: []cloud.ImageTerm{{Alias: "al2023@latest"}}, AMIFamily: "AL2023",
 			Metadata: cloud.MetadataOptions{HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HopLimit: 1},
 		},
-		Exhaust: func(o model.Offering) {
-			server.SetStock(awssim.Pool{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: string(o.CapacityType)}, 0)
+		Exhaust: func(o model.RankedOffering) {
+			server.SetStock(awssim.Pool{InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: o.CapacityType.String()}, 0)
 		},
 		Send: func(body string) {
 			if err := server.SendRaw(body); err != nil {

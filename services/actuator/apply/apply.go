@@ -4,8 +4,8 @@
 // It is pure: it stores nothing and launches nothing, and must know neither protobuf nor etcd nor AWS. What it accepts
 // it returns as groups, each to be stored whole or not at all.
 //
-// Start reading at Verify. claim.go checks what to buy, disruption.go what to give back, budget.go counts; drift.go,
-// repair.go and canary.go say which nodes have drifted or are sick, and how many of them may go at once.
+// Start reading at Verify. claim.go checks what to buy, disruption.go what to give back, budget.go counts; drift.go
+// and repair.go gather the facts for the rules on nodes that have drifted or are unhealthy.
 package apply
 
 import (
@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // MaxPlanAge is how old a plan may be. Ended claims are remembered for longer than this, so a plan that is young enough
@@ -36,43 +37,6 @@ const (
 	maxGroupBytes = store.MaxBytes
 )
 
-// Plan is what a planner asks for.
-type Plan struct {
-	ID                string
-	InventoryRevision int64
-	Now               time.Time
-	Traceparent       string
-	Wishes            []Wish
-	Disruptions       []Disruption
-}
-
-// Wish is a claim to create.
-type Wish struct {
-	ID           model.ClaimID
-	NodePool     string
-	NodeClass    string
-	Requirements []model.Requirement
-	Offerings    []model.Offering
-	Requests     []model.Amount
-	Pods         []string
-	// Disruption is the one that the claim is a replacement in; "" for none.
-	Disruption string
-	// Annotations tell how the claim came about; keys that a plan has no business with are left out.
-	Annotations []model.Label
-}
-
-// Disruption is a set of claims to take away.
-type Disruption struct {
-	ID           string
-	Reason       model.DisruptionReason
-	Candidates   []model.ClaimID
-	Replacements []model.ClaimID
-	Pods         []string
-	// Evictions is how many pods are evicted, Workloads whose they are.
-	Evictions int
-	Workloads []model.WorkloadEvictions
-}
-
 // State is what is true now. Verify only reads it.
 type State struct {
 	Now      time.Time
@@ -81,55 +45,42 @@ type State struct {
 	Claims   map[model.ClaimID]model.Claim
 	// Created is the inventory revision that first had each claim.
 	Created     map[model.ClaimID]int64
-	Disruptions map[string]model.Disruption
-	Pools       map[string]cluster.Pool
-	Classes     map[string]Class
+	Disruptions map[model.DisruptionID]model.DisruptionRecord
+	Pools       map[model.PoolName]cluster.Pool
+	Classes     map[model.NodeClassName]Class
 	Offerings   map[OfferingKey]Offering
 	// MarketKnown says that Offerings are all that EC2 sells, so that what is not among them is not sold.
 	MarketKnown bool
 	// Nodes are the claims' nodes.
 	Nodes map[model.ClaimID]cluster.Node
 	// Instances are the claims' instances, as far as EC2 shows them.
-	Instances map[model.ClaimID]Instance
-	Repair    Repair
+	Instances map[model.ClaimID]rules.Placement
+	Repair    model.RepairPolicy
 }
 
-// Class is a node class, resolved.
+// Class is a node class, resolved. Its images are those that it boots, the first that fits a type; they, Subnets and
+// SecurityGroups are empty while they are not known.
 type Class struct {
-	Hash     string
-	NotReady model.Reason
-	// Zones are those in which the class can launch, with their ids; the id may be "".
-	Zones map[string]string
+	model.NodeClass
+	// ZoneIDs are the ids of the zones in which the class can launch, by name; an id may be "".
+	ZoneIDs map[string]string
 	// Shapes are by instance type.
-	Shapes map[string]Shape
-	// Images are those that it boots, the first that fits a type; empty while they are not known, as the next two.
-	Images []Image
+	Shapes map[model.TypeName]Shape
 	// Subnets and SecurityGroups are the ids of those that it launches into, sorted.
 	Subnets, SecurityGroups []string
 }
 
-// Image is a machine image and what it takes to boot it.
-type Image struct {
-	ID           string
-	Requirements []model.Requirement
-}
-
-// Instance is an instance as far as its claim may drift by it. SecurityGroups are ids, sorted.
-type Instance struct {
-	ImageID, SubnetID string
-	SecurityGroups    []string
-}
-
 // Shape is what a node of a type has under the class.
 type Shape struct {
-	Labels                []model.Label
-	Capacity, Allocatable []model.Amount
+	Labels                model.Labels
+	Capacity, Allocatable model.Amounts
 }
 
 // OfferingKey names an offering.
 type OfferingKey struct {
-	InstanceType, Zone string
-	CapacityType       model.CapacityType
+	InstanceType model.TypeName
+	Zone         string
+	CapacityType model.CapacityType
 }
 
 // Offering is what an offering costs now, and until when there is none.
@@ -139,17 +90,10 @@ type Offering struct {
 	UnavailableUntil time.Time
 }
 
-// Verdict is what became of a decision.
-type Verdict struct {
-	Decision string
-	Accepted bool
-	Reason   model.Reason
-}
-
 // Group is what has to be stored together: claims that are new or changed, and the disruption that ties them.
 type Group struct {
 	Claims     []model.Claim
-	Disruption *model.Disruption
+	Disruption *model.DisruptionRecord
 }
 
 // Bytes is about how much the group takes when it is stored.
@@ -161,27 +105,25 @@ func (g Group) Bytes() int {
 	if g.Disruption != nil {
 		n += store.DisruptionBytes(*g.Disruption)
 	}
-
 	return n
 }
 
 // Outcome is the answer to a plan.
 type Outcome struct {
 	// Verdicts has one for each decision, sorted by decision.
-	Verdicts []Verdict
+	Verdicts []model.Verdict
 	// Groups are in the order of checking: claims for pending pods by id, then disruptions by reason and id.
 	Groups []Group
 }
 
 // Verify checks each decision against the state, and against those that were accepted before it.
-func Verify(p Plan, s State) Outcome {
+func Verify(p model.Plan, s State) Outcome {
 	v := &verifier{
-		plan: p, state: s, tally: newTally(s), verdicts: map[string]Verdict{}, unseen: unseen(p, s), proof: map[string]bool{},
-		holds: map[string]hold{},
+		plan: p, state: s, tally: newTally(s), verdicts: map[string]model.Verdict{}, unseen: unseen(p, s), proof: map[model.PoolName]bool{},
+		holds: map[model.PoolName]model.Reason{},
 	}
 	if reason := stale(p, s); reason != (model.Reason{}) {
 		v.rejectAll(reason)
-
 		return v.outcome()
 	}
 	wishes, disruptions := v.sorted()
@@ -194,12 +136,11 @@ func Verify(p Plan, s State) Outcome {
 		v.disruption(d, wishes)
 	}
 	v.strays(wishes)
-
 	return v.outcome()
 }
 
 // unseen lists the claims that serve pods and are newer than what the plan was made from.
-func unseen(p Plan, s State) []model.ClaimID {
+func unseen(p model.Plan, s State) []model.ClaimID {
 	var out []model.ClaimID
 	for id, c := range s.Claims {
 		if s.Created[id] > p.InventoryRevision && serves(c) {
@@ -207,72 +148,68 @@ func unseen(p Plan, s State) []model.ClaimID {
 		}
 	}
 	slices.Sort(out)
-
 	return out
 }
 
 // stale refuses plans that can't be checked any more, or not yet.
-func stale(p Plan, s State) model.Reason {
-	subject := "plan/" + p.ID
+func stale(p model.Plan, s State) model.Reason {
+	subject := "plan/" + string(p.ID)
 	switch {
 	case p.InventoryRevision <= 0:
 		return model.Reason{
-			Code: model.ReasonStale, Subject: subject,
+			Code: model.CodeStale, Subject: subject,
 			Message: "the plan was made before any inventory was seen", Remedy: "plan from a snapshot that holds an inventory",
 		}
 	case p.InventoryRevision > s.Revision:
 		return model.Reason{
-			Code: model.ReasonStale, Subject: subject,
+			Code: model.CodeStale, Subject: subject,
 			Message: fmt.Sprintf("the plan was made at inventory revision %d, but the newest here is %d", p.InventoryRevision, s.Revision),
 			Remedy:  "read the inventory from this actuator and plan again",
 		}
 	case s.Now.Sub(p.Now) > MaxPlanAge:
 		return model.Reason{
-			Code: model.ReasonStale, Subject: subject,
+			Code: model.CodeStale, Subject: subject,
 			Message: fmt.Sprintf("the plan was made for %s, more than %s ago", p.Now.UTC().Format(time.RFC3339), MaxPlanAge),
 			Remedy:  "plan again",
 		}
 	}
-
 	return model.Reason{}
 }
 
 type verifier struct {
-	plan     Plan
+	plan     model.Plan
 	state    State
 	tally    tally
-	verdicts map[string]Verdict
+	verdicts map[string]model.Verdict
 	groups   []Group
-	unseen   []model.ClaimID    // claims that serve pods and that the plan could not know of, sorted
-	proof    map[string]bool    // by pool, once asked for
-	holds    map[string]hold    // by pool, once asked for
-	drifts   []model.Disruption // the state's, once asked for
+	unseen   []model.ClaimID                 // claims that serve pods and that the plan could not know of, sorted
+	proof    map[model.PoolName]bool         // by pool, once asked for
+	holds    map[model.PoolName]model.Reason // why drift is held, by pool, once asked for
+	drifts   []model.DisruptionRecord        // the state's, once asked for
 }
 
 // sorted returns the plan's claims by id, and its disruptions by reason and id; those whose id occurs twice are rejected and
 // left out.
-func (v *verifier) sorted() ([]Wish, []Disruption) {
+func (v *verifier) sorted() ([]model.NodeClaim, []model.Disruption) {
 	count := map[string]int{}
-	for _, w := range v.plan.Wishes {
+	for _, w := range v.plan.NodeClaims {
 		count[string(w.ID)]++
 	}
 	for _, d := range v.plan.Disruptions {
-		count[d.ID]++
+		count[string(d.ID)]++
 	}
 	twice := func(id string) bool {
 		if count[id] > 1 {
-			v.reject(id, model.ReasonInvalid, "id", "the id occurs %d times in the plan", count[id])
+			v.reject(id, model.CodeInvalid, "id", "the id occurs %d times in the plan", count[id])
 		}
-
 		return count[id] > 1
 	}
-	wishes := slices.DeleteFunc(slices.Clone(v.plan.Wishes), func(w Wish) bool { return twice(string(w.ID)) })
-	disruptions := slices.DeleteFunc(slices.Clone(v.plan.Disruptions), func(d Disruption) bool { return twice(d.ID) })
-	slices.SortFunc(wishes, func(a, b Wish) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(disruptions, func(a, b Disruption) int {
+	wishes := slices.DeleteFunc(slices.Clone(v.plan.NodeClaims), func(w model.NodeClaim) bool { return twice(string(w.ID)) })
+	disruptions := slices.DeleteFunc(slices.Clone(v.plan.Disruptions), func(d model.Disruption) bool { return twice(string(d.ID)) })
+	slices.SortFunc(wishes, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(disruptions, func(a, b model.Disruption) int {
 		return cmp.Or(cmp.Compare(turn(a.Reason), turn(b.Reason)), cmp.Compare(a.ID, b.ID))
 	})
-
 	return wishes, disruptions
 }
 
@@ -280,56 +217,54 @@ func (v *verifier) sorted() ([]Wish, []Disruption) {
 // another: in any other order, what a planner may decide could be refused.
 func turn(r model.DisruptionReason) int {
 	return slices.Index([]model.DisruptionReason{
-		model.DisruptionUnhealthy, model.DisruptionSurplus, model.DisruptionEmpty, model.DisruptionExpired, model.DisruptionDrifted,
-		model.DisruptionUnderutilized,
+		model.ReasonUnhealthy, model.ReasonSurplus, model.ReasonEmpty, model.ReasonExpired, model.ReasonDrifted,
+		model.ReasonUnderutilized,
 	}, r)
 }
 
 // wish checks a claim that stands alone.
-func (v *verifier) wish(w Wish) {
+func (v *verifier) wish(w model.NodeClaim) {
 	if _, known := v.state.Claims[w.ID]; known {
 		v.again(string(w.ID))
-
 		return
 	}
 	claim, reason := v.claim(w, v.tally) // counts nothing that it rejects
 	if reason != (model.Reason{}) {
-		v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Reason: reason}
-
+		v.verdicts[string(w.ID)] = model.Verdict{Decision: string(w.ID), Reason: reason}
 		return
 	}
 	v.groups = append(v.groups, Group{Claims: []model.Claim{claim}})
-	v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Accepted: true}
+	v.verdicts[string(w.ID)] = model.Verdict{Decision: string(w.ID), Accepted: true}
 }
 
 // strays rejects claims that name a disruption that is not in the plan.
-func (v *verifier) strays(wishes []Wish) {
+func (v *verifier) strays(wishes []model.NodeClaim) {
 	for _, w := range wishes {
 		if _, ok := v.verdicts[string(w.ID)]; !ok {
-			v.reject(string(w.ID), model.ReasonInvalid, "disruption",
+			v.reject(string(w.ID), model.CodeInvalid, "disruption",
 				"the plan has no disruption %q that names this claim as a replacement", w.Disruption)
 		}
 	}
 }
 
 func (v *verifier) again(id string) {
-	v.verdicts[id] = Verdict{Decision: id, Accepted: true, Reason: model.Reason{
-		Code: model.ReasonAlreadyAccepted, Message: "accepted before; nothing was changed", Subject: id,
+	v.verdicts[id] = model.Verdict{Decision: id, Accepted: true, Reason: model.Reason{
+		Code: model.CodeAlreadyAccepted, Message: "accepted before; nothing was changed", Subject: id,
 	}}
 }
 
-func (v *verifier) reject(id string, code model.ReasonCode, field, format string, args ...any) {
-	v.verdicts[id] = Verdict{Decision: id, Reason: model.Reason{
+func (v *verifier) reject(id string, code model.Code, field, format string, args ...any) {
+	v.verdicts[id] = model.Verdict{Decision: id, Reason: model.Reason{
 		Code: code, Message: field + ": " + fmt.Sprintf(format, args...), Subject: id,
 	}}
 }
 
 func (v *verifier) rejectAll(reason model.Reason) {
-	for _, w := range v.plan.Wishes {
-		v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Reason: reason}
+	for _, w := range v.plan.NodeClaims {
+		v.verdicts[string(w.ID)] = model.Verdict{Decision: string(w.ID), Reason: reason}
 	}
 	for _, d := range v.plan.Disruptions {
-		v.verdicts[d.ID] = Verdict{Decision: d.ID, Reason: reason}
+		v.verdicts[string(d.ID)] = model.Verdict{Decision: string(d.ID), Reason: reason}
 	}
 }
 
@@ -338,7 +273,6 @@ func (v *verifier) outcome() Outcome {
 	for _, verdict := range v.verdicts {
 		out.Verdicts = append(out.Verdicts, verdict)
 	}
-	slices.SortFunc(out.Verdicts, func(a, b Verdict) int { return cmp.Compare(a.Decision, b.Decision) })
-
+	slices.SortFunc(out.Verdicts, func(a, b model.Verdict) int { return cmp.Compare(a.Decision, b.Decision) })
 	return out
 }

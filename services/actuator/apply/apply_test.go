@@ -10,43 +10,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func at(minutes int) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 }
 
-func offering(instanceType, zone string, price int64) model.Offering {
-	return model.Offering{InstanceType: instanceType, Zone: zone, CapacityType: model.OnDemand, Price: price}
+func offering(instanceType, zone string, price int64) model.RankedOffering {
+	return model.RankedOffering{InstanceType: model.TypeName(instanceType), Zone: zone, CapacityType: model.OnDemand, Price: price}
 }
 
 // state is a cluster with one pool, three types and one running claim, "old", on an m5.large.
 func state() State {
 	shape := func(name string, cpu int64) Shape {
-		amounts := []model.Amount{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: cpu << 22}}
-
+		amounts := model.Amounts{{Resource: "cpu", Value: cpu}, {Resource: "memory", Value: cpu << 22}}
 		return Shape{
-			Labels:   []model.Label{{Key: "kubernetes.io/arch", Value: "amd64"}, {Key: "node.kubernetes.io/instance-type", Value: name}},
+			Labels:   model.Labels{{Key: "kubernetes.io/arch", Value: "amd64"}, {Key: "node.kubernetes.io/instance-type", Value: name}},
 			Capacity: amounts, Allocatable: amounts,
 		}
 	}
 	s := State{
 		Now: at(0), Revision: 100, Region: "us-east-1",
 		Claims: map[model.ClaimID]model.Claim{"old": {
-			ID: "old", NodePool: "default", NodeClass: "default", State: model.StateInitialized, Reached: model.StateInitialized,
-			InstanceID: "i-1", Launched: offering("m5.large", "a", 96_000), Capacity: shape("", 2000).Capacity, Pods: []string{"d/web"},
+			ID: "old", NodePool: "default", NodeClass: "default", State: model.ClaimInitialized, Reached: model.ClaimInitialized,
+			InstanceID: "i-1", InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand, Price: 96_000,
+			Capacity: shape("", 2000).Capacity, Pods: []model.PodID{"d/web"}, CreateTime: at(-6000), TerminationGracePeriod: new(time.Duration),
 		}},
 		Created:     map[model.ClaimID]int64{"old": 10},
-		Disruptions: map[string]model.Disruption{},
-		Pools: map[string]cluster.Pool{"default": {
-			Name: "default", Class: "default", Hash: "h", ExpireAfter: time.Hour, TerminationGracePeriod: -1,
-			Labels:       []model.Label{{Key: "type", Value: "karpenter"}},
-			Requirements: []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: "In", Values: []string{"c5.large", "m5.large", "m5.xlarge"}}},
-		}},
-		Classes: map[string]Class{"default": {
-			Hash: "ch", Zones: map[string]string{"a": "use1-az1", "b": "use1-az2"},
-			Shapes: map[string]Shape{
+		Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
+		Pools: map[model.PoolName]cluster.Pool{"default": {NodePool: model.NodePool{
+			Name: "default", NodeClass: "default", Hash: "h", ExpireAfter: new(time.Hour),
+			Labels:       model.Labels{{Key: "type", Value: "karpenter"}},
+			Requirements: []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: model.In, Values: []string{"c5.large", "m5.large", "m5.xlarge"}}},
+		}}},
+		Classes: map[model.NodeClassName]Class{"default": {
+			NodeClass: model.NodeClass{Name: "default", Hash: "ch"}, ZoneIDs: map[string]string{"a": "use1-az1", "b": "use1-az2"},
+			Shapes: map[model.TypeName]Shape{
 				"c5.large": shape("c5.large", 2000), "m5.large": shape("m5.large", 2000), "m5.xlarge": shape("m5.xlarge", 4000),
 				"r5.large": shape("r5.large", 2000),
 			},
@@ -56,135 +57,134 @@ func state() State {
 	}
 	for name, price := range map[string]int64{"c5.large": 85_000, "m5.large": 96_000, "m5.xlarge": 192_000, "r5.large": 126_000} {
 		for _, zone := range []string{"a", "b", "c"} {
-			s.Offerings[OfferingKey{name, zone, model.OnDemand}] = Offering{Price: price}
+			s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand}] = Offering{Price: price}
 		}
 	}
-
 	return s
 }
 
-func wish(id string, offerings ...model.Offering) Wish {
-	return Wish{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Offerings: offerings, Pods: []string{"d/" + id}}
+func wish(id string, offerings ...model.RankedOffering) model.NodeClaim {
+	return model.NodeClaim{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Offerings: offerings, Pods: []model.PodID{model.PodID("d/" + id)}}
 }
 
-func plan(wishes ...Wish) Plan {
-	return Plan{ID: "p-1", InventoryRevision: 50, Now: at(0), Traceparent: "tp", Wishes: wishes}
+func plan(wishes ...model.NodeClaim) model.Plan {
+	return model.Plan{ID: "p-1", InventoryRevision: 50, Now: at(0), Traceparent: "tp", NodeClaims: wishes}
 }
 
-func one() Wish { return wish("new", offering("m5.large", "a", 96_000)) }
+func one() model.NodeClaim { return wish("new", offering("m5.large", "a", 96_000)) }
 
 // code is the first verdict's reason; 0 means plainly accepted.
-func code(t *testing.T, o Outcome, decision string) model.ReasonCode {
+func code(t *testing.T, o Outcome, decision string) model.Code {
 	t.Helper()
 	for _, v := range o.Verdicts {
 		if v.Decision == decision {
-			if v.Accepted != (v.Reason.Code == 0 || v.Reason.Code == model.ReasonAlreadyAccepted) {
+			if v.Accepted != (v.Reason.Code == 0 || v.Reason.Code == model.CodeAlreadyAccepted) {
 				t.Errorf("verdict %+v contradicts itself", v)
 			}
-
 			return v.Reason.Code
 		}
 	}
 	t.Fatalf("no verdict for %s in %+v", decision, o.Verdicts)
-
 	return 0
 }
 
 func TestClaims(t *testing.T) {
 	for name, c := range map[string]struct {
-		wish  func(*Wish)
-		plan  func(*Plan)
+		wish  func(*model.NodeClaim)
+		plan  func(*model.Plan)
 		state func(*State)
-		want  model.ReasonCode
+		want  model.Code
 	}{
 		"a sound claim is accepted": {},
 		"an id that is stored is accepted again without effect": {
-			wish: func(w *Wish) { w.ID = "old" }, want: model.ReasonAlreadyAccepted,
+			wish: func(w *model.NodeClaim) { w.ID = "old" }, want: model.CodeAlreadyAccepted,
 		},
-		"an id that can't be a name": {wish: func(w *Wish) { w.ID = "Not_A-Name" }, want: model.ReasonInvalid},
-		"an id that is too long":     {wish: func(w *Wish) { w.ID = model.ClaimID(fmt.Sprintf("%064d", 0)) }, want: model.ReasonInvalid},
+		"an id that can't be a name": {wish: func(w *model.NodeClaim) { w.ID = "Not_A-Name" }, want: model.CodeInvalid},
+		"an id that is too long":     {wish: func(w *model.NodeClaim) { w.ID = model.ClaimID(fmt.Sprintf("%064d", 0)) }, want: model.CodeInvalid},
 		"more pods than can be stored": {
-			wish: func(w *Wish) { w.Pods = slices.Repeat([]string{"namespace/" + strings.Repeat("x", 200)}, 2000) }, want: model.ReasonInvalid,
+			wish: func(w *model.NodeClaim) {
+				w.Pods = slices.Repeat([]model.PodID{model.PodID("namespace/" + strings.Repeat("x", 200))}, 2000)
+			}, want: model.CodeInvalid,
 		},
-		"no offerings":                     {wish: func(w *Wish) { w.Offerings = nil }, want: model.ReasonInvalid},
-		"a pod without a namespace":        {wish: func(w *Wish) { w.Pods = []string{"web"} }, want: model.ReasonInvalid},
-		"a disruption that is not there":   {wish: func(w *Wish) { w.Disruption = "d" }, want: model.ReasonInvalid},
-		"a pool that does not exist":       {wish: func(w *Wish) { w.NodePool = "other" }, want: model.ReasonNotFound},
-		"another class than the pool's":    {wish: func(w *Wish) { w.NodeClass = "other" }, want: model.ReasonInvalid},
-		"a pool that is being deleted":     {state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.Terminating = true }) }, want: model.ReasonNotFound},
+		"no offerings":                     {wish: func(w *model.NodeClaim) { w.Offerings = nil }, want: model.CodeInvalid},
+		"a pod without a namespace":        {wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"web"} }, want: model.CodeInvalid},
+		"a disruption that is not there":   {wish: func(w *model.NodeClaim) { w.Disruption = "d" }, want: model.CodeInvalid},
+		"a pool that does not exist":       {wish: func(w *model.NodeClaim) { w.NodePool = "other" }, want: model.CodeNotFound},
+		"another class than the pool's":    {wish: func(w *model.NodeClaim) { w.NodeClass = "other" }, want: model.CodeInvalid},
+		"a pool that is being deleted":     {state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.Terminating = true }) }, want: model.CodeNotFound},
 		"a pool that is invalid":           {state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.NotReady.Code = 2 }) }, want: 2},
-		"a class that does not exist":      {state: func(s *State) { delete(s.Classes, "default") }, want: model.ReasonNodeClassNotFound},
+		"a class that does not exist":      {state: func(s *State) { delete(s.Classes, "default") }, want: model.CodeNodeClassNotFound},
 		"a class that is not ready":        {state: func(s *State) { editClass(s, func(c *Class) { c.NotReady.Code = 4 }) }, want: 4},
-		"a type that the class can't run":  {wish: func(w *Wish) { w.Offerings[0].InstanceType = "t2.nano" }, want: model.ReasonNoOffering},
-		"a zone without a subnet":          {wish: func(w *Wish) { w.Offerings[0].Zone = "c" }, want: model.ReasonNoOffering},
-		"a capacity type that is not sold": {wish: func(w *Wish) { w.Offerings[0].CapacityType = model.Spot }, want: model.ReasonNoOffering},
+		"a type that the class can't run":  {wish: func(w *model.NodeClaim) { w.Offerings[0].InstanceType = "t2.nano" }, want: model.CodeNoOffering},
+		"a zone without a subnet":          {wish: func(w *model.NodeClaim) { w.Offerings[0].Zone = "c" }, want: model.CodeNoOffering},
+		"a capacity type that is not sold": {wish: func(w *model.NodeClaim) { w.Offerings[0].CapacityType = model.Spot }, want: model.CodeNoOffering},
 		"a type that the pool does not allow": {
-			wish: func(w *Wish) { w.Offerings[0] = offering("r5.large", "a", 126_000) }, want: model.ReasonRequirements,
+			wish: func(w *model.NodeClaim) { w.Offerings[0] = offering("r5.large", "a", 126_000) }, want: model.CodeRequirements,
 		},
 		"a requirement that the offering does not meet": {
-			wish: func(w *Wish) {
-				w.Requirements = []model.Requirement{{Key: labelZone, Operator: "In", Values: []string{"b"}}}
+			wish: func(w *model.NodeClaim) {
+				w.Requirements = []model.Requirement{{Key: labels.Zone, Operator: model.In, Values: []string{"b"}}}
 			},
-			want: model.ReasonRequirements,
+			want: model.CodeRequirements,
 		},
 		"a key of the user's own that the claim does not promise": {
-			state: func(s *State) { editPool(s, ownKey) }, want: model.ReasonRequirements,
+			state: func(s *State) { editPool(s, ownKey) }, want: model.CodeRequirements,
 		},
 		"a key of the user's own that the claim promises": {
 			state: func(s *State) { editPool(s, ownKey) },
-			wish: func(w *Wish) {
-				w.Requirements = []model.Requirement{{Key: "team", Operator: "In", Values: []string{"red"}}}
+			wish: func(w *model.NodeClaim) {
+				w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red"}}}
 			},
 		},
 		"a key of the user's own with a value that the pool does not allow": {
 			state: func(s *State) { editPool(s, ownKey) },
-			wish: func(w *Wish) {
-				w.Requirements = []model.Requirement{{Key: "team", Operator: "In", Values: []string{"red", "green"}}}
+			wish: func(w *model.NodeClaim) {
+				w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red", "green"}}}
 			},
-			want: model.ReasonRequirements,
+			want: model.CodeRequirements,
 		},
 		"an offering that EC2 had none of lately": {
-			state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 96_000, UnavailableUntil: at(1)}) }, want: model.ReasonNoOffering,
+			state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 96_000, UnavailableUntil: at(1)}) }, want: model.CodeNoOffering,
 		},
 		"a shortage that is over": {
 			state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 96_000, UnavailableUntil: at(0)}) },
 		},
 		"a price that has risen a little": {state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 100_000}) }},
-		"a price that has risen by more":  {state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 101_000}) }, want: model.ReasonPriceChanged},
+		"a price that has risen by more":  {state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 101_000}) }, want: model.CodePriceChanged},
 		"a price that has fallen":         {state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 1}) }},
 		"a limit that is just kept":       {state: func(s *State) { limits(s, "cpu", 4000) }},
-		"a limit that would be exceeded":  {state: func(s *State) { limits(s, "cpu", 3999) }, want: model.ReasonLimit},
-		"a limit on nodes":                {state: func(s *State) { limits(s, "nodes", 1) }, want: model.ReasonLimit},
+		"a limit that would be exceeded":  {state: func(s *State) { limits(s, "cpu", 3999) }, want: model.CodeLimit},
+		"a limit on nodes":                {state: func(s *State) { limits(s, "nodes", 1) }, want: model.CodeLimit},
 		"an ended claim counts against no limit": {
 			state: func(s *State) {
 				limits(s, "cpu", 2000)
-				editClaim(s, func(c *model.Claim) { c.State = model.StateGone })
+				editClaim(s, func(c *model.Claim) { c.State = model.ClaimGone })
 			},
 		},
 		"a claim of unknown size counts the largest that it may become": {
 			state: func(s *State) {
 				limits(s, "cpu", 5999)
 				editClaim(s, func(c *model.Claim) {
-					c.State, c.InstanceID = model.StatePlanned, ""
-					c.Offerings = []model.Offering{offering("m5.large", "a", 1), offering("m5.xlarge", "a", 1)}
+					c.State, c.InstanceID = model.ClaimPlanned, ""
+					c.Offerings = []model.RankedOffering{offering("m5.large", "a", 1), offering("m5.xlarge", "a", 1)}
 				})
 			},
-			want: model.ReasonLimit,
+			want: model.CodeLimit,
 		},
 		"a pod that a claim serves which the plan could not see": {
-			wish: func(w *Wish) { w.Pods = []string{"d/web"} }, plan: func(p *Plan) { p.InventoryRevision = 9 }, want: model.ReasonDuplicate,
+			wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 9 }, want: model.CodeDuplicate,
 		},
 		"a pod that a claim serves which the plan has seen": {
-			wish: func(w *Wish) { w.Pods = []string{"d/web"} }, plan: func(p *Plan) { p.InventoryRevision = 10 },
+			wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 10 },
 		},
 		"a pod of a claim that is being drained": {
-			wish: func(w *Wish) { w.Pods = []string{"d/web"} }, plan: func(p *Plan) { p.InventoryRevision = 9 },
-			state: func(s *State) { editClaim(s, func(c *model.Claim) { c.State = model.StateDraining }) },
+			wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 9 },
+			state: func(s *State) { editClaim(s, func(c *model.Claim) { c.State = model.ClaimDraining }) },
 		},
-		"a plan without an inventory":      {plan: func(p *Plan) { p.InventoryRevision = 0 }, want: model.ReasonStale},
-		"a plan from a future inventory":   {plan: func(p *Plan) { p.InventoryRevision = 101 }, want: model.ReasonStale},
-		"a plan that is too old":           {plan: func(p *Plan) { p.Now = at(-11) }, want: model.ReasonStale},
-		"a plan that is just young enough": {plan: func(p *Plan) { p.Now = at(-10) }},
+		"a plan without an inventory":      {plan: func(p *model.Plan) { p.InventoryRevision = 0 }, want: model.CodeStale},
+		"a plan from a future inventory":   {plan: func(p *model.Plan) { p.InventoryRevision = 101 }, want: model.CodeStale},
+		"a plan that is too old":           {plan: func(p *model.Plan) { p.Now = at(-11) }, want: model.CodeStale},
+		"a plan that is just young enough": {plan: func(p *model.Plan) { p.Now = at(-10) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, w := state(), one()
@@ -210,7 +210,7 @@ func TestClaims(t *testing.T) {
 }
 
 func ownKey(p *cluster.Pool) {
-	p.Requirements = append(p.Requirements, model.Requirement{Key: "team", Operator: "In", Values: []string{"blue", "red"}})
+	p.Requirements = append(p.Requirements, model.Requirement{Key: "team", Operator: model.In, Values: []string{"blue", "red"}})
 }
 
 func editPool(s *State, f func(*cluster.Pool)) {
@@ -238,21 +238,21 @@ func editNode(s *State, f func(*cluster.Node)) {
 }
 
 func reprice(s *State, name, zone string, o Offering) {
-	s.Offerings[OfferingKey{name, zone, model.OnDemand}] = o
+	s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand}] = o
 }
 
 func limits(s *State, resource string, value int64) {
-	editPool(s, func(p *cluster.Pool) { p.Limits = []model.Amount{{Resource: resource, Value: value}} })
+	editPool(s, func(p *cluster.Pool) { p.Limits = model.Amounts{{Resource: model.Resource(resource), Value: value}} })
 }
 
 func TestAcceptedClaim(t *testing.T) {
 	s := state()
 	editPool(&s, ownKey)
 	w := wish("new", offering("m5.xlarge", "b", 192_000), offering("m5.large", "a", 90_000), offering("m5.large", "c", 96_000))
-	w.Requirements = []model.Requirement{{Key: "team", Operator: "In", Values: []string{"red"}}}
+	w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red"}}}
 	limits(&s, "cpu", 5000) // too little for an m5.xlarge beside the old one
 	o := Verify(plan(w), s)
-	kept := []model.Offering{offering("m5.large", "a", 96_000)}
+	kept := []model.RankedOffering{offering("m5.large", "a", 96_000)}
 	if code(t, o, "new") == 0 {
 		t.Fatal("the price of the m5.large has risen by more than 5 %, so nothing should be left")
 	}
@@ -260,13 +260,13 @@ func TestAcceptedClaim(t *testing.T) {
 	o = Verify(plan(w), s)
 	kept[0].Price, kept[0].PriceEstimated = 91_000, true
 	want := model.Claim{
-		ID: "new", NodePool: "default", NodeClass: "default", State: model.StatePlanned, Reached: model.StatePlanned,
+		ID: "new", NodePool: "default", NodeClass: "default", State: model.ClaimPlanned, Reached: model.ClaimPlanned,
 		Requirements: w.Requirements, Offerings: kept, Pods: w.Pods, PoolHash: "h", ClassHash: "ch",
-		Labels: []model.Label{
-			{Key: labelClass, Value: "default"}, {Key: labelPool, Value: "default"}, {Key: "team", Value: "red"}, {Key: "type", Value: "karpenter"},
+		Labels: model.Labels{
+			{Key: labels.NodeClass, Value: "default"}, {Key: labels.NodePool, Value: "default"}, {Key: "team", Value: "red"}, {Key: "type", Value: "karpenter"},
 		},
 		Capacity: s.Classes["default"].Shapes["m5.large"].Capacity, Allocatable: s.Classes["default"].Shapes["m5.large"].Allocatable,
-		CreateTime: at(0), StateTime: at(0), ExpireTime: at(60), TerminationGracePeriod: -1, PlanID: "p-1", Traceparent: "tp",
+		CreateTime: at(0), StateTime: at(0), ExpireTime: at(60), PlanID: "p-1", Traceparent: "tp",
 	}
 	if len(o.Groups) != 1 {
 		t.Fatalf("%+v", o.Verdicts)
@@ -281,7 +281,7 @@ func TestDecisionsOfOnePlanCountTogether(t *testing.T) {
 	limits(&s, "cpu", 6000)
 	a, b, c := wish("a", offering("m5.large", "a", 96_000)), wish("b", offering("m5.large", "a", 96_000)), wish("c", offering("m5.large", "a", 96_000))
 	o := Verify(plan(c, a, b), s)
-	for id, want := range map[string]model.ReasonCode{"a": 0, "b": 0, "c": model.ReasonLimit} {
+	for id, want := range map[string]model.Code{"a": 0, "b": 0, "c": model.CodeLimit} {
 		if got := code(t, o, id); got != want {
 			t.Errorf("%s: reason %d, want %d", id, got, want)
 		}
@@ -289,11 +289,11 @@ func TestDecisionsOfOnePlanCountTogether(t *testing.T) {
 	s = state()
 	b.Pods = a.Pods
 	o = Verify(plan(a, b), s)
-	if code(t, o, "a") != 0 || code(t, o, "b") != model.ReasonDuplicate {
+	if code(t, o, "a") != 0 || code(t, o, "b") != model.CodeDuplicate {
 		t.Errorf("%+v, want that one pod is bought for once", o.Verdicts)
 	}
 	o = Verify(plan(a, a), s)
-	if code(t, o, "a") != model.ReasonInvalid || len(o.Groups) != 0 {
+	if code(t, o, "a") != model.CodeInvalid || len(o.Groups) != 0 {
 		t.Errorf("%+v, want that an id that occurs twice is refused", o.Verdicts)
 	}
 }

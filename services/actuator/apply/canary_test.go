@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // adrift is ten running claims of which all but the last two have drifted; c8 and c9 are of another pool.
@@ -23,12 +22,11 @@ func adrift() State {
 		}
 		s.Claims[id] = c
 	}
-
 	return s
 }
 
-func drifting(id string, candidates ...model.ClaimID) Disruption {
-	return Disruption{ID: id, Reason: model.DisruptionDrifted, Candidates: candidates}
+func drifting(id model.DisruptionID, candidates ...model.ClaimID) model.Disruption {
+	return model.Disruption{ID: id, Reason: model.ReasonDrifted, Candidates: candidates}
 }
 
 // grown adds a claim of the present template.
@@ -46,47 +44,47 @@ func grown(edits ...func(*model.Claim, *cluster.Node)) func(*State) {
 func TestDriftGoesByCanary(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit     []func(*State)
-		asked    []Disruption
+		asked    []model.Disruption
 		accepted []string
 	}{
 		"one node of a pool at a time": {
-			asked: []Disruption{drifting("d-1", "c0"), drifting("d-2", "c1")}, accepted: []string{"d-1"},
+			asked: []model.Disruption{drifting("d-1", "c0"), drifting("d-2", "c1")}, accepted: []string{"d-1"},
 		},
-		"not two at once": {asked: []Disruption{drifting("d-1", "c0", "c1")}},
+		"not two at once": {asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
 		"pools do not wait for each other": {
-			asked: []Disruption{drifting("d-1", "c0"), drifting("d-2", "c8")}, accepted: []string{"d-1", "d-2"},
+			asked: []model.Disruption{drifting("d-1", "c0"), drifting("d-2", "c8")}, accepted: []string{"d-1", "d-2"},
 		},
 		"one that goes already is waited for": {
 			edit: []func(*State){func(s *State) {
-				s.Disruptions["d-0"] = model.Disruption{ID: "d-0", Reason: model.DisruptionDrifted, Candidates: []model.ClaimID{"c5"}}
+				s.Disruptions["d-0"] = model.DisruptionRecord{ID: "d-0", Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c5"}}
 			}},
-			asked: []Disruption{drifting("d-1", "c0"), drifting("d-2", "c8")}, accepted: []string{"d-2"},
+			asked: []model.Disruption{drifting("d-1", "c0"), drifting("d-2", "c8")}, accepted: []string{"d-2"},
 		},
 		"one that goes for another reason is not": {
 			edit: []func(*State){func(s *State) {
-				s.Disruptions["d-0"] = model.Disruption{ID: "d-0", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"c5"}}
+				s.Disruptions["d-0"] = model.DisruptionRecord{ID: "d-0", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c5"}}
 			}},
-			asked: []Disruption{drifting("d-1", "c0")}, accepted: []string{"d-1"},
+			asked: []model.Disruption{drifting("d-1", "c0")}, accepted: []string{"d-1"},
 		},
 		"one that is gone is not": {
 			edit: []func(*State){func(s *State) {
-				s.Disruptions["d-0"] = model.Disruption{ID: "d-0", Reason: model.DisruptionDrifted, Candidates: []model.ClaimID{"c5"}, EndTime: at(-1)}
+				s.Disruptions["d-0"] = model.DisruptionRecord{ID: "d-0", Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c5"}, EndTime: at(-1)}
 			}},
-			asked: []Disruption{drifting("d-1", "c0")}, accepted: []string{"d-1"},
+			asked: []model.Disruption{drifting("d-1", "c0")}, accepted: []string{"d-1"},
 		},
 		"once one has proven itself, as many as the budget allows": {
 			edit:     []func(*State){grown()},
-			asked:    []Disruption{drifting("d-1", "c0", "c1"), drifting("d-2", "c2")},
+			asked:    []model.Disruption{drifting("d-1", "c0", "c1"), drifting("d-2", "c2")},
 			accepted: []string{"d-1", "d-2"},
 		},
-		"one that is not ready proves nothing":       {edit: []func(*State){grown(func(_ *model.Claim, n *cluster.Node) { n.Ready = false })}, asked: []Disruption{drifting("d-1", "c0", "c1")}},
-		"one that is not initialized proves nothing": {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.State = model.StateRegistered })}, asked: []Disruption{drifting("d-1", "c0", "c1")}},
-		"one that goes proves nothing":               {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.Disruption = "d-0" })}, asked: []Disruption{drifting("d-1", "c0", "c1")}},
-		"one that has drifted itself proves nothing": {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.Drifted.Code = 54 })}, asked: []Disruption{drifting("d-1", "c0", "c1")}},
-		"one of another class proves nothing":        {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.ClassHash = "old" })}, asked: []Disruption{drifting("d-1", "c0", "c1")}},
-		"one of another pool proves nothing":         {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.NodePool = "other" })}, asked: []Disruption{drifting("d-1", "c0", "c1")}},
+		"one that is not ready proves nothing":       {edit: []func(*State){grown(func(_ *model.Claim, n *cluster.Node) { n.Ready = false })}, asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
+		"one that is not initialized proves nothing": {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.State = model.ClaimRegistered })}, asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
+		"one that goes proves nothing":               {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.Disruption = "d-0" })}, asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
+		"one that has drifted itself proves nothing": {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.Drifted.Code = 54 })}, asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
+		"one of another class proves nothing":        {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.ClassHash = "old" })}, asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
+		"one of another pool proves nothing":         {edit: []func(*State){grown(func(c *model.Claim, _ *cluster.Node) { c.NodePool = "other" })}, asked: []model.Disruption{drifting("d-1", "c0", "c1")}},
 		"other reasons need no canary": {
-			asked:    []Disruption{{ID: "d-1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"c0", "c1"}}},
+			asked:    []model.Disruption{{ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c0", "c1"}}},
 			accepted: []string{"d-1"},
 		},
 	} {
@@ -98,7 +96,7 @@ func TestDriftGoesByCanary(t *testing.T) {
 			p := plan()
 			p.Disruptions = c.asked
 			for _, v := range Verify(p, s).Verdicts {
-				if want := slices.Contains(c.accepted, v.Decision); v.Accepted != want || (!want && v.Reason.Code != model.ReasonCanary) {
+				if want := slices.Contains(c.accepted, v.Decision); v.Accepted != want || (!want && v.Reason.Code != model.CodeCanary) {
 					t.Errorf("%+v, want accepted %v, or CANARY", v, want)
 				}
 			}
@@ -117,19 +115,19 @@ func failures(ends ...string) func(*State) {
 				panic(err)
 			}
 			id := fmt.Sprintf("f%d", i)
-			d := model.Disruption{
-				ID: id, Reason: model.DisruptionDrifted, Candidates: []model.ClaimID{"c0"}, Replacements: []model.ClaimID{model.ClaimID("r-" + id)},
+			d := model.DisruptionRecord{
+				ID: model.DisruptionID(id), Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c0"}, Replacements: []model.ClaimID{model.ClaimID("r-" + id)},
 				EndTime: at(-minutes), RolledBack: mark != "",
 			}
 			replacement := s.Claims["c0"]
-			replacement.ID, replacement.State, replacement.Reached = d.Replacements[0], model.StateFailed, model.StateLaunched
+			replacement.ID, replacement.State, replacement.Reached = d.Replacements[0], model.ClaimFailed, model.ClaimLaunched
 			switch mark {
 			case "", "?":
-				replacement.State, replacement.Reached = model.StateInitialized, model.StateInitialized
+				replacement.State, replacement.Reached = model.ClaimInitialized, model.ClaimInitialized
 			case "x":
-				replacement.State, replacement.DisruptionReason = model.StateGone, model.DisruptionInterrupted
+				replacement.State, replacement.DisruptionReason = model.ClaimGone, model.ReasonInterrupted
 			}
-			s.Claims[replacement.ID], s.Disruptions[id] = replacement, d
+			s.Claims[replacement.ID], s.Disruptions[d.ID] = replacement, d
 		}
 	}
 }
@@ -161,10 +159,10 @@ func TestDriftIsHeldAfterItsReplacementFailed(t *testing.T) {
 			grown()(&s) // proof of the template does not excuse a failure
 			failures(c.ends...)(&s)
 			p := plan()
-			p.Disruptions = []Disruption{drifting("d-1", "c1"), drifting("d-2", "c8")}
-			want := model.ReasonCode(0)
+			p.Disruptions = []model.Disruption{drifting("d-1", "c1"), drifting("d-2", "c8")}
+			want := model.Code(0)
 			if c.held {
-				want = model.ReasonCanary
+				want = model.CodeCanary
 			}
 			o := Verify(p, s)
 			if got := code(t, o, "d-1"); got != want {
@@ -174,22 +172,5 @@ func TestDriftIsHeldAfterItsReplacementFailed(t *testing.T) {
 				t.Errorf("%+v: another pool waits as well", o.Verdicts)
 			}
 		})
-	}
-}
-
-func TestHoldSaysUntilWhen(t *testing.T) {
-	s := adrift()
-	failures("20!", "5!")(&s)
-	var records []model.Disruption
-	for _, d := range s.Disruptions {
-		records = append(records, d)
-	}
-	until, n := DriftHold("default", records, func(id model.ClaimID) (model.Claim, bool) {
-		c, ok := s.Claims[id]
-
-		return c, ok
-	})
-	if want := at(-5).Add(30 * time.Minute); !until.Equal(want) || n != 2 {
-		t.Errorf("until %s after %d failures, want %s after 2", until, n, want)
 	}
 }

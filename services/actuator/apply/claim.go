@@ -7,50 +7,41 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // priceSlack is by how much, in hundredths, an offering may have become dearer than the plan thought. Spot prices move
 // by less than that in the seconds between plan and apply; what moved by more deserves another plan.
 const priceSlack = 5
 
-// The labels of an offering that do not follow from its type.
-const (
-	labelZone         = "topology.kubernetes.io/zone"
-	labelZoneID       = "topology.k8s.aws/zone-id"
-	labelRegion       = "topology.kubernetes.io/region"
-	labelCapacityType = "karpenter.sh/capacity-type"
-	labelPool         = "karpenter.sh/nodepool"
-	labelClass        = "karpenter.k8s.aws/ec2nodeclass"
-	hashAnnotation    = "karpenter.sh/nodepool-hash"
-)
-
 // claim checks one claim and counts it in t. Offerings that can't be had are dropped; the claim is rejected, with the
 // reason of its first offering, when none is left.
-func (v *verifier) claim(w Wish, t tally) (model.Claim, model.Reason) {
-	fail := func(code model.ReasonCode, format string, args ...any) (model.Claim, model.Reason) {
+func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason) {
+	fail := func(code model.Code, format string, args ...any) (model.Claim, model.Reason) {
 		return model.Claim{}, model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(w.ID)}
 	}
 	if problem := malformed(w); problem != "" {
-		return fail(model.ReasonInvalid, "%s", problem)
+		return fail(model.CodeInvalid, "%s", problem)
 	}
 	pool, ok := v.state.Pools[w.NodePool]
 	if !ok {
-		return fail(model.ReasonNotFound, "node pool %q does not exist", w.NodePool)
+		return fail(model.CodeNotFound, "node pool %q does not exist", w.NodePool)
 	}
 	if pool.Terminating {
-		return fail(model.ReasonNotFound, "node pool %q is being deleted", w.NodePool)
+		return fail(model.CodeNotFound, "node pool %q is being deleted", w.NodePool)
 	}
 	if pool.NotReady != (model.Reason{}) {
 		return model.Claim{}, pool.NotReady
 	}
-	if w.NodeClass != pool.Class {
-		return fail(model.ReasonInvalid, "node_class: node pool %q uses class %q, not %q", pool.Name, pool.Class, w.NodeClass)
+	if w.NodeClass != pool.NodeClass {
+		return fail(model.CodeInvalid, "node_class: node pool %q uses class %q, not %q", pool.Name, pool.NodeClass, w.NodeClass)
 	}
 	class, ok := v.state.Classes[w.NodeClass]
 	if !ok {
-		return fail(model.ReasonNodeClassNotFound, "node class %q does not exist", w.NodeClass)
+		return fail(model.CodeNodeClassNotFound, "node class %q does not exist", w.NodeClass)
 	}
 	if class.NotReady != (model.Reason{}) {
 		return model.Claim{}, class.NotReady
@@ -67,25 +58,24 @@ func (v *verifier) claim(w Wish, t tally) (model.Claim, model.Reason) {
 	}
 	c := v.newClaim(w, pool, class, kept)
 	if n := store.ClaimBytes(c); n > maxClaimBytes {
-		return fail(model.ReasonInvalid, "the claim takes %d bytes: at most %d; name fewer pods or offerings", n, maxClaimBytes)
+		return fail(model.CodeInvalid, "the claim takes %d bytes: at most %d; name fewer pods or offerings", n, maxClaimBytes)
 	}
 	t.use(pool.Name, claimCapacity(c, class))
 	t.staying[pool.Name]++
 	for _, p := range w.Pods {
 		t.served[p] = w.ID
 	}
-
 	return c, model.Reason{}
 }
 
 // fixedSize refuses a claim that a static pool has no place for: what it replaces is on its way out and does not count.
 // So no number of plans, made from however old a picture, gives the pool more nodes than its replicas.
-func fixedSize(w Wish, pool cluster.Pool, t tally) model.Reason {
+func fixedSize(w model.NodeClaim, pool cluster.Pool, t tally) model.Reason {
 	if pool.Replicas == nil {
 		return model.Reason{}
 	}
 	fail := func(format string, args ...any) model.Reason {
-		return model.Reason{Code: model.ReasonStaticPool, Message: fmt.Sprintf(format, args...), Subject: "nodepool/" + pool.Name}
+		return model.Reason{Code: model.CodeStaticPool, Message: fmt.Sprintf(format, args...), Subject: "nodepool/" + string(pool.Name)}
 	}
 	if w.Disruption == "" && len(w.Pods) > 0 {
 		return fail("node pool %q is static: no node of it is bought for pods", pool.Name)
@@ -93,12 +83,11 @@ func fixedSize(w Wish, pool cluster.Pool, t tally) model.Reason {
 	if have := t.staying[pool.Name]; have >= *pool.Replicas {
 		return fail("node pool %q is static and has %d of %d nodes", pool.Name, have, *pool.Replicas)
 	}
-
 	return model.Reason{}
 }
 
 // malformed names the field that is wrong; "" when none is.
-func malformed(w Wish) string {
+func malformed(w model.NodeClaim) string {
 	switch {
 	case !validName(string(w.ID)):
 		return fmt.Sprintf("id: %q is not a name: want 1 to 63 of a-z, 0-9 and '-', with a letter or digit at both ends", w.ID)
@@ -108,20 +97,19 @@ func malformed(w Wish) string {
 		return "node_pool: must be set"
 	}
 	for i, p := range w.Pods {
-		namespace, name, ok := strings.Cut(p, "/")
+		namespace, name, ok := strings.Cut(string(p), "/")
 		if !ok || namespace == "" || name == "" {
 			return fmt.Sprintf("pods[%d]: %q is not of the form namespace/name", i, p)
 		}
 	}
 	for i, o := range w.Offerings {
-		if o.InstanceType == "" || o.Zone == "" || o.CapacityType == "" {
+		if o.InstanceType == "" || o.Zone == "" || o.CapacityType == 0 {
 			return fmt.Sprintf("offerings[%d]: instance type, zone and capacity type must be set", i)
 		}
 		if (o.CapacityType == model.Reserved) != (o.ReservationID != "") {
 			return fmt.Sprintf("offerings[%d].reservation_id: must be set for reserved offerings, and for no others", i)
 		}
 	}
-
 	return ""
 }
 
@@ -130,18 +118,17 @@ func validName(s string) bool {
 	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
 	}
-
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 // duplicate refuses to buy twice for a pod: when this plan was granted a claim for it already, or when a claim serves
 // it that the plan could not have seen. A plan that has seen the claim and still wants another knows why.
-func (v *verifier) duplicate(w Wish, t tally) model.Reason {
-	pods := make(map[string]bool, len(w.Pods))
+func (v *verifier) duplicate(w model.NodeClaim, t tally) model.Reason {
+	pods := make(map[model.PodID]bool, len(w.Pods))
 	for _, p := range w.Pods {
 		if other, ok := t.served[p]; ok {
 			return model.Reason{
-				Code: model.ReasonDuplicate, Subject: "pod/" + p,
+				Code: model.CodeDuplicate, Subject: "pod/" + string(p),
 				Message: fmt.Sprintf("claim %s of the same plan serves pod %s", other, p),
 			}
 		}
@@ -149,30 +136,30 @@ func (v *verifier) duplicate(w Wish, t tally) model.Reason {
 	}
 	for _, id := range v.unseen {
 		served := v.state.Claims[id].Pods
-		if i := slices.IndexFunc(served, func(p string) bool { return pods[p] }); i >= 0 {
+		if i := slices.IndexFunc(served, func(p model.PodID) bool { return pods[p] }); i >= 0 {
 			return model.Reason{
-				Code: model.ReasonDuplicate, Subject: "pod/" + served[i],
+				Code: model.CodeDuplicate, Subject: "pod/" + string(served[i]),
 				Message: fmt.Sprintf("claim %s, which the plan could not know of, serves pod %s", id, served[i]),
 				Remedy:  "plan again from an inventory that holds it",
 			}
 		}
 	}
-
 	return model.Reason{}
 }
 
 // serves says that the claim is, or will be, capacity for its pods.
 func serves(c model.Claim) bool {
-	return c.State >= model.StatePlanned && c.State <= model.StateInitialized
+	return c.State >= model.ClaimPlanned && c.State <= model.ClaimInitialized
 }
 
 // offerings returns those that can be launched now at the price that the plan saw, in the plan's order, and why the
 // first one can't.
-func (v *verifier) offerings(w Wish, pool cluster.Pool, class Class, t tally) ([]model.Offering, model.Reason) {
-	var kept []model.Offering
+func (v *verifier) offerings(w model.NodeClaim, pool cluster.Pool, class Class, t tally) ([]model.RankedOffering, model.Reason) {
+	var kept []model.RankedOffering
 	var first model.Reason
+	asked := demands{claim: require.NewSet(w.Requirements...), pool: require.NewSet(pool.Requirements...)}
 	for _, o := range w.Offerings {
-		priced, reason := v.offering(w, o, pool, class)
+		priced, reason := v.offering(w, o, place{pool, class}, asked)
 		if reason == (model.Reason{}) {
 			reason = limit(t, pool, class.Shapes[o.InstanceType])
 		}
@@ -182,53 +169,60 @@ func (v *verifier) offerings(w Wish, pool cluster.Pool, class Class, t tally) ([
 			first = reason
 		}
 	}
-
 	return kept, first
 }
 
-func (v *verifier) offering(w Wish, o model.Offering, pool cluster.Pool, class Class) (model.Offering, model.Reason) {
+// demands are what a claim and its pool require of labels.
+type demands struct{ claim, pool require.Set }
+
+// place is what a claim is launched by.
+type place struct {
+	pool  cluster.Pool
+	class Class
+}
+
+func (v *verifier) offering(w model.NodeClaim, o model.RankedOffering, by place, asked demands) (model.RankedOffering, model.Reason) {
+	pool, class := by.pool, by.class
 	name := fmt.Sprintf("%s in %s, %s", o.InstanceType, o.Zone, o.CapacityType)
-	fail := func(code model.ReasonCode, format string, args ...any) (model.Offering, model.Reason) {
+	fail := func(code model.Code, format string, args ...any) (model.RankedOffering, model.Reason) {
 		return o, model.Reason{Code: code, Message: name + ": " + fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(w.ID)}
 	}
 	shape, ok := class.Shapes[o.InstanceType]
 	if !ok {
-		return fail(model.ReasonNoOffering, "class %q can't launch this type", w.NodeClass)
+		return fail(model.CodeNoOffering, "class %q can't launch this type", w.NodeClass)
 	}
-	zoneID, ok := class.Zones[o.Zone]
+	zoneID, ok := class.ZoneIDs[o.Zone]
 	if !ok {
-		return fail(model.ReasonNoOffering, "class %q has no subnet there", w.NodeClass)
+		return fail(model.CodeNoOffering, "class %q has no subnet there", w.NodeClass)
 	}
 	now, ok := v.state.Offerings[OfferingKey{o.InstanceType, o.Zone, o.CapacityType}]
 	if !ok {
-		return fail(model.ReasonNoOffering, "EC2 does not sell it")
+		return fail(model.CodeNoOffering, "EC2 does not sell it")
 	}
 	if v.state.Now.Before(now.UnavailableUntil) {
-		return fail(model.ReasonNoOffering, "EC2 had none lately; worth a try at %s", now.UnavailableUntil.UTC().Format(time.RFC3339))
+		return fail(model.CodeNoOffering, "EC2 had none lately; worth a try at %s", now.UnavailableUntil.UTC().Format(time.RFC3339))
 	}
-	labels := offeringLabels(v.state.Region, o, zoneID, pool, shape)
-	if problem := violated(labels, pool, w); problem != "" {
-		return fail(model.ReasonRequirements, "%s", problem)
+	has := offeringLabels(v.state.Region, o, zoneID, pool, shape)
+	if problem := violated(has, asked); problem != "" {
+		return fail(model.CodeRequirements, "%s", problem)
 	}
 	// The division by 100 keeps large prices from overflowing; both sides are far above 100 in practice.
 	if now.Price > o.Price+o.Price/100*priceSlack {
-		return fail(model.ReasonPriceChanged, "it costs %s an hour now, the plan took %s", dollars(now.Price), dollars(o.Price))
+		return fail(model.CodePriceChanged, "it costs %s an hour now, the plan took %s", dollars(now.Price), dollars(o.Price))
 	}
 	o.Price, o.PriceEstimated = now.Price, now.Estimated
-
 	return o, model.Reason{}
 }
 
 func limit(t tally, pool cluster.Pool, shape Shape) model.Reason {
-	capacity := map[string]int64{}
+	capacity := amounts{}
 	most(capacity, shape.Capacity)
 	l, sum, over := t.over(pool.Name, pool.Limits, capacity)
 	if !over {
 		return model.Reason{}
 	}
-
 	return model.Reason{
-		Code: model.ReasonLimit, Subject: "nodepool/" + pool.Name,
+		Code: model.CodeLimit, Subject: "nodepool/" + string(pool.Name),
 		Message: fmt.Sprintf("the pool would have %d of %s, its limit is %d", sum, l.Resource, l.Value),
 		Remedy:  fmt.Sprintf("raise spec.limits.%s of node pool %s", l.Resource, pool.Name),
 	}
@@ -237,33 +231,32 @@ func limit(t tally, pool cluster.Pool, shape Shape) model.Reason {
 // dollars prints micro-dollars.
 func dollars(micro int64) string { return fmt.Sprintf("$%d.%06d", micro/1e6, micro%1e6) }
 
-func offeringLabels(region string, o model.Offering, zoneID string, pool cluster.Pool, shape Shape) map[string]string {
-	labels := map[string]string{}
+func offeringLabels(region string, o model.RankedOffering, zoneID string, pool cluster.Pool, shape Shape) map[string]string {
+	has := map[string]string{}
 	for _, l := range pool.Labels {
-		labels[l.Key] = l.Value
+		has[l.Key] = l.Value
 	}
 	for _, l := range shape.Labels {
-		labels[l.Key] = l.Value
+		has[l.Key] = l.Value
 	}
-	labels[labelZone] = o.Zone
-	labels[labelCapacityType] = string(o.CapacityType)
-	labels[labelPool] = pool.Name
-	labels[labelClass] = pool.Class
+	has[labels.Zone] = o.Zone
+	has[labels.CapacityType] = o.CapacityType.String()
+	has[labels.NodePool] = string(pool.Name)
+	has[labels.NodeClass] = string(pool.NodeClass)
 	if region != "" {
-		labels[labelRegion] = region
+		has[labels.Region] = region
 	}
 	if zoneID != "" {
-		labels[labelZoneID] = zoneID
+		has[labels.ZoneID] = zoneID
 	}
-
-	return labels
+	return has
 }
 
-func (v *verifier) newClaim(w Wish, pool cluster.Pool, class Class, offerings []model.Offering) model.Claim {
+func (v *verifier) newClaim(w model.NodeClaim, pool cluster.Pool, class Class, offerings []model.RankedOffering) model.Claim {
 	shape := class.Shapes[offerings[0].InstanceType]
 	c := model.Claim{
-		ID: w.ID, NodePool: pool.Name, NodeClass: pool.Class,
-		State: model.StatePlanned, Reached: model.StatePlanned,
+		ID: w.ID, NodePool: pool.Name, NodeClass: pool.NodeClass,
+		State: model.ClaimPlanned, Reached: model.ClaimPlanned,
 		Requirements: w.Requirements, Offerings: offerings, Requests: w.Requests, Pods: w.Pods,
 		Labels: claimLabels(w, pool), Annotations: annotations(w, pool), Taints: pool.Taints, StartupTaints: pool.StartupTaints,
 		PoolHash: pool.Hash, ClassHash: class.Hash,
@@ -271,19 +264,18 @@ func (v *verifier) newClaim(w Wish, pool cluster.Pool, class Class, offerings []
 		CreateTime: v.state.Now, StateTime: v.state.Now, TerminationGracePeriod: pool.TerminationGracePeriod,
 		PlanID: v.plan.ID, Replaces: w.Disruption, Traceparent: v.plan.Traceparent,
 	}
-	if pool.ExpireAfter >= 0 {
-		c.ExpireTime = v.state.Now.Add(pool.ExpireAfter)
+	if pool.ExpireAfter != nil {
+		c.ExpireTime = v.state.Now.Add(*pool.ExpireAfter)
 	}
-
 	return c
 }
 
 // annotations are the pool's, and of the plan's those that tell how a claim came about.
-func annotations(w Wish, pool cluster.Pool) []model.Label {
+func annotations(w model.NodeClaim, pool cluster.Pool) model.Labels {
 	all := map[string]string{}
 	for _, a := range w.Annotations {
 		switch a.Key {
-		case "karpenter.sh/nodeclaim-min-values-relaxed", "karpenter.sh/price-overlay-applied", "karpenter.sh/capacity-overlay-applied":
+		case labels.MinValuesRelaxed, labels.PriceOverlay, labels.CapacityOverlay:
 			all[a.Key] = a.Value
 		}
 	}
@@ -293,26 +285,22 @@ func annotations(w Wish, pool cluster.Pool) []model.Label {
 	for _, a := range pool.Annotations {
 		all[a.Key] = a.Value
 	}
-
 	return sortedLabels(all)
 }
 
 // claimLabels are the labels that the node gets whatever it is launched as: the pool's, and for each key of the user's
 // own that the claim narrows to certain values, the first of them.
-func claimLabels(w Wish, pool cluster.Pool) []model.Label {
-	labels := map[string]string{}
-	for _, l := range pool.Labels {
-		labels[l.Key] = l.Value
-	}
-	for _, r := range w.Requirements {
-		if r.Operator == opIn && len(r.Values) > 0 && !offeringKey(r.Key) {
-			if _, set := labels[r.Key]; !set {
-				labels[r.Key] = slices.Min(r.Values)
-			}
+func claimLabels(w model.NodeClaim, pool cluster.Pool) model.Labels {
+	out := map[string]string{}
+	for _, r := range require.NewSet(w.Requirements...) {
+		if value, ok := chosen(r); ok {
+			out[r.Key] = value
 		}
 	}
-	labels[labelPool] = pool.Name
-	labels[labelClass] = pool.Class
-
-	return sortedLabels(labels)
+	for _, l := range pool.Labels {
+		out[l.Key] = l.Value
+	}
+	out[labels.NodePool] = string(pool.Name)
+	out[labels.NodeClass] = string(pool.NodeClass)
+	return sortedLabels(out)
 }

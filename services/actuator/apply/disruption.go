@@ -3,22 +3,22 @@ package apply
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // disruption checks a disruption and its replacements as one.
-func (v *verifier) disruption(d Disruption, wishes []Wish) {
+func (v *verifier) disruption(d model.Disruption, wishes []model.NodeClaim) {
 	members := replacementsOf(d, wishes)
 	if _, known := v.state.Disruptions[d.ID]; known {
-		v.again(d.ID)
+		v.again(string(d.ID))
 		for _, w := range members {
 			v.again(string(w.ID))
 		}
-
 		return
 	}
 	try := v.tally.clone()
@@ -26,19 +26,18 @@ func (v *verifier) disruption(d Disruption, wishes []Wish) {
 	if reason == (model.Reason{}) {
 		v.tally = try
 		v.groups = append(v.groups, group)
-		v.verdicts[d.ID] = Verdict{Decision: d.ID, Accepted: true}
+		v.verdicts[string(d.ID)] = model.Verdict{Decision: string(d.ID), Accepted: true}
 		for _, w := range members {
-			v.verdicts[string(w.ID)] = Verdict{Decision: string(w.ID), Accepted: true}
+			v.verdicts[string(w.ID)] = model.Verdict{Decision: string(w.ID), Accepted: true}
 		}
-
 		return
 	}
 	v.rejectGroup(d, members, culprit, reason)
 }
 
 // rejectGroup gives the culprit its reason and the others a pointer to it.
-func (v *verifier) rejectGroup(d Disruption, members []Wish, culprit string, reason model.Reason) {
-	ids := []string{d.ID}
+func (v *verifier) rejectGroup(d model.Disruption, members []model.NodeClaim, culprit string, reason model.Reason) {
+	ids := []string{string(d.ID)}
 	for _, w := range members {
 		ids = append(ids, string(w.ID))
 	}
@@ -46,33 +45,41 @@ func (v *verifier) rejectGroup(d Disruption, members []Wish, culprit string, rea
 		r := reason
 		if id != culprit {
 			r = model.Reason{
-				Code: model.ReasonGroup, Subject: id,
+				Code: model.CodeGroup, Subject: id,
 				Message: fmt.Sprintf("%s of the same group was rejected: %s", culprit, reason.Message),
 			}
 		}
-		v.verdicts[id] = Verdict{Decision: id, Reason: r}
+		v.verdicts[id] = model.Verdict{Decision: id, Reason: r}
 	}
 }
 
+// podsOf are the pods that a disruption moves.
+func podsOf(d model.Disruption) []model.PodID {
+	var out []model.PodID
+	for _, p := range d.Destinations {
+		out = append(out, p.Pod)
+	}
+	return out
+}
+
 // replacementsOf returns the claims that name the disruption.
-func replacementsOf(d Disruption, wishes []Wish) []Wish {
-	var out []Wish
+func replacementsOf(d model.Disruption, wishes []model.NodeClaim) []model.NodeClaim {
+	var out []model.NodeClaim
 	for _, w := range wishes {
 		if w.Disruption == d.ID && d.ID != "" {
 			out = append(out, w)
 		}
 	}
-
 	return out
 }
 
 // group builds what has to be stored for the disruption, or says which decision is wrong and why.
-func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, model.Reason) {
+func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally) (Group, string, model.Reason) {
 	if reason := wellFormed(d, members); reason != (model.Reason{}) {
-		return Group{}, d.ID, reason
+		return Group{}, string(d.ID), reason
 	}
-	record := model.Disruption{
-		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, Pods: d.Pods, AcceptTime: v.state.Now,
+	record := model.DisruptionRecord{
+		ID: d.ID, Reason: d.Reason, Candidates: d.Candidates, Replacements: d.Replacements, Pods: podsOf(d), AcceptTime: v.state.Now,
 		Workloads: d.Workloads,
 	}
 	g := Group{Disruption: &record}
@@ -80,7 +87,7 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 	for _, id := range d.Candidates {
 		c, reason := v.candidate(id, d, t)
 		if reason != (model.Reason{}) {
-			return Group{}, d.ID, reason
+			return Group{}, string(d.ID), reason
 		}
 		if c.Disruption == "" && serves(c) {
 			t.staying[c.NodePool]--
@@ -89,13 +96,13 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 		price += v.price(c)
 		g.Claims = append(g.Claims, marked.Claim)
 	}
-	if d.Reason == model.DisruptionDrifted {
+	if d.Reason == model.ReasonDrifted {
 		if reason := v.canary(d); reason != (model.Reason{}) {
-			return Group{}, d.ID, reason
+			return Group{}, string(d.ID), reason
 		}
 	}
 	if reason := v.budgets(d, t); reason != (model.Reason{}) {
-		return Group{}, d.ID, reason
+		return Group{}, string(d.ID), reason
 	}
 	for _, w := range members {
 		c, reason := v.claim(w, t)
@@ -107,7 +114,7 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 	replacements := g.Claims[len(d.Candidates):]
 	if saves(d.Reason) {
 		if reason := cheaper(replacements, price); reason != (model.Reason{}) {
-			return Group{}, d.ID, reason
+			return Group{}, string(d.ID), reason
 		}
 	}
 	g.shorten(replacements)
@@ -116,12 +123,11 @@ func (v *verifier) group(d Disruption, members []Wish, t tally) (Group, string, 
 		record.Saving -= worst(c.Offerings)
 	}
 	if n := g.Bytes(); n > maxGroupBytes {
-		return Group{}, d.ID, model.Reason{
-			Code: model.ReasonInvalid, Subject: d.ID,
+		return Group{}, string(d.ID), model.Reason{
+			Code: model.CodeInvalid, Subject: string(d.ID),
 			Message: fmt.Sprintf("the disruption and its claims take %d bytes, and must be stored at once: at most %d", n, maxGroupBytes),
 		}
 	}
-
 	return g, "", model.Reason{}
 }
 
@@ -136,11 +142,11 @@ func (g Group) shorten(replacements []model.Claim) {
 	}
 }
 
-func wellFormed(d Disruption, members []Wish) model.Reason {
+func wellFormed(d model.Disruption, members []model.NodeClaim) model.Reason {
 	fail := func(format string, args ...any) model.Reason {
-		return model.Reason{Code: model.ReasonInvalid, Message: fmt.Sprintf(format, args...), Subject: d.ID}
+		return model.Reason{Code: model.CodeInvalid, Message: fmt.Sprintf(format, args...), Subject: string(d.ID)}
 	}
-	if !validName(d.ID) {
+	if !validName(string(d.ID)) {
 		return fail("id: %q is not a name: want 1 to 63 of a-z, 0-9 and '-', with a letter or digit at both ends", d.ID)
 	}
 	if len(d.Candidates) == 0 {
@@ -150,11 +156,11 @@ func wellFormed(d Disruption, members []Wish) model.Reason {
 		return fail("candidates, replacements: %d claims are too many for one disruption: at most %d", n, MaxGroup)
 	}
 	switch d.Reason {
-	case model.DisruptionEmpty, model.DisruptionSurplus:
+	case model.ReasonEmpty, model.ReasonSurplus:
 		if len(d.Replacements) > 0 {
 			return fail("replacements: a node that is empty or one too many needs none")
 		}
-	case model.DisruptionUnderutilized, model.DisruptionExpired, model.DisruptionDrifted, model.DisruptionUnhealthy:
+	case model.ReasonUnderutilized, model.ReasonExpired, model.ReasonDrifted, model.ReasonUnhealthy:
 	default:
 		return fail("reason: a plan may give EMPTY, UNDERUTILIZED, EXPIRED, DRIFTED, UNHEALTHY or SURPLUS, not %d", d.Reason)
 	}
@@ -176,7 +182,6 @@ func wellFormed(d Disruption, members []Wish) model.Reason {
 			return fail("replacements: claim %s names this disruption, which does not name it", w.ID)
 		}
 	}
-
 	return model.Reason{}
 }
 
@@ -187,8 +192,8 @@ const (
 )
 
 // badWorkloads says what is wrong with the list of those whose pods are evicted; "" when nothing is.
-func badWorkloads(d Disruption) string {
-	if n, most := len(d.Workloads), max(len(d.Pods), d.Evictions); n > most {
+func badWorkloads(d model.Disruption) string {
+	if n, most := len(d.Workloads), max(len(d.Destinations), d.Evictions); n > most {
 		return fmt.Sprintf("%d owners of %d pods", n, most)
 	}
 	seen := map[model.WorkloadEvictions]bool{}
@@ -207,48 +212,45 @@ func badWorkloads(d Disruption) string {
 		}
 		seen[w] = true
 	}
-
 	return ""
 }
 
 // candidate checks that a claim may be taken away.
-func (v *verifier) candidate(id model.ClaimID, d Disruption, t tally) (model.Claim, model.Reason) {
+func (v *verifier) candidate(id model.ClaimID, d model.Disruption, t tally) (model.Claim, model.Reason) {
 	c, ok := v.state.Claims[id]
-	fail := func(code model.ReasonCode, format string, args ...any) (model.Claim, model.Reason) {
+	fail := func(code model.Code, format string, args ...any) (model.Claim, model.Reason) {
 		return c, model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(id)}
 	}
-	needed := model.StateInitialized
-	if d.Reason == model.DisruptionUnhealthy {
-		needed = model.StateRegistered
+	needed := model.ClaimInitialized
+	if d.Reason == model.ReasonUnhealthy {
+		needed = model.ClaimRegistered
 	}
 	switch {
 	case !ok || c.State.Ended():
-		return fail(model.ReasonNotFound, "claim %s does not exist any more", id)
-	case c.Disruption != "" || c.State > model.StateInitialized || v.taken(id):
-		return fail(model.ReasonAlreadyDisrupted, "claim %s is being taken away already", id)
-	case d.Reason != model.DisruptionUnhealthy && d.Reason != model.DisruptionSurplus && v.replacing(c):
-		return fail(model.ReasonAlreadyDisrupted, "claim %s is a replacement of disruption %s, which goes on", id, c.Replaces)
-	case d.Reason == model.DisruptionSurplus:
+		return fail(model.CodeNotFound, "claim %s does not exist any more", id)
+	case c.Disruption != "" || c.State > model.ClaimInitialized || v.taken(id):
+		return fail(model.CodeAlreadyDisrupted, "claim %s is being taken away already", id)
+	case d.Reason != model.ReasonUnhealthy && d.Reason != model.ReasonSurplus && v.replacing(c):
+		return fail(model.CodeAlreadyDisrupted, "claim %s is a replacement of disruption %s, which goes on", id, c.Replaces)
+	case d.Reason == model.ReasonSurplus:
 		return c, v.surplus(c, t)
 	case c.State < needed:
-		return fail(model.ReasonNotInitialized, "claim %s is %s", id, c.State)
+		return fail(model.CodeNotInitialized, "claim %s is %s", id, c.State)
 	}
 	n, ok := v.state.Nodes[id]
 	if !ok {
-		return fail(model.ReasonNotFound, "the node of claim %s is not there", id)
+		return fail(model.CodeNotFound, "the node of claim %s is not there", id)
 	}
 	if n.Terminating {
-		return fail(model.ReasonAlreadyDisrupted, "node %s is being deleted", n.Name)
+		return fail(model.CodeAlreadyDisrupted, "node %s is being deleted", n.Name)
 	}
 	reason := v.why(c, n, d)
-
 	return c, reason
 }
 
 // replacing says that the claim replaces others that are still being taken away: its pods are yet to come.
 func (v *verifier) replacing(c model.Claim) bool {
 	d, ok := v.state.Disruptions[c.Replaces]
-
 	return c.Replaces != "" && ok && d.EndTime.IsZero()
 }
 
@@ -258,17 +260,16 @@ func (v *verifier) surplus(c model.Claim, t tally) model.Reason {
 	pool, ok := v.state.Pools[c.NodePool]
 	if !ok || pool.Replicas == nil {
 		return model.Reason{
-			Code: model.ReasonInvalid, Subject: "nodeclaim/" + string(c.ID),
+			Code: model.CodeInvalid, Subject: "nodeclaim/" + string(c.ID),
 			Message: fmt.Sprintf("claim %s is not one of a static pool", c.ID),
 		}
 	}
 	if have := t.staying[c.NodePool]; have <= *pool.Replicas {
 		return model.Reason{
-			Code: model.ReasonStaticPool, Subject: "nodepool/" + c.NodePool,
+			Code: model.CodeStaticPool, Subject: "nodepool/" + string(c.NodePool),
 			Message: fmt.Sprintf("node pool %q has %d nodes, and is to have %d", c.NodePool, have, *pool.Replicas),
 		}
 	}
-
 	return model.Reason{}
 }
 
@@ -279,69 +280,53 @@ func (v *verifier) taken(id model.ClaimID) bool {
 			return true
 		}
 	}
-
 	return false
 }
 
-// softest is how long before its expiry a node may be replaced at most.
-const softest = time.Hour
-
-// SoftExpiry is from when on a claim may be replaced for its age: in the last hour of its life, or in its last tenth if
-// that is shorter. Zero for a claim that never expires.
-func SoftExpiry(c model.Claim) time.Time {
-	if c.ExpireTime.IsZero() {
-		return time.Time{}
-	}
-
-	return c.ExpireTime.Add(-min(softest, c.ExpireTime.Sub(c.CreateTime)/10))
-}
-
-// Overdue says that the claim has expired, so that budgets can't keep it any more.
-func Overdue(c model.Claim, now time.Time) bool {
-	return !c.ExpireTime.IsZero() && !now.Before(c.ExpireTime)
-}
-
 // Bounded says that pods can't hold the claim's drain up for ever: it has a termination grace period.
-func Bounded(c model.Claim) bool { return c.TerminationGracePeriod >= 0 }
+func Bounded(c model.Claim) bool { return c.TerminationGracePeriod != nil }
 
 // why checks that the disruption's reason holds for the candidate, and that nothing protects it. A sick node goes in spite
 // of all protection, and so does one that has expired where its drain is bounded.
-func (v *verifier) why(c model.Claim, n cluster.Node, d Disruption) model.Reason {
-	fail := func(code model.ReasonCode, format string, args ...any) model.Reason {
-		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + n.Name}
+func (v *verifier) why(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
+	fail := func(code model.Code, format string, args ...any) model.Reason {
+		return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "node/" + string(n.Name)}
 	}
 	overdue := false
 	switch d.Reason {
-	case model.DisruptionUnhealthy:
+	case model.ReasonUnhealthy:
 		return v.unhealthy(c, n)
-	case model.DisruptionExpired:
-		overdue = Overdue(c, v.state.Now)
-		if soft := SoftExpiry(c); soft.IsZero() || v.state.Now.Before(soft) {
-			return fail(model.ReasonInvalid, "claim %s has not expired", c.ID)
+	case model.ReasonExpired:
+		expired, _ := rules.Expired(&c, v.state.Now)
+		overdue = !expired.OK()
+		if due, _ := rules.Expiring(&c, v.state.Now); due.OK() {
+			return fail(model.CodeInvalid, "claim %s has not expired", c.ID)
 		}
-	case model.DisruptionEmpty:
+	case model.ReasonEmpty:
 		if pods := lifecycle.Leaving(n, v.state.Now); len(pods) > 0 && !allTerminating(n) {
-			return fail(model.ReasonStale, "node %s is not empty: pod %s runs there", n.Name, pods[0])
+			return fail(model.CodeStale, "node %s is not empty: pod %s runs there", n.Name, pods[0])
 		}
-	case model.DisruptionDrifted:
+	case model.ReasonDrifted:
 		if !v.drifted(c) {
-			return fail(model.ReasonInvalid, "claim %s has not drifted", c.ID)
+			return fail(model.CodeInvalid, "claim %s has not drifted", c.ID)
 		}
 	default:
 	}
-	if n.Annotations["karpenter.sh/do-not-disrupt"] == "true" && !overdue {
-		return fail(model.ReasonNodeDoNotDisrupt, "node %s carries karpenter.sh/do-not-disrupt", n.Name)
+	if n.Annotations[labels.DoNotDisrupt] == "true" && !overdue {
+		return fail(model.CodeNodeDoNotDisrupt, "node %s carries %s", n.Name, labels.DoNotDisrupt)
 	}
 	if overdue && Bounded(c) {
 		return model.Reason{}
 	}
 	for _, p := range n.Pods {
-		live := !p.Finished && p.DeletionTime.IsZero()
-		if live && p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || v.state.Now.Before(p.DoNotDisruptUntil)) {
-			return fail(model.ReasonPodDoNotDisrupt, "pod %s/%s carries karpenter.sh/do-not-disrupt", p.Namespace, p.Name)
+		if p.Finished || !p.DeletionTime.IsZero() {
+			continue
+		}
+		pod := model.Pod{ID: model.PodID(p.Namespace + "/" + p.Name), DoNotDisrupt: p.DoNotDisrupt, DoNotDisruptUntil: p.DoNotDisruptUntil}
+		if why, _ := rules.Protected(&pod, v.state.Now); !why.OK() {
+			return why
 		}
 	}
-
 	return model.Reason{}
 }
 

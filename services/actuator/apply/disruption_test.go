@@ -9,24 +9,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-func replacing(offerings ...model.Offering) Plan {
+func replacing(offerings ...model.RankedOffering) model.Plan {
 	w := wish("new", offerings...)
 	w.Disruption = "d-1"
 	p := plan(w)
-	p.Disruptions = []Disruption{{
-		ID: "d-1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"}, Pods: []string{"d/web"},
+	p.Disruptions = []model.Disruption{{
+		ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"},
+		Destinations: []model.Placement{{Pod: "d/web", Claim: "new"}},
 	}}
-
 	return p
 }
 
-func deleting(reason model.DisruptionReason) Plan {
+func deleting(reason model.DisruptionReason) model.Plan {
 	p := plan()
-	p.Disruptions = []Disruption{{ID: "d-1", Reason: reason, Candidates: []model.ClaimID{"old"}}}
-
+	p.Disruptions = []model.Disruption{{ID: "d-1", Reason: reason, Candidates: []model.ClaimID{"old"}}}
 	return p
 }
 
@@ -34,97 +33,97 @@ func TestDisruptions(t *testing.T) {
 	cheap := offering("c5.large", "a", 85_000)
 	noPods := func(s *State) { editNode(s, func(n *cluster.Node) { n.Pods = nil }) }
 	for name, c := range map[string]struct {
-		plan  Plan
+		plan  model.Plan
 		state func(*State)
 		// want is for the disruption, wantClaim for its replacement.
-		want, wantClaim model.ReasonCode
+		want, wantClaim model.Code
 	}{
 		"a cheaper replacement is accepted": {plan: replacing(cheap)},
 		"a replacement of the same price saves nothing": {
-			plan: replacing(offering("m5.large", "b", 96_000)), want: model.ReasonNoCheaper, wantClaim: model.ReasonGroup,
+			plan: replacing(offering("m5.large", "b", 96_000)), want: model.CodeNoCheaper, wantClaim: model.CodeGroup,
 		},
 		"a candidate that has become cheap is not worth replacing": {
 			plan: replacing(cheap), state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 80_000}) },
-			want: model.ReasonNoCheaper, wantClaim: model.ReasonGroup,
+			want: model.CodeNoCheaper, wantClaim: model.CodeGroup,
 		},
 		"a replacement that can't be had takes the disruption with it": {
-			plan: replacing(offering("c5.large", "c", 85_000)), want: model.ReasonGroup, wantClaim: model.ReasonNoOffering,
+			plan: replacing(offering("c5.large", "c", 85_000)), want: model.CodeGroup, wantClaim: model.CodeNoOffering,
 		},
-		"pods that fit elsewhere need no replacement": {plan: deleting(model.DisruptionUnderutilized)},
-		"an empty node goes":                          {plan: deleting(model.DisruptionEmpty), state: noPods},
-		"a node that is not empty any more stays":     {plan: deleting(model.DisruptionEmpty), want: model.ReasonStale},
+		"pods that fit elsewhere need no replacement": {plan: deleting(model.ReasonUnderutilized)},
+		"an empty node goes":                          {plan: deleting(model.ReasonEmpty), state: noPods},
+		"a node that is not empty any more stays":     {plan: deleting(model.ReasonEmpty), want: model.CodeStale},
 		"a node whose last pod is leaving is empty": {
-			plan: deleting(model.DisruptionEmpty), state: func(s *State) {
+			plan: deleting(model.ReasonEmpty), state: func(s *State) {
 				editNode(s, func(n *cluster.Node) { n.Pods = []cluster.Pod{{Name: "web", DeletionTime: at(1)}} })
 			},
 		},
 		"a node of DaemonSet pods is empty": {
-			plan: deleting(model.DisruptionEmpty), state: func(s *State) {
+			plan: deleting(model.ReasonEmpty), state: func(s *State) {
 				editNode(s, func(n *cluster.Node) { n.Pods = []cluster.Pod{{Name: "ds", Daemon: true}} })
 			},
 		},
-		"a claim that is not there":           {plan: deleting(model.DisruptionEmpty), state: func(s *State) { delete(s.Claims, "old") }, want: model.ReasonNotFound},
-		"a claim that has ended":              {plan: deleting(model.DisruptionEmpty), state: inState(model.StateGone), want: model.ReasonNotFound},
-		"a claim that is not initialized":     {plan: deleting(model.DisruptionEmpty), state: inState(model.StateRegistered), want: model.ReasonNotInitialized},
-		"a claim that is being drained":       {plan: deleting(model.DisruptionEmpty), state: inState(model.StateDraining), want: model.ReasonAlreadyDisrupted},
-		"a claim that another disruption has": {plan: deleting(model.DisruptionEmpty), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Disruption = "d-0" }) }, want: model.ReasonAlreadyDisrupted},
+		"a claim that is not there":           {plan: deleting(model.ReasonEmpty), state: func(s *State) { delete(s.Claims, "old") }, want: model.CodeNotFound},
+		"a claim that has ended":              {plan: deleting(model.ReasonEmpty), state: inState(model.ClaimGone), want: model.CodeNotFound},
+		"a claim that is not initialized":     {plan: deleting(model.ReasonEmpty), state: inState(model.ClaimRegistered), want: model.CodeNotInitialized},
+		"a claim that is being drained":       {plan: deleting(model.ReasonEmpty), state: inState(model.ClaimDraining), want: model.CodeAlreadyDisrupted},
+		"a claim that another disruption has": {plan: deleting(model.ReasonEmpty), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Disruption = "d-0" }) }, want: model.CodeAlreadyDisrupted},
 		"a node that its user deletes": {
-			plan: deleting(model.DisruptionEmpty), state: func(s *State) { editNode(s, func(n *cluster.Node) { n.Terminating = true }) }, want: model.ReasonAlreadyDisrupted,
+			plan: deleting(model.ReasonEmpty), state: func(s *State) { editNode(s, func(n *cluster.Node) { n.Terminating = true }) }, want: model.CodeAlreadyDisrupted,
 		},
-		"a node that is not there": {plan: deleting(model.DisruptionEmpty), state: func(s *State) { delete(s.Nodes, "old") }, want: model.ReasonNotFound},
+		"a node that is not there": {plan: deleting(model.ReasonEmpty), state: func(s *State) { delete(s.Nodes, "old") }, want: model.CodeNotFound},
 		"a protected node": {
-			plan: deleting(model.DisruptionUnderutilized), want: model.ReasonNodeDoNotDisrupt,
+			plan: deleting(model.ReasonUnderutilized), want: model.CodeNodeDoNotDisrupt,
 			state: func(s *State) {
 				editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
 			},
 		},
-		"a protected pod":             {plan: deleting(model.DisruptionUnderutilized), state: protect(time.Time{}), want: model.ReasonPodDoNotDisrupt},
-		"a pod that is protected yet": {plan: deleting(model.DisruptionUnderutilized), state: protect(at(1)), want: model.ReasonPodDoNotDisrupt},
-		"a pod that is so no longer":  {plan: deleting(model.DisruptionUnderutilized), state: protect(at(0))},
-		"expired in spite of a pod":   {plan: deleting(model.DisruptionExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(0)) }},
+		"a protected pod":             {plan: deleting(model.ReasonUnderutilized), state: protect(time.Time{}), want: model.CodePodDoNotDisrupt},
+		"a pod that is protected yet": {plan: deleting(model.ReasonUnderutilized), state: protect(at(1)), want: model.CodePodDoNotDisrupt},
+		"a pod that is so no longer":  {plan: deleting(model.ReasonUnderutilized), state: protect(at(0))},
+		"expired in spite of a pod":   {plan: deleting(model.ReasonExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(0)) }},
 		"expired in spite of a pod, where nothing bounds the drain": {
-			plan: deleting(model.DisruptionExpired), want: model.ReasonPodDoNotDisrupt,
+			plan: deleting(model.ReasonExpired), want: model.CodePodDoNotDisrupt,
 			state: func(s *State) {
 				protect(time.Time{})(s)
 				expire(s, at(0))
-				editClaim(s, func(c *model.Claim) { c.TerminationGracePeriod = -1 })
+				editClaim(s, func(c *model.Claim) { c.TerminationGracePeriod = nil })
 			},
 		},
-		"in its last hour":                    {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(60)) }},
-		"in its last hour, with a pod":        {plan: deleting(model.DisruptionExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(60)) }, want: model.ReasonPodDoNotDisrupt},
-		"in its last hour, with a budget":     {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(60)); budgets(s, cluster.Budget{}) }, want: model.ReasonBudget},
-		"in its last hour, a protected node":  {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(60)); protectNode(s) }, want: model.ReasonNodeDoNotDisrupt},
-		"expired, a protected node":           {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(0)); protectNode(s) }},
-		"before its last hour":                {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(61)) }, want: model.ReasonInvalid},
-		"in its last tenth":                   {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(2)); bornAt(s, at(-18)) }},
-		"before its last tenth":               {plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(3)); bornAt(s, at(-18)) }, want: model.ReasonInvalid},
-		"a replacement that is still awaited": {plan: deleting(model.DisruptionEmpty), state: func(s *State) { noPods(s); replaces(s, time.Time{}) }, want: model.ReasonAlreadyDisrupted},
-		"a replacement that has its pods":     {plan: deleting(model.DisruptionEmpty), state: func(s *State) { noPods(s); replaces(s, at(-1)) }},
+		"in its last hour":                    {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(60)) }},
+		"in its last hour, with a pod":        {plan: deleting(model.ReasonExpired), state: func(s *State) { protect(time.Time{})(s); expire(s, at(60)) }, want: model.CodePodDoNotDisrupt},
+		"in its last hour, with a budget":     {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(60)); budgets(s, model.DisruptionBudget{}) }, want: model.CodeBudget},
+		"in its last hour, a protected node":  {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(60)); protectNode(s) }, want: model.CodeNodeDoNotDisrupt},
+		"expired, a protected node":           {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(0)); protectNode(s) }},
+		"before its last hour":                {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(61)) }, want: model.CodeInvalid},
+		"in its last tenth":                   {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(2)); bornAt(s, at(-18)) }},
+		"before its last tenth":               {plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(3)); bornAt(s, at(-18)) }, want: model.CodeInvalid},
+		"a replacement that is still awaited": {plan: deleting(model.ReasonEmpty), state: func(s *State) { noPods(s); replaces(s, time.Time{}) }, want: model.CodeAlreadyDisrupted},
+		"a replacement that has its pods":     {plan: deleting(model.ReasonEmpty), state: func(s *State) { noPods(s); replaces(s, at(-1)) }},
 		"a pool whose budgets are not known": {
-			plan: deleting(model.DisruptionUnderutilized), state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.NotReady.Code = 2 }) }, want: 2,
+			plan: deleting(model.ReasonUnderutilized), state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.NotReady.Code = 2 }) }, want: 2,
 		},
-		"never expires": {plan: deleting(model.DisruptionExpired), want: model.ReasonInvalid},
+		"never expires": {plan: deleting(model.ReasonExpired), want: model.CodeInvalid},
 		"drifted as far as this plan can know": {
-			plan: deleting(model.DisruptionDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.PoolHash = "old" }) },
+			plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.PoolHash = "old" }) },
 		},
-		"drifted":                      {plan: deleting(model.DisruptionDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
-		"not drifted":                  {plan: deleting(model.DisruptionDrifted), want: model.ReasonInvalid},
-		"interrupted is no plan's say": {plan: deleting(model.DisruptionInterrupted), want: model.ReasonInvalid},
+		"drifted":                      {plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
+		"not drifted":                  {plan: deleting(model.ReasonDrifted), want: model.CodeInvalid},
+		"interrupted is no plan's say": {plan: deleting(model.ReasonInterrupted), want: model.CodeInvalid},
 		"a budget of none": {
-			plan: deleting(model.DisruptionEmpty), state: func(s *State) { noPods(s); budgets(s, cluster.Budget{Count: 0}) }, want: model.ReasonBudget,
+			plan: deleting(model.ReasonEmpty), state: func(s *State) { noPods(s); budgets(s, model.DisruptionBudget{Count: 0}) }, want: model.CodeBudget,
 		},
 		"a budget of none for another reason": {
-			plan: deleting(model.DisruptionEmpty), state: func(s *State) {
+			plan: deleting(model.ReasonEmpty), state: func(s *State) {
 				noPods(s)
-				budgets(s, cluster.Budget{Count: 0, Reasons: []model.DisruptionReason{model.DisruptionDrifted}})
+				budgets(s, model.DisruptionBudget{Count: 0, Reasons: []model.DisruptionReason{model.ReasonDrifted}})
 			},
 		},
 		"expiry knows no budget": {
-			plan: deleting(model.DisruptionExpired), state: func(s *State) { expire(s, at(0)); budgets(s, cluster.Budget{Count: 0}) },
+			plan: deleting(model.ReasonExpired), state: func(s *State) { expire(s, at(0)); budgets(s, model.DisruptionBudget{Count: 0}) },
 		},
 		"the same disruption again": {
-			plan: replacing(cheap), state: func(s *State) { s.Disruptions["d-1"] = model.Disruption{ID: "d-1"} },
-			want: model.ReasonAlreadyAccepted, wantClaim: model.ReasonAlreadyAccepted,
+			plan: replacing(cheap), state: func(s *State) { s.Disruptions["d-1"] = model.DisruptionRecord{ID: "d-1"} },
+			want: model.CodeAlreadyAccepted, wantClaim: model.CodeAlreadyAccepted,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +135,7 @@ func TestDisruptions(t *testing.T) {
 			if got := code(t, o, "d-1"); got != c.want {
 				t.Errorf("%+v, want reason %d", o.Verdicts, c.want)
 			}
-			if len(c.plan.Wishes) > 0 {
+			if len(c.plan.NodeClaims) > 0 {
 				if got := code(t, o, "new"); got != c.wantClaim {
 					t.Errorf("%+v, want reason %d for the replacement", o.Verdicts, c.wantClaim)
 				}
@@ -148,7 +147,7 @@ func TestDisruptions(t *testing.T) {
 	}
 }
 
-func inState(x model.State) func(*State) {
+func inState(x model.ClaimState) func(*State) {
 	return func(s *State) { editClaim(s, func(c *model.Claim) { c.State = x }) }
 }
 
@@ -167,13 +166,15 @@ func protectNode(s *State) {
 func bornAt(s *State, t time.Time) { editClaim(s, func(c *model.Claim) { c.CreateTime = t }) }
 
 func replaces(s *State, ended time.Time) {
-	s.Disruptions["d-0"] = model.Disruption{ID: "d-0", EndTime: ended}
+	s.Disruptions["d-0"] = model.DisruptionRecord{ID: "d-0", EndTime: ended}
 	editClaim(s, func(c *model.Claim) { c.Replaces = "d-0" })
 }
 
 func expire(s *State, t time.Time) { editClaim(s, func(c *model.Claim) { c.ExpireTime = t }) }
 
-func budgets(s *State, b ...cluster.Budget) { editPool(s, func(p *cluster.Pool) { p.Budgets = b }) }
+func budgets(s *State, b ...model.DisruptionBudget) {
+	editPool(s, func(p *cluster.Pool) { p.Budgets = b })
+}
 
 func TestGroupIsStoredWhole(t *testing.T) {
 	p := replacing(offering("m5.large", "b", 96_000), offering("c5.large", "a", 85_000))
@@ -183,47 +184,47 @@ func TestGroupIsStoredWhole(t *testing.T) {
 		t.Fatalf("%+v", o.Verdicts)
 	}
 	g := o.Groups[0]
-	want := &model.Disruption{
-		ID: "d-1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"},
-		Pods: []string{"d/web"}, AcceptTime: at(0), Saving: 11_000, Workloads: p.Disruptions[0].Workloads,
+	want := &model.DisruptionRecord{
+		ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"old"}, Replacements: []model.ClaimID{"new"},
+		Pods: []model.PodID{"d/web"}, AcceptTime: at(0), Saving: 11_000, Workloads: p.Disruptions[0].Workloads,
 	}
 	if d := cmp.Diff(want, g.Disruption); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if len(g.Claims) != 2 || g.Claims[0].Disruption != "d-1" || g.Claims[0].State != model.StateInitialized || g.Claims[1].Replaces != "d-1" {
+	if len(g.Claims) != 2 || g.Claims[0].Disruption != "d-1" || g.Claims[0].State != model.ClaimInitialized || g.Claims[1].Replaces != "d-1" {
 		t.Errorf("claims %+v, want the marked candidate and its replacement", g.Claims)
 	}
-	if d := cmp.Diff([]model.Offering{offering("c5.large", "a", 85_000)}, g.Claims[1].Offerings); d != "" {
+	if d := cmp.Diff([]model.RankedOffering{offering("c5.large", "a", 85_000)}, g.Claims[1].Offerings); d != "" {
 		t.Errorf("only what is cheaper may be launched (-want +got):\n%s", d)
 	}
 }
 
-func evicting(w ...model.WorkloadEvictions) func(*Plan) {
-	return func(p *Plan) { p.Disruptions[0].Workloads = w }
+func evicting(w ...model.WorkloadEvictions) func(*model.Plan) {
+	return func(p *model.Plan) { p.Disruptions[0].Workloads = w }
 }
 
 func TestMalformedDisruptions(t *testing.T) {
-	for name, edit := range map[string]func(*Plan){
-		"no candidates":                       func(p *Plan) { p.Disruptions[0].Candidates = nil },
-		"a bad id":                            func(p *Plan) { p.Disruptions[0].ID = "d_1" },
-		"a replacement that is not there":     func(p *Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"new", "other"} },
-		"a replacement that it does not name": func(p *Plan) { p.Disruptions[0].Replacements = nil },
-		"a replacement of another name":       func(p *Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"other"} },
-		"a candidate twice":                   func(p *Plan) { p.Disruptions[0].Candidates = []model.ClaimID{"old", "old"} },
-		"a replacement for an empty node":     func(p *Plan) { p.Disruptions[0].Reason = model.DisruptionEmpty },
+	for name, edit := range map[string]func(*model.Plan){
+		"no candidates":                       func(p *model.Plan) { p.Disruptions[0].Candidates = nil },
+		"a bad id":                            func(p *model.Plan) { p.Disruptions[0].ID = "d_1" },
+		"a replacement that is not there":     func(p *model.Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"new", "other"} },
+		"a replacement that it does not name": func(p *model.Plan) { p.Disruptions[0].Replacements = nil },
+		"a replacement of another name":       func(p *model.Plan) { p.Disruptions[0].Replacements = []model.ClaimID{"other"} },
+		"a candidate twice":                   func(p *model.Plan) { p.Disruptions[0].Candidates = []model.ClaimID{"old", "old"} },
+		"a replacement for an empty node":     func(p *model.Plan) { p.Disruptions[0].Reason = model.ReasonEmpty },
 		"more owners than pods":               evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: 1}, model.WorkloadEvictions{Namespace: "d"}),
 		"an owner without a name":             evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet"}),
 		"an owner without a place":            evicting(model.WorkloadEvictions{Kind: "ReplicaSet", Name: "a"}),
 		"an owner of a long name":             evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: strings.Repeat("x", 254)}),
 		"less than none of an owner's":        evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: -1}),
-		"an owner twice": func(p *Plan) {
+		"an owner twice": func(p *model.Plan) {
 			one := model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: 1}
 			two := one
 			two.Pods = 2
 			p.Disruptions[0].Evictions = 2
 			evicting(one, two)(p)
 		},
-		"too many": func(p *Plan) {
+		"too many": func(p *model.Plan) {
 			for i := range MaxGroup {
 				p.Disruptions[0].Candidates = append(p.Disruptions[0].Candidates, model.ClaimID(fmt.Sprint(i)))
 			}
@@ -252,35 +253,34 @@ func ten() State {
 		id := model.ClaimID(fmt.Sprintf("c%d", i))
 		c := s.Claims["old"]
 		c.ID, c.Pods = id, nil
-		s.Claims[id], s.Nodes[id] = c, cluster.Node{Name: "n-" + string(id), Ready: true}
+		s.Claims[id], s.Nodes[id] = c, cluster.Node{Name: model.NodeName("n-" + string(id)), Ready: true}
 	}
 	delete(s.Claims, "old")
-
 	return s
 }
 
 func TestBudgets(t *testing.T) {
 	for name, c := range map[string]struct {
-		budgets []cluster.Budget
+		budgets []model.DisruptionBudget
 		state   func(*State)
 		want    int // of four deletions of one node each
 	}{
 		"no budget is no limit":                   {want: 4},
-		"a count":                                 {budgets: []cluster.Budget{{Count: 3}}, want: 3},
-		"a share rounds up":                       {budgets: []cluster.Budget{{Count: -1, Percent: 11}}, want: 2},
-		"no share at all":                         {budgets: []cluster.Budget{{Count: -1}}, want: 0},
-		"the tightest counts":                     {budgets: []cluster.Budget{{Count: 3}, {Count: 1}}, want: 1},
-		"what goes on already counts":             {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.Disruption = "d" }) }, want: 2},
-		"what is being drained counts":            {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.State = model.StateDraining }) }, want: 2},
-		"a node that is down counts":              {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { s.Nodes["c9"] = cluster.Node{Name: "n"} }, want: 2},
-		"a node that is not there does not count": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 3},
-		"a share is of nodes that are there":      {budgets: []cluster.Budget{{Count: -1, Percent: 11}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 1},
-		"what was never up does not count": {budgets: []cluster.Budget{{Count: 3}}, state: func(s *State) {
-			ended(s, func(c *model.Claim) { c.State, c.Reached = model.StateLaunched, model.StateLaunched })
+		"a count":                                 {budgets: []model.DisruptionBudget{{Count: 3}}, want: 3},
+		"a share rounds up":                       {budgets: []model.DisruptionBudget{{Count: 11, IsPercent: true}}, want: 2},
+		"no share at all":                         {budgets: []model.DisruptionBudget{{Count: 0, IsPercent: true}}, want: 0},
+		"the tightest counts":                     {budgets: []model.DisruptionBudget{{Count: 3}, {Count: 1}}, want: 1},
+		"what goes on already counts":             {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.Disruption = "d" }) }, want: 2},
+		"what is being drained counts":            {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { ended(s, func(c *model.Claim) { c.State = model.ClaimDraining }) }, want: 2},
+		"a node that is down counts":              {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { s.Nodes["c9"] = cluster.Node{Name: "n"} }, want: 2},
+		"a node that is not there does not count": {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 3},
+		"a share is of nodes that are there":      {budgets: []model.DisruptionBudget{{Count: 11, IsPercent: true}}, state: func(s *State) { delete(s.Nodes, "c9") }, want: 1},
+		"what was never up does not count": {budgets: []model.DisruptionBudget{{Count: 3}}, state: func(s *State) {
+			ended(s, func(c *model.Claim) { c.State, c.Reached = model.ClaimLaunched, model.ClaimLaunched })
 		}, want: 3},
-		"a schedule that is not on":            {budgets: []cluster.Budget{{Schedule: "0 9 * * *", Duration: time.Hour}}, want: 4},
-		"a schedule that is on":                {budgets: []cluster.Budget{{Schedule: "30 11 * * *", Duration: time.Hour}}, want: 0},
-		"a schedule that can't be read blocks": {budgets: []cluster.Budget{{Count: 3, Schedule: "whenever"}}, want: 0},
+		"a schedule that is not on":            {budgets: []model.DisruptionBudget{{Schedule: "0 9 * * *", Duration: time.Hour}}, want: 4},
+		"a schedule that is on":                {budgets: []model.DisruptionBudget{{Schedule: "30 11 * * *", Duration: time.Hour}}, want: 0},
+		"a schedule that can't be read blocks": {budgets: []model.DisruptionBudget{{Count: 3, Schedule: "whenever"}}, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ten()
@@ -290,8 +290,8 @@ func TestBudgets(t *testing.T) {
 			}
 			p := plan()
 			for i := range 4 {
-				p.Disruptions = append(p.Disruptions, Disruption{
-					ID: fmt.Sprintf("d-%d", i), Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{model.ClaimID(fmt.Sprintf("c%d", i))},
+				p.Disruptions = append(p.Disruptions, model.Disruption{
+					ID: model.DisruptionID(fmt.Sprintf("d-%d", i)), Reason: model.ReasonEmpty, Candidates: []model.ClaimID{model.ClaimID(fmt.Sprintf("c%d", i))},
 				})
 			}
 			o := Verify(p, s)
@@ -299,7 +299,7 @@ func TestBudgets(t *testing.T) {
 				t.Errorf("%d accepted, want %d: %+v", len(o.Groups), c.want, o.Verdicts)
 			}
 			for _, v := range o.Verdicts {
-				if !v.Accepted && v.Reason.Code != model.ReasonBudget {
+				if !v.Accepted && v.Reason.Code != model.CodeBudget {
 					t.Errorf("%+v, want BUDGET", v)
 				}
 			}
@@ -311,15 +311,15 @@ func TestDisruptionsAreCheckedInTheOrderInWhichPlannersDecide(t *testing.T) {
 	s := ten()
 	drift := func(id model.ClaimID) {
 		c := s.Claims[id]
-		c.Drifted = model.Reason{Code: model.ReasonDrifted, Message: "AMIDrift: another image"}
+		c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "AMIDrift: another image"}
 		s.Claims[id] = c
 	}
 	drift("c1")
-	budgets(&s, cluster.Budget{Count: 1, Reasons: []model.DisruptionReason{model.DisruptionEmpty}}, cluster.Budget{Count: 2})
+	budgets(&s, model.DisruptionBudget{Count: 1, Reasons: []model.DisruptionReason{model.ReasonEmpty}}, model.DisruptionBudget{Count: 2})
 	p := plan()
-	p.Disruptions = []Disruption{
-		{ID: "a-drifted", Reason: model.DisruptionDrifted, Candidates: []model.ClaimID{"c1"}},
-		{ID: "z-empty", Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{"c0"}},
+	p.Disruptions = []model.Disruption{
+		{ID: "a-drifted", Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"c1"}},
+		{ID: "z-empty", Reason: model.ReasonEmpty, Candidates: []model.ClaimID{"c0"}},
 	}
 	o := Verify(p, s)
 	for _, id := range []string{"a-drifted", "z-empty"} {
@@ -340,11 +340,11 @@ func ended(s *State, f func(*model.Claim)) {
 
 func TestOneDecisionTakesANode(t *testing.T) {
 	p := plan()
-	for _, id := range []string{"d-1", "d-2"} {
-		p.Disruptions = append(p.Disruptions, Disruption{ID: id, Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{"c1"}})
+	for _, id := range []model.DisruptionID{"d-1", "d-2"} {
+		p.Disruptions = append(p.Disruptions, model.Disruption{ID: id, Reason: model.ReasonEmpty, Candidates: []model.ClaimID{"c1"}})
 	}
 	o := Verify(p, ten())
-	if code(t, o, "d-1") != 0 || code(t, o, "d-2") != model.ReasonAlreadyDisrupted {
+	if code(t, o, "d-1") != 0 || code(t, o, "d-2") != model.CodeAlreadyDisrupted {
 		t.Errorf("%+v", o.Verdicts)
 	}
 }

@@ -1,18 +1,13 @@
 package apply
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
-
-// staleAfter is how old a claim must be for its instance type to be missed: what EC2 lists wavers, and a claim that was
-// just launched was launched as something that is sold.
-const staleAfter = time.Hour
 
 // Present is what a claim is compared with to see whether it has drifted. From what is not known nothing drifts: a nil
 // pointer, an empty list.
@@ -21,96 +16,43 @@ type Present struct {
 	Pool     *cluster.Pool
 	Class    *Class
 	Node     *cluster.Node
-	Instance *Instance
+	Instance *rules.Placement
 	// Offerings are what EC2 sells; MarketKnown says that they are all, so that what is not among them is not sold.
 	Offerings   map[OfferingKey]Offering
 	MarketKnown bool
 }
 
-// Drift says how a claim is no longer what its pool and class ask for; the zero Reason when it still is. Its message
-// begins with Karpenter's word for it, and does not change as long as the drift is the same.
-//
-// The checks are in Karpenter's order, the pool's before the provider's; the first that fails answers.
+// Drift says how a claim is no longer what its pool and class ask for; the zero Reason when it still is.
 func Drift(c model.Claim, p Present) model.Reason {
-	if c.State < model.StateLaunched {
-		return model.Reason{}
-	}
-	if p.Pool != nil && p.Pool.NotReady == (model.Reason{}) {
-		for _, check := range [...]func(model.Claim, Present) string{poolDrift, requirementsDrift, typeDrift} {
-			if message := check(c, p); message != "" {
-				return model.Reason{Code: model.ReasonDrifted, Message: message, Subject: "nodepool/" + c.NodePool}
-			}
-		}
+	f := rules.DriftFacts{Claim: &c, Label: func(key string) (string, bool) { return label(c, p, key) }}
+	if p.Pool != nil {
+		f.Pool = &p.Pool.NodePool
 	}
 	if p.Class != nil {
-		for _, check := range [...]func(model.Claim, Present) string{classDrift, imageDrift, subnetDrift, groupDrift} {
-			if message := check(c, p); message != "" {
-				return model.Reason{Code: model.ReasonDrifted, Message: message, Subject: "ec2nodeclass/" + c.NodeClass}
-			}
+		f.Class = &p.Class.NodeClass
+		f.Wanted = rules.Placement{Subnets: p.Class.Subnets, SecurityGroups: p.Class.SecurityGroups}
+	}
+	if p.Instance != nil {
+		f.Instance = *p.Instance
+	}
+	if p.MarketKnown && p.Class != nil && len(p.Class.Shapes) > 0 {
+		f.HasType = func(t model.TypeName) bool {
+			_, ok := p.Class.Shapes[t]
+			return ok
+		}
+		f.Sold = func(t model.TypeName, zone string, capacity model.CapacityType) bool {
+			_, ok := p.Offerings[OfferingKey{t, zone, capacity}]
+			return ok
 		}
 	}
-
-	return model.Reason{}
-}
-
-// SameVersion says whether two hashes can be compared: both are there, and made by the same version of the hash. Those
-// of later versions than the first begin with their version and "-".
-func SameVersion(a, b string) bool {
-	version := func(hash string) string {
-		v, _, found := strings.Cut(hash, "-")
-		if !found {
-			return ""
-		}
-
-		return v
-	}
-
-	return a != "" && b != "" && version(a) == version(b)
-}
-
-// Rehash is what a claim's hash should be once its pool or class has the present one: that, where the two can't be
-// compared because this program makes hashes in another way than the one that made the claim. So an upgrade replaces
-// no nodes.
-func Rehash(hash, present string) string {
-	if hash == "" || present == "" || SameVersion(hash, present) {
-		return hash
-	}
-
-	return present
-}
-
-func poolDrift(c model.Claim, p Present) string {
-	if !SameVersion(c.PoolHash, p.Pool.Hash) || c.PoolHash == p.Pool.Hash {
-		return ""
-	}
-
-	return fmt.Sprintf("NodePoolDrifted: the template of node pool %s has changed since the launch: its hash is %s, was %s",
-		c.NodePool, p.Pool.Hash, c.PoolHash)
-}
-
-// requirementsDrift compares labels, not the requirements of the launch: a requirement that the node meets anyway is no
-// drift.
-func requirementsDrift(c model.Claim, p Present) string {
-	for _, r := range p.Pool.Requirements {
-		value, present := label(c, p, r.Key)
-		if Allows(r, value, present) || (!present && r.Key == labelZoneID) { // AWS does not tell every zone's id
-			continue
-		}
-		has := "has no such label"
-		if present {
-			has = "has " + value
-		}
-
-		return fmt.Sprintf("RequirementsDrifted: node pool %s requires %s, the node %s", c.NodePool, Describe(r), has)
-	}
-
-	return ""
+	why, _ := rules.Drifted(f, p.Now)
+	return why
 }
 
 // label looks a label up: as the claim promised it, as the node has it, or as this version of Kerf knows the type, for
 // keys that the version that launched it did not.
 func label(c model.Claim, p Present, key string) (string, bool) {
-	if v, ok := lookup(c.Labels, key); ok {
+	if v, ok := c.Labels.Get(key); ok {
 		return v, true
 	}
 	if p.Node != nil {
@@ -121,98 +63,7 @@ func label(c model.Claim, p Present, key string) (string, bool) {
 	if p.Class == nil {
 		return "", false
 	}
-
-	return lookup(p.Class.Shapes[c.Launched.InstanceType].Labels, key)
-}
-
-// lookup searches labels that are sorted by key.
-func lookup(sorted []model.Label, key string) (string, bool) {
-	i, ok := slices.BinarySearchFunc(sorted, key, func(l model.Label, key string) int { return strings.Compare(l.Key, key) })
-	if !ok {
-		return "", false
-	}
-
-	return sorted[i].Value, true
-}
-
-// typeDrift says that the claim could not be launched again as what it is: EC2 has no such type any more, or sells it
-// neither there nor so. That it has none for the moment is no drift. What is reserved is sold as long as the type is
-// sold on demand: only the room in the reservation ends.
-func typeDrift(c model.Claim, p Present) string {
-	is := c.Launched
-	if is.InstanceType == "" || p.Class == nil || len(p.Class.Shapes) == 0 || !p.MarketKnown || p.Now.Sub(c.CreateTime) < staleAfter {
-		return ""
-	}
-	if _, ok := p.Class.Shapes[is.InstanceType]; !ok {
-		return fmt.Sprintf("InstanceTypeNotFound: %s is not among the %d types that EC2NodeClass %s can launch", is.InstanceType,
-			len(p.Class.Shapes), c.NodeClass)
-	}
-	_, sold := p.Offerings[OfferingKey{is.InstanceType, is.Zone, is.CapacityType}]
-	if !sold && is.CapacityType == model.Reserved {
-		_, sold = p.Offerings[OfferingKey{is.InstanceType, is.Zone, model.OnDemand}]
-	}
-	if sold {
-		return ""
-	}
-
-	return fmt.Sprintf("InstanceTypeNotFound: %s is not sold as %s in %s any more", is.InstanceType, is.CapacityType, is.Zone)
-}
-
-func classDrift(c model.Claim, p Present) string {
-	if !SameVersion(c.ClassHash, p.Class.Hash) || c.ClassHash == p.Class.Hash {
-		return ""
-	}
-
-	return fmt.Sprintf("NodeClassDrifted: EC2NodeClass %s has changed since the launch: its hash is %s, was %s",
-		c.NodeClass, p.Class.Hash, c.ClassHash)
-}
-
-// imageDrift says that the class no longer boots the claim's image. The class has one image for each kind of type, so
-// one that it has not for this type it has not at all; to go by the list is safe where labels don't tell kinds apart.
-func imageDrift(c model.Claim, p Present) string {
-	image := c.ImageID
-	if image == "" && p.Instance != nil {
-		image = p.Instance.ImageID
-	}
-	has := func(i Image) bool { return i.ID == image }
-	if image == "" || len(p.Class.Images) == 0 || slices.ContainsFunc(p.Class.Images, has) {
-		return ""
-	}
-	now := "nothing"
-	shape := p.Class.Shapes[c.Launched.InstanceType]
-	boots := func(i Image) bool {
-		return !slices.ContainsFunc(i.Requirements, func(r model.Requirement) bool {
-			value, present := lookup(shape.Labels, r.Key)
-
-			return !Allows(r, value, present)
-		})
-	}
-	if i := slices.IndexFunc(p.Class.Images, boots); i >= 0 {
-		now = p.Class.Images[i].ID
-	}
-
-	return fmt.Sprintf("AMIDrift: the node boots %s; EC2NodeClass %s boots %s with %s now, one of %d images",
-		image, c.NodeClass, c.Launched.InstanceType, now, len(p.Class.Images))
-}
-
-func subnetDrift(_ model.Claim, p Present) string {
-	if p.Instance == nil || p.Instance.SubnetID == "" || len(p.Class.Subnets) == 0 ||
-		slices.Contains(p.Class.Subnets, p.Instance.SubnetID) {
-		return ""
-	}
-
-	return fmt.Sprintf("SubnetDrift: the instance is in %s, which is not among the class's %d subnets", p.Instance.SubnetID,
-		len(p.Class.Subnets))
-}
-
-func groupDrift(_ model.Claim, p Present) string {
-	if p.Instance == nil || len(p.Instance.SecurityGroups) == 0 || len(p.Class.SecurityGroups) == 0 ||
-		slices.Equal(p.Instance.SecurityGroups, p.Class.SecurityGroups) {
-		return ""
-	}
-
-	return fmt.Sprintf("SecurityGroupDrift: the instance has %s, the class selects %s",
-		strings.Join(p.Instance.SecurityGroups, ", "), strings.Join(p.Class.SecurityGroups, ", "))
+	return p.Class.Shapes[c.InstanceType].Labels.Get(key)
 }
 
 // drift is what the state says of the claim.
@@ -230,11 +81,106 @@ func (v *verifier) drift(c model.Claim) model.Reason {
 	if instance, ok := v.state.Instances[c.ID]; ok {
 		p.Instance = &instance
 	}
-
 	return Drift(c, p)
 }
 
 // drifted says that the claim has drifted: it was found so before and nothing has cleared it, or it is so now.
 func (v *verifier) drifted(c model.Claim) bool {
-	return c.Drifted != (model.Reason{}) || v.drift(c) != (model.Reason{})
+	return !c.Drifted.OK() || !v.drift(c).OK()
+}
+
+// canary lets the drifted nodes of a pool go one at a time until one that was launched as the pool and its class are now
+// has proven itself, and none for a while after a replacement failed. Pools do not wait for each other.
+func (v *verifier) canary(d model.Disruption) model.Reason {
+	count := map[model.PoolName]int{}
+	var pools []model.PoolName
+	for _, id := range d.Candidates {
+		pool := v.state.Claims[id].NodePool
+		if count[pool] == 0 {
+			pools = append(pools, pool)
+		}
+		count[pool]++
+	}
+	slices.Sort(pools)
+	for _, pool := range pools {
+		if why := v.held(pool); !why.OK() {
+			return why
+		}
+		if why := rules.Canary(pool, v.drifting(pool)+count[pool]-1, v.proven(pool)); !why.OK() {
+			return why
+		}
+	}
+	return model.Reason{}
+}
+
+// held is why drifted nodes of a pool may not go because replacements failed.
+func (v *verifier) held(pool model.PoolName) model.Reason {
+	why, known := v.holds[pool]
+	if !known {
+		why, _ = rules.DriftHold(pool, v.records(), func(id model.ClaimID) *model.Claim {
+			if c, ok := v.state.Claims[id]; ok {
+				return &c
+			}
+			return nil
+		}, v.state.Now)
+		v.holds[pool] = why
+	}
+	return why
+}
+
+func (v *verifier) records() []model.DisruptionRecord {
+	if v.drifts == nil {
+		v.drifts = make([]model.DisruptionRecord, 0, len(v.state.Disruptions))
+		for _, d := range v.state.Disruptions {
+			if d.Reason == model.ReasonDrifted {
+				v.drifts = append(v.drifts, d)
+			}
+		}
+	}
+	return v.drifts
+}
+
+// proven says that a node of the pool that was launched as the pool and its class are now can be relied on.
+func (v *verifier) proven(pool model.PoolName) bool {
+	if known, ok := v.proof[pool]; ok {
+		return known
+	}
+	now := v.state.Pools[pool].NodePool
+	var class *model.NodeClass
+	if c, ok := v.state.Classes[now.NodeClass]; ok {
+		class = &c.NodeClass
+	}
+	proof := false
+	for id, c := range v.state.Claims {
+		if c.NodePool == pool && rules.Proves(&c, &now, class) && v.state.Nodes[id].Ready && !v.drifted(c) {
+			proof = true
+			break
+		}
+	}
+	v.proof[pool] = proof
+	return proof
+}
+
+// drifting counts the drifted nodes of the pool that are being taken away: by disruptions that go on, and by those that
+// this plan was granted.
+func (v *verifier) drifting(pool model.PoolName) int {
+	n := 0
+	count := func(d model.DisruptionRecord) {
+		for _, id := range d.Candidates {
+			if c, ok := v.state.Claims[id]; ok && c.NodePool == pool && !c.State.Ended() {
+				n++
+			}
+		}
+	}
+	for _, d := range v.records() {
+		if d.EndTime.IsZero() {
+			count(d)
+		}
+	}
+	for _, g := range v.groups {
+		if g.Disruption != nil && g.Disruption.Reason == model.ReasonDrifted {
+			count(*g.Disruption)
+		}
+	}
+	return n
 }

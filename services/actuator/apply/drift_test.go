@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // whole is a state in which everything is known of the claim "old", and nothing has drifted.
@@ -15,23 +17,22 @@ func whole() State {
 	s.MarketKnown = true
 	editClaim(&s, func(c *model.Claim) {
 		c.PoolHash, c.ClassHash, c.ImageID, c.CreateTime = "h", "ch", "ami-1", at(-600)
-		c.Labels = []model.Label{
-			{Key: labelCapacityType, Value: "on-demand"},
+		c.Labels = model.Labels{
+			{Key: labels.CapacityType, Value: "on-demand"},
 			{Key: "kubernetes.io/arch", Value: "amd64"},
 			{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},
 			{Key: "team", Value: "red"},
-			{Key: labelZone, Value: "a"},
+			{Key: labels.Zone, Value: "a"},
 		}
 	})
 	editClass(&s, func(c *Class) {
-		c.Images = []Image{
-			{ID: "ami-2", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"arm64"}}}},
-			{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}},
+		c.Images = []model.MachineImage{
+			{ID: "ami-2", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"arm64"}}}},
+			{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}}},
 		}
 		c.Subnets, c.SecurityGroups = []string{"subnet-a", "subnet-b"}, []string{"sg-1", "sg-2"}
 	})
-	s.Instances = map[model.ClaimID]Instance{"old": {ImageID: "ami-1", SubnetID: "subnet-a", SecurityGroups: []string{"sg-1", "sg-2"}}}
-
+	s.Instances = map[model.ClaimID]rules.Placement{"old": {ImageID: "ami-1", Subnets: []string{"subnet-a"}, SecurityGroups: []string{"sg-1", "sg-2"}}}
 	return s
 }
 
@@ -40,7 +41,7 @@ func requires(r ...model.Requirement) func(*State) {
 }
 
 func in(key string, values ...string) model.Requirement {
-	return model.Requirement{Key: key, Operator: "In", Values: values}
+	return model.Requirement{Key: key, Operator: model.In, Values: values}
 }
 
 func unsold(s *State) {
@@ -57,25 +58,25 @@ func TestDrift(t *testing.T) {
 	}{
 		"a claim that is as its pool and class ask for": {},
 		"another template": {
-			edit: []func(*State){func(s *State) { editPool(s, func(p *cluster.Pool) { p.Hash = "h2" }) }}, word: "NodePoolDrifted", says: "is h2, was h",
+			edit: []func(*State){func(s *State) { editPool(s, func(p *cluster.Pool) { p.Hash = "h2" }) }}, word: "NodePoolDrifted", says: "has changed",
 		},
 		"a claim without a hash": {edit: []func(*State){func(s *State) { editClaim(s, func(c *model.Claim) { c.PoolHash = "" }) }}},
 		"a hash of another version": {
 			edit: []func(*State){func(s *State) { editPool(s, func(p *cluster.Pool) { p.Hash = "kerf2-h" }) }},
 		},
 		"an invalid pool": {edit: []func(*State){func(s *State) {
-			editPool(s, func(p *cluster.Pool) { p.Hash, p.NotReady.Code = "h2", model.ReasonNodePoolInvalid })
+			editPool(s, func(p *cluster.Pool) { p.Hash, p.NotReady.Code = "h2", model.CodeNodePoolInvalid })
 		}}},
 		"a pool that is gone":                          {edit: []func(*State){func(s *State) { delete(s.Pools, "default") }}},
-		"a requirement that the node meets anyway":     {edit: []func(*State){requires(in(labelZone, "a"), in("team", "red"))}},
-		"a requirement that the node does not meet":    {edit: []func(*State){requires(in(labelZone, "b"))}, word: "RequirementsDrifted", says: "the node has a"},
+		"a requirement that the node meets anyway":     {edit: []func(*State){requires(in(labels.Zone, "a"), in("team", "red"))}},
+		"a requirement that the node does not meet":    {edit: []func(*State){requires(in(labels.Zone, "b"))}, word: "RequirementsDrifted", says: "the node has a"},
 		"a requirement of a label that it has not":     {edit: []func(*State){requires(in("tier", "web"))}, word: "RequirementsDrifted", says: "the node has no such label"},
 		"a requirement that the node meets by a label": {edit: []func(*State){requires(in("tier", "web")), nodeLabel("tier", "web")}},
 		"the claim's promise counts before the node's label": {
 			edit: []func(*State){requires(in("team", "blue")), nodeLabel("team", "blue")}, word: "RequirementsDrifted",
 		},
 		"a requirement that forbids what it has not": {
-			edit: []func(*State){requires(model.Requirement{Key: "tier", Operator: "NotIn", Values: []string{"web"}}, model.Requirement{Key: "tier", Operator: "DoesNotExist"})},
+			edit: []func(*State){requires(model.Requirement{Key: "tier", Operator: model.NotIn, Values: []string{"web"}}, model.Requirement{Key: "tier", Operator: model.DoesNotExist})},
 		},
 		"a type that the pool no longer allows": {
 			edit: []func(*State){func(s *State) {
@@ -83,7 +84,7 @@ func TestDrift(t *testing.T) {
 			}},
 			word: "RequirementsDrifted", says: "the node has m5.large",
 		},
-		"a zone's id that nobody knows": {edit: []func(*State){requires(in(labelZoneID, "use1-az1"))}},
+		"a zone's id that nobody knows": {edit: []func(*State){requires(in(labels.ZoneID, "use1-az1"))}},
 		"a type that is not sold":       {edit: []func(*State){unsold}, word: "InstanceTypeNotFound", says: "as on-demand in a"},
 		"a type that is sold elsewhere": {
 			edit: []func(*State){func(s *State) { delete(s.Offerings, OfferingKey{"m5.large", "a", model.OnDemand}) }}, word: "InstanceTypeNotFound",
@@ -91,36 +92,36 @@ func TestDrift(t *testing.T) {
 		"a type that there is none of lately": {edit: []func(*State){func(s *State) { reprice(s, "m5.large", "a", Offering{UnavailableUntil: at(9)}) }}},
 		"a type that is sold as spot":         {edit: []func(*State){unsold, spot}, word: "InstanceTypeNotFound"},
 		"a spot node of it": {
-			edit: []func(*State){unsold, spot, launched(model.Offering{InstanceType: "m5.large", Zone: "b", CapacityType: model.Spot})},
+			edit: []func(*State){unsold, spot, launched(model.RankedOffering{InstanceType: "m5.large", Zone: "b", CapacityType: model.Spot})},
 		},
-		"a type that is reserved":                        {edit: []func(*State){launched(model.Offering{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved})}},
-		"a type that is reserved and unsold":             {edit: []func(*State){unsold, launched(model.Offering{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved})}, word: "InstanceTypeNotFound"},
+		"a type that is reserved":                        {edit: []func(*State){launched(model.RankedOffering{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved})}},
+		"a type that is reserved and unsold":             {edit: []func(*State){unsold, launched(model.RankedOffering{InstanceType: "m5.large", Zone: "a", CapacityType: model.Reserved})}, word: "InstanceTypeNotFound"},
 		"a type that is not sold, of a young claim":      {edit: []func(*State){unsold, func(s *State) { bornAt(s, at(-59)) }}},
 		"a type that is not sold, as far as one can see": {edit: []func(*State){unsold, func(s *State) { s.MarketKnown = false }}},
 		"a type that the class can't launch": {
 			edit: []func(*State){func(s *State) {
 				editClass(s, func(c *Class) { delete(c.Shapes, "m5.large") })
 			}},
-			word: "InstanceTypeNotFound", says: "not among the 3 types",
+			word: "InstanceTypeNotFound", says: "has no m5.large any more",
 		},
 		"another class": {
-			edit: []func(*State){func(s *State) { editClass(s, func(c *Class) { c.Hash = "ch2" }) }}, word: "NodeClassDrifted", says: "is ch2, was ch",
+			edit: []func(*State){func(s *State) { editClass(s, func(c *Class) { c.Hash = "ch2" }) }}, word: "NodeClassDrifted", says: "EC2NodeClass default has changed",
 		},
 		"a class that is gone":        {edit: []func(*State){func(s *State) { delete(s.Classes, "default") }}},
 		"a class that is not known":   {edit: []func(*State){func(s *State) { editClass(s, func(c *Class) { c.Images, c.Subnets, c.SecurityGroups = nil, nil, nil }) }}},
 		"an image of another kind":    {edit: []func(*State){func(s *State) { editClaim(s, func(c *model.Claim) { c.ImageID = "ami-2" }) }}},
-		"an image that is not booted": {edit: []func(*State){image("ami-0")}, word: "AMIDrift", says: "boots ami-0; EC2NodeClass default boots m5.large with ami-1 now"},
-		"an image that EC2 tells":     {edit: []func(*State){image(""), seen(Instance{ImageID: "ami-0"})}, word: "AMIDrift"},
-		"an image that nobody tells":  {edit: []func(*State){image(""), seen(Instance{})}},
+		"an image that is not booted": {edit: []func(*State){image("ami-0")}, word: "AMIDrift", says: "EC2NodeClass default no longer launches ami-0"},
+		"an image that EC2 tells":     {edit: []func(*State){image(""), seen(rules.Placement{ImageID: "ami-0"})}, word: "AMIDrift"},
+		"an image that nobody tells":  {edit: []func(*State){image(""), seen(rules.Placement{})}},
 		"no image for the type": {
 			edit: []func(*State){image("ami-0"), func(s *State) { editClass(s, func(c *Class) { c.Images = c.Images[:1] }) }},
-			word: "AMIDrift", says: "with nothing now",
+			word: "AMIDrift",
 		},
-		"another subnet":               {edit: []func(*State){seen(Instance{SubnetID: "subnet-c"})}, word: "SubnetDrift", says: "subnet-c"},
-		"other security groups":        {edit: []func(*State){seen(Instance{SecurityGroups: []string{"sg-1"}})}, word: "SecurityGroupDrift", says: "has sg-1, the class selects sg-1, sg-2"},
+		"another subnet":               {edit: []func(*State){seen(rules.Placement{Subnets: []string{"subnet-c"}})}, word: "SubnetDrift", says: "subnet-c"},
+		"other security groups":        {edit: []func(*State){seen(rules.Placement{SecurityGroups: []string{"sg-1"}})}, word: "SecurityGroupDrift", says: "has sg-1, the class selects sg-1, sg-2"},
 		"an instance not seen":         {edit: []func(*State){func(s *State) { s.Instances = nil }}},
-		"the pool answers first":       {edit: []func(*State){image("ami-0"), requires(in(labelZone, "b")), func(s *State) { editPool(s, func(p *cluster.Pool) { p.Hash = "h2" }) }}, word: "NodePoolDrifted"},
-		"a claim that is not launched": {edit: []func(*State){image("ami-0"), inState(model.StateLaunching)}},
+		"the pool answers first":       {edit: []func(*State){image("ami-0"), requires(in(labels.Zone, "b")), func(s *State) { editPool(s, func(p *cluster.Pool) { p.Hash = "h2" }) }}, word: "NodePoolDrifted"},
+		"a claim that is not launched": {edit: []func(*State){image("ami-0"), inState(model.ClaimLaunching)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := whole()
@@ -133,10 +134,9 @@ func TestDrift(t *testing.T) {
 				if got != (model.Reason{}) {
 					t.Errorf("%+v, want no drift", got)
 				}
-
 				return
 			}
-			if got.Code != model.ReasonDrifted || got.Subject == "" || !strings.HasPrefix(got.Message, c.word+": ") || !strings.Contains(got.Message, c.says) {
+			if got.Code != model.CodeDrifted || got.Subject == "" || !strings.HasPrefix(got.Message, c.word+": ") || !strings.Contains(got.Message, c.says) {
 				t.Errorf("%+v, want %s that says %q", got, c.word, c.says)
 			}
 			v.state.Now = v.state.Now.Add(time.Hour)
@@ -155,28 +155,10 @@ func image(id string) func(*State) {
 	return func(s *State) { editClaim(s, func(c *model.Claim) { c.ImageID = id }) }
 }
 
-func seen(i Instance) func(*State) { return func(s *State) { s.Instances["old"] = i } }
+func seen(i rules.Placement) func(*State) { return func(s *State) { s.Instances["old"] = i } }
 
-func launched(o model.Offering) func(*State) {
-	return func(s *State) { editClaim(s, func(c *model.Claim) { c.Launched = o }) }
+func launched(o model.RankedOffering) func(*State) {
+	return func(s *State) { editClaim(s, func(c *model.Claim) { c.LaunchedAs(o) }) }
 }
 
 func spot(s *State) { s.Offerings[OfferingKey{"m5.large", "b", model.Spot}] = Offering{Price: 1} }
-
-func TestRehashKeepsHashesThatCanBeCompared(t *testing.T) {
-	for name, c := range map[string]struct{ hash, present, want string }{
-		"the same":             {"a", "a", "a"},
-		"another":              {"a", "b", "a"},
-		"of a later version":   {"a", "kerf2-b", "kerf2-b"},
-		"both of a later":      {"kerf2-a", "kerf2-b", "kerf2-a"},
-		"of an earlier":        {"kerf2-a", "b", "b"},
-		"none at present":      {"a", "", "a"},
-		"none when it was new": {"", "b", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := Rehash(c.hash, c.present); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
-		})
-	}
-}

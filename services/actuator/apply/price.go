@@ -4,22 +4,21 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // price is what the claim's instance costs now, or cost at its launch where the market no longer says.
 func (v *verifier) price(c model.Claim) int64 {
-	o, ok := v.state.Offerings[OfferingKey{c.Launched.InstanceType, c.Launched.Zone, c.Launched.CapacityType}]
+	o, ok := v.state.Offerings[OfferingKey{c.InstanceType, c.Zone, c.CapacityType}]
 	if !ok {
-		return c.Launched.Price
+		return c.Price
 	}
-
 	return o.Price
 }
 
 // saves says that the disruption is done for money, and so must save some.
 func saves(r model.DisruptionReason) bool {
-	return r == model.DisruptionUnderutilized || r == model.DisruptionEmpty
+	return r == model.ReasonUnderutilized || r == model.ReasonEmpty
 }
 
 // cheaper drops offerings of the replacements, those that are dear against what else the claim may become first, until
@@ -40,33 +39,30 @@ func cheaper(replacements []model.Claim, price int64) model.Reason {
 		}
 		if least >= price || spread == 0 {
 			return model.Reason{
-				Code: model.ReasonNoCheaper, Subject: "nodeclaim/" + string(replacements[0].ID),
+				Code: model.CodeNoCheaper, Subject: "nodeclaim/" + string(replacements[0].ID),
 				Message: fmt.Sprintf("%d replacements cost at least %s an hour, which saves nothing against %s",
 					len(replacements), dollars(least), dollars(price)),
 			}
 		}
 		c := &replacements[at]
 		dear := worst(c.Offerings)
-		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.Offering) bool { return o.Price == dear })
+		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.RankedOffering) bool { return o.Price == dear })
 	}
-
 	return model.Reason{}
 }
 
-func worst(offerings []model.Offering) int64 {
+func worst(offerings []model.RankedOffering) int64 {
 	var price int64
 	for _, o := range offerings {
 		price = max(price, o.Price)
 	}
-
 	return price
 }
 
-func cheapest(offerings []model.Offering) int64 {
+func cheapest(offerings []model.RankedOffering) int64 {
 	price := offerings[0].Price
 	for _, o := range offerings {
 		price = min(price, o.Price)
 	}
-
 	return price
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // fixed is the state with a static pool of n nodes.
@@ -17,51 +17,48 @@ func fixed(n int64, edits ...func(*State)) State {
 	for _, edit := range edits {
 		edit(&s)
 	}
-
 	return s
 }
 
-func bare(id string) Wish {
+func bare(id string) model.NodeClaim {
 	w := wish(id, offering("m5.large", "a", 96_000))
 	w.Pods = nil
-
 	return w
 }
 
 func TestAStaticPoolNeverHasMoreThanItsReplicas(t *testing.T) {
 	for name, c := range map[string]struct {
 		state State
-		plan  Plan
-		want  map[string]model.ReasonCode
+		plan  model.Plan
+		want  map[string]model.Code
 	}{
-		"one too few":       {fixed(2), plan(bare("a")), map[string]model.ReasonCode{"a": 0}},
-		"two for one place": {fixed(2), plan(bare("a"), bare("b")), map[string]model.ReasonCode{"a": 0, "b": model.ReasonStaticPool}},
-		"one that is there": {fixed(1), plan(bare("a")), map[string]model.ReasonCode{"a": model.ReasonStaticPool}},
+		"one too few":       {fixed(2), plan(bare("a")), map[string]model.Code{"a": 0}},
+		"two for one place": {fixed(2), plan(bare("a"), bare("b")), map[string]model.Code{"a": 0, "b": model.CodeStaticPool}},
+		"one that is there": {fixed(1), plan(bare("a")), map[string]model.Code{"a": model.CodeStaticPool}},
 		"one that another plan bought in the meantime (case 86)": {
 			fixed(2, func(s *State) {
-				s.Claims["other"] = model.Claim{ID: "other", NodePool: "default", State: model.StatePlanned}
+				s.Claims["other"] = model.Claim{ID: "other", NodePool: "default", State: model.ClaimPlanned}
 				s.Created["other"] = 60
 			}),
 			plan(bare("a")),
-			map[string]model.ReasonCode{"a": model.ReasonStaticPool},
+			map[string]model.Code{"a": model.CodeStaticPool},
 		},
-		"in place of one that goes":       {fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Disruption = "d-0" }) }), plan(bare("a")), map[string]model.ReasonCode{"a": 0}},
-		"in place of one that is drained": {fixed(1, inState(model.StateDraining)), plan(bare("a")), map[string]model.ReasonCode{"a": 0}},
+		"in place of one that goes":       {fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Disruption = "d-0" }) }), plan(bare("a")), map[string]model.Code{"a": 0}},
+		"in place of one that is drained": {fixed(1, inState(model.ClaimDraining)), plan(bare("a")), map[string]model.Code{"a": 0}},
 		"above the limit of nodes": {
 			fixed(2, func(s *State) {
-				editPool(s, func(p *cluster.Pool) { p.Limits = []model.Amount{{Resource: "nodes", Value: 1}} })
-			}), plan(bare("a")), map[string]model.ReasonCode{"a": model.ReasonLimit},
+				editPool(s, func(p *cluster.Pool) { p.Limits = model.Amounts{{Resource: "nodes", Value: 1}} })
+			}), plan(bare("a")), map[string]model.Code{"a": model.CodeLimit},
 		},
-		"for pods (case 87)": {fixed(2), plan(one()), map[string]model.ReasonCode{"new": model.ReasonStaticPool}},
+		"for pods (case 87)": {fixed(2), plan(one()), map[string]model.Code{"new": model.CodeStaticPool}},
 		"in place of one that has drifted": {
-			fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = model.ReasonDrifted }) }),
-			func() Plan {
+			fixed(1, func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = model.CodeDrifted }) }),
+			func() model.Plan {
 				p := replacing(offering("m5.large", "b", 96_000))
-				p.Disruptions[0].Reason = model.DisruptionDrifted
-
+				p.Disruptions[0].Reason = model.ReasonDrifted
 				return p
 			}(),
-			map[string]model.ReasonCode{"d-1": 0},
+			map[string]model.Code{"d-1": 0},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,33 +73,32 @@ func TestAStaticPoolNeverHasMoreThanItsReplicas(t *testing.T) {
 }
 
 func TestAStaticPoolGivesBackWhatIsTooMuch(t *testing.T) {
-	second := func(state model.State) func(*State) {
+	second := func(state model.ClaimState) func(*State) {
 		return func(s *State) { s.Claims["other"] = model.Claim{ID: "other", NodePool: "default", State: state} }
 	}
-	surplus := func(candidates ...model.ClaimID) Plan {
-		p := deleting(model.DisruptionSurplus)
+	surplus := func(candidates ...model.ClaimID) model.Plan {
+		p := deleting(model.ReasonSurplus)
 		p.Disruptions[0].Candidates = candidates
-
 		return p
 	}
 	guard := func(s *State) {
 		editNode(s, func(n *cluster.Node) { n.Annotations = map[string]string{"karpenter.sh/do-not-disrupt": "true"} })
-		editPool(s, func(p *cluster.Pool) { p.Budgets = []cluster.Budget{{Count: 0}} })
+		editPool(s, func(p *cluster.Pool) { p.Budgets = []model.DisruptionBudget{{Count: 0}} })
 	}
 	for name, c := range map[string]struct {
 		state State
-		plan  Plan
-		want  model.ReasonCode
+		plan  model.Plan
+		want  model.Code
 	}{
-		"the one too many, with pods (case 85)":      {fixed(1, second(model.StateInitialized)), surplus("old"), 0},
-		"one that is not launched yet":               {fixed(1, second(model.StatePlanned)), surplus("other"), 0},
-		"one that its annotation and a budget guard": {fixed(1, second(model.StateInitialized), guard), surplus("old"), 0},
-		"all of them":                         {fixed(0, second(model.StateLaunched)), surplus("old", "other"), 0},
-		"a replacement that is still awaited": {fixed(1, second(model.StateInitialized), func(s *State) { replaces(s, time.Time{}) }), surplus("old"), 0},
-		"none too many":                       {fixed(2, second(model.StateInitialized)), surplus("old"), model.ReasonStaticPool},
-		"two where one is too many":           {fixed(1, second(model.StateInitialized)), surplus("old", "other"), model.ReasonStaticPool},
-		"where the other goes already":        {fixed(1, second(model.StateDraining)), surplus("old"), model.ReasonStaticPool},
-		"of a pool that follows its pods":     {state(), surplus("old"), model.ReasonInvalid},
+		"the one too many, with pods (case 85)":      {fixed(1, second(model.ClaimInitialized)), surplus("old"), 0},
+		"one that is not launched yet":               {fixed(1, second(model.ClaimPlanned)), surplus("other"), 0},
+		"one that its annotation and a budget guard": {fixed(1, second(model.ClaimInitialized), guard), surplus("old"), 0},
+		"all of them":                         {fixed(0, second(model.ClaimLaunched)), surplus("old", "other"), 0},
+		"a replacement that is still awaited": {fixed(1, second(model.ClaimInitialized), func(s *State) { replaces(s, time.Time{}) }), surplus("old"), 0},
+		"none too many":                       {fixed(2, second(model.ClaimInitialized)), surplus("old"), model.CodeStaticPool},
+		"two where one is too many":           {fixed(1, second(model.ClaimInitialized)), surplus("old", "other"), model.CodeStaticPool},
+		"where the other goes already":        {fixed(1, second(model.ClaimDraining)), surplus("old"), model.CodeStaticPool},
+		"of a pool that follows its pods":     {state(), surplus("old"), model.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := Verify(c.plan, c.state)
@@ -113,7 +109,7 @@ func TestAStaticPoolGivesBackWhatIsTooMuch(t *testing.T) {
 				return
 			}
 			for _, claim := range out.Groups[0].Claims {
-				if claim.Disruption != "d-1" || claim.DisruptionReason != model.DisruptionSurplus {
+				if claim.Disruption != "d-1" || claim.DisruptionReason != model.ReasonSurplus {
 					t.Errorf("claim %s is not marked: %+v", claim.ID, claim)
 				}
 			}
@@ -123,15 +119,15 @@ func TestAStaticPoolGivesBackWhatIsTooMuch(t *testing.T) {
 
 func TestAPlansAnnotationsAreOnTheClaim(t *testing.T) {
 	w := one()
-	w.Annotations = []model.Label{
+	w.Annotations = model.Labels{
 		{Key: "karpenter.sh/do-not-disrupt", Value: "true"},
 		{Key: "karpenter.sh/nodeclaim-min-values-relaxed", Value: "true"},
 		{Key: "karpenter.sh/price-overlay-applied", Value: "discount"},
 	}
 	s := state()
-	editPool(&s, func(p *cluster.Pool) { p.Annotations = []model.Label{{Key: "note", Value: "x"}} })
+	editPool(&s, func(p *cluster.Pool) { p.Annotations = model.Labels{{Key: "note", Value: "x"}} })
 	out := Verify(plan(w), s)
-	want := []model.Label{
+	want := model.Labels{
 		{Key: "karpenter.sh/nodeclaim-min-values-relaxed", Value: "true"}, {Key: "karpenter.sh/price-overlay-applied", Value: "discount"}, {Key: "note", Value: "x"},
 	}
 	if diff := cmp.Diff(want, out.Groups[0].Claims[0].Annotations); diff != "" {

@@ -3,31 +3,31 @@ package apply
 import (
 	"maps"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // tally is what counts against limits, budgets and the rule of one claim per pod; accepted decisions add to it.
 type tally struct {
-	used       map[string]map[string]int64 // by pool and resource
+	used       map[model.PoolName]amounts // by pool and resource
 	disrupting map[model.ClaimID]bool
 	// down are those of them that budgets count, and nodes all that they count, by pool.
-	down, nodes map[string]int
-	served      map[string]model.ClaimID // pods of claims that this plan was granted
+	down, nodes map[model.PoolName]int
+	served      map[model.PodID]model.ClaimID // pods of claims that this plan was granted
 	// staying are the claims of each pool that nothing takes away, those that this plan was granted included.
-	staying map[string]int64
+	staying map[model.PoolName]int64
 }
 
-// nodes is the resource name under which a pool's limit counts nodes.
-const nodes = "nodes"
+// amounts are quantities by resource.
+type amounts map[model.Resource]int64
 
 func newTally(s State) tally {
 	t := tally{
-		used:       map[string]map[string]int64{},
+		used:       map[model.PoolName]amounts{},
 		disrupting: map[model.ClaimID]bool{},
-		down:       map[string]int{},
-		nodes:      map[string]int{},
-		served:     map[string]model.ClaimID{},
-		staying:    map[string]int64{},
+		down:       map[model.PoolName]int{},
+		nodes:      map[model.PoolName]int{},
+		served:     map[model.PodID]model.ClaimID{},
+		staying:    map[model.PoolName]int64{},
 	}
 	for id, c := range s.Claims {
 		if c.State.Ended() {
@@ -42,11 +42,10 @@ func newTally(s State) tally {
 			continue // budgets are about nodes, here as in planners: what one counts alone, the other may never decide
 		}
 		t.nodes[c.NodePool]++
-		if c.Disruption != "" || c.State == model.StateDraining || !n.Ready {
+		if c.Disruption != "" || c.State == model.ClaimDraining || !n.Ready {
 			t.disrupt(id, c)
 		}
 	}
-
 	return t
 }
 
@@ -62,50 +61,47 @@ func (t tally) disrupt(id model.ClaimID, c model.Claim) {
 }
 
 func (t tally) clone() tally {
-	used := make(map[string]map[string]int64, len(t.used))
+	used := make(map[model.PoolName]amounts, len(t.used))
 	for pool, m := range t.used {
 		used[pool] = maps.Clone(m)
 	}
-
 	return tally{
 		used: used, disrupting: maps.Clone(t.disrupting), down: maps.Clone(t.down), nodes: t.nodes, served: maps.Clone(t.served),
 		staying: maps.Clone(t.staying),
 	}
 }
 
-func (t tally) use(pool string, capacity map[string]int64) {
+func (t tally) use(pool model.PoolName, capacity amounts) {
 	m := t.used[pool]
 	if m == nil {
-		m = map[string]int64{}
+		m = amounts{}
 		t.used[pool] = m
 	}
 	for r, v := range capacity {
 		m[r] += v
 	}
-	m[nodes]++
+	m[model.Nodes]++
 }
 
 // over returns the first limit that one more node of the capacity would exceed; false when there is none.
-func (t tally) over(pool string, limits []model.Amount, capacity map[string]int64) (model.Amount, int64, bool) {
+func (t tally) over(pool model.PoolName, limits model.Amounts, capacity amounts) (model.Amount, int64, bool) {
 	for _, l := range limits {
 		more := capacity[l.Resource]
-		if l.Resource == nodes {
+		if l.Resource == model.Nodes {
 			more = 1
 		}
 		if sum := t.used[pool][l.Resource] + more; more > 0 && sum > l.Value {
 			return l, sum, true
 		}
 	}
-
 	return model.Amount{}, 0, false
 }
 
 // claimCapacity is what a claim counts: what its node has, or before the launch the most that it may become.
-func claimCapacity(c model.Claim, class Class) map[string]int64 {
-	out := map[string]int64{}
+func claimCapacity(c model.Claim, class Class) amounts {
+	out := amounts{}
 	if c.InstanceID != "" || len(c.Offerings) == 0 {
 		most(out, c.Capacity)
-
 		return out
 	}
 	for _, o := range c.Offerings {
@@ -114,17 +110,16 @@ func claimCapacity(c model.Claim, class Class) map[string]int64 {
 	if len(out) == 0 { // the class is not resolved now
 		most(out, c.Capacity)
 	}
-
 	return out
 }
 
-func most(into map[string]int64, amounts []model.Amount) {
-	for _, a := range amounts {
+func most(into amounts, from model.Amounts) {
+	for _, a := range from {
 		into[a.Resource] = max(into[a.Resource], a.Value)
 	}
 }
 
 // counted says that the claim is one of the nodes that a budget's share is of.
 func counted(c model.Claim) bool {
-	return c.State == model.StateInitialized || (c.State == model.StateDraining && c.Reached == model.StateInitialized)
+	return c.State == model.ClaimInitialized || (c.State == model.ClaimDraining && c.Reached == model.ClaimInitialized)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Cloud launches and ends instances. Implementations are safe for concurrent use.
@@ -32,7 +32,7 @@ type Classes interface {
 	// launch comes back with NotReady set and no error; an error means that AWS could not be asked.
 	Resolve(ctx context.Context, s ClassSpec) (Class, error)
 	// Release deletes what was made for the class: launch templates, and its instance profile. Idempotent.
-	Release(ctx context.Context, class string) error
+	Release(ctx context.Context, class model.NodeClassName) error
 	// Sweep deletes launch templates of the cluster that no launch used for the given time. It returns their names.
 	Sweep(ctx context.Context, unused time.Duration) ([]string, error)
 }
@@ -42,7 +42,7 @@ type Market interface {
 	// InstanceTypes returns the types of the region, sorted by name, Zones filled in.
 	InstanceTypes(ctx context.Context) ([]catalog.Type, error)
 	// OnDemandPrices returns the list price by instance type.
-	OnDemandPrices(ctx context.Context) (map[string]int64, error)
+	OnDemandPrices(ctx context.Context) (map[model.TypeName]int64, error)
 	// SpotPrices returns the present spot price by instance type and zone.
 	SpotPrices(ctx context.Context) (map[TypeZone]int64, error)
 }
@@ -56,7 +56,10 @@ type Queue interface {
 }
 
 // TypeZone is an instance type in a zone.
-type TypeZone struct{ InstanceType, Zone string }
+type TypeZone struct {
+	InstanceType model.TypeName
+	Zone         string
+}
 
 // Message is one message of the queue, unparsed.
 type Message struct {
@@ -68,16 +71,16 @@ type Request struct {
 	Claim model.ClaimID
 	// Token is at most 64 ASCII characters, derived from the claim and the attempt.
 	Token    string
-	NodePool string
+	NodePool model.PoolName
 	Class    Class
 	Spec     ClassSpec
 	// Offerings are what may be launched, best first; all of one capacity type.
-	Offerings []model.Offering
+	Offerings []model.RankedOffering
 	// Labels and Taints are what the kubelet registers the node with.
-	Labels []model.Label
+	Labels model.Labels
 	Taints []model.Taint
 	// Shape, by instance type, is what the kubelet is told to keep and the pod limit it is given.
-	MaxPods map[string]int64
+	MaxPods map[model.TypeName]int64
 }
 
 // Instance is an instance as EC2 shows it.
@@ -86,9 +89,9 @@ type Instance struct {
 	ProviderID   string // aws:///zone/id
 	State        InstanceState
 	Claim        model.ClaimID // from the tag kerf.dev/claim; "" when the tag is missing
-	NodePool     string
-	Class        string
-	InstanceType string
+	NodePool     model.PoolName
+	Class        model.NodeClassName
+	InstanceType model.TypeName
 	Zone         string
 	CapacityType model.CapacityType
 	ImageID      string
@@ -145,7 +148,7 @@ var (
 // ClassSpec is what a user's EC2NodeClass asks for, as far as Kerf supports it. Convert refuses fields that are not
 // here with an error that names them.
 type ClassSpec struct {
-	Name       string
+	Name       model.NodeClassName
 	UID        string
 	Generation int64
 	// Hash changes when a running instance no longer matches the spec.
@@ -160,7 +163,7 @@ type ClassSpec struct {
 	Role            string // exactly one of Role and InstanceProfile
 	InstanceProfile string
 
-	Tags               []model.Label
+	Tags               model.Labels
 	BlockDevices       []BlockDevice
 	InstanceStoreRAID0 bool
 	Metadata           MetadataOptions
@@ -171,7 +174,7 @@ type ClassSpec struct {
 
 // SelectorTerm picks subnets or security groups: tags (value "*" means any), an id, or a name.
 type SelectorTerm struct {
-	Tags []model.Label
+	Tags model.Labels
 	ID   string
 	Name string
 }
@@ -179,7 +182,7 @@ type SelectorTerm struct {
 // ImageTerm picks machine images: an alias ("al2023@latest"), or tags, a name with an owner, or an id.
 type ImageTerm struct {
 	Alias, ID, Name, Owner, SSMParameter string
-	Tags                                 []model.Label
+	Tags                                 model.Labels
 }
 
 // BlockDevice is one block device mapping. VolumeBytes 0 leaves the size to the snapshot.
@@ -214,7 +217,7 @@ type Kubelet struct {
 
 // Class is what AWS has for a ClassSpec.
 type Class struct {
-	Name            string
+	Name            model.NodeClassName
 	Subnets         []Subnet // sorted by free addresses, most first, then id
 	SecurityGroups  []SecurityGroup
 	Images          []Image // newest first; the first that fits a type is used
@@ -234,7 +237,6 @@ func (c Class) Zones() []string {
 		}
 	}
 	slices.Sort(zones)
-
 	return zones
 }
 

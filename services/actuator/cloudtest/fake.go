@@ -16,7 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Fake implements the whole cloud port in memory. Safe for concurrent use.
@@ -31,7 +31,7 @@ type Fake struct {
 	next      int
 	instances map[string]*record
 	tokens    map[string]launch
-	exhausted map[model.Offering]bool
+	exhausted map[model.RankedOffering]bool
 	templates map[string]time.Time
 	messages  []message
 	sent      int
@@ -73,7 +73,7 @@ const (
 func New(c *catalog.Catalog, now func() time.Time, lag time.Duration) *Fake {
 	return &Fake{
 		now: now, catalog: c, lag: lag, instances: map[string]*record{}, tokens: map[string]launch{},
-		exhausted: map[model.Offering]bool{}, templates: map[string]time.Time{}, image: "ami",
+		exhausted: map[model.RankedOffering]bool{}, templates: map[string]time.Time{}, image: "ami",
 	}
 }
 
@@ -85,19 +85,19 @@ func (f *Fake) Publish(image string) {
 }
 
 // Exhaust takes an offering off the shelf; Restock puts it back. Only type, zone and capacity type count.
-func (f *Fake) Exhaust(o model.Offering) { f.stock(o, true) }
+func (f *Fake) Exhaust(o model.RankedOffering) { f.stock(o, true) }
 
 // Restock undoes Exhaust.
-func (f *Fake) Restock(o model.Offering) { f.stock(o, false) }
+func (f *Fake) Restock(o model.RankedOffering) { f.stock(o, false) }
 
-func (f *Fake) stock(o model.Offering, gone bool) {
+func (f *Fake) stock(o model.RankedOffering, gone bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.exhausted[key(o)] = gone
 }
 
-func key(o model.Offering) model.Offering {
-	return model.Offering{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
+func key(o model.RankedOffering) model.RankedOffering {
+	return model.RankedOffering{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType}
 }
 
 // Send puts a message on the queue.
@@ -135,7 +135,6 @@ func (f *Fake) Launch(_ context.Context, r cloud.Request) (cloud.Instance, error
 		if !reflect.DeepEqual(old.request, r) {
 			return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, cloud.ErrTokenMismatch)
 		}
-
 		return old.instance, nil
 	}
 
@@ -150,16 +149,14 @@ func (f *Fake) Launch(_ context.Context, r cloud.Request) (cloud.Instance, error
 		}
 		i := f.start(r, o)
 		f.tokens[r.Token] = launch{request: r, instance: i}
-		f.templates["fake/"+r.Class.Name] = f.now()
-
+		f.templates["fake/"+string(r.Class.Name)] = f.now()
 		return i, nil
 	}
-
 	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim,
 		&cloud.CapacityError{Offerings: short, Message: "no stock"})
 }
 
-func (f *Fake) start(r cloud.Request, o model.Offering) cloud.Instance {
+func (f *Fake) start(r cloud.Request, o model.RankedOffering) cloud.Instance {
 	f.next++
 	id := fmt.Sprintf("i-%017d", f.next)
 	i := cloud.Instance{
@@ -172,7 +169,6 @@ func (f *Fake) start(r cloud.Request, o model.Offering) cloud.Instance {
 		i.SecurityGroups = append(i.SecurityGroups, g.ID)
 	}
 	f.instances[id] = &record{Instance: i, visible: f.now().Add(f.lag)}
-
 	return i
 }
 
@@ -182,7 +178,6 @@ func subnetIn(c cloud.Class, zone string) string {
 			return s.ID
 		}
 	}
-
 	return ""
 }
 
@@ -191,7 +186,6 @@ func (f *Fake) Terminate(_ context.Context, ids ...string) error {
 	for _, id := range ids {
 		f.Kill(id)
 	}
-
 	return nil
 }
 
@@ -217,21 +211,19 @@ func (f *Fake) Instances(context.Context) ([]cloud.Instance, error) {
 		out = append(out, i)
 	}
 	slices.SortFunc(out, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
-
 	return out, nil
 }
 
 // Resolve implements cloud.Classes: the fake has one subnet per zone, found by any tag but one of value "none".
 func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error) {
-	c := cloud.Class{Name: s.Name, InstanceProfile: "fake-" + s.Name}
+	c := cloud.Class{Name: s.Name, InstanceProfile: "fake-" + string(s.Name)}
 	for _, t := range s.SubnetTerms {
 		for _, tag := range t.Tags {
 			if tag.Value == "none" {
 				c.NotReady = model.Reason{
-					Code: 4, Subject: "ec2nodeclass/" + s.Name, Message: "no subnet matches tag " + tag.Key + "=none",
-					Remedy: "correct spec.subnetSelectorTerms of EC2NodeClass " + s.Name,
+					Code: 4, Subject: "ec2nodeclass/" + string(s.Name), Message: "no subnet matches tag " + tag.Key + "=none",
+					Remedy: "correct spec.subnetSelectorTerms of EC2NodeClass " + string(s.Name),
 				}
-
 				return c, nil
 			}
 		}
@@ -245,26 +237,23 @@ func (f *Fake) Resolve(_ context.Context, s cloud.ClassSpec) (cloud.Class, error
 	for _, arch := range []string{"amd64", "arm64"} {
 		c.Images = append(c.Images, cloud.Image{
 			ID: f.published() + "-" + arch, Name: "fake-" + arch, CreateTime: time.Unix(0, 0).UTC(),
-			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{arch}}},
+			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{arch}}},
 		})
 	}
-
 	return c, nil
 }
 
 func (f *Fake) published() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-
 	return f.image
 }
 
 // Release implements cloud.Classes.
-func (f *Fake) Release(_ context.Context, class string) error {
+func (f *Fake) Release(_ context.Context, class model.NodeClassName) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.templates, "fake/"+class)
-
+	delete(f.templates, "fake/"+string(class))
 	return nil
 }
 
@@ -280,7 +269,6 @@ func (f *Fake) Sweep(_ context.Context, unused time.Duration) ([]string, error) 
 		}
 	}
 	slices.Sort(out)
-
 	return out, nil
 }
 
@@ -293,7 +281,6 @@ func (f *Fake) Templates() []string {
 		out = append(out, name)
 	}
 	slices.Sort(out)
-
 	return out
 }
 
@@ -301,12 +288,11 @@ func (f *Fake) Templates() []string {
 func (f *Fake) InstanceTypes(context.Context) ([]catalog.Type, error) { return f.catalog.Types, nil }
 
 // OnDemandPrices implements cloud.Market.
-func (f *Fake) OnDemandPrices(context.Context) (map[string]int64, error) {
-	out := make(map[string]int64, len(f.catalog.Types))
+func (f *Fake) OnDemandPrices(context.Context) (map[model.TypeName]int64, error) {
+	out := make(map[model.TypeName]int64, len(f.catalog.Types))
 	for _, t := range f.catalog.Types {
-		out[t.Name] = t.OnDemandMicroUSD
+		out[model.TypeName(t.Name)] = t.OnDemandMicroUSD
 	}
-
 	return out, nil
 }
 
@@ -318,10 +304,9 @@ func (f *Fake) SpotPrices(context.Context) (map[cloud.TypeZone]int64, error) {
 			continue
 		}
 		for _, z := range t.Zones {
-			out[cloud.TypeZone{InstanceType: t.Name, Zone: z}] = instancetype.SpotEstimate(t.OnDemandMicroUSD)
+			out[cloud.TypeZone{InstanceType: model.TypeName(t.Name), Zone: z}] = instancetype.SpotEstimate(t.OnDemandMicroUSD)
 		}
 	}
-
 	return out, nil
 }
 
@@ -337,7 +322,6 @@ func (f *Fake) Receive(context.Context) ([]cloud.Message, error) {
 		f.messages[i].visible = f.now().Add(visibility)
 		out = append(out, f.messages[i].Message)
 	}
-
 	return out, nil
 }
 
@@ -346,6 +330,5 @@ func (f *Fake) Delete(_ context.Context, receipts []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.messages = slices.DeleteFunc(f.messages, func(m message) bool { return slices.Contains(receipts, m.Receipt) })
-
 	return nil
 }

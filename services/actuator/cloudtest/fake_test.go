@@ -6,7 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func TestFake(t *testing.T) {
@@ -17,12 +17,11 @@ func TestFake(t *testing.T) {
 	Suite(t, func(*testing.T) World {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		f := New(c, func() time.Time { return now }, time.Second)
-
 		return World{
 			Cloud: f, Classes: f, Market: f, Queue: f,
 			Spec: cloud.ClassSpec{
 				Name: "default", Role: "nodes",
-				SubnetTerms: []cloud.SelectorTerm{{Tags: []model.Label{{Key: "karpenter.sh/discovery", Value: "test"}}}},
+				SubnetTerms: []cloud.SelectorTerm{{Tags: model.Labels{{Key: "karpenter.sh/discovery", Value: "test"}}}},
 			},
 			Exhaust: f.Exhaust, Send: f.Send, Advance: func(d time.Duration) { now = now.Add(d) },
 		}

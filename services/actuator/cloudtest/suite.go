@@ -10,7 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // World is an implementation under test and the levers that the suite needs.
@@ -22,7 +22,7 @@ type World struct {
 	// Spec is a class that resolves in this world.
 	Spec cloud.ClassSpec
 	// Exhaust takes an offering off the shelf.
-	Exhaust func(o model.Offering)
+	Exhaust func(o model.RankedOffering)
 	// Send puts a message on the queue.
 	Send func(body string)
 	// Advance moves the world's time; everything that is due happens before it returns.
@@ -55,11 +55,11 @@ func Suite(t *testing.T, open func(t *testing.T) World) {
 	}
 }
 
-func offering(name, zone string, c model.CapacityType) model.Offering {
-	return model.Offering{InstanceType: name, Zone: zone, CapacityType: c, Price: 1}
+func offering(name, zone string, c model.CapacityType) model.RankedOffering {
+	return model.RankedOffering{InstanceType: model.TypeName(name), Zone: zone, CapacityType: c, Price: 1}
 }
 
-func request(t *testing.T, w World, token string, offerings ...model.Offering) cloud.Request {
+func request(t *testing.T, w World, token string, offerings ...model.RankedOffering) cloud.Request {
 	t.Helper()
 	class, err := w.Classes.Resolve(context.Background(), w.Spec)
 	if err != nil {
@@ -68,12 +68,11 @@ func request(t *testing.T, w World, token string, offerings ...model.Offering) c
 	if class.NotReady.Message != "" {
 		t.Fatalf("class is not ready: %s", class.NotReady.Message)
 	}
-
 	return cloud.Request{
 		Claim: model.ClaimID("default-" + token), Token: token, NodePool: "default", Class: class, Spec: w.Spec,
-		Offerings: offerings, Labels: []model.Label{{Key: "type", Value: "karpenter"}},
-		Taints:  []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
-		MaxPods: map[string]int64{"m5.large": 29, "c5.large": 29},
+		Offerings: offerings, Labels: model.Labels{{Key: "type", Value: "karpenter"}},
+		Taints:  []model.Taint{{Key: "karpenter.sh/unregistered", Effect: model.NoExecute}},
+		MaxPods: map[model.TypeName]int64{"m5.large": 29, "c5.large": 29},
 	}
 }
 
@@ -83,7 +82,6 @@ func mustLaunch(t *testing.T, w World, r cloud.Request) cloud.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	return i
 }
 
@@ -93,7 +91,6 @@ func list(t *testing.T, w World) []cloud.Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	return all
 }
 
@@ -120,7 +117,7 @@ func testResolve(t *testing.T, w World) {
 
 func testResolveMissing(t *testing.T, w World) {
 	s := w.Spec
-	s.SubnetTerms = []cloud.SelectorTerm{{Tags: []model.Label{{Key: "nobody", Value: "none"}}}}
+	s.SubnetTerms = []cloud.SelectorTerm{{Tags: model.Labels{{Key: "nobody", Value: "none"}}}}
 	c, err := w.Classes.Resolve(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +273,6 @@ func receive(t *testing.T, w World) []cloud.Message {
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
-
 	return got
 }
 

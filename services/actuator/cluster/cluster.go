@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Cluster is the Kubernetes cluster. Implementations are safe for concurrent use; every change is idempotent.
@@ -48,30 +48,22 @@ type State struct {
 
 // Node is a node and the pods on it.
 type Node struct {
-	Name        string
+	Name        model.NodeName
 	ProviderID  string
 	Labels      map[string]string
 	Annotations map[string]string
 	Taints      []model.Taint
-	Capacity    []model.Amount
-	Allocatable []model.Amount
+	Capacity    model.Amounts
+	Allocatable model.Amounts
 	Ready       bool
 	// Conditions are what the node's reporters say of it, sorted by type.
-	Conditions  []Condition
+	Conditions  []model.NodeCondition
 	Cordoned    bool
 	Terminating bool // a user, or the cloud, deleted the object; it waits for Kerf's finalizer
 	CreateTime  time.Time
 	Pods        []Pod
 	// VolumesAttached counts VolumeAttachments of pods that a drain removes.
 	VolumesAttached int
-}
-
-// Condition is one line of a node's status.
-type Condition struct {
-	// Type is for example "Ready"; Status "True", "False" or "Unknown".
-	Type, Status string
-	// Since is when the status became what it is.
-	Since time.Time
 }
 
 // Pod is a pod on a node, as far as a drain cares.
@@ -90,35 +82,11 @@ type Pod struct {
 	GracePeriod       time.Duration
 }
 
-// Pool is a NodePool as far as acting needs it.
+// Pool is a NodePool. What only planners look at may be missing.
 type Pool struct {
-	Name          string
-	Class         string
-	Hash          string
-	Labels        []model.Label
-	Annotations   []model.Label
-	Taints        []model.Taint
-	StartupTaints []model.Taint
-	Requirements  []model.Requirement
-	Limits        []model.Amount
-	Budgets       []Budget
-	// Replicas is how many nodes a static pool shall have; nil for a pool that follows its pods.
-	Replicas *int64
-	// ExpireAfter is negative for never.
-	ExpireAfter time.Duration
-	// TerminationGracePeriod is negative when there is none.
-	TerminationGracePeriod time.Duration
-	Terminating            bool
-	// NotReady says why the pool can't be used; the zero Reason when it can.
-	NotReady model.Reason
-}
-
-// Budget is one disruption budget: Count, or Percent when Count is negative.
-type Budget struct {
-	Count, Percent int
-	Reasons        []model.DisruptionReason // none: all
-	Schedule       string                   // 5-field cron in UTC; "" always active
-	Duration       time.Duration
+	model.NodePool
+	// Terminating says that a user deleted the object.
+	Terminating bool
 }
 
 // Class is an EC2NodeClass. Invalid says why its spec can't be used; then Spec holds only the name.
@@ -130,7 +98,7 @@ type Class struct {
 
 // NodeChange is what a node should be brought to.
 type NodeChange struct {
-	Node string
+	Node model.NodeName
 	// SetLabels and SetAnnotations are added or overwritten; others stay.
 	SetLabels, SetAnnotations map[string]string
 	// RemoveLabels are taken off.
@@ -162,20 +130,20 @@ type Publication struct {
 	// ForgetClaims are claims whose NodeClaim object should go (its finalizer is removed).
 	ForgetClaims []model.ClaimID
 	// ForgetClasses are classes whose finalizer should be removed.
-	ForgetClasses []string
+	ForgetClasses []model.NodeClassName
 }
 
 // PoolStatus is the status of a NodePool.
 type PoolStatus struct {
-	Name      string
-	Resources []model.Amount // sum over its nodes, "nodes" included
+	Name      model.PoolName
+	Resources model.Amounts // sum over its nodes, "nodes" included
 	Hash      string
 	NotReady  model.Reason
 }
 
 // ClassStatus is the status of an EC2NodeClass.
 type ClassStatus struct {
-	Name       string
+	Name       model.NodeClassName
 	Generation int64
 	Hash       string
 	Class      cloud.Class

@@ -27,7 +27,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // ExitTime is how long a fake pod takes to end, if its grace period lets it.
@@ -94,7 +94,6 @@ func New(now func() time.Time) *Fake {
 func Cold() *Fake {
 	f := New(time.Now)
 	f.cold = true
-
 	return f
 }
 
@@ -112,7 +111,6 @@ func (f *Fake) Edit(change func(s *cluster.State)) {
 func (f *Fake) Evictions() []cluster.Eviction {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-
 	return slices.Clone(f.taken)
 }
 
@@ -126,7 +124,6 @@ func (f *Fake) Events(kind, name string) []Event {
 			out = append(out, e)
 		}
 	}
-
 	return out
 }
 
@@ -165,7 +162,6 @@ func (f *Fake) Observe() (cluster.State, error) {
 	}
 	slices.Sort(s.ClaimObjects)
 	slices.Sort(s.DeletedClaims)
-
 	return s, nil
 }
 
@@ -176,7 +172,6 @@ func (f *Fake) settle() {
 		n := &f.state.Nodes[i]
 		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool {
 			ends := f.pods[p.UID].ends
-
 			return !ends.IsZero() && !now.Before(ends)
 		})
 	}
@@ -194,11 +189,10 @@ func (f *Fake) sort() {
 }
 
 func (f *Fake) node(name string) *cluster.Node {
-	i := slices.IndexFunc(f.state.Nodes, func(n cluster.Node) bool { return n.Name == name })
+	i := slices.IndexFunc(f.state.Nodes, func(n cluster.Node) bool { return string(n.Name) == name })
 	if i < 0 {
 		return nil
 	}
-
 	return &f.state.Nodes[i]
 }
 
@@ -206,7 +200,7 @@ func (f *Fake) node(name string) *cluster.Node {
 func (f *Fake) UpdateNode(_ context.Context, c cluster.NodeChange) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := f.node(c.Node)
+	n := f.node(string(c.Node))
 	if n == nil {
 		return fmt.Errorf("update node %s: %w", c.Node, cluster.ErrNotFound)
 	}
@@ -222,21 +216,20 @@ func (f *Fake) UpdateNode(_ context.Context, c cluster.NodeChange) error {
 		n.Taints = slices.DeleteFunc(n.Taints, func(x model.Taint) bool { return x.Key == t.Key && x.Effect == t.Effect })
 	}
 	if o := f.objects[key{kindClaim, string(c.Owner)}]; o != nil {
-		f.owners[n.Name] = o.GetUID()
+		f.owners[string(n.Name)] = o.GetUID()
 	}
 	if c.Finalizer != nil {
-		f.held[n.Name] = *c.Finalizer && (f.held[n.Name] || !n.Terminating)
+		f.held[string(n.Name)] = *c.Finalizer && (f.held[string(n.Name)] || !n.Terminating)
 	}
 	n.Terminating = n.Terminating || c.Delete
-	f.reap(n.Name)
-
+	f.reap(string(n.Name))
 	return nil
 }
 
 // reap takes a node away that is being deleted and that nobody holds, and its pods with it.
 func (f *Fake) reap(name string) {
 	f.state.Nodes = slices.DeleteFunc(f.state.Nodes, func(n cluster.Node) bool {
-		return n.Name == name && n.Terminating && !f.held[name]
+		return string(n.Name) == name && n.Terminating && !f.held[name]
 	})
 	if f.node(name) == nil {
 		delete(f.held, name)
@@ -249,7 +242,6 @@ func joined(a, b map[string]string) map[string]string {
 	out := make(map[string]string, len(a)+len(b))
 	maps.Copy(out, a)
 	maps.Copy(out, b)
-
 	return out
 }
 
@@ -259,7 +251,6 @@ func with(taints []model.Taint, t model.Taint) []model.Taint {
 		return append(slices.Clone(taints), t)
 	}
 	taints[i] = t
-
 	return taints
 }
 
@@ -290,7 +281,6 @@ func (f *Fake) Evict(_ context.Context, e cluster.Eviction) error {
 	f.end(p, grace)
 	f.taken = append(f.taken, e)
 	f.touch()
-
 	return nil
 }
 
@@ -302,7 +292,6 @@ func (f *Fake) pod(namespace, name string) *cluster.Pod {
 			}
 		}
 	}
-
 	return nil
 }
 
@@ -327,7 +316,6 @@ func (f *Fake) blocked(p *cluster.Pod) bool {
 			return true
 		}
 	}
-
 	return false
 }
 
@@ -361,18 +349,17 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 		f.release(key{kindClaim, string(id)}, objects.Finalizer)
 	}
 	for _, s := range p.Pools {
-		f.write(key{kindPool, s.Name}, func(o *unstructured.Unstructured) { objects.SetPool(o, s, f.now()) })
+		f.write(key{kindPool, string(s.Name)}, func(o *unstructured.Unstructured) { objects.SetPool(o, s, f.now()) })
 	}
 	for _, s := range p.Classes {
-		f.write(key{kindClass, s.Name}, func(o *unstructured.Unstructured) { objects.SetClass(o, s, f.now()) })
+		f.write(key{kindClass, string(s.Name)}, func(o *unstructured.Unstructured) { objects.SetClass(o, s, f.now()) })
 	}
 	for _, name := range p.ForgetClasses {
-		f.release(key{kindClass, name}, objects.ClassFinalizer)
+		f.release(key{kindClass, string(name)}, objects.ClassFinalizer)
 	}
 	for _, e := range p.Events {
 		f.tell(e)
 	}
-
 	return errors.Join(errs...)
 }
 
@@ -382,12 +369,11 @@ func (f *Fake) publishClaim(c model.Claim) error {
 		return fmt.Errorf("publish claim %s: metadata.name: %s", c.ID, problems[0])
 	}
 	if f.objects[k] == nil {
-		o := objects.NewClaim(c, f.objects[key{kindPool, c.NodePool}])
+		o := objects.NewClaim(c, f.objects[key{kindPool, string(c.NodePool)}])
 		f.born(o)
 		f.objects[k] = o
 	}
 	f.write(k, func(o *unstructured.Unstructured) { objects.SetClaim(o, c, f.now()) })
-
 	return nil
 }
 
@@ -403,7 +389,6 @@ func (f *Fake) uid() types.UID { return types.UID("uid-" + f.version()) }
 
 func (f *Fake) version() string {
 	f.serial++
-
 	return strconv.Itoa(f.serial)
 }
 
@@ -451,16 +436,16 @@ func (f *Fake) drop(k key) {
 	}
 	switch k.kind {
 	case kindPool:
-		f.state.Pools = slices.DeleteFunc(f.state.Pools, func(p cluster.Pool) bool { return p.Name == k.name && gone })
+		f.state.Pools = slices.DeleteFunc(f.state.Pools, func(p cluster.Pool) bool { return string(p.Name) == k.name && gone })
 		for i := range f.state.Pools {
-			f.state.Pools[i].Terminating = f.state.Pools[i].Terminating || leaving && f.state.Pools[i].Name == k.name
+			f.state.Pools[i].Terminating = f.state.Pools[i].Terminating || leaving && string(f.state.Pools[i].Name) == k.name
 		}
 	case kindClass:
 		f.state.Classes = slices.DeleteFunc(f.state.Classes, func(c cluster.Class) bool {
-			return c.Spec.Name == k.name && (gone || o == nil && c.Terminating)
+			return string(c.Spec.Name) == k.name && (gone || o == nil && c.Terminating)
 		})
 		for i := range f.state.Classes {
-			f.state.Classes[i].Terminating = f.state.Classes[i].Terminating || leaving && f.state.Classes[i].Spec.Name == k.name
+			f.state.Classes[i].Terminating = f.state.Classes[i].Terminating || leaving && string(f.state.Classes[i].Spec.Name) == k.name
 		}
 	}
 }
@@ -495,6 +480,5 @@ func (f *Fake) uidOf(e cluster.Event) string {
 	if o := f.objects[key{e.Kind, e.Name}]; o != nil {
 		return string(o.GetUID())
 	}
-
 	return ""
 }

@@ -14,7 +14,6 @@ func TestFake(t *testing.T) {
 	clustertest.Suite(t, func(*testing.T) clustertest.World {
 		c := clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 		f := clustertest.New(c.Now)
-
 		return clustertest.World{
 			Cluster: f, Cold: clustertest.Cold(), Name: "suite", Namespace: "suite-pods", Delete: func(_ *testing.T, kind, name string) { f.Delete(kind, name) },
 			Apply: func(t *testing.T, manifests string) {
@@ -43,7 +42,6 @@ type clock struct {
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
 	return c.now
 }
 

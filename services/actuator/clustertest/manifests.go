@@ -18,6 +18,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const (
@@ -59,17 +60,16 @@ func (f *Fake) apply(o *unstructured.Unstructured) error {
 	case kindPool:
 		f.born(o)
 		f.objects[key{kindPool, o.GetName()}] = o
-		f.state.Pools = slices.DeleteFunc(f.state.Pools, func(p cluster.Pool) bool { return p.Name == o.GetName() })
+		f.state.Pools = slices.DeleteFunc(f.state.Pools, func(p cluster.Pool) bool { return string(p.Name) == o.GetName() })
 		f.state.Pools = append(f.state.Pools, objects.Pool(o))
 	case kindClass:
 		f.born(o)
 		f.objects[key{kindClass, o.GetName()}] = o
-		f.state.Classes = slices.DeleteFunc(f.state.Classes, func(c cluster.Class) bool { return c.Spec.Name == o.GetName() })
+		f.state.Classes = slices.DeleteFunc(f.state.Classes, func(c cluster.Class) bool { return string(c.Spec.Name) == o.GetName() })
 		f.state.Classes = append(f.state.Classes, objects.Class(o))
 	default:
 		return errors.New("kind: the fake knows Node, Pod, PodDisruptionBudget, NodePool and EC2NodeClass")
 	}
-
 	return nil
 }
 
@@ -89,11 +89,10 @@ func (f *Fake) applyNode(o *unstructured.Unstructured) error {
 	n.CreationTimestamp = metav1.NewTime(f.now())
 	node := objects.Node(&n, nil)
 	node.Ready = true
-	node.Conditions = []cluster.Condition{{Type: string(corev1.NodeReady), Status: string(corev1.ConditionTrue), Since: f.now()}}
+	node.Conditions = []model.NodeCondition{{Type: string(corev1.NodeReady), Status: string(corev1.ConditionTrue), TransitionTime: f.now()}}
 	f.state.Nodes = append(f.state.Nodes, node)
 	f.objects[key{"Node", n.Name}] = o
 	f.born(o)
-
 	return nil
 }
 
@@ -111,7 +110,6 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	pod.Ready = true
 	n.Pods = append(n.Pods, pod)
 	f.pods[string(p.UID)] = life{labels: p.Labels}
-
 	return nil
 }
 
@@ -130,7 +128,6 @@ func (f *Fake) applyBudget(o *unstructured.Unstructured) error {
 	f.budgets[b.Namespace+"/"+b.Name] = budget{
 		namespace: b.Namespace, selector: selector, minAvailable: b.Spec.MinAvailable.IntValue(),
 	}
-
 	return nil
 }
 
@@ -141,7 +138,6 @@ func (f *Fake) Delete(kind, name string) {
 	defer f.touch()
 	if kind != "Node" {
 		f.remove(key{kind, name})
-
 		return
 	}
 	if n := f.node(name); n != nil {
@@ -164,7 +160,6 @@ func (f *Fake) Read(kind, namespace, name string) *unstructured.Unstructured {
 	if o := f.objects[key{kind, name}]; o != nil {
 		return o.DeepCopy()
 	}
-
 	return nil
 }
 
@@ -185,7 +180,6 @@ func (f *Fake) readNode(name string) *unstructured.Unstructured {
 			o.SetOwnerReferences([]metav1.OwnerReference{{Kind: kindClaim, Name: k.name, UID: claim.GetUID()}})
 		}
 	}
-
 	return o
 }
 
@@ -201,6 +195,5 @@ func (f *Fake) readPod(namespace, name string) *unstructured.Unstructured {
 	o.SetName(name)
 	o.SetUID(types.UID(p.UID))
 	o.SetLabels(f.pods[p.UID].labels)
-
 	return o
 }

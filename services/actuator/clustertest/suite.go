@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // World is an implementation under test and the levers that the suite needs. Others may use the same cluster: the suite
@@ -106,7 +106,7 @@ func (w World) publish(t *testing.T, p cluster.Publication) {
 
 func (w World) update(t *testing.T, c cluster.NodeChange) {
 	t.Helper()
-	c.Node = w.Name
+	c.Node = model.NodeName(w.Name)
 	if err := w.Cluster.UpdateNode(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -119,16 +119,14 @@ func (w World) object(t *testing.T, kind, name string) *unstructured.Unstructure
 	if o == nil {
 		t.Fatalf("there is no %s %s", kind, name)
 	}
-
 	return o
 }
 
 func nodeOf(s cluster.State, name string) *cluster.Node {
-	i := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == name })
+	i := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return string(n.Name) == name })
 	if i < 0 {
 		return nil
 	}
-
 	return &s.Nodes[i]
 }
 
@@ -141,25 +139,22 @@ func podOf(s cluster.State, node, name string) *cluster.Pod {
 	if i < 0 {
 		return nil
 	}
-
 	return &n.Pods[i]
 }
 
 func poolOf(s cluster.State, name string) *cluster.Pool {
-	i := slices.IndexFunc(s.Pools, func(p cluster.Pool) bool { return p.Name == name })
+	i := slices.IndexFunc(s.Pools, func(p cluster.Pool) bool { return string(p.Name) == name })
 	if i < 0 {
 		return nil
 	}
-
 	return &s.Pools[i]
 }
 
 func classOf(s cluster.State, name string) *cluster.Class {
-	i := slices.IndexFunc(s.Classes, func(c cluster.Class) bool { return c.Spec.Name == name })
+	i := slices.IndexFunc(s.Classes, func(c cluster.Class) bool { return string(c.Spec.Name) == name })
 	if i < 0 {
 		return nil
 	}
-
 	return &s.Classes[i]
 }
 
@@ -182,13 +177,10 @@ func conditionOf(t *testing.T, o *unstructured.Unstructured, kind string) condit
 			if !ok {
 				t.Fatalf("condition %s of %s: %s is %v", kind, o.GetName(), field, c[field])
 			}
-
 			return s
 		}
-
 		return condition{text("status"), text("reason"), text("message"), text("lastTransitionTime")}
 	}
-
 	return condition{}
 }
 
@@ -197,7 +189,6 @@ func field(o *unstructured.Unstructured, path ...string) any {
 	if err != nil {
 		return err
 	}
-
 	return v
 }
 
@@ -255,20 +246,19 @@ spec:
 // claim is one as the planner asks for it.
 func (w World) claim() model.Claim {
 	return model.Claim{
-		ID: model.ClaimID(w.Name + "-c1"), NodePool: w.Name, NodeClass: w.Name, State: model.StatePlanned,
-		Reached: model.StatePlanned, TerminationGracePeriod: -1, PoolHash: "1", ClassHash: "2",
-		Labels:       []model.Label{{Key: "type", Value: "karpenter"}},
-		Requirements: []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: "In", Values: []string{"m5.large"}}},
-		Requests:     []model.Amount{{Resource: "cpu", Value: 1250}, {Resource: "memory", Value: 5 << 30}},
+		ID: model.ClaimID(w.Name + "-c1"), NodePool: model.PoolName(w.Name), NodeClass: model.NodeClassName(w.Name), State: model.ClaimPlanned,
+		Reached: model.ClaimPlanned, PoolHash: "1", ClassHash: "2",
+		Labels:       model.Labels{{Key: "type", Value: "karpenter"}},
+		Requirements: []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: model.In, Values: []string{"m5.large"}}},
+		Requests:     model.Amounts{{Resource: "cpu", Value: 1250}, {Resource: "memory", Value: 5 << 30}},
 	}
 }
 
 // launched is the claim once EC2 has answered.
 func launched(c model.Claim) model.Claim {
-	c.State, c.Reached = model.StateLaunched, model.StateLaunched
-	c.Launched = model.Offering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot}
+	c.State, c.Reached = model.ClaimLaunched, model.ClaimLaunched
+	c.InstanceType, c.Zone, c.CapacityType = "m5.large", "us-east-1a", model.Spot
 	c.InstanceID, c.ProviderID, c.ImageID = "i-1", "aws:///us-east-1a/i-1", "ami-1"
-	c.Capacity = []model.Amount{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}}
-
+	c.Capacity = model.Amounts{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}}
 	return c
 }

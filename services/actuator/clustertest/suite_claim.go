@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func (w World) mirror(t *testing.T, c model.Claim) {
@@ -59,7 +59,7 @@ func testClaim(t *testing.T, w World) {
 	}
 
 	w.Advance(time.Minute)
-	c.State, c.Reached, c.Node = model.StateInitialized, model.StateInitialized, w.Name
+	c.State, c.Reached, c.Node = model.ClaimInitialized, model.ClaimInitialized, model.NodeName(w.Name)
 	w.mirror(t, c)
 	o = w.object(t, "NodeClaim", string(c.ID))
 	if got := conditionOf(t, o, "Launched"); got.status != "True" || got.since != since {
@@ -75,8 +75,8 @@ func testSpec(t *testing.T, w World) {
 	w.mirror(t, c)
 	before := field(w.object(t, "NodeClaim", string(c.ID)), "spec")
 	c = launched(c)
-	c.Requirements = []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"arm64"}}}
-	c.Requests = []model.Amount{{Resource: "cpu", Value: 9000}}
+	c.Requirements = []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"arm64"}}}
+	c.Requests = model.Amounts{{Resource: "cpu", Value: 9000}}
 	w.mirror(t, c)
 	o := w.object(t, "NodeClaim", string(c.ID))
 	if d := cmp.Diff(before, field(o, "spec")); d != "" {
@@ -105,7 +105,7 @@ func testChangeBack(t *testing.T, w World) {
 	w.mirror(t, c)
 	w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
 	waiting := c
-	waiting.Failure = model.Reason{Code: model.ReasonInsufficientCapacity, Message: "EC2 has none"}
+	waiting.Failure = model.Reason{Code: model.CodeInsufficientCapacity, Message: "EC2 has none"}
 	for range 5 {
 		w.mirror(t, waiting)
 		w.mirror(t, c)
@@ -121,8 +121,8 @@ func testChangeBack(t *testing.T, w World) {
 
 func testRollback(t *testing.T, w World) {
 	c := launched(w.claim())
-	c.State, c.Reached, c.Disruption, c.DisruptionReason = model.StateInitialized, model.StateInitialized, "d1", model.DisruptionDrifted
-	c.Drifted = model.Reason{Code: model.ReasonDrifted, Message: "AMIDrift: another image"}
+	c.State, c.Reached, c.Disruption, c.DisruptionReason = model.ClaimInitialized, model.ClaimInitialized, "d1", model.ReasonDrifted
+	c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "AMIDrift: another image"}
 	w.mirror(t, c)
 	o := w.object(t, "NodeClaim", string(c.ID))
 	if got := conditionOf(t, o, "DisruptionReason"); got.status != "True" || got.reason != "Drifted" {
@@ -131,7 +131,7 @@ func testRollback(t *testing.T, w World) {
 	if got := conditionOf(t, o, "Drifted"); got.status != "True" || got.reason != "AMIDrift" || got.message != "AMIDrift: another image" {
 		t.Errorf("Drifted is %+v", got)
 	}
-	c.Disruption, c.DisruptionReason, c.Drifted = "", model.DisruptionUnspecified, model.Reason{}
+	c.Disruption, c.DisruptionReason, c.Drifted = "", 0, model.Reason{}
 	w.mirror(t, c)
 	o = w.object(t, "NodeClaim", string(c.ID))
 	for _, kind := range []string{"DisruptionReason", "Drifted"} {
@@ -163,7 +163,7 @@ func testDeletedClaim(t *testing.T, w World) {
 	}
 	w.Delete(t, "NodeClaim", string(c.ID))
 	w.until(t, "the deletion", func(s cluster.State) bool { return slices.Contains(s.DeletedClaims, c.ID) })
-	c.State, c.DisruptionReason = model.StateTerminating, model.DisruptionDeleted
+	c.State, c.DisruptionReason = model.ClaimTerminating, model.ReasonDeleted
 	w.mirror(t, c)
 	o := w.object(t, "NodeClaim", string(c.ID))
 	if got := conditionOf(t, o, "DisruptionReason"); got.reason != "Deleted" || conditionOf(t, o, "InstanceTerminating").status != "True" {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func testCold(t *testing.T, w World) {
@@ -33,10 +33,10 @@ spec:
   containers: [{name: main, image: none}]
 `)
 	want := cluster.Node{
-		Name: w.Name, ProviderID: "aws:///us-east-1a/i-" + w.Name, Labels: map[string]string{"theirs": "1"}, Ready: true,
-		Taints:      []model.Taint{{Key: "theirs", Value: "v", Effect: "NoSchedule"}},
-		Capacity:    []model.Amount{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}, {Resource: "pods", Value: 29}},
-		Allocatable: []model.Amount{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
+		Name: model.NodeName(w.Name), ProviderID: "aws:///us-east-1a/i-" + w.Name, Labels: map[string]string{"theirs": "1"}, Ready: true,
+		Taints:      []model.Taint{{Key: "theirs", Value: "v", Effect: model.NoSchedule}},
+		Capacity:    model.Amounts{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}, {Resource: "pods", Value: 29}},
+		Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}, {Resource: "memory", Value: 7 << 30}, {Resource: "pods", Value: 29}},
 		Pods: []cluster.Pod{
 			{
 				Namespace: w.Namespace, Name: "held", Critical: true, ToleratesDisrupted: true, DoNotDisrupt: true, Ready: true,
@@ -56,8 +56,8 @@ spec:
 		}
 		got := *n
 		got.CreateTime, got.Annotations, got.Conditions = time.Time{}, nil, nil // others' as well
-		if !slices.ContainsFunc(n.Conditions, func(c cluster.Condition) bool {
-			return c.Type == "Ready" && c.Status == "True" && !c.Since.IsZero()
+		if !slices.ContainsFunc(n.Conditions, func(c model.NodeCondition) bool {
+			return c.Type == "Ready" && c.Status == "True" && !c.TransitionTime.IsZero()
 		}) {
 			return false
 		}
@@ -65,14 +65,13 @@ spec:
 		if diff != "" {
 			t.Log(diff)
 		}
-
 		return diff == ""
 	})
 }
 
 func testUpdateNode(t *testing.T, w World) {
 	w.apply(t, nodeManifest)
-	disrupted := model.Taint{Key: "karpenter.sh/disrupted", Effect: "NoSchedule"}
+	disrupted := model.Taint{Key: "karpenter.sh/disrupted", Effect: model.NoSchedule}
 	change := cluster.NodeChange{
 		SetLabels: map[string]string{"ours": "1"}, SetAnnotations: map[string]string{"ours": "2"}, AddTaints: []model.Taint{disrupted},
 	}
@@ -81,14 +80,13 @@ func testUpdateNode(t *testing.T, w World) {
 	}
 	s := w.until(t, "the node with label and taint", func(s cluster.State) bool {
 		n := nodeOf(s, w.Name)
-
 		return n != nil && n.Ready && n.Labels["ours"] == "1" && slices.Contains(n.Taints, disrupted)
 	})
 	n := nodeOf(s, w.Name)
 	if d := cmp.Diff(map[string]string{"theirs": "1", "ours": "1"}, n.Labels); d != "" || n.Annotations["ours"] != "2" {
 		t.Errorf("labels %s, annotations %v", d, n.Annotations)
 	}
-	theirs := model.Taint{Key: "theirs", Value: "v", Effect: "NoSchedule"}
+	theirs := model.Taint{Key: "theirs", Value: "v", Effect: model.NoSchedule}
 	if !slices.Contains(n.Taints, theirs) || len(slices.Compact(slices.Clone(n.Taints))) != len(n.Taints) {
 		t.Errorf("taints %v, want %v kept and nothing twice", n.Taints, theirs)
 	}
@@ -99,13 +97,12 @@ func testUpdateNode(t *testing.T, w World) {
 	}
 	s = w.until(t, "the node without label and taint", func(s cluster.State) bool {
 		_, labelled := nodeOf(s, w.Name).Labels["ours"]
-
 		return !labelled && !slices.Contains(nodeOf(s, w.Name).Taints, disrupted)
 	})
 	if n := nodeOf(s, w.Name); !maps.Equal(n.Labels, map[string]string{"theirs": "1"}) || !slices.Contains(n.Taints, theirs) {
 		t.Errorf("labels %v, taints %v: others' are gone", n.Labels, n.Taints)
 	}
-	err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: w.Name + "-never"})
+	err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: model.NodeName(w.Name + "-never")})
 	if !errors.Is(err, cluster.ErrNotFound) {
 		t.Errorf("error %v for a node that never was, want ErrNotFound", err)
 	}
@@ -133,7 +130,7 @@ func testDeleteNode(t *testing.T, w World) {
 	w.until(t, "the node terminating", func(s cluster.State) bool { n := nodeOf(s, w.Name); return n != nil && n.Terminating })
 	w.update(t, cluster.NodeChange{Finalizer: &no, Delete: true})
 	w.until(t, "the node gone", func(s cluster.State) bool { return nodeOf(s, w.Name) == nil })
-	if err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: w.Name, Delete: true}); !errors.Is(err, cluster.ErrNotFound) {
+	if err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: model.NodeName(w.Name), Delete: true}); !errors.Is(err, cluster.ErrNotFound) {
 		t.Errorf("error %v for a node that is gone, want ErrNotFound", err)
 	}
 }
@@ -159,7 +156,6 @@ func (w World) running(t *testing.T) cluster.Pod {
 	s := w.until(t, "the pod running", func(s cluster.State) bool {
 		return podOf(s, w.Name, "web") != nil && field(w.object(t, "Pod", "web"), "status", "phase") == "Running"
 	})
-
 	return *podOf(s, w.Name, "web")
 }
 
@@ -168,7 +164,6 @@ func (w World) ends(t *testing.T) {
 	t.Helper()
 	w.until(t, "the pod on its way out", func(s cluster.State) bool {
 		p := podOf(s, w.Name, "web")
-
 		return p == nil || !p.DeletionTime.IsZero()
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func testPolicy(t *testing.T, w World) {
@@ -20,17 +20,19 @@ func testPolicy(t *testing.T, w World) {
 		t.Error("the pool has no hash")
 	}
 	pool.Hash = ""
-	want := cluster.Pool{
-		Name: w.Name, Class: w.Name, Labels: []model.Label{{Key: "type", Value: "karpenter"}}, Annotations: []model.Label{},
-		Taints: []model.Taint{{Key: "dedicated", Value: "ci", Effect: "PreferNoSchedule"}}, StartupTaints: []model.Taint{},
-		Requirements: []model.Requirement{{Key: "karpenter.sh/capacity-type", Operator: "In", Values: []string{"on-demand", "spot"}}},
-		Limits:       []model.Amount{{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}},
-		Budgets: []cluster.Budget{
-			{Count: -1, Percent: 20, Reasons: []model.DisruptionReason{model.DisruptionEmpty}},
+	long, grace := 48*time.Hour, 10*time.Minute
+	want := cluster.Pool{NodePool: model.NodePool{
+		Name: model.PoolName(w.Name), NodeClass: model.NodeClassName(w.Name), Labels: model.Labels{{Key: "type", Value: "karpenter"}},
+		Taints:       []model.Taint{{Key: "dedicated", Value: "ci", Effect: model.PreferNoSchedule}},
+		Requirements: []model.Requirement{{Key: "karpenter.sh/capacity-type", Operator: model.In, Values: []string{"on-demand", "spot"}}},
+		Limits:       model.Amounts{{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}},
+		Budgets: []model.DisruptionBudget{
+			{Count: 20, IsPercent: true, Reasons: []model.DisruptionReason{model.ReasonEmpty}},
 			{Count: 3, Schedule: "0 9 * * 1-5", Duration: 8 * time.Hour},
 		},
-		ExpireAfter: 48 * time.Hour, TerminationGracePeriod: 10 * time.Minute,
-	}
+		ExpireAfter: &long, TerminationGracePeriod: &grace, Annotations: model.Labels{},
+		ConsolidationPolicy: model.WhenEmptyOrUnderutilized, ConsolidateAfter: new(time.Duration),
+	}}
 	if d := cmp.Diff(want, pool); d != "" {
 		t.Error(d)
 	}
@@ -43,7 +45,7 @@ func testPolicy(t *testing.T, w World) {
 	if spec.UID != string(w.object(t, "EC2NodeClass", w.Name).GetUID()) || spec.Hash == "" || spec.Generation != 1 || spec.Role != "nodes" {
 		t.Errorf("spec %+v lost something", spec)
 	}
-	terms := []cloud.SelectorTerm{{Tags: []model.Label{{Key: "karpenter.sh/discovery", Value: "kerf"}}}}
+	terms := []cloud.SelectorTerm{{Tags: model.Labels{{Key: "karpenter.sh/discovery", Value: "kerf"}}}}
 	if d := cmp.Diff(terms, spec.SubnetTerms); d != "" {
 		t.Error(d)
 	}
@@ -55,23 +57,23 @@ func testWrongPolicy(t *testing.T, w World) {
 		classManifest+"  kubelet: {kubeReserved: {gpu: \"1\"}}\n")
 	s := w.until(t, "pool and class", func(s cluster.State) bool { return poolOf(s, w.Name) != nil && classOf(s, w.Name) != nil })
 	r := poolOf(s, w.Name).NotReady
-	if r.Code != model.ReasonNodePoolInvalid || r.Subject != "nodepool/"+w.Name || !strings.Contains(r.Message, "spec.disruption.budgets[1].schedule") {
+	if r.Code != model.CodeNodePoolInvalid || r.Subject != "nodepool/"+w.Name || !strings.Contains(r.Message, "spec.disruption.budgets[1].schedule") {
 		t.Errorf("pool: reason %+v names neither the object nor the field", r)
 	}
 	r = classOf(s, w.Name).Invalid
-	if r.Code != model.ReasonNodeClassNotReady || r.Subject != "ec2nodeclass/"+w.Name || !strings.Contains(r.Message, "spec.kubelet.kubeReserved") {
+	if r.Code != model.CodeNodeClassNotReady || r.Subject != "ec2nodeclass/"+w.Name || !strings.Contains(r.Message, "spec.kubelet.kubeReserved") {
 		t.Errorf("class: reason %+v names neither the object nor the field", r)
 	}
-	if name := classOf(s, w.Name).Spec.Name; name != w.Name {
+	if name := classOf(s, w.Name).Spec.Name; string(name) != w.Name {
 		t.Errorf("class: its name is %q", name)
 	}
 }
 
 func testPoolStatus(t *testing.T, w World) {
-	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{{Name: w.Name + "-never"}}}) // its user was faster
+	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{{Name: model.PoolName(w.Name + "-never")}}}) // its user was faster
 	w.apply(t, poolManifest)
 	w.until(t, "the pool", func(s cluster.State) bool { return poolOf(s, w.Name) != nil })
-	status := cluster.PoolStatus{Name: w.Name, Resources: []model.Amount{{Resource: "cpu", Value: 4500}, {Resource: "nodes", Value: 2}}}
+	status := cluster.PoolStatus{Name: model.PoolName(w.Name), Resources: model.Amounts{{Resource: "cpu", Value: 4500}, {Resource: "nodes", Value: 2}}}
 	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{status}})
 	o := w.object(t, "NodePool", w.Name)
 	if d := cmp.Diff(any(map[string]any{"cpu": "4500m", "nodes": "2"}), field(o, "status", "resources")); d != "" || field(o, "status", "nodes") != int64(2) {
@@ -80,7 +82,7 @@ func testPoolStatus(t *testing.T, w World) {
 	if c := conditionOf(t, o, "Ready"); c.status != "True" {
 		t.Errorf("Ready is %+v", c)
 	}
-	status.NotReady = model.Reason{Code: model.ReasonNodeClassNotReady, Message: "its class is not ready"}
+	status.NotReady = model.Reason{Code: model.CodeNodeClassNotReady, Message: "its class is not ready"}
 	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{status}})
 	if c := conditionOf(t, w.object(t, "NodePool", w.Name), "Ready"); c.status != "False" || c.message != "its class is not ready" {
 		t.Errorf("Ready is %+v", c)
@@ -91,12 +93,12 @@ func testClassStatus(t *testing.T, w World) {
 	w.apply(t, classManifest)
 	w.until(t, "the class", func(s cluster.State) bool { return classOf(s, w.Name) != nil })
 	status := cluster.ClassStatus{
-		Name: w.Name, Generation: 1, Hash: "h1",
+		Name: model.NodeClassName(w.Name), Generation: 1, Hash: "h1",
 		Class: cloud.Class{
-			Name: w.Name, InstanceProfile: "profile-1", Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}},
+			Name: model.NodeClassName(w.Name), InstanceProfile: "profile-1", Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az1"}},
 			SecurityGroups: []cloud.SecurityGroup{{ID: "sg-1", Name: "nodes"}},
 			Images: []cloud.Image{{
-				ID: "ami-1", Name: "al2023", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}},
+				ID: "ami-1", Name: "al2023", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}},
 			}},
 		},
 	}
@@ -126,7 +128,7 @@ func testClassStatus(t *testing.T, w World) {
 	w.publish(t, cluster.Publication{Classes: []cluster.ClassStatus{status}})
 	w.object(t, "EC2NodeClass", w.Name)
 	for range 2 {
-		w.publish(t, cluster.Publication{ForgetClasses: []string{w.Name}})
+		w.publish(t, cluster.Publication{ForgetClasses: []model.NodeClassName{model.NodeClassName(w.Name)}})
 	}
 	w.until(t, "the class gone", func(s cluster.State) bool { return classOf(s, w.Name) == nil })
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // MaxBody is the largest body that is read, in bytes: SQS's own limit.
@@ -79,7 +79,6 @@ func detail(e envelope) (instanceDetail, error) {
 	if !strings.HasPrefix(d.InstanceID, "i-") {
 		return d, fmt.Errorf("%s %s: field \"detail.instance-id\" is %q, not an instance id", e.DetailType, e.ID, d.InstanceID)
 	}
-
 	return d, nil
 }
 
@@ -88,7 +87,6 @@ func one(e envelope, kind model.NoticeKind, deadline time.Time) ([]model.Notice,
 	if err != nil {
 		return nil, err
 	}
-
 	return []model.Notice{{ID: e.ID, Kind: kind, InstanceID: d.InstanceID, EventTime: e.Time, Deadline: deadline}}, nil
 }
 
@@ -102,9 +100,8 @@ func stateChange(e envelope) ([]model.Notice, error) {
 	if !slices.Contains([]string{"stopping", "stopped", "shutting-down", "terminated"}, state) {
 		return nil, nil
 	}
-
 	return []model.Notice{{
-		ID: e.ID, Kind: model.NoticeStateChange, InstanceID: d.InstanceID, EventTime: e.Time, State: state,
+		ID: e.ID, Kind: model.NoticeStateChange, InstanceID: d.InstanceID, EventTime: e.Time, InstanceState: state,
 	}}, nil
 }
 
@@ -144,6 +141,5 @@ func health(e envelope) ([]model.Notice, error) {
 		}
 	}
 	slices.SortFunc(out, func(x, y model.Notice) int { return strings.Compare(x.InstanceID, y.InstanceID) })
-
 	return out, nil
 }

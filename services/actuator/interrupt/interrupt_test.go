@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func event(source, detailType, detail string) string {
@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		},
 		"a state change that ends the instance counts, in whatever case it is written": {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"Terminated"}`),
-			[]model.Notice{{ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, State: "terminated"}},
+			[]model.Notice{{ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, InstanceState: "terminated"}},
 		},
 		"a state change of a launch is nobody's business": {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"running"}`), nil,
@@ -101,7 +101,7 @@ func FuzzParse(f *testing.F) {
 			t.Error("notices beside an error")
 		}
 		for _, n := range notices {
-			if n.ID == "" || !strings.HasPrefix(n.InstanceID, "i-") || n.Kind == model.NoticeUnspecified {
+			if n.ID == "" || !strings.HasPrefix(n.InstanceID, "i-") || n.Kind == 0 {
 				t.Errorf("incomplete notice %+v", n)
 			}
 		}

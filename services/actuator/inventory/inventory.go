@@ -6,9 +6,8 @@ package inventory
 
 import (
 	"cmp"
-	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Inventory is one moment. Every list is sorted by what names its objects, and what a pointer in it points to never
@@ -16,62 +15,12 @@ import (
 type Inventory struct {
 	// Revision grows with every change, across leaders too; see Next.
 	Revision    int64
-	Classes     []*NodeClass
-	Catalogs    []*Catalog
-	Offerings   []Offering
+	Classes     []*model.NodeClass
+	Catalogs    []*model.Catalog
+	Offerings   []model.Offering
 	Claims      []*model.Claim
 	Notices     []*model.Notice
-	Disruptions []*model.Disruption
-}
-
-// NodeClass is a resolved node class.
-type NodeClass struct {
-	Name       string
-	CatalogID  string
-	Zones      []string
-	Images     []Image
-	Hash       string
-	NotReady   model.Reason
-	Generation int64
-}
-
-// Image is a machine image that a class may boot.
-type Image struct {
-	ID, Name     string
-	Requirements []model.Requirement
-	CreateTime   time.Time
-}
-
-// Catalog is the shapes of all types under one set of settings.
-type Catalog struct {
-	ID    string
-	Types []Type
-}
-
-// Type is the shape of an instance type.
-type Type struct {
-	Name                  string
-	Labels                []model.Label
-	Capacity, Allocatable []model.Amount
-}
-
-// Offering is what can be bought. Price is micro-dollars per hour.
-type Offering struct {
-	InstanceType, Zone string
-	CapacityType       model.CapacityType
-	Price              int64
-	PriceEstimated     bool
-	UnavailableUntil   time.Time
-}
-
-// Key names the offering, as kerf.cluster.v1alpha1.Removed does.
-func (o Offering) Key() string {
-	return o.InstanceType + "/" + o.Zone + "/" + string(o.CapacityType) + "/"
-}
-
-// Compare orders offerings by type, zone and capacity type.
-func (o Offering) Compare(p Offering) int {
-	return cmp.Or(cmp.Compare(o.InstanceType, p.InstanceType), cmp.Compare(o.Zone, p.Zone), cmp.Compare(o.CapacityType, p.CapacityType))
+	Disruptions []*model.DisruptionRecord
 }
 
 // revisionShift leaves a million changes between two writes to the store.
@@ -84,42 +33,21 @@ func FromStore(r int64) int64 { return r << revisionShift }
 // Next is the revision after a change: that of the store if something was written, else the next number.
 func Next(last, stored int64) int64 { return max(last+1, FromStore(stored)) }
 
-// Change is what is new between two inventories. Whole objects are in Upserted, names in Removed.
-type Change struct {
-	Upserted Inventory
-	Removed  Removed
-}
-
-// Removed names what is no more, sorted.
-type Removed struct {
-	Classes, Catalogs, Offerings, Claims, Notices, Disruptions []string
-}
-
-// Empty says that nothing changed but the revision.
-func (c Change) Empty() bool {
-	u, r := c.Upserted, c.Removed
-	n := len(u.Classes) + len(u.Catalogs) + len(u.Offerings) + len(u.Claims) + len(u.Notices) + len(u.Disruptions) +
-		len(r.Classes) + len(r.Catalogs) + len(r.Offerings) + len(r.Claims) + len(r.Notices) + len(r.Disruptions)
-
-	return n == 0
-}
-
 // Diff is the change from a to b. Objects behind pointers are compared by pointer.
-func Diff(a, b Inventory) Change {
-	c := Change{Upserted: Inventory{Revision: b.Revision}}
-	c.Upserted.Classes, c.Removed.Classes = diff(a.Classes, b.Classes, func(x *NodeClass) string { return x.Name })
-	c.Upserted.Catalogs, c.Removed.Catalogs = diff(a.Catalogs, b.Catalogs, func(x *Catalog) string { return x.ID })
-	c.Upserted.Claims, c.Removed.Claims = diff(a.Claims, b.Claims, func(x *model.Claim) string { return string(x.ID) })
-	c.Upserted.Notices, c.Removed.Notices = diff(a.Notices, b.Notices, func(x *model.Notice) string { return x.ID })
-	c.Upserted.Disruptions, c.Removed.Disruptions = diff(a.Disruptions, b.Disruptions,
-		func(x *model.Disruption) string { return x.ID })
-	c.Upserted.Offerings, c.Removed.Offerings = diffOfferings(a.Offerings, b.Offerings)
-
-	return c
+func Diff(a, b Inventory) model.Delta {
+	d := model.Delta{Upserted: model.Snapshot{InventoryRevision: b.Revision}}
+	up, gone := &d.Upserted, &d.Removed
+	up.NodeClasses, gone.NodeClasses = diff(a.Classes, b.Classes, func(x *model.NodeClass) string { return string(x.Name) })
+	up.Catalogs, gone.Catalogs = diff(a.Catalogs, b.Catalogs, func(x *model.Catalog) string { return string(x.ID) })
+	up.Claims, gone.Claims = diff(a.Claims, b.Claims, func(x *model.Claim) string { return string(x.ID) })
+	up.Notices, gone.Notices = diff(a.Notices, b.Notices, func(x *model.Notice) string { return x.ID })
+	up.Disruptions, gone.Disruptions = diff(a.Disruptions, b.Disruptions, func(x *model.DisruptionRecord) string { return string(x.ID) })
+	up.Offerings, gone.Offerings = diffOfferings(a.Offerings, b.Offerings)
+	return d
 }
 
 // diff merges two lists that are sorted by name.
-func diff[T any](a, b []*T, name func(*T) string) (upserted []*T, removed []string) {
+func diff[T any](a, b []*T, name func(*T) string) (upserted []T, removed []string) {
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		var order int
 		switch {
@@ -135,21 +63,20 @@ func diff[T any](a, b []*T, name func(*T) string) (upserted []*T, removed []stri
 			removed = append(removed, name(a[i]))
 			i++
 		case order > 0:
-			upserted = append(upserted, b[j])
+			upserted = append(upserted, *b[j])
 			j++
 		default:
 			if a[i] != b[j] {
-				upserted = append(upserted, b[j])
+				upserted = append(upserted, *b[j])
 			}
 			i++
 			j++
 		}
 	}
-
 	return upserted, removed
 }
 
-func diffOfferings(a, b []Offering) (upserted []Offering, removed []string) {
+func diffOfferings(a, b []model.Offering) (upserted []model.Offering, removed []string) {
 	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
 		return nil, nil // the same list
 	}
@@ -178,6 +105,5 @@ func diffOfferings(a, b []Offering) (upserted []Offering, removed []string) {
 			j++
 		}
 	}
-
 	return upserted, removed
 }

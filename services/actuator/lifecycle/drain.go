@@ -70,7 +70,6 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 			d.Waits += fmt.Sprintf(" (and %d more)", len(waits)-1)
 		}
 	}
-
 	return d
 }
 
@@ -81,7 +80,6 @@ func volumes(in DrainInput, now time.Time) Drain {
 	if in.Node.VolumesAttached == 0 || dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
 		return Drain{Done: true}
 	}
-
 	return Drain{
 		Waits: fmt.Sprintf("%d volumes of node %s are still attached", in.Node.VolumesAttached, in.Node.Name),
 		Wake:  in.Deadline,
@@ -97,7 +95,6 @@ func (d *Drain) pod(in DrainInput, p cluster.Pod, turn bool, now time.Time) stri
 				grace := max(in.Deadline.Sub(now), minGrace)
 				d.Evictions = append(d.Evictions, evict(p, min(grace, max(p.GracePeriod, minGrace))))
 			}
-
 			return ""
 		}
 		d.wake(force)
@@ -106,11 +103,9 @@ func (d *Drain) pod(in DrainInput, p cluster.Pod, turn bool, now time.Time) stri
 	switch {
 	case !p.DeletionTime.IsZero():
 		d.wake(p.DeletionTime.Add(stuckAfter))
-
 		return ""
 	case p.DoNotDisrupt && (p.DoNotDisruptUntil.IsZero() || now.Before(p.DoNotDisruptUntil)):
 		d.wake(p.DoNotDisruptUntil)
-
 		return fmt.Sprintf("pod %s must not be disrupted", name)
 	case !turn || in.Held[name]:
 		return ""
@@ -119,7 +114,6 @@ func (d *Drain) pod(in DrainInput, p cluster.Pod, turn bool, now time.Time) stri
 	if why, ok := in.Blocked[name]; ok {
 		return fmt.Sprintf("pod %s: %s", name, why)
 	}
-
 	return ""
 }
 
@@ -130,7 +124,6 @@ func forceTime(deadline time.Time, p cluster.Pod) time.Time {
 	if deadline.IsZero() {
 		return time.Time{}
 	}
-
 	return deadline.Add(-p.GracePeriod)
 }
 
@@ -145,7 +138,6 @@ func leaves(p cluster.Pod, now time.Time) bool {
 	if p.Finished || p.Mirror || p.ToleratesDisrupted {
 		return false
 	}
-
 	return !stuck(p, now)
 }
 
@@ -164,7 +156,6 @@ func Leaving(n cluster.Node, now time.Time) []string {
 		}
 	}
 	slices.SortFunc(pods, strings.Compare)
-
 	return pods
 }
 
@@ -177,6 +168,5 @@ func tier(p cluster.Pod) int {
 	if p.Critical {
 		t += 2
 	}
-
 	return t
 }

@@ -14,7 +14,6 @@ func p(name string, edit func(*cluster.Pod)) cluster.Pod {
 	if edit != nil {
 		edit(&out)
 	}
-
 	return out
 }
 

@@ -3,18 +3,17 @@ package lifecycle
 import (
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // drain begins to move the pods off.
 func drain(c model.Claim, e Event, now time.Time) Result {
 	c.DisruptionReason, c.Failure = e.DisruptionReason, model.Reason{}
 	c.DrainDeadline = e.Deadline
-	if c.TerminationGracePeriod >= 0 {
-		c.DrainDeadline = earlier(c.DrainDeadline, now.Add(c.TerminationGracePeriod))
+	if grace := c.TerminationGracePeriod; grace != nil {
+		c.DrainDeadline = earlier(c.DrainDeadline, now.Add(*grace))
 	}
-
-	return does(enter(c, model.StateDraining, now), EffectTaintNode)
+	return does(enter(c, model.ClaimDraining, now), EffectTaintNode)
 }
 
 // hurry lets a later cause shorten a drain, never lengthen it.
@@ -22,7 +21,6 @@ func hurry(c model.Claim, e Event, _ time.Time) Result {
 	if d := earlier(c.DrainDeadline, e.Deadline); !d.Equal(c.DrainDeadline) {
 		c.DrainDeadline, c.DisruptionReason = d, e.DisruptionReason
 	}
-
 	return does(c)
 }
 
@@ -31,7 +29,6 @@ func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
 	}
-
 	return a
 }
 
@@ -41,20 +38,19 @@ func drainOn(c model.Claim, e Event, now time.Time) Result {
 		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
 	}
 	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
-	if c.Failure.Code == model.ReasonDrainBlocked { // what it left Registered for stays
+	if c.Failure.Code == model.CodeDrainBlocked { // what it left Registered for stays
 		c.Failure = model.Reason{}
 	}
 	if d.Done {
-		return does(enter(c, model.StateTerminating, now), EffectTerminate)
+		return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 	}
 	if d.Waits != "" {
-		c.Failure = about(c, model.ReasonDrainBlocked, "%s", d.Waits)
+		c.Failure = about(c, model.CodeDrainBlocked, "%s", d.Waits)
 	}
 	r := Result{Claim: c, Wake: d.Wake}
 	for _, ev := range d.Evictions {
 		r.Effects = append(r.Effects, Effect{Kind: EffectEvict, Eviction: ev})
 	}
-
 	return r
 }
 
@@ -63,15 +59,13 @@ func end(c model.Claim, e Event, now time.Time) Result {
 	if e.Kind == EventDrain {
 		c.DisruptionReason = e.DisruptionReason
 	}
-
-	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
 // lost ends a claim whose instance went without being asked to.
 func lost(c model.Claim, _ Event, now time.Time) Result {
-	c.Failure = about(c, model.ReasonInstanceLost, "instance %s ended without being asked to", c.InstanceID)
-
-	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	c.Failure = about(c, model.CodeInstanceLost, "instance %s ended without being asked to", c.InstanceID)
+	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
 // lostWhenSettled believes an absence only once EC2 has had the time to show the instance, and never against a node that
@@ -80,10 +74,9 @@ func lostWhenSettled(c model.Claim, e Event, now time.Time) Result {
 	if e.Time.Sub(c.LaunchTime) < Settle || e.Node.Ready {
 		return does(c)
 	}
-	if c.State == model.StateDraining {
+	if c.State == model.ClaimDraining {
 		return end(c, e, now)
 	}
-
 	return lost(c, e, now)
 }
 
@@ -92,7 +85,6 @@ func terminateLate(c model.Claim, e Event, now time.Time) Result {
 	failure := c.Failure
 	c = record(c, e.Instance, now)
 	c.Failure = failure
-
 	return does(c, EffectTerminate)
 }
 
@@ -103,12 +95,11 @@ func gone(c model.Claim, e Event, now time.Time) Result {
 	if e.NodeThere {
 		return does(c, EffectRemoveNode)
 	}
-	failed := c.Reached < model.StateRegistered && c.Failure != (model.Reason{})
-	if failed || (c.Reached == model.StateRegistered && c.Failure.Code == model.ReasonNotInitialized) {
-		return does(enter(c, model.StateFailed, now))
+	failed := c.Reached < model.ClaimRegistered && c.Failure != (model.Reason{})
+	if failed || (c.Reached == model.ClaimRegistered && c.Failure.Code == model.CodeNotInitialized) {
+		return does(enter(c, model.ClaimFailed, now))
 	}
-
-	return does(enter(c, model.StateGone, now))
+	return does(enter(c, model.ClaimGone, now))
 }
 
 // goneWhenSettled believes an absence only once EC2 has had the time to show the instance. A node that is ready says that
@@ -124,9 +115,7 @@ func goneWhenSettled(c model.Claim, e Event, now time.Time) Result {
 	if settled := since.Add(Settle); e.Time.Before(settled) {
 		r := does(c)
 		r.Wake = settled
-
 		return r
 	}
-
 	return gone(c, e, now)
 }

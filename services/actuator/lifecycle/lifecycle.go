@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // How long things may take. The first two are those that Karpenter's users are used to.
@@ -74,7 +74,6 @@ func (k EventKind) String() string {
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"
 	}
-
 	return names[k]
 }
 
@@ -98,11 +97,11 @@ const (
 // Instance is an instance as far as a claim records it.
 type Instance struct {
 	ID, ProviderID, ImageID string
-	Offering                model.Offering
+	Offering                model.RankedOffering
 	LaunchTime              time.Time
 	// Labels, Capacity and Allocatable are what its node is expected to have. Labels replace the claim's.
-	Labels                []model.Label
-	Capacity, Allocatable []model.Amount
+	Labels                model.Labels
+	Capacity, Allocatable model.Amounts
 }
 
 // Event is something that happened or was seen. Which fields count depends on Kind.
@@ -112,7 +111,7 @@ type Event struct {
 	Instance  Instance
 	Failure   Failure
 	Reason    model.Reason
-	Offerings []model.Offering
+	Offerings []model.RankedOffering
 
 	Node cluster.Node
 	// NodeThere says for EventInstanceEnded, EventInstanceAbsent and EventTick that the cluster has a node for the claim.
@@ -122,7 +121,7 @@ type Event struct {
 	Held    map[string]bool
 	Blocked map[string]string
 
-	Disruption       string
+	Disruption       model.DisruptionID
 	DisruptionReason model.DisruptionReason
 	Deadline         time.Time
 }
@@ -159,7 +158,6 @@ func (k EffectKind) String() string {
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"
 	}
-
 	return names[k]
 }
 
@@ -187,12 +185,11 @@ func Step(c model.Claim, e Event, now time.Time) Result {
 	}
 	if handle == nil {
 		return Result{Claim: c, Ignored: model.Reason{
-			Code:    model.ReasonInvalid,
+			Code:    model.CodeInvalid,
 			Message: fmt.Sprintf("a claim that is %s does not answer to %s", c.State, e.Kind),
 			Subject: "nodeclaim/" + string(c.ID),
 		}}
 	}
-
 	return handle(c, e, now)
 }
 
@@ -202,9 +199,9 @@ type handler func(model.Claim, Event, time.Time) Result
 type answers [lastEvent + 1]handler
 
 // table is the state machine. What is not in it is ignored.
-func table(s model.State) answers {
+func table(s model.ClaimState) answers {
 	switch s {
-	case model.StatePlanned:
+	case model.ClaimPlanned:
 		return answers{
 			EventStart: start,
 			EventTick:  planTimeout,
@@ -213,7 +210,7 @@ func table(s model.State) answers {
 			EventDisrupt:  name,
 			EventRollBack: unname,
 		}
-	case model.StateLaunching:
+	case model.ClaimLaunching:
 		return answers{
 			EventTick:         launch,
 			EventLaunched:     launched,
@@ -223,7 +220,7 @@ func table(s model.State) answers {
 			EventDisrupt:      name,
 			EventRollBack:     unname,
 		}
-	case model.StateLaunched:
+	case model.ClaimLaunched:
 		return answers{
 			EventTick:           registrationTimeout,
 			EventNodeSeen:       register,
@@ -234,7 +231,7 @@ func table(s model.State) answers {
 			EventDisrupt:        name,
 			EventRollBack:       unname,
 		}
-	case model.StateRegistered:
+	case model.ClaimRegistered:
 		return answers{
 			EventTick:           initializationTimeout,
 			EventNodeSeen:       initialize,
@@ -245,7 +242,7 @@ func table(s model.State) answers {
 			EventDisrupt:        disrupt,
 			EventRollBack:       rollBack,
 		}
-	case model.StateInitialized:
+	case model.ClaimInitialized:
 		return answers{
 			EventNodeSeen:       tend,
 			EventInstanceEnding: lost,
@@ -255,7 +252,7 @@ func table(s model.State) answers {
 			EventDisrupt:        disrupt,
 			EventRollBack:       rollBack,
 		}
-	case model.StateDraining:
+	case model.ClaimDraining:
 		return answers{
 			EventNodeSeen:       drainOn,
 			EventNodeAbsent:     end,
@@ -264,7 +261,7 @@ func table(s model.State) answers {
 			EventInstanceAbsent: lostWhenSettled,
 			EventDrain:          hurry,
 		}
-	case model.StateTerminating:
+	case model.ClaimTerminating:
 		return answers{
 			EventLaunched:       terminateLate,
 			EventInstanceSeen:   terminate,

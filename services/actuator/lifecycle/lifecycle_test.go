@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -20,46 +20,44 @@ func at(minutes float64) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-func inState(s model.State) model.Claim {
+func inState(s model.ClaimState) model.Claim {
 	c := model.Claim{
-		ID: "c1", State: s, Reached: min(s, model.StateInitialized), CreateTime: at(0), StateTime: at(0), TerminationGracePeriod: -1,
-		Offerings: []model.Offering{{InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand}},
-		Requests:  []model.Amount{{Resource: "cpu", Value: 250}},
+		ID: "c1", State: s, Reached: min(s, model.ClaimInitialized), CreateTime: at(0), StateTime: at(0),
+		Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand}},
+		Requests:  model.Amounts{{Resource: "cpu", Value: 250}},
 	}
-	if s >= model.StateLaunching {
+	if s >= model.ClaimLaunching {
 		c.Attempt = 1
 	}
-	if s >= model.StateLaunched {
+	if s >= model.ClaimLaunched {
 		c.InstanceID, c.ProviderID, c.LaunchTime = "i-1", "aws:///a/i-1", at(0)
 	}
-	if s >= model.StateRegistered {
+	if s >= model.ClaimRegistered {
 		c.Node = "n1"
 	}
-
 	return c
 }
 
 func syncedNode(edit func(*cluster.Node)) cluster.Node {
 	n := cluster.Node{
-		Name: "n1", ProviderID: "aws:///a/i-1", Ready: true, Allocatable: []model.Amount{{Resource: "cpu", Value: 1900}},
+		Name: "n1", ProviderID: "aws:///a/i-1", Ready: true, Allocatable: model.Amounts{{Resource: "cpu", Value: 1900}},
 		Labels: map[string]string{LabelRegistered: "true", LabelClaim: "c1", LabelInitialized: "true"},
 	}
 	if edit != nil {
 		edit(&n)
 	}
-
 	return n
 }
 
 // gated is a node whose kubelet works, and that still waits for something.
 func gated() cluster.Node {
 	return syncedNode(func(n *cluster.Node) {
-		n.Taints = []model.Taint{{Key: "readiness.k8s.io/driver", Effect: "NoSchedule"}}
+		n.Taints = []model.Taint{{Key: "readiness.k8s.io/driver", Effect: model.NoSchedule}}
 	})
 }
 
 func disrupted(n *cluster.Node) {
-	n.Taints = []model.Taint{{Key: TaintDisrupted, Effect: "NoSchedule"}}
+	n.Taints = []model.Taint{{Key: TaintDisrupted, Effect: model.NoSchedule}}
 }
 
 // example is one way in which an event happens.
@@ -71,9 +69,8 @@ type example struct {
 
 // examples are the ways that the golden table prints; every event has one at least.
 func examples() []example {
-	offering := []model.Offering{{InstanceType: "m5.large", Zone: "b"}}
+	offering := []model.RankedOffering{{InstanceType: "m5.large", Zone: "b"}}
 	plain := cluster.Pod{Namespace: "d", Name: "p", UID: "u"}
-
 	return []example{
 		{"something is available", Event{Kind: EventStart, Offerings: offering}, at(1)},
 		{"nothing is available", Event{Kind: EventStart}, at(1)},
@@ -103,8 +100,8 @@ func examples() []example {
 		{"tainted, with a pod", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { disrupted(n); n.Pods = []cluster.Pod{plain} })}, at(1)},
 		{"tainted, without pods", Event{Kind: EventNodeSeen, Node: syncedNode(disrupted)}, at(1)},
 		{"", Event{Kind: EventNodeAbsent}, at(1)},
-		{"", Event{Kind: EventDrain, DisruptionReason: model.DisruptionDeleted}, at(1)},
-		{"", Event{Kind: EventDisrupt, Disruption: "d1", DisruptionReason: model.DisruptionEmpty}, at(1)},
+		{"", Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted}, at(1)},
+		{"", Event{Kind: EventDisrupt, Disruption: "d1", DisruptionReason: model.ReasonEmpty}, at(1)},
 		{"", Event{Kind: EventRollBack, Disruption: "d1"}, at(1)},
 	}
 }
@@ -113,7 +110,7 @@ func examples() []example {
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("The life of a claim: what it does about what happens or is seen. Pairs that are not here change nothing.\n")
-	for s := model.StatePlanned; s <= model.StateFailed; s++ {
+	for s := model.ClaimPlanned; s <= model.ClaimFailed; s++ {
 		fmt.Fprintf(&b, "\n%s\n", s)
 		for _, x := range examples() {
 			c := inState(s)
@@ -161,12 +158,11 @@ func describe(before model.Claim, r Result) string {
 	if !r.Wake.IsZero() {
 		out += "  (looks again)"
 	}
-
 	return out
 }
 
 func TestUnknownPairsAnswerWithAReason(t *testing.T) {
-	for s := model.StatePlanned; s <= model.StateFailed; s++ {
+	for s := model.ClaimPlanned; s <= model.ClaimFailed; s++ {
 		for k := EventStart; k <= EventRollBack; k++ {
 			c := inState(s)
 			r := Step(c, Event{Kind: k}, at(0))
@@ -186,20 +182,19 @@ func TestNotInitialized(t *testing.T) {
 		node  func(*cluster.Node)
 		wait  bool
 	}{
-		"a ready node is enough":              {claim: inState(model.StateRegistered)},
-		"a node that is not ready":            {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Ready = false }, wait: true},
-		"an ephemeral taint":                  {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "node.kubernetes.io/not-ready"}} }, wait: true},
-		"a readiness gate":                    {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "readiness.k8s.io/net"}} }, wait: true},
-		"a taint of the pool's":               {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "team"}} }},
-		"a resource that is asked for is nil": {claim: inState(model.StateRegistered), node: func(n *cluster.Node) { n.Allocatable = nil }, wait: true},
+		"a ready node is enough":              {claim: inState(model.ClaimRegistered)},
+		"a node that is not ready":            {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Ready = false }, wait: true},
+		"an ephemeral taint":                  {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "node.kubernetes.io/not-ready"}} }, wait: true},
+		"a readiness gate":                    {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "readiness.k8s.io/net"}} }, wait: true},
+		"a taint of the pool's":               {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "team"}} }},
+		"a resource that is asked for is nil": {claim: inState(model.ClaimRegistered), node: func(n *cluster.Node) { n.Allocatable = nil }, wait: true},
 		"a startup taint that is still there": {
 			claim: func() model.Claim {
-				c := inState(model.StateRegistered)
-				c.StartupTaints = []model.Taint{{Key: "cni", Effect: "NoExecute"}}
-
+				c := inState(model.ClaimRegistered)
+				c.StartupTaints = []model.Taint{{Key: "cni", Effect: model.NoExecute}}
 				return c
 			}(),
-			node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "cni", Effect: "NoExecute"}} }, wait: true,
+			node: func(n *cluster.Node) { n.Taints = []model.Taint{{Key: "cni", Effect: model.NoExecute}} }, wait: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,33 +206,33 @@ func TestNotInitialized(t *testing.T) {
 }
 
 func TestDrainDeadlines(t *testing.T) {
-	claim := inState(model.StateInitialized)
-	claim.TerminationGracePeriod = 10 * time.Minute
-	r := Step(claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionExpired}, at(0))
+	claim := inState(model.ClaimInitialized)
+	claim.TerminationGracePeriod = new(10 * time.Minute)
+	r := Step(claim, Event{Kind: EventDrain, DisruptionReason: model.ReasonExpired}, at(0))
 	if !r.Claim.DrainDeadline.Equal(at(10)) {
 		t.Errorf("deadline %s, want the grace period's end", r.Claim.DrainDeadline)
 	}
-	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionInterrupted, Deadline: at(2)}, at(1))
-	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.DisruptionInterrupted {
+	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.ReasonInterrupted, Deadline: at(2)}, at(1))
+	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.ReasonInterrupted {
 		t.Errorf("deadline %s, want that the interruption shortens it", r.Claim.DrainDeadline)
 	}
-	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.DisruptionDeleted}, at(1))
-	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.DisruptionInterrupted {
+	r = Step(r.Claim, Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted}, at(1))
+	if !r.Claim.DrainDeadline.Equal(at(2)) || r.Claim.DisruptionReason != model.ReasonInterrupted {
 		t.Errorf("deadline %s, want that a deletion does not lengthen it", r.Claim.DrainDeadline)
 	}
 }
 
 func TestSickNodeIsDrainedAtOnce(t *testing.T) {
 	kept := p("kept", func(x *cluster.Pod) { x.DoNotDisrupt = true })
-	for name, grace := range map[string]time.Duration{
-		"without a termination grace period": -1, "with a long one": time.Hour, "with none at all": 0,
+	for name, grace := range map[string]*time.Duration{
+		"without a termination grace period": nil, "with a long one": new(time.Hour), "with none at all": new(time.Duration),
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim := inState(model.StateInitialized)
+			claim := inState(model.ClaimInitialized)
 			claim.TerminationGracePeriod = grace
-			sick := Event{Kind: EventDrain, DisruptionReason: model.DisruptionUnhealthy, Deadline: at(1)}
+			sick := Event{Kind: EventDrain, DisruptionReason: model.ReasonUnhealthy, Deadline: at(1)}
 			r := Step(claim, sick, at(1))
-			if r.Claim.State != model.StateDraining || !r.Claim.DrainDeadline.Equal(at(1)) {
+			if r.Claim.State != model.ClaimDraining || !r.Claim.DrainDeadline.Equal(at(1)) {
 				t.Fatalf("%s with the deadline %s, want that it is drained and has no time left", r.Claim.State, r.Claim.DrainDeadline)
 			}
 			node := syncedNode(func(n *cluster.Node) {
@@ -249,10 +244,10 @@ func TestSickNodeIsDrainedAtOnce(t *testing.T) {
 				t.Fatalf("%+v, want that the protected pod is deleted with a second's grace", r.Effects)
 			}
 			node.Pods[0].DeletionTime = at(1)
-			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(1.5)); r.Claim.State != model.StateDraining {
+			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(1.5)); r.Claim.State != model.ClaimDraining {
 				t.Errorf("%s before a kubelet that lives has had its minute", r.Claim.State)
 			}
-			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(2)); r.Claim.State != model.StateTerminating {
+			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(2)); r.Claim.State != model.ClaimTerminating {
 				t.Errorf("%s, though nobody will end the pod or let go of its volume", r.Claim.State)
 			}
 		})
@@ -263,37 +258,36 @@ func TestNodeThatNeverComesUpIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		event    Event
 		at       time.Time
-		state    model.State
+		state    model.ClaimState
 		deadline time.Time
 	}{
-		"not before its time":                 {Event{NodeThere: true}, at(29), model.StateRegistered, time.Time{}},
-		"a silent node has no time left":      {Event{NodeThere: true}, at(30), model.StateDraining, at(30)},
-		"a node that works is drained gently": {Event{NodeThere: true, Node: gated()}, at(30), model.StateDraining, time.Time{}},
-		"a node that has just come up stays":  {Event{NodeThere: true, Node: syncedNode(nil)}, at(31), model.StateRegistered, time.Time{}},
-		"without a node nothing is drained":   {Event{}, at(30), model.StateTerminating, time.Time{}},
-		"the caller may have more patience":   {Event{Deadline: at(45)}, at(44), model.StateRegistered, time.Time{}},
-		"or less":                             {Event{NodeThere: true, Deadline: at(5)}, at(5), model.StateDraining, at(5)},
+		"not before its time":                 {Event{NodeThere: true}, at(29), model.ClaimRegistered, time.Time{}},
+		"a silent node has no time left":      {Event{NodeThere: true}, at(30), model.ClaimDraining, at(30)},
+		"a node that works is drained gently": {Event{NodeThere: true, Node: gated()}, at(30), model.ClaimDraining, time.Time{}},
+		"a node that has just come up stays":  {Event{NodeThere: true, Node: syncedNode(nil)}, at(31), model.ClaimRegistered, time.Time{}},
+		"without a node nothing is drained":   {Event{}, at(30), model.ClaimTerminating, time.Time{}},
+		"the caller may have more patience":   {Event{Deadline: at(45)}, at(44), model.ClaimRegistered, time.Time{}},
+		"or less":                             {Event{NodeThere: true, Deadline: at(5)}, at(5), model.ClaimDraining, at(5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.event.Kind = EventTick
-			r := Step(inState(model.StateRegistered), c.event, c.at)
+			r := Step(inState(model.ClaimRegistered), c.event, c.at)
 			if r.Claim.State != c.state || !r.Claim.DrainDeadline.Equal(c.deadline) {
 				t.Fatalf("%s with the deadline %s, want %s with %s", r.Claim.State, r.Claim.DrainDeadline, c.state, c.deadline)
 			}
-			if c.state == model.StateRegistered {
+			if c.state == model.ClaimRegistered {
 				if r.Wake.IsZero() && !c.event.Node.Ready {
 					t.Error("nobody would look again")
 				}
-
 				return
 			}
-			if r.Claim.State == model.StateDraining {
+			if r.Claim.State == model.ClaimDraining {
 				node := syncedNode(disrupted)
 				node.Ready = c.event.Node.Ready
 				r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, c.at)
 			}
 			r = Step(r.Claim, Event{Kind: EventInstanceEnded}, c.at)
-			if r.Claim.State != model.StateFailed || r.Claim.Failure.Code != model.ReasonNotInitialized || r.Claim.DisruptionReason != model.DisruptionUnhealthy {
+			if r.Claim.State != model.ClaimFailed || r.Claim.Failure.Code != model.CodeNotInitialized || r.Claim.DisruptionReason != model.ReasonUnhealthy {
 				t.Errorf("it ends %s, %+v, want Failed for never being ready", r.Claim.State, r.Claim.Failure)
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Names that Kerf shares with Karpenter, so that pods, dashboards and habits keep working.
@@ -19,12 +19,11 @@ const (
 )
 
 // enter moves the claim to a state and says when.
-func enter(c model.Claim, s model.State, now time.Time) model.Claim {
+func enter(c model.Claim, s model.ClaimState, now time.Time) model.Claim {
 	c.State, c.StateTime = s, now
-	if s <= model.StateInitialized {
+	if s <= model.ClaimInitialized {
 		c.Reached = s
 	}
-
 	return c
 }
 
@@ -33,32 +32,28 @@ func does(c model.Claim, kinds ...EffectKind) Result {
 	for _, k := range kinds {
 		r.Effects = append(r.Effects, Effect{Kind: k})
 	}
-
 	return r
 }
 
-func about(c model.Claim, code model.ReasonCode, format string, args ...any) model.Reason {
+func about(c model.Claim, code model.Code, format string, args ...any) model.Reason {
 	return model.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodeclaim/" + string(c.ID)}
 }
 
 // start begins the first attempt. A claim with nothing to be launched as has failed without asking EC2.
 func start(c model.Claim, e Event, now time.Time) Result {
 	if len(e.Offerings) == 0 {
-		c.Failure = about(c, model.ReasonInsufficientCapacity, "none of the claim's %d offerings is available", len(c.Offerings))
-
-		return does(enter(c, model.StateFailed, now))
+		c.Failure = about(c, model.CodeInsufficientCapacity, "none of the claim's %d offerings is available", len(c.Offerings))
+		return does(enter(c, model.ClaimFailed, now))
 	}
 	c.Failure = model.Reason{}
-
-	return attempt(enter(c, model.StateLaunching, now), e.Offerings)
+	return attempt(enter(c, model.ClaimLaunching, now), e.Offerings)
 }
 
 // attempt counts a new launch. The offerings are stored with the count, so that a repetition after a crash asks for the
 // same under the same token.
-func attempt(c model.Claim, offerings []model.Offering) Result {
+func attempt(c model.Claim, offerings []model.RankedOffering) Result {
 	c.Attempt++
 	c.Offerings = slices.Clone(offerings)
-
 	return does(c, EffectLaunch)
 }
 
@@ -71,21 +66,18 @@ func planTimeout(c model.Claim, e Event, now time.Time) Result {
 	if now.Before(deadline) {
 		r := does(c)
 		r.Wake = deadline
-
 		return r
 	}
 	if c.Failure == (model.Reason{}) {
-		c.Failure = about(c, model.ReasonLaunchTimeout, "the claim was not launched within %s", LaunchTimeout)
+		c.Failure = about(c, model.CodeLaunchTimeout, "the claim was not launched within %s", LaunchTimeout)
 	}
-
-	return does(enter(c, model.StateFailed, now))
+	return does(enter(c, model.ClaimFailed, now))
 }
 
 // cancel ends a claim that EC2 never heard of.
 func cancel(c model.Claim, e Event, now time.Time) Result {
 	c.DisruptionReason = e.DisruptionReason
-
-	return does(enter(c, model.StateGone, now))
+	return does(enter(c, model.ClaimGone, now))
 }
 
 // launch asks for the launch again: the token makes the repetition harmless.
@@ -94,26 +86,25 @@ func launch(c model.Claim, _ Event, now time.Time) Result {
 	if now.Before(deadline) {
 		r := does(c, EffectLaunch)
 		r.Wake = deadline
-
 		return r
 	}
 	message := fmt.Sprintf("no instance within %s and %d attempts", LaunchTimeout, c.Attempt)
 	if c.Failure.Message != "" {
 		message += ": " + c.Failure.Message
 	}
-	c.Failure = about(c, model.ReasonLaunchTimeout, "%s", message)
-
-	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	c.Failure = about(c, model.CodeLaunchTimeout, "%s", message)
+	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
 // launched records the instance, whether the launch returned it or EC2 shows it with the claim's tag.
 func launched(c model.Claim, e Event, now time.Time) Result {
-	return does(enter(record(c, e.Instance, now), model.StateLaunched, now))
+	return does(enter(record(c, e.Instance, now), model.ClaimLaunched, now))
 }
 
 func record(c model.Claim, i Instance, now time.Time) model.Claim {
 	c.InstanceID, c.ProviderID, c.ImageID = i.ID, i.ProviderID, i.ImageID
-	c.Launched, c.Capacity, c.Allocatable = i.Offering, i.Capacity, i.Allocatable
+	c.LaunchedAs(i.Offering)
+	c.Capacity, c.Allocatable = i.Capacity, i.Allocatable
 	if i.Labels != nil {
 		c.Labels = i.Labels
 	}
@@ -121,7 +112,6 @@ func record(c model.Claim, i Instance, now time.Time) model.Claim {
 	if c.LaunchTime.IsZero() {
 		c.LaunchTime = now
 	}
-
 	return c
 }
 
@@ -134,20 +124,16 @@ func launchFailed(c model.Claim, e Event, now time.Time) Result {
 			return attempt(c, e.Offerings)
 		}
 		c.Failure = e.Reason
-
-		return does(enter(c, model.StateFailed, now))
+		return does(enter(c, model.ClaimFailed, now))
 	case FailureRefused:
 		c.Failure = e.Reason
-
-		return does(enter(c, model.StateTerminating, now), EffectTerminate)
+		return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 	case FailureLater:
 		c.Failure = e.Reason
-
 		return attempt(c, c.Offerings)
 	case FailureUnspecified, FailureRetry:
 	}
 	c.Failure = e.Reason // shown while it lasts; the next tick tries again
-
 	return does(c)
 }
 
@@ -157,13 +143,11 @@ func registrationTimeout(c model.Claim, _ Event, now time.Time) Result {
 	if now.Before(deadline) {
 		r := does(c)
 		r.Wake = deadline
-
 		return r
 	}
-	c.Failure = about(c, model.ReasonRegistrationTimeout,
+	c.Failure = about(c, model.CodeRegistrationTimeout,
 		"instance %s did not join the cluster within %s", c.InstanceID, RegistrationTimeout)
-
-	return does(enter(c, model.StateTerminating, now), EffectTerminate)
+	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
 // register brings the node to what the claim promised; it counts as registered when it is seen to be so.
@@ -172,8 +156,7 @@ func register(c model.Claim, e Event, now time.Time) Result {
 		return does(c, EffectSyncNode)
 	}
 	c.Node = e.Node.Name
-
-	return does(enter(c, model.StateRegistered, now))
+	return does(enter(c, model.ClaimRegistered, now))
 }
 
 func synced(n cluster.Node, id model.ClaimID) bool {
@@ -194,7 +177,6 @@ func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	if now.Before(deadline) {
 		r := does(c)
 		r.Wake = deadline
-
 		return r
 	}
 	missing := "it is gone"
@@ -204,9 +186,9 @@ func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	if missing == "" { // it is about to be told so, late as it is
 		return does(c)
 	}
-	failure := about(c, model.ReasonNotInitialized, "node %s did not become one to rely on within %s: %s",
+	failure := about(c, model.CodeNotInitialized, "node %s did not become one to rely on within %s: %s",
 		c.Node, deadline.Sub(c.StateTime), missing)
-	out := Event{Kind: EventDrain, DisruptionReason: model.DisruptionUnhealthy}
+	out := Event{Kind: EventDrain, DisruptionReason: model.ReasonUnhealthy}
 	if !e.Node.Ready {
 		out.Deadline = now
 	}
@@ -216,7 +198,6 @@ func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	}
 	r := leave(c, out, now)
 	r.Claim.Failure = failure
-
 	return r
 }
 
@@ -229,17 +210,14 @@ func initialize(c model.Claim, e Event, now time.Time) Result {
 		c.Failure = model.Reason{}
 		c.InitializeTime = now
 		c.Capacity, c.Allocatable = e.Node.Capacity, e.Node.Allocatable
-		r := Result{Claim: enter(c, model.StateInitialized, now)}
+		r := Result{Claim: enter(c, model.ClaimInitialized, now)}
 		r.Effects = taintEffects(r.Claim, e.Node)
-
 		return r
 	}
 	if missing := NotInitialized(c, e.Node); missing != "" {
-		c.Failure = about(c, model.ReasonNotInitialized, "node %s: %s", c.Node, missing)
-
+		c.Failure = about(c, model.CodeNotInitialized, "node %s: %s", c.Node, missing)
 		return does(c)
 	}
-
 	return does(c, EffectInitializeNode)
 }
 
@@ -248,7 +226,6 @@ func keepSynced(c model.Claim, e Event) (Result, bool) {
 	if synced(e.Node, c.ID) {
 		return Result{}, true
 	}
-
 	return does(c, EffectSyncNode), false
 }
 
@@ -272,17 +249,15 @@ func NotInitialized(c model.Claim, n cluster.Node) string {
 			return fmt.Sprintf("it does not offer %s yet", want.Resource)
 		}
 	}
-
 	return ""
 }
 
-func amount(list []model.Amount, resource string) int64 {
+func amount(list model.Amounts, resource model.Resource) int64 {
 	for _, a := range list {
 		if a.Resource == resource {
 			return a.Value
 		}
 	}
-
 	return 0
 }
 
@@ -294,7 +269,6 @@ func ephemeral(key string) bool {
 		return true
 	}
 	const readiness = "readiness.k8s.io/"
-
 	return len(key) > len(readiness) && key[:len(readiness)] == readiness
 }
 
@@ -303,7 +277,6 @@ func tend(c model.Claim, e Event, _ time.Time) Result {
 	if r, ok := keepSynced(c, e); !ok {
 		return r
 	}
-
 	return Result{Claim: c, Effects: taintEffects(c, e.Node)}
 }
 
@@ -315,7 +288,6 @@ func taintEffects(c model.Claim, n cluster.Node) []Effect {
 	case c.Disruption == "" && has:
 		return []Effect{{Kind: EffectUntaintNode}}
 	}
-
 	return nil
 }
 
@@ -327,21 +299,18 @@ func rollBack(c model.Claim, e Event, now time.Time) Result {
 	if c.Disruption != e.Disruption {
 		return does(c)
 	}
-
 	return does(unname(c, e, now).Claim, EffectUntaintNode)
 }
 
 // name notes the disruption of a claim that has no node to taint yet.
 func name(c model.Claim, e Event, _ time.Time) Result {
 	c.Disruption, c.DisruptionReason = e.Disruption, e.DisruptionReason
-
 	return does(c)
 }
 
 func unname(c model.Claim, e Event, _ time.Time) Result {
 	if c.Disruption == e.Disruption {
-		c.Disruption, c.DisruptionReason = "", model.DisruptionUnspecified
+		c.Disruption, c.DisruptionReason = "", 0
 	}
-
 	return does(c)
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // world is EC2 and a cluster as far as one claim is concerned: tokens are honoured, and things happen by chance.
@@ -25,7 +25,7 @@ type world struct {
 func TestRandomLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{now: at(0), tokens: map[int]string{}, state: map[string]string{}}
-		w.stored = inState(model.StatePlanned)
+		w.stored = inState(model.ClaimPlanned)
 		for range rapid.IntRange(5, 80).Draw(t, "steps") {
 			w.now = w.now.Add(time.Duration(rapid.IntRange(1, 240).Draw(t, "seconds")) * time.Second)
 			w.happen(t)
@@ -43,7 +43,7 @@ func TestRandomLives(t *testing.T) {
 			if w.stored.State.Ended() {
 				w.ended(t)
 			}
-			if late := w.now.Sub(w.stored.StateTime) >= InitializationTimeout; late && e.Kind == EventTick && w.stored.State == model.StateRegistered {
+			if late := w.now.Sub(w.stored.StateTime) >= InitializationTimeout; late && e.Kind == EventTick && w.stored.State == model.ClaimRegistered {
 				t.Fatalf("the claim has been Registered for %s", w.now.Sub(w.stored.StateTime))
 			}
 		}
@@ -63,15 +63,15 @@ func check(t *rapid.T, before model.Claim, r Result) {
 	}
 	for _, e := range r.Effects {
 		switch {
-		case e.Kind == EffectLaunch && after.State != model.StateLaunching:
+		case e.Kind == EffectLaunch && after.State != model.ClaimLaunching:
 			t.Fatalf("a launch while the claim is stored as %s", after.State)
-		case e.Kind == EffectTerminate && after.State != model.StateTerminating:
+		case e.Kind == EffectTerminate && after.State != model.ClaimTerminating:
 			t.Fatalf("a termination while the claim is stored as %s", after.State)
-		case e.Kind == EffectEvict && after.State != model.StateDraining:
+		case e.Kind == EffectEvict && after.State != model.ClaimDraining:
 			t.Fatalf("an eviction while the claim is stored as %s", after.State)
 		}
 	}
-	if after.State == model.StateFailed && after.Failure == (model.Reason{}) {
+	if after.State == model.ClaimFailed && after.Failure == (model.Reason{}) {
 		t.Fatal("failed without a reason")
 	}
 }
@@ -115,7 +115,7 @@ func (w *world) act(t *rapid.T, e Effect) {
 // event is something true about the world, or something that a caller wants.
 func (w *world) event(t *rapid.T) Event {
 	kind := EventKind(rapid.IntRange(int(EventStart), int(EventRollBack)).Draw(t, "event"))
-	e := Event{Kind: kind, Time: w.now, NodeThere: w.node, Offerings: inState(model.StatePlanned).Offerings}
+	e := Event{Kind: kind, Time: w.now, NodeThere: w.node, Offerings: inState(model.ClaimPlanned).Offerings}
 	alive, ended := "", ""
 	for id, s := range w.state {
 		if s == "ended" {
@@ -176,13 +176,12 @@ func (w *world) event(t *rapid.T) Event {
 			return idle
 		}
 	case EventDrain:
-		e.DisruptionReason = model.DisruptionReason(rapid.IntRange(1, int(model.DisruptionSurplus)).Draw(t, "why"))
-		if e.DisruptionReason == model.DisruptionUnhealthy {
+		e.DisruptionReason = model.DisruptionReason(rapid.IntRange(1, int(model.ReasonSurplus)).Draw(t, "why"))
+		if e.DisruptionReason == model.ReasonUnhealthy {
 			e.Deadline = w.now
 		}
 	default:
 	}
-
 	return e
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -24,7 +24,7 @@ import (
 func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 	s := o.Spec
 	out := cloud.ClassSpec{
-		Name: o.Name, UID: string(o.UID), Generation: o.Generation, Hash: hash,
+		Name: model.NodeClassName(o.Name), UID: string(o.UID), Generation: o.Generation, Hash: hash,
 		Role: s.Role, InstanceProfile: deref(s.InstanceProfile), UserData: deref(s.UserData),
 		Tags: labels(s.Tags), AssociatePublicIP: s.AssociatePublicIPAddress,
 		DetailedMonitoring: deref(s.DetailedMonitoring), InstanceStoreRAID0: s.InstanceStorePolicy != nil,
@@ -55,9 +55,8 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 	out.BlockDevices, err = blockDevices(s.BlockDeviceMappings)
 	fail("blockDeviceMappings", err)
 	if len(errs) > 0 {
-		return cloud.ClassSpec{Name: o.Name}, fmt.Errorf("EC2NodeClass %s: %w", o.Name, errors.Join(errs...))
+		return cloud.ClassSpec{Name: model.NodeClassName(o.Name)}, fmt.Errorf("EC2NodeClass %s: %w", o.Name, errors.Join(errs...))
 	}
-
 	return out, nil
 }
 
@@ -76,7 +75,6 @@ func refused(s awsv1.EC2NodeClassSpec) []error {
 	no("connectionTracking", s.ConnectionTracking != nil)
 	no("cpuOptions", s.CPUOptions != nil)
 	no("context", s.Context != nil)
-
 	return errs
 }
 
@@ -101,7 +99,6 @@ func metadata(m *awsv1.MetadataOptions) cloud.MetadataOptions {
 	if m.HTTPPutResponseHopLimit != nil {
 		out.HopLimit = int32(*m.HTTPPutResponseHopLimit)
 	}
-
 	return out
 }
 
@@ -121,7 +118,6 @@ func kubelet(s awsv1.EC2NodeClassSpec, f string) (cloud.Kubelet, error) {
 		return cloud.Kubelet{}, errors.New("for Bottlerocket this version of Kerf carries out maxPods, kubeReserved, " +
 			"systemReserved and evictionHard only; set the others in spec.userData")
 	}
-
 	return cloud.Kubelet{
 		MaxPods: wide(k.MaxPods), PodsPerCore: wide(k.PodsPerCore), KubeReserved: k.KubeReserved,
 		SystemReserved: k.SystemReserved, EvictionHard: k.EvictionHard, EvictionSoft: k.EvictionSoft,
@@ -136,7 +132,6 @@ func wide(n *int32) *int64 {
 		return nil
 	}
 	w := int64(*n)
-
 	return &w
 }
 
@@ -166,7 +161,6 @@ func blockDevices(mappings []awsv1.BlockDeviceMapping) ([]cloud.BlockDevice, err
 		}
 		out = append(out, d)
 	}
-
 	return out, nil
 }
 
@@ -203,26 +197,22 @@ func ephemeralBytes(s cloud.ClassSpec) int64 {
 			size = d.VolumeBytes
 		}
 	}
-
 	return size
 }
 
-func labels(m map[string]string) []model.Label {
-	out := make([]model.Label, 0, len(m))
+func labels(m map[string]string) model.Labels {
+	out := make(model.Labels, 0, len(m))
 	for k, v := range m {
 		out = append(out, model.Label{Key: k, Value: v})
 	}
 	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
-
 	return out
 }
 
 func deref[T any](p *T) T {
 	if p == nil {
 		var zero T
-
 		return zero
 	}
-
 	return *p
 }

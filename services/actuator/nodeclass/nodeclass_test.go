@@ -10,7 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -26,7 +26,6 @@ func object(change func(*awsv1.EC2NodeClassSpec)) *awsv1.EC2NodeClass {
 	}
 	change(&o.Spec)
 	o.SetDefaults()
-
 	return o
 }
 
@@ -43,10 +42,10 @@ func TestSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := cloud.ClassSpec{
-		Name: "default", Hash: "h", Role: "nodes", AMIFamily: "AL2023", Tags: []model.Label{},
-		SubnetTerms:        []cloud.SelectorTerm{{Tags: []model.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}}},
-		SecurityGroupTerms: []cloud.SelectorTerm{{ID: "sg-1", Tags: []model.Label{}}},
-		ImageTerms:         []cloud.ImageTerm{{Alias: "al2023@latest", Tags: []model.Label{}}},
+		Name: "default", Hash: "h", Role: "nodes", AMIFamily: "AL2023", Tags: model.Labels{},
+		SubnetTerms:        []cloud.SelectorTerm{{Tags: model.Labels{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}}}},
+		SecurityGroupTerms: []cloud.SelectorTerm{{ID: "sg-1", Tags: model.Labels{}}},
+		ImageTerms:         []cloud.ImageTerm{{Alias: "al2023@latest", Tags: model.Labels{}}},
 		Metadata:           cloud.MetadataOptions{HTTPEndpoint: "enabled", HTTPProtocolIPv6: "disabled", HTTPTokens: "required", HopLimit: 1},
 		Kubelet:            cloud.Kubelet{MaxPods: new(int64(40)), KubeReserved: map[string]string{"cpu": "200m"}},
 		BlockDevices:       []cloud.BlockDevice{{DeviceName: "/dev/xvda", VolumeType: "gp3", VolumeBytes: 100 << 30}},

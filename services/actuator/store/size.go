@@ -1,6 +1,6 @@
 package store
 
-import "github.com/kerf-dev/kerf/services/actuator/model"
+import "github.com/kerf-dev/kerf/services/core/model"
 
 // MaxBytes is about how much one Batch should hold, as ClaimBytes and DisruptionBytes count. It is below what etcd takes
 // in one request, 1.5 MiB unless its operator says otherwise: a batch that etcd refuses would be tried again for ever.
@@ -16,32 +16,31 @@ const (
 func ClaimBytes(c model.Claim) int {
 	n := bytesEach + len(c.Failure.Message) + len(c.Failure.Remedy) + len(c.Drifted.Message) + texts(c.Pods)
 	for _, o := range c.Offerings {
-		n += bytesEntry + len(o.InstanceType) + len(o.Zone) + len(o.CapacityType)
+		n += bytesEntry + len(o.InstanceType) + len(o.Zone) + len(o.CapacityType.String())
 	}
 	for _, r := range c.Requirements {
 		n += bytesEntry + len(r.Key) + texts(r.Values)
 	}
-	for _, list := range [][]model.Label{c.Labels, c.Annotations} {
+	for _, list := range []model.Labels{c.Labels, c.Annotations} {
 		for _, l := range list {
 			n += bytesEntry + len(l.Key) + len(l.Value)
 		}
 	}
 	for _, list := range [][]model.Taint{c.Taints, c.StartupTaints} {
 		for _, t := range list {
-			n += bytesEntry + len(t.Key) + len(t.Value) + len(t.Effect)
+			n += bytesEntry + len(t.Key) + len(t.Value) + len(t.Effect.String())
 		}
 	}
-	for _, list := range [][]model.Amount{c.Requests, c.Capacity, c.Allocatable} {
+	for _, list := range []model.Amounts{c.Requests, c.Capacity, c.Allocatable} {
 		for _, a := range list {
 			n += bytesEntry + len(a.Resource)
 		}
 	}
-
 	return n
 }
 
 // DisruptionBytes is about how many bytes a disruption takes, from above.
-func DisruptionBytes(d model.Disruption) int {
+func DisruptionBytes(d model.DisruptionRecord) int {
 	n := bytesEach + texts(d.Pods)
 	for _, w := range d.Workloads {
 		n += bytesEntry + len(w.Namespace) + len(w.Kind) + len(w.Name)
@@ -51,15 +50,13 @@ func DisruptionBytes(d model.Disruption) int {
 			n += bytesEntry + len(id)
 		}
 	}
-
 	return n
 }
 
-func texts(list []string) int {
+func texts[S ~string](list []S) int {
 	n := 0
 	for _, s := range list {
 		n += bytesEntry + len(s)
 	}
-
 	return n
 }

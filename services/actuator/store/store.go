@@ -7,7 +7,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Store keeps what must survive any crash. Implementations are safe for concurrent use.
@@ -51,7 +51,7 @@ type Revision int64
 type Contents struct {
 	Revision    Revision
 	Claims      []model.Claim
-	Disruptions []model.Disruption
+	Disruptions []model.DisruptionRecord
 	Notices     []model.Notice
 	Shortages   []model.Shortage
 	// Created is the revision at which each claim was first stored.
@@ -65,8 +65,8 @@ type Contents struct {
 type Batch struct {
 	PutClaims         []model.Claim
 	DeleteClaims      []model.ClaimID
-	PutDisruptions    []model.Disruption
-	DeleteDisruptions []string
+	PutDisruptions    []model.DisruptionRecord
+	DeleteDisruptions []model.DisruptionID
 	PutNotices        []model.Notice
 	DeleteNotices     []string
 	PutShortages      []model.Shortage
@@ -85,7 +85,6 @@ func (b Batch) Writes() int {
 	if !b.Born.IsZero() {
 		n++
 	}
-
 	return n
 }
 

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Memory implements the store port in memory. Safe for concurrent use. What it stores it does not copy deeply: values
@@ -24,7 +24,7 @@ type Memory struct {
 	revision    store.Revision
 	claims      map[model.ClaimID]model.Claim
 	created     map[model.ClaimID]store.Revision
-	disruptions map[string]model.Disruption
+	disruptions map[model.DisruptionID]model.DisruptionRecord
 	notices     map[string]model.Notice
 	shortages   map[string]model.Shortage
 	born        time.Time
@@ -50,7 +50,7 @@ var (
 func New() *Memory {
 	return &Memory{
 		claims: map[model.ClaimID]model.Claim{}, created: map[model.ClaimID]store.Revision{},
-		disruptions: map[string]model.Disruption{}, notices: map[string]model.Notice{}, shortages: map[string]model.Shortage{},
+		disruptions: map[model.DisruptionID]model.DisruptionRecord{}, notices: map[string]model.Notice{}, shortages: map[string]model.Shortage{},
 	}
 }
 
@@ -58,11 +58,10 @@ func New() *Memory {
 func (m *Memory) Load(context.Context) (store.Contents, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-
 	return store.Contents{
 		Revision: m.revision, Created: maps.Clone(m.created), Born: m.born,
 		Claims:      sorted(m.claims, func(a, b model.Claim) int { return cmp.Compare(a.ID, b.ID) }),
-		Disruptions: sorted(m.disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.ID, b.ID) }),
+		Disruptions: sorted(m.disruptions, func(a, b model.DisruptionRecord) int { return cmp.Compare(a.ID, b.ID) }),
 		Notices:     sorted(m.notices, func(a, b model.Notice) int { return cmp.Compare(a.ID, b.ID) }),
 		Shortages:   sorted(m.shortages, func(a, b model.Shortage) int { return cmp.Compare(shortageID(a), shortageID(b)) }),
 	}, nil
@@ -73,7 +72,7 @@ func sorted[K comparable, V any](m map[K]V, order func(V, V) int) []V {
 }
 
 func shortageID(x model.Shortage) string {
-	return x.InstanceType + ":" + x.Zone + ":" + string(x.CapacityType)
+	return string(x.InstanceType) + ":" + x.Zone + ":" + x.CapacityType.String()
 }
 
 // Commit implements store.Store.
@@ -107,7 +106,6 @@ func (m *Memory) Commit(_ context.Context, fence store.Fence, b store.Batch) (st
 		delete(m.created, id)
 	}
 	m.rest(b)
-
 	return m.revision, nil
 }
 
@@ -150,15 +148,12 @@ func (m *Memory) Campaign(ctx context.Context, name string) (store.Term, error) 
 	case <-c.first:
 	case <-ctx.Done():
 		m.leave(c)
-
 		return store.Term{}, ctx.Err()
 	}
-
 	return store.Term{
 		Fence: c.fence, Lost: c.lost,
 		Resign: func(context.Context) error {
 			m.leave(c)
-
 			return nil
 		},
 	}, nil
@@ -184,7 +179,6 @@ func (m *Memory) Depose() {
 	m.mu.Lock()
 	if len(m.line) == 0 {
 		m.mu.Unlock()
-
 		return
 	}
 	c := m.line[0]
@@ -199,6 +193,5 @@ func (m *Memory) Leader(context.Context) (string, error) {
 	if len(m.line) == 0 {
 		return "", nil
 	}
-
 	return m.line[0].name, nil
 }

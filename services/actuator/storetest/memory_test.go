@@ -9,7 +9,6 @@ import (
 func TestMemory(t *testing.T) {
 	storetest.Suite(t, func(*testing.T) (a, b storetest.Backend) {
 		m := storetest.New()
-
 		return m, m
 	})
 }

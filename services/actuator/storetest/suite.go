@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Backend is what the suite tests: both ports on the same data.
@@ -53,7 +53,6 @@ func lead(t *testing.T, b Backend, name string) store.Term {
 	if err != nil {
 		t.Fatalf("%s campaigns: %v", name, err)
 	}
-
 	return term
 }
 
@@ -63,7 +62,6 @@ func commit(t *testing.T, b Backend, f store.Fence, batch store.Batch) store.Rev
 	if err != nil {
 		t.Fatalf("commit: %v", err)
 	}
-
 	return r
 }
 
@@ -73,7 +71,6 @@ func contents(t *testing.T, b Backend) store.Contents {
 	if err != nil {
 		t.Fatalf("load: %v", err)
 	}
-
 	return c
 }
 
@@ -92,33 +89,32 @@ func empty(t *testing.T, a, _ Backend) {
 // Sample returns a batch with one of everything, every field set.
 func Sample() store.Batch {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
-	three := int32(3)
-
+	grace := time.Minute
 	return store.Batch{
 		Born: at,
 		PutClaims: []model.Claim{{
-			ID: "default-1", NodePool: "default", NodeClass: "default", State: model.StateDraining, Reached: model.StateInitialized,
-			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}, MinValues: &three}},
-			Offerings:    []model.Offering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 34_000, PriceEstimated: true}},
-			Requests:     []model.Amount{{Resource: "cpu", Value: 250}}, Pods: []string{"shop/web-0"},
-			Labels: []model.Label{{Key: "type", Value: "karpenter"}}, Annotations: []model.Label{{Key: "a", Value: ""}},
-			Taints:        []model.Taint{{Key: "t", Value: "v", Effect: "PreferNoSchedule"}},
-			StartupTaints: []model.Taint{{Key: "s", Effect: "NoExecute"}}, PoolHash: "1", ClassHash: "2",
-			Launched:   model.Offering{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, Price: 96, ReservationID: "cr-1"},
+			ID: "default-1", NodePool: "default", NodeClass: "default", State: model.ClaimDraining, Reached: model.ClaimInitialized,
+			Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}, MinValues: 3}},
+			Offerings:    []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Price: 34_000, PriceEstimated: true, Overlaid: true, OverlaidPrice: 30_000}},
+			Requests:     model.Amounts{{Resource: "cpu", Value: 250}}, Pods: []model.PodID{"shop/web-0"},
+			Labels: model.Labels{{Key: "type", Value: "karpenter"}}, Annotations: model.Labels{{Key: "a", Value: ""}},
+			Taints:        []model.Taint{{Key: "t", Value: "v", Effect: model.PreferNoSchedule}},
+			StartupTaints: []model.Taint{{Key: "s", Effect: model.NoExecute}}, PoolHash: "1", ClassHash: "2",
+			InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, Price: 96, ReservationID: "cr-1",
 			InstanceID: "i-1", ProviderID: "aws:///us-east-1a/i-1", ImageID: "ami-1", Node: "ip-10-0-0-1",
-			Capacity: []model.Amount{{Resource: "cpu", Value: 2000}}, Allocatable: []model.Amount{{Resource: "cpu", Value: 1930}},
+			Capacity: model.Amounts{{Resource: "cpu", Value: 2000}}, Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}},
 			CreateTime: at, StateTime: at.Add(1), LaunchTime: at.Add(2), InitializeTime: at.Add(3), ExpireTime: at.Add(4),
-			TerminationGracePeriod: time.Minute, DrainDeadline: at.Add(5), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
-			DisruptionReason: model.DisruptionInterrupted, Attempt: 2, Failure: model.Reason{Code: 126, Message: "m", Subject: "s", Remedy: "r"},
+			TerminationGracePeriod: &grace, DrainDeadline: at.Add(5), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
+			DisruptionReason: model.ReasonInterrupted, Attempt: 2, Failure: model.Reason{Code: 126, Message: "m", Subject: "s", Remedy: "r"},
 			Drifted: model.Reason{Code: 54, Message: "d"}, Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Fence: 7,
-		}, {ID: "default-2", NodePool: "default", State: model.StatePlanned, Reached: model.StatePlanned, TerminationGracePeriod: -1}},
-		PutDisruptions: []model.Disruption{{
-			ID: "d-1", Reason: model.DisruptionEmpty, Candidates: []model.ClaimID{"default-1"}, Replacements: []model.ClaimID{"default-2"},
-			Pods: []string{"shop/web-0"}, AcceptTime: at, EndTime: at.Add(6), RolledBack: true, Saving: 96_000,
+		}, {ID: "default-2", NodePool: "default", State: model.ClaimPlanned, Reached: model.ClaimPlanned}},
+		PutDisruptions: []model.DisruptionRecord{{
+			ID: "d-1", Reason: model.ReasonEmpty, Candidates: []model.ClaimID{"default-1"}, Replacements: []model.ClaimID{"default-2"},
+			Pods: []model.PodID{"shop/web-0"}, AcceptTime: at, EndTime: at.Add(6), RolledBack: true, Saving: 96_000,
 			Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", Pods: 1}},
 		}},
 		PutNotices: []model.Notice{{
-			ID: "n-1", Kind: model.NoticeStateChange, InstanceID: "i-1", Claim: "default-1", EventTime: at, Deadline: at.Add(7), State: "stopping",
+			ID: "n-1", Kind: model.NoticeStateChange, InstanceID: "i-1", Claim: "default-1", EventTime: at, Deadline: at.Add(7), InstanceState: "stopping",
 		}},
 		PutShortages: []model.Shortage{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot, Until: at, Message: "none"}},
 	}
@@ -144,7 +140,7 @@ func deletion(t *testing.T, a, b Backend) {
 	batch := Sample()
 	commit(t, a, term.Fence, batch)
 	commit(t, a, term.Fence, store.Batch{
-		DeleteClaims: []model.ClaimID{"default-1", "default-2", "never-was"}, DeleteDisruptions: []string{"d-1"},
+		DeleteClaims: []model.ClaimID{"default-1", "default-2", "never-was"}, DeleteDisruptions: []model.DisruptionID{"d-1"},
 		DeleteNotices: []string{"n-1"}, DeleteShortages: batch.PutShortages,
 	})
 	c := contents(t, b)
@@ -162,14 +158,14 @@ func revisions(t *testing.T, a, _ Backend) {
 	term := lead(t, a, "a")
 	claim := Sample().PutClaims[0]
 	first := commit(t, a, term.Fence, store.Batch{PutClaims: []model.Claim{claim}})
-	claim.State = model.StateTerminating
+	claim.State = model.ClaimTerminating
 	second := commit(t, a, term.Fence, store.Batch{PutClaims: []model.Claim{claim}})
 	// The election's own write must count, or a new leader could tell the same revision as the old one.
 	if before >= store.Revision(term.Fence.Revision) || store.Revision(term.Fence.Revision) >= first || first >= second {
 		t.Fatalf("revisions %d, fence %d, %d, %d do not grow", before, term.Fence.Revision, first, second)
 	}
 	c := contents(t, a)
-	if c.Created[claim.ID] != first || c.Claims[0].State != model.StateTerminating {
+	if c.Created[claim.ID] != first || c.Claims[0].State != model.ClaimTerminating {
 		t.Fatalf("claim %s, created at %d: want Terminating, %d", c.Claims[0].State, c.Created[claim.ID], first)
 	}
 }
@@ -199,7 +195,6 @@ func notices(n int) []model.Notice {
 	for i := range n {
 		out = append(out, model.Notice{ID: fmt.Sprintf("n-%05d", i), Kind: model.NoticeSpotInterruption, InstanceID: "i-1"})
 	}
-
 	return out
 }
 

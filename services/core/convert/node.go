@@ -109,7 +109,8 @@ func (r *reader) disruptionReason(field string, v clusterpb.DisruptionReason) mo
 	return model.DisruptionReason(optionalEnum(r, field, v, clusterpb.DisruptionReason_name))
 }
 
-func writeClaim(c model.Claim) *clusterpb.Claim {
+// Claim writes a claim.
+func Claim(c model.Claim) *clusterpb.Claim {
 	return &clusterpb.Claim{
 		Id: string(c.ID), NodePool: string(c.NodePool), NodeClass: string(c.NodeClass), State: clusterpb.ClaimState(c.State),
 		Reached: clusterpb.ClaimState(c.Reached), Requirements: writeRequirements(c.Requirements),

@@ -120,23 +120,12 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 		kind := enum(r, "lower_bound.kind", b.GetKind(), plannerpb.BoundKind_name)
 		out.LowerBound = &model.LowerBound{Price: b.GetMicroUsdPerHour(), Gap: b.GetGap(), Kind: model.BoundKind(kind)}
 	}
-	for _, c := range p.GetNodeClaims() {
-		r.at("plan.node_claims", "claim", c.GetId())
-		out.NodeClaims = append(out.NodeClaims, r.nodeClaim(c))
-	}
-	for _, d := range p.GetDisruptions() {
-		r.at("plan.disruptions", "disruption", d.GetId())
-		out.Disruptions = append(out.Disruptions, r.disruption(d))
-	}
+	r.decisions(p, &out)
 	for i, q := range p.GetProblems() {
 		r.at("plan", "plan", p.GetId())
 		out.Problems = append(out.Problems, r.given("problems["+strconv.Itoa(i)+"]", q))
 	}
 	out.Placements = r.placements("plan.placements", p.GetPlacements())
-	for _, q := range p.GetPending() {
-		r.at("plan.pending", "pending pod", q.GetPod())
-		out.Pending = append(out.Pending, r.pending(q))
-	}
 	for _, v := range p.GetNodes() {
 		r.at("plan.nodes", "node", v.GetNode())
 		out.Nodes = append(out.Nodes, model.NodeVerdict{
@@ -187,7 +176,7 @@ func (r *reader) placements(list string, in []*plannerpb.Placement) []model.Plac
 	for _, p := range in {
 		r.at(list, "placement", p.GetPod())
 		if p.GetNode() == "" && p.GetClaim() == "" {
-			r.bad("target", "is missing")
+			r.untidy("target", "is missing")
 		}
 		out = append(out, model.Placement{
 			Pod: model.PodID(p.GetPod()), Node: model.NodeName(p.GetNode()), Claim: model.ClaimID(p.GetClaim()), Order: p.GetOrder(),

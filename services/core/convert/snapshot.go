@@ -134,9 +134,9 @@ func writeSnapshot(s model.Snapshot) *clusterpb.Snapshot {
 		NodeClasses:          write(s.NodeClasses, writeNodeClass),
 		Catalogs:             write(s.Catalogs, writeCatalog),
 		Offerings:            write(s.Offerings, writeOffering),
-		Claims:               write(s.Claims, writeClaim),
-		Notices:              write(s.Notices, writeNotice),
-		Disruptions:          write(s.Disruptions, writeRecord),
+		Claims:               write(s.Claims, Claim),
+		Notices:              write(s.Notices, Notice),
+		Disruptions:          write(s.Disruptions, Record),
 		NodeOverlays:         write(s.NodeOverlays, writeOverlay),
 		CapacityBuffers:      write(s.CapacityBuffers, writeCapacityBuffer),
 	}
@@ -155,7 +155,8 @@ func (r *reader) notice(n *clusterpb.Notice) model.Notice {
 	}
 }
 
-func writeNotice(n model.Notice) *clusterpb.Notice {
+// Notice writes a notice.
+func Notice(n model.Notice) *clusterpb.Notice {
 	return &clusterpb.Notice{
 		Id: n.ID, Kind: clusterpb.NoticeKind(n.Kind), InstanceId: n.InstanceID, Claim: string(n.Claim),
 		EventTime: stamp(n.EventTime), Deadline: stamp(n.Deadline), InstanceState: n.InstanceState,
@@ -178,7 +179,8 @@ func (r *reader) record(d *clusterpb.DisruptionRecord) model.DisruptionRecord {
 	}
 }
 
-func writeRecord(d model.DisruptionRecord) *clusterpb.DisruptionRecord {
+// Record writes the record of a disruption.
+func Record(d model.DisruptionRecord) *clusterpb.DisruptionRecord {
 	return &clusterpb.DisruptionRecord{
 		Id: string(d.ID), DisruptionReason: clusterpb.DisruptionReason(d.Reason), Candidates: texts(d.Candidates),
 		Replacements: texts(d.Replacements), Pods: texts(d.Pods), AcceptTime: stamp(d.AcceptTime), EndTime: stamp(d.EndTime),
@@ -193,9 +195,12 @@ func (r *reader) workloads(in []*clusterpb.WorkloadEvictions) []model.WorkloadEv
 		if (w.GetKind() == "") != (w.GetName() == "") {
 			r.untidy(at+".kind", "%q and name %q: want both, or neither for pods without an owner", w.GetKind(), w.GetName())
 		}
+		if w.GetPods() < 0 {
+			r.untidy(at+".pods", "%d is negative", w.GetPods())
+		}
 		out = append(out, model.WorkloadEvictions{
 			Namespace: w.GetNamespace(), Kind: w.GetKind(), Name: w.GetName(),
-			Pods: int(r.notNegative(at+".pods", int64(w.GetPods()))),
+			Pods: int(w.GetPods()),
 		})
 	}
 	less := func(a, b model.WorkloadEvictions) int {

@@ -65,6 +65,21 @@ type Offering struct {
 	ReservationRemaining *int64
 }
 
+// Key names the offering among all: "instance-type/zone/capacity-type/reservation".
+func (o Offering) Key() string {
+	return string(o.InstanceType) + "/" + o.Zone + "/" + o.CapacityType.String() + "/" + o.ReservationID
+}
+
+// Compare orders offerings by what Key names, which no other offering has.
+func (o Offering) Compare(p Offering) int {
+	return cmp.Or(
+		cmp.Compare(o.InstanceType, p.InstanceType),
+		cmp.Compare(o.Zone, p.Zone),
+		cmp.Compare(o.CapacityType, p.CapacityType),
+		cmp.Compare(o.ReservationID, p.ReservationID),
+	)
+}
+
 // RankedOffering is one of the offerings that a claim may be launched as.
 type RankedOffering struct {
 	InstanceType TypeName

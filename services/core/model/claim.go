@@ -114,6 +114,11 @@ type Claim struct {
 	ReservationID string
 }
 
+// LaunchedAs notes which offering the claim became.
+func (c *Claim) LaunchedAs(o RankedOffering) {
+	c.InstanceType, c.Zone, c.CapacityType, c.Price, c.ReservationID = o.InstanceType, o.Zone, o.CapacityType, o.Price, o.ReservationID
+}
+
 // Live says whether the claim has, or will have, an instance: it is neither gone nor failed.
 func (c *Claim) Live() bool {
 	return !c.State.Ended()

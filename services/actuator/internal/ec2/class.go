@@ -12,21 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
-
-// codeClassNotReady is kerf.cluster.v1alpha1's REASON_CODE_NODE_CLASS_NOT_READY.
-const codeClassNotReady model.ReasonCode = 4
 
 // Resolve finds what the class selects. The first thing that is missing makes the class not ready.
 func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
 	out := cloud.Class{Name: s.Name}
 	notReady := func(field, format string, args ...any) cloud.Class {
 		out.NotReady = model.Reason{
-			Code: codeClassNotReady, Subject: "ec2nodeclass/" + s.Name, Message: fmt.Sprintf(format, args...),
-			Remedy: "correct spec." + field + " of EC2NodeClass " + s.Name,
+			Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(s.Name), Message: fmt.Sprintf(format, args...),
+			Remedy: "correct spec." + field + " of EC2NodeClass " + string(s.Name),
 		}
-
 		return out
 	}
 
@@ -51,7 +47,6 @@ func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, 
 	}
 	if s.InstanceProfile != "" {
 		out.InstanceProfile = s.InstanceProfile
-
 		return out, nil
 	}
 	profile, missing, err := a.ensureProfile(ctx, s)
@@ -62,7 +57,6 @@ func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, 
 		return notReady("role", "%s", missing), nil
 	}
 	out.InstanceProfile = profile
-
 	return out, nil
 }
 
@@ -87,11 +81,10 @@ func describe(terms []cloud.SelectorTerm) string {
 			}
 		}
 	}
-
 	return text.String()
 }
 
-func tagFilters(tags []model.Label) []types.Filter {
+func tagFilters(tags model.Labels) []types.Filter {
 	out := make([]types.Filter, 0, len(tags))
 	for _, t := range tags {
 		if t.Value == "*" {
@@ -101,7 +94,6 @@ func tagFilters(tags []model.Label) []types.Filter {
 		}
 		out = append(out, filter("tag:"+t.Key, t.Value))
 	}
-
 	return out
 }
 
@@ -131,7 +123,6 @@ func (a *Adapter) subnets(ctx context.Context, terms []cloud.SelectorTerm) ([]cl
 	slices.SortFunc(out, func(x, y cloud.Subnet) int {
 		return cmp.Or(cmp.Compare(y.FreeAddresses, x.FreeAddresses), cmp.Compare(x.ID, y.ID))
 	})
-
 	return out, nil
 }
 
@@ -158,7 +149,6 @@ func (a *Adapter) securityGroups(ctx context.Context, terms []cloud.SelectorTerm
 	}
 	out := values(found)
 	slices.SortFunc(out, func(x, y cloud.SecurityGroup) int { return cmp.Compare(x.ID, y.ID) })
-
 	return out, nil
 }
 
@@ -167,6 +157,5 @@ func values[K comparable, V any](m map[K]V) []V {
 	for _, v := range m {
 		out = append(out, v)
 	}
-
 	return out
 }

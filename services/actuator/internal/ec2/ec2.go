@@ -98,7 +98,6 @@ func LoadAWS(ctx context.Context, region, endpoint string) (aws.Config, error) {
 	if c.Region == "" {
 		return aws.Config{}, errors.New("no AWS region: set aws.region in the configuration, or AWS_REGION")
 	}
-
 	return c, nil
 }
 
@@ -130,7 +129,6 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	if err := a.discover(ctx, eks.NewFromConfig(conf)); err != nil {
 		return nil, err
 	}
-
 	return a, nil
 }
 
@@ -160,7 +158,6 @@ func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
 		fill(&a.api.ServiceCIDR, n.ServiceIpv4Cidr)
 		fill(&a.api.ServiceCIDR, n.ServiceIpv6Cidr)
 	}
-
 	return a.api.check()
 }
 
@@ -172,6 +169,5 @@ func (s APIServer) check() error {
 			return fmt.Errorf("API server: %s is neither configured nor known to EKS; set aws.api.%s", field, field)
 		}
 	}
-
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func TestFleetError(t *testing.T) {
@@ -69,12 +69,12 @@ func boot() bootstrap {
 	return bootstrap{
 		cluster: "demo", api: APIServer{Endpoint: "https://api", CABase64: "Q0E=", ServiceCIDR: "10.100.0.0/16"},
 		family: familyAL2023, maxPods: 29,
-		labels: []model.Label{
+		labels: model.Labels{
 			{Key: "type", Value: "karpenter"},
 			{Key: "topology.kubernetes.io/zone", Value: "a"},
 			{Key: "karpenter.sh/nodepool", Value: "default"},
 		},
-		taints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
+		taints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: model.NoExecute}},
 	}
 }
 
@@ -88,7 +88,6 @@ func decoded(t *testing.T, b bootstrap) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	return string(raw)
 }
 
@@ -161,11 +160,11 @@ func TestUserDataRefuses(t *testing.T) {
 }
 
 func TestGroupSortsOfferingsByTemplate(t *testing.T) {
-	offer := func(name, zone string) model.Offering {
-		return model.Offering{InstanceType: name, Zone: zone, CapacityType: model.OnDemand}
+	offer := func(name, zone string) model.RankedOffering {
+		return model.RankedOffering{InstanceType: model.TypeName(name), Zone: zone, CapacityType: model.OnDemand}
 	}
 	arch := func(id, value string) cloud.Image {
-		return cloud.Image{ID: id, Requirements: []model.Requirement{{Key: labelArch, Operator: "In", Values: []string{value}}}}
+		return cloud.Image{ID: id, Requirements: []model.Requirement{{Key: labelArch, Operator: model.In, Values: []string{value}}}}
 	}
 	r := cloud.Request{
 		Class: cloud.Class{
@@ -173,8 +172,8 @@ func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 			Subnets: []cloud.Subnet{{ID: "subnet-2", Zone: "a", FreeAddresses: 9}, {ID: "subnet-1", Zone: "a", FreeAddresses: 5}, {ID: "subnet-3", Zone: "b"}},
 			Images:  []cloud.Image{arch("ami-x", "amd64"), arch("ami-a", "arm64")},
 		},
-		Offerings: []model.Offering{offer("m5.large", "a"), offer("m6g.large", "a"), offer("m5.large", "b"), offer("m5.large", "c"), offer("m5.xlarge", "a")},
-		MaxPods:   map[string]int64{"m5.large": 29, "m6g.large": 29, "m5.xlarge": 58},
+		Offerings: []model.RankedOffering{offer("m5.large", "a"), offer("m6g.large", "a"), offer("m5.large", "b"), offer("m5.large", "c"), offer("m5.xlarge", "a")},
+		MaxPods:   map[model.TypeName]int64{"m5.large": 29, "m6g.large": 29, "m5.xlarge": 58},
 	}
 	types := map[string]catalog.Type{"m5.large": {Arch: "amd64"}, "m6g.large": {Arch: "arm64"}, "m5.xlarge": {Arch: "amd64"}}
 	groups, err := group(r, types)
@@ -188,7 +187,7 @@ func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 			name += "/58"
 		}
 		for _, o := range g.ranked {
-			got[name] = append(got[name], o.InstanceType+" "+o.subnet)
+			got[name] = append(got[name], string(o.InstanceType)+" "+o.subnet)
 		}
 	}
 	want := map[string][]string{

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // kind is what an EC2 error code means to a caller.
@@ -54,7 +54,6 @@ func kindOf(code string) kind {
 	if strings.HasPrefix(code, "Invalid") || strings.HasPrefix(code, "Missing") || code == "ValidationError" {
 		return kindInvalid
 	}
-
 	return kindOther
 }
 
@@ -62,7 +61,6 @@ func codeOf(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
 	}
-
 	return ""
 }
 
@@ -74,7 +72,6 @@ func classify(err error) error {
 	if sentinel := sentinelOf(kindOf(codeOf(err))); sentinel != nil {
 		return fmt.Errorf("%w: %w", sentinel, err)
 	}
-
 	return err
 }
 
@@ -92,7 +89,6 @@ func sentinelOf(k kind) error {
 		return cloud.ErrTokenMismatch
 	case kindOther, kindCapacity, kindExists:
 	}
-
 	return nil
 }
 
@@ -129,7 +125,6 @@ func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) 
 	if sentinel := sentinelOf(other); sentinel != nil {
 		return fmt.Errorf("create fleet: %w: %w: %s", cloud.ErrNoInstance, sentinel, text)
 	}
-
 	return fmt.Errorf("create fleet: %w: %s", cloud.ErrNoInstance, text)
 }
 
@@ -141,7 +136,6 @@ func kindOfFleet(code, text string) kind {
 	if strings.Contains(text, "IAM Instance Profile") {
 		return kindOther
 	}
-
 	return kindOf(code)
 }
 
@@ -152,7 +146,6 @@ func shortage(e types.CreateFleetError, capacityType model.CapacityType, message
 		return s
 	}
 	o := e.LaunchTemplateAndOverrides.Overrides
-	s.InstanceType, s.Zone = string(o.InstanceType), aws.ToString(o.AvailabilityZone)
-
+	s.InstanceType, s.Zone = model.TypeName(o.InstanceType), aws.ToString(o.AvailabilityZone)
 	return s
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 )
 
 // templateGroup is the offerings that one launch template serves: they share an image and a pod limit.
@@ -25,7 +26,7 @@ type templateGroup struct {
 
 // ranked is an offering, its place in the plan's order, and the subnet it would be launched into.
 type ranked struct {
-	model.Offering
+	model.RankedOffering
 	rank   int
 	subnet string
 }
@@ -35,7 +36,7 @@ type ranked struct {
 func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, error) {
 	var groups []templateGroup
 	for rank, o := range r.Offerings {
-		t, ok := byName[o.InstanceType]
+		t, ok := byName[string(o.InstanceType)]
 		if !ok {
 			continue
 		}
@@ -54,13 +55,12 @@ func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, er
 			groups = append(groups, templateGroup{image: image, maxPods: r.MaxPods[o.InstanceType]})
 			i = len(groups) - 1
 		}
-		groups[i].ranked = append(groups[i].ranked, ranked{Offering: o, rank: rank, subnet: subnet})
+		groups[i].ranked = append(groups[i].ranked, ranked{RankedOffering: o, rank: rank, subnet: subnet})
 	}
 	if len(groups) == 0 {
 		return nil, fmt.Errorf("%w: class %s has no subnet or no image for any of %d offerings",
 			cloud.ErrClassNotReady, r.Class.Name, len(r.Offerings))
 	}
-
 	return groups, nil
 }
 
@@ -82,7 +82,6 @@ func subnetIn(c cloud.Class, zone string) (string, bool) {
 	if len(free) == 0 {
 		return "", false
 	}
-
 	return slices.Min(free), true
 }
 
@@ -93,7 +92,6 @@ func imageFor(images []cloud.Image, t catalog.Type) (cloud.Image, bool) {
 			return i, true
 		}
 	}
-
 	return cloud.Image{}, false
 }
 
@@ -115,22 +113,10 @@ func fits(rs []model.Requirement, t catalog.Type) bool {
 		case labelAccelerators:
 			present = len(t.Accelerators) > 0
 		}
-		switch r.Operator {
-		case "In":
-			if !present || !slices.Contains(r.Values, value) {
-				return false
-			}
-		case "Exists":
-			if !present {
-				return false
-			}
-		case "DoesNotExist":
-			if present {
-				return false
-			}
+		if !require.New(r).Matches(value, present) {
+			return false
 		}
 	}
-
 	return true
 }
 
@@ -173,7 +159,6 @@ func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.Creat
 		}
 		in.LaunchTemplateConfigs = append(in.LaunchTemplateConfigs, config)
 	}
-
 	return in
 }
 
@@ -186,9 +171,8 @@ func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
 	maps.Copy(set, a.ownTags())
 	set["Name"] = string(r.Claim)
 	set[tagClaim] = string(r.Claim)
-	set[tagPool] = r.NodePool
-	set[tagClass] = r.Class.Name
-
+	set[tagPool] = string(r.NodePool)
+	set[tagClass] = string(r.Class.Name)
 	return sortedTags(set)
 }
 
@@ -205,6 +189,5 @@ func sortedTags(set map[string]string) []types.Tag {
 		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(v)})
 	}
 	slices.SortFunc(out, func(x, y types.Tag) int { return cmp.Compare(*x.Key, *y.Key) })
-
 	return out
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // variant is a build of an image family: where its id is published, and which instance types it boots on.
@@ -48,14 +48,12 @@ func (a *Adapter) images(ctx context.Context, s cloud.ClassSpec) ([]cloud.Image,
 		return cmp.Or(boolCompare(x.Deprecated, y.Deprecated), y.CreateTime.Compare(x.CreateTime), cmp.Compare(y.Name, x.Name))
 	})
 	seen := map[string]bool{}
-
 	return slices.DeleteFunc(found, func(i cloud.Image) bool {
 		key := fmt.Sprint(i.Requirements)
 		if seen[key] {
 			return true
 		}
 		seen[key] = true
-
 		return false
 	}), nil
 }
@@ -84,7 +82,6 @@ func (a *Adapter) imagesByAlias(ctx context.Context, alias string) ([]cloud.Imag
 		}
 		out = append(out, images...)
 	}
-
 	return out, nil
 }
 
@@ -95,10 +92,10 @@ func variantsOf(alias, kubernetes string) ([]variant, error) {
 		return nil, fmt.Errorf("%w: alias %q: write family@version, for example al2023@latest", cloud.ErrInvalid, alias)
 	}
 	arch := func(value string) model.Requirement {
-		return model.Requirement{Key: labelArch, Operator: "In", Values: []string{value}}
+		return model.Requirement{Key: labelArch, Operator: model.In, Values: []string{value}}
 	}
-	has := func(key string) model.Requirement { return model.Requirement{Key: key, Operator: "Exists"} }
-	lacks := func(key string) model.Requirement { return model.Requirement{Key: key, Operator: "DoesNotExist"} }
+	has := func(key string) model.Requirement { return model.Requirement{Key: key, Operator: model.Exists} }
+	lacks := func(key string) model.Requirement { return model.Requirement{Key: key, Operator: model.DoesNotExist} }
 
 	switch strings.ToLower(family) {
 	case "al2023":
@@ -107,10 +104,8 @@ func variantsOf(alias, kubernetes string) ([]variant, error) {
 			if version == "latest" {
 				return base + "recommended/image_id"
 			}
-
 			return base + fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-%s/image_id", machine, kind, kubernetes, version)
 		}
-
 		return []variant{
 			{path("x86_64", "standard"), []model.Requirement{arch("amd64"), lacks(labelGPUCount), lacks(labelAccelerators)}},
 			{path("arm64", "standard"), []model.Requirement{arch("arm64"), lacks(labelGPUCount), lacks(labelAccelerators)}},
@@ -123,7 +118,6 @@ func variantsOf(alias, kubernetes string) ([]variant, error) {
 			return fmt.Sprintf("/aws/service/bottlerocket/aws-k8s-%s%s/%s/%s/image_id",
 				kubernetes, kind, machine, strings.TrimPrefix(version, "v"))
 		}
-
 		return []variant{
 			{path("", "x86_64"), []model.Requirement{arch("amd64"), lacks(labelGPUCount)}},
 			{path("", "arm64"), []model.Requirement{arch("arm64"), lacks(labelGPUCount)}},
@@ -157,7 +151,6 @@ func (a *Adapter) imagesByParameter(ctx context.Context, v variant) ([]cloud.Ima
 			images[i].Requirements = v.requirements
 		}
 	}
-
 	return images, err
 }
 
@@ -175,7 +168,6 @@ func (a *Adapter) imagesByFilter(ctx context.Context, t cloud.ImageTerm) ([]clou
 	if t.Owner != "" {
 		in.Owners = []string{t.Owner}
 	}
-
 	return a.describeImages(ctx, in)
 }
 
@@ -188,7 +180,6 @@ func (a *Adapter) describeImages(ctx context.Context, in *sdk.DescribeImagesInpu
 			if isNotFound(err) {
 				return nil, err // callers tell a missing image from a refused call
 			}
-
 			return nil, fmt.Errorf("describe images: %w", classify(err))
 		}
 		for i := range page.Images {
@@ -197,7 +188,6 @@ func (a *Adapter) describeImages(ctx context.Context, in *sdk.DescribeImagesInpu
 			}
 		}
 	}
-
 	return out, nil
 }
 
@@ -214,7 +204,6 @@ func image(i *types.Image, now time.Time) cloud.Image {
 	if i.Architecture == types.ArchitectureValuesArm64 {
 		arch = "arm64"
 	}
-	out.Requirements = []model.Requirement{{Key: labelArch, Operator: "In", Values: []string{arch}}}
-
+	out.Requirements = []model.Requirement{{Key: labelArch, Operator: model.In, Values: []string{arch}}}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Tags that say whose an instance is. They are written by the launch itself, never after it.
@@ -42,14 +42,13 @@ func (a *Adapter) Instances(ctx context.Context) ([]cloud.Instance, error) {
 		}
 	}
 	slices.SortFunc(out, func(x, y cloud.Instance) int { return cmp.Compare(x.ID, y.ID) })
-
 	return out, nil
 }
 
 func instance(i *types.Instance) cloud.Instance {
 	out := cloud.Instance{
 		ID:           aws.ToString(i.InstanceId),
-		InstanceType: string(i.InstanceType),
+		InstanceType: model.TypeName(i.InstanceType),
 		ImageID:      aws.ToString(i.ImageId),
 		PrivateDNS:   aws.ToString(i.PrivateDnsName),
 		LaunchTime:   aws.ToTime(i.LaunchTime),
@@ -75,12 +74,11 @@ func instance(i *types.Instance) cloud.Instance {
 		case tagClaim:
 			out.Claim = model.ClaimID(aws.ToString(t.Value))
 		case tagPool:
-			out.NodePool = aws.ToString(t.Value)
+			out.NodePool = model.PoolName(aws.ToString(t.Value))
 		case tagClass:
-			out.Class = aws.ToString(t.Value)
+			out.Class = model.NodeClassName(aws.ToString(t.Value))
 		}
 	}
-
 	return out
 }
 
@@ -106,7 +104,6 @@ func (a *Adapter) Terminate(ctx context.Context, ids ...string) error {
 	for _, id := range ids {
 		errs = append(errs, a.Terminate(ctx, id))
 	}
-
 	return errors.Join(errs...)
 }
 

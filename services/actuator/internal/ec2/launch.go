@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Launch starts one instance by an instant fleet over the request's offerings.
@@ -35,7 +35,6 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, 
 	if err != nil {
 		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, launchError(err))
 	}
-
 	return launched(r, out)
 }
 
@@ -47,7 +46,6 @@ func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []tem
 		}
 		groups[i].template = name
 	}
-
 	return a.ec2.CreateFleet(ctx, fleet(r, groups, a.instanceTags(r)))
 }
 
@@ -59,7 +57,6 @@ func launchError(err error) error {
 	if code := codeOf(err); kindOf(code) == kindCapacity {
 		return &cloud.CapacityError{Message: err.Error()}
 	}
-
 	return classify(err)
 }
 
@@ -70,7 +67,7 @@ func launched(r cloud.Request, out *sdk.CreateFleetOutput) (cloud.Instance, erro
 		}
 		i := cloud.Instance{
 			ID: f.InstanceIds[0], State: cloud.Pending, Claim: r.Claim, NodePool: r.NodePool, Class: r.Class.Name,
-			InstanceType: string(f.InstanceType), CapacityType: r.Offerings[0].CapacityType,
+			InstanceType: model.TypeName(f.InstanceType), CapacityType: r.Offerings[0].CapacityType,
 		}
 		if f.Lifecycle == types.InstanceLifecycleSpot {
 			i.CapacityType = model.Spot
@@ -79,7 +76,7 @@ func launched(r cloud.Request, out *sdk.CreateFleetOutput) (cloud.Instance, erro
 			i.Zone = aws.ToString(l.Overrides.AvailabilityZone)
 			i.ImageID = aws.ToString(l.Overrides.ImageId)
 			if i.InstanceType == "" {
-				i.InstanceType = string(l.Overrides.InstanceType)
+				i.InstanceType = model.TypeName(l.Overrides.InstanceType)
 			}
 			if i.Zone == "" {
 				i.Zone = zoneOf(r.Class, aws.ToString(l.Overrides.SubnetId))
@@ -89,10 +86,8 @@ func launched(r cloud.Request, out *sdk.CreateFleetOutput) (cloud.Instance, erro
 			return cloud.Instance{}, fmt.Errorf("launch claim %s: EC2 made %s and did not say in which zone", r.Claim, i.ID)
 		}
 		i.ProviderID = providerID(i.Zone, i.ID)
-
 		return i, nil
 	}
-
 	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, fleetError(out.Errors, r.Offerings[0].CapacityType))
 }
 
@@ -102,6 +97,5 @@ func zoneOf(c cloud.Class, subnet string) string {
 			return s.Zone
 		}
 	}
-
 	return ""
 }

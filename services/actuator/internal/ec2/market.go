@@ -48,7 +48,6 @@ func (a *Adapter) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
 	a.mu.Lock()
 	a.types = byName
 	a.mu.Unlock()
-
 	return out, nil
 }
 
@@ -64,7 +63,6 @@ func (a *Adapter) typesByName(ctx context.Context) (map[string]catalog.Type, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-
 	return a.types, nil
 }
 
@@ -85,7 +83,6 @@ func (a *Adapter) zonesByType(ctx context.Context) (map[string][]string, error) 
 	for _, zones := range out {
 		slices.Sort(zones)
 	}
-
 	return out, nil
 }
 
@@ -118,13 +115,11 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 	}
 	network(&t, i.NetworkInfo)
 	accelerators(&t, i)
-
 	return t
 }
 
 func manufacturerWord(s string) string {
 	word, _, _ := strings.Cut(s, " ")
-
 	return word
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/pricing/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // pricingRegion is the region whose price list endpoint serves the given one.
@@ -32,8 +33,8 @@ func pricingRegion(region string) string {
 }
 
 // OnDemandPrices reads the region's list prices for Linux, shared tenancy and bare metal.
-func (a *Adapter) OnDemandPrices(ctx context.Context) (map[string]int64, error) {
-	out := map[string]int64{}
+func (a *Adapter) OnDemandPrices(ctx context.Context) (map[model.TypeName]int64, error) {
+	out := map[model.TypeName]int64{}
 	for _, kind := range []struct{ tenancy, family string }{
 		{"Shared", "Compute Instance"}, {"Dedicated", "Compute Instance (bare metal)"},
 	} {
@@ -55,12 +56,11 @@ func (a *Adapter) OnDemandPrices(ctx context.Context) (map[string]int64, error) 
 					return nil, err
 				}
 				if price > 0 {
-					out[name] = price
+					out[model.TypeName(name)] = price
 				}
 			}
 		}
 	}
-
 	return out, nil
 }
 
@@ -70,7 +70,6 @@ func terms(fields map[string]string) []types.Filter {
 	for _, k := range keys {
 		out = append(out, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(k), Value: aws.String(fields[k])})
 	}
-
 	return out
 }
 
@@ -114,7 +113,6 @@ func product(text string) (string, int64, error) {
 			}
 		}
 	}
-
 	return name, 0, nil
 }
 
@@ -132,7 +130,6 @@ func microUSD(s string) (int64, error) {
 	if !q.IsInt64() {
 		return 0, fmt.Errorf("%q is too large for a price", s)
 	}
-
 	return q.Int64(), nil
 }
 
@@ -160,16 +157,14 @@ func (a *Adapter) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, err
 			}
 		}
 	}
-
 	return out, nil
 }
 
 func spotPrice(s *ec2types.SpotPrice) (cloud.TypeZone, int64, time.Time, error) {
-	key := cloud.TypeZone{InstanceType: string(s.InstanceType), Zone: aws.ToString(s.AvailabilityZone)}
+	key := cloud.TypeZone{InstanceType: model.TypeName(s.InstanceType), Zone: aws.ToString(s.AvailabilityZone)}
 	price, err := microUSD(aws.ToString(s.SpotPrice))
 	if err != nil {
 		return key, 0, time.Time{}, fmt.Errorf("spot price of %s in %s: %w", key.InstanceType, key.Zone, err)
 	}
-
 	return key, price, aws.ToTime(s.Timestamp), nil
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // profileName is the instance profile that Kerf makes for a class; at most 128 characters.
-func (a *Adapter) profileName(class string) string {
-	sum := sha256.Sum256([]byte(a.region + "\x00" + a.cluster + "\x00" + class))
+func (a *Adapter) profileName(class model.NodeClassName) string {
+	sum := sha256.Sum256([]byte(a.region + "\x00" + a.cluster + "\x00" + string(class)))
 	cluster := a.cluster
 	if len(cluster) > 64 {
 		cluster = cluster[:64]
 	}
-
 	return "kerf-" + cluster + "-" + hex.EncodeToString(sum[:8])
 }
 
@@ -62,18 +62,16 @@ func (a *Adapter) ensureProfile(ctx context.Context, s cloud.ClassSpec) (profile
 	if err != nil {
 		return "", "", fmt.Errorf("add role %s to instance profile %s: %w", role, name, classify(err))
 	}
-
 	return name, "", nil
 }
 
-func (a *Adapter) profileTags(class string) []types.Tag {
+func (a *Adapter) profileTags(class model.NodeClassName) []types.Tag {
 	tags := a.ownTags()
-	tags[tagClass] = class
+	tags[tagClass] = string(class)
 	var out []types.Tag
 	for _, t := range sortedTags(tags) {
 		out = append(out, types.Tag{Key: t.Key, Value: t.Value})
 	}
-
 	return out
 }
 
@@ -84,12 +82,11 @@ func (a *Adapter) removeRole(ctx context.Context, profile, role string) error {
 	if err != nil && !isNotFound(err) {
 		return fmt.Errorf("remove role %s from instance profile %s: %w", role, profile, classify(err))
 	}
-
 	return nil
 }
 
 // deleteProfile deletes the profile that Kerf made for the class, if there is one.
-func (a *Adapter) deleteProfile(ctx context.Context, class string) error {
+func (a *Adapter) deleteProfile(ctx context.Context, class model.NodeClassName) error {
 	name := a.profileName(class)
 	got, err := a.iam.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: aws.String(name)})
 	if isNotFound(err) {
@@ -110,6 +107,5 @@ func (a *Adapter) deleteProfile(ctx context.Context, class string) error {
 		return fmt.Errorf("delete instance profile %s: %w", name, classify(err))
 	}
 	a.log.InfoContext(ctx, "deleted instance profile", "profile", name, "class", class)
-
 	return nil
 }

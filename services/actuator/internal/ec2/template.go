@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // ensureTemplate returns the name of a launch template with the group's content. The name is a hash of the content, so
@@ -37,7 +38,7 @@ func (a *Adapter) ensureTemplate(ctx context.Context, r cloud.Request, g templat
 	}
 
 	tags := a.ownTags()
-	tags[tagClass] = r.Class.Name
+	tags[tagClass] = string(r.Class.Name)
 	_, err = a.ec2.CreateLaunchTemplate(ctx, &sdk.CreateLaunchTemplateInput{
 		LaunchTemplateName: aws.String(name),
 		LaunchTemplateData: data,
@@ -47,13 +48,11 @@ func (a *Adapter) ensureTemplate(ctx context.Context, r cloud.Request, g templat
 		a.mu.Lock()
 		delete(a.templates, name)
 		a.mu.Unlock()
-
 		return "", fmt.Errorf("create launch template %s: %w", name, err)
 	}
 	if err == nil {
 		a.log.InfoContext(ctx, "created launch template", "template", name, "class", r.Class.Name)
 	}
-
 	return name, nil
 }
 
@@ -63,7 +62,6 @@ func templateName(cluster string, data *types.RequestLaunchTemplateData) (string
 		return "", fmt.Errorf("hash launch template: %w", err)
 	}
 	sum := sha256.Sum256(append([]byte(cluster+"\x00"), content...))
-
 	return "kerf.dev/" + hex.EncodeToString(sum[:10]), nil
 }
 
@@ -78,7 +76,6 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 	}
 	slices.Sort(groups)
 	m := r.Spec.Metadata
-
 	return &types.RequestLaunchTemplateData{
 		ImageId:             aws.String(g.image.ID),
 		IamInstanceProfile:  &types.LaunchTemplateIamInstanceProfileSpecificationRequest{Name: aws.String(r.Class.InstanceProfile)},
@@ -130,7 +127,6 @@ func blockDevices(s cloud.ClassSpec) []types.LaunchTemplateBlockDeviceMappingReq
 		}
 		out = append(out, types.LaunchTemplateBlockDeviceMappingRequest{DeviceName: aws.String(d.DeviceName), Ebs: ebs})
 	}
-
 	return out
 }
 
@@ -157,8 +153,8 @@ func (a *Adapter) forgetTemplates(groups []templateGroup) {
 }
 
 // Release deletes what was made for a class: its launch templates and its instance profile.
-func (a *Adapter) Release(ctx context.Context, class string) error {
-	templates, err := a.listTemplates(ctx, filter("tag:"+tagClass, class))
+func (a *Adapter) Release(ctx context.Context, class model.NodeClassName) error {
+	templates, err := a.listTemplates(ctx, filter("tag:"+tagClass, string(class)))
 	if err != nil {
 		return err
 	}
@@ -167,7 +163,6 @@ func (a *Adapter) Release(ctx context.Context, class string) error {
 			return err
 		}
 	}
-
 	return a.deleteProfile(ctx, class)
 }
 
@@ -194,7 +189,6 @@ func (a *Adapter) Sweep(ctx context.Context, unused time.Duration) ([]string, er
 		}
 		deleted = append(deleted, t.name)
 	}
-
 	return deleted, nil
 }
 
@@ -217,7 +211,6 @@ func (a *Adapter) listTemplates(ctx context.Context, filters ...types.Filter) ([
 			out = append(out, template{name: aws.ToString(t.LaunchTemplateName), created: aws.ToTime(t.CreateTime)})
 		}
 	}
-
 	return out, nil
 }
 
@@ -230,6 +223,5 @@ func (a *Adapter) deleteTemplate(ctx context.Context, name string) error {
 		return fmt.Errorf("delete launch template %s: %w", name, classify(err))
 	}
 	a.log.InfoContext(ctx, "deleted launch template", "template", name)
-
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // AMI families that Kerf writes user data for.
@@ -35,7 +35,7 @@ type bootstrap struct {
 	raid0   bool
 	kubelet cloud.Kubelet
 	maxPods int64 // 0: the kubelet's own
-	labels  []model.Label
+	labels  model.Labels
 	taints  []model.Taint
 }
 
@@ -69,7 +69,6 @@ func userData(b bootstrap) (string, error) {
 		return "", fmt.Errorf("%w: user data is %d bytes, EC2 takes %d: shorten spec.userData of the node class",
 			cloud.ErrInvalid, len(text), maxUserData)
 	}
-
 	return base64.StdEncoding.EncodeToString([]byte(text)), nil
 }
 
@@ -140,7 +139,6 @@ func al2023(b bootstrap) (string, error) {
 	if err := w.Close(); err != nil {
 		return "", fmt.Errorf("render user data: %w", err)
 	}
-
 	return out.String(), nil
 }
 
@@ -152,7 +150,6 @@ func part(w *multipart.Writer, contentType, body string) error {
 	if _, err := p.Write([]byte(body)); err != nil {
 		return fmt.Errorf("render user data: %w", err)
 	}
-
 	return nil
 }
 
@@ -161,7 +158,6 @@ func customType(text string) string {
 	if strings.Contains(text, "node.eks.aws/") && !strings.HasPrefix(text, "#!") {
 		return "application/node.eks.aws"
 	}
-
 	return `text/x-shellscript; charset="us-ascii"`
 }
 
@@ -193,7 +189,6 @@ func kubeletConfig(b bootstrap) map[string]any {
 		}
 	}
 	put("clusterDNS", len(dns) > 0, dns)
-
 	return out
 }
 
@@ -210,21 +205,19 @@ func clusterDNS(cidr string) (string, error) {
 	if !ip.IsValid() || !prefix.Contains(ip) {
 		return "", errors.New("service CIDR " + cidr + " is too small")
 	}
-
 	return ip.String(), nil
 }
 
 func taintObjects(taints []model.Taint) []map[string]string {
 	out := make([]map[string]string, 0, len(taints))
 	for _, t := range taints {
-		out = append(out, map[string]string{"key": t.Key, "value": t.Value, "effect": t.Effect})
+		out = append(out, map[string]string{"key": t.Key, "value": t.Value, "effect": t.Effect.String()})
 	}
-
 	return out
 }
 
 // nodeLabels leaves out what a kubelet may not set on itself; registration sets those.
-func nodeLabels(labels []model.Label) string {
+func nodeLabels(labels model.Labels) string {
 	var out []string
 	for _, l := range labels {
 		domain, _, _ := strings.Cut(l.Key, "/")
@@ -236,7 +229,6 @@ func nodeLabels(labels []model.Label) string {
 		out = append(out, l.Key+"="+l.Value)
 	}
 	slices.Sort(out)
-
 	return strings.Join(out, ",")
 }
 
@@ -281,13 +273,12 @@ func bottlerocket(b bootstrap) (string, error) {
 	if len(b.taints) > 0 {
 		out.WriteString("\n[settings.kubernetes.node-taints]\n")
 		for _, t := range b.taints {
-			fmt.Fprintf(&out, "%q = [%q]\n", t.Key, t.Value+":"+t.Effect)
+			fmt.Fprintf(&out, "%q = [%q]\n", t.Key, t.Value+":"+t.Effect.String())
 		}
 	}
 	table("kube-reserved", b.kubelet.KubeReserved)
 	table("system-reserved", b.kubelet.SystemReserved)
 	table("eviction-hard", b.kubelet.EvictionHard)
-
 	return out.String(), nil
 }
 
@@ -297,6 +288,5 @@ func sortedKeys(m map[string]string) []string {
 		keys = append(keys, k)
 	}
 	slices.Sort(keys)
-
 	return keys
 }

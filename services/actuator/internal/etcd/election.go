@@ -52,7 +52,6 @@ func (s *Store) candidacy(ctx context.Context, candidate string) (store.Term, er
 		// A key that is left would stand in the line until its lease ends; the next try need not wait for that.
 		return store.Term{}, errors.Join(err, s.giveUp(context.WithoutCancel(ctx), session))
 	}
-
 	return term, nil
 }
 
@@ -68,7 +67,6 @@ func (s *Store) session(ctx context.Context) (*concurrency.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep the lease: %w", err)
 	}
-
 	return session, nil
 }
 
@@ -89,13 +87,11 @@ func (s *Store) lead(ctx context.Context, session *concurrency.Session, candidat
 	}
 	var once sync.Once
 	var resigned error
-
 	return store.Term{
 		Fence: store.Fence{Key: e.Key(), Revision: e.Rev()},
 		Lost:  session.Done(),
 		Resign: func(ctx context.Context) error {
 			once.Do(func() { resigned = s.giveUp(ctx, session) })
-
 			return resigned
 		},
 	}, nil
@@ -135,7 +131,6 @@ func (s *Store) giveUp(ctx context.Context, session *concurrency.Session) error 
 	if err != nil {
 		return fmt.Errorf("revoke the leader's lease, which ends by itself within %s: %w", s.ttl, err)
 	}
-
 	return nil
 }
 
@@ -150,7 +145,6 @@ func (s *Store) Leader(ctx context.Context) (string, error) {
 	if len(r.Kvs) == 0 {
 		return "", nil
 	}
-
 	return string(r.Kvs[0].Value), nil
 }
 

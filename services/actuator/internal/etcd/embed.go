@@ -62,7 +62,6 @@ func Embed(ctx context.Context, c EmbeddedConfig) (*Embedded, error) {
 		err = ctx.Err()
 	}
 	server.Close()
-
 	return nil, fmt.Errorf("start embedded etcd in %s: %w", c.Dir, err)
 }
 

@@ -24,9 +24,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/actuator/convert"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Defaults of Config.
@@ -119,7 +119,6 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if _, err := client.Get(ctx, s.prefix+"meta", clientv3.WithCountOnly()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s can't be reached: %w", at, err), client.Close())
 	}
-
 	return s, nil
 }
 
@@ -145,7 +144,6 @@ func tlsConfig(c Config) (*tls.Config, error) {
 		}
 		out.Certificates = []tls.Certificate{pair}
 	}
-
 	return out, nil
 }
 
@@ -164,7 +162,7 @@ const (
 func (s *Store) key(kind, id string) string { return s.prefix + kind + "/" + id }
 
 func shortageID(x model.Shortage) string {
-	return x.InstanceType + ":" + x.Zone + ":" + string(x.CapacityType)
+	return string(x.InstanceType) + ":" + x.Zone + ":" + x.CapacityType.String()
 }
 
 // Load reads everything at one revision.
@@ -176,24 +174,23 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 	}
 	out.Revision = store.Revision(revision)
 	err = errors.Join(
-		load(ctx, s, source[*clusterpb.Claim, model.Claim]{claims, revision, func() *clusterpb.Claim { return &clusterpb.Claim{} }, convert.FromClaim},
+		load(ctx, s, source[*clusterpb.Claim, model.Claim]{claims, revision, func() *clusterpb.Claim { return &clusterpb.Claim{} }, convert.ReadClaim},
 			func(c model.Claim, created int64) {
 				out.Claims = append(out.Claims, c)
 				out.Created[c.ID] = store.Revision(created)
 			}),
-		load(ctx, s, source[*clusterpb.DisruptionRecord, model.Disruption]{
-			disruptions, revision, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.FromDisruption,
-		}, func(d model.Disruption, _ int64) { out.Disruptions = append(out.Disruptions, d) }),
-		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.FromNotice},
+		load(ctx, s, source[*clusterpb.DisruptionRecord, model.DisruptionRecord]{
+			disruptions, revision, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.ReadRecord,
+		}, func(d model.DisruptionRecord, _ int64) { out.Disruptions = append(out.Disruptions, d) }),
+		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.ReadNotice},
 			func(n model.Notice, _ int64) { out.Notices = append(out.Notices, n) }),
 		load(ctx, s, source[*clusterpb.Shortage, model.Shortage]{
-			shortages, revision, func() *clusterpb.Shortage { return &clusterpb.Shortage{} }, convert.FromShortage,
+			shortages, revision, func() *clusterpb.Shortage { return &clusterpb.Shortage{} }, convert.ReadShortage,
 		}, func(x model.Shortage, _ int64) { out.Shortages = append(out.Shortages, x) }),
 	)
 	if err != nil {
 		return store.Contents{}, fmt.Errorf("load from %s: %w", s.at, err)
 	}
-
 	return out, nil
 }
 
@@ -212,7 +209,6 @@ func (s *Store) born(ctx context.Context, out *store.Contents) (int64, error) {
 		}
 		out.Born = t.AsTime()
 	}
-
 	return r.Header.GetRevision(), nil
 }
 
@@ -255,7 +251,6 @@ func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V
 func (s *Store) page(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-
 	return s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithLimit(pageSize))
 }
 
@@ -283,7 +278,6 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 	if !r.Succeeded {
 		return 0, fmt.Errorf("commit to %s: %w", s.at, store.ErrFenced)
 	}
-
 	return store.Revision(r.Header.GetRevision()), nil
 }
 
@@ -296,10 +290,10 @@ func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
 		w.delete(claims, string(id))
 	}
 	for _, d := range b.PutDisruptions {
-		w.put(disruptions, d.ID, convert.Disruption(d))
+		w.put(disruptions, string(d.ID), convert.Record(d))
 	}
 	for _, id := range b.DeleteDisruptions {
-		w.delete(disruptions, id)
+		w.delete(disruptions, string(id))
 	}
 	for _, n := range b.PutNotices {
 		w.put(notices, n.ID, convert.Notice(n))
@@ -320,7 +314,6 @@ func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
 	if w.bytes > maxRequest {
 		w.err = errors.Join(w.err, fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, w.bytes, maxRequest))
 	}
-
 	return w.ops, w.err
 }
 
@@ -338,7 +331,6 @@ func (w *writer) put(kind, id string, m proto.Message) {
 	}
 	if err != nil {
 		w.err = errors.Join(w.err, fmt.Errorf("store %s %s: %w", kind, id, err))
-
 		return
 	}
 	w.bytes += len(value)

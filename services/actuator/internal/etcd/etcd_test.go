@@ -18,7 +18,6 @@ func start(t *testing.T) *Embedded {
 		t.Fatal(err)
 	}
 	t.Cleanup(e.Close)
-
 	return e
 }
 
@@ -29,7 +28,6 @@ func connect(t *testing.T, e *Embedded, cluster string) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-
 	return s
 }
 
@@ -38,7 +36,6 @@ func TestStorePassesTheSuite(t *testing.T) {
 	storetest.Suite(t, func(t *testing.T) (a, b storetest.Backend) {
 		t.Helper()
 		cluster := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
-
 		return connect(t, e, cluster), connect(t, e, cluster)
 	})
 }
@@ -132,7 +129,6 @@ func revokeSecond(t *testing.T, s *Store, leader string) {
 			if _, err := s.client.Revoke(t.Context(), clientv3.LeaseID(kv.Lease)); err != nil {
 				t.Fatal(err)
 			}
-
 			return
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // TestBatchOfMaxBytesIsTaken fills a batch with large claims: what counts as MaxBytes must fit etcd's own limit.
@@ -16,14 +16,13 @@ func TestBatchOfMaxBytesIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	claim := func(i int) model.Claim {
-		c := model.Claim{ID: model.ClaimID(fmt.Sprintf("c%d", i)), State: model.StatePlanned, Reached: model.StatePlanned}
+		c := model.Claim{ID: model.ClaimID(fmt.Sprintf("c%d", i)), State: model.ClaimPlanned, Reached: model.ClaimPlanned}
 		for p := range 250 {
-			c.Pods = append(c.Pods, fmt.Sprintf("a-team-with-a-long-name/a-deployment-with-a-long-name-5d4f8c9b7f-ab%03d", p))
+			c.Pods = append(c.Pods, model.PodID(fmt.Sprintf("a-team-with-a-long-name/a-deployment-with-a-long-name-5d4f8c9b7f-ab%03d", p)))
 		}
 		for range 60 {
-			c.Offerings = append(c.Offerings, model.Offering{InstanceType: "m5d.24xlarge", Zone: "us-east-1a", CapacityType: model.Spot, Price: 1 << 40})
+			c.Offerings = append(c.Offerings, model.RankedOffering{InstanceType: "m5d.24xlarge", Zone: "us-east-1a", CapacityType: model.Spot, Price: 1 << 40})
 		}
-
 		return c
 	}
 	var b store.Batch

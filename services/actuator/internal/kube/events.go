@@ -59,7 +59,6 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		return err
 	}
 	k.told.note(e, now)
-
 	return nil
 }
 
@@ -91,7 +90,6 @@ func (k *Kube) uid(e cluster.Event) string {
 	if err != nil {
 		return ""
 	}
-
 	return string(m.GetUID())
 }
 
@@ -100,7 +98,6 @@ func reference(e cluster.Event) corev1.ObjectReference {
 		"Pod": "v1", "Node": "v1", "NodePool": "karpenter.sh/v1", "NodeClaim": "karpenter.sh/v1",
 		"EC2NodeClass": "karpenter.k8s.aws/v1",
 	}[e.Kind]
-
 	return corev1.ObjectReference{
 		APIVersion: version, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID),
 	}
@@ -115,7 +112,6 @@ func cut(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-
 	return s[:n] + "..."
 }
 
@@ -141,7 +137,6 @@ func (t *told) known(e cluster.Event, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, ok := t.last[toldOf(e)]
-
 	return ok && last.message == maphash.String(t.seed, e.Message) && now.Sub(last.at) < eventLife
 }
 

@@ -93,7 +93,6 @@ func New(c Config) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes dynamic client: %w", err)
 	}
-
 	return newKube(client, dyn, c)
 }
 
@@ -139,7 +138,6 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 			return nil, err
 		}
 	}
-
 	return k, nil
 }
 
@@ -164,7 +162,6 @@ func (k *Kube) watch(i namedInformer) error {
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
 	}
-
 	return nil
 }
 
@@ -213,7 +210,6 @@ func stripManagedFields(o any) (any, error) {
 	if a, err := meta.Accessor(o); err == nil {
 		a.SetManagedFields(nil)
 	}
-
 	return o, nil
 }
 
@@ -222,6 +218,5 @@ func podNode(o any) ([]string, error) {
 	if !ok || p.Spec.NodeName == "" {
 		return nil, nil
 	}
-
 	return []string{p.Spec.NodeName}, nil
 }

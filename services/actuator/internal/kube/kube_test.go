@@ -23,8 +23,8 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const pool = `
@@ -67,7 +67,6 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 		t.Fatal(err)
 	}
-
 	return o
 }
 
@@ -87,7 +86,6 @@ func start(t *testing.T, typed []runtime.Object, custom ...runtime.Object) (*Kub
 	go func() { defer close(done); _ = k.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
 	eventually(t, func() bool { _, err := k.Observe(); return err == nil })
-
 	return k, client
 }
 
@@ -108,7 +106,6 @@ func observed(t *testing.T, k *Kube) cluster.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	return s
 }
 
@@ -122,18 +119,18 @@ func TestPoolsAndClassesBecomeValues(t *testing.T) {
 		t.Errorf("reason %+v does not name the object and the field", r)
 	}
 	p := s.Pools[1]
-	want := []cluster.Budget{
-		{Count: -1, Percent: 20, Reasons: []model.DisruptionReason{model.DisruptionEmpty}},
+	want := []model.DisruptionBudget{
+		{Count: 20, IsPercent: true, Reasons: []model.DisruptionReason{model.ReasonEmpty}},
 		{Count: 3, Schedule: "0 9 * * 1-5", Duration: 8 * time.Hour},
 	}
 	if d := cmp.Diff(want, p.Budgets); d != "" {
 		t.Error(d)
 	}
-	limits := []model.Amount{{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}}
+	limits := model.Amounts{{Resource: "cpu", Value: 1_000_000}, {Resource: "memory", Value: 1000 << 30}}
 	if d := cmp.Diff(limits, p.Limits); d != "" {
 		t.Error(d)
 	}
-	if p.Hash == "" || p.Class != "default" || p.ExpireAfter != 720*time.Hour || p.TerminationGracePeriod >= 0 {
+	if p.Hash == "" || p.NodeClass != "default" || p.ExpireAfter == nil || *p.ExpireAfter != 720*time.Hour || p.TerminationGracePeriod != nil {
 		t.Errorf("pool %+v lost something", p)
 	}
 	if len(s.Classes) != 1 || s.Classes[0].Spec.Role != "nodes" || s.Classes[0].Invalid.Message != "" {
@@ -160,7 +157,6 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 		if hold != "" {
 			p.Annotations = map[string]string{labels.DoNotDisrupt: hold}
 		}
-
 		return p
 	}
 	k, _ := start(t, []runtime.Object{
@@ -192,8 +188,8 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	yes := true
 	change := cluster.NodeChange{
 		Node: "n1", SetLabels: map[string]string{"ours": "1"}, Finalizer: &yes,
-		AddTaints:    []model.Taint{{Key: labels.TaintDisrupted, Effect: "NoSchedule"}},
-		RemoveTaints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: "NoExecute"}},
+		AddTaints:    []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}},
+		RemoveTaints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: model.NoExecute}},
 	}
 	for range 2 {
 		if err := k.UpdateNode(t.Context(), change); err != nil {
@@ -248,7 +244,6 @@ func TestEvictionAnswersAreClassified(t *testing.T) {
 				if tt.answer == nil {
 					return true, &policyv1.Eviction{}, nil
 				}
-
 				return true, nil, tt.answer
 			})
 			err := k.Evict(t.Context(), cluster.Eviction{Namespace: "default", Name: "p", UID: "u"})
@@ -265,8 +260,8 @@ func TestEvictionAnswersAreClassified(t *testing.T) {
 func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 	k, client := start(t, nil, object(t, pool))
 	c := model.Claim{
-		ID: "default-1", NodePool: "default", NodeClass: "default", State: model.StatePlanned, TerminationGracePeriod: -1,
-		Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}},
+		ID: "default-1", NodePool: "default", NodeClass: "default", State: model.ClaimPlanned,
+		Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}},
 	}
 	publish := func(p cluster.Publication) {
 		t.Helper()
@@ -280,7 +275,6 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-
 		return o
 	}
 	publish(cluster.Publication{Claims: []model.Claim{c}})
@@ -289,8 +283,8 @@ func TestAClaimIsMirroredThroughItsLife(t *testing.T) {
 		t.Errorf("Launched is %q before the launch", got)
 	}
 
-	c.State, c.Node, c.ProviderID = model.StateInitialized, "n1", "aws:///a/i-1"
-	c.Launched = model.Offering{InstanceType: "m5.large", Zone: "a", CapacityType: model.OnDemand}
+	c.State, c.Node, c.ProviderID = model.ClaimInitialized, "n1", "aws:///a/i-1"
+	c.InstanceType, c.Zone, c.CapacityType = "m5.large", "a", model.OnDemand
 	publish(cluster.Publication{
 		Claims: []model.Claim{c},
 		Events: []cluster.Event{{Kind: "NodeClaim", Name: "default-1", Reason: "Initialized", Message: "ready"}},
@@ -320,10 +314,8 @@ func statusOf(o *unstructured.Unstructured, kind string) string {
 	for _, c := range list {
 		if m, ok := c.(map[string]any); ok && m["type"] == kind {
 			s, _ := m["status"].(string)
-
 			return s
 		}
 	}
-
 	return ""
 }

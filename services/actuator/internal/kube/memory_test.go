@@ -54,7 +54,6 @@ func TestACopyFromBeforeTheLastWriteIsOld(t *testing.T) {
 		o := &unstructured.Unstructured{}
 		o.SetName("a")
 		o.SetResourceVersion(version)
-
 		return o
 	}
 	var w wrote

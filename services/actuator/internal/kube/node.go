@@ -17,7 +17,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // UpdateNode reads the node afresh, changes it and writes it back under its resource version, so that a change that
@@ -30,13 +30,12 @@ func (k *Kube) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
 	if err != nil {
 		return fmt.Errorf("update node %s: %w", c.Node, err)
 	}
-
 	return nil
 }
 
 func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 	nodes := k.client.CoreV1().Nodes()
-	before, err := nodes.Get(ctx, c.Node, metav1.GetOptions{})
+	before, err := nodes.Get(ctx, string(c.Node), metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -54,8 +53,7 @@ func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 		return nil
 	}
 	uid := before.UID
-
-	return nodes.Delete(ctx, c.Node, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	return nodes.Delete(ctx, string(c.Node), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 }
 
 func (k *Kube) change(ctx context.Context, n *corev1.Node, c cluster.NodeChange) error {
@@ -71,11 +69,11 @@ func (k *Kube) change(ctx context.Context, n *corev1.Node, c cluster.NodeChange)
 		delete(n.Labels, l)
 	}
 	for _, t := range c.AddTaints {
-		n.Spec.Taints = with(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+		n.Spec.Taints = with(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
 	for _, t := range c.RemoveTaints {
 		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x corev1.Taint) bool {
-			return x.Key == t.Key && string(x.Effect) == t.Effect
+			return x.Key == t.Key && string(x.Effect) == t.Effect.String()
 		})
 	}
 	if c.Finalizer != nil {
@@ -84,7 +82,6 @@ func (k *Kube) change(ctx context.Context, n *corev1.Node, c cluster.NodeChange)
 	if c.Owner == "" {
 		return nil
 	}
-
 	return k.own(ctx, n, c.Owner)
 }
 
@@ -93,11 +90,9 @@ func with(taints []corev1.Taint, t corev1.Taint) []corev1.Taint {
 	for i := range taints {
 		if taints[i].MatchTaint(&t) {
 			taints[i] = t
-
 			return taints
 		}
 	}
-
 	return append(taints, t)
 }
 
@@ -130,12 +125,10 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 	for i := range n.OwnerReferences {
 		if n.OwnerReferences[i].Kind == owner.Kind {
 			n.OwnerReferences[i] = owner
-
 			return nil
 		}
 	}
 	n.OwnerReferences = append(n.OwnerReferences, owner)
-
 	return nil
 }
 
@@ -159,7 +152,6 @@ func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
 	if err == nil {
 		return nil
 	}
-
 	return fmt.Errorf("evict pod %s/%s: %w", e.Namespace, e.Name, evictionError(err))
 }
 

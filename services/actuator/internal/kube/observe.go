@@ -13,7 +13,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Observe returns what the caches hold. The value is built once per change and shared: callers must not modify it.
@@ -35,7 +35,6 @@ func (k *Kube) Observe() (cluster.State, error) {
 		return cluster.State{}, err
 	}
 	k.memo, k.memoVersion = &state, version
-
 	return state, nil
 }
 
@@ -65,7 +64,6 @@ func (k *Kube) observe() (cluster.State, error) {
 	if err := k.observePolicy(&state); err != nil {
 		return cluster.State{}, err
 	}
-
 	return state, nil
 }
 
@@ -83,7 +81,6 @@ func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-
 	return pods, nil
 }
 
@@ -96,7 +93,6 @@ func (k *Kube) attachmentsByNode() (map[string][]*storagev1.VolumeAttachment, er
 	for _, a := range all {
 		byNode[a.Spec.NodeName] = append(byNode[a.Spec.NodeName], a)
 	}
-
 	return byNode, nil
 }
 
@@ -114,7 +110,6 @@ func (k *Kube) attached(pods []*corev1.Pod, attachments []*storagev1.VolumeAttac
 			n++
 		}
 	}
-
 	return n
 }
 
@@ -156,7 +151,6 @@ func (k *Kube) observePolicy(s *cluster.State) error {
 	slices.SortFunc(s.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
 	slices.Sort(s.ClaimObjects)
 	slices.Sort(s.DeletedClaims)
-
 	return err
 }
 
@@ -172,6 +166,5 @@ func each(l cache.GenericLister, visit func(*unstructured.Unstructured)) error {
 		}
 		visit(u)
 	}
-
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Publish brings the objects that users look at to the given state. What is right already is not written.
@@ -35,18 +35,17 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 		note("end of claim", string(id), k.forget(ctx, id))
 	}
 	for _, s := range p.Pools {
-		note("status of pool", s.Name, k.publishPool(ctx, s))
+		note("status of pool", string(s.Name), k.publishPool(ctx, s))
 	}
 	for _, s := range p.Classes {
-		note("status of class", s.Name, k.publishClass(ctx, s))
+		note("status of class", string(s.Name), k.publishClass(ctx, s))
 	}
 	for _, name := range p.ForgetClasses {
-		note("end of class", name, k.release(ctx, objects.Classes(), name, objects.ClassFinalizer))
+		note("end of class", string(name), k.release(ctx, objects.Classes(), string(name), objects.ClassFinalizer))
 	}
 	for _, e := range p.Events {
 		note("event on", e.Kind+"/"+e.Name, k.tell(ctx, e))
 	}
-
 	return errors.Join(errs...)
 }
 
@@ -67,7 +66,7 @@ func (k *Kube) publishClaim(ctx context.Context, c model.Claim) error {
 
 // createClaim makes the claim's object; nil if it is there already, unknown to the cache.
 func (k *Kube) createClaim(ctx context.Context, c model.Claim) (*unstructured.Unstructured, error) {
-	pool, err := get(k.nodePools, c.NodePool)
+	pool, err := get(k.nodePools, string(c.NodePool))
 	if err != nil {
 		return nil, err
 	}
@@ -75,26 +74,23 @@ func (k *Kube) createClaim(ctx context.Context, c model.Claim) (*unstructured.Un
 	if apierrors.IsAlreadyExists(err) {
 		return nil, nil //nolint:nilnil // absence is an answer here
 	}
-
 	return made, err
 }
 
 func (k *Kube) publishPool(ctx context.Context, s cluster.PoolStatus) error {
-	cached, err := get(k.nodePools, s.Name)
+	cached, err := get(k.nodePools, string(s.Name))
 	if err != nil || cached == nil {
 		return err
 	}
-
-	return k.edit(ctx, objects.Pools(), s.Name, cached, func(o *unstructured.Unstructured) { objects.SetPool(o, s, k.now()) })
+	return k.edit(ctx, objects.Pools(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetPool(o, s, k.now()) })
 }
 
 func (k *Kube) publishClass(ctx context.Context, s cluster.ClassStatus) error {
-	cached, err := get(k.classes, s.Name)
+	cached, err := get(k.classes, string(s.Name))
 	if err != nil || cached == nil {
 		return err
 	}
-
-	return k.edit(ctx, objects.Classes(), s.Name, cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
+	return k.edit(ctx, objects.Classes(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
 }
 
 // edit applies a change to an object and its status, and writes only what differs. It starts from the copy at hand, so
@@ -137,17 +133,14 @@ func (k *Kube) edit(
 			return err
 		}
 		k.wrote.note(r, written)
-
 		return nil
 	})
-
 	return ignoreNotFound(err) // deleted in between; the next publication will see that
 }
 
 // release takes a finalizer off an object that its user has deleted.
 func (k *Kube) release(ctx context.Context, r schema.GroupVersionResource, name, fin string) error {
 	client := k.dynamic.Resource(r)
-
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		o, err := client.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -158,7 +151,6 @@ func (k *Kube) release(ctx context.Context, r schema.GroupVersionResource, name,
 		}
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == fin }))
 		_, err = client.Update(ctx, o, metav1.UpdateOptions{FieldManager: fieldManager})
-
 		return ignoreNotFound(err)
 	})
 }
@@ -169,7 +161,6 @@ func (k *Kube) forget(ctx context.Context, id model.ClaimID) error {
 	if err := k.dynamic.Resource(objects.Claims()).Delete(ctx, string(id), metav1.DeleteOptions{}); err != nil {
 		return ignoreNotFound(err)
 	}
-
 	return k.release(ctx, objects.Claims(), string(id), objects.Finalizer)
 }
 
@@ -186,7 +177,6 @@ func get(l cache.GenericLister, name string) (*unstructured.Unstructured, error)
 	if !ok {
 		return nil, fmt.Errorf("cache holds %T, not an object", o)
 	}
-
 	return u, nil
 }
 
@@ -194,7 +184,6 @@ func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-
 	return err
 }
 
@@ -206,6 +195,5 @@ func sameButStatus(a, b *unstructured.Unstructured) bool {
 	x, y := maps.Clone(a.Object), maps.Clone(b.Object)
 	delete(x, "status")
 	delete(y, "status")
-
 	return equality.Semantic.DeepEqual(x, y)
 }

@@ -42,7 +42,6 @@ func (w *wrote) after(r schema.GroupVersionResource, o *unstructured.Unstructure
 		return true
 	}
 	delete(w.versions, key)
-
 	return false
 }
 

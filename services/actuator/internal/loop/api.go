@@ -14,8 +14,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
@@ -41,7 +42,6 @@ func (e *NotLeaderError) Error() string {
 	if e.Leader == "" {
 		return "not the leader, and there is none now"
 	}
-
 	return "not the leader; " + e.Leader + " is"
 }
 
@@ -53,7 +53,7 @@ type Pending struct {
 
 // Answer is what became of a plan.
 type Answer struct {
-	Verdicts []apply.Verdict
+	Verdicts []model.Verdict
 	// Revision is the inventory revision that contains the effects.
 	Revision int64
 }
@@ -71,7 +71,6 @@ func (l *Loop) call(ctx context.Context, f func(*leader) error) error {
 		if leader == l.cfg.Name {
 			leader = "" // elected, and not at work yet
 		}
-
 		return &NotLeaderError{Leader: leader}
 	}
 	result := make(chan error, 1)
@@ -92,12 +91,12 @@ func (l *Loop) call(ctx context.Context, f func(*leader) error) error {
 
 // Apply checks a plan and stores what is accepted of it; it is carried out from then on, whatever happens to the caller
 // or to this leader.
-func (l *Loop) Apply(ctx context.Context, p apply.Plan, pending []Pending, dryRun bool) (Answer, error) {
+func (l *Loop) Apply(ctx context.Context, p model.Plan, pending []Pending, dryRun bool) (Answer, error) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = telemetry.ContextFromTraceparent(ctx, p.Traceparent)
 	}
 	ctx, span := l.cfg.Tracer.Start(ctx, "actuator.Apply", trace.WithAttributes(
-		attribute.String(keyPlan, p.ID), attribute.Int64(keyRevision, p.InventoryRevision)))
+		attribute.String(keyPlan, string(p.ID)), attribute.Int64(keyRevision, p.InventoryRevision)))
 	defer span.End()
 	if parent := telemetry.TraceparentFromContext(ctx); parent != "" {
 		p.Traceparent = parent
@@ -105,15 +104,13 @@ func (l *Loop) Apply(ctx context.Context, p apply.Plan, pending []Pending, dryRu
 	var answer Answer
 	err := l.call(ctx, func(ld *leader) (err error) {
 		answer, err = ld.apply(ctx, p, pending, dryRun)
-
 		return err
 	})
-
 	return answer, err
 }
 
 // apply runs on the leader's goroutine. It looks at the cluster afresh, because the last pass may be a moment old.
-func (l *leader) apply(ctx context.Context, p apply.Plan, pending []Pending, dryRun bool) (Answer, error) {
+func (l *leader) apply(ctx context.Context, p model.Plan, pending []Pending, dryRun bool) (Answer, error) {
 	if !l.ready {
 		return Answer{}, ErrNotReady
 	}
@@ -132,7 +129,6 @@ func (l *leader) apply(ctx context.Context, p apply.Plan, pending []Pending, dry
 		}
 		if err != nil {
 			l.failure = err
-
 			return Answer{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
 	}
@@ -151,7 +147,6 @@ func (l *leader) apply(ctx context.Context, p apply.Plan, pending []Pending, dry
 		l.cfg.Log.InfoContext(ctx, "plan applied", "plan", p.ID, "accepted", accepted, "rejected", len(outcome.Verdicts)-accepted,
 			"revision", l.revision)
 	}
-
 	return answer, nil
 }
 
@@ -182,7 +177,6 @@ func grouped(groups []apply.Group, fence int64) []store.Batch {
 			b.PutDisruptions = append(b.PutDisruptions, *g.Disruption)
 		}
 	}
-
 	return append(out, b)
 }
 
@@ -190,9 +184,9 @@ func grouped(groups []apply.Group, fence int64) []store.Batch {
 func (l *leader) state() apply.State {
 	s := apply.State{
 		Now: l.now, Revision: l.revision, Region: l.cfg.Region, Created: l.created, Offerings: l.world.prices,
-		Claims: map[model.ClaimID]model.Claim{}, Disruptions: map[string]model.Disruption{},
-		Pools: map[string]cluster.Pool{}, Classes: map[string]apply.Class{}, Nodes: map[model.ClaimID]cluster.Node{},
-		Instances: map[model.ClaimID]apply.Instance{}, MarketKnown: l.world.known(), Repair: l.cfg.Repair,
+		Claims: map[model.ClaimID]model.Claim{}, Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
+		Pools: map[model.PoolName]cluster.Pool{}, Classes: map[model.NodeClassName]apply.Class{}, Nodes: map[model.ClaimID]cluster.Node{},
+		Instances: map[model.ClaimID]rules.Placement{}, MarketKnown: l.world.known(), Repair: l.cfg.Repair,
 	}
 	for id, c := range l.claims {
 		s.Claims[id] = *c
@@ -212,7 +206,6 @@ func (l *leader) state() apply.State {
 	for name, c := range l.world.presentClasses() {
 		s.Classes[name] = *c
 	}
-
 	return s
 }
 
@@ -221,10 +214,8 @@ func (l *Loop) Subscribe(ctx context.Context, watcher string, drive bool) (*Subs
 	var s *Subscription
 	err := l.call(ctx, func(*leader) error {
 		s = l.hub.subscribe(watcher, drive)
-
 		return nil
 	})
-
 	return s, err
 }
 
@@ -235,10 +226,8 @@ func (l *Loop) Inventory(ctx context.Context) (*inventory.Inventory, error) {
 		if inv = l.hub.get(); inv == nil {
 			return ErrNotReady
 		}
-
 		return nil
 	})
-
 	return inv, err
 }
 
@@ -251,10 +240,8 @@ func (l *Loop) Claim(ctx context.Context, id model.ClaimID) (model.Claim, error)
 			return fmt.Errorf("claim %s: %w", id, ErrNotFound)
 		}
 		out = *c
-
 		return nil
 	})
-
 	return out, err
 }
 
@@ -267,21 +254,18 @@ func (l *Loop) Delete(ctx context.Context, id model.ClaimID) (model.Claim, error
 			return fmt.Errorf("claim %s: %w", id, ErrNotFound)
 		}
 		out = *c
-		if c.State >= model.StateDraining {
+		if c.State >= model.ClaimDraining {
 			return nil // it is on its way, or over
 		}
-		r := lifecycle.Step(*c, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.DisruptionDeleted}, time.Now())
+		r := lifecycle.Step(*c, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted}, time.Now())
 		out = r.Claim
 		out.Fence = ld.fence.Revision
 		if err := ld.commit(context.WithoutCancel(ctx), store.Batch{PutClaims: []model.Claim{out}}); err != nil {
 			ld.failure = err
-
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
-
 		return nil // the next pass sees the new state and asks for what it needs
 	})
 	out.Pods = slices.Clone(out.Pods)
-
 	return out, err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // quiet is a cluster in which nothing changes.
@@ -44,19 +44,19 @@ func BenchmarkPass(b *testing.B) {
 	}
 	ld := newLeader(l, term, &handle{})
 	benchWorld(ld)
-	kube.state.Pools = []cluster.Pool{{
-		Name: "default", Class: "default", Hash: "1",
+	kube.state.Pools = []cluster.Pool{{NodePool: model.NodePool{
+		Name: "default", NodeClass: "default", Hash: "1",
 		Requirements: []model.Requirement{
-			{Key: "karpenter.sh/capacity-type", Operator: "In", Values: []string{"on-demand", "spot"}},
-			{Key: "karpenter.k8s.aws/instance-key-07", Operator: "Exists"},
-			{Key: "karpenter.k8s.aws/instance-key-23", Operator: "Gt", Values: []string{"2"}},
-			{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}},
+			{Key: "karpenter.sh/capacity-type", Operator: model.In, Values: []string{"on-demand", "spot"}},
+			{Key: "karpenter.k8s.aws/instance-key-07", Operator: model.Exists},
+			{Key: "karpenter.k8s.aws/instance-key-23", Operator: model.Gt, Values: []string{"2"}},
+			{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}},
 		},
-	}}
+	}}}
 	for i := range 5000 {
 		id := fmt.Sprintf("c%05d", i)
 		n := cluster.Node{
-			Name: "n-" + id, ProviderID: "aws:///a/" + id, Ready: true,
+			Name: model.NodeName("n-" + id), ProviderID: "aws:///a/" + id, Ready: true,
 			Labels: map[string]string{lifecycle.LabelClaim: id, lifecycle.LabelRegistered: "true", lifecycle.LabelInitialized: "true"},
 		}
 		for p := range 10 {
@@ -64,7 +64,7 @@ func BenchmarkPass(b *testing.B) {
 		}
 		kube.state.Nodes = append(kube.state.Nodes, n)
 		c := storetest.Sample().PutClaims[0]
-		c.ID, c.State, c.ProviderID, c.Disruption, c.Drifted = model.ClaimID(id), model.StateInitialized, n.ProviderID, "", model.Reason{}
+		c.ID, c.State, c.ProviderID, c.Disruption, c.Drifted = model.ClaimID(id), model.ClaimInitialized, n.ProviderID, "", model.Reason{}
 		c.Labels = ld.world.classes["default"].catalogue.shapes["m5.large"].Labels
 		ld.claims[c.ID] = &c
 	}
@@ -87,9 +87,9 @@ func benchWorld(l *leader) {
 		shape.Labels = append(shape.Labels, model.Label{Key: fmt.Sprintf("karpenter.k8s.aws/instance-key-%02d", i), Value: "3"})
 	}
 	shape.Labels = append(shape.Labels, model.Label{Key: "karpenter.sh/capacity-type", Value: "spot"}, model.Label{Key: "kubernetes.io/arch", Value: "amd64"})
-	c := &class{resolved: time.Now(), catalogue: &catalogue{shapes: map[string]apply.Shape{"m5.large": shape}}, zones: map[string]string{"us-east-1a": ""}}
+	c := &class{resolved: time.Now(), catalogue: &catalogue{shapes: map[model.TypeName]apply.Shape{"m5.large": shape}}, zones: map[string]string{"us-east-1a": ""}}
 	c.spec.Hash = "2"
-	c.class.Images = []cloud.Image{{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: "In", Values: []string{"amd64"}}}}}
+	c.class.Images = []cloud.Image{{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}}}}
 	l.world.classes["default"] = c
 	l.world.typesAt, l.world.spotAt = time.Now(), time.Now()
 	l.world.prices = map[apply.OfferingKey]apply.Offering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot}: {}}

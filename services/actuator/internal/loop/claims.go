@@ -10,7 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const (
@@ -34,7 +34,6 @@ func (l *leader) step(c model.Claim) (model.Claim, []lifecycle.Effect) {
 		}
 		c, effects = r.Claim, append(effects, r.Effects...)
 		l.wake(r.Wake)
-
 		return moved
 	}
 	moved := false
@@ -47,7 +46,6 @@ func (l *leader) step(c model.Claim) (model.Claim, []lifecycle.Effect) {
 	if !slices.ContainsFunc(l.observations(c), answer) {
 		c = l.compared(c)
 	}
-
 	return c, effects
 }
 
@@ -64,66 +62,61 @@ func (l *leader) observations(c model.Claim) []lifecycle.Event {
 	if e, ok := l.nodeEvent(c); ok {
 		events = append(events, e)
 	}
-
 	return append(events, l.timeEvent(c))
 }
 
 // timeEvent lets time pass, or begins the launch of a claim that can be launched.
 func (l *leader) timeEvent(c model.Claim) lifecycle.Event {
 	tick := lifecycle.Event{Kind: lifecycle.EventTick}
-	if c.State == model.StateRegistered {
+	if c.State == model.ClaimRegistered {
 		tick.Deadline = c.StateTime.Add(l.cfg.InitializationTimeout)
 		if n := l.nodeOf(c); n != nil {
 			tick.Node, tick.NodeThere = *n, true
 		}
 	}
-	if c.State != model.StatePlanned {
+	if c.State != model.ClaimPlanned {
 		return tick
 	}
 	class, ok := l.world.classes[c.NodeClass]
 	switch {
 	case !ok:
 		tick.Reason = model.Reason{
-			Code: model.ReasonNodeClassNotFound, Subject: "ec2nodeclass/" + c.NodeClass,
+			Code: model.CodeNodeClassNotFound, Subject: "ec2nodeclass/" + string(c.NodeClass),
 			Message: fmt.Sprintf("EC2NodeClass %q does not exist", c.NodeClass),
 		}
-
 		return tick
 	case class.notReady() != (model.Reason{}):
 		tick.Reason = class.notReady()
-
 		return tick
 	case l.listed.IsZero():
 		return tick // an instance of a former leader's may be there
 	}
-
 	return lifecycle.Event{Kind: lifecycle.EventStart, Offerings: l.available(c.Offerings)}
 }
 
 // available drops offerings that EC2 had none of lately.
-func (l *leader) available(offerings []model.Offering) []model.Offering {
-	return slices.DeleteFunc(slices.Clone(offerings), func(o model.Offering) bool {
+func (l *leader) available(offerings []model.RankedOffering) []model.RankedOffering {
+	return slices.DeleteFunc(slices.Clone(offerings), func(o model.RankedOffering) bool {
 		return l.now.Before(l.shortUntil(o.InstanceType, o.Zone, o.CapacityType))
 	})
 }
 
-func (l *leader) shortUntil(instanceType, zone string, capacity model.CapacityType) time.Time {
+func (l *leader) shortUntil(instanceType model.TypeName, zone string, capacity model.CapacityType) time.Time {
 	here := l.shortages[apply.OfferingKey{InstanceType: instanceType, Zone: zone, CapacityType: capacity}].Until
 	everywhere := l.shortages[apply.OfferingKey{InstanceType: instanceType, CapacityType: capacity}].Until
 	if everywhere.After(here) {
 		return everywhere
 	}
-
 	return here
 }
 
 // instanceEvent says what EC2 shows for the claim.
 func (l *leader) instanceEvent(c model.Claim) (lifecycle.Event, bool) {
-	if l.listed.IsZero() || c.State == model.StatePlanned {
+	if l.listed.IsZero() || c.State == model.ClaimPlanned {
 		return lifecycle.Event{}, false
 	}
 	instances := l.byClaim[c.ID]
-	if c.State == model.StateTerminating {
+	if c.State == model.ClaimTerminating {
 		return l.endingEvent(c, instances)
 	}
 	var shown *cloud.Instance
@@ -147,7 +140,6 @@ func (l *leader) instanceEvent(c model.Claim) (lifecycle.Event, bool) {
 	default:
 		e.Kind, e.Instance = lifecycle.EventInstanceSeen, l.record(c, *shown)
 	}
-
 	return e, true
 }
 
@@ -172,13 +164,12 @@ func (l *leader) endingEvent(c model.Claim, instances []cloud.Instance) (lifecyc
 	if !mine { // another one of its instances has ended, which says nothing about this one
 		e.Kind = lifecycle.EventInstanceAbsent
 	}
-
 	return e, true
 }
 
 // record is what a claim remembers of an instance.
 func (l *leader) record(c model.Claim, i cloud.Instance) lifecycle.Instance {
-	o := model.Offering{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType}
+	o := model.RankedOffering{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType}
 	now, ok := l.world.prices[apply.OfferingKey{InstanceType: i.InstanceType, Zone: i.Zone, CapacityType: i.CapacityType}]
 	if ok {
 		o.Price, o.PriceEstimated = now.Price, now.Estimated
@@ -206,9 +197,9 @@ func (l *leader) record(c model.Claim, i cloud.Instance) lifecycle.Instance {
 	if r.Capacity == nil { // the class went away meanwhile: the plan's figures are near enough until the node tells
 		r.Capacity, r.Allocatable = c.Capacity, c.Allocatable
 	}
-	labels["node.kubernetes.io/instance-type"] = i.InstanceType
+	labels["node.kubernetes.io/instance-type"] = string(i.InstanceType)
 	labels["topology.kubernetes.io/zone"] = i.Zone
-	labels["karpenter.sh/capacity-type"] = string(i.CapacityType)
+	labels["karpenter.sh/capacity-type"] = i.CapacityType.String()
 	if l.cfg.Region != "" {
 		labels["topology.kubernetes.io/region"] = l.cfg.Region
 	}
@@ -216,7 +207,6 @@ func (l *leader) record(c model.Claim, i cloud.Instance) lifecycle.Instance {
 		r.Labels = append(r.Labels, model.Label{Key: k, Value: v})
 	}
 	slices.SortFunc(r.Labels, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
-
 	return r
 }
 
@@ -225,44 +215,41 @@ func (l *leader) nodeOf(c model.Claim) *cluster.Node {
 	if c.ProviderID == "" || len(l.nodes[c.ProviderID]) != 1 {
 		return nil
 	}
-
 	return l.nodes[c.ProviderID][0]
 }
 
 func (l *leader) nodeEvent(c model.Claim) (lifecycle.Event, bool) {
 	n := l.nodeOf(c)
 	if n == nil {
-		return lifecycle.Event{Kind: lifecycle.EventNodeAbsent}, c.State == model.StateDraining
+		return lifecycle.Event{Kind: lifecycle.EventNodeAbsent}, c.State == model.ClaimDraining
 	}
 	e := lifecycle.Event{Kind: lifecycle.EventNodeSeen, Node: *n, Blocked: l.blocked}
-	if c.State == model.StateDraining && c.DisruptionReason == model.DisruptionInterrupted {
+	if c.State == model.ClaimDraining && c.DisruptionReason == model.ReasonInterrupted {
 		e.Held = l.held(c, *n)
 	}
-
 	return e, true
 }
 
 // drainEvents are the causes, other than disruptions, for which a claim's node must go.
 func (l *leader) drainEvents(c model.Claim) []lifecycle.Event {
 	var events []lifecycle.Event
-	if _, deleted := slices.BinarySearch(l.seen.DeletedClaims, c.ID); deleted && c.State < model.StateDraining {
-		events = append(events, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.DisruptionDeleted})
-	} else if n := l.nodeOf(c); n != nil && n.Terminating && c.State < model.StateDraining {
-		events = append(events, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.DisruptionDeleted})
+	if _, deleted := slices.BinarySearch(l.seen.DeletedClaims, c.ID); deleted && c.State < model.ClaimDraining {
+		events = append(events, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted})
+	} else if n := l.nodeOf(c); n != nil && n.Terminating && c.State < model.ClaimDraining {
+		events = append(events, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted})
 	}
 	for _, n := range l.noticesOf(c.ID) {
 		if !interrupts(*n) {
 			continue
 		}
-		e := lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.DisruptionInterrupted}
+		e := lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonInterrupted}
 		if !n.Deadline.IsZero() {
 			e.Deadline = n.Deadline.Add(-noticeMargin)
 		}
-		if c.State < model.StateDraining || !e.Deadline.IsZero() {
+		if c.State < model.ClaimDraining || !e.Deadline.IsZero() {
 			events = append(events, e)
 		}
 	}
-
 	return events
 }
 
@@ -274,7 +261,6 @@ func (l *leader) noticesOf(id model.ClaimID) []*model.Notice {
 		}
 	}
 	slices.SortFunc(out, func(a, b *model.Notice) int { return cmp.Compare(a.ID, b.ID) })
-
 	return out
 }
 
@@ -284,7 +270,7 @@ func interrupts(n model.Notice) bool {
 	case model.NoticeSpotInterruption, model.NoticeScheduledChange:
 		return true
 	case model.NoticeStateChange:
-		return n.State == "stopping" || n.State == "stopped"
+		return n.InstanceState == "stopping" || n.InstanceState == "stopped"
 	default:
 		return false
 	}
@@ -297,11 +283,11 @@ func (l *leader) held(c model.Claim, n cluster.Node) map[string]bool {
 	if c.DrainDeadline.IsZero() {
 		return nil
 	}
-	coming, there := map[string]bool{}, map[string]bool{}
+	coming, there := map[model.PodID]bool{}, map[model.PodID]bool{}
 	for _, other := range l.claims {
 		for _, p := range other.Pods {
 			coming[p] = coming[p] || other.State.InFlight()
-			there[p] = there[p] || (other.State == model.StateInitialized && other.ID != c.ID)
+			there[p] = there[p] || (other.State == model.ClaimInitialized && other.ID != c.ID)
 		}
 	}
 	half := c.StateTime.Add(c.DrainDeadline.Sub(c.StateTime) / 2)
@@ -311,7 +297,7 @@ func (l *leader) held(c model.Claim, n cluster.Node) map[string]bool {
 		if half.Before(latest) {
 			latest = half
 		}
-		name := p.Namespace + "/" + p.Name
+		name := model.PodID(p.Namespace + "/" + p.Name)
 		until := latest
 		if !coming[name] {
 			until = c.StateTime.Add(planWindow)
@@ -320,10 +306,9 @@ func (l *leader) held(c model.Claim, n cluster.Node) map[string]bool {
 			}
 		}
 		if l.now.Before(until) && (coming[name] || !there[name]) {
-			held[name] = true
+			held[string(name)] = true
 			l.wake(until)
 		}
 	}
-
 	return held
 }

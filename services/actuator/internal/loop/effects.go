@@ -15,8 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // slots bound how much goes on at once. Calls to Kubernetes have their own, so that a slow AWS keeps no node from being
@@ -69,7 +69,6 @@ func (l *leader) do(ctx context.Context, j job) {
 	}
 	if l.now.Before(t.notYet) {
 		l.wake(t.notYet)
-
 		return
 	}
 	select {
@@ -93,7 +92,6 @@ func work(ctx context.Context, j job) error {
 	defer func() { <-j.slot }()
 	ctx, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
-
 	return j.run(ctx)
 }
 
@@ -169,7 +167,6 @@ func (l *leader) act(ctx context.Context, e claimEffect) {
 // too, because EC2 keeps tokens per account.
 func (l *leader) token(c model.Claim) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", l.cfg.Cluster, c.ID, c.Attempt))
-
 	return "kerf-" + hex.EncodeToString(sum[:16])
 }
 
@@ -177,12 +174,11 @@ func (l *leader) launch(ctx context.Context, c model.Claim) {
 	class, ok := l.world.classes[c.NodeClass]
 	if !ok || class.notReady() != (model.Reason{}) || l.listed.IsZero() {
 		l.wake(l.now.Add(time.Second)) // the launch timeout sees to it that this ends
-
 		return
 	}
 	r := cloud.Request{
 		Claim: c.ID, Token: l.token(c), NodePool: c.NodePool, Class: class.class, Spec: class.spec,
-		Labels: c.Labels, MaxPods: map[string]int64{},
+		Labels: c.Labels, MaxPods: map[model.TypeName]int64{},
 	}
 	// EC2 takes one capacity type at a time; the best offering's goes first.
 	for _, o := range c.Offerings {
@@ -191,10 +187,10 @@ func (l *leader) launch(ctx context.Context, c model.Claim) {
 			r.MaxPods[o.InstanceType] = pods(class.shapes()[o.InstanceType].Allocatable)
 		}
 	}
-	r.Labels = withLabel(r.Labels, "karpenter.sh/capacity-type", string(c.Offerings[0].CapacityType))
+	r.Labels = withLabel(r.Labels, "karpenter.sh/capacity-type", c.Offerings[0].CapacityType.String())
 	r.Taints = append(r.Taints, c.Taints...)
 	r.Taints = append(r.Taints, c.StartupTaints...)
-	r.Taints = append(r.Taints, model.Taint{Key: lifecycle.TaintUnregistered, Effect: "NoExecute"})
+	r.Taints = append(r.Taints, model.Taint{Key: lifecycle.TaintUnregistered, Effect: model.NoExecute})
 	l.world.unswept = true
 
 	var got cloud.Instance
@@ -204,7 +200,6 @@ func (l *leader) launch(ctx context.Context, c model.Claim) {
 		run: func(ctx context.Context) error {
 			return l.traced(ctx, "actuator.Launch", c, func(ctx context.Context) (err error) {
 				got, err = l.cfg.Cloud.Launch(ctx, r)
-
 				return err
 			})
 		},
@@ -212,24 +207,22 @@ func (l *leader) launch(ctx context.Context, c model.Claim) {
 	})
 }
 
-func pods(amounts []model.Amount) int64 {
+func pods(amounts model.Amounts) int64 {
 	for _, a := range amounts {
 		if a.Resource == instancetype.Pods {
 			return a.Value
 		}
 	}
-
 	return 0
 }
 
-func withLabel(labels []model.Label, key, value string) []model.Label {
-	out := make([]model.Label, 0, len(labels)+1)
+func withLabel(labels model.Labels, key, value string) model.Labels {
+	out := make(model.Labels, 0, len(labels)+1)
 	for _, x := range labels {
 		if x.Key != key {
 			out = append(out, x)
 		}
 	}
-
 	return append(out, model.Label{Key: key, Value: value})
 }
 
@@ -237,19 +230,18 @@ func withLabel(labels []model.Label, key, value string) []model.Label {
 func (l *leader) launched(ctx context.Context, c model.Claim, i cloud.Instance, err error) {
 	if err == nil {
 		l.enqueue(c.ID, lifecycle.Event{Kind: lifecycle.EventLaunched, Instance: l.record(c, i)})
-
 		return
 	}
 	e := lifecycle.Event{Kind: lifecycle.EventLaunchFailed, Failure: lifecycle.FailureRetry}
-	e.Reason = model.Reason{Code: model.ReasonLaunchRefused, Message: plain(err), Subject: "nodeclaim/" + string(c.ID)}
+	e.Reason = model.Reason{Code: model.CodeLaunchRefused, Message: plain(err), Subject: "nodeclaim/" + string(c.ID)}
 	var capacity *cloud.CapacityError
 	switch {
 	case errors.As(err, &capacity):
 		l.short(ctx, c, capacity)
-		e.Failure, e.Reason.Code = lifecycle.FailureCapacity, model.ReasonInsufficientCapacity
+		e.Failure, e.Reason.Code = lifecycle.FailureCapacity, model.CodeInsufficientCapacity
 		e.Offerings = l.untried(c)
 	case errors.Is(err, cloud.ErrClassNotReady):
-		e.Failure, e.Reason.Code = lifecycle.FailureRefused, model.ReasonNodeClassNotReady
+		e.Failure, e.Reason.Code = lifecycle.FailureRefused, model.CodeNodeClassNotReady
 		l.world.resolveNow(c.NodeClass)
 		l.hold(c.NodeClass, e.Reason.Message)
 	case errors.Is(err, cloud.ErrInvalid):
@@ -264,7 +256,7 @@ func (l *leader) launched(ctx context.Context, c model.Claim, i cloud.Instance, 
 		l.pollNow = true
 	}
 	if errors.Is(err, cloud.ErrThrottled) {
-		e.Reason.Code = model.ReasonThrottled
+		e.Reason.Code = model.CodeThrottled
 	}
 	l.cfg.Log.WarnContext(ctx, "launch", "claim", c.ID, "attempt", c.Attempt, "error", err)
 	l.enqueue(c.ID, e)
@@ -276,7 +268,6 @@ func plain(err error) string {
 	if _, rest, ok := strings.Cut(after, ", "); found && ok {
 		return before + rest
 	}
-
 	return before + after
 }
 
@@ -313,13 +304,12 @@ func (l *leader) short(ctx context.Context, c model.Claim, err *cloud.CapacityEr
 }
 
 // untried is what is left of a claim's offerings: those that EC2 was not asked for, or did not say it has none of.
-func (l *leader) untried(c model.Claim) []model.Offering {
+func (l *leader) untried(c model.Claim) []model.RankedOffering {
 	l.now = time.Now()
 	left := l.available(c.Offerings)
 	if len(left) < len(c.Offerings) {
 		return left
 	}
-
 	return nil // EC2 named none of them; asking for the same again would go on for ever
 }
 
@@ -373,7 +363,6 @@ func (l *leader) evict(ctx context.Context, e cluster.Eviction) {
 			if errors.Is(err, cluster.ErrNotFound) {
 				return nil
 			}
-
 			return err
 		},
 		done: func(err error) {
@@ -398,7 +387,7 @@ func (l *leader) nodeChange(c model.Claim, kind lifecycle.EffectKind) (cluster.N
 	}
 	const balancers = "node.kubernetes.io/exclude-from-external-load-balancers"
 	yes, no := true, false
-	disrupted := []model.Taint{{Key: lifecycle.TaintDisrupted, Effect: "NoSchedule"}}
+	disrupted := []model.Taint{{Key: lifecycle.TaintDisrupted, Effect: model.NoSchedule}}
 	change := cluster.NodeChange{Node: n.Name}
 	switch kind {
 	case lifecycle.EffectSyncNode:
@@ -415,12 +404,12 @@ func (l *leader) nodeChange(c model.Claim, kind lifecycle.EffectKind) (cluster.N
 		if n.Labels["karpenter.sh/do-not-sync-taints"] != "true" {
 			change.AddTaints = c.Taints
 		}
-		change.RemoveTaints = []model.Taint{{Key: lifecycle.TaintUnregistered, Effect: "NoExecute"}}
+		change.RemoveTaints = []model.Taint{{Key: lifecycle.TaintUnregistered, Effect: model.NoExecute}}
 	case lifecycle.EffectInitializeNode:
 		change.SetLabels = map[string]string{lifecycle.LabelInitialized: "true"}
 	case lifecycle.EffectTaintNode:
 		change.AddTaints = disrupted
-		if c.State >= model.StateDraining {
+		if c.State >= model.ClaimDraining {
 			change.SetLabels = map[string]string{balancers: "karpenter"}
 		}
 	case lifecycle.EffectUntaintNode:
@@ -430,7 +419,6 @@ func (l *leader) nodeChange(c model.Claim, kind lifecycle.EffectKind) (cluster.N
 	default:
 		return cluster.NodeChange{}, false
 	}
-
 	return change, true
 }
 
@@ -444,9 +432,8 @@ func (l *leader) changeNode(ctx context.Context, c model.Claim, change cluster.N
 			if errors.Is(err, cluster.ErrNotFound) {
 				return nil // the cache will tell
 			}
-
 			return err
 		},
-		done: l.logFailure(ctx, "update node", slog.String("node", change.Node), slog.Any("claim", c.ID)),
+		done: l.logFailure(ctx, "update node", slog.String("node", string(change.Node)), slog.Any("claim", c.ID)),
 	})
 }

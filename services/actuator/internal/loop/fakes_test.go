@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
@@ -21,9 +20,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // fakeKube is a cluster in memory whose kubelets follow a fake EC2. Safe for concurrent use.
@@ -52,25 +51,23 @@ func newFakeKube() *fakeKube {
 		if k.budget && !e.Force {
 			return cluster.ErrBlocked
 		}
-
 		return nil
 	}
 	k.OnPublish = func(p cluster.Publication) {
 		k.change(func() {
 			for _, s := range p.Pools {
-				k.pubs[s.Name] = s
+				k.pubs[string(s.Name)] = s
 			}
 		})
 	}
 	k.Edit(func(s *cluster.State) {
-		s.Pools = []cluster.Pool{{
-			Name: "default", Class: "default", Hash: "pool-1", TerminationGracePeriod: -1, ExpireAfter: 720 * time.Hour,
-			Labels: []model.Label{{Key: "type", Value: "karpenter"}},
-			Limits: []model.Amount{{Resource: "cpu", Value: 1_000_000}},
-		}}
+		s.Pools = []cluster.Pool{{NodePool: model.NodePool{
+			Name: "default", NodeClass: "default", Hash: "pool-1", ExpireAfter: new(720 * time.Hour),
+			Labels: model.Labels{{Key: "type", Value: "karpenter"}},
+			Limits: model.Amounts{{Resource: "cpu", Value: 1_000_000}},
+		}}}
 		s.Classes = []cluster.Class{{Spec: cloud.ClassSpec{Name: "default", UID: "u-1", Generation: 1, Hash: "class-1", AMIFamily: "AL2023"}}}
 	})
-
 	return k
 }
 
@@ -119,15 +116,15 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 		k.launches[i.Claim] = map[string]bool{}
 	}
 	k.launches[i.Claim][i.ID] = true
-	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return n.Name == i.PrivateDNS })
+	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return string(n.Name) == i.PrivateDNS })
 	switch {
 	case at < 0 && i.State == cloud.Running && !k.stuck:
 		r := k.launch[i.Claim]
 		n := cluster.Node{
-			Name: i.PrivateDNS, ProviderID: i.ProviderID, Labels: map[string]string{}, CreateTime: time.Now(),
+			Name: model.NodeName(i.PrivateDNS), ProviderID: i.ProviderID, Labels: map[string]string{}, CreateTime: time.Now(),
 			Annotations: map[string]string{},
-			Allocatable: []model.Amount{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
-			Capacity:    []model.Amount{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}},
+			Allocatable: model.Amounts{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
+			Capacity:    model.Amounts{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}},
 			Taints:      slices.Clone(r.Taints),
 		}
 		for _, l := range r.Labels {
@@ -144,11 +141,11 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 			since, silent = n.CreateTime, true
 		}
 		n.Ready = !silent && i.State == cloud.Running && time.Since(n.CreateTime) > time.Second
-		ready := cluster.Condition{Type: "Ready", Status: "True", Since: n.CreateTime}
+		ready := model.NodeCondition{Type: "Ready", Status: "True", TransitionTime: n.CreateTime}
 		if silent {
-			ready.Status, ready.Since = "Unknown", since
+			ready.Status, ready.TransitionTime = "Unknown", since
 		}
-		n.Conditions = []cluster.Condition{ready}
+		n.Conditions = []model.NodeCondition{ready}
 	}
 }
 
@@ -158,7 +155,6 @@ func (k *fakeKube) evictions() []string {
 	for _, e := range k.Evictions() {
 		out = append(out, fmt.Sprintf("%s force=%v", e.Name, e.Force))
 	}
-
 	return out
 }
 
@@ -187,7 +183,6 @@ func (k *fakeKube) silence(claim model.ClaimID, silent bool) {
 // has says whether the claim's object is there.
 func (k *fakeKube) has(claim model.ClaimID) bool {
 	s, err := k.Observe()
-
 	return err == nil && slices.Contains(s.ClaimObjects, claim)
 }
 
@@ -218,7 +213,6 @@ func smallCatalog(t *testing.T) *catalog.Catalog {
 	c.Types = slices.DeleteFunc(c.Types, func(x catalog.Type) bool {
 		return x.Name != "c5.large" && x.Name != "m5.large" && x.Name != "m5.xlarge"
 	})
-
 	return c
 }
 
@@ -228,7 +222,6 @@ func newRig(t *testing.T) *rig {
 	r.ec2 = cloudtest.New(smallCatalog(t), time.Now, time.Second)
 	r.ec2.OnLaunch = func(q cloud.Request) error {
 		r.kube.change(func() { r.kube.launch[q.Claim] = q })
-
 		return nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -244,7 +237,6 @@ func newRig(t *testing.T) *rig {
 		cancel()
 		<-done
 	})
-
 	return r
 }
 
@@ -319,7 +311,6 @@ func (r *rig) dump() string {
 	for _, i := range instances {
 		out += fmt.Sprintf("instance %s claim %s %s\n", i.ID, i.Claim, i.State)
 	}
-
 	return out
 }
 
@@ -330,11 +321,10 @@ func (r *rig) claim(id model.ClaimID) model.Claim {
 			return x
 		}
 	}
-
 	return model.Claim{}
 }
 
-func (r *rig) reaches(id model.ClaimID, s model.State) {
+func (r *rig) reaches(id model.ClaimID, s model.ClaimState) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("claim %s is %s", id, s), 30*time.Minute, func() bool { return r.claim(id).State >= s })
 	if got := r.claim(id).State; got != s {
@@ -343,10 +333,10 @@ func (r *rig) reaches(id model.ClaimID, s model.State) {
 }
 
 // apply hands a plan in, as often as it takes: the caller of a process that crashes asks the next one.
-func (r *rig) apply(p apply.Plan) []apply.Verdict {
+func (r *rig) apply(p model.Plan) []model.Verdict {
 	r.t.Helper()
 	var answer Answer
-	r.until("the plan "+p.ID+" is answered", 5*time.Minute, func() bool {
+	r.until("the plan "+string(p.ID)+" is answered", 5*time.Minute, func() bool {
 		ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 		defer cancel()
 		if p.InventoryRevision == 0 {
@@ -359,14 +349,12 @@ func (r *rig) apply(p apply.Plan) []apply.Verdict {
 		p.Now = time.Now()
 		var err error
 		answer, err = r.loop.Apply(ctx, p, nil, false)
-
 		return err == nil
 	})
-
 	return answer.Verdicts
 }
 
-func (r *rig) accepted(p apply.Plan) {
+func (r *rig) accepted(p model.Plan) {
 	r.t.Helper()
 	for _, v := range r.apply(p) {
 		if !v.Accepted {
@@ -375,15 +363,14 @@ func (r *rig) accepted(p apply.Plan) {
 	}
 }
 
-func wish(id string, types ...string) apply.Wish {
-	w := apply.Wish{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Pods: []string{"default/for-" + id}}
+func wish(id string, types ...string) model.NodeClaim {
+	w := model.NodeClaim{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Pods: []model.PodID{model.PodID("default/for-" + id)}}
 	prices := map[string]int64{"c5.large": 85_000, "m5.large": 96_000, "m5.xlarge": 192_000}
 	for _, name := range types {
 		for _, zone := range []string{"us-east-1a", "us-east-1b"} {
-			w.Offerings = append(w.Offerings, model.Offering{InstanceType: name, Zone: zone, CapacityType: model.OnDemand, Price: prices[name]})
+			w.Offerings = append(w.Offerings, model.RankedOffering{InstanceType: model.TypeName(name), Zone: zone, CapacityType: model.OnDemand, Price: prices[name]})
 		}
 	}
-
 	return w
 }
 
@@ -396,7 +383,6 @@ func (r *rig) alive() []string {
 			out = append(out, i.ID)
 		}
 	}
-
 	return out
 }
 
@@ -425,7 +411,6 @@ type crash struct {
 func (c *crash) happened() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-
 	return c.dead
 }
 
@@ -435,7 +420,6 @@ func (c *crash) call(ctx context.Context, f func() error) error {
 	if c.dead {
 		c.mu.Unlock()
 		<-ctx.Done()
-
 		return ctx.Err()
 	}
 	now := c.calls == c.at
@@ -450,7 +434,6 @@ func (c *crash) call(ctx context.Context, f func() error) error {
 	}
 	c.kill()
 	<-ctx.Done()
-
 	return ctx.Err()
 }
 
@@ -466,10 +449,8 @@ func (p process) Commit(ctx context.Context, f store.Fence, b store.Batch) (r st
 	// A caller's context may be one that never ends; the process's own end must be seen.
 	err = p.crash.call(p.mortal(ctx), func() (err error) {
 		r, err = p.rig.store.Commit(ctx, f, b)
-
 		return err
 	})
-
 	return r, err
 }
 
@@ -480,7 +461,6 @@ func (p process) mortal(ctx context.Context) context.Context {
 	}
 	dead, cancel := context.WithCancel(context.Background())
 	cancel()
-
 	return dead
 }
 
@@ -492,10 +472,8 @@ func (p process) Leader(ctx context.Context) (string, error) { return p.rig.stor
 func (p process) Launch(ctx context.Context, q cloud.Request) (i cloud.Instance, err error) {
 	err = p.crash.call(ctx, func() (err error) {
 		i, err = p.rig.ec2.Launch(ctx, q)
-
 		return err
 	})
-
 	return i, err
 }
 
@@ -511,17 +489,15 @@ func (p process) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, e
 	return p.rig.ec2.Resolve(ctx, s)
 }
 
-func (p process) Release(ctx context.Context, class string) error {
+func (p process) Release(ctx context.Context, class model.NodeClassName) error {
 	return p.crash.call(ctx, func() error { return p.rig.ec2.Release(ctx, class) })
 }
 
 func (p process) Sweep(ctx context.Context, unused time.Duration) (names []string, err error) {
 	err = p.crash.call(ctx, func() (err error) {
 		names, err = p.rig.ec2.Sweep(ctx, unused)
-
 		return err
 	})
-
 	return names, err
 }
 

@@ -8,44 +8,42 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // giving is a plan that takes claims away and buys replacements of the type for them.
-func giving(id string, why model.DisruptionReason, candidates []model.ClaimID, types ...string) apply.Plan {
-	p := apply.Plan{ID: "p-" + id, Disruptions: []apply.Disruption{{ID: id, Reason: why, Candidates: candidates}}}
+func giving(id string, why model.DisruptionReason, candidates []model.ClaimID, types ...string) model.Plan {
+	p := model.Plan{ID: model.PlanID("p-" + id), Disruptions: []model.Disruption{{ID: model.DisruptionID(id), Reason: why, Candidates: candidates}}}
 	for i, name := range types {
 		w := wish(fmt.Sprintf("%s-r%d", id, i), name)
-		w.Disruption, w.Pods = id, nil
-		p.Wishes = append(p.Wishes, w)
+		w.Disruption, w.Pods = model.DisruptionID(id), nil
+		p.NodeClaims = append(p.NodeClaims, w)
 		p.Disruptions[0].Replacements = append(p.Disruptions[0].Replacements, w.ID)
 	}
-
 	return p
 }
 
 // grow buys nodes and waits until they can be relied on.
 func (r *rig) grow(ids ...model.ClaimID) {
 	r.t.Helper()
-	p := apply.Plan{ID: "p-" + string(ids[0])}
+	p := model.Plan{ID: model.PlanID("p-" + string(ids[0]))}
 	for _, id := range ids {
-		p.Wishes = append(p.Wishes, wish(string(id), "m5.large"))
+		p.NodeClaims = append(p.NodeClaims, wish(string(id), "m5.large"))
 	}
 	r.accepted(p)
 	for _, id := range ids {
-		r.reaches(id, model.StateInitialized)
+		r.reaches(id, model.ClaimInitialized)
 	}
 }
 
-func (r *rig) rejected(p apply.Plan, want model.ReasonCode) {
+func (r *rig) rejected(p model.Plan, want model.Code) {
 	r.t.Helper()
 	for _, v := range r.apply(p) {
 		if v.Accepted {
 			r.t.Fatalf("decision %s was accepted\n%s", v.Decision, r.dump())
 		}
-		if v.Decision == p.Disruptions[0].ID && v.Reason.Code != want {
+		if v.Decision == string(p.Disruptions[0].ID) && v.Reason.Code != want {
 			r.t.Fatalf("decision %s rejected for %+v, want %d", v.Decision, v.Reason, want)
 		}
 	}
@@ -60,20 +58,18 @@ func (r *rig) told(kind, name, reason, words string) {
 				return true
 			}
 		}
-
 		return false
 	})
 }
 
-func (r *rig) record(id string) model.Disruption {
+func (r *rig) record(id string) model.DisruptionRecord {
 	c, _ := r.store.Load(r.t.Context())
 	for _, d := range c.Disruptions {
-		if d.ID == id {
+		if string(d.ID) == id {
 			return d
 		}
 	}
-
-	return model.Disruption{}
+	return model.DisruptionRecord{}
 }
 
 func TestSickNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
@@ -84,21 +80,21 @@ func TestSickNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 		kept := pod("kept")
 		kept.DoNotDisrupt, kept.GracePeriod = true, time.Hour
 		r.kube.run("c1", kept)
-		r.kube.Edit(func(s *cluster.State) { s.Pools[0].Budgets = []cluster.Budget{{}} })
+		r.kube.Edit(func(s *cluster.State) { s.Pools[0].Budgets = []model.DisruptionBudget{{}} })
 		r.kube.change(func() { r.kube.budget, r.kube.stuck = true, true })
 		r.kube.silence("c1", true)
-		r.rejected(giving("d1", model.DisruptionUnhealthy, []model.ClaimID{"c1"}), model.ReasonInvalid)
+		r.rejected(giving("d1", model.ReasonUnhealthy, []model.ClaimID{"c1"}), model.CodeInvalid)
 		time.Sleep(30 * time.Minute)
 		begun := time.Now()
-		r.accepted(giving("d2", model.DisruptionUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
-		r.reaches("c1", model.StateGone)
+		r.accepted(giving("d2", model.ReasonUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
+		r.reaches("c1", model.ClaimGone)
 		if took := time.Since(begun); took > 3*time.Minute {
 			t.Errorf("gone after %s", took)
 		}
 		if got := slices.Compact(r.kube.evictions()); !slices.Equal(got, []string{"kept force=true"}) {
 			t.Errorf("evicted %v, want kept by force", got)
 		}
-		if c := r.claim("c1"); c.DisruptionReason != model.DisruptionUnhealthy {
+		if c := r.claim("c1"); c.DisruptionReason != model.ReasonUnhealthy {
 			t.Errorf("gone as %s", c.DisruptionReason)
 		}
 		if d := r.record("d2"); d.RolledBack || d.EndTime.IsZero() {
@@ -116,16 +112,16 @@ func TestNodeThatJoinsAndNeverComesUpIsGivenUp(t *testing.T) {
 				r.cfg = func(c *Config) { c.InitializationTimeout = timeout }
 				r.kube.change(func() { r.kube.lame = true })
 				r.start()
-				r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-				r.reaches("c1", model.StateRegistered)
+				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+				r.reaches("c1", model.ClaimRegistered)
 				want := max(timeout, 30*time.Minute)
 				time.Sleep(want - time.Minute)
-				if s := r.claim("c1").State; s != model.StateRegistered {
+				if s := r.claim("c1").State; s != model.ClaimRegistered {
 					t.Fatalf("%s too early", s)
 				}
 				time.Sleep(2 * time.Minute)
-				r.until("the claim has failed", 5*time.Minute, func() bool { return r.claim("c1").State == model.StateFailed })
-				if why := r.claim("c1").Failure; why.Code != model.ReasonNotInitialized || !strings.Contains(why.Message, "it is not ready") {
+				r.until("the claim has failed", 5*time.Minute, func() bool { return r.claim("c1").State == model.ClaimFailed })
+				if why := r.claim("c1").Failure; why.Code != model.CodeNotInitialized || !strings.Contains(why.Message, "it is not ready") {
 					t.Errorf("failed for %+v", why)
 				}
 				if s, _ := r.kube.Observe(); len(s.Nodes)+len(r.alive()) != 0 {
@@ -143,9 +139,8 @@ func (r *rig) newImage() {
 	r.ec2.Publish("ami-2026")
 	r.until("every claim has drifted", 10*time.Minute, func() bool {
 		c, _ := r.store.Load(r.t.Context())
-
 		return !slices.ContainsFunc(c.Claims, func(c model.Claim) bool {
-			return c.State == model.StateInitialized && !strings.HasPrefix(c.Drifted.Message, "AMIDrift: ")
+			return c.State == model.ClaimInitialized && !strings.HasPrefix(c.Drifted.Message, "AMIDrift: ")
 		})
 	})
 }
@@ -155,17 +150,17 @@ func TestNewImageGoesByCanary(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.grow("c1", "c2", "c3")
-		r.rejected(giving("d0", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"), model.ReasonInvalid)
+		r.rejected(giving("d0", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
 		r.newImage()
-		r.rejected(giving("d1", model.DisruptionDrifted, []model.ClaimID{"c1", "c2"}, "m5.large", "m5.large"), model.ReasonCanary)
-		r.accepted(giving("d2", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
-		r.rejected(giving("d3", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"), model.ReasonCanary)
-		r.reaches("d2-r0", model.StateInitialized)
+		r.rejected(giving("d1", model.ReasonDrifted, []model.ClaimID{"c1", "c2"}, "m5.large", "m5.large"), model.CodeCanary)
+		r.accepted(giving("d2", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.rejected(giving("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
+		r.reaches("d2-r0", model.ClaimInitialized)
 		r.until("the canary sings", time.Minute, func() bool { return r.claim("d2-r0").Drifted == model.Reason{} })
-		r.accepted(giving("d4", model.DisruptionDrifted, []model.ClaimID{"c2", "c3"}, "m5.large", "m5.large"))
-		r.reaches("c1", model.StateGone)
-		r.reaches("c2", model.StateGone)
-		r.reaches("c3", model.StateGone)
+		r.accepted(giving("d4", model.ReasonDrifted, []model.ClaimID{"c2", "c3"}, "m5.large", "m5.large"))
+		r.reaches("c1", model.ClaimGone)
+		r.reaches("c2", model.ClaimGone)
+		r.reaches("c3", model.ClaimGone)
 		r.launchedOnce()
 	})
 }
@@ -177,24 +172,24 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 		r.grow("c1", "c2")
 		r.newImage()
 		r.kube.change(func() { r.kube.lame = true })
-		r.accepted(giving("d1", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.accepted(giving("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 		r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
-		r.told("NodePool", "default", "DriftHeld", "1 replacements in a row")
+		r.told("NodePool", "default", "DriftHeld", "1 failure in a row")
 		r.told("NodeClaim", "c1", "DisruptionRolledBack", "it is not ready")
-		r.rejected(giving("d2", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"), model.ReasonCanary)
-		if len(r.kube.evictions()) != 0 || r.hasTaint("c2") || r.claim("c1").State != model.StateInitialized {
+		r.rejected(giving("d2", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
+		if len(r.kube.evictions()) != 0 || r.hasTaint("c2") || r.claim("c1").State != model.ClaimInitialized {
 			t.Errorf("a node was disturbed:\n%s", r.dump())
 		}
 		time.Sleep(15 * time.Minute)
-		r.accepted(giving("d3", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"))
+		r.accepted(giving("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
 		r.until("d3 is rolled back", time.Hour, func() bool { return r.record("d3").RolledBack })
-		r.told("NodePool", "default", "DriftHeld", "2 replacements in a row")
+		r.told("NodePool", "default", "DriftHeld", "2 failures in a row")
 		time.Sleep(16 * time.Minute)
-		r.rejected(giving("d4", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"), model.ReasonCanary)
+		r.rejected(giving("d4", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
 		r.kube.change(func() { r.kube.lame = false })
 		time.Sleep(15 * time.Minute)
-		r.accepted(giving("d5", model.DisruptionDrifted, []model.ClaimID{"c2"}, "m5.large"))
-		r.reaches("c2", model.StateGone)
+		r.accepted(giving("d5", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
+		r.reaches("c2", model.ClaimGone)
 	})
 }
 
@@ -225,12 +220,11 @@ func TestDriftThatNoLongerHoldsIsCleared(t *testing.T) {
 			t.Helper()
 			r.until("c1's drift is "+word, 10*time.Minute, func() bool {
 				got, _, _ := strings.Cut(r.claim("c1").Drifted.Message, ":")
-
 				return got == word
 			})
 		}
 		requires := func(s *cluster.State, types ...string) {
-			s.Pools[0].Requirements = []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: "In", Values: types}}
+			s.Pools[0].Requirements = []model.Requirement{{Key: "node.kubernetes.io/instance-type", Operator: model.In, Values: types}}
 		}
 		for _, step := range []struct {
 			edit func(*cluster.State)
@@ -265,13 +259,13 @@ func TestReplacementThatGoesSilentIsWaitedForAndThenGivenUp(t *testing.T) {
 				r.start()
 				r.grow("c1")
 				r.kube.run("c1", pod("web"))
-				p := giving("d1", model.DisruptionUnderutilized, []model.ClaimID{"c1"}, "c5.large")
+				p := giving("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large")
 				r.accepted(p)
-				r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.StateRegistered })
+				r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.ClaimRegistered })
 				slow := pod("cni")
 				slow.Daemon = true
 				r.kube.run("d1-r0", slow)
-				r.reaches("d1-r0", model.StateInitialized)
+				r.reaches("d1-r0", model.ClaimInitialized)
 				time.Sleep(time.Minute)
 				r.kube.silence("d1-r0", true)
 				time.Sleep(time.Minute)
@@ -288,14 +282,13 @@ func TestReplacementThatGoesSilentIsWaitedForAndThenGivenUp(t *testing.T) {
 				}
 				if heals {
 					r.kube.silence("d1-r0", false)
-					r.reaches("c1", model.StateGone)
-
+					r.reaches("c1", model.ClaimGone)
 					return
 				}
 				r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
 				r.told("NodeClaim", "c1", "DisruptionRolledBack", "its node is not ready any more")
 				r.until("c1 is free again", time.Minute, func() bool { return !r.hasTaint("c1") })
-				if len(r.kube.evictions()) != 0 || r.claim("c1").State != model.StateInitialized {
+				if len(r.kube.evictions()) != 0 || r.claim("c1").State != model.ClaimInitialized {
 					t.Errorf("c1 was disturbed:\n%s", r.dump())
 				}
 			})
@@ -308,12 +301,12 @@ func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.grow("c1")
-		r.accepted(giving("d1", model.DisruptionUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
-		r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.StateRegistered })
+		r.accepted(giving("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
+		r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.ClaimRegistered })
 		slow := pod("cni")
 		slow.Daemon = true
 		r.kube.run("d1-r0", slow)
-		r.reaches("c1", model.StateGone)
+		r.reaches("c1", model.ClaimGone)
 	})
 }
 
@@ -326,14 +319,14 @@ func TestReplacementWithoutItsPodsYetIsNoEmptyNode(t *testing.T) {
 		kept.GracePeriod = 10 * time.Minute
 		r.kube.run("c1", kept)
 		r.kube.change(func() { r.kube.budget = true })
-		r.accepted(giving("d1", model.DisruptionUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
-		r.reaches("d1-r0", model.StateInitialized)
-		r.rejected(giving("d2", model.DisruptionEmpty, []model.ClaimID{"d1-r0"}), model.ReasonAlreadyDisrupted)
+		r.accepted(giving("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
+		r.reaches("d1-r0", model.ClaimInitialized)
+		r.rejected(giving("d2", model.ReasonEmpty, []model.ClaimID{"d1-r0"}), model.CodeAlreadyDisrupted)
 		r.kube.change(func() { r.kube.budget = false })
-		r.reaches("c1", model.StateGone)
+		r.reaches("c1", model.ClaimGone)
 		r.until("d1 has ended", time.Minute, func() bool { return !r.record("d1").EndTime.IsZero() })
-		r.accepted(giving("d3", model.DisruptionEmpty, []model.ClaimID{"d1-r0"}))
-		r.reaches("d1-r0", model.StateGone)
+		r.accepted(giving("d3", model.ReasonEmpty, []model.ClaimID{"d1-r0"}))
+		r.reaches("d1-r0", model.ClaimGone)
 	})
 }
 
@@ -341,26 +334,26 @@ func TestExpiryInTwoSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.kube.Edit(func(s *cluster.State) {
-			s.Pools[0].ExpireAfter, s.Pools[0].TerminationGracePeriod = time.Hour, 10*time.Minute
-			s.Pools[0].Budgets = []cluster.Budget{{}}
+			s.Pools[0].ExpireAfter, s.Pools[0].TerminationGracePeriod = new(time.Hour), new(10*time.Minute)
+			s.Pools[0].Budgets = []model.DisruptionBudget{{}}
 		})
 		r.start()
 		r.grow("c1")
 		kept := pod("kept")
 		kept.DoNotDisrupt, kept.GracePeriod = true, time.Second
 		r.kube.run("c1", kept)
-		r.rejected(giving("d1", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"), model.ReasonInvalid)
+		r.rejected(giving("d1", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
 		time.Sleep(57 * time.Minute)
-		r.rejected(giving("d2", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"), model.ReasonPodDoNotDisrupt)
+		r.rejected(giving("d2", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodePodDoNotDisrupt)
 		r.kube.Edit(func(s *cluster.State) { s.Nodes[0].Pods[0].DoNotDisrupt = false })
 		time.Sleep(time.Second)
-		r.rejected(giving("d3", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"), model.ReasonBudget)
+		r.rejected(giving("d3", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodeBudget)
 		r.kube.Edit(func(s *cluster.State) { s.Nodes[0].Pods[0].DoNotDisrupt = true })
 		time.Sleep(3 * time.Minute)
 		begun := time.Now()
-		r.accepted(giving("d4", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"))
-		r.reaches("d4-r0", model.StateInitialized)
-		r.reaches("c1", model.StateGone)
+		r.accepted(giving("d4", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"))
+		r.reaches("d4-r0", model.ClaimInitialized)
+		r.reaches("c1", model.ClaimGone)
 		if took := time.Since(begun); took < 9*time.Minute || took > 12*time.Minute {
 			t.Errorf("gone after %s, want what the grace period allows", took)
 		}
@@ -371,13 +364,13 @@ func TestSoftExpiryLetsGoOfANodeThatIsNeededAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.kube.Edit(func(s *cluster.State) {
-			s.Pools[0].ExpireAfter, s.Pools[0].TerminationGracePeriod = time.Hour, time.Minute
+			s.Pools[0].ExpireAfter, s.Pools[0].TerminationGracePeriod = new(time.Hour), new(time.Minute)
 		})
 		r.start()
 		r.grow("c1")
 		time.Sleep(57 * time.Minute)
 		r.kube.change(func() { r.kube.stuck = true })
-		r.accepted(giving("d1", model.DisruptionExpired, []model.ClaimID{"c1"}, "m5.large"))
+		r.accepted(giving("d1", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"))
 		kept := pod("kept")
 		kept.DoNotDisrupt = true
 		r.kube.run("c1", kept)
@@ -389,7 +382,7 @@ func TestSoftExpiryLetsGoOfANodeThatIsNeededAgain(t *testing.T) {
 // impatient makes the unhappy story shorter.
 func impatient(c *Config) {
 	c.InitializationTimeout = time.Minute
-	c.Repair.Conditions = []apply.RepairCondition{{Type: "Ready", Status: "Unknown", After: 2 * time.Minute}}
+	c.Repair.Conditions = []model.RepairCondition{{Type: "Ready", Status: "Unknown", After: 2 * time.Minute}}
 }
 
 // unhappy is a story of what goes wrong: a canary dies, a sick node goes, and the next canary lives.
@@ -399,17 +392,17 @@ func (r *rig) unhappy() {
 	r.kube.run("c1", pod("web"))
 	r.newImage()
 	r.kube.change(func() { r.kube.lame = true })
-	r.accepted(giving("d1", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
+	r.accepted(giving("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 	r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
 	r.kube.change(func() { r.kube.lame = false })
-	r.until("the canary is buried", time.Hour, func() bool { return r.claim("d1-r0").State == model.StateFailed })
+	r.until("the canary is buried", time.Hour, func() bool { return r.claim("d1-r0").State == model.ClaimFailed })
 	r.kube.silence("c2", true)
 	time.Sleep(15 * time.Minute)
-	r.accepted(giving("d2", model.DisruptionUnhealthy, []model.ClaimID{"c2"}))
-	r.reaches("c2", model.StateGone)
-	r.accepted(giving("d3", model.DisruptionDrifted, []model.ClaimID{"c1"}, "m5.large"))
-	r.reaches("c1", model.StateGone)
-	r.reaches("d3-r0", model.StateInitialized)
+	r.accepted(giving("d2", model.ReasonUnhealthy, []model.ClaimID{"c2"}))
+	r.reaches("c2", model.ClaimGone)
+	r.accepted(giving("d3", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+	r.reaches("c1", model.ClaimGone)
+	r.reaches("d3-r0", model.ClaimInitialized)
 	r.until("all disruptions have ended", time.Minute, func() bool {
 		return !r.record("d1").EndTime.IsZero() && !r.record("d2").EndTime.IsZero() && !r.record("d3").EndTime.IsZero()
 	})
@@ -447,28 +440,28 @@ func TestCrashAnywhereInTheUnhappyStory(t *testing.T) {
 }
 
 func TestOldRecordsGoFirst(t *testing.T) {
-	l := &leader{Loop: &Loop{}, now: time.Unix(1_000_000, 0), disruptions: map[string]*model.Disruption{}}
+	l := &leader{Loop: &Loop{}, now: time.Unix(1_000_000, 0), disruptions: map[model.DisruptionID]*model.DisruptionRecord{}}
 	l.cfg.Intervals.History = time.Hour
-	ended := func(id string, ago time.Duration) {
-		l.disruptions[id] = &model.Disruption{ID: id, EndTime: l.now.Add(-ago)}
+	ended := func(id model.DisruptionID, ago time.Duration) {
+		l.disruptions[id] = &model.DisruptionRecord{ID: id, EndTime: l.now.Add(-ago)}
 	}
-	l.disruptions["running"] = &model.Disruption{ID: "running"}
-	l.disruptions["failed"] = &model.Disruption{ID: "failed", Reason: model.DisruptionDrifted, RolledBack: true, EndTime: l.now.Add(-23 * time.Hour)}
+	l.disruptions["running"] = &model.DisruptionRecord{ID: "running"}
+	l.disruptions["failed"] = &model.DisruptionRecord{ID: "failed", Reason: model.ReasonDrifted, RolledBack: true, EndTime: l.now.Add(-23 * time.Hour)}
 	ended("old", 6*time.Hour)
 	ended("young", 6*time.Hour-time.Second)
-	if got := l.oldRecords(); !slices.Equal(got, []string{"old"}) {
+	if got := l.oldRecords(); !slices.Equal(got, []model.DisruptionID{"old"}) {
 		t.Errorf("%v go, want the one that is over for six hours", got)
 	}
 	delete(l.disruptions, "failed")
 	for i := range maxRecords {
-		ended(fmt.Sprint("n", i), time.Duration(i)*time.Second)
+		ended(model.DisruptionID(fmt.Sprint("n", i)), time.Duration(i)*time.Second)
 	}
 	if got := l.oldRecords(); len(got) != 2 || !slices.Contains(got, "old") || !slices.Contains(got, "young") {
 		t.Errorf("%v go, want the two oldest", got)
 	}
 	l.cfg.Intervals.History = 24 * time.Hour
 	delete(l.disruptions, "young")
-	if got := l.oldRecords(); !slices.Equal(got, []string{"old"}) {
+	if got := l.oldRecords(); !slices.Equal(got, []model.DisruptionID{"old"}) {
 		t.Errorf("%v go, want the oldest of too many", got)
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // hung is an EC2 whose first list of instances never comes back.
@@ -24,10 +23,8 @@ type hung struct {
 func (h *hung) Instances(ctx context.Context) ([]cloud.Instance, error) {
 	if h.once.CompareAndSwap(false, true) {
 		<-ctx.Done()
-
 		return nil, ctx.Err()
 	}
-
 	return h.Cloud.Instances(ctx)
 }
 
@@ -50,7 +47,6 @@ type slow struct {
 func (s *slow) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, error) {
 	time.Sleep(s.takes)
 	s.launched.Add(1)
-
 	return s.Cloud.Launch(ctx, r)
 }
 
@@ -60,17 +56,17 @@ func TestNothingIsLaunchedThatWasGivenUpInLine(t *testing.T) {
 		ec2 := &slow{takes: time.Minute}
 		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud, c.Launches = c.Cloud, ec2, 1 }
 		r.start()
-		p := apply.Plan{ID: "p-1"}
+		p := model.Plan{ID: "p-1"}
 		for i := range 9 {
-			p.Wishes = append(p.Wishes, wish(fmt.Sprintf("c%d", i), "m5.large"))
+			p.NodeClaims = append(p.NodeClaims, wish(fmt.Sprintf("c%d", i), "m5.large"))
 		}
 		r.accepted(p)
 		time.Sleep(30 * time.Minute)
 		if n := ec2.launched.Load(); n > 6 {
 			t.Errorf("%d launches, though a claim waits for five minutes at most", n)
 		}
-		for _, w := range p.Wishes {
-			if c := r.claim(w.ID); c.State != model.StateInitialized && c.State != model.StateFailed {
+		for _, w := range p.NodeClaims {
+			if c := r.claim(w.ID); c.State != model.ClaimInitialized && c.State != model.ClaimFailed {
 				t.Errorf("claim %s is %s", c.ID, c.State)
 			}
 		}
@@ -100,7 +96,6 @@ func TestInvalidClassCanBeDeleted(t *testing.T) {
 		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Terminating = true })
 		r.until("the class is gone", 5*time.Minute, func() bool {
 			s, _ := r.kube.Observe()
-
 			return len(s.Classes) == 0
 		})
 	})
@@ -112,7 +107,6 @@ func TestPoolThatIsMadeAgainGetsItsStatusAgain(t *testing.T) {
 		r.start()
 		told := func() (ok bool) {
 			r.kube.change(func() { _, ok = r.kube.pubs["default"] })
-
 			return ok
 		}
 		r.until("the pool has its status", time.Minute, told)
@@ -131,18 +125,17 @@ func (r *rig) planner(every, d time.Duration) (claims int) {
 		serving := false
 		c, _ := r.store.Load(context.Background())
 		for _, x := range c.Claims {
-			serving = serving || x.State <= model.StateInitialized
+			serving = serving || x.State <= model.ClaimInitialized
 		}
 		if serving {
 			continue
 		}
 		w := wish(fmt.Sprintf("c%d", time.Now().Unix()), "m5.large")
-		w.Pods = []string{"default/web"}
-		if v := r.apply(apply.Plan{ID: "p-" + string(w.ID), Wishes: []apply.Wish{w}}); v[0].Accepted {
+		w.Pods = []model.PodID{"default/web"}
+		if v := r.apply(model.Plan{ID: model.PlanID("p-" + string(w.ID)), NodeClaims: []model.NodeClaim{w}}); v[0].Accepted {
 			claims++
 		}
 	}
-
 	return claims
 }
 
@@ -207,10 +200,8 @@ type forgetful struct {
 func (f *forgetful) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, error) {
 	if f.tokens[r.Token] || time.Now().Before(f.until) {
 		f.tokens[r.Token] = true
-
 		return cloud.Instance{}, fmt.Errorf("create fleet: %w: Invalid IAM Instance Profile name", cloud.ErrNoInstance)
 	}
-
 	return f.Cloud.Launch(ctx, r)
 }
 
@@ -220,9 +211,9 @@ func TestAnswerThatNothingWasMadeIsAskedForUnderAnotherToken(t *testing.T) {
 		ec2 := &forgetful{until: time.Now().Add(20 * time.Second), tokens: map[string]bool{}}
 		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud = c.Cloud, ec2 }
 		r.start()
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
 		begun := time.Now()
-		r.reaches("c1", model.StateInitialized)
+		r.reaches("c1", model.ClaimInitialized)
 		if took := time.Since(begun); took > time.Minute || len(ec2.tokens) > 8 {
 			t.Errorf("it took %s and %d tokens", took, len(ec2.tokens))
 		}

@@ -34,7 +34,6 @@ func (h *hub) subscribe(name string, drive bool) *Subscription {
 	s := &Subscription{hub: h, name: name, drive: drive, term: h.term, wake: make(chan struct{}, 1)}
 	h.subs = append(h.subs, s)
 	s.poke()
-
 	return s
 }
 
@@ -68,7 +67,6 @@ func (h *hub) end() {
 func (h *hub) get() *inventory.Inventory {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-
 	return h.current
 }
 
@@ -91,7 +89,6 @@ func (s *Subscription) Next(ctx context.Context) (*inventory.Inventory, bool, er
 			continue
 		}
 		s.seen, s.driver = current, driver
-
 		return current, driver, nil
 	}
 }
@@ -103,7 +100,6 @@ func (h *hub) driver() *Subscription {
 			return s
 		}
 	}
-
 	return nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const (
@@ -43,7 +43,7 @@ type leader struct {
 
 	claims      map[model.ClaimID]*model.Claim
 	created     map[model.ClaimID]int64 // inventory revisions
-	disruptions map[string]*model.Disruption
+	disruptions map[model.DisruptionID]*model.DisruptionRecord
 	notices     map[string]*model.Notice
 	shortages   map[apply.OfferingKey]model.Shortage
 
@@ -57,7 +57,7 @@ type leader struct {
 	pollNow   bool
 
 	world   world
-	present map[string]*apply.Class // the classes of the pass
+	present map[model.NodeClassName]*apply.Class // the classes of the pass
 	queue   map[model.ClaimID][]lifecycle.Event
 	blocked map[string]string // by pod: why its last eviction was refused
 	orphans map[string]time.Time
@@ -77,7 +77,7 @@ func newLeader(l *Loop, term store.Term, h *handle) *leader {
 		Loop: l, fence: term.Fence, lost: term.Lost, calls: h, results: make(chan func()), slots: newSlots(l.cfg),
 		tasks:  map[string]*task{},
 		claims: map[model.ClaimID]*model.Claim{}, created: map[model.ClaimID]int64{},
-		disruptions: map[string]*model.Disruption{}, notices: map[string]*model.Notice{},
+		disruptions: map[model.DisruptionID]*model.DisruptionRecord{}, notices: map[string]*model.Notice{},
 		shortages: map[apply.OfferingKey]model.Shortage{}, nodes: map[string][]*cluster.Node{},
 		queue: map[model.ClaimID][]lifecycle.Event{}, blocked: map[string]string{}, orphans: map[string]time.Time{},
 		strange: map[string]bool{}, world: newWorld(), out: newOutbox(), dirty: true,
@@ -137,10 +137,8 @@ func (l *leader) load(ctx context.Context) error {
 	l.revision = inventory.FromStore(max(int64(c.Revision), l.fence.Revision))
 	if l.born.IsZero() {
 		l.born = time.Now()
-
 		return l.commit(ctx, store.Batch{Born: l.born})
 	}
-
 	return nil
 }
 
@@ -162,11 +160,9 @@ func (l *leader) wait(ctx context.Context, notBefore time.Time) error {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-
 			return ctx.Err()
 		case <-l.lost:
 			timer.Stop()
-
 			return errLeaseLost
 		case <-timer.C:
 			return nil
@@ -202,7 +198,6 @@ func (l *leader) pass(ctx context.Context) error {
 	}
 	l.tell()
 	l.publish(ctx)
-
 	return nil
 }
 
@@ -215,7 +210,6 @@ func (l *leader) observe(ctx context.Context) {
 			l.cfg.Log.WarnContext(ctx, "observe the cluster", "error", err)
 		}
 		l.wake(l.now.Add(time.Second))
-
 		return
 	}
 	l.seen, l.observed = state, true
@@ -260,7 +254,6 @@ func (l *leader) decide() (store.Batch, []claimEffect) {
 		}
 	}
 	l.prune(&b)
-
 	return b, effects
 }
 
@@ -278,7 +271,6 @@ func (l *leader) write(ctx context.Context, b store.Batch) error {
 			return err
 		}
 	}
-
 	return nil
 }
 
@@ -324,7 +316,6 @@ func (l *leader) commit(ctx context.Context, b store.Batch) error {
 		delete(l.shortages, shortageKey(s))
 	}
 	l.world.repriced = l.world.repriced || len(b.PutShortages)+len(b.DeleteShortages) > 0
-
 	return nil
 }
 
@@ -342,7 +333,6 @@ func chunks(b store.Batch) []store.Batch {
 			part, size = store.Batch{}, 0
 		}
 		size += bytes
-
 		return &part
 	}
 	for _, x := range b.PutClaims {
@@ -377,7 +367,6 @@ func chunks(b store.Batch) []store.Batch {
 		p := room(smallBytes)
 		p.DeleteShortages = append(p.DeleteShortages, x)
 	}
-
 	return append(out, part)
 }
 

@@ -18,13 +18,13 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Config is what the loop depends on, and its knobs.
@@ -52,7 +52,7 @@ type Config struct {
 
 	Intervals Intervals
 	// Repair says which nodes are sick beyond waiting.
-	Repair apply.Repair
+	Repair model.RepairPolicy
 	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on its replacements are ready, too.
 	WaitForDaemonPods bool
 	// InitializationTimeout is how long a node that has joined may take to become one to rely on; 0 means
@@ -90,7 +90,6 @@ func (i Intervals) withDefaults() Intervals {
 	set(&i.Orphans, time.Minute)
 	set(&i.Shortage, 3*time.Minute)
 	set(&i.History, time.Hour)
-
 	return i
 }
 
@@ -141,7 +140,6 @@ func New(c Config) (*Loop, error) {
 	if c.Evictions == 0 {
 		c.Evictions = defaultEvictions
 	}
-
 	return &Loop{cfg: c}, nil
 }
 
@@ -172,7 +170,6 @@ func ctxError(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-
 	return nil
 }
 
@@ -199,7 +196,6 @@ func (l *Loop) lead(ctx context.Context, term store.Term) error {
 	err := ld.run(ctx)
 	cancel(errTermOver)
 	ld.workers.Wait()
-
 	return err
 }
 

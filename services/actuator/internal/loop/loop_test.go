@@ -9,37 +9,35 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // story is the life of two claims: one is bought, runs a pod, is replaced by a cheaper one, and that is deleted by its
 // user. It ends with nothing left.
 func (r *rig) story() {
 	r.t.Helper()
-	r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large", "m5.xlarge")}})
-	r.reaches("c1", model.StateInitialized)
+	r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large", "m5.xlarge")}})
+	r.reaches("c1", model.ClaimInitialized)
 	r.kube.run("c1", pod("web"))
 
 	replacement := wish("c2", "c5.large")
 	replacement.Disruption = "d1"
-	r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{replacement}, Disruptions: []apply.Disruption{{
-		ID: "d1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
-		Pods: []string{"default/web"},
+	r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{replacement}, Disruptions: []model.Disruption{{
+		ID: "d1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
+		Destinations: []model.Placement{{Pod: "default/web", Claim: "c2"}},
 	}}})
-	r.reaches("c2", model.StateInitialized)
-	r.reaches("c1", model.StateGone)
+	r.reaches("c2", model.ClaimInitialized)
+	r.reaches("c1", model.ClaimGone)
 
 	r.until("c2's object is there", time.Minute, func() bool { return r.kube.has("c2") })
 	r.kube.Delete("NodeClaim", "c2")
-	r.reaches("c2", model.StateGone)
+	r.reaches("c2", model.ClaimGone)
 	r.until("nothing is left", 10*time.Minute, func() bool {
 		s, _ := r.kube.Observe()
-
 		return len(r.alive())+len(s.Nodes)+len(s.ClaimObjects)+len(s.DeletedClaims)+len(r.ec2.Templates()) == 0
 	})
 	r.launchedOnce()
@@ -99,11 +97,11 @@ func TestLaunchGoesOnWithTheNextOfferingWhenEC2HasNone(t *testing.T) {
 		w.Offerings[2].CapacityType = model.Spot // another capacity type needs another launch
 		w.Offerings[2].Price = 90_000
 		w.Offerings = w.Offerings[:3]
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{w}})
-		r.reaches("c1", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{w}})
+		r.reaches("c1", model.ClaimInitialized)
 		c := r.claim("c1")
-		if c.Launched.InstanceType != "m5.xlarge" || c.Launched.CapacityType != model.Spot || c.Attempt != 2 {
-			t.Errorf("launched as %+v in attempt %d, want the spot m5.xlarge in attempt 2", c.Launched, c.Attempt)
+		if c.InstanceType != "m5.xlarge" || c.CapacityType != model.Spot || c.Attempt != 2 {
+			t.Errorf("launched as %+v in attempt %d, want the spot m5.xlarge in attempt 2", c.InstanceType, c.Attempt)
 		}
 		inv, err := r.loop.Inventory(t.Context())
 		if err != nil {
@@ -126,22 +124,22 @@ func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
 		for _, o := range w.Offerings {
 			r.ec2.Exhaust(o)
 		}
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{w}})
-		r.reaches("c1", model.StateFailed)
-		if code := r.claim("c1").Failure.Code; code != model.ReasonInsufficientCapacity {
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{w}})
+		r.reaches("c1", model.ClaimFailed)
+		if code := r.claim("c1").Failure.Code; code != model.CodeInsufficientCapacity {
 			t.Errorf("failed with %d, want INSUFFICIENT_CAPACITY", code)
 		}
 		again := wish("c2", "m5.large")
-		v := r.apply(apply.Plan{ID: "p-2", Wishes: []apply.Wish{again}})
-		if v[0].Accepted || v[0].Reason.Code != model.ReasonNoOffering {
+		v := r.apply(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{again}})
+		if v[0].Accepted || v[0].Reason.Code != model.CodeNoOffering {
 			t.Errorf("verdict %+v, want NO_OFFERING while the shortage is remembered", v[0])
 		}
 		for _, o := range w.Offerings {
 			r.ec2.Restock(o)
 		}
 		time.Sleep(4 * time.Minute)
-		r.accepted(apply.Plan{ID: "p-3", Wishes: []apply.Wish{again}})
-		r.reaches("c2", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-3", NodeClaims: []model.NodeClaim{again}})
+		r.reaches("c2", model.ClaimInitialized)
 	})
 }
 
@@ -149,22 +147,22 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-		r.reaches("c1", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
 		r.kube.run("c1", pod("web"))
 		replacement := wish("c2", "c5.large")
 		replacement.Disruption = "d1"
 		r.kube.change(func() { r.kube.stuck = true })
-		r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{replacement}, Disruptions: []apply.Disruption{{
-			ID: "d1", Reason: model.DisruptionUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
+		r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{replacement}, Disruptions: []model.Disruption{{
+			ID: "d1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
 		}}})
 		r.until("c1 is tainted", time.Minute, func() bool { return r.hasTaint("c1") })
-		r.reaches("c2", model.StateFailed)
+		r.reaches("c2", model.ClaimFailed)
 		r.until("c1 is free again", time.Minute, func() bool { return !r.hasTaint("c1") && r.claim("c1").Disruption == "" })
-		if code := r.claim("c2").Failure.Code; code != model.ReasonRegistrationTimeout {
+		if code := r.claim("c2").Failure.Code; code != model.CodeRegistrationTimeout {
 			t.Errorf("c2 failed with %d, want REGISTRATION_TIMEOUT", code)
 		}
-		if r.claim("c1").State != model.StateInitialized || len(r.kube.evictions()) != 0 || len(r.alive()) != 1 {
+		if r.claim("c1").State != model.ClaimInitialized || len(r.kube.evictions()) != 0 || len(r.alive()) != 1 {
 			t.Errorf("c1 was disturbed:\n%s", r.dump())
 		}
 		c, _ := r.store.Load(t.Context())
@@ -181,7 +179,6 @@ func (r *rig) hasTaint(id model.ClaimID) bool {
 			return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == "karpenter.sh/disrupted" })
 		}
 	}
-
 	return false
 }
 
@@ -205,24 +202,24 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.start()
-				r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-				r.reaches("c1", model.StateInitialized)
+				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+				r.reaches("c1", model.ClaimInitialized)
 				r.kube.run("c1", pod("web"))
 				r.kube.change(func() { r.kube.budget = c.budget })
 				begun := time.Now()
 				r.ec2.Send(`{"not":"an event"}`)
 				r.ec2.Send(interruption(begun, r.claim("c1").InstanceID))
-				r.reaches("c1", model.StateDraining)
+				r.reaches("c1", model.ClaimDraining)
 				if c.replaced {
 					w := wish("c2", "m5.large")
-					w.Pods = []string{"default/web"}
-					r.accepted(apply.Plan{ID: "p-2", Wishes: []apply.Wish{w}})
+					w.Pods = []model.PodID{"default/web"}
+					r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{w}})
 					r.until("the pod is evicted", 2*time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
-					if s := r.claim("c2").State; s != model.StateInitialized {
+					if s := r.claim("c2").State; s != model.ClaimInitialized {
 						t.Errorf("the pod left while its replacement was %s", s)
 					}
 				}
-				r.reaches("c1", model.StateGone)
+				r.reaches("c1", model.ClaimGone)
 				if d := r.claim("c1").StateTime.Sub(begun); d > c.most+5*time.Second {
 					t.Errorf("gone after %s, want at most %s", d, c.most)
 				}
@@ -242,11 +239,11 @@ func TestInstanceThatGoesByItselfIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-		r.reaches("c1", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
 		r.ec2.Kill(r.claim("c1").InstanceID)
-		r.reaches("c1", model.StateGone)
-		if code := r.claim("c1").Failure.Code; code != model.ReasonInstanceLost {
+		r.reaches("c1", model.ClaimGone)
+		if code := r.claim("c1").Failure.Code; code != model.CodeInstanceLost {
 			t.Errorf("reason %d, want INSTANCE_LOST", code)
 		}
 		s, _ := r.kube.Observe()
@@ -336,10 +333,8 @@ func (r *rig) subscribe(name string, drive bool) *Subscription {
 	r.until(name+" subscribes", time.Minute, func() bool {
 		s, err := r.loop.Subscribe(r.t.Context(), name, drive)
 		sub = s
-
 		return err == nil
 	})
-
 	return sub
 }
 
@@ -364,13 +359,13 @@ func TestReplayedPlanBuysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		p := apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}}
+		p := model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}}
 		r.accepted(p)
 		v := r.apply(p)
-		if !v[0].Accepted || v[0].Reason.Code != model.ReasonAlreadyAccepted {
+		if !v[0].Accepted || v[0].Reason.Code != model.CodeAlreadyAccepted {
 			t.Errorf("verdict %+v, want ALREADY_ACCEPTED", v[0])
 		}
-		r.reaches("c1", model.StateInitialized)
+		r.reaches("c1", model.ClaimInitialized)
 		if n := len(r.alive()); n != 1 {
 			t.Errorf("%d instances", n)
 		}
@@ -387,12 +382,11 @@ func TestLaunchWithoutAnAnswerIsNotRepeatedAsAnother(t *testing.T) {
 			if failures--; failures >= 0 {
 				return errors.New("connection reset")
 			}
-
 			return nil
 		}
 		r.start()
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-		r.reaches("c1", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
 		if a := r.claim("c1").Attempt; a != 1 {
 			t.Errorf("attempt %d, want the first one's token throughout", a)
 		}
@@ -404,18 +398,17 @@ func TestClassThatSelectsNothingIsNotReadyAndSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.kube.Edit(func(s *cluster.State) {
-			s.Classes[0].Spec.SubnetTerms = []cloud.SelectorTerm{{Tags: []model.Label{{Key: "team", Value: "none"}}}}
+			s.Classes[0].Spec.SubnetTerms = []cloud.SelectorTerm{{Tags: model.Labels{{Key: "team", Value: "none"}}}}
 		})
 		r.start()
-		v := r.apply(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-		if v[0].Accepted || v[0].Reason.Code != model.ReasonNodeClassNotReady {
+		v := r.apply(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		if v[0].Accepted || v[0].Reason.Code != model.CodeNodeClassNotReady {
 			t.Errorf("verdict %+v, want NODE_CLASS_NOT_READY", v[0])
 		}
 		r.until("the pool says so", time.Minute, func() bool {
 			r.kube.mu.Lock()
 			defer r.kube.mu.Unlock()
-
-			return r.kube.pubs["default"].NotReady.Code == model.ReasonNodeClassNotReady
+			return r.kube.pubs["default"].NotReady.Code == model.CodeNodeClassNotReady
 		})
 	})
 }
@@ -424,8 +417,8 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(apply.Plan{ID: "p-1", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-		r.reaches("c1", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
 		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Terminating = true })
 		time.Sleep(time.Minute)
 		if s, _ := r.kube.Observe(); len(s.Classes) != 1 {
@@ -434,10 +427,9 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
 			t.Fatal(err)
 		}
-		r.reaches("c1", model.StateGone)
+		r.reaches("c1", model.ClaimGone)
 		r.until("the class is gone", 5*time.Minute, func() bool {
 			s, _ := r.kube.Observe()
-
 			return len(s.Classes) == 0
 		})
 	})
@@ -447,8 +439,8 @@ func TestPendingPodsAreToldWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(apply.Plan{ID: "p-0"})
-		_, err := r.loop.Apply(t.Context(), apply.Plan{ID: "p-1", InventoryRevision: 1, Now: time.Now()}, []Pending{{
+		r.accepted(model.Plan{ID: "p-0"})
+		_, err := r.loop.Apply(t.Context(), model.Plan{ID: "p-1", InventoryRevision: 1, Now: time.Now()}, []Pending{{
 			Pod: "default/huge", Reason: model.Reason{Code: 8, Message: "m5.xlarge comes nearest: 96 cpu asked, 3.9 there", Remedy: "allow a larger type"},
 		}}, false)
 		if err != nil {
@@ -469,7 +461,7 @@ func TestChunksHoldEverythingOnce(t *testing.T) {
 		b.PutNotices = append(b.PutNotices, model.Notice{ID: fmt.Sprint(i)})
 		b.DeleteClaims = append(b.DeleteClaims, model.ClaimID(fmt.Sprint(i)))
 	}
-	large := model.Claim{ID: "large", Pods: []string{strings.Repeat("x", store.MaxBytes/3)}}
+	large := model.Claim{ID: "large", Pods: []model.PodID{model.PodID(strings.Repeat("x", store.MaxBytes/3))}}
 	b.PutClaims = append(b.PutClaims, large, large, large, large)
 	n := 0
 	for _, part := range chunks(b) {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/actuator/model"
 	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Parser reads the body of an announcement.
@@ -69,7 +69,6 @@ func (l *leader) receiveOnce(ctx context.Context) (int, error) {
 
 	deleting, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
-
 	return len(messages), l.cfg.Queue.Delete(deleting, receipts)
 }
 
@@ -85,7 +84,6 @@ func (l *leader) deliver(ctx context.Context, notices []model.Notice) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-
 	return <-stored
 }
 
@@ -107,15 +105,13 @@ func (l *leader) note(ctx context.Context, notices []model.Notice) error {
 		if n.Kind == model.NoticeSpotInterruption {
 			b.PutShortages = append(b.PutShortages, l.taken(n)...)
 		}
-		l.cfg.Log.InfoContext(ctx, "announcement", "notice", n.ID, "kind", n.Kind, "state", n.State, "instance", n.InstanceID, "claim", n.Claim)
+		l.cfg.Log.InfoContext(ctx, "announcement", "notice", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
 	}
 	l.pollNow = true
 	if err := l.write(ctx, b); err != nil {
 		l.failure = err
-
 		return err
 	}
-
 	return nil
 }
 
@@ -130,29 +126,26 @@ func (l *leader) ownerOf(instance string) model.ClaimID {
 			return i.Claim
 		}
 	}
-
 	return ""
 }
 
 func (l *leader) launching() bool {
 	for _, c := range l.claims {
-		if c.State == model.StateLaunching {
+		if c.State == model.ClaimLaunching {
 			return true
 		}
 	}
-
 	return false
 }
 
 // taken marks the offering of an interrupted instance: what EC2 takes back it is short of.
 func (l *leader) taken(n model.Notice) []model.Shortage {
 	c := l.claims[n.Claim]
-	if c == nil || c.Launched.InstanceType == "" {
+	if c == nil || c.InstanceType == "" {
 		return nil
 	}
-
 	return []model.Shortage{{
-		InstanceType: c.Launched.InstanceType, Zone: c.Launched.Zone, CapacityType: model.Spot,
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: model.Spot,
 		Until: time.Now().Add(l.cfg.Intervals.Shortage), Message: "EC2 took instance " + c.InstanceID + " back",
 	}}
 }
@@ -180,7 +173,6 @@ func (l *leader) poll(ctx context.Context) {
 	due := l.listed.Add(every)
 	if !l.pollNow && !l.listed.IsZero() && l.now.Before(due) {
 		l.wake(due)
-
 		return
 	}
 	var got []cloud.Instance
@@ -190,13 +182,11 @@ func (l *leader) poll(ctx context.Context) {
 		run: func(ctx context.Context) (err error) {
 			asked = time.Now()
 			got, err = l.cfg.Cloud.Instances(ctx)
-
 			return err
 		},
 		done: func(err error) {
 			if err != nil {
 				l.cfg.Log.WarnContext(ctx, "list instances", "error", err)
-
 				return
 			}
 			l.instances, l.listed, l.pollNow = got, asked, false
@@ -211,11 +201,10 @@ func (l *leader) poll(ctx context.Context) {
 // expecting says that an instance is about to come or to go.
 func (l *leader) expecting() bool {
 	for _, c := range l.claims {
-		if c.State == model.StateTerminating || (c.State == model.StateLaunching && c.Failure != (model.Reason{})) {
+		if c.State == model.ClaimTerminating || (c.State == model.ClaimLaunching && c.Failure != (model.Reason{})) {
 			return true
 		}
 	}
-
 	return false
 }
 
@@ -254,7 +243,6 @@ func (l *leader) sweep(ctx context.Context) {
 					return err
 				}
 				l.cfg.Log.WarnContext(ctx, "ending an instance that no claim names", "instance", i.ID, "claim", i.Claim)
-
 				return l.cfg.Cloud.Terminate(ctx, i.ID)
 			},
 			done: l.logFailure(ctx, "end an instance that no claim names", slog.String("instance", i.ID)),
@@ -275,6 +263,5 @@ func (l *leader) owned(i cloud.Instance) bool {
 	if c == nil || c.State.Ended() {
 		return false
 	}
-
-	return c.InstanceID == "" || c.InstanceID == i.ID || c.State == model.StateTerminating
+	return c.InstanceID == "" || c.InstanceID == i.ID || c.State == model.ClaimTerminating
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const (
@@ -26,23 +26,23 @@ const (
 // outbox is what Kubernetes' users were told already, and what waits to be told.
 type outbox struct {
 	claims   map[model.ClaimID]*model.Claim
-	pools    map[string]cluster.PoolStatus
-	classes  map[string]cluster.ClassStatus
+	pools    map[model.PoolName]cluster.PoolStatus
+	classes  map[model.NodeClassName]cluster.ClassStatus
 	events   []cluster.Event
-	released map[string]bool // classes whose finalizer may go
+	released map[model.NodeClassName]bool // classes whose finalizer may go
 	held     map[model.ClaimID]string
 	toldAt   time.Time
 }
 
 func newOutbox() outbox {
 	return outbox{
-		claims: map[model.ClaimID]*model.Claim{}, pools: map[string]cluster.PoolStatus{},
-		classes: map[string]cluster.ClassStatus{}, released: map[string]bool{}, held: map[model.ClaimID]string{},
+		claims: map[model.ClaimID]*model.Claim{}, pools: map[model.PoolName]cluster.PoolStatus{},
+		classes: map[model.NodeClassName]cluster.ClassStatus{}, released: map[model.NodeClassName]bool{}, held: map[model.ClaimID]string{},
 	}
 }
 
 // forgetClass forgets what was told of a class that is no more: another one of its name knows nothing of it.
-func (o *outbox) forgetClass(name string) {
+func (o *outbox) forgetClass(name model.NodeClassName) {
 	delete(o.classes, name)
 	delete(o.released, name)
 }
@@ -67,7 +67,7 @@ func (l *leader) tell() {
 
 func (l *leader) inventory() *inventory.Inventory {
 	inv := &inventory.Inventory{Revision: l.revision, Offerings: l.world.offers}
-	used := map[string]*inventory.Catalog{}
+	used := map[model.CatalogID]*model.Catalog{}
 	for _, name := range slices.Sorted(maps.Keys(l.world.classes)) {
 		c := l.world.classes[name]
 		inv.Classes = append(inv.Classes, c.inventory())
@@ -80,8 +80,7 @@ func (l *leader) inventory() *inventory.Inventory {
 	}
 	inv.Claims = slices.SortedFunc(maps.Values(l.claims), func(a, b *model.Claim) int { return cmp.Compare(a.ID, b.ID) })
 	inv.Notices = slices.SortedFunc(maps.Values(l.notices), func(a, b *model.Notice) int { return cmp.Compare(a.ID, b.ID) })
-	inv.Disruptions = slices.SortedFunc(maps.Values(l.disruptions), func(a, b *model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
-
+	inv.Disruptions = slices.SortedFunc(maps.Values(l.disruptions), func(a, b *model.DisruptionRecord) int { return cmp.Compare(a.ID, b.ID) })
 	return inv
 }
 
@@ -101,7 +100,6 @@ func (l *leader) publish(ctx context.Context) {
 			l.out.toldAt = time.Now()
 			if err != nil {
 				l.cfg.Log.WarnContext(ctx, "publish", "error", err)
-
 				return
 			}
 			for _, s := range p.Pools {
@@ -160,19 +158,18 @@ func (l *leader) publication() cluster.Publication {
 			p.Classes = append(p.Classes, s)
 		}
 	}
-
 	return p
 }
 
 // poolStatuses sums what each pool's instances have.
 func (l *leader) poolStatuses() []cluster.PoolStatus {
-	sums := map[string]map[string]int64{}
+	sums := map[model.PoolName]map[model.Resource]int64{}
 	for _, c := range l.claims {
-		if c.State < model.StateLaunched || c.State.Ended() {
+		if c.State < model.ClaimLaunched || c.State.Ended() {
 			continue
 		}
 		if sums[c.NodePool] == nil {
-			sums[c.NodePool] = map[string]int64{}
+			sums[c.NodePool] = map[model.Resource]int64{}
 		}
 		sums[c.NodePool]["nodes"]++
 		for _, a := range c.Capacity {
@@ -186,11 +183,10 @@ func (l *leader) poolStatuses() []cluster.PoolStatus {
 			s.Resources = append(s.Resources, model.Amount{Resource: r, Value: sums[pool.Name][r]})
 		}
 		if len(s.Resources) == 0 {
-			s.Resources = []model.Amount{{Resource: "nodes"}}
+			s.Resources = model.Amounts{{Resource: "nodes"}}
 		}
 		out = append(out, s)
 	}
-
 	return out
 }
 
@@ -198,15 +194,14 @@ func (l *leader) poolNotReady(pool cluster.Pool) model.Reason {
 	if pool.NotReady != (model.Reason{}) {
 		return pool.NotReady
 	}
-	c, ok := l.world.classes[pool.Class]
+	c, ok := l.world.classes[pool.NodeClass]
 	if !ok {
 		return model.Reason{
-			Code: model.ReasonNodeClassNotFound, Subject: "nodepool/" + pool.Name,
-			Message: "EC2NodeClass \"" + pool.Class + "\" does not exist",
-			Remedy:  "create it, or correct spec.template.spec.nodeClassRef.name of NodePool " + pool.Name,
+			Code: model.CodeNodeClassNotFound, Subject: "nodepool/" + string(pool.Name),
+			Message: "EC2NodeClass \"" + string(pool.NodeClass) + "\" does not exist",
+			Remedy:  "create it, or correct spec.template.spec.nodeClassRef.name of NodePool " + string(pool.Name),
 		}
 	}
-
 	return c.notReady()
 }
 
@@ -222,12 +217,11 @@ func (l *leader) event(e cluster.Event) {
 func (l *leader) moved(ctx context.Context, old, c *model.Claim) {
 	if old == nil {
 		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
-
 		return
 	}
 	if old.State != c.State {
 		l.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "was", old.State.String(), "instance", c.InstanceID, "node", c.Node,
-			"type", c.Launched.InstanceType, "zone", c.Launched.Zone, "why", c.Failure.Message)
+			"type", c.InstanceType, "zone", c.Zone, "why", c.Failure.Message)
 		l.spans(ctx, *old, *c)
 		l.announce(*old, *c)
 		l.judge(*old, *c)
@@ -251,9 +245,9 @@ func (l *leader) judge(old, c model.Claim) {
 	class := l.world.classes[c.NodeClass]
 	switch {
 	case class == nil:
-	case c.State == model.StateRegistered && class.held != (hold{}):
+	case c.State == model.ClaimRegistered && class.held != (hold{}):
 		class.held, class.told, l.dirty = hold{}, nil, true
-	case old.State == model.StateLaunched && c.Failure.Code == model.ReasonInstanceLost:
+	case old.State == model.ClaimLaunched && c.Failure.Code == model.CodeInstanceLost:
 		l.hold(c.NodeClass, c.Failure.Message)
 	}
 }
@@ -262,18 +256,18 @@ func (l *leader) judge(old, c model.Claim) {
 func (l *leader) announce(old, c model.Claim) {
 	e := cluster.Event{Kind: "NodeClaim", Name: string(c.ID)}
 	switch c.State {
-	case model.StateLaunched:
-		e.Reason, e.Message = "Launched", c.Launched.InstanceType+" in "+c.Launched.Zone+" ("+string(c.Launched.CapacityType)+") is instance "+c.InstanceID
-	case model.StateRegistered:
-		e.Reason, e.Message = "Registered", "node "+c.Node+" has joined the cluster"
-	case model.StateInitialized:
-		e.Reason, e.Message = "Initialized", "node "+c.Node+" is ready"
-	case model.StateDraining:
-		e.Reason, e.Message = "Disrupted", "node "+c.Node+" is being drained: "+c.DisruptionReason.String()
+	case model.ClaimLaunched:
+		e.Reason, e.Message = "Launched", string(c.InstanceType)+" in "+c.Zone+" ("+c.CapacityType.String()+") is instance "+c.InstanceID
+	case model.ClaimRegistered:
+		e.Reason, e.Message = "Registered", "node "+string(c.Node)+" has joined the cluster"
+	case model.ClaimInitialized:
+		e.Reason, e.Message = "Initialized", "node "+string(c.Node)+" is ready"
+	case model.ClaimDraining:
+		e.Reason, e.Message = "Disrupted", "node "+string(c.Node)+" is being drained: "+c.DisruptionReason.String()
 		if old.Node != "" {
-			l.event(cluster.Event{Kind: "Node", Name: old.Node, Reason: e.Reason, Message: e.Message})
+			l.event(cluster.Event{Kind: "Node", Name: string(old.Node), Reason: e.Reason, Message: e.Message})
 		}
-	case model.StateTerminating:
+	case model.ClaimTerminating:
 		e.Reason, e.Message = "Terminating", "instance "+cmp.Or(c.InstanceID, "(none known)")+" is being ended"
 	default:
 		return
@@ -282,21 +276,21 @@ func (l *leader) announce(old, c model.Claim) {
 }
 
 // eventReason words a code as Kubernetes' events do.
-func eventReason(code model.ReasonCode) string {
+func eventReason(code model.Code) string {
 	switch code {
-	case model.ReasonInsufficientCapacity:
+	case model.CodeInsufficientCapacity:
 		return "InsufficientCapacityError"
-	case model.ReasonNodeClassNotReady, model.ReasonNodeClassNotFound:
+	case model.CodeNodeClassNotReady, model.CodeNodeClassNotFound:
 		return "NodeClassNotReady"
-	case model.ReasonRegistrationTimeout:
+	case model.CodeRegistrationTimeout:
 		return "RegistrationTimeout"
-	case model.ReasonLaunchTimeout:
+	case model.CodeLaunchTimeout:
 		return "LaunchTimeout"
-	case model.ReasonInstanceLost:
+	case model.CodeInstanceLost:
 		return "InstanceLost"
-	case model.ReasonDrainBlocked:
+	case model.CodeDrainBlocked:
 		return "FailedDraining"
-	case model.ReasonNotInitialized:
+	case model.CodeNotInitialized:
 		return "NotInitialized"
 	default:
 		return "LaunchFailed"
@@ -333,11 +327,11 @@ func (l *leader) releaseNodes(ctx context.Context) {
 		}
 		no := false
 		l.do(ctx, job{
-			key: "node/release/" + n.Name, slot: l.slots.kube, first: time.Second, most: time.Minute, calm: 10 * time.Second,
+			key: "node/release/" + string(n.Name), slot: l.slots.kube, first: time.Second, most: time.Minute, calm: 10 * time.Second,
 			run: func(ctx context.Context) error {
 				return l.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
 			},
-			done: l.logFailure(ctx, "release node", slog.String("node", n.Name)),
+			done: l.logFailure(ctx, "release node", slog.String("node", string(n.Name))),
 		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
@@ -25,13 +25,12 @@ const (
 func (l *Loop) traced(ctx context.Context, name string, c model.Claim, f func(context.Context) error) error {
 	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
 	ctx, span := l.cfg.Tracer.Start(ctx, name, trace.WithAttributes(
-		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, c.PlanID), attribute.Int(keyAttempt, c.Attempt)))
+		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)), attribute.Int(keyAttempt, c.Attempt)))
 	defer span.End()
 	err := f(ctx)
 	if err != nil {
 		span.SetStatus(codes.Error, err.Error())
 	}
-
 	return err
 }
 
@@ -39,17 +38,17 @@ func (l *Loop) traced(ctx context.Context, name string, c model.Claim, f func(co
 // phase that outlives a leader still has its span, whole.
 func (l *leader) spans(ctx context.Context, old, c model.Claim) {
 	switch c.State {
-	case model.StateRegistered:
+	case model.ClaimRegistered:
 		l.phase(ctx, "actuator.Register", c, c.LaunchTime)
-	case model.StateInitialized:
+	case model.ClaimInitialized:
 		l.phase(ctx, "actuator.Initialize", c, c.LaunchTime)
-	case model.StateGone, model.StateFailed:
-		if old.State == model.StateTerminating {
+	case model.ClaimGone, model.ClaimFailed:
+		if old.State == model.ClaimTerminating {
 			l.phase(ctx, "actuator.Terminate", c, old.StateTime)
 		}
 	default:
 	}
-	if old.State == model.StateDraining {
+	if old.State == model.ClaimDraining {
 		l.phase(ctx, "actuator.Drain", c, old.StateTime)
 	}
 }
@@ -57,7 +56,7 @@ func (l *leader) spans(ctx context.Context, old, c model.Claim) {
 func (l *leader) phase(ctx context.Context, name string, c model.Claim, begun time.Time) {
 	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
 	_, span := l.cfg.Tracer.Start(ctx, name, trace.WithTimestamp(begun), trace.WithAttributes(
-		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, c.PlanID),
+		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)),
 		attribute.Int64(keyRevision, l.revision), attribute.String(keyReason, c.Failure.Message)))
 	span.End(trace.WithTimestamp(c.StateTime))
 }

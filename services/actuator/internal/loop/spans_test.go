@@ -9,8 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // TestOneTraceFromPlanToEnd wants every phase of a claim's life below the plan that asked for it.
@@ -22,13 +21,13 @@ func TestOneTraceFromPlanToEnd(t *testing.T) {
 		r.cfg = func(c *Config) { c.Tracer = provider.Tracer("test") }
 		r.start()
 		const trace = "0af7651916cd43dd8448eb211c80319c"
-		r.accepted(apply.Plan{ID: "p-1", Traceparent: "00-" + trace + "-b7ad6b7169203331-01", Wishes: []apply.Wish{wish("c1", "m5.large")}})
-		r.reaches("c1", model.StateInitialized)
+		r.accepted(model.Plan{ID: "p-1", Traceparent: "00-" + trace + "-b7ad6b7169203331-01", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
 		r.kube.run("c1", pod("web"))
 		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
 			t.Fatal(err)
 		}
-		r.reaches("c1", model.StateGone)
+		r.reaches("c1", model.ClaimGone)
 
 		var got []string
 		apply := ""

@@ -18,8 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/actuator/inventory"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // notReadyRetry is how soon a class that can't launch is looked at again.
@@ -29,22 +28,22 @@ const notReadyRetry = 15 * time.Second
 type world struct {
 	types    []catalog.Type
 	typesAt  time.Time // zero: never got any
-	onDemand map[string]int64
+	onDemand map[model.TypeName]int64
 	spot     map[cloud.TypeZone]int64
 	spotAt   time.Time
 	asked    map[string]bool // what was asked for at least once, with or without success
 
-	classes  map[string]*class
-	catalogs map[string]*catalogue // by id
+	classes  map[model.NodeClassName]*class
+	catalogs map[model.CatalogID]*catalogue // by id
 	prices   map[apply.OfferingKey]apply.Offering
-	offers   []inventory.Offering
+	offers   []model.Offering
 	unpriced bool // the types came without list prices
 	repriced bool // prices or shortages are new
 	unswept  bool // launch templates may be there that nobody needs
 }
 
 func newWorld() world {
-	return world{asked: map[string]bool{}, classes: map[string]*class{}, catalogs: map[string]*catalogue{}, repriced: true, unswept: true}
+	return world{asked: map[string]bool{}, classes: map[model.NodeClassName]*class{}, catalogs: map[model.CatalogID]*catalogue{}, repriced: true, unswept: true}
 }
 
 // class is a node class and what is known of it.
@@ -59,7 +58,7 @@ type class struct {
 	zones     map[string]string
 	now       bool // resolve without waiting
 	held      hold
-	told      *inventory.NodeClass
+	told      *model.NodeClass
 }
 
 // hold keeps launches of a class back after one of them was refused. Otherwise the pods would be planned again at once,
@@ -77,7 +76,7 @@ const (
 )
 
 // hold begins a pause, unless one goes on: launches that were begun together are refused together.
-func (l *leader) hold(name, why string) {
+func (l *leader) hold(name model.NodeClassName, why string) {
 	c := l.world.classes[name]
 	if c == nil || !c.held.until.IsZero() {
 		return
@@ -86,8 +85,8 @@ func (l *leader) hold(name, why string) {
 	c.held = hold{
 		until: time.Now().Add(pause), times: c.held.times + 1,
 		reason: model.Reason{
-			Code: model.ReasonNodeClassNotReady, Subject: "ec2nodeclass/" + name,
-			Message: "nothing is launched with EC2NodeClass " + name + " for a moment, because the last launch failed: " + why,
+			Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(name),
+			Message: "nothing is launched with EC2NodeClass " + string(name) + " for a moment, because the last launch failed: " + why,
 			Remedy:  "correct what EC2 complains of; it is tried again within " + holdMost.String(),
 		},
 	}
@@ -109,43 +108,42 @@ func (l *leader) unhold(c *class) {
 
 // catalogue is the shapes of all types under one set of settings.
 type catalogue struct {
-	told   *inventory.Catalog
-	shapes map[string]apply.Shape
+	told   *model.Catalog
+	shapes map[model.TypeName]apply.Shape
 }
 
-func (c *class) shapes() map[string]apply.Shape {
+func (c *class) shapes() map[model.TypeName]apply.Shape {
 	if c.catalogue == nil {
 		return nil
 	}
-
 	return c.catalogue.shapes
 }
 
 func (c *class) notReady() model.Reason {
-	reason := func(code model.ReasonCode, message string) model.Reason {
-		return model.Reason{Code: code, Message: message, Subject: "ec2nodeclass/" + c.spec.Name}
+	reason := func(code model.Code, message string) model.Reason {
+		return model.Reason{Code: code, Message: message, Subject: "ec2nodeclass/" + string(c.spec.Name)}
 	}
 	switch {
 	case c.invalid != (model.Reason{}):
 		return c.invalid
 	case c.leaving:
-		return reason(model.ReasonNodeClassNotReady, "EC2NodeClass "+c.spec.Name+" is being deleted")
+		return reason(model.CodeNodeClassNotReady, "EC2NodeClass "+string(c.spec.Name)+" is being deleted")
 	case c.resolved.IsZero() && c.failure != (model.Reason{}):
 		return c.failure
 	case c.resolved.IsZero():
-		return reason(model.ReasonNodeClassNotReady, "EC2NodeClass "+c.spec.Name+" is being resolved")
+		return reason(model.CodeNodeClassNotReady, "EC2NodeClass "+string(c.spec.Name)+" is being resolved")
 	case c.class.NotReady != (model.Reason{}):
 		return c.class.NotReady
 	case c.held.reason != (model.Reason{}):
 		return c.held.reason
 	case c.catalogue == nil:
-		return reason(model.ReasonNodeClassNotReady, "the instance types of the region are not known yet")
+		return reason(model.CodeNodeClassNotReady, "the instance types of the region are not known yet")
 	default:
 		return model.Reason{}
 	}
 }
 
-func (w *world) resolveNow(name string) {
+func (w *world) resolveNow(name model.NodeClassName) {
 	if c := w.classes[name]; c != nil {
 		c.now = true
 	}
@@ -175,13 +173,12 @@ func (l *leader) settled() bool {
 			return false
 		}
 	}
-
 	return true
 }
 
 // refreshClasses follows the EC2NodeClass objects and resolves those that are due.
 func (l *leader) refreshClasses(ctx context.Context) {
-	there := map[string]bool{}
+	there := map[model.NodeClassName]bool{}
 	for _, x := range l.seen.Classes {
 		there[x.Spec.Name] = true
 		l.follow(x)
@@ -220,7 +217,6 @@ func (l *leader) follow(x cluster.Class) {
 func (l *leader) resolve(ctx context.Context, c *class) {
 	if c.leaving { // whatever its spec has become
 		l.release(ctx, c)
-
 		return
 	}
 	if c.invalid != (model.Reason{}) {
@@ -232,7 +228,6 @@ func (l *leader) resolve(ctx context.Context, c *class) {
 	}
 	if due := c.resolved.Add(every); !c.now && !c.resolved.IsZero() && l.now.Before(due) {
 		l.wake(due)
-
 		return
 	}
 	spec := c.spec
@@ -242,7 +237,6 @@ func (l *leader) resolve(ctx context.Context, c *class) {
 		key: fmt.Sprintf("class/%d/%s", spec.Generation, spec.Name), slot: l.slots.other, first: time.Second, most: time.Minute,
 		run: func(ctx context.Context) (err error) {
 			got, err = l.cfg.Classes.Resolve(ctx, spec)
-
 			return err
 		},
 		done: func(err error) { l.resolved(ctx, c, spec, got, err) },
@@ -256,10 +250,9 @@ func (l *leader) resolved(ctx context.Context, c *class, spec cloud.ClassSpec, g
 	l.dirty, c.told = true, nil
 	if err != nil {
 		c.failure = model.Reason{
-			Code: model.ReasonNodeClassNotReady, Message: plain(err), Subject: "ec2nodeclass/" + spec.Name,
+			Code: model.CodeNodeClassNotReady, Message: plain(err), Subject: "ec2nodeclass/" + string(spec.Name),
 		}
 		l.cfg.Log.WarnContext(ctx, "resolve node class", "class", spec.Name, "error", err)
-
 		return
 	}
 	c.class, c.resolved, c.failure, c.now = got, time.Now(), model.Reason{}, false
@@ -281,15 +274,13 @@ func (l *leader) shape(ctx context.Context, c *class) {
 	id, err := settingsID(settings)
 	if err != nil {
 		l.cfg.Log.ErrorContext(ctx, "name the settings of a class", "class", c.spec.Name, "error", err)
-
 		return
 	}
 	if known := l.world.catalogs[id]; known != nil {
 		c.catalogue = known
-
 		return
 	}
-	out := &catalogue{told: &inventory.Catalog{ID: id}, shapes: map[string]apply.Shape{}}
+	out := &catalogue{told: &model.Catalog{ID: id}, shapes: map[model.TypeName]apply.Shape{}}
 	for _, t := range l.world.types {
 		shape, err := instancetype.Resolve(t, settings)
 		if errors.Is(err, instancetype.ErrIncompatible) {
@@ -297,46 +288,42 @@ func (l *leader) shape(ctx context.Context, c *class) {
 		}
 		if err != nil {
 			c.class.NotReady = model.Reason{
-				Code: model.ReasonNodeClassNotReady, Subject: "ec2nodeclass/" + c.spec.Name, Message: err.Error(),
-				Remedy: "correct the settings of EC2NodeClass " + c.spec.Name,
+				Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(c.spec.Name), Message: err.Error(),
+				Remedy: "correct the settings of EC2NodeClass " + string(c.spec.Name),
 			}
-
 			return
 		}
 		s := apply.Shape{Labels: shapeLabels(shape.Labels), Capacity: shapeAmounts(shape.Capacity), Allocatable: shapeAmounts(shape.Allocatable)}
-		out.shapes[t.Name] = s
-		out.told.Types = append(out.told.Types, inventory.Type{
-			Name: t.Name, Labels: s.Labels, Capacity: s.Capacity, Allocatable: s.Allocatable,
+		out.shapes[model.TypeName(t.Name)] = s
+		out.told.InstanceTypes = append(out.told.InstanceTypes, model.InstanceType{
+			Name: model.TypeName(t.Name), Labels: s.Labels, Capacity: s.Capacity, Allocatable: s.Allocatable,
 		})
 	}
 	l.world.catalogs[id], c.catalogue = out, out
 }
 
-func settingsID(s instancetype.Settings) (string, error) {
+func settingsID(s instancetype.Settings) (model.CatalogID, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(text)
-
-	return "k-" + hex.EncodeToString(sum[:8]), nil
+	return model.CatalogID("k-" + hex.EncodeToString(sum[:8])), nil
 }
 
-func shapeLabels(in []instancetype.Label) []model.Label {
-	var out []model.Label
+func shapeLabels(in []instancetype.Label) model.Labels {
+	var out model.Labels
 	for _, x := range in {
 		out = append(out, model.Label(x))
 	}
-
 	return out
 }
 
-func shapeAmounts(in []instancetype.Amount) []model.Amount {
-	var out []model.Amount
+func shapeAmounts(in []instancetype.Amount) model.Amounts {
+	var out model.Amounts
 	for _, a := range in {
-		out = append(out, model.Amount{Resource: a.Name, Value: a.Value})
+		out = append(out, model.Amount{Resource: model.Resource(a.Name), Value: a.Value})
 	}
-
 	return out
 }
 
@@ -347,12 +334,11 @@ func (l *leader) release(ctx context.Context, c *class) {
 		return
 	}
 	l.do(ctx, job{
-		key: "release/" + name, slot: l.slots.other, first: time.Second, most: time.Minute, calm: time.Minute,
+		key: "release/" + string(name), slot: l.slots.other, first: time.Second, most: time.Minute, calm: time.Minute,
 		run: func(ctx context.Context) error { return l.cfg.Classes.Release(ctx, name) },
 		done: func(err error) {
 			if err != nil {
 				l.cfg.Log.WarnContext(ctx, "release node class", "class", name, "error", err)
-
 				return
 			}
 			l.out.released[name] = true
@@ -361,13 +347,12 @@ func (l *leader) release(ctx context.Context, c *class) {
 }
 
 // needed says that a claim of the class, or of any class for "", is not over yet.
-func (l *leader) needed(class string) bool {
+func (l *leader) needed(class model.NodeClassName) bool {
 	for _, c := range l.claims {
 		if !c.State.Ended() && (class == "" || c.NodeClass == class) {
 			return true
 		}
 	}
-
 	return false
 }
 
@@ -388,7 +373,6 @@ func (l *leader) sweepTemplates(ctx context.Context) {
 		key: key, slot: l.slots.other, first: time.Second, most: time.Minute, calm: calm,
 		run: func(ctx context.Context) error {
 			_, err := l.cfg.Classes.Sweep(ctx, unused)
-
 			return err
 		},
 		done: func(err error) {
@@ -401,23 +385,22 @@ func (l *leader) sweepTemplates(ctx context.Context) {
 }
 
 // told is what the inventory says of the class.
-func (c *class) inventory() *inventory.NodeClass {
+func (c *class) inventory() *model.NodeClass {
 	if c.told != nil {
 		return c.told
 	}
-	out := &inventory.NodeClass{
+	out := &model.NodeClass{
 		Name: c.spec.Name, Hash: c.spec.Hash, NotReady: c.notReady(), Generation: c.spec.Generation, Zones: c.class.Zones(),
 	}
 	if c.catalogue != nil {
-		out.CatalogID = c.catalogue.told.ID
+		out.Catalog = c.catalogue.told.ID
 	}
 	for _, i := range c.class.Images {
-		out.Images = append(out.Images, inventory.Image{
+		out.Images = append(out.Images, model.MachineImage{
 			ID: i.ID, Name: i.Name, CreateTime: i.CreateTime,
 			Requirements: slices.SortedFunc(slices.Values(i.Requirements), func(a, b model.Requirement) int { return cmp.Compare(a.Key, b.Key) }),
 		})
 	}
 	c.told = out
-
 	return out
 }

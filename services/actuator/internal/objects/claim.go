@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. Its spec never changes: the API server forbids it.
 func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unstructured {
 	spec := map[string]any{
-		"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": c.NodeClass},
+		"nodeClassRef": map[string]any{"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": string(c.NodeClass)},
 		"requirements": requirements(c.Requirements),
 		"expireAfter":  "Never",
 	}
@@ -31,8 +31,8 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 	if !c.ExpireTime.IsZero() {
 		spec["expireAfter"] = seconds(c.ExpireTime.Sub(c.CreateTime))
 	}
-	if c.TerminationGracePeriod >= 0 {
-		spec["terminationGracePeriod"] = seconds(c.TerminationGracePeriod)
+	if grace := c.TerminationGracePeriod; grace != nil {
+		spec["terminationGracePeriod"] = seconds(*grace)
 	}
 
 	o := &unstructured.Unstructured{Object: map[string]any{
@@ -52,7 +52,6 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 			APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: pool.GetName(), UID: pool.GetUID(), BlockOwnerDeletion: &block,
 		}})
 	}
-
 	return o
 }
 
@@ -61,14 +60,13 @@ func claimLabels(c model.Claim) map[string]string {
 	for _, l := range c.Labels {
 		out[l.Key] = l.Value
 	}
-	out[labelPool] = c.NodePool
-	out[labelClass] = c.NodeClass
-	if c.Launched.InstanceType != "" {
-		out[corev1.LabelInstanceTypeStable] = c.Launched.InstanceType
-		out[corev1.LabelTopologyZone] = c.Launched.Zone
-		out[labelCapacityType] = string(c.Launched.CapacityType)
+	out[labelPool] = string(c.NodePool)
+	out[labelClass] = string(c.NodeClass)
+	if c.InstanceType != "" {
+		out[corev1.LabelInstanceTypeStable] = string(c.InstanceType)
+		out[corev1.LabelTopologyZone] = c.Zone
+		out[labelCapacityType] = c.CapacityType.String()
 	}
-
 	return out
 }
 
@@ -84,7 +82,7 @@ func SetClaim(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 	}
 	put("providerID", c.ProviderID)
 	put("imageID", c.ImageID)
-	put("nodeName", c.Node)
+	put("nodeName", string(c.Node))
 	if len(c.Capacity) > 0 {
 		status["capacity"] = quantities(c.Capacity)
 	}
@@ -101,19 +99,19 @@ func setProgress(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 	reason := ""
 	switch {
 	case c.Failure.Message == "":
-	case c.State == model.StateFailed:
+	case c.State == model.ClaimFailed:
 		reason = "LaunchFailed"
 	default:
 		reason = "Waiting"
 	}
 	for _, step := range []struct {
 		kind  string
-		state model.State
+		state model.ClaimState
 	}{
-		{"Launched", model.StateLaunched},
-		{"Registered", model.StateRegistered},
-		{"Initialized", model.StateInitialized},
-		{"Ready", model.StateInitialized},
+		{"Launched", model.ClaimLaunched},
+		{"Registered", model.ClaimRegistered},
+		{"Initialized", model.ClaimInitialized},
+		{"Ready", model.ClaimInitialized},
 	} {
 		if at >= step.state {
 			setCondition(o, now, condition{kind: step.kind, holds: true})
@@ -128,15 +126,14 @@ func setEnd(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 	set := func(holds bool, kind, reason, message string) {
 		if !holds {
 			dropCondition(o, kind)
-
 			return
 		}
 		setCondition(o, now, condition{kind: kind, holds: true, reason: reason, message: message})
 	}
-	leaving := c.Disruption != "" || c.State == model.StateDraining || c.State == model.StateTerminating
+	leaving := c.Disruption != "" || c.State == model.ClaimDraining || c.State == model.ClaimTerminating
 	set(leaving, "DisruptionReason", c.DisruptionReason.String(), "Kerf is taking this node away")
-	set(c.State == model.StateTerminating, "Drained", "", "")
-	set(c.State == model.StateTerminating, "InstanceTerminating", "", "")
+	set(c.State == model.ClaimTerminating, "Drained", "", "")
+	set(c.State == model.ClaimTerminating, "InstanceTerminating", "", "")
 	set(c.Drifted.Message != "", "Drifted", driftWord(c.Drifted.Message), c.Drifted.Message)
 }
 
@@ -146,15 +143,13 @@ func driftWord(message string) string {
 	if !found || strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }) {
 		return "Drifted"
 	}
-
 	return word
 }
 
 // furthest is the furthest state that the claim reached on its way up.
-func furthest(c model.Claim) model.State {
-	if c.State <= model.StateInitialized {
+func furthest(c model.Claim) model.ClaimState {
+	if c.State <= model.ClaimInitialized {
 		return c.State
 	}
-
 	return c.Reached
 }

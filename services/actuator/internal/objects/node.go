@@ -8,13 +8,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Node reads a node and the pods on it. Its volumes are not told by these objects and stay uncounted.
 func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 	out := cluster.Node{
-		Name:        n.Name,
+		Name:        model.NodeName(n.Name),
 		ProviderID:  n.Spec.ProviderID,
 		Labels:      n.Labels,
 		Annotations: n.Annotations,
@@ -25,21 +25,21 @@ func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 		CreateTime:  n.CreationTimestamp.Time,
 	}
 	for _, t := range n.Spec.Taints {
-		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+		effect, _ := model.ParseTaintEffect(string(t.Effect))
+		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: effect})
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			out.Ready = c.Status == corev1.ConditionTrue
 		}
-		out.Conditions = append(out.Conditions, cluster.Condition{
-			Type: string(c.Type), Status: string(c.Status), Since: c.LastTransitionTime.Time,
+		out.Conditions = append(out.Conditions, model.NodeCondition{
+			Type: string(c.Type), Status: string(c.Status), TransitionTime: c.LastTransitionTime.Time,
 		})
 	}
-	slices.SortFunc(out.Conditions, func(a, b cluster.Condition) int { return cmp.Compare(a.Type, b.Type) })
+	slices.SortFunc(out.Conditions, func(a, b model.NodeCondition) int { return cmp.Compare(a.Type, b.Type) })
 	for _, p := range pods {
 		out.Pods = append(out.Pods, Pod(p))
 	}
-
 	return out
 }
 
@@ -82,7 +82,6 @@ func Pod(p *corev1.Pod) cluster.Pod {
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		out.GracePeriod = time.Duration(*s) * time.Second
 	}
-
 	return out
 }
 
@@ -94,7 +93,6 @@ func tolerates(t corev1.Toleration, taint corev1.Taint) bool {
 	if t.Operator == corev1.TolerationOpExists {
 		return t.Key == "" || t.Key == taint.Key
 	}
-
 	return t.Key == taint.Key && t.Value == taint.Value
 }
 
@@ -112,20 +110,18 @@ func doNotDisrupt(p *corev1.Pod) (bool, time.Time) {
 	if err != nil || d <= 0 || p.Status.StartTime == nil {
 		return false, time.Time{}
 	}
-
 	return true, p.Status.StartTime.Add(d)
 }
 
-func amounts(list corev1.ResourceList) []model.Amount {
-	out := make([]model.Amount, 0, len(list))
+func amounts(list corev1.ResourceList) model.Amounts {
+	out := make(model.Amounts, 0, len(list))
 	for name, q := range list {
 		v := q.Value()
 		if name == corev1.ResourceCPU {
 			v = q.MilliValue()
 		}
-		out = append(out, model.Amount{Resource: string(name), Value: v})
+		out = append(out, model.Amount{Resource: model.Resource(name), Value: v})
 	}
 	slices.SortFunc(out, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
-
 	return out
 }

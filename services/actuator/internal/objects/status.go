@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // condition is one line of an object's status.
@@ -48,7 +48,6 @@ func setCondition(o *unstructured.Unstructured, now time.Time, c condition) {
 		}
 		list[i] = next
 		statusOf(o)["conditions"] = list
-
 		return
 	}
 	statusOf(o)["conditions"] = append(list, next)
@@ -62,7 +61,6 @@ func dropCondition(o *unstructured.Unstructured, kind string) {
 	}
 	statusOf(o)["conditions"] = slices.DeleteFunc(list, func(c any) bool {
 		m, ok := c.(map[string]any)
-
 		return ok && m["type"] == kind
 	})
 }
@@ -73,7 +71,6 @@ func conditions(o *unstructured.Unstructured) []any {
 	if err != nil {
 		return nil
 	}
-
 	return list
 }
 
@@ -120,7 +117,6 @@ func statusOf(o *unstructured.Unstructured) map[string]any {
 		status = map[string]any{}
 		o.Object["status"] = status
 	}
-
 	return status
 }
 
@@ -128,7 +124,6 @@ func reasonWord(r model.Reason) string {
 	if (r == model.Reason{}) {
 		return ""
 	}
-
 	return "NotReady"
 }
 
@@ -137,7 +132,6 @@ func subnets(s cluster.ClassStatus) []any {
 	for _, n := range s.Class.Subnets {
 		out = append(out, map[string]any{"id": n.ID, "zone": n.Zone, "zoneID": n.ZoneID})
 	}
-
 	return out
 }
 
@@ -146,7 +140,6 @@ func securityGroups(s cluster.ClassStatus) []any {
 	for _, g := range s.Class.SecurityGroups {
 		out = append(out, map[string]any{"id": g.ID, "name": g.Name})
 	}
-
 	return out
 }
 
@@ -155,14 +148,13 @@ func images(s cluster.ClassStatus) []any {
 	for _, i := range s.Class.Images {
 		out = append(out, map[string]any{"id": i.ID, "name": i.Name, "requirements": requirements(i.Requirements)})
 	}
-
 	return out
 }
 
 func requirements(rs []model.Requirement) []any {
 	out := make([]any, 0, len(rs))
 	for _, r := range rs {
-		m := map[string]any{"key": r.Key, "operator": r.Operator}
+		m := map[string]any{"key": r.Key, "operator": r.Operator.String()}
 		if len(r.Values) > 0 {
 			values := make([]any, 0, len(r.Values))
 			for _, v := range r.Values {
@@ -170,41 +162,38 @@ func requirements(rs []model.Requirement) []any {
 			}
 			m["values"] = values
 		}
-		if r.MinValues != nil {
-			m["minValues"] = int64(*r.MinValues)
+		if r.MinValues > 0 {
+			m["minValues"] = int64(r.MinValues)
 		}
 		out = append(out, m)
 	}
-
 	return out
 }
 
 func taints(ts []model.Taint) []any {
 	out := make([]any, 0, len(ts))
 	for _, t := range ts {
-		m := map[string]any{"key": t.Key, "effect": t.Effect}
+		m := map[string]any{"key": t.Key, "effect": t.Effect.String()}
 		if t.Value != "" {
 			m["value"] = t.Value
 		}
 		out = append(out, m)
 	}
-
 	return out
 }
 
-func quantities(as []model.Amount) map[string]any {
+func quantities(as model.Amounts) map[string]any {
 	out := make(map[string]any, len(as))
 	for _, a := range as {
 		q := resource.NewQuantity(a.Value, resource.DecimalSI)
 		switch a.Resource {
-		case string(corev1.ResourceCPU):
+		case model.CPU:
 			q = resource.NewMilliQuantity(a.Value, resource.DecimalSI)
-		case string(corev1.ResourceMemory), string(corev1.ResourceEphemeralStorage):
+		case model.Memory, model.Resource(corev1.ResourceEphemeralStorage):
 			q = resource.NewQuantity(a.Value, resource.BinarySI)
 		}
-		out[a.Resource] = q.String()
+		out[string(a.Resource)] = q.String()
 	}
-
 	return out
 }
 
@@ -223,6 +212,5 @@ func merged(old, add map[string]string) map[string]string {
 		out = make(map[string]string, len(add))
 	}
 	maps.Copy(out, add)
-
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -14,10 +15,10 @@ import (
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/actuator/convert"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
-	"github.com/kerf-dev/kerf/services/actuator/model"
+	"github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
 
@@ -49,19 +50,21 @@ func (s *Server) Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuat
 			Field: "plan", Problem: fmt.Sprintf("%d claims and disruptions: at most %d", n, MaxDecisions),
 		})
 	}
-	plan, waiting, err := convert.FromPlan(r.GetPlan())
+	plan, err := convert.ReadDecisions(r.GetPlan())
 	if err != nil {
 		return nil, failure(err)
 	}
 	var pending []loop.Pending
-	for _, p := range waiting {
-		pending = append(pending, loop.Pending(p))
+	for _, p := range plan.Pending {
+		if strings.Count(string(p.Pod), "/") > 1 {
+			continue // a capacity buffer's: there is no object to tell anything
+		}
+		pending = append(pending, loop.Pending{Pod: string(p.Pod), Reason: p.Reason})
 	}
 	answer, err := s.loop.Apply(ctx, plan, pending, r.GetDryRun())
 	if err != nil {
 		return nil, failure(err)
 	}
-
 	return &actuatorpb.ApplyResponse{Verdicts: convert.Verdicts(answer.Verdicts), InventoryRevision: answer.Revision}, nil
 }
 
@@ -97,9 +100,10 @@ func (s *Server) follow(ctx context.Context, name string, drive bool, send func(
 		if err != nil {
 			return failure(err)
 		}
-		parts := convert.Whole(*inv)
+		delta := inventory.Diff(sent, *inv)
+		parts := convert.Whole(delta.Upserted)
 		if !first {
-			parts = convert.Change(inventory.Diff(sent, *inv))
+			parts = convert.Change(delta)
 		}
 		for _, part := range parts {
 			if err := send(part, driver); err != nil {
@@ -118,12 +122,11 @@ func (s *Server) ListClaims(ctx context.Context, r *actuatorpb.ListClaimsRequest
 	}
 	out := &actuatorpb.ListClaimsResponse{InventoryRevision: inv.Revision}
 	for _, c := range inv.Claims {
-		if (r.GetNodePool() != "" && c.NodePool != r.GetNodePool()) || (c.State.Ended() && !r.GetIncludeEnded()) {
+		if (r.GetNodePool() != "" && string(c.NodePool) != r.GetNodePool()) || (c.State.Ended() && !r.GetIncludeEnded()) {
 			continue
 		}
 		out.Claims = append(out.Claims, convert.Claim(*c))
 	}
-
 	return out, nil
 }
 
@@ -133,7 +136,6 @@ func (s *Server) GetClaim(ctx context.Context, r *actuatorpb.GetClaimRequest) (*
 	if err != nil {
 		return nil, err
 	}
-
 	return &actuatorpb.GetClaimResponse{Claim: c}, nil
 }
 
@@ -143,7 +145,6 @@ func (s *Server) DeleteClaim(ctx context.Context, r *actuatorpb.DeleteClaimReque
 	if err != nil {
 		return nil, err
 	}
-
 	return &actuatorpb.DeleteClaimResponse{Claim: c}, nil
 }
 
@@ -157,25 +158,27 @@ func (s *Server) claim(
 	if err != nil {
 		return nil, failure(err)
 	}
-
 	return convert.Claim(c), nil
 }
 
 // failure gives an error its code.
 func failure(err error) error {
 	var follower *loop.NotLeaderError
-	var field *convert.FieldError
+	var unreadable *convert.Error
 	switch {
 	case errors.As(err, &follower):
 		return rpcerr.NotLeader(follower.Leader)
-	case errors.As(err, &field):
-		return rpcerr.Invalid(rpcerr.Violation{Field: field.Field, Problem: field.Problem})
+	case errors.As(err, &unreadable):
+		var found []rpcerr.Violation
+		for _, p := range unreadable.Problems {
+			found = append(found, rpcerr.Violation{Field: p.Path, Problem: p.Text})
+		}
+		return rpcerr.Invalid(found...)
 	case errors.Is(err, loop.ErrNotFound):
 		return rpcerr.New(codes.NotFound, "CLAIM_NOT_FOUND", "%v", err)
 	case errors.Is(err, loop.ErrNotReady), errors.Is(err, loop.ErrUnknown):
 		e := rpcerr.New(codes.Unavailable, "NOT_READY", "%v", err)
 		e.RetryAfter = retryAfter
-
 		return e
 	case errors.Is(err, context.Canceled):
 		return rpcerr.New(codes.Canceled, "", "%v", err)

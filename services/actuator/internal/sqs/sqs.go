@@ -37,7 +37,6 @@ func New(ctx context.Context, c aws.Config, name string) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find queue %q (aws.queue in the configuration): %w", name, err)
 	}
-
 	return &Queue{client: client, url: aws.ToString(out.QueueUrl)}, nil
 }
 
@@ -56,7 +55,6 @@ func (q *Queue) Receive(ctx context.Context) ([]cloud.Message, error) {
 			ID: aws.ToString(m.MessageId), Receipt: aws.ToString(m.ReceiptHandle), Body: aws.ToString(m.Body),
 		})
 	}
-
 	return messages, nil
 }
 
@@ -68,7 +66,6 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) error {
 		errs = append(errs, q.deleteBatch(ctx, receipts[:n]))
 		receipts = receipts[n:]
 	}
-
 	return errors.Join(errs...)
 }
 
@@ -87,6 +84,5 @@ func (q *Queue) deleteBatch(ctx context.Context, receipts []string) error {
 	for _, f := range out.Failed {
 		errs = append(errs, fmt.Errorf("delete message: %s: %s", aws.ToString(f.Code), aws.ToString(f.Message)))
 	}
-
 	return errors.Join(errs...)
 }

@@ -1,0 +1,62 @@
+package apply
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
+)
+
+// violated says which requirement an offering does not meet; "" when it meets all. Keys of the user's own, which no
+// offering has, are met by the claim: its requirements must leave only values that the pool allows.
+func violated(has map[string]string, asked demands) string {
+	for _, r := range asked.claim {
+		value, present := has[r.Key]
+		if _, ok := chosen(r); ok && !present {
+			continue
+		}
+		if !r.Matches(value, present) {
+			return fmt.Sprintf("the claim's requirement %s does not hold", r)
+		}
+	}
+	for _, r := range asked.pool {
+		value, present := has[r.Key]
+		if !present && !ofOffering(r.Key) {
+			mine, _ := asked.claim.Get(r.Key)
+			if _, ok := chosen(mine); (ok && !mine.SubsetOf(r)) || (!ok && !r.AllowsAbsent()) {
+				return fmt.Sprintf("the claim does not promise the pool's requirement %s", r)
+			}
+			continue
+		}
+		if !r.Matches(value, present) {
+			return fmt.Sprintf("the pool's requirement %s does not hold", r)
+		}
+	}
+	return ""
+}
+
+// chosen is the value that a claim's node gets for a label of the user's own which the claim narrows to certain values.
+func chosen(r require.Requirement) (string, bool) {
+	values, finite := r.Values()
+	if !finite || len(values) == 0 || r.AllowsAbsent() || ofOffering(r.Key) {
+		return "", false
+	}
+	return slices.Min(values), true
+}
+
+// ofOffering says that a label describes the instance, or is Kerf's to set: a claim can't choose it.
+func ofOffering(key string) bool {
+	return labels.WellKnown(key) || key == labels.Hostname || strings.HasPrefix(key, labels.Karpenter+"/")
+}
+
+func sortedLabels(m map[string]string) model.Labels {
+	out := make(model.Labels, 0, len(m))
+	for k, v := range m {
+		out = append(out, model.Label{Key: k, Value: v})
+	}
+	slices.SortFunc(out, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
+	return out
+}

@@ -1,0 +1,53 @@
+package convert
+
+import (
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// ReadDecisions reads of a plan what is acted on: its claims, its disruptions, and why pods stay pending. It is tolerant of
+// what the planner explains in words that this version does not know. The error is an *Error.
+func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
+	r := &reader{tolerant: true}
+	r.at("plan", "plan", "")
+	if p.GetId() == "" {
+		r.bad("id", "is missing")
+	}
+	if p.GetNow() == nil {
+		r.bad("now", "is missing")
+	}
+	out := model.Plan{
+		ID: model.PlanID(p.GetId()), Revision: p.GetRevision(), InventoryRevision: p.GetInventoryRevision(),
+		Now: r.time("now", p.GetNow()), Traceparent: p.GetTraceparent(),
+	}
+	r.decisions(p, &out)
+	return out, r.err()
+}
+
+// decisions reads the lists of what is to be done, and what can't be.
+func (r *reader) decisions(p *plannerpb.Plan, out *model.Plan) {
+	for _, c := range p.GetNodeClaims() {
+		r.at("plan.node_claims", "claim", c.GetId())
+		out.NodeClaims = append(out.NodeClaims, r.nodeClaim(c))
+	}
+	for _, d := range p.GetDisruptions() {
+		r.at("plan.disruptions", "disruption", d.GetId())
+		out.Disruptions = append(out.Disruptions, r.disruption(d))
+	}
+	for _, q := range p.GetPending() {
+		r.at("plan.pending", "pending pod", q.GetPod())
+		out.Pending = append(out.Pending, r.pending(q))
+	}
+}
+
+// Verdicts writes what became of a plan's decisions.
+func Verdicts(in []model.Verdict) []*actuatorpb.Verdict {
+	return write(in, func(v model.Verdict) *actuatorpb.Verdict {
+		kind := actuatorpb.VerdictKind_VERDICT_KIND_REJECTED
+		if v.Accepted {
+			kind = actuatorpb.VerdictKind_VERDICT_KIND_ACCEPTED
+		}
+		return &actuatorpb.Verdict{Decision: v.Decision, Kind: kind, Reason: writeReason(v.Reason)}
+	})
+}

@@ -1,0 +1,52 @@
+package convert
+
+import (
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// stored is a reader for what is in the actuator's store. It must read what other versions wrote, so it is tolerant.
+func stored(list, kind, id string) *reader {
+	r := &reader{tolerant: true}
+	r.at(list, kind, id)
+	if id == "" {
+		r.bad("id", "is missing")
+	}
+	return r
+}
+
+// ReadClaim reads a stored claim. The error is an *Error.
+func ReadClaim(m *clusterpb.Claim) (model.Claim, error) {
+	r := stored("claims", "claim", m.GetId())
+	return r.claim(m), r.err()
+}
+
+// ReadRecord reads the stored record of a disruption. The error is an *Error.
+func ReadRecord(m *clusterpb.DisruptionRecord) (model.DisruptionRecord, error) {
+	r := stored("disruptions", "disruption", m.GetId())
+	return r.record(m), r.err()
+}
+
+// ReadNotice reads a stored notice. The error is an *Error.
+func ReadNotice(m *clusterpb.Notice) (model.Notice, error) {
+	r := stored("notices", "notice", m.GetId())
+	return r.notice(m), r.err()
+}
+
+// ReadShortage reads a stored shortage. The error is an *Error.
+func ReadShortage(m *clusterpb.Shortage) (model.Shortage, error) {
+	r := stored("shortages", "shortage", m.GetInstanceType())
+	return model.Shortage{
+		InstanceType: model.TypeName(m.GetInstanceType()), Zone: m.GetZone(),
+		CapacityType: model.CapacityType(enum(r, "capacity_type", m.GetCapacityType(), clusterpb.CapacityType_name)),
+		Until:        r.time("until", m.GetUntil()), Message: m.GetMessage(),
+	}, r.err()
+}
+
+// Shortage writes a shortage.
+func Shortage(s model.Shortage) *clusterpb.Shortage {
+	return &clusterpb.Shortage{
+		InstanceType: string(s.InstanceType), Zone: s.Zone, CapacityType: clusterpb.CapacityType(s.CapacityType),
+		Until: stamp(s.Until), Message: s.Message,
+	}
+}
