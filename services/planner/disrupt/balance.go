@@ -29,7 +29,7 @@ func newBalance(s *search) *balance {
 	return b
 }
 
-// disturbance is what giving a node back does to its pods: 1, and for each pod how hard it is to move.
+// disturbance is what removing a node does to its pods: 1, and for each pod how hard it is to move.
 func (s *search) disturbance(host int) float64 {
 	sum := 1.0
 	for _, i := range s.moving[host] {

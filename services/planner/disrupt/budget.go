@@ -86,7 +86,7 @@ type need struct {
 }
 
 // reason says why pods can't be evicted now; zero when they can. All together they must stay within each budget; but a
-// budget that allows any, and that nobody else of this plan uses, lets one node go whatever it has: the drain takes its pods
+// budget that allows any, and that no other node of this plan uses, lets one node go whatever it has: the drain takes its pods
 // one after the other.
 func (p *pdbs) reason(pods []int) model.Reason {
 	needs := make(map[int]need)

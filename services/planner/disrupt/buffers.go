@@ -7,8 +7,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 )
 
-// noteBufferPods notes where the pods of buffers are, and says how many are on each host. Those that mind other pods do not
-// move; nobody else is to mind them: they are not really there.
+// noteBufferPods notes where the pods of buffers are, and says how many are on each host. Those with pod rules do not
+// move, and are not counted for other pods' rules: they do not exist.
 func (s *search) noteBufferPods() (held []int) {
 	s.bufferPods, s.buffersFixed, held = make([][]int, len(s.v.Hosts)), make([]bool, len(s.v.Hosts)), make([]int, len(s.v.Hosts))
 	for _, a := range s.BufferPods {
@@ -41,7 +41,7 @@ func buffersMove(s *search, host int) model.Reason {
 		return model.Reason{}
 	}
 	return model.Reason{
-		Code: model.CodeCapacityBuffer, Message: "a capacity buffer has its room there, for pods that mind where other pods are",
+		Code: model.CodeCapacityBuffer, Message: "a capacity buffer has capacity there for pods with pod rules, which does not move",
 	}
 }
 
@@ -56,14 +56,14 @@ func (s *search) explainBuffers() {
 		case model.CodeNoCheaper, model.CodeNoDestination, model.CodeConsolidationPolicy:
 			s.verdicts[h] = model.Reason{
 				Code: model.CodeCapacityBuffer, Subject: s.v.Hosts[h].Name(),
-				Message: fmt.Sprintf("it keeps room for %s of capacity buffers", fit.Count(len(s.bufferPods[h]), "pod")),
+				Message: fmt.Sprintf("it keeps capacity for %s of capacity buffers", fit.Count(len(s.bufferPods[h]), "pod")),
 			}
 		default:
 		}
 	}
 }
 
-// shrink gives back what static pools have too many. Their users say so: nobody else is asked. Pods that find no place on
+// removeSurplus removes what static pools have too many. Their users say so: no other rule is asked. Pods that find no place on
 // nodes that there are get theirs once they have left.
 func (s *search) removeSurplus() {
 	for _, x := range s.Surplus {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxSetNodes is how many nodes are given up as one set: the optimiser packs many pods better than few, and a
+	// maxSetNodes is how many nodes are removed as one set: the optimiser packs many pods better than few, and a
 	// decision that holds fewer nodes is easier to carry out.
 	maxSetNodes = 24
 	// maxSetPods is how many pods one set moves.
@@ -22,9 +22,9 @@ const (
 	minSetNodes = 6
 )
 
-// consolidate gives back nodes whose pods can live for less elsewhere.
+// consolidate removes nodes whose pods can run for less elsewhere.
 //
-// First each node that is to be given up goes if its pods fit on those that are kept; then the rest go in sets, for new
+// First each node that is to go does so if its pods fit on those that are kept; then the rest go in sets, for new
 // nodes that are bought together; in the end every node that is still there is tried by itself, with all others as
 // destinations.
 func (s *search) consolidate() {
@@ -127,7 +127,7 @@ func (t *trials) try() bool {
 	return true
 }
 
-// deletes gives back each node whose pods fit on those that are kept.
+// deletes removes each node whose pods fit on those that are kept.
 func (t *trials) deletes(hosts []int) {
 	for _, h := range hosts {
 		if !t.mayGo(h).OK() || t.stuck(h) || !t.try() {
@@ -144,7 +144,7 @@ func (t *trials) deletes(hosts []int) {
 	clear(t.full)
 }
 
-// stuck says that some pod of a host has no room anywhere, by what was seen of others.
+// stuck says that some pod of a host fits nowhere, by what was seen of others.
 func (t *trials) stuck(host int) bool {
 	for _, p := range t.s.moving[host] {
 		c := t.s.v.Pods[p].Class
@@ -155,8 +155,8 @@ func (t *trials) stuck(host int) bool {
 	return false
 }
 
-// noteFull notes for which pods of a host there is no room elsewhere, where that can't change. A try that was taken back
-// left some pods; where it had put others, there may be room for those again.
+// noteFull notes which pods of a host fit nowhere else, where that can't change. A try that was reverted
+// left some pods; where it had put others, there may be capacity for those again.
 func (t *trials) noteFull(host int, destinations []pack.Assignment, left []market.Item) {
 	for _, it := range left {
 		again := func(s pack.Assignment) bool { return t.s.Matcher.Capacity(it.Class, s.Host, 1) > 0 }
@@ -208,7 +208,7 @@ func (t *trials) preferencesKept(d *Decision) model.Reason {
 		if fit.PreferencePenalty(p.Class.Profile, at(a.Host)) > fit.PreferencePenalty(p.Class.Profile, at(home[a.Pod])) {
 			return model.Reason{
 				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
-				Message: fmt.Sprintf("pod %s would have fewer of its wishes met elsewhere, and wishes are enforced", p.ID),
+				Message: fmt.Sprintf("pod %s would have fewer of its preferences met elsewhere, and preferences are enforced", p.ID),
 				Remedy:  "let policy.preferences be priced",
 			}
 		}
@@ -350,7 +350,7 @@ func (t *trials) fromLast(hosts []int) {
 	slices.SortFunc(hosts, func(a, b int) int { return cmp.Or(cmp.Compare(later(a), later(b)), cmp.Compare(id(a), id(b))) })
 }
 
-// single gives a node back by itself, or says why not.
+// single removes a node by itself, or says why not.
 func (t *trials) single(h int) model.Reason {
 	if t.stuck(h) && !t.mayWin(h, slices.Concat(t.s.moving[h], t.s.bufferPods[h])) {
 		return t.tooExpensive(h)
@@ -390,15 +390,15 @@ func (t *trials) alone(d Decision, left []market.Item) model.Reason {
 		return t.accept([]Decision{one})
 	}
 	t.s.Scheduler.Revert(mark)
-	_, bought, homeless := t.s.Scheduler.Buy(left, t.s.Limits.Clone())
-	if len(homeless) == 0 && len(bought) > 1 {
+	_, bought, unplaced := t.s.Scheduler.Buy(left, t.s.Limits.Clone())
+	if len(unplaced) == 0 && len(bought) > 1 {
 		d.Replacements = bought
 		if t.accept([]Decision{d}).OK() {
 			return model.Reason{}
 		}
 	}
 	t.s.Scheduler.Revert(mark)
-	return t.noCheaper(h, left, bought, homeless)
+	return t.noCheaper(h, left, bought, unplaced)
 }
 
 // mayWin says whether new nodes for some pods of a host could cost so little that it pays: they cost at least what the pods
@@ -431,10 +431,10 @@ func (t *trials) tooExpensive(host int) model.Reason {
 }
 
 // noCheaper says why no replacement was found, or none that is worth it.
-func (t *trials) noCheaper(host int, left []market.Item, bought []*purchase.NewClaim, homeless []market.Item) model.Reason {
+func (t *trials) noCheaper(host int, left []market.Item, bought []*purchase.NewClaim, unplaced []market.Item) model.Reason {
 	name, what := t.s.v.Hosts[host].Name(), t.s.countLeft(left)
-	if len(homeless) > 0 {
-		r := t.s.noDestination(host, homeless[0])
+	if len(unplaced) > 0 {
+		r := t.s.noDestination(host, unplaced[0])
 		r.Message = what + " fit on no other node, and no new node holds them: " + r.Message
 		return r
 	}

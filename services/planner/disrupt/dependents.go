@@ -12,7 +12,7 @@ import (
 // they rely on. A later decision must not take those others away.
 type dependents map[int32][]pack.Assignment
 
-// promise notes the assigned of pods that rely on others.
+// noteDependents notes the places of pods that depend on others.
 func (s *search) noteDependents(assigned []pack.Assignment) {
 	for _, a := range assigned {
 		for _, n := range s.Scheduler.DependsOn(s.v.Pods[a.Pod].Class) {
@@ -39,7 +39,8 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 	return out
 }
 
-// kept says whether what was promised before still holds once some pods, who have left already, are gone.
+// dependentsStay says whether pods that this plan has placed may still be there once some pods, which have left already,
+// are gone.
 func (s *search) dependentsStay(evicted []int) model.Reason {
 	if len(s.dependents) == 0 {
 		return model.Reason{}

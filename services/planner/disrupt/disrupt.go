@@ -1,4 +1,4 @@
-// Package disrupt finds nodes to give back: those that are sick, too many, empty, too old or no longer what they should be,
+// Package disrupt finds nodes to disrupt: those that are unhealthy, too many, empty, too old or no longer what they should be,
 // and those whose pods can live for less elsewhere.
 //
 // Its methods run in that order. Each looks at the candidates that a chain of named checks lets through, tries a decision on
@@ -50,14 +50,14 @@ type Params struct {
 	Spare []model.ClaimID
 }
 
-// Removal is a host that is not to be there, whatever runs on it: one too many of a static pool, or a sick one.
+// Removal is a host that is not to be there, whatever runs on it: one too many of a static pool, or an unhealthy one.
 type Removal struct {
 	// Host is a place in View.Hosts.
 	Host   int
 	Reason model.Reason
 }
 
-// Decision gives nodes back.
+// Decision disrupts nodes.
 type Decision struct {
 	Reason model.DisruptionReason
 	// Hosts are the candidates: places in View.Hosts, in order.
@@ -92,7 +92,7 @@ type Result struct {
 	ReconsiderTime time.Time
 }
 
-// Run looks for nodes to give back.
+// Run looks for nodes to disrupt.
 func Run(in Params) Result {
 	s := newSearch(in)
 	s.removeUnhealthy()
@@ -259,7 +259,7 @@ func (s *search) price(hosts []int) (list, weighed int64) {
 	return list, weighed
 }
 
-// empty gives back nodes that nothing runs on.
+// removeEmpty removes nodes that nothing runs on.
 func (s *search) removeEmpty() {
 	for _, h := range s.candidates {
 		if len(s.moving[h]) > 0 || !s.unforced(h).OK() || !s.quiet(h).OK() {
@@ -274,7 +274,7 @@ func (s *search) removeEmpty() {
 			continue
 		}
 		if s.buffersFixed[h] || len(s.bufferPods[h]) > 0 {
-			continue // it is not to go, but its room may move
+			continue // it is not to go, but its buffer pods may move
 		}
 		if r := s.returns(h); !r.OK() {
 			s.verdicts[h] = r

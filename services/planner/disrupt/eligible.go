@@ -11,7 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// check is one rule that must hold before a node may be given back; the zero Reason means that it does.
+// check is one rule that must hold before a node may be disrupted; the zero Reason means that it does.
 type check func(s *search, host int) model.Reason
 
 // everyMethod is the chain for all methods, cheapest and most telling first.
@@ -209,7 +209,7 @@ func spared(s *search, host int) model.Reason {
 	}
 }
 
-// unforced says whether a node may go for a reason that could as well wait: then its age overrules nobody.
+// unforced says whether a node may go for a reason that could as well wait: then its age overrules nothing.
 func (s *search) unforced(host int) model.Reason {
 	if !s.patient(host) {
 		return model.Reason{} // checked already
@@ -264,9 +264,9 @@ func underused() []check {
 		func(s *search, host int) model.Reason { return s.unforced(host) },
 		func(s *search, host int) model.Reason { return s.quiet(host) },
 		policyAllows, // WhenEmpty keeps nodes that are not empty
-		priceKnown,   // what nobody knows the price of can't be beaten
+		priceKnown,   // a price that is not known can't be beaten
 		notNeeded,    // no pod that found no place could need the node
-		buffersMove,  // room of buffers whose pods mind others stays where it is
+		buffersMove,  // buffer pods with pod rules stay where they are
 	}
 }
 
@@ -275,7 +275,7 @@ func policyAllows(s *search, host int) model.Reason {
 	if h.Pool.ConsolidationPolicy != model.WhenEmpty {
 		return model.Reason{}
 	}
-	return model.Reason{Code: model.CodeConsolidationPolicy, Message: "its pool gives back empty nodes only (consolidationPolicy: WhenEmpty)"}
+	return model.Reason{Code: model.CodeConsolidationPolicy, Message: "its pool removes empty nodes only (consolidationPolicy: WhenEmpty)"}
 }
 
 func priceKnown(s *search, host int) model.Reason {

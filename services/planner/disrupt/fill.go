@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// leastFill is how much of what a node's room could hold at best it must be filled with; else it waits for better pods.
+	// leastFill is how much of what a node's free capacity could hold at best it must be filled with; else it waits for better pods.
 	leastFill = 0.95
-	// leastWorth is how much of what new nodes cost their pods must be worth; else the pods go wherever there is room.
+	// leastWorth is how much of what new nodes cost their pods must be worth; else the pods go wherever they fit.
 	leastWorth = 0.92
 )
 
 // fillAndBuy moves the pods of a set: nodes that are kept are filled up with what fills them well, the rest gets new nodes
-// that are bought together. Where those would be half empty, what is left goes wherever there is room first.
+// that are bought together. Where those would be half empty, what is left goes wherever it fits first.
 func (t *trials) fillAndBuy(set []int) (Decision, bool) {
 	d := Decision{Hosts: set, Evicted: t.s.movable(set...)}
 	for _, h := range set {
@@ -28,8 +28,8 @@ func (t *trials) fillAndBuy(set []int) (Decision, bool) {
 	}
 	d.Destinations, rest = t.fillUp(rest)
 	mark := t.s.Scheduler.Mark()
-	_, bought, homeless := t.s.Scheduler.Buy(rest, t.s.Limits.Clone())
-	if len(homeless) == 0 && t.worthBuying(rest, bought) {
+	_, bought, unplaced := t.s.Scheduler.Buy(rest, t.s.Limits.Clone())
+	if len(unplaced) == 0 && t.worthBuying(rest, bought) {
 		d.Replacements = bought
 		return d, true
 	}
@@ -37,13 +37,13 @@ func (t *trials) fillAndBuy(set []int) (Decision, bool) {
 	return t.fitAndBuy(d, rest)
 }
 
-// fitAndBuy puts pods wherever there is room, and buys for the rest.
+// fitAndBuy puts pods wherever they fit, and buys for the rest.
 func (t *trials) fitAndBuy(d Decision, rest []market.Item) (Decision, bool) {
 	destinations, left := t.s.Scheduler.OnHosts(rest, func(h int) bool { return t.usable(h) && t.s.ready(h) })
 	d.Destinations = append(d.Destinations, destinations...)
-	_, bought, homeless := t.s.Scheduler.Buy(left, t.s.Limits.Clone())
+	_, bought, unplaced := t.s.Scheduler.Buy(left, t.s.Limits.Clone())
 	d.Replacements = bought
-	return d, len(homeless) == 0
+	return d, len(unplaced) == 0
 }
 
 // worthBuying says that new nodes cost not much more than their pods are worth.

@@ -18,10 +18,10 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 	for _, h := range hosts {
 		leaves[h] = true
 	}
-	var homeless []int
+	var unplaced []int
 	for _, p := range d.Evicted {
 		if s.v.Pods[p].Class.OwnerKind != "" {
-			homeless = append(homeless, p)
+			unplaced = append(unplaced, p)
 		}
 	}
 	for _, h := range hosts {
@@ -30,7 +30,7 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 		}
 	}
 	stays := func(h int) bool { return !leaves[h] && usable(h) }
-	d.Destinations, left = s.Scheduler.OnHosts(market.Items(s.v.World, homeless), stays)
+	d.Destinations, left = s.Scheduler.OnHosts(market.Items(s.v.World, unplaced), stays)
 	for _, a := range d.Destinations {
 		if !s.ready(a.Host) {
 			waits = model.Reason{
@@ -40,8 +40,8 @@ func (s *search) move(hosts []int, usable func(host int) bool) (d Decision, left
 			break
 		}
 	}
-	if room := s.bufferPodsOn(hosts); len(room) > 0 {
-		destinations, more := s.Scheduler.OnHosts(market.Items(s.v.World, room), stays)
+	if buffers := s.bufferPodsOn(hosts); len(buffers) > 0 {
+		destinations, more := s.Scheduler.OnHosts(market.Items(s.v.World, buffers), stays)
 		d.Destinations = append(d.Destinations, destinations...)
 		left = append(left, more...)
 	}
@@ -99,29 +99,29 @@ func (x *replacer) replacements(host int, left []market.Item) ([]*purchase.NewCl
 		}
 		return []*purchase.NewClaim{b}, model.Reason{}
 	}
-	bought, homeless := x.buyLike(x.s.v.Hosts[host].Pool, left)
-	if len(homeless) > 0 {
-		return nil, x.s.noDestination(host, homeless[0])
+	bought, unplaced := x.buyLike(x.s.v.Hosts[host].Pool, left)
+	if len(unplaced) > 0 {
+		return nil, x.s.noDestination(host, unplaced[0])
 	}
 	return bought, model.Reason{}
 }
 
-// buyLike buys for pods of a pool's nodes: from the same pool where that is no dearer, and as long as nothing proves what the
+// buyLike buys for pods of a pool's nodes: from the same pool where that is no more expensive, and as long as nothing proves what the
 // pool launches now; else from any.
-func (x *replacer) buyLike(pool *view.Pool, items []market.Item) (bought []*purchase.NewClaim, homeless []market.Item) {
+func (x *replacer) buyLike(pool *view.Pool, items []market.Item) (bought []*purchase.NewClaim, unplaced []market.Item) {
 	mark := x.s.Scheduler.Mark()
-	_, own, homeless := x.s.Scheduler.BuyFrom(pool, items, x.s.Limits.Clone())
-	if len(homeless) == 0 && (len(own) == 0 || !x.proven(pool)) {
+	_, own, unplaced := x.s.Scheduler.BuyFrom(pool, items, x.s.Limits.Clone())
+	if len(unplaced) == 0 && (len(own) == 0 || !x.proven(pool)) {
 		return own, nil
 	}
 	x.s.Scheduler.Revert(mark)
 	_, other, none := x.s.Scheduler.Buy(items, x.s.Limits.Clone())
-	if len(homeless) > 0 || len(none) == 0 && weighed(other) < weighed(own) {
+	if len(unplaced) > 0 || len(none) == 0 && weighed(other) < weighed(own) {
 		return other, none
 	}
 	x.s.Scheduler.Revert(mark)
-	_, own, homeless = x.s.Scheduler.BuyFrom(pool, items, x.s.Limits.Clone())
-	return own, homeless
+	_, own, unplaced = x.s.Scheduler.BuyFrom(pool, items, x.s.Limits.Clone())
+	return own, unplaced
 }
 
 // weighed is what claims are weighed at in sum.
@@ -142,18 +142,18 @@ func (s *search) noDestination(host int, it market.Item) model.Reason {
 
 // countLeft says in words what found no place: pods, and those of buffers.
 func (s *search) countLeft(left []market.Item) string {
-	pods, room := 0, 0
+	pods, buffers := 0, 0
 	for _, it := range left {
 		for _, p := range it.Pods {
 			if _, virtual := offer.Virtual(s.v.Pods[p].ID); virtual {
-				room++
+				buffers++
 			} else {
 				pods++
 			}
 		}
 	}
-	if room == 0 {
+	if buffers == 0 {
 		return fmt.Sprintf("%d of its pods", pods)
 	}
-	return fmt.Sprintf("%d of its pods and %d of capacity buffers", pods, room)
+	return fmt.Sprintf("%d of its pods and %d of capacity buffers", pods, buffers)
 }

@@ -80,7 +80,7 @@ func (x *replacer) oldestFirst(hosts []int) {
 // maxReplacedTogether is how many nodes that are to be replaced for their own sake go as one set.
 const maxReplacedTogether = 8
 
-// replaceAll gives nodes back for their own sake, once their pods have a place: in sets, so that small ones can share what
+// replaceAll replaces nodes for their own sake, once their pods have a place: in sets, so that small ones can share what
 // takes their place, and what can't go so by itself. Another rule may be asked as well.
 func (x *replacer) replaceAll(hosts []int, why model.DisruptionReason, because, also func(h int) model.Reason) {
 	for len(hosts) > 0 && !x.s.Scheduler.Stopped() {
@@ -132,11 +132,11 @@ func (x *replacer) replaceTogether(set []int, why model.DisruptionReason, becaus
 	}
 	mark := x.s.Scheduler.Mark()
 	d, left, waits := x.s.move(set, x.s.reliable)
-	var homeless []market.Item
+	var unplaced []market.Item
 	if waits.OK() {
-		d.Replacements, homeless = x.buyLike(pool, left)
+		d.Replacements, unplaced = x.buyLike(pool, left)
 	}
-	if !waits.OK() || len(homeless) > 0 || !x.s.dependentsStay(d.Evicted).OK() {
+	if !waits.OK() || len(unplaced) > 0 || !x.s.dependentsStay(d.Evicted).OK() {
 		x.s.Scheduler.Revert(mark)
 		return false
 	}
@@ -147,7 +147,7 @@ func (x *replacer) replaceTogether(set []int, why model.DisruptionReason, becaus
 	return true
 }
 
-// replaceOld gives a node back for its own sake, or says why not.
+// replaceOld replaces a node for its own sake, or says why not.
 func (x *replacer) replaceOld(h int, why model.DisruptionReason, because model.Reason) bool {
 	if r := x.mayReplace(h, why, nil); !r.OK() { // what this plan decided meanwhile counts
 		x.s.verdicts[h] = r

@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// sets gives up nodes together.
+// sets removes nodes together.
 func (t *trials) sets(hosts []int) {
 	for len(hosts) > 0 {
 		var set []int
@@ -46,7 +46,7 @@ func (t *trials) nextSet(hosts []int) (set, rest []int) {
 	return set, nil
 }
 
-// trySet gives up what it can of a set, less those nodes that are kept by now: pods may have been sent there.
+// trySet removes what it can of a set, less those nodes that are kept by now: pods may have been sent there.
 func (t *trials) trySet(set []int) {
 	set = slices.DeleteFunc(slices.Clone(set), func(h int) bool { return !t.leaving[h] })
 	if len(set) < 2 || !t.try() {
@@ -66,7 +66,7 @@ func (t *trials) trySet(set []int) {
 	}
 }
 
-// together gives a set up as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
+// together removes a set as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
 // which of its nodes would go by decisions that are worth it.
 func (t *trials) together(set []int) (worth []int, ok bool) {
 	mark := t.s.Scheduler.Mark()

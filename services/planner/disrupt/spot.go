@@ -17,7 +17,7 @@ const (
 )
 
 // spotForSpot keeps spot nodes from being replaced one by one by cheaper spot nodes of fewer and fewer kinds: spot prices
-// move all the time, and each move would end on an offering that fewer wish to keep, until the node is the one most often
+// move all the time, and each move would end on an offering with less spare capacity, until the node is the one most often
 // interrupted. A replacement must list enough that is cheaper than the node, and not what the node is itself. Several nodes
 // may become fewer.
 func (t *trials) spotForSpot(d *Decision) model.Reason {

@@ -6,8 +6,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Sick finds the nodes of each pool that are sick: those that go, and by host what ails each and, where it stays all the
-// same, why. Where too many of a pool are sick, the fault is hardly the nodes', and none goes.
+// Unhealthy finds the unhealthy nodes of each pool: those that go, and those that stay all the same, each with the reason.
+// Where too many of a pool are unhealthy, the cause is hardly the nodes, and none goes.
 func Unhealthy(v *view.View) (gone, stays []Removal) {
 	unhealthy, nodes := make([][]Removal, len(v.Pools)), make([]int, len(v.Pools))
 	for i, h := range v.Hosts {
@@ -38,7 +38,7 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 	return gone, stays
 }
 
-// unhealthy gives back nodes that are sick, whoever minds: their pods are not well there either. Pods that fit on nodes
+// removeUnhealthy removes unhealthy nodes, whatever budgets and pods say: the pods are not well there either. Pods that fit on nodes
 // that there are go there; the others get theirs once the claim is marked.
 func (s *search) removeUnhealthy() {
 	_, stays := Unhealthy(s.v)

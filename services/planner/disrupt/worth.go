@@ -48,10 +48,10 @@ func (s *search) cost(host int) int64 {
 	return s.v.WeighedPrice(s.v.Hosts[host].Claim) + s.v.Policy.PerNodeOverhead
 }
 
-// divide parts nodes that may be given back into those that are best filled up and those that are best given up, the most
+// divide parts nodes that may be disrupted into those that are best filled up and those that are best removed, the most
 // wasteful per eviction first.
 //
-// Filled up, a node loses what it costs beyond the worth of all that it can hold. To give it up instead takes evictions. So
+// Filled up, a node loses what it costs beyond the worth of all that it can hold. To remove it instead takes evictions. So
 // nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
 // costs more than it wins, and as long as there are pods left to fill them with. What other hosts can hold counts first.
 func (t *trials) divide(hosts []int) (give []int) {
@@ -92,7 +92,7 @@ func (t *trials) divide(hosts []int) (give []int) {
 	return give
 }
 
-// attained is how much of what a room could hold at best it ends up with, about: pods come as they are.
+// attained is how much of what free capacity could hold at best it ends up with, about: pods come as they are.
 const attained = 0.85
 
 // byWaste puts first what wastes most for what its evictions weigh.
@@ -104,13 +104,13 @@ func (t *trials) byWaste(hosts []int) {
 	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
 }
 
-// filler estimates what free room could hold.
+// filler estimates what free capacity could hold.
 type filler struct {
 	worth []float64
 	asks  []view.Vector
 }
 
-// fillRounds is how often a kind of pods is chosen for some room.
+// fillRounds is how often a kind of pods is chosen for some free capacity.
 const fillRounds = 8
 
 // maxShapes is how many kinds of pods an estimate looks at: those that are worth most in sum.
@@ -139,7 +139,7 @@ func (t *trials) newFiller(hosts []int) *filler {
 	return f
 }
 
-// fill is about the most that pods are worth which some room can hold: greedily, the kind first that is worth most for the
+// fill is about the most that pods are worth which some free capacity can hold: greedily, the kind first that is worth most for the
 // scarcest resource that it takes, half of what fits at a time, so that kinds mix.
 func (f *filler) fill(free view.Vector) float64 {
 	rest, sum := slices.Clone(free), 0.0

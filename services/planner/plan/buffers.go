@@ -52,7 +52,7 @@ func byID(p model.Pod, id model.PodID) int { return cmp.Compare(p.ID, id) }
 func (s *Session) virtualPods(in *model.Input) ([]model.Pod, []model.Reason) {
 	snapshot := s.snapshot
 	if slices.ContainsFunc(snapshot.CapacityBuffers, func(b model.CapacityBuffer) bool { return b.OneShot }) {
-		snapshot = s.Snapshot() // its room is what pods have not used up
+		snapshot = s.Snapshot() // it asks for what pods have not used up
 	}
 	expanded, problems := offer.Expand(snapshot, in.Now)
 	var want []model.Pod
@@ -80,7 +80,7 @@ func virtual(id model.PodID) bool {
 	return ok
 }
 
-// assignBuffers gives buffers their room, after all real pods have theirs: where it is already, in what is left on nodes
+// assignBuffers places the pods of buffers, after all real pods: where it is already, in what is left on nodes
 // and on claims of this plan, and, if that was asked for, on more claims.
 func (c *cycle) assignBuffers() {
 	if len(c.demand.virtual) == 0 {
@@ -103,7 +103,7 @@ func (c *cycle) assignBuffers() {
 	c.assigned = append(c.assigned, c.bufferPods...)
 	c.bufferPending = left
 	for _, s := range c.bufferPods {
-		c.scheduler.UncountAssigned(s) // they keep their room, but nobody meets them
+		c.scheduler.UncountAssigned(s) // they keep their places, but count for no other pod
 	}
 }
 

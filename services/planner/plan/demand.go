@@ -22,9 +22,9 @@ type demand struct {
 	// ending are pods that are being deleted on nodes that go. What takes their place may not be there yet. Those of a
 	// StatefulSet are waiting: nothing takes their place before they have ended.
 	ending []int
-	// virtual are pods of buffers, that nobody ever makes.
+	// virtual are pods of buffers, which do not exist.
 	virtual []int
-	// preempting are pods that preemption makes room for, on nodes that stay.
+	// preempting are pods that preemption frees capacity for, on nodes that stay.
 	preempting []pack.Assignment
 }
 

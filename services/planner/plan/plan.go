@@ -2,7 +2,7 @@
 //
 // Decide is a pure function: no clock, no random source, no I/O; the same input gives the same plan to the byte, in
 // whatever order its lists come. It sorts and indexes the snapshot (view), finds what needs a home, puts it onto nodes
-// that exist and buys the rest (pack), then looks for nodes to give back (disrupt), and writes all of it down. Start
+// that exist and buys the rest (pack), then looks for nodes to disrupt (disrupt), and writes all of it down. Start
 // reading with Decide.
 package plan
 
@@ -109,7 +109,7 @@ func (c *cycle) asks(kind model.DecisionKind) bool {
 	return len(c.in.Kinds) == 0
 }
 
-// reserve sets aside what is spoken for beside what DaemonSets will start: the room that preemption makes. The
+// reserve sets aside what is spoken for beside what DaemonSets will start: the capacity that preemption frees. The
 // plan says nothing of when those pods will be there, so that no other pod is to rely on them.
 func (c *cycle) reserve() {
 	for _, s := range c.demand.preempting {
@@ -128,7 +128,7 @@ func (c *cycle) removeUnhealthy() {
 }
 
 // assign gives demand its places: first each pod on the claim that was bought for it, so that nothing is bought twice; then
-// the rest wherever there is room, and, if that was asked for, on claims to buy.
+// the rest wherever it fits, and, if that was asked for, on claims to buy.
 func (c *cycle) assign() {
 	var rest []int
 	c.assigned, rest = c.assignToOwnClaims(c.demand.pods)
@@ -145,7 +145,7 @@ func (c *cycle) assign() {
 func everyHost(int) bool { return true }
 
 // assignToOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
-// it returns as rest has none, or no room there.
+// it returns as rest has none, or does not fit there.
 func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest []int) {
 	if !slices.ContainsFunc(c.view.Hosts, func(h *view.Host) bool { return h.Claim != nil && len(h.Claim.Pods) > 0 }) {
 		return nil, pods
@@ -179,7 +179,7 @@ func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest 
 }
 
 // expect puts pods that the scheduler has not looked at yet, and those that will come back once they have ended on a node
-// that goes, where they will likely go, so that no node is given back under them. The plan does not speak of them.
+// that goes, where they will likely go, so that no node is removed under them. The plan does not speak of them.
 func (c *cycle) expect() {
 	ending, _ := c.assignToOwnClaims(c.demand.ending)
 	waiting, rest := c.assignToOwnClaims(c.demand.waiting)

@@ -36,9 +36,9 @@ type Question struct {
 	Kinds  []model.DecisionKind
 	Now    time.Time
 	Seed   uint64
-	// ResumeAfter is where the search for nodes to give back ended last time.
+	// ResumeAfter is where the search for nodes to disrupt ended last time.
 	ResumeAfter model.ClaimID
-	// Spare are claims to leave alone: none of them is given back by choice.
+	// Spare are claims to leave alone: none of them is disrupted by choice.
 	Spare []model.ClaimID
 	// Stop gives the question up once it says so; nil never does. It is asked all the time, and is no part of what is asked:
 	// there is a plan as if there were no Stop, or none at all and ErrStopped.
@@ -52,7 +52,7 @@ func Ask(in *model.Input) Question {
 	}
 }
 
-// ErrStopped says that a question was given up. The session is as good as before.
+// ErrStopped says that a question was stopped. The session is as good as before.
 var ErrStopped = errors.New("stopped before there was a plan")
 
 // sticky is the question's Stop, which does not go back on its word.
@@ -67,7 +67,7 @@ func (q *Question) sticky() func() bool {
 	}
 }
 
-// NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it minds no order of lists,
+// NewSession begins with a whole snapshot, which must not be changed afterwards. Like Decide it takes lists in any order,
 // and refuses inner lists that are not sorted; references that lead nowhere are found by Session.Decide.
 func NewSession(snapshot *model.Snapshot) (*Session, error) {
 	s := &Session{snapshot: *snapshot, lists: lists(), digest: newDigester()}

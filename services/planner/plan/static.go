@@ -20,7 +20,7 @@ type bare struct {
 	reason model.Reason
 }
 
-// fixPools finds what static pools need to have as many nodes as they shall have, before pods are seated: no pod is to go
+// fixPools finds what static pools need to have as many nodes as they shall have, before pods are assigned: no pod is to go
 // to a node that is one too many.
 func (c *cycle) fixPools() {
 	if !slices.ContainsFunc(c.Snapshot.NodePools, func(p model.NodePool) bool { return p.Replicas != nil }) {
