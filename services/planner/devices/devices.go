@@ -52,7 +52,7 @@ func NewStock(list []model.NodeDevice, held []model.DeviceRef) *Stock {
 // Mark is the present state, to go back to by Revert.
 func (s *Stock) Mark() int { return len(s.log) }
 
-// Revert gives back what was taken since the mark.
+// Revert frees what was taken since the mark.
 func (s *Stock) Revert(mark int) {
 	for _, d := range s.log[mark:] {
 		s.taken[d] = false

@@ -7,7 +7,7 @@ import (
 )
 
 // Daemons lists the DaemonSets whose pods may run on a node with these labels and taints. Startup taints do not count:
-// a daemon that waits until one is gone still takes its room in the end.
+// a daemon that waits until one is gone still takes its share in the end.
 func Daemons(w *view.World, at *Place) []*view.Class {
 	var out []*view.Class
 	for _, d := range w.Daemons {
@@ -31,14 +31,14 @@ func ReserveDaemonsOn(v *view.View, host int) {
 	if len(v.Daemons) == 0 && len(h.LabelSets) == 1 {
 		return // nothing will start, and there is one shape that it could start on
 	}
-	room, classes := overhead(v, h)
-	v.Reserve(host, room, classes)
+	taken, classes := overhead(v, h)
+	v.Reserve(host, taken, classes)
 }
 
-// overhead is what DaemonSets will still start on a host: the room that they take altogether, and their classes. Where a
+// overhead is what DaemonSets will still start on a host: what they take altogether, and their classes. Where a
 // host may become one of several shapes, each shape is charged with its own DaemonSets only, as it was when it was
 // bought: else its own pods might not fit any more, and would be bought for once again.
-func overhead(v *view.View, h *view.Host) (room view.Vector, classes []*view.Class) {
+func overhead(v *view.View, h *view.Host) (taken view.Vector, classes []*view.Class) {
 	var least view.Vector
 	for i, ls := range h.LabelSets {
 		free := slices.Clone(h.ShapeAllocatable(i))
@@ -59,24 +59,24 @@ func overhead(v *view.View, h *view.Host) (room view.Vector, classes []*view.Cla
 			least[k] = min(least[k], free[k])
 		}
 	}
-	room = slices.Clone(h.Allocatable)
-	room.Add(least, -1)
-	return room, classes
+	taken = slices.Clone(h.Allocatable)
+	taken.Add(least, -1)
+	return taken, classes
 }
 
 // owed is what a DaemonSet's pod will take of a host beyond what it takes now, and whether one runs there: all of it
 // where none does, and what the present revision asks more where one of an earlier revision is still to be replaced.
-func owed(v *view.View, h *view.Host, d *view.Class) (room view.Vector, runs bool) {
-	room = slices.Clone(d.Requested)
+func owed(v *view.View, h *view.Host, d *view.Class) (missing view.Vector, runs bool) {
+	missing = slices.Clone(d.Requested)
 	for _, p := range h.Pods {
 		c := v.Pods[p].Class
 		if !c.Daemon || c.Namespace != d.Namespace || c.OwnerName != d.OwnerName {
 			continue
 		}
 		runs = true
-		for i := range room {
-			room[i] = min(room[i], max(0, d.Requested[i]-c.Requested[i]))
+		for i := range missing {
+			missing[i] = min(missing[i], max(0, d.Requested[i]-c.Requested[i]))
 		}
 	}
-	return room, runs
+	return missing, runs
 }

@@ -1,7 +1,7 @@
 // Package fit answers one question: may pods of this class run there, and if not, which rule stands in the way?
 //
 // The rules are chains of named checks, cheapest first; each returns a Reason, and the zero Reason means that it holds.
-// What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on the room
+// What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on free capacity
 // that is left (Matcher.Host) is judged on a view.View. Wishes (preferred affinity, PreferNoSchedule, soft spread) are
 // not rules: they never keep a pod off a node here, see Wish. The package does not choose between places. Start
 // reading with Static.
@@ -26,7 +26,7 @@ type Place struct {
 	// Open are labels of which only this much is decided; a pod must accept whatever they become.
 	Open   require.Set
 	Taints []model.Taint
-	// Fresh says that the node is not there yet: it will have a hostname that nobody knows.
+	// Fresh says that the node is not there yet: its hostname is not known yet.
 	Fresh bool
 }
 
@@ -98,12 +98,12 @@ func discourages(p *view.Profile, t model.Taint) bool {
 	return t.Effect == model.PreferNoSchedule && !tolerated(p.Tolerations, t)
 }
 
-// TaintPenalty is what a PreferNoSchedule taint weighs that is not tolerated: as much as the heaviest preferred affinity.
+// TaintPenalty is what a PreferNoSchedule taint weighs that is not tolerated: as much as preferred affinity of the highest weight.
 const TaintPenalty = 100
 
-// PreferencePenalty is the weight of what a place does not meet of a profile's wishes about nodes: preferred node affinity with the
+// PreferencePenalty is the weight of what a place does not meet of a profile's preferences about nodes: preferred node affinity with the
 // weights of the pod, and TaintPenalty for each PreferNoSchedule taint that is not tolerated. 0 means that all are met, or
-// that the policy ignores wishes. What is not decided is not met. The answer is the same for all classes of a profile.
+// that the policy ignores preferences. What is not decided is not met. The answer is the same for all classes of a profile.
 func PreferencePenalty(p *view.Profile, at *Place) int32 {
 	if p.Indifferent {
 		return 0
@@ -279,7 +279,7 @@ func (at *Place) maybe(r require.Requirement) bool {
 func (at *Place) Label(key string) (value string, ok bool) { return at.label(key) }
 
 // freshly judges a label that the place does not have: it stays absent, but for the hostname of a node that is not there
-// yet, which will be one that nobody names.
+// yet, which will be one that no selector names.
 func (at *Place) freshly(r require.Requirement) bool {
 	if at.Fresh && r.Key == labels.Hostname {
 		return r.Matches("\x00", true)

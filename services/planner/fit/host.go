@@ -43,7 +43,7 @@ func (m *Matcher) Host(c *view.Class, host int) model.Reason {
 	for _, check := range []func(*view.View, *view.Class, int) model.Reason{
 		Resources,    // what is left must hold one pod
 		HostPorts,    // no port of the pod may be taken
-		VolumeLimits, // each CSI driver must have room for the pod's volumes
+		VolumeLimits, // each CSI driver must be able to attach the pod's volumes
 	} {
 		if r := check(m.v, c, host); !r.OK() {
 			return r
@@ -58,7 +58,7 @@ func (m *Matcher) Host(c *view.Class, host int) model.Reason {
 	return model.Reason{}
 }
 
-// Admits says whether labels and taints let a class run on a host at all, whatever room is left.
+// Admits says whether labels and taints let a class run on a host at all, whatever capacity is left.
 func (m *Matcher) Admits(c *view.Class, host int) bool {
 	row := m.static[c.Profile.Index]
 	if row == nil {
@@ -120,12 +120,12 @@ func (m *Matcher) volumes(c *view.Class, host, n int) int {
 	return n
 }
 
-// Resources says whether a host has room for one pod.
+// Resources says whether one pod fits a host's free capacity.
 func Resources(v *view.View, c *view.Class, host int) model.Reason {
 	return Vectors(v.Index, c.Requested, v.Free(host), v.Hosts[host].Name())
 }
 
-// Vectors says whether request fits into free; subject is whose room it is.
+// Vectors says whether request fits into free; subject is whose capacity it is.
 func Vectors(ix *view.Index, request, free view.Vector, subject string) model.Reason {
 	for i, q := range request {
 		if q > 0 && free[i] < q {

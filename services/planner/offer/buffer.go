@@ -19,7 +19,7 @@ func BufferPod(b model.BufferID, k int64) model.PodID {
 	return model.PodID(fmt.Sprintf("%s%s/%d", bufferPrefix, b, k))
 }
 
-// Virtual says whether a pod is one of a buffer's, which nobody ever makes, and of which.
+// Virtual says whether a pod is one of a buffer's, which never exists, and of which.
 func Virtual(id model.PodID) (b model.BufferID, ok bool) {
 	rest, found := strings.CutPrefix(string(id), bufferPrefix)
 	end := strings.LastIndexByte(rest, '/')

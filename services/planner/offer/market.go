@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
-// market is which pools have which types, and what is sold of those, as far as overlays have to know.
+// market is which pools have which types, and what is offered of those, as far as overlays have to know.
 type market struct {
 	pools     []*marketPool
 	offerings map[model.TypeName][]*model.Offering

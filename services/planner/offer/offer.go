@@ -1,5 +1,5 @@
-// Package offer holds what users say about supply beside their pods: what nodes really cost and have (NodeOverlay), room
-// for pods that are not there yet (CapacityBuffer), pools of a fixed size (replicas), and what is left of capacity
+// Package offer holds what users say about supply beside their pods: what nodes really cost and have (NodeOverlay),
+// capacity for pods that do not exist yet (CapacityBuffer), pools of a fixed size (replicas), and what is left of capacity
 // reservations.
 //
 // It knows a snapshot and nothing that was made of it, so that every package which plans may ask it. It decides nothing

@@ -37,7 +37,7 @@ type compiled struct {
 	node, place require.Set
 }
 
-// NewOverlays finds out which overlays have an effect on what. The heaviest come first, and of those that weigh the same
+// NewOverlays finds out which overlays have an effect on what. Those of highest weight come first, and of equal weight
 // the last by name; one that says of the same offering's price, or of a resource of it, what another of the same weight
 // before it says, has no effect on anything.
 func NewOverlays(s *model.Snapshot) *Overlays {
@@ -224,7 +224,7 @@ func (t Applied) Capacity(zone string, ct model.CapacityType, reservation string
 
 // Claim is what a claim's node will have at least according to overlays: that of what it was launched as, else of each
 // offering that it may become the least. Until the node tells itself, this is laid over what the claim says (see With), or
-// a pod that was bought for would not find its room there, and another node would be bought.
+// a pod that was bought for would not fit there, and another node would be bought.
 func (o *Overlays) Claim(c *model.Claim) model.Amounts {
 	if o == nil || len(o.touched) == 0 {
 		return nil

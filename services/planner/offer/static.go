@@ -10,9 +10,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// dearZone is by how much, in per cent, the cheapest node of a zone may cost more than that of the cheapest zone for the
+// maxZonePremium is by how much, in per cent, the cheapest node of a zone may cost more than that of the cheapest zone for the
 // zone to get its share of a static pool's nodes.
-const dearZone = 25
+const maxZonePremium = 25
 
 // StaticQuery is what Static wants to know.
 type StaticQuery struct {
@@ -20,17 +20,17 @@ type StaticQuery struct {
 	Now      time.Time
 	// Leaving says whether a claim is on its way out, so that another takes its place.
 	Leaving func(*model.Claim) bool
-	// StaticOptions lists what a pool may be launched as now, best first, with room for the DaemonSets that run there; nothing and
+	// Options lists what a pool may be launched as now, best first, each holding the DaemonSets that run there; nothing and
 	// the reason where it can't be bought from. It is asked only about pools that need nodes.
 	Options func(*model.NodePool) ([]model.RankedOffering, model.Reason)
-	// Enough says whether a claim with only these offerings is as flexible as the pool wishes (minValues). nil: always.
+	// MeetsMinValues says whether a claim with only these offerings meets the pool's minValues. nil: always.
 	MeetsMinValues func(*model.NodePool, []model.RankedOffering) bool
 	// MaxOfferings is how many offerings a claim lists at most.
 	Most int
 }
 
-// mostAtOnce is how many nodes one plan buys for a static pool, and for how many pods of a buffer it makes room: a slip of the
-// pen in a manifest must not take the planner's memory. What a pool still lacks then is bought by the plans that follow.
+// mostAtOnce is how many nodes one plan buys for a static pool, and for how many pods of a buffer it reserves capacity: a typo
+// in a manifest must not exhaust the planner's memory. What a pool still lacks then is bought by the plans that follow.
 const mostAtOnce = 5000
 
 // StaticDecision is what a static pool needs to have as many nodes as its replicas say.
@@ -40,7 +40,7 @@ type StaticDecision struct {
 	Buy []BareClaim
 	// Remove are claims to take away, in this order; none where Buy has some.
 	Remove []model.ClaimID
-	// Reason says why there is something to buy or give back; Short why the pool gets fewer nodes than its replicas.
+	// Reason says why there is something to buy or remove; Short why the pool gets fewer nodes than its replicas.
 	Reason, Short model.Reason
 }
 
@@ -48,7 +48,7 @@ type StaticDecision struct {
 type BareClaim struct {
 	// Zone is where it shall be launched; "" where the pool's minValues ask for more than one zone has.
 	Zone string
-	// Number tells the pool's bare claims of one plan apart, from 0 on. Part of the claim's name.
+	// Number tells the pool's claims of one plan apart, from 0 on. Part of the claim's name.
 	Number int
 	// Offerings are best first.
 	Offerings []model.RankedOffering
@@ -124,7 +124,7 @@ func (f *staticPool) decide() StaticDecision {
 			Code: model.CodeSurplus, Subject: subject,
 			Message: fmt.Sprintf("static pool %s has %d nodes, and is to have %d", f.pool.Name, have, want),
 		}
-		out.Remove = f.giveBack(have - want)
+		out.Remove = f.choose(have - want)
 	}
 	return out
 }
@@ -162,7 +162,7 @@ func (f *staticPool) buy(out *StaticDecision, n int64) {
 }
 
 // zones are those that are worth a node, the cheapest first, or one without a name for all of them where a single zone is
-// less than the pool wishes for.
+// fewer than the pool's minValues ask for.
 func (f *staticPool) zones(sold []model.RankedOffering) []zone {
 	var out []zone
 	for _, o := range sold {
@@ -187,7 +187,7 @@ func (f *staticPool) zones(sold []model.RankedOffering) []zone {
 	cheapest := out[0].offerings[0].Weighed()
 	out = slices.DeleteFunc(out, func(z zone) bool {
 		price := z.offerings[0].Weighed()
-		return price > cheapest && price-cheapest > cheapest/100*dearZone
+		return price > cheapest && price-cheapest > cheapest/100*maxZonePremium
 	})
 	if f.q.MeetsMinValues == nil {
 		return out
@@ -218,7 +218,7 @@ func where(c *model.Claim) string {
 	return name
 }
 
-// victim is a claim that could be given back, and what that does.
+// victim is a claim that could be removed, and what that does.
 type victim struct {
 	id       model.ClaimID
 	keep     bool // something asks for it not to be disrupted
@@ -230,8 +230,8 @@ type victim struct {
 }
 
 // giveBack picks n claims: those that nothing protects before those that something does; among them what was not launched
-// yet, then what is empty, then what is cheapest to move; and of equals one of the zone that has most, the dearer first.
-func (f *staticPool) giveBack(n int64) []model.ClaimID {
+// yet, then what is empty, then what is cheapest to move; and of equals one of the zone that has most, the more expensive first.
+func (f *staticPool) choose(n int64) []model.ClaimID {
 	victims := f.victims()
 	in := make(map[string]int)
 	for _, v := range victims {

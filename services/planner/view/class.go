@@ -30,9 +30,9 @@ type Profile struct {
 	// from everywhere. After the volumes come the shared resource claims that are allocated on no single node.
 	Volumes     [][]require.Set
 	Tolerations []model.Toleration
-	// Preferred are wishes about labels: the preferred node affinity. None where the policy ignores wishes.
+	// Preferred is the preferred node affinity. None where the policy ignores preferences.
 	Preferred []Preference
-	// Indifferent says that no wish counts, PreferNoSchedule included: the policy ignores them.
+	// Indifferent says that no preference counts, PreferNoSchedule included: the policy ignores them.
 	Indifferent bool
 	// Keys are the labels that it mentions, sorted.
 	Keys []string
@@ -40,7 +40,7 @@ type Profile struct {
 	key string
 }
 
-// Preference is a wish about labels, with its weight.
+// Preference is one term of preferred node affinity, with its weight.
 type Preference struct {
 	Weight int32
 	Terms  require.Set
@@ -137,7 +137,7 @@ func terms(ts []model.NodeAffinityTerm) []require.Set {
 	return out
 }
 
-// preferences compiles wishes. One without requirements wishes for nothing: the scheduler passes over it.
+// preferences compiles terms. One without requirements is ignored, as kube-scheduler does.
 func preferences(ts []model.PreferredNodeAffinityTerm) []Preference {
 	var out []Preference
 	for _, t := range ts {

@@ -11,7 +11,7 @@ import (
 // PodChange is what became of a pod.
 type PodChange struct {
 	ID model.PodID
-	// Pod is the pod as it is now; nil where it is no more. The World keeps it.
+	// Pod is the pod as it is now; nil where it is gone. The World keeps it.
 	Pod *model.Pod
 }
 
@@ -26,7 +26,7 @@ func (w *World) ClassOf(id model.ClassID) *Class { return w.class(id) }
 // Reprice looks at the prices of the snapshot's offerings again.
 func (w *World) Reprice() error { return w.addOfferings() }
 
-// Touched are the hosts, in order, whose room or whose pods change with some pods.
+// Touched are the hosts, in order, whose free capacity or whose pods change with some pods.
 func (v *View) Touched(changes []PodChange) []int {
 	var out []int
 	add := func(name model.NodeName) {

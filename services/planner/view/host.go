@@ -149,12 +149,12 @@ func (w *World) expect(h *Host) {
 		h.Taints = c.Taints
 	}
 	h.Taints = slices.DeleteFunc(slices.Clone(h.Taints), func(t model.Taint) bool {
-		return passing(t) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+		return temporary(t) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
 	})
 }
 
-// passing says whether a taint goes by itself when a node is ready.
-func passing(t model.Taint) bool {
+// temporary says whether a taint is removed by itself when a node is ready.
+func temporary(t model.Taint) bool {
 	switch t.Key {
 	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.cloudprovider.kubernetes.io/uninitialized",
 		"karpenter.sh/unregistered":
@@ -245,7 +245,7 @@ func (w *World) estimate(c *model.Claim) Vector {
 }
 
 // overlaid is what a claim's node has of some resources, with what node overlays say in its place. Until the node tells
-// itself, pods that were bought for must find their room there.
+// itself, pods that it was bought for must fit there.
 func (w *World) overlaid(c *model.Claim, o model.RankedOffering, v Vector) Vector {
 	has, _ := w.Overlays.For(c.NodePool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
 	if len(has) == 0 {
@@ -369,7 +369,7 @@ func (w *World) claimLabels(c *model.Claim) []model.Labels {
 }
 
 // openLabels are the claim's requirements on labels that its node will have, with a value that is not decided yet. What
-// may be absent as well is: a node gets no label that nobody asked for.
+// may be absent as well is: a node gets no label that is not asked for.
 func openLabels(c *model.Claim) require.Set {
 	var out require.Set
 	for _, r := range require.NewSet(c.Requirements...) {

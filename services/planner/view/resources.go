@@ -38,7 +38,7 @@ func (ix *Index) Place(r model.Resource) (i int, ok bool) {
 	return i, ok
 }
 
-// Vector spreads amounts over their places. Resources that the index does not know are left out: nobody asks for them.
+// Vector spreads amounts over their places. Resources that the index does not know are left out: no pod asks for them.
 func (ix *Index) Vector(a model.Amounts) Vector {
 	v := make(Vector, len(ix.names))
 	for _, x := range a {
@@ -67,7 +67,7 @@ func (v Vector) Add(w Vector, n int64) {
 	}
 }
 
-// Fits returns the most copies of request, up to limit, that free has room for. What a pod does not ask for does not
+// Fits returns the most copies of request, up to limit, that fits into free. What a pod does not ask for does not
 // matter, even where it is overdrawn.
 func Fits(free, request Vector, limit int) int {
 	n := int64(limit)

@@ -4,7 +4,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// View is the free room of all hosts, changed by trying things out. Fork marks a state, Revert goes back to it. A View
+// View is the free capacity of all hosts, changed by trying things out. Fork marks a state, Revert goes back to it. A View
 // belongs to one goroutine.
 type View struct {
 	*World
@@ -65,7 +65,7 @@ func NewView(w *World) *View {
 	return v
 }
 
-// vectors are n vectors side by side: who looks at the room of all hosts reads through memory in order.
+// vectors are n vectors side by side: a loop over all hosts reads memory in order.
 func vectors(n, length int) []Vector {
 	all, out := make(Vector, n*length), make([]Vector, n)
 	for i := range out {
@@ -74,7 +74,7 @@ func vectors(n, length int) []Vector {
 	return out
 }
 
-// fill sets a host's room to what the pods that are bound to it leave.
+// fill sets a host's free capacity to what the pods that are bound to it leave.
 func (v *View) fill(host int) {
 	h := v.Hosts[host]
 	copy(v.free[host], h.Allocatable)
@@ -116,8 +116,8 @@ func (v *View) attachLimits(h *Host, out Vector) {
 // Free is what is left on a host. The caller must not change it.
 func (v *View) Free(host int) Vector { return v.free[host] }
 
-// VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that has no room for
-// one more pod, or ok. A volume that is on the host already, because another pod uses it, needs no room.
+// VolumesLeft says how many volumes a class's pods may still attach on a host: the first driver that can attach no volume for
+// one more pod, or ok. A volume that is on the host already, because another pod uses it, counts once.
 func (v *View) VolumesLeft(host int, c *Class) (driver model.Resource, left int64, ok bool) {
 	for _, a := range c.VolumeAttachments {
 		i, _ := v.drivers.Place(a.Resource)
@@ -172,10 +172,10 @@ func (v *View) Follow(f Follower) { v.follower = f }
 // call; nil ends it.
 func (v *View) FollowAlso(f Follower) { v.also = f }
 
-// Reserve sets aside what pods of DaemonSets will take on a host: room altogether, and the ports and volumes of one pod
+// Reserve sets aside what pods of DaemonSets will take on a host: resources altogether, and the ports and volumes of one pod
 // of each class. It is not undone by Revert.
-func (v *View) Reserve(host int, room Vector, classes []*Class) {
-	v.free[host].Add(room, -1)
+func (v *View) Reserve(host int, taken Vector, classes []*Class) {
+	v.free[host].Add(taken, -1)
 	for _, c := range classes {
 		v.attach(host, c, 1)
 	}

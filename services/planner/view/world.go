@@ -1,8 +1,8 @@
 // Package view is the planner's working picture of one snapshot: interned and indexed once (World), and on top of it a
-// copy of the nodes' free room that can be changed, forked and put back (View).
+// copy of the nodes' free capacity that can be changed, forked and reverted (View).
 //
 // It knows what is where and how much is left. It does not judge whether a pod may run somewhere (fit), what to buy
-// (pack) or what to give back (disrupt). Start reading with World, then View.
+// (pack) or what to disrupt (disrupt). Start reading with World, then View.
 package view
 
 import (
@@ -320,7 +320,7 @@ func (w *World) Price(c *model.Claim) int64 {
 	return c.Price
 }
 
-// Sold says whether a type is sold at all in a zone in some way, out of stock or not. Where nothing is known of any
+// Sold says whether a type is offered at all in a zone for a capacity type, available or not. Where nothing is known of any
 // offering it says so of all.
 func (w *World) Sold(t model.TypeName, zone string, ct model.CapacityType) bool {
 	_, ok := w.prices[offeringKey{t, zone, ct}]

@@ -10,7 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// DeviceSet is the devices that nodes of some options will have. Options with equal gear share one.
+// DeviceSet is the devices that nodes of some options will have. Options with equal devices share one.
 type DeviceSet struct {
 	devices []model.NodeDevice
 	// daemons are the DaemonSets' classes that take some of them.
@@ -19,7 +19,7 @@ type DeviceSet struct {
 	serves bitset
 }
 
-// Stock is the gear of one node, with what DaemonSets leave.
+// Stock is the devices of one node, less those that DaemonSets take.
 func (g *DeviceSet) Stock() *devices.Stock {
 	s := devices.NewStock(g.devices, nil)
 	fit.ReserveDevices(s, g.daemons)
@@ -58,7 +58,7 @@ func (g *DeviceSet) same(other *DeviceSet) bool {
 		(len(g.devices) == 0 || &g.devices[0] == &other.devices[0] || reflect.DeepEqual(g.devices, other.devices))
 }
 
-// findServed finds the classes that the gear serves.
+// findServed finds the classes that the devices serve.
 func (g *DeviceSet) findServed(w *view.World) {
 	g.serves = newBits(len(w.Classes))
 	s := g.Stock()

@@ -62,11 +62,11 @@ type Option struct {
 	ID      int
 	Variant *Variant
 	Place   fit.Place
-	// admits and prefers say which profiles may run there, and which do so without going against a wish.
+	// admits and prefers say which profiles may run there, and which do so without going against a preference.
 	admits, prefers bitset
 	// Devices is the devices that it will have; nil where no class claims any.
 	Devices *DeviceSet
-	// unmet is the weight of the wishes that it does not meet, for each profile that has preferred node affinity.
+	// unmet is the weight of the preferences that it does not meet, for each profile that has preferred node affinity.
 	unmet []int32
 }
 
@@ -82,7 +82,7 @@ func (o *Option) Ranked() model.RankedOffering {
 	return out
 }
 
-// NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods that mind others.
+// NewMarket lists what could be bought in a world. The rules tell which labels must be decided for pods with pod rules.
 func NewMarket(w *view.World, rules *podrules.Rules) *Market {
 	return NewMarketUntil(w, rules, func() bool { return false })
 }
@@ -126,7 +126,7 @@ func NewMarketUntil(w *view.World, rules *podrules.Rules, stop func() bool) *Mar
 	return m
 }
 
-// PodRuleKeys are the labels that matter to any pod that minds others, sorted.
+// PodRuleKeys are the labels that matter to any pod with pod rules, sorted.
 func PodRuleKeys(w *view.World, rules *podrules.Rules) []string {
 	seen := make(map[string]bool)
 	var out []string

@@ -45,7 +45,7 @@ func (m *Market) RankAmong(among []*Option, base *Option, items []Item, allow fu
 	return ranked, len(ranked) > 0
 }
 
-// withPreferences are the items whose pods have wishes about nodes; nil where there are none, or they count for nothing.
+// withPreferences are the items whose pods have preferences about nodes; nil where there are none, or the policy ignores them.
 func (m *Market) withPreferences(items []Item) []Item {
 	var out []Item
 	for _, it := range items {
@@ -57,7 +57,7 @@ func (m *Market) withPreferences(items []Item) []Item {
 }
 
 // preferredOnly leaves out of a claim's options, which are sorted by price, those that it must not become because of its pods'
-// wishes: what costs no more than the best one, wishes counted, and is not as good; and where wishes are enforced, all that
+// preferences: what costs no more than the best one, preferences counted, and is not as good; and where they are enforced, all that
 // meets fewer of them.
 func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
 	if len(options) == 0 {
@@ -85,7 +85,7 @@ func (m *Market) preferredOnly(options []*Option, preferring []Item) []*Option {
 	return out
 }
 
-// HasMinValues says whether a pool wishes for a number of distinct values of some label.
+// HasMinValues says whether a pool asks for a minimum number of distinct values of some label.
 func HasMinValues(p *view.Pool) bool {
 	for _, r := range p.Requirements {
 		if r.MinValues > 0 {
@@ -147,10 +147,10 @@ func (m *Market) Choices(o *Option, items []Item, lim *Limits, fits func(*Option
 	return m.Rank(o, items, func(x *Option) bool { return lim.Remaining(x, 1) == 1 && (fits == nil || fits(x)) })
 }
 
-// enforcedPrice is more than any node costs: an enforced wish is given up only where it can't be had.
+// enforcedPrice is more than any node costs: an enforced preference is dropped only where it can't be met.
 const enforcedPrice = 1e9
 
-// PreferencePrice is what a wish of weight 1 is worth, micro-dollars per hour.
+// PreferencePrice is the price of a preference of weight 1, micro-dollars per hour.
 func PreferencePrice(p *model.Policy) int64 {
 	switch {
 	case p.Preferences == model.PreferencesIgnored:
@@ -161,7 +161,7 @@ func PreferencePrice(p *model.Policy) int64 {
 	return model.Or(p.PreferencePrice, model.DefaultPreferencePrice)
 }
 
-// StandIns are the options that could stand in for o and leave most room, as many as make enough distinct ones for the
+// StandIns are the options that could replace o with the least loss of capacity, as many as make enough distinct ones for the
 // pool's minValues; nil where there are not enough.
 func (m *Market) StandIns(o *Option, allow func(*Option) bool) []*Option {
 	type standIn struct {

@@ -7,18 +7,18 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Segment is a part of the cluster: nodes that have the same value of each label on which pods that mind other pods depend.
-// A claim for such pods must be in one Segment, whatever it is launched as.
+// Segment is a topology segment: nodes that have the same value of each of some topology keys. A claim for pods whose rules
+// use these keys must be in one Segment, whatever it is launched as.
 type Segment struct {
-	// ID tells the cells of a Scheduler apart; it is above 0.
+	// ID tells the segments of a Scheduler apart; it is above 0.
 	ID int
-	// Labels are sorted by key. A label that nodes of the cell do not have is left out.
+	// Labels are sorted by key. A label that nodes of the segment do not have is left out.
 	Labels model.Labels
-	// options are those that are in the cell, by id.
+	// options are those that are in the segment, by id.
 	options bitset
 }
 
-// segmentName tells the cells of some labels apart.
+// SegmentName tells the segments of some labels apart.
 func SegmentName(keys []string, label func(key string) (string, bool)) string {
 	var out strings.Builder
 	for _, k := range keys {
@@ -49,7 +49,7 @@ func (m *Market) NewSegment(keys []string, label func(key string) (string, bool)
 // Add puts an option into the segment.
 func (s *Segment) Add(o *Option) { s.options.set(o.ID, true) }
 
-// In says whether nodes of the option are in a cell; every node is in the nil Segment.
+// In says whether nodes of the option are in a segment; every node is in the nil Segment.
 func (o *Option) In(c *Segment) bool { return c == nil || c.options.has(o.ID) }
 
 // Key is the option's values of some labels, to tell apart options that differ on one of them.

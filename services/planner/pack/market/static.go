@@ -10,7 +10,7 @@ import (
 // MaxOfferings is how many offerings a claim lists at most.
 func (m *Market) MaxOfferings() int { return m.maxOfferings }
 
-// StaticOptions lists what a static pool's nodes may be bought as now, best first: all of its options that have room for the
+// StaticOptions lists what a static pool's nodes may be bought as now, best first: all of its options that hold the
 // DaemonSets that will run there; none and the reason where nothing can be bought. They are no options for pods.
 func (m *Market) StaticOptions(p *view.Pool) ([]*Option, model.Reason) {
 	if r := unusable(p); !r.OK() {
@@ -27,7 +27,7 @@ func (m *Market) StaticOptions(p *view.Pool) ([]*Option, model.Reason) {
 	}), model.Reason{}
 }
 
-// Capped is as many of a pool's options as a claim may list, as flexible as the pool wishes; nil where that can't be.
+// Capped is as many of a pool's options as a claim may list, with the pool's minValues; nil where these can't be met.
 func (m *Market) Capped(options []*Option) []*Option {
 	v := options[0].Variant
 	if !HasMinValues(v.Pool) {

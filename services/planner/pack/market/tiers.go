@@ -42,7 +42,7 @@ func (m *Market) TierOf(p *view.Pool) int {
 	return 0
 }
 
-// Limited says whether something else than what pods need may send them to a lighter pool.
+// Limited says whether something else than what pods need may send them to a pool of lower weight.
 func (m *Market) Limited() bool {
 	return slices.ContainsFunc(m.World.Pools, func(p *view.Pool) bool {
 		return p.NodeLimit >= 0 || HasMinValues(p) || slices.ContainsFunc(p.LimitVector, func(n int64) bool { return n >= 0 })

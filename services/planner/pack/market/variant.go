@@ -28,7 +28,7 @@ type Variant struct {
 	Options []*Option
 }
 
-// variants lists the ways to decide a pool's open labels that some profile asks for, or that pods that mind others may
+// variants lists the ways to decide a pool's open labels that some profile asks for, or that pods with pod rules may
 // depend on; the last is for pods that do not care.
 func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 	open := openKeys(p)
@@ -50,7 +50,7 @@ func variants(w *view.World, p *view.Pool, keys []string) []*Variant {
 }
 
 // narrowings are the ways to narrow open labels that some profile asks for, alone and in pairs, and the values of those that
-// pods that mind others may depend on.
+// pods with pod rules may depend on.
 func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 	if len(open) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func narrowings(w *view.World, open require.Set, keys []string) []require.Set {
 	return sets
 }
 
-// decide gives each label that must be there one value. What may be absent is: a node gets no label that nobody asked for.
+// decide gives each label that must be there one value. What may be absent is: a node gets no label that is not asked for.
 func decide(open require.Set, preferred string) (out require.Set, ok bool) {
 	for _, r := range open {
 		if r.AllowsAbsent() {

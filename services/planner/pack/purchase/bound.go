@@ -44,14 +44,14 @@ func proofOf(s optimise.Solution, pods int) Proof {
 type Worth struct {
 	// Floor proves what all of them cost at least; the zero Proof where some can't be bought for at all.
 	Floor Proof
-	// byClass is the worth of one pod, micro-dollars per hour, by the class's index; 0 for pods that nothing is sold for.
+	// byClass is the worth of one pod, micro-dollars per hour, by the class's index; 0 for pods that no offering holds.
 	byClass []float64
 }
 
 // Of is the worth of one pod of a class, micro-dollars per hour.
 func (w *Worth) Of(c *view.Class) float64 { return w.byClass[c.Index] }
 
-// Worth prices pods as if none of them was anywhere: any pool, no limits, no spread, no wishes.
+// Worth prices pods as if none of them was anywhere: any pool, no limits, no spread, no preferences.
 func (by *Buyer) Worth(pods []int) Worth {
 	out := Worth{byClass: make([]float64, len(by.m.World.Classes))}
 	if len(pods) == 0 {
@@ -88,9 +88,9 @@ func (by *Buyer) relaxed(items []market.Item, tiers [][]*market.Option) *formula
 }
 
 // Bound proves what the pods of some claims must cost at least. Where the search that bought them has proven it on the way,
-// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any cell, no limits, no
-// minValues, no spread, and wishes for nothing. Pods that had to go to a lighter pool, because no heavier one sells what
-// they need, are bounded by what the lighter pools sell; where limits may have sent them there, by what any pool sells.
+// that is the answer. Else it is proven for a problem with fewer rules, which costs no more: any segment, no limits, no
+// minValues, no spread, no preferences. Pods that had to go to a pool of lower weight, because no other one offers what they
+// need, are bounded by what the pools of that weight offer; where limits may have sent them there, by what any pool offers.
 func (by *Buyer) Bound(claims []*NewClaim, known Proof) Proof {
 	byTier := make([][]int, len(by.m.Tiers))
 	n := 0

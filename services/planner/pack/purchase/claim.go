@@ -71,7 +71,7 @@ func (b *NewClaim) distinct(key string) int {
 	return len(seen)
 }
 
-// Relaxed says that the claim is less flexible than its pool wishes.
+// Relaxed says that the claim is less flexible than its pool's minValues ask for.
 func (b *NewClaim) Relaxed() bool {
 	return slices.ContainsFunc(b.Base.Pool.Requirements, func(r require.Requirement) bool {
 		return r.MinValues > 0 && b.distinct(r.Key) < r.MinValues
@@ -81,11 +81,11 @@ func (b *NewClaim) Relaxed() bool {
 func OneClaim(m *market.Market, o *market.Option, items []market.Item, lim *market.Limits, most PriceCeiling, fits func(*market.Option) bool) (*NewClaim, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)
-	room := slack.Share(o.Pool, 1)
+	spare := slack.Share(o.Pool, 1)
 	b := &NewClaim{Base: o, Items: items}
 	var ok bool
 	b.Options, ok = m.Rank(o, items, func(x *market.Option) bool {
-		return most.Allows(x) && market.Within(x, o, room) && fits(x)
+		return most.Allows(x) && market.Within(x, o, spare) && fits(x)
 	})
 	if !ok {
 		return nil, false
@@ -114,9 +114,9 @@ func EmptyClaimWithin(options []*market.Option, lim *market.Limits) *NewClaim {
 		}
 		slack := lim.Clone()
 		slack.Take(first, 1)
-		room := slack.Share(first.Pool, 1)
+		spare := slack.Share(first.Pool, 1)
 		return EmptyClaim(slices.DeleteFunc(slices.Clone(options), func(o *market.Option) bool {
-			return o.Offering.ReservationID != first.Offering.ReservationID || !market.Within(o, first, room)
+			return o.Offering.ReservationID != first.Offering.ReservationID || !market.Within(o, first, spare)
 		}))
 	}
 	return nil

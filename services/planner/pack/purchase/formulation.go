@@ -22,7 +22,7 @@ type formulation struct {
 	// total is how many pods of each row there were.
 	total []int
 	// rows are the shapes of the load that have pods left, each with the items that have. Kinds are those rows that no
-	// option tells apart, as places in rows; picky are the rows that may have wishes about nodes.
+	// option tells apart, as places in rows; withPreferences are the rows that may have preferences about nodes.
 	rows            [][]int
 	kinds           [][]int
 	withPreferences []int
@@ -36,7 +36,7 @@ type formulation struct {
 	problem.Problem
 }
 
-// newProblem is a load in the optimiser's numbers, without bins.
+// formulate writes a backlog in the optimiser's numbers, without bins.
 func (by *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
 	m := by.m
 	p := &formulation{m: m, backlog: l, lim: lim}
@@ -145,7 +145,7 @@ func (p *formulation) addBins(preferred bool) {
 
 func (p *formulation) stopped() bool { return p.Stop != nil && p.Stop() }
 
-// add adds a kind of bin for an option, unless it takes nothing; price is what a wish of weight 1 is worth.
+// add adds a kind of bin for an option, unless it takes nothing; price is that of a preference of weight 1.
 func (p *formulation) add(option int, h nodeShape, price int64) {
 	o := p.options[option]
 	if !slices.ContainsFunc(h.takes, func(word uint64) bool { return word != 0 }) {
@@ -301,7 +301,7 @@ func (p *formulation) takePods(to []market.Item, row, pods int) []market.Item {
 }
 
 // listFlexible lists what a claim of a pool with minValues may become; false where limits leave too few, and its pods are
-// given back.
+// returned to the backlog.
 func (p *formulation) listFlexible(b *NewClaim) bool {
 	if !market.HasMinValues(b.Base.Pool) {
 		return true

@@ -47,7 +47,7 @@ func (p *formulation) runners(pattern optimise.Pattern) []RunnerUp {
 		o := p.options[i]
 		held := min(most, times(p.Bins[b].Free, asked)) * float64(pods)
 		if len(out) == mostRunners && float64(o.Price) > held*worst {
-			continue // it is no match for the least of those that are kept
+			continue // it is worse than the last of those that are kept
 		}
 		n := int(held + 1e-9)
 		if n == 0 || o.Price*int64(pods) < base.Price*int64(n) || !p.takesAll(b, pattern) {

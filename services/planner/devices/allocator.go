@@ -10,7 +10,7 @@ import (
 // Allocator is the devices of all places that a plan puts pods on, and where claims are that pods share. Places are numbers
 // of the caller's. Make it with NewTally; it is owned by one goroutine.
 type Allocator struct {
-	// freed are nodes whose pods all go: claims that are allocated there are given back.
+	// freed are nodes whose pods all go: claims that are allocated there are freed.
 	freed  map[model.NodeName]bool
 	places map[int]*place
 	// at is where the pods of this plan have brought a shared claim, and how often.
