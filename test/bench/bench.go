@@ -1,11 +1,10 @@
 // Package bench measures the planner: what a plan for a workload costs, how far that is from what can be proven, and how
 // much CPU time and memory it took to find.
 //
-// It reads workloads and catalogues of instance types in a schema of plain facts (schema.go), which any planner can be
-// measured on, and prints what such planners print (result.go); generate.go makes files of the same form from a seed, so
-// that the repository needs none. Run measures one workload in this process; Suite is the list of workloads with what is
-// to be reached, each of which a Runner measures in a process of its own. Every plan is checked by the planner's second
-// opinion, package verify; one that breaks a rule is an error, however cheap.
+// Package workload has what is measured; a Result has the fields that any planner under test prints (result.go). Run measures
+// one workload in this process; Rows is the list of workloads with what is to be reached, each of which a Runner measures in
+// a process of its own. Every plan is checked by the planner's second opinion, package verify; one that breaks a rule is an
+// error, however cheap.
 //
 // The package decides nothing and prints nothing: cmd/bench asks it, package show prints what it found. Start
 // reading at Run, then suite.go.
@@ -20,6 +19,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/verify"
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 // The modes of a run.
@@ -49,12 +49,12 @@ const nodeOverhead = 1000
 func standard() model.Policy { return model.Policy{PerNodeOverhead: nodeOverhead} }
 
 // Run measures the plan for a workload's pending pods on a catalogue. A plan that breaks a rule is an error.
-func Run(c *Catalog, w *Workload) (Result, error) {
-	x, err := newWorld(c, w)
+func Run(c *workload.Catalog, w *workload.Workload) (Result, error) {
+	x, err := workload.New(c, w)
 	if err != nil {
 		return Result{}, err
 	}
-	in := x.input
+	in := x.Input
 	in.Policy, in.Kinds = bare(), []model.DecisionKind{model.KindProvision}
 	r := Result{
 		Workload: w.Name, Mode: Schedule, Threads: runtime.GOMAXPROCS(0), PendingPods: count(w.Pending),

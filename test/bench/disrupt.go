@@ -8,6 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 // Given is what disruption came to, plan by plan. It is part of a Result of mode disrupt only.
@@ -81,11 +82,13 @@ const mostPasses = 2000
 // RunDisrupt plans for what may be removed and does at once what each plan says, until nothing more comes: nodes go,
 // their replacements come up as their first offering, pods land where the plan sends them, and the next plan knows what
 // was moved when. Each plan is checked. Where nodes have drifted only those and empty ones go, as in the published run.
-func RunDisrupt(c *Catalog, w *Workload) (Result, error) { return runDisrupt(c, w, 0) }
+func RunDisrupt(c *workload.Catalog, w *workload.Workload) (Result, error) {
+	return runDisrupt(c, w, 0)
+}
 
 // runDisrupt stops after a number of rounds; 0 goes on to the end.
-func runDisrupt(c *Catalog, w *Workload, rounds int) (Result, error) {
-	x, err := newWorld(c, w)
+func runDisrupt(c *workload.Catalog, w *workload.Workload, rounds int) (Result, error) {
+	x, err := workload.New(c, w)
 	if err != nil {
 		return Result{}, err
 	}
@@ -117,7 +120,7 @@ func runDisrupt(c *Catalog, w *Workload, rounds int) (Result, error) {
 	for _, cl := range s.claims {
 		r.Types[string(cl.InstanceType)+"/"+cl.CapacityType.String()]++
 	}
-	return r, x.boundOfFresh(&r)
+	return r, boundOfFresh(x, &r)
 }
 
 // round makes one plan and does what it says.
@@ -198,8 +201,8 @@ func (p *Phase) add(q Phase) {
 }
 
 // boundOfFresh is what all the pods would cost at least, if none of them ran anywhere yet. It is no part of the figures.
-func (x *world) boundOfFresh(r *Result) error {
-	in := x.input
+func boundOfFresh(x *workload.World, r *Result) error {
+	in := x.Input
 	in.Kinds = []model.DecisionKind{model.KindProvision}
 	in.Snapshot.Nodes, in.Snapshot.Claims = nil, nil
 	in.Snapshot.Pods = slices.Clone(in.Snapshot.Pods)
@@ -217,7 +220,7 @@ func (x *world) boundOfFresh(r *Result) error {
 	return nil
 }
 
-func count(counts []Count) int {
+func count(counts []workload.Count) int {
 	n := 0
 	for _, c := range counts {
 		n += c.Pods

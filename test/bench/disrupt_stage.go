@@ -8,13 +8,14 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/plan"
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 // stage is a cluster that plans are carried out in, as fast as can be: what a plan says is so a second later, and another
 // second later the next one is made. The planner hears of it as of any cluster, by deltas; the records of what was
 // disrupted are among them, so that it knows which pods it has moved.
 type stage struct {
-	x       *world
+	x       *workload.World
 	session *plan.Session
 	now     time.Time
 	resume  model.ClaimID
@@ -35,14 +36,14 @@ const (
 )
 
 // newStage makes a world a cluster that has been as it is for half a day.
-func newStage(x *world) *stage {
+func newStage(x *workload.World) *stage {
 	s := &stage{
-		x: x, now: present(), nodes: map[model.NodeName]*model.Node{}, claims: map[model.ClaimID]*model.Claim{},
+		x: x, now: workload.Now(), nodes: map[model.NodeName]*model.Node{}, claims: map[model.ClaimID]*model.Claim{},
 		pods: map[model.NodeName][]model.Pod{}, moves: map[model.PodID]int{},
 	}
-	x.input.Policy, x.input.Kinds = bare(), []model.DecisionKind{model.KindDisrupt}
-	snap := &x.input.Snapshot
-	since := present().Add(-12 * time.Hour)
+	x.Input.Policy, x.Input.Kinds = bare(), []model.DecisionKind{model.KindDisrupt}
+	snap := &x.Input.Snapshot
+	since := workload.Now().Add(-12 * time.Hour)
 	drifted := false
 	for i := range snap.Claims {
 		c := &snap.Claims[i]
@@ -70,12 +71,12 @@ func newStage(x *world) *stage {
 	return s
 }
 
-func image(x *world, t model.TypeName) string { return "ami-" + x.types[string(t)].Arch }
+func image(x *workload.World, t model.TypeName) string { return "ami-" + x.Types[string(t)].Arch }
 
 // begin opens the session and lets it work out what it will keep.
 func (s *stage) begin() error {
 	var err error
-	if s.session, err = plan.NewSession(&s.x.input.Snapshot); err != nil {
+	if s.session, err = plan.NewSession(&s.x.Input.Snapshot); err != nil {
 		return err
 	}
 	q := s.question()
@@ -85,7 +86,7 @@ func (s *stage) begin() error {
 }
 
 func (s *stage) question() plan.Question {
-	in := &s.x.input
+	in := &s.x.Input
 	return plan.Question{Policy: in.Policy, Kinds: in.Kinds, Now: s.now, Seed: in.Seed, ResumeAfter: s.resume}
 }
 
@@ -101,7 +102,7 @@ func (s *stage) decide() (model.Plan, error) {
 
 // check asks the second opinion.
 func (s *stage) check(p model.Plan) error {
-	in := s.x.input
+	in := s.x.Input
 	in.Snapshot, in.Now, in.ResumeAfter = s.session.Snapshot(), s.now, s.resume
 	return check(in, p)
 }
@@ -123,13 +124,13 @@ func (s *stage) advance(resume model.ClaimID) {
 			up.Nodes = append(up.Nodes, *n)
 		}
 	}
-	sortBy(up.Pods, func(p model.Pod) string { return string(p.ID) })
-	sortBy(up.Claims, func(c model.Claim) string { return string(c.ID) })
+	workload.SortBy(up.Pods, func(p model.Pod) string { return string(p.ID) })
+	workload.SortBy(up.Claims, func(c model.Claim) string { return string(c.ID) })
 }
 
 // heard begins the next delta.
 func (s *stage) heard() {
-	snap := &s.x.input.Snapshot
+	snap := &s.x.Input.Snapshot
 	rev := max(s.news.Upserted.Revision, snap.Revision) + 1
 	s.news = model.Delta{Upserted: model.Snapshot{Revision: rev, InventoryRevision: int64(rev), Cluster: snap.Cluster}}
 }
@@ -193,7 +194,7 @@ func (s *stage) join(p *model.Plan, id model.ClaimID) error {
 		return fmt.Errorf("its replacement %s is no claim of the plan", id)
 	}
 	o := p.NodeClaims[i].Offerings[0]
-	node, claim := joined(string(id), p.NodeClaims[i].NodePool, s.x.types[string(o.InstanceType)], o)
+	node, claim := workload.Joined(string(id), p.NodeClaims[i].NodePool, s.x.Types[string(o.InstanceType)], o)
 	at := s.now.Add(afterPlan)
 	node.CreateTime, claim.CreateTime, claim.StateTime, claim.LaunchTime, claim.InitializeTime = at, s.now, at, at, at
 	claim.ImageID = image(s.x, claim.InstanceType)

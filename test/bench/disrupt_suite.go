@@ -1,12 +1,16 @@
 package bench
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"github.com/kerf-dev/kerf/test/bench/workload"
+)
 
 // DisruptRows are the workloads of mode disrupt, those of one kind by size. Of the largest only the first plans are
 // measured: they tell what one plan costs. Files of the directory are used where it has them; "" has none.
 func DisruptRows(dir string) ([]Row, error) {
 	const fewRounds = 3
-	s := suite{dir: dir, catalog: Market}
+	s := suite{dir: dir, catalog: workload.Market}
 	if dir != "" {
 		s.catalog = filepath.Join(dir, "catalog.json")
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 // Phase is what a part of the work took. CPU is user and system time of the whole process, garbage collection included.
@@ -42,8 +44,8 @@ func measure(f func() error) (Phase, error) {
 	}
 	return Phase{
 		WallMs: milliseconds(took), CPUMs: milliseconds(used - cpu),
-		AllocMiB:    float64(after.TotalAlloc-before.TotalAlloc) / float64(mib),
-		PeakHeapMiB: float64(max(top, after.HeapAlloc)) / float64(mib), BaseHeapMiB: float64(before.HeapAlloc) / float64(mib),
+		AllocMiB:    float64(after.TotalAlloc-before.TotalAlloc) / float64(workload.MiB),
+		PeakHeapMiB: float64(max(top, after.HeapAlloc)) / float64(workload.MiB), BaseHeapMiB: float64(before.HeapAlloc) / float64(workload.MiB),
 		Mallocs: after.Mallocs - before.Mallocs,
 	}, err
 }

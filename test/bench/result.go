@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 // Result is what one workload gave. Its fields in JSON are those that every planner under test prints, and after them
@@ -56,7 +57,7 @@ type Claim struct {
 	Pool string `json:"pool"`
 	Pods int    `json:"pods"`
 	// Shapes are its pods, as [shape,count].
-	Shapes []Count `json:"shapes"`
+	Shapes []workload.Count `json:"shapes"`
 	// Options is how many offerings the claim lists; CheapestOptions are the first few, as type/zone/capacity type.
 	Options         int      `json:"options"`
 	CheapestOptions []string `json:"cheapestOptions"`
@@ -98,7 +99,7 @@ func brief(p *model.Plan) Brief {
 }
 
 // describe fills in what the plan says.
-func (r *Result) describe(x *world, p *model.Plan) {
+func (r *Result) describe(x *workload.World, p *model.Plan) {
 	b := brief(p)
 	r.NewNodes, r.HourlyCost, r.UnscheduledPods = b.NewNodes, b.HourlyCost, b.UnscheduledPods
 	r.Types, r.Claims = map[string]int{}, []Claim{}
@@ -110,12 +111,12 @@ func (r *Result) describe(x *world, p *model.Plan) {
 	var used, free [2]int64
 	for i := range p.NodeClaims {
 		c := &p.NodeClaims[i]
-		out := x.claim(c)
+		out := newClaim(x, c)
 		r.Claims = append(r.Claims, out)
 		r.Types[out.Type+"/"+out.CapacityType]++
-		t := x.types[out.Type]
+		t := x.Types[out.Type]
 		used[0], used[1] = used[0]+c.Requests.Value(model.CPU), used[1]+c.Requests.Value(model.Memory)
-		free[0], free[1] = free[0]+t.FreeCPU, free[1]+t.FreeMemory*mib
+		free[0], free[1] = free[0]+t.FreeCPU, free[1]+t.FreeMemory*workload.MiB
 	}
 	r.CPUUtil, r.MemUtil = share(used[0], free[0]), share(used[1], free[1])
 	if l := p.LowerBound; l != nil {
@@ -136,10 +137,10 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-func (x *world) claim(c *model.NodeClaim) Claim {
+func newClaim(x *workload.World, c *model.NodeClaim) Claim {
 	best := c.Offerings[0]
 	out := Claim{
-		Pool: string(c.NodePool), Pods: len(c.Pods), Options: len(c.Offerings), Shapes: x.count(c.Pods),
+		Pool: string(c.NodePool), Pods: len(c.Pods), Options: len(c.Offerings), Shapes: shapesOf(x, c.Pods),
 		Type: string(best.InstanceType), Zone: best.Zone, CapacityType: best.CapacityType.String(), Price: dollars(c.Price),
 	}
 	for _, o := range c.Offerings[:min(len(c.Offerings), mostCheapest)] {
@@ -148,17 +149,17 @@ func (x *world) claim(c *model.NodeClaim) Claim {
 	return out
 }
 
-// count sums up pods by shape, in the order of the shapes.
-func (x *world) count(pods []model.PodID) []Count {
+// shapesOf sums up pods by shape, in the order of the shapes.
+func shapesOf(x *workload.World, pods []model.PodID) []workload.Count {
 	n := make(map[int]int)
 	for _, p := range pods {
-		n[x.shapes[p]]++
+		n[x.Shapes[p]]++
 	}
-	out := make([]Count, 0, len(n))
+	out := make([]workload.Count, 0, len(n))
 	for shape, k := range n {
-		out = append(out, Count{shape, k})
+		out = append(out, workload.Count{Shape: shape, Pods: k})
 	}
-	slices.SortFunc(out, func(a, b Count) int { return a.Shape - b.Shape })
+	slices.SortFunc(out, func(a, b workload.Count) int { return a.Shape - b.Shape })
 	return out
 }
 

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 // Job is one measurement. Catalog and Workload are files, or the names of built-in ones.
@@ -39,12 +41,12 @@ func isFile(name string) bool {
 }
 
 // Load reads or makes what the job names. The digests are of files, and "" for what is built in.
-func (j Job) Load() (c *Catalog, w *Workload, digests [2]string, err error) {
-	c, digests[0], err = load(j.Catalog, ReadCatalog, BuiltInCatalog)
+func (j Job) Load() (c *workload.Catalog, w *workload.Workload, digests [2]string, err error) {
+	c, digests[0], err = load(j.Catalog, workload.ReadCatalog, workload.BuiltInCatalog)
 	if err != nil {
 		return nil, nil, digests, err
 	}
-	w, digests[1], err = load(j.Workload, ReadWorkload, func(name string) (*Workload, error) { return BuiltIn(name, c) })
+	w, digests[1], err = load(j.Workload, workload.ReadWorkload, func(name string) (*workload.Workload, error) { return workload.BuiltIn(name, c) })
 	return c.Thin(j.Types), w, digests, err
 }
 
@@ -73,7 +75,7 @@ func Measure(j Job) (Result, error) {
 	}
 	run := Run
 	if j.Mode == Disrupt {
-		run = func(c *Catalog, w *Workload) (Result, error) { return runDisrupt(c, w, j.Rounds) }
+		run = func(c *workload.Catalog, w *workload.Workload) (Result, error) { return runDisrupt(c, w, j.Rounds) }
 	}
 	r, err := run(c, w)
 	if err != nil {
@@ -103,7 +105,7 @@ type Place struct {
 // Rows are the workloads of the suite: those with targets, then the other points of the series. Files of the directory
 // are used where it has them (catalog.json, workloads/NAME.json), built-in ones otherwise; "" has none.
 func Rows(dir string) ([]Row, error) {
-	s := suite{dir: dir, catalog: Market}
+	s := suite{dir: dir, catalog: workload.Market}
 	if dir != "" {
 		s.catalog = filepath.Join(dir, "catalog.json")
 	}
@@ -167,7 +169,7 @@ type suite struct {
 func (s *suite) job(name string) Job {
 	j := Job{Catalog: s.catalog, Workload: name}
 	if strings.HasPrefix(name, "mix-") || strings.HasPrefix(name, "preferences-") {
-		j.Catalog = Sizes400
+		j.Catalog = workload.Sizes400
 		return j
 	}
 	if s.dir == "" {
@@ -187,7 +189,7 @@ func (s *suite) job(name string) Job {
 // Write puts the built-in catalogue and the suite's built-in workloads on it into a directory, as files of the schema:
 // catalog.json and workloads/NAME.json, for Rows to find and for other planners to be measured on.
 func Write(dir string) error {
-	c, err := BuiltInCatalog(Market)
+	c, err := workload.BuiltInCatalog(workload.Market)
 	if err != nil {
 		return err
 	}
@@ -202,10 +204,10 @@ func Write(dir string) error {
 		return err
 	}
 	for _, r := range rows {
-		if r.Catalog != Market || r.Types > 0 {
+		if r.Catalog != workload.Market || r.Types > 0 {
 			continue
 		}
-		w, err := BuiltIn(r.Workload, c)
+		w, err := workload.BuiltIn(r.Workload, c)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kerf-dev/kerf/test/bench"
 	"github.com/kerf-dev/kerf/test/bench/show"
+	"github.com/kerf-dev/kerf/test/bench/workload"
 )
 
 func main() {
@@ -54,8 +55,8 @@ type options struct {
 
 func (o *options) flags() *flag.FlagSet {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.StringVar(&o.catalog, "catalog", "", "`file` of instance types, or one of "+strings.Join(bench.Catalogs(), ", ")+
-		"; "+bench.Market+" by default")
+	f.StringVar(&o.catalog, "catalog", "", "`file` of instance types, or one of "+strings.Join(workload.Catalogs(), ", ")+
+		"; "+workload.Market+" by default")
 	f.Func("workload", "`file` of pods, or the name of a built-in workload; may be repeated; the whole suite by default", func(w string) error {
 		o.workloads = append(o.workloads, w)
 		return nil
@@ -170,7 +171,7 @@ func (o *options) rows() ([]bench.Row, error) {
 	}
 	var out []bench.Row
 	for _, w := range o.workloads {
-		job, known := bench.Job{Catalog: bench.Market, Workload: w}, false
+		job, known := bench.Job{Catalog: workload.Market, Workload: w}, false
 		for _, r := range suite {
 			if r.Name() == w {
 				job, known = r.Job, true // with the suite's own catalogue and file

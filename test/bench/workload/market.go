@@ -1,4 +1,4 @@
-package bench
+package workload
 
 import (
 	"cmp"
@@ -85,10 +85,10 @@ func marketType(t catalog.Type, zones []string) (Type, error) {
 	category, generation := familyOf(t.Name)
 	out := Type{
 		Name: t.Name, Arch: t.Arch, Category: category, Family: family, Generation: generation, Size: size,
-		CPU: instancetype.Of(shape.Capacity, instancetype.CPU), Memory: instancetype.Of(shape.Capacity, instancetype.Memory) / mib,
+		CPU: instancetype.Of(shape.Capacity, instancetype.CPU), Memory: instancetype.Of(shape.Capacity, instancetype.Memory) / MiB,
 		Pods:       instancetype.Of(shape.Allocatable, instancetype.Pods),
 		FreeCPU:    instancetype.Of(shape.Allocatable, instancetype.CPU),
-		FreeMemory: instancetype.Of(shape.Allocatable, instancetype.Memory) / mib,
+		FreeMemory: instancetype.Of(shape.Allocatable, instancetype.Memory) / MiB,
 	}
 	for _, g := range t.GPUs {
 		out.GPU += g.Count

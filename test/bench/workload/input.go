@@ -1,4 +1,4 @@
-package bench
+package workload
 
 import (
 	"fmt"
@@ -14,32 +14,33 @@ import (
 )
 
 const (
-	mib = int64(1) << 20
+	// MiB is a mebibyte.
+	MiB = int64(1) << 20
 	// className and catalogID name the one node class and its types.
 	className = "default"
 	catalogID = "types"
 	awsLabel  = "karpenter.k8s.aws/"
 )
 
-// present is the time that is planned for. It is no part of the files, and nothing in them depends on it.
-func present() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC) }
+// Now is the time that is planned for. It is no part of the files, and nothing in them depends on it.
+func Now() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC) }
 
-// world is a workload on a catalogue, as the planner sees it.
-type world struct {
-	catalog  *Catalog
-	workload *Workload
-	types    map[string]*Type
-	input    model.Input
-	// shapes are those of pods, by their ids.
-	shapes map[model.PodID]int
+// World is a workload on a catalogue, as the planner sees it.
+type World struct {
+	Catalog  *Catalog
+	Workload *Workload
+	Types    map[string]*Type
+	Input    model.Input
+	// Shapes are those of pods, by their ids.
+	Shapes map[model.PodID]int
 }
 
-// newWorld makes the planner's input: what the catalogue sells, the pools, the nodes with their claims, and the pods.
-func newWorld(c *Catalog, w *Workload) (*world, error) {
-	x := &world{catalog: c, workload: w, types: make(map[string]*Type, len(c.Types)), shapes: make(map[model.PodID]int)}
-	x.input.Now = present()
-	s := &x.input.Snapshot
-	s.Revision, s.InventoryRevision, s.Cluster, s.ObserveTime = 1, 1, "bench", present()
+// New makes the planner's input: what the catalogue sells, the pools, the nodes with their claims, and the pods.
+func New(c *Catalog, w *Workload) (*World, error) {
+	x := &World{Catalog: c, Workload: w, Types: make(map[string]*Type, len(c.Types)), Shapes: make(map[model.PodID]int)}
+	x.Input.Now = Now()
+	s := &x.Input.Snapshot
+	s.Revision, s.InventoryRevision, s.Cluster, s.ObserveTime = 1, 1, "bench", Now()
 	s.Namespaces = []model.Namespace{{Name: "default", Labels: model.Labels{{Key: labels.NamespaceName, Value: "default"}}}}
 	x.addMarket(s)
 	for i := range w.Pools {
@@ -63,20 +64,20 @@ func newWorld(c *Catalog, w *Workload) (*world, error) {
 	}
 	x.addPods(s, "", "pending", w.Pending)
 	// In the planner's order, so that its sorting is no part of what is measured: the watcher sends lists in order.
-	sortBy(s.Catalogs[0].InstanceTypes, func(t model.InstanceType) string { return string(t.Name) })
-	sortBy(s.NodePools, func(p model.NodePool) string { return string(p.Name) })
-	sortBy(s.Nodes, func(n model.Node) string { return string(n.Name) })
-	sortBy(s.Claims, func(c model.Claim) string { return string(c.ID) })
-	sortBy(s.Pods, func(p model.Pod) string { return string(p.ID) })
+	SortBy(s.Catalogs[0].InstanceTypes, func(t model.InstanceType) string { return string(t.Name) })
+	SortBy(s.NodePools, func(p model.NodePool) string { return string(p.Name) })
+	SortBy(s.Nodes, func(n model.Node) string { return string(n.Name) })
+	SortBy(s.Claims, func(c model.Claim) string { return string(c.ID) })
+	SortBy(s.Pods, func(p model.Pod) string { return string(p.ID) })
 	return x, nil
 }
 
-func sortBy[T any](list []T, id func(T) string) {
+func SortBy[T any](list []T, id func(T) string) {
 	slices.SortStableFunc(list, func(a, b T) int { return strings.Compare(id(a), id(b)) })
 }
 
-func (x *world) addMarket(s *model.Snapshot) {
-	s.NodeClasses = []model.NodeClass{{Name: className, Catalog: catalogID, Zones: slices.Sorted(slices.Values(x.catalog.Zones))}}
+func (x *World) addMarket(s *model.Snapshot) {
+	s.NodeClasses = []model.NodeClass{{Name: className, Catalog: catalogID, Zones: slices.Sorted(slices.Values(x.Catalog.Zones))}}
 	for _, arch := range []string{"amd64", "arm64"} {
 		s.NodeClasses[0].Images = append(s.NodeClasses[0].Images, model.MachineImage{
 			ID: "ami-" + arch, Name: arch,
@@ -84,13 +85,13 @@ func (x *world) addMarket(s *model.Snapshot) {
 		})
 	}
 	s.Catalogs = []model.Catalog{{ID: catalogID}}
-	for i := range x.catalog.Types {
-		t := &x.catalog.Types[i]
-		x.types[t.Name] = t
+	for i := range x.Catalog.Types {
+		t := &x.Catalog.Types[i]
+		x.Types[t.Name] = t
 		s.Catalogs[0].InstanceTypes = append(s.Catalogs[0].InstanceTypes, model.InstanceType{
 			Name: model.TypeName(t.Name), Labels: t.asLabels(), Capacity: t.amounts(t.CPU, t.Memory), Allocatable: t.amounts(t.FreeCPU, t.FreeMemory),
 		})
-		for z, zone := range x.catalog.Zones {
+		for z, zone := range x.Catalog.Zones {
 			s.Offerings = append(s.Offerings, offerings(t, z, zone)...)
 		}
 	}
@@ -130,7 +131,7 @@ func (t *Type) asLabels() model.Labels {
 }
 
 func (t *Type) amounts(cpu, memory int64) model.Amounts {
-	out := model.Amounts{{Resource: model.CPU, Value: cpu}, {Resource: model.Memory, Value: memory * mib}}
+	out := model.Amounts{{Resource: model.CPU, Value: cpu}, {Resource: model.Memory, Value: memory * MiB}}
 	if t.GPU > 0 {
 		out = append(out, model.Amount{Resource: "nvidia.com/gpu", Value: t.GPU})
 	}
@@ -175,7 +176,7 @@ func podClass(i int, s *Shape) (model.PodClass, error) {
 	out := model.PodClass{
 		ID: model.ClassID(fmt.Sprintf("c-%06d", i)), Namespace: "default", Labels: asLabels(s.Labels),
 		Requests: model.Amounts{
-			{Resource: model.CPU, Value: s.CPU}, {Resource: model.Memory, Value: s.Memory * mib}, {Resource: model.Pods, Value: 1},
+			{Resource: model.CPU, Value: s.CPU}, {Resource: model.Memory, Value: s.Memory * MiB}, {Resource: model.Pods, Value: 1},
 		},
 		NodeSelector: asLabels(s.NodeSelector), SchedulerName: "default-scheduler", Preempts: true,
 		OwnerKind: "ReplicaSet", OwnerName: fmt.Sprintf("shape-%d", i), OwnerRevision: "1",
@@ -224,20 +225,20 @@ func selector(m map[string]string) *model.Selector {
 }
 
 // addNode adds a node that has been up for a day, its claim and its pods.
-func (x *world) addNode(s *model.Snapshot, n Node) error {
-	t := x.types[n.Type]
+func (x *World) addNode(s *model.Snapshot, n Node) error {
+	t := x.Types[n.Type]
 	if t == nil {
 		return fmt.Errorf("type: the catalogue has no %q", n.Type)
 	}
-	zone := slices.Index(x.catalog.Zones, n.Zone)
+	zone := slices.Index(x.Catalog.Zones, n.Zone)
 	if zone < 0 {
-		return fmt.Errorf("zone: the catalogue has no %q, but %v", n.Zone, x.catalog.Zones)
+		return fmt.Errorf("zone: the catalogue has no %q, but %v", n.Zone, x.Catalog.Zones)
 	}
 	ct, err := capacityType(n.CapacityType)
 	if err != nil {
 		return err
 	}
-	node, claim := joined(n.Name, model.PoolName(n.Pool), t, model.RankedOffering{
+	node, claim := Joined(n.Name, model.PoolName(n.Pool), t, model.RankedOffering{
 		InstanceType: model.TypeName(t.Name), Zone: n.Zone, CapacityType: ct, Price: t.price(ct, zone),
 	})
 	if n.Drifted {
@@ -248,8 +249,8 @@ func (x *world) addNode(s *model.Snapshot, n Node) error {
 	return nil
 }
 
-// joined is a node that is ready, and its claim, both of the same name.
-func joined(name string, pool model.PoolName, t *Type, o model.RankedOffering) (model.Node, model.Claim) {
+// Joined is a node that is ready, and its claim, both of the same name.
+func Joined(name string, pool model.PoolName, t *Type, o model.RankedOffering) (model.Node, model.Claim) {
 	m := map[string]string{
 		labels.Hostname: name, labels.Zone: o.Zone, labels.CapacityType: o.CapacityType.String(),
 		labels.NodePool: string(pool), labels.NodeClass: className, labels.Registered: "true", labels.Initialized: "true",
@@ -257,7 +258,7 @@ func joined(name string, pool model.PoolName, t *Type, o model.RankedOffering) (
 	for _, l := range t.asLabels() {
 		m[l.Key] = l.Value
 	}
-	day := present().Add(-24 * time.Hour)
+	day := Now().Add(-24 * time.Hour)
 	node := model.Node{
 		Name: model.NodeName(name), ProviderID: "aws:///" + o.Zone + "/i-" + name, Claim: model.ClaimID(name), Labels: asLabels(m),
 		Allocatable: t.amounts(t.FreeCPU, t.FreeMemory), Capacity: t.amounts(t.CPU, t.Memory), Ready: true, CreateTime: day,
@@ -272,20 +273,20 @@ func joined(name string, pool model.PoolName, t *Type, o model.RankedOffering) (
 }
 
 // addPods adds pods that run on a node, or that are pending where the node is "".
-func (x *world) addPods(s *model.Snapshot, node model.NodeName, prefix string, counts []Count) {
+func (x *World) addPods(s *model.Snapshot, node model.NodeName, prefix string, counts []Count) {
 	i := 0
 	for _, c := range counts {
 		for range c.Pods {
 			p := model.Pod{
 				ID: model.PodID(fmt.Sprintf("default/%s-%06d", prefix, i)), Class: s.PodClasses[c.Shape].ID, Node: node,
-				Phase: model.PodUnschedulable, CreateTime: present().Add(-time.Minute), UnschedulableTime: present().Add(-time.Minute),
+				Phase: model.PodUnschedulable, CreateTime: Now().Add(-time.Minute), UnschedulableTime: Now().Add(-time.Minute),
 			}
 			p.UID = string(p.ID)
 			if node != "" {
 				p.Phase, p.Ready = model.PodRunning, true
-				p.CreateTime, p.BindTime, p.UnschedulableTime = present().Add(-time.Hour), present().Add(-time.Hour), time.Time{}
+				p.CreateTime, p.BindTime, p.UnschedulableTime = Now().Add(-time.Hour), Now().Add(-time.Hour), time.Time{}
 			}
-			x.shapes[p.ID] = c.Shape
+			x.Shapes[p.ID] = c.Shape
 			s.Pods = append(s.Pods, p)
 			i++
 		}

@@ -1,4 +1,9 @@
-package bench
+// Package workload has what is measured: catalogues of instance types and workloads of pods, pools and nodes.
+//
+// Files of both have a schema of plain facts (schema.go), which any planner can be measured on; generate.go and market.go make
+// values of the same form from a seed, so that the repository needs no files. New turns a workload on a catalogue into the
+// planner's input. It measures nothing. Start reading at Workload, then New.
+package workload
 
 import (
 	"bytes"
