@@ -58,5 +58,5 @@ func (o *Observer) NodePools() []*karpenterv1.NodePool { return o.source.Pools()
 // NodeClasses is NodePools for EC2NodeClasses.
 func (o *Observer) NodeClasses() []*awsv1.EC2NodeClass { return o.source.Classes() }
 
-// NodeClaims is NodePools for NodeClaims, whoever made them.
+// NodeClaims is NodePools for NodeClaims of any controller.
 func (o *Observer) NodeClaims() []*karpenterv1.NodeClaim { return o.source.Claims() }

@@ -17,9 +17,9 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// buffer is shop/room for the Deployment web, changed by each edit.
+// buffer is shop/spare for the Deployment web, changed by each edit.
 func buffer(edits ...func(*autoscalingv1beta1.CapacityBuffer)) *autoscalingv1beta1.CapacityBuffer {
-	b := &autoscalingv1beta1.CapacityBuffer{ObjectMeta: meta("room")}
+	b := &autoscalingv1beta1.CapacityBuffer{ObjectMeta: meta("spare")}
 	b.CreationTimestamp = metav1.NewTime(start())
 	b.Spec.ScalableRef = &autoscalingv1beta1.ScalableReference{APIGroup: "apps", Kind: "Deployment", Name: "web"}
 	for _, edit := range edits {
@@ -44,13 +44,13 @@ func deployment(replicas int32) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: meta("web"), Spec: appsv1.DeploymentSpec{Replicas: &replicas, Template: t}}
 }
 
-func TestABufferIsPodsOfNobodys(t *testing.T) {
+func TestABufferIsPodsOfNoWorkload(t *testing.T) {
 	got, o := convertBuffer(t, buffer(func(b *autoscalingv1beta1.CapacityBuffer) {
 		b.Spec.Percentage = new(int32(25))
 		b.Annotations = map[string]string{"kerf.dev/expires-at": "2026-11-27T23:00:00Z"}
 	}), deployment(10))
-	if got.GetNotReady() != nil || got.GetReplicas() != 3 || got.GetId() != "shop/room" || got.GetOneShot() {
-		t.Errorf("got %v, want room for 3", got)
+	if got.GetNotReady() != nil || got.GetReplicas() != 3 || got.GetId() != "shop/spare" || got.GetOneShot() {
+		t.Errorf("got %v, want capacity for 3", got)
 	}
 	if !got.GetCreateTime().AsTime().Equal(start()) || !got.GetExpireTime().AsTime().Equal(time.Date(2026, 11, 27, 23, 0, 0, 0, time.UTC)) ||
 		got.GetStartTime() != nil {
@@ -60,7 +60,7 @@ func TestABufferIsPodsOfNobodys(t *testing.T) {
 	if o.Class.ID != got.GetClassId() || class.GetPriority() != math.MinInt32 || class.GetPreempts() {
 		t.Errorf("class %v: want the lowest priority, and no preemption", class)
 	}
-	if class.GetOwnerKind() != "CapacityBuffer" || class.GetOwnerName() != "room" || len(class.GetVolumes()) > 0 || class.GetUnsupported() != "" {
+	if class.GetOwnerKind() != "CapacityBuffer" || class.GetOwnerName() != "spare" || len(class.GetVolumes()) > 0 || class.GetUnsupported() != "" {
 		t.Errorf("class %v: want the buffer's own, without volumes to bind", class)
 	}
 	if len(class.GetLabels()) != 1 || class.GetLabels()[0].GetValue() != "web" || len(class.GetRequests()) != 3 {
@@ -74,7 +74,7 @@ func TestABufferOfATemplate(t *testing.T) {
 		b.Spec.Limits, b.Spec.ProvisioningStrategy = list("cpu", "1"), autoscalingv1beta1.StrategyOneShot
 	}), &corev1.PodTemplate{ObjectMeta: meta("web"), Template: template()})
 	if got.GetNotReady() != nil || got.GetReplicas() != 4 || !got.GetOneShot() {
-		t.Errorf("got %v, want room for 4, once", got)
+		t.Errorf("got %v, want capacity for 4, once", got)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestABufferThatAsksForNothingSaysWhy(t *testing.T) {
 			b := buffer(func(b *autoscalingv1beta1.CapacityBuffer) { b.Spec.Replicas = new(int32(2)) }, tt.edit)
 			bare := &appsv1.StatefulSet{ObjectMeta: meta("bare")}
 			got, o := convertBuffer(t, b, deployment(10), owned.DeepCopy(), bare)
-			if r := got.GetNotReady(); r.GetCode() != tt.code || !strings.Contains(r.GetMessage(), tt.want) || r.GetSubject() != "capacitybuffer/shop/room" {
+			if r := got.GetNotReady(); r.GetCode() != tt.code || !strings.Contains(r.GetMessage(), tt.want) || r.GetSubject() != "capacitybuffer/shop/spare" {
 				t.Errorf("reason %v, want %s %q", r, tt.code, tt.want)
 			}
 			if o.Class != nil || got.GetReplicas() != 0 {

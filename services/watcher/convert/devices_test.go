@@ -117,7 +117,7 @@ func TestWhatIsClaimed(t *testing.T) {
 			}, nil, nil,
 		},
 		"a shared one":                          {byName, []runtime.Object{shared()}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one}}},
-		"a shared one that nobody uses now":     {byName, []runtime.Object{shared(allocated(on(byField), nil))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one}}},
+		"a shared one that no pod uses now":     {byName, []runtime.Object{shared(allocated(on(byField), nil))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one}}},
 		"a shared one that is on a node":        {byName, []runtime.Object{shared(allocated(on(byField), used))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true, Node: "n1"}}},
 		"a shared one that is reached anywhere": {byName, []runtime.Object{shared(allocated(nil, used))}, []*clusterpb.DeviceClaim{{Name: "shop/one", Requests: one, Allocated: true}}},
 		"a shared one that is reached from a zone": {

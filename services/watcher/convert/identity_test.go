@@ -45,7 +45,7 @@ func TestLabelsThatTellPodsApartMakeNoClassesUnlessSomethingSelectsByThem(t *tes
 				{TopologyKey: zone, MaxSkew: 1, LabelSelector: web, MatchLabelKeys: []string{index}},
 			}
 		})}, 3},
-		"another pod's wish to be away": {[]runtime.Object{other(func(p *corev1.Pod) {
+		"another pod's preference to be away": {[]runtime.Object{other(func(p *corev1.Pod) {
 			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: term}},
 			}}

@@ -75,13 +75,13 @@ func TestNodeHeartbeatIsNoChange(t *testing.T) {
 	}
 }
 
-func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
+func TestConditionsThatMayMeanThatANodeIsUnhealthy(t *testing.T) {
 	cond := func(kind, status string) corev1.NodeCondition {
 		return corev1.NodeCondition{
 			Type: corev1.NodeConditionType(kind), Status: corev1.ConditionStatus(status), LastTransitionTime: metav1.NewTime(start()),
 		}
 	}
-	sick := func(kind, status string) *clusterpb.NodeCondition {
+	condition := func(kind, status string) *clusterpb.NodeCondition {
 		return &clusterpb.NodeCondition{Type: kind, Status: status, TransitionTime: timestamppb.New(start())}
 	}
 	undated := cond("Ready", "False")
@@ -102,21 +102,21 @@ func TestConditionsThatMayMeanThatANodeIsSick(t *testing.T) {
 				cond("DiskPressure", "True"),
 			},
 			want: []*clusterpb.NodeCondition{
-				sick("AcceleratedHardwareReady", "False"), sick("ContainerRuntimeReady", "False"), sick("KernelReady", "False"),
-				sick("NetworkingReady", "Unknown"), sick("Ready", "Unknown"), sick("StorageReady", "False"),
+				condition("AcceleratedHardwareReady", "False"), condition("ContainerRuntimeReady", "False"), condition("KernelReady", "False"),
+				condition("NetworkingReady", "Unknown"), condition("Ready", "Unknown"), condition("StorageReady", "False"),
 			},
 		},
-		"conditions of the policy, where they are what it calls sick": {
+		"conditions of the policy, where they have the status that it names": {
 			has: []corev1.NodeCondition{
 				cond("Ready", "True"), cond("DiskPressure", "True"), cond("PIDPressure", "Unknown"), cond("MemoryPressure", "True"),
 			},
 			also: []*clusterpb.RepairCondition{{Type: "DiskPressure", Status: "True"}, {Type: "PIDPressure", Status: "True"}},
-			want: []*clusterpb.NodeCondition{sick("DiskPressure", "True")},
+			want: []*clusterpb.NodeCondition{condition("DiskPressure", "True")},
 		},
 		"a kubelet that never said anything": {has: []corev1.NodeCondition{cond("StorageReady", "False")}},
-		"a condition of a manifest that nobody has dated": {
+		"a condition of a manifest without a date": {
 			has:  []corev1.NodeCondition{undated},
-			want: []*clusterpb.NodeCondition{sick("Ready", "False")},
+			want: []*clusterpb.NodeCondition{condition("Ready", "False")},
 		},
 		"a condition of a running node that its reporter does not date": {uid: "u1", has: []corev1.NodeCondition{undated}},
 	} {

@@ -18,7 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// MaxPartBytes is how large a part may grow: a mebibyte, less room for the message around it.
+// MaxPartBytes is how large a part may grow: a mebibyte, less what the message around it takes.
 const MaxPartBytes = 1<<20 - 1<<10
 
 // entryBytes is the most that a list entry takes beside its own bytes: tag and length.

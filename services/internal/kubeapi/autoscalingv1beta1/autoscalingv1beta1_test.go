@@ -40,8 +40,8 @@ func TestSizeOfABuffer(t *testing.T) {
 		"limits cap":                           {spec{Replicas: n(30), Limits: resources("cpu", "2", "memory", "5Gi")}, nil, 5, true},
 		"as many as the limits hold":           {spec{Limits: resources("cpu", "2")}, n(4), 8, true},
 		"a limit that holds none":              {spec{Limits: resources("cpu", "200m")}, nil, 0, true},
-		"a limit on what nobody asks for":      {spec{Replicas: n(3), Limits: resources("nvidia.com/gpu", "1")}, nil, 3, true},
-		"only a limit on what nobody asks for": {spec{Limits: resources("nvidia.com/gpu", "1")}, nil, 0, false},
+		"a limit on what no pod asks for":      {spec{Replicas: n(3), Limits: resources("nvidia.com/gpu", "1")}, nil, 3, true},
+		"only a limit on what no pod asks for": {spec{Limits: resources("nvidia.com/gpu", "1")}, nil, 0, false},
 		"nothing at all":                       {spec{}, n(4), 0, false},
 		"too many":                             {spec{Replicas: n(2_000_000_000), Percentage: n(2_000_000_000)}, n(2_000_000_000), 10_000, true},
 	}

@@ -127,7 +127,7 @@ spec:
   kubelet: {maxPods: 20, evictionHard: {memory.available: 5%}, systemReserved: {cpu: "1"}}
 `
 
-func TestEncodeLeavesOutWhatNobodyWrote(t *testing.T) {
+func TestEncodeLeavesOutWhatTheUserDidNotWrite(t *testing.T) {
 	objects, _, err := manifest.Decode(strings.NewReader(`
 apiVersion: apps/v1
 kind: Deployment

@@ -319,7 +319,7 @@ func TestNodeIsItsClaims(t *testing.T) {
 			t.Errorf("claim %q", n.GetClaim())
 		}
 		if len(n.GetVolumeLimits()) != 1 || n.GetVolumeLimits()[0].GetValue() != 9 {
-			t.Errorf("volume limits %v, want ten less the one that nobody uses", n.GetVolumeLimits())
+			t.Errorf("volume limits %v, want ten less the one that no pod uses", n.GetVolumeLimits())
 		}
 	})
 }
@@ -402,7 +402,7 @@ func TestOnlyStatusesOfANodesConditionsChangeIt(t *testing.T) {
 			}
 			a.settle()
 		}
-		sick := func() (out []string) {
+		bad := func() (out []string) {
 			for _, c := range object[*clusterpb.Node](a, snapshot.Node, "n1").GetConditions() {
 				out = append(out, c.GetType()+" "+c.GetStatus())
 			}
@@ -413,12 +413,12 @@ func TestOnlyStatusesOfANodesConditionsChangeIt(t *testing.T) {
 		if a.now.Revision != before {
 			t.Error("a heartbeat is a change")
 		}
-		if diff := cmp.Diff([]string{"DiskPressure True"}, sick()); diff != "" {
+		if diff := cmp.Diff([]string{"DiskPressure True"}, bad()); diff != "" {
 			t.Errorf("conditions (-want +got):\n%s", diff)
 		}
 		n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, metav1.Now()
 		report()
-		if diff := cmp.Diff([]string{"DiskPressure True", "Ready Unknown"}, sick()); diff != "" {
+		if diff := cmp.Diff([]string{"DiskPressure True", "Ready Unknown"}, bad()); diff != "" {
 			t.Errorf("conditions of a node that is lost (-want +got):\n%s", diff)
 		}
 	})

@@ -170,7 +170,7 @@ func TestDevicesAreFollowed(t *testing.T) {
 		a.must(dra.ResourceSlices().Create(t.Context(), gpuSlice(1, 1, "gpu-0", "gpu-1"), metav1.CreateOptions{}))
 		a.settle()
 		if d := devices(); len(d) != 2 || len(d[0].GetSelectors()) != 0 {
-			t.Errorf("devices %v, want two that nobody asks for", d)
+			t.Errorf("devices %v, want two that no claim asks for", d)
 		}
 		template := &resourcev1.ResourceClaimTemplate{ObjectMeta: meta("gpu"), Spec: resourcev1.ResourceClaimTemplateSpec{Spec: gpuClaim(1)}}
 		a.must(dra.ResourceClaimTemplates("shop").Create(t.Context(), template, metav1.CreateOptions{}))

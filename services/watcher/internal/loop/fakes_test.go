@@ -40,13 +40,13 @@ import (
 type planner struct {
 	plannerpb.UnimplementedPlannerServiceServer
 
-	mu     sync.Mutex
-	asked  []*plannerpb.Decide
-	broken error
-	took   time.Duration
-	ends   []string // where the next searches for nodes to disrupt end, "" at the end of all
-	when   []time.Time
-	amiss  []*clusterpb.Reason // what each plan for everything says of users' objects
+	mu       sync.Mutex
+	asked    []*plannerpb.Decide
+	broken   error
+	took     time.Duration
+	ends     []string // where the next searches for nodes to disrupt end, "" at the end of all
+	when     []time.Time
+	problems []*clusterpb.Reason // what each plan for everything says of users' objects
 	// reconsider is the time that plans made before it ask to be reconsidered at.
 	reconsider time.Time
 }
@@ -103,7 +103,7 @@ func (p *planner) decide(d *plannerpb.Decide, pods map[string]*clusterpb.Pod, he
 		p.ends = p.ends[1:]
 	}
 	if len(d.GetKinds()) == 0 {
-		plan.Problems = p.amiss
+		plan.Problems = p.problems
 	}
 	if p.reconsider.After(d.GetNow().AsTime()) {
 		plan.ReconsiderTime = timestamppb.New(p.reconsider)

@@ -301,7 +301,7 @@ func TestProblemsOfUsersObjectsAreSaidOnce(t *testing.T) {
 		count := func() int { return strings.Count(w.log.String(), line) }
 		say := func(list []*clusterpb.Reason) {
 			w.planner.mu.Lock()
-			w.planner.amiss = list
+			w.planner.problems = list
 			w.planner.mu.Unlock()
 		}
 		say(never)

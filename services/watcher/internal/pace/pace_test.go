@@ -95,7 +95,7 @@ func TestPace(t *testing.T) {
 			{at: 10500, do: change, wake: 11000},
 			{at: 11000, do: nothing, plan: "sweep", opened: 1000},
 		},
-		"while there is something to give back, sweeps go on": {
+		"while there is something to disrupt, sweeps go on": {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: change, wake: 2000},
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},
@@ -158,7 +158,7 @@ func TestPace(t *testing.T) {
 			{at: 13100, do: nothing, plan: "sweep", opened: 12100},
 			{at: 13150, do: finished(pace.Outcome{Rejected: true}), wake: 13650},
 		},
-		"with nothing to give back and nothing pending there is no plan": {
+		"with nothing to disrupt and nothing pending there is no plan": {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: observe(pace.Observation{})},
 			{at: 90000, do: observe(pace.Observation{})},

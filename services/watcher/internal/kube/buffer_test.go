@@ -31,20 +31,20 @@ func web(replicas int32) *appsv1.Deployment {
 func TestABufferFollowsItsWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPIServer(t)
-		b := &autoscalingv1beta1.CapacityBuffer{ObjectMeta: meta("room")}
+		b := &autoscalingv1beta1.CapacityBuffer{ObjectMeta: meta("spare")}
 		b.Spec.ScalableRef = &autoscalingv1beta1.ScalableReference{APIGroup: "apps", Kind: "Deployment", Name: "web"}
 		b.Spec.Percentage = new(int32(50))
 		u := custom(t, b)
 		a.must(a.dynamic.Resource(autoscalingv1beta1.CapacityBufferGVR()).Namespace("shop").Create(t.Context(), u, metav1.CreateOptions{}))
 		a.start(0)
 		a.settle()
-		got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room")
+		got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/spare")
 		if got.GetNotReady().GetCode() != clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
 			t.Errorf("without its workload the buffer says %v", got.GetNotReady())
 		}
 		a.must(a.core.AppsV1().Deployments("shop").Create(t.Context(), web(4), metav1.CreateOptions{}))
 		a.settle()
-		if got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room"); got.GetReplicas() != 2 || got.GetNotReady() != nil {
+		if got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/spare"); got.GetReplicas() != 2 || got.GetNotReady() != nil {
 			t.Errorf("half of 4 is %v", got)
 		}
 		if a.now.Len(snapshot.PodClass) != 1 {
@@ -52,10 +52,10 @@ func TestABufferFollowsItsWorkload(t *testing.T) {
 		}
 		a.must(a.core.AppsV1().Deployments("shop").Update(t.Context(), web(10), metav1.UpdateOptions{}))
 		a.settle()
-		if got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/room"); got.GetReplicas() != 5 {
+		if got := object[*clusterpb.CapacityBuffer](a, snapshot.CapacityBuffer, "shop/spare"); got.GetReplicas() != 5 {
 			t.Errorf("half of 10 is %v", got)
 		}
-		err := a.dynamic.Resource(autoscalingv1beta1.CapacityBufferGVR()).Namespace("shop").Delete(t.Context(), "room", metav1.DeleteOptions{})
+		err := a.dynamic.Resource(autoscalingv1beta1.CapacityBufferGVR()).Namespace("shop").Delete(t.Context(), "spare", metav1.DeleteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
