@@ -1,13 +1,41 @@
 package objects
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
+// TestInvalidPools reads the manifests that package reader refuses. The watcher's test of the same name does so too.
+func TestInvalidPools(t *testing.T) {
+	files, err := filepath.Glob("../../../internal/kubeapi/reader/testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d manifests: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(text, &o.Object); err != nil {
+				t.Fatal(err)
+			}
+			line, _, _ := strings.Cut(string(text), "\n")
+			if got, want := Pool(o).NotReady.Message, strings.TrimPrefix(line, "# "); !strings.HasPrefix(got, want) {
+				t.Errorf("reason %q, want %s", got, want)
+			}
+		})
+	}
+}
+
 // TestRequirementsHaveOneNamePerLabel: claims have labels under their present names only. Under another one a requirement
-// would find no label, so that nothing could be bought for the pool, and every node of it had drifted.
+// would find no label, so that nothing could be launched for the pool, and every node of it had drifted.
 func TestRequirementsHaveOneNamePerLabel(t *testing.T) {
 	for key, want := range map[string]string{
 		"topology.kubernetes.io/zone":            "topology.kubernetes.io/zone",
