@@ -29,11 +29,11 @@ func TestConfig(t *testing.T) {
 		"repair that is off and on": {
 			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"off": true, "max_unhealthy_percent": 5}}`, "repair.max_unhealthy_percent: has no meaning where repair is off",
 		},
-		"more sick than there are": {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"max_unhealthy_percent": 101}}`, "repair.max_unhealthy_percent: 101"},
+		"more unhealthy than there are": {`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"max_unhealthy_percent": 101}}`, "repair.max_unhealthy_percent: 101"},
 		"a condition without a type": {
 			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"conditions": [{"status": "False", "after": "5m"}]}}`, "repair.conditions[0].type: required",
 		},
-		"a condition of a strange status": {
+		"a condition of an unknown status": {
 			`{"cluster": "c", "etcd": {"endpoints": ["e"]}, "repair": {"conditions": [{"type": "Ready", "status": "false", "after": "5m"}]}}`,
 			`repair.conditions[0].status: "false"`,
 		},

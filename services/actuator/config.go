@@ -43,8 +43,8 @@ type Config struct {
 	Concurrency ConcurrencyConfig `json:"concurrency"`
 	// Disruption is how nodes are replaced and given up.
 	Disruption DisruptionConfig `json:"disruption"`
-	// Repair says which nodes this actuator lets be taken away for being sick. Planners decide by the watcher's policy:
-	// only nodes that are sick by both are taken.
+	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's policy:
+	// only nodes that are unhealthy by both are taken.
 	Repair *policy.Repair `json:"repair"`
 
 	// REST, if set, is used instead of Kubeconfig.

@@ -1,10 +1,10 @@
-// Package apply checks a plan against what is true now, decision by decision. It is where the actuator trusts nobody:
+// Package apply checks a plan against what is true now, decision by decision. It is where the actuator trusts no one:
 // everything that a plan takes for granted is looked up again.
 //
 // It is pure: it stores nothing and launches nothing, and must know neither protobuf nor etcd nor AWS. What it accepts
 // it returns as groups, each to be stored whole or not at all.
 //
-// Start reading at Verify. claim.go checks what to buy, disruption.go what to give back, budget.go counts; drift.go
+// Start reading at Verify. claim.go checks what to buy, disruption.go which nodes to remove, budget.go counts; drift.go
 // and repair.go gather the facts for the rules on nodes that have drifted or are unhealthy.
 package apply
 
@@ -126,16 +126,16 @@ func Verify(p model.Plan, s State) Outcome {
 		v.rejectAll(reason)
 		return v.outcome()
 	}
-	wishes, disruptions := v.sorted()
-	for _, w := range wishes {
+	claims, disruptions := v.sorted()
+	for _, w := range claims {
 		if w.Disruption == "" {
-			v.wish(w)
+			v.standalone(w)
 		}
 	}
 	for _, d := range disruptions {
-		v.disruption(d, wishes)
+		v.disruption(d, claims)
 	}
-	v.strays(wishes)
+	v.strays(claims)
 	return v.outcome()
 }
 
@@ -204,13 +204,13 @@ func (v *verifier) sorted() ([]model.NodeClaim, []model.Disruption) {
 		}
 		return count[id] > 1
 	}
-	wishes := slices.DeleteFunc(slices.Clone(v.plan.NodeClaims), func(w model.NodeClaim) bool { return twice(string(w.ID)) })
+	claims := slices.DeleteFunc(slices.Clone(v.plan.NodeClaims), func(w model.NodeClaim) bool { return twice(string(w.ID)) })
 	disruptions := slices.DeleteFunc(slices.Clone(v.plan.Disruptions), func(d model.Disruption) bool { return twice(string(d.ID)) })
-	slices.SortFunc(wishes, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(claims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(disruptions, func(a, b model.Disruption) int {
 		return cmp.Or(cmp.Compare(turn(a.Reason), turn(b.Reason)), cmp.Compare(a.ID, b.ID))
 	})
-	return wishes, disruptions
+	return claims, disruptions
 }
 
 // turn is the place of a reason in the order in which planners decide. Budgets for one reason count nodes that go for
@@ -222,8 +222,8 @@ func turn(r model.DisruptionReason) int {
 	}, r)
 }
 
-// wish checks a claim that stands alone.
-func (v *verifier) wish(w model.NodeClaim) {
+// standalone checks a claim that stands alone.
+func (v *verifier) standalone(w model.NodeClaim) {
 	if _, known := v.state.Claims[w.ID]; known {
 		v.again(string(w.ID))
 		return
@@ -238,8 +238,8 @@ func (v *verifier) wish(w model.NodeClaim) {
 }
 
 // strays rejects claims that name a disruption that is not in the plan.
-func (v *verifier) strays(wishes []model.NodeClaim) {
-	for _, w := range wishes {
+func (v *verifier) strays(claims []model.NodeClaim) {
+	for _, w := range claims {
 		if _, ok := v.verdicts[string(w.ID)]; !ok {
 			v.reject(string(w.ID), model.CodeInvalid, "disruption",
 				"the plan has no disruption %q that names this claim as a replacement", w.Disruption)

@@ -63,15 +63,15 @@ func state() State {
 	return s
 }
 
-func wish(id string, offerings ...model.RankedOffering) model.NodeClaim {
+func nodeClaim(id string, offerings ...model.RankedOffering) model.NodeClaim {
 	return model.NodeClaim{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Offerings: offerings, Pods: []model.PodID{model.PodID("d/" + id)}}
 }
 
-func plan(wishes ...model.NodeClaim) model.Plan {
-	return model.Plan{ID: "p-1", InventoryRevision: 50, Now: at(0), Traceparent: "tp", NodeClaims: wishes}
+func plan(claims ...model.NodeClaim) model.Plan {
+	return model.Plan{ID: "p-1", InventoryRevision: 50, Now: at(0), Traceparent: "tp", NodeClaims: claims}
 }
 
-func one() model.NodeClaim { return wish("new", offering("m5.large", "a", 96_000)) }
+func one() model.NodeClaim { return nodeClaim("new", offering("m5.large", "a", 96_000)) }
 
 // code is the first verdict's reason; 0 means plainly accepted.
 func code(t *testing.T, o Outcome, decision string) model.Code {
@@ -90,39 +90,39 @@ func code(t *testing.T, o Outcome, decision string) model.Code {
 
 func TestClaims(t *testing.T) {
 	for name, c := range map[string]struct {
-		wish  func(*model.NodeClaim)
+		claim func(*model.NodeClaim)
 		plan  func(*model.Plan)
 		state func(*State)
 		want  model.Code
 	}{
 		"a sound claim is accepted": {},
 		"an id that is stored is accepted again without effect": {
-			wish: func(w *model.NodeClaim) { w.ID = "old" }, want: model.CodeAlreadyAccepted,
+			claim: func(w *model.NodeClaim) { w.ID = "old" }, want: model.CodeAlreadyAccepted,
 		},
-		"an id that can't be a name": {wish: func(w *model.NodeClaim) { w.ID = "Not_A-Name" }, want: model.CodeInvalid},
-		"an id that is too long":     {wish: func(w *model.NodeClaim) { w.ID = model.ClaimID(fmt.Sprintf("%064d", 0)) }, want: model.CodeInvalid},
+		"an id that can't be a name": {claim: func(w *model.NodeClaim) { w.ID = "Not_A-Name" }, want: model.CodeInvalid},
+		"an id that is too long":     {claim: func(w *model.NodeClaim) { w.ID = model.ClaimID(fmt.Sprintf("%064d", 0)) }, want: model.CodeInvalid},
 		"more pods than can be stored": {
-			wish: func(w *model.NodeClaim) {
+			claim: func(w *model.NodeClaim) {
 				w.Pods = slices.Repeat([]model.PodID{model.PodID("namespace/" + strings.Repeat("x", 200))}, 2000)
 			}, want: model.CodeInvalid,
 		},
-		"no offerings":                     {wish: func(w *model.NodeClaim) { w.Offerings = nil }, want: model.CodeInvalid},
-		"a pod without a namespace":        {wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"web"} }, want: model.CodeInvalid},
-		"a disruption that is not there":   {wish: func(w *model.NodeClaim) { w.Disruption = "d" }, want: model.CodeInvalid},
-		"a pool that does not exist":       {wish: func(w *model.NodeClaim) { w.NodePool = "other" }, want: model.CodeNotFound},
-		"another class than the pool's":    {wish: func(w *model.NodeClaim) { w.NodeClass = "other" }, want: model.CodeInvalid},
+		"no offerings":                     {claim: func(w *model.NodeClaim) { w.Offerings = nil }, want: model.CodeInvalid},
+		"a pod without a namespace":        {claim: func(w *model.NodeClaim) { w.Pods = []model.PodID{"web"} }, want: model.CodeInvalid},
+		"a disruption that is not there":   {claim: func(w *model.NodeClaim) { w.Disruption = "d" }, want: model.CodeInvalid},
+		"a pool that does not exist":       {claim: func(w *model.NodeClaim) { w.NodePool = "other" }, want: model.CodeNotFound},
+		"another class than the pool's":    {claim: func(w *model.NodeClaim) { w.NodeClass = "other" }, want: model.CodeInvalid},
 		"a pool that is being deleted":     {state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.Terminating = true }) }, want: model.CodeNotFound},
 		"a pool that is invalid":           {state: func(s *State) { editPool(s, func(p *cluster.Pool) { p.NotReady.Code = 2 }) }, want: 2},
 		"a class that does not exist":      {state: func(s *State) { delete(s.Classes, "default") }, want: model.CodeNodeClassNotFound},
 		"a class that is not ready":        {state: func(s *State) { editClass(s, func(c *Class) { c.NotReady.Code = 4 }) }, want: 4},
-		"a type that the class can't run":  {wish: func(w *model.NodeClaim) { w.Offerings[0].InstanceType = "t2.nano" }, want: model.CodeNoOffering},
-		"a zone without a subnet":          {wish: func(w *model.NodeClaim) { w.Offerings[0].Zone = "c" }, want: model.CodeNoOffering},
-		"a capacity type that is not sold": {wish: func(w *model.NodeClaim) { w.Offerings[0].CapacityType = model.Spot }, want: model.CodeNoOffering},
+		"a type that the class can't run":  {claim: func(w *model.NodeClaim) { w.Offerings[0].InstanceType = "t2.nano" }, want: model.CodeNoOffering},
+		"a zone without a subnet":          {claim: func(w *model.NodeClaim) { w.Offerings[0].Zone = "c" }, want: model.CodeNoOffering},
+		"a capacity type that is not sold": {claim: func(w *model.NodeClaim) { w.Offerings[0].CapacityType = model.Spot }, want: model.CodeNoOffering},
 		"a type that the pool does not allow": {
-			wish: func(w *model.NodeClaim) { w.Offerings[0] = offering("r5.large", "a", 126_000) }, want: model.CodeRequirements,
+			claim: func(w *model.NodeClaim) { w.Offerings[0] = offering("r5.large", "a", 126_000) }, want: model.CodeRequirements,
 		},
 		"a requirement that the offering does not meet": {
-			wish: func(w *model.NodeClaim) {
+			claim: func(w *model.NodeClaim) {
 				w.Requirements = []model.Requirement{{Key: labels.Zone, Operator: model.In, Values: []string{"b"}}}
 			},
 			want: model.CodeRequirements,
@@ -132,13 +132,13 @@ func TestClaims(t *testing.T) {
 		},
 		"a key of the user's own that the claim promises": {
 			state: func(s *State) { editPool(s, ownKey) },
-			wish: func(w *model.NodeClaim) {
+			claim: func(w *model.NodeClaim) {
 				w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red"}}}
 			},
 		},
 		"a key of the user's own with a value that the pool does not allow": {
 			state: func(s *State) { editPool(s, ownKey) },
-			wish: func(w *model.NodeClaim) {
+			claim: func(w *model.NodeClaim) {
 				w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red", "green"}}}
 			},
 			want: model.CodeRequirements,
@@ -172,13 +172,13 @@ func TestClaims(t *testing.T) {
 			want: model.CodeLimit,
 		},
 		"a pod that a claim serves which the plan could not see": {
-			wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 9 }, want: model.CodeDuplicate,
+			claim: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 9 }, want: model.CodeDuplicate,
 		},
 		"a pod that a claim serves which the plan has seen": {
-			wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 10 },
+			claim: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 10 },
 		},
 		"a pod of a claim that is being drained": {
-			wish: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 9 },
+			claim: func(w *model.NodeClaim) { w.Pods = []model.PodID{"d/web"} }, plan: func(p *model.Plan) { p.InventoryRevision = 9 },
 			state: func(s *State) { editClaim(s, func(c *model.Claim) { c.State = model.ClaimDraining }) },
 		},
 		"a plan without an inventory":      {plan: func(p *model.Plan) { p.InventoryRevision = 0 }, want: model.CodeStale},
@@ -188,8 +188,8 @@ func TestClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, w := state(), one()
-			if c.wish != nil {
-				c.wish(&w)
+			if c.claim != nil {
+				c.claim(&w)
 			}
 			p := plan(w)
 			if c.plan != nil {
@@ -248,7 +248,7 @@ func limits(s *State, resource string, value int64) {
 func TestAcceptedClaim(t *testing.T) {
 	s := state()
 	editPool(&s, ownKey)
-	w := wish("new", offering("m5.xlarge", "b", 192_000), offering("m5.large", "a", 90_000), offering("m5.large", "c", 96_000))
+	w := nodeClaim("new", offering("m5.xlarge", "b", 192_000), offering("m5.large", "a", 90_000), offering("m5.large", "c", 96_000))
 	w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red"}}}
 	limits(&s, "cpu", 5000) // too little for an m5.xlarge beside the old one
 	o := Verify(plan(w), s)
@@ -279,7 +279,7 @@ func TestAcceptedClaim(t *testing.T) {
 func TestDecisionsOfOnePlanCountTogether(t *testing.T) {
 	s := state()
 	limits(&s, "cpu", 6000)
-	a, b, c := wish("a", offering("m5.large", "a", 96_000)), wish("b", offering("m5.large", "a", 96_000)), wish("c", offering("m5.large", "a", 96_000))
+	a, b, c := nodeClaim("a", offering("m5.large", "a", 96_000)), nodeClaim("b", offering("m5.large", "a", 96_000)), nodeClaim("c", offering("m5.large", "a", 96_000))
 	o := Verify(plan(c, a, b), s)
 	for id, want := range map[string]model.Code{"a": 0, "b": 0, "c": model.CodeLimit} {
 		if got := code(t, o, id); got != want {
@@ -290,7 +290,7 @@ func TestDecisionsOfOnePlanCountTogether(t *testing.T) {
 	b.Pods = a.Pods
 	o = Verify(plan(a, b), s)
 	if code(t, o, "a") != 0 || code(t, o, "b") != model.CodeDuplicate {
-		t.Errorf("%+v, want that one pod is bought for once", o.Verdicts)
+		t.Errorf("%+v, want that one pod gets one claim", o.Verdicts)
 	}
 	o = Verify(plan(a, a), s)
 	if code(t, o, "a") != model.CodeInvalid || len(o.Groups) != 0 {

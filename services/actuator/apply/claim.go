@@ -13,7 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
-// priceSlack is by how much, in hundredths, an offering may have become dearer than the plan thought. Spot prices move
+// priceSlack is by how much, in hundredths, an offering may have become more expensive than the plan thought. Spot prices move
 // by less than that in the seconds between plan and apply; what moved by more deserves another plan.
 const priceSlack = 5
 
@@ -78,7 +78,7 @@ func fixedSize(w model.NodeClaim, pool cluster.Pool, t tally) model.Reason {
 		return model.Reason{Code: model.CodeStaticPool, Message: fmt.Sprintf(format, args...), Subject: "nodepool/" + string(pool.Name)}
 	}
 	if w.Disruption == "" && len(w.Pods) > 0 {
-		return fail("node pool %q is static: no node of it is bought for pods", pool.Name)
+		return fail("node pool %q is static: no node of it is launched for pods", pool.Name)
 	}
 	if have := t.staying[pool.Name]; have >= *pool.Replicas {
 		return fail("node pool %q is static and has %d of %d nodes", pool.Name, have, *pool.Replicas)

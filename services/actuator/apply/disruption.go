@@ -12,8 +12,8 @@ import (
 )
 
 // disruption checks a disruption and its replacements as one.
-func (v *verifier) disruption(d model.Disruption, wishes []model.NodeClaim) {
-	members := replacementsOf(d, wishes)
+func (v *verifier) disruption(d model.Disruption, claims []model.NodeClaim) {
+	members := replacementsOf(d, claims)
 	if _, known := v.state.Disruptions[d.ID]; known {
 		v.again(string(d.ID))
 		for _, w := range members {
@@ -63,9 +63,9 @@ func podsOf(d model.Disruption) []model.PodID {
 }
 
 // replacementsOf returns the claims that name the disruption.
-func replacementsOf(d model.Disruption, wishes []model.NodeClaim) []model.NodeClaim {
+func replacementsOf(d model.Disruption, claims []model.NodeClaim) []model.NodeClaim {
 	var out []model.NodeClaim
-	for _, w := range wishes {
+	for _, w := range claims {
 		if w.Disruption == d.ID && d.ID != "" {
 			out = append(out, w)
 		}
@@ -286,7 +286,7 @@ func (v *verifier) taken(id model.ClaimID) bool {
 // Bounded says that pods can't hold the claim's drain up for ever: it has a termination grace period.
 func Bounded(c model.Claim) bool { return c.TerminationGracePeriod != nil }
 
-// why checks that the disruption's reason holds for the candidate, and that nothing protects it. A sick node goes in spite
+// why checks that the disruption's reason holds for the candidate, and that nothing protects it. An unhealthy node goes in spite
 // of all protection, and so does one that has expired where its drain is bounded.
 func (v *verifier) why(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
 	fail := func(code model.Code, format string, args ...any) model.Reason {

@@ -13,7 +13,7 @@ import (
 )
 
 func replacing(offerings ...model.RankedOffering) model.Plan {
-	w := wish("new", offerings...)
+	w := nodeClaim("new", offerings...)
 	w.Disruption = "d-1"
 	p := plan(w)
 	p.Disruptions = []model.Disruption{{

@@ -84,7 +84,7 @@ func TestDrift(t *testing.T) {
 			}},
 			word: "RequirementsDrifted", says: "the node has m5.large",
 		},
-		"a zone's id that nobody knows": {edit: []func(*State){requires(in(labels.ZoneID, "use1-az1"))}},
+		"a zone's id that no one knows": {edit: []func(*State){requires(in(labels.ZoneID, "use1-az1"))}},
 		"a type that is not sold":       {edit: []func(*State){unsold}, word: "InstanceTypeNotFound", says: "as on-demand in a"},
 		"a type that is sold elsewhere": {
 			edit: []func(*State){func(s *State) { delete(s.Offerings, OfferingKey{"m5.large", "a", model.OnDemand}) }}, word: "InstanceTypeNotFound",
@@ -107,12 +107,12 @@ func TestDrift(t *testing.T) {
 		"another class": {
 			edit: []func(*State){func(s *State) { editClass(s, func(c *Class) { c.Hash = "ch2" }) }}, word: "NodeClassDrifted", says: "EC2NodeClass default has changed",
 		},
-		"a class that is gone":        {edit: []func(*State){func(s *State) { delete(s.Classes, "default") }}},
-		"a class that is not known":   {edit: []func(*State){func(s *State) { editClass(s, func(c *Class) { c.Images, c.Subnets, c.SecurityGroups = nil, nil, nil }) }}},
-		"an image of another kind":    {edit: []func(*State){func(s *State) { editClaim(s, func(c *model.Claim) { c.ImageID = "ami-2" }) }}},
-		"an image that is not booted": {edit: []func(*State){image("ami-0")}, word: "AMIDrift", says: "EC2NodeClass default no longer launches ami-0"},
-		"an image that EC2 tells":     {edit: []func(*State){image(""), seen(rules.Placement{ImageID: "ami-0"})}, word: "AMIDrift"},
-		"an image that nobody tells":  {edit: []func(*State){image(""), seen(rules.Placement{})}},
+		"a class that is gone":            {edit: []func(*State){func(s *State) { delete(s.Classes, "default") }}},
+		"a class that is not known":       {edit: []func(*State){func(s *State) { editClass(s, func(c *Class) { c.Images, c.Subnets, c.SecurityGroups = nil, nil, nil }) }}},
+		"an image of another kind":        {edit: []func(*State){func(s *State) { editClaim(s, func(c *model.Claim) { c.ImageID = "ami-2" }) }}},
+		"an image that is not booted":     {edit: []func(*State){image("ami-0")}, word: "AMIDrift", says: "EC2NodeClass default no longer launches ami-0"},
+		"an image that EC2 tells":         {edit: []func(*State){image(""), seen(rules.Placement{ImageID: "ami-0"})}, word: "AMIDrift"},
+		"an image that EC2 does not tell": {edit: []func(*State){image(""), seen(rules.Placement{})}},
 		"no image for the type": {
 			edit: []func(*State){image("ami-0"), func(s *State) { editClass(s, func(c *Class) { c.Images = c.Images[:1] }) }},
 			word: "AMIDrift",

@@ -21,7 +21,7 @@ func saves(r model.DisruptionReason) bool {
 	return r == model.ReasonUnderutilized || r == model.ReasonEmpty
 }
 
-// cheaper drops offerings of the replacements, those that are dear against what else the claim may become first, until
+// cheaper drops offerings of the replacements, those that are expensive against what else the claim may become first, until
 // all together cost less than what they replace, whichever the launches pick. The claims are changed in place.
 func cheaper(replacements []model.Claim, price int64) model.Reason {
 	for len(replacements) > 0 {
@@ -45,8 +45,8 @@ func cheaper(replacements []model.Claim, price int64) model.Reason {
 			}
 		}
 		c := &replacements[at]
-		dear := worst(c.Offerings)
-		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.RankedOffering) bool { return o.Price == dear })
+		highest := worst(c.Offerings)
+		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.RankedOffering) bool { return o.Price == highest })
 	}
 	return model.Reason{}
 }

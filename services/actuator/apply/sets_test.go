@@ -19,7 +19,7 @@ func set(candidates int, replacements ...[]model.RankedOffering) model.Plan {
 		d.Candidates = append(d.Candidates, model.ClaimID(fmt.Sprintf("c%d", i)))
 	}
 	for i, offerings := range replacements {
-		w := wish(fmt.Sprintf("r%02d", i), offerings...)
+		w := nodeClaim(fmt.Sprintf("r%02d", i), offerings...)
 		w.Disruption = d.ID
 		p.NodeClaims = append(p.NodeClaims, w)
 		d.Replacements = append(d.Replacements, w.ID)
@@ -38,14 +38,14 @@ func TestSetsMustCostLessWhateverIsLaunched(t *testing.T) {
 		save int64
 	}{
 		"two for one": {plan: set(2, []model.RankedOffering{small, large}), kept: [][]model.RankedOffering{{small, large}}, save: 96_000},
-		"three for two, as dear as three": {
+		"three for two, as expensive as three": {
 			plan: set(3, []model.RankedOffering{huge}, []model.RankedOffering{large}), want: model.CodeNoCheaper,
 		},
 		"three for two, of which the dearest is left out": {
 			plan: set(3, []model.RankedOffering{small, huge}, []model.RankedOffering{small, large}),
 			kept: [][]model.RankedOffering{{small}, {small, large}}, save: 3*96_000 - 85_000 - 96_000,
 		},
-		"two for two, of which nothing dear may be left": {
+		"two for two, of which nothing expensive may be left": {
 			plan: set(2, []model.RankedOffering{small, large}, []model.RankedOffering{small, huge}),
 			kept: [][]model.RankedOffering{{small, large}, {small}}, save: 2*96_000 - 85_000 - 96_000,
 		},
@@ -73,7 +73,7 @@ func TestSetsMustCostLessWhateverIsLaunched(t *testing.T) {
 	}
 }
 
-// TestLargestSetFitsOneTransaction is a set of as many claims as a planner gives back at once, with as many offerings as a
+// TestLargestSetFitsOneTransaction is a set of as many claims as a planner removes at once, with as many offerings as a
 // policy may ask for and far more pods and labels than usual.
 func TestLargestSetFitsOneTransaction(t *testing.T) {
 	const size = 32

@@ -21,7 +21,7 @@ func fixed(n int64, edits ...func(*State)) State {
 }
 
 func bare(id string) model.NodeClaim {
-	w := wish(id, offering("m5.large", "a", 96_000))
+	w := nodeClaim(id, offering("m5.large", "a", 96_000))
 	w.Pods = nil
 	return w
 }

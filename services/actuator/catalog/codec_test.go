@@ -108,16 +108,16 @@ func TestReadRefusesABadCatalogueAndNamesTheSpot(t *testing.T) {
 		old, replaced string   // in the text of small
 		want          []string // parts of the error
 	}{
-		"a field nobody knows":           {`"vcpu":2,"memoryMiB":8192`, `"vcpus":2,"memoryMiB":8192`, []string{"m5.large", "vcpus"}},
+		"a field no one knows":           {`"vcpu":2,"memoryMiB":8192`, `"vcpus":2,"memoryMiB":8192`, []string{"m5.large", "vcpus"}},
 		"a word for a number":            {`"memoryMiB":8192`, `"memoryMiB":"8 GiB"`, []string{"m5.large", "memoryMiB", "string"}},
 		"a fraction":                     {`"vcpu":2,"memoryMiB":8192`, `"vcpu":1.5,"memoryMiB":8192`, []string{"m5.large", "vcpu", "1.5"}},
 		"a missing size":                 {`"vcpu":2,"memoryMiB":8192`, `"memoryMiB":8192`, []string{"m5.large", "vcpu", "want 1"}},
 		"a negative price":               {`96000`, `-1`, []string{"m5.large", "onDemandMicroUSD", "-1"}},
 		"too many interfaces":            {`"defaultENIs":3`, `"defaultENIs":1000000`, []string{"m5.large", "defaultENIs"}},
-		"an architecture nobody knows":   {`"amd64"`, `"x86_64"`, []string{"m5.large", "arch", "x86_64", "amd64"}},
+		"an architecture no one knows":   {`"amd64"`, `"x86_64"`, []string{"m5.large", "arch", "x86_64", "amd64"}},
 		"a hypervisor on bare metal":     {`"bareMetal":true`, `"bareMetal":true,"hypervisor":"xen"`, []string{"g5.large", "hypervisor"}},
 		"no hypervisor and no metal":     {`"hypervisor":"nitro",`, ``, []string{"m5.large", "hypervisor"}},
-		"a maker nobody knows":           {`"intel"`, `"Intel"`, []string{"m5.large", "cpuManufacturer", "Intel"}},
+		"a maker no one knows":           {`"intel"`, `"Intel"`, []string{"m5.large", "cpuManufacturer", "Intel"}},
 		"branches without a trunk":       {`,"trunking":true`, ``, []string{"g5.large", "branchENIs"}},
 		"a GPU without a maker":          {`"nvidia"`, `""`, []string{"g5.large", "gpus", "manufacturer"}},
 		"a GPU with a negative count":    {`"count":1`, `"count":-1`, []string{"g5.large", "gpus", "-1"}},

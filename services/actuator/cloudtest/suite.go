@@ -117,12 +117,12 @@ func testResolve(t *testing.T, w World) {
 
 func testResolveMissing(t *testing.T, w World) {
 	s := w.Spec
-	s.SubnetTerms = []cloud.SelectorTerm{{Tags: model.Labels{{Key: "nobody", Value: "none"}}}}
+	s.SubnetTerms = []cloud.SelectorTerm{{Tags: model.Labels{{Key: "no-one", Value: "none"}}}}
 	c, err := w.Classes.Resolve(context.Background(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(c.NotReady.Message, "nobody=none") || !strings.Contains(c.NotReady.Remedy, "subnetSelectorTerms") {
+	if !strings.Contains(c.NotReady.Message, "no-one=none") || !strings.Contains(c.NotReady.Remedy, "subnetSelectorTerms") {
 		t.Errorf("reason %+v names neither the selector nor the field", c.NotReady)
 	}
 }

@@ -71,7 +71,7 @@ type Pod struct {
 	Namespace, Name, UID string
 	// Daemon pods ride along; Mirror pods can't be evicted; Critical ones go last; Finished ones need not go.
 	Daemon, Mirror, Critical, Finished bool
-	// ToleratesDisrupted pods stay on a draining node by their own wish.
+	// ToleratesDisrupted pods tolerate the taint of a draining node, and stay there.
 	ToleratesDisrupted bool
 	// DoNotDisrupt pods are not evicted before the drain's deadline. Until is when that ends; zero means never.
 	DoNotDisrupt      bool

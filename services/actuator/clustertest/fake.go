@@ -72,7 +72,7 @@ type key struct{ kind, name string }
 // life is what the port does not tell of a pod.
 type life struct {
 	labels labels.Set
-	ends   time.Time // zero: nobody has told it to
+	ends   time.Time // zero: it was not told to
 }
 
 // budget is a disruption budget of pods in one namespace.
@@ -226,7 +226,7 @@ func (f *Fake) UpdateNode(_ context.Context, c cluster.NodeChange) error {
 	return nil
 }
 
-// reap takes a node away that is being deleted and that nobody holds, and its pods with it.
+// reap takes a node away that is being deleted and that no one holds, and its pods with it.
 func (f *Fake) reap(name string) {
 	f.state.Nodes = slices.DeleteFunc(f.state.Nodes, func(n cluster.Node) bool {
 		return string(n.Name) == name && n.Terminating && !f.held[name]
@@ -425,7 +425,7 @@ func (f *Fake) release(k key, finalizer string) {
 	f.drop(k)
 }
 
-// drop takes an object away that is being deleted and that nobody holds; a class or pool that has no object, because it
+// drop takes an object away that is being deleted and that no one holds; a class or pool that has no object, because it
 // was edited into the state, goes when it is being deleted.
 func (f *Fake) drop(k key) {
 	o := f.objects[k]

@@ -159,7 +159,7 @@ func testDeletedClaim(t *testing.T, w World) {
 	w.mirror(t, c)
 	s := w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
 	if slices.Contains(s.DeletedClaims, c.ID) {
-		t.Error("nobody has deleted it yet")
+		t.Error("no one has deleted it yet")
 	}
 	w.Delete(t, "NodeClaim", string(c.ID))
 	w.until(t, "the deletion", func(s cluster.State) bool { return slices.Contains(s.DeletedClaims, c.ID) })

@@ -124,7 +124,7 @@ func Of(amounts []Amount, name string) int64 {
 // SpotEstimate guesses a spot price from the on-demand price, in micro-dollars per hour: 35 % of it, rounded up. Spot
 // prices mostly lie between a quarter and a half of the on-demand price, so the guess ranks spot before on-demand and
 // is not much too low; it says nothing of differences between types or zones. It is for planning without AWS only, and
-// whoever shows the price must mark it as estimated. Unknown (zero or less) stays unknown (zero).
+// what shows the price must mark it as estimated. Unknown (zero or less) stays unknown (zero).
 func SpotEstimate(onDemandMicroUSD int64) int64 {
 	if onDemandMicroUSD <= 0 {
 		return 0

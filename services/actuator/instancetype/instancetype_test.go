@@ -260,7 +260,7 @@ func TestResolveRefusesBadSettingsAndNamesTheField(t *testing.T) {
 		settings settings
 		want     []string
 	}{
-		"a family nobody knows":      {settings{AMIFamily: "Ubuntu"}, []string{"amiFamily", "Ubuntu", "AL2023"}},
+		"a family no one knows":      {settings{AMIFamily: "Ubuntu"}, []string{"amiFamily", "Ubuntu", "AL2023"}},
 		"negative pods":              {settings{MaxPods: p(-1)}, []string{"maxPods", "-1"}},
 		"absurdly many pods":         {settings{MaxPods: p(math.MaxInt64)}, []string{"maxPods"}},
 		"negative pods per core":     {settings{PodsPerCore: p(-1)}, []string{"podsPerCore"}},
@@ -269,15 +269,15 @@ func TestResolveRefusesBadSettingsAndNamesTheField(t *testing.T) {
 		"negative overhead":          {settings{VMMemoryOverheadPercent: -0.1}, []string{"vmMemoryOverheadPercent"}},
 		"overhead meant as percent":  {settings{VMMemoryOverheadPercent: 7.5}, []string{"vmMemoryOverheadPercent", "7.5", "fraction"}},
 		"overhead that is no number": {settings{VMMemoryOverheadPercent: math.NaN()}, []string{"vmMemoryOverheadPercent"}},
-		"a resource nobody reserves": {settings{KubeReserved: one("gpu", "1")}, []string{"kubelet.kubeReserved", "gpu", "memory"}},
+		"a resource no one reserves": {settings{KubeReserved: one("gpu", "1")}, []string{"kubelet.kubeReserved", "gpu", "memory"}},
 		"a quantity without sense":   {settings{SystemReserved: one("memory", "lots")}, []string{"kubelet.systemReserved[memory]", "lots"}},
 		"a negative quantity":        {settings{KubeReserved: one("cpu", "-1")}, []string{"kubelet.kubeReserved[cpu]", "-1"}},
-		"a unit nobody knows":        {settings{KubeReserved: one("memory", "1GB")}, []string{"kubelet.kubeReserved[memory]", `unit "GB"`}},
+		"a unit no one knows":        {settings{KubeReserved: one("memory", "1GB")}, []string{"kubelet.kubeReserved[memory]", `unit "GB"`}},
 		"a quantity too large":       {settings{KubeReserved: one("memory", "8Ei")}, []string{"kubelet.kubeReserved[memory]", "too large"}},
 		"an exponent too large":      {settings{KubeReserved: one("memory", "1e999999999")}, []string{"kubelet.kubeReserved[memory]", "exponent"}},
 		"a quantity too long":        {settings{KubeReserved: one("memory", strings.Repeat("9", 999))}, []string{"kubelet.kubeReserved[memory]"}},
 		"an empty quantity":          {settings{KubeReserved: one("memory", "")}, []string{"kubelet.kubeReserved[memory]"}},
-		"a signal nobody knows":      {settings{EvictionHard: one("memory.free", "1Gi")}, []string{"kubelet.evictionHard", "memory.free", "memory.available"}},
+		"a signal no one knows":      {settings{EvictionHard: one("memory.free", "1Gi")}, []string{"kubelet.evictionHard", "memory.free", "memory.available"}},
 		"a percentage above all":     {settings{EvictionHard: one("nodefs.available", "101%")}, []string{"kubelet.evictionHard[nodefs.available]", "101%"}},
 		"a percentage without sense": {settings{EvictionHard: one("pid.available", "x%")}, []string{"kubelet.evictionHard[pid.available]", "x%"}},
 		"a negative percentage":      {settings{EvictionHard: one("memory.available", "-5%")}, []string{"kubelet.evictionHard[memory.available]", "-5%"}},

@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"Terminated"}`),
 			[]model.Notice{{ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, InstanceState: "terminated"}},
 		},
-		"a state change of a launch is nobody's business": {
+		"a state change of a launch is ignored": {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"running"}`), nil,
 		},
 		"a scheduled change names each instance, sorted, and its start is the deadline": {
@@ -54,10 +54,10 @@ func TestParse(t *testing.T) {
 				},
 			},
 		},
-		"health of another service is nobody's business": {
+		"health of another service is ignored": {
 			event("aws.health", "AWS Health Event", `{"service":"RDS","eventTypeCategory":"scheduledChange"}`), nil,
 		},
-		"an announcement of another kind is nobody's business": {event("aws.s3", "Object Created", `{}`), nil},
+		"an announcement of another kind is ignored": {event("aws.s3", "Object Created", `{}`), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

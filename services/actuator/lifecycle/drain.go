@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
 
-// stuckAfter is how long past its own deadline a deleted pod is waited for: its kubelet is gone, and nobody will end it.
+// stuckAfter is how long past its own deadline a deleted pod is waited for: its kubelet is gone, and nothing will end it.
 const stuckAfter = time.Minute
 
 // lastTier is the highest value of tier.
@@ -74,7 +74,7 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 }
 
 // volumes decides once all pods are gone: their disks must be let go before the instance ends, or they could be lost or
-// stay attached for minutes. Where the kubelet is gone and has left pods behind, nobody lets go of anything any more.
+// stay attached for minutes. Where the kubelet is gone and has left pods behind, nothing is let go of any more.
 func volumes(in DrainInput, now time.Time) Drain {
 	dead := !in.Node.Ready && slices.ContainsFunc(in.Node.Pods, func(p cluster.Pod) bool { return stuck(p, now) })
 	if in.Node.VolumesAttached == 0 || dead || (!in.Deadline.IsZero() && !now.Before(in.Deadline)) {
@@ -133,7 +133,7 @@ func evict(p cluster.Pod, grace time.Duration) cluster.Eviction {
 }
 
 // leaves says that the drain has to move the pod: it is not finished, not the kubelet's own, does not stay by its own
-// wish, and is not deleted without anybody to end it.
+// choice, and is not deleted with nothing to end it.
 func leaves(p cluster.Pod, now time.Time) bool {
 	if p.Finished || p.Mirror || p.ToleratesDisrupted {
 		return false

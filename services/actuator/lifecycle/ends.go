@@ -16,8 +16,8 @@ func drain(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimDraining, now), EffectTaintNode)
 }
 
-// hurry lets a later cause shorten a drain, never lengthen it.
-func hurry(c model.Claim, e Event, _ time.Time) Result {
+// shortenDrain lets a later cause shorten a drain, never lengthen it.
+func shortenDrain(c model.Claim, e Event, _ time.Time) Result {
 	if d := earlier(c.DrainDeadline, e.Deadline); !d.Equal(c.DrainDeadline) {
 		c.DrainDeadline, c.DisruptionReason = d, e.DisruptionReason
 	}

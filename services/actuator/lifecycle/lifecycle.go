@@ -207,8 +207,8 @@ func table(s model.ClaimState) answers {
 			EventTick:  planTimeout,
 			EventDrain: cancel,
 
-			EventDisrupt:  name,
-			EventRollBack: unname,
+			EventDisrupt:  noteDisruption,
+			EventRollBack: clearDisruption,
 		}
 	case model.ClaimLaunching:
 		return answers{
@@ -217,8 +217,8 @@ func table(s model.ClaimState) answers {
 			EventInstanceSeen: launched,
 			EventLaunchFailed: launchFailed,
 			EventDrain:        end,
-			EventDisrupt:      name,
-			EventRollBack:     unname,
+			EventDisrupt:      noteDisruption,
+			EventRollBack:     clearDisruption,
 		}
 	case model.ClaimLaunched:
 		return answers{
@@ -228,8 +228,8 @@ func table(s model.ClaimState) answers {
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,
 			EventDrain:          end,
-			EventDisrupt:        name,
-			EventRollBack:       unname,
+			EventDisrupt:        noteDisruption,
+			EventRollBack:       clearDisruption,
 		}
 	case model.ClaimRegistered:
 		return answers{
@@ -244,7 +244,7 @@ func table(s model.ClaimState) answers {
 		}
 	case model.ClaimInitialized:
 		return answers{
-			EventNodeSeen:       tend,
+			EventNodeSeen:       keepTaints,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,
@@ -259,7 +259,7 @@ func table(s model.ClaimState) answers {
 			EventInstanceEnding: end,
 			EventInstanceEnded:  end,
 			EventInstanceAbsent: lostWhenSettled,
-			EventDrain:          hurry,
+			EventDrain:          shortenDrain,
 		}
 	case model.ClaimTerminating:
 		return answers{

@@ -222,7 +222,7 @@ func TestDrainDeadlines(t *testing.T) {
 	}
 }
 
-func TestSickNodeIsDrainedAtOnce(t *testing.T) {
+func TestUnhealthyNodeIsDrainedAtOnce(t *testing.T) {
 	kept := p("kept", func(x *cluster.Pod) { x.DoNotDisrupt = true })
 	for name, grace := range map[string]*time.Duration{
 		"without a termination grace period": nil, "with a long one": new(time.Hour), "with none at all": new(time.Duration),
@@ -230,8 +230,8 @@ func TestSickNodeIsDrainedAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claim := inState(model.ClaimInitialized)
 			claim.TerminationGracePeriod = grace
-			sick := Event{Kind: EventDrain, DisruptionReason: model.ReasonUnhealthy, Deadline: at(1)}
-			r := Step(claim, sick, at(1))
+			unhealthy := Event{Kind: EventDrain, DisruptionReason: model.ReasonUnhealthy, Deadline: at(1)}
+			r := Step(claim, unhealthy, at(1))
 			if r.Claim.State != model.ClaimDraining || !r.Claim.DrainDeadline.Equal(at(1)) {
 				t.Fatalf("%s with the deadline %s, want that it is drained and has no time left", r.Claim.State, r.Claim.DrainDeadline)
 			}
@@ -248,7 +248,7 @@ func TestSickNodeIsDrainedAtOnce(t *testing.T) {
 				t.Errorf("%s before a kubelet that lives has had its minute", r.Claim.State)
 			}
 			if r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, at(2)); r.Claim.State != model.ClaimTerminating {
-				t.Errorf("%s, though nobody will end the pod or let go of its volume", r.Claim.State)
+				t.Errorf("%s, though nothing will end the pod or let go of its volume", r.Claim.State)
 			}
 		})
 	}
@@ -277,7 +277,7 @@ func TestNodeThatNeverComesUpIsGivenUp(t *testing.T) {
 			}
 			if c.state == model.ClaimRegistered {
 				if r.Wake.IsZero() && !c.event.Node.Ready {
-					t.Error("nobody would look again")
+					t.Error("it would not be looked at again")
 				}
 				return
 			}

@@ -167,7 +167,7 @@ func tainted(n cluster.Node, key string) bool {
 	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
 }
 
-// initializationTimeout gives up a node that never became one to rely on: nobody else would take it away. Where its
+// initializationTimeout gives up a node that never became one to rely on: no one else would take it away. Where its
 // kubelet is silent its pods go at once; else they are moved as those of any node.
 func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	deadline := e.Deadline
@@ -272,8 +272,8 @@ func ephemeral(key string) bool {
 	return len(key) > len(readiness) && key[:len(readiness)] == readiness
 }
 
-// tend keeps the node of a claim in use as it should be.
-func tend(c model.Claim, e Event, _ time.Time) Result {
+// keepTaints keeps the node of a claim in use as it should be.
+func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 	if r, ok := keepSynced(c, e); !ok {
 		return r
 	}
@@ -292,23 +292,23 @@ func taintEffects(c model.Claim, n cluster.Node) []Effect {
 }
 
 func disrupt(c model.Claim, e Event, now time.Time) Result {
-	return does(name(c, e, now).Claim, EffectTaintNode)
+	return does(noteDisruption(c, e, now).Claim, EffectTaintNode)
 }
 
 func rollBack(c model.Claim, e Event, now time.Time) Result {
 	if c.Disruption != e.Disruption {
 		return does(c)
 	}
-	return does(unname(c, e, now).Claim, EffectUntaintNode)
+	return does(clearDisruption(c, e, now).Claim, EffectUntaintNode)
 }
 
-// name notes the disruption of a claim that has no node to taint yet.
-func name(c model.Claim, e Event, _ time.Time) Result {
+// noteDisruption notes the disruption of a claim that has no node to taint yet.
+func noteDisruption(c model.Claim, e Event, _ time.Time) Result {
 	c.Disruption, c.DisruptionReason = e.Disruption, e.DisruptionReason
 	return does(c)
 }
 
-func unname(c model.Claim, e Event, _ time.Time) Result {
+func clearDisruption(c model.Claim, e Event, _ time.Time) Result {
 	if c.Disruption == e.Disruption {
 		c.Disruption, c.DisruptionReason = "", 0
 	}

@@ -174,7 +174,7 @@ func (m *Memory) leave(c *candidate) {
 	}
 }
 
-// Depose takes the leadership from whoever has it, as the end of a lease does.
+// Depose takes the leadership from the leader, as the end of a lease does.
 func (m *Memory) Depose() {
 	m.mu.Lock()
 	if len(m.line) == 0 {

@@ -20,7 +20,7 @@ type EmbeddedConfig struct {
 	Dir string
 	// Listen is "host:port" for clients; "" means a free port on 127.0.0.1.
 	Listen string
-	// NoSync skips fsync: what a test does, and nobody else should.
+	// NoSync skips fsync: what a test does, and no one else should.
 	NoSync bool
 }
 
@@ -46,7 +46,7 @@ func Embed(ctx context.Context, c EmbeddedConfig) (*Embedded, error) {
 	conf.ListenClientUrls, conf.AdvertiseClientUrls = client, client
 	conf.ListenPeerUrls, conf.AdvertisePeerUrls = peer, peer
 	conf.InitialCluster = conf.InitialClusterFromName(conf.Name)
-	// History is only for watchers, and nobody watches: an hour is plenty.
+	// History is only for watchers, and no one watches: an hour is plenty.
 	conf.AutoCompactionMode, conf.AutoCompactionRetention = "periodic", "1h"
 	server, err := embed.StartEtcd(conf)
 	if err != nil {

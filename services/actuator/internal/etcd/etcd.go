@@ -57,7 +57,7 @@ type Config struct {
 	RequestTimeout time.Duration
 	// LeaseTTL is how long a leader that died is waited for; 0 means DefaultLeaseTTL, and less than a second is refused.
 	LeaseTTL time.Duration
-	// Log tells why nobody leads while etcd is not there; nil tells nobody.
+	// Log tells why no one leads while etcd is not there; nil logs nothing.
 	Log *slog.Logger
 }
 

@@ -114,7 +114,7 @@ func TestWaitingCandidateSurvivesTheEndOfItsLease(t *testing.T) {
 	}
 }
 
-// revokeSecond revokes the lease of whoever stands in line behind the leader's key.
+// revokeSecond revokes the lease of the candidate that stands in line behind the leader's key.
 func revokeSecond(t *testing.T, s *Store, leader string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
@@ -132,7 +132,7 @@ func revokeSecond(t *testing.T, s *Store, leader string) {
 			return
 		}
 	}
-	t.Fatal("nobody stands in line")
+	t.Fatal("no one stands in line")
 }
 
 func TestOpenRefuses(t *testing.T) {

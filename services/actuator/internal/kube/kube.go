@@ -165,7 +165,7 @@ func (k *Kube) watch(i namedInformer) error {
 	return nil
 }
 
-// signal makes the next Observe look again, and tells whoever waits for that.
+// signal makes the next Observe look again, and tells what waits for that.
 func (k *Kube) signal() {
 	k.version.Add(1)
 	select {
@@ -205,7 +205,7 @@ func (k *Kube) Run(ctx context.Context) error {
 // Changed signals, coalesced, that Observe may have something new.
 func (k *Kube) Changed() <-chan struct{} { return k.changed }
 
-// stripManagedFields drops what nobody here reads and what is most of an object's size.
+// stripManagedFields drops what no one here reads and what is most of an object's size.
 func stripManagedFields(o any) (any, error) {
 	if a, err := meta.Accessor(o); err == nil {
 		a.SetManagedFields(nil)

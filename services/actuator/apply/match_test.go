@@ -1,0 +1,57 @@
+package apply
+
+import (
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
+)
+
+func TestOfferingsMeetRequirements(t *testing.T) {
+	is := func(key string, op model.Operator, values ...string) model.Requirement {
+		return model.Requirement{Key: key, Operator: op, Values: values}
+	}
+	has := map[string]string{labels.Zone: "a", labels.Arch: "amd64", "type": "karpenter", labels.InstanceCPU: "4"}
+	for name, c := range map[string]struct {
+		claim, pool []model.Requirement
+		want        bool
+	}{
+		"no requirements":                                         {want: true},
+		"a value of the offering":                                 {claim: []model.Requirement{is(labels.Zone, model.In, "a", "b")}, want: true},
+		"another value":                                           {claim: []model.Requirement{is(labels.Zone, model.In, "b")}},
+		"by an older name of the label":                           {claim: []model.Requirement{is("beta.kubernetes.io/arch", model.In, "arm64")}},
+		"a number in a range":                                     {pool: []model.Requirement{is(labels.InstanceCPU, model.Gt, "3")}, want: true},
+		"a number beyond a range":                                 {pool: []model.Requirement{is(labels.InstanceCPU, model.Lt, "4")}},
+		"a label of the instance that the offering has not":       {claim: []model.Requirement{is(labels.InstanceGPUCount, model.In, "1")}},
+		"a label of the user's own, chosen by the claim":          {claim: []model.Requirement{is("team", model.In, "red")}, want: true},
+		"one that the claim leaves open":                          {claim: []model.Requirement{is("team", model.Exists)}},
+		"one that the pool asks for and the claim promises":       {claim: []model.Requirement{is("team", model.In, "red")}, pool: []model.Requirement{is("team", model.In, "blue", "red")}, want: true},
+		"one that the pool asks for, of which the claim has more": {claim: []model.Requirement{is("team", model.In, "green", "red")}, pool: []model.Requirement{is("team", model.In, "blue", "red")}},
+		"promised by two requirements together":                   {claim: []model.Requirement{is("team", model.In, "green", "red"), is("team", model.NotIn, "green")}, pool: []model.Requirement{is("team", model.In, "red")}, want: true},
+		"one that the pool asks for, without a promise":           {pool: []model.Requirement{is("team", model.Exists)}},
+		"one that the pool forbids, and the claim has not":        {pool: []model.Requirement{is("team", model.NotIn, "red")}, want: true},
+		"one that the pool forbids, and the claim chooses":        {claim: []model.Requirement{is("team", model.In, "red")}, pool: []model.Requirement{is("team", model.NotIn, "red")}},
+		"an operator that is not known":                           {pool: []model.Requirement{is(labels.Zone, 99, "a")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := violated(has, demands{claim: require.NewSet(c.claim...), pool: require.NewSet(c.pool...)})
+			if (got == "") != c.want {
+				t.Errorf("%q, want that it is met: %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAClaimsLabelMeetsAllOfItsRequirements(t *testing.T) {
+	s := state()
+	w := one()
+	w.Requirements = []model.Requirement{in("team", "blue", "red"), {Key: "team", Operator: model.NotIn, Values: []string{"blue"}}}
+	o := Verify(plan(w), s)
+	if len(o.Groups) != 1 {
+		t.Fatalf("%+v", o.Verdicts)
+	}
+	if got, _ := o.Groups[0].Claims[0].Labels.Get("team"); got != "red" {
+		t.Errorf("the node gets team=%s, which the claim excludes", got)
+	}
+}
