@@ -1,8 +1,8 @@
 // Package actuator is the actuator as a whole: what its binary runs (Run), and its ways to AWS alone (OpenCloud) and to
 // Kubernetes alone (OpenCluster). It wires packages and decides nothing.
 //
-// Start reading at lifecycle for the life of a claim, at apply for what is checked of a plan, and at internal/loop for
-// how it all runs.
+// Start reading at lifecycle and disruption for the lives of claims and disruptions, at apply for what is checked of a
+// plan, and at internal/loop for how it all runs.
 package actuator
 
 import (

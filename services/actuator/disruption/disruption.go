@@ -44,7 +44,7 @@ type Member struct {
 
 // Node is a member's node as far as a disruption looks.
 type Node struct {
-	Name  string
+	Name  model.NodeName
 	Ready bool
 	// Tainted says that the node's taint keeps new pods off.
 	Tainted bool

@@ -25,7 +25,7 @@ func at(minutes float64) time.Time {
 func claim(id model.ClaimID, s model.ClaimState) Member {
 	m := Member{Claim: &model.Claim{ID: id, NodePool: "default", State: s, Reached: min(s, model.ClaimInitialized)}}
 	if s == model.ClaimRegistered || s == model.ClaimInitialized || s == model.ClaimDraining {
-		m.Node = &Node{Name: "n-" + string(id), Ready: true}
+		m.Node = &Node{Name: model.NodeName("n-" + id), Ready: true}
 	}
 	return m
 }

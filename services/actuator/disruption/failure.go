@@ -120,7 +120,7 @@ func driftEvents(d model.DisruptionRecord, f Facts, why string, now time.Time) [
 	for _, pool := range slices.Compact(pools) {
 		if held, _ := rules.DriftHold(pool, records, f.Claim, now); !held.OK() {
 			effects = append(effects, Effect{Kind: EffectEvent, Event: cluster.Event{
-				Kind: "NodePool", Name: string(pool), Warning: true, Reason: "DriftHeld", Message: held.Message + ": " + why,
+				Kind: "NodePool", Name: string(pool), Warning: true, Reason: "DriftHeld", Message: held.Message + "; the last: " + why,
 			}})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -59,9 +60,9 @@ type Answer struct {
 }
 
 // call runs f on the leader's goroutine and waits for it.
-func (l *Loop) call(ctx context.Context, f func(*leader) error) error {
+func (l *Loop) call(ctx context.Context, f func(*term) error) error {
 	l.mu.Lock()
-	h := l.term
+	h := l.leading
 	l.mu.Unlock()
 	if h == nil {
 		leader, err := l.cfg.Election.Leader(ctx)
@@ -75,7 +76,7 @@ func (l *Loop) call(ctx context.Context, f func(*leader) error) error {
 	}
 	result := make(chan error, 1)
 	select {
-	case h.requests <- func(ld *leader) { result <- f(ld) }:
+	case h.requests <- func(t *term) { result <- f(t) }:
 	case <-h.done:
 		return &NotLeaderError{}
 	case <-ctx.Done():
@@ -102,108 +103,86 @@ func (l *Loop) Apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		p.Traceparent = parent
 	}
 	var answer Answer
-	err := l.call(ctx, func(ld *leader) (err error) {
-		answer, err = ld.apply(ctx, p, pending, dryRun)
+	err := l.call(ctx, func(t *term) (err error) {
+		answer, err = t.apply(ctx, p, pending, dryRun)
 		return err
 	})
 	return answer, err
 }
 
 // apply runs on the leader's goroutine. It looks at the cluster afresh, because the last pass may be a moment old.
-func (l *leader) apply(ctx context.Context, p model.Plan, pending []Pending, dryRun bool) (Answer, error) {
-	if !l.ready {
+func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRun bool) (Answer, error) {
+	if !t.ready {
 		return Answer{}, ErrNotReady
 	}
 	ctx = context.WithoutCancel(ctx) // a caller that goes away must not leave half a group
-	l.now = time.Now()
-	l.observe(ctx)
-	outcome := apply.Verify(p, l.state())
-	answer := Answer{Verdicts: outcome.Verdicts, Revision: l.revision}
+	t.agenda.Look(time.Now())
+	t.cluster.Look(ctx)
+	outcome := apply.Verify(p, t.state())
+	answer := Answer{Verdicts: outcome.Verdicts, Revision: t.registry.Revision()}
 	if dryRun {
 		return answer, nil
 	}
-	for _, b := range grouped(outcome.Groups, l.fence.Revision) {
-		err := l.commit(ctx, b)
-		if errors.Is(err, store.ErrTooLarge) {
-			return Answer{}, err // nothing of it was written, and nothing else is in doubt
-		}
-		if err != nil {
-			l.failure = err
-			return Answer{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+	for _, b := range registry.Grouped(outcome.Groups) {
+		if err := t.commit(ctx, b); err != nil {
+			return Answer{}, err
 		}
 	}
-	l.pending(pending)
-	l.tell()
-	answer.Revision = l.revision
+	for _, x := range pending {
+		t.outbox.Pending(model.PodID(x.Pod), x.Reason)
+	}
+	t.show()
+	answer.Revision = t.registry.Revision()
 	accepted := 0
 	for _, v := range outcome.Verdicts {
 		if v.Accepted {
 			accepted++
 		} else {
-			l.cfg.Log.InfoContext(ctx, "decision rejected", "plan", p.ID, "decision", v.Decision, "why", v.Reason.Message)
+			t.cfg.Log.InfoContext(ctx, "decision rejected", "plan", p.ID, "decision", v.Decision, "why", v.Reason.Message)
 		}
 	}
 	if len(outcome.Verdicts) > 0 {
-		l.cfg.Log.InfoContext(ctx, "plan applied", "plan", p.ID, "accepted", accepted, "rejected", len(outcome.Verdicts)-accepted,
-			"revision", l.revision)
+		t.cfg.Log.InfoContext(ctx, "plan applied", "plan", p.ID, "accepted", accepted, "rejected", len(outcome.Verdicts)-accepted,
+			"revision", answer.Revision)
 	}
 	return answer, nil
 }
 
-// grouped packs groups into batches without cutting any.
-func grouped(groups []apply.Group, fence int64) []store.Batch {
-	var out []store.Batch
-	var b store.Batch
-	size := 0
-	for _, g := range groups {
-		n, bytes := len(g.Claims), 0
-		for _, c := range g.Claims {
-			bytes += store.ClaimBytes(c)
-		}
-		if g.Disruption != nil {
-			n++
-			bytes += store.DisruptionBytes(*g.Disruption)
-		}
-		if b.Writes() > 0 && (b.Writes()+n > store.MaxWrites || size+bytes > store.MaxBytes) {
-			out = append(out, b)
-			b, size = store.Batch{}, 0
-		}
-		size += bytes
-		for _, c := range g.Claims {
-			c.Fence = fence
-			b.PutClaims = append(b.PutClaims, c)
-		}
-		if g.Disruption != nil {
-			b.PutDisruptions = append(b.PutDisruptions, *g.Disruption)
-		}
+// commit stores a batch as one, for a caller: where it is not known whether it was written, the term is over.
+func (t *term) commit(ctx context.Context, b store.Batch) error {
+	changes, err := t.registry.Commit(ctx, b)
+	t.follow(ctx, changes)
+	if err != nil && !errors.Is(err, store.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return append(out, b)
+	return err
 }
 
 // state is what plans are checked against.
-func (l *leader) state() apply.State {
+func (t *term) state() apply.State {
 	s := apply.State{
-		Now: l.now, Revision: l.revision, Region: l.cfg.Region, Created: l.created, Offerings: l.world.prices,
+		Now: t.agenda.Now(), Revision: t.registry.Revision(), Region: t.cfg.Region, Created: t.registry.Created,
+		Offerings: t.market.Prices(), MarketKnown: t.market.Known(), Repair: t.cfg.Repair,
 		Claims: map[model.ClaimID]model.Claim{}, Disruptions: map[model.DisruptionID]model.DisruptionRecord{},
-		Pools: map[model.PoolName]cluster.Pool{}, Classes: map[model.NodeClassName]apply.Class{}, Nodes: map[model.ClaimID]cluster.Node{},
-		Instances: map[model.ClaimID]rules.Placement{}, MarketKnown: l.world.known(), Repair: l.cfg.Repair,
+		Pools: map[model.PoolName]cluster.Pool{}, Classes: map[model.NodeClassName]apply.Class{},
+		Nodes: map[model.ClaimID]cluster.Node{}, Instances: map[model.ClaimID]rules.Placement{},
 	}
-	for id, c := range l.claims {
+	for id, c := range t.registry.Claims {
 		s.Claims[id] = *c
-		if n := l.nodeOf(*c); n != nil && !c.State.Ended() {
+		if n := t.cluster.Node(c); n != nil && !c.State.Ended() {
 			s.Nodes[id] = *n
 		}
-		if i, ok := l.shown(*c); ok {
-			s.Instances[id] = i
+		if i := shown(t.instances, c); i != nil {
+			s.Instances[id] = *i
 		}
 	}
-	for id, d := range l.disruptions {
+	for id, d := range t.registry.Disruptions {
 		s.Disruptions[id] = *d
 	}
-	for _, p := range l.seen.Pools {
+	for _, p := range t.cluster.Pools {
 		s.Pools[p.Name] = p
 	}
-	for name, c := range l.world.presentClasses() {
+	for name, c := range presentClasses(t.classes) {
 		s.Classes[name] = *c
 	}
 	return s
@@ -212,7 +191,7 @@ func (l *leader) state() apply.State {
 // Subscribe opens a view of the inventory. The caller closes it.
 func (l *Loop) Subscribe(ctx context.Context, watcher string, drive bool) (*Subscription, error) {
 	var s *Subscription
-	err := l.call(ctx, func(*leader) error {
+	err := l.call(ctx, func(*term) error {
 		s = l.hub.subscribe(watcher, drive)
 		return nil
 	})
@@ -222,7 +201,7 @@ func (l *Loop) Subscribe(ctx context.Context, watcher string, drive bool) (*Subs
 // Inventory returns the newest inventory.
 func (l *Loop) Inventory(ctx context.Context) (*inventory.Inventory, error) {
 	var inv *inventory.Inventory
-	err := l.call(ctx, func(*leader) error {
+	err := l.call(ctx, func(*term) error {
 		if inv = l.hub.get(); inv == nil {
 			return ErrNotReady
 		}
@@ -234,8 +213,8 @@ func (l *Loop) Inventory(ctx context.Context) (*inventory.Inventory, error) {
 // Claim returns one claim as it is now.
 func (l *Loop) Claim(ctx context.Context, id model.ClaimID) (model.Claim, error) {
 	var out model.Claim
-	err := l.call(ctx, func(ld *leader) error {
-		c := ld.claims[id]
+	err := l.call(ctx, func(t *term) error {
+		c := t.registry.Claims[id]
 		if c == nil {
 			return fmt.Errorf("claim %s: %w", id, ErrNotFound)
 		}
@@ -248,8 +227,8 @@ func (l *Loop) Claim(ctx context.Context, id model.ClaimID) (model.Claim, error)
 // Delete drains a claim's node and ends its instance, whatever budgets say. It returns once that is stored.
 func (l *Loop) Delete(ctx context.Context, id model.ClaimID) (model.Claim, error) {
 	var out model.Claim
-	err := l.call(ctx, func(ld *leader) error {
-		c := ld.claims[id]
+	err := l.call(ctx, func(t *term) error {
+		c := t.registry.Claims[id]
 		if c == nil {
 			return fmt.Errorf("claim %s: %w", id, ErrNotFound)
 		}
@@ -258,12 +237,10 @@ func (l *Loop) Delete(ctx context.Context, id model.ClaimID) (model.Claim, error
 			return nil // it is on its way, or over
 		}
 		r := lifecycle.Step(*c, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: model.ReasonDeleted}, time.Now())
-		out = r.Claim
-		out.Fence = ld.fence.Revision
-		if err := ld.commit(context.WithoutCancel(ctx), store.Batch{PutClaims: []model.Claim{out}}); err != nil {
-			ld.failure = err
-			return fmt.Errorf("%w: %w", ErrUnknown, err)
+		if err := t.commit(context.WithoutCancel(ctx), store.Batch{PutClaims: []model.Claim{r.Claim}}); err != nil {
+			return err
 		}
+		out = *t.registry.Claims[id]
 		return nil // the next pass sees the new state and asks for what it needs
 	})
 	out.Pods = slices.Clone(out.Pods)

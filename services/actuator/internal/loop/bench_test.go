@@ -7,23 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
-	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // quiet is a cluster in which nothing changes.
 type quiet struct {
 	*fakeKube
-	state cluster.State
+	state *cluster.State
 }
 
-func (q quiet) Observe() (cluster.State, error) { return q.state, nil }
+func (q quiet) Observe() (cluster.State, error) { return *q.state, nil }
 
 // BenchmarkPass is one look at 5,000 nodes of ten pods each with nothing to do: what every change in the cluster costs.
 func BenchmarkPass(b *testing.B) {
@@ -32,65 +32,69 @@ func BenchmarkPass(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ec2 := cloudtest.New(nil, time.Now, 0)
-	kube := quiet{fakeKube: newFakeKube()}
+	bundled, err := catalog.Bundled()
+	if err != nil {
+		b.Fatal(err)
+	}
+	ec2 := cloudtest.New(bundled, time.Now, 0)
+	kube := quiet{fakeKube: newFakeKube(), state: &cluster.State{}}
+	*kube.state, _ = kube.fakeKube.Observe()
 	l, err := New(Config{
 		Cluster: "c", Name: "me", Store: memory, Election: memory, Cloud: ec2, Classes: ec2, Market: ec2, Kube: kube,
-		Settings: func(cloud.ClassSpec) instancetype.Settings { return instancetype.Settings{} },
+		Settings: func(s cloud.ClassSpec) instancetype.Settings { return instancetype.Settings{AMIFamily: s.AMIFamily} },
 		Log:      slog.New(slog.DiscardHandler), Tracer: tracer(),
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ld := newLeader(l, term, &handle{})
-	benchWorld(ld)
-	kube.state.Pools = []cluster.Pool{{NodePool: model.NodePool{
-		Name: "default", NodeClass: "default", Hash: "1",
-		Requirements: []model.Requirement{
-			{Key: "karpenter.sh/capacity-type", Operator: model.In, Values: []string{"on-demand", "spot"}},
-			{Key: "karpenter.k8s.aws/instance-key-07", Operator: model.Exists},
-			{Key: "karpenter.k8s.aws/instance-key-23", Operator: model.Gt, Values: []string{"2"}},
-			{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}},
-		},
-	}}}
-	for i := range 5000 {
-		id := fmt.Sprintf("c%05d", i)
-		n := cluster.Node{
-			Name: model.NodeName("n-" + id), ProviderID: "aws:///a/" + id, Ready: true,
-			Labels: map[string]string{lifecycle.LabelClaim: id, lifecycle.LabelRegistered: "true", lifecycle.LabelInitialized: "true"},
+	t := newTerm(l.cfg, &l.hub, term, &handle{})
+	for !t.ready || !t.market.Known() {
+		if err := t.pass(b.Context()); err != nil {
+			b.Fatal(err)
 		}
-		for p := range 10 {
-			n.Pods = append(n.Pods, pod(fmt.Sprint(id, "-", p)))
-		}
-		kube.state.Nodes = append(kube.state.Nodes, n)
-		c := storetest.Sample().PutClaims[0]
-		c.ID, c.State, c.ProviderID, c.Disruption, c.Drifted = model.ClaimID(id), model.ClaimInitialized, n.ProviderID, "", model.Reason{}
-		c.Labels = ld.world.classes["default"].catalogue.shapes["m5.large"].Labels
-		ld.claims[c.ID] = &c
+		(<-t.jobs.Results())()
 	}
-	ld.seen, ld.observed, ld.now, ld.listed = kube.state, true, time.Now(), time.Time{}
+	t.fill(b, kube.state)
 	b.ResetTimer()
 	for b.Loop() {
-		ld.cfg.Kube = kube
-		ld.observe(context.Background())
-		writes, effects := ld.decide()
+		t.agenda.Begin(time.Now())
+		t.cluster.Look(context.Background())
+		writes, effects := t.decide()
 		if writes.Writes() > 0 || len(effects) > 0 {
 			b.Fatalf("%d writes and %d effects where nothing is to do", writes.Writes(), len(effects))
 		}
 	}
 }
 
-// benchWorld gives the leader a class with one type of forty labels, and what the type costs.
-func benchWorld(l *leader) {
-	shape := apply.Shape{}
-	for i := range 40 {
-		shape.Labels = append(shape.Labels, model.Label{Key: fmt.Sprintf("karpenter.k8s.aws/instance-key-%02d", i), Value: "3"})
+// fill gives the term 5,000 claims, and the cluster their nodes.
+func (t *term) fill(b *testing.B, s *cluster.State) {
+	b.Helper()
+	pool := &s.Pools[0]
+	pool.Requirements = []model.Requirement{
+		{Key: labels.CapacityType, Operator: model.In, Values: []string{"on-demand", "spot"}},
+		{Key: labels.InstanceFamily, Operator: model.Exists},
+		{Key: labels.InstanceCPU, Operator: model.Gt, Values: []string{"1"}},
+		{Key: labels.Arch, Operator: model.In, Values: []string{"amd64"}},
 	}
-	shape.Labels = append(shape.Labels, model.Label{Key: "karpenter.sh/capacity-type", Value: "spot"}, model.Label{Key: "kubernetes.io/arch", Value: "amd64"})
-	c := &class{resolved: time.Now(), catalogue: &catalogue{shapes: map[model.TypeName]apply.Shape{"m5.large": shape}}, zones: map[string]string{"us-east-1a": ""}}
-	c.spec.Hash = "2"
-	c.class.Images = []cloud.Image{{ID: "ami-1", Requirements: []model.Requirement{{Key: "kubernetes.io/arch", Operator: model.In, Values: []string{"amd64"}}}}}
-	l.world.classes["default"] = c
-	l.world.typesAt, l.world.spotAt = time.Now(), time.Now()
-	l.world.prices = map[apply.OfferingKey]apply.Offering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Spot}: {}}
+	sample := model.Claim{
+		NodePool: pool.Name, NodeClass: pool.NodeClass, PoolHash: pool.Hash, ClassHash: s.Classes[0].Spec.Hash,
+		State: model.ClaimInitialized, Reached: model.ClaimInitialized, LaunchTime: time.Now(), CreateTime: time.Now(),
+	}
+	for i := range 5000 {
+		c := sample
+		c.ID = model.ClaimID(fmt.Sprintf("c%05d", i))
+		c.InstanceID, c.ProviderID = "i-"+string(c.ID), "aws:///a/"+string(c.ID)
+		r := t.claims.record(&c, cloud.Instance{ID: c.InstanceID, InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand})
+		c.LaunchedAs(r.Offering)
+		c.Labels, c.Capacity, c.Allocatable = r.Labels, r.Capacity, r.Allocatable
+		n := cluster.Node{
+			Name: model.NodeName("n-" + string(c.ID)), ProviderID: c.ProviderID, Ready: true,
+			Labels: map[string]string{labels.Claim: string(c.ID), labels.Registered: "true", labels.Initialized: "true"},
+		}
+		for p := range 10 {
+			n.Pods = append(n.Pods, pod(fmt.Sprint(c.ID, "-", p)))
+		}
+		s.Nodes = append(s.Nodes, n)
+		t.registry.Claims[c.ID] = &c
+	}
 }

@@ -29,13 +29,13 @@ import (
 type fakeKube struct {
 	*clustertest.Fake
 
-	mu     sync.Mutex // taken under the fake's own, never the other way round
-	launch map[model.ClaimID]cloud.Request
-	budget bool                        // evictions are refused while it is set
-	stuck  bool                        // kubelets do not join
-	silent map[model.ClaimID]time.Time // whose kubelets say nothing since when
-	lame   bool                        // kubelets that join now never become ready
-	pubs   map[string]cluster.PoolStatus
+	mu         sync.Mutex // taken under the fake's own, never the other way round
+	launch     map[model.ClaimID]cloud.Request
+	budget     bool                        // evictions are refused while it is set
+	stuck      bool                        // kubelets do not join
+	silent     map[model.ClaimID]time.Time // whose kubelets say nothing since when
+	neverReady bool                        // kubelets that join now never become ready
+	pubs       map[string]cluster.PoolStatus
 	// launches counts the instances that were ever there, by claim.
 	launches map[model.ClaimID]map[string]bool
 }
@@ -81,7 +81,7 @@ func (k *fakeKube) change(f func()) {
 // kubelets lets instances join and their nodes become ready, until ctx ends. While nothing happens they are quiet, or
 // hours would take long even in virtual time.
 func (k *fakeKube) kubelets(ctx context.Context, ec2 *cloudtest.Fake) {
-	type moment struct{ instances, alive, evicted, silent, stuck, lame int }
+	type moment struct{ instances, alive, evicted, silent, stuck, neverReady int }
 	var seen moment
 	since := time.Now()
 	number := map[bool]int{true: 1}
@@ -91,7 +91,7 @@ func (k *fakeKube) kubelets(ctx context.Context, ec2 *cloudtest.Fake) {
 		for _, i := range instances {
 			now.alive += number[i.State.Alive()] + number[i.State == cloud.Running]
 		}
-		k.change(func() { now.silent, now.stuck, now.lame = len(k.silent), number[k.stuck], number[k.lame] })
+		k.change(func() { now.silent, now.stuck, now.neverReady = len(k.silent), number[k.stuck], number[k.neverReady] })
 		if now != seen {
 			seen, since = now, time.Now()
 		}
@@ -130,14 +130,14 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 		for _, l := range r.Labels {
 			n.Labels[l.Key] = l.Value
 		}
-		if k.lame {
-			n.Annotations["lame"] = ""
+		if k.neverReady {
+			n.Annotations["neverReady"] = ""
 		}
 		s.Nodes = append(s.Nodes, n)
 	case at >= 0:
 		n := &s.Nodes[at]
 		since, silent := k.silent[i.Claim]
-		if _, lame := n.Annotations["lame"]; lame {
+		if _, neverReady := n.Annotations["neverReady"]; neverReady {
 			since, silent = n.CreateTime, true
 		}
 		n.Ready = !silent && i.State == cloud.Running && time.Since(n.CreateTime) > time.Second
@@ -363,7 +363,7 @@ func (r *rig) accepted(p model.Plan) {
 	}
 }
 
-func wish(id string, types ...string) model.NodeClaim {
+func nodeClaim(id string, types ...string) model.NodeClaim {
 	w := model.NodeClaim{ID: model.ClaimID(id), NodePool: "default", NodeClass: "default", Pods: []model.PodID{model.PodID("default/for-" + id)}}
 	prices := map[string]int64{"c5.large": 85_000, "m5.large": 96_000, "m5.xlarge": 192_000}
 	for _, name := range types {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -58,7 +59,7 @@ func TestNothingIsLaunchedThatWasGivenUpInLine(t *testing.T) {
 		r.start()
 		p := model.Plan{ID: "p-1"}
 		for i := range 9 {
-			p.NodeClaims = append(p.NodeClaims, wish(fmt.Sprintf("c%d", i), "m5.large"))
+			p.NodeClaims = append(p.NodeClaims, nodeClaim(fmt.Sprintf("c%d", i), "m5.large"))
 		}
 		r.accepted(p)
 		time.Sleep(30 * time.Minute)
@@ -73,17 +74,12 @@ func TestNothingIsLaunchedThatWasGivenUpInLine(t *testing.T) {
 	})
 }
 
-func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
-	l := &leader{now: time.Unix(1000, 0), tasks: map[string]*task{}, blocked: map[string]string{"default/gone": "why"}}
-	for i := range 100 {
-		l.tasks[fmt.Sprint("evict/", i)] = &task{notYet: l.now}
-	}
-	l.tasks["running"] = &task{running: true}
-	l.tasks["waiting"] = &task{notYet: l.now.Add(time.Hour)}
-	l.now = l.now.Add(2 * taskMemory)
-	l.tidy()
-	if len(l.tasks) != 2 || len(l.blocked) != 0 {
-		t.Errorf("%d tasks and %d refusals are remembered, want two tasks", len(l.tasks), len(l.blocked))
+func TestRefusalsOfPodsThatAreNoMoreAreForgotten(t *testing.T) {
+	s := &claims{cluster: &observed.Cluster{}, refused: map[string]string{"default/gone": "why", "default/web": "why"}}
+	s.cluster.Nodes = []cluster.Node{{Pods: []cluster.Pod{pod("web")}}}
+	s.forgetRefusals()
+	if len(s.refused) != 1 || s.refused["default/web"] == "" {
+		t.Errorf("%v are remembered, want that of the pod that is there", s.refused)
 	}
 }
 
@@ -130,7 +126,7 @@ func (r *rig) planner(every, d time.Duration) (claims int) {
 		if serving {
 			continue
 		}
-		w := wish(fmt.Sprintf("c%d", time.Now().Unix()), "m5.large")
+		w := nodeClaim(fmt.Sprintf("c%d", time.Now().Unix()), "m5.large")
 		w.Pods = []model.PodID{"default/web"}
 		if v := r.apply(model.Plan{ID: model.PlanID("p-" + string(w.ID)), NodeClaims: []model.NodeClaim{w}}); v[0].Accepted {
 			claims++
@@ -211,7 +207,7 @@ func TestAnswerThatNothingWasMadeIsAskedForUnderAnotherToken(t *testing.T) {
 		ec2 := &forgetful{until: time.Now().Add(20 * time.Second), tokens: map[string]bool{}}
 		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud = c.Cloud, ec2 }
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		begun := time.Now()
 		r.reaches("c1", model.ClaimInitialized)
 		if took := time.Since(begun); took > time.Minute || len(ec2.tokens) > 8 {

@@ -70,8 +70,8 @@ func (h *hub) get() *inventory.Inventory {
 	return h.current
 }
 
-// Next waits until there is an inventory that is not the one it returned before, or until the driver's seat has changed
-// hands, and says whether this subscriber has it. ErrNotLeader ends the subscription.
+// Next waits until there is an inventory that is not the one it returned before, or until another
+// subscriber drives, and says whether this one does. ErrNotLeader ends the subscription.
 func (s *Subscription) Next(ctx context.Context) (*inventory.Inventory, bool, error) {
 	for {
 		select {

@@ -4,8 +4,9 @@
 // One goroutine per leadership owns all state; workers do what takes time and hand results back to it. It must never
 // decide what a claim's life is (lifecycle) or whether a plan may be carried out (apply).
 //
-// Start reading at Loop.Run, then leader.run and leader.pass. api.go is what callers use; claims.go, drift.go,
-// disruptions.go, notices.go and world.go each feed a part of the pass; effects.go acts; publish.go tells.
+// Start reading at Loop.Run, then term.run and term.pass. api.go is what callers use, claims.go lets claims answer to what
+// is seen, effects.go carries out what they ask for, inbox.go and orphans.go look after what comes from AWS, show.go shows.
+// What is stored, observed, sold and shown is kept by packages of their own beside this one.
 package loop
 
 import (
@@ -51,7 +52,7 @@ type Config struct {
 	Tracer trace.Tracer
 
 	Intervals Intervals
-	// Repair says which nodes are sick beyond waiting.
+	// Repair says which nodes are unhealthy beyond waiting.
 	Repair model.RepairPolicy
 	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on its replacements are ready, too.
 	WaitForDaemonPods bool
@@ -69,8 +70,8 @@ type Intervals struct {
 	Classes   time.Duration // what node classes select: 5m
 	Poll      time.Duration // instances, while nothing is expected: 30s
 	FastPoll  time.Duration // instances, while one comes or goes: 1s
-	Templates time.Duration // launch templates that nobody used for as long: 10m
-	Orphans   time.Duration // how long an instance without a claim is let be: 1m
+	Templates time.Duration // launch templates that were not used for as long: 10m
+	Orphans   time.Duration // how long an instance without a claim is left alone: 1m
 	Shortage  time.Duration // how long EC2's "no capacity" is believed: 3m
 	History   time.Duration // how long ended claims are remembered: 1h
 }
@@ -96,8 +97,6 @@ func (i Intervals) withDefaults() Intervals {
 const (
 	defaultLaunches  = 10
 	defaultEvictions = 20
-	kubeWorkers      = 20
-	otherWorkers     = 10
 	// restPause is between two terms of one candidate, so that a store that fails at once is not hammered.
 	restPause     = time.Second
 	resignTimeout = 5 * time.Second
@@ -108,14 +107,14 @@ type Loop struct {
 	cfg Config
 	hub hub
 
-	mu   sync.Mutex
-	term *handle // nil while this candidate does not lead
+	mu      sync.Mutex
+	leading *handle // nil while this candidate does not lead
 }
 
 // handle is how callers reach the leader's goroutine.
 type handle struct {
-	requests chan func(*leader)
-	done     chan struct{} // closed when nobody reads requests any more
+	requests chan func(*term)
+	done     chan struct{} // closed when requests are not read any more
 }
 
 // New checks the configuration.
@@ -147,16 +146,16 @@ func New(c Config) (*Loop, error) {
 // when it returns.
 func (l *Loop) Run(ctx context.Context) error {
 	for {
-		term, err := l.cfg.Election.Campaign(ctx, l.cfg.Name)
+		won, err := l.cfg.Election.Campaign(ctx, l.cfg.Name)
 		if err != nil {
 			return ctxError(ctx, fmt.Errorf("campaign: %w", err))
 		}
-		l.cfg.Log.InfoContext(ctx, "leading", "fence", term.Fence.Revision)
-		err = l.lead(ctx, term)
+		l.cfg.Log.InfoContext(ctx, "leading", "fence", won.Fence.Revision)
+		err = l.lead(ctx, won)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to stop
+			return nil //nolint:nilerr // it was asked to stop
 		}
-		l.cfg.Log.WarnContext(ctx, "leading no longer", "fence", term.Fence.Revision, "error", err)
+		l.cfg.Log.WarnContext(ctx, "leading no longer", "fence", won.Fence.Revision, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -165,7 +164,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 }
 
-// ctxError is nil when the context has ended: being told to stop is no failure.
+// ctxError is nil when the context has ended: being asked to stop is no failure.
 func ctxError(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -174,35 +173,35 @@ func ctxError(ctx context.Context, err error) error {
 }
 
 // lead runs one term and gives it up, whatever ended it.
-func (l *Loop) lead(ctx context.Context, term store.Term) error {
+func (l *Loop) lead(ctx context.Context, won store.Term) error {
 	defer func() {
 		resigning, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignTimeout)
 		defer cancel()
-		if err := term.Resign(resigning); err != nil {
+		if err := won.Resign(resigning); err != nil {
 			l.cfg.Log.WarnContext(ctx, "resign", "error", err)
 		}
 	}()
-	h := &handle{requests: make(chan func(*leader)), done: make(chan struct{})}
-	l.setTerm(h)
+	h := &handle{requests: make(chan func(*term)), done: make(chan struct{})}
+	l.setLeading(h)
 	defer func() {
-		l.setTerm(nil)
+		l.setLeading(nil)
 		close(h.done)
 		l.hub.end()
 	}()
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ld := newLeader(l, term, h)
-	err := ld.run(ctx)
+	t := newTerm(l.cfg, &l.hub, won, h)
+	err := t.run(ctx)
 	cancel(errTermOver)
-	ld.workers.Wait()
+	t.jobs.Wait()
 	return err
 }
 
 var errTermOver = errors.New("the term is over")
 
-func (l *Loop) setTerm(h *handle) {
+func (l *Loop) setLeading(h *handle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.term = h
+	l.leading = h
 }

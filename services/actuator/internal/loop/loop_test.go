@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
-	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -20,11 +18,11 @@ import (
 // user. It ends with nothing left.
 func (r *rig) story() {
 	r.t.Helper()
-	r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large", "m5.xlarge")}})
+	r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large", "m5.xlarge")}})
 	r.reaches("c1", model.ClaimInitialized)
 	r.kube.run("c1", pod("web"))
 
-	replacement := wish("c2", "c5.large")
+	replacement := nodeClaim("c2", "c5.large")
 	replacement.Disruption = "d1"
 	r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{replacement}, Disruptions: []model.Disruption{{
 		ID: "d1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c1"}, Replacements: []model.ClaimID{"c2"},
@@ -90,7 +88,7 @@ func TestLaunchGoesOnWithTheNextOfferingWhenEC2HasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		w := wish("c1", "m5.large", "m5.xlarge")
+		w := nodeClaim("c1", "m5.large", "m5.xlarge")
 		for _, o := range w.Offerings[:2] {
 			r.ec2.Exhaust(o)
 		}
@@ -120,7 +118,7 @@ func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		w := wish("c1", "m5.large")
+		w := nodeClaim("c1", "m5.large")
 		for _, o := range w.Offerings {
 			r.ec2.Exhaust(o)
 		}
@@ -129,7 +127,7 @@ func TestClaimFailsWhenEC2HasNothing(t *testing.T) {
 		if code := r.claim("c1").Failure.Code; code != model.CodeInsufficientCapacity {
 			t.Errorf("failed with %d, want INSUFFICIENT_CAPACITY", code)
 		}
-		again := wish("c2", "m5.large")
+		again := nodeClaim("c2", "m5.large")
 		v := r.apply(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{again}})
 		if v[0].Accepted || v[0].Reason.Code != model.CodeNoOffering {
 			t.Errorf("verdict %+v, want NO_OFFERING while the shortage is remembered", v[0])
@@ -147,10 +145,10 @@ func TestDisruptionIsRolledBackWhenItsReplacementFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
 		r.kube.run("c1", pod("web"))
-		replacement := wish("c2", "c5.large")
+		replacement := nodeClaim("c2", "c5.large")
 		replacement.Disruption = "d1"
 		r.kube.change(func() { r.kube.stuck = true })
 		r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{replacement}, Disruptions: []model.Disruption{{
@@ -202,7 +200,7 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.start()
-				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 				r.reaches("c1", model.ClaimInitialized)
 				r.kube.run("c1", pod("web"))
 				r.kube.change(func() { r.kube.budget = c.budget })
@@ -211,7 +209,7 @@ func TestSpotInterruptionIsDrainedInTime(t *testing.T) {
 				r.ec2.Send(interruption(begun, r.claim("c1").InstanceID))
 				r.reaches("c1", model.ClaimDraining)
 				if c.replaced {
-					w := wish("c2", "m5.large")
+					w := nodeClaim("c2", "m5.large")
 					w.Pods = []model.PodID{"default/web"}
 					r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{w}})
 					r.until("the pod is evicted", 2*time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
@@ -239,7 +237,7 @@ func TestInstanceThatGoesByItselfIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
 		r.ec2.Kill(r.claim("c1").InstanceID)
 		r.reaches("c1", model.ClaimGone)
@@ -258,7 +256,7 @@ func TestOrphansAreEndedButNotThoseOfALostStore(t *testing.T) {
 		r := newRig(t)
 		launch := func(claim string) {
 			_, err := r.ec2.Launch(t.Context(), cloud.Request{
-				Claim: model.ClaimID(claim), Token: claim, Offerings: wish(claim, "m5.large").Offerings,
+				Claim: model.ClaimID(claim), Token: claim, Offerings: nodeClaim(claim, "m5.large").Offerings,
 				Class: cloud.Class{Name: "default", Images: []cloud.Image{{ID: "ami-1"}}},
 			})
 			if err != nil {
@@ -269,7 +267,7 @@ func TestOrphansAreEndedButNotThoseOfALostStore(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.start()
 		r.until("the loop is ready", time.Minute, func() bool { _, err := r.loop.Inventory(t.Context()); return err == nil })
-		launch("of-nobody")
+		launch("of-no-claim")
 		r.until("the orphan is ended", 10*time.Minute, func() bool { return len(r.alive()) == 1 })
 		time.Sleep(10 * time.Minute)
 		if n := len(r.alive()); n != 1 {
@@ -359,7 +357,7 @@ func TestReplayedPlanBuysNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		p := model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}}
+		p := model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}}
 		r.accepted(p)
 		v := r.apply(p)
 		if !v[0].Accepted || v[0].Reason.Code != model.CodeAlreadyAccepted {
@@ -385,7 +383,7 @@ func TestLaunchWithoutAnAnswerIsNotRepeatedAsAnother(t *testing.T) {
 			return nil
 		}
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
 		if a := r.claim("c1").Attempt; a != 1 {
 			t.Errorf("attempt %d, want the first one's token throughout", a)
@@ -401,7 +399,7 @@ func TestClassThatSelectsNothingIsNotReadyAndSaysSo(t *testing.T) {
 			s.Classes[0].Spec.SubnetTerms = []cloud.SelectorTerm{{Tags: model.Labels{{Key: "team", Value: "none"}}}}
 		})
 		r.start()
-		v := r.apply(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		v := r.apply(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		if v[0].Accepted || v[0].Reason.Code != model.CodeNodeClassNotReady {
 			t.Errorf("verdict %+v, want NODE_CLASS_NOT_READY", v[0])
 		}
@@ -417,7 +415,7 @@ func TestDeletedClassIsReleasedOnceItsClaimsAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
-		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
 		r.kube.Edit(func(s *cluster.State) { s.Classes[0].Terminating = true })
 		time.Sleep(time.Minute)
@@ -453,24 +451,4 @@ func TestPendingPodsAreToldWhy(t *testing.T) {
 			})
 		})
 	})
-}
-
-func TestChunksHoldEverythingOnce(t *testing.T) {
-	var b store.Batch
-	for i := range 3*store.MaxWrites + 1 {
-		b.PutNotices = append(b.PutNotices, model.Notice{ID: fmt.Sprint(i)})
-		b.DeleteClaims = append(b.DeleteClaims, model.ClaimID(fmt.Sprint(i)))
-	}
-	large := model.Claim{ID: "large", Pods: []model.PodID{model.PodID(strings.Repeat("x", store.MaxBytes/3))}}
-	b.PutClaims = append(b.PutClaims, large, large, large, large)
-	n := 0
-	for _, part := range chunks(b) {
-		if part.Writes() > store.MaxWrites || len(part.PutClaims) > 2 {
-			t.Errorf("a part has %d writes, %d large claims among them", part.Writes(), len(part.PutClaims))
-		}
-		n += part.Writes()
-	}
-	if n != b.Writes() {
-		t.Errorf("the parts have %d writes, want %d", n, b.Writes())
-	}
 }

@@ -22,9 +22,9 @@ const (
 )
 
 // traced runs f in a span of the claim's trace.
-func (l *Loop) traced(ctx context.Context, name string, c model.Claim, f func(context.Context) error) error {
+func traced(ctx context.Context, tracer trace.Tracer, name string, c model.Claim, f func(context.Context) error) error {
 	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
-	ctx, span := l.cfg.Tracer.Start(ctx, name, trace.WithAttributes(
+	ctx, span := tracer.Start(ctx, name, trace.WithAttributes(
 		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)), attribute.Int(keyAttempt, c.Attempt)))
 	defer span.End()
 	err := f(ctx)
@@ -34,29 +34,28 @@ func (l *Loop) traced(ctx context.Context, name string, c model.Claim, f func(co
 	return err
 }
 
-// spans tells the trace of the phases that a change of state ends. Their beginnings are stored with the claim, so a
-// phase that outlives a leader still has its span, whole.
-func (l *leader) spans(ctx context.Context, old, c model.Claim) {
+// phases adds the phases of a claim's life that a change of its state ends to its trace. Their beginnings are stored with
+// the claim, so a phase that outlives a leader still has its span, whole.
+func phases(ctx context.Context, tracer trace.Tracer, revision int64, old, c model.Claim) {
+	phase := func(name string, begun time.Time) {
+		ctx := telemetry.ContextFromTraceparent(ctx, c.Traceparent)
+		_, span := tracer.Start(ctx, name, trace.WithTimestamp(begun), trace.WithAttributes(
+			attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)),
+			attribute.Int64(keyRevision, revision), attribute.String(keyReason, c.Failure.Message)))
+		span.End(trace.WithTimestamp(c.StateTime))
+	}
 	switch c.State {
 	case model.ClaimRegistered:
-		l.phase(ctx, "actuator.Register", c, c.LaunchTime)
+		phase("actuator.Register", c.LaunchTime)
 	case model.ClaimInitialized:
-		l.phase(ctx, "actuator.Initialize", c, c.LaunchTime)
+		phase("actuator.Initialize", c.LaunchTime)
 	case model.ClaimGone, model.ClaimFailed:
 		if old.State == model.ClaimTerminating {
-			l.phase(ctx, "actuator.Terminate", c, old.StateTime)
+			phase("actuator.Terminate", old.StateTime)
 		}
 	default:
 	}
 	if old.State == model.ClaimDraining {
-		l.phase(ctx, "actuator.Drain", c, old.StateTime)
+		phase("actuator.Drain", old.StateTime)
 	}
-}
-
-func (l *leader) phase(ctx context.Context, name string, c model.Claim, begun time.Time) {
-	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
-	_, span := l.cfg.Tracer.Start(ctx, name, trace.WithTimestamp(begun), trace.WithAttributes(
-		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)),
-		attribute.Int64(keyRevision, l.revision), attribute.String(keyReason, c.Failure.Message)))
-	span.End(trace.WithTimestamp(c.StateTime))
 }

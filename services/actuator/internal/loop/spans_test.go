@@ -21,7 +21,7 @@ func TestOneTraceFromPlanToEnd(t *testing.T) {
 		r.cfg = func(c *Config) { c.Tracer = provider.Tracer("test") }
 		r.start()
 		const trace = "0af7651916cd43dd8448eb211c80319c"
-		r.accepted(model.Plan{ID: "p-1", Traceparent: "00-" + trace + "-b7ad6b7169203331-01", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+		r.accepted(model.Plan{ID: "p-1", Traceparent: "00-" + trace + "-b7ad6b7169203331-01", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
 		r.kube.run("c1", pod("web"))
 		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// giving is a plan that takes claims away and buys replacements of the type for them.
-func giving(id string, why model.DisruptionReason, candidates []model.ClaimID, types ...string) model.Plan {
+// removal is a plan that removes claims and asks for replacements of the type.
+func removal(id string, why model.DisruptionReason, candidates []model.ClaimID, types ...string) model.Plan {
 	p := model.Plan{ID: model.PlanID("p-" + id), Disruptions: []model.Disruption{{ID: model.DisruptionID(id), Reason: why, Candidates: candidates}}}
 	for i, name := range types {
-		w := wish(fmt.Sprintf("%s-r%d", id, i), name)
+		w := nodeClaim(fmt.Sprintf("%s-r%d", id, i), name)
 		w.Disruption, w.Pods = model.DisruptionID(id), nil
 		p.NodeClaims = append(p.NodeClaims, w)
 		p.Disruptions[0].Replacements = append(p.Disruptions[0].Replacements, w.ID)
@@ -29,7 +29,7 @@ func (r *rig) grow(ids ...model.ClaimID) {
 	r.t.Helper()
 	p := model.Plan{ID: model.PlanID("p-" + string(ids[0]))}
 	for _, id := range ids {
-		p.NodeClaims = append(p.NodeClaims, wish(string(id), "m5.large"))
+		p.NodeClaims = append(p.NodeClaims, nodeClaim(string(id), "m5.large"))
 	}
 	r.accepted(p)
 	for _, id := range ids {
@@ -49,8 +49,8 @@ func (r *rig) rejected(p model.Plan, want model.Code) {
 	}
 }
 
-// told says whether an event of the reason, with the words, is on the object.
-func (r *rig) told(kind, name, reason, words string) {
+// hasEvent says whether an event of the reason, with the words, is on the object.
+func (r *rig) hasEvent(kind, name, reason, words string) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%s %s has the event %s with %q", kind, name, reason, words), time.Minute, func() bool {
 		for _, e := range r.kube.Events(kind, name) {
@@ -72,7 +72,7 @@ func (r *rig) record(id string) model.DisruptionRecord {
 	return model.DisruptionRecord{}
 }
 
-func TestSickNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
+func TestUnhealthyNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.start()
@@ -83,10 +83,10 @@ func TestSickNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 		r.kube.Edit(func(s *cluster.State) { s.Pools[0].Budgets = []model.DisruptionBudget{{}} })
 		r.kube.change(func() { r.kube.budget, r.kube.stuck = true, true })
 		r.kube.silence("c1", true)
-		r.rejected(giving("d1", model.ReasonUnhealthy, []model.ClaimID{"c1"}), model.CodeInvalid)
+		r.rejected(removal("d1", model.ReasonUnhealthy, []model.ClaimID{"c1"}), model.CodeInvalid)
 		time.Sleep(30 * time.Minute)
 		begun := time.Now()
-		r.accepted(giving("d2", model.ReasonUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
+		r.accepted(removal("d2", model.ReasonUnhealthy, []model.ClaimID{"c1"}, "m5.large"))
 		r.reaches("c1", model.ClaimGone)
 		if took := time.Since(begun); took > 3*time.Minute {
 			t.Errorf("gone after %s", took)
@@ -100,7 +100,7 @@ func TestSickNodeGoesAtOnceWhateverProtectsIt(t *testing.T) {
 		if d := r.record("d2"); d.RolledBack || d.EndTime.IsZero() {
 			t.Errorf("%+v, want that it has ended though its replacement never came up", d)
 		}
-		r.told("NodeClaim", "c1", "Disrupted", "Unhealthy")
+		r.hasEvent("NodeClaim", "c1", "Disrupted", "Unhealthy")
 	})
 }
 
@@ -110,9 +110,9 @@ func TestNodeThatJoinsAndNeverComesUpIsGivenUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				r.cfg = func(c *Config) { c.InitializationTimeout = timeout }
-				r.kube.change(func() { r.kube.lame = true })
+				r.kube.change(func() { r.kube.neverReady = true })
 				r.start()
-				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{wish("c1", "m5.large")}})
+				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 				r.reaches("c1", model.ClaimRegistered)
 				want := max(timeout, 30*time.Minute)
 				time.Sleep(want - time.Minute)
@@ -127,7 +127,7 @@ func TestNodeThatJoinsAndNeverComesUpIsGivenUp(t *testing.T) {
 				if s, _ := r.kube.Observe(); len(s.Nodes)+len(r.alive()) != 0 {
 					t.Errorf("something is left:\n%s", r.dump())
 				}
-				r.told("NodeClaim", "c1", "NotInitialized", "did not become one to rely on")
+				r.hasEvent("NodeClaim", "c1", "NotInitialized", "did not become one to rely on")
 			})
 		})
 	}
@@ -150,14 +150,14 @@ func TestNewImageGoesByCanary(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.grow("c1", "c2", "c3")
-		r.rejected(giving("d0", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
+		r.rejected(removal("d0", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
 		r.newImage()
-		r.rejected(giving("d1", model.ReasonDrifted, []model.ClaimID{"c1", "c2"}, "m5.large", "m5.large"), model.CodeCanary)
-		r.accepted(giving("d2", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
-		r.rejected(giving("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
+		r.rejected(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1", "c2"}, "m5.large", "m5.large"), model.CodeCanary)
+		r.accepted(removal("d2", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.rejected(removal("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
 		r.reaches("d2-r0", model.ClaimInitialized)
-		r.until("the canary sings", time.Minute, func() bool { return r.claim("d2-r0").Drifted == model.Reason{} })
-		r.accepted(giving("d4", model.ReasonDrifted, []model.ClaimID{"c2", "c3"}, "m5.large", "m5.large"))
+		r.until("the canary is ready", time.Minute, func() bool { return r.claim("d2-r0").Drifted == model.Reason{} })
+		r.accepted(removal("d4", model.ReasonDrifted, []model.ClaimID{"c2", "c3"}, "m5.large", "m5.large"))
 		r.reaches("c1", model.ClaimGone)
 		r.reaches("c2", model.ClaimGone)
 		r.reaches("c3", model.ClaimGone)
@@ -171,24 +171,24 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 		r.start()
 		r.grow("c1", "c2")
 		r.newImage()
-		r.kube.change(func() { r.kube.lame = true })
-		r.accepted(giving("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+		r.kube.change(func() { r.kube.neverReady = true })
+		r.accepted(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 		r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
-		r.told("NodePool", "default", "DriftHeld", "1 failure in a row")
-		r.told("NodeClaim", "c1", "DisruptionRolledBack", "it is not ready")
-		r.rejected(giving("d2", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
+		r.hasEvent("NodePool", "default", "DriftHeld", "1 failure in a row")
+		r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "it is not ready")
+		r.rejected(removal("d2", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
 		if len(r.kube.evictions()) != 0 || r.hasTaint("c2") || r.claim("c1").State != model.ClaimInitialized {
 			t.Errorf("a node was disturbed:\n%s", r.dump())
 		}
 		time.Sleep(15 * time.Minute)
-		r.accepted(giving("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
+		r.accepted(removal("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
 		r.until("d3 is rolled back", time.Hour, func() bool { return r.record("d3").RolledBack })
-		r.told("NodePool", "default", "DriftHeld", "2 failures in a row")
+		r.hasEvent("NodePool", "default", "DriftHeld", "2 failures in a row")
 		time.Sleep(16 * time.Minute)
-		r.rejected(giving("d4", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
-		r.kube.change(func() { r.kube.lame = false })
+		r.rejected(removal("d4", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
+		r.kube.change(func() { r.kube.neverReady = false })
 		time.Sleep(15 * time.Minute)
-		r.accepted(giving("d5", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
+		r.accepted(removal("d5", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
 		r.reaches("c2", model.ClaimGone)
 	})
 }
@@ -259,7 +259,7 @@ func TestReplacementThatGoesSilentIsWaitedForAndThenGivenUp(t *testing.T) {
 				r.start()
 				r.grow("c1")
 				r.kube.run("c1", pod("web"))
-				p := giving("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large")
+				p := removal("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large")
 				r.accepted(p)
 				r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.ClaimRegistered })
 				slow := pod("cni")
@@ -286,7 +286,7 @@ func TestReplacementThatGoesSilentIsWaitedForAndThenGivenUp(t *testing.T) {
 					return
 				}
 				r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
-				r.told("NodeClaim", "c1", "DisruptionRolledBack", "its node is not ready any more")
+				r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "its node is not ready any more")
 				r.until("c1 is free again", time.Minute, func() bool { return !r.hasTaint("c1") })
 				if len(r.kube.evictions()) != 0 || r.claim("c1").State != model.ClaimInitialized {
 					t.Errorf("c1 was disturbed:\n%s", r.dump())
@@ -301,7 +301,7 @@ func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
 		r := newRig(t)
 		r.start()
 		r.grow("c1")
-		r.accepted(giving("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
+		r.accepted(removal("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
 		r.until("the replacement has joined", time.Minute, func() bool { return r.claim("d1-r0").State >= model.ClaimRegistered })
 		slow := pod("cni")
 		slow.Daemon = true
@@ -319,13 +319,13 @@ func TestReplacementWithoutItsPodsYetIsNoEmptyNode(t *testing.T) {
 		kept.GracePeriod = 10 * time.Minute
 		r.kube.run("c1", kept)
 		r.kube.change(func() { r.kube.budget = true })
-		r.accepted(giving("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
+		r.accepted(removal("d1", model.ReasonUnderutilized, []model.ClaimID{"c1"}, "c5.large"))
 		r.reaches("d1-r0", model.ClaimInitialized)
-		r.rejected(giving("d2", model.ReasonEmpty, []model.ClaimID{"d1-r0"}), model.CodeAlreadyDisrupted)
+		r.rejected(removal("d2", model.ReasonEmpty, []model.ClaimID{"d1-r0"}), model.CodeAlreadyDisrupted)
 		r.kube.change(func() { r.kube.budget = false })
 		r.reaches("c1", model.ClaimGone)
 		r.until("d1 has ended", time.Minute, func() bool { return !r.record("d1").EndTime.IsZero() })
-		r.accepted(giving("d3", model.ReasonEmpty, []model.ClaimID{"d1-r0"}))
+		r.accepted(removal("d3", model.ReasonEmpty, []model.ClaimID{"d1-r0"}))
 		r.reaches("d1-r0", model.ClaimGone)
 	})
 }
@@ -342,16 +342,16 @@ func TestExpiryInTwoSteps(t *testing.T) {
 		kept := pod("kept")
 		kept.DoNotDisrupt, kept.GracePeriod = true, time.Second
 		r.kube.run("c1", kept)
-		r.rejected(giving("d1", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
+		r.rejected(removal("d1", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodeInvalid)
 		time.Sleep(57 * time.Minute)
-		r.rejected(giving("d2", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodePodDoNotDisrupt)
+		r.rejected(removal("d2", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodePodDoNotDisrupt)
 		r.kube.Edit(func(s *cluster.State) { s.Nodes[0].Pods[0].DoNotDisrupt = false })
 		time.Sleep(time.Second)
-		r.rejected(giving("d3", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodeBudget)
+		r.rejected(removal("d3", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"), model.CodeBudget)
 		r.kube.Edit(func(s *cluster.State) { s.Nodes[0].Pods[0].DoNotDisrupt = true })
 		time.Sleep(3 * time.Minute)
 		begun := time.Now()
-		r.accepted(giving("d4", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"))
+		r.accepted(removal("d4", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"))
 		r.reaches("d4-r0", model.ClaimInitialized)
 		r.reaches("c1", model.ClaimGone)
 		if took := time.Since(begun); took < 9*time.Minute || took > 12*time.Minute {
@@ -370,12 +370,12 @@ func TestSoftExpiryLetsGoOfANodeThatIsNeededAgain(t *testing.T) {
 		r.grow("c1")
 		time.Sleep(57 * time.Minute)
 		r.kube.change(func() { r.kube.stuck = true })
-		r.accepted(giving("d1", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"))
+		r.accepted(removal("d1", model.ReasonExpired, []model.ClaimID{"c1"}, "m5.large"))
 		kept := pod("kept")
 		kept.DoNotDisrupt = true
 		r.kube.run("c1", kept)
 		r.until("d1 is rolled back", time.Minute, func() bool { return r.record("d1").RolledBack })
-		r.told("NodeClaim", "c1", "DisruptionRolledBack", "pod default/kept has come")
+		r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "pod default/kept has come")
 	})
 }
 
@@ -385,22 +385,22 @@ func impatient(c *Config) {
 	c.Repair.Conditions = []model.RepairCondition{{Type: "Ready", Status: "Unknown", After: 2 * time.Minute}}
 }
 
-// unhappy is a story of what goes wrong: a canary dies, a sick node goes, and the next canary lives.
+// unhappy is a story of what goes wrong: a canary dies, an unhealthy node goes, and the next canary lives.
 func (r *rig) unhappy() {
 	r.t.Helper()
 	r.grow("c1", "c2")
 	r.kube.run("c1", pod("web"))
 	r.newImage()
-	r.kube.change(func() { r.kube.lame = true })
-	r.accepted(giving("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+	r.kube.change(func() { r.kube.neverReady = true })
+	r.accepted(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 	r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
-	r.kube.change(func() { r.kube.lame = false })
-	r.until("the canary is buried", time.Hour, func() bool { return r.claim("d1-r0").State == model.ClaimFailed })
+	r.kube.change(func() { r.kube.neverReady = false })
+	r.until("the canary is gone", time.Hour, func() bool { return r.claim("d1-r0").State == model.ClaimFailed })
 	r.kube.silence("c2", true)
 	time.Sleep(15 * time.Minute)
-	r.accepted(giving("d2", model.ReasonUnhealthy, []model.ClaimID{"c2"}))
+	r.accepted(removal("d2", model.ReasonUnhealthy, []model.ClaimID{"c2"}))
 	r.reaches("c2", model.ClaimGone)
-	r.accepted(giving("d3", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
+	r.accepted(removal("d3", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 	r.reaches("c1", model.ClaimGone)
 	r.reaches("d3-r0", model.ClaimInitialized)
 	r.until("all disruptions have ended", time.Minute, func() bool {
@@ -436,32 +436,5 @@ func TestCrashAnywhereInTheUnhappyStory(t *testing.T) {
 				r.unhappy()
 			})
 		})
-	}
-}
-
-func TestOldRecordsGoFirst(t *testing.T) {
-	l := &leader{Loop: &Loop{}, now: time.Unix(1_000_000, 0), disruptions: map[model.DisruptionID]*model.DisruptionRecord{}}
-	l.cfg.Intervals.History = time.Hour
-	ended := func(id model.DisruptionID, ago time.Duration) {
-		l.disruptions[id] = &model.DisruptionRecord{ID: id, EndTime: l.now.Add(-ago)}
-	}
-	l.disruptions["running"] = &model.DisruptionRecord{ID: "running"}
-	l.disruptions["failed"] = &model.DisruptionRecord{ID: "failed", Reason: model.ReasonDrifted, RolledBack: true, EndTime: l.now.Add(-23 * time.Hour)}
-	ended("old", 6*time.Hour)
-	ended("young", 6*time.Hour-time.Second)
-	if got := l.oldRecords(); !slices.Equal(got, []model.DisruptionID{"old"}) {
-		t.Errorf("%v go, want the one that is over for six hours", got)
-	}
-	delete(l.disruptions, "failed")
-	for i := range maxRecords {
-		ended(model.DisruptionID(fmt.Sprint("n", i)), time.Duration(i)*time.Second)
-	}
-	if got := l.oldRecords(); len(got) != 2 || !slices.Contains(got, "old") || !slices.Contains(got, "young") {
-		t.Errorf("%v go, want the two oldest", got)
-	}
-	l.cfg.Intervals.History = 24 * time.Hour
-	delete(l.disruptions, "young")
-	if got := l.oldRecords(); !slices.Equal(got, []model.DisruptionID{"old"}) {
-		t.Errorf("%v go, want the oldest of too many", got)
 	}
 }

@@ -1,0 +1,158 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Parser reads the body of an announcement.
+type Parser func(body string) ([]model.Notice, error)
+
+const (
+	queuePause     = time.Second // after an empty answer, for queues that do not wait themselves
+	queueErrorMost = 30 * time.Second
+)
+
+// inbox takes AWS's announcements off the queue. receive and what it calls down to deliver are a worker's, the rest is
+// the owner's.
+type inbox struct {
+	cfg       Config
+	jobs      *jobs.Pool
+	registry  *registry.Registry
+	instances *observed.Instances
+}
+
+func newInbox(t *term) *inbox {
+	return &inbox{cfg: t.cfg, jobs: t.jobs, registry: t.registry, instances: t.instances}
+}
+
+// receive starts the goroutine that takes announcements off the queue: each is stored before its message is deleted.
+func (b *inbox) receive(ctx context.Context) {
+	if b.cfg.Queue == nil {
+		return
+	}
+	b.jobs.Go(func() {
+		pause := queuePause
+		for ctx.Err() == nil {
+			n, err := b.receiveOnce(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				b.cfg.Log.WarnContext(ctx, "receive announcements", "error", err)
+				pause = min(2*pause, queueErrorMost)
+			case n > 0:
+				pause = 0
+			default:
+				pause = queuePause
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(pause):
+			}
+		}
+	})
+}
+
+// receiveOnce handles one batch of messages and returns how many there were.
+func (b *inbox) receiveOnce(ctx context.Context) (int, error) {
+	receiving, cancel := context.WithTimeout(ctx, jobs.Timeout)
+	defer cancel()
+	messages, err := b.cfg.Queue.Receive(receiving)
+	if err != nil || len(messages) == 0 {
+		return 0, err
+	}
+	var notices []model.Notice
+	var receipts []string
+	for _, m := range messages {
+		parsed, err := b.cfg.Parse(m.Body)
+		if err != nil {
+			// Nothing can be done with it, now or later; the log is where it is not lost.
+			b.cfg.Log.WarnContext(ctx, "unreadable announcement taken off the queue", "message", m.ID, "bytes", len(m.Body), "error", err)
+		}
+		notices = append(notices, parsed...)
+		receipts = append(receipts, m.Receipt)
+	}
+	if err := b.deliver(ctx, notices); err != nil {
+		return 0, err
+	}
+
+	deleting, cancel := context.WithTimeout(ctx, jobs.Timeout)
+	defer cancel()
+	return len(messages), b.cfg.Queue.Delete(deleting, receipts)
+}
+
+// deliver hands notices to the owner and waits until they are stored.
+func (b *inbox) deliver(ctx context.Context, notices []model.Notice) error {
+	if len(notices) == 0 {
+		return nil
+	}
+	stored := make(chan error, 1)
+	if !b.jobs.Hand(ctx, func() { stored <- b.store(ctx, notices) }) {
+		return ctx.Err()
+	}
+	return <-stored
+}
+
+// store stores what concerns Kerf's instances. A notice about an unknown instance is dropped, unless a launch is under way
+// that it may be about.
+func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
+	var batch store.Batch
+	for _, n := range notices {
+		n.Claim = b.claimOf(n.InstanceID)
+		if n.Claim == "" && !b.registry.Launching() {
+			b.cfg.Log.InfoContext(ctx, "announcement about an instance that is not Kerf's", "notice", n.ID, "instance", n.InstanceID)
+			continue
+		}
+		if b.registry.Notices[n.ID] != nil {
+			continue // the queue may deliver a message twice
+		}
+		batch.PutNotices = append(batch.PutNotices, n)
+		if n.Kind == model.NoticeSpotInterruption {
+			batch.PutShortages = append(batch.PutShortages, b.reclaimed(n)...)
+		}
+		b.cfg.Log.InfoContext(ctx, "announcement", "notice", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
+	}
+	b.instances.PollNow()
+	_, err := b.registry.Write(ctx, batch)
+	return err
+}
+
+func (b *inbox) claimOf(instance string) model.ClaimID {
+	if id := b.registry.ClaimOf(instance); id != "" {
+		return id
+	}
+	return b.instances.ClaimOf(instance)
+}
+
+// reclaimed marks the offering of an interrupted instance: what EC2 takes back it is short of.
+func (b *inbox) reclaimed(n model.Notice) []model.Shortage {
+	c := b.registry.Claims[n.Claim]
+	if c == nil || c.InstanceType == "" {
+		return nil
+	}
+	return []model.Shortage{{
+		InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: model.Spot,
+		Until: time.Now().Add(b.cfg.Intervals.Shortage), Message: "EC2 took instance " + c.InstanceID + " back",
+	}}
+}
+
+// adopted are notices that came before their claim knew its instance, with their claim.
+func (b *inbox) adopted() []model.Notice {
+	var out []model.Notice
+	for _, n := range b.registry.Notices {
+		if n.Claim != "" {
+			continue
+		}
+		if id := b.claimOf(n.InstanceID); id != "" {
+			next := *n
+			next.Claim = id
+			out = append(out, next)
+		}
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// show shows what is new to subscribers.
+func (t *term) show() {
+	if t.ready && t.agenda.Changed() {
+		t.agenda.Shown()
+		t.registry.NextRevision()
+		t.hub.publish(t.inventory())
+	}
+}
+
+func (t *term) inventory() *inventory.Inventory {
+	inv := &inventory.Inventory{Revision: t.registry.Revision(), Offerings: t.market.Offerings(), Claims: t.registry.Sorted()}
+	used := map[model.CatalogID]*model.Catalog{}
+	for _, c := range t.classes.All() {
+		class, catalog := c.Inventory()
+		inv.Classes = append(inv.Classes, class)
+		if catalog != nil {
+			used[catalog.ID] = catalog
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		inv.Catalogs = append(inv.Catalogs, used[id])
+	}
+	inv.Notices = slices.SortedFunc(maps.Values(t.registry.Notices), func(a, b *model.Notice) int { return cmp.Compare(a.ID, b.ID) })
+	inv.Disruptions = slices.SortedFunc(maps.Values(t.registry.Disruptions),
+		func(a, b *model.DisruptionRecord) int { return cmp.Compare(a.ID, b.ID) })
+	return inv
+}
+
+// publish shows Kubernetes' users what they do not see yet.
+func (t *term) publish(ctx context.Context) {
+	if !t.cluster.Known || !t.ready {
+		return
+	}
+	v := outbox.View{Claims: t.registry.Sorted(), Objects: t.cluster.ClaimObjects, Pools: t.poolStatuses()}
+	for name, c := range t.classes.All() {
+		switch {
+		case !c.Leaving:
+			v.Classes = append(v.Classes, c.Status())
+		case c.Released:
+			v.ForgetClasses = append(v.ForgetClasses, name)
+		}
+	}
+	t.outbox.Publish(ctx, v, func(p cluster.Publication) {
+		for _, name := range p.ForgetClasses {
+			if c := t.classes.Get(name); c != nil {
+				c.Released = false // if its object is still there, another look is due
+			}
+		}
+	})
+}
+
+// poolStatuses sums what each pool's instances have.
+func (t *term) poolStatuses() []cluster.PoolStatus {
+	sums := map[model.PoolName]map[model.Resource]int64{}
+	for _, c := range t.registry.Claims {
+		if c.State < model.ClaimLaunched || c.State.Ended() {
+			continue
+		}
+		if sums[c.NodePool] == nil {
+			sums[c.NodePool] = map[model.Resource]int64{}
+		}
+		sums[c.NodePool][model.Nodes]++
+		for _, a := range c.Capacity {
+			sums[c.NodePool][a.Resource] += a.Value
+		}
+	}
+	var out []cluster.PoolStatus
+	for _, pool := range t.cluster.Pools {
+		s := cluster.PoolStatus{Name: pool.Name, Hash: pool.Hash, NotReady: t.poolNotReady(pool)}
+		for _, r := range slices.Sorted(maps.Keys(sums[pool.Name])) {
+			s.Resources = append(s.Resources, model.Amount{Resource: r, Value: sums[pool.Name][r]})
+		}
+		if len(s.Resources) == 0 {
+			s.Resources = model.Amounts{{Resource: model.Nodes}}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (t *term) poolNotReady(pool cluster.Pool) model.Reason {
+	if !pool.NotReady.OK() {
+		return pool.NotReady
+	}
+	if c := t.classes.Get(pool.NodeClass); c != nil {
+		return c.NotReady()
+	}
+	return model.Reason{
+		Code: model.CodeNodeClassNotFound, Subject: "nodepool/" + string(pool.Name),
+		Message: "EC2NodeClass \"" + string(pool.NodeClass) + "\" does not exist",
+		Remedy:  "create it, or correct spec.template.spec.nodeClassRef.name of NodePool " + string(pool.Name),
+	}
+}
+
+// releaseNodes takes Kerf's finalizer off nodes that their user deletes and that no claim looks after any more.
+func (t *term) releaseNodes(ctx context.Context) {
+	for i := range t.cluster.Nodes {
+		n := &t.cluster.Nodes[i]
+		id := model.ClaimID(n.Labels[labels.Claim])
+		if !n.Terminating || id == "" {
+			continue
+		}
+		if c := t.registry.Claims[id]; c != nil && !c.State.Ended() {
+			continue
+		}
+		no := false
+		t.jobs.Do(ctx, jobs.Job{
+			Key: "node/release/" + string(n.Name), Kind: jobs.Kube, First: time.Second, Most: time.Minute, Settle: 10 * time.Second,
+			Run: func(ctx context.Context) error {
+				return t.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
+			},
+			Done: logFailure(ctx, t.cfg.Log, "release node", slog.Any("node", n.Name)),
+		})
+	}
+}

@@ -1,0 +1,285 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/disruption"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/internal/market"
+	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
+	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+const (
+	// passGap is the least time between two passes, so that a storm of pod events costs one.
+	passGap = 20 * time.Millisecond
+	// idleWake is the longest time between two passes.
+	idleWake = 30 * time.Second
+)
+
+// term is one leadership: it makes passes until it ends. All of it, and all that its parts hold, belongs to the goroutine
+// that runs run; workers hand their results back to that.
+type term struct {
+	cfg Config
+	hub *hub
+	// lost is closed when the leadership is no longer certain.
+	lost  <-chan struct{}
+	calls *handle
+
+	agenda    *agenda.Agenda
+	jobs      *jobs.Pool
+	registry  *registry.Registry
+	cluster   *observed.Cluster
+	instances *observed.Instances
+	market    *market.Market
+	classes   *market.Classes
+	outbox    *outbox.Outbox
+
+	claims  *claims
+	effects *effects
+	inbox   *inbox
+	orphans *orphans
+
+	// ready says that everything was asked for once: before, nothing is shown and no plan is taken. It stays true.
+	ready bool
+}
+
+func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
+	t := &term{cfg: c, hub: h, lost: lead.Lost, calls: calls, agenda: &agenda.Agenda{}}
+	t.agenda.Change()
+	t.jobs = jobs.New(t.agenda, c.Launches, c.Evictions)
+	t.registry = registry.New(c.Store, lead.Fence, t.agenda)
+	t.cluster = observed.NewCluster(c.Kube, t.agenda, c.Log)
+	t.instances = observed.NewInstances(c.Cloud, t.agenda, t.jobs, c.Log, c.Intervals.Poll, c.Intervals.FastPoll)
+	t.market = market.New(market.Config{
+		Agenda: t.agenda, Jobs: t.jobs, Log: c.Log, Market: c.Market, Classes: c.Classes, Fallback: c.Fallback, Settings: c.Settings,
+		TypesEvery: c.Intervals.Types, SpotEvery: c.Intervals.Spot, ClassesEvery: c.Intervals.Classes, TemplatesUnused: c.Intervals.Templates,
+	})
+	t.classes = market.NewClasses(t.market)
+	t.outbox = outbox.New(c.Kube, t.agenda, t.jobs, c.Log)
+	t.claims = newClaims(t)
+	t.effects = newEffects(t)
+	t.inbox = newInbox(t)
+	t.orphans = newOrphans(t)
+	return t
+}
+
+var errLeaseLost = errors.New("the lease is lost")
+
+// run leads until ctx ends, the term is lost or a write fails.
+func (t *term) run(ctx context.Context) error {
+	if err := t.registry.Load(ctx); err != nil {
+		return err
+	}
+	t.inbox.receive(ctx)
+	for {
+		select {
+		case <-t.lost:
+			return errLeaseLost
+		default:
+		}
+		begun := time.Now()
+		if err := t.pass(ctx); err != nil {
+			return err
+		}
+		// In a large cluster a pass takes longer: it never has more than half of the time.
+		took := time.Since(begun)
+		if err := t.wait(ctx, begun.Add(max(passGap, 2*took))); err != nil {
+			return err
+		}
+	}
+}
+
+// wait blocks until there is something to do, and not before the given time unless a caller asks.
+func (t *term) wait(ctx context.Context, notBefore time.Time) error {
+	for _, something := t.agenda.Next(); ; {
+		wake, _ := t.agenda.Next()
+		if idle := t.agenda.Now().Add(idleWake); wake.IsZero() || wake.After(idle) {
+			wake = idle
+		}
+		if something || wake.Before(notBefore) {
+			wake = notBefore
+		}
+		timer := time.NewTimer(time.Until(wake))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-t.lost:
+			timer.Stop()
+			return errLeaseLost
+		case <-timer.C:
+			return nil
+		case <-t.cfg.Kube.Changed():
+		case f := <-t.jobs.Results():
+			f()
+		case f := <-t.calls.requests:
+			f(t)
+		}
+		timer.Stop()
+		if err := t.registry.Err(); err != nil {
+			return err
+		}
+		something = true
+	}
+}
+
+// pass looks at everything once: observe, decide, store, act, show. Intent is stored before anything acts on it.
+func (t *term) pass(ctx context.Context) error {
+	t.agenda.Begin(time.Now())
+	t.cluster.Look(ctx)
+	t.refresh(ctx)
+	if t.cluster.Known {
+		writes, effects := t.decide()
+		changes, err := t.registry.Write(ctx, writes)
+		t.follow(ctx, changes)
+		if err != nil {
+			return err
+		}
+		for _, e := range effects {
+			t.effects.act(ctx, e)
+		}
+		t.orphans.sweep(ctx)
+		t.releaseNodes(ctx)
+		if t.jobs.Tidy() {
+			t.claims.forgetRefusals()
+		}
+	}
+	t.show()
+	t.publish(ctx)
+	return nil
+}
+
+// refresh asks for what is due: instances, what is sold for how much, what node classes select.
+func (t *term) refresh(ctx context.Context) {
+	t.instances.Poll(ctx, t.registry.Expects())
+	t.market.Refresh(ctx)
+	if t.cluster.Known {
+		t.classes.Refresh(ctx, t.cluster.Classes, t.registry.Needed)
+	}
+	t.market.Reprice(t.registry.NewShortages(), t.registry.ShortUntil)
+	if t.ready {
+		t.classes.Sweep(ctx, t.registry.Needed)
+	} else if t.cluster.Known && t.market.Asked() && !t.instances.Listed.IsZero() && t.classes.Asked() {
+		t.ready = true
+		t.agenda.Change()
+	}
+}
+
+// claimEffect is something to do for a claim.
+type claimEffect struct {
+	claim  *model.Claim
+	effect lifecycle.Effect
+}
+
+// decide lets the pure packages answer to what is seen. What they say is not true before it is written.
+func (t *term) decide() (store.Batch, []claimEffect) {
+	b := t.registry.Outdated(t.cluster.ClaimObjects, t.cfg.Intervals.History)
+	b.DeleteDisruptions = disruption.Forgotten(t.registry.Disruptions, t.cfg.Intervals.History, t.agenda.Now())
+	b.PutDisruptions = t.disrupt()
+	b.PutNotices = t.inbox.adopted()
+	var effects []claimEffect
+	t.claims.begin(t.ready)
+	for _, old := range t.registry.Sorted() {
+		if old.State.Ended() {
+			continue
+		}
+		next, todo := t.claims.advance(*old)
+		if !reflect.DeepEqual(*old, next) {
+			b.PutClaims = append(b.PutClaims, next)
+			if next.State != old.State {
+				t.agenda.Again()
+			}
+		}
+		for _, e := range todo {
+			effects = append(effects, claimEffect{claim: &next, effect: e})
+		}
+	}
+	t.claims.end()
+	return b, effects
+}
+
+// disrupt moves the disruptions on that have not ended, and returns those that have changed.
+func (t *term) disrupt() []model.DisruptionRecord {
+	var changed []model.DisruptionRecord
+	for _, d := range t.registry.Ongoing() {
+		r := disruption.Step(*d, t.disruptionFacts(d), t.agenda.Now())
+		t.agenda.Wake(r.Wake)
+		if !reflect.DeepEqual(*d, r.Disruption) {
+			changed = append(changed, r.Disruption)
+		}
+		for _, e := range r.Effects {
+			switch e.Kind {
+			case disruption.EffectDrain:
+				t.claims.happened(e.Claim, lifecycle.Event{Kind: lifecycle.EventDrain, DisruptionReason: d.Reason, Deadline: e.Deadline})
+			case disruption.EffectRollBack:
+				t.claims.happened(e.Claim, lifecycle.Event{Kind: lifecycle.EventRollBack, Disruption: d.ID})
+			case disruption.EffectEvent:
+				t.outbox.Event(e.Event)
+			case disruption.EffectUnspecified:
+			}
+		}
+	}
+	return changed
+}
+
+func (t *term) disruptionFacts(d *model.DisruptionRecord) disruption.Facts {
+	f := disruption.Facts{
+		Candidates: t.members(d.Candidates), Replacements: t.members(d.Replacements), WaitForDaemonPods: t.cfg.WaitForDaemonPods,
+		Claim: func(id model.ClaimID) *model.Claim { return t.registry.Claims[id] },
+	}
+	if d.Reason == model.ReasonDrifted {
+		for id, other := range t.registry.Disruptions {
+			if id != d.ID {
+				f.Others = append(f.Others, *other)
+			}
+		}
+	}
+	return f
+}
+
+func (t *term) members(ids []model.ClaimID) []disruption.Member {
+	out := make([]disruption.Member, len(ids))
+	for i, id := range ids {
+		c := t.registry.Claims[id]
+		if out[i].Claim = c; c == nil {
+			continue
+		}
+		if n := t.cluster.Node(c); n != nil {
+			tainted := slices.ContainsFunc(n.Taints, func(x model.Taint) bool { return x.Key == labels.TaintDisrupted })
+			out[i].Node = &disruption.Node{Name: n.Name, Ready: n.Ready, Tainted: tainted, Pods: n.Pods}
+		}
+	}
+	return out
+}
+
+// follow follows claims that were stored: the log, the trace, the events that users see, and what launches have told.
+func (t *term) follow(ctx context.Context, changes []registry.Change) {
+	for _, change := range changes {
+		old, c := change.Old, change.New
+		if old == nil {
+			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
+			continue
+		}
+		if old.State != c.State {
+			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "was", old.State.String(), "instance", c.InstanceID,
+				"node", c.Node, "type", c.InstanceType, "zone", c.Zone, "why", c.Failure.Message)
+			phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
+			t.classes.Moved(*old, *c)
+		}
+		t.outbox.Changed(*old, *c)
+		if c.State.Ended() {
+			t.jobs.Forget("/" + string(c.ID))
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package market
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/launchhold"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Class is a node class and what is known of it.
+type Class struct {
+	// Spec is the object's newest form; of an invalid one it holds the name alone.
+	Spec    cloud.ClassSpec
+	invalid model.Reason
+	// Leaving says that its user deletes it. Released says that nothing of it is left in AWS, so that its object may go.
+	Leaving, Released bool
+
+	// resolved is what Spec, or the form before it, selected at resolvedAt (zero: not yet). failure is why AWS could not
+	// be asked the last time; zero when it could.
+	resolved   cloud.Class
+	resolvedAt time.Time
+	failure    model.Reason
+	zones      map[string]string // ids by zone, of resolved
+	// due says to resolve without waiting.
+	due bool
+	// catalogue is the shapes of all types under the class's settings; nil while the types are not known.
+	catalogue *catalogue
+	held      launchhold.Hold
+	// shown is what the inventory says of the class; nil once something in it has changed.
+	shown *model.NodeClass
+}
+
+// catalogue is the shapes of all types under one set of settings. Classes with equal settings share it, and it never
+// changes.
+type catalogue struct {
+	inventory *model.Catalog
+	shapes    map[model.TypeName]apply.Shape
+}
+
+// Resolved is what the class selects.
+func (c *Class) Resolved() cloud.Class { return c.resolved }
+
+// ZoneID is the id of a zone that the class can launch in; "" when it is not known.
+func (c *Class) ZoneID(zone string) string { return c.zones[zone] }
+
+// Shapes are by instance type.
+func (c *Class) Shapes() map[model.TypeName]apply.Shape {
+	if c.catalogue == nil {
+		return nil
+	}
+	return c.catalogue.shapes
+}
+
+// NotReady is why nothing can be launched with the class now; the zero Reason when something can.
+func (c *Class) NotReady() model.Reason {
+	reason := func(message string) model.Reason {
+		return model.Reason{Code: model.CodeNodeClassNotReady, Message: message, Subject: "ec2nodeclass/" + string(c.Spec.Name)}
+	}
+	switch {
+	case !c.invalid.OK():
+		return c.invalid
+	case c.Leaving:
+		return reason("EC2NodeClass " + string(c.Spec.Name) + " is being deleted")
+	case c.resolvedAt.IsZero() && !c.failure.OK():
+		return c.failure
+	case c.resolvedAt.IsZero():
+		return reason("EC2NodeClass " + string(c.Spec.Name) + " is being resolved")
+	case !c.resolved.NotReady.OK():
+		return c.resolved.NotReady
+	case !c.held.Why.OK():
+		return c.held.Why
+	case c.catalogue == nil:
+		return reason("the instance types of the region are not known yet")
+	default:
+		return model.Reason{}
+	}
+}
+
+// Asked says that AWS was asked for the class once, as far as it can be.
+func (c *Class) Asked() bool {
+	return !c.invalid.OK() || !c.resolvedAt.IsZero() || !c.failure.OK()
+}
+
+// Status is what the object's status says.
+func (c *Class) Status() cluster.ClassStatus {
+	return cluster.ClassStatus{
+		Name: c.Spec.Name, Generation: c.Spec.Generation, Hash: c.Spec.Hash, Class: c.resolved, NotReady: c.NotReady(),
+	}
+}
+
+// Inventory is what the inventory says of the class, and its catalogue; nil when it has none.
+func (c *Class) Inventory() (*model.NodeClass, *model.Catalog) {
+	var shapes *model.Catalog
+	if c.catalogue != nil {
+		shapes = c.catalogue.inventory
+	}
+	if c.shown != nil {
+		return c.shown, shapes
+	}
+	out := &model.NodeClass{
+		Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady(), Generation: c.Spec.Generation, Zones: c.resolved.Zones(),
+	}
+	if shapes != nil {
+		out.Catalog = shapes.ID
+	}
+	for _, i := range c.resolved.Images {
+		out.Images = append(out.Images, model.MachineImage{
+			ID: i.ID, Name: i.Name, CreateTime: i.CreateTime,
+			Requirements: slices.SortedFunc(slices.Values(i.Requirements), func(a, b model.Requirement) int { return cmp.Compare(a.Key, b.Key) }),
+		})
+	}
+	c.shown = out
+	return out, shapes
+}
+
+// Present is what the class asks for now. What it selects is left out while it is not whole.
+func (c *Class) Present() apply.Class {
+	out := apply.Class{
+		NodeClass: model.NodeClass{Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady()}, ZoneIDs: c.zones, Shapes: c.Shapes(),
+	}
+	if c.resolvedAt.IsZero() || !c.resolved.NotReady.OK() {
+		return out
+	}
+	for _, i := range c.resolved.Images {
+		out.Images = append(out.Images, model.MachineImage{ID: i.ID, Requirements: i.Requirements})
+	}
+	for _, s := range c.resolved.Subnets {
+		out.Subnets = append(out.Subnets, s.ID)
+	}
+	for _, g := range c.resolved.SecurityGroups {
+		out.SecurityGroups = append(out.SecurityGroups, g.ID)
+	}
+	slices.Sort(out.Subnets)
+	slices.Sort(out.SecurityGroups)
+	return out
+}

@@ -1,0 +1,304 @@
+package market
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/launchhold"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// notReadyRetry is how soon a class that can't launch is looked at again.
+const notReadyRetry = 15 * time.Second
+
+// Classes are the node classes that Kubernetes has, each resolved against AWS. They belong to the owner of their Jobs.
+type Classes struct {
+	cfg    Config
+	market *Market
+	byName map[model.NodeClassName]*Class
+	// catalogues are by the id of their settings, of the types of shapedAt.
+	catalogues map[model.CatalogID]*catalogue
+	shapedAt   time.Time
+	// unswept says that launch templates may be there that no claim needs.
+	unswept bool
+}
+
+// NewClasses makes an empty set of classes, whose shapes are those of the market's types.
+func NewClasses(m *Market) *Classes {
+	return &Classes{cfg: m.cfg, market: m, byName: map[model.NodeClassName]*Class{}, catalogues: map[model.CatalogID]*catalogue{}, unswept: true}
+}
+
+// Get returns a class; nil when there is none of the name.
+func (s *Classes) Get(name model.NodeClassName) *Class { return s.byName[name] }
+
+// All are the classes by name, in order.
+func (s *Classes) All() iter.Seq2[model.NodeClassName, *Class] {
+	return func(yield func(model.NodeClassName, *Class) bool) {
+		for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+			if !yield(name, s.byName[name]) {
+				return
+			}
+		}
+	}
+}
+
+// Asked says that AWS was asked for each class once, as far as it can be.
+func (s *Classes) Asked() bool {
+	for _, c := range s.byName {
+		if !c.Asked() {
+			return false
+		}
+	}
+	return true
+}
+
+// Refresh follows the objects, and resolves and releases the classes that are due. Needed says whether claims of a class
+// are left.
+func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed func(class model.NodeClassName) bool) {
+	there := map[model.NodeClassName]bool{}
+	for _, x := range objects {
+		there[x.Spec.Name] = true
+		s.follow(x)
+	}
+	for name := range s.byName {
+		if !there[name] {
+			delete(s.byName, name)
+			s.cfg.Agenda.Change()
+		}
+	}
+	if s.shapedAt != s.market.typesAt {
+		s.shapedAt = s.market.typesAt
+		clear(s.catalogues)
+		for _, c := range s.All() {
+			s.shape(ctx, c)
+		}
+	}
+	for name, c := range s.All() {
+		s.hold(c, c.held.At(s.cfg.Agenda.Now()))
+		switch {
+		case !c.Leaving: // what its spec has become does not matter any more
+			s.resolve(ctx, c)
+		case !c.Released && !needed(name):
+			s.release(ctx, c)
+		}
+	}
+}
+
+// follow takes the object's newest form over. An object with another UID is another class of that name.
+func (s *Classes) follow(x cluster.Class) {
+	c := s.byName[x.Spec.Name]
+	if c == nil || c.Spec.UID != x.Spec.UID {
+		c = &Class{due: true}
+		s.byName[x.Spec.Name] = c
+	}
+	if reflect.DeepEqual(c.Spec, x.Spec) && c.invalid == x.Invalid && c.Leaving == x.Terminating {
+		return
+	}
+	if !reflect.DeepEqual(c.Spec, x.Spec) {
+		c.due, c.held = true, launchhold.Hold{}
+	}
+	c.Spec, c.invalid, c.Leaving = x.Spec, x.Invalid, x.Terminating
+	s.changed(c)
+}
+
+// changed notes that there is something new to show of the class.
+func (s *Classes) changed(c *Class) {
+	c.shown = nil
+	s.cfg.Agenda.Change()
+}
+
+// hold takes over what launches have told.
+func (s *Classes) hold(c *Class, h launchhold.Hold) {
+	if h != c.held {
+		c.held = h
+		s.changed(c)
+	}
+	s.cfg.Agenda.Wake(h.Until)
+}
+
+// Refused notes that a launch of the class was refused by the error. What the class selects may be gone: then it is
+// resolved without waiting. That a token was used twice says nothing about the class.
+func (s *Classes) Refused(name model.NodeClassName, why string, err error) {
+	c := s.byName[name]
+	if c == nil || errors.Is(err, cloud.ErrTokenMismatch) {
+		return
+	}
+	c.due = c.due || errors.Is(err, cloud.ErrClassNotReady)
+	s.hold(c, c.held.Refused(name, why, time.Now()))
+}
+
+// Moved learns from a claim that has changed its state whether launches of its class come to anything.
+func (s *Classes) Moved(old, now model.Claim) {
+	if c := s.byName[now.NodeClass]; c != nil {
+		s.hold(c, c.held.Moved(old, now, time.Now()))
+	}
+}
+
+func (s *Classes) resolve(ctx context.Context, c *Class) {
+	if !c.invalid.OK() {
+		return
+	}
+	every := s.cfg.ClassesEvery
+	if !c.resolved.NotReady.OK() {
+		every = min(every, notReadyRetry)
+	}
+	if !c.due && !c.resolvedAt.IsZero() && !s.cfg.Agenda.Due(c.resolvedAt.Add(every)) {
+		return
+	}
+	spec := c.Spec
+	var got cloud.Class
+	s.cfg.Jobs.Do(ctx, jobs.Job{
+		// The generation is part of the key: a spec that was just corrected need not wait for the pause of the old one.
+		Key: fmt.Sprintf("class/%d/%s", spec.Generation, spec.Name), First: time.Second, Most: time.Minute,
+		Run: func(ctx context.Context) (err error) {
+			got, err = s.cfg.Classes.Resolve(ctx, spec)
+			return err
+		},
+		Done: func(err error) {
+			if reflect.DeepEqual(spec, c.Spec) { // else it is resolved again
+				s.take(ctx, c, got, err)
+			}
+		},
+	})
+}
+
+// take takes over what a class selects, or why that is not known.
+func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error) {
+	s.changed(c)
+	if err != nil {
+		c.failure = model.Reason{
+			Code: model.CodeNodeClassNotReady, Message: cloud.ErrorText(err), Subject: "ec2nodeclass/" + string(c.Spec.Name),
+		}
+		s.cfg.Log.WarnContext(ctx, "resolve node class", "class", c.Spec.Name, "error", err)
+		return
+	}
+	c.resolved, c.resolvedAt, c.failure, c.due = got, time.Now(), model.Reason{}, false
+	c.zones = map[string]string{}
+	for _, n := range got.Subnets {
+		c.zones[n.Zone] = n.ZoneID
+	}
+	s.shape(ctx, c)
+}
+
+// shape gives the class the shapes of all types under its settings.
+func (s *Classes) shape(ctx context.Context, c *Class) {
+	c.catalogue = nil
+	s.changed(c)
+	if len(s.market.types) == 0 || !c.invalid.OK() {
+		return
+	}
+	settings := s.cfg.Settings(c.Spec)
+	id, err := settingsID(settings)
+	if err != nil {
+		s.cfg.Log.ErrorContext(ctx, "name the settings of a class", "class", c.Spec.Name, "error", err)
+		return
+	}
+	if known := s.catalogues[id]; known != nil {
+		c.catalogue = known
+		return
+	}
+	out := &catalogue{inventory: &model.Catalog{ID: id}, shapes: map[model.TypeName]apply.Shape{}}
+	for _, t := range s.market.types {
+		shape, err := instancetype.Resolve(t, settings)
+		if errors.Is(err, instancetype.ErrIncompatible) {
+			continue
+		}
+		if err != nil {
+			c.resolved.NotReady = model.Reason{
+				Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(c.Spec.Name), Message: err.Error(),
+				Remedy: "correct the settings of EC2NodeClass " + string(c.Spec.Name),
+			}
+			return
+		}
+		x := apply.Shape{Labels: shapeLabels(shape.Labels), Capacity: shapeAmounts(shape.Capacity), Allocatable: shapeAmounts(shape.Allocatable)}
+		name := model.TypeName(t.Name)
+		out.shapes[name] = x
+		out.inventory.InstanceTypes = append(out.inventory.InstanceTypes, model.InstanceType{
+			Name: name, Labels: x.Labels, Capacity: x.Capacity, Allocatable: x.Allocatable,
+		})
+	}
+	s.catalogues[id], c.catalogue = out, out
+}
+
+func settingsID(s instancetype.Settings) (model.CatalogID, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return model.CatalogID("k-" + hex.EncodeToString(sum[:8])), nil
+}
+
+func shapeLabels(in []instancetype.Label) model.Labels {
+	var out model.Labels
+	for _, x := range in {
+		out = append(out, model.Label(x))
+	}
+	return out
+}
+
+func shapeAmounts(in []instancetype.Amount) model.Amounts {
+	var out model.Amounts
+	for _, a := range in {
+		out = append(out, model.Amount{Resource: model.Resource(a.Name), Value: a.Value})
+	}
+	return out
+}
+
+// release undoes what was made in AWS for a class that its user deletes, once no claim needs it.
+func (s *Classes) release(ctx context.Context, c *Class) {
+	name := c.Spec.Name
+	s.cfg.Jobs.Do(ctx, jobs.Job{
+		Key: "release/" + string(name), First: time.Second, Most: time.Minute, Settle: time.Minute,
+		Run: func(ctx context.Context) error { return s.cfg.Classes.Release(ctx, name) },
+		Done: func(err error) {
+			if err != nil {
+				s.cfg.Log.WarnContext(ctx, "release node class", "class", name, "error", err)
+				return
+			}
+			c.Released = true
+		},
+	})
+}
+
+// Launches notes that a launch may make a launch template.
+func (s *Classes) Launches() { s.unswept = true }
+
+// Sweep deletes launch templates that were not used for a while, and all of them once there are no claims.
+func (s *Classes) Sweep(ctx context.Context, needed func(class model.NodeClassName) bool) {
+	unused, settle, key := s.cfg.TemplatesUnused, s.cfg.TemplatesUnused, "templates/unused"
+	if !needed("") {
+		if !s.unswept {
+			return
+		}
+		unused, settle, key = 0, 0, "templates/all"
+	}
+	s.cfg.Jobs.Do(ctx, jobs.Job{
+		Key: key, First: time.Second, Most: time.Minute, Settle: settle,
+		Run: func(ctx context.Context) error {
+			_, err := s.cfg.Classes.Sweep(ctx, unused)
+			return err
+		},
+		Done: func(err error) {
+			if err != nil {
+				s.cfg.Log.WarnContext(ctx, "sweep launch templates", "error", err)
+			} else if unused == 0 && !needed("") {
+				s.unswept = false
+			}
+		},
+	})
+}

@@ -1,0 +1,214 @@
+// Package market is what AWS sells, for how much, and what the node classes make of it: instance types, prices, offerings,
+// and classes with their shapes. It asks AWS when something is due, and must never know which claims there are. Start
+// reading at Market for what is sold, at Classes for the classes.
+package market
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Config is what the market depends on.
+type Config struct {
+	Agenda  *agenda.Agenda
+	Jobs    *jobs.Pool
+	Log     *slog.Logger
+	Market  cloud.Market
+	Classes cloud.Classes
+	// Fallback gives list prices where the market has none; nil for none.
+	Fallback *catalog.Catalog
+	// Settings are how a class shapes instance types.
+	Settings func(cloud.ClassSpec) instancetype.Settings
+	// TypesEvery, SpotEvery and ClassesEvery are how often each is asked for again; TemplatesUnused is how long a launch
+	// template must not have been used to be deleted.
+	TypesEvery, SpotEvery, ClassesEvery, TemplatesUnused time.Duration
+}
+
+// Market is what EC2 sells in the region. It belongs to the owner of its Jobs.
+type Market struct {
+	cfg Config
+
+	types   []catalog.Type
+	typesAt time.Time // when types were got; zero: never
+	// onDemand are the list prices, those of the last answer that had any. unpriced says that types came without.
+	onDemand map[model.TypeName]int64
+	unpriced bool
+	spot     map[cloud.TypeZone]int64
+	spotAt   time.Time // when spot was got; zero: never
+	// askedTypes and askedSpot say that each was asked for at least once, with or without success.
+	askedTypes, askedSpot bool
+
+	// prices and offers say the same, of every offering that has a price: made of the above and of the shortages.
+	prices map[apply.OfferingKey]apply.Offering
+	offers []model.Offering
+	// repriced says that prices and offers are behind the above.
+	repriced bool
+}
+
+// New makes a market that knows nothing yet.
+func New(c Config) *Market { return &Market{cfg: c, repriced: true} }
+
+// Asked says that everything was asked for once, so that what is known is not a half of it.
+func (m *Market) Asked() bool { return m.askedTypes && m.askedSpot }
+
+// Known says that all that EC2 sells is known, prices included: what has none is not offered.
+func (m *Market) Known() bool { return !m.typesAt.IsZero() && !m.unpriced && !m.spotAt.IsZero() }
+
+// Prices are what each offering costs now, and until when there is none of it.
+func (m *Market) Prices() map[apply.OfferingKey]apply.Offering { return m.prices }
+
+// Offerings are the same as a list, in order. It is another list whenever something in it is another.
+func (m *Market) Offerings() []model.Offering { return m.offers }
+
+// Refresh asks for types, list prices and spot prices when they are due.
+func (m *Market) Refresh(ctx context.Context) {
+	if now := m.cfg.Agenda.Now(); m.typesAt.IsZero() || !now.Before(m.typesAt.Add(m.cfg.TypesEvery)) {
+		m.refreshTypes(ctx)
+	}
+	if m.unpriced {
+		m.refreshPrices(ctx)
+	}
+	if m.spotAt.IsZero() || m.cfg.Agenda.Due(m.spotAt.Add(m.cfg.SpotEvery)) {
+		m.refreshSpot(ctx)
+	}
+}
+
+func (m *Market) refreshTypes(ctx context.Context) {
+	var types []catalog.Type
+	var prices map[model.TypeName]int64
+	var priceErr error
+	m.cfg.Jobs.Do(ctx, jobs.Job{
+		Key: "types", First: time.Second, Most: time.Minute,
+		Run: func(ctx context.Context) (err error) {
+			if types, err = m.cfg.Market.InstanceTypes(ctx); err != nil {
+				return fmt.Errorf("instance types: %w", err)
+			}
+			prices, priceErr = m.cfg.Market.OnDemandPrices(ctx)
+			return nil
+		},
+		Done: func(err error) {
+			m.askedTypes = true
+			if err = errors.Join(err, priceErr); err != nil {
+				m.cfg.Log.WarnContext(ctx, "refresh what EC2 sells", "error", err)
+			}
+			if types == nil {
+				return
+			}
+			m.types, m.typesAt, m.repriced = types, time.Now(), true
+			if m.unpriced = prices == nil; !m.unpriced {
+				m.onDemand = prices
+			}
+		},
+	})
+}
+
+// refreshPrices asks again for list prices that could not be had with the types: what stands in for them is an estimate.
+func (m *Market) refreshPrices(ctx context.Context) {
+	var prices map[model.TypeName]int64
+	m.cfg.Jobs.Do(ctx, jobs.Job{
+		Key: "prices", First: time.Minute, Most: 30 * time.Minute,
+		Run: func(ctx context.Context) (err error) {
+			prices, err = m.cfg.Market.OnDemandPrices(ctx)
+			return err
+		},
+		Done: func(err error) {
+			if err != nil {
+				m.cfg.Log.WarnContext(ctx, "refresh list prices", "error", err)
+				return
+			}
+			m.onDemand, m.unpriced, m.repriced = prices, false, true
+		},
+	})
+}
+
+func (m *Market) refreshSpot(ctx context.Context) {
+	var prices map[cloud.TypeZone]int64
+	m.cfg.Jobs.Do(ctx, jobs.Job{
+		Key: "spot", First: time.Second, Most: time.Minute,
+		Run: func(ctx context.Context) (err error) {
+			prices, err = m.cfg.Market.SpotPrices(ctx)
+			return err
+		},
+		Done: func(err error) {
+			m.askedSpot = true
+			if err != nil {
+				m.cfg.Log.WarnContext(ctx, "refresh spot prices", "error", err)
+				return
+			}
+			m.spot, m.spotAt, m.repriced = prices, time.Now(), true
+		},
+	})
+}
+
+// Reprice makes the list of offerings anew when prices have changed, or shortages, as the caller says.
+func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.TypeName, zone string, capacity model.CapacityType) time.Time) {
+	if !m.repriced && !shortages {
+		return
+	}
+	m.repriced = false
+	m.cfg.Agenda.Change()
+	m.prices = map[apply.OfferingKey]apply.Offering{}
+	var offers []model.Offering
+	for _, t := range m.types {
+		for _, zone := range t.Zones {
+			for _, o := range m.offeringsOf(t, zone) {
+				o.UnavailableUntil = shortUntil(o.InstanceType, o.Zone, o.CapacityType)
+				offers = append(offers, o)
+				m.prices[apply.OfferingKey{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}] = apply.Offering{
+					Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
+				}
+			}
+		}
+	}
+	slices.SortFunc(offers, model.Offering.Compare)
+	m.offers = offers
+}
+
+// offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, or for spot by an
+// estimate, and then says so. What has no price at all is not offered.
+func (m *Market) offeringsOf(t catalog.Type, zone string) []model.Offering {
+	name := model.TypeName(t.Name)
+	listed, estimated := m.onDemand[name], false
+	if listed == 0 {
+		listed, estimated = m.fallbackPrice(t.Name), true
+	}
+	var out []model.Offering
+	if t.SupportsOnDemand && listed > 0 {
+		out = append(out, model.Offering{
+			InstanceType: name, Zone: zone, CapacityType: model.OnDemand, Price: listed, PriceEstimated: estimated,
+		})
+	}
+	if !t.SupportsSpot {
+		return out
+	}
+	spot, guessed := m.spot[cloud.TypeZone{InstanceType: name, Zone: zone}], false
+	if spot == 0 {
+		spot, guessed = instancetype.SpotEstimate(listed), true
+	}
+	if spot > 0 {
+		out = append(out, model.Offering{
+			InstanceType: name, Zone: zone, CapacityType: model.Spot, Price: spot, PriceEstimated: guessed,
+		})
+	}
+	return out
+}
+
+func (m *Market) fallbackPrice(name string) int64 {
+	if m.cfg.Fallback == nil {
+		return 0
+	}
+	t, _ := m.cfg.Fallback.Type(name)
+	return t.OnDemandMicroUSD
+}

@@ -1,0 +1,105 @@
+package market
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+func config() Config {
+	a := &agenda.Agenda{}
+	a.Begin(time.Now())
+	return Config{
+		Agenda: a, Jobs: jobs.New(a, 1, 1), Log: slog.New(slog.DiscardHandler),
+		Settings: func(cloud.ClassSpec) instancetype.Settings { return instancetype.Settings{} },
+	}
+}
+
+func TestWhatHasNoPriceIsNotOffered(t *testing.T) {
+	kind := func(name string) catalog.Type {
+		return catalog.Type{Name: name, Zones: []string{"a"}, SupportsOnDemand: true, SupportsSpot: true}
+	}
+	c := config()
+	listed := kind("listed")
+	listed.OnDemandMicroUSD = 1000
+	c.Fallback = &catalog.Catalog{Types: []catalog.Type{listed}}
+	m := New(c)
+	m.types = []catalog.Type{kind("listed"), kind("none"), kind("priced")}
+	m.onDemand = map[model.TypeName]int64{"priced": 500}
+	m.spot = map[cloud.TypeZone]int64{{InstanceType: "priced", Zone: "a"}: 200}
+	until := time.Unix(1000, 0)
+	m.Reprice(false, func(t model.TypeName, _ string, capacity model.CapacityType) time.Time {
+		if t == "priced" && capacity == model.Spot {
+			return until
+		}
+		return time.Time{}
+	})
+	want := []model.Offering{
+		{InstanceType: "listed", Zone: "a", CapacityType: model.OnDemand, Price: 1000, PriceEstimated: true},
+		{InstanceType: "listed", Zone: "a", CapacityType: model.Spot, Price: instancetype.SpotEstimate(1000), PriceEstimated: true},
+		{InstanceType: "priced", Zone: "a", CapacityType: model.OnDemand, Price: 500},
+		{InstanceType: "priced", Zone: "a", CapacityType: model.Spot, Price: 200, UnavailableUntil: until},
+	}
+	if d := cmp.Diff(want, m.Offerings()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := m.Prices()[apply.OfferingKey{InstanceType: "priced", Zone: "a", CapacityType: model.Spot}]; got.Price != 200 || !got.UnavailableUntil.Equal(until) {
+		t.Errorf("%+v, want the same as in the list", got)
+	}
+	was := m.Offerings()
+	if m.Reprice(false, nil); &was[0] != &m.Offerings()[0] {
+		t.Error("another list, though nothing has changed")
+	}
+}
+
+func TestWhyAClassIsNotReady(t *testing.T) {
+	s := NewClasses(New(config()))
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1"}})
+	c := s.Get("default")
+	is := func(want string) {
+		t.Helper()
+		if got := c.NotReady().Message; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	is("EC2NodeClass default is being resolved")
+	s.take(t.Context(), c, cloud.Class{}, cloud.ErrThrottled)
+	is("throttled")
+	s.take(t.Context(), c, cloud.Class{Subnets: []cloud.Subnet{{Zone: "a", ZoneID: "az1"}}}, nil)
+	is("the instance types of the region are not known yet")
+	s.market.types = []catalog.Type{{Name: "m5.large"}}
+	s.shape(t.Context(), c)
+	is("")
+	if c.ZoneID("a") != "az1" {
+		t.Errorf("zone id %q", c.ZoneID("a"))
+	}
+	class, _ := c.Inventory()
+	if again, _ := c.Inventory(); class != again {
+		t.Error("another value, though nothing has changed")
+	}
+	s.Refused("default", "the token was used before", cloud.ErrTokenMismatch)
+	is("")
+	s.Refused("default", "no such profile", cloud.ErrInvalid)
+	if again, _ := c.Inventory(); c.NotReady().OK() || class == again || again.NotReady.OK() {
+		t.Errorf("%+v, want that a refused launch is shown", again)
+	}
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1", Hash: "2"}})
+	is("")
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1", Hash: "2"}, Terminating: true})
+	is("EC2NodeClass default is being deleted")
+	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "2"}})
+	if s.Get("default") == c {
+		t.Error("a class with another UID is taken for the one before it")
+	}
+}

@@ -1,0 +1,136 @@
+// Package outbox is what Kubernetes' users are shown: the objects of claims, the status of pools and classes, events. It
+// knows what they were shown already, and publishes what is new. Start reading at Outbox.Publish.
+package outbox
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+const (
+	// maxEvents bounds the events that wait; the oldest go first, because the newest are true.
+	maxEvents = 1000
+	// republish is how soon a claim's object is made again that was removed by force.
+	republish = 10 * time.Second
+)
+
+// Outbox belongs to the owner of the jobs.
+type Outbox struct {
+	kube   cluster.Cluster
+	agenda *agenda.Agenda
+	jobs   *jobs.Pool
+	log    *slog.Logger
+
+	// claims, pools and classes are as they were published last; those that are no more are not among them.
+	claims  map[model.ClaimID]*model.Claim
+	pools   map[model.PoolName]cluster.PoolStatus
+	classes map[model.NodeClassName]cluster.ClassStatus
+	// publishedAt is when the last publication ended, with or without success.
+	publishedAt time.Time
+	// events wait to be published, at most maxEvents.
+	events []cluster.Event
+	// failures are what users were told last of what holds up each claim.
+	failures map[model.ClaimID]string
+}
+
+// View is what users should see.
+type View struct {
+	// Claims are all claims, sorted by id; Objects are the claims whose objects are there.
+	Claims  []*model.Claim
+	Objects []model.ClaimID
+	// Pools and Classes are all but the classes that are being deleted. ForgetClasses are those of the latter whose
+	// finalizer may go.
+	Pools         []cluster.PoolStatus
+	Classes       []cluster.ClassStatus
+	ForgetClasses []model.NodeClassName
+}
+
+// New makes an outbox of one who has shown nothing yet.
+func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *Outbox {
+	return &Outbox{
+		kube: k, agenda: a, jobs: j, log: log, claims: map[model.ClaimID]*model.Claim{}, pools: map[model.PoolName]cluster.PoolStatus{},
+		classes: map[model.NodeClassName]cluster.ClassStatus{}, failures: map[model.ClaimID]string{},
+	}
+}
+
+// Publish sends what users do not see yet. One publication goes on at a time, so their order holds. Done is called once
+// it has succeeded.
+func (o *Outbox) Publish(ctx context.Context, v View, done func(cluster.Publication)) {
+	p := o.news(v)
+	if len(p.Claims)+len(p.Pools)+len(p.Classes)+len(p.Events)+len(p.ForgetClaims)+len(p.ForgetClasses) == 0 {
+		return
+	}
+	o.jobs.Do(ctx, jobs.Job{
+		Key: "publish", Kind: jobs.Kube, First: 500 * time.Millisecond, Most: 10 * time.Second,
+		Run: func(ctx context.Context) error { return o.kube.Publish(ctx, p) },
+		Done: func(err error) {
+			o.publishedAt = time.Now()
+			if err != nil {
+				o.log.WarnContext(ctx, "publish", "error", err)
+				return
+			}
+			for _, s := range p.Pools {
+				o.pools[s.Name] = s
+			}
+			for _, s := range p.Classes {
+				o.classes[s.Name] = s
+			}
+			for i := range p.Claims {
+				o.claims[p.Claims[i].ID] = &p.Claims[i]
+			}
+			o.events = o.events[min(len(p.Events), len(o.events)):]
+			done(p)
+		},
+	})
+}
+
+// news is the part of a view that users do not see yet.
+func (o *Outbox) news(v View) cluster.Publication {
+	p := cluster.Publication{Events: slices.Clone(o.events), ForgetClasses: v.ForgetClasses}
+	objects := map[model.ClaimID]bool{}
+	for _, id := range v.Objects {
+		objects[id] = true
+	}
+	for _, c := range v.Claims {
+		switch shown := o.claims[c.ID]; {
+		case c.State.Ended():
+			if objects[c.ID] {
+				p.ForgetClaims = append(p.ForgetClaims, c.ID)
+			}
+		case shown == nil || !reflect.DeepEqual(*shown, *c):
+			p.Claims = append(p.Claims, *c)
+		case !objects[c.ID] && o.agenda.Now().Sub(o.publishedAt) > republish:
+			p.Claims = append(p.Claims, *c)
+		}
+	}
+	p.Pools = changed(o.pools, v.Pools, func(s cluster.PoolStatus) model.PoolName { return s.Name })
+	p.Classes = changed(o.classes, v.Classes, func(s cluster.ClassStatus) model.NodeClassName { return s.Name })
+	return p
+}
+
+// changed are the statuses that are not as they were shown. What is no more is forgotten: another object of its name was
+// shown nothing yet.
+func changed[N ~string, S any](shown map[N]S, now []S, name func(S) N) []S {
+	there := map[N]bool{}
+	var out []S
+	for _, s := range now {
+		there[name(s)] = true
+		if was, ok := shown[name(s)]; !ok || !reflect.DeepEqual(was, s) {
+			out = append(out, s)
+		}
+	}
+	for n := range shown {
+		if !there[n] {
+			delete(shown, n)
+		}
+	}
+	return out
+}

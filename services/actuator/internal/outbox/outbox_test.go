@@ -1,0 +1,125 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// kube is a cluster that keeps what is published, or refuses it.
+type kube struct {
+	cluster.Cluster
+	got  []cluster.Publication
+	fail bool
+}
+
+func (k *kube) Publish(_ context.Context, p cluster.Publication) error {
+	if k.fail {
+		return errors.New("no")
+	}
+	k.got = append(k.got, p)
+	return nil
+}
+
+type rig struct {
+	*Outbox
+	kube *kube
+	jobs *jobs.Pool
+	a    *agenda.Agenda
+	now  time.Time
+}
+
+func newRig() *rig {
+	a := &agenda.Agenda{}
+	r := &rig{kube: &kube{}, a: a, jobs: jobs.New(a, 1, 1), now: time.Now()}
+	r.Outbox = New(r.kube, a, r.jobs, slog.New(slog.DiscardHandler))
+	return r
+}
+
+// publish shows a view and returns what was sent; nothing where there was nothing to send.
+func (r *rig) publish(t *testing.T, v View) cluster.Publication {
+	t.Helper()
+	r.now = r.now.Add(time.Minute)
+	r.a.Begin(r.now)
+	sent, done := cluster.Publication{}, false
+	r.Publish(t.Context(), v, func(p cluster.Publication) { sent, done = p, true })
+	if news := r.news(v); !done && len(news.Claims)+len(news.Pools)+len(news.Classes)+len(news.Events)+len(news.ForgetClaims)+len(news.ForgetClasses) > 0 {
+		(<-r.jobs.Results())()
+	}
+	r.jobs.Wait()
+	return sent
+}
+
+func TestOnlyWhatIsNewIsPublished(t *testing.T) {
+	r := newRig()
+	c := &model.Claim{ID: "c1", State: model.ClaimLaunched}
+	v := View{
+		Claims: []*model.Claim{c}, Objects: []model.ClaimID{"c1"}, Pools: []cluster.PoolStatus{{Name: "default"}},
+		Classes: []cluster.ClassStatus{{Name: "default"}},
+	}
+	r.kube.fail = true
+	r.publish(t, v)
+	r.kube.fail = false
+	if p := r.publish(t, v); len(p.Claims) != 1 || len(p.Pools) != 1 || len(p.Classes) != 1 {
+		t.Fatalf("%+v, want everything, because the first try failed", p)
+	}
+	r.publish(t, v)
+	if len(r.kube.got) != 1 {
+		t.Fatalf("%d publications, want none for what was shown", len(r.kube.got))
+	}
+	v.Objects = nil
+	if p := r.publish(t, v); len(p.Claims) != 1 || len(p.Pools) != 0 {
+		t.Errorf("%+v, want the object that was removed by force", p)
+	}
+	v.Objects, v.Pools = []model.ClaimID{"c1"}, nil
+	r.publish(t, v)
+	v.Pools = []cluster.PoolStatus{{Name: "default"}}
+	if p := r.publish(t, v); len(p.Pools) != 1 {
+		t.Errorf("%+v, want the status of a pool that was made again", p)
+	}
+	v.Claims = []*model.Claim{{ID: "c1", State: model.ClaimGone}}
+	if p := r.publish(t, v); len(p.ForgetClaims) != 1 || len(p.Claims) != 0 {
+		t.Errorf("%+v, want that the object of a claim that has ended goes", p)
+	}
+}
+
+func TestEventsOfAClaim(t *testing.T) {
+	r := newRig()
+	waits := model.Reason{Code: model.CodeDrainBlocked, Message: "pod default/web must not be disrupted"}
+	old := model.Claim{ID: "c1", State: model.ClaimInitialized, Node: "n1"}
+	draining := model.Claim{ID: "c1", State: model.ClaimDraining, Node: "n1", DisruptionReason: model.ReasonEmpty}
+	blocked := draining
+	blocked.Failure = waits
+	r.Changed(old, draining)
+	r.Changed(draining, blocked)
+	r.Changed(blocked, draining)
+	r.Changed(draining, blocked) // said already
+	var got []string
+	for _, e := range r.events {
+		got = append(got, e.Kind+" "+e.Reason)
+	}
+	if s := strings.Join(got, ", "); s != "Node Disrupted, NodeClaim Disrupted, NodeClaim FailedDraining" {
+		t.Errorf("told %s", s)
+	}
+}
+
+func TestTheNewestEventsStay(t *testing.T) {
+	r := newRig()
+	for range maxEvents {
+		r.Event(cluster.Event{Reason: "old"})
+	}
+	r.Pending("default/web", model.Reason{Message: "too large", Remedy: "allow a larger type"})
+	r.Pending("web", model.Reason{Message: "no namespace"})
+	last := r.events[len(r.events)-1]
+	if len(r.events) != maxEvents || last.Namespace != "default" || last.Message != "too large; allow a larger type" {
+		t.Errorf("%d events, the last %+v", len(r.events), last)
+	}
+}

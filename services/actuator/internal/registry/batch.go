@@ -1,0 +1,120 @@
+package registry
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Outdated are the records that are not needed any more: what is long over, and shortages that have ended. A claim is
+// forgotten only once its Kubernetes object is, or that would never be removed. History is how long ended claims are
+// remembered.
+func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) store.Batch {
+	var b store.Batch
+	shown := make(map[model.ClaimID]bool, len(objects))
+	for _, id := range objects {
+		shown[id] = true
+	}
+	now := r.agenda.Now()
+	over := func(t time.Time) bool { return now.Sub(t) >= history }
+	for id, c := range r.Claims {
+		if c.State.Ended() && !shown[id] && over(c.StateTime) {
+			b.DeleteClaims = append(b.DeleteClaims, id)
+		}
+	}
+	for id, n := range r.Notices {
+		if c := r.Claims[n.Claim]; over(n.EventTime) || (n.Claim != "" && (c == nil || c.State.Ended())) {
+			b.DeleteNotices = append(b.DeleteNotices, id)
+		}
+	}
+	for _, s := range r.Shortages {
+		if r.agenda.Due(s.Until) {
+			b.DeleteShortages = append(b.DeleteShortages, s)
+		}
+	}
+	slices.Sort(b.DeleteClaims)
+	slices.Sort(b.DeleteNotices)
+	return b
+}
+
+// smallBytes is more than what a notice, a shortage or a deletion takes.
+const smallBytes = 2 << 10
+
+// packer cuts what must be written into batches that a store takes. No batch is over the limits unless a single group is.
+type packer struct {
+	full  []store.Batch
+	batch store.Batch
+	bytes int // of batch
+}
+
+// next is the batch that a group of writes of that many bytes goes into.
+func (p *packer) next(writes, bytes int) *store.Batch {
+	if n := p.batch.Writes(); n > 0 && (n+writes > store.MaxWrites || p.bytes+bytes > store.MaxBytes) {
+		p.full = append(p.full, p.batch)
+		p.batch, p.bytes = store.Batch{}, 0
+	}
+	p.bytes += bytes
+	return &p.batch
+}
+
+func (p *packer) batches() []store.Batch { return append(p.full, p.batch) }
+
+// Grouped packs groups into batches without cutting any.
+func Grouped(groups []apply.Group) []store.Batch {
+	var p packer
+	for _, g := range groups {
+		writes := len(g.Claims)
+		if g.Disruption != nil {
+			writes++
+		}
+		b := p.next(writes, g.Bytes())
+		b.PutClaims = append(b.PutClaims, g.Claims...)
+		if g.Disruption != nil {
+			b.PutDisruptions = append(b.PutDisruptions, *g.Disruption)
+		}
+	}
+	return p.batches()
+}
+
+// chunks cuts a batch into batches that a store takes. Disruptions come before claims: what a disruption has decided is
+// stored before a claim follows it, because a claim that does not follow is seen and asked again.
+func chunks(b store.Batch) []store.Batch {
+	var p packer
+	small := func() *store.Batch { return p.next(1, smallBytes) }
+	for _, x := range b.PutDisruptions {
+		part := p.next(1, store.DisruptionBytes(x))
+		part.PutDisruptions = append(part.PutDisruptions, x)
+	}
+	for _, x := range b.PutClaims {
+		part := p.next(1, store.ClaimBytes(x))
+		part.PutClaims = append(part.PutClaims, x)
+	}
+	for _, x := range b.DeleteClaims {
+		part := small()
+		part.DeleteClaims = append(part.DeleteClaims, x)
+	}
+	for _, x := range b.DeleteDisruptions {
+		part := small()
+		part.DeleteDisruptions = append(part.DeleteDisruptions, x)
+	}
+	for _, x := range b.DeleteNotices {
+		part := small()
+		part.DeleteNotices = append(part.DeleteNotices, x)
+	}
+	for _, x := range b.PutNotices {
+		part := small()
+		part.PutNotices = append(part.PutNotices, x)
+	}
+	for _, x := range b.PutShortages {
+		part := small()
+		part.PutShortages = append(part.PutShortages, x)
+	}
+	for _, x := range b.DeleteShortages {
+		part := small()
+		part.DeleteShortages = append(part.DeleteShortages, x)
+	}
+	return p.batches()
+}

@@ -1,0 +1,261 @@
+// Package registry is what the store holds, in the leader's memory: claims, disruptions, notices and shortages, and how
+// they are written. It must never know AWS or Kubernetes. Start reading at Registry.Commit.
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/apply"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/inventory"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Registry belongs to the goroutine that leads. What its maps hold is what is stored: nothing is put there before it was
+// written, and what a pointer points to never changes; a changed object has another pointer. Others read the maps only.
+type Registry struct {
+	store  store.Store
+	fence  store.Fence
+	agenda *agenda.Agenda
+
+	Claims map[model.ClaimID]*model.Claim
+	// Created has the inventory revision that first had each of Claims, and no other claims.
+	Created     map[model.ClaimID]int64
+	Disruptions map[model.DisruptionID]*model.DisruptionRecord
+	Notices     map[string]*model.Notice
+	Shortages   map[apply.OfferingKey]model.Shortage
+	// Born is when the store was first used for this cluster.
+	Born time.Time
+
+	// stored is the store's revision after the last write.
+	stored store.Revision
+	// revision is the inventory's that was shown last, above all that former leaders have shown.
+	revision int64
+	// failure is set once it is not known what the store holds: then nothing more may be written, and the term is over.
+	failure error
+	// shortagesChanged says that the shortages are not those that NewShortages was last asked about.
+	shortagesChanged bool
+}
+
+// Change is a claim that was written: as it was before, nil for a new one, and as it is.
+type Change struct{ Old, New *model.Claim }
+
+// New makes an empty registry that writes with the fence.
+func New(s store.Store, f store.Fence, a *agenda.Agenda) *Registry {
+	return &Registry{
+		store: s, fence: f, agenda: a, Claims: map[model.ClaimID]*model.Claim{}, Created: map[model.ClaimID]int64{},
+		Disruptions: map[model.DisruptionID]*model.DisruptionRecord{}, Notices: map[string]*model.Notice{},
+		Shortages: map[apply.OfferingKey]model.Shortage{}, shortagesChanged: true,
+	}
+}
+
+// Load reads what former leaders left.
+func (r *Registry) Load(ctx context.Context) error {
+	c, err := r.store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range c.Claims {
+		r.Claims[c.Claims[i].ID] = &c.Claims[i]
+	}
+	for id, revision := range c.Created {
+		r.Created[id] = inventory.FromStore(int64(revision))
+	}
+	for i := range c.Disruptions {
+		r.Disruptions[c.Disruptions[i].ID] = &c.Disruptions[i]
+	}
+	for i := range c.Notices {
+		r.Notices[c.Notices[i].ID] = &c.Notices[i]
+	}
+	for _, s := range c.Shortages {
+		r.Shortages[shortageKey(s)] = s
+	}
+	r.stored, r.Born = c.Revision, c.Born
+	// The campaign was a write: what an older leader has shown lies below this.
+	r.revision = inventory.FromStore(max(int64(c.Revision), r.fence.Revision))
+	if r.Born.IsZero() {
+		r.Born = time.Now()
+		_, err = r.Commit(ctx, store.Batch{Born: r.Born})
+	}
+	return err
+}
+
+func shortageKey(s model.Shortage) apply.OfferingKey {
+	return apply.OfferingKey{InstanceType: s.InstanceType, Zone: s.Zone, CapacityType: s.CapacityType}
+}
+
+// Err is why the term is over: a write failed, and it is not known what the store holds. The next term loads it afresh.
+func (r *Registry) Err() error { return r.failure }
+
+// Leads asks the store whether this leader still leads.
+func (r *Registry) Leads(ctx context.Context) error {
+	_, err := r.store.Commit(ctx, r.fence, store.Batch{})
+	return err
+}
+
+// Write stores a batch whose parts need not stand together, in as many commits as it takes, and returns the changes of
+// claims that were written, also with an error.
+func (r *Registry) Write(ctx context.Context, b store.Batch) ([]Change, error) {
+	var changes []Change
+	for _, part := range chunks(b) {
+		some, err := r.Commit(ctx, part)
+		changes = append(changes, some...)
+		if err != nil {
+			return changes, err
+		}
+	}
+	return changes, nil
+}
+
+// Commit stores a batch as one and takes it over into memory. Claims are written with the leader's fence. An error other
+// than store.ErrTooLarge ends the term.
+func (r *Registry) Commit(ctx context.Context, b store.Batch) ([]Change, error) {
+	if r.failure != nil {
+		return nil, r.failure
+	}
+	if b.Writes() == 0 {
+		return nil, nil
+	}
+	for i := range b.PutClaims {
+		b.PutClaims[i].Fence = r.fence.Revision
+	}
+	revision, err := r.store.Commit(ctx, r.fence, b)
+	if errors.Is(err, store.ErrTooLarge) {
+		return nil, err // nothing was written, and nothing else is in doubt
+	}
+	if err != nil {
+		r.failure = fmt.Errorf("store: %w", err)
+		return nil, r.failure
+	}
+	r.stored = revision
+	r.agenda.Change()
+	return r.takeOver(b), nil
+}
+
+// takeOver brings the memory to what was written.
+func (r *Registry) takeOver(b store.Batch) []Change {
+	var changes []Change
+	for i := range b.PutClaims {
+		c := &b.PutClaims[i]
+		old := r.Claims[c.ID]
+		r.Claims[c.ID] = c
+		if old == nil {
+			r.Created[c.ID] = inventory.Next(r.revision, int64(r.stored))
+		}
+		changes = append(changes, Change{Old: old, New: c})
+	}
+	for _, id := range b.DeleteClaims {
+		delete(r.Claims, id)
+		delete(r.Created, id)
+	}
+	for i := range b.PutDisruptions {
+		r.Disruptions[b.PutDisruptions[i].ID] = &b.PutDisruptions[i]
+	}
+	for _, id := range b.DeleteDisruptions {
+		delete(r.Disruptions, id)
+	}
+	for i := range b.PutNotices {
+		r.Notices[b.PutNotices[i].ID] = &b.PutNotices[i]
+	}
+	for _, id := range b.DeleteNotices {
+		delete(r.Notices, id)
+	}
+	for _, s := range b.PutShortages {
+		r.Shortages[shortageKey(s)] = s
+	}
+	for _, s := range b.DeleteShortages {
+		delete(r.Shortages, shortageKey(s))
+	}
+	r.shortagesChanged = r.shortagesChanged || len(b.PutShortages)+len(b.DeleteShortages) > 0
+	return changes
+}
+
+// Revision is the inventory's that was shown last.
+func (r *Registry) Revision() int64 { return r.revision }
+
+// NextRevision is the one that the inventory is shown with next.
+func (r *Registry) NextRevision() int64 {
+	r.revision = inventory.Next(r.revision, int64(r.stored))
+	return r.revision
+}
+
+// NewShortages says whether the shortages have changed since it was last asked.
+func (r *Registry) NewShortages() bool {
+	changed := r.shortagesChanged
+	r.shortagesChanged = false
+	return changed
+}
+
+// ShortUntil is until when EC2 is believed to have none of an offering; zero when it is believed to have some.
+func (r *Registry) ShortUntil(instanceType model.TypeName, zone string, capacity model.CapacityType) time.Time {
+	here := r.Shortages[apply.OfferingKey{InstanceType: instanceType, Zone: zone, CapacityType: capacity}].Until
+	everywhere := r.Shortages[apply.OfferingKey{InstanceType: instanceType, CapacityType: capacity}].Until
+	if everywhere.After(here) {
+		return everywhere
+	}
+	return here
+}
+
+// Needed says that a claim of the class, or of any class for "", is not over yet.
+func (r *Registry) Needed(class model.NodeClassName) bool {
+	for _, c := range r.Claims {
+		if !c.State.Ended() && (class == "" || c.NodeClass == class) {
+			return true
+		}
+	}
+	return false
+}
+
+// ClaimOf is the claim with the instance; "" when there is none.
+func (r *Registry) ClaimOf(instance string) model.ClaimID {
+	for id, c := range r.Claims {
+		if c.InstanceID == instance {
+			return id
+		}
+	}
+	return ""
+}
+
+// Expects says that an instance is about to come or to go, so that EC2 should be asked often.
+func (r *Registry) Expects() bool {
+	for _, c := range r.Claims {
+		if c.State == model.ClaimTerminating || (c.State == model.ClaimLaunching && c.Failure != (model.Reason{})) {
+			return true
+		}
+	}
+	return false
+}
+
+// Launching says that a launch goes on, whose instance is not known yet.
+func (r *Registry) Launching() bool {
+	for _, c := range r.Claims {
+		if c.State == model.ClaimLaunching {
+			return true
+		}
+	}
+	return false
+}
+
+// Sorted are the claims by id.
+func (r *Registry) Sorted() []*model.Claim {
+	return slices.SortedFunc(maps.Values(r.Claims), func(a, b *model.Claim) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Ongoing are the disruptions that have not ended, by id.
+func (r *Registry) Ongoing() []*model.DisruptionRecord {
+	var out []*model.DisruptionRecord
+	for _, d := range r.Disruptions {
+		if d.EndTime.IsZero() {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b *model.DisruptionRecord) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}

@@ -1,0 +1,194 @@
+package lifecycle
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// noticeMargin is how long before EC2's own deadline an interrupted node must be empty.
+const noticeMargin = 5 * time.Second
+
+// Seen is what is known of a claim at one moment.
+type Seen struct {
+	// Instances are all that carry the claim's tag, in the list that EC2 was asked for at Listed; zero before the first.
+	Instances []cloud.Instance
+	Listed    time.Time
+	// Record is what the claim remembers of one of Instances.
+	Record func(cloud.Instance) Instance
+	// Node is the claim's; nil when the cluster shows none.
+	Node *cluster.Node
+	// Deleted says that a user has deleted the claim's object.
+	Deleted bool
+	// Released says that the disruption that the claim names was given up.
+	Released bool
+	// Notices are about the claim's instance, sorted by id.
+	Notices []*model.Notice
+	// Blocked are pods whose last eviction was refused, with the words.
+	Blocked map[string]string
+	// Claims are all claims, for the pods of an interrupted node.
+	Claims iter.Seq[*model.Claim]
+	// InitializationTimeout is how long the node may take to become one to rely on.
+	InitializationTimeout time.Duration
+	// Offerings are what a planned claim may be launched as now, and NotReady is why it can't be launched yet.
+	Offerings []model.RankedOffering
+	NotReady  model.Reason
+}
+
+// Advance lets a claim answer to all that is known about it: first to everything that happened, then to what is seen, up
+// to the first change of state, because what was seen before says nothing about what comes next. It says whether the
+// state has changed.
+func Advance(c model.Claim, happened []Event, s Seen, now time.Time) (r Result, moved bool) {
+	r.Claim = c
+	answer := func(e Event) bool {
+		next := Step(r.Claim, e, now)
+		changed := next.Claim.State != r.Claim.State
+		if changed {
+			r.Effects = nil // what the former state wanted is not wanted any more
+		}
+		r.Claim, r.Effects, r.Wake = next.Claim, append(r.Effects, next.Effects...), earlier(r.Wake, next.Wake)
+		return changed
+	}
+	for _, e := range happened {
+		moved = answer(e) || moved
+	}
+	if moved {
+		return r, true
+	}
+	events, wake := observations(r.Claim, s, now)
+	r.Wake = earlier(r.Wake, wake)
+	return r, slices.ContainsFunc(events, answer)
+}
+
+// observations lists what is seen of a claim, the most telling first, and when that changes by itself.
+func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
+	var events []Event
+	if e, ok := instanceEvent(c, s); ok {
+		events = append(events, e)
+	}
+	events = append(events, drainEvents(c, s)...)
+	if c.Disruption != "" && s.Released {
+		events = append(events, Event{Kind: EventRollBack, Disruption: c.Disruption})
+	}
+	var wake time.Time
+	switch {
+	case s.Node != nil:
+		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked}
+		e.Held, wake = heldBack(c, *s.Node, s.Claims, now)
+		events = append(events, e)
+	case c.State == model.ClaimDraining:
+		events = append(events, Event{Kind: EventNodeAbsent})
+	}
+	return append(events, timeEvent(c, s)), wake
+}
+
+// timeEvent lets time pass, or begins the launch of a claim that can be launched: not before EC2 was asked, because an
+// instance that a former leader made may be there.
+func timeEvent(c model.Claim, s Seen) Event {
+	tick := Event{Kind: EventTick}
+	switch {
+	case c.State == model.ClaimRegistered:
+		tick.Deadline = c.StateTime.Add(s.InitializationTimeout)
+		tick.node(s)
+	case c.State == model.ClaimPlanned && !s.NotReady.OK():
+		tick.Reason = s.NotReady
+	case c.State == model.ClaimPlanned && !s.Listed.IsZero():
+		return Event{Kind: EventStart, Offerings: s.Offerings}
+	}
+	return tick
+}
+
+func (e *Event) node(s Seen) {
+	if s.Node != nil {
+		e.Node, e.NodeThere = *s.Node, true
+	}
+}
+
+// instanceEvent says what EC2 shows for the claim.
+func instanceEvent(c model.Claim, s Seen) (Event, bool) {
+	if s.Listed.IsZero() || c.State == model.ClaimPlanned {
+		return Event{}, false
+	}
+	if c.State == model.ClaimTerminating {
+		return endingEvent(c, s)
+	}
+	var shown *cloud.Instance
+	for i := range s.Instances {
+		own := s.Instances[i].ID == c.InstanceID || c.InstanceID == ""
+		if own && (shown == nil || (s.Instances[i].State.Alive() && !shown.State.Alive())) {
+			shown = &s.Instances[i]
+		}
+	}
+	e := Event{Time: s.Listed}
+	switch {
+	case shown == nil:
+		e.Kind = EventInstanceAbsent
+		e.node(s)
+	case shown.State == cloud.Terminated:
+		e.Kind = EventInstanceEnded
+	case shown.State == cloud.ShuttingDown:
+		e.Kind = EventInstanceEnding
+	default:
+		e.Kind, e.Instance = EventInstanceSeen, s.Record(*shown)
+	}
+	return e, true
+}
+
+// endingEvent looks at every instance of a claim that is to have none.
+func endingEvent(c model.Claim, s Seen) (Event, bool) {
+	e := Event{Kind: EventInstanceAbsent, Time: s.Listed}
+	e.node(s)
+	own := c.InstanceID == ""
+	for _, i := range s.Instances {
+		own = own || i.ID == c.InstanceID
+		switch i.State {
+		case cloud.Terminated:
+			e.Kind = EventInstanceEnded
+		case cloud.ShuttingDown:
+			return Event{}, false // it takes its time
+		default:
+			return Event{Kind: EventInstanceSeen, Time: s.Listed}, true
+		}
+	}
+	if !own { // another one of its instances has ended, which says nothing about this one
+		e.Kind = EventInstanceAbsent
+	}
+	return e, true
+}
+
+// drainEvents are the causes, other than disruptions, for which a claim's node must go.
+func drainEvents(c model.Claim, s Seen) []Event {
+	var events []Event
+	if (s.Deleted || (s.Node != nil && s.Node.Terminating)) && c.State < model.ClaimDraining {
+		events = append(events, Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted})
+	}
+	for _, n := range s.Notices {
+		if !interrupts(*n) {
+			continue
+		}
+		e := Event{Kind: EventDrain, DisruptionReason: model.ReasonInterrupted}
+		if !n.Deadline.IsZero() {
+			e.Deadline = n.Deadline.Add(-noticeMargin)
+		}
+		if c.State < model.ClaimDraining || !e.Deadline.IsZero() {
+			events = append(events, e)
+		}
+	}
+	return events
+}
+
+// interrupts says that the notice means the end of the node. A rebalance recommendation is only a guess of EC2's.
+func interrupts(n model.Notice) bool {
+	switch n.Kind {
+	case model.NoticeSpotInterruption, model.NoticeScheduledChange:
+		return true
+	case model.NoticeStateChange:
+		return n.InstanceState == "stopping" || n.InstanceState == "stopped"
+	default:
+		return false
+	}
+}

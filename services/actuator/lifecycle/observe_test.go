@@ -1,0 +1,141 @@
+package lifecycle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+func instances(states ...cloud.InstanceState) []cloud.Instance {
+	var out []cloud.Instance
+	for i, s := range states {
+		out = append(out, cloud.Instance{ID: fmt.Sprint("i-", i+1), Claim: "c1", State: s})
+	}
+	return out
+}
+
+func TestObservations(t *testing.T) {
+	node, leaving := syncedNode(nil), syncedNode(nil)
+	leaving.Terminating = true
+	soon := &model.Notice{Kind: model.NoticeSpotInterruption, Deadline: at(2)}
+	for name, c := range map[string]struct {
+		state model.ClaimState
+		seen  Seen
+		edit  func(*model.Claim)
+		want  string
+	}{
+		"a planned claim begins once EC2 was asked":   {state: model.ClaimPlanned, seen: Seen{Listed: at(1)}, want: "Start"},
+		"before that it waits":                        {state: model.ClaimPlanned, want: "Tick"},
+		"and so it does while its class is not ready": {state: model.ClaimPlanned, seen: Seen{Listed: at(1), NotReady: model.Reason{Code: model.CodeNodeClassNotReady}}, want: "Tick"},
+		"an instance that runs":                       {state: model.ClaimLaunched, seen: Seen{Listed: at(1), Instances: instances(cloud.Running)}, want: "InstanceSeen Tick"},
+		"one that shuts down":                         {state: model.ClaimInitialized, seen: Seen{Listed: at(1), Instances: instances(cloud.ShuttingDown)}, want: "InstanceEnding Tick"},
+		"one that has ended, and its node":            {state: model.ClaimInitialized, seen: Seen{Listed: at(1), Instances: instances(cloud.Terminated), Node: &node}, want: "InstanceEnded NodeSeen Tick"},
+		"none at all":                                 {state: model.ClaimInitialized, seen: Seen{Listed: at(1)}, want: "InstanceAbsent Tick"},
+		"before EC2 was asked none is missing":        {state: model.ClaimInitialized, want: "Tick"},
+		"another instance of the claim says nothing":  {state: model.ClaimInitialized, seen: Seen{Listed: at(1), Instances: instances(cloud.Terminated, cloud.Running)[1:]}, want: "InstanceAbsent Tick"},
+		"a claim without an instance takes the live one": {
+			state: model.ClaimLaunching, seen: Seen{Listed: at(1), Instances: instances(cloud.Terminated, cloud.Running)}, want: "InstanceSeen(i-2) Tick",
+		},
+		"a claim that ends waits for what shuts down":  {state: model.ClaimTerminating, seen: Seen{Listed: at(1), Instances: instances(cloud.ShuttingDown)}, want: "Tick"},
+		"ends what still runs":                         {state: model.ClaimTerminating, seen: Seen{Listed: at(1), Instances: instances(cloud.Terminated, cloud.Running)}, want: "InstanceSeen Tick"},
+		"is gone with its instance":                    {state: model.ClaimTerminating, seen: Seen{Listed: at(1), Instances: instances(cloud.Terminated)}, want: "InstanceEnded Tick"},
+		"but not with another":                         {state: model.ClaimTerminating, seen: Seen{Listed: at(1), Instances: instances(cloud.Running, cloud.Terminated)[1:]}, want: "InstanceAbsent Tick"},
+		"a user deletes the claim":                     {state: model.ClaimInitialized, seen: Seen{Deleted: true, Node: &node}, want: "Drain(Deleted) NodeSeen Tick"},
+		"or the node":                                  {state: model.ClaimInitialized, seen: Seen{Node: &leaving}, want: "Drain(Deleted) NodeSeen Tick"},
+		"which says nothing new while it drains":       {state: model.ClaimDraining, seen: Seen{Deleted: true, Node: &leaving}, want: "NodeSeen Tick"},
+		"a draining claim misses its node":             {state: model.ClaimDraining, want: "NodeAbsent Tick"},
+		"EC2 takes the instance back":                  {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{soon}}, want: "Drain(Interrupted at 12:01:55) Tick"},
+		"also while it drains":                         {state: model.ClaimDraining, seen: Seen{Notices: []*model.Notice{soon}, Node: &node}, want: "Drain(Interrupted at 12:01:55) NodeSeen Tick"},
+		"EC2 only recommends to rebalance":             {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{{Kind: model.NoticeRebalanceRecommendation}}}, want: "Tick"},
+		"an instance is being stopped":                 {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{{Kind: model.NoticeStateChange, InstanceState: "stopping"}}}, want: "Drain(Interrupted) Tick"},
+		"an instance has begun to run":                 {state: model.ClaimInitialized, seen: Seen{Notices: []*model.Notice{{Kind: model.NoticeStateChange, InstanceState: "running"}}}, want: "Tick"},
+		"its disruption was given up":                  {state: model.ClaimInitialized, edit: func(c *model.Claim) { c.Disruption = "d1" }, seen: Seen{Released: true}, want: "RollBack Tick"},
+		"a claim without a disruption has none to end": {state: model.ClaimInitialized, seen: Seen{Released: true}, want: "Tick"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := inState(c.state)
+			if c.edit != nil {
+				c.edit(&claim)
+			}
+			c.seen.Claims = maps.Values(map[model.ClaimID]*model.Claim{})
+			c.seen.Record = func(i cloud.Instance) Instance { return Instance{ID: i.ID} }
+			var got []string
+			events, _ := observations(claim, c.seen, at(1))
+			for _, e := range events {
+				text := e.Kind.String()
+				switch {
+				case e.Kind == EventDrain && !e.Deadline.IsZero():
+					text += fmt.Sprintf("(%s at %s)", e.DisruptionReason, e.Deadline.Format(time.TimeOnly))
+				case e.Kind == EventDrain:
+					text += fmt.Sprintf("(%s)", e.DisruptionReason)
+				case e.Instance.ID != "" && e.Instance.ID != "i-1":
+					text += "(" + e.Instance.ID + ")"
+				}
+				got = append(got, text)
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("seen: %s, want %s", s, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatWasSeenSaysNothingAboutTheNextState(t *testing.T) {
+	node := syncedNode(nil)
+	seen := Seen{Listed: at(5), Instances: instances(cloud.ShuttingDown), Node: &node, Deleted: true}
+	r, moved := Advance(inState(model.ClaimInitialized), nil, seen, at(5))
+	if !moved || r.Claim.State != model.ClaimTerminating || len(r.Effects) != 1 || r.Effects[0].Kind != EffectTerminate {
+		t.Errorf("%s, %v: want that it ends, and that the deletion and the node are looked at no more", r.Claim.State, r.Effects)
+	}
+	drain := Event{Kind: EventDrain, DisruptionReason: model.ReasonEmpty}
+	r, moved = Advance(inState(model.ClaimInitialized), []Event{drain}, seen, at(5))
+	if !moved || r.Claim.State != model.ClaimDraining || r.Claim.DisruptionReason != model.ReasonEmpty {
+		t.Errorf("%s for %s: want that what happened comes first", r.Claim.State, r.Claim.DisruptionReason)
+	}
+}
+
+func TestPodsOfAnInterruptedNodeAreHeldBack(t *testing.T) {
+	claims := func(pods map[model.ClaimState]model.PodID) map[model.ClaimID]*model.Claim {
+		out := map[model.ClaimID]*model.Claim{}
+		for s, p := range pods {
+			id := model.ClaimID("for-" + p)
+			out[id] = &model.Claim{ID: id, State: s, Pods: []model.PodID{p}}
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		claims map[model.ClaimState]model.PodID
+		reason model.DisruptionReason
+		grace  time.Duration
+		until  float64 // minutes; 0 for not at all
+	}{
+		"a plan is waited for":                              {reason: model.ReasonInterrupted, until: 1. / 6},
+		"a claim for the pod is waited for until half time": {reason: model.ReasonInterrupted, claims: map[model.ClaimState]model.PodID{model.ClaimLaunched: "d/p"}, until: 1},
+		"but not past the time that its end takes":          {reason: model.ReasonInterrupted, grace: 30 * time.Second, claims: map[model.ClaimState]model.PodID{model.ClaimLaunched: "d/p"}, until: .75},
+		"a pod that takes too long leaves at once":          {reason: model.ReasonInterrupted, grace: 2 * time.Minute, claims: map[model.ClaimState]model.PodID{model.ClaimLaunched: "d/p"}},
+		"a node for the pod is ready":                       {reason: model.ReasonInterrupted, claims: map[model.ClaimState]model.PodID{model.ClaimInitialized: "d/p"}},
+		"a claim for another pod does not count":            {reason: model.ReasonInterrupted, claims: map[model.ClaimState]model.PodID{model.ClaimLaunched: "d/other"}, until: 1. / 6},
+		"any other drain waits for nothing":                 {reason: model.ReasonDeleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			claim := inState(model.ClaimDraining)
+			claim.DisruptionReason, claim.DrainDeadline = c.reason, at(2)
+			node := cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p", GracePeriod: c.grace}}}
+			all := claims(c.claims)
+			held, wake := heldBack(claim, node, maps.Values(all), at(0))
+			if held["d/p"] != (c.until > 0) || (c.until > 0 && !wake.Equal(at(c.until))) {
+				t.Fatalf("held %v until %s, want minute %v", slices.Sorted(maps.Keys(held)), wake, c.until)
+			}
+			if held, _ = heldBack(claim, node, maps.Values(all), at(max(c.until, .1))); len(held) > 0 {
+				t.Errorf("%v are still held", held)
+			}
+		})
+	}
+}
