@@ -39,7 +39,7 @@ func Message(c *Choices, m proto.Message, most int) {
 		if len(*c) == 0 {
 			return
 		}
-		s := &search{}
+		s := &fields{}
 		s.message(m.ProtoReflect())
 		place := s.places[c.Pick(len(s.places))]
 		s.change(c, place.message, place.field)
@@ -52,13 +52,13 @@ type place struct {
 	field   protoreflect.FieldDescriptor
 }
 
-// search collects all fields, and all texts: a text that stands elsewhere may be an id that leads somewhere.
-type search struct {
+// fields collects all fields, and all texts: a text that stands elsewhere may be an id that leads somewhere.
+type fields struct {
 	places []place
 	texts  []string
 }
 
-func (s *search) message(m protoreflect.Message) {
+func (s *fields) message(m protoreflect.Message) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		f := fields.Get(i)
@@ -80,7 +80,7 @@ func (s *search) message(m protoreflect.Message) {
 	}
 }
 
-func (s *search) value(f protoreflect.FieldDescriptor, v protoreflect.Value) {
+func (s *fields) value(f protoreflect.FieldDescriptor, v protoreflect.Value) {
 	switch f.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		s.message(v.Message())
@@ -90,7 +90,7 @@ func (s *search) value(f protoreflect.FieldDescriptor, v protoreflect.Value) {
 	}
 }
 
-func (s *search) change(c *Choices, m protoreflect.Message, f protoreflect.FieldDescriptor) {
+func (s *fields) change(c *Choices, m protoreflect.Message, f protoreflect.FieldDescriptor) {
 	switch {
 	case f.IsMap():
 	case f.IsList():
@@ -105,7 +105,7 @@ func (s *search) change(c *Choices, m protoreflect.Message, f protoreflect.Field
 }
 
 // list leaves an entry out, doubles one, moves one or adds one.
-func (s *search) list(c *Choices, m protoreflect.Message, f protoreflect.FieldDescriptor) {
+func (s *fields) list(c *Choices, m protoreflect.Message, f protoreflect.FieldDescriptor) {
 	list := m.Mutable(f).List()
 	n := list.Len()
 	if n == 0 {
@@ -130,7 +130,7 @@ func (s *search) list(c *Choices, m protoreflect.Message, f protoreflect.FieldDe
 	}
 }
 
-func (s *search) appended(c *Choices, list protoreflect.List, f protoreflect.FieldDescriptor) {
+func (s *fields) appended(c *Choices, list protoreflect.List, f protoreflect.FieldDescriptor) {
 	if f.Message() != nil {
 		list.Append(list.NewElement())
 		return
@@ -146,7 +146,7 @@ func copied(f protoreflect.FieldDescriptor, v protoreflect.Value) protoreflect.V
 }
 
 // scalar is another value for a field that holds one now.
-func (s *search) scalar(c *Choices, f protoreflect.FieldDescriptor, now protoreflect.Value) protoreflect.Value {
+func (s *fields) scalar(c *Choices, f protoreflect.FieldDescriptor, now protoreflect.Value) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.BoolKind:
 		return protoreflect.ValueOfBool(!now.Bool())
@@ -174,7 +174,7 @@ func number(c *Choices, now, least, most int64) int64 {
 	return min(max(all[c.Pick(len(all))], least), most)
 }
 
-func (s *search) text(c *Choices) string {
+func (s *fields) text(c *Choices) string {
 	own := []string{
 		"", "a", "1", "-1", "3.5", "9223372036854775807", "kubernetes.io/hostname", "topology.kubernetes.io/zone", "cpu", "nodes", "* * * * *",
 		"é\x00", "karpenter.sh/nodepool",

@@ -166,13 +166,13 @@ func anyShape(r *random) Shape {
 	return Shape{CPU: cpu, Memory: min(max(memory, least), most)}
 }
 
-// tally collects pods by shape, in the order in which shapes first appear.
-type tally struct {
+// shapeCounts collects pods by shape, in the order in which shapes first appear.
+type shapeCounts struct {
 	w     *Workload
 	index map[string]int
 }
 
-func (t *tally) add(s Shape) {
+func (t *shapeCounts) add(s Shape) {
 	key := fmt.Sprintf("%+v", s)
 	i, known := t.index[key]
 	if !known {
@@ -189,7 +189,7 @@ type class func(r *random, s Shape) Shape
 // drawn adds pods to a workload, of each class the same number, and of sizes from 100m to 1.5 cores and 100 MiB to 4 GiB.
 func drawn(w *Workload, pods int, classes []class) *Workload {
 	r := newRandom(w.Seed)
-	t := &tally{w, map[string]int{}}
+	t := &shapeCounts{w, map[string]int{}}
 	for i := range pods {
 		s := Shape{
 			CPU:    []int64{100, 250, 500, 1000, 1500}[r.below(5)],

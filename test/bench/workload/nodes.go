@@ -11,13 +11,13 @@ import (
 // cluster is nodes that are being filled with pods.
 type cluster struct {
 	w     *Workload
-	nodes []room
+	nodes []free
 	// cores and used are millicores, of all nodes together.
 	cores, used int64
 }
 
-// room is what is left on a node.
-type room struct {
+// free is what is left on a node.
+type free struct {
 	cpu, memory, pods int64
 	counts            map[int]int
 }
@@ -43,7 +43,7 @@ func ofOldTypes(r *random, c *Catalog, n int) (*cluster, error) {
 		out.w.Nodes = append(out.w.Nodes, Node{
 			Name: fmt.Sprintf("n%05d", i), Type: name, Zone: c.Zones[zone], CapacityType: "on-demand", Pool: p.Name,
 		})
-		out.nodes = append(out.nodes, room{t.FreeCPU, t.FreeMemory, t.Pods, map[int]int{}})
+		out.nodes = append(out.nodes, free{t.FreeCPU, t.FreeMemory, t.Pods, map[int]int{}})
 		out.cores += t.FreeCPU
 		i++
 	}

@@ -116,21 +116,21 @@ func Try(s *kube.Scheduler, c gen.Case, o Options) (Result, error) {
 	if !t.decide(o.Believe) {
 		return t.Result, nil
 	}
-	suspects := t.suspects()
+	unplaced := t.unplaced()
 	for i := range max(1, o.Worlds) {
-		if err := t.play(t.world(i, nil), suspects); err != nil {
+		if err := t.play(t.world(i, nil), unplaced); err != nil {
 			return t.Result, err
 		}
 	}
-	for i := o.Worlds; i < mostWorlds && len(suspects) > 0; i++ {
-		if err := t.play(t.world(i, nil), suspects); err != nil {
+	for i := o.Worlds; i < mostWorlds && len(unplaced) > 0; i++ {
+		if err := t.play(t.world(i, nil), unplaced); err != nil {
 			return t.Result, err
 		}
 	}
-	if err := t.confirm(suspects); err != nil {
+	if err := t.confirm(unplaced); err != nil {
 		return t.Result, err
 	}
-	t.accuse(suspects)
+	t.report(unplaced)
 	for i := range o.Orders {
 		if err := t.free(i); err != nil {
 			return t.Result, err
@@ -179,8 +179,8 @@ func (t *trial) decide(believe func(*model.Input)) (ok bool) {
 	return true
 }
 
-// play places the pods in the planned order, and asks for each suspect which of the ways that are left would place it.
-func (t *trial) play(w *world, suspects map[model.ClassID]*suspect) error {
+// play places the pods in the planned order, and asks for each class left pending which of the ways that are left would place it.
+func (t *trial) play(w *world, unplaced map[model.ClassID]*leftPending) error {
 	if err := w.reset(); err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (t *trial) play(w *world, suspects map[model.ClassID]*suspect) error {
 			return err
 		}
 	}
-	return w.examine(suspects)
+	return w.examine(unplaced)
 }
 
 // free lets the scheduler place the planned pods as it likes, in a random order.

@@ -11,17 +11,17 @@ import (
 	"github.com/kerf-dev/kerf/test/differential/kube"
 )
 
-// suspect is a class with a pod that was left pending, and the ways in which all draws so far would have placed it.
-type suspect struct {
+// leftPending is a class with a pod that was left pending, and the ways in which all draws so far would have placed it.
+type leftPending struct {
 	pending model.PendingPod
 	pod     *model.Pod
 	// ways are nil before the first draw.
 	ways map[string]bool
 }
 
-// suspects are the pending pods that the planner had a chance to place, one of each class.
-func (t *trial) suspects() map[model.ClassID]*suspect {
-	out := make(map[model.ClassID]*suspect)
+// unplaced are the pending pods that the planner had a chance to place, one of each class.
+func (t *trial) unplaced() map[model.ClassID]*leftPending {
+	out := make(map[model.ClassID]*leftPending)
 	for _, p := range t.Plan.Pending {
 		pod := t.pods[p.Pod]
 		switch {
@@ -29,16 +29,16 @@ func (t *trial) suspects() map[model.ClassID]*suspect {
 			t.Unsupported++
 		case pod == nil || p.Reason.Code == model.CodePreemption:
 		case out[pod.Class] == nil:
-			out[pod.Class] = &suspect{pending: p, pod: pod}
+			out[pod.Class] = &leftPending{pending: p, pod: pod}
 		}
 	}
 	return out
 }
 
-// examine keeps, for each suspect, the ways that would place it in this world too; without any it is cleared.
-func (w *world) examine(suspects map[model.ClassID]*suspect) error {
-	for _, id := range slices.Sorted(maps.Keys(suspects)) {
-		s := suspects[id]
+// examine keeps, for each class left pending, the ways that would place it in this world too; without any it is cleared.
+func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
+	for _, id := range slices.Sorted(maps.Keys(unplaced)) {
+		s := unplaced[id]
 		object := kube.Pod(s.pod, w.classes[id])
 		found := make(map[string]bool)
 		v, err := w.s.Schedule(object)
@@ -67,16 +67,16 @@ func (w *world) examine(suspects map[model.ClassID]*suspect) error {
 		}
 		maps.DeleteFunc(s.ways, func(way string, _ bool) bool { return !found[way] })
 		if len(s.ways) == 0 {
-			delete(suspects, id)
+			delete(unplaced, id)
 		}
 	}
 	return nil
 }
 
 // confirm tries the ways that lead onto claims with each of the claim's offerings.
-func (t *trial) confirm(suspects map[model.ClassID]*suspect) error {
+func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
 	claims := make(map[string]int)
-	for _, s := range suspects {
+	for _, s := range unplaced {
 		for way := range s.ways {
 			if n := t.world(0, nil).offerings[way]; n > 1 {
 				claims[way] = n
@@ -85,7 +85,7 @@ func (t *trial) confirm(suspects map[model.ClassID]*suspect) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(claims)) {
 		for i := range claims[name] {
-			if err := t.play(t.world(0, map[string]int{name: i}), suspects); err != nil {
+			if err := t.play(t.world(0, map[string]int{name: i}), unplaced); err != nil {
 				return err
 			}
 		}
@@ -114,10 +114,10 @@ func (w *world) oneMore(pod *model.Pod, o option) (bool, error) {
 	return len(v.Nodes) == 1, w.s.Reset(w.objects, w.nodes, w.pods)
 }
 
-// accuse makes failures of the suspects that are left.
-func (t *trial) accuse(suspects map[model.ClassID]*suspect) {
-	for _, id := range slices.Sorted(maps.Keys(suspects)) {
-		s := suspects[id]
+// report makes failures of the unplaced that are left.
+func (t *trial) report(unplaced map[model.ClassID]*leftPending) {
+	for _, id := range slices.Sorted(maps.Keys(unplaced)) {
+		s := unplaced[id]
 		ways := slices.Sorted(maps.Keys(s.ways))
 		if tied(t.classes[id]) && !slices.ContainsFunc(ways, func(way string) bool { return !t.undecided(way) }) {
 			t.Cautious++

@@ -71,7 +71,7 @@ func For(in model.Input, base model.Plan, o Options) []Advice {
 	if o.Most <= 0 {
 		return nil
 	}
-	s := newSearch(in, base, o)
+	s := newAdviser(in, base, o)
 	s.try(s.candidates())
 	return s.choose()
 }
@@ -89,7 +89,7 @@ type candidate struct {
 	places []model.PodID
 }
 
-type search struct {
+type adviser struct {
 	*facts
 	o     Options
 	plans int // that may still be made
@@ -97,7 +97,7 @@ type search struct {
 	found []candidate
 }
 
-func newSearch(in model.Input, base model.Plan, o Options) *search {
+func newAdviser(in model.Input, base model.Plan, o Options) *adviser {
 	if o.Decide == nil {
 		o.Decide = decide
 	}
@@ -114,7 +114,7 @@ func newSearch(in model.Input, base model.Plan, o Options) *search {
 	if size > many && (in.Policy.Work == nil || *in.Policy.Work > manyWork) {
 		in.Policy.Work = new(int64(manyWork))
 	}
-	return &search{facts: learn(in, base), o: o, plans: o.Effort, keep: o.Effort / 4}
+	return &adviser{facts: learn(in, base), o: o, plans: o.Effort, keep: o.Effort / 4}
 }
 
 // decide is the planner with its second opinion, as its service has it.
@@ -130,7 +130,7 @@ func decide(in model.Input) (model.Plan, error) {
 }
 
 // try evaluates candidates in their order for as long as the effort lasts.
-func (s *search) try(list []candidate) {
+func (s *adviser) try(list []candidate) {
 	for _, c := range list {
 		if s.plans <= s.keep {
 			return
@@ -142,7 +142,7 @@ func (s *search) try(list []candidate) {
 }
 
 // add keeps what helps; its narrower form is made from the plan now, so that the plan need not be kept.
-func (s *search) add(c candidate, p model.Plan) {
+func (s *adviser) add(c candidate, p model.Plan) {
 	if narrow := c.narrow; narrow != nil {
 		n := narrow(p)
 		if n == nil {
@@ -154,7 +154,7 @@ func (s *search) add(c candidate, p model.Plan) {
 }
 
 // evaluate decides with a change. It is false for one that does not help.
-func (s *search) evaluate(c candidate) (candidate, model.Plan, bool) {
+func (s *adviser) evaluate(c candidate) (candidate, model.Plan, bool) {
 	if s.plans <= 0 || (s.o.Stop != nil && s.o.Stop()) {
 		s.plans = 0
 		return c, model.Plan{}, false
@@ -194,7 +194,7 @@ func worthIt(saving, cost int64) bool {
 
 // choose picks what to show, and makes it precise: a rule that was dropped to see what would be bought becomes a rule that
 // allows just that. A change that is no good when precise makes room for the next.
-func (s *search) choose() []Advice {
+func (s *adviser) choose() []Advice {
 	for {
 		picked := s.pick()
 		i := slices.IndexFunc(picked, func(i int) bool { return s.found[i].narrow != nil })
@@ -219,7 +219,7 @@ func (s *search) choose() []Advice {
 
 // pick is the indexes of the best that was found, one of each group. Changes that cost money to place pods leave room for
 // those that save.
-func (s *search) pick() []int {
+func (s *adviser) pick() []int {
 	var places, saves []int
 	for i := range s.found {
 		if s.found[i].MorePods > 0 {
@@ -238,7 +238,7 @@ func (s *search) pick() []int {
 }
 
 // distinct sorts by what is better, and keeps the best of each group.
-func (s *search) distinct(list []int, better func(a, b int) int) []int {
+func (s *adviser) distinct(list []int, better func(a, b int) int) []int {
 	slices.SortStableFunc(list, better)
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(list, func(i int) bool {
@@ -250,7 +250,7 @@ func (s *search) distinct(list []int, better func(a, b int) int) []int {
 }
 
 // various puts first what helps pods that nothing before it helps: a more expensive way for the same pods comes after.
-func (s *search) various(list []int) []int {
+func (s *adviser) various(list []int) []int {
 	var first, rest []int
 	helped := make(map[model.PodID]bool)
 	for _, i := range list {

@@ -30,7 +30,7 @@ func TestAdvice(t *testing.T) {
 		"an architecture that the pool excludes is allowed": {
 			func(in *model.Input) {
 				pool(in, "default", within(arch, "amd64"), within(family, "m5", "m6g"))
-				load(in, "web", 2, 1000, 4*gib)
+				deployment(in, "web", 2, 1000, 4*gib)
 			},
 			advise.Advice{
 				Change: "allow arm64 in pool default", Subject: "nodepool/default", Field: "spec.template.spec.requirements",
@@ -40,7 +40,7 @@ func TestAdvice(t *testing.T) {
 		"a family that the pool excludes is allowed by its name, of the architecture that the pool has": {
 			func(in *model.Input) {
 				pool(in, "default", within(family, "m5"))
-				load(in, "web", 2, 1000, 2*gib)
+				deployment(in, "web", 2, 1000, 2*gib)
 			},
 			advise.Advice{
 				Change: "allow family c5 in pool default", Subject: "nodepool/default", Field: "spec.template.spec.requirements",
@@ -50,7 +50,7 @@ func TestAdvice(t *testing.T) {
 		"a bound can't be widened by a value, so it is dropped": {
 			func(in *model.Input) {
 				pool(in, "default", within(family, "m5"), model.Requirement{Key: cpus, Operator: model.Gt, Values: []string{"5"}})
-				load(in, "web", 2, 1000, 4*gib)
+				deployment(in, "web", 2, 1000, 4*gib)
 			},
 			advise.Advice{
 				Change: "drop the rule on the CPU count in pool default", Subject: "nodepool/default", Field: "spec.template.spec.requirements",
@@ -60,7 +60,7 @@ func TestAdvice(t *testing.T) {
 		"spot is allowed, with a caution": {
 			func(in *model.Input) {
 				pool(in, "default", within(typeKey, "m5.2x"))
-				load(in, "web", 2, 1000, 4*gib)
+				deployment(in, "web", 2, 1000, 4*gib)
 			},
 			advise.Advice{
 				Change: "allow spot in pool default", Subject: "nodepool/default", Field: "spec.template.spec.requirements",
@@ -70,7 +70,7 @@ func TestAdvice(t *testing.T) {
 		"a limit is raised to what pending pods need": {
 			func(in *model.Input) {
 				pool(in, "default", within(typeKey, "m5.2x")).Limits = model.Amounts{{Resource: model.CPU, Value: 3000}}
-				load(in, "web", 3, 2000, 4*gib)
+				deployment(in, "web", 3, 2000, 4*gib)
 			},
 			advise.Advice{
 				Change: "raise the limit of cpu from 3 to 6 in pool default", Subject: "nodepool/default", Field: "spec.limits",
@@ -80,7 +80,7 @@ func TestAdvice(t *testing.T) {
 		"pods that nothing but a taint keeps off tolerate it": {
 			func(in *model.Input) {
 				pool(in, "default", within(typeKey, "m5.2x")).Taints = []model.Taint{{Key: "dedicated", Value: "gpu", Effect: model.NoSchedule}}
-				load(in, "web", 2, 1000, 4*gib)
+				deployment(in, "web", 2, 1000, 4*gib)
 			},
 			advise.Advice{
 				Change: "let shop/web tolerate dedicated=gpu:NoSchedule, the taint of pool default", Subject: "ReplicaSet/shop/web",
@@ -90,7 +90,7 @@ func TestAdvice(t *testing.T) {
 		"pods that keep apart share nodes without that rule": {
 			func(in *model.Input) {
 				pool(in, "default", within(family, "m5"))
-				load(in, "web", 4, 500, gib).PodAntiAffinity = apart("web")
+				deployment(in, "web", 4, 500, gib).PodAntiAffinity = apart("web")
 			},
 			advise.Advice{
 				Change: "drop the anti-affinity over kubernetes.io/hostname of shop/web", Subject: "ReplicaSet/shop/web",
@@ -100,7 +100,7 @@ func TestAdvice(t *testing.T) {
 		"a request is lowered to where the pods fit a cheaper node": {
 			func(in *model.Input) {
 				pool(in, "default", within(family, "m5"))
-				load(in, "web", 2, 1100, gib)
+				deployment(in, "web", 2, 1100, gib)
 			},
 			advise.Advice{
 				Change: "ask for 1 of cpu instead of 1100m, for each pod of shop/web", Subject: "ReplicaSet/shop/web",
@@ -110,7 +110,7 @@ func TestAdvice(t *testing.T) {
 		"a selector that no pool can meet is dropped": {
 			func(in *model.Input) {
 				pool(in, "default", within(typeKey, "m5.2x"))
-				load(in, "web", 2, 1000, 4*gib).NodeSelector = labels("team", "a")
+				deployment(in, "web", 2, 1000, 4*gib).NodeSelector = labels("team", "a")
 			},
 			advise.Advice{
 				Change: "drop the node selector team=a of shop/web", Subject: "ReplicaSet/shop/web", Field: "spec.nodeSelector",
@@ -140,7 +140,7 @@ func TestWhatUsersSeparateStaysSeparate(t *testing.T) {
 	in := world()
 	pool(&in, "a", within(family, "m5")).Labels = labels("team", "a")
 	pool(&in, "b", within(family, "c5")).Labels = labels("team", "b")
-	load(&in, "web", 2, 1000, gib).NodeSelector = labels("team", "a")
+	deployment(&in, "web", 2, 1000, gib).NodeSelector = labels("team", "a")
 	for _, a := range advise.For(in, decided(t, in), advise.Options{Most: 20, Effort: 60}) {
 		if strings.Contains(a.Change, "team") {
 			t.Errorf("advised to %s", a.Change)
@@ -153,9 +153,9 @@ func busy() model.Input {
 	in := world()
 	pool(&in, "default", within(family, "m5"), within(arch, "amd64"), within(zoneKey, "z-1a"))
 	pool(&in, "other", within(typeKey, "m5.8x")).Limits = model.Amounts{{Resource: model.CPU, Value: 4000}}
-	load(&in, "web", 7, 600, gib).PodAntiAffinity = apart("web")
-	load(&in, "db", 3, 1500, 3*gib)
-	load(&in, "lost", 2, 1000, gib).NodeSelector = labels("team", "a")
+	deployment(&in, "web", 7, 600, gib).PodAntiAffinity = apart("web")
+	deployment(&in, "db", 3, 1500, 3*gib)
+	deployment(&in, "lost", 2, 1000, gib).NodeSelector = labels("team", "a")
 	return in
 }
 
@@ -187,8 +187,8 @@ func TestAnotherWayForTheSamePodsComesLast(t *testing.T) {
 	in := world()
 	pool(&in, "small", within(typeKey, "m5.2x")).Limits = model.Amounts{{Resource: model.CPU, Value: 1000}}
 	pool(&in, "large", within(typeKey, "m5.16x")).Taints = []model.Taint{{Key: "large", Effect: model.NoSchedule}}
-	load(&in, "web", 2, 1000, gib)
-	load(&in, "lost", 1, 1000, gib).NodeSelector = labels("team", "a", typeKey, "m5.16x")
+	deployment(&in, "web", 2, 1000, gib)
+	deployment(&in, "lost", 1, 1000, gib).NodeSelector = labels("team", "a", typeKey, "m5.16x")
 	in.Snapshot.PodClasses[1].Tolerations = []model.Toleration{{Key: "large", Exists: true}}
 	want := []string{
 		"raise the limit of cpu from 1 to 2 in pool small",

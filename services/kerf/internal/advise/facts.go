@@ -13,8 +13,8 @@ type facts struct {
 	base model.Plan
 	// pending are the pods that stay pending.
 	pending map[model.PodID]bool
-	// loads are workloads that a user could change: those with pending pods first, then the costliest.
-	loads []*load
+	// workloads are workloads that a user could change: those with pending pods first, then the costliest.
+	workloads []*workload
 	// spend is what each pool's claims cost after the plan, misses why it can't help pending pods.
 	spend  map[model.PoolName]int64
 	misses map[model.PoolName]map[model.Code]bool
@@ -29,8 +29,8 @@ type priceKey struct {
 	capacity     model.CapacityType
 }
 
-// load is a workload: the pod classes of one owner, or one class whose pods have none.
-type load struct {
+// workload is what a user deploys: the pod classes of one owner, or one class whose pods have none.
+type workload struct {
 	name    string
 	subject string
 	classes []int // positions in Snapshot.PodClasses
@@ -83,9 +83,9 @@ func learn(in model.Input, base model.Plan) *facts {
 func (f *facts) findLoads() {
 	type owner struct{ namespace, kind, name string }
 	s := &f.in.Snapshot
-	byOwner := make(map[owner]*load)
-	byClass := make(map[model.ClassID]*load)
-	var all []*load
+	byOwner := make(map[owner]*workload)
+	byClass := make(map[model.ClassID]*workload)
+	var all []*workload
 	for i := range s.PodClasses {
 		c := &s.PodClasses[i]
 		if c.Daemon || c.Mirror {
@@ -97,7 +97,7 @@ func (f *facts) findLoads() {
 		}
 		l := byOwner[key]
 		if l == nil {
-			l = &load{}
+			l = &workload{}
 			if c.OwnerName != "" {
 				l.name, l.subject = c.Namespace+"/"+c.OwnerName, c.OwnerKind+"/"+c.Namespace+"/"+c.OwnerName
 			}
@@ -116,11 +116,11 @@ func (f *facts) findLoads() {
 		}
 	}
 	f.shareOut(byClass)
-	all = slices.DeleteFunc(all, func(l *load) bool { return len(l.pods) == 0 })
-	slices.SortStableFunc(all, func(a, b *load) int {
+	all = slices.DeleteFunc(all, func(l *workload) bool { return len(l.pods) == 0 })
+	slices.SortStableFunc(all, func(a, b *workload) int {
 		return cmp.Or(-compareBool(a.pending, b.pending), cmp.Compare(b.cost, a.cost), cmp.Compare(a.name, b.name))
 	})
-	f.loads = all
+	f.workloads = all
 }
 
 func compareBool(a, b bool) int {
@@ -133,8 +133,8 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// shareOut divides the price of each node among the loads of its pods, and notes what stays pending.
-func (f *facts) shareOut(byClass map[model.ClassID]*load) {
+// shareOut divides the price of each node among the workloads of its pods, and notes what stays pending.
+func (f *facts) shareOut(byClass map[model.ClassID]*workload) {
 	s := &f.in.Snapshot
 	classes := make(map[model.ClassID]*model.PodClass, len(s.PodClasses))
 	for i := range s.PodClasses {
@@ -209,7 +209,7 @@ func (f *facts) shapes(p *model.NodePool) map[model.TypeName]*model.InstanceType
 
 // candidates are the changes to try, most promising first: those of pools and those of workloads take turns.
 func (f *facts) candidates() []candidate {
-	return interleave(f.poolCandidates(), f.loadCandidates())
+	return interleave(f.poolCandidates(), f.workloadCandidates())
 }
 
 func interleave(a, b []candidate) []candidate {

@@ -95,8 +95,8 @@ func within(key string, values ...string) model.Requirement {
 	return model.Requirement{Key: key, Operator: model.In, Values: values}
 }
 
-// load adds n pending pods of a deployment.
-func load(in *model.Input, name string, n int, cpuMilli, memory int64) *model.PodClass {
+// deployment adds n pending pods of a deployment.
+func deployment(in *model.Input, name string, n int, cpuMilli, memory int64) *model.PodClass {
 	id := model.ClassID("c-" + name)
 	in.Snapshot.PodClasses = append(in.Snapshot.PodClasses, model.PodClass{
 		ID: id, Namespace: "shop", Labels: labels("app", name), OwnerKind: "ReplicaSet", OwnerName: name, SchedulerName: "default-scheduler",

@@ -235,7 +235,7 @@ func dropMinValues(p *model.NodePool) *candidate {
 // raiseLimits lifts a pool's limits, to raise them no further than to what is then bought. It is nil where no limit can
 // be what keeps the pool from buying.
 func (f *facts) raiseLimits(p *model.NodePool) *candidate {
-	if len(p.Limits) == 0 || (!f.misses[p.Name][model.CodeLimit] && !f.tight(p)) {
+	if len(p.Limits) == 0 || (!f.misses[p.Name][model.CodeLimit] && !f.nearLimit(p)) {
 		return nil
 	}
 	group := "pool/" + string(p.Name) + "/limits"
@@ -247,8 +247,8 @@ func (f *facts) raiseLimits(p *model.NodePool) *candidate {
 	}
 }
 
-// tight says whether a pool's limits leave less than a large part of what the pool has bought.
-func (f *facts) tight(p *model.NodePool) bool {
+// nearLimit says whether a pool's limits leave less than a large part of what the pool has bought.
+func (f *facts) nearLimit(p *model.NodePool) bool {
 	used := f.usage(p, f.base)
 	return slices.ContainsFunc(p.Limits, func(l model.Amount) bool { return used[l.Resource] > l.Value/4*3 })
 }

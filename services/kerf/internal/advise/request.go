@@ -19,7 +19,7 @@ const (
 
 // lowerRequests asks for less of cpu or memory: as little less as lets one more pod onto the node that the workload was
 // given, or its pods onto a cheaper type.
-func (f *facts) lowerRequests(l *load) []candidate {
+func (f *facts) lowerRequests(l *workload) []candidate {
 	var out []candidate
 	for _, r := range []model.Resource{model.CPU, model.Memory} {
 		now := f.sample(l).Requests.Value(r)
@@ -46,7 +46,7 @@ func atMost(a model.Amounts, r model.Resource, v int64) model.Amounts {
 }
 
 // steps are the requests worth trying, the largest first.
-func (f *facts) steps(l *load, r model.Resource, now int64) []int64 {
+func (f *facts) steps(l *workload, r model.Resource, now int64) []int64 {
 	var out []int64
 	add := func(v int64) {
 		if v = roundDown(r, v); v < now && v*tenths >= now*lowest {
@@ -79,7 +79,7 @@ type host struct {
 	pods  int64
 }
 
-func (f *facts) hostOf(l *load) (host, bool) {
+func (f *facts) hostOf(l *workload) (host, bool) {
 	c := f.sample(l)
 	var best host
 	for i := range f.base.NodeClaims {

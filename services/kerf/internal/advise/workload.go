@@ -8,14 +8,14 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// mostLoads is how many workloads are looked at: the pending and the costliest.
-const mostLoads = 8
+// mostWorkloads is how many workloads are looked at: the pending and the costliest.
+const mostWorkloads = 8
 
-// loadCandidates are changes of workloads, for each in turn one of its most promising.
-func (f *facts) loadCandidates() []candidate {
+// workloadCandidates are changes of workloads, for each in turn one of its most promising.
+func (f *facts) workloadCandidates() []candidate {
 	var lists [][]candidate
 	longest := 0
-	for _, l := range f.loads[:min(len(f.loads), mostLoads)] {
+	for _, l := range f.workloads[:min(len(f.workloads), mostWorkloads)] {
 		if !l.pending && !worthIt(l.cost, f.base.CostAfter) {
 			continue // not even if it cost nothing
 		}
@@ -37,8 +37,8 @@ func (f *facts) loadCandidates() []candidate {
 	return out
 }
 
-// editLoad is a change of a workload's pods, made to a copy of the list. edit must not change what the class refers to.
-func editLoad(l *load, edit func(*model.PodClass)) func(*model.Snapshot) {
+// editWorkload is a change of a workload's pods, made to a copy of the list. edit must not change what the class refers to.
+func editWorkload(l *workload, edit func(*model.PodClass)) func(*model.Snapshot) {
 	return func(s *model.Snapshot) {
 		s.PodClasses = slices.Clone(s.PodClasses)
 		for _, i := range l.classes {
@@ -47,21 +47,21 @@ func editLoad(l *load, edit func(*model.PodClass)) func(*model.Snapshot) {
 	}
 }
 
-func (l *load) candidate(change, field, group string, edit func(*model.PodClass)) candidate {
+func (l *workload) candidate(change, field, group string, edit func(*model.PodClass)) candidate {
 	return candidate{
 		Advice: Advice{Change: change + " of " + l.name, Subject: l.subject, Field: field},
-		group:  "load/" + l.name + "/" + group,
-		apply:  editLoad(l, edit),
+		group:  "workload/" + l.name + "/" + group,
+		apply:  editWorkload(l, edit),
 	}
 }
 
 // sample is the class that stands for the workload: that of its last revision, as ids go.
-func (f *facts) sample(l *load) *model.PodClass {
+func (f *facts) sample(l *workload) *model.PodClass {
 	return &f.in.Snapshot.PodClasses[l.classes[len(l.classes)-1]]
 }
 
 // tolerate lets a workload with pending pods onto the pools whose taints keep it off.
-func (f *facts) tolerate(l *load) []candidate {
+func (f *facts) tolerate(l *workload) []candidate {
 	var out []candidate
 	for _, m := range l.misses {
 		p := f.pool(m.NodePool)
@@ -82,8 +82,8 @@ func (f *facts) tolerate(l *load) []candidate {
 				Change: fmt.Sprintf("let %s tolerate %s, the taint of pool %s", l.name, list(words), p.Name), Subject: l.subject,
 				Field: "spec.tolerations",
 			},
-			group: "load/" + l.name + "/taint/" + string(p.Name),
-			apply: editLoad(l, func(c *model.PodClass) { c.Tolerations = slices.Concat(c.Tolerations, more) }),
+			group: "workload/" + l.name + "/taint/" + string(p.Name),
+			apply: editWorkload(l, func(c *model.PodClass) { c.Tolerations = slices.Concat(c.Tolerations, more) }),
 		})
 	}
 	return out
@@ -91,7 +91,7 @@ func (f *facts) tolerate(l *load) []candidate {
 
 // dropRules drops what a workload says of where its pods run, one rule at a time. Rules on labels of the user's own are
 // left alone as long as the pods run: what they separate, no one but the user knows.
-func (f *facts) dropRules(l *load) []candidate {
+func (f *facts) dropRules(l *workload) []candidate {
 	c := f.sample(l)
 	mayGo := func(key string) bool { return l.pending || labels.WellKnown(labels.Normal(key)) }
 	var out []candidate
@@ -113,7 +113,7 @@ func (f *facts) dropRules(l *load) []candidate {
 }
 
 // dropPeerRules drops hard rules about other pods.
-func dropPeerRules(l *load, c *model.PodClass) []candidate {
+func dropPeerRules(l *workload, c *model.PodClass) []candidate {
 	var out []candidate
 	for _, key := range topologyKeys(c.TopologySpread, func(s model.TopologySpread) (string, bool) { return s.TopologyKey, s.Required }) {
 		out = append(out, l.candidate("drop the spread over "+key, "spec.topologySpreadConstraints", "spread/"+key,
