@@ -51,7 +51,7 @@ func (s *Scheduler) oneOf(o *market.Option, items []market.Item, most purchase.P
 			pinned[i].Segment = s.segmentOf(s.rules.Keys(it.Class), o)
 		}
 	}
-	b, ok := purchase.OneClaim(s.market, o, pinned, s.limits, most, s.devicesFit(nil, claimants(items)...))
+	b, ok := s.buyer.OneClaim(o, pinned, s.limits, most, s.devicesFit(nil, claimants(items)...))
 	if ok {
 		s.together(o, items)
 		for _, c := range claimants(items) {

@@ -161,7 +161,7 @@ func (a *attempt) candidates(c *view.Class) []*candidate {
 // preferences, they do.
 func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	keys := a.s.rules.Keys(c)
-	if a.enforces() {
+	if enforces(&a.s.v.Policy) {
 		keys = a.keysOf(c)
 	}
 	g := a.s.partition(keys)
@@ -175,7 +175,7 @@ func (a *attempt) newNodeCandidates(c *view.Class) []*candidate {
 	return out
 }
 
-func (a *attempt) enforces() bool { return a.s.v.Policy.Preferences == model.PreferencesEnforced }
+func enforces(p *model.Policy) bool { return p.Preferences == model.PreferencesEnforced }
 
 // newNodes are the best new nodes for a pod in each segment of a partition.
 func (a *attempt) newNodes(c *view.Class, g *partition) []newNode {
@@ -207,7 +207,7 @@ func (a *attempt) bestNewNode(c *view.Class, tiers [][]*market.Option) newNode {
 			if !o.Takes(&it, false) || a.s.limits.Remaining(o, 1) == 0 {
 				continue
 			}
-			v := int64(float64(o.Price+a.s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + a.preferencePenalty(c, o)
+			v := int64(float64(o.Price+a.s.v.Policy.PerNodeOverhead)*market.Share(c.Requested, o.Free)) + preferencePenalty(&a.s.v.Policy, c, o)
 			if out.tier < 0 || v < out.cost {
 				out = newNode{t, v}
 			}
@@ -264,12 +264,12 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 		if !a.s.tally.Allows(c, b.site) {
 			continue
 		}
-		if h := a.nextHost(c, b); h >= 0 {
+		if h := b.nextHost(a.s.matcher, c); h >= 0 {
 			if w := a.s.tally.PreferencePenalty(c, a.s.tally.Host(h)); on == nil || w < onPenalty {
 				on, host, onPenalty = b, h, w
 			}
 		}
-		if b.tier < 0 || (on != nil && !a.enforces()) {
+		if b.tier < 0 || (on != nil && !enforces(&a.s.v.Policy)) {
 			continue
 		}
 		penalty := a.s.tally.PreferencePenalty(c, b.site)
@@ -279,7 +279,7 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 		}
 	}
 	switch {
-	case on != nil && (fresh == nil || !a.enforces() || onPenalty <= newPenalty):
+	case on != nil && (fresh == nil || !enforces(&a.s.v.Policy) || onPenalty <= newPenalty):
 		a.s.v.Place(host, c, 1)
 		a.intended = append(a.intended, intent{pod: pod, host: host})
 	case fresh != nil:
@@ -292,11 +292,11 @@ func (a *attempt) placeOne(c *view.Class, pod int, candidates []*candidate) bool
 	return true
 }
 
-// nextHost is the first host of a candidate that takes a pod; -1 when there is none. A host that does not is not asked again.
-func (a *attempt) nextHost(c *view.Class, b *candidate) int {
+// nextHost is the first of the hosts that takes a pod; -1 when there is none. A host that does not is not asked again.
+func (b *candidate) nextHost(m *fit.Matcher, c *view.Class) int {
 	for ; b.next < len(b.hosts); b.next++ {
 		h := b.hosts[b.next]
-		if a.s.matcher.Capacity(c, h, 1) == 1 {
+		if m.Capacity(c, h, 1) == 1 {
 			return h
 		}
 	}
@@ -304,6 +304,6 @@ func (a *attempt) nextHost(c *view.Class, b *candidate) int {
 }
 
 // preferencePenalty is the price of a pod's preferences about nodes that an option does not meet.
-func (a *attempt) preferencePenalty(c *view.Class, o *market.Option) int64 {
-	return market.PreferencePrice(&a.s.v.Policy) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
+func preferencePenalty(p *model.Policy, c *view.Class, o *market.Option) int64 {
+	return market.PreferencePrice(p) * int64(fit.PreferencePenalty(c.Profile, &o.Place))
 }

@@ -111,7 +111,9 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, actual bool
 		if a.fitsOnHost(c, h) && allows(c, a.s.tally.Host(h)) {
 			a.s.v.Place(h, c, 1)
 			a.assignments = append(a.assignments, Assignment{Pod: pod, Host: h})
-			a.freezeIf(c, actual)
+			if actual {
+				a.s.tally.Freeze(c)
+			}
 			return true
 		}
 	}
@@ -125,7 +127,9 @@ func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, actual bool
 	default:
 		return false
 	}
-	a.freezeIf(c, actual)
+	if actual {
+		a.s.tally.Freeze(c)
+	}
 	return true
 }
 
@@ -144,12 +148,6 @@ func (a *attempt) newClaimFor(o *market.Option, c *view.Class, pod int) {
 	a.s.limits.Take(o, 1)
 	a.claims = append(a.claims, b)
 	a.addTo(b, o, c, pod)
-}
-
-func (a *attempt) freezeIf(c *view.Class, actual bool) {
-	if actual {
-		a.s.tally.Freeze(c)
-	}
 }
 
 // addTo puts a pod on a claim, which becomes into if it is not that yet.

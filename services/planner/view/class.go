@@ -52,26 +52,26 @@ func (p *Profile) Mentions(key string) bool {
 	return ok
 }
 
-func (w *World) addClasses() error {
+func (cp compiler) addClasses() error {
 	profiles := make(map[string]*Profile)
-	indifferent := w.Policy.Preferences == model.PreferencesIgnored
-	for i := range w.Snapshot.PodClasses {
-		spec := &w.Snapshot.PodClasses[i]
-		if i > 0 && spec.ID == w.Classes[i-1].ID {
+	indifferent := cp.w.Policy.Preferences == model.PreferencesIgnored
+	for i := range cp.w.Snapshot.PodClasses {
+		spec := &cp.w.Snapshot.PodClasses[i]
+		if i > 0 && spec.ID == cp.w.Classes[i-1].ID {
 			return fmt.Errorf("pod class %s is there twice", spec.ID)
 		}
 		key, err := profileKey(spec, indifferent)
 		if err != nil {
-			return fmt.Errorf("pod class %s: %w", spec.ID, err)
+			return fmt.Errorf("pod class %s: %cp.w", spec.ID, err)
 		}
 		p := profiles[key]
 		if p == nil {
-			p = newProfile(spec, len(w.Profiles), indifferent)
+			p = newProfile(spec, len(cp.w.Profiles), indifferent)
 			p.key = key
 			profiles[key] = p
-			w.Profiles = append(w.Profiles, p)
+			cp.w.Profiles = append(cp.w.Profiles, p)
 		}
-		w.Classes = append(w.Classes, &Class{PodClass: spec, Index: i, Requested: w.requested(spec), Profile: p})
+		cp.w.Classes = append(cp.w.Classes, &Class{PodClass: spec, Index: i, Requested: cp.requested(spec), Profile: p})
 	}
 	return nil
 }

@@ -21,13 +21,13 @@ func counted(s *model.Snapshot) *devices.Dims {
 }
 
 // deviceNames are the resources that devices are counted by.
-func (w *World) deviceNames() []model.Resource {
-	if w.Devices == nil {
+func (cp compiler) deviceNames() []model.Resource {
+	if cp.w.Devices == nil {
 		return nil
 	}
 	var out []model.Resource
-	for i := range w.Snapshot.PodClasses {
-		for _, a := range w.Devices.Requests(&w.Snapshot.PodClasses[i]) {
+	for i := range cp.w.Snapshot.PodClasses {
+		for _, a := range cp.w.Devices.Requests(&cp.w.Snapshot.PodClasses[i]) {
 			out = append(out, a.Resource)
 		}
 	}
@@ -35,13 +35,13 @@ func (w *World) deviceNames() []model.Resource {
 }
 
 // requested is what one pod of a class takes. What pods of DaemonSets take of devices is gone before others come.
-func (w *World) requested(c *model.PodClass) Vector {
-	out := w.Index.Vector(c.Requests)
-	if w.Devices == nil || c.Daemon || c.Mirror {
+func (cp compiler) requested(c *model.PodClass) Vector {
+	out := cp.w.Index.Vector(c.Requests)
+	if cp.w.Devices == nil || c.Daemon || c.Mirror {
 		return out
 	}
-	for _, a := range w.Devices.Requests(c) {
-		if i, ok := w.Index.Place(a.Resource); ok {
+	for _, a := range cp.w.Devices.Requests(c) {
+		if i, ok := cp.w.Index.Place(a.Resource); ok {
 			out[i] = a.Value
 		}
 	}
@@ -49,13 +49,13 @@ func (w *World) requested(c *model.PodClass) Vector {
 }
 
 // leaveDevices takes devices out of what vectors say of a host.
-func (w *World) leaveDevices(h *Host) {
-	if w.Devices == nil {
+func (hb hostBuilder) leaveDevices(h *Host) {
+	if hb.w.Devices == nil {
 		return
 	}
 	open := func(v Vector) Vector {
 		v = slices.Clone(v)
-		for i, name := range w.Index.names {
+		for i, name := range hb.w.Index.names {
 			if devices.IsDevices(name) {
 				v[i] = unlimited
 			}

@@ -69,63 +69,66 @@ func (h *Host) Placement(pod model.PodID) model.Placement {
 	return model.Placement{Pod: pod, Claim: h.Claim.ID}
 }
 
+// hostBuilder makes the hosts of a World.
+type hostBuilder struct{ w *World }
+
 // hosts lists the nodes by name, then the claims in flight by id.
-func (w *World) hosts() []*Host {
+func (hb hostBuilder) hosts() []*Host {
 	claims := make(map[model.NodeName]*model.Claim)
-	for i := range w.Snapshot.Claims {
-		c := &w.Snapshot.Claims[i]
+	for i := range hb.w.Snapshot.Claims {
+		c := &hb.w.Snapshot.Claims[i]
 		if c.Node != "" && c.Live() {
 			claims[c.Node] = c
 		}
 	}
 	var out []*Host
 	joined := make(map[model.ClaimID]bool)
-	for i := range w.Snapshot.Nodes {
-		h := w.nodeHost(&w.Snapshot.Nodes[i], claims)
+	for i := range hb.w.Snapshot.Nodes {
+		h := hb.nodeHost(&hb.w.Snapshot.Nodes[i], claims)
 		if h.Claim != nil {
 			joined[h.Claim.ID] = true
 		}
 		out = append(out, h)
 	}
-	for i := range w.Snapshot.Claims {
-		c := &w.Snapshot.Claims[i]
+	for i := range hb.w.Snapshot.Claims {
+		c := &hb.w.Snapshot.Claims[i]
 		if joined[c.ID] || c.State > model.ClaimRegistered {
 			continue
 		}
-		out = append(out, w.flightHost(c))
+		out = append(out, hb.flightHost(c))
 	}
 	byNode := make(map[model.NodeName]*Host, len(out))
 	for i, h := range out {
 		h.Index = i
-		w.leaveDevices(h)
+		hb.leaveDevices(h)
 		if h.Node != nil {
 			byNode[h.Node.Name] = h
 		}
 	}
-	for i := range w.Pods {
-		if w.Pods[i].Node == "" {
+	for i := range hb.w.Pods {
+		if hb.w.Pods[i].Node == "" {
 			continue
 		}
-		if h := byNode[w.Pods[i].Node]; h != nil {
+		if h := byNode[hb.w.Pods[i].Node]; h != nil {
 			h.Pods = append(h.Pods, i)
 		}
 	}
 	return out
 }
 
-func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
+func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
 	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}, Taints: n.Taints}
-	if n.Claim != "" && w.ClaimIndex[n.Claim] != nil {
-		h.Claim = w.ClaimIndex[n.Claim]
+	if n.Claim != "" && hb.w.ClaimIndex[n.Claim] != nil {
+		h.Claim = hb.w.ClaimIndex[n.Claim]
 	}
-	h.Allocatable = w.Index.Vector(n.Allocatable)
+	h.Allocatable = hb.w.Index.Vector(n.Allocatable)
 	h.Initialized = n.Ready
 	if c := h.Claim; c != nil {
-		h.Pool = w.Pool(c.NodePool)
+		h.Pool = hb.w.Pool(c.NodePool)
 		h.Initialized = c.State == model.ClaimInitialized || c.Reached >= model.ClaimInitialized
-		w.judgeLeaving(h)
+		hb.judgeLeaving(h)
 		if !h.Initialized {
-			w.expect(h)
+			hb.expect(h)
 		}
 	}
 	tainted := slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == disruptedTaint })
@@ -136,16 +139,16 @@ func (w *World) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) 
 
 // expect fills in what a node that is still starting will have: resources that it does not report yet, labels before it
 // is registered; and leaves out the taints that will have gone by then.
-func (w *World) expect(h *Host) {
+func (hb hostBuilder) expect(h *Host) {
 	c := h.Claim
-	estimate := w.estimate(c)
+	estimate := hb.estimate(c)
 	for i, v := range h.Allocatable {
 		if v == 0 {
 			h.Allocatable[i] = estimate[i]
 		}
 	}
 	if c.State < model.ClaimRegistered {
-		h.LabelSets, h.Open = w.claimLabels(c), openLabels(c)
+		h.LabelSets, h.Open = hb.claimLabels(c), openLabels(c)
 		h.Taints = c.Taints
 	}
 	h.Taints = slices.DeleteFunc(slices.Clone(h.Taints), func(t model.Taint) bool {
@@ -163,19 +166,19 @@ func temporary(t model.Taint) bool {
 	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
 }
 
-func (w *World) flightHost(c *model.Claim) *Host {
-	h := &Host{Claim: c, Pool: w.Pool(c.NodePool), LabelSets: w.claimLabels(c), Open: openLabels(c), Taints: c.Taints}
-	h.Allocatable = w.flightAllocatable(c)
-	h.allocatable = w.shapesAllocatable(c, h.LabelSets)
-	w.judgeLeaving(h)
+func (hb hostBuilder) flightHost(c *model.Claim) *Host {
+	h := &Host{Claim: c, Pool: hb.w.Pool(c.NodePool), LabelSets: hb.claimLabels(c), Open: openLabels(c), Taints: c.Taints}
+	h.Allocatable = hb.flightAllocatable(c)
+	h.allocatable = hb.shapesAllocatable(c, h.LabelSets)
+	hb.judgeLeaving(h)
 	h.Closed = h.Leaving
 	return h
 }
 
 // judgeLeaving notes whether the host's claim is going away already.
-func (w *World) judgeLeaving(h *Host) {
-	h.Interrupted = w.isInterrupted(h.Claim)
-	h.Leaving = w.IsLeaving(h.Claim)
+func (hb hostBuilder) judgeLeaving(h *Host) {
+	h.Interrupted = hb.w.isInterrupted(h.Claim)
+	h.Leaving = hb.w.IsLeaving(h.Claim)
 }
 
 // isInterrupted says whether a claim's node goes whether its pods have moved or not.
@@ -190,10 +193,10 @@ func (w *World) IsLeaving(c *model.Claim) bool {
 }
 
 // interrupted collects the instances that AWS is about to take, by instance id and by claim.
-func (w *World) interrupted() map[string]bool {
+func (cp compiler) interrupted() map[string]bool {
 	out := make(map[string]bool)
-	for i := range w.Snapshot.Notices {
-		n := &w.Snapshot.Notices[i]
+	for i := range cp.w.Snapshot.Notices {
+		n := &cp.w.Snapshot.Notices[i]
 		if n.Kind != model.NoticeSpotInterruption && n.Kind != model.NoticeStateChange {
 			continue
 		}
@@ -208,7 +211,7 @@ func (w *World) interrupted() map[string]bool {
 }
 
 // shapes lists what a claim is, or may still become.
-func (w *World) shapes(c *model.Claim) []model.RankedOffering {
+func (hb hostBuilder) shapes(c *model.Claim) []model.RankedOffering {
 	if c.InstanceType != "" {
 		return []model.RankedOffering{{
 			InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType, ReservationID: c.ReservationID,
@@ -219,21 +222,21 @@ func (w *World) shapes(c *model.Claim) []model.RankedOffering {
 
 // flightAllocatable is what a claim's node will have at least: where no type is known (its class is not ready just now),
 // as much as it was bought for.
-func (w *World) flightAllocatable(c *model.Claim) Vector {
+func (hb hostBuilder) flightAllocatable(c *model.Claim) Vector {
 	if len(c.Allocatable) > 0 {
-		return w.estimate(c)
+		return hb.estimate(c)
 	}
-	known := func(o model.RankedOffering) bool { return w.claimCatalog(c).Type(o.InstanceType) != nil }
-	if !slices.ContainsFunc(w.shapes(c), known) {
-		return w.Index.Vector(c.Requests)
+	known := func(o model.RankedOffering) bool { return hb.claimCatalog(c).Type(o.InstanceType) != nil }
+	if !slices.ContainsFunc(hb.shapes(c), known) {
+		return hb.w.Index.Vector(c.Requests)
 	}
-	return w.bound(c, func(t *Type) Vector { return w.Allocatable(c.NodeClass, t) }, func(a, b int64) int64 { return min(a, b) })
+	return hb.bound(c, func(t *Type) Vector { return hb.w.Allocatable(c.NodeClass, t) }, func(a, b int64) int64 { return min(a, b) })
 }
 
 // estimate is what a launched claim's node will have, as the claim says, or less where that is known by now.
-func (w *World) estimate(c *model.Claim) Vector {
-	out := w.Index.Vector(c.Allocatable)
-	if v, ok := w.learned[learnedKey{c.NodeClass, c.InstanceType}]; ok {
+func (hb hostBuilder) estimate(c *model.Claim) Vector {
+	out := hb.w.Index.Vector(c.Allocatable)
+	if v, ok := hb.w.learned[learnedKey{c.NodeClass, c.InstanceType}]; ok {
 		for i := range out {
 			out[i] = min(out[i], v[i])
 		}
@@ -241,19 +244,19 @@ func (w *World) estimate(c *model.Claim) Vector {
 	if c.InstanceType == "" {
 		return out
 	}
-	return w.overlaid(c, w.shapes(c)[0], out)
+	return hb.overlaid(c, hb.shapes(c)[0], out)
 }
 
 // overlaid is what a claim's node has of some resources, with what node overlays say in its place. Until the node tells
 // itself, pods that it was bought for must fit there.
-func (w *World) overlaid(c *model.Claim, o model.RankedOffering, v Vector) Vector {
-	has, _ := w.Overlays.For(c.NodePool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
+func (hb hostBuilder) overlaid(c *model.Claim, o model.RankedOffering, v Vector) Vector {
+	has, _ := hb.w.Overlays.For(c.NodePool, o.InstanceType).Capacity(o.Zone, o.CapacityType, o.ReservationID)
 	if len(has) == 0 {
 		return v
 	}
 	v = slices.Clone(v)
 	for _, a := range has {
-		if i, ok := w.Index.Place(a.Resource); ok {
+		if i, ok := hb.w.Index.Place(a.Resource); ok {
 			v[i] = a.Value
 		}
 	}
@@ -261,23 +264,23 @@ func (w *World) overlaid(c *model.Claim, o model.RankedOffering, v Vector) Vecto
 }
 
 // shapesAllocatable is what a claim's node will have for each of its label sets; nil where that is the same for all.
-func (w *World) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vector {
+func (hb hostBuilder) shapesAllocatable(c *model.Claim, labels []model.Labels) []Vector {
 	if len(c.Allocatable) > 0 || len(labels) < 2 {
 		return nil
 	}
 	out := make([]Vector, len(labels))
 	for i, ls := range labels {
 		shape := func(o model.RankedOffering) bool { return hasLabels(ls, shapeLabels(o)) }
-		k := slices.IndexFunc(w.shapes(c), shape)
+		k := slices.IndexFunc(hb.shapes(c), shape)
 		if k < 0 {
-			out[i] = w.flightAllocatable(c)
+			out[i] = hb.flightAllocatable(c)
 			continue
 		}
-		o := w.shapes(c)[k]
-		if t := w.claimCatalog(c).Type(o.InstanceType); t != nil {
-			out[i] = w.overlaid(c, o, w.Allocatable(c.NodeClass, t))
+		o := hb.shapes(c)[k]
+		if t := hb.claimCatalog(c).Type(o.InstanceType); t != nil {
+			out[i] = hb.overlaid(c, o, hb.w.Allocatable(c.NodeClass, t))
 		} else {
-			out[i] = w.flightAllocatable(c)
+			out[i] = hb.flightAllocatable(c)
 		}
 	}
 	return out
@@ -306,19 +309,19 @@ func (w *World) ClaimCapacity(c *model.Claim) Vector {
 		if c.InstanceType == "" {
 			return has
 		}
-		return w.overlaid(c, w.shapes(c)[0], has)
+		return hostBuilder{w}.overlaid(c, hostBuilder{w}.shapes(c)[0], has)
 	}
-	return w.bound(c, func(t *Type) Vector { return t.CapacityVector }, func(a, b int64) int64 { return max(a, b) })
+	return hostBuilder{w}.bound(c, func(t *Type) Vector { return t.CapacityVector }, func(a, b int64) int64 { return max(a, b) })
 }
 
-func (w *World) bound(c *model.Claim, of func(*Type) Vector, pick func(a, b int64) int64) Vector {
+func (hb hostBuilder) bound(c *model.Claim, of func(*Type) Vector, pick func(a, b int64) int64) Vector {
 	var out Vector
-	for _, o := range w.shapes(c) {
-		t := w.claimCatalog(c).Type(o.InstanceType)
+	for _, o := range hb.shapes(c) {
+		t := hb.claimCatalog(c).Type(o.InstanceType)
 		if t == nil {
 			continue
 		}
-		v := w.overlaid(c, o, of(t))
+		v := hb.overlaid(c, o, of(t))
 		if out == nil {
 			out = slices.Clone(v)
 		}
@@ -327,22 +330,22 @@ func (w *World) bound(c *model.Claim, of func(*Type) Vector, pick func(a, b int6
 		}
 	}
 	if out == nil {
-		return make(Vector, w.Index.Len())
+		return make(Vector, hb.w.Index.Len())
 	}
 	return out
 }
 
-func (w *World) claimCatalog(c *model.Claim) *Catalog {
-	for i := range w.Snapshot.NodeClasses {
-		if nc := &w.Snapshot.NodeClasses[i]; nc.Name == c.NodeClass {
-			return w.catalogs[nc.Catalog]
+func (hb hostBuilder) claimCatalog(c *model.Claim) *Catalog {
+	for i := range hb.w.Snapshot.NodeClasses {
+		if nc := &hb.w.Snapshot.NodeClasses[i]; nc.Name == c.NodeClass {
+			return hb.w.catalogs[nc.Catalog]
 		}
 	}
 	return nil
 }
 
 // claimLabels are the labels that a claim's node will have, for each shape that it may become.
-func (w *World) claimLabels(c *model.Claim) []model.Labels {
+func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 	var own model.Labels
 	for _, r := range require.NewSet(c.Requirements...) {
 		if v, ok := r.Single(); ok {
@@ -351,9 +354,9 @@ func (w *World) claimLabels(c *model.Claim) []model.Labels {
 	}
 	own = MergeLabels(own, c.Labels)
 	var out []model.Labels
-	for _, o := range w.shapes(c) {
+	for _, o := range hb.shapes(c) {
 		ls := own
-		if t := w.claimCatalog(c).Type(o.InstanceType); t != nil {
+		if t := hb.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
 		ls = MergeLabels(ls, shapeLabels(o))

@@ -18,29 +18,29 @@ type learnedKey struct {
 // next one would be bought just so. Only nodes that were initialized and are still as their class would launch them tell
 // anything, and a resource that a node does not report, or has none of, tells nothing: a broken device must not make a
 // type useless.
-func (w *World) learn() {
-	w.learned = make(map[learnedKey]Vector)
-	nodes := w.Snapshot.Nodes
-	for i := range w.Snapshot.Claims {
-		c := &w.Snapshot.Claims[i]
+func (cp compiler) learn() {
+	cp.w.learned = make(map[learnedKey]Vector)
+	nodes := cp.w.Snapshot.Nodes
+	for i := range cp.w.Snapshot.Claims {
+		c := &cp.w.Snapshot.Claims[i]
 		if c.State != model.ClaimInitialized || c.InstanceType == "" || !c.Drifted.OK() {
 			continue
 		}
 		at, found := slices.BinarySearchFunc(nodes, c.Node, func(n model.Node, name model.NodeName) int { return cmp.Compare(n.Name, name) })
-		t := w.claimCatalog(c).Type(c.InstanceType)
+		t := hostBuilder{cp.w}.claimCatalog(c).Type(c.InstanceType)
 		if !found || t == nil {
 			continue
 		}
 		key := learnedKey{c.NodeClass, c.InstanceType}
-		has := w.Index.Vector(nodes[at].Allocatable)
-		least := w.learned[key]
+		has := cp.w.Index.Vector(nodes[at].Allocatable)
+		least := cp.w.learned[key]
 		for k, v := range has {
 			if v <= 0 || v >= t.AllocatableVector[k] {
 				continue
 			}
 			if least == nil {
 				least = slices.Clone(t.AllocatableVector)
-				w.learned[key] = least
+				cp.w.learned[key] = least
 			}
 			least[k] = min(least[k], v)
 		}

@@ -16,7 +16,7 @@ func (v *View) Reclass() (same, ok bool, err error) {
 	}
 	classes, profiles := w.Classes, w.Profiles
 	w.Classes, w.Profiles = nil, nil
-	if err := w.addClasses(); err != nil {
+	if err := (compiler{w}).addClasses(); err != nil {
 		return false, false, err
 	}
 	now := make([]*Class, len(classes))

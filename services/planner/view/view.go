@@ -50,7 +50,7 @@ type Mark struct{ steps, follower, also int }
 
 // NewView puts the pods that are bound onto their hosts.
 func NewView(w *World) *View {
-	v := &View{World: w, Hosts: w.hosts(), drivers: drivers(w.Snapshot)}
+	v := &View{World: w, Hosts: hostBuilder{w}.hosts(), drivers: drivers(w.Snapshot)}
 	n := len(v.Hosts)
 	v.free, v.volumes = vectors(n, w.Index.Len()), vectors(n, v.drivers.Len())
 	v.ports, v.removed, v.nominated = make([][]model.HostPort, n), make([]bool, n), make([]int, n)

@@ -112,15 +112,16 @@ func NewWorld(s *model.Snapshot, policy model.Policy, now time.Time) (*World, er
 // set. The World keeps the list.
 func Compile(s *model.Snapshot, pods []Pod, policy model.Policy, now time.Time) (*World, error) {
 	w := &World{Snapshot: s, Pods: pods, Policy: policy, Now: now, Devices: counted(s)}
-	w.Index = NewIndex(append(mentioned(s), w.deviceNames()...))
+	cp := compiler{w}
+	w.Index = NewIndex(append(mentioned(s), cp.deviceNames()...))
 	for _, step := range []func() error{
-		w.addCatalogs, w.addOfferings, w.addClasses, w.addPods, w.addDaemons, w.addPools, w.addClaims,
+		cp.addCatalogs, w.addOfferings, cp.addClasses, cp.addPods, cp.addDaemons, cp.addPools, cp.addClaims,
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	w.learn()
+	cp.learn()
 	return w, nil
 }
 
@@ -144,11 +145,14 @@ func mentioned(s *model.Snapshot) []model.Resource {
 	return names
 }
 
-func (w *World) addCatalogs() error {
-	w.catalogs = make(map[model.CatalogID]*Catalog)
-	for i := range w.Snapshot.Catalogs {
-		spec := &w.Snapshot.Catalogs[i]
-		if w.catalogs[spec.ID] != nil {
+// compiler fills in a World from its snapshot, and resolves references.
+type compiler struct{ w *World }
+
+func (cp compiler) addCatalogs() error {
+	cp.w.catalogs = make(map[model.CatalogID]*Catalog)
+	for i := range cp.w.Snapshot.Catalogs {
+		spec := &cp.w.Snapshot.Catalogs[i]
+		if cp.w.catalogs[spec.ID] != nil {
 			return fmt.Errorf("catalog %s is there twice", spec.ID)
 		}
 		c := &Catalog{ID: spec.ID, index: make(map[model.TypeName]*Type, len(spec.InstanceTypes)), keys: make(map[string]bool)}
@@ -157,14 +161,14 @@ func (w *World) addCatalogs() error {
 			if c.index[t.Name] != nil {
 				return fmt.Errorf("catalog %s: instance_types: %s is there twice", spec.ID, t.Name)
 			}
-			compiled := &Type{InstanceType: t, CapacityVector: w.Index.Vector(t.Capacity), AllocatableVector: w.Index.Vector(t.Allocatable)}
+			compiled := &Type{InstanceType: t, CapacityVector: cp.w.Index.Vector(t.Capacity), AllocatableVector: cp.w.Index.Vector(t.Allocatable)}
 			c.index[t.Name] = compiled
 			for _, l := range t.Labels {
 				c.keys[l.Key] = true
 			}
 			c.Types = append(c.Types, compiled)
 		}
-		w.catalogs[spec.ID] = c
+		cp.w.catalogs[spec.ID] = c
 	}
 	return nil
 }
@@ -197,76 +201,76 @@ func (w *World) addOfferings() error {
 	return nil
 }
 
-func (w *World) addPods() error {
+func (cp compiler) addPods() error {
 	var class *Class
-	for i := range w.Pods {
-		p := &w.Pods[i]
-		if i > 0 && p.ID == w.Pods[i-1].ID {
+	for i := range cp.w.Pods {
+		p := &cp.w.Pods[i]
+		if i > 0 && p.ID == cp.w.Pods[i-1].ID {
 			return fmt.Errorf("pod %s is there twice", p.ID)
 		}
 		if class == nil || class.ID != p.Pod.Class { // pods of a class mostly follow each other
-			class = w.class(p.Pod.Class)
+			class = cp.w.class(p.Pod.Class)
 		}
 		if class == nil {
 			return fmt.Errorf("pod %s: class_id: no pod class %s", p.ID, p.Pod.Class)
 		}
 		p.Class = class
 		if p.Node == "" {
-			w.Unbound = append(w.Unbound, i)
+			cp.w.Unbound = append(cp.w.Unbound, i)
 		}
 	}
 	return nil
 }
 
-func (w *World) addDaemons() error {
-	for i := range w.Snapshot.DaemonSets {
-		d := &w.Snapshot.DaemonSets[i]
-		c := w.class(d.Class)
+func (cp compiler) addDaemons() error {
+	for i := range cp.w.Snapshot.DaemonSets {
+		d := &cp.w.Snapshot.DaemonSets[i]
+		c := cp.w.class(d.Class)
 		if c == nil {
 			return fmt.Errorf("daemon set %s: class_id: no pod class %s", d.ID, d.Class)
 		}
-		w.Daemons = append(w.Daemons, Daemon{DaemonSet: d, Class: c})
+		cp.w.Daemons = append(cp.w.Daemons, Daemon{DaemonSet: d, Class: c})
 	}
 	return nil
 }
 
-func (w *World) addPools() error {
+func (cp compiler) addPools() error {
 	classes := make(map[model.NodeClassName]*model.NodeClass)
-	for i := range w.Snapshot.NodeClasses {
-		nc := &w.Snapshot.NodeClasses[i]
-		if nc.NotReady.OK() && w.catalogs[nc.Catalog] == nil {
+	for i := range cp.w.Snapshot.NodeClasses {
+		nc := &cp.w.Snapshot.NodeClasses[i]
+		if nc.NotReady.OK() && cp.w.catalogs[nc.Catalog] == nil {
 			return fmt.Errorf("node class %s: catalog_id: no catalog %q", nc.Name, nc.Catalog)
 		}
 		classes[nc.Name] = nc
 	}
 	seen := make(map[model.PoolName]bool)
-	for i := range w.Snapshot.NodePools {
-		p := &w.Snapshot.NodePools[i]
+	for i := range cp.w.Snapshot.NodePools {
+		p := &cp.w.Snapshot.NodePools[i]
 		if seen[p.Name] {
 			return fmt.Errorf("node pool %s is there twice", p.Name)
 		}
 		seen[p.Name] = true
-		w.Pools = append(w.Pools, w.newPool(p, classes[p.NodeClass]))
+		cp.w.Pools = append(cp.w.Pools, cp.newPool(p, classes[p.NodeClass]))
 	}
-	slices.SortFunc(w.Pools, func(a, b *Pool) int {
+	slices.SortFunc(cp.w.Pools, func(a, b *Pool) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Name, b.Name))
 	})
-	for i, p := range w.Pools {
+	for i, p := range cp.w.Pools {
 		p.Index = i
 	}
 	return nil
 }
 
-func (w *World) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
+func (cp compiler) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
 	out := &Pool{NodePool: p, Class: class, NodeLimit: -1}
 	out.Requirements = require.NewSet(p.Requirements...).
 		Intersect(require.FromLabels(p.Labels)).
 		With(require.Value(labels.NodePool, string(p.Name))).
 		With(require.Value(labels.NodeClass, string(p.NodeClass)))
 	if class != nil {
-		out.Catalog = w.catalogs[class.Catalog]
+		out.Catalog = cp.w.catalogs[class.Catalog]
 	}
-	out.LimitVector = make(Vector, w.Index.Len())
+	out.LimitVector = make(Vector, cp.w.Index.Len())
 	for i := range out.LimitVector {
 		out.LimitVector[i] = -1
 	}
@@ -275,23 +279,23 @@ func (w *World) newPool(p *model.NodePool, class *model.NodeClass) *Pool {
 			out.NodeLimit = a.Value
 			continue
 		}
-		if i, ok := w.Index.Place(a.Resource); ok {
+		if i, ok := cp.w.Index.Place(a.Resource); ok {
 			out.LimitVector[i] = a.Value
 		}
 	}
 	return out
 }
 
-func (w *World) addClaims() error {
-	w.ClaimIndex = make(map[model.ClaimID]*model.Claim, len(w.Snapshot.Claims))
-	for i := range w.Snapshot.Claims {
-		c := &w.Snapshot.Claims[i]
-		if w.ClaimIndex[c.ID] != nil {
+func (cp compiler) addClaims() error {
+	cp.w.ClaimIndex = make(map[model.ClaimID]*model.Claim, len(cp.w.Snapshot.Claims))
+	for i := range cp.w.Snapshot.Claims {
+		c := &cp.w.Snapshot.Claims[i]
+		if cp.w.ClaimIndex[c.ID] != nil {
 			return fmt.Errorf("claim %s is there twice", c.ID)
 		}
-		w.ClaimIndex[c.ID] = c
+		cp.w.ClaimIndex[c.ID] = c
 	}
-	w.notices = w.interrupted()
+	cp.w.notices = cp.interrupted()
 	return nil
 }
 

@@ -78,13 +78,15 @@ func (b *NewClaim) Relaxed() bool {
 	})
 }
 
-func OneClaim(m *market.Market, o *market.Option, items []market.Item, lim *market.Limits, most PriceCeiling, fits func(*market.Option) bool) (*NewClaim, bool) {
+// OneClaim is a claim for an option that holds all items, without taking it off the limits: what it may become costs at most
+// most, stays within limits and is what fits allows; ok is false where nothing is left.
+func (by *Buyer) OneClaim(o *market.Option, items []market.Item, lim *market.Limits, most PriceCeiling, fits func(*market.Option) bool) (*NewClaim, bool) {
 	slack := lim.Clone()
 	slack.Take(o, 1)
 	spare := slack.Share(o.Pool, 1)
 	b := &NewClaim{Base: o, Items: items}
 	var ok bool
-	b.Options, ok = m.Rank(o, items, func(x *market.Option) bool {
+	b.Options, ok = by.m.Rank(o, items, func(x *market.Option) bool {
 		return most.Allows(x) && market.Within(x, o, spare) && fits(x)
 	})
 	if !ok {
