@@ -29,7 +29,7 @@ func play(t *testing.T, cfg sim.Config) *sim.Day {
 	return d
 }
 
-func TestNobodyIsHurtWhateverHappens(t *testing.T) {
+func TestNoWorkloadIsHurt(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

@@ -102,7 +102,7 @@ func Resolve(t catalog.Type, s Settings) (Shape, error) {
 	kube, system, eviction := r.overhead(t, capacity)
 	return Shape{
 		Name:           t.Name,
-		Labels:         labels(t, r.family),
+		Labels:         nodeLabels(t, r.family),
 		Capacity:       sorted(capacity),
 		Allocatable:    sorted(allocatable(capacity, kube, system, eviction)),
 		KubeReserved:   sorted(kube),

@@ -6,27 +6,25 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// prefix is that of all labels that describe an instance type.
-const prefix = "karpenter.k8s.aws/"
-
-// labels are those that follow from the type and the operating system, sorted by key. What a type does not have or is
+// nodeLabels are those that follow from the type and the operating system, sorted by key. What a type does not have or is
 // not known has no label, so that selectors for existence and size work; only the hypervisor of bare metal is a label
 // with an empty value.
-func labels(t catalog.Type, f family) []Label {
+func nodeLabels(t catalog.Type, f family) []Label {
 	family, size, _ := strings.Cut(t.Name, ".")
 	ls := []Label{
-		{"node.kubernetes.io/instance-type", t.Name},
-		{"kubernetes.io/arch", t.Arch},
-		{"kubernetes.io/os", f.os()},
-		{prefix + "instance-family", family},
-		{prefix + "instance-size", size},
-		{prefix + "instance-capability-flex", strconv.FormatBool(strings.Contains(family, "-flex"))},
-		{prefix + "instance-cpu", number(t.VCPU)},
-		{prefix + "instance-memory", number(t.MemoryMiB)},
-		{prefix + "instance-hypervisor", t.Hypervisor},
-		{prefix + "instance-encryption-in-transit-supported", strconv.FormatBool(t.EncryptionInTransit)},
+		{labels.InstanceType, t.Name},
+		{labels.Arch, t.Arch},
+		{labels.OS, f.os()},
+		{labels.InstanceFamily, family},
+		{labels.InstanceSize, size},
+		{labels.InstanceCapabilityFlex, strconv.FormatBool(strings.Contains(family, "-flex"))},
+		{labels.InstanceCPU, number(t.VCPU)},
+		{labels.InstanceMemory, number(t.MemoryMiB)},
+		{labels.InstanceHypervisor, t.Hypervisor},
+		{labels.InstanceEncryptionInTransit, strconv.FormatBool(t.EncryptionInTransit)},
 	}
 	known := func(key, value string) {
 		if value != "" {
@@ -34,28 +32,28 @@ func labels(t catalog.Type, f family) []Label {
 		}
 	}
 	category, generation := categoryAndGeneration(family)
-	known(prefix+"instance-category", category)
-	known(prefix+"instance-generation", generation)
-	known("node.kubernetes.io/windows-build", f.windowsBuild)
-	known(prefix+"instance-cpu-manufacturer", kebab(t.CPUManufacturer))
-	known(prefix+"instance-cpu-sustained-clock-speed-mhz", positive(t.ClockMHz))
-	known(prefix+"instance-ebs-bandwidth", positive(t.EBSMbps))
-	known(prefix+"instance-network-bandwidth", positive(t.NetworkMbps))
-	known(prefix+"instance-local-nvme", positive(t.LocalNVMeGB))
+	known(labels.InstanceCategory, category)
+	known(labels.InstanceGeneration, generation)
+	known(labels.WindowsBuild, f.windowsBuild)
+	known(labels.InstanceCPUManufacturer, kebab(t.CPUManufacturer))
+	known(labels.InstanceCPUClockSpeed, positive(t.ClockMHz))
+	known(labels.InstanceEBSBandwidth, positive(t.EBSMbps))
+	known(labels.InstanceNetworkBandwidth, positive(t.NetworkMbps))
+	known(labels.InstanceLocalNVMe, positive(t.LocalNVMeGB))
 	// Types with several kinds of device have no labels for them: one label cannot tell which it means.
 	if len(t.GPUs) == 1 {
 		gpu := t.GPUs[0]
-		known(prefix+"instance-gpu-name", kebab(gpu.Name))
-		known(prefix+"instance-gpu-manufacturer", kebab(gpu.Manufacturer))
+		known(labels.InstanceGPUName, kebab(gpu.Name))
+		known(labels.InstanceGPUManufacturer, kebab(gpu.Manufacturer))
 		// A share of a GPU counts as zero of them, which is a value: the label is there.
-		known(prefix+"instance-gpu-count", number(gpu.Count))
-		known(prefix+"instance-gpu-memory", positive(gpu.MemoryMiB))
+		known(labels.InstanceGPUCount, number(gpu.Count))
+		known(labels.InstanceGPUMemory, positive(gpu.MemoryMiB))
 	}
 	if len(t.Accelerators) == 1 {
 		chip := t.Accelerators[0]
-		known(prefix+"instance-accelerator-name", kebab(chip.Name))
-		known(prefix+"instance-accelerator-manufacturer", kebab(chip.Manufacturer))
-		known(prefix+"instance-accelerator-count", number(chip.Count))
+		known(labels.InstanceAcceleratorName, kebab(chip.Name))
+		known(labels.InstanceAcceleratorMaker, kebab(chip.Manufacturer))
+		known(labels.InstanceAcceleratorCount, number(chip.Count))
 	}
 	slices.SortFunc(ls, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
 	return ls

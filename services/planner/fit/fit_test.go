@@ -171,7 +171,7 @@ func TestQuantities(t *testing.T) {
 	}
 }
 
-func TestAWishWeighsWhatIsNotMet(t *testing.T) {
+func TestAPreferenceWeighsWhatIsNotMet(t *testing.T) {
 	place := fit.Place{
 		Labels: model.Labels{{Key: "topology.kubernetes.io/zone", Value: "a"}},
 		Open:   require.NewSet(req("team", model.In, "x", "y")),

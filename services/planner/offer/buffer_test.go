@@ -20,7 +20,7 @@ func ids(s model.Snapshot) []model.PodID {
 	return out
 }
 
-func TestBuffersArePodsThatNobodyMakes(t *testing.T) {
+func TestBuffersArePodsThatDoNotExistYet(t *testing.T) {
 	s := model.Snapshot{
 		PodClasses: []model.PodClass{{ID: "c", Namespace: "shop"}},
 		Pods:       []model.Pod{{ID: "a/p", Class: "c"}, {ID: "shop/web-0", Class: "c"}},

@@ -84,7 +84,7 @@ func (p *marketPool) sells(off *model.Offering) bool {
 		return false
 	}
 	var place require.Set
-	for _, key := range []string{labels.CapacityType, keyReservation, labels.Region, labels.Zone} {
+	for _, key := range []string{labels.CapacityType, labels.CapacityReservationID, labels.Region, labels.Zone} {
 		if r, ok := p.requirements.Get(key); ok {
 			place = place.With(r)
 		}
@@ -114,7 +114,7 @@ func (p *marketPool) meets(reqs require.Set, t *model.InstanceType) bool {
 
 func isPlace(key string) bool {
 	switch key {
-	case labels.Zone, labels.Region, labels.CapacityType, keyReservation:
+	case labels.Zone, labels.Region, labels.CapacityType, labels.CapacityReservationID:
 		return true
 	}
 	return false

@@ -7,16 +7,9 @@
 // Static (pools with replicas) and Units (reservations).
 package offer
 
-import "github.com/kerf-dev/kerf/services/core/model"
-
-// Annotations of claims that tell how they came about.
-const (
-	// AnnotationMinValuesRelaxed is "true" on a claim that has fewer distinct values than its pool's minValues ask for.
-	AnnotationMinValuesRelaxed = "karpenter.sh/nodeclaim-min-values-relaxed"
-	// AnnotationPriceOverlay names the overlay that priced the claim's first offering.
-	AnnotationPriceOverlay = "karpenter.sh/price-overlay-applied"
-	// AnnotationCapacityOverlay names the overlays that said what the claim's first offering has.
-	AnnotationCapacityOverlay = "karpenter.sh/capacity-overlay-applied"
+import (
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Annotations are a claim's own: whether its pool's minValues were relaxed, and which overlays had a say in its first
@@ -24,9 +17,9 @@ const (
 func Annotations(relaxed bool, priceOverlay, capacityOverlays string) model.Labels {
 	var out model.Labels
 	for _, a := range []model.Label{ // in the order of the keys
-		{Key: AnnotationCapacityOverlay, Value: capacityOverlays},
-		{Key: AnnotationMinValuesRelaxed, Value: yes(relaxed)},
-		{Key: AnnotationPriceOverlay, Value: priceOverlay},
+		{Key: labels.CapacityOverlay, Value: capacityOverlays},
+		{Key: labels.MinValuesRelaxed, Value: yes(relaxed)},
+		{Key: labels.PriceOverlay, Value: priceOverlay},
 	} {
 		if a.Value != "" {
 			out = append(out, a)

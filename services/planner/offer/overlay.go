@@ -13,9 +13,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
-// keyReservation is the label of a node that was launched into a capacity reservation.
-const keyReservation = "karpenter.k8s.aws/capacity-reservation-id"
-
 // Overlays is what the node overlays in effect say, found out once for each pool and instance type. It is not changed
 // after NewOverlays. A nil *Overlays has none.
 type Overlays struct {
@@ -70,7 +67,7 @@ func compile(spec *model.NodeOverlay) compiled {
 	c := compiled{NodeOverlay: spec}
 	for _, r := range require.NewSet(spec.Requirements...) {
 		switch r.Key {
-		case labels.Zone, labels.Region, labels.CapacityType, keyReservation:
+		case labels.Zone, labels.Region, labels.CapacityType, labels.CapacityReservationID:
 			c.place = c.place.With(r)
 		default:
 			c.node = c.node.With(r)
@@ -152,7 +149,7 @@ func meetsPlace(place require.Set, zone string, ct model.CapacityType, reservati
 			ok = r.Matches(labels.RegionOf(zone), true)
 		case labels.CapacityType:
 			ok = r.Matches(ct.String(), true)
-		case keyReservation:
+		case labels.CapacityReservationID:
 			ok = r.Matches(reservation, reservation != "")
 		}
 		if !ok {

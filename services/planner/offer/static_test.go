@@ -110,7 +110,7 @@ func TestStaticPoolsKeepTheirLimit(t *testing.T) {
 	}
 }
 
-func TestAClaimIsAsFlexibleAsItsPoolWishes(t *testing.T) {
+func TestAClaimIsAsFlexibleAsItsPoolPrefers(t *testing.T) {
 	q := ask(static(2), sold("a", 100, "b", 100))
 	q.MeetsMinValues = func(_ *model.NodePool, list []model.RankedOffering) bool { return len(list) > 1 }
 	got := offer.Static(q)

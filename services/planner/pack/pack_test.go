@@ -92,7 +92,7 @@ func cheapest(s *model.Snapshot) int64 {
 	return best
 }
 
-func newDesk(w *view.World, lim *market.Limits) *pack.Scheduler {
+func newScheduler(w *view.World, lim *market.Limits) *pack.Scheduler {
 	rules, v := podrules.New(w), view.NewView(w)
 	m, tally := market.NewMarket(w, rules), topology.NewTally(rules, v, nil)
 	m.EachOffer(tally.Offer)
@@ -115,13 +115,13 @@ func TestOneFindsTheCheapestNodeForAll(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		desk, items, want := newDesk(w, nil), market.Items(w, all), cheapest(s)
-		b, ok := desk.One(items, purchase.PriceCeiling{Weighed: math.MaxInt64, List: math.MaxInt64})
+		scheduler, items, want := newScheduler(w, nil), market.Items(w, all), cheapest(s)
+		b, ok := scheduler.One(items, purchase.PriceCeiling{Weighed: math.MaxInt64, List: math.MaxInt64})
 		if ok != (want < math.MaxInt64) || (ok && b.Best().Offering.Price != want) {
 			t.Fatalf("found %v, the cheapest costs %d", b, want)
 		}
 		if ok {
-			if _, cheaper := newDesk(w, nil).One(items, purchase.PriceCeiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
+			if _, cheaper := newScheduler(w, nil).One(items, purchase.PriceCeiling{Weighed: want - 1, List: math.MaxInt64}); cheaper {
 				t.Fatal("found one below the cheapest")
 			}
 		}
@@ -140,7 +140,7 @@ func TestEachPodIsBoughtForOnceOrToldWhyNot(t *testing.T) {
 			all[i] = i
 		}
 		lim := market.NewLimits(w)
-		_, claims, left := newDesk(w, lim).Buy(market.Items(w, all), lim)
+		_, claims, left := newScheduler(w, lim).Buy(market.Items(w, all), lim)
 		seen := map[int]int{}
 		for _, b := range claims {
 			for _, it := range b.Items {
@@ -153,7 +153,7 @@ func TestEachPodIsBoughtForOnceOrToldWhyNot(t *testing.T) {
 			for _, p := range it.Pods {
 				seen[p]++
 			}
-			if r, _ := newDesk(w, lim).Explain(it.Class); r.Code != model.CodeLimit && r.Code != model.CodeResources && r.Code != model.CodeRequirements {
+			if r, _ := newScheduler(w, lim).Explain(it.Class); r.Code != model.CodeLimit && r.Code != model.CodeResources && r.Code != model.CodeRequirements {
 				t.Fatalf("a pod is left for %+v", r)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-func TestWishes(t *testing.T) {
+func TestPreferences(t *testing.T) {
 	soft := func(key string, skew int32) model.TopologySpread {
 		return model.TopologySpread{TopologyKey: key, MaxSkew: skew, Selector: app("web")}
 	}

@@ -160,7 +160,7 @@ func TestWhoIsTied(t *testing.T) {
 	}
 }
 
-func TestRulesOfClassesWithoutPodsTieNobody(t *testing.T) {
+func TestRulesOfClassesWithoutPodsConstrainNothing(t *testing.T) {
 	w := newWorld()
 	w.class("db", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(zone, app("web"))} })
 	w.class("web", nil)
@@ -203,7 +203,7 @@ func TestATallyFollowsItsView(t *testing.T) {
 	}
 }
 
-func TestAMatcherMindsATally(t *testing.T) {
+func TestAMatcherObeysPodRules(t *testing.T) {
 	w := newWorld()
 	w.class("web", func(c *model.PodClass) { c.TopologySpread = []model.TopologySpread{spread(zone, 2, app("web"))} })
 	w.bound("web", "n1", 1)

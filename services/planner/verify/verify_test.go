@@ -45,7 +45,7 @@ func TestPlansThatKeepTheRulesPass(t *testing.T) {
 	}
 }
 
-func TestBestEffortTakesFewerValuesThanThePoolWishesFor(t *testing.T) {
+func TestBestEffortTakesFewerValuesThanThePoolAsksFor(t *testing.T) {
 	in := buying()
 	p := decide(t, in)
 	in.Snapshot.NodePools[0].Requirements[1].MinValues = 9

@@ -3,15 +3,11 @@ package view
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
-
-// disruptedTaint marks nodes that are being drained.
-const disruptedTaint = "karpenter.sh/disrupted"
 
 // Host is a place that can run pods: a node, or a claim whose node has not joined yet. It is not changed after New.
 type Host struct {
@@ -131,7 +127,7 @@ func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.C
 			hb.expect(h)
 		}
 	}
-	tainted := slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == disruptedTaint })
+	tainted := slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == labels.TaintDisrupted })
 	h.Leaving = h.Leaving || n.Terminating || tainted
 	h.Closed = h.Leaving || n.Unschedulable
 	return h
@@ -152,18 +148,8 @@ func (hb hostBuilder) expect(h *Host) {
 		h.Taints = c.Taints
 	}
 	h.Taints = slices.DeleteFunc(slices.Clone(h.Taints), func(t model.Taint) bool {
-		return temporary(t) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+		return labels.Ephemeral(t.Key) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
 	})
-}
-
-// temporary says whether a taint is removed by itself when a node is ready.
-func temporary(t model.Taint) bool {
-	switch t.Key {
-	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.cloudprovider.kubernetes.io/uninitialized",
-		"karpenter.sh/unregistered":
-		return true
-	}
-	return strings.HasPrefix(t.Key, "readiness.k8s.io/")
 }
 
 func (hb hostBuilder) flightHost(c *model.Claim) *Host {

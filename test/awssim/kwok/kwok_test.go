@@ -118,7 +118,7 @@ func TestLeavingSilencesAndDeletesTheNode(t *testing.T) {
 	}
 }
 
-func TestASickNodeSaysSoAndNobodyHealsIt(t *testing.T) {
+func TestAnUnhealthyNodeSaysSoAndStaysUnhealthy(t *testing.T) {
 	k, c := kubelet(kwok.Node(boot(), time.Time{}))
 	if err := k.MakeUnhealthy(t.Context(), boot().NodeName, "the runtime is stuck"); err != nil {
 		t.Fatal(err)

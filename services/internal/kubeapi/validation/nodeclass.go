@@ -231,7 +231,7 @@ func validateTags(tags map[string]string, path *field.Path) field.ErrorList {
 		switch {
 		case key == "":
 			errs = append(errs, field.Invalid(path.Key(key), key, "a tag needs a key"))
-		case slices.Contains(ours, key) || strings.HasPrefix(key, "kubernetes.io/cluster/"):
+		case slices.Contains(ours, key) || strings.HasPrefix(key, labels.TagClusterPrefix):
 			errs = append(errs, field.Forbidden(path.Key(key), "it is set by the controller: remove it"))
 		}
 	}
