@@ -91,6 +91,7 @@ func (r *reader) requirement(field string, q *clusterpb.Requirement) model.Requi
 		out.MinValues = int(q.GetMinValues())
 		if out.MinValues < 1 {
 			r.untidy(field+".min_values", "%d is below 1", out.MinValues)
+			out.MinValues = 0
 		}
 	}
 	switch n := len(out.Values); out.Operator {
