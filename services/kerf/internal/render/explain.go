@@ -148,7 +148,7 @@ func (p *planPage) placement(pl *plannerpb.Placement) {
 	case pl.GetNode() != "" && p.isOn(pl.GetPod(), pl.GetNode()):
 		p.field("node", pl.GetNode())
 	case pl.GetNode() != "":
-		p.field("node", pl.GetNode()+", which has room")
+		p.field("node", pl.GetNode()+", which has capacity for it")
 	case c != nil:
 		p.claims([]*plannerpb.NodeClaim{c})
 		p.why([]*plannerpb.NodeClaim{c})

@@ -177,14 +177,14 @@ func TestPlan(t *testing.T) {
 
 func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
 	v := everything()
-	v.Plan.NodeClaims[0].Pods = append(v.Plan.NodeClaims[0].Pods, "buffer/shop/room/0", "buffer/shop/room/1")
+	v.Plan.NodeClaims[0].Pods = append(v.Plan.NodeClaims[0].Pods, "buffer/shop/spare/0", "buffer/shop/spare/1")
 	for _, pod := range v.Plan.NodeClaims[0].GetPods()[len(v.Plan.NodeClaims[0].GetPods())-2:] {
 		v.Plan.Placements = append(v.Plan.Placements, &plannerpb.Placement{
 			Pod: pod, Target: &plannerpb.Placement_Claim{Claim: v.Plan.NodeClaims[0].GetId()},
 		})
 	}
 	v.Plan.Pending = append(v.Plan.Pending, &plannerpb.PendingPod{
-		Pod: "buffer/shop/room/2", Reason: reason(clusterpb.ReasonCode_REASON_CODE_LIMIT, "the pool's limit of 3 nodes is used up"),
+		Pod: "buffer/shop/spare/2", Reason: reason(clusterpb.ReasonCode_REASON_CODE_LIMIT, "the pool's limit of 3 nodes is used up"),
 	})
 	v.Plan.Problems = []*clusterpb.Reason{{
 		Code: clusterpb.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: "nodeoverlay/one", Message: "another says so, too", Remedy: "give it another spec.weight",
@@ -197,7 +197,7 @@ func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"2 buffer shop/room", "head-room    room for 2 of 3 further pods, for capacity buffers", "PROBLEMS  1 object", "nodeoverlay/one",
+		"2 buffer shop/spare", "buffers      capacity for 2 of 3 pods of capacity buffers", "PROBLEMS  1 object", "nodeoverlay/one",
 		"another says so, too", "give it another spec.weight",
 	} {
 		if !strings.Contains(after.String(), want) || strings.Contains(plain.String(), want) {

@@ -16,8 +16,8 @@ const hoursPerMonth = 730
 func (p *planPage) totals() {
 	p.Heading("SUMMARY", "")
 	p.Item(p.label("pods"), p.podsSentence())
-	if s := p.headroomSentence(); s != "" {
-		p.Item(p.label("head-room"), s)
+	if s := p.bufferSentence(); s != "" {
+		p.Item(p.label("buffers"), s)
 	}
 	p.Item(p.label("cost"), p.costSentence())
 	if r := p.reachable(); r != "" {
@@ -44,8 +44,8 @@ func (p *planPage) label(s string) string {
 	return "  " + p.Paint(page.Dim, fmt.Sprintf("%-13s", s))
 }
 
-// headroomSentence tells for how many pods of capacity buffers there is room; "" where there are no buffers.
-func (p *planPage) headroomSentence() string {
+// bufferSentence says for how many pods of capacity buffers there is capacity; "" where there are no buffers.
+func (p *planPage) bufferSentence() string {
 	var there, missing int
 	for _, pl := range p.Plan.GetPlacements() {
 		if _, ok := bufferOf(pl.GetPod()); ok {
@@ -60,7 +60,7 @@ func (p *planPage) headroomSentence() string {
 	if there+missing == 0 {
 		return ""
 	}
-	return fmt.Sprintf("room for %d of %d further pods, for capacity buffers", there, there+missing)
+	return fmt.Sprintf("capacity for %d of %d pods of capacity buffers", there, there+missing)
 }
 
 func (p *planPage) podsSentence() string {
