@@ -69,7 +69,7 @@ func (s *Stock) Take(claims []model.DeviceClaim) bool {
 		return false
 	}
 	before := len(s.log)
-	x := search{stock: s, claims: claims, values: make([][]string, len(claims)), given: make([]int, len(claims))}
+	x := deviceMatch{stock: s, claims: claims, values: make([][]string, len(claims)), given: make([]int, len(claims))}
 	for i := range claims {
 		x.values[i] = make([]string, len(claims[i].Constraints))
 	}
@@ -159,8 +159,8 @@ func (s *Stock) unclear(claims []model.DeviceClaim) bool {
 	return false
 }
 
-// search looks for the devices of one pod, depth first.
-type search struct {
+// deviceMatch looks for the devices of one pod, depth first.
+type deviceMatch struct {
 	stock  *Stock
 	claims []model.DeviceClaim
 	// values are what the devices of each constraint must have; "" until the first one decides.
@@ -173,7 +173,7 @@ type search struct {
 }
 
 // from serves the requests from one on.
-func (x *search) from(claim, request int) bool {
+func (x *deviceMatch) from(claim, request int) bool {
 	if claim == len(x.claims) {
 		return true
 	}
@@ -192,7 +192,7 @@ func (x *search) from(claim, request int) bool {
 	return false
 }
 
-func (x *search) option(claim, request int, o *model.DeviceOption) bool {
+func (x *deviceMatch) option(claim, request int, o *model.DeviceOption) bool {
 	s := x.stock
 	if s.fails(o.Selector) {
 		x.stop = true
@@ -210,7 +210,7 @@ func (x *search) option(claim, request int, o *model.DeviceOption) bool {
 
 // all takes all candidates. One that can't be had leaves other ways open; one that breaks a constraint is to the scheduler
 // a claim that makes no sense, and it gives up on the place.
-func (x *search) all(p pick) bool {
+func (x *deviceMatch) all(p pick) bool {
 	mark, before, given := x.stock.Mark(), slices.Clone(x.values[p.claim]), x.given[p.claim]
 	for _, d := range p.candidates {
 		if !x.stock.usable(d) {
@@ -230,7 +230,7 @@ func (x *search) all(p pick) bool {
 	return false
 }
 
-func (x *search) give(claim, device int) {
+func (x *deviceMatch) give(claim, device int) {
 	x.stock.taken[device] = true
 	x.stock.log = append(x.stock.log, device)
 	x.given[claim]++
@@ -244,7 +244,7 @@ type pick struct {
 	count          int
 }
 
-func (x *search) pick(p pick) bool {
+func (x *deviceMatch) pick(p pick) bool {
 	if p.count == 0 {
 		return x.from(p.claim, p.request+1)
 	}
@@ -277,7 +277,7 @@ func (x *search) pick(p pick) bool {
 }
 
 // agrees says whether a device keeps the claim's constraints, and notes the values that it decides.
-func (x *search) agrees(p pick, device int) bool {
+func (x *deviceMatch) agrees(p pick, device int) bool {
 	c := &x.claims[p.claim]
 	name := c.Requests[p.request].Name
 	for i := range c.Constraints {

@@ -2,8 +2,8 @@
 //
 // The rules are chains of named checks, cheapest first; each returns a Reason, and the zero Reason means that it holds.
 // What only depends on labels and taints (Static) is judged once per profile of constraints; what depends on free capacity
-// that is left (Matcher.Host) is judged on a view.View. Wishes (preferred affinity, PreferNoSchedule, soft spread) are
-// not rules: they never keep a pod off a node here, see Wish. The package does not choose between places. Start
+// that is left (Matcher.Host) is judged on a view.View. Preferences (preferred affinity, PreferNoSchedule, soft spread) are
+// not rules: they never keep a pod off a node here, see PreferencePenalty. The package does not choose between places. Start
 // reading with Static.
 package fit
 

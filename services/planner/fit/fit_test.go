@@ -185,14 +185,14 @@ func TestAPreferenceWeighsWhatIsNotMet(t *testing.T) {
 		class model.PodClass
 		want  int32
 	}{
-		"nothing wished for":                             {model.PodClass{Tolerations: tolerates}, 0},
-		"a taint that asks to stay away":                 {model.PodClass{}, fit.TaintPenalty},
-		"a preferred zone that it is":                    {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"))}}, 0},
-		"preferred zones that it is not":                 {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "b")), prefer(7, req("topology.kubernetes.io/zone", model.NotIn, "a"))}}, 12},
-		"half a term is not met":                         {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"), req("disk", model.Exists))}}, 5},
-		"what is not decided is not met":                 {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3, req("team", model.In, "x"))}}, 3},
-		"what is met however it is decided":              {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3, req("team", model.In, "x", "y"))}}, 0},
-		"a term without requirements wishes for nothing": {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3)}}, 0},
+		"nothing preferred":                           {model.PodClass{Tolerations: tolerates}, 0},
+		"a taint that asks to stay away":              {model.PodClass{}, fit.TaintPenalty},
+		"a preferred zone that it is":                 {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"))}}, 0},
+		"preferred zones that it is not":              {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "b")), prefer(7, req("topology.kubernetes.io/zone", model.NotIn, "a"))}}, 12},
+		"half a term is not met":                      {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(5, req("topology.kubernetes.io/zone", model.In, "a"), req("disk", model.Exists))}}, 5},
+		"what is not decided is not met":              {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3, req("team", model.In, "x"))}}, 3},
+		"what is met however it is decided":           {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3, req("team", model.In, "x", "y"))}}, 0},
+		"a term without requirements prefers nothing": {model.PodClass{Tolerations: tolerates, PreferredNodeAffinity: []model.PreferredNodeAffinityTerm{prefer(3)}}, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestAPreferenceWeighsWhatIsNotMet(t *testing.T) {
 				t.Fatal(err)
 			}
 			if q := ignored.Classes[0].Profile; fit.PreferencePenalty(q, &place) != 0 || !fit.Prefers(q, &place) {
-				t.Error("a wish counts although the policy ignores wishes")
+				t.Error("a preference counts although the policy ignores them")
 			}
 		})
 	}

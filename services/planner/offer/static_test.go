@@ -53,17 +53,17 @@ func TestStaticPoolsBuy(t *testing.T) {
 		short  model.Code
 		detail string
 	}{
-		"replicas, without pods (case 85)":       {static(3), even, []string{"a", "b", "c"}, 0, ""},
-		"to even the zones out":                  {static(5, claim("1", "a"), claim("2", "a"), claim("3", "c")), even, []string{"b", "b"}, 0, ""},
-		"nothing where all are there":            {static(2, claim("1", "a"), claim("2", "a")), even, nil, 0, ""},
-		"nothing where none are wanted":          {static(0), even, nil, 0, ""},
-		"for one that is going":                  {static(1, model.Claim{ID: "1", Zone: "a", Disruption: "d"}), even, []string{"a"}, 0, ""},
-		"for one that has failed":                {static(1, model.Claim{ID: "1", Zone: "a", State: model.ClaimFailed}), even, []string{"a"}, 0, ""},
-		"one in flight is there already":         {static(1, model.Claim{ID: "1", State: model.ClaimPlanned, Offerings: even}), even, nil, 0, ""},
-		"in the cheaper zone first":              {static(1), sold("b", 99, "a", 100), []string{"b"}, 0, ""},
-		"not in a zone that is far dearer":       {static(4), sold("a", 100, "b", 125, "c", 126), []string{"a", "b", "a", "b"}, 0, ""},
-		"an in-flight claim counts for its zone": {static(2, model.Claim{ID: "1", State: model.ClaimPlanned, Offerings: sold("a", 1)}), even, []string{"b"}, 0, ""},
-		"nothing that is sold":                   {static(2), nil, nil, model.CodeNoOffering, ""},
+		"replicas, without pods (case 85)":         {static(3), even, []string{"a", "b", "c"}, 0, ""},
+		"to even the zones out":                    {static(5, claim("1", "a"), claim("2", "a"), claim("3", "c")), even, []string{"b", "b"}, 0, ""},
+		"nothing where all are there":              {static(2, claim("1", "a"), claim("2", "a")), even, nil, 0, ""},
+		"nothing where none are wanted":            {static(0), even, nil, 0, ""},
+		"for one that is going":                    {static(1, model.Claim{ID: "1", Zone: "a", Disruption: "d"}), even, []string{"a"}, 0, ""},
+		"for one that has failed":                  {static(1, model.Claim{ID: "1", Zone: "a", State: model.ClaimFailed}), even, []string{"a"}, 0, ""},
+		"one in flight is there already":           {static(1, model.Claim{ID: "1", State: model.ClaimPlanned, Offerings: even}), even, nil, 0, ""},
+		"in the cheaper zone first":                {static(1), sold("b", 99, "a", 100), []string{"b"}, 0, ""},
+		"not in a zone that is far more expensive": {static(4), sold("a", 100, "b", 125, "c", 126), []string{"a", "b", "a", "b"}, 0, ""},
+		"an in-flight claim counts for its zone":   {static(2, model.Claim{ID: "1", State: model.ClaimPlanned, Offerings: sold("a", 1)}), even, []string{"b"}, 0, ""},
+		"nothing that is sold":                     {static(2), nil, nil, model.CodeNoOffering, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -164,9 +164,9 @@ func TestStaticPoolsGiveBack(t *testing.T) {
 		"what is not launched yet": {
 			replicas(1, claim("1", "a"), model.Claim{ID: "2", State: model.ClaimLaunching, Offerings: sold("b", 1)}), []model.ClaimID{"2"},
 		},
-		"of the fullest zone":      {replicas(2, claim("1", "a"), claim("2", "b"), claim("3", "b")), []model.ClaimID{"2"}},
-		"of equals the dearer one": {replicas(1, claim("1", "a"), dear), []model.ClaimID{"2"}},
-		"near its end anyway":      {on(on(replicas(1, claim("1", "a"), old), "1", "web", 2), "3", "web", 9), []model.ClaimID{"3"}},
+		"of the fullest zone":              {replicas(2, claim("1", "a"), claim("2", "b"), claim("3", "b")), []model.ClaimID{"2"}},
+		"of equals the more expensive one": {replicas(1, claim("1", "a"), dear), []model.ClaimID{"2"}},
+		"near its end anyway":              {on(on(replicas(1, claim("1", "a"), old), "1", "web", 2), "3", "web", 9), []model.ClaimID{"3"}},
 		"an empty one before one near its end": {
 			on(replicas(1, claim("1", "a"), func() model.Claim { c := old; c.ExpireTime = at(30); return c }()), "3", "web", 9), []model.ClaimID{"1"},
 		},

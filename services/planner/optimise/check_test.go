@@ -97,7 +97,7 @@ func checkBin(p *problem.Problem, x optimise.Pattern) string {
 				counted += c.Pods
 			}
 		}
-		// What breaks a rule without any new pod of its is nobody's doing here.
+		// What breaks a rule without any new pod of its is not the solver's doing.
 		if touched && triggered && counted > rule.Most {
 			return fmt.Sprintf("rule %d: %d pods are more than %d", r, counted, rule.Most)
 		}

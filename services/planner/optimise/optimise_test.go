@@ -97,14 +97,14 @@ func TestSolve(t *testing.T) {
 			},
 			cost: 10, bound: 10,
 		},
-		"a pod may keep others away that do not mind each other": {
+		"a pod may keep others away that have no rule about each other": {
 			p: problem.Problem{
 				Items: items(1, 2), Bins: []problem.Bin{Bin(10, -1, all(2), 9, 9)},
 				Rules: []problem.Rule{{Trigger: set(2, 0), Counted: set(2, 1), Most: 0}},
 			},
 			cost: 20, bound: 20,
 		},
-		"a limit sends pods to the dearer bin": {
+		"a limit sends pods to the more expensive bin": {
 			p: problem.Problem{
 				Items: items(4), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 2, 9)},
 				Limits: []problem.Limit{{Amount: []int64{1, 0}, Most: 1}},
@@ -118,7 +118,7 @@ func TestSolve(t *testing.T) {
 			},
 			cost: 10, left: 2,
 		},
-		"a penalty may be dearer than a bin": {
+		"a penalty may cost more than a bin": {
 			p: problem.Problem{
 				Items: items(1), Bins: []problem.Bin{Bin(10, -1, all(1), 2, 9), Bin(15, -1, all(1), 2, 9)},
 				Penalties: []problem.Penalty{{Item: 0, Bin: 0, Price: 7}},

@@ -11,7 +11,7 @@ import (
 )
 
 // Solve packs as many pods as fit, at the lowest cost that it finds. What it leaves fits no bin, or limits forbid it.
-// Safe for concurrent use as long as nobody changes the problem.
+// Safe for concurrent use as long as the problem is not changed.
 func Solve(p *problem.Problem) Solution {
 	if p.Worth && !p.BoundOnly {
 		again := *p

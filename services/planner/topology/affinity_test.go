@@ -84,10 +84,10 @@ func TestAffinity(t *testing.T) {
 			w.bound("web", "n1", 1)
 			w.bound("web", "n4", 1)
 		}, "n2 n3"},
-		"a preference keeps nobody away": {func(w *world) {
+		"a preference keeps no pod away": {func(w *world) {
 			term := near(zone, app("db"))
 			term.Weight = 100
-			w.class("db", from(near(zone, app("nobody")), term))
+			w.class("db", from(near(zone, app("none")), term))
 			w.class("web", from(term))
 			w.bound("db", "n1", 1)
 		}, "n1 n2 n3 n4"},

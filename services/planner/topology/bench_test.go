@@ -59,7 +59,7 @@ var loads = map[string]func(s *model.Snapshot, n int){
 			benchClass(s, c, 1)
 		}
 	},
-	// Each class wishes for a node label of its own: a set of nodes for each.
+	// Each class prefers a node label of its own: a set of nodes for each.
 	"node selectors of their own": func(s *model.Snapshot, n int) {
 		for i := range n {
 			app := fmt.Sprintf("app-%05d", i)

@@ -43,7 +43,7 @@ func TestPreferences(t *testing.T) {
 			w.class("web", func(c *model.PodClass) { c.PodAntiAffinity = weighed(zone, 30) })
 			w.bound("db", "n3", 1)
 		}, []int32{0, 0, 30, 0}},
-		"required rules are no wishes": {func(w *world) {
+		"required rules are no preferences": {func(w *world) {
 			w.class("web", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(zone, app("web"))} })
 			w.bound("web", "n3", 1)
 		}, []int32{0, 0, 0, 0}},
@@ -52,7 +52,7 @@ func TestPreferences(t *testing.T) {
 			w.class("web", func(c *model.PodClass) { c.DefaultSelector = app("web") })
 			w.bound("web", "n1", 1)
 		}, []int32{50, 50, 0, 100}},
-		"the policy ignores wishes": {func(w *world) {
+		"the policy ignores preferences": {func(w *world) {
 			w.policy.Preferences = model.PreferencesIgnored
 			w.class("db", nil)
 			w.class("web", func(c *model.PodClass) {

@@ -19,11 +19,11 @@ const (
 	absent int32 = -1 - iota
 	// open: it is not decided yet which value the label will have.
 	open
-	// unasked: there may be many nodes, and it is not asked which; the hostname of a cell.
+	// unasked: there may be many nodes, and it is not asked which; the hostname of a segment.
 	unasked
 )
 
-// Site is where pods may go: a host, a cell or a claim. It belongs to its Tally.
+// Site is where pods may go: a host, a segment or a claim. It belongs to its Tally.
 type Site struct {
 	name string
 	form int32

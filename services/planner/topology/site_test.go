@@ -25,25 +25,25 @@ func TestCellsCountForZonesAndNotForHosts(t *testing.T) {
 	b := w.build(t)
 	web := b.class("web")
 	pin := func(z string) model.Labels { return model.Labels{{Key: zone, Value: z}} }
-	cellA, cellB := b.tally.Segment(pin("a"), w.offers...), b.tally.Segment(pin("b"), w.offers...)
+	segmentA, segmentB := b.tally.Segment(pin("a"), w.offers...), b.tally.Segment(pin("b"), w.offers...)
 	either := b.tally.Segment(nil, w.offers...)
 	ask := func() string {
-		return fmt.Sprint(b.tally.Allows(web, cellA), b.tally.Allows(web, cellB), b.tally.Allows(web, either))
+		return fmt.Sprint(b.tally.Allows(web, segmentA), b.tally.Allows(web, segmentB), b.tally.Allows(web, either))
 	}
 	var got []string
 	got = append(got, ask())
-	b.tally.Add(web, cellA, 1)
+	b.tally.Add(web, segmentA, 1)
 	got = append(got, ask())
-	b.tally.Add(web, cellB, 1)
+	b.tally.Add(web, segmentB, 1)
 	got = append(got, ask()) // both domains are opened, so minDomains holds
 	mark := b.tally.Mark()
-	b.tally.Add(web, cellB, 1)
+	b.tally.Add(web, segmentB, 1)
 	got = append(got, ask())
 	b.tally.Revert(mark)
 	got = append(got, ask())
 	want := []string{"true true false", "false true false", "true true false", "true false false", "true true false"}
 	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("a, b, and a cell whose zone is open, step by step (-want +got):\n%s", diff)
+		t.Errorf("a, b, and a segment whose zone is open, step by step (-want +got):\n%s", diff)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
 			w.class("agent", daemon)
 			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(host, app("agent"))} })
 		}, "true true, false false, false false"},
-		"nobody is the first where they may be": {func(w *world) {
+		"no pod is the first where they may be": {func(w *world) {
 			w.class("agent", daemon)
 			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(host, app("web", "agent"))} })
 		}, "true true, true true, false false"},

@@ -67,15 +67,15 @@ func TestSpread(t *testing.T) {
 			w.bound("web", "n1", 1)
 			w.s.Pods[1].Terminating = true
 		}, "n1 n2 n3"},
-		"an empty selector counts nobody": {func(w *world) {
+		"an empty selector counts no pod": {func(w *world) {
 			w.class("web", with(spread(zone, 1, &model.Selector{})))
 			w.bound("web", "n1", 5)
 		}, "n1 n2 n3"},
-		"no selector at all counts nobody": {func(w *world) {
+		"no selector at all counts no pod": {func(w *world) {
 			w.class("web", with(spread(zone, 1, nil)))
 			w.bound("web", "n1", 5)
 		}, "n1 n2 n3"},
-		"too few domains make the minimum nought": {func(w *world) {
+		"too few domains make the minimum zero": {func(w *world) {
 			s := spread(zone, 1, app("web"))
 			s.MinDomains = 3
 			w.class("web", with(s))
@@ -125,7 +125,7 @@ func TestSpread(t *testing.T) {
 			w.bound("web", "n1", 1)
 			w.s.Nodes[2].Taints = []model.Taint{{Key: "x", Effect: model.NoSchedule}}
 		}, "n1 n2 n3"},
-		"a soft constraint keeps nobody away": {func(w *world) {
+		"a soft constraint keeps no pod away": {func(w *world) {
 			s := spread(zone, 1, app("web"))
 			s.Required = false
 			w.class("web", with(s))
@@ -136,7 +136,7 @@ func TestSpread(t *testing.T) {
 			w.class("web", func(c *model.PodClass) { c.DefaultSelector = app("web") })
 			w.bound("web", "n1", 1)
 		}, "n3"},
-		"and for nobody else": {func(w *world) {
+		"and for no other": {func(w *world) {
 			w.policy.DefaultSpread = []model.TopologySpread{spread(zone, 1, nil)}
 			w.class("web", func(c *model.PodClass) {
 				c.DefaultSelector = app("web")

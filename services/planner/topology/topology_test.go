@@ -178,7 +178,7 @@ func TestNodeRules(t *testing.T) {
 	w.class("d", func(c *model.PodClass) {
 		c.TopologySpread = []model.TopologySpread{spread(host, 2, app("d", "b")), spread(zone, 1, app("d"))}
 	})
-	w.class("e", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(host, app("nobody"))} })
+	w.class("e", func(c *model.PodClass) { c.PodAntiAffinity = []model.PodAffinityTerm{near(host, app("none"))} })
 	b := w.build(t)
 	want := []podrules.NodeRule{
 		{Trigger: []int{0}, Counted: []int{0, 1}, Most: 1},
@@ -255,7 +255,7 @@ func TestReasonsHaveTheFigures(t *testing.T) {
 			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(zone, app("db"))} })
 			w.bound("db", "n1", 1)
 		}, 2, []string{"asks for a pod with app=db", "topology.kubernetes.io/zone b has none"}},
-		"affinity to nobody": {func(w *world) {
+		"affinity to no pod": {func(w *world) {
 			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(zone, app("db"))} })
 		}, 2, []string{"asks for a pod with app=db", "no such pod runs"}},
 		"anti-affinity": {func(w *world) {

@@ -136,8 +136,8 @@ func TestHostsAreWhatTheirClaimsSay(t *testing.T) {
 		cpu                          int64
 		team                         string
 	}{
-		"a node of nobody's that is not ready":          {func(*model.Snapshot) {}, false, false, false, 3900, ""},
-		"a node of nobody's that is ready":              {func(s *model.Snapshot) { s.Nodes[0].Ready = true }, false, false, true, 3900, ""},
+		"an unmanaged node that is not ready":           {func(*model.Snapshot) {}, false, false, false, 3900, ""},
+		"an unmanaged node that is ready":               {func(s *model.Snapshot) { s.Nodes[0].Ready = true }, false, false, true, 3900, ""},
 		"a cordoned node":                               {func(s *model.Snapshot) { s.Nodes[0].Unschedulable = true }, false, true, false, 3900, ""},
 		"a node with the drain's taint":                 {func(s *model.Snapshot) { s.Nodes[0].Taints = []model.Taint{{Key: "karpenter.sh/disrupted"}} }, true, true, false, 3900, ""},
 		"a node that is initialized":                    {func(s *model.Snapshot) { s.Claims = []model.Claim{claim(model.ClaimInitialized)} }, false, false, true, 3900, ""},
@@ -279,10 +279,10 @@ func TestPreferencesArePartOfAProfile(t *testing.T) {
 		}
 		p := w.Classes[0].Profile
 		if diff := cmp.Diff(want, []int{len(w.Profiles), len(p.Preferred)}); diff != "" {
-			t.Errorf("policy %d: profiles, wishes of the first (-want +got):\n%s", policy, diff)
+			t.Errorf("policy %d: profiles, preferences of the first (-want +got):\n%s", policy, diff)
 		}
 		if p.Mentions("topology.kubernetes.io/zone") != (policy == model.PreferencesPriced) {
-			t.Errorf("policy %d: a wish about the zone is mentioned: %v", policy, p.Keys)
+			t.Errorf("policy %d: a preference about the zone is mentioned: %v", policy, p.Keys)
 		}
 	}
 }

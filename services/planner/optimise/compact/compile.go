@@ -14,7 +14,7 @@ import (
 )
 
 // Problem is a packing problem in the form that the search wants: equal items are one row, bins that another beats are gone,
-// resources that nobody asks for too. Rows and bins are in an order that does not depend on the caller's.
+// and so are resources that no pod asks for. Rows and bins are in an order that does not depend on the caller's.
 type Problem struct {
 	Source *problem.Problem
 	// NumRows and NumResources are the dimensions of Request, which is by row and resource.

@@ -24,11 +24,11 @@ func (p *pricer) solveTable(kn *knapsack, v []float64) (upper float64, ok bool) 
 		return 0, false
 	}
 	g := &p.table
-	cells := int(w1 * w2)
-	if cap(g.value) < cells {
-		g.value, g.last = make([]float64, cells), make([]int32, cells)
+	entries := int(w1 * w2)
+	if cap(g.value) < entries {
+		g.value, g.last = make([]float64, entries), make([]int32, entries)
 	}
-	g.value, g.last = g.value[:cells], g.last[:cells]
+	g.value, g.last = g.value[:entries], g.last[:entries]
 	clear(g.value)
 	for i := range g.last {
 		g.last[i] = -1
@@ -58,8 +58,8 @@ func (p *pricer) solveTable(kn *knapsack, v []float64) (upper float64, ok bool) 
 		}
 		g.sweep(int(w1), int(w2), [2]int{s1, s2}, w, int32(x))
 	}
-	p.work += int64(cells * len(v) / 2)
-	upper = (upper + g.value[cells-1]) * (1 + 1e-10)
+	p.work += int64(entries * len(v) / 2)
+	upper = (upper + g.value[entries-1]) * (1 + 1e-10)
 	p.walk(kn, int(w2), r1, r2)
 	return upper, true
 }

@@ -17,10 +17,10 @@ func TestTrimLeavesOutWhatCostsTooMuch(t *testing.T) {
 		want int
 		ok   bool
 	}{
-		"all may stay":                     {PriceCeiling{100, 100}, 3, true},
-		"one is too dear by the list":      {PriceCeiling{100, 25}, 2, true},
-		"one is too dear as it is weighed": {PriceCeiling{25, 100}, 2, true},
-		"nothing would be left":            {PriceCeiling{5, 5}, 3, false},
+		"all may stay":                          {PriceCeiling{100, 100}, 3, true},
+		"one is too expensive by the list":      {PriceCeiling{100, 25}, 2, true},
+		"one is too expensive as it is weighed": {PriceCeiling{25, 100}, 2, true},
+		"nothing would be left":                 {PriceCeiling{5, 5}, 3, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
