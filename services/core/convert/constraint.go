@@ -230,7 +230,7 @@ func (r *reader) reason(field string, in *clusterpb.Reason) model.Reason {
 		enum(r, field+".code", in.GetCode(), clusterpb.ReasonCode_name)
 	}
 	return model.Reason{
-		Code: model.Code(in.GetCode()), Message: in.GetMessage(), Subject: in.GetSubject(), Remedy: in.GetRemedy(),
+		Code: model.Code(in.GetCode()), Message: in.GetMessage(), Subject: SubjectText(in.GetSubject()), Remedy: in.GetRemedy(),
 	}
 }
 
@@ -242,12 +242,32 @@ func (r *reader) given(field string, in *clusterpb.Reason) model.Reason {
 	return r.reason(field, in)
 }
 
+// Subject is what "kind/name" names; nil for "".
+func Subject(text string) *clusterpb.ObjectRef {
+	if text == "" {
+		return nil
+	}
+	kind, name, ok := strings.Cut(text, "/")
+	if !ok {
+		return &clusterpb.ObjectRef{Name: text}
+	}
+	return &clusterpb.ObjectRef{Kind: kind, Name: name}
+}
+
+// SubjectText is an object as texts write it: "kind/name".
+func SubjectText(o *clusterpb.ObjectRef) string {
+	if o.GetKind() == "" {
+		return o.GetName()
+	}
+	return o.GetKind() + "/" + o.GetName()
+}
+
 func writeReason(in model.Reason) *clusterpb.Reason {
 	if in == (model.Reason{}) {
 		return nil
 	}
 	return &clusterpb.Reason{
-		Code: clusterpb.ReasonCode(in.Code), Message: in.Message, Subject: in.Subject, Remedy: in.Remedy,
+		Code: clusterpb.ReasonCode(in.Code), Message: in.Message, Subject: Subject(in.Subject), Remedy: in.Remedy,
 	}
 }
 

@@ -20,7 +20,7 @@ func Delta(d *clusterpb.Delta) (model.Delta, error) {
 	out := model.Delta{Upserted: r.lists(d.GetUpserted()), Removed: model.Removed{
 		PodClasses: gone.GetPodClasses(), Pods: gone.GetPods(), DaemonSets: gone.GetDaemonSets(), Nodes: gone.GetNodes(),
 		Namespaces: gone.GetNamespaces(), PodDisruptionBudgets: gone.GetPodDisruptionBudgets(), NodePools: gone.GetNodePools(),
-		NodeClasses: gone.GetNodeClasses(), Catalogs: gone.GetCatalogs(), Offerings: gone.GetOfferings(), Claims: gone.GetClaims(),
+		NodeClasses: gone.GetNodeClasses(), Catalogs: gone.GetCatalogs(), Offerings: RemovedOfferings(gone), Claims: gone.GetClaims(),
 		Notices: gone.GetNotices(), Disruptions: gone.GetDisruptions(), NodeOverlays: gone.GetNodeOverlays(),
 		CapacityBuffers: gone.GetCapacityBuffers(),
 	}}

@@ -3,6 +3,7 @@ package convert
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -25,7 +26,7 @@ func (r *reader) deviceClaim(field string, c *clusterpb.DeviceClaim) model.Devic
 	for i, k := range c.GetConstraints() {
 		at := field + ".constraints[" + strconv.Itoa(i) + "]"
 		out.Constraints = append(out.Constraints, model.DeviceConstraint{
-			Requests: r.strings(at+".requests", k.GetRequests()), Attribute: r.required(at+".attribute", k.GetAttribute()),
+			Requests: r.requestRefs(at+".requests", k.GetRequests()), Attribute: r.required(at+".attribute", k.GetAttribute()),
 		})
 	}
 	return out
@@ -61,7 +62,7 @@ func writeDeviceClaim(c model.DeviceClaim) *clusterpb.DeviceClaim {
 			})}
 		}),
 		Constraints: write(c.Constraints, func(k model.DeviceConstraint) *clusterpb.DeviceConstraint {
-			return &clusterpb.DeviceConstraint{Requests: k.Requests, Attribute: k.Attribute}
+			return &clusterpb.DeviceConstraint{Requests: write(k.Requests, DeviceRequestRef), Attribute: k.Attribute}
 		}),
 	}
 }
@@ -84,7 +85,7 @@ func (r *reader) devices(field string, in []*clusterpb.NodeDevice) []model.NodeD
 			DeviceRef: ref, Selectors: r.strings(at+".selectors", d.GetSelectors()),
 			OwnSelectors:     r.strings(at+".own_selectors", d.GetOwnSelectors()),
 			FailingSelectors: r.strings(at+".failing_selectors", d.GetFailingSelectors()),
-			Attributes:       r.labels(at+".attributes", d.GetAttributes()),
+			Attributes:       r.attributes(at+".attributes", d.GetAttributes()),
 			Unavailable:      d.GetUnavailable(), Unsupported: d.GetUnsupported(),
 			IncompletePool: d.GetIncompletePool(),
 		})
@@ -95,9 +96,64 @@ func (r *reader) devices(field string, in []*clusterpb.NodeDevice) []model.NodeD
 func writeDevice(d model.NodeDevice) *clusterpb.NodeDevice {
 	return &clusterpb.NodeDevice{
 		Driver: d.Driver, Pool: d.Pool, Name: d.Name, Selectors: d.Selectors, OwnSelectors: d.OwnSelectors,
-		FailingSelectors: d.FailingSelectors, Attributes: writeLabels(d.Attributes), Unavailable: d.Unavailable, Unsupported: d.Unsupported,
+		FailingSelectors: d.FailingSelectors, Attributes: write(d.Attributes, writeAttribute), Unavailable: d.Unavailable, Unsupported: d.Unsupported,
 		IncompletePool: d.IncompletePool,
 	}
+}
+
+// requestRefs reads names of requests as "request" or "request/option", sorted and unique.
+func (r *reader) requestRefs(field string, in []*clusterpb.DeviceRequestRef) []string {
+	return r.strings(field, write(in, func(q *clusterpb.DeviceRequestRef) string {
+		if r.required(field+".request", q.GetRequest()); q.GetOption() == "" {
+			return q.GetRequest()
+		}
+		return q.GetRequest() + "/" + q.GetOption()
+	}))
+}
+
+// DeviceRequestRef is what "request" or "request/option" names.
+func DeviceRequestRef(name string) *clusterpb.DeviceRequestRef {
+	request, option, _ := strings.Cut(name, "/")
+	return &clusterpb.DeviceRequestRef{Request: request, Option: option}
+}
+
+// attributes reads a device's attributes; the type goes before the value, so that values of two types are never equal.
+func (r *reader) attributes(field string, in []*clusterpb.DeviceAttribute) model.Labels {
+	return r.labels(field, write(in, func(a *clusterpb.DeviceAttribute) *clusterpb.Label {
+		out := &clusterpb.Label{Key: a.GetName()}
+		switch v := a.GetValue().(type) {
+		case *clusterpb.DeviceAttribute_IntValue:
+			out.Value = "int:" + strconv.FormatInt(v.IntValue, 10)
+		case *clusterpb.DeviceAttribute_BoolValue:
+			out.Value = "bool:" + strconv.FormatBool(v.BoolValue)
+		case *clusterpb.DeviceAttribute_StringValue:
+			out.Value = "string:" + v.StringValue
+		case *clusterpb.DeviceAttribute_VersionValue:
+			out.Value = "version:" + v.VersionValue
+		default:
+			r.bad(field, "has %q without a value", a.GetName())
+		}
+		return out
+	}))
+}
+
+func writeAttribute(l model.Label) *clusterpb.DeviceAttribute {
+	out := &clusterpb.DeviceAttribute{Name: l.Key}
+	kind, value, ok := strings.Cut(l.Value, ":")
+	number, err := strconv.ParseInt(value, 10, 64)
+	switch {
+	case kind == "int" && err == nil:
+		out.Value = &clusterpb.DeviceAttribute_IntValue{IntValue: number}
+	case kind == "bool":
+		out.Value = &clusterpb.DeviceAttribute_BoolValue{BoolValue: value == "true"}
+	case kind == "version":
+		out.Value = &clusterpb.DeviceAttribute_VersionValue{VersionValue: value}
+	case kind == "string" && ok:
+		out.Value = &clusterpb.DeviceAttribute_StringValue{StringValue: value}
+	default:
+		out.Value = &clusterpb.DeviceAttribute_StringValue{StringValue: l.Value}
+	}
+	return out
 }
 
 func (r *reader) deviceTemplate(field string, t *clusterpb.DeviceTemplate) model.DeviceTemplate {

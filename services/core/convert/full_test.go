@@ -37,7 +37,7 @@ func full() model.Input {
 				Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}},
 			}}}},
 			Offerings: []model.Offering{
-				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true, UnavailableUntil: at(9)},
+				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand, Price: 96000, PriceEstimated: true, UnavailableUntil: at(9), ZoneID: "use1-az1"},
 				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.Reserved, ReservationID: "cr-1", ReservationRemaining: new(int64(3))},
 			},
 			Claims: []model.Claim{fullClaim()},
@@ -145,7 +145,10 @@ func fullNode() model.Node {
 func fullDevice() model.NodeDevice {
 	return model.NodeDevice{
 		DeviceRef: model.DeviceRef{Driver: "gpu.example.com", Pool: "n1", Name: "gpu-0"}, Selectors: []string{"d-1", "d-2"},
-		OwnSelectors: []string{"d-2"}, FailingSelectors: []string{"d-3"}, Attributes: model.Labels{{Key: "example.com/numa", Value: "int:1"}},
+		OwnSelectors: []string{"d-2"}, FailingSelectors: []string{"d-3"}, Attributes: model.Labels{
+			{Key: "example.com/a", Value: "bool:true"}, {Key: "example.com/numa", Value: "int:1"},
+			{Key: "example.com/s", Value: "string:int:1"}, {Key: "example.com/v", Value: "version:1.2.3"},
+		},
 		Unavailable: true, Unsupported: "consumesCounters: not planned for",
 	}
 }

@@ -85,7 +85,7 @@ func writeRemoved(r model.Removed) *clusterpb.Removed {
 	m := &clusterpb.Removed{
 		PodClasses: r.PodClasses, Pods: r.Pods, DaemonSets: r.DaemonSets, Nodes: r.Nodes, Namespaces: r.Namespaces,
 		PodDisruptionBudgets: r.PodDisruptionBudgets, NodePools: r.NodePools, NodeClasses: r.NodeClasses, Catalogs: r.Catalogs,
-		Offerings: r.Offerings, Claims: r.Claims, Notices: r.Notices, Disruptions: r.Disruptions, NodeOverlays: r.NodeOverlays,
+		Offerings: write(r.Offerings, OfferingRef), Claims: r.Claims, Notices: r.Notices, Disruptions: r.Disruptions, NodeOverlays: r.NodeOverlays,
 		CapacityBuffers: r.CapacityBuffers,
 	}
 	if proto.Size(m) == 0 {

@@ -106,6 +106,9 @@ func (r *reader) podAffinity(field string, in []*clusterpb.PodAffinityTerm) []mo
 		if t != nil && t.Weight != nil {
 			r.within(at+".weight", t.GetWeight(), 1, 100)
 		}
+		if len(t.GetNamespaces()) == 0 && t.GetNamespaceSelector() == nil {
+			r.bad(at+".namespaces", "are missing, and there is no namespace_selector: the term would mean no pod; name the pods' own namespace")
+		}
 		out = append(out, model.PodAffinityTerm{
 			TopologyKey:       r.required(at+".topology_key", t.GetTopologyKey()),
 			Selector:          r.selector(at+".selector", t.GetSelector()),
@@ -203,6 +206,9 @@ func (r *reader) pod(p *clusterpb.Pod) model.Pod {
 		DoNotDisruptUntil: r.time("do_not_disrupt_until", p.GetDoNotDisruptUntil()),
 		DeletionCost:      p.GetDeletionCost(),
 		Devices:           r.deviceRefs("devices", p.GetDevices()),
+	}
+	if !out.DoNotDisrupt && p.GetDoNotDisruptUntil() != nil {
+		r.bad("do_not_disrupt_until", "is set and do_not_disrupt is not: set both, or neither")
 	}
 	switch out.Phase {
 	case model.PodWaiting, model.PodUnschedulable:

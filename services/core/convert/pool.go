@@ -175,6 +175,7 @@ func (r *reader) offering(o *clusterpb.Offering) model.Offering {
 		PriceEstimated:   o.GetPriceEstimated(),
 		UnavailableUntil: r.time("unavailable_until", o.GetUnavailableUntil()),
 		ReservationID:    o.GetReservationId(),
+		ZoneID:           o.GetZoneId(),
 	}
 	if o.ReservationRemaining != nil {
 		n := r.notNegative("reservation_remaining", o.GetReservationRemaining())
@@ -193,6 +194,6 @@ func writeOffering(o model.Offering) *clusterpb.Offering {
 	return &clusterpb.Offering{
 		InstanceType: string(o.InstanceType), Zone: o.Zone, CapacityType: clusterpb.CapacityType(o.CapacityType),
 		PriceMicroUsdPerHour: o.Price, PriceEstimated: o.PriceEstimated, UnavailableUntil: stamp(o.UnavailableUntil),
-		ReservationId: o.ReservationID, ReservationRemaining: o.ReservationRemaining,
+		ReservationId: o.ReservationID, ReservationRemaining: o.ReservationRemaining, ZoneId: o.ZoneID,
 	}
 }

@@ -10,10 +10,40 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// OfferingID names an offering as Removed does: "instance-type/zone/capacity-type/reservation".
-func OfferingID(o *clusterpb.Offering) string {
+// offering is what an offering and a reference to one have in common.
+type offering interface {
+	GetInstanceType() string
+	GetZone() string
+	GetCapacityType() clusterpb.CapacityType
+	GetReservationId() string
+}
+
+// OfferingID names an offering within a snapshot: "instance-type/zone/capacity-type/reservation".
+func OfferingID(o *clusterpb.Offering) string { return offeringID(o) }
+
+func offeringID(o offering) string {
 	ct := model.CapacityType(o.GetCapacityType()).String()
 	return strings.Join([]string{o.GetInstanceType(), o.GetZone(), ct, o.GetReservationId()}, "/")
+}
+
+// OfferingRef is the offering that an OfferingID names.
+func OfferingRef(id string) *clusterpb.OfferingRef {
+	out := &clusterpb.OfferingRef{}
+	rest := ""
+	out.InstanceType, rest, _ = strings.Cut(id, "/")
+	out.Zone, rest, _ = strings.Cut(rest, "/")
+	rest, out.ReservationId, _ = strings.Cut(rest, "/")
+	for n := range clusterpb.CapacityType_name {
+		if n != 0 && model.CapacityType(n).String() == rest {
+			out.CapacityType = clusterpb.CapacityType(n)
+		}
+	}
+	return out
+}
+
+// RemovedOfferings are the OfferingIDs of offerings that are no more.
+func RemovedOfferings(r *clusterpb.Removed) []string {
+	return write(r.GetOfferings(), func(o *clusterpb.OfferingRef) string { return offeringID(o) })
 }
 
 func (r *reader) snapshot(s *clusterpb.Snapshot) model.Snapshot {

@@ -269,12 +269,12 @@ func TestAnInventoryIsCutIntoParts(t *testing.T) {
 }
 
 func TestVerdictsSayWhatBecameOfDecisions(t *testing.T) {
-	why := model.Reason{Code: model.CodeBudget, Message: "m", Subject: "s", Remedy: "r"}
+	why := model.Reason{Code: model.CodeBudget, Message: "m", Subject: "s/t", Remedy: "r"}
 	got := convert.Verdicts([]model.Verdict{{Decision: "a", Accepted: true}, {Decision: "b", Reason: why}})
 	want := []*actuatorpb.Verdict{
 		{Decision: "a", Kind: actuatorpb.VerdictKind_VERDICT_KIND_ACCEPTED},
 		{Decision: "b", Kind: actuatorpb.VerdictKind_VERDICT_KIND_REJECTED, Reason: &clusterpb.Reason{
-			Code: clusterpb.ReasonCode_REASON_CODE_BUDGET, Message: "m", Subject: "s", Remedy: "r",
+			Code: clusterpb.ReasonCode_REASON_CODE_BUDGET, Message: "m", Subject: &clusterpb.ObjectRef{Kind: "s", Name: "t"}, Remedy: "r",
 		}},
 	}
 	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {

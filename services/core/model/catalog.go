@@ -63,6 +63,8 @@ type Offering struct {
 	ReservationID string
 	// ReservationRemaining is nil unless the capacity type is Reserved.
 	ReservationRemaining *int64
+	// ZoneID names the same zone in every AWS account, for example "use1-az1"; "" where it is not known.
+	ZoneID string
 }
 
 // Key names the offering among all: "instance-type/zone/capacity-type/reservation".

@@ -54,7 +54,7 @@ type NodeDevice struct {
 	OwnSelectors []string
 	// FailingSelectors can't be evaluated for the device; the scheduler then gives up on the whole node.
 	FailingSelectors []string
-	// Attributes are those that constraints name.
+	// Attributes are those that constraints name, with their type before the value, such as "int:3".
 	Attributes Labels
 	// Unavailable devices can't be had: they are tainted, or taken by something that is no pod.
 	Unavailable bool

@@ -5,7 +5,7 @@ type Reason struct {
 	Code Code
 	// Message is one sentence with the figures in it.
 	Message string
-	// Subject is what it is about, as "kind/name".
+	// Subject is what it is about, as "kind/name"; "" where it is about nothing in particular.
 	Subject string
 	// Remedy is the one change that would have made the answer another; "" when there is none.
 	Remedy string
@@ -47,7 +47,7 @@ const (
 // Why a claim is what it is.
 const (
 	CodeCheapest Code = iota + 30
-	CodeDearer
+	CodeMoreExpensive
 	CodeTie
 	CodeStatic
 )

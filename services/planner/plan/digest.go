@@ -212,7 +212,11 @@ func (e *encoder) structure(v reflect.Value) {
 		}
 		e.number(1)
 	}
-	for _, field := range v.Fields() {
-		e.encode(field)
+	n := v.NumField()
+	if v.Type() == reflect.TypeFor[model.Offering]() && v.FieldByName("ZoneID").IsZero() {
+		n-- // it is the last, and an offering has a sum of its own: nothing more is as good a name for none
+	}
+	for i := range n {
+		e.encode(v.Field(i))
 	}
 }

@@ -67,7 +67,7 @@ func (c bufferConversion) lost(field, kind, name string) {
 
 func (c bufferConversion) reason(code clusterpb.ReasonCode, format string, args ...any) {
 	c.out.NotReady = &clusterpb.Reason{
-		Code: code, Message: fmt.Sprintf(format, args...), Subject: "capacitybuffer/" + c.out.GetId(),
+		Code: code, Message: fmt.Sprintf(format, args...), Subject: &clusterpb.ObjectRef{Kind: "capacitybuffer", Name: c.out.GetId()},
 	}
 }
 

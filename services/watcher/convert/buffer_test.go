@@ -127,7 +127,7 @@ func TestABufferThatAsksForNothingSaysWhy(t *testing.T) {
 			b := buffer(func(b *autoscalingv1beta1.CapacityBuffer) { b.Spec.Replicas = new(int32(2)) }, tt.edit)
 			bare := &appsv1.StatefulSet{ObjectMeta: meta("bare")}
 			got, o := convertBuffer(t, b, deployment(10), owned.DeepCopy(), bare)
-			if r := got.GetNotReady(); r.GetCode() != tt.code || !strings.Contains(r.GetMessage(), tt.want) || r.GetSubject() != "capacitybuffer/shop/spare" {
+			if r := got.GetNotReady(); r.GetCode() != tt.code || !strings.Contains(r.GetMessage(), tt.want) || r.GetSubject().GetName() != "shop/spare" {
 				t.Errorf("reason %v, want %s %q", r, tt.code, tt.want)
 			}
 			if o.Class != nil || got.GetReplicas() != 0 {

@@ -99,7 +99,7 @@ func TestWhatIsClaimed(t *testing.T) {
 				Requests: []*clusterpb.DeviceRequest{{Name: "r", Options: []*clusterpb.DeviceOption{
 					{Name: "a", DeviceClass: "gpu", Count: new(int32(2))}, {Name: "b", DeviceClass: "gpu", Count: new(int32(1))},
 				}}},
-				Constraints: []*clusterpb.DeviceConstraint{{Requests: []string{"r/a", "r/b"}, Attribute: driver + "/numa"}},
+				Constraints: []*clusterpb.DeviceConstraint{{Requests: []*clusterpb.DeviceRequestRef{{Request: "r", Option: "a"}, {Request: "r", Option: "b"}}, Attribute: driver + "/numa"}},
 			}},
 		},
 		"a claim of one's own that is allocated is one's own still": {

@@ -30,7 +30,7 @@ func NodePool(p *karpenterv1.NodePool, facts PoolFacts) snapshot.Object {
 	out := core.NodePool(reader.NodePool(p, facts.Problem))
 	notReady := func(code clusterpb.ReasonCode, format string, args ...any) {
 		if out.GetNotReady() == nil {
-			out.NotReady = &clusterpb.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: "nodepool/" + out.GetName()}
+			out.NotReady = &clusterpb.Reason{Code: code, Message: fmt.Sprintf(format, args...), Subject: &clusterpb.ObjectRef{Kind: "nodepool", Name: out.GetName()}}
 		}
 	}
 	const invalid = clusterpb.ReasonCode_REASON_CODE_NODE_POOL_INVALID

@@ -136,7 +136,7 @@ func TestNodePoolThatIsNotReadySaysWhy(t *testing.T) {
 			if got.GetCode() != tc.want.Code || !strings.Contains(got.GetMessage(), tc.want.Message) {
 				t.Errorf("%s %q, want %s about %q", got.GetCode(), got.GetMessage(), tc.want.Code, tc.want.Message)
 			}
-			if got.GetSubject() != "nodepool/p" {
+			if got.GetSubject().GetName() != "p" {
 				t.Errorf("subject %q", got.GetSubject())
 			}
 		})

@@ -30,7 +30,7 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Objec
 	if problem != nil {
 		out = &clusterpb.NodeOverlay{Name: out.GetName(), Weight: out.GetWeight(), NotReady: &clusterpb.Reason{
 			Code:    clusterpb.ReasonCode_REASON_CODE_OVERLAY_INVALID,
-			Message: strings.ReplaceAll(problem.Error(), "\n", "; "), Subject: "nodeoverlay/" + o.Name,
+			Message: strings.ReplaceAll(problem.Error(), "\n", "; "), Subject: &clusterpb.ObjectRef{Kind: "nodeoverlay", Name: o.Name},
 		}}
 	}
 	return wire.Object(snapshot.NodeOverlay, out.GetName(), out)

@@ -76,7 +76,7 @@ func TestNoPartOfAnInvalidOverlayIsLeft(t *testing.T) {
 			o := convert.NodeOverlay(&karpenterv1alpha1.NodeOverlay{ObjectMeta: metav1.ObjectMeta{Name: "mine"}, Spec: tt.spec}, tt.problem)
 			got := o.Payload.(*clusterpb.NodeOverlay)
 			if r := got.GetNotReady(); r.GetCode() != clusterpb.ReasonCode_REASON_CODE_OVERLAY_INVALID ||
-				!strings.Contains(r.GetMessage(), tt.want) || r.GetSubject() != "nodeoverlay/mine" {
+				!strings.Contains(r.GetMessage(), tt.want) || r.GetSubject().GetName() != "mine" {
 				t.Errorf("reason %v, want %q", r, tt.want)
 			}
 			if got.GetPrice() != nil || got.GetCapacity() != nil {

@@ -154,6 +154,10 @@ func appendObject(s *clusterpb.Snapshot, o snapshot.Object) {
 }
 
 func appendRemoved(r *clusterpb.Removed, key snapshot.Key) {
+	if key.Kind == snapshot.Offering {
+		r.Offerings = append(r.Offerings, convert.OfferingRef(key.ID))
+		return
+	}
 	if list := removedList(r, key.Kind); list != nil {
 		*list = append(*list, key.ID)
 	}
@@ -179,8 +183,6 @@ func removedList(r *clusterpb.Removed, k snapshot.Kind) *[]string {
 		return &r.NodeClasses
 	case snapshot.Catalog:
 		return &r.Catalogs
-	case snapshot.Offering:
-		return &r.Offerings
 	case snapshot.Claim:
 		return &r.Claims
 	case snapshot.Notice:
@@ -242,7 +244,11 @@ func InventoryRemoved(r *clusterpb.Removed) []snapshot.Key {
 		return nil
 	}
 	for _, k := range InventoryKinds() {
-		for _, id := range *removedList(r, k) {
+		ids := convert.RemovedOfferings(r)
+		if k != snapshot.Offering {
+			ids = *removedList(r, k)
+		}
+		for _, id := range ids {
 			out = append(out, snapshot.Key{Kind: k, ID: id})
 		}
 	}

@@ -140,7 +140,11 @@ func TestInventoryIsNamedAsRemovedNamesIt(t *testing.T) {
 		Claims: []*clusterpb.Claim{{Id: "c1"}}, Notices: []*clusterpb.Notice{{Id: "m1"}}, Disruptions: []*clusterpb.DisruptionRecord{{Id: "d1"}},
 	}
 	removed := wire.InventoryRemoved(&clusterpb.Removed{
-		NodeClasses: []string{"default"}, Catalogs: []string{"k1"}, Offerings: []string{"m5.large/a/on-demand/", "m5.large/a/reserved/cr-1"},
+		NodeClasses: []string{"default"}, Catalogs: []string{"k1"},
+		Offerings: []*clusterpb.OfferingRef{
+			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND},
+			{InstanceType: "m5.large", Zone: "a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_RESERVED, ReservationId: "cr-1"},
+		},
 		Claims: []string{"c1"}, Notices: []string{"m1"}, Disruptions: []string{"d1"}, Pods: []string{"not/ours"},
 	})
 	var got []snapshot.Key

@@ -190,6 +190,7 @@ func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error
 	c.zones = map[string]string{}
 	for _, n := range got.Subnets {
 		c.zones[n.Zone] = n.ZoneID
+		s.market.knowZone(n.Zone, n.ZoneID)
 	}
 	s.shape(ctx, c)
 }

@@ -53,12 +53,14 @@ type Market struct {
 	// prices and offers say the same, of every offering that has a price: made of the above and of the shortages.
 	prices map[apply.OfferingKey]apply.Offering
 	offers []model.Offering
+	// zoneIDs are the ids of zones by name, as far as node classes have subnets there.
+	zoneIDs map[string]string
 	// repriced says that prices and offers are behind the above.
 	repriced bool
 }
 
 // New makes a market that knows nothing yet.
-func New(c Config) *Market { return &Market{cfg: c, repriced: true} }
+func New(c Config) *Market { return &Market{cfg: c, repriced: true, zoneIDs: map[string]string{}} }
 
 // Asked says that everything was asked for once, so that what is known is not a half of it.
 func (m *Market) Asked() bool { return m.askedTypes && m.askedSpot }
@@ -164,7 +166,7 @@ func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.Type
 	for _, t := range m.types {
 		for _, zone := range t.Zones {
 			for _, o := range m.offeringsOf(t, zone) {
-				o.UnavailableUntil = shortUntil(o.InstanceType, o.Zone, o.CapacityType)
+				o.UnavailableUntil, o.ZoneID = shortUntil(o.InstanceType, o.Zone, o.CapacityType), m.zoneIDs[zone]
 				offers = append(offers, o)
 				m.prices[apply.OfferingKey{InstanceType: o.InstanceType, Zone: zone, CapacityType: o.CapacityType}] = apply.Offering{
 					Price: o.Price, Estimated: o.PriceEstimated, UnavailableUntil: o.UnavailableUntil,
@@ -174,6 +176,13 @@ func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.Type
 	}
 	slices.SortFunc(offers, model.Offering.Compare)
 	m.offers = offers
+}
+
+// knowZone notes a zone's id, which offerings carry.
+func (m *Market) knowZone(name, id string) {
+	if m.zoneIDs[name] != id {
+		m.zoneIDs[name], m.repriced = id, true
+	}
 }
 
 // offeringsOf prices a type in a zone: by the market, or where that has no price by the bundled list, or for spot by an

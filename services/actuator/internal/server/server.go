@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ const (
 	MaxDecisions = 5000
 	// maxName bounds a watcher's name.
 	maxName = 253
+	// defaultPage and maxPage are how many claims a page of ListClaims has.
+	defaultPage, maxPage = 500, 1000
 	// retryAfter is the advice to callers who came a moment too early.
 	retryAfter = 500 * time.Millisecond
 )
@@ -116,14 +119,23 @@ func (s *Server) follow(ctx context.Context, name string, drive bool, send func(
 
 // ListClaims implements ActuatorService.
 func (s *Server) ListClaims(ctx context.Context, r *actuatorpb.ListClaimsRequest) (*actuatorpb.ListClaimsResponse, error) {
+	if r.GetPageSize() < 0 {
+		return nil, rpcerr.Invalid(rpcerr.Violation{Field: "page_size", Problem: "must not be negative"})
+	}
 	inv, err := s.loop.Inventory(ctx)
 	if err != nil {
 		return nil, failure(err)
 	}
+	size := min(cmp.Or(int(r.GetPageSize()), defaultPage), maxPage)
 	out := &actuatorpb.ListClaimsResponse{InventoryRevision: inv.Revision}
-	for _, c := range inv.Claims {
-		if (r.GetNodePool() != "" && string(c.NodePool) != r.GetNodePool()) || (c.State.Ended() && !r.GetIncludeEnded()) {
+	for _, c := range inv.Claims { // sorted by id; a token is the last id of the page before
+		if (r.GetNodePool() != "" && string(c.NodePool) != r.GetNodePool()) || (c.State.Ended() && !r.GetIncludeEnded()) ||
+			string(c.ID) <= r.GetPageToken() && r.GetPageToken() != "" {
 			continue
+		}
+		if len(out.GetClaims()) == size {
+			out.NextPageToken = out.GetClaims()[size-1].GetId()
+			break
 		}
 		out.Claims = append(out.Claims, convert.Claim(*c))
 	}

@@ -129,6 +129,11 @@ func TestBadRequestsNameTheField(t *testing.T) {
 			_, err := c.GetClaim(t.Context(), &actuatorpb.GetClaimRequest{})
 			return "id", err
 		},
+		"a page of less than nothing": func() (string, error) {
+			_, err := c.ListClaims(t.Context(), &actuatorpb.ListClaimsRequest{PageSize: -1})
+
+			return "page_size", err
+		},
 		"a watcher without a name": func() (string, error) {
 			stream, err := c.WatchInventory(t.Context(), &actuatorpb.WatchInventoryRequest{})
 			if err == nil {
@@ -185,6 +190,12 @@ func TestPlanToDelete(t *testing.T) {
 	list, err := c.ListClaims(ctx, &actuatorpb.ListClaimsRequest{NodePool: "default"})
 	if err != nil || len(list.GetClaims()) != 1 || list.GetInventoryRevision() < wet.GetInventoryRevision() {
 		t.Fatalf("list: %v, %v", list, err)
+	}
+	if page, err := c.ListClaims(ctx, &actuatorpb.ListClaimsRequest{PageSize: 1, PageToken: "c0"}); err != nil || len(page.GetClaims()) != 1 || page.GetNextPageToken() != "" {
+		t.Fatalf("the only page: %v, %v", page, err)
+	}
+	if page, err := c.ListClaims(ctx, &actuatorpb.ListClaimsRequest{PageToken: "c1"}); err != nil || len(page.GetClaims()) != 0 {
+		t.Fatalf("after the last claim: %v, %v", page, err)
 	}
 	gone, err := c.DeleteClaim(ctx, &actuatorpb.DeleteClaimRequest{Id: "c1"})
 	if err != nil || gone.GetClaim().GetDisruptionReason() != clusterpb.DisruptionReason_DISRUPTION_REASON_DELETED {

@@ -30,7 +30,7 @@ func drifts(req *plannerpb.PlanRequest) ([]Drift, error) {
 		out = append(out, Drift{
 			Node: string(h.Node.Name), Claim: string(h.Claim.ID), Pool: string(h.Claim.NodePool),
 			Why: &clusterpb.Reason{
-				Code: clusterpb.ReasonCode_REASON_CODE_DRIFTED, Message: r.Message, Subject: r.Subject, Remedy: r.Remedy,
+				Code: clusterpb.ReasonCode_REASON_CODE_DRIFTED, Message: r.Message, Subject: convert.Subject(r.Subject), Remedy: r.Remedy,
 			},
 		})
 	}

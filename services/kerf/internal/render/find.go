@@ -8,6 +8,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
@@ -139,12 +140,12 @@ func (p *PlanView) findNode(name string) (answer, error) {
 		}
 	}
 	a.reason = &clusterpb.Reason{
-		Code: clusterpb.ReasonCode_REASON_CODE_NOT_OWNED, Subject: a.object,
+		Code: clusterpb.ReasonCode_REASON_CODE_NOT_OWNED, Subject: convert.Subject(a.object),
 		Message: "Kerf did not launch it, so it never removes it",
 	}
 	if node.GetClaim() != "" {
 		a.reason = &clusterpb.Reason{
-			Code: clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED, Subject: a.object, Message: "the plan does not speak of it",
+			Code: clusterpb.ReasonCode_REASON_CODE_UNSPECIFIED, Subject: convert.Subject(a.object), Message: "the plan does not speak of it",
 		}
 	}
 	return a, nil

@@ -14,6 +14,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
@@ -248,7 +249,7 @@ func (p *planPage) problems() {
 	}
 	p.Heading(p.Paint(page.Red, "PROBLEMS"), page.Count(len(list), "object"))
 	for _, r := range list {
-		p.Line("  %s", p.Paint(page.Bold, r.GetSubject()))
+		p.Line("  %s", p.Paint(page.Bold, convert.SubjectText(r.GetSubject())))
 		p.Item("    "+p.Paint(page.Dim, "why     "), r.GetMessage())
 		if r.GetRemedy() != "" {
 			p.Item("    "+p.Paint(page.Dim, "remedy  "), p.Paint(page.Green, r.GetRemedy()))

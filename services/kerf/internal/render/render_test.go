@@ -48,8 +48,8 @@ func everything() render.PlanView {
 			},
 			Reason: reason(clusterpb.ReasonCode_REASON_CODE_CHEAPEST, "m5.large at $0.096 is the cheapest of 24 offerings that hold 2 pods"),
 			RunnersUp: []*plannerpb.RunnerUp{
-				{Reason: reason(clusterpb.ReasonCode_REASON_CODE_DEARER, "r5.large at $0.126 holds all 2 pods, $0.030 more than m5.large")},
-				{Reason: reason(clusterpb.ReasonCode_REASON_CODE_DEARER, "m5.xlarge at $0.192 holds all 2 pods, $0.096 more than m5.large")},
+				{Reason: reason(clusterpb.ReasonCode_REASON_CODE_MORE_EXPENSIVE, "r5.large at $0.126 holds all 2 pods, $0.030 more than m5.large")},
+				{Reason: reason(clusterpb.ReasonCode_REASON_CODE_MORE_EXPENSIVE, "m5.xlarge at $0.192 holds all 2 pods, $0.096 more than m5.large")},
 			},
 		}
 	}
@@ -187,7 +187,7 @@ func TestHeadRoomAndObjectsWithoutEffect(t *testing.T) {
 		Pod: "buffer/shop/spare/2", Reason: reason(clusterpb.ReasonCode_REASON_CODE_LIMIT, "the pool's limit of 3 nodes is used up"),
 	})
 	v.Plan.Problems = []*clusterpb.Reason{{
-		Code: clusterpb.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: "nodeoverlay/one", Message: "another says so, too", Remedy: "give it another spec.weight",
+		Code: clusterpb.ReasonCode_REASON_CODE_OVERLAY_CONFLICT, Subject: &clusterpb.ObjectRef{Kind: "nodeoverlay", Name: "one"}, Message: "another says so, too", Remedy: "give it another spec.weight",
 	}}
 	plain, after := &bytes.Buffer{}, &bytes.Buffer{}
 	if err := render.Plan(plain, everything(), page.Style{}); err != nil {

@@ -77,7 +77,7 @@ func (c *completion) classes() {
 			c.note("EC2NodeClass %s: %s; nothing is bought with it", o.Name, text)
 			c.out.NodeClasses = append(c.out.NodeClasses, &clusterpb.NodeClass{
 				Name: o.Name, NotReady: &clusterpb.Reason{
-					Code: clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY, Message: text, Subject: "ec2nodeclass/" + o.Name,
+					Code: clusterpb.ReasonCode_REASON_CODE_NODE_CLASS_NOT_READY, Message: text, Subject: &clusterpb.ObjectRef{Kind: "ec2nodeclass", Name: o.Name},
 				},
 			})
 			continue
@@ -154,7 +154,7 @@ func (c *completion) claim(o *karpenterv1.NodeClaim) *clusterpb.Claim {
 	if d := meta.FindStatusCondition(o.Status.Conditions, karpenterv1.ConditionDrifted); d != nil && d.Status == metav1.ConditionTrue {
 		out.Drifted = &clusterpb.Reason{
 			Code: clusterpb.ReasonCode_REASON_CODE_DRIFTED, Message: strings.TrimSuffix(d.Reason+": "+d.Message, ": "),
-			Subject: "nodeclaim/" + o.Name,
+			Subject: &clusterpb.ObjectRef{Kind: "nodeclaim", Name: o.Name},
 		}
 	}
 	return out

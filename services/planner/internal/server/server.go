@@ -16,11 +16,13 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	grpccodes "google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/planner/plan"
@@ -32,8 +34,8 @@ import (
 const (
 	// ReasonPlanInvalid: the planner made a plan that breaks its own rules. It is a defect of the planner.
 	ReasonPlanInvalid = "PLAN_INVALID"
-	// ReasonTooLarge: the snapshot of a session is larger than the configuration allows, or one entry of the plan larger
-	// than a message may be.
+	// ReasonTooLarge: the snapshot of a session is larger than the configuration allows, or a plan, or one entry of it,
+	// larger than a message may be.
 	ReasonTooLarge = "TOO_LARGE"
 	// ReasonGap: a delta does not follow on what the session holds. Send a whole snapshot.
 	ReasonGap = "GAP"
@@ -49,6 +51,9 @@ const (
 	keyBroken   = "kerf.broken"
 	keySpared   = "kerf.spared"
 )
+
+// maxUnaryBytes is the largest plan that Plan answers with: what clients take in one message, less what is around it.
+const maxUnaryBytes = rpc.DefaultMaxMessageBytes - 1<<10
 
 // DefaultSnapshotBytes bounds a session's snapshot where the configuration does not.
 const DefaultSnapshotBytes = 512 << 20
@@ -111,6 +116,10 @@ func (s *Server) Plan(ctx context.Context, req *plannerpb.PlanRequest) (*planner
 	}, d)
 	if err != nil {
 		return nil, err
+	}
+	if n := proto.Size(p); n > maxUnaryBytes {
+		return nil, rpcerr.New(grpccodes.ResourceExhausted, ReasonTooLarge,
+			"the plan has %d bytes, one message %d at most: use Session, which sends it in parts", n, maxUnaryBytes)
 	}
 	return &plannerpb.PlanResponse{Plan: p}, nil
 }

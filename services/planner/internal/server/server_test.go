@@ -299,7 +299,9 @@ func TestASessionEqualsTheWholeSnapshot(t *testing.T) {
 	dearer.PriceMicroUsdPerHour = 150_000
 	s.send(
 		delta(&clusterpb.Delta{BaseRevision: 1, Revision: 5, Removed: &clusterpb.Removed{
-			Pods: []string{all.Pods[0].Id, all.Pods[1].Id}, Offerings: []string{"large/r-1a/on-demand/"},
+			Pods: []string{all.Pods[0].Id, all.Pods[1].Id}, Offerings: []*clusterpb.OfferingRef{
+				{InstanceType: "large", Zone: "r-1a", CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND},
+			},
 		}}, false),
 		delta(&clusterpb.Delta{BaseRevision: 1, Revision: 5, Upserted: &clusterpb.Snapshot{
 			Revision: 5, InventoryRevision: 9, Cluster: "kerf-demo", Pods: []*clusterpb.Pod{waiting(50)}, Offerings: []*clusterpb.Offering{dearer},

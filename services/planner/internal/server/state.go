@@ -157,7 +157,7 @@ func newState() *state {
 		of("node pool", (*clusterpb.NodePool).GetName, func(s *clusterpb.Snapshot) *[]*clusterpb.NodePool { return &s.NodePools }, (*clusterpb.Removed).GetNodePools),
 		of("node class", (*clusterpb.NodeClass).GetName, func(s *clusterpb.Snapshot) *[]*clusterpb.NodeClass { return &s.NodeClasses }, (*clusterpb.Removed).GetNodeClasses),
 		of("catalog", (*clusterpb.Catalog).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Catalog { return &s.Catalogs }, (*clusterpb.Removed).GetCatalogs),
-		of("offering", convert.OfferingID, func(s *clusterpb.Snapshot) *[]*clusterpb.Offering { return &s.Offerings }, (*clusterpb.Removed).GetOfferings),
+		of("offering", convert.OfferingID, func(s *clusterpb.Snapshot) *[]*clusterpb.Offering { return &s.Offerings }, convert.RemovedOfferings),
 		of("claim", (*clusterpb.Claim).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Claim { return &s.Claims }, (*clusterpb.Removed).GetClaims),
 		of("notice", (*clusterpb.Notice).GetId, func(s *clusterpb.Snapshot) *[]*clusterpb.Notice { return &s.Notices }, (*clusterpb.Removed).GetNotices),
 		of("disruption", (*clusterpb.DisruptionRecord).GetId,

@@ -117,7 +117,7 @@ func lostTo(r RunnerUp, best *market.Option, pods int) model.Reason {
 	}
 	per, bestPer := float64(o.Price)/float64(r.Pods), float64(best.Price)/float64(pods)
 	return model.Reason{
-		Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name),
+		Code: model.CodeMoreExpensive, Subject: "instancetype/" + string(o.Type.Name),
 		Message: fmt.Sprintf("%s, %.1f%% more expensive for what it holds", holds, (per/bestPer-1)*100),
 	}
 }
@@ -155,7 +155,7 @@ func (b *NewClaim) FinishRunnersUp() {
 }
 
 func outpriced(o, best *market.Option, pods int) model.Reason {
-	r := model.Reason{Code: model.CodeDearer, Subject: "instancetype/" + string(o.Type.Name)}
+	r := model.Reason{Code: model.CodeMoreExpensive, Subject: "instancetype/" + string(o.Type.Name)}
 	holds := fmt.Sprintf("%s at %s holds the %s", o.Type.Name, fit.Money(o.Price), fit.Count(pods, "pod"))
 	if o.Price == best.Price {
 		r.Code = model.CodeTie

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
@@ -126,9 +127,11 @@ func Claim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClas
 		if c.MatchAttribute == nil {
 			return nil, fmt.Sprintf("devices.constraints[%d]: distinctAttribute: not planned for; want matchAttribute", i)
 		}
-		out.Constraints = append(out.Constraints, &clusterpb.DeviceConstraint{
-			Requests: constraint.SortedSet(c.Requests), Attribute: string(*c.MatchAttribute),
-		})
+		k := &clusterpb.DeviceConstraint{Attribute: string(*c.MatchAttribute)}
+		for _, name := range constraint.SortedSet(c.Requests) {
+			k.Requests = append(k.Requests, convert.DeviceRequestRef(name))
+		}
+		out.Constraints = append(out.Constraints, k)
 	}
 	return out, ""
 }

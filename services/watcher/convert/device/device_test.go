@@ -86,7 +86,7 @@ func TestNodeDevices(t *testing.T) {
 	if len(z.GetSelectors()) != 3 || len(z.GetOwnSelectors()) != 1 || len(z.GetFailingSelectors()) != 1 || slices.Contains(got[1].GetSelectors(), z.GetOwnSelectors()[0]) {
 		t.Errorf("%v: want the class's own selector, the model's and the uuid's, of which the last is its own, and one that fails", z)
 	}
-	want := []*clusterpb.Label{{Key: driver + "/numa", Value: "int:1"}}
+	want := []*clusterpb.DeviceAttribute{{Name: driver + "/numa", Value: &clusterpb.DeviceAttribute_IntValue{IntValue: 1}}}
 	if diff := cmp.Diff(want, z.GetAttributes(), protocmp.Transform()); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}

@@ -178,8 +178,8 @@ func (r *Rules) judge(out *clusterpb.NodeDevice, d *resourcev1.Device, identity 
 		}
 	}
 	for _, name := range r.attributes {
-		if v := attributeOf(d, out.GetDriver(), name); v != "" {
-			out.Attributes = append(out.Attributes, &clusterpb.Label{Key: name, Value: v})
+		if a := attributeOf(d, out.GetDriver(), name); a != nil {
+			out.Attributes = append(out.Attributes, a)
 		}
 	}
 }
@@ -211,26 +211,27 @@ func (s selector) mentions(names []string) bool {
 	return false
 }
 
-// attributeOf is an attribute's value with its type before it; "" for one that is not there, and for lists, which no
-// constraint can compare.
-func attributeOf(d *resourcev1.Device, driver, name string) string {
+// attributeOf is an attribute of a device; nil for one that is not there, and for lists, which no constraint can compare.
+func attributeOf(d *resourcev1.Device, driver, name string) *clusterpb.DeviceAttribute {
 	a, ok := d.Attributes[resourcev1.QualifiedName(name)]
 	if !ok {
 		domain, id, _ := strings.Cut(name, "/")
 		if a, ok = d.Attributes[resourcev1.QualifiedName(id)]; !ok || domain != driver {
-			return ""
+			return nil
 		}
 	}
+	out := &clusterpb.DeviceAttribute{Name: name}
 	switch {
 	case a.IntValue != nil:
-		return fmt.Sprintf("int:%d", *a.IntValue)
+		out.Value = &clusterpb.DeviceAttribute_IntValue{IntValue: *a.IntValue}
 	case a.BoolValue != nil:
-		return fmt.Sprintf("bool:%t", *a.BoolValue)
+		out.Value = &clusterpb.DeviceAttribute_BoolValue{BoolValue: *a.BoolValue}
 	case a.StringValue != nil:
-		return "string:" + *a.StringValue
+		out.Value = &clusterpb.DeviceAttribute_StringValue{StringValue: *a.StringValue}
 	case a.VersionValue != nil:
-		return "version:" + *a.VersionValue
+		out.Value = &clusterpb.DeviceAttribute_VersionValue{VersionValue: *a.VersionValue}
 	default:
-		return ""
+		return nil
 	}
+	return out
 }

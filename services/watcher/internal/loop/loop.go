@@ -16,6 +16,7 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -171,13 +172,14 @@ func (l *Loop) tell(ctx context.Context, r result) {
 	}
 	known, said := map[string]bool{}, 0
 	for _, p := range r.problems {
-		key := p.GetSubject() + " " + p.GetCode().String()
+		subject := convert.SubjectText(p.GetSubject())
+		key := subject + " " + p.GetCode().String()
 		known[key] = true
 		if l.told[key] {
 			continue
 		}
 		if said++; said <= maxRejections {
-			l.cfg.Log.WarnContext(ctx, "problem", "subject", p.GetSubject(), "code", p.GetCode().String(), "reason", p.GetMessage(),
+			l.cfg.Log.WarnContext(ctx, "problem", "subject", subject, "code", p.GetCode().String(), "reason", p.GetMessage(),
 				"remedy", p.GetRemedy())
 		}
 	}

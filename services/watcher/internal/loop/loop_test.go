@@ -293,7 +293,7 @@ func TestProblemsOfUsersObjectsAreSaidOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		never := []*clusterpb.Reason{{
-			Code: clusterpb.ReasonCode_REASON_CODE_PDB, Subject: "poddisruptionbudget/shop/web", Message: "it never allows an eviction",
+			Code: clusterpb.ReasonCode_REASON_CODE_PDB, Subject: &clusterpb.ObjectRef{Kind: "poddisruptionbudget", Name: "shop/web"}, Message: "it never allows an eviction",
 			Remedy: "let it allow one",
 		}}
 		const line = `subject=poddisruptionbudget/shop/web code=REASON_CODE_PDB reason="it never allows an eviction" ` +

@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -25,9 +27,14 @@ const (
 	ReasonNotSynced = "NOT_SYNCED"
 	// ReasonTooSlow: the subscriber fell behind and must begin again.
 	ReasonTooSlow = "TOO_SLOW"
+	// ReasonTooLarge: the plan is larger than one message may be.
+	ReasonTooLarge = "TOO_LARGE"
 	// ReasonNoPlan: no plan was relayed yet.
 	ReasonNoPlan = "NO_PLAN"
 )
+
+// maxPlanBytes is the largest plan that GetPlan answers with: what clients take in one message, less what is around it.
+const maxPlanBytes = rpc.DefaultMaxMessageBytes - 1<<10
 
 // Server implements WatcherService. Make it with New. Safe for concurrent use.
 type Server struct {
@@ -124,6 +131,10 @@ func (s *Server) GetPlan(context.Context, *watcherpb.GetPlanRequest) (*watcherpb
 	p := s.plan.Load()
 	if p == nil {
 		return nil, rpcerr.New(codes.NotFound, ReasonNoPlan, "no plan was relayed yet")
+	}
+	if n := proto.Size(p); n > maxPlanBytes {
+		return nil, rpcerr.New(codes.ResourceExhausted, ReasonTooLarge,
+			"the plan has %d bytes, one message %d at most: ask the planner for it, with the snapshot of GetSnapshot in a Session", n, maxPlanBytes)
 	}
 	return p, nil
 }

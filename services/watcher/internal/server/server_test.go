@@ -177,6 +177,12 @@ func TestGetPlanReturnsTheLastOne(t *testing.T) {
 	f := serve(t, 0)
 	f.server.SetPlan(&plannerpb.Plan{Id: "p-1"}, nil)
 	f.server.SetPlan(&plannerpb.Plan{Id: "p-2"}, []*actuatorpb.Verdict{{Decision: "c-1"}})
+	large := &plannerpb.Plan{Id: strings.Repeat("x", 16<<20)}
+	f.server.SetPlan(large, nil)
+	if _, err := f.client.GetPlan(t.Context(), &watcherpb.GetPlanRequest{}); reasonOf(t, err) != server.ReasonTooLarge {
+		t.Errorf("a plan that is larger than a message: %v", err)
+	}
+	f.server.SetPlan(&plannerpb.Plan{Id: "p-2"}, []*actuatorpb.Verdict{{Decision: "c-1"}})
 	r, err := f.client.GetPlan(t.Context(), &watcherpb.GetPlanRequest{})
 	if err != nil || r.GetPlan().GetId() != "p-2" || r.GetVerdicts()[0].GetDecision() != "c-1" {
 		t.Errorf("plan %v, %v", r, err)

@@ -542,7 +542,11 @@ type ListClaimsRequest struct {
 	// Only claims of this pool; "" means all.
 	NodePool string `protobuf:"bytes,1,opt,name=node_pool,json=nodePool,proto3" json:"node_pool,omitempty"`
 	// Claims that are GONE or FAILED too.
-	IncludeEnded  bool `protobuf:"varint,2,opt,name=include_ended,json=includeEnded,proto3" json:"include_ended,omitempty"`
+	IncludeEnded bool `protobuf:"varint,2,opt,name=include_ended,json=includeEnded,proto3" json:"include_ended,omitempty"`
+	// How many claims the answer has at most, 1 to 1000; absent or 0 means 500. More than 1000 count as 1000.
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the answer before; "" begins at the first claim. The other fields must stay the same.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -591,15 +595,32 @@ func (x *ListClaimsRequest) GetIncludeEnded() bool {
 	return false
 }
 
+func (x *ListClaimsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListClaimsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // ListClaimsResponse holds claims.
 type ListClaimsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sorted by id.
 	Claims []*v1alpha11.Claim `protobuf:"bytes,1,rep,name=claims,proto3" json:"claims,omitempty"`
-	// The inventory revision that they were read at.
+	// The inventory revision that they were read at. Pages may be of different revisions: a claim that is there all the time is
+	// in exactly one of them.
 	InventoryRevision int64 `protobuf:"varint,2,opt,name=inventory_revision,json=inventoryRevision,proto3" json:"inventory_revision,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Asks for the next page; "" when this is the last.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListClaimsResponse) Reset() {
@@ -644,6 +665,13 @@ func (x *ListClaimsResponse) GetInventoryRevision() int64 {
 		return x.InventoryRevision
 	}
 	return 0
+}
+
+func (x *ListClaimsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // GetClaimRequest names a claim.
@@ -857,13 +885,17 @@ const file_kerf_actuator_v1alpha1_actuator_proto_rawDesc = "" +
 	"\rInventoryPart\x12;\n" +
 	"\x05whole\x18\x01 \x01(\v2#.kerf.cluster.v1alpha1.SnapshotPartH\x00R\x05whole\x12:\n" +
 	"\x06change\x18\x02 \x01(\v2 .kerf.cluster.v1alpha1.DeltaPartH\x00R\x06changeB\t\n" +
-	"\amessage\"U\n" +
+	"\amessage\"\x91\x01\n" +
 	"\x11ListClaimsRequest\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
-	"\rinclude_ended\x18\x02 \x01(\bR\fincludeEnded\"y\n" +
+	"\rinclude_ended\x18\x02 \x01(\bR\fincludeEnded\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\"\xa1\x01\n" +
 	"\x12ListClaimsResponse\x124\n" +
 	"\x06claims\x18\x01 \x03(\v2\x1c.kerf.cluster.v1alpha1.ClaimR\x06claims\x12-\n" +
-	"\x12inventory_revision\x18\x02 \x01(\x03R\x11inventoryRevision\"!\n" +
+	"\x12inventory_revision\x18\x02 \x01(\x03R\x11inventoryRevision\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"!\n" +
 	"\x0fGetClaimRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"F\n" +
 	"\x10GetClaimResponse\x122\n" +

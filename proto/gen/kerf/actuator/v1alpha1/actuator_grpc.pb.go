@@ -38,7 +38,9 @@ const (
 // an ErrorInfo detail (reason NOT_LEADER, metadata "leader"; no metadata while there is no leader).
 type ActuatorServiceClient interface {
 	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
-	// again without effect.
+	// again without effect. A plan has 5,000 claims and disruptions at most, or else INVALID_ARGUMENT, and 16 MiB (the
+	// server's limits.max_recv_bytes), or else RESOURCE_EXHAUSTED: leave placements, nodes and runners_up out of it, which are
+	// not looked at.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
 	// ends with FAILED_PRECONDITION (NOT_LEADER) when the actuator no longer leads.
@@ -47,7 +49,7 @@ type ActuatorServiceClient interface {
 	// for plans and applies them. The candidate whose stream is the oldest is the driver until its stream ends. Tools that
 	// only look use WatchInventory. To call it again after a stream has ended changes nothing but the caller's turn.
 	Drive(ctx context.Context, in *DriveRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DriveResponse], error)
-	// ListClaims returns the claims, sorted by id.
+	// ListClaims returns the claims, sorted by id, page by page.
 	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
 	// GetClaim returns one claim, or NOT_FOUND.
 	GetClaim(ctx context.Context, in *GetClaimRequest, opts ...grpc.CallOption) (*GetClaimResponse, error)
@@ -149,7 +151,9 @@ func (c *actuatorServiceClient) DeleteClaim(ctx context.Context, in *DeleteClaim
 // an ErrorInfo detail (reason NOT_LEADER, metadata "leader"; no metadata while there is no leader).
 type ActuatorServiceServer interface {
 	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
-	// again without effect.
+	// again without effect. A plan has 5,000 claims and disruptions at most, or else INVALID_ARGUMENT, and 16 MiB (the
+	// server's limits.max_recv_bytes), or else RESOURCE_EXHAUSTED: leave placements, nodes and runners_up out of it, which are
+	// not looked at.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
 	// ends with FAILED_PRECONDITION (NOT_LEADER) when the actuator no longer leads.
@@ -158,7 +162,7 @@ type ActuatorServiceServer interface {
 	// for plans and applies them. The candidate whose stream is the oldest is the driver until its stream ends. Tools that
 	// only look use WatchInventory. To call it again after a stream has ended changes nothing but the caller's turn.
 	Drive(*DriveRequest, grpc.ServerStreamingServer[DriveResponse]) error
-	// ListClaims returns the claims, sorted by id.
+	// ListClaims returns the claims, sorted by id, page by page.
 	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
 	// GetClaim returns one claim, or NOT_FOUND.
 	GetClaim(context.Context, *GetClaimRequest) (*GetClaimResponse, error)

@@ -209,6 +209,79 @@ func (x *InstanceType) GetAllocatable() []*Amount {
 	return nil
 }
 
+// OfferingRef names an offering.
+type OfferingRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The instance type's name.
+	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
+	// The zone's name.
+	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
+	// How it is paid for.
+	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
+	// The capacity reservation; "" unless the capacity type is RESERVED.
+	ReservationId string `protobuf:"bytes,4,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OfferingRef) Reset() {
+	*x = OfferingRef{}
+	mi := &file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OfferingRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OfferingRef) ProtoMessage() {}
+
+func (x *OfferingRef) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OfferingRef.ProtoReflect.Descriptor instead.
+func (*OfferingRef) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *OfferingRef) GetInstanceType() string {
+	if x != nil {
+		return x.InstanceType
+	}
+	return ""
+}
+
+func (x *OfferingRef) GetZone() string {
+	if x != nil {
+		return x.Zone
+	}
+	return ""
+}
+
+func (x *OfferingRef) GetCapacityType() CapacityType {
+	if x != nil {
+		return x.CapacityType
+	}
+	return CapacityType_CAPACITY_TYPE_UNSPECIFIED
+}
+
+func (x *OfferingRef) GetReservationId() string {
+	if x != nil {
+		return x.ReservationId
+	}
+	return ""
+}
+
 // Offering is an instance type in a zone under a capacity type, with its price.
 type Offering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -230,13 +303,16 @@ type Offering struct {
 	// Instances left in the reservation, those that were launched into it taken off; absent unless the capacity type is
 	// RESERVED.
 	ReservationRemaining *int64 `protobuf:"varint,8,opt,name=reservation_remaining,json=reservationRemaining,proto3,oneof" json:"reservation_remaining,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// The zone's id, which names the same zone in every AWS account, for example "use1-az1"; "" where it is not known. It is
+	// the label topology.k8s.aws/zone-id of the nodes.
+	ZoneId        string `protobuf:"bytes,9,opt,name=zone_id,json=zoneId,proto3" json:"zone_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Offering) Reset() {
 	*x = Offering{}
-	mi := &file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[2]
+	mi := &file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +324,7 @@ func (x *Offering) String() string {
 func (*Offering) ProtoMessage() {}
 
 func (x *Offering) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[2]
+	mi := &file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +337,7 @@ func (x *Offering) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offering.ProtoReflect.Descriptor instead.
 func (*Offering) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP(), []int{2}
+	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Offering) GetInstanceType() string {
@@ -320,6 +396,13 @@ func (x *Offering) GetReservationRemaining() int64 {
 	return 0
 }
 
+func (x *Offering) GetZoneId() string {
+	if x != nil {
+		return x.ZoneId
+	}
+	return ""
+}
+
 var File_kerf_cluster_v1alpha1_catalog_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
@@ -332,7 +415,12 @@ const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06labels\x18\x02 \x03(\v2\x1c.kerf.cluster.v1alpha1.LabelR\x06labels\x129\n" +
 	"\bcapacity\x18\x03 \x03(\v2\x1d.kerf.cluster.v1alpha1.AmountR\bcapacity\x12?\n" +
-	"\vallocatable\x18\x04 \x03(\v2\x1d.kerf.cluster.v1alpha1.AmountR\vallocatable\"\xb2\x03\n" +
+	"\vallocatable\x18\x04 \x03(\v2\x1d.kerf.cluster.v1alpha1.AmountR\vallocatable\"\xb7\x01\n" +
+	"\vOfferingRef\x12#\n" +
+	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
+	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
+	"\rcapacity_type\x18\x03 \x01(\x0e2#.kerf.cluster.v1alpha1.CapacityTypeR\fcapacityType\x12%\n" +
+	"\x0ereservation_id\x18\x04 \x01(\tR\rreservationId\"\xcb\x03\n" +
 	"\bOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
@@ -341,7 +429,8 @@ const file_kerf_cluster_v1alpha1_catalog_proto_rawDesc = "" +
 	"\x0fprice_estimated\x18\x05 \x01(\bR\x0epriceEstimated\x12G\n" +
 	"\x11unavailable_until\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x10unavailableUntil\x12%\n" +
 	"\x0ereservation_id\x18\a \x01(\tR\rreservationId\x128\n" +
-	"\x15reservation_remaining\x18\b \x01(\x03H\x00R\x14reservationRemaining\x88\x01\x01B\x18\n" +
+	"\x15reservation_remaining\x18\b \x01(\x03H\x00R\x14reservationRemaining\x88\x01\x01\x12\x17\n" +
+	"\azone_id\x18\t \x01(\tR\x06zoneIdB\x18\n" +
 	"\x16_reservation_remaining*~\n" +
 	"\fCapacityType\x12\x1d\n" +
 	"\x19CAPACITY_TYPE_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -363,28 +452,30 @@ func file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1alpha1_catalog_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_cluster_v1alpha1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_kerf_cluster_v1alpha1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_kerf_cluster_v1alpha1_catalog_proto_goTypes = []any{
 	(CapacityType)(0),             // 0: kerf.cluster.v1alpha1.CapacityType
 	(*Catalog)(nil),               // 1: kerf.cluster.v1alpha1.Catalog
 	(*InstanceType)(nil),          // 2: kerf.cluster.v1alpha1.InstanceType
-	(*Offering)(nil),              // 3: kerf.cluster.v1alpha1.Offering
-	(*Label)(nil),                 // 4: kerf.cluster.v1alpha1.Label
-	(*Amount)(nil),                // 5: kerf.cluster.v1alpha1.Amount
-	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*OfferingRef)(nil),           // 3: kerf.cluster.v1alpha1.OfferingRef
+	(*Offering)(nil),              // 4: kerf.cluster.v1alpha1.Offering
+	(*Label)(nil),                 // 5: kerf.cluster.v1alpha1.Label
+	(*Amount)(nil),                // 6: kerf.cluster.v1alpha1.Amount
+	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1alpha1_catalog_proto_depIdxs = []int32{
 	2, // 0: kerf.cluster.v1alpha1.Catalog.instance_types:type_name -> kerf.cluster.v1alpha1.InstanceType
-	4, // 1: kerf.cluster.v1alpha1.InstanceType.labels:type_name -> kerf.cluster.v1alpha1.Label
-	5, // 2: kerf.cluster.v1alpha1.InstanceType.capacity:type_name -> kerf.cluster.v1alpha1.Amount
-	5, // 3: kerf.cluster.v1alpha1.InstanceType.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
-	0, // 4: kerf.cluster.v1alpha1.Offering.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
-	6, // 5: kerf.cluster.v1alpha1.Offering.unavailable_until:type_name -> google.protobuf.Timestamp
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	5, // 1: kerf.cluster.v1alpha1.InstanceType.labels:type_name -> kerf.cluster.v1alpha1.Label
+	6, // 2: kerf.cluster.v1alpha1.InstanceType.capacity:type_name -> kerf.cluster.v1alpha1.Amount
+	6, // 3: kerf.cluster.v1alpha1.InstanceType.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
+	0, // 4: kerf.cluster.v1alpha1.OfferingRef.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
+	0, // 5: kerf.cluster.v1alpha1.Offering.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
+	7, // 6: kerf.cluster.v1alpha1.Offering.unavailable_until:type_name -> google.protobuf.Timestamp
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_catalog_proto_init() }
@@ -393,14 +484,14 @@ func file_kerf_cluster_v1alpha1_catalog_proto_init() {
 		return
 	}
 	file_kerf_cluster_v1alpha1_constraint_proto_init()
-	file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[2].OneofWrappers = []any{}
+	file_kerf_cluster_v1alpha1_catalog_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_catalog_proto_rawDesc), len(file_kerf_cluster_v1alpha1_catalog_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -104,7 +104,7 @@ func (ClaimState) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_claim_proto_rawDescGZIP(), []int{0}
 }
 
-// Claim is one wish for one node, from the plan that asked for it to the end of its instance.
+// Claim is one node that was asked for, from the plan that asked for it to the end of its instance.
 type Claim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The claim's id, which is also the NodeClaim's name.
@@ -123,7 +123,7 @@ type Claim struct {
 	Offerings []*RankedOffering `protobuf:"bytes,7,rep,name=offerings,proto3" json:"offerings,omitempty"`
 	// What its pods and DaemonSets ask for in sum.
 	Requests []*Amount `protobuf:"bytes,8,rep,name=requests,proto3" json:"requests,omitempty"`
-	// The pods that it was bought for, by id. Sorted.
+	// The pods that it was asked for, by id. Sorted.
 	Pods []string `protobuf:"bytes,9,rep,name=pods,proto3" json:"pods,omitempty"`
 	// Labels of the node. Sorted by key.
 	Labels []*Label `protobuf:"bytes,10,rep,name=labels,proto3" json:"labels,omitempty"`
@@ -183,7 +183,7 @@ type Claim struct {
 	Attempt int32 `protobuf:"varint,37,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Why it failed, or what holds it up now; absent when all is well.
 	Failure *Reason `protobuf:"bytes,38,opt,name=failure,proto3" json:"failure,omitempty"`
-	// The way in which it no longer is what its pool or class asks for; absent when it still is.
+	// In which way it is no longer what its pool or class asks for; absent when it still is.
 	Drifted *Reason `protobuf:"bytes,39,opt,name=drifted,proto3" json:"drifted,omitempty"`
 	// The trace that the claim belongs to, as a W3C traceparent; "" when tracing is off.
 	Traceparent string `protobuf:"bytes,40,opt,name=traceparent,proto3" json:"traceparent,omitempty"`

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kerf/cluster/v1alpha1/constraint.proto
 
-// The nouns that every Kerf service shares: what a cluster is made of, as far as buying and returning nodes is
+// The nouns that every Kerf service shares: what a cluster is made of, as far as launching and removing nodes is
 // concerned. Lists are sorted by id or key; nothing here is a map, because snapshots and plans are hashed and compared.
 
 package clusterv1alpha1
@@ -278,7 +278,7 @@ type Requirement struct {
 	Operator Operator `protobuf:"varint,2,opt,name=operator,proto3,enum=kerf.cluster.v1alpha1.Operator" json:"operator,omitempty"`
 	// Sorted and unique; empty for EXISTS and DOES_NOT_EXIST, exactly one for GT, LT, GTE and LTE.
 	Values []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
-	// How many distinct values of the key must remain among the instance types of a claim; absent means no such wish.
+	// How many distinct values of the key must remain among the instance types of a claim; absent means no such rule.
 	MinValues     *int32 `protobuf:"varint,4,opt,name=min_values,json=minValues,proto3,oneof" json:"min_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -57,8 +57,8 @@ type Node struct {
 	// Devices of dynamic resource allocation that are the node's own, in the order in which the scheduler looks at them.
 	// Of pools that are not completely published there is one entry each, which is no device.
 	Devices []*NodeDevice `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
-	// Conditions that may mean that the node is sick: those that a repair policy may name, whatever their status, but for
-	// those that are well. Sorted by type.
+	// Conditions that may mean that the node is unhealthy: those that a repair policy may name, whatever their status, but for
+	// those that are in order. Sorted by type.
 	Conditions    []*NodeCondition `protobuf:"bytes,16,rep,name=conditions,proto3" json:"conditions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -286,14 +286,14 @@ type NodeDevice struct {
 	OwnSelectors []string `protobuf:"bytes,5,rep,name=own_selectors,json=ownSelectors,proto3" json:"own_selectors,omitempty"`
 	// Ids of the selectors that can't be evaluated for the device. The scheduler then gives up on the whole node. Sorted.
 	FailingSelectors []string `protobuf:"bytes,6,rep,name=failing_selectors,json=failingSelectors,proto3" json:"failing_selectors,omitempty"`
-	// The attributes that constraints name, with their type before the value, such as "int:3". Sorted by key.
-	Attributes []*Label `protobuf:"bytes,7,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// The attributes that constraints name. Sorted by name.
+	Attributes []*DeviceAttribute `protobuf:"bytes,7,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// The device can't be had: it is tainted, or taken by something that is no pod.
 	Unavailable bool `protobuf:"varint,8,opt,name=unavailable,proto3" json:"unavailable,omitempty"`
 	// Set when Kerf does not plan with the device: the field that says why, and what is wrong with it.
 	Unsupported string `protobuf:"bytes,9,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
 	// The entry is no device and has no name: it stands for a pool that is not completely published, or contradicts itself.
-	// Until it is, none of its devices can be had, and nobody knows which devices "all" are.
+	// Until it is, none of its devices can be had, and it is not known which devices "all" are.
 	IncompletePool bool `protobuf:"varint,10,opt,name=incomplete_pool,json=incompletePool,proto3" json:"incomplete_pool,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -371,7 +371,7 @@ func (x *NodeDevice) GetFailingSelectors() []string {
 	return nil
 }
 
-func (x *NodeDevice) GetAttributes() []*Label {
+func (x *NodeDevice) GetAttributes() []*DeviceAttribute {
 	if x != nil {
 		return x.Attributes
 	}
@@ -399,6 +399,136 @@ func (x *NodeDevice) GetIncompletePool() bool {
 	return false
 }
 
+// DeviceAttribute is one attribute of a device. Values of different types are never equal.
+type DeviceAttribute struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The attribute's qualified name, for example "gpu.example.com/numa".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The value; required.
+	//
+	// Types that are valid to be assigned to Value:
+	//
+	//	*DeviceAttribute_IntValue
+	//	*DeviceAttribute_BoolValue
+	//	*DeviceAttribute_StringValue
+	//	*DeviceAttribute_VersionValue
+	Value         isDeviceAttribute_Value `protobuf_oneof:"value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceAttribute) Reset() {
+	*x = DeviceAttribute{}
+	mi := &file_kerf_cluster_v1alpha1_node_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceAttribute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceAttribute) ProtoMessage() {}
+
+func (x *DeviceAttribute) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1alpha1_node_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceAttribute.ProtoReflect.Descriptor instead.
+func (*DeviceAttribute) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_node_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DeviceAttribute) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DeviceAttribute) GetValue() isDeviceAttribute_Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *DeviceAttribute) GetIntValue() int64 {
+	if x != nil {
+		if x, ok := x.Value.(*DeviceAttribute_IntValue); ok {
+			return x.IntValue
+		}
+	}
+	return 0
+}
+
+func (x *DeviceAttribute) GetBoolValue() bool {
+	if x != nil {
+		if x, ok := x.Value.(*DeviceAttribute_BoolValue); ok {
+			return x.BoolValue
+		}
+	}
+	return false
+}
+
+func (x *DeviceAttribute) GetStringValue() string {
+	if x != nil {
+		if x, ok := x.Value.(*DeviceAttribute_StringValue); ok {
+			return x.StringValue
+		}
+	}
+	return ""
+}
+
+func (x *DeviceAttribute) GetVersionValue() string {
+	if x != nil {
+		if x, ok := x.Value.(*DeviceAttribute_VersionValue); ok {
+			return x.VersionValue
+		}
+	}
+	return ""
+}
+
+type isDeviceAttribute_Value interface {
+	isDeviceAttribute_Value()
+}
+
+type DeviceAttribute_IntValue struct {
+	// A number.
+	IntValue int64 `protobuf:"varint,2,opt,name=int_value,json=intValue,proto3,oneof"`
+}
+
+type DeviceAttribute_BoolValue struct {
+	// A truth value.
+	BoolValue bool `protobuf:"varint,3,opt,name=bool_value,json=boolValue,proto3,oneof"`
+}
+
+type DeviceAttribute_StringValue struct {
+	// A text.
+	StringValue string `protobuf:"bytes,4,opt,name=string_value,json=stringValue,proto3,oneof"`
+}
+
+type DeviceAttribute_VersionValue struct {
+	// A semantic version, compared as a text.
+	VersionValue string `protobuf:"bytes,5,opt,name=version_value,json=versionValue,proto3,oneof"`
+}
+
+func (*DeviceAttribute_IntValue) isDeviceAttribute_Value() {}
+
+func (*DeviceAttribute_BoolValue) isDeviceAttribute_Value() {}
+
+func (*DeviceAttribute_StringValue) isDeviceAttribute_Value() {}
+
+func (*DeviceAttribute_VersionValue) isDeviceAttribute_Value() {}
+
 // DeviceTemplate is what a node pool's owner says that the drivers will publish for its new nodes.
 type DeviceTemplate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -412,7 +542,7 @@ type DeviceTemplate struct {
 
 func (x *DeviceTemplate) Reset() {
 	*x = DeviceTemplate{}
-	mi := &file_kerf_cluster_v1alpha1_node_proto_msgTypes[3]
+	mi := &file_kerf_cluster_v1alpha1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -424,7 +554,7 @@ func (x *DeviceTemplate) String() string {
 func (*DeviceTemplate) ProtoMessage() {}
 
 func (x *DeviceTemplate) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_node_proto_msgTypes[3]
+	mi := &file_kerf_cluster_v1alpha1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -437,7 +567,7 @@ func (x *DeviceTemplate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceTemplate.ProtoReflect.Descriptor instead.
 func (*DeviceTemplate) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_node_proto_rawDescGZIP(), []int{3}
+	return file_kerf_cluster_v1alpha1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *DeviceTemplate) GetInstanceTypes() []string {
@@ -484,7 +614,7 @@ const file_kerf_cluster_v1alpha1_node_proto_rawDesc = "" +
 	"\rNodeCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12C\n" +
-	"\x0ftransition_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0etransitionTime\"\xe7\x02\n" +
+	"\x0ftransition_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0etransitionTime\"\xf1\x02\n" +
 	"\n" +
 	"NodeDevice\x12\x16\n" +
 	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
@@ -492,14 +622,22 @@ const file_kerf_cluster_v1alpha1_node_proto_rawDesc = "" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1c\n" +
 	"\tselectors\x18\x04 \x03(\tR\tselectors\x12#\n" +
 	"\rown_selectors\x18\x05 \x03(\tR\fownSelectors\x12+\n" +
-	"\x11failing_selectors\x18\x06 \x03(\tR\x10failingSelectors\x12<\n" +
+	"\x11failing_selectors\x18\x06 \x03(\tR\x10failingSelectors\x12F\n" +
 	"\n" +
-	"attributes\x18\a \x03(\v2\x1c.kerf.cluster.v1alpha1.LabelR\n" +
+	"attributes\x18\a \x03(\v2&.kerf.cluster.v1alpha1.DeviceAttributeR\n" +
 	"attributes\x12 \n" +
 	"\vunavailable\x18\b \x01(\bR\vunavailable\x12 \n" +
 	"\vunsupported\x18\t \x01(\tR\vunsupported\x12'\n" +
 	"\x0fincomplete_pool\x18\n" +
-	" \x01(\bR\x0eincompletePool\"t\n" +
+	" \x01(\bR\x0eincompletePool\"\xba\x01\n" +
+	"\x0fDeviceAttribute\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
+	"\tint_value\x18\x02 \x01(\x03H\x00R\bintValue\x12\x1f\n" +
+	"\n" +
+	"bool_value\x18\x03 \x01(\bH\x00R\tboolValue\x12#\n" +
+	"\fstring_value\x18\x04 \x01(\tH\x00R\vstringValue\x12%\n" +
+	"\rversion_value\x18\x05 \x01(\tH\x00R\fversionValueB\a\n" +
+	"\x05value\"t\n" +
 	"\x0eDeviceTemplate\x12%\n" +
 	"\x0einstance_types\x18\x01 \x03(\tR\rinstanceTypes\x12;\n" +
 	"\adevices\x18\x02 \x03(\v2!.kerf.cluster.v1alpha1.NodeDeviceR\adevicesB\xe6\x01\n" +
@@ -517,29 +655,30 @@ func file_kerf_cluster_v1alpha1_node_proto_rawDescGZIP() []byte {
 	return file_kerf_cluster_v1alpha1_node_proto_rawDescData
 }
 
-var file_kerf_cluster_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_kerf_cluster_v1alpha1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_kerf_cluster_v1alpha1_node_proto_goTypes = []any{
 	(*Node)(nil),                  // 0: kerf.cluster.v1alpha1.Node
 	(*NodeCondition)(nil),         // 1: kerf.cluster.v1alpha1.NodeCondition
 	(*NodeDevice)(nil),            // 2: kerf.cluster.v1alpha1.NodeDevice
-	(*DeviceTemplate)(nil),        // 3: kerf.cluster.v1alpha1.DeviceTemplate
-	(*Label)(nil),                 // 4: kerf.cluster.v1alpha1.Label
-	(*Taint)(nil),                 // 5: kerf.cluster.v1alpha1.Taint
-	(*Amount)(nil),                // 6: kerf.cluster.v1alpha1.Amount
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(*DeviceAttribute)(nil),       // 3: kerf.cluster.v1alpha1.DeviceAttribute
+	(*DeviceTemplate)(nil),        // 4: kerf.cluster.v1alpha1.DeviceTemplate
+	(*Label)(nil),                 // 5: kerf.cluster.v1alpha1.Label
+	(*Taint)(nil),                 // 6: kerf.cluster.v1alpha1.Taint
+	(*Amount)(nil),                // 7: kerf.cluster.v1alpha1.Amount
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1alpha1_node_proto_depIdxs = []int32{
-	4,  // 0: kerf.cluster.v1alpha1.Node.labels:type_name -> kerf.cluster.v1alpha1.Label
-	5,  // 1: kerf.cluster.v1alpha1.Node.taints:type_name -> kerf.cluster.v1alpha1.Taint
-	6,  // 2: kerf.cluster.v1alpha1.Node.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
-	6,  // 3: kerf.cluster.v1alpha1.Node.capacity:type_name -> kerf.cluster.v1alpha1.Amount
-	7,  // 4: kerf.cluster.v1alpha1.Node.create_time:type_name -> google.protobuf.Timestamp
-	7,  // 5: kerf.cluster.v1alpha1.Node.last_pod_event_time:type_name -> google.protobuf.Timestamp
-	6,  // 6: kerf.cluster.v1alpha1.Node.volume_limits:type_name -> kerf.cluster.v1alpha1.Amount
+	5,  // 0: kerf.cluster.v1alpha1.Node.labels:type_name -> kerf.cluster.v1alpha1.Label
+	6,  // 1: kerf.cluster.v1alpha1.Node.taints:type_name -> kerf.cluster.v1alpha1.Taint
+	7,  // 2: kerf.cluster.v1alpha1.Node.allocatable:type_name -> kerf.cluster.v1alpha1.Amount
+	7,  // 3: kerf.cluster.v1alpha1.Node.capacity:type_name -> kerf.cluster.v1alpha1.Amount
+	8,  // 4: kerf.cluster.v1alpha1.Node.create_time:type_name -> google.protobuf.Timestamp
+	8,  // 5: kerf.cluster.v1alpha1.Node.last_pod_event_time:type_name -> google.protobuf.Timestamp
+	7,  // 6: kerf.cluster.v1alpha1.Node.volume_limits:type_name -> kerf.cluster.v1alpha1.Amount
 	2,  // 7: kerf.cluster.v1alpha1.Node.devices:type_name -> kerf.cluster.v1alpha1.NodeDevice
 	1,  // 8: kerf.cluster.v1alpha1.Node.conditions:type_name -> kerf.cluster.v1alpha1.NodeCondition
-	7,  // 9: kerf.cluster.v1alpha1.NodeCondition.transition_time:type_name -> google.protobuf.Timestamp
-	4,  // 10: kerf.cluster.v1alpha1.NodeDevice.attributes:type_name -> kerf.cluster.v1alpha1.Label
+	8,  // 9: kerf.cluster.v1alpha1.NodeCondition.transition_time:type_name -> google.protobuf.Timestamp
+	3,  // 10: kerf.cluster.v1alpha1.NodeDevice.attributes:type_name -> kerf.cluster.v1alpha1.DeviceAttribute
 	2,  // 11: kerf.cluster.v1alpha1.DeviceTemplate.devices:type_name -> kerf.cluster.v1alpha1.NodeDevice
 	12, // [12:12] is the sub-list for method output_type
 	12, // [12:12] is the sub-list for method input_type
@@ -554,13 +693,19 @@ func file_kerf_cluster_v1alpha1_node_proto_init() {
 		return
 	}
 	file_kerf_cluster_v1alpha1_constraint_proto_init()
+	file_kerf_cluster_v1alpha1_node_proto_msgTypes[3].OneofWrappers = []any{
+		(*DeviceAttribute_IntValue)(nil),
+		(*DeviceAttribute_BoolValue)(nil),
+		(*DeviceAttribute_StringValue)(nil),
+		(*DeviceAttribute_VersionValue)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_node_proto_rawDesc), len(file_kerf_cluster_v1alpha1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NodeOverlay is what a user knows better of some offerings than the catalogue: what they cost him, and what their nodes
+// NodeOverlay is what a user knows better of some offerings than the catalogue: what they cost there, and what their nodes
 // have. It changes what is planned with, never what EC2 is paid. Heavier overlays win over lighter ones; of two that weigh
 // the same and say something about the same thing, one has no effect at all.
 type NodeOverlay struct {

@@ -183,7 +183,7 @@ type PodClass struct {
 	OwnerName string `protobuf:"bytes,19,opt,name=owner_name,json=ownerName,proto3" json:"owner_name,omitempty"`
 	// The owner's revision (pod-template-hash or controller-revision-hash), so that a roll-out can be told apart.
 	OwnerRevision string `protobuf:"bytes,20,opt,name=owner_revision,json=ownerRevision,proto3" json:"owner_revision,omitempty"`
-	// Pods of a DaemonSet: they ride along on every node that admits them, and are never displaced by a plan.
+	// Pods of a DaemonSet: they run on every node that admits them, and are never displaced by a plan.
 	Daemon bool `protobuf:"varint,21,opt,name=daemon,proto3" json:"daemon,omitempty"`
 	// Pods that the kubelet runs from its own disk; they can't be evicted.
 	Mirror bool `protobuf:"varint,22,opt,name=mirror,proto3" json:"mirror,omitempty"`
@@ -620,7 +620,8 @@ type PodAffinityTerm struct {
 	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// Which pods are meant; absent means none.
 	Selector *LabelSelector `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"`
-	// The namespaces of the pods that are meant. Sorted.
+	// The namespaces of the pods that are meant. Sorted. Kubernetes means the pod's own where a manifest names none: a caller
+	// writes it here. Empty without a namespace_selector is refused.
 	Namespaces []string `protobuf:"bytes,3,rep,name=namespaces,proto3" json:"namespaces,omitempty"`
 	// Namespaces by their labels, in addition; absent means none, empty means all.
 	NamespaceSelector *LabelSelector `protobuf:"bytes,4,opt,name=namespace_selector,json=namespaceSelector,proto3" json:"namespace_selector,omitempty"`
@@ -1048,8 +1049,8 @@ func (x *DeviceOption) GetCount() int32 {
 // DeviceConstraint says that devices must have the same value of an attribute.
 type DeviceConstraint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The requests that it is about, as "request" or "request/option"; none means all of the claim.
-	Requests []string `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	// The requests that it is about; none means all of the claim. Sorted by request and option.
+	Requests []*DeviceRequestRef `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
 	// The attribute's qualified name; see NodeDevice.attributes.
 	Attribute     string `protobuf:"bytes,2,opt,name=attribute,proto3" json:"attribute,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1086,7 +1087,7 @@ func (*DeviceConstraint) Descriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *DeviceConstraint) GetRequests() []string {
+func (x *DeviceConstraint) GetRequests() []*DeviceRequestRef {
 	if x != nil {
 		return x.Requests
 	}
@@ -1096,6 +1097,61 @@ func (x *DeviceConstraint) GetRequests() []string {
 func (x *DeviceConstraint) GetAttribute() string {
 	if x != nil {
 		return x.Attribute
+	}
+	return ""
+}
+
+// DeviceRequestRef names a request of a claim, or one of its options.
+type DeviceRequestRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The request's name.
+	Request string `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// The option's name; "" for all of the request's options.
+	Option        string `protobuf:"bytes,2,opt,name=option,proto3" json:"option,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceRequestRef) Reset() {
+	*x = DeviceRequestRef{}
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceRequestRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceRequestRef) ProtoMessage() {}
+
+func (x *DeviceRequestRef) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceRequestRef.ProtoReflect.Descriptor instead.
+func (*DeviceRequestRef) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DeviceRequestRef) GetRequest() string {
+	if x != nil {
+		return x.Request
+	}
+	return ""
+}
+
+func (x *DeviceRequestRef) GetOption() string {
+	if x != nil {
+		return x.Option
 	}
 	return ""
 }
@@ -1119,7 +1175,7 @@ type Pod struct {
 	BindTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=bind_time,json=bindTime,proto3" json:"bind_time,omitempty"`
 	// When the scheduler first called it unschedulable; absent otherwise.
 	UnschedulableTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=unschedulable_time,json=unschedulableTime,proto3" json:"unschedulable_time,omitempty"`
-	// The node on which preemption makes room for the pod; "" when there is none.
+	// The node on which preemption makes place for the pod; "" when there is none.
 	NominatedNode string `protobuf:"bytes,9,opt,name=nominated_node,json=nominatedNode,proto3" json:"nominated_node,omitempty"`
 	// The pod is being deleted.
 	Terminating bool `protobuf:"varint,10,opt,name=terminating,proto3" json:"terminating,omitempty"`
@@ -1127,7 +1183,7 @@ type Pod struct {
 	Ready bool `protobuf:"varint,11,opt,name=ready,proto3" json:"ready,omitempty"`
 	// The pod must not be disrupted voluntarily.
 	DoNotDisrupt bool `protobuf:"varint,12,opt,name=do_not_disrupt,json=doNotDisrupt,proto3" json:"do_not_disrupt,omitempty"`
-	// When do_not_disrupt ends; absent means never.
+	// When do_not_disrupt ends; absent means never. Refused where do_not_disrupt is not set.
 	DoNotDisruptUntil *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=do_not_disrupt_until,json=doNotDisruptUntil,proto3" json:"do_not_disrupt_until,omitempty"`
 	// controller.kubernetes.io/pod-deletion-cost; 0 when unset.
 	DeletionCost int32 `protobuf:"varint,14,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
@@ -1139,7 +1195,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1207,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[11]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1220,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{11}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Pod) GetId() string {
@@ -1287,7 +1343,7 @@ type DeviceRef struct {
 
 func (x *DeviceRef) Reset() {
 	*x = DeviceRef{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1355,7 @@ func (x *DeviceRef) String() string {
 func (*DeviceRef) ProtoMessage() {}
 
 func (x *DeviceRef) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[12]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1368,7 @@ func (x *DeviceRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceRef.ProtoReflect.Descriptor instead.
 func (*DeviceRef) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{12}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeviceRef) GetDriver() string {
@@ -1349,7 +1405,7 @@ type DaemonSet struct {
 
 func (x *DaemonSet) Reset() {
 	*x = DaemonSet{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1417,7 @@ func (x *DaemonSet) String() string {
 func (*DaemonSet) ProtoMessage() {}
 
 func (x *DaemonSet) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[13]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1430,7 @@ func (x *DaemonSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DaemonSet.ProtoReflect.Descriptor instead.
 func (*DaemonSet) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{13}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DaemonSet) GetId() string {
@@ -1412,7 +1468,7 @@ type PodDisruptionBudget struct {
 
 func (x *PodDisruptionBudget) Reset() {
 	*x = PodDisruptionBudget{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1480,7 @@ func (x *PodDisruptionBudget) String() string {
 func (*PodDisruptionBudget) ProtoMessage() {}
 
 func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[14]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1493,7 @@ func (x *PodDisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodDisruptionBudget.ProtoReflect.Descriptor instead.
 func (*PodDisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{14}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PodDisruptionBudget) GetId() string {
@@ -1495,7 +1551,7 @@ type Namespace struct {
 
 func (x *Namespace) Reset() {
 	*x = Namespace{}
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1507,7 +1563,7 @@ func (x *Namespace) String() string {
 func (*Namespace) ProtoMessage() {}
 
 func (x *Namespace) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[15]
+	mi := &file_kerf_cluster_v1alpha1_pod_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1520,7 +1576,7 @@ func (x *Namespace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Namespace.ProtoReflect.Descriptor instead.
 func (*Namespace) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{15}
+	return file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Namespace) GetName() string {
@@ -1620,10 +1676,13 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\fdevice_class\x18\x02 \x01(\tR\vdeviceClass\x12\x1a\n" +
 	"\bselector\x18\x03 \x01(\tR\bselector\x12\x19\n" +
 	"\x05count\x18\x04 \x01(\x05H\x00R\x05count\x88\x01\x01B\b\n" +
-	"\x06_count\"L\n" +
-	"\x10DeviceConstraint\x12\x1a\n" +
-	"\brequests\x18\x01 \x03(\tR\brequests\x12\x1c\n" +
-	"\tattribute\x18\x02 \x01(\tR\tattribute\"\x81\x05\n" +
+	"\x06_count\"u\n" +
+	"\x10DeviceConstraint\x12C\n" +
+	"\brequests\x18\x01 \x03(\v2'.kerf.cluster.v1alpha1.DeviceRequestRefR\brequests\x12\x1c\n" +
+	"\tattribute\x18\x02 \x01(\tR\tattribute\"D\n" +
+	"\x10DeviceRequestRef\x12\x18\n" +
+	"\arequest\x18\x01 \x01(\tR\arequest\x12\x16\n" +
+	"\x06option\x18\x02 \x01(\tR\x06option\"\x81\x05\n" +
 	"\x03Pod\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x19\n" +
@@ -1684,7 +1743,7 @@ func file_kerf_cluster_v1alpha1_pod_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1alpha1_pod_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_kerf_cluster_v1alpha1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_kerf_cluster_v1alpha1_pod_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_kerf_cluster_v1alpha1_pod_proto_goTypes = []any{
 	(NodeInclusionPolicy)(0),          // 0: kerf.cluster.v1alpha1.NodeInclusionPolicy
 	(PodPhase)(0),                     // 1: kerf.cluster.v1alpha1.PodPhase
@@ -1699,60 +1758,62 @@ var file_kerf_cluster_v1alpha1_pod_proto_goTypes = []any{
 	(*DeviceRequest)(nil),             // 10: kerf.cluster.v1alpha1.DeviceRequest
 	(*DeviceOption)(nil),              // 11: kerf.cluster.v1alpha1.DeviceOption
 	(*DeviceConstraint)(nil),          // 12: kerf.cluster.v1alpha1.DeviceConstraint
-	(*Pod)(nil),                       // 13: kerf.cluster.v1alpha1.Pod
-	(*DeviceRef)(nil),                 // 14: kerf.cluster.v1alpha1.DeviceRef
-	(*DaemonSet)(nil),                 // 15: kerf.cluster.v1alpha1.DaemonSet
-	(*PodDisruptionBudget)(nil),       // 16: kerf.cluster.v1alpha1.PodDisruptionBudget
-	(*Namespace)(nil),                 // 17: kerf.cluster.v1alpha1.Namespace
-	(*Label)(nil),                     // 18: kerf.cluster.v1alpha1.Label
-	(*Amount)(nil),                    // 19: kerf.cluster.v1alpha1.Amount
-	(*Toleration)(nil),                // 20: kerf.cluster.v1alpha1.Toleration
-	(*durationpb.Duration)(nil),       // 21: google.protobuf.Duration
-	(*LabelSelector)(nil),             // 22: kerf.cluster.v1alpha1.LabelSelector
-	(*Requirement)(nil),               // 23: kerf.cluster.v1alpha1.Requirement
-	(*timestamppb.Timestamp)(nil),     // 24: google.protobuf.Timestamp
+	(*DeviceRequestRef)(nil),          // 13: kerf.cluster.v1alpha1.DeviceRequestRef
+	(*Pod)(nil),                       // 14: kerf.cluster.v1alpha1.Pod
+	(*DeviceRef)(nil),                 // 15: kerf.cluster.v1alpha1.DeviceRef
+	(*DaemonSet)(nil),                 // 16: kerf.cluster.v1alpha1.DaemonSet
+	(*PodDisruptionBudget)(nil),       // 17: kerf.cluster.v1alpha1.PodDisruptionBudget
+	(*Namespace)(nil),                 // 18: kerf.cluster.v1alpha1.Namespace
+	(*Label)(nil),                     // 19: kerf.cluster.v1alpha1.Label
+	(*Amount)(nil),                    // 20: kerf.cluster.v1alpha1.Amount
+	(*Toleration)(nil),                // 21: kerf.cluster.v1alpha1.Toleration
+	(*durationpb.Duration)(nil),       // 22: google.protobuf.Duration
+	(*LabelSelector)(nil),             // 23: kerf.cluster.v1alpha1.LabelSelector
+	(*Requirement)(nil),               // 24: kerf.cluster.v1alpha1.Requirement
+	(*timestamppb.Timestamp)(nil),     // 25: google.protobuf.Timestamp
 }
 var file_kerf_cluster_v1alpha1_pod_proto_depIdxs = []int32{
-	18, // 0: kerf.cluster.v1alpha1.PodClass.labels:type_name -> kerf.cluster.v1alpha1.Label
-	19, // 1: kerf.cluster.v1alpha1.PodClass.requests:type_name -> kerf.cluster.v1alpha1.Amount
-	18, // 2: kerf.cluster.v1alpha1.PodClass.node_selector:type_name -> kerf.cluster.v1alpha1.Label
+	19, // 0: kerf.cluster.v1alpha1.PodClass.labels:type_name -> kerf.cluster.v1alpha1.Label
+	20, // 1: kerf.cluster.v1alpha1.PodClass.requests:type_name -> kerf.cluster.v1alpha1.Amount
+	19, // 2: kerf.cluster.v1alpha1.PodClass.node_selector:type_name -> kerf.cluster.v1alpha1.Label
 	3,  // 3: kerf.cluster.v1alpha1.PodClass.node_affinity:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
 	4,  // 4: kerf.cluster.v1alpha1.PodClass.preferred_node_affinity:type_name -> kerf.cluster.v1alpha1.PreferredNodeAffinityTerm
-	20, // 5: kerf.cluster.v1alpha1.PodClass.tolerations:type_name -> kerf.cluster.v1alpha1.Toleration
+	21, // 5: kerf.cluster.v1alpha1.PodClass.tolerations:type_name -> kerf.cluster.v1alpha1.Toleration
 	5,  // 6: kerf.cluster.v1alpha1.PodClass.topology_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
 	6,  // 7: kerf.cluster.v1alpha1.PodClass.pod_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
 	6,  // 8: kerf.cluster.v1alpha1.PodClass.pod_anti_affinity:type_name -> kerf.cluster.v1alpha1.PodAffinityTerm
 	7,  // 9: kerf.cluster.v1alpha1.PodClass.host_ports:type_name -> kerf.cluster.v1alpha1.HostPort
 	8,  // 10: kerf.cluster.v1alpha1.PodClass.volumes:type_name -> kerf.cluster.v1alpha1.VolumeTopology
-	19, // 11: kerf.cluster.v1alpha1.PodClass.volume_attachments:type_name -> kerf.cluster.v1alpha1.Amount
-	21, // 12: kerf.cluster.v1alpha1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
-	22, // 13: kerf.cluster.v1alpha1.PodClass.default_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	20, // 11: kerf.cluster.v1alpha1.PodClass.volume_attachments:type_name -> kerf.cluster.v1alpha1.Amount
+	22, // 12: kerf.cluster.v1alpha1.PodClass.termination_grace_period:type_name -> google.protobuf.Duration
+	23, // 13: kerf.cluster.v1alpha1.PodClass.default_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
 	9,  // 14: kerf.cluster.v1alpha1.PodClass.device_claims:type_name -> kerf.cluster.v1alpha1.DeviceClaim
-	23, // 15: kerf.cluster.v1alpha1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	23, // 16: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	22, // 17: kerf.cluster.v1alpha1.TopologySpread.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	24, // 15: kerf.cluster.v1alpha1.NodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	24, // 16: kerf.cluster.v1alpha1.PreferredNodeAffinityTerm.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	23, // 17: kerf.cluster.v1alpha1.TopologySpread.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
 	0,  // 18: kerf.cluster.v1alpha1.TopologySpread.node_affinity_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
 	0,  // 19: kerf.cluster.v1alpha1.TopologySpread.node_taints_policy:type_name -> kerf.cluster.v1alpha1.NodeInclusionPolicy
-	22, // 20: kerf.cluster.v1alpha1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	22, // 21: kerf.cluster.v1alpha1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	23, // 20: kerf.cluster.v1alpha1.PodAffinityTerm.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	23, // 21: kerf.cluster.v1alpha1.PodAffinityTerm.namespace_selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
 	3,  // 22: kerf.cluster.v1alpha1.VolumeTopology.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
 	10, // 23: kerf.cluster.v1alpha1.DeviceClaim.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequest
 	12, // 24: kerf.cluster.v1alpha1.DeviceClaim.constraints:type_name -> kerf.cluster.v1alpha1.DeviceConstraint
 	3,  // 25: kerf.cluster.v1alpha1.DeviceClaim.terms:type_name -> kerf.cluster.v1alpha1.NodeAffinityTerm
 	11, // 26: kerf.cluster.v1alpha1.DeviceRequest.options:type_name -> kerf.cluster.v1alpha1.DeviceOption
-	1,  // 27: kerf.cluster.v1alpha1.Pod.phase:type_name -> kerf.cluster.v1alpha1.PodPhase
-	24, // 28: kerf.cluster.v1alpha1.Pod.create_time:type_name -> google.protobuf.Timestamp
-	24, // 29: kerf.cluster.v1alpha1.Pod.bind_time:type_name -> google.protobuf.Timestamp
-	24, // 30: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
-	24, // 31: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
-	14, // 32: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
-	22, // 33: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
-	18, // 34: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	13, // 27: kerf.cluster.v1alpha1.DeviceConstraint.requests:type_name -> kerf.cluster.v1alpha1.DeviceRequestRef
+	1,  // 28: kerf.cluster.v1alpha1.Pod.phase:type_name -> kerf.cluster.v1alpha1.PodPhase
+	25, // 29: kerf.cluster.v1alpha1.Pod.create_time:type_name -> google.protobuf.Timestamp
+	25, // 30: kerf.cluster.v1alpha1.Pod.bind_time:type_name -> google.protobuf.Timestamp
+	25, // 31: kerf.cluster.v1alpha1.Pod.unschedulable_time:type_name -> google.protobuf.Timestamp
+	25, // 32: kerf.cluster.v1alpha1.Pod.do_not_disrupt_until:type_name -> google.protobuf.Timestamp
+	15, // 33: kerf.cluster.v1alpha1.Pod.devices:type_name -> kerf.cluster.v1alpha1.DeviceRef
+	23, // 34: kerf.cluster.v1alpha1.PodDisruptionBudget.selector:type_name -> kerf.cluster.v1alpha1.LabelSelector
+	19, // 35: kerf.cluster.v1alpha1.Namespace.labels:type_name -> kerf.cluster.v1alpha1.Label
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_pod_proto_init() }
@@ -1770,7 +1831,7 @@ func file_kerf_cluster_v1alpha1_pod_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_pod_proto_rawDesc), len(file_kerf_cluster_v1alpha1_pod_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

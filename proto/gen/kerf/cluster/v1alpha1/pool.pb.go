@@ -96,7 +96,7 @@ const (
 	DisruptionReason_DISRUPTION_REASON_EXPIRED DisruptionReason = 4
 	// EC2 is about to take the instance.
 	DisruptionReason_DISRUPTION_REASON_INTERRUPTED DisruptionReason = 5
-	// The node is sick beyond its repair policy's patience.
+	// The node has been unhealthy for longer than the repair policy waits.
 	DisruptionReason_DISRUPTION_REASON_UNHEALTHY DisruptionReason = 6
 	// A user deleted the claim or the node.
 	DisruptionReason_DISRUPTION_REASON_DELETED DisruptionReason = 7
@@ -172,13 +172,13 @@ type NodePool struct {
 	Annotations []*Label `protobuf:"bytes,5,rep,name=annotations,proto3" json:"annotations,omitempty"`
 	// Taints that the pool's nodes keep.
 	Taints []*Taint `protobuf:"bytes,6,rep,name=taints,proto3" json:"taints,omitempty"`
-	// Taints that the pool's nodes start with and that somebody else removes.
+	// Taints that the pool's nodes start with and that another controller removes.
 	StartupTaints []*Taint `protobuf:"bytes,7,rep,name=startup_taints,json=startupTaints,proto3" json:"startup_taints,omitempty"`
 	// Constraints on the pool's nodes; all must hold. Sorted by key, operator and values.
 	Requirements []*Requirement `protobuf:"bytes,8,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	// The most that the pool's nodes may have together; a resource that is not listed is unlimited.
 	Limits []*Amount `protobuf:"bytes,9,rep,name=limits,proto3" json:"limits,omitempty"`
-	// How old a node may grow; absent means for ever.
+	// How old a node may grow; absent means that it never expires.
 	ExpireAfter *durationpb.Duration `protobuf:"bytes,10,opt,name=expire_after,json=expireAfter,proto3" json:"expire_after,omitempty"`
 	// How long a drain may take before it is forced; absent means as long as it needs.
 	TerminationGracePeriod *durationpb.Duration `protobuf:"bytes,11,opt,name=termination_grace_period,json=terminationGracePeriod,proto3" json:"termination_grace_period,omitempty"`

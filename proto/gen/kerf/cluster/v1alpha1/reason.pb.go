@@ -59,18 +59,18 @@ const (
 	ReasonCode_REASON_CODE_POD_AFFINITY ReasonCode = 15
 	// A pod anti-affinity term does not hold.
 	ReasonCode_REASON_CODE_POD_ANTI_AFFINITY ReasonCode = 16
-	// The wished number of distinct instance types, zones or the like can't be had.
+	// The number of distinct instance types, zones or the like that minValues asks for can't be had.
 	ReasonCode_REASON_CODE_MIN_VALUES ReasonCode = 17
 	// The pod uses something that this version of Kerf does not plan for.
 	ReasonCode_REASON_CODE_UNSUPPORTED ReasonCode = 18
-	// Preemption makes room for the pod on a node that exists.
+	// Preemption makes place for the pod on a node that exists.
 	ReasonCode_REASON_CODE_PREEMPTION ReasonCode = 19
 	// Devices that the pod claims (dynamic resource allocation) are taken, or are not there.
 	ReasonCode_REASON_CODE_DEVICES ReasonCode = 20
 	// The cheapest way to run the claim's pods.
 	ReasonCode_REASON_CODE_CHEAPEST ReasonCode = 30
 	// A runner-up: it fits, but costs more.
-	ReasonCode_REASON_CODE_DEARER ReasonCode = 31
+	ReasonCode_REASON_CODE_MORE_EXPENSIVE ReasonCode = 31
 	// A runner-up: it costs the same, and was put behind by the tie-break.
 	ReasonCode_REASON_CODE_TIE ReasonCode = 32
 	// The claim is one of the fixed number of a static pool.
@@ -89,7 +89,7 @@ const (
 	ReasonCode_REASON_CODE_INTERRUPTED ReasonCode = 55
 	// The static pool has more nodes than it shall have.
 	ReasonCode_REASON_CODE_SURPLUS ReasonCode = 56
-	// The node is sick beyond waiting.
+	// The node has been unhealthy for too long.
 	ReasonCode_REASON_CODE_UNHEALTHY ReasonCode = 57
 	// The node has no claim: Kerf did not launch it.
 	ReasonCode_REASON_CODE_NOT_OWNED ReasonCode = 70
@@ -123,9 +123,9 @@ const (
 	ReasonCode_REASON_CODE_STATIC_POOL ReasonCode = 84
 	// Another decision of the same plan comes first.
 	ReasonCode_REASON_CODE_SUPERSEDED ReasonCode = 85
-	// A capacity buffer has its room on the node.
+	// A capacity buffer has its capacity on the node.
 	ReasonCode_REASON_CODE_CAPACITY_BUFFER ReasonCode = 86
-	// What giving the node back saves does not make up for the evictions in time.
+	// What removing the node saves does not make up for the evictions in time.
 	ReasonCode_REASON_CODE_PAYBACK ReasonCode = 87
 	// Pods on the node were moved a short time ago, and are left alone.
 	ReasonCode_REASON_CODE_RESTING ReasonCode = 88
@@ -134,7 +134,7 @@ const (
 	// Nodes of the pool are replaced one at a time until one has proven what they are replaced by, or not at all because
 	// the last one failed.
 	ReasonCode_REASON_CODE_CANARY ReasonCode = 90
-	// Too many nodes of the pool are sick at once for the fault to be theirs.
+	// Too many nodes of the pool are unhealthy at once for the fault to be theirs.
 	ReasonCode_REASON_CODE_REPAIR_GUARD ReasonCode = 91
 	// The search ended before the node's turn; the next plan begins there.
 	ReasonCode_REASON_CODE_NOT_TRIED ReasonCode = 92
@@ -205,7 +205,7 @@ var (
 		19:  "REASON_CODE_PREEMPTION",
 		20:  "REASON_CODE_DEVICES",
 		30:  "REASON_CODE_CHEAPEST",
-		31:  "REASON_CODE_DEARER",
+		31:  "REASON_CODE_MORE_EXPENSIVE",
 		32:  "REASON_CODE_TIE",
 		33:  "REASON_CODE_STATIC",
 		50:  "REASON_CODE_EMPTY",
@@ -283,7 +283,7 @@ var (
 		"REASON_CODE_PREEMPTION":             19,
 		"REASON_CODE_DEVICES":                20,
 		"REASON_CODE_CHEAPEST":               30,
-		"REASON_CODE_DEARER":                 31,
+		"REASON_CODE_MORE_EXPENSIVE":         31,
 		"REASON_CODE_TIE":                    32,
 		"REASON_CODE_STATIC":                 33,
 		"REASON_CODE_EMPTY":                  50,
@@ -374,8 +374,8 @@ type Reason struct {
 	Code ReasonCode `protobuf:"varint,1,opt,name=code,proto3,enum=kerf.cluster.v1alpha1.ReasonCode" json:"code,omitempty"`
 	// One sentence with the figures in it.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// What the reason is about, as "kind/name", for example "nodepool/default" or "pod/shop/web-0".
-	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	// What the reason is about; absent where it is about nothing in particular.
+	Subject *ObjectRef `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	// The one change that would have made the answer another; "" when there is none.
 	Remedy        string `protobuf:"bytes,4,opt,name=remedy,proto3" json:"remedy,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -426,11 +426,11 @@ func (x *Reason) GetMessage() string {
 	return ""
 }
 
-func (x *Reason) GetSubject() string {
+func (x *Reason) GetSubject() *ObjectRef {
 	if x != nil {
 		return x.Subject
 	}
-	return ""
+	return nil
 }
 
 func (x *Reason) GetRemedy() string {
@@ -440,16 +440,75 @@ func (x *Reason) GetRemedy() string {
 	return ""
 }
 
+// ObjectRef names an object of the cluster or of the catalog. Texts write it as "kind/name".
+type ObjectRef struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind in lower case: "pod", "node", "nodepool", "nodeclaim", "ec2nodeclass", "instancetype", …; "" where the name
+	// alone says it, such as the id of a decision.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The object's name; "namespace/name" for an object that has a namespace.
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObjectRef) Reset() {
+	*x = ObjectRef{}
+	mi := &file_kerf_cluster_v1alpha1_reason_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObjectRef) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObjectRef) ProtoMessage() {}
+
+func (x *ObjectRef) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_cluster_v1alpha1_reason_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObjectRef.ProtoReflect.Descriptor instead.
+func (*ObjectRef) Descriptor() ([]byte, []int) {
+	return file_kerf_cluster_v1alpha1_reason_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ObjectRef) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ObjectRef) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 var File_kerf_cluster_v1alpha1_reason_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\n" +
-	"\"kerf/cluster/v1alpha1/reason.proto\x12\x15kerf.cluster.v1alpha1\"\x8b\x01\n" +
+	"\"kerf/cluster/v1alpha1/reason.proto\x12\x15kerf.cluster.v1alpha1\"\xad\x01\n" +
 	"\x06Reason\x125\n" +
 	"\x04code\x18\x01 \x01(\x0e2!.kerf.cluster.v1alpha1.ReasonCodeR\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
-	"\asubject\x18\x03 \x01(\tR\asubject\x12\x16\n" +
-	"\x06remedy\x18\x04 \x01(\tR\x06remedy*\xe5\x11\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12:\n" +
+	"\asubject\x18\x03 \x01(\v2 .kerf.cluster.v1alpha1.ObjectRefR\asubject\x12\x16\n" +
+	"\x06remedy\x18\x04 \x01(\tR\x06remedy\"3\n" +
+	"\tObjectRef\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name*\xed\x11\n" +
 	"\n" +
 	"ReasonCode\x12\x1b\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x12\x1c\n" +
@@ -474,8 +533,8 @@ const file_kerf_cluster_v1alpha1_reason_proto_rawDesc = "" +
 	"\x17REASON_CODE_UNSUPPORTED\x10\x12\x12\x1a\n" +
 	"\x16REASON_CODE_PREEMPTION\x10\x13\x12\x17\n" +
 	"\x13REASON_CODE_DEVICES\x10\x14\x12\x18\n" +
-	"\x14REASON_CODE_CHEAPEST\x10\x1e\x12\x16\n" +
-	"\x12REASON_CODE_DEARER\x10\x1f\x12\x13\n" +
+	"\x14REASON_CODE_CHEAPEST\x10\x1e\x12\x1e\n" +
+	"\x1aREASON_CODE_MORE_EXPENSIVE\x10\x1f\x12\x13\n" +
 	"\x0fREASON_CODE_TIE\x10 \x12\x16\n" +
 	"\x12REASON_CODE_STATIC\x10!\x12\x15\n" +
 	"\x11REASON_CODE_EMPTY\x102\x12\"\n" +
@@ -544,18 +603,20 @@ func file_kerf_cluster_v1alpha1_reason_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1alpha1_reason_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_cluster_v1alpha1_reason_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_kerf_cluster_v1alpha1_reason_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_kerf_cluster_v1alpha1_reason_proto_goTypes = []any{
-	(ReasonCode)(0), // 0: kerf.cluster.v1alpha1.ReasonCode
-	(*Reason)(nil),  // 1: kerf.cluster.v1alpha1.Reason
+	(ReasonCode)(0),   // 0: kerf.cluster.v1alpha1.ReasonCode
+	(*Reason)(nil),    // 1: kerf.cluster.v1alpha1.Reason
+	(*ObjectRef)(nil), // 2: kerf.cluster.v1alpha1.ObjectRef
 }
 var file_kerf_cluster_v1alpha1_reason_proto_depIdxs = []int32{
 	0, // 0: kerf.cluster.v1alpha1.Reason.code:type_name -> kerf.cluster.v1alpha1.ReasonCode
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	2, // 1: kerf.cluster.v1alpha1.Reason.subject:type_name -> kerf.cluster.v1alpha1.ObjectRef
+	2, // [2:2] is the sub-list for method output_type
+	2, // [2:2] is the sub-list for method input_type
+	2, // [2:2] is the sub-list for extension type_name
+	2, // [2:2] is the sub-list for extension extendee
+	0, // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_reason_proto_init() }
@@ -569,7 +630,7 @@ func file_kerf_cluster_v1alpha1_reason_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_reason_proto_rawDesc), len(file_kerf_cluster_v1alpha1_reason_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

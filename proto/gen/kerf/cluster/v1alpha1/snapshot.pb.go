@@ -197,8 +197,7 @@ func (MinValuesPolicy) EnumDescriptor() ([]byte, []int) {
 
 // Snapshot is one immutable value of everything that planning looks at. Every list is sorted by its objects' id.
 //
-// It travels in parts: a part is a Snapshot that holds some of the objects, and the whole is the concatenation of all
-// parts. The first part carries the header fields (revision, inventory_revision, cluster, observe_time).
+// On streams it travels in parts: see part.proto.
 type Snapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The watcher's number for this value; it only grows while the watcher lives.
@@ -237,7 +236,7 @@ type Snapshot struct {
 	Disruptions []*DisruptionRecord `protobuf:"bytes,25,rep,name=disruptions,proto3" json:"disruptions,omitempty"`
 	// What users know better of prices and capacity.
 	NodeOverlays []*NodeOverlay `protobuf:"bytes,30,rep,name=node_overlays,json=nodeOverlays,proto3" json:"node_overlays,omitempty"`
-	// Head-room that users want to have.
+	// Spare capacity that users want to have.
 	CapacityBuffers []*CapacityBuffer `protobuf:"bytes,31,rep,name=capacity_buffers,json=capacityBuffers,proto3" json:"capacity_buffers,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -810,9 +809,8 @@ type Removed struct {
 	NodeClasses []string `protobuf:"bytes,8,rep,name=node_classes,json=nodeClasses,proto3" json:"node_classes,omitempty"`
 	// Catalog ids.
 	Catalogs []string `protobuf:"bytes,9,rep,name=catalogs,proto3" json:"catalogs,omitempty"`
-	// Offerings, as "instance-type/zone/capacity-type/reservation", the capacity type in Kubernetes' words (on-demand,
-	// spot, reserved) and the reservation "" where there is none.
-	Offerings []string `protobuf:"bytes,10,rep,name=offerings,proto3" json:"offerings,omitempty"`
+	// Offerings.
+	Offerings []*OfferingRef `protobuf:"bytes,10,rep,name=offerings,proto3" json:"offerings,omitempty"`
 	// Claim ids.
 	Claims []string `protobuf:"bytes,11,rep,name=claims,proto3" json:"claims,omitempty"`
 	// Notice ids.
@@ -920,7 +918,7 @@ func (x *Removed) GetCatalogs() []string {
 	return nil
 }
 
-func (x *Removed) GetOfferings() []string {
+func (x *Removed) GetOfferings() []*OfferingRef {
 	if x != nil {
 		return x.Offerings
 	}
@@ -1348,7 +1346,7 @@ var File_kerf_cluster_v1alpha1_snapshot_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\n" +
-	"$kerf/cluster/v1alpha1/snapshot.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a$kerf/cluster/v1alpha1/headroom.proto\x1a kerf/cluster/v1alpha1/node.proto\x1a#kerf/cluster/v1alpha1/overlay.proto\x1a\x1fkerf/cluster/v1alpha1/pod.proto\x1a kerf/cluster/v1alpha1/pool.proto\"\x8f\t\n" +
+	"$kerf/cluster/v1alpha1/snapshot.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a+kerf/cluster/v1alpha1/capacity_buffer.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a kerf/cluster/v1alpha1/node.proto\x1a#kerf/cluster/v1alpha1/overlay.proto\x1a\x1fkerf/cluster/v1alpha1/pod.proto\x1a kerf/cluster/v1alpha1/pool.proto\"\x8f\t\n" +
 	"\bSnapshot\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12-\n" +
 	"\x12inventory_revision\x18\x02 \x01(\x03R\x11inventoryRevision\x12\x18\n" +
@@ -1411,7 +1409,7 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
-	"\x04pods\x18\x04 \x01(\x05R\x04pods\"\xeb\x03\n" +
+	"\x04pods\x18\x04 \x01(\x05R\x04pods\"\x8f\x04\n" +
 	"\aRemoved\x12\x1f\n" +
 	"\vpod_classes\x18\x01 \x03(\tR\n" +
 	"podClasses\x12\x12\n" +
@@ -1426,9 +1424,9 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"node_pools\x18\a \x03(\tR\tnodePools\x12!\n" +
 	"\fnode_classes\x18\b \x03(\tR\vnodeClasses\x12\x1a\n" +
-	"\bcatalogs\x18\t \x03(\tR\bcatalogs\x12\x1c\n" +
+	"\bcatalogs\x18\t \x03(\tR\bcatalogs\x12@\n" +
 	"\tofferings\x18\n" +
-	" \x03(\tR\tofferings\x12\x16\n" +
+	" \x03(\v2\".kerf.cluster.v1alpha1.OfferingRefR\tofferings\x12\x16\n" +
 	"\x06claims\x18\v \x03(\tR\x06claims\x12\x18\n" +
 	"\anotices\x18\f \x03(\tR\anotices\x12 \n" +
 	"\vdisruptions\x18\r \x03(\tR\vdisruptions\x12#\n" +
@@ -1539,8 +1537,9 @@ var file_kerf_cluster_v1alpha1_snapshot_proto_goTypes = []any{
 	(*CapacityBuffer)(nil),        // 26: kerf.cluster.v1alpha1.CapacityBuffer
 	(CapacityType)(0),             // 27: kerf.cluster.v1alpha1.CapacityType
 	(DisruptionReason)(0),         // 28: kerf.cluster.v1alpha1.DisruptionReason
-	(*TopologySpread)(nil),        // 29: kerf.cluster.v1alpha1.TopologySpread
-	(*durationpb.Duration)(nil),   // 30: google.protobuf.Duration
+	(*OfferingRef)(nil),           // 29: kerf.cluster.v1alpha1.OfferingRef
+	(*TopologySpread)(nil),        // 30: kerf.cluster.v1alpha1.TopologySpread
+	(*durationpb.Duration)(nil),   // 31: google.protobuf.Duration
 }
 var file_kerf_cluster_v1alpha1_snapshot_proto_depIdxs = []int32{
 	13, // 0: kerf.cluster.v1alpha1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
@@ -1568,21 +1567,22 @@ var file_kerf_cluster_v1alpha1_snapshot_proto_depIdxs = []int32{
 	13, // 22: kerf.cluster.v1alpha1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
 	13, // 23: kerf.cluster.v1alpha1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
 	7,  // 24: kerf.cluster.v1alpha1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
-	3,  // 25: kerf.cluster.v1alpha1.Delta.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
-	8,  // 26: kerf.cluster.v1alpha1.Delta.removed:type_name -> kerf.cluster.v1alpha1.Removed
-	1,  // 27: kerf.cluster.v1alpha1.Policy.preferences:type_name -> kerf.cluster.v1alpha1.PreferencePolicy
-	2,  // 28: kerf.cluster.v1alpha1.Policy.min_values:type_name -> kerf.cluster.v1alpha1.MinValuesPolicy
-	29, // 29: kerf.cluster.v1alpha1.Policy.default_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
-	30, // 30: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
-	30, // 31: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
-	11, // 32: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
-	12, // 33: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
-	30, // 34: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	29, // 25: kerf.cluster.v1alpha1.Removed.offerings:type_name -> kerf.cluster.v1alpha1.OfferingRef
+	3,  // 26: kerf.cluster.v1alpha1.Delta.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
+	8,  // 27: kerf.cluster.v1alpha1.Delta.removed:type_name -> kerf.cluster.v1alpha1.Removed
+	1,  // 28: kerf.cluster.v1alpha1.Policy.preferences:type_name -> kerf.cluster.v1alpha1.PreferencePolicy
+	2,  // 29: kerf.cluster.v1alpha1.Policy.min_values:type_name -> kerf.cluster.v1alpha1.MinValuesPolicy
+	30, // 30: kerf.cluster.v1alpha1.Policy.default_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
+	31, // 31: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
+	31, // 32: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
+	11, // 33: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
+	12, // 34: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
+	31, // 35: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_snapshot_proto_init() }
@@ -1590,9 +1590,9 @@ func file_kerf_cluster_v1alpha1_snapshot_proto_init() {
 	if File_kerf_cluster_v1alpha1_snapshot_proto != nil {
 		return
 	}
+	file_kerf_cluster_v1alpha1_capacity_buffer_proto_init()
 	file_kerf_cluster_v1alpha1_catalog_proto_init()
 	file_kerf_cluster_v1alpha1_claim_proto_init()
-	file_kerf_cluster_v1alpha1_headroom_proto_init()
 	file_kerf_cluster_v1alpha1_node_proto_init()
 	file_kerf_cluster_v1alpha1_overlay_proto_init()
 	file_kerf_cluster_v1alpha1_pod_proto_init()

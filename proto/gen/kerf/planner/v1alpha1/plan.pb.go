@@ -85,7 +85,7 @@ func (BoundKind) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{0}
 }
 
-// Plan is the planner's answer to one snapshot: what to buy, what to give back, and why. The same input gives the same
+// Plan is the planner's answer to one snapshot: which nodes to launch, which to remove, and why. The same input gives the same
 // bytes, timings aside.
 type Plan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -101,7 +101,7 @@ type Plan struct {
 	Now *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`
 	// Claims to create, replacements included. Sorted by id.
 	NodeClaims []*NodeClaim `protobuf:"bytes,6,rep,name=node_claims,json=nodeClaims,proto3" json:"node_claims,omitempty"`
-	// Nodes to give back. Sorted by id.
+	// Nodes to remove or replace. Sorted by id.
 	Disruptions []*Disruption `protobuf:"bytes,7,rep,name=disruptions,proto3" json:"disruptions,omitempty"`
 	// Where each pending pod is expected to run. Sorted by pod.
 	Placements []*Placement `protobuf:"bytes,8,rep,name=placements,proto3" json:"placements,omitempty"`
@@ -118,7 +118,7 @@ type Plan struct {
 	LowerBound *LowerBound `protobuf:"bytes,13,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
 	// Users' objects that have no effect, and why: node overlays and capacity buffers. Sorted by subject.
 	Problems []*v1alpha1.Reason `protobuf:"bytes,16,rep,name=problems,proto3" json:"problems,omitempty"`
-	// How far the search for nodes to give back got; absent where that was not asked for.
+	// How far the search for nodes to remove got; absent where that was not asked for.
 	DisruptionSummary *DisruptionSummary `protobuf:"bytes,17,opt,name=disruption_summary,json=disruptionSummary,proto3" json:"disruption_summary,omitempty"`
 	// When time alone first changes what the plan was made from, if no object changes before then: a node has been quiet
 	// for long enough, a budget's window opens or closes, an offering is believed to be available again. Ask for another
@@ -633,10 +633,10 @@ func (x *Disruption) GetWorkloads() []*v1alpha1.WorkloadEvictions {
 	return nil
 }
 
-// DisruptionSummary is how far the search for nodes to give back got.
+// DisruptionSummary is how far the search for nodes to remove got.
 type DisruptionSummary struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Nodes that may be given back for money, as far as the checks of each by itself go.
+	// Nodes that may be removed for money, as far as the checks of each by itself go.
 	Candidates int32 `protobuf:"varint,1,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// Those of them that were judged; fewer only where the plan was stopped.
 	Judged int32 `protobuf:"varint,2,opt,name=judged,proto3" json:"judged,omitempty"`

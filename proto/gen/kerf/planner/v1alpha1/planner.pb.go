@@ -33,7 +33,7 @@ const (
 	DecisionKind_DECISION_KIND_UNSPECIFIED DecisionKind = 0
 	// Nodes for pending pods.
 	DecisionKind_DECISION_KIND_PROVISION DecisionKind = 1
-	// Nodes to give back.
+	// Nodes to remove or replace.
 	DecisionKind_DECISION_KIND_DISRUPT DecisionKind = 2
 )
 
@@ -93,7 +93,7 @@ type Decide struct {
 	Traceparent string `protobuf:"bytes,5,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// DisruptionSummary.resume_after of the plan before; "" begins anew.
 	ResumeAfter string `protobuf:"bytes,6,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
-	// Claims to leave alone, by id: none of them is given back by choice. Sorted and unique.
+	// Claims to leave alone, by id: none of them is disrupted by choice. Sorted and unique.
 	Spare         []string `protobuf:"bytes,7,rep,name=spare,proto3" json:"spare,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -29,9 +29,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlannerService decides which nodes a cluster should get and give back.
+// PlannerService decides which nodes a cluster should get and lose.
 type PlannerServiceClient interface {
-	// Plan answers one whole snapshot with one plan. INVALID_ARGUMENT names the object and the field that is wrong.
+	// Plan answers one whole snapshot with one plan. INVALID_ARGUMENT names the object and the field that is wrong, in the
+	// message and in BadRequest details. Requests above 16 MiB (the server's limits.max_recv_bytes) and plans above 16 MiB are
+	// refused with RESOURCE_EXHAUSTED: use Session for them.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
@@ -75,9 +77,11 @@ type PlannerService_SessionClient = grpc.BidiStreamingClient[SessionRequest, Ses
 // All implementations must embed UnimplementedPlannerServiceServer
 // for forward compatibility.
 //
-// PlannerService decides which nodes a cluster should get and give back.
+// PlannerService decides which nodes a cluster should get and lose.
 type PlannerServiceServer interface {
-	// Plan answers one whole snapshot with one plan. INVALID_ARGUMENT names the object and the field that is wrong.
+	// Plan answers one whole snapshot with one plan. INVALID_ARGUMENT names the object and the field that is wrong, in the
+	// message and in BadRequest details. Requests above 16 MiB (the server's limits.max_recv_bytes) and plans above 16 MiB are
+	// refused with RESOURCE_EXHAUSTED: use Session for them.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the

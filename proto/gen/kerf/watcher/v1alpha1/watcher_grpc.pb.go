@@ -32,13 +32,15 @@ const (
 //
 // WatcherService lets tools look at the live cluster as the planner sees it.
 type WatcherServiceClient interface {
-	// GetSnapshot streams the present snapshot in parts and ends.
+	// GetSnapshot streams the present snapshot in parts and ends. UNAVAILABLE (reason NOT_SYNCED) until the cluster has been
+	// read as a whole.
 	GetSnapshot(ctx context.Context, in *GetSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSnapshotResponse], error)
 	// WatchSnapshot streams the present snapshot in parts, then each change. A subscriber that falls behind is cut off
 	// with RESOURCE_EXHAUSTED, and begins again.
 	WatchSnapshot(ctx context.Context, in *WatchSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSnapshotResponse], error)
 	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions.
-	// NOT_FOUND (reason NO_PLAN) before the first.
+	// NOT_FOUND (reason NO_PLAN) before the first. RESOURCE_EXHAUSTED (reason TOO_LARGE) for one above 16 MiB: ask the planner
+	// for it, with the snapshot of GetSnapshot in a Session.
 	GetPlan(ctx context.Context, in *GetPlanRequest, opts ...grpc.CallOption) (*GetPlanResponse, error)
 }
 
@@ -104,13 +106,15 @@ func (c *watcherServiceClient) GetPlan(ctx context.Context, in *GetPlanRequest, 
 //
 // WatcherService lets tools look at the live cluster as the planner sees it.
 type WatcherServiceServer interface {
-	// GetSnapshot streams the present snapshot in parts and ends.
+	// GetSnapshot streams the present snapshot in parts and ends. UNAVAILABLE (reason NOT_SYNCED) until the cluster has been
+	// read as a whole.
 	GetSnapshot(*GetSnapshotRequest, grpc.ServerStreamingServer[GetSnapshotResponse]) error
 	// WatchSnapshot streams the present snapshot in parts, then each change. A subscriber that falls behind is cut off
 	// with RESOURCE_EXHAUSTED, and begins again.
 	WatchSnapshot(*WatchSnapshotRequest, grpc.ServerStreamingServer[WatchSnapshotResponse]) error
 	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions.
-	// NOT_FOUND (reason NO_PLAN) before the first.
+	// NOT_FOUND (reason NO_PLAN) before the first. RESOURCE_EXHAUSTED (reason TOO_LARGE) for one above 16 MiB: ask the planner
+	// for it, with the snapshot of GetSnapshot in a Session.
 	GetPlan(context.Context, *GetPlanRequest) (*GetPlanResponse, error)
 	mustEmbedUnimplementedWatcherServiceServer()
 }

@@ -2,7 +2,7 @@
 // versions:
 // 	protoc-gen-go v1.36.12
 // 	protoc        (unknown)
-// source: kerf/cluster/v1alpha1/headroom.proto
+// source: kerf/cluster/v1alpha1/capacity_buffer.proto
 
 package clusterv1alpha1
 
@@ -22,26 +22,26 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CapacityBuffer is room for pods that are not there yet. It stands for `replicas` pods of one class that are planned
-// for after all others and that nobody ever makes: real pods take their room, and the buffer asks for new.
+// CapacityBuffer is capacity for pods that do not exist yet. It stands for `replicas` pods of one class that are planned
+// for after all others and that are never created: real pods take their capacity, and the buffer asks for new.
 type CapacityBuffer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "namespace/name".
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The class of its pods: a PodClass; "" where not_ready is set.
 	ClassId string `protobuf:"bytes,2,opt,name=class_id,json=classId,proto3" json:"class_id,omitempty"`
-	// How many pods there shall be room for, limits applied.
+	// How many pods there shall be capacity for, limits applied; 0 or more.
 	Replicas int64 `protobuf:"varint,3,opt,name=replicas,proto3" json:"replicas,omitempty"`
-	// The room is used up by pods, one by one, and not made again: each live pod of the buffer's namespace that carries the
+	// The capacity is used up by pods, one by one, and not made again: each live pod of the buffer's namespace that carries the
 	// labels of its class and was created after the buffer takes the place of one of the `replicas`.
 	OneShot bool `protobuf:"varint,4,opt,name=one_shot,json=oneShot,proto3" json:"one_shot,omitempty"`
 	// When the object was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
-	// The room is wanted from then on; absent means at once.
+	// The capacity is wanted from then on; absent means at once.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// The room is wanted until then; absent means for as long as the object is there.
+	// The capacity is wanted until then; absent means for as long as the object is there.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
-	// Why it asks for nothing: what it refers to is not there, or its object is invalid; absent when it is well.
+	// Why it asks for nothing: what it refers to is not there, or its object is invalid; absent when it is valid.
 	NotReady      *Reason `protobuf:"bytes,8,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -49,7 +49,7 @@ type CapacityBuffer struct {
 
 func (x *CapacityBuffer) Reset() {
 	*x = CapacityBuffer{}
-	mi := &file_kerf_cluster_v1alpha1_headroom_proto_msgTypes[0]
+	mi := &file_kerf_cluster_v1alpha1_capacity_buffer_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -61,7 +61,7 @@ func (x *CapacityBuffer) String() string {
 func (*CapacityBuffer) ProtoMessage() {}
 
 func (x *CapacityBuffer) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_headroom_proto_msgTypes[0]
+	mi := &file_kerf_cluster_v1alpha1_capacity_buffer_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -74,7 +74,7 @@ func (x *CapacityBuffer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CapacityBuffer.ProtoReflect.Descriptor instead.
 func (*CapacityBuffer) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_headroom_proto_rawDescGZIP(), []int{0}
+	return file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescGZIP(), []int{0}
 }
 
 func (x *CapacityBuffer) GetId() string {
@@ -133,11 +133,11 @@ func (x *CapacityBuffer) GetNotReady() *Reason {
 	return nil
 }
 
-var File_kerf_cluster_v1alpha1_headroom_proto protoreflect.FileDescriptor
+var File_kerf_cluster_v1alpha1_capacity_buffer_proto protoreflect.FileDescriptor
 
-const file_kerf_cluster_v1alpha1_headroom_proto_rawDesc = "" +
+const file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc = "" +
 	"\n" +
-	"$kerf/cluster/v1alpha1/headroom.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xe3\x02\n" +
+	"+kerf/cluster/v1alpha1/capacity_buffer.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xe3\x02\n" +
 	"\x0eCapacityBuffer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bclass_id\x18\x02 \x01(\tR\aclassId\x12\x1a\n" +
@@ -149,28 +149,28 @@ const file_kerf_cluster_v1alpha1_headroom_proto_rawDesc = "" +
 	"start_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12;\n" +
 	"\vexpire_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12:\n" +
-	"\tnot_ready\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReadyB\xea\x01\n" +
-	"\x19com.kerf.cluster.v1alpha1B\rHeadroomProtoP\x01ZHgithub.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1;clusterv1alpha1\xa2\x02\x03KCX\xaa\x02\x15Kerf.Cluster.V1alpha1\xca\x02\x15Kerf\\Cluster\\V1alpha1\xe2\x02!Kerf\\Cluster\\V1alpha1\\GPBMetadata\xea\x02\x17Kerf::Cluster::V1alpha1b\x06proto3"
+	"\tnot_ready\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReadyB\xf0\x01\n" +
+	"\x19com.kerf.cluster.v1alpha1B\x13CapacityBufferProtoP\x01ZHgithub.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1;clusterv1alpha1\xa2\x02\x03KCX\xaa\x02\x15Kerf.Cluster.V1alpha1\xca\x02\x15Kerf\\Cluster\\V1alpha1\xe2\x02!Kerf\\Cluster\\V1alpha1\\GPBMetadata\xea\x02\x17Kerf::Cluster::V1alpha1b\x06proto3"
 
 var (
-	file_kerf_cluster_v1alpha1_headroom_proto_rawDescOnce sync.Once
-	file_kerf_cluster_v1alpha1_headroom_proto_rawDescData []byte
+	file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescOnce sync.Once
+	file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescData []byte
 )
 
-func file_kerf_cluster_v1alpha1_headroom_proto_rawDescGZIP() []byte {
-	file_kerf_cluster_v1alpha1_headroom_proto_rawDescOnce.Do(func() {
-		file_kerf_cluster_v1alpha1_headroom_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_headroom_proto_rawDesc), len(file_kerf_cluster_v1alpha1_headroom_proto_rawDesc)))
+func file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescGZIP() []byte {
+	file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescOnce.Do(func() {
+		file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc), len(file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc)))
 	})
-	return file_kerf_cluster_v1alpha1_headroom_proto_rawDescData
+	return file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDescData
 }
 
-var file_kerf_cluster_v1alpha1_headroom_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
-var file_kerf_cluster_v1alpha1_headroom_proto_goTypes = []any{
+var file_kerf_cluster_v1alpha1_capacity_buffer_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_kerf_cluster_v1alpha1_capacity_buffer_proto_goTypes = []any{
 	(*CapacityBuffer)(nil),        // 0: kerf.cluster.v1alpha1.CapacityBuffer
 	(*timestamppb.Timestamp)(nil), // 1: google.protobuf.Timestamp
 	(*Reason)(nil),                // 2: kerf.cluster.v1alpha1.Reason
 }
-var file_kerf_cluster_v1alpha1_headroom_proto_depIdxs = []int32{
+var file_kerf_cluster_v1alpha1_capacity_buffer_proto_depIdxs = []int32{
 	1, // 0: kerf.cluster.v1alpha1.CapacityBuffer.create_time:type_name -> google.protobuf.Timestamp
 	1, // 1: kerf.cluster.v1alpha1.CapacityBuffer.start_time:type_name -> google.protobuf.Timestamp
 	1, // 2: kerf.cluster.v1alpha1.CapacityBuffer.expire_time:type_name -> google.protobuf.Timestamp
@@ -182,9 +182,9 @@ var file_kerf_cluster_v1alpha1_headroom_proto_depIdxs = []int32{
 	0, // [0:4] is the sub-list for field type_name
 }
 
-func init() { file_kerf_cluster_v1alpha1_headroom_proto_init() }
-func file_kerf_cluster_v1alpha1_headroom_proto_init() {
-	if File_kerf_cluster_v1alpha1_headroom_proto != nil {
+func init() { file_kerf_cluster_v1alpha1_capacity_buffer_proto_init() }
+func file_kerf_cluster_v1alpha1_capacity_buffer_proto_init() {
+	if File_kerf_cluster_v1alpha1_capacity_buffer_proto != nil {
 		return
 	}
 	file_kerf_cluster_v1alpha1_reason_proto_init()
@@ -192,17 +192,17 @@ func file_kerf_cluster_v1alpha1_headroom_proto_init() {
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
-			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_headroom_proto_rawDesc), len(file_kerf_cluster_v1alpha1_headroom_proto_rawDesc)),
+			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc), len(file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc)),
 			NumEnums:      0,
 			NumMessages:   1,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
-		GoTypes:           file_kerf_cluster_v1alpha1_headroom_proto_goTypes,
-		DependencyIndexes: file_kerf_cluster_v1alpha1_headroom_proto_depIdxs,
-		MessageInfos:      file_kerf_cluster_v1alpha1_headroom_proto_msgTypes,
+		GoTypes:           file_kerf_cluster_v1alpha1_capacity_buffer_proto_goTypes,
+		DependencyIndexes: file_kerf_cluster_v1alpha1_capacity_buffer_proto_depIdxs,
+		MessageInfos:      file_kerf_cluster_v1alpha1_capacity_buffer_proto_msgTypes,
 	}.Build()
-	File_kerf_cluster_v1alpha1_headroom_proto = out.File
-	file_kerf_cluster_v1alpha1_headroom_proto_goTypes = nil
-	file_kerf_cluster_v1alpha1_headroom_proto_depIdxs = nil
+	File_kerf_cluster_v1alpha1_capacity_buffer_proto = out.File
+	file_kerf_cluster_v1alpha1_capacity_buffer_proto_goTypes = nil
+	file_kerf_cluster_v1alpha1_capacity_buffer_proto_depIdxs = nil
 }
