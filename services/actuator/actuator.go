@@ -23,6 +23,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/actuator/internal/etcd"
 	"github.com/kerf-dev/kerf/services/actuator/internal/kube"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
@@ -198,7 +199,7 @@ func openAWS(ctx context.Context, c AWSConfig) (aws, error) {
 		return aws{}, err
 	}
 	adapter, err := ec2.New(ctx, ec2.Config{
-		Cluster: c.Cluster, Region: conf.Region, Endpoint: c.Endpoint, API: ec2.APIServer(c.API), Log: c.Logger,
+		Cluster: c.Cluster, Region: conf.Region, Endpoint: c.Endpoint, API: userdata.APIServer(c.API), Log: c.Logger,
 	})
 	if err != nil {
 		return aws{}, err

@@ -24,6 +24,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 )
 
 // Config is what the adapter depends on.
@@ -35,27 +36,18 @@ type Config struct {
 	// Endpoint replaces every AWS endpoint; "" for AWS itself.
 	Endpoint string
 	// API says how nodes reach the API server; what is empty is asked of EKS.
-	API APIServer
+	API userdata.APIServer
 	// Log gets one line per thing made or deleted in AWS.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// APIServer is what a node must know to join.
-type APIServer struct {
-	Endpoint    string
-	CABase64    string
-	ServiceCIDR string
-	// KubernetesVersion is major.minor; it picks the machine image.
-	KubernetesVersion string
-}
-
 // Adapter is the cloud port on AWS. Safe for concurrent use.
 type Adapter struct {
 	cluster string
 	region  string
-	api     APIServer
+	api     userdata.APIServer
 	log     *slog.Logger
 	now     func() time.Time
 
@@ -158,16 +150,5 @@ func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
 		fill(&a.api.ServiceCIDR, n.ServiceIpv4Cidr)
 		fill(&a.api.ServiceCIDR, n.ServiceIpv6Cidr)
 	}
-	return a.api.check()
-}
-
-func (s APIServer) check() error {
-	for field, value := range map[string]string{
-		"endpoint": s.Endpoint, "ca": s.CABase64, "service_cidr": s.ServiceCIDR, "kubernetes_version": s.KubernetesVersion,
-	} {
-		if value == "" {
-			return fmt.Errorf("API server: %s is neither configured nor known to EKS; set aws.api.%s", field, field)
-		}
-	}
-	return nil
+	return a.api.Check()
 }

@@ -1,9 +1,7 @@
 package ec2
 
 import (
-	"encoding/base64"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -65,106 +64,12 @@ func TestFleetError(t *testing.T) {
 	}
 }
 
-func boot() bootstrap {
-	return bootstrap{
-		cluster: "demo", api: APIServer{Endpoint: "https://api", CABase64: "Q0E=", ServiceCIDR: "10.100.0.0/16"},
-		family: familyAL2023, maxPods: 29,
-		labels: model.Labels{
-			{Key: "type", Value: "karpenter"},
-			{Key: "topology.kubernetes.io/zone", Value: "a"},
-			{Key: "karpenter.sh/nodepool", Value: "default"},
-		},
-		taints: []model.Taint{{Key: "karpenter.sh/unregistered", Effect: model.NoExecute}},
-	}
-}
-
-func decoded(t *testing.T, b bootstrap) string {
-	t.Helper()
-	text, err := userData(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
-func TestUserData(t *testing.T) {
-	tests := map[string]struct {
-		change func(*bootstrap)
-		holds  []string
-		lacks  []string
-	}{
-		"AL2023 gets a NodeConfig with taints, labels that a kubelet may set, and the DNS of the service range": {
-			func(*bootstrap) {},
-			[]string{
-				"application/node.eks.aws", `"maxPods":29`, `"clusterDNS":["10.100.0.10"]`, `"cidr":"10.100.0.0/16"`,
-				`--node-labels=karpenter.sh/nodepool=default,type=karpenter`, `karpenter.sh/unregistered`,
-			},
-			[]string{"topology.kubernetes.io"},
-		},
-		"the class's own script comes before the generated part": {
-			func(b *bootstrap) { b.custom = "#!/bin/bash\necho hi" }, []string{"text/x-shellscript", "echo hi"}, nil,
-		},
-		"Bottlerocket gets settings": {
-			func(b *bootstrap) {
-				b.family = familyBottlerocket
-				b.custom = "[settings.host-containers.admin]\nenabled = true"
-			},
-			[]string{"[settings.host-containers.admin]", "[settings.kubernetes]", "max-pods = 29", `"type" = "karpenter"`, `"karpenter.sh/unregistered" = [":NoExecute"]`},
-			nil,
-		},
-		"Custom is passed on as it is": {
-			func(b *bootstrap) { b.family = familyCustom; b.custom = "mine" }, []string{"mine"}, []string{"NodeConfig"},
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			b := boot()
-			tt.change(&b)
-			text := decoded(t, b)
-			for _, s := range tt.holds {
-				if !strings.Contains(text, s) {
-					t.Errorf("user data lacks %q:\n%s", s, text)
-				}
-			}
-			for _, s := range tt.lacks {
-				if strings.Contains(text, s) {
-					t.Errorf("user data holds %q:\n%s", s, text)
-				}
-			}
-		})
-	}
-}
-
-func TestUserDataRefuses(t *testing.T) {
-	tests := map[string]struct {
-		change func(*bootstrap)
-		names  string
-	}{
-		"a family without a template":       {func(b *bootstrap) { b.family = "AL2" }, "AL2"},
-		"more than EC2 takes":               {func(b *bootstrap) { b.custom = strings.Repeat("#", maxUserData) }, "spec.userData"},
-		"Kubernetes settings given by hand": {func(b *bootstrap) { b.family = familyBottlerocket; b.custom = "[settings.kubernetes]" }, "spec.kubelet"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			b := boot()
-			tt.change(&b)
-			if _, err := userData(b); !errors.Is(err, cloud.ErrInvalid) || !strings.Contains(err.Error(), tt.names) {
-				t.Errorf("error %v: want ErrInvalid that names %s", err, tt.names)
-			}
-		})
-	}
-}
-
 func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 	offer := func(name, zone string) model.RankedOffering {
 		return model.RankedOffering{InstanceType: model.TypeName(name), Zone: zone, CapacityType: model.OnDemand}
 	}
 	arch := func(id, value string) cloud.Image {
-		return cloud.Image{ID: id, Requirements: []model.Requirement{{Key: labelArch, Operator: model.In, Values: []string{value}}}}
+		return cloud.Image{ID: id, Requirements: []model.Requirement{{Key: labels.Arch, Operator: model.In, Values: []string{value}}}}
 	}
 	r := cloud.Request{
 		Class: cloud.Class{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
@@ -95,22 +96,15 @@ func imageFor(images []cloud.Image, t catalog.Type) (cloud.Image, bool) {
 	return cloud.Image{}, false
 }
 
-// Labels that image requirements speak of.
-const (
-	labelArch         = "kubernetes.io/arch"
-	labelGPUCount     = "karpenter.k8s.aws/instance-gpu-count"
-	labelAccelerators = "karpenter.k8s.aws/instance-accelerator-count"
-)
-
 func fits(rs []model.Requirement, t catalog.Type) bool {
 	for _, r := range rs {
 		value, present := "", false
 		switch r.Key {
-		case labelArch:
+		case labels.Arch:
 			value, present = t.Arch, true
-		case labelGPUCount:
+		case labels.InstanceGPUCount:
 			present = len(t.GPUs) > 0
-		case labelAccelerators:
+		case labels.InstanceAcceleratorCount:
 			present = len(t.Accelerators) > 0
 		}
 		if !require.New(r).Matches(value, present) {
@@ -179,7 +173,7 @@ func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
 // ownTags mark everything that Kerf makes for the cluster.
 func (a *Adapter) ownTags() map[string]string {
 	return map[string]string{
-		tagCluster: a.cluster, "kubernetes.io/cluster/" + a.cluster: "owned", "eks:eks-cluster-name": a.cluster,
+		tagCluster: a.cluster, labels.TagClusterPrefix + a.cluster: "owned", "eks:eks-cluster-name": a.cluster,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -92,7 +93,7 @@ func variantsOf(alias, kubernetes string) ([]variant, error) {
 		return nil, fmt.Errorf("%w: alias %q: write family@version, for example al2023@latest", cloud.ErrInvalid, alias)
 	}
 	arch := func(value string) model.Requirement {
-		return model.Requirement{Key: labelArch, Operator: model.In, Values: []string{value}}
+		return model.Requirement{Key: labels.Arch, Operator: model.In, Values: []string{value}}
 	}
 	has := func(key string) model.Requirement { return model.Requirement{Key: key, Operator: model.Exists} }
 	lacks := func(key string) model.Requirement { return model.Requirement{Key: key, Operator: model.DoesNotExist} }
@@ -107,11 +108,11 @@ func variantsOf(alias, kubernetes string) ([]variant, error) {
 			return base + fmt.Sprintf("amazon-eks-node-al2023-%s-%s-%s-%s/image_id", machine, kind, kubernetes, version)
 		}
 		return []variant{
-			{path("x86_64", "standard"), []model.Requirement{arch("amd64"), lacks(labelGPUCount), lacks(labelAccelerators)}},
-			{path("arm64", "standard"), []model.Requirement{arch("arm64"), lacks(labelGPUCount), lacks(labelAccelerators)}},
-			{path("x86_64", "nvidia"), []model.Requirement{arch("amd64"), has(labelGPUCount)}},
-			{path("arm64", "nvidia"), []model.Requirement{arch("arm64"), has(labelGPUCount)}},
-			{path("x86_64", "neuron"), []model.Requirement{arch("amd64"), has(labelAccelerators)}},
+			{path("x86_64", "standard"), []model.Requirement{arch("amd64"), lacks(labels.InstanceGPUCount), lacks(labels.InstanceAcceleratorCount)}},
+			{path("arm64", "standard"), []model.Requirement{arch("arm64"), lacks(labels.InstanceGPUCount), lacks(labels.InstanceAcceleratorCount)}},
+			{path("x86_64", "nvidia"), []model.Requirement{arch("amd64"), has(labels.InstanceGPUCount)}},
+			{path("arm64", "nvidia"), []model.Requirement{arch("arm64"), has(labels.InstanceGPUCount)}},
+			{path("x86_64", "neuron"), []model.Requirement{arch("amd64"), has(labels.InstanceAcceleratorCount)}},
 		}, nil
 	case "bottlerocket":
 		path := func(kind, machine string) string {
@@ -119,10 +120,10 @@ func variantsOf(alias, kubernetes string) ([]variant, error) {
 				kubernetes, kind, machine, strings.TrimPrefix(version, "v"))
 		}
 		return []variant{
-			{path("", "x86_64"), []model.Requirement{arch("amd64"), lacks(labelGPUCount)}},
-			{path("", "arm64"), []model.Requirement{arch("arm64"), lacks(labelGPUCount)}},
-			{path("-nvidia", "x86_64"), []model.Requirement{arch("amd64"), has(labelGPUCount)}},
-			{path("-nvidia", "arm64"), []model.Requirement{arch("arm64"), has(labelGPUCount)}},
+			{path("", "x86_64"), []model.Requirement{arch("amd64"), lacks(labels.InstanceGPUCount)}},
+			{path("", "arm64"), []model.Requirement{arch("arm64"), lacks(labels.InstanceGPUCount)}},
+			{path("-nvidia", "x86_64"), []model.Requirement{arch("amd64"), has(labels.InstanceGPUCount)}},
+			{path("-nvidia", "arm64"), []model.Requirement{arch("arm64"), has(labels.InstanceGPUCount)}},
 		}, nil
 	default:
 		return nil, fmt.Errorf("%w: alias %q: Kerf knows al2023 and bottlerocket; select other images by id, name or tags",
@@ -204,6 +205,6 @@ func image(i *types.Image, now time.Time) cloud.Image {
 	if i.Architecture == types.ArchitectureValuesArm64 {
 		arch = "arm64"
 	}
-	out.Requirements = []model.Requirement{{Key: labelArch, Operator: model.In, Values: []string{arch}}}
+	out.Requirements = []model.Requirement{{Key: labels.Arch, Operator: model.In, Values: []string{arch}}}
 	return out
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Tags that say whose an instance is. They are written by the launch itself, never after it.
 const (
-	tagClaim   = "kerf.dev/claim"
-	tagCluster = "kerf.dev/cluster"
-	tagPool    = "karpenter.sh/nodepool"
-	tagClass   = "karpenter.k8s.aws/ec2nodeclass"
+	tagClaim   = labels.TagClaim
+	tagCluster = labels.TagCluster
+	tagPool    = labels.NodePool
+	tagClass   = labels.NodeClass
 )
 
 // Instances lists the cluster's instances, sorted by id.

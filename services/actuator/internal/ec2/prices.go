@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +67,7 @@ func (a *Adapter) OnDemandPrices(ctx context.Context) (map[model.TypeName]int64,
 }
 
 func terms(fields map[string]string) []types.Filter {
-	keys := sortedKeys(fields)
+	keys := slices.Sorted(maps.Keys(fields))
 	out := make([]types.Filter, 0, len(keys))
 	for _, k := range keys {
 		out = append(out, types.Filter{Type: types.FilterTypeTermMatch, Field: aws.String(k), Value: aws.String(fields[k])})

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -66,7 +67,7 @@ func templateName(cluster string, data *types.RequestLaunchTemplateData) (string
 }
 
 func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.RequestLaunchTemplateData, error) {
-	data, err := userData(a.bootstrap(r, g))
+	data, err := userdata.Render(a.bootNode(r, g))
 	if err != nil {
 		return nil, err
 	}
@@ -135,9 +136,9 @@ func defaultDevices(family string) []cloud.BlockDevice {
 		return cloud.BlockDevice{DeviceName: name, VolumeBytes: bytes, VolumeType: "gp3", Encrypted: aws.Bool(true)}
 	}
 	switch family {
-	case familyBottlerocket:
+	case userdata.Bottlerocket:
 		return []cloud.BlockDevice{disk("/dev/xvda", 4*gib), disk("/dev/xvdb", 20*gib)}
-	case familyCustom:
+	case userdata.Custom:
 		return nil // the image's own
 	default:
 		return []cloud.BlockDevice{disk("/dev/xvda", 20*gib)}
@@ -224,4 +225,12 @@ func (a *Adapter) deleteTemplate(ctx context.Context, name string) error {
 	}
 	a.log.InfoContext(ctx, "deleted launch template", "template", name)
 	return nil
+}
+
+// bootNode is what the instances of a template are told at boot.
+func (a *Adapter) bootNode(r cloud.Request, g templateGroup) userdata.Node {
+	return userdata.Node{
+		Cluster: a.cluster, API: a.api, Family: r.Spec.AMIFamily, Custom: r.Spec.UserData,
+		RAID0: r.Spec.InstanceStoreRAID0, Kubelet: r.Spec.Kubelet, MaxPods: g.maxPods, Labels: r.Labels, Taints: r.Taints,
+	}
 }

@@ -1,4 +1,8 @@
-package ec2
+// Package userdata writes what an instance is told at boot, for each AMI family: AL2023's NodeConfig, Bottlerocket's
+// settings, or the class's own text.
+//
+// It is a function of values: it must never know EC2's API. Start reading at Render.
+package userdata
 
 import (
 	"bytes"
@@ -18,56 +22,53 @@ import (
 
 // AMI families that Kerf writes user data for.
 const (
-	familyAL2023       = "AL2023"
-	familyBottlerocket = "Bottlerocket"
-	familyCustom       = "Custom"
+	AL2023       = "AL2023"
+	Bottlerocket = "Bottlerocket"
+	Custom       = "Custom"
 )
 
-// maxUserData is EC2's limit on user data before encoding, in bytes.
-const maxUserData = 16_384
+// maxBytes is EC2's limit on user data before encoding, in bytes.
+const maxBytes = 16_384
 
-// bootstrap is everything that a node is told at boot.
-type bootstrap struct {
-	cluster string
-	api     APIServer
-	family  string
-	custom  string // the class's own user data
-	raid0   bool
-	kubelet cloud.Kubelet
-	maxPods int64 // 0: the kubelet's own
-	labels  model.Labels
-	taints  []model.Taint
+// Node is everything that a node is told at boot.
+type Node struct {
+	Cluster string
+	API     APIServer
+	// Family is the AMI family; "" means AL2023.
+	Family string
+	// Custom is the class's own user data.
+	Custom string
+	// RAID0 joins the instance's own disks into one.
+	RAID0   bool
+	Kubelet cloud.Kubelet
+	// MaxPods is how many pods the kubelet admits; 0 leaves it to the kubelet.
+	MaxPods int64
+	Labels  model.Labels
+	Taints  []model.Taint
 }
 
-func (a *Adapter) bootstrap(r cloud.Request, g templateGroup) bootstrap {
-	return bootstrap{
-		cluster: a.cluster, api: a.api, family: r.Spec.AMIFamily, custom: r.Spec.UserData,
-		raid0: r.Spec.InstanceStoreRAID0, kubelet: r.Spec.Kubelet, maxPods: g.maxPods, labels: r.Labels, taints: r.Taints,
-	}
-}
-
-// userData renders the boot instructions of the family, base64 as EC2 wants it.
-func userData(b bootstrap) (string, error) {
+// Render writes the boot instructions of the family, base64 as EC2 wants it.
+func Render(n Node) (string, error) {
 	var (
 		text string
 		err  error
 	)
-	switch b.family {
-	case familyAL2023, "":
-		text, err = al2023(b)
-	case familyBottlerocket:
-		text, err = bottlerocket(b)
-	case familyCustom:
-		text = b.custom
+	switch n.Family {
+	case AL2023, "":
+		text, err = al2023(n)
+	case Bottlerocket:
+		text, err = bottlerocket(n)
+	case Custom:
+		text = n.Custom
 	default:
-		err = fmt.Errorf("%w: AMI family %s; use AL2023, Bottlerocket or Custom", cloud.ErrInvalid, b.family)
+		err = fmt.Errorf("%w: AMI family %s; use AL2023, Bottlerocket or Custom", cloud.ErrInvalid, n.Family)
 	}
 	if err != nil {
 		return "", err
 	}
-	if len(text) > maxUserData {
+	if len(text) > maxBytes {
 		return "", fmt.Errorf("%w: user data is %d bytes, EC2 takes %d: shorten spec.userData of the node class",
-			cloud.ErrInvalid, len(text), maxUserData)
+			cloud.ErrInvalid, len(text), maxBytes)
 	}
 	return base64.StdEncoding.EncodeToString([]byte(text)), nil
 }
@@ -104,16 +105,16 @@ type nodeConfigInstance struct {
 	} `json:"localStorage"`
 }
 
-func al2023(b bootstrap) (string, error) {
+func al2023(n Node) (string, error) {
 	config := nodeConfig{APIVersion: "node.eks.aws/v1alpha1", Kind: "NodeConfig"}
 	config.Spec.Cluster = nodeConfigCluster{
-		Name: b.cluster, APIServerEndpoint: b.api.Endpoint, CertificateAuthority: b.api.CABase64, CIDR: b.api.ServiceCIDR,
+		Name: n.Cluster, APIServerEndpoint: n.API.Endpoint, CertificateAuthority: n.API.CABase64, CIDR: n.API.ServiceCIDR,
 	}
-	config.Spec.Kubelet.Config = kubeletConfig(b)
-	if l := nodeLabels(b.labels); l != "" {
+	config.Spec.Kubelet.Config = kubeletConfig(n)
+	if l := nodeLabels(n.Labels); l != "" {
 		config.Spec.Kubelet.Flags = []string{"--node-labels=" + l}
 	}
-	if b.raid0 {
+	if n.RAID0 {
 		config.Spec.Instance = &nodeConfigInstance{}
 		config.Spec.Instance.LocalStorage.Strategy = "RAID0"
 	}
@@ -128,8 +129,8 @@ func al2023(b bootstrap) (string, error) {
 		return "", fmt.Errorf("render user data: %w", err)
 	}
 	fmt.Fprintf(&out, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=%q\r\n\r\n", w.Boundary())
-	if b.custom != "" {
-		if err := part(w, customType(b.custom), b.custom); err != nil {
+	if n.Custom != "" {
+		if err := part(w, customType(n.Custom), n.Custom); err != nil {
 			return "", err
 		}
 	}
@@ -162,16 +163,16 @@ func customType(text string) string {
 }
 
 // kubeletConfig is the part of KubeletConfiguration that the class and the claim decide.
-func kubeletConfig(b bootstrap) map[string]any {
-	k := b.kubelet
+func kubeletConfig(n Node) map[string]any {
+	k := n.Kubelet
 	out := map[string]any{}
 	put := func(key string, set bool, value any) {
 		if set {
 			out[key] = value
 		}
 	}
-	put("registerWithTaints", len(b.taints) > 0, taintObjects(b.taints))
-	put("maxPods", b.maxPods > 0, b.maxPods)
+	put("registerWithTaints", len(n.Taints) > 0, taintObjects(n.Taints))
+	put("maxPods", n.MaxPods > 0, n.MaxPods)
 	put("podsPerCore", k.PodsPerCore != nil, k.PodsPerCore)
 	put("kubeReserved", len(k.KubeReserved) > 0, k.KubeReserved)
 	put("systemReserved", len(k.SystemReserved) > 0, k.SystemReserved)
@@ -184,7 +185,7 @@ func kubeletConfig(b bootstrap) map[string]any {
 	put("cpuCFSQuota", k.CPUCFSQuota != nil, k.CPUCFSQuota)
 	dns := k.ClusterDNS
 	if len(dns) == 0 {
-		if ip, err := clusterDNS(b.api.ServiceCIDR); err == nil {
+		if ip, err := clusterDNS(n.API.ServiceCIDR); err == nil {
 			dns = []string{ip}
 		}
 	}
@@ -234,25 +235,25 @@ func nodeLabels(labels model.Labels) string {
 
 // bottlerocket renders the settings document. The class's own settings come first; a key that both set is refused,
 // because TOML forbids it and silently losing one would hide a mistake.
-func bottlerocket(b bootstrap) (string, error) {
-	if strings.Contains(b.custom, "[settings.kubernetes") {
+func bottlerocket(n Node) (string, error) {
+	if strings.Contains(n.Custom, "[settings.kubernetes") {
 		return "", fmt.Errorf("%w: spec.userData of a Bottlerocket class must not hold [settings.kubernetes]: "+
 			"set spec.kubelet, and labels and taints in the node pool", cloud.ErrInvalid)
 	}
 	var out strings.Builder
-	if b.custom != "" {
-		out.WriteString(strings.TrimRight(b.custom, "\n") + "\n\n")
+	if n.Custom != "" {
+		out.WriteString(strings.TrimRight(n.Custom, "\n") + "\n\n")
 	}
 	line := func(key, value string) { fmt.Fprintf(&out, "%s = %q\n", key, value) }
 	out.WriteString("[settings.kubernetes]\n")
-	line("cluster-name", b.cluster)
-	line("api-server", b.api.Endpoint)
-	line("cluster-certificate", b.api.CABase64)
-	if ip, err := clusterDNS(b.api.ServiceCIDR); err == nil {
+	line("cluster-name", n.Cluster)
+	line("api-server", n.API.Endpoint)
+	line("cluster-certificate", n.API.CABase64)
+	if ip, err := clusterDNS(n.API.ServiceCIDR); err == nil {
 		line("cluster-dns-ip", ip)
 	}
-	if b.maxPods > 0 {
-		fmt.Fprintf(&out, "max-pods = %d\n", b.maxPods)
+	if n.MaxPods > 0 {
+		fmt.Fprintf(&out, "max-pods = %d\n", n.MaxPods)
 	}
 	table := func(name string, values map[string]string) {
 		if len(values) == 0 {
@@ -264,21 +265,21 @@ func bottlerocket(b bootstrap) (string, error) {
 		}
 	}
 	labels := map[string]string{}
-	for l := range strings.SplitSeq(nodeLabels(b.labels), ",") {
+	for l := range strings.SplitSeq(nodeLabels(n.Labels), ",") {
 		if k, v, ok := strings.Cut(l, "="); ok {
 			labels[k] = v
 		}
 	}
 	table("node-labels", labels)
-	if len(b.taints) > 0 {
+	if len(n.Taints) > 0 {
 		out.WriteString("\n[settings.kubernetes.node-taints]\n")
-		for _, t := range b.taints {
+		for _, t := range n.Taints {
 			fmt.Fprintf(&out, "%q = [%q]\n", t.Key, t.Value+":"+t.Effect.String())
 		}
 	}
-	table("kube-reserved", b.kubelet.KubeReserved)
-	table("system-reserved", b.kubelet.SystemReserved)
-	table("eviction-hard", b.kubelet.EvictionHard)
+	table("kube-reserved", n.Kubelet.KubeReserved)
+	table("system-reserved", n.Kubelet.SystemReserved)
+	table("eviction-hard", n.Kubelet.EvictionHard)
 	return out.String(), nil
 }
 
@@ -289,4 +290,24 @@ func sortedKeys(m map[string]string) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// APIServer is what a node must know to join.
+type APIServer struct {
+	Endpoint    string
+	CABase64    string
+	ServiceCIDR string
+	// KubernetesVersion is major.minor; it picks the machine image.
+	KubernetesVersion string
+}
+
+func (s APIServer) Check() error {
+	for field, value := range map[string]string{
+		"endpoint": s.Endpoint, "ca": s.CABase64, "service_cidr": s.ServiceCIDR, "kubernetes_version": s.KubernetesVersion,
+	} {
+		if value == "" {
+			return fmt.Errorf("API server: %s is neither configured nor known to EKS; set aws.api.%s", field, field)
+		}
+	}
+	return nil
 }
