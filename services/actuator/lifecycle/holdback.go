@@ -22,13 +22,7 @@ func heldBack(c model.Claim, n cluster.Node, claims iter.Seq[*model.Claim], now 
 	if c.State != model.ClaimDraining || c.DisruptionReason != model.ReasonInterrupted || c.DrainDeadline.IsZero() {
 		return nil, time.Time{}
 	}
-	coming, ready := map[model.PodID]bool{}, map[model.PodID]bool{}
-	for other := range claims {
-		for _, p := range other.Pods {
-			coming[p] = coming[p] || other.State.InFlight()
-			ready[p] = ready[p] || (other.State == model.ClaimInitialized && other.ID != c.ID)
-		}
-	}
+	coming, ready := placesOf(c.ID, claims)
 	half := c.StateTime.Add(c.DrainDeadline.Sub(c.StateTime) / 2)
 	planned := c.StateTime.Add(planWindow)
 	held := map[string]bool{}
@@ -45,4 +39,16 @@ func heldBack(c model.Claim, n cluster.Node, claims iter.Seq[*model.Claim], now 
 		}
 	}
 	return held, wake
+}
+
+// placesOf says for which pods a claim is on its way, and for which another than the given one is ready.
+func placesOf(id model.ClaimID, claims iter.Seq[*model.Claim]) (coming, ready map[model.PodID]bool) {
+	coming, ready = map[model.PodID]bool{}, map[model.PodID]bool{}
+	for other := range claims {
+		for _, p := range other.Pods {
+			coming[p] = coming[p] || other.State.InFlight()
+			ready[p] = ready[p] || (other.State == model.ClaimInitialized && other.ID != id)
+		}
+	}
+	return coming, ready
 }

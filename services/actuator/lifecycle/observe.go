@@ -66,7 +66,7 @@ func Advance(c model.Claim, happened []Event, s Seen, now time.Time) (r Result, 
 
 // observations lists what is seen of a claim, the most telling first, and when that changes by itself.
 func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
-	var events []Event
+	events := make([]Event, 0, 4) // what most claims have; an event is large
 	if e, ok := instanceEvent(c, s); ok {
 		events = append(events, e)
 	}

@@ -195,7 +195,7 @@ func (t *term) decide() (store.Batch, []claimEffect) {
 			continue
 		}
 		next, todo := t.claims.advance(*old)
-		if !reflect.DeepEqual(*old, next) {
+		if !reflect.DeepEqual(old, &next) {
 			b.PutClaims = append(b.PutClaims, next)
 			if next.State != old.State {
 				t.agenda.Again()
