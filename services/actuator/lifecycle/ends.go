@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"time"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -34,7 +35,7 @@ func earlier(a, b time.Time) time.Time {
 
 // drainOn evicts the next pods, and ends the instance once none is left.
 func drainOn(c model.Claim, e Event, now time.Time) Result {
-	if !tainted(e.Node, TaintDisrupted) {
+	if !tainted(e.Node, labels.TaintDisrupted) {
 		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
 	}
 	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)

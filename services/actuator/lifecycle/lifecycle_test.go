@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -41,7 +42,7 @@ func inState(s model.ClaimState) model.Claim {
 func syncedNode(edit func(*cluster.Node)) cluster.Node {
 	n := cluster.Node{
 		Name: "n1", ProviderID: "aws:///a/i-1", Ready: true, Allocatable: model.Amounts{{Resource: "cpu", Value: 1900}},
-		Labels: map[string]string{LabelRegistered: "true", LabelClaim: "c1", LabelInitialized: "true"},
+		Labels: map[string]string{labels.Registered: "true", labels.Claim: "c1", labels.Initialized: "true"},
 	}
 	if edit != nil {
 		edit(&n)
@@ -57,7 +58,7 @@ func gated() cluster.Node {
 }
 
 func disrupted(n *cluster.Node) {
-	n.Taints = []model.Taint{{Key: TaintDisrupted, Effect: model.NoSchedule}}
+	n.Taints = []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}
 }
 
 // example is one way in which an event happens.
@@ -94,8 +95,8 @@ func examples() []example {
 		{"two minutes after the launch", Event{Kind: EventInstanceAbsent, Time: at(2)}, at(2)},
 		{"its node is ready", Event{Kind: EventInstanceAbsent, Time: at(2), Node: syncedNode(nil), NodeThere: true}, at(2)},
 		{"as the kubelet made it", Event{Kind: EventNodeSeen, Node: cluster.Node{Name: "n1"}}, at(1)},
-		{"synced, not ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { n.Ready = false; delete(n.Labels, LabelInitialized) })}, at(1)},
-		{"synced and ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { delete(n.Labels, LabelInitialized) })}, at(1)},
+		{"synced, not ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { n.Ready = false; delete(n.Labels, labels.Initialized) })}, at(1)},
+		{"synced and ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { delete(n.Labels, labels.Initialized) })}, at(1)},
 		{"initialized", Event{Kind: EventNodeSeen, Node: syncedNode(nil)}, at(1)},
 		{"tainted, with a pod", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { disrupted(n); n.Pods = []cluster.Pod{plain} })}, at(1)},
 		{"tainted, without pods", Event{Kind: EventNodeSeen, Node: syncedNode(disrupted)}, at(1)},

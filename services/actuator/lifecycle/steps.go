@@ -6,16 +6,8 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
-)
-
-// Names that Kerf shares with Karpenter, so that pods, dashboards and habits keep working.
-const (
-	TaintUnregistered = "karpenter.sh/unregistered"
-	TaintDisrupted    = "karpenter.sh/disrupted"
-	LabelRegistered   = "karpenter.sh/registered"
-	LabelInitialized  = "karpenter.sh/initialized"
-	LabelClaim        = "kerf.dev/claim"
 )
 
 // enter moves the claim to a state and says when.
@@ -160,7 +152,7 @@ func register(c model.Claim, e Event, now time.Time) Result {
 }
 
 func synced(n cluster.Node, id model.ClaimID) bool {
-	return n.Labels[LabelRegistered] == "true" && n.Labels[LabelClaim] == string(id) && !tainted(n, TaintUnregistered)
+	return n.Labels[labels.Registered] == "true" && n.Labels[labels.Claim] == string(id) && !tainted(n, labels.TaintUnregistered)
 }
 
 func tainted(n cluster.Node, key string) bool {
@@ -206,7 +198,7 @@ func initialize(c model.Claim, e Event, now time.Time) Result {
 	if r, ok := keepSynced(c, e); !ok {
 		return r
 	}
-	if e.Node.Labels[LabelInitialized] == "true" {
+	if e.Node.Labels[labels.Initialized] == "true" {
 		c.Failure = model.Reason{}
 		c.InitializeTime = now
 		c.Capacity, c.Allocatable = e.Node.Capacity, e.Node.Allocatable
@@ -240,7 +232,7 @@ func NotInitialized(c model.Claim, n cluster.Node) string {
 		}
 	}
 	for _, t := range n.Taints {
-		if ephemeral(t.Key) {
+		if labels.Ephemeral(t.Key) {
 			return fmt.Sprintf("it still has the taint %s:%s", t.Key, t.Effect)
 		}
 	}
@@ -261,17 +253,6 @@ func amount(list model.Amounts, resource model.Resource) int64 {
 	return 0
 }
 
-// ephemeral taints are put on by the cluster while a node comes up, and leave by themselves.
-func ephemeral(key string) bool {
-	switch key {
-	case "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "node.cloudprovider.kubernetes.io/uninitialized",
-		TaintUnregistered:
-		return true
-	}
-	const readiness = "readiness.k8s.io/"
-	return len(key) > len(readiness) && key[:len(readiness)] == readiness
-}
-
 // keepTaints keeps the node of a claim in use as it should be.
 func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 	if r, ok := keepSynced(c, e); !ok {
@@ -282,7 +263,7 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 
 // taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up.
 func taintEffects(c model.Claim, n cluster.Node) []Effect {
-	switch has := tainted(n, TaintDisrupted); {
+	switch has := tainted(n, labels.TaintDisrupted); {
 	case c.Disruption != "" && !has:
 		return []Effect{{Kind: EffectTaintNode}}
 	case c.Disruption == "" && has:

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -168,7 +169,7 @@ func (w *world) event(t *rapid.T) Event {
 			}
 			if rapid.Bool().Draw(t, "the kubelet is silent") {
 				n.Ready = false
-				delete(n.Labels, LabelInitialized)
+				delete(n.Labels, labels.Initialized)
 			}
 		})
 	case EventNodeAbsent:

@@ -131,7 +131,6 @@ func TestBadRequestsNameTheField(t *testing.T) {
 		},
 		"a page of less than nothing": func() (string, error) {
 			_, err := c.ListClaims(t.Context(), &actuatorpb.ListClaimsRequest{PageSize: -1})
-
 			return "page_size", err
 		},
 		"a watcher without a name": func() (string, error) {

@@ -99,7 +99,7 @@ func (a Authz) authorise(ctx context.Context, fullMethod string) error {
 	if a.allowed(fullMethod, ids) {
 		return nil
 	}
-	e := rpcerr.New(codes.PermissionDenied, ReasonNotAllowed, "client %s may not call %s", orNobody(ids), fullMethod)
+	e := rpcerr.New(codes.PermissionDenied, ReasonNotAllowed, "client %s may not call %s", firstName(ids), fullMethod)
 	e.Metadata = map[string]string{"method": fullMethod}
 	return e
 }
@@ -125,7 +125,7 @@ func Identities(ctx context.Context) []string {
 	return append(ids, cnPrefix+leaf.Subject.CommonName)
 }
 
-func orNobody(ids []string) string {
+func firstName(ids []string) string {
 	if len(ids) == 0 {
 		return "without a certificate"
 	}

@@ -294,9 +294,9 @@ func TestASessionEqualsTheWholeSnapshot(t *testing.T) {
 	equal(all, question())
 	equal(all, &plannerpb.Decide{Now: now, Seed: 7, Kinds: []plannerpb.DecisionKind{plannerpb.DecisionKind_DECISION_KIND_PROVISION}})
 
-	// A delta in two parts: pods come and go, one type is sold out, another gets dearer.
-	dearer := proto.CloneOf(all.Offerings[1])
-	dearer.PriceMicroUsdPerHour = 150_000
+	// A delta in two parts: pods come and go, one type is sold out, another gets pricier.
+	pricier := proto.CloneOf(all.Offerings[1])
+	pricier.PriceMicroUsdPerHour = 150_000
 	s.send(
 		delta(&clusterpb.Delta{BaseRevision: 1, Revision: 5, Removed: &clusterpb.Removed{
 			Pods: []string{all.Pods[0].Id, all.Pods[1].Id}, Offerings: []*clusterpb.OfferingRef{
@@ -304,12 +304,12 @@ func TestASessionEqualsTheWholeSnapshot(t *testing.T) {
 			},
 		}}, false),
 		delta(&clusterpb.Delta{BaseRevision: 1, Revision: 5, Upserted: &clusterpb.Snapshot{
-			Revision: 5, InventoryRevision: 9, Cluster: "kerf-demo", Pods: []*clusterpb.Pod{waiting(50)}, Offerings: []*clusterpb.Offering{dearer},
+			Revision: 5, InventoryRevision: 9, Cluster: "kerf-demo", Pods: []*clusterpb.Pod{waiting(50)}, Offerings: []*clusterpb.Offering{pricier},
 		}}, true))
 	changed := proto.CloneOf(all)
 	changed.Revision, changed.InventoryRevision = 5, 9
 	changed.Pods = append(changed.Pods[2:], waiting(50))
-	changed.Offerings = []*clusterpb.Offering{dearer}
+	changed.Offerings = []*clusterpb.Offering{pricier}
 	equal(changed, question())
 
 	// A whole snapshot replaces everything.
