@@ -46,7 +46,7 @@ func (p *planPage) nodeNames(claims []string) []string {
 
 // disruptions tells what is removed: those for which money is no reason first, then what saves most.
 func (p *planPage) disruptions() {
-	list := slices.Clone(p.Plan.GetDisruptions())
+	list := slices.Clone(p.view.Plan.GetDisruptions())
 	if len(list) == 0 {
 		return
 	}
@@ -161,7 +161,7 @@ func (p *planPage) destinationsOf(d *plannerpb.Disruption) []destination {
 
 // claimWord names a claim as a destination: a new one with its type.
 func (p *planPage) claimWord(id string) string {
-	for _, c := range p.Plan.GetNodeClaims() {
+	for _, c := range p.view.Plan.GetNodeClaims() {
 		if c.GetId() == id {
 			return fmt.Sprintf("%s (new %s)", id, first(c.GetOfferings()).GetInstanceType())
 		}

@@ -14,7 +14,7 @@ import (
 // near.
 func Explain(w io.Writer, v PlanView, object string, s page.Style) error {
 	p := newPlanPage(v, s)
-	a, err := p.find(object)
+	a, err := p.view.find(object)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func Explain(w io.Writer, v PlanView, object string, s page.Style) error {
 // ExplainJSON is Explain for machines.
 func ExplainJSON(w io.Writer, v PlanView, object string) error {
 	p := newPlanPage(v, page.Style{})
-	a, err := p.find(object)
+	a, err := p.view.find(object)
 	if err != nil {
 		return err
 	}
@@ -142,10 +142,10 @@ func (p *planPage) whole(a answer) {
 
 // placement writes where a pod goes or stays.
 func (p *planPage) placement(pl *plannerpb.Placement) {
-	c := p.planned(pl.GetClaim())
+	c := p.view.planned(pl.GetClaim())
 	switch {
 	case pl == nil:
-	case pl.GetNode() != "" && p.isOn(pl.GetPod(), pl.GetNode()):
+	case pl.GetNode() != "" && p.view.isOn(pl.GetPod(), pl.GetNode()):
 		p.field("node", pl.GetNode())
 	case pl.GetNode() != "":
 		p.field("node", pl.GetNode()+", which has capacity for it")

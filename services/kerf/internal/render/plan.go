@@ -44,18 +44,18 @@ func Plan(w io.Writer, v PlanView, s page.Style) error {
 
 type planPage struct {
 	page.Page
-	PlanView
+	view      PlanView
 	owners    owners
 	nodes     map[string]string // by claim
 	estimated bool
 }
 
 func newPlanPage(v PlanView, s page.Style) *planPage {
-	return &planPage{Page: page.Page{Style: s}, PlanView: v, owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
+	return &planPage{Page: page.Page{Style: s}, view: v, owners: ownersOf(v.Snapshot), nodes: nodesOf(v.Snapshot)}
 }
 
 func (p *planPage) launches() {
-	claims := p.Plan.GetNodeClaims()
+	claims := p.view.Plan.GetNodeClaims()
 	if len(claims) == 0 {
 		return
 	}
@@ -203,7 +203,7 @@ type pendingGroup struct {
 }
 
 func (p *planPage) pending() {
-	list := p.Plan.GetPending()
+	list := p.view.Plan.GetPending()
 	if len(list) == 0 {
 		return
 	}
@@ -224,7 +224,7 @@ func (p *planPage) pending() {
 func (p *planPage) pendingGroups() []pendingGroup {
 	index := map[string]int{}
 	var out []pendingGroup
-	for _, pod := range p.Plan.GetPending() {
+	for _, pod := range p.view.Plan.GetPending() {
 		parts := []string{p.owners.of(pod.GetPod()), pod.GetReason().GetMessage()}
 		for _, m := range pod.GetPools() {
 			parts = append(parts, m.GetNodePool(), m.GetReason().GetMessage())
@@ -243,7 +243,7 @@ func (p *planPage) pendingGroups() []pendingGroup {
 
 // problems tells which of the users' objects have no effect, or one that no one can want.
 func (p *planPage) problems() {
-	list := p.Plan.GetProblems()
+	list := p.view.Plan.GetProblems()
 	if len(list) == 0 {
 		return
 	}

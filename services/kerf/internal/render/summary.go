@@ -55,7 +55,7 @@ func blocks(verdicts []*plannerpb.NodeVerdict) []*block {
 // staying sums up the nodes that stay, by what keeps them: what they cost, how much of that is wasted, and what would
 // free them.
 func (p *planPage) staying() {
-	list := blocks(p.Plan.GetNodes())
+	list := blocks(p.view.Plan.GetNodes())
 	if len(list) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func roughly(micro int64) string {
 
 // reachable says how much of the cost could go if nothing kept pods where they are; "" where that is not proven.
 func (p *planPage) reachable() string {
-	floor, now := p.Plan.GetDisruptionSummary().GetFloorMicroUsdPerHour(), p.Plan.GetCostBeforeMicroUsdPerHour()
+	floor, now := p.view.Plan.GetDisruptionSummary().GetFloorMicroUsdPerHour(), p.view.Plan.GetCostBeforeMicroUsdPerHour()
 	if floor <= 0 || now <= 0 {
 		return ""
 	}
@@ -130,7 +130,7 @@ func (p *planPage) reachable() string {
 
 func (p *planPage) saving() int64 {
 	var sum int64
-	for _, d := range p.Plan.GetDisruptions() {
+	for _, d := range p.view.Plan.GetDisruptions() {
 		sum += d.GetSavingMicroUsdPerHour()
 	}
 	return sum
@@ -139,8 +139,8 @@ func (p *planPage) saving() int64 {
 // searched says how far the search for nodes to remove got; "" where there was
 // none, or nothing to look at.
 func (p *planPage) searched() string {
-	s := p.Plan.GetDisruptionSummary()
-	if s == nil || len(p.Plan.GetNodes()) == 0 {
+	s := p.view.Plan.GetDisruptionSummary()
+	if s == nil || len(p.view.Plan.GetNodes()) == 0 {
 		return ""
 	}
 	if s.GetCandidates() == 0 {

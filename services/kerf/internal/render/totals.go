@@ -26,12 +26,12 @@ func (p *planPage) totals() {
 	if f := p.searched(); f != "" {
 		p.Item(p.label("searched"), f)
 	}
-	if b := p.Plan.GetLowerBound(); b != nil {
+	if b := p.view.Plan.GetLowerBound(); b != nil {
 		p.Item(p.label("lower bound"), boundSentence(b))
 		p.Item(p.label("gap"), gapSentence(b))
 	}
 	label := "assumed"
-	for _, a := range p.Assumed {
+	for _, a := range p.view.Assumed {
 		p.Item(p.label(label), a)
 		label = ""
 	}
@@ -47,12 +47,12 @@ func (p *planPage) label(s string) string {
 // bufferSentence says for how many pods of capacity buffers there is capacity; "" where there are no buffers.
 func (p *planPage) bufferSentence() string {
 	var there, missing int
-	for _, pl := range p.Plan.GetPlacements() {
+	for _, pl := range p.view.Plan.GetPlacements() {
 		if _, ok := bufferOf(pl.GetPod()); ok {
 			there++
 		}
 	}
-	for _, q := range p.Plan.GetPending() {
+	for _, q := range p.view.Plan.GetPending() {
 		if _, ok := bufferOf(q.GetPod()); ok {
 			missing++
 		}
@@ -64,12 +64,12 @@ func (p *planPage) bufferSentence() string {
 }
 
 func (p *planPage) podsSentence() string {
-	placed := slices.DeleteFunc(slices.Clone(p.Plan.GetPlacements()), func(pl *plannerpb.Placement) bool {
+	placed := slices.DeleteFunc(slices.Clone(p.view.Plan.GetPlacements()), func(pl *plannerpb.Placement) bool {
 		_, buffer := bufferOf(pl.GetPod())
 		return buffer
 	})
 	left := 0
-	for _, q := range p.Plan.GetPending() {
+	for _, q := range p.view.Plan.GetPending() {
 		if _, buffer := bufferOf(q.GetPod()); !buffer {
 			left++
 		}
@@ -78,7 +78,7 @@ func (p *planPage) podsSentence() string {
 		return "none is waiting for a node"
 	}
 	claims := map[string]bool{}
-	for _, c := range p.Plan.GetNodeClaims() {
+	for _, c := range p.view.Plan.GetNodeClaims() {
 		claims[c.GetId()] = true
 	}
 	var fresh, existing, inFlight int
@@ -119,7 +119,7 @@ func verb(n int, one, many string) string {
 }
 
 func (p *planPage) costSentence() string {
-	before, after := p.Plan.GetCostBeforeMicroUsdPerHour(), p.Plan.GetCostAfterMicroUsdPerHour()
+	before, after := p.view.Plan.GetCostBeforeMicroUsdPerHour(), p.view.Plan.GetCostAfterMicroUsdPerHour()
 	if before == after {
 		return fmt.Sprintf("%s an hour, unchanged", page.Dollars(after))
 	}
@@ -145,11 +145,11 @@ func gapSentence(b *plannerpb.LowerBound) string {
 
 // advice lists changes that would make the plan better, with what each would do.
 func (p *planPage) advice() {
-	if len(p.Advice) == 0 {
+	if len(p.view.Advice) == 0 {
 		return
 	}
 	p.Heading("ADVICE", "each by itself; the planner has tried it")
-	for _, a := range p.Advice {
+	for _, a := range p.view.Advice {
 		p.Item("  ", a.Change+": "+p.Paint(page.Green, p.effect(a)))
 		if a.Note != "" {
 			p.Item("    ", p.Paint(page.Dim, a.Note))
@@ -160,7 +160,7 @@ func (p *planPage) advice() {
 // effect is what a change does: "saves $0.034 an hour (18.2%)", "places 3 more pods for $0.10 an hour".
 func (p *planPage) effect(a advise.Advice) string {
 	saves := "saves " + page.Dollars(a.Saving) + " an hour"
-	if now := p.Plan.GetCostAfterMicroUsdPerHour(); now > 0 {
+	if now := p.view.Plan.GetCostAfterMicroUsdPerHour(); now > 0 {
 		saves += fmt.Sprintf(" (%.1f%%)", float64(a.Saving)/float64(now)*100)
 	}
 	if a.MorePods <= 0 {
