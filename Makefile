@@ -13,6 +13,9 @@ MODULES  := $(shell awk '$$1 ~ /^\.\//{print $$1}' go.work)
 PATTERNS := $(addsuffix /...,$(MODULES))
 PROGRAMS := $(patsubst %/,./%,$(dir $(wildcard services/*/cmd/*/main.go)))
 
+# The contract of the last release.
+BASELINE := proto/released/kerf.binpb
+
 # The race detector needs a C compiler; without one the tests still run, and say so.
 RACE := $(if $(shell command -v $$(go env CC)),-race)
 
@@ -89,9 +92,10 @@ generate: $(BIN)/.tools ## Generate Go from proto/, and CRDs from their Go types
 ##@ Parts of check and test
 
 .PHONY: proto
-proto: $(BIN)/.tools ## Lint and format-check the contract
+proto: $(BIN)/.tools ## Lint and format-check the contract, and compare it with the last release
 	buf lint
 	buf format --diff --exit-code > /dev/null || { echo "protos are not formatted: run make fmt"; exit 1; }
+	buf breaking --against $(BASELINE) || { echo "this breaks callers of the last release: see buf.yaml"; exit 1; }
 
 .PHONY: generated
 generated: $(BIN)/.tools ## Check that the committed generated code is what `make generate` makes
@@ -185,6 +189,10 @@ sim: ## Play a day in the life of a cluster, and draw it into docs/sim/day.svg (
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a time (T=60s; ONLY=regexp for some); go test alone runs the kept corpora
 	$(call fuzz,$(or $(T),60s))
+
+.PHONY: contract-baseline
+contract-baseline: $(BIN)/.tools ## Make the contract as it is the one that `make proto` compares with (at a release)
+	buf build --exclude-source-info -o $(BASELINE)
 
 .PHONY: tools
 tools: $(BIN)/.tools $(BIN)/.golangci ## Build the pinned developer tools into bin/

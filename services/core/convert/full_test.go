@@ -194,9 +194,9 @@ func fullClaim() model.Claim {
 		Capacity: model.Amounts{{Resource: "cpu", Value: 2000}}, Allocatable: model.Amounts{{Resource: "cpu", Value: 1930}},
 		CreateTime: at(0), StateTime: at(1), LaunchTime: at(2), InitializeTime: at(3), ExpireTime: at(50),
 		TerminationGracePeriod: ptr(time.Minute), DrainDeadline: at(40), PlanID: "p-1", Replaces: "d-0", Disruption: "d-1",
-		DisruptionReason: model.ReasonUnderutilized, Attempt: 2,
-		Failure: model.Reason{Code: model.CodeDrainBlocked, Message: "blocked"}, Drifted: model.Reason{Code: model.CodeDrifted, Message: "image"},
-		Traceparent: "00-1-2-01", Fence: 99, ReservationID: "cr-1",
+		DisruptionReason: model.ReasonUnderutilized,
+		Failure:          model.Reason{Code: model.CodeDrainBlocked, Message: "blocked"}, Drifted: model.Reason{Code: model.CodeDrifted, Message: "image"},
+		ReservationID: "cr-1",
 	}
 }
 

@@ -55,7 +55,6 @@ func writeNode(n model.Node) *clusterpb.Node {
 }
 
 func (r *reader) claim(c *clusterpb.Claim) model.Claim {
-	r.notNegative("attempt", int64(c.GetAttempt()))
 	return model.Claim{
 		ID:            model.ClaimID(c.GetId()),
 		NodePool:      model.PoolName(r.required("node_pool", c.GetNodePool())),
@@ -96,11 +95,8 @@ func (r *reader) claim(c *clusterpb.Claim) model.Claim {
 		Replaces:         model.DisruptionID(c.GetReplaces()),
 		Disruption:       model.DisruptionID(c.GetDisruption()),
 		DisruptionReason: r.disruptionReason("disruption_reason", c.GetDisruptionReason()),
-		Attempt:          int(c.GetAttempt()),
 		Failure:          r.reason("failure", c.GetFailure()),
 		Drifted:          r.reason("drifted", c.GetDrifted()),
-		Traceparent:      c.GetTraceparent(),
-		Fence:            c.GetFence(),
 		ReservationID:    c.GetReservationId(),
 	}
 }
@@ -127,8 +123,8 @@ func Claim(c model.Claim) *clusterpb.Claim {
 		TerminationGracePeriod: span(c.TerminationGracePeriod), DrainDeadline: stamp(c.DrainDeadline),
 
 		PlanId: string(c.PlanID), Replaces: string(c.Replaces), Disruption: string(c.Disruption),
-		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Attempt: clamp(c.Attempt), Failure: writeReason(c.Failure),
-		Drifted: writeReason(c.Drifted), Traceparent: c.Traceparent, Fence: c.Fence, ReservationId: c.ReservationID,
+		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Failure: writeReason(c.Failure),
+		Drifted: writeReason(c.Drifted), ReservationId: c.ReservationID,
 	}
 }
 

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	storagepb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/storage/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -16,9 +17,17 @@ func stored(list, kind, id string) *reader {
 }
 
 // ReadClaim reads a stored claim. The error is an *Error.
-func ReadClaim(m *clusterpb.Claim) (model.Claim, error) {
-	r := stored("claims", "claim", m.GetId())
-	return r.claim(m), r.err()
+func ReadClaim(m *storagepb.StoredClaim) (model.Claim, error) {
+	r := stored("claims", "claim", m.GetClaim().GetId())
+	c := r.claim(m.GetClaim())
+	c.Attempt = int(r.notNegative("attempt", int64(m.GetAttempt())))
+	c.Traceparent, c.Fence = m.GetTraceparent(), m.GetFence()
+	return c, r.err()
+}
+
+// StoredClaim writes a claim with what the store alone has of it.
+func StoredClaim(c model.Claim) *storagepb.StoredClaim {
+	return &storagepb.StoredClaim{Claim: Claim(c), Attempt: clamp(c.Attempt), Traceparent: c.Traceparent, Fence: c.Fence}
 }
 
 // ReadRecord reads the stored record of a disruption. The error is an *Error.
@@ -34,7 +43,7 @@ func ReadNotice(m *clusterpb.Notice) (model.Notice, error) {
 }
 
 // ReadShortage reads a stored shortage. The error is an *Error.
-func ReadShortage(m *clusterpb.Shortage) (model.Shortage, error) {
+func ReadShortage(m *storagepb.StoredShortage) (model.Shortage, error) {
 	r := stored("shortages", "shortage", m.GetInstanceType())
 	return model.Shortage{
 		InstanceType: model.TypeName(m.GetInstanceType()), Zone: m.GetZone(),
@@ -44,8 +53,8 @@ func ReadShortage(m *clusterpb.Shortage) (model.Shortage, error) {
 }
 
 // Shortage writes a shortage.
-func Shortage(s model.Shortage) *clusterpb.Shortage {
-	return &clusterpb.Shortage{
+func Shortage(s model.Shortage) *storagepb.StoredShortage {
+	return &storagepb.StoredShortage{
 		InstanceType: string(s.InstanceType), Zone: s.Zone, CapacityType: clusterpb.CapacityType(s.CapacityType),
 		Until: stamp(s.Until), Message: s.Message,
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	storagepb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/storage/v1alpha1"
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
@@ -164,10 +165,10 @@ func TestNothingIsLost(t *testing.T) {
 		empty proto.Message
 		back  back
 	}{
-		"a claim":    {&clusterpb.Claim{}, converting(convert.ReadClaim, convert.Claim)},
+		"a claim":    {&storagepb.StoredClaim{}, converting(convert.ReadClaim, convert.StoredClaim)},
 		"a record":   {&clusterpb.DisruptionRecord{}, converting(convert.ReadRecord, convert.Record)},
 		"a notice":   {&clusterpb.Notice{}, converting(convert.ReadNotice, convert.Notice)},
-		"a shortage": {&clusterpb.Shortage{}, converting(convert.ReadShortage, convert.Shortage)},
+		"a shortage": {&storagepb.StoredShortage{}, converting(convert.ReadShortage, convert.Shortage)},
 		"a plan":     {&plannerpb.Plan{}, converting(convert.ReadPlan, convert.Plan)},
 		"a question": {&plannerpb.Decide{}, converting(convert.Decide, func(in model.Input) *plannerpb.Decide { return convert.Request(in).GetDecide() })},
 		"a snapshot": {&clusterpb.Snapshot{}, converting(convert.Part, func(s model.Snapshot) *clusterpb.Snapshot {
@@ -213,12 +214,12 @@ func TestWhatIsStoredOutlivesAVersion(t *testing.T) {
 	m := convert.Claim(fullClaim())
 	m.Failure.Code = 9999
 	m.Pods = append(m.Pods, m.GetPods()[0])
-	got, err := convert.ReadClaim(m)
+	got, err := convert.ReadClaim(&storagepb.StoredClaim{Claim: m})
 	if err != nil || got.Failure.Code != 9999 {
 		t.Errorf("%+v, %v: want that an unknown code is kept", got.Failure, err)
 	}
 	m.State = 99
-	if _, err := convert.ReadClaim(m); err == nil {
+	if _, err := convert.ReadClaim(&storagepb.StoredClaim{Claim: m}); err == nil {
 		t.Error("a state that means nothing is accepted")
 	}
 }
@@ -284,13 +285,13 @@ func TestVerdictsSayWhatBecameOfDecisions(t *testing.T) {
 
 // FuzzReadClaim feeds anything that is a message: it must be refused or come back as it was.
 func FuzzReadClaim(f *testing.F) {
-	data, err := proto.Marshal(convert.Claim(fullClaim()))
+	data, err := proto.Marshal(convert.StoredClaim(fullClaim()))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m clusterpb.Claim
+		var m storagepb.StoredClaim
 		if proto.Unmarshal(data, &m) != nil {
 			return
 		}
@@ -298,7 +299,7 @@ func FuzzReadClaim(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := convert.ReadClaim(convert.Claim(c))
+		again, err := convert.ReadClaim(convert.StoredClaim(c))
 		if err != nil {
 			t.Fatalf("accepted once, and then: %v", err)
 		}

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	storagepb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/storage/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/convert"
@@ -174,7 +175,7 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 	}
 	out.Revision = store.Revision(revision)
 	err = errors.Join(
-		load(ctx, s, source[*clusterpb.Claim, model.Claim]{claims, revision, func() *clusterpb.Claim { return &clusterpb.Claim{} }, convert.ReadClaim},
+		load(ctx, s, source[*storagepb.StoredClaim, model.Claim]{claims, revision, func() *storagepb.StoredClaim { return &storagepb.StoredClaim{} }, convert.ReadClaim},
 			func(c model.Claim, created int64) {
 				out.Claims = append(out.Claims, c)
 				out.Created[c.ID] = store.Revision(created)
@@ -184,8 +185,8 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 		}, func(d model.DisruptionRecord, _ int64) { out.Disruptions = append(out.Disruptions, d) }),
 		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.ReadNotice},
 			func(n model.Notice, _ int64) { out.Notices = append(out.Notices, n) }),
-		load(ctx, s, source[*clusterpb.Shortage, model.Shortage]{
-			shortages, revision, func() *clusterpb.Shortage { return &clusterpb.Shortage{} }, convert.ReadShortage,
+		load(ctx, s, source[*storagepb.StoredShortage, model.Shortage]{
+			shortages, revision, func() *storagepb.StoredShortage { return &storagepb.StoredShortage{} }, convert.ReadShortage,
 		}, func(x model.Shortage, _ int64) { out.Shortages = append(out.Shortages, x) }),
 	)
 	if err != nil {
@@ -284,7 +285,7 @@ func (s *Store) Commit(ctx context.Context, fence store.Fence, b store.Batch) (s
 func (s *Store) ops(b store.Batch) ([]clientv3.Op, error) {
 	w := writer{s: s}
 	for _, c := range b.PutClaims {
-		w.put(claims, string(c.ID), convert.Claim(c))
+		w.put(claims, string(c.ID), convert.StoredClaim(c))
 	}
 	for _, id := range b.DeleteClaims {
 		w.delete(claims, string(id))

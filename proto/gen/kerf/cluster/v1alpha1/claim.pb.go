@@ -143,7 +143,7 @@ type Claim struct {
 	Zone string `protobuf:"bytes,17,opt,name=zone,proto3" json:"zone,omitempty"`
 	// How the instance is paid for; unspecified before the launch.
 	CapacityType CapacityType `protobuf:"varint,18,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
-	// The price at launch, micro-dollars per hour.
+	// The price at launch, micro-dollars per hour; 0 before the launch.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,19,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
 	// The instance's id; "" before the launch.
 	InstanceId string `protobuf:"bytes,20,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
@@ -179,18 +179,12 @@ type Claim struct {
 	Disruption string `protobuf:"bytes,35,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Why it is taken away; unspecified when it is not.
 	DisruptionReason DisruptionReason `protobuf:"varint,36,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
-	// How often a launch was tried.
-	Attempt int32 `protobuf:"varint,37,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// Why it failed, or what holds it up now; absent when all is well.
-	Failure *Reason `protobuf:"bytes,38,opt,name=failure,proto3" json:"failure,omitempty"`
+	Failure *Reason `protobuf:"bytes,37,opt,name=failure,proto3" json:"failure,omitempty"`
 	// In which way it is no longer what its pool or class asks for; absent when it still is.
-	Drifted *Reason `protobuf:"bytes,39,opt,name=drifted,proto3" json:"drifted,omitempty"`
-	// The trace that the claim belongs to, as a W3C traceparent; "" when tracing is off.
-	Traceparent string `protobuf:"bytes,40,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
-	// The fence of the leader that wrote it last.
-	Fence int64 `protobuf:"varint,41,opt,name=fence,proto3" json:"fence,omitempty"`
+	Drifted *Reason `protobuf:"bytes,38,opt,name=drifted,proto3" json:"drifted,omitempty"`
 	// The capacity reservation that it was launched into; "" unless the capacity type is RESERVED.
-	ReservationId string `protobuf:"bytes,42,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	ReservationId string `protobuf:"bytes,39,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -477,13 +471,6 @@ func (x *Claim) GetDisruptionReason() DisruptionReason {
 	return DisruptionReason_DISRUPTION_REASON_UNSPECIFIED
 }
 
-func (x *Claim) GetAttempt() int32 {
-	if x != nil {
-		return x.Attempt
-	}
-	return 0
-}
-
 func (x *Claim) GetFailure() *Reason {
 	if x != nil {
 		return x.Failure
@@ -496,20 +483,6 @@ func (x *Claim) GetDrifted() *Reason {
 		return x.Drifted
 	}
 	return nil
-}
-
-func (x *Claim) GetTraceparent() string {
-	if x != nil {
-		return x.Traceparent
-	}
-	return ""
-}
-
-func (x *Claim) GetFence() int64 {
-	if x != nil {
-		return x.Fence
-	}
-	return 0
 }
 
 func (x *Claim) GetReservationId() string {
@@ -623,7 +596,7 @@ var File_kerf_cluster_v1alpha1_claim_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_claim_proto_rawDesc = "" +
 	"\n" +
-	"!kerf/cluster/v1alpha1/claim.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xdf\x0f\n" +
+	"!kerf/cluster/v1alpha1/claim.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\x8d\x0f\n" +
 	"\x05Claim\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tnode_pool\x18\x02 \x01(\tR\bnodePool\x12\x1d\n" +
@@ -671,13 +644,10 @@ const file_kerf_cluster_v1alpha1_claim_proto_rawDesc = "" +
 	"\n" +
 	"disruption\x18# \x01(\tR\n" +
 	"disruption\x12T\n" +
-	"\x11disruption_reason\x18$ \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x12\x18\n" +
-	"\aattempt\x18% \x01(\x05R\aattempt\x127\n" +
-	"\afailure\x18& \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\afailure\x127\n" +
-	"\adrifted\x18' \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\adrifted\x12 \n" +
-	"\vtraceparent\x18( \x01(\tR\vtraceparent\x12\x14\n" +
-	"\x05fence\x18) \x01(\x03R\x05fence\x12%\n" +
-	"\x0ereservation_id\x18* \x01(\tR\rreservationId\"\x8f\x03\n" +
+	"\x11disruption_reason\x18$ \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x127\n" +
+	"\afailure\x18% \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\afailure\x127\n" +
+	"\adrifted\x18& \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\adrifted\x12%\n" +
+	"\x0ereservation_id\x18' \x01(\tR\rreservationId\"\x8f\x03\n" +
 	"\x0eRankedOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +

@@ -505,88 +505,6 @@ func (x *Notice) GetInstanceState() string {
 	return ""
 }
 
-// Shortage remembers that EC2 had no capacity for an offering. Planners see it as Offering.unavailable_until.
-type Shortage struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instance type's name.
-	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
-	// The zone's name; "" means every zone.
-	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
-	// How it would have been paid for.
-	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
-	// When it is worth another try.
-	Until *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
-	// EC2's words.
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Shortage) Reset() {
-	*x = Shortage{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Shortage) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Shortage) ProtoMessage() {}
-
-func (x *Shortage) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Shortage.ProtoReflect.Descriptor instead.
-func (*Shortage) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *Shortage) GetInstanceType() string {
-	if x != nil {
-		return x.InstanceType
-	}
-	return ""
-}
-
-func (x *Shortage) GetZone() string {
-	if x != nil {
-		return x.Zone
-	}
-	return ""
-}
-
-func (x *Shortage) GetCapacityType() CapacityType {
-	if x != nil {
-		return x.CapacityType
-	}
-	return CapacityType_CAPACITY_TYPE_UNSPECIFIED
-}
-
-func (x *Shortage) GetUntil() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Until
-	}
-	return nil
-}
-
-func (x *Shortage) GetMessage() string {
-	if x != nil {
-		return x.Message
-	}
-	return ""
-}
-
 // DisruptionRecord is what became of a disruption that was accepted.
 type DisruptionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -616,7 +534,7 @@ type DisruptionRecord struct {
 
 func (x *DisruptionRecord) Reset() {
 	*x = DisruptionRecord{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[3]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +546,7 @@ func (x *DisruptionRecord) String() string {
 func (*DisruptionRecord) ProtoMessage() {}
 
 func (x *DisruptionRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[3]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +559,7 @@ func (x *DisruptionRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionRecord.ProtoReflect.Descriptor instead.
 func (*DisruptionRecord) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{3}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *DisruptionRecord) GetId() string {
@@ -732,7 +650,7 @@ type WorkloadEvictions struct {
 
 func (x *WorkloadEvictions) Reset() {
 	*x = WorkloadEvictions{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[4]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +662,7 @@ func (x *WorkloadEvictions) String() string {
 func (*WorkloadEvictions) ProtoMessage() {}
 
 func (x *WorkloadEvictions) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[4]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +675,7 @@ func (x *WorkloadEvictions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkloadEvictions.ProtoReflect.Descriptor instead.
 func (*WorkloadEvictions) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{4}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WorkloadEvictions) GetNamespace() string {
@@ -827,7 +745,7 @@ type Removed struct {
 
 func (x *Removed) Reset() {
 	*x = Removed{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[5]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -839,7 +757,7 @@ func (x *Removed) String() string {
 func (*Removed) ProtoMessage() {}
 
 func (x *Removed) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[5]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -852,7 +770,7 @@ func (x *Removed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removed.ProtoReflect.Descriptor instead.
 func (*Removed) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{5}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Removed) GetPodClasses() []string {
@@ -978,7 +896,7 @@ type Delta struct {
 
 func (x *Delta) Reset() {
 	*x = Delta{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[6]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +908,7 @@ func (x *Delta) String() string {
 func (*Delta) ProtoMessage() {}
 
 func (x *Delta) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[6]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +921,7 @@ func (x *Delta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delta.ProtoReflect.Descriptor instead.
 func (*Delta) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Delta) GetBaseRevision() uint64 {
@@ -1078,7 +996,7 @@ type Policy struct {
 
 func (x *Policy) Reset() {
 	*x = Policy{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[7]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1090,7 +1008,7 @@ func (x *Policy) String() string {
 func (*Policy) ProtoMessage() {}
 
 func (x *Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[7]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1103,7 +1021,7 @@ func (x *Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Policy.ProtoReflect.Descriptor instead.
 func (*Policy) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{7}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Policy) GetPerNodeOverheadMicroUsdPerHour() int64 {
@@ -1229,7 +1147,7 @@ type RepairPolicy struct {
 
 func (x *RepairPolicy) Reset() {
 	*x = RepairPolicy{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[8]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1241,7 +1159,7 @@ func (x *RepairPolicy) String() string {
 func (*RepairPolicy) ProtoMessage() {}
 
 func (x *RepairPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[8]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1254,7 +1172,7 @@ func (x *RepairPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepairPolicy.ProtoReflect.Descriptor instead.
 func (*RepairPolicy) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{8}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RepairPolicy) GetOff() bool {
@@ -1293,7 +1211,7 @@ type RepairCondition struct {
 
 func (x *RepairCondition) Reset() {
 	*x = RepairCondition{}
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[9]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1223,7 @@ func (x *RepairCondition) String() string {
 func (*RepairCondition) ProtoMessage() {}
 
 func (x *RepairCondition) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[9]
+	mi := &file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1236,7 @@ func (x *RepairCondition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RepairCondition.ProtoReflect.Descriptor instead.
 func (*RepairCondition) Descriptor() ([]byte, []int) {
-	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{9}
+	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RepairCondition) GetType() string {
@@ -1382,13 +1300,7 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"event_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\teventTime\x126\n" +
 	"\bdeadline\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12%\n" +
-	"\x0einstance_state\x18\a \x01(\tR\rinstanceState\"\xd9\x01\n" +
-	"\bShortage\x12#\n" +
-	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
-	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +
-	"\rcapacity_type\x18\x03 \x01(\x0e2#.kerf.cluster.v1alpha1.CapacityTypeR\fcapacityType\x120\n" +
-	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"\xe7\x03\n" +
+	"\x0einstance_state\x18\a \x01(\tR\rinstanceState\"\xe7\x03\n" +
 	"\x10DisruptionRecord\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
 	"\x11disruption_reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x12\x1e\n" +
@@ -1506,83 +1418,79 @@ func file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_cluster_v1alpha1_snapshot_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_kerf_cluster_v1alpha1_snapshot_proto_goTypes = []any{
 	(NoticeKind)(0),               // 0: kerf.cluster.v1alpha1.NoticeKind
 	(PreferencePolicy)(0),         // 1: kerf.cluster.v1alpha1.PreferencePolicy
 	(MinValuesPolicy)(0),          // 2: kerf.cluster.v1alpha1.MinValuesPolicy
 	(*Snapshot)(nil),              // 3: kerf.cluster.v1alpha1.Snapshot
 	(*Notice)(nil),                // 4: kerf.cluster.v1alpha1.Notice
-	(*Shortage)(nil),              // 5: kerf.cluster.v1alpha1.Shortage
-	(*DisruptionRecord)(nil),      // 6: kerf.cluster.v1alpha1.DisruptionRecord
-	(*WorkloadEvictions)(nil),     // 7: kerf.cluster.v1alpha1.WorkloadEvictions
-	(*Removed)(nil),               // 8: kerf.cluster.v1alpha1.Removed
-	(*Delta)(nil),                 // 9: kerf.cluster.v1alpha1.Delta
-	(*Policy)(nil),                // 10: kerf.cluster.v1alpha1.Policy
-	(*RepairPolicy)(nil),          // 11: kerf.cluster.v1alpha1.RepairPolicy
-	(*RepairCondition)(nil),       // 12: kerf.cluster.v1alpha1.RepairCondition
-	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
-	(*PodClass)(nil),              // 14: kerf.cluster.v1alpha1.PodClass
-	(*Pod)(nil),                   // 15: kerf.cluster.v1alpha1.Pod
-	(*DaemonSet)(nil),             // 16: kerf.cluster.v1alpha1.DaemonSet
-	(*Node)(nil),                  // 17: kerf.cluster.v1alpha1.Node
-	(*Namespace)(nil),             // 18: kerf.cluster.v1alpha1.Namespace
-	(*PodDisruptionBudget)(nil),   // 19: kerf.cluster.v1alpha1.PodDisruptionBudget
-	(*NodePool)(nil),              // 20: kerf.cluster.v1alpha1.NodePool
-	(*NodeClass)(nil),             // 21: kerf.cluster.v1alpha1.NodeClass
-	(*Catalog)(nil),               // 22: kerf.cluster.v1alpha1.Catalog
-	(*Offering)(nil),              // 23: kerf.cluster.v1alpha1.Offering
-	(*Claim)(nil),                 // 24: kerf.cluster.v1alpha1.Claim
-	(*NodeOverlay)(nil),           // 25: kerf.cluster.v1alpha1.NodeOverlay
-	(*CapacityBuffer)(nil),        // 26: kerf.cluster.v1alpha1.CapacityBuffer
-	(CapacityType)(0),             // 27: kerf.cluster.v1alpha1.CapacityType
-	(DisruptionReason)(0),         // 28: kerf.cluster.v1alpha1.DisruptionReason
-	(*OfferingRef)(nil),           // 29: kerf.cluster.v1alpha1.OfferingRef
-	(*TopologySpread)(nil),        // 30: kerf.cluster.v1alpha1.TopologySpread
-	(*durationpb.Duration)(nil),   // 31: google.protobuf.Duration
+	(*DisruptionRecord)(nil),      // 5: kerf.cluster.v1alpha1.DisruptionRecord
+	(*WorkloadEvictions)(nil),     // 6: kerf.cluster.v1alpha1.WorkloadEvictions
+	(*Removed)(nil),               // 7: kerf.cluster.v1alpha1.Removed
+	(*Delta)(nil),                 // 8: kerf.cluster.v1alpha1.Delta
+	(*Policy)(nil),                // 9: kerf.cluster.v1alpha1.Policy
+	(*RepairPolicy)(nil),          // 10: kerf.cluster.v1alpha1.RepairPolicy
+	(*RepairCondition)(nil),       // 11: kerf.cluster.v1alpha1.RepairCondition
+	(*timestamppb.Timestamp)(nil), // 12: google.protobuf.Timestamp
+	(*PodClass)(nil),              // 13: kerf.cluster.v1alpha1.PodClass
+	(*Pod)(nil),                   // 14: kerf.cluster.v1alpha1.Pod
+	(*DaemonSet)(nil),             // 15: kerf.cluster.v1alpha1.DaemonSet
+	(*Node)(nil),                  // 16: kerf.cluster.v1alpha1.Node
+	(*Namespace)(nil),             // 17: kerf.cluster.v1alpha1.Namespace
+	(*PodDisruptionBudget)(nil),   // 18: kerf.cluster.v1alpha1.PodDisruptionBudget
+	(*NodePool)(nil),              // 19: kerf.cluster.v1alpha1.NodePool
+	(*NodeClass)(nil),             // 20: kerf.cluster.v1alpha1.NodeClass
+	(*Catalog)(nil),               // 21: kerf.cluster.v1alpha1.Catalog
+	(*Offering)(nil),              // 22: kerf.cluster.v1alpha1.Offering
+	(*Claim)(nil),                 // 23: kerf.cluster.v1alpha1.Claim
+	(*NodeOverlay)(nil),           // 24: kerf.cluster.v1alpha1.NodeOverlay
+	(*CapacityBuffer)(nil),        // 25: kerf.cluster.v1alpha1.CapacityBuffer
+	(DisruptionReason)(0),         // 26: kerf.cluster.v1alpha1.DisruptionReason
+	(*OfferingRef)(nil),           // 27: kerf.cluster.v1alpha1.OfferingRef
+	(*TopologySpread)(nil),        // 28: kerf.cluster.v1alpha1.TopologySpread
+	(*durationpb.Duration)(nil),   // 29: google.protobuf.Duration
 }
 var file_kerf_cluster_v1alpha1_snapshot_proto_depIdxs = []int32{
-	13, // 0: kerf.cluster.v1alpha1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
-	14, // 1: kerf.cluster.v1alpha1.Snapshot.pod_classes:type_name -> kerf.cluster.v1alpha1.PodClass
-	15, // 2: kerf.cluster.v1alpha1.Snapshot.pods:type_name -> kerf.cluster.v1alpha1.Pod
-	16, // 3: kerf.cluster.v1alpha1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1alpha1.DaemonSet
-	17, // 4: kerf.cluster.v1alpha1.Snapshot.nodes:type_name -> kerf.cluster.v1alpha1.Node
-	18, // 5: kerf.cluster.v1alpha1.Snapshot.namespaces:type_name -> kerf.cluster.v1alpha1.Namespace
-	19, // 6: kerf.cluster.v1alpha1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1alpha1.PodDisruptionBudget
-	20, // 7: kerf.cluster.v1alpha1.Snapshot.node_pools:type_name -> kerf.cluster.v1alpha1.NodePool
-	21, // 8: kerf.cluster.v1alpha1.Snapshot.node_classes:type_name -> kerf.cluster.v1alpha1.NodeClass
-	22, // 9: kerf.cluster.v1alpha1.Snapshot.catalogs:type_name -> kerf.cluster.v1alpha1.Catalog
-	23, // 10: kerf.cluster.v1alpha1.Snapshot.offerings:type_name -> kerf.cluster.v1alpha1.Offering
-	24, // 11: kerf.cluster.v1alpha1.Snapshot.claims:type_name -> kerf.cluster.v1alpha1.Claim
+	12, // 0: kerf.cluster.v1alpha1.Snapshot.observe_time:type_name -> google.protobuf.Timestamp
+	13, // 1: kerf.cluster.v1alpha1.Snapshot.pod_classes:type_name -> kerf.cluster.v1alpha1.PodClass
+	14, // 2: kerf.cluster.v1alpha1.Snapshot.pods:type_name -> kerf.cluster.v1alpha1.Pod
+	15, // 3: kerf.cluster.v1alpha1.Snapshot.daemon_sets:type_name -> kerf.cluster.v1alpha1.DaemonSet
+	16, // 4: kerf.cluster.v1alpha1.Snapshot.nodes:type_name -> kerf.cluster.v1alpha1.Node
+	17, // 5: kerf.cluster.v1alpha1.Snapshot.namespaces:type_name -> kerf.cluster.v1alpha1.Namespace
+	18, // 6: kerf.cluster.v1alpha1.Snapshot.pod_disruption_budgets:type_name -> kerf.cluster.v1alpha1.PodDisruptionBudget
+	19, // 7: kerf.cluster.v1alpha1.Snapshot.node_pools:type_name -> kerf.cluster.v1alpha1.NodePool
+	20, // 8: kerf.cluster.v1alpha1.Snapshot.node_classes:type_name -> kerf.cluster.v1alpha1.NodeClass
+	21, // 9: kerf.cluster.v1alpha1.Snapshot.catalogs:type_name -> kerf.cluster.v1alpha1.Catalog
+	22, // 10: kerf.cluster.v1alpha1.Snapshot.offerings:type_name -> kerf.cluster.v1alpha1.Offering
+	23, // 11: kerf.cluster.v1alpha1.Snapshot.claims:type_name -> kerf.cluster.v1alpha1.Claim
 	4,  // 12: kerf.cluster.v1alpha1.Snapshot.notices:type_name -> kerf.cluster.v1alpha1.Notice
-	6,  // 13: kerf.cluster.v1alpha1.Snapshot.disruptions:type_name -> kerf.cluster.v1alpha1.DisruptionRecord
-	25, // 14: kerf.cluster.v1alpha1.Snapshot.node_overlays:type_name -> kerf.cluster.v1alpha1.NodeOverlay
-	26, // 15: kerf.cluster.v1alpha1.Snapshot.capacity_buffers:type_name -> kerf.cluster.v1alpha1.CapacityBuffer
+	5,  // 13: kerf.cluster.v1alpha1.Snapshot.disruptions:type_name -> kerf.cluster.v1alpha1.DisruptionRecord
+	24, // 14: kerf.cluster.v1alpha1.Snapshot.node_overlays:type_name -> kerf.cluster.v1alpha1.NodeOverlay
+	25, // 15: kerf.cluster.v1alpha1.Snapshot.capacity_buffers:type_name -> kerf.cluster.v1alpha1.CapacityBuffer
 	0,  // 16: kerf.cluster.v1alpha1.Notice.kind:type_name -> kerf.cluster.v1alpha1.NoticeKind
-	13, // 17: kerf.cluster.v1alpha1.Notice.event_time:type_name -> google.protobuf.Timestamp
-	13, // 18: kerf.cluster.v1alpha1.Notice.deadline:type_name -> google.protobuf.Timestamp
-	27, // 19: kerf.cluster.v1alpha1.Shortage.capacity_type:type_name -> kerf.cluster.v1alpha1.CapacityType
-	13, // 20: kerf.cluster.v1alpha1.Shortage.until:type_name -> google.protobuf.Timestamp
-	28, // 21: kerf.cluster.v1alpha1.DisruptionRecord.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
-	13, // 22: kerf.cluster.v1alpha1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
-	13, // 23: kerf.cluster.v1alpha1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
-	7,  // 24: kerf.cluster.v1alpha1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
-	29, // 25: kerf.cluster.v1alpha1.Removed.offerings:type_name -> kerf.cluster.v1alpha1.OfferingRef
-	3,  // 26: kerf.cluster.v1alpha1.Delta.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
-	8,  // 27: kerf.cluster.v1alpha1.Delta.removed:type_name -> kerf.cluster.v1alpha1.Removed
-	1,  // 28: kerf.cluster.v1alpha1.Policy.preferences:type_name -> kerf.cluster.v1alpha1.PreferencePolicy
-	2,  // 29: kerf.cluster.v1alpha1.Policy.min_values:type_name -> kerf.cluster.v1alpha1.MinValuesPolicy
-	30, // 30: kerf.cluster.v1alpha1.Policy.default_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
-	31, // 31: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
-	31, // 32: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
-	11, // 33: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
-	12, // 34: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
-	31, // 35: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
-	36, // [36:36] is the sub-list for method output_type
-	36, // [36:36] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	12, // 17: kerf.cluster.v1alpha1.Notice.event_time:type_name -> google.protobuf.Timestamp
+	12, // 18: kerf.cluster.v1alpha1.Notice.deadline:type_name -> google.protobuf.Timestamp
+	26, // 19: kerf.cluster.v1alpha1.DisruptionRecord.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	12, // 20: kerf.cluster.v1alpha1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
+	12, // 21: kerf.cluster.v1alpha1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
+	6,  // 22: kerf.cluster.v1alpha1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
+	27, // 23: kerf.cluster.v1alpha1.Removed.offerings:type_name -> kerf.cluster.v1alpha1.OfferingRef
+	3,  // 24: kerf.cluster.v1alpha1.Delta.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
+	7,  // 25: kerf.cluster.v1alpha1.Delta.removed:type_name -> kerf.cluster.v1alpha1.Removed
+	1,  // 26: kerf.cluster.v1alpha1.Policy.preferences:type_name -> kerf.cluster.v1alpha1.PreferencePolicy
+	2,  // 27: kerf.cluster.v1alpha1.Policy.min_values:type_name -> kerf.cluster.v1alpha1.MinValuesPolicy
+	28, // 28: kerf.cluster.v1alpha1.Policy.default_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
+	29, // 29: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
+	29, // 30: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
+	10, // 31: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
+	11, // 32: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
+	29, // 33: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_snapshot_proto_init() }
@@ -1597,15 +1505,15 @@ func file_kerf_cluster_v1alpha1_snapshot_proto_init() {
 	file_kerf_cluster_v1alpha1_overlay_proto_init()
 	file_kerf_cluster_v1alpha1_pod_proto_init()
 	file_kerf_cluster_v1alpha1_pool_proto_init()
+	file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[6].OneofWrappers = []any{}
 	file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[7].OneofWrappers = []any{}
-	file_kerf_cluster_v1alpha1_snapshot_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc), len(file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   10,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
