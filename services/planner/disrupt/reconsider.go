@@ -5,6 +5,9 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/churn"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/replace"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -20,14 +23,14 @@ import (
 //
 // It asks the rules about every object, whether the search came to ask about it or not. What an eviction costs changes with
 // time, too, but continuously: that is left to the next plan, whenever it comes.
-func (s *search) reconsider() time.Time {
-	return rules.Earliest(poolsChange(s.v), claimsChange(s.v), nodesChange(s.v), podsChange(s.v, s.history), s.driftChange)
+func reconsider(dr *draft.Draft) time.Time {
+	return rules.Earliest(poolsChange(dr.View), claimsChange(dr.View), nodesChange(dr.View), podsChange(dr.View, dr.History))
 }
 
 func poolsChange(v *view.View) (first time.Time) {
 	for _, p := range v.Pools {
 		_, budgets := rules.ActiveBudgets(p.Budgets, v.Now)
-		_, hold := driftHold(v, p)
+		_, hold := replace.DriftHold(v, p)
 		first = rules.Earliest(first, budgets, hold)
 	}
 	return first
@@ -59,13 +62,13 @@ func nodesChange(v *view.View) (first time.Time) {
 	return first
 }
 
-func podsChange(v *view.View, h *history) time.Time {
-	first := h.rollouts.Next(v.Now)
+func podsChange(v *view.View, h *churn.History) time.Time {
+	first := h.Rollouts.Next(v.Now)
 	for i := range v.Pods {
 		p := &v.Pods[i]
 		if p.Node != "" {
 			_, protected := rules.Protected(p.Pod, v.Now)
-			first = rules.Earliest(first, protected, h.moves.Until(rules.OwnerOf(p.Class.PodClass), p.Pod, v.Now))
+			first = rules.Earliest(first, protected, h.Moves.Until(rules.OwnerOf(p.Class.PodClass), p.Pod, v.Now))
 		}
 	}
 	return first

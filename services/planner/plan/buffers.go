@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
-	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -129,7 +129,7 @@ func (c *cycle) movedBufferPods() map[int]bool {
 func (c *cycle) allProblems() []model.Reason {
 	out := slices.Concat(c.Overlays.Problems(), c.problems)
 	if c.asks(model.KindDisrupt) {
-		out = append(out, disrupt.Blockers(c.view)...)
+		out = append(out, budget.Blockers(c.view)...)
 	}
 	slices.SortStableFunc(out, func(a, b model.Reason) int {
 		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Message, b.Message))

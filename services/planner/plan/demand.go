@@ -6,7 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
-	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -85,7 +85,7 @@ func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 		return true
 	}
 	if c.stuck == nil {
-		c.stuck = disrupt.NeverEvictable(c.view)
+		c.stuck = budget.NeverEvictable(c.view)
 	}
 	protected, _ := rules.Protected(p.Pod, c.Now)
 	return protected.OK() && !c.stuck[p.Class.Index]

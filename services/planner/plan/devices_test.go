@@ -291,7 +291,7 @@ func TestARefusalNamesTheDevicesThatAreMissing(t *testing.T) {
 	}
 }
 
-func TestANodeIsNotGivenBackWhereItsDevicesAreNeeded(t *testing.T) {
+func TestANodeStaysWhereItsDevicesAreNeeded(t *testing.T) {
 	w := newDeviceWorld()
 	w.equipped("n1", "m5.large", gpus(1))
 	w.equipped("n2", "m5.large", gpus(1))

@@ -53,21 +53,21 @@ func TestEachRuleKeepsANode(t *testing.T) {
 		"a pod is spread over what no other node has": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1, Required: true}}
 		}, model.CodeNoDestination},
-		"a wish for spread is no rule": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+		"a preference for spread is no rule": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.Snapshot.PodClasses[0].TopologySpread = []model.TopologySpread{{TopologyKey: "zone", MaxSkew: 1}}
 		}, model.CodeCheaperReplacement},
 		"a disruption budget allows nothing":                     {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 0) }, model.CodePDB},
 		"a disruption budget lets one node's pods go one by one": {2, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodeCheaperReplacement},
 		"a disruption budget allows enough":                      {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1) }, model.CodeCheaperReplacement},
 		"two disruption budgets cover a pod":                     {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pdb("a", 1); w.pdb("b", 1) }, model.CodePDB},
-		"a sick pod may go against its budget": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+		"an unhealthy pod may go against its budget": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pdb("a", 0)
 			w.Snapshot.PodDisruptionBudgets[0].AlwaysAllowUnhealthy = true
 			w.Snapshot.Pods[0].Ready = false
 		}, model.CodeCheaperReplacement},
-		"the pool gives back empty nodes only": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeConsolidationPolicy},
-		"an empty node goes then, too":         {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeEmpty},
-		"the pool never consolidates":          {0, func(w *world, _ *model.Node, _ *model.Claim) { never(w) }, model.CodeConsolidateAfter},
+		"the pool removes empty nodes only": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeConsolidationPolicy},
+		"an empty node goes then, too":      {0, func(w *world, _ *model.Node, _ *model.Claim) { w.pool().ConsolidationPolicy = model.WhenEmpty }, model.CodeEmpty},
+		"the pool never consolidates":       {0, func(w *world, _ *model.Node, _ *model.Claim) { never(w) }, model.CodeConsolidateAfter},
 		"it was not quiet for long enough": {0, func(w *world, n *model.Node, _ *model.Claim) {
 			*w.pool().ConsolidateAfter = time.Minute
 			n.LastPodEventTime = now().Add(-59 * time.Second)
@@ -96,7 +96,7 @@ func TestEachRuleKeepsANode(t *testing.T) {
 			w.budget(model.DisruptionBudget{Count: 5, Schedule: "at noon", Duration: time.Hour})
 		}, model.CodeBudget},
 		"pending pods are meant for it": {1, func(w *world, _ *model.Node, _ *model.Claim) { w.pending("inflate", 1) }, model.CodeNominated},
-		"pods that nobody looked at yet may come": {0, func(w *world, _ *model.Node, _ *model.Claim) {
+		"pods that the scheduler has not seen yet may come": {0, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pending("inflate", 1)
 			w.Snapshot.Pods[0].Phase = model.PodWaiting
 		}, model.CodeNominated},
@@ -120,7 +120,7 @@ func TestEachRuleKeepsANode(t *testing.T) {
 			c.ExpireTime, c.TerminationGracePeriod = now(), new(time.Duration)
 			w.Snapshot.Pods[0].DoNotDisrupt = true
 		}, model.CodeExpired},
-		"a balanced pool gives back what is worth it": {1, func(w *world, _ *model.Node, _ *model.Claim) {
+		"a balanced pool removes what is worth it": {1, func(w *world, _ *model.Node, _ *model.Claim) {
 			w.pool().ConsolidationPolicy = model.Balanced
 		}, model.CodeConsolidationPolicy},
 	}
@@ -230,8 +230,8 @@ func TestExpiredNodesShareADisruptionBudget(t *testing.T) {
 	}
 }
 
-// TestAReplacementIsNotGivenBackBeforeItsPodsArrive looks at the moment between a pod's eviction and its return.
-func TestAReplacementIsNotGivenBackBeforeItsPodsArrive(t *testing.T) {
+// TestAReplacementIsNotRemovedBeforeItsPodsArrive looks at the moment between a pod's eviction and its return.
+func TestAReplacementIsNotRemovedBeforeItsPodsArrive(t *testing.T) {
 	tests := map[string]func(*world){
 		"the pod is being evicted": func(w *world) { w.Snapshot.Pods[0].Terminating = true },
 		"a StatefulSet makes it again only once it is gone": func(w *world) {
@@ -257,7 +257,7 @@ func TestAReplacementIsNotGivenBackBeforeItsPodsArrive(t *testing.T) {
 	}
 }
 
-func TestACopiedLabelDoesNotSpoilThePlan(t *testing.T) {
+func TestACopiedLabelDoesNotBreakThePlan(t *testing.T) {
 	w := newWorld()
 	w.inflate()
 	w.node("n1", "m5.large", "inflate", 1)
@@ -273,7 +273,7 @@ func TestACopiedLabelDoesNotSpoilThePlan(t *testing.T) {
 	}
 }
 
-func TestSpotNodesAreNotChasedDownThePrices(t *testing.T) {
+func TestSpotNodesAreNotReplacedByEverCheaperOnes(t *testing.T) {
 	spot := func() *world {
 		w := newWorld()
 		w.inflate()
@@ -304,13 +304,13 @@ func TestSpotNodesAreNotChasedDownThePrices(t *testing.T) {
 	}
 }
 
-func TestRoomThatWasTakenInVainIsThereForTheNextNode(t *testing.T) {
+func TestCapacityOfARevertedTryIsFreeForTheNextNode(t *testing.T) {
 	w := newWorld()
 	w.Policy.EvictionPrice, w.Policy.DisruptionTrials = new(int64(27500)), new(int64(3)) // each node by itself, the most wasteful first
 	w.inflate()
 	w.class("wide", 300, 3*gib, nil)
 	w.class("base", 1000, 10752*mib, nil)
-	w.node("full", "m5.xlarge", "base", 1).DoNotDisrupt = true // there is room for one of wide or three of inflate
+	w.node("full", "m5.xlarge", "base", 1).DoNotDisrupt = true // there is capacity for one of wide or three of inflate
 	w.node("wasteful", "m5.xlarge", "wide", 1).Unschedulable = true
 	w.Snapshot.Pods = append(w.Snapshot.Pods, model.Pod{
 		ID: w.podID("inflate"), Class: "inflate", Node: "wasteful", Phase: model.PodRunning, Ready: true,
@@ -341,20 +341,20 @@ func TestANodeThatIsNotReadyUsesABudgetUpOnce(t *testing.T) {
 	}
 	slices.Sort(got)
 	if want := []model.DisruptionReason{model.ReasonEmpty, model.ReasonUnhealthy}; !slices.Equal(got, want) {
-		t.Errorf("the plan gives back %v, want %v", got, want)
+		t.Errorf("the plan removes %v, want %v", got, want)
 	}
 }
 
-func TestABudgetForEmptyNodesHoldsNoneThatGoesAnyway(t *testing.T) {
+func TestABudgetForEmptyNodesKeepsNoneThatGoesForAnotherReason(t *testing.T) {
 	tests := map[string]struct {
 		spoil func(w *world, c *model.Claim)
 		want  model.Code
 	}{
-		"it is only empty":  {func(*world, *model.Claim) {}, model.CodeBudget},
-		"it is too old":     {func(_ *world, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
-		"it will soon be":   {func(_ *world, c *model.Claim) { c.ExpireTime = now().Add(time.Minute) }, model.CodeExpired},
-		"it has drifted":    {func(_ *world, c *model.Claim) { c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"} }, model.CodeDrifted},
-		"it drifts in vain": {func(w *world, c *model.Claim) { w.rest(c) }, model.CodeBudget},
+		"it is only empty":        {func(*world, *model.Claim) {}, model.CodeBudget},
+		"it is too old":           {func(_ *world, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
+		"it will soon be":         {func(_ *world, c *model.Claim) { c.ExpireTime = now().Add(time.Minute) }, model.CodeExpired},
+		"it has drifted":          {func(_ *world, c *model.Claim) { c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"} }, model.CodeDrifted},
+		"its drift has no budget": {func(w *world, c *model.Claim) { w.rest(c) }, model.CodeBudget},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

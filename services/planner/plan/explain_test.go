@@ -8,7 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-func TestPendingPodsAreToldTheNearestMiss(t *testing.T) {
+func TestAReasonNamesTheNearestMissOfAPendingPod(t *testing.T) {
 	tests := map[string]struct {
 		build    func(*world)
 		class    func(*model.PodClass)

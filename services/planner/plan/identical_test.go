@@ -20,7 +20,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/plan"
 )
 
-// drawTied is drawWorld with pods that mind other pods, wishes, head room and overlays.
+// drawTied is drawWorld with pods with rules about other pods, preferences, capacity buffers and overlays.
 func drawTied(t *rapid.T) model.Input {
 	d := &draw{t, drawWorld(t)}
 	s := &d.Snapshot
@@ -41,17 +41,17 @@ func drawTied(t *rapid.T) model.Input {
 	if d.chance("buffer") {
 		for i := range d.n("buffers", 1, 2) {
 			s.CapacityBuffers = append(s.CapacityBuffers, model.CapacityBuffer{
-				ID: model.BufferID(fmt.Sprintf("shop/b%d", i)), Class: s.PodClasses[0].ID, Replicas: int64(d.n("room", 1, 3)), CreateTime: now().Add(-time.Hour),
+				ID: model.BufferID(fmt.Sprintf("shop/b%d", i)), Class: s.PodClasses[0].ID, Replicas: int64(d.n("replicas of a buffer", 1, 3)), CreateTime: now().Add(-time.Hour),
 			})
 		}
 	}
-	if d.chance("enforced wishes") {
+	if d.chance("enforced preferences") {
 		d.Policy.Preferences = model.PreferencesEnforced
 	}
 	return d.Input
 }
 
-// tie gives most classes a constraint, a wish, or some of each.
+// tie gives most classes a constraint, a preference, or some of each.
 func (d *draw) tie(c *model.PodClass) {
 	term := func(key, app string) model.PodAffinityTerm {
 		return model.PodAffinityTerm{TopologyKey: key, Namespaces: []string{"shop"}, Selector: &model.Selector{
@@ -59,7 +59,7 @@ func (d *draw) tie(c *model.PodClass) {
 		}}
 	}
 	key := []string{zoneKey, hostKey}[d.n("tie's key", 0, 1)]
-	required := d.n("tie is a wish", 0, 3) > 0
+	required := d.n("tie is a preference", 0, 3) > 0
 	weigh := func(a model.PodAffinityTerm) []model.PodAffinityTerm {
 		if !required {
 			a.Weight = int32(d.n("weight", 1, 100))

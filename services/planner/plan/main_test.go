@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain draws the same worlds in every run, so that a run says something about the change that it is for. Whoever hunts
-// for worlds that nobody has seen sets KERF_DRAW=anew, or gives -rapid.seed.
+// TestMain draws the same worlds in every run, so that a run says something about the change that it is for. To search for
+// new worlds, set KERF_DRAW=anew or pass -rapid.seed.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" && os.Getenv("KERF_DRAW") != "anew" {

@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/devices"
 	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -192,10 +193,11 @@ func (c *cycle) expect() {
 
 func (c *cycle) findDisruptions() {
 	c.disruptions = disrupt.Run(disrupt.Params{
-		View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits,
-		Unsupported: c.unsupported, Unplaced: c.unplaced, BufferPods: c.bufferPods, Surplus: c.surplus,
-		Assignments: c.assigned, Unhealthy: c.unhealthy,
-		Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter, Spare: c.in.Spare,
+		Params: draft.Params{
+			View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits, Unsupported: c.unsupported,
+			Unplaced: c.unplaced, BufferPods: c.bufferPods, Assignments: c.assigned, Spare: c.in.Spare,
+		},
+		Surplus: c.surplus, Unhealthy: c.unhealthy, Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})
 }
 

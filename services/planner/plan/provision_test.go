@@ -38,7 +38,7 @@ func TestPoolsAreChosen(t *testing.T) {
 		build func(*world)
 		want  map[model.PoolName]int
 	}{
-		"the pool of higher weight goes first, though it is dearer": {
+		"the pool of higher weight goes first, though it is more expensive": {
 			func(w *world) {
 				w.addPool("first", func(p *model.NodePool) {
 					p.Weight = 10
@@ -192,7 +192,7 @@ func TestMinValuesKeepClaimsFlexible(t *testing.T) {
 	}
 }
 
-func TestDaemonSetsTakeTheirRoom(t *testing.T) {
+func TestDaemonSetsTakeTheirCapacity(t *testing.T) {
 	w := newWorld()
 	w.inflate()
 	w.class("agent", 100, gib, func(c *model.PodClass) { c.Daemon, c.OwnerKind = true, "DaemonSet" })
@@ -203,7 +203,7 @@ func TestDaemonSetsTakeTheirRoom(t *testing.T) {
 	w.pending("inflate", 6)
 	p := w.decide(t)
 	if diff := cmp.Diff([]string{"r5.large×6"}, types(p)); diff != "" {
-		t.Errorf("an m5.large has room for five beside a daemon of 1 GiB (-want +got):\n%s", diff)
+		t.Errorf("an m5.large has capacity for five beside a daemon of 1 GiB (-want +got):\n%s", diff)
 	}
 	if got := p.NodeClaims[0].Requests.Value("memory"); got != 7*gib {
 		t.Errorf("the claim asks for %d of memory, want 7 GiB", got)
@@ -313,7 +313,7 @@ func TestInitializedNodesShowTheirTaints(t *testing.T) {
 		"a startup taint goes before the node is initialized": {model.ClaimRegistered, model.Taint{Key: "agent", Effect: model.NoSchedule}, 0},
 		"after that it counts":                                {model.ClaimInitialized, model.Taint{Key: "agent", Effect: model.NoSchedule}, 1},
 		"not-ready goes by itself":                            {model.ClaimRegistered, model.Taint{Key: "node.kubernetes.io/not-ready", Effect: model.NoExecute}, 0},
-		"a node that fell sick later takes no pods":           {model.ClaimInitialized, model.Taint{Key: "node.kubernetes.io/not-ready", Effect: model.NoExecute}, 1},
+		"a node that became unhealthy later takes no pods":    {model.ClaimInitialized, model.Taint{Key: "node.kubernetes.io/not-ready", Effect: model.NoExecute}, 1},
 		"any other taint counts at once":                      {model.ClaimRegistered, model.Taint{Key: "gpu", Effect: model.NoSchedule}, 1},
 	}
 	for name, tt := range tests {

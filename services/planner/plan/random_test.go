@@ -16,7 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// draw builds a random cluster: pools with taints, limits, labels and wishes, pods with all kinds of constraints, nodes
+// draw builds a random cluster: pools with taints, limits, labels and preferences, pods with all kinds of constraints, nodes
 // and claims in all states.
 type draw struct {
 	*rapid.T
@@ -317,7 +317,7 @@ func TestAnAcceptedPlanIsNotBoughtAgain(t *testing.T) {
 	})
 }
 
-// mayFollow says whether a claim may be what an accepted plan leads to: room of a buffer that real pods have moved on to is
+// mayFollow says whether a claim may be what an accepted plan leads to: capacity of a buffer that real pods have moved on to is
 // made again, and a static pool gets a node for one that goes.
 func mayFollow(c *model.NodeClaim, before *model.Plan) bool {
 	if len(c.Pods) == 0 {

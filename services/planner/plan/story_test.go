@@ -45,7 +45,7 @@ func TestPendingPodsGetTheCheapestNodes(t *testing.T) {
 	}
 }
 
-func TestTheTieIsTold(t *testing.T) {
+func TestThePlanNamesTheTie(t *testing.T) {
 	w := newWorld()
 	w.inflate()
 	w.pending("inflate", 12)

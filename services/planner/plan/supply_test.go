@@ -64,9 +64,9 @@ func TestAMoveMustSaveByTheListAndByOverlays(t *testing.T) {
 		overlay model.NodeOverlay
 		want    model.Code
 	}{
-		"both say so":                          {price(190000, "m5.xlarge"), model.CodeCheaperReplacement},
-		"the list alone does":                  {price(1000, "m5.xlarge"), model.CodeNoCheaper},
-		"what is cheaper is dearer by overlay": {price(500000, "c5.large", "m5.large", "r5.large"), model.CodeNoCheaper},
+		"both say so":         {price(190000, "m5.xlarge"), model.CodeCheaperReplacement},
+		"the list alone does": {price(1000, "m5.xlarge"), model.CodeNoCheaper},
+		"what is cheaper is more expensive by overlay": {price(500000, "c5.large", "m5.large", "r5.large"), model.CodeNoCheaper},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

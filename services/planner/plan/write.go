@@ -8,7 +8,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
-	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/offer"
 	"github.com/kerf-dev/kerf/services/planner/pack"
@@ -229,7 +229,7 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 	}
 }
 
-func (c *cycle) disruption(d *disrupt.Decision, p *model.Plan) model.Disruption {
+func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {
 	out := model.Disruption{
 		Reason: d.Reason, Evictions: len(d.Evicted), Saving: d.Saving, Explanation: d.Explanation,
 		Churn: d.Churn, PayBack: d.PayBack, Workloads: d.Workloads,

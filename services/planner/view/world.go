@@ -62,6 +62,9 @@ type Pod struct {
 	Class *Class
 }
 
+// Movable says that a plan can move the pod: it is not a DaemonSet's, not the kubelet's own, and not being deleted.
+func (p *Pod) Movable() bool { return !p.Class.Daemon && !p.Class.Mirror && !p.Terminating }
+
 // Daemon is a DaemonSet with the class of its pods.
 type Daemon struct {
 	*model.DaemonSet

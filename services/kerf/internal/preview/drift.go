@@ -6,7 +6,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
-	"github.com/kerf-dev/kerf/services/planner/disrupt"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/replace"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -23,7 +23,7 @@ func drifts(req *plannerpb.PlanRequest) ([]Drift, error) {
 	v := view.NewView(w)
 	var out []Drift
 	for i, h := range v.Hosts {
-		r, _ := disrupt.Drift(v, i)
+		r, _ := replace.Drift(v, i)
 		if r.OK() {
 			continue
 		}

@@ -1,9 +1,10 @@
-package disrupt
+package consolidate
 
 import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -28,19 +29,19 @@ func (t *trials) nextSet(hosts []int) (set, rest []int) {
 		if len(set) == maxSetNodes || pods >= maxSetPods {
 			return set, hosts[i:]
 		}
-		if t.s.v.Removed(h) {
+		if t.v.Removed(h) {
 			continue
 		}
-		p := t.s.v.Hosts[h].Pool
-		if !t.mayGo(h).OK() || !t.s.budgets.reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
+		p := t.v.Hosts[h].Pool
+		if !t.mayGo(h).OK() || !t.draft.NodeBudgets.Reason(p, model.ReasonUnderutilized, going[p]+1).OK() {
 			t.waiting = true
 			continue
 		}
-		if !t.s.pdbs.reason(t.s.movable(append(slices.Clone(set), h)...)).OK() {
+		if !t.draft.PodBudgets.Reason(t.draft.Movable(append(slices.Clone(set), h)...)).OK() {
 			continue
 		}
 		going[p]++
-		pods += len(t.s.moving[h])
+		pods += len(t.draft.Moving[h])
 		set = append(set, h)
 	}
 	return set, nil
@@ -69,15 +70,15 @@ func (t *trials) trySet(set []int) {
 // together removes a set as a whole, in as many decisions as have nothing to do with each other. If it does not, it says
 // which of its nodes would go by decisions that are worth it.
 func (t *trials) together(set []int) (worth []int, ok bool) {
-	mark := t.s.Scheduler.Mark()
+	mark := t.draft.Scheduler.Mark()
 	d, ok := t.fillAndBuy(set)
 	if !ok {
-		t.s.Scheduler.Revert(mark)
+		t.draft.Scheduler.Revert(mark)
 		return nil, false
 	}
-	parts := t.s.parts(d)
+	parts := t.draft.Parts(d)
 	if same := t.replacesItself(parts); len(same) > 0 { // then it may as well stay
-		t.s.Scheduler.Revert(mark)
+		t.draft.Scheduler.Revert(mark)
 		for _, h := range same {
 			t.leaving[h] = false
 		}
@@ -92,91 +93,24 @@ func (t *trials) together(set []int) (worth []int, ok bool) {
 			worth = append(worth, p.Hosts...)
 		}
 	}
-	t.s.Scheduler.Revert(mark)
+	t.draft.Scheduler.Revert(mark)
 	return worth, false
 }
 
 // replacesItself finds nodes that would go, with others, for one that is no cheaper and the same: they may as well stay, and
 // take the others' pods.
-func (t *trials) replacesItself(parts []Decision) []int {
+func (t *trials) replacesItself(parts []draft.Decision) []int {
 	var out []int
 	for i := range parts {
 		if len(parts[i].Replacements) == 1 {
 			b := parts[i].Replacements[0]
 			k := slices.IndexFunc(parts[i].Hosts, func(h int) bool {
-				c := t.s.v.Hosts[h].Claim
-				return c.InstanceType == b.Best().Type.Name && t.s.v.WeighedPrice(c) <= b.Best().Price && !slices.Contains(out, h)
+				c := t.v.Hosts[h].Claim
+				return c.InstanceType == b.Best().Type.Name && t.v.WeighedPrice(c) <= b.Best().Price && !slices.Contains(out, h)
 			})
 			if k >= 0 {
 				out = append(out, parts[i].Hosts[k])
 			}
-		}
-	}
-	return out
-}
-
-// parts takes a decision apart into those that share no replacement.
-func (s *search) parts(d Decision) []Decision {
-	group := make(map[int]int, len(d.Hosts)) // the first host of each one's part
-	for _, h := range d.Hosts {
-		group[h] = h
-	}
-	find := func(h int) int {
-		for group[h] != h {
-			h = group[h]
-		}
-		return h
-	}
-	home := s.homes(d.Hosts)
-	source := func(pod int) int { return find(home[pod]) }
-	for _, b := range d.Replacements {
-		first := -1
-		for _, it := range b.Items {
-			for _, p := range it.Pods {
-				h := source(p)
-				if first < 0 {
-					first = h
-				}
-				first = find(first)
-				low, high := min(first, h), max(first, h)
-				group[high] = low
-			}
-		}
-	}
-	at := make(map[int]int)
-	var out []Decision
-	for _, h := range d.Hosts {
-		root := find(h)
-		if _, known := at[root]; !known {
-			at[root] = len(out)
-			out = append(out, Decision{})
-		}
-		p := &out[at[root]]
-		p.Hosts = append(p.Hosts, h)
-	}
-	for i := range out {
-		out[i].Evicted = s.movable(out[i].Hosts...)
-	}
-	for _, a := range d.Destinations {
-		p := &out[at[source(a.Pod)]]
-		p.Destinations = append(p.Destinations, a)
-	}
-	for _, b := range d.Replacements {
-		p := &out[at[source(b.Items[0].Pods[0])]]
-		p.Replacements = append(p.Replacements, b)
-	}
-	return out
-}
-
-// homes says on which host each pod of some hosts is, those of buffers included.
-func (s *search) homes(hosts []int) map[int]int {
-	out := make(map[int]int)
-	for _, h := range hosts {
-		for _, p := range s.moving[h] {
-			out[p] = h
-		}
-		for _, p := range s.bufferPods[h] {
-			out[p] = h
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
-package disrupt
+package consolidate
 
 import (
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
@@ -15,33 +16,33 @@ const (
 
 // fillAndBuy moves the pods of a set: nodes that are kept are filled up with what fills them well, the rest gets new nodes
 // that are bought together. Where those would be half empty, what is left goes wherever it fits first.
-func (t *trials) fillAndBuy(set []int) (Decision, bool) {
-	d := Decision{Hosts: set, Evicted: t.s.movable(set...)}
+func (t *trials) fillAndBuy(set []int) (draft.Decision, bool) {
+	d := draft.Decision{Hosts: set, Evicted: t.draft.Movable(set...)}
 	for _, h := range set {
-		for _, p := range t.s.moving[h] {
-			t.s.Scheduler.UncountBound(p, h)
+		for _, p := range t.draft.Moving[h] {
+			t.draft.Scheduler.UncountBound(p, h)
 		}
 	}
-	rest := market.Items(t.s.v.World, append(t.s.bufferPodsOn(set), d.Evicted...))
+	rest := market.Items(t.v.World, append(t.draft.BufferPodsOn(set), d.Evicted...))
 	if t.lastSet {
 		return t.fitAndBuy(d, rest)
 	}
 	d.Destinations, rest = t.fillUp(rest)
-	mark := t.s.Scheduler.Mark()
-	_, bought, unplaced := t.s.Scheduler.Buy(rest, t.s.Limits.Clone())
+	mark := t.draft.Scheduler.Mark()
+	_, bought, unplaced := t.draft.Scheduler.Buy(rest, t.draft.Limits.Clone())
 	if len(unplaced) == 0 && t.worthBuying(rest, bought) {
 		d.Replacements = bought
 		return d, true
 	}
-	t.s.Scheduler.Revert(mark)
+	t.draft.Scheduler.Revert(mark)
 	return t.fitAndBuy(d, rest)
 }
 
 // fitAndBuy puts pods wherever they fit, and buys for the rest.
-func (t *trials) fitAndBuy(d Decision, rest []market.Item) (Decision, bool) {
-	destinations, left := t.s.Scheduler.OnHosts(rest, func(h int) bool { return t.usable(h) && t.s.ready(h) })
+func (t *trials) fitAndBuy(d draft.Decision, rest []market.Item) (draft.Decision, bool) {
+	destinations, left := t.draft.Scheduler.OnHosts(rest, func(h int) bool { return t.usable(h) && t.draft.Ready(h) })
 	d.Destinations = append(d.Destinations, destinations...)
-	_, bought, unplaced := t.s.Scheduler.Buy(left, t.s.Limits.Clone())
+	_, bought, unplaced := t.draft.Scheduler.Buy(left, t.draft.Limits.Clone())
 	d.Replacements = bought
 	return d, len(unplaced) == 0
 }
@@ -50,10 +51,10 @@ func (t *trials) fitAndBuy(d Decision, rest []market.Item) (Decision, bool) {
 func (t *trials) worthBuying(items []market.Item, bought []*purchase.NewClaim) bool {
 	worth, cost := 0.0, 0.0
 	for _, it := range items {
-		worth += t.s.worth.Of(it.Class) * float64(len(it.Pods))
+		worth += t.appraisal.worth.Of(it.Class) * float64(len(it.Pods))
 	}
 	for _, b := range bought {
-		cost += float64(b.Best().Price + t.s.v.Policy.PerNodeOverhead)
+		cost += float64(b.Best().Price + t.v.Policy.PerNodeOverhead)
 	}
 	return worth >= leastWorth*cost
 }
@@ -63,7 +64,7 @@ func (t *trials) worthBuying(items []market.Item, bought []*purchase.NewClaim) b
 func (t *trials) fillUp(items []market.Item) (assigned []pack.Assignment, rest []market.Item) {
 	var free []market.Item
 	for _, it := range items {
-		if t.s.Scheduler.HasPodRules(it.Class) {
+		if t.draft.Scheduler.HasPodRules(it.Class) {
 			rest = append(rest, it)
 		} else {
 			free = append(free, it)
@@ -73,17 +74,17 @@ func (t *trials) fillUp(items []market.Item) (assigned []pack.Assignment, rest [
 		if len(free) == 0 {
 			break
 		}
-		if !t.usable(h) || !t.s.v.Open(h) || !t.s.ready(h) {
+		if !t.usable(h) || !t.v.Open(h) || !t.draft.Ready(h) {
 			continue
 		}
-		potential := t.filler.fill(t.s.v.Free(h))
+		potential := t.filler.fill(t.v.Free(h))
 		if potential <= 0 {
 			continue
 		}
-		mark := t.s.Scheduler.Mark()
+		mark := t.draft.Scheduler.Mark()
 		took, worth := t.fillOne(h, free)
 		if worth < leastFill*potential {
-			t.s.Scheduler.Revert(mark)
+			t.draft.Scheduler.Revert(mark)
 			continue
 		}
 		for i, n := range took {
@@ -124,21 +125,21 @@ func (t *trials) fillOne(host int, items []market.Item) (took []int, worth float
 			if left == 0 {
 				continue
 			}
-			n := min(capacity(t.s.v.Free(host), items[i].Class.Requested), float64(left))
-			if v := t.s.worth.Of(items[i].Class) * n; n >= 1 && v > most && t.s.Matcher.Admits(items[i].Class, host) {
+			n := min(capacity(t.v.Free(host), items[i].Class.Requested), float64(left))
+			if v := t.appraisal.worth.Of(items[i].Class) * n; n >= 1 && v > most && t.draft.Matcher.Admits(items[i].Class, host) {
 				best, most, count = i, v, int(n)
 			}
 		}
 		if best < 0 {
 			break
 		}
-		n := t.s.Matcher.Capacity(items[best].Class, host, (count+1)/2)
+		n := t.draft.Matcher.Capacity(items[best].Class, host, (count+1)/2)
 		if n == 0 {
 			break
 		}
-		t.s.v.Place(host, items[best].Class, n)
+		t.v.Place(host, items[best].Class, n)
 		took[best] += n
-		worth += t.s.worth.Of(items[best].Class) * float64(n)
+		worth += t.appraisal.worth.Of(items[best].Class) * float64(n)
 	}
 	return took, worth
 }

@@ -3,8 +3,16 @@ package disrupt
 import (
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
+
+// Removal is a host that is not to be there, whatever runs on it: one too many of a static pool, or an unhealthy one.
+type Removal struct {
+	// Host is a place in View.Hosts.
+	Host   int
+	Reason model.Reason
+}
 
 // Unhealthy finds the unhealthy nodes of each pool: those that go, and those that stay all the same, each with the reason.
 // Where too many of a pool are unhealthy, the cause is hardly the nodes, and none goes.
@@ -40,20 +48,30 @@ func Unhealthy(v *view.View) (gone, stays []Removal) {
 
 // removeUnhealthy removes unhealthy nodes, whatever budgets and pods say: the pods are not well there either. Pods that fit on nodes
 // that there are go there; the others get theirs once the claim is marked.
-func (s *search) removeUnhealthy() {
-	_, stays := Unhealthy(s.v)
+func removeUnhealthy(dr *draft.Draft, unhealthy []Removal) {
+	_, stays := Unhealthy(dr.View)
 	for _, x := range stays {
-		s.verdicts[x.Host] = x.Reason
-		s.unhealthy[x.Host] = x.Reason
+		dr.Verdicts[x.Host] = x.Reason
+		dr.Unhealthy[x.Host] = x.Reason
 	}
-	for _, x := range s.Unhealthy {
-		if r := onlyNode(s, x.Host); !r.OK() {
-			s.verdicts[x.Host] = r
+	for _, x := range unhealthy {
+		if r := draft.OnlyNode(dr, x.Host); !r.OK() {
+			dr.Verdicts[x.Host] = r
 			continue
 		}
-		s.unhealthy[x.Host] = x.Reason
-		d, _, _ := s.move([]int{x.Host}, s.reliable)
+		dr.Unhealthy[x.Host] = x.Reason
+		d, _, _ := dr.Move([]int{x.Host}, dr.Reliable)
 		d.Reason, d.Explanation = model.ReasonUnhealthy, x.Reason
-		s.keep(d)
+		dr.Keep(d)
+	}
+}
+
+// removeSurplus removes what static pools have too many. Their users say so: no other rule is asked. Pods that find no place on
+// nodes that there are get theirs once they have left.
+func removeSurplus(dr *draft.Draft, surplus []Removal) {
+	for _, x := range surplus {
+		d, _, _ := dr.Move([]int{x.Host}, dr.Reliable)
+		d.Reason, d.Explanation = model.ReasonSurplus, x.Reason
+		dr.Keep(d)
 	}
 }

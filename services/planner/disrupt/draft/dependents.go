@@ -1,4 +1,4 @@
-package disrupt
+package draft
 
 import (
 	"fmt"
@@ -13,14 +13,14 @@ import (
 type dependents map[int32][]pack.Assignment
 
 // noteDependents notes the places of pods that depend on others.
-func (s *search) noteDependents(assigned []pack.Assignment) {
+func (dr *Draft) noteDependents(assigned []pack.Assignment) {
 	for _, a := range assigned {
-		for _, n := range s.Scheduler.DependsOn(s.v.Pods[a.Pod].Class) {
+		for _, n := range dr.Scheduler.DependsOn(dr.View.Pods[a.Pod].Class) {
 			alike := func(x pack.Assignment) bool {
-				return x.Host == a.Host && x.Claim == a.Claim && s.v.Pods[x.Pod].Class == s.v.Pods[a.Pod].Class
+				return x.Host == a.Host && x.Claim == a.Claim && dr.View.Pods[x.Pod].Class == dr.View.Pods[a.Pod].Class
 			}
-			if !slices.ContainsFunc(s.dependents[n], alike) {
-				s.dependents[n] = append(s.dependents[n], a)
+			if !slices.ContainsFunc(dr.dependents[n], alike) {
+				dr.dependents[n] = append(dr.dependents[n], a)
 			}
 		}
 	}
@@ -39,23 +39,23 @@ func assignmentsOf(d *Decision) []pack.Assignment {
 	return out
 }
 
-// dependentsStay says whether pods that this plan has placed may still be there once some pods, which have left already,
+// DependentsStay says whether pods that this plan has placed may still be there once some pods, which have left already,
 // are gone.
-func (s *search) dependentsStay(evicted []int) model.Reason {
-	if len(s.dependents) == 0 {
+func (dr *Draft) DependentsStay(evicted []int) model.Reason {
+	if len(dr.dependents) == 0 {
 		return model.Reason{}
 	}
 	var counts []int32
 	for _, p := range evicted {
-		counts = append(counts, s.Scheduler.CountedBy(s.v.Pods[p].Class)...)
+		counts = append(counts, dr.Scheduler.CountedBy(dr.View.Pods[p].Class)...)
 	}
 	slices.Sort(counts)
 	for _, n := range slices.Compact(counts) {
-		for _, a := range s.dependents[n] {
-			if !s.Scheduler.StillAllowed(a) {
+		for _, a := range dr.dependents[n] {
+			if !dr.Scheduler.StillAllowed(a) {
 				return model.Reason{
 					Code:    model.CodeSuperseded,
-					Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", s.v.Pods[a.Pod].ID),
+					Message: fmt.Sprintf("pod %s, for which this plan finds a place, relies on its pods to be where they are", dr.View.Pods[a.Pod].ID),
 					Remedy:  "wait for the next plan",
 				}
 			}

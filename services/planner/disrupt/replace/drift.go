@@ -1,4 +1,4 @@
-package disrupt
+package replace
 
 import (
 	"cmp"
@@ -50,15 +50,15 @@ func driftFacts(v *view.View, h *view.Host) rules.DriftFacts {
 // replaceDrifted replaces nodes that are not what they should be.
 func (x *replacer) replaceDrifted() {
 	var hosts []int
-	for _, h := range x.s.candidates {
-		if !x.s.drift[h].OK() && !x.s.v.Removed(h) && x.s.verdicts[h].OK() {
+	for _, h := range x.draft.Candidates {
+		if !x.draft.Drift[h].OK() && !x.v.Removed(h) && x.draft.Verdicts[h].OK() {
 			hosts = append(hosts, h)
 		}
 	}
 	x.oldestFirst(hosts)
-	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(x.s.v.Hosts[a].Pool.Index, x.s.v.Hosts[b].Pool.Index) })
-	x.replaceAll(hosts, model.ReasonDrifted, func(h int) model.Reason { return x.s.drift[h] }, func(h int) model.Reason {
-		return x.canary(x.s.v.Hosts[h].Pool)
+	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(x.v.Hosts[a].Pool.Index, x.v.Hosts[b].Pool.Index) })
+	x.replaceAll(hosts, model.ReasonDrifted, func(h int) model.Reason { return x.draft.Drift[h] }, func(h int) model.Reason {
+		return x.canary(x.v.Hosts[h].Pool)
 	})
 }
 
@@ -66,7 +66,7 @@ func (x *replacer) replaceDrifted() {
 func (x *replacer) canary(pool *view.Pool) model.Reason {
 	hold, known := x.holds[pool]
 	if !known {
-		hold, _ = driftHold(x.s.v, pool)
+		hold, _ = DriftHold(x.v, pool)
 		x.holds[pool] = hold
 	}
 	if !hold.OK() {
@@ -76,19 +76,19 @@ func (x *replacer) canary(pool *view.Pool) model.Reason {
 	return rules.Canary(pool.Name, leaving, leaving > 0 && x.proven(pool))
 }
 
-// driftHold says that drift of a pool is held after failed replacements, and until when.
-func driftHold(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
+// DriftHold says that drift of a pool is held after failed replacements, and until when.
+func DriftHold(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
 	claim := func(id model.ClaimID) *model.Claim { return v.ClaimIndex[id] }
 	return rules.DriftHold(pool.Name, v.Snapshot.Disruptions, claim, v.Now)
 }
 
 // proven says whether a node that was launched as the pool asks for now is well.
 func (x *replacer) proven(pool *view.Pool) bool {
-	for i, h := range x.s.v.Hosts {
-		if h.Node == nil || h.Claim == nil || h.Pool != pool || h.Leaving || x.s.v.Removed(i) {
+	for i, h := range x.v.Hosts {
+		if h.Node == nil || h.Claim == nil || h.Pool != pool || h.Leaving || x.v.Removed(i) {
 			continue
 		}
-		if h.Node.Ready && x.s.drift[i].OK() && rules.Proves(h.Claim, pool.NodePool, pool.Class) {
+		if h.Node.Ready && x.draft.Drift[i].OK() && rules.Proves(h.Claim, pool.NodePool, pool.Class) {
 			return true
 		}
 	}

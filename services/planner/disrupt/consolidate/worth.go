@@ -1,4 +1,4 @@
-package disrupt
+package consolidate
 
 import (
 	"cmp"
@@ -6,46 +6,59 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// appraise finds what the pods of each host are worth, and what the host costs beyond that.
-func (s *search) appraise() {
-	s.value, s.waste = make([]float64, len(s.v.Hosts)), make([]int64, len(s.v.Hosts))
+// Appraisal is what pods would cost at the lowest prices, and what hosts cost beyond. Lists are by place in View.Hosts.
+type Appraisal struct {
+	v     *view.View
+	worth purchase.Worth
+	// value is the sum of worth over the pods of each host.
+	value []float64
+	// Waste is what each host costs beyond its value; 0 where that is not known.
+	Waste []int64
+}
+
+// Appraise finds what the pods of each host are worth, and what the host costs beyond that.
+func Appraise(dr *draft.Draft) *Appraisal {
+	v := dr.View
+	a := &Appraisal{v: v, value: make([]float64, len(v.Hosts)), Waste: make([]int64, len(v.Hosts))}
 	var pods []int
-	for i, h := range s.v.Hosts {
-		if h.Node != nil && h.Claim != nil && !h.Leaving && !s.v.Removed(i) {
-			pods = append(pods, s.moving[i]...)
-			pods = append(pods, s.bufferPods[i]...)
+	for i, h := range v.Hosts {
+		if h.Node != nil && h.Claim != nil && !h.Leaving && !v.Removed(i) {
+			pods = append(pods, dr.Moving[i]...)
+			pods = append(pods, dr.Buffered[i]...)
 		}
 	}
-	s.worth = s.Scheduler.Worth(pods)
-	s.summary.Floor = s.worth.Floor.Price
-	for i, h := range s.v.Hosts {
+	a.worth = dr.Scheduler.Worth(pods)
+	for i, h := range v.Hosts {
 		if h.Node == nil || h.Claim == nil {
 			continue
 		}
-		cost := s.cost(i)
-		for _, p := range slices.Concat(s.moving[i], s.bufferPods[i]) {
-			one := s.worth.Of(s.v.Pods[p].Class)
+		cost := a.cost(i)
+		for _, p := range slices.Concat(dr.Moving[i], dr.Buffered[i]) {
+			one := a.worth.Of(v.Pods[p].Class)
 			if one <= 0 { // nothing is sold for it: its node is all that there is
-				s.value[i] = float64(cost)
+				a.value[i] = float64(cost)
 				break
 			}
-			s.value[i] += one
+			a.value[i] += one
 		}
-		if waste := float64(cost) - s.value[i]; waste > float64(cost)*exact {
-			s.waste[i] = int64(math.Round(waste))
+		if waste := float64(cost) - a.value[i]; waste > float64(cost)*exact {
+			a.Waste[i] = int64(math.Round(waste))
 		}
 	}
+	return a
 }
 
 // exact is how near to each other prices and worths are taken to be the same: duals are as exact as floating point.
 const exact = 0.0005
 
 // cost is what a host costs as it is weighed, and with what the policy adds for each node.
-func (s *search) cost(host int) int64 {
-	return s.v.WeighedPrice(s.v.Hosts[host].Claim) + s.v.Policy.PerNodeOverhead
+func (a *Appraisal) cost(host int) int64 {
+	return a.v.WeighedPrice(a.v.Hosts[host].Claim) + a.v.Policy.PerNodeOverhead
 }
 
 // divide parts nodes that may be disrupted into those that are best filled up and those that are best removed, the most
@@ -54,7 +67,7 @@ func (s *search) cost(host int) int64 {
 // Filled up, a node loses what it costs beyond the worth of all that it can hold. To remove it instead takes evictions. So
 // nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
 // costs more than it wins, and as long as there are pods left to fill them with. What other hosts can hold counts first.
-func (t *trials) divide(hosts []int) (give []int) {
+func (t *trials) divide(hosts []int) (leaving []int) {
 	filler := t.newFiller(hosts)
 	type node struct {
 		host        int
@@ -62,20 +75,20 @@ func (t *trials) divide(hosts []int) (give []int) {
 	}
 	var nodes []node
 	demand, open := 0.0, make(map[int]bool, len(hosts))
-	hours := t.s.churn.payback.Hours()
+	hours := t.draft.Churn.Payback.Hours()
 	for _, h := range hosts {
 		open[h] = true
-		n := node{host: h, holds: t.s.value[h] + attained*filler.fill(t.s.v.Free(h))}
-		n.loss = float64(t.s.cost(h)) - n.holds
+		n := node{host: h, holds: t.appraisal.value[h] + attained*filler.fill(t.v.Free(h))}
+		n.loss = float64(t.appraisal.cost(h)) - n.holds
 		if hours > 0 {
-			n.loss -= byReplace * float64(t.s.churn.sum(t.s.moving[h])) / hours
+			n.loss -= byReplace * float64(t.draft.Churn.Sum(t.draft.Moving[h])) / hours
 		}
-		demand += t.s.value[h]
+		demand += t.appraisal.value[h]
 		nodes = append(nodes, n)
 	}
-	for i := range t.s.v.Hosts {
-		if !open[i] && t.s.v.Open(i) && t.s.v.Hosts[i].Node != nil && t.s.reliable(i) && t.s.mayReceive(i) {
-			demand -= filler.fill(t.s.v.Free(i))
+	for i := range t.v.Hosts {
+		if !open[i] && t.v.Open(i) && t.v.Hosts[i].Node != nil && t.receivers[i] {
+			demand -= filler.fill(t.v.Free(i))
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b node) int {
@@ -86,10 +99,10 @@ func (t *trials) divide(hosts []int) (give []int) {
 			demand -= n.holds
 			continue
 		}
-		give = append(give, n.host)
+		leaving = append(leaving, n.host)
 	}
-	t.byWaste(give)
-	return give
+	t.byWaste(leaving)
+	return leaving
 }
 
 // attained is how much of what free capacity could hold at best it ends up with, about: pods come as they are.
@@ -99,7 +112,7 @@ const attained = 0.85
 func (t *trials) byWaste(hosts []int) {
 	ratio := make(map[int]float64, len(hosts))
 	for _, h := range hosts {
-		ratio[h] = float64(t.s.waste[h]) / float64(model.DefaultEvictionPrice+t.s.churn.sum(t.s.moving[h])) // a drain is not free either
+		ratio[h] = float64(t.appraisal.Waste[h]) / float64(model.DefaultEvictionPrice+t.draft.Churn.Sum(t.draft.Moving[h])) // a drain is not free either
 	}
 	slices.SortStableFunc(hosts, func(a, b int) int { return cmp.Compare(ratio[b], ratio[a]) })
 }
@@ -121,12 +134,12 @@ func (t *trials) newFiller(hosts []int) *filler {
 	sum := make(map[*view.Class]float64)
 	var classes []*view.Class
 	for _, h := range hosts {
-		for _, p := range t.s.moving[h] {
-			c := t.s.v.Pods[p].Class
+		for _, p := range t.draft.Moving[h] {
+			c := t.v.Pods[p].Class
 			if _, seen := sum[c]; !seen {
 				classes = append(classes, c)
 			}
-			sum[c] += t.s.worth.Of(c)
+			sum[c] += t.appraisal.worth.Of(c)
 		}
 	}
 	slices.SortStableFunc(classes, func(a, b *view.Class) int {
@@ -134,7 +147,7 @@ func (t *trials) newFiller(hosts []int) *filler {
 	})
 	f := &filler{}
 	for _, c := range classes[:min(len(classes), maxShapes)] {
-		f.worth, f.asks = append(f.worth, t.s.worth.Of(c)), append(f.asks, c.Requested)
+		f.worth, f.asks = append(f.worth, t.appraisal.worth.Of(c)), append(f.asks, c.Requested)
 	}
 	return f
 }
@@ -172,10 +185,10 @@ func capacity(free, ask view.Vector) float64 {
 	return n
 }
 
-// worthOf is what pods are worth in sum; ok is false where nothing is sold for some of them.
-func (t *trials) worthOf(pods []int) (sum float64, ok bool) {
+// of is what pods are worth in sum; ok is false where nothing is sold for some of them.
+func (a *Appraisal) of(pods []int) (sum float64, ok bool) {
 	for _, p := range pods {
-		one := t.s.worth.Of(t.s.v.Pods[p].Class)
+		one := a.worth.Of(a.v.Pods[p].Class)
 		if one <= 0 {
 			return 0, false
 		}

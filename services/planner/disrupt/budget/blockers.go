@@ -1,0 +1,88 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// NeverEvictable says for each class, by index, whether a disruption budget never lets its pods be evicted.
+func NeverEvictable(v *view.View) []bool {
+	p := NewPods(v)
+	out := make([]bool, len(v.Classes))
+	for i, covering := range p.of {
+		out[i] = len(covering) > 1 || slices.ContainsFunc(covering, func(b int) bool {
+			return v.Snapshot.PodDisruptionBudgets[b].NeverAllows
+		})
+	}
+	return out
+}
+
+// blocked is what a disruption budget holds up.
+type blocked struct {
+	pods, nodes int
+	// last is the last host that was counted, plus one.
+	last int
+	// with is another budget that covers the same pods; "" where there is none.
+	with string
+}
+
+// Blockers tells of pod disruption budgets that will hold up every drain, before they do: those that never allow an
+// eviction, and those that share a pod with another one, which the API server then refuses to evict at all.
+func Blockers(v *view.View) []model.Reason {
+	p := NewPods(v)
+	by := make([]blocked, len(p.left))
+	for _, h := range v.Hosts {
+		if h.Node == nil || h.Claim == nil {
+			continue
+		}
+		for _, i := range h.Pods {
+			if v.Pods[i].Movable() {
+				p.blame(by, p.of[v.Pods[i].Class.Index], h.Index)
+			}
+		}
+	}
+	var out []model.Reason
+	for i, x := range by {
+		if x.pods > 0 {
+			out = append(out, x.reason(&v.Snapshot.PodDisruptionBudgets[i]))
+		}
+	}
+	return out
+}
+
+// blame counts a pod on a host for those of the budgets that cover it that hold it up.
+func (p *Pods) blame(by []blocked, covering []int, host int) {
+	for k, b := range covering {
+		if !p.v.Snapshot.PodDisruptionBudgets[b].NeverAllows && len(covering) == 1 {
+			continue
+		}
+		x := &by[b]
+		x.pods++
+		if x.last != host+1 {
+			x.last = host + 1
+			x.nodes++
+		}
+		if len(covering) > 1 {
+			x.with = p.v.Snapshot.PodDisruptionBudgets[covering[(k+1)%len(covering)]].ID
+		}
+	}
+}
+
+func (x *blocked) reason(b *model.PodDisruptionBudget) model.Reason {
+	holds := fmt.Sprintf("it holds %s on %s", fit.Count(x.pods, "pod"), fit.Count(x.nodes, "node"))
+	if b.NeverAllows {
+		return model.Reason{
+			Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,
+			Message: "it never allows an eviction: " + holds, Remedy: "let it allow at least one disruption",
+		}
+	}
+	return model.Reason{
+		Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,
+		Message: fmt.Sprintf("it shares pods with %s, and pods of two budgets can't be evicted: %s", x.with, holds),
+		Remedy:  "let one disruption budget cover a pod",
+	}
+}

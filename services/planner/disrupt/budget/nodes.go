@@ -1,0 +1,57 @@
+// Package budget says how many nodes and pods may still be disrupted: by the budgets of node pools, and by pod disruption
+// budgets, each less what the plan has taken already.
+//
+// It must never know why a node should go or where its pods could run. Start reading with Nodes and Pods.
+package budget
+
+import (
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Nodes counts how many nodes of each pool are being disrupted, those of this plan included.
+type Nodes struct {
+	// active are, by pool, the budgets that hold now.
+	active [][]model.DisruptionBudget
+	// nodes are the pool's initialized nodes, disrupting those of them that are not ready or going away.
+	nodes, disrupting []int
+	// idle says of hosts whether they count as nodes, and not yet as disrupted.
+	idle []bool
+}
+
+// NewNodes counts the nodes of the view as they are.
+func NewNodes(v *view.View) *Nodes {
+	out := &Nodes{nodes: make([]int, len(v.Pools)), disrupting: make([]int, len(v.Pools)), idle: make([]bool, len(v.Hosts))}
+	for _, p := range v.Pools {
+		active, _ := rules.ActiveBudgets(p.Budgets, v.Now)
+		out.active = append(out.active, active)
+	}
+	for i, h := range v.Hosts {
+		if h.Node == nil || h.Pool == nil || !h.Initialized || h.Claim.State >= model.ClaimTerminating {
+			continue
+		}
+		out.nodes[h.Pool.Index]++
+		if h.Leaving || !h.Node.Ready {
+			out.disrupting[h.Pool.Index]++
+		} else {
+			out.idle[i] = true
+		}
+	}
+	return out
+}
+
+// Take counts a host that this plan disrupts. One that goes whatever budgets say counts once: those that are not ready
+// have done so before.
+func (n *Nodes) Take(host int, p *view.Pool, why model.DisruptionReason) {
+	if n.idle[host] || (why != model.ReasonUnhealthy && why != model.ReasonSurplus) {
+		n.disrupting[p.Index]++
+	}
+}
+
+// Reason says that a pool's budget is used up; zero when so many more nodes may go.
+func (n *Nodes) Reason(p *view.Pool, why model.DisruptionReason, more int) model.Reason {
+	return rules.BudgetAllows(n.active[p.Index], why, rules.PoolNodes{
+		Pool: p.Name, Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index], More: more,
+	})
+}

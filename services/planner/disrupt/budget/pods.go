@@ -1,0 +1,106 @@
+package budget
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Pods counts the evictions that pod disruption budgets still allow.
+type Pods struct {
+	v *view.View
+	// of lists the budgets that cover a class, by its index; left is by budget, what it still allows.
+	of   [][]int
+	left []int
+}
+
+// NewPods reads the budgets of the snapshot.
+func NewPods(v *view.View) *Pods {
+	out := &Pods{v: v, of: make([][]int, len(v.Classes))}
+	for i := range v.Snapshot.PodDisruptionBudgets {
+		b := &v.Snapshot.PodDisruptionBudgets[i]
+		out.left = append(out.left, int(b.DisruptionsAllowed))
+		for _, c := range v.Classes {
+			if c.Namespace == b.Namespace && b.Selector.Matches(c.Labels) {
+				out.of[c.Index] = append(out.of[c.Index], i)
+			}
+		}
+	}
+	return out
+}
+
+// need is what some evictions ask of a budget.
+type need struct {
+	pods int
+	// node is where the first of them is; several says that others are elsewhere.
+	node    model.NodeName
+	several bool
+}
+
+// Reason says why pods can't be evicted now; zero when they can. All together they must stay within each budget; but a
+// budget that allows any, and that no other node of this plan uses, lets one node go whatever it has: the drain takes its pods
+// one after the other.
+func (p *Pods) Reason(pods []int) model.Reason {
+	needs := make(map[int]need)
+	for _, i := range pods {
+		pod := p.v.Pods[i]
+		covering := p.of[pod.Class.Index]
+		if len(covering) > 1 {
+			ids := [2]string{p.v.Snapshot.PodDisruptionBudgets[covering[0]].ID, p.v.Snapshot.PodDisruptionBudgets[covering[1]].ID}
+			return model.Reason{
+				Code: model.CodePDB, Subject: "pod/" + string(pod.ID),
+				Message: fmt.Sprintf("pod %s is covered by several disruption budgets (%s, %s), so that it can't be evicted", pod.ID, ids[0], ids[1]),
+				Remedy:  "let one disruption budget cover the pod",
+			}
+		}
+		for _, b := range covering {
+			if r := p.one(b, pod, needs); !r.OK() {
+				return r
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// one counts one eviction against a budget.
+func (p *Pods) one(budget int, pod view.Pod, needs map[int]need) model.Reason {
+	b := &p.v.Snapshot.PodDisruptionBudgets[budget]
+	if b.AlwaysAllowUnhealthy && !pod.Ready {
+		return model.Reason{}
+	}
+	n := needs[budget]
+	n.pods++
+	if n.pods == 1 {
+		n.node = pod.Node
+	}
+	n.several = n.several || n.node != pod.Node
+	needs[budget] = n
+	untouched := p.left[budget] > 0 && p.left[budget] == int(b.DisruptionsAllowed)
+	r := model.Reason{Code: model.CodePDB, Subject: "pod/" + string(pod.ID)}
+	switch {
+	case b.NeverAllows:
+		r.Message = fmt.Sprintf("the disruption budget %s of pod %s never allows an eviction", b.ID, pod.ID)
+		r.Remedy = "let " + b.ID + " allow at least one disruption"
+	case n.pods <= p.left[budget] || untouched && !n.several:
+		return model.Reason{}
+	default:
+		r.Message = fmt.Sprintf("the disruption budget %s of pod %s allows %s now; this plan has taken, or would need, more",
+			b.ID, pod.ID, fit.Count(int(max(0, b.DisruptionsAllowed)), "eviction"))
+		r.Remedy = "wait, or let " + b.ID + " allow more disruptions"
+	}
+	return r
+}
+
+// Take counts the evictions that this plan decides.
+func (p *Pods) Take(pods []int) {
+	for _, i := range pods {
+		pod := p.v.Pods[i]
+		for _, b := range p.of[pod.Class.Index] {
+			if !p.v.Snapshot.PodDisruptionBudgets[b].AlwaysAllowUnhealthy || pod.Ready {
+				p.left[b]--
+			}
+		}
+	}
+}

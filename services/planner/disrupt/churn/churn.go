@@ -1,0 +1,101 @@
+// Package churn says what it takes to move pods: what an eviction costs, how much a disruption must save to pay that back,
+// and which pods were moved or rolled out so lately that they are left alone.
+//
+// It must never know where pods could go, nor which decisions a plan makes. Start reading with Prices.
+package churn
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Prices says what evictions cost.
+type Prices struct {
+	v *view.View
+	// price is of one ordinary pod, micro-dollars.
+	price float64
+	rest  time.Duration
+	// Payback is how long a saving may take to make up for its evictions.
+	Payback time.Duration
+}
+
+// NewPrices takes the policy's price; rest is for how long moved pods are left alone.
+func NewPrices(v *view.View, rest time.Duration) *Prices {
+	return &Prices{
+		v: v, rest: rest,
+		price:   float64(model.Or(v.Policy.EvictionPrice, model.DefaultEvictionPrice)),
+		Payback: model.Or(v.Policy.Payback, model.DefaultPayback),
+	}
+}
+
+// Hardness says how much harder than an ordinary pod one is to move, 0 to 10: its deletion cost and its priority count as
+// they do for the ReplicaSet controller and the scheduler (Karpenter's EvictionCost).
+func Hardness(p view.Pod) float64 {
+	return min(max(1+float64(p.DeletionCost)/(1<<27)+float64(p.Class.Priority)/(1<<25), 0), 10)
+}
+
+// of is what it costs to evict a pod, micro-dollars. One that has just started costs twice as much as one that has run for
+// as long as moved pods rest.
+func (c *Prices) of(pod int) int64 {
+	p := c.v.Pods[pod]
+	fresh := 0.0
+	if !p.BindTime.IsZero() && c.rest > 0 {
+		fresh = min(max(1-float64(c.v.Now.Sub(p.BindTime))/float64(c.rest), 0), 1)
+	}
+	return int64(math.Round(c.price * Hardness(p) * (1 + fresh)))
+}
+
+// Sum is what it costs to evict pods.
+func (c *Prices) Sum(pods []int) int64 {
+	var out int64
+	for _, p := range pods {
+		out += c.of(p)
+	}
+	return out
+}
+
+// Least is what a disruption must save at least, micro-dollars per hour: so much that it pays back in time, by some factor.
+func (c *Prices) Least(price int64, factor float64) int64 {
+	least := max(1, c.v.Policy.MinSaving)
+	if price <= 0 {
+		return least
+	}
+	const never = math.MaxInt64 / 4
+	hours := c.Payback.Hours()
+	if hours <= 0 {
+		return never // nothing pays back at once
+	}
+	return max(least, int64(min(math.Ceil(float64(price)*factor/hours), never)))
+}
+
+// PayBack is how long it takes for a saving to make up for evictions.
+func PayBack(price, saving int64) time.Duration {
+	if price <= 0 || saving <= 0 {
+		return 0
+	}
+	return time.Duration(float64(price) / float64(saving) * float64(time.Hour)).Truncate(time.Second)
+}
+
+// Workloads counts pods by owner.
+func Workloads(v *view.View, pods []int) []model.WorkloadEvictions {
+	count := make(map[rules.Owner]int)
+	for _, p := range pods {
+		if o := rules.OwnerOf(v.Pods[p].Class.PodClass); o.Kind != "" {
+			count[o]++
+		}
+	}
+	out := make([]model.WorkloadEvictions, 0, len(count))
+	for o, n := range count {
+		out = append(out, model.WorkloadEvictions{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name, Pods: n})
+	}
+	slices.SortFunc(out, func(a, b model.WorkloadEvictions) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}

@@ -1,0 +1,188 @@
+// Package consolidate removes nodes whose pods can live for less elsewhere: on nodes that stay, or on new ones that cost less.
+// It searches over sets of nodes, tries each on the view, and keeps those of which the saving makes up for the evictions.
+//
+// It must never disrupt a node for its own state, such as age or drift: those have gone before. Start reading with Run; what a decision must save is in judge.go, which nodes are better filled than removed in worth.go.
+package consolidate
+
+import (
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+const (
+	// maxSetNodes is how many nodes are removed as one set: the optimiser packs many pods better than few, and a
+	// decision that holds fewer nodes is easier to carry out.
+	maxSetNodes = 24
+	// maxSetPods is how many pods one set moves.
+	maxSetPods = 1000
+	// minSetNodes is the size down to which a set that a rule forbids is halved; what is left goes singly.
+	minSetNodes = 6
+)
+
+// Run removes nodes whose pods can run for less elsewhere.
+//
+// First the nodes that are best removed go in sets, for new nodes that are bought together; then each that is left goes if its
+// pods fit on those that are kept; in the end every node that is still there is tried by itself, with all others as
+// destinations. A search that ended early goes on after the claim resumeAfter; "" begins anew.
+func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) model.DisruptionSummary {
+	var open []int
+	chain := slices.Concat(draft.Settled(), underused())
+	for _, h := range dr.Candidates {
+		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
+			continue
+		}
+		if dr.Verdicts[h] = dr.Ask(chain, h); dr.Verdicts[h].OK() {
+			open = append(open, h)
+		}
+	}
+	summary := model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(open)}
+	if len(open) == 0 {
+		return summary
+	}
+	t := newTrials(dr, appraisal, open)
+	t.resumeAfter, t.summary = resumeAfter, summary
+	each := int64(len(open)) // these many are kept for trying every node by itself
+	if t.left >= 2*each {    // else nodes take turns, one by one
+		leaving := t.divide(open)
+		for _, h := range leaving {
+			t.leaving[h] = true
+		}
+		t.left -= each
+		t.sets(leaving)
+		t.deletes(leaving)
+		t.left += each
+	}
+	clear(t.leaving)
+	t.singles(open)
+	for _, h := range open {
+		if !dr.Verdicts[h].OK() {
+			t.summary.Judged++
+		}
+	}
+	return t.summary
+}
+
+// trials is the search of one consolidation: nodes are tried alone and in sets, on the view, which is reverted where the
+// result is not worth it.
+type trials struct {
+	draft     *draft.Draft
+	v         *view.View
+	appraisal *Appraisal
+	balance   *balance
+	// resumeAfter is where the last search ended, summary how far this one got.
+	resumeAfter model.ClaimID
+	summary     model.DisruptionSummary
+	// left is how many more sets may be tried.
+	left int64
+	// leaving are hosts that are to go, and no destinations: some of the candidates, by host.
+	leaving []bool
+	// receivers are hosts that may be destinations, by what was known at the start; what this plan decides later is asked
+	// of the draft. fixed are hosts that consolidation can't remove, whatever it finds: all but the candidates. Neither
+	// changes.
+	receivers, fixed []bool
+	filler           *filler
+	// waiting says that some node that is to go has to wait for another plan; lastSet that the last set of all is being
+	// tried, so that no better pods will come for nodes that are half full.
+	waiting, lastSet bool
+	// full says of a class, by index, that no host has capacity for one of its pods, but for the one whose place plus one is
+	// there; 0 where nothing is known. That stays true: free capacity only shrinks while decisions are made.
+	full []int
+}
+
+// newTrials prepares to try some nodes. The others stay in any case, and are filled first.
+func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int) *trials {
+	n := len(dr.View.Hosts)
+	t := &trials{
+		draft: dr, v: dr.View, appraisal: appraisal, balance: newBalance(dr),
+		left: model.Or(dr.View.Policy.DisruptionTrials, 64+4*int64(len(open))), full: make([]int, len(dr.View.Classes)),
+		leaving: make([]bool, n), receivers: make([]bool, n), fixed: make([]bool, n),
+	}
+	for h := range t.fixed {
+		t.fixed[h] = true
+		t.receivers[h] = dr.Reliable(h) && mayReceive(dr, h)
+	}
+	for _, h := range open {
+		t.fixed[h] = false
+	}
+	t.filler = t.newFiller(open)
+	dr.Scheduler.Prefer(func(h int) bool { return t.fixed[h] })
+	return t
+}
+
+// mayReceive says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never
+// consolidate have none.
+func mayReceive(dr *draft.Draft, host int) bool {
+	h := dr.View.Hosts[host]
+	if h.Node == nil || h.Claim == nil || h.Pool == nil || h.Pool.ConsolidateAfter == nil {
+		return true
+	}
+	return dr.Quiet(host).OK()
+}
+
+// usable says whether pods may be sent to a host to save money.
+func (t *trials) usable(host int) bool { return t.receivers[host] && !t.leaving[host] }
+
+// mayGo says whether what this plan decided already still lets a node go.
+func (t *trials) mayGo(host int) model.Reason {
+	if r := t.draft.Taken(host); !r.OK() {
+		return r
+	}
+	if r := t.draft.NodeBudgets.Reason(t.v.Hosts[host].Pool, model.ReasonUnderutilized, 1); !r.OK() {
+		return r
+	}
+	return t.draft.PodBudgets.Reason(t.draft.Moving[host])
+}
+
+// try counts a try; false when there are none left.
+func (t *trials) try() bool {
+	if t.left <= 0 || t.draft.Scheduler.Stopped() {
+		return false
+	}
+	t.left--
+	t.summary.Tried++
+	return true
+}
+
+// deletes removes each node whose pods fit on those that are kept.
+func (t *trials) deletes(hosts []int) {
+	for _, h := range hosts {
+		if !t.mayGo(h).OK() || t.stuck(h) || !t.try() {
+			continue
+		}
+		mark := t.draft.Scheduler.Mark()
+		d, left, waits := t.draft.Move([]int{h}, t.usable)
+		if waits.OK() && len(left) == 0 && t.accept([]draft.Decision{d}).OK() {
+			continue
+		}
+		t.draft.Scheduler.Revert(mark)
+		t.noteFull(h, d.Destinations, left)
+	}
+	clear(t.full)
+}
+
+// stuck says that some pod of a host fits nowhere, by what was seen of others.
+func (t *trials) stuck(host int) bool {
+	for _, p := range t.draft.Moving[host] {
+		c := t.v.Pods[p].Class
+		if but := t.full[c.Index] - 1; but >= 0 && (but == host || !t.usable(but) || t.draft.Matcher.Capacity(c, but, 1) == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// noteFull notes which pods of a host fit nowhere else, where that can't change. A try that was reverted
+// left some pods; where it had put others, there may be capacity for those again.
+func (t *trials) noteFull(host int, destinations []pack.Assignment, left []market.Item) {
+	for _, it := range left {
+		again := func(s pack.Assignment) bool { return t.draft.Matcher.Capacity(it.Class, s.Host, 1) > 0 }
+		if !t.draft.Scheduler.HasPodRules(it.Class) && !slices.ContainsFunc(destinations, again) {
+			t.full[it.Class.Index] = host + 1
+		}
+	}
+}

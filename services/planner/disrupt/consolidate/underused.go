@@ -1,0 +1,59 @@
+package consolidate
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// underused is the chain for consolidation, after draft.EveryMethod and draft.Settled.
+func underused() []draft.Check {
+	return []draft.Check{
+		draft.NotStatic, // static pools keep their size
+		func(dr *draft.Draft, host int) model.Reason { return dr.Unforced(host) },
+		func(dr *draft.Draft, host int) model.Reason { return dr.Quiet(host) },
+		policyAllows, // WhenEmpty keeps nodes that are not empty
+		priceKnown,   // a price that is not known can't be beaten
+		notNeeded,    // no pod that found no place could need the node
+		buffersMove,  // buffer pods with pod rules stay where they are
+	}
+}
+
+func policyAllows(dr *draft.Draft, host int) model.Reason {
+	h := dr.View.Hosts[host]
+	if h.Pool.ConsolidationPolicy != model.WhenEmpty {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodeConsolidationPolicy, Message: "its pool removes empty nodes only (consolidationPolicy: WhenEmpty)"}
+}
+
+func priceKnown(dr *draft.Draft, host int) model.Reason {
+	if dr.View.Price(dr.View.Hosts[host].Claim) > 0 {
+		return model.Reason{}
+	}
+	return model.Reason{Code: model.CodePriceUnknown, Message: "the node's price is not known"}
+}
+
+func notNeeded(dr *draft.Draft, host int) model.Reason {
+	for _, it := range dr.Unplaced {
+		if view.Fits(dr.View.Hosts[host].Allocatable, it.Class.Requested, 1) == 1 && dr.Matcher.Admits(it.Class, host) {
+			return model.Reason{
+				Code:    model.CodeNominated,
+				Message: fmt.Sprintf("pod %s has no place yet and could run on this node", dr.View.Pods[it.Pods[0]].ID),
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// buffersMove says whether what buffers have on a node can be moved along with its pods.
+func buffersMove(dr *draft.Draft, host int) model.Reason {
+	if !dr.BuffersFixed[host] {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeCapacityBuffer, Message: "a capacity buffer has capacity there for pods with pod rules, which does not move",
+	}
+}

@@ -1,0 +1,202 @@
+// Package draft is the state of one search for nodes to disrupt: what is known of each host, and what has been decided so
+// far. It says whether a node may go at all, moves pods elsewhere in the view, and makes a decision part of the plan.
+//
+// It must never know why a node should go: whether it is empty, too old or too expensive is for those that use the draft.
+// Start reading with Draft, then Keep; the checks that a candidate must pass are in eligible.go.
+package draft
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/budget"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/churn"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+	"github.com/kerf-dev/kerf/services/planner/pack"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/view"
+)
+
+// Params is what a draft begins with. The view already carries the pending pods where they are expected to run.
+type Params struct {
+	View    *view.View
+	Matcher *fit.Matcher
+	// Scheduler assigned pods in the view.
+	Scheduler *pack.Scheduler
+	Limits    *market.Limits
+	// Unsupported says for each class, by index, what keeps its pods from being planned for.
+	Unsupported []model.Reason
+	// Unplaced are the pending pods that nothing was found for.
+	Unplaced []market.Item
+	// BufferPods are the places of buffers' pods, which do not exist: they move at no cost.
+	BufferPods []pack.Assignment
+	// Assignments are the places of the pending pods.
+	Assignments []pack.Assignment
+	// Spare are claims to leave alone, in order.
+	Spare []model.ClaimID
+}
+
+// Decision disrupts nodes.
+type Decision struct {
+	Reason model.DisruptionReason
+	// Hosts are the candidates: places in View.Hosts, in order.
+	Hosts []int
+	// Evicted are the pods that are displaced: places in World.Pods, in order.
+	Evicted []int
+	// Destinations are where pods go on nodes that exist, those of buffers included.
+	Destinations []pack.Assignment
+	// Replacements hold the other pods.
+	Replacements []*purchase.NewClaim
+	// Saving is in micro-dollars per hour; 0 where the reason is not money.
+	Saving      int64
+	Explanation model.Reason
+	// Churn is what the evictions are weighed at, micro-dollars, and PayBack how long it takes for the saving to make up for
+	// them; 0 where the reason is not money.
+	Churn   int64
+	PayBack time.Duration
+	// Workloads are whose pods are evicted.
+	Workloads []model.WorkloadEvictions
+}
+
+// Draft is the state of one search: what is known of each host, and what was decided so far. Lists by host are in the order
+// of View.Hosts and never change their length. One goroutine owns it.
+type Draft struct {
+	Params
+
+	// What is worked out before the first decision, and does not change.
+
+	History *churn.History
+	Churn   *churn.Prices
+	// Moving are the pods on each host that a plan can move: places in World.Pods, in order.
+	Moving [][]int
+	// Buffered are the pods of buffers on each host that may move; BuffersFixed says that there are some that may not,
+	// because they have pod rules.
+	Buffered     [][]int
+	BuffersFixed []bool
+	// Drift is, by host, how it has drifted. The owner notes it before the first decision.
+	Drift []model.Reason
+	// before is how many pods were placed on each host before the search began; awaited says that some of them are real.
+	before  []int
+	awaited []bool
+	// nodesOf is how many nodes say that they stand for a claim.
+	nodesOf map[model.ClaimID]int
+
+	// What decisions change. A host with a decision is removed from the view, and its verdict is why.
+
+	// NodeBudgets and PodBudgets count what is left after the decisions so far.
+	NodeBudgets *budget.Nodes
+	PodBudgets  *budget.Pods
+	// dependents are pods that this plan has placed and that depend on others.
+	dependents dependents
+	// Unhealthy is, by host, what is wrong with it, whether it goes or stays.
+	Unhealthy []model.Reason
+	// Verdicts say, by host, why a node goes or stays; zero as long as neither is decided.
+	Verdicts []model.Reason
+	// Candidates are the hosts that passed EveryMethod, the best to disrupt first. A method skips those that have a decision
+	// or a verdict by then.
+	Candidates []int
+	// Decisions grow by Keep alone.
+	Decisions []Decision
+}
+
+// New prepares a draft without decisions. Pods of buffers that have pod rules are no longer counted for others' rules.
+func New(in Params) *Draft {
+	dr := &Draft{
+		Params: in, NodeBudgets: budget.NewNodes(in.View), PodBudgets: budget.NewPods(in.View), History: churn.NewHistory(in.View),
+	}
+	dr.Churn = churn.NewPrices(dr.View, dr.History.Moves.Rest())
+	n := len(dr.View.Hosts)
+	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
+	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
+	dr.nodesOf, dr.dependents = make(map[model.ClaimID]int), make(dependents)
+	held := dr.noteBufferPods()
+	for i, h := range dr.View.Hosts {
+		for _, p := range h.Pods {
+			if dr.View.Pods[p].Movable() {
+				dr.Moving[i] = append(dr.Moving[i], p)
+			}
+		}
+		dr.before = append(dr.before, dr.View.Nominated(i))
+		dr.awaited[i] = dr.before[i] > held[i]
+		if h.Node != nil && h.Claim != nil {
+			dr.nodesOf[h.Claim.ID]++
+		}
+	}
+	dr.noteDependents(in.Assignments)
+	return dr
+}
+
+// Movable are the pods on hosts that a plan can move, in order.
+func (dr *Draft) Movable(hosts ...int) []int {
+	var out []int
+	for _, h := range hosts {
+		out = append(out, dr.Moving[h]...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Taken says whether a host is part of a decision of this plan, as a candidate or as a destination.
+func (dr *Draft) Taken(host int) model.Reason {
+	name := dr.View.Hosts[host].Name()
+	switch {
+	case dr.View.Removed(host):
+		return dr.Verdicts[host]
+	case !dr.awaited[host] && dr.View.Nominated(host) > dr.before[host]:
+		return model.Reason{Code: model.CodeSuperseded, Subject: name, Message: "pods of another node that goes are to move here"}
+	}
+	return model.Reason{}
+}
+
+// Keep makes a decision part of the plan.
+func (dr *Draft) Keep(d Decision) {
+	slices.Sort(d.Hosts)
+	for _, h := range d.Hosts {
+		dr.View.Remove(h)
+		dr.NodeBudgets.Take(h, dr.View.Hosts[h].Pool, d.Reason)
+		dr.Verdicts[h] = d.Explanation
+	}
+	for _, b := range d.Replacements {
+		b.TakeFrom(dr.Limits)
+	}
+	dr.PodBudgets.Take(d.Evicted)
+	dr.noteDependents(assignmentsOf(&d))
+	d.Churn, d.Workloads = dr.Churn.Sum(d.Evicted), churn.Workloads(dr.View, d.Evicted)
+	if d.Reason == model.ReasonUnderutilized {
+		d.PayBack = churn.PayBack(d.Churn, d.Saving)
+	}
+	dr.Decisions = append(dr.Decisions, d)
+}
+
+// Price is what hosts cost, by the list and as they are weighed.
+func (dr *Draft) Price(hosts []int) (list, weighed int64) {
+	for _, h := range hosts {
+		list += dr.View.Price(dr.View.Hosts[h].Claim)
+		weighed += dr.View.WeighedPrice(dr.View.Hosts[h].Claim)
+	}
+	return list, weighed
+}
+
+// Disturbance is what removing a node does to its pods: 1, and for each pod how hard it is to move.
+func (dr *Draft) Disturbance(host int) float64 {
+	sum := 1.0
+	for _, i := range dr.Moving[host] {
+		sum += churn.Hardness(dr.View.Pods[i])
+	}
+	return sum
+}
+
+// Expired says that a node is as old as it may become.
+func (dr *Draft) Expired(host int) bool {
+	r, _ := rules.Expired(dr.View.Hosts[host].Claim, dr.View.Now)
+	return !r.OK()
+}
+
+// Expiring says that a node is about to become too old.
+func (dr *Draft) Expiring(host int) bool {
+	r, _ := rules.Expiring(dr.View.Hosts[host].Claim, dr.View.Now)
+	return !r.OK() && !dr.Expired(host)
+}

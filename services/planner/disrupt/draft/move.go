@@ -1,0 +1,69 @@
+package draft
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/pack/market"
+)
+
+// Move puts the pods of hosts elsewhere in the view, on hosts that usable allows. What it returns as left fits on none of
+// them; waits says that a destination can't be relied on yet. The caller reverts if it does not like the answer.
+func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left []market.Item, waits model.Reason) {
+	d = Decision{Hosts: hosts, Evicted: dr.Movable(hosts...)}
+	leaves := make(map[int]bool, len(hosts))
+	for _, h := range hosts {
+		leaves[h] = true
+	}
+	var unplaced []int
+	for _, p := range d.Evicted {
+		if dr.View.Pods[p].Class.OwnerKind != "" {
+			unplaced = append(unplaced, p)
+		}
+	}
+	for _, h := range hosts {
+		for _, p := range dr.Moving[h] {
+			dr.Scheduler.UncountBound(p, h)
+		}
+	}
+	stays := func(h int) bool { return !leaves[h] && usable(h) }
+	d.Destinations, left = dr.Scheduler.OnHosts(market.Items(dr.View.World, unplaced), stays)
+	for _, a := range d.Destinations {
+		if !dr.Ready(a.Host) {
+			waits = model.Reason{
+				Code: model.CodeNoDestination, Subject: dr.View.Hosts[hosts[0]].Name(),
+				Message: fmt.Sprintf("its pods will fit on %s once that is ready", dr.View.Hosts[a.Host].Name()), Remedy: "wait",
+			}
+			break
+		}
+	}
+	if buffers := dr.BufferPodsOn(hosts); len(buffers) > 0 {
+		destinations, more := dr.Scheduler.OnHosts(market.Items(dr.View.World, buffers), stays)
+		d.Destinations = append(d.Destinations, destinations...)
+		left = append(left, more...)
+	}
+	return d, left, waits
+}
+
+// Ready says that a host is a node that can be relied on.
+func (dr *Draft) Ready(host int) bool {
+	h := dr.View.Hosts[host]
+	return h.Initialized && h.Node != nil && h.Node.Ready
+}
+
+// Reliable says whether pods may be sent to a host at all: not where they would soon be displaced again.
+func (dr *Draft) Reliable(host int) bool {
+	h := dr.View.Hosts[host]
+	if !dr.Drift[host].OK() || !dr.Unhealthy[host].OK() {
+		return false
+	}
+	return h.Node == nil || h.Claim == nil || !dr.Expired(host) && !dr.Expiring(host)
+}
+
+func (dr *Draft) NoDestination(host int, it market.Item) model.Reason {
+	why, _ := dr.Scheduler.Explain(it.Class)
+	return model.Reason{
+		Code: model.CodeNoDestination, Subject: dr.View.Hosts[host].Name(),
+		Message: fmt.Sprintf("pod %s fits nowhere else: %s", dr.View.Pods[it.Pods[0]].ID, why.Message), Remedy: why.Remedy,
+	}
+}

@@ -1,0 +1,84 @@
+package disrupt
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/fit"
+)
+
+// removeEmpty removes nodes that nothing runs on.
+func removeEmpty(dr *draft.Draft) {
+	for _, h := range dr.Candidates {
+		if len(dr.Moving[h]) > 0 || !dr.Unforced(h).OK() || !dr.Quiet(h).OK() {
+			continue
+		}
+		host := dr.View.Hosts[h]
+		if r := dr.Taken(h); !r.OK() { // what goes before has sent pods there
+			dr.Verdicts[h] = r
+			continue
+		}
+		if !draft.NotStatic(dr, h).OK() {
+			continue
+		}
+		if dr.BuffersFixed[h] || len(dr.Buffered[h]) > 0 {
+			continue // it is not to go, but its buffer pods may move
+		}
+		if r := returns(dr, h); !r.OK() {
+			dr.Verdicts[h] = r
+			continue
+		}
+		if r := dr.NodeBudgets.Reason(host.Pool, model.ReasonEmpty, 1); !r.OK() {
+			if !replaceable(dr, h) { // it may go for another reason, under that one's budget or none
+				dr.Verdicts[h] = r
+			}
+			continue
+		}
+		price := dr.View.Price(host.Claim)
+		dr.Keep(draft.Decision{
+			Reason: model.ReasonEmpty, Hosts: []int{h}, Saving: price,
+			Explanation: model.Reason{
+				Code: model.CodeEmpty, Subject: host.Name(),
+				Message: fmt.Sprintf("no pod but those of DaemonSets runs there; it costs %s an hour", fit.Money(price)),
+			},
+		})
+	}
+}
+
+// replaceable says whether a node's own state is reason enough to replace it.
+func replaceable(dr *draft.Draft, host int) bool {
+	return dr.Expired(host) || dr.Expiring(host) || !dr.Drift[host].OK()
+}
+
+// returns says that a pod which ends on a host will come back, and need its place: that of a StatefulSet does, under its old
+// name.
+func returns(dr *draft.Draft, host int) model.Reason {
+	for _, i := range dr.View.Hosts[host].Pods {
+		if p := dr.View.Pods[i]; p.Terminating && p.Class.OwnerKind == "StatefulSet" {
+			return model.Reason{
+				Code: model.CodeNominated, Subject: dr.View.Hosts[host].Name(),
+				Message: fmt.Sprintf("pod %s is ending there, and its StatefulSet will make it again", p.ID), Remedy: "wait",
+			}
+		}
+	}
+	return model.Reason{}
+}
+
+// explainBuffers tells of nodes on which nothing runs that they stay for a buffer's sake.
+func explainBuffers(dr *draft.Draft) {
+	for _, h := range dr.Candidates {
+		switch {
+		case dr.View.Removed(h), len(dr.Buffered[h]) == 0, len(dr.Moving[h]) > 0:
+			continue
+		}
+		switch dr.Verdicts[h].Code {
+		case model.CodeNoCheaper, model.CodeNoDestination, model.CodeConsolidationPolicy:
+			dr.Verdicts[h] = model.Reason{
+				Code: model.CodeCapacityBuffer, Subject: dr.View.Hosts[h].Name(),
+				Message: fmt.Sprintf("it keeps capacity for %s of capacity buffers", fit.Count(len(dr.Buffered[h]), "pod")),
+			}
+		default:
+		}
+	}
+}
