@@ -30,7 +30,7 @@ func reconsider(dr *draft.Draft) time.Time {
 func poolsChange(v *view.View) (first time.Time) {
 	for _, p := range v.Pools {
 		_, budgets := rules.ActiveBudgets(p.Budgets, v.Now)
-		_, hold := replace.DriftHold(v, p)
+		_, hold := replace.HoldOf(v, p)
 		first = rules.Earliest(first, budgets, hold)
 	}
 	return first

@@ -350,11 +350,11 @@ func TestABudgetForEmptyNodesKeepsNoneThatGoesForAnotherReason(t *testing.T) {
 		spoil func(w *world, c *model.Claim)
 		want  model.Code
 	}{
-		"it is only empty":        {func(*world, *model.Claim) {}, model.CodeBudget},
-		"it is too old":           {func(_ *world, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
-		"it will soon be":         {func(_ *world, c *model.Claim) { c.ExpireTime = now().Add(time.Minute) }, model.CodeExpired},
-		"it has drifted":          {func(_ *world, c *model.Claim) { c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"} }, model.CodeDrifted},
-		"its drift has no budget": {func(w *world, c *model.Claim) { w.rest(c) }, model.CodeBudget},
+		"it is only empty": {func(*world, *model.Claim) {}, model.CodeBudget},
+		"it is too old":    {func(_ *world, c *model.Claim) { c.ExpireTime = now() }, model.CodeExpired},
+		"it will soon be":  {func(_ *world, c *model.Claim) { c.ExpireTime = now().Add(time.Minute) }, model.CodeExpired},
+		"it has drifted":   {func(_ *world, c *model.Claim) { c.Drifted = model.Reason{Code: model.CodeDrifted, Message: "subnets"} }, model.CodeDrifted},
+		"it has drifted, and no budget allows that": {func(w *world, c *model.Claim) { w.rest(c) }, model.CodeBudget},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,8 @@
 // Package consolidate removes nodes whose pods can live for less elsewhere: on nodes that stay, or on new ones that cost less.
 // It searches over sets of nodes, tries each on the view, and keeps those of which the saving makes up for the evictions.
 //
-// It must never disrupt a node for its own state, such as age or drift: those have gone before. Start reading with Run; what a decision must save is in judge.go, which nodes are better filled than removed in worth.go.
+// It must never disrupt a node for its own state, such as age or drift: those have gone before. Start reading with Run; what
+// a decision must save is in judge.go, and which nodes to fill rather than remove in worth.go.
 package consolidate
 
 import (
@@ -73,7 +74,7 @@ type trials struct {
 	draft     *draft.Draft
 	v         *view.View
 	appraisal *Appraisal
-	balance   *balance
+	judge     *judge
 	// resumeAfter is where the last search ended, summary how far this one got.
 	resumeAfter model.ClaimID
 	summary     model.DisruptionSummary
@@ -98,7 +99,7 @@ type trials struct {
 func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int) *trials {
 	n := len(dr.View.Hosts)
 	t := &trials{
-		draft: dr, v: dr.View, appraisal: appraisal, balance: newBalance(dr),
+		draft: dr, v: dr.View, appraisal: appraisal, judge: &judge{draft: dr, v: dr.View, balance: newBalance(dr)},
 		left: model.Or(dr.View.Policy.DisruptionTrials, 64+4*int64(len(open))), full: make([]int, len(dr.View.Classes)),
 		leaving: make([]bool, n), receivers: make([]bool, n), fixed: make([]bool, n),
 	}
@@ -185,4 +186,32 @@ func (t *trials) noteFull(host int, destinations []pack.Assignment, left []marke
 			t.full[it.Class.Index] = host + 1
 		}
 	}
+}
+
+// accept makes decisions part of the plan if each of them is worth it; else it says what is against the first that is not,
+// and the caller reverts.
+func (t *trials) accept(parts []draft.Decision) model.Reason {
+	for i := range parts {
+		if why := t.judge.approve(&parts[i]); !why.OK() {
+			return why
+		}
+	}
+	for i := range parts {
+		if !t.judge.trim(&parts[i]) {
+			return t.judge.notWorth(parts[i].Hosts[0], 0, t.draft.Churn.Sum(parts[i].Evicted), t.judge.leastOf(&parts[i]))
+		}
+		if why := t.judge.spotForSpot(&parts[i]); !why.OK() { // of what is left
+			return why
+		}
+		if why := t.draft.DependentsStay(parts[i].Evicted); !why.OK() {
+			return t.draft.About(parts[i].Hosts[0], why)
+		}
+		if why := t.judge.preferencesKept(&parts[i]); !why.OK() {
+			return why
+		}
+	}
+	for i := range parts {
+		t.draft.Keep(parts[i])
+	}
+	return model.Reason{}
 }

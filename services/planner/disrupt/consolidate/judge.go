@@ -9,6 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
 // Factors by which what a disruption saves must make up for its evictions.
@@ -18,92 +19,50 @@ const (
 	bySpot    = 3
 )
 
-// accept makes decisions part of the plan if each of them is worth it; else it says what is against the first that is not,
-// and the caller reverts.
-func (t *trials) accept(parts []draft.Decision) model.Reason {
-	for i := range parts {
-		if why := t.judge(&parts[i]); !why.OK() {
-			return why
-		}
-	}
-	for i := range parts {
-		if !t.trim(&parts[i]) {
-			return t.notWorth(parts[i].Hosts[0], 0, t.draft.Churn.Sum(parts[i].Evicted), t.leastOf(&parts[i]))
-		}
-		if why := t.spotForSpot(&parts[i]); !why.OK() { // of what is left
-			return why
-		}
-		if why := t.draft.DependentsStay(parts[i].Evicted); !why.OK() {
-			return t.draft.About(parts[i].Hosts[0], why)
-		}
-		if why := t.preferencesKept(&parts[i]); !why.OK() {
-			return why
-		}
-	}
-	for i := range parts {
-		t.draft.Keep(parts[i])
-	}
-	return model.Reason{}
+// judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
+// preferences that are enforced must be kept. It changes nothing but the decision that it is asked about.
+type judge struct {
+	draft   *draft.Draft
+	v       *view.View
+	balance *balance
 }
 
-// preferencesKept keeps pods whose preferences are enforced from being moved to where fewer of them are met.
-func (t *trials) preferencesKept(d *draft.Decision) model.Reason {
-	if t.v.Policy.Preferences != model.PreferencesEnforced {
-		return model.Reason{}
-	}
-	at := func(h int) *fit.Place {
-		return &fit.Place{Labels: t.v.Hosts[h].LabelSets[0], Taints: t.v.Hosts[h].Taints}
-	}
-	home := t.draft.Homes(d.Hosts)
-	for _, a := range d.Destinations {
-		p := t.v.Pods[a.Pod]
-		if fit.PreferencePenalty(p.Class.Profile, at(a.Host)) > fit.PreferencePenalty(p.Class.Profile, at(home[a.Pod])) {
-			return model.Reason{
-				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
-				Message: fmt.Sprintf("pod %s would have fewer of its preferences met elsewhere, and preferences are enforced", p.ID),
-				Remedy:  "let policy.preferences be priced",
-			}
-		}
-	}
-	return model.Reason{}
-}
-
-// judge says whether a decision is worth it, and fills in what it saves and why.
-func (t *trials) judge(d *draft.Decision) model.Reason {
-	price, weighed := t.draft.Price(d.Hosts)
+// approve says whether a decision is worth it, and fills in what it saves and why.
+func (j *judge) approve(d *draft.Decision) model.Reason {
+	price, weighed := j.draft.Price(d.Hosts)
 	var list, cost int64
 	for _, b := range d.Replacements {
 		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
 	}
-	saving, least := min(price-list, weighed-cost), t.leastOf(d)
+	saving, least := min(price-list, weighed-cost), j.leastOf(d)
 	if saving < least {
-		return t.notWorth(d.Hosts[0], saving, t.draft.Churn.Sum(d.Evicted), least)
+		return j.notWorth(d.Hosts[0], saving, j.draft.Churn.Sum(d.Evicted), least)
 	}
-	if why := t.spotForSpot(d); !why.OK() {
+	if why := j.spotForSpot(d); !why.OK() {
 		return why
 	}
-	if why := t.balance.approve(d.Hosts, weighed-cost); !why.OK() {
+	if why := j.balance.approve(d.Hosts, weighed-cost); !why.OK() {
 		return why
 	}
 	d.Reason, d.Saving = model.ReasonUnderutilized, price-list
-	d.Explanation = t.explain(d, price, list)
+	d.Explanation = j.explain(d, price, list)
 	return model.Reason{}
 }
 
 // leastOf is what a decision must save at least.
-func (t *trials) leastOf(d *draft.Decision) int64 {
+func (j *judge) leastOf(d *draft.Decision) int64 {
 	factor := float64(byDelete)
 	if len(d.Replacements) > 0 {
 		factor = byReplace
 	}
-	if t.allSpot(d.Hosts) && slices.ContainsFunc(d.Replacements, maySpot) {
+	if j.allSpot(d.Hosts) && slices.ContainsFunc(d.Replacements, maySpot) {
 		factor = bySpot
 	}
-	return t.draft.Churn.Least(t.draft.Churn.Sum(d.Evicted), factor)
+	return j.draft.Churn.Least(j.draft.Churn.Sum(d.Evicted), factor)
 }
 
-func (t *trials) allSpot(hosts []int) bool {
-	return !slices.ContainsFunc(hosts, func(h int) bool { return t.v.Hosts[h].Claim.CapacityType != model.Spot })
+func (j *judge) allSpot(hosts []int) bool {
+	return !slices.ContainsFunc(hosts, func(h int) bool { return j.v.Hosts[h].Claim.CapacityType != model.Spot })
 }
 
 func maySpot(b *purchase.NewClaim) bool {
@@ -112,12 +71,12 @@ func maySpot(b *purchase.NewClaim) bool {
 
 // trim leaves out of what replacements may become what would cost so much that the decision would not be worth it, should
 // all of them become the highest that they list; false where too little is left.
-func (t *trials) trim(d *draft.Decision) bool {
+func (j *judge) trim(d *draft.Decision) bool {
 	if len(d.Replacements) == 0 {
 		return true
 	}
-	price, weighed := t.draft.Price(d.Hosts)
-	least := t.leastOf(d)
+	price, weighed := j.draft.Price(d.Hosts)
+	least := j.leastOf(d)
 	var list, cost int64
 	for _, b := range d.Replacements {
 		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
@@ -141,8 +100,8 @@ func part(whole, one, all int64) int64 {
 	return int64(float64(whole) * (float64(one) / float64(all)))
 }
 
-func (t *trials) explain(d *draft.Decision, price, list int64) model.Reason {
-	name := t.v.Hosts[d.Hosts[0]].Name()
+func (j *judge) explain(d *draft.Decision, price, list int64) model.Reason {
+	name := j.v.Hosts[d.Hosts[0]].Name()
 	if len(d.Replacements) == 0 {
 		return model.Reason{
 			Code: model.CodePodsFitElsewhere, Subject: name,
@@ -161,15 +120,37 @@ func (t *trials) explain(d *draft.Decision, price, list int64) model.Reason {
 }
 
 // notWorth says that a saving does not make up for its evictions.
-func (t *trials) notWorth(host int, saving, price, least int64) model.Reason {
-	r := model.Reason{Code: model.CodePayback, Subject: t.v.Hosts[host].Name()}
-	if price > 0 && least > t.v.Policy.MinSaving {
+func (j *judge) notWorth(host int, saving, price, least int64) model.Reason {
+	r := model.Reason{Code: model.CodePayback, Subject: j.v.Hosts[host].Name()}
+	if price > 0 && least > j.v.Policy.MinSaving {
 		r.Message = fmt.Sprintf("removing it would save %s an hour, and moving its pods weighs %s: it must save %s to pay back within %s",
-			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), t.draft.Churn.Payback)
+			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), j.draft.Churn.Payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
 		return r
 	}
 	r.Code = model.CodeNoCheaper
 	r.Message = fmt.Sprintf("removing it saves %s; the least that is worth it is %s", fit.Money(max(0, saving)), fit.Money(least))
 	return r
+}
+
+// preferencesKept keeps pods whose preferences are enforced from being moved to where fewer of them are met.
+func (j *judge) preferencesKept(d *draft.Decision) model.Reason {
+	if j.v.Policy.Preferences != model.PreferencesEnforced {
+		return model.Reason{}
+	}
+	at := func(h int) *fit.Place {
+		return &fit.Place{Labels: j.v.Hosts[h].LabelSets[0], Taints: j.v.Hosts[h].Taints}
+	}
+	home := j.draft.Homes(d.Hosts)
+	for _, a := range d.Destinations {
+		p := j.v.Pods[a.Pod]
+		if fit.PreferencePenalty(p.Class.Profile, at(a.Host)) > fit.PreferencePenalty(p.Class.Profile, at(home[a.Pod])) {
+			return model.Reason{
+				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
+				Message: fmt.Sprintf("pod %s would have fewer of its preferences met elsewhere, and preferences are enforced", p.ID),
+				Remedy:  "let policy.preferences be priced",
+			}
+		}
+	}
+	return model.Reason{}
 }

@@ -89,7 +89,7 @@ func (t *trials) together(set []int) (worth []int, ok bool) {
 	}
 	worth = []int{}
 	for _, p := range parts {
-		if t.judge(&p).OK() {
+		if t.judge.approve(&p).OK() {
 			worth = append(worth, p.Hosts...)
 		}
 	}

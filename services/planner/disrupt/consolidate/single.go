@@ -151,10 +151,10 @@ func (t *trials) noCheaper(host int, left []market.Item, bought []*purchase.NewC
 	if cost < weighed {
 		price := t.draft.Churn.Sum(t.draft.Moving[host])
 		d := draft.Decision{Hosts: []int{host}, Evicted: t.draft.Moving[host], Replacements: bought}
-		if saving := weighed - cost; saving < t.leastOf(&d) {
-			return t.notWorth(host, saving, price, t.leastOf(&d))
+		if saving := weighed - cost; saving < t.judge.leastOf(&d) {
+			return t.judge.notWorth(host, saving, price, t.judge.leastOf(&d))
 		}
-		if r := t.spotForSpot(&d); !r.OK() {
+		if r := t.judge.spotForSpot(&d); !r.OK() {
 			return r
 		}
 	}

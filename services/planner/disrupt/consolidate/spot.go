@@ -21,25 +21,25 @@ const (
 // move all the time, and each move would end on an offering with less spare capacity, until the node is the one most often
 // interrupted. A replacement must list enough that is cheaper than the node, and not what the node is itself. Several nodes
 // may become fewer.
-func (t *trials) spotForSpot(d *draft.Decision) model.Reason {
-	if len(d.Replacements) == 0 || len(d.Replacements) < len(d.Hosts) || !t.allSpot(d.Hosts) {
+func (j *judge) spotForSpot(d *draft.Decision) model.Reason {
+	if len(d.Replacements) == 0 || len(d.Replacements) < len(d.Hosts) || !j.allSpot(d.Hosts) {
 		return model.Reason{}
 	}
 	for _, b := range d.Replacements {
 		if !maySpot(b) {
 			continue
 		}
-		if r := t.diverse(d.Hosts, b); !r.OK() {
+		if r := j.diverse(d.Hosts, b); !r.OK() {
 			return r
 		}
 	}
 	return model.Reason{}
 }
 
-func (t *trials) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
+func (j *judge) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
 	highest := int64(0)
 	for _, h := range hosts {
-		highest = max(highest, t.v.WeighedPrice(t.v.Hosts[h].Claim))
+		highest = max(highest, j.v.WeighedPrice(j.v.Hosts[h].Claim))
 	}
 	zones, families, n, same := make(map[string]bool), make(map[string]bool), 0, false
 	for _, o := range b.Options {
@@ -50,7 +50,7 @@ func (t *trials) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
 		zones[o.Offering.Zone] = true
 		families[family(o.Type.Name)] = true
 		same = same || slices.ContainsFunc(hosts, func(h int) bool {
-			c := t.v.Hosts[h].Claim
+			c := j.v.Hosts[h].Claim
 			return c.InstanceType == o.Type.Name && c.Zone == o.Offering.Zone
 		})
 	}
@@ -58,7 +58,7 @@ func (t *trials) diverse(hosts []int, b *purchase.NewClaim) model.Reason {
 		return model.Reason{}
 	}
 	return model.Reason{
-		Code: model.CodeNoCheaper, Subject: t.v.Hosts[hosts[0]].Name(),
+		Code: model.CodeNoCheaper, Subject: j.v.Hosts[hosts[0]].Name(),
 		Message: fmt.Sprintf("%s at %s would do, but only %s of %s in %s would be cheaper: too few for spot to take the place of spot",
 			b.Best().Type.Name, fit.Money(b.Best().Price), fit.Count(n, "spot offering"), kinds(len(families)), fit.Count(len(zones), "zone")),
 		Remedy: "allow more instance families or zones in the pool",

@@ -37,8 +37,8 @@ func TestSpotKeepsItsDiversity(t *testing.T) {
 			v := &view.View{World: &view.World{}, Hosts: []*view.Host{{Node: &model.Node{Name: "n"}, Claim: &model.Claim{
 				InstanceType: "t3.large", Zone: "a", CapacityType: model.Spot, Price: 20,
 			}}}}
-			s := &trials{draft: &draft.Draft{Params: draft.Params{View: v}}, v: v}
-			if r := s.spotForSpot(&draft.Decision{Hosts: []int{0}, Replacements: []*purchase.NewClaim{{Options: tt.options}}}); r.OK() != tt.want {
+			j := &judge{draft: &draft.Draft{Params: draft.Params{View: v}}, v: v}
+			if r := j.spotForSpot(&draft.Decision{Hosts: []int{0}, Replacements: []*purchase.NewClaim{{Options: tt.options}}}); r.OK() != tt.want {
 				t.Errorf("%v, want %v: %s", r.OK(), tt.want, r.Message)
 			}
 		})

@@ -66,7 +66,7 @@ func (x *replacer) replaceDrifted() {
 func (x *replacer) canary(pool *view.Pool) model.Reason {
 	hold, known := x.holds[pool]
 	if !known {
-		hold, _ = DriftHold(x.v, pool)
+		hold, _ = HoldOf(x.v, pool)
 		x.holds[pool] = hold
 	}
 	if !hold.OK() {
@@ -76,8 +76,8 @@ func (x *replacer) canary(pool *view.Pool) model.Reason {
 	return rules.Canary(pool.Name, leaving, leaving > 0 && x.proven(pool))
 }
 
-// DriftHold says that drift of a pool is held after failed replacements, and until when.
-func DriftHold(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
+// HoldOf says that drift of a pool is held after failed replacements, and until when.
+func HoldOf(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
 	claim := func(id model.ClaimID) *model.Claim { return v.ClaimIndex[id] }
 	return rules.DriftHold(pool.Name, v.Snapshot.Disruptions, claim, v.Now)
 }
