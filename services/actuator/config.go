@@ -131,7 +131,7 @@ type IntervalsConfig struct {
 type DisruptionConfig struct {
 	// WaitForDaemonPods lets the drain of a node begin only when the DaemonSet pods on its replacements are ready, too.
 	WaitForDaemonPods bool `json:"wait_for_daemon_pods"`
-	// InitializationTimeout is how long a node that has joined the cluster may take to become one to rely on, before it is
+	// InitializationTimeout is how long a node that has joined the cluster may take to become Initialized, before it is
 	// given up: zero is 30m, the least is 1m.
 	InitializationTimeout boot.Duration `json:"initialization_timeout"`
 }

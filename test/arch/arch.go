@@ -41,8 +41,7 @@ func pure() []string {
 // exceptions are imports beyond the standard library that a pure package may have, as prefixes.
 func exceptions() map[string]string {
 	return map[string]string{
-		"services/core/schedule":  "github.com/robfig/cron/", // the parser of Karpenter's own schedules
-		"services/planner/verify": "k8s.io/",                 // the second opinion on a plan uses Kubernetes' own rules where they exist
+		"services/core/schedule": "github.com/robfig/cron/", // the parser of Karpenter's own schedules
 	}
 }
 

@@ -79,9 +79,6 @@ func TestTheRulesBite(t *testing.T) {
 		"a pure package may not log": {
 			"pure imports", "services/actuator/lifecycle/a.go", doc + `import "log/slog"`, "log/slog",
 		},
-		"verify may use Kubernetes' rules": {
-			"pure imports", "services/planner/verify/a.go", doc + `import "k8s.io/component-helpers/scheduling/corev1"`, "",
-		},
 		"the tests of a pure package may use what they like": {
 			"pure imports", "services/planner/fit/a_test.go", doc + `import "os"`, "",
 		},

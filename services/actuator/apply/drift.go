@@ -140,7 +140,7 @@ func (v *verifier) records() []model.DisruptionRecord {
 	return v.drifts
 }
 
-// proven says that a node of the pool that was launched as the pool and its class are now can be relied on.
+// proven says that a node of the pool that was launched as the pool and its class are now is Initialized.
 func (v *verifier) proven(pool model.PoolName) bool {
 	if known, ok := v.proof[pool]; ok {
 		return known

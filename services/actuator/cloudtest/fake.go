@@ -1,4 +1,4 @@
-// Package cloudtest is an honest little EC2 for tests, and the suite that it and every real adapter pass.
+// Package cloudtest is an in-memory fake of EC2 for tests, and the suite that it and every real adapter pass.
 //
 // The fake keeps stock, client tokens, launch latency on a clock that the test moves, and eventual consistency; it never
 // opens a socket. Start at New, and at Suite for what every implementation promises.
@@ -84,7 +84,7 @@ func (f *Fake) Publish(image string) {
 	f.image = image
 }
 
-// Exhaust takes an offering off the shelf; Restock puts it back. Only type, zone and capacity type count.
+// Exhaust makes an offering out of stock; Restock puts it back. Only type, zone and capacity type count.
 func (f *Fake) Exhaust(o model.RankedOffering) { f.stock(o, true) }
 
 // Restock undoes Exhaust.

@@ -21,7 +21,7 @@ type World struct {
 	Queue   cloud.Queue
 	// Spec is a class that resolves in this world.
 	Spec cloud.ClassSpec
-	// Exhaust takes an offering off the shelf.
+	// Exhaust makes an offering out of stock.
 	Exhaust func(o model.RankedOffering)
 	// Send puts a message on the queue.
 	Send func(body string)

@@ -1,4 +1,4 @@
-// Package clustertest is an honest little Kubernetes for tests, and the suite that it and the real adapter pass.
+// Package clustertest is an in-memory fake of Kubernetes for tests, and the suite that it and the real adapter pass.
 //
 // The fake keeps what the API server keeps of the objects that the actuator touches: finalizers, uids, owners, disruption
 // budgets and statuses, on a clock that the test gives it. Its kubelets are perfect: nodes are ready, pods run, and end

@@ -82,7 +82,7 @@ type Result struct {
 	Wake time.Time
 }
 
-// Step moves a disruption on: it drains the candidates once their replacements can be relied on, gives up when one of
+// Step moves a disruption on: it drains the candidates once their replacements are ready, gives up when one of
 // those failed, and ends when the candidates have. The replacement of an unhealthy node is not waited for, and there is no
 // way back from a drain that has begun.
 func Step(d model.DisruptionRecord, f Facts, now time.Time) Result {

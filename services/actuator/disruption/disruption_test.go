@@ -47,7 +47,7 @@ func daemonPod(ready bool) cluster.Pod {
 }
 
 // example is one thing that can be seen of a disruption with one candidate, c1, and one replacement, r1, ten minutes after
-// it was accepted. It begins as a disruption that could drain now: r1 can be relied on, and c1 is tainted.
+// it was accepted. It begins as a disruption that could drain now: r1 is ready, and c1 is tainted.
 type example struct {
 	name string
 	edit func(d *model.DisruptionRecord, f *Facts)

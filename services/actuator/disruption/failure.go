@@ -32,7 +32,7 @@ func failure(d model.DisruptionRecord, f Facts, now time.Time) string {
 		return ""
 	}
 	if missing := awaited(d, f); missing != "" {
-		return fmt.Sprintf("its replacements could not be relied on within %s: %s", Timeout, missing)
+		return fmt.Sprintf("its replacements were not ready within %s: %s", Timeout, missing)
 	}
 	return fmt.Sprintf("its nodes could not be tainted within %s", Timeout)
 }

@@ -1,5 +1,5 @@
-// Package inventory is what the actuator tells its watchers: claims, what can be bought for how much, and what has happened
-// lately, as one immutable value with a revision.
+// Package inventory is what the actuator streams to its watchers: claims, what can be bought for how much, and what has
+// happened lately, as one immutable value with a revision.
 //
 // It must never know protobuf or a subscriber. Start at Inventory and Diff.
 package inventory

@@ -91,7 +91,7 @@ func terminateLate(c model.Claim, e Event, now time.Time) Result {
 
 func terminate(c model.Claim, _ Event, _ time.Time) Result { return does(c, EffectTerminate) }
 
-// gone ends the claim once neither instance nor node is left. What never became a node, or one to rely on, has failed.
+// gone ends the claim once neither instance nor node is left. What never became Initialized has failed.
 func gone(c model.Claim, e Event, now time.Time) Result {
 	if e.NodeThere {
 		return does(c, EffectRemoveNode)

@@ -22,7 +22,7 @@ const (
 	LaunchTimeout = 5 * time.Minute
 	// RegistrationTimeout is how long an instance may take to join the cluster as a node.
 	RegistrationTimeout = 15 * time.Minute
-	// InitializationTimeout is how long a node may take to become one to rely on, unless the event says otherwise.
+	// InitializationTimeout is how long a node may take to become Initialized, unless the event says otherwise.
 	InitializationTimeout = 30 * time.Minute
 	// Settle is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
 	Settle = time.Minute
@@ -138,7 +138,7 @@ const (
 	EffectTerminate
 	// EffectSyncNode: bring the node to the claim's labels and taints, and let pods in.
 	EffectSyncNode
-	// EffectInitializeNode: mark the node as one to rely on.
+	// EffectInitializeNode: mark the node as Initialized.
 	EffectInitializeNode
 	// EffectTaintNode: keep new pods off the node.
 	EffectTaintNode
@@ -186,7 +186,7 @@ func Step(c model.Claim, e Event, now time.Time) Result {
 	if handle == nil {
 		return Result{Claim: c, Ignored: model.Reason{
 			Code:    model.CodeInvalid,
-			Message: fmt.Sprintf("a claim that is %s does not answer to %s", c.State, e.Kind),
+			Message: fmt.Sprintf("a claim that is %s does not handle %s", c.State, e.Kind),
 			Subject: "nodeclaim/" + string(c.ID),
 		}}
 	}

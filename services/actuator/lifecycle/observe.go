@@ -32,7 +32,7 @@ type Seen struct {
 	Blocked map[string]string
 	// Claims are all claims, for the pods of an interrupted node.
 	Claims iter.Seq[*model.Claim]
-	// InitializationTimeout is how long the node may take to become one to rely on.
+	// InitializationTimeout is how long the node may take to become Initialized.
 	InitializationTimeout time.Duration
 	// Offerings are what a planned claim may be launched as now, and NotReady is why it can't be launched yet.
 	Offerings []model.RankedOffering

@@ -159,7 +159,7 @@ func tainted(n cluster.Node, key string) bool {
 	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
 }
 
-// initializationTimeout gives up a node that never became one to rely on: no one else would take it away. Where its
+// initializationTimeout gives up a node that never became Initialized: no one else would take it away. Where its
 // kubelet is silent its pods go at once; else they are moved as those of any node.
 func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	deadline := e.Deadline
@@ -178,7 +178,7 @@ func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	if missing == "" { // it is about to be told so, late as it is
 		return does(c)
 	}
-	failure := about(c, model.CodeNotInitialized, "node %s did not become one to rely on within %s: %s",
+	failure := about(c, model.CodeNotInitialized, "node %s did not become Initialized within %s: %s",
 		c.Node, deadline.Sub(c.StateTime), missing)
 	out := Event{Kind: EventDrain, DisruptionReason: model.ReasonUnhealthy}
 	if !e.Node.Ready {

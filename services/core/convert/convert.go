@@ -1,5 +1,5 @@
-// Package convert translates between the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1 and the planner's model. It is
-// the only package that knows both.
+// Package convert translates between the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1 and core/model. It is the
+// only package that knows both.
 //
 // What comes in is checked completely: an unknown enum, a negative amount, an id that is missing, there twice or leads
 // nowhere is a Problem that names the object and the field, and nothing is ever filled in or passed over. What comes out

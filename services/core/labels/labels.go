@@ -22,7 +22,7 @@ const (
 	CapacityType = Karpenter + "/capacity-type"
 	// Registered is "true" once the node has joined and was given its labels and taints.
 	Registered = Karpenter + "/registered"
-	// Initialized is "true" once the node can be relied on.
+	// Initialized is "true" once the node has started: ready, with its extended resources and without startup taints.
 	Initialized = Karpenter + "/initialized"
 	// Claim is the claim that a node stands for; also the tag of the instance.
 	Claim = Kerf + "/claim"

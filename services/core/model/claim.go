@@ -46,7 +46,7 @@ func (s ClaimState) String() string {
 // Ended says that nothing of the claim is left in EC2 and that nothing will happen to it any more.
 func (s ClaimState) Ended() bool { return s == ClaimGone || s == ClaimFailed }
 
-// InFlight says that the claim may become a node but is none that can be relied on yet.
+// InFlight says that the claim may become a node but is not Initialized yet.
 func (s ClaimState) InFlight() bool { return s >= ClaimPlanned && s <= ClaimRegistered }
 
 // Claim is one wish for one node, from the plan that asked for it to the end of its instance.

@@ -1,4 +1,4 @@
-// Package model holds the planner's nouns as plain values: what a cluster is made of, what a plan says, and why.
+// Package model holds the types of all services as plain values: what a cluster is made of, what a plan says, and why.
 //
 // The types mirror the messages of kerf.cluster.v1alpha1 and kerf.planner.v1alpha1 one to one, so that everything behind this
 // package works on integers, typed ids and sorted lists. It knows neither protocol buffers nor Kubernetes nor AWS, and

@@ -1,6 +1,6 @@
 package model
 
-// NodeOverlay is what a user knows better of some offerings than the catalogue. It changes what is planned with, never
+// NodeOverlay is what a user corrects in the catalogue for some offerings. It changes what is planned with, never
 // what EC2 is paid.
 type NodeOverlay struct {
 	Name string

@@ -201,7 +201,7 @@ func TestACanaryGoesFirst(t *testing.T) {
 		"of an older class":           {func(c *model.Claim) { c.ClassHash = "0" }, false},
 		"of another class":            {func(c *model.Claim) { c.NodeClass = "bottlerocket" }, false},
 		"of another pool":             {func(c *model.Claim) { c.NodePool = "other" }, false},
-		"not ready to be relied on":   {func(c *model.Claim) { c.State = model.ClaimRegistered }, false},
+		"not initialized":             {func(c *model.Claim) { c.State = model.ClaimRegistered }, false},
 		"on its way out":              {func(c *model.Claim) { c.Disruption = "d" }, false},
 		"by hash of another version":  {func(c *model.Claim) { c.PoolHash = "v2-1" }, false},
 		"though it is of another age": {func(c *model.Claim) { c.CreateTime = at(-1) }, true},

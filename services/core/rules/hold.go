@@ -106,7 +106,7 @@ func Canary(pool model.PoolName, leaving int, proven bool) model.Reason {
 	}
 }
 
-// Proves says whether a claim shows that its pool's present template works: it was launched from that, can be relied on,
+// Proves says whether a claim shows that its pool's present template works: it was launched from that, is Initialized,
 // and stays. The caller adds that its node is ready and has not drifted. A class that is not known is nil and proves
 // nothing wrong.
 func Proves(c *model.Claim, pool *model.NodePool, class *model.NodeClass) bool {

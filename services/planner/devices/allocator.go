@@ -8,7 +8,7 @@ import (
 )
 
 // Allocator is the devices of all places that a plan puts pods on, and where claims are that pods share. Places are numbers
-// of the caller's. Make it with NewTally; it is owned by one goroutine.
+// of the caller's. Make it with NewAllocator; it is owned by one goroutine.
 type Allocator struct {
 	// freed are nodes whose pods all go: claims that are allocated there are freed.
 	freed  map[model.NodeName]bool

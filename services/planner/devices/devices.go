@@ -7,9 +7,10 @@
 // well. What the scheduler may do and this package does not count on (parts of devices, shared capacity, devices that
 // belong to no single node) is never used.
 //
-// A Stock is the devices of one place. A Tally has the stocks of many, and knows where claims are that pods share.
+// A Stock is the devices of one place. An Allocator has the stocks of many, and knows where claims are that pods share.
 // Templates says what nodes yet to be bought will have, and Dims counts devices as if they were resources, which is never
-// too strict and mostly exact. The package knows neither views nor plans: the same code serves packing and judging.
+// too strict and mostly exact. The package knows neither views nor plans: the same code serves packing and judging. Start
+// reading with Stock, then Allocator.
 package devices
 
 import (

@@ -23,11 +23,11 @@ type Matcher struct {
 type Peers interface {
 	// OnHost is the rule that keeps one more pod off a host, or the zero Reason.
 	OnHost(c *view.Class, host int) model.Reason
-	// RoomOn is how many pods, up to limit, may go to a host one after the other.
+	// CapacityOn is how many pods, up to limit, may go to a host one after the other.
 	CapacityOn(c *view.Class, host, limit int) int
 }
 
-// CheckPeers makes the matcher judge by rules about other pods too, in Host and in Room.
+// CheckPeers makes the matcher judge by rules about other pods too, in Host and in Capacity.
 func (m *Matcher) CheckPeers(p Peers) { m.peers = p }
 
 // NewMatcher judges on the hosts of a view. It belongs to one goroutine, like the view.

@@ -4,7 +4,7 @@
 //
 // It knows a snapshot and nothing that was made of it, so that every package which plans may ask it. It decides nothing
 // about pods: what it gives is data for those who pack and disrupt. Start reading with Overlays, then Expand (buffers),
-// Static (pools with replicas) and Units (reservations).
+// Static (pools with replicas) and ReservationUnits.
 package offer
 
 import (

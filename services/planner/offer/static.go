@@ -25,7 +25,7 @@ type StaticQuery struct {
 	Options func(*model.NodePool) ([]model.RankedOffering, model.Reason)
 	// MeetsMinValues says whether a claim with only these offerings meets the pool's minValues. nil: always.
 	MeetsMinValues func(*model.NodePool, []model.RankedOffering) bool
-	// MaxOfferings is how many offerings a claim lists at most.
+	// Most is how many offerings a claim lists at most.
 	Most int
 }
 
@@ -229,7 +229,7 @@ type victim struct {
 	price    int64
 }
 
-// giveBack picks n claims: those that nothing protects before those that something does; among them what was not launched
+// choose picks n claims: those that nothing protects before those that something does; among them what was not launched
 // yet, then what is empty, then what is cheapest to move; and of equals one of the zone that has most, the more expensive first.
 func (f *staticPool) choose(n int64) []model.ClaimID {
 	victims := f.victims()

@@ -11,7 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// demand is what needs a home. Pods are places in World.Pods, in order.
+// demand is what needs a node. Pods are places in World.Pods, in order.
 type demand struct {
 	// pods are pending, or run on nodes that are going away.
 	pods []int
@@ -75,7 +75,7 @@ func (c *cycle) restless() []int {
 	return out
 }
 
-// displaced says whether a pod on a node that goes needs a home now. A pod that nothing would make again does not; one
+// displaced says whether a pod on a node that goes needs a node now. A pod that nothing would make again does not; one
 // that holds up the drain only does where the node goes whether it agrees or not.
 func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 	if p.Class.OwnerKind == "" {

@@ -38,7 +38,7 @@ func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
 		}
 	}
 	items := market.Items(c.World, pods)
-	// Those that share a claim are seated last.
+	// Those that share a claim are placed last.
 	slices.SortStableFunc(items, func(a, b market.Item) int { return cmp.Compare(late(a), late(b)) })
 	if len(items) <= mostTurns {
 		for some := range permutations(items) {
@@ -57,7 +57,7 @@ func (c *cycle) inTurn(host int, ids []model.PodID) []model.PodID {
 	return out
 }
 
-// late is higher for pods that are seated last.
+// late is higher for pods that are placed last.
 func late(it market.Item) int {
 	if devices.SharesClaims(it.Class.PodClass) {
 		return 1

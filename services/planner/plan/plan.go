@@ -1,7 +1,7 @@
-// Package plan answers one Input with one Plan. It is the only package of the planner's heart that others need.
+// Package plan answers one Input with one Plan. It is the only package of the planner's core that others need.
 //
 // Decide is a pure function: no clock, no random source, no I/O; the same input gives the same plan to the byte, in
-// whatever order its lists come. It sorts and indexes the snapshot (view), finds what needs a home, puts it onto nodes
+// whatever order its lists come. It sorts and indexes the snapshot (view), finds what needs a node, puts it onto nodes
 // that exist and buys the rest (pack), then looks for nodes to disrupt (disrupt), and writes all of it down. Start
 // reading with Decide.
 package plan
@@ -110,7 +110,7 @@ func (c *cycle) asks(kind model.DecisionKind) bool {
 	return len(c.in.Kinds) == 0
 }
 
-// reserve sets aside what is spoken for beside what DaemonSets will start: the capacity that preemption frees. The
+// reserve sets aside the capacity that preemption frees, in addition to what is reserved for DaemonSets' pods. The
 // plan says nothing of when those pods will be there, so that no other pod is to rely on them.
 func (c *cycle) reserve() {
 	for _, s := range c.demand.preempting {

@@ -86,7 +86,7 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 		"a node that has been quiet":               {func(p *past) { p.pool().ConsolidateAfter = lasting(5) }, 0},
 		"a node without pods, since it was ready":  {func(p *past) { p.pool().ConsolidateAfter, p.node().LastPodEventTime = lasting(55), time.Time{} }, 5},
 		"a node of a pool that never consolidates": {func(*past) {}, 0},
-		"a node that is not ready to be relied on": {func(p *past) {
+		"a node that is not initialized": {func(p *past) {
 			p.pool().ConsolidateAfter, p.claim().InitializeTime, p.claim().State = lasting(30), time.Time{}, model.ClaimRegistered
 		}, 0},
 		"a node that is not Kerf's": {func(p *past) { p.pool().ConsolidateAfter, p.node().Claim, p.Snapshot.Claims = lasting(30), "", nil }, 0},

@@ -37,7 +37,7 @@ type Host struct {
 	Interrupted bool
 	// Closed says that it takes no more pods: it is leaving, cordoned, or gone.
 	Closed bool
-	// Initialized says that the node can be relied on: its own claim says so, or Kerf does not own it and it is ready.
+	// Initialized says that the node has started: its own claim says so, or Kerf does not own it and it is ready.
 	Initialized bool
 }
 

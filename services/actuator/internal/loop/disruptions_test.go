@@ -24,7 +24,7 @@ func removal(id string, why model.DisruptionReason, candidates []model.ClaimID, 
 	return p
 }
 
-// grow buys nodes and waits until they can be relied on.
+// grow buys nodes and waits until they are Initialized.
 func (r *rig) grow(ids ...model.ClaimID) {
 	r.t.Helper()
 	p := model.Plan{ID: model.PlanID("p-" + string(ids[0]))}
@@ -127,7 +127,7 @@ func TestNodeThatJoinsAndNeverComesUpIsGivenUp(t *testing.T) {
 				if s, _ := r.kube.Observe(); len(s.Nodes)+len(r.alive()) != 0 {
 					t.Errorf("something is left:\n%s", r.dump())
 				}
-				r.hasEvent("NodeClaim", "c1", "NotInitialized", "did not become one to rely on")
+				r.hasEvent("NodeClaim", "c1", "NotInitialized", "did not become Initialized")
 			})
 		})
 	}

@@ -56,7 +56,7 @@ type Config struct {
 	Repair model.RepairPolicy
 	// WaitForDaemonPods lets a drain begin only when the DaemonSet pods on its replacements are ready, too.
 	WaitForDaemonPods bool
-	// InitializationTimeout is how long a node that has joined may take to become one to rely on; 0 means
+	// InitializationTimeout is how long a node that has joined may take to become Initialized; 0 means
 	// lifecycle.InitializationTimeout.
 	InitializationTimeout time.Duration
 	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.

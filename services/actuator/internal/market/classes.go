@@ -205,7 +205,7 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 	settings := s.cfg.Settings(c.Spec)
 	id, err := settingsID(settings)
 	if err != nil {
-		s.cfg.Log.ErrorContext(ctx, "name the settings of a class", "class", c.Spec.Name, "error", err)
+		s.cfg.Log.ErrorContext(ctx, "hash the settings of a class", "class", c.Spec.Name, "error", err)
 		return
 	}
 	if known := s.catalogues[id]; known != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Move puts the pods of hosts elsewhere in the view, on hosts that usable allows. What it returns as left fits on none of
-// them; waits says that a destination can't be relied on yet. The caller reverts if it does not like the answer.
+// them; waits says that a destination is not Initialized yet. The caller reverts if it does not like the answer.
 func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left []market.Item, waits model.Reason) {
 	d = Decision{Hosts: hosts, Evicted: dr.Movable(hosts...)}
 	leaves := make(map[int]bool, len(hosts))
@@ -45,7 +45,7 @@ func (dr *Draft) Move(hosts []int, usable func(host int) bool) (d Decision, left
 	return d, left, waits
 }
 
-// Ready says that a host is a node that can be relied on.
+// Ready says that a host is a node that is initialized and ready.
 func (dr *Draft) Ready(host int) bool {
 	h := dr.View.Hosts[host]
 	return h.Initialized && h.Node != nil && h.Node.Ready

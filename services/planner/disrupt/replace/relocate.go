@@ -8,7 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// relocate finds a home for all pods of a host, whatever it costs; a static pool gets another node in its place. It changes
+// relocate finds nodes for all pods of a host, whatever it costs; a static pool gets another node in its place. It changes
 // the view only if it succeeds.
 func (x *replacer) relocate(host int) (draft.Decision, model.Reason) {
 	mark := x.draft.Scheduler.Mark()

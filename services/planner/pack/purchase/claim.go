@@ -15,7 +15,7 @@ type NewClaim struct {
 	// Options are what it may become, best first. All hold its pods.
 	Options []*market.Option
 	Items   []market.Item
-	// Runners are shapes that were weighed and lost.
+	// RunnersUp are shapes that were weighed and lost.
 	RunnersUp []RunnerUp
 	// Base is the option that it was packed for, whose capacity was counted against the limits.
 	Base *market.Option

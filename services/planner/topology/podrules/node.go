@@ -13,8 +13,8 @@ type NodeRule struct {
 	Trigger []int
 	Counted []int
 	Most    int
-	// Skew says that the rule comes from spread: it holds for new nodes as long as some domain has no pods, and is no law
-	// for every plan.
+	// Skew says that the rule comes from spread: it holds for new nodes as long as some domain has no pods, and is not a
+	// hard rule for every plan.
 	Skew bool
 }
 

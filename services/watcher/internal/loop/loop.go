@@ -139,7 +139,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 	if u.Driver != l.driver {
 		l.driver = u.Driver
-		l.cfg.Log.InfoContext(ctx, "driver's seat", "driver", u.Driver)
+		l.cfg.Log.InfoContext(ctx, "driver changed", "driver", u.Driver)
 	}
 	var whole time.Time
 	if u.Whole {

@@ -23,7 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ClaimState is where a claim is in its life. A claim moves only forward; docs of the actuator print the table.
+// ClaimState is where a claim is in its life. A claim moves only forward:
+// services/actuator/lifecycle/testdata/table.golden has the table.
 type ClaimState int32
 
 const (
