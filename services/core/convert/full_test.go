@@ -146,8 +146,10 @@ func fullDevice() model.NodeDevice {
 	return model.NodeDevice{
 		DeviceRef: model.DeviceRef{Driver: "gpu.example.com", Pool: "n1", Name: "gpu-0"}, Selectors: []string{"d-1", "d-2"},
 		OwnSelectors: []string{"d-2"}, FailingSelectors: []string{"d-3"}, Attributes: model.Labels{
-			{Key: "example.com/a", Value: "bool:true"}, {Key: "example.com/numa", Value: "int:1"},
-			{Key: "example.com/s", Value: "string:int:1"}, {Key: "example.com/v", Value: "version:1.2.3"},
+			{Key: "example.com/a", Value: "bool:true"},
+			{Key: "example.com/numa", Value: "int:1"},
+			{Key: "example.com/s", Value: "string:int:1"},
+			{Key: "example.com/v", Value: "version:1.2.3"},
 		},
 		Unavailable: true, Unsupported: "consumesCounters: not planned for",
 	}

@@ -29,10 +29,10 @@ func offeringID(o offering) string {
 // OfferingRef is the offering that an OfferingID names.
 func OfferingRef(id string) *clusterpb.OfferingRef {
 	out := &clusterpb.OfferingRef{}
-	rest := ""
-	out.InstanceType, rest, _ = strings.Cut(id, "/")
-	out.Zone, rest, _ = strings.Cut(rest, "/")
-	rest, out.ReservationId, _ = strings.Cut(rest, "/")
+	instanceType, rest, _ := strings.Cut(id, "/")
+	zone, rest, _ := strings.Cut(rest, "/")
+	rest, reservation, _ := strings.Cut(rest, "/")
+	out.InstanceType, out.Zone, out.ReservationId = instanceType, zone, reservation
 	for n := range clusterpb.CapacityType_name {
 		if n != 0 && model.CapacityType(n).String() == rest {
 			out.CapacityType = clusterpb.CapacityType(n)

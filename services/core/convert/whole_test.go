@@ -145,6 +145,7 @@ func (f filler) scalar(d protoreflect.FieldDescriptor, at int) protoreflect.Valu
 		return protoreflect.ValueOfInt64(n)
 	case protoreflect.Uint64Kind:
 		return protoreflect.ValueOfUint64(uint64(n))
+	default:
 	}
 	panic(fmt.Sprintf("no value for %s of kind %s", d.FullName(), d.Kind()))
 }

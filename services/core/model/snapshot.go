@@ -69,11 +69,11 @@ type Policy struct {
 
 // What a Policy means where it does not say.
 const (
+	DefaultMaxOfferings = 60
 	// DefaultPerNodeOverhead is a tenth of a cent an hour, about the price of the smallest root disk. Of plans of one price
 	// the one with the fewest nodes wins by it, and no plan gets more expensive by more than that for each node that it
 	// saves.
 	DefaultPerNodeOverhead int64 = 1000
-	DefaultMaxOfferings          = 60
 	// DefaultPreferencePrice makes a pod's heaviest preference (weight 100) worth a thousandth of a dollar an hour.
 	DefaultPreferencePrice int64 = 10
 	DefaultGapTarget             = 0.003

@@ -36,7 +36,7 @@ func Named() []string {
 	return []string{"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 }
 
-// Parse reads five fields (minute, hour, day of month, month, day of week), or one of Named.
+// Parse reads five fields (minute, hour, day of the month, the month, day of the week), or one of Named.
 func Parse(line string) (Schedule, error) {
 	if !slices.Contains(Named(), line) {
 		switch n := len(strings.Fields(line)); {

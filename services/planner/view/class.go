@@ -62,7 +62,7 @@ func (cp compiler) addClasses() error {
 		}
 		key, err := profileKey(spec, indifferent)
 		if err != nil {
-			return fmt.Errorf("pod class %s: %cp.w", spec.ID, err)
+			return fmt.Errorf("pod class %s: %w", spec.ID, err)
 		}
 		p := profiles[key]
 		if p == nil {

@@ -27,7 +27,7 @@ func (cp compiler) learn() {
 			continue
 		}
 		at, found := slices.BinarySearchFunc(nodes, c.Node, func(n model.Node, name model.NodeName) int { return cmp.Compare(n.Name, name) })
-		t := hostBuilder{cp.w}.claimCatalog(c).Type(c.InstanceType)
+		t := hostBuilder(cp).claimCatalog(c).Type(c.InstanceType)
 		if !found || t == nil {
 			continue
 		}

@@ -93,7 +93,8 @@ func consolidated() bench.Line {
 		Given: &bench.Given{
 			CostBefore: 263.57, CostAfter: 98.5, NodesBefore: 1000, NodesAfter: 300, Pods: 10000, PodMoves: 9900, MostMoves: 1, Finished: true,
 			Rounds: []bench.Round{
-				{Actions: 9, AtMoves: 5000, CostAfter: 105.9, AtCPUMs: 900}, {Actions: 9, AtMoves: 9900, CostAfter: 98.5, AtCPUMs: 1800},
+				{Actions: 9, AtMoves: 5000, CostAfter: 105.9, AtCPUMs: 900},
+				{Actions: 9, AtMoves: 9900, CostAfter: 98.5, AtCPUMs: 1800},
 				{AtMoves: 9900, CostAfter: 98.5, AtCPUMs: 2500},
 			},
 		},

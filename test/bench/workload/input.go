@@ -72,6 +72,7 @@ func New(c *Catalog, w *Workload) (*World, error) {
 	return x, nil
 }
 
+// SortBy sorts by an id; what has the same id keeps its order.
 func SortBy[T any](list []T, id func(T) string) {
 	slices.SortStableFunc(list, func(a, b T) int { return strings.Compare(id(a), id(b)) })
 }

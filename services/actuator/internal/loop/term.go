@@ -60,7 +60,8 @@ func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
 	t.jobs = jobs.New(t.agenda, c.Launches, c.Evictions)
 	t.registry = registry.New(c.Store, lead.Fence, t.agenda)
 	t.cluster = observed.NewCluster(c.Kube, t.agenda, c.Log)
-	t.instances = observed.NewInstances(c.Cloud, t.agenda, t.jobs, c.Log, c.Intervals.Poll, c.Intervals.FastPoll)
+	t.instances = observed.NewInstances(c.Cloud, t.agenda, t.jobs, c.Log,
+		observed.Intervals{Poll: c.Intervals.Poll, Fast: c.Intervals.FastPoll})
 	t.market = market.New(market.Config{
 		Agenda: t.agenda, Jobs: t.jobs, Log: c.Log, Market: c.Market, Classes: c.Classes, Fallback: c.Fallback, Settings: c.Settings,
 		TypesEvery: c.Intervals.Types, SpotEvery: c.Intervals.Spot, ClassesEvery: c.Intervals.Classes, TemplatesUnused: c.Intervals.Templates,

@@ -191,6 +191,7 @@ func quantities(as model.Amounts) map[string]any {
 			q = resource.NewMilliQuantity(a.Value, resource.DecimalSI)
 		case model.Memory, model.Resource(corev1.ResourceEphemeralStorage):
 			q = resource.NewQuantity(a.Value, resource.BinarySI)
+		default: // a count
 		}
 		out[string(a.Resource)] = q.String()
 	}

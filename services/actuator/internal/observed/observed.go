@@ -99,9 +99,12 @@ type Instances struct {
 	now bool
 }
 
+// Intervals are how often a list is asked for: Fast while instances come or go, else Poll.
+type Intervals struct{ Poll, Fast time.Duration }
+
 // NewInstances makes a list that was never asked for.
-func NewInstances(c cloud.Cloud, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger, poll, fastPoll time.Duration) *Instances {
-	return &Instances{cloud: c, agenda: a, jobs: j, log: log, poll: poll, fastPoll: fastPoll}
+func NewInstances(c cloud.Cloud, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger, every Intervals) *Instances {
+	return &Instances{cloud: c, agenda: a, jobs: j, log: log, poll: every.Poll, fastPoll: every.Fast}
 }
 
 // PollNow asks for a new list without waiting: something has changed in EC2.

@@ -62,7 +62,7 @@ func TestInstancesAreAskedForMoreOftenWhileOneIsExpected(t *testing.T) {
 		ec2 := cloudtest.New(&catalog.Catalog{}, time.Now, 0)
 		var a agenda.Agenda
 		pool := jobs.New(&a, 1, 1)
-		s := NewInstances(ec2, &a, pool, slog.New(slog.DiscardHandler), 30*time.Second, time.Second)
+		s := NewInstances(ec2, &a, pool, slog.New(slog.DiscardHandler), Intervals{Poll: 30 * time.Second, Fast: time.Second})
 		next := func(expecting bool) time.Duration {
 			begun := s.Listed
 			for s.Listed.Equal(begun) {

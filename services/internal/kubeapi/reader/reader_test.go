@@ -135,8 +135,10 @@ func TestNodeClass(t *testing.T) {
 
 func TestTaintsWithoutMeaningAreLeftOut(t *testing.T) {
 	got := reader.Taints([]corev1.Taint{
-		{Key: "a", Value: "2", Effect: "Sometimes"}, {Effect: corev1.TaintEffectNoSchedule},
-		{Key: "a", Value: "1", Effect: corev1.TaintEffectNoSchedule}, {Key: "a", Value: "2", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "a", Value: "2", Effect: "Sometimes"},
+		{Effect: corev1.TaintEffectNoSchedule},
+		{Key: "a", Value: "1", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "a", Value: "2", Effect: corev1.TaintEffectNoSchedule},
 	})
 	if diff := cmp.Diff([]model.Taint{{Key: "a", Value: "1", Effect: model.NoSchedule}}, got); diff != "" {
 		t.Errorf("taints (-want +got):\n%s", diff)

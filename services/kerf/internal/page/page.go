@@ -31,6 +31,7 @@ const (
 	Cyan   = "36"
 )
 
+// Paint puts a text into one of the terminal's colours, if colours are wanted.
 func (s Style) Paint(code, str string) string {
 	if !s.Color || str == "" {
 		return str
@@ -44,6 +45,7 @@ type Page struct {
 	b strings.Builder
 }
 
+// Line writes one line, without spaces at its end.
 func (p *Page) Line(format string, args ...any) {
 	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	p.b.WriteByte('\n')
@@ -56,6 +58,7 @@ func (p *Page) Gap() {
 	}
 }
 
+// Heading begins a block: its title, and a detail beside it.
 func (p *Page) Heading(title, detail string) {
 	p.Gap()
 	if detail != "" {
@@ -108,6 +111,7 @@ func (p *Page) Rows(header table.Row, body []table.Row, numbers ...int) {
 	}
 }
 
+// Flush writes the page.
 func (p *Page) Flush(w io.Writer) error {
 	if _, err := io.WriteString(w, p.b.String()); err != nil {
 		return fmt.Errorf("write: %w", err)

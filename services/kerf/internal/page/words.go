@@ -29,10 +29,12 @@ func Digits(amounts ...int64) int {
 	return most
 }
 
+// Fixed is an amount of micro-dollars in dollars, with that many digits after the point.
 func Fixed(micro int64, digits int) string {
 	return strconv.FormatFloat(float64(micro)/1e6, 'f', digits, 64)
 }
 
+// Dollars is Money with a dollar sign.
 func Dollars(micro int64) string {
 	if micro < 0 {
 		return "-$" + Money(-micro)
@@ -61,6 +63,7 @@ func Some(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
+// ReasonWord is why a node is removed, as the output says it.
 func ReasonWord(r clusterpb.DisruptionReason) string {
 	return EnumWord(r.String(), "DISRUPTION_REASON_")
 }
@@ -84,4 +87,5 @@ func Span(d time.Duration) string {
 	}
 }
 
+// CodeWord is a reason's code, as the output says it.
 func CodeWord(c clusterpb.ReasonCode) string { return EnumWord(c.String(), "REASON_CODE_") }

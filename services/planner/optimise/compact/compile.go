@@ -68,6 +68,7 @@ type Bin struct {
 	Alone []int32
 }
 
+// Rule bounds how many pods of some rows may be in a bin beside pods that trigger it.
 type Rule struct {
 	Most int32
 	// Mutual says that the same rows trigger it and count.
@@ -140,6 +141,7 @@ func (c *Problem) resources() []int {
 	return out
 }
 
+// Stopped says that the caller wants no more work done.
 func (c *Problem) Stopped() bool { return c.Source.Stop != nil && c.Source.Stop() }
 
 func (c *Problem) width() int {

@@ -16,6 +16,7 @@ type OpenBin struct {
 	asked []int64
 }
 
+// NewOpenBin makes an empty bin of no shape yet.
 func NewOpenBin(c *Problem) *OpenBin {
 	return &OpenBin{
 		c: c, left: make([]int64, c.NumResources), asked: make([]int64, c.NumResources), Counts: make([]int32, c.NumRows), known: make([]bool, c.NumRows),

@@ -23,6 +23,7 @@ type Filling struct {
 	Cost int64
 }
 
+// NewPlan makes a plan that has placed nothing.
 func NewPlan(c *Problem) *Plan {
 	pl := &Plan{Problem: c, Rest: slices.Clone(c.Count), Used: make([]int32, len(c.Bins)), LimitLeft: slices.Clone(c.Limits)}
 	for i, held := range c.packable {
@@ -34,6 +35,7 @@ func NewPlan(c *Problem) *Plan {
 	return pl
 }
 
+// Clone is a copy that changes apart.
 func (pl *Plan) Clone() *Plan {
 	out := *pl
 	out.Fillings, out.Rest = slices.Clone(pl.Fillings), slices.Clone(pl.Rest)
@@ -139,6 +141,7 @@ func comparePats(a, b Filling) int {
 // Slab hands out memory for fillings in large pieces.
 type Slab struct{ buf []int32 }
 
+// Take returns n zeros of its own.
 func (s *Slab) Take(n int) []int32 {
 	if len(s.buf) < n {
 		s.buf = make([]int32, max(8192, n))

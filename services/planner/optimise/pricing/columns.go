@@ -46,6 +46,7 @@ type found struct {
 	p    compact.Filling
 }
 
+// NewColumns makes a master problem without columns.
 func NewColumns(c *compact.Problem, s *compact.Slab) *Columns {
 	return &Columns{
 		c: c, slab: s, pr: newPricer(c), at: make([]int32, c.NumRows), demand: make([]int32, c.NumRows), closed: make([]bool, len(c.Bins)),

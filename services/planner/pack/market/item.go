@@ -83,6 +83,7 @@ type Combined struct {
 	claimants []*view.Class
 }
 
+// Combine is what some items need together.
 func (m *Market) Combine(items []Item) *Combined {
 	l := &Combined{sum: make(view.Vector, m.World.Index.Len()), profiles: newBits(len(m.World.Profiles))}
 	for _, it := range items {

@@ -74,6 +74,7 @@ func (l *Limits) Take(o *Option, n int) {
 	}
 }
 
+// Count takes n nodes of a capacity off what a pool's limits leave.
 func (l *Limits) Count(p *view.Pool, capacity view.Vector, n int64) {
 	l.Left[p.Index].Add(capacity, -n)
 }

@@ -230,6 +230,7 @@ func (v *Variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 	slices.SortFunc(v.Options, CompareOptions)
 }
 
+// CompareOptions orders options by price, then by what they are, so that no two are equal.
 func CompareOptions(a, b *Option) int {
 	return cmp.Or(
 		cmp.Compare(a.Price, b.Price),

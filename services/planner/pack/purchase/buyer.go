@@ -26,7 +26,7 @@ func NewBuyer(m *market.Market, rules *podrules.Rules, units *offer.ReservationU
 	return &Buyer{m: m, rules: rules, units: units}
 }
 
-// fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
+// Fill buys claims for items from the options of some tiers, as cheap as the optimiser finds it, under rules about what may
 // share a node, and takes them off the limits; what they may become is ranked later. What it returns as left can't be
 // bought for. Pools of higher weight go first; going against a soft taint comes last.
 func (by *Buyer) Fill(tiers [][]*market.Option, items []market.Item, rules []podrules.NodeRule, lim *market.Limits) (claims []*NewClaim, left []market.Item, proof Proof) {

@@ -146,6 +146,7 @@ func (b *NewClaim) Trim(most PriceCeiling) bool {
 // PriceCeiling is the most that a claim may cost: as it is weighed, and by the list, which is what AWS bills.
 type PriceCeiling struct{ Weighed, List int64 }
 
+// Allows says whether an option costs no more, as it is weighed and by the list.
 func (c PriceCeiling) Allows(o *market.Option) bool {
 	return o.Price <= c.Weighed && o.Offering.Price <= c.List
 }

@@ -35,7 +35,7 @@ func contains(sorted []int, x int) bool {
 	return ok
 }
 
-// nodeRules are the rules about what may share a node, on some of what is wanted.
+// NodeRules are the rules about what may share a node, on some of what is wanted.
 func (by *Buyer) NodeRules(items []market.Item) []podrules.NodeRule {
 	classes := make([]*view.Class, len(items))
 	for i, it := range items {

@@ -53,6 +53,7 @@ type ClassRules struct {
 	Keys []int32
 }
 
+// SpreadRule is a topology spread constraint of a class, and the counter that it looks at.
 type SpreadRule struct {
 	Counter    int32
 	Spec       *model.TopologySpread
@@ -68,11 +69,13 @@ type AffinityRule struct {
 	Spec    *model.PodAffinityTerm
 }
 
+// AntiRule is a required anti-affinity term of a class, and the counter that it looks at.
 type AntiRule struct {
 	Counter int32
 	Spec    *model.PodAffinityTerm
 }
 
+// Preference is a preferred affinity term of a class, its counter and its weight.
 type Preference struct {
 	Counter int32
 	Weight  int32

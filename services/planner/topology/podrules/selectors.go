@@ -281,6 +281,7 @@ func common(a, b []int32) []int32 {
 	return out
 }
 
+// SortUnique sorts and leaves out what is there twice.
 func SortUnique[T cmp.Ordered](s []T) []T {
 	slices.Sort(s)
 	return slices.Compact(s)

@@ -5,7 +5,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// counts counts pods by the domain that they are in: by the value of one label of their node.
+// counts says how many pods there are by the domain that they are in: by the value of one label of their node.
 //
 // What a claim becomes is not decided. Its pods are counted in most for each domain that they may be in, in least for the
 // one that they are in for sure: a rule that wants few pods around asks most, one that wants some asks least, and so the

@@ -301,6 +301,7 @@ type APIServer struct {
 	KubernetesVersion string
 }
 
+// Check names what is missing.
 func (s APIServer) Check() error {
 	for field, value := range map[string]string{
 		"endpoint": s.Endpoint, "ca": s.CABase64, "service_cidr": s.ServiceCIDR, "kubernetes_version": s.KubernetesVersion,
