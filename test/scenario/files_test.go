@@ -118,7 +118,7 @@ func problems(in model.Input) []string {
 	}
 	// To spare some claims is a way to live with a defect; to remove nothing at all is not.
 	for _, t := range answer.Thrown {
-		if len(t.Spared) == 0 {
+		if len(t.Excluded) == 0 {
 			out = append(out, "all disruptions were thrown away: "+verify.Join(t.Broken))
 		}
 	}

@@ -113,14 +113,14 @@ func (v *verifier) group(d model.Disruption, members []model.NodeClaim, t tally)
 	}
 	replacements := g.Claims[len(d.Candidates):]
 	if saves(d.Reason) {
-		if reason := cheaper(replacements, price); reason != (model.Reason{}) {
+		if reason := dropUntilCheaper(replacements, price); reason != (model.Reason{}) {
 			return Group{}, string(d.ID), reason
 		}
 	}
 	g.shorten(replacements)
 	record.Saving = price
 	for _, c := range replacements {
-		record.Saving -= worst(c.Offerings)
+		record.Saving -= highest(c.Offerings)
 	}
 	if n := g.Bytes(); n > maxGroupBytes {
 		return Group{}, string(d.ID), model.Reason{

@@ -21,14 +21,15 @@ func saves(r model.DisruptionReason) bool {
 	return r == model.ReasonUnderutilized || r == model.ReasonEmpty
 }
 
-// cheaper drops offerings of the replacements, those that are expensive against what else the claim may become first, until
-// all together cost less than what they replace, whichever the launches pick. The claims are changed in place.
-func cheaper(replacements []model.Claim, price int64) model.Reason {
+// dropUntilCheaper drops offerings of the replacements, those that are expensive against what else the claim may become
+// first, until all together cost less than what they replace, whichever the launches pick. The claims are changed in
+// place.
+func dropUntilCheaper(replacements []model.Claim, price int64) model.Reason {
 	for len(replacements) > 0 {
 		var sum, least, spread int64
 		at := 0
 		for i, c := range replacements {
-			low, high := cheapest(c.Offerings), worst(c.Offerings)
+			low, high := cheapest(c.Offerings), highest(c.Offerings)
 			sum, least = sum+high, least+low
 			if high-low > spread {
 				at, spread = i, high-low
@@ -45,13 +46,13 @@ func cheaper(replacements []model.Claim, price int64) model.Reason {
 			}
 		}
 		c := &replacements[at]
-		highest := worst(c.Offerings)
-		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.RankedOffering) bool { return o.Price == highest })
+		top := highest(c.Offerings)
+		c.Offerings = slices.DeleteFunc(slices.Clone(c.Offerings), func(o model.RankedOffering) bool { return o.Price == top })
 	}
 	return model.Reason{}
 }
 
-func worst(offerings []model.RankedOffering) int64 {
+func highest(offerings []model.RankedOffering) int64 {
 	var price int64
 	for _, o := range offerings {
 		price = max(price, o.Price)

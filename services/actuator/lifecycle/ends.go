@@ -72,7 +72,7 @@ func lost(c model.Claim, _ Event, now time.Time) Result {
 // lostWhenSettled believes an absence only once EC2 has had the time to show the instance, and never against a node that
 // is ready: an answer of EC2's with a hole in it, or a tag that somebody took off, must not end a machine that works.
 func lostWhenSettled(c model.Claim, e Event, now time.Time) Result {
-	if e.Time.Sub(c.LaunchTime) < Settle || e.Node.Ready {
+	if e.Time.Sub(c.LaunchTime) < VisibilityDelay || e.Node.Ready {
 		return does(c)
 	}
 	if c.State == model.ClaimDraining {
@@ -113,7 +113,7 @@ func goneWhenSettled(c model.Claim, e Event, now time.Time) Result {
 	if c.InstanceID == "" {
 		since = c.StateTime
 	}
-	if settled := since.Add(Settle); e.Time.Before(settled) {
+	if settled := since.Add(VisibilityDelay); e.Time.Before(settled) {
 		r := does(c)
 		r.Wake = settled
 		return r

@@ -24,8 +24,8 @@ const (
 	RegistrationTimeout = 15 * time.Minute
 	// InitializationTimeout is how long a node may take to become Initialized, unless the event says otherwise.
 	InitializationTimeout = 30 * time.Minute
-	// Settle is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
-	Settle = time.Minute
+	// VisibilityDelay is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
+	VisibilityDelay = time.Minute
 )
 
 // EventKind is what kind of thing happened or was seen.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -154,7 +155,7 @@ func describe(before model.Claim, r Result) string {
 		out += "; " + strings.Join(effects, ", ")
 	}
 	if code := r.Claim.Failure.Code; code != 0 {
-		out += fmt.Sprintf("  (reason %d)", code)
+		out += fmt.Sprintf("  (reason %s)", strings.TrimPrefix(clusterpb.ReasonCode(code).String(), "REASON_CODE_"))
 	}
 	if !r.Wake.IsZero() {
 		out += "  (looks again)"

@@ -156,7 +156,7 @@ func (w *world) event(t *rapid.T) Event {
 		}
 	case EventInstanceAbsent:
 		if len(w.state) > 0 {
-			return idle // EC2 shows what it has, later than Settle at the latest
+			return idle // EC2 shows what it has, later than VisibilityDelay at the latest
 		}
 	case EventNodeSeen:
 		w.node = w.node || alive != ""

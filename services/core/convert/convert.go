@@ -40,7 +40,7 @@ func Request(in model.Input) *plannerpb.PlanRequest {
 
 		ResumeAfter: string(in.ResumeAfter),
 	}
-	for _, id := range in.Spare {
+	for _, id := range in.Exclude {
 		d.Spare = append(d.Spare, string(id))
 	}
 	for _, k := range in.Kinds {
@@ -71,14 +71,14 @@ func (r *reader) decide(d *plannerpb.Decide, in *model.Input) {
 		}
 	}
 	for _, id := range d.GetSpare() {
-		in.Spare = append(in.Spare, model.ClaimID(id))
+		in.Exclude = append(in.Exclude, model.ClaimID(id))
 	}
-	slices.Sort(in.Spare)
-	for i, id := range in.Spare {
+	slices.Sort(in.Exclude)
+	for i, id := range in.Exclude {
 		switch {
 		case id == "":
 			r.bad("spare", "an id is empty")
-		case i > 0 && id == in.Spare[i-1]:
+		case i > 0 && id == in.Exclude[i-1]:
 			r.bad("spare", "%s is there twice", id)
 		}
 	}

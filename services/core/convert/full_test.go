@@ -74,7 +74,7 @@ func full() model.Input {
 		Seed:  42,
 
 		ResumeAfter: "claim-1",
-		Spare:       []model.ClaimID{"claim-2", "claim-3"},
+		Exclude:     []model.ClaimID{"claim-2", "claim-3"},
 	}
 }
 

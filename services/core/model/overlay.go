@@ -20,7 +20,7 @@ type NodeOverlay struct {
 	NotReady Reason
 }
 
-// Prices says whether the overlay says anything about prices.
-func (o *NodeOverlay) Prices() bool {
+// HasPrice says whether the overlay says anything about prices.
+func (o *NodeOverlay) HasPrice() bool {
 	return o.Price != nil || o.Adjustment != nil || o.AdjustmentPPM != nil
 }

@@ -14,8 +14,8 @@ type Input struct {
 	Seed uint64
 	// ResumeAfter is where the search for nodes to give back ended last time (DisruptionSummary.ResumeAfter); "" begins anew.
 	ResumeAfter ClaimID
-	// Spare are claims to leave alone: none of them is given back by choice.
-	Spare []ClaimID
+	// Exclude are claims to leave alone: none of them is disrupted by choice.
+	Exclude []ClaimID
 }
 
 // DecisionKind is a part of a plan.

@@ -119,7 +119,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-func TestQuiet(t *testing.T) {
+func TestConsolidateAfter(t *testing.T) {
 	for name, tc := range map[string]struct {
 		after     *time.Duration
 		ready     float64
@@ -139,7 +139,7 @@ func TestQuiet(t *testing.T) {
 			if tc.lastEvent != 0 {
 				last = at(tc.lastEvent)
 			}
-			check(t, says(rules.Quiet(tc.after, at(tc.ready), last, noon())), tc.want)
+			check(t, says(rules.ConsolidateAfter(tc.after, at(tc.ready), last, noon())), tc.want)
 		})
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Quiet says that a node has not been quiet for as long as its pool's consolidateAfter asks for; nil means that the pool
-// never consolidates. What counts is when the node became Initialized, and when a pod last came or went.
-func Quiet(after *time.Duration, initialized, lastPodEvent, now time.Time) (model.Reason, time.Time) {
+// ConsolidateAfter says that a node has not been quiet for as long as its pool's consolidateAfter asks for; nil means
+// that the pool never consolidates. What counts is when the node became Initialized, and when a pod last came or went.
+func ConsolidateAfter(after *time.Duration, initialized, lastPodEvent, now time.Time) (model.Reason, time.Time) {
 	if after == nil {
 		return model.Reason{Code: model.CodeConsolidateAfter, Message: "its pool never consolidates (consolidateAfter: Never)"}, time.Time{}
 	}

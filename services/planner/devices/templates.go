@@ -9,10 +9,10 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Settle is how long a node may take, from its creation on, until all drivers have published its devices. Until then
-// what the template promises counts; after that what is there. So a driver that never comes, or a template that is
+// PublishTimeout is how long a node may take, from its creation on, until all drivers have published its devices. Until
+// then what the template promises counts; after that what is there. So a driver that never comes, or a template that is
 // wrong, buys one node and not one after the other.
-const Settle = 10 * time.Minute
+const PublishTimeout = 10 * time.Minute
 
 // Templates tells which devices nodes will have that have not published them yet. Make it with NewTemplates; it is not
 // changed afterwards.
@@ -60,7 +60,7 @@ func rank(b bool) int {
 	return 0
 }
 
-func (t *Templates) settled(n *model.Node) bool { return t.now.Sub(n.CreateTime) >= Settle }
+func (t *Templates) settled(n *model.Node) bool { return t.now.Sub(n.CreateTime) >= PublishTimeout }
 
 func shapeOf(n *model.Node) shape {
 	class, _ := n.Labels.Get(labels.NodeClass)

@@ -11,7 +11,7 @@ import (
 // removeEmpty removes nodes that nothing runs on.
 func removeEmpty(dr *draft.Draft) {
 	for _, h := range dr.Candidates {
-		if len(dr.Moving[h]) > 0 || !dr.Unforced(h).OK() || !dr.Quiet(h).OK() {
+		if len(dr.Moving[h]) > 0 || !dr.Unforced(h).OK() || !dr.ConsolidateAfter(h).OK() {
 			continue
 		}
 		host := dr.View.Hosts[h]

@@ -55,7 +55,7 @@ func nodesChange(v *view.View) (first time.Time) {
 		_, healthy := rules.Unhealthy(v.Policy.Repair, h.Node.Conditions, v.Now)
 		var quiet time.Time
 		if !h.Claim.InitializeTime.IsZero() {
-			_, quiet = rules.Quiet(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, v.Now)
+			_, quiet = rules.ConsolidateAfter(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, v.Now)
 		}
 		first = rules.Earliest(first, healthy, quiet)
 	}

@@ -130,8 +130,8 @@ func (m *Matcher) DeviceCapacity(c *view.Class, host, limit int) int {
 	return m.devices.Capacity(host, c.PodClass, limit)
 }
 
-// equipment is the rule that keeps one more pod off a host because of devices, or the zero Reason.
-func (m *Matcher) equipment(c *view.Class, host int) model.Reason {
+// deviceRule is the rule that keeps one more pod off a host because of devices, or the zero Reason.
+func (m *Matcher) deviceRule(c *view.Class, host int) model.Reason {
 	if m.devices == nil || !devices.ClaimsDevices(c.PodClass) {
 		return model.Reason{}
 	}

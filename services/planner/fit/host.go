@@ -49,7 +49,7 @@ func (m *Matcher) Host(c *view.Class, host int) model.Reason {
 			return r
 		}
 	}
-	if r := m.equipment(c, host); !r.OK() {
+	if r := m.deviceRule(c, host); !r.OK() {
 		return r // the devices that the pod claims must be free there
 	}
 	if m.peers != nil {

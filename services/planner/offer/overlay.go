@@ -124,7 +124,7 @@ func (o *Overlays) conflict(overlay *compiled, key poolType, offerings []*model.
 // overlap is what both say something about: the price, or a resource of which they say different quantities; "" for
 // nothing.
 func overlap(a, b *compiled) string {
-	if a.Prices() && b.Prices() {
+	if a.HasPrice() && b.HasPrice() {
 		return "price"
 	}
 	for _, x := range a.Capacity {
@@ -188,7 +188,7 @@ func (t Applied) None() bool { return len(t.hits) == 0 }
 // Price is what an offering is to be weighed at, and the overlay that says so; the list price and "" where none does.
 func (t Applied) Price(off *model.Offering) (price int64, overlay string) {
 	for _, i := range t.hits {
-		if c := &t.o.all[i]; c.Prices() && c.at(off) {
+		if c := &t.o.all[i]; c.HasPrice() && c.at(off) {
 			return c.apply(off.Price), c.Name
 		}
 	}

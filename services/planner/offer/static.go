@@ -218,8 +218,8 @@ func where(c *model.Claim) string {
 	return name
 }
 
-// victim is a claim that could be removed, and what that does.
-type victim struct {
+// candidate is a claim that could be removed, and what that does.
+type candidate struct {
 	id       model.ClaimID
 	keep     bool // something asks for it not to be disrupted
 	launched bool
@@ -232,27 +232,27 @@ type victim struct {
 // choose picks n claims: those that nothing protects before those that something does; among them what was not launched
 // yet, then what is empty, then what is cheapest to move; and of equals one of the zone that has most, the more expensive first.
 func (f *staticPool) choose(n int64) []model.ClaimID {
-	victims := f.victims()
+	candidates := f.candidates()
 	in := make(map[string]int)
-	for _, v := range victims {
+	for _, v := range candidates {
 		in[v.zone]++
 	}
 	var out []model.ClaimID
 	for range n {
 		best := 0
-		for i := range victims {
-			if victims[i].before(&victims[best], in) {
+		for i := range candidates {
+			if candidates[i].before(&candidates[best], in) {
 				best = i
 			}
 		}
-		out = append(out, victims[best].id)
-		in[victims[best].zone]--
-		victims = slices.Delete(victims, best, best+1)
+		out = append(out, candidates[best].id)
+		in[candidates[best].zone]--
+		candidates = slices.Delete(candidates, best, best+1)
 	}
 	return out
 }
 
-func (v *victim) before(w *victim, in map[string]int) bool {
+func (v *candidate) before(w *candidate, in map[string]int) bool {
 	rank := func(b bool) int {
 		if b {
 			return 1
@@ -270,11 +270,11 @@ func (v *victim) before(w *victim, in map[string]int) bool {
 	) < 0
 }
 
-func (f *staticPool) victims() []victim {
-	out := make([]victim, len(f.stay))
+func (f *staticPool) candidates() []candidate {
+	out := make([]candidate, len(f.stay))
 	on := make(map[model.NodeName]int)
 	for i, c := range f.stay {
-		out[i] = victim{id: c.ID, launched: c.State >= model.ClaimLaunched, zone: where(c), price: c.Price}
+		out[i] = candidate{id: c.ID, launched: c.State >= model.ClaimLaunched, zone: where(c), price: c.Price}
 		if c.Node != "" {
 			on[c.Node] = i
 		}

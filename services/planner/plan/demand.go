@@ -35,7 +35,7 @@ type refusal struct {
 
 func (c *cycle) findDemand() demand {
 	var d demand
-	for _, i := range c.restless() {
+	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
 		at := c.view.Node(p.Node)
 		switch {
@@ -63,8 +63,8 @@ func (c *cycle) findDemand() demand {
 	return d
 }
 
-// restless are the pods, in order, that are bound to no node, or to one that is going away.
-func (c *cycle) restless() []int {
+// unboundOrLeaving are the pods, in order, that are bound to no node, or to one that is going away.
+func (c *cycle) unboundOrLeaving() []int {
 	out := slices.Clone(c.Unbound)
 	for _, h := range c.view.Hosts {
 		if h.Leaving {
@@ -84,11 +84,11 @@ func (c *cycle) displaced(p view.Pod, h *view.Host) bool {
 	if h.Interrupted {
 		return true
 	}
-	if c.stuck == nil {
-		c.stuck = budget.NeverEvictable(c.view)
+	if c.neverEvictable == nil {
+		c.neverEvictable = budget.NeverEvictable(c.view)
 	}
 	protected, _ := rules.Protected(p.Pod, c.Now)
-	return protected.OK() && !c.stuck[p.Class.Index]
+	return protected.OK() && !c.neverEvictable[p.Class.Index]
 }
 
 func (d *demand) add(c *cycle, pod int) {

@@ -12,8 +12,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// equip makes the plan mind devices, where any class claims some.
-func (c *cycle) equip() {
+// trackDevices makes the plan keep track of devices, where any class claims some.
+func (c *cycle) trackDevices() {
 	c.devices = fit.Devices(c.view, func(pod int) bool {
 		_, is := slices.BinarySearch(c.demand.pods, pod)
 		return is

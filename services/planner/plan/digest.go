@@ -103,8 +103,8 @@ func (s *Session) hash(in *model.Input) string {
 	e.time(in.Now)
 	e.number(in.Seed)
 	e.text(string(in.ResumeAfter))
-	if len(in.Spare) > 0 { // it is the last: nothing more is as good a name for none
-		e.encode(reflect.ValueOf(in.Spare))
+	if len(in.Exclude) > 0 { // it is the last: nothing more is as good a name for none
+		e.encode(reflect.ValueOf(in.Exclude))
 	}
 	out := s.digest.sum()
 	return hex.EncodeToString(out[:])

@@ -55,9 +55,9 @@ type cycle struct {
 	limits  *market.Limits
 	// unsupported is by class.
 	unsupported []model.Reason
-	// stuck says by class whose pods no budget will ever let go; nil until it is asked for.
-	stuck []bool
-	tally *topology.Tally
+	// neverEvictable says by class whose pods no budget will ever let go; nil until it is asked for.
+	neverEvictable []bool
+	tally          *topology.Tally
 	// devices is nil where no class claims any.
 	devices   *devices.Allocator
 	scheduler *pack.Scheduler
@@ -69,9 +69,9 @@ type cycle struct {
 	// bufferPods are the places of buffers' pods, bufferPending those without one.
 	bufferPods    []pack.Assignment
 	bufferPending []market.Item
-	// bare are claims of static pools, for no pods; surplus what they have too many.
-	bare    []bare
-	surplus []disrupt.Removal
+	// staticClaims are claims of static pools, for no pods; surplus what they have too many.
+	staticClaims []staticClaim
+	surplus      []disrupt.Removal
 	// unhealthy are hosts that go because they are unhealthy.
 	unhealthy []disrupt.Removal
 	// problems are those of users' objects, overlays aside.
@@ -98,7 +98,7 @@ func newCycle(b *base, in *model.Input, hash string) *cycle {
 		}
 	}
 	c.scheduler = pack.NewScheduler(c.market, c.view, c.matcher, c.tally, c.limits)
-	c.equip()
+	c.trackDevices()
 	return c
 }
 
@@ -179,9 +179,10 @@ func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest 
 	return assigned, rest
 }
 
-// expect puts pods that the scheduler has not looked at yet, and those that will come back once they have ended on a node
-// that goes, where they will likely go, so that no node is removed under them. The plan does not speak of them.
-func (c *cycle) expect() {
+// reserveForReturning puts pods that the scheduler has not looked at yet, and those that will come back once they have
+// ended on a node that goes, where they will likely go, so that no node is removed under them. The plan does not speak
+// of them.
+func (c *cycle) reserveForReturning() {
 	ending, _ := c.assignToOwnClaims(c.demand.ending)
 	waiting, rest := c.assignToOwnClaims(c.demand.waiting)
 	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
@@ -195,7 +196,7 @@ func (c *cycle) findDisruptions() {
 	c.disruptions = disrupt.Run(disrupt.Params{
 		Params: draft.Params{
 			View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits, Unsupported: c.unsupported,
-			Unplaced: c.unplaced, BufferPods: c.bufferPods, Assignments: c.assigned, Spare: c.in.Spare,
+			Unplaced: c.unplaced, BufferPods: c.bufferPods, Assignments: c.assigned, Exclude: c.in.Exclude,
 		},
 		Surplus: c.surplus, Unhealthy: c.unhealthy, Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})

@@ -38,8 +38,8 @@ type Question struct {
 	Seed   uint64
 	// ResumeAfter is where the search for nodes to disrupt ended last time.
 	ResumeAfter model.ClaimID
-	// Spare are claims to leave alone: none of them is disrupted by choice.
-	Spare []model.ClaimID
+	// Exclude are claims to leave alone: none of them is disrupted by choice.
+	Exclude []model.ClaimID
 	// Stop gives the question up once it says so; nil never does. It is asked all the time, and is no part of what is asked:
 	// there is a plan as if there were no Stop, or none at all and ErrStopped.
 	Stop func() bool
@@ -48,7 +48,7 @@ type Question struct {
 // Ask is an input less its snapshot.
 func Ask(in *model.Input) Question {
 	return Question{
-		Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter, Spare: in.Spare,
+		Policy: in.Policy, Kinds: in.Kinds, Now: in.Now, Seed: in.Seed, ResumeAfter: in.ResumeAfter, Exclude: in.Exclude,
 	}
 }
 
@@ -233,12 +233,12 @@ func (s *Session) Prepare(q Question) error {
 func (s *Session) input(q Question) *model.Input {
 	in := &model.Input{
 		Snapshot: s.snapshot, Policy: q.Policy, Kinds: slices.Clone(q.Kinds), Now: q.Now.UTC(), Seed: q.Seed,
-		ResumeAfter: q.ResumeAfter, Spare: slices.Clone(q.Spare),
+		ResumeAfter: q.ResumeAfter, Exclude: slices.Clone(q.Exclude),
 	}
 	slices.Sort(in.Kinds)
 	in.Kinds = slices.Compact(in.Kinds)
-	slices.Sort(in.Spare)
-	in.Spare = slices.Compact(in.Spare)
+	slices.Sort(in.Exclude)
+	in.Exclude = slices.Compact(in.Exclude)
 	return in
 }
 
@@ -258,7 +258,7 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	c.scheduler.StopWhen(stop)
 	steps := []func(){c.reserve, c.fixPools, c.assign, c.assignBuffers}
 	if c.asks(model.KindDisrupt) {
-		steps = []func(){c.reserve, c.removeUnhealthy, c.fixPools, c.assign, c.assignBuffers, c.expect, c.findDisruptions}
+		steps = []func(){c.reserve, c.removeUnhealthy, c.fixPools, c.assign, c.assignBuffers, c.reserveForReturning, c.findDisruptions}
 	}
 	var p model.Plan
 	for _, step := range append(steps, func() { p = c.write() }) {

@@ -229,15 +229,15 @@ func TestEveryFieldOfAPodCountsForTheInputHash(t *testing.T) {
 }
 
 func TestWhatIsSparedCountsForTheInputHash(t *testing.T) {
-	spare := func(ids ...model.ClaimID) string {
+	digest := func(ids ...model.ClaimID) string {
 		w := newWorld()
-		w.Spare = ids
+		w.Exclude = ids
 		return hashOf(t, w.Input)
 	}
-	if spare() != spare([]model.ClaimID{}...) || spare("a", "b") != spare("b", "a", "b") {
+	if digest() != digest([]model.ClaimID{}...) || digest("a", "b") != digest("b", "a", "b") {
 		t.Error("order counts, or how nothing is written")
 	}
-	if spare() == spare("a") || spare("a") == spare("b") || spare("a", "b") == spare("ab") {
+	if digest() == digest("a") || digest("a") == digest("b") || digest("a", "b") == digest("ab") {
 		t.Error("claims to leave alone don't count")
 	}
 }

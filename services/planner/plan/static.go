@@ -13,8 +13,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// bare is a claim of a static pool, for no pods.
-type bare struct {
+// staticClaim is a claim of a static pool, for no pods.
+type staticClaim struct {
 	*purchase.NewClaim
 	number int
 	reason model.Reason
@@ -119,13 +119,13 @@ func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*market.Option
 		}
 		b.TakeFrom(c.limits)
 		c.scheduler.CountClaim(b)
-		c.bare = append(c.bare, bare{b, f.Buy[i].Number, f.Reason})
+		c.staticClaims = append(c.staticClaims, staticClaim{b, f.Buy[i].Number, f.Reason})
 	}
 	return f.Short
 }
 
-// bareClaim writes a static pool's claim down.
-func (c *cycle) bareClaim(b bare) model.NodeClaim {
+// newStaticClaim writes a static pool's claim down.
+func (c *cycle) newStaticClaim(b staticClaim) model.NodeClaim {
 	out := c.pattern(b.NewClaim)
 	out.Reason = b.reason
 	out.ID = c.claimID(out.NodePool, []model.PodID{"static", model.PodID(strconv.Itoa(b.number))})

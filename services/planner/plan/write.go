@@ -60,8 +60,8 @@ func (c *cycle) writeProvision(p *model.Plan) {
 		ids[b] = claim.ID
 		p.NodeClaims = append(p.NodeClaims, claim)
 	}
-	for _, b := range c.bare {
-		p.NodeClaims = append(p.NodeClaims, c.bareClaim(b))
+	for _, b := range c.staticClaims {
+		p.NodeClaims = append(p.NodeClaims, c.newStaticClaim(b))
 	}
 	p.Placements = c.placements(ids)
 	if c.stop() {

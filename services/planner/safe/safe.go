@@ -2,7 +2,7 @@
 // rule, for as long as that helps.
 //
 // A plan that breaks a rule is a defect of the planner. It must not stop all other decisions, in this plan and in every
-// one after it: what can be told apart is left out (model.Input.Spare), and what can't takes all disruptions with it, so
+// one after it: what can be told apart is left out (model.Input.Exclude), and what can't takes all disruptions with it, so
 // that pods still get their nodes. The package decides nothing itself and is pure, as what it calls is. Start reading with
 // Decide.
 package safe
@@ -14,9 +14,9 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
-// mostSpared is how many times claims are spared before a plan goes without disruptions; the last time it is all those that
-// were to go by choice.
-const mostSpared = 3
+// mostExclusions is how many times claims are excluded before a plan goes without disruptions; the last time it is all
+// those that were to go by choice.
+const mostExclusions = 3
 
 // Answer is what came of an input.
 type Answer struct {
@@ -34,8 +34,8 @@ type Answer struct {
 type Thrown struct {
 	// Broken are the rules that it breaks.
 	Broken []verify.Violation
-	// Spared are the claims that the next plan was to leave alone in addition; with none it was to give nothing back.
-	Spared []model.ClaimID
+	// Excluded are the claims that the next plan was to leave alone in addition; with none it was to give nothing back.
+	Excluded []model.ClaimID
 }
 
 // Decide asks decide for a plan, and again as long as the plan breaks a rule: without the claims of those disruptions that
@@ -53,24 +53,24 @@ func Decide(in model.Input, decide func(*model.Input) (model.Plan, error)) (Answ
 		if len(a.Broken) == 0 {
 			return a, nil
 		}
-		next := spare(&a)
+		next := exclude(&a)
 		switch {
 		case len(next) > 0:
-			a.Input.Spare = slices.Sorted(slices.Values(slices.Concat(a.Input.Spare, next)))
+			a.Input.Exclude = slices.Sorted(slices.Values(slices.Concat(a.Input.Exclude, next)))
 		case len(a.Input.Kinds) != 1:
 			a.Input.Kinds = []model.DecisionKind{model.KindProvision}
 		default:
 			return a, nil
 		}
-		a.Thrown = append(a.Thrown, Thrown{Broken: a.Broken, Spared: next})
+		a.Thrown = append(a.Thrown, Thrown{Broken: a.Broken, Excluded: next})
 	}
 }
 
-// spare lists the claims that the next plan is to leave alone in addition: those of the disruptions by choice that break a
-// rule, or of all where none is to blame, or where that was tried often enough. Of several that are to blame one stays: each
-// may be right without the others, and if all waited for each other, none would ever go.
-func spare(a *Answer) []model.ClaimID {
-	if len(a.Thrown) >= mostSpared {
+// exclude lists the claims that the next plan is to leave alone in addition: those of the disruptions by choice that
+// break a rule, or of all where none is to blame, or where that was tried often enough. Of several that are to blame
+// one stays: each may be right without the others, and if all waited for each other, none would ever go.
+func exclude(a *Answer) []model.ClaimID {
+	if len(a.Thrown) >= mostExclusions {
 		return nil
 	}
 	var all []model.ClaimID
@@ -86,10 +86,10 @@ func spare(a *Answer) []model.ClaimID {
 		}
 	}
 	out := all
-	if len(blamed) > 0 && len(a.Thrown) < mostSpared-1 {
+	if len(blamed) > 0 && len(a.Thrown) < mostExclusions-1 {
 		slices.SortFunc(blamed, slices.Compare) // ids of disruptions are a matter of chance
 		out = slices.Concat(blamed[min(1, len(blamed)-1):]...)
 	}
 	slices.Sort(out)
-	return slices.DeleteFunc(slices.Compact(out), func(id model.ClaimID) bool { return slices.Contains(a.Input.Spare, id) })
+	return slices.DeleteFunc(slices.Compact(out), func(id model.ClaimID) bool { return slices.Contains(a.Input.Exclude, id) })
 }

@@ -28,7 +28,7 @@ func honest(in *model.Input) model.Plan {
 
 // breaks lets a disruption take claims, which have no nodes: none may go by choice, nor as sick.
 func breaks(p *model.Plan, in *model.Input, why model.DisruptionReason, claims ...model.ClaimID) {
-	if why != model.ReasonUnhealthy && slices.ContainsFunc(claims, func(id model.ClaimID) bool { return slices.Contains(in.Spare, id) }) {
+	if why != model.ReasonUnhealthy && slices.ContainsFunc(claims, func(id model.ClaimID) bool { return slices.Contains(in.Exclude, id) }) {
 		return
 	}
 	p.Disruptions = append(p.Disruptions, model.Disruption{
@@ -53,7 +53,7 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 		},
 		"one of two may be right without the other": {
 			decide: func(in *model.Input, p *model.Plan) {
-				if len(in.Spare) == 0 {
+				if len(in.Exclude) == 0 {
 					breaks(p, in, why, "c-3")
 					breaks(p, in, why, "c-1")
 				}
@@ -126,14 +126,14 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 				if len(x.Broken) == 0 {
 					t.Error("a plan was thrown away for nothing")
 				}
-				got, all = append(got, x.Spared), append(all, x.Spared...)
+				got, all = append(got, x.Excluded), append(all, x.Excluded...)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(tc.thrown) {
-				t.Errorf("spared %v, want %v", got, tc.thrown)
+				t.Errorf("excluded %v, want %v", got, tc.thrown)
 			}
 			slices.Sort(all)
-			if !slices.Equal(all, a.Input.Spare) || len(in.Spare) > 0 {
-				t.Errorf("the last plan spared %v, want %v", a.Input.Spare, all)
+			if !slices.Equal(all, a.Input.Exclude) || len(in.Exclude) > 0 {
+				t.Errorf("the last plan excluded %v, want %v", a.Input.Exclude, all)
 			}
 		})
 	}
@@ -141,14 +141,14 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 
 func TestWhatWasToBeSparedStaysSo(t *testing.T) {
 	in := input()
-	in.Spare = []model.ClaimID{"c-4"}
+	in.Exclude = []model.ClaimID{"c-4"}
 	a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) {
 		p := honest(in)
 		breaks(&p, in, model.ReasonEmpty, "c-1")
 		return p, nil
 	})
-	if err != nil || !slices.Equal(a.Input.Spare, []model.ClaimID{"c-1", "c-4"}) || len(in.Spare) != 1 {
-		t.Errorf("%v: spared %v", err, a.Input.Spare)
+	if err != nil || !slices.Equal(a.Input.Exclude, []model.ClaimID{"c-1", "c-4"}) || len(in.Exclude) != 1 {
+		t.Errorf("%v: excluded %v", err, a.Input.Exclude)
 	}
 }
 

@@ -99,26 +99,26 @@ func (d *disruptions) static(subject string, x *model.Disruption) {
 
 // displaced checks that the pods on the candidates, and no others, have destinations.
 func (d *disruptions) displaced(subject string, x *model.Disruption) {
-	homeless := make(map[model.PodID]bool)
+	withoutDestination := make(map[model.PodID]bool)
 	evicted := 0
 	for _, p := range evictedBy(d.f, x) {
 		evicted++
 		if d.f.Cluster.Class(p).OwnerKind != "" { // others end with their nodes; podsAllow says where that may be
-			homeless[p.ID] = true
+			withoutDestination[p.ID] = true
 		}
 	}
 	if x.Evictions != evicted {
 		d.r.Fail(subject, "it says that it evicts %d pods, it evicts %d", x.Evictions, evicted)
 	}
 	for _, pl := range x.Destinations {
-		if !homeless[pl.Pod] && !facts.Virtual(pl.Pod) {
+		if !withoutDestination[pl.Pod] && !facts.Virtual(pl.Pod) {
 			d.r.Fail(subject, "pod %s has a destination and is on none of its nodes", pl.Pod)
 		}
-		delete(homeless, pl.Pod)
+		delete(withoutDestination, pl.Pod)
 	}
 	// Pods of nodes that go whatever happens may have to wait for a place.
-	if len(homeless) > 0 && x.Reason.ByChoice() {
-		d.r.Fail(subject, "%d pods of its nodes have no destination", len(homeless))
+	if len(withoutDestination) > 0 && x.Reason.ByChoice() {
+		d.r.Fail(subject, "%d pods of its nodes have no destination", len(withoutDestination))
 	}
 }
 

@@ -382,17 +382,18 @@ func TestUnhealthyNodesAreWaitedForAndGuarded(t *testing.T) {
 	}
 }
 
-// TestClaimsAreSpared where that was asked for, unless their nodes go by no choice; and the violation names the decision.
-func TestClaimsAreSpared(t *testing.T) {
+// TestClaimsAreExcluded where that was asked for, unless their nodes go by no choice; and the violation names the
+// decision.
+func TestClaimsAreExcluded(t *testing.T) {
 	tests := map[model.DisruptionReason]string{
 		model.ReasonEmpty: "was to be left alone", model.ReasonUnderutilized: "was to be left alone",
 		model.ReasonDrifted: "was to be left alone", model.ReasonExpired: "was to be left alone", model.ReasonUnhealthy: "",
 	}
 	for why, want := range tests {
-		t.Run(why.String(), disruptionCase{one(why), func(in *model.Input, _ *model.Plan) { in.Spare = []model.ClaimID{"c-n-0"} }, want}.run)
+		t.Run(why.String(), disruptionCase{one(why), func(in *model.Input, _ *model.Plan) { in.Exclude = []model.ClaimID{"c-n-0"} }, want}.run)
 	}
 	in, p := one(model.ReasonDrifted)().settled()
-	in.Spare = []model.ClaimID{"c-n-0", "c-n-1"}
+	in.Exclude = []model.ClaimID{"c-n-0", "c-n-1"}
 	if found := verify.Plan(in, p); len(found) != 1 || found[0].Disruption != p.Disruptions[0].ID {
 		t.Errorf("got %+v, want one violation by disruption %s", found, p.Disruptions[0].ID)
 	}

@@ -40,7 +40,7 @@ func (d *disruptions) eligible(subject string, x *model.Disruption, id model.Cla
 	switch {
 	case d.f.Cluster.Leaving(claim):
 		d.r.Fail(subject, "claim %s is leaving already", id)
-	case slices.Contains(d.f.Input.Spare, id):
+	case slices.Contains(d.f.Input.Exclude, id):
 		d.r.Fail(subject, "claim %s was to be left alone", id)
 	case claim.State != model.ClaimInitialized:
 		d.r.Fail(subject, "claim %s is not initialized", id)
@@ -133,7 +133,7 @@ func (d *disruptions) quiet(subject string, claim *model.Claim, pool *model.Node
 	if n := d.f.Cluster.NodeOf[claim.ID]; n != nil {
 		lastPodEvent = n.LastPodEventTime
 	}
-	if r, _ := rules.Quiet(pool.ConsolidateAfter, claim.InitializeTime, lastPodEvent, d.f.Input.Now); !r.OK() {
+	if r, _ := rules.ConsolidateAfter(pool.ConsolidateAfter, claim.InitializeTime, lastPodEvent, d.f.Input.Now); !r.OK() {
 		d.r.Fail(subject, "claim %s: %s", claim.ID, r.Message)
 	}
 }

@@ -115,8 +115,8 @@ func buying() model.Input {
 	return in
 }
 
-// returning has an empty node, one whose pod fits on another, and one so full that nothing cheaper holds its pods.
-func returning() model.Input {
+// removing has an empty node, one whose pod fits on another, and one so full that nothing cheaper holds its pods.
+func removing() model.Input {
 	in := market()
 	small, large := in.Snapshot.Catalogs[0].InstanceTypes[2], in.Snapshot.Catalogs[0].InstanceTypes[1]
 	addNode(&in, "n-busy", large, 200_000)

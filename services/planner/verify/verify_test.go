@@ -26,7 +26,7 @@ func TestPlansThatKeepTheRulesPass(t *testing.T) {
 		uses func(model.Plan) bool
 	}{
 		"claims for pending pods":       {buying(), func(p model.Plan) bool { return len(p.NodeClaims) > 0 && p.LowerBound != nil }},
-		"an empty node and a spare one": {returning(), func(p model.Plan) bool { return len(p.Disruptions) == 2 }},
+		"an empty node and a spare one": {removing(), func(p model.Plan) bool { return len(p.Disruptions) == 2 }},
 		"a cheaper replacement":         {replacing(), func(p model.Plan) bool { return len(p.Disruptions) == 1 && len(p.NodeClaims) == 1 }},
 		"a node with free capacity, and none": {filling(), func(p model.Plan) bool {
 			return len(p.Placements) == 1 && p.Placements[0].Node == "n-busy" && len(p.Pending) == 1
@@ -92,7 +92,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"claims that were not asked for": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Kinds = []model.DecisionKind{model.KindDisrupt}
 		}, "not asked for"},
-		"disruptions that were not asked for": {returning, func(in *model.Input, _ *model.Plan) {
+		"disruptions that were not asked for": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Kinds = []model.DecisionKind{model.KindProvision}
 		}, "not asked for"},
 
@@ -189,44 +189,44 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			in.Snapshot.Nodes[0].VolumeLimits = model.Amounts{{Resource: "ebs", Value: 1}}
 		}, "it can attach 1"},
 
-		"a candidate that is not there":  {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimGone }, "does not exist, or has ended"},
-		"a candidate not initialized":    {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimRegistered }, "is not initialized"},
-		"a candidate that goes already":  {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimDraining }, "taken away already"},
-		"a candidate of two disruptions": {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[1].Candidates = p.Disruptions[0].Candidates }, "is taken away by"},
-		"a protected node":               {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.Nodes[1].DoNotDisrupt = true }, "must not be disrupted"},
-		"a protected pod":                {returning, func(in *model.Input, _ *model.Plan) { pod(in, "shop/lone").DoNotDisrupt = true }, "must not be disrupted"},
-		"a protected DaemonSet pod":      {returning, func(in *model.Input, _ *model.Plan) { pod(in, "shop/daemon-n-empty").DoNotDisrupt = true }, "must not be disrupted"},
-		"a pod that would be lost":       {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodClasses[1].OwnerKind = "" }, "would be lost"},
-		"a node that is not empty":       {returning, func(in *model.Input, _ *model.Plan) { pod(in, "shop/lone").Node = "n-empty" }, "is not empty"},
-		"an exhausted disruption budget": {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].DisruptionsAllowed = 0 }, "it allows 0"},
-		"a budget that never allows":     {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].NeverAllows = true }, "the plan evicts 1"},
-		"two budgets over a pod": {returning, func(in *model.Input, _ *model.Plan) {
+		"a candidate that is not there":  {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimGone }, "does not exist, or has ended"},
+		"a candidate not initialized":    {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimRegistered }, "is not initialized"},
+		"a candidate that goes already":  {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Claims[1].State = model.ClaimDraining }, "taken away already"},
+		"a candidate of two disruptions": {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[1].Candidates = p.Disruptions[0].Candidates }, "is taken away by"},
+		"a protected node":               {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Nodes[1].DoNotDisrupt = true }, "must not be disrupted"},
+		"a protected pod":                {removing, func(in *model.Input, _ *model.Plan) { pod(in, "shop/lone").DoNotDisrupt = true }, "must not be disrupted"},
+		"a protected DaemonSet pod":      {removing, func(in *model.Input, _ *model.Plan) { pod(in, "shop/daemon-n-empty").DoNotDisrupt = true }, "must not be disrupted"},
+		"a pod that would be lost":       {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodClasses[1].OwnerKind = "" }, "would be lost"},
+		"a node that is not empty":       {removing, func(in *model.Input, _ *model.Plan) { pod(in, "shop/lone").Node = "n-empty" }, "is not empty"},
+		"an exhausted disruption budget": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].DisruptionsAllowed = 0 }, "it allows 0"},
+		"a budget that never allows":     {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].NeverAllows = true }, "the plan evicts 1"},
+		"two budgets over a pod": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodDisruptionBudgets = append(in.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{ID: "shop/all", Namespace: "shop", Selector: &model.Selector{}, DisruptionsAllowed: 9})
 		}, "2 disruption budgets cover it"},
-		"a pool's budget": {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Budgets[0].Count = 1 }, "allows 1 nodes at once"},
-		"a pool's percentage": {returning, func(in *model.Input, _ *model.Plan) {
+		"a pool's budget": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Budgets[0].Count = 1 }, "allows 1 nodes at once"},
+		"a pool's percentage": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.NodePools[0].Budgets[0] = model.DisruptionBudget{Count: 33, IsPercent: true}
 		}, "allows 1 nodes at once"},
-		"a pool's budget used up": {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.Nodes[0].Ready = false }, "1 are going"},
-		"a budget that is active now": {returning, func(in *model.Input, _ *model.Plan) {
+		"a pool's budget used up": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.Nodes[0].Ready = false }, "1 are going"},
+		"a budget that is active now": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.NodePools[0].Budgets[0] = model.DisruptionBudget{Schedule: "0 12 * * wed", Duration: time.Hour}
 		}, "allows 0 nodes at once"},
-		"a policy of empty nodes only":   {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidationPolicy = model.WhenEmpty }, "empty nodes only"},
-		"a static pool's node":           {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = ptr(int64(3)) }, "of claim c-n-empty is static"},
-		"a pool that never consolidates": {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidateAfter = nil }, "never consolidates"},
-		"a node that was not quiet":      {returning, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidateAfter = ptr(time.Hour) }, "its pool asks for 1h"},
-		"a destination forgotten":        {returning, func(_ *model.Input, p *model.Plan) { disruption(p, model.ReasonUnderutilized).Destinations = nil }, "have no destination"},
-		"a destination that goes too": {returning, func(_ *model.Input, p *model.Plan) {
+		"a policy of empty nodes only":   {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidationPolicy = model.WhenEmpty }, "empty nodes only"},
+		"a static pool's node":           {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Replicas = ptr(int64(3)) }, "of claim c-n-empty is static"},
+		"a pool that never consolidates": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidateAfter = nil }, "never consolidates"},
+		"a node that was not quiet":      {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].ConsolidateAfter = ptr(time.Hour) }, "its pool asks for 1h"},
+		"a destination forgotten":        {removing, func(_ *model.Input, p *model.Plan) { disruption(p, model.ReasonUnderutilized).Destinations = nil }, "have no destination"},
+		"a destination that goes too": {removing, func(_ *model.Input, p *model.Plan) {
 			disruption(p, model.ReasonUnderutilized).Destinations[0].Node = "n-empty"
 		}, "of the same plan takes it away"},
-		"a destination of another pod": {returning, func(_ *model.Input, p *model.Plan) {
+		"a destination of another pod": {removing, func(_ *model.Input, p *model.Plan) {
 			disruption(p, model.ReasonUnderutilized).Destinations[0].Pod = "shop/web-0"
 		}, "is on none of its nodes"},
-		"evictions miscounted":              {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Evictions = 7 }, "it says that it evicts 7"},
-		"a reason that is not true: drift":  {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonDrifted }, "has not drifted"},
-		"a reason that is not true: expiry": {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonExpired }, "has not expired"},
-		"a reason that is not true: notice": {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonInterrupted }, "is not interrupted"},
-		"a reason of others":                {returning, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonDeleted }, "no reason that the planner decides on"},
+		"evictions miscounted":              {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Evictions = 7 }, "it says that it evicts 7"},
+		"a reason that is not true: drift":  {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonDrifted }, "has not drifted"},
+		"a reason that is not true: expiry": {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonExpired }, "has not expired"},
+		"a reason that is not true: notice": {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonInterrupted }, "is not interrupted"},
+		"a reason of others":                {removing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Reason = model.ReasonDeleted }, "no reason that the planner decides on"},
 		"a replacement of no disruption":    {replacing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements = nil }, "does not list it as a replacement"},
 		"a replacement that is not there":   {replacing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Replacements[0] = "ghost" }, "not a claim of this plan"},
 		"a replacement of another":          {replacing, func(_ *model.Input, p *model.Plan) { p.NodeClaims[0].Disruption = "" }, `belongs to ""`},
@@ -236,14 +236,14 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		}, "not worth it"},
 		"a saving below the least":    {replacing, func(in *model.Input, _ *model.Plan) { in.Policy.MinSaving = 500_000 }, "not worth it"},
 		"a saving miscounted":         {replacing, func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Saving++ }, "it says that it saves"},
-		"a cost before miscounted":    {returning, func(_ *model.Input, p *model.Plan) { p.CostBefore++ }, "the claims cost"},
-		"a cost after miscounted":     {returning, func(_ *model.Input, p *model.Plan) { p.CostAfter-- }, "will cost"},
+		"a cost before miscounted":    {removing, func(_ *model.Input, p *model.Plan) { p.CostBefore++ }, "the claims cost"},
+		"a cost after miscounted":     {removing, func(_ *model.Input, p *model.Plan) { p.CostAfter-- }, "will cost"},
 		"a bound above the price":     {buying, func(_ *model.Input, p *model.Plan) { p.LowerBound.Price = p.CostAfter + 1 }, "its lower bound"},
 		"a gap miscounted":            {buying, func(_ *model.Input, p *model.Plan) { p.LowerBound.Gap += 0.5 }, "its gap"},
-		"a verdict on no node":        {returning, func(_ *model.Input, p *model.Plan) { p.Nodes[0].Node = "a-ghost" }, "no such node"},
-		"a verdict without reason":    {returning, func(_ *model.Input, p *model.Plan) { p.Nodes[0].Reason = model.Reason{} }, "it has no reason"},
-		"a verdict that disagrees":    {returning, func(_ *model.Input, p *model.Plan) { p.Nodes[0].Disruption = "d-other" }, "it says that disruption"},
-		"a candidate without verdict": {returning, func(_ *model.Input, p *model.Plan) { p.Nodes = nil }, "nothing is said"},
+		"a verdict on no node":        {removing, func(_ *model.Input, p *model.Plan) { p.Nodes[0].Node = "a-ghost" }, "no such node"},
+		"a verdict without reason":    {removing, func(_ *model.Input, p *model.Plan) { p.Nodes[0].Reason = model.Reason{} }, "it has no reason"},
+		"a verdict that disagrees":    {removing, func(_ *model.Input, p *model.Plan) { p.Nodes[0].Disruption = "d-other" }, "it says that disruption"},
+		"a candidate without verdict": {removing, func(_ *model.Input, p *model.Plan) { p.Nodes = nil }, "nothing is said"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestSchedules(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			in := returning()
+			in := removing()
 			p := decide(t, in)
 			in.Snapshot.NodePools[0].Budgets = []model.DisruptionBudget{{Schedule: tc.schedule, Duration: tc.duration}}
 			if got := len(verify.Plan(in, p)) > 0; got != tc.active {

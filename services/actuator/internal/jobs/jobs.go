@@ -40,8 +40,8 @@ type Job struct {
 	// Run is called by a worker; Done, if set, by the owner with Run's result.
 	Run  func(context.Context) error
 	Done func(error)
-	// Settle is how long after a success the same work is not repeated: until its effect can be seen.
-	Settle time.Duration
+	// RepeatAfter is how long after a success the same work is not repeated: until its effect can be seen.
+	RepeatAfter time.Duration
 	// First and Most bound the pauses after failures, which double.
 	First, Most time.Duration
 }
@@ -109,7 +109,7 @@ func (p *Pool) run(ctx context.Context, j Job) error {
 func finish(j Job, t *task, err error) {
 	t.running = false
 	if err == nil {
-		t.fails, t.notYet = 0, time.Now().Add(j.Settle)
+		t.fails, t.notYet = 0, time.Now().Add(j.RepeatAfter)
 	} else {
 		pause := j.Most
 		if t.fails < 20 {

@@ -56,7 +56,7 @@ func TestSuccessSettles(t *testing.T) {
 		var a agenda.Agenda
 		p := New(&a, 1, 1)
 		runs := owner(t, p, &a, time.Now().Add(25*time.Second), Job{
-			Key: "k", Settle: 10 * time.Second, Run: func(context.Context) error { return nil },
+			Key: "k", RepeatAfter: 10 * time.Second, Run: func(context.Context) error { return nil },
 		})
 		if got := fmt.Sprint(runs); got != "[0s 10s 20s]" {
 			t.Errorf("run at %s", got)

@@ -78,7 +78,7 @@ func (x *effects) launch(ctx context.Context, c model.Claim) {
 	var got cloud.Instance
 	x.jobs.Do(ctx, jobs.Job{
 		Key: launchKey(c), Kind: jobs.Launch, First: time.Second, Most: 30 * time.Second,
-		Settle: time.Minute, // the answer moves the claim on
+		RepeatAfter: time.Minute, // the answer moves the claim on
 		Run: func(ctx context.Context) error {
 			return traced(ctx, x.cfg.Tracer, "actuator.Launch", c, func(ctx context.Context) (err error) {
 				got, err = x.cfg.Cloud.Launch(ctx, r)
@@ -206,7 +206,7 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 		list = append(list, id)
 	}
 	x.jobs.Do(ctx, jobs.Job{
-		Key: "terminate/" + string(c.ID), First: time.Second, Most: 30 * time.Second, Settle: 10 * time.Second,
+		Key: "terminate/" + string(c.ID), First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
 		Run:  func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
 		Done: logFailure(ctx, x.cfg.Log, "terminate", slog.Any("claim", c.ID)),
 	})
@@ -229,7 +229,7 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 		key = "delete/" + e.UID // a refused eviction must not hold up a deletion
 	}
 	x.jobs.Do(ctx, jobs.Job{
-		Key: key, Kind: jobs.Evict, First: 100 * time.Millisecond, Most: 10 * time.Second, Settle: 2 * time.Second,
+		Key: key, Kind: jobs.Evict, First: 100 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 2 * time.Second,
 		Run: func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.Evict(ctx, e)) },
 		Done: func(err error) {
 			switch {
@@ -296,7 +296,7 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 	x.jobs.Do(ctx, jobs.Job{
 		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.
 		Key: "node/" + kind.String() + "/" + string(c.ID), Kind: jobs.Kube,
-		First: 200 * time.Millisecond, Most: 10 * time.Second, Settle: 500 * time.Millisecond,
+		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
 		Run:  func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change)) },
 		Done: logFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
 	})

@@ -69,7 +69,7 @@ func (o *orphans) sweep(ctx context.Context) {
 
 func (o *orphans) end(ctx context.Context, i cloud.Instance) {
 	o.jobs.Do(ctx, jobs.Job{
-		Key: "orphan/" + i.ID, First: time.Second, Most: time.Minute, Settle: time.Minute,
+		Key: "orphan/" + i.ID, First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
 		Run: func(ctx context.Context) error {
 			// The claim may be one that a later leader has stored: only the present leader may end its instance.
 			if err := o.registry.Leads(ctx); err != nil {

@@ -123,7 +123,7 @@ func (t *term) releaseNodes(ctx context.Context) {
 		}
 		no := false
 		t.jobs.Do(ctx, jobs.Job{
-			Key: "node/release/" + string(n.Name), Kind: jobs.Kube, First: time.Second, Most: time.Minute, Settle: 10 * time.Second,
+			Key: "node/release/" + string(n.Name), Kind: jobs.Kube, First: time.Second, Most: time.Minute, RepeatAfter: 10 * time.Second,
 			Run: func(ctx context.Context) error {
 				return t.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
 			},

@@ -264,7 +264,7 @@ func shapeAmounts(in []instancetype.Amount) model.Amounts {
 func (s *Classes) release(ctx context.Context, c *Class) {
 	name := c.Spec.Name
 	s.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: "release/" + string(name), First: time.Second, Most: time.Minute, Settle: time.Minute,
+		Key: "release/" + string(name), First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
 		Run: func(ctx context.Context) error { return s.cfg.Classes.Release(ctx, name) },
 		Done: func(err error) {
 			if err != nil {
@@ -289,7 +289,7 @@ func (s *Classes) Sweep(ctx context.Context, needed func(class model.NodeClassNa
 		unused, settle, key = 0, 0, "templates/all"
 	}
 	s.cfg.Jobs.Do(ctx, jobs.Job{
-		Key: key, First: time.Second, Most: time.Minute, Settle: settle,
+		Key: key, First: time.Second, Most: time.Minute, RepeatAfter: settle,
 		Run: func(ctx context.Context) error {
 			_, err := s.cfg.Classes.Sweep(ctx, unused)
 			return err

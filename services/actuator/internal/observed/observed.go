@@ -122,7 +122,7 @@ func (s *Instances) Poll(ctx context.Context, expecting bool) {
 	var got []cloud.Instance
 	var asked time.Time
 	s.jobs.Do(ctx, jobs.Job{
-		Key: "instances", Settle: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
+		Key: "instances", RepeatAfter: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
 		Run: func(ctx context.Context) (err error) {
 			asked = time.Now()
 			got, err = s.cloud.Instances(ctx)

@@ -122,7 +122,7 @@ func mayReceive(dr *draft.Draft, host int) bool {
 	if h.Node == nil || h.Claim == nil || h.Pool == nil || h.Pool.ConsolidateAfter == nil {
 		return true
 	}
-	return dr.Quiet(host).OK()
+	return dr.ConsolidateAfter(host).OK()
 }
 
 // usable says whether pods may be sent to a host to save money.

@@ -57,14 +57,14 @@ func (t *trials) fromLast(hosts []int) {
 
 // single removes a node by itself, or says why not.
 func (t *trials) single(h int) model.Reason {
-	if t.stuck(h) && !t.mayWin(h, slices.Concat(t.draft.Moving[h], t.draft.Buffered[h])) {
+	if t.stuck(h) && !t.couldSave(h, slices.Concat(t.draft.Moving[h], t.draft.Buffered[h])) {
 		return t.tooExpensive(h)
 	}
 	t.try()
 	mark := t.draft.Scheduler.Mark()
 	d, left, why := t.draft.Move([]int{h}, t.usable)
 	if why.OK() {
-		why = t.alone(d, left)
+		why = t.tryOneNode(d, left)
 	}
 	if !why.OK() {
 		t.draft.Scheduler.Revert(mark)
@@ -73,8 +73,8 @@ func (t *trials) single(h int) model.Reason {
 	return why
 }
 
-// alone accepts a decision about one node: with one claim for what is left, or several.
-func (t *trials) alone(d draft.Decision, left []market.Item) model.Reason {
+// tryOneNode accepts a decision about one node: with one claim for what is left, or several.
+func (t *trials) tryOneNode(d draft.Decision, left []market.Item) model.Reason {
 	if len(left) == 0 {
 		return t.accept([]draft.Decision{d})
 	}
@@ -83,7 +83,7 @@ func (t *trials) alone(d draft.Decision, left []market.Item) model.Reason {
 	for _, it := range left {
 		pods = append(pods, it.Pods...)
 	}
-	if !t.mayWin(h, pods) {
+	if !t.couldSave(h, pods) {
 		return t.tooExpensive(h)
 	}
 	price, weighed := t.draft.Price(d.Hosts)
@@ -106,9 +106,9 @@ func (t *trials) alone(d draft.Decision, left []market.Item) model.Reason {
 	return t.noCheaper(h, left, bought, unplaced)
 }
 
-// mayWin says whether new nodes for some pods of a host could cost so little that it pays: they cost at least what the pods
-// are worth.
-func (t *trials) mayWin(host int, pods []int) bool {
+// couldSave says whether new nodes for some pods of a host could cost so little that it pays: they cost at least what
+// the pods are worth.
+func (t *trials) couldSave(host int, pods []int) bool {
 	worth, known := t.appraisal.of(pods)
 	if !known {
 		return true

@@ -13,7 +13,7 @@ func underused() []draft.Check {
 	return []draft.Check{
 		draft.NotStatic, // static pools keep their size
 		func(dr *draft.Draft, host int) model.Reason { return dr.Unforced(host) },
-		func(dr *draft.Draft, host int) model.Reason { return dr.Quiet(host) },
+		func(dr *draft.Draft, host int) model.Reason { return dr.ConsolidateAfter(host) },
 		policyAllows, // WhenEmpty keeps nodes that are not empty
 		priceKnown,   // a price that is not known can't be beaten
 		notNeeded,    // no pod that found no place could need the node

@@ -35,8 +35,8 @@ type Params struct {
 	BufferPods []pack.Assignment
 	// Assignments are the places of the pending pods.
 	Assignments []pack.Assignment
-	// Spare are claims to leave alone, in order.
-	Spare []model.ClaimID
+	// Exclude are claims to leave alone, in order.
+	Exclude []model.ClaimID
 }
 
 // Decision disrupts nodes.

@@ -27,7 +27,7 @@ func EveryMethod() []Check {
 		volumesMove,     // no volume may be tied to the node
 		podsMayBeMoved,  // no pod may say no, and each must be one that is planned for
 		budgetsMayAllow, // no pod disruption budget may forbid it
-		spared,          // it must not be one that this plan was asked to leave alone
+		excluded,        // it must not be one that this plan was asked to leave alone
 	}
 }
 
@@ -205,9 +205,9 @@ func budgetsMayAllow(dr *Draft, host int) model.Reason {
 	return dr.PodBudgets.Reason(dr.Moving[host])
 }
 
-// spared says whether the question leaves the claim out: a plan that took it broke a rule, for instance.
-func spared(dr *Draft, host int) model.Reason {
-	if _, out := slices.BinarySearch(dr.Spare, dr.View.Hosts[host].Claim.ID); !out {
+// excluded says whether the question leaves the claim out: a plan that took it broke a rule, for instance.
+func excluded(dr *Draft, host int) model.Reason {
+	if _, out := slices.BinarySearch(dr.Exclude, dr.View.Hosts[host].Claim.ID); !out {
 		return model.Reason{}
 	}
 	return model.Reason{
@@ -256,9 +256,9 @@ func pinned(vol model.VolumeTopology) bool {
 	})
 }
 
-// Quiet says whether a node was left alone for as long as its pool asks for before it may be consolidated.
-func (dr *Draft) Quiet(host int) model.Reason {
+// ConsolidateAfter says whether a node was left alone for as long as its pool asks for before it may be consolidated.
+func (dr *Draft) ConsolidateAfter(host int) model.Reason {
 	h := dr.View.Hosts[host]
-	r, _ := rules.Quiet(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, dr.View.Now)
+	r, _ := rules.ConsolidateAfter(h.Pool.ConsolidateAfter, h.Claim.InitializeTime, h.Node.LastPodEventTime, dr.View.Now)
 	return dr.About(host, r)
 }

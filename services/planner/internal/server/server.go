@@ -49,7 +49,7 @@ const (
 	keyPlan     = "kerf.plan"
 	keyPods     = "kerf.pods"
 	keyBroken   = "kerf.broken"
-	keySpared   = "kerf.spared"
+	keyExcluded = "kerf.spared"
 )
 
 // maxUnaryBytes is the largest plan that Plan answers with: what clients take in one message, less what is around it.
@@ -200,19 +200,19 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerpb.Plan, error
 	return out, nil
 }
 
-// tell notes which plans were thrown away, why, and what the next ones did without: the claims that they spared, or, with
-// none, all disruptions. It is a defect of the planner.
+// tell notes which plans were thrown away, why, and what the next ones did without: the claims that they excluded, or,
+// with none, all disruptions. It is a defect of the planner.
 func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown) {
 	for _, t := range thrown {
-		spared := make([]string, len(t.Spared))
-		for i, id := range t.Spared {
-			spared[i] = string(id)
+		excluded := make([]string, len(t.Excluded))
+		for i, id := range t.Excluded {
+			excluded[i] = string(id)
 		}
 		broken := verify.Join(t.Broken)
 		trace.SpanFromContext(ctx).AddEvent("plan thrown away", trace.WithAttributes(
-			attribute.String(keyBroken, broken), attribute.StringSlice(keySpared, spared)))
+			attribute.String(keyBroken, broken), attribute.StringSlice(keyExcluded, excluded)))
 		s.cfg.Log.WarnContext(ctx, "a plan broke rules and is made again without some of its disruptions, or without all",
-			"revision", revision, "broken", broken, "spared", spared)
+			"revision", revision, "broken", broken, "spared", excluded)
 	}
 }
 

@@ -244,7 +244,7 @@ func TestAPlanWhoseDisruptionsBreakARuleIsMadeWithoutThem(t *testing.T) {
 func TestADisruptionThatBreaksARuleIsLeftOutAndTold(t *testing.T) {
 	liar := func(in model.Input) (model.Plan, error) {
 		p, err := plan.Decide(in)
-		if !slices.Contains(in.Spare, "ghost") {
+		if !slices.Contains(in.Exclude, "ghost") {
 			p.Disruptions = append(p.Disruptions, model.Disruption{ID: "d-1", Reason: model.ReasonDrifted, Candidates: []model.ClaimID{"ghost"}})
 		}
 		return p, err

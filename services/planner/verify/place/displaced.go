@@ -16,18 +16,18 @@ import (
 // Which order there is, is a matter of trying: first those that have pod rules, then as their names have it; and in the end
 // pods without a destination may still be where they are while others of nodes that go at once come back.
 func (c *Check) Displaced() {
-	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID), homeless: make(map[model.PodID]bool)}
+	d := &displaced{c: c, of: make(map[model.PodID]model.DisruptionID), withoutDestination: make(map[model.PodID]bool)}
 	if d.find(); len(d.groups) == 0 {
 		return
 	}
-	now := d.gone(false)
+	now := d.afterEviction(false)
 	stuck := d.rulesFirst(now, d.groups)
 	if len(stuck) > 0 {
-		if byName := d.gone(false); len(byName.bind(d.groups)) == 0 {
+		if byName := d.afterEviction(false); len(byName.bind(d.groups)) == 0 {
 			return
 		}
 	}
-	if len(stuck) > 0 && len(d.homeless) > 0 {
+	if len(stuck) > 0 && len(d.withoutDestination) > 0 {
 		now, stuck = d.beforeOthersLeave()
 	}
 	for _, g := range stuck {
@@ -47,8 +47,8 @@ type displaced struct {
 	// groups have each displaced pod with a destination that exists once, of its disruption.
 	groups []*group
 	of     map[model.PodID]model.DisruptionID
-	// homeless are the displaced pods without a destination.
-	homeless map[model.PodID]bool
+	// withoutDestination are the displaced pods without a destination.
+	withoutDestination map[model.PodID]bool
 }
 
 // group are displaced pods that nothing tells apart.
@@ -76,7 +76,7 @@ func (d *displaced) find() {
 		x := &d.c.f.Plan.Disruptions[i]
 		for _, id := range x.Candidates {
 			for _, p := range d.c.f.Cluster.MovableOn(id) {
-				d.homeless[p.ID] = true
+				d.withoutDestination[p.ID] = true
 			}
 		}
 		for _, pl := range x.Destinations {
@@ -89,7 +89,7 @@ func (d *displaced) find() {
 	slices.SortStableFunc(all, func(a, b move) int { return cmp.Compare(a.Pod, b.Pod) })
 	known := make(map[key]*group)
 	for _, mv := range all {
-		delete(d.homeless, mv.Pod)
+		delete(d.withoutDestination, mv.Pod)
 		pod, to := d.c.f.Cluster.Pods[mv.Pod], d.c.places.at(facts.TargetOf(&mv.Placement))
 		if pod == nil || to == nil {
 			continue // another rule is broken
@@ -103,8 +103,8 @@ func (d *displaced) find() {
 	}
 }
 
-// gone is when all displaced pods have left but, where that is asked for, those that wait for a place.
-func (d *displaced) gone(homelessStay bool) *filters {
+// afterEviction is when all displaced pods have left but, where that is asked for, those that wait for a place.
+func (d *displaced) afterEviction(unplacedStay bool) *filters {
 	transient := maps.Clone(d.c.going)
 	maps.Copy(transient, d.c.taken)
 	to := make(map[model.PodID]*Place)
@@ -121,7 +121,7 @@ func (d *displaced) gone(homelessStay bool) *filters {
 		if !moved {
 			s = d.c.places.nodes[p.Node]
 		}
-		stays := moved || !d.c.taken[s] || (homelessStay && d.homeless[p.ID])
+		stays := moved || !d.c.taken[s] || (unplacedStay && d.withoutDestination[p.ID])
 		if p.Terminating || !stays { // what is ending will have ended: drains take their time
 			return nil
 		}
@@ -154,14 +154,14 @@ func (d *displaced) beforeOthersLeave() (*filters, []*group) {
 			late = append(late, g)
 		}
 	}
-	stuck := d.rulesFirst(d.gone(true), early)
+	stuck := d.rulesFirst(d.afterEviction(true), early)
 	stays := make(map[model.PodID]bool)
 	for _, g := range stuck {
 		for _, p := range g.pods {
 			stays[p.ID] = true
 		}
 	}
-	now := d.gone(false)
+	now := d.afterEviction(false)
 	for _, g := range early {
 		for _, p := range g.pods {
 			if !stays[p.ID] {
