@@ -80,7 +80,8 @@ test: ## All that CI runs: check, race tests, each module alone, the real schedu
 	$(call steps,tools controlplane proto generated format vet lint arch race standalone differential mutations demo e2e)
 
 .PHONY: fmt
-fmt: tools ## Format the Go code (gofumpt, grouped imports) and the protos
+fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before a return) and the protos
+	go run ./test/arch/layout $(MODULES)
 	golangci-lint fmt $(MODULES) ./test/differential
 	buf format -w
 
@@ -121,9 +122,8 @@ lint: $(BIN)/.golangci ## golangci-lint over the workspace
 	golangci-lint run --timeout 15m $(PATTERNS)
 
 .PHONY: arch
-arch: ## Import bans, no clock in what decides, package docs; warns of long files and functions
+arch: ## The shape: import bans, no clock in what decides, one home for each rule, sizes, words, package docs
 	@go test -count=1 ./test/arch
-	@go test -count=1 -v -run '^TestSize$$' ./test/arch | sed -n 's/^ *[a-z_]*_test.go:[0-9]*: /warning: /p'
 
 .PHONY: unit
 unit: ## Unit tests of the workspace, without a control plane

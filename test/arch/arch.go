@@ -1,9 +1,10 @@
 // Package arch holds the rules that keep Kerf's shape: who may import whom, what a package that decides may not touch,
-// that each package says what it is for, and how long files and functions should get. Its test runs the rules on the
-// repository; each finding says which rule it breaks and why the rule is there.
+// that each package says what it is for, how large things may get (size.go), which rules stand in one place only
+// (homes.go), and which words are not ours (words.go). Its test runs the rules on the repository; each finding says which
+// rule it breaks and why the rule is there.
 //
 // It reads source text only, so it takes a second and works on code that does not compile. Start reading at rules; the
-// lists that people change are at the top of this file.
+// lists that people change are at the top of each file.
 package arch
 
 import (
@@ -11,7 +12,6 @@ import (
 	"go/ast"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -83,6 +83,8 @@ func rules() []rule {
 		{"services apart", "the contract between services is proto; only services/kerf puts them together", servicesApart},
 		{"no test in the product", "what ships must not carry the simulator", noTestInProduct},
 		{"convert alone", "conversion happens once, in a package named convert, so that a field cannot be read in two ways", convertAlone},
+		{"layout", "one dialect for all services: a return follows what it returns", blankBeforeReturn},
+		{"words", "a Kubernetes engineer who opens any file must know each word without a glossary", oddWords},
 		{"package doc", "a newcomer learns from it what the package decides, what it must never know and where to start", packageDoc},
 	}
 }
@@ -244,35 +246,4 @@ func missing(pkgs []pkg) []string {
 		}
 	}
 	return found
-}
-
-// The size budget. Over it there is a warning, to be talked about in review; over the hard limit there is more than one
-// noun in the file.
-const (
-	fileBudget     = 400
-	fileLimit      = 600
-	functionBudget = 80
-)
-
-// tooLong are the files and functions over the budget, and those files that are over the limit. Tests and testdata have
-// no function budget: a table may be long.
-func tooLong(p pkg) (warn, fail []string) {
-	for _, f := range p.files {
-		switch {
-		case f.lines > fileLimit:
-			fail = append(fail, f.path+" has "+strconv.Itoa(f.lines)+" lines, more than "+strconv.Itoa(fileLimit))
-		case f.lines > fileBudget:
-			warn = append(warn, f.path+" has "+strconv.Itoa(f.lines)+" lines, budget "+strconv.Itoa(fileBudget))
-		}
-		for _, d := range f.ast.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || f.test {
-				continue
-			}
-			if n := f.endLine(fn) - f.line(fn) + 1; n > functionBudget {
-				warn = append(warn, fmt.Sprintf("%s:%d %s has %d lines, budget %d", f.path, f.line(fn), fn.Name.Name, n, functionBudget))
-			}
-		}
-	}
-	return warn, fail
 }
