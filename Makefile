@@ -19,7 +19,7 @@ BASELINE := proto/released/kerf.binpb
 # The race detector needs a C compiler; without one the tests still run, and say so.
 RACE := $(if $(shell command -v $$(go env CC)),-race)
 
-# steps runs targets one after the other, tells how long each took and stops at the first that fails.
+# steps runs targets one after the other, prints how long each took and stops at the first that fails.
 define steps
 @for step in $(1); do \
 	printf '\n==> %s\n' $$step; began=$$SECONDS; \
@@ -52,7 +52,7 @@ endef
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "; print "Kerf. make TARGET:"} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the services and kerf into bin/
@@ -173,7 +173,7 @@ bench: ## Measure plans: cost, bound, CPU, growth (BENCH_FILES=dir for published
 	@$(BIN)/bench $(if $(BENCH_FILES),-files $(BENCH_FILES)) $(ARGS)
 
 .PHONY: bench-disrupt
-bench-disrupt: ## Measure giving nodes back: cost over moves, CPU, rounds (BENCH_FILES=dir; draws docs/disruption-curve.svg with the files)
+bench-disrupt: ## Measure disruption: cost over moves, CPU, rounds (BENCH_FILES=dir; draws docs/disruption-curve.svg with the files)
 	@go build -o $(BIN)/ ./test/bench/cmd/bench
 	@$(BIN)/bench -mode disrupt -curve $(if $(BENCH_FILES),docs,$(BIN))/disruption-curve.svg $(if $(BENCH_FILES),-files $(BENCH_FILES)) $(ARGS)
 

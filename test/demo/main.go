@@ -1,6 +1,6 @@
 // Command demo plays Kerf's whole story on this machine: it builds what is missing, starts a real control plane, a
 // simulated AWS and the three services, and shows what Kerf decides, why, and what it costs per hour. It exits with 1
-// when a step is not as told.
+// when a step is not as expected.
 //
 // The story is in package story, everything that runs in package stack, and what one sees in package show.
 package main
@@ -128,7 +128,7 @@ func play(ctx context.Context, o options, s *stack.Stack, line *show.Timeline, c
 			return err
 		}
 	}
-	line.Title("\nthe story ended as told", fmt.Sprintf("%s in all", line.Elapsed().Round(time.Second/10)))
+	line.Title("\nthe story ended as expected", fmt.Sprintf("%s in all", line.Elapsed().Round(time.Second/10)))
 	return nil
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// keepRecords is how long ended disruptions are remembered at least, and no policy lets moved pods rest for longer;
-	// maxRecords is how many of them are at most: the oldest go first.
-	keepRecords = 6 * time.Hour
-	maxRecords  = 4000
+	// keepRecords is how long ended disruptions are remembered at least: as long as a policy may let moved pods rest.
+	keepRecords = model.LongestPodRest
+	// maxRecords is how many of them are kept at most: the oldest go first.
+	maxRecords = 4000
 	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest holds, or a
 	// row of failures would be forgotten while it goes on.
 	keepFailures = 24 * time.Hour

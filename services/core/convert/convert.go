@@ -85,9 +85,6 @@ func (r *reader) decide(d *plannerpb.Decide, in *model.Input) {
 	in.Policy = r.policy(d.GetPolicy())
 }
 
-// mostOfferings is the largest max_offerings_per_claim.
-const mostOfferings = 200
-
 func (r *reader) policy(p *clusterpb.Policy) model.Policy {
 	r.at("decide.policy", "policy", "")
 	out := model.Policy{
@@ -110,7 +107,7 @@ func (r *reader) policy(p *clusterpb.Policy) model.Policy {
 	out.EvictionPrice = r.perhaps("eviction_price_micro_usd", p.EvictionPriceMicroUsd)
 	out.DisruptionTrials = r.perhaps("disruption_trials", p.DisruptionTrials)
 	if n := p.MaxOfferingsPerClaim; n != nil {
-		r.within("max_offerings_per_claim", *n, 1, mostOfferings)
+		r.within("max_offerings_per_claim", *n, 1, model.MostOfferings)
 		out.MaxOfferingsPerClaim = new(int(*n))
 	}
 	if n := p.MaxPodsOfWorkloadPerNode; n != nil {

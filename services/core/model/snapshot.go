@@ -70,6 +70,8 @@ type Policy struct {
 // What a Policy means where it does not say.
 const (
 	DefaultMaxOfferings = 60
+	// MostOfferings is the largest MaxOfferingsPerClaim.
+	MostOfferings = 200
 	// DefaultPerNodeOverhead is a tenth of a cent an hour, about the price of the smallest root disk. Of plans of one price
 	// the one with the fewest nodes wins by it, and no plan gets more expensive by more than that for each node that it
 	// saves.
@@ -80,6 +82,8 @@ const (
 	DefaultEvictionPrice   int64 = 1000
 	DefaultPayback               = time.Hour
 	DefaultPodRest               = 30 * time.Minute
+	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.
+	LongestPodRest = 6 * time.Hour
 	// DefaultMaxUnhealthyPercent is Karpenter's share of sick nodes above which it stops repairing.
 	DefaultMaxUnhealthyPercent = 20
 )

@@ -18,6 +18,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
@@ -39,7 +40,7 @@ type Config struct {
 	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words.
 	DefaultSpread []corev1.TopologySpreadConstraint `json:"default_spread"`
 	// Work is how many steps of about a microsecond the optimiser may take; left out, as many as the cluster warrants. 0 means
-	// only the quick start.
+	// the greedy pass only.
 	Work *int64 `json:"work"`
 	// GapTarget is how near to the lowest price the optimiser must prove itself to stop, as a share; left out, 0.003.
 	GapTarget *float64 `json:"gap_target"`
@@ -87,19 +88,16 @@ func oneDocument(data []byte) error {
 	}
 }
 
-// maxOfferings is the planner's limit of MaxOfferingsPerClaim.
-const maxOfferings = 200
-
 // Validate implements config.Validator. It says nothing of Repair, which has a Validate of its own: see config.Check.
 func (c Config) Validate() error {
 	var errs []error
-	if n := c.MaxOfferingsPerClaim; n != nil && (*n < 1 || *n > maxOfferings) {
+	if n := c.MaxOfferingsPerClaim; n != nil && (*n < 1 || *n > model.MostOfferings) {
 		errs = append(errs, config.Errorf("max_offerings_per_claim",
-			"%d is not between 1 and %d; leave it out for the default", *n, maxOfferings))
+			"%d is not between 1 and %d; leave it out for the default", *n, model.MostOfferings))
 	}
 	if n := c.Work; n != nil && *n < 0 {
 		errs = append(errs, config.Errorf("work",
-			"%d is negative: want a number of steps, or 0 for only the quick start; leave it out for as many as the cluster warrants", *n))
+			"%d is negative: want a number of steps, or 0 for the greedy pass only; leave it out for as many as the cluster warrants", *n))
 	}
 	if g := c.GapTarget; g != nil && !(*g >= 0 && *g <= 1) {
 		errs = append(errs, config.Errorf("gap_target", "%g is not a share: want 0 to 1, such as 0.01 for one per cent", *g))
@@ -124,9 +122,6 @@ func (c Config) checkPreferences() error {
 	return errors.Join(errs...)
 }
 
-// maxPodRest is how long the actuator remembers a disruption that has ended, at least.
-const maxPodRest = 6 * time.Hour
-
 func (c Config) checkDisruption() error {
 	var errs []error
 	if d := c.Payback; d != nil && *d <= 0 {
@@ -138,8 +133,9 @@ func (c Config) checkDisruption() error {
 	case d == nil:
 	case *d < 0:
 		errs = append(errs, config.Errorf("pod_rest", `%s is negative: want a duration such as "30m", or "0s" for no rest`, d))
-	case time.Duration(*d) > maxPodRest:
-		errs = append(errs, config.Errorf("pod_rest", `%s is longer than it is remembered which pods were moved: want "6h" at most`, d))
+	case time.Duration(*d) > model.LongestPodRest:
+		errs = append(errs, config.Errorf("pod_rest",
+			`%s is longer than it is remembered which pods were moved: want "%gh" at most`, d, model.LongestPodRest.Hours()))
 	}
 	if n := c.DisruptionTrials; n != nil && *n < 0 {
 		errs = append(errs, config.Errorf("disruption_trials",

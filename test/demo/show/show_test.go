@@ -38,13 +38,13 @@ func TestElsewhereThanOnATerminalTheTimelineIsPlainLines(t *testing.T) {
             cheapest
     a
       b
-    +0.0s ✔ as told after 2.5s   1 node · 5/5 pods run · $0.0960/h
-    +0.0s ✘ not as told after 1.0s
+    +0.0s ✔ as expected after 2.5s   1 node · 5/5 pods run · $0.0960/h
+    +0.0s ✘ not as expected after 1.0s
 
-      step                  result seconds  nodes         $/h
-   2  five pods             ok         2.5      1     $0.0960
-   3  twelve                FAILED     1.0      2     $0.1920  late
-      1 of 2 steps as told             3.5
+      step                      result seconds  nodes         $/h
+   2  five pods                 ok         2.5      1     $0.0960
+   3  twelve                    FAILED     1.0      2     $0.1920  late
+      1 of 2 steps as expected             3.5
 `
 	got := regexp.MustCompile(`(?m) +$`).ReplaceAllString(out.String(), "")
 	if d := cmp.Diff(want, got); d != "" {

@@ -23,10 +23,10 @@ type Result struct {
 // Done ends a step.
 func (t *Timeline) Done(r Result) {
 	if r.Err != nil {
-		t.Line(Bad, t.paint("1;31", "not as told after "+seconds(r.Took)))
+		t.Line(Bad, t.paint("1;31", "not as expected after "+seconds(r.Took)))
 		return
 	}
-	t.Line(Good, fmt.Sprintf("%s   %s", t.paint("32", "as told after "+seconds(r.Took)),
+	t.Line(Good, fmt.Sprintf("%s   %s", t.paint("32", "as expected after "+seconds(r.Took)),
 		t.paint("2", Counts(r.Nodes, r.Pods, r.PerHour))))
 }
 
@@ -52,7 +52,7 @@ func (t *Timeline) Table(results []Result) {
 			failed++
 		}
 	}
-	verdict := fmt.Sprintf("%d of %d steps as told", len(results)-failed, len(results))
+	verdict := fmt.Sprintf("%d of %d steps as expected", len(results)-failed, len(results))
 	widest := utf8.RuneCountInString(verdict)
 	for _, r := range results {
 		widest = max(widest, utf8.RuneCountInString(r.Title))

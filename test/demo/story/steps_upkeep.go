@@ -24,7 +24,7 @@ func upkeepSteps() []Step {
 		},
 		{
 			Number: 14, Title: "a node becomes unhealthy",
-			Want: "it has " + stack.RepairAfter.String() + " to get well, then it goes at once and its pod gets another place",
+			Want: "it has " + stack.RepairAfter.String() + " to recover, then it goes at once and its pod gets another place",
 			play: unhealthy, lasts: 20 * time.Second,
 		},
 		{
@@ -165,9 +165,9 @@ func unhealthy(ctx context.Context, s *Stage) error {
 		return err
 	}
 	if waited := gone[0].chosen.Sub(began); waited < stack.RepairAfter-time.Second { // conditions are dated by the second
-		return fmt.Errorf("expected node %s to be given %s to get well; it was given up after %s", victim, stack.RepairAfter, waited)
+		return fmt.Errorf("expected node %s to have %s to recover; it was removed after %s", victim, stack.RepairAfter, waited)
 	}
-	s.note = fmt.Sprintf("replaced in %.1fs, of which it had %s to get well, and never less than %d of %d ready",
+	s.note = fmt.Sprintf("replaced in %.1fs, of which it had %s to recover, and never less than %d of %d ready",
 		took.Seconds(), stack.RepairAfter, least, webPods)
 	return nil
 }

@@ -46,7 +46,7 @@ type Options struct {
 	Chaos *Chaos
 }
 
-// Play plays the steps until one is not as told, and returns how each ended. The error is the first that went wrong, with
+// Play plays the steps until one is not as expected, and returns how each ended. The error is the first that went wrong, with
 // what was seen last and the ends of the logs.
 func Play(ctx context.Context, o Options) ([]show.Result, error) {
 	s := &Stage{Stack: o.Stack, line: o.Line, chaos: o.Chaos, changed: make(chan struct{})}

@@ -2,7 +2,7 @@
 // trees that people can read.
 //
 // It must never know what the spans are about: it neither asks for names nor for attributes. Start reading at Start,
-// then Tree.
+// then Trace.
 package traces
 
 import (

@@ -16,10 +16,10 @@ func newClaims(std IO) *cobra.Command {
 	req := &actuatorpb.ListClaimsRequest{}
 	c := &cobra.Command{
 		Use:   "claims",
-		Short: "List the nodes that Kerf asked for, and how far they are",
+		Short: "List the nodes that Kerf asked for, and their state",
 		Example: `  kerf claims
   kerf claims --pool default --all
-  kerf claims --actuator actuator-0.kerf.svc:7402 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key`,
+  kerf claims --actuator actuator-0.kerf.svc:7500 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key`,
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()

@@ -17,7 +17,7 @@ func newConvert(std IO) *cobra.Command {
 		Long: `Convert reads manifests and prints them as karpenter.sh/v1 and
 karpenter.k8s.aws/v1, with their defaults written out. It reads v1beta1 NodePools
 and EC2NodeClasses, and Provisioners and AWSNodeTemplates. What changed its meaning
-or place is told on standard error. Give files together that belong together:
+or place is reported on standard error. Give files together that belong together:
 settings may move from one object to another.`,
 		Example: `  kerf convert -f deploy/examples/v1beta1 > new.yaml`,
 		Args:    moreFiles(&paths),

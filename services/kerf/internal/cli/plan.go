@@ -14,7 +14,7 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
+	coreconvert "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
@@ -75,7 +75,7 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own, or the present")
-	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster. Of a live cluster none unless asked for")
+	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster; default 0 with --watcher")
 	flags.policy = addPolicy(f)
 	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`, in full: node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME")
 	flags.out = addOutput(c, "table", "json")
@@ -237,11 +237,11 @@ func (p *planFlags) advise(ctx context.Context, req *plannerpb.PlanRequest, resp
 	if p.advice == 0 || p.explain != "" {
 		return nil, nil
 	}
-	in, err := plannerconvert.Input(req.GetSnapshot(), req.GetDecide())
+	in, err := coreconvert.Input(req.GetSnapshot(), req.GetDecide())
 	if err != nil {
 		return nil, fmt.Errorf("look for advice: %w", err)
 	}
-	base, err := plannerconvert.ReadPlan(resp.GetPlan())
+	base, err := coreconvert.ReadPlan(resp.GetPlan())
 	if err != nil {
 		return nil, fmt.Errorf("look for advice: %w", err)
 	}

@@ -39,10 +39,10 @@ func addPolicy(f *pflag.FlagSet) *policyFlags {
 	f.Var(&p.minValues, "min-values", "what pools' minValues are: strict (default) or best-effort")
 	f.StringVar(&p.defaultSpread, "default-spread", "", "spread of pods that ask for none: system (the scheduler's own), or a `file` with a KubeSchedulerConfiguration or a list of constraints")
 	f.Int32Var(&p.podsPerNode, "max-pods-of-workload-per-node", 0, "how many pods of one workload a new node is packed with at most; left out, there is no cap")
-	f.Int64Var(&p.work, "work", 0, "`steps` of about a microsecond for the optimiser, 0 for only the quick start; left out, as many as the input warrants")
+	f.Int64Var(&p.work, "work", 0, "`steps` of about a microsecond for the optimiser, 0 for the greedy pass only; left out, as many as the input warrants")
 	f.Float64Var(&p.gapTarget, "gap-target", 0, "stop once the cost is proven to be that near to the lowest, such as 0.01; left out, 0.003")
 	f.Var(&p.overhead, "per-node-overhead", "what one more node costs beside its price, in `dollars` an hour; it makes few larger nodes win; left out, 0.001")
-	f.StringVar(&p.file, "policy", "", "`file` with a policy, in the words of the watcher's config; the other flags count over it")
+	f.StringVar(&p.file, "policy", "", "`file` with a policy, in the words of the watcher's config; the other flags override it")
 	f.Var(&p.minSaving, "min-saving", "what a consolidation must save at least, in `dollars` an hour")
 	return p
 }

@@ -30,10 +30,10 @@ func newShadow(std IO) *cobra.Command {
 	var flags shadowFlags
 	c := &cobra.Command{
 		Use:   "shadow",
-		Short: "Watch a cluster that Karpenter runs, and tell what Kerf would do",
+		Short: "Watch a cluster that Karpenter runs, and report what Kerf would do",
 		Long: `Shadow reads the same objects as Karpenter (NodePools, EC2NodeClasses, NodeClaims,
-nodes, pods), plans for them, and reports what Kerf would do: what it would buy and give
-back, as that changes, and what the cluster costs now and would cost. It adds up until
+nodes, pods), plans for them, and reports what Kerf would do: what it would launch and
+remove, as that changes, and what the cluster costs now and would cost. It adds up until
 it is interrupted.
 
 It needs rights to read, such as those of the watcher, and changes nothing: it has no
@@ -111,7 +111,7 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 	if last == nil || s.once || s.plan.out.json() {
 		return err
 	}
-	// What came together in hours is told, whatever ended it.
+	// The totals of hours are printed, whatever ended it.
 	return errors.Join(render.ShadowTotal(std.Out, last.Total, std.style()), err)
 }
 

@@ -11,7 +11,7 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	plannerconvert "github.com/kerf-dev/kerf/services/core/convert"
+	coreconvert "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
@@ -28,7 +28,7 @@ func small(f *testing.F) *catalog.Catalog {
 	return &some
 }
 
-// FuzzManifests reads manifests to the snapshot that the planner gets. What is wrong is told with the file, and with the
+// FuzzManifests reads manifests to the snapshot that the planner gets. An error names the file, and with the
 // object where there is one; what is taken, the planner can read.
 func FuzzManifests(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join(examples, "*", "*.yaml"))
@@ -56,8 +56,8 @@ func FuzzManifests(f *testing.F) {
 		if in.Snapshot == nil {
 			t.Fatal("no snapshot and no error")
 		}
-		_, err = plannerconvert.Input(in.Snapshot, &plannerpb.Decide{Now: timestamppb.New(in.Now)})
-		var bad *plannerconvert.Error
+		_, err = coreconvert.Input(in.Snapshot, &plannerpb.Decide{Now: timestamppb.New(in.Now)})
+		var bad *coreconvert.Error
 		if err != nil && (!errors.As(err, &bad) || bad.Problems[0].Object == "" || bad.Problems[0].Path == "") {
 			t.Fatalf("refused without saying what: %v", err)
 		}

@@ -14,8 +14,6 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
-// Labels that every node of Kerf's has.
-
 // stage is a cluster in which plans are carried out at once and without fail: claims become nodes, pods move to where the
 // plan says, and what was removed is gone.
 type stage struct {

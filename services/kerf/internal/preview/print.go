@@ -17,7 +17,7 @@ import (
 )
 
 // Print writes what changes would do: which nodes would drift and why, what becomes of the cluster with and without
-// the changes, side by side, and which nodes fare otherwise.
+// the changes, side by side, and which nodes have a different outcome.
 func Print(w io.Writer, c Comparison, s page.Style) error {
 	p := previewPage{Page: page.Page{Style: s}, Comparison: c, price: pricesOf(c)}
 	p.changes()
@@ -55,7 +55,7 @@ func (p *previewPage) changes() {
 		p.Item("  ", p.Paint(page.Bold, c.Object)+": "+word)
 	}
 	if p.Policy {
-		p.Item("  ", p.Paint(page.Bold, "policy")+": the one of the file")
+		p.Item("  ", p.Paint(page.Bold, "policy")+": from the file")
 	}
 	label := "assumed"
 	for _, a := range p.Assumed {
@@ -163,7 +163,7 @@ func plus(n int) string {
 	return fmt.Sprintf("%+d", n)
 }
 
-// fateGroup is nodes that fare alike, without and with the changes.
+// fateGroup is nodes with the same outcome, without and with the changes.
 type fateGroup struct {
 	without, with string
 	nodes         []string
@@ -183,7 +183,7 @@ func fateWord(f Fate) string {
 	}
 }
 
-// otherwise groups the nodes that fare otherwise with the changes than without, the most expensive first.
+// otherwise groups the nodes whose outcome differs with and without the changes, the most expensive first.
 func (p *previewPage) otherwise() []*fateGroup {
 	index := map[[2]string]*fateGroup{}
 	var groups []*fateGroup
@@ -233,7 +233,7 @@ func (p *previewPage) fates() {
 		nodes += len(g.nodes)
 		places = max(places, page.Digits(g.price))
 	}
-	p.Heading("NODES", fmt.Sprintf("%d of %d fare otherwise", nodes, len(p.With.Fates)))
+	p.Heading("NODES", fmt.Sprintf("%d of %d have a different outcome", nodes, len(p.With.Fates)))
 	rows := make([]table.Row, len(groups))
 	for i, g := range groups {
 		rows[i] = table.Row{len(g.nodes), page.Fixed(g.price, places), g.without, g.with, roundsWord(g), page.Some(g.nodes, page.MostNames)}
