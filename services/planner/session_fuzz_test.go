@@ -119,7 +119,12 @@ func difference(a, b *clusterpb.Snapshot) (up *clusterpb.Snapshot, gone *cluster
 		r := gone.ProtoReflect()
 		for _, o := range objects {
 			if _, left := before[f.Number()][idOf(o)]; left {
-				r.Mutable(r.Descriptor().Fields().ByName(f.Name())).List().Append(protoreflect.ValueOfString(idOf(o)))
+				removed := protoreflect.ValueOfString(idOf(o))
+				field := r.Descriptor().Fields().ByName(f.Name())
+				if field.Message() != nil { // offerings have no id, but what they are
+					removed = protoreflect.ValueOfMessage(convert.OfferingRef(idOf(o)).ProtoReflect())
+				}
+				r.Mutable(field).List().Append(removed)
 			}
 		}
 	})
