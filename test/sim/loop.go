@@ -123,7 +123,7 @@ func (c *cluster) hear() error {
 	return err
 }
 
-// askSoon asks for room for pending pods a moment after the scheduler found none, once for all that come in that time.
+// askSoon asks for capacity for pending pods a moment after the scheduler found none, once for all that come in that time.
 func (c *cluster) askSoon() {
 	const batch = 10 * time.Second
 	if c.hurried {

@@ -127,10 +127,10 @@ func TestClaims(t *testing.T) {
 			},
 			want: model.CodeRequirements,
 		},
-		"a key of the user's own that the claim does not promise": {
+		"a key of the user's own that the claim does not have": {
 			state: func(s *State) { editPool(s, ownKey) }, want: model.CodeRequirements,
 		},
-		"a key of the user's own that the claim promises": {
+		"a key of the user's own that the claim has": {
 			state: func(s *State) { editPool(s, ownKey) },
 			claim: func(w *model.NodeClaim) {
 				w.Requirements = []model.Requirement{{Key: "team", Operator: model.In, Values: []string{"red"}}}

@@ -49,8 +49,8 @@ func Drift(c model.Claim, p Present) model.Reason {
 	return why
 }
 
-// label looks a label up: as the claim promised it, as the node has it, or as this version of Kerf knows the type, for
-// keys that the version that launched it did not.
+// label looks a label up: as the claim's requirements say, as the node has it, or as this version of Kerf knows the
+// type, for keys that the version that launched it did not.
 func label(c model.Claim, p Present, key string) (string, bool) {
 	if v, ok := c.Labels.Get(key); ok {
 		return v, true

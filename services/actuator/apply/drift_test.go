@@ -72,7 +72,7 @@ func TestDrift(t *testing.T) {
 		"a requirement that the node does not meet":    {edit: []func(*State){requires(in(labels.Zone, "b"))}, word: "RequirementsDrifted", says: "the node has a"},
 		"a requirement of a label that it has not":     {edit: []func(*State){requires(in("tier", "web"))}, word: "RequirementsDrifted", says: "the node has no such label"},
 		"a requirement that the node meets by a label": {edit: []func(*State){requires(in("tier", "web")), nodeLabel("tier", "web")}},
-		"the claim's promise counts before the node's label": {
+		"the claim's requirement counts before the node's label": {
 			edit: []func(*State){requires(in("team", "blue")), nodeLabel("team", "blue")}, word: "RequirementsDrifted",
 		},
 		"a requirement that forbids what it has not": {

@@ -27,7 +27,7 @@ func violated(has map[string]string, asked demands) string {
 		if !present && !ofOffering(r.Key) {
 			mine, _ := asked.claim.Get(r.Key)
 			if _, ok := chosen(mine); (ok && !mine.SubsetOf(r)) || (!ok && !r.AllowsAbsent()) {
-				return fmt.Sprintf("the claim does not promise the pool's requirement %s", r)
+				return fmt.Sprintf("the claim does not have the pool's requirement %s", r)
 			}
 			continue
 		}

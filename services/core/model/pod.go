@@ -124,7 +124,7 @@ type Pod struct {
 	CreateTime        time.Time
 	BindTime          time.Time
 	UnschedulableTime time.Time
-	// NominatedNode is where preemption makes room for the pod; "" when nowhere.
+	// NominatedNode is where preemption frees capacity for the pod; "" when nowhere.
 	NominatedNode NodeName
 	Terminating   bool
 	Ready         bool

@@ -55,7 +55,7 @@ func Expand(s model.Snapshot, now time.Time) (out model.Snapshot, problems []mod
 		if n > mostAtOnce {
 			problems = append(problems, model.Reason{
 				Code: model.CodeBufferInvalid, Subject: "capacitybuffer/" + string(b.ID),
-				Message: fmt.Sprintf("the buffer asks for room for %d pods, and gets it for the %d that one buffer may have", n, mostAtOnce),
+				Message: fmt.Sprintf("the buffer asks for capacity for %d pods, and gets it for the %d that one buffer may have", n, mostAtOnce),
 				Remedy:  "lower spec.replicas, or make several buffers",
 			})
 			n = mostAtOnce

@@ -114,6 +114,6 @@ func (d *demand) addEnding(p view.Pod, pod int) {
 func preempts(h *view.Host) model.Reason {
 	return model.Reason{
 		Code: model.CodePreemption, Subject: h.Name(),
-		Message: fmt.Sprintf("preemption makes room for the pod on %s", h.Name()),
+		Message: fmt.Sprintf("preemption frees capacity for the pod on %s", h.Name()),
 	}
 }

@@ -106,14 +106,14 @@ func (c *cycle) buyBare(f *offer.StaticDecision, sold map[soldKey]*market.Option
 		if b == nil {
 			return model.Reason{
 				Code: model.CodeLimit, Subject: f.Reason.Subject,
-				Message: fmt.Sprintf("%s; limits and reservations have room for %d more", f.Reason.Message, i),
+				Message: fmt.Sprintf("%s; limits and reservations have capacity for %d more", f.Reason.Message, i),
 				Remedy:  "raise spec.limits, or what the node class reserves",
 			}
 		}
 		if c.Policy.MinValues != model.MinValuesBestEffort && b.Relaxed() {
 			return model.Reason{
 				Code: model.CodeMinValues, Subject: f.Reason.Subject,
-				Message: f.Reason.Message + "; what can be had now is less flexible than the pool's minValues ask for",
+				Message: f.Reason.Message + "; what is available now is less flexible than the pool's minValues ask for",
 				Remedy:  "lower minValues, or allow more",
 			}
 		}
@@ -142,7 +142,7 @@ func (c *cycle) fixedFor(pool *view.Pool, items []market.Item, lim *market.Limit
 	if b == nil {
 		return nil, model.Reason{
 			Code:    model.CodeNoDestination,
-			Message: fmt.Sprintf("no new node of static pool %s can be had within its limits that holds what fits nowhere else", pool.Name),
+			Message: fmt.Sprintf("no new node of static pool %s is available within its limits that holds what fits nowhere else", pool.Name),
 			Remedy:  "raise spec.limits of the pool, or allow more instance types",
 		}
 	}

@@ -55,7 +55,7 @@ func affinityReason(t *Tally, x *podrules.ClassRules, i int, s *Site) model.Reas
 		Code: model.CodePodAffinity,
 		Message: fmt.Sprintf("the required pod affinity asks for a pod with %s, and %s has none",
 			selectorText(a.Spec.Selector), where(t, key, s)),
-		Remedy: fmt.Sprintf("make room where such pods run, or change the required affinity on %s", name),
+		Remedy: fmt.Sprintf("free capacity where such pods run, or change the required affinity on %s", name),
 	}
 }
 

@@ -123,7 +123,7 @@ func (j *judge) explain(d *draft.Decision, price, list int64) model.Reason {
 func (j *judge) notWorth(host int, saving, price, least int64) model.Reason {
 	r := model.Reason{Code: model.CodePayback, Subject: j.v.Hosts[host].Name()}
 	if price > 0 && least > j.v.Policy.MinSaving {
-		r.Message = fmt.Sprintf("removing it would save %s an hour, and moving its pods weighs %s: it must save %s to pay back within %s",
+		r.Message = fmt.Sprintf("removing it would save %s an hour, and the eviction cost of its pods is %s: it must save %s to pay back within %s",
 			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), j.draft.Churn.Payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
 		return r

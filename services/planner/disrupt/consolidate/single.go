@@ -129,7 +129,7 @@ func (t *trials) tooExpensive(host int) model.Reason {
 	}
 	if w := t.appraisal.Waste[host]; w >= max(1, t.v.Policy.MinSaving) && w < least {
 		r.Code = model.CodePayback
-		r.Message += fmt.Sprintf("; moving its pods weighs %s, and must pay back within %s", fit.Money(price), t.draft.Churn.Payback)
+		r.Message += fmt.Sprintf("; the eviction cost of its pods is %s, and must pay back within %s", fit.Money(price), t.draft.Churn.Payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
 	}
 	return r

@@ -107,7 +107,7 @@ func poolConflict(p *view.Pool, r require.Requirement) model.Reason {
 		return model.Reason{
 			Code: model.CodeRequirements, Subject: subject,
 			Message: fmt.Sprintf("the pod asks for %s, and a new node will have a name of its own", r),
-			Remedy:  "make room on the node that the pod names, or let the pod run elsewhere",
+			Remedy:  "free capacity on the node that the pod names, or let the pod run elsewhere",
 		}
 	}
 	if !ok && r.Key == model.KeyNodeName {
