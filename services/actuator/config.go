@@ -86,7 +86,7 @@ type AWSConfig struct {
 	Region string `json:"region"`
 	// Endpoint replaces every AWS endpoint; empty for AWS itself.
 	Endpoint string `json:"endpoint"`
-	// Queue is the name of the SQS queue that announcements come by; empty for none.
+	// Queue is the name of the SQS queue that notices come by; empty for none.
 	Queue string `json:"queue"`
 	// API is what nodes need to join; what is left empty is asked of EKS.
 	API APIConfig `json:"api"`

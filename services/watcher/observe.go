@@ -18,7 +18,7 @@ import (
 type ObserverConfig struct {
 	// Kubeconfig is a file; empty means the pod that the process runs in.
 	Kubeconfig string
-	// UserAgent is what the API server is told.
+	// UserAgent is what the API server sees.
 	UserAgent string
 	// Client and Dynamic, if both are set, are used instead of Kubeconfig.
 	Client  kubernetes.Interface

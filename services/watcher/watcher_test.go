@@ -170,7 +170,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 	}
 	told := <-n.policy
 	if told.GetMaxPodsOfWorkloadPerNode() != 7 || told.PerNodeOverheadMicroUsdPerHour != nil {
-		t.Errorf("the planner was told the policy %v", told)
+		t.Errorf("the planner got the policy %v", told)
 	}
 	conn, err := grpc.NewClient((<-bound).String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -187,7 +187,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 		t.Errorf("snapshot %v, %v", part, err)
 	}
 	if !proto.Equal(told, part.GetPolicy()) {
-		t.Errorf("tools are told the policy %v, the planner %v", part.GetPolicy(), told)
+		t.Errorf("tools get the policy %v, the planner %v", part.GetPolicy(), told)
 	}
 	stop()
 	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {

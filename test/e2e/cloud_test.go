@@ -11,9 +11,9 @@ import (
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
-// TestTheAdapterOfAWSKeepsThePromisesOfThePort opens AWS as the actuator does, over the wire, for the suite that the
+// TestTheAdapterOfAWSKeepsTheContractOfThePort opens AWS as the actuator does, over the wire, for the suite that the
 // actuator's own fake passes too. It needs no control plane.
-func TestTheAdapterOfAWSKeepsThePromisesOfThePort(t *testing.T) {
+func TestTheAdapterOfAWSKeepsTheContractOfThePort(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
 	cloudtest.Suite(t, openWorld)

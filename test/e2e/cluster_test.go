@@ -27,9 +27,9 @@ import (
 	"github.com/kerf-dev/kerf/test/harness"
 )
 
-// TestTheAdapterOfKubernetesKeepsThePromisesOfThePort opens Kubernetes as the actuator does, with the actuator's rights
+// TestTheAdapterOfKubernetesKeepsTheContractOfThePort opens Kubernetes as the actuator does, with the actuator's rights
 // and no others, for the suite that the actuator's own fake passes too.
-func TestTheAdapterOfKubernetesKeepsThePromisesOfThePort(t *testing.T) {
+func TestTheAdapterOfKubernetesKeepsTheContractOfThePort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the control plane, which -short leaves out")
 	}

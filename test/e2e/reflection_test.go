@@ -51,7 +51,7 @@ func TestGrpcurlCallsThePlanner(t *testing.T) {
 			t.Errorf("no plan (%v):\n%s", err, out)
 		}
 	})
-	t.Run("a request that is wrong is told so by field", func(t *testing.T) {
+	t.Run("a request that is wrong is refused by field", func(t *testing.T) {
 		out, err := grpcurl([]byte(`{"snapshot": {"revision": 1}, "decide": {}}`), "-d", "@", planner, "kerf.planner.v1alpha1.PlannerService/Plan")
 		if err == nil || !strings.Contains(out, "InvalidArgument") || !strings.Contains(out, "now") {
 			t.Errorf("error %v does not name the field now:\n%s", err, out)

@@ -47,7 +47,7 @@ type Market interface {
 	SpotPrices(ctx context.Context) (map[TypeZone]int64, error)
 }
 
-// Queue brings AWS's announcements.
+// Queue brings AWS's notices.
 type Queue interface {
 	// Receive waits for messages and returns at most ten; none after a while is normal.
 	Receive(ctx context.Context) ([]Message, error)
@@ -79,7 +79,7 @@ type Request struct {
 	// Labels and Taints are what the kubelet registers the node with.
 	Labels model.Labels
 	Taints []model.Taint
-	// Shape, by instance type, is what the kubelet is told to keep and the pod limit it is given.
+	// Shape, by instance type, is what the kubelet is configured to reserve and the pod limit it is given.
 	MaxPods map[model.TypeName]int64
 }
 

@@ -1,7 +1,7 @@
 // Package cloudtest is an in-memory fake of EC2 for tests, and the suite that it and every real adapter pass.
 //
 // The fake keeps stock, client tokens, launch latency on a clock that the test moves, and eventual consistency; it never
-// opens a socket. Start at New, and at Suite for what every implementation promises.
+// opens a socket. Start at New, and at Suite for what every implementation must do.
 package cloudtest
 
 import (

@@ -32,7 +32,7 @@ type World struct {
 // settle is longer than any launch, end, or lag that a world under test may have.
 const settle = 2 * time.Minute
 
-// Suite is what every implementation of the cloud port promises. open makes a fresh world for each test.
+// Suite is what every implementation of the cloud port must do. open makes a fresh world for each test.
 func Suite(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	tests := map[string]func(*testing.T, World){

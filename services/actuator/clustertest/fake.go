@@ -2,9 +2,9 @@
 //
 // The fake keeps what the API server keeps of the objects that the actuator touches: finalizers, uids, owners, disruption
 // budgets and statuses, on a clock that the test gives it. Its kubelets are perfect: nodes are ready, pods run, and end
-// soon after they are told to. It never opens a socket, and schedules nothing.
+// soon after they are deleted. It never opens a socket, and schedules nothing.
 //
-// Start at New, and at Suite for what every implementation of the cluster port promises.
+// Start at New, and at Suite for what every implementation of the cluster port must do.
 package clustertest
 
 import (

@@ -38,7 +38,7 @@ type World struct {
 // patience is for clusters that share a machine with a compiler; waits end as soon as they can.
 const patience = 30 * time.Second
 
-// Suite is what every implementation of the cluster port promises. open makes a fresh world for each test.
+// Suite is what every implementation of the cluster port must do. open makes a fresh world for each test.
 func Suite(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	tests := map[string]func(*testing.T, World){

@@ -159,7 +159,7 @@ func (w World) running(t *testing.T) cluster.Pod {
 	return *podOf(s, w.Name, "web")
 }
 
-// ends waits for the pod to be told to end, or to be gone already.
+// ends waits for the pod to be terminating, or to be gone already.
 func (w World) ends(t *testing.T) {
 	t.Helper()
 	w.until(t, "the pod on its way out", func(s cluster.State) bool {

@@ -62,7 +62,7 @@ const (
 	EffectDrain
 	// EffectRollBack: Claim stays.
 	EffectRollBack
-	// EffectEvent: users should be told Event.
+	// EffectEvent: Event is reported to users.
 	EffectEvent
 )
 

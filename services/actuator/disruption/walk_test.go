@@ -234,7 +234,7 @@ func (w *world) ended(t *rapid.T) {
 		t.Fatalf("it has not ended: %+v", w.claims)
 	}
 	if w.told > len(w.record.Candidates) {
-		t.Fatalf("users were told %d times that %d candidates stay", w.told, len(w.record.Candidates))
+		t.Fatalf("it was reported %d times that %d candidates stay", w.told, len(w.record.Candidates))
 	}
 	for _, id := range w.record.Candidates {
 		c, n := w.claims[id], w.nodes[id]

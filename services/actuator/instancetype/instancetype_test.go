@@ -307,7 +307,7 @@ func TestResolveRefusesBadSettingsAndNamesTheField(t *testing.T) {
 
 func TestQuantitiesAreReadAsTheKubeletDoes(t *testing.T) {
 	t.Parallel()
-	// What is reserved of each; 64 GiB leave room for it.
+	// What is reserved of each; 64 GiB leave capacity for it.
 	tests := map[string]struct {
 		resource, text string
 		want           int64

@@ -1,8 +1,8 @@
-// Package interrupt reads AWS's announcements: the body of a queue message in, notices out.
+// Package interrupt reads AWS's notices: the body of a queue message in, notices out.
 //
-// It must never know where a message came from or what becomes of a notice. Announcements that are none of Kerf's
-// business (an instance that is starting, another service) give no notice and no error; a body that is not an
-// announcement at all is an error, so that the caller can tell the user. Start at Parse.
+// It must never know where a message came from or what becomes of a notice. Messages that are none of Kerf's
+// business (an instance that is starting, another service) give no notice and no error; a body that is not a
+// notice at all is an error, so that the caller can tell the user. Start at Parse.
 package interrupt
 
 import (
@@ -22,7 +22,7 @@ const MaxBody = 256 << 10
 // SpotWarning is how long before the end EC2 announces it: an AWS constant.
 const SpotWarning = 2 * time.Minute
 
-// envelope is what EventBridge wraps every announcement in.
+// envelope is what EventBridge wraps every message in.
 type envelope struct {
 	Version    string          `json:"version"`
 	ID         string          `json:"id"`
@@ -65,7 +65,7 @@ func Parse(body string) ([]model.Notice, error) {
 	}
 }
 
-// instanceDetail is the detail of the announcements that are about one instance.
+// instanceDetail is the detail of the notices that are about one instance.
 type instanceDetail struct {
 	InstanceID string `json:"instance-id"`
 	State      string `json:"state"`

@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 		"health of another service is ignored": {
 			event("aws.health", "AWS Health Event", `{"service":"RDS","eventTypeCategory":"scheduledChange"}`), nil,
 		},
-		"an announcement of another kind is ignored": {event("aws.s3", "Object Created", `{}`), nil},
+		"a message of another kind is ignored": {event("aws.s3", "Object Created", `{}`), nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

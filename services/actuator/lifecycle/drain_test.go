@@ -79,7 +79,7 @@ func TestPlanDrain(t *testing.T) {
 			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.GracePeriod = time.Hour })}, deadline: at(1), evicts: []string{"a!1m0s"},
 		},
 		"past the deadline a second is left": {pods: []cluster.Pod{p("a", nil)}, deadline: at(-1), evicts: []string{"a!1s"}},
-		"a pod that ends after the deadline is hurried": {
+		"a pod that ends after the deadline is deleted at once": {
 			pods: []cluster.Pod{p("a", func(x *cluster.Pod) { x.DeletionTime = at(10) })}, deadline: at(.25), evicts: []string{"a!15s"},
 		},
 		"a pod that ends before the deadline is left alone": {

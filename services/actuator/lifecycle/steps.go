@@ -142,7 +142,7 @@ func registrationTimeout(c model.Claim, _ Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
-// register brings the node to what the claim promised; it counts as registered when it is seen to be so.
+// register gives the node what the claim says; it counts as registered when it is seen to be so.
 func register(c model.Claim, e Event, now time.Time) Result {
 	if !synced(e.Node, c.ID) {
 		return does(c, EffectSyncNode)
@@ -175,7 +175,7 @@ func initializationTimeout(c model.Claim, e Event, now time.Time) Result {
 	if e.NodeThere {
 		missing = NotInitialized(c, e.Node)
 	}
-	if missing == "" { // it is about to be told so, late as it is
+	if missing == "" { // it becomes Initialized, late as it is
 		return does(c)
 	}
 	failure := about(c, model.CodeNotInitialized, "node %s did not become Initialized within %s: %s",

@@ -75,7 +75,7 @@ type Batch struct {
 	Born time.Time
 }
 
-// MaxWrites is the largest number of writes in one Batch: etcd takes 128 unless it is told otherwise.
+// MaxWrites is the largest number of writes in one Batch: etcd's default limit is 128.
 const MaxWrites = 120
 
 // Writes counts the batch's writes.

@@ -1,7 +1,7 @@
 // Package storetest is a store in memory for tests, and the suite that it and every real store pass.
 //
-// The memory store keeps etcd's promises: one revision that grows with every write, elections in line, and writes that
-// hold only under the leader's fence. Start at New, and at Suite for what every implementation promises.
+// The memory store behaves as etcd does: one revision that grows with every write, elections in line, and writes that
+// hold only under the leader's fence. Start at New, and at Suite for what every implementation must do.
 package storetest
 
 import (

@@ -23,7 +23,7 @@ type Backend interface {
 // patience bounds every wait of the suite; nothing waits that long unless it is broken.
 const patience = 30 * time.Second
 
-// Suite is what every store promises. open returns two clients of one empty store.
+// Suite is what every store must do. open returns two clients of one empty store.
 func Suite(t *testing.T, open func(*testing.T) (a, b Backend)) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, Backend, Backend){

@@ -49,7 +49,7 @@ func (s ClaimState) Ended() bool { return s == ClaimGone || s == ClaimFailed }
 // InFlight says that the claim may become a node but is not Initialized yet.
 func (s ClaimState) InFlight() bool { return s >= ClaimPlanned && s <= ClaimRegistered }
 
-// Claim is one wish for one node, from the plan that asked for it to the end of its instance.
+// Claim is one node that a plan asked for, from that plan to the end of its instance.
 type Claim struct {
 	ID        ClaimID
 	NodePool  PoolName

@@ -63,7 +63,7 @@ type Requirement struct {
 	Operator Operator
 	// Values are sorted and unique; empty for Exists and DoesNotExist, exactly one integer for Gt, Lt, Gte and Lte.
 	Values []string
-	// MinValues is how many distinct values of the key must remain among a claim's offerings; 0 means no such wish.
+	// MinValues is how many distinct values of the key must remain among a claim's offerings; 0 means no minimum.
 	MinValues int
 }
 

@@ -61,7 +61,7 @@ type NodeDevice struct {
 	// Unsupported is the field of the device that Kerf does not plan with, and what is wrong with it; "" when none is.
 	Unsupported string
 	// IncompletePool is an entry that is no device and has no name: it stands for a pool that is not completely published.
-	// Until it is, nobody knows which devices "all" are.
+	// Until it is, no one knows which devices "all" are.
 	IncompletePool bool
 }
 

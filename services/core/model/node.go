@@ -30,7 +30,7 @@ type Node struct {
 	// Devices are those of dynamic resource allocation that are the node's own, in the order in which the scheduler looks
 	// at them.
 	Devices []NodeDevice
-	// Conditions are those that may mean that the node is sick, but for those that are well. Sorted by type.
+	// Conditions are those that may mean that the node is unhealthy, but for those that are well. Sorted by type.
 	Conditions []NodeCondition
 }
 

@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// Plan is the answer to one Input: what to buy, what to give back, and why. All lists are sorted by id.
+// Plan is the answer to one Input: what to launch, what to remove, and why. All lists are sorted by id.
 type Plan struct {
 	// ID is "p-" and 16 hexadecimal digits of the input hash.
 	ID                PlanID
@@ -14,7 +14,7 @@ type Plan struct {
 
 	// NodeClaims are the claims to create, replacements included.
 	NodeClaims []NodeClaim
-	// Disruptions are the nodes to give back.
+	// Disruptions are the nodes to remove.
 	Disruptions []Disruption
 	// Placements are where pending pods, and pods of nodes that are going away already, are expected to run.
 	Placements []Placement
@@ -33,7 +33,7 @@ type Plan struct {
 	// ReconsiderTime is when time alone first changes what the plan was made from; zero when it never does.
 	ReconsiderTime time.Time
 
-	// Summary is nil where nodes to give back were not asked for.
+	// Summary is nil where nodes to remove were not asked for.
 	Summary *DisruptionSummary
 
 	// Traceparent is the trace that the plan was made in, in W3C's form; "" for none.
@@ -95,9 +95,9 @@ type Disruption struct {
 	Workloads []WorkloadEvictions
 }
 
-// DisruptionSummary is how far the search for nodes to give back got.
+// DisruptionSummary is how far the search for nodes to remove got.
 type DisruptionSummary struct {
-	// Candidates are nodes that may be given back for money, as far as the checks of each by itself go; Judged those of them
+	// Candidates are nodes that may be removed to save money, as far as the checks of each by itself go; Judged those of them
 	// that were judged, and Tried the sets of nodes that were tried out.
 	Candidates, Judged, Tried int
 	// Floor is what the pods of all nodes with a claim would cost at least if nothing kept any of them where it is,

@@ -49,7 +49,7 @@ type NodeAffinityTerm struct {
 	Requirements []Requirement
 }
 
-// PreferredNodeAffinityTerm is a wish with a weight.
+// PreferredNodeAffinityTerm is a preference with a weight.
 type PreferredNodeAffinityTerm struct {
 	Weight       int32
 	Requirements []Requirement
@@ -59,7 +59,7 @@ type PreferredNodeAffinityTerm struct {
 type TopologySpread struct {
 	TopologyKey string
 	MaxSkew     int32
-	// Required is a hard constraint; otherwise it is a wish.
+	// Required is a hard constraint; otherwise it is a preference.
 	Required bool
 	Selector *Selector
 	// MinDomains is 0 when absent.

@@ -12,7 +12,7 @@ type Input struct {
 	Now time.Time
 	// Seed breaks ties that nothing else breaks.
 	Seed uint64
-	// ResumeAfter is where the search for nodes to give back ended last time (DisruptionSummary.ResumeAfter); "" begins anew.
+	// ResumeAfter is where the search for nodes to remove ended last time (DisruptionSummary.ResumeAfter); "" begins anew.
 	ResumeAfter ClaimID
 	// Exclude are claims to leave alone: none of them is disrupted by choice.
 	Exclude []ClaimID
@@ -84,22 +84,22 @@ const (
 	DefaultPodRest               = 30 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.
 	LongestPodRest = 6 * time.Hour
-	// DefaultMaxUnhealthyPercent is Karpenter's share of sick nodes above which it stops repairing.
+	// DefaultMaxUnhealthyPercent is Karpenter's share of unhealthy nodes above which it stops repairing.
 	DefaultMaxUnhealthyPercent = 20
 )
 
-// RepairPolicy says which nodes are sick beyond waiting.
+// RepairPolicy says which nodes are unhealthy and to be repaired.
 type RepairPolicy struct {
-	// Off keeps all sick nodes.
+	// Off keeps all unhealthy nodes.
 	Off bool
-	// Conditions are the ways to be sick; none means DefaultRepairConditions.
+	// Conditions are the ways to be unhealthy; none means DefaultRepairConditions.
 	Conditions []RepairCondition
-	// MaxUnhealthyPercent is the share of a pool's nodes that may be sick at once for any to be taken away; 0 means
+	// MaxUnhealthyPercent is the share of a pool's nodes that may be unhealthy at once for any to be taken away; 0 means
 	// DefaultMaxUnhealthyPercent.
 	MaxUnhealthyPercent int
 }
 
-// RepairCondition is one way to be sick.
+// RepairCondition is one way to be unhealthy.
 type RepairCondition struct {
 	// Type is the type of the node's condition, Status "True", "False" or "Unknown".
 	Type, Status string
@@ -205,7 +205,7 @@ type Notice struct {
 	InstanceState string
 }
 
-// NoticeKind is the kind of an announcement.
+// NoticeKind is the kind of a notice.
 type NoticeKind int
 
 // The kinds of notices. The zero NoticeKind is invalid.

@@ -1,6 +1,6 @@
-// Package mutatetest changes messages at random, for tests that ask what a service does with a message that nobody wrote on
-// purpose. A change is small and mostly leaves a message that can still be read: a field is emptied, takes the value of
-// another field or one at the edge of what is allowed; an entry of a list is left out, doubled or moved.
+// Package mutatetest changes messages at random, for tests that ask what a service does with a message that no one
+// wrote on purpose. A change is small and mostly leaves a message that can still be read: a field is emptied, takes the
+// value of another field or one at the edge of what is allowed; an entry of a list is left out, doubled or moved.
 //
 // The choices are a fuzzer's bytes, so that the same bytes make the same message. Start reading at Message.
 package mutatetest

@@ -32,7 +32,7 @@ type Requirement struct {
 	// bounded says that only integers are in the set, those from lo to hi. Only used with complement.
 	bounded bool
 	lo, hi  int64
-	// MinValues is how many distinct values must remain among the offerings of a claim; 0 means no such wish.
+	// MinValues is how many distinct values must remain among the offerings of a claim; 0 means no minimum.
 	MinValues int
 }
 
@@ -146,7 +146,7 @@ func (r Requirement) Single() (string, bool) {
 	return r.values[0], true
 }
 
-// Pick is a value to give the label where it must have one and nobody minds which: the least of a list, the lowest of a
+// Pick is a value to give the label where it must have one and any will do: the least of a list, the lowest of a
 // range, else the preferred string, lengthened until it is not excluded. ok is false where no value is allowed.
 func (r Requirement) Pick(preferred string) (value string, ok bool) {
 	switch {

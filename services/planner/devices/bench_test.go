@@ -7,7 +7,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/devices"
 )
 
-func BenchmarkRoom(b *testing.B) {
+func BenchmarkCapacity(b *testing.B) {
 	same := one("a", 4)
 	same[0].Constraints = []model.DeviceConstraint{{Attribute: "gpu/numa"}}
 	half := append(many(8, "a", "numa=0"), many(8, "a", "numa=1")...)

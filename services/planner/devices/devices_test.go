@@ -43,7 +43,7 @@ func one(selector string, count int32) []model.DeviceClaim {
 	return []model.DeviceClaim{claim(request("r", option("", selector, count)))}
 }
 
-func TestRoom(t *testing.T) {
+func TestCapacity(t *testing.T) {
 	same := model.DeviceConstraint{Attribute: "gpu/numa"}
 	four := []model.NodeDevice{device(0, "a", "numa=0"), device(1, "a", "numa=0"), device(2, "a", "numa=1"), device(3, "a", "numa=1")}
 	failing := device(9)
@@ -59,7 +59,7 @@ func TestRoom(t *testing.T) {
 		claims  []model.DeviceClaim
 		want    int
 	}{
-		"no claims find room everywhere":         {nil, nil, nil, 10},
+		"no claims find capacity everywhere":     {nil, nil, nil, 10},
 		"no devices":                             {nil, nil, one("a", 1), 0},
 		"one each":                               {four, nil, one("a", 1), 4},
 		"two each, one is left":                  {append(four[:3:3], device(5, "b")), nil, one("a", 2), 1},
@@ -132,10 +132,10 @@ func TestRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := devices.NewStock(tc.devices, tc.held)
 			if got := s.Capacity(tc.claims, 10); got != tc.want {
-				t.Errorf("room for %d, want %d", got, tc.want)
+				t.Errorf("capacity for %d, want %d", got, tc.want)
 			}
 			if got := s.Capacity(tc.claims, 10); got != tc.want {
-				t.Errorf("room for %d when asked again, want %d: something was taken", got, tc.want)
+				t.Errorf("capacity for %d when asked again, want %d: something was taken", got, tc.want)
 			}
 			if why := s.Why(tc.claims, "the node", "pod/p"); why.OK() != (tc.want > 0) {
 				t.Errorf("why says %+v", why)
@@ -213,7 +213,7 @@ func TestPodsThatShareAClaimAreTogether(t *testing.T) {
 		tally.Add(i, n, devices.NewStock(many(3, "a"), nil))
 	}
 	if got := tally.Capacity(0, c, 7); got != 7 {
-		t.Errorf("room for %d pods of one claim, want all", got)
+		t.Errorf("capacity for %d pods of one claim, want all", got)
 	}
 	mark := tally.Fork()
 	for range 2 {
@@ -229,7 +229,7 @@ func TestPodsThatShareAClaimAreTogether(t *testing.T) {
 	}
 	tally.Back(mark)
 	if got := tally.Capacity(0, lone, 7); got != 3 || !tally.Take(1, c) {
-		t.Errorf("taken back, there is room for %d, want 3, and for the claim elsewhere", got)
+		t.Errorf("taken back, there is capacity for %d, want 3, and for the claim elsewhere", got)
 	}
 }
 
@@ -262,7 +262,7 @@ func TestAPlaceOfSeveralShapesHasWhatAllOfThemHave(t *testing.T) {
 	tally.Add(1, "")
 	c := class("c-1", claim(request("r", option("", "a", 1))))
 	if got := tally.Capacity(0, c, 9); got != 1 {
-		t.Errorf("room for %d, want 1", got)
+		t.Errorf("capacity for %d, want 1", got)
 	}
 	if !tally.Take(0, c) || tally.Take(0, c) || tally.Take(1, c) || tally.Take(2, c) {
 		t.Error("one pod fits, a second does not, and nothing fits where there are no devices")
@@ -317,7 +317,7 @@ func TestTemplates(t *testing.T) {
 		young.Devices, old.Devices = []model.NodeDevice{nic}, []model.NodeDevice{nic}
 		templates := devices.NewTemplates(nil, now)
 		if n := len(templates.Node(&young, pool)); n != 4 {
-			t.Errorf("the young node has %d devices, want the driver's own one and three promised", n)
+			t.Errorf("the young node has %d devices, want the driver's own one and three of the template", n)
 		}
 		if n := len(templates.Node(&old, pool)); n != 1 {
 			t.Errorf("the old node has %d devices, want those that are there", n)

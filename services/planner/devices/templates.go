@@ -10,7 +10,7 @@ import (
 )
 
 // PublishTimeout is how long a node may take, from its creation on, until all drivers have published its devices. Until
-// then what the template promises counts; after that what is there. So a driver that never comes, or a template that is
+// then what the template says counts; after that what is there. So a driver that never comes, or a template that is
 // wrong, buys one node and not one after the other.
 const PublishTimeout = 10 * time.Minute
 

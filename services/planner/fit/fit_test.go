@@ -109,9 +109,9 @@ func TestHost(t *testing.T) {
 	tests := map[string]struct {
 		class model.PodClass
 		want  model.Code
-		room  int
+		free  int
 	}{
-		"room for two":                       {model.PodClass{Requests: one("cpu", 900)}, model.CodeNone, 2},
+		"capacity for two":                   {model.PodClass{Requests: one("cpu", 900)}, model.CodeNone, 2},
 		"too large":                          {model.PodClass{Requests: one("cpu", 1801)}, model.CodeResources, 0},
 		"a device that the node has not":     {model.PodClass{Requests: one("gpu", 1)}, model.CodeResources, 0},
 		"one pod of a port":                  {model.PodClass{Requests: one("cpu", 100), HostPorts: port("", 81)}, model.CodeNone, 1},
@@ -140,8 +140,8 @@ func TestHost(t *testing.T) {
 			if got := m.Host(w.Classes[0], 0); got.Code != tt.want {
 				t.Errorf("%d (%s), want %d", got.Code, got.Message, tt.want)
 			}
-			if got := m.Capacity(w.Classes[0], 0, 100); tt.room != 0 && got != tt.room || (got == 0) != (tt.want != model.CodeNone) {
-				t.Errorf("room for %d, want %d", got, tt.room)
+			if got := m.Capacity(w.Classes[0], 0, 100); tt.free != 0 && got != tt.free || (got == 0) != (tt.want != model.CodeNone) {
+				t.Errorf("capacity for %d, want %d", got, tt.free)
 			}
 		})
 	}

@@ -30,7 +30,7 @@ func Virtual(id model.PodID) (b model.BufferID, ok bool) {
 }
 
 // Expand adds the virtual pods of the capacity buffers to a snapshot's pods, unschedulable ones like any other; the list
-// stays sorted by id, and the snapshot that was given is not changed. Whoever plans must have all real pods placed before
+// stays sorted by id, and the snapshot that was given is not changed. The caller must place all real pods before
 // the first virtual one (Virtual tells them apart): a buffer is what is left over. problems say which buffers ask for
 // nothing, and why, sorted by subject.
 //

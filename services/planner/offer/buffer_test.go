@@ -82,7 +82,7 @@ func TestAOneShotBufferIsUsedUp(t *testing.T) {
 		pods []model.Pod
 		want int
 	}{
-		"nobody came":               {nil, 3},
+		"no pod came":               {nil, 3},
 		"one came":                  {[]model.Pod{pod("shop/web-0", "web", 5)}, 2},
 		"pending ones count, too":   {[]model.Pod{pod("shop/web-0", "web", 5), {ID: "shop/web-1", Class: "web", CreateTime: at(6), Phase: model.PodUnschedulable}}, 1},
 		"more came than there was":  {[]model.Pod{pod("shop/web-0", "web", 5), pod("shop/web-1", "web", 5), pod("shop/web-2", "web", 5), pod("shop/web-3", "web", 5)}, 0},
@@ -98,7 +98,7 @@ func TestAOneShotBufferIsUsedUp(t *testing.T) {
 			}}
 			got, _ := offer.Expand(s, at(9))
 			if n := len(got.Pods) - len(tt.pods); n != tt.want {
-				t.Errorf("room for %d, want %d", n, tt.want)
+				t.Errorf("capacity for %d, want %d", n, tt.want)
 			}
 		})
 	}

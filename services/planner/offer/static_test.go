@@ -157,10 +157,10 @@ func TestStaticPoolsGiveBack(t *testing.T) {
 		want []model.ClaimID
 	}{
 		"empty ones first, then the cheapest to move (case 85)": {on(on(on(three(1), "1", "web", 3), "2", "web", 1), "3", "daemon", 5), []model.ClaimID{"3", "2"}},
-		"do-not-disrupt last": {protect(on(on(three(1), "1", "web", 3), "2", "web", 1), "3"), []model.ClaimID{"2", "1"}},
-		"a pod's wish last":   {asked(on(on(on(three(1), "1", "web", 3), "2", "web", 1), "3", "web", 1)), []model.ClaimID{"2", "1"}},
-		"all of them":         {protect(three(0), "1"), []model.ClaimID{"2", "3", "1"}},
-		"high priority costs": {on(on(on(three(2), "1", "web", 2), "2", "vip", 1), "3", "web", 4), []model.ClaimID{"1"}},
+		"do-not-disrupt last":  {protect(on(on(three(1), "1", "web", 3), "2", "web", 1), "3"), []model.ClaimID{"2", "1"}},
+		"a pod's request last": {asked(on(on(on(three(1), "1", "web", 3), "2", "web", 1), "3", "web", 1)), []model.ClaimID{"2", "1"}},
+		"all of them":          {protect(three(0), "1"), []model.ClaimID{"2", "3", "1"}},
+		"high priority costs":  {on(on(on(three(2), "1", "web", 2), "2", "vip", 1), "3", "web", 4), []model.ClaimID{"1"}},
 		"what is not launched yet": {
 			replicas(1, claim("1", "a"), model.Claim{ID: "2", State: model.ClaimLaunching, Offerings: sold("b", 1)}), []model.ClaimID{"2"},
 		},
@@ -183,7 +183,7 @@ func TestStaticPoolsGiveBack(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(tt.want, list); diff != "" {
-				t.Errorf("given back (-want +got):\n%s", diff)
+				t.Errorf("removed (-want +got):\n%s", diff)
 			}
 		})
 	}

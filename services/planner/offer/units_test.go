@@ -33,12 +33,12 @@ func TestUnitsOfReservations(t *testing.T) {
 		t.Errorf("left: %d, %d, %d; want 2, and 5 less the two that are not launched yet, and none of what is not there", u.Left("cr-1"), u.Left("cr-2"), u.Left("cr-9"))
 	}
 	if u.Remaining() != 0 || u.Remaining("cr-1", "cr-2") != 2 {
-		t.Errorf("room %d, want that of the scarcest", u.Remaining("cr-1", "cr-2"))
+		t.Errorf("capacity %d, want that of the scarcest", u.Remaining("cr-1", "cr-2"))
 	}
 	try := u.Clone()
 	for i := range 3 { // case 82: two slots and three pods
 		if got, want := try.Remaining("cr-1") > 0, i < 2; got != want {
-			t.Errorf("claim %d finds room: %v", i, got)
+			t.Errorf("claim %d finds capacity: %v", i, got)
 		}
 		try.Take(1, "cr-1")
 	}
@@ -47,7 +47,7 @@ func TestUnitsOfReservations(t *testing.T) {
 	}
 	try.Take(-2, "cr-1")
 	if try.Left("cr-1") != 1 {
-		t.Errorf("what was given back is not there: %d", try.Left("cr-1"))
+		t.Errorf("what was returned is not there: %d", try.Left("cr-1"))
 	}
 }
 

@@ -140,10 +140,10 @@ func (g *greedy) divide() {
 		}
 	}
 	g.first[len(g.c.Kinds)] = int32(len(g.classes))
-	room := g.members[len(g.members):cap(g.members)]
+	rows := g.members[len(g.members):cap(g.members)]
 	for i := range g.classes {
 		n := len(g.classes[i].all)
-		g.classes[i].rows, room = room[:0:n], room[n:]
+		g.classes[i].rows, rows = rows[:0:n], rows[n:]
 	}
 }
 

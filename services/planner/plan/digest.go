@@ -17,9 +17,9 @@ import (
 // objects, and when one of them changes it is brought up to date without the others.
 //
 // As a name for the list it is sound enough: ids make the objects of a list differ, so that lists of other content have
-// the same sum only where digests happen to add up to the same, which nobody meets by chance. Who could choose millions of
-// objects at will might construct such lists, and would gain no more than two inputs with plans of one name: the actuator
-// goes by what a plan says, and by the pods of claims, not by the name.
+// the same sum only where digests happen to add up to the same, which does not happen by chance. Who could choose
+// millions of objects at will might construct such lists, and would gain no more than two inputs with plans of one
+// name: the actuator goes by what a plan says, and by the pods of claims, not by the name.
 type digestSum [4]uint64
 
 type digest256 [sha256.Size]byte

@@ -142,7 +142,7 @@ func mixedPods(w *world, shapes, pods int) {
 	}
 }
 
-// BenchmarkStop is how long a decision goes on at most after it was told to stop: the longest processor time between two
+// BenchmarkStop is how long a decision goes on at most after it was asked to stop: the longest processor time between two
 // asks, and after the last one, for 50,000 pods of 200 shapes, by a session that has no plan yet and by one that has.
 func BenchmarkStop(b *testing.B) {
 	w := newWorld()

@@ -26,7 +26,7 @@ func honest(in *model.Input) model.Plan {
 	return model.Plan{ID: "p-0000000000000000", InputHash: strings.Repeat("0", 64), Now: in.Now}
 }
 
-// breaks lets a disruption take claims, which have no nodes: none may go by choice, nor as sick.
+// breaks lets a disruption take claims, which have no nodes: none may go by choice, nor as unhealthy.
 func breaks(p *model.Plan, in *model.Input, why model.DisruptionReason, claims ...model.ClaimID) {
 	if why != model.ReasonUnhealthy && slices.ContainsFunc(claims, func(id model.ClaimID) bool { return slices.Contains(in.Exclude, id) }) {
 		return
@@ -74,7 +74,7 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 			},
 			thrown: [][]model.ClaimID{{"c-1"}, {"c-2"}, {"c-0", "c-3"}, nil}, kinded: true,
 		},
-		"nobody is to blame": {
+		"no decision is to blame": {
 			decide: func(in *model.Input, p *model.Plan) {
 				if !provision(in) {
 					p.CostAfter = 1
@@ -99,7 +99,7 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 			},
 			thrown: [][]model.ClaimID{{"c-1"}},
 		},
-		"whoever asks for disruptions alone gets no other plan": {
+		"a request for disruptions alone gets no other plan": {
 			kinds:  []model.DecisionKind{model.KindDisrupt},
 			decide: func(_ *model.Input, p *model.Plan) { p.CostAfter = 1 },
 			broken: true,

@@ -64,7 +64,7 @@ func (t *Tally) judgeSite(c *view.Class, s *Site, actual bool) verdict {
 	}
 	x := &t.nodes.r.Classes[c.Index]
 	if !t.nodes.r.CanRefuse(c) {
-		return verdict{} // whoever counts the pods takes them for being wherever they may be
+		return verdict{} // the count of pods takes them for being wherever they may be
 	}
 	for i, key := range x.Keys {
 		if t.nodes.at(s, key) == open {

@@ -59,7 +59,7 @@ func TestAClaimIsAHostOfItsOwn(t *testing.T) {
 		t.Error("anti-affinity on the hostname goes by claims")
 	}
 	if n := b.tally.Capacity(web, two, 5); n != 1 {
-		t.Errorf("room for %d, want 1", n)
+		t.Errorf("capacity for %d, want 1", n)
 	}
 }
 

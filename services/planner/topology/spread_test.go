@@ -19,7 +19,7 @@ func TestSpread(t *testing.T) {
 			w.class("web", with(spread(zone, 1, app("web"))))
 			w.bound("web", "n1", 1)
 		}, "n3"},
-		"a larger skew leaves more room": {func(w *world) {
+		"a larger skew leaves more capacity": {func(w *world) {
 			w.class("web", with(spread(zone, 2, app("web"))))
 			w.bound("web", "n1", 1)
 		}, "n1 n2 n3"},

@@ -215,7 +215,7 @@ func TestAMatcherObeysPodRules(t *testing.T) {
 	}
 	got := []int{m.Capacity(b.class("web"), 0, 9), m.Capacity(b.class("web"), 2, 9), m.Capacity(b.class("web"), 3, 9)}
 	if diff := gocmp.Diff([]int{1, 3, 0}, got); diff != "" {
-		t.Errorf("room on n1, n3 and n4 (-want +got):\n%s", diff)
+		t.Errorf("capacity on n1, n3 and n4 (-want +got):\n%s", diff)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 			late.ID, late.AcceptTime = "d-p", at(20)
 			in.Snapshot.Disruptions = append(in.Snapshot.Disruptions, late)
 		}, "were moved a short time ago"},
-		"no rest wished for": {func(in *model.Input, p *model.Plan) {
+		"no rest asked for": {func(in *model.Input, p *model.Plan) {
 			history(same, at(6))(in, p)
 			in.Policy.PodRest = ptr(time.Duration(0))
 			p.Disruptions[0].Churn = 1000

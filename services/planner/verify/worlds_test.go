@@ -251,7 +251,7 @@ func (d *dice) policy() {
 	p.DisruptionTrials = pick(d, nil, nil, ptr(int64(3)))
 }
 
-// known says whether a violation is one that the planner has to answer for and that is told already: what is new shall
+// known says whether a violation is one that the planner has to answer for and that is known already: what is new shall
 // stand out. Each goes with its fix.
 func known(v verify.Violation) bool {
 	return slices.ContainsFunc([]string{

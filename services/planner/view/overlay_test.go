@@ -55,7 +55,7 @@ func TestAClaimHasWhatOverlaysSayUntilItsNodeTellsItself(t *testing.T) {
 	settled.State = model.ClaimInitialized
 	tests := map[string]struct {
 		claim          model.Claim
-		room, capacity int64
+		free, capacity int64
 		weighed        int64
 	}{
 		"before the launch, where all that it may become has it": {
@@ -80,8 +80,8 @@ func TestAClaimHasWhatOverlaysSayUntilItsNodeTellsItself(t *testing.T) {
 			}
 			at, _ := w.Index.Place(fuse)
 			claim := &s.Claims[0]
-			if got := view.NewView(w).Free(0)[at]; got != tt.room {
-				t.Errorf("room for %d fuses, want %d", got, tt.room)
+			if got := view.NewView(w).Free(0)[at]; got != tt.free {
+				t.Errorf("capacity for %d fuses, want %d", got, tt.free)
 			}
 			if got := w.ClaimCapacity(claim)[at]; got != tt.capacity {
 				t.Errorf("it counts %d fuses, want %d", got, tt.capacity)

@@ -29,7 +29,7 @@ type View struct {
 
 // Follower keeps count of what is placed in a View, and goes back when the View does. *topology.Tally is one.
 type Follower interface {
-	// Placed is told of pods that were placed on a host.
+	// Placed is called with pods that were placed on a host.
 	Placed(host int, c *Class, count int)
 	// Fork marks the follower's state, Back goes back to it.
 	Fork() int

@@ -309,7 +309,7 @@ func TestAVolumeThatPodsShareIsAttachedOnce(t *testing.T) {
 	fits := func(class int, want bool) {
 		t.Helper()
 		if _, left, ok := v.VolumesLeft(0, w.Classes[class]); ok != want {
-			t.Errorf("a pod of class %d: %v with room for %d more, want %v", class, ok, left, want)
+			t.Errorf("a pod of class %d: %v with capacity for %d more, want %v", class, ok, left, want)
 		}
 	}
 	mark := v.Fork()

@@ -58,7 +58,7 @@ func givenRow(l *bench.Line, g *bench.Given) []any {
 	}
 }
 
-// mostRounds is how many plans of a workload are told: of more, the first ones and the last.
+// mostRounds is how many plans of a workload are shown: of more, the first ones and the last.
 const mostRounds = 40
 
 func (p *page) rounds(l *bench.Line, g *bench.Given) {

@@ -46,7 +46,7 @@ type builtin struct {
 	make  func(c *Catalog, size int) (*Workload, error)
 }
 
-// builtins are in the order in which they are told. Seeds are part of them: with another seed it is another workload.
+// builtins are in the order in which they are shown. Seeds are part of them: with another seed it is another workload.
 func builtins() []builtin {
 	const wide, narrow, capped = "wide", "narrow", "capped"
 	plain := func(seed uint64, market string, shapes, pods int) func(*Catalog, int) (*Workload, error) {

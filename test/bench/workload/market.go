@@ -107,7 +107,7 @@ func marketType(t catalog.Type, zones []string) (Type, error) {
 	return out, nil
 }
 
-// sizes400 is the catalogue Sizes400: the n-th type has n cores, 2n GiB and room for 10n pods, and costs what it has.
+// sizes400 is the catalogue Sizes400: the n-th type has n cores, 2n GiB and capacity for 10n pods, and costs what it has.
 func sizes400() *Catalog {
 	out := &Catalog{Region: "nowhere", Zones: []string{"zone-1", "zone-2", "zone-3"}, Note: "400 made-up types, from 1 to 400 cores"}
 	for n := range 400 {

@@ -3,7 +3,7 @@ package workload
 import "math"
 
 // random is a sequence of numbers that a seed decides, the same on every machine and with every Go release (splitmix64).
-// What is generated from it is part of the repository's promises, so the library's generators would not do.
+// What is generated from it is part of what the repository guarantees, so the library's generators would not do.
 type random struct{ state uint64 }
 
 func newRandom(seed uint64) *random { return &random{seed} }

@@ -68,7 +68,7 @@ func TestWrongCataloguesAreErrorsThatNameTheField(t *testing.T) {
 	tests := map[string]struct{ types, want string }{
 		"a field that is unknown": {`[{"n":"a","disks":1}]`, `types[0]: unknown field "disks"; known are n, arch`},
 		"no types":                {`[]`, `types: want at least one`},
-		"no room":                 {`[{"n":"a","od":[1],"spot":[1]}]`, `types[0] (a): acpu, amem and pods`},
+		"no capacity":             {`[{"n":"a","od":[1],"spot":[1]}]`, `types[0] (a): acpu, amem and pods`},
 		"a price too few":         {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[],"spot":[1]}]`, `types[0] (a): od and spot: want a price for each of the 1 zones`},
 		"a price below zero":      {`[{"n":"a","acpu":1,"amem":1,"pods":1,"od":[-1],"spot":[1]}]`, `types[0] (a): od and spot: a price is below 0`},
 	}

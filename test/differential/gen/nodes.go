@@ -48,12 +48,12 @@ func (b *builder) node(name string) {
 	b.bind(&n)
 }
 
-// bind puts pods onto a node that have room there. They need not be where their other rules want them: labels change,
-// and pods stay.
+// bind puts pods onto a node that have free capacity there. They need not be where their other rules want them: labels
+// change, and pods stay.
 func (b *builder) bind(n *model.Node) {
-	room := make(map[model.Resource]int64)
+	left := make(map[model.Resource]int64)
 	for _, a := range n.Allocatable {
-		room[a.Resource] = a.Value
+		left[a.Resource] = a.Value
 	}
 	ports := map[int32]bool{}
 	for range b.IntN(4) {
@@ -61,13 +61,13 @@ func (b *builder) bind(n *model.Node) {
 		if single(c) && slices.ContainsFunc(b.in.Snapshot.Pods, func(p model.Pod) bool { return p.Class == c.ID }) {
 			continue
 		}
-		fits := !slices.ContainsFunc(c.Requests, func(a model.Amount) bool { return a.Value > room[a.Resource] })
+		fits := !slices.ContainsFunc(c.Requests, func(a model.Amount) bool { return a.Value > left[a.Resource] })
 		free := !slices.ContainsFunc(c.HostPorts, func(p model.HostPort) bool { return ports[p.Port] })
 		if !fits || !free {
 			continue
 		}
 		for _, a := range c.Requests {
-			room[a.Resource] -= a.Value
+			left[a.Resource] -= a.Value
 		}
 		for _, p := range c.HostPorts {
 			ports[p.Port] = true

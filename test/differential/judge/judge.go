@@ -82,7 +82,7 @@ type Options struct {
 	Orders int
 	// Worlds are how many draws of what the claims are launched as the planned order is tried in; at least 1.
 	Worlds int
-	// Believe changes what the planner is told; nil for the truth.
+	// Believe changes what the planner gets; nil for the truth.
 	Believe func(*model.Input)
 }
 

@@ -152,7 +152,7 @@ func (w *world) reset() error {
 	return w.s.Reset(w.objects, w.nodes, w.pods)
 }
 
-// daemons are the pods that DaemonSets will still start on a node: where it has room for them or not, they are ahead.
+// daemons are the pods that DaemonSets will still start on a node: where it has capacity for them or not, they are ahead.
 func (w *world) daemons(n *corev1.Node) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, d := range w.c.Input.Snapshot.DaemonSets {

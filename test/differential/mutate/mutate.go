@@ -18,7 +18,7 @@ type Mutation struct {
 	Families gen.Family
 	// Want is how plans fail that follow it.
 	Want judge.Kind
-	// Believe changes what the planner is told.
+	// Believe changes what the planner gets.
 	Believe func(*model.Input)
 }
 

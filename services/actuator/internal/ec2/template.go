@@ -227,7 +227,7 @@ func (a *Adapter) deleteTemplate(ctx context.Context, name string) error {
 	return nil
 }
 
-// bootNode is what the instances of a template are told at boot.
+// bootNode is the user data of a template's instances.
 func (a *Adapter) bootNode(r cloud.Request, g templateGroup) userdata.Node {
 	return userdata.Node{
 		Cluster: a.cluster, API: a.api, Family: r.Spec.AMIFamily, Custom: r.Spec.UserData,

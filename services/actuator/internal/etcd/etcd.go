@@ -39,7 +39,7 @@ const (
 	keepaliveTime         = 10 * time.Second
 	keepaliveTimeout      = 5 * time.Second
 	pageSize              = 500     // objects per read, so that no answer is large
-	maxRequest            = 3 << 19 // what etcd takes unless it is told otherwise
+	maxRequest            = 3 << 19 // etcd's default
 )
 
 // Config says where etcd is and how to talk to it.

@@ -53,7 +53,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 	}, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case refusedForGood(err):
-		// Trying again would hold up everything that is told after it.
+		// Trying again would hold up all later events.
 		k.log.WarnContext(ctx, "event is not taken", "object", e.Kind+"/"+e.Namespace+"/"+e.Name, "reason", e.Reason, "error", err)
 	case err != nil:
 		return err

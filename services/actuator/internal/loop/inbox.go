@@ -11,7 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Parser reads the body of an announcement.
+// Parser reads the body of a notice.
 type Parser func(body string) ([]model.Notice, error)
 
 const (
@@ -19,7 +19,7 @@ const (
 	queueErrorMost = 30 * time.Second
 )
 
-// inbox takes AWS's announcements off the queue. receive and what it calls down to deliver are a worker's, the rest is
+// inbox takes AWS's notices off the queue. receive and what it calls down to deliver are a worker's, the rest is
 // the owner's.
 type inbox struct {
 	cfg       Config
@@ -32,7 +32,7 @@ func newInbox(t *term) *inbox {
 	return &inbox{cfg: t.cfg, jobs: t.jobs, registry: t.registry, instances: t.instances}
 }
 
-// receive starts the goroutine that takes announcements off the queue: each is stored before its message is deleted.
+// receive starts the goroutine that takes notices off the queue: each is stored before its message is deleted.
 func (b *inbox) receive(ctx context.Context) {
 	if b.cfg.Queue == nil {
 		return
@@ -43,7 +43,7 @@ func (b *inbox) receive(ctx context.Context) {
 			n, err := b.receiveOnce(ctx)
 			switch {
 			case err != nil && ctx.Err() == nil:
-				b.cfg.Log.WarnContext(ctx, "receive announcements", "error", err)
+				b.cfg.Log.WarnContext(ctx, "receive notices", "error", err)
 				pause = min(2*pause, queueErrorMost)
 			case n > 0:
 				pause = 0
@@ -72,7 +72,7 @@ func (b *inbox) receiveOnce(ctx context.Context) (int, error) {
 		parsed, err := b.cfg.Parse(m.Body)
 		if err != nil {
 			// Nothing can be done with it, now or later; the log is where it is not lost.
-			b.cfg.Log.WarnContext(ctx, "unreadable announcement taken off the queue", "message", m.ID, "bytes", len(m.Body), "error", err)
+			b.cfg.Log.WarnContext(ctx, "unreadable notice taken off the queue", "message", m.ID, "bytes", len(m.Body), "error", err)
 		}
 		notices = append(notices, parsed...)
 		receipts = append(receipts, m.Receipt)
@@ -105,7 +105,7 @@ func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
 	for _, n := range notices {
 		n.Claim = b.claimOf(n.InstanceID)
 		if n.Claim == "" && !b.registry.Launching() {
-			b.cfg.Log.InfoContext(ctx, "announcement about an instance that is not Kerf's", "notice", n.ID, "instance", n.InstanceID)
+			b.cfg.Log.InfoContext(ctx, "notice about an instance that is not Kerf's", "notice", n.ID, "instance", n.InstanceID)
 			continue
 		}
 		if b.registry.Notices[n.ID] != nil {
@@ -115,7 +115,7 @@ func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
 		if n.Kind == model.NoticeSpotInterruption {
 			batch.PutShortages = append(batch.PutShortages, b.reclaimed(n)...)
 		}
-		b.cfg.Log.InfoContext(ctx, "announcement", "notice", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
+		b.cfg.Log.InfoContext(ctx, "notice", "id", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
 	}
 	b.instances.PollNow()
 	_, err := b.registry.Write(ctx, batch)

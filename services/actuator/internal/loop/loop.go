@@ -40,13 +40,13 @@ type Config struct {
 	Cloud    cloud.Cloud
 	Classes  cloud.Classes
 	Market   cloud.Market
-	Queue    cloud.Queue // nil: no announcements
+	Queue    cloud.Queue // nil: no notices
 	Kube     cluster.Cluster
 	// Fallback gives list prices where the market has none; nil for none.
 	Fallback *catalog.Catalog
 	// Settings are how a class shapes instance types.
 	Settings func(cloud.ClassSpec) instancetype.Settings
-	// Parse reads an announcement.
+	// Parse reads a notice.
 	Parse  Parser
 	Log    *slog.Logger
 	Tracer trace.Tracer

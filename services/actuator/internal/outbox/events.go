@@ -8,7 +8,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Event queues something to be told about an object.
+// Event queues an event about an object.
 func (o *Outbox) Event(e cluster.Event) {
 	o.events = append(o.events, e)
 	if n := len(o.events) - maxEvents; n > 0 {

@@ -37,7 +37,7 @@ type Outbox struct {
 	publishedAt time.Time
 	// events wait to be published, at most maxEvents.
 	events []cluster.Event
-	// failures are what users were told last of what holds up each claim.
+	// failures are what was reported last of what holds up each claim.
 	failures map[model.ClaimID]string
 }
 

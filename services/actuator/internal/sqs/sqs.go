@@ -1,4 +1,4 @@
-// Package sqs implements the queue port: AWS's announcements come by an SQS queue that EventBridge writes to.
+// Package sqs implements the queue port: AWS's notices come by an SQS queue that EventBridge writes to.
 //
 // It must never look into a message: interrupt parses, and the loop stores a notice before it asks for the deletion of
 // its message.

@@ -216,7 +216,7 @@ func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown
 	}
 }
 
-// undecided says why there is no plan: nobody waits for it any more, or the request is at fault.
+// undecided says why there is no plan: no one waits for it any more, or the request is at fault.
 func undecided(ctx context.Context, err error) error {
 	if errors.Is(err, plan.ErrStopped) {
 		return ctx.Err()

@@ -64,7 +64,7 @@ func (s *branchAndBound) roundDown() {
 func (s *branchAndBound) fillUp() {
 	kn, p := s.kn, s.p
 	for {
-		at, best, room := -1, 0.0, int32(0)
+		at, best, count := -1, 0.0, int32(0)
 		for x, v := range s.v {
 			if v <= 0 || s.now[x] >= int32(kn.u[x]) {
 				continue
@@ -74,14 +74,14 @@ func (s *branchAndBound) fillUp() {
 				continue
 			}
 			if d := v / (1e-6*v + s.capacity(x)); d > best {
-				at, best, room = x, d, q
+				at, best, count = x, d, q
 			}
 		}
 		p.work += int64(len(s.v) * (p.c.NumResources + 2))
 		if at < 0 {
 			return
 		}
-		s.put(int32(at), room)
+		s.put(int32(at), count)
 	}
 }
 

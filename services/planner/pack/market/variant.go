@@ -16,7 +16,7 @@ const mostVariants = 32
 
 // Variant is a pool with each label decided that the pool leaves open: where a pool says "team In [a, b]", pods of team a
 // and of team b need different claims of the same pool. The planner decides, and says so in the claim, so that no node
-// turns out other than its pods were promised.
+// differs from what its pods were placed on.
 type Variant struct {
 	Pool  *view.Pool
 	index int

@@ -19,7 +19,7 @@ type Proof struct {
 	pods int
 }
 
-// weaker says whether a kind of bound promises less than another.
+// weaker says whether a kind of bound says less than another.
 func weaker(a, b model.BoundKind) bool {
 	order := []model.BoundKind{model.BoundResource, model.BoundFarley, model.BoundLP, model.BoundExact}
 	return slices.Index(order, a) < slices.Index(order, b)

@@ -20,7 +20,7 @@ type counts struct {
 	on map[*Place]int
 	// where says where a place lies; places that do not count lie nowhere.
 	where func(*Place) domain
-	// grew is told of each domain whose least count grew, and by how much.
+	// grew is called with each domain whose least count grew, and by how much.
 	grew func(value string, n int)
 }
 

@@ -279,7 +279,7 @@ func all[T runtime.Object](c *Cluster) []T {
 }
 
 // counted is a budget of a manifest, which no controller has looked at, with the number of pods that it is about: a budget
-// that never allows anything is told before it blocks.
+// that never allows anything is reported before it blocks.
 func counted(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod) *policyv1.PodDisruptionBudget {
 	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil || b.Status.ObservedGeneration != 0 || b.Status.ExpectedPods != 0 {

@@ -47,7 +47,7 @@ const (
 	stageApply = "no answer from the actuator's leader to a plan"
 )
 
-// relayed remembers what the actuator was told last about pods that stay pending: a digest, "" for none of them.
+// relayed remembers what was last sent to the actuator about pods that stay pending: a digest, "" for none of them.
 type relayed string
 
 // cycle is one plan from question to answer.

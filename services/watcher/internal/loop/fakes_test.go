@@ -220,7 +220,7 @@ func dial(t *testing.T, register func(*grpc.Server)) *grpc.ClientConn {
 	return conn
 }
 
-// policy is what the loop of a world is told to plan by.
+// policy is what the loop of a world plans by.
 func policy() *clusterpb.Policy {
 	return &clusterpb.Policy{
 		PerNodeOverheadMicroUsdPerHour: new(int64(2000)), Preferences: clusterpb.PreferencePolicy_PREFERENCE_POLICY_IGNORED,

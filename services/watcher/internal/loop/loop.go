@@ -42,8 +42,8 @@ type Config struct {
 	Policy *clusterpb.Policy
 	// PlanTimeout and ApplyTimeout bound one plan and one relay.
 	PlanTimeout, ApplyTimeout time.Duration
-	// Publish is told each new snapshot, and Relayed each plan that was relayed with what the actuator answered. Neither may
-	// block.
+	// Publish is called with each new snapshot, and Relayed each plan that was relayed with what the actuator answered.
+	// Neither may block.
 	Publish func(snapshot.Snapshot)
 	Relayed func(*plannerpb.Plan, []*actuatorpb.Verdict)
 

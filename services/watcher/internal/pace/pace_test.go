@@ -110,7 +110,7 @@ func TestPace(t *testing.T) {
 			{at: 12100, do: nothing, plan: "sweep", opened: 12100},
 			{at: 12200, do: finished(pace.Outcome{}), wake: 72200},
 		},
-		"a change hurries the sweep after one that ended early": {
+		"a change brings the sweep forward after one that ended early": {
 			{at: 0, do: drive(true)},
 			{at: 1000, do: change, wake: 2000},
 			{at: 2000, do: nothing, plan: "sweep", opened: 1000},

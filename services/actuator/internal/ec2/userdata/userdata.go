@@ -1,4 +1,4 @@
-// Package userdata writes what an instance is told at boot, for each AMI family: AL2023's NodeConfig, Bottlerocket's
+// Package userdata writes an instance's user data, for each AMI family: AL2023's NodeConfig, Bottlerocket's
 // settings, or the class's own text.
 //
 // It is a function of values: it must never know EC2's API. Start reading at Render.
@@ -30,7 +30,7 @@ const (
 // maxBytes is EC2's limit on user data before encoding, in bytes.
 const maxBytes = 16_384
 
-// Node is everything that a node is told at boot.
+// Node is everything that a node's user data says.
 type Node struct {
 	Cluster string
 	API     APIServer
