@@ -13,7 +13,7 @@ import (
 )
 
 // statement is one line: a verb, mostly a name, and words of the form key=value or flag. What is wrong with it is kept
-// and told by done.
+// and returned by done.
 type statement struct {
 	where string
 	verb  string

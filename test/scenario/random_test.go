@@ -68,9 +68,9 @@ func cluster(r *rand.Rand) string {
 	for n := range 3 + r.IntN(12) {
 		kind := pick("small", "mid", "mid", "big", "space")
 		var on []string
-		for room := sizes[kind]; r.IntN(4) > 0; pod++ {
+		for free := sizes[kind]; r.IntN(4) > 0; pod++ {
 			cpu := 100 * (1 + r.IntN(15))
-			if room -= cpu; room < 0 {
+			if free -= cpu; free < 0 {
 				break
 			}
 			w := r.IntN(owners)

@@ -146,7 +146,7 @@ func (at *place) add(offerings []model.RankedOffering, shapes map[model.TypeName
 func (r *result) keeps(name model.NodeName) string {
 	i := slices.IndexFunc(r.plan.Nodes, func(v model.NodeVerdict) bool { return v.Node == name })
 	if i < 0 {
-		return "no reason that is told"
+		return "no reason that is given"
 	}
 	return code(r.plan.Nodes[i].Reason.Code)
 }

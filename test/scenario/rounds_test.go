@@ -102,7 +102,7 @@ func (w *aftermath) bind(pl model.Placement) {
 	to := slices.IndexFunc(s.Nodes, func(n model.Node) bool { return n.Name == name })
 	i := slices.IndexFunc(s.Pods, func(p model.Pod) bool { return p.ID == pl.Pod })
 	if to < 0 || i < 0 {
-		return // room of a buffer, for one
+		return // capacity of a buffer, for one
 	}
 	p := &s.Pods[i]
 	if from := slices.IndexFunc(s.Nodes, func(n model.Node) bool { return n.Name == p.Node }); from >= 0 {
@@ -205,7 +205,7 @@ func rounds(in model.Input) []string {
 			}
 			for _, pl := range d.Destinations {
 				if _, virtual := offer.Virtual(pl.Pod); virtual {
-					continue // a buffer's room
+					continue // a buffer's capacity
 				}
 				at := in.Now.Add(while)
 				if last, again := moved[pl.Pod]; again && in.Now.Sub(last) < rest {

@@ -148,7 +148,7 @@ type Header struct {
 	Text string
 }
 
-// Subjects are the parts of disruption, in the order in which they are told.
+// Subjects are the parts of disruption, in the order in which docs/behaviours.md has them.
 func Subjects() []string {
 	return []string{
 		"order", "unhealthy", "static", "empty", "expiry", "drift", "canary", "eligibility", "policy", "rollout", "rest", "destinations",

@@ -44,7 +44,7 @@ func (b *builder) overlay(s *statement) {
 	b.in.Snapshot.NodeOverlays = append(b.in.Snapshot.NodeOverlays, o)
 }
 
-// buffer is a CapacityBuffer: room for so many pods of a kind.
+// buffer is a CapacityBuffer: capacity for so many pods of a kind.
 func (b *builder) buffer(s *statement) {
 	id := podID(s.name)
 	namespace, name, _ := strings.Cut(string(id), "/")
