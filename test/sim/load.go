@@ -29,7 +29,7 @@ type workload struct {
 	protected, lives time.Duration
 	// unavailable is how many pods of a hundred may be missing by its disruption budget, below 0 it has none.
 	unavailable int
-	// never says that its disruption budget allows no eviction, ever.
+	// never says that its PodDisruptionBudget allows no eviction, ever.
 	never bool
 	// starts is how long a pod takes until it is ready.
 	starts time.Duration

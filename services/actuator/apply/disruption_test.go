@@ -106,9 +106,9 @@ func TestDisruptions(t *testing.T) {
 		"drifted as far as this plan can know": {
 			plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.PoolHash = "old" }) },
 		},
-		"drifted":                      {plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
-		"not drifted":                  {plan: deleting(model.ReasonDrifted), want: model.CodeInvalid},
-		"interrupted is no plan's say": {plan: deleting(model.ReasonInterrupted), want: model.CodeInvalid},
+		"drifted":                            {plan: deleting(model.ReasonDrifted), state: func(s *State) { editClaim(s, func(c *model.Claim) { c.Drifted.Code = 54 }) }},
+		"not drifted":                        {plan: deleting(model.ReasonDrifted), want: model.CodeInvalid},
+		"interrupted is not a plan's reason": {plan: deleting(model.ReasonInterrupted), want: model.CodeInvalid},
 		"a budget of none": {
 			plan: deleting(model.ReasonEmpty), state: func(s *State) { noPods(s); budgets(s, model.DisruptionBudget{Count: 0}) }, want: model.CodeBudget,
 		},

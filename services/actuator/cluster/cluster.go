@@ -30,7 +30,7 @@ type Cluster interface {
 
 // Errors that callers act on; test with errors.Is.
 var (
-	ErrBlocked  = errors.New("disruption budget allows no eviction now")
+	ErrBlocked  = errors.New("PodDisruptionBudget allows no eviction now")
 	ErrNotFound = errors.New("not found")
 	ErrNotReady = errors.New("caches have not filled")
 )

@@ -108,7 +108,7 @@ func (d *disruptions) podsAllow(subject string, node *model.Node) {
 			d.r.Fail(subject, "pod %s on node %s would be lost: nothing would make it again", p.ID, node.Name)
 		}
 		if n := len(d.pdbs.covering(p)); n > 1 {
-			d.r.Fail(subject, "pod %s on node %s can't be evicted: %d disruption budgets cover it", p.ID, node.Name, n)
+			d.r.Fail(subject, "pod %s on node %s can't be evicted: %d PodDisruptionBudgets cover it", p.ID, node.Name, n)
 		}
 	}
 }

@@ -202,7 +202,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 		"a budget that never allows":     {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.PodDisruptionBudgets[0].NeverAllows = true }, "the plan evicts 1"},
 		"two budgets over a pod": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodDisruptionBudgets = append(in.Snapshot.PodDisruptionBudgets, model.PodDisruptionBudget{ID: "shop/all", Namespace: "shop", Selector: &model.Selector{}, DisruptionsAllowed: 9})
-		}, "2 disruption budgets cover it"},
+		}, "2 PodDisruptionBudgets cover it"},
 		"a pool's budget": {removing, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodePools[0].Budgets[0].Count = 1 }, "allows 1 nodes at once"},
 		"a pool's percentage": {removing, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.NodePools[0].Budgets[0] = model.DisruptionBudget{Count: 33, IsPercent: true}

@@ -236,7 +236,7 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 			case err == nil:
 				delete(x.claims.refused, name)
 			case errors.Is(err, cluster.ErrBlocked):
-				x.claims.refused[name] = "its disruption budget allows no eviction now"
+				x.claims.refused[name] = "its PodDisruptionBudget allows no eviction now"
 			default:
 				x.claims.refused[name] = err.Error()
 				x.cfg.Log.WarnContext(ctx, "evict", "pod", name, "error", err)

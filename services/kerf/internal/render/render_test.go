@@ -69,9 +69,9 @@ func everything() render.PlanView {
 	node := func(name string, code clusterpb.ReasonCode, message string) *plannerpb.NodeVerdict {
 		return &plannerpb.NodeVerdict{Node: name, Claim: "claim-" + name, PriceMicroUsdPerHour: new(int64(96_000)), Reason: reason(code, message)}
 	}
-	stuck := node("stuck", clusterpb.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/web of pod shop/web-5 never allows an eviction")
+	stuck := node("stuck", clusterpb.ReasonCode_REASON_CODE_PDB, "PodDisruptionBudget shop/web of pod shop/web-5 never allows an eviction")
 	stuck.Reason.Remedy, stuck.WasteMicroUsdPerHour = "let shop/web allow at least one disruption", new(int64(71_000))
-	stuck2 := node("stuck-2", clusterpb.ReasonCode_REASON_CODE_PDB, "the disruption budget shop/api of pod shop/api-5 never allows an eviction")
+	stuck2 := node("stuck-2", clusterpb.ReasonCode_REASON_CODE_PDB, "PodDisruptionBudget shop/api of pod shop/api-5 never allows an eviction")
 	stuck2.Reason.Remedy, stuck2.WasteMicroUsdPerHour = "let shop/api allow at least one disruption", new(int64(12_000))
 	gone := node("old", clusterpb.ReasonCode_REASON_CODE_PODS_FIT_ELSEWHERE, "its 1 pod fits on busy-1")
 	gone.Disruption, gone.WasteMicroUsdPerHour = "d-1", new(int64(90_000))

@@ -83,6 +83,6 @@ func (x *blocked) reason(b *model.PodDisruptionBudget) model.Reason {
 	return model.Reason{
 		Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,
 		Message: fmt.Sprintf("it shares pods with %s, and pods of two budgets can't be evicted: %s", x.with, holds),
-		Remedy:  "let one disruption budget cover a pod",
+		Remedy:  "let one PodDisruptionBudget cover a pod",
 	}
 }

@@ -51,8 +51,8 @@ func (p *Pods) Reason(pods []int) model.Reason {
 			ids := [2]string{p.v.Snapshot.PodDisruptionBudgets[covering[0]].ID, p.v.Snapshot.PodDisruptionBudgets[covering[1]].ID}
 			return model.Reason{
 				Code: model.CodePDB, Subject: "pod/" + string(pod.ID),
-				Message: fmt.Sprintf("pod %s is covered by several disruption budgets (%s, %s), so that it can't be evicted", pod.ID, ids[0], ids[1]),
-				Remedy:  "let one disruption budget cover the pod",
+				Message: fmt.Sprintf("pod %s is covered by several PodDisruptionBudgets (%s, %s), so that it can't be evicted", pod.ID, ids[0], ids[1]),
+				Remedy:  "let one PodDisruptionBudget cover the pod",
 			}
 		}
 		for _, b := range covering {
@@ -81,12 +81,12 @@ func (p *Pods) one(budget int, pod view.Pod, needs map[int]need) model.Reason {
 	r := model.Reason{Code: model.CodePDB, Subject: "pod/" + string(pod.ID)}
 	switch {
 	case b.NeverAllows:
-		r.Message = fmt.Sprintf("the disruption budget %s of pod %s never allows an eviction", b.ID, pod.ID)
+		r.Message = fmt.Sprintf("PodDisruptionBudget %s of pod %s never allows an eviction", b.ID, pod.ID)
 		r.Remedy = "let " + b.ID + " allow at least one disruption"
 	case n.pods <= p.left[budget] || untouched && !n.several:
 		return model.Reason{}
 	default:
-		r.Message = fmt.Sprintf("the disruption budget %s of pod %s allows %s now; this plan has taken, or would need, more",
+		r.Message = fmt.Sprintf("PodDisruptionBudget %s of pod %s allows %s now; this plan has taken, or would need, more",
 			b.ID, pod.ID, fit.Count(int(max(0, b.DisruptionsAllowed)), "eviction"))
 		r.Remedy = "wait, or let " + b.ID + " allow more disruptions"
 	}

@@ -32,7 +32,7 @@ const (
 // destinations. A search that ended early goes on after the claim resumeAfter; "" begins anew.
 func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) model.DisruptionSummary {
 	var open []int
-	chain := slices.Concat(draft.Settled(), underused())
+	chain := slices.Concat(draft.Settled(), underutilized())
 	for _, h := range dr.Candidates {
 		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
 			continue

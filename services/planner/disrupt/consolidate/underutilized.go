@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// underused is the chain for consolidation, after draft.EveryMethod and draft.Settled.
-func underused() []draft.Check {
+// underutilized is the chain for consolidation, after draft.EveryMethod and draft.Settled.
+func underutilized() []draft.Check {
 	return []draft.Check{
 		draft.NotStatic, // static pools keep their size
 		func(dr *draft.Draft, host int) model.Reason { return dr.Unforced(host) },
