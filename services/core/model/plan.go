@@ -146,7 +146,7 @@ type NodeVerdict struct {
 	// Disruption is the one that takes the node; "" when it stays.
 	Disruption DisruptionID
 	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
-	// giving it back could save at most. 0 where it is not known.
+	// removing it could save at most. 0 where it is not known.
 	Waste int64
 }
 

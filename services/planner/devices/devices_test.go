@@ -298,7 +298,7 @@ func TestTemplates(t *testing.T) {
 		"the youngest that is settled":     {[]model.Node{node("a", 2*time.Hour, many(2, "old")...), node("b", time.Hour, many(1, "new")...)}, "g5.xlarge", []string{"new"}},
 		"one that never had what was said": {[]model.Node{node("a", time.Hour)}, "g5.xlarge", nil},
 		"one that has yet to say":          {[]model.Node{node("a", time.Minute)}, "g5.xlarge", []string{"declared", "declared", "everywhere"}},
-		"a new one that has spoken":        {[]model.Node{node("a", time.Minute, many(1, "new")...)}, "g5.xlarge", []string{"new"}},
+		"a new one that published":         {[]model.Node{node("a", time.Minute, many(1, "new")...)}, "g5.xlarge", []string{"new"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -218,7 +218,7 @@ func TestPlansOfTiedPodsAreTheSameInAnyOrderAndOnAnyMachine(t *testing.T) {
 	})
 }
 
-// TestASessionMakesThePlansOfTiedPodsToo folds deltas of clusters whose pods mind each other.
+// TestASessionMakesThePlansOfTiedPodsToo folds deltas of clusters whose pods have pod rules.
 func TestASessionMakesThePlansOfTiedPodsToo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawTied(t)
@@ -238,7 +238,7 @@ func TestASessionMakesThePlansOfTiedPodsToo(t *testing.T) {
 	})
 }
 
-// TestEveryPlanForTiedPodsKeepsTheRules is TestEveryPlanKeepsTheRules for pods that mind each other.
+// TestEveryPlanForTiedPodsKeepsTheRules is TestEveryPlanKeepsTheRules for pods that have pod rules.
 func TestEveryPlanForTiedPodsKeepsTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{Input: drawTied(t)}

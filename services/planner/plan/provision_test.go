@@ -271,7 +271,7 @@ func TestPodsOfANodeThatGoesNeedAHome(t *testing.T) {
 			tt.spoil(w, w.claim("c-n1"))
 			p := w.decide(t)
 			if len(p.Placements) != tt.want || len(p.Pending) > 0 {
-				t.Errorf("%d pods get a home and %d none, want %d", len(p.Placements), len(p.Pending), tt.want)
+				t.Errorf("%d pods get a node and %d none, want %d", len(p.Placements), len(p.Pending), tt.want)
 			}
 		})
 	}

@@ -21,8 +21,8 @@ func input(kinds ...model.DecisionKind) model.Input {
 	return in
 }
 
-// honest is a plan without anything in it.
-func honest(in *model.Input) model.Plan {
+// emptyPlan is a plan without anything in it.
+func emptyPlan(in *model.Input) model.Plan {
 	return model.Plan{ID: "p-0000000000000000", InputHash: strings.Repeat("0", 64), Now: in.Now}
 }
 
@@ -113,7 +113,7 @@ func TestWhatBreaksARuleIsLeftOutStepByStep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := input(tc.kinds...)
 			a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) {
-				p := honest(in)
+				p := emptyPlan(in)
 				tc.decide(in, &p)
 				return p, nil
 			})
@@ -143,7 +143,7 @@ func TestWhatWasToBeSparedStaysSo(t *testing.T) {
 	in := input()
 	in.Exclude = []model.ClaimID{"c-4"}
 	a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) {
-		p := honest(in)
+		p := emptyPlan(in)
 		breaks(&p, in, model.ReasonEmpty, "c-1")
 		return p, nil
 	})
@@ -155,7 +155,7 @@ func TestWhatWasToBeSparedStaysSo(t *testing.T) {
 func TestAnErrorEndsIt(t *testing.T) {
 	stop, asked := errors.New("stopped"), 0
 	_, err := safe.Decide(input(), func(in *model.Input) (model.Plan, error) {
-		p := honest(in)
+		p := emptyPlan(in)
 		if asked++; asked > 1 {
 			return p, stop
 		}

@@ -30,8 +30,8 @@ type naivePod struct {
 	daemon bool
 }
 
-// attend starts the DaemonSets' pods on a node.
-func (n *naive) attend(at int) {
+// startDaemons starts the DaemonSets' pods on a node.
+func (n *naive) startDaemons(at int) {
 	node := &n.nodes[at]
 	for _, d := range n.daemons {
 		fits := len(node.taints) == 0 || len(d.Class.Tolerations) > 0

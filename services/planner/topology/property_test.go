@@ -92,7 +92,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 					}
 				}
 				n.nodes = append(n.nodes, d.node(p.Labels, p.Taints, fmt.Sprintf("claim%d", i), true))
-				n.attend(len(n.nodes) - 1)
+				n.startDaemons(len(n.nodes) - 1)
 			case step == "narrow" && len(sites) > len(v.Hosts):
 				s := sites[len(sites)-1]
 				p := &fit.Place{Labels: d.labels(), Taints: d.taints()}
@@ -100,7 +100,7 @@ func TestATallyAgreesWithCountingAnew(t *testing.T) {
 				pods := slices.DeleteFunc(slices.Clone(n.nodes[s.node].pods), func(p naivePod) bool { return p.daemon })
 				n.nodes[s.node] = d.node(p.Labels, p.Taints, n.nodes[s.node].labels[labels.Hostname], true)
 				n.nodes[s.node].pods = pods
-				n.attend(s.node)
+				n.startDaemons(s.node)
 			case step == "fork":
 				forks = append(forks, fork{tally.Mark(), n.clone(), len(sites)})
 			case step == "revert" && len(forks) > 0:
@@ -179,7 +179,7 @@ func TestWhatIsAllowedHoldsWhateverIsDecidedLater(t *testing.T) {
 					}
 					at := claims[i].node
 					n.nodes[at].pods = slices.DeleteFunc(slices.Clone(n.nodes[at].pods), func(p naivePod) bool { return p.daemon })
-					n.attend(at)
+					n.startDaemons(at)
 					decide(i+1, then)
 				}
 			}

@@ -31,7 +31,7 @@ type Host struct {
 	allocatable []Vector
 	// Pods are those bound to the node: places in World.Pods.
 	Pods []int
-	// Leaving says that the host is going away already: its pods need another home.
+	// Leaving says that the host is going away already: its pods need another node.
 	Leaving bool
 	// Interrupted says that it goes whether its pods have moved or not.
 	Interrupted bool
