@@ -70,20 +70,7 @@ func (m *market) bundled(s *statement) {
 }
 
 func shapeOf(s instancetype.Shape) model.InstanceType {
-	out := model.InstanceType{Name: model.TypeName(s.Name)}
-	for _, l := range s.Labels {
-		out.Labels = append(out.Labels, model.Label{Key: l.Key, Value: l.Value})
-	}
-	out.Capacity, out.Allocatable = amountsOf(s.Capacity), amountsOf(s.Allocatable)
-	return out
-}
-
-func amountsOf(in []instancetype.Amount) model.Amounts {
-	var out model.Amounts
-	for _, a := range in {
-		out = append(out, model.Amount{Resource: model.Resource(a.Name), Value: a.Value})
-	}
-	return out
+	return model.InstanceType{Name: model.TypeName(s.Name), Labels: s.Labels, Capacity: s.Capacity, Allocatable: s.Allocatable}
 }
 
 // prices are micro-dollars per hour; 0 is not sold.

@@ -10,13 +10,17 @@
 package instancetype
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // ErrIncompatible is what Resolve returns, wrapped, when the type cannot run the settings' AMI family at all. The
@@ -73,20 +77,11 @@ type Settings struct {
 type Shape struct {
 	Name string
 	// Labels are those that follow from the type. Zone, region, capacity type and tenancy are not among them.
-	Labels []Label
+	Labels model.Labels
 	// Capacity is all that the node has; Allocatable is what pods may ask for together, never below zero.
-	Capacity, Allocatable []Amount
+	Capacity, Allocatable model.Amounts
 	// KubeReserved, SystemReserved and EvictionHard are the difference between the two.
-	KubeReserved, SystemReserved, EvictionHard []Amount
-}
-
-// Label is a node label.
-type Label struct{ Key, Value string }
-
-// Amount is how much there is of one resource, in its unit.
-type Amount struct {
-	Name  string
-	Value int64
+	KubeReserved, SystemReserved, EvictionHard model.Amounts
 }
 
 // Resolve computes the shape of a type. Errors name the type and the setting; see ErrIncompatible.
@@ -111,14 +106,36 @@ func Resolve(t catalog.Type, s Settings) (Shape, error) {
 	}, nil
 }
 
-// Of returns the value of the named resource in amounts; zero if it is not there.
-func Of(amounts []Amount, name string) int64 {
-	for _, a := range amounts {
-		if a.Name == name {
-			return a.Value
-		}
+// CatalogID names the shapes that follow from settings: equal settings have the same.
+func CatalogID(s Settings) (model.CatalogID, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("settings: %w", err)
 	}
-	return 0
+	sum := sha256.Sum256(text)
+	return model.CatalogID("k-" + hex.EncodeToString(sum[:8])), nil
+}
+
+// Catalog is the shapes of those types that the settings' images can run. Errors name the type and the setting.
+func Catalog(types []catalog.Type, s Settings) (*model.Catalog, error) {
+	id, err := CatalogID(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &model.Catalog{ID: id}
+	for _, t := range types {
+		shape, err := Resolve(t, s)
+		if errors.Is(err, ErrIncompatible) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.InstanceTypes = append(out.InstanceTypes, model.InstanceType{
+			Name: model.TypeName(t.Name), Labels: shape.Labels, Capacity: shape.Capacity, Allocatable: shape.Allocatable,
+		})
+	}
+	return out, nil
 }
 
 // SpotEstimate guesses a spot price from the on-demand price, in micro-dollars per hour: 35 % of it, rounded up. Spot
@@ -205,11 +222,11 @@ func (r *resolved) parseKubelet(s Settings) (err error) {
 	return err
 }
 
-func sorted(amounts map[string]int64) []Amount {
-	out := make([]Amount, 0, len(amounts))
+func sorted(amounts map[string]int64) model.Amounts {
+	out := make(model.Amounts, 0, len(amounts))
 	for name, value := range amounts {
-		out = append(out, Amount{Name: name, Value: value})
+		out = append(out, model.Amount{Resource: model.Resource(name), Value: value})
 	}
-	slices.SortFunc(out, func(a, b Amount) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
 	return out
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const (
@@ -45,9 +46,9 @@ type figures struct{ CPU, MemoryMiB, Pods, AllocatableCPU, AllocatableMiB int64 
 
 func figuresOf(s instancetype.Shape) figures {
 	return figures{
-		CPU: instancetype.Of(s.Capacity, "cpu"), MemoryMiB: instancetype.Of(s.Capacity, "memory") / mi,
-		Pods:           instancetype.Of(s.Capacity, "pods"),
-		AllocatableCPU: instancetype.Of(s.Allocatable, "cpu"), AllocatableMiB: instancetype.Of(s.Allocatable, "memory") / mi,
+		CPU: s.Capacity.Value("cpu"), MemoryMiB: s.Capacity.Value("memory") / mi,
+		Pods:           s.Capacity.Value("pods"),
+		AllocatableCPU: s.Allocatable.Value("cpu"), AllocatableMiB: s.Allocatable.Value("memory") / mi,
 	}
 }
 
@@ -102,7 +103,7 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 	const p = "karpenter.k8s.aws/"
 	want := instancetype.Shape{
 		Name: "m5.large",
-		Labels: []instancetype.Label{
+		Labels: model.Labels{
 			{Key: p + "instance-capability-flex", Value: "false"},
 			{Key: p + "instance-category", Value: "m"},
 			{Key: p + "instance-cpu", Value: "2"},
@@ -120,25 +121,25 @@ func TestResolveGivesTheWholeShape(t *testing.T) {
 			{Key: "kubernetes.io/os", Value: "linux"},
 			{Key: "node.kubernetes.io/instance-type", Value: "m5.large"},
 		},
-		Capacity: []instancetype.Amount{
-			{Name: "cpu", Value: 2000},
-			{Name: "ephemeral-storage", Value: 20 * gi},
-			{Name: "memory", Value: 7577 * mi},
-			{Name: "pods", Value: 29},
-			{Name: "vpc.amazonaws.com/pod-eni", Value: 9},
+		Capacity: model.Amounts{
+			{Resource: "cpu", Value: 2000},
+			{Resource: "ephemeral-storage", Value: 20 * gi},
+			{Resource: "memory", Value: 7577 * mi},
+			{Resource: "pods", Value: 29},
+			{Resource: "vpc.amazonaws.com/pod-eni", Value: 9},
 		},
-		Allocatable: []instancetype.Amount{
-			{Name: "cpu", Value: 1930},
-			{Name: "ephemeral-storage", Value: 17 * gi},
-			{Name: "memory", Value: 6903 * mi},
-			{Name: "pods", Value: 29},
-			{Name: "vpc.amazonaws.com/pod-eni", Value: 9},
+		Allocatable: model.Amounts{
+			{Resource: "cpu", Value: 1930},
+			{Resource: "ephemeral-storage", Value: 17 * gi},
+			{Resource: "memory", Value: 6903 * mi},
+			{Resource: "pods", Value: 29},
+			{Resource: "vpc.amazonaws.com/pod-eni", Value: 9},
 		},
-		KubeReserved: []instancetype.Amount{
-			{Name: "cpu", Value: 70}, {Name: "ephemeral-storage", Value: gi}, {Name: "memory", Value: 574 * mi},
+		KubeReserved: model.Amounts{
+			{Resource: "cpu", Value: 70}, {Resource: "ephemeral-storage", Value: gi}, {Resource: "memory", Value: 574 * mi},
 		},
-		SystemReserved: []instancetype.Amount{},
-		EvictionHard:   []instancetype.Amount{{Name: "ephemeral-storage", Value: 2 * gi}, {Name: "memory", Value: 100 * mi}},
+		SystemReserved: model.Amounts{},
+		EvictionHard:   model.Amounts{{Resource: "ephemeral-storage", Value: 2 * gi}, {Resource: "memory", Value: 100 * mi}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -239,9 +240,9 @@ func TestSettingsChangeTheShape(t *testing.T) {
 			got := map[string]int64{}
 			for key := range tt.want {
 				if name, all := strings.CutPrefix(key, "+"); all {
-					got[key] = instancetype.Of(shape.Capacity, name)
+					got[key] = shape.Capacity.Value(model.Resource(name))
 				} else {
-					got[key] = instancetype.Of(shape.Allocatable, name)
+					got[key] = shape.Allocatable.Value(model.Resource(name))
 				}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -336,12 +337,12 @@ func TestQuantitiesAreReadAsTheKubeletDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := resolve(t, ty, instancetype.Settings{SystemReserved: map[string]string{tt.resource: tt.text}})
-			if got := instancetype.Of(s.SystemReserved, tt.resource); got != tt.want {
+			if got := s.SystemReserved.Value(model.Resource(tt.resource)); got != tt.want {
 				t.Errorf("%s is %d, want %d", tt.text, got, tt.want)
 			}
-			taken := instancetype.Of(s.Capacity, tt.resource) - instancetype.Of(s.KubeReserved, tt.resource) -
-				instancetype.Of(s.EvictionHard, tt.resource) - tt.want
-			if got := instancetype.Of(s.Allocatable, tt.resource); got != taken {
+			taken := s.Capacity.Value(model.Resource(tt.resource)) - s.KubeReserved.Value(model.Resource(tt.resource)) -
+				s.EvictionHard.Value(model.Resource(tt.resource)) - tt.want
+			if got := s.Allocatable.Value(model.Resource(tt.resource)); got != taken {
 				t.Errorf("allocatable %d, want %d", got, taken)
 			}
 		})
@@ -377,15 +378,15 @@ func TestNoBundledTypeOffersMoreThanItHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byName := func(a, b instancetype.Amount) int { return strings.Compare(a.Name, b.Name) }
+	byName := func(a, b model.Amount) int { return strings.Compare(string(a.Resource), string(b.Resource)) }
 	for _, ty := range c.Types {
 		s := resolve(t, ty, instancetype.Settings{AMIFamily: "AL2"})
 		if !slices.IsSortedFunc(s.Capacity, byName) || !slices.IsSortedFunc(s.Allocatable, byName) {
 			t.Errorf("%s: not sorted", ty.Name)
 		}
 		for _, a := range s.Allocatable {
-			if all := instancetype.Of(s.Capacity, a.Name); a.Value <= 0 || a.Value > all {
-				t.Errorf("%s: %s: %d of %d allocatable", ty.Name, a.Name, a.Value, all)
+			if all := s.Capacity.Value(a.Resource); a.Value <= 0 || a.Value > all {
+				t.Errorf("%s: %s: %d of %d allocatable", ty.Name, a.Resource, a.Value, all)
 			}
 		}
 	}

@@ -7,28 +7,29 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // nodeLabels are those that follow from the type and the operating system, sorted by key. What a type does not have or is
 // not known has no label, so that selectors for existence and size work; only the hypervisor of bare metal is a label
 // with an empty value.
-func nodeLabels(t catalog.Type, f family) []Label {
+func nodeLabels(t catalog.Type, f family) model.Labels {
 	family, size, _ := strings.Cut(t.Name, ".")
-	ls := []Label{
-		{labels.InstanceType, t.Name},
-		{labels.Arch, t.Arch},
-		{labels.OS, f.os()},
-		{labels.InstanceFamily, family},
-		{labels.InstanceSize, size},
-		{labels.InstanceCapabilityFlex, strconv.FormatBool(strings.Contains(family, "-flex"))},
-		{labels.InstanceCPU, number(t.VCPU)},
-		{labels.InstanceMemory, number(t.MemoryMiB)},
-		{labels.InstanceHypervisor, t.Hypervisor},
-		{labels.InstanceEncryptionInTransit, strconv.FormatBool(t.EncryptionInTransit)},
+	ls := model.Labels{
+		{Key: labels.InstanceType, Value: t.Name},
+		{Key: labels.Arch, Value: t.Arch},
+		{Key: labels.OS, Value: f.os()},
+		{Key: labels.InstanceFamily, Value: family},
+		{Key: labels.InstanceSize, Value: size},
+		{Key: labels.InstanceCapabilityFlex, Value: strconv.FormatBool(strings.Contains(family, "-flex"))},
+		{Key: labels.InstanceCPU, Value: number(t.VCPU)},
+		{Key: labels.InstanceMemory, Value: number(t.MemoryMiB)},
+		{Key: labels.InstanceHypervisor, Value: t.Hypervisor},
+		{Key: labels.InstanceEncryptionInTransit, Value: strconv.FormatBool(t.EncryptionInTransit)},
 	}
 	known := func(key, value string) {
 		if value != "" {
-			ls = append(ls, Label{key, value})
+			ls = append(ls, model.Label{Key: key, Value: value})
 		}
 	}
 	category, generation := categoryAndGeneration(family)
@@ -55,7 +56,7 @@ func nodeLabels(t catalog.Type, f family) []Label {
 		known(labels.InstanceAcceleratorMaker, kebab(chip.Manufacturer))
 		known(labels.InstanceAcceleratorCount, number(chip.Count))
 	}
-	slices.SortFunc(ls, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
+	slices.SortFunc(ls, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
 	return ls
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // absent stands in tables for a label that must not be there.
@@ -112,7 +113,7 @@ func TestEveryBundledTypeHasValidSortedLabels(t *testing.T) {
 	}
 	for _, ty := range c.Types {
 		shape := resolve(t, ty, instancetype.Settings{AMIFamily: "Bottlerocket"})
-		byKey := func(a, b instancetype.Label) int { return strings.Compare(a.Key, b.Key) }
+		byKey := func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) }
 		if !slices.IsSortedFunc(shape.Labels, byKey) {
 			t.Fatalf("%s: labels not sorted: %v", ty.Name, shape.Labels)
 		}

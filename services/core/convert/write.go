@@ -19,3 +19,6 @@ func Requirements(list []model.Requirement) []*clusterpb.Requirement { return wr
 
 // Taints writes taints.
 func Taints(list []model.Taint) []*clusterpb.Taint { return writeTaints(list) }
+
+// Catalog writes the shapes of instance types.
+func Catalog(c model.Catalog) *clusterpb.Catalog { return writeCatalog(c) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // The built-in catalogues.
@@ -85,10 +86,10 @@ func marketType(t catalog.Type, zones []string) (Type, error) {
 	category, generation := familyOf(t.Name)
 	out := Type{
 		Name: t.Name, Arch: t.Arch, Category: category, Family: family, Generation: generation, Size: size,
-		CPU: instancetype.Of(shape.Capacity, instancetype.CPU), Memory: instancetype.Of(shape.Capacity, instancetype.Memory) / MiB,
-		Pods:       instancetype.Of(shape.Allocatable, instancetype.Pods),
-		FreeCPU:    instancetype.Of(shape.Allocatable, instancetype.CPU),
-		FreeMemory: instancetype.Of(shape.Allocatable, instancetype.Memory) / MiB,
+		CPU: shape.Capacity.Value(model.CPU), Memory: shape.Capacity.Value(model.Memory) / MiB,
+		Pods:       shape.Allocatable.Value(model.Pods),
+		FreeCPU:    shape.Allocatable.Value(model.CPU),
+		FreeMemory: shape.Allocatable.Value(model.Memory) / MiB,
 	}
 	for _, g := range t.GPUs {
 		out.GPU += g.Count

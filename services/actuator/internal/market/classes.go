@@ -2,9 +2,6 @@ package market
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -203,7 +200,7 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 		return
 	}
 	settings := s.cfg.Settings(c.Spec)
-	id, err := settingsID(settings)
+	id, err := instancetype.CatalogID(settings)
 	if err != nil {
 		s.cfg.Log.ErrorContext(ctx, "hash the settings of a class", "class", c.Spec.Name, "error", err)
 		return
@@ -212,52 +209,19 @@ func (s *Classes) shape(ctx context.Context, c *Class) {
 		c.catalogue = known
 		return
 	}
-	out := &catalogue{inventory: &model.Catalog{ID: id}, shapes: map[model.TypeName]apply.Shape{}}
-	for _, t := range s.market.types {
-		shape, err := instancetype.Resolve(t, settings)
-		if errors.Is(err, instancetype.ErrIncompatible) {
-			continue
+	sold, err := instancetype.Catalog(s.market.types, settings)
+	if err != nil {
+		c.resolved.NotReady = model.Reason{
+			Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(c.Spec.Name), Message: err.Error(),
+			Remedy: "correct the settings of EC2NodeClass " + string(c.Spec.Name),
 		}
-		if err != nil {
-			c.resolved.NotReady = model.Reason{
-				Code: model.CodeNodeClassNotReady, Subject: "ec2nodeclass/" + string(c.Spec.Name), Message: err.Error(),
-				Remedy: "correct the settings of EC2NodeClass " + string(c.Spec.Name),
-			}
-			return
-		}
-		x := apply.Shape{Labels: shapeLabels(shape.Labels), Capacity: shapeAmounts(shape.Capacity), Allocatable: shapeAmounts(shape.Allocatable)}
-		name := model.TypeName(t.Name)
-		out.shapes[name] = x
-		out.inventory.InstanceTypes = append(out.inventory.InstanceTypes, model.InstanceType{
-			Name: name, Labels: x.Labels, Capacity: x.Capacity, Allocatable: x.Allocatable,
-		})
+		return
+	}
+	out := &catalogue{inventory: sold, shapes: make(map[model.TypeName]apply.Shape, len(sold.InstanceTypes))}
+	for _, t := range sold.InstanceTypes {
+		out.shapes[t.Name] = apply.Shape{Labels: t.Labels, Capacity: t.Capacity, Allocatable: t.Allocatable}
 	}
 	s.catalogues[id], c.catalogue = out, out
-}
-
-func settingsID(s instancetype.Settings) (model.CatalogID, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(text)
-	return model.CatalogID("k-" + hex.EncodeToString(sum[:8])), nil
-}
-
-func shapeLabels(in []instancetype.Label) model.Labels {
-	var out model.Labels
-	for _, x := range in {
-		out = append(out, model.Label(x))
-	}
-	return out
-}
-
-func shapeAmounts(in []instancetype.Amount) model.Amounts {
-	var out model.Amounts
-	for _, a := range in {
-		out = append(out, model.Amount{Resource: model.Resource(a.Name), Value: a.Value})
-	}
-	return out
 }
 
 // release undoes what was made in AWS for a class that its user deletes, once no claim needs it.

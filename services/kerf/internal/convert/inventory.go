@@ -2,9 +2,6 @@ package convert
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,7 +13,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 )
 
@@ -142,52 +141,26 @@ func requirements(list []corev1.NodeSelectorRequirement) []*clusterpb.Requiremen
 }
 
 // catalog adds the shapes of all types under the settings of a class, if no class before it had the same, and returns
-// their id. Types that the class's images can't run are left out.
+// their id. All of a catalogue's types are in its region. Types that the class's images can't run are left out.
 func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (string, error) {
-	text, err := json.Marshal(s)
+	id, err := instancetype.CatalogID(s)
 	if err != nil {
-		return "", fmt.Errorf("settings: %w", err)
+		return "", err
 	}
-	sum := sha256.Sum256(text)
-	id := "k-" + hex.EncodeToString(sum[:8])
-	if slices.ContainsFunc(inv.snapshot.GetCatalogs(), func(c *clusterpb.Catalog) bool { return c.GetId() == id }) {
-		return id, nil
+	if slices.ContainsFunc(inv.snapshot.GetCatalogs(), func(c *clusterpb.Catalog) bool { return c.GetId() == string(id) }) {
+		return string(id), nil
 	}
-	out := &clusterpb.Catalog{Id: id}
-	for _, t := range from.Types {
-		shape, err := instancetype.Resolve(t, s)
-		if errors.Is(err, instancetype.ErrIncompatible) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("spec: %w", err)
-		}
-		out.InstanceTypes = append(out.InstanceTypes, &clusterpb.InstanceType{
-			Name: shape.Name, Labels: labelsOf(shape.Labels, from.Region),
-			Capacity: amounts(shape.Capacity), Allocatable: amounts(shape.Allocatable),
-		})
+	out, err := instancetype.Catalog(from.Types, s)
+	if err != nil {
+		return "", fmt.Errorf("spec: %w", err)
 	}
-	inv.snapshot.Catalogs = append(inv.snapshot.Catalogs, out)
-	return id, nil
-}
-
-// labelsOf adds the region, which all of a catalogue's types share.
-func labelsOf(from []instancetype.Label, region string) []*clusterpb.Label {
-	out := make([]*clusterpb.Label, 0, len(from)+1)
-	for _, l := range from {
-		out = append(out, &clusterpb.Label{Key: l.Key, Value: l.Value})
+	for i := range out.InstanceTypes {
+		t := &out.InstanceTypes[i]
+		t.Labels = append(t.Labels, model.Label{Key: labels.Region, Value: from.Region})
+		slices.SortFunc(t.Labels, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
 	}
-	out = append(out, &clusterpb.Label{Key: labels.Region, Value: region})
-	slices.SortFunc(out, func(a, b *clusterpb.Label) int { return strings.Compare(a.GetKey(), b.GetKey()) })
-	return out
-}
-
-func amounts(from []instancetype.Amount) []*clusterpb.Amount {
-	out := make([]*clusterpb.Amount, 0, len(from))
-	for _, a := range from {
-		out = append(out, &clusterpb.Amount{Resource: a.Name, Value: a.Value})
-	}
-	return out
+	inv.snapshot.Catalogs = append(inv.snapshot.Catalogs, convert.Catalog(*out))
+	return string(id), nil
 }
 
 // offerings lists what is sold in the zones: on demand at the list price, spot at an estimate of it. What has no known
