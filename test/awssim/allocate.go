@@ -79,7 +79,7 @@ func rank(cands []candidate, target int64, strategy string) []int {
 	for i := range order {
 		order[i] = i
 	}
-	room := func(c candidate) int64 {
+	stock := func(c candidate) int64 {
 		if c.stock < 0 {
 			return target
 		}
@@ -87,16 +87,16 @@ func rank(cands []candidate, target int64, strategy string) []int {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := cands[i], cands[j]
-		byPrice, byPriority, byRoom := cmp.Compare(a.price, b.price), cmp.Compare(a.priority, b.priority), cmp.Compare(room(b), room(a))
+		byPrice, byPriority, byStock := cmp.Compare(a.price, b.price), cmp.Compare(a.priority, b.priority), cmp.Compare(stock(b), stock(a))
 		switch strategy {
 		case prioritized:
 			return cmp.Or(byPriority, byPrice)
 		case priceCapacity:
-			return cmp.Or(byRoom, byPrice)
+			return cmp.Or(byStock, byPrice)
 		case capacityOptimized:
-			return cmp.Or(byRoom, cmp.Compare(b.depth, a.depth), byPrice)
+			return cmp.Or(byStock, cmp.Compare(b.depth, a.depth), byPrice)
 		case capacityPrioritized:
-			return cmp.Or(byRoom, byPriority, byPrice)
+			return cmp.Or(byStock, byPriority, byPrice)
 		default:
 			return byPrice
 		}

@@ -132,7 +132,7 @@ func play(ctx context.Context, o options, s *stack.Stack, line *show.Timeline, c
 	return nil
 }
 
-// showTrace prints the life of one node, from the pods that no node had room for to the node that has it, across the
+// showTrace prints the life of one node, from the pods that fit on no node to the node that has it, across the
 // three services.
 func showTrace(ctx context.Context, line *show.Timeline, collector *traces.Collector) error {
 	trace, err := story.LaunchTrace(ctx, collector)

@@ -172,7 +172,7 @@ func stage(t *testing.T, c *harness.Cluster) dynamic.Interface {
 
 func addNode(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
-	room := corev1.ResourceList{
+	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("3920m"), corev1.ResourceMemory: resource.MustParse("14Gi"), corev1.ResourcePods: resource.MustParse("58"),
 	}
 	node := &corev1.Node{
@@ -183,7 +183,7 @@ func addNode(t *testing.T, client kubernetes.Interface, name string) {
 				"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "kubernetes.io/hostname": name,
 			},
 		},
-		Status: corev1.NodeStatus{Capacity: room, Allocatable: room},
+		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity},
 	}
 	if _, err := client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // eyes see what no plan may do. They look at the cluster as it is, and share no code with the planner or its verifier:
-// every rule is written down once more, from what users were promised.
+// every rule is written down once more, from what the documentation says.
 type eyes struct{ c *cluster }
 
 // rest is how long a pod that was moved by choice must be left alone.
@@ -21,7 +21,7 @@ func (e *eyes) look(p *model.Plan) {
 	for i := range p.Disruptions {
 		for _, id := range p.Disruptions[i].Candidates {
 			if goes[id] || e.c.claims[string(id)] == nil || e.c.claims[string(id)].node == nil {
-				e.c.day.broken(&e.c.day.Homeless, fmt.Sprintf("%s %s is taken twice, or is no node", e.c.clock(), id))
+				e.c.day.broken(&e.c.day.NoDestination, fmt.Sprintf("%s %s is taken twice, or is no node", e.c.clock(), id))
 			}
 			goes[id] = true
 		}
@@ -33,7 +33,7 @@ func (e *eyes) look(p *model.Plan) {
 	for i := range p.Disruptions {
 		e.disruption(&p.Disruptions[i], p, goes)
 	}
-	e.room(p)
+	e.capacity(p)
 }
 
 // chosen says whether a disruption of a claim could have waited. From its expiry on a claim can't.
@@ -86,12 +86,12 @@ func (e *eyes) destination(d *model.Disruption, p *model.Plan, pd *pod, goes map
 		}
 	}
 	if found != 1 {
-		e.c.day.broken(&e.c.day.Homeless, fmt.Sprintf("%s %s: pod %s has %d destinations that hold", e.c.clock(), d.Reason, pd.ID, found))
+		e.c.day.broken(&e.c.day.NoDestination, fmt.Sprintf("%s %s: pod %s has %d destinations that hold", e.c.clock(), d.Reason, pd.ID, found))
 	}
 }
 
-// room says whether what is sent to nodes fits there.
-func (e *eyes) room(p *model.Plan) {
+// capacity says whether what is sent to nodes fits there.
+func (e *eyes) capacity(p *model.Plan) {
 	sent := make(map[string]size)
 	count := func(pl model.Placement) {
 		if pd := e.c.pods[string(pl.Pod)]; pd != nil && pl.Node != "" && pd.Node != pl.Node {
@@ -108,7 +108,7 @@ func (e *eyes) room(p *model.Plan) {
 	}
 	for name, s := range sent {
 		if n := e.c.nodes[name]; n == nil || !n.free.holds(s) {
-			e.c.day.broken(&e.c.day.Homeless, fmt.Sprintf("%s node %s has no room for what is sent there", e.c.clock(), name))
+			e.c.day.broken(&e.c.day.NoDestination, fmt.Sprintf("%s node %s has no capacity for what is sent there", e.c.clock(), name))
 		}
 	}
 }

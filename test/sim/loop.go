@@ -126,12 +126,12 @@ func (c *cluster) hear() error {
 // askSoon asks for capacity for pending pods a moment after the scheduler found none, once for all that come in that time.
 func (c *cluster) askSoon() {
 	const batch = 10 * time.Second
-	if c.hurried {
+	if c.planSoon {
 		return
 	}
-	c.hurried = true
+	c.planSoon = true
 	c.after(batch, func() {
-		if c.hurried {
+		if c.planSoon {
 			c.plan(model.KindProvision)
 		}
 	})
@@ -139,7 +139,7 @@ func (c *cluster) askSoon() {
 
 // plan asks the planner, checks what it says and does it.
 func (c *cluster) plan(asked ...model.DecisionKind) {
-	c.hurried = false
+	c.planSoon = false
 	if err := c.hear(); err != nil {
 		c.err = err
 		return

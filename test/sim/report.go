@@ -20,8 +20,8 @@ type Day struct {
 	Config Config
 	// What no plan may do, and how often it was done. SecondOpinion counts what the planner's own verifier found, the
 	// others what was seen from outside; Broken are the first few in words.
-	Budgets, Protected, PodBudgets, Homeless, MovedTwice, SecondOpinion, Unjudged int
-	Broken                                                                        []string
+	Budgets, Protected, PodBudgets, NoDestination, MovedTwice, SecondOpinion, Unjudged int
+	Broken                                                                             []string
 	// Cost is what the nodes cost over the day, dollars; Bound what all pods would have cost at least, packed anew at every
 	// moment by somebody who knows the future and moves pods for nothing. 0 without samples.
 	Cost, Bound float64
@@ -78,7 +78,7 @@ func newDay(cfg Config) *Day {
 
 // Violations is how often a rule was broken, by anybody's count.
 func (d *Day) Violations() int {
-	return d.Budgets + d.Protected + d.PodBudgets + d.Homeless + d.MovedTwice + d.SecondOpinion + d.Unjudged
+	return d.Budgets + d.Protected + d.PodBudgets + d.NoDestination + d.MovedTwice + d.SecondOpinion + d.Unjudged
 }
 
 // Over is the cost over the bound, less one.
@@ -344,7 +344,7 @@ func (d *Day) rules() []rule {
 		{"pool budgets", d.Budgets},
 		{"do-not-disrupt", d.Protected},
 		{"pod disruption budgets", d.PodBudgets},
-		{"displaced pods without a place", d.Homeless},
+		{"displaced pods without a place", d.NoDestination},
 		{"pods moved twice in 30 minutes", d.MovedTwice},
 		{"the second opinion's", d.SecondOpinion},
 		{"plans with unjudged candidates", d.Unjudged},

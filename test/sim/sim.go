@@ -86,7 +86,7 @@ type cluster struct {
 	// hints are where plans expect pods, by the pod.
 	hints     map[string]string
 	scheduler bool // it is about to look
-	hurried   bool // a plan for pending pods is about to be made
+	planSoon  bool // a plan for pending pods is about to be made
 	made      int
 
 	session  *plan.Session

@@ -51,7 +51,7 @@ func TestTheSameSeedIsTheSameDay(t *testing.T) {
 	cfg := brief(9)
 	cfg.Length, cfg.Pods, cfg.BoundEvery = time.Hour, 60, 20*time.Minute
 	one, other := play(t, cfg), play(t, cfg)
-	if !bytes.Equal(one.Picture(), other.Picture()) || told(t, one) != told(t, other) {
+	if !bytes.Equal(one.Picture(), other.Picture()) || report(t, one) != report(t, other) {
 		t.Error("two runs with one seed differ")
 	}
 	cfg.Seed++
@@ -73,7 +73,7 @@ func TestTheSameSeedIsTheSameDay(t *testing.T) {
 	}
 }
 
-func told(t *testing.T, d *sim.Day) string {
+func report(t *testing.T, d *sim.Day) string {
 	t.Helper()
 	var b strings.Builder
 	if err := d.Print(&b); err != nil {
@@ -110,7 +110,7 @@ func TestAPlannerThatBreaksARuleIsSeen(t *testing.T) {
 					}
 				}
 			},
-			func(d *sim.Day) int { return d.Homeless },
+			func(d *sim.Day) int { return d.NoDestination },
 		},
 		"pods that go to a node that goes": {
 			func(_ *model.Snapshot, p *model.Plan) {
@@ -121,7 +121,7 @@ func TestAPlannerThatBreaksARuleIsSeen(t *testing.T) {
 					}
 				}
 			},
-			func(d *sim.Day) int { return d.Homeless },
+			func(d *sim.Day) int { return d.NoDestination },
 		},
 	}
 	for name, tt := range tests {
@@ -130,7 +130,7 @@ func TestAPlannerThatBreaksARuleIsSeen(t *testing.T) {
 			cfg := brief(1)
 			cfg.Length, cfg.Pods, cfg.Tamper = time.Hour, 70, tt.tamper
 			if d := play(t, cfg); tt.count(d) == 0 || d.SecondOpinion == 0 {
-				t.Errorf("was not seen:\n%s", told(t, d))
+				t.Errorf("was not seen:\n%s", report(t, d))
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func TestAPlannerThatForgetsWhatItMovedIsSeen(t *testing.T) {
 	cfg := brief(1)
 	cfg.Forget = true
 	if d := play(t, cfg); d.MovedTwice == 0 {
-		t.Errorf("pods were moved as if nothing had been moved before, and no one saw it:\n%s", told(t, d))
+		t.Errorf("pods were moved as if nothing had been moved before, and no one saw it:\n%s", report(t, d))
 	}
 }
 

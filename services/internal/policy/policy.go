@@ -144,7 +144,7 @@ func (c Config) checkDisruption() error {
 	return errors.Join(errs...)
 }
 
-// Proto is what a planner is told. The config has been checked.
+// Proto is the policy as a planner reads it. The config has been checked.
 func (c Config) Proto() *clusterpb.Policy {
 	spread, _ := Spread("", c.DefaultSpread) // checked
 	return &clusterpb.Policy{

@@ -41,7 +41,7 @@ type Options struct {
 	Seed uint64
 	// Env is added to the environment of the services.
 	Env []string
-	// Started, if set, is told about each part that runs.
+	// Started, if set, is called for each part that runs.
 	Started func(part, text string)
 }
 

@@ -9,7 +9,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 )
 
-// history is what was seen of claims and plans, oldest first, a moment for each change. It is for what can't be told from
+// history is what was seen of claims and plans, oldest first, a moment for each change. It is for what can't be seen from
 // how things ended: who went when, and after whom.
 type history []moment
 

@@ -17,7 +17,7 @@ type narrator struct {
 	plan    string
 	states  map[string]clusterpb.ClaimState
 	names   map[string]string // short names of claims
-	pending map[string]string // why pods stay pending, as told last
+	pending map[string]string // why pods stay pending, as printed last
 	drifted map[string]bool   // claims
 }
 
@@ -46,7 +46,7 @@ func (n *narrator) tell(w World) {
 	n.remark(show.Gone, drifted)
 }
 
-// remark is a line about claims: "verb claim …ab1c2 text", with why below it. Of several that say the same, one is told.
+// remark is a line about claims: "verb claim …ab1c2 text", with why below it. Of several that say the same, one is printed.
 type remark struct {
 	verb   string
 	claims []string // names
@@ -56,19 +56,19 @@ type remark struct {
 }
 
 func (n *narrator) remark(mark show.Mark, all []remark) {
-	var told []remark
+	var printed []remark
 	for _, r := range all {
 		same := func(o remark) bool {
 			return r.each != "" && r.verb == o.verb && r.each == o.each && slices.Equal(r.why, o.why)
 		}
-		if i := slices.IndexFunc(told, same); i >= 0 {
-			told[i].claims = append(slices.Clip(told[i].claims), r.claims...)
-			told[i].one = r.each
+		if i := slices.IndexFunc(printed, same); i >= 0 {
+			printed[i].claims = append(slices.Clip(printed[i].claims), r.claims...)
+			printed[i].one = r.each
 		} else {
-			told = append(told, r)
+			printed = append(printed, r)
 		}
 	}
-	for _, r := range told {
+	for _, r := range printed {
 		n.line.Line(mark, strings.TrimSpace(r.verb+" "+claims(r.claims))+r.one)
 		for _, why := range r.why {
 			n.line.Line(show.Why, why)
@@ -151,11 +151,11 @@ func (n *narrator) tellClaim(c *clusterpb.Claim) {
 		n.line.Line(show.Gone, name+" gone")
 	case clusterpb.ClaimState_CLAIM_STATE_FAILED:
 		n.line.Line(show.Bad, fmt.Sprintf("%s failed: %s", name, c.GetFailure().GetMessage()))
-	default: // planned and launching last an instant, and the plan has told of them
+	default: // planned and launching last an instant, and the plan has shown them
 	}
 }
 
-// name is a claim's name that is short enough to be told apart by eye: its last five characters.
+// name is a claim's name that is short enough to read: its last five characters.
 func (n *narrator) name(id string) string {
 	if name, ok := n.names[id]; ok {
 		return name

@@ -22,7 +22,7 @@ func giantPod(ctx context.Context, s *Stage) error {
 	if err := s.apply(ctx, "pod-giant.yaml"); err != nil {
 		return err
 	}
-	if err := s.expect(ctx, stepTimeout, planned("giant"), s.told(ctx, "giant", "m5.xlarge", "cpu")); err != nil {
+	if err := s.expect(ctx, stepTimeout, planned("giant"), s.reported(ctx, "giant", "m5.xlarge", "cpu")); err != nil {
 		return err
 	}
 	if err := s.remove(ctx, "giant"); err != nil {
@@ -50,8 +50,8 @@ func planned(pod string) Condition {
 	}
 }
 
-// told holds when an event of Kerf's on the pod has all the words.
-func (s *Stage) told(ctx context.Context, pod string, words ...string) Condition {
+// reported holds when an event of Kerf's on the pod has all the words.
+func (s *Stage) reported(ctx context.Context, pod string, words ...string) Condition {
 	return func(World) string {
 		events, err := s.events(ctx, pod)
 		if err != nil {

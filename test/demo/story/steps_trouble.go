@@ -100,7 +100,7 @@ func lostClass(ctx context.Context, s *Stage) error {
 	}
 	err := s.expect(ctx, stepTimeout,
 		s.notReady(ctx, nodeClasses(), "lost", "subnetSelectorTerms"), s.notReady(ctx, nodePools(), "lost", "lost"),
-		s.told(ctx, "lost", "lost", "subnetSelectorTerms"))
+		s.reported(ctx, "lost", "lost", "subnetSelectorTerms"))
 	if err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func TestTheNarratorTellsEachThingOnce(t *testing.T) {
 		n.tell(World{Claims: []*clusterpb.Claim{claim("default-4483c459aa", "i-1", initialized)}})
 	}
 	if got := strings.Count(out.String(), "claim …459aa initialized"); got != 1 {
-		t.Errorf("told %d times:\n%s", got, out.String())
+		t.Errorf("printed %d times:\n%s", got, out.String())
 	}
 }
 
@@ -200,6 +200,6 @@ func TestTheNarratorTellsTheSameOfSeveralOnce(t *testing.T) {
 		}
 	}
 	if n := strings.Count(out.String(), "cheapest of m5"); n != 1 {
-		t.Errorf("the reason is told %d times:\n%s", n, out.String())
+		t.Errorf("the reason is printed %d times:\n%s", n, out.String())
 	}
 }

@@ -13,7 +13,7 @@ import (
 // traceTimeout is how long the services may take to send the spans of what is over.
 const traceTimeout = 10 * time.Second
 
-// launchSpans are the spans of one launch, from the batch of pods that no node had room for to a node that can be relied
+// launchSpans are the spans of one launch, from the batch of pods that fit on no node to a node that can be relied
 // on, by the three services' names for them.
 func launchSpans() []string {
 	return []string{"watcher.Batch", "planner.Plan", "actuator.Apply", "actuator.Launch", "actuator.Register", "actuator.Initialize"}

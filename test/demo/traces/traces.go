@@ -96,7 +96,7 @@ func (c *Collector) Export(_ context.Context, in *collectorv1.ExportTraceService
 	return &collectorv1.ExportTraceServiceResponse{}, nil
 }
 
-// Dropped is how many spans found no room.
+// Dropped is how many spans did not fit.
 func (c *Collector) Dropped() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

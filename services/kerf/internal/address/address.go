@@ -2,7 +2,7 @@
 // a service does not carry it.
 package address
 
-// Where kerf-up has the services listen, and kerf looks for them, unless told otherwise.
+// Where kerf-up has the services listen, and kerf looks for them, unless configured otherwise.
 const (
 	Actuator = "127.0.0.1:7500"
 	Watcher  = "127.0.0.1:7600"

@@ -58,7 +58,7 @@ type Options struct {
 const DefaultEffort = 24
 
 // Where the pods and nodes of an input are many, plans are made with less work: what they cost is then an upper bound,
-// and the advice promises less than it keeps. Where they are very many, fewer are made.
+// and the advice claims less than it saves. Where they are very many, fewer are made.
 const (
 	many, manyWork     = 1_000, 50_000
 	more, fewerPlans   = 10_000, DefaultEffort / 2
@@ -193,7 +193,7 @@ func worthIt(saving, cost int64) bool {
 }
 
 // choose picks what to show, and makes it precise: a rule that was dropped to see what would be bought becomes a rule that
-// allows just that. A change that is no good when precise makes room for the next.
+// allows just that. A change that is no good when precise is replaced by the next.
 func (s *adviser) choose() []Advice {
 	for {
 		picked := s.pick()
@@ -217,7 +217,7 @@ func (s *adviser) choose() []Advice {
 	}
 }
 
-// pick is the indexes of the best that was found, one of each group. Changes that cost money to place pods leave room for
+// pick is the indexes of the best that was found, one of each group. Changes that cost money to place pods leave a place for
 // those that save.
 func (s *adviser) pick() []int {
 	var places, saves []int

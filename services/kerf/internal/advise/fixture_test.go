@@ -49,7 +49,7 @@ func labels(kv ...string) model.Labels {
 	return out
 }
 
-func room(cpu, memory int64) model.Amounts {
+func amounts(cpu, memory int64) model.Amounts {
 	return model.Amounts{{Resource: model.CPU, Value: cpu}, {Resource: model.Memory, Value: memory}, {Resource: model.Pods, Value: 50}}
 }
 
@@ -60,7 +60,7 @@ func world() model.Input {
 	for _, s := range shapes() {
 		name := model.TypeName(fmt.Sprintf("%s.%dx", s.family, s.cpu))
 		catalog.InstanceTypes = append(catalog.InstanceTypes, model.InstanceType{
-			Name: name, Capacity: room(1000*s.cpu, s.memory*gib), Allocatable: room(1000*s.cpu, s.memory*gib),
+			Name: name, Capacity: amounts(1000*s.cpu, s.memory*gib), Allocatable: amounts(1000*s.cpu, s.memory*gib),
 			Labels: labels(family, s.family, category, s.family[:1], cpus, fmt.Sprint(s.cpu), arch, s.arch, typeKey, string(name),
 				"kubernetes.io/os", "linux"),
 		})

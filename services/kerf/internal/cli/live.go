@@ -19,7 +19,7 @@ import (
 const (
 	// planTimeout bounds a plan of a planner elsewhere, sending it the snapshot included.
 	planTimeout = 5 * time.Minute
-	// partBytes is how large a message of a session may be: a mebibyte, less room for what is around it.
+	// partBytes is how large a message of a session may be: a mebibyte, less what is around it.
 	partBytes = 1<<20 - 1<<10
 	// maxPlanBytes bounds what a plan may grow to over all its parts.
 	maxPlanBytes = 256 << 20

@@ -53,11 +53,11 @@ func running(t *testing.T) *clusterpb.Snapshot {
 		Now:    timestamppb.New(present().Add(-3 * time.Hour)),
 		Policy: &clusterpb.Policy{PerNodeOverheadMicroUsdPerHour: new(int64(0))}, // two nodes, where one larger one would do
 	}}
-	course, err := preview.Play(t.Context(), planner.Decide, req, 5)
-	if err != nil || !course.Settled || len(course.Pending) > 0 {
-		t.Fatal(err, course.Pending)
+	played, err := preview.Play(t.Context(), planner.Decide, req, 5)
+	if err != nil || !played.Settled || len(played.Pending) > 0 {
+		t.Fatal(err, played.Pending)
 	}
-	s := proto.CloneOf(course.End)
+	s := proto.CloneOf(played.End)
 	s.ObserveTime, s.Cluster = timestamppb.New(present()), "story"
 	for i, c := range s.GetClaims() { // ids that do not change with every catalogue
 		name := []string{"one", "two", "three"}[i]

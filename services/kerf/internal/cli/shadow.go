@@ -120,11 +120,11 @@ func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) err
 	case s.plan.out.json():
 		return render.ShadowJSON(std.Out, r)
 	case s.once:
-		if err := render.Shadow(std.Out, shadow.Report{Time: r.Time, Snapshot: r.Snapshot, Course: r.Course}, nil, std.style()); err != nil {
+		if err := render.Shadow(std.Out, shadow.Report{Time: r.Time, Snapshot: r.Snapshot, Run: r.Run}, nil, std.style()); err != nil {
 			return err
 		}
 		fmt.Fprintln(std.Out)
-		return render.Plan(std.Out, render.PlanView{Plan: r.Course.First, Snapshot: r.Snapshot, Assumed: r.Notes}, std.style())
+		return render.Plan(std.Out, render.PlanView{Plan: r.Run.First, Snapshot: r.Snapshot, Assumed: r.Notes}, std.style())
 	default:
 		return render.Shadow(std.Out, r, before, std.style())
 	}

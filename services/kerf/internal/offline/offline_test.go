@@ -145,7 +145,7 @@ func TestOldFormsSayTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(old.Warnings) == 0 {
-		t.Error("no one was told that the forms are old")
+		t.Error("nothing warns that the forms are old")
 	}
 	// The hop limit that v1beta1 had by default is part of a class's hash, and of nothing that is planned.
 	old.Snapshot.NodeClasses[0].Hash = today.Snapshot.GetNodeClasses()[0].GetHash()
@@ -199,7 +199,7 @@ func TestASavedSnapshotComesBackWhole(t *testing.T) {
 	}
 }
 
-// buffer is room for three more pods of the story.
+// buffer is capacity for three more pods of the story.
 const buffer = `apiVersion: autoscaling.x-k8s.io/v1beta1
 kind: CapacityBuffer
 metadata: {name: room}
@@ -224,7 +224,7 @@ spec:
 	}
 	buffers, overlays := in.Snapshot.GetCapacityBuffers(), in.Snapshot.GetNodeOverlays()
 	if len(buffers) != 1 || buffers[0].GetReplicas() != 3 || !buffers[0].GetCreateTime().AsTime().Equal(present()) {
-		t.Errorf("buffers %v, want room for 3, as of now", buffers)
+		t.Errorf("buffers %v, want capacity for 3, as of now", buffers)
 	}
 	if len(overlays) != 1 || overlays[0].GetAdjustmentPpm() != -400_000 {
 		t.Errorf("overlays %v, want 40%% off", overlays)

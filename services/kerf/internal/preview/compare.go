@@ -31,9 +31,9 @@ func between(s *clusterpb.Snapshot) time.Duration {
 	return out
 }
 
-// Course is what becomes of a cluster when plans are carried out one after the other, each at once, until there is
+// Run is what becomes of a cluster when plans are carried out one after the other, each at once, until there is
 // nothing left to do or the rounds are used up.
-type Course struct {
+type Run struct {
 	// First is the plan that would be made now.
 	First *plannerpb.Plan
 	// Rounds is how many plans did something; Settled says that the last one left nothing to do.
@@ -49,12 +49,12 @@ type Course struct {
 	Pending []*plannerpb.PendingPod
 	// End is the cluster after the last round.
 	End *clusterpb.Snapshot
-	// Fates are what became of the nodes that there were at the start, by name.
-	Fates map[string]Fate
+	// Outcomes are what became of the nodes that there were at the start, by name.
+	Outcomes map[string]Outcome
 }
 
-// Fate is what becomes of a node.
-type Fate struct {
+// Outcome is what becomes of a node.
+type Outcome struct {
 	// Reason is why it goes; unspecified for one that stays.
 	Reason clusterpb.DisruptionReason
 	// Round is when it goes, from 1; 0 for one that stays.
@@ -66,15 +66,15 @@ type Fate struct {
 }
 
 // Play carries plans out until nothing is left to do, at most so many rounds.
-func Play(ctx context.Context, decide Decider, req *plannerpb.PlanRequest, rounds int) (Course, error) {
+func Play(ctx context.Context, decide Decider, req *plannerpb.PlanRequest, rounds int) (Run, error) {
 	now := req.GetDecide().GetNow().AsTime()
 	g := newStage(req.GetSnapshot(), now)
-	out := Course{Fates: map[string]Fate{}, End: g.s}
+	out := Run{Outcomes: map[string]Outcome{}, End: g.s}
 	ask := proto.CloneOf(req.GetDecide())
 	for round := 1; ; round++ {
 		resp, err := decide(ctx, &plannerpb.PlanRequest{Snapshot: g.s, Decide: ask})
 		if err != nil {
-			return Course{}, fmt.Errorf("round %d: %w", round, err)
+			return Run{}, fmt.Errorf("round %d: %w", round, err)
 		}
 		p := resp.GetPlan()
 		if round == 1 {
@@ -97,15 +97,15 @@ func Play(ctx context.Context, decide Decider, req *plannerpb.PlanRequest, round
 }
 
 // verdicts notes what the latest plan says of nodes that have stayed so far.
-func (c *Course) verdicts(p *plannerpb.Plan) {
+func (c *Run) verdicts(p *plannerpb.Plan) {
 	for _, v := range p.GetNodes() {
-		if f, ok := c.Fates[v.GetNode()]; ok && f.Round == 0 || !ok && p == c.First {
-			c.Fates[v.GetNode()] = Fate{Why: v.GetReason()}
+		if f, ok := c.Outcomes[v.GetNode()]; ok && f.Round == 0 || !ok && p == c.First {
+			c.Outcomes[v.GetNode()] = Outcome{Why: v.GetReason()}
 		}
 	}
 }
 
-func (c *Course) count(p *plannerpb.Plan, round int, s *clusterpb.Snapshot) {
+func (c *Run) count(p *plannerpb.Plan, round int, s *clusterpb.Snapshot) {
 	nodes := map[string]string{}
 	for _, n := range s.GetNodes() {
 		nodes[n.GetClaim()] = n.GetName()
@@ -120,8 +120,8 @@ func (c *Course) count(p *plannerpb.Plan, round int, s *clusterpb.Snapshot) {
 			c.DriftRounds = round
 		}
 		for _, claim := range d.GetCandidates() {
-			if _, ok := c.Fates[nodes[claim]]; ok {
-				c.Fates[nodes[claim]] = Fate{
+			if _, ok := c.Outcomes[nodes[claim]]; ok {
+				c.Outcomes[nodes[claim]] = Outcome{
 					Reason: d.GetDisruptionReason(), Round: round, Replaced: len(d.GetReplacements()) > 0, Why: d.GetReason(),
 				}
 			}
@@ -142,11 +142,11 @@ type Comparison struct {
 	// Policy says that another policy is part of the change.
 	Policy  bool
 	Assumed []string
-	// Drifts are the nodes that drift by the changes and did not before, by pool and name; Mends those that did before and
+	// Drifts are the nodes that drift by the changes and did not before, by pool and name; NoLongerDrifted those that did before and
 	// do not any more.
-	Drifts, Mends []Drift
+	Drifts, NoLongerDrifted []Drift
 	// Without and With are what becomes of the cluster.
-	Without, With Course
+	Without, With Run
 	// RoundsMost is how many rounds were played at most.
 	RoundsMost int
 	// Snapshot is the changed one.
@@ -164,7 +164,7 @@ func Compare(ctx context.Context, decide Decider, without, with *plannerpb.PlanR
 	if err != nil {
 		return Comparison{}, fmt.Errorf("with the changes: %w", err)
 	}
-	out.Drifts, out.Mends = less(after, before), less(before, after)
+	out.Drifts, out.NoLongerDrifted = less(after, before), less(before, after)
 	if out.Without, err = Play(ctx, decide, without, rounds); err != nil {
 		return Comparison{}, err
 	}

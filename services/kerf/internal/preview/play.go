@@ -201,7 +201,7 @@ func (g *stage) pods(to map[string]*plannerpb.Placement, nodes map[string]string
 	for _, c := range g.s.GetPodClasses() {
 		bound[c.GetId()] = c.GetDaemon() || c.GetMirror()
 	}
-	stirred := map[string]bool{} // nodes to which pods came
+	gotPods := map[string]bool{} // nodes to which pods came
 	var pods []*clusterpb.Pod
 	for _, p := range g.s.GetPods() {
 		pl := to[p.GetId()]
@@ -213,7 +213,7 @@ func (g *stage) pods(to map[string]*plannerpb.Placement, nodes map[string]string
 		case gone[p.GetNode()] && bound[p.GetClassId()]:
 			continue
 		case node != "" && node != p.GetNode():
-			stirred[node] = true
+			gotPods[node] = true
 			p = proto.CloneOf(p)
 			p.Node, p.Phase, p.Ready = node, clusterpb.PodPhase_POD_PHASE_RUNNING, true
 			p.BindTime, p.UnschedulableTime, p.NominatedNode = timestamppb.New(g.now), nil, ""
@@ -226,7 +226,7 @@ func (g *stage) pods(to map[string]*plannerpb.Placement, nodes map[string]string
 	}
 	g.s.Pods = pods
 	for i, n := range g.s.GetNodes() {
-		if stirred[n.GetName()] {
+		if gotPods[n.GetName()] {
 			n = proto.CloneOf(n)
 			n.LastPodEventTime = timestamppb.New(g.now)
 			g.s.Nodes[i] = n

@@ -93,14 +93,14 @@ func request(t *testing.T) *plannerpb.PlanRequest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	course, err := preview.Play(t.Context(), planner.Decide, question(in.Snapshot, present()), 5)
+	played, err := preview.Play(t.Context(), planner.Decide, question(in.Snapshot, present()), 5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(course.Pending) > 0 || len(course.End.GetNodes()) < 2 || !course.Settled {
-		t.Fatalf("want a few nodes and no pending pods, not %d nodes, %v", len(course.End.GetNodes()), course.Pending)
+	if len(played.Pending) > 0 || len(played.End.GetNodes()) < 2 || !played.Settled {
+		t.Fatalf("want a few nodes and no pending pods, not %d nodes, %v", len(played.End.GetNodes()), played.Pending)
 	}
-	return question(course.End, course.End.GetObserveTime().AsTime().Add(2*time.Hour))
+	return question(played.End, played.End.GetObserveTime().AsTime().Add(2*time.Hour))
 }
 
 func question(s *clusterpb.Snapshot, now time.Time) *plannerpb.PlanRequest {
@@ -226,7 +226,7 @@ func TestChangesDriftNodes(t *testing.T) {
 					c.With.Settled, c.With.Drifted, c.With.DriftRounds, len(c.With.Pending))
 			}
 			for _, d := range c.Drifts {
-				if f := c.With.Fates[d.Node]; f.Round == 0 || f.Reason != clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED {
+				if f := c.With.Outcomes[d.Node]; f.Round == 0 || f.Reason != clusterpb.DisruptionReason_DISRUPTION_REASON_DRIFTED {
 					t.Errorf("%s: %+v", d.Node, f)
 				}
 			}

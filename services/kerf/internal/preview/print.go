@@ -23,7 +23,7 @@ func Print(w io.Writer, c Comparison, s page.Style) error {
 	p.changes()
 	p.drifts()
 	p.sides()
-	p.fates()
+	p.outcomes()
 	p.pending()
 	p.rounds()
 	return p.Flush(w)
@@ -37,8 +37,8 @@ type previewPage struct {
 
 func pricesOf(c Comparison) map[string]int64 {
 	out := map[string]int64{}
-	for _, course := range []Course{c.Without, c.With} {
-		for _, v := range course.First.GetNodes() {
+	for _, played := range []Run{c.Without, c.With} {
+		for _, v := range played.First.GetNodes() {
 			out[v.GetNode()] = v.GetPriceMicroUsdPerHour()
 		}
 	}
@@ -78,9 +78,9 @@ func (p *previewPage) drifts() {
 		p.Heading("DRIFT", fmt.Sprintf("%s would drift", page.Count(len(p.Drifts), "node")))
 		p.driftTable(p.Drifts)
 	}
-	if len(p.Mends) > 0 {
-		p.Heading("MENDED", fmt.Sprintf("%s would not be drifted any more", page.Count(len(p.Mends), "node")))
-		p.driftTable(p.Mends)
+	if len(p.NoLongerDrifted) > 0 {
+		p.Heading("MENDED", fmt.Sprintf("%s would not be drifted any more", page.Count(len(p.NoLongerDrifted), "node")))
+		p.driftTable(p.NoLongerDrifted)
 	}
 }
 
@@ -112,7 +112,7 @@ func (p *previewPage) driftTable(list []Drift) {
 	}
 }
 
-// sides puts the two courses beside each other.
+// sides puts the two runs beside each other.
 func (p *previewPage) sides() {
 	p.Heading("COMPARED", "plans carried out one after the other until nothing is left to do")
 	a, b := p.Without, p.With
@@ -163,8 +163,8 @@ func plus(n int) string {
 	return fmt.Sprintf("%+d", n)
 }
 
-// fateGroup is nodes with the same outcome, without and with the changes.
-type fateGroup struct {
+// outcomeGroup is nodes with the same outcome, without and with the changes.
+type outcomeGroup struct {
 	without, with string
 	nodes         []string
 	price         int64
@@ -172,7 +172,7 @@ type fateGroup struct {
 	why           string
 }
 
-func fateWord(f Fate) string {
+func outcomeWord(f Outcome) string {
 	switch {
 	case f.Round == 0:
 		return "stays"
@@ -184,12 +184,12 @@ func fateWord(f Fate) string {
 }
 
 // otherwise groups the nodes whose outcome differs with and without the changes, the most expensive first.
-func (p *previewPage) otherwise() []*fateGroup {
-	index := map[[2]string]*fateGroup{}
-	var groups []*fateGroup
-	for _, node := range slices.Sorted(maps.Keys(p.With.Fates)) {
-		with, without := p.With.Fates[node], p.Without.Fates[node]
-		key := [2]string{fateWord(without), fateWord(with)}
+func (p *previewPage) otherwise() []*outcomeGroup {
+	index := map[[2]string]*outcomeGroup{}
+	var groups []*outcomeGroup
+	for _, node := range slices.Sorted(maps.Keys(p.With.Outcomes)) {
+		with, without := p.With.Outcomes[node], p.Without.Outcomes[node]
+		key := [2]string{outcomeWord(without), outcomeWord(with)}
 		drifts := slices.ContainsFunc(p.Drifts, func(d Drift) bool { return d.Node == node })
 		if key[0] == key[1] && !(drifts && with.Round == 0) {
 			continue
@@ -199,7 +199,7 @@ func (p *previewPage) otherwise() []*fateGroup {
 		}
 		g := index[key]
 		if g == nil {
-			g = &fateGroup{without: key[0], with: key[1], first: with.Round, why: whyOf(with)}
+			g = &outcomeGroup{without: key[0], with: key[1], first: with.Round, why: whyOf(with)}
 			index[key] = g
 			groups = append(groups, g)
 		}
@@ -207,14 +207,14 @@ func (p *previewPage) otherwise() []*fateGroup {
 		g.price += p.price[node]
 		g.first, g.last = min(g.first, with.Round), max(g.last, with.Round)
 	}
-	slices.SortStableFunc(groups, func(a, b *fateGroup) int {
+	slices.SortStableFunc(groups, func(a, b *outcomeGroup) int {
 		return cmp.Or(cmp.Compare(b.price, a.price), len(b.nodes)-len(a.nodes))
 	})
 	return groups
 }
 
 // whyOf is what keeps a node, and what would free it.
-func whyOf(f Fate) string {
+func whyOf(f Outcome) string {
 	out := f.Why.GetMessage()
 	if r := f.Why.GetRemedy(); r != "" && f.Round == 0 {
 		out += "; " + r
@@ -222,7 +222,7 @@ func whyOf(f Fate) string {
 	return out
 }
 
-func (p *previewPage) fates() {
+func (p *previewPage) outcomes() {
 	groups := p.otherwise()
 	if len(groups) == 0 {
 		return
@@ -233,7 +233,7 @@ func (p *previewPage) fates() {
 		nodes += len(g.nodes)
 		places = max(places, page.Digits(g.price))
 	}
-	p.Heading("NODES", fmt.Sprintf("%d of %d have a different outcome", nodes, len(p.With.Fates)))
+	p.Heading("NODES", fmt.Sprintf("%d of %d have a different outcome", nodes, len(p.With.Outcomes)))
 	rows := make([]table.Row, len(groups))
 	for i, g := range groups {
 		rows[i] = table.Row{len(g.nodes), page.Fixed(g.price, places), g.without, g.with, roundsWord(g), page.Some(g.nodes, page.MostNames)}
@@ -246,7 +246,7 @@ func (p *previewPage) fates() {
 	}
 }
 
-func roundsWord(g *fateGroup) string {
+func roundsWord(g *outcomeGroup) string {
 	switch {
 	case g.last == 0:
 		return "-"
@@ -281,7 +281,7 @@ func (p *previewPage) rounds() {
 	p.Gap()
 	left := 0
 	for _, d := range p.Drifts {
-		if p.With.Fates[d.Node].Round == 0 {
+		if p.With.Outcomes[d.Node].Round == 0 {
 			left++
 		}
 	}
@@ -306,14 +306,14 @@ func (p *previewPage) rounds() {
 
 // previewJSON is a comparison for machines.
 type previewJSON struct {
-	Changes []Change    `json:"changes"`
-	Policy  bool        `json:"policy,omitempty"`
-	Assumed []string    `json:"assumed,omitempty"`
-	Drifts  []driftJSON `json:"drifts,omitempty"`
-	Mends   []driftJSON `json:"mends,omitempty"`
-	Without courseJSON  `json:"without"`
-	With    courseJSON  `json:"with"`
-	Nodes   []fateJSON  `json:"nodes,omitempty"`
+	Changes         []Change      `json:"changes"`
+	Policy          bool          `json:"policy,omitempty"`
+	Assumed         []string      `json:"assumed,omitempty"`
+	Drifts          []driftJSON   `json:"drifts,omitempty"`
+	NoLongerDrifted []driftJSON   `json:"noLongerDrifted,omitempty"`
+	Without         runJSON       `json:"without"`
+	With            runJSON       `json:"with"`
+	Nodes           []outcomeJSON `json:"nodes,omitempty"`
 }
 
 type driftJSON struct {
@@ -323,7 +323,7 @@ type driftJSON struct {
 	Why      string `json:"why"`
 }
 
-type courseJSON struct {
+type runJSON struct {
 	CostBeforeMicroUSDPerHour int64           `json:"costBeforeMicroUsdPerHour,string"`
 	CostAfterMicroUSDPerHour  int64           `json:"costAfterMicroUsdPerHour,string"`
 	Removed                   int             `json:"nodesRemoved"`
@@ -337,7 +337,7 @@ type courseJSON struct {
 	FirstPlan                 json.RawMessage `json:"firstPlan"`
 }
 
-type fateJSON struct {
+type outcomeJSON struct {
 	Node                 string `json:"node"`
 	PriceMicroUSDPerHour int64  `json:"priceMicroUsdPerHour,omitempty,string"`
 	Without              string `json:"without"`
@@ -350,25 +350,25 @@ type fateJSON struct {
 
 // PrintJSON is Print for machines: every node, and the first plan of each side in proto JSON.
 func PrintJSON(w io.Writer, c Comparison) error {
-	out := previewJSON{Changes: c.Changes, Policy: c.Policy, Assumed: c.Assumed, Drifts: driftsJSON(c.Drifts), Mends: driftsJSON(c.Mends)}
+	out := previewJSON{Changes: c.Changes, Policy: c.Policy, Assumed: c.Assumed, Drifts: driftsJSON(c.Drifts), NoLongerDrifted: driftsJSON(c.NoLongerDrifted)}
 	if out.Changes == nil {
 		out.Changes = []Change{}
 	}
 	for _, side := range []struct {
-		to   *courseJSON
-		from Course
+		to   *runJSON
+		from Run
 	}{{&out.Without, c.Without}, {&out.With, c.With}} {
 		var err error
-		if *side.to, err = newCourseJSON(side.from); err != nil {
+		if *side.to, err = newRunJSON(side.from); err != nil {
 			return err
 		}
 	}
 	price := pricesOf(c)
-	for _, node := range slices.Sorted(maps.Keys(c.With.Fates)) {
-		without, with := c.Without.Fates[node], c.With.Fates[node]
-		out.Nodes = append(out.Nodes, fateJSON{
-			Node: node, PriceMicroUSDPerHour: price[node], Without: fateWord(without), WithoutRound: without.Round,
-			With: fateWord(with), WithRound: with.Round, Code: codeName(with.Why), Why: with.Why.GetMessage(),
+	for _, node := range slices.Sorted(maps.Keys(c.With.Outcomes)) {
+		without, with := c.Without.Outcomes[node], c.With.Outcomes[node]
+		out.Nodes = append(out.Nodes, outcomeJSON{
+			Node: node, PriceMicroUSDPerHour: price[node], Without: outcomeWord(without), WithoutRound: without.Round,
+			With: outcomeWord(with), WithRound: with.Round, Code: codeName(with.Why), Why: with.Why.GetMessage(),
 		})
 	}
 	data, err := json.Marshal(out)
@@ -393,9 +393,9 @@ func driftsJSON(list []Drift) []driftJSON {
 	return out
 }
 
-func newCourseJSON(c Course) (courseJSON, error) {
+func newRunJSON(c Run) (runJSON, error) {
 	first, err := page.Marshal(c.First)
-	out := courseJSON{
+	out := runJSON{
 		CostBeforeMicroUSDPerHour: c.CostBefore, CostAfterMicroUSDPerHour: c.CostAfter, Removed: c.Gone, Drifted: c.Drifted,
 		Bought: c.Bought, Evictions: c.Evictions, Rounds: c.Rounds, DriftRounds: c.DriftRounds, Settled: c.Settled, FirstPlan: first,
 	}

@@ -17,7 +17,7 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 	if before != nil && !changed(r, *before) {
 		return nil
 	}
-	p := newPlanPage(PlanView{Plan: r.Course.First, Snapshot: r.Snapshot}, s)
+	p := newPlanPage(PlanView{Plan: r.Run.First, Snapshot: r.Snapshot}, s)
 	p.Line("%s  %s", p.Paint(page.Bold, r.Time.UTC().Format(time.DateTime)), p.comparedSentence(r))
 	for _, c := range r.Fresh.Launches {
 		p.Item("  "+p.Paint(page.Dim, "buy        "), fmt.Sprintf("%s for %s, %s an hour",
@@ -29,7 +29,7 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 	if r.Fresh.Gone > 0 {
 		p.Item("  "+p.Paint(page.Dim, "no longer  "), page.Count(r.Fresh.Gone, "decision")+" of the plan before")
 	}
-	if n := len(r.Course.First.GetPending()); n > 0 {
+	if n := len(r.Run.First.GetPending()); n > 0 {
 		p.Item("  "+p.Paint(page.Dim, "pending    "), page.Count(n, "pod")+" that nothing was found for")
 	}
 	for _, n := range r.Notes {
@@ -41,8 +41,8 @@ func Shadow(w io.Writer, r shadow.Report, before *shadow.Report, s page.Style) e
 func changed(r, before shadow.Report) bool {
 	f := r.Fresh
 	return len(f.Launches)+len(f.Disruptions)+f.Gone+len(r.Notes) > 0 ||
-		r.Course.CostBefore != before.Course.CostBefore || r.Course.CostAfter != before.Course.CostAfter ||
-		len(r.Course.First.GetPending()) != len(before.Course.First.GetPending())
+		r.Run.CostBefore != before.Run.CostBefore || r.Run.CostAfter != before.Run.CostAfter ||
+		len(r.Run.First.GetPending()) != len(before.Run.First.GetPending())
 }
 
 func (p *planPage) comparedSentence(r shadow.Report) string {
@@ -52,16 +52,16 @@ func (p *planPage) comparedSentence(r shadow.Report) string {
 			owned++
 		}
 	}
-	out := fmt.Sprintf("%s, %s an hour", page.Count(owned, "node"), page.Dollars(r.Course.CostBefore))
-	if r.Course.CostAfter == r.Course.CostBefore {
+	out := fmt.Sprintf("%s, %s an hour", page.Count(owned, "node"), page.Dollars(r.Run.CostBefore))
+	if r.Run.CostAfter == r.Run.CostBefore {
 		return out + "; Kerf would change nothing of that"
 	}
 	color := page.Green
-	if r.Course.CostAfter > r.Course.CostBefore {
+	if r.Run.CostAfter > r.Run.CostBefore {
 		color = page.Yellow
 	}
-	return out + "; with Kerf " + p.Paint(color, page.Dollars(r.Course.CostAfter)+percent(r.Course.CostAfter-r.Course.CostBefore, r.Course.CostBefore)) +
-		" after " + page.Count(r.Course.Rounds, "round")
+	return out + "; with Kerf " + p.Paint(color, page.Dollars(r.Run.CostAfter)+percent(r.Run.CostAfter-r.Run.CostBefore, r.Run.CostBefore)) +
+		" after " + page.Count(r.Run.Rounds, "round")
 }
 
 // percent is a change in parentheses, " (-24.8%)"; "" where there is nothing to compare with.
@@ -133,15 +133,15 @@ type totalJSON struct {
 
 // ShadowJSON writes a report as one line of JSON, the plan in proto JSON within it.
 func ShadowJSON(w io.Writer, r shadow.Report) error {
-	plan, err := page.Marshal(r.Course.First)
+	plan, err := page.Marshal(r.Run.First)
 	if err != nil {
 		return err
 	}
 	out := shadowJSON{
-		Time: r.Time.UTC(), Revision: r.Snapshot.GetRevision(), CostMicroUSDPerHour: r.Course.CostBefore,
-		CostAfterMicroUSDPerHour:   r.Course.First.GetCostAfterMicroUsdPerHour(),
-		CostSettledMicroUSDPerHour: r.Course.CostAfter, Rounds: r.Course.Rounds, Settled: r.Course.Settled,
-		Pending: len(r.Course.First.GetPending()), FreshDecisions: len(r.Fresh.Launches) + len(r.Fresh.Disruptions),
+		Time: r.Time.UTC(), Revision: r.Snapshot.GetRevision(), CostMicroUSDPerHour: r.Run.CostBefore,
+		CostAfterMicroUSDPerHour:   r.Run.First.GetCostAfterMicroUsdPerHour(),
+		CostSettledMicroUSDPerHour: r.Run.CostAfter, Rounds: r.Run.Rounds, Settled: r.Run.Settled,
+		Pending: len(r.Run.First.GetPending()), FreshDecisions: len(r.Fresh.Launches) + len(r.Fresh.Disruptions),
 		GoneDecisions: r.Fresh.Gone, Notes: r.Notes, Plan: plan,
 		Total: totalJSON{
 			r.Total.Plans, r.Total.Watched.Seconds(), r.Total.Cost, r.Total.WithKerf, r.Total.Removed, r.Total.Replaced, r.Total.Evictions,

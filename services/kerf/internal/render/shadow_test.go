@@ -19,9 +19,9 @@ func report() shadow.Report {
 	v := everything()
 	return shadow.Report{
 		Time: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), Snapshot: v.Snapshot,
-		Course: preview.Course{First: v.Plan, Rounds: 3, Settled: true, CostBefore: 384_000, CostAfter: 96_000},
-		Fresh:  shadow.Decisions{Launches: v.Plan.GetNodeClaims()[:1], Disruptions: v.Plan.GetDisruptions(), Gone: 1},
-		Notes:  []string{"2 NodeClaims are not launched yet, and do not count"},
+		Run:   preview.Run{First: v.Plan, Rounds: 3, Settled: true, CostBefore: 384_000, CostAfter: 96_000},
+		Fresh: shadow.Decisions{Launches: v.Plan.GetNodeClaims()[:1], Disruptions: v.Plan.GetDisruptions(), Gone: 1},
+		Notes: []string{"2 NodeClaims are not launched yet, and do not count"},
 		Total: shadow.Total{
 			Plans: 60, Watched: time.Hour, Cost: 384_000, WithKerf: 96_000, Removed: 2, Replaced: 1, Evictions: 2,
 		},
@@ -50,8 +50,8 @@ func TestAShadowIsSilentWhileNothingChanges(t *testing.T) {
 		want   string
 	}{
 		"nothing changes":                 {func(*shadow.Report) {}, ""},
-		"the cluster gets more expensive": {func(r *shadow.Report) { r.Course.CostBefore++ }, "2 nodes, $0.384001 an hour"},
-		"Kerf would do it for less":       {func(r *shadow.Report) { r.Course.CostAfter-- }, "with Kerf $0.095999 (-75.0%) after 3 rounds"},
+		"the cluster gets more expensive": {func(r *shadow.Report) { r.Run.CostBefore++ }, "2 nodes, $0.384001 an hour"},
+		"Kerf would do it for less":       {func(r *shadow.Report) { r.Run.CostAfter-- }, "with Kerf $0.095999 (-75.0%) after 3 rounds"},
 		"a decision is none any more": {
 			func(r *shadow.Report) { r.Fresh.Gone = 2 }, "2 decisions of the plan before",
 		},

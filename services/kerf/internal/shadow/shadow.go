@@ -47,7 +47,7 @@ type Config struct {
 	// Rounds is how many plans are played through, one after the other, to see where they lead.
 	Rounds int
 	Now    func() time.Time
-	// Report is told each plan. An error ends the shadow.
+	// Report gets each plan. An error ends the shadow.
 	Report func(Report) error
 }
 
@@ -56,8 +56,8 @@ type Report struct {
 	Time time.Time
 	// Snapshot is the cluster as Kerf would see it if it ran it.
 	Snapshot *clusterpb.Snapshot
-	// Course is what would become of the cluster; its First is the plan that Kerf would carry out now.
-	Course preview.Course
+	// Run is what would become of the cluster; its First is the plan that Kerf would carry out now.
+	Run preview.Run
 	// Fresh are those decisions of the plan that were not in the last one: launches and disruptions, by id.
 	Fresh Decisions
 	// Notes say what is left out or assumed; only those that are new.
@@ -114,14 +114,14 @@ type follower struct {
 	begin time.Time
 	last  *Report
 	total Total
-	// told are the notes that were reported, seen the claims that Kerf would have removed.
-	told, seen map[string]bool
+	// reported are the notes that were reported, seen the claims that Kerf would have removed.
+	reported, seen map[string]bool
 	// decisions are those of the last plan, by what they do.
 	decisions map[string]bool
 }
 
 func newFollower(cfg Config) *follower {
-	return &follower{cfg: cfg, told: map[string]bool{}, seen: map[string]bool{}, decisions: map[string]bool{}}
+	return &follower{cfg: cfg, reported: map[string]bool{}, seen: map[string]bool{}, decisions: map[string]bool{}}
 }
 
 // follow folds what comes, and plans at once for the first batch, then every interval, until there is to be an end.
@@ -163,11 +163,11 @@ func (f *follower) plan(ctx context.Context) error {
 	now := f.cfg.Now()
 	s, notes := Complete(wire.Whole(f.state, wire.Header{}), f.cfg.Source.Objects(), f.cfg.World)
 	req := &plannerpb.PlanRequest{Snapshot: s, Decide: &plannerpb.Decide{Now: timestamppb.New(now), Policy: f.cfg.Policy}}
-	course, err := preview.Play(ctx, f.cfg.Decide, req, f.cfg.Rounds)
+	played, err := preview.Play(ctx, f.cfg.Decide, req, f.cfg.Rounds)
 	if err != nil {
 		return fmt.Errorf("plan for revision %d: %w", f.state.Revision, err)
 	}
-	r := Report{Time: now, Snapshot: s, Course: course, Fresh: f.fresh(course.First), Notes: f.news(notes)}
+	r := Report{Time: now, Snapshot: s, Run: played, Fresh: f.fresh(played.First), Notes: f.news(notes)}
 	f.add(&r)
 	r.Total = f.total
 	f.last = &r
@@ -177,10 +177,10 @@ func (f *follower) plan(ctx context.Context) error {
 func (f *follower) news(notes []string) []string {
 	var out []string
 	for _, n := range notes {
-		if !f.told[n] {
+		if !f.reported[n] {
 			out = append(out, n)
 		}
-		f.told[n] = true
+		f.reported[n] = true
 	}
 	return out
 }
@@ -223,12 +223,12 @@ func (f *follower) add(r *Report) {
 		f.begin = r.Time // what came before was reading
 	} else {
 		passed := r.Time.Sub(f.last.Time)
-		f.total.Cost += micro(f.last.Course.CostBefore, passed)
-		f.total.WithKerf += micro(f.last.Course.CostAfter, passed)
+		f.total.Cost += micro(f.last.Run.CostBefore, passed)
+		f.total.WithKerf += micro(f.last.Run.CostAfter, passed)
 	}
 	f.total.Watched = r.Time.Sub(f.begin)
 	f.forget(r.Snapshot)
-	for _, d := range r.Course.First.GetDisruptions() {
+	for _, d := range r.Run.First.GetDisruptions() {
 		fresh := slices.ContainsFunc(d.GetCandidates(), func(c string) bool { return !f.seen[c] })
 		for _, c := range d.GetCandidates() {
 			if f.seen[c] {

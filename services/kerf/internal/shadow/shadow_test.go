@@ -105,7 +105,7 @@ func nodeClaim(name, node, instanceType string) *karpenterv1.NodeClaim {
 }
 
 func node(name, instanceType string) *corev1.Node {
-	room := corev1.ResourceList{
+	capacity := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("3"), corev1.ResourceMemory: resource.MustParse("12Gi"), corev1.ResourcePods: resource.MustParse("58"),
 	}
 	return &corev1.Node{
@@ -113,7 +113,7 @@ func node(name, instanceType string) *corev1.Node {
 			labels.NodePool: "default", labels.InstanceType: instanceType, labels.Zone: "us-east-1a",
 			labels.CapacityType: "on-demand", labels.Arch: "amd64", labels.OS: "linux", labels.Hostname: name,
 		}},
-		Status: corev1.NodeStatus{Capacity: room, Allocatable: room, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
+		Status: corev1.NodeStatus{Capacity: capacity, Allocatable: capacity, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}},
 	}
 }
 
@@ -262,7 +262,7 @@ func TestWhatKerfCantUseIsNoted(t *testing.T) {
 	}
 }
 
-// source sends one batch, and another whenever it is told.
+// source sends one batch, and another whenever it is asked to.
 type source struct {
 	first snapshot.Snapshot
 	fail  error
@@ -301,14 +301,14 @@ func TestAShadowAddsUp(t *testing.T) {
 			t.Fatalf("%d reports, %v", len(reports), err)
 		}
 		one, last := reports[0], reports[3]
-		if one.Course.CostBefore != 384_000 || one.Course.CostAfter >= 200_000 || len(one.Course.First.GetPending()) > 0 || !one.Course.Settled {
-			t.Errorf("the cost goes from %d to %d; %v", one.Course.CostBefore, one.Course.CostAfter, one.Course.First.GetNodes())
+		if one.Run.CostBefore != 384_000 || one.Run.CostAfter >= 200_000 || len(one.Run.First.GetPending()) > 0 || !one.Run.Settled {
+			t.Errorf("the cost goes from %d to %d; %v", one.Run.CostBefore, one.Run.CostAfter, one.Run.First.GetNodes())
 		}
 		if len(one.Fresh.Disruptions) == 0 || len(last.Fresh.Disruptions)+last.Fresh.Gone > 0 {
 			t.Errorf("fresh decisions %v, and in the end %v", one.Fresh, last.Fresh)
 		}
 		want := shadow.Total{
-			Plans: 4, Watched: 150 * time.Minute, Cost: 960_000, WithKerf: one.Course.CostAfter * 5 / 2,
+			Plans: 4, Watched: 150 * time.Minute, Cost: 960_000, WithKerf: one.Run.CostAfter * 5 / 2,
 			Removed: last.Total.Removed, Replaced: last.Total.Replaced, Evictions: last.Total.Evictions,
 		}
 		if last.Total != want || last.Total.Removed < 1 || last.Total.Removed > 2 || last.Total.Evictions < 1 || last.Total.Evictions > 2 {

@@ -30,7 +30,7 @@ func Run(ctx context.Context, cfg Config) error {
 	)
 }
 
-// runWatcher starts the watcher once the others are bound: what they were told to listen on may be any free port.
+// runWatcher starts the watcher once the others are bound: the address that they were given may be any free port.
 func runWatcher(ctx context.Context, cfg Config, plannerAt, actuatorAt <-chan net.Addr) error {
 	w := cfg.Watcher
 	w.Actuator.Addresses = slices.Clone(w.Actuator.Addresses)

@@ -1,4 +1,4 @@
-// Command awssim serves the simulated AWS on one port until it is told to stop. See package awssim for what it
+// Command awssim serves the simulated AWS on one port until it is stopped. See package awssim for what it
 // simulates, and GET /_sim/state for what is going on in it.
 package main
 
