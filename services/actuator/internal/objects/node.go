@@ -9,17 +9,20 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // Node reads a node and the pods on it. Its volumes are not told by these objects and stay uncounted.
 func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
+	capacity, _ := reader.Amounts(n.Status.Capacity) // what is out of bounds counts as the bound
+	allocatable, _ := reader.Amounts(n.Status.Allocatable)
 	out := cluster.Node{
 		Name:        model.NodeName(n.Name),
 		ProviderID:  n.Spec.ProviderID,
 		Labels:      n.Labels,
 		Annotations: n.Annotations,
-		Capacity:    amounts(n.Status.Capacity),
-		Allocatable: amounts(n.Status.Allocatable),
+		Capacity:    capacity,
+		Allocatable: allocatable,
 		Cordoned:    n.Spec.Unschedulable,
 		Terminating: n.DeletionTimestamp != nil,
 		CreateTime:  n.CreationTimestamp.Time,
@@ -111,17 +114,4 @@ func doNotDisrupt(p *corev1.Pod) (bool, time.Time) {
 		return false, time.Time{}
 	}
 	return true, p.Status.StartTime.Add(d)
-}
-
-func amounts(list corev1.ResourceList) model.Amounts {
-	out := make(model.Amounts, 0, len(list))
-	for name, q := range list {
-		v := q.Value()
-		if name == corev1.ResourceCPU {
-			v = q.MilliValue()
-		}
-		out = append(out, model.Amount{Resource: model.Resource(name), Value: v})
-	}
-	slices.SortFunc(out, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
-	return out
 }
