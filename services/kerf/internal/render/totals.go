@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -132,8 +133,12 @@ func (p *planPage) costSentence() string {
 		page.Dollars(before), p.Paint(page.Bold, page.Dollars(after)), p.Paint(color, change), month)
 }
 
+// boundSentence tells the bound beside what it bounds: prices and the policy's overhead for each node.
 func boundSentence(b *plannerpb.LowerBound) string {
-	return fmt.Sprintf("no plan for these pods costs less than %s an hour, overhead per node included", page.Dollars(b.GetMicroUsdPerHour()))
+	bound := b.GetMicroUsdPerHour()
+	this := int64(math.Round(float64(bound) * (1 + b.GetGap()))) // the gap is between the two
+	return fmt.Sprintf("no plan for these pods costs less than %s an hour with the overhead per node; this one costs %s so",
+		page.Dollars(bound), page.Dollars(this))
 }
 
 func gapSentence(b *plannerpb.LowerBound) string {

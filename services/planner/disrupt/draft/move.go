@@ -60,6 +60,7 @@ func (dr *Draft) Reliable(host int) bool {
 	return h.Node == nil || h.Claim == nil || !dr.Expired(host) && !dr.Expiring(host)
 }
 
+// NoDestination says why the pods of an item, which run on a host, have nowhere to go.
 func (dr *Draft) NoDestination(host int, it market.Item) model.Reason {
 	why, _ := dr.Scheduler.Explain(it.Class)
 	return model.Reason{
