@@ -6,6 +6,21 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
 
+// Keys are on users' objects: what they are called is part of the contract.
+func TestKeysKeepTheirNames(t *testing.T) {
+	for key, want := range map[string]string{
+		labels.Claim: "kerf.dev/claim", labels.TagCluster: "kerf.dev/cluster", labels.NodePool: "karpenter.sh/nodepool",
+		labels.NodeClass: "karpenter.k8s.aws/ec2nodeclass", labels.CapacityType: "karpenter.sh/capacity-type",
+		labels.DoNotDisrupt: "karpenter.sh/do-not-disrupt", labels.TaintUnregistered: "karpenter.sh/unregistered",
+		labels.TaintDisrupted: "karpenter.sh/disrupted", labels.FinalizerTermination: "karpenter.sh/termination",
+		labels.ZoneID: "topology.k8s.aws/zone-id", labels.Devices: "kerf.dev/devices",
+	} {
+		if key != want {
+			t.Errorf("key %q, want %q", key, want)
+		}
+	}
+}
+
 func TestNormalKnowsOlderNames(t *testing.T) {
 	for key, want := range map[string]string{
 		"failure-domain.beta.kubernetes.io/zone":   labels.Zone,

@@ -126,7 +126,6 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 
 		"the first hold after a failed drift": {func(p *past) { p.failed(-10) }, 5},
 		"a second in a row":                   {func(p *past) { p.failed(-60, -20) }, 10},
-		"the longest":                         {func(p *past) { p.failed(-204, -203, -202, -201, -200) }, 40},
 		"a failure of long ago":               {func(p *past) { p.failed(-300) }, 0},
 		"a type that may only be missed by an old claim": {func(p *past) {
 			p.Snapshot.NodeClasses = []model.NodeClass{{Name: "al2023", Catalog: "cat"}}

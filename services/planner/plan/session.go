@@ -256,9 +256,10 @@ func (s *Session) Decide(q Question) (model.Plan, error) {
 	c := newCycle(s.base, in, s.hash(in))
 	c.problems, c.stop = s.problems, stop
 	c.scheduler.StopWhen(stop)
-	steps := []func(){c.reserve, c.fixPools, c.assign, c.assignBuffers}
+	// Their bodies are in plan.go (assign places pods and buys nodes), static.go (sizeStaticPools) and buffers.go.
+	steps := []func(){c.reserve, c.sizeStaticPools, c.assign, c.assignBuffers}
 	if c.asks(model.KindDisrupt) {
-		steps = []func(){c.reserve, c.removeUnhealthy, c.fixPools, c.assign, c.assignBuffers, c.reserveForReturning, c.findDisruptions}
+		steps = []func(){c.reserve, c.removeUnhealthy, c.sizeStaticPools, c.assign, c.assignBuffers, c.reserveForReturning, c.findDisruptions}
 	}
 	var p model.Plan
 	for _, step := range append(steps, func() { p = c.write() }) {

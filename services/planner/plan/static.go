@@ -20,9 +20,9 @@ type staticClaim struct {
 	reason model.Reason
 }
 
-// fixPools finds what static pools need to have as many nodes as they shall have, before pods are assigned: no pod is to go
+// sizeStaticPools finds what static pools need to have as many nodes as they shall have, before pods are assigned: no pod is to go
 // to a node that is one too many.
-func (c *cycle) fixPools() {
+func (c *cycle) sizeStaticPools() {
 	if !slices.ContainsFunc(c.Snapshot.NodePools, func(p model.NodePool) bool { return p.Replicas != nil }) {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -22,7 +23,7 @@ func TestNode(t *testing.T) {
 	n := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "n1", CreationTimestamp: metav1.NewTime(start()),
-			Labels:      map[string]string{"b": "2", "a": "1", "kerf.dev/claim": "default-abc"},
+			Labels:      map[string]string{"b": "2", "a": "1", labels.Claim: "default-abc"},
 			Annotations: map[string]string{"karpenter.sh/do-not-disrupt": "true"},
 		},
 		Spec: corev1.NodeSpec{
@@ -44,7 +45,7 @@ func TestNode(t *testing.T) {
 	}
 	want := &clusterpb.Node{
 		Name: "n1", ProviderId: "aws:///us-east-1a/i-1", Claim: "default-abc",
-		Labels: []*clusterpb.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}, {Key: "kerf.dev/claim", Value: "default-abc"}},
+		Labels: []*clusterpb.Label{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}, {Key: labels.Claim, Value: "default-abc"}},
 		Taints: []*clusterpb.Taint{
 			{Key: "a", Value: "v", Effect: clusterpb.TaintEffect_TAINT_EFFECT_PREFER_NO_SCHEDULE},
 			{Key: "z", Effect: clusterpb.TaintEffect_TAINT_EFFECT_NO_EXECUTE},
@@ -58,7 +59,7 @@ func TestNode(t *testing.T) {
 	if diff := cmp.Diff(want, convert.Node(n, facts).Payload, protocmp.Transform()); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
-	delete(n.Labels, "kerf.dev/claim")
+	delete(n.Labels, labels.Claim)
 	if got := convert.Node(n, facts).Payload.(*clusterpb.Node).GetClaim(); got != "another" {
 		t.Errorf("claim %q without the label, want the one that its NodeClaim names", got)
 	}

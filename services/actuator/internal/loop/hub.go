@@ -71,7 +71,7 @@ func (h *hub) get() *inventory.Inventory {
 }
 
 // Next waits until there is an inventory that is not the one it returned before, or until another
-// subscriber drives, and says whether this one does. ErrNotLeader ends the subscription.
+// subscriber drives, and says whether this one does. A *NotLeaderError ends the subscription.
 func (s *Subscription) Next(ctx context.Context) (*inventory.Inventory, bool, error) {
 	for {
 		select {

@@ -37,7 +37,7 @@ type workload struct {
 	pods    []model.PodID
 	// cost is its share of the price of the nodes that its pods are on.
 	cost int64
-	// pending says that pods of it stay pending, taints are those that keep them off pools.
+	// pending says that pods of it stay pending, misses why each pool does not help them.
 	pending bool
 	misses  []model.PoolMiss
 }

@@ -27,6 +27,7 @@ import (
 	ktesting "k8s.io/client-go/testing"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -300,7 +301,7 @@ func TestNodeIsItsClaims(t *testing.T) {
 		a := newAPIServer(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
 		a.start(0)
 		a.settle()
-		claim := &karpenterv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{"kerf.dev/claim": "default-1"}}}
+		claim := &karpenterv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "default-1", Labels: map[string]string{labels.Claim: "default-1"}}}
 		claim.Spec.Requirements = []karpenterv1.Requirement{}
 		claim.Status.NodeName = "n1"
 		a.custom(karpenterv1.NodeClaimGVR(), claim)

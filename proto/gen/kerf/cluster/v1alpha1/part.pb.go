@@ -91,7 +91,8 @@ func (x *SnapshotPart) GetLast() bool {
 // DeltaPart is a part of a delta.
 type DeltaPart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Some of the delta's objects; both revisions in every part.
+	// Some of the delta's objects; both revisions in every part. Both are 0 in the changes of an inventory, which has a
+	// revision of its own (InventoryPart).
 	Delta *Delta `protobuf:"bytes,1,opt,name=delta,proto3" json:"delta,omitempty"`
 	// The delta is complete, and holds from now on.
 	Last          bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`

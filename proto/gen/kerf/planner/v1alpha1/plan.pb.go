@@ -95,7 +95,8 @@ type Plan struct {
 	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The inventory revision of that snapshot.
 	InventoryRevision int64 `protobuf:"varint,3,opt,name=inventory_revision,json=inventoryRevision,proto3" json:"inventory_revision,omitempty"`
-	// SHA-256 over the snapshot, the policy, the kinds, the time and the seed, in hexadecimal.
+	// SHA-256, in hexadecimal, over the snapshot and all of Decide but its traceparent: policy, kinds, time, seed,
+	// resume_after and spare.
 	InputHash string `protobuf:"bytes,4,opt,name=input_hash,json=inputHash,proto3" json:"input_hash,omitempty"`
 	// The time that the plan was made for, as the caller gave it.
 	Now *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`
