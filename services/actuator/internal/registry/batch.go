@@ -79,42 +79,27 @@ func Grouped(groups []apply.Group) []store.Batch {
 	return p.batches()
 }
 
+// pack puts each entry of a list into the part that has space for it.
+func pack[T any](p *packer, entries []T, size func(T) int, list func(*store.Batch) *[]T) {
+	for _, x := range entries {
+		to := list(p.next(1, size(x)))
+		*to = append(*to, x)
+	}
+}
+
+func small[T any](T) int { return smallBytes }
+
 // chunks cuts a batch into batches that a store takes. Disruptions come before claims: what a disruption has decided is
 // stored before a claim follows it, because a claim that does not follow is seen and asked again.
 func chunks(b store.Batch) []store.Batch {
 	var p packer
-	small := func() *store.Batch { return p.next(1, smallBytes) }
-	for _, x := range b.PutDisruptions {
-		part := p.next(1, store.DisruptionBytes(x))
-		part.PutDisruptions = append(part.PutDisruptions, x)
-	}
-	for _, x := range b.PutClaims {
-		part := p.next(1, store.ClaimBytes(x))
-		part.PutClaims = append(part.PutClaims, x)
-	}
-	for _, x := range b.DeleteClaims {
-		part := small()
-		part.DeleteClaims = append(part.DeleteClaims, x)
-	}
-	for _, x := range b.DeleteDisruptions {
-		part := small()
-		part.DeleteDisruptions = append(part.DeleteDisruptions, x)
-	}
-	for _, x := range b.DeleteNotices {
-		part := small()
-		part.DeleteNotices = append(part.DeleteNotices, x)
-	}
-	for _, x := range b.PutNotices {
-		part := small()
-		part.PutNotices = append(part.PutNotices, x)
-	}
-	for _, x := range b.PutShortages {
-		part := small()
-		part.PutShortages = append(part.PutShortages, x)
-	}
-	for _, x := range b.DeleteShortages {
-		part := small()
-		part.DeleteShortages = append(part.DeleteShortages, x)
-	}
+	pack(&p, b.PutDisruptions, store.DisruptionBytes, func(b *store.Batch) *[]model.DisruptionRecord { return &b.PutDisruptions })
+	pack(&p, b.PutClaims, store.ClaimBytes, func(b *store.Batch) *[]model.Claim { return &b.PutClaims })
+	pack(&p, b.DeleteClaims, small, func(b *store.Batch) *[]model.ClaimID { return &b.DeleteClaims })
+	pack(&p, b.DeleteDisruptions, small, func(b *store.Batch) *[]model.DisruptionID { return &b.DeleteDisruptions })
+	pack(&p, b.DeleteNotices, small, func(b *store.Batch) *[]string { return &b.DeleteNotices })
+	pack(&p, b.PutNotices, small, func(b *store.Batch) *[]model.Notice { return &b.PutNotices })
+	pack(&p, b.PutShortages, small, func(b *store.Batch) *[]model.Shortage { return &b.PutShortages })
+	pack(&p, b.DeleteShortages, small, func(b *store.Batch) *[]model.Shortage { return &b.DeleteShortages })
 	return p.batches()
 }
