@@ -54,7 +54,10 @@ func NewMoves(records []model.DisruptionRecord, rest *time.Duration) *Moves {
 		}
 		for _, w := range r.Workloads {
 			o := Owner{w.Namespace, w.Kind, w.Name}
-			m.spans[o] = append(m.spans[o], span{r.AcceptTime, r.EndTime})
+			moved := span{r.AcceptTime, r.EndTime}
+			if n := len(m.spans[o]); n == 0 || m.spans[o][n-1] != moved { // a plan's disruptions often begin and end together
+				m.spans[o] = append(m.spans[o], moved)
+			}
 		}
 	}
 	return m
