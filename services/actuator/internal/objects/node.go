@@ -23,13 +23,10 @@ func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 		Annotations: n.Annotations,
 		Capacity:    capacity,
 		Allocatable: allocatable,
+		Taints:      reader.Taints(n.Spec.Taints),
 		Cordoned:    n.Spec.Unschedulable,
 		Terminating: n.DeletionTimestamp != nil,
 		CreateTime:  n.CreationTimestamp.Time,
-	}
-	for _, t := range n.Spec.Taints {
-		effect, _ := model.ParseTaintEffect(string(t.Effect))
-		out.Taints = append(out.Taints, model.Taint{Key: t.Key, Value: t.Value, Effect: effect})
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
