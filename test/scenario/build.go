@@ -100,7 +100,7 @@ func (b *builder) policy(s *statement) error {
 		"trials":                        func() { p.DisruptionTrials = new(int64(s.count(1, 1<<31))) },
 		"repair":                        func() { b.repair(s) },
 		"resume-after":                  func() { b.in.ResumeAfter = model.ClaimID(s.name) },
-		"spare":                         func() { b.in.Exclude = append(b.in.Exclude, model.ClaimID(s.name)) },
+		"exclude":                       func() { b.in.Exclude = append(b.in.Exclude, model.ClaimID(s.name)) },
 	}
 	read, ok := verbs[s.verb]
 	if !ok {

@@ -116,7 +116,7 @@ func problems(in model.Input) []string {
 	for _, v := range answer.Broken {
 		out = append(out, v.String())
 	}
-	// To spare some claims is a way to live with a defect; to remove nothing at all is not.
+	// To exclude some claims is a way to live with a defect; to remove nothing at all is not.
 	for _, t := range answer.Thrown {
 		if len(t.Excluded) == 0 {
 			out = append(out, "all disruptions were thrown away: "+verify.Join(t.Broken))

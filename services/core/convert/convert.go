@@ -41,7 +41,7 @@ func Request(in model.Input) *plannerpb.PlanRequest {
 		ResumeAfter: string(in.ResumeAfter),
 	}
 	for _, id := range in.Exclude {
-		d.Spare = append(d.Spare, string(id))
+		d.Exclude = append(d.Exclude, string(id))
 	}
 	for _, k := range in.Kinds {
 		d.Kinds = append(d.Kinds, plannerpb.DecisionKind(k))
@@ -70,16 +70,16 @@ func (r *reader) decide(d *plannerpb.Decide, in *model.Input) {
 			r.bad("kinds", "%s is there twice", plannerpb.DecisionKind(in.Kinds[i]))
 		}
 	}
-	for _, id := range d.GetSpare() {
+	for _, id := range d.GetExclude() {
 		in.Exclude = append(in.Exclude, model.ClaimID(id))
 	}
 	slices.Sort(in.Exclude)
 	for i, id := range in.Exclude {
 		switch {
 		case id == "":
-			r.bad("spare", "an id is empty")
+			r.bad("exclude", "an id is empty")
 		case i > 0 && id == in.Exclude[i-1]:
-			r.bad("spare", "%s is there twice", id)
+			r.bad("exclude", "%s is there twice", id)
 		}
 	}
 	in.Policy = r.policy(d.GetPolicy())

@@ -157,7 +157,7 @@ func TestTheOrderOfListsDoesNotMatter(t *testing.T) {
 	slices.Reverse(s.Nodes[0].Taints)
 	slices.Reverse(s.NodePools[0].Requirements[0].Values)
 	slices.Reverse(request.Decide.Kinds)
-	slices.Reverse(request.Decide.Spare)
+	slices.Reverse(request.Decide.Exclude)
 	got, err := read(request)
 	if err != nil {
 		t.Fatal(err)
@@ -182,8 +182,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"a time out of range":     {func(r *plannerpb.PlanRequest) { r.Decide.Now.Nanos = -1 }, "decide.now", "decide: now is no valid time"},
 		"an unspecified kind":     {func(r *plannerpb.PlanRequest) { r.Decide.Kinds[0] = 0 }, "decide.kinds", "kinds is unspecified"},
 		"a kind twice":            {func(r *plannerpb.PlanRequest) { r.Decide.Kinds[0] = r.Decide.Kinds[1] }, "decide.kinds", "is there twice"},
-		"a claim excluded twice":  {func(r *plannerpb.PlanRequest) { r.Decide.Spare[0] = r.Decide.Spare[1] }, "decide.spare", "claim-3 is there twice"},
-		"an empty exclusion":      {func(r *plannerpb.PlanRequest) { r.Decide.Spare[0] = "" }, "decide.spare", "an id is empty"},
+		"a claim excluded twice":  {func(r *plannerpb.PlanRequest) { r.Decide.Exclude[0] = r.Decide.Exclude[1] }, "decide.exclude", "claim-3 is there twice"},
+		"an empty exclusion":      {func(r *plannerpb.PlanRequest) { r.Decide.Exclude[0] = "" }, "decide.exclude", "an id is empty"},
 		"too many offerings":      {func(r *plannerpb.PlanRequest) { r.Decide.Policy.MaxOfferingsPerClaim = ptr(int32(201)) }, "decide.policy.max_offerings_per_claim", "201 is not between 1 and 200"},
 		"a negative saving":       {func(r *plannerpb.PlanRequest) { r.Decide.Policy.MinSavingMicroUsdPerHour = -1 }, "decide.policy.min_saving_micro_usd_per_hour", "-1 is negative"},
 		"a dangling class":        {onSnapshot(func(s s) { s.Pods[0].ClassId = "c-9" }), `snapshot.pods["shop/web-0"].class_id`, `pod "shop/web-0": class_id "c-9" is not in the snapshot`},

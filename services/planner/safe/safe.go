@@ -22,7 +22,7 @@ const mostExclusions = 3
 type Answer struct {
 	// Plan is the last plan. It may leave if Broken is empty.
 	Plan model.Plan
-	// Input is what Plan was made from: what was asked, with more to spare, or with less asked for.
+	// Input is what Plan was made from: what was asked, with more excluded, or with less asked for.
 	Input model.Input
 	// Broken are the rules that Plan breaks.
 	Broken []verify.Violation

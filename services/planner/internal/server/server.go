@@ -49,7 +49,7 @@ const (
 	keyPlan     = "kerf.plan"
 	keyPods     = "kerf.pods"
 	keyBroken   = "kerf.broken"
-	keyExcluded = "kerf.spared"
+	keyExcluded = "kerf.excluded"
 )
 
 // maxUnaryBytes is the largest plan that Plan answers with: what clients take in one message, less what is around it.
@@ -212,7 +212,7 @@ func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown
 		trace.SpanFromContext(ctx).AddEvent("plan thrown away", trace.WithAttributes(
 			attribute.String(keyBroken, broken), attribute.StringSlice(keyExcluded, excluded)))
 		s.cfg.Log.WarnContext(ctx, "a plan broke rules and is made again without some of its disruptions, or without all",
-			"revision", revision, "broken", broken, "spared", excluded)
+			"revision", revision, "broken", broken, "excluded", excluded)
 	}
 }
 

@@ -264,7 +264,7 @@ func TestADisruptionThatBreaksARuleIsLeftOutAndTold(t *testing.T) {
 	if diff := cmp.Diff([]string{"convert", "decide", "verify"}, parts); diff != "" {
 		t.Error(diff)
 	}
-	for _, want := range []string{"level=WARN", "revision=1", "claim ghost does not exist", "spared=[ghost]"} {
+	for _, want := range []string{"level=WARN", "revision=1", "claim ghost does not exist", "excluded=[ghost]"} {
 		if n := strings.Count(log.String(), want); n != 1 {
 			t.Errorf("the log has %q %d times: %s", want, n, log.String())
 		}

@@ -96,7 +96,7 @@ type Plan struct {
 	// The inventory revision of that snapshot.
 	InventoryRevision int64 `protobuf:"varint,3,opt,name=inventory_revision,json=inventoryRevision,proto3" json:"inventory_revision,omitempty"`
 	// SHA-256, in hexadecimal, over the snapshot and all of Decide but its traceparent: policy, kinds, time, seed,
-	// resume_after and spare.
+	// resume_after and exclude.
 	InputHash string `protobuf:"bytes,4,opt,name=input_hash,json=inputHash,proto3" json:"input_hash,omitempty"`
 	// The time that the plan was made for, as the caller gave it.
 	Now *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=now,proto3" json:"now,omitempty"`

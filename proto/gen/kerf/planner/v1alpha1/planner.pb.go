@@ -94,7 +94,7 @@ type Decide struct {
 	// DisruptionSummary.resume_after of the plan before; "" begins anew.
 	ResumeAfter string `protobuf:"bytes,6,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
 	// Claims to leave alone, by id: none of them is disrupted by choice. Sorted and unique.
-	Spare         []string `protobuf:"bytes,7,rep,name=spare,proto3" json:"spare,omitempty"`
+	Exclude       []string `protobuf:"bytes,7,rep,name=exclude,proto3" json:"exclude,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -171,9 +171,9 @@ func (x *Decide) GetResumeAfter() string {
 	return ""
 }
 
-func (x *Decide) GetSpare() []string {
+func (x *Decide) GetExclude() []string {
 	if x != nil {
-		return x.Spare
+		return x.Exclude
 	}
 	return nil
 }
@@ -512,15 +512,15 @@ var File_kerf_planner_v1alpha1_planner_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1alpha1_planner_proto_rawDesc = "" +
 	"\n" +
-	"#kerf/planner/v1alpha1/planner.proto\x12\x15kerf.planner.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1alpha1/part.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x97\x02\n" +
+	"#kerf/planner/v1alpha1/planner.proto\x12\x15kerf.planner.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a kerf/cluster/v1alpha1/part.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\x1a kerf/planner/v1alpha1/plan.proto\"\x9b\x02\n" +
 	"\x06Decide\x129\n" +
 	"\x05kinds\x18\x01 \x03(\x0e2#.kerf.planner.v1alpha1.DecisionKindR\x05kinds\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x12\n" +
 	"\x04seed\x18\x03 \x01(\x04R\x04seed\x125\n" +
 	"\x06policy\x18\x04 \x01(\v2\x1d.kerf.cluster.v1alpha1.PolicyR\x06policy\x12 \n" +
 	"\vtraceparent\x18\x05 \x01(\tR\vtraceparent\x12!\n" +
-	"\fresume_after\x18\x06 \x01(\tR\vresumeAfter\x12\x14\n" +
-	"\x05spare\x18\a \x03(\tR\x05spare\"\x81\x01\n" +
+	"\fresume_after\x18\x06 \x01(\tR\vresumeAfter\x12\x18\n" +
+	"\aexclude\x18\a \x03(\tR\aexclude\"\x81\x01\n" +
 	"\vPlanRequest\x12;\n" +
 	"\bsnapshot\x18\x01 \x01(\v2\x1f.kerf.cluster.v1alpha1.SnapshotR\bsnapshot\x125\n" +
 	"\x06decide\x18\x02 \x01(\v2\x1d.kerf.planner.v1alpha1.DecideR\x06decide\"?\n" +
