@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/optimise"
 	"github.com/kerf-dev/kerf/services/planner/optimise/problem"
 )
@@ -46,7 +47,7 @@ func market(items int, r *rand.Rand) []problem.Bin {
 // generated is pods of so many shapes for a generated market; small ones are frequent.
 func generated(pods, shapes int, seed uint64) *problem.Problem {
 	r := rand.New(rand.NewPCG(seed, 1))
-	p := &problem.Problem{Items: make([]problem.Item, shapes)}
+	p := &problem.Problem{Items: make([]problem.Item, shapes), GapTarget: model.DefaultGapTarget}
 	for i := range p.Items {
 		cpu := int64(50 * math.Pow(2, 8*r.Float64()*r.Float64()))
 		mem := cpu * int64(500+r.IntN(7500)) / 1000
@@ -163,7 +164,7 @@ func workload(tb testing.TB, dir, name string) *problem.Problem {
 		}
 		return true
 	}
-	p := &problem.Problem{}
+	p := &problem.Problem{GapTarget: model.DefaultGapTarget}
 	for _, s := range w.Shapes {
 		p.Items = append(p.Items, problem.Item{Request: []int64{s.CPU, s.Mem, 1}})
 	}

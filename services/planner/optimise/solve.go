@@ -46,10 +46,7 @@ type solver struct {
 }
 
 func (s *solver) run() {
-	s.gap = s.c.Source.GapTarget
-	if s.gap <= 0 {
-		s.gap = defaultGap
-	}
+	s.gap = max(s.c.Source.GapTarget, leastGap)
 	s.best, s.base = compact.NewPlan(s.c), compact.NewPlan(s.c)
 	s.greedy = newGreedy(s.c, &s.slab)
 	if s.c.Source.Drop {
@@ -200,8 +197,8 @@ func (s *solver) enough() bool {
 func (s *solver) stopped() bool { return s.c.Stopped() }
 
 const (
-	// defaultGap is what Problem.GapTarget means when it is 0.
-	defaultGap = 0.003
+	// leastGap is the least gap that sums of floating-point numbers can show to be closed.
+	leastGap = 1e-12
 	// maxRows is up to how many rows the linear programme is solved: its inverse is dense, and with more rows the work
 	// that a plan is worth ends long before the programme beats the greedy search.
 	maxRows = 256

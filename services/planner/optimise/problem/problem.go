@@ -14,7 +14,7 @@ type Problem struct {
 	// Work bounds the effort in steps of inner loops, about a nanosecond each; it is no clock, so that the answer does not
 	// depend on the machine. 0 means as much as the size of the problem warrants; negative means the greedy search alone.
 	Work int64
-	// GapTarget ends the search once cost is within this fraction of the bound; 0 means 0.003.
+	// GapTarget ends the search once cost is within this fraction of the bound; 0 means once nothing can be cheaper.
 	GapTarget float64
 	// BoundOnly ends the search once the bound is proven; the packing is then what the greedy search made of it.
 	BoundOnly bool

@@ -57,12 +57,9 @@ func (by *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
 	return p
 }
 
-// effort is what a policy means in the optimiser's terms, where 0 leaves the work and the gap open.
+// effort is what a policy means in the optimiser's terms, where 0 leaves the work open.
 func effort(p *model.Policy) (work int64, gap float64) {
-	const (
-		least        = 1e-12 // as good as proven to be the cheapest
-		stepsPerUnit = 1000
-	)
+	const stepsPerUnit = 1000
 	switch w := p.Work; {
 	case w == nil:
 	case *w == 0:
@@ -70,7 +67,7 @@ func effort(p *model.Policy) (work int64, gap float64) {
 	default:
 		work = *w * stepsPerUnit
 	}
-	return work, max(model.Or(p.GapTarget, model.DefaultGapTarget), least)
+	return work, model.Or(p.GapTarget, model.DefaultGapTarget)
 }
 
 // group finds the kinds. Rows with host ports are a kind each.
