@@ -110,7 +110,7 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 		Cloud: aws.adapter, Classes: aws.adapter, Market: aws.adapter, Queue: aws.queue, Kube: r.kube, Fallback: fallback,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
-		Repair: loop.Repair(cfg.Repair), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
+		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
 		InitializationTimeout: time.Duration(cfg.Disruption.InitializationTimeout),
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 )
 
@@ -98,6 +99,23 @@ func (c RepairCondition) Validate() error {
 		errs = append(errs, config.Errorf("after", `%s is too short: want how long the condition must last, such as "30m"`, c.After))
 	}
 	return errors.Join(errs...)
+}
+
+// Model is the policy as rules read it; nil is the default. The config has been checked.
+func (r *Repair) Model() model.RepairPolicy {
+	if r == nil {
+		return model.RepairPolicy{}
+	}
+	out := model.RepairPolicy{Off: r.Off}
+	if n := r.MaxUnhealthyPercent; n != nil {
+		out.MaxUnhealthyPercent = int(*n)
+	}
+	for _, c := range r.Conditions {
+		out.Conditions = append(out.Conditions, model.RepairCondition{
+			Type: c.Type, Status: string(c.Status), After: time.Duration(c.After),
+		})
+	}
+	return out
 }
 
 func (r *Repair) proto() *clusterpb.RepairPolicy {

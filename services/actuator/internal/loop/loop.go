@@ -2,7 +2,8 @@
 // carries their effects out.
 //
 // One goroutine per leadership owns all state; workers do what takes time and hand results back to it. It must never
-// decide what a claim's life is (lifecycle) or whether a plan may be carried out (apply).
+// decide what a claim's life is (lifecycle), whether a plan may be carried out (apply) or which instances are orphans
+// (orphan).
 //
 // Start reading at Loop.Run, then term.run and term.pass. api.go is what callers use, claims.go lets claims answer to what
 // is seen, effects.go carries out what they ask for, inbox.go and orphans.go look after what comes from AWS, show.go shows.

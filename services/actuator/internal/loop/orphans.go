@@ -10,7 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
-	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/actuator/orphan"
 )
 
 // orphans ends instances that no claim names.
@@ -21,7 +21,7 @@ type orphans struct {
 	registry  *registry.Registry
 	instances *observed.Instances
 
-	// since is when each orphan that EC2 shows was first seen to be one.
+	// since is what the last verdict remembers.
 	since map[string]time.Time
 	// foreign are instances of another store that were warned about.
 	foreign map[string]bool
@@ -30,40 +30,27 @@ type orphans struct {
 func newOrphans(t *term) *orphans {
 	return &orphans{
 		cfg: t.cfg, agenda: t.agenda, jobs: t.jobs, registry: t.registry, instances: t.instances,
-		since: map[string]time.Time{}, foreign: map[string]bool{},
+		foreign: map[string]bool{},
 	}
 }
 
-// sweep ends the orphans that were orphans for long enough. An instance that is older than the store belongs to one that
-// was lost, and is left alone.
+// sweep ends the orphans whose time is up.
 func (o *orphans) sweep(ctx context.Context) {
-	seen := map[string]bool{}
-	for _, i := range o.instances.All {
-		if !i.State.Alive() || i.Claim == "" || o.owned(i) {
-			continue
-		}
-		if i.LaunchTime.Before(o.registry.Born.Add(-time.Minute)) && o.registry.Claims[i.Claim] == nil {
-			if !o.foreign[i.ID] {
-				o.foreign[i.ID] = true
-				o.cfg.Log.WarnContext(ctx, "an instance is older than this store and unknown to it; it is left alone",
-					"instance", i.ID, "claim", i.Claim, "launched", i.LaunchTime)
-			}
-			continue
-		}
-		seen[i.ID] = true
-		since, ok := o.since[i.ID]
-		if !ok {
-			since = o.agenda.Now()
-			o.since[i.ID] = since
-		}
-		if o.agenda.Due(since.Add(o.cfg.Intervals.Orphans)) {
-			o.end(ctx, i)
+	v := orphan.Judge(orphan.World{
+		Instances: o.instances.All, Claims: o.registry.Claims, Born: o.registry.Born, Now: o.agenda.Now(),
+		Patience: o.cfg.Intervals.Orphans,
+	}, o.since)
+	o.since = v.Since
+	o.agenda.Wake(v.Next)
+	for _, i := range v.Foreign {
+		if !o.foreign[i.ID] {
+			o.foreign[i.ID] = true
+			o.cfg.Log.WarnContext(ctx, "an instance is older than this store and unknown to it; it is left alone",
+				"instance", i.ID, "claim", i.Claim, "launched", i.LaunchTime)
 		}
 	}
-	for id := range o.since {
-		if !seen[id] {
-			delete(o.since, id)
-		}
+	for _, i := range v.End {
+		o.end(ctx, i)
 	}
 }
 
@@ -80,14 +67,4 @@ func (o *orphans) end(ctx context.Context, i cloud.Instance) {
 		},
 		Done: logFailure(ctx, o.cfg.Log, "end an instance that no claim names", slog.String("instance", i.ID)),
 	})
-}
-
-// owned says that a claim looks after the instance. A claim that is on its way to have one, or to have none, looks after
-// every instance with its tag.
-func (o *orphans) owned(i cloud.Instance) bool {
-	c := o.registry.Claims[i.Claim]
-	if c == nil || c.State.Ended() {
-		return false
-	}
-	return c.InstanceID == "" || c.InstanceID == i.ID || c.State == model.ClaimTerminating
 }
