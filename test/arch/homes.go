@@ -32,6 +32,10 @@ func homes(pkgs []pkg) []home {
 			phrases: []string{"AMIDrift:", "InstanceTypeNotFound:", "NodeClassDrifted:", "NodePoolDrifted:", "RequirementsDrifted:", "SubnetDrift:"},
 			names:   regexp.MustCompile(`(?i)^sameversion$|helduntil|(first|longest)hold`),
 		},
+		{
+			what: "how Kubernetes' requirements are read", home: "services/internal/kubeapi/reader",
+			literals: []string{"values: want one whole number"},
+		},
 		{what: "the requirement algebra", home: "services/core/require", names: regexp.MustCompile(`^(Intersect|SubsetOf|AllowsAbsent)$`)},
 	}
 }

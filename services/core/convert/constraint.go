@@ -71,9 +71,7 @@ func (r *reader) requirements(field string, in []*clusterpb.Requirement) []model
 	for i, q := range in {
 		out[i] = r.requirement(field, q)
 	}
-	slices.SortStableFunc(out, func(a, b model.Requirement) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
-	})
+	slices.SortStableFunc(out, model.Requirement.Compare)
 	return out
 }
 

@@ -144,14 +144,18 @@ func writePodClass(c model.PodClass) *clusterpb.PodClass {
 		HostPorts: write(c.HostPorts, func(p model.HostPort) *clusterpb.HostPort {
 			return &clusterpb.HostPort{Protocol: p.Protocol, Port: p.Port, Ip: p.IP}
 		}),
-		Volumes: write(c.Volumes, func(v model.VolumeTopology) *clusterpb.VolumeTopology {
-			return &clusterpb.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms), Driver: v.Driver}
-		}),
+		Volumes:           writeVolumes(c.Volumes),
 		VolumeAttachments: writeAmounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
 		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision,
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
 		DefaultSelector: writeSelector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
 	}
+}
+
+func writeVolumes(in []model.VolumeTopology) []*clusterpb.VolumeTopology {
+	return write(in, func(v model.VolumeTopology) *clusterpb.VolumeTopology {
+		return &clusterpb.VolumeTopology{Name: v.Name, Terms: writeAffinity(v.Terms), Driver: v.Driver}
+	})
 }
 
 func writeAffinity(in []model.NodeAffinityTerm) []*clusterpb.NodeAffinityTerm {

@@ -20,5 +20,19 @@ func Requirements(list []model.Requirement) []*clusterpb.Requirement { return wr
 // Taints writes taints.
 func Taints(list []model.Taint) []*clusterpb.Taint { return writeTaints(list) }
 
+// Tolerations writes tolerations.
+func Tolerations(list []model.Toleration) []*clusterpb.Toleration { return writeTolerations(list) }
+
+// Selector writes a selector; nil stays nil.
+func Selector(s *model.Selector) *clusterpb.LabelSelector { return writeSelector(s) }
+
+// NodeAffinity writes terms of which one must hold.
+func NodeAffinity(list []model.NodeAffinityTerm) []*clusterpb.NodeAffinityTerm {
+	return writeAffinity(list)
+}
+
+// Volumes writes from where volumes can be reached.
+func Volumes(list []model.VolumeTopology) []*clusterpb.VolumeTopology { return writeVolumes(list) }
+
 // Catalog writes the shapes of instance types.
 func Catalog(c model.Catalog) *clusterpb.Catalog { return writeCatalog(c) }

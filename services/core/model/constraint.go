@@ -1,6 +1,10 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Operator says how a Requirement compares a label's value.
 type Operator int
@@ -65,6 +69,13 @@ type Requirement struct {
 	Values []string
 	// MinValues is how many distinct values of the key must remain among a claim's offerings; 0 means no minimum.
 	MinValues int
+}
+
+// Compare is the canonical order of requirements that all must hold.
+func (r Requirement) Compare(o Requirement) int {
+	return cmp.Or(
+		strings.Compare(r.Key, o.Key), cmp.Compare(r.Operator, o.Operator), slices.Compare(r.Values, o.Values),
+		cmp.Compare(r.MinValues, o.MinValues))
 }
 
 // TaintEffect is what a taint does to a pod that does not tolerate it.

@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
+	core "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
@@ -22,8 +23,8 @@ func PodDisruptionBudget(b *policyv1.PodDisruptionBudget) snapshot.Object {
 			*b.Spec.UnhealthyPodEvictionPolicy == policyv1.AlwaysAllow,
 		NeverAllows: neverAllows(b),
 	}
-	selector, bad := constraint.Selector(b.Spec.Selector)
-	out.Selector = selector
+	selector, bad := reader.Selector(b.Spec.Selector)
+	out.Selector = core.Selector(selector)
 	if bad != "" {
 		out.Selector, out.NeverAllows = &clusterpb.LabelSelector{}, true
 	}

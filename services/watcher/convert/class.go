@@ -16,9 +16,11 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/internal/policy"
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 )
 
 const defaultGracePeriod = 30 * time.Second
@@ -142,8 +144,8 @@ func (b *classBuilder) nodes() {
 	}
 	b.class.NodeSelector = labelsOf(selector)
 
-	tolerations, bad := constraint.Tolerations(b.pod.Spec.Tolerations)
-	b.class.Tolerations = tolerations
+	tolerations, bad := reader.Tolerations(b.pod.Spec.Tolerations)
+	b.class.Tolerations = core.Tolerations(tolerations)
 	b.refuse(bad)
 
 	if b.pod.Spec.Affinity == nil || b.pod.Spec.Affinity.NodeAffinity == nil {
@@ -155,13 +157,13 @@ func (b *classBuilder) nodes() {
 	}
 	const path = "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 	for i, t := range na.PreferredDuringSchedulingIgnoredDuringExecution {
-		reqs, bad := constraint.NodeTerm(t.Preference)
+		reqs, bad := reader.NodeTerm(t.Preference)
 		if bad != "" {
 			b.refuse(fmt.Sprintf("%s[%d].preference.%s", path, i, bad))
 		}
 		if len(reqs) > 0 {
 			b.class.PreferredNodeAffinity = append(b.class.PreferredNodeAffinity,
-				&clusterpb.PreferredNodeAffinityTerm{Weight: min(max(t.Weight, 1), 100), Requirements: reqs})
+				&clusterpb.PreferredNodeAffinityTerm{Weight: min(max(t.Weight, 1), 100), Requirements: core.Requirements(reqs)})
 		}
 	}
 }
@@ -176,13 +178,13 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 			pinned = pinned || len(t.MatchFields) > 0
 			t.MatchFields = nil
 		}
-		reqs, bad := constraint.NodeTerm(t)
+		reqs, bad := reader.NodeTerm(t)
 		if bad != "" {
 			b.refuse(fmt.Sprintf("%s[%d].%s", path, i, bad))
 			continue
 		}
 		if len(reqs) > 0 { // to Kubernetes an empty term matches nothing
-			b.class.NodeAffinity = append(b.class.NodeAffinity, &clusterpb.NodeAffinityTerm{Requirements: reqs})
+			b.class.NodeAffinity = append(b.class.NodeAffinity, &clusterpb.NodeAffinityTerm{Requirements: core.Requirements(reqs)})
 		}
 	}
 	if len(b.class.GetNodeAffinity()) == 0 && !pinned {
@@ -193,7 +195,7 @@ func (b *classBuilder) requiredTerms(terms []corev1.NodeSelectorTerm) {
 func (b *classBuilder) spread() {
 	for i, c := range b.pod.Spec.TopologySpreadConstraints {
 		path := fmt.Sprintf("spec.topologySpreadConstraints[%d]", i)
-		selector, bad := constraint.Selector(c.LabelSelector)
+		selector, bad := reader.Selector(c.LabelSelector)
 		if c.TopologyKey == "" {
 			bad = cmp.Or(bad, "topologyKey: is missing")
 		}
@@ -201,11 +203,11 @@ func (b *classBuilder) spread() {
 			b.refuse(path + "." + bad)
 			continue
 		}
-		constraint.WithKeys(selector, c.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
+		reader.WithKeys(selector, model.In, c.MatchLabelKeys, b.pod.Labels)
 		b.class.TopologySpread = append(b.class.TopologySpread, &clusterpb.TopologySpread{
 			TopologyKey: labels.Normal(c.TopologyKey), MaxSkew: max(c.MaxSkew, 1),
 			Required: c.WhenUnsatisfiable != corev1.ScheduleAnyway,
-			Selector: selector, MinDomains: c.MinDomains,
+			Selector: core.Selector(selector), MinDomains: c.MinDomains,
 			NodeAffinityPolicy: policy.Inclusion(c.NodeAffinityPolicy), NodeTaintsPolicy: policy.Inclusion(c.NodeTaintsPolicy),
 		})
 	}
@@ -244,22 +246,22 @@ func (b *classBuilder) podTerms(path string, required []corev1.PodAffinityTerm, 
 }
 
 func (b *classBuilder) podTerm(path string, t corev1.PodAffinityTerm) *clusterpb.PodAffinityTerm {
-	selector, bad := constraint.Selector(t.LabelSelector)
+	selector, bad := reader.Selector(t.LabelSelector)
 	if bad == "" {
-		constraint.WithKeys(selector, t.MatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_IN)
-		constraint.WithKeys(selector, t.MismatchLabelKeys, b.pod.Labels, clusterpb.Operator_OPERATOR_NOT_IN)
+		reader.WithKeys(selector, model.In, t.MatchLabelKeys, b.pod.Labels)
+		reader.WithKeys(selector, model.NotIn, t.MismatchLabelKeys, b.pod.Labels)
 	}
 	if t.TopologyKey == "" {
 		bad = cmp.Or(bad, "topologyKey: is missing")
 	}
-	namespaces, badNamespaces := constraint.Selector(t.NamespaceSelector)
+	namespaces, badNamespaces := reader.Selector(t.NamespaceSelector)
 	if bad = cmp.Or(bad, badNamespaces); bad != "" {
 		b.refuse(path + "." + bad)
 		return nil
 	}
 	out := &clusterpb.PodAffinityTerm{
-		TopologyKey: labels.Normal(t.TopologyKey), Selector: selector,
-		Namespaces: constraint.SortedSet(t.Namespaces), NamespaceSelector: namespaces,
+		TopologyKey: labels.Normal(t.TopologyKey), Selector: core.Selector(selector),
+		Namespaces: reader.SortedSet(t.Namespaces), NamespaceSelector: core.Selector(namespaces),
 	}
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
 		out.Namespaces = []string{b.pod.Namespace}

@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
+	core "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // defaultSelector deduces which pods belong together with this one, as the scheduler does for its default spread
@@ -34,8 +35,8 @@ func (b *classBuilder) defaultSelector() {
 		return
 	}
 	// An owner's selector that can't be read is no selector to the scheduler either, and nothing that the pod asked for.
-	if out, bad := constraint.Selector(both); bad == "" {
-		b.class.DefaultSelector = out
+	if out, bad := reader.Selector(both); bad == "" {
+		b.class.DefaultSelector = core.Selector(out)
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 
-	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	core "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/labels"
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 const (
@@ -30,6 +31,7 @@ const (
 func (b *classBuilder) volumes() {
 	attached := map[string]int64{}
 	claims := map[string]bool{}
+	var out []model.VolumeTopology
 	for i, v := range b.pod.Spec.Volumes {
 		claim, spec := claimOf(b.pod, v)
 		if spec == nil && claim == "" {
@@ -50,15 +52,16 @@ func (b *classBuilder) volumes() {
 		if found.driver != "" {
 			attached[found.driver]++
 		}
-		out := &clusterpb.VolumeTopology{Terms: found.terms, Driver: found.driver}
+		t := model.VolumeTopology{Terms: found.terms, Driver: found.driver}
 		if !ownVolume(b.pod.Name, claim, spec) {
-			out.Name = b.pod.Namespace + "/" + claim
+			t.Name = b.pod.Namespace + "/" + claim
 		}
-		if len(out.GetTerms()) > 0 || (out.GetName() != "" && out.GetDriver() != "") {
-			b.class.Volumes = append(b.class.Volumes, out)
+		if len(t.Terms) > 0 || (t.Name != "" && t.Driver != "") {
+			out = append(out, t)
 		}
 	}
-	sortVolumes(b.class.GetVolumes())
+	sortVolumes(out)
+	b.class.Volumes = core.Volumes(out)
 	b.class.VolumeAttachments = countsOf(attached)
 }
 
@@ -71,11 +74,11 @@ func ownVolume(pod, claim string, spec *corev1.PersistentVolumeClaimSpec) bool {
 
 // sortVolumes orders volumes by name, and those without a name by what they are, so that their names, which differ from
 // pod to pod, do not order them.
-func sortVolumes(list []*clusterpb.VolumeTopology) {
-	slices.SortFunc(list, func(x, y *clusterpb.VolumeTopology) int {
-		return cmp.Or(strings.Compare(x.GetName(), y.GetName()), strings.Compare(x.GetDriver(), y.GetDriver()),
-			slices.CompareFunc(x.GetTerms(), y.GetTerms(), func(s, t *clusterpb.NodeAffinityTerm) int {
-				return slices.CompareFunc(s.GetRequirements(), t.GetRequirements(), constraint.Compare)
+func sortVolumes(list []model.VolumeTopology) {
+	slices.SortFunc(list, func(x, y model.VolumeTopology) int {
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Driver, y.Driver),
+			slices.CompareFunc(x.Terms, y.Terms, func(s, t model.NodeAffinityTerm) int {
+				return slices.CompareFunc(s.Requirements, t.Requirements, model.Requirement.Compare)
 			}))
 	})
 }
@@ -107,7 +110,7 @@ func ClaimKeys(p *corev1.Pod) []string {
 // reach is where a volume can be reached and which driver attaches it; "" when none counts.
 type reach struct {
 	driver string
-	terms  []*clusterpb.NodeAffinityTerm
+	terms  []model.NodeAffinityTerm
 }
 
 // volume answers for one claim. spec stands in for a claim that has yet to be made.
@@ -155,20 +158,20 @@ func bound(pv *corev1.PersistentVolume) (reach, string) {
 				return e.Key == corev1.LabelHostname
 			})
 		}
-		reqs, bad := constraint.NodeTerm(t)
+		reqs, bad := reader.NodeTerm(t)
 		if bad != "" {
 			return reach{}, path + "." + bad
 		}
 		if len(reqs) == 0 {
 			return reach{driver: out.driver}, "" // one alternative is everywhere, so that all of them are
 		}
-		out.terms = append(out.terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
+		out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
 	}
 	return out, ""
 }
 
 // labelledZones reads the zone and region labels of volumes that are older than volume node affinity.
-func labelledZones(own map[string]string) []*clusterpb.NodeAffinityTerm {
+func labelledZones(own map[string]string) []model.NodeAffinityTerm {
 	zones := map[string][]string{}
 	for key, v := range own {
 		stable := labels.Normal(key)
@@ -179,12 +182,12 @@ func labelledZones(own map[string]string) []*clusterpb.NodeAffinityTerm {
 	if len(zones) == 0 {
 		return nil
 	}
-	var reqs []*clusterpb.Requirement
+	var reqs []model.Requirement
 	for key, values := range zones {
-		reqs = append(reqs, constraint.In(key, values...))
+		reqs = append(reqs, reader.In(key, values...))
 	}
-	constraint.Sort(reqs)
-	return []*clusterpb.NodeAffinityTerm{{Requirements: reqs}}
+	reader.SortRequirements(reqs)
+	return []model.NodeAffinityTerm{{Requirements: reqs}}
 }
 
 // DriverOf is the CSI driver that attaches a volume; "" for volumes that nothing attaches. Volumes of the old EBS plugin
@@ -229,15 +232,15 @@ func (b *classBuilder) unbound(name string, spec corev1.PersistentVolumeClaimSpe
 	}
 	out := reach{driver: driver}
 	for _, t := range sc.AllowedTopologies {
-		var reqs []*clusterpb.Requirement
+		var reqs []model.Requirement
 		for _, e := range t.MatchLabelExpressions {
-			reqs = append(reqs, constraint.In(labels.Normal(e.Key), e.Values...))
+			reqs = append(reqs, reader.In(labels.Normal(e.Key), e.Values...))
 		}
 		if len(reqs) == 0 {
 			return reach{driver: driver}, ""
 		}
-		constraint.Sort(reqs)
-		out.terms = append(out.terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
+		reader.SortRequirements(reqs)
+		out.terms = append(out.terms, model.NodeAffinityTerm{Requirements: reqs})
 	}
 	return out, ""
 }

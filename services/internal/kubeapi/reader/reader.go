@@ -1,5 +1,6 @@
 // Package reader turns the objects by which users order nodes into the values that services work with: a NodePool into
-// model.NodePool, an EC2NodeClass into a spec that is defaulted, validated and hashed.
+// model.NodePool, an EC2NodeClass into a spec that is defaulted, validated and hashed. It also reads what several objects
+// write alike: requirements, selectors, taints, tolerations, quantities.
 //
 // The watcher plans with what it reads here, and the actuator acts on it. So both refuse the same objects for the same
 // reason, with what kubeapi.Validate finds. Each function is a function of its arguments and never fails: an object that
@@ -79,33 +80,4 @@ func Labels[V ~string](m map[string]V) model.Labels {
 	}
 	slices.SortFunc(out, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
 	return out
-}
-
-// TaintEffect reads an effect; false for one that is not known.
-func TaintEffect(e corev1.TaintEffect) (model.TaintEffect, bool) {
-	switch e {
-	case corev1.TaintEffectNoSchedule:
-		return model.NoSchedule, true
-	case corev1.TaintEffectPreferNoSchedule:
-		return model.PreferNoSchedule, true
-	case corev1.TaintEffectNoExecute:
-		return model.NoExecute, true
-	default:
-		return model.AnyEffect, false
-	}
-}
-
-// Taints reads taints, sorted by key and effect. One with an effect that is not known is left out: the scheduler ignores
-// it too. So are those without a key, and the second one of a key and effect, which the API server refuses.
-func Taints(taints []corev1.Taint) []model.Taint {
-	var out []model.Taint
-	for _, t := range taints {
-		if e, ok := TaintEffect(t.Effect); ok && t.Key != "" {
-			out = append(out, model.Taint{Key: t.Key, Value: t.Value, Effect: e})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b model.Taint) int {
-		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect))
-	})
-	return slices.CompactFunc(out, func(a, b model.Taint) bool { return a.Key == b.Key && a.Effect == b.Effect })
 }

@@ -13,7 +13,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // maxDevices is how many devices one claim can be given.
@@ -77,11 +77,11 @@ func SharedClaim(c *resourcev1.ResourceClaim, classes func(string) *resourcev1.D
 		return out, ""
 	}
 	for i, t := range selector.NodeSelectorTerms {
-		reqs, bad := constraint.NodeTerm(t)
+		reqs, bad := reader.NodeTerm(t)
 		if bad != "" {
 			return nil, fmt.Sprintf("resource claim %s: status.allocation.nodeSelector.nodeSelectorTerms[%d].%s", c.Name, i, bad)
 		}
-		out.Terms = append(out.Terms, &clusterpb.NodeAffinityTerm{Requirements: reqs})
+		out.Terms = append(out.Terms, &clusterpb.NodeAffinityTerm{Requirements: convert.Requirements(reqs)})
 	}
 	return out, ""
 }
@@ -128,7 +128,7 @@ func Claim(d resourcev1.DeviceClaim, classes func(string) *resourcev1.DeviceClas
 			return nil, fmt.Sprintf("devices.constraints[%d]: distinctAttribute: not planned for; want matchAttribute", i)
 		}
 		k := &clusterpb.DeviceConstraint{Attribute: string(*c.MatchAttribute)}
-		for _, name := range constraint.SortedSet(c.Requests) {
+		for _, name := range reader.SortedSet(c.Requests) {
 			k.Requests = append(k.Requests, convert.DeviceRequestRef(name))
 		}
 		out.Constraints = append(out.Constraints, k)

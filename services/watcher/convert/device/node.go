@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // Key names a device of a cluster.
@@ -33,7 +33,7 @@ func SliceNodes(s *resourcev1.ResourceSlice) []string {
 			}
 		}
 	}
-	return constraint.SortedSet(out)
+	return reader.SortedSet(out)
 }
 
 // OfNode lists a node's devices in the order in which the scheduler looks at them. slices are all of the pools that
@@ -156,7 +156,7 @@ func identities(all []listed) map[string][]string {
 	}
 	out := map[string][]string{}
 	for a, named := range found {
-		if v := values[a]; named || (len(v) > 1 && len(constraint.SortedSet(v)) == len(v)) {
+		if v := values[a]; named || (len(v) > 1 && len(reader.SortedSet(v)) == len(v)) {
 			out[a.driver] = append(out[a.driver], a.id)
 		}
 	}
@@ -187,7 +187,7 @@ func Templates(text string, rules *Rules) ([]*clusterpb.DeviceTemplate, error) {
 		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("entry for driver %q: %w", t.Driver, err)
 		}
-		types := constraint.SortedSet(t.InstanceTypes)
+		types := reader.SortedSet(t.InstanceTypes)
 		key := strings.Join(types, ",")
 		if byTypes[key] == nil {
 			byTypes[key] = &clusterpb.DeviceTemplate{InstanceTypes: types}

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
-	"github.com/kerf-dev/kerf/services/watcher/convert/constraint"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 )
 
@@ -72,7 +72,7 @@ func (c *Cluster) looked() *lookups {
 		for _, s := range pools[pool] {
 			nodes = append(nodes, device.SliceNodes(s)...)
 		}
-		for _, node := range constraint.SortedSet(nodes) {
+		for _, node := range reader.SortedSet(nodes) {
 			l.slices[node] = append(l.slices[node], pools[pool]...)
 		}
 	}
