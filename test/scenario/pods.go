@@ -226,7 +226,7 @@ func (b *builder) pod(s *statement) {
 	p := model.Pod{
 		Class: b.intern(s.podClass(namespace, name)),
 		Phase: model.PodUnschedulable, CreateTime: b.in.Now.Add(-time.Minute), UnschedulableTime: b.in.Now.Add(-time.Second),
-		NominatedNode: model.NodeName(s.text("nominated", "")), Terminating: s.is("terminating"), Ready: !s.is("unready"),
+		NominatedNode: model.NodeName(s.text("nominated", "")), ExpectedNode: model.NodeName(s.text("expected", "")), Terminating: s.is("terminating"), Ready: !s.is("unready"),
 		DoNotDisrupt: s.is("do-not-disrupt"), DeletionCost: int32(s.number("deletion-cost", 0)),
 	}
 	if until := s.duration("protected-for", "0s"); until != 0 {

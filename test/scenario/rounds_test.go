@@ -108,7 +108,7 @@ func (w *aftermath) bind(pl model.Placement) {
 	if from := slices.IndexFunc(s.Nodes, func(n model.Node) bool { return n.Name == p.Node }); from >= 0 {
 		s.Nodes[from].LastPodEventTime = w.in.Now
 	}
-	p.Node, p.Phase, p.NominatedNode = name, model.PodRunning, ""
+	p.Node, p.Phase, p.NominatedNode, p.ExpectedNode = name, model.PodRunning, "", ""
 	p.CreateTime, p.BindTime, p.UnschedulableTime = w.in.Now, w.in.Now, time.Time{}
 	s.Nodes[to].LastPodEventTime = w.in.Now
 }

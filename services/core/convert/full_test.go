@@ -21,7 +21,7 @@ func full() model.Input {
 		Snapshot: model.Snapshot{
 			Revision: 7, InventoryRevision: 8, Cluster: "kerf-demo", ObserveTime: at(0),
 			PodClasses:  []model.PodClass{fullClass(), {ID: "c-2", Namespace: "kube-system", Daemon: true, Mirror: true}},
-			Pods:        []model.Pod{fullPod(), {ID: "shop/web-1", Class: "c-1", Phase: model.PodUnschedulable, UnschedulableTime: at(2), NominatedNode: "n1"}},
+			Pods:        []model.Pod{fullPod(), {ID: "shop/web-1", Class: "c-1", Phase: model.PodUnschedulable, UnschedulableTime: at(2), NominatedNode: "n1"}, {ID: "shop/web-2", Class: "c-1", Phase: model.PodUnschedulable, UnschedulableTime: at(2), ExpectedNode: "n1"}},
 			DaemonSets:  []model.DaemonSet{{ID: "kube-system/proxy", Class: "c-2"}},
 			Nodes:       []model.Node{fullNode()},
 			Namespaces:  []model.Namespace{{Name: "shop", Labels: model.Labels{{Key: "team", Value: "a"}}}},

@@ -204,6 +204,7 @@ func (r *reader) pod(p *clusterpb.Pod) model.Pod {
 		BindTime:          r.time("bind_time", p.GetBindTime()),
 		UnschedulableTime: r.time("unschedulable_time", p.GetUnschedulableTime()),
 		NominatedNode:     model.NodeName(p.GetNominatedNode()),
+		ExpectedNode:      model.NodeName(p.GetExpectedNode()),
 		Terminating:       p.GetTerminating(),
 		Ready:             p.GetReady(),
 		DoNotDisrupt:      p.GetDoNotDisrupt(),
@@ -231,7 +232,7 @@ func writePod(p model.Pod) *clusterpb.Pod {
 	return &clusterpb.Pod{
 		Id: string(p.ID), Uid: p.UID, ClassId: string(p.Class), Node: string(p.Node), Phase: clusterpb.PodPhase(p.Phase),
 		CreateTime: stamp(p.CreateTime), BindTime: stamp(p.BindTime), UnschedulableTime: stamp(p.UnschedulableTime),
-		NominatedNode: string(p.NominatedNode), Terminating: p.Terminating, Ready: p.Ready, DoNotDisrupt: p.DoNotDisrupt,
+		NominatedNode: string(p.NominatedNode), ExpectedNode: string(p.ExpectedNode), Terminating: p.Terminating, Ready: p.Ready, DoNotDisrupt: p.DoNotDisrupt,
 		DoNotDisruptUntil: stamp(p.DoNotDisruptUntil), DeletionCost: p.DeletionCost,
 		Devices: write(p.Devices, writeDeviceRef),
 	}

@@ -126,9 +126,12 @@ type Pod struct {
 	UnschedulableTime time.Time
 	// NominatedNode is where preemption frees capacity for the pod; "" when nowhere.
 	NominatedNode NodeName
-	Terminating   bool
-	Ready         bool
-	DoNotDisrupt  bool
+	// ExpectedNode is where Kerf has nominated the pod to, because a plan has it there; "" when nowhere. Such a pod is planned
+	// for like any other, and stays there if it fits.
+	ExpectedNode NodeName
+	Terminating  bool
+	Ready        bool
+	DoNotDisrupt bool
 	// DoNotDisruptUntil is when DoNotDisrupt ends; zero means never.
 	DoNotDisruptUntil time.Time
 	DeletionCost      int32

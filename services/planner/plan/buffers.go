@@ -86,7 +86,7 @@ func (c *cycle) assignBuffers() {
 	if len(c.demand.virtual) == 0 {
 		return
 	}
-	assigned, rest := c.assignToOwnClaims(c.demand.virtual)
+	assigned, rest := c.assignMeant(c.demand.virtual)
 	items := market.Items(c.World, rest)
 	var more []pack.Assignment
 	var left []market.Item

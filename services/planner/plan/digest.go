@@ -82,6 +82,9 @@ func (d *digester) pod(p *model.Pod) digest256 {
 		e.text(p.Devices[i].Pool)
 		e.text(p.Devices[i].Name)
 	}
+	if p.ExpectedNode != "" { // it is the last: nothing more is as good a name for none
+		e.text(string(p.ExpectedNode))
+	}
 	return d.sum()
 }
 

@@ -128,11 +128,12 @@ func (c *cycle) removeUnhealthy() {
 	}
 }
 
-// assign gives demand its places: first each pod on the claim that was bought for it, so that nothing is bought twice; then
-// the rest wherever it fits, and, if that was asked for, on claims to buy.
+// assign gives demand its places: first each pod on the node that it was nominated to, so that plans don't change their
+// mind; then on the claim that was bought for it, so that nothing is bought twice; then the rest wherever it fits, and, if
+// that was asked for, on claims to buy.
 func (c *cycle) assign() {
 	var rest []int
-	c.assigned, rest = c.assignToOwnClaims(c.demand.pods)
+	c.assigned, rest = c.assignMeant(c.demand.pods)
 	items := market.Items(c.World, rest)
 	var assigned []pack.Assignment
 	if c.asks(model.KindProvision) {
@@ -145,10 +146,40 @@ func (c *cycle) assign() {
 
 func everyHost(int) bool { return true }
 
-// assignToOwnClaims puts pods onto the claims that were bought for them, in rounds, because some must wait for others. What
-// it returns as rest has none, or does not fit there.
-func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest []int) {
-	if !slices.ContainsFunc(c.view.Hosts, func(h *view.Host) bool { return h.Claim != nil && len(h.Claim.Pods) > 0 }) {
+// assignMeant puts pods where earlier plans have them: onto nodes that they were nominated to, else onto claims that were
+// bought for them. What it returns as rest has neither, or does not fit there.
+func (c *cycle) assignMeant(pods []int) (assigned []pack.Assignment, rest []int) {
+	expected := make(map[model.NodeName][]model.PodID)
+	for _, p := range pods {
+		if at := c.Pods[p].ExpectedNode; at != "" {
+			expected[at] = append(expected[at], c.Pods[p].ID)
+		}
+	}
+	assigned, rest = c.assignInRounds(pods, func(h *view.Host) []model.PodID {
+		if h.Node == nil || len(expected) == 0 {
+			return nil
+		}
+		return expected[h.Node.Name]
+	})
+	own, rest := c.assignInRounds(rest, func(h *view.Host) []model.PodID {
+		if h.Claim == nil {
+			return nil
+		}
+		return h.Claim.Pods
+	})
+	return append(assigned, own...), rest
+}
+
+// assignInRounds puts pods onto the hosts that they are meant for, in rounds, because some must wait for others. What it
+// returns as rest is meant for none, or does not fit there.
+func (c *cycle) assignInRounds(pods []int, meant func(*view.Host) []model.PodID) (assigned []pack.Assignment, rest []int) {
+	var hosts []int
+	for i, h := range c.view.Hosts {
+		if c.view.Open(i) && len(meant(h)) > 0 {
+			hosts = append(hosts, i)
+		}
+	}
+	if len(hosts) == 0 {
 		return nil, pods
 	}
 	open := make(map[model.PodID]int, len(pods))
@@ -157,11 +188,8 @@ func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest 
 	}
 	for before := -1; before != len(assigned); {
 		before = len(assigned)
-		for i, h := range c.view.Hosts {
-			if h.Claim == nil {
-				continue
-			}
-			for _, id := range c.inTurn(i, h.Claim.Pods) {
+		for _, i := range hosts {
+			for _, id := range c.inTurn(i, meant(c.view.Hosts[i])) {
 				p, wanted := open[id]
 				if wanted && c.matcher.Capacity(c.Pods[p].Class, i, 1) == 1 {
 					c.view.Place(i, c.Pods[p].Class, 1)
@@ -183,8 +211,8 @@ func (c *cycle) assignToOwnClaims(pods []int) (assigned []pack.Assignment, rest 
 // ended on a node that goes, where they will likely go, so that no node is removed under them. The plan does not speak
 // of them.
 func (c *cycle) reserveForReturning() {
-	ending, _ := c.assignToOwnClaims(c.demand.ending)
-	waiting, rest := c.assignToOwnClaims(c.demand.waiting)
+	ending, _ := c.assignMeant(c.demand.ending)
+	waiting, rest := c.assignMeant(c.demand.waiting)
 	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
 	for _, s := range slices.Concat(ending, waiting, others) { // no pod is to rely on them
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)

@@ -231,6 +231,8 @@ func (d *draw) drawPending() {
 		p.Phase = model.PodWaiting
 	case 1:
 		p.NominatedNode = "n0"
+	case 3, 4:
+		p.ExpectedNode = model.NodeName(fmt.Sprintf("n%d", d.n("expected", 0, 3)))
 	case 2:
 		if i := slices.IndexFunc(d.Snapshot.Claims, func(c model.Claim) bool { return c.State == model.ClaimPlanned }); i >= 0 {
 			d.Snapshot.Claims[i].Pods = append(d.Snapshot.Claims[i].Pods, p.ID)

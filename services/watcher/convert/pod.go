@@ -9,6 +9,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert/device"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 	"github.com/kerf-dev/kerf/services/watcher/wire"
@@ -24,15 +25,17 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	out := &clusterpb.Pod{
 		Id: objectID(p), Uid: string(p.UID), ClassId: class.ID,
 		Node: p.Spec.NodeName, Phase: podPhase(p),
-		CreateTime:    timestamp(p.CreationTimestamp),
-		NominatedNode: p.Status.NominatedNodeName,
-		Terminating:   p.DeletionTimestamp != nil,
-		Ready:         podCondition(p, corev1.PodReady, corev1.ConditionTrue) != nil,
-		DeletionCost:  deletionCost(p),
+		CreateTime:   timestamp(p.CreationTimestamp),
+		Terminating:  p.DeletionTimestamp != nil,
+		Ready:        podCondition(p, corev1.PodReady, corev1.ConditionTrue) != nil,
+		DeletionCost: deletionCost(p),
+	}
+	if node, byKerf := reader.Nomination(p); byKerf {
+		out.ExpectedNode = node
+	} else {
+		out.NominatedNode = node
 	}
 	if p.Spec.NodeName != "" {
-		// A node holds the pod now, whatever it was nominated for.
-		out.NominatedNode = ""
 		if c := podCondition(p, corev1.PodScheduled, corev1.ConditionTrue); c != nil {
 			out.BindTime = timestamp(c.LastTransitionTime)
 		}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 )
@@ -95,6 +96,17 @@ func TestPodState(t *testing.T) {
 		"a gated pod waits": {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonSchedulingGated)),
 			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},
+		},
+		"a pod that Kerf nominated is expected there": {
+			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable),
+				func(p *corev1.Pod) {
+					p.Status.NominatedNodeName = "n1"
+					p.ManagedFields = []metav1.ManagedFieldsEntry{{
+						Manager: reader.ActuatorManager, Subresource: "status",
+						FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:nominatedNodeName":{}}}`),
+					}}
+				}),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, UnschedulableTime: minute, ExpectedNode: "n1"},
 		},
 		"a nominated pod says where": {
 			pod(condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable),

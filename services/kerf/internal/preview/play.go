@@ -216,7 +216,7 @@ func (g *stage) pods(to map[string]*plannerpb.Placement, nodes map[string]string
 			gotPods[node] = true
 			p = proto.CloneOf(p)
 			p.Node, p.Phase, p.Ready = node, clusterpb.PodPhase_POD_PHASE_RUNNING, true
-			p.BindTime, p.UnschedulableTime, p.NominatedNode = timestamppb.New(g.now), nil, ""
+			p.BindTime, p.UnschedulableTime, p.NominatedNode, p.ExpectedNode = timestamppb.New(g.now), nil, "", ""
 		case gone[p.GetNode()]:
 			p = proto.CloneOf(p)
 			p.Node, p.Phase, p.Ready = "", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, false

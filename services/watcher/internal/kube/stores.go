@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 )
 
@@ -216,7 +217,7 @@ func bufferWorkload(o any) ([]string, error) {
 // trim drops what nothing reads before an object is stored: for large clusters this is most of it.
 func trim(o any) (any, error) {
 	if m, ok := o.(metav1.Object); ok {
-		m.SetManagedFields(nil)
+		reader.TrimManagedFields(m)
 		if a := m.GetAnnotations(); a[corev1.LastAppliedConfigAnnotation] != "" {
 			delete(a, corev1.LastAppliedConfigAnnotation)
 		}

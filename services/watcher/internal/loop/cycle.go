@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -47,8 +48,35 @@ const (
 	stageApply = "no answer from the actuator's leader to a plan"
 )
 
-// relayed remembers what was last sent to the actuator about pods that stay pending: a digest, "" for none of them.
-type relayed string
+// relayed remembers what was last sent to the actuator about pods.
+type relayed struct {
+	// pending is a digest of what is said of pods that stay pending, "" for none of them.
+	pending string
+	// places are where the others are expected: nodes or claims, by pod.
+	places map[string]string
+}
+
+func relay(plan *plannerpb.Plan) relayed {
+	r := relayed{pending: digest(plan.GetPending()), places: make(map[string]string, len(plan.GetPlacements()))}
+	for _, p := range plan.GetPlacements() {
+		r.places[p.GetPod()] = place(p)
+	}
+	return r
+}
+
+// says whether the actuator knows already what a plan says of pods. Those that have no need of a place any more are no news.
+func (r relayed) says(plan *plannerpb.Plan) bool {
+	return r.pending == digest(plan.GetPending()) && !slices.ContainsFunc(plan.GetPlacements(), func(p *plannerpb.Placement) bool {
+		return r.places[p.GetPod()] != place(p)
+	})
+}
+
+func place(p *plannerpb.Placement) string {
+	if p.GetNode() != "" {
+		return "node/" + p.GetNode()
+	}
+	return "claim/" + p.GetClaim()
+}
 
 // cycle is one plan from question to answer.
 type cycle struct {
@@ -110,13 +138,14 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	span.SetAttributes(attribute.String(spanPlan, plan.GetId()))
 	plan.Traceparent = d.GetTraceparent()
 
-	r := result{relayed: digest(plan.GetPending()), resume: c.resume}
+	r := result{relayed: c.relayed, resume: c.resume}
 	var accepted, rejected int
-	if r.relayed != c.relayed || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
+	if !c.relayed.says(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
 		answer, err := c.apply(ctx, plan)
 		if err != nil {
 			return result{stage: stageApply, err: err, relayed: c.relayed, resume: c.resume}
 		}
+		r.relayed = relay(plan)
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())
@@ -163,7 +192,7 @@ func (c *cycle) verdicts(ctx context.Context, plan *plannerpb.Plan, answer *actu
 }
 
 // digest tells apart what is said about pods that stay pending.
-func digest(pending []*plannerpb.PendingPod) relayed {
+func digest(pending []*plannerpb.PendingPod) string {
 	if len(pending) == 0 {
 		return ""
 	}
@@ -171,7 +200,7 @@ func digest(pending []*plannerpb.PendingPod) relayed {
 	for _, p := range pending {
 		_, _ = fmt.Fprintf(h, "%q %d %q\n", p.GetPod(), p.GetReason().GetCode(), p.GetReason().GetMessage())
 	}
-	return relayed(hex.EncodeToString(h.Sum(nil)))
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // codeOf tells apart failures that are worth a line in the log each.

@@ -1188,7 +1188,10 @@ type Pod struct {
 	// controller.kubernetes.io/pod-deletion-cost; 0 when unset.
 	DeletionCost int32 `protobuf:"varint,14,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
 	// The devices that the pod's claims have been given, once it is bound. Sorted.
-	Devices       []*DeviceRef `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
+	Devices []*DeviceRef `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
+	// The node that Kerf has nominated the pod to, because a plan has it there; "" when there is none. The pod is still to be
+	// planned for, and stays there if it fits.
+	ExpectedNode  string `protobuf:"bytes,16,opt,name=expected_node,json=expectedNode,proto3" json:"expected_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1326,6 +1329,13 @@ func (x *Pod) GetDevices() []*DeviceRef {
 		return x.Devices
 	}
 	return nil
+}
+
+func (x *Pod) GetExpectedNode() string {
+	if x != nil {
+		return x.ExpectedNode
+	}
+	return ""
 }
 
 // DeviceRef names a device of a pod's node.
@@ -1682,7 +1692,7 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\tattribute\x18\x02 \x01(\tR\tattribute\"D\n" +
 	"\x10DeviceRequestRef\x12\x18\n" +
 	"\arequest\x18\x01 \x01(\tR\arequest\x12\x16\n" +
-	"\x06option\x18\x02 \x01(\tR\x06option\"\x81\x05\n" +
+	"\x06option\x18\x02 \x01(\tR\x06option\"\xa6\x05\n" +
 	"\x03Pod\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x19\n" +
@@ -1700,7 +1710,8 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\x0edo_not_disrupt\x18\f \x01(\bR\fdoNotDisrupt\x12K\n" +
 	"\x14do_not_disrupt_until\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x11doNotDisruptUntil\x12#\n" +
 	"\rdeletion_cost\x18\x0e \x01(\x05R\fdeletionCost\x12:\n" +
-	"\adevices\x18\x0f \x03(\v2 .kerf.cluster.v1alpha1.DeviceRefR\adevices\"K\n" +
+	"\adevices\x18\x0f \x03(\v2 .kerf.cluster.v1alpha1.DeviceRefR\adevices\x12#\n" +
+	"\rexpected_node\x18\x10 \x01(\tR\fexpectedNode\"K\n" +
 	"\tDeviceRef\x12\x16\n" +
 	"\x06driver\x18\x01 \x01(\tR\x06driver\x12\x12\n" +
 	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x12\n" +
