@@ -285,7 +285,7 @@ func annotations(w model.NodeClaim, pool cluster.Pool) model.Labels {
 	for _, a := range pool.Annotations {
 		all[a.Key] = a.Value
 	}
-	return sortedLabels(all)
+	return model.LabelsOf(all)
 }
 
 // claimLabels are the labels that the node gets whatever it is launched as: the pool's, and for each key of the user's
@@ -302,5 +302,5 @@ func claimLabels(w model.NodeClaim, pool cluster.Pool) model.Labels {
 	}
 	out[labels.NodePool] = string(pool.Name)
 	out[labels.NodeClass] = string(pool.NodeClass)
-	return sortedLabels(out)
+	return model.LabelsOf(out)
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
-	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
@@ -50,13 +49,4 @@ func chosen(r require.Requirement) (string, bool) {
 // ofOffering says that a label describes the instance, or is Kerf's to set: a claim can't choose it.
 func ofOffering(key string) bool {
 	return labels.WellKnown(key) || key == labels.Hostname || strings.HasPrefix(key, labels.Karpenter+"/")
-}
-
-func sortedLabels(m map[string]string) model.Labels {
-	out := make(model.Labels, 0, len(m))
-	for k, v := range m {
-		out = append(out, model.Label{Key: k, Value: v})
-	}
-	slices.SortFunc(out, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
-	return out
 }

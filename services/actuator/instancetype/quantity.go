@@ -3,6 +3,7 @@ package instancetype
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"regexp"
 	"slices"
@@ -39,7 +40,7 @@ func (t threshold) of(capacity int64) int64 {
 func parseReserved(field string, from map[string]string) (map[string]int64, error) {
 	allowed := []string{CPU, EphemeralStorage, Memory, "pid"}
 	to := make(map[string]int64, len(from))
-	for _, name := range sortedKeys(from) {
+	for _, name := range slices.Sorted(maps.Keys(from)) {
 		if !slices.Contains(allowed, name) {
 			return nil, fmt.Errorf("%s: unknown resource %q: want one of %s", field, name, strings.Join(allowed, ", "))
 		}
@@ -63,10 +64,10 @@ func parseThresholds(field string, from map[string]string) (map[string]threshold
 		"nodefs.inodesFree": "", "imagefs.available": "", "imagefs.inodesFree": "", "pid.available": "",
 	}
 	to := map[string]threshold{}
-	for _, signal := range sortedKeys(from) {
+	for _, signal := range slices.Sorted(maps.Keys(from)) {
 		resource, known := resources[signal]
 		if !known {
-			return nil, fmt.Errorf("%s: unknown signal %q: want one of %s", field, signal, strings.Join(sortedKeys(resources), ", "))
+			return nil, fmt.Errorf("%s: unknown signal %q: want one of %s", field, signal, strings.Join(slices.Sorted(maps.Keys(resources)), ", "))
 		}
 		t, err := parseThreshold(from[signal])
 		if err != nil {
@@ -171,13 +172,4 @@ func clip(text string) string {
 		return text
 	}
 	return text[:maxQuantityText] + "…"
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

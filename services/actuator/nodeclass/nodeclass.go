@@ -9,7 +9,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,7 +25,7 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 	out := cloud.ClassSpec{
 		Name: model.NodeClassName(o.Name), UID: string(o.UID), Generation: o.Generation, Hash: hash,
 		Role: s.Role, InstanceProfile: deref(s.InstanceProfile), UserData: deref(s.UserData),
-		Tags: labels(s.Tags), AssociatePublicIP: s.AssociatePublicIPAddress,
+		Tags: model.LabelsOf(s.Tags), AssociatePublicIP: s.AssociatePublicIPAddress,
 		DetailedMonitoring: deref(s.DetailedMonitoring), InstanceStoreRAID0: s.InstanceStorePolicy != nil,
 		Metadata: metadata(s.MetadataOptions),
 	}
@@ -37,14 +36,14 @@ func Spec(o *awsv1.EC2NodeClass, hash string) (cloud.ClassSpec, error) {
 		}
 	}
 	for _, t := range s.SubnetSelectorTerms {
-		out.SubnetTerms = append(out.SubnetTerms, cloud.SelectorTerm{Tags: labels(t.Tags), ID: t.ID})
+		out.SubnetTerms = append(out.SubnetTerms, cloud.SelectorTerm{Tags: model.LabelsOf(t.Tags), ID: t.ID})
 	}
 	for _, t := range s.SecurityGroupSelectorTerms {
-		out.SecurityGroupTerms = append(out.SecurityGroupTerms, cloud.SelectorTerm{Tags: labels(t.Tags), ID: t.ID, Name: t.Name})
+		out.SecurityGroupTerms = append(out.SecurityGroupTerms, cloud.SelectorTerm{Tags: model.LabelsOf(t.Tags), ID: t.ID, Name: t.Name})
 	}
 	for _, t := range s.AMISelectorTerms {
 		out.ImageTerms = append(out.ImageTerms, cloud.ImageTerm{
-			Alias: t.Alias, ID: t.ID, Name: t.Name, Owner: t.Owner, SSMParameter: t.SSMParameter, Tags: labels(t.Tags),
+			Alias: t.Alias, ID: t.ID, Name: t.Name, Owner: t.Owner, SSMParameter: t.SSMParameter, Tags: model.LabelsOf(t.Tags),
 		})
 	}
 	var err error
@@ -198,15 +197,6 @@ func ephemeralBytes(s cloud.ClassSpec) int64 {
 		}
 	}
 	return size
-}
-
-func labels(m map[string]string) model.Labels {
-	out := make(model.Labels, 0, len(m))
-	for k, v := range m {
-		out = append(out, model.Label{Key: k, Value: v})
-	}
-	slices.SortFunc(out, func(a, b model.Label) int { return cmp.Compare(a.Key, b.Key) })
-	return out
 }
 
 func deref[T any](p *T) T {

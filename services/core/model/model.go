@@ -83,6 +83,16 @@ type Label struct {
 // Labels are sorted by key, each key at most once.
 type Labels []Label
 
+// LabelsOf are the labels of a map.
+func LabelsOf[V ~string](m map[string]V) Labels {
+	out := make(Labels, 0, len(m))
+	for k, v := range m {
+		out = append(out, Label{Key: k, Value: string(v)})
+	}
+	slices.SortFunc(out, func(a, b Label) int { return cmp.Compare(a.Key, b.Key) })
+	return out
+}
+
 // Get returns the value of a key, and whether the key is there.
 func (l Labels) Get(key string) (string, bool) {
 	i, ok := slices.BinarySearchFunc(l, key, func(x Label, k string) int { return cmp.Compare(x.Key, k) })

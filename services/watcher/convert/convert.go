@@ -23,6 +23,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	core "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
@@ -71,7 +72,7 @@ type DeviceReferences interface {
 // objectID is how namespaced objects are called everywhere: "namespace/name".
 func objectID(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
-func labelsOf(m map[string]string) []*clusterpb.Label { return core.Labels(reader.Labels(m)) }
+func labelsOf(m map[string]string) []*clusterpb.Label { return core.Labels(model.LabelsOf(m)) }
 
 func taintsOf(list []corev1.Taint) []*clusterpb.Taint { return core.Taints(reader.Taints(list)) }
 

@@ -25,7 +25,7 @@ func NodePool(p *karpenterv1.NodePool, problem error) model.NodePool {
 	t := p.Spec.Template
 	r := poolReader{out: model.NodePool{
 		Name: model.PoolName(p.Name), NodeClass: model.NodeClassName(t.Spec.NodeClassRef.Name),
-		Labels: Labels(t.Metadata.Labels), Annotations: Labels(t.Metadata.Annotations),
+		Labels: model.LabelsOf(t.Metadata.Labels), Annotations: model.LabelsOf(t.Metadata.Annotations),
 		Taints: Taints(coreTaints(t.Spec.Taints)), StartupTaints: Taints(coreTaints(t.Spec.StartupTaints)),
 	}}
 	if p.Spec.Weight != nil {

@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -70,14 +69,4 @@ func Counts(m map[string]int64) model.Amounts {
 // SortAmounts puts quantities into their canonical order.
 func SortAmounts(list model.Amounts) {
 	slices.SortFunc(list, func(a, b model.Amount) int { return cmp.Compare(a.Resource, b.Resource) })
-}
-
-// Labels reads labels or annotations.
-func Labels[V ~string](m map[string]V) model.Labels {
-	out := make(model.Labels, 0, len(m))
-	for k, v := range m {
-		out = append(out, model.Label{Key: k, Value: string(v)})
-	}
-	slices.SortFunc(out, func(a, b model.Label) int { return strings.Compare(a.Key, b.Key) })
-	return out
 }

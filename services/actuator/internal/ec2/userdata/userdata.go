@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime/multipart"
 	"net/netip"
 	"net/textproto"
@@ -260,7 +261,7 @@ func bottlerocket(n Node) (string, error) {
 			return
 		}
 		fmt.Fprintf(&out, "\n[settings.kubernetes.%s]\n", name)
-		for _, k := range sortedKeys(values) {
+		for _, k := range slices.Sorted(maps.Keys(values)) {
 			fmt.Fprintf(&out, "%q = %q\n", k, values[k])
 		}
 	}
@@ -281,15 +282,6 @@ func bottlerocket(n Node) (string, error) {
 	table("system-reserved", n.Kubelet.SystemReserved)
 	table("eviction-hard", n.Kubelet.EvictionHard)
 	return out.String(), nil
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // APIServer is what a node must know to join.
