@@ -339,5 +339,8 @@ func (b *builder) finish() {
 	}
 	s.Catalogs = []model.Catalog{{ID: "k-scenario", InstanceTypes: b.market.types}}
 	s.Offerings = b.market.offerings
+	for i := range s.Offerings {
+		s.Offerings[i].ZoneID = b.market.zoneIDs[s.Offerings[i].Zone]
+	}
 	slices.SortStableFunc(s.Pods, func(x, y model.Pod) int { return cmp.Compare(x.ID, y.ID) })
 }

@@ -19,6 +19,7 @@ type market struct {
 	loader    *Loader
 	types     []model.InstanceType
 	offerings []model.Offering
+	zoneIDs   map[string]string
 }
 
 func (m *market) statement(s *statement) error {
@@ -31,8 +32,10 @@ func (m *market) statement(s *statement) error {
 		m.unavailable(s)
 	case "reserve":
 		m.reserve(s)
+	case "zone-ids":
+		m.named(s)
 	default:
-		return fmt.Errorf("%s: %q is not known; want bundled, type, reserve, unavailable", s.where, s.verb)
+		return fmt.Errorf("%s: %q is not known; want bundled, type, reserve, unavailable, zone-ids", s.where, s.verb)
 	}
 	return s.done()
 }
@@ -132,6 +135,19 @@ func (m *market) unavailable(s *statement) {
 	}
 	if !found {
 		s.fail("there is no such offering")
+	}
+}
+
+// named gives zones their ids: a=use1-az1.
+func (m *market) named(s *statement) {
+	m.zoneIDs = make(map[string]string)
+	for i := range s.args {
+		a := &s.args[i]
+		a.used = true
+		if a.flag {
+			s.fail("%s is not of the form a=use1-az1", a.key)
+		}
+		m.zoneIDs[zone(a.key)] = a.value
 	}
 }
 

@@ -163,6 +163,9 @@ func (b *builder) nodeLabels(s *statement, c model.Claim) model.Labels {
 		add(l.Key, l.Value)
 	}
 	add(labels.Zone, c.Zone)
+	if id := b.market.zoneIDs[c.Zone]; id != "" {
+		add(labels.ZoneID, id)
+	}
 	add(labels.CapacityType, c.CapacityType.String())
 	add(labels.Hostname, s.name)
 	add(labels.Region, region)

@@ -34,6 +34,8 @@ type result struct {
 type place struct {
 	name   string
 	labels []map[string]string
+	// zoneIDs are those of all zones, by name.
+	zoneIDs map[string]string
 }
 
 func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *result {
@@ -86,7 +88,7 @@ func newResult(in *model.Input, p *model.Plan, r *renderer, explain string) *res
 func places(in *model.Input, p *model.Plan, r *renderer) (map[model.NodeName]*place, map[model.ClaimID]*place) {
 	nodes, claims := map[model.NodeName]*place{}, map[model.ClaimID]*place{}
 	for _, n := range in.Snapshot.Nodes {
-		nodes[n.Name] = &place{string(n.Name), []map[string]string{toMap(n.Labels)}}
+		nodes[n.Name] = &place{name: string(n.Name), labels: []map[string]string{toMap(n.Labels)}}
 	}
 	shapes, pools := map[model.TypeName]model.Labels{}, map[model.PoolName]model.Labels{}
 	for _, c := range in.Snapshot.Catalogs {
@@ -97,8 +99,9 @@ func places(in *model.Input, p *model.Plan, r *renderer) (map[model.NodeName]*pl
 	for _, pool := range in.Snapshot.NodePools {
 		pools[pool.Name] = pool.Labels
 	}
+	ids := model.ZoneIDs(in.Snapshot.Offerings)
 	for _, c := range in.Snapshot.Claims {
-		at := &place{name: string(c.ID)}
+		at := &place{name: string(c.ID), zoneIDs: ids}
 		offerings := c.Offerings
 		if c.InstanceType != "" {
 			offerings = []model.RankedOffering{{InstanceType: c.InstanceType, Zone: c.Zone, CapacityType: c.CapacityType}}
@@ -107,7 +110,7 @@ func places(in *model.Input, p *model.Plan, r *renderer) (map[model.NodeName]*pl
 		claims[c.ID] = at
 	}
 	for _, c := range p.NodeClaims {
-		at := &place{name: r.names.Replace(string(c.ID))}
+		at := &place{name: r.names.Replace(string(c.ID)), zoneIDs: ids}
 		at.add(c.Offerings, shapes, c.Requirements, append(toPairs("pool", c.NodePool), pools[c.NodePool]...))
 		claims[c.ID] = at
 	}
@@ -138,6 +141,9 @@ func (at *place) add(offerings []model.RankedOffering, shapes map[model.TypeName
 		maps.Copy(values, toMap(more))
 		maps.Copy(values, toMap(shapes[o.InstanceType]))
 		values[labels.Zone], values[labels.CapacityType], values[labels.Hostname] = o.Zone, o.CapacityType.String(), at.name
+		if id := at.zoneIDs[o.Zone]; id != "" {
+			values[labels.ZoneID] = id
+		}
 		at.labels = append(at.labels, values)
 	}
 }

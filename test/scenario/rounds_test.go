@@ -84,6 +84,9 @@ func (w *aftermath) join(c model.NodeClaim) {
 	values[labels.Zone], values[labels.CapacityType], values[labels.Hostname], values[model.KeyNodeName] = o.Zone, o.CapacityType.String(), string(name), string(name)
 	values[labels.Region], values[labels.NodePool] = region, string(c.NodePool)
 	values[labels.NodeClass] = string(c.NodeClass)
+	if id := model.ZoneIDs(s.Offerings)[o.Zone]; id != "" {
+		values[labels.ZoneID] = id
+	}
 	for k, v := range values {
 		n.Labels = append(n.Labels, model.Label{Key: k, Value: v})
 	}

@@ -24,6 +24,8 @@ func labelKey(short string) string {
 	switch short {
 	case "zone":
 		return labels.Zone
+	case "zone-id":
+		return labels.ZoneID
 	case "capacity":
 		return labels.CapacityType
 	case "type":

@@ -12,7 +12,7 @@ func TestOfferingsMeetRequirements(t *testing.T) {
 	is := func(key string, op model.Operator, values ...string) model.Requirement {
 		return model.Requirement{Key: key, Operator: op, Values: values}
 	}
-	has := map[string]string{labels.Zone: "a", labels.Arch: "amd64", "type": "karpenter", labels.InstanceCPU: "4"}
+	has := map[string]string{labels.Zone: "a", labels.ZoneID: "use1-az1", labels.Arch: "amd64", "type": "karpenter", labels.InstanceCPU: "4"}
 	for name, c := range map[string]struct {
 		claim, pool []model.Requirement
 		want        bool
@@ -20,6 +20,9 @@ func TestOfferingsMeetRequirements(t *testing.T) {
 		"no requirements":                                         {want: true},
 		"a value of the offering":                                 {claim: []model.Requirement{is(labels.Zone, model.In, "a", "b")}, want: true},
 		"another value":                                           {claim: []model.Requirement{is(labels.Zone, model.In, "b")}},
+		"the id of its zone":                                      {claim: []model.Requirement{is(labels.ZoneID, model.In, "use1-az1")}, pool: []model.Requirement{is(labels.ZoneID, model.NotIn, "use1-az2")}, want: true},
+		"the id of another zone":                                  {claim: []model.Requirement{is(labels.ZoneID, model.In, "use1-az2")}},
+		"the id of another zone, for the pool":                    {pool: []model.Requirement{is(labels.ZoneID, model.In, "use1-az2")}},
 		"by an older name of the label":                           {claim: []model.Requirement{is("beta.kubernetes.io/arch", model.In, "arm64")}},
 		"a number in a range":                                     {pool: []model.Requirement{is(labels.InstanceCPU, model.Gt, "3")}, want: true},
 		"a number beyond a range":                                 {pool: []model.Requirement{is(labels.InstanceCPU, model.Lt, "4")}},

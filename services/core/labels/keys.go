@@ -31,6 +31,15 @@ func WellKnown(key string) bool {
 	return OfInstance(key)
 }
 
+// OfPlace says whether a label follows from an offering's zone, capacity type and reservation, whatever the instance type.
+func OfPlace(key string) bool {
+	switch key {
+	case Zone, ZoneID, Region, CapacityType, CapacityReservationID:
+		return true
+	}
+	return false
+}
+
 // OfInstance says whether a label is in one of the domains that describe instances in AWS's words.
 func OfInstance(key string) bool {
 	return strings.HasPrefix(key, KarpenterAWS+"/") || strings.HasPrefix(key, "topology.k8s.aws/")

@@ -82,6 +82,17 @@ func (o Offering) Compare(p Offering) int {
 	)
 }
 
+// ZoneIDs are the ids of the zones of some offerings, by name, as far as they are known.
+func ZoneIDs(offerings []Offering) map[string]string {
+	ids := make(map[string]string)
+	for i := range offerings {
+		if o := &offerings[i]; o.ZoneID != "" {
+			ids[o.Zone] = o.ZoneID
+		}
+	}
+	return ids
+}
+
 // RankedOffering is one of the offerings that a claim may be launched as.
 type RankedOffering struct {
 	InstanceType TypeName

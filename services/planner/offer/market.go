@@ -13,6 +13,7 @@ import (
 type market struct {
 	pools     []*marketPool
 	offerings map[model.TypeName][]*model.Offering
+	zoneIDs   zoneIDs
 }
 
 type marketPool struct {
@@ -24,7 +25,7 @@ type marketPool struct {
 }
 
 func newMarket(s *model.Snapshot) *market {
-	m := &market{offerings: make(map[model.TypeName][]*model.Offering)}
+	m := &market{offerings: make(map[model.TypeName][]*model.Offering), zoneIDs: model.ZoneIDs(s.Offerings)}
 	for i := range s.Offerings {
 		off := &s.Offerings[i]
 		m.offerings[off.InstanceType] = append(m.offerings[off.InstanceType], off)
@@ -68,7 +69,7 @@ func newMarketPool(p *model.NodePool, class *model.NodeClass, catalog *model.Cat
 // allows says whether the pool's requirements leave a type, as far as the type's labels decide them.
 func (p *marketPool) allows(t *model.InstanceType) bool {
 	for _, r := range p.requirements {
-		if v, ok := typeLabel(t, r.Key); ok && !isPlace(r.Key) && !r.Contains(v) {
+		if v, ok := typeLabel(t, r.Key); ok && !labels.OfPlace(r.Key) && !r.Contains(v) {
 			return false
 		}
 	}
@@ -76,20 +77,19 @@ func (p *marketPool) allows(t *model.InstanceType) bool {
 }
 
 // sells says whether the pool may buy an offering, as far as the place decides it.
-func (p *marketPool) sells(off *model.Offering) bool {
+func (m *market) sells(p *marketPool, off *model.Offering) bool {
 	if !slices.Contains(p.zones, off.Zone) {
 		return false
 	}
 	if off.CapacityType == model.Reserved && !slices.Contains(p.reservations, off.ReservationID) {
 		return false
 	}
-	var place require.Set
-	for _, key := range []string{labels.CapacityType, labels.CapacityReservationID, labels.Region, labels.Zone} {
-		if r, ok := p.requirements.Get(key); ok {
-			place = place.With(r)
+	for _, r := range p.requirements {
+		if labels.OfPlace(r.Key) && !m.zoneIDs.meet(r, off.Zone, off.CapacityType, off.ReservationID) {
+			return false
 		}
 	}
-	return meetsPlace(place, off.Zone, off.CapacityType, off.ReservationID)
+	return true
 }
 
 // meets says whether every node of a type that the pool could have satisfies requirements on labels that do not follow
@@ -112,12 +112,24 @@ func (p *marketPool) meets(reqs require.Set, t *model.InstanceType) bool {
 	return true
 }
 
-func isPlace(key string) bool {
-	switch key {
-	case labels.Zone, labels.Region, labels.CapacityType, labels.CapacityReservationID:
-		return true
+// zoneIDs are the ids of zones, by name, as far as they are known.
+type zoneIDs map[string]string
+
+// meet says whether what is bought so has a label of the place that a requirement asks for.
+func (ids zoneIDs) meet(r require.Requirement, zone string, ct model.CapacityType, reservation string) bool {
+	switch r.Key {
+	case labels.Zone:
+		return r.Matches(zone, true)
+	case labels.ZoneID:
+		return r.Matches(ids[zone], ids[zone] != "")
+	case labels.Region:
+		return r.Matches(labels.RegionOf(zone), true)
+	case labels.CapacityType:
+		return r.Matches(ct.String(), true)
+	case labels.CapacityReservationID:
+		return r.Matches(reservation, reservation != "")
 	}
-	return false
+	return true
 }
 
 // typeLabel is a label that follows from the type.

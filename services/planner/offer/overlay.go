@@ -32,6 +32,7 @@ type poolType struct {
 type compiled struct {
 	*model.NodeOverlay
 	node, place require.Set
+	zoneIDs     zoneIDs
 }
 
 // NewOverlays finds out which overlays have an effect on what. Those of highest weight come first, and of equal weight
@@ -41,6 +42,7 @@ func NewOverlays(s *model.Snapshot) *Overlays {
 	if len(s.NodeOverlays) == 0 {
 		return nil
 	}
+	m := newMarket(s)
 	o := &Overlays{touched: make(map[poolType][]int)}
 	for i := range s.NodeOverlays {
 		spec := &s.NodeOverlays[i]
@@ -48,12 +50,11 @@ func NewOverlays(s *model.Snapshot) *Overlays {
 			o.problems = append(o.problems, spec.NotReady)
 			continue
 		}
-		o.all = append(o.all, compile(spec))
+		o.all = append(o.all, compile(spec, m.zoneIDs))
 	}
 	slices.SortFunc(o.all, func(a, b compiled) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(b.Name, a.Name))
 	})
-	m := newMarket(s)
 	for i := range o.all {
 		if r := o.admit(i, m); !r.OK() {
 			o.problems = append(o.problems, r)
@@ -63,13 +64,12 @@ func NewOverlays(s *model.Snapshot) *Overlays {
 	return o
 }
 
-func compile(spec *model.NodeOverlay) compiled {
-	c := compiled{NodeOverlay: spec}
+func compile(spec *model.NodeOverlay, ids zoneIDs) compiled {
+	c := compiled{NodeOverlay: spec, zoneIDs: ids}
 	for _, r := range require.NewSet(spec.Requirements...) {
-		switch r.Key {
-		case labels.Zone, labels.Region, labels.CapacityType, labels.CapacityReservationID:
+		if labels.OfPlace(r.Key) {
 			c.place = c.place.With(r)
-		default:
+		} else {
 			c.node = c.node.With(r)
 		}
 	}
@@ -86,7 +86,7 @@ func (o *Overlays) admit(i int, m *market) model.Reason {
 				continue
 			}
 			key := poolType{p.Name, p.types[j].Name}
-			if r := o.conflict(overlay, key, m.offerings[key.instanceType], p); !r.OK() {
+			if r := o.conflict(overlay, key, m, p); !r.OK() {
 				return r
 			}
 			found = append(found, key)
@@ -99,15 +99,15 @@ func (o *Overlays) admit(i int, m *market) model.Reason {
 }
 
 // conflict says which overlay of the same weight before it says something about the same thing.
-func (o *Overlays) conflict(overlay *compiled, key poolType, offerings []*model.Offering, p *marketPool) model.Reason {
+func (o *Overlays) conflict(overlay *compiled, key poolType, m *market, p *marketPool) model.Reason {
 	for _, j := range o.touched[key] {
 		other := &o.all[j]
 		about := overlap(overlay, other)
 		if other.Weight != overlay.Weight || about == "" {
 			continue
 		}
-		for _, off := range offerings {
-			if !p.sells(off) || !overlay.at(off) || !other.at(off) {
+		for _, off := range m.offerings[key.instanceType] {
+			if !m.sells(p, off) || !overlay.at(off) || !other.at(off) {
 				continue
 			}
 			return model.Reason{
@@ -135,28 +135,13 @@ func overlap(a, b *compiled) string {
 	return ""
 }
 
-func (c *compiled) at(off *model.Offering) bool {
-	return c.place == nil || meetsPlace(c.place, off.Zone, off.CapacityType, off.ReservationID)
+// within says whether the overlay is about what is bought so.
+func (c *compiled) within(zone string, ct model.CapacityType, reservation string) bool {
+	return !slices.ContainsFunc(c.place, func(r require.Requirement) bool { return !c.zoneIDs.meet(r, zone, ct, reservation) })
 }
 
-func meetsPlace(place require.Set, zone string, ct model.CapacityType, reservation string) bool {
-	for _, r := range place {
-		ok := true
-		switch r.Key {
-		case labels.Zone:
-			ok = r.Matches(zone, true)
-		case labels.Region:
-			ok = r.Matches(labels.RegionOf(zone), true)
-		case labels.CapacityType:
-			ok = r.Matches(ct.String(), true)
-		case labels.CapacityReservationID:
-			ok = r.Matches(reservation, reservation != "")
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
+func (c *compiled) at(off *model.Offering) bool {
+	return c.within(off.Zone, off.CapacityType, off.ReservationID)
 }
 
 // Problems are the overlays without effect, and why, sorted by subject.
@@ -201,7 +186,7 @@ func (t Applied) Capacity(zone string, ct model.CapacityType, reservation string
 	var names []string
 	for _, i := range t.hits {
 		c := &t.o.all[i]
-		if len(c.Capacity) == 0 || (c.place != nil && !meetsPlace(c.place, zone, ct, reservation)) {
+		if len(c.Capacity) == 0 || !c.within(zone, ct, reservation) {
 			continue
 		}
 		before := len(has)

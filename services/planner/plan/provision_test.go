@@ -450,3 +450,45 @@ func TestClaimIDsAreLabelValues(t *testing.T) {
 		t.Errorf("the id %s has %d bytes; a label's value has at most 63", id, len(id))
 	}
 }
+
+// TestClaimsNameTheIDsOfTheirZones where the pool or a pod asks for one, and nowhere else.
+func TestClaimsNameTheIDsOfTheirZones(t *testing.T) {
+	asked := in("topology.k8s.aws/zone-id", "use1-az1", "use1-az9")
+	for name, tc := range map[string]struct {
+		build func(*world)
+		want  []string
+	}{
+		"no one asks":   {func(*world) {}, nil},
+		"the pool asks": {func(w *world) { w.pool().Requirements = append(w.pool().Requirements, asked) }, []string{"use1-az1"}},
+		"a pod asks": {func(w *world) {
+			w.Snapshot.PodClasses[0].NodeAffinity = []model.NodeAffinityTerm{{Requirements: []model.Requirement{asked}}}
+		}, []string{"use1-az1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			for i := range w.Snapshot.Offerings {
+				w.Snapshot.Offerings[i].ZoneID = "use1-az1"
+			}
+			w.inflate()
+			tc.build(w)
+			w.pending("inflate", 1)
+			var got []string
+			for _, r := range w.decide(t).NodeClaims[0].Requirements {
+				if r.Key == asked.Key {
+					got = append(got, r.Values...)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAZoneHasOneID(t *testing.T) {
+	w := newWorld()
+	w.Snapshot.Offerings[0].ZoneID, w.Snapshot.Offerings[1].ZoneID = "use1-az1", "use1-az2"
+	if _, err := plan.Decide(w.Input); err == nil || !strings.Contains(err.Error(), "zone_id: use1-az") {
+		t.Errorf("got %v, want an error that names zone_id", err)
+	}
+}

@@ -149,6 +149,14 @@ func TestABrokenRuleIsFound(t *testing.T) {
 				{Key: "topology.kubernetes.io/zone", Operator: model.NotIn, Values: []string{"r-1a"}},
 			}}}
 		}, "no term of its required node affinity"},
+		"a zone id not met": {buying, func(in *model.Input, _ *model.Plan) {
+			for i := range in.Snapshot.Offerings {
+				in.Snapshot.Offerings[i].ZoneID = "id-of-" + in.Snapshot.Offerings[i].Zone
+			}
+			in.Snapshot.NodePools[0].Requirements = append(in.Snapshot.NodePools[0].Requirements, model.Requirement{
+				Key: "topology.k8s.aws/zone-id", Operator: model.NotIn, Values: []string{"id-of-r-1a"},
+			})
+		}, "pool's requirement on topology.k8s.aws/zone-id"},
 		"a new node without a name": {buying, func(in *model.Input, _ *model.Plan) {
 			in.Snapshot.PodClasses[2].NodeAffinity = []model.NodeAffinityTerm{{Requirements: []model.Requirement{
 				{Key: "kubernetes.io/hostname", Operator: model.DoesNotExist},

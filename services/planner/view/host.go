@@ -256,7 +256,7 @@ func (hb hostBuilder) shapesAllocatable(c *model.Claim, labels []model.Labels) [
 	}
 	out := make([]Vector, len(labels))
 	for i, ls := range labels {
-		shape := func(o model.RankedOffering) bool { return hasLabels(ls, shapeLabels(o)) }
+		shape := func(o model.RankedOffering) bool { return hasLabels(ls, hb.shapeLabels(o)) }
 		k := slices.IndexFunc(hb.shapes(c), shape)
 		if k < 0 {
 			out[i] = hb.flightAllocatable(c)
@@ -273,12 +273,9 @@ func (hb hostBuilder) shapesAllocatable(c *model.Claim, labels []model.Labels) [
 }
 
 // shapeLabels are the labels that follow from an offering, its type's own aside.
-func shapeLabels(o model.RankedOffering) model.Labels {
-	ls := append(PlaceLabels(o.Zone, o.CapacityType), model.Label{Key: labels.InstanceType, Value: string(o.InstanceType)})
-	if o.ReservationID != "" {
-		ls = append(ls, model.Label{Key: labels.CapacityReservationID, Value: o.ReservationID})
-	}
-	return sortLabels(ls)
+func (hb hostBuilder) shapeLabels(o model.RankedOffering) model.Labels {
+	ls := hb.w.PlaceLabels(o.Zone, o.CapacityType, o.ReservationID)
+	return sortLabels(append(ls, model.Label{Key: labels.InstanceType, Value: string(o.InstanceType)}))
 }
 
 func hasLabels(ls, all model.Labels) bool {
@@ -345,7 +342,7 @@ func (hb hostBuilder) claimLabels(c *model.Claim) []model.Labels {
 		if t := hb.claimCatalog(c).Type(o.InstanceType); t != nil {
 			ls = MergeLabels(ls, t.Labels)
 		}
-		ls = MergeLabels(ls, shapeLabels(o))
+		ls = MergeLabels(ls, hb.shapeLabels(o))
 		ls = MergeLabels(ls, ownerLabels(c.NodePool, c.NodeClass))
 		if !slices.ContainsFunc(out, func(x model.Labels) bool { return slices.Equal(x, ls) }) {
 			out = append(out, ls)
@@ -376,13 +373,20 @@ func NewNodeLabels(p *Pool, t *Type) model.Labels {
 	return MergeLabels(ls, ownerLabels(p.Name, p.NodePool.NodeClass))
 }
 
-// PlaceLabels are those that follow from the zone and the capacity type.
-func PlaceLabels(zone string, ct model.CapacityType) model.Labels {
-	return sortLabels(model.Labels{
-		{Key: labels.Zone, Value: zone},
-		{Key: labels.Region, Value: labels.RegionOf(zone)},
+// PlaceLabels are those that follow from an offering, whatever its type; see labels.OfPlace.
+func (w *World) PlaceLabels(zone string, ct model.CapacityType, reservation string) model.Labels {
+	ls := model.Labels{
 		{Key: labels.CapacityType, Value: ct.String()},
-	})
+		{Key: labels.Region, Value: labels.RegionOf(zone)},
+		{Key: labels.Zone, Value: zone},
+	}
+	if id := w.ZoneID(zone); id != "" {
+		ls = append(ls, model.Label{Key: labels.ZoneID, Value: id})
+	}
+	if reservation != "" {
+		ls = append(ls, model.Label{Key: labels.CapacityReservationID, Value: reservation})
+	}
+	return sortLabels(ls)
 }
 
 func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {

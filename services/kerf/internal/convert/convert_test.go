@@ -132,6 +132,23 @@ func TestOfferingsArePricedOnceForEachPlace(t *testing.T) {
 	}
 }
 
+func TestZonesHaveTheIDsOfTheStatus(t *testing.T) {
+	t.Parallel()
+	c := class(t)
+	c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az2"}, {ID: "subnet-2", Zone: "us-east-1b"}}
+	s, _, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, o := range s.GetOfferings() {
+		got[o.GetZone()] = o.GetZoneId()
+	}
+	if diff := cmp.Diff(map[string]string{"us-east-1a": "use1-az2", "us-east-1b": ""}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestClassesWithEqualSettingsShareACatalog(t *testing.T) {
 	t.Parallel()
 	same, other := class(t), class(t)

@@ -40,7 +40,7 @@ func (b *Builder) inventory(w World) (inventory, error) {
 			sold[z] = true
 		}
 	}
-	inv.snapshot.Offerings = offerings(w.Catalog, sold)
+	inv.snapshot.Offerings = offerings(w.Catalog, sold, zoneIDs(b.classes...))
 	return inv, nil
 }
 
@@ -163,9 +163,22 @@ func (inv *inventory) catalog(from *catalog.Catalog, s instancetype.Settings) (s
 	return string(id), nil
 }
 
-// offerings lists what is sold in the zones: on demand at the list price, spot at an estimate of it. What has no known
+// zoneIDs are the ids of zones, by name, as far as the classes' objects show them in their status.
+func zoneIDs(classes ...*awsv1.EC2NodeClass) map[string]string {
+	ids := map[string]string{}
+	for _, c := range classes {
+		for _, s := range c.Status.Subnets {
+			if s.ZoneID != "" {
+				ids[s.Zone] = s.ZoneID
+			}
+		}
+	}
+	return ids
+}
+
+// offerings lists what is sold in the zones, whose ids may be known: on demand at the list price, spot at an estimate of it. What has no known
 // price is not sold.
-func offerings(c *catalog.Catalog, zones map[string]bool) []*clusterpb.Offering {
+func offerings(c *catalog.Catalog, zones map[string]bool, ids map[string]string) []*clusterpb.Offering {
 	var out []*clusterpb.Offering
 	for _, t := range c.Types {
 		if t.OnDemandMicroUSD <= 0 {
@@ -178,13 +191,13 @@ func offerings(c *catalog.Catalog, zones map[string]bool) []*clusterpb.Offering 
 			if t.SupportsOnDemand {
 				out = append(out, &clusterpb.Offering{
 					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_ON_DEMAND,
-					PriceMicroUsdPerHour: t.OnDemandMicroUSD,
+					PriceMicroUsdPerHour: t.OnDemandMicroUSD, ZoneId: ids[zone],
 				})
 			}
 			if t.SupportsSpot {
 				out = append(out, &clusterpb.Offering{
 					InstanceType: t.Name, Zone: zone, CapacityType: clusterpb.CapacityType_CAPACITY_TYPE_SPOT,
-					PriceMicroUsdPerHour: instancetype.SpotEstimate(t.OnDemandMicroUSD), PriceEstimated: true,
+					PriceMicroUsdPerHour: instancetype.SpotEstimate(t.OnDemandMicroUSD), PriceEstimated: true, ZoneId: ids[zone],
 				})
 			}
 		}

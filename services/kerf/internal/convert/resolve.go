@@ -51,7 +51,7 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resol
 	for _, z := range out.Class.GetZones() {
 		sold[z] = true
 	}
-	out.Offerings = offerings(w.Catalog, sold)
+	out.Offerings = offerings(w.Catalog, sold, zoneIDs(c))
 	return out, nil
 }
 

@@ -23,12 +23,14 @@ type stage struct {
 	shapes  map[string]map[string]*clusterpb.InstanceType // by catalog and name
 	classes map[string]*clusterpb.NodeClass
 	pools   map[string]*clusterpb.NodePool
+	zoneIDs map[string]string
 }
 
 func newStage(s *clusterpb.Snapshot, now time.Time) *stage {
 	out := &stage{
 		s: shallow(s), now: now, shapes: map[string]map[string]*clusterpb.InstanceType{},
 		classes: map[string]*clusterpb.NodeClass{}, pools: map[string]*clusterpb.NodePool{},
+		zoneIDs: map[string]string{},
 	}
 	for _, c := range s.GetCatalogs() {
 		types := map[string]*clusterpb.InstanceType{}
@@ -42,6 +44,11 @@ func newStage(s *clusterpb.Snapshot, now time.Time) *stage {
 	}
 	for _, p := range s.GetNodePools() {
 		out.pools[p.GetName()] = p
+	}
+	for _, o := range s.GetOfferings() {
+		if o.GetZoneId() != "" {
+			out.zoneIDs[o.GetZone()] = o.GetZoneId()
+		}
 	}
 	return out
 }
@@ -137,6 +144,9 @@ func (g *stage) arrived(c *clusterpb.Claim) *clusterpb.Claim {
 	}
 	values[labels.Zone], values[labels.CapacityType] = c.GetZone(), capacityWord(c.GetCapacityType())
 	values[labels.NodePool], values[labels.NodeClass] = c.GetNodePool(), c.GetNodeClass()
+	if id := g.zoneIDs[c.GetZone()]; id != "" {
+		values[labels.ZoneID] = id
+	}
 	n := &clusterpb.Node{
 		Name: c.GetNode(), Claim: c.GetId(), Taints: c.GetTaints(), Ready: true, CreateTime: timestamppb.New(g.now),
 		Allocatable: t.GetAllocatable(), Capacity: t.GetCapacity(),

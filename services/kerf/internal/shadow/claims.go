@@ -88,7 +88,10 @@ func (c *completion) classes() {
 			c.out.Catalogs = append(c.out.Catalogs, r.Catalog)
 		}
 		for _, f := range r.Offerings {
-			sold[f.GetInstanceType()+"/"+f.GetZone()+"/"+f.GetCapacityType().String()] = f
+			key := f.GetInstanceType() + "/" + f.GetZone() + "/" + f.GetCapacityType().String()
+			if sold[key].GetZoneId() == "" { // another class may not show the zone's id
+				sold[key] = f
+			}
 		}
 	}
 	for _, f := range sold {

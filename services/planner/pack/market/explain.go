@@ -147,6 +147,10 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		}
 		return out
 	}
+	if r := m.zoneIDClash(out.pool, asks(c.Profile)); !r.OK() {
+		out.Reason = r
+		return out
+	}
 	lack := 0.0
 	for _, v := range m.variants {
 		if v.Pool != out.pool {

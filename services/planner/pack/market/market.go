@@ -243,26 +243,22 @@ func CompareOptions(a, b *Option) int {
 	)
 }
 
-func mentionsPlace(p *view.Profile) bool {
-	return p.Mentions(labels.Zone) || p.Mentions(labels.CapacityType) || p.Mentions(labels.Region)
-}
+func mentionsPlace(p *view.Profile) bool { return slices.ContainsFunc(p.Keys, labels.OfPlace) }
 
-// buildType adds the options of one type. What does not depend on zone and capacity type is judged once.
+// buildType adds the options of one type. What does not depend on the place is judged once.
 func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offerings []*model.Offering, local []*view.Profile) {
 	touch := w.Overlays.For(v.Pool.Name, t.Name)
 	var first *Option
 	localDaemons := slices.ContainsFunc(w.Daemons, func(d view.Daemon) bool { return mentionsPlace(d.Class.Profile) })
 	for _, off := range offerings {
-		if !v.sells(off) {
+		where := w.PlaceLabels(off.Zone, off.CapacityType, off.ReservationID)
+		if !v.sells(off, where) {
 			continue
 		}
 		o := &Option{Pool: v.Pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, Variant: v, Place: place}
 		unavailable, _ := rules.Unavailable(off, w.Now)
 		o.Available = off.Price > 0 && !unavailable
-		o.Place.Local = view.PlaceLabels(off.Zone, off.CapacityType)
-		if off.ReservationID != "" {
-			o.Place.Local = append(o.Place.Local, model.Label{Key: labels.CapacityReservationID, Value: off.ReservationID})
-		}
+		o.Place.Local = where
 		if first == nil {
 			first = o
 			o.admits, o.prefers = newBits(len(w.Profiles)), newBits(len(w.Profiles))
@@ -298,21 +294,20 @@ func (o *Option) overlay(w *view.World, touch offer.Applied) {
 	}
 }
 
-// sells says whether the pool may buy an offering, as far as zone and capacity type decide it.
-func (v *Variant) sells(off *model.Offering) bool {
+// sells says whether the pool may buy an offering, as far as the labels of its place decide it.
+func (v *Variant) sells(off *model.Offering, where model.Labels) bool {
 	if !slices.Contains(v.Pool.Class.Zones, off.Zone) {
 		return false
 	}
 	if off.CapacityType == model.Reserved && !slices.Contains(v.Pool.Class.Reservations, off.ReservationID) {
 		return false
 	}
-	for _, l := range view.PlaceLabels(off.Zone, off.CapacityType) {
-		if r, ok := v.Pool.Requirements.Get(l.Key); ok && !r.Contains(l.Value) {
+	for _, r := range v.Pool.Requirements {
+		if value, known := where.Get(r.Key); labels.OfPlace(r.Key) && !r.Matches(value, known) {
 			return false
 		}
 	}
-	r, ok := v.Pool.Requirements.Get(labels.CapacityReservationID)
-	return !ok || r.Matches(off.ReservationID, off.ReservationID != "")
+	return true
 }
 
 func (o *Option) judge(w *view.World, profiles []*view.Profile) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/require"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -22,6 +23,9 @@ func (m *Market) StaticOptions(p *view.Pool) ([]*Option, model.Reason) {
 	}
 	v := all[len(all)-1] // that for pods that do not care
 	v.build(m.World, m.byType, func() bool { return false })
+	if len(v.Options) == 0 {
+		return nil, m.zoneIDClash(p, []require.Set{nil})
+	}
 	return slices.DeleteFunc(v.Options, func(o *Option) bool {
 		return !o.Available || slices.ContainsFunc(o.Free, func(n int64) bool { return n < 0 })
 	}), model.Reason{}

@@ -131,12 +131,12 @@ func narrow(open, asked require.Set) require.Set {
 	return open
 }
 
-// typePlace is what nodes of a type carry in this variant, zone and capacity type aside; ok is false where the pool or
+// typePlace is what nodes of a type carry in this variant, place aside; ok is false where the pool or
 // its images do not allow the type.
 func (v *Variant) typePlace(t *view.Type) (place fit.Place, ok bool) {
 	carried := view.NewNodeLabels(v.Pool, t)
 	for _, r := range v.Pool.Requirements {
-		if r.Key == labels.Zone || r.Key == labels.CapacityType || r.Key == labels.Region {
+		if labels.OfPlace(r.Key) {
 			continue
 		}
 		value, defined := carried.Get(r.Key)

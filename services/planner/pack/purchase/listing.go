@@ -19,6 +19,7 @@ type Listing struct {
 
 	options []*market.Option
 	variant *market.Variant
+	zoneIDs bool
 }
 
 // Listings are those that claims have been given. It belongs to one goroutine.
@@ -30,13 +31,15 @@ func (ls *Listings) Of(b *NewClaim) *Listing {
 	for _, o := range b.Options {
 		sum = sum*1099511628211 + uint64(o.ID)
 	}
+	zoneIDs := b.asksForZoneIDs()
 	for _, l := range ls.byOptions[sum] {
-		if l.variant == b.Base.Variant && slices.Equal(l.options, b.Options) {
+		if l.variant == b.Base.Variant && l.zoneIDs == zoneIDs && slices.Equal(l.options, b.Options) {
 			return l
 		}
 	}
 	l := &Listing{
 		Requirements: b.requirements(), Offerings: make([]model.RankedOffering, len(b.Options)), options: b.Options, variant: b.Base.Variant,
+		zoneIDs: zoneIDs,
 	}
 	for i, o := range b.Options {
 		l.Offerings[i] = o.Ranked()
@@ -51,7 +54,11 @@ func (ls *Listings) Of(b *NewClaim) *Listing {
 func (b *NewClaim) requirements() []model.Requirement {
 	v := b.Base.Variant
 	set := v.Pool.Requirements.Intersect(v.Decided)
-	for _, key := range []string{labels.InstanceType, labels.Zone, labels.CapacityType} {
+	keys := []string{labels.InstanceType, labels.Zone, labels.CapacityType}
+	if b.asksForZoneIDs() {
+		keys = append(keys, labels.ZoneID)
+	}
+	for _, key := range keys {
 		set = set.With(require.New(model.Requirement{Key: key, Operator: model.In, Values: b.values(key)}))
 	}
 	var out []model.Requirement
@@ -75,6 +82,14 @@ func (b *NewClaim) requirements() []model.Requirement {
 		}
 	}
 	return out
+}
+
+// asksForZoneIDs says whether the pool, or a pod of the claim, asks for ids of zones, and all that the claim may become has
+// one.
+func (b *NewClaim) asksForZoneIDs() bool {
+	_, asks := b.Base.Pool.Requirements.Get(labels.ZoneID)
+	asks = asks || slices.ContainsFunc(b.Items, func(it market.Item) bool { return it.Class.Profile.Mentions(labels.ZoneID) })
+	return asks && !slices.Contains(b.values(labels.ZoneID), "")
 }
 
 // values are those that the claim's options have of a label, with "" for those without it.

@@ -17,6 +17,8 @@ type Market struct {
 	types    map[typeKey]*model.InstanceType
 	// offerings has of several reservations of one kind the cheapest that is available.
 	offerings map[OfferingKey]model.Offering
+	// zoneIDs are the ids of zones, by name, as far as they are known.
+	zoneIDs map[string]string
 }
 
 // OfferingKey is what tells offerings apart but for reservations.
@@ -37,7 +39,7 @@ func newMarket(in *model.Input) *Market {
 		now: in.Now, overlays: offer.NewOverlays(s),
 		classes:   index(s.NodeClasses, func(x *model.NodeClass) model.NodeClassName { return x.Name }),
 		types:     make(map[typeKey]*model.InstanceType),
-		offerings: make(map[OfferingKey]model.Offering),
+		offerings: make(map[OfferingKey]model.Offering), zoneIDs: model.ZoneIDs(s.Offerings),
 	}
 	for i := range s.Catalogs {
 		cat := &s.Catalogs[i]
@@ -67,6 +69,9 @@ func (m *Market) Offering(key OfferingKey) (model.Offering, bool) {
 	o, ok := m.offerings[key]
 	return o, ok
 }
+
+// ZoneID is the id of a zone; "" where it is not known.
+func (m *Market) ZoneID(zone string) string { return m.zoneIDs[zone] }
 
 // Available says whether an offering can be launched now.
 func (m *Market) Available(o *model.Offering) bool {

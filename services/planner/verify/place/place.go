@@ -300,6 +300,9 @@ func (ps *Places) variant(by owner, o model.RankedOffering) *Variant {
 		labels.Initialized:  "true",
 		labels.Hostname:     ownName,
 	})
+	if id := ps.f.Market.ZoneID(o.Zone); id != "" {
+		v.labels[labels.ZoneID] = id
+	}
 	if o.ReservationID != "" {
 		v.labels[labels.CapacityReservationID] = o.ReservationID
 	}
