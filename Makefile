@@ -82,7 +82,7 @@ test: ## All that CI runs: check, race tests, each module alone, the real schedu
 .PHONY: fmt
 fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before a return) and the protos
 	go run ./test/arch/layout $(MODULES)
-	golangci-lint fmt $(MODULES) ./test/differential
+	golangci-lint fmt $(MODULES) ./test/differential ./test/versus
 	buf format -w
 
 .PHONY: generate
@@ -111,7 +111,7 @@ generated: $(BIN)/.tools ## Check that the committed generated code is what `mak
 
 .PHONY: format
 format: $(BIN)/.golangci ## Check that the Go code is formatted
-	golangci-lint fmt --diff $(MODULES) ./test/differential || { echo "not formatted: run make fmt"; exit 1; }
+	golangci-lint fmt --diff $(MODULES) ./test/differential ./test/versus || { echo "not formatted: run make fmt"; exit 1; }
 
 .PHONY: vet
 vet: ## go vet over the workspace
@@ -142,6 +142,7 @@ race: ## The unit tests under the race detector
 .PHONY: standalone
 standalone: ## Build each module with the workspace off, as images and outside users do
 	@for module in $(MODULES); do (cd $$module && GOWORK=off go build ./...) || { echo "in $$module"; exit 1; }; done
+	@cd test/versus && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
 e2e: controlplane ## The tests that run a real control plane, one package at a time
@@ -185,6 +186,12 @@ bench-growth: ## Measure how plans grow with the pods: processor time at 1k, 5k,
 sim: ## Play a day in the life of a cluster, and draw it into docs/sim/day.svg (SEED=1; ARGS="-length 6h -pods 1000")
 	@mkdir -p docs/sim && go build -o $(BIN)/sim ./test/sim/cmd/sim
 	@$(BIN)/sim -seed $(or $(SEED),1) -out docs/sim/day.svg $(ARGS)
+
+.PHONY: versus
+versus: ## Play loads on Kerf and on Karpenter's kwok provider, and compare (ARGS="-loads ramp -seeds 1 -sides kerf"; -help)
+	@# A module of its own, as the control plane is: Karpenter, a further module in it, is not for the others.
+	@mkdir -p $(BIN) && cd test/versus && GOWORK=off go build -o $(BIN)/versus .
+	@$(BIN)/versus -raw $(BIN)/versus.json $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a time (T=60s; ONLY=regexp for some); go test alone runs the kept corpora

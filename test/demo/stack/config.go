@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"time"
@@ -22,7 +23,11 @@ const RepairAfter = 10 * time.Second
 
 // writeConfig writes a service's configuration file. The defaults are for a real AWS; here things happen faster.
 func (s *Stack) writeConfig(service string) (string, error) {
-	data, err := json.MarshalIndent(s.configs()[service], "", "  ")
+	c := s.addresses()[service]
+	if !s.opts.Plain {
+		maps.Copy(c, s.haste()[service])
+	}
+	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return "", err
 	}
@@ -32,13 +37,27 @@ func (s *Stack) writeConfig(service string) (string, error) {
 
 type object = map[string]any
 
-func (s *Stack) configs() map[string]object {
+// addresses is what each service must be told: where it listens, whom it asks, and whose cluster it is.
+func (s *Stack) addresses() map[string]object {
 	return map[string]object{
 		planner: {"listen": address(s.ports.planner)},
 		watcher: {
 			"listen": address(s.ports.watcher), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Watcher),
 			"planner":  object{"target": address(s.ports.planner)},
 			"actuator": object{"addresses": []string{address(s.ports.actuator)}},
+		},
+		actuator: {
+			"listen": address(s.ports.actuator), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
+			"etcd": object{"endpoints": []string{address(s.ports.etcd)}},
+			"aws":  object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
+		},
+	}
+}
+
+// haste is what the demo sets beside that, so that it is short.
+func (s *Stack) haste() map[string]object {
+	return map[string]object{
+		watcher: {
 			// The scheduler of a machine that is busy with all of this needs a moment between two pods.
 			"batch":      object{"idle": "150ms", "max": "1s"},
 			"disruption": object{"idle": "300ms", "interval": "1s"},
@@ -51,10 +70,8 @@ func (s *Stack) configs() map[string]object {
 			},
 		},
 		actuator: {
-			"listen": address(s.ports.actuator), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
 			// A leader that was killed holds its lease for as long as it said; the story has no ten seconds to wait.
 			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s", "request_timeout": "2s"},
-			"aws":       object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
 			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s", "classes": "2s"},
 			"repair":    repair(),
 		},

@@ -41,9 +41,16 @@ type Options struct {
 	Seed uint64
 	// Env is added to the environment of the services.
 	Env []string
+	// Plain leaves the services' settings at their defaults and AWS's delays at Delays, for those who measure. Else all is
+	// faster than in life, for those who look on.
+	Plain  bool
+	Delays Delays
 	// Started, if set, is called for each part that runs.
 	Started func(part, text string)
 }
+
+// Delays are how long the simulated AWS takes: from a launch to running, from there to the node, and to terminate.
+type Delays struct{ Launch, Join, Terminate time.Duration }
 
 // Stack is everything that runs. Its methods are safe for concurrent use, but not two that start or end the same process.
 type Stack struct {
@@ -139,9 +146,14 @@ func (s *Stack) startCluster(ctx context.Context) error {
 
 func (s *Stack) startAWS(ctx context.Context) error {
 	began := time.Now()
+	delays := Delays{Launch: 1500 * time.Millisecond, Join: 500 * time.Millisecond, Terminate: time.Second}
+	if s.opts.Plain {
+		delays = s.opts.Delays
+	}
 	err := s.run(sim, s.Bin(sim), []string{
 		"-listen", address(s.ports.sim), "-cluster", clusterName, "-kubeconfig", s.Cluster.Kubeconfig(harness.Admin),
-		"-seed", fmt.Sprint(s.opts.Seed), "-launch-latency", "1500ms", "-join-latency", "500ms", "-terminate-latency", "1s",
+		"-seed", fmt.Sprint(s.opts.Seed), "-launch-latency", delays.Launch.String(), "-join-latency", delays.Join.String(),
+		"-terminate-latency", delays.Terminate.String(),
 	}, nil)
 	if err != nil {
 		return err
@@ -273,6 +285,9 @@ func (s *Stack) Dead() []string {
 	slices.Sort(dead)
 	return dead
 }
+
+// Pid is the process id of a service.
+func (s *Stack) Pid(name string) int { return s.processes[name].Pid() }
 
 // Log is the path of a process's log.
 func (s *Stack) Log(name string) string { return s.processes[name].Log() }

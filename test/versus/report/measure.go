@@ -1,0 +1,113 @@
+// Package report works out the figures of runs from their histories, and prints and keeps them. It is pure but for the
+// file that it writes.
+//
+// Start reading at Measure; Print makes the table.
+package report
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/test/versus/history"
+)
+
+// Values are figures by the keys of their measures.
+type Values map[string]float64
+
+// Marks of loads.
+const (
+	Created = "created"
+	Scaled  = "scaled"
+)
+
+// ScaledFor is how many seconds are looked at after a scale-down.
+const ScaledFor = 200
+
+// bursts is how many there are.
+const burstCount = 4
+
+// Burst is the mark of the i-th burst.
+func Burst(i int) string { return fmt.Sprint("burst ", i+1) }
+
+// measure is one row of the table.
+type measure struct {
+	key, text, format string
+}
+
+// loadMeasures are the rows of each load, in their order; the controllers' use is shown for all.
+func loadMeasures() map[string][]measure {
+	use := []measure{
+		{"cpu", "controllers: CPU s of the run", "%.1f"},
+		{"memory", "controllers: most memory, MiB", "%.0f"},
+		{"memory-end", "controllers: memory at the end, MiB", "%.0f"},
+	}
+	waits := []measure{
+		{"p50", "pod to node, p50, s", "%.2f"},
+		{"p99", "pod to node, p99, s", "%.2f"},
+	}
+	all := map[string][]measure{
+		"bursts": append([]measure{{"first-node", "unschedulable to first node, s", "%.2f"}}, waits...),
+		"ramp": append(waits[:2:2], []measure{
+			{"cost", "$/h when steady", "%.2f"},
+			{"nodes", "nodes when steady", "%.0f"},
+			{"settled", "nothing changes after, s", "%.0f"},
+			{"evictions", "evictions until then", "%.0f"},
+			{"spent", "$ spent in the first 60 s", "%.3f"},
+			{"scaled-cost-120", "scaled to 40 %: $/h after 120 s", "%.2f"},
+			{"scaled-cost", "scaled to 40 %: $/h after 200 s", "%.2f"},
+			{"scaled-nodes", "scaled to 40 %: nodes after 200 s", "%.0f"},
+			{"scaled-spent", "scaled to 40 %: $ spent in 200 s", "%.3f"},
+			{"scaled-evictions", "scaled to 40 %: evictions", "%.0f"},
+			{"scaled-again", "scaled to 40 %: moved again", "%.0f"},
+		}...),
+	}
+	for name, m := range all {
+		all[name] = append(m, use...)
+	}
+	return all
+}
+
+// Measure is the figures of a run.
+func Measure(load string, h *history.History) Values {
+	v := Values{"cpu": h.CPU("")}
+	v["memory"], v["memory-end"] = h.Memory()
+	switch load {
+	case "bursts":
+		measureBursts(v, h)
+	case "ramp":
+		measureRamp(v, h)
+	}
+	return v
+}
+
+func (v Values) waits(h *history.History, from, to float64) {
+	waits := h.Waits(from, to)
+	v["p50"], v["p99"] = history.Quantile(waits, 0.5), history.Quantile(waits, 0.99)
+}
+
+func measureBursts(v Values, h *history.History) {
+	var first []float64
+	for i := range burstCount {
+		if s, ok := h.FirstNode(h.Mark(Burst(i)), h.Mark(Burst(i+1))); ok {
+			first = append(first, s)
+		}
+	}
+	if len(first) > 0 {
+		v["first-node"] = history.Median(first)
+	}
+	v.waits(h, h.Mark(Burst(0)), h.End)
+}
+
+func measureRamp(v Values, h *history.History) {
+	created, scaled := h.Mark(Created), h.Mark(Scaled)
+	v.waits(h, created, scaled)
+	v["cost"], v["nodes"] = h.Cost(scaled), float64(h.NodesAt(scaled))
+	v["settled"] = h.LastChange(scaled) - created
+	v["evictions"] = float64(h.Evictions(created, scaled))
+	v["spent"] = h.Spent(created, created+60)
+	v["scaled-cost-120"] = h.Cost(scaled + 120)
+	end := scaled + ScaledFor
+	v["scaled-cost"], v["scaled-nodes"] = h.Cost(end), float64(h.NodesAt(end))
+	v["scaled-spent"] = h.Spent(scaled, end)
+	v["scaled-evictions"] = float64(h.Evictions(scaled, end))
+	v["scaled-again"] = float64(h.MovedAgain(scaled, end))
+}

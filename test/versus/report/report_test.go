@@ -1,0 +1,63 @@
+package report_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/test/versus/history"
+	"github.com/kerf-dev/kerf/test/versus/report"
+)
+
+// rampOf is a run of a ramp that costs one price when steady, and another from 100 s after the scale-down on.
+func rampOf(seed uint64, side string, first, then float64) report.Run {
+	h := &history.History{
+		Marks: []history.Mark{{Name: report.Created, At: 1}, {Name: report.Scaled, At: 50}}, End: 250,
+		Nodes: []history.Node{{Price: first, Created: 3, Deleted: 150}, {Price: then, Created: 150}},
+		Pods:  []history.Pod{{Created: 1, Bound: 4, Evicted: 120, Cause: "EvictionByEvictionAPI"}},
+	}
+	return report.Run{Load: "ramp", Seed: seed, Side: side, History: h, Values: report.Measure("ramp", h)}
+}
+
+func results() *report.Results {
+	return &report.Results{Runs: []report.Run{
+		{Load: "ramp", Seed: 1, Side: report.BoundSide, Values: report.Values{"cost": 8, "scaled-cost": 4}},
+		rampOf(1, "kerf", 10, 5), rampOf(2, "kerf", 12, 6), rampOf(3, "kerf", 11, 5),
+		rampOf(1, "karpenter", 22, 5),
+	}}
+}
+
+func TestTheTableHoldsMediansAndRatios(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := results().Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"11.00 (10.00–12.00)", "22.00", "8.00", "0.50", "1.38", "$/h when steady", "evictions"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "raw.json")
+	if err := results().Write(file); err != nil {
+		t.Fatal(err)
+	}
+	again, err := report.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got strings.Builder
+	if err := results().Print(&want); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Print(&got); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want.String() {
+		t.Errorf("shown again:\n%s\nwant:\n%s", got.String(), want.String())
+	}
+}
