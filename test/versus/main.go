@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	for _, word := range strings.SplitSeq(*seeds, ",") {
+	for word := range strings.SplitSeq(*seeds, ",") {
 		seed, err := strconv.ParseUint(word, 10, 64)
 		if err != nil {
 			return o, fmt.Errorf("-seeds: %w", err)
@@ -67,7 +67,7 @@ func parse(args []string) (options, error) {
 	}
 	o.sides = strings.Split(*sides, ",")
 	all := play.All()
-	for _, name := range strings.SplitSeq(*loads, ",") {
+	for name := range strings.SplitSeq(*loads, ",") {
 		i := slices.IndexFunc(all, func(l play.Load) bool { return l.Name == name })
 		if i < 0 {
 			return o, fmt.Errorf("-loads: no load is called %q; there are %s", name, strings.Join(names(), ", "))

@@ -34,7 +34,7 @@ func TestBothPoolsDifferInTheirTypesAlone(t *testing.T) {
 	}
 	_, mine, _ := strings.Cut(string(kerf), "---\n")
 	var common []string
-	for _, line := range strings.SplitSeq(string(theirs), "\n") {
+	for line := range strings.SplitSeq(string(theirs), "\n") {
 		if !strings.Contains(line, "group:") && !strings.Contains(line, "kind: k") {
 			common = append(common, line)
 		}
