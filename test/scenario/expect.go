@@ -81,6 +81,7 @@ func (r *reader) verbs() map[string]func() func(*result) error {
 		"evicts":    r.evicts,
 		"decisions": r.decisions,
 		"together":  r.together,
+		"defers":    r.defers,
 		"reachable": r.reachable,
 		"resumes":   r.resumes,
 		"judged":    r.summary(func(s *model.DisruptionSummary) int { return s.Judged }, "nodes are judged"),

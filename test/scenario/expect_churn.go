@@ -104,6 +104,26 @@ func (r *reader) together() func(*result) error {
 	}
 }
 
+// defers reads NODES: exactly those are to be removed by later plans.
+func (r *reader) defers() func(*result) error {
+	names := r.nodes()
+	return func(got *result) error {
+		var deferred []model.NodeName
+		for _, v := range got.plan.Nodes {
+			if v.Deferred == nil {
+				return fmt.Errorf("the plan does not say it of node %s", v.Node)
+			}
+			if *v.Deferred {
+				deferred = append(deferred, v.Node)
+			}
+		}
+		if !slices.Equal(names, deferred) {
+			return fmt.Errorf("%v are", deferred)
+		}
+		return nil
+	}
+}
+
 // summary checks a figure of how far the search got.
 func (r *reader) summary(of func(*model.DisruptionSummary) int, what string) func() func(*result) error {
 	return func() func(*result) error {

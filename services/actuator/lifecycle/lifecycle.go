@@ -61,8 +61,10 @@ const (
 	EventDisrupt
 	// EventRollBack: the disruption that names the claim was given up.
 	EventRollBack
+	// EventDefer: Deferred says whether a plan means to remove the claim later.
+	EventDefer
 
-	lastEvent = EventRollBack
+	lastEvent = EventDefer
 )
 
 // String returns the event's name as the table prints it.
@@ -70,6 +72,7 @@ func (k EventKind) String() string {
 	names := [...]string{
 		"Unspecified", "Start", "Tick", "Launched", "LaunchFailed", "InstanceSeen", "InstanceEnding", "InstanceEnded",
 		"InstanceAbsent", "NodeSeen", "NodeAbsent", "Drain", "Disrupt", "RollBack",
+		"Defer",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"
@@ -124,6 +127,7 @@ type Event struct {
 	Disruption       model.DisruptionID
 	DisruptionReason model.DisruptionReason
 	Deadline         time.Time
+	Deferred         bool
 }
 
 // EffectKind is what must be done.
@@ -144,6 +148,10 @@ const (
 	EffectTaintNode
 	// EffectUntaintNode: let new pods onto the node again.
 	EffectUntaintNode
+	// EffectDiscourageNode: let new pods onto the node only where they find no other.
+	EffectDiscourageNode
+	// EffectEncourageNode: let new pods onto the node as onto any other.
+	EffectEncourageNode
 	// EffectRemoveNode: remove the node object and Kerf's finalizer on it.
 	EffectRemoveNode
 	// EffectEvict: carry out Eviction.
@@ -153,7 +161,7 @@ const (
 // String returns the effect's name as the table prints it.
 func (k EffectKind) String() string {
 	names := [...]string{
-		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode", "RemoveNode", "Evict",
+		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode", "DiscourageNode", "EncourageNode", "RemoveNode", "Evict",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"
@@ -245,6 +253,7 @@ func table(s model.ClaimState) answers {
 	case model.ClaimInitialized:
 		return answers{
 			EventNodeSeen:       keepTaints,
+			EventDefer:          deferRemoval,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,

@@ -105,6 +105,7 @@ func examples() []example {
 		{"", Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted}, at(1)},
 		{"", Event{Kind: EventDisrupt, Disruption: "d1", DisruptionReason: model.ReasonEmpty}, at(1)},
 		{"", Event{Kind: EventRollBack, Disruption: "d1"}, at(1)},
+		{"", Event{Kind: EventDefer, Deferred: true}, at(1)},
 	}
 }
 
@@ -204,6 +205,29 @@ func TestNotInitialized(t *testing.T) {
 				t.Errorf("%q, want that it waits: %v", got, c.wait)
 			}
 		})
+	}
+}
+
+func TestNodeThatGoesLaterIsMarked(t *testing.T) {
+	c := inState(model.ClaimInitialized)
+	marked := syncedNode(func(n *cluster.Node) {
+		n.Taints = []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}}
+	})
+	effects := func(n cluster.Node) []Effect { return Step(c, Event{Kind: EventNodeSeen, Node: n}, at(1)).Effects }
+	for _, deferred := range []bool{true, false} {
+		c = Step(c, Event{Kind: EventDefer, Deferred: deferred}, at(0)).Claim
+		var unmarkedWants, markedWants []Effect
+		if deferred {
+			unmarkedWants = []Effect{{Kind: EffectDiscourageNode}}
+		} else {
+			markedWants = []Effect{{Kind: EffectEncourageNode}}
+		}
+		if diff := cmp.Diff(unmarkedWants, effects(syncedNode(nil))); diff != "" {
+			t.Errorf("deferred %v, without the taint (-want +got):\n%s", deferred, diff)
+		}
+		if diff := cmp.Diff(markedWants, effects(marked)); diff != "" {
+			t.Errorf("deferred %v, with the taint (-want +got):\n%s", deferred, diff)
+		}
 	}
 }
 

@@ -261,15 +261,29 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 	return Result{Claim: c, Effects: taintEffects(c, e.Node)}
 }
 
-// taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up.
+// taintEffects keeps new pods off a node that a disruption names, and lets them back once it was given up; and away from one
+// that is to go later, if they can go elsewhere.
 func taintEffects(c model.Claim, n cluster.Node) []Effect {
+	var out []Effect
 	switch has := tainted(n, labels.TaintDisrupted); {
 	case c.Disruption != "" && !has:
-		return []Effect{{Kind: EffectTaintNode}}
+		out = append(out, Effect{Kind: EffectTaintNode})
 	case c.Disruption == "" && has:
-		return []Effect{{Kind: EffectUntaintNode}}
+		out = append(out, Effect{Kind: EffectUntaintNode})
 	}
-	return nil
+	switch has := tainted(n, labels.TaintRemovalDeferred); {
+	case c.RemovalDeferred && !has:
+		out = append(out, Effect{Kind: EffectDiscourageNode})
+	case !c.RemovalDeferred && has:
+		out = append(out, Effect{Kind: EffectEncourageNode})
+	}
+	return out
+}
+
+// deferRemoval notes whether a plan means to remove the claim later. Its node is marked when it is seen.
+func deferRemoval(c model.Claim, e Event, _ time.Time) Result {
+	c.RemovalDeferred = e.Deferred
+	return does(c)
 }
 
 func disrupt(c model.Claim, e Event, now time.Time) Result {

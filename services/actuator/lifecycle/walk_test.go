@@ -115,7 +115,7 @@ func (w *world) act(t *rapid.T, e Effect) {
 
 // event is something true about the world, or something that a caller wants.
 func (w *world) event(t *rapid.T) Event {
-	kind := EventKind(rapid.IntRange(int(EventStart), int(EventRollBack)).Draw(t, "event"))
+	kind := EventKind(rapid.IntRange(int(EventStart), int(EventDefer)).Draw(t, "event"))
 	e := Event{Kind: kind, Time: w.now, NodeThere: w.node, Offerings: inState(model.ClaimPlanned).Offerings}
 	alive, ended := "", ""
 	for id, s := range w.state {

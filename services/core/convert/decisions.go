@@ -6,7 +6,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// ReadDecisions reads of a plan what is acted on: its claims, its disruptions, and why pods stay pending. It is tolerant of
+// ReadDecisions reads of a plan what is acted on: its claims, its disruptions, which removals are deferred, and why pods stay
+// pending. It is tolerant of
 // what the planner explains in words that this version does not know. The error is an *Error.
 func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{tolerant: true}
@@ -22,6 +23,13 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 		Now: r.time("now", p.GetNow()), Traceparent: p.GetTraceparent(),
 	}
 	r.decisions(p, &out)
+	for _, v := range p.GetNodes() {
+		if v.Deferred != nil {
+			out.Nodes = append(out.Nodes, model.NodeVerdict{
+				Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Deferred: v.Deferred,
+			})
+		}
+	}
 	return out, r.err()
 }
 

@@ -96,8 +96,8 @@ func (r *reader) claim(c *clusterpb.Claim) model.Claim {
 		Disruption:       model.DisruptionID(c.GetDisruption()),
 		DisruptionReason: r.disruptionReason("disruption_reason", c.GetDisruptionReason()),
 		Failure:          r.reason("failure", c.GetFailure()),
-		Drifted:          r.reason("drifted", c.GetDrifted()),
-		ReservationID:    c.GetReservationId(),
+		Drifted:          r.reason("drifted", c.GetDrifted()), RemovalDeferred: c.GetRemovalDeferred(),
+		ReservationID: c.GetReservationId(),
 	}
 }
 
@@ -124,7 +124,7 @@ func Claim(c model.Claim) *clusterpb.Claim {
 
 		PlanId: string(c.PlanID), Replaces: string(c.Replaces), Disruption: string(c.Disruption),
 		DisruptionReason: clusterpb.DisruptionReason(c.DisruptionReason), Failure: writeReason(c.Failure),
-		Drifted: writeReason(c.Drifted), ReservationId: c.ReservationID,
+		Drifted: writeReason(c.Drifted), ReservationId: c.ReservationID, RemovalDeferred: c.RemovalDeferred,
 	}
 }
 

@@ -112,6 +112,8 @@ type Claim struct {
 	Fence       int64
 	// ReservationID is the capacity reservation that it was launched into; "" unless CapacityType is Reserved.
 	ReservationID string
+	// RemovalDeferred says that the newest plan means to remove it once budgets let that happen.
+	RemovalDeferred bool
 }
 
 // LaunchedAs notes which offering the claim became.

@@ -148,6 +148,8 @@ type NodeVerdict struct {
 	// Waste is what the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// removing it could save at most. 0 where it is not known.
 	Waste int64
+	// Deferred says that a later plan is to remove it, as soon as budgets let that happen; nil where that was not looked for.
+	Deferred *bool
 }
 
 // Verdict is what became of one decision of a plan that was applied.

@@ -43,6 +43,9 @@ type Result struct {
 	Waste []int64
 	// Summary is how far the search got.
 	Summary model.DisruptionSummary
+	// Deferred are hosts that later plans are to remove, as soon as budgets let them. DeferredKnown says that all were looked for.
+	Deferred      []int
+	DeferredKnown bool
 	// ReconsiderTime is when time alone first changes which nodes may or must go; zero when it never does.
 	ReconsiderTime time.Time
 }
@@ -63,12 +66,13 @@ func Run(in Params) Result {
 	}
 	appraisal := consolidate.Appraise(dr)
 	sortCandidates(dr)
-	removeEmpty(dr)
+	waiting := removeEmpty(dr)
 	replace.Run(dr, in.Fixed)
-	summary := consolidate.Run(dr, appraisal, in.ResumeAfter)
+	found := consolidate.Run(dr, appraisal, in.ResumeAfter)
 	explainBuffers(dr)
 	return Result{
-		Decisions: dr.Decisions, Verdicts: dr.Verdicts, Waste: appraisal.Waste, Summary: summary,
+		Decisions: dr.Decisions, Verdicts: dr.Verdicts, Waste: appraisal.Waste, Summary: found.Summary,
+		Deferred: append(found.Deferred, waiting...), DeferredKnown: found.Known,
 		ReconsiderTime: rules.Earliest(reconsider(dr), driftChange),
 	}
 }

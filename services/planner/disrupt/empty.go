@@ -8,8 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/fit"
 )
 
-// removeEmpty removes nodes that nothing runs on.
-func removeEmpty(dr *draft.Draft) {
+// removeEmpty removes nodes that nothing runs on. It returns those that wait for their budget.
+func removeEmpty(dr *draft.Draft) (waiting []int) {
 	for _, h := range dr.Candidates {
 		if len(dr.Moving[h]) > 0 || !dr.Unforced(h).OK() || !dr.ConsolidateAfter(h).OK() {
 			continue
@@ -32,6 +32,7 @@ func removeEmpty(dr *draft.Draft) {
 		if r := dr.NodeBudgets.Reason(host.Pool, model.ReasonEmpty, 1); !r.OK() {
 			if !replaceable(dr, h) { // it may go for another reason, under that one's budget or none
 				dr.Verdicts[h] = r
+				waiting = append(waiting, h)
 			}
 			continue
 		}
@@ -44,6 +45,7 @@ func removeEmpty(dr *draft.Draft) {
 			},
 		})
 	}
+	return waiting
 }
 
 // replaceable says whether a node's own state is reason enough to replace it.

@@ -224,9 +224,18 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 		}
 		p.Nodes = append(p.Nodes, model.NodeVerdict{
 			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.disruptions.Verdicts[i], Disruption: by[i],
-			Waste: c.disruptions.Waste[i],
+			Waste: c.disruptions.Waste[i], Deferred: c.deferred(i),
 		})
 	}
+}
+
+// deferred says whether a later plan is to remove a host; nil where that is not known.
+func (c *cycle) deferred(host int) *bool {
+	if !c.disruptions.DeferredKnown {
+		return nil
+	}
+	is := slices.Contains(c.disruptions.Deferred, host)
+	return &is
 }
 
 func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {

@@ -113,7 +113,7 @@ func (hb hostBuilder) hosts() []*Host {
 }
 
 func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.Claim) *Host {
-	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}, Taints: n.Taints}
+	h := &Host{Node: n, Claim: claims[n.Name], LabelSets: []model.Labels{n.Labels}, Taints: lastingTaints(n.Taints)}
 	if n.Claim != "" && hb.w.ClaimIndex[n.Claim] != nil {
 		h.Claim = hb.w.ClaimIndex[n.Claim]
 	}
@@ -131,6 +131,15 @@ func (hb hostBuilder) nodeHost(n *model.Node, claims map[model.NodeName]*model.C
 	h.Leaving = h.Leaving || n.Terminating || tainted
 	h.Closed = h.Leaving || n.Unschedulable
 	return h
+}
+
+// lastingTaints leaves out the taint that only says what the planner has said.
+func lastingTaints(taints []model.Taint) []model.Taint {
+	deferred := func(t model.Taint) bool { return t.Key == labels.TaintRemovalDeferred }
+	if !slices.ContainsFunc(taints, deferred) {
+		return taints
+	}
+	return slices.DeleteFunc(slices.Clone(taints), deferred)
 }
 
 // expect fills in what a node that is still starting will have: resources that it does not report yet, labels before it

@@ -128,6 +128,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 			return Answer{}, err
 		}
 	}
+	t.claims.noteDeferred(p.Nodes)
 	for _, x := range pending {
 		t.outbox.Pending(model.PodID(x.Pod), x.Reason)
 	}

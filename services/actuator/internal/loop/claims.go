@@ -55,6 +55,16 @@ func newClaims(t *term) *claims {
 // happened queues what happened to a claim, for the next pass or the present one if that has not come to the claim yet.
 func (s *claims) happened(id model.ClaimID, e lifecycle.Event) { s.queue[id] = append(s.queue[id], e) }
 
+// noteDeferred lets claims know which of them a plan means to remove later, where that has changed.
+func (s *claims) noteDeferred(nodes []model.NodeVerdict) {
+	for _, v := range nodes {
+		if c := s.registry.Claims[v.Claim]; v.Deferred != nil && c != nil && c.RemovalDeferred != *v.Deferred {
+			s.happened(c.ID, lifecycle.Event{Kind: lifecycle.EventDefer, Deferred: *v.Deferred})
+			s.agenda.Change()
+		}
+	}
+}
+
 // begin begins a pass over the claims, end ends it.
 func (s *claims) begin(ready bool) {
 	s.ready = ready

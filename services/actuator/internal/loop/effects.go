@@ -257,6 +257,7 @@ func ignoreNotFound(err error) error {
 func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) cluster.NodeChange {
 	yes, no := true, false
 	disrupted := []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}
+	deferred := []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}}
 	change := cluster.NodeChange{Node: n.Name}
 	switch kind {
 	case lifecycle.EffectSyncNode:
@@ -277,6 +278,10 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 		}
 	case lifecycle.EffectUntaintNode:
 		change.RemoveTaints, change.RemoveLabels = disrupted, []string{labels.ExcludeBalancers}
+	case lifecycle.EffectDiscourageNode:
+		change.AddTaints = deferred
+	case lifecycle.EffectEncourageNode:
+		change.RemoveTaints = deferred
 	case lifecycle.EffectRemoveNode:
 		change.Finalizer, change.Delete = &no, true
 	default:

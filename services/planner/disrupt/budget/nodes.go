@@ -5,6 +5,8 @@
 package budget
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/view"
@@ -18,6 +20,8 @@ type Nodes struct {
 	nodes, disrupting []int
 	// idle says of hosts whether they count as nodes, and not yet as disrupted.
 	idle []bool
+	// unbounded says that no budget limits consolidation: the search asks what would go in the end.
+	unbounded bool
 }
 
 // NewNodes counts the nodes of the view as they are.
@@ -49,8 +53,18 @@ func (n *Nodes) Take(host int, p *view.Pool, why model.DisruptionReason) {
 	}
 }
 
+// Clone is a copy to try things out on; unbounded says that no budget of it limits consolidation.
+func (n *Nodes) Clone(unbounded bool) *Nodes {
+	return &Nodes{
+		active: n.active, nodes: n.nodes, disrupting: slices.Clone(n.disrupting), idle: slices.Clone(n.idle), unbounded: unbounded,
+	}
+}
+
 // Reason says that a pool's budget is used up; zero when so many more nodes may go.
 func (n *Nodes) Reason(p *view.Pool, why model.DisruptionReason, more int) model.Reason {
+	if n.unbounded && why == model.ReasonUnderutilized {
+		return model.Reason{}
+	}
 	return rules.BudgetAllows(n.active[p.Index], why, rules.PoolNodes{
 		Pool: p.Name, Nodes: n.nodes[p.Index], Disrupting: n.disrupting[p.Index], More: more,
 	})

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/fit"
@@ -30,6 +31,9 @@ func NewPods(v *view.View) *Pods {
 	}
 	return out
 }
+
+// Clone is a copy to try things out on.
+func (p *Pods) Clone() *Pods { return &Pods{v: p.v, of: p.of, left: slices.Clone(p.left)} }
 
 // need is what some evictions ask of a budget.
 type need struct {

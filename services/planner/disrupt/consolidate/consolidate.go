@@ -25,28 +25,84 @@ const (
 	minSetNodes = 6
 )
 
+// Result is what the search found beside the decisions, which the draft has.
+type Result struct {
+	Summary model.DisruptionSummary
+	// Deferred are hosts that are to go as soon as budgets let them: later plans remove them. Known says that all of them
+	// were looked for; else nothing is said of any.
+	Deferred []int
+	Known    bool
+}
+
 // Run removes nodes whose pods can run for less elsewhere.
 //
-// First the nodes that are best removed go in sets, for new nodes that are bought together; then each that is left goes if its
-// pods fit on those that are kept; in the end every node that is still there is tried by itself, with all others as
-// destinations. A search that ended early goes on after the claim resumeAfter; "" begins anew.
-func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) model.DisruptionSummary {
-	var open []int
-	chain := slices.Concat(draft.Settled(), underutilized())
-	for _, h := range dr.Candidates {
-		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
-			continue
-		}
-		if dr.Verdicts[h] = dr.Ask(chain, h); dr.Verdicts[h].OK() {
-			open = append(open, h)
-		}
-	}
-	summary := model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(open)}
+// It first looks for all that are to go, as if budgets let them go at once. Where budgets let only some go now, it then
+// looks which of those do so first, and none of them is a destination: a pod that moves has not to move again. A search
+// that ended early goes on after the claim resumeAfter; "" begins anew.
+func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
+	open := candidates(dr)
+	r := Result{Summary: model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(open)}}
 	if len(open) == 0 {
-		return summary
+		r.Known = true
+		return r
 	}
-	t := newTrials(dr, appraisal, open)
-	t.resumeAfter, t.summary = resumeAfter, summary
+	if !slices.ContainsFunc(open, func(h int) bool { return nodeBudget(dr, h).OK() }) {
+		for _, h := range open { // the next plan that may remove some looks where they could go
+			if dr.Verdicts[h] = dr.Taken(h); dr.Verdicts[h].OK() {
+				dr.Verdicts[h] = nodeBudget(dr, h)
+			}
+		}
+		r.Summary.Judged = len(open)
+		return r
+	}
+	before := dr.State()
+	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
+	all := newTrials(dr, appraisal, open)
+	all.resumeAfter = resumeAfter
+	all.search(open)
+	r.Summary.Tried, r.Summary.ResumeAfter = all.summary.Tried, all.summary.ResumeAfter
+	r.Known = r.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
+	if nodes, ok := before.Spend(dr); ok {
+		dr.NodeBudgets = nodes
+	} else {
+		r.Deferred = inSteps(dr, appraisal, before, &r.Summary)
+	}
+	for _, h := range open {
+		if !dr.Verdicts[h].OK() {
+			r.Summary.Judged++
+		}
+	}
+	return r
+}
+
+// inSteps takes back what goes beyond budgets, and removes those of the hosts first that budgets let go now. It returns the
+// others.
+func inSteps(dr *draft.Draft, appraisal *Appraisal, before draft.State, summary *model.DisruptionSummary) (deferred []int) {
+	var going []int
+	for _, d := range dr.Restore(before) {
+		for _, h := range d.Hosts {
+			going = append(going, h)
+			dr.Verdicts[h] = model.Reason{}
+		}
+	}
+	first := newTrials(dr, appraisal, going)
+	first.deferred = make([]bool, len(dr.View.Hosts))
+	for _, h := range going {
+		first.deferred[h] = true
+	}
+	first.search(going)
+	summary.Tried += first.summary.Tried
+	return slices.DeleteFunc(going, dr.View.Removed)
+}
+
+func nodeBudget(dr *draft.Draft, host int) model.Reason {
+	return dr.NodeBudgets.Reason(dr.View.Hosts[host].Pool, model.ReasonUnderutilized, 1)
+}
+
+// search tries hosts: first the nodes that are best removed go in sets, for new nodes that are bought together; then each
+// that is left goes if its pods fit on those that are kept; in the end every node that is still there is tried by itself,
+// with all others as destinations.
+func (t *trials) search(open []int) {
 	each := int64(len(open)) // these many are kept for trying every node by itself
 	if t.left >= 2*each {    // else nodes take turns, one by one
 		leaving := t.divide(open)
@@ -60,12 +116,20 @@ func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) model
 	}
 	clear(t.leaving)
 	t.singles(open)
-	for _, h := range open {
-		if !dr.Verdicts[h].OK() {
-			t.summary.Judged++
+}
+
+// candidates are the hosts that may be removed for money, as far as the checks of each by itself go.
+func candidates(dr *draft.Draft) (open []int) {
+	chain := slices.Concat(draft.Settled(), underutilized())
+	for _, h := range dr.Candidates {
+		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
+			continue
+		}
+		if dr.Verdicts[h] = dr.Ask(chain, h); dr.Verdicts[h].OK() {
+			open = append(open, h)
 		}
 	}
-	return t.summary
+	return open
 }
 
 // trials is the search of one consolidation: nodes are tried alone and in sets, on the view, which is reverted where the
@@ -82,6 +146,8 @@ type trials struct {
 	left int64
 	// leaving are hosts that are to go, and no destinations: some of the candidates, by host.
 	leaving []bool
+	// deferred are hosts that go with this plan or a later one, by host, and are no destinations; nil where there are none.
+	deferred []bool
 	// receivers are hosts that may be destinations, by what was known at the start; what this plan decides later is asked
 	// of the draft. fixed are hosts that consolidation can't remove, whatever it finds: all but the candidates. Neither
 	// changes.
@@ -126,14 +192,16 @@ func mayReceive(dr *draft.Draft, host int) bool {
 }
 
 // usable says whether pods may be sent to a host to save money.
-func (t *trials) usable(host int) bool { return t.receivers[host] && !t.leaving[host] }
+func (t *trials) usable(host int) bool {
+	return t.receivers[host] && !t.leaving[host] && (t.deferred == nil || !t.deferred[host])
+}
 
 // mayGo says whether what this plan decided already still lets a node go.
 func (t *trials) mayGo(host int) model.Reason {
 	if r := t.draft.Taken(host); !r.OK() {
 		return r
 	}
-	if r := t.draft.NodeBudgets.Reason(t.v.Hosts[host].Pool, model.ReasonUnderutilized, 1); !r.OK() {
+	if r := nodeBudget(t.draft, host); !r.OK() {
 		return r
 	}
 	return t.draft.PodBudgets.Reason(t.draft.Moving[host])

@@ -12,6 +12,14 @@ import (
 // they rely on. A later decision must not take those others away.
 type dependents map[int32][]pack.Assignment
 
+func (d dependents) clone() dependents {
+	out := make(dependents, len(d))
+	for n, list := range d {
+		out[n] = slices.Clone(list)
+	}
+	return out
+}
+
 // noteDependents notes the places of pods that depend on others.
 func (dr *Draft) noteDependents(assigned []pack.Assignment) {
 	for _, a := range assigned {

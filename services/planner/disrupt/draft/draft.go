@@ -129,6 +129,48 @@ func New(in Params) *Draft {
 	return dr
 }
 
+// State is what decisions change of a draft.
+type State struct {
+	mark       view.Mark
+	nodes      *budget.Nodes
+	pods       *budget.Pods
+	limits     *market.Limits
+	dependents dependents
+	decisions  int
+}
+
+// State notes what is decided so far.
+func (dr *Draft) State() State {
+	return State{
+		mark: dr.Scheduler.Mark(), nodes: dr.NodeBudgets.Clone(false), pods: dr.PodBudgets.Clone(), limits: dr.Limits.Clone(),
+		dependents: dr.dependents.clone(), decisions: len(dr.Decisions),
+	}
+}
+
+// Spend counts the decisions since the state against budgets for nodes; ok says that these let all of them happen now.
+func (s State) Spend(dr *Draft) (left *budget.Nodes, ok bool) {
+	left = s.nodes.Clone(false)
+	for _, d := range dr.Decisions[s.decisions:] {
+		for _, h := range d.Hosts {
+			pool := dr.View.Hosts[h].Pool
+			if !left.Reason(pool, d.Reason, 1).OK() {
+				return nil, false
+			}
+			left.Take(h, pool, d.Reason)
+		}
+	}
+	return left, true
+}
+
+// Restore takes back all decisions since a state was noted, and returns them. Verdicts stay.
+func (dr *Draft) Restore(s State) []Decision {
+	dr.Scheduler.Revert(s.mark)
+	dr.NodeBudgets, dr.PodBudgets, *dr.Limits, dr.dependents = s.nodes, s.pods, *s.limits, s.dependents
+	undone := slices.Clone(dr.Decisions[s.decisions:])
+	dr.Decisions = dr.Decisions[:s.decisions]
+	return undone
+}
+
 // Movable are the pods on hosts that a plan can move, in order.
 func (dr *Draft) Movable(hosts ...int) []int {
 	var out []int

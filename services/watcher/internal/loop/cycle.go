@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 
@@ -48,27 +49,48 @@ const (
 	stageApply = "no answer from the actuator's leader to a plan"
 )
 
-// relayed remembers what was last sent to the actuator about pods.
+// relayed remembers what was last sent to the actuator beside decisions.
 type relayed struct {
-	// pending is a digest of what is said of pods that stay pending, "" for none of them.
-	pending string
-	// places are where the others are expected: nodes or claims, by pod.
+	// pending is a digest of what is said of pods that stay pending, "" for none of them; deferred is one of the nodes that are
+	// to go later.
+	pending, deferred string
+	// places are where the other pods are expected: nodes or claims, by pod.
 	places map[string]string
 }
 
-func relay(plan *plannerpb.Plan) relayed {
-	r := relayed{pending: digest(plan.GetPending()), places: make(map[string]string, len(plan.GetPlacements()))}
+// next is what is remembered once a plan was sent. A plan for pods alone says nothing of nodes.
+func (r relayed) next(plan *plannerpb.Plan) relayed {
+	r.pending = digest(plan.GetPending(), func(p *plannerpb.PendingPod) string {
+		return fmt.Sprintf("%q %d %q\n", p.GetPod(), p.GetReason().GetCode(), p.GetReason().GetMessage())
+	})
+	if nodes := plan.GetNodes(); slices.ContainsFunc(nodes, func(v *plannerpb.NodeVerdict) bool { return v.Deferred != nil }) {
+		r.deferred = digest(nodes, func(v *plannerpb.NodeVerdict) string {
+			if !v.GetDeferred() {
+				return ""
+			}
+			return fmt.Sprintf("%q\n", v.GetClaim())
+		})
+	}
+	r.places = make(map[string]string, len(plan.GetPlacements()))
 	for _, p := range plan.GetPlacements() {
 		r.places[p.GetPod()] = place(p)
 	}
 	return r
 }
 
-// says whether the actuator knows already what a plan says of pods. Those that have no need of a place any more are no news.
+// says whether the actuator knows already what a plan says beside decisions. Pods that have no need of a place any more are
+// no news.
 func (r relayed) says(plan *plannerpb.Plan) bool {
-	return r.pending == digest(plan.GetPending()) && !slices.ContainsFunc(plan.GetPlacements(), func(p *plannerpb.Placement) bool {
-		return r.places[p.GetPod()] != place(p)
-	})
+	next := r.next(plan)
+	if r.pending != next.pending || r.deferred != next.deferred {
+		return false
+	}
+	for pod, place := range next.places {
+		if r.places[pod] != place {
+			return false
+		}
+	}
+	return true
 }
 
 func place(p *plannerpb.Placement) string {
@@ -145,7 +167,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		if err != nil {
 			return result{stage: stageApply, err: err, relayed: c.relayed, resume: c.resume}
 		}
-		r.relayed = relay(plan)
+		r.relayed = c.relayed.next(plan)
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())
@@ -191,14 +213,17 @@ func (c *cycle) verdicts(ctx context.Context, plan *plannerpb.Plan, answer *actu
 	return accepted, rejected
 }
 
-// digest tells apart what is said about pods that stay pending.
-func digest(pending []*plannerpb.PendingPod) string {
-	if len(pending) == 0 {
-		return ""
+// digest tells lists apart by what is written of each entry; "" is for an empty one.
+func digest[T any](list []T, write func(T) string) string {
+	h, empty := sha256.New(), true
+	for _, x := range list {
+		if line := write(x); line != "" {
+			_, _ = io.WriteString(h, line)
+			empty = false
+		}
 	}
-	h := sha256.New()
-	for _, p := range pending {
-		_, _ = fmt.Fprintf(h, "%q %d %q\n", p.GetPod(), p.GetReason().GetCode(), p.GetReason().GetMessage())
+	if empty {
+		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -186,8 +186,11 @@ type Claim struct {
 	Drifted *Reason `protobuf:"bytes,38,opt,name=drifted,proto3" json:"drifted,omitempty"`
 	// The capacity reservation that it was launched into; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,39,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The newest plan that looked for nodes to remove means to remove it once disruption budgets let that happen. Until then
+	// its node has the taint kerf.dev/removal-deferred:PreferNoSchedule, so that pods go where they can stay.
+	RemovalDeferred bool `protobuf:"varint,40,opt,name=removal_deferred,json=removalDeferred,proto3" json:"removal_deferred,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Claim) Reset() {
@@ -493,6 +496,13 @@ func (x *Claim) GetReservationId() string {
 	return ""
 }
 
+func (x *Claim) GetRemovalDeferred() bool {
+	if x != nil {
+		return x.RemovalDeferred
+	}
+	return false
+}
+
 // RankedOffering is one of the offerings that a claim may be launched as. All of a claim's pods fit each of them.
 type RankedOffering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -597,7 +607,7 @@ var File_kerf_cluster_v1alpha1_claim_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_claim_proto_rawDesc = "" +
 	"\n" +
-	"!kerf/cluster/v1alpha1/claim.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\x8d\x0f\n" +
+	"!kerf/cluster/v1alpha1/claim.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a#kerf/cluster/v1alpha1/catalog.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xb8\x0f\n" +
 	"\x05Claim\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tnode_pool\x18\x02 \x01(\tR\bnodePool\x12\x1d\n" +
@@ -648,7 +658,8 @@ const file_kerf_cluster_v1alpha1_claim_proto_rawDesc = "" +
 	"\x11disruption_reason\x18$ \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x127\n" +
 	"\afailure\x18% \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\afailure\x127\n" +
 	"\adrifted\x18& \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\adrifted\x12%\n" +
-	"\x0ereservation_id\x18' \x01(\tR\rreservationId\"\x8f\x03\n" +
+	"\x0ereservation_id\x18' \x01(\tR\rreservationId\x12)\n" +
+	"\x10removal_deferred\x18( \x01(\bR\x0fremovalDeferred\"\x8f\x03\n" +
 	"\x0eRankedOffering\x12#\n" +
 	"\rinstance_type\x18\x01 \x01(\tR\finstanceType\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\tR\x04zone\x12H\n" +

@@ -967,8 +967,11 @@ type NodeVerdict struct {
 	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// removing it could save at most. Absent where it is not known.
 	WasteMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3,oneof" json:"waste_micro_usd_per_hour,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// A later plan is to remove it, as soon as its pool's disruption budgets let that happen; new pods are best kept off it.
+	// Absent where that was not looked for.
+	Deferred      *bool `protobuf:"varint,7,opt,name=deferred,proto3,oneof" json:"deferred,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NodeVerdict) Reset() {
@@ -1041,6 +1044,13 @@ func (x *NodeVerdict) GetWasteMicroUsdPerHour() int64 {
 		return *x.WasteMicroUsdPerHour
 	}
 	return 0
+}
+
+func (x *NodeVerdict) GetDeferred() bool {
+	if x != nil && x.Deferred != nil {
+		return *x.Deferred
+	}
+	return false
 }
 
 // LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
@@ -1254,7 +1264,7 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bPoolMiss\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
 	"\rinstance_type\x18\x02 \x01(\tR\finstanceType\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xc2\x02\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xf0\x02\n" +
 	"\vNodeVerdict\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05claim\x18\x02 \x01(\tR\x05claim\x12;\n" +
@@ -1263,9 +1273,11 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\n" +
 	"disruption\x18\x05 \x01(\tR\n" +
 	"disruption\x12;\n" +
-	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03H\x01R\x14wasteMicroUsdPerHour\x88\x01\x01B\x1b\n" +
+	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03H\x01R\x14wasteMicroUsdPerHour\x88\x01\x01\x12\x1f\n" +
+	"\bdeferred\x18\a \x01(\bH\x02R\bdeferred\x88\x01\x01B\x1b\n" +
 	"\x19_price_micro_usd_per_hourB\x1b\n" +
-	"\x19_waste_micro_usd_per_hour\"\x81\x01\n" +
+	"\x19_waste_micro_usd_per_hourB\v\n" +
+	"\t_deferred\"\x81\x01\n" +
 	"\n" +
 	"LowerBound\x12+\n" +
 	"\x12micro_usd_per_hour\x18\x01 \x01(\x03R\x0fmicroUsdPerHour\x12\x10\n" +
