@@ -82,9 +82,11 @@ func (VerdictKind) EnumDescriptor() ([]byte, []int) {
 // ApplyRequest is a plan to carry out.
 type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The plan, whole. Only node_claims and disruptions are acted on, and pending for the events that tell users why.
+	// The plan, whole; required, with its id and now. Only node_claims and disruptions are acted on, and pending for the events
+	// that tell users why. Its inventory_revision must be one that this leader knows, and its now no older than 10 minutes: or
+	// else every decision is rejected as STALE.
 	Plan *v1alpha1.Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
-	// Check everything and change nothing.
+	// Check everything and change nothing: the verdicts are those that the plan would get now.
 	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -194,7 +196,7 @@ type Verdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The id of a NodeClaim or a Disruption of the plan.
 	Decision string `protobuf:"bytes,1,opt,name=decision,proto3" json:"decision,omitempty"`
-	// What became of it.
+	// What became of it; always set.
 	Kind VerdictKind `protobuf:"varint,2,opt,name=kind,proto3,enum=kerf.actuator.v1alpha1.VerdictKind" json:"kind,omitempty"`
 	// Why it was rejected; for an accepted one, absent or ALREADY_ACCEPTED.
 	Reason        *v1alpha11.Reason `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -302,7 +304,7 @@ func (x *WatchInventoryRequest) GetWatcher() string {
 // WatchInventoryResponse is one message of the stream.
 type WatchInventoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A part of the inventory or of a change.
+	// A part of the inventory or of a change; always set.
 	Inventory     *InventoryPart `protobuf:"bytes,1,opt,name=inventory,proto3" json:"inventory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -539,11 +541,11 @@ func (*InventoryPart_Change) isInventoryPart_Message() {}
 // ListClaimsRequest asks for claims.
 type ListClaimsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only claims of this pool; "" means all.
+	// Only claims of the pool of this name; "" means all.
 	NodePool string `protobuf:"bytes,1,opt,name=node_pool,json=nodePool,proto3" json:"node_pool,omitempty"`
 	// Claims that are GONE or FAILED too.
 	IncludeEnded bool `protobuf:"varint,2,opt,name=include_ended,json=includeEnded,proto3" json:"include_ended,omitempty"`
-	// How many claims the answer has at most, 1 to 1000; absent or 0 means 500. More than 1000 count as 1000.
+	// How many claims the answer has at most, 1 to 1000; 0 means 500. More than 1000 count as 1000; less than 0 is refused.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the answer before; "" begins at the first claim. The other fields must stay the same.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -677,7 +679,7 @@ func (x *ListClaimsResponse) GetNextPageToken() string {
 // GetClaimRequest names a claim.
 type GetClaimRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claim's id.
+	// The claim's id; required.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -769,7 +771,7 @@ func (x *GetClaimResponse) GetClaim() *v1alpha11.Claim {
 // DeleteClaimRequest names a claim to take away.
 type DeleteClaimRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claim's id.
+	// The claim's id; required.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

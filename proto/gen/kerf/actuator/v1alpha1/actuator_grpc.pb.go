@@ -34,26 +34,47 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ActuatorService is served by every actuator; all but the leader answer FAILED_PRECONDITION with the leader's address in
-// an ErrorInfo detail (reason NOT_LEADER, metadata "leader"; no metadata while there is no leader).
+// ActuatorService is served by every actuator, and answered by the one that leads. Errors carry a google.rpc.ErrorInfo with
+// the domain "kerf.dev" and the reason that is named here in brackets. Every call may end with:
+//
+//   - FAILED_PRECONDITION [NOT_LEADER]: this actuator does not lead. The ErrorInfo's metadata has the address of the one that
+//     does as "leader"; none while there is no leader. Ask that one.
+//   - UNAVAILABLE [NOT_READY], with a RetryInfo of half a second: the leader has just begun, or its leadership ended during
+//     the call. What was asked for may have been done or not: ask again, which is safe for every call.
+//   - INVALID_ARGUMENT [INVALID_REQUEST]: a field is wrong; the BadRequest detail names it.
+//   - INTERNAL [INTERNAL]: the store could not be written.
+//
+// Deadline of the calls that are no streams: the caller's, or else 30 s (the server's limits.call_timeout). Streams have none.
 type ActuatorServiceClient interface {
-	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
-	// again without effect. A plan has 5,000 claims and disruptions at most, or else INVALID_ARGUMENT, and 16 MiB (the
-	// server's limits.max_recv_bytes), or else RESOURCE_EXHAUSTED: leave placements, nodes and runners_up out of it, which are
-	// not looked at.
+	// Apply checks a plan decision by decision, stores what is accepted of it, and answers; it is carried out from then on,
+	// whatever becomes of the caller. It is safe to repeat: a claim that was accepted before is accepted again without effect
+	// (ALREADY_ACCEPTED). A claim, or a disruption with its replacements, is accepted as a whole or not at all. Being rejected is
+	// no error: see Verdict.
+	//
+	//   - INVALID_ARGUMENT [INVALID_REQUEST]: also for more than 5,000 claims and disruptions. Nothing of the plan was done.
+	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes); gRPC says so without a
+	//     reason and in words of its own, "received message larger than max". Leave placements, nodes and runners_up out of the
+	//     plan, which are not looked at.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
-	// ends with FAILED_PRECONDITION (NOT_LEADER) when the actuator no longer leads.
+	// ends with FAILED_PRECONDITION [NOT_LEADER] when the actuator no longer leads. Begin again with the one that does: a new
+	// stream begins with the whole. A slow reader misses no change: what has come in between is sent as one.
 	WatchInventory(ctx context.Context, in *WatchInventoryRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchInventoryResponse], error)
 	// Drive streams the inventory as WatchInventory does, and makes the caller a candidate for the driver: the one that asks
 	// for plans and applies them. The candidate whose stream is the oldest is the driver until its stream ends. Tools that
 	// only look use WatchInventory. To call it again after a stream has ended changes nothing but the caller's turn.
 	Drive(ctx context.Context, in *DriveRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DriveResponse], error)
-	// ListClaims returns the claims, sorted by id, page by page.
+	// ListClaims returns the claims, sorted by id, page by page. A page token that names no claim is no error.
 	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
-	// GetClaim returns one claim, or NOT_FOUND.
+	// GetClaim returns one claim, ended ones included for as long as they are kept.
+	//
+	//   - NOT_FOUND [CLAIM_NOT_FOUND]: there is no such claim.
 	GetClaim(ctx context.Context, in *GetClaimRequest, opts ...grpc.CallOption) (*GetClaimResponse, error)
-	// DeleteClaim drains a claim's node and ends its instance, whatever budgets say. NOT_FOUND if there is no such claim.
+	// DeleteClaim drains a claim's node and ends its instance, whatever disruption budgets of its pool say; the drain evicts
+	// pods as their own budgets allow. It answers once that is stored, and is carried out from then on. To repeat it changes
+	// nothing.
+	//
+	//   - NOT_FOUND [CLAIM_NOT_FOUND]: there is no such claim.
 	DeleteClaim(ctx context.Context, in *DeleteClaimRequest, opts ...grpc.CallOption) (*DeleteClaimResponse, error)
 }
 
@@ -147,26 +168,47 @@ func (c *actuatorServiceClient) DeleteClaim(ctx context.Context, in *DeleteClaim
 // All implementations must embed UnimplementedActuatorServiceServer
 // for forward compatibility.
 //
-// ActuatorService is served by every actuator; all but the leader answer FAILED_PRECONDITION with the leader's address in
-// an ErrorInfo detail (reason NOT_LEADER, metadata "leader"; no metadata while there is no leader).
+// ActuatorService is served by every actuator, and answered by the one that leads. Errors carry a google.rpc.ErrorInfo with
+// the domain "kerf.dev" and the reason that is named here in brackets. Every call may end with:
+//
+//   - FAILED_PRECONDITION [NOT_LEADER]: this actuator does not lead. The ErrorInfo's metadata has the address of the one that
+//     does as "leader"; none while there is no leader. Ask that one.
+//   - UNAVAILABLE [NOT_READY], with a RetryInfo of half a second: the leader has just begun, or its leadership ended during
+//     the call. What was asked for may have been done or not: ask again, which is safe for every call.
+//   - INVALID_ARGUMENT [INVALID_REQUEST]: a field is wrong; the BadRequest detail names it.
+//   - INTERNAL [INTERNAL]: the store could not be written.
+//
+// Deadline of the calls that are no streams: the caller's, or else 30 s (the server's limits.call_timeout). Streams have none.
 type ActuatorServiceServer interface {
-	// Apply carries a plan out, decision by decision. It is safe to repeat: a claim that was accepted before is accepted
-	// again without effect. A plan has 5,000 claims and disruptions at most, or else INVALID_ARGUMENT, and 16 MiB (the
-	// server's limits.max_recv_bytes), or else RESOURCE_EXHAUSTED: leave placements, nodes and runners_up out of it, which are
-	// not looked at.
+	// Apply checks a plan decision by decision, stores what is accepted of it, and answers; it is carried out from then on,
+	// whatever becomes of the caller. It is safe to repeat: a claim that was accepted before is accepted again without effect
+	// (ALREADY_ACCEPTED). A claim, or a disruption with its replacements, is accepted as a whole or not at all. Being rejected is
+	// no error: see Verdict.
+	//
+	//   - INVALID_ARGUMENT [INVALID_REQUEST]: also for more than 5,000 claims and disruptions. Nothing of the plan was done.
+	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes); gRPC says so without a
+	//     reason and in words of its own, "received message larger than max". Leave placements, nodes and runners_up out of the
+	//     plan, which are not looked at.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
-	// ends with FAILED_PRECONDITION (NOT_LEADER) when the actuator no longer leads.
+	// ends with FAILED_PRECONDITION [NOT_LEADER] when the actuator no longer leads. Begin again with the one that does: a new
+	// stream begins with the whole. A slow reader misses no change: what has come in between is sent as one.
 	WatchInventory(*WatchInventoryRequest, grpc.ServerStreamingServer[WatchInventoryResponse]) error
 	// Drive streams the inventory as WatchInventory does, and makes the caller a candidate for the driver: the one that asks
 	// for plans and applies them. The candidate whose stream is the oldest is the driver until its stream ends. Tools that
 	// only look use WatchInventory. To call it again after a stream has ended changes nothing but the caller's turn.
 	Drive(*DriveRequest, grpc.ServerStreamingServer[DriveResponse]) error
-	// ListClaims returns the claims, sorted by id, page by page.
+	// ListClaims returns the claims, sorted by id, page by page. A page token that names no claim is no error.
 	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
-	// GetClaim returns one claim, or NOT_FOUND.
+	// GetClaim returns one claim, ended ones included for as long as they are kept.
+	//
+	//   - NOT_FOUND [CLAIM_NOT_FOUND]: there is no such claim.
 	GetClaim(context.Context, *GetClaimRequest) (*GetClaimResponse, error)
-	// DeleteClaim drains a claim's node and ends its instance, whatever budgets say. NOT_FOUND if there is no such claim.
+	// DeleteClaim drains a claim's node and ends its instance, whatever disruption budgets of its pool say; the drain evicts
+	// pods as their own budgets allow. It answers once that is stored, and is carried out from then on. To repeat it changes
+	// nothing.
+	//
+	//   - NOT_FOUND [CLAIM_NOT_FOUND]: there is no such claim.
 	DeleteClaim(context.Context, *DeleteClaimRequest) (*DeleteClaimResponse, error)
 	mustEmbedUnimplementedActuatorServiceServer()
 }

@@ -28,14 +28,14 @@ type CapacityBuffer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "namespace/name".
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The class of its pods: a PodClass; "" where not_ready is set.
+	// The id of the class of its pods, which must be in the snapshot; "" where not_ready is set.
 	ClassId string `protobuf:"bytes,2,opt,name=class_id,json=classId,proto3" json:"class_id,omitempty"`
 	// How many pods there shall be capacity for, limits applied; 0 or more.
 	Replicas int64 `protobuf:"varint,3,opt,name=replicas,proto3" json:"replicas,omitempty"`
 	// The capacity is used up by pods, one by one, and not made again: each live pod of the buffer's namespace that carries the
 	// labels of its class and was created after the buffer takes the place of one of the `replicas`.
 	OneShot bool `protobuf:"varint,4,opt,name=one_shot,json=oneShot,proto3" json:"one_shot,omitempty"`
-	// When the object was created.
+	// When the object was created; absent where it is not known, and then all live pods of its kind count where one_shot is set.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// The capacity is wanted from then on; absent means at once.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`

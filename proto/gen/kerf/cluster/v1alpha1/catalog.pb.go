@@ -83,9 +83,10 @@ func (CapacityType) EnumDescriptor() ([]byte, []int) {
 // pods). Classes with equal settings share a catalog. Prices are not part of it: see Offering.
 type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A hash of the settings: "k-" and 16 hexadecimal digits.
+	// What node classes refer to the catalog by. The actuator writes a hash of the settings: "k-" and 16 hexadecimal digits. Any
+	// other text will do.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Sorted by name.
+	// The shapes; what is not among them can't be bought. Sorted by name.
 	InstanceTypes []*InstanceType `protobuf:"bytes,2,rep,name=instance_types,json=instanceTypes,proto3" json:"instance_types,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -138,14 +139,15 @@ func (x *Catalog) GetInstanceTypes() []*InstanceType {
 // InstanceType is a shape that EC2 sells.
 type InstanceType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For example "m5.large".
+	// The type's name, for example "m5.large".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Labels that every node of this type carries, node.kubernetes.io/instance-type and kubernetes.io/arch included.
 	// Sorted by key.
 	Labels []*Label `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty"`
-	// All that the machine has.
+	// All that the machine has. Sorted by resource.
 	Capacity []*Amount `protobuf:"bytes,3,rep,name=capacity,proto3" json:"capacity,omitempty"`
-	// What pods can use: capacity less what the kubelet and the system keep.
+	// What pods can use: capacity less what the kubelet and the system keep. "pods" is how many pods it holds; without that
+	// entry it holds none. Sorted by resource.
 	Allocatable   []*Amount `protobuf:"bytes,4,rep,name=allocatable,proto3" json:"allocatable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -212,11 +214,11 @@ func (x *InstanceType) GetAllocatable() []*Amount {
 // OfferingRef names an offering.
 type OfferingRef struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instance type's name.
+	// The instance type's name; required.
 	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
-	// The zone's name.
+	// The zone's name, for example "us-east-1a"; required.
 	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
-	// How it is paid for.
+	// How it is paid for; required.
 	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
 	// The capacity reservation; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,4,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
@@ -282,26 +284,27 @@ func (x *OfferingRef) GetReservationId() string {
 	return ""
 }
 
-// Offering is an instance type in a zone under a capacity type, with its price.
+// Offering is an instance type in a zone under a capacity type, with its price. There is one for each combination that EC2
+// sells; what has no offering can't be bought.
 type Offering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instance type's name.
+	// The instance type's name; required.
 	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
-	// The zone's name.
+	// The zone's name, for example "us-east-1a"; required.
 	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
-	// How it is paid for.
+	// How it is paid for; required.
 	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
-	// Micro-dollars per hour. A RESERVED offering is paid for whether it is used or not: its price is a thousandth of the
-	// on-demand price, so that it is next to nothing and still tells small types from large ones.
+	// The price, micro-dollars per hour. A RESERVED offering is paid for whether it is used or not: its price is a thousandth of
+	// the on-demand price, so that it is next to nothing and still tells small types from large ones.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
 	// The price is Kerf's own estimate, because no current one is known.
 	PriceEstimated bool `protobuf:"varint,5,opt,name=price_estimated,json=priceEstimated,proto3" json:"price_estimated,omitempty"`
-	// EC2 lately had none of it; absent means that it is believed to be available.
+	// EC2 lately had none of it, and it is not bought until then; absent means that it is believed to be available.
 	UnavailableUntil *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=unavailable_until,json=unavailableUntil,proto3" json:"unavailable_until,omitempty"`
 	// The capacity reservation; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,7,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// Instances left in the reservation, those that were launched into it taken off; absent unless the capacity type is
-	// RESERVED.
+	// How many instances are left in the reservation, those that were launched into it taken off. Required where the capacity
+	// type is RESERVED, refused where it is not.
 	ReservationRemaining *int64 `protobuf:"varint,8,opt,name=reservation_remaining,json=reservationRemaining,proto3,oneof" json:"reservation_remaining,omitempty"`
 	// The zone's id, which names the same zone in every AWS account, for example "use1-az1"; "" where it is not known. It is
 	// the label topology.k8s.aws/zone-id of the nodes.

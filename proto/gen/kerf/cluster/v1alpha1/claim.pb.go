@@ -105,24 +105,26 @@ func (ClaimState) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_claim_proto_rawDescGZIP(), []int{0}
 }
 
-// Claim is one node that was asked for, from the plan that asked for it to the end of its instance.
+// Claim is one node that was asked for, from the plan that asked for it to the end of its instance. The actuator writes
+// claims; everyone else reads them. A caller that makes a snapshot by hand needs id, node_pool, node_class and state, for a
+// claim that is INITIALIZED also node, and what it was launched as.
 type Claim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The claim's id, which is also the NodeClaim's name.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The pool that it belongs to.
+	// The name of the pool that it belongs to; the pool may be gone.
 	NodePool string `protobuf:"bytes,2,opt,name=node_pool,json=nodePool,proto3" json:"node_pool,omitempty"`
-	// The node class that it is made by.
+	// The name of the node class that it is made by; the class may be gone.
 	NodeClass string `protobuf:"bytes,3,opt,name=node_class,json=nodeClass,proto3" json:"node_class,omitempty"`
-	// Where the claim is in its life.
+	// Where the claim is in its life; required.
 	State ClaimState `protobuf:"varint,4,opt,name=state,proto3,enum=kerf.cluster.v1alpha1.ClaimState" json:"state,omitempty"`
-	// The last state that it reached before DRAINING, so that a node that never registered is told apart.
+	// The last state that it reached before DRAINING, so that a node that never registered is told apart; unspecified before.
 	Reached ClaimState `protobuf:"varint,5,opt,name=reached,proto3,enum=kerf.cluster.v1alpha1.ClaimState" json:"reached,omitempty"`
 	// What the node must be, as narrow as its pods need. Sorted by key.
 	Requirements []*Requirement `protobuf:"bytes,6,rep,name=requirements,proto3" json:"requirements,omitempty"`
-	// What it may be launched as, best first.
+	// What it may be launched as, best first. The order is kept.
 	Offerings []*RankedOffering `protobuf:"bytes,7,rep,name=offerings,proto3" json:"offerings,omitempty"`
-	// What its pods and DaemonSets ask for in sum.
+	// What its pods and DaemonSets ask for in sum on the first offering. Sorted by resource.
 	Requests []*Amount `protobuf:"bytes,8,rep,name=requests,proto3" json:"requests,omitempty"`
 	// The pods that it was asked for, by id. Sorted.
 	Pods []string `protobuf:"bytes,9,rep,name=pods,proto3" json:"pods,omitempty"`
@@ -130,15 +132,15 @@ type Claim struct {
 	Labels []*Label `protobuf:"bytes,10,rep,name=labels,proto3" json:"labels,omitempty"`
 	// Annotations of the node. Sorted by key.
 	Annotations []*Label `protobuf:"bytes,11,rep,name=annotations,proto3" json:"annotations,omitempty"`
-	// Taints that the node keeps.
+	// Taints that the node keeps. Sorted by key and effect.
 	Taints []*Taint `protobuf:"bytes,12,rep,name=taints,proto3" json:"taints,omitempty"`
-	// Taints that the node starts with.
+	// Taints that the node starts with and that another controller removes. Sorted by key and effect.
 	StartupTaints []*Taint `protobuf:"bytes,13,rep,name=startup_taints,json=startupTaints,proto3" json:"startup_taints,omitempty"`
-	// The hash of the pool's template at launch.
+	// NodePool.hash when the claim was stored; "" where it is not known.
 	PoolHash string `protobuf:"bytes,14,opt,name=pool_hash,json=poolHash,proto3" json:"pool_hash,omitempty"`
-	// The hash of the node class at launch.
+	// NodeClass.hash when the claim was stored; "" where it is not known.
 	ClassHash string `protobuf:"bytes,15,opt,name=class_hash,json=classHash,proto3" json:"class_hash,omitempty"`
-	// What it was launched as; "" before.
+	// The instance type that it was launched as; "" before the launch.
 	InstanceType string `protobuf:"bytes,16,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
 	// The zone of the instance; "" before the launch.
 	Zone string `protobuf:"bytes,17,opt,name=zone,proto3" json:"zone,omitempty"`
@@ -154,9 +156,9 @@ type Claim struct {
 	ImageId string `protobuf:"bytes,22,opt,name=image_id,json=imageId,proto3" json:"image_id,omitempty"`
 	// The node's name; "" before it registered.
 	Node string `protobuf:"bytes,23,opt,name=node,proto3" json:"node,omitempty"`
-	// What the node is expected to have, until it says so itself.
+	// What the node is expected to have, until it says so itself; empty before the launch. Sorted by resource.
 	Capacity []*Amount `protobuf:"bytes,24,rep,name=capacity,proto3" json:"capacity,omitempty"`
-	// What pods are expected to be able to use on it.
+	// What pods are expected to be able to use on it; empty before the launch. Sorted by resource.
 	Allocatable []*Amount `protobuf:"bytes,25,rep,name=allocatable,proto3" json:"allocatable,omitempty"`
 	// When the claim was stored.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,26,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
@@ -168,21 +170,21 @@ type Claim struct {
 	InitializeTime *timestamppb.Timestamp `protobuf:"bytes,29,opt,name=initialize_time,json=initializeTime,proto3" json:"initialize_time,omitempty"`
 	// When the node becomes too old; absent means never.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,30,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
-	// How long its drain may take; absent means as long as it needs.
+	// How long its drain may take before it is forced; absent means as long as it needs.
 	TerminationGracePeriod *durationpb.Duration `protobuf:"bytes,31,opt,name=termination_grace_period,json=terminationGracePeriod,proto3" json:"termination_grace_period,omitempty"`
 	// When the drain ends by force; absent while it may take its time.
 	DrainDeadline *timestamppb.Timestamp `protobuf:"bytes,32,opt,name=drain_deadline,json=drainDeadline,proto3" json:"drain_deadline,omitempty"`
-	// The plan that asked for it.
+	// The id of the plan that asked for it.
 	PlanId string `protobuf:"bytes,33,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
-	// The disruption that this claim is a replacement of; "" when it is none.
+	// The id of the disruption that this claim is a replacement in; "" when it is none.
 	Replaces string `protobuf:"bytes,34,opt,name=replaces,proto3" json:"replaces,omitempty"`
-	// The disruption that takes this claim away; "" when none does.
+	// The id of the disruption that takes this claim away; "" when none does.
 	Disruption string `protobuf:"bytes,35,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Why it is taken away; unspecified when it is not.
 	DisruptionReason DisruptionReason `protobuf:"varint,36,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
 	// Why it failed, or what holds it up now; absent when all is well.
 	Failure *Reason `protobuf:"bytes,37,opt,name=failure,proto3" json:"failure,omitempty"`
-	// In which way it is no longer what its pool or class asks for; absent when it still is.
+	// In which way it is no longer what its pool or class asks for, as far as the actuator knows; absent when it still is.
 	Drifted *Reason `protobuf:"bytes,38,opt,name=drifted,proto3" json:"drifted,omitempty"`
 	// The capacity reservation that it was launched into; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,39,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
@@ -506,17 +508,18 @@ func (x *Claim) GetRemovalDeferred() bool {
 // RankedOffering is one of the offerings that a claim may be launched as. All of a claim's pods fit each of them.
 type RankedOffering struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The instance type's name.
+	// The instance type's name; required.
 	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
-	// The zone's name.
+	// The zone's name; required.
 	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
-	// How it is paid for.
+	// How it is paid for; required.
 	CapacityType CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
 	// Micro-dollars per hour when the plan was made.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,4,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
-	// The price is an estimate.
+	// The price is Kerf's own estimate; see Offering.price_estimated.
 	PriceEstimated bool `protobuf:"varint,5,opt,name=price_estimated,json=priceEstimated,proto3" json:"price_estimated,omitempty"`
-	// The price that it was weighed at, where a NodeOverlay says another than the list price; absent where it is the same.
+	// The price that it was weighed at, micro-dollars per hour, where a NodeOverlay says another than the list price; absent
+	// where it is the same.
 	OverlaidPriceMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=overlaid_price_micro_usd_per_hour,json=overlaidPriceMicroUsdPerHour,proto3,oneof" json:"overlaid_price_micro_usd_per_hour,omitempty"`
 	// The capacity reservation; "" unless the capacity type is RESERVED.
 	ReservationId string `protobuf:"bytes,7,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`

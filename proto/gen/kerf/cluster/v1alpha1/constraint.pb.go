@@ -6,6 +6,21 @@
 
 // The nouns that every Kerf service shares: what a cluster is made of, as far as launching and removing nodes is
 // concerned. Lists are sorted by id or key; nothing here is a map, because snapshots and plans are hashed and compared.
+//
+// What holds for all fields, unless their own comment says otherwise:
+//
+//   - Money is in micro-dollars: 1,000,000 are one US dollar. It is 0 or more.
+//   - A time is an instant; absent means that it has not come, or is not known. A duration is 0 or more.
+//   - A text that is an id or a name must be there: "" is refused, except where the comment says what "" means.
+//   - A list may be empty, and may come in any order where its comment says how it is sorted: it is sorted when it is read.
+//     Where nothing is said of sorting, the order is kept. An object, a label, an amount or a taint that is there twice is
+//     refused; requirements may name one key more than once.
+//   - An enum's value that the reader does not know is refused, and so is the unspecified one, except where the comment says
+//     what it means.
+//   - A false bool means that what the comment says does not hold.
+//
+// Refused means INVALID_ARGUMENT with the reason INVALID_REQUEST. The message and the BadRequest detail name the object and
+// the field, for example snapshot.pods["shop/web-0"].class_id: at most 10 problems in the message, 50 in the detail.
 
 package clusterv1alpha1
 
@@ -161,10 +176,11 @@ func (TaintEffect) EnumDescriptor() ([]byte, []int) {
 // Amount is a quantity of one resource.
 type Amount struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The resource's Kubernetes name, for example "cpu", "memory", "pods" or "nvidia.com/gpu". "nodes" counts nodes
-	// where a limit is meant.
+	// The resource's Kubernetes name, for example "cpu", "memory", "pods" or "nvidia.com/gpu". "nodes" counts nodes where a
+	// limit is meant. Where the amount counts volumes: the CSI driver's name.
 	Resource string `protobuf:"bytes,1,opt,name=resource,proto3" json:"resource,omitempty"`
-	// Millicores for cpu; bytes for memory, ephemeral-storage and hugepages; a count for everything else.
+	// Millicores for cpu; bytes for memory, ephemeral-storage and hugepages; a count for everything else. 0 or more; a
+	// resource that is not listed is 0, except where a limit is meant.
 	Value         int64 `protobuf:"varint,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -274,11 +290,13 @@ type Requirement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The label's key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// How the label's value is compared.
+	// How the label's value is compared; required.
 	Operator Operator `protobuf:"varint,2,opt,name=operator,proto3,enum=kerf.cluster.v1alpha1.Operator" json:"operator,omitempty"`
-	// Sorted and unique; empty for EXISTS and DOES_NOT_EXIST, exactly one for GT, LT, GTE and LTE.
+	// At least one for IN and NOT_IN, exactly one whole number for GT, LT, GTE and LTE, none for EXISTS and DOES_NOT_EXIST.
+	// Sorted and unique.
 	Values []string `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
-	// How many distinct values of the key must remain among the instance types of a claim; absent means no such rule.
+	// How many distinct values of the key must remain among the instance types of a claim, 1 or more; absent means no such
+	// rule. Only requirements of pools have it.
 	MinValues     *int32 `protobuf:"varint,4,opt,name=min_values,json=minValues,proto3,oneof" json:"min_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -347,9 +365,9 @@ type Taint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The taint's key.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// The taint's value; may be empty.
+	// The taint's value; "" is a value too.
 	Value string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// What happens to a pod that does not tolerate the taint.
+	// What happens to a pod that does not tolerate the taint; required.
 	Effect        TaintEffect `protobuf:"varint,3,opt,name=effect,proto3,enum=kerf.cluster.v1alpha1.TaintEffect" json:"effect,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -409,11 +427,11 @@ func (x *Taint) GetEffect() TaintEffect {
 // Toleration lets a pod onto a tainted node.
 type Toleration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The taint's key; empty with `exists` set matches every taint.
+	// The taint's key; "" with `exists` set matches every taint, and without it is refused.
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// Any value is tolerated; otherwise the value must be equal.
 	Exists bool `protobuf:"varint,2,opt,name=exists,proto3" json:"exists,omitempty"`
-	// The tolerated value when `exists` is not set.
+	// The tolerated value when `exists` is not set; "" is a value too. Refused where `exists` is set.
 	Value string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	// The tolerated effect; unspecified means every effect.
 	Effect        TaintEffect `protobuf:"varint,4,opt,name=effect,proto3,enum=kerf.cluster.v1alpha1.TaintEffect" json:"effect,omitempty"`
@@ -479,10 +497,11 @@ func (x *Toleration) GetEffect() TaintEffect {
 	return TaintEffect_TAINT_EFFECT_UNSPECIFIED
 }
 
-// LabelSelector picks objects by their labels. All requirements must hold; none at all picks everything.
+// LabelSelector picks objects by their labels. All requirements must hold; none at all picks everything. What an absent
+// selector picks is said by the field that has it.
 type LabelSelector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only IN, NOT_IN, EXISTS and DOES_NOT_EXIST; sorted by key, operator and values.
+	// Only IN, NOT_IN, EXISTS and DOES_NOT_EXIST; others are refused. Sorted by key, operator and values.
 	Requirements  []*Requirement `protobuf:"bytes,1,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

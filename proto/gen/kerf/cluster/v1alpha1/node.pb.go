@@ -30,29 +30,32 @@ type Node struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// For example "aws:///us-east-1a/i-0123456789abcdef0"; "" where the cluster sets none.
 	ProviderId string `protobuf:"bytes,2,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`
-	// The claim that the node stands for; "" for a node that Kerf does not own.
+	// The id of the claim that the node stands for; "" for a node that Kerf does not own. A claim that is not in the snapshot
+	// counts as none.
 	Claim string `protobuf:"bytes,3,opt,name=claim,proto3" json:"claim,omitempty"`
-	// The node's labels. Sorted by key.
+	// The node's labels, as the API server has them. Sorted by key.
 	Labels []*Label `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
-	// The node's taints, sorted by key and effect.
+	// The node's taints, startup taints and those of conditions included. Sorted by key and effect.
 	Taints []*Taint `protobuf:"bytes,5,rep,name=taints,proto3" json:"taints,omitempty"`
-	// What pods can use, DaemonSet pods included. Sorted by resource.
+	// What pods can use in sum, DaemonSet pods included: the node's status.allocatable. A resource that is not listed is 0.
+	// Sorted by resource.
 	Allocatable []*Amount `protobuf:"bytes,6,rep,name=allocatable,proto3" json:"allocatable,omitempty"`
-	// All that the machine has. Sorted by resource.
+	// All that the machine has: the node's status.capacity. Sorted by resource.
 	Capacity []*Amount `protobuf:"bytes,7,rep,name=capacity,proto3" json:"capacity,omitempty"`
 	// The Ready condition is True.
 	Ready bool `protobuf:"varint,8,opt,name=ready,proto3" json:"ready,omitempty"`
-	// The node is cordoned.
+	// The node is cordoned (spec.unschedulable): no pod is planned for it.
 	Unschedulable bool `protobuf:"varint,9,opt,name=unschedulable,proto3" json:"unschedulable,omitempty"`
 	// The node object is being deleted.
 	Terminating bool `protobuf:"varint,10,opt,name=terminating,proto3" json:"terminating,omitempty"`
 	// The node must not be disrupted voluntarily (annotation karpenter.sh/do-not-disrupt: "true").
 	DoNotDisrupt bool `protobuf:"varint,11,opt,name=do_not_disrupt,json=doNotDisrupt,proto3" json:"do_not_disrupt,omitempty"`
-	// When the node object was created.
+	// When the node object was created; absent where it is not known.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When a pod other than a DaemonSet's last came or went; absent when none ever did.
 	LastPodEventTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_pod_event_time,json=lastPodEventTime,proto3" json:"last_pod_event_time,omitempty"`
-	// Attach limits by CSI driver; a driver without an entry has no known limit.
+	// How many volumes of each CSI driver the node can hold for its pods: the driver's limit, less the volumes that are
+	// attached and that no pod of the node uses. A driver without an entry has no known limit. Sorted by driver.
 	VolumeLimits []*Amount `protobuf:"bytes,14,rep,name=volume_limits,json=volumeLimits,proto3" json:"volume_limits,omitempty"`
 	// Devices of dynamic resource allocation that are the node's own, in the order in which the scheduler looks at them.
 	// Of pools that are not completely published there is one entry each, which is no device.
@@ -209,11 +212,11 @@ func (x *Node) GetConditions() []*NodeCondition {
 // NodeCondition is a condition of a node as its reporter last said it.
 type NodeCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The condition's type, for example "Ready".
+	// The condition's type, for example "Ready"; required.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// "True", "False" or "Unknown".
+	// "True", "False" or "Unknown"; required.
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
-	// When the status became what it is.
+	// When the status became what it is: from then on counts how long the node has been unhealthy.
 	TransitionTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=transition_time,json=transitionTime,proto3" json:"transition_time,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -275,9 +278,9 @@ type NodeDevice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The driver's name.
 	Driver string `protobuf:"bytes,1,opt,name=driver,proto3" json:"driver,omitempty"`
-	// The driver's pool that the device belongs to.
+	// The driver's pool that the device belongs to; "" in a DeviceTemplate.
 	Pool string `protobuf:"bytes,2,opt,name=pool,proto3" json:"pool,omitempty"`
-	// The device's name in the pool.
+	// The device's name in the pool; "" where incomplete_pool is set, and only there.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Ids of the selectors that the device matches, of all those that pods' claims use. Sorted.
 	Selectors []string `protobuf:"bytes,4,rep,name=selectors,proto3" json:"selectors,omitempty"`
@@ -290,7 +293,7 @@ type NodeDevice struct {
 	Attributes []*DeviceAttribute `protobuf:"bytes,7,rep,name=attributes,proto3" json:"attributes,omitempty"`
 	// The device can't be had: it is tainted, or taken by something that is no pod.
 	Unavailable bool `protobuf:"varint,8,opt,name=unavailable,proto3" json:"unavailable,omitempty"`
-	// Set when Kerf does not plan with the device: the field that says why, and what is wrong with it.
+	// Set when Kerf does not plan with the device: the field that says why, and what is wrong with it. "" when it does.
 	Unsupported string `protobuf:"bytes,9,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
 	// The entry is no device and has no name: it stands for a pool that is not completely published, or contradicts itself.
 	// Until it is, none of its devices can be had, and it is not known which devices "all" are.

@@ -28,9 +28,10 @@ type NodeOverlay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The overlay's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 to 10,000; heavier wins.
+	// 0 to 10,000, 0 when unset; heavier wins.
 	Weight int32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
-	// The nodes that it is about: all must hold. Sorted by key, operator and values.
+	// The offerings that it is about, by the labels of their nodes: all must hold, and none means all offerings. Sorted by key,
+	// operator and values.
 	Requirements []*Requirement `protobuf:"bytes,3,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	// What the nodes cost; absent leaves the price alone.
 	//
@@ -40,8 +41,8 @@ type NodeOverlay struct {
 	//	*NodeOverlay_AdjustmentMicroUsdPerHour
 	//	*NodeOverlay_AdjustmentPpm
 	Price isNodeOverlay_Price `protobuf_oneof:"price"`
-	// Resources that the nodes have in addition, or in another quantity than the catalogue says; never cpu, memory,
-	// ephemeral-storage or pods.
+	// Resources that the nodes have in addition, or in another quantity than the catalogue says; 0 means that they have none.
+	// cpu, memory, ephemeral-storage and pods are refused. Sorted by resource.
 	Capacity []*Amount `protobuf:"bytes,7,rep,name=capacity,proto3" json:"capacity,omitempty"`
 	// Why it has no effect: its object is invalid; absent when it is valid.
 	NotReady      *Reason `protobuf:"bytes,8,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
@@ -163,7 +164,7 @@ type NodeOverlay_AdjustmentMicroUsdPerHour struct {
 }
 
 type NodeOverlay_AdjustmentPpm struct {
-	// Added to the list price in millionths of it: -1,000,000 makes it free.
+	// Added to the list price, in millionths of it: -1,000,000 makes it free, and less is refused.
 	AdjustmentPpm int64 `protobuf:"varint,6,opt,name=adjustment_ppm,json=adjustmentPpm,proto3,oneof"`
 }
 

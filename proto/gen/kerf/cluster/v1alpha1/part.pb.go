@@ -14,7 +14,7 @@
 // incomplete: throw it away.
 //
 // A part has 1 MiB at most, unless one entry is larger by itself (a catalog of all instance types is): that entry travels
-// alone, and has 8 MiB at most.
+// alone, and has 8 MiB at most. An order of the lists is not asked for: pods may come before their classes.
 
 package clusterv1alpha1
 

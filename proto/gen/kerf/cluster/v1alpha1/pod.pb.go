@@ -141,55 +141,60 @@ func (PodPhase) EnumDescriptor() ([]byte, []int) {
 // so that a Deployment of 10,000 replicas travels and is planned as one class and a count.
 type PodClass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A hash of all other fields: "c-" and 32 hexadecimal digits.
+	// What pods refer to the class by. The watcher writes a hash of all other fields: "c-" and 32 hexadecimal digits. Any other
+	// text will do, as long as it is unique in the snapshot.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The pods' namespace.
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// The pods' labels, for affinity, spread and disruption budgets that select them. Sorted by key.
 	Labels []*Label `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty"`
 	// What one pod takes from a node: containers, sidecars and init containers combined as the scheduler does, pod-level
-	// requests and RuntimeClass overhead included, and "pods" = 1. Sorted by resource.
+	// requests and RuntimeClass overhead included, and "pods" = 1: without that entry the pods do not count against a node's
+	// pod limit. Sorted by resource.
 	Requests []*Amount `protobuf:"bytes,4,rep,name=requests,proto3" json:"requests,omitempty"`
 	// spec.nodeSelector. Sorted by key.
 	NodeSelector []*Label `protobuf:"bytes,5,rep,name=node_selector,json=nodeSelector,proto3" json:"node_selector,omitempty"`
-	// Required node affinity: the terms are alternatives. Empty means no such constraint.
+	// Required node affinity: the terms are alternatives. None means no such constraint.
 	NodeAffinity []*NodeAffinityTerm `protobuf:"bytes,6,rep,name=node_affinity,json=nodeAffinity,proto3" json:"node_affinity,omitempty"`
-	// Preferred node affinity.
+	// Preferred node affinity: the weights of the terms that hold add up.
 	PreferredNodeAffinity []*PreferredNodeAffinityTerm `protobuf:"bytes,7,rep,name=preferred_node_affinity,json=preferredNodeAffinity,proto3" json:"preferred_node_affinity,omitempty"`
-	// Taints that the pods tolerate.
+	// Taints that the pods tolerate; none means that they tolerate none.
 	Tolerations []*Toleration `protobuf:"bytes,8,rep,name=tolerations,proto3" json:"tolerations,omitempty"`
-	// Topology spread, hard and soft.
+	// Topology spread, hard and soft. None means that Policy.default_spread applies.
 	TopologySpread []*TopologySpread `protobuf:"bytes,9,rep,name=topology_spread,json=topologySpread,proto3" json:"topology_spread,omitempty"`
 	// Inter-pod affinity, required and preferred.
 	PodAffinity []*PodAffinityTerm `protobuf:"bytes,10,rep,name=pod_affinity,json=podAffinity,proto3" json:"pod_affinity,omitempty"`
 	// Inter-pod anti-affinity, required and preferred.
 	PodAntiAffinity []*PodAffinityTerm `protobuf:"bytes,11,rep,name=pod_anti_affinity,json=podAntiAffinity,proto3" json:"pod_anti_affinity,omitempty"`
-	// Ports taken on the node.
+	// Ports that each pod takes on its node.
 	HostPorts []*HostPort `protobuf:"bytes,12,rep,name=host_ports,json=hostPorts,proto3" json:"host_ports,omitempty"`
 	// Volumes that can't be reached from everywhere, or that pods may share. Sorted by name, driver and terms.
 	Volumes []*VolumeTopology `protobuf:"bytes,13,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	// Volumes that count against a CSI driver's attach limit, by driver; shared ones included.
+	// How many of each pod's volumes count against a CSI driver's attach limit, by driver; shared ones included. Sorted by
+	// driver.
 	VolumeAttachments []*Amount `protobuf:"bytes,14,rep,name=volume_attachments,json=volumeAttachments,proto3" json:"volume_attachments,omitempty"`
-	// The priority's number; higher goes first.
+	// The priority's number; higher goes first. Negative ones are allowed.
 	Priority int32 `protobuf:"varint,15,opt,name=priority,proto3" json:"priority,omitempty"`
 	// Pods of this class may displace pods of lower priority.
 	Preempts bool `protobuf:"varint,16,opt,name=preempts,proto3" json:"preempts,omitempty"`
-	// spec.schedulerName.
+	// spec.schedulerName; may be "". Pods of all schedulers are planned for alike.
 	SchedulerName string `protobuf:"bytes,17,opt,name=scheduler_name,json=schedulerName,proto3" json:"scheduler_name,omitempty"`
 	// The kind that owns the pods, for example "ReplicaSet", "StatefulSet", "DaemonSet", "Job"; "" when nothing does, so
 	// that an evicted pod is lost for good.
 	OwnerKind string `protobuf:"bytes,18,opt,name=owner_kind,json=ownerKind,proto3" json:"owner_kind,omitempty"`
-	// The owner's name.
+	// The owner's name; "" when nothing owns the pods.
 	OwnerName string `protobuf:"bytes,19,opt,name=owner_name,json=ownerName,proto3" json:"owner_name,omitempty"`
-	// The owner's revision (pod-template-hash or controller-revision-hash), so that a roll-out can be told apart.
+	// The owner's revision (pod-template-hash or controller-revision-hash), so that a roll-out can be told apart; "" when it has
+	// none.
 	OwnerRevision string `protobuf:"bytes,20,opt,name=owner_revision,json=ownerRevision,proto3" json:"owner_revision,omitempty"`
 	// Pods of a DaemonSet: they run on every node that admits them, and are never displaced by a plan.
 	Daemon bool `protobuf:"varint,21,opt,name=daemon,proto3" json:"daemon,omitempty"`
 	// Pods that the kubelet runs from its own disk; they can't be evicted.
 	Mirror bool `protobuf:"varint,22,opt,name=mirror,proto3" json:"mirror,omitempty"`
-	// spec.terminationGracePeriodSeconds.
+	// spec.terminationGracePeriodSeconds; absent where it is not known.
 	TerminationGracePeriod *durationpb.Duration `protobuf:"bytes,23,opt,name=termination_grace_period,json=terminationGracePeriod,proto3" json:"termination_grace_period,omitempty"`
-	// Set when the watcher found something that Kerf does not plan for; the pods stay pending with this reason.
+	// Set when the watcher found something that Kerf does not plan for: the field, and what is wrong with it. The pods stay
+	// pending with this reason. "" when there is no such thing.
 	Unsupported string `protobuf:"bytes,24,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
 	// Which pods belong together with these, for default spread constraints: what Services and the owner select; absent
 	// where nothing tells, so that default constraints do not apply.
@@ -415,7 +420,7 @@ func (x *PodClass) GetDeviceClaims() []*DeviceClaim {
 // NodeAffinityTerm is one alternative of a required node affinity: all its requirements must hold.
 type NodeAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Constraints on the node's labels. Sorted by key.
+	// Constraints on the node's labels. Its name is the label "field:metadata.name". Sorted by key.
 	Requirements  []*Requirement `protobuf:"bytes,1,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -463,7 +468,7 @@ type PreferredNodeAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 100.
 	Weight int32 `protobuf:"varint,1,opt,name=weight,proto3" json:"weight,omitempty"`
-	// Constraints on the node's labels that earn the weight.
+	// Constraints on the node's labels; a node that meets all of them earns the weight. Sorted by key.
 	Requirements  []*Requirement `protobuf:"bytes,2,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -516,15 +521,15 @@ func (x *PreferredNodeAffinityTerm) GetRequirements() []*Requirement {
 // TopologySpread limits how unevenly the selected pods may lie over the values of a label.
 type TopologySpread struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The label whose values are the domains.
+	// The key of the label whose values are the domains.
 	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
-	// The largest allowed difference between a domain and the emptiest one; at least 1.
+	// The largest allowed difference between a domain and the emptiest one, in pods; at least 1.
 	MaxSkew int32 `protobuf:"varint,2,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
 	// The constraint is hard (whenUnsatisfiable: DoNotSchedule); otherwise a preference (ScheduleAnyway).
 	Required bool `protobuf:"varint,3,opt,name=required,proto3" json:"required,omitempty"`
 	// Which pods of the namespace are counted; absent counts none.
 	Selector *LabelSelector `protobuf:"bytes,4,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many domains there must be before the emptiest counts above zero; absent means one.
+	// How many domains there must be before the emptiest counts above zero, 1 or more; absent means one.
 	MinDomains *int32 `protobuf:"varint,5,opt,name=min_domains,json=minDomains,proto3,oneof" json:"min_domains,omitempty"`
 	// Whether only domains of nodes that the pods' node affinity allows are counted; unspecified means HONOR.
 	NodeAffinityPolicy NodeInclusionPolicy `protobuf:"varint,6,opt,name=node_affinity_policy,json=nodeAffinityPolicy,proto3,enum=kerf.cluster.v1alpha1.NodeInclusionPolicy" json:"node_affinity_policy,omitempty"`
@@ -616,7 +621,7 @@ func (x *TopologySpread) GetNodeTaintsPolicy() NodeInclusionPolicy {
 // PodAffinityTerm ties pods to, or keeps them from, the domains where the selected pods run.
 type PodAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The label whose values are the domains.
+	// The key of the label whose values are the domains.
 	TopologyKey string `protobuf:"bytes,1,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
 	// Which pods are meant; absent means none.
 	Selector *LabelSelector `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"`
@@ -699,7 +704,7 @@ func (x *PodAffinityTerm) GetWeight() int32 {
 // HostPort is a port that a pod takes on its node.
 type HostPort struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "TCP", "UDP" or "SCTP".
+	// "TCP", "UDP" or "SCTP"; required.
 	Protocol string `protobuf:"bytes,1,opt,name=protocol,proto3" json:"protocol,omitempty"`
 	// The port number, 1 to 65535.
 	Port int32 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
@@ -835,9 +840,10 @@ type DeviceClaim struct {
 	Requests []*DeviceRequest `protobuf:"bytes,2,rep,name=requests,proto3" json:"requests,omitempty"`
 	// What must hold between the devices.
 	Constraints []*DeviceConstraint `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
-	// A shared claim that has its devices already: its pods go where these are, and take nothing more.
+	// A shared claim that has its devices already: its pods go where these are, and take nothing more. Refused without a name.
 	Allocated bool `protobuf:"varint,4,opt,name=allocated,proto3" json:"allocated,omitempty"`
-	// The node that the devices of an allocated claim belong to; "" when they belong to no single node.
+	// The name of the node that the devices of an allocated claim belong to; "" when they belong to no single node. Refused
+	// where the claim is not allocated, as are terms.
 	Node string `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
 	// From where the devices of an allocated claim can be reached when they belong to no single node: alternatives, none
 	// means from everywhere.
@@ -923,7 +929,7 @@ type DeviceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request's name, for constraints and messages.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// At least one; the first that can be had is taken.
+	// At least one; the first that can be had is taken, so that their order has a meaning.
 	Options       []*DeviceOption `protobuf:"bytes,2,rep,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -978,7 +984,7 @@ type DeviceOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sub-request's name; "" where the request has no alternatives.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The DeviceClass that was named, for messages.
+	// The DeviceClass that was named, for messages; may be "".
 	DeviceClass string `protobuf:"bytes,2,opt,name=device_class,json=deviceClass,proto3" json:"device_class,omitempty"`
 	// The id of the selector that a device must match; see NodeDevice.selectors.
 	Selector string `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
@@ -1156,41 +1162,43 @@ func (x *DeviceRequestRef) GetOption() string {
 	return ""
 }
 
-// Pod is one pod: its identity, its class and its state. Finished pods are not part of a snapshot.
+// Pod is one pod: its identity, its class and its state. Finished pods are not part of a snapshot. Nodes are launched for
+// pods that are UNSCHEDULABLE.
 type Pod struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "namespace/name".
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The API server's uid, so that a later pod of the same name is told apart.
+	// The API server's uid, so that a later pod of the same name is told apart; may be "".
 	Uid string `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The id of the pod's PodClass.
+	// The id of the pod's PodClass. A class that is not in the snapshot is refused.
 	ClassId string `protobuf:"bytes,3,opt,name=class_id,json=classId,proto3" json:"class_id,omitempty"`
-	// The node that the pod is bound to; "" when it is not.
+	// The name of the node that the pod is bound to: required for STARTING and RUNNING, refused for WAITING and UNSCHEDULABLE. A
+	// node that is not in the snapshot is no error.
 	Node string `protobuf:"bytes,4,opt,name=node,proto3" json:"node,omitempty"`
-	// How far the pod is.
+	// How far the pod is; required.
 	Phase PodPhase `protobuf:"varint,5,opt,name=phase,proto3,enum=kerf.cluster.v1alpha1.PodPhase" json:"phase,omitempty"`
-	// When the pod was created.
+	// When the pod was created; absent where it is not known.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When the pod was bound; absent when it is not.
 	BindTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=bind_time,json=bindTime,proto3" json:"bind_time,omitempty"`
 	// When the scheduler first called it unschedulable; absent otherwise.
 	UnschedulableTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=unschedulable_time,json=unschedulableTime,proto3" json:"unschedulable_time,omitempty"`
-	// The node on which preemption makes place for the pod; "" when there is none.
+	// The name of the node on which preemption makes place for the pod; "" when there is none.
 	NominatedNode string `protobuf:"bytes,9,opt,name=nominated_node,json=nominatedNode,proto3" json:"nominated_node,omitempty"`
 	// The pod is being deleted.
 	Terminating bool `protobuf:"varint,10,opt,name=terminating,proto3" json:"terminating,omitempty"`
 	// The pod is ready, which is what disruption budgets count.
 	Ready bool `protobuf:"varint,11,opt,name=ready,proto3" json:"ready,omitempty"`
-	// The pod must not be disrupted voluntarily.
+	// The pod must not be disrupted voluntarily (annotation karpenter.sh/do-not-disrupt): its node stays for as long.
 	DoNotDisrupt bool `protobuf:"varint,12,opt,name=do_not_disrupt,json=doNotDisrupt,proto3" json:"do_not_disrupt,omitempty"`
 	// When do_not_disrupt ends; absent means never. Refused where do_not_disrupt is not set.
 	DoNotDisruptUntil *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=do_not_disrupt_until,json=doNotDisruptUntil,proto3" json:"do_not_disrupt_until,omitempty"`
-	// controller.kubernetes.io/pod-deletion-cost; 0 when unset.
+	// controller.kubernetes.io/pod-deletion-cost, which may be negative; 0 when unset.
 	DeletionCost int32 `protobuf:"varint,14,opt,name=deletion_cost,json=deletionCost,proto3" json:"deletion_cost,omitempty"`
 	// The devices that the pod's claims have been given, once it is bound. Sorted.
 	Devices []*DeviceRef `protobuf:"bytes,15,rep,name=devices,proto3" json:"devices,omitempty"`
-	// The node that Kerf has nominated the pod to, because a plan has it there; "" when there is none. The pod is still to be
-	// planned for, and stays there if it fits.
+	// The name of the node that Kerf has nominated the pod to, because a plan has it there; "" when there is none. The pod is
+	// still to be planned for, and stays there if it fits.
 	ExpectedNode  string `protobuf:"bytes,16,opt,name=expected_node,json=expectedNode,proto3" json:"expected_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1407,7 +1415,7 @@ type DaemonSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "namespace/name".
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The class of its pods; the class has `daemon` set.
+	// The id of the class of its pods, which must be in the snapshot and have `daemon` set.
 	ClassId       string `protobuf:"bytes,2,opt,name=class_id,json=classId,proto3" json:"class_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1466,7 +1474,7 @@ type PodDisruptionBudget struct {
 	Namespace string `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	// Which pods it covers; absent covers none, empty covers all of the namespace.
 	Selector *LabelSelector `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`
-	// How many evictions it allows now.
+	// How many evictions it allows now, 0 or more.
 	DisruptionsAllowed int32 `protobuf:"varint,4,opt,name=disruptions_allowed,json=disruptionsAllowed,proto3" json:"disruptions_allowed,omitempty"`
 	// Pods that are not ready may be evicted in any case (unhealthyPodEvictionPolicy: AlwaysAllow).
 	AlwaysAllowUnhealthy bool `protobuf:"varint,5,opt,name=always_allow_unhealthy,json=alwaysAllowUnhealthy,proto3" json:"always_allow_unhealthy,omitempty"`

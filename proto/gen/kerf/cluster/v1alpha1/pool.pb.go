@@ -157,40 +157,45 @@ func (DisruptionReason) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_pool_proto_rawDescGZIP(), []int{1}
 }
 
-// NodePool is a user's policy for a kind of nodes.
+// NodePool is a user's policy for a kind of nodes: a NodePool object of karpenter.sh.
 type NodePool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pool's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Preference among pools, 1 to 100, higher first; 0 when unset.
+	// Preference among pools, 0 to 100, higher first; 0 when unset.
 	Weight int32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
-	// The node class that says how the pool's instances are made.
+	// The name of the node class that says how the pool's instances are made; "" only where not_ready is set. A class that is
+	// not in the snapshot is no error: the pool can't buy then.
 	NodeClass string `protobuf:"bytes,3,opt,name=node_class,json=nodeClass,proto3" json:"node_class,omitempty"`
 	// Labels that the pool's nodes get, in addition to those that requirements imply. Sorted by key.
 	Labels []*Label `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
 	// Annotations that the pool's nodes get. Sorted by key.
 	Annotations []*Label `protobuf:"bytes,5,rep,name=annotations,proto3" json:"annotations,omitempty"`
-	// Taints that the pool's nodes keep.
+	// Taints that the pool's nodes keep. Sorted by key and effect.
 	Taints []*Taint `protobuf:"bytes,6,rep,name=taints,proto3" json:"taints,omitempty"`
-	// Taints that the pool's nodes start with and that another controller removes.
+	// Taints that the pool's nodes start with and that another controller removes: pods need not tolerate them. Sorted by key
+	// and effect.
 	StartupTaints []*Taint `protobuf:"bytes,7,rep,name=startup_taints,json=startupTaints,proto3" json:"startup_taints,omitempty"`
 	// Constraints on the pool's nodes; all must hold. Sorted by key, operator and values.
 	Requirements []*Requirement `protobuf:"bytes,8,rep,name=requirements,proto3" json:"requirements,omitempty"`
-	// The most that the pool's nodes may have together; a resource that is not listed is unlimited.
+	// The most that the pool's nodes may have together, claims in flight included; a resource that is not listed is unlimited,
+	// and 0 allows none. Sorted by resource.
 	Limits []*Amount `protobuf:"bytes,9,rep,name=limits,proto3" json:"limits,omitempty"`
-	// How old a node may grow; absent means that it never expires.
+	// How old a node may grow, from the creation of its claim; absent means that it never expires.
 	ExpireAfter *durationpb.Duration `protobuf:"bytes,10,opt,name=expire_after,json=expireAfter,proto3" json:"expire_after,omitempty"`
-	// How long a drain may take before it is forced; absent means as long as it needs.
+	// How long a drain may take before it is forced; absent means as long as it needs, 0 that it is forced at once.
 	TerminationGracePeriod *durationpb.Duration `protobuf:"bytes,11,opt,name=termination_grace_period,json=terminationGracePeriod,proto3" json:"termination_grace_period,omitempty"`
-	// When nodes may be taken away to save money.
+	// Which nodes may be taken away to save money; required.
 	ConsolidationPolicy ConsolidationPolicy `protobuf:"varint,12,opt,name=consolidation_policy,json=consolidationPolicy,proto3,enum=kerf.cluster.v1alpha1.ConsolidationPolicy" json:"consolidation_policy,omitempty"`
-	// How long a node must have been quiet; absent means that it is never consolidated.
+	// How long a node must have been without a pod that comes or goes; 0 means no wait, absent that the pool's nodes are never
+	// consolidated.
 	ConsolidateAfter *durationpb.Duration `protobuf:"bytes,13,opt,name=consolidate_after,json=consolidateAfter,proto3" json:"consolidate_after,omitempty"`
-	// How many nodes may be disrupted at once.
+	// How many nodes may be disrupted at once: the lowest of the budgets that are active and name the reason counts. None
+	// means no cap.
 	Budgets []*DisruptionBudget `protobuf:"bytes,14,rep,name=budgets,proto3" json:"budgets,omitempty"`
-	// The number of nodes of a static pool; absent for a pool that follows its pods.
+	// The number of nodes of a static pool, 0 or more; absent for a pool that follows its pods.
 	Replicas *int64 `protobuf:"varint,15,opt,name=replicas,proto3,oneof" json:"replicas,omitempty"`
-	// A hash of the template, to tell which claims have drifted from it.
+	// A hash of the template, to tell which claims have drifted from it; "" tells of none.
 	Hash string `protobuf:"bytes,16,opt,name=hash,proto3" json:"hash,omitempty"`
 	// Why the pool can't be used now; absent when it can.
 	NotReady *Reason `protobuf:"bytes,17,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
@@ -360,7 +365,7 @@ func (x *NodePool) GetDevices() []*DeviceTemplate {
 // DisruptionBudget caps voluntary disruption of a pool's nodes.
 type DisruptionBudget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A count of nodes, or a share of the pool's nodes, rounded up.
+	// A count of nodes, or a share of the pool's nodes, rounded up; required.
 	//
 	// Types that are valid to be assigned to Nodes:
 	//
@@ -369,9 +374,10 @@ type DisruptionBudget struct {
 	Nodes isDisruptionBudget_Nodes `protobuf_oneof:"nodes"`
 	// The disruptions that it caps; none means all.
 	Reasons []DisruptionReason `protobuf:"varint,3,rep,packed,name=reasons,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"reasons,omitempty"`
-	// A cron line in UTC at which the budget becomes active; "" means always active.
+	// A cron line of five fields, in UTC, at which the budget becomes active; "" means always active.
 	Schedule string `protobuf:"bytes,4,opt,name=schedule,proto3" json:"schedule,omitempty"`
-	// How long it stays active after each hit of the schedule.
+	// How long it stays active after each hit of the schedule, more than 0; absent where there is no schedule. One without the
+	// other is refused.
 	Duration      *durationpb.Duration `protobuf:"bytes,5,opt,name=duration,proto3" json:"duration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -458,12 +464,12 @@ type isDisruptionBudget_Nodes interface {
 }
 
 type DisruptionBudget_Count struct {
-	// That many nodes.
+	// That many nodes, 0 or more.
 	Count int32 `protobuf:"varint,1,opt,name=count,proto3,oneof"`
 }
 
 type DisruptionBudget_Percent struct {
-	// 0 to 100.
+	// That share of the pool's nodes in per cent, 0 to 100.
 	Percent int32 `protobuf:"varint,2,opt,name=percent,proto3,oneof"`
 }
 
@@ -476,17 +482,18 @@ type NodeClass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The class's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The shapes of instance types under this class's settings: the id of a Catalog.
+	// The shapes of instance types under this class's settings: the id of a Catalog of the snapshot. Another id is refused,
+	// unless not_ready is set.
 	CatalogId string `protobuf:"bytes,2,opt,name=catalog_id,json=catalogId,proto3" json:"catalog_id,omitempty"`
-	// Zones in which the class has a subnet. Sorted.
+	// Names of the zones in which the class has a subnet; nothing is bought elsewhere. Sorted.
 	Zones []string `protobuf:"bytes,3,rep,name=zones,proto3" json:"zones,omitempty"`
-	// The images that the class may launch. The first that fits an instance type is used.
+	// The images that the class may launch. The first that fits an instance type is used; a type that none fits can't be bought.
 	Images []*MachineImage `protobuf:"bytes,4,rep,name=images,proto3" json:"images,omitempty"`
-	// A hash of the settings that a running instance can't change.
+	// A hash of the settings that a running instance can't change, to tell which claims have drifted; "" tells of none.
 	Hash string `protobuf:"bytes,5,opt,name=hash,proto3" json:"hash,omitempty"`
 	// Why the class can't launch now; absent when it can.
 	NotReady *Reason `protobuf:"bytes,6,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
-	// The generation of the object that this was resolved from.
+	// metadata.generation of the object that this was resolved from; 0 where it is not known.
 	Generation int64 `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The capacity reservations that the class may launch into, by id. Sorted.
 	Reservations  []string `protobuf:"bytes,8,rep,name=reservations,proto3" json:"reservations,omitempty"`
@@ -583,13 +590,13 @@ func (x *NodeClass) GetReservations() []string {
 // MachineImage is a machine image and the instance types that can boot it.
 type MachineImage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For example "ami-0123456789abcdef0".
+	// The image's id, for example "ami-0123456789abcdef0"; required.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The image's name.
+	// The image's name; "" where it is not known.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Which instance types it fits. Sorted by key.
+	// Which instance types it fits, by their labels; none means all. Sorted by key.
 	Requirements []*Requirement `protobuf:"bytes,3,rep,name=requirements,proto3" json:"requirements,omitempty"`
-	// When the image was made.
+	// When the image was made; absent where it is not known.
 	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

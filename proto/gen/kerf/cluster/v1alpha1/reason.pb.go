@@ -370,9 +370,9 @@ func (ReasonCode) EnumDescriptor() ([]byte, []int) {
 // Reason answers one "why". The code is stable and documented in docs/reasons.md; the message is for people.
 type Reason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What kind of answer it is.
+	// What kind of answer it is. A reader treats a code that it does not know as an answer of its own, and shows the message.
 	Code ReasonCode `protobuf:"varint,1,opt,name=code,proto3,enum=kerf.cluster.v1alpha1.ReasonCode" json:"code,omitempty"`
-	// One sentence with the figures in it.
+	// One sentence with the figures in it; its wording may change with any release.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// What the reason is about; absent where it is about nothing in particular.
 	Subject *ObjectRef `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`

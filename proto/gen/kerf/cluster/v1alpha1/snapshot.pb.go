@@ -195,18 +195,21 @@ func (MinValuesPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_snapshot_proto_rawDescGZIP(), []int{2}
 }
 
-// Snapshot is one immutable value of everything that planning looks at. Every list is sorted by its objects' id.
+// Snapshot is one immutable value of everything that planning looks at. Every list is sorted by its objects' id, and has each
+// id once.
 //
-// On streams it travels in parts: see part.proto.
+// On streams it travels in parts: see part.proto. Pods, DaemonSets and buffers must find their class in it, and node classes
+// their catalog: INVALID_ARGUMENT otherwise. All other references may lead nowhere.
 type Snapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The watcher's number for this value; it only grows while the watcher lives.
+	// The watcher's number for this value; it only grows while the watcher lives. A caller that makes a snapshot by hand may
+	// leave it 0, unless it sends deltas to it.
 	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
 	// The actuator's number for the inventory that this value contains; 0 before any inventory was seen.
 	InventoryRevision int64 `protobuf:"varint,2,opt,name=inventory_revision,json=inventoryRevision,proto3" json:"inventory_revision,omitempty"`
-	// The cluster's name.
+	// The cluster's name; may be "".
 	Cluster string `protobuf:"bytes,3,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	// When the watcher folded the last event.
+	// When the watcher folded the last event; absent where it is not known. Nothing is decided by it: see Decide.now.
 	ObserveTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=observe_time,json=observeTime,proto3" json:"observe_time,omitempty"`
 	// Classes that the pods and DaemonSets refer to.
 	PodClasses []*PodClass `protobuf:"bytes,10,rep,name=pod_classes,json=podClasses,proto3" json:"pod_classes,omitempty"`
@@ -408,13 +411,13 @@ func (x *Snapshot) GetCapacityBuffers() []*CapacityBuffer {
 // Notice is what AWS announced about an instance. It is stored before the message is taken off the queue.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The message's own id, so that the same message counts once.
+	// The id of AWS's message, so that the same message counts once.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What was announced.
+	// What was announced; required.
 	Kind NoticeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=kerf.cluster.v1alpha1.NoticeKind" json:"kind,omitempty"`
-	// The instance that it is about.
+	// The id of the instance that it is about.
 	InstanceId string `protobuf:"bytes,3,opt,name=instance_id,json=instanceId,proto3" json:"instance_id,omitempty"`
-	// The claim of the instance; "" while it is not known.
+	// The id of the instance's claim; "" while it is not known.
 	Claim string `protobuf:"bytes,4,opt,name=claim,proto3" json:"claim,omitempty"`
 	// When AWS says that it sent the message.
 	EventTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=event_time,json=eventTime,proto3" json:"event_time,omitempty"`
@@ -508,13 +511,13 @@ func (x *Notice) GetInstanceState() string {
 // DisruptionRecord is what became of a disruption that was accepted.
 type DisruptionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The disruption's id.
+	// The disruption's id; see Disruption.id of the plan.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The kind of disruption.
+	// The kind of disruption; required.
 	DisruptionReason DisruptionReason `protobuf:"varint,2,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
-	// The claims that it takes away. Sorted.
+	// The claims that it takes away, by id. Sorted.
 	Candidates []string `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	// The claims that replace them. Sorted.
+	// The claims that replace them, by id; none where nothing is bought for it. Sorted.
 	Replacements []string `protobuf:"bytes,4,rep,name=replacements,proto3" json:"replacements,omitempty"`
 	// The pods that it moved or will move, by id. Sorted.
 	Pods []string `protobuf:"bytes,5,rep,name=pods,proto3" json:"pods,omitempty"`
@@ -524,7 +527,7 @@ type DisruptionRecord struct {
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// It was given up: a replacement failed, and the candidates stay.
 	RolledBack bool `protobuf:"varint,8,opt,name=rolled_back,json=rolledBack,proto3" json:"rolled_back,omitempty"`
-	// Money saved, micro-dollars per hour.
+	// Money saved, micro-dollars per hour; 0 where the reason is not money.
 	SavingMicroUsdPerHour int64 `protobuf:"varint,9,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
 	// Whose pods it evicts, and how many. Sorted by namespace, kind and name.
 	Workloads     []*WorkloadEvictions `protobuf:"bytes,10,rep,name=workloads,proto3" json:"workloads,omitempty"`
@@ -638,11 +641,11 @@ type WorkloadEvictions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The owner's namespace.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// The owner's kind, as in PodClass.owner_kind.
+	// The owner's kind, as in PodClass.owner_kind; "" for pods that nothing owns.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The owner's name.
+	// The owner's name; "" for pods that nothing owns.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// How many of its pods.
+	// How many of its pods; 0 or more.
 	Pods          int32 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -706,7 +709,8 @@ func (x *WorkloadEvictions) GetPods() int32 {
 	return 0
 }
 
-// Removed names objects that are no more, by kind.
+// Removed names objects that are no more, by kind. One that was not there means that the receiver has missed a change: a
+// planner's session ends with OUT_OF_RANGE (reason GAP).
 type Removed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// PodClass ids.
@@ -886,7 +890,8 @@ type Delta struct {
 	BaseRevision uint64 `protobuf:"varint,1,opt,name=base_revision,json=baseRevision,proto3" json:"base_revision,omitempty"`
 	// The revision that it leads to; above base_revision.
 	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
-	// Objects that are new or changed, whole; the header fields are those of the new revision.
+	// Objects that are new or changed, each whole: it replaces the one of that id. The header fields are those of the new
+	// revision.
 	Upserted *Snapshot `protobuf:"bytes,3,opt,name=upserted,proto3" json:"upserted,omitempty"`
 	// Objects that are no more.
 	Removed       *Removed `protobuf:"bytes,4,opt,name=removed,proto3" json:"removed,omitempty"`
@@ -963,14 +968,14 @@ type Policy struct {
 	MinSavingMicroUsdPerHour int64 `protobuf:"varint,2,opt,name=min_saving_micro_usd_per_hour,json=minSavingMicroUsdPerHour,proto3" json:"min_saving_micro_usd_per_hour,omitempty"`
 	// How many ranked offerings a claim lists at most, 1 to 200. Absent: 60.
 	MaxOfferingsPerClaim *int32 `protobuf:"varint,3,opt,name=max_offerings_per_claim,json=maxOfferingsPerClaim,proto3,oneof" json:"max_offerings_per_claim,omitempty"`
-	// What pods' preferences count for: preferred affinity, soft topology spread, PreferNoSchedule taints.
+	// What pods' preferences count for: preferred affinity, soft topology spread, PreferNoSchedule taints. Unspecified: PRICED.
 	Preferences PreferencePolicy `protobuf:"varint,4,opt,name=preferences,proto3,enum=kerf.cluster.v1alpha1.PreferencePolicy" json:"preferences,omitempty"`
 	// What one pod's preference of weight 1 is worth under PRICED, micro-dollars per hour, 0 or more. Absent: 10.
 	PreferencePriceMicroUsdPerHour *int64 `protobuf:"varint,5,opt,name=preference_price_micro_usd_per_hour,json=preferencePriceMicroUsdPerHour,proto3,oneof" json:"preference_price_micro_usd_per_hour,omitempty"`
-	// What becomes of a claim that can't have as many distinct values as its pool's minValues ask for.
+	// What becomes of a claim that can't have as many distinct values as its pool's minValues ask for. Unspecified: STRICT.
 	MinValues MinValuesPolicy `protobuf:"varint,6,opt,name=min_values,json=minValues,proto3,enum=kerf.cluster.v1alpha1.MinValuesPolicy" json:"min_values,omitempty"`
-	// The scheduler's default spread constraints, for pods that have none of their own; without selectors, see
-	// PodClass.default_selector.
+	// The scheduler's default spread constraints, for pods that have none of their own. A selector in them is refused: see
+	// PodClass.default_selector. None: no such constraints.
 	DefaultSpread []*TopologySpread `protobuf:"bytes,7,rep,name=default_spread,json=defaultSpread,proto3" json:"default_spread,omitempty"`
 	// How much the optimiser may do, in steps of about a microsecond. 0: only the greedy start. Absent: as much as the number
 	// of pods and shapes warrants. It is no time, so that the same input gives the same plan on every machine.
@@ -1199,9 +1204,9 @@ func (x *RepairPolicy) GetMaxUnhealthyPercent() int32 {
 // RepairCondition is one way to be unhealthy.
 type RepairCondition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The type of the node's condition.
+	// The type of the node's condition; required.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// The status that is unhealthy: "True", "False" or "Unknown".
+	// The status that is unhealthy: "True", "False" or "Unknown"; required.
 	Status string `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	// How long it must last; required.
 	After         *durationpb.Duration `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`

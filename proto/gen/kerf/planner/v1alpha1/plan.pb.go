@@ -86,10 +86,10 @@ func (BoundKind) EnumDescriptor() ([]byte, []int) {
 }
 
 // Plan is the planner's answer to one snapshot: which nodes to launch, which to remove, and why. The same input gives the same
-// bytes, timings aside.
+// bytes, timings and traceparent aside.
 type Plan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "p-" and 16 hexadecimal digits of the input hash.
+	// The plan's id: "p-" and the first 16 hexadecimal digits of the input hash. Plans of one input have one id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The revision of the snapshot that it was made from.
 	Revision uint64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
@@ -110,9 +110,10 @@ type Plan struct {
 	Pending []*PendingPod `protobuf:"bytes,9,rep,name=pending,proto3" json:"pending,omitempty"`
 	// Why each node that Kerf owns stays. Sorted by node.
 	Nodes []*NodeVerdict `protobuf:"bytes,10,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// What the cluster's claims cost now, micro-dollars per hour; claims being taken away do not count.
+	// What the cluster's claims cost now, at list prices, micro-dollars per hour; claims being taken away do not count. One whose
+	// present price is not known counts at its price at launch.
 	CostBeforeMicroUsdPerHour int64 `protobuf:"varint,11,opt,name=cost_before_micro_usd_per_hour,json=costBeforeMicroUsdPerHour,proto3" json:"cost_before_micro_usd_per_hour,omitempty"`
-	// What they cost once the plan is carried out.
+	// What they cost once the plan is carried out, micro-dollars per hour; more than before where nodes are launched.
 	CostAfterMicroUsdPerHour int64 `protobuf:"varint,12,opt,name=cost_after_micro_usd_per_hour,json=costAfterMicroUsdPerHour,proto3" json:"cost_after_micro_usd_per_hour,omitempty"`
 	// A proven lower bound on the price of the new claims for the pending pods that are placed on them; absent when none
 	// is known to be valid.
@@ -125,9 +126,11 @@ type Plan struct {
 	// for long enough, a budget's window opens or closes, an offering is believed to be available again. Ask for another
 	// plan then. After "now"; absent when time changes nothing.
 	ReconsiderTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=reconsider_time,json=reconsiderTime,proto3" json:"reconsider_time,omitempty"`
-	// How long the parts took. Left out of the input hash and of comparisons.
+	// How long the parts of the work took, for people who look for what was slow. No decision depends on it; it is no part of
+	// the input hash, and to be left out of comparisons.
 	Timings []*Timing `protobuf:"bytes,14,rep,name=timings,proto3" json:"timings,omitempty"`
-	// The trace that the plan belongs to, as a W3C traceparent; "" when tracing is off.
+	// The trace that the plan belongs to, as a W3C traceparent; "" when tracing is off. It travels with the plan so that the
+	// actuator can link its own spans, of launches and drains that may come minutes later, to the plan that asked for them.
 	Traceparent   string `protobuf:"bytes,15,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -292,23 +295,25 @@ func (x *Plan) GetTraceparent() string {
 // NodeClaim is a claim that the plan asks for.
 type NodeClaim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Derived from the input hash and the pods, so that the same plan names the same claims.
+	// The claim's id. Derived from the input hash and the pods, so that the same plan names the same claims.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The pool that it belongs to.
+	// The name of the pool that it belongs to.
 	NodePool string `protobuf:"bytes,2,opt,name=node_pool,json=nodePool,proto3" json:"node_pool,omitempty"`
-	// The node class that makes it.
+	// The name of the node class that makes it.
 	NodeClass string `protobuf:"bytes,3,opt,name=node_class,json=nodeClass,proto3" json:"node_class,omitempty"`
 	// What the node must be. Sorted by key.
 	Requirements []*v1alpha1.Requirement `protobuf:"bytes,4,rep,name=requirements,proto3" json:"requirements,omitempty"`
-	// What it may be launched as, best first; every one of them holds all the pods.
+	// What it may be launched as, best first; every one of them holds all the pods. At least one, and at most
+	// Policy.max_offerings_per_claim.
 	Offerings []*v1alpha1.RankedOffering `protobuf:"bytes,5,rep,name=offerings,proto3" json:"offerings,omitempty"`
-	// What its pods and DaemonSets ask for in sum on the first offering.
+	// What its pods and DaemonSets ask for in sum on the first offering. Sorted by resource.
 	Requests []*v1alpha1.Amount `protobuf:"bytes,6,rep,name=requests,proto3" json:"requests,omitempty"`
-	// The pods that it is for, by id. Sorted.
+	// The pods that it is for, by id; none for a node of a static pool. Those of capacity buffers have ids that no object has:
+	// "buffer/namespace/name/number". Sorted.
 	Pods []string `protobuf:"bytes,7,rep,name=pods,proto3" json:"pods,omitempty"`
 	// The price of the first offering, micro-dollars per hour.
 	PriceMicroUsdPerHour int64 `protobuf:"varint,8,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3" json:"price_micro_usd_per_hour,omitempty"`
-	// The disruption that it is a replacement in; "" when it is for pending pods only.
+	// The id of the disruption that it is a replacement in; "" when it is for pending pods only.
 	Disruption string `protobuf:"bytes,9,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Why the first offering.
 	Reason *v1alpha1.Reason `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -439,7 +444,7 @@ type RunnerUp struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What it would have been.
 	Offering *v1alpha1.RankedOffering `protobuf:"bytes,1,opt,name=offering,proto3" json:"offering,omitempty"`
-	// How many of the claim's pods one such node holds.
+	// How many of the claim's pods one such node holds; 0 or more.
 	Pods int32 `protobuf:"varint,2,opt,name=pods,proto3" json:"pods,omitempty"`
 	// Why it lost.
 	Reason        *v1alpha1.Reason `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -501,13 +506,13 @@ func (x *RunnerUp) GetReason() *v1alpha1.Reason {
 // Disruption takes claims away. Its replacements and its candidates stand or fall together.
 type Disruption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Derived from the input hash and the candidates.
+	// The disruption's id. Derived from the input hash and the candidates.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The kind of disruption, which disruption budgets are about.
 	DisruptionReason v1alpha1.DisruptionReason `protobuf:"varint,2,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
 	// The claims to take away, by id. Sorted.
 	Candidates []string `protobuf:"bytes,3,rep,name=candidates,proto3" json:"candidates,omitempty"`
-	// Claims of this plan that must be initialized before the drain begins, by id. Sorted.
+	// Claims of this plan that must be initialized before the drain begins, by id; none where nothing is bought for it. Sorted.
 	Replacements []string `protobuf:"bytes,4,rep,name=replacements,proto3" json:"replacements,omitempty"`
 	// Where each displaced pod goes. Sorted by pod.
 	Destinations []*Placement `protobuf:"bytes,5,rep,name=destinations,proto3" json:"destinations,omitempty"`
@@ -517,7 +522,7 @@ type Disruption struct {
 	SavingMicroUsdPerHour int64 `protobuf:"varint,7,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
 	// Why, in words and figures.
 	Reason *v1alpha1.Reason `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What its evictions are weighed at, micro-dollars.
+	// What its evictions are weighed at, micro-dollars; 0 where they cost nothing.
 	ChurnMicroUsd int64 `protobuf:"varint,9,opt,name=churn_micro_usd,json=churnMicroUsd,proto3" json:"churn_micro_usd,omitempty"`
 	// How long it takes for the saving to make up for the evictions; absent where the reason is not money.
 	Payback *durationpb.Duration `protobuf:"bytes,10,opt,name=payback,proto3" json:"payback,omitempty"`
@@ -641,12 +646,12 @@ type DisruptionSummary struct {
 	Candidates int32 `protobuf:"varint,1,opt,name=candidates,proto3" json:"candidates,omitempty"`
 	// Those of them that were judged; fewer only where the plan was stopped.
 	Judged int32 `protobuf:"varint,2,opt,name=judged,proto3" json:"judged,omitempty"`
-	// Sets of nodes that were tried out.
+	// Sets of nodes that were tried out; Policy.disruption_trials at most.
 	Tried int32 `protobuf:"varint,3,opt,name=tried,proto3" json:"tried,omitempty"`
 	// What the pods of all nodes with a claim would cost at least if nothing kept any of them where it is, micro-dollars
 	// per hour; absent where nothing is proven.
 	FloorMicroUsdPerHour *int64 `protobuf:"varint,4,opt,name=floor_micro_usd_per_hour,json=floorMicroUsdPerHour,proto3,oneof" json:"floor_micro_usd_per_hour,omitempty"`
-	// Where the search ended; the next Decide may say it, to go on there. "" when nothing was left out.
+	// The id of the claim where the search ended; the next Decide may say it, to go on there. "" when nothing was left out.
 	ResumeAfter   string `protobuf:"bytes,5,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -722,7 +727,7 @@ type Placement struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The pod's id.
 	Pod string `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
-	// Where.
+	// Where; one of the two is set.
 	//
 	// Types that are valid to be assigned to Target:
 	//
@@ -810,12 +815,12 @@ type isPlacement_Target interface {
 }
 
 type Placement_Node struct {
-	// A node that exists.
+	// The name of a node that exists.
 	Node string `protobuf:"bytes,2,opt,name=node,proto3,oneof"`
 }
 
 type Placement_Claim struct {
-	// A claim, of this plan or in flight.
+	// The id of a claim, of this plan or in flight.
 	Claim string `protobuf:"bytes,3,opt,name=claim,proto3,oneof"`
 }
 
@@ -890,7 +895,7 @@ func (x *PendingPod) GetPools() []*PoolMiss {
 // PoolMiss is why a pool can't help a pod.
 type PoolMiss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pool.
+	// The pool's name.
 	NodePool string `protobuf:"bytes,1,opt,name=node_pool,json=nodePool,proto3" json:"node_pool,omitempty"`
 	// The instance type that comes nearest; "" when the pool as a whole is out of the question.
 	InstanceType string `protobuf:"bytes,2,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
@@ -956,13 +961,13 @@ type NodeVerdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The node's name.
 	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
-	// Its claim.
+	// The id of its claim.
 	Claim string `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// Its price, micro-dollars per hour; absent where it is not known.
 	PriceMicroUsdPerHour *int64 `protobuf:"varint,3,opt,name=price_micro_usd_per_hour,json=priceMicroUsdPerHour,proto3,oneof" json:"price_micro_usd_per_hour,omitempty"`
 	// What keeps it, or why it goes.
 	Reason *v1alpha1.Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The disruption that takes it; "" when it stays.
+	// The id of the disruption that takes it; "" when it stays.
 	Disruption string `protobuf:"bytes,5,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// What the node costs beyond what its pods would cost at the lowest prices, micro-dollars per hour: about what
 	// removing it could save at most. Absent where it is not known.
@@ -1057,9 +1062,10 @@ func (x *NodeVerdict) GetDeferred() bool {
 // policy's overhead for each node.
 type LowerBound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Micro-dollars per hour.
+	// The bound, micro-dollars per hour.
 	MicroUsdPerHour int64 `protobuf:"varint,1,opt,name=micro_usd_per_hour,json=microUsdPerHour,proto3" json:"micro_usd_per_hour,omitempty"`
-	// What the plan's claims cost, weighed and with overhead, over the bound, less one; 0.02 is two per cent above.
+	// What the plan's claims cost, weighed and with overhead, over the bound, less one: 0.02 is two per cent above, 0 proves
+	// that the plan is the cheapest.
 	Gap float64 `protobuf:"fixed64,2,opt,name=gap,proto3" json:"gap,omitempty"`
 	// How it was proven.
 	Kind          BoundKind `protobuf:"varint,3,opt,name=kind,proto3,enum=kerf.planner.v1alpha1.BoundKind" json:"kind,omitempty"`
@@ -1121,7 +1127,7 @@ func (x *LowerBound) GetKind() BoundKind {
 // Timing is how long a part of the work took.
 type Timing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The part, for example "provision", "disrupt" or "verify".
+	// The part: "convert", "decide" or "verify". More may come.
 	Part string `protobuf:"bytes,1,opt,name=part,proto3" json:"part,omitempty"`
 	// Wall time.
 	Duration      *durationpb.Duration `protobuf:"bytes,2,opt,name=duration,proto3" json:"duration,omitempty"`

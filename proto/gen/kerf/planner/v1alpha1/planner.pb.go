@@ -25,7 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DecisionKind is a part of the plan that is asked for.
+// DecisionKind is a part of the plan that can be asked for.
 type DecisionKind int32
 
 const (
@@ -81,15 +81,17 @@ func (DecisionKind) EnumDescriptor() ([]byte, []int) {
 // Decide asks for a plan.
 type Decide struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is asked for; none means everything. Sorted and unique.
+	// What is asked for; none means everything. Sorted; one that is there twice is refused.
 	Kinds []DecisionKind `protobuf:"varint,1,rep,packed,name=kinds,proto3,enum=kerf.planner.v1alpha1.DecisionKind" json:"kinds,omitempty"`
-	// The time to plan for; required.
+	// The time to plan for; required. The planner has no clock: ages, budgets' windows and prices that change with time are of
+	// this time.
 	Now *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
-	// Breaks ties that nothing else breaks.
+	// Breaks ties that nothing else breaks; any number, 0 included.
 	Seed uint64 `protobuf:"varint,3,opt,name=seed,proto3" json:"seed,omitempty"`
 	// How to weigh what the cluster's objects leave open; absent means the defaults.
 	Policy *v1alpha1.Policy `protobuf:"bytes,4,opt,name=policy,proto3" json:"policy,omitempty"`
-	// The trace to continue, as a W3C traceparent; "" when there is none.
+	// The trace to continue, as a W3C traceparent; "" when there is none. It is here because a session serves many traces, and
+	// only a call as a whole has metadata. One that can't be read counts as none.
 	Traceparent string `protobuf:"bytes,5,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	// DisruptionSummary.resume_after of the plan before; "" begins anew.
 	ResumeAfter string `protobuf:"bytes,6,opt,name=resume_after,json=resumeAfter,proto3" json:"resume_after,omitempty"`
@@ -181,9 +183,9 @@ func (x *Decide) GetExclude() []string {
 // PlanRequest is a whole snapshot and a question about it.
 type PlanRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The snapshot, whole.
+	// The snapshot, whole; required.
 	Snapshot *v1alpha1.Snapshot `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	// The question.
+	// The question; required.
 	Decide        *Decide `protobuf:"bytes,2,opt,name=decide,proto3" json:"decide,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -282,7 +284,7 @@ func (x *PlanResponse) GetPlan() *Plan {
 // SessionRequest is one message of the client's.
 type SessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the message is.
+	// What the message is; required.
 	//
 	// Types that are valid to be assigned to Message:
 	//

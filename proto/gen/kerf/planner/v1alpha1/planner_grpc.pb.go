@@ -30,15 +30,37 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // PlannerService decides which nodes a cluster should get and lose.
+//
+// Errors carry a google.rpc.ErrorInfo with the domain "kerf.dev" and the reason that is named here in brackets. With any of
+// the services of Kerf, UNAVAILABLE means that the same call may be made again, and PERMISSION_DENIED [NOT_ALLOWED] that the
+// client's certificate does not allow the call.
 type PlannerServiceClient interface {
-	// Plan answers one whole snapshot with one plan. INVALID_ARGUMENT names the object and the field that is wrong, in the
-	// message and in BadRequest details. Requests above 16 MiB (the server's limits.max_recv_bytes) and plans above 16 MiB are
-	// refused with RESOURCE_EXHAUSTED: use Session for them.
+	// Plan answers one whole snapshot with one plan. It changes nothing and may be repeated: the same request gives the same
+	// plan, timings and traceparent aside. Requests wait while as many plans are being made as the server has processors.
+	//
+	// Deadline: the caller's, or else 30 s (the server's limits.call_timeout). When it ends, or the caller goes away, planning
+	// stops: DEADLINE_EXCEEDED, CANCELLED.
+	//
+	//   - INVALID_ARGUMENT [INVALID_REQUEST]: the message and the BadRequest detail name the object and the field that is wrong.
+	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes): gRPC refuses it without a
+	//     reason and in words of its own, "received message larger than max". Or the plan is [TOO_LARGE]. Use Session for both.
+	//   - INTERNAL [PLAN_INVALID]: every plan is checked before it is sent, and this one broke a rule. It is a defect of Kerf:
+	//     please report the message.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
-	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
-	// session's revision ends the stream with OUT_OF_RANGE (reason GAP), and the client starts over with a whole snapshot.
-	// How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
+	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. Plans come in the order of the
+	// questions. How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
+	//
+	// A stream has no deadline of the server's. Any error ends it, and with it what it held: open another and start over with a
+	// whole snapshot. That is safe at any time.
+	//
+	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not hold.
+	//   - INVALID_ARGUMENT [SEQUENCE]: a Decide before the last part, or parts of two values mixed.
+	//   - INVALID_ARGUMENT [INVALID_REQUEST]: as for Plan. [TOO_LARGE]: a message has more than 8 MiB.
+	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent (the server's
+	//     sessions.max_snapshot_bytes), or an entry of the plan is larger than 1 MiB.
+	//   - INTERNAL [PLAN_INVALID]: as for Plan.
+	//   - UNAVAILABLE: the server is shutting down.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
 }
 
@@ -78,15 +100,37 @@ type PlannerService_SessionClient = grpc.BidiStreamingClient[SessionRequest, Ses
 // for forward compatibility.
 //
 // PlannerService decides which nodes a cluster should get and lose.
+//
+// Errors carry a google.rpc.ErrorInfo with the domain "kerf.dev" and the reason that is named here in brackets. With any of
+// the services of Kerf, UNAVAILABLE means that the same call may be made again, and PERMISSION_DENIED [NOT_ALLOWED] that the
+// client's certificate does not allow the call.
 type PlannerServiceServer interface {
-	// Plan answers one whole snapshot with one plan. INVALID_ARGUMENT names the object and the field that is wrong, in the
-	// message and in BadRequest details. Requests above 16 MiB (the server's limits.max_recv_bytes) and plans above 16 MiB are
-	// refused with RESOURCE_EXHAUSTED: use Session for them.
+	// Plan answers one whole snapshot with one plan. It changes nothing and may be repeated: the same request gives the same
+	// plan, timings and traceparent aside. Requests wait while as many plans are being made as the server has processors.
+	//
+	// Deadline: the caller's, or else 30 s (the server's limits.call_timeout). When it ends, or the caller goes away, planning
+	// stops: DEADLINE_EXCEEDED, CANCELLED.
+	//
+	//   - INVALID_ARGUMENT [INVALID_REQUEST]: the message and the BadRequest detail name the object and the field that is wrong.
+	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes): gRPC refuses it without a
+	//     reason and in words of its own, "received message larger than max". Or the plan is [TOO_LARGE]. Use Session for both.
+	//   - INTERNAL [PLAN_INVALID]: every plan is checked before it is sent, and this one broke a rule. It is a defect of Kerf:
+	//     please report the message.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Session keeps a folded snapshot for as long as the stream lives. The client sends a whole snapshot in parts, then
-	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. A delta whose base is not the
-	// session's revision ends the stream with OUT_OF_RANGE (reason GAP), and the client starts over with a whole snapshot.
-	// How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
+	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. Plans come in the order of the
+	// questions. How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
+	//
+	// A stream has no deadline of the server's. Any error ends it, and with it what it held: open another and start over with a
+	// whole snapshot. That is safe at any time.
+	//
+	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not hold.
+	//   - INVALID_ARGUMENT [SEQUENCE]: a Decide before the last part, or parts of two values mixed.
+	//   - INVALID_ARGUMENT [INVALID_REQUEST]: as for Plan. [TOO_LARGE]: a message has more than 8 MiB.
+	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent (the server's
+	//     sessions.max_snapshot_bytes), or an entry of the plan is larger than 1 MiB.
+	//   - INTERNAL [PLAN_INVALID]: as for Plan.
+	//   - UNAVAILABLE: the server is shutting down.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
 	mustEmbedUnimplementedPlannerServiceServer()
 }

@@ -66,7 +66,7 @@ func (*GetSnapshotRequest) Descriptor() ([]byte, []int) {
 // GetSnapshotResponse is one message of the stream.
 type GetSnapshotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A part of the snapshot.
+	// A part of the snapshot; in every message.
 	Snapshot *v1alpha1.SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	// The policy that the watcher asks for plans with; in the first message only.
 	Policy        *v1alpha1.Policy `protobuf:"bytes,2,opt,name=policy,proto3" json:"policy,omitempty"`

@@ -30,17 +30,28 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WatcherService lets tools look at the live cluster as the planner sees it.
+// WatcherService lets tools look at the live cluster as the planner sees it. Nothing here changes anything; all calls may be
+// repeated. Errors carry a google.rpc.ErrorInfo with the domain "kerf.dev" and the reason that is named here in brackets.
+//
+// A part of a stream has at most what kerf/cluster/v1alpha1/part.proto says, 8 MiB: a gRPC client's own limit for what it
+// receives, often 4 MiB, must be raised to that.
 type WatcherServiceClient interface {
-	// GetSnapshot streams the present snapshot in parts and ends. UNAVAILABLE (reason NOT_SYNCED) until the cluster has been
-	// read as a whole.
+	// GetSnapshot streams the present snapshot in parts and ends. It has no deadline of the server's.
+	//
+	//   - UNAVAILABLE [NOT_SYNCED]: the cluster has not been read as a whole yet. Try again in a second.
 	GetSnapshot(ctx context.Context, in *GetSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSnapshotResponse], error)
-	// WatchSnapshot streams the present snapshot in parts, then each change. A subscriber that falls behind is cut off
-	// with RESOURCE_EXHAUSTED, and begins again.
+	// WatchSnapshot streams the present snapshot in parts, then each change, until the caller ends it. A change may stand for
+	// several of the watcher's revisions.
+	//
+	//   - UNAVAILABLE [NOT_SYNCED]: as for GetSnapshot. Without a reason: the watcher is shutting down.
+	//   - RESOURCE_EXHAUSTED [TOO_SLOW]: the subscriber read more slowly than changes came. Begin again.
 	WatchSnapshot(ctx context.Context, in *WatchSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSnapshotResponse], error)
-	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions.
-	// NOT_FOUND (reason NO_PLAN) before the first. RESOURCE_EXHAUSTED (reason TOO_LARGE) for one above 16 MiB: ask the planner
-	// for it, with the snapshot of GetSnapshot in a Session.
+	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions. Deadline:
+	// the caller's, or else 30 s (the server's limits.call_timeout). The answer may have up to 16 MiB.
+	//
+	//   - NOT_FOUND [NO_PLAN]: no plan was relayed yet.
+	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the plan is larger than 16 MiB. Ask the planner for it, with the snapshot of
+	//     GetSnapshot in a Session.
 	GetPlan(ctx context.Context, in *GetPlanRequest, opts ...grpc.CallOption) (*GetPlanResponse, error)
 }
 
@@ -104,17 +115,28 @@ func (c *watcherServiceClient) GetPlan(ctx context.Context, in *GetPlanRequest, 
 // All implementations must embed UnimplementedWatcherServiceServer
 // for forward compatibility.
 //
-// WatcherService lets tools look at the live cluster as the planner sees it.
+// WatcherService lets tools look at the live cluster as the planner sees it. Nothing here changes anything; all calls may be
+// repeated. Errors carry a google.rpc.ErrorInfo with the domain "kerf.dev" and the reason that is named here in brackets.
+//
+// A part of a stream has at most what kerf/cluster/v1alpha1/part.proto says, 8 MiB: a gRPC client's own limit for what it
+// receives, often 4 MiB, must be raised to that.
 type WatcherServiceServer interface {
-	// GetSnapshot streams the present snapshot in parts and ends. UNAVAILABLE (reason NOT_SYNCED) until the cluster has been
-	// read as a whole.
+	// GetSnapshot streams the present snapshot in parts and ends. It has no deadline of the server's.
+	//
+	//   - UNAVAILABLE [NOT_SYNCED]: the cluster has not been read as a whole yet. Try again in a second.
 	GetSnapshot(*GetSnapshotRequest, grpc.ServerStreamingServer[GetSnapshotResponse]) error
-	// WatchSnapshot streams the present snapshot in parts, then each change. A subscriber that falls behind is cut off
-	// with RESOURCE_EXHAUSTED, and begins again.
+	// WatchSnapshot streams the present snapshot in parts, then each change, until the caller ends it. A change may stand for
+	// several of the watcher's revisions.
+	//
+	//   - UNAVAILABLE [NOT_SYNCED]: as for GetSnapshot. Without a reason: the watcher is shutting down.
+	//   - RESOURCE_EXHAUSTED [TOO_SLOW]: the subscriber read more slowly than changes came. Begin again.
 	WatchSnapshot(*WatchSnapshotRequest, grpc.ServerStreamingServer[WatchSnapshotResponse]) error
-	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions.
-	// NOT_FOUND (reason NO_PLAN) before the first. RESOURCE_EXHAUSTED (reason TOO_LARGE) for one above 16 MiB: ask the planner
-	// for it, with the snapshot of GetSnapshot in a Session.
+	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions. Deadline:
+	// the caller's, or else 30 s (the server's limits.call_timeout). The answer may have up to 16 MiB.
+	//
+	//   - NOT_FOUND [NO_PLAN]: no plan was relayed yet.
+	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the plan is larger than 16 MiB. Ask the planner for it, with the snapshot of
+	//     GetSnapshot in a Session.
 	GetPlan(context.Context, *GetPlanRequest) (*GetPlanResponse, error)
 	mustEmbedUnimplementedWatcherServiceServer()
 }

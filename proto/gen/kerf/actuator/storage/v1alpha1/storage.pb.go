@@ -31,11 +31,11 @@ type StoredClaim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The claim as the inventory tells it.
 	Claim *v1alpha1.Claim `protobuf:"bytes,1,opt,name=claim,proto3" json:"claim,omitempty"`
-	// How often a launch was tried; 0 before the first.
+	// How many launches were tried; 0 before the first.
 	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// The trace that the claim belongs to, as a W3C traceparent; "" when tracing is off.
 	Traceparent string `protobuf:"bytes,3,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
-	// The fence of the leader that wrote it last.
+	// The fence of the leader that wrote it last: the election's revision in the store.
 	Fence         int64 `protobuf:"varint,4,opt,name=fence,proto3" json:"fence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -106,11 +106,11 @@ type StoredShortage struct {
 	InstanceType string `protobuf:"bytes,1,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"`
 	// The zone's name; "" means every zone.
 	Zone string `protobuf:"bytes,2,opt,name=zone,proto3" json:"zone,omitempty"`
-	// How it would have been paid for.
+	// How it would have been paid for; always set.
 	CapacityType v1alpha1.CapacityType `protobuf:"varint,3,opt,name=capacity_type,json=capacityType,proto3,enum=kerf.cluster.v1alpha1.CapacityType" json:"capacity_type,omitempty"`
-	// When it is worth another try.
+	// When it is worth another try; always set.
 	Until *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
-	// EC2's words.
+	// EC2's words; may be "".
 	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
