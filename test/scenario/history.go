@@ -37,19 +37,22 @@ func (b *builder) record(s *statement) {
 	b.in.Snapshot.Disruptions = append(b.in.Snapshot.Disruptions, r)
 }
 
-// workload reads NAMESPACE/KIND/NAME=PODS; without a namespace it is in the default one.
+// workload reads NAMESPACE/KIND/NAME@UID:REVISION=PODS; without a namespace it is in the default one, and what comes after the
+// name may be left out.
 func (s *statement) workload(text string) model.WorkloadEvictions {
 	owner, count, _ := strings.Cut(text, "=")
+	owner, of, _ := strings.Cut(owner, "@")
+	uid, revision, _ := strings.Cut(of, ":")
 	parts := strings.Split(owner, "/")
 	if len(parts) == 2 {
 		parts = append([]string{"default"}, parts...)
 	}
 	n, err := atoi(count)
 	if err != nil || n < 1 || len(parts) != 3 {
-		s.fail("%q is not a workload and how many of its pods: default/ReplicaSet/web=3", text)
+		s.fail("%q is not a workload and how many of its pods: default/ReplicaSet/web=3, or default/Deployment/web@UID:REVISION=3", text)
 		return model.WorkloadEvictions{}
 	}
-	return model.WorkloadEvictions{Namespace: parts[0], Kind: parts[1], Name: parts[2], Pods: n}
+	return model.WorkloadEvictions{Namespace: parts[0], Kind: parts[1], Name: parts[2], UID: uid, Revision: revision, Pods: n}
 }
 
 // reason reads why nodes are disrupted.

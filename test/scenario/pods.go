@@ -64,7 +64,7 @@ func (s *statement) owner(c *model.PodClass, name string) {
 	case c.OwnerName == "":
 		c.OwnerName = name
 	}
-	c.OwnerRevision = s.text("revision", "")
+	c.OwnerRevision, c.OwnerUID = s.text("revision", ""), s.text("owner-uid", "")
 	c.Daemon, c.Mirror = c.OwnerKind == "DaemonSet", c.OwnerKind == "Node"
 	if c.Daemon && c.Tolerations == nil {
 		c.Tolerations = []model.Toleration{{Exists: true}}

@@ -110,9 +110,10 @@ func (w *aftermath) bind(pl model.Placement) {
 	p := &s.Pods[i]
 	if from := slices.IndexFunc(s.Nodes, func(n model.Node) bool { return n.Name == p.Node }); from >= 0 {
 		s.Nodes[from].LastPodEventTime = w.in.Now
+		p.CreateTime = w.in.Now // another one in its place
 	}
 	p.Node, p.Phase, p.NominatedNode, p.ExpectedNode = name, model.PodRunning, "", ""
-	p.CreateTime, p.BindTime, p.UnschedulableTime = w.in.Now, w.in.Now, time.Time{}
+	p.BindTime, p.UnschedulableTime = w.in.Now, time.Time{}
 	s.Nodes[to].LastPodEventTime = w.in.Now
 }
 
@@ -126,6 +127,9 @@ func (w *aftermath) disrupt(d model.Disruption) {
 	for _, pl := range d.Destinations {
 		w.bind(pl)
 		r.Pods = append(r.Pods, pl.Pod)
+		if i := slices.IndexFunc(s.Pods, func(p model.Pod) bool { return p.ID == pl.Pod }); i >= 0 && !d.Reason.ByChoice() {
+			s.Pods[i].CreateTime = w.in.Now.Add(time.Second) // after those that rest: they are counted
+		}
 	}
 	s.Disruptions = append(s.Disruptions, r)
 	gone := map[model.NodeName]bool{}

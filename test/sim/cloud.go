@@ -282,7 +282,7 @@ func (c *cluster) remove(cl *claim) {
 		for _, p := range pods {
 			if p.load != nil && !p.Terminating {
 				c.eyes.evicted(p, cl.why)
-				p.load.heirs = append(p.load.heirs, heir{moved: p.moved, hint: c.hints[string(p.ID)]})
+				p.load.heirs = append(p.load.heirs, heir{hint: c.hints[string(p.ID)]})
 			}
 			c.forget(p)
 		}

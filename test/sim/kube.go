@@ -296,7 +296,7 @@ func (c *cluster) evict(p *pod, why cause) {
 		return
 	}
 	c.eyes.evicted(p, why)
-	h := heir{p.moved, c.hints[string(p.ID)]}
+	h := heir{hint: c.hints[string(p.ID)]} // one that comes for another reason than a choice does not rest
 	if why.chosen() {
 		h.moved = c.now
 	}

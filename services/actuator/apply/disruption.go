@@ -201,6 +201,8 @@ func badWorkloads(d model.Disruption) string {
 		switch {
 		case w.Namespace == "" || len(w.Namespace) > maxNamespace || len(w.Kind) > maxName || len(w.Name) > maxName:
 			return fmt.Sprintf("entry %d: %q, %q, %q are not a namespace, a kind and a name", i, w.Namespace, w.Kind, w.Name)
+		case len(w.UID) > maxName || len(w.Revision) > maxName:
+			return fmt.Sprintf("entry %d: %q, %q are not a uid and a revision", i, w.UID, w.Revision)
 		case (w.Kind == "") != (w.Name == ""):
 			return fmt.Sprintf("entry %d: kind and name belong together", i)
 		case w.Pods < 0:

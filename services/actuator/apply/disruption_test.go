@@ -216,6 +216,8 @@ func TestMalformedDisruptions(t *testing.T) {
 		"an owner without a name":             evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet"}),
 		"an owner without a place":            evicting(model.WorkloadEvictions{Kind: "ReplicaSet", Name: "a"}),
 		"an owner of a long name":             evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: strings.Repeat("x", 254)}),
+		"an owner of a long uid":              evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", UID: strings.Repeat("x", 254)}),
+		"an owner of a long revision":         evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Revision: strings.Repeat("x", 254)}),
 		"less than none of an owner's":        evicting(model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: -1}),
 		"an owner twice": func(p *model.Plan) {
 			one := model.WorkloadEvictions{Namespace: "d", Kind: "ReplicaSet", Name: "a", Pods: 1}

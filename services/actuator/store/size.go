@@ -43,7 +43,7 @@ func ClaimBytes(c model.Claim) int {
 func DisruptionBytes(d model.DisruptionRecord) int {
 	n := bytesEach + texts(d.Pods)
 	for _, w := range d.Workloads {
-		n += bytesEntry + len(w.Namespace) + len(w.Kind) + len(w.Name)
+		n += bytesEntry + len(w.Namespace) + len(w.Kind) + len(w.Name) + len(w.UID) + len(w.Revision)
 	}
 	for _, list := range [][]model.ClaimID{d.Candidates, d.Replacements} {
 		for _, id := range list {

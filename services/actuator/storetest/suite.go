@@ -111,7 +111,7 @@ func Sample() store.Batch {
 		PutDisruptions: []model.DisruptionRecord{{
 			ID: "d-1", Reason: model.ReasonEmpty, Candidates: []model.ClaimID{"default-1"}, Replacements: []model.ClaimID{"default-2"},
 			Pods: []model.PodID{"shop/web-0"}, AcceptTime: at, EndTime: at.Add(6), RolledBack: true, Saving: 96_000,
-			Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", Pods: 1}},
+			Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "ReplicaSet", Name: "web", UID: "u-1", Revision: "7f", Pods: 1}},
 		}},
 		PutNotices: []model.Notice{{
 			ID: "n-1", Kind: model.NoticeStateChange, InstanceID: "i-1", Claim: "default-1", EventTime: at, Deadline: at.Add(7), InstanceState: "stopping",

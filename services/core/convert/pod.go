@@ -25,6 +25,7 @@ func (r *reader) podClass(c *clusterpb.PodClass) model.PodClass {
 		OwnerKind:         c.GetOwnerKind(),
 		OwnerName:         c.GetOwnerName(),
 		OwnerRevision:     c.GetOwnerRevision(),
+		OwnerUID:          c.GetOwnerUid(),
 		Daemon:            c.GetDaemon(),
 		Mirror:            c.GetMirror(),
 		Unsupported:       c.GetUnsupported(),
@@ -146,7 +147,7 @@ func writePodClass(c model.PodClass) *clusterpb.PodClass {
 		}),
 		Volumes:           writeVolumes(c.Volumes),
 		VolumeAttachments: writeAmounts(c.VolumeAttachments), Priority: c.Priority, Preempts: c.Preempts,
-		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision,
+		SchedulerName: c.SchedulerName, OwnerKind: c.OwnerKind, OwnerName: c.OwnerName, OwnerRevision: c.OwnerRevision, OwnerUid: c.OwnerUID,
 		Daemon: c.Daemon, Mirror: c.Mirror, TerminationGracePeriod: span(c.TerminationGracePeriod), Unsupported: c.Unsupported,
 		DefaultSelector: writeSelector(c.DefaultSelector), DeviceClaims: write(c.DeviceClaims, writeDeviceClaim),
 	}

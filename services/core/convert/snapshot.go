@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,19 +228,18 @@ func (r *reader) workloads(in []*clusterpb.WorkloadEvictions) []model.WorkloadEv
 			r.untidy(at+".pods", "%d is negative", w.GetPods())
 		}
 		out = append(out, model.WorkloadEvictions{
-			Namespace: w.GetNamespace(), Kind: w.GetKind(), Name: w.GetName(),
+			Namespace: w.GetNamespace(), Kind: w.GetKind(), Name: w.GetName(), UID: w.GetUid(), Revision: w.GetRevision(),
 			Pods: int(w.GetPods()),
 		})
 	}
-	less := func(a, b model.WorkloadEvictions) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	}
-	if !slices.IsSortedFunc(out, less) {
-		slices.SortFunc(out, less)
+	if !slices.IsSortedFunc(out, model.WorkloadEvictions.Compare) {
+		slices.SortFunc(out, model.WorkloadEvictions.Compare)
 	}
 	return out
 }
 
 func writeWorkload(w model.WorkloadEvictions) *clusterpb.WorkloadEvictions {
-	return &clusterpb.WorkloadEvictions{Namespace: w.Namespace, Kind: w.Kind, Name: w.Name, Pods: clamp(w.Pods)}
+	return &clusterpb.WorkloadEvictions{
+		Namespace: w.Namespace, Kind: w.Kind, Name: w.Name, Uid: w.UID, Revision: w.Revision, Pods: clamp(w.Pods),
+	}
 }

@@ -32,6 +32,8 @@ type PodClass struct {
 	OwnerKind     string
 	OwnerName     string
 	OwnerRevision string
+	// OwnerUID is the uid of the pods' controller: the ReplicaSet's for the pods of a Deployment. "" where it is not known.
+	OwnerUID string
 	// DefaultSelector picks the pods that belong together with these, for default spread constraints: what Services and
 	// the owner select. nil means that nothing tells, and default constraints do not apply.
 	DefaultSelector *Selector

@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
 
 // Input is all that a decision sees. Decide changes nothing in it.
 type Input struct {
@@ -58,7 +62,7 @@ type Policy struct {
 	EvictionPrice *int64
 	// Payback is how soon what a disruption for money saves must make up for its evictions; nil means DefaultPayback.
 	Payback *time.Duration
-	// PodRest is how long pods that were moved by choice are left alone; nil means DefaultPodRest.
+	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone; nil means DefaultPodRest.
 	PodRest *time.Duration
 	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; nil means as many as the number of nodes
 	// warrants.
@@ -233,9 +237,25 @@ type DisruptionRecord struct {
 	Workloads []WorkloadEvictions
 }
 
-// WorkloadEvictions is how many pods of one owner a disruption evicts. The pods that come in their place have other names;
-// by the owner they are known again. Kind and Name are "" for pods without an owner.
+// WorkloadEvictions is how many pods of one controller and revision a disruption evicts. The pods that come in their place
+// have other names. Kind and Name are "" for pods without an owner, UID and Revision where they are not known.
 type WorkloadEvictions struct {
 	Namespace, Kind, Name string
+	UID, Revision         string
 	Pods                  int
+}
+
+// String is namespace/kind/name@uid:revision=pods, without what is not known.
+func (w WorkloadEvictions) String() string {
+	of := ""
+	if w.UID != "" || w.Revision != "" {
+		of = "@" + w.UID + ":" + w.Revision
+	}
+	return fmt.Sprintf("%s/%s/%s%s=%d", w.Namespace, w.Kind, w.Name, of, w.Pods)
+}
+
+// Compare orders lists of them: by all that names the pods.
+func (w WorkloadEvictions) Compare(o WorkloadEvictions) int {
+	return cmp.Or(cmp.Compare(w.Namespace, o.Namespace), cmp.Compare(w.Kind, o.Kind), cmp.Compare(w.Name, o.Name),
+		cmp.Compare(w.UID, o.UID), cmp.Compare(w.Revision, o.Revision))
 }

@@ -8,12 +8,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-const (
-	// lateness is how long after a drain has ended a controller may make the last pod in place of one that was moved.
-	lateness = time.Minute
-	// rollout is how long a workload with pods of several revisions is left alone after the newest of them was bound.
-	rollout = 10 * time.Minute
-)
+// rollout is how long a workload with pods of several revisions is left alone after the newest of them was bound.
+const rollout = 10 * time.Minute
 
 // Protected says that a pod must not be disrupted. An end without the protection itself protects nothing.
 func Protected(p *model.Pod, now time.Time) (model.Reason, time.Time) {
@@ -31,82 +27,6 @@ type Owner struct{ Namespace, Kind, Name string }
 
 // OwnerOf is the owner of a class's pods; its Kind is "" where nothing makes them again.
 func OwnerOf(c *model.PodClass) Owner { return Owner{c.Namespace, c.OwnerKind, c.OwnerName} }
-
-// Moves are the times in which pods were moved by choice, by owner.
-type Moves struct {
-	rest  time.Duration
-	spans map[Owner][]span
-}
-
-// span is a time that may not have ended; until is zero then.
-type span struct{ from, until time.Time }
-
-// NewMoves reads what happened. rest is how long moved pods are left alone: policy.pod_rest, nil for the default.
-func NewMoves(records []model.DisruptionRecord, rest *time.Duration) *Moves {
-	m := &Moves{rest: model.DefaultPodRest, spans: make(map[Owner][]span)}
-	if rest != nil {
-		m.rest = *rest
-	}
-	for i := range records {
-		r := &records[i]
-		if r.RolledBack || !r.Reason.ByChoice() {
-			continue
-		}
-		for _, w := range r.Workloads {
-			o := Owner{w.Namespace, w.Kind, w.Name}
-			moved := span{r.AcceptTime, r.EndTime}
-			if n := len(m.spans[o]); n == 0 || m.spans[o][n-1] != moved { // a plan's disruptions often begin and end together
-				m.spans[o] = append(m.spans[o], moved)
-			}
-		}
-	}
-	return m
-}
-
-// Rest is how long pods that were moved are left alone.
-func (m *Moves) Rest() time.Duration { return m.rest }
-
-// Until is when a pod has rested; zero when it need not rest. A pod that was made while a disruption that names its owner
-// went on, or within a minute after, came in the place of a moved one. One that was made later may have come in the place
-// of such a pod that ended for another reason.
-func (m *Moves) Until(o Owner, p *model.Pod, now time.Time) time.Time {
-	if p.BindTime.IsZero() || !p.BindTime.Add(m.rest).After(now) {
-		return time.Time{}
-	}
-	made := p.CreateTime
-	if made.IsZero() {
-		made = p.BindTime
-	}
-	var until time.Time
-	for _, s := range m.spans[o] {
-		var rested time.Time
-		switch {
-		case made.Before(s.from):
-			continue
-		case s.until.IsZero() || !made.After(s.until.Add(lateness)):
-			rested = p.BindTime.Add(m.rest)
-		default:
-			rested = s.until.Add(m.rest)
-		}
-		if rested.After(until) && rested.After(now) {
-			until = rested
-		}
-	}
-	return until
-}
-
-// Resting says that a pod was moved by choice a short time ago, and is left alone.
-func (m *Moves) Resting(o Owner, p *model.Pod, now time.Time) (model.Reason, time.Time) {
-	until := m.Until(o, p, now)
-	if until.IsZero() {
-		return model.Reason{}, until
-	}
-	return model.Reason{
-		Code: model.CodeResting, Subject: "pod/" + string(p.ID),
-		Message: fmt.Sprintf("pods of %s %s were moved a short time ago, and are left alone until %s", o.Kind, o.Name, timeOfDay(until)),
-		Remedy:  "wait, or lower policy.pod_rest",
-	}, until
-}
 
 // Rollouts are workloads whose pods are of more than one revision. The zero Rollouts is empty.
 type Rollouts struct {

@@ -51,7 +51,8 @@ type Config struct {
 	EvictionPrice *Dollars `json:"eviction_price"`
 	// Payback is how soon what a disruption for money saves must make up for its evictions; left out, 1h.
 	Payback *config.Duration `json:"payback"`
-	// PodRest is how long pods that were moved by choice are left alone, 6h at most; left out, 30m. "0s" means not at all.
+	// PodRest is how long a pod that came in the place of one that was moved by choice is left alone, 6h at most; left out,
+	// 30m. "0s" means not at all.
 	PodRest *config.Duration `json:"pod_rest"`
 	// DisruptionTrials is how many sets of nodes a plan tries to remove at most; left out, as many as the number of nodes
 	// warrants.

@@ -68,7 +68,7 @@ func podsChange(v *view.View, h *churn.History) time.Time {
 		p := &v.Pods[i]
 		if p.Node != "" {
 			_, protected := rules.Protected(p.Pod, v.Now)
-			first = rules.Earliest(first, protected, h.Moves.Until(rules.OwnerOf(p.Class.PodClass), p.Pod, v.Now))
+			first = rules.Earliest(first, protected, h.Moves.Until(p.Class.PodClass, p.Pod, v.Now))
 		}
 	}
 	return first

@@ -56,7 +56,7 @@ func (p *past) pod(revision string, bound float64) {
 func (p *past) moved(accepted float64) *model.DisruptionRecord {
 	p.Snapshot.Disruptions = append(p.Snapshot.Disruptions, model.DisruptionRecord{
 		ID: "d-moved", Reason: model.ReasonUnderutilized, AcceptTime: minute(accepted), EndTime: minute(accepted + 2),
-		Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "Deployment", Name: "web", Pods: 1}},
+		Workloads: []model.WorkloadEvictions{{Namespace: "shop", Kind: "Deployment", Name: "web", Revision: "1", Pods: 1}},
 	})
 	return &p.Snapshot.Disruptions[len(p.Snapshot.Disruptions)-1]
 }
@@ -108,6 +108,8 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 
 		"pods that were moved rest":           {func(p *past) { p.pod("1", -10); p.moved(-11) }, 20},
 		"pods that rest as the policy says":   {func(p *past) { p.Policy = patient; p.pod("1", -4); p.moved(-5) }, 1},
+		"as many of them as were moved":       {func(p *past) { p.pod("1", -10); p.pod("1", -9.9); p.moved(-11) }, 20},
+		"pods of a rollout after a move":      {func(p *past) { p.pod("2", -10); p.moved(-11) }, 0},
 		"pods that were there before":         {func(p *past) { p.pod("1", -12); p.moved(-11) }, 0},
 		"pods whose move was taken back":      {func(p *past) { p.pod("1", -10); p.moved(-11).RolledBack = true }, 0},
 		"a rollout, by its newest pod":        {func(p *past) { p.pod("1", -90); p.pod("2", -7); p.pod("2", -3) }, 7},

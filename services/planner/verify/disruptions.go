@@ -15,7 +15,7 @@ type disruptions struct {
 	r    *facts.Report
 	pdbs *pdbs
 	paid *money
-	// moves is which pods were moved by choice, rollouts which workloads are being rolled out; the latter is empty for a plan
+	// moves is which pods were moved by choice, rollouts which workloads are being rolled out; neither knows pods for a plan
 	// without disruptions, because nothing asks then.
 	moves    *rules.Moves
 	rollouts rules.Rollouts
@@ -23,7 +23,7 @@ type disruptions struct {
 
 func (d *disruptions) all() {
 	if len(d.f.Plan.Disruptions) > 0 {
-		d.addRollouts()
+		d.addPods()
 	}
 	taken := make(map[model.ClaimID]model.DisruptionID)
 	for i := range d.f.Plan.Disruptions {

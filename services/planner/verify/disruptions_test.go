@@ -209,7 +209,7 @@ func TestExpiry(t *testing.T) {
 		"soon, against a pod's budget":   {both(soon, bounded, guarded), "it allows 0"},
 		"now, against a pod's budget":    {both(guarded), "it allows 0"},
 		"now, bounded, against one":      {both(bounded, guarded), ""},
-		"soon, pods that rest":           {both(soon, moved), "were moved a short time ago"},
+		"soon, pods that rest":           {both(soon, moved), "was moved a short time ago"},
 		"now, pods that rest":            {both(past, moved), ""},
 		"without a destination": {func(_ *model.Input, p *model.Plan) {
 			p.Disruptions[0].Destinations = nil

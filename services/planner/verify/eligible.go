@@ -142,7 +142,7 @@ func (d *disruptions) quiet(subject string, claim *model.Claim, pool *model.Node
 func (d *disruptions) rested(subject string, id model.ClaimID) {
 	for _, p := range d.f.Cluster.MovableOn(id) {
 		o := rules.OwnerOf(d.f.Cluster.Class(p))
-		resting, _ := d.moves.Resting(o, p, d.f.Input.Now)
+		resting, _ := d.moves.Resting(d.f.Cluster.Class(p), p, d.f.Input.Now)
 		rolling, _ := d.rollouts.RollingOut(o, p.ID, d.f.Input.Now)
 		for _, r := range []model.Reason{resting, rolling} {
 			if !r.OK() && o.Kind != "" {
@@ -152,11 +152,13 @@ func (d *disruptions) rested(subject string, id model.ClaimID) {
 	}
 }
 
-// addRollouts notes which workloads are being rolled out; classes stand for their pods, the newest of each for the others.
-func (d *disruptions) addRollouts() {
+// addPods notes which pods were moved, and which workloads are being rolled out: for that, classes stand for their pods, the
+// newest of each for the others.
+func (d *disruptions) addPods() {
 	newest := make(map[model.ClassID]*model.Pod)
 	for i := range d.f.Cluster.Snapshot.Pods {
 		p := &d.f.Cluster.Snapshot.Pods[i]
+		d.moves.Add(d.f.Cluster.Class(p), p)
 		if last := newest[p.Class]; !p.Terminating && !facts.Virtual(p.ID) && (last == nil || p.BindTime.After(last.BindTime)) {
 			newest[p.Class] = p
 		}

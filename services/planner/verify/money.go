@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -90,25 +89,23 @@ func (m *money) evictionPrice(p *model.Pod) float64 {
 // evictions checks what a disruption says of its evictions: whose pods they are, and what they are weighed at.
 func (m *money) evictions(subject string, x *model.Disruption) {
 	var least, most float64
-	of := make(map[rules.Owner]int)
+	of := make(map[rules.Workload]int)
 	for _, p := range evictedBy(m.f, x) {
 		price := m.evictionPrice(p)
 		least += math.Round(price - rounding)
 		most += math.Round(price + rounding)
-		if o := rules.OwnerOf(m.f.Cluster.Class(p)); o.Kind != "" {
-			of[o]++
+		if w := rules.WorkloadOf(m.f.Cluster.Class(p)); w.Kind != "" {
+			of[w]++
 		}
 	}
 	if n := float64(x.Churn); n < least || n > most {
 		m.r.Fail(subject, "it says that its evictions weigh %d, they weigh %.0f", x.Churn, least)
 	}
 	want := make([]model.WorkloadEvictions, 0, len(of))
-	for o, n := range of {
-		want = append(want, model.WorkloadEvictions{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name, Pods: n})
+	for w, n := range of {
+		want = append(want, w.Evicts(n))
 	}
-	slices.SortFunc(want, func(a, b model.WorkloadEvictions) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(want, model.WorkloadEvictions.Compare)
 	if !slices.Equal(want, x.Workloads) {
 		m.r.Fail(subject, "it says that it evicts %v, it evicts %v", x.Workloads, want)
 	}

@@ -56,9 +56,9 @@ func TestEvictionsAreWeighed(t *testing.T) {
 		"no rest": {weighs(1000, func(in *model.Input, p *model.Pod) {
 			in.Policy.PodRest, p.BindTime = ptr(time.Duration(0)), at(30)
 		}), ""},
-		"another workload": {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Name = "web" }, "it says that it evicts [{shop ReplicaSet web 1}]"},
-		"more of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Pods++ }, "it evicts [{shop ReplicaSet api 1}]"},
-		"none of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads = nil }, "it evicts [{shop ReplicaSet api 1}]"},
+		"another workload": {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Name = "web" }, "it says that it evicts [shop/ReplicaSet/web=1]"},
+		"more of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads[0].Pods++ }, "it evicts [shop/ReplicaSet/api=1]"},
+		"none of it":       {func(_ *model.Input, p *model.Plan) { p.Disruptions[0].Workloads = nil }, "it evicts [shop/ReplicaSet/api=1]"},
 		"a pay-back":       {weighs(1001, priced(1001)), ""},
 		"a pay-back a second late": {func(in *model.Input, p *model.Plan) {
 			weighs(1001, priced(1001))(in, p)
@@ -87,7 +87,7 @@ func TestEvictionsAreWeighed(t *testing.T) {
 	}, func(_ *model.Input, p *model.Plan) {
 		w := p.Disruptions[0].Workloads
 		w[0], w[1] = w[1], w[0]
-	}, "it evicts [{shop ReplicaSet api 1} {shop ReplicaSet web 1}]"}.run)
+	}, "it evicts [shop/ReplicaSet/api=1 shop/ReplicaSet/web=1]"}.run)
 }
 
 // TestMoneyMustMakeUpForEvictions takes nodes that are disrupted for their price, 200000 an hour, and raises what it

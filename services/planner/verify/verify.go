@@ -44,7 +44,7 @@ func Plan(in model.Input, p model.Plan) []Violation {
 	bought := &claims{f: f, r: r, places: places, judged: make(map[*place.Variant][]string)}
 	limited := &limits{f, r}
 	pdbs := newPDBs(f)
-	moves := rules.NewMoves(in.Snapshot.Disruptions, in.Policy.PodRest)
+	moves := rules.NewMoves(&in.Snapshot, in.Policy.PodRest)
 	paid := &money{f, r, moves.Rest()}
 	disrupted := &disruptions{f: f, r: r, pdbs: pdbs, paid: paid, moves: moves}
 	allowed := &budgets{f, r, pdbs}

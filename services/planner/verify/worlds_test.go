@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/planner/verify"
 )
 
@@ -231,7 +232,11 @@ func (d *dice) records() {
 		}
 		for _, c := range s.PodClasses {
 			if c.OwnerRevision == "0" && d.chance(35) {
-				r.Workloads = append(r.Workloads, model.WorkloadEvictions{Namespace: "shop", Kind: "ReplicaSet", Name: c.OwnerName, Pods: 1})
+				w := rules.WorkloadOf(&c)
+				if d.chance(20) {
+					w.UID = "u-before"
+				}
+				r.Workloads = append(r.Workloads, w.Evicts(1+d.IntN(3)))
 			}
 		}
 		s.Disruptions = append(s.Disruptions, r)

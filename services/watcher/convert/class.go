@@ -74,7 +74,9 @@ func (b *classBuilder) owner() {
 		return
 	}
 	b.class.OwnerKind, b.class.OwnerName = workloadOf(b.pod, o)
-	b.class.Daemon = o.Kind == "DaemonSet"
+	if b.class.Daemon = o.Kind == "DaemonSet"; !b.class.Daemon { // a DaemonSet's template has none, and its pods never move
+		b.class.OwnerUid = string(o.UID)
+	}
 	for _, l := range []string{appsv1.DefaultDeploymentUniqueLabelKey, argoTemplateHash, appsv1.ControllerRevisionHashLabelKey} {
 		if v := b.pod.Labels[l]; v != "" {
 			b.class.OwnerRevision = v

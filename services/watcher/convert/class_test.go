@@ -271,6 +271,24 @@ func TestClass(t *testing.T) {
 				OwnerKind: "Deployment", OwnerName: "web", OwnerRevision: "7f",
 			},
 		},
+		"a Deployment's pods have the uid of their ReplicaSet": {
+			func(p *corev1.Pod) {
+				ownedBy("ReplicaSet", "web-7f")(p)
+				p.OwnerReferences[0].UID = "u1"
+				p.Labels = map[string]string{"pod-template-hash": "7f"}
+			}, nil,
+			&clusterpb.PodClass{
+				Labels:    []*clusterpb.Label{{Key: "pod-template-hash", Value: "7f"}},
+				OwnerKind: "Deployment", OwnerName: "web", OwnerRevision: "7f", OwnerUid: "u1",
+			},
+		},
+		"a DaemonSet's pods have the class of its template": {
+			func(p *corev1.Pod) {
+				ownedBy("DaemonSet", "agent")(p)
+				p.OwnerReferences[0].UID = "u1"
+			}, nil,
+			&clusterpb.PodClass{OwnerKind: "DaemonSet", OwnerName: "agent", Daemon: true},
+		},
 		"a Rollout's pods are the Rollout's": {
 			func(p *corev1.Pod) {
 				ownedBy("ReplicaSet", "web-7f")(p)

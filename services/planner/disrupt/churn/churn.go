@@ -5,7 +5,6 @@
 package churn
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -82,20 +81,18 @@ func PayBack(price, saving int64) time.Duration {
 	return time.Duration(float64(price) / float64(saving) * float64(time.Hour)).Truncate(time.Second)
 }
 
-// Workloads counts pods by owner.
+// Workloads counts pods by workload.
 func Workloads(v *view.View, pods []int) []model.WorkloadEvictions {
-	count := make(map[rules.Owner]int)
+	count := make(map[rules.Workload]int)
 	for _, p := range pods {
-		if o := rules.OwnerOf(v.Pods[p].Class.PodClass); o.Kind != "" {
-			count[o]++
+		if w := rules.WorkloadOf(v.Pods[p].Class.PodClass); w.Kind != "" {
+			count[w]++
 		}
 	}
 	out := make([]model.WorkloadEvictions, 0, len(count))
-	for o, n := range count {
-		out = append(out, model.WorkloadEvictions{Namespace: o.Namespace, Kind: o.Kind, Name: o.Name, Pods: n})
+	for w, n := range count {
+		out = append(out, w.Evicts(n))
 	}
-	slices.SortFunc(out, func(a, b model.WorkloadEvictions) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(out, model.WorkloadEvictions.Compare)
 	return out
 }

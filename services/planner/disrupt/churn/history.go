@@ -14,11 +14,15 @@ type History struct {
 	Rollouts rules.Rollouts
 }
 
-// NewHistory reads the snapshot's disruptions, and the pods of owners of which several revisions run.
+// NewHistory reads the snapshot's disruptions, and the pods of owners that they name or of which several revisions run.
 func NewHistory(v *view.View) *History {
-	h := &History{Moves: rules.NewMoves(v.Snapshot.Disruptions, v.Policy.PodRest)}
+	h := &History{Moves: rules.NewMoves(v.Snapshot, v.Policy.PodRest)}
 	first, mixed := make(map[rules.Owner]string), make(map[rules.Owner]bool)
-	for _, c := range v.Classes { // most owners have one revision: that is seen without looking at pods
+	moved := make(map[*view.Class]bool)
+	for _, c := range v.Classes { // most owners have one revision, and were not moved: that is seen without looking at pods
+		if h.Moves.Concern(c.PodClass) {
+			moved[c] = true
+		}
 		if c.OwnerKind == "" || c.OwnerRevision == "" {
 			continue
 		}
@@ -29,11 +33,14 @@ func NewHistory(v *view.View) *History {
 			mixed[o] = true
 		}
 	}
-	if len(mixed) == 0 {
+	if len(mixed) == 0 && len(moved) == 0 {
 		return h
 	}
 	for i := range v.Pods {
 		p := &v.Pods[i]
+		if moved[p.Class] {
+			h.Moves.Add(p.Class.PodClass, p.Pod)
+		}
 		if o := rules.OwnerOf(p.Class.PodClass); !p.Terminating && mixed[o] {
 			h.Rollouts.Add(o, p.Class.OwnerRevision, p.BindTime)
 		}
@@ -47,14 +54,14 @@ func (h *History) Resting(v *view.View, pods []int) model.Reason {
 	var last view.Pod
 	for _, i := range pods {
 		p := v.Pods[i]
-		if until := h.Moves.Until(rules.OwnerOf(p.Class.PodClass), p.Pod, v.Now); until.After(longest) {
+		if until := h.Moves.Until(p.Class.PodClass, p.Pod, v.Now); until.After(longest) {
 			longest, last = until, p
 		}
 	}
 	if longest.IsZero() {
 		return model.Reason{}
 	}
-	r, _ := h.Moves.Resting(rules.OwnerOf(last.Class.PodClass), last.Pod, v.Now)
+	r, _ := h.Moves.Resting(last.Class.PodClass, last.Pod, v.Now)
 	return r
 }
 

@@ -200,7 +200,10 @@ type PodClass struct {
 	// where nothing tells, so that default constraints do not apply.
 	DefaultSelector *LabelSelector `protobuf:"bytes,25,opt,name=default_selector,json=defaultSelector,proto3" json:"default_selector,omitempty"`
 	// What the pods ask for of dynamic resource allocation, in the order in which the scheduler serves it.
-	DeviceClaims  []*DeviceClaim `protobuf:"bytes,26,rep,name=device_claims,json=deviceClaims,proto3" json:"device_claims,omitempty"`
+	DeviceClaims []*DeviceClaim `protobuf:"bytes,26,rep,name=device_claims,json=deviceClaims,proto3" json:"device_claims,omitempty"`
+	// The uid of the pods' controller, so that one that is made anew under the same name is told apart: the ReplicaSet's for the
+	// pods of a Deployment. "" where it is not known, as in manifests, and for DaemonSet pods.
+	OwnerUid      string `protobuf:"bytes,27,opt,name=owner_uid,json=ownerUid,proto3" json:"owner_uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -415,6 +418,13 @@ func (x *PodClass) GetDeviceClaims() []*DeviceClaim {
 		return x.DeviceClaims
 	}
 	return nil
+}
+
+func (x *PodClass) GetOwnerUid() string {
+	if x != nil {
+		return x.OwnerUid
+	}
+	return ""
 }
 
 // NodeAffinityTerm is one alternative of a required node affinity: all its requirements must hold.
@@ -1615,7 +1625,7 @@ var File_kerf_cluster_v1alpha1_pod_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\n" +
-	"\x1fkerf/cluster/v1alpha1/pod.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xac\v\n" +
+	"\x1fkerf/cluster/v1alpha1/pod.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\"\xc9\v\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x124\n" +
@@ -1646,7 +1656,8 @@ const file_kerf_cluster_v1alpha1_pod_proto_rawDesc = "" +
 	"\x18termination_grace_period\x18\x17 \x01(\v2\x19.google.protobuf.DurationR\x16terminationGracePeriod\x12 \n" +
 	"\vunsupported\x18\x18 \x01(\tR\vunsupported\x12O\n" +
 	"\x10default_selector\x18\x19 \x01(\v2$.kerf.cluster.v1alpha1.LabelSelectorR\x0fdefaultSelector\x12G\n" +
-	"\rdevice_claims\x18\x1a \x03(\v2\".kerf.cluster.v1alpha1.DeviceClaimR\fdeviceClaims\"Z\n" +
+	"\rdevice_claims\x18\x1a \x03(\v2\".kerf.cluster.v1alpha1.DeviceClaimR\fdeviceClaims\x12\x1b\n" +
+	"\towner_uid\x18\x1b \x01(\tR\bownerUid\"Z\n" +
 	"\x10NodeAffinityTerm\x12F\n" +
 	"\frequirements\x18\x01 \x03(\v2\".kerf.cluster.v1alpha1.RequirementR\frequirements\"{\n" +
 	"\x19PreferredNodeAffinityTerm\x12\x16\n" +

@@ -529,7 +529,7 @@ type DisruptionRecord struct {
 	RolledBack bool `protobuf:"varint,8,opt,name=rolled_back,json=rolledBack,proto3" json:"rolled_back,omitempty"`
 	// Money saved, micro-dollars per hour; 0 where the reason is not money.
 	SavingMicroUsdPerHour int64 `protobuf:"varint,9,opt,name=saving_micro_usd_per_hour,json=savingMicroUsdPerHour,proto3" json:"saving_micro_usd_per_hour,omitempty"`
-	// Whose pods it evicts, and how many. Sorted by namespace, kind and name.
+	// Whose pods it evicts, and how many. Sorted by all fields but the number.
 	Workloads     []*WorkloadEvictions `protobuf:"bytes,10,rep,name=workloads,proto3" json:"workloads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -635,8 +635,8 @@ func (x *DisruptionRecord) GetWorkloads() []*WorkloadEvictions {
 	return nil
 }
 
-// WorkloadEvictions is how many pods of one owner a disruption evicts. The pods that come in their place have other names:
-// by the owner planners know them again, and leave them alone for a while.
+// WorkloadEvictions is how many pods of one controller and revision a disruption evicts. The pods that come in their place have
+// other names: planners leave alone for a while as many of those that the same controller made of the same revision since.
 type WorkloadEvictions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The owner's namespace.
@@ -646,7 +646,12 @@ type WorkloadEvictions struct {
 	// The owner's name; "" for pods that nothing owns.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// How many of its pods; 0 or more.
-	Pods          int32 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`
+	Pods int32 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`
+	// The controller's uid, as in PodClass.owner_uid. A planner that knows the pods' uid takes an entry without one for no
+	// entry: it was stored before there were any.
+	Uid string `protobuf:"bytes,5,opt,name=uid,proto3" json:"uid,omitempty"`
+	// The pods' revision, as in PodClass.owner_revision.
+	Revision      string `protobuf:"bytes,6,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -707,6 +712,20 @@ func (x *WorkloadEvictions) GetPods() int32 {
 		return x.Pods
 	}
 	return 0
+}
+
+func (x *WorkloadEvictions) GetUid() string {
+	if x != nil {
+		return x.Uid
+	}
+	return ""
+}
+
+func (x *WorkloadEvictions) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
 }
 
 // Removed names objects that are no more, by kind. One that was not there means that the receiver has missed a change: a
@@ -989,7 +1008,7 @@ type Policy struct {
 	EvictionPriceMicroUsd *int64 `protobuf:"varint,11,opt,name=eviction_price_micro_usd,json=evictionPriceMicroUsd,proto3,oneof" json:"eviction_price_micro_usd,omitempty"`
 	// How soon what a disruption for money saves must make up for its evictions; see Disruption.payback. Absent: 1 h.
 	Payback *durationpb.Duration `protobuf:"bytes,12,opt,name=payback,proto3" json:"payback,omitempty"`
-	// How long pods that were moved by choice are left alone, 0 or more. Absent: 30 min.
+	// How long a pod that came in the place of one that was moved by choice is left alone, 0 or more. Absent: 30 min.
 	PodRest *durationpb.Duration `protobuf:"bytes,13,opt,name=pod_rest,json=podRest,proto3" json:"pod_rest,omitempty"`
 	// How many sets of nodes a plan tries to remove at most, 0 or more. Absent: as many as the number of nodes warrants.
 	DisruptionTrials *int64 `protobuf:"varint,14,opt,name=disruption_trials,json=disruptionTrials,proto3,oneof" json:"disruption_trials,omitempty"`
@@ -1321,12 +1340,14 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"rolledBack\x128\n" +
 	"\x19saving_micro_usd_per_hour\x18\t \x01(\x03R\x15savingMicroUsdPerHour\x12F\n" +
 	"\tworkloads\x18\n" +
-	" \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\"m\n" +
+	" \x03(\v2(.kerf.cluster.v1alpha1.WorkloadEvictionsR\tworkloads\"\x9b\x01\n" +
 	"\x11WorkloadEvictions\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
-	"\x04pods\x18\x04 \x01(\x05R\x04pods\"\x8f\x04\n" +
+	"\x04pods\x18\x04 \x01(\x05R\x04pods\x12\x10\n" +
+	"\x03uid\x18\x05 \x01(\tR\x03uid\x12\x1a\n" +
+	"\brevision\x18\x06 \x01(\tR\brevision\"\x8f\x04\n" +
 	"\aRemoved\x12\x1f\n" +
 	"\vpod_classes\x18\x01 \x03(\tR\n" +
 	"podClasses\x12\x12\n" +

@@ -526,7 +526,7 @@ type Disruption struct {
 	ChurnMicroUsd int64 `protobuf:"varint,9,opt,name=churn_micro_usd,json=churnMicroUsd,proto3" json:"churn_micro_usd,omitempty"`
 	// How long it takes for the saving to make up for the evictions; absent where the reason is not money.
 	Payback *durationpb.Duration `protobuf:"bytes,10,opt,name=payback,proto3" json:"payback,omitempty"`
-	// Whose pods are evicted, and how many. Sorted by namespace, kind and name.
+	// Whose pods are evicted, and how many. Sorted by all fields but the number.
 	Workloads     []*v1alpha1.WorkloadEvictions `protobuf:"bytes,11,rep,name=workloads,proto3" json:"workloads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
