@@ -115,6 +115,7 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(policy),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(orDefault(cfg.MaxRecvBytes, DefaultMaxMessageBytes))),
+		grpc.WithChainUnaryInterceptor(unaryLarge()), grpc.WithChainStreamInterceptor(streamLarge()),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backOff, MinConnectTimeout: minConnectTimeout}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time:                cfg.Keepalive.Time.Or(DefaultKeepaliveTime),

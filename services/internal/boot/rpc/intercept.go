@@ -146,7 +146,7 @@ func (s *endingStream) Context() context.Context { return s.ctx }
 // the context ends first is woken by the library once the handler has returned.
 func (s *endingStream) RecvMsg(m any) error {
 	got := make(chan error, 1)
-	go func() { got <- s.ServerStream.RecvMsg(m) }()
+	go func() { got <- large(s.ServerStream.RecvMsg(m)) }()
 	select {
 	case err := <-got:
 		return err

@@ -321,14 +321,37 @@ func TestStreamStaysWhatItIs(t *testing.T) {
 	}
 }
 
-func TestMessageAboveTheLimitIsRefused(t *testing.T) {
-	f := fixture{server: rpc.ServerConfig{Limits: rpc.Limits{MaxRecvBytes: 16}}}
+func TestMessageAboveTheLimitIsRefusedInWordsThatHelp(t *testing.T) {
+	f := fixture{server: rpc.ServerConfig{Limits: rpc.Limits{MaxRecvBytes: 16}}, service: &testService{
+		hold: func(s grpc.ServerStream) error { return s.RecvMsg(&healthv1.HealthCheckRequest{}) },
+	}}
 	f.start(t)
-	err := f.dial(t, rpc.ClientConfig{}).Invoke(t.Context(), "/grpc.health.v1.Health/Check",
-		&healthv1.HealthCheckRequest{Service: strings.Repeat("x", 100)}, &healthv1.HealthCheckResponse{})
-	if status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("err = %v, want RESOURCE_EXHAUSTED", err)
+	request := &healthv1.HealthCheckRequest{Service: strings.Repeat("x", 100)}
+	check := func(t *testing.T, err error) {
+		t.Helper()
+		e, ok := rpcerr.From(err)
+		if !ok || e.Code != codes.ResourceExhausted || e.Reason != rpc.ReasonTooLarge {
+			t.Fatalf("err = %v, want RESOURCE_EXHAUSTED and TOO_LARGE", err)
+		}
+		for _, want := range []string{"102 bytes", "at most 16", "in parts", "max_recv_bytes"} {
+			if !strings.Contains(e.Message, want) {
+				t.Errorf("%q does not say %q", e.Message, want)
+			}
+		}
 	}
+	t.Run("a request", func(t *testing.T) {
+		check(t, f.dial(t, rpc.ClientConfig{}).Invoke(t.Context(), "/grpc.health.v1.Health/Check", request, &healthv1.HealthCheckResponse{}))
+	})
+	t.Run("a message of a stream", func(t *testing.T) {
+		stream, err := hold(t.Context(), f.dial(t, rpc.ClientConfig{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.SendMsg(request); err != nil {
+			t.Fatal(err)
+		}
+		check(t, stream.RecvMsg(&emptypb.Empty{}))
+	})
 }
 
 func TestSpansJoinAcrossTheCallAndLeaveProbesOut(t *testing.T) {

@@ -53,8 +53,8 @@ type ActuatorServiceClient interface {
 	//
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: also for more than 5,000 claims and disruptions. Nothing of the plan was done.
 	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes); gRPC says so without a
-	//     reason and in words of its own, "received message larger than max". Leave placements, nodes and runners_up out of the
-	//     plan, which are not looked at.
+	//     reason and in words of its own, "received message larger than max". Leave out of the plan what is not looked at:
+	//     runners_up, and of nodes those that do not say `deferred`.
 	Apply(ctx context.Context, in *ApplyRequest, opts ...grpc.CallOption) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
 	// ends with FAILED_PRECONDITION [NOT_LEADER] when the actuator no longer leads. Begin again with the one that does: a new
@@ -187,8 +187,8 @@ type ActuatorServiceServer interface {
 	//
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: also for more than 5,000 claims and disruptions. Nothing of the plan was done.
 	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes); gRPC says so without a
-	//     reason and in words of its own, "received message larger than max". Leave placements, nodes and runners_up out of the
-	//     plan, which are not looked at.
+	//     reason and in words of its own, "received message larger than max". Leave out of the plan what is not looked at:
+	//     runners_up, and of nodes those that do not say `deferred`.
 	Apply(context.Context, *ApplyRequest) (*ApplyResponse, error)
 	// WatchInventory streams everything that the actuator knows: first the whole, in parts, then each change. The stream
 	// ends with FAILED_PRECONDITION [NOT_LEADER] when the actuator no longer leads. Begin again with the one that does: a new
