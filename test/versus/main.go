@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/test/versus/market"
+	"github.com/kerf-dev/kerf/test/versus/picture"
 	"github.com/kerf-dev/kerf/test/versus/play"
 	"github.com/kerf-dev/kerf/test/versus/report"
 	"github.com/kerf-dev/kerf/test/versus/side"
@@ -43,6 +43,8 @@ type options struct {
 	raw    string
 	show   string
 	dir    string
+	// picture is a file; empty for none.
+	picture string
 }
 
 func parse(args []string) (options, error) {
@@ -54,6 +56,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.output, "o", "table", "table or json")
 	f.StringVar(&o.raw, "raw", "versus.json", "file that all that was seen is written to")
 	f.StringVar(&o.show, "show", "", "play nothing, and show this file, which -raw wrote")
+	f.StringVar(&o.picture, "picture", "", "file for a picture of all runs, as SVG; empty for none")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and data, which stay; empty for a temporary one, which goes unless a run fails")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -95,13 +98,16 @@ func run(ctx context.Context, args []string) error {
 		if results, err = report.Read(o.show); err != nil {
 			return err
 		}
-	} else if err := o.play(ctx, results); err != nil {
-		return err
+	} else {
+		err = o.play(ctx, results) // what came before a failure is shown all the same
+	}
+	if o.picture != "" {
+		err = errors.Join(err, os.WriteFile(o.picture, picture.Draw(results), 0o600))
 	}
 	if o.output == "json" {
-		return results.PrintJSON(os.Stdout)
+		return errors.Join(err, results.PrintJSON(os.Stdout))
 	}
-	return results.Print(os.Stdout)
+	return errors.Join(err, results.Print(os.Stdout))
 }
 
 // play plays each load with each seed on each side, and keeps what is done after each run.
@@ -191,6 +197,8 @@ func (o options) folder(load, name string, seed uint64) (string, error) {
 	if o.dir == "" {
 		return os.MkdirTemp("", "kerf-versus-")
 	}
-	dir := filepath.Join(o.dir, fmt.Sprintf("%s-%d-%s", load, seed, name))
-	return dir, os.MkdirAll(dir, 0o750)
+	if err := os.MkdirAll(o.dir, 0o750); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(o.dir, fmt.Sprintf("%s-%d-%s-", load, seed, name))
 }

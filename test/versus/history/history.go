@@ -74,6 +74,11 @@ type Usage struct {
 	Memory map[string]uint64  `json:"memory"`
 }
 
+// Marked says whether a step has come.
+func (h *History) Marked(name string) bool {
+	return slices.ContainsFunc(h.Marks, func(m Mark) bool { return m.Name == name })
+}
+
 // during says whether something that began and perhaps ended is there at a time.
 func during(at, began, ended float64) bool {
 	return began > 0 && began <= at && (ended == 0 || ended > at)
@@ -147,6 +152,29 @@ func (h *History) Evictions(from, to float64) int {
 }
 
 func (p *Pod) moved() bool { return p.Evicted > 0 && p.Cause != "PreemptionByScheduler" }
+
+// NodesGone is how many nodes went in [from, to).
+func (h *History) NodesGone(from, to float64) int {
+	count := 0
+	for i := range h.Nodes {
+		if within(h.Nodes[i].Deleted, from, to) {
+			count++
+		}
+	}
+	return count
+}
+
+// Killed is how many pods were ended in [from, to) because their node was gone, without an eviction before.
+func (h *History) Killed(from, to float64) int {
+	count := 0
+	for i := range h.Pods {
+		p := &h.Pods[i]
+		if within(p.Evicted, from, to) && (p.Cause == "DeletionByPodGC" || p.Cause == "DeletionByTaintManager") {
+			count++
+		}
+	}
+	return count
+}
 
 // replacedWithin is how long after an eviction the controller's next pod counts as its replacement.
 const replacedWithin = 60

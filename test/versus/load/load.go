@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 )
 
@@ -129,4 +130,19 @@ func spread(d *appsv1.Deployment, key string) {
 		corev1.TopologySpreadConstraint{
 			MaxSkew: 1, TopologyKey: key, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: d.Spec.Selector,
 		})
+}
+
+// Surging are copies that replace their pods by a quarter at a time, each only once a new one is ready.
+func Surging(of []*appsv1.Deployment) []*appsv1.Deployment {
+	quarter, none := intstr.FromString("25%"), intstr.FromInt32(0)
+	var out []*appsv1.Deployment
+	for _, d := range of {
+		d = d.DeepCopy()
+		d.Spec.Strategy = appsv1.DeploymentStrategy{
+			Type:          appsv1.RollingUpdateDeploymentStrategyType,
+			RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &quarter, MaxUnavailable: &none},
+		}
+		out = append(out, d)
+	}
+	return out
 }

@@ -49,3 +49,34 @@ func TestTheRampIsWhatItIsSaidToBe(t *testing.T) {
 		t.Errorf("bursts of %d pods in all, want 80", n)
 	}
 }
+
+func TestADayRisesAndFallsAndItsBatchesEnd(t *testing.T) {
+	t.Parallel()
+	d := load.TheDay(1)
+	morning, evening := load.Pods(d.Standing(0)), load.Pods(d.Standing(load.DayLength/2))
+	if morning*2 > evening || morning == 0 {
+		t.Errorf("%d pods at the start, %d at noon", morning, evening)
+	}
+	if last := load.Pods(d.Standing(load.DayLength - 1)); last*2 > evening {
+		t.Errorf("%d pods at the end, %d at noon", last, evening)
+	}
+	batches := func(at float64) int {
+		n := 0
+		for _, w := range d.Standing(at) {
+			if len(w.Name) > 6 && w.Name[:6] == "batch-" {
+				n++
+			}
+		}
+		return n
+	}
+	if batches(0) != 0 || batches(load.DayStep) != 1 {
+		t.Errorf("%d batches at the start, %d after a step", batches(0), batches(load.DayStep))
+	}
+	again := load.TheDay(1)
+	if !bytes.Equal(yaml(t, d.Standing(300)), yaml(t, again.Standing(300))) {
+		t.Error("the same seed makes different days")
+	}
+	if len(d.Budgets) == 0 || len(d.Sets) == 0 || len(d.Steps) != load.DayLength/load.DayStep {
+		t.Errorf("%d budgets, %d StatefulSets, %d steps", len(d.Budgets), len(d.Sets), len(d.Steps))
+	}
+}

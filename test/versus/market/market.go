@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,20 +21,35 @@ import (
 	"github.com/kerf-dev/kerf/test/awssim"
 )
 
-// Requirement is one of a node pool's.
+// Requirement is one of a node pool's. The operator is In, Gt or Lt.
 type Requirement struct {
-	Key    string
-	Values []string
+	Key      string
+	Operator corev1.NodeSelectorOperator
+	Values   []string
 }
 
-// Types are the requirements that choose the types: c, m and r of generation 5 to 7, for amd64, no bare metal.
+// Types are the requirements that choose the types: c, m and r from generation 5 on, for amd64, up to 32 CPUs, no bare metal.
 func Types() []Requirement {
 	return []Requirement{
-		{corev1.LabelArchStable, []string{"amd64"}},
-		{labels.InstanceCategory, []string{"c", "m", "r"}},
-		{labels.InstanceGeneration, []string{"5", "6", "7"}},
-		{labels.InstanceHypervisor, []string{"nitro"}},
+		{corev1.LabelArchStable, corev1.NodeSelectorOpIn, []string{"amd64"}},
+		{labels.InstanceCategory, corev1.NodeSelectorOpIn, []string{"c", "m", "r"}},
+		{labels.InstanceGeneration, corev1.NodeSelectorOpGt, []string{"4"}},
+		{labels.InstanceCPU, corev1.NodeSelectorOpLt, []string{"33"}},
+		{labels.InstanceHypervisor, corev1.NodeSelectorOpIn, []string{"nitro"}},
 	}
+}
+
+// allows says whether a label's value meets the requirement.
+func (r Requirement) allows(value string) bool {
+	if r.Operator == corev1.NodeSelectorOpIn {
+		return slices.Contains(r.Values, value)
+	}
+	a, err := strconv.Atoi(value)
+	if err != nil {
+		return false
+	}
+	b, err := strconv.Atoi(r.Values[0])
+	return err == nil && (r.Operator == corev1.NodeSelectorOpGt && a > b || r.Operator == corev1.NodeSelectorOpLt && a < b)
 }
 
 // Zones are those of the simulated account.
@@ -67,7 +83,7 @@ func New() (*Market, error) {
 
 func chosen(l model.Labels) bool {
 	for _, r := range Types() {
-		if value, ok := l.Get(r.Key); !ok || !slices.Contains(r.Values, value) {
+		if value, ok := l.Get(r.Key); !ok || !r.allows(value) {
 			return false
 		}
 	}

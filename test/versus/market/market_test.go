@@ -23,7 +23,7 @@ func TestKwokNodesHaveTheSameRoomForPods(t *testing.T) {
 	if err := json.Unmarshal(text, &types); err != nil {
 		t.Fatal(err)
 	}
-	if len(types) != m.Len() || len(types) < 300 {
+	if len(types) != m.Len() || len(types) != 338 {
 		t.Fatalf("%d types in the file, %d in the market", len(types), m.Len())
 	}
 	for i, k := range types {
@@ -55,7 +55,7 @@ func TestTheMarketIsWhatThePoolsRequirementsChoose(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, typ := range m.types {
-		if typ.Arch != "amd64" || typ.BareMetal || typ.Name[0] != 'c' && typ.Name[0] != 'm' && typ.Name[0] != 'r' {
+		if typ.Arch != "amd64" || typ.BareMetal || typ.VCPU > 32 || typ.Name[0] != 'c' && typ.Name[0] != 'm' && typ.Name[0] != 'r' {
 			t.Errorf("%s is in the market", typ.Name)
 		}
 	}

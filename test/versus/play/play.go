@@ -36,6 +36,9 @@ func All() []Load {
 	return []Load{
 		{Name: "bursts", About: "4 bursts of 20 pods", Play: bursts},
 		{Name: "ramp", About: "24 Deployments of 40 pods at once, then 40 % of them", Play: ramp, Bound: rampBound},
+		{Name: "rollout", About: "all pods of the ramp made anew, a quarter at a time", Play: rollout},
+		{Name: "day", About: "a day in ten minutes: rise and fall, batches, volumes, budgets", Play: day, Bound: dayBound},
+		{Name: "spot", About: "a third of the spot nodes goes at once (Kerf alone)", Play: storm, Spot: true},
 	}
 }
 

@@ -6,6 +6,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/kerf-dev/kerf/test/versus/history"
 )
@@ -17,10 +18,19 @@ type Values map[string]float64
 const (
 	Created = "created"
 	Scaled  = "scaled"
+	// Rollout is when pods begin to be made anew, RolledOut when all are.
+	Rollout   = "rollout"
+	RolledOut = "rolled out"
+	Day       = "day"
+	Storm     = "storm"
 )
 
-// ScaledFor is how many seconds are looked at after a scale-down.
-const ScaledFor = 200
+// For how many seconds each is looked at from its mark on.
+const (
+	ScaledFor  = 200
+	RolloutFor = 240
+	StormFor   = 180
+)
 
 // bursts is how many there are.
 const burstCount = 4
@@ -60,6 +70,28 @@ func loadMeasures() map[string][]measure {
 			{"scaled-again", "scaled to 40 %: moved again", "%.0f"},
 		}...),
 	}
+	moves := []measure{
+		{"evictions", "evictions", "%.0f"},
+		{"again", "moved again", "%.0f"},
+	}
+	all["rollout"] = append([]measure{
+		{"done", "all pods are new after, s", "%.0f"},
+		{"before", "$/h before", "%.2f"},
+		{"peak", "$/h at most", "%.2f"},
+		{"after", "$/h 240 s after its start", "%.2f"},
+		{"spent", "$ spent in 240 s", "%.3f"},
+	}, slices.Concat(waits, moves)...)
+	all["day"] = append([]measure{
+		{"spent", "$ spent", "%.3f"},
+		{"pods", "pods made", "%.0f"},
+		{"nodes", "nodes made", "%.0f"},
+	}, slices.Concat(waits, moves)...)
+	all["spot"] = append([]measure{
+		{"before", "$/h before", "%.2f"},
+		{"after", "$/h 180 s after", "%.2f"},
+		{"lost", "nodes lost", "%.0f"},
+		{"killed", "pods that ended with their node", "%.0f"},
+	}, slices.Concat(waits, moves)...)
 	for name, m := range all {
 		all[name] = append(m, use...)
 	}
@@ -75,6 +107,12 @@ func Measure(load string, h *history.History) Values {
 		measureBursts(v, h)
 	case "ramp":
 		measureRamp(v, h)
+	case "rollout":
+		measureRollout(v, h)
+	case "day":
+		measureDay(v, h)
+	case "spot":
+		measureStorm(v, h)
 	}
 	return v
 }
@@ -110,4 +148,40 @@ func measureRamp(v Values, h *history.History) {
 	v["scaled-spent"] = h.Spent(scaled, end)
 	v["scaled-evictions"] = float64(h.Evictions(scaled, end))
 	v["scaled-again"] = float64(h.MovedAgain(scaled, end))
+}
+
+// moves counts the evictions of a time.
+func (v Values) moves(h *history.History, from, to float64) {
+	v["evictions"], v["again"] = float64(h.Evictions(from, to)), float64(h.MovedAgain(from, to))
+}
+
+func measureRollout(v Values, h *history.History) {
+	began := h.Mark(Rollout)
+	end := began + RolloutFor
+	v["done"] = h.Mark(RolledOut) - began
+	v["before"], v["after"] = h.Cost(began), h.Cost(end)
+	v["spent"] = h.Spent(began, end)
+	for at := began; at < end; at++ {
+		v["peak"] = max(v["peak"], h.Cost(at))
+	}
+	v.waits(h, began, end)
+	v.moves(h, began, end)
+}
+
+func measureDay(v Values, h *history.History) {
+	began := h.Mark(Day)
+	v["spent"] = h.Spent(began, h.End)
+	v["pods"], v["nodes"] = float64(len(h.Pods)), float64(len(h.Nodes))
+	v.waits(h, 0, h.End)
+	v.moves(h, began, h.End)
+}
+
+func measureStorm(v Values, h *history.History) {
+	began := h.Mark(Storm)
+	end := began + StormFor
+	v["before"], v["after"] = h.Cost(began), h.Cost(end)
+	v["lost"] = float64(h.NodesGone(began, end))
+	v["killed"] = float64(h.Killed(began, end))
+	v.waits(h, began, end)
+	v.moves(h, began, end)
 }

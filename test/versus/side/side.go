@@ -101,7 +101,7 @@ spec:
         values: [{{range $i, $v := .Capacity}}{{if $i}}, {{end}}"{{$v}}"{{end}}]
 {{- range .Types}}
       - key: {{.Key}}
-        operator: In
+        operator: {{.Operator}}
         values: [{{range $i, $v := .Values}}{{if $i}}, {{end}}"{{$v}}"{{end}}]
 {{- end}}
   disruption:

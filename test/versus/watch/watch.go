@@ -106,6 +106,18 @@ func (w *Watch) Count() (all, waiting int) {
 	return all, waiting
 }
 
+// Bound says whether a pod, by its namespace and name, has a node or is gone.
+func (w *Watch) Bound(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pods {
+		if p.Name == name {
+			return p.Bound > 0 || p.Deleted > 0
+		}
+	}
+	return false
+}
+
 // Mark notes that the load goes on.
 func (w *Watch) Mark(name string) {
 	w.mu.Lock()
