@@ -96,6 +96,12 @@ func (d *draw) offerings() {
 			}
 		}
 	}
+	if d.chance("zone ids") {
+		for i := range d.Snapshot.Offerings {
+			o := &d.Snapshot.Offerings[i]
+			o.ZoneID = "id-of-" + o.Zone
+		}
+	}
 }
 
 func (d *draw) drawPool(name string) {
@@ -156,6 +162,8 @@ func (d *draw) drawClass(id string) {
 				{Requirements: []model.Requirement{{Key: "topology.ebs.csi.aws.com/zone", Operator: model.In, Values: []string{"us-east-1a"}}}},
 			}}}
 			c.VolumeAttachments = model.Amounts{{Resource: "ebs.csi.aws.com", Value: 1}}
+		case 5:
+			c.NodeSelector = model.Labels{{Key: "topology.k8s.aws/zone-id", Value: "id-of-us-east-1a"}}
 		}
 		if d.chance("tolerates") {
 			c.Tolerations = []model.Toleration{{Key: "dedicated", Exists: true}}
