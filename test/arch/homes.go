@@ -28,7 +28,7 @@ func homes(pkgs []pkg) []home {
 		{what: "label, annotation, taint and finalizer keys", home: "services/core/labels", literals: keys(pkgs)},
 		{what: "repair defaults", home: "services/core/model", literals: []string{"AcceleratedHardwareReady"}},
 		{
-			what: "drift and how long it is held", home: "services/core/rules",
+			what: "drift and how long it is paused", home: "services/core/rules",
 			phrases: []string{"AMIDrift:", "InstanceTypeNotFound:", "NodeClassDrifted:", "NodePoolDrifted:", "RequirementsDrifted:", "SubnetDrift:"},
 			names:   regexp.MustCompile(`(?i)^sameversion$|helduntil|(first|longest)hold`),
 		},

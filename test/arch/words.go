@@ -12,7 +12,7 @@ import (
 // odd are words that must not be in the name of anything, each with what to say instead.
 func odd() map[string]string {
 	return map[string]string{
-		"berth": "slot, or what it holds", "carefree": "unconstrained", "crowd": "group", "dearer": "more expensive", "desk": "scheduler",
+		"berth": "slot, or what it contains", "carefree": "unconstrained", "crowd": "group", "dearer": "more expensive", "desk": "scheduler",
 		"employed": "DaemonSet pods", "gear": "devices", "minds": "has pod rules", "mindful": "has pod rules", "nobody": "none",
 		"nought": "zero", "seat": "assignment", "seats": "assignments", "sick": "unhealthy", "staff": "DaemonSet pods",
 		"suspect": "say what is doubted", "whoever": "any", "wish": "preference, or NodeClaim", "wishes": "preferences",

@@ -21,7 +21,7 @@ func planning(n int) bool { return n <= 98 || (n >= 113 && n <= 130) || (n >= 13
 const behavioursHead = `# Behaviours
 
 What the planner does, one behaviour a line, each shown by a file that a test runs (` + "`make scenarios`" + `). Case numbers are those
-of the catalogue of behaviours that Karpenter's own tests hold it to, so that the two can be compared one by one; where Kerf does
+of the catalogue of behaviours that Karpenter's own tests check it by, so that the two can be compared one by one; where Kerf does
 something else on purpose, the line says why. This page is written from the files: ` + "`make scenarios ARGS=-update`" + `.
 
 `
@@ -38,7 +38,7 @@ type row struct {
 // Tests of pages come after those of files_test.go, by the names of the files: -update writes plans first, then what the
 // pages take from them.
 
-// TestBehavioursArePublished holds docs/behaviours.md against the files, and the files against the numbers: each case
+// TestBehavioursArePublished compares docs/behaviours.md with the files, and the files against the numbers: each case
 // about planning has a file, or says where else it is shown.
 func TestBehavioursArePublished(t *testing.T) {
 	cases := elsewhere(t)
@@ -97,7 +97,7 @@ func TestBehavioursArePublished(t *testing.T) {
 	}
 }
 
-// pendingFolder holds files that say what is to come, which no test runs.
+// pendingFolder has files that say what is to come, which no test runs.
 const pendingFolder = "testdata/pending/"
 
 func pendingFiles(t *testing.T) []string {
@@ -109,12 +109,12 @@ func pendingFiles(t *testing.T) []string {
 	return names
 }
 
-// waiting says how much of the page does not hold yet, so that no one has to count.
+// waiting says how much of the page is not so yet, so that no one has to count.
 func waiting(run, wait int, cases map[int][]row) string {
 	if wait == 0 {
-		return fmt.Sprintf("All %d files hold.\n\n", run)
+		return fmt.Sprintf("All %d files pass.\n\n", run)
 	}
-	out := fmt.Sprintf("%d files hold. %d more say what is to come, and are marked **Not yet**", run, wait)
+	out := fmt.Sprintf("%d files pass. %d more say what is to come, and are marked **Not yet**", run, wait)
 	var only []string
 	for _, n := range slices.Sorted(maps.Keys(cases)) {
 		if !slices.ContainsFunc(cases[n], func(r row) bool { return !r.waits }) {

@@ -90,7 +90,7 @@ func (c *cluster) launch(cl *claim) {
 	})
 }
 
-// sawNone remembers for a while that an offering could not be had.
+// sawNone remembers for a while that an offering was not available.
 func (c *cluster) sawNone(id string) {
 	const memory = 3 * time.Minute
 	o := *c.market.offers[id]
@@ -182,7 +182,7 @@ func toLabels(m map[string]string) model.Labels {
 	return out
 }
 
-// fail gives a claim up that nothing was to be had for, and the disruption that it was to make safe.
+// fail gives a claim up that nothing was available for, and the disruption that it was to make safe.
 func (c *cluster) fail(cl *claim) {
 	c.remove(cl)
 	if g := cl.group; g != nil && !g.begun && g.record.EndTime.IsZero() {

@@ -86,7 +86,7 @@ func (e *eyes) destination(d *model.Disruption, p *model.Plan, pd *pod, goes map
 		}
 	}
 	if found != 1 {
-		e.c.day.broken(&e.c.day.NoDestination, fmt.Sprintf("%s %s: pod %s has %d destinations that hold", e.c.clock(), d.Reason, pd.ID, found))
+		e.c.day.broken(&e.c.day.NoDestination, fmt.Sprintf("%s %s: pod %s has %d valid destinations", e.c.clock(), d.Reason, pd.ID, found))
 	}
 }
 

@@ -127,7 +127,7 @@ func (c *cluster) changePool() {
 	}
 }
 
-// storm takes several instances of the spot type that is used most, which then can't be had for a while.
+// storm takes several instances of the spot type that is used most, which then is not available for a while.
 func (c *cluster) storm() {
 	const most = 6
 	used := map[string][]*claim{}

@@ -120,7 +120,7 @@ type Outcome struct {
 func Verify(p model.Plan, s State) Outcome {
 	v := &verifier{
 		plan: p, state: s, tally: newTally(s), verdicts: map[string]model.Verdict{}, unseen: unseen(p, s), proof: map[model.PoolName]bool{},
-		holds: map[model.PoolName]model.Reason{},
+		pauses: map[model.PoolName]model.Reason{},
 	}
 	if reason := stale(p, s); reason != (model.Reason{}) {
 		v.rejectAll(reason)
@@ -158,7 +158,7 @@ func stale(p model.Plan, s State) model.Reason {
 	case p.InventoryRevision <= 0:
 		return model.Reason{
 			Code: model.CodeStale, Subject: subject,
-			Message: "the plan was made before any inventory was seen", Remedy: "plan from a snapshot that holds an inventory",
+			Message: "the plan was made before any inventory was seen", Remedy: "plan from a snapshot that has an inventory",
 		}
 	case p.InventoryRevision > s.Revision:
 		return model.Reason{
@@ -184,7 +184,7 @@ type verifier struct {
 	groups   []Group
 	unseen   []model.ClaimID                 // claims that serve pods and that the plan could not know of, sorted
 	proof    map[model.PoolName]bool         // by pool, once asked for
-	holds    map[model.PoolName]model.Reason // why drift is held, by pool, once asked for
+	pauses   map[model.PoolName]model.Reason // why drift is paused, by pool, once asked for
 	drifts   []model.DisruptionRecord        // the state's, once asked for
 }
 

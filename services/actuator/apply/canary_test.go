@@ -134,18 +134,18 @@ func failures(ends ...string) func(*State) {
 
 func TestDriftIsHeldAfterItsReplacementFailed(t *testing.T) {
 	for name, c := range map[string]struct {
-		ends []string
-		held bool
+		ends   []string
+		paused bool
 	}{
 		"none failed":                                {ends: []string{"1"}},
-		"one failed just now":                        {ends: []string{"0!"}, held: true},
-		"one failed 14 minutes ago":                  {ends: []string{"14!"}, held: true},
+		"one failed just now":                        {ends: []string{"0!"}, paused: true},
+		"one failed 14 minutes ago":                  {ends: []string{"14!"}, paused: true},
 		"one failed 15 minutes ago":                  {ends: []string{"15!"}},
 		"one that worked ends the row":               {ends: []string{"60!", "40", "16!"}},
 		"one that worked since forgives":             {ends: []string{"5!", "1"}},
 		"a node that was needed again is no failure": {ends: []string{"1?"}},
 		"nor is a replacement that AWS took":         {ends: []string{"1x"}},
-		"nor does it end a row":                      {ends: []string{"60!", "29!", "1?"}, held: true},
+		"nor does it end a row":                      {ends: []string{"60!", "29!", "1?"}, paused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := adrift()
@@ -154,7 +154,7 @@ func TestDriftIsHeldAfterItsReplacementFailed(t *testing.T) {
 			p := plan()
 			p.Disruptions = []model.Disruption{drifting("d-1", "c1"), drifting("d-2", "c8")}
 			want := model.Code(0)
-			if c.held {
+			if c.paused {
 				want = model.CodeCanary
 			}
 			o := Verify(p, s)

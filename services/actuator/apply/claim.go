@@ -17,7 +17,7 @@ import (
 // by less than that in the seconds between plan and apply; what moved by more deserves another plan.
 const priceSlack = 5
 
-// claim checks one claim and counts it in t. Offerings that can't be had are dropped; the claim is rejected, with the
+// claim checks one claim and counts it in t. Offerings that are not available are dropped; the claim is rejected, with the
 // reason of its first offering, when none is left.
 func (v *verifier) claim(w model.NodeClaim, t tally) (model.Claim, model.Reason) {
 	fail := func(code model.Code, format string, args ...any) (model.Claim, model.Reason) {
@@ -140,7 +140,7 @@ func (v *verifier) duplicate(w model.NodeClaim, t tally) model.Reason {
 			return model.Reason{
 				Code: model.CodeDuplicate, Subject: "pod/" + string(served[i]),
 				Message: fmt.Sprintf("claim %s, which the plan could not know of, serves pod %s", id, served[i]),
-				Remedy:  "plan again from an inventory that holds it",
+				Remedy:  "plan again from an inventory that has it",
 			}
 		}
 	}

@@ -285,10 +285,10 @@ func (v *verifier) taken(id model.ClaimID) bool {
 	return false
 }
 
-// Bounded says that pods can't hold the claim's drain up for ever: it has a termination grace period.
+// Bounded says that pods can't delay the claim's drain for ever: it has a termination grace period.
 func Bounded(c model.Claim) bool { return c.TerminationGracePeriod != nil }
 
-// why checks that the disruption's reason holds for the candidate, and that nothing protects it. An unhealthy node goes in spite
+// why checks that the disruption's reason applies to the candidate, and that nothing protects it. An unhealthy node goes in spite
 // of all protection, and so does one that has expired where its drain is bounded.
 func (v *verifier) why(c model.Claim, n cluster.Node, d model.Disruption) model.Reason {
 	fail := func(code model.Code, format string, args ...any) model.Reason {

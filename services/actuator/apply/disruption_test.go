@@ -46,7 +46,7 @@ func TestDisruptions(t *testing.T) {
 			plan: replacing(cheap), state: func(s *State) { reprice(s, "m5.large", "a", Offering{Price: 80_000}) },
 			want: model.CodeNoCheaper, wantClaim: model.CodeGroup,
 		},
-		"a replacement that can't be had takes the disruption with it": {
+		"a replacement that is not available takes the disruption with it": {
 			plan: replacing(offering("c5.large", "c", 85_000)), want: model.CodeGroup, wantClaim: model.CodeNoOffering,
 		},
 		"pods that fit elsewhere need no replacement": {plan: deleting(model.ReasonUnderutilized)},

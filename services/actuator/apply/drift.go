@@ -103,7 +103,7 @@ func (v *verifier) canary(d model.Disruption) model.Reason {
 	}
 	slices.Sort(pools)
 	for _, pool := range pools {
-		if why := v.held(pool); !why.OK() {
+		if why := v.paused(pool); !why.OK() {
 			return why
 		}
 		if why := rules.Canary(pool, v.drifting(pool)+count[pool]-1, v.proven(pool)); !why.OK() {
@@ -113,17 +113,17 @@ func (v *verifier) canary(d model.Disruption) model.Reason {
 	return model.Reason{}
 }
 
-// held is why drifted nodes of a pool may not go because replacements failed.
-func (v *verifier) held(pool model.PoolName) model.Reason {
-	why, known := v.holds[pool]
+// paused is why drifted nodes of a pool may not go because replacements failed.
+func (v *verifier) paused(pool model.PoolName) model.Reason {
+	why, known := v.pauses[pool]
 	if !known {
-		why, _ = rules.DriftHold(pool, v.records(), func(id model.ClaimID) *model.Claim {
+		why, _ = rules.DriftPause(pool, v.records(), func(id model.ClaimID) *model.Claim {
 			if c, ok := v.state.Claims[id]; ok {
 				return &c
 			}
 			return nil
 		}, v.state.Now)
-		v.holds[pool] = why
+		v.pauses[pool] = why
 	}
 	return why
 }

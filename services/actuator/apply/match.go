@@ -18,7 +18,7 @@ func violated(has map[string]string, asked demands) string {
 			continue
 		}
 		if !r.Matches(value, present) {
-			return fmt.Sprintf("the claim's requirement %s does not hold", r)
+			return fmt.Sprintf("the claim's requirement %s is not met", r)
 		}
 	}
 	for _, r := range asked.pool {
@@ -31,7 +31,7 @@ func violated(has map[string]string, asked demands) string {
 			continue
 		}
 		if !r.Matches(value, present) {
-			return fmt.Sprintf("the pool's requirement %s does not hold", r)
+			return fmt.Sprintf("the pool's requirement %s is not met", r)
 		}
 	}
 	return ""

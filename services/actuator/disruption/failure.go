@@ -11,7 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
-// failure says why the candidates must stay: a replacement has failed, or what made them candidates no longer holds; ""
+// failure says why the candidates must stay: a replacement has failed, or what made them candidates no longer applies; ""
 // when neither is so.
 func failure(d model.DisruptionRecord, f Facts, now time.Time) string {
 	for i, m := range f.Replacements {
@@ -106,7 +106,7 @@ func tainted(f Facts) bool {
 	return !slices.ContainsFunc(f.Candidates, func(m Member) bool { return m.Claim != nil && m.Node != nil && !m.Node.Tainted })
 }
 
-// driftEvents tell the users of each pool whose drift is held now that this disruption was given up.
+// driftEvents tell the users of each pool whose drift is paused now that this disruption was given up.
 func driftEvents(d model.DisruptionRecord, f Facts, why string, now time.Time) []Effect {
 	var pools []model.PoolName
 	for _, m := range f.Candidates {
@@ -118,9 +118,9 @@ func driftEvents(d model.DisruptionRecord, f Facts, why string, now time.Time) [
 	records := append(slices.Clone(f.Others), d)
 	var effects []Effect
 	for _, pool := range slices.Compact(pools) {
-		if held, _ := rules.DriftHold(pool, records, f.Claim, now); !held.OK() {
+		if paused, _ := rules.DriftPause(pool, records, f.Claim, now); !paused.OK() {
 			effects = append(effects, Effect{Kind: EffectEvent, Event: cluster.Event{
-				Kind: "NodePool", Name: string(pool), Warning: true, Reason: "DriftHeld", Message: held.Message + "; the last: " + why,
+				Kind: "NodePool", Name: string(pool), Warning: true, Reason: "DriftPaused", Message: paused.Message + "; the last: " + why,
 			}})
 		}
 	}

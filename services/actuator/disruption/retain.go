@@ -13,13 +13,13 @@ const (
 	keepRecords = model.LongestPodRest
 	// maxRecords is how many of them are kept at most: the oldest go first.
 	maxRecords = 4000
-	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest holds, or a
+	// keepFailures is how long drift whose replacement failed is remembered: longer than several of its longest pauses, or a
 	// row of failures would be forgotten while it goes on.
 	keepFailures = 24 * time.Hour
 )
 
 // Forgotten are the ended disruptions whose records are not needed any more, sorted: they are long over, or there are too
-// many. Planners look back as far as drift may be held, and leave pods alone that were moved lately. History is how long
+// many. Planners look back as far as drift may be paused, and leave pods alone that were moved lately. History is how long
 // ended claims are remembered.
 func Forgotten(records map[model.DisruptionID]*model.DisruptionRecord, history time.Duration, now time.Time) []model.DisruptionID {
 	var out []model.DisruptionID

@@ -21,7 +21,7 @@ type DeviceClaim struct {
 // DeviceRequest is one request of a claim.
 type DeviceRequest struct {
 	Name string
-	// Options are at least one; the first that can be had is taken.
+	// Options are at least one; the first that is available is taken.
 	Options []DeviceOption
 }
 
@@ -56,7 +56,7 @@ type NodeDevice struct {
 	FailingSelectors []string
 	// Attributes are those that constraints name, with their type before the value, such as "int:3".
 	Attributes Labels
-	// Unavailable devices can't be had: they are tainted, or taken by something that is no pod.
+	// Unavailable devices are not given out: they are tainted, or taken by something that is no pod.
 	Unavailable bool
 	// Unsupported is the field of the device that Kerf does not plan with, and what is wrong with it; "" when none is.
 	Unsupported string

@@ -143,7 +143,7 @@ const (
 	PreferencesPriced PreferencePolicy = iota + 1
 	// PreferencesIgnored plans as if there were no preferences.
 	PreferencesIgnored
-	// PreferencesEnforced treats preferences as requirements, and gives up only those that can't be had.
+	// PreferencesEnforced treats preferences as requirements, and gives up only those that can't be met.
 	PreferencesEnforced
 )
 

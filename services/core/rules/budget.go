@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/schedule"
 )
 
-// ActiveBudgets are those of a pool's budgets that hold now. One whose schedule can't be read always holds, and lets no
+// ActiveBudgets are those of a pool's budgets that apply now. One whose schedule can't be read always applies, and lets no
 // node go.
 func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []model.DisruptionBudget, until time.Time) {
 	for _, b := range budgets {
@@ -23,8 +23,8 @@ func ActiveBudgets(budgets []model.DisruptionBudget, now time.Time) (active []mo
 			active = append(active, b)
 			continue
 		}
-		holds, changes := s.Active(now, b.Duration)
-		if holds {
+		applies, changes := s.Active(now, b.Duration)
+		if applies {
 			active = append(active, b)
 		}
 		until = Earliest(until, changes)

@@ -114,7 +114,7 @@ func TestHashesAreMadeAgainByTheNewVersionOnly(t *testing.T) {
 	}
 }
 
-func TestDriftHold(t *testing.T) {
+func TestDriftPause(t *testing.T) {
 	// record is a disruption of a drifted node that ended at this minute; what took its place is one claim.
 	record := func(id string, ended float64, rolledBack bool, replacements ...model.ClaimID) model.DisruptionRecord {
 		return model.DisruptionRecord{
@@ -139,11 +139,11 @@ func TestDriftHold(t *testing.T) {
 	type records []model.DisruptionRecord
 	for name, tc := range map[string]struct {
 		records records
-		want    float64 // 0 for no hold
+		want    float64 // 0 for no pause
 	}{
 		"nothing failed":                                        {nil, 0},
-		"one failure holds for 15 min":                          {records{failed("a", -10)}, 5},
-		"the hold is over":                                      {records{failed("a", -15)}, 0},
+		"one failure pauses for 15 min":                         {records{failed("a", -10)}, 5},
+		"the pause is over":                                     {records{failed("a", -15)}, 0},
 		"a second in a row for 30":                              {records{failed("a", -40), failed("b", -10)}, 20},
 		"in whichever order they come":                          {records{failed("b", -10), failed("a", -40)}, 20},
 		"a fifth for 4 h":                                       {records{failed("a", -14), failed("b", -13), failed("c", -12), failed("d", -11), failed("e", -10)}, 230},
@@ -176,7 +176,7 @@ func TestDriftHold(t *testing.T) {
 				want = answer{model.CodeCanary, tc.want}
 			}
 			claim := func(id model.ClaimID) *model.Claim { return claims[id] }
-			check(t, says(rules.DriftHold("default", tc.records, claim, noon())), want)
+			check(t, says(rules.DriftPause("default", tc.records, claim, noon())), want)
 		})
 	}
 }
@@ -189,7 +189,7 @@ func TestACanaryGoesFirst(t *testing.T) {
 		t.Error("a second goes before the first has proven anything")
 	}
 	if r := rules.Canary("default", 1, true); !r.OK() {
-		t.Errorf("what is proven is held: %s", r.Message)
+		t.Errorf("what is proven is paused: %s", r.Message)
 	}
 	pool, class := &model.NodePool{Name: "default", NodeClass: "al2023", Hash: "1"}, &model.NodeClass{Name: "al2023", Hash: "2"}
 	for name, tc := range map[string]struct {

@@ -61,7 +61,7 @@ func (s *Stock) Revert(mark int) {
 	s.log = s.log[:mark]
 }
 
-// Take gives the devices of one pod's claims, or, where they can't be had together, nothing, and false.
+// Take gives the devices of one pod's claims, or, where they are not available together, nothing, and false.
 func (s *Stock) Take(claims []model.DeviceClaim) bool {
 	if len(claims) == 0 {
 		return true
@@ -95,7 +95,7 @@ func (s *Stock) Capacity(claims []model.DeviceClaim, most int) int {
 	return n
 }
 
-// Free is how many devices match a selector and can be had.
+// Free is how many devices match a selector and are available.
 func (s *Stock) Free(selector string) int {
 	n := 0
 	for _, d := range s.matches(selector) {
@@ -209,7 +209,7 @@ func (x *deviceMatch) option(claim, request int, o *model.DeviceOption) bool {
 	return x.pick(pick{claim, request, o, candidates, count})
 }
 
-// all takes all candidates. One that can't be had leaves other ways open; one that breaks a constraint is to the scheduler
+// all takes all candidates. One that is not available leaves other ways open; one that breaks a constraint is to the scheduler
 // a claim that makes no sense, and it gives up on the place.
 func (x *deviceMatch) all(p pick) bool {
 	mark, before, given := x.stock.Mark(), slices.Clone(x.values[p.claim]), x.given[p.claim]
@@ -322,7 +322,7 @@ func (s *Stock) Why(claims []model.DeviceClaim, what, subject string) model.Reas
 	return out
 }
 
-// lacks says why no option of a request can be had for itself; "" where one can.
+// lacks says why no option of a request is available for itself; "" where one is.
 func (s *Stock) lacks(q model.DeviceRequest, what string) (message, remedy string) {
 	for i := range q.Options {
 		o := &q.Options[i]

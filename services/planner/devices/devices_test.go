@@ -247,7 +247,7 @@ func TestAnAllocatedClaimStaysWhereItIsUnlessAllItsPodsGo(t *testing.T) {
 		t.Errorf("the claim is on n0; a new node says %q", tally.Why(1, c, "a new node").Message)
 	}
 	if tally := places("n0"); tally.Take(0, c) || !tally.Take(1, c) {
-		t.Error("when n0 goes, the claim can be had on a new node, and on that only")
+		t.Error("when n0 goes, the claim is met on a new node, and on that only")
 	}
 	afar := shared
 	afar.Node, afar.Terms = "", []model.NodeAffinityTerm{{Requirements: []model.Requirement{{Key: "zone", Operator: model.In, Values: []string{"a"}}}}}

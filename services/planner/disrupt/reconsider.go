@@ -13,8 +13,8 @@ import (
 
 // reconsider is when time alone first changes which nodes may or must go; zero when it never does:
 //
-//   - a pool's disruption budget begins or ceases to hold by its schedule;
-//   - the drift of a pool is no longer held after a failed replacement;
+//   - a pool's disruption budget begins or ceases to apply by its schedule;
+//   - the drift of a pool is no longer paused after a failed replacement;
 //   - a claim expires, or is about to;
 //   - a node has been quiet for as long as its pool's consolidateAfter asks for;
 //   - an unhealthy condition has lasted for as long as the repair policy waits;
@@ -30,8 +30,8 @@ func reconsider(dr *draft.Draft) time.Time {
 func poolsChange(v *view.View) (first time.Time) {
 	for _, p := range v.Pools {
 		_, budgets := rules.ActiveBudgets(p.Budgets, v.Now)
-		_, hold := replace.HoldOf(v, p)
-		first = rules.Earliest(first, budgets, hold)
+		_, pause := replace.DriftPause(v, p)
+		first = rules.Earliest(first, budgets, pause)
 	}
 	return first
 }

@@ -181,7 +181,7 @@ func TestPodsThatClaimDevicesArePlannedFor(t *testing.T) {
 			},
 			[]string{"shop/a-000 pending: DEVICES"},
 		},
-		"the next alternative does where the first can't be had": {
+		"the next alternative does where the first is not available": {
 			func(w *world) { w.class("a", 100, gib, claims(own(request("r", "tpu", "2*gpu")))); w.pending("a", 1) },
 			[]string{"m5.xlarge×1"},
 		},

@@ -126,9 +126,9 @@ func TestAPlanSaysWhenTimeChangesIt(t *testing.T) {
 		"a budget without a schedule":            {func(p *past) { p.budget("", 0) }, 0},
 		"a schedule that is none":                {func(p *past) { p.budget("soon", 1) }, 0},
 
-		"the first hold after a failed drift": {func(p *past) { p.failed(-10) }, 5},
-		"a second in a row":                   {func(p *past) { p.failed(-60, -20) }, 10},
-		"a failure of long ago":               {func(p *past) { p.failed(-300) }, 0},
+		"the first pause after a failed drift": {func(p *past) { p.failed(-10) }, 5},
+		"a second in a row":                    {func(p *past) { p.failed(-60, -20) }, 10},
+		"a failure of long ago":                {func(p *past) { p.failed(-300) }, 0},
 		"a type that may only be missed by an old claim": {func(p *past) {
 			p.Snapshot.NodeClasses = []model.NodeClass{{Name: "al2023", Catalog: "cat"}}
 			p.Snapshot.Catalogs = []model.Catalog{{ID: "cat"}}

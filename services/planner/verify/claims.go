@@ -125,7 +125,7 @@ func (c *claims) problems(v *place.Variant, claim *model.NodeClaim, pool *model.
 		fail("it does not exist")
 		return problems
 	case !c.f.Market.Available(&known):
-		fail("it can't be had now")
+		fail("it is not available now")
 	case known.Price != o.Price || known.PriceEstimated != o.PriceEstimated:
 		fail("it costs %d, not %d", known.Price, o.Price)
 	}

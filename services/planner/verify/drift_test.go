@@ -52,7 +52,7 @@ func TestDriftFollowsFromTheSnapshot(t *testing.T) {
 		"a type that is not sold like that": {silent(func(_ *model.Input, c *model.Claim) { c.CapacityType = model.Spot }), ""},
 		"a type that is not sold there":     {silent(func(_ *model.Input, c *model.Claim) { c.Zone = "r-1z" }), ""},
 		"a reserved type that is sold":      {silent(func(_ *model.Input, c *model.Claim) { c.CapacityType = model.Reserved }), not},
-		"a type that can't be had now": {silent(func(in *model.Input, _ *model.Claim) {
+		"a type that is not available now": {silent(func(in *model.Input, _ *model.Claim) {
 			for i := range in.Snapshot.Offerings {
 				in.Snapshot.Offerings[i].UnavailableUntil = at(59)
 			}
@@ -115,8 +115,8 @@ func TestDriftGoesByCanary(t *testing.T) {
 	}, "the plan takes 1 drifted nodes: one drifted node of the pool goes first"}.run)
 }
 
-// TestFailedDriftHoldsThePool takes a drifted node and a history of the pool's drift.
-func TestFailedDriftHoldsThePool(t *testing.T) {
+// TestFailedDriftPausesThePool takes a drifted node and a history of the pool's drift.
+func TestFailedDriftPausesThePool(t *testing.T) {
 	type end struct {
 		minute int
 		failed bool

@@ -227,8 +227,8 @@ func (d *disruptions) canaries() {
 			}
 			proven = proven || d.proves(claim, name)
 		}
-		hold, _ := rules.DriftHold(name, d.f.Cluster.Snapshot.Disruptions, claim, d.f.Input.Now)
-		for _, r := range []model.Reason{hold, rules.Canary(name, going, proven)} {
+		pause, _ := rules.DriftPause(name, d.f.Cluster.Snapshot.Disruptions, claim, d.f.Input.Now)
+		for _, r := range []model.Reason{pause, rules.Canary(name, going, proven)} {
 			if !r.OK() {
 				d.r.Fail("node pool "+string(name), "the plan takes %d drifted nodes: %s", taken[name], r.Message)
 			}

@@ -126,7 +126,7 @@ func TestABrokenRuleIsFound(t *testing.T) {
 			for i := range in.Snapshot.Offerings {
 				in.Snapshot.Offerings[i].UnavailableUntil = at(45)
 			}
-		}, "can't be had now"},
+		}, "is not available now"},
 		"a zone without subnet":          {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.NodeClasses[0].Zones = []string{"r-1c"} }, "no subnet in zone"},
 		"a type that no image boots":     {buying, func(_ *model.Input, p *model.Plan) { retype(p, "arm", 50_000) }, "no image of node class"},
 		"a type outside the catalog":     {buying, func(in *model.Input, _ *model.Plan) { in.Snapshot.Catalogs[0].ID = "other" }, "not in the catalog"},

@@ -33,7 +33,7 @@ const (
 const MaxBytes = 16384
 
 // ErrNothing says that the text holds nothing that would start a kubelet.
-var ErrNothing = errors.New("user data holds no node configuration")
+var ErrNothing = errors.New("user data has no node configuration")
 
 // Node is what a kubelet would be started with.
 type Node struct {

@@ -223,10 +223,10 @@ func fiveClasses(seed uint64, pods int) *Workload {
 	return drawn(w, pods, tied())
 }
 
-// preferences is pods that would each like a node and a zone of their own; the former can be had, the latter can't.
+// preferences is pods that would each like a node and a zone of their own; the former is possible, the latter isn't.
 func preferences(seed uint64, pods int) *Workload {
 	w := &Workload{
-		Note: fmt.Sprintf("%d pods that prefer a node of their own and, which can't be had, a zone of their own", pods),
+		Note: fmt.Sprintf("%d pods that prefer a node of their own and, which is not possible, a zone of their own", pods),
 		Seed: seed, Pools: []Pool{{Name: "default"}},
 	}
 	app := map[string]string{"app": "nginx"}

@@ -154,8 +154,8 @@ func (h history) since(at time.Time) history {
 	return h[i:]
 }
 
-// homeless is an error when a plan after the first moment left a pod of the workload without a place.
-func (h history) homeless(workload string) error {
+// leftPending is an error when a plan after the first moment left a pod of the workload pending.
+func (h history) leftPending(workload string) error {
 	for _, m := range h {
 		for _, pod := range m.pending {
 			if m.plan != h[0].plan && strings.HasPrefix(pod, namespace+"/"+workload+"-") {

@@ -147,7 +147,7 @@ func TestAPodWithoutAPlaceIsFound(t *testing.T) {
 		"the plan of before says so": {history{plan("p-1", "default/web-a-b"), plan("p-2")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := tt.h.homeless("web")
+			err := tt.h.leftPending("web")
 			if (err == nil) != (tt.want == "") || (err != nil && !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("finding %v, want %q", err, tt.want)
 			}

@@ -147,7 +147,7 @@ func plannerAway(ctx context.Context, s *Stage) error {
 // etcdAway kills etcd, lets pods come, and starts it again.
 func etcdAway(ctx context.Context, s *Stage) error {
 	return s.without(ctx, stack.Etcd, s.logged("actuator", "leading no longer", "etcd at 127.0.0.1"),
-		s.logged("actuator", "no election can be held", "etcd at 127.0.0.1"))
+		s.logged("actuator", "no leader can be elected", "etcd at 127.0.0.1"))
 }
 
 // without lets pods come while a part is away, waits until that was reported, and expects the pods to run once the part

@@ -240,7 +240,7 @@ func (c *readyCount) orderly(h history, gone []departure, reason clusterpb.Disru
 			return 0, err
 		}
 	}
-	if err := h.homeless(c.app); err != nil {
+	if err := h.leftPending(c.app); err != nil {
 		return 0, err
 	}
 	least, err := c.least()

@@ -173,7 +173,7 @@ func taints(ts []model.Taint) string {
 	return strings.Join(out, ",")
 }
 
-// catalog writes the types with their prices, and what is not to be had.
+// catalog writes the types with their prices, and what is not available.
 func (w *writer) catalog() {
 	zones := w.zones()
 	for _, t := range w.s.Catalogs[0].InstanceTypes {

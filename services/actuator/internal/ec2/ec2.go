@@ -134,7 +134,7 @@ func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
 		return fmt.Errorf("describe EKS cluster %s (or set aws.api in the configuration): %w", a.cluster, classify(err))
 	}
 	if out.Cluster == nil {
-		return fmt.Errorf("describe EKS cluster %s: the answer holds no cluster", a.cluster)
+		return fmt.Errorf("describe EKS cluster %s: the answer has no cluster", a.cluster)
 	}
 	fill := func(field *string, value *string) {
 		if *field == "" {

@@ -28,7 +28,7 @@ const (
 )
 
 // kindOf sorts error codes. Quotas count as capacity: the account can have no more of it now, and another offering may
-// still be had.
+// still be available.
 func kindOf(code string) kind {
 	switch code {
 	case "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity",

@@ -32,7 +32,7 @@ func (s *Store) Campaign(ctx context.Context, candidate string) (store.Term, err
 			return term, nil
 		}
 		if failures == 0 && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "no election can be held; trying again until it answers", "store", s.at, "error", err)
+			s.log.WarnContext(ctx, "no leader can be elected; trying again until it answers", "store", s.at, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -83,7 +83,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, errors.New("etcd: endpoints: at least one is needed")
 	}
 	if c.Cluster == "" || strings.Contains(c.Cluster, "/") {
-		return nil, fmt.Errorf("etcd: cluster name %q: must be set and hold no slash", c.Cluster)
+		return nil, fmt.Errorf("etcd: cluster name %q: must be set and contain no slash", c.Cluster)
 	}
 	if c.LeaseTTL == 0 {
 		c.LeaseTTL = DefaultLeaseTTL
@@ -135,7 +135,7 @@ func tlsConfig(c Config) (*tls.Config, error) {
 		}
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_file: %s holds no PEM certificate", c.CAFile)
+			return nil, fmt.Errorf("ca_file: %s has no PEM certificate", c.CAFile)
 		}
 	}
 	if c.CertFile != "" || c.KeyFile != "" {
@@ -206,7 +206,7 @@ func (s *Store) born(ctx context.Context, out *store.Contents) (int64, error) {
 	for _, kv := range r.Kvs {
 		var t timestamppb.Timestamp
 		if err := proto.Unmarshal(kv.Value, &t); err != nil {
-			return 0, fmt.Errorf("load from %s: key %s does not hold a timestamp: %w", s.at, kv.Key, err)
+			return 0, fmt.Errorf("load from %s: key %s is no timestamp: %w", s.at, kv.Key, err)
 		}
 		out.Born = t.AsTime()
 	}

@@ -162,7 +162,7 @@ func each(l cache.GenericLister, visit func(*unstructured.Unstructured)) error {
 	for _, o := range objects {
 		u, ok := o.(*unstructured.Unstructured)
 		if !ok {
-			return fmt.Errorf("cache holds %T, not an object", o)
+			return fmt.Errorf("the cache has a %T, not an object", o)
 		}
 		visit(u)
 	}

@@ -175,7 +175,7 @@ func get(l cache.GenericLister, name string) (*unstructured.Unstructured, error)
 	}
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("cache holds %T, not an object", o)
+		return nil, fmt.Errorf("the cache has a %T, not an object", o)
 	}
 	return u, nil
 }

@@ -174,7 +174,7 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 		r.kube.change(func() { r.kube.neverReady = true })
 		r.accepted(removal("d1", model.ReasonDrifted, []model.ClaimID{"c1"}, "m5.large"))
 		r.until("d1 is rolled back", time.Hour, func() bool { return r.record("d1").RolledBack })
-		r.hasEvent("NodePool", "default", "DriftHeld", "1 failure in a row")
+		r.hasEvent("NodePool", "default", "DriftPaused", "1 failure in a row")
 		r.hasEvent("NodeClaim", "c1", "DisruptionRolledBack", "it is not ready")
 		r.rejected(removal("d2", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
 		if len(r.kube.evictions()) != 0 || r.hasTaint("c2") || r.claim("c1").State != model.ClaimInitialized {
@@ -183,7 +183,7 @@ func TestDriftIsHeldWhenTheCanaryDies(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		r.accepted(removal("d3", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"))
 		r.until("d3 is rolled back", time.Hour, func() bool { return r.record("d3").RolledBack })
-		r.hasEvent("NodePool", "default", "DriftHeld", "2 failures in a row")
+		r.hasEvent("NodePool", "default", "DriftPaused", "2 failures in a row")
 		time.Sleep(16 * time.Minute)
 		r.rejected(removal("d4", model.ReasonDrifted, []model.ClaimID{"c2"}, "m5.large"), model.CodeCanary)
 		r.kube.change(func() { r.kube.neverReady = false })

@@ -116,7 +116,7 @@ func (m *Market) refreshTypes(ctx context.Context) {
 	})
 }
 
-// refreshPrices asks again for list prices that could not be had with the types: what stands in for them is an estimate.
+// refreshPrices asks again for list prices that did not come with the types: what stands in for them is an estimate.
 func (m *Market) refreshPrices(ctx context.Context) {
 	var prices map[model.TypeName]int64
 	m.cfg.Jobs.Do(ctx, jobs.Job{

@@ -69,7 +69,7 @@ func convertAWSNodeTemplate(old *AWSNodeTemplate) Result {
 	}
 	r.image(s, family, path)
 	if old.Spec.LaunchTemplate != nil {
-		r.fail(field.Forbidden(path.Child("launchTemplate"), "launch templates of one's own are no longer taken: write what it holds as "+
+		r.fail(field.Forbidden(path.Child("launchTemplate"), "launch templates of one's own are no longer taken: write its content as "+
 			"amiSelectorTerms, userData, blockDeviceMappings, metadataOptions and securityGroupSelectorTerms"))
 	}
 	s.InstanceProfile = old.Spec.InstanceProfile

@@ -21,7 +21,7 @@ func NeverEvictable(v *view.View) []bool {
 	return out
 }
 
-// blocked is what a disruption budget holds up.
+// blocked is what a disruption budget blocks.
 type blocked struct {
 	pods, nodes int
 	// last is the last host that was counted, plus one.
@@ -30,7 +30,7 @@ type blocked struct {
 	with string
 }
 
-// Blockers tells of pod disruption budgets that will hold up every drain, before they do: those that never allow an
+// Blockers tells of pod disruption budgets that will block every drain, before they do: those that never allow an
 // eviction, and those that share a pod with another one, which the API server then refuses to evict at all.
 func Blockers(v *view.View) []model.Reason {
 	p := NewPods(v)
@@ -54,7 +54,7 @@ func Blockers(v *view.View) []model.Reason {
 	return out
 }
 
-// blame counts a pod on a host for those of the budgets that cover it that hold it up.
+// blame counts a pod on a host for those of the budgets that cover it and block it.
 func (p *Pods) blame(by []blocked, covering []int, host int) {
 	for k, b := range covering {
 		if !p.v.Snapshot.PodDisruptionBudgets[b].NeverAllows && len(covering) == 1 {
@@ -73,16 +73,16 @@ func (p *Pods) blame(by []blocked, covering []int, host int) {
 }
 
 func (x *blocked) reason(b *model.PodDisruptionBudget) model.Reason {
-	holds := fmt.Sprintf("it holds %s on %s", fit.Count(x.pods, "pod"), fit.Count(x.nodes, "node"))
+	affected := fmt.Sprintf("that affects %s on %s", fit.Count(x.pods, "pod"), fit.Count(x.nodes, "node"))
 	if b.NeverAllows {
 		return model.Reason{
 			Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,
-			Message: "it never allows an eviction: " + holds, Remedy: "let it allow at least one disruption",
+			Message: "it never allows an eviction: " + affected, Remedy: "let it allow at least one disruption",
 		}
 	}
 	return model.Reason{
 		Code: model.CodePDB, Subject: "poddisruptionbudget/" + b.ID,
-		Message: fmt.Sprintf("it shares pods with %s, and pods of two budgets can't be evicted: %s", x.with, holds),
+		Message: fmt.Sprintf("it shares pods with %s, and pods of two budgets can't be evicted: %s", x.with, affected),
 		Remedy:  "let one PodDisruptionBudget cover a pod",
 	}
 }

@@ -141,10 +141,10 @@ func (j *judge) preferencesKept(d *draft.Decision) model.Reason {
 	at := func(h int) *fit.Place {
 		return &fit.Place{Labels: j.v.Hosts[h].LabelSets[0], Taints: j.v.Hosts[h].Taints}
 	}
-	home := j.draft.Homes(d.Hosts)
+	hostOf := j.draft.PodHosts(d.Hosts)
 	for _, a := range d.Destinations {
 		p := j.v.Pods[a.Pod]
-		if fit.PreferencePenalty(p.Class.Profile, at(a.Host)) > fit.PreferencePenalty(p.Class.Profile, at(home[a.Pod])) {
+		if fit.PreferencePenalty(p.Class.Profile, at(a.Host)) > fit.PreferencePenalty(p.Class.Profile, at(hostOf[a.Pod])) {
 			return model.Reason{
 				Code: model.CodeNoDestination, Subject: "pod/" + string(p.ID),
 				Message: fmt.Sprintf("pod %s would have fewer of its preferences met elsewhere, and preferences are enforced", p.ID),

@@ -12,8 +12,8 @@ func (dr *Draft) Parts(d Decision) []Decision {
 		}
 		return h
 	}
-	home := dr.Homes(d.Hosts)
-	source := func(pod int) int { return find(home[pod]) }
+	hostOf := dr.PodHosts(d.Hosts)
+	source := func(pod int) int { return find(hostOf[pod]) }
 	for _, b := range d.Replacements {
 		first := -1
 		for _, it := range b.Items {
@@ -53,8 +53,8 @@ func (dr *Draft) Parts(d Decision) []Decision {
 	return out
 }
 
-// Homes says on which host each pod of some hosts is, those of buffers included.
-func (dr *Draft) Homes(hosts []int) map[int]int {
+// PodHosts says on which of some hosts each pod is, those of buffers included.
+func (dr *Draft) PodHosts(hosts []int) map[int]int {
 	out := make(map[int]int)
 	for _, h := range hosts {
 		for _, p := range dr.Moving[h] {

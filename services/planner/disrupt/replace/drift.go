@@ -64,22 +64,22 @@ func (x *replacer) replaceDrifted() {
 
 // canary says whether one more drifted node of a pool may go.
 func (x *replacer) canary(pool *view.Pool) model.Reason {
-	hold, known := x.holds[pool]
+	pause, known := x.pauses[pool]
 	if !known {
-		hold, _ = HoldOf(x.v, pool)
-		x.holds[pool] = hold
+		pause, _ = DriftPause(x.v, pool)
+		x.pauses[pool] = pause
 	}
-	if !hold.OK() {
-		return hold
+	if !pause.OK() {
+		return pause
 	}
 	leaving := x.canaries[pool.Index]
 	return rules.Canary(pool.Name, leaving, leaving > 0 && x.proven(pool))
 }
 
-// HoldOf says that drift of a pool is held after failed replacements, and until when.
-func HoldOf(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
+// DriftPause says that drift of a pool is paused after failed replacements, and until when.
+func DriftPause(v *view.View, pool *view.Pool) (model.Reason, time.Time) {
 	claim := func(id model.ClaimID) *model.Claim { return v.ClaimIndex[id] }
-	return rules.DriftHold(pool.Name, v.Snapshot.Disruptions, claim, v.Now)
+	return rules.DriftPause(pool.Name, v.Snapshot.Disruptions, claim, v.Now)
 }
 
 // proven says whether a node that was launched as the pool asks for now is well.

@@ -11,7 +11,7 @@ import (
 // noon is when the tests plan.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
 
-func TestDriftIsHeldAfterAReplacementFailedByItself(t *testing.T) {
+func TestDriftIsPausedAfterAReplacementFailedByItself(t *testing.T) {
 	claims := map[model.ClaimID]*model.Claim{
 		"old":       {NodePool: "default", State: model.ClaimInitialized},
 		"failed":    {NodePool: "default", State: model.ClaimFailed},
@@ -22,10 +22,10 @@ func TestDriftIsHeldAfterAReplacementFailedByItself(t *testing.T) {
 	tests := map[string]struct {
 		replacement model.ClaimID
 		ended       time.Duration
-		held        bool
+		paused      bool
 	}{
 		"it failed":                         {"failed", 14 * time.Minute, true},
-		"it failed, and the hold is over":   {"failed", 15 * time.Minute, false},
+		"it failed, and the pause is over":  {"failed", 15 * time.Minute, false},
 		"AWS reclaimed it":                  {"reclaimed", time.Minute, false},
 		"a user deleted it":                 {"deleted", time.Minute, false},
 		"its static pool was made smaller":  {"surplus", time.Minute, false},
@@ -47,10 +47,10 @@ func TestDriftIsHeldAfterAReplacementFailedByItself(t *testing.T) {
 				v.Snapshot.Disruptions[0].Candidates = []model.ClaimID{"other"}
 			}
 			v.ClaimIndex = claims
-			x := &replacer{v: v, canaries: make([]int, 1), holds: make(map[*view.Pool]model.Reason)}
+			x := &replacer{v: v, canaries: make([]int, 1), pauses: make(map[*view.Pool]model.Reason)}
 			r := x.canary(&view.Pool{NodePool: &model.NodePool{Name: "default"}})
-			if held := r.Code == model.CodeCanary; held != tt.held {
-				t.Errorf("held is %v (%s), want %v", held, r.Message, tt.held)
+			if paused := r.Code == model.CodeCanary; paused != tt.paused {
+				t.Errorf("paused is %v (%s), want %v", paused, r.Message, tt.paused)
 			}
 		})
 	}

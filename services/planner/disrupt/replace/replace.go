@@ -34,13 +34,13 @@ type replacer struct {
 	fixed Fixed
 	// canaries is how many drifted nodes of each pool are on their way out, those of this plan included.
 	canaries []int
-	// holds say of a pool why its drift is held after failures; a pool is there once it was asked for.
-	holds map[*view.Pool]model.Reason
+	// pauses say of a pool why its drift is paused after failures; a pool is there once it was asked for.
+	pauses map[*view.Pool]model.Reason
 }
 
 func newReplacer(dr *draft.Draft, fixed Fixed) *replacer {
 	r := &replacer{
-		draft: dr, v: dr.View, fixed: fixed, canaries: make([]int, len(dr.View.Pools)), holds: make(map[*view.Pool]model.Reason),
+		draft: dr, v: dr.View, fixed: fixed, canaries: make([]int, len(dr.View.Pools)), pauses: make(map[*view.Pool]model.Reason),
 	}
 	for _, h := range dr.View.Hosts {
 		if h.Node != nil && h.Claim != nil && h.Pool != nil && h.Claim.Disruption != "" && h.Claim.DisruptionReason == model.ReasonDrifted {

@@ -355,11 +355,11 @@ func TestASessionEndsOnWhatDoesNotFit(t *testing.T) {
 			[]*plannerpb.SessionRequest{part(snapshot(1), false), decide(question())}, codes.InvalidArgument, server.ReasonSequence, "before the last part",
 		},
 		"a delta before any snapshot": {
-			[]*plannerpb.SessionRequest{delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2}, true)}, codes.OutOfRange, server.ReasonGap, "holds no snapshot",
+			[]*plannerpb.SessionRequest{delta(&clusterpb.Delta{BaseRevision: 1, Revision: 2}, true)}, codes.OutOfRange, server.ReasonGap, "has no snapshot",
 		},
 		"a delta on another base": {
 			[]*plannerpb.SessionRequest{part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 2, Revision: 3}, true)},
-			codes.OutOfRange, server.ReasonGap, "the session holds revision 1; send a whole snapshot",
+			codes.OutOfRange, server.ReasonGap, "the session has revision 1; send a whole snapshot",
 		},
 		"a delta that leads nowhere": {
 			[]*plannerpb.SessionRequest{part(snapshot(1), true), delta(&clusterpb.Delta{BaseRevision: 1, Revision: 1}, true)},

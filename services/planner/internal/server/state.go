@@ -65,11 +65,11 @@ func (s *session) delta(part *clusterpb.DeltaPart) error {
 	case s.next != nil:
 		return sequence("a part of a delta amid a snapshot")
 	case s.now == nil:
-		return gap("delta %d to %d: the session holds no snapshot", d.GetBaseRevision(), d.GetRevision())
+		return gap("delta %d to %d: the session has no snapshot", d.GetBaseRevision(), d.GetRevision())
 	case s.changing != nil && (d.GetBaseRevision() != s.changing.base || d.GetRevision() != s.changing.revision):
 		return sequence("a part of another delta before the last part of delta %d to %d", s.changing.base, s.changing.revision)
 	case d.GetBaseRevision() != s.now.head.Revision:
-		return gap("delta %d to %d: the session holds revision %d", d.GetBaseRevision(), d.GetRevision(), s.now.head.Revision)
+		return gap("delta %d to %d: the session has revision %d", d.GetBaseRevision(), d.GetRevision(), s.now.head.Revision)
 	case d.GetRevision() <= d.GetBaseRevision():
 		return rpcerr.Invalid(rpcerr.Violation{Field: "delta.revision", Problem: "must be above base_revision"})
 	}
@@ -222,7 +222,7 @@ func (s *state) change(d *clusterpb.Delta) error {
 	for _, t := range s.tables {
 		unknown, n := t.drop(d.GetRemoved())
 		if unknown != "" {
-			return gap("delta %d to %d: removes %s %q, which the session does not hold", d.GetBaseRevision(), d.GetRevision(), t.what(), unknown)
+			return gap("delta %d to %d: removes %s %q, which the session does not have", d.GetBaseRevision(), d.GetRevision(), t.what(), unknown)
 		}
 		s.bytes -= n
 		s.bytes += t.put(d.GetUpserted())

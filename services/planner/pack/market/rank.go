@@ -96,7 +96,7 @@ func HasMinValues(p *view.Pool) bool {
 }
 
 // meetMinValues picks at most as many of the options as a claim may list, cheapest first, such that each label has its
-// minValues; nil when they can't be had.
+// minValues; nil when there are not enough values.
 func (m *Market) meetMinValues(v *Variant, options []*Option) []*Option {
 	picked := make([]bool, len(options))
 	count := 0

@@ -529,7 +529,7 @@ type InventoryPart_Whole struct {
 }
 
 type InventoryPart_Change struct {
-	// A part of a change. Its base_revision and revision are 0: changes hold one after the other, and what they lead to is
+	// A part of a change. Its base_revision and revision are 0: changes apply one after the other, and what they lead to is
 	// upserted.inventory_revision.
 	Change *v1alpha11.DeltaPart `protobuf:"bytes,2,opt,name=change,proto3,oneof"`
 }
@@ -611,7 +611,7 @@ func (x *ListClaimsRequest) GetPageToken() string {
 	return ""
 }
 
-// ListClaimsResponse holds claims.
+// ListClaimsResponse has claims.
 type ListClaimsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sorted by id.
@@ -722,7 +722,7 @@ func (x *GetClaimRequest) GetId() string {
 	return ""
 }
 
-// GetClaimResponse holds the claim.
+// GetClaimResponse has the claim.
 type GetClaimResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The claim.
@@ -814,7 +814,7 @@ func (x *DeleteClaimRequest) GetId() string {
 	return ""
 }
 
-// DeleteClaimResponse holds the claim as it is now, normally DRAINING.
+// DeleteClaimResponse has the claim as it is now, normally DRAINING.
 type DeleteClaimResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The claim.

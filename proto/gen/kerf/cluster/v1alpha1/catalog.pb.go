@@ -79,7 +79,7 @@ func (CapacityType) EnumDescriptor() ([]byte, []int) {
 	return file_kerf_cluster_v1alpha1_catalog_proto_rawDescGZIP(), []int{0}
 }
 
-// Catalog holds the shapes of instance types under one set of node-class settings (kubelet reserves, disks, maximum
+// Catalog has the shapes of instance types under one set of node-class settings (kubelet reserves, disks, maximum
 // pods). Classes with equal settings share a catalog. Prices are not part of it: see Offering.
 type Catalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

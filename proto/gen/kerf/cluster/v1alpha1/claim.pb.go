@@ -182,7 +182,7 @@ type Claim struct {
 	Disruption string `protobuf:"bytes,35,opt,name=disruption,proto3" json:"disruption,omitempty"`
 	// Why it is taken away; unspecified when it is not.
 	DisruptionReason DisruptionReason `protobuf:"varint,36,opt,name=disruption_reason,json=disruptionReason,proto3,enum=kerf.cluster.v1alpha1.DisruptionReason" json:"disruption_reason,omitempty"`
-	// Why it failed, or what holds it up now; absent when all is well.
+	// Why it failed, or what delays it now; absent when all is well.
 	Failure *Reason `protobuf:"bytes,37,opt,name=failure,proto3" json:"failure,omitempty"`
 	// In which way it is no longer what its pool or class asks for, as far as the actuator knows; absent when it still is.
 	Drifted *Reason `protobuf:"bytes,38,opt,name=drifted,proto3" json:"drifted,omitempty"`

@@ -497,7 +497,7 @@ func (x *Toleration) GetEffect() TaintEffect {
 	return TaintEffect_TAINT_EFFECT_UNSPECIFIED
 }
 
-// LabelSelector picks objects by their labels. All requirements must hold; none at all picks everything. What an absent
+// LabelSelector picks objects by their labels. All requirements must be met; none at all picks everything. What an absent
 // selector picks is said by the field that has it.
 type LabelSelector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

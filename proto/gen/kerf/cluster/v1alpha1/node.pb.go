@@ -291,12 +291,12 @@ type NodeDevice struct {
 	FailingSelectors []string `protobuf:"bytes,6,rep,name=failing_selectors,json=failingSelectors,proto3" json:"failing_selectors,omitempty"`
 	// The attributes that constraints name. Sorted by name.
 	Attributes []*DeviceAttribute `protobuf:"bytes,7,rep,name=attributes,proto3" json:"attributes,omitempty"`
-	// The device can't be had: it is tainted, or taken by something that is no pod.
+	// The device is not available: it is tainted, or taken by something that is no pod.
 	Unavailable bool `protobuf:"varint,8,opt,name=unavailable,proto3" json:"unavailable,omitempty"`
 	// Set when Kerf does not plan with the device: the field that says why, and what is wrong with it. "" when it does.
 	Unsupported string `protobuf:"bytes,9,opt,name=unsupported,proto3" json:"unsupported,omitempty"`
 	// The entry is no device and has no name: it stands for a pool that is not completely published, or contradicts itself.
-	// Until it is, none of its devices can be had, and it is not known which devices "all" are.
+	// Until it is, none of its devices is available, and it is not known which devices "all" are.
 	IncompletePool bool `protobuf:"varint,10,opt,name=incomplete_pool,json=incompletePool,proto3" json:"incomplete_pool,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

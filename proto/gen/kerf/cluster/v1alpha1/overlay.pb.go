@@ -30,7 +30,7 @@ type NodeOverlay struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// 0 to 10,000, 0 when unset; heavier wins.
 	Weight int32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
-	// The offerings that it is about, by the labels of their nodes: all must hold, and none means all offerings. Sorted by key,
+	// The offerings that it is about, by the labels of their nodes: all must be met, and none means all offerings. Sorted by key,
 	// operator and values.
 	Requirements []*Requirement `protobuf:"bytes,3,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	// What the nodes cost; absent leaves the price alone.

@@ -7,7 +7,7 @@
 // How large values travel on streams, everywhere in Kerf's contract.
 //
 // A value whose lists may be long (a Snapshot, a Delta, a Plan) is sent as one or more messages called SnapshotPart,
-// DeltaPart and PlanPart. Each part holds a value of the same type with some of the entries of its lists; single fields are
+// DeltaPart and PlanPart. Each part has a value of the same type with some of the entries of its lists; single fields are
 // in the first part, and may be repeated in later ones. `last` is set on the final part, and on that one only. To read a
 // value, merge the parts in the order in which they come (MergeFrom in Python, proto.Merge in Go), and use it when the part
 // with `last` has been merged. Parts of two values never mix on a stream. A stream that ends before `last` has left the value
@@ -94,7 +94,7 @@ type DeltaPart struct {
 	// Some of the delta's objects; both revisions in every part. Both are 0 in the changes of an inventory, which has a
 	// revision of its own (InventoryPart).
 	Delta *Delta `protobuf:"bytes,1,opt,name=delta,proto3" json:"delta,omitempty"`
-	// The delta is complete, and holds from now on.
+	// The delta is complete, and applies from now on.
 	Last          bool `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

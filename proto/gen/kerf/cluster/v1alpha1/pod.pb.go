@@ -427,7 +427,7 @@ func (x *PodClass) GetOwnerUid() string {
 	return ""
 }
 
-// NodeAffinityTerm is one alternative of a required node affinity: all its requirements must hold.
+// NodeAffinityTerm is one alternative of a required node affinity: all its requirements must be met.
 type NodeAffinityTerm struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Constraints on the node's labels. Its name is the label "field:metadata.name". Sorted by key.
@@ -848,7 +848,7 @@ type DeviceClaim struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What is asked for, in the order in which the scheduler serves it.
 	Requests []*DeviceRequest `protobuf:"bytes,2,rep,name=requests,proto3" json:"requests,omitempty"`
-	// What must hold between the devices.
+	// What the devices must have in common.
 	Constraints []*DeviceConstraint `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
 	// A shared claim that has its devices already: its pods go where these are, and take nothing more. Refused without a name.
 	Allocated bool `protobuf:"varint,4,opt,name=allocated,proto3" json:"allocated,omitempty"`
@@ -939,7 +939,7 @@ type DeviceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The request's name, for constraints and messages.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// At least one; the first that can be had is taken, so that their order has a meaning.
+	// At least one; the first that is available is taken, so that their order has a meaning.
 	Options       []*DeviceOption `protobuf:"bytes,2,rep,name=options,proto3" json:"options,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

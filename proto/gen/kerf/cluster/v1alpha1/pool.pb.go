@@ -176,7 +176,7 @@ type NodePool struct {
 	// Taints that the pool's nodes start with and that another controller removes: pods need not tolerate them. Sorted by key
 	// and effect.
 	StartupTaints []*Taint `protobuf:"bytes,7,rep,name=startup_taints,json=startupTaints,proto3" json:"startup_taints,omitempty"`
-	// Constraints on the pool's nodes; all must hold. Sorted by key, operator and values.
+	// Constraints on the pool's nodes; all must be met. Sorted by key, operator and values.
 	Requirements []*Requirement `protobuf:"bytes,8,rep,name=requirements,proto3" json:"requirements,omitempty"`
 	// The most that the pool's nodes may have together, claims in flight included; a resource that is not listed is unlimited,
 	// and 0 allows none. Sorted by resource.

@@ -53,13 +53,13 @@ const (
 	ReasonCode_REASON_CODE_VOLUME_ZONE ReasonCode = 12
 	// A CSI driver's attach limit is reached.
 	ReasonCode_REASON_CODE_VOLUME_LIMIT ReasonCode = 13
-	// A topology spread constraint does not hold.
+	// A topology spread constraint is not met.
 	ReasonCode_REASON_CODE_TOPOLOGY_SPREAD ReasonCode = 14
-	// A pod affinity term does not hold.
+	// A pod affinity term is not met.
 	ReasonCode_REASON_CODE_POD_AFFINITY ReasonCode = 15
-	// A pod anti-affinity term does not hold.
+	// A pod anti-affinity term is not met.
 	ReasonCode_REASON_CODE_POD_ANTI_AFFINITY ReasonCode = 16
-	// The number of distinct instance types, zones or the like that minValues asks for can't be had.
+	// The number of distinct instance types, zones or the like that minValues asks for is not available.
 	ReasonCode_REASON_CODE_MIN_VALUES ReasonCode = 17
 	// The pod uses something that this version of Kerf does not plan for.
 	ReasonCode_REASON_CODE_UNSUPPORTED ReasonCode = 18
@@ -166,7 +166,7 @@ const (
 	ReasonCode_REASON_CODE_LAUNCH_TIMEOUT ReasonCode = 124
 	// The instance ended without being asked to.
 	ReasonCode_REASON_CODE_INSTANCE_LOST ReasonCode = 125
-	// A pod holds up the drain.
+	// A pod delays the drain.
 	ReasonCode_REASON_CODE_DRAIN_BLOCKED ReasonCode = 126
 	// A replacement failed, so that what it should replace stays.
 	ReasonCode_REASON_CODE_REPLACEMENT_FAILED ReasonCode = 127

@@ -95,7 +95,7 @@ const (
 	PreferencePolicy_PREFERENCE_POLICY_PRICED PreferencePolicy = 1
 	// As if there were no preferences.
 	PreferencePolicy_PREFERENCE_POLICY_IGNORED PreferencePolicy = 2
-	// Preferences are requirements; only those that can't be had are given up.
+	// Preferences are requirements; only those that can't be met are given up.
 	PreferencePolicy_PREFERENCE_POLICY_ENFORCED PreferencePolicy = 3
 )
 
@@ -902,7 +902,7 @@ func (x *Removed) GetCapacityBuffers() []string {
 }
 
 // Delta is the change from one revision to another. It travels in parts like a Snapshot: every part carries both
-// revisions, and the change holds as a whole once the message that says so (`last` beside the delta) has arrived.
+// revisions, and the change applies as a whole once the message that says so (`last` beside the delta) has arrived.
 type Delta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The revision that the delta applies to.

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: kerf/planner/v1alpha1/planner.proto
 
-// The planner decides: a snapshot goes in, a plan comes out. It holds no credentials, keeps nothing, and has no clock.
+// The planner decides: a snapshot goes in, a plan comes out. It has no credentials, keeps nothing, and has no clock.
 
 package plannerv1alpha1
 
@@ -365,7 +365,7 @@ type isSessionRequest_Message interface {
 }
 
 type SessionRequest_Snapshot struct {
-	// A part of a whole snapshot; it replaces whatever the session held once the last part has arrived.
+	// A part of a whole snapshot; it replaces whatever the session had once the last part has arrived.
 	Snapshot *v1alpha1.SnapshotPart `protobuf:"bytes,1,opt,name=snapshot,proto3,oneof"`
 }
 
@@ -375,7 +375,7 @@ type SessionRequest_Delta struct {
 }
 
 type SessionRequest_Decide struct {
-	// A question about the snapshot that the session holds.
+	// A question about the snapshot that the session has.
 	Decide *Decide `protobuf:"bytes,3,opt,name=decide,proto3,oneof"`
 }
 

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: kerf/planner/v1alpha1/planner.proto
 
-// The planner decides: a snapshot goes in, a plan comes out. It holds no credentials, keeps nothing, and has no clock.
+// The planner decides: a snapshot goes in, a plan comes out. It has no credentials, keeps nothing, and has no clock.
 
 package plannerv1alpha1
 

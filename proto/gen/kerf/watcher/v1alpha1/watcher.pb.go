@@ -279,7 +279,7 @@ func (*GetPlanRequest) Descriptor() ([]byte, []int) {
 	return file_kerf_watcher_v1alpha1_watcher_proto_rawDescGZIP(), []int{4}
 }
 
-// GetPlanResponse holds the last plan and the actuator's answer to it. What becomes of a decision later is in the claims
+// GetPlanResponse has the last plan and the actuator's answer to it. What becomes of a decision later is in the claims
 // and disruptions of the snapshot.
 type GetPlanResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

@@ -238,7 +238,7 @@ func nodeLabels(labels model.Labels) string {
 // because TOML forbids it and silently losing one would hide a mistake.
 func bottlerocket(n Node) (string, error) {
 	if strings.Contains(n.Custom, "[settings.kubernetes") {
-		return "", fmt.Errorf("%w: spec.userData of a Bottlerocket class must not hold [settings.kubernetes]: "+
+		return "", fmt.Errorf("%w: spec.userData of a Bottlerocket class must not contain [settings.kubernetes]: "+
 			"set spec.kubelet, and labels and taints in the node pool", cloud.ErrInvalid)
 	}
 	var out strings.Builder

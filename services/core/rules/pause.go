@@ -9,15 +9,15 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// How long the drift of a pool is held after a replacement failed: doubled with each failure in a row.
+// How long the drift of a pool is paused after a replacement failed: doubled with each failure in a row.
 const (
-	firstHold   = 15 * time.Minute
-	longestHold = 4 * time.Hour
+	firstPause   = 15 * time.Minute
+	longestPause = 4 * time.Hour
 )
 
-// DriftHold says that no drifted node of a pool may go for a while because the last replacements of drifted nodes failed.
+// DriftPause says that no drifted node of a pool may go for a while because the last replacements of drifted nodes failed.
 // A success ends the row. Claims that are not known any more are nil: a replacement among them counts as failed.
-func DriftHold(pool model.PoolName, records []model.DisruptionRecord, claim func(model.ClaimID) *model.Claim, now time.Time) (model.Reason, time.Time) {
+func DriftPause(pool model.PoolName, records []model.DisruptionRecord, claim func(model.ClaimID) *model.Claim, now time.Time) (model.Reason, time.Time) {
 	var ended []*model.DisruptionRecord
 	for i := range records {
 		r := &records[i]
@@ -40,11 +40,11 @@ func DriftHold(pool model.PoolName, records []model.DisruptionRecord, claim func
 			failures++
 		}
 	}
-	hold := firstHold
+	pause := firstPause
 	for range min(failures-1, 8) {
-		hold = min(2*hold, longestHold)
+		pause = min(2*pause, longestPause)
 	}
-	until := last.Add(hold)
+	until := last.Add(pause)
 	if failures == 0 || !until.After(now) {
 		return model.Reason{}, time.Time{}
 	}
