@@ -194,7 +194,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 func (c *cycle) apply(ctx context.Context, plan *plannerpb.Plan) (*actuatorpb.ApplyResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ApplyTimeout)
 	defer cancel()
-	return c.cfg.Actuator.Apply(ctx, &actuatorpb.ApplyRequest{Plan: plan})
+	return c.cfg.Actuator.Apply(ctx, &actuatorpb.ApplyRequest{Plan: relayable(plan)})
 }
 
 // verdicts counts what became of the decisions, and says which were refused.
