@@ -66,12 +66,12 @@ func (a *Appraisal) cost(host int) int64 {
 //
 // Filled up, a node loses what it costs beyond the worth of all that it can hold. To remove it instead takes evictions. So
 // nodes are kept in the order of that loss, less what the evictions weigh, for each unit that they hold: as long as moving
-// costs more than it wins, and as long as there are pods left to fill them with. What other hosts can hold counts first.
+// costs more than it wins, with what pods are left to fill them with. What other hosts can hold counts first.
 func (t *trials) divide(hosts []int) (leaving []int) {
 	filler := t.newFiller(hosts)
 	type node struct {
-		host        int
-		holds, loss float64
+		host               int
+		holds, loss, moves float64
 	}
 	var nodes []node
 	demand, open := 0.0, make(map[int]bool, len(hosts))
@@ -79,10 +79,10 @@ func (t *trials) divide(hosts []int) (leaving []int) {
 	for _, h := range hosts {
 		open[h] = true
 		n := node{host: h, holds: t.appraisal.value[h] + attained*filler.fill(t.v.Free(h))}
-		n.loss = float64(t.appraisal.cost(h)) - n.holds
 		if hours > 0 {
-			n.loss -= byReplace * float64(t.draft.Churn.Sum(t.draft.Moving[h])) / hours
+			n.moves = byReplace * float64(t.draft.Churn.Sum(t.draft.Moving[h])) / hours
 		}
+		n.loss = float64(t.appraisal.cost(h)) - n.holds - n.moves
 		demand += t.appraisal.value[h]
 		nodes = append(nodes, n)
 	}
@@ -95,7 +95,8 @@ func (t *trials) divide(hosts []int) (leaving []int) {
 		return cmp.Compare(a.loss/max(1, a.holds), b.loss/max(1, b.holds))
 	})
 	for _, n := range nodes {
-		if n.loss <= n.holds*exact && demand > 0 {
+		// One that is kept gets no more than what is left: the last one may be too large for that.
+		if gets := min(n.holds, demand); gets > 0 && float64(t.appraisal.cost(n.host))-gets-n.moves <= gets*exact {
 			demand -= n.holds
 			continue
 		}
