@@ -307,7 +307,7 @@ type Offering struct {
 	// type is RESERVED, refused where it is not.
 	ReservationRemaining *int64 `protobuf:"varint,8,opt,name=reservation_remaining,json=reservationRemaining,proto3,oneof" json:"reservation_remaining,omitempty"`
 	// The zone's id, which names the same zone in every AWS account, for example "use1-az1"; "" where it is not known. It is
-	// the label topology.k8s.aws/zone-id of the nodes.
+	// the label topology.k8s.aws/zone-id of the nodes. Offerings of one zone that have different ids are refused.
 	ZoneId        string `protobuf:"bytes,9,opt,name=zone_id,json=zoneId,proto3" json:"zone_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -7,7 +7,7 @@
 // The nouns that every Kerf service shares: what a cluster is made of, as far as launching and removing nodes is
 // concerned. Lists are sorted by id or key; nothing here is a map, because snapshots and plans are hashed and compared.
 //
-// What holds for all fields, unless their own comment says otherwise:
+// What applies to all fields, unless their own comment says otherwise:
 //
 //   - Money is in micro-dollars: 1,000,000 are one US dollar. It is 0 or more.
 //   - A time is an instant; absent means that it has not come, or is not known. A duration is 0 or more.
@@ -17,7 +17,7 @@
 //     refused; requirements may name one key more than once.
 //   - An enum's value that the reader does not know is refused, and so is the unspecified one, except where the comment says
 //     what it means.
-//   - A false bool means that what the comment says does not hold.
+//   - A false bool means that what the comment says is not so.
 //
 // Refused means INVALID_ARGUMENT with the reason INVALID_REQUEST. The message and the BadRequest detail name the object and
 // the field, for example snapshot.pods["shop/web-0"].class_id: at most 10 problems in the message, 50 in the detail.

@@ -156,7 +156,7 @@ type PodClass struct {
 	NodeSelector []*Label `protobuf:"bytes,5,rep,name=node_selector,json=nodeSelector,proto3" json:"node_selector,omitempty"`
 	// Required node affinity: the terms are alternatives. None means no such constraint.
 	NodeAffinity []*NodeAffinityTerm `protobuf:"bytes,6,rep,name=node_affinity,json=nodeAffinity,proto3" json:"node_affinity,omitempty"`
-	// Preferred node affinity: the weights of the terms that hold add up.
+	// Preferred node affinity: the weights of the terms that are met add up.
 	PreferredNodeAffinity []*PreferredNodeAffinityTerm `protobuf:"bytes,7,rep,name=preferred_node_affinity,json=preferredNodeAffinity,proto3" json:"preferred_node_affinity,omitempty"`
 	// Taints that the pods tolerate; none means that they tolerate none.
 	Tolerations []*Toleration `protobuf:"bytes,8,rep,name=tolerations,proto3" json:"tolerations,omitempty"`

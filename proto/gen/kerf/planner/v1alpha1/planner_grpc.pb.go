@@ -51,10 +51,10 @@ type PlannerServiceClient interface {
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. Plans come in the order of the
 	// questions. How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
 	//
-	// A stream has no deadline of the server's. Any error ends it, and with it what it held: open another and start over with a
+	// A stream has no deadline of the server's. Any error ends it, and with it what it had: open another and start over with a
 	// whole snapshot. That is safe at any time.
 	//
-	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not hold.
+	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not have.
 	//   - INVALID_ARGUMENT [SEQUENCE]: a Decide before the last part, or parts of two values mixed.
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: as for Plan. [TOO_LARGE]: a message has more than 8 MiB.
 	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent (the server's
@@ -121,10 +121,10 @@ type PlannerServiceServer interface {
 	// deltas, and asks for plans in between; each Decide is answered by one plan, in parts. Plans come in the order of the
 	// questions. How values are cut into parts, and how large a part may be, is in kerf/cluster/v1alpha1/part.proto.
 	//
-	// A stream has no deadline of the server's. Any error ends it, and with it what it held: open another and start over with a
+	// A stream has no deadline of the server's. Any error ends it, and with it what it had: open another and start over with a
 	// whole snapshot. That is safe at any time.
 	//
-	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not hold.
+	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not have.
 	//   - INVALID_ARGUMENT [SEQUENCE]: a Decide before the last part, or parts of two values mixed.
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: as for Plan. [TOO_LARGE]: a message has more than 8 MiB.
 	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent (the server's
