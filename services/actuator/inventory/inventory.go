@@ -46,33 +46,9 @@ func Diff(a, b Inventory) model.Delta {
 	return d
 }
 
-// diff merges two lists that are sorted by name.
 func diff[T any](a, b []*T, name func(*T) string) (upserted []T, removed []string) {
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		var order int
-		switch {
-		case i == len(a):
-			order = 1
-		case j == len(b):
-			order = -1
-		default:
-			order = cmp.Compare(name(a[i]), name(b[j]))
-		}
-		switch {
-		case order < 0:
-			removed = append(removed, name(a[i]))
-			i++
-		case order > 0:
-			upserted = append(upserted, *b[j])
-			j++
-		default:
-			if a[i] != b[j] {
-				upserted = append(upserted, *b[j])
-			}
-			i++
-			j++
-		}
-	}
+	merge(a, b, func(x, y *T) int { return cmp.Compare(name(x), name(y)) },
+		func(x *T) { upserted = append(upserted, *x) }, func(x *T) { removed = append(removed, name(x)) })
 	return upserted, removed
 }
 
@@ -80,6 +56,13 @@ func diffOfferings(a, b []model.Offering) (upserted []model.Offering, removed []
 	if len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) {
 		return nil, nil // the same list
 	}
+	merge(a, b, model.Offering.Compare,
+		func(o model.Offering) { upserted = append(upserted, o) }, func(o model.Offering) { removed = append(removed, o.Key()) })
+	return upserted, removed
+}
+
+// merge tells how b differs from a, both sorted: what is new or another there, and what is gone.
+func merge[T comparable](a, b []T, compare func(x, y T) int, put, gone func(T)) {
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		var order int
 		switch {
@@ -88,22 +71,21 @@ func diffOfferings(a, b []model.Offering) (upserted []model.Offering, removed []
 		case j == len(b):
 			order = -1
 		default:
-			order = a[i].Compare(b[j])
+			order = compare(a[i], b[j])
 		}
 		switch {
 		case order < 0:
-			removed = append(removed, a[i].Key())
+			gone(a[i])
 			i++
 		case order > 0:
-			upserted = append(upserted, b[j])
+			put(b[j])
 			j++
 		default:
 			if a[i] != b[j] {
-				upserted = append(upserted, b[j])
+				put(b[j])
 			}
 			i++
 			j++
 		}
 	}
-	return upserted, removed
 }
