@@ -6,12 +6,14 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/kerf-dev/kerf/test/versus/history"
+	"github.com/kerf-dev/kerf/test/versus/load"
 	"github.com/kerf-dev/kerf/test/versus/report"
 )
 
@@ -21,11 +23,11 @@ const (
 	headHeight          = 76
 	bandHead            = 54
 	chartHeight         = 130
-	chartGap            = 44
+	chartGap            = 52
 	ink, dim, grid      = "#24292f", "#57606a", "#eaeef2"
 	boundInk            = "#1a7f37"
 	points              = 400 // of a line
-	thin, thick, dashed = 1.1, 2.0, "6 4"
+	thin, thick, dashed = 1.4, 2.0, "6 4"
 )
 
 // inks are the colours of the sides.
@@ -39,7 +41,8 @@ func inks(side string) string {
 // column is one part of a load, over time.
 type column struct {
 	load, mark, title string
-	length            float64 // seconds; 0 means up to the end of the longest run
+	until             string  // the mark at which its lines end; empty for the end of the run
+	length            float64 // seconds
 	bound             string  // the key of its cost in the bound's values; empty for none
 	weight            float64 // its part of the width
 }
@@ -48,14 +51,14 @@ type column struct {
 func bands() [][]column {
 	return [][]column{
 		{
-			{load: "ramp", mark: report.Created, title: "960 pods at once", length: 120, bound: "cost", weight: 3},
+			{load: "ramp", mark: report.Created, until: report.Scaled, title: "960 pods at once", length: 120, bound: "cost", weight: 3},
 			{load: "ramp", mark: report.Scaled, title: "then 40 % of them", length: report.ScaledFor, bound: "scaled-cost", weight: 5},
 		},
 		{
 			{load: "rollout", mark: report.Rollout, title: "all 960 pods made anew", length: report.RolloutFor, weight: 1},
 			{load: "spot", mark: report.Storm, title: "a third of the spot nodes goes at once", length: report.StormFor, weight: 1},
 		},
-		{{load: "day", mark: report.Day, title: "a day in ten minutes", weight: 1}},
+		{{load: "day", mark: report.Day, title: "a day in ten minutes", length: load.DayLength, weight: 1}},
 	}
 }
 
@@ -88,9 +91,11 @@ type picture struct {
 
 // runs are a column's, with a history.
 func (p *picture) runs(c column) []report.Run {
-	return slices.DeleteFunc(slices.Clone(p.results.Runs), func(r report.Run) bool {
+	runs := slices.DeleteFunc(slices.Clone(p.results.Runs), func(r report.Run) bool {
 		return r.Load != c.load || r.History == nil || !r.History.Marked(c.mark)
 	})
+	slices.SortStableFunc(runs, func(a, b report.Run) int { return cmp.Compare(a.Side, b.Side) }) // Kerf is drawn last
+	return runs
 }
 
 func (p *picture) text(x, y float64, attributes, text string) {
@@ -143,11 +148,6 @@ func (p *picture) band(columns []column, top float64) float64 {
 func (p *picture) column(c column, x, top, w float64) {
 	p.text(x, top+20, `font-size="15" font-weight="600"`, c.title)
 	runs := p.runs(c)
-	for _, r := range runs {
-		if c.length == 0 {
-			c.length = max(c.length, r.History.End-r.History.Mark(c.mark))
-		}
-	}
 	for i, row := range rows() {
 		ch := chart{x: x, y: top + bandHead + float64(i)*(chartHeight+chartGap), w: w, length: c.length}
 		lines := make([][]float64, len(runs))
@@ -155,9 +155,15 @@ func (p *picture) column(c column, x, top, w float64) {
 			lines[k] = sample(r.History, c, row)
 			ch.most = max(ch.most, slices.Max(lines[k]))
 		}
+		bound := 0.0
+		if i == 0 {
+			bound = p.bound(c)
+		}
+		ch.most = max(ch.most, bound)
 		p.frame(&ch, row.title)
-		if i == 0 && c.bound != "" {
-			p.bound(ch, c)
+		if bound > 0 {
+			fmt.Fprintf(p, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"%g\" stroke-dasharray=\"%s\"/>\n",
+				ch.x, ch.at(bound), ch.w, boundInk, thick, dashed)
 		}
 		for k, r := range runs {
 			p.line(ch, lines[k], inks(r.Side))
@@ -167,11 +173,14 @@ func (p *picture) column(c column, x, top, w float64) {
 
 // sample is a row's values over a column's time, up to the end of the run.
 func sample(h *history.History, c column, row row) []float64 {
-	from := h.Mark(c.mark)
+	from, end := h.Mark(c.mark), h.End
+	if c.until != "" {
+		end = h.Mark(c.until)
+	}
 	var out []float64
 	for i := range points + 1 {
 		at := from + c.length*float64(i)/points
-		if at > h.End {
+		if at > end {
 			break
 		}
 		out = append(out, row.of(h, from, at))
@@ -227,17 +236,13 @@ func (p *picture) line(c chart, values []float64, color string) {
 	fmt.Fprintf(p, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"%g\" stroke-linejoin=\"round\"/>\n", color, thin)
 }
 
-// bound is the median of the seeds', as one line.
-func (p *picture) bound(c chart, of column) {
+// bound is the median of the seeds'; 0 where there is none.
+func (p *picture) bound(of column) float64 {
 	var values []float64
 	for _, r := range p.results.Runs {
 		if v, ok := r.Values[of.bound]; ok && r.Load == of.load && r.Side == report.BoundSide {
 			values = append(values, v)
 		}
 	}
-	if len(values) == 0 {
-		return
-	}
-	fmt.Fprintf(p, "<path d=\"M%.1f %.1fh%.1f\" stroke=\"%s\" stroke-width=\"%g\" stroke-dasharray=\"%s\"/>\n",
-		c.x, c.at(history.Median(values)), c.w, boundInk, thick, dashed)
+	return history.Median(values)
 }

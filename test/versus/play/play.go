@@ -52,8 +52,10 @@ type Stage struct {
 }
 
 const (
-	// quiet is for how long nothing may happen for a cluster to count as steady, and settleLimit how long that is waited for.
-	quiet       = 20.0
+	// quiet is for how long nothing may happen for a cluster to count as steady, longer than either side takes from one
+	// consolidation to the next (Karpenter looks every 10 s, and looks again after 15 s). settleLimit is how long that is
+	// waited for.
+	quiet       = 30.0
 	settleLimit = 4 * time.Minute
 	bindLimit   = 3 * time.Minute
 	// lull is between two bursts.
