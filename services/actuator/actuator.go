@@ -105,9 +105,14 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 	if name == "" {
 		name = r.svc.Addr().String()
 	}
+	var nominator cluster.Nominator
+	if cfg.Nominations != nominateOff {
+		nominator = r.kube
+	}
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: r.store, Election: r.store,
 		Cloud: aws.adapter, Classes: aws.adapter, Market: aws.adapter, Queue: aws.queue, Kube: r.kube, Fallback: fallback,
+		Nominator: nominator, AlwaysNominate: cfg.Nominations == nominateOn,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
@@ -232,9 +237,15 @@ type ClusterConfig struct {
 	Now func() time.Time
 }
 
+// Kubernetes is what the actuator needs of a cluster.
+type Kubernetes interface {
+	cluster.Cluster
+	cluster.Nominator
+}
+
 // OpenCluster makes the cluster port as Run does, for those who need only that. The port is ready some time after run has
 // been called, which feeds it until its context ends.
-func OpenCluster(c ClusterConfig) (port cluster.Cluster, run func(context.Context) error, err error) {
+func OpenCluster(c ClusterConfig) (port Kubernetes, run func(context.Context) error, err error) {
 	k, err := kube.New(kube.Config{REST: c.REST, Log: c.Log, Now: c.Now})
 	if err != nil {
 		return nil, nil, err

@@ -43,6 +43,9 @@ type Config struct {
 	Concurrency ConcurrencyConfig `json:"concurrency"`
 	// Disruption is how nodes are replaced and given up.
 	Disruption DisruptionConfig `json:"disruption"`
+	// Nominations says whether the scheduler is told where plans have pods: "auto" (or empty) where Kubernetes is new enough and
+	// the actuator may patch pods/status, "on" without asking, or "off".
+	Nominations string `json:"nominations"`
 	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's policy:
 	// only nodes that are unhealthy by both are taken.
 	Repair *policy.Repair `json:"repair"`
@@ -142,6 +145,13 @@ type ConcurrencyConfig struct {
 	Evictions int `json:"evictions"` // 20
 }
 
+// The values of Config.Nominations.
+const (
+	nominateAuto = "auto"
+	nominateOn   = "on"
+	nominateOff  = "off"
+)
+
 // minHistory is longer than a plan can live, so that no plan buys twice.
 const minHistory = 15 * time.Minute
 
@@ -150,6 +160,11 @@ func (c Config) Validate() error {
 	var errs []error
 	if c.Cluster == "" || strings.ContainsAny(c.Cluster, "/ ") {
 		errs = append(errs, config.Errorf("cluster", "%q: want the cluster's name, as its instances are tagged with it", c.Cluster))
+	}
+	switch c.Nominations {
+	case "", nominateAuto, nominateOn, nominateOff:
+	default:
+		errs = append(errs, config.Errorf("nominations", "%q: want %s, %s or %s", c.Nominations, nominateAuto, nominateOn, nominateOff))
 	}
 	return errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func pure() []string {
 		"services/planner/verify", "services/planner/verify/facts", "services/planner/verify/place", "services/planner/plan", "services/planner/safe", "services/planner/devices", "services/planner/volumes",
 		"services/actuator/catalog", "services/actuator/instancetype", "services/actuator/lifecycle",
 		"services/actuator/apply", "services/actuator/cluster", "services/actuator/interrupt",
-		"services/actuator/disruption", "services/actuator/launchhold", "services/actuator/orphan",
+		"services/actuator/disruption", "services/actuator/launchhold", "services/actuator/nominate", "services/actuator/orphan",
 		"services/actuator/cloud", "services/actuator/store",
 		"services/watcher/snapshot",
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/harness"
 )
 
@@ -63,7 +64,7 @@ func openCluster(t *testing.T, c *harness.Cluster, u users) clustertest.World {
 		t.Fatal(err)
 	}
 	clock := &shifted{}
-	open := func() (cluster.Cluster, func(context.Context) error) {
+	open := func() (actuator.Kubernetes, func(context.Context) error) {
 		port, run, err := actuator.OpenCluster(actuator.ClusterConfig{REST: config, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: clock.Now})
 		if err != nil {
 			t.Fatal(err)
@@ -83,8 +84,8 @@ func openCluster(t *testing.T, c *harness.Cluster, u users) clustertest.World {
 		}
 	})
 	return clustertest.World{
-		Cluster: port, Cold: cold, Name: u.name, Namespace: u.name,
-		Apply: u.apply, Delete: u.delete, Read: u.read, Events: u.events, Advance: clock.Advance,
+		Cluster: port, Nominator: port, Cold: cold, Name: u.name, Namespace: u.name,
+		Preempt: u.preempt, Apply: u.apply, Delete: u.delete, Read: u.read, Events: u.events, Advance: clock.Advance,
 	}
 }
 
@@ -159,6 +160,16 @@ func (u users) apply(t *testing.T, manifests string) {
 func (u users) delete(t *testing.T, kind, name string) {
 	t.Helper()
 	if err := u.of(t, kind).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// preempt writes a pod's nomination as the scheduler does.
+func (u users) preempt(t *testing.T, pod string, node model.NodeName) {
+	t.Helper()
+	patch := []byte(`{"status":{"nominatedNodeName":"` + string(node) + `"}}`)
+	options := metav1.PatchOptions{FieldManager: "kube-scheduler"}
+	if _, err := u.client.CoreV1().Pods(u.name).Patch(t.Context(), pod, types.StrategicMergePatchType, patch, options, "status"); err != nil {
 		t.Fatal(err)
 	}
 }

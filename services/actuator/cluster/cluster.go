@@ -5,9 +5,11 @@ package cluster
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -64,6 +66,18 @@ type Node struct {
 	Pods        []Pod
 	// VolumesAttached counts VolumeAttachments of pods that a drain removes.
 	VolumesAttached int
+}
+
+// Leaving says that the node is on its way out: nothing new is to go there.
+func (n *Node) Leaving() bool { return n.Terminating || n.tainted(labels.TaintDisrupted) }
+
+// Open says that the node takes new pods, as far as Kerf keeps it from that: it has joined, and stays.
+func (n *Node) Open() bool {
+	return !n.Leaving() && !n.Cordoned && !n.tainted(labels.TaintUnregistered)
+}
+
+func (n *Node) tainted(key string) bool {
+	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
 }
 
 // Pod is a pod on a node, as far as a drain cares.

@@ -37,6 +37,8 @@ const ExitTime = time.Second
 type Fake struct {
 	// OnEvict is called, when set, before an eviction is decided; an error is returned as the eviction's.
 	OnEvict func(cluster.Eviction) error
+	// OnNominate is called, when set, before a nomination is written; an error is returned as the nomination's.
+	OnNominate func(context.Context, cluster.Nomination) error
 	// OnPublish is called, when set, with each publication before it is carried out.
 	OnPublish func(cluster.Publication)
 
@@ -51,12 +53,16 @@ type Fake struct {
 	owners  map[string]types.UID // of nodes: the claim's object
 	objects map[key]*unstructured.Unstructured
 	budgets map[string]budget
+	unbound unboundPods
 	pods    map[string]life // by uid
 	taken   []cluster.Eviction
 	events  []Event
 }
 
-var _ cluster.Cluster = (*Fake)(nil)
+var (
+	_ cluster.Cluster   = (*Fake)(nil)
+	_ cluster.Nominator = (*Fake)(nil)
+)
 
 // Event is an event as users see it.
 type Event struct {
@@ -87,6 +93,7 @@ func New(now func() time.Time) *Fake {
 	return &Fake{
 		changed: make(chan struct{}, 1), now: now, held: map[string]bool{}, owners: map[string]types.UID{},
 		objects: map[key]*unstructured.Unstructured{}, budgets: map[string]budget{}, pods: map[string]life{},
+		unbound: unboundPods{},
 	}
 }
 

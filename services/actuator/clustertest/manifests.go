@@ -101,6 +101,11 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	if err := typed(o, &p); err != nil {
 		return err
 	}
+	if p.Spec.NodeName == "" {
+		id := model.PodID(p.Namespace + "/" + p.Name)
+		f.unbound[id] = cluster.UnboundPod{ID: id, UID: string(f.uid())}
+		return nil
+	}
 	n := f.node(p.Spec.NodeName)
 	if n == nil {
 		return fmt.Errorf("spec.nodeName: there is no node %q, and the fake schedules nothing", p.Spec.NodeName)
@@ -184,6 +189,9 @@ func (f *Fake) readNode(name string) *unstructured.Unstructured {
 }
 
 func (f *Fake) readPod(namespace, name string) *unstructured.Unstructured {
+	if u, ok := f.unbound[model.PodID(namespace+"/"+name)]; ok {
+		return readUnbound(namespace, name, u)
+	}
 	p := f.pod(namespace, name)
 	if p == nil {
 		return nil

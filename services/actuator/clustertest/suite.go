@@ -17,6 +17,8 @@ import (
 // looks only at what has the world's name.
 type World struct {
 	Cluster cluster.Cluster
+	// Nominator is the same implementation.
+	Nominator cluster.Nominator
 	// Cold is an implementation that has not begun to look.
 	Cold cluster.Cluster
 	// Name is what the suite calls the objects that it makes, or what their names begin with; no other world has it.
@@ -29,6 +31,8 @@ type World struct {
 	Delete func(t *testing.T, kind, name string)
 	// Read reads an object; pods are those of the world's namespace. Nil if there is none.
 	Read func(t *testing.T, kind, name string) *unstructured.Unstructured
+	// Preempt nominates a pod of the world's namespace as the scheduler does.
+	Preempt func(t *testing.T, pod string, node model.NodeName)
 	// Events are those that Kerf told of an object, in any order.
 	Events func(t *testing.T, kind, name string) []Event
 	// Advance moves the implementation's clock.
@@ -53,6 +57,9 @@ func Suite(t *testing.T, open func(t *testing.T) World) {
 		"an evicted pod ends":                                             testEvict,
 		"a budget blocks an eviction but not a forced one":                testBudget,
 		"only the pod that was meant is evicted":                          testOtherPod,
+		"a pod is nominated, to another node, and no more":                testNominate,
+		"preemption's nominations are told from Kerf's, and kept":         testPreemption,
+		"only the pod that was meant is nominated":                        testNominateOther,
 		"a claim is mirrored through its life":                            testClaim,
 		"a claim's spec stays as it was made":                             testSpec,
 		"what is right already is not written":                            testUnchanged,

@@ -76,26 +76,27 @@ func New(a *agenda.Agenda, launches, evictions int) *Pool {
 }
 
 // Do begins the job, unless the same work goes on, has to wait, or too much of its kind goes on: then a later pass asks
-// for it again if it is still wanted.
-func (p *Pool) Do(ctx context.Context, j Job) {
+// for it again if it is still wanted. It says whether it began the job.
+func (p *Pool) Do(ctx context.Context, j Job) bool {
 	t := p.tasks[j.Key]
 	if t == nil {
 		t = &task{}
 		p.tasks[j.Key] = t
 	}
 	if t.running || !p.agenda.Due(t.notYet) {
-		return
+		return false
 	}
 	select {
 	case p.slots[j.Kind] <- struct{}{}:
 	default:
-		return // when the work that holds the slot ends, there is another pass
+		return false // when the work that holds the slot ends, there is another pass
 	}
 	t.running = true
 	p.Go(func() {
 		err := p.run(ctx, j)
 		p.Hand(ctx, func() { finish(j, t, err) })
 	})
+	return true
 }
 
 // run runs a job in the slot that was taken for it.

@@ -27,10 +27,11 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 const (
-	fieldManager = "kerf-actuator"
+	fieldManager = reader.ActuatorManager
 	byNode       = "byNode"
 )
 
@@ -48,8 +49,11 @@ type Config struct {
 type Kube struct {
 	client  kubernetes.Interface
 	dynamic dynamic.Interface
-	log     *slog.Logger
-	now     func() time.Time
+	// nominator is a client for nominations alone; nominating holds a token for each that is being written.
+	nominator  kubernetes.Interface
+	nominating chan struct{}
+	log        *slog.Logger
+	now        func() time.Time
 
 	informers    []namedInformer
 	health       []*health
@@ -78,7 +82,10 @@ type namedInformer struct {
 	informer cache.SharedIndexInformer
 }
 
-var _ cluster.Cluster = (*Kube)(nil)
+var (
+	_ cluster.Cluster   = (*Kube)(nil)
+	_ cluster.Nominator = (*Kube)(nil)
+)
 
 // New builds the clients and the informers; nothing is read before Run.
 func New(c Config) (*Kube, error) {
@@ -93,13 +100,25 @@ func New(c Config) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes dynamic client: %w", err)
 	}
-	return newKube(client, dyn, c)
+	// A node waits for its pods' nominations before it opens: what the others write must not hold them up, and the other way
+	// round. There are never more than maxNominating at once.
+	own := rest.CopyConfig(c.REST)
+	own.QPS = -1
+	nominator, err := kubernetes.NewForConfig(own)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes client for nominations: %w", err)
+	}
+	k, err := newKube(client, dyn, c)
+	if err == nil {
+		k.nominator = nominator
+	}
+	return k, err
 }
 
 func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
-		client: client, dynamic: dyn, log: c.Log, now: c.Now,
-		changed: make(chan struct{}, 1),
+		client: client, nominator: client, dynamic: dyn, log: c.Log, now: c.Now,
+		changed: make(chan struct{}, 1), nominating: make(chan struct{}, maxNominating),
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -110,8 +129,8 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 
 	typed := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripManagedFields))
 	podInformer := typed.Core().V1().Pods().Informer()
-	if err := podInformer.AddIndexers(cache.Indexers{byNode: podNode}); err != nil {
-		return nil, fmt.Errorf("index pods by node: %w", err)
+	if err := podInformer.AddIndexers(cache.Indexers{byNode: podNode, byNominee: podNominee}); err != nil {
+		return nil, fmt.Errorf("index pods: %w", err)
 	}
 	k.pods = podInformer.GetIndexer()
 	k.nodes = typed.Core().V1().Nodes().Lister()
@@ -208,7 +227,7 @@ func (k *Kube) Changed() <-chan struct{} { return k.changed }
 // stripManagedFields drops what no one here reads and what is most of an object's size.
 func stripManagedFields(o any) (any, error) {
 	if a, err := meta.Accessor(o); err == nil {
-		a.SetManagedFields(nil)
+		reader.TrimManagedFields(a)
 	}
 	return o, nil
 }

@@ -25,20 +25,21 @@ import (
 
 // effects carries out what claims ask for. Nothing of it is decided here but which request says it.
 type effects struct {
-	cfg       Config
-	agenda    *agenda.Agenda
-	jobs      *jobs.Pool
-	registry  *registry.Registry
-	cluster   *observed.Cluster
-	instances *observed.Instances
-	classes   *market.Classes
-	claims    *claims
+	cfg         Config
+	agenda      *agenda.Agenda
+	jobs        *jobs.Pool
+	registry    *registry.Registry
+	cluster     *observed.Cluster
+	instances   *observed.Instances
+	classes     *market.Classes
+	claims      *claims
+	nominations *nominations
 }
 
 func newEffects(t *term) *effects {
 	return &effects{
 		cfg: t.cfg, agenda: t.agenda, jobs: t.jobs, registry: t.registry, cluster: t.cluster, instances: t.instances, classes: t.classes,
-		claims: t.claims,
+		claims: t.claims, nominations: t.nominations,
 	}
 }
 
@@ -298,11 +299,18 @@ func values(list model.Labels) map[string]string {
 }
 
 func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.NodeChange, kind lifecycle.EffectKind) {
+	first := func(context.Context) {}
+	if kind == lifecycle.EffectSyncNode {
+		first = x.nominations.before(c.ID, change.Node)
+	}
 	x.jobs.Do(ctx, jobs.Job{
 		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.
 		Key: "node/" + kind.String() + "/" + string(c.ID), Kind: jobs.Kube,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
-		Run:  func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change)) },
+		Run: func(ctx context.Context) error {
+			first(ctx)
+			return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
+		},
 		Done: logFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
 	})
 }

@@ -43,6 +43,10 @@ type Config struct {
 	Market   cloud.Market
 	Queue    cloud.Queue // nil: no notices
 	Kube     cluster.Cluster
+	// Nominator tells the scheduler where pods are expected; nil never does. AlwaysNominate does it without asking first whether
+	// that works.
+	Nominator      cluster.Nominator
+	AlwaysNominate bool
 	// Fallback gives list prices where the market has none; nil for none.
 	Fallback *catalog.Catalog
 	// Settings are how a class shapes instance types.

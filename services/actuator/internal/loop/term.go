@@ -45,10 +45,11 @@ type term struct {
 	classes   *market.Classes
 	outbox    *outbox.Outbox
 
-	claims  *claims
-	effects *effects
-	inbox   *inbox
-	orphans *orphans
+	claims      *claims
+	nominations *nominations
+	effects     *effects
+	inbox       *inbox
+	orphans     *orphans
 
 	// ready says that everything was asked for once: before, nothing is shown and no plan is taken. It stays true.
 	ready bool
@@ -69,6 +70,7 @@ func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
 	t.classes = market.NewClasses(t.market)
 	t.outbox = outbox.New(c.Kube, t.agenda, t.jobs, c.Log)
 	t.claims = newClaims(t)
+	t.nominations = newNominations(t)
 	t.effects = newEffects(t)
 	t.inbox = newInbox(t)
 	t.orphans = newOrphans(t)
@@ -82,6 +84,7 @@ func (t *term) run(ctx context.Context) error {
 	if err := t.registry.Load(ctx); err != nil {
 		return err
 	}
+	t.nominations.begin(ctx)
 	t.inbox.receive(ctx)
 	for {
 		select {
@@ -150,6 +153,7 @@ func (t *term) pass(ctx context.Context) error {
 		for _, e := range effects {
 			t.effects.act(ctx, e)
 		}
+		t.nominations.write(ctx)
 		t.orphans.sweep(ctx)
 		t.releaseNodes(ctx)
 		if t.jobs.Tidy() {
@@ -277,6 +281,9 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 				"node", c.Node, "type", c.InstanceType, "zone", c.Zone, "why", c.Failure.Message)
 			phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
+			if c.State == model.ClaimRegistered {
+				t.nominations.opened()
+			}
 		}
 		t.outbox.Changed(*old, *c)
 		if c.State.Ended() {

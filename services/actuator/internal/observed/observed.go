@@ -66,6 +66,15 @@ func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
 	return nil
 }
 
+// Named is the node of that name; nil when there is none.
+func (c *Cluster) Named(name model.NodeName) *cluster.Node {
+	i, ok := slices.BinarySearchFunc(c.Nodes, name, func(n cluster.Node, name model.NodeName) int { return cmp.Compare(n.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &c.Nodes[i]
+}
+
 // Pool is the pool of that name; nil when there is none.
 func (c *Cluster) Pool(name model.PoolName) *cluster.Pool {
 	i, ok := slices.BinarySearchFunc(c.Pools, name, func(p cluster.Pool, name model.PoolName) int { return cmp.Compare(p.Name, name) })

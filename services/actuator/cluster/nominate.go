@@ -1,0 +1,40 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Nominator tells the scheduler where pods without a node are expected to go. Implementations are safe for concurrent use.
+type Nominator interface {
+	// CanNominate says whether the cluster heeds nominations and lets Kerf write them, and in words what speaks for or against
+	// it. An error means that it could not be found out now.
+	CanNominate(ctx context.Context) (can bool, why string, err error)
+	// Unbound returns a pod that has no node, as the caches hold it; false where there is none of that name.
+	Unbound(id model.PodID) (UnboundPod, bool)
+	// Nominees are the pods without a node that Kerf has nominated, sorted by id.
+	Nominees() []UnboundPod
+	// Nominate writes nominations, each on its own; the error joins those that failed. A pod that is not as it was seen any
+	// more is left alone: it has a node, another nomination, or is another pod of that name. That is no error. It returns once
+	// the caches show what was written, or should have.
+	Nominate(ctx context.Context, list []Nomination) error
+}
+
+// UnboundPod is a pod without a node.
+type UnboundPod struct {
+	ID  model.PodID
+	UID string
+	// Nominated is the node that the pod is nominated to; "" for none. ByKerf says that Kerf did that. Other nominations are
+	// preemption's, and not to be touched.
+	Nominated model.NodeName
+	ByKerf    bool
+}
+
+// Nomination is what a pod's nomination is to be brought to.
+type Nomination struct {
+	// Pod is as it was seen.
+	Pod UnboundPod
+	// Node is where it is to be nominated to; "" takes the nomination away.
+	Node model.NodeName
+}

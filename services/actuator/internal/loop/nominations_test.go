@@ -1,0 +1,159 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// nominating starts a loop that nominates, with pods that wait for nodes.
+func nominating(t *testing.T, pods ...string) *rig {
+	r := newRig(t)
+	r.cfg = func(c *Config) { c.Nominator = r.kube }
+	for _, name := range pods {
+		manifest := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: default}\nspec: {containers: []}", name)
+		if err := r.kube.Apply(manifest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start()
+	return r
+}
+
+func (r *rig) nominated(pod string) model.NodeName {
+	p, _ := r.kube.Unbound(model.PodID("default/" + pod))
+	return p.Nominated
+}
+
+// claimFor is a plan that buys one node for pods.
+func claimFor(id string, pods ...model.PodID) model.Plan {
+	c := nodeClaim(id, "m5.large")
+	c.Pods = pods
+	p := model.Plan{ID: model.PlanID("p-" + id), NodeClaims: []model.NodeClaim{c}}
+	for _, pod := range pods {
+		p.Placements = append(p.Placements, model.Placement{Pod: pod, Claim: c.ID})
+	}
+	return p
+}
+
+func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominating(t, "a", "b", "c")
+		r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
+			s, err := r.kube.Observe()
+			for i := range s.Nodes {
+				if x := &s.Nodes[i]; x.Name == n.Node && x.Open() {
+					t.Errorf("pod %s is nominated once the node is open", n.Pod.ID)
+				}
+			}
+			return err
+		}
+		r.kube.Preempt("default/c", "elsewhere")
+		r.accepted(claimFor("c1", "default/a"))
+		// A later plan puts two more pods there, and knows of one that nobody else does.
+		late := claimFor("c1", "default/a", "default/b", "default/c", "default/gone")
+		late.ID, late.NodeClaims = "p-2", nil
+		r.apply(late)
+		r.reaches("c1", model.ClaimInitialized)
+		node := r.claim("c1").Node
+		for pod, want := range map[string]model.NodeName{"a": node, "b": node, "c": "elsewhere"} {
+			if got := r.nominated(pod); got != want {
+				t.Errorf("pod %s is nominated to %q, want %q", pod, got, want)
+			}
+		}
+	})
+}
+
+func TestASlowAPIServerKeepsNoNodeClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominating(t, "a")
+		var asked time.Time
+		r.kube.OnNominate = func(ctx context.Context, _ cluster.Nomination) error {
+			if asked.IsZero() {
+				asked = time.Now()
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		r.accepted(claimFor("c1", "default/a"))
+		r.reaches("c1", model.ClaimRegistered)
+		if took := time.Since(asked); took > time.Second {
+			t.Errorf("the node opened %s after its pods were to be nominated", took)
+		}
+	})
+}
+
+func TestNominationsThatNoLongerHoldAreTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominating(t, "a", "b", "c")
+		r.accepted(claimFor("c1", "default/a", "default/b", "default/c"))
+		r.reaches("c1", model.ClaimInitialized)
+		node := r.claim("c1").Node
+		r.until("all are nominated", time.Minute, func() bool {
+			return r.nominated("a") == node && r.nominated("b") == node && r.nominated("c") == node
+		})
+		r.kube.Preempt("default/c", "")
+		r.kube.Preempt("default/c", node)
+
+		second := claimFor("c2", "default/a")
+		second.Pending = []model.PendingPod{{Pod: "default/b"}}
+		r.accepted(second)
+		r.until("b, which has no place, is free", time.Minute, func() bool { return r.nominated("b") == "" })
+		if got := r.nominated("a"); got != node {
+			t.Errorf("a is nominated to %q while the node that it is expected on is not there", got)
+		}
+		r.reaches("c2", model.ClaimInitialized)
+		next := r.claim("c2").Node
+		r.until("a is nominated to the other node", time.Minute, func() bool { return r.nominated("a") == next })
+		r.kube.Edit(func(s *cluster.State) {
+			for i := range s.Nodes {
+				s.Nodes[i].Taints = append(s.Nodes[i].Taints, model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule})
+			}
+		})
+		r.until("a, whose node goes, is free", time.Minute, func() bool { return r.nominated("a") == "" })
+		if got := r.nominated("c"); got != node {
+			t.Errorf("preemption's nomination is %q now", got)
+		}
+	})
+}
+
+func TestPodsAreNominatedToNodesThatAreOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominating(t, "a")
+		r.accepted(claimFor("c1"))
+		r.reaches("c1", model.ClaimInitialized)
+		node := r.claim("c1").Node
+		fails := 2
+		r.kube.OnNominate = func(context.Context, cluster.Nomination) error {
+			if fails--; fails >= 0 {
+				return context.DeadlineExceeded
+			}
+			return nil
+		}
+		r.apply(model.Plan{ID: "p-2", Placements: []model.Placement{{Pod: "default/a", Node: node}}})
+		r.until("it is nominated", time.Minute, func() bool { return r.nominated("a") == node })
+	})
+}
+
+func TestALeaderThatHasSeenNoPlanNominatesByClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominating(t, "a")
+		r.kube.change(func() { r.kube.stuck = true })
+		r.accepted(claimFor("c1", "default/a"))
+		r.reaches("c1", model.ClaimLaunched)
+		r.stop()
+		r.start()
+		r.kube.change(func() { r.kube.stuck = false })
+		r.kube.Edit(func(*cluster.State) {})
+		r.reaches("c1", model.ClaimInitialized)
+		if got := r.nominated("a"); got != r.claim("c1").Node {
+			t.Errorf("it is nominated to %q", got)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+// Package nominate knows where the plans have pods, and says which of them are to be nominated there.
+//
+// The scheduler places pods as it likes, and a plan that fills nodes to the brim comes true only where it places them as
+// planned. A nomination to a node is heeded once the node is open; one to a node that is not there yet does nothing. So a
+// node's pods are nominated right before it opens, and a pod whose node never comes was never nominated to it.
+//
+// It decides only: it must never know an API server, and has no clock. Start reading at Expected.
+package nominate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Expected is where the newest plan has each pod that it found a place for. It is as large as that plan. The zero value
+// expects nothing. It belongs to one goroutine.
+type Expected struct {
+	// place is by pod; claims and nodes list the pods of each, sorted.
+	place  map[model.PodID]model.Placement
+	claims map[model.ClaimID][]model.PodID
+	nodes  map[model.NodeName][]model.PodID
+	// left are pods that the newest plan leaves pending.
+	left map[model.PodID]bool
+}
+
+// Restore is for a leader that has seen no plan yet: pods are expected on the claims that were bought for them.
+func (e *Expected) Restore(claims []*model.Claim) {
+	var list []model.Placement
+	for _, c := range claims {
+		if c.State > model.ClaimRegistered {
+			continue
+		}
+		for _, p := range c.Pods {
+			list = append(list, model.Placement{Pod: p, Claim: c.ID})
+		}
+	}
+	e.index(list)
+}
+
+// Take takes a plan's word for where pods go, and which it leaves pending. What was expected before is forgotten: a plan
+// speaks of every pod that needs a node. There says whether a claim is there: one that was refused will not come.
+func (e *Expected) Take(placements []model.Placement, left []model.PodID, there func(model.ClaimID) bool) {
+	e.index(slices.DeleteFunc(slices.Clone(placements), func(p model.Placement) bool { return p.Claim != "" && !there(p.Claim) }))
+	for _, p := range left {
+		e.left[p] = true
+	}
+}
+
+func (e *Expected) index(list []model.Placement) {
+	slices.SortFunc(list, func(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) })
+	*e = Expected{
+		place: make(map[model.PodID]model.Placement, len(list)), left: map[model.PodID]bool{},
+		claims: map[model.ClaimID][]model.PodID{}, nodes: map[model.NodeName][]model.PodID{},
+	}
+	for _, p := range list {
+		e.place[p.Pod] = p
+		if p.Claim != "" {
+			e.claims[p.Claim] = append(e.claims[p.Claim], p.Pod)
+		} else {
+			e.nodes[p.Node] = append(e.nodes[p.Node], p.Pod)
+		}
+	}
+}
+
+// World is what is known of pods and nodes.
+type World struct {
+	// Unbound returns a pod that has no node; see cluster.Nominator.
+	Unbound func(model.PodID) (cluster.UnboundPod, bool)
+	// Node is the claim's node; nil while there is none.
+	Node func(model.ClaimID) *cluster.Node
+	// Named is the node of that name; nil while there is none.
+	Named func(model.NodeName) *cluster.Node
+}
+
+// Opening are the nominations to write before a node opens: those of its pods that are not nominated there already.
+func (e *Expected) Opening(claim model.ClaimID, node model.NodeName, w World) []cluster.Nomination {
+	return appendDue(appendDue(nil, e.claims[claim], node, w), e.nodes[node], node, w)
+}
+
+// Due are the nominations to write on nodes that are open.
+func (e *Expected) Due(w World) []cluster.Nomination {
+	var out []cluster.Nomination
+	for claim := range e.claims {
+		if n := w.Node(claim); n != nil && n.Open() {
+			out = appendDue(out, e.claims[claim], n.Name, w)
+		}
+	}
+	for name := range e.nodes {
+		if n := w.Named(name); n != nil && n.Open() {
+			out = appendDue(out, e.nodes[name], name, w)
+		}
+	}
+	slices.SortFunc(out, func(a, b cluster.Nomination) int { return cmp.Compare(a.Pod.ID, b.Pod.ID) })
+	return out
+}
+
+// appendDue appends what is to be written for pods that are expected on a node. Nominations by others are left alone.
+func appendDue(out []cluster.Nomination, pods []model.PodID, node model.NodeName, w World) []cluster.Nomination {
+	for _, id := range pods {
+		if p, unbound := w.Unbound(id); unbound && p.Nominated != node && (p.Nominated == "" || p.ByKerf) {
+			out = append(out, cluster.Nomination{Pod: p, Node: node})
+		}
+	}
+	return out
+}
+
+// Void are the nominations by Kerf that no longer hold: the node is gone or going, or no plan finds a place for the pod. A
+// pod that is expected on another node keeps its nomination until that one opens: then it gets another one.
+func (e *Expected) Void(nominees []cluster.UnboundPod, w World) []cluster.Nomination {
+	var out []cluster.Nomination
+	for _, p := range nominees {
+		n := w.Named(p.Nominated)
+		if p.ByKerf && (n == nil || n.Leaving() || e.left[p.ID]) {
+			out = append(out, cluster.Nomination{Pod: p})
+		}
+	}
+	return out
+}

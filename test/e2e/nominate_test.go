@@ -1,0 +1,388 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kerf-dev/kerf/services/actuator"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/nominate"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/test/harness"
+)
+
+// The scheduler is the real one in these tests, and the actuator's adapter acts with the actuator's rights.
+
+const (
+	nominationNodes = 8
+	nominationPods  = 7    // for each node
+	nominationCPU   = 4000 // of each node, in thousandths
+	// mostUnplanned is how many of a hundred pods may land where the plan does not have them.
+	mostUnplanned = 1
+)
+
+// stage is a control plane and a namespace on it, with an opened port.
+type stage struct {
+	users
+	cluster *harness.Cluster
+	port    actuator.Kubernetes
+}
+
+func newStage(t *testing.T, c *harness.Cluster, name string) stage {
+	t.Helper()
+	client, err := c.Client(harness.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dyn, err := c.Dynamic(harness.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := c.Config(harness.Actuator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stage{cluster: c, users: users{name: c.Namespace(t, name), client: client, dyn: dyn}}
+	var run func(context.Context) error
+	s.port, run, err = actuator.OpenCluster(actuator.ClusterConfig{REST: config, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() {
+		s.clean(t)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// node makes a node of the stage's own, closed until open opens it.
+func (s stage) node(t *testing.T, i int) model.NodeName {
+	t.Helper()
+	name := fmt.Sprintf("%s-%d", s.name, i)
+	s.apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Node
+metadata: {name: %s, labels: {stage: %s}}
+spec: {taints: [{key: karpenter.sh/unregistered, effect: NoExecute}]}
+status:
+  capacity: {cpu: %dm, memory: 64Gi, pods: "110"}
+  allocatable: {cpu: %dm, memory: 64Gi, pods: "110"}
+`, name, s.name, nominationCPU, nominationCPU))
+	return model.NodeName(name)
+}
+
+// pod makes a pod for the stage's nodes alone.
+func (s stage) pod(t *testing.T, name string, cpu int, more string) model.PodID {
+	t.Helper()
+	s.apply(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, namespace: %s, labels: {app: web}}
+spec:
+  nodeSelector: {stage: %s}
+  containers: [{name: main, image: none, resources: {requests: {cpu: %dm}}}]
+%s`, name, s.name, s.name, cpu, more))
+	return model.PodID(s.name + "/" + name)
+}
+
+// seen waits until the port shows a pod without a node.
+func (s stage) seen(t *testing.T, id model.PodID, ok func(cluster.UnboundPod) bool) cluster.UnboundPod {
+	t.Helper()
+	var p cluster.UnboundPod
+	harness.Eventually(t, "pod "+string(id)+" without a node", 10*time.Second, func(context.Context) (string, bool) {
+		var there bool
+		p, there = s.port.Unbound(id)
+		return fmt.Sprintf("%+v", p), there && ok(p)
+	})
+	return p
+}
+
+func (s stage) nominate(t *testing.T, node model.NodeName, pods ...model.PodID) {
+	t.Helper()
+	var list []cluster.Nomination
+	for _, id := range pods {
+		if p, unbound := s.port.Unbound(id); unbound { // else it has landed elsewhere
+			list = append(list, cluster.Nomination{Pod: p, Node: node})
+		}
+	}
+	if err := s.port.Nominate(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s stage) open(t *testing.T, node model.NodeName) {
+	t.Helper()
+	unregistered := []model.Taint{{Key: "karpenter.sh/unregistered", Effect: model.NoExecute}}
+	if err := s.port.UpdateNode(t.Context(), cluster.NodeChange{Node: node, RemoveTaints: unregistered}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// whereabouts are the nodes of the stage's pods; "" for none.
+func (s stage) whereabouts(ctx context.Context) (map[model.PodID]model.NodeName, error) {
+	list, err := s.client.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := map[model.PodID]model.NodeName{}
+	for i := range list.Items {
+		p := &list.Items[i]
+		out[model.PodID(p.Namespace+"/"+p.Name)] = model.NodeName(p.Spec.NodeName)
+	}
+	return out, nil
+}
+
+func (s stage) lands(t *testing.T, id model.PodID, want model.NodeName, within time.Duration) {
+	t.Helper()
+	harness.Eventually(t, fmt.Sprintf("pod %s on node %s", id, want), within, func(ctx context.Context) (string, bool) {
+		at, err := s.whereabouts(ctx)
+		return fmt.Sprint(at, err), at[id] == want
+	})
+}
+
+// ready waits until nothing but Kerf's own taint keeps pods off the nodes.
+func (s stage) ready(t *testing.T, nodes []model.NodeName) {
+	t.Helper()
+	for _, name := range nodes {
+		harness.Eventually(t, "node "+string(name)+" ready", 30*time.Second, func(ctx context.Context) (string, bool) {
+			n, err := s.client.CoreV1().Nodes().Get(ctx, string(name), metav1.GetOptions{})
+			return fmt.Sprint(n.Spec.Taints, err), err == nil && len(n.Spec.Taints) == 1
+		})
+	}
+}
+
+// settled are the nodes of the pods once no pod has found one for a while.
+func (s stage) settled(t *testing.T) map[model.PodID]model.NodeName {
+	t.Helper()
+	var last map[model.PodID]model.NodeName
+	since := time.Now()
+	harness.Eventually(t, "the scheduler to have done what it can", 2*time.Minute, func(ctx context.Context) (string, bool) {
+		at, err := s.whereabouts(ctx)
+		if err != nil {
+			return err.Error(), false
+		}
+		if !maps.Equal(at, last) {
+			last, since = at, time.Now()
+		}
+		return fmt.Sprintf("%d pods", len(at)), time.Since(since) > 3*time.Second
+	})
+	return last
+}
+
+func (s stage) unschedulable(t *testing.T, pods []model.PodID) {
+	t.Helper()
+	harness.Eventually(t, "the scheduler to have tried every pod", 30*time.Second, func(ctx context.Context) (string, bool) {
+		list, err := s.client.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err.Error(), false
+		}
+		tried := map[model.PodID]bool{}
+		for i := range list.Items {
+			p := &list.Items[i]
+			for _, c := range p.Status.Conditions {
+				if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+					tried[model.PodID(p.Namespace+"/"+p.Name)] = true
+				}
+			}
+		}
+		return fmt.Sprintf("%d of %d", len(tried), len(pods)), !slices.ContainsFunc(pods, func(id model.PodID) bool { return !tried[id] })
+	})
+}
+
+// TestTheSchedulerIsToldWhereThePlansHavePods holds nominations against the real scheduler, on one control plane.
+func TestTheSchedulerIsToldWhereThePlansHavePods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the control plane, which -short leaves out")
+	}
+	c, err := harness.Start(t.Context(), harness.Options{Manifests: []string{"deploy/crds"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	n := seed(t)
+	t.Run("plans come true", func(t *testing.T) { plansComeTrue(t, c, n) })
+	t.Run("preemption's nominations are left alone", func(t *testing.T) { preemptionIsLeftAlone(t, newStage(t, c, "preempt")) })
+	t.Run("a pod whose node never comes is free", func(t *testing.T) { nodeNeverComes(t, newStage(t, c, "never")) })
+	t.Run("the actuator alone has the right", func(t *testing.T) { actuatorAlone(t, c) })
+}
+
+// plansComeTrue fills nodes to the brim by a plan. They open one after the other, while all pods wait.
+func plansComeTrue(t *testing.T, c *harness.Cluster, seed uint64) {
+	t.Helper()
+	share := map[bool]int{}
+	for _, told := range []bool{false, true} {
+		name := map[bool]string{true: "told", false: "not-told"}[told]
+		t.Run(name, func(t *testing.T) { share[told] = landedAsPlanned(t, newStage(t, c, name), seed, told) })
+	}
+	const all = nominationNodes * nominationPods
+	t.Logf("landed as planned: %d of %d pods with nominations, %d without", share[true], all, share[false])
+	if (all-share[true])*100 > mostUnplanned*all {
+		t.Errorf("with nominations %d of %d pods landed as planned", share[true], all)
+	}
+}
+
+func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	planned := map[model.PodID]model.NodeName{}
+	pods := map[model.NodeName][]model.PodID{}
+	var nodes []model.NodeName
+	var all []model.PodID
+	for i := range nominationNodes {
+		node := s.node(t, i)
+		nodes = append(nodes, node)
+		for j, cpu := range parts(random, nominationCPU/100, nominationPods) {
+			id := s.pod(t, fmt.Sprintf("web-%d-%d", i, j), 100*cpu, "")
+			planned[id] = node
+			pods[node], all = append(pods[node], id), append(all, id)
+		}
+	}
+	s.ready(t, nodes)
+	s.unschedulable(t, all)
+	for _, id := range all {
+		s.seen(t, id, func(cluster.UnboundPod) bool { return true })
+	}
+	for _, node := range nodes {
+		if told {
+			s.nominate(t, node, pods[node]...)
+		}
+		s.open(t, node)
+		<-time.After(time.Duration(random.IntN(300)) * time.Millisecond) // nodes come when they come
+	}
+	at := s.settled(t)
+	landed := 0
+	for id, node := range planned {
+		if at[id] == node {
+			landed++
+		}
+	}
+	return landed
+}
+
+// parts cuts a whole into n parts of at least one each.
+func parts(random *rand.Rand, whole, n int) []int {
+	cuts := random.Perm(whole - 1)[:n-1]
+	slices.Sort(cuts)
+	var out []int
+	last := 0
+	for _, c := range append(cuts, whole-1) {
+		out, last = append(out, c+1-last), c+1
+	}
+	return out
+}
+
+func preemptionIsLeftAlone(t *testing.T, s stage) {
+	t.Helper()
+	node := s.node(t, 0)
+	s.ready(t, []model.NodeName{node})
+	s.open(t, node)
+	victim := s.pod(t, "victim", nominationCPU, "")
+	s.lands(t, victim, node, 10*time.Second)
+	pods := s.client.CoreV1().Pods(s.name)
+	hold := func(finalizers string) {
+		patch := []byte(`{"metadata":{"finalizers":` + finalizers + `}}`)
+		if _, err := pods.Patch(t.Context(), "victim", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(`["kerf.test/hold"]`)
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Value: 1000}
+	if _, err := s.client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	urgent := s.pod(t, "urgent", nominationCPU/2, "  priorityClassName: "+s.name)
+	p := s.seen(t, urgent, func(p cluster.UnboundPod) bool { return p.Nominated == node })
+	if p.ByKerf || len(s.port.Nominees()) > 0 {
+		t.Errorf("preemption's nomination is taken for Kerf's: %+v", p)
+	}
+	// A plan has it elsewhere, and saw it before preemption did.
+	var plan nominate.Expected
+	plan.Take([]model.Placement{{Pod: urgent, Node: "elsewhere"}}, nil, nil)
+	world := nominate.World{Unbound: s.port.Unbound}
+	if due := plan.Opening("", "elsewhere", world); len(due) > 0 {
+		t.Errorf("it is to be nominated elsewhere: %+v", due)
+	}
+	before := p
+	before.Nominated = ""
+	if err := s.port.Nominate(t.Context(), []cluster.Nomination{{Pod: before, Node: "elsewhere"}, {Pod: before}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := pods.Get(t.Context(), "urgent", metav1.GetOptions{})
+	if err != nil || got.Status.NominatedNodeName != string(node) {
+		t.Errorf("preemption's nomination has become %q, error %v", got.Status.NominatedNodeName, err)
+	}
+	hold("null")
+	s.lands(t, urgent, node, 20*time.Second)
+}
+
+// nodeNeverComes has one pod that was to be nominated, and one that was, to a node that goes before it opens.
+func nodeNeverComes(t *testing.T, s stage) {
+	t.Helper()
+	never, other := s.node(t, 0), s.node(t, 1)
+	s.ready(t, []model.NodeName{never, other})
+	expected, nominated := s.pod(t, "expected", 1000, ""), s.pod(t, "nominated", 1000, "")
+	s.unschedulable(t, []model.PodID{expected, nominated})
+	s.seen(t, nominated, func(cluster.UnboundPod) bool { return true })
+	s.nominate(t, never, nominated)
+	s.seen(t, nominated, func(p cluster.UnboundPod) bool { return p.Nominated == never && p.ByKerf })
+	s.delete(t, "Node", string(never))
+	began := time.Now()
+	s.open(t, other)
+	for _, id := range []model.PodID{expected, nominated} {
+		s.lands(t, id, other, 10*time.Second)
+		t.Logf("pod %s has another node %s after that one opened", id, time.Since(began).Round(time.Millisecond))
+	}
+}
+
+func actuatorAlone(t *testing.T, c *harness.Cluster) {
+	t.Helper()
+	may := func(user, verb, subresource string) bool {
+		client, err := c.Client(user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "pods", Subresource: subresource},
+		}}
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.Status.Allowed
+	}
+	for _, user := range []string{harness.Watcher, harness.Planner, harness.Actuator} {
+		if got, want := may(user, "patch", "status"), user == harness.Actuator; got != want {
+			t.Errorf("%s may patch pods/status: %v", user, got)
+		}
+		for _, verb := range []string{"create", "update", "patch"} {
+			if may(user, verb, "") {
+				t.Errorf("%s may %s pods", user, verb)
+			}
+		}
+		if may(user, "update", "status") {
+			t.Errorf("%s may update pods/status", user)
+		}
+	}
+}
