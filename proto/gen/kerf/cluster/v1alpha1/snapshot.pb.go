@@ -647,10 +647,10 @@ type WorkloadEvictions struct {
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// How many of its pods; 0 or more.
 	Pods int32 `protobuf:"varint,4,opt,name=pods,proto3" json:"pods,omitempty"`
-	// The controller's uid, as in PodClass.owner_uid. A planner that knows the pods' uid takes an entry without one for no
-	// entry: it was stored before there were any.
+	// The controller's uid, as in PodClass.owner_uid; "" where the pods have none. An entry without one says nothing about
+	// pods that have one: it was stored before there were any.
 	Uid string `protobuf:"bytes,5,opt,name=uid,proto3" json:"uid,omitempty"`
-	// The pods' revision, as in PodClass.owner_revision.
+	// The pods' revision, as in PodClass.owner_revision; "" where they have none.
 	Revision      string `protobuf:"bytes,6,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
