@@ -17,7 +17,7 @@ import (
 // Defaults of the knobs below, where a config leaves them zero.
 const (
 	DefaultBatchIdle          = 50 * time.Millisecond
-	DefaultBatchMax           = 500 * time.Millisecond
+	DefaultBatchMax           = time.Second
 	DefaultDisruptionIdle     = time.Second
 	DefaultDisruptionInterval = 10 * time.Second
 	DefaultDisruptionQuiet    = time.Minute
@@ -68,7 +68,8 @@ type ActuatorConfig struct {
 
 // BatchConfig is when new unschedulable pods are planned.
 type BatchConfig struct {
-	// Idle is how long no further one must come; zero is DefaultBatchIdle.
+	// Idle is how long no further one must come at least; zero is DefaultBatchIdle. Where pods keep coming, a batch waits for four
+	// times the usual gap between them.
 	Idle boot.Duration `json:"idle"`
 	// Max is when they are planned anyway, from the first one on; zero is DefaultBatchMax.
 	Max boot.Duration `json:"max"`

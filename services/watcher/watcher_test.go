@@ -41,7 +41,7 @@ func TestConfig(t *testing.T) {
 		"all knobs":               {`{` + good + `, "kubeconfig": "k", "batch": {"idle": "10ms", "max": "1s"}, "disruption": {"idle": "2s", "interval": "1m", "quiet": "5m"}, "timeouts": {"plan": "5s"}, "queues": {"changes": 10}}`, nil},
 		"nothing":                 {`{}`, []string{"cluster: required", "planner.target: required", "actuator.addresses: required"}},
 		"an unknown field":        {`{` + good + `, "batsh": {}}`, []string{"batsh: unknown field"}},
-		"a batch the wrong way":   {`{` + good + `, "batch": {"idle": "1s"}}`, []string{"batch.max: 500ms is shorter than idle, which is 1s"}},
+		"a batch the wrong way":   {`{` + good + `, "batch": {"idle": "2s"}}`, []string{"batch.max: 1s is shorter than idle, which is 2s"}},
 		"a long interval alone":   {`{` + good + `, "disruption": {"interval": "5m"}}`, nil},
 		"a quiet time too short":  {`{` + good + `, "disruption": {"quiet": "5s"}}`, []string{"disruption.quiet: 5s is shorter than interval, which is 10s"}},
 		"a duration without unit": {`{` + good + `, "batch": {"idle": 50}}`, []string{"batch.idle: 50 is not a duration"}},

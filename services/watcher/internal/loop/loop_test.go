@@ -32,8 +32,8 @@ func TestPodsOfOneRollOutArePlannedTogether(t *testing.T) {
 		if n := w.actuator.count(); n != 1 {
 			t.Fatalf("%d plans were relayed, want one", n)
 		}
-		if took := w.actuator.applied[0].Sub(opened); took != 130*time.Millisecond {
-			t.Errorf("it was relayed after %s, want 50 ms after the last pod", took)
+		if took := w.actuator.applied[0].Sub(opened); took != 160*time.Millisecond {
+			t.Errorf("it was relayed after %s, want 80 ms after the last pod, four times the gap between them", took)
 		}
 		if pods := w.actuator.plans[0].GetNodeClaims()[0].GetPods(); len(pods) != 5 {
 			t.Errorf("the plan is for %v", pods)

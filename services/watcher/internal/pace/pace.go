@@ -3,8 +3,9 @@
 // It is a calculator: events change a State, and Next tells from the state and the time what to do now and when to ask
 // again. It must never know what a pod, a planner or a timer is. Start reading at State, then Next.
 //
-// Two clocks run. The *batch* opens with the first new unschedulable pod and is due when no further one came for Idle, or
-// Max after it opened: pods of one roll-out are planned together, and a pod alone does not wait. The *sweep* covers
+// Two clocks run. The *batch* opens with the first new unschedulable pod. A pod alone is planned after Idle. Where pods keep
+// coming, the batch waits for some times the usual gap between them, and is due Max after it opened at the latest: pods that
+// are planned together share nodes, those of small batches get many small ones. The *sweep* covers
 // everything, disruption included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
 // after the first change at the latest. Without a change it is due SweepEvery after the last sweep where that one ended
 // early, or pods wait for a place; SweepIdle after the time at which the newest plan asks to be reconsidered; and
@@ -16,7 +17,7 @@ import "time"
 // Config are the knobs. All must be positive; Max must not be below Idle, nor SweepEvery below SweepIdle, nor SweepQuiet
 // below SweepEvery, nor RetryMax below RetryMin.
 type Config struct {
-	// Idle is how long no new unschedulable pod must come before a batch is planned; Max is when it is planned anyway.
+	// Idle is how long no new unschedulable pod must come at least before a batch is planned; Max is when it is planned anyway.
 	Idle, Max time.Duration
 	// SweepIdle is how long nothing must change before a sweep; SweepEvery is when it comes anyway, and SweepQuiet when it
 	// comes although nothing has changed at all.
@@ -24,6 +25,13 @@ type Config struct {
 	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax.
 	RetryMin, RetryMax time.Duration
 }
+
+const (
+	// rampGap is the longest gap between pods that is remembered.
+	rampGap = time.Second
+	// gaps is how many times the usual gap between pods a batch waits for the next one.
+	gaps = 4
+)
 
 // State is what the calculator knows. The zero State is that of a watcher that does not drive.
 type State struct {
@@ -36,6 +44,9 @@ type State struct {
 	awaitedSince       time.Time
 
 	batch, sweep span
+	// arrived is when new pods came last, and gap how long it takes until others come, about; zero while none follow within rampGap.
+	arrived time.Time
+	gap     time.Duration
 	// swept is when the last sweep ended, or when there first was something to sweep.
 	swept time.Time
 	// reconsider is when time alone changes what the newest plans were made from; zero when it does not. more: the last
@@ -103,9 +114,31 @@ func (s State) Observe(o Observation, now time.Time) State {
 			s.batch = span{} // what was refused goes with the new ones, and does not bring them forward
 		}
 		s.batch, s.fresh = s.batch.extend(now), true
+		s.arrived, s.gap = now, s.nextGap(now)
 	}
 	s.sweep = s.sweep.extend(now)
 	return s
+}
+
+// nextGap follows how fast pods come: half of it is the newest gap.
+func (s State) nextGap(now time.Time) time.Duration {
+	newest := now.Sub(s.arrived)
+	switch {
+	case s.arrived.IsZero() || newest > rampGap:
+		return 0
+	case s.gap == 0:
+		return newest
+	}
+	return (s.gap + newest) / 2
+}
+
+// quiet is how long no new pod must come before the batch is planned. Of pods that come at random, one in fifty takes longer
+// than so many gaps. Where those are as long as a batch may be, there is nothing to wait for.
+func (s State) quiet(c Config) time.Duration {
+	if wait := gaps * s.gap; wait <= c.Max {
+		return max(c.Idle, wait)
+	}
+	return c.Idle
 }
 
 // Drive takes note of whether this watcher is the driver.
@@ -134,7 +167,7 @@ func (s State) Next(c Config, now time.Time) Decision {
 	sweep := s.sweepDue(c)
 	wake := sweep
 	if s.batch.open() {
-		wake = later(s.batch.due(c.Idle, c.Max), s.notBefore)
+		wake = later(s.batch.due(s.quiet(c), c.Max), s.notBefore)
 		if !s.fresh {
 			wake = later(wake, s.refused)
 		}

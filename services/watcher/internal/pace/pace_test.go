@@ -63,8 +63,9 @@ func TestPace(t *testing.T) {
 		"pods that keep coming are planned together, but not for ever": {
 			{at: 0, do: drive(true)},
 			{at: 100, do: pods(5), wake: 150},
-			{at: 140, do: pods(5), wake: 190},
-			{at: 180, do: pods(1), wake: 230},
+			{at: 140, do: pods(5), wake: 300},
+			{at: 180, do: pods(1), wake: 340},
+			{at: 330, do: pods(1), wake: 600},
 			{at: 580, do: pods(1), wake: 600},
 			{at: 600, do: nothing, plan: "plan", opened: 100},
 		},
@@ -79,7 +80,16 @@ func TestPace(t *testing.T) {
 			{at: 100, do: pods(1), wake: 150},
 			{at: 150, do: nothing, plan: "plan", opened: 100},
 			{at: 160, do: pods(1)},
-			{at: 300, do: finished(pace.Outcome{}), plan: "plan", opened: 160},
+			{at: 300, do: finished(pace.Outcome{}), wake: 400},
+			{at: 400, do: nothing, plan: "plan", opened: 160},
+		},
+		"pods that come one by one, and not often, do not wait for each other": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: pods(1), wake: 150},
+			{at: 150, do: nothing, plan: "plan", opened: 100},
+			{at: 160, do: finished(pace.Outcome{}), wake: 1100},
+			{at: 300, do: pods(1), wake: 350},
+			{at: 350, do: nothing, plan: "plan", opened: 300},
 		},
 		"a change is swept once the cluster is quiet": {
 			{at: 0, do: drive(true)},
@@ -221,8 +231,8 @@ func TestPace(t *testing.T) {
 			{at: 100, do: pods(1), wake: 150},
 			{at: 150, do: nothing, plan: "plan", opened: 100},
 			{at: 160, do: finished(pace.Outcome{Failed: true}), wake: 410},
-			{at: 170, do: pods(1), wake: 410},
-			{at: 410, do: nothing, plan: "plan", opened: 100},
+			{at: 170, do: pods(1), wake: 450},
+			{at: 450, do: nothing, plan: "plan", opened: 100},
 		},
 		"a sweep that failed is due again": {
 			{at: 0, do: drive(true)},
@@ -256,9 +266,9 @@ func TestPace(t *testing.T) {
 			{at: 100, do: pods(1), wake: 150},
 			{at: 150, do: nothing, plan: "plan", opened: 100},
 			{at: 190, do: pods(1)},
-			{at: 200, do: finished(pace.Outcome{Rejected: true}), wake: 240},
-			{at: 240, do: nothing, plan: "plan", opened: 100},
-			{at: 250, do: finished(pace.Outcome{Rejected: true}), wake: 750},
+			{at: 200, do: finished(pace.Outcome{Rejected: true}), wake: 550},
+			{at: 550, do: nothing, plan: "plan", opened: 100},
+			{at: 560, do: finished(pace.Outcome{Rejected: true}), wake: 1060},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
