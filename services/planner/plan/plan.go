@@ -221,10 +221,14 @@ func (c *cycle) reserveForReturning() {
 }
 
 func (c *cycle) findDisruptions() {
+	bought := make([]int, len(c.Pools))
+	for _, b := range c.bought {
+		bought[b.Best().Pool.Index]++
+	}
 	c.disruptions = disrupt.Run(disrupt.Params{
 		Params: draft.Params{
 			View: c.view, Matcher: c.matcher, Scheduler: c.scheduler, Limits: c.limits, Unsupported: c.unsupported,
-			Unplaced: c.unplaced, BufferPods: c.bufferPods, Assignments: c.assigned, Exclude: c.in.Exclude,
+			Unplaced: c.unplaced, BufferPods: c.bufferPods, Assignments: c.assigned, Bought: bought, Exclude: c.in.Exclude,
 		},
 		Surplus: c.surplus, Unhealthy: c.unhealthy, Fixed: c.fixedFor, ResumeAfter: c.in.ResumeAfter,
 	})

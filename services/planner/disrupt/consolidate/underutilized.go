@@ -5,6 +5,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
+	"github.com/kerf-dev/kerf/services/planner/fit"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
@@ -17,7 +18,29 @@ func underutilized() []draft.Check {
 		policyAllows, // WhenEmpty keeps nodes that are not empty
 		priceKnown,   // a price that is not known can't be beaten
 		notNeeded,    // no pod that found no place could need the node
+		poolSettled,  // while a pool grows, pods are still on their way
 		buffersMove,  // buffer pods with pod rules stay where they are
+	}
+}
+
+// A pool grows while more nodes than these are starting for pending pods, both in number and for each started one.
+const (
+	fewStarting = 3
+	growth      = 0.1
+)
+
+// poolSettled keeps nodes while many others of their pool are starting for pending pods: what is needed is not known before
+// those pods run, and what is moved now would move again.
+func poolSettled(dr *draft.Draft, host int) model.Reason {
+	starting, started := dr.Starting(dr.View.Hosts[host].Pool)
+	if starting <= fewStarting || float64(starting) <= growth*float64(started) {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeConsolidateAfter,
+		Message: fmt.Sprintf("its pool is growing: %s for pending pods, and %d that have started",
+			fit.Count(starting, "node"), started),
+		Remedy: "wait until they have started",
 	}
 }
 

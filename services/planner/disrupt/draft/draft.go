@@ -35,6 +35,8 @@ type Params struct {
 	BufferPods []pack.Assignment
 	// Assignments are the places of the pending pods.
 	Assignments []pack.Assignment
+	// Bought is how many nodes the plan buys for pending pods, by pool.
+	Bought []int
 	// Exclude are claims to leave alone, in order.
 	Exclude []model.ClaimID
 }
@@ -81,6 +83,8 @@ type Draft struct {
 	// before is how many pods were placed on each host before the search began; awaited says that some of them are real.
 	before  []int
 	awaited []bool
+	// starting and started count, by pool, nodes for pending pods that are bought or on their way, and nodes that have started.
+	starting, started []int
 	// nodesOf is how many nodes say that they stand for a claim.
 	nodesOf map[model.ClaimID]int
 
@@ -112,6 +116,8 @@ func New(in Params) *Draft {
 	dr.Verdicts, dr.awaited, dr.Moving = make([]model.Reason, n), make([]bool, n), make([][]int, n)
 	dr.Drift, dr.Unhealthy = make([]model.Reason, n), make([]model.Reason, n)
 	dr.nodesOf, dr.dependents = make(map[model.ClaimID]int), make(dependents)
+	dr.started = make([]int, len(dr.View.Pools))
+	dr.starting = append(slices.Clone(in.Bought), make([]int, len(dr.View.Pools)-len(in.Bought))...)
 	held := dr.noteBufferPods()
 	for i, h := range dr.View.Hosts {
 		for _, p := range h.Pods {
@@ -124,9 +130,21 @@ func New(in Params) *Draft {
 		if h.Node != nil && h.Claim != nil {
 			dr.nodesOf[h.Claim.ID]++
 		}
+		switch {
+		case h.Pool == nil || h.Claim == nil || h.Leaving:
+		case h.Claim.State == model.ClaimInitialized:
+			dr.started[h.Pool.Index]++
+		case h.Claim.State.InFlight() && h.Claim.Replaces == "":
+			dr.starting[h.Pool.Index]++
+		}
 	}
 	dr.noteDependents(in.Assignments)
 	return dr
+}
+
+// Starting is how many nodes of a pool are bought or on their way for pending pods, and how many have started.
+func (dr *Draft) Starting(p *view.Pool) (starting, started int) {
+	return dr.starting[p.Index], dr.started[p.Index]
 }
 
 // State is what decisions change of a draft.
