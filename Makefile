@@ -188,10 +188,10 @@ sim: ## Play a day in the life of a cluster, and draw it into docs/sim/day.svg (
 	@$(BIN)/sim -seed $(or $(SEED),1) -out docs/sim/day.svg $(ARGS)
 
 .PHONY: versus
-versus: ## Play loads on Kerf and on Karpenter's kwok provider, and compare (ARGS="-loads ramp -seeds 1 -sides kerf", NICE=-15)
+versus: ## Play loads on Kerf and on Karpenter's kwok provider, and compare (ARGS="-loads ramp -seeds 1 -sides kerf"; -help)
 	@# A module of its own, as the control plane is: Karpenter, a further module in it, is not for the others.
 	@mkdir -p $(BIN) && cd test/versus && GOWORK=off go build -o $(BIN)/versus .
-	@nice -n $(or $(NICE),0) $(BIN)/versus -raw $(BIN)/versus.json $(ARGS)
+	@$(BIN)/versus -raw $(BIN)/versus.json $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a time (T=60s; ONLY=regexp for some); go test alone runs the kept corpora

@@ -45,6 +45,7 @@ type options struct {
 	dir    string
 	// picture is a file; empty for none.
 	picture string
+	nice    int
 }
 
 func parse(args []string) (options, error) {
@@ -57,6 +58,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.raw, "raw", "versus.json", "file that all that was seen is written to")
 	f.StringVar(&o.show, "show", "", "play nothing, and show this file, which -raw wrote")
 	f.StringVar(&o.picture, "picture", "", "file for a picture of all runs, as SVG; empty for none")
+	f.IntVar(&o.nice, "nice", -15, "priority over the machine's other work, -20 to 0; below 0 it takes root")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and data, which stay; empty for a temporary one, which goes unless a run fails")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -115,6 +117,11 @@ func (o options) play(ctx context.Context, results *report.Results) error {
 	if err := side.Build(ctx, o.sides, os.Stderr); err != nil {
 		return err
 	}
+	undo, err := goFirst(o.nice)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "  no priority over the machine's other work:", err)
+	}
+	defer undo()
 	m, err := market.New()
 	if err != nil {
 		return err
