@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"syscall"
@@ -17,9 +19,12 @@ func goFirst(nice int) (undo func(), err error) {
 	if err := syscall.Setpriority(syscall.PRIO_PGRP, 0, nice); err != nil {
 		return undo, err
 	}
-	if _, err := os.Stat(autogroup); err != nil {
-		return undo, nil // this kernel has no such thing
+	weigh := func(nice int) error {
+		err := os.WriteFile(autogroup, []byte(strconv.Itoa(nice)), 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // this kernel has no such thing
+		}
+		return err
 	}
-	weigh := func(nice int) error { return os.WriteFile(autogroup, []byte(strconv.Itoa(nice)), 0) }
 	return func() { _ = weigh(0) }, weigh(nice)
 }
