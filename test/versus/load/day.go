@@ -24,8 +24,8 @@ const (
 	StorageClass = "day"
 	Provisioner  = "ebs.csi.aws.com"
 
-	// dayUnits is how large a day is: in workloads of each kind, and their pods at the peak.
-	webs, webPeak  = 12, 30
+	// How large a day is: workloads of each kind, and their pods at the peak.
+	webs, webPeak  = 20, 30
 	batchEvery     = 3 // steps
 	volumes        = 3
 	noon           = DayLength / 2

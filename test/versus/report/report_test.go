@@ -61,3 +61,40 @@ func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
 		t.Errorf("shown again:\n%s\nwant:\n%s", got.String(), want.String())
 	}
 }
+
+func TestEachLoadHasItsFigures(t *testing.T) {
+	t.Parallel()
+	const evicted = "EvictionByEvictionAPI"
+	h := &history.History{
+		Marks: []history.Mark{
+			{Name: report.Burst(0), At: 1},
+			{Name: report.Burst(1), At: 60},
+			{Name: report.Rollout, At: 100},
+			{Name: report.Day, At: 100},
+			{Name: report.Storm, At: 100},
+			{Name: report.RolledOut, At: 130},
+		},
+		End: 400,
+		Nodes: []history.Node{
+			{Price: 3.6, Created: 5}, {Price: 3.6, Created: 110, Deleted: 146},
+		},
+		Pods: []history.Pod{
+			{Owner: "a", Created: 2, Refused: 3, Bound: 6, Evicted: 105, Cause: evicted},
+			{Owner: "a", Created: 106, Bound: 110, Evicted: 140, Cause: "DeletionByPodGC"},
+			{Owner: "a", Created: 141, Bound: 142},
+		},
+	}
+	for load, want := range map[string]report.Values{
+		"bursts":  {"first-node": 2, "p99": 4},
+		"rollout": {"done": 30, "before": 3.6, "peak": 7.2, "after": 3.6, "evictions": 2, "again": 1, "p99": 4, "spent": 0.24 + 0.036},
+		"day":     {"pods": 3, "nodes": 2, "spent": 0.3 + 0.036, "evictions": 2},
+		"spot":    {"lost": 1, "killed": 1, "before": 3.6, "after": 3.6},
+	} {
+		got := report.Measure(load, h)
+		for key, v := range want {
+			if d := got[key] - v; d > 1e-9 || d < -1e-9 {
+				t.Errorf("%s: %s is %v, want %v", load, key, got[key], v)
+			}
+		}
+	}
+}
