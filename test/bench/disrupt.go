@@ -164,6 +164,7 @@ func (s *stage) round(r *Result) error {
 		step.NodesAfter, step.CostAfter = s.bill()
 		g.Steps = append(g.Steps, step)
 	}
+	s.mark(&p)
 	g.Actions, g.PodMoves = g.Actions+round.Actions, g.PodMoves+round.Moves
 	g.Finished = round.Actions == 0 && round.ResumeAfter == ""
 	round.AtMoves, round.Due = g.PodMoves, s.due()

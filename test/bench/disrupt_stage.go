@@ -187,6 +187,18 @@ func (s *stage) apply(p *model.Plan, d *model.Disruption) error {
 	return nil
 }
 
+// mark notes on claims whether a plan means to remove them later.
+func (s *stage) mark(p *model.Plan) {
+	for _, v := range p.Nodes {
+		if c := s.claims[v.Claim]; c != nil && v.Deferred != nil && c.RemovalDeferred != *v.Deferred {
+			marked := *c // what the session holds must not change
+			marked.RemovalDeferred = *v.Deferred
+			s.claims[v.Claim] = &marked
+			s.news.Upserted.Claims = append(s.news.Upserted.Claims, marked)
+		}
+	}
+}
+
 // join makes a replacement a node.
 func (s *stage) join(p *model.Plan, id model.ClaimID) error {
 	i := slices.IndexFunc(p.NodeClaims, func(c model.NodeClaim) bool { return c.ID == id })

@@ -37,47 +37,100 @@ type Result struct {
 // Run removes nodes whose pods can run for less elsewhere.
 //
 // It first looks for all that are to go, as if budgets let them go at once. Where budgets let only some go now, it then
-// looks which of those do so first, and none of them is a destination: a pod that moves has not to move again. A search
-// that ended early goes on after the claim resumeAfter; "" begins anew.
+// looks which of those do so first, and none of them is a destination: a pod that moves has not to move again. The next plans
+// go on with what was deferred, as long as that is as much as budgets let go. A search that ended early goes on after the
+// claim resumeAfter; "" begins anew.
 func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
-	open := candidates(dr)
-	r := Result{Summary: model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(open)}}
-	if len(open) == 0 {
-		r.Known = true
-		return r
-	}
-	if !slices.ContainsFunc(open, func(h int) bool { return nodeBudget(dr, h).OK() }) {
-		for _, h := range open { // the next plan that may remove some looks where they could go
-			if dr.Verdicts[h] = dr.Taken(h); dr.Verdicts[h].OK() {
-				dr.Verdicts[h] = nodeBudget(dr, h)
-			}
+	s := search{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
+	s.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(s.open)}
+	switch {
+	case len(s.open) == 0:
+		s.Known = true
+	case s.spent(): // the next plan that may remove some looks where they could go
+		s.explainSpent()
+	default:
+		if !s.goOn() {
+			s.anew()
 		}
-		r.Summary.Judged = len(open)
-		return r
 	}
-	before := dr.State()
-	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
-	all := newTrials(dr, appraisal, open)
-	all.resumeAfter = resumeAfter
-	all.search(open)
-	r.Summary.Tried, r.Summary.ResumeAfter = all.summary.Tried, all.summary.ResumeAfter
-	r.Known = r.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
-	if nodes, ok := before.Spend(dr); ok {
-		dr.NodeBudgets = nodes
-	} else {
-		r.Deferred = inSteps(dr, appraisal, before, &r.Summary)
-	}
-	for _, h := range open {
+	for _, h := range s.open {
 		if !dr.Verdicts[h].OK() {
-			r.Summary.Judged++
+			s.Summary.Judged++
 		}
 	}
-	return r
+	return s.Result
 }
 
-// inSteps takes back what goes beyond budgets, and removes those of the hosts first that budgets let go now. It returns the
-// others.
-func inSteps(dr *draft.Draft, appraisal *Appraisal, before draft.State, summary *model.DisruptionSummary) (deferred []int) {
+// search is one run.
+type search struct {
+	Result
+	draft       *draft.Draft
+	appraisal   *Appraisal
+	resumeAfter model.ClaimID
+	// open are the candidates.
+	open []int
+}
+
+// spent says that budgets let none of the candidates go that are still there.
+func (s *search) spent() bool {
+	return !slices.ContainsFunc(s.open, func(h int) bool { return !s.draft.View.Removed(h) && nodeBudget(s.draft, h).OK() })
+}
+
+// explainSpent says of those that are still there that budgets let none of them go.
+func (s *search) explainSpent() {
+	dr := s.draft
+	for _, h := range s.open {
+		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
+			continue
+		}
+		if dr.Verdicts[h] = dr.Taken(h); dr.Verdicts[h].OK() {
+			dr.Verdicts[h] = nodeBudget(dr, h)
+		}
+	}
+}
+
+// goOn removes hosts whose removal an earlier plan deferred. It says false, and has done nothing, where budgets let more go
+// than these: then it is time to look at all anew.
+func (s *search) goOn() bool {
+	dr := s.draft
+	var marked []int
+	for _, h := range s.open {
+		if dr.View.Hosts[h].Claim.RemovalDeferred {
+			marked = append(marked, h)
+		}
+	}
+	if len(marked) == 0 {
+		return false
+	}
+	before := dr.State()
+	s.inSteps(marked)
+	if s.spent() {
+		s.explainSpent()
+		s.Known = true
+		return true
+	}
+	dr.Restore(before)
+	for _, h := range marked {
+		dr.Verdicts[h] = model.Reason{}
+	}
+	s.Deferred = nil
+	return false
+}
+
+// anew looks for all candidates that are to go, and removes as many of them as budgets let go.
+func (s *search) anew() {
+	dr := s.draft
+	before := dr.State()
+	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
+	all := newTrials(dr, s.appraisal, s.open)
+	all.resumeAfter = s.resumeAfter
+	all.search(s.open)
+	s.Summary.Tried, s.Summary.ResumeAfter = s.Summary.Tried+all.summary.Tried, all.summary.ResumeAfter
+	s.Known = s.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
+	if nodes, ok := before.Spend(dr); ok {
+		dr.NodeBudgets = nodes
+		return
+	}
 	var going []int
 	for _, d := range dr.Restore(before) {
 		for _, h := range d.Hosts {
@@ -85,14 +138,21 @@ func inSteps(dr *draft.Draft, appraisal *Appraisal, before draft.State, summary 
 			dr.Verdicts[h] = model.Reason{}
 		}
 	}
-	first := newTrials(dr, appraisal, going)
+	s.inSteps(going)
+}
+
+// inSteps removes those of some hosts that budgets let go now. Neither they nor the others, which are deferred, are
+// destinations.
+func (s *search) inSteps(going []int) {
+	dr := s.draft
+	first := newTrials(dr, s.appraisal, going)
 	first.deferred = make([]bool, len(dr.View.Hosts))
 	for _, h := range going {
 		first.deferred[h] = true
 	}
 	first.search(going)
-	summary.Tried += first.summary.Tried
-	return slices.DeleteFunc(going, dr.View.Removed)
+	s.Summary.Tried += first.summary.Tried
+	s.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)
 }
 
 func nodeBudget(dr *draft.Draft, host int) model.Reason {
