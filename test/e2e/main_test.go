@@ -51,6 +51,11 @@ func seed(t *testing.T) uint64 {
 // start runs a stack until the test ends. Its logs stay when the test fails.
 func start(t *testing.T, seed uint64) *stack.Stack {
 	t.Helper()
+	return startWith(t, stack.Options{Seed: seed})
+}
+
+func startWith(t *testing.T, opts stack.Options) *stack.Stack {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the control plane, which -short leaves out")
 	}
@@ -58,7 +63,8 @@ func start(t *testing.T, seed uint64) *stack.Stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := stack.Start(t.Context(), stack.Options{Dir: dir, Seed: seed})
+	opts.Dir = dir
+	s, err := stack.Start(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -119,7 +120,7 @@ func (s stage) nominate(t *testing.T, node model.NodeName, pods ...model.PodID) 
 	t.Helper()
 	var list []cluster.Nomination
 	for _, id := range pods {
-		if p, unbound := s.port.Unbound(id); unbound { // else it has landed elsewhere
+		if p, unbound := s.port.Unbound(id); unbound && p.Nominated != node { // a bound one has landed elsewhere
 			list = append(list, cluster.Nomination{Pod: p, Node: node})
 		}
 	}
@@ -225,6 +226,7 @@ func TestTheSchedulerIsToldWhereThePlansHavePods(t *testing.T) {
 	t.Run("plans come true", func(t *testing.T) { plansComeTrue(t, c, n) })
 	t.Run("preemption's nominations are left alone", func(t *testing.T) { preemptionIsLeftAlone(t, newStage(t, c, "preempt")) })
 	t.Run("a pod whose node never comes is free", func(t *testing.T) { nodeNeverComes(t, newStage(t, c, "never")) })
+	t.Run("nominations cost little", func(t *testing.T) { costOfNominations(t, newStage(t, c, "cost")) })
 	t.Run("the actuator alone has the right", func(t *testing.T) { actuatorAlone(t, c) })
 }
 
@@ -269,6 +271,9 @@ func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
 			s.nominate(t, node, pods[node]...)
 		}
 		s.open(t, node)
+		if told { // as the actuator does: those that the scheduler has tried in between
+			s.nominate(t, node, pods[node]...)
+		}
 		<-time.After(time.Duration(random.IntN(300)) * time.Millisecond) // nodes come when they come
 	}
 	at := s.settled(t)
@@ -295,7 +300,11 @@ func parts(random *rand.Rand, whole, n int) []int {
 
 func preemptionIsLeftAlone(t *testing.T, s stage) {
 	t.Helper()
-	node := s.node(t, 0)
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Value: 1000}
+	if _, err := s.client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	node := s.node(t, 0) // by the time that it is ready, the API server's admission knows the class
 	s.ready(t, []model.NodeName{node})
 	s.open(t, node)
 	victim := s.pod(t, "victim", nominationCPU, "")
@@ -308,10 +317,6 @@ func preemptionIsLeftAlone(t *testing.T, s stage) {
 		}
 	}
 	hold(`["kerf.test/hold"]`)
-	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: s.name}, Value: 1000}
-	if _, err := s.client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
 	urgent := s.pod(t, "urgent", nominationCPU/2, "  priorityClassName: "+s.name)
 	p := s.seen(t, urgent, func(p cluster.UnboundPod) bool { return p.Nominated == node })
 	if p.ByKerf || len(s.port.Nominees()) > 0 {
@@ -354,6 +359,33 @@ func nodeNeverComes(t *testing.T, s stage) {
 		s.lands(t, id, other, 10*time.Second)
 		t.Logf("pod %s has another node %s after that one opened", id, time.Since(began).Round(time.Millisecond))
 	}
+}
+
+// costOfNominations prints what a nomination costs the process that writes it, and watches the pods.
+func costOfNominations(t *testing.T, s stage) {
+	t.Helper()
+	const many = 400
+	var list []cluster.Nomination
+	for i := range many {
+		s.pod(t, fmt.Sprintf("web-%d", i), 100, "")
+	}
+	for i := range many {
+		p := s.seen(t, model.PodID(fmt.Sprintf("%s/web-%d", s.name, i)), func(cluster.UnboundPod) bool { return true })
+		list = append(list, cluster.Nomination{Pod: p, Node: "closed"})
+	}
+	cpu := func() time.Duration {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	began, used := time.Now(), cpu()
+	if err := s.port.Nominate(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d nominations took %s, and %s of CPU each; the scheduler has taken %d back by now, because it tried the pods",
+		many, time.Since(began).Round(time.Millisecond), (cpu()-used)/many, many-len(s.port.Nominees()))
 }
 
 func actuatorAlone(t *testing.T, c *harness.Cluster) {

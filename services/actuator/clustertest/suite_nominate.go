@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,12 +44,7 @@ func (w World) nominate(t *testing.T, p cluster.UnboundPod, node model.NodeName)
 }
 
 func (w World) nominee(p cluster.UnboundPod) bool {
-	for _, x := range w.Nominator.Nominees() {
-		if x == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.Nominator.Nominees(), p)
 }
 
 func testNominate(t *testing.T, w World) {
@@ -86,7 +82,7 @@ func testPreemption(t *testing.T, w World) {
 		t.Errorf("preemption's nomination has become %v", got)
 	}
 	w.nominate(t, p, "n2")
-	p = w.untilUnbound(t, "Kerf's nomination", func(p cluster.UnboundPod) bool { return p.Nominated == "n2" })
+	w.untilUnbound(t, "Kerf's nomination", func(p cluster.UnboundPod) bool { return p.Nominated == "n2" })
 	w.Preempt(t, "web", "n3")
 	p = w.untilUnbound(t, "preemption's nomination", func(p cluster.UnboundPod) bool { return p.Nominated == "n3" })
 	if p.ByKerf || w.nominee(p) {

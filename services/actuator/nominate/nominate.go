@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -78,6 +79,26 @@ type World struct {
 // Opening are the nominations to write before a node opens: those of its pods that are not nominated there already.
 func (e *Expected) Opening(claim model.ClaimID, node model.NodeName, w World) []cluster.Nomination {
 	return appendDue(appendDue(nil, e.claims[claim], node, w), e.nodes[node], node, w)
+}
+
+// Again are those of the nominations that don't hold: the scheduler has taken them back, and the pod has no node.
+func Again(list []cluster.Nomination, w World) []cluster.Nomination {
+	var out []cluster.Nomination
+	for _, n := range list {
+		out = appendDue(out, []model.PodID{n.Pod.ID}, n.Node, w)
+	}
+	return out
+}
+
+// Starting says that more than Kerf's own taint keeps pods off a node for now: it is not ready, or still has a taint that it
+// has only while it starts.
+func Starting(c *model.Claim, n *cluster.Node) bool {
+	return !n.Ready || slices.ContainsFunc(n.Taints, func(t model.Taint) bool {
+		if t.Key == labels.TaintUnregistered || t.Effect == model.PreferNoSchedule {
+			return false
+		}
+		return labels.Ephemeral(t.Key) || slices.ContainsFunc(c.StartupTaints, func(s model.Taint) bool { return s.Key == t.Key && s.Effect == t.Effect })
+	})
 }
 
 // Due are the nominations to write on nodes that are open.

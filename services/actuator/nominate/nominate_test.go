@@ -36,12 +36,16 @@ func world(pods ...cluster.UnboundPod) nominate.World {
 			}
 			return pods[i], true
 		},
-		Node:  func(id model.ClaimID) *cluster.Node { return named(map[model.ClaimID]model.NodeName{"c1": "new", "c2": "of-c2"}[id]) },
+		Node: func(id model.ClaimID) *cluster.Node {
+			return named(map[model.ClaimID]model.NodeName{"c1": "new", "c2": "of-c2"}[id])
+		},
 		Named: named,
 	}
 }
 
-func pod(id model.PodID) cluster.UnboundPod { return cluster.UnboundPod{ID: id, UID: "u-" + string(id)} }
+func pod(id model.PodID) cluster.UnboundPod {
+	return cluster.UnboundPod{ID: id, UID: "u-" + string(id)}
+}
 
 func nominated(id model.PodID, node model.NodeName, byKerf bool) cluster.UnboundPod {
 	p := pod(id)
@@ -130,5 +134,28 @@ func TestWhatNoLongerHoldsIsTakenBack(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"gone on ", "going on ", "left on "}, list(e.Void(nominees, world()))); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestANodeStartsUntilKerfsTaintIsTheLast(t *testing.T) {
+	claim := &model.Claim{
+		Taints:        []model.Taint{{Key: "dedicated", Effect: model.NoSchedule}},
+		StartupTaints: []model.Taint{{Key: "agent", Effect: model.NoExecute}},
+	}
+	unregistered := model.Taint{Key: labels.TaintUnregistered, Effect: model.NoExecute}
+	for name, c := range map[string]struct {
+		ready  bool
+		taints []model.Taint
+		want   bool
+	}{
+		"not ready":                   {false, nil, true},
+		"with its own taints":         {true, []model.Taint{unregistered, claim.Taints[0]}, false},
+		"with a kubelet's taint":      {true, []model.Taint{unregistered, {Key: labels.TaintNotReady, Effect: model.NoSchedule}}, true},
+		"with a startup taint":        {true, []model.Taint{unregistered, claim.StartupTaints[0]}, true},
+		"with a taint that repels no": {true, []model.Taint{{Key: labels.TaintNotReady, Effect: model.PreferNoSchedule}}, false},
+	} {
+		if got := nominate.Starting(claim, &cluster.Node{Ready: c.ready, Taints: c.taints}); got != c.want {
+			t.Errorf("a node %s starts: %v", name, got)
+		}
 	}
 }

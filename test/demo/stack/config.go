@@ -73,7 +73,7 @@ func (s *Stack) haste() map[string]object {
 			// A leader that was killed holds its lease for as long as it said; the story has no ten seconds to wait.
 			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s", "request_timeout": "2s"},
 			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s", "classes": "2s"},
-			"repair":    repair(),
+			"repair":    repair(), "nominations": s.opts.Nominations,
 		},
 	}
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Dir string
 	// Seed is mixed into AWS's ids and into what the planner breaks ties by.
 	Seed uint64
+	// Nominations is the actuator's setting of that name; "" leaves it out.
+	Nominations string
 	// Env is added to the environment of the services.
 	Env []string
 	// Plain leaves the services' settings at their defaults and AWS's delays at Delays, for those who measure. Else all is

@@ -16,6 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
@@ -92,7 +93,11 @@ func New(c Config) (*Kube, error) {
 	if c.REST == nil {
 		return nil, errors.New("kube: Config.REST is not set")
 	}
-	client, err := kubernetes.NewForConfig(c.REST)
+	// Protobuf takes a fraction of the time that JSON takes to read; custom resources have only the latter.
+	typed := rest.CopyConfig(c.REST)
+	typed.ContentType = runtime.ContentTypeProtobuf
+	typed.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	client, err := kubernetes.NewForConfig(typed)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes client: %w", err)
 	}
@@ -102,7 +107,7 @@ func New(c Config) (*Kube, error) {
 	}
 	// A node waits for its pods' nominations before it opens: what the others write must not hold them up, and the other way
 	// round. There are never more than maxNominating at once.
-	own := rest.CopyConfig(c.REST)
+	own := rest.CopyConfig(typed)
 	own.QPS = -1
 	nominator, err := kubernetes.NewForConfig(own)
 	if err != nil {

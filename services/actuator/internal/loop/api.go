@@ -129,7 +129,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		}
 	}
 	t.claims.noteDeferred(p.Nodes)
-	t.nominations.took(p)
+	t.nominations.Took(p)
 	for _, x := range pending {
 		t.outbox.Pending(model.PodID(x.Pod), x.Reason)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
+	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
@@ -33,7 +34,7 @@ type effects struct {
 	instances   *observed.Instances
 	classes     *market.Classes
 	claims      *claims
-	nominations *nominations
+	nominations *nominating.Nominations
 }
 
 func newEffects(t *term) *effects {
@@ -55,9 +56,11 @@ func (x *effects) act(ctx context.Context, e claimEffect) {
 		x.evict(ctx, e.effect.Eviction)
 	case lifecycle.EffectUnspecified:
 	default:
-		if n := x.cluster.Node(&c); n != nil {
-			x.changeNode(ctx, c, nodeChange(c, n, e.effect.Kind), e.effect.Kind)
+		n := x.cluster.Node(&c)
+		if n == nil || e.effect.Kind == lifecycle.EffectSyncNode && x.nominations.Waits(&c, n) {
+			return // the next pass asks again
 		}
+		x.changeNode(ctx, c, nodeChange(c, n, e.effect.Kind), e.effect.Kind)
 	}
 }
 
@@ -299,18 +302,15 @@ func values(list model.Labels) map[string]string {
 }
 
 func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.NodeChange, kind lifecycle.EffectKind) {
-	first := func(context.Context) {}
+	run := func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change)) }
 	if kind == lifecycle.EffectSyncNode {
-		first = x.nominations.before(c.ID, change.Node)
+		run = x.nominations.Around(c.ID, change.Node, run)
 	}
 	x.jobs.Do(ctx, jobs.Job{
 		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.
 		Key: "node/" + kind.String() + "/" + string(c.ID), Kind: jobs.Kube,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
-		Run: func(ctx context.Context) error {
-			first(ctx)
-			return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
-		},
+		Run:  run,
 		Done: logFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
 	})
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// nominating starts a loop that nominates, with pods that wait for nodes.
-func nominating(t *testing.T, pods ...string) *rig {
+// nominates starts a loop that nominates, with pods that wait for nodes.
+func nominates(t *testing.T, pods ...string) *rig {
+	t.Helper()
 	r := newRig(t)
 	r.cfg = func(c *Config) { c.Nominator = r.kube }
 	for _, name := range pods {
@@ -44,7 +45,7 @@ func claimFor(id string, pods ...model.PodID) model.Plan {
 
 func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := nominating(t, "a", "b", "c")
+		r := nominates(t, "a", "b", "c")
 		r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
 			s, err := r.kube.Observe()
 			for i := range s.Nodes {
@@ -72,7 +73,7 @@ func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 
 func TestASlowAPIServerKeepsNoNodeClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := nominating(t, "a")
+		r := nominates(t, "a")
 		var asked time.Time
 		r.kube.OnNominate = func(ctx context.Context, _ cluster.Nomination) error {
 			if asked.IsZero() {
@@ -82,16 +83,62 @@ func TestASlowAPIServerKeepsNoNodeClosed(t *testing.T) {
 			return ctx.Err()
 		}
 		r.accepted(claimFor("c1", "default/a"))
-		r.reaches("c1", model.ClaimRegistered)
+		r.reaches("c1", model.ClaimInitialized)
 		if took := time.Since(asked); took > time.Second {
 			t.Errorf("the node opened %s after its pods were to be nominated", took)
 		}
 	})
 }
 
+func TestANodeOpensOnceItIsReadyOrLongThere(t *testing.T) {
+	for name, never := range map[string]bool{"ready after a second": false, "never ready": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := nominates(t, "a")
+				r.kube.change(func() { r.kube.neverReady = never })
+				r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
+					s, err := r.kube.Observe()
+					for i := range s.Nodes {
+						if x := &s.Nodes[i]; x.Ready == never || time.Since(x.CreateTime) > time.Minute+time.Second {
+							t.Errorf("nominated to %s, which is ready: %v, %s after it joined", n.Node, x.Ready, time.Since(x.CreateTime))
+						}
+					}
+					return err
+				}
+				r.accepted(claimFor("c1", "default/a"))
+				r.reaches("c1", model.ClaimRegistered)
+				if r.nominated("a") == "" {
+					t.Error("the pod is not nominated")
+				}
+			})
+		})
+	}
+}
+
+func TestWhatTheSchedulerTookBackIsNominatedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominates(t, "a")
+		times := 0
+		r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
+			if times++; times == 1 { // the scheduler tries the pod before the node opens
+				go func() {
+					time.Sleep(time.Millisecond)
+					r.kube.Preempt(n.Pod.ID, "")
+				}()
+			}
+			return nil
+		}
+		r.accepted(claimFor("c1", "default/a"))
+		r.reaches("c1", model.ClaimInitialized)
+		if got := r.nominated("a"); got != r.claim("c1").Node || times != 2 {
+			t.Errorf("nominated to %q after %d times", got, times)
+		}
+	})
+}
+
 func TestNominationsThatNoLongerHoldAreTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := nominating(t, "a", "b", "c")
+		r := nominates(t, "a", "b", "c")
 		r.accepted(claimFor("c1", "default/a", "default/b", "default/c"))
 		r.reaches("c1", model.ClaimInitialized)
 		node := r.claim("c1").Node
@@ -125,7 +172,7 @@ func TestNominationsThatNoLongerHoldAreTakenBack(t *testing.T) {
 
 func TestPodsAreNominatedToNodesThatAreOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := nominating(t, "a")
+		r := nominates(t, "a")
 		r.accepted(claimFor("c1"))
 		r.reaches("c1", model.ClaimInitialized)
 		node := r.claim("c1").Node
@@ -143,7 +190,7 @@ func TestPodsAreNominatedToNodesThatAreOpen(t *testing.T) {
 
 func TestALeaderThatHasSeenNoPlanNominatesByClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := nominating(t, "a")
+		r := nominates(t, "a")
 		r.kube.change(func() { r.kube.stuck = true })
 		r.accepted(claimFor("c1", "default/a"))
 		r.reaches("c1", model.ClaimLaunched)

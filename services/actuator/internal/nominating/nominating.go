@@ -1,0 +1,193 @@
+// Package nominating tells the scheduler where the plans have pods: it has nominations written when nodes open and when
+// plans come, and taken back. Which those are is package nominate's to say. Start reading at Nominations.
+package nominating
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/nominate"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+const (
+	// mostNominating is how long a node waits for its pods' nominations before it opens without them.
+	mostNominating = 500 * time.Millisecond
+	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
+	// may be a DaemonSet that doesn't tolerate Kerf's taint.
+	mostWaiting = time.Minute
+)
+
+// Config is what nominations depend on.
+type Config struct {
+	// Nominator writes them; nil never does. Always does it without asking first whether that works.
+	Nominator cluster.Nominator
+	Always    bool
+
+	Agenda   *agenda.Agenda
+	Jobs     *jobs.Pool
+	Registry *registry.Registry
+	Cluster  *observed.Cluster
+	Log      *slog.Logger
+}
+
+// Nominations belong to the goroutine that makes the passes.
+type Nominations struct {
+	cfg      Config
+	expected nominate.Expected
+	// asked says that it is known whether nominations work; can, that they do.
+	asked, can bool
+	// fresh says that pods may be expected on nodes that are open without being nominated there.
+	fresh bool
+}
+
+// New makes nominations of one who expects no pod anywhere yet.
+func New(c Config) *Nominations { return &Nominations{cfg: c} }
+
+// Begin is for a leader that has loaded what is stored.
+func (x *Nominations) Begin(ctx context.Context) {
+	x.expected.Restore(x.cfg.Registry.Sorted())
+	switch {
+	case x.cfg.Nominator == nil:
+		x.found(ctx, false, "the configuration says so")
+	case x.cfg.Always:
+		x.found(ctx, true, "the configuration says so")
+	}
+}
+
+func (x *Nominations) found(ctx context.Context, can bool, why string) {
+	x.asked, x.can, x.fresh = true, can, true
+	x.cfg.Log.InfoContext(ctx, "nominations", "written", can, "why", why)
+}
+
+// ask finds out whether nominations work.
+func (x *Nominations) ask(ctx context.Context) {
+	var can bool
+	var why string
+	x.cfg.Jobs.Do(ctx, jobs.Job{
+		Key: "nominations", First: time.Second, Most: 30 * time.Second,
+		Run: func(ctx context.Context) (err error) {
+			can, why, err = x.cfg.Nominator.CanNominate(ctx)
+			return err
+		},
+		Done: func(err error) {
+			if err != nil {
+				x.cfg.Log.WarnContext(ctx, "whether nominations work", "error", err)
+				return
+			}
+			x.found(ctx, can, why)
+		},
+	})
+}
+
+// Took takes a plan's word, after what was accepted of it is stored.
+func (x *Nominations) Took(p model.Plan) {
+	left := make([]model.PodID, len(p.Pending))
+	for i, x := range p.Pending {
+		left[i] = x.Pod
+	}
+	x.expected.Take(p.Placements, left, func(id model.ClaimID) bool {
+		c := x.cfg.Registry.Claims[id]
+		return c != nil && c.State < model.ClaimDraining
+	})
+	x.fresh = true
+	x.cfg.Agenda.Again()
+}
+
+// Opened says that a node has opened. Plans that came while it did may have put more pods there.
+func (x *Nominations) Opened() { x.fresh = true }
+
+// Write writes nominations on open nodes, and takes back those that no longer hold.
+func (x *Nominations) Write(ctx context.Context) {
+	if !x.asked {
+		x.ask(ctx)
+	}
+	if !x.can {
+		return
+	}
+	w := x.world()
+	if x.fresh {
+		x.fresh = false
+		if due := x.expected.Due(w); len(due) > 0 {
+			x.fresh = !x.cfg.Jobs.Do(ctx, x.job(ctx, "nominate", due))
+		}
+	}
+	if void := x.expected.Void(x.cfg.Nominator.Nominees(), w); len(void) > 0 {
+		x.cfg.Jobs.Do(ctx, x.job(ctx, "void", void))
+	}
+}
+
+func (x *Nominations) job(ctx context.Context, key string, list []cluster.Nomination) jobs.Job {
+	return jobs.Job{
+		Key: "nominations/" + key, Kind: jobs.Kube, First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 100 * time.Millisecond,
+		Run: func(ctx context.Context) error { return x.cfg.Nominator.Nominate(ctx, list) },
+		Done: func(err error) {
+			if err != nil {
+				x.fresh = true
+				x.cfg.Log.WarnContext(ctx, "nominate", "pods", len(list), "error", err)
+			}
+		},
+	}
+}
+
+// Waits says that a node is not opened yet: its pods would be nominated in vain. The scheduler takes a nomination back when
+// it tries the pod and the node has another taint, such as that of a kubelet which is not ready. So Kerf's own goes last.
+func (x *Nominations) Waits(c *model.Claim, n *cluster.Node) bool {
+	until := n.CreateTime.Add(mostWaiting)
+	if !x.can || !nominate.Starting(c, n) || !x.cfg.Agenda.Now().Before(until) || len(x.expected.Opening(c.ID, n.Name, x.world())) == 0 {
+		return false
+	}
+	x.cfg.Agenda.Wake(until)
+	return true
+}
+
+// Around opens a node between two rounds of nominations: before it, for as long as that doesn't keep the node closed, and
+// after it those that the scheduler took back because it tried a pod in between. A worker calls what it returns.
+func (x *Nominations) Around(claim model.ClaimID, node model.NodeName, open func(context.Context) error) func(context.Context) error {
+	if !x.can {
+		return open
+	}
+	w := x.world()
+	list := x.expected.Opening(claim, node, w)
+	if len(list) == 0 {
+		return open
+	}
+	return func(ctx context.Context) error {
+		x.nominate(ctx, node, list)
+		if err := open(ctx); err != nil {
+			return err
+		}
+		if again := nominate.Again(list, w); len(again) > 0 {
+			x.nominate(ctx, node, again)
+		}
+		return nil
+	}
+}
+
+func (x *Nominations) nominate(ctx context.Context, node model.NodeName, list []cluster.Nomination) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, mostNominating)
+	defer cancel()
+	if err := x.cfg.Nominator.Nominate(ctx, list); err != nil {
+		x.cfg.Log.WarnContext(ctx, "nominate", "node", node, "pods", len(list), "took", time.Since(began), "error", err)
+	}
+}
+
+func (x *Nominations) world() nominate.World {
+	return nominate.World{
+		Unbound: x.cfg.Nominator.Unbound,
+		Node: func(id model.ClaimID) *cluster.Node {
+			if c := x.cfg.Registry.Claims[id]; c != nil {
+				return x.cfg.Cluster.Node(c)
+			}
+			return nil
+		},
+		Named: x.cfg.Cluster.Named,
+	}
+}
