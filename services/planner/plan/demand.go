@@ -13,11 +13,12 @@ import (
 
 // demand is what needs a node. Pods are places in World.Pods, in order.
 type demand struct {
-	// pods are pending, or run on nodes that are going away.
+	// pods are pending, or run on nodes that are going away. Of those that the scheduler has not looked at yet, these are the
+	// ones of which it has refused another pod of the same class: they will be refused, too.
 	pods []int
 	// refused are pods that Kerf does not plan for, with the reason.
 	refused []refusal
-	// waiting are pods that the scheduler has not looked at yet, or that are about to come back.
+	// waiting are the other pods that the scheduler has not looked at yet, or that are about to come back.
 	waiting []int
 	// ending are pods that are being deleted on nodes that go. What takes their place may not be there yet. Those of a
 	// StatefulSet are waiting: nothing takes their place before they have ended.
@@ -35,6 +36,8 @@ type refusal struct {
 
 func (c *cycle) findDemand() demand {
 	var d demand
+	var unseen []int
+	refused := make([]bool, len(c.Classes))
 	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
 		at := c.view.Node(p.Node)
@@ -49,17 +52,28 @@ func (c *cycle) findDemand() demand {
 				d.add(c, i)
 			}
 		case p.Phase == model.PodWaiting:
-			d.waiting = append(d.waiting, i)
+			unseen = append(unseen, i)
 		default:
 			h := c.view.Node(p.NominatedNode)
 			if h == nil || h.Closed {
 				d.add(c, i)
+				refused[p.Class.Index] = true
 				continue
 			}
 			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
 			d.refused = append(d.refused, refusal{i, preempts(h)})
 		}
 	}
+	for _, i := range unseen {
+		if refused[c.Pods[i].Class.Index] {
+			d.add(c, i)
+		} else {
+			d.waiting = append(d.waiting, i)
+		}
+	}
+	slices.Sort(d.pods)
+	slices.Sort(d.virtual)
+	slices.Sort(d.waiting)
 	return d
 }
 

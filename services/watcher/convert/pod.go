@@ -50,10 +50,7 @@ func Pod(p *corev1.Pod, refs References) (snapshot.Object, bool) {
 	return o, true
 }
 
-func gated(p *corev1.Pod) bool {
-	c := podCondition(p, corev1.PodScheduled, corev1.ConditionFalse)
-	return len(p.Spec.SchedulingGates) > 0 && c != nil && c.Reason == corev1.PodReasonSchedulingGated
-}
+func gated(p *corev1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 }
 
 // podPhase reads a bound pod's phase from its status as a whole, not from its containers': one that crashes and starts
 // over again and again would otherwise change the snapshot each time, and nothing that is planned.

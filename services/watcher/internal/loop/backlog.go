@@ -8,24 +8,35 @@ import (
 // backlog counts what makes planning worthwhile. It follows the snapshot by deltas.
 type backlog struct {
 	pending map[string]bool // pods that a plan should find a place for
+	unseen  map[string]bool // pods that the scheduler has not looked at
 	claims  map[string]bool // claims that may have to be disrupted
 }
 
 func newBacklog() backlog {
-	return backlog{pending: map[string]bool{}, claims: map[string]bool{}}
+	return backlog{pending: map[string]bool{}, unseen: map[string]bool{}, claims: map[string]bool{}}
 }
 
-// follow takes a delta, and returns how many pods have become pending.
-func (b backlog) follow(d snapshot.Delta) int {
-	fresh := 0
+// follow takes a delta, and returns how many pods have become pending, and how many have come: those that the scheduler has
+// not looked at yet, too.
+func (b backlog) follow(d snapshot.Delta) (fresh, arrived int) {
 	for _, o := range d.Upserted {
 		switch m := o.Payload.(type) {
 		case *clusterpb.Pod:
-			if !waits(m, o.Class) {
-				delete(b.pending, o.ID)
-			} else if !b.pending[o.ID] {
-				b.pending[o.ID] = true
+			known := b.pending[o.ID] || b.unseen[o.ID]
+			unseen := m.GetPhase() == clusterpb.PodPhase_POD_PHASE_WAITING
+			if waits := waits(m, o.Class); waits && !b.pending[o.ID] {
 				fresh++
+				b.pending[o.ID] = true
+			} else if !waits {
+				delete(b.pending, o.ID)
+			}
+			if unseen {
+				b.unseen[o.ID] = true
+			} else {
+				delete(b.unseen, o.ID)
+			}
+			if !known && (unseen || b.pending[o.ID]) {
+				arrived++
 			}
 		case *clusterpb.Claim:
 			if over(m) {
@@ -39,12 +50,13 @@ func (b backlog) follow(d snapshot.Delta) int {
 		switch k.Kind {
 		case snapshot.Pod:
 			delete(b.pending, k.ID)
+			delete(b.unseen, k.ID)
 		case snapshot.Claim:
 			delete(b.claims, k.ID)
 		default: // nothing else makes work
 		}
 	}
-	return fresh
+	return fresh, arrived
 }
 
 func (b backlog) waiting() bool { return len(b.pending) > 0 }

@@ -124,10 +124,10 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	if next.Revision == l.snapshot.Revision && whole.IsZero() {
 		return
 	}
-	fresh := l.backlog.follow(snapshot.Diff(l.snapshot, next))
+	fresh, arrived := l.backlog.follow(snapshot.Diff(l.snapshot, next))
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
-		NewPods: fresh, Work: l.backlog.work(), Waiting: l.backlog.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
+		NewPods: fresh, Arrived: arrived, Work: l.backlog.work(), Waiting: l.backlog.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
 	if l.seen {
 		l.cfg.Publish(next)

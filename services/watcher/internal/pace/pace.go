@@ -87,8 +87,9 @@ func (s span) due(idle, most time.Duration) time.Time {
 
 // Observation is what a new snapshot brought.
 type Observation struct {
-	// NewPods is how many pods have become unschedulable.
-	NewPods int
+	// NewPods is how many pods have become unschedulable, Arrived how many have come, whether the scheduler has looked at them or
+	// not.
+	NewPods, Arrived int
 	// Work says that there are pods to place, or nodes that could be disrupted.
 	Work bool
 	// Waiting says that there are pods to place.
@@ -109,12 +110,17 @@ func (s State) Observe(o Observation, now time.Time) State {
 	if o.WholeSince.After(s.awaitedSince) {
 		s.awaited = 0
 	}
-	if o.NewPods > 0 {
+	if o.Arrived > 0 {
+		s.gap, s.arrived = s.nextGap(now), now
+	}
+	switch {
+	case o.NewPods > 0:
 		if !s.fresh && s.notBefore.IsZero() && now.Before(s.refused) {
 			s.batch = span{} // what was refused goes with the new ones, and does not bring them forward
 		}
 		s.batch, s.fresh = s.batch.extend(now), true
-		s.arrived, s.gap = now, s.nextGap(now)
+	case o.Arrived > 0 && s.batch.open(): // they are planned with those that the scheduler has refused
+		s.batch = s.batch.extend(now)
 	}
 	s.sweep = s.sweep.extend(now)
 	return s

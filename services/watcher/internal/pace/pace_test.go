@@ -37,7 +37,7 @@ func observe(o pace.Observation) func(pace.State, time.Time) pace.State {
 }
 
 func pods(n int) func(pace.State, time.Time) pace.State {
-	return observe(pace.Observation{NewPods: n, Work: true})
+	return observe(pace.Observation{NewPods: n, Arrived: n, Work: true})
 }
 
 func finished(o pace.Outcome) func(pace.State, time.Time) pace.State {
@@ -82,6 +82,14 @@ func TestPace(t *testing.T) {
 			{at: 160, do: pods(1)},
 			{at: 300, do: finished(pace.Outcome{}), wake: 400},
 			{at: 400, do: nothing, plan: "plan", opened: 160},
+		},
+		"pods that the scheduler has not looked at extend a batch, and open none": {
+			{at: 0, do: drive(true)},
+			{at: 100, do: observe(pace.Observation{Arrived: 3}), wake: 0},
+			{at: 120, do: observe(pace.Observation{Arrived: 3}), wake: 0},
+			{at: 130, do: observe(pace.Observation{NewPods: 1, Work: true}), wake: 210},
+			{at: 140, do: observe(pace.Observation{Arrived: 3, Work: true}), wake: 220},
+			{at: 220, do: nothing, plan: "plan", opened: 130},
 		},
 		"pods that come one by one, and not often, do not wait for each other": {
 			{at: 0, do: drive(true)},
