@@ -67,6 +67,7 @@ func loadMeasures() map[string][]measure {
 			{"scaled-nodes", "scaled to 40 %: nodes after 200 s", "%.0f"},
 			{"scaled-spent", "scaled to 40 %: $ spent in 200 s", "%.3f"},
 			{"scaled-evictions", "scaled to 40 %: evictions", "%.0f"},
+			{"all-evictions", "evictions of the whole run", "%.0f"},
 			{"scaled-again", "scaled to 40 %: moved again", "%.0f"},
 		}...),
 	}
@@ -147,6 +148,7 @@ func measureRamp(v Values, h *history.History) {
 	v["scaled-cost"], v["scaled-nodes"] = h.Cost(end), float64(h.NodesAt(end))
 	v["scaled-spent"] = h.Spent(scaled, end)
 	v["scaled-evictions"] = float64(h.Evictions(scaled, end))
+	v["all-evictions"] = float64(h.Evictions(created, end))
 	v["scaled-again"] = float64(h.MovedAgain(scaled, end))
 }
 
