@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -54,7 +55,7 @@ func parse(args []string) (options, error) {
 	loads := f.String("loads", "bursts,ramp", "loads to play; all are "+strings.Join(names(), ", "))
 	seeds := f.String("seeds", "1,2,3", "seeds of the loads")
 	sides := f.String("sides", side.Kerf+","+side.Karpenter, "sides to play them on")
-	f.StringVar(&o.output, "o", "table", "table or json")
+	f.StringVar(&o.output, "o", "table", "table, json or markdown")
 	f.StringVar(&o.raw, "raw", "versus.json", "file that all that was seen is written to")
 	f.StringVar(&o.show, "show", "", "play nothing, and show this file, which -raw wrote")
 	f.StringVar(&o.picture, "picture", "", "file for a picture of all runs, as SVG; empty for none")
@@ -62,6 +63,9 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.dir, "dir", "", "folder for logs and data, which stay; empty for a temporary one, which goes unless a run fails")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if formats()[o.output] == nil {
+		return o, fmt.Errorf("-o: %q is not table, json or markdown", o.output)
 	}
 	for word := range strings.SplitSeq(*seeds, ",") {
 		seed, err := strconv.ParseUint(word, 10, 64)
@@ -80,6 +84,13 @@ func parse(args []string) (options, error) {
 		o.loads = append(o.loads, all[i])
 	}
 	return o, nil
+}
+
+// formats are the ways to print results.
+func formats() map[string]func(*report.Results, io.Writer) error {
+	return map[string]func(*report.Results, io.Writer) error{
+		"table": (*report.Results).Print, "json": (*report.Results).PrintJSON, "markdown": (*report.Results).PrintMarkdown,
+	}
 }
 
 func names() []string {
@@ -106,10 +117,7 @@ func run(ctx context.Context, args []string) error {
 	if o.picture != "" {
 		err = errors.Join(err, os.WriteFile(o.picture, picture.Draw(results), 0o600))
 	}
-	if o.output == "json" {
-		return errors.Join(err, results.PrintJSON(os.Stdout))
-	}
-	return errors.Join(err, results.Print(os.Stdout))
+	return errors.Join(err, formats()[o.output](results, os.Stdout))
 }
 
 // play plays each load with each seed on each side, and keeps what is done after each run.

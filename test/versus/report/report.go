@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -113,9 +114,20 @@ func (r *Results) Print(w io.Writer) error {
 	fmt.Fprintln(tab, "LOAD\tMEASURE\tKERF\tKARPENTER\tBOUND\tKERF/KARPENTER\tKERF/BOUND")
 	for _, row := range r.Rows() {
 		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.Load, row.Text, row.cell("kerf"), row.cell("karpenter"),
-			row.cell(BoundSide), row.ratio("kerf", "karpenter"), row.ratio("kerf", BoundSide))
+			row.cell(BoundSide), row.ratio("karpenter"), row.ratio(BoundSide))
 	}
 	return tab.Flush()
+}
+
+// PrintMarkdown writes the table for a page.
+func (r *Results) PrintMarkdown(w io.Writer) error {
+	_, err := fmt.Fprintln(w, "| load | | Kerf | Karpenter | bound | Kerf / Karpenter | Kerf / bound |\n|---|---|---|---|---|---|---|")
+	for _, row := range r.Rows() {
+		_, e := fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", row.Load, row.Text, row.cell("kerf"), row.cell("karpenter"),
+			row.cell(BoundSide), row.ratio("karpenter"), row.ratio(BoundSide))
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 func (row Row) cell(side string) string {
@@ -131,8 +143,9 @@ func (row Row) cell(side string) string {
 	return fmt.Sprintf("%s (%s–%s)", text, low, high)
 }
 
-func (row Row) ratio(of, to string) string {
-	a, ok := row.Median[of]
+// ratio is Kerf's figure over another's.
+func (row Row) ratio(to string) string {
+	a, ok := row.Median["kerf"]
 	b, also := row.Median[to]
 	if !ok || !also || b == 0 {
 		return "-"

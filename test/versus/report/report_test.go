@@ -40,6 +40,17 @@ func TestTheTableHoldsMediansAndRatios(t *testing.T) {
 	}
 }
 
+func TestAPageHasTheSameTable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := results().PrintMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "| ramp | $/h when steady | 11.00 (10.00–12.00) | 22.00 | 8.00 | 0.50 | 1.38 |\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("the page lacks %q:\n%s", want, b.String())
+	}
+}
+
 func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "raw.json")
