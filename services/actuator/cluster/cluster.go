@@ -37,9 +37,10 @@ var (
 	ErrNotReady = errors.New("caches have not filled")
 )
 
-// State is one moment of the cluster, as far as the actuator looks. Every list is sorted by name or id.
+// State is one moment of the cluster, as far as the actuator looks. Every list is sorted by name or id. What a pointer points to
+// never changes: a node that has changed has another one, and one that has not the same.
 type State struct {
-	Nodes   []Node
+	Nodes   []*Node
 	Pools   []Pool
 	Classes []Class
 	// DeletedClaims are claims whose NodeClaim object a user has deleted; it waits for Kerf's finalizer.

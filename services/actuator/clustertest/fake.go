@@ -47,8 +47,9 @@ type Fake struct {
 	mu      sync.Mutex
 	now     func() time.Time
 	cold    bool
-	serial  int           // of the last uid or resource version
-	state   cluster.State // all but the claims, which are objects
+	serial  int                              // of the last uid or resource version
+	state   cluster.State                    // all but the claims, which are objects
+	seen    map[model.NodeName]*cluster.Node // by the last Observe
 	held    map[string]bool
 	owners  map[string]types.UID // of nodes: the claim's object
 	objects map[key]*unstructured.Unstructured
@@ -144,39 +145,11 @@ func (f *Fake) touch() {
 	}
 }
 
-// Observe returns a copy of the state.
-func (f *Fake) Observe() (cluster.State, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.cold {
-		return cluster.State{}, cluster.ErrNotReady
-	}
-	f.settle()
-	s := cluster.State{Pools: slices.Clone(f.state.Pools), Classes: slices.Clone(f.state.Classes)}
-	for _, n := range f.state.Nodes {
-		n.Labels, n.Annotations = maps.Clone(n.Labels), maps.Clone(n.Annotations)
-		n.Taints, n.Pods, n.Conditions = slices.Clone(n.Taints), slices.Clone(n.Pods), slices.Clone(n.Conditions)
-		s.Nodes = append(s.Nodes, n)
-	}
-	for k, o := range f.objects {
-		if k.kind != kindClaim {
-			continue
-		}
-		s.ClaimObjects = append(s.ClaimObjects, model.ClaimID(k.name))
-		if o.GetDeletionTimestamp() != nil {
-			s.DeletedClaims = append(s.DeletedClaims, model.ClaimID(k.name))
-		}
-	}
-	slices.Sort(s.ClaimObjects)
-	slices.Sort(s.DeletedClaims)
-	return s, nil
-}
-
 // settle lets pods end that are due.
 func (f *Fake) settle() {
 	now := f.now()
 	for i := range f.state.Nodes {
-		n := &f.state.Nodes[i]
+		n := f.state.Nodes[i]
 		n.Pods = slices.DeleteFunc(slices.Clone(n.Pods), func(p cluster.Pod) bool {
 			ends := f.pods[p.UID].ends
 			return !ends.IsZero() && !now.Before(ends)
@@ -185,7 +158,7 @@ func (f *Fake) settle() {
 }
 
 func (f *Fake) sort() {
-	slices.SortFunc(f.state.Nodes, func(a, b cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(f.state.Nodes, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.state.Pools, func(a, b cluster.Pool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.state.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
 	for _, n := range f.state.Nodes {
@@ -196,11 +169,11 @@ func (f *Fake) sort() {
 }
 
 func (f *Fake) node(name string) *cluster.Node {
-	i := slices.IndexFunc(f.state.Nodes, func(n cluster.Node) bool { return string(n.Name) == name })
+	i := slices.IndexFunc(f.state.Nodes, func(n *cluster.Node) bool { return string(n.Name) == name })
 	if i < 0 {
 		return nil
 	}
-	return &f.state.Nodes[i]
+	return f.state.Nodes[i]
 }
 
 // UpdateNode brings a node to the given labels, taints, finalizer and owner.
@@ -235,7 +208,7 @@ func (f *Fake) UpdateNode(_ context.Context, c cluster.NodeChange) error {
 
 // reap takes a node away that is being deleted and that no one holds, and its pods with it.
 func (f *Fake) reap(name string) {
-	f.state.Nodes = slices.DeleteFunc(f.state.Nodes, func(n cluster.Node) bool {
+	f.state.Nodes = slices.DeleteFunc(f.state.Nodes, func(n *cluster.Node) bool {
 		return string(n.Name) == name && n.Terminating && !f.held[name]
 	})
 	if f.node(name) == nil {

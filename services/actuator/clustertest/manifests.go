@@ -90,7 +90,7 @@ func (f *Fake) applyNode(o *unstructured.Unstructured) error {
 	node := objects.Node(&n, nil)
 	node.Ready = true
 	node.Conditions = []model.NodeCondition{{Type: string(corev1.NodeReady), Status: string(corev1.ConditionTrue), TransitionTime: f.now()}}
-	f.state.Nodes = append(f.state.Nodes, node)
+	f.state.Nodes = append(f.state.Nodes, &node)
 	f.objects[key{"Node", n.Name}] = o
 	f.born(o)
 	return nil

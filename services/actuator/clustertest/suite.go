@@ -130,11 +130,11 @@ func (w World) object(t *testing.T, kind, name string) *unstructured.Unstructure
 }
 
 func nodeOf(s cluster.State, name string) *cluster.Node {
-	i := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return string(n.Name) == name })
+	i := slices.IndexFunc(s.Nodes, func(n *cluster.Node) bool { return string(n.Name) == name })
 	if i < 0 {
 		return nil
 	}
-	return &s.Nodes[i]
+	return s.Nodes[i]
 }
 
 func podOf(s cluster.State, node, name string) *cluster.Pod {

@@ -11,18 +11,15 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
-	storagelisters "k8s.io/client-go/listers/storage/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
@@ -62,17 +59,16 @@ type Kube struct {
 	nodes        corelisters.NodeLister
 	pods         cache.Indexer
 	volumeClaims corelisters.PersistentVolumeClaimLister
-	attachments  storagelisters.VolumeAttachmentLister
+	attachments  cache.Indexer
 	nodePools    cache.GenericLister
 	classes      cache.GenericLister
 	claims       cache.GenericLister
 
 	changed chan struct{}
-	version atomic.Uint64
+	dirty   dirty
 
-	mu          sync.Mutex // guards memo
-	memo        *cluster.State
-	memoVersion uint64
+	mu   sync.Mutex // guards seen
+	seen *cluster.State
 
 	told  told
 	wrote wrote
@@ -132,7 +128,7 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 		k.now = time.Now
 	}
 
-	typed := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(stripManagedFields))
+	typed := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(trim))
 	podInformer := typed.Core().V1().Pods().Informer()
 	if err := podInformer.AddIndexers(cache.Indexers{byNode: podNode, byNominee: podNominee}); err != nil {
 		return nil, fmt.Errorf("index pods: %w", err)
@@ -140,7 +136,11 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 	k.pods = podInformer.GetIndexer()
 	k.nodes = typed.Core().V1().Nodes().Lister()
 	k.volumeClaims = typed.Core().V1().PersistentVolumeClaims().Lister()
-	k.attachments = typed.Storage().V1().VolumeAttachments().Lister()
+	attachments := typed.Storage().V1().VolumeAttachments().Informer()
+	if err := attachments.AddIndexers(cache.Indexers{byNode: attachmentNode}); err != nil {
+		return nil, fmt.Errorf("index volume attachments: %w", err)
+	}
+	k.attachments = attachments.GetIndexer()
 
 	custom := dynamicinformer.NewDynamicSharedInformerFactory(dyn, 0)
 	k.nodePools = custom.ForResource(objects.Pools()).Lister()
@@ -148,36 +148,52 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 	k.claims = custom.ForResource(objects.Claims()).Lister()
 	k.start = []func(<-chan struct{}){typed.Start, custom.Start}
 
-	all := []namedInformer{
-		{"pods", podInformer},
-		{"nodes", typed.Core().V1().Nodes().Informer()},
-		{"persistentvolumeclaims", typed.Core().V1().PersistentVolumeClaims().Informer()},
-		{"volumeattachments", typed.Storage().V1().VolumeAttachments().Informer()},
-		{objects.Pools().Resource, custom.ForResource(objects.Pools()).Informer()},
-		{objects.Classes().Resource, custom.ForResource(objects.Classes()).Informer()},
-		{objects.Claims().Resource, custom.ForResource(objects.Claims()).Informer()},
+	for _, r := range []schema.GroupVersionResource{objects.Pools(), objects.Classes(), objects.Claims()} {
+		if err := custom.ForResource(r).Informer().SetTransform(trim); err != nil {
+			return nil, fmt.Errorf("transform %s: %w", r.Resource, err)
+		}
 	}
-	for _, i := range all {
-		if err := k.watch(i); err != nil {
+
+	for _, w := range []struct {
+		namedInformer
+		touched func(before, after any) bool
+	}{
+		{namedInformer{"pods", podInformer}, k.podTouched},
+		{namedInformer{"nodes", typed.Core().V1().Nodes().Informer()}, k.nodeTouched},
+		{namedInformer{"persistentvolumeclaims", typed.Core().V1().PersistentVolumeClaims().Informer()}, k.volumesTouched},
+		{namedInformer{"volumeattachments", attachments}, k.attachmentTouched},
+		{namedInformer{objects.Pools().Resource, custom.ForResource(objects.Pools()).Informer()}, k.policyTouched(&k.dirty.pools)},
+		{namedInformer{objects.Classes().Resource, custom.ForResource(objects.Classes()).Informer()}, k.policyTouched(&k.dirty.classes)},
+		{namedInformer{objects.Claims().Resource, custom.ForResource(objects.Claims()).Informer()}, k.claimTouched},
+	} {
+		if err := k.watch(w.namedInformer, w.touched); err != nil {
 			return nil, err
 		}
 	}
 	return k, nil
 }
 
-// watch registers the handlers of one informer: they only count, signal, and note that the watch is well.
-func (k *Kube) watch(i namedInformer) error {
+// watch registers the handlers of one informer: they note what is to be looked at again, signal where there is something, and
+// note that the watch is well.
+func (k *Kube) watch(i namedInformer, touched func(before, after any) bool) error {
 	k.informers = append(k.informers, i)
 	h := &health{name: i.name, log: k.log, revision: i.informer.LastSyncResourceVersion}
 	k.health = append(k.health, h)
-	seen := func() {
+	seen := func(before, after any) {
 		h.works()
-		k.signal()
+		if touched(before, after) {
+			k.signal()
+		}
 	}
 	_, err := i.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { seen() },
-		UpdateFunc: func(_, _ any) { seen() },
-		DeleteFunc: func(any) { seen() },
+		AddFunc:    func(o any) { seen(nil, o) },
+		UpdateFunc: seen,
+		DeleteFunc: func(o any) {
+			if tombstone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = tombstone.Obj
+			}
+			seen(o, nil)
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", i.name, err)
@@ -189,9 +205,8 @@ func (k *Kube) watch(i namedInformer) error {
 	return nil
 }
 
-// signal makes the next Observe look again, and tells what waits for that.
+// signal tells who waits for it that Observe may have something new.
 func (k *Kube) signal() {
-	k.version.Add(1)
 	select {
 	case k.changed <- struct{}{}:
 	default:
@@ -228,19 +243,3 @@ func (k *Kube) Run(ctx context.Context) error {
 
 // Changed signals, coalesced, that Observe may have something new.
 func (k *Kube) Changed() <-chan struct{} { return k.changed }
-
-// stripManagedFields drops what no one here reads and what is most of an object's size.
-func stripManagedFields(o any) (any, error) {
-	if a, err := meta.Accessor(o); err == nil {
-		reader.TrimManagedFields(a)
-	}
-	return o, nil
-}
-
-func podNode(o any) ([]string, error) {
-	p, ok := o.(*corev1.Pod)
-	if !ok || p.Spec.NodeName == "" {
-		return nil, nil
-	}
-	return []string{p.Spec.NodeName}, nil
-}

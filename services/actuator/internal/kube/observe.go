@@ -3,10 +3,13 @@ package kube
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
@@ -16,55 +19,129 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Observe returns what the caches hold. The value is built once per change and shared: callers must not modify it.
+// Observe returns what the caches hold. Of the last one it keeps what has not changed; it is shared: callers must not modify it.
 func (k *Kube) Observe() (cluster.State, error) {
-	for _, i := range k.informers {
-		if !i.informer.HasSynced() {
-			return cluster.State{}, fmt.Errorf("%w: %s", cluster.ErrNotReady, i.name)
-		}
-	}
-
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	version := k.version.Load()
-	if k.memo != nil && k.memoVersion == version {
-		return *k.memo, nil
+	first := k.seen == nil
+	if first {
+		for _, i := range k.informers {
+			if !i.informer.HasSynced() {
+				return cluster.State{}, fmt.Errorf("%w: %s", cluster.ErrNotReady, i.name)
+			}
+		}
 	}
-	state, err := k.observe()
-	if err != nil {
-		return cluster.State{}, err
-	}
-	k.memo, k.memoVersion = &state, version
-	return state, nil
-}
-
-func (k *Kube) observe() (cluster.State, error) {
-	nodes, err := k.nodes.List(labels.Everything())
-	if err != nil {
-		return cluster.State{}, fmt.Errorf("list nodes: %w", err)
-	}
-	attachments, err := k.attachmentsByNode()
-	if err != nil {
-		return cluster.State{}, err
-	}
-
-	state := cluster.State{Nodes: make([]cluster.Node, 0, len(nodes))}
-	for _, n := range nodes {
-		pods, err := k.podsOn(n.Name)
-		if err != nil {
+	c := k.dirty.take()
+	if first {
+		var err error
+		if c, err = k.everything(); err != nil {
 			return cluster.State{}, err
 		}
-		node := objects.Node(n, pods)
-		if a := attachments[n.Name]; len(a) > 0 {
-			node.VolumesAttached = k.attached(pods, a)
-		}
-		state.Nodes = append(state.Nodes, node)
+		k.seen = &cluster.State{}
 	}
-	slices.SortFunc(state.Nodes, func(a, b cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
-	if err := k.observePolicy(&state); err != nil {
+	if c.none() {
+		return *k.seen, nil
+	}
+	next, err := k.observe(*k.seen, c)
+	if err != nil {
+		k.dirty.merge(c)
 		return cluster.State{}, err
 	}
-	return state, nil
+	k.seen = &next
+	return next, nil
+}
+
+// everything is what the first Observe looks at.
+func (k *Kube) everything() (changes, error) {
+	nodes, err := k.nodes.List(labels.Everything())
+	if err != nil {
+		return changes{}, fmt.Errorf("list nodes: %w", err)
+	}
+	c := changes{nodes: make(map[string]bool, len(nodes)), pools: true, classes: true, claims: true}
+	for _, n := range nodes {
+		c.nodes[n.Name] = true
+	}
+	return c, nil
+}
+
+// observe brings a state to what has changed.
+func (k *Kube) observe(s cluster.State, c changes) (cluster.State, error) {
+	if c.volumes {
+		c.nodes = maps.Clone(c.nodes)
+		if c.nodes == nil {
+			c.nodes = map[string]bool{}
+		}
+		for _, name := range k.attachments.ListIndexFuncValues(byNode) {
+			c.nodes[name] = true
+		}
+	}
+	if err := k.observeNodes(&s, c.nodes); err != nil {
+		return cluster.State{}, err
+	}
+	return s, k.observePolicy(&s, c)
+}
+
+// observeNodes looks at some nodes again. The state gets another list if one of them has changed.
+func (k *Kube) observeNodes(s *cluster.State, names map[string]bool) error {
+	fresh := make(map[model.NodeName]*cluster.Node, len(names))
+	for name := range names {
+		n, err := k.node(name)
+		if err != nil {
+			return err
+		}
+		fresh[model.NodeName(name)] = n
+	}
+	nodes, changed := make([]*cluster.Node, 0, len(s.Nodes)+len(fresh)), false
+	for _, old := range s.Nodes {
+		n, looked := fresh[old.Name]
+		delete(fresh, old.Name)
+		switch {
+		case !looked || reflect.DeepEqual(old, n):
+			n = old
+		default:
+			changed = true
+		}
+		if n != nil {
+			nodes = append(nodes, n)
+		}
+	}
+	added := false
+	for _, n := range fresh {
+		if n != nil {
+			nodes, added = append(nodes, n), true
+		}
+	}
+	if added {
+		slices.SortFunc(nodes, func(a, b *cluster.Node) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	if added || changed {
+		s.Nodes = nodes
+	}
+	return nil
+}
+
+// node is a node as it is now; nil where there is none of the name.
+func (k *Kube) node(name string) (*cluster.Node, error) {
+	n, err := k.nodes.Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer here
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read node %s: %w", name, err)
+	}
+	pods, err := k.podsOn(name)
+	if err != nil {
+		return nil, err
+	}
+	attachments, err := k.attachments.ByIndex(byNode, name)
+	if err != nil {
+		return nil, fmt.Errorf("list volume attachments of node %s: %w", name, err)
+	}
+	node := objects.Node(n, pods)
+	if len(attachments) > 0 {
+		node.VolumesAttached = k.attached(pods, attachments)
+	}
+	return &node, nil
 }
 
 func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
@@ -84,20 +161,8 @@ func (k *Kube) podsOn(node string) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-func (k *Kube) attachmentsByNode() (map[string][]*storagev1.VolumeAttachment, error) {
-	all, err := k.attachments.List(labels.Everything())
-	if err != nil {
-		return nil, fmt.Errorf("list volume attachments: %w", err)
-	}
-	byNode := make(map[string][]*storagev1.VolumeAttachment)
-	for _, a := range all {
-		byNode[a.Spec.NodeName] = append(byNode[a.Spec.NodeName], a)
-	}
-	return byNode, nil
-}
-
 // attached counts the volumes that a drain detaches: all but those of pods that it leaves where they are.
-func (k *Kube) attached(pods []*corev1.Pod, attachments []*storagev1.VolumeAttachment) int {
+func (k *Kube) attached(pods []*corev1.Pod, attachments []any) int {
 	staying := make(map[string]bool)
 	for _, p := range pods {
 		if v := objects.Pod(p); v.Mirror || v.ToleratesDisrupted {
@@ -105,7 +170,11 @@ func (k *Kube) attached(pods []*corev1.Pod, attachments []*storagev1.VolumeAttac
 		}
 	}
 	n := 0
-	for _, a := range attachments {
+	for _, o := range attachments {
+		a, ok := o.(*storagev1.VolumeAttachment)
+		if !ok {
+			continue
+		}
 		if v := a.Spec.Source.PersistentVolumeName; v == nil || !staying[*v] {
 			n++
 		}
@@ -132,14 +201,26 @@ func (k *Kube) addVolumes(volumes map[string]bool, p *corev1.Pod) {
 	}
 }
 
-// observePolicy adds pools, classes and the claims' objects.
-func (k *Kube) observePolicy(s *cluster.State) error {
-	if err := each(k.nodePools, func(o *unstructured.Unstructured) { s.Pools = append(s.Pools, objects.Pool(o)) }); err != nil {
-		return err
+// observePolicy looks at pools, classes and the claims' objects again, as far as they have changed.
+func (k *Kube) observePolicy(s *cluster.State, c changes) error {
+	if c.pools {
+		s.Pools = nil
+		if err := each(k.nodePools, func(o *unstructured.Unstructured) { s.Pools = append(s.Pools, objects.Pool(o)) }); err != nil {
+			return err
+		}
+		slices.SortFunc(s.Pools, func(a, b cluster.Pool) int { return cmp.Compare(a.Name, b.Name) })
 	}
-	if err := each(k.classes, func(o *unstructured.Unstructured) { s.Classes = append(s.Classes, objects.Class(o)) }); err != nil {
-		return err
+	if c.classes {
+		s.Classes = nil
+		if err := each(k.classes, func(o *unstructured.Unstructured) { s.Classes = append(s.Classes, objects.Class(o)) }); err != nil {
+			return err
+		}
+		slices.SortFunc(s.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
 	}
+	if !c.claims {
+		return nil
+	}
+	s.ClaimObjects, s.DeletedClaims = nil, nil
 	err := each(k.claims, func(o *unstructured.Unstructured) {
 		id := model.ClaimID(o.GetName())
 		s.ClaimObjects = append(s.ClaimObjects, id)
@@ -147,8 +228,6 @@ func (k *Kube) observePolicy(s *cluster.State) error {
 			s.DeletedClaims = append(s.DeletedClaims, id)
 		}
 	})
-	slices.SortFunc(s.Pools, func(a, b cluster.Pool) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(s.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
 	slices.Sort(s.ClaimObjects)
 	slices.Sort(s.DeletedClaims)
 	return err
@@ -167,4 +246,19 @@ func each(l cache.GenericLister, visit func(*unstructured.Unstructured)) error {
 		visit(u)
 	}
 	return nil
+}
+
+func podNode(o any) ([]string, error) {
+	p, ok := o.(*corev1.Pod)
+	if !ok || p.Spec.NodeName == "" {
+		return nil, nil
+	}
+	return []string{p.Spec.NodeName}, nil
+}
+
+func attachmentNode(o any) ([]string, error) {
+	if a, ok := o.(*storagev1.VolumeAttachment); ok {
+		return []string{a.Spec.NodeName}, nil
+	}
+	return nil, nil
 }

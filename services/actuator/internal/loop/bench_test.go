@@ -87,7 +87,7 @@ func (t *term) fill(b *testing.B, s *cluster.State) {
 		r := t.claims.record(&c, cloud.Instance{ID: c.InstanceID, InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand})
 		c.LaunchedAs(r.Offering)
 		c.Labels, c.Capacity, c.Allocatable = r.Labels, r.Capacity, r.Allocatable
-		n := cluster.Node{
+		n := &cluster.Node{
 			Name: model.NodeName("n-" + string(c.ID)), ProviderID: c.ProviderID, Ready: true,
 			Labels: map[string]string{labels.Claim: string(c.ID), labels.Registered: "true", labels.Initialized: "true"},
 		}

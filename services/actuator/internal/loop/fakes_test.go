@@ -116,11 +116,11 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 		k.launches[i.Claim] = map[string]bool{}
 	}
 	k.launches[i.Claim][i.ID] = true
-	at := slices.IndexFunc(s.Nodes, func(n cluster.Node) bool { return string(n.Name) == i.PrivateDNS })
+	at := slices.IndexFunc(s.Nodes, func(n *cluster.Node) bool { return string(n.Name) == i.PrivateDNS })
 	switch {
 	case at < 0 && i.State == cloud.Running && !k.stuck:
 		r := k.launch[i.Claim]
-		n := cluster.Node{
+		n := &cluster.Node{
 			Name: model.NodeName(i.PrivateDNS), ProviderID: i.ProviderID, Labels: map[string]string{}, CreateTime: time.Now(),
 			Annotations: map[string]string{},
 			Allocatable: model.Amounts{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
@@ -135,7 +135,7 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 		}
 		s.Nodes = append(s.Nodes, n)
 	case at >= 0:
-		n := &s.Nodes[at]
+		n := s.Nodes[at]
 		since, silent := k.silent[i.Claim]
 		if _, neverReady := n.Annotations["neverReady"]; neverReady {
 			since, silent = n.CreateTime, true
@@ -162,7 +162,7 @@ func (k *fakeKube) evictions() []string {
 func (k *fakeKube) run(claim model.ClaimID, p cluster.Pod) {
 	k.Edit(func(s *cluster.State) {
 		for i := range s.Nodes {
-			if n := &s.Nodes[i]; n.Labels["kerf.dev/claim"] == string(claim) {
+			if n := s.Nodes[i]; n.Labels["kerf.dev/claim"] == string(claim) {
 				n.Pods = append(n.Pods, p)
 			}
 		}

@@ -76,7 +76,7 @@ func TestNothingIsLaunchedThatWasGivenUpInLine(t *testing.T) {
 
 func TestRefusalsOfPodsThatAreNoMoreAreForgotten(t *testing.T) {
 	s := &claims{cluster: &observed.Cluster{}, refused: map[string]string{"default/gone": "why", "default/web": "why"}}
-	s.cluster.Nodes = []cluster.Node{{Pods: []cluster.Pod{pod("web")}}}
+	s.cluster.Nodes = []*cluster.Node{{Pods: []cluster.Pod{pod("web")}}}
 	s.forgetRefusals()
 	if len(s.refused) != 1 || s.refused["default/web"] == "" {
 		t.Errorf("%v are remembered, want that of the pod that is there", s.refused)

@@ -49,7 +49,7 @@ func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 		r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
 			s, err := r.kube.Observe()
 			for i := range s.Nodes {
-				if x := &s.Nodes[i]; x.Name == n.Node && x.Open() {
+				if x := s.Nodes[i]; x.Name == n.Node && x.Open() {
 					t.Errorf("pod %s is nominated once the node is open", n.Pod.ID)
 				}
 			}
@@ -99,7 +99,7 @@ func TestANodeOpensOnceItIsReadyOrLongThere(t *testing.T) {
 				r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
 					s, err := r.kube.Observe()
 					for i := range s.Nodes {
-						if x := &s.Nodes[i]; x.Ready == never || time.Since(x.CreateTime) > time.Minute+time.Second {
+						if x := s.Nodes[i]; x.Ready == never || time.Since(x.CreateTime) > time.Minute+time.Second {
 							t.Errorf("nominated to %s, which is ready: %v, %s after it joined", n.Node, x.Ready, time.Since(x.CreateTime))
 						}
 					}

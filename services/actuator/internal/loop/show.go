@@ -113,7 +113,7 @@ func (t *term) poolNotReady(pool cluster.Pool) model.Reason {
 // releaseNodes takes Kerf's finalizer off nodes that their user deletes and that no claim looks after any more.
 func (t *term) releaseNodes(ctx context.Context) {
 	for i := range t.cluster.Nodes {
-		n := &t.cluster.Nodes[i]
+		n := t.cluster.Nodes[i]
 		id := model.ClaimID(n.Labels[labels.Claim])
 		if !n.Terminating || id == "" {
 			continue

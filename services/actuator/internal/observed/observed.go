@@ -51,7 +51,7 @@ func (c *Cluster) Look(ctx context.Context) {
 	c.State, c.Known = state, true
 	clear(c.nodes)
 	for i := range state.Nodes {
-		if n := &state.Nodes[i]; n.ProviderID != "" {
+		if n := state.Nodes[i]; n.ProviderID != "" {
 			c.nodes[n.ProviderID] = append(c.nodes[n.ProviderID], n)
 		}
 	}
@@ -68,11 +68,11 @@ func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
 
 // Named is the node of that name; nil when there is none.
 func (c *Cluster) Named(name model.NodeName) *cluster.Node {
-	i, ok := slices.BinarySearchFunc(c.Nodes, name, func(n cluster.Node, name model.NodeName) int { return cmp.Compare(n.Name, name) })
+	i, ok := slices.BinarySearchFunc(c.Nodes, name, func(n *cluster.Node, name model.NodeName) int { return cmp.Compare(n.Name, name) })
 	if !ok {
 		return nil
 	}
-	return &c.Nodes[i]
+	return c.Nodes[i]
 }
 
 // Pool is the pool of that name; nil when there is none.

@@ -35,7 +35,7 @@ func TestNodesAndPools(t *testing.T) {
 	}
 	k.err = nil
 	k.state = cluster.State{
-		Nodes:         []cluster.Node{{Name: "n1", ProviderID: "a"}, {Name: "n2", ProviderID: "b"}, {Name: "n3", ProviderID: "b"}, {Name: "n4"}},
+		Nodes:         []*cluster.Node{{Name: "n1", ProviderID: "a"}, {Name: "n2", ProviderID: "b"}, {Name: "n3", ProviderID: "b"}, {Name: "n4"}},
 		Pools:         []cluster.Pool{{NodePool: model.NodePool{Name: "a"}}, {NodePool: model.NodePool{Name: "c"}}},
 		DeletedClaims: []model.ClaimID{"c1", "c3"},
 	}

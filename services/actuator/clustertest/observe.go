@@ -1,0 +1,50 @@
+package clustertest
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Observe returns a copy of the state, in which nodes that have not changed are where they were in the last one.
+func (f *Fake) Observe() (cluster.State, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.cold {
+		return cluster.State{}, cluster.ErrNotReady
+	}
+	f.settle()
+	s := cluster.State{Pools: slices.Clone(f.state.Pools), Classes: slices.Clone(f.state.Classes)}
+	seen := make(map[model.NodeName]*cluster.Node, len(f.state.Nodes))
+	for _, n := range f.state.Nodes {
+		if before := f.seen[n.Name]; before != nil && reflect.DeepEqual(before, n) {
+			seen[n.Name] = before
+		} else {
+			seen[n.Name] = copyNode(n)
+		}
+		s.Nodes = append(s.Nodes, seen[n.Name])
+	}
+	f.seen = seen
+	for k, o := range f.objects {
+		if k.kind != kindClaim {
+			continue
+		}
+		s.ClaimObjects = append(s.ClaimObjects, model.ClaimID(k.name))
+		if o.GetDeletionTimestamp() != nil {
+			s.DeletedClaims = append(s.DeletedClaims, model.ClaimID(k.name))
+		}
+	}
+	slices.Sort(s.ClaimObjects)
+	slices.Sort(s.DeletedClaims)
+	return s, nil
+}
+
+func copyNode(n *cluster.Node) *cluster.Node {
+	out := *n
+	out.Labels, out.Annotations = maps.Clone(n.Labels), maps.Clone(n.Annotations)
+	out.Taints, out.Pods, out.Conditions = slices.Clone(n.Taints), slices.Clone(n.Pods), slices.Clone(n.Conditions)
+	return &out
+}

@@ -1,0 +1,84 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
+)
+
+// trim keeps of an object what is read here, before a cache takes it: for pods and nodes that is a small part. What is read
+// is said in package objects, and here where volumes are counted and events find what they are about. Objects are changed
+// in fresh copies only, but those of custom resources, which stay whole.
+func trim(o any) (any, error) {
+	if a, err := meta.Accessor(o); err == nil {
+		reader.TrimManagedFields(a)
+	}
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return trimPod(o), nil
+	case *corev1.Node:
+		return trimNode(o), nil
+	case *corev1.PersistentVolumeClaim:
+		return &corev1.PersistentVolumeClaim{
+			ObjectMeta: trimMeta(o.ObjectMeta), Spec: corev1.PersistentVolumeClaimSpec{VolumeName: o.Spec.VolumeName},
+		}, nil
+	case *storagev1.VolumeAttachment:
+		return &storagev1.VolumeAttachment{
+			ObjectMeta: trimMeta(o.ObjectMeta), Spec: storagev1.VolumeAttachmentSpec{NodeName: o.Spec.NodeName, Source: o.Spec.Source},
+		}, nil
+	}
+	return o, nil
+}
+
+// trimMeta keeps what names an object, and its age.
+func trimMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+	}
+}
+
+func trimPod(p *corev1.Pod) *corev1.Pod {
+	out := &corev1.Pod{
+		ObjectMeta: trimMeta(p.ObjectMeta),
+		Spec: corev1.PodSpec{
+			NodeName: p.Spec.NodeName, PriorityClassName: p.Spec.PriorityClassName, Tolerations: p.Spec.Tolerations,
+			TerminationGracePeriodSeconds: p.Spec.TerminationGracePeriodSeconds,
+		},
+		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName},
+	}
+	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
+	for _, v := range p.Spec.Volumes {
+		switch {
+		case v.PersistentVolumeClaim != nil:
+			out.Spec.Volumes = append(out.Spec.Volumes, v)
+		case v.Ephemeral != nil: // its claim has its name
+			v.VolumeSource = corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}
+			out.Spec.Volumes = append(out.Spec.Volumes, v)
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			out.Status.Conditions = []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return out
+}
+
+func trimNode(n *corev1.Node) *corev1.Node {
+	out := &corev1.Node{
+		ObjectMeta: trimMeta(n.ObjectMeta),
+		Spec:       corev1.NodeSpec{ProviderID: n.Spec.ProviderID, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable},
+		Status:     corev1.NodeStatus{Capacity: n.Status.Capacity, Allocatable: n.Status.Allocatable},
+	}
+	out.Labels, out.Annotations = n.Labels, n.Annotations
+	for _, c := range n.Status.Conditions { // when its reporter spoke last is read nowhere, and changes all the time
+		out.Status.Conditions = append(out.Status.Conditions, corev1.NodeCondition{
+			Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+	return out
+}
