@@ -3,6 +3,7 @@ module github.com/kerf-dev/kerf/test/versus
 go 1.26.7
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/kerf-dev/kerf/services/actuator v0.0.0
 	github.com/kerf-dev/kerf/services/core v0.0.0
 	github.com/kerf-dev/kerf/test v0.0.0

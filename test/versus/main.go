@@ -75,6 +75,11 @@ func parse(args []string) (options, error) {
 		o.seeds = append(o.seeds, seed)
 	}
 	o.sides = strings.Split(*sides, ",")
+	for _, name := range o.sides {
+		if name != side.Kerf && name != side.Karpenter {
+			return o, fmt.Errorf("-sides: no side is called %q; there are %s and %s", name, side.Kerf, side.Karpenter)
+		}
+	}
 	all := play.All()
 	for name := range strings.SplitSeq(*loads, ",") {
 		i := slices.IndexFunc(all, func(l play.Load) bool { return l.Name == name })
