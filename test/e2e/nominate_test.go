@@ -271,10 +271,12 @@ func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
 			s.nominate(t, node, pods[node]...)
 		}
 		s.open(t, node)
-		if told { // as the actuator does: those that the scheduler has tried in between
+		next := time.Now().Add(time.Duration(random.IntN(300)) * time.Millisecond) // nodes come when they come
+		for told && time.Now().Before(next) {                                      // as the actuator does: those that the scheduler has tried in between
+			<-time.After(10 * time.Millisecond)
 			s.nominate(t, node, pods[node]...)
 		}
-		<-time.After(time.Duration(random.IntN(300)) * time.Millisecond) // nodes come when they come
+		<-time.After(time.Until(next))
 	}
 	at := s.settled(t)
 	landed := 0

@@ -16,8 +16,7 @@ type Nominator interface {
 	// Nominees are the pods without a node that Kerf has nominated, sorted by id.
 	Nominees() []UnboundPod
 	// Nominate writes nominations, each on its own; the error joins those that failed. A pod that is not as it was seen any
-	// more is left alone: it has a node, another nomination, or is another pod of that name. That is no error. It returns once
-	// the caches show what was written, or should have.
+	// more is left alone: it has a node, another nomination, or is another pod of that name. That is no error.
 	Nominate(ctx context.Context, list []Nomination) error
 }
 

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -21,8 +22,12 @@ import (
 )
 
 // UpdateNode reads the node afresh, changes it and writes it back under its resource version, so that a change that
-// somebody else made in between is never lost.
+// somebody else made in between is never lost. A change that only takes taints off is first tried as one patch of what the
+// cache has: a node opens by it, and its pods' nominations hold for moments only.
 func (k *Kube) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
+	if k.untaint(ctx, c) {
+		return nil
+	}
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { return k.updateNode(ctx, c) })
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("update node %s: %w", c.Node, cluster.ErrNotFound)
@@ -31,6 +36,38 @@ func (k *Kube) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
 		return fmt.Errorf("update node %s: %w", c.Node, err)
 	}
 	return nil
+}
+
+// untaint says whether it did all of a change: the cache's copy was the present one, and there was nothing else to be done.
+func (k *Kube) untaint(ctx context.Context, c cluster.NodeChange) bool {
+	if len(c.RemoveTaints) == 0 || len(c.AddTaints)+len(c.SetLabels)+len(c.SetAnnotations)+len(c.RemoveLabels) > 0 ||
+		c.Finalizer != nil || c.Owner != "" || c.Delete {
+		return false
+	}
+	n, err := k.nodes.Get(string(c.Node))
+	if err != nil {
+		return false
+	}
+	left := without(slices.Clone(n.Spec.Taints), c.RemoveTaints)
+	if len(left) == len(n.Spec.Taints) {
+		return false
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"resourceVersion": n.ResourceVersion}, "spec": map[string]any{"taints": left},
+	})
+	if err != nil {
+		return false
+	}
+	options := metav1.PatchOptions{FieldManager: fieldManager}
+	_, err = k.nominator.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
+	return err == nil
+}
+
+func without(taints []corev1.Taint, removed []model.Taint) []corev1.Taint {
+	for _, t := range removed {
+		taints = slices.DeleteFunc(taints, func(x corev1.Taint) bool { return x.Key == t.Key && string(x.Effect) == t.Effect.String() })
+	}
+	return taints
 }
 
 func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
@@ -71,11 +108,7 @@ func (k *Kube) change(ctx context.Context, n *corev1.Node, c cluster.NodeChange)
 	for _, t := range c.AddTaints {
 		n.Spec.Taints = with(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String())})
 	}
-	for _, t := range c.RemoveTaints {
-		n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(x corev1.Taint) bool {
-			return x.Key == t.Key && string(x.Effect) == t.Effect.String()
-		})
-	}
+	n.Spec.Taints = without(n.Spec.Taints, c.RemoveTaints)
 	if c.Finalizer != nil {
 		finalize(n, *c.Finalizer)
 	}

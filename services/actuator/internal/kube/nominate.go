@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,12 +24,6 @@ import (
 
 // maxNominating is how many nominations are written at once, whoever asks.
 const maxNominating = 32
-
-// The caches are asked as often for what was written, and no longer after the writing began.
-const (
-	showEvery   = 2 * time.Millisecond
-	mostShowing = time.Second
-)
 
 // heededSince is the version whose scheduler takes nominations by others than itself, unless its gates say otherwise.
 const heededSince = "1.35"
@@ -113,9 +106,8 @@ func podNominee(o any) ([]string, error) {
 	return nil, nil
 }
 
-// Nominate writes many nominations beside each other, then waits a little until the caches show them.
+// Nominate writes many nominations beside each other.
 func (k *Kube) Nominate(ctx context.Context, list []cluster.Nomination) error {
-	began := time.Now()
 	errs := make([]error, len(list))
 	var writers sync.WaitGroup
 	for i, n := range list {
@@ -133,28 +125,7 @@ func (k *Kube) Nominate(ctx context.Context, list []cluster.Nomination) error {
 		})
 	}
 	writers.Wait()
-	for i, n := range list {
-		if errs[i] != nil {
-			break
-		}
-		k.showsNomination(ctx, n, began)
-	}
 	return errors.Join(errs...)
-}
-
-// showsNomination waits until the cache shows the pod otherwise than before its nomination. The scheduler watches what we
-// watch: what we have seen by then, it most likely has.
-func (k *Kube) showsNomination(ctx context.Context, n cluster.Nomination, began time.Time) {
-	for time.Since(began) < mostShowing {
-		if p, there := k.Unbound(n.Pod.ID); !there || p != n.Pod {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(showEvery):
-		}
-	}
 }
 
 // patchStep is one step of a JSON patch.

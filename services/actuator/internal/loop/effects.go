@@ -302,9 +302,12 @@ func values(list model.Labels) map[string]string {
 }
 
 func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.NodeChange, kind lifecycle.EffectKind) {
-	run := func(ctx context.Context) error { return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change)) }
+	update := func(ctx context.Context, change cluster.NodeChange) error {
+		return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
+	}
+	run := func(ctx context.Context) error { return update(ctx, change) }
 	if kind == lifecycle.EffectSyncNode {
-		run = x.nominations.Around(c.ID, change.Node, run)
+		run = x.nominations.Around(ctx, c.ID, change, update)
 	}
 	x.jobs.Do(ctx, jobs.Job{
 		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.

@@ -158,6 +158,7 @@ func TestNominationsThatNoLongerHoldAreTakenBack(t *testing.T) {
 		r.reaches("c2", model.ClaimInitialized)
 		next := r.claim("c2").Node
 		r.until("a is nominated to the other node", time.Minute, func() bool { return r.nominated("a") == next })
+		time.Sleep(2 * time.Second) // what the scheduler took back is nominated again for a moment
 		r.kube.Edit(func(s *cluster.State) {
 			for i := range s.Nodes {
 				s.Nodes[i].Taints = append(s.Nodes[i].Taints, model.Taint{Key: labels.TaintDisrupted, Effect: model.NoSchedule})

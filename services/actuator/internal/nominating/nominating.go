@@ -5,6 +5,7 @@ package nominating
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -22,6 +23,9 @@ const (
 	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
 	// may be a DaemonSet that doesn't tolerate Kerf's taint.
 	mostWaiting = time.Minute
+	// keepEvery and keepTimes are how often nominations are looked after once the node is open.
+	keepEvery = 10 * time.Millisecond
+	keepTimes = 100
 )
 
 // Config is what nominations depend on.
@@ -147,26 +151,55 @@ func (x *Nominations) Waits(c *model.Claim, n *cluster.Node) bool {
 	return true
 }
 
-// Around opens a node between two rounds of nominations: before it, for as long as that doesn't keep the node closed, and
-// after it those that the scheduler took back because it tried a pod in between. A worker calls what it returns.
-func (x *Nominations) Around(claim model.ClaimID, node model.NodeName, open func(context.Context) error) func(context.Context) error {
+// Around opens a node by a change as its pods are nominated. The scheduler takes a nomination back when it tries the pod
+// before the node is open, and when it takes one back it tries all pods. So all else is done before the nominations are
+// written, the taint goes right after, and for a moment what was taken back is nominated again. A worker calls what it
+// returns; ctx is the term's.
+func (x *Nominations) Around(
+	ctx context.Context, claim model.ClaimID, change cluster.NodeChange, update func(context.Context, cluster.NodeChange) error,
+) func(context.Context) error {
+	whole := func(ctx context.Context) error { return update(ctx, change) }
 	if !x.can {
-		return open
+		return whole
 	}
 	w := x.world()
-	list := x.expected.Opening(claim, node, w)
+	list := x.expected.Opening(claim, change.Node, w)
 	if len(list) == 0 {
-		return open
+		return whole
 	}
-	return func(ctx context.Context) error {
-		x.nominate(ctx, node, list)
-		if err := open(ctx); err != nil {
+	before, open := change, cluster.NodeChange{Node: change.Node, RemoveTaints: change.RemoveTaints}
+	before.RemoveTaints = nil
+	return func(job context.Context) error {
+		if err := update(job, before); err != nil {
 			return err
+		}
+		x.nominate(job, change.Node, list)
+		if err := update(job, open); err != nil {
+			return err
+		}
+		x.cfg.Jobs.Go(func() { x.keep(ctx, change.Node, list, w) })
+		return nil
+	}
+}
+
+// keep nominates again what the scheduler has taken back, until all pods have a node or it is late.
+func (x *Nominations) keep(ctx context.Context, node model.NodeName, list []cluster.Nomination, w nominate.World) {
+	for range keepTimes {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(keepEvery):
+		}
+		list = slices.DeleteFunc(list, func(n cluster.Nomination) bool {
+			_, unbound := w.Unbound(n.Pod.ID)
+			return !unbound
+		})
+		if len(list) == 0 {
+			return
 		}
 		if again := nominate.Again(list, w); len(again) > 0 {
 			x.nominate(ctx, node, again)
 		}
-		return nil
 	}
 }
 
