@@ -51,21 +51,18 @@ spec:
       containers: [{name: main, image: none, resources: {requests: {cpu: %[3]dm, memory: %[4]dMi}}}]
 `
 
-// TestThePodsOfABurstLandWhereThePlansHaveThem lets all of Kerf buy nodes for a burst of pods, with nominations and without.
+// TestThePodsOfABurstLandWhereThePlansHaveThem lets all of Kerf buy nodes for a burst of pods, with nominations and without,
+// and prints which share of the pods landed as planned: ADR 10 says what it is for.
 func TestThePodsOfABurstLandWhereThePlansHaveThem(t *testing.T) {
 	n := seed(t)
-	share := map[string]float64{}
 	for _, nominations := range []string{"off", "auto"} {
 		t.Run(nominations, func(t *testing.T) {
-			share[nominations] = placedAsPlanned(t, startWith(t, stack.Options{Seed: n, Nominations: nominations}), n)
+			placedAsPlanned(t, startWith(t, stack.Options{Seed: n, Nominations: nominations}), n)
 		})
-	}
-	if share["auto"] < 0.99 {
-		t.Errorf("with nominations %.1f%% of the pods landed as planned, want 99%%", 100*share["auto"])
 	}
 }
 
-func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) float64 {
+func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) {
 	t.Helper()
 	if err := s.Cluster.ApplyFile(t.Context(), filepath.Join(s.Root(), "deploy/examples/inflate/nodeclass.yaml")); err != nil {
 		t.Fatal(err)
@@ -90,9 +87,8 @@ func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) float64 {
 			landed++
 		}
 	}
-	const all = placedDeployments * placedReplicas
-	t.Logf("%d of %d pods landed as planned, on %d nodes for $%.3f an hour", landed, all, f.claims, float64(f.price)/1e6)
-	return float64(landed) / all
+	t.Logf("%d of %d pods landed as planned, on %d nodes for $%.3f an hour",
+		landed, placedDeployments*placedReplicas, f.claims, float64(f.price)/1e6)
 }
 
 // follower follows where plans have pods, until they are bound.
