@@ -37,6 +37,8 @@ type stage struct {
 	users
 	cluster *harness.Cluster
 	port    actuator.Kubernetes
+	// class is the PriorityClass of its pods; "" for none.
+	class string
 }
 
 func newStage(t *testing.T, c *harness.Cluster, name string) stage {
@@ -91,6 +93,9 @@ status:
 // pod makes a pod for the stage's nodes alone.
 func (s stage) pod(t *testing.T, name string, cpu int, more string) model.PodID {
 	t.Helper()
+	if s.class != "" {
+		more += "  priorityClassName: " + s.class
+	}
 	s.apply(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
@@ -231,17 +236,36 @@ func TestTheSchedulerIsToldWhereThePlansHavePods(t *testing.T) {
 // plansComeTrue fills nodes to the brim by a plan. They open one after the other, while all pods wait.
 func plansComeTrue(t *testing.T, c *harness.Cluster, seed uint64) {
 	t.Helper()
-	share := map[bool]int{}
-	for _, told := range []bool{false, true} {
-		name := map[bool]string{true: "told", false: "not-told"}[told]
-		t.Run(name, func(t *testing.T) { share[told] = landedAsPlanned(t, newStage(t, c, name), seed, told) })
+	const without, with, never = "not-told", "told", "told-never-preempts"
+	share := map[string]int{}
+	for _, name := range []string{without, with, never} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, c, name)
+			if name == never {
+				s.neverPreempts(t)
+			}
+			share[name] = landedAsPlanned(t, s, seed, name != without)
+		})
 	}
 	const all = nominationNodes * nominationPods
-	t.Logf("landed as planned: %d of %d pods with nominations, %d without", share[true], all, share[false])
+	t.Logf("landed as planned: %d of %d pods with nominations, %d without, %d of pods that never preempt",
+		share[with], all, share[without], share[never])
 	// Not all, see ADR 10: the scheduler takes nominations back that it comes upon before the node is open.
-	if share[true] <= share[false] {
-		t.Errorf("with nominations %d of %d pods landed as planned, without them %d", share[true], all, share[false])
+	if share[with] <= share[without] {
+		t.Errorf("with nominations %d of %d pods landed as planned, without them %d", share[with], all, share[without])
 	}
+}
+
+// neverPreempts makes the class of the stage's pods one whose pods preempt none.
+func (s *stage) neverPreempts(t *testing.T) {
+	t.Helper()
+	s.class = s.name
+	never := corev1.PreemptNever
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: s.class}, PreemptionPolicy: &never}
+	if _, err := s.client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(time.Second) // until the API server's admission knows it
 }
 
 func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
