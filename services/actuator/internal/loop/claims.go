@@ -37,7 +37,9 @@ type claims struct {
 	// refused are pods ("namespace/name") whose last eviction was refused, with the words.
 	refused map[string]string
 
-	// present are the classes, and notices those that have a claim, by it: made once in a pass, for all claims.
+	attention
+
+	// present are the classes, and notices those that have a claim, by it: made for all claims, the latter once in a pass.
 	present map[model.NodeClassName]*apply.Class
 	notices map[model.ClaimID][]*model.Notice
 	// ready says that everything was asked for once: before, that a claim has not drifted proves nothing.
@@ -48,7 +50,7 @@ func newClaims(t *term) *claims {
 	return &claims{
 		region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
-		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{},
+		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, attention: newAttention(),
 	}
 }
 
@@ -65,10 +67,12 @@ func (s *claims) noteDeferred(nodes []model.NodeVerdict) {
 	}
 }
 
-// begin begins a pass over the claims, end ends it.
-func (s *claims) begin(ready bool) {
+// begin begins a pass over the claims, and returns those to look at, by id; end ends it.
+func (s *claims) begin(ready bool) []*model.Claim {
 	s.ready = ready
-	s.present = presentClasses(s.classes)
+	if s.present == nil || s.presentAt != s.classes.Version() {
+		s.present, s.presentAt = presentClasses(s.classes), s.classes.Version()
+	}
 	s.notices = map[model.ClaimID][]*model.Notice{}
 	for _, n := range s.registry.Notices {
 		s.notices[n.Claim] = append(s.notices[n.Claim], n)
@@ -76,6 +80,7 @@ func (s *claims) begin(ready bool) {
 	for _, list := range s.notices {
 		slices.SortFunc(list, func(a, b *model.Notice) int { return cmp.Compare(a.ID, b.ID) })
 	}
+	return s.due()
 }
 
 func (s *claims) end() { clear(s.queue) }
@@ -91,13 +96,12 @@ func presentClasses(classes *market.Classes) map[model.NodeClassName]*apply.Clas
 }
 
 // advance lets a claim answer to all that is known about it.
-func (s *claims) advance(c model.Claim) (model.Claim, []lifecycle.Effect) {
+func (s *claims) advance(c model.Claim) lifecycle.Result {
 	r, moved := lifecycle.Advance(c, s.queue[c.ID], s.seen(&c), s.agenda.Now())
-	s.agenda.Wake(r.Wake)
-	if moved {
-		return r.Claim, r.Effects
+	if !moved {
+		r.Claim = s.compared(r.Claim)
 	}
-	return s.compared(r.Claim), r.Effects
+	return r
 }
 
 // seen is what is known of a claim.

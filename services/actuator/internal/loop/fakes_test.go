@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -249,7 +251,7 @@ func (r *rig) start() {
 	c := Config{
 		Cluster: "c", Region: "us-east-1", Name: "me", Store: p, Election: p, Cloud: p, Classes: p, Market: r.ec2, Queue: p, Kube: p,
 		Settings: func(s cloud.ClassSpec) instancetype.Settings { return instancetype.Settings{AMIFamily: s.AMIFamily} },
-		Parse:    interrupt.Parse, Log: slog.New(slog.DiscardHandler), Tracer: tracer(),
+		Parse:    interrupt.Parse, Log: slog.New(slog.DiscardHandler), Tracer: tracer(), passedOver: r.passedOver,
 	}
 	if r.cfg != nil {
 		r.cfg(&c)
@@ -268,6 +270,16 @@ func (r *rig) start() {
 		}
 		r.store.Depose() // a process that crashed can't resign: its lease ends
 	})
+}
+
+// passedOver wants of each pass that it is as if it had looked at all claims.
+func (r *rig) passedOver(c *model.Claim, would lifecycle.Result, wake time.Time) {
+	if d := cmp.Diff(*c, would.Claim); d != "" || len(would.Effects) > 0 {
+		r.t.Errorf("a pass left claim %s out that asks for %v and would be another (-is +would):\n%s", c.ID, would.Effects, d)
+	}
+	if !would.Wake.IsZero() && (wake.IsZero() || wake.After(would.Wake)) {
+		r.t.Errorf("a pass left claim %s out, which is looked at again at %s, want %s", c.ID, wake, would.Wake)
+	}
 }
 
 func tracer() trace.Tracer { return noop.NewTracerProvider().Tracer("test") }

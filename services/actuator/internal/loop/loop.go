@@ -64,6 +64,8 @@ type Config struct {
 	// InitializationTimeout is how long a node that has joined may take to become Initialized; 0 means
 	// lifecycle.InitializationTimeout.
 	InitializationTimeout time.Duration
+	// passedOver, which tests set, is told what would have come of each claim that a pass did not look at.
+	passedOver func(c *model.Claim, would lifecycle.Result, wake time.Time)
 	// Launches and Evictions are how many of each go on at once; 0 means the default of 10 and 20.
 	Launches, Evictions int
 }

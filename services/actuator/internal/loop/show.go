@@ -44,9 +44,13 @@ func (t *term) inventory() *inventory.Inventory {
 	return inv
 }
 
+// made is what a view is made of, as counters of changes.
+type made struct{ writes, policy, objects, classes int }
+
 // publish shows Kubernetes' users what they do not see yet.
 func (t *term) publish(ctx context.Context) {
-	if !t.cluster.Known || !t.ready {
+	of := made{t.registry.Writes(), t.cluster.Policy(), t.cluster.Objects(), t.classes.Version()}
+	if !t.cluster.Known || !t.ready || !t.outbox.Due(of) {
 		return
 	}
 	v := outbox.View{Claims: t.registry.Sorted(), Objects: t.cluster.ClaimObjects, Pools: t.poolStatuses()}
@@ -58,7 +62,7 @@ func (t *term) publish(ctx context.Context) {
 			v.ForgetClasses = append(v.ForgetClasses, name)
 		}
 	}
-	t.outbox.Publish(ctx, v, func(p cluster.Publication) {
+	t.outbox.Publish(ctx, of, v, func(p cluster.Publication) {
 		for _, name := range p.ForgetClasses {
 			if c := t.classes.Get(name); c != nil {
 				c.Released = false // if its object is still there, another look is due
@@ -114,8 +118,11 @@ func (t *term) poolNotReady(pool cluster.Pool) model.Reason {
 func (t *term) releaseNodes(ctx context.Context) {
 	for i := range t.cluster.Nodes {
 		n := t.cluster.Nodes[i]
+		if !n.Terminating {
+			continue
+		}
 		id := model.ClaimID(n.Labels[labels.Claim])
-		if !n.Terminating || id == "" {
+		if id == "" {
 			continue
 		}
 		if c := t.registry.Claims[id]; c != nil && !c.State.Ended() {

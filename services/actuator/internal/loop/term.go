@@ -160,6 +160,7 @@ func (t *term) pass(ctx context.Context) error {
 		t.orphans.sweep(ctx)
 		t.releaseNodes(ctx)
 		if t.jobs.Tidy() {
+			t.claims.forget()
 			t.claims.forgetRefusals()
 		}
 	}
@@ -197,21 +198,23 @@ func (t *term) decide() (store.Batch, []claimEffect) {
 	b.PutDisruptions = t.disrupt()
 	b.PutNotices = t.inbox.adopted()
 	var effects []claimEffect
-	t.claims.begin(t.ready)
-	for _, old := range t.registry.Sorted() {
-		if old.State.Ended() {
-			continue
-		}
-		next, todo := t.claims.advance(*old)
+	due := t.claims.begin(t.ready)
+	for _, old := range due {
+		r := t.claims.advance(*old)
+		t.claims.looked(old.ID, r)
+		next := r.Claim
 		if !reflect.DeepEqual(old, &next) {
 			b.PutClaims = append(b.PutClaims, next)
 			if next.State != old.State {
 				t.agenda.Again()
 			}
 		}
-		for _, e := range todo {
+		for _, e := range r.Effects {
 			effects = append(effects, claimEffect{claim: &next, effect: e})
 		}
+	}
+	if t.cfg.passedOver != nil {
+		t.passOver(due)
 	}
 	t.claims.end()
 	return b, effects

@@ -32,6 +32,7 @@ type Classes struct {
 	shapedAt   time.Time
 	// unswept says that launch templates may be there that no claim needs.
 	unswept bool
+	version int
 }
 
 // NewClasses makes an empty set of classes, whose shapes are those of the market's types.
@@ -41,6 +42,9 @@ func NewClasses(m *Market) *Classes {
 
 // Get returns a class; nil when there is none of the name.
 func (s *Classes) Get(name model.NodeClassName) *Class { return s.byName[name] }
+
+// Version counts the changes of what is known of the classes.
+func (s *Classes) Version() int { return s.version }
 
 // All are the classes by name, in order.
 func (s *Classes) All() iter.Seq2[model.NodeClassName, *Class] {
@@ -74,6 +78,7 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed f
 	for name := range s.byName {
 		if !there[name] {
 			delete(s.byName, name)
+			s.version++
 			s.cfg.Agenda.Change()
 		}
 	}
@@ -115,6 +120,7 @@ func (s *Classes) follow(x cluster.Class) {
 // changed notes that there is something new to show of the class.
 func (s *Classes) changed(c *Class) {
 	c.shown = nil
+	s.version++
 	s.cfg.Agenda.Change()
 }
 
@@ -236,6 +242,7 @@ func (s *Classes) release(ctx context.Context, c *Class) {
 				return
 			}
 			c.Released = true
+			s.version++
 		},
 	})
 }

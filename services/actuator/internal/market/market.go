@@ -55,8 +55,9 @@ type Market struct {
 	offers []model.Offering
 	// zoneIDs are the ids of zones by name, as far as node classes have subnets there.
 	zoneIDs map[string]string
-	// repriced says that prices and offers are behind the above.
+	// repriced says that prices and offers are behind the above; version counts how often they were made.
 	repriced bool
+	version  int
 }
 
 // New makes a market that knows nothing yet.
@@ -67,6 +68,9 @@ func (m *Market) Asked() bool { return m.askedTypes && m.askedSpot }
 
 // Known says that all that EC2 sells is known, prices included: what has none is not offered.
 func (m *Market) Known() bool { return !m.typesAt.IsZero() && !m.unpriced && !m.spotAt.IsZero() }
+
+// Version counts the changes of what is known.
+func (m *Market) Version() int { return m.version }
 
 // Prices are what each offering costs now, and until when there is none of it.
 func (m *Market) Prices() map[apply.OfferingKey]apply.Offering { return m.prices }
@@ -160,6 +164,7 @@ func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.Type
 		return
 	}
 	m.repriced = false
+	m.version++
 	m.cfg.Agenda.Change()
 	m.prices = map[apply.OfferingKey]apply.Offering{}
 	var offers []model.Offering

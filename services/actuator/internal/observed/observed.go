@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 	"slices"
 	"time"
 
@@ -31,6 +32,10 @@ type Cluster struct {
 	Known bool
 	// nodes are those of State with a provider id, by it.
 	nodes map[string][]*cluster.Node
+	// touched are the nodes that have come, changed or gone since Touched was asked, as they were and as they are.
+	touched []*cluster.Node
+	// policy counts the changes of pools and classes, objects those of the claims' objects.
+	policy, objects int
 }
 
 // NewCluster makes a look at nothing.
@@ -48,14 +53,74 @@ func (c *Cluster) Look(ctx context.Context) {
 		c.agenda.Wake(c.agenda.Now().Add(retry))
 		return
 	}
+	c.compareNodes(state.Nodes)
+	if !same(c.Pools, state.Pools) && !reflect.DeepEqual(c.Pools, state.Pools) ||
+		!same(c.Classes, state.Classes) && !reflect.DeepEqual(c.Classes, state.Classes) {
+		c.policy++
+	}
+	if !same(c.ClaimObjects, state.ClaimObjects) && !slices.Equal(c.ClaimObjects, state.ClaimObjects) ||
+		!slices.Equal(c.DeletedClaims, state.DeletedClaims) {
+		c.objects++
+	}
 	c.State, c.Known = state, true
-	clear(c.nodes)
-	for i := range state.Nodes {
-		if n := state.Nodes[i]; n.ProviderID != "" {
-			c.nodes[n.ProviderID] = append(c.nodes[n.ProviderID], n)
+}
+
+// same says that two lists are one.
+func same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// compareNodes goes through the nodes of the last look and those of the next, both by name, for what has changed.
+func (c *Cluster) compareNodes(next []*cluster.Node) {
+	last := c.Nodes
+	if same(last, next) {
+		return
+	}
+	for len(last) > 0 || len(next) > 0 {
+		switch {
+		case len(next) == 0 || len(last) > 0 && last[0].Name < next[0].Name:
+			c.unindex(last[0])
+			last = last[1:]
+		case len(last) == 0 || next[0].Name < last[0].Name:
+			c.index(next[0])
+			next = next[1:]
+		default:
+			if last[0] != next[0] {
+				c.unindex(last[0])
+				c.index(next[0])
+			}
+			last, next = last[1:], next[1:]
 		}
 	}
 }
+
+func (c *Cluster) index(n *cluster.Node) {
+	c.touched = append(c.touched, n)
+	if n.ProviderID != "" {
+		c.nodes[n.ProviderID] = append(c.nodes[n.ProviderID], n)
+	}
+}
+
+func (c *Cluster) unindex(n *cluster.Node) {
+	c.touched = append(c.touched, n)
+	left := slices.DeleteFunc(c.nodes[n.ProviderID], func(x *cluster.Node) bool { return x == n })
+	if c.nodes[n.ProviderID] = left; len(left) == 0 {
+		delete(c.nodes, n.ProviderID)
+	}
+}
+
+// Touched are the nodes that have come, changed or gone since it was last asked, as they were and as they are.
+func (c *Cluster) Touched() []*cluster.Node {
+	out := c.touched
+	c.touched = nil
+	return out
+}
+
+// Policy counts the changes of pools and classes.
+func (c *Cluster) Policy() int { return c.policy }
+
+// Objects counts the changes of which objects of claims there are.
+func (c *Cluster) Objects() int { return c.objects }
 
 // Node is the claim's node: the one with its provider id. Where two nodes claim one instance it is not known which is
 // true, and none is.
@@ -102,6 +167,8 @@ type Instances struct {
 	// All is the last list, and Listed when it was asked for; zero before the first.
 	All    []cloud.Instance
 	Listed time.Time
+	// touched are the claims whose instances have changed since Touched was asked.
+	touched map[model.ClaimID]bool
 	// byClaim are those of All with a claim's tag.
 	byClaim map[model.ClaimID][]cloud.Instance
 	// now says to ask without waiting.
@@ -113,7 +180,7 @@ type Intervals struct{ Poll, Fast time.Duration }
 
 // NewInstances makes a list that was never asked for.
 func NewInstances(c cloud.Cloud, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger, every Intervals) *Instances {
-	return &Instances{cloud: c, agenda: a, jobs: j, log: log, poll: every.Poll, fastPoll: every.Fast}
+	return &Instances{cloud: c, agenda: a, jobs: j, log: log, poll: every.Poll, fastPoll: every.Fast, touched: map[model.ClaimID]bool{}}
 }
 
 // PollNow asks for a new list without waiting: something has changed in EC2.
@@ -142,13 +209,37 @@ func (s *Instances) Poll(ctx context.Context, expecting bool) {
 				s.log.WarnContext(ctx, "list instances", "error", err)
 				return
 			}
-			s.All, s.Listed, s.now = got, asked, false
-			s.byClaim = make(map[model.ClaimID][]cloud.Instance, len(got))
-			for _, i := range got {
-				s.byClaim[i.Claim] = append(s.byClaim[i.Claim], i)
-			}
+			s.now = false
+			s.take(got, asked)
 		},
 	})
+}
+
+// take takes a list over that was asked for at a time.
+func (s *Instances) take(list []cloud.Instance, asked time.Time) {
+	before := s.byClaim
+	s.All, s.Listed = list, asked
+	s.byClaim = make(map[model.ClaimID][]cloud.Instance, len(list))
+	for _, i := range list {
+		s.byClaim[i.Claim] = append(s.byClaim[i.Claim], i)
+	}
+	for id, own := range s.byClaim {
+		if !reflect.DeepEqual(own, before[id]) {
+			s.touched[id] = true
+		}
+	}
+	for id := range before {
+		if s.byClaim[id] == nil {
+			s.touched[id] = true
+		}
+	}
+}
+
+// Touched are the claims whose instances have changed since it was last asked.
+func (s *Instances) Touched() map[model.ClaimID]bool {
+	out := s.touched
+	s.touched = map[model.ClaimID]bool{}
+	return out
 }
 
 // Of are the instances with the claim's tag.

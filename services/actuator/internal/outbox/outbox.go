@@ -18,6 +18,8 @@ import (
 const (
 	// maxEvents bounds the events that wait; the oldest go first, because the newest are true.
 	maxEvents = 1000
+	// publishGap is the least time between two publications: a claim takes several steps within it, and is shown once.
+	publishGap = 500 * time.Millisecond
 	// republish is how soon a claim's object is made again that was removed by force.
 	republish = 10 * time.Second
 )
@@ -35,6 +37,11 @@ type Outbox struct {
 	classes map[model.NodeClassName]cluster.ClassStatus
 	// publishedAt is when the last publication ended, with or without success.
 	publishedAt time.Time
+	// publishing says that one goes on.
+	publishing bool
+	// seen is what the last view was made of that is published, and lookedAt when that was.
+	seen     any
+	lookedAt time.Time
 	// events wait to be published, at most maxEvents.
 	events []cluster.Event
 	// failures are what was reported last of what holds up each claim.
@@ -61,18 +68,28 @@ func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *O
 	}
 }
 
-// Publish sends what users do not see yet. One publication goes on at a time, so their order holds. Done is called once
-// it has succeeded.
-func (o *Outbox) Publish(ctx context.Context, v View, done func(cluster.Publication)) {
-	p := o.news(v)
+// Due says whether a view is to be published: it is made of something else than the last one, which of is compared with, or
+// events wait. A claim's object that was removed by force is found missing a little later.
+func (o *Outbox) Due(of any) bool {
+	if o.publishing || !o.agenda.Due(o.publishedAt.Add(publishGap)) {
+		return false
+	}
+	return of != o.seen || len(o.events) > 0 || o.agenda.Now().Sub(o.lookedAt) > republish
+}
+
+// Publish sends what users do not see yet of a view that is made of that. One publication goes on at a time, so their order
+// holds. Done is called once it has succeeded.
+func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.Publication)) {
+	p, claims := o.news(v)
 	if len(p.Claims)+len(p.Pools)+len(p.Classes)+len(p.Events)+len(p.ForgetClaims)+len(p.ForgetClasses) == 0 {
+		o.seen, o.lookedAt = of, o.agenda.Now()
 		return
 	}
-	o.jobs.Do(ctx, jobs.Job{
+	o.publishing = o.jobs.Do(ctx, jobs.Job{
 		Key: "publish", Kind: jobs.Kube, First: 500 * time.Millisecond, Most: 10 * time.Second,
 		Run: func(ctx context.Context) error { return o.kube.Publish(ctx, p) },
 		Done: func(err error) {
-			o.publishedAt = time.Now()
+			o.publishedAt, o.publishing = time.Now(), false
 			if err != nil {
 				o.log.WarnContext(ctx, "publish", "error", err)
 				return
@@ -83,8 +100,8 @@ func (o *Outbox) Publish(ctx context.Context, v View, done func(cluster.Publicat
 			for _, s := range p.Classes {
 				o.classes[s.Name] = s
 			}
-			for i := range p.Claims {
-				o.claims[p.Claims[i].ID] = &p.Claims[i]
+			for _, c := range claims {
+				o.claims[c.ID] = c
 			}
 			o.events = o.events[min(len(p.Events), len(o.events)):]
 			done(p)
@@ -92,28 +109,24 @@ func (o *Outbox) Publish(ctx context.Context, v View, done func(cluster.Publicat
 	})
 }
 
-// news is the part of a view that users do not see yet.
-func (o *Outbox) news(v View) cluster.Publication {
+// news is the part of a view that users do not see yet, and the view's claims in it.
+func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 	p := cluster.Publication{Events: slices.Clone(o.events), ForgetClasses: v.ForgetClasses}
-	objects := map[model.ClaimID]bool{}
-	for _, id := range v.Objects {
-		objects[id] = true
-	}
+	var claims []*model.Claim
 	for _, c := range v.Claims {
+		_, object := slices.BinarySearch(v.Objects, c.ID)
 		switch shown := o.claims[c.ID]; {
 		case c.State.Ended():
-			if objects[c.ID] {
+			if object {
 				p.ForgetClaims = append(p.ForgetClaims, c.ID)
 			}
-		case shown == nil || !reflect.DeepEqual(*shown, *c):
-			p.Claims = append(p.Claims, *c)
-		case !objects[c.ID] && o.agenda.Now().Sub(o.publishedAt) > republish:
-			p.Claims = append(p.Claims, *c)
+		case shown == nil || shown != c && !reflect.DeepEqual(*shown, *c), !object && o.agenda.Now().Sub(o.publishedAt) > republish:
+			p.Claims, claims = append(p.Claims, *c), append(claims, c)
 		}
 	}
 	p.Pools = changed(o.pools, v.Pools, func(s cluster.PoolStatus) model.PoolName { return s.Name })
 	p.Classes = changed(o.classes, v.Classes, func(s cluster.ClassStatus) model.NodeClassName { return s.Name })
-	return p
+	return p, claims
 }
 
 // changed are the statuses that are not as they were shown. What is no more is forgotten: another object of its name was

@@ -50,8 +50,8 @@ func (r *rig) publish(t *testing.T, v View) cluster.Publication {
 	r.now = r.now.Add(time.Minute)
 	r.a.Begin(r.now)
 	sent, done := cluster.Publication{}, false
-	r.Publish(t.Context(), v, func(p cluster.Publication) { sent, done = p, true })
-	if news := r.news(v); !done && len(news.Claims)+len(news.Pools)+len(news.Classes)+len(news.Events)+len(news.ForgetClaims)+len(news.ForgetClasses) > 0 {
+	r.Publish(t.Context(), nil, v, func(p cluster.Publication) { sent, done = p, true })
+	if news, _ := r.news(v); !done && len(news.Claims)+len(news.Pools)+len(news.Classes)+len(news.Events)+len(news.ForgetClaims)+len(news.ForgetClasses) > 0 {
 		(<-r.jobs.Results())()
 	}
 	r.jobs.Wait()

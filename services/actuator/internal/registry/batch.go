@@ -14,14 +14,10 @@ import (
 // remembered.
 func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) store.Batch {
 	var b store.Batch
-	shown := make(map[model.ClaimID]bool, len(objects))
-	for _, id := range objects {
-		shown[id] = true
-	}
 	now := r.agenda.Now()
 	over := func(t time.Time) bool { return now.Sub(t) >= history }
-	for id, c := range r.Claims {
-		if c.State.Ended() && !shown[id] && over(c.StateTime) {
+	for id, c := range r.ended {
+		if _, shown := slices.BinarySearch(objects, id); over(c.StateTime) && !shown {
 			b.DeleteClaims = append(b.DeleteClaims, id)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -34,6 +33,17 @@ type Registry struct {
 	// Born is when the store was first used for this cluster.
 	Born time.Time
 
+	// underWay are those of Claims that have neither ended nor come to rest as Initialized, and ended those that have ended.
+	underWay, ended map[model.ClaimID]*model.Claim
+	// providers are the claims by the provider id of their instance.
+	providers map[string]model.ClaimID
+	// sorted are Claims by id but for replaced, which have been written since; nil where claims have come or gone.
+	sorted   []*model.Claim
+	replaced []*model.Claim
+	// touched are claims of which something was written since Touched was asked; writes counts batches.
+	touched map[model.ClaimID]bool
+	writes  int
+
 	// stored is the store's revision after the last write.
 	stored store.Revision
 	// revision is the inventory's that was shown last, above all that former leaders have shown.
@@ -53,6 +63,8 @@ func New(s store.Store, f store.Fence, a *agenda.Agenda) *Registry {
 		store: s, fence: f, agenda: a, Claims: map[model.ClaimID]*model.Claim{}, Created: map[model.ClaimID]int64{},
 		Disruptions: map[model.DisruptionID]*model.DisruptionRecord{}, Notices: map[string]*model.Notice{},
 		Shortages: map[apply.OfferingKey]model.Shortage{}, shortagesChanged: true,
+		underWay: map[model.ClaimID]*model.Claim{}, ended: map[model.ClaimID]*model.Claim{}, providers: map[string]model.ClaimID{},
+		touched: map[model.ClaimID]bool{},
 	}
 }
 
@@ -63,7 +75,7 @@ func (r *Registry) Load(ctx context.Context) error {
 		return err
 	}
 	for i := range c.Claims {
-		r.Claims[c.Claims[i].ID] = &c.Claims[i]
+		r.put(&c.Claims[i])
 	}
 	for id, revision := range c.Created {
 		r.Created[id] = inventory.FromStore(int64(revision))
@@ -142,18 +154,19 @@ func (r *Registry) Commit(ctx context.Context, b store.Batch) ([]Change, error) 
 // takeOver brings the memory to what was written.
 func (r *Registry) takeOver(b store.Batch) []Change {
 	var changes []Change
+	r.writes++
+	r.touch(b)
 	for i := range b.PutClaims {
 		c := &b.PutClaims[i]
 		old := r.Claims[c.ID]
-		r.Claims[c.ID] = c
+		r.put(c)
 		if old == nil {
 			r.Created[c.ID] = inventory.Next(r.revision, int64(r.stored))
 		}
 		changes = append(changes, Change{Old: old, New: c})
 	}
 	for _, id := range b.DeleteClaims {
-		delete(r.Claims, id)
-		delete(r.Created, id)
+		r.drop(id)
 	}
 	for i := range b.PutDisruptions {
 		r.Disruptions[b.PutDisruptions[i].ID] = &b.PutDisruptions[i]
@@ -225,7 +238,7 @@ func (r *Registry) ClaimOf(instance string) model.ClaimID {
 
 // Expects says that an instance is about to come or to go, so that EC2 should be asked often.
 func (r *Registry) Expects() bool {
-	for _, c := range r.Claims {
+	for _, c := range r.underWay {
 		if c.State == model.ClaimTerminating || (c.State == model.ClaimLaunching && c.Failure != (model.Reason{})) {
 			return true
 		}
@@ -235,17 +248,12 @@ func (r *Registry) Expects() bool {
 
 // Launching says that a launch goes on, whose instance is not known yet.
 func (r *Registry) Launching() bool {
-	for _, c := range r.Claims {
+	for _, c := range r.underWay {
 		if c.State == model.ClaimLaunching {
 			return true
 		}
 	}
 	return false
-}
-
-// Sorted are the claims by id.
-func (r *Registry) Sorted() []*model.Claim {
-	return slices.SortedFunc(maps.Values(r.Claims), func(a, b *model.Claim) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // Ongoing are the disruptions that have not ended, by id.

@@ -101,9 +101,11 @@ func TestOutdatedRecords(t *testing.T) {
 	now := time.Now()
 	a.Begin(now)
 	old := now.Add(-time.Hour)
-	r.Claims = map[model.ClaimID]*model.Claim{
-		"runs": {State: model.ClaimInitialized, StateTime: old}, "old": {State: model.ClaimGone, StateTime: old},
-		"shown": {State: model.ClaimGone, StateTime: old}, "young": {State: model.ClaimFailed, StateTime: now},
+	for _, c := range []model.Claim{
+		{ID: "runs", State: model.ClaimInitialized, StateTime: old}, {ID: "old", State: model.ClaimGone, StateTime: old},
+		{ID: "shown", State: model.ClaimGone, StateTime: old}, {ID: "young", State: model.ClaimFailed, StateTime: now},
+	} {
+		r.put(&c)
 	}
 	r.Notices = map[string]*model.Notice{
 		"of-runs": {Claim: "runs", EventTime: now}, "of-old": {Claim: "old", EventTime: now}, "unknown": {EventTime: now},
