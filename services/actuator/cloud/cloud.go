@@ -21,10 +21,14 @@ type Cloud interface {
 	Launch(ctx context.Context, r Request) (Instance, error)
 	// Terminate asks EC2 to end the instances. An instance that is gone already is no error.
 	Terminate(ctx context.Context, instanceIDs ...string) error
-	// Instances lists the instances that carry the cluster's tag, ended ones included for as long as EC2 shows them.
-	// Sorted by id. A launch may take seconds to show.
-	Instances(ctx context.Context) ([]Instance, error)
+	// Instances lists the instances that carry the cluster's tag, ended ones included for as long as EC2 shows them; where
+	// claims are named, at most MaxClaims, those that carry the tag of one of them. Sorted by id. A launch may take seconds to
+	// show.
+	Instances(ctx context.Context, claims ...model.ClaimID) ([]Instance, error)
 }
+
+// MaxClaims is of how many claims the instances can be asked for at once.
+const MaxClaims = 200
 
 // Classes resolves node classes against AWS.
 type Classes interface {

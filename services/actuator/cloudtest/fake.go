@@ -190,7 +190,7 @@ func (f *Fake) Terminate(_ context.Context, ids ...string) error {
 }
 
 // Instances implements cloud.Cloud.
-func (f *Fake) Instances(context.Context) ([]cloud.Instance, error) {
+func (f *Fake) Instances(_ context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
@@ -200,6 +200,9 @@ func (f *Fake) Instances(context.Context) ([]cloud.Instance, error) {
 			continue
 		}
 		i := r.Instance
+		if len(claims) > 0 && !slices.Contains(claims, i.Claim) {
+			continue
+		}
 		switch {
 		case !r.endedAt.IsZero() && now.Sub(r.endedAt) >= EndTime:
 			i.State = cloud.Terminated

@@ -141,6 +141,11 @@ func testLaunch(t *testing.T, w World) {
 		got.CapacityType != model.OnDemand || got.State != cloud.Running || got.NodePool != "default" {
 		t.Errorf("instance %+v is not what was launched", got)
 	}
+	for claim, want := range map[model.ClaimID]int{r.Claim: 1, "another": 0} {
+		if of, err := w.Cloud.Instances(context.Background(), claim); err != nil || len(of) != want {
+			t.Errorf("%d instances of claim %s, %v; want %d", len(of), claim, err, want)
+		}
+	}
 	inSubnet := func(s cloud.Subnet) bool { return s.ID == got.SubnetID && s.Zone == o.Zone }
 	var groups []string
 	for _, g := range r.Class.SecurityGroups {

@@ -24,12 +24,17 @@ const (
 	tagClass   = labels.NodeClass
 )
 
-// Instances lists the cluster's instances, sorted by id.
-func (a *Adapter) Instances(ctx context.Context) ([]cloud.Instance, error) {
-	pages := sdk.NewDescribeInstancesPaginator(a.ec2, &sdk.DescribeInstancesInput{
-		Filters:    []types.Filter{filter("tag:"+tagCluster, a.cluster)},
-		MaxResults: aws.Int32(1000),
-	})
+// Instances lists the cluster's instances, or those of some claims, sorted by id.
+func (a *Adapter) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+	filters := []types.Filter{filter("tag:"+tagCluster, a.cluster)}
+	if len(claims) > 0 {
+		values := make([]string, len(claims))
+		for i, id := range claims {
+			values[i] = string(id)
+		}
+		filters = append(filters, filter("tag:"+tagClaim, values...))
+	}
+	pages := sdk.NewDescribeInstancesPaginator(a.ec2, &sdk.DescribeInstancesInput{Filters: filters, MaxResults: aws.Int32(1000)})
 	var out []cloud.Instance
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)

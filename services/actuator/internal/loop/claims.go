@@ -107,7 +107,7 @@ func (s *claims) advance(c model.Claim) lifecycle.Result {
 // seen is what is known of a claim.
 func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	seen := lifecycle.Seen{
-		Listed: s.instances.Listed, Instances: s.instances.Of(c.ID), Record: func(i cloud.Instance) lifecycle.Instance { return s.record(c, i) },
+		Listed: s.instances.AskedAt(c.ID), Instances: s.instances.Of(c.ID), Record: func(i cloud.Instance) lifecycle.Instance { return s.record(c, i) },
 		Node: s.cluster.Node(c), Deleted: s.cluster.Deleted(c.ID), Notices: s.notices[c.ID], Blocked: s.refused,
 		Claims: maps.Values(s.registry.Claims), InitializationTimeout: s.initializationTimeout,
 	}

@@ -145,7 +145,7 @@ func (x *effects) launched(ctx context.Context, c model.Claim, i cloud.Instance,
 		next.Attempt++
 		x.jobs.Inherit(launchKey(next), launchKey(c))
 	case lifecycle.FailureRetry, lifecycle.FailureUnspecified:
-		x.instances.PollNow()
+		x.instances.PollNow(c.ID)
 	}
 	x.cfg.Log.WarnContext(ctx, "launch", "claim", c.ID, "attempt", c.Attempt, "error", err)
 	x.claims.happened(c.ID, e)
@@ -201,7 +201,7 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 			delete(ids, i.ID)
 		}
 	}
-	x.instances.PollNow()
+	x.instances.PollNow(c.ID)
 	if len(ids) == 0 {
 		return
 	}

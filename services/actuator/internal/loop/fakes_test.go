@@ -493,8 +493,8 @@ func (p process) Terminate(ctx context.Context, ids ...string) error {
 	return p.crash.call(ctx, func() error { return p.rig.ec2.Terminate(ctx, ids...) })
 }
 
-func (p process) Instances(ctx context.Context) ([]cloud.Instance, error) {
-	return p.rig.ec2.Instances(ctx)
+func (p process) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+	return p.rig.ec2.Instances(ctx, claims...)
 }
 
 func (p process) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {

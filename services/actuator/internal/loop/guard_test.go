@@ -21,12 +21,12 @@ type hung struct {
 	once atomic.Bool
 }
 
-func (h *hung) Instances(ctx context.Context) ([]cloud.Instance, error) {
+func (h *hung) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
 	if h.once.CompareAndSwap(false, true) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return h.Cloud.Instances(ctx)
+	return h.Cloud.Instances(ctx, claims...)
 }
 
 func TestCallThatHangsIsGivenUp(t *testing.T) {

@@ -112,12 +112,12 @@ func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
 			continue // the queue may deliver a message twice
 		}
 		batch.PutNotices = append(batch.PutNotices, n)
+		b.instances.PollNow(n.Claim)
 		if n.Kind == model.NoticeSpotInterruption {
 			batch.PutShortages = append(batch.PutShortages, b.reclaimed(n)...)
 		}
 		b.cfg.Log.InfoContext(ctx, "notice", "id", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
 	}
-	b.instances.PollNow()
 	_, err := b.registry.Write(ctx, batch)
 	return err
 }

@@ -171,7 +171,7 @@ func (t *term) pass(ctx context.Context) error {
 
 // refresh asks for what is due: instances, what is sold for how much, what node classes select.
 func (t *term) refresh(ctx context.Context) {
-	t.instances.Poll(ctx, t.registry.Expects())
+	t.instances.Poll(ctx, t.registry.Expecting())
 	t.market.Refresh(ctx)
 	if t.cluster.Known {
 		t.classes.Refresh(ctx, t.cluster.Classes, t.registry.Needed)

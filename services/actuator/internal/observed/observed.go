@@ -11,10 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
-	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -153,113 +151,4 @@ func (c *Cluster) Pool(name model.PoolName) *cluster.Pool {
 func (c *Cluster) Deleted(id model.ClaimID) bool {
 	_, deleted := slices.BinarySearch(c.DeletedClaims, id)
 	return deleted
-}
-
-// Instances are what EC2 showed last. They belong to the owner of the jobs.
-type Instances struct {
-	cloud  cloud.Cloud
-	agenda *agenda.Agenda
-	jobs   *jobs.Pool
-	log    *slog.Logger
-	// poll and fastPoll are how often EC2 is asked: the latter while an instance is about to come or to go.
-	poll, fastPoll time.Duration
-
-	// All is the last list, and Listed when it was asked for; zero before the first.
-	All    []cloud.Instance
-	Listed time.Time
-	// touched are the claims whose instances have changed since Touched was asked.
-	touched map[model.ClaimID]bool
-	// byClaim are those of All with a claim's tag.
-	byClaim map[model.ClaimID][]cloud.Instance
-	// now says to ask without waiting.
-	now bool
-}
-
-// Intervals are how often a list is asked for: Fast while instances come or go, else Poll.
-type Intervals struct{ Poll, Fast time.Duration }
-
-// NewInstances makes a list that was never asked for.
-func NewInstances(c cloud.Cloud, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger, every Intervals) *Instances {
-	return &Instances{cloud: c, agenda: a, jobs: j, log: log, poll: every.Poll, fastPoll: every.Fast, touched: map[model.ClaimID]bool{}}
-}
-
-// PollNow asks for a new list without waiting: something has changed in EC2.
-func (s *Instances) PollNow() { s.now = true }
-
-// Poll asks for a new list when it is time to.
-func (s *Instances) Poll(ctx context.Context, expecting bool) {
-	every := s.poll
-	if expecting {
-		every = s.fastPoll
-	}
-	if !s.now && !s.Listed.IsZero() && !s.agenda.Due(s.Listed.Add(every)) {
-		return
-	}
-	var got []cloud.Instance
-	var asked time.Time
-	s.jobs.Do(ctx, jobs.Job{
-		Key: "instances", RepeatAfter: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
-		Run: func(ctx context.Context) (err error) {
-			asked = time.Now()
-			got, err = s.cloud.Instances(ctx)
-			return err
-		},
-		Done: func(err error) {
-			if err != nil {
-				s.log.WarnContext(ctx, "list instances", "error", err)
-				return
-			}
-			s.now = false
-			s.take(got, asked)
-		},
-	})
-}
-
-// take takes a list over that was asked for at a time.
-func (s *Instances) take(list []cloud.Instance, asked time.Time) {
-	before := s.byClaim
-	s.All, s.Listed = list, asked
-	s.byClaim = make(map[model.ClaimID][]cloud.Instance, len(list))
-	for _, i := range list {
-		s.byClaim[i.Claim] = append(s.byClaim[i.Claim], i)
-	}
-	for id, own := range s.byClaim {
-		if !reflect.DeepEqual(own, before[id]) {
-			s.touched[id] = true
-		}
-	}
-	for id := range before {
-		if s.byClaim[id] == nil {
-			s.touched[id] = true
-		}
-	}
-}
-
-// Touched are the claims whose instances have changed since it was last asked.
-func (s *Instances) Touched() map[model.ClaimID]bool {
-	out := s.touched
-	s.touched = map[model.ClaimID]bool{}
-	return out
-}
-
-// Of are the instances with the claim's tag.
-func (s *Instances) Of(id model.ClaimID) []cloud.Instance { return s.byClaim[id] }
-
-// ClaimOf is the claim that the instance's tag names; "" when it is not shown or has no tag.
-func (s *Instances) ClaimOf(instance string) model.ClaimID {
-	i := slices.IndexFunc(s.All, func(x cloud.Instance) bool { return x.ID == instance })
-	if i < 0 {
-		return ""
-	}
-	return s.All[i].Claim
-}
-
-// Alive is the claim's instance while it is alive; nil when EC2 does not show it, or shows that it ends.
-func (s *Instances) Alive(c *model.Claim) *cloud.Instance {
-	own := s.byClaim[c.ID]
-	i := slices.IndexFunc(own, func(i cloud.Instance) bool { return i.ID == c.InstanceID && i.State.Alive() })
-	if i < 0 {
-		return nil
-	}
-	return &own[i]
 }

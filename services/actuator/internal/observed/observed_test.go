@@ -1,7 +1,10 @@
 package observed
 
 import (
+	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,11 +66,12 @@ func TestInstancesAreAskedForMoreOftenWhileOneIsExpected(t *testing.T) {
 		var a agenda.Agenda
 		pool := jobs.New(&a, 1, 1)
 		s := NewInstances(ec2, &a, pool, slog.New(slog.DiscardHandler), Intervals{Poll: 30 * time.Second, Fast: time.Second})
+		expected := map[bool][]model.ClaimID{true: {"c1"}}
 		next := func(expecting bool) time.Duration {
-			begun := s.Listed
-			for s.Listed.Equal(begun) {
+			begun := s.asked
+			for s.asked.Equal(begun) {
 				a.Begin(time.Now())
-				s.Poll(t.Context(), expecting)
+				s.Poll(t.Context(), expected[expecting])
 				at, _ := a.Next()
 				if at.IsZero() {
 					at = time.Now().Add(time.Millisecond)
@@ -78,7 +82,7 @@ func TestInstancesAreAskedForMoreOftenWhileOneIsExpected(t *testing.T) {
 				case <-time.After(time.Until(at)):
 				}
 			}
-			return s.Listed.Sub(begun)
+			return s.asked.Sub(begun)
 		}
 		next(false)
 		if d := next(false); d != 30*time.Second {
@@ -87,7 +91,7 @@ func TestInstancesAreAskedForMoreOftenWhileOneIsExpected(t *testing.T) {
 		if d := next(true); d != time.Second {
 			t.Errorf("asked again after %s while an instance is expected", d)
 		}
-		s.PollNow()
+		s.PollNow("")
 		if d := next(false); d > 2*time.Second {
 			t.Errorf("asked again after %s when it was to be at once", d)
 		}
@@ -100,4 +104,56 @@ func TestAliveInstance(t *testing.T) {
 	if s.Alive(&model.Claim{ID: "c1", InstanceID: "i-1"}) != nil || s.Alive(&model.Claim{ID: "c1", InstanceID: "i-2"}) == nil {
 		t.Error("want i-2 and not i-1, which has ended")
 	}
+}
+
+// lists is an EC2 that answers with what it has of the claims, and notes who was asked for.
+type lists struct {
+	cloud.Cloud
+	has   []cloud.Instance
+	asked [][]model.ClaimID
+}
+
+func (l *lists) Instances(_ context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+	l.asked = append(l.asked, claims)
+	return slices.DeleteFunc(slices.Clone(l.has), func(i cloud.Instance) bool { return len(claims) > 0 && !slices.Contains(claims, i.Claim) }), nil
+}
+
+func TestOnlyWhatIsExpectedIsAskedForBetweenTwoLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := func(claim model.ClaimID) cloud.Instance {
+			return cloud.Instance{ID: "i-" + string(claim), Claim: claim, State: cloud.Running}
+		}
+		ec2 := &lists{has: []cloud.Instance{running("a"), running("b"), running("c")}}
+		var a agenda.Agenda
+		pool := jobs.New(&a, 1, 1)
+		s := NewInstances(ec2, &a, pool, slog.New(slog.DiscardHandler), Intervals{Poll: 30 * time.Second, Fast: time.Second})
+		poll := func(expecting ...model.ClaimID) {
+			time.Sleep(2 * time.Second)
+			a.Begin(time.Now())
+			s.Poll(t.Context(), expecting)
+			(<-pool.Results())()
+		}
+		poll()
+		if got := slices.Sorted(maps.Keys(s.Touched())); !slices.Equal(got, []model.ClaimID{"a", "b", "c"}) {
+			t.Errorf("%v have changed by the first list", got)
+		}
+		ec2.has = []cloud.Instance{running("b")}
+		s.PollNow("c")
+		poll("b")
+		if got := ec2.asked[1]; !slices.Equal(got, []model.ClaimID{"b", "c"}) {
+			t.Fatalf("asked for %v", got)
+		}
+		if got := slices.Sorted(maps.Keys(s.Touched())); !slices.Equal(got, []model.ClaimID{"c"}) {
+			t.Errorf("%v have changed, want c: a was not asked for, and b is as before", got)
+		}
+		if len(s.All) != 2 || len(s.Of("a")) != 1 || len(s.Of("c")) != 0 || !s.AskedAt("c").After(s.AskedAt("a")) {
+			t.Errorf("left are %v, of which a was asked for at %s and c at %s", s.All, s.AskedAt("a"), s.AskedAt("c"))
+		}
+		s.PollNow("")
+		poll("b")
+		if len(ec2.asked[2]) != 0 || len(s.All) != 1 || !slices.Equal(slices.Sorted(maps.Keys(s.Touched())), []model.ClaimID{"a"}) {
+			t.Errorf("asked for %v, left are %v; want all, and b", ec2.asked[2], s.All)
+		}
+		pool.Wait()
+	})
 }

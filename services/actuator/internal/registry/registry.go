@@ -236,14 +236,15 @@ func (r *Registry) ClaimOf(instance string) model.ClaimID {
 	return ""
 }
 
-// Expects says that an instance is about to come or to go, so that EC2 should be asked often.
-func (r *Registry) Expects() bool {
-	for _, c := range r.underWay {
+// Expecting are the claims of which an instance is about to come or to go, so that EC2 should be asked often, in no order.
+func (r *Registry) Expecting() []model.ClaimID {
+	var out []model.ClaimID
+	for id, c := range r.underWay {
 		if c.State == model.ClaimTerminating || (c.State == model.ClaimLaunching && c.Failure != (model.Reason{})) {
-			return true
+			out = append(out, id)
 		}
 	}
-	return false
+	return out
 }
 
 // Launching says that a launch goes on, whose instance is not known yet.

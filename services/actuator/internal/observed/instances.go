@@ -1,0 +1,183 @@
+package observed
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Instances are what EC2 showed last. They belong to the owner of the jobs. All are asked for now and then; those of a claim
+// of which one is about to come or to go more often, and they alone: an answer about thousands takes long to read.
+type Instances struct {
+	cloud  cloud.Cloud
+	agenda *agenda.Agenda
+	jobs   *jobs.Pool
+	log    *slog.Logger
+	// poll is how often all are asked for, fastPoll how often those that are expected to change.
+	poll, fastPoll time.Duration
+
+	// All are the instances, each as it was shown last. Listed is when all were asked for; zero before the first time.
+	All    []cloud.Instance
+	Listed time.Time
+	// byClaim are those of All with a claim's tag, and askedAt is when those of some claims were asked for since Listed.
+	byClaim map[model.ClaimID][]cloud.Instance
+	askedAt map[model.ClaimID]time.Time
+	// touched are the claims whose instances have changed since Touched was asked.
+	touched map[model.ClaimID]bool
+	// now says to ask for all without waiting, and soon for those of some claims; asked is when EC2 was asked last.
+	now   bool
+	soon  map[model.ClaimID]bool
+	asked time.Time
+}
+
+// Intervals are how often instances are asked for: Fast those of claims of which one comes or goes, Poll all.
+type Intervals struct{ Poll, Fast time.Duration }
+
+// NewInstances makes a list that was never asked for.
+func NewInstances(c cloud.Cloud, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger, every Intervals) *Instances {
+	return &Instances{
+		cloud: c, agenda: a, jobs: j, log: log, poll: every.Poll, fastPoll: every.Fast,
+		askedAt: map[model.ClaimID]time.Time{}, touched: map[model.ClaimID]bool{}, soon: map[model.ClaimID]bool{},
+	}
+}
+
+// PollNow asks for a claim's instances without waiting, and for all where it is not known whose have changed in EC2.
+func (s *Instances) PollNow(id model.ClaimID) {
+	if id == "" {
+		s.now = true
+	} else {
+		s.soon[id] = true
+	}
+}
+
+// Poll asks for all instances, or for those of the claims that expect a change, when it is time to.
+func (s *Instances) Poll(ctx context.Context, expecting []model.ClaimID) {
+	claims := maps.Clone(s.soon)
+	for _, id := range expecting {
+		claims[id] = true
+	}
+	switch {
+	case s.now || s.Listed.IsZero() || s.agenda.Due(s.Listed.Add(s.poll)):
+		s.ask(ctx, nil)
+	case len(s.soon) > 0 || len(claims) > 0 && s.agenda.Due(s.asked.Add(s.fastPoll)):
+		if len(claims) > cloud.MaxClaims {
+			claims = nil
+		}
+		s.ask(ctx, slices.Sorted(maps.Keys(claims)))
+	}
+}
+
+// ask asks for the instances of some claims; for all when none is named.
+func (s *Instances) ask(ctx context.Context, claims []model.ClaimID) {
+	var got []cloud.Instance
+	var asked time.Time
+	s.jobs.Do(ctx, jobs.Job{
+		Key: "instances", RepeatAfter: min(s.fastPoll, time.Second), First: time.Second, Most: 30 * time.Second,
+		Run: func(ctx context.Context) (err error) {
+			asked = time.Now()
+			got, err = s.cloud.Instances(ctx, claims...)
+			return err
+		},
+		Done: func(err error) {
+			if err != nil {
+				s.log.WarnContext(ctx, "list instances", "error", err)
+				return
+			}
+			s.asked = asked
+			if len(claims) == 0 {
+				s.takeAll(got, asked)
+				return
+			}
+			s.takeSome(claims, got, asked)
+		},
+	})
+}
+
+// takeAll takes a list of all over.
+func (s *Instances) takeAll(list []cloud.Instance, asked time.Time) {
+	before := s.byClaim
+	s.All, s.Listed, s.now = list, asked, false
+	clear(s.askedAt)
+	clear(s.soon)
+	s.byClaim = make(map[model.ClaimID][]cloud.Instance, len(list))
+	for _, i := range list {
+		s.byClaim[i.Claim] = append(s.byClaim[i.Claim], i)
+	}
+	for id, own := range s.byClaim {
+		s.compare(id, before[id], own)
+	}
+	for id := range before {
+		s.compare(id, before[id], s.byClaim[id])
+	}
+}
+
+// takeSome takes over what was shown of some claims.
+func (s *Instances) takeSome(claims []model.ClaimID, list []cloud.Instance, asked time.Time) {
+	own := map[model.ClaimID][]cloud.Instance{}
+	for _, i := range list {
+		own[i.Claim] = append(own[i.Claim], i)
+	}
+	for _, id := range claims {
+		s.compare(id, s.byClaim[id], own[id])
+		s.byClaim[id], s.askedAt[id] = own[id], asked
+		delete(s.soon, id)
+	}
+	all := slices.DeleteFunc(slices.Clone(s.All), func(i cloud.Instance) bool {
+		_, anew := slices.BinarySearch(claims, i.Claim)
+		return anew
+	})
+	s.All = append(all, list...)
+	slices.SortFunc(s.All, func(a, b cloud.Instance) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+func (s *Instances) compare(id model.ClaimID, before, now []cloud.Instance) {
+	if !reflect.DeepEqual(before, now) {
+		s.touched[id] = true
+	}
+}
+
+// Touched are the claims whose instances have changed since it was last asked.
+func (s *Instances) Touched() map[model.ClaimID]bool {
+	out := s.touched
+	s.touched = map[model.ClaimID]bool{}
+	return out
+}
+
+// AskedAt is when the claim's instances were asked for; zero before they were.
+func (s *Instances) AskedAt(id model.ClaimID) time.Time {
+	if at, ok := s.askedAt[id]; ok {
+		return at
+	}
+	return s.Listed
+}
+
+// Of are the instances with the claim's tag.
+func (s *Instances) Of(id model.ClaimID) []cloud.Instance { return s.byClaim[id] }
+
+// ClaimOf is the claim that the instance's tag names; "" when it is not shown or has no tag.
+func (s *Instances) ClaimOf(instance string) model.ClaimID {
+	i := slices.IndexFunc(s.All, func(x cloud.Instance) bool { return x.ID == instance })
+	if i < 0 {
+		return ""
+	}
+	return s.All[i].Claim
+}
+
+// Alive is the claim's instance while it is alive; nil when EC2 does not show it, or shows that it ends.
+func (s *Instances) Alive(c *model.Claim) *cloud.Instance {
+	own := s.byClaim[c.ID]
+	i := slices.IndexFunc(own, func(i cloud.Instance) bool { return i.ID == c.InstanceID && i.State.Alive() })
+	if i < 0 {
+		return nil
+	}
+	return &own[i]
+}
