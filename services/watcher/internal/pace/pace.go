@@ -4,8 +4,8 @@
 // again. It must never know what a pod, a planner or a timer is. Start reading at State, then Next.
 //
 // Two clocks run. The *batch* opens with the first new unschedulable pod. A pod alone is planned after Idle. Where pods keep
-// coming, the batch waits for some times the usual gap between them, and is due Max after it opened at the latest: pods that
-// are planned together share nodes, those of small batches get many small ones. The *sweep* covers
+// coming, the batch waits for some times the usual gap between them, longer once they are many, and is due Max after it opened
+// at the latest: pods that are planned together share nodes, those of small batches get many small ones. The *sweep* covers
 // everything, disruption included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
 // after the first change at the latest. Without a change it is due SweepEvery after the last sweep where that one ended
 // early, or pods wait for a place; SweepIdle after the time at which the newest plan asks to be reconsidered; and
@@ -31,6 +31,9 @@ const (
 	rampGap = time.Second
 	// gaps is how many times the usual gap between pods a batch waits for the next one.
 	gaps = 4
+	// ramp is from how many pods in a row on a batch waits for rampQuiet: controllers make many pods in fits and starts.
+	ramp      = 10
+	rampQuiet = 250 * time.Millisecond
 )
 
 // State is what the calculator knows. The zero State is that of a watcher that does not drive.
@@ -44,7 +47,9 @@ type State struct {
 	awaitedSince       time.Time
 
 	batch, sweep span
-	// arrived is when new pods came last, and gap how long it takes until others come, about; zero while none follow within rampGap.
+	// pods is how many have come one after the other, arrived is when the last of them came, and gap how long it takes until
+	// others come, about; zero while none follow within rampGap.
+	pods    int
 	arrived time.Time
 	gap     time.Duration
 	// swept is when the last sweep ended, or when there first was something to sweep.
@@ -111,7 +116,10 @@ func (s State) Observe(o Observation, now time.Time) State {
 		s.awaited = 0
 	}
 	if o.Arrived > 0 {
-		s.gap, s.arrived = s.nextGap(now), now
+		if s.gap = s.nextGap(now); s.gap == 0 {
+			s.pods = 0
+		}
+		s.pods, s.arrived = s.pods+o.Arrived, now
 	}
 	switch {
 	case o.NewPods > 0:
@@ -141,6 +149,9 @@ func (s State) nextGap(now time.Time) time.Duration {
 // quiet is how long no new pod must come before the batch is planned. Of pods that come at random, one in fifty takes longer
 // than so many gaps. Where those are as long as a batch may be, there is nothing to wait for.
 func (s State) quiet(c Config) time.Duration {
+	if s.pods >= ramp {
+		return min(max(c.Idle, rampQuiet), c.Max)
+	}
 	if wait := gaps * s.gap; wait <= c.Max {
 		return max(c.Idle, wait)
 	}

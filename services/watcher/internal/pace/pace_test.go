@@ -63,9 +63,9 @@ func TestPace(t *testing.T) {
 		"pods that keep coming are planned together, but not for ever": {
 			{at: 0, do: drive(true)},
 			{at: 100, do: pods(5), wake: 150},
-			{at: 140, do: pods(5), wake: 300},
-			{at: 180, do: pods(1), wake: 340},
-			{at: 330, do: pods(1), wake: 600},
+			{at: 140, do: pods(4), wake: 300},
+			{at: 180, do: pods(1), wake: 430},
+			{at: 330, do: pods(1), wake: 580},
 			{at: 580, do: pods(1), wake: 600},
 			{at: 600, do: nothing, plan: "plan", opened: 100},
 		},
