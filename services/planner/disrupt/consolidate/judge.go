@@ -19,6 +19,10 @@ const (
 	bySpot    = 3
 )
 
+// replaceShare is how much of what the removed nodes cost their replacement must save at least. New nodes run beside the old
+// ones for a while, and not all pods come to them.
+const replaceShare = 0.10
+
 // judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
 // preferences that are enforced must be kept. It changes nothing but the decision that it is asked about.
 type judge struct {
@@ -58,7 +62,13 @@ func (j *judge) leastOf(d *draft.Decision) int64 {
 	if j.allSpot(d.Hosts) && slices.ContainsFunc(d.Replacements, maySpot) {
 		factor = bySpot
 	}
-	return j.draft.Churn.Least(j.draft.Churn.Sum(d.Evicted), factor)
+	price := j.draft.Churn.Sum(d.Evicted)
+	least := j.draft.Churn.Least(price, factor)
+	if len(d.Replacements) > 0 && price > 0 {
+		_, weighed := j.draft.Price(d.Hosts)
+		least = max(least, int64(float64(weighed)*replaceShare))
+	}
+	return least
 }
 
 func (j *judge) allSpot(hosts []int) bool {
