@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
@@ -13,11 +14,12 @@ import (
 
 // demand is what needs a node. Pods are places in World.Pods, in order.
 type demand struct {
-	// pods are pending, or run on nodes that are going away. Of those that the scheduler has not looked at yet, these are the
-	// ones of which it has refused another pod of the same class: they will be refused, too.
+	// pods are pending, or run on nodes that are going away.
 	pods []int
 	// refused are pods that Kerf does not plan for, with the reason.
 	refused []refusal
+	// queued are pods that the scheduler has not looked at yet, and that are in its queue behind others that it has refused.
+	queued []int
 	// waiting are the other pods that the scheduler has not looked at yet, or that are about to come back.
 	waiting []int
 	// ending are pods that are being deleted on nodes that go. What takes their place may not be there yet. Those of a
@@ -37,7 +39,7 @@ type refusal struct {
 func (c *cycle) findDemand() demand {
 	var d demand
 	var unseen []int
-	refused := make([]bool, len(c.Classes))
+	var last refusals
 	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
 		at := c.view.Node(p.Node)
@@ -57,7 +59,7 @@ func (c *cycle) findDemand() demand {
 			h := c.view.Node(p.NominatedNode)
 			if h == nil || h.Closed {
 				d.add(c, i)
-				refused[p.Class.Index] = true
+				last.note(p)
 				continue
 			}
 			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
@@ -65,16 +67,35 @@ func (c *cycle) findDemand() demand {
 		}
 	}
 	for _, i := range unseen {
-		if refused[c.Pods[i].Class.Index] {
-			d.add(c, i)
+		if last.behind(c.Pods[i]) && c.unsupported[c.Pods[i].Class.Index].OK() && !virtual(c.Pods[i].ID) {
+			d.queued = append(d.queued, i)
 		} else {
 			d.waiting = append(d.waiting, i)
 		}
 	}
-	slices.Sort(d.pods)
-	slices.Sort(d.virtual)
 	slices.Sort(d.waiting)
 	return d
+}
+
+// refusals are what the scheduler refused last: its queue is what has waited since before then.
+type refusals struct {
+	last     time.Time
+	priority int32
+}
+
+func (r *refusals) note(p view.Pod) {
+	if r.last.IsZero() || p.Class.Priority > r.priority {
+		r.priority = p.Class.Priority
+	}
+	if p.UnschedulableTime.After(r.last) {
+		r.last = p.UnschedulableTime
+	}
+}
+
+// behind says that a pod was there when another one was refused, and is not one for which the scheduler might rather evict
+// others. The times of Kubernetes are cut to the second.
+func (r *refusals) behind(p view.Pod) bool {
+	return !r.last.IsZero() && p.Class.Priority <= r.priority && !p.CreateTime.IsZero() && !p.CreateTime.Truncate(time.Second).After(r.last)
 }
 
 // unboundOrLeaving are the pods, in order, that are bound to no node, or to one that is going away.

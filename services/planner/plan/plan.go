@@ -133,7 +133,10 @@ func (c *cycle) removeUnhealthy() {
 // that was asked for, on claims to buy.
 func (c *cycle) assign() {
 	var rest []int
-	c.assigned, rest = c.assignMeant(c.demand.pods)
+	c.assigned, rest = c.assignMeant(slices.Sorted(slices.Values(slices.Concat(c.demand.pods, c.demand.queued))))
+	if len(c.demand.queued) > 0 {
+		rest = c.leaveToScheduler(rest)
+	}
 	items := market.Items(c.World, rest)
 	var assigned []pack.Assignment
 	if c.asks(model.KindProvision) {
@@ -142,6 +145,28 @@ func (c *cycle) assign() {
 		assigned, c.unplaced = c.scheduler.OnHosts(items, everyHost)
 	}
 	c.assigned = append(c.assigned, assigned...)
+}
+
+// leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there are: the
+// plan does not speak of them, and no node is removed under them. The others are planned for before it refuses them, one after
+// the other.
+func (c *cycle) leaveToScheduler(pods []int) (rest []int) {
+	var queued []int
+	for _, p := range pods {
+		if _, is := slices.BinarySearch(c.demand.queued, p); is {
+			queued = append(queued, p)
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	there := func(h int) bool { return c.view.Hosts[h].Node != nil && c.view.Hosts[h].Initialized }
+	places, left := c.scheduler.OnHosts(market.Items(c.World, queued), there)
+	c.makeUncertain(places)
+	for _, it := range left {
+		rest = append(rest, it.Pods...)
+	}
+	slices.Sort(rest)
+	return rest
 }
 
 func everyHost(int) bool { return true }
@@ -214,7 +239,12 @@ func (c *cycle) reserveForReturning() {
 	ending, _ := c.assignMeant(c.demand.ending)
 	waiting, rest := c.assignMeant(c.demand.waiting)
 	others, _ := c.scheduler.OnHosts(market.Items(c.World, rest), everyHost)
-	for _, s := range slices.Concat(ending, waiting, others) { // no pod is to rely on them
+	c.makeUncertain(slices.Concat(ending, waiting, others))
+}
+
+// makeUncertain lets no pod rely on others to be where they will likely go.
+func (c *cycle) makeUncertain(places []pack.Assignment) {
+	for _, s := range places {
 		c.tally.Add(c.Pods[s.Pod].Class, c.tally.Host(s.Host), -1)
 		c.tally.AddUncertain(c.Pods[s.Pod].Class, s.Host, 1)
 	}

@@ -23,6 +23,8 @@ const (
 // ones for a while, and not all pods come to them.
 const replaceShare = 0.10
 
+func share(price int64) int64 { return int64(float64(price) * replaceShare) }
+
 // judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
 // preferences that are enforced must be kept. It changes nothing but the decision that it is asked about.
 type judge struct {
@@ -66,7 +68,7 @@ func (j *judge) leastOf(d *draft.Decision) int64 {
 	least := j.draft.Churn.Least(price, factor)
 	if len(d.Replacements) > 0 && price > 0 {
 		_, weighed := j.draft.Price(d.Hosts)
-		least = max(least, int64(float64(weighed)*replaceShare))
+		least = max(least, share(weighed))
 	}
 	return least
 }
@@ -135,6 +137,10 @@ func (j *judge) notWorth(host int, saving, price, least int64) model.Reason {
 	if price > 0 && least > j.v.Policy.MinSaving {
 		r.Message = fmt.Sprintf("removing it would save %s an hour, and the eviction cost of its pods is %s: it must save %s to pay back within %s",
 			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), j.draft.Churn.Payback)
+		if least == share(j.v.WeighedPrice(j.v.Hosts[host].Claim)) {
+			r.Message = fmt.Sprintf("replacing it would save %s an hour, and must save a tenth of its price, %s, to be worth the eviction of its pods",
+				fit.Money(max(0, saving)), fit.Money(least))
+		}
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
 		return r
 	}
