@@ -20,6 +20,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
 	"github.com/kerf-dev/kerf/services/planner/pack/purchase"
+	"github.com/kerf-dev/kerf/services/planner/plan/encoding"
 	"github.com/kerf-dev/kerf/services/planner/topology"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -80,7 +81,7 @@ type cycle struct {
 	// offersUntil is when the first offering becomes available again; zero for never.
 	offersUntil time.Time
 	// names makes ids, of parts.
-	names *encoder
+	names *encoding.Encoder
 	parts []string
 	// patterns are claims without pods, by the list of options that claims of the same content share.
 	patterns map[**market.Option]model.NodeClaim
@@ -89,7 +90,7 @@ type cycle struct {
 func newCycle(b *base, in *model.Input, hash string) *cycle {
 	c := &cycle{
 		World: b.world, in: in, hash: hash, view: b.view, market: b.market, limits: b.limits.Clone(), matcher: b.matcher,
-		tally: b.tally, unsupported: b.unsupported, offersUntil: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: newEncoder(),
+		tally: b.tally, unsupported: b.unsupported, offersUntil: b.until, patterns: make(map[**market.Option]model.NodeClaim), names: encoding.New(1 << 10),
 	}
 	c.demand = c.findDemand()
 	for _, p := range c.demand.pods {
@@ -275,7 +276,7 @@ func (c *cycle) claimID(pool model.PoolName, pods []model.PodID) model.ClaimID {
 	}
 	c.parts = parts
 	short := strings.TrimRight(string(pool[:min(len(pool), mostPoolName)]), "-.") // no part of a name ends so
-	return model.ClaimID(short + "-" + c.names.digest(parts)[:10])
+	return model.ClaimID(short + "-" + c.names.Strings(parts)[:10])
 }
 
 func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
@@ -283,5 +284,5 @@ func (c *cycle) disruptionID(candidates []model.ClaimID) model.DisruptionID {
 	for _, id := range candidates {
 		parts = append(parts, string(id))
 	}
-	return model.DisruptionID("d-" + c.names.digest(parts)[:16])
+	return model.DisruptionID("d-" + c.names.Strings(parts)[:16])
 }

@@ -1,0 +1,132 @@
+// Package encoding makes digests of plain values, for the names of inputs, claims and disruptions. It must never know what
+// those are. Start reading at Encoder.
+package encoding
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Digest is a SHA-256.
+type Digest [sha256.Size]byte
+
+// Encoder hashes plain values, written such that different values give different bytes: lengths before contents, presence
+// before what is present. It walks the types, so that a new field of the model can't be forgotten.
+type Encoder struct {
+	h   hash.Hash
+	buf []byte
+}
+
+// New makes an encoder with memory for so many bytes, which is not a limit.
+func New(size int) *Encoder { return &Encoder{h: sha256.New(), buf: make([]byte, 0, size)} }
+
+// Sum is the digest of what was written since the last one.
+func (e *Encoder) Sum() (out Digest) {
+	e.flush()
+	e.h.Sum(out[:0])
+	e.h.Reset()
+	return out
+}
+
+// Strings is the digest of a list of strings, in hexadecimal.
+func (e *Encoder) Strings(parts []string) string {
+	e.Number(uint64(len(parts)))
+	for _, p := range parts {
+		e.Text(p)
+	}
+	sum := e.Sum()
+	return hex.EncodeToString(sum[:])
+}
+
+func (e *Encoder) flush() {
+	_, _ = e.h.Write(e.buf) // a hash never fails
+	e.buf = e.buf[:0]
+}
+
+// Number writes a number.
+func (e *Encoder) Number(n uint64) {
+	e.buf = binary.AppendUvarint(e.buf, n)
+	if len(e.buf) > 1<<15 {
+		e.flush()
+	}
+}
+
+// Text writes a string.
+func (e *Encoder) Text(s string) {
+	e.Number(uint64(len(s)))
+	e.buf = append(e.buf, s...)
+}
+
+// Time writes a time.
+func (e *Encoder) Time(t time.Time) {
+	if t.IsZero() {
+		e.Number(0)
+		return
+	}
+	e.Number(1)
+	e.Number(uint64(t.Unix()))
+	e.Number(uint64(t.Nanosecond()))
+}
+
+// Encode writes a value of any plain type.
+func (e *Encoder) Encode(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		e.structure(v)
+	case reflect.Slice:
+		e.Number(uint64(v.Len()))
+		for i := range v.Len() {
+			e.Encode(v.Index(i))
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			e.Number(0)
+			return
+		}
+		e.Number(1)
+		e.Encode(v.Elem())
+	case reflect.String:
+		e.Text(v.String())
+	case reflect.Bool:
+		n := uint64(0)
+		if v.Bool() {
+			n = 1
+		}
+		e.Number(n)
+	case reflect.Float64:
+		e.Number(math.Float64bits(v.Float()))
+	case reflect.Uint64, reflect.Uint32, reflect.Uint:
+		e.Number(v.Uint())
+	default:
+		e.Number(uint64(v.Int()))
+	}
+}
+
+func (e *Encoder) structure(v reflect.Value) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		t, _ := reflect.TypeAssert[time.Time](v)
+		e.Time(t)
+		return
+	}
+	if v.Type() == reflect.TypeFor[model.Reason]() { // mostly there is none
+		if v.IsZero() {
+			e.Number(0)
+			return
+		}
+		e.Number(1)
+	}
+	n := v.NumField()
+	if v.Type() == reflect.TypeFor[model.Offering]() && v.FieldByName("ZoneID").IsZero() {
+		n-- // it is the last, and an offering has a sum of its own: nothing more is as good a name for none
+	}
+	for i := range n {
+		e.Encode(v.Field(i))
+	}
+}
