@@ -56,8 +56,9 @@ help: ## List the targets
 
 .PHONY: build
 build: ## Build the services and kerf into bin/
-	@# With go test's flags, so that what a test has compiled is not compiled again.
-	go build -o $(BIN)/ $(PROGRAMS)
+	@# With go test's flags but for the tag, so that most of what a test has compiled is not compiled again.
+	@# grpcnotrace leaves gRPC's trace pages out, whose templates make the linker keep every method of every type.
+	go build -tags grpcnotrace -o $(BIN)/ $(PROGRAMS)
 
 .PHONY: release
 release: ## Build the programs as they are released, static and stripped, into bin/release/

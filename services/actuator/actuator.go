@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg Config) error {
 type runner struct {
 	cfg   Config
 	svc   *boot.Service
-	etcd  *etcd.Embedded
+	stop  func() // of an embedded etcd; nil without one
 	store *etcd.Store
 	kube  *kube.Kube
 }
@@ -74,8 +74,8 @@ func (r *runner) close() error {
 	if r.store != nil {
 		err = r.store.Close()
 	}
-	if r.etcd != nil {
-		r.etcd.Close()
+	if r.stop != nil {
+		r.stop()
 	}
 	return err
 }
@@ -168,11 +168,11 @@ func (r *runner) openStore(ctx context.Context) error {
 	c := r.cfg.Etcd
 	endpoints := c.Endpoints
 	if c.Embedded != nil {
-		var err error
-		if r.etcd, err = etcd.Embed(ctx, etcd.EmbeddedConfig{Dir: c.Embedded.Dir, Listen: c.Embedded.Listen}); err != nil {
+		endpoint, stop, err := c.Embedded.Start(ctx, c.Embedded.Dir, c.Embedded.Listen)
+		if err != nil {
 			return err
 		}
-		endpoints = []string{r.etcd.Endpoint}
+		r.stop, endpoints = stop, []string{endpoint}
 	}
 	password := ""
 	if c.PasswordFile != "" {

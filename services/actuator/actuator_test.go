@@ -13,7 +13,7 @@ func TestConfig(t *testing.T) {
 		want string // a part of the error; "" for none
 	}{
 		"the least":        {`{"cluster": "c", "etcd": {"endpoints": ["127.0.0.1:2379"]}}`, ""},
-		"an embedded etcd": {`{"cluster": "c", "etcd": {"embedded": {"dir": "d"}}}`, ""},
+		"an embedded etcd": {`{"cluster": "c", "etcd": {"embedded": {"dir": "d"}}}`, "etcd.embedded.dir: this program has no etcd in it"},
 		"everything": {`{"cluster": "c", "listen": "127.0.0.1:7500", "advertise": "actuator-0.kerf:7500", "kubeconfig": "k", "catalog": "f",
 			"etcd": {"endpoints": ["https://e:2379"], "ca_file": "a", "cert_file": "b", "key_file": "c", "username": "u", "password_file": "p",
 				"prefix": "/kerf", "request_timeout": "2s", "lease_ttl": "5s"},

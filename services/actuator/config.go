@@ -1,6 +1,7 @@
 package actuator
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -58,7 +59,7 @@ type Config struct {
 type EtcdConfig struct {
 	// Endpoints are host:port or URLs.
 	Endpoints []string `json:"endpoints"`
-	// Embedded runs an etcd inside this process instead, for one machine.
+	// Embedded runs an etcd inside this process instead, for one machine, where the program has one in it, as kerf-up has.
 	Embedded *EmbeddedConfig `json:"embedded"`
 	// CAFile, CertFile and KeyFile are PEM files; all empty is plaintext.
 	CAFile   string `json:"ca_file"`
@@ -81,6 +82,8 @@ type EmbeddedConfig struct {
 	Dir string `json:"dir"`
 	// Listen is "host:port" for its clients, on loopback; empty is a free port.
 	Listen string `json:"listen"`
+	// Start starts it, and returns where it is and what stops it: embedded.Start, in programs that have it in them.
+	Start func(ctx context.Context, dir, listen string) (endpoint string, stop func(), err error) `json:"-"`
 }
 
 // AWSConfig is how AWS is reached. Credentials come the way that every AWS program gets them.
@@ -175,7 +178,7 @@ func (c EtcdConfig) Validate() error {
 	switch {
 	case len(c.Endpoints) == 0 && c.Embedded == nil:
 		errs = append(errs, config.Errorf("endpoints",
-			`required: where etcd is, such as ["127.0.0.1:2379"]; or set embedded to run one inside this process`))
+			`required: where etcd is, such as ["127.0.0.1:2379"]`))
 	case len(c.Endpoints) > 0 && c.Embedded != nil:
 		errs = append(errs, config.Errorf("embedded", "can't be set together with endpoints: keep one"))
 	case c.Embedded != nil && (c.CAFile != "" || c.CertFile != "" || c.KeyFile != "" || c.Username != ""):
@@ -195,6 +198,9 @@ func (c EtcdConfig) Validate() error {
 func (c EmbeddedConfig) Validate() error {
 	if c.Dir == "" {
 		return config.Errorf("dir", "required: a directory for etcd's data")
+	}
+	if c.Start == nil {
+		return config.Errorf("dir", "this program has no etcd in it: run kerf-up, or set etcd.endpoints instead")
 	}
 	return nil
 }

@@ -124,8 +124,9 @@ func writeStages(ctx context.Context, kwok compile, target string) error {
 // Programs builds Kerf's own programs, given by their packages, from the working tree into dir. Progress goes to out, as
 // with Build; nothing does when all is up to date.
 func Programs(ctx context.Context, root, dir string, out *os.File, packages ...string) error {
-	// With go test's flags, so that what a test has compiled is not compiled again.
-	c := compile{dir: root, packages: packages, target: dir + string(filepath.Separator), title: "Kerf", out: out, workspace: true}
+	// With the tag that releases are built with, and go test's flags beside it, so that most of what a test has compiled is not
+	// compiled again.
+	c := compile{dir: root, packages: packages, flags: []string{"-tags", "grpcnotrace"}, target: dir + string(filepath.Separator), title: "Kerf", out: out, workspace: true}
 	return c.run(ctx)
 }
 

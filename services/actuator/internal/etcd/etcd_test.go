@@ -8,22 +8,24 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/kerf-dev/kerf/services/actuator/embedded"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
 )
 
-func start(t *testing.T) *Embedded {
+// start starts an etcd and returns its endpoint.
+func start(t *testing.T) string {
 	t.Helper()
-	e, err := Embed(t.Context(), EmbeddedConfig{Dir: t.TempDir(), NoSync: true})
+	endpoint, stop, err := embedded.Start(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.Close)
-	return e
+	t.Cleanup(stop)
+	return endpoint
 }
 
-func connect(t *testing.T, e *Embedded, cluster string) *Store {
+func connect(t *testing.T, endpoint, cluster string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Config{Endpoints: []string{e.Endpoint}, Cluster: cluster, LeaseTTL: 2 * time.Second})
+	s, err := Open(t.Context(), Config{Endpoints: []string{endpoint}, Cluster: cluster, LeaseTTL: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

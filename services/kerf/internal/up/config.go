@@ -2,6 +2,7 @@ package up
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/kerf-dev/kerf/services/actuator"
+	"github.com/kerf-dev/kerf/services/actuator/embedded"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/kerf/internal/address"
 	"github.com/kerf-dev/kerf/services/planner"
@@ -89,9 +91,13 @@ func defaults(path string) (Config, error) {
 	cfg.Watcher.Cluster, cfg.Actuator.Cluster = h.Actuator.Cluster, h.Watcher.Cluster
 	cfg.Watcher.Kubeconfig, cfg.Actuator.Kubeconfig = h.Actuator.Kubeconfig, h.Watcher.Kubeconfig
 	if len(h.Actuator.Etcd.Endpoints) == 0 {
-		cfg.Actuator.Etcd.Embedded = &actuator.EmbeddedConfig{Dir: filepath.Join(filepath.Dir(path), dataDir)}
+		cfg.Actuator.Etcd.Embedded = &actuator.EmbeddedConfig{Dir: filepath.Join(filepath.Dir(path), dataDir), Start: startEtcd}
 	}
 	return cfg, nil
+}
+
+func startEtcd(ctx context.Context, dir, listen string) (endpoint string, stop func(), err error) {
+	return embedded.Start(ctx, embedded.Config{Dir: dir, Listen: listen})
 }
 
 func either(a, b string) string {

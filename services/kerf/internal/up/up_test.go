@@ -44,7 +44,7 @@ func TestTheLeastConfigIsFilledIn(t *testing.T) {
 	if cfg.Watcher.Planner.Target != planner.DefaultListen || cfg.Watcher.Actuator.Addresses[0] != actuator.DefaultListen {
 		t.Errorf("the watcher finds the others at %s and %s", cfg.Watcher.Planner.Target, cfg.Watcher.Actuator.Addresses)
 	}
-	if e := cfg.Actuator.Etcd.Embedded; e == nil || e.Dir != filepath.Join(filepath.Dir(path), "kerf-data") {
+	if e := cfg.Actuator.Etcd.Embedded; e == nil || e.Start == nil || e.Dir != filepath.Join(filepath.Dir(path), "kerf-data") {
 		t.Errorf("etcd %+v", e)
 	}
 }

@@ -1,4 +1,6 @@
-package etcd
+// Package embedded is an etcd inside a program, for one machine. The actuator's own program has none in it: an etcd is as large
+// as the rest of it, and where there is a cluster there is an etcd. Start reading at Start.
+package embedded
 
 import (
 	"context"
@@ -14,8 +16,8 @@ import (
 // startTimeout is how long an embedded etcd may take to be ready; it reads its log first.
 const startTimeout = 30 * time.Second
 
-// EmbeddedConfig is for an etcd inside this process. It is one member and has no TLS: it is for one machine.
-type EmbeddedConfig struct {
+// Config is for an etcd inside this process. It is one member and has no TLS: it is for one machine.
+type Config struct {
 	// Dir is where it keeps its data; it is made if it is not there.
 	Dir string
 	// Listen is "host:port" for clients; "" means a free port on 127.0.0.1.
@@ -24,17 +26,10 @@ type EmbeddedConfig struct {
 	NoSync bool
 }
 
-// Embedded is a running etcd.
-type Embedded struct {
-	server *embed.Etcd
-	// Endpoint is where clients reach it.
-	Endpoint string
-}
-
-// Embed starts an etcd inside this process and waits until it is ready.
-func Embed(ctx context.Context, c EmbeddedConfig) (*Embedded, error) {
+// Start starts an etcd inside this process, waits until it is ready, and returns where clients reach it and what stops it.
+func Start(ctx context.Context, c Config) (endpoint string, stop func(), err error) {
 	if c.Dir == "" {
-		return nil, errors.New("etcd: embedded.dir must be set")
+		return "", nil, errors.New("etcd: embedded.dir must be set")
 	}
 	if c.Listen == "" {
 		c.Listen = "127.0.0.1:0"
@@ -50,11 +45,11 @@ func Embed(ctx context.Context, c EmbeddedConfig) (*Embedded, error) {
 	conf.AutoCompactionMode, conf.AutoCompactionRetention = "periodic", "1h"
 	server, err := embed.StartEtcd(conf)
 	if err != nil {
-		return nil, fmt.Errorf("start embedded etcd in %s, listening on %s: %w", c.Dir, c.Listen, err)
+		return "", nil, fmt.Errorf("start embedded etcd in %s, listening on %s: %w", c.Dir, c.Listen, err)
 	}
 	select {
 	case <-server.Server.ReadyNotify():
-		return &Embedded{server: server, Endpoint: server.Clients[0].Addr().String()}, nil
+		return server.Clients[0].Addr().String(), server.Close, nil
 	case <-time.After(startTimeout):
 		err = fmt.Errorf("not ready within %s", startTimeout)
 	case err = <-server.Err():
@@ -62,8 +57,5 @@ func Embed(ctx context.Context, c EmbeddedConfig) (*Embedded, error) {
 		err = ctx.Err()
 	}
 	server.Close()
-	return nil, fmt.Errorf("start embedded etcd in %s: %w", c.Dir, err)
+	return "", nil, fmt.Errorf("start embedded etcd in %s: %w", c.Dir, err)
 }
-
-// Close stops it and waits for its end.
-func (e *Embedded) Close() { e.server.Close() }
