@@ -209,6 +209,10 @@ func (s *Source) watch(w watched) error {
 	handler := cache.ResourceEventHandlerFuncs{
 		AddFunc: touched, DeleteFunc: touched,
 		UpdateFunc: func(before, after any) {
+			if unchanged(before, after) {
+				s.health.works(w.resource)
+				return
+			}
 			touched(before) // it may have referred to something else
 			touched(after)
 		},

@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"reflect"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -230,6 +232,7 @@ func trim(o any) (any, error) {
 	case *appsv1.DaemonSet:
 		trimContainers(o.Spec.Template.Spec.InitContainers)
 		trimContainers(o.Spec.Template.Spec.Containers)
+		o.Status = appsv1.DaemonSetStatus{}
 	case *appsv1.ReplicaSet:
 		spec := appsv1.ReplicaSetSpec{Selector: o.Spec.Selector}
 		if metav1.GetControllerOf(o) == nil { // a capacity buffer may refer to it
@@ -250,8 +253,43 @@ func trim(o any) (any, error) {
 		o.Spec, o.Status = corev1.ReplicationControllerSpec{Selector: o.Spec.Selector}, corev1.ReplicationControllerStatus{}
 	case *corev1.Node:
 		o.Status.Images = nil
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].LastHeartbeatTime = metav1.Time{}
+		}
 	}
 	return o, nil
+}
+
+// unchanged says that two versions of an object are the same in all that trim leaves of them, where that is often so: the
+// status of a workload changes with each of its pods, and a kubelet reports that nothing is new.
+func unchanged(before, after any) bool {
+	switch a := after.(type) {
+	case *appsv1.ReplicaSet:
+		return same(before, a)
+	case *appsv1.StatefulSet:
+		return same(before, a)
+	case *appsv1.Deployment:
+		return same(before, a)
+	case *appsv1.DaemonSet:
+		return same(before, a)
+	case *corev1.Node:
+		return same(before, a)
+	}
+	return false
+}
+
+func same[T any, P interface {
+	*T
+	metav1.Object
+}](before any, after P) bool {
+	b, ok := before.(P)
+	if !ok {
+		return false
+	}
+	x, y := *b, *after
+	P(&x).SetResourceVersion("")
+	P(&y).SetResourceVersion("")
+	return reflect.DeepEqual(x, y)
 }
 
 func trimTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {

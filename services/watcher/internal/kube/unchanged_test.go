@@ -1,0 +1,40 @@
+package kube
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestWhatIsReadDecidesWhetherAnObjectHasChanged(t *testing.T) {
+	set := func(version, revision string, ready int32) *appsv1.ReplicaSet {
+		return &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", ResourceVersion: version, Labels: map[string]string{"pod-template-hash": revision}},
+			Status:     appsv1.ReplicaSetStatus{ReadyReplicas: ready},
+		}
+	}
+	node := func(version string, at int64, status corev1.ConditionStatus) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: version}, Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: status, LastHeartbeatTime: metav1.NewTime(time.Unix(at, 0))}},
+		}}
+	}
+	for name, c := range map[string]struct {
+		before, after any
+		want          bool
+	}{
+		"a ReplicaSet with another ready pod":  {set("1", "a", 1), set("2", "a", 2), true},
+		"a ReplicaSet of another revision":     {set("1", "a", 1), set("2", "b", 1), false},
+		"a node whose kubelet speaks":          {node("1", 1, "True"), node("2", 2, "True"), true},
+		"a node that is not ready any more":    {node("1", 1, "True"), node("2", 2, "False"), false},
+		"a pod, which is looked at every time": {&corev1.Pod{}, &corev1.Pod{}, false},
+	} {
+		before, _ := trim(c.before)
+		after, _ := trim(c.after)
+		if got := unchanged(before, after); got != c.want {
+			t.Errorf("%s: unchanged is %v", name, got)
+		}
+	}
+}
