@@ -133,7 +133,10 @@ func instanceEvent(c model.Claim, s Seen) (Event, bool) {
 	case shown.State == cloud.ShuttingDown:
 		e.Kind = EventInstanceEnding
 	default:
-		e.Kind, e.Instance = EventInstanceSeen, s.Record(*shown)
+		e.Kind = EventInstanceSeen
+		if c.InstanceID == "" { // else the claim remembers it already
+			e.Instance = s.Record(*shown)
+		}
 	}
 	return e, true
 }
