@@ -107,7 +107,7 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 	}
 	var nominator cluster.Nominator
 	if cfg.Nominations != nominateOff {
-		nominator = r.kube
+		nominator = r.kube.Nominator()
 	}
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: r.store, Election: r.store,
@@ -240,7 +240,8 @@ type ClusterConfig struct {
 // Kubernetes is what the actuator needs of a cluster.
 type Kubernetes interface {
 	cluster.Cluster
-	cluster.Nominator
+	// Nominator brings pods to the nodes that plans have them on.
+	Nominator() cluster.Nominator
 }
 
 // OpenCluster makes the cluster port as Run does, for those who need only that. The port is ready some time after run has

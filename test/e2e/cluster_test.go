@@ -84,7 +84,7 @@ func openCluster(t *testing.T, c *harness.Cluster, u users) clustertest.World {
 		}
 	})
 	return clustertest.World{
-		Cluster: port, Nominator: port, Cold: cold, Name: u.name, Namespace: u.name,
+		Cluster: port, Nominator: port.Nominator(), Cold: cold, Name: u.name, Namespace: u.name,
 		Preempt: u.preempt, Apply: u.apply, Delete: u.delete, Read: u.read, Events: u.events, Advance: clock.Advance,
 	}
 }

@@ -113,7 +113,7 @@ func (s stage) seen(t *testing.T, id model.PodID, ok func(cluster.UnboundPod) bo
 	var p cluster.UnboundPod
 	harness.Eventually(t, "pod "+string(id)+" without a node", 10*time.Second, func(context.Context) (string, bool) {
 		var there bool
-		p, there = s.port.Unbound(id)
+		p, there = s.port.Nominator().Unbound(id)
 		return fmt.Sprintf("%+v", p), there && ok(p)
 	})
 	return p
@@ -123,11 +123,11 @@ func (s stage) nominate(t *testing.T, node model.NodeName, pods ...model.PodID) 
 	t.Helper()
 	var list []cluster.Nomination
 	for _, id := range pods {
-		if p, unbound := s.port.Unbound(id); unbound && p.Nominated != node { // a bound one has landed elsewhere
+		if p, unbound := s.port.Nominator().Unbound(id); unbound && p.Nominated != node { // a bound one has landed elsewhere
 			list = append(list, cluster.Nomination{Pod: p, Node: node})
 		}
 	}
-	if err := s.port.Nominate(t.Context(), list); err != nil {
+	if err := s.port.Nominator().Nominate(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -344,19 +344,19 @@ func preemptionIsLeftAlone(t *testing.T, s stage) {
 	hold(`["kerf.test/hold"]`)
 	urgent := s.pod(t, "urgent", nominationCPU/2, "  priorityClassName: "+s.name)
 	p := s.seen(t, urgent, func(p cluster.UnboundPod) bool { return p.Nominated == node })
-	if p.ByKerf || len(s.port.Nominees()) > 0 {
+	if p.ByKerf || len(s.port.Nominator().Nominees()) > 0 {
 		t.Errorf("preemption's nomination is taken for Kerf's: %+v", p)
 	}
 	// A plan has it elsewhere, and saw it before preemption did.
 	var plan nominate.Expected
 	plan.Take([]model.Placement{{Pod: urgent, Node: "elsewhere"}}, nil, nil)
-	world := nominate.World{Unbound: s.port.Unbound}
+	world := nominate.World{Unbound: s.port.Nominator().Unbound}
 	if due := plan.Opening("", "elsewhere", world); len(due) > 0 {
 		t.Errorf("it is to be nominated elsewhere: %+v", due)
 	}
 	before := p
 	before.Nominated = ""
-	if err := s.port.Nominate(t.Context(), []cluster.Nomination{{Pod: before, Node: "elsewhere"}, {Pod: before}}); err != nil {
+	if err := s.port.Nominator().Nominate(t.Context(), []cluster.Nomination{{Pod: before, Node: "elsewhere"}, {Pod: before}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := pods.Get(t.Context(), "urgent", metav1.GetOptions{})
@@ -406,11 +406,11 @@ func costOfNominations(t *testing.T, s stage) {
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	began, used := time.Now(), cpu()
-	if err := s.port.Nominate(t.Context(), list); err != nil {
+	if err := s.port.Nominator().Nominate(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d nominations took %s, and %s of CPU each; the scheduler has taken %d back by now, because it tried the pods",
-		many, time.Since(began).Round(time.Millisecond), (cpu()-used)/many, many-len(s.port.Nominees()))
+		many, time.Since(began).Round(time.Millisecond), (cpu()-used)/many, many-len(s.port.Nominator().Nominees()))
 }
 
 func actuatorAlone(t *testing.T, c *harness.Cluster) {
@@ -432,6 +432,9 @@ func actuatorAlone(t *testing.T, c *harness.Cluster) {
 	for _, user := range []string{harness.Watcher, harness.Planner, harness.Actuator} {
 		if got, want := may(user, "patch", "status"), user == harness.Actuator; got != want {
 			t.Errorf("%s may patch pods/status: %v", user, got)
+		}
+		if got, want := may(user, "create", "binding"), user == harness.Actuator; got != want {
+			t.Errorf("%s may create pods/binding: %v", user, got)
 		}
 		for _, verb := range []string{"create", "update", "patch"} {
 			if may(user, verb, "") {

@@ -6,13 +6,21 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Nominator tells the scheduler where pods without a node are expected to go. Implementations are safe for concurrent use.
+// Nominator brings pods without a node to where they are expected: it binds them, or tells the scheduler. Implementations are
+// safe for concurrent use.
 type Nominator interface {
-	// CanNominate says whether the cluster heeds nominations and lets Kerf write them, and in words what speaks for or against
-	// it. An error means that it could not be found out now.
+	// CanNominate says whether the cluster lets Kerf do either, and in words what speaks for or against it. An error means that
+	// it could not be found out now.
 	CanNominate(ctx context.Context) (can bool, why string, err error)
 	// Unbound returns a pod that has no node, as the caches hold it; false where there is none of that name.
 	Unbound(id model.PodID) (UnboundPod, bool)
+	// Bindable says of a pod without a node whether nothing but the labels, taints and capacity of a node decide whether it may run
+	// there, and what it asks for. It is false of pods with volumes, devices, host ports, or rules about other pods.
+	Bindable(id model.PodID) (requests model.Amounts, is bool)
+	// Bind binds pods, each on its own, and returns those that it has left alone: the node refuses them, or Kerf may not bind
+	// pods. The error joins those that failed; these are left, too. A pod that is not as it was seen any more is not bound, and
+	// not left.
+	Bind(ctx context.Context, list []Nomination) (left []Nomination, err error)
 	// Nominees are the pods without a node that Kerf has nominated, sorted by id.
 	Nominees() []UnboundPod
 	// Nominate writes nominations, each on its own; the error joins those that failed. A pod that is not as it was seen any

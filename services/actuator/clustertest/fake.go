@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,9 +56,11 @@ type Fake struct {
 	objects map[key]*unstructured.Unstructured
 	budgets map[string]budget
 	unbound unboundPods
-	pods    map[string]life // by uid
-	taken   []cluster.Eviction
-	events  []Event
+	// specs are of the pods without a node.
+	specs  map[model.PodID]*corev1.Pod
+	pods   map[string]life // by uid
+	taken  []cluster.Eviction
+	events []Event
 }
 
 var (
@@ -94,7 +97,7 @@ func New(now func() time.Time) *Fake {
 	return &Fake{
 		changed: make(chan struct{}, 1), now: now, held: map[string]bool{}, owners: map[string]types.UID{},
 		objects: map[key]*unstructured.Unstructured{}, budgets: map[string]budget{}, pods: map[string]life{},
-		unbound: unboundPods{},
+		unbound: unboundPods{}, specs: map[model.PodID]*corev1.Pod{},
 	}
 }
 

@@ -103,7 +103,8 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	}
 	if p.Spec.NodeName == "" {
 		id := model.PodID(p.Namespace + "/" + p.Name)
-		f.unbound[id] = cluster.UnboundPod{ID: id, UID: string(f.uid())}
+		p.UID = f.uid()
+		f.unbound[id], f.specs[id] = cluster.UnboundPod{ID: id, UID: string(p.UID)}, &p
 		return nil
 	}
 	n := f.node(p.Spec.NodeName)
@@ -158,9 +159,9 @@ func (f *Fake) Read(kind, namespace, name string) *unstructured.Unstructured {
 	f.settle()
 	switch kind {
 	case "Node":
-		return f.readNode(name)
+		return readNode(f, name)
 	case "Pod":
-		return f.readPod(namespace, name)
+		return readPod(f, namespace, name)
 	}
 	if o := f.objects[key{kind, name}]; o != nil {
 		return o.DeepCopy()
@@ -168,7 +169,7 @@ func (f *Fake) Read(kind, namespace, name string) *unstructured.Unstructured {
 	return nil
 }
 
-func (f *Fake) readNode(name string) *unstructured.Unstructured {
+func readNode(f *Fake, name string) *unstructured.Unstructured {
 	if f.node(name) == nil {
 		return nil
 	}
@@ -188,7 +189,7 @@ func (f *Fake) readNode(name string) *unstructured.Unstructured {
 	return o
 }
 
-func (f *Fake) readPod(namespace, name string) *unstructured.Unstructured {
+func readPod(f *Fake, namespace, name string) *unstructured.Unstructured {
 	if u, ok := f.unbound[model.PodID(namespace+"/"+name)]; ok {
 		return readUnbound(namespace, name, u)
 	}

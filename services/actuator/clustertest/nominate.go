@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // CanNominate is true: the fake heeds nominations, as far as one that schedules nothing can.
@@ -24,6 +27,79 @@ func (f *Fake) Unbound(id model.PodID) (cluster.UnboundPod, bool) {
 	defer f.mu.Unlock()
 	p, there := f.unbound[id]
 	return p, there
+}
+
+// Bindable says whether nothing but its node decides about a pod.
+func (f *Fake) Bindable(id model.PodID) (model.Amounts, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, spec := f.unbound[id], f.specs[id]
+	if p.UID == "" || spec == nil {
+		return nil, false
+	}
+	s := &spec.Spec
+	hostPort := func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
+	}
+	if len(s.Volumes)+len(s.TopologySpreadConstraints) > 0 || s.Affinity != nil || slices.ContainsFunc(s.Containers, hostPort) {
+		return nil, false
+	}
+	sum := corev1.ResourceList{}
+	for _, c := range s.Containers {
+		for name, q := range c.Resources.Requests {
+			q.Add(sum[name])
+			sum[name] = q
+		}
+	}
+	requests, outOfBounds := reader.Amounts(sum)
+	return requests, outOfBounds == ""
+}
+
+// Bind binds pods that are as they were seen to nodes whose labels are those that they select.
+func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left []cluster.Nomination, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.touch()
+	for _, n := range list {
+		p, there := f.unbound[n.Pod.ID]
+		node := f.node(string(n.Node))
+		if !there || node == nil || !selects(f.specs[n.Pod.ID].Spec.NodeSelector, node.Labels) || refuses(node, f.specs[n.Pod.ID]) {
+			left = append(left, n)
+			continue
+		}
+		if p.UID != n.Pod.UID {
+			continue
+		}
+		bound := f.specs[n.Pod.ID]
+		delete(f.unbound, n.Pod.ID)
+		delete(f.specs, n.Pod.ID)
+		pod := objects.Pod(bound)
+		pod.Ready = true
+		node.Pods = append(node.Pods, pod)
+		f.pods[string(bound.UID)] = life{labels: bound.Labels}
+	}
+	return left, nil
+}
+
+// refuses says that a node has a taint, and the pod does not tolerate whatever there is: the fake knows no other toleration.
+func refuses(n *cluster.Node, p *corev1.Pod) bool {
+	for _, t := range p.Spec.Tolerations {
+		if t.Key == "" && t.Operator == corev1.TolerationOpExists {
+			return false
+		}
+	}
+	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool {
+		return t.Effect != model.PreferNoSchedule && t.Key != labels.TaintUnregistered
+	})
+}
+
+func selects(want, has map[string]string) bool {
+	for k, v := range want {
+		if has[k] != v {
+			return false
+		}
+	}
+	return true
 }
 
 // Nominees are the pods without a node that Kerf has nominated.

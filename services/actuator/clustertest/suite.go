@@ -60,6 +60,7 @@ func Suite(t *testing.T, open func(t *testing.T) World) {
 		"a pod is nominated, to another node, and no more":                testNominate,
 		"preemption's nominations are told from Kerf's, and kept":         testPreemption,
 		"only the pod that was meant is nominated":                        testNominateOther,
+		"a pod is bound to a node that is for it":                         testBind,
 		"a claim is mirrored through its life":                            testClaim,
 		"a claim's spec stays as it was made":                             testSpec,
 		"what is right already is not written":                            testUnchanged,

@@ -90,6 +90,52 @@ func testPreemption(t *testing.T, w World) {
 	}
 }
 
+const bindableManifest = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: NAMESPACE, labels: {app: web}}
+spec:
+  nodeSelector: {kerf.test/bound-to: NAME}
+  tolerations: [{operator: Exists}]
+  containers: [{name: main, image: none, resources: {requests: {cpu: 100m}}}]
+`
+
+func testBind(t *testing.T, w World) {
+	w.apply(t, nodeManifest)
+	p := w.unboundPod(t) // selects what no node has
+	list := []cluster.Nomination{{Pod: p, Node: model.NodeName(w.Name)}}
+	if left, err := w.Nominator.Bind(t.Context(), list); err != nil || len(left) != 1 {
+		t.Errorf("a pod that the node is not for: left %v, error %v", left, err)
+	}
+	w.apply(t, strings.Replace("---"+bindableManifest, "name: web,", "name: bindable,", 1))
+	id := model.PodID(w.Namespace + "/bindable")
+	w.until(t, "the pod", func(cluster.State) bool { _, there := w.Nominator.Unbound(id); return there })
+	requests, is := w.Nominator.Bindable(id)
+	if !is || requests.Value(model.CPU) != 100 {
+		t.Errorf("it asks for %v, and may be bound: %v", requests, is)
+	}
+	if err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{
+		Node: model.NodeName(w.Name), SetLabels: map[string]string{"kerf.test/bound-to": w.Name},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(t, "the label", func(s cluster.State) bool {
+		return slices.ContainsFunc(s.Nodes, func(n *cluster.Node) bool { return n.Labels["kerf.test/bound-to"] == w.Name })
+	})
+	seen, _ := w.Nominator.Unbound(id)
+	other := seen
+	other.UID = "another"
+	for _, n := range []cluster.Nomination{{Pod: other, Node: model.NodeName(w.Name)}, {Pod: seen, Node: model.NodeName(w.Name)}} {
+		if left, err := w.Nominator.Bind(t.Context(), []cluster.Nomination{n}); err != nil || len(left) != 0 {
+			t.Errorf("pod %s: left %v, error %v", n.Pod.UID, left, err)
+		}
+	}
+	w.until(t, "the pod on the node", func(s cluster.State) bool { return podOf(s, w.Name, "bindable") != nil })
+	if _, is := w.Nominator.Bindable(id); is {
+		t.Error("a bound pod may be bound")
+	}
+}
+
 func testNominateOther(t *testing.T, w World) {
 	p := w.unboundPod(t)
 	w.apply(t, nodeManifest+strings.Replace("---"+podManifest, "name: web,", "name: bound,", 1))

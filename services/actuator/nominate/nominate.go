@@ -81,6 +81,42 @@ func (e *Expected) Opening(claim model.ClaimID, node model.NodeName, w World) []
 	return appendDue(appendDue(nil, e.claims[claim], node, w), e.nodes[node], node, w)
 }
 
+// Bind parts what is due on a node that opens: pods that are bound there, because nothing but the node decides about them and
+// they fit beside all that the claim was bought for; and the rest, which is nominated. Requests is cluster.Nominator's
+// Bindable.
+func Bind(list []cluster.Nomination, c *model.Claim, allocatable model.Amounts, requests func(model.PodID) (model.Amounts, bool)) (bind, rest []cluster.Nomination) {
+	free := map[model.Resource]int64{}
+	for _, a := range allocatable {
+		free[a.Resource] = a.Value
+	}
+	holds := func(asks model.Amounts) bool {
+		return !slices.ContainsFunc(asks, func(a model.Amount) bool { return a.Value > free[a.Resource] })
+	}
+	take := func(asks model.Amounts) {
+		for _, a := range asks {
+			free[a.Resource] -= a.Value
+		}
+	}
+	if !holds(c.Requests) { // the node has less than was expected
+		return nil, list
+	}
+	take(c.Requests)
+	for _, n := range list {
+		asks, is := requests(n.Pod.ID)
+		_, own := slices.BinarySearch(c.Pods, n.Pod.ID)
+		if !is || !own && !(holds(asks) && free[model.Pods] > 0) {
+			rest = append(rest, n)
+			continue
+		}
+		if !own {
+			take(asks)
+			free[model.Pods]--
+		}
+		bind = append(bind, n)
+	}
+	return bind, rest
+}
+
 // Again are those of the nominations that don't hold: the scheduler has taken them back, and the pod has no node.
 func Again(list []cluster.Nomination, w World) []cluster.Nomination {
 	var out []cluster.Nomination

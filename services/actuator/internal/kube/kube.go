@@ -45,13 +45,11 @@ type Config struct {
 
 // Kube is the cluster port on client-go. Safe for concurrent use.
 type Kube struct {
-	client  kubernetes.Interface
-	dynamic dynamic.Interface
-	// nominator is a client for nominations alone; nominating holds a token for each that is being written.
-	nominator  kubernetes.Interface
-	nominating chan struct{}
-	log        *slog.Logger
-	now        func() time.Time
+	client    kubernetes.Interface
+	dynamic   dynamic.Interface
+	nominator *Nominator
+	log       *slog.Logger
+	now       func() time.Time
 
 	informers    []namedInformer
 	health       []*health
@@ -81,7 +79,7 @@ type namedInformer struct {
 
 var (
 	_ cluster.Cluster   = (*Kube)(nil)
-	_ cluster.Nominator = (*Kube)(nil)
+	_ cluster.Nominator = (*Nominator)(nil)
 )
 
 // New builds the clients and the informers; nothing is read before Run.
@@ -101,25 +99,26 @@ func New(c Config) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes dynamic client: %w", err)
 	}
-	// A node waits for its pods' nominations before it opens: what the others write must not hold them up, and the other way
-	// round. There are never more than maxNominating at once.
 	own := rest.CopyConfig(typed)
 	own.QPS = -1
-	nominator, err := kubernetes.NewForConfig(own)
+	writer, err := kubernetes.NewForConfig(own)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes client for nominations: %w", err)
 	}
 	k, err := newKube(client, dyn, c)
 	if err == nil {
-		k.nominator = nominator
+		k.nominator.writer = writer
 	}
 	return k, err
 }
 
+// Nominator brings pods to their nodes.
+func (k *Kube) Nominator() cluster.Nominator { return k.nominator }
+
 func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
-		client: client, nominator: client, dynamic: dyn, log: c.Log, now: c.Now,
-		changed: make(chan struct{}, 1), nominating: make(chan struct{}, maxNominating),
+		client: client, dynamic: dyn, log: c.Log, now: c.Now,
+		changed: make(chan struct{}, 1),
 	}
 	if k.log == nil {
 		k.log = slog.New(slog.DiscardHandler)
@@ -136,6 +135,8 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 	k.pods = podInformer.GetIndexer()
 	k.nodes = typed.Core().V1().Nodes().Lister()
 	k.volumeClaims = typed.Core().V1().PersistentVolumeClaims().Lister()
+	k.nominator = &Nominator{client: client, writer: client, writing: make(chan struct{}, maxNominating), pods: k.pods, nodes: k.nodes}
+	k.nominator.mayBind.Store(true) // until CanNominate knows better
 	attachments := typed.Storage().V1().VolumeAttachments().Informer()
 	if err := attachments.AddIndexers(cache.Indexers{byNode: attachmentNode}); err != nil {
 		return nil, fmt.Errorf("index volume attachments: %w", err)

@@ -59,7 +59,7 @@ func (k *Kube) untaint(ctx context.Context, c cluster.NodeChange) bool {
 		return false
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager}
-	_, err = k.nominator.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
+	_, err = k.nominator.writer.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
 	return err == nil
 }
 

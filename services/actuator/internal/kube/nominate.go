@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/kubernetes"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -31,9 +35,50 @@ const heededSince = "1.35"
 // byNominee indexes pods without a node that Kerf has nominated, by the node that they are nominated to.
 const byNominee = "byNominee"
 
-// CanNominate asks for the server's version and for the actuator's own rights.
-func (k *Kube) CanNominate(ctx context.Context) (bool, string, error) {
-	info, err := k.client.Discovery().ServerVersion()
+// Nominator brings pods to the nodes that they are expected on. It reads what Kube's caches hold.
+type Nominator struct {
+	client kubernetes.Interface
+	// writer is a client for pods alone: a node waits for its pods before it opens, so what others write must not hold them up,
+	// and the other way round. writing holds a token for each request, of which there are never more than maxNominating.
+	writer  kubernetes.Interface
+	writing chan struct{}
+	pods    cache.Indexer
+	nodes   corev1listers.NodeLister
+	// mayBind says that the actuator has the right to bind pods, as far as is known.
+	mayBind atomic.Bool
+}
+
+// CanNominate asks for the server's version and for the actuator's own rights. Where pods may be bound that is enough.
+func (x *Nominator) CanNominate(ctx context.Context) (bool, string, error) {
+	bind, err := x.may(ctx, "create", "binding")
+	if err != nil {
+		return false, "", err
+	}
+	x.mayBind.Store(bind)
+	can, why, err := x.canNominate(ctx)
+	switch {
+	case err != nil:
+		return false, "", err
+	case bind:
+		return true, why + "; there is the right to create pods/binding", nil
+	}
+	return can, why + "; there is no right to create pods/binding", nil
+}
+
+// may asks for one of the actuator's own rights on a subresource of pods.
+func (x *Nominator) may(ctx context.Context, verb, subresource string) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "pods", Subresource: subresource},
+	}}
+	answer, err := x.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("ask for the right to %s pods/%s: %w", verb, subresource, err)
+	}
+	return answer.Status.Allowed, nil
+}
+
+func (x *Nominator) canNominate(ctx context.Context) (bool, string, error) {
+	info, err := x.client.Discovery().ServerVersion()
 	if err != nil {
 		return false, "", fmt.Errorf("ask for the version of Kubernetes: %w", err)
 	}
@@ -44,30 +89,35 @@ func (k *Kube) CanNominate(ctx context.Context) (bool, string, error) {
 	if v.LessThan(version.MustParseGeneric(heededSince)) {
 		return false, fmt.Sprintf("Kubernetes is %s, and its scheduler heeds nominations since %s", info.GitVersion, heededSince), nil
 	}
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
-	}}
-	answer, err := k.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	allowed, err := x.may(ctx, "patch", "status")
 	if err != nil {
-		return false, "", fmt.Errorf("ask for the right to patch pods/status: %w", err)
+		return false, "", err
 	}
-	if !answer.Status.Allowed {
+	if !allowed {
 		return false, "there is no right to patch pods/status: grant it as deploy/base/rbac.yaml does", nil
 	}
 	return true, fmt.Sprintf("Kubernetes is %s, and there is the right to patch pods/status", info.GitVersion), nil
 }
 
 // Unbound looks a pod up by its name: nothing is listed.
-func (k *Kube) Unbound(id model.PodID) (cluster.UnboundPod, bool) {
-	o, there, err := k.pods.GetByKey(string(id))
-	if err != nil || !there {
-		return cluster.UnboundPod{}, false
-	}
-	p, ok := o.(*corev1.Pod)
-	if !ok || p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
+func (x *Nominator) Unbound(id model.PodID) (cluster.UnboundPod, bool) {
+	p := x.unboundPod(id)
+	if p == nil {
 		return cluster.UnboundPod{}, false
 	}
 	return unbound(p), true
+}
+
+func (x *Nominator) unboundPod(id model.PodID) *corev1.Pod {
+	o, there, err := x.pods.GetByKey(string(id))
+	if err != nil || !there {
+		return nil
+	}
+	p, ok := o.(*corev1.Pod)
+	if !ok || p.Spec.NodeName != "" || p.DeletionTimestamp != nil {
+		return nil
+	}
+	return p
 }
 
 func unbound(p *corev1.Pod) cluster.UnboundPod {
@@ -78,10 +128,10 @@ func unbound(p *corev1.Pod) cluster.UnboundPod {
 }
 
 // Nominees lists the pods without a node that Kerf has nominated.
-func (k *Kube) Nominees() []cluster.UnboundPod {
+func (x *Nominator) Nominees() []cluster.UnboundPod {
 	var out []cluster.UnboundPod
-	for _, node := range k.pods.ListIndexFuncValues(byNominee) {
-		objects, err := k.pods.ByIndex(byNominee, node)
+	for _, node := range x.pods.ListIndexFuncValues(byNominee) {
+		objects, err := x.pods.ByIndex(byNominee, node)
 		if err != nil {
 			continue // only an index that does not exist is an error
 		}
@@ -107,12 +157,12 @@ func podNominee(o any) ([]string, error) {
 }
 
 // Nominate writes many nominations beside each other.
-func (k *Kube) Nominate(ctx context.Context, list []cluster.Nomination) error {
+func (x *Nominator) Nominate(ctx context.Context, list []cluster.Nomination) error {
 	errs := make([]error, len(list))
 	var writers sync.WaitGroup
 	for i, n := range list {
 		select {
-		case k.nominating <- struct{}{}:
+		case x.writing <- struct{}{}:
 		case <-ctx.Done():
 			errs[i] = fmt.Errorf("nominate %d more pods: %w", len(list)-i, ctx.Err())
 		}
@@ -120,8 +170,8 @@ func (k *Kube) Nominate(ctx context.Context, list []cluster.Nomination) error {
 			break
 		}
 		writers.Go(func() {
-			defer func() { <-k.nominating }()
-			errs[i] = k.nominate(ctx, n)
+			defer func() { <-x.writing }()
+			errs[i] = x.nominate(ctx, n)
 		})
 	}
 	writers.Wait()
@@ -137,7 +187,7 @@ type patchStep struct {
 
 // nominate writes a nomination if the pod is as it was seen. The resource version would not do: the scheduler writes
 // conditions all the time.
-func (k *Kube) nominate(ctx context.Context, n cluster.Nomination) error {
+func (x *Nominator) nominate(ctx context.Context, n cluster.Nomination) error {
 	const uid, bound, nominated = "/metadata/uid", "/spec/nodeName", "/status/nominatedNodeName"
 	steps := []patchStep{
 		{"test", uid, n.Pod.UID},
@@ -150,7 +200,7 @@ func (k *Kube) nominate(ctx context.Context, n cluster.Nomination) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(n.Pod.ID), "/")
-	_, err = k.nominator.CoreV1().Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
+	_, err = x.writer.CoreV1().Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	// A test that fails makes the patch invalid.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {

@@ -51,6 +51,9 @@ func trimPod(p *corev1.Pod) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName},
 	}
 	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
+	if p.Spec.NodeName == "" {
+		trimUnbound(&out.Spec, &p.Spec)
+	}
 	for _, v := range p.Spec.Volumes {
 		switch {
 		case v.PersistentVolumeClaim != nil:
@@ -66,6 +69,21 @@ func trimPod(p *corev1.Pod) *corev1.Pod {
 		}
 	}
 	return out
+}
+
+// trimUnbound keeps what decides where a pod may run.
+func trimUnbound(out, in *corev1.PodSpec) {
+	out.NodeSelector, out.Affinity, out.TopologySpreadConstraints = in.NodeSelector, in.Affinity, in.TopologySpreadConstraints
+	out.ResourceClaims, out.SchedulingGates, out.SchedulerName = in.ResourceClaims, in.SchedulingGates, in.SchedulerName
+	out.HostNetwork, out.Overhead, out.Resources = in.HostNetwork, in.Overhead, in.Resources
+	trim := func(list []corev1.Container) []corev1.Container {
+		short := make([]corev1.Container, len(list))
+		for i, c := range list {
+			short[i] = corev1.Container{Name: c.Name, Ports: c.Ports, Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		}
+		return short
+	}
+	out.Containers, out.InitContainers = trim(in.Containers), trim(in.InitContainers)
 }
 
 func trimNode(n *corev1.Node) *corev1.Node {

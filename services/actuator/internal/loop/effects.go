@@ -272,7 +272,9 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 		if n.Labels[labels.DoNotSyncTaints] != "true" {
 			change.AddTaints = c.Taints
 		}
-		change.RemoveTaints = []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}
+		change.RemoveTaints = []model.Taint{
+			{Key: labels.TaintUnregistered, Effect: model.NoExecute}, {Key: labels.TaintUnregistered, Effect: model.NoSchedule},
+		}
 	case lifecycle.EffectInitializeNode:
 		change.SetLabels = map[string]string{labels.Initialized: "true"}
 	case lifecycle.EffectTaintNode:

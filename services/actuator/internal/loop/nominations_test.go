@@ -12,13 +12,19 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// nominates starts a loop that nominates, with pods that wait for nodes.
+// nominates starts a loop that nominates, with pods that wait for nodes. They have a rule about other pods, so that they are
+// the scheduler's to bind.
 func nominates(t *testing.T, pods ...string) *rig {
+	t.Helper()
+	return withPods(t, "affinity: {podAntiAffinity: {}}, containers: []", pods...)
+}
+
+func withPods(t *testing.T, spec string, pods ...string) *rig {
 	t.Helper()
 	r := newRig(t)
 	r.cfg = func(c *Config) { c.Nominator = r.kube }
 	for _, name := range pods {
-		manifest := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: default}\nspec: {containers: []}", name)
+		manifest := fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: default}\nspec: {%s}", name, spec)
 		if err := r.kube.Apply(manifest); err != nil {
 			t.Fatal(err)
 		}
@@ -41,6 +47,25 @@ func claimFor(id string, pods ...model.PodID) model.Plan {
 		p.Placements = append(p.Placements, model.Placement{Pod: pod, Claim: c.ID})
 	}
 	return p
+}
+
+func TestPodsAreBoundBeforeTheirNodeOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := withPods(t, "containers: [{name: main, resources: {requests: {cpu: 100m}}}]", "a", "b", "c")
+		r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
+			t.Errorf("pod %s is nominated", n.Pod.ID)
+			return nil
+		}
+		r.kube.Preempt("default/c", "elsewhere")
+		r.accepted(claimFor("c1", "default/a", "default/b", "default/c"))
+		r.until("pods are bound", time.Minute, func() bool {
+			s, err := r.kube.Observe()
+			return err == nil && len(s.Nodes) == 1 && len(s.Nodes[0].Pods) == 2 && s.Nodes[0].Open()
+		})
+		if _, unbound := r.kube.Unbound("default/c"); !unbound {
+			t.Error("the pod that preemption has nominated is bound")
+		}
+	})
 }
 
 func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {

@@ -14,12 +14,15 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/nominate"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 const (
 	// mostNominating is how long a node waits for its pods' nominations before it opens without them.
 	mostNominating = 500 * time.Millisecond
+	// mostBinding is how long it waits for its pods to be bound.
+	mostBinding = 5 * time.Second
 	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
 	// may be a DaemonSet that doesn't tolerate Kerf's taint.
 	mostWaiting = time.Minute
@@ -167,12 +170,19 @@ func (x *Nominations) Around(
 	if len(list) == 0 {
 		return whole
 	}
+	var bind []cluster.Nomination
+	if n := w.Node(claim); n != nil {
+		bind, list = nominate.Bind(list, x.cfg.Registry.Claims[claim], n.Allocatable, x.cfg.Nominator.Bindable)
+	}
 	before, open := change, cluster.NodeChange{Node: change.Node, RemoveTaints: change.RemoveTaints}
-	before.RemoveTaints = nil
+	// Pods that are bound stay under a taint that only keeps others off.
+	before.AddTaints = append(slices.Clone(change.AddTaints), model.Taint{Key: labels.TaintUnregistered, Effect: model.NoSchedule})
+	before.RemoveTaints = []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}
 	return func(job context.Context) error {
 		if err := update(job, before); err != nil {
 			return err
 		}
+		list := append(x.bind(job, change.Node, bind), list...)
 		x.nominate(job, change.Node, list)
 		if err := update(job, open); err != nil {
 			return err
@@ -201,6 +211,20 @@ func (x *Nominations) keep(ctx context.Context, node model.NodeName, list []clus
 			x.nominate(ctx, node, again)
 		}
 	}
+}
+
+// bind binds pods and returns those that are left to be nominated.
+func (x *Nominations) bind(ctx context.Context, node model.NodeName, list []cluster.Nomination) []cluster.Nomination {
+	if len(list) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, mostBinding)
+	defer cancel()
+	left, err := x.cfg.Nominator.Bind(ctx, list)
+	if err != nil {
+		x.cfg.Log.WarnContext(ctx, "bind", "node", node, "pods", len(list), "error", err)
+	}
+	return left
 }
 
 func (x *Nominations) nominate(ctx context.Context, node model.NodeName, list []cluster.Nomination) {
