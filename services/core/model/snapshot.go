@@ -85,7 +85,11 @@ const (
 	DefaultGapTarget             = 0.003
 	DefaultEvictionPrice   int64 = 1000
 	DefaultPayback               = time.Hour
-	DefaultPodRest               = 30 * time.Minute
+	// JustStarted is how many times its price more it costs to evict a pod that has just started; that falls to nothing while it
+	// runs for as long as moved pods rest. What was bought for it a moment ago was the best there was, and what moves right after
+	// a rollout moves again with the next change.
+	JustStarted    = 4
+	DefaultPodRest = 30 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.
 	LongestPodRest = 6 * time.Hour
 	// DefaultMaxUnhealthyPercent is Karpenter's share of unhealthy nodes above which it stops repairing.

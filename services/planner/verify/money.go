@@ -74,7 +74,7 @@ func (m *money) saving(subject string, x *model.Disruption) {
 	}
 }
 
-// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to twice
+// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to five times
 // as much where it has just been started.
 func (m *money) evictionPrice(p *model.Pod) float64 {
 	price := float64(model.Or(m.f.Input.Policy.EvictionPrice, model.DefaultEvictionPrice))
@@ -83,7 +83,7 @@ func (m *money) evictionPrice(p *model.Pod) float64 {
 	if !p.BindTime.IsZero() && m.rest > 0 {
 		fresh = 1 - float64(m.f.Input.Now.Sub(p.BindTime))/float64(m.rest)
 	}
-	return price * min(max(weight, 0), 10) * (1 + min(max(fresh, 0), 1))
+	return price * min(max(weight, 0), 10) * (1 + model.JustStarted*min(max(fresh, 0), 1))
 }
 
 // evictions checks what a disruption says of its evictions: whose pods they are, and what they are weighed at.
