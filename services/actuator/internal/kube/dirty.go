@@ -77,19 +77,19 @@ func (d *dirty) merge(c changes) {
 }
 
 // podTouched notes the node of a pod of which something has changed that is read here. What happens to a pod without a node
-// matters where Kerf has nominated it.
+// matters where Unbound says something else of it.
 func (k *Kube) podTouched(before, after any) bool {
 	old, _ := before.(*corev1.Pod)
 	p, _ := after.(*corev1.Pod)
 	if old != nil && p != nil && old.UID == p.UID && old.Spec.NodeName == p.Spec.NodeName {
 		if p.Spec.NodeName == "" {
-			return unbound(old) != unbound(p) && (nominee(old) || nominee(p))
+			return unbound(old) != unbound(p)
 		}
 		if objects.Pod(old) == objects.Pod(p) {
 			return false
 		}
 	}
-	touched := nominee(old) || nominee(p)
+	touched := waits(old) || waits(p)
 	for _, x := range []*corev1.Pod{old, p} {
 		if x != nil && k.dirty.addNodes(x.Spec.NodeName) {
 			touched = true
@@ -98,7 +98,7 @@ func (k *Kube) podTouched(before, after any) bool {
 	return touched
 }
 
-func nominee(p *corev1.Pod) bool { return p != nil && unbound(p).ByKerf }
+func waits(p *corev1.Pod) bool { return p != nil && p.Spec.NodeName == "" }
 
 func (k *Kube) nodeTouched(before, after any) bool {
 	old, _ := before.(*corev1.Node)

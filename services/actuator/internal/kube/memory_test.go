@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -104,6 +107,40 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 	for s, want := range map[string]string{"abcdef": "abcdef", "abcdefg": "abc...", "abédefg": "ab..."} {
 		if got := cut(s, 6); got != want {
 			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestOnlyWhatIsReadIsToldOfPods(t *testing.T) {
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{}
+		p.Name, p.UID, p.Spec.NodeName = "web", "u", "n1"
+		change(p)
+		return p
+	}
+	same := pod(func(*corev1.Pod) {})
+	waiting := pod(func(p *corev1.Pod) { p.Spec.NodeName = "" })
+	for name, c := range map[string]struct {
+		before, after *corev1.Pod
+		want          bool
+		nodes         []string
+	}{
+		"another resource version": {same, pod(func(p *corev1.Pod) { p.ResourceVersion = "2" }), false, nil},
+		"a reason of its own":      {same, pod(func(p *corev1.Pod) { p.Status.Message = "why" }), false, nil},
+		"it has ended":             {same, pod(func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }), true, []string{"n1"}},
+		"it is bound":              {waiting, same, true, []string{"n1"}},
+		"it still waits":           {waiting, pod(func(p *corev1.Pod) { p.Spec.NodeName, p.ResourceVersion = "", "2" }), false, nil},
+		"it is nominated":          {waiting, pod(func(p *corev1.Pod) { p.Spec.NodeName, p.Status.NominatedNodeName = "", "n1" }), true, nil},
+		"it is gone":               {same, nil, true, []string{"n1"}},
+	} {
+		var k Kube
+		var after any
+		if c.after != nil {
+			after = c.after
+		}
+		got := k.podTouched(c.before, after)
+		if names := slices.Sorted(maps.Keys(k.dirty.take().nodes)); got != c.want || !slices.Equal(names, c.nodes) {
+			t.Errorf("%s: somebody looks: %v, at nodes %v", name, got, names)
 		}
 	}
 }
