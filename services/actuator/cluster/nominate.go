@@ -8,7 +8,7 @@ import (
 
 // Nominator brings pods without a node to where they are expected: it binds them, or tells the scheduler. Implementations are
 // safe for concurrent use.
-type Nominator interface {
+type Nominator interface { //nolint:interfacebloat // two ways to the same end, and what both need
 	// CanNominate says whether the cluster lets Kerf do either, and in words what speaks for or against it. An error means that
 	// it could not be found out now.
 	CanNominate(ctx context.Context) (can bool, why string, err error)

@@ -40,6 +40,7 @@ func BenchmarkPass(b *testing.B) {
 		},
 		"all": func(_ *testing.B, t *term, _ *cluster.State, _ int) { t.claims.allAt = time.Time{} },
 		"plan": func(b *testing.B, t *term, _ *cluster.State, i int) {
+			b.Helper()
 			w := nodeClaim(fmt.Sprint("new", i), "m5.large")
 			p := model.Plan{ID: "p", InventoryRevision: t.registry.Revision(), Now: time.Now(), NodeClaims: []model.NodeClaim{w}}
 			if a, err := t.apply(b.Context(), p, nil, true); err != nil || !a.Verdicts[0].Accepted {
@@ -52,6 +53,7 @@ func BenchmarkPass(b *testing.B) {
 }
 
 func benchmarkPass(b *testing.B, event func(*testing.B, *term, *cluster.State, int)) {
+	b.Helper()
 	memory := storetest.New()
 	term, err := memory.Campaign(b.Context(), "me")
 	if err != nil {

@@ -102,8 +102,10 @@ func TestOutdatedRecords(t *testing.T) {
 	a.Begin(now)
 	old := now.Add(-time.Hour)
 	for _, c := range []model.Claim{
-		{ID: "runs", State: model.ClaimInitialized, StateTime: old}, {ID: "old", State: model.ClaimGone, StateTime: old},
-		{ID: "shown", State: model.ClaimGone, StateTime: old}, {ID: "young", State: model.ClaimFailed, StateTime: now},
+		{ID: "runs", State: model.ClaimInitialized, StateTime: old},
+		{ID: "old", State: model.ClaimGone, StateTime: old},
+		{ID: "shown", State: model.ClaimGone, StateTime: old},
+		{ID: "young", State: model.ClaimFailed, StateTime: now},
 	} {
 		r.put(&c)
 	}
