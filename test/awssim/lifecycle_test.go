@@ -154,7 +154,7 @@ func TestJoining(t *testing.T) {
 	}{
 		"joins":                             {data: userData, joined: true},
 		"joins once the API server is back": {data: userData, fails: 3, joined: true},
-		"never without user data":           {data: "", because: "no part of type application/node.eks.aws: user data holds no node configuration"},
+		"never without user data":           {data: "", because: "no part of type application/node.eks.aws: user data has no node configuration"},
 		"never another cluster": {
 			data: userData, change: func(c *awssim.Config) { c.Endpoint = "https://elsewhere.example" },
 			because: "user data: API endpoint is https://c1.example, but the cluster's is https://elsewhere.example",
