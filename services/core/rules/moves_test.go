@@ -102,14 +102,15 @@ func TestResting(t *testing.T) {
 }
 
 func TestRestIsOfThePodsOfOneControllerAndRevision(t *testing.T) {
-	for name, edit := range map[string]func(c *model.PodClass){
-		"another namespace":                        func(c *model.PodClass) { c.Namespace = "lab" },
-		"another kind":                             func(c *model.PodClass) { c.OwnerKind = "ReplicaSet" },
-		"another name":                             func(c *model.PodClass) { c.OwnerName = "api" },
-		"a Deployment that was made anew":          func(c *model.PodClass) { c.OwnerUID = "u2" },
-		"a rollout":                                func(c *model.PodClass) { c.OwnerRevision = "8a" },
-		"a record that was stored before any uids": func(c *model.PodClass) { c.OwnerUID, c.OwnerRevision = "", "" },
-	} {
+	others := map[string]func(c *model.PodClass){
+		"another namespace":               func(c *model.PodClass) { c.Namespace = "lab" },
+		"another kind":                    func(c *model.PodClass) { c.OwnerKind = "ReplicaSet" },
+		"another name":                    func(c *model.PodClass) { c.OwnerName = "api" },
+		"a Deployment that was made anew": func(c *model.PodClass) { c.OwnerUID = "u2" },
+		"a rollout":                       func(c *model.PodClass) { c.OwnerRevision = "8a" },
+		"a record stored before uids":     func(c *model.PodClass) { c.OwnerUID, c.OwnerRevision = "", "" },
+	}
+	for name, edit := range others {
 		t.Run(name, func(t *testing.T) {
 			other := web()
 			edit(&other)
