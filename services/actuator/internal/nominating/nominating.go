@@ -21,6 +21,9 @@ import (
 const (
 	// mostNominating is how long a node waits for its pods' nominations before it opens without them.
 	mostNominating = 500 * time.Millisecond
+	// kubeletLag is how long a kubelet may take to see its node's labels and taints change. It ends pods for good that come before
+	// it has seen that they may run.
+	kubeletLag = 250 * time.Millisecond
 	// mostBinding is how long it waits for its pods to be bound.
 	mostBinding = 5 * time.Second
 	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
@@ -220,6 +223,11 @@ func (x *Nominations) bind(ctx context.Context, node model.NodeName, list []clus
 	}
 	ctx, cancel := context.WithTimeout(ctx, mostBinding)
 	defer cancel()
+	select {
+	case <-ctx.Done():
+		return list
+	case <-time.After(kubeletLag):
+	}
 	left, err := x.cfg.Nominator.Bind(ctx, list)
 	if err != nil {
 		x.cfg.Log.WarnContext(ctx, "bind", "node", node, "pods", len(list), "error", err)
