@@ -66,7 +66,9 @@ func (c *cluster) make(l *workload) {
 		p.DoNotDisrupt, p.DoNotDisruptUntil = true, c.now.Add(l.protected)
 	}
 	if len(l.heirs) > 0 {
-		p.moved = l.heirs[0].moved
+		if l.heirs[0].class == p.Class {
+			p.moved = l.heirs[0].moved
+		}
 		if h := l.heirs[0].hint; h != "" {
 			c.hints[string(p.ID)] = h
 		}
@@ -296,7 +298,7 @@ func (c *cluster) evict(p *pod, why cause) {
 		return
 	}
 	c.eyes.evicted(p, why)
-	h := heir{hint: c.hints[string(p.ID)]} // one that comes for another reason than a choice does not rest
+	h := heir{hint: c.hints[string(p.ID)], class: p.Class} // one that comes for another reason than a choice does not rest
 	if why.chosen() {
 		h.moved = c.now
 	}

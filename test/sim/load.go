@@ -44,6 +44,8 @@ type workload struct {
 type heir struct {
 	moved time.Time
 	hint  string
+	// class is that of the pod that was moved: one of another revision came by a rollout, and does not rest.
+	class model.ClassID
 }
 
 func (l *workload) class() string { return fmt.Sprintf("c-%s-%d", l.name, l.revision) }
