@@ -240,7 +240,8 @@ func (r *Registry) ClaimOf(instance string) model.ClaimID {
 func (r *Registry) Expecting() []model.ClaimID {
 	var out []model.ClaimID
 	for id, c := range r.underWay {
-		if c.State == model.ClaimTerminating || (c.State == model.ClaimLaunching && c.Failure != (model.Reason{})) {
+		imageUnknown := c.InstanceID != "" && c.ImageID == "" && c.State <= model.ClaimInitialized // the launch did not say it
+		if c.State == model.ClaimTerminating || (c.State == model.ClaimLaunching && c.Failure != (model.Reason{})) || imageUnknown {
 			out = append(out, id)
 		}
 	}
