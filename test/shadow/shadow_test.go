@@ -281,7 +281,7 @@ func TestAShadowTellsWhatKerfWouldDo(t *testing.T) {
 	})
 	t.Run("one plan, in full", func(t *testing.T) {
 		out, errs, err := run(t, kerf, "shadow", "--kubeconfig", kubeconfig, "--once")
-		for _, want := range []string{"2 nodes, $0.384 an hour; with Kerf $0.096", "REMOVE  1 node", "SUMMARY"} {
+		for _, want := range []string{"2 nodes, $0.384 an hour; with Kerf $0.096", "REMOVE  2 nodes", "SUMMARY"} {
 			if err != nil || !strings.Contains(out, want) {
 				t.Errorf("%v, said %q, printed %q, without %q", err, errs, out, want)
 			}
