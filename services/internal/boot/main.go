@@ -43,7 +43,9 @@ type command[C any] struct {
 func execute[C any](ctx context.Context, args []string, std streams, cmd command[C]) int {
 	flags := flag.NewFlagSet("kerf-"+cmd.name, flag.ContinueOnError)
 	flags.SetOutput(std.err)
-	file := flags.String("config", "", "read this JSON `file`; without it all settings have their defaults")
+	file := flags.String("config", "", "read this `file`, in YAML or JSON; without it all fields have their defaults")
+	var set config.Settings
+	flags.Var(&set, "set", "set a field of the config over the file, as `FIELD=VALUE` with the field's path; may be repeated")
 	version := flags.Bool("version", false, "print the version and exit")
 	check := flags.Bool("check-config", false, "check the config and exit")
 	switch err := flags.Parse(args); {
@@ -60,7 +62,7 @@ func execute[C any](ctx context.Context, args []string, std streams, cmd command
 		return exitOK
 	}
 	cfg := cmd.defaults
-	err := load(*file, &cfg)
+	err := config.Load(*file, &cfg, set...)
 	if err == nil && *check {
 		_, _ = fmt.Fprintf(std.out, "kerf-%s: config is valid\n", cmd.name)
 		return exitOK
@@ -73,15 +75,4 @@ func execute[C any](ctx context.Context, args []string, std streams, cmd command
 		return exitError
 	}
 	return exitOK
-}
-
-// load reads path over cfg; without a path the defaults alone are checked.
-func load(path string, cfg any) error {
-	if path != "" {
-		return config.Load(path, cfg)
-	}
-	if err := config.Check(cfg); err != nil {
-		return fmt.Errorf("config (none given, see -config): %w", err)
-	}
-	return nil
 }

@@ -1,8 +1,10 @@
-// Package config turns one JSON file into a typed config, strictly: unknown and
-// repeated fields, trailing data, oversized files and values of the wrong shape
-// are errors that name the file, the field by its JSON path, and what would be
-// right. It must never know what the fields mean; meaning is checked by the
-// Validate methods of the types it decodes into. Start reading at Load.
+// Package config turns one file, in YAML or JSON, into a typed config, strictly:
+// unknown and repeated fields, trailing data, oversized files and values of the
+// wrong shape are errors that name the file, the field by its JSON path, and what
+// would be right. Single fields may be set beside the file, for what differs from
+// one process to the next. It must never know what the fields mean; meaning is
+// checked by the Validate methods of the types it decodes into. Start reading at
+// Load.
 package config
 
 import (
@@ -21,30 +23,61 @@ import (
 // MaxBytes is the largest config file that is read.
 const MaxBytes = 1 << 20
 
-// Load reads the JSON file at path over the defaults that into (a pointer to a
-// struct) already holds, and then checks it with Check. Fields that the file
-// leaves out keep their defaults.
-func Load(path string, into any) error {
+// Load reads the file at path, in YAML or JSON, over the defaults that into (a
+// pointer to a struct) already holds, then the settings over that (see Settings),
+// and checks it all with Check. Fields that are left out keep their defaults. An
+// empty path is a file that leaves everything out.
+func Load(path string, into any, set ...string) error {
+	if path != "" {
+		data, err := Read(path)
+		if err == nil {
+			err = decode(data, into)
+		}
+		if err != nil {
+			return fmt.Errorf("config %s: %w", path, err)
+		}
+	}
+	if err := apply(set, into); err != nil {
+		return err
+	}
+	switch err := Check(into); {
+	case err == nil:
+		return nil
+	case path == "":
+		return fmt.Errorf("config (none given, see -config): %w", err)
+	default:
+		return fmt.Errorf("config %s: %w", path, err)
+	}
+}
+
+// Read reads a file that Load would read, and returns it as JSON.
+func Read(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("config: %w", err)
+		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // opened for reading only
 	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {
-		return fmt.Errorf("config %s: %w", path, err)
+		return nil, err
 	}
-	if err := Decode(data, into); err != nil {
-		return fmt.Errorf("config %s: %w", path, err)
-	}
-	return nil
+	return toJSON(data)
 }
 
 // Decode is Load for bytes that are already in memory.
 func Decode(data []byte, into any) error {
-	if len(data) > MaxBytes {
-		return fmt.Errorf("larger than %d bytes", MaxBytes)
+	data, err := toJSON(data)
+	if err == nil {
+		err = decode(data, into)
 	}
+	if err != nil {
+		return err
+	}
+	return Check(into)
+}
+
+// decode reads JSON.
+func decode(data []byte, into any) error {
 	strict, err := kjson.UnmarshalStrict(data, into)
 	if err != nil {
 		return explain(err, data, into)
@@ -52,7 +85,7 @@ func Decode(data []byte, into any) error {
 	if len(strict) > 0 {
 		return errors.Join(withHints(strict, reflect.TypeOf(into))...)
 	}
-	return Check(into)
+	return nil
 }
 
 // explain adds to a decoding error the place where it happened.

@@ -126,6 +126,67 @@ func TestCheckAsksOuterAndEmbeddedOnceEach(t *testing.T) {
 	}
 }
 
+func TestYAMLIsReadAsStrictlyAsJSON(t *testing.T) {
+	var got service
+	err := config.Decode([]byte("# a comment\npeers:\n  - wait: 50ms\nby_name:\n  x: {size: 3}\n"), &got)
+	want := service{
+		Peers:  []peer{{Wait: config.Duration(50 * time.Millisecond)}},
+		ByName: map[string]peer{"x": {Size: 3}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("error %v, decoded config (-want +got):\n%s", err, diff)
+	}
+	for give, want := range map[string]string{
+		"lisen: x":                  "lisen: unknown field; known here: by_name, listen, main, peers",
+		"main:\n  wiat: 1s":         "main.wiat: unknown field",
+		"listen: x\nlisten: y":      `"listen" already`,
+		"listen: 7":                 "listen: got number, want a string",
+		"main: {wait: 50}":          "main.wait: 50 is not a duration",
+		"listen: x\n---\nlisten: y": "a second document",
+		"- listen":                  "want an object",
+		"listen: [":                 "line 1",
+		"peers:\n- size: -1\n":      "peers[0].size: want more",
+		"just words":                "want an object",
+		"# nothing but a comment\n": "EOF",
+	} {
+		if err := config.Decode([]byte(give), &service{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", give, err, want)
+		}
+	}
+}
+
+func TestSettingsAreReadOverTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.yaml")
+	if err := os.WriteFile(path, []byte("listen: file\nmain: {wait: 1s, size: 7}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var set config.Settings
+	for _, one := range []string{"listen=a=b, c: d", "main.wait=2s", "by_name.x.size=3", "peers=[{size: 4}]"} {
+		if err := set.Set(one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got service
+	err := config.Load(path, &got, set...)
+	want := service{
+		Embedded: Embedded{Listen: "a=b, c: d"}, Main: &peer{Wait: config.Duration(2 * time.Second), Size: 7},
+		ByName: map[string]peer{"x": {Size: 3}}, Peers: []peer{{Size: 4}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("error %v, config (-want +got):\n%s", err, diff)
+	}
+	for give, want := range map[string]string{
+		"lisen=x": "unknown field; known here", "main.wait=soon": "not a duration", "main.size=x": "whole number", "listen=bad": "want good",
+	} {
+		if err := config.Load(path, &service{}, give); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", give, err, want)
+		}
+	}
+	if err := new(config.Settings).Set("listen"); err == nil {
+		t.Error("a setting without a value was taken")
+	}
+}
+
 func TestLoadNamesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "service.json")

@@ -11,17 +11,21 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/kerf/internal/up"
 )
 
-const usage = `Usage: kerf up --config FILE
+const usage = `Usage: kerf up --config FILE [--set FIELD=VALUE]
 
 Up runs the three services in this process until it is interrupted. They listen
 on loopback, and claims live in an etcd inside the process, beside the config file.
 
-The config is one JSON file with a section for each service. The least of it is
+The config is one file, in YAML or JSON, with a section for each service. The least
+of it is
 
-  {"actuator": {"cluster": "my-cluster", "kubeconfig": "/home/me/.kube/config"}}
+  actuator: {cluster: my-cluster, kubeconfig: /home/me/.kube/config}
+
+--set FIELD=VALUE sets a field over the file, such as --set actuator.aws.queue=my-queue.
 `
 
 func main() {
@@ -39,7 +43,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("kerf-up", flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprint(flags.Output(), usage) }
-	file := flags.String("config", "", "`file` with the config, in JSON")
+	file := flags.String("config", "", "`file` with the config, in YAML or JSON")
+	var set config.Settings
+	flags.Var(&set, "set", "set a field over the file: `FIELD=VALUE`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -49,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	if *file == "" {
 		return errors.New("no config: name it with --config; see kerf up --help")
 	}
-	cfg, err := up.Load(*file)
+	cfg, err := up.Load(*file, set...)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/kerf-dev/kerf/services/actuator"
@@ -35,15 +34,15 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Load reads a config file, strictly. What it leaves open is filled in: each service listens on its usual loopback
+// Load reads a config file, strictly, and settings over it. What they leave open is filled in: each service listens on its usual loopback
 // address, the watcher finds the two others there, watcher and actuator have the same cluster, kubeconfig and repair policy,
 // and claims live in an etcd inside the process, in kerf-data beside the file.
-func Load(path string) (Config, error) {
-	cfg, err := defaults(path)
+func Load(path string, set ...string) (Config, error) {
+	cfg, err := defaults(path, set)
 	if err != nil {
 		return Config{}, err
 	}
-	if err := config.Load(path, &cfg); err != nil {
+	if err := config.Load(path, &cfg, set...); err != nil {
 		return Config{}, err
 	}
 	// Only nodes that are unhealthy by both are taken: what is said once counts for both.
@@ -71,16 +70,20 @@ type hints struct {
 	} `json:"watcher"`
 }
 
-// defaults is the config before the file is read over it. Whatever is wrong with the file is said when that is done.
-func defaults(path string) (Config, error) {
-	data, err := os.ReadFile(path)
+// defaults is the config before file and settings are read over it. Whatever is wrong with them is said when that is done.
+func defaults(path string, set []string) (Config, error) {
+	data, err := config.Read(path)
 	if err != nil {
-		return Config{}, fmt.Errorf("config: %w", err)
+		return Config{}, fmt.Errorf("config %s: %w", path, err)
 	}
 	var h hints
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(data, &h); errors.As(err, &syntax) {
 		h = hints{}
+	}
+	for _, one := range set {
+		// Most settings are none of the hints, which is the error here.
+		_ = config.Load("", &h, one)
 	}
 	var cfg Config
 	cfg.Planner.Listen = planner.DefaultListen
