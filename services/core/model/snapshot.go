@@ -85,10 +85,11 @@ const (
 	DefaultGapTarget             = 0.003
 	DefaultEvictionPrice   int64 = 1000
 	DefaultPayback               = time.Hour
-	// JustStarted is how many times its price more it costs to evict a pod that has just started; that falls to nothing while it
-	// runs for as long as moved pods rest. What was bought for it a moment ago was the best there was, and what moves right after
-	// a rollout moves again with the next change.
-	JustStarted    = 4
+	// JustStartedSurcharge is how many times its usual cost is added to the eviction of a pod that has just started; it falls to
+	// nothing while the pod runs for PodRest. What was bought for the pod was the best there was a moment ago, and after a
+	// rollout the next change would move it again.
+	JustStartedSurcharge = 4
+	// DefaultPodRest is Policy.PodRest where it is nil.
 	DefaultPodRest = 30 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.
 	LongestPodRest = 6 * time.Hour

@@ -23,6 +23,8 @@ const (
 	// rounding is how near to a half a price may be that can be rounded either way: the order of floating-point sums is
 	// not fixed.
 	rounding = 1e-6
+	// A replacement for money saves at least one part in so many of what it replaces, where evictions cost anything.
+	leastShare = 10
 	// Where a spot node takes the place of one, it may become any of so many, so that the risk of losing it does not rise.
 	leastSpots, leastZones, leastFamilies = 5, 2, 3
 )
@@ -43,7 +45,7 @@ func consolidates(r model.DisruptionReason) bool {
 }
 
 func (m *money) saving(subject string, x *model.Disruption) {
-	var saved, weighed int64
+	var saved, weighed, replaced int64
 	for _, id := range x.Candidates {
 		if claim := m.f.Cluster.Live[id]; claim != nil {
 			price := m.f.Market.Price(claim)
@@ -52,6 +54,7 @@ func (m *money) saving(subject string, x *model.Disruption) {
 			}
 			saved += price
 			weighed += m.f.Market.Weighed(claim)
+			replaced += m.f.Market.Weighed(claim)
 		}
 	}
 	for _, id := range x.Replacements {
@@ -72,6 +75,9 @@ func (m *money) saving(subject string, x *model.Disruption) {
 	if x.Reason == model.ReasonUnderutilized && weighed <= 0 {
 		m.r.Fail(subject, "at the prices that overlays say it saves %d; that is not worth it", weighed)
 	}
+	if x.Reason == model.ReasonUnderutilized && len(x.Replacements) > 0 && x.Churn > 0 && min(saved, weighed) < replaced/leastShare {
+		m.r.Fail(subject, "it saves %d of %d; what evicts pods for a replacement must save a tenth", min(saved, weighed), replaced)
+	}
 }
 
 // evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to five times
@@ -83,7 +89,7 @@ func (m *money) evictionPrice(p *model.Pod) float64 {
 	if !p.BindTime.IsZero() && m.rest > 0 {
 		fresh = 1 - float64(m.f.Input.Now.Sub(p.BindTime))/float64(m.rest)
 	}
-	return price * min(max(weight, 0), 10) * (1 + model.JustStarted*min(max(fresh, 0), 1))
+	return price * min(max(weight, 0), 10) * (1 + model.JustStartedSurcharge*min(max(fresh, 0), 1))
 }
 
 // evictions checks what a disruption says of its evictions: whose pods they are, and what they are weighed at.

@@ -128,6 +128,21 @@ func TestMoneyMustMakeUpForEvictions(t *testing.T) {
 			return s
 		}
 	}
+	costs := func(price, evictions int64) func(*model.Input, *model.Plan) { // what replaces it
+		return func(in *model.Input, p *model.Plan) {
+			for i := range in.Snapshot.Offerings {
+				if o := &in.Snapshot.Offerings[i]; o.InstanceType == "small" && o.CapacityType == model.OnDemand {
+					o.Price = price
+				}
+			}
+			c, d := &p.NodeClaims[0], &p.Disruptions[0]
+			d.Saving, p.CostAfter, c.Price = d.Saving+c.Price-price, p.CostAfter-c.Price+price, price
+			for i := range c.Offerings {
+				c.Offerings[i].Price = price
+			}
+			expensive(evictions, 0)(in, p)
+		}
+	}
 	tests := map[string]disruptionCase{
 		"as much":                        {one(model.ReasonUnderutilized), expensive(200_000, 0), ""},
 		"less":                           {one(model.ReasonUnderutilized), expensive(200_001, 0), "within 1h0m0s that is not 1 times what its evictions weigh, 200001"},
@@ -136,6 +151,9 @@ func TestMoneyMustMakeUpForEvictions(t *testing.T) {
 		"drift does not pay":             {one(model.ReasonDrifted), expensive(900_000, 0), ""},
 		"a replacement, twice":           {replaced, expensive(25_000, 0), ""},
 		"a replacement, not twice":       {replaced, expensive(25_001, 0), "not 2 times"},
+		"a replacement, a tenth":         {replaced, costs(180_000, 1), ""},
+		"a replacement, not a tenth":     {replaced, costs(180_001, 1), "must save a tenth"},
+		"not a tenth, for no evictions":  {replaced, costs(180_001, 0), ""},
 		"spot for spot, three times":     {spots("n-0", "n-1"), expensive(61_666, 0), ""},
 		"spot for spot, not three times": {spots("n-0", "n-1"), expensive(61_667, 0), "not 3 times"},
 		"spot for some spot, twice":      {spots("n-0"), expensive(92_500, 0), ""},

@@ -47,7 +47,7 @@ func (c *Prices) of(pod int) int64 {
 	if !p.BindTime.IsZero() && c.rest > 0 {
 		fresh = min(max(1-float64(c.v.Now.Sub(p.BindTime))/float64(c.rest), 0), 1)
 	}
-	return int64(math.Round(c.price * Hardness(p) * (1 + model.JustStarted*fresh)))
+	return int64(math.Round(c.price * Hardness(p) * (1 + model.JustStartedSurcharge*fresh)))
 }
 
 // Sum is what it costs to evict pods.
