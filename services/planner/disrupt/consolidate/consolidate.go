@@ -41,28 +41,28 @@ type Result struct {
 // go on with what was deferred, as long as that is as much as budgets let go. A search that ended early goes on after the
 // claim resumeAfter; "" begins anew.
 func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
-	s := search{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
-	s.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(s.open)}
+	c := consolidation{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
+	c.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(c.open)}
 	switch {
-	case len(s.open) == 0:
-		s.Known = true
-	case s.spent(): // the next plan that may remove some looks where they could go
-		s.explainSpent()
+	case len(c.open) == 0:
+		c.Known = true
+	case c.spent(): // the next plan that may remove some looks where they could go
+		c.explainSpent()
 	default:
-		if !s.goOn() {
-			s.anew()
+		if !c.goOn() {
+			c.anew()
 		}
 	}
-	for _, h := range s.open {
+	for _, h := range c.open {
 		if !dr.Verdicts[h].OK() {
-			s.Summary.Judged++
+			c.Summary.Judged++
 		}
 	}
-	return s.Result
+	return c.Result
 }
 
-// search is one run.
-type search struct {
+// consolidation is one run.
+type consolidation struct {
 	Result
 	draft       *draft.Draft
 	appraisal   *Appraisal
@@ -72,14 +72,14 @@ type search struct {
 }
 
 // spent says that budgets let none of the candidates go that are still there.
-func (s *search) spent() bool {
-	return !slices.ContainsFunc(s.open, func(h int) bool { return !s.draft.View.Removed(h) && nodeBudget(s.draft, h).OK() })
+func (c *consolidation) spent() bool {
+	return !slices.ContainsFunc(c.open, func(h int) bool { return !c.draft.View.Removed(h) && nodeBudget(c.draft, h).OK() })
 }
 
 // explainSpent says of those that are still there that budgets let none of them go.
-func (s *search) explainSpent() {
-	dr := s.draft
-	for _, h := range s.open {
+func (c *consolidation) explainSpent() {
+	dr := c.draft
+	for _, h := range c.open {
 		if dr.View.Removed(h) || !dr.Verdicts[h].OK() {
 			continue
 		}
@@ -91,10 +91,10 @@ func (s *search) explainSpent() {
 
 // goOn removes hosts whose removal an earlier plan deferred. It says false, and has done nothing, where budgets let more go
 // than these: then it is time to look at all anew.
-func (s *search) goOn() bool {
-	dr := s.draft
+func (c *consolidation) goOn() bool {
+	dr := c.draft
 	var marked []int
-	for _, h := range s.open {
+	for _, h := range c.open {
 		if dr.View.Hosts[h].Claim.RemovalDeferred {
 			marked = append(marked, h)
 		}
@@ -102,57 +102,57 @@ func (s *search) goOn() bool {
 	if len(marked) == 0 {
 		return false
 	}
-	before := dr.State()
-	s.inSteps(marked)
-	if s.spent() {
-		s.explainSpent()
-		s.Known = true
+	before := dr.Mark()
+	c.inSteps(marked)
+	if c.spent() {
+		c.explainSpent()
+		c.Known = true
 		return true
 	}
-	dr.Restore(before)
+	dr.Revert(before)
 	for _, h := range marked {
 		dr.Verdicts[h] = model.Reason{}
 	}
-	s.Deferred = nil
+	c.Deferred = nil
 	return false
 }
 
 // anew looks for all candidates that are to go, and removes as many of them as budgets let go.
-func (s *search) anew() {
-	dr := s.draft
-	before := dr.State()
+func (c *consolidation) anew() {
+	dr := c.draft
+	before := dr.Mark()
 	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
-	all := newTrials(dr, s.appraisal, s.open)
-	all.resumeAfter = s.resumeAfter
-	all.search(s.open)
-	s.Summary.Tried, s.Summary.ResumeAfter = s.Summary.Tried+all.summary.Tried, all.summary.ResumeAfter
-	s.Known = s.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
-	if nodes, ok := before.Spend(dr); ok {
-		dr.NodeBudgets = nodes
+	all := newTrials(dr, c.appraisal, c.open)
+	all.resumeAfter = c.resumeAfter
+	all.search(c.open)
+	c.Summary.Tried, c.Summary.ResumeAfter = c.Summary.Tried+all.summary.Tried, all.summary.ResumeAfter
+	c.Known = c.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
+	if left, ok := dr.WithinBudgets(before); ok {
+		dr.NodeBudgets = left
 		return
 	}
 	var going []int
-	for _, d := range dr.Restore(before) {
+	for _, d := range dr.Revert(before) {
 		for _, h := range d.Hosts {
 			going = append(going, h)
 			dr.Verdicts[h] = model.Reason{}
 		}
 	}
-	s.inSteps(going)
+	c.inSteps(going)
 }
 
 // inSteps removes those of some hosts that budgets let go now. Neither they nor the others, which are deferred, are
 // destinations.
-func (s *search) inSteps(going []int) {
-	dr := s.draft
-	first := newTrials(dr, s.appraisal, going)
+func (c *consolidation) inSteps(going []int) {
+	dr := c.draft
+	first := newTrials(dr, c.appraisal, going)
 	first.deferred = make([]bool, len(dr.View.Hosts))
 	for _, h := range going {
 		first.deferred[h] = true
 	}
 	first.search(going)
-	s.Summary.Tried += first.summary.Tried
-	s.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)
+	c.Summary.Tried += first.summary.Tried
+	c.Deferred = slices.DeleteFunc(slices.Clone(going), dr.View.Removed)
 }
 
 func nodeBudget(dr *draft.Draft, host int) model.Reason {
@@ -326,7 +326,7 @@ func (t *trials) accept(parts []draft.Decision) model.Reason {
 	}
 	for i := range parts {
 		if !t.judge.trim(&parts[i]) {
-			return t.judge.notWorth(parts[i].Hosts[0], 0, t.draft.Churn.Sum(parts[i].Evicted), t.judge.leastOf(&parts[i]))
+			return t.judge.notWorth(parts[i].Hosts[0], 0, t.draft.Churn.Sum(parts[i].Evicted), t.judge.bar(&parts[i]))
 		}
 		if why := t.judge.spotForSpot(&parts[i]); !why.OK() { // of what is left
 			return why

@@ -23,7 +23,11 @@ const (
 // ones for a while, and not all pods come to them.
 const replaceShare = 0.10
 
-func share(price int64) int64 { return int64(float64(price) * replaceShare) }
+// bar is what a decision must save at least. byShare says that replaceShare asks for so much, and evictions for less.
+type bar struct {
+	least   int64
+	byShare bool
+}
 
 // judge says whether a decision is worth it: what it saves must make up for its evictions, spot nodes must stay diverse, and
 // preferences that are enforced must be kept. It changes nothing but the decision that it is asked about.
@@ -40,9 +44,9 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	for _, b := range d.Replacements {
 		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
 	}
-	saving, least := min(price-list, weighed-cost), j.leastOf(d)
-	if saving < least {
-		return j.notWorth(d.Hosts[0], saving, j.draft.Churn.Sum(d.Evicted), least)
+	saving, bar := min(price-list, weighed-cost), j.bar(d)
+	if saving < bar.least {
+		return j.notWorth(d.Hosts[0], saving, j.draft.Churn.Sum(d.Evicted), bar)
 	}
 	if why := j.spotForSpot(d); !why.OK() {
 		return why
@@ -55,8 +59,8 @@ func (j *judge) approve(d *draft.Decision) model.Reason {
 	return model.Reason{}
 }
 
-// leastOf is what a decision must save at least.
-func (j *judge) leastOf(d *draft.Decision) int64 {
+// bar is what a decision must save at least.
+func (j *judge) bar(d *draft.Decision) bar {
 	factor := float64(byDelete)
 	if len(d.Replacements) > 0 {
 		factor = byReplace
@@ -65,12 +69,14 @@ func (j *judge) leastOf(d *draft.Decision) int64 {
 		factor = bySpot
 	}
 	price := j.draft.Churn.Sum(d.Evicted)
-	least := j.draft.Churn.Least(price, factor)
+	out := bar{least: j.draft.Churn.Least(price, factor)}
 	if len(d.Replacements) > 0 && price > 0 {
 		_, weighed := j.draft.Price(d.Hosts)
-		least = max(least, share(weighed))
+		if share := int64(float64(weighed) * replaceShare); share > out.least {
+			out = bar{share, true}
+		}
 	}
-	return least
+	return out
 }
 
 func (j *judge) allSpot(hosts []int) bool {
@@ -88,7 +94,7 @@ func (j *judge) trim(d *draft.Decision) bool {
 		return true
 	}
 	price, weighed := j.draft.Price(d.Hosts)
-	least := j.leastOf(d)
+	least := j.bar(d).least
 	var list, cost int64
 	for _, b := range d.Replacements {
 		list, cost = list+b.Best().Offering.Price, cost+b.Best().Price
@@ -131,21 +137,23 @@ func (j *judge) explain(d *draft.Decision, price, list int64) model.Reason {
 	}
 }
 
-// notWorth says that a saving does not make up for its evictions.
-func (j *judge) notWorth(host int, saving, price, least int64) model.Reason {
+// notWorth says that a saving does not make up for its evictions, which cost price.
+func (j *judge) notWorth(host int, saving, price int64, bar bar) model.Reason {
+	saves, least := fit.Money(max(0, saving)), fit.Money(bar.least)
 	r := model.Reason{Code: model.CodePayback, Subject: j.v.Hosts[host].Name()}
-	if price > 0 && least > j.v.Policy.MinSaving {
+	switch {
+	case bar.byShare:
+		r.Message = fmt.Sprintf("replacing it would save %s an hour: a replacement must save a tenth of what it replaces, here %s, to be worth evictions",
+			saves, least)
+		r.Remedy = "set policy.eviction_price to 0"
+	case price > 0 && bar.least > j.v.Policy.MinSaving:
 		r.Message = fmt.Sprintf("removing it would save %s an hour, and the eviction cost of its pods is %s: it must save %s to pay back within %s",
-			fit.Money(max(0, saving)), fit.Money(price), fit.Money(least), j.draft.Churn.Payback)
-		if least == share(j.v.WeighedPrice(j.v.Hosts[host].Claim)) {
-			r.Message = fmt.Sprintf("replacing it would save %s an hour, and must save a tenth of its price, %s, to be worth the eviction of its pods",
-				fit.Money(max(0, saving)), fit.Money(least))
-		}
+			saves, fit.Money(price), least, j.draft.Churn.Payback)
 		r.Remedy = "lower policy.eviction_price, or raise policy.payback"
-		return r
+	default:
+		r.Code = model.CodeNoCheaper
+		r.Message = fmt.Sprintf("removing it saves %s; the least that is worth it is %s", saves, least)
 	}
-	r.Code = model.CodeNoCheaper
-	r.Message = fmt.Sprintf("removing it saves %s; the least that is worth it is %s", fit.Money(max(0, saving)), fit.Money(least))
 	return r
 }
 

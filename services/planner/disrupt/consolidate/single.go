@@ -151,8 +151,8 @@ func (t *trials) noCheaper(host int, left []market.Item, bought []*purchase.NewC
 	if cost < weighed {
 		price := t.draft.Churn.Sum(t.draft.Moving[host])
 		d := draft.Decision{Hosts: []int{host}, Evicted: t.draft.Moving[host], Replacements: bought}
-		if saving := weighed - cost; saving < t.judge.leastOf(&d) {
-			return t.judge.notWorth(host, saving, price, t.judge.leastOf(&d))
+		if saving := weighed - cost; saving < t.judge.bar(&d).least {
+			return t.judge.notWorth(host, saving, price, t.judge.bar(&d))
 		}
 		if r := t.judge.spotForSpot(&d); !r.OK() {
 			return r

@@ -147,9 +147,9 @@ func (dr *Draft) Starting(p *view.Pool) (starting, started int) {
 	return dr.starting[p.Index], dr.started[p.Index]
 }
 
-// State is what decisions change of a draft.
-type State struct {
-	mark       view.Mark
+// Mark is what decisions change of a draft, as it was when they had not been made. It serves for one Revert.
+type Mark struct {
+	view       view.Mark
 	nodes      *budget.Nodes
 	pods       *budget.Pods
 	limits     *market.Limits
@@ -157,18 +157,18 @@ type State struct {
 	decisions  int
 }
 
-// State notes what is decided so far.
-func (dr *Draft) State() State {
-	return State{
-		mark: dr.Scheduler.Mark(), nodes: dr.NodeBudgets.Clone(false), pods: dr.PodBudgets.Clone(), limits: dr.Limits.Clone(),
+// Mark notes what is decided so far.
+func (dr *Draft) Mark() Mark {
+	return Mark{
+		view: dr.Scheduler.Mark(), nodes: dr.NodeBudgets.Clone(false), pods: dr.PodBudgets.Clone(), limits: dr.Limits.Clone(),
 		dependents: dr.dependents.clone(), decisions: len(dr.Decisions),
 	}
 }
 
-// Spend counts the decisions since the state against budgets for nodes; ok says that these let all of them happen now.
-func (s State) Spend(dr *Draft) (left *budget.Nodes, ok bool) {
-	left = s.nodes.Clone(false)
-	for _, d := range dr.Decisions[s.decisions:] {
+// WithinBudgets says whether budgets for nodes let all decisions since the mark happen now, and then what is left of them.
+func (dr *Draft) WithinBudgets(m Mark) (left *budget.Nodes, ok bool) {
+	left = m.nodes.Clone(false)
+	for _, d := range dr.Decisions[m.decisions:] {
 		for _, h := range d.Hosts {
 			pool := dr.View.Hosts[h].Pool
 			if !left.Reason(pool, d.Reason, 1).OK() {
@@ -180,12 +180,12 @@ func (s State) Spend(dr *Draft) (left *budget.Nodes, ok bool) {
 	return left, true
 }
 
-// Restore takes back all decisions since a state was noted, and returns them. Verdicts stay.
-func (dr *Draft) Restore(s State) []Decision {
-	dr.Scheduler.Revert(s.mark)
-	dr.NodeBudgets, dr.PodBudgets, *dr.Limits, dr.dependents = s.nodes, s.pods, *s.limits, s.dependents
-	undone := slices.Clone(dr.Decisions[s.decisions:])
-	dr.Decisions = dr.Decisions[:s.decisions]
+// Revert takes back all decisions since the mark, and returns them. Verdicts stay.
+func (dr *Draft) Revert(m Mark) []Decision {
+	dr.Scheduler.Revert(m.view)
+	dr.NodeBudgets, dr.PodBudgets, *dr.Limits, dr.dependents = m.nodes, m.pods, *m.limits, m.dependents
+	undone := slices.Clone(dr.Decisions[m.decisions:])
+	dr.Decisions = dr.Decisions[:m.decisions]
 	return undone
 }
 
