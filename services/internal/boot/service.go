@@ -1,5 +1,5 @@
 // Package boot is what the main of every Kerf service has in common: flags, one
-// strict JSON config, logging, tracing, a gRPC server with the manners of boot/rpc,
+// strict JSON config, logging, tracing, metering, a gRPC server with the manners of boot/rpc,
 // health, signals, and an orderly end. It must never know what the services do:
 // no noun of their domain occurs here. Start reading at Main, then Start and
 // Service.Run.
@@ -27,7 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
-// flushTimeout bounds the export of the last spans when a service ends.
+// flushTimeout bounds the export of the last spans and figures when a service ends.
 const flushTimeout = 5 * time.Second
 
 // Duration is config.Duration, for the configs of services.
@@ -37,7 +37,8 @@ type Duration = config.Duration
 // zero value is safe: plaintext on a free loopback port, JSON logs at info.
 type ServiceConfig struct {
 	rpc.ServerConfig
-	Log telemetry.LogConfig `json:"log"`
+	Log     telemetry.LogConfig     `json:"log"`
+	Metrics telemetry.MetricsConfig `json:"metrics"`
 
 	// Logger, if set, is used instead of one made from Log that writes to stderr.
 	Logger *slog.Logger `json:"-"`
@@ -51,9 +52,10 @@ type ServiceConfig struct {
 type Service struct {
 	*rpc.Server // register gRPC services here
 
-	Log     *slog.Logger
-	Tracing telemetry.Tracing
-	Tracer  trace.Tracer
+	Log      *slog.Logger
+	Tracing  telemetry.Tracing
+	Tracer   trace.Tracer
+	Metering *telemetry.Metering
 
 	lis net.Listener
 }
@@ -74,7 +76,12 @@ func Start(ctx context.Context, name string, cfg ServiceConfig) (*Service, error
 		return nil, err
 	}
 	s := &Service{Log: log, Tracing: tracing, Tracer: tracing.Tracer("kerf.dev/" + name)}
-	s.Server, err = rpc.NewServer(cfg.ServerConfig, log, tracing)
+	s.Metering, err = telemetry.StartMetering(ctx, telemetry.MeteringOptions{
+		Getenv: os.Getenv, Log: log, Service: name, Version: version, Scraped: cfg.HealthListen != "",
+	})
+	if err == nil {
+		s.Server, err = rpc.NewServer(cfg.ServerConfig, log, tracing)
+	}
 	if err == nil {
 		s.lis, err = s.Listen(ctx)
 	}
@@ -108,6 +115,7 @@ func (s *Service) Run(ctx context.Context, tasks ...Task) error {
 	}()
 	taskCtx, stopTasks := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopTasks()
+	s.Metrics = s.Metering.Handler()
 	g := newGroup(ctx)
 	g.start(g.ctx, Task{Name: "rpc server", Run: func(ctx context.Context) error {
 		defer stopTasks()
@@ -121,7 +129,7 @@ func (s *Service) Run(ctx context.Context, tasks ...Task) error {
 	return err
 }
 
-// Close frees what Start took and flushes traces. Run does it; call it only
+// Close frees what Start took and flushes telemetry. Run does it; call it only
 // where Run is not reached. Calling it twice is harmless.
 func (s *Service) Close() error {
 	if s.lis != nil {
@@ -129,8 +137,8 @@ func (s *Service) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	if err := s.Tracing.Shutdown(ctx); err != nil {
-		return fmt.Errorf("flush traces: %w", err)
+	if err := errors.Join(s.Tracing.Shutdown(ctx), s.Metering.Shutdown(ctx)); err != nil {
+		return fmt.Errorf("flush telemetry: %w", err)
 	}
 	return nil
 }

@@ -37,8 +37,9 @@ type ServerConfig struct {
 	// Listen is "host:port"; empty is DefaultListen. Without TLS the host must be
 	// loopback.
 	Listen string `json:"listen"`
-	// HealthListen, if set, is a second "host:port" that serves grpc.health.v1 and
-	// nothing else, in plaintext on any address, for probes that cannot do mTLS.
+	// HealthListen, if set, is a second "host:port" that serves grpc.health.v1 and,
+	// over HTTP, /metrics, in plaintext on any address, for probes and scrapers that
+	// cannot do mTLS. Nothing else is served there.
 	HealthListen string    `json:"health_listen"`
 	TLS          ServerTLS `json:"tls"`
 	Authz        Authz     `json:"authz"`

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -92,6 +93,7 @@ type fixture struct {
 	service  *testService
 	server   rpc.ServerConfig
 	tracing  telemetry.Tracing
+	metrics  http.Handler
 	services []protoreflect.ServiceDescriptor // for dial
 
 	log    logBuffer
@@ -106,6 +108,7 @@ func (f *fixture) start(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	srv.Metrics = f.metrics
 	if f.service == nil {
 		f.service = &testService{do: func(context.Context) error { return nil }}
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,8 @@ type Server struct {
 	// Health may be told more than what Serve says: every registered service
 	// serves from Serve on, none from the stop signal on.
 	Health *health.Server
+	// Metrics, if set before Serve, answers /metrics on health_listen.
+	Metrics http.Handler
 
 	cfg    ServerConfig
 	secure bool
@@ -168,7 +171,7 @@ func (s *Server) stop() {
 	s.GracefulStop()
 }
 
-// serveHealth serves health alone on its own address, if there is one.
+// serveHealth serves health and metrics on their own address, if there is one: gRPC and plain HTTP share it.
 func (s *Server) serveHealth(ctx context.Context) (stop func(), err error) {
 	if s.cfg.HealthListen == "" {
 		return func() {}, nil
@@ -178,16 +181,38 @@ func (s *Server) serveHealth(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("health_listen: %w", err)
 	}
-	probe := grpc.NewServer(grpc.MaxRecvMsgSize(maxHeaderBytes), grpc.ConnectionTimeout(handshakeTimeout))
-	healthv1.RegisterHealthServer(probe, s.Health)
+	web := s.healthServer()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := probe.Serve(lis); err != nil {
+		if err := web.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("serve health", telemetry.KeyAddress, lis.Addr().String(), telemetry.KeyError, err)
 		}
 	}()
-	return func() { probe.Stop(); <-done }, nil
+	return func() { _ = web.Close(); <-done }, nil // probes and scrapes have nothing to lose
+}
+
+func (s *Server) healthServer() *http.Server {
+	probe := grpc.NewServer(grpc.MaxRecvMsgSize(maxHeaderBytes))
+	healthv1.RegisterHealthServer(probe, s.Health)
+	mux := http.NewServeMux()
+	if s.Metrics != nil {
+		mux.Handle("GET /metrics", s.Metrics)
+	}
+	web := &http.Server{
+		ReadHeaderTimeout: handshakeTimeout, MaxHeaderBytes: maxHeaderBytes, IdleTimeout: DefaultConnectionAge,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), Protocols: &http.Protocols{},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+				probe.ServeHTTP(w, r)
+				return
+			}
+			mux.ServeHTTP(w, r)
+		}),
+	}
+	web.Protocols.SetHTTP1(true)
+	web.Protocols.SetUnencryptedHTTP2(true)
+	return web
 }
 
 func orDefault[T comparable](v, def T) T {

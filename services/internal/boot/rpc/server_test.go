@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -73,7 +74,7 @@ func TestServerAnswersHealthAndReflection(t *testing.T) {
 	}
 }
 
-func TestHealthListenServesHealthAlone(t *testing.T) {
+func TestHealthListenServesHealthAndMetricsAlone(t *testing.T) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,9 @@ func TestHealthListenServesHealthAlone(t *testing.T) {
 	if err := lis.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := fixture{server: rpc.ServerConfig{HealthListen: addr}}
+	f := fixture{server: rpc.ServerConfig{HealthListen: addr}, metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "kerf_up 1\n")
+	})}
 	f.start(t)
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -96,6 +99,29 @@ func TestHealthListenServesHealthAlone(t *testing.T) {
 	if err := do(t.Context(), conn); status.Code(err) != codes.Unimplemented {
 		t.Errorf("another service answers there: %v", err)
 	}
+	for path, want := range map[string]string{"/metrics": "kerf_up 1", "/debug/pprof/": "404", "/": "404"} {
+		if got := get(t, "http://"+addr+path); !strings.Contains(got, want) {
+			t.Errorf("GET %s: %q", path, got)
+		}
+	}
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }
 
 func TestPanicBecomesInternalAndIsLoggedWithItsStack(t *testing.T) {

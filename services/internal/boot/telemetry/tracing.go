@@ -1,22 +1,17 @@
-// Package telemetry gives a service its logger and its tracing, both as values:
-// nothing is global but the one hook through which the OpenTelemetry SDK reports
-// failed exports. Tracing is configured by the standard OTEL_* variables alone
-// and costs nothing while they are unset. Metrics are not part of it yet. It must
-// never know what is logged or traced. Start reading at StartTracing and NewLogger.
+// Package telemetry gives a service its logger, its tracing and its metering, all
+// as values: nothing is global but the one hook through which the OpenTelemetry SDK
+// reports failed exports. Tracing is configured by the standard OTEL_* variables
+// alone and costs nothing while they are unset. It must never know what is logged,
+// traced or measured. Start reading at StartTracing, StartMetering and NewLogger.
 package telemetry
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"strings"
 
-	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -35,60 +30,33 @@ func NewTracing(provider *sdktrace.TracerProvider) Tracing { return Tracing{prov
 // OTEL_TRACES_EXPORTER is none, and where neither that variable nor an OTLP
 // endpoint is set. Spans are exported in batches; call Shutdown to flush them.
 func StartTracing(ctx context.Context, getenv func(string) string, log *slog.Logger, service, version string) (Tracing, error) {
-	on, err := wanted(getenv)
-	if err != nil || !on {
+	on, err := wanted(getenv, "TRACES")
+	if err != nil || !on || disabled(getenv) {
 		return Tracing{}, err
 	}
-	exporter, err := newExporter(ctx, getenv)
+	exporter, err := newSpanExporter(ctx, getenv)
 	if err != nil {
 		return Tracing{}, err
 	}
-	// Later detectors win: what the environment says beats our default name.
-	res, err := resource.New(ctx,
-		resource.WithTelemetrySDK(), resource.WithHost(),
-		resource.WithAttributes(attribute.String("service.name", "kerf-"+service), attribute.String("service.version", version)),
-		resource.WithFromEnv())
+	res, err := newResource(ctx, service, version)
 	if err != nil {
-		return Tracing{}, fmt.Errorf("trace resource: %w", err)
+		return Tracing{}, err
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn("export telemetry", KeyError, err)
-	}))
+	reportFailures(log)
 	// The sampler is the SDK's, from OTEL_TRACES_SAMPLER; parent based by default.
 	return Tracing{provider: sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))}, nil
 }
 
-// wanted says whether the environment asks for traces.
-func wanted(getenv func(string) string) (bool, error) {
-	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
-		return false, nil
+// newSpanExporter picks the wire protocol; unset means grpc.
+func newSpanExporter(ctx context.Context, getenv func(string) string) (sdktrace.SpanExporter, error) {
+	web, err := overHTTP(getenv, "TRACES")
+	if err != nil {
+		return nil, err
 	}
-	switch exporter := getenv("OTEL_TRACES_EXPORTER"); exporter {
-	case "none":
-		return false, nil
-	case "otlp":
-		return true, nil
-	case "":
-		return getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "", nil
-	default:
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is neither otlp nor none", exporter)
-	}
-}
-
-// newExporter picks the wire protocol; unset means grpc.
-func newExporter(ctx context.Context, getenv func(string) string) (sdktrace.SpanExporter, error) {
-	name := "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	if getenv(name) == "" {
-		name = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	}
-	switch protocol := getenv(name); protocol {
-	case "", "grpc":
-		return otlptracegrpc.New(ctx)
-	case "http/protobuf":
+	if web {
 		return otlptracehttp.New(ctx)
-	default:
-		return nil, fmt.Errorf("%s: %q is neither grpc nor http/protobuf", name, protocol)
 	}
+	return otlptracegrpc.New(ctx)
 }
 
 // On says whether spans are made at all.
