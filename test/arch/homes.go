@@ -15,28 +15,51 @@ type home struct {
 	what string
 	home string
 	// imports, literals, phrases and names give the rule away: an import path, a string that code spells out or that is part
-	// of one, the name of a function, type, constant or variable that code declares.
+	// of one, the name of a function, type, constant or variable that code declares. What the home itself does not have
+	// guards nothing.
 	imports           string
 	literals, phrases []string
-	names             *regexp.Regexp
+	names             []*regexp.Regexp
+	// sounds are names that give the rule away too, and that the home itself has no need of.
+	sounds []*regexp.Regexp
 }
+
+// named are patterns of names.
+func named(patterns ...string) []*regexp.Regexp {
+	out := make([]*regexp.Regexp, len(patterns))
+	for i, p := range patterns {
+		out[i] = regexp.MustCompile(p)
+	}
+	return out
+}
+
+// keysHome is the package of all keys.
+const keysHome = "services/core/labels"
 
 // homes are the guarded rules. The keys of labels are read from the package that holds them.
 func homes(pkgs []pkg) []home {
 	return []home{
-		{what: "cron", home: "services/core/schedule", imports: "github.com/robfig/cron/v3", names: regexp.MustCompile(`(?i)cron`)},
-		{what: "label, annotation, taint and finalizer keys", home: "services/core/labels", literals: keys(pkgs)},
+		{what: "cron", home: "services/core/schedule", imports: "github.com/robfig/cron/v3", sounds: named(`(?i)cron`)},
+		{what: "label, annotation, taint and finalizer keys", home: keysHome, literals: keys(pkgs)},
 		{what: "repair defaults", home: "services/core/model", literals: []string{"AcceleratedHardwareReady"}},
 		{
 			what: "drift and how long it is paused", home: "services/core/rules",
 			phrases: []string{"AMIDrift:", "InstanceTypeNotFound:", "NodeClassDrifted:", "NodePoolDrifted:", "RequirementsDrifted:", "SubnetDrift:"},
-			names:   regexp.MustCompile(`(?i)^sameversion$|helduntil|(first|longest)hold`),
+			names:   named(`(?i)^sameversion$`, `(?i)^(first|longest)pause$`),
+		},
+		{
+			what: "which pods rest", home: "services/core/rules",
+			phrases: []string{"was moved a short time ago"}, names: named(`^NewMoves$`, `^lateness$`, `^successors$`),
 		},
 		{
 			what: "how Kubernetes' requirements are read", home: "services/internal/kubeapi/reader",
 			literals: []string{"values: want one whole number"},
 		},
-		{what: "the requirement algebra", home: "services/core/require", names: regexp.MustCompile(`^(Intersect|SubsetOf|AllowsAbsent)$`)},
+		{what: "the requirement algebra", home: "services/core/require", names: named(`^Intersect$`, `^SubsetOf$`, `^AllowsAbsent$`)},
+		{
+			what: "whose nomination a pod has", home: "services/internal/kubeapi/reader",
+			literals: []string{"kerf-actuator"}, phrases: []string{"f:nominatedNodeName"},
+		},
 	}
 }
 
@@ -45,7 +68,7 @@ func keys(pkgs []pkg) []string {
 	var found []string
 	values := map[string]string{}
 	for _, p := range pkgs {
-		if p.path != "services/core/labels" {
+		if p.path != keysHome {
 			continue
 		}
 		for _, f := range p.files {
@@ -115,11 +138,33 @@ func (h home) strays(pkgs []pkg) []string {
 	return found
 }
 
-// lived says whether the home has what gives the rule away.
-func (h home) lived(pkgs []pkg) bool {
-	return slices.ContainsFunc(pkgs, func(p pkg) bool {
-		return p.path == h.home && slices.ContainsFunc(p.files, func(f file) bool { return !f.test })
-	})
+// idle are the signs that the home itself does not have: what is found by them was renamed, or is gone.
+func (h home) idle(pkgs []pkg) []string {
+	var found []string
+	missing := func(one home, sign string) {
+		one.home = h.home
+		lives := func(p pkg) bool {
+			return p.path == h.home && slices.ContainsFunc(p.files, func(f file) bool { return !f.test && len(one.signs(f)) > 0 })
+		}
+		if !slices.ContainsFunc(pkgs, lives) {
+			found = append(found, fmt.Sprintf("%s: %s has no %s, so that nothing is guarded by it", h.what, h.home, sign))
+		}
+	}
+	if h.imports != "" {
+		missing(home{imports: h.imports}, "import of "+h.imports)
+	}
+	for _, l := range h.literals {
+		if h.home != keysHome { // keys are sums of constants there
+			missing(home{literals: []string{l}}, strconv.Quote(l))
+		}
+	}
+	for _, l := range h.phrases {
+		missing(home{phrases: []string{l}}, "text with "+strconv.Quote(l))
+	}
+	for _, n := range h.names {
+		missing(home{names: []*regexp.Regexp{n}}, "name like "+n.String())
+	}
+	return found
 }
 
 // signs are what gives the rule away in a file.
@@ -130,11 +175,9 @@ func (h home) signs(f file) []string {
 			found = append(found, f.path+" imports "+imp+":")
 		}
 	}
-	if h.names != nil {
-		for _, id := range declared(f.ast) {
-			if h.names.MatchString(id.Name) {
-				found = append(found, fmt.Sprintf("%s:%d %s sounds like the rule", f.path, f.line(id), id.Name))
-			}
+	for _, id := range declared(f.ast) {
+		if slices.ContainsFunc(slices.Concat(h.names, h.sounds), func(n *regexp.Regexp) bool { return n.MatchString(id.Name) }) {
+			found = append(found, fmt.Sprintf("%s:%d %s sounds like the rule", f.path, f.line(id), id.Name))
 		}
 	}
 	ast.Inspect(f.ast, func(n ast.Node) bool {
