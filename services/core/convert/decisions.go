@@ -33,7 +33,7 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	return out, r.err()
 }
 
-// decisions reads the lists of what is to be done, and what can't be.
+// decisions reads the lists of what is to be done, where pods go, and what can't be.
 func (r *reader) decisions(p *plannerpb.Plan, out *model.Plan) {
 	for _, c := range p.GetNodeClaims() {
 		r.at("plan.node_claims", "claim", c.GetId())
@@ -43,6 +43,7 @@ func (r *reader) decisions(p *plannerpb.Plan, out *model.Plan) {
 		r.at("plan.disruptions", "disruption", d.GetId())
 		out.Disruptions = append(out.Disruptions, r.disruption(d))
 	}
+	out.Placements = r.placements("plan.placements", p.GetPlacements())
 	for _, q := range p.GetPending() {
 		r.at("plan.pending", "pending pod", q.GetPod())
 		out.Pending = append(out.Pending, r.pending(q))

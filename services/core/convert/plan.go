@@ -125,7 +125,6 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 		r.at("plan", "plan", p.GetId())
 		out.Problems = append(out.Problems, r.given("problems["+strconv.Itoa(i)+"]", q))
 	}
-	out.Placements = r.placements("plan.placements", p.GetPlacements())
 	for _, v := range p.GetNodes() {
 		r.at("plan.nodes", "node", v.GetNode())
 		out.Nodes = append(out.Nodes, model.NodeVerdict{

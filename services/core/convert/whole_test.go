@@ -241,6 +241,23 @@ func TestACodeOfAnotherVersionStopsNoPlan(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreAllThatIsActedOn reads a plan of which every field is set.
+func TestDecisionsAreAllThatIsActedOn(t *testing.T) {
+	got, err := convert.ReadDecisions(convert.Plan(fullPlan()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := fullPlan()
+	want := model.Plan{
+		ID: full.ID, Revision: full.Revision, InventoryRevision: full.InventoryRevision, Now: full.Now, Traceparent: full.Traceparent,
+		NodeClaims: full.NodeClaims, Disruptions: full.Disruptions, Placements: full.Placements, Pending: full.Pending,
+		Nodes: []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Deferred: new(true)}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAnInventoryIsCutIntoParts(t *testing.T) {
 	var d model.Delta
 	for i := range 200 {
