@@ -136,7 +136,7 @@ func (f *Fake) Nominate(ctx context.Context, list []cluster.Nomination) error {
 	return errors.Join(errs...)
 }
 
-// Preempt nominates a pod as the scheduler does, or takes its nomination away, whoever made it.
+// Preempt nominates a pod as the scheduler does, or takes its nomination away, its own or Kerf's.
 func (f *Fake) Preempt(id model.PodID, node model.NodeName) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

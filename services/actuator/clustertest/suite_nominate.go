@@ -14,7 +14,7 @@ apiVersion: v1
 kind: Pod
 metadata: {name: web, namespace: NAMESPACE, labels: {app: web}}
 spec:
-  schedulerName: nobody # the scheduler would take nominations back
+  schedulerName: none # the scheduler would take nominations back
   nodeSelector: {kerf.test/no-node-has: this}
   containers: [{name: main, image: none}]
 `

@@ -71,8 +71,7 @@ const (
 func (k EventKind) String() string {
 	names := [...]string{
 		"Unspecified", "Start", "Tick", "Launched", "LaunchFailed", "InstanceSeen", "InstanceEnding", "InstanceEnded",
-		"InstanceAbsent", "NodeSeen", "NodeAbsent", "Drain", "Disrupt", "RollBack",
-		"Defer",
+		"InstanceAbsent", "NodeSeen", "NodeAbsent", "Drain", "Disrupt", "RollBack", "Defer",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"
@@ -161,7 +160,8 @@ const (
 // String returns the effect's name as the table prints it.
 func (k EffectKind) String() string {
 	names := [...]string{
-		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode", "DiscourageNode", "EncourageNode", "RemoveNode", "Evict",
+		"Unspecified", "Launch", "Terminate", "SyncNode", "InitializeNode", "TaintNode", "UntaintNode",
+		"DiscourageNode", "EncourageNode", "RemoveNode", "Evict",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return "Unknown"

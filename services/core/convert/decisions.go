@@ -6,9 +6,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// ReadDecisions reads of a plan what is acted on: its claims, its disruptions, which removals are deferred, and why pods stay
-// pending. It is tolerant of
-// what the planner explains in words that this version does not know. The error is an *Error.
+// ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, which removals are
+// deferred, and why pods stay pending. It is tolerant of what the planner explains in words that this version does not know. The
+// error is an *Error.
 func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{tolerant: true}
 	r.at("plan", "plan", "")

@@ -133,8 +133,8 @@ func (m *Moves) add(w Workload, d drain) {
 // Rest is how long pods that were moved are left alone.
 func (m *Moves) Rest() time.Duration { return m.rest }
 
-// Concern says that pods of a class were moved: then all pods of the class must be added.
-func (m *Moves) Concern(c *model.PodClass) bool { return m.moved[WorkloadOf(c)] != nil }
+// Concerns says that pods of a class were moved: then all pods of the class must be added.
+func (m *Moves) Concerns(c *model.PodClass) bool { return m.moved[WorkloadOf(c)] != nil }
 
 // Add adds a pod, whether it is bound or not, and whether it is being deleted: it may be a successor all the same, so that
 // another one is not.

@@ -39,7 +39,7 @@ type refusal struct {
 func (c *cycle) findDemand() demand {
 	var d demand
 	var unseen []int
-	var last refusals
+	var queue schedulerQueue
 	for _, i := range c.unboundOrLeaving() {
 		p := c.Pods[i]
 		at := c.view.Node(p.Node)
@@ -59,7 +59,7 @@ func (c *cycle) findDemand() demand {
 			h := c.view.Node(p.NominatedNode)
 			if h == nil || h.Closed {
 				d.add(c, i)
-				last.note(p)
+				queue.refused(p)
 				continue
 			}
 			d.preempting = append(d.preempting, pack.Assignment{Pod: i, Host: h.Index})
@@ -67,7 +67,7 @@ func (c *cycle) findDemand() demand {
 		}
 	}
 	for _, i := range unseen {
-		if last.behind(c.Pods[i]) && c.unsupported[c.Pods[i].Class.Index].OK() && !virtual(c.Pods[i].ID) {
+		if queue.has(c.Pods[i]) && c.unsupported[c.Pods[i].Class.Index].OK() && !virtual(c.Pods[i].ID) {
 			d.queued = append(d.queued, i)
 		} else {
 			d.waiting = append(d.waiting, i)
@@ -77,25 +77,27 @@ func (c *cycle) findDemand() demand {
 	return d
 }
 
-// refusals are what the scheduler refused last: its queue is what has waited since before then.
-type refusals struct {
-	last     time.Time
-	priority int32
+// schedulerQueue is what is known of the scheduler's queue: pods that came before the last one that it has refused are in it.
+type schedulerQueue struct {
+	// lastRefused is when it refused a pod last; zero when it has refused none. priority is the highest of those pods.
+	lastRefused time.Time
+	priority    int32
 }
 
-func (r *refusals) note(p view.Pod) {
-	if r.last.IsZero() || p.Class.Priority > r.priority {
-		r.priority = p.Class.Priority
+func (q *schedulerQueue) refused(p view.Pod) {
+	if q.lastRefused.IsZero() || p.Class.Priority > q.priority {
+		q.priority = p.Class.Priority
 	}
-	if p.UnschedulableTime.After(r.last) {
-		r.last = p.UnschedulableTime
+	if p.UnschedulableTime.After(q.lastRefused) {
+		q.lastRefused = p.UnschedulableTime
 	}
 }
 
-// behind says that a pod was there when another one was refused, and is not one for which the scheduler might rather evict
+// has says that a pod was there when another one was refused, and is not one for which the scheduler might rather evict
 // others. The times of Kubernetes are cut to the second.
-func (r *refusals) behind(p view.Pod) bool {
-	return !r.last.IsZero() && p.Class.Priority <= r.priority && !p.CreateTime.IsZero() && !p.CreateTime.Truncate(time.Second).After(r.last)
+func (q *schedulerQueue) has(p view.Pod) bool {
+	return !q.lastRefused.IsZero() && p.Class.Priority <= q.priority &&
+		!p.CreateTime.IsZero() && !p.CreateTime.Truncate(time.Second).After(q.lastRefused)
 }
 
 // unboundOrLeaving are the pods, in order, that are bound to no node, or to one that is going away.

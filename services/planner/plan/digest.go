@@ -83,10 +83,10 @@ func (s *Session) hash(in *model.Input) string {
 	e.Number(uint64(in.Snapshot.InventoryRevision))
 	e.Text(in.Snapshot.Cluster)
 	e.Time(in.Snapshot.ObserveTime)
-	write(e, len(s.pods), &s.podSum)
+	writeSum(e, len(s.pods), &s.podSum)
 	for _, l := range s.lists {
 		n, sum := l.sum(&s.snapshot)
-		write(e, n, sum)
+		writeSum(e, n, sum)
 	}
 	e.Encode(reflect.ValueOf(&in.Policy).Elem())
 	e.Encode(reflect.ValueOf(in.Kinds))
@@ -100,7 +100,7 @@ func (s *Session) hash(in *model.Input) string {
 	return hex.EncodeToString(out[:])
 }
 
-func write(e *encoding.Encoder, n int, s *digestSum) {
+func writeSum(e *encoding.Encoder, n int, s *digestSum) {
 	e.Number(uint64(n))
 	for _, x := range s {
 		e.Number(x)

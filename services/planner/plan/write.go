@@ -218,24 +218,32 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 		}
 		p.Disruptions = append(p.Disruptions, d)
 	}
+	deferred := c.deferred()
 	for i, h := range c.view.Hosts {
 		if h.Node == nil || h.Claim == nil {
 			continue
 		}
 		p.Nodes = append(p.Nodes, model.NodeVerdict{
 			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.disruptions.Verdicts[i], Disruption: by[i],
-			Waste: c.disruptions.Waste[i], Deferred: c.deferred(i),
+			Waste: c.disruptions.Waste[i], Deferred: deferred[i],
 		})
 	}
 }
 
-// deferred says whether a later plan is to remove a host; nil where that is not known.
-func (c *cycle) deferred(host int) *bool {
+// deferred says of each host whether a later plan is to remove it; nil where that is not known.
+func (c *cycle) deferred() []*bool {
+	out := make([]*bool, len(c.view.Hosts))
 	if !c.disruptions.DeferredKnown {
-		return nil
+		return out
 	}
-	is := slices.Contains(c.disruptions.Deferred, host)
-	return &is
+	yes, no := true, false
+	for i := range out {
+		out[i] = &no
+	}
+	for _, h := range c.disruptions.Deferred {
+		out[h] = &yes
+	}
+	return out
 }
 
 func (c *cycle) disruption(d *draft.Decision, p *model.Plan) model.Disruption {

@@ -91,7 +91,7 @@ func TestAPodMovesAgainWhenItsReplacementIsEvicted(t *testing.T) {
 		{Owner: "a", Created: 2, Evicted: 11, Cause: cause}, // replaced by the third
 		{Owner: "b", Created: 30, Evicted: 35, Cause: cause},
 		{Owner: "b", Created: 200, Evicted: 210, Cause: cause}, // too late to stand in for anything
-		{Created: 1, Evicted: 3, Cause: cause},                 // nobody makes it anew
+		{Created: 1, Evicted: 3, Cause: cause},                 // nothing makes it anew
 	}
 	h := &history.History{Pods: moves}
 	if n := h.MovedAgain(0, 300); n != 1 {

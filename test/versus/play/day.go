@@ -134,7 +134,7 @@ func (s *Stage) batch(ctx context.Context, b load.Batch) error {
 		err = pods.Delete(ctx, b.Pod.Name, metav1.DeleteOptions{})
 	}
 	if apierrors.IsNotFound(err) {
-		return nil // it was evicted, against its wish, or lost with its node
+		return nil // it was evicted, though it asked not to be, or lost with its node
 	}
 	return err
 }

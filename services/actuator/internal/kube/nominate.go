@@ -26,7 +26,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// maxNominating is how many nominations are written at once, whoever asks.
+// maxNominating is how many nominations are written at once, of all callers together.
 const maxNominating = 32
 
 // heededSince is the version whose scheduler takes nominations by others than itself, unless its gates say otherwise.

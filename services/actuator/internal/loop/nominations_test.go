@@ -82,7 +82,7 @@ func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 		}
 		r.kube.Preempt("default/c", "elsewhere")
 		r.accepted(claimFor("c1", "default/a"))
-		// A later plan puts two more pods there, and knows of one that nobody else does.
+		// A later plan puts two more pods there, and one that does not exist.
 		late := claimFor("c1", "default/a", "default/b", "default/c", "default/gone")
 		late.ID, late.NodeClaims = "p-2", nil
 		r.apply(late)

@@ -176,8 +176,8 @@ func zoneIDs(classes ...*awsv1.EC2NodeClass) map[string]string {
 	return ids
 }
 
-// offerings lists what is sold in the zones, whose ids may be known: on demand at the list price, spot at an estimate of it. What has no known
-// price is not sold.
+// offerings lists what is sold in the zones, of which ids are known or not: on demand at the list price, spot at an estimate of
+// it. What has no known price is not sold.
 func offerings(c *catalog.Catalog, zones map[string]bool, ids map[string]string) []*clusterpb.Offering {
 	var out []*clusterpb.Offering
 	for _, t := range c.Types {

@@ -20,7 +20,7 @@ func NewHistory(v *view.View) *History {
 	first, mixed := make(map[rules.Owner]string), make(map[rules.Owner]bool)
 	moved := make(map[*view.Class]bool)
 	for _, c := range v.Classes { // most owners have one revision, and were not moved: that is seen without looking at pods
-		if h.Moves.Concern(c.PodClass) {
+		if h.Moves.Concerns(c.PodClass) {
 			moved[c] = true
 		}
 		if c.OwnerKind == "" || c.OwnerRevision == "" {

@@ -1,5 +1,5 @@
-// Package encoding makes digests of plain values, for the names of inputs, claims and disruptions. It must never know what
-// those are. Start reading at Encoder.
+// Package encoding makes digests of plain values and of the model's, for the names of inputs, claims and disruptions. It must
+// never know what is named by them. Start reading at Encoder.
 package encoding
 
 import (
