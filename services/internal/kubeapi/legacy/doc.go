@@ -71,25 +71,36 @@ type Result struct {
 	Kubelet *runtime.RawExtension
 	// What the user should know, in the order of the fields.
 	Notes []Note
+	// What is missing, or gone, and of which the Object holds an assumption in its place.
+	Gaps []Gap
 	// What can't be carried over.
 	Problems field.ErrorList
 }
 
+// Gap is something that today's form needs and the old one does not say. It is a problem for those who want the object
+// itself, and none for those who plan with it.
+type Gap struct {
+	Problem *field.Error
+	// Assumed is what the Object says instead, in words.
+	Assumed string
+}
+
 // Convert turns an old object, of a type that New makes, into today's form. Old
 // objects are not changed. Problems beside an Object mean that the object is
-// incomplete and must not be used.
-func Convert(old any) (Result, error) {
+// incomplete and must not be used. profile is what the old setting
+// aws.defaultInstanceProfile was, "" where that is not known.
+func Convert(old any, profile string) (Result, error) {
 	switch o := old.(type) {
 	case *NodePool:
 		return convertNodePool(o), nil
 	case *NodeClaim:
 		return convertNodeClaim(o), nil
 	case *Provisioner:
-		return convertProvisioner(o), nil
+		return convertProvisioner(o, profile), nil
 	case *EC2NodeClass:
 		return convertEC2NodeClass(o), nil
 	case *AWSNodeTemplate:
-		return convertAWSNodeTemplate(o), nil
+		return convertAWSNodeTemplate(o, profile), nil
 	default:
 		return Result{}, fmt.Errorf("convert %T: not an old form", old)
 	}
@@ -101,6 +112,10 @@ func (r *Result) note(path *field.Path, format string, args ...any) {
 		at = path.String()
 	}
 	r.Notes = append(r.Notes, Note{Field: at, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *Result) gap(err *field.Error, assumed string) {
+	r.Gaps = append(r.Gaps, Gap{Problem: err, Assumed: assumed})
 }
 
 func (r *Result) fail(err *field.Error) {

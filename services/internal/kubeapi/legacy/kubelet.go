@@ -19,6 +19,26 @@ type PoolKubelet struct {
 	Kubelet *runtime.RawExtension
 }
 
+// OwnClasses gives each pool whose kubelet settings differ from those of the first pool of the class, or from the class's
+// own, a copy of the class with its settings, which is named in the result under the pool's name. It is for those who plan with
+// the objects: pools of an old form could share a class and differ in their kubelets.
+func OwnClasses(class *awsv1.EC2NodeClass, pools []PoolKubelet) map[string]*awsv1.EC2NodeClass {
+	settings := class.Spec.Kubelet
+	if settings == nil {
+		settings = pools[0].Kubelet
+	}
+	out := map[string]*awsv1.EC2NodeClass{}
+	for _, p := range pools {
+		if !sameJSON(p.Kubelet, settings) {
+			own := class.DeepCopy()
+			own.Name = class.Name + "-" + p.Pool
+			own.Spec.Kubelet = p.Kubelet.DeepCopy()
+			out[p.Pool] = own
+		}
+	}
+	return out
+}
+
 // MoveKubelet puts the kubelet settings of all pools that name the class into it.
 // Pools that share a class must agree, because a class can say one thing only.
 // The class is nil when the input holds none of that name. The error names the

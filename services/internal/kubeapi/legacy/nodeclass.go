@@ -64,6 +64,7 @@ func convertEC2NodeClass(old *EC2NodeClass) Result {
 	for _, t := range old.Spec.AMISelectorTerms {
 		s.AMISelectorTerms = append(s.AMISelectorTerms, awsv1.AMISelectorTerm{Tags: t.Tags, ID: t.ID, Name: t.Name, Owner: t.Owner})
 	}
+	s.BlockDeviceMappings = old.Spec.BlockDeviceMappings
 	if old.Spec.AMIFamily == nil {
 		r.fail(field.Required(path.Child("amiFamily"), "name the images' family, for example AL2023"))
 	} else {
@@ -73,7 +74,6 @@ func convertEC2NodeClass(old *EC2NodeClass) Result {
 	s.UserData = old.Spec.UserData
 	s.Role, s.InstanceProfile = old.Spec.Role, old.Spec.InstanceProfile
 	s.Tags = old.Spec.Tags
-	s.BlockDeviceMappings = old.Spec.BlockDeviceMappings
 	s.InstanceStorePolicy = old.Spec.InstanceStorePolicy
 	s.DetailedMonitoring = old.Spec.DetailedMonitoring
 	s.Context = old.Spec.Context
@@ -93,8 +93,7 @@ func convertEC2NodeClass(old *EC2NodeClass) Result {
 func (r *Result) image(s *awsv1.EC2NodeClassSpec, family string, path *field.Path) {
 	at := path.Child("amiFamily")
 	if family == familyUbuntu {
-		r.fail(field.Invalid(at, family, "Ubuntu is no family any more: write amiFamily: AL2, select the images by amiSelectorTerms, "+
-			"and give the root disk in blockDeviceMappings as deviceName /dev/sda1"))
+		r.ubuntu(s, at)
 		return
 	}
 	if len(s.AMISelectorTerms) > 0 {
@@ -113,6 +112,24 @@ func (r *Result) image(s *awsv1.EC2NodeClassSpec, family string, path *field.Pat
 	}
 	s.AMISelectorTerms = []awsv1.AMISelectorTerm{{Alias: alias.String()}}
 	r.note(at, "without amiSelectorTerms it meant the newest image, which is now amiSelectorTerms: [{alias: %s}]", alias)
+}
+
+// ubuntu writes the family Ubuntu out, which today's form does not have: images by their name, user data as AL2 takes it,
+// and the root disk, which is another device than AL2's.
+func (r *Result) ubuntu(s *awsv1.EC2NodeClassSpec, at *field.Path) {
+	s.AMIFamily = new(awsv1.FamilyAL2)
+	if len(s.AMISelectorTerms) == 0 {
+		s.AMISelectorTerms = []awsv1.AMISelectorTerm{{Name: "ubuntu-eks/k8s_*", Owner: "099720109477"}}
+	}
+	r.note(at, "Ubuntu is no family any more: it is read as amiFamily AL2, whose user data Ubuntu's images take; put the version "+
+		"of Kubernetes into amiSelectorTerms[0].name, as in ubuntu-eks/k8s_1.29/images/*")
+	if len(s.BlockDeviceMappings) == 0 {
+		s.BlockDeviceMappings = []awsv1.BlockDeviceMapping{{
+			DeviceName: new("/dev/sda1"), RootVolume: true, EBS: &awsv1.BlockDevice{
+				VolumeSize: new(awsv1.VolumeSize("20Gi")), VolumeType: new("gp3"), Encrypted: new(true),
+			},
+		}}
+	}
 }
 
 // metadataOptions writes the old default of the hop limit out.

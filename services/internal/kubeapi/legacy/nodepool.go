@@ -119,8 +119,8 @@ func (r *Result) disruption(old *disruption, pool *karpenterv1.NodePool) {
 
 func (r *Result) classRef(old *nodeClassRef, path *field.Path) karpenterv1.NodeClassReference {
 	if old == nil {
-		r.fail(field.Required(path, "name the pool's EC2NodeClass, for example {name: default}"))
-		return karpenterv1.NodeClassReference{}
+		r.gap(field.Required(path, "name the pool's EC2NodeClass, for example {name: default}"), "one of the name default")
+		old = &nodeClassRef{Name: "default"}
 	}
 	ref := karpenterv1.NodeClassReference{Group: awsv1.Group, Kind: awsv1.KindEC2NodeClass, Name: old.Name}
 	if old.Kind != "" && old.Kind != awsv1.KindEC2NodeClass {

@@ -48,7 +48,7 @@ type Provisioner struct {
 	} `json:"status"`
 }
 
-func convertProvisioner(old *Provisioner) Result {
+func convertProvisioner(old *Provisioner, profile string) Result {
 	var r Result
 	path := field.NewPath("spec")
 	pool := &karpenterv1.NodePool{ObjectMeta: copyMeta(old.ObjectMeta)}
@@ -58,7 +58,7 @@ func convertProvisioner(old *Provisioner) Result {
 	t := &pool.Spec.Template.Spec
 	t.Taints, t.StartupTaints = old.Spec.Taints, old.Spec.StartupTaints
 	t.Requirements = r.impliedRequirements(old, path.Child("requirements"))
-	t.NodeClassRef = r.provider(old, path)
+	t.NodeClassRef = r.provider(old, profile, path)
 	pool.Spec.Limits, pool.Spec.Weight = old.Spec.Limits.Resources, old.Spec.Weight
 	r.timesToLive(old, pool, path)
 	r.Kubelet = r.withoutContainerRuntime(old.Spec.KubeletConfiguration, path.Child("kubeletConfiguration"))
@@ -102,7 +102,7 @@ func (r *Result) impliedRequirements(old *Provisioner, path *field.Path) []karpe
 
 // provider names the node class: the one that the AWSNodeTemplate becomes, or one
 // made from the settings inside the Provisioner, under its name.
-func (r *Result) provider(old *Provisioner, path *field.Path) karpenterv1.NodeClassReference {
+func (r *Result) provider(old *Provisioner, profile string, path *field.Path) karpenterv1.NodeClassReference {
 	ref := karpenterv1.NodeClassReference{Group: awsv1.Group, Kind: awsv1.KindEC2NodeClass}
 	switch {
 	case old.Spec.Provider != nil && old.Spec.ProviderRef != nil:
@@ -110,12 +110,16 @@ func (r *Result) provider(old *Provisioner, path *field.Path) karpenterv1.NodeCl
 	case old.Spec.Provider != nil:
 		template := &AWSNodeTemplate{Spec: *old.Spec.Provider}
 		template.Name = old.Name
-		inner := convertAWSNodeTemplate(template)
+		inner := convertAWSNodeTemplate(template, profile)
 		ref.Name = old.Name
 		r.Class, _ = inner.Object.(*awsv1.EC2NodeClass)
 		r.note(path.Child("provider"), "becomes the EC2NodeClass %s", old.Name)
 		for _, n := range inner.Notes {
 			r.Notes = append(r.Notes, Note{Field: innerField(path, n.Field), Message: n.Message})
+		}
+		for _, g := range inner.Gaps {
+			g.Problem.Field = innerField(path, g.Problem.Field)
+			r.Gaps = append(r.Gaps, g)
 		}
 		for _, p := range inner.Problems {
 			p.Field = innerField(path, p.Field)
@@ -129,7 +133,8 @@ func (r *Result) provider(old *Provisioner, path *field.Path) karpenterv1.NodeCl
 		}
 		r.note(at, "is now spec.template.spec.nodeClassRef, the EC2NodeClass %s", ref.Name)
 	default:
-		r.fail(field.Required(path.Child("providerRef"), "name the AWSNodeTemplate, for example {name: default}"))
+		ref.Name = old.Name
+		r.gap(field.Required(path.Child("providerRef"), "name the AWSNodeTemplate, for example {name: default}"), "one of the Provisioner's name")
 	}
 	return ref
 }

@@ -46,7 +46,7 @@ type AWSNodeTemplateSpec struct {
 	DetailedMonitoring    *bool                      `json:"detailedMonitoring,omitempty"`
 }
 
-func convertAWSNodeTemplate(old *AWSNodeTemplate) Result {
+func convertAWSNodeTemplate(old *AWSNodeTemplate, profile string) Result {
 	var r Result
 	path := field.NewPath("spec")
 	class := &awsv1.EC2NodeClass{ObjectMeta: copyMeta(old.ObjectMeta)}
@@ -55,8 +55,10 @@ func convertAWSNodeTemplate(old *AWSNodeTemplate) Result {
 	for _, t := range r.terms(old.Spec.SubnetSelector, path.Child("subnetSelector")) {
 		s.SubnetSelectorTerms = append(s.SubnetSelectorTerms, awsv1.SubnetSelectorTerm{ID: t.id, Tags: t.tags})
 	}
-	for _, t := range r.terms(old.Spec.SecurityGroupSelector, path.Child("securityGroupSelector")) {
-		s.SecurityGroupSelectorTerms = append(s.SecurityGroupSelectorTerms, awsv1.SecurityGroupSelectorTerm{ID: t.id, Tags: t.tags})
+	if len(old.Spec.SecurityGroupSelector) > 0 || old.Spec.LaunchTemplate == nil {
+		for _, t := range r.terms(old.Spec.SecurityGroupSelector, path.Child("securityGroupSelector")) {
+			s.SecurityGroupSelectorTerms = append(s.SecurityGroupSelectorTerms, awsv1.SecurityGroupSelectorTerm{ID: t.id, Tags: t.tags})
+		}
 	}
 	if len(old.Spec.AMISelector) > 0 {
 		for _, t := range r.terms(old.Spec.AMISelector, path.Child("amiSelector")) {
@@ -67,17 +69,26 @@ func convertAWSNodeTemplate(old *AWSNodeTemplate) Result {
 	if old.Spec.AMIFamily != nil {
 		family = *old.Spec.AMIFamily
 	}
+	s.BlockDeviceMappings = old.Spec.BlockDeviceMappings
 	r.image(s, family, path)
 	if old.Spec.LaunchTemplate != nil {
-		r.fail(field.Forbidden(path.Child("launchTemplate"), "launch templates of one's own are no longer taken: write its content as "+
-			"amiSelectorTerms, userData, blockDeviceMappings, metadataOptions and securityGroupSelectorTerms"))
+		r.gap(field.Forbidden(path.Child("launchTemplate"), "launch templates of one's own are no longer taken: write its content as "+
+			"amiSelectorTerms, userData, blockDeviceMappings, metadataOptions and securityGroupSelectorTerms"), "the images and disks of family "+family)
+		if len(s.SecurityGroupSelectorTerms) == 0 {
+			s.SecurityGroupSelectorTerms = []awsv1.SecurityGroupSelectorTerm{{Name: *old.Spec.LaunchTemplate}}
+		}
 	}
 	s.InstanceProfile = old.Spec.InstanceProfile
+	if s.InstanceProfile == nil && profile != "" {
+		s.InstanceProfile = &profile
+	}
 	if s.InstanceProfile == nil {
-		r.fail(field.Required(path.Child("instanceProfile"), "it came from the setting aws.defaultInstanceProfile, which is gone: write it here"))
+		s.InstanceProfile = new("assumed")
+		r.gap(field.Required(path.Child("instanceProfile"), "it came from the setting aws.defaultInstanceProfile, which is gone: write it here"),
+			"a profile that nodes can join with")
 	}
 	s.UserData, s.Tags, s.Context = old.Spec.UserData, old.Spec.Tags, old.Spec.Context
-	s.BlockDeviceMappings, s.DetailedMonitoring = old.Spec.BlockDeviceMappings, old.Spec.DetailedMonitoring
+	s.DetailedMonitoring = old.Spec.DetailedMonitoring
 	r.metadataOptions(s, old.Spec.MetadataOptions, path.Child("metadataOptions"))
 	r.Object = class.DeepCopy()
 	return r

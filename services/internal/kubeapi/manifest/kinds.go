@@ -1,12 +1,14 @@
 package manifest
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -38,11 +40,14 @@ func used() map[schema.GroupVersion][]string {
 type treatment int
 
 const (
-	takeIt   treatment = iota // read it as a known type
-	takeOld                   // read it as an old form and convert it
-	skipIt                    // Kerf has no use for it
-	refuseIt                  // Kerf would need it, and can't read it
-	listIt                    // a list of other objects
+	takeIt    treatment = iota // read it as a known type
+	takeOld                    // read it as an old form and convert it
+	skipIt                     // Kerf has no use for it
+	refuseIt                   // Kerf would need it, and can't read it
+	listIt                     // a list of other objects
+	foreignIt                  // another program's, which users may take for Kerf's
+	scaleIt                    // says how many replicas a workload has
+	rolloutIt                  // makes pods as a Deployment does
 )
 
 // kinds knows what to do with each kind.
@@ -57,6 +62,9 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 	if err != nil {
 		return refuseIt, "apiVersion: want group/version such as apps/v1"
 	}
+	if t, why := foreign(gv, kind); t != skipIt {
+		return t, why
+	}
 	if slices.Contains(k.used[gv], kind) {
 		return takeIt, ""
 	}
@@ -70,7 +78,7 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 		return refuseIt, "apiVersion: " + apiVersion + " is too old or too new: write " + version
 	}
 	if ours(gv.Group) {
-		return refuseIt, apiVersion + " " + kind + " is not supported yet: leave it out"
+		return refuseIt, apiVersion + " " + kind + " is not a kind that Kerf knows" + cmp.Or(near.Question(kind, k.used[gv]), ": leave it out")
 	}
 	return skipIt, ""
 }
@@ -78,7 +86,16 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 // ours tells groups whose kinds change what Kerf decides, so that leaving one out
 // must be the user's choice.
 func ours(group string) bool {
-	return group == karpenterv1.Group || group == awsv1.Group || group == "kerf.dev"
+	return slices.Contains([]string{karpenterv1.Group, awsv1.Group, autoscalingv1beta1.GroupVersion().Group, "kerf.dev"}, group)
+}
+
+// clusterScoped tells the kinds that are in no namespace, of those that are read.
+func clusterScoped(kind string) bool {
+	return slices.Contains([]string{
+		"CSINode", "DeviceClass", "Namespace", "Node", "PersistentVolume", "PriorityClass", "ResourceSlice", "RuntimeClass",
+		"StorageClass", "VolumeAttachment", karpenterv1.KindNodeClaim, karpenterv1.KindNodePool, awsv1.KindEC2NodeClass,
+		karpenterv1alpha1.KindNodeOverlay,
+	}, kind)
 }
 
 // itemKind is the kind of the items of a list such as PodList, and "" for the

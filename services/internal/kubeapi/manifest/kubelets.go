@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
@@ -42,11 +43,33 @@ func (r *reader) moveKubelets() {
 		}
 	}
 	for _, name := range order {
+		if r.options.Assume {
+			users[name].pools = r.ownClasses(classes[name], users[name].pools)
+		}
 		err := legacy.MoveKubelet(classes[name], users[name].ref, users[name].pools)
 		if poolErr, ok := errors.AsType[*legacy.PoolError](err); ok {
 			r.fail(r.placeOf(poolErr.Pool, users[name].first), "NodePool "+poolErr.Pool, poolErr.Problem.Field, poolErr.Problem.ErrorBody())
 		}
 	}
+}
+
+// ownClasses gives pools that want other kubelet settings than the pools beside them a class each, and returns the others.
+func (r *reader) ownClasses(class *awsv1.EC2NodeClass, pools []legacy.PoolKubelet) []legacy.PoolKubelet {
+	if class == nil {
+		return pools
+	}
+	own := legacy.OwnClasses(class, pools)
+	for _, e := range slices.Clone(r.read) {
+		pool, ok := e.object.(*karpenterv1.NodePool)
+		if !ok || own[pool.Name] == nil {
+			continue
+		}
+		copied := own[pool.Name]
+		pool.Spec.Template.Spec.NodeClassRef.Name = copied.Name
+		r.warn(e.place, e.name, "spec.template.spec.kubelet", "other pools of EC2NodeClass "+class.Name+" have other settings; assumed: a class of its own, "+copied.Name)
+		r.add(entry{place: e.place, name: awsv1.KindEC2NodeClass + " " + copied.Name, object: copied})
+	}
+	return slices.DeleteFunc(pools, func(p legacy.PoolKubelet) bool { return own[p.Pool] != nil })
 }
 
 func (r *reader) placeOf(pool string, fallback entry) Place {

@@ -221,7 +221,6 @@ func TestWhatCannotBeCarriedOverIsAnError(t *testing.T) {
 		},
 		"WhenEmpty without a time":         {oldPool("a", "c", "") + "  disruption: {consolidationPolicy: WhenEmpty}\n", found{1, 1, "NodePool a", "spec.disruption.consolidateAfter"}},
 		"a policy of today in an old form": {oldPool("a", "c", "") + "  disruption: {consolidationPolicy: WhenEmptyOrUnderutilized}\n", found{1, 1, "NodePool a", "spec.disruption.consolidationPolicy"}},
-		"the family Ubuntu":                {oldClass("c", "  amiFamily: Ubuntu\n"), found{1, 1, "EC2NodeClass c", "spec.amiFamily"}},
 		"the family Custom without images": {oldClass("c", "  amiFamily: Custom\n"), found{1, 1, "EC2NodeClass c", "spec.amiSelectorTerms"}},
 		"no family":                        {oldClass("c", ""), found{1, 1, "EC2NodeClass c", "spec.amiFamily"}},
 		"a provisioner without a template": {provisioner + "  weight: 1\n", found{1, 1, "Provisioner a", "spec.providerRef"}},

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,19 +24,34 @@ func Decode(r io.Reader, source string) ([]runtime.Object, []Warning, error) {
 	return Read(Source{Name: source, Reader: r})
 }
 
+// Read reads with the zero Options.
+func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
+	return Options{}.Read(sources...)
+}
+
+// Options are how sources are understood. The zero value takes them as they are written.
+type Options struct {
+	// Assume fills in what is missing or gone, where a plan does not depend on it, with a warning for each: a class that
+	// pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read for
+	// what they run: a Rollout as a Deployment, an autoscaler as its least number of replicas.
+	Assume bool
+	// InstanceProfile is what the old setting aws.defaultInstanceProfile was; "" when that is not known.
+	InstanceProfile string
+}
+
 // Read reads all sources as one input and returns its objects in the order in
 // which they stand there, in today's forms, with kind and apiVersion set. The
 // sources belong together: settings that an old form kept in one object move to
-// the object that keeps them today, and the same object twice is an error.
+// the object that keeps them today. The same object twice is an error, unless both are alike.
 //
 // The error joins up to MaxErrors *Errors, or is what a reader returned; then there
-// are no objects. Namespaces are as they stand: "" is up to the caller.
-func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
+// are no objects. Namespaces are as they stand, "" is up to the caller; kinds without one get "".
+func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 	scheme, err := kubeapi.Scheme()
 	if err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
-	r := &reader{kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]Place{}}
+	r := &reader{options: o, kinds: kinds{scheme: scheme, used: used()}, seen: map[identity]entry{}}
 	for _, src := range sources {
 		docs, err := split(src)
 		if err != nil {
@@ -47,6 +63,10 @@ func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 				return nil, r.warnings, errors.Join(r.errs...)
 			}
 		}
+	}
+	r.warnSkipped()
+	if o.Assume {
+		r.assume()
 	}
 	r.moveKubelets()
 	if len(r.errs) > 0 {
@@ -77,9 +97,12 @@ type entry struct {
 
 // reader collects objects, warnings and errors.
 type reader struct {
+	options  Options
 	kinds    kinds
 	read     []entry
-	seen     map[identity]Place
+	seen     map[identity]entry
+	skipped  []skipped
+	scalers  []scaler
 	warnings []Warning
 	errs     []error
 }
@@ -119,7 +142,11 @@ func (r *reader) object(doc document, depth int) {
 	treatment, problem := r.kinds.treat(h.APIVersion, h.Kind)
 	switch treatment {
 	case skipIt:
-		r.warn(doc.place, h.title(), "", fmt.Sprintf("skipped: Kerf does not look at %s %s", h.APIVersion, h.Kind))
+		r.skip(doc.place, h)
+	case foreignIt:
+		r.warn(doc.place, h.title(), "", "skipped: "+problem)
+	case scaleIt, rolloutIt:
+		r.stranger(doc, h, treatment)
 	case refuseIt:
 		r.fail(doc.place, h.title(), "", problem)
 	case listIt:
@@ -201,7 +228,7 @@ func (r *reader) known(doc document, h header) {
 		r.fail(doc.place, h.title(), "", err.Error())
 		return
 	}
-	if !r.strict(doc, h, obj) {
+	if !r.strict(doc, h, obj) || r.foreignPool(doc.place, h, obj) {
 		return
 	}
 	e := entry{place: doc.place, name: h.title(), object: obj}
@@ -216,10 +243,17 @@ func (r *reader) old(doc document, h header) {
 	if !r.strict(doc, h, form) {
 		return
 	}
-	result, err := legacy.Convert(form)
+	result, err := legacy.Convert(form, r.options.InstanceProfile)
 	if err != nil {
 		r.fail(doc.place, h.title(), "", err.Error())
 		return
+	}
+	for _, g := range result.Gaps {
+		if r.options.Assume {
+			r.warn(doc.place, h.title(), g.Problem.Field, g.Problem.Detail+"; assumed: "+g.Assumed)
+		} else {
+			r.fail(doc.place, h.title(), g.Problem.Field, g.Problem.ErrorBody())
+		}
 	}
 	for _, p := range result.Problems {
 		r.fail(doc.place, h.title(), p.Field, p.ErrorBody())
@@ -239,8 +273,18 @@ func (r *reader) old(doc document, h header) {
 	}
 }
 
-// strict decodes into obj and tells whether nothing was wrong.
+// strict decodes into obj and tells whether nothing was wrong. In kinds that are not ours, fields that are not known or
+// given twice are ignored with a warning, as by the API server: few of them matter to a plan.
 func (r *reader) strict(doc document, h header, obj any) bool {
+	gv, _ := schema.ParseGroupVersion(h.APIVersion)
+	mild := !ours(gv.Group)
+	if doc.twice != nil && !mild {
+		r.errs = append(r.errs, doc.twice)
+		return false
+	}
+	if doc.twice != nil {
+		r.warn(doc.twice.Place, h.title(), "", doc.twice.Problem+": the last one counts")
+	}
 	problems, err := kjson.UnmarshalStrict(doc.json, obj)
 	if err != nil {
 		r.wrongValue(doc, h, obj, err)
@@ -255,13 +299,17 @@ func (r *reader) strict(doc document, h header, obj any) bool {
 			path = fieldErr.FieldPath()
 			place.Line = lineOf(doc, path)
 		}
-		message := "unknown field"
+		message, mildly := "unknown field", "unknown field: ignored"
 		if strings.HasPrefix(p.Error(), "duplicate field") {
-			message = "given twice"
+			message, mildly = "given twice", "given twice: the last one counts"
 		}
-		r.fail(place, h.title(), path, message)
+		if mild {
+			r.warn(place, h.title(), path, mildly)
+		} else {
+			r.fail(place, h.title(), path, message)
+		}
 	}
-	return len(problems) == 0
+	return mild || len(problems) == 0
 }
 
 // wrongValue reports a value of the wrong type or form.
@@ -309,6 +357,9 @@ func (r *reader) add(e entry) {
 		r.fail(e.place, e.name, "metadata", err.Error())
 		return
 	}
+	if r.options.Assume && accessor.GetName() == "" {
+		accessor.SetName(strings.TrimRight(accessor.GetGenerateName(), "-."))
+	}
 	if accessor.GetName() == "" {
 		r.fail(e.place, e.name, "metadata.name", "missing: give the object a name")
 		return
@@ -317,16 +368,22 @@ func (r *reader) add(e entry) {
 		r.fail(e.place, e.name, "", fmt.Sprintf("more than %d objects", MaxObjects))
 		return
 	}
-	namespace := accessor.GetNamespace()
-	if namespace == "" {
-		namespace = "default" // which is what it means, and for kinds without one all the same
+	kind := e.object.GetObjectKind().GroupVersionKind().GroupKind()
+	if accessor.GetNamespace() != "" && clusterScoped(kind.Kind) {
+		accessor.SetNamespace("")
+		e.name = kind.Kind + " " + accessor.GetName()
+		r.warn(e.place, e.name, "metadata.namespace", "ignored: a "+kind.Kind+" is in no namespace")
 	}
-	id := identity{e.object.GetObjectKind().GroupVersionKind().GroupKind(), namespace, accessor.GetName()}
+	id := identity{kind, cmp.Or(accessor.GetNamespace(), "default"), accessor.GetName()}
 	if first, again := r.seen[id]; again {
-		r.fail(e.place, e.name, "", "defined twice: it is also in "+first.String())
+		if reflect.DeepEqual(first.object, e.object) {
+			r.warn(e.place, e.name, "", "the same as in "+first.place.String()+": read once")
+		} else {
+			r.fail(e.place, e.name, "", "defined twice: it is also in "+first.place.String())
+		}
 		return
 	}
-	r.seen[id] = e.place
+	r.seen[id] = e
 	r.read = append(r.read, e)
 }
 

@@ -19,6 +19,8 @@ type document struct {
 	json  []byte
 	// What is wrong with its text; then it has no JSON.
 	err error
+	// A field that its text gives twice; nil for none. Whether that is wrong, its kind decides.
+	twice *Error
 	// The text that it was read from, for finding a field's line again.
 	text []byte
 }
@@ -90,12 +92,12 @@ func splitYAML(name string, text []byte) ([]document, error) {
 		if number > MaxDocuments {
 			return nil, tooMany(name)
 		}
-		asJSON, err := yaml.YAMLToJSONStrict(part.text)
-		if err != nil {
-			docs = append(docs, document{place: place, err: yamlError(place, err)})
-			continue
+		doc := document{place: place, text: part.text}
+		var err error
+		if doc.json, err = yaml.YAMLToJSONStrict(part.text); err != nil {
+			doc = mildly(doc, yamlError(place, err))
 		}
-		docs = append(docs, document{place: place, json: asJSON, text: part.text})
+		docs = append(docs, doc)
 	}
 	return docs, nil
 }
@@ -154,9 +156,19 @@ func blank(text []byte) bool {
 
 var lineNumber = regexp.MustCompile(`line (\d+): ?`)
 
+// mildly reads a document again that is not strictly YAML, where that is for want of unique fields.
+func mildly(doc document, problem *Error) document {
+	asJSON, err := yaml.YAMLToJSON(doc.text)
+	if err != nil {
+		return document{place: doc.place, err: problem}
+	}
+	doc.json, doc.twice = asJSON, problem
+	return doc
+}
+
 // yamlError moves the line that the parser counts within the document to the line
 // in the source.
-func yamlError(place Place, err error) error {
+func yamlError(place Place, err error) *Error {
 	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	message = strings.TrimPrefix(message, "yaml: ")
 	if m := lineNumber.FindStringSubmatchIndex(message); m != nil {

@@ -280,7 +280,6 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"an unparsable manifest":        {[]string{"plan", "-f", torn}, []string{"torn.yaml"}},
 		"an unknown field":              {[]string{"plan", "-f", unknown, "-f", class}, []string{"unknown.yaml", "NodePool default", "spec.limit"}},
 		"an impossible requirement":     {[]string{"plan", "-f", impossible, "-f", class}, []string{"impossible.yaml", "NodePool default", "spec.template.spec.requirements[0].values"}},
-		"a node class that is missing":  {[]string{"plan", "-f", inflate + "nodepool.yaml"}, []string{"nodepool.yaml", "NodePool default", "nodeClassRef", "EC2NodeClass default"}},
 		"an empty file":                 {[]string{"plan", "-f", empty}, []string{"empty.yaml", "empty"}},
 		"a directory without manifests": {[]string{"plan", "-f", sub}, []string{"sub", "no manifests"}},
 		"a snapshot that contradicts":   {[]string{"plan", "-f", stale}, []string{"stale.json", "node", "without an id"}},

@@ -11,6 +11,7 @@ import (
 
 func newConvert(std IO) *cobra.Command {
 	var paths []string
+	var options manifest.Options
 	c := &cobra.Command{
 		Use:   "convert -f FILE...",
 		Short: "Print manifests in their present form",
@@ -23,6 +24,7 @@ settings may move from one object to another.`,
 		Args:    moreFiles(&paths),
 	}
 	c.Flags().StringArrayVarP(&paths, "file", "f", nil, "`file` or directory of manifests; - is standard input; may be repeated")
+	c.Flags().StringVar(&options.InstanceProfile, "default-instance-profile", "", "what the old setting aws.defaultInstanceProfile was: the `name` that AWSNodeTemplates without one get")
 	c.RunE = func(*cobra.Command, []string) error {
 		if len(paths) == 0 {
 			return errors.New("nothing to convert: name manifests with -f; see kerf convert --help")
@@ -31,11 +33,11 @@ settings may move from one object to another.`,
 		if err != nil {
 			return err
 		}
-		objects, warnings, err := offline.Objects(files)
+		objects, warnings, err := offline.Objects(files, options)
+		std.warn(warnings)
 		if err != nil {
 			return err
 		}
-		std.warn(warnings)
 		return manifest.Encode(std.Out, objects...)
 	}
 	return c

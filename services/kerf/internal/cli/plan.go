@@ -110,10 +110,10 @@ func (p *planFlags) check() error {
 // run reads, asks and prints.
 func (p *planFlags) run(ctx context.Context, std IO) error {
 	in, err := p.load(ctx, std)
+	std.warn(in.Warnings)
 	if err != nil {
 		return err
 	}
-	std.warn(in.Warnings)
 	policy, err := p.policy.weigh(std.In, in.Policy)
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func (p *planFlags) print(std IO, in offline.Input, a answer, asJSON bool) error
 	case p.explain != "":
 		return render.Explain(std.Out, view, p.explain, std.style())
 	case asJSON:
-		return render.PlanJSON(std.Out, a.PlanResponse, a.advice)
+		return render.PlanJSON(std.Out, a.PlanResponse, a.advice, in.Warnings)
 	default:
 		return render.Plan(std.Out, view, std.style())
 	}

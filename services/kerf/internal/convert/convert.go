@@ -10,7 +10,6 @@ package convert
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,26 +111,31 @@ func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
 // Len is how many objects were taken that can be planned for or with.
 func (b *Builder) Len() int { return b.objects }
 
-// Snapshot is the cluster that the manifests describe, at the time now, with everything that the world sells. assumed
-// says in one sentence each what it holds that neither manifests nor catalogue say. Errors about an object are
-// *ObjectErrors and name the field.
-func (b *Builder) Snapshot(w World, now time.Time) (s *clusterpb.Snapshot, assumed []string, err error) {
-	if err := b.checkPools(); err != nil {
-		return nil, nil, err
-	}
+// Built is what manifests and a world make together.
+type Built struct {
+	Snapshot *clusterpb.Snapshot
+	// Assumed says in one sentence each what the snapshot holds that neither manifests nor catalogue say.
+	Assumed []string
+	// Warnings are what the user should know of the objects, a line each.
+	Warnings []string
+}
+
+// Snapshot is the cluster that the manifests describe, at the time now, with everything that the world sells. Errors
+// about an object are *ObjectErrors and name the field.
+func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	events, err := b.cluster.Events(now)
 	if err != nil {
-		return nil, nil, err
+		return Built{}, err
 	}
 	inv, err := b.inventory(w)
 	if err != nil {
-		return nil, nil, err
+		return Built{}, err
 	}
 	for _, o := range wire.InventoryObjects(inv.snapshot) {
 		events = append(events, snapshot.Put(now, o))
 	}
-	s = wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
-	return s, b.assumed(w, inv), checkBuffers(s)
+	s := wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
+	return Built{s, b.assumed(w, inv), inv.warnings}, checkBuffers(s)
 }
 
 // checkBuffers finds capacity buffers that ask for nothing, because what they refer to is not among the manifests or has
@@ -151,19 +155,6 @@ func checkBuffers(s *clusterpb.Snapshot) error {
 			text += " among the files; add its manifest"
 		}
 		return &ObjectError{Title(autoscalingv1beta1.KindCapacityBuffer, namespace, name), errors.New(text)}
-	}
-	return nil
-}
-
-// checkPools finds pools whose node class is not among the manifests. In a cluster such a pool waits for its class; in a
-// dry run somebody forgot a file, and a plan without the pool would not be what was asked for.
-func (b *Builder) checkPools() error {
-	for _, p := range b.pools {
-		name := p.Spec.Template.Spec.NodeClassRef.Name
-		if !slices.ContainsFunc(b.classes, func(c *awsv1.EC2NodeClass) bool { return c.Name == name }) {
-			return &ObjectError{Title(karpenterv1.KindNodePool, "", p.Name), fmt.Errorf(
-				"spec.template.spec.nodeClassRef.name: there is no EC2NodeClass %s among the files; add its manifest", name)}
-		}
 	}
 	return nil
 }

@@ -80,10 +80,11 @@ func TestSnapshotOfTheStory(t *testing.T) {
 	t.Parallel()
 	c := bundled(t)
 	b := builder(t, pool(t), class(t), object[appsv1.Deployment](t, "inflate-5.yaml"))
-	s, assumed, err := b.Snapshot(convert.World{Catalog: c}, now())
+	built, err := b.Snapshot(convert.World{Catalog: c}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := built.Snapshot
 	if b.Len() != 3 || len(s.GetPods()) != 5 || len(s.GetPodClasses()) != 1 || len(s.GetNodePools()) != 1 {
 		t.Errorf("%d objects, %d pods, %d classes, %d pools; want 3, 5, 1, 1",
 			b.Len(), len(s.GetPods()), len(s.GetPodClasses()), len(s.GetNodePools()))
@@ -100,7 +101,7 @@ func TestSnapshotOfTheStory(t *testing.T) {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
 	want := []string{"list prices of us-east-1, and a subnet in each of its zones", "no DaemonSets, because none is among the files"}
-	if diff := cmp.Diff(want, assumed); diff != "" {
+	if diff := cmp.Diff(want, built.Assumed); diff != "" {
 		t.Errorf("assumed (-want +got):\n%s", diff)
 	}
 	if len(s.GetCatalogs()[0].GetInstanceTypes()) < 700 {
@@ -110,12 +111,12 @@ func TestSnapshotOfTheStory(t *testing.T) {
 
 func TestOfferingsArePricedOnceForEachPlace(t *testing.T) {
 	t.Parallel()
-	s, _, err := builder(t, class(t)).Snapshot(convert.World{Catalog: bundled(t), Zones: []string{"us-east-1b"}}, now())
+	built, err := builder(t, class(t)).Snapshot(convert.World{Catalog: bundled(t), Zones: []string{"us-east-1b"}}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []*clusterpb.Offering
-	for _, o := range s.GetOfferings() {
+	for _, o := range built.Snapshot.GetOfferings() {
 		if o.GetZone() != "us-east-1b" {
 			t.Fatalf("%v is not in us-east-1b", o)
 		}
@@ -136,12 +137,12 @@ func TestZonesHaveTheIDsOfTheStatus(t *testing.T) {
 	t.Parallel()
 	c := class(t)
 	c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1a", ZoneID: "use1-az2"}, {ID: "subnet-2", Zone: "us-east-1b"}}
-	s, _, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	built, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, o := range s.GetOfferings() {
+	for _, o := range built.Snapshot.GetOfferings() {
 		got[o.GetZone()] = o.GetZoneId()
 	}
 	if diff := cmp.Diff(map[string]string{"us-east-1a": "use1-az2", "us-east-1b": ""}, got); diff != "" {
@@ -154,19 +155,19 @@ func TestClassesWithEqualSettingsShareACatalog(t *testing.T) {
 	same, other := class(t), class(t)
 	same.Name, other.Name = "same", "other"
 	other.Spec.Kubelet = &runtime.RawExtension{Raw: []byte(`{"maxPods": 20}`)}
-	s, _, err := builder(t, class(t), same, other).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	built, err := builder(t, class(t), same, other).Snapshot(convert.World{Catalog: bundled(t)}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := map[string]string{}
-	for _, c := range s.GetNodeClasses() {
+	for _, c := range built.Snapshot.GetNodeClasses() {
 		ids[c.GetName()] = c.GetCatalogId()
 	}
-	if len(s.GetCatalogs()) != 2 || ids["default"] != ids["same"] || ids["default"] == ids["other"] {
-		t.Errorf("%d catalogs, ids %v", len(s.GetCatalogs()), ids)
+	if len(built.Snapshot.GetCatalogs()) != 2 || ids["default"] != ids["same"] || ids["default"] == ids["other"] {
+		t.Errorf("%d catalogs, ids %v", len(built.Snapshot.GetCatalogs()), ids)
 	}
 	var pods []int64
-	for _, c := range s.GetCatalogs() {
+	for _, c := range built.Snapshot.GetCatalogs() {
 		i := slices.IndexFunc(c.GetInstanceTypes(), func(x *clusterpb.InstanceType) bool { return x.GetName() == "m5.large" })
 		for _, a := range c.GetInstanceTypes()[i].GetAllocatable() {
 			if a.GetResource() == "pods" {
@@ -187,11 +188,11 @@ func TestTheStatusOfALiveClassIsTakenAtItsWord(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(`[{id: ami-1, name: mine, requirements: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}]`), &c.Status.AMIs); err != nil {
 		t.Fatal(err)
 	}
-	s, assumed, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	built, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.GetNodeClasses()[0]
+	got := built.Snapshot.GetNodeClasses()[0]
 	want := &clusterpb.NodeClass{
 		Name: "default", CatalogId: got.GetCatalogId(), Hash: got.GetHash(), Zones: []string{"us-east-1a", "us-east-1c"},
 		Images: []*clusterpb.MachineImage{{Id: "ami-1", Name: "mine", Requirements: []*clusterpb.Requirement{
@@ -201,8 +202,8 @@ func TestTheStatusOfALiveClassIsTakenAtItsWord(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if assumed[0] != "list prices of us-east-1" {
-		t.Errorf("assumed %q", assumed)
+	if built.Assumed[0] != "list prices of us-east-1" {
+		t.Errorf("assumed %q", built.Assumed)
 	}
 }
 
@@ -210,12 +211,12 @@ func TestImagesThatOnlyAWSKnowsAreAssumedAloud(t *testing.T) {
 	t.Parallel()
 	c, family := class(t), awsv1.FamilyAL2023
 	c.Spec.AMIFamily, c.Spec.AMISelectorTerms = &family, []awsv1.AMISelectorTerm{{ID: "ami-0123456789abcdef0"}}
-	_, assumed, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	built, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(assumed, "EC2NodeClass default has images for amd64 and arm64") {
-		t.Errorf("assumed %q", assumed)
+	if !slices.Contains(built.Assumed, "EC2NodeClass default has images for amd64 and arm64") {
+		t.Errorf("assumed %q", built.Assumed)
 	}
 }
 
@@ -225,14 +226,6 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		change func(p *karpenterv1.NodePool, c *awsv1.EC2NodeClass)
 		want   string
 	}{
-		"a pool whose class is missing": {
-			func(p *karpenterv1.NodePool, _ *awsv1.EC2NodeClass) { p.Spec.Template.Spec.NodeClassRef.Name = "gpu" },
-			"NodePool default: spec.template.spec.nodeClassRef.name: there is no EC2NodeClass gpu",
-		},
-		"a field that is not carried out": {
-			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) { c.Spec.Context = new(string) },
-			"EC2NodeClass default: spec.context",
-		},
 		"a subnet of another region": {
 			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {
 				c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "eu-west-1a"}}
@@ -251,7 +244,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			t.Parallel()
 			p, c := pool(t), class(t)
 			tt.change(p, c)
-			_, _, err := builder(t, p, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+			_, err := builder(t, p, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
@@ -293,11 +286,11 @@ func TestPodsPayForTheirRuntime(t *testing.T) {
 			Tolerations:  []corev1.Toleration{{Key: "gvisor", Operator: corev1.TolerationOpExists}},
 		},
 	}
-	s, _, err := builder(t, pool(t), class(t), d, rc).Snapshot(convert.World{Catalog: bundled(t)}, now())
+	built, err := builder(t, pool(t), class(t), d, rc).Snapshot(convert.World{Catalog: bundled(t)}, now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := s.GetPodClasses()[0]
+	got := built.Snapshot.GetPodClasses()[0]
 	if cpu := got.GetRequests()[0]; cpu.GetResource() != "cpu" || cpu.GetValue() != 300 {
 		t.Errorf("requests %v, want 300 millicores", cpu)
 	}
@@ -307,5 +300,54 @@ func TestPodsPayForTheirRuntime(t *testing.T) {
 	}
 	if len(got.GetTolerations()) != 1 || got.GetTolerations()[0].GetKey() != "gvisor" {
 		t.Errorf("tolerations %v", got.GetTolerations())
+	}
+}
+
+// TestWhatKerfLaunchesNothingWithIsPlannedFor: a dry run is for those who don't run Kerf yet.
+func TestWhatKerfLaunchesNothingWithIsPlannedFor(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(c *awsv1.EC2NodeClassSpec)
+		want   []string
+	}{
+		"a field that is not carried out": {
+			func(c *awsv1.EC2NodeClassSpec) { c.Context = new("a") },
+			[]string{"EC2NodeClass default: spec.context: this version of Kerf does not support it; remove it; the plan is made as if it were not set"},
+		},
+		"AL2": {
+			func(c *awsv1.EC2NodeClassSpec) { c.AMISelectorTerms[0].Alias = "al2@latest" },
+			[]string{"does not support AL2", "EKS publishes no newer images"},
+		},
+		"Windows": {
+			func(c *awsv1.EC2NodeClassSpec) { c.AMISelectorTerms[0].Alias = "windows2022@latest" },
+			[]string{"does not support Windows2022", "the licence of Windows comes on top"},
+		},
+		"a setting that is only passed on": {
+			func(c *awsv1.EC2NodeClassSpec) {
+				c.Kubelet = &runtime.RawExtension{Raw: []byte(`{"topologyManagerPolicy": "restricted"}`)}
+			},
+			[]string{"spec.kubelet: this version of Kerf does not carry out topologyManagerPolicy"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := class(t)
+			tt.change(&c.Spec)
+			built, err := builder(t, c).Snapshot(convert.World{Catalog: bundled(t)}, now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			resolved, err := convert.Resolve(c, nil, convert.World{Catalog: bundled(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, said := range []string{strings.Join(built.Warnings, "\n"), strings.Join(resolved.Assumed, "\n")} {
+				for _, want := range tt.want {
+					if !strings.Contains(said, want) {
+						t.Errorf("said %q, without %q", said, want)
+					}
+				}
+			}
+		})
 	}
 }

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +24,8 @@ type inventory struct {
 	// assumedZones says that a class's zones are all of the catalogue's, for want of better.
 	assumedZones  bool
 	assumedImages []string
+	// warnings are about what classes say and Kerf launches nothing with.
+	warnings []string
 }
 
 func (b *Builder) inventory(w World) (inventory, error) {
@@ -50,15 +51,18 @@ func (inv *inventory) add(c *awsv1.EC2NodeClass, w World) error {
 	if err != nil {
 		return err
 	}
-	spec, err := nodeclass.Spec(c, hash)
+	settings, notes, err := nodeclass.ForPlan(c, hash)
 	if err != nil {
-		return cmp.Or(errors.Unwrap(err), err) // without the name, which is said already
+		return err
+	}
+	for _, n := range notes {
+		inv.warnings = append(inv.warnings, Title(awsv1.KindEC2NodeClass, "", c.Name)+": "+n)
 	}
 	zones, err := inv.zones(c, w)
 	if err != nil {
 		return err
 	}
-	id, err := inv.catalog(w.Catalog, nodeclass.Settings(spec))
+	id, err := inv.catalog(w.Catalog, settings)
 	if err != nil {
 		return err
 	}

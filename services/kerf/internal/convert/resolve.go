@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,11 +29,11 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resol
 	if err != nil {
 		return Resolved{}, err
 	}
-	spec, err := nodeclass.Spec(c, hash)
+	settings, notes, err := nodeclass.ForPlan(c, hash)
 	if err != nil {
-		return Resolved{}, cmp.Or(errors.Unwrap(err), err) // without the name, which is said already
+		return Resolved{}, err
 	}
-	id, err := inv.catalog(w.Catalog, nodeclass.Settings(spec))
+	id, err := inv.catalog(w.Catalog, settings)
 	if err != nil {
 		return Resolved{}, err
 	}
@@ -43,6 +41,9 @@ func Resolve(c *awsv1.EC2NodeClass, before *clusterpb.NodeClass, w World) (Resol
 		Name: c.Name, CatalogId: id, Hash: hash, Generation: max(c.Generation, before.GetGeneration()),
 		Reservations: before.GetReservations(),
 	}}
+	for _, n := range notes {
+		out.assume("%s", n)
+	}
 	if err := out.zones(&inv, c, before, w); err != nil {
 		return Resolved{}, err
 	}

@@ -43,7 +43,8 @@ type Options struct {
 	World func() (convert.World, error)
 }
 
-// Load understands files: manifests, or one saved snapshot alone; their content says which.
+// Load understands files: manifests, or one saved snapshot alone; their content says which. Warnings are there beside an
+// error too.
 func Load(files []File, o Options) (Input, error) {
 	for _, f := range files {
 		as := formatOf(f.Data)
@@ -77,9 +78,9 @@ func fromSnapshot(f File, as format, o Options) (Input, error) {
 }
 
 func fromManifests(files []File, o Options) (Input, error) {
-	objects, warnings, err := Objects(files)
+	objects, warnings, err := Objects(files, manifest.Options{Assume: true})
 	if err != nil {
-		return Input{}, err
+		return Input{Warnings: warnings}, err
 	}
 	in := Input{Source: names(files), Now: o.Present, Warnings: warnings}
 	if !o.At.IsZero() {
@@ -89,22 +90,23 @@ func fromManifests(files []File, o Options) (Input, error) {
 	for _, obj := range objects {
 		skipped, err := b.Add(obj)
 		if err != nil {
-			return Input{}, located(files, err)
+			return Input{Warnings: in.Warnings}, located(files, err)
 		}
 		if skipped != "" {
 			in.Warnings = append(in.Warnings, skipped)
 		}
 	}
 	if b.Len() == 0 {
-		return Input{}, fmt.Errorf("%s: nothing in it that could be planned for", names(files))
+		return Input{Warnings: in.Warnings}, fmt.Errorf("%s: nothing in it that could be planned for", names(files))
 	}
 	world, err := o.World()
 	if err != nil {
 		return Input{}, err
 	}
-	in.Snapshot, in.Assumed, err = b.Snapshot(world, in.Now)
+	built, err := b.Snapshot(world, in.Now)
+	in.Snapshot, in.Assumed, in.Warnings = built.Snapshot, built.Assumed, append(in.Warnings, built.Warnings...)
 	if err != nil {
-		return Input{}, located(files, err)
+		return in, located(files, err)
 	}
 	return in, nil
 }
@@ -145,7 +147,7 @@ func LoadPreview(files []File) (Preview, error) {
 		return out, nil
 	}
 	var err error
-	out.Objects, out.Warnings, err = Objects(objects)
+	out.Objects, out.Warnings, err = Objects(objects, manifest.Options{})
 	return out, err
 }
 
@@ -161,18 +163,19 @@ func isPolicy(data []byte) bool {
 	return top["kind"] == nil && top["apiVersion"] == nil && top["items"] == nil
 }
 
-// Objects reads manifests in today's forms, with defaults, and valid. Warnings are a line each.
-func Objects(files []File) (objects []runtime.Object, warnings []string, err error) {
+// Objects reads manifests in today's forms, with defaults, and valid. Warnings are a line each, and are there beside an
+// error too.
+func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnings []string, err error) {
 	sources := make([]manifest.Source, len(files))
 	for i, f := range files {
 		sources[i] = manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data)}
 	}
-	objects, notes, err := manifest.Read(sources...)
-	if err != nil {
-		return nil, nil, err
-	}
+	objects, notes, err := o.Read(sources...)
 	for _, n := range notes {
 		warnings = append(warnings, n.String())
+	}
+	if err != nil {
+		return nil, warnings, err
 	}
 	var errs []error
 	for _, o := range objects {

@@ -264,17 +264,9 @@ func TestLoadRefuses(t *testing.T) {
 				"        - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}\n      expireAfter: 720h", 1)},
 			[]string{"a.yaml", "NodePool default", "spec.template.spec.requirements", "karpenter.sh/capacity-type"},
 		},
-		"a pool whose class is in no file": {
-			map[string]string{"a.yaml": pool, "b.yaml": app},
-			[]string{"a.yaml", "NodePool default", "spec.template.spec.nodeClassRef.name", "EC2NodeClass default"},
-		},
 		"a class that selects no subnets": {
 			map[string]string{"a.yaml": strings.Replace(class, "  subnetSelectorTerms:\n    - tags:\n        karpenter.sh/discovery: kerf-demo\n", "", 1)},
 			[]string{"a.yaml", "EC2NodeClass default", "spec.subnetSelectorTerms"},
-		},
-		"a class with what Kerf does not carry out": {
-			map[string]string{"a.yaml": class + "  context: abc\n", "b.yaml": app},
-			[]string{"a.yaml", "EC2NodeClass default", "spec.context"},
 		},
 		"an overlay of cpu": {
 			map[string]string{"a.yaml": overlay + "  capacity: {cpu: 4}\n", "b.yaml": app},
@@ -292,7 +284,7 @@ func TestLoadRefuses(t *testing.T) {
 			map[string]string{"a.yaml": strings.Replace(buffer, "replicas: 3", "limits: {nvidia.com/gpu: 1}", 1), "b.yaml": app},
 			[]string{"a.yaml", "CapacityBuffer room", "set replicas, percentage, or limits"},
 		},
-		"one object in two files":       {map[string]string{"a.yaml": class, "b.yaml": class}, []string{"b.yaml", "EC2NodeClass default", "a.yaml"}},
+		"one object in two files":       {map[string]string{"a.yaml": class, "b.yaml": class + "  context: abc\n"}, []string{"b.yaml", "EC2NodeClass default", "a.yaml"}},
 		"nothing that could be planned": {map[string]string{"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"}, []string{"a.yaml", "nothing"}},
 		"a snapshot beside manifests":   {map[string]string{"a.pb": string(snapshot), "b.yaml": class}, []string{"a.pb", "alone"}},
 		"a snapshot with a field that is not known": {

@@ -32,10 +32,10 @@ type adviceJSON struct {
 	MorePods                 int    `json:"morePods,omitempty"`
 }
 
-// PlanJSON writes an answer of the planner in proto JSON, and beside its fields the advice, if there is any: a reader of
-// the contract finds what it knows.
-func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice) error {
-	if len(advice) == 0 {
+// PlanJSON writes an answer of the planner in proto JSON, and beside its fields the advice and the warnings, if there
+// are any: a reader of the contract finds what it knows.
+func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice, warnings []string) error {
+	if len(advice)+len(warnings) == 0 {
 		return JSON(w, m)
 	}
 	data, err := page.Marshal(m)
@@ -46,9 +46,12 @@ func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice) error {
 	for i, a := range advice {
 		list[i] = adviceJSON{a.Change, a.Subject, a.Field, a.Note, a.Saving, a.CostAfter, a.MorePods}
 	}
-	more, err := json.Marshal(map[string]any{"advice": list})
+	more, err := json.Marshal(struct {
+		Advice   []adviceJSON `json:"advice,omitempty"`
+		Warnings []string     `json:"warnings,omitempty"`
+	}{list, warnings})
 	if err != nil {
-		return fmt.Errorf("encode advice: %w", err)
+		return fmt.Errorf("encode advice and warnings: %w", err)
 	}
 	data = bytes.TrimSuffix(bytes.TrimSpace(data), []byte("}"))
 	if !bytes.HasSuffix(bytes.TrimSpace(data), []byte("{")) {

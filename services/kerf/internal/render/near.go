@@ -1,21 +1,18 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-)
 
-// mostNear is how many names an error suggests.
-const mostNear = 3
+	"github.com/kerf-dev/kerf/services/core/near"
+)
 
 // unknown is the error about a name that nothing has, with the names that are nearest.
 func unknown(kind, name string, all []string) error {
 	if len(all) == 0 {
 		return fmt.Errorf("explain %s/%s: there is no such %s, and no %s at all", kind, name, kind, kind)
 	}
-	list := near(name, all)
+	list := near.Names(name, all)
 	if len(list) == 0 {
 		return fmt.Errorf("explain %s/%s: there is no such %s", kind, name, kind)
 	}
@@ -23,55 +20,4 @@ func unknown(kind, name string, all []string) error {
 		list[i] = kind + "/" + n
 	}
 	return fmt.Errorf("explain %s/%s: there is no such %s; did you mean %s", kind, name, kind, strings.Join(list, ", "))
-}
-
-// near lists the names that are like one: those that contain it or are contained in it, then those that a few
-// keystrokes away. Names far from it are left out.
-func near(name string, all []string) []string {
-	type scored struct {
-		name  string
-		score int
-	}
-	most := max(len(name)/3, 2)
-	var found []scored
-	for _, candidate := range all {
-		short := candidate[strings.LastIndexByte(candidate, '/')+1:]
-		score := min(distance(name, candidate, most), distance(name, short, most))
-		if strings.Contains(candidate, name) || strings.Contains(name, short) {
-			score = min(score, 1)
-		}
-		if score <= most {
-			found = append(found, scored{candidate, score})
-		}
-	}
-	slices.SortFunc(found, func(a, b scored) int { return cmp.Or(a.score-b.score, strings.Compare(a.name, b.name)) })
-	var out []string
-	for _, f := range found[:min(len(found), mostNear)] {
-		out = append(out, f.name)
-	}
-	return out
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of a; anything above most where it is more.
-func distance(a, b string, most int) int {
-	if max(len(a), len(b))-min(len(a), len(b)) > most {
-		return most + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost++
-			}
-			diagonal = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
-		}
-	}
-	return row[len(b)]
 }

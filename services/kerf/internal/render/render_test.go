@@ -384,7 +384,7 @@ func TestAdviceIsBesideTheAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			if err := render.PlanJSON(&b, tt.resp, tt.advice); err != nil {
+			if err := render.PlanJSON(&b, tt.resp, tt.advice, nil); err != nil {
 				t.Fatal(err)
 			}
 			var got, want any

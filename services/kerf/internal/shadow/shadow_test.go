@@ -252,7 +252,7 @@ func TestWhatKerfCantUseIsNoted(t *testing.T) {
 	delete(lone.Labels, labels.NodePool)
 	o.Claims = append(o.Claims, waiting, lone)
 	s, notes := complete(t, o)
-	if len(s.GetClaims()) != 2 || s.GetNodeClasses()[0].GetNotReady() == nil {
+	if len(s.GetClaims()) != 2 || s.GetNodeClasses()[0].GetNotReady() != nil {
 		t.Errorf("%d claims, class %v", len(s.GetClaims()), s.GetNodeClasses()[0])
 	}
 	for _, want := range []string{"spec.ipPrefixCount", "1 NodeClaims are not launched", "NodeClaim c4 belongs to no pool"} {

@@ -1,0 +1,59 @@
+package manifest
+
+import (
+	"fmt"
+
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+)
+
+// Assumed stands where a name is missing that no plan depends on.
+const Assumed = "assumed"
+
+// assume fills in what is missing where a plan does not depend on it, and says so.
+func (r *reader) assume() {
+	r.scale()
+	classes := map[string]bool{}
+	for _, e := range r.read {
+		if class, ok := e.object.(*awsv1.EC2NodeClass); ok {
+			classes[class.Name] = true
+			r.assumeRole(e, class)
+		}
+	}
+	for _, e := range r.read {
+		pool, ok := e.object.(*karpenterv1.NodePool)
+		if !ok {
+			continue
+		}
+		ref := pool.Spec.Template.Spec.NodeClassRef
+		if ref.Group != awsv1.Group || ref.Name == "" || classes[ref.Name] {
+			continue
+		}
+		classes[ref.Name] = true
+		r.warn(e.place, e.name, "spec.template.spec.nodeClassRef", fmt.Sprintf(
+			"EC2NodeClass %s is not among the files; assumed: a plain one, of the newest AL2023 image, in all zones", ref.Name))
+		r.add(entry{place: e.place, name: awsv1.KindEC2NodeClass + " " + ref.Name, object: plainClass(ref.Name)})
+	}
+}
+
+func (r *reader) assumeRole(e entry, class *awsv1.EC2NodeClass) {
+	if class.Spec.Role == "" && class.Spec.InstanceProfile == nil {
+		class.Spec.Role = Assumed
+		r.warn(e.place, e.name, "spec.role", "is missing; assumed: a role that nodes can join with")
+	}
+}
+
+func plainClass(name string) *awsv1.EC2NodeClass {
+	class := &awsv1.EC2NodeClass{}
+	class.SetGroupVersionKind(awsv1.EC2NodeClassGVK())
+	class.Name = name
+	tags := map[string]string{labels.TagDiscovery: Assumed}
+	class.Spec = awsv1.EC2NodeClassSpec{
+		Role:                       Assumed,
+		AMISelectorTerms:           []awsv1.AMISelectorTerm{{Alias: "al2023@" + awsv1.VersionLatest}},
+		SubnetSelectorTerms:        []awsv1.SubnetSelectorTerm{{Tags: tags}},
+		SecurityGroupSelectorTerms: []awsv1.SecurityGroupSelectorTerm{{Tags: tags}},
+	}
+	return class
+}

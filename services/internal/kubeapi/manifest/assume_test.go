@@ -1,0 +1,122 @@
+package manifest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/kerf-dev/kerf/services/internal/kubeapi"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
+)
+
+const (
+	aProvisioner = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: a}\nspec:\n"
+	aTemplate    = "apiVersion: karpenter.k8s.aws/v1alpha1\nkind: AWSNodeTemplate\nmetadata: {name: a}\nspec:\n  subnetSelector: {a: b}\n"
+	aDeployment  = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}}\n"
+	aScaler      = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 4, scaleTargetRef: {kind: Deployment, name: web}}\n"
+)
+
+// TestWhatIsMissingIsAssumed looks at what each text becomes where things may be assumed, and that each assumption is said.
+func TestWhatIsMissingIsAssumed(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		text string
+		// pools as "name>class", classes as "name", with ":kubelet" where they have settings, workloads as "name=replicas".
+		want []string
+		warn []string // parts of warnings
+	}{
+		"a pool without its class": {
+			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}}}}\n",
+			[]string{"a>c", "c"}, []string{"NodePool a: spec.template.spec.nodeClassRef: EC2NodeClass c is not among the files; assumed: a plain one"},
+		},
+		"an old pool without its class, with kubelet settings": {
+			oldPool("a", "c", ", kubelet: {maxPods: 1}"), []string{"a>c", "c:kubelet"}, []string{"EC2NodeClass c is not among the files"},
+		},
+		"old pools of one class that want different kubelets": {
+			oldPool("a", "c", ", kubelet: {maxPods: 1}") + "---\n" + oldPool("b", "c", "") + "---\n" + oldClass("c", "  amiFamily: AL2\n"),
+			[]string{"a>c", "b>c-b", "c:kubelet", "c-b"}, []string{"NodePool b: spec.template.spec.kubelet: other pools of EC2NodeClass c have other settings; assumed: a class of its own, c-b"},
+		},
+		"a class without a role": {
+			strings.Replace(oldClass("c", "  amiFamily: AL2\n"), "  role: r\n", "", 1), []string{"c"}, []string{"EC2NodeClass c: spec.role: is missing; assumed"},
+		},
+		"the family Ubuntu": {oldClass("c", "  amiFamily: Ubuntu\n"), []string{"c"}, []string{"spec.amiFamily: Ubuntu is no family any more: it is read as amiFamily AL2"}},
+		"a provisioner without a template": {
+			aProvisioner + "  weight: 1\n", []string{"a>a", "a"}, []string{"spec.providerRef: name the AWSNodeTemplate", "EC2NodeClass a is not among the files"},
+		},
+		"a provisioner with its settings inside": {
+			aProvisioner + "  provider: {launchTemplate: x, subnetSelector: {a: b}}\n", []string{"a>a", "a"},
+			[]string{"spec.provider.launchTemplate: launch templates", "spec.provider.instanceProfile: it came from the setting"},
+		},
+		"a profile from the settings": {aTemplate + "  securityGroupSelector: {a: b}\n", []string{"a"}, []string{"spec.instanceProfile: it came from the setting aws.defaultInstanceProfile"}},
+		"an autoscaler's least":       {aDeployment + "---\n" + aScaler, []string{"web=4"}, []string{"Deployment web: spec.replicas: assumed: 4, the least that HorizontalPodAutoscaler web keeps"}},
+		"an autoscaler of nothing":    {aScaler, nil, []string{"skipped: Deployment web, which it scales, is not among the files"}},
+		"a Rollout": {
+			strings.NewReplacer("apps/v1", "argoproj.io/v1alpha1", "Deployment", "Rollout", "{selector", "{replicas: 3, strategy: {canary: {}}, selector").Replace(aDeployment) +
+				"---\n" + strings.ReplaceAll(aScaler, "kind: Deployment", "kind: Rollout"),
+			[]string{"web=4"}, []string{"Rollout web: planned for as a Deployment", "assumed: 4"},
+		},
+		"a Rollout of a Deployment": {
+			"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {workloadRef: {kind: Deployment, name: web}}\n", nil,
+			[]string{"spec.workloadRef: skipped: its pods are those of Deployment web"},
+		},
+		"a generated name": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {generateName: web-}\n", []string{"web"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects, warnings, err := manifest.Options{Assume: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tc.text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range objects {
+				if err := kubeapi.Validate(o); err != nil {
+					t.Error(err)
+				}
+				switch o := o.(type) {
+				case *karpenterv1.NodePool:
+					got = append(got, o.Name+">"+o.Spec.Template.Spec.NodeClassRef.Name)
+				case *awsv1.EC2NodeClass:
+					text := o.Name
+					if o.Spec.Kubelet != nil {
+						text += ":kubelet"
+					}
+					got = append(got, text)
+				case *appsv1.Deployment:
+					text := o.Name
+					if o.Spec.Replicas != nil {
+						text += "=" + string('0'+rune(*o.Spec.Replicas))
+					}
+					got = append(got, text)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			var said strings.Builder
+			for _, w := range warnings {
+				said.WriteString(w.String() + "\n")
+			}
+			for _, want := range tc.warn {
+				if !strings.Contains(said.String(), want) {
+					t.Errorf("no warning %q in\n%s", want, said.String())
+				}
+			}
+		})
+	}
+}
+
+func TestTheOldSettingOfTheProfile(t *testing.T) {
+	t.Parallel()
+	objects, _, err := manifest.Options{InstanceProfile: "nodes"}.Read(
+		manifest.Source{Name: "f.yaml", Reader: strings.NewReader(aTemplate + "  securityGroupSelector: {a: b}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := objects[0].(*awsv1.EC2NodeClass).Spec.InstanceProfile; got == nil || *got != "nodes" {
+		t.Errorf("profile %v", got)
+	}
+}
