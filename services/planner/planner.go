@@ -6,10 +6,12 @@ package planner
 
 import (
 	"context"
+	"errors"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/planner/internal/server"
 )
 
@@ -50,9 +52,17 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	plannerpb.RegisterPlannerServiceServer(svc, server.New(server.Config{
+	srv := server.New(server.Config{
 		Tracer: svc.Tracer, Log: svc.Log, SnapshotBytes: cfg.Sessions.MaxSnapshotBytes, Decides: cfg.Sessions.MaxDecides,
-	}))
+	})
+	recorder, err := metrics.For(svc, metrics.Planner, cfg.Metrics.LegacyNames)
+	if err == nil {
+		err = srv.Measure(recorder)
+	}
+	if err != nil {
+		return errors.Join(err, svc.Close())
+	}
+	plannerpb.RegisterPlannerServiceServer(svc, srv)
 	return svc.Run(ctx)
 }
 

@@ -1,7 +1,8 @@
 // Package server is the planner's shell: it speaks gRPC, holds the snapshots of sessions, measures time, makes spans,
 // and lets nothing out that verify has not passed. It decides nothing, and keeps nothing beyond a session's life.
 //
-// Start reading at Server.Plan and Server.answer; session.go is the stream, state.go what a session holds.
+// Start reading at Server.Plan and Server.answer; session.go is the stream, state.go what a session holds,
+// measure.go what is measured.
 package server
 
 import (
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -25,6 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/safe"
 	"github.com/kerf-dev/kerf/services/planner/verify"
@@ -78,6 +81,9 @@ type Server struct {
 
 	cfg  Config
 	busy chan struct{} // holds one entry for each plan that is being made
+
+	metrics           *metrics.Recorder // nil: nothing is measured
+	waiting, sessions atomic.Int64
 }
 
 // New makes a server.
@@ -143,17 +149,17 @@ type question struct {
 // answer makes a plan. It waits while too many are being made. When the caller has gone, the core gives up within
 // milliseconds.
 func (s *Server) answer(ctx context.Context, q question, d *plannerpb.Decide) (*plannerpb.Plan, error) {
-	select {
-	case s.busy <- struct{}{}:
-		defer func() { <-s.busy }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
 	}
+	defer func() { <-s.busy }()
+	begun := time.Now()
 	ctx = telemetry.ContextFromTraceparent(ctx, d.GetTraceparent())
 	ctx, span := s.cfg.Tracer.Start(ctx, "planner.Plan", trace.WithAttributes(
 		attribute.Int64(keyRevision, int64(q.revision)), attribute.Int(keyPods, q.pods)))
 	defer span.End()
 	p, err := s.decide(ctx, q)
+	s.measured(d, time.Since(begun), err)
 	if err != nil {
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
@@ -203,6 +209,7 @@ func (s *Server) decide(ctx context.Context, q question) (*plannerpb.Plan, error
 // tell notes which plans were thrown away, why, and what the next ones did without: the claims that they excluded, or,
 // with none, all disruptions. It is a defect of the planner.
 func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown) {
+	s.metrics.Add(metrics.PlanThrown, float64(len(thrown)))
 	for _, t := range thrown {
 		excluded := make([]string, len(t.Excluded))
 		for i, id := range t.Excluded {

@@ -25,6 +25,8 @@ const maxReceivedBytes = 8 << 20
 // Session holds a snapshot for as long as the stream lives and answers questions about it, one at a time and in order.
 // What the client sends while a plan is being made waits in the transport, whose flow control bounds it.
 func (s *Server) Session(stream plannerpb.PlannerService_SessionServer) error {
+	s.sessions.Add(1)
+	defer s.sessions.Add(-1)
 	held := newSession(s.cfg.SnapshotBytes)
 	for {
 		m, err := stream.Recv()
