@@ -52,7 +52,7 @@ type options struct {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("versus", flag.ContinueOnError)
-	loads := f.String("loads", "bursts,ramp", "loads to play; all are "+strings.Join(names(), ", "))
+	loads := f.String("loads", "bursts,ramp", "loads to play: "+strings.Join(loadTexts(), "; "))
 	seeds := f.String("seeds", "1,2,3", "seeds of the loads")
 	sides := f.String("sides", side.Kerf+","+side.Karpenter, "sides to play them on")
 	f.StringVar(&o.output, "o", "table", "table, json or markdown")
@@ -102,6 +102,15 @@ func names() []string {
 	var out []string
 	for _, l := range play.All() {
 		out = append(out, l.Name)
+	}
+	return out
+}
+
+// loadTexts are the loads, each with what it is.
+func loadTexts() []string {
+	var out []string
+	for _, l := range play.All() {
+		out = append(out, fmt.Sprintf("%s, %s", l.Name, l.About))
 	}
 	return out
 }

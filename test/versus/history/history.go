@@ -109,21 +109,6 @@ func (h *History) NodesAt(at float64) int {
 	return count
 }
 
-// PodsAt is how many pods there are at a time, without those that have finished, and how many of them wait for a node.
-func (h *History) PodsAt(at float64) (all, waiting int) {
-	for i := range h.Pods {
-		p := &h.Pods[i]
-		if !during(at, p.Created, p.Deleted) || (p.Finished > 0 && p.Finished <= at) {
-			continue
-		}
-		all++
-		if p.Bound == 0 || p.Bound > at {
-			waiting++
-		}
-	}
-	return all, waiting
-}
-
 // Spent is the dollars that the nodes cost from one time to another.
 func (h *History) Spent(from, to float64) float64 {
 	sum := 0.0
@@ -270,16 +255,14 @@ func (h *History) LastChange(to float64) float64 {
 	return last
 }
 
-// CPU is the seconds of processor time that all processes, or the one of that name, used from the first look to the last.
-func (h *History) CPU(name string) float64 {
+// CPU is the seconds of processor time that all processes used from the first look to the last.
+func (h *History) CPU() float64 {
 	if len(h.Usage) == 0 {
 		return 0
 	}
 	sum := 0.0
 	for process, used := range h.Usage[len(h.Usage)-1].CPU {
-		if name == "" || name == process {
-			sum += used - h.Usage[0].CPU[process]
-		}
+		sum += used - h.Usage[0].CPU[process]
 	}
 	return sum
 }

@@ -1,5 +1,5 @@
 // Package market is what both sides may buy: types of Kerf's bundled catalogue, in three zones of its region, at its
-// prices. It writes them as the file that Karpenter's kwok provider reads, with the same room for pods on each node, and as
+// prices. It writes them as the file that Karpenter's kwok provider reads, with the same capacity for pods on each node, and as
 // the requirements by which Kerf's pool chooses the same.
 //
 // It is pure: it knows neither clusters nor clocks. Start reading at New.

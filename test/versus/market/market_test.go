@@ -9,7 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 )
 
-func TestKwokNodesHaveTheSameRoomForPods(t *testing.T) {
+func TestKwokNodesHaveTheSameCapacityForPods(t *testing.T) {
 	t.Parallel()
 	m, err := New()
 	if err != nil {

@@ -2,7 +2,6 @@ package play
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -82,11 +81,11 @@ func (s *Stage) open(ctx context.Context, d *load.Day) error {
 // step starts what changes; it does not wait for it.
 func (s *Stage) step(step load.Step, run func(func(context.Context) error)) {
 	if len(step.Restart) > 0 {
-		s.mark("rollout")
+		s.mark(report.Rollout)
 	}
 	run(func(ctx context.Context) error {
 		for name, replicas := range step.Replicas {
-			if err := s.patch(ctx, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)); err != nil {
+			if err := s.resize(ctx, name, replicas); err != nil {
 				return err
 			}
 		}
@@ -101,6 +100,10 @@ func (s *Stage) patch(ctx context.Context, deployment, patch string) error {
 	_, err := s.Side.Client.AppsV1().Deployments(metav1.NamespaceDefault).Patch(ctx, deployment, types.MergePatchType,
 		[]byte(patch), metav1.PatchOptions{})
 	return err
+}
+
+func (s *Stage) resize(ctx context.Context, deployment string, replicas int32) error {
+	return s.patch(ctx, deployment, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 }
 
 // restart changes the template of Deployments, as kubectl rollout restart does.
@@ -203,7 +206,7 @@ func dayBound(ctx context.Context, seed uint64) (report.Values, error) {
 	for at := 0.0; at < load.DayLength; at += load.DayStep {
 		b, err := findBound(ctx, d.Standing(at))
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("at %.0f s", at), err)
+			return nil, fmt.Errorf("at %.0f s: %w", at, err)
 		}
 		spent += b.Lower * load.DayStep / 3600
 	}

@@ -11,7 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kerf-dev/kerf/test/harness"
 	"github.com/kerf-dev/kerf/test/versus/load"
@@ -79,9 +78,7 @@ func (s *Stage) create(ctx context.Context, deployments ...*appsv1.Deployment) e
 
 func (s *Stage) scale(ctx context.Context, deployments []*appsv1.Deployment) error {
 	for _, d := range deployments {
-		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, *d.Spec.Replicas)
-		_, err := s.Side.Client.AppsV1().Deployments(d.Namespace).Patch(ctx, d.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-		if err != nil {
+		if err := s.resize(ctx, d.Name, *d.Spec.Replicas); err != nil {
 			return err
 		}
 	}

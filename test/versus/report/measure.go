@@ -32,7 +32,7 @@ const (
 	StormFor   = 180
 )
 
-// bursts is how many there are.
+// burstCount is how many bursts there are.
 const burstCount = 4
 
 // Burst is the mark of the i-th burst.
@@ -101,7 +101,7 @@ func loadMeasures() map[string][]measure {
 
 // Measure is the figures of a run.
 func Measure(load string, h *history.History) Values {
-	v := Values{"cpu": h.CPU("")}
+	v := Values{"cpu": h.CPU()}
 	v["memory"], v["memory-end"] = h.Memory()
 	switch load {
 	case "bursts":

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,29 +17,22 @@ import (
 	"github.com/kerf-dev/kerf/test/versus/market"
 )
 
-const classText = `apiVersion: karpenter.k8s.aws/v1
-kind: EC2NodeClass
-metadata:
-  name: default
-spec:
-  role: KerfNodeRole-kerf-demo
-  amiSelectorTerms:
-  - alias: al2023@latest
-  subnetSelectorTerms:
-  - tags: {karpenter.sh/discovery: kerf-demo}
-  securityGroupSelectorTerms:
-  - tags: {karpenter.sh/discovery: kerf-demo}
----
-`
-
 // kerfObjects are the class and the pool of Kerf's side.
 func kerfObjects(spot bool) ([]byte, error) {
 	p := pool{Group: "karpenter.k8s.aws", Kind: "EC2NodeClass", Capacity: []string{"on-demand"}, Types: market.Types()}
 	if spot {
 		p.Capacity = append(p.Capacity, "spot")
 	}
+	root, err := assets.Root()
+	if err != nil {
+		return nil, err
+	}
+	class, err := os.ReadFile(filepath.Join(root, "deploy", "examples", "inflate", "nodeclass.yaml"))
+	if err != nil {
+		return nil, err
+	}
 	text, err := p.yaml()
-	return append([]byte(classText), text...), err
+	return slices.Concat(class, []byte("---\n"), text), err
 }
 
 // kerf starts Kerf. Instances are gone at once when they are terminated, as the kwok provider's are.
