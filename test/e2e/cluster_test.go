@@ -31,6 +31,24 @@ import (
 // TestTheAdapterOfKubernetesKeepsTheContractOfThePort opens Kubernetes as the actuator does, with the actuator's rights
 // and no others, for the suite that the actuator's own fake passes too.
 func TestTheAdapterOfKubernetesKeepsTheContractOfThePort(t *testing.T) {
+	c := controlPlane(t)
+	clustertest.Suite(t, func(t *testing.T) clustertest.World {
+		t.Helper()
+		u := newUsers(t, c, "suite")
+		clock := &shifted{}
+		port, run := openPort(t, c, clock.Now)
+		cold, _ := openPort(t, c, clock.Now)
+		runPort(t, u, run)
+		return clustertest.World{
+			Cluster: port, Nominator: port.Nominator(), Cold: cold, Name: u.name, Namespace: u.name,
+			Preempt: u.preempt, Apply: u.apply, Delete: u.delete, Read: u.read, Events: u.events, Advance: clock.Advance,
+		}
+	})
+}
+
+// controlPlane runs a control plane that knows Kerf's objects until the test ends.
+func controlPlane(t *testing.T) *harness.Cluster {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the control plane, which -short leaves out")
 	}
@@ -43,36 +61,26 @@ func TestTheAdapterOfKubernetesKeepsTheContractOfThePort(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	client, err := c.Client(harness.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dyn, err := c.Dynamic(harness.Admin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clustertest.Suite(t, func(t *testing.T) clustertest.World {
-		t.Helper()
-		return openCluster(t, c, users{name: c.Namespace(t, "suite"), client: client, dyn: dyn})
-	})
+	return c
 }
 
-func openCluster(t *testing.T, c *harness.Cluster, u users) clustertest.World {
+// openPort opens Kubernetes as the actuator does; nil is the machine's time.
+func openPort(t *testing.T, c *harness.Cluster, now func() time.Time) (port actuator.Kubernetes, run func(context.Context) error) {
 	t.Helper()
 	config, err := c.Config(harness.Actuator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := &shifted{}
-	open := func() (actuator.Kubernetes, func(context.Context) error) {
-		port, run, err := actuator.OpenCluster(actuator.ClusterConfig{REST: config, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return port, run
+	port, run, err = actuator.OpenCluster(actuator.ClusterConfig{REST: config, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now})
+	if err != nil {
+		t.Fatal(err)
 	}
-	port, run := open()
-	cold, _ := open()
+	return port, run
+}
+
+// runPort feeds a port until the test ends, and what the users have made is gone.
+func runPort(t *testing.T, u users, run func(context.Context) error) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- run(ctx) }()
@@ -83,10 +91,6 @@ func openCluster(t *testing.T, c *harness.Cluster, u users) clustertest.World {
 			t.Error(err)
 		}
 	})
-	return clustertest.World{
-		Cluster: port, Nominator: port.Nominator(), Cold: cold, Name: u.name, Namespace: u.name,
-		Preempt: u.preempt, Apply: u.apply, Delete: u.delete, Read: u.read, Events: u.events, Advance: clock.Advance,
-	}
 }
 
 // shifted is the machine's time and what the test added to it.
@@ -113,6 +117,20 @@ type users struct {
 	name   string
 	client kubernetes.Interface
 	dyn    dynamic.Interface
+}
+
+// newUsers gives them a namespace, whose name begins with that.
+func newUsers(t *testing.T, c *harness.Cluster, name string) users {
+	t.Helper()
+	client, err := c.Client(harness.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dyn, err := c.Dynamic(harness.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return users{name: c.Namespace(t, name), client: client, dyn: dyn}
 }
 
 func (u users) of(t *testing.T, kind string) dynamic.ResourceInterface {
