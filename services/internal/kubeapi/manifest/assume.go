@@ -26,7 +26,10 @@ func (r *reader) assume() {
 		if !ok {
 			continue
 		}
-		ref := pool.Spec.Template.Spec.NodeClassRef
+		ref := &pool.Spec.Template.Spec.NodeClassRef
+		if *ref == (karpenterv1.NodeClassReference{}) {
+			r.assumeRef(e, ref, classes)
+		}
 		if ref.Group != awsv1.Group || ref.Name == "" || classes[ref.Name] {
 			continue
 		}
@@ -35,6 +38,17 @@ func (r *reader) assume() {
 			"EC2NodeClass %s is not among the files; assumed: a plain one, of the newest AL2023 image, in all zones", ref.Name))
 		r.add(entry{place: e.place, name: awsv1.KindEC2NodeClass + " " + ref.Name, object: plainClass(ref.Name)})
 	}
+}
+
+// assumeRef names the only class there is, or else one of the name default.
+func (r *reader) assumeRef(e entry, ref *karpenterv1.NodeClassReference, classes map[string]bool) {
+	*ref = karpenterv1.NodeClassReference{Group: awsv1.Group, Kind: awsv1.KindEC2NodeClass, Name: "default"}
+	if len(classes) == 1 {
+		for name := range classes {
+			ref.Name = name
+		}
+	}
+	r.warn(e.place, e.name, "spec.template.spec.nodeClassRef", "is missing; assumed: EC2NodeClass "+ref.Name)
 }
 
 func (r *reader) assumeRole(e entry, class *awsv1.EC2NodeClass) {

@@ -306,7 +306,7 @@ func (r *reader) strict(doc document, h header, obj any) bool {
 		if mild {
 			r.warn(place, h.title(), path, mildly)
 		} else {
-			r.fail(place, h.title(), path, message)
+			r.fail(place, h.title(), path, message+hint(h, path))
 		}
 	}
 	return mild || len(problems) == 0

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -198,16 +196,12 @@ func (p *planFlags) world() (convert.World, error) {
 	if err != nil {
 		return convert.World{}, err
 	}
-	for _, z := range p.zones {
-		if !slices.ContainsFunc(c.Zones, func(known catalog.Zone) bool { return known.Name == z }) {
-			names := make([]string, len(c.Zones))
-			for i, known := range c.Zones {
-				names[i] = known.Name
-			}
-			return convert.World{}, fmt.Errorf("--zones %s: the catalogue of %s has %s", z, c.Region, strings.Join(names, ", "))
-		}
+	w := convert.World{Catalog: c, Zones: p.zones}
+	there, _ := w.In(convert.Places{})
+	if err := there.CheckZones(); err != nil {
+		return convert.World{}, fmt.Errorf("--zones: %w", err)
 	}
-	return convert.World{Catalog: c, Zones: p.zones}, nil
+	return w, nil
 }
 
 func (p *planFlags) readCatalog() (*catalog.Catalog, error) {

@@ -127,6 +127,13 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	if err != nil {
 		return Built{}, err
 	}
+	var places Places
+	places.Classes(b.classes)
+	places.Snapshot(wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{}))
+	w, elsewhere := w.In(places)
+	if err := w.CheckZones(); err != nil {
+		return Built{}, err
+	}
 	inv, err := b.inventory(w)
 	if err != nil {
 		return Built{}, err
@@ -135,7 +142,10 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 		events = append(events, snapshot.Put(now, o))
 	}
 	s := wire.Whole(snapshot.Fold(snapshot.Snapshot{}, events), wire.Header{})
-	return Built{s, b.assumed(w, inv), inv.warnings}, checkBuffers(s)
+	if elsewhere != "" {
+		inv.warnings = append(inv.warnings, "assumed: "+elsewhere)
+	}
+	return Built{s, b.assumed(w, inv, elsewhere), inv.warnings}, checkBuffers(s)
 }
 
 // checkBuffers finds capacity buffers that ask for nothing, because what they refer to is not among the manifests or has
@@ -159,9 +169,11 @@ func checkBuffers(s *clusterpb.Snapshot) error {
 	return nil
 }
 
-func (b *Builder) assumed(w World, inv inventory) []string {
+func (b *Builder) assumed(w World, inv inventory, elsewhere string) []string {
 	var out []string
-	if len(b.classes) > 0 {
+	if elsewhere != "" {
+		out = append(out, elsewhere)
+	} else if len(b.classes) > 0 {
 		if len(w.Zones) == 0 && inv.assumedZones {
 			out = append(out, fmt.Sprintf("list prices of %s, and a subnet in each of its zones", w.Catalog.Region))
 		} else {

@@ -226,11 +226,11 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		change func(p *karpenterv1.NodePool, c *awsv1.EC2NodeClass)
 		want   string
 	}{
-		"a subnet of another region": {
+		"a subnet in a zone that there is not": {
 			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {
-				c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "eu-west-1a"}}
+				c.Status.Subnets = []awsv1.Subnet{{ID: "subnet-1", Zone: "us-east-1z"}}
 			},
-			"EC2NodeClass default: status.subnets: zone eu-west-1a",
+			"EC2NodeClass default: status.subnets: zone us-east-1z",
 		},
 		"a reservation that is no quantity": {
 			func(_ *karpenterv1.NodePool, c *awsv1.EC2NodeClass) {

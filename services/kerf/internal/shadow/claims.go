@@ -33,9 +33,16 @@ type Objects struct {
 // their objects, shapes and prices from the world's catalogue, claims from Karpenter's NodeClaims. The snapshot is not
 // changed. notes say what is left out or assumed, a sentence each.
 func Complete(s *clusterpb.Snapshot, o Objects, w convert.World) (out *clusterpb.Snapshot, notes []string) {
+	var places convert.Places
+	places.Classes(o.Classes)
+	places.Snapshot(s)
+	w, elsewhere := w.In(places)
 	c := completion{
 		out: &clusterpb.Snapshot{}, objects: o, world: w,
 		pools: map[string]*clusterpb.NodePool{}, price: map[string]int64{},
+	}
+	if elsewhere != "" {
+		c.note("%s", elsewhere)
 	}
 	proto.Merge(c.out, s)
 	for _, p := range c.out.GetNodePools() {
