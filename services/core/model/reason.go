@@ -90,6 +90,7 @@ const (
 	CodeRepairGuard
 	CodeNotTried
 	CodeVolumePinned
+	CodePoolGrowing
 )
 
 // Answers of the actuator; the planner only passes them on.

@@ -37,7 +37,7 @@ func poolSettled(dr *draft.Draft, host int) model.Reason {
 		return model.Reason{}
 	}
 	return model.Reason{
-		Code: model.CodeConsolidateAfter,
+		Code: model.CodePoolGrowing,
 		Message: fmt.Sprintf("its pool is growing: %s for pending pods, and %d that have started",
 			fit.Count(starting, "node"), started),
 		Remedy: "wait until they have started",
