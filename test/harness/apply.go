@@ -65,7 +65,7 @@ func (c *Cluster) Apply(ctx context.Context, manifests []byte) error {
 	return nil
 }
 
-// ApplyFile is Apply for a file, or for all *.yaml of a folder in the order of their names.
+// ApplyFile is Apply for a file, or for all *.yaml of a folder in the order of their names, its kustomization left out.
 func (c *Cluster) ApplyFile(ctx context.Context, path string) error {
 	files := []string{path}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -73,6 +73,7 @@ func (c *Cluster) ApplyFile(ctx context.Context, path string) error {
 			return err
 		}
 		slices.Sort(files)
+		files = slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "kustomization.yaml" })
 	}
 	for _, file := range files {
 		manifests, err := os.ReadFile(file)

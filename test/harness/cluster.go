@@ -1,7 +1,7 @@
 // Package harness runs a real Kubernetes control plane for tests and the demo: etcd, kube-apiserver, kube-scheduler,
 // kube-controller-manager and, as the kubelets, kwok, each a process of its own on loopback, in a temporary folder, so
 // that a test can kill and restart any of them. Kerf's services reach it as the users that they are in production, with
-// the rights of deploy/base/rbac.yaml and no others.
+// the rights of deploy/rbac/rbac.yaml and no others.
 //
 // It must never know Kerf: nothing here decides what a node or a claim is. Start reading at Start; a test package takes a
 // Shared cluster, waits with Eventually, and makes its own namespace.
@@ -109,7 +109,7 @@ func (c *Cluster) start(ctx context.Context, manifests []string) error {
 	if c.applier, err = newApplier(config); err != nil {
 		return err
 	}
-	for _, m := range append([]string{"deploy/base/rbac.yaml"}, manifests...) {
+	for _, m := range append([]string{"deploy/rbac/rbac.yaml"}, manifests...) {
 		if err := c.ApplyFile(ctx, filepath.Join(c.root, m)); err != nil {
 			return err
 		}

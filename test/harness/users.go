@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// The users that a Cluster knows. Admin may everything; the services are the service accounts of deploy/base/rbac.yaml
+// The users that a Cluster knows. Admin may everything; the services are the service accounts of deploy/rbac/rbac.yaml
 // and may what it grants them.
 const (
 	Admin    = "admin"

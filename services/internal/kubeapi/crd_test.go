@@ -51,7 +51,7 @@ func loadCRDs(t *testing.T) map[string]*crd {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
-	files, err := filepath.Glob(filepath.Join(crdDir, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(crdDir, "*_*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no CRDs in %s: %v", crdDir, err)
 	}

@@ -94,7 +94,7 @@ func (x *Nominator) canNominate(ctx context.Context) (bool, string, error) {
 		return false, "", err
 	}
 	if !allowed {
-		return false, "there is no right to patch pods/status: grant it as deploy/base/rbac.yaml does", nil
+		return false, "there is no right to patch pods/status: grant it as deploy/rbac/rbac.yaml does", nil
 	}
 	return true, fmt.Sprintf("Kubernetes is %s, and there is the right to patch pods/status", info.GitVersion), nil
 }

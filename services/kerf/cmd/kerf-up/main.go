@@ -46,6 +46,7 @@ func run(ctx context.Context, args []string) error {
 	file := flags.String("config", "", "`file` with the config, in YAML or JSON")
 	var set config.Settings
 	flags.Var(&set, "set", "set a field over the file: `FIELD=VALUE`")
+	check := flags.Bool("check-config", false, "check the config and exit")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -58,6 +59,10 @@ func run(ctx context.Context, args []string) error {
 	cfg, err := up.Load(*file, set...)
 	if err != nil {
 		return err
+	}
+	if *check {
+		fmt.Println("kerf-up: config is valid")
+		return nil
 	}
 	return up.Run(ctx, cfg)
 }

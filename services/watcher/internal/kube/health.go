@@ -62,7 +62,7 @@ func advice(err error) string {
 	case apierrors.IsNotFound(err):
 		return "the API server does not serve this resource: install the CustomResourceDefinitions of deploy/crds"
 	case apierrors.IsForbidden(err):
-		return "grant get, list and watch, as deploy/base/rbac.yaml does"
+		return "grant get, list and watch, as deploy/rbac/rbac.yaml does"
 	case apierrors.IsUnauthorized(err):
 		return "the API server does not accept these credentials"
 	default:

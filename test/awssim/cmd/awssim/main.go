@@ -35,7 +35,7 @@ type options struct {
 	listen, cluster, kubeconfig, endpoint, serviceCIDR, version, seed string
 
 	launch, join, terminate, describeLag, spotWarning time.Duration
-	limits, fake                                      bool
+	limits, fake, inCluster                           bool
 }
 
 func parse(args []string) (options, error) {
@@ -44,6 +44,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:4577", "address to listen on; port 0 picks a free one")
 	f.StringVar(&o.cluster, "cluster", "kerf-demo", "name of the EKS cluster, of its queue and in its tags")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "cluster that booted instances join as kwok nodes; empty for none")
+	f.BoolVar(&o.inCluster, "in-cluster", false, "booted instances join the cluster whose pod this is")
 	f.StringVar(&o.endpoint, "k8s-endpoint", "", "API endpoint that EKS reports; empty for the kubeconfig's")
 	f.StringVar(&o.serviceCIDR, "service-cidr", "", "service address range that EKS reports")
 	f.StringVar(&o.version, "k8s-version", "", "Kubernetes version that EKS reports, major.minor")
@@ -76,14 +77,22 @@ func (o options) config() (awssim.Config, error) {
 	if o.fake {
 		c.Clock = awssim.NewFakeClock(time.Now())
 	}
-	if o.kubeconfig == "" {
+	switch {
+	case o.inCluster:
+		k8s, err := rest.InClusterConfig()
+		if err != nil {
+			return c, err
+		}
+		return c, joinCluster(&c, k8s)
+	case o.kubeconfig != "":
+		k8s, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+		if err != nil {
+			return c, fmt.Errorf("kubeconfig %s: %w", o.kubeconfig, err)
+		}
+		return c, joinCluster(&c, k8s)
+	default:
 		return c, nil
 	}
-	k8s, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
-	if err != nil {
-		return c, fmt.Errorf("kubeconfig %s: %w", o.kubeconfig, err)
-	}
-	return c, joinCluster(&c, k8s)
 }
 
 // joinCluster lets instances join the cluster, and EKS report where it is.
