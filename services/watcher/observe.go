@@ -36,7 +36,7 @@ func NewObserver(cfg ObserverConfig) (*Observer, error) {
 	client, dyn := cfg.Client, cfg.Dynamic
 	if client == nil || dyn == nil {
 		var err error
-		if client, dyn, err = kube.Clients(cfg.Kubeconfig, cfg.UserAgent); err != nil {
+		if client, dyn, err = kube.Clients(cfg.Kubeconfig, cfg.UserAgent, nil); err != nil {
 			return nil, err
 		}
 	}

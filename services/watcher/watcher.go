@@ -17,9 +17,11 @@ import (
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
 	"github.com/kerf-dev/kerf/services/watcher/internal/loop"
+	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
 	"github.com/kerf-dev/kerf/services/watcher/internal/server"
 	"github.com/kerf-dev/kerf/services/watcher/internal/session"
 	"github.com/kerf-dev/kerf/services/watcher/internal/stream"
@@ -38,7 +40,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	w := wiring{cfg: cfg, svc: svc, header: wire.Header{Cluster: cfg.Cluster}}
-	tasks, err := w.tasks()
+	tasks, err := w.measured()
 	if err != nil {
 		_ = svc.Close() // the error at hand is the one to tell
 		return err
@@ -51,6 +53,21 @@ type wiring struct {
 	cfg    Config
 	svc    *boot.Service
 	header wire.Header
+
+	recorder *metrics.Recorder // nil: nothing is measured
+	measure  *measure.Measure
+}
+
+// measured sets the metrics up, and then the tasks.
+func (w *wiring) measured() ([]boot.Task, error) {
+	var err error
+	if w.recorder, err = metrics.For(w.svc, metrics.Watcher, w.cfg.Metrics.LegacyNames); err != nil {
+		return nil, err
+	}
+	if w.measure, err = measure.New(w.recorder, time.Now); err != nil {
+		return nil, err
+	}
+	return w.tasks()
 }
 
 func (w *wiring) tasks() ([]boot.Task, error) {
@@ -82,7 +99,7 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 		ApplyTimeout: w.cfg.Timeouts.Apply.Or(DefaultApplyTimeout),
 		Publish:      hub.Publish, Relayed: srv.SetPlan,
 		PlannerAddress: w.cfg.Planner.Target, ActuatorAddresses: w.cfg.Actuator.Addresses,
-		Log: w.svc.Log, Tracer: w.svc.Tracer, Now: time.Now,
+		Log: w.svc.Log, Tracer: w.svc.Tracer, Now: time.Now, Measure: w.measure,
 	}
 	batches, updates := make(chan snapshot.Batch), make(chan inventory.Update)
 	return []boot.Task{
@@ -99,7 +116,7 @@ func (w *wiring) source() (*kube.Source, error) {
 	client, dyn := w.cfg.Client, w.cfg.Dynamic
 	if client == nil || dyn == nil {
 		var err error
-		client, dyn, err = kube.Clients(w.cfg.Kubeconfig, "kerf-watcher/"+boot.ReadVersion().Version)
+		client, dyn, err = kube.Clients(w.cfg.Kubeconfig, "kerf-watcher/"+boot.ReadVersion().Version, w.recorder.Transport)
 		if err != nil {
 			return nil, err
 		}

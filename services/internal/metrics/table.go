@@ -20,7 +20,7 @@ const (
 	PodsWaitingAge
 	PodCount
 	NodeCount
-	NodesBlocked
+	NodesKept
 	PoolLimit
 	PoolUsage
 	Problems
@@ -161,7 +161,7 @@ func cluster() []Instrument {
 			Text:       "Nodes, those that are not Kerf's included.",
 		},
 		{
-			ID: NodesBlocked, Name: "kerf.node.kept", Kind: Gauge, Unit: "{node}", Services: watcher, Attributes: []Attribute{reason()},
+			ID: NodesKept, Name: "kerf.node.kept", Kind: Gauge, Unit: "{node}", Services: watcher, Attributes: []Attribute{reason()},
 			Text: "Kerf's nodes that stay, by what keeps them, as the newest plan for everything says.",
 		},
 		{

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/transport"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
@@ -48,8 +49,9 @@ type Config struct {
 	Repair *clusterpb.RepairPolicy
 }
 
-// Clients connects with a kubeconfig file, or as the pod that this process runs in where path is empty.
-func Clients(path, userAgent string) (kubernetes.Interface, dynamic.Interface, error) {
+// Clients connects with a kubeconfig file, or as the pod that this process runs in where path is empty. Around, if it is not
+// nil, is put around the transport.
+func Clients(path, userAgent string, around transport.WrapperFunc) (kubernetes.Interface, dynamic.Interface, error) {
 	var cfg *rest.Config
 	var err error
 	if path == "" {
@@ -61,6 +63,9 @@ func Clients(path, userAgent string) (kubernetes.Interface, dynamic.Interface, e
 		return nil, nil, fmt.Errorf("kubeconfig %q: %w", path, err)
 	}
 	cfg.UserAgent = userAgent
+	if around != nil {
+		cfg.Wrap(around)
+	}
 	cfg.QPS = -1 // the API server's own priority and fairness holds us back where that is needed
 	cfg.WarningHandler = rest.NoWarnings{}
 	// Protobuf takes a fraction of the time that JSON takes to read; custom resources have only the latter.

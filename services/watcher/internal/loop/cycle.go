@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -21,6 +22,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -155,16 +157,19 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	defer cancel()
 	plan, err := c.cfg.Planner.Plan(planCtx, c.snapshot, d)
 	if err != nil {
+		c.measure(begin, measure.Cycle{Failed: measure.FailedPlan})
 		return result{stage: stagePlan, err: err, relayed: c.relayed, resume: c.resume}
 	}
 	span.SetAttributes(attribute.String(spanPlan, plan.GetId()))
 	plan.Traceparent = d.GetTraceparent()
+	c.cfg.Measure.Planned(plan, c.decision.Everything)
 
 	r := result{relayed: c.relayed, resume: c.resume}
 	var accepted, rejected int
 	if !c.relayed.says(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
 		answer, err := c.apply(ctx, plan)
 		if err != nil {
+			c.measure(begin, measure.Cycle{Failed: measure.FailedApply})
 			return result{stage: stageApply, err: err, relayed: c.relayed, resume: c.resume}
 		}
 		r.relayed = c.relayed.next(plan)
@@ -180,6 +185,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		r.outcome.More = r.resume != ""
 		r.swept, r.problems = true, plan.GetProblems()
 	}
+	c.measure(begin, measure.Cycle{Accepted: accepted, Rejected: rejected})
 	c.cfg.Log.InfoContext(ctx, "planned",
 		keyRevision, plan.GetRevision(), "inventory_revision", plan.GetInventoryRevision(), keyPlan, plan.GetId(),
 		"everything", c.decision.Everything, keyPods, c.pods,
@@ -189,6 +195,12 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		"cost_after_micro_usd_per_hour", plan.GetCostAfterMicroUsdPerHour(),
 		"waited", begin.Sub(c.decision.Opened), "duration", c.cfg.Now().Sub(begin))
 	return r
+}
+
+// measure records the cycle, whose question was asked at begin.
+func (c *cycle) measure(begin time.Time, m measure.Cycle) {
+	m.Everything, m.Waited, m.Took = c.decision.Everything, begin.Sub(c.decision.Opened), c.cfg.Now().Sub(begin)
+	c.cfg.Measure.Cycled(m)
 }
 
 func (c *cycle) apply(ctx context.Context, plan *plannerpb.Plan) (*actuatorpb.ApplyResponse, error) {

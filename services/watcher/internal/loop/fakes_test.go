@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"google.golang.org/grpc"
@@ -26,10 +27,13 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
+	"github.com/kerf-dev/kerf/services/internal/metrics/metricstest"
 	"github.com/kerf-dev/kerf/services/watcher/convert"
 	"github.com/kerf-dev/kerf/services/watcher/convert/manifests"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/loop"
+	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/internal/session"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
@@ -190,6 +194,7 @@ type world struct {
 	cluster  chan snapshot.Batch
 	log      *syncBuffer
 	spans    *tracetest.SpanRecorder
+	metrics  prometheus.Gatherer
 	relayed  []*plannerpb.Plan
 	start    time.Time
 }
@@ -241,6 +246,12 @@ func newWorld(t *testing.T) *world {
 		cluster: make(chan snapshot.Batch), log: &syncBuffer{}, spans: tracetest.NewSpanRecorder(), start: time.Now(),
 	}
 	log := slog.New(slog.NewTextHandler(w.log, nil))
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	measured, err := measure.New(recorder, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.metrics = seen
 	conn := dial(t, func(s *grpc.Server) { plannerpb.RegisterPlannerServiceServer(s, w.planner) })
 	client := inventory.New(inventory.Config{
 		Addresses: []string{"a"}, Watcher: "w1", Log: log, Now: time.Now,
@@ -260,7 +271,7 @@ func newWorld(t *testing.T) *world {
 		PlanTimeout: time.Minute, ApplyTimeout: time.Minute,
 		Publish: func(snapshot.Snapshot) {}, Relayed: func(p *plannerpb.Plan, _ []*actuatorpb.Verdict) { w.relayed = append(w.relayed, p) },
 		PlannerAddress: "planner:1", ActuatorAddresses: []string{"actuator:1"},
-		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now,
+		Log: log, Tracer: tracing.Tracer("test"), Now: time.Now, Measure: measured,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	updates, done := make(chan inventory.Update), make(chan error, 2)

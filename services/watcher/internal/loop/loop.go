@@ -18,6 +18,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
+	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -33,7 +34,7 @@ type Actuator interface {
 	Apply(ctx context.Context, r *actuatorpb.ApplyRequest) (*actuatorpb.ApplyResponse, error)
 }
 
-// Config is what a Loop works with. All fields are required.
+// Config is what a Loop works with. All fields but Measure are required.
 type Config struct {
 	Planner  Planner
 	Actuator Actuator
@@ -54,6 +55,8 @@ type Config struct {
 	Log    *slog.Logger
 	Tracer trace.Tracer
 	Now    func() time.Time
+	// Measure may be nil.
+	Measure *measure.Measure
 }
 
 // Inputs are where observations come from.
@@ -130,6 +133,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 		NewPods: fresh, Arrived: arrived, Work: l.backlog.work(), Waiting: l.backlog.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
 	if l.seen {
+		l.cfg.Measure.Saw(next)
 		l.cfg.Publish(next)
 	}
 	l.cfg.Log.DebugContext(ctx, "folded", keyRevision, next.Revision, "events", len(b.Events), "new_pods", fresh)
@@ -139,6 +143,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 	if u.Driver != l.driver {
 		l.driver = u.Driver
+		l.cfg.Measure.Drives(u.Driver)
 		l.cfg.Log.InfoContext(ctx, "driver changed", "driver", u.Driver)
 	}
 	var whole time.Time

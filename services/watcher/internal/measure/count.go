@@ -1,0 +1,126 @@
+package measure
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+)
+
+// counts are what a snapshot has.
+type counts struct {
+	pods   map[clusterpb.PodPhase]int
+	oldest time.Duration // that a pod has been unschedulable for
+	nodes  map[nodeKey]int
+	limits map[poolResource]int64
+	usage  map[poolResource]int64
+}
+
+// nodeKey is what nodes are told apart by.
+type nodeKey struct{ pool, capacityType, zone, state string }
+
+type poolResource struct{ pool, resource string }
+
+func count(s *snapshot.Snapshot, now time.Time) counts {
+	c := counts{
+		pods: map[clusterpb.PodPhase]int{}, nodes: map[nodeKey]int{}, limits: map[poolResource]int64{}, usage: map[poolResource]int64{},
+	}
+	s.Each(snapshot.Pod, func(o snapshot.Object) {
+		if p, ok := o.Payload.(*clusterpb.Pod); ok {
+			c.pod(p, now)
+		}
+	})
+	s.Each(snapshot.NodePool, func(o snapshot.Object) {
+		if p, ok := o.Payload.(*clusterpb.NodePool); ok {
+			for _, a := range p.GetLimits() {
+				key := poolResource{p.GetName(), a.GetResource()}
+				c.limits[key], c.usage[key] = a.GetValue(), 0
+			}
+		}
+	})
+	s.Each(snapshot.Node, func(o snapshot.Object) {
+		if n, ok := o.Payload.(*clusterpb.Node); ok {
+			c.node(n)
+		}
+	})
+	return c
+}
+
+func (c *counts) pod(p *clusterpb.Pod, now time.Time) {
+	c.pods[p.GetPhase()]++
+	since := p.GetUnschedulableTime()
+	if p.GetPhase() == clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE && since != nil {
+		c.oldest = max(c.oldest, now.Sub(since.AsTime()))
+	}
+}
+
+func (c *counts) node(n *clusterpb.Node) {
+	key := nodeKey{state: metrics.NodeNotReady}
+	switch {
+	case n.GetTerminating():
+		key.state = metrics.NodeLeaving
+	case n.GetReady():
+		key.state = metrics.NodeReady
+	}
+	for _, l := range n.GetLabels() {
+		switch l.GetKey() {
+		case labels.NodePool:
+			key.pool = l.GetValue()
+		case labels.CapacityType:
+			key.capacityType = l.GetValue()
+		case labels.Zone:
+			key.zone = l.GetValue()
+		default:
+		}
+	}
+	c.nodes[key]++
+	if key.pool == "" {
+		return
+	}
+	use := func(resource string, n int64) {
+		if _, limited := c.limits[poolResource{key.pool, resource}]; limited {
+			c.usage[poolResource{key.pool, resource}] += n
+		}
+	}
+	use("nodes", 1)
+	for _, a := range n.GetCapacity() {
+		use(a.GetResource(), a.GetValue())
+	}
+}
+
+func (c counts) set(o metrics.Observation) {
+	for phase, name := range map[clusterpb.PodPhase]string{
+		clusterpb.PodPhase_POD_PHASE_WAITING: "waiting", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE: "unschedulable",
+		clusterpb.PodPhase_POD_PHASE_STARTING: "starting", clusterpb.PodPhase_POD_PHASE_RUNNING: "running",
+	} {
+		o.Set(metrics.PodCount, float64(c.pods[phase]), metrics.PodPhase.String(name))
+	}
+	o.Set(metrics.PodsWaiting, float64(c.pods[clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE]))
+	o.Set(metrics.PodsWaitingAge, c.oldest.Seconds())
+	for k, n := range c.nodes {
+		o.Set(metrics.NodeCount, float64(n), metrics.Pool.String(k.pool), metrics.CapacityType.String(k.capacityType),
+			metrics.Zone.String(k.zone), metrics.NodeState.String(k.state))
+	}
+	for k, v := range c.limits {
+		o.Set(metrics.PoolLimit, amount(k.resource, v), k.attributes()...)
+	}
+	for k, v := range c.usage {
+		o.Set(metrics.PoolUsage, amount(k.resource, v), k.attributes()...)
+	}
+}
+
+func (k poolResource) attributes() []attribute.KeyValue {
+	return []attribute.KeyValue{metrics.Pool.String(k.pool), metrics.Resource.String(k.resource)}
+}
+
+// amount is a quantity as Prometheus wants it: cores rather than thousandths of one.
+func amount(resource string, v int64) float64 {
+	if resource == "cpu" {
+		return float64(v) / 1000
+	}
+	return float64(v)
+}

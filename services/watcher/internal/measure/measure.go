@@ -1,0 +1,174 @@
+// Package measure turns what a watcher sees, asks and is told into metrics.
+//
+// Gauges are counted when somebody collects, from the newest snapshot and from what was kept of the newest plans; the loop
+// only leaves them here. Only the watcher that drives shows what it sees of the cluster, so that sums over all watchers are
+// right. A nil Measure measures nothing. Start reading at Measure; count.go has what is counted in a snapshot.
+package measure
+
+import (
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+)
+
+// Measure is what one watcher measures. Safe for concurrent use.
+type Measure struct {
+	recorder *metrics.Recorder
+	now      func() time.Time
+
+	driver   atomic.Bool
+	snapshot atomic.Pointer[snapshot.Snapshot]
+	// Of the newest plan, of the newest for everything, and of the newest that buys with a proven bound.
+	plan, everything, bought atomic.Pointer[facts]
+}
+
+// facts are what is kept of a plan.
+type facts struct {
+	left, kept, problems map[string]int // by reason
+	cost, planned        float64
+	floor, bound         *float64
+	gap                  float64
+}
+
+// New makes a Measure; nil where nothing is recorded.
+func New(r *metrics.Recorder, now func() time.Time) (*Measure, error) {
+	if r == nil {
+		return nil, nil //nolint:nilnil // a nil Measure works
+	}
+	m := &Measure{recorder: r, now: now}
+	return m, r.Observe(m.observe)
+}
+
+// Drives notes whether this watcher drives.
+func (m *Measure) Drives(driver bool) {
+	if m != nil {
+		m.driver.Store(driver)
+	}
+}
+
+// Saw notes the newest snapshot.
+func (m *Measure) Saw(s snapshot.Snapshot) {
+	if m != nil {
+		m.snapshot.Store(&s)
+	}
+}
+
+// Planned notes the newest plan.
+func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
+	if m == nil {
+		return
+	}
+	f := &facts{
+		left: byReason(p.GetPending()), cost: dollars(p.GetCostBeforeMicroUsdPerHour()), planned: dollars(p.GetCostAfterMicroUsdPerHour()),
+	}
+	if b := p.GetLowerBound(); b != nil && len(p.GetNodeClaims()) > 0 {
+		f.bound, f.gap = new(dollars(b.GetMicroUsdPerHour())), b.GetGap()
+		m.bought.Store(f)
+	}
+	if everything {
+		f.kept, f.problems = byReason(p.GetNodes()), map[string]int{}
+		for _, r := range p.GetProblems() {
+			f.problems[code(r)]++
+		}
+		if s := p.GetDisruptionSummary(); s != nil && s.FloorMicroUsdPerHour != nil {
+			f.floor = new(dollars(s.GetFloorMicroUsdPerHour()))
+		}
+		m.everything.Store(f)
+	}
+	m.plan.Store(f)
+}
+
+// byReason counts the entries of a plan that have a reason, by it.
+func byReason[T interface{ GetReason() *clusterpb.Reason }](entries []T) map[string]int {
+	out := map[string]int{}
+	for _, e := range entries {
+		if r := e.GetReason(); r != nil {
+			out[code(r)]++
+		}
+	}
+	return out
+}
+
+// code is a reason's code as the documents write it.
+func code(r *clusterpb.Reason) string {
+	return strings.TrimPrefix(r.GetCode().String(), "REASON_CODE_")
+}
+
+func dollars(micro int64) float64 { return float64(micro) / 1e6 }
+
+// Cycle is one plan from question to answer.
+type Cycle struct {
+	Everything bool
+	// Waited is how long the first event waited until the question, Took how long it took from there.
+	Waited, Took time.Duration
+	// Failed is what failed; "" is nothing.
+	Failed string
+	// Accepted and Rejected are what the actuator said to the plan's decisions.
+	Accepted, Rejected int
+}
+
+// The values of Cycle.Failed.
+const (
+	FailedPlan  = "plan"
+	FailedApply = "apply"
+)
+
+// Cycled records a cycle.
+func (m *Measure) Cycled(c Cycle) {
+	if m == nil {
+		return
+	}
+	scope := metrics.Scope.String(metrics.ScopePods)
+	if c.Everything {
+		scope = metrics.Scope.String(metrics.ScopeEverything)
+	}
+	took := []attribute.KeyValue{scope}
+	if c.Failed != "" {
+		took = append(took, metrics.ErrorType.String(c.Failed))
+	}
+	m.recorder.Record(metrics.CycleDelay, c.Waited.Seconds(), scope)
+	m.recorder.Record(metrics.CycleDuration, c.Took.Seconds(), took...)
+	m.recorder.Add(metrics.Decisions, float64(c.Accepted), metrics.Result.String(metrics.Accepted))
+	m.recorder.Add(metrics.Decisions, float64(c.Rejected), metrics.Result.String(metrics.Rejected))
+}
+
+// observe sets the gauges.
+func (m *Measure) observe(o metrics.Observation) {
+	if !m.driver.Load() {
+		o.Set(metrics.Driver, 0)
+		return
+	}
+	o.Set(metrics.Driver, 1)
+	if s := m.snapshot.Load(); s != nil {
+		count(s, m.now()).set(o)
+	}
+	if f := m.plan.Load(); f != nil {
+		set(o, metrics.PodsLeft, f.left)
+		o.Set(metrics.ClusterCost, f.cost)
+		o.Set(metrics.ClusterCostPlanned, f.planned)
+	}
+	if f := m.bought.Load(); f != nil {
+		o.Set(metrics.PlanBound, *f.bound)
+		o.Set(metrics.PlanGap, f.gap)
+	}
+	if f := m.everything.Load(); f != nil {
+		set(o, metrics.NodesKept, f.kept)
+		set(o, metrics.Problems, f.problems)
+		if f.floor != nil {
+			o.Set(metrics.ClusterCostFloor, *f.floor)
+		}
+	}
+}
+
+func set(o metrics.Observation, id metrics.ID, by map[string]int) {
+	for reason, n := range by {
+		o.Set(id, float64(n), metrics.Reason.String(reason))
+	}
+}

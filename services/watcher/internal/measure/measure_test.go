@@ -1,0 +1,111 @@
+package measure
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
+	"github.com/kerf-dev/kerf/services/internal/metrics/metricstest"
+	"github.com/kerf-dev/kerf/services/watcher/snapshot"
+)
+
+func node(name string, ready, terminating bool, pool string) snapshot.Event {
+	n := &clusterpb.Node{
+		Name: name, Ready: ready, Terminating: terminating, Capacity: []*clusterpb.Amount{{Resource: "cpu", Value: 4000}, {Resource: "memory", Value: 8 << 30}},
+		Labels: []*clusterpb.Label{{Key: labels.Zone, Value: "a"}},
+	}
+	if pool != "" {
+		n.Labels = append(n.Labels, &clusterpb.Label{Key: labels.NodePool, Value: pool}, &clusterpb.Label{Key: labels.CapacityType, Value: "spot"})
+	}
+	return put(snapshot.Node, name, n)
+}
+
+func pod(id string, phase clusterpb.PodPhase, since time.Time) snapshot.Event {
+	p := &clusterpb.Pod{Id: id, Phase: phase}
+	if !since.IsZero() {
+		p.UnschedulableTime = timestamppb.New(since)
+	}
+	return put(snapshot.Pod, id, p)
+}
+
+func put(kind snapshot.Kind, id string, m proto.Message) snapshot.Event {
+	return snapshot.Put(time.Time{}, snapshot.Object{Kind: kind, ID: id, Hash: snapshot.Hash{1}, Payload: m})
+}
+
+func TestGaugesSayWhatIsThere(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	m, err := New(recorder, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Drives(true)
+	limits := []*clusterpb.Amount{{Resource: "cpu", Value: 100_000}, {Resource: "nodes", Value: 10}}
+	batch := snapshot.Batch{Events: []snapshot.Event{
+		put(snapshot.NodePool, "default", &clusterpb.NodePool{Name: "default", Limits: limits}),
+		node("n1", true, false, "default"), node("n2", false, false, "default"), node("n3", true, true, "default"), node("n4", true, false, ""),
+		pod("a/1", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, now.Add(-time.Minute)),
+		pod("a/2", clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE, now.Add(-time.Hour)),
+		pod("a/3", clusterpb.PodPhase_POD_PHASE_RUNNING, time.Time{}),
+	}}
+	m.Saw(batch.Fold(snapshot.Snapshot{}))
+	blocked := &clusterpb.Reason{Code: clusterpb.ReasonCode_REASON_CODE_LIMIT}
+	m.Planned(&plannerpb.Plan{
+		NodeClaims: []*plannerpb.NodeClaim{{Id: "c"}}, LowerBound: &plannerpb.LowerBound{MicroUsdPerHour: 900_000, Gap: 0.125},
+	}, false)
+	m.Planned(&plannerpb.Plan{
+		Nodes: []*plannerpb.NodeVerdict{{Node: "n1", Reason: blocked}, {Node: "n2", Reason: blocked}, {Node: "n3"}}, Problems: []*clusterpb.Reason{blocked},
+		CostBeforeMicroUsdPerHour: 2_500_000, CostAfterMicroUsdPerHour: 2_000_000,
+		DisruptionSummary: &plannerpb.DisruptionSummary{FloorMicroUsdPerHour: new(int64(1_500_000))},
+	}, true)
+	m.Planned(&plannerpb.Plan{
+		CostBeforeMicroUsdPerHour: 2_500_000, CostAfterMicroUsdPerHour: 3_000_000, Pending: []*plannerpb.PendingPod{{Pod: "a/2", Reason: blocked}},
+	}, false)
+	want := []string{
+		"kerf_cluster_cost_floor_per_hour: 1.5",
+		"kerf_cluster_cost_per_hour: 2.5",
+		"kerf_cluster_cost_planned_per_hour: 3",
+		"kerf_node_count cloud_availability_zone=a kerf_capacity_type= kerf_node_pool= kerf_node_state=ready: 1",
+		"kerf_node_count cloud_availability_zone=a kerf_capacity_type=spot kerf_node_pool=default kerf_node_state=leaving: 1",
+		"kerf_node_count cloud_availability_zone=a kerf_capacity_type=spot kerf_node_pool=default kerf_node_state=not_ready: 1",
+		"kerf_node_count cloud_availability_zone=a kerf_capacity_type=spot kerf_node_pool=default kerf_node_state=ready: 1",
+		"kerf_node_kept kerf_reason=LIMIT: 2",
+		"kerf_node_pool_limit kerf_node_pool=default kerf_resource=cpu: 100",
+		"kerf_node_pool_limit kerf_node_pool=default kerf_resource=nodes: 10",
+		"kerf_node_pool_usage kerf_node_pool=default kerf_resource=cpu: 12",
+		"kerf_node_pool_usage kerf_node_pool=default kerf_resource=nodes: 3",
+		"kerf_plan_bound_per_hour: 0.9",
+		"kerf_plan_gap_ratio: 0.125",
+		"kerf_pod_count kerf_pod_phase=running: 1",
+		"kerf_pod_count kerf_pod_phase=unschedulable: 2",
+		"kerf_pod_left_pending kerf_reason=LIMIT: 1",
+		"kerf_pod_waiting: 2",
+		"kerf_pod_waiting_age_seconds: 3600",
+		"kerf_problem_count kerf_reason=LIMIT: 1",
+		"kerf_watcher_driver: 1",
+	}
+	if d := cmp.Diff(want, metricstest.Series(t, seen, "kerf_", false)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestNothingIsMeasuredWithoutARecorder(t *testing.T) {
+	m, err := New(nil, time.Now)
+	if err != nil || m != nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		m.Drives(true)
+		m.Planned(nil, true)
+		m.Cycled(Cycle{Accepted: 1})
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
