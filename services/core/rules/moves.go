@@ -33,6 +33,8 @@ func (w Workload) Evicts(pods int) model.WorkloadEvictions {
 type Moves struct {
 	rest  time.Duration
 	moved map[Workload]*moved
+	// byClass is what was looked up: many pods share a class, and a workload is long to compare.
+	byClass map[*model.PodClass]*moved
 }
 
 // moved is one workload of which pods were moved.
@@ -59,7 +61,7 @@ type drain struct {
 // NewMoves reads the snapshot's records. rest is how long moved pods are left alone: policy.pod_rest, nil for the default.
 // Pods are added afterwards.
 func NewMoves(s *model.Snapshot, rest *time.Duration) *Moves {
-	m := &Moves{rest: model.Or(rest, model.DefaultPodRest), moved: make(map[Workload]*moved)}
+	m := &Moves{rest: model.Or(rest, model.DefaultPodRest), moved: make(map[Workload]*moved), byClass: make(map[*model.PodClass]*moved)}
 	replacements := replacementsOf(s)
 	for i := range s.Disruptions {
 		r := &s.Disruptions[i]
@@ -133,13 +135,23 @@ func (m *Moves) add(w Workload, d drain) {
 // Rest is how long pods that were moved are left alone.
 func (m *Moves) Rest() time.Duration { return m.rest }
 
+// of is what was moved of a class's workload; nil where nothing was.
+func (m *Moves) of(c *model.PodClass) *moved {
+	of, known := m.byClass[c]
+	if !known {
+		of = m.moved[WorkloadOf(c)]
+		m.byClass[c] = of
+	}
+	return of
+}
+
 // Concerns says that pods of a class were moved: then all pods of the class must be added.
-func (m *Moves) Concerns(c *model.PodClass) bool { return m.moved[WorkloadOf(c)] != nil }
+func (m *Moves) Concerns(c *model.PodClass) bool { return m.of(c) != nil }
 
 // Add adds a pod, whether it is bound or not, and whether it is being deleted: it may be a successor all the same, so that
 // another one is not.
 func (m *Moves) Add(c *model.PodClass, p *model.Pod) {
-	if of := m.moved[WorkloadOf(c)]; of != nil && !made(p).Before(of.first) {
+	if of := m.of(c); of != nil && !made(p).Before(of.first) {
 		of.pods, of.successors = append(of.pods, p), nil
 	}
 }
@@ -160,7 +172,7 @@ func (m *Moves) Until(c *model.PodClass, p *model.Pod, now time.Time) time.Time 
 	if p.BindTime.IsZero() || !until.After(now) {
 		return time.Time{}
 	}
-	if of := m.moved[WorkloadOf(c)]; of == nil || !of.succeeds(p) {
+	if of := m.of(c); of == nil || !of.succeeds(p) {
 		return time.Time{}
 	}
 	return until

@@ -111,8 +111,8 @@ func (s *Scheduler) segmentOf(keys []string, o *market.Option) *market.Segment {
 // Buy assigns pods to claims to buy and to nothing else, within limits, which it takes them off.
 func (s *Scheduler) Buy(items []market.Item, lim *market.Limits) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	own, proof := s.limits, s.proof
-	s.limits = lim
-	defer func() { s.limits, s.proof = own, proof }()
+	s.limits, s.buyer.Rough = lim, s.Rough
+	defer func() { s.limits, s.proof, s.buyer.Rough = own, proof, false }()
 	return s.Assign(items, func(int) bool { return false })
 }
 

@@ -53,6 +53,8 @@ type Scheduler struct {
 	proof purchase.Proof
 	buyer *purchase.Buyer
 	stop  func() bool
+	// Rough lets Buy pack with the least search: for what won't be bought.
+	Rough bool
 }
 
 // StopWhen makes the scheduler stop once stop is true, which must then stay true: from then on it assigns nothing and proves

@@ -40,6 +40,9 @@ type Result struct {
 // looks which of those do so first, and none of them is a destination: a pod that moves has not to move again. The next plans
 // go on with what was deferred, as long as that is as much as budgets let go. A search that ended early goes on after the
 // claim resumeAfter; "" begins anew.
+//
+// The first look is rough where more nodes waste money than budgets let go: what it would buy is not bought, so that new nodes
+// are packed with the least search. If it finds no more than budgets let go after all, it is made again with all of it.
 func Run(dr *draft.Draft, appraisal *Appraisal, resumeAfter model.ClaimID) Result {
 	c := consolidation{draft: dr, appraisal: appraisal, resumeAfter: resumeAfter, open: candidates(dr)}
 	c.Summary = model.DisruptionSummary{Floor: appraisal.worth.Floor.Price, Candidates: len(c.open)}
@@ -119,26 +122,41 @@ func (c *consolidation) goOn() bool {
 
 // anew looks for all candidates that are to go, and removes as many of them as budgets let go.
 func (c *consolidation) anew() {
+	going, beyond := c.target(true)
+	if !beyond {
+		going, beyond = c.target(false)
+	}
+	if beyond {
+		c.inSteps(going)
+	}
+}
+
+// target looks for all candidates that are to go, as if budgets let them go at once. It says true, and takes all back, where
+// that is beyond budgets. Else they are part of the plan now; after a rough look nothing is, and nothing is known.
+func (c *consolidation) target(rough bool) (going []int, beyond bool) {
 	dr := c.draft
 	before := dr.Mark()
-	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
 	all := newTrials(dr, c.appraisal, c.open)
-	all.resumeAfter = c.resumeAfter
+	if rough && all.withinBudgets() {
+		return nil, false
+	}
+	dr.NodeBudgets = dr.NodeBudgets.Clone(true)
+	all.resumeAfter, all.rough = c.resumeAfter, rough
 	all.search(c.open)
 	c.Summary.Tried, c.Summary.ResumeAfter = c.Summary.Tried+all.summary.Tried, all.summary.ResumeAfter
 	c.Known = c.Summary.ResumeAfter == "" && !dr.Scheduler.Stopped()
-	if left, ok := dr.WithinBudgets(before); ok {
+	left, within := dr.WithinBudgets(before)
+	if within && !rough {
 		dr.NodeBudgets = left
-		return
+		return nil, false
 	}
-	var going []int
 	for _, d := range dr.Revert(before) {
 		for _, h := range d.Hosts {
 			going = append(going, h)
 			dr.Verdicts[h] = model.Reason{}
 		}
 	}
-	c.inSteps(going)
+	return going, !within
 }
 
 // inSteps removes those of some hosts that budgets let go now. Neither they nor the others, which are deferred, are
@@ -164,16 +182,15 @@ func nodeBudget(dr *draft.Draft, host int) model.Reason {
 // with all others as destinations.
 func (t *trials) search(open []int) {
 	each := int64(len(open)) // these many are kept for trying every node by itself
-	if t.left >= 2*each {    // else nodes take turns, one by one
-		leaving := t.divide(open)
-		for _, h := range leaving {
-			t.leaving[h] = true
-		}
-		t.left -= each
-		t.sets(leaving)
-		t.deletes(leaving)
-		t.left += each
+	for _, h := range t.best {
+		t.leaving[h] = true
 	}
+	t.left -= each
+	t.draft.Scheduler.Rough = t.rough
+	t.sets(t.best)
+	t.draft.Scheduler.Rough = false
+	t.deletes(t.best)
+	t.left += each
 	clear(t.leaving)
 	t.singles(open)
 }
@@ -204,6 +221,10 @@ type trials struct {
 	summary     model.DisruptionSummary
 	// left is how many more sets may be tried.
 	left int64
+	// best are the nodes that are best removed, in sets; none where nodes take turns, one by one. Rough says that the sets are
+	// packed with the least search.
+	best  []int
+	rough bool
 	// leaving are hosts that are to go, and no destinations: some of the candidates, by host.
 	leaving []bool
 	// deferred are hosts that go with this plan or a later one, by host, and are no destinations; nil where there are none.
@@ -237,8 +258,24 @@ func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int) *trials {
 		t.fixed[h] = false
 	}
 	t.filler = t.newFiller(open)
+	if t.left >= 2*int64(len(open)) {
+		t.best = t.divide(open)
+	}
 	dr.Scheduler.Prefer(func(h int) bool { return t.fixed[h] })
 	return t
+}
+
+// withinBudgets says that budgets let all nodes go now that are best removed.
+func (t *trials) withinBudgets() bool {
+	left := t.draft.NodeBudgets.Clone(false)
+	for _, h := range t.best {
+		pool := t.v.Hosts[h].Pool
+		if !left.Reason(pool, model.ReasonUnderutilized, 1).OK() {
+			return false
+		}
+		left.Take(h, pool, model.ReasonUnderutilized)
+	}
+	return true
 }
 
 // mayReceive says whether a node may be given pods to save money: its own time to be left alone must be over. Pools that never

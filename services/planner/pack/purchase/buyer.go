@@ -19,6 +19,8 @@ type Buyer struct {
 	units *offer.ReservationUnits
 	// Stop ends it early, with nothing bought and nothing proven; nil never does.
 	Stop func() bool
+	// Rough buys greedily, with no more search: what is bought costs some per cent more, and takes a fraction of the time.
+	Rough bool
 }
 
 // NewBuyer buys from a market under the rules about other pods; units are what reservations have left.

@@ -54,6 +54,9 @@ func (by *Buyer) formulate(l *backlog, lim *market.Limits) *formulation {
 	}
 	p.group()
 	p.Work, p.GapTarget = effort(&m.World.Policy)
+	if by.Rough {
+		p.Work = -1
+	}
 	return p
 }
 
