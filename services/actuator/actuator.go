@@ -106,13 +106,17 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 		name = r.svc.Addr().String()
 	}
 	var nominator cluster.Nominator
-	if cfg.Nominations != nominateOff {
+	if cfg.Nominations != settingOff {
 		nominator = r.kube.Nominator()
+	}
+	var replicas cluster.Replicas
+	if cfg.PodDeletionCosts != settingOff {
+		replicas = r.kube.Replicas()
 	}
 	return loop.New(loop.Config{
 		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: r.store, Election: r.store,
 		Cloud: aws.adapter, Classes: aws.adapter, Market: aws.adapter, Queue: aws.queue, Kube: r.kube, Fallback: fallback,
-		Nominator: nominator, AlwaysNominate: cfg.Nominations == nominateOn,
+		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Replicas: replicas,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,
 		Repair: cfg.Repair.Model(), WaitForDaemonPods: cfg.Disruption.WaitForDaemonPods,
@@ -242,6 +246,8 @@ type Kubernetes interface {
 	cluster.Cluster
 	// Nominator brings pods to the nodes that plans have them on.
 	Nominator() cluster.Nominator
+	// Replicas writes deletion costs.
+	Replicas() cluster.Replicas
 }
 
 // OpenCluster makes the cluster port as Run does, for those who need only that. The port is ready some time after run has

@@ -47,6 +47,9 @@ type Config struct {
 	// Nominations says whether the scheduler is told where plans have pods: "auto" (or empty) where Kubernetes is new enough and
 	// the actuator may patch pods/status, "on" without asking, or "off".
 	Nominations string `json:"nominations"`
+	// PodDeletionCosts says whether pods are told which of them to delete first when their ReplicaSet is scaled down: "auto" (or
+	// empty) where the actuator may patch pods, or "off".
+	PodDeletionCosts string `json:"pod_deletion_costs"`
 	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's policy:
 	// only nodes that are unhealthy by both are taken.
 	Repair *policy.Repair `json:"repair"`
@@ -148,11 +151,11 @@ type ConcurrencyConfig struct {
 	Evictions int `json:"evictions"` // 20
 }
 
-// The values of Config.Nominations.
+// The values of Config.Nominations and Config.PodDeletionCosts; the latter has no "on".
 const (
-	nominateAuto = "auto"
-	nominateOn   = "on"
-	nominateOff  = "off"
+	settingAuto = "auto"
+	settingOn   = "on"
+	settingOff  = "off"
 )
 
 // minHistory is longer than a plan can live, so that no plan buys twice.
@@ -165,9 +168,14 @@ func (c Config) Validate() error {
 		errs = append(errs, config.Errorf("cluster", "%q: want the cluster's name, as its instances are tagged with it", c.Cluster))
 	}
 	switch c.Nominations {
-	case "", nominateAuto, nominateOn, nominateOff:
+	case "", settingAuto, settingOn, settingOff:
 	default:
-		errs = append(errs, config.Errorf("nominations", "%q: want %s, %s or %s", c.Nominations, nominateAuto, nominateOn, nominateOff))
+		errs = append(errs, config.Errorf("nominations", "%q: want %s, %s or %s", c.Nominations, settingAuto, settingOn, settingOff))
+	}
+	switch c.PodDeletionCosts {
+	case "", settingAuto, settingOff:
+	default:
+		errs = append(errs, config.Errorf("pod_deletion_costs", "%q: want %s or %s", c.PodDeletionCosts, settingAuto, settingOff))
 	}
 	return errors.Join(errs...)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
+	"github.com/kerf-dev/kerf/services/actuator/clustertest/suitetest"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/harness"
 )
@@ -32,15 +33,15 @@ import (
 // and no others, for the suite that the actuator's own fake passes too.
 func TestTheAdapterOfKubernetesKeepsTheContractOfThePort(t *testing.T) {
 	c := controlPlane(t)
-	clustertest.Suite(t, func(t *testing.T) clustertest.World {
+	suitetest.Run(t, func(t *testing.T) suitetest.World {
 		t.Helper()
 		u := newUsers(t, c, "suite")
 		clock := &shifted{}
 		port, run := openPort(t, c, clock.Now)
 		cold, _ := openPort(t, c, clock.Now)
 		runPort(t, u, run)
-		return clustertest.World{
-			Cluster: port, Nominator: port.Nominator(), Cold: cold, Name: u.name, Namespace: u.name,
+		return suitetest.World{
+			Cluster: port, Nominator: port.Nominator(), Replicas: port.Replicas(), Cold: cold, Name: u.name, Namespace: u.name,
 			Preempt: u.preempt, Apply: u.apply, Delete: u.delete, Read: u.read, Events: u.events, Advance: clock.Advance,
 		}
 	})

@@ -82,6 +82,7 @@ func (r *reader) verbs() map[string]func() func(*result) error {
 		"decisions": r.decisions,
 		"together":  r.together,
 		"defers":    r.defers,
+		"empties":   r.empties,
 		"reachable": r.reachable,
 		"resumes":   r.resumes,
 		"judged":    r.summary(func(s *model.DisruptionSummary) int { return s.Judged }, "nodes are judged"),

@@ -124,6 +124,24 @@ func (r *reader) defers() func(*result) error {
 	}
 }
 
+// empties reads NODES: those lose their pods first when workloads are scaled down, in this order, and all others later.
+func (r *reader) empties() func(*result) error {
+	names := r.nodes()
+	return func(got *result) error {
+		nodes := slices.Clone(got.plan.Nodes)
+		slices.SortStableFunc(nodes, func(a, b model.NodeVerdict) int { return cmp.Compare(a.PodDeletionCost, b.PodDeletionCost) })
+		var said []string
+		for i, v := range nodes {
+			said = append(said, fmt.Sprintf("%s %d", v.Node, v.PodDeletionCost))
+			later := i == len(names) && v.PodDeletionCost > nodes[i-1].PodDeletionCost
+			if i < len(names) && v.Node != names[i] || i == len(names) && !later {
+				return fmt.Errorf("pods have these deletion costs: %v", said)
+			}
+		}
+		return nil
+	}
+}
+
 // summary checks a figure of how far the search got.
 func (r *reader) summary(of func(*model.DisruptionSummary) int, what string) func() func(*result) error {
 	return func() func(*result) error {

@@ -152,7 +152,7 @@ type Header struct {
 func Subjects() []string {
 	return []string{
 		"order", "unhealthy", "static", "empty", "expiry", "drift", "canary", "eligibility", "policy", "rollout", "rest", "destinations",
-		"sets", "budgets", "churn", "spot", "search",
+		"sets", "budgets", "churn", "spot", "search", "scale-down",
 	}
 }
 

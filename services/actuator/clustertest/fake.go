@@ -1,10 +1,10 @@
-// Package clustertest is an in-memory fake of Kubernetes for tests, and the suite that it and the real adapter pass.
+// Package clustertest is an in-memory fake of Kubernetes for tests. It passes the suite that the real adapter passes, too.
 //
 // The fake keeps what the API server keeps of the objects that the actuator touches: finalizers, uids, owners, disruption
 // budgets and statuses, on a clock that the test gives it. Its kubelets are perfect: nodes are ready, pods run, and end
 // soon after they are deleted. It never opens a socket, and schedules nothing.
 //
-// Start at New, and at Suite for what every implementation of the cluster port must do.
+// Start at New, and at package suitetest for what every implementation of the cluster port must do.
 package clustertest
 
 import (
@@ -66,6 +66,7 @@ type Fake struct {
 var (
 	_ cluster.Cluster   = (*Fake)(nil)
 	_ cluster.Nominator = (*Fake)(nil)
+	_ cluster.Replicas  = Replicas{}
 )
 
 // Event is an event as users see it.
@@ -83,6 +84,8 @@ type key struct{ kind, name string }
 type life struct {
 	labels labels.Set
 	ends   time.Time // zero: it was not told to
+	// given is the pod as it was given, with what has been written since.
+	given *corev1.Pod
 }
 
 // budget is a disruption budget of pods in one namespace.

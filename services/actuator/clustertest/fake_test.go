@@ -8,15 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kerf-dev/kerf/services/actuator/clustertest"
+	"github.com/kerf-dev/kerf/services/actuator/clustertest/suitetest"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func TestFake(t *testing.T) {
-	clustertest.Suite(t, func(*testing.T) clustertest.World {
+	suitetest.Run(t, func(*testing.T) suitetest.World {
 		c := clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 		f := clustertest.New(c.Now)
-		return clustertest.World{
-			Cluster: f, Nominator: f, Cold: clustertest.Cold(), Name: "suite", Namespace: "suite-pods", Delete: func(_ *testing.T, kind, name string) { f.Delete(kind, name) },
+		return suitetest.World{
+			Cluster: f, Nominator: f, Replicas: clustertest.Replicas{Cluster: f}, Cold: clustertest.Cold(), Name: "suite", Namespace: "suite-pods", Delete: func(_ *testing.T, kind, name string) { f.Delete(kind, name) },
 			Apply: func(t *testing.T, manifests string) {
 				t.Helper()
 				if err := f.Apply(manifests); err != nil {

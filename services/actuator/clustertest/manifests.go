@@ -115,7 +115,7 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	pod := objects.Pod(&p)
 	pod.Ready = true
 	n.Pods = append(n.Pods, pod)
-	f.pods[string(p.UID)] = life{labels: p.Labels}
+	f.pods[string(p.UID)] = life{labels: p.Labels, given: &p}
 	return nil
 }
 
@@ -204,5 +204,6 @@ func readPod(f *Fake, namespace, name string) *unstructured.Unstructured {
 	o.SetName(name)
 	o.SetUID(types.UID(p.UID))
 	o.SetLabels(f.pods[p.UID].labels)
+	o.SetAnnotations(f.pods[p.UID].given.Annotations)
 	return o
 }

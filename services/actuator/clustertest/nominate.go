@@ -76,7 +76,7 @@ func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left []cluste
 		pod := objects.Pod(bound)
 		pod.Ready = true
 		node.Pods = append(node.Pods, pod)
-		f.pods[string(bound.UID)] = life{labels: bound.Labels}
+		f.pods[string(bound.UID)] = life{labels: bound.Labels, given: bound}
 	}
 	return left, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, which removals are
-// deferred, and why pods stay pending. It is tolerant of what the planner explains in words that this version does not know. The
+// ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of nodes that
+// stay, and why pods stay pending. It is tolerant of what the planner explains in words that this version does not know. The
 // error is an *Error.
 func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{tolerant: true}
@@ -24,9 +24,9 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	}
 	r.decisions(p, &out)
 	for _, v := range p.GetNodes() {
-		if v.Deferred != nil {
+		if v.Deferred != nil || v.GetPodDeletionCost() != 0 {
 			out.Nodes = append(out.Nodes, model.NodeVerdict{
-				Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Deferred: v.Deferred,
+				Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Deferred: v.Deferred, PodDeletionCost: v.GetPodDeletionCost(),
 			})
 		}
 	}

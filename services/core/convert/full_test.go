@@ -225,7 +225,7 @@ func fullPlan() model.Plan {
 		Pending: []model.PendingPod{{
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},
-		Nodes:          []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9", Waste: 5000, Deferred: new(true)}},
+		Nodes:          []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9", Waste: 5000, Deferred: new(true), PodDeletionCost: -7}},
 		Problems:       []model.Reason{why},
 		ReconsiderTime: at(15), CostBefore: 96000, CostAfter: 91000, LowerBound: &model.LowerBound{Price: 90000, Gap: 0.01, Kind: model.BoundResource},
 	}

@@ -96,7 +96,7 @@ func writePending(p model.PendingPod) *plannerpb.PendingPod {
 func writeVerdict(v model.NodeVerdict) *plannerpb.NodeVerdict {
 	return &plannerpb.NodeVerdict{
 		Node: string(v.Node), Claim: string(v.Claim), PriceMicroUsdPerHour: known64(v.Price), Reason: writeReason(v.Reason),
-		Disruption: string(v.Disruption), WasteMicroUsdPerHour: known64(v.Waste), Deferred: v.Deferred,
+		Disruption: string(v.Disruption), WasteMicroUsdPerHour: known64(v.Waste), Deferred: v.Deferred, PodDeletionCost: v.PodDeletionCost,
 	}
 }
 
@@ -130,7 +130,7 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 		out.Nodes = append(out.Nodes, model.NodeVerdict{
 			Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Price: v.GetPriceMicroUsdPerHour(),
 			Reason: r.given("reason", v.GetReason()), Disruption: model.DisruptionID(v.GetDisruption()),
-			Waste: v.GetWasteMicroUsdPerHour(), Deferred: v.Deferred,
+			Waste: v.GetWasteMicroUsdPerHour(), Deferred: v.Deferred, PodDeletionCost: v.GetPodDeletionCost(),
 		})
 	}
 	return out, r.err()

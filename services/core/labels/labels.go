@@ -127,6 +127,8 @@ const (
 	ProviderCompatibility = "compatibility.karpenter.sh/provider"
 	// PodDeletionCost is Kubernetes' own hint of how costly a pod's deletion is.
 	PodDeletionCost = "controller.kubernetes.io/pod-deletion-cost"
+	// PodDeletionCostByKerf has the same value where Kerf has written PodDeletionCost.
+	PodDeletionCostByKerf = Kerf + "/pod-deletion-cost"
 	// MirrorPod is on the API server's copies of pods that a kubelet runs from files.
 	MirrorPod = "kubernetes.io/config.mirror"
 	// VolumeBound is on a volume claim that a volume was bound to.

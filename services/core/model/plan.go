@@ -150,6 +150,9 @@ type NodeVerdict struct {
 	Waste int64
 	// Deferred says that a later plan is to remove it, as soon as budgets let that happen; nil where that was not looked for.
 	Deferred *bool
+	// PodDeletionCost is how costly it is that pods on this node are deleted, compared to those on other nodes, when their
+	// workload is scaled down; 0 where that is not known.
+	PodDeletionCost int32
 }
 
 // Verdict is what became of one decision of a plan that was applied.

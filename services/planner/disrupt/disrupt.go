@@ -3,7 +3,8 @@
 //
 // Its methods run in that order, on one draft. Each looks at the candidates that a chain of named checks lets through, tries a
 // decision on the view, and keeps it or reverts it. Package draft holds what they share; replace and consolidate are the two
-// methods that search; budget and churn say how much may be disrupted, and at what price. Every pod that a decision by choice displaces has a destination that can
+// methods that search; budget and churn say how much may be disrupted, and at what price; shrink says
+// which nodes are to lose their pods first. Every pod that a decision by choice displaces has a destination that can
 // be relied on: a node that is ready and stays, or a replacement that must be initialized first. What saves money must make
 // up for the evictions that it takes, and pods that were moved a short time ago are left alone: the snapshot's history tells
 // which. Nodes that are going away already are not its business: their pods are demand like any other. The package never
@@ -21,6 +22,7 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/disrupt/consolidate"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/disrupt/replace"
+	"github.com/kerf-dev/kerf/services/planner/disrupt/shrink"
 )
 
 // Params is what Run works on: where a draft begins, and what its methods need beside it.
@@ -46,6 +48,8 @@ type Result struct {
 	// Deferred are hosts that later plans are to remove, as soon as budgets let them. DeferredKnown says that all were looked for.
 	Deferred      []int
 	DeferredKnown bool
+	// DeletionCosts are, by place in View.Hosts, for the pods of each node that Kerf owns: see package shrink.
+	DeletionCosts []int32
 	// ReconsiderTime is when time alone first changes which nodes may or must go; zero when it never does.
 	ReconsiderTime time.Time
 }
@@ -70,9 +74,10 @@ func Run(in Params) Result {
 	replace.Run(dr, in.Fixed)
 	found := consolidate.Run(dr, appraisal, in.ResumeAfter)
 	explainBuffers(dr)
+	deferred := append(found.Deferred, waiting...)
 	return Result{
 		Decisions: dr.Decisions, Verdicts: dr.Verdicts, Waste: appraisal.Waste, Summary: found.Summary,
-		Deferred: append(found.Deferred, waiting...), DeferredKnown: found.Known,
+		Deferred: deferred, DeferredKnown: found.Known, DeletionCosts: shrink.Costs(dr, deferred, appraisal.Worth),
 		ReconsiderTime: rules.Earliest(reconsider(dr), driftChange),
 	}
 }

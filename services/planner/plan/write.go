@@ -225,7 +225,7 @@ func (c *cycle) writeDisruptions(p *model.Plan) {
 		}
 		p.Nodes = append(p.Nodes, model.NodeVerdict{
 			Node: h.Node.Name, Claim: h.Claim.ID, Price: c.Price(h.Claim), Reason: c.disruptions.Verdicts[i], Disruption: by[i],
-			Waste: c.disruptions.Waste[i], Deferred: deferred[i],
+			Waste: c.disruptions.Waste[i], Deferred: deferred[i], PodDeletionCost: c.disruptions.DeletionCosts[i],
 		})
 	}
 }

@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"math"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,11 +97,11 @@ func protect(p *corev1.Pod, out *clusterpb.Pod) {
 	}
 }
 
-// deletionCost is zero where the annotation is no number: the ReplicaSet controller ignores such a value as well.
+// deletionCost is users': what Kerf says of it follows from where the pod is, and plans must not follow from that.
 func deletionCost(p *corev1.Pod) int32 {
-	v, err := strconv.ParseInt(p.Annotations[labels.PodDeletionCost], 10, 32)
-	if err != nil || v < math.MinInt32 {
+	cost, byKerf := reader.DeletionCost(p)
+	if byKerf {
 		return 0
 	}
-	return int32(v)
+	return cost
 }

@@ -144,6 +144,14 @@ func TestPodState(t *testing.T) {
 			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7")),
 			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: -7},
 		},
+		"a deletion cost that Kerf wrote": {
+			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7"), note("kerf.dev/pod-deletion-cost", "-7")),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},
+		},
+		"a deletion cost that users changed since": {
+			pod(note("controller.kubernetes.io/pod-deletion-cost", "-7"), note("kerf.dev/pod-deletion-cost", "-70")),
+			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING, DeletionCost: -7},
+		},
 		"a deletion cost that is no number": {
 			pod(note("controller.kubernetes.io/pod-deletion-cost", "99999999999")),
 			&clusterpb.Pod{Phase: clusterpb.PodPhase_POD_PHASE_WAITING},

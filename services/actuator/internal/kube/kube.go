@@ -48,6 +48,7 @@ type Kube struct {
 	client    kubernetes.Interface
 	dynamic   dynamic.Interface
 	nominator *Nominator
+	replicas  *Replicas
 	log       *slog.Logger
 	now       func() time.Time
 
@@ -115,6 +116,9 @@ func New(c Config) (*Kube, error) {
 // Nominator brings pods to their nodes.
 func (k *Kube) Nominator() cluster.Nominator { return k.nominator }
 
+// Replicas writes deletion costs.
+func (k *Kube) Replicas() cluster.Replicas { return k.replicas }
+
 func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kube, error) {
 	k := &Kube{
 		client: client, dynamic: dyn, log: c.Log, now: c.Now,
@@ -136,6 +140,7 @@ func newKube(client kubernetes.Interface, dyn dynamic.Interface, c Config) (*Kub
 	k.nodes = typed.Core().V1().Nodes().Lister()
 	k.volumeClaims = typed.Core().V1().PersistentVolumeClaims().Lister()
 	k.nominator = &Nominator{client: client, writer: client, writing: make(chan struct{}, maxNominating), pods: k.pods, nodes: k.nodes}
+	k.replicas = &Replicas{client: client, pods: k.pods}
 	k.nominator.mayBind.Store(true) // until CanNominate knows better
 	attachments := typed.Storage().V1().VolumeAttachments().Informer()
 	if err := attachments.AddIndexers(cache.Indexers{byNode: attachmentNode}); err != nil {

@@ -50,7 +50,7 @@ type Nominator struct {
 
 // CanNominate asks for the server's version and for the actuator's own rights. Where pods may be bound that is enough.
 func (x *Nominator) CanNominate(ctx context.Context) (bool, string, error) {
-	bind, err := x.may(ctx, "create", "binding")
+	bind, err := may(ctx, x.client, "create", "binding")
 	if err != nil {
 		return false, "", err
 	}
@@ -65,12 +65,12 @@ func (x *Nominator) CanNominate(ctx context.Context) (bool, string, error) {
 	return can, why + "; there is no right to create pods/binding", nil
 }
 
-// may asks for one of the actuator's own rights on a subresource of pods.
-func (x *Nominator) may(ctx context.Context, verb, subresource string) (bool, error) {
+// may asks for one of the actuator's own rights on pods, or on a subresource of theirs.
+func may(ctx context.Context, client kubernetes.Interface, verb, subresource string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "pods", Subresource: subresource},
 	}}
-	answer, err := x.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return false, fmt.Errorf("ask for the right to %s pods/%s: %w", verb, subresource, err)
 	}
@@ -89,7 +89,7 @@ func (x *Nominator) canNominate(ctx context.Context) (bool, string, error) {
 	if v.LessThan(version.MustParseGeneric(heededSince)) {
 		return false, fmt.Sprintf("Kubernetes is %s, and its scheduler heeds nominations since %s", info.GitVersion, heededSince), nil
 	}
-	allowed, err := x.may(ctx, "patch", "status")
+	allowed, err := may(ctx, x.client, "patch", "status")
 	if err != nil {
 		return false, "", err
 	}

@@ -130,6 +130,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 	}
 	t.claims.noteDeferred(p.Nodes)
 	t.nominations.Took(p)
+	t.shrinking.Took(p.Nodes)
 	for _, x := range pending {
 		t.outbox.Pending(model.PodID(x.Pod), x.Reason)
 	}

@@ -43,18 +43,15 @@ type Config struct {
 	Market   cloud.Market
 	Queue    cloud.Queue // nil: no notices
 	Kube     cluster.Cluster
-	// Nominator tells the scheduler where pods are expected; nil never does. AlwaysNominate does it without asking first whether
-	// that works.
+	// Nominator tells the scheduler where pods are expected; nil never does. AlwaysNominate doesn't ask first whether it works.
 	Nominator      cluster.Nominator
 	AlwaysNominate bool
-	// Fallback gives list prices where the market has none; nil for none.
-	Fallback *catalog.Catalog
-	// Settings are how a class shapes instance types.
-	Settings func(cloud.ClassSpec) instancetype.Settings
-	// Parse reads a notice.
-	Parse  Parser
-	Log    *slog.Logger
-	Tracer trace.Tracer
+	Replicas       cluster.Replicas                            // nil: they are not told which of them are deleted first
+	Fallback       *catalog.Catalog                            // list prices where the market has none; nil: none
+	Settings       func(cloud.ClassSpec) instancetype.Settings // how a class shapes instance types
+	Parse          Parser                                      // reads a notice
+	Log            *slog.Logger
+	Tracer         trace.Tracer
 
 	Intervals Intervals
 	// Repair says which nodes are unhealthy beyond waiting.

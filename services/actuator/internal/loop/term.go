@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -48,6 +49,7 @@ type term struct {
 
 	claims      *claims
 	nominations *nominating.Nominations
+	shrinking   *shrinking.Costs
 	effects     *effects
 	inbox       *inbox
 	orphans     *orphans
@@ -74,6 +76,7 @@ func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
 	t.nominations = nominating.New(nominating.Config{
 		Nominator: c.Nominator, Always: c.AlwaysNominate, Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Cluster: t.cluster, Log: c.Log,
 	})
+	t.shrinking = shrinking.New(shrinking.Config{Replicas: c.Replicas, Agenda: t.agenda, Jobs: t.jobs, Log: c.Log})
 	t.effects = newEffects(t)
 	t.inbox = newInbox(t)
 	t.orphans = newOrphans(t)
@@ -157,6 +160,7 @@ func (t *term) pass(ctx context.Context) error {
 			t.effects.act(ctx, e)
 		}
 		t.nominations.Write(ctx)
+		t.shrinking.Write(ctx)
 		t.orphans.sweep(ctx)
 		t.releaseNodes(ctx)
 		if t.jobs.Tidy() {

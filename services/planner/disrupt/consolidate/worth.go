@@ -53,6 +53,9 @@ func Appraise(dr *draft.Draft) *Appraisal {
 	return a
 }
 
+// Worth is what one pod of a class would cost at the lowest prices, micro-dollars per hour; 0 where that is not known.
+func (a *Appraisal) Worth(c *view.Class) float64 { return a.worth.Of(c) }
+
 // exact is how near to each other prices and worths are taken to be the same: duals are as exact as floating point.
 const exact = 0.0005
 

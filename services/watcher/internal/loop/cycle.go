@@ -51,11 +51,16 @@ const (
 	stageApply = "no answer from the actuator's leader to a plan"
 )
 
+// costStep is by how much a node's deletion cost must have changed to be news: half of what makes the actuator write it.
+const costStep = 50
+
 // relayed remembers what was last sent to the actuator beside decisions.
 type relayed struct {
 	// pending is a digest of what is said of pods that stay pending, "" for none of them; deferred is one of the nodes that are
 	// to go later.
 	pending, deferred string
+	// costs are deletion costs of nodes' pods.
+	costs map[string]int32
 	// places are where the other pods are expected: nodes or claims, by pod.
 	places map[string]string
 }
@@ -72,6 +77,10 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 			}
 			return fmt.Sprintf("%q\n", v.GetClaim())
 		})
+		r.costs = make(map[string]int32, len(nodes))
+		for _, v := range nodes {
+			r.costs[v.GetNode()] = v.GetPodDeletionCost()
+		}
 	}
 	r.places = make(map[string]string, len(plan.GetPlacements()))
 	for _, p := range plan.GetPlacements() {
@@ -86,6 +95,11 @@ func (r relayed) says(plan *plannerpb.Plan) bool {
 	next := r.next(plan)
 	if r.pending != next.pending || r.deferred != next.deferred {
 		return false
+	}
+	for node, cost := range next.costs {
+		if known := r.costs[node]; max(known-cost, cost-known) >= costStep {
+			return false
+		}
 	}
 	for pod, place := range next.places {
 		if r.places[pod] != place {

@@ -27,7 +27,7 @@ func relayable(plan *plannerpb.Plan) *plannerpb.Plan {
 		}
 	}
 	for _, v := range plan.GetNodes() {
-		if v.Deferred != nil {
+		if v.Deferred != nil || v.GetPodDeletionCost() != 0 {
 			out.Nodes = append(out.Nodes, without(v, "reason"))
 		}
 	}

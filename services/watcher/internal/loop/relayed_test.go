@@ -33,3 +33,23 @@ func TestDeferredRemovalsAreRelayedWhenTheyChange(t *testing.T) {
 		r = r.next(x.plan)
 	}
 }
+
+func TestDeletionCostsAreRelayedWhenTheyChangeMuch(t *testing.T) {
+	r := relayed{}
+	for i, x := range []struct {
+		cost    int32
+		relayed bool
+	}{{-500, true}, {-460, false}, {-449, true}, {-449, false}, {-1000, true}} {
+		plan := &plannerpb.Plan{Nodes: []*plannerpb.NodeVerdict{{Node: "n1", Deferred: new(false), PodDeletionCost: x.cost}}}
+		says := r.says(plan)
+		if says == x.relayed {
+			t.Errorf("plan %d: relayed is %v, want %v", i, !says, x.relayed)
+		}
+		if !says {
+			r = r.next(plan)
+		}
+		if i == 0 && relayable(plan).GetNodes()[0].GetPodDeletionCost() != x.cost {
+			t.Error("the cost is not relayed")
+		}
+	}
+}

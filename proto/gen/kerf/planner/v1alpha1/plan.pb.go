@@ -976,9 +976,13 @@ type NodeVerdict struct {
 	WasteMicroUsdPerHour *int64 `protobuf:"varint,6,opt,name=waste_micro_usd_per_hour,json=wasteMicroUsdPerHour,proto3,oneof" json:"waste_micro_usd_per_hour,omitempty"`
 	// A later plan is to remove it, as soon as its pool's disruption budgets let that happen; new pods are best kept off it.
 	// Absent where that was not looked for.
-	Deferred      *bool `protobuf:"varint,7,opt,name=deferred,proto3,oneof" json:"deferred,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Deferred *bool `protobuf:"varint,7,opt,name=deferred,proto3,oneof" json:"deferred,omitempty"`
+	// How costly it is that pods on this node are deleted, compared to those on other nodes, when their ReplicaSet is scaled down:
+	// what their annotation controller.kubernetes.io/pod-deletion-cost is best set to, where users have not. From -1000, of nodes
+	// that are to go, to -1; 0 where that is not known.
+	PodDeletionCost int32 `protobuf:"varint,8,opt,name=pod_deletion_cost,json=podDeletionCost,proto3" json:"pod_deletion_cost,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *NodeVerdict) Reset() {
@@ -1058,6 +1062,13 @@ func (x *NodeVerdict) GetDeferred() bool {
 		return *x.Deferred
 	}
 	return false
+}
+
+func (x *NodeVerdict) GetPodDeletionCost() int32 {
+	if x != nil {
+		return x.PodDeletionCost
+	}
+	return 0
 }
 
 // LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
@@ -1272,7 +1283,7 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\bPoolMiss\x12\x1b\n" +
 	"\tnode_pool\x18\x01 \x01(\tR\bnodePool\x12#\n" +
 	"\rinstance_type\x18\x02 \x01(\tR\finstanceType\x125\n" +
-	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\xf0\x02\n" +
+	"\x06reason\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x06reason\"\x9c\x03\n" +
 	"\vNodeVerdict\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x14\n" +
 	"\x05claim\x18\x02 \x01(\tR\x05claim\x12;\n" +
@@ -1282,7 +1293,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"disruption\x18\x05 \x01(\tR\n" +
 	"disruption\x12;\n" +
 	"\x18waste_micro_usd_per_hour\x18\x06 \x01(\x03H\x01R\x14wasteMicroUsdPerHour\x88\x01\x01\x12\x1f\n" +
-	"\bdeferred\x18\a \x01(\bH\x02R\bdeferred\x88\x01\x01B\x1b\n" +
+	"\bdeferred\x18\a \x01(\bH\x02R\bdeferred\x88\x01\x01\x12*\n" +
+	"\x11pod_deletion_cost\x18\b \x01(\x05R\x0fpodDeletionCostB\x1b\n" +
 	"\x19_price_micro_usd_per_hourB\x1b\n" +
 	"\x19_waste_micro_usd_per_hourB\v\n" +
 	"\t_deferred\"\x81\x01\n" +

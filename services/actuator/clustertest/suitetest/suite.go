@@ -1,4 +1,6 @@
-package clustertest
+// Package suitetest is what every implementation of the cluster port must do: the in-memory fake and the real adapter pass it.
+// Start at Run.
+package suitetest
 
 import (
 	"errors"
@@ -10,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -17,8 +20,9 @@ import (
 // looks only at what has the world's name.
 type World struct {
 	Cluster cluster.Cluster
-	// Nominator is the same implementation.
+	// Nominator and Replicas are the same implementation.
 	Nominator cluster.Nominator
+	Replicas  cluster.Replicas
 	// Cold is an implementation that has not begun to look.
 	Cold cluster.Cluster
 	// Name is what the suite calls the objects that it makes, or what their names begin with; no other world has it.
@@ -34,7 +38,7 @@ type World struct {
 	// Preempt nominates a pod of the world's namespace as the scheduler does.
 	Preempt func(t *testing.T, pod string, node model.NodeName)
 	// Events are those that Kerf told of an object, in any order.
-	Events func(t *testing.T, kind, name string) []Event
+	Events func(t *testing.T, kind, name string) []clustertest.Event
 	// Advance moves the implementation's clock.
 	Advance func(d time.Duration)
 }
@@ -42,8 +46,8 @@ type World struct {
 // patience is for clusters that share a machine with a compiler; waits end as soon as they can.
 const patience = 30 * time.Second
 
-// Suite is what every implementation of the cluster port must do. open makes a fresh world for each test.
-func Suite(t *testing.T, open func(t *testing.T) World) {
+// Run runs it. open makes a fresh world for each test.
+func Run(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	tests := map[string]func(*testing.T, World){
 		"what has not begun to look is not ready":                         testCold,
@@ -61,6 +65,7 @@ func Suite(t *testing.T, open func(t *testing.T) World) {
 		"preemption's nominations are told from Kerf's, and kept":         testPreemption,
 		"only the pod that was meant is nominated":                        testNominateOther,
 		"a pod is bound to a node that is for it":                         testBind,
+		"a replica's deletion cost is written, and a user's left alone":   testDeletionCost,
 		"a claim is mirrored through its life":                            testClaim,
 		"a claim's spec stays as it was made":                             testSpec,
 		"what is right already is not written":                            testUnchanged,

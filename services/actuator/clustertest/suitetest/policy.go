@@ -1,4 +1,4 @@
-package clustertest
+package suitetest
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/clustertest"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -145,8 +146,8 @@ func testEvents(t *testing.T, w World) {
 		t.Fatalf("events %+v and %+v, want one each", ofNode, ofPod)
 	}
 	node.UID, pod.UID = string(w.object(t, "Node", w.Name).GetUID()), string(w.object(t, "Pod", "web").GetUID())
-	want := []Event{{Event: node, In: "default"}, {Event: pod, In: w.Namespace}}
-	for i, got := range []Event{ofNode[0], ofPod[0]} {
+	want := []clustertest.Event{{Event: node, In: "default"}, {Event: pod, In: w.Namespace}}
+	for i, got := range []clustertest.Event{ofNode[0], ofPod[0]} {
 		if got.Event != want[i].Event || got.In != want[i].In {
 			t.Errorf("event %+v, want %+v", got, want[i])
 		}

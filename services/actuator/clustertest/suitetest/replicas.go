@@ -1,0 +1,82 @@
+package suitetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+const replicaManifest = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: WHICH
+  namespace: NAMESPACE
+  annotations: {ANNOTATION}
+  ownerReferences: [{apiVersion: apps/v1, kind: KIND, name: web, uid: 00000000-0000-0000-0000-000000000001, controller: true}]
+spec:
+  nodeName: NAME
+  containers: [{name: main, image: none}]
+`
+
+func testDeletionCost(t *testing.T, w World) {
+	if can, why, err := w.Replicas.CanCost(t.Context()); err != nil || !can {
+		t.Fatalf("can write deletion costs: %v, %s, error %v", can, why, err)
+	}
+	w.apply(t, nodeManifest)
+	for which, as := range map[string][2]string{
+		"replica": {"ReplicaSet", ""}, "chosen": {"ReplicaSet", `controller.kubernetes.io/pod-deletion-cost: "7"`}, "stateful": {"StatefulSet", ""},
+	} {
+		w.apply(t, "---"+strings.NewReplacer("WHICH", which, "KIND", as[0], "ANNOTATION", as[1]).Replace(replicaManifest))
+	}
+	node := model.NodeName(w.Name)
+	var seen []cluster.Replica
+	w.until(t, "all pods", func(s cluster.State) bool {
+		seen = w.Replicas.On(node)
+		return podOf(s, w.Name, "replica") != nil && podOf(s, w.Name, "chosen") != nil && podOf(s, w.Name, "stateful") != nil
+	})
+	if len(seen) != 1 || string(seen[0].ID) != w.Namespace+"/replica" || seen[0].DeletionCost != 0 {
+		t.Fatalf("the replicas are %+v", seen)
+	}
+	before := seen[0]
+	w.cost(t, before, -7)
+	w.untilCost(t, -7)
+	w.cost(t, before, -8) // as it was seen before
+	other := w.Replicas.On(node)[0]
+	other.UID = "00000000-0000-0000-0000-000000000002"
+	w.cost(t, other, -8)
+	other.ID += "-another"
+	w.cost(t, other, -8)
+	w.cost(t, w.Replicas.On(node)[0], -9)
+	w.untilCost(t, -9)
+	if got := w.object(t, "Pod", "replica").GetAnnotations()["controller.kubernetes.io/pod-deletion-cost"]; got != "-9" {
+		t.Errorf("the pod says %q", got)
+	}
+}
+
+func (w World) cost(t *testing.T, r cluster.Replica, cost int32) {
+	t.Helper()
+	r.DeletionCost = cost
+	if err := w.Replicas.Cost(t.Context(), []cluster.Replica{r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilCost waits until a cost is seen, and fails where another one is on the way.
+func (w World) untilCost(t *testing.T, want int32) {
+	t.Helper()
+	var seen []int32
+	w.until(t, "the deletion cost", func(cluster.State) bool {
+		r := w.Replicas.On(model.NodeName(w.Name))
+		if len(r) == 1 && !slices.Contains(seen, r[0].DeletionCost) {
+			seen = append(seen, r[0].DeletionCost)
+		}
+		return len(r) == 1 && r[0].DeletionCost == want
+	})
+	if slices.Contains(seen, -8) {
+		t.Errorf("the deletion costs were %v", seen)
+	}
+}

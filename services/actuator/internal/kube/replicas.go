@@ -1,0 +1,107 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
+)
+
+// maxCosting is how many deletion costs are written at once: nothing waits for them.
+const maxCosting = 4
+
+// Replicas writes deletion costs. It reads what Kube's caches hold.
+type Replicas struct {
+	client kubernetes.Interface
+	pods   cache.Indexer
+}
+
+var _ cluster.Replicas = (*Replicas)(nil)
+
+// CanCost asks for the actuator's own right to patch pods.
+func (r *Replicas) CanCost(ctx context.Context) (bool, string, error) {
+	allowed, err := may(ctx, r.client, "patch", "")
+	switch {
+	case err != nil:
+		return false, "", err
+	case !allowed:
+		return false, "there is no right to patch pods: grant it as deploy/base/rbac.yaml does", nil
+	}
+	return true, "there is the right to patch pods", nil
+}
+
+// On are the replicas on a node.
+func (r *Replicas) On(node model.NodeName) []cluster.Replica {
+	objects, err := r.pods.ByIndex(byNode, string(node))
+	if err != nil {
+		return nil // only an index that does not exist is an error
+	}
+	var out []cluster.Replica
+	for _, o := range objects {
+		p, ok := o.(*corev1.Pod)
+		if !ok || p.DeletionTimestamp != nil || !scales(metav1.GetControllerOf(p)) {
+			continue
+		}
+		cost, byKerf := reader.DeletionCost(p)
+		if _, said := p.Annotations[labels.PodDeletionCost]; said && !byKerf {
+			continue
+		}
+		out = append(out, cluster.Replica{
+			ID: model.PodID(p.Namespace + "/" + p.Name), UID: string(p.UID), Version: p.ResourceVersion, DeletionCost: cost,
+		})
+	}
+	return out
+}
+
+// scales says that an owner picks the pods that it deletes by their deletion costs.
+func scales(owner *metav1.OwnerReference) bool {
+	return owner != nil && (owner.Kind == "ReplicaSet" || owner.Kind == "ReplicationController")
+}
+
+// Cost writes many deletion costs, a few beside each other.
+func (r *Replicas) Cost(ctx context.Context, list []cluster.Replica) error {
+	errs := make([]error, len(list))
+	var writers sync.WaitGroup
+	writing := make(chan struct{}, maxCosting)
+	for i, x := range list {
+		writing <- struct{}{}
+		writers.Go(func() {
+			defer func() { <-writing }()
+			errs[i] = r.cost(ctx, x)
+		})
+	}
+	writers.Wait()
+	return errors.Join(errs...)
+}
+
+func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {
+	cost := strconv.FormatInt(int64(x.DeletionCost), 10)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": x.UID, "resourceVersion": x.Version,
+		"annotations": map[string]string{labels.PodDeletionCost: cost, labels.PodDeletionCostByKerf: cost},
+	}})
+	if err != nil {
+		return err
+	}
+	namespace, name, _ := strings.Cut(string(x.ID), "/")
+	_, err = r.client.CoreV1().Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("write the deletion cost of pod %s: %w", x.ID, err)
+}
