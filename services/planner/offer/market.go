@@ -13,19 +13,18 @@ import (
 type market struct {
 	pools     []*marketPool
 	offerings map[model.TypeName][]*model.Offering
-	zoneIDs   zoneIDs
+	places    Places
 }
 
 type marketPool struct {
 	*model.NodePool
 	requirements require.Set
 	types        []model.InstanceType
-	zones        []string
-	reservations []string
+	class        *model.NodeClass
 }
 
 func newMarket(s *model.Snapshot) *market {
-	m := &market{offerings: make(map[model.TypeName][]*model.Offering), zoneIDs: model.ZoneIDs(s.Offerings)}
+	m := &market{offerings: make(map[model.TypeName][]*model.Offering), places: NewPlaces(s.Offerings)}
 	for i := range s.Offerings {
 		off := &s.Offerings[i]
 		m.offerings[off.InstanceType] = append(m.offerings[off.InstanceType], off)
@@ -52,7 +51,7 @@ func newMarket(s *model.Snapshot) *market {
 
 func newMarketPool(p *model.NodePool, class *model.NodeClass, catalog *model.Catalog) *marketPool {
 	out := &marketPool{
-		NodePool: p, zones: class.Zones, reservations: class.Reservations,
+		NodePool: p, class: class,
 		requirements: require.NewSet(p.Requirements...).
 			Intersect(require.FromLabels(p.Labels)).
 			With(require.Value(labels.NodePool, string(p.Name))).
@@ -78,18 +77,7 @@ func (p *marketPool) allows(t *model.InstanceType) bool {
 
 // sells says whether the pool may buy an offering, as far as the place decides it.
 func (m *market) sells(p *marketPool, off *model.Offering) bool {
-	if !slices.Contains(p.zones, off.Zone) {
-		return false
-	}
-	if off.CapacityType == model.Reserved && !slices.Contains(p.reservations, off.ReservationID) {
-		return false
-	}
-	for _, r := range p.requirements {
-		if labels.OfPlace(r.Key) && !m.zoneIDs.meet(r, off.Zone, off.CapacityType, off.ReservationID) {
-			return false
-		}
-	}
-	return true
+	return m.places.Sells(p.class, p.requirements, off)
 }
 
 // meets says whether every node of a type that the pool could have satisfies requirements on labels that do not follow
@@ -108,26 +96,6 @@ func (p *marketPool) meets(reqs require.Set, t *model.InstanceType) bool {
 		if !r.Contains(v) {
 			return false
 		}
-	}
-	return true
-}
-
-// zoneIDs are the ids of zones, by name, as far as they are known.
-type zoneIDs map[string]string
-
-// meet says whether what is bought so has a label of the place that a requirement asks for.
-func (ids zoneIDs) meet(r require.Requirement, zone string, ct model.CapacityType, reservation string) bool {
-	switch r.Key {
-	case labels.Zone:
-		return r.Matches(zone, true)
-	case labels.ZoneID:
-		return r.Matches(ids[zone], ids[zone] != "")
-	case labels.Region:
-		return r.Matches(labels.RegionOf(zone), true)
-	case labels.CapacityType:
-		return r.Matches(ct.String(), true)
-	case labels.CapacityReservationID:
-		return r.Matches(reservation, reservation != "")
 	}
 	return true
 }

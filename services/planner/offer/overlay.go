@@ -32,7 +32,7 @@ type poolType struct {
 type compiled struct {
 	*model.NodeOverlay
 	node, place require.Set
-	zoneIDs     zoneIDs
+	places      Places
 }
 
 // NewOverlays finds out which overlays have an effect on what. Those of highest weight come first, and of equal weight
@@ -50,7 +50,7 @@ func NewOverlays(s *model.Snapshot) *Overlays {
 			o.problems = append(o.problems, spec.NotReady)
 			continue
 		}
-		o.all = append(o.all, compile(spec, m.zoneIDs))
+		o.all = append(o.all, compile(spec, m.places))
 	}
 	slices.SortFunc(o.all, func(a, b compiled) int {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(b.Name, a.Name))
@@ -64,8 +64,8 @@ func NewOverlays(s *model.Snapshot) *Overlays {
 	return o
 }
 
-func compile(spec *model.NodeOverlay, ids zoneIDs) compiled {
-	c := compiled{NodeOverlay: spec, zoneIDs: ids}
+func compile(spec *model.NodeOverlay, places Places) compiled {
+	c := compiled{NodeOverlay: spec, places: places}
 	for _, r := range require.NewSet(spec.Requirements...) {
 		if labels.OfPlace(r.Key) {
 			c.place = c.place.With(r)
@@ -137,7 +137,7 @@ func overlap(a, b *compiled) string {
 
 // within says whether the overlay is about what is bought so.
 func (c *compiled) within(zone string, ct model.CapacityType, reservation string) bool {
-	return !slices.ContainsFunc(c.place, func(r require.Requirement) bool { return !c.zoneIDs.meet(r, zone, ct, reservation) })
+	return !slices.ContainsFunc(c.place, func(r require.Requirement) bool { return !c.places.meet(r, zone, ct, reservation) })
 }
 
 func (c *compiled) at(off *model.Offering) bool {

@@ -283,7 +283,7 @@ func (hb hostBuilder) shapesAllocatable(c *model.Claim, labels []model.Labels) [
 
 // shapeLabels are the labels that follow from an offering, its type's own aside.
 func (hb hostBuilder) shapeLabels(o model.RankedOffering) model.Labels {
-	ls := hb.w.PlaceLabels(o.Zone, o.CapacityType, o.ReservationID)
+	ls := hb.w.Places.Labels(o.Zone, o.CapacityType, o.ReservationID)
 	return sortLabels(append(ls, model.Label{Key: labels.InstanceType, Value: string(o.InstanceType)}))
 }
 
@@ -380,22 +380,6 @@ func NewNodeLabels(p *Pool, t *Type) model.Labels {
 	ls := MergeLabels(p.Labels, t.Labels)
 	ls = MergeLabels(ls, model.Labels{{Key: labels.InstanceType, Value: string(t.Name)}})
 	return MergeLabels(ls, ownerLabels(p.Name, p.NodePool.NodeClass))
-}
-
-// PlaceLabels are those that follow from an offering, whatever its type; see labels.OfPlace.
-func (w *World) PlaceLabels(zone string, ct model.CapacityType, reservation string) model.Labels {
-	ls := model.Labels{
-		{Key: labels.CapacityType, Value: ct.String()},
-		{Key: labels.Region, Value: labels.RegionOf(zone)},
-		{Key: labels.Zone, Value: zone},
-	}
-	if id := w.ZoneID(zone); id != "" {
-		ls = append(ls, model.Label{Key: labels.ZoneID, Value: id})
-	}
-	if reservation != "" {
-		ls = append(ls, model.Label{Key: labels.CapacityReservationID, Value: reservation})
-	}
-	return sortLabels(ls)
 }
 
 func ownerLabels(pool model.PoolName, class model.NodeClassName) model.Labels {

@@ -39,13 +39,13 @@ type World struct {
 	ClaimIndex map[model.ClaimID]*model.Claim
 	// Overlays are what users know better of some offerings than the catalogue.
 	Overlays *offer.Overlays
+	// Places are the labels that nodes have by where they are bought.
+	Places offer.Places
 	// Devices counts devices as resources among those of Index; nil where no class claims any.
 	Devices *devices.Dims
 
 	catalogs map[model.CatalogID]*Catalog
 	prices   map[offeringKey]int64
-	// zoneIDs are the ids of zones, by name, as far as they are known.
-	zoneIDs map[string]string
 	// notices are the instance ids, and "claim/" and the ids of claims, that AWS is about to take.
 	notices map[string]bool
 	// learned is what nodes turned out to have, where that is less than the catalogue says.
@@ -192,7 +192,7 @@ func (c *Catalog) Defines(key string) bool { return c.keys[key] }
 func (w *World) addOfferings() error {
 	w.Overlays = offer.NewOverlays(w.Snapshot)
 	w.prices = make(map[offeringKey]int64, len(w.Snapshot.Offerings))
-	w.zoneIDs = model.ZoneIDs(w.Snapshot.Offerings)
+	w.Places = offer.NewPlaces(w.Snapshot.Offerings)
 	for i := range w.Snapshot.Offerings {
 		o := &w.Snapshot.Offerings[i]
 		key := offeringKey{o.InstanceType, o.Zone, o.CapacityType}
@@ -203,7 +203,7 @@ func (w *World) addOfferings() error {
 		if !seen || o.Price < old {
 			w.prices[key] = o.Price
 		}
-		if id := w.zoneIDs[o.Zone]; o.ZoneID != "" && o.ZoneID != id {
+		if id := w.Places[o.Zone]; o.ZoneID != "" && o.ZoneID != id {
 			return fmt.Errorf("offering %s: zone_id: %s, and %s of another offering in the same zone", o.Key(), o.ZoneID, id)
 		}
 	}
@@ -332,9 +332,6 @@ func (w *World) Price(c *model.Claim) int64 {
 	}
 	return c.Price
 }
-
-// ZoneID is the id of a zone; "" where it is not known.
-func (w *World) ZoneID(zone string) string { return w.zoneIDs[zone] }
 
 // Sold says whether a type is offered at all in a zone for a capacity type, available or not. Where nothing is known of any
 // offering it says so of all.

@@ -251,14 +251,13 @@ func (v *Variant) buildType(w *view.World, t *view.Type, place fit.Place, offeri
 	var first *Option
 	localDaemons := slices.ContainsFunc(w.Daemons, func(d view.Daemon) bool { return mentionsPlace(d.Class.Profile) })
 	for _, off := range offerings {
-		where := w.PlaceLabels(off.Zone, off.CapacityType, off.ReservationID)
-		if !v.sells(off, where) {
+		if !w.Places.Sells(v.Pool.Class, v.Pool.Requirements, off) {
 			continue
 		}
 		o := &Option{Pool: v.Pool, Type: t, Offering: off, Price: off.Price, Capacity: t.CapacityVector, Variant: v, Place: place}
 		unavailable, _ := rules.Unavailable(off, w.Now)
 		o.Available = off.Price > 0 && !unavailable
-		o.Place.Local = where
+		o.Place.Local = w.Places.Labels(off.Zone, off.CapacityType, off.ReservationID)
 		if first == nil {
 			first = o
 			o.admits, o.prefers = newBits(len(w.Profiles)), newBits(len(w.Profiles))
@@ -292,22 +291,6 @@ func (o *Option) overlay(w *view.World, touch offer.Applied) {
 			o.Capacity[i], o.allocatable[i] = a.Value, a.Value
 		}
 	}
-}
-
-// sells says whether the pool may buy an offering, as far as the labels of its place decide it.
-func (v *Variant) sells(off *model.Offering, where model.Labels) bool {
-	if !slices.Contains(v.Pool.Class.Zones, off.Zone) {
-		return false
-	}
-	if off.CapacityType == model.Reserved && !slices.Contains(v.Pool.Class.Reservations, off.ReservationID) {
-		return false
-	}
-	for _, r := range v.Pool.Requirements {
-		if value, known := where.Get(r.Key); labels.OfPlace(r.Key) && !r.Matches(value, known) {
-			return false
-		}
-	}
-	return true
 }
 
 func (o *Option) judge(w *view.World, profiles []*view.Profile) {
