@@ -27,12 +27,14 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/etcd"
 	"github.com/kerf-dev/kerf/services/actuator/internal/kube"
 	"github.com/kerf-dev/kerf/services/actuator/internal/loop"
+	"github.com/kerf-dev/kerf/services/actuator/internal/measure"
 	"github.com/kerf-dev/kerf/services/actuator/internal/server"
 	"github.com/kerf-dev/kerf/services/actuator/internal/sqs"
 	"github.com/kerf-dev/kerf/services/actuator/interrupt"
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
 )
 
 // The API server's own flow control bounds us; the client's only has to keep a mistake of ours from flooding it.
@@ -51,7 +53,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	r := &runner{cfg: cfg, svc: svc}
-	l, err := r.wire(ctx)
+	l, err := r.measured(ctx)
 	if err != nil {
 		return errors.Join(err, svc.Close(), r.close())
 	}
@@ -67,6 +69,8 @@ type runner struct {
 	stop  func() // of an embedded etcd; nil without one
 	store *etcd.Store
 	kube  *kube.Kube
+
+	recorder *metrics.Recorder // nil: nothing is measured
 }
 
 func (r *runner) close() error {
@@ -80,7 +84,21 @@ func (r *runner) close() error {
 	return err
 }
 
-func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
+// measured sets the metrics up, and then the loop.
+func (r *runner) measured(ctx context.Context) (*loop.Loop, error) {
+	var err error
+	if r.recorder, err = metrics.For(r.svc, metrics.Actuator, r.cfg.Metrics.LegacyNames); err != nil {
+		return nil, err
+	}
+	m := measure.New(r.recorder)
+	l, err := r.wire(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return l, m.Follow(l.Shown)
+}
+
+func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, error) {
 	cfg := r.cfg
 	fallback, err := readCatalog(cfg.Catalog)
 	if err != nil {
@@ -90,6 +108,7 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 	if err != nil {
 		return nil, err
 	}
+	rest.Wrap(r.recorder.Transport)
 	if r.kube, err = kube.New(kube.Config{REST: rest, Log: r.svc.Log}); err != nil {
 		return nil, err
 	}
@@ -114,8 +133,9 @@ func (r *runner) wire(ctx context.Context) (*loop.Loop, error) {
 		replicas = r.kube.Replicas()
 	}
 	return loop.New(loop.Config{
-		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: r.store, Election: r.store,
-		Cloud: aws.adapter, Classes: aws.adapter, Market: aws.adapter, Queue: aws.queue, Kube: r.kube, Fallback: fallback,
+		Cluster: cfg.Cluster, Region: aws.region, Name: name, Store: m.Store(r.store), Election: r.store, Measure: m,
+		Cloud: m.Cloud(aws.adapter), Classes: m.Classes(aws.adapter), Market: m.Market(aws.adapter), Queue: m.Queue(aws.queue),
+		Kube: m.Cluster(r.kube), Fallback: fallback,
 		Nominator: nominator, AlwaysNominate: cfg.Nominations == settingOn, Replicas: replicas,
 		Settings: cfg.Nodes.settings, Parse: interrupt.Parse, Log: r.svc.Log, Tracer: r.svc.Tracer,
 		Intervals: cfg.Intervals.loop(), Launches: cfg.Concurrency.Launches, Evictions: cfg.Concurrency.Evictions,

@@ -13,6 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/internal/spans"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -97,7 +98,7 @@ func (l *Loop) Apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		ctx = telemetry.ContextFromTraceparent(ctx, p.Traceparent)
 	}
 	ctx, span := l.cfg.Tracer.Start(ctx, "actuator.Apply", trace.WithAttributes(
-		attribute.String(keyPlan, string(p.ID)), attribute.Int64(keyRevision, p.InventoryRevision)))
+		attribute.String(spans.KeyPlan, string(p.ID)), attribute.Int64(spans.KeyRevision, p.InventoryRevision)))
 	defer span.End()
 	if parent := telemetry.TraceparentFromContext(ctx); parent != "" {
 		p.Traceparent = parent
@@ -199,6 +200,17 @@ func (l *Loop) Subscribe(ctx context.Context, watcher string, drive bool) (*Subs
 		return nil
 	})
 	return s, err
+}
+
+// Shown is the newest inventory, nil where there is none yet, and how many watchers follow it; false where this candidate does
+// not lead. It never waits.
+func (l *Loop) Shown() (inv *inventory.Inventory, watchers int, leads bool) {
+	l.mu.Lock()
+	leads = l.leading != nil
+	l.mu.Unlock()
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	return l.hub.current, len(l.hub.subs), leads
 }
 
 // Inventory returns the newest inventory.

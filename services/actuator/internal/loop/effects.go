@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/internal/spans"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -84,7 +85,7 @@ func (x *effects) launch(ctx context.Context, c model.Claim) {
 		Key: launchKey(c), Kind: jobs.Launch, First: time.Second, Most: 30 * time.Second,
 		RepeatAfter: time.Minute, // the answer moves the claim on
 		Run: func(ctx context.Context) error {
-			return traced(ctx, x.cfg.Tracer, "actuator.Launch", c, func(ctx context.Context) (err error) {
+			return spans.Traced(ctx, x.cfg.Tracer, "actuator.Launch", c, func(ctx context.Context) (err error) {
 				got, err = x.cfg.Cloud.Launch(ctx, r)
 				return err
 			})

@@ -111,6 +111,7 @@ func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
 		if b.registry.Notices[n.ID] != nil {
 			continue // the queue may deliver a message twice
 		}
+		b.cfg.Measure.Notice(&n, time.Now())
 		batch.PutNotices = append(batch.PutNotices, n)
 		b.instances.PollNow(n.Claim)
 		if n.Kind == model.NoticeSpotInterruption {

@@ -24,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/instancetype"
+	"github.com/kerf-dev/kerf/services/actuator/internal/measure"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -52,6 +53,7 @@ type Config struct {
 	Parse          Parser                                      // reads a notice
 	Log            *slog.Logger
 	Tracer         trace.Tracer
+	Measure        *measure.Measure // nil: nothing is measured
 
 	Intervals Intervals
 	// Repair says which nodes are unhealthy beyond waiting.

@@ -16,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
+	"github.com/kerf-dev/kerf/services/actuator/internal/spans"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -231,6 +232,7 @@ func (t *term) disrupt() []model.DisruptionRecord {
 		r := disruption.Step(*d, t.disruptionFacts(d), t.agenda.Now())
 		t.agenda.Wake(r.Wake)
 		if !reflect.DeepEqual(*d, r.Disruption) {
+			t.cfg.Measure.Disruption(&r.Disruption)
 			changed = append(changed, r.Disruption)
 		}
 		for _, e := range r.Effects {
@@ -282,6 +284,7 @@ func (t *term) members(ids []model.ClaimID) []disruption.Member {
 func (t *term) follow(ctx context.Context, changes []registry.Change) {
 	for _, change := range changes {
 		old, c := change.Old, change.New
+		t.cfg.Measure.Claim(old, c, t.registry.Disruptions[c.Replaces])
 		if old == nil {
 			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
 			continue
@@ -289,7 +292,7 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 		if old.State != c.State {
 			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "was", old.State.String(), "instance", c.InstanceID,
 				"node", c.Node, "type", c.InstanceType, "zone", c.Zone, "why", c.Failure.Message)
-			phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
+			spans.Phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
 			if c.State == model.ClaimRegistered {
 				t.nominations.Opened()

@@ -1,4 +1,5 @@
-package loop
+// Package spans makes the spans of claims' lives, below those of the plans that asked for them. Start reading at Phases.
+package spans
 
 import (
 	"context"
@@ -14,18 +15,19 @@ import (
 
 // The attribute keys of spans.
 const (
-	keyClaim    = "kerf.claim_id"
-	keyPlan     = "kerf.plan_id"
-	keyRevision = "kerf.inventory_revision"
-	keyAttempt  = "kerf.attempt"
-	keyReason   = "kerf.reason"
+	KeyPlan     = "kerf.plan_id"
+	KeyRevision = "kerf.inventory_revision"
+
+	keyClaim   = "kerf.claim_id"
+	keyAttempt = "kerf.attempt"
+	keyReason  = "kerf.reason"
 )
 
-// traced runs f in a span of the claim's trace.
-func traced(ctx context.Context, tracer trace.Tracer, name string, c model.Claim, f func(context.Context) error) error {
+// Traced runs f in a span of the claim's trace.
+func Traced(ctx context.Context, tracer trace.Tracer, name string, c model.Claim, f func(context.Context) error) error {
 	ctx = telemetry.ContextFromTraceparent(ctx, c.Traceparent)
 	ctx, span := tracer.Start(ctx, name, trace.WithAttributes(
-		attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)), attribute.Int(keyAttempt, c.Attempt)))
+		attribute.String(keyClaim, string(c.ID)), attribute.String(KeyPlan, string(c.PlanID)), attribute.Int(keyAttempt, c.Attempt)))
 	defer span.End()
 	err := f(ctx)
 	if err != nil {
@@ -34,14 +36,14 @@ func traced(ctx context.Context, tracer trace.Tracer, name string, c model.Claim
 	return err
 }
 
-// phases adds the phases of a claim's life that a change of its state ends to its trace. Their beginnings are stored with
+// Phases adds the phases of a claim's life that a change of its state ends to its trace. Their beginnings are stored with
 // the claim, so a phase that outlives a leader still has its span, whole.
-func phases(ctx context.Context, tracer trace.Tracer, revision int64, old, c model.Claim) {
+func Phases(ctx context.Context, tracer trace.Tracer, revision int64, old, c model.Claim) {
 	phase := func(name string, begun time.Time) {
 		ctx := telemetry.ContextFromTraceparent(ctx, c.Traceparent)
 		_, span := tracer.Start(ctx, name, trace.WithTimestamp(begun), trace.WithAttributes(
-			attribute.String(keyClaim, string(c.ID)), attribute.String(keyPlan, string(c.PlanID)),
-			attribute.Int64(keyRevision, revision), attribute.String(keyReason, c.Failure.Message)))
+			attribute.String(keyClaim, string(c.ID)), attribute.String(KeyPlan, string(c.PlanID)),
+			attribute.Int64(KeyRevision, revision), attribute.String(keyReason, c.Failure.Message)))
 		span.End(trace.WithTimestamp(c.StateTime))
 	}
 	switch c.State {

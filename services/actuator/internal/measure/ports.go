@@ -1,0 +1,268 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/metrics"
+)
+
+// timed runs f and records how long it took, and the kind of its error.
+func (m *Measure) timed(id metrics.ID, kind func(error) string, f func() error, attributes ...attribute.KeyValue) error {
+	begun := time.Now()
+	err := f()
+	if err != nil {
+		attributes = append(attributes, metrics.ErrorType.String(kind(err)))
+	}
+	m.recorder.Record(id, time.Since(begun).Seconds(), attributes...)
+	return err
+}
+
+// asked is a request to AWS.
+func (m *Measure) asked(operation string, f func() error) error {
+	return m.timed(metrics.CloudDuration, cloudError, f, metrics.Operation.String(operation))
+}
+
+func cloudError(err error) string {
+	var capacity *cloud.CapacityError
+	switch {
+	case errors.As(err, &capacity):
+		return metrics.ErrorCapacity
+	case errors.Is(err, cloud.ErrThrottled):
+		return metrics.ErrorThrottled
+	case errors.Is(err, cloud.ErrUnauthorized):
+		return metrics.ErrorUnauthorized
+	case errors.Is(err, cloud.ErrClassNotReady):
+		return metrics.ErrorNotReady
+	case errors.Is(err, cloud.ErrInvalid), errors.Is(err, cloud.ErrTokenMismatch):
+		return metrics.ErrorInvalid
+	default:
+		return metrics.ErrorOther
+	}
+}
+
+// Cloud measures a cloud.
+func (m *Measure) Cloud(next cloud.Cloud) cloud.Cloud {
+	if m == nil {
+		return next
+	}
+	return measuredCloud{next, m}
+}
+
+type measuredCloud struct {
+	cloud.Cloud
+	m *Measure
+}
+
+// Launch implements cloud.Cloud.
+func (c measuredCloud) Launch(ctx context.Context, r cloud.Request) (got cloud.Instance, err error) {
+	capacity := ""
+	if len(r.Offerings) > 0 {
+		capacity = r.Offerings[0].CapacityType.String()
+	}
+	err = c.m.timed(metrics.LaunchDuration, cloudError, func() error {
+		return c.m.asked("launch", func() (err error) {
+			got, err = c.Cloud.Launch(ctx, r)
+			return err
+		})
+	}, metrics.Pool.String(string(r.NodePool)), metrics.CapacityType.String(capacity))
+	return got, err
+}
+
+// Terminate implements cloud.Cloud.
+func (c measuredCloud) Terminate(ctx context.Context, ids ...string) error {
+	return c.m.asked("terminate", func() error { return c.Cloud.Terminate(ctx, ids...) })
+}
+
+// Instances implements cloud.Cloud.
+func (c measuredCloud) Instances(ctx context.Context, claims ...model.ClaimID) (got []cloud.Instance, err error) {
+	err = c.m.asked("instances", func() (err error) {
+		got, err = c.Cloud.Instances(ctx, claims...)
+		return err
+	})
+	return got, err
+}
+
+// Classes measures the resolution of node classes.
+func (m *Measure) Classes(next cloud.Classes) cloud.Classes {
+	if m == nil {
+		return next
+	}
+	return measuredClasses{next, m}
+}
+
+type measuredClasses struct {
+	cloud.Classes
+	m *Measure
+}
+
+// Resolve implements cloud.Classes.
+func (c measuredClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (got cloud.Class, err error) {
+	err = c.m.asked("resolve_class", func() (err error) {
+		got, err = c.Classes.Resolve(ctx, s)
+		return err
+	})
+	return got, err
+}
+
+// Release implements cloud.Classes.
+func (c measuredClasses) Release(ctx context.Context, class model.NodeClassName) error {
+	return c.m.asked("release_class", func() error { return c.Classes.Release(ctx, class) })
+}
+
+// Sweep implements cloud.Classes.
+func (c measuredClasses) Sweep(ctx context.Context, unused time.Duration) (got []string, err error) {
+	err = c.m.asked("sweep_class", func() (err error) {
+		got, err = c.Classes.Sweep(ctx, unused)
+		return err
+	})
+	return got, err
+}
+
+// Market measures a market.
+func (m *Measure) Market(next cloud.Market) cloud.Market {
+	if m == nil {
+		return next
+	}
+	return measuredMarket{next, m}
+}
+
+type measuredMarket struct {
+	cloud.Market
+	m *Measure
+}
+
+// InstanceTypes implements cloud.Market.
+func (c measuredMarket) InstanceTypes(ctx context.Context) (got []catalog.Type, err error) {
+	err = c.m.asked("instance_types", func() (err error) {
+		got, err = c.Market.InstanceTypes(ctx)
+		return err
+	})
+	return got, err
+}
+
+// OnDemandPrices implements cloud.Market.
+func (c measuredMarket) OnDemandPrices(ctx context.Context) (got map[model.TypeName]int64, err error) {
+	err = c.m.asked("on_demand_prices", func() (err error) {
+		got, err = c.Market.OnDemandPrices(ctx)
+		return err
+	})
+	return got, err
+}
+
+// SpotPrices implements cloud.Market.
+func (c measuredMarket) SpotPrices(ctx context.Context) (got map[cloud.TypeZone]int64, err error) {
+	err = c.m.asked("spot_prices", func() (err error) {
+		got, err = c.Market.SpotPrices(ctx)
+		return err
+	})
+	return got, err
+}
+
+// Queue measures a queue; nil stays nil.
+func (m *Measure) Queue(next cloud.Queue) cloud.Queue {
+	if m == nil || next == nil {
+		return next
+	}
+	return measuredQueue{next, m}
+}
+
+type measuredQueue struct {
+	cloud.Queue
+	m *Measure
+}
+
+// Receive implements cloud.Queue.
+func (c measuredQueue) Receive(ctx context.Context) (got []cloud.Message, err error) {
+	err = c.m.asked("receive_notices", func() (err error) {
+		got, err = c.Queue.Receive(ctx)
+		return err
+	})
+	return got, err
+}
+
+// Delete implements cloud.Queue.
+func (c measuredQueue) Delete(ctx context.Context, receipts []string) error {
+	return c.m.asked("delete_notices", func() error { return c.Queue.Delete(ctx, receipts) })
+}
+
+// Store measures a store.
+func (m *Measure) Store(next store.Store) store.Store {
+	if m == nil {
+		return next
+	}
+	return measuredStore{next, m}
+}
+
+type measuredStore struct {
+	store.Store
+	m *Measure
+}
+
+// Load implements store.Store.
+func (s measuredStore) Load(ctx context.Context) (got store.Contents, err error) {
+	err = s.m.timed(metrics.StoreDuration, storeError, func() (err error) {
+		got, err = s.Store.Load(ctx)
+		return err
+	}, metrics.Operation.String("load"))
+	return got, err
+}
+
+// Commit implements store.Store.
+func (s measuredStore) Commit(ctx context.Context, fence store.Fence, b store.Batch) (got store.Revision, err error) {
+	err = s.m.timed(metrics.StoreDuration, storeError, func() (err error) {
+		got, err = s.Store.Commit(ctx, fence, b)
+		return err
+	}, metrics.Operation.String("commit"))
+	return got, err
+}
+
+func storeError(err error) string {
+	switch {
+	case errors.Is(err, store.ErrFenced):
+		return metrics.ErrorFenced
+	case errors.Is(err, store.ErrTooLarge):
+		return metrics.ErrorTooLarge
+	default:
+		return metrics.ErrorOther
+	}
+}
+
+// Cluster measures evictions.
+func (m *Measure) Cluster(next cluster.Cluster) cluster.Cluster {
+	if m == nil {
+		return next
+	}
+	return measuredCluster{next, m}
+}
+
+type measuredCluster struct {
+	cluster.Cluster
+	m *Measure
+}
+
+// Evict implements cluster.Cluster.
+func (c measuredCluster) Evict(ctx context.Context, e cluster.Eviction) error {
+	err := c.Cluster.Evict(ctx, e)
+	result := metrics.Evicted
+	switch {
+	case errors.Is(err, cluster.ErrNotFound):
+		return err // it has gone by itself
+	case errors.Is(err, cluster.ErrBlocked):
+		result = metrics.Blocked
+	case err != nil:
+		result = metrics.Failed
+	case e.Force:
+		result = metrics.Deleted
+	}
+	c.m.recorder.Add(metrics.Evictions, 1, metrics.Result.String(result))
+	return err
+}
