@@ -52,17 +52,22 @@ spec:
 `
 
 // TestThePodsOfABurstLandWhereThePlansHaveThem lets all of Kerf buy nodes for a burst of pods, with nominations and without,
-// and prints which share of the pods landed as planned: ADR 10 says what it is for.
+// and counts the pods that landed as planned: ADR 10 says what it is for.
 func TestThePodsOfABurstLandWhereThePlansHaveThem(t *testing.T) {
 	n := seed(t)
+	landed := map[string]int{}
 	for _, nominations := range []string{"off", "auto"} {
 		t.Run(nominations, func(t *testing.T) {
-			placedAsPlanned(t, startWith(t, stack.Options{Seed: n, Nominations: nominations}), n)
+			landed[nominations] = placedAsPlanned(t, startWith(t, stack.Options{Seed: n, Nominations: nominations}), n)
 		})
+	}
+	// Most of them do: the rest is what the scheduler was quicker with.
+	if all := placedDeployments * placedReplicas; 2*landed["auto"] < all || landed["auto"] <= landed["off"] {
+		t.Errorf("%d of %d pods landed as planned with nominations, and %d without", landed["auto"], all, landed["off"])
 	}
 }
 
-func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) {
+func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) int {
 	t.Helper()
 	if err := s.Cluster.ApplyFile(t.Context(), filepath.Join(s.Root(), "deploy/examples/inflate/nodeclass.yaml")); err != nil {
 		t.Fatal(err)
@@ -89,6 +94,7 @@ func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) {
 	}
 	t.Logf("%d of %d pods landed as planned, on %d nodes for $%.3f an hour",
 		landed, placedDeployments*placedReplicas, f.claims, float64(f.price)/1e6)
+	return landed
 }
 
 // follower follows where plans have pods, until they are bound.
