@@ -10,13 +10,13 @@ import (
 // mostNear is how many names are suggested.
 const mostNear = 3
 
-// Question asks whether one of the names was meant, for the end of a message: "; did you mean a or b?"; "" where none is near.
+// Question asks whether one of the names was meant: "did you mean a or b?"; "" where none is near.
 func Question(name string, all []string) string {
 	list := Names(name, all)
 	if len(list) == 0 {
 		return ""
 	}
-	return "; did you mean " + strings.Join(list, " or ") + "?"
+	return "did you mean " + strings.Join(list, " or ") + "?"
 }
 
 // Names lists the names that are like one: those that contain it or are contained in it, then those that a few

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := near.Question("Nodepool", all); got != "; did you mean NodePool?" {
+	if got := near.Question("Nodepool", all); got != "did you mean NodePool?" {
 		t.Error(got)
 	}
 	if got := near.Question("x", nil); got != "" {

@@ -78,7 +78,7 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 		return refuseIt, "apiVersion: " + apiVersion + " is too old or too new: write " + version
 	}
 	if ours(gv.Group) {
-		return refuseIt, apiVersion + " " + kind + " is not a kind that Kerf knows" + cmp.Or(near.Question(kind, k.used[gv]), ": leave it out")
+		return refuseIt, apiVersion + " " + kind + " is not a kind that Kerf knows: " + cmp.Or(near.Question(kind, k.used[gv]), "leave it out")
 	}
 	return skipIt, ""
 }

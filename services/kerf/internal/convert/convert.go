@@ -145,6 +145,7 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 	if elsewhere != "" {
 		inv.warnings = append(inv.warnings, "assumed: "+elsewhere)
 	}
+	inv.warnings = append(inv.warnings, inv.unknownValues(b.pools, w)...)
 	return Built{s, b.assumed(w, inv, elsewhere), inv.warnings}, checkBuffers(s)
 }
 

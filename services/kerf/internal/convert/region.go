@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -106,7 +107,7 @@ func (w World) CheckZones() error {
 	}
 	for _, z := range w.Zones {
 		if !slices.Contains(names, z) {
-			return fmt.Errorf("zone %s: the catalogue of %s has %s%s", z, w.Catalog.Region, strings.Join(names, ", "), near.Question(z, names))
+			return fmt.Errorf("zone %s: the catalogue of %s has %s; %s", z, w.Catalog.Region, strings.Join(names, ", "), cmp.Or(near.Question(z, names), "take some of them"))
 		}
 	}
 	return nil

@@ -139,6 +139,9 @@ func (m *Market) explainTypes(out miss, c *view.Class, lim *Limits, peers func(*
 		Message: "no instance type and zone satisfies both the pool and its node class",
 		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
 	}
+	if r := m.clashes[out.pool.Index]; !r.OK() {
+		out.stage, out.Reason = missReady, r
+	}
 	if ct, _ := out.pool.Requirements.Get(labels.CapacityType); !ct.Contains(model.OnDemand.String()) && !ct.Contains(model.Spot.String()) {
 		out.Reason = model.Reason{
 			Code: model.CodeUnsupported, Subject: "nodepool/" + string(out.pool.Name),

@@ -28,6 +28,8 @@ type Market struct {
 	Tiers [][]*Option
 	// problems say for each pool, by index, why nothing can be bought from it; the zero Reason where something can.
 	problems []model.Reason
+	// clashes say for each pool, by index, which requirements leave it no option; the zero Reason where it has some.
+	clashes []model.Reason
 	// softTaints says that some pool has a PreferNoSchedule taint.
 	softTaints   bool
 	maxOfferings int
@@ -90,7 +92,7 @@ func NewMarket(w *view.World, rules *podrules.Rules) *Market {
 // NewMarketUntil is NewMarket, given up as soon as stop says so; then it is nil.
 func NewMarketUntil(w *view.World, rules *podrules.Rules, stop func() bool) *Market {
 	m := &Market{
-		World: w, problems: make([]model.Reason, len(w.Pools)), byKeys: make(map[string][][]*Option),
+		World: w, problems: make([]model.Reason, len(w.Pools)), clashes: make([]model.Reason, len(w.Pools)), byKeys: make(map[string][][]*Option),
 		maxOfferings: model.Or(w.Policy.MaxOfferingsPerClaim, model.DefaultMaxOfferings),
 	}
 	byType := make(map[model.TypeName][]*model.Offering)
@@ -107,12 +109,17 @@ func NewMarketUntil(w *view.World, rules *podrules.Rules, stop func() bool) *Mar
 		if !m.problems[i].OK() {
 			continue
 		}
+		options := 0
 		for _, v := range variants(w, p, keys) {
 			v.build(w, byType, stop)
 			if stop() {
 				return nil
 			}
 			m.variants = append(m.variants, v)
+			options += len(v.Options)
+		}
+		if options == 0 {
+			m.clashes[i] = clashOf(w, p, byType)
 		}
 	}
 	for _, v := range m.variants {
