@@ -172,7 +172,7 @@ func (m *Moves) Until(c *model.PodClass, p *model.Pod, now time.Time) time.Time 
 	if p.BindTime.IsZero() || !until.After(now) {
 		return time.Time{}
 	}
-	if of := m.of(c); of == nil || !of.succeeds(p) {
+	if of := m.of(c); of == nil || made(p).Before(of.first) || !of.succeeds(p) {
 		return time.Time{}
 	}
 	return until

@@ -18,7 +18,7 @@ import (
 const (
 	// maxSetNodes is how many nodes are removed as one set: the optimiser packs many pods better than few, and a
 	// decision that holds fewer nodes is easier to carry out.
-	maxSetNodes = 24
+	maxSetNodes = 48
 	// maxSetPods is how many pods one set moves.
 	maxSetPods = 1000
 	// minSetNodes is the size down to which a set that a rule forbids is halved; what is left goes singly.
