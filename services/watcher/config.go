@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
 	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
 )
@@ -52,8 +52,8 @@ type Config struct {
 	Queues QueueConfig `json:"queues"`
 
 	// Client and Dynamic, if set, are used instead of Kubeconfig.
-	Client  kubernetes.Interface `json:"-"`
-	Dynamic dynamic.Interface    `json:"-"`
+	Client  kubeclient.Reader `json:"-"`
+	Dynamic dynamic.Interface `json:"-"`
 }
 
 // ActuatorConfig is how the actuators are reached. All of them have the same credentials.

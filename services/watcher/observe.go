@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -21,7 +21,7 @@ type ObserverConfig struct {
 	// UserAgent is what the API server sees.
 	UserAgent string
 	// Client and Dynamic, if both are set, are used instead of Kubeconfig.
-	Client  kubernetes.Interface
+	Client  kubeclient.Reader
 	Dynamic dynamic.Interface
 	Log     *slog.Logger
 	Now     func() time.Time

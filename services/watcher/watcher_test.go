@@ -28,6 +28,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient/kubeclienttest"
 	"github.com/kerf-dev/kerf/services/watcher"
 )
 
@@ -143,7 +144,7 @@ func TestRunTakesAPodFromTheAPIServerToTheActuator(t *testing.T) {
 	}}
 	bound := make(chan net.Addr, 1)
 	cfg := watcher.Config{
-		Cluster: "demo", Client: fake.NewClientset(pod),
+		Cluster: "demo", Client: kubeclienttest.Reader{Clientset: fake.NewClientset(pod)},
 		Dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{
 			karpenterv1.NodePoolGVR(): "NodePoolList", karpenterv1.NodeClaimGVR(): "NodeClaimList", awsv1.EC2NodeClassGVR(): "EC2NodeClassList",
 			karpenterv1alpha1.NodeOverlayGVR(): "NodeOverlayList", autoscalingv1beta1.CapacityBufferGVR(): "CapacityBufferList",

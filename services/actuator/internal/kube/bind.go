@@ -113,7 +113,7 @@ func (x *Nominator) bind(ctx context.Context, n cluster.Nomination) error {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(n.Pod.UID)},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: string(n.Node)},
 	}
-	err := x.writer.CoreV1().Pods(namespace).Bind(ctx, binding, metav1.CreateOptions{FieldManager: fieldManager})
+	err := x.writer.Pods(namespace).Bind(ctx, binding, metav1.CreateOptions{FieldManager: fieldManager})
 	// The scheduler was quicker, or it is another pod of that name.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -44,7 +44,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		kind = corev1.EventTypeWarning
 	}
 	at := metav1.NewTime(now)
-	_, err := k.client.CoreV1().Events(namespace).Create(ctx, &corev1.Event{
+	_, err := k.client.Events(namespace).Create(ctx, &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace},
 		InvolvedObject: reference(e),
 		Type:           kind, Reason: e.Reason, Message: cut(e.Message, maxEventMessage),

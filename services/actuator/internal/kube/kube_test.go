@@ -16,15 +16,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient/kubeclienttest"
 )
 
 const pool = `
@@ -70,6 +73,21 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
+// fakeAPI writes to a fake, too.
+type fakeAPI struct{ kubeclienttest.Reader }
+
+func (f fakeAPI) Pods(namespace string) apiserver.PodClient     { return f.CoreV1().Pods(namespace) }
+func (f fakeAPI) Nodes() apiserver.NodeClient                   { return f.CoreV1().Nodes() }
+func (f fakeAPI) Events(namespace string) apiserver.EventClient { return f.CoreV1().Events(namespace) }
+
+func (f fakeAPI) Reviews() apiserver.ReviewClient {
+	return f.AuthorizationV1().SelfSubjectAccessReviews()
+}
+
+func (f fakeAPI) ServerVersion(context.Context) (*version.Info, error) {
+	return f.Discovery().ServerVersion()
+}
+
 func start(t *testing.T, typed []runtime.Object, custom ...runtime.Object) (*Kube, *fake.Clientset) {
 	t.Helper()
 	client := fake.NewClientset(typed...)
@@ -77,7 +95,7 @@ func start(t *testing.T, typed []runtime.Object, custom ...runtime.Object) (*Kub
 		objects.Pools(): "NodePoolList", objects.Claims(): "NodeClaimList", objects.Classes(): "EC2NodeClassList",
 	}, custom...)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	k, err := newKube(client, dyn, Config{Now: func() time.Time { return now }})
+	k, err := newKube(fakeAPI{kubeclienttest.Reader{Clientset: client}}, dyn, Config{Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

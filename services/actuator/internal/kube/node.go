@@ -59,7 +59,7 @@ func (k *Kube) untaint(ctx context.Context, c cluster.NodeChange) bool {
 		return false
 	}
 	options := metav1.PatchOptions{FieldManager: fieldManager}
-	_, err = k.nominator.writer.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
+	_, err = k.nominator.writer.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, options)
 	return err == nil
 }
 
@@ -71,7 +71,7 @@ func without(taints []corev1.Taint, removed []model.Taint) []corev1.Taint {
 }
 
 func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
-	nodes := k.client.CoreV1().Nodes()
+	nodes := k.client.Nodes()
 	before, err := nodes.Get(ctx, string(c.Node), metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (k *Kube) own(ctx context.Context, n *corev1.Node, claim model.ClaimID) err
 func (k *Kube) Evict(ctx context.Context, e cluster.Eviction) error {
 	uid := types.UID(e.UID)
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
-	pods := k.client.CoreV1().Pods(e.Namespace)
+	pods := k.client.Pods(e.Namespace)
 
 	var err error
 	if e.Force {

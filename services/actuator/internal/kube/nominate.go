@@ -17,11 +17,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/client-go/kubernetes"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -37,10 +37,10 @@ const byNominee = "byNominee"
 
 // Nominator brings pods to the nodes that they are expected on. It reads what Kube's caches hold.
 type Nominator struct {
-	client kubernetes.Interface
+	client apiserver.Rights
 	// writer is a client for pods alone: a node waits for its pods before it opens, so what others write must not hold them up,
 	// and the other way round. writing holds a token for each request, of which there are never more than maxNominating.
-	writer  kubernetes.Interface
+	writer  apiserver.Client
 	writing chan struct{}
 	pods    cache.Indexer
 	nodes   corev1listers.NodeLister
@@ -66,11 +66,11 @@ func (x *Nominator) CanNominate(ctx context.Context) (bool, string, error) {
 }
 
 // may asks for one of the actuator's own rights on pods, or on a subresource of theirs.
-func may(ctx context.Context, client kubernetes.Interface, verb, subresource string) (bool, error) {
+func may(ctx context.Context, client apiserver.Rights, verb, subresource string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "pods", Subresource: subresource},
 	}}
-	answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	answer, err := client.Reviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return false, fmt.Errorf("ask for the right to %s pods/%s: %w", verb, subresource, err)
 	}
@@ -78,7 +78,7 @@ func may(ctx context.Context, client kubernetes.Interface, verb, subresource str
 }
 
 func (x *Nominator) canNominate(ctx context.Context) (bool, string, error) {
-	info, err := x.client.Discovery().ServerVersion()
+	info, err := x.client.ServerVersion(ctx)
 	if err != nil {
 		return false, "", fmt.Errorf("ask for the version of Kubernetes: %w", err)
 	}
@@ -200,7 +200,7 @@ func (x *Nominator) nominate(ctx context.Context, n cluster.Nomination) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(n.Pod.ID), "/")
-	_, err = x.writer.CoreV1().Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
+	_, err = x.writer.Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	// A test that fails makes the patch invalid.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {

@@ -13,10 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
@@ -27,7 +27,7 @@ const maxCosting = 4
 
 // Replicas writes deletion costs. It reads what Kube's caches hold.
 type Replicas struct {
-	client kubernetes.Interface
+	client apiserver.Client
 	pods   cache.Indexer
 }
 
@@ -99,7 +99,7 @@ func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(x.ID), "/")
-	_, err = r.client.CoreV1().Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	_, err = r.client.Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

@@ -14,13 +14,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
@@ -31,6 +35,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -39,7 +44,7 @@ const DefaultQueue = 1 << 16
 
 // Config is what a Source works with.
 type Config struct {
-	Client  kubernetes.Interface
+	Client  kubeclient.Reader
 	Dynamic dynamic.Interface
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -51,7 +56,7 @@ type Config struct {
 
 // Clients connects with a kubeconfig file, or as the pod that this process runs in where path is empty. Around, if it is not
 // nil, is put around the transport.
-func Clients(path, userAgent string, around transport.WrapperFunc) (kubernetes.Interface, dynamic.Interface, error) {
+func Clients(path, userAgent string, around transport.WrapperFunc) (kubeclient.Reader, dynamic.Interface, error) {
 	var cfg *rest.Config
 	var err error
 	if path == "" {
@@ -68,13 +73,10 @@ func Clients(path, userAgent string, around transport.WrapperFunc) (kubernetes.I
 	}
 	cfg.QPS = -1 // the API server's own priority and fairness holds us back where that is needed
 	cfg.WarningHandler = rest.NoWarnings{}
-	// Protobuf takes a fraction of the time that JSON takes to read; custom resources have only the latter.
-	typed := rest.CopyConfig(cfg)
-	typed.ContentType = runtime.ContentTypeProtobuf
-	typed.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	client, err := kubernetes.NewForConfig(typed)
+	client, err := kubeclient.New(cfg, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme,
+		storagev1.AddToScheme, nodev1.AddToScheme, resourcev1.AddToScheme)
 	if err != nil {
-		return nil, nil, fmt.Errorf("kubernetes client: %w", err)
+		return nil, nil, err
 	}
 	dyn, err := dynamic.NewForConfig(cfg)
 	if err != nil {
@@ -101,55 +103,63 @@ func New(cfg Config) (*Source, error) {
 		cfg.Queue = DefaultQueue
 	}
 	s := &Source{cfg: cfg, dirty: newDirty(cfg.Queue), memory: newMemory(), devices: newDevices(), health: health{log: cfg.Log}}
+	s.stores.selectors, s.stores.identity = map[string][]map[string]string{}, newIdentity()
 	if err := s.core(); err != nil {
 		return nil, err
 	}
-	if err := s.more(); err != nil {
+	if err := s.custom(); err != nil {
 		return nil, err
 	}
-	return s, s.custom()
+	return s, s.stores.index()
+}
+
+// builtins are Kubernetes' own kinds, where their objects are kept, and what has to be looked at again when one changes.
+func (s *Source) builtins() []builtin {
+	core, apps, storage, dra := corev1.SchemeGroupVersion, appsv1.SchemeGroupVersion, storagev1.SchemeGroupVersion, resourcev1.SchemeGroupVersion
+	st := &s.stores
+	return []builtin{
+		{core.WithResource("pods"), &corev1.Pod{}, &st.pods, keyOf(aPod), false},
+		{core.WithResource("nodes"), &corev1.Node{}, &st.nodes, keyOf(aNode), false},
+		{core.WithResource("namespaces"), &corev1.Namespace{}, &st.namespaces, keyOf(aNamespace), false},
+		{core.WithResource("persistentvolumeclaims"), &corev1.PersistentVolumeClaim{}, &st.claims, keyOf(podsOfClaim), false},
+		{core.WithResource("persistentvolumes"), &corev1.PersistentVolume{}, &st.volumes, volumeKeys, false},
+		{apps.WithResource("daemonsets"), &appsv1.DaemonSet{}, &st.daemonSets, keyOf(aDaemonSet), false},
+		{apps.WithResource("replicasets"), &appsv1.ReplicaSet{}, &st.replicaSets, ownerKey("ReplicaSet"), false},
+		{apps.WithResource("statefulsets"), &appsv1.StatefulSet{}, &st.statefulSets, ownerKey("StatefulSet"), false},
+		{policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), &policyv1.PodDisruptionBudget{}, &st.budgets, keyOf(aBudget), false},
+		{schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), &schedulingv1.PriorityClass{}, &st.priorities, always(allDaemonSets), false},
+		{storage.WithResource("storageclasses"), &storagev1.StorageClass{}, &st.classes, always(allWithVolumes), false},
+		{storage.WithResource("csinodes"), &storagev1.CSINode{}, &st.csiNodes, keyOf(aNode), false},
+		{storage.WithResource("volumeattachments"), &storagev1.VolumeAttachment{}, &st.attachments, attachmentKeys, false},
+		{apps.WithResource("deployments"), &appsv1.Deployment{}, &st.deployments, workloadKeys, true},
+		{core.WithResource("podtemplates"), &corev1.PodTemplate{}, &st.podTemplates, workloadKeys, true},
+		{core.WithResource("services"), &corev1.Service{}, &st.services, keyOf(aService), true},
+		{core.WithResource("replicationcontrollers"), &corev1.ReplicationController{}, &st.controllers, controllerKeys, true},
+		{nodev1.SchemeGroupVersion.WithResource("runtimeclasses"), &nodev1.RuntimeClass{}, &st.runtimes, always(allDaemonSets), true},
+		{dra.WithResource("resourceclaims"), &resourcev1.ResourceClaim{}, &st.resourceClaims, keyOf(aResourceClaim), true},
+		{dra.WithResource("resourceclaimtemplates"), &resourcev1.ResourceClaimTemplate{}, &st.templates, keyOf(aClaimTemplate), true},
+		{dra.WithResource("deviceclasses"), &resourcev1.DeviceClass{}, &st.deviceClasses, always(allDeviceRules), true},
+		{dra.WithResource("resourceslices"), &resourcev1.ResourceSlice{}, &st.slices, sliceKeys, true},
+	}
+}
+
+type builtin struct {
+	resource schema.GroupVersionResource
+	object   runtime.Object
+	store    *cache.Indexer
+	keys     func(any) []key
+	optional bool
 }
 
 // core sets up the informers for Kubernetes' own kinds.
 func (s *Source) core() error {
-	f := informers.NewSharedInformerFactoryWithOptions(s.cfg.Client, 0, informers.WithTransform(trim))
-	core, apps, storage := f.Core().V1(), f.Apps().V1(), f.Storage().V1()
-	s.stores = stores{
-		pods: core.Pods().Informer().GetIndexer(), nodes: core.Nodes().Informer().GetStore(),
-		namespaces: core.Namespaces().Informer().GetStore(),
-		claims:     core.PersistentVolumeClaims().Informer().GetStore(), volumes: core.PersistentVolumes().Informer().GetStore(),
-		daemonSets: apps.DaemonSets().Informer().GetStore(), replicaSets: apps.ReplicaSets().Informer().GetStore(),
-		statefulSets: apps.StatefulSets().Informer().GetStore(), deployments: apps.Deployments().Informer().GetStore(),
-		podTemplates: core.PodTemplates().Informer().GetStore(),
-		budgets:      f.Policy().V1().PodDisruptionBudgets().Informer().GetStore(),
-		priorities:   f.Scheduling().V1().PriorityClasses().Informer().GetStore(),
-		classes:      storage.StorageClasses().Informer().GetStore(), csiNodes: storage.CSINodes().Informer().GetStore(),
-		attachments: storage.VolumeAttachments().Informer().GetIndexer(),
-	}
-	if err := core.Pods().Informer().AddIndexers(cache.Indexers{byClaim: podClaims, byOwner: podOwner}); err != nil {
-		return fmt.Errorf("index pods: %w", err)
-	}
-	if err := storage.VolumeAttachments().Informer().AddIndexers(cache.Indexers{byNode: attachmentNode}); err != nil {
-		return fmt.Errorf("index volume attachments: %w", err)
-	}
-	for _, w := range []watched{
-		{resource: "pods", informer: core.Pods().Informer(), keys: keyOf(aPod)},
-		{resource: "nodes", informer: core.Nodes().Informer(), keys: keyOf(aNode)},
-		{resource: "namespaces", informer: core.Namespaces().Informer(), keys: keyOf(aNamespace)},
-		{resource: "persistentvolumeclaims", informer: core.PersistentVolumeClaims().Informer(), keys: keyOf(podsOfClaim)},
-		{resource: "persistentvolumes", informer: core.PersistentVolumes().Informer(), keys: volumeKeys},
-		{resource: "daemonsets", informer: apps.DaemonSets().Informer(), keys: keyOf(aDaemonSet)},
-		{resource: "replicasets", informer: apps.ReplicaSets().Informer(), keys: ownerKey("ReplicaSet")},
-		{resource: "statefulsets", informer: apps.StatefulSets().Informer(), keys: ownerKey("StatefulSet")},
-		{resource: "poddisruptionbudgets", informer: f.Policy().V1().PodDisruptionBudgets().Informer(), keys: keyOf(aBudget)},
-		{resource: "priorityclasses", informer: f.Scheduling().V1().PriorityClasses().Informer(), keys: always(allDaemonSets)},
-		{resource: "storageclasses", informer: storage.StorageClasses().Informer(), keys: always(allWithVolumes)},
-		{resource: "csinodes", informer: storage.CSINodes().Informer(), keys: keyOf(aNode)},
-		{resource: "volumeattachments", informer: storage.VolumeAttachments().Informer(), keys: attachmentKeys},
-		{resource: "deployments", informer: apps.Deployments().Informer(), keys: workloadKeys, optional: true},
-		{resource: "podtemplates", informer: core.PodTemplates().Informer(), keys: workloadKeys, optional: true},
-	} {
-		if err := s.watch(w); err != nil {
+	for _, b := range s.builtins() {
+		i, err := kubeclient.Informer(s.cfg.Client, kubeclient.Kind{Resource: b.resource, Object: b.object}, trim)
+		if err != nil {
+			return err
+		}
+		*b.store = i.GetIndexer()
+		if err := s.watch(watched{b.resource.GroupResource().String(), i, b.keys, b.optional}); err != nil {
 			return err
 		}
 	}
@@ -158,11 +168,6 @@ func (s *Source) core() error {
 
 // custom sets up the informers for the kinds that users order nodes with.
 func (s *Source) custom() error {
-	f := dynamicinformer.NewDynamicSharedInformerFactory(s.cfg.Dynamic, 0)
-	informer := func(r schema.GroupVersionResource) (cache.SharedIndexInformer, error) {
-		i := f.ForResource(r).Informer()
-		return i, i.SetTransform(typed)
-	}
 	for _, c := range []struct {
 		resource schema.GroupVersionResource
 		store    *cache.Indexer
@@ -175,20 +180,14 @@ func (s *Source) custom() error {
 		{karpenterv1alpha1.NodeOverlayGVR(), &s.stores.overlays, keyOf(anOverlay), true},
 		{autoscalingv1beta1.CapacityBufferGVR(), &s.stores.buffers, keyOf(aBuffer), true},
 	} {
-		i, err := informer(c.resource)
+		i, err := kubeclient.DynamicInformer(s.cfg.Dynamic, c.resource, typed)
 		if err != nil {
-			return fmt.Errorf("informer for %s: %w", c.resource.Resource, err)
+			return err
 		}
 		*c.store = i.GetIndexer()
 		if err := s.watch(watched{c.resource.GroupResource().String(), i, c.keys, c.optional}); err != nil {
 			return err
 		}
-	}
-	if err := s.stores.nodeClaims.AddIndexers(cache.Indexers{byNode: nodeClaimNode}); err != nil {
-		return fmt.Errorf("index node claims: %w", err)
-	}
-	if err := s.stores.buffers.AddIndexers(cache.Indexers{byWorkload: bufferWorkload}); err != nil {
-		return fmt.Errorf("index capacity buffers: %w", err)
 	}
 	return nil
 }

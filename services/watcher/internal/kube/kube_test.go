@@ -33,6 +33,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeclient/kubeclienttest"
 	"github.com/kerf-dev/kerf/services/watcher/internal/kube"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -83,7 +84,7 @@ func newAPIServer(t *testing.T, objects ...runtime.Object) *apiServer {
 func (a *apiServer) start(queue int) {
 	a.t.Helper()
 	src, err := kube.New(kube.Config{
-		Client: a.core, Dynamic: a.dynamic, Log: slog.New(slog.NewTextHandler(a.log, nil)), Now: time.Now, Queue: queue,
+		Client: kubeclienttest.Reader{Clientset: a.core}, Dynamic: a.dynamic, Log: slog.New(slog.NewTextHandler(a.log, nil)), Now: time.Now, Queue: queue,
 		Repair: a.repair,
 	})
 	if err != nil {

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"fmt"
 	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,7 +8,6 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kerf-dev/kerf/services/watcher/convert"
@@ -25,46 +23,12 @@ const (
 // related are stores that tell what pods and nodes are beside their own objects: who belongs together by default, what a
 // runtime costs, and which devices there are. Clusters older than dynamic resource allocation have none of the last.
 type related struct {
-	services, slices                         cache.Indexer
-	controllers, runtimes                    cache.Store
-	resourceClaims, templates, deviceClasses cache.Store
+	services, slices, controllers, runtimes  cache.Indexer
+	resourceClaims, templates, deviceClasses cache.Indexer
 
 	// selectors are those of Services by namespace, made when they are first asked for.
 	selectors map[string][]map[string]string
 	identity  identity
-}
-
-// more sets up the informers for what pods and nodes are related to.
-func (s *Source) more() error {
-	f := informers.NewSharedInformerFactoryWithOptions(s.cfg.Client, 0, informers.WithTransform(trim))
-	core, dra := f.Core().V1(), f.Resource().V1()
-	s.stores.related = related{
-		services: core.Services().Informer().GetIndexer(), controllers: core.ReplicationControllers().Informer().GetStore(),
-		runtimes:       f.Node().V1().RuntimeClasses().Informer().GetStore(),
-		resourceClaims: dra.ResourceClaims().Informer().GetStore(), templates: dra.ResourceClaimTemplates().Informer().GetStore(),
-		deviceClasses: dra.DeviceClasses().Informer().GetStore(), slices: dra.ResourceSlices().Informer().GetIndexer(),
-		selectors: map[string][]map[string]string{}, identity: newIdentity(),
-	}
-	if err := s.stores.pods.AddIndexers(cache.Indexers{byResourceClaim: podResourceClaims}); err != nil {
-		return fmt.Errorf("index pods: %w", err)
-	}
-	if err := s.stores.slices.AddIndexers(cache.Indexers{byDevicePool: slicePool, byNode: sliceNodes}); err != nil {
-		return fmt.Errorf("index resource slices: %w", err)
-	}
-	for _, w := range []watched{
-		{resource: "services", informer: core.Services().Informer(), keys: keyOf(aService), optional: true},
-		{resource: "replicationcontrollers", informer: core.ReplicationControllers().Informer(), keys: controllerKeys, optional: true},
-		{resource: "runtimeclasses.node.k8s.io", informer: f.Node().V1().RuntimeClasses().Informer(), keys: always(allDaemonSets), optional: true},
-		{resource: "resourceclaims.resource.k8s.io", informer: dra.ResourceClaims().Informer(), keys: keyOf(aResourceClaim), optional: true},
-		{resource: "resourceclaimtemplates.resource.k8s.io", informer: dra.ResourceClaimTemplates().Informer(), keys: keyOf(aClaimTemplate), optional: true},
-		{resource: "deviceclasses.resource.k8s.io", informer: dra.DeviceClasses().Informer(), keys: always(allDeviceRules), optional: true},
-		{resource: "resourceslices.resource.k8s.io", informer: dra.ResourceSlices().Informer(), keys: sliceKeys, optional: true},
-	} {
-		if err := s.watch(w); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func podResourceClaims(o any) ([]string, error) {

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,13 +32,23 @@ const (
 type stores struct {
 	pods, attachments                              cache.Indexer
 	pools, nodeClasses, nodeClaims                 cache.Indexer
-	nodes, namespaces, claims, volumes             cache.Store
-	daemonSets, replicaSets, statefulSets, budgets cache.Store
-	priorities, classes, csiNodes                  cache.Store
+	nodes, namespaces, claims, volumes             cache.Indexer
+	daemonSets, replicaSets, statefulSets, budgets cache.Indexer
+	priorities, classes, csiNodes                  cache.Indexer
 	related
 
-	overlays, buffers         cache.Indexer
-	deployments, podTemplates cache.Store
+	overlays, buffers, deployments, podTemplates cache.Indexer
+}
+
+// index adds the indexes.
+func (s *stores) index() error {
+	return errors.Join(
+		s.pods.AddIndexers(cache.Indexers{byClaim: podClaims, byOwner: podOwner, byResourceClaim: podResourceClaims}),
+		s.attachments.AddIndexers(cache.Indexers{byNode: attachmentNode}),
+		s.nodeClaims.AddIndexers(cache.Indexers{byNode: nodeClaimNode}),
+		s.buffers.AddIndexers(cache.Indexers{byWorkload: bufferWorkload}),
+		s.slices.AddIndexers(cache.Indexers{byDevicePool: slicePool, byNode: sliceNodes}),
+	)
 }
 
 func lookup[T any](s cache.Store, namespace, name string) T {
