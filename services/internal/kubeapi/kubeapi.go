@@ -12,7 +12,7 @@
 //	manifest            files of Kubernetes objects, read strictly and written clean
 //
 // It must not know a client, a service or what is decided from the objects. Start
-// reading at Scheme and Validate.
+// reading at Validate.
 //
 // The CustomResourceDefinitions in deploy/crds and the deep copies come from the
 // types' markers; `go generate` in this folder makes them, with controller-gen as
@@ -23,14 +23,6 @@ import (
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	resourcev1 "k8s.io/api/resource/v1"
-	schedulingv1 "k8s.io/api/scheduling/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -44,21 +36,6 @@ import (
 
 //go:generate env GOWORK=off go build -C ../../../tools/controllergen -o ../../bin/controller-gen sigs.k8s.io/controller-tools/cmd/controller-gen
 //go:generate ../../../bin/controller-gen object crd:crdVersions=v1 paths=./karpenterv1;./karpenterv1alpha1;./autoscalingv1beta1;./awsv1 output:crd:dir=../../../deploy/crds
-
-// Scheme knows every kind that Kerf reads. Each call makes a new one.
-func Scheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, appsv1.AddToScheme, batchv1.AddToScheme, policyv1.AddToScheme,
-		storagev1.AddToScheme, schedulingv1.AddToScheme, nodev1.AddToScheme, resourcev1.AddToScheme,
-		karpenterv1.AddToScheme, karpenterv1alpha1.AddToScheme, autoscalingv1beta1.AddToScheme, awsv1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("build the scheme: %w", err)
-		}
-	}
-	return scheme, nil
-}
 
 // SetDefaults fills in what an API server with Kerf's CustomResourceDefinitions
 // would, for the kinds of Kerf's API. It changes obj, so it is not for objects out of

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/legacy"
 )
 
@@ -47,7 +46,7 @@ type Options struct {
 // The error joins up to MaxErrors *Errors, or is what a reader returned; then there
 // are no objects. Namespaces are as they stand, "" is up to the caller; kinds without one get "".
 func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
-	scheme, err := kubeapi.Scheme()
+	scheme, err := newScheme()
 	if err != nil {
 		return nil, nil, fmt.Errorf("read manifests: %w", err)
 	}
