@@ -183,6 +183,8 @@ func restConfig(cfg Config) (*rest.Config, error) {
 	}
 	out = rest.CopyConfig(out)
 	out.QPS, out.Burst = kubeQPS, kubeBurst
+	// The API server is near: what is compressed is paid for on both ends, and each watch holds buffers for it.
+	out.DisableCompression = true
 	out.UserAgent = "kerf-actuator/" + boot.ReadVersion().Version
 	return out, nil
 }

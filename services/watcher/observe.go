@@ -35,8 +35,11 @@ type Observer struct{ source *kube.Source }
 func NewObserver(cfg ObserverConfig) (*Observer, error) {
 	client, dyn := cfg.Client, cfg.Dynamic
 	if client == nil || dyn == nil {
-		var err error
-		if client, dyn, err = kube.Clients(cfg.Kubeconfig, cfg.UserAgent, nil); err != nil {
+		rest, err := kube.REST(cfg.Kubeconfig, cfg.UserAgent)
+		if err != nil {
+			return nil, err
+		}
+		if client, dyn, err = kube.Clients(rest); err != nil {
 			return nil, err
 		}
 	}

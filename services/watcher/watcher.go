@@ -115,9 +115,14 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 func (w *wiring) source() (*kube.Source, error) {
 	client, dyn := w.cfg.Client, w.cfg.Dynamic
 	if client == nil || dyn == nil {
-		var err error
-		client, dyn, err = kube.Clients(w.cfg.Kubeconfig, "kerf-watcher/"+boot.ReadVersion().Version, w.recorder.Transport)
+		rest, err := kube.REST(w.cfg.Kubeconfig, "kerf-watcher/"+boot.ReadVersion().Version)
 		if err != nil {
+			return nil, err
+		}
+		// A service is near its API server: what is compressed is paid for on both ends, and each watch holds buffers for it.
+		rest.DisableCompression = true
+		rest.Wrap(w.recorder.Transport)
+		if client, dyn, err = kube.Clients(rest); err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/transport"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
@@ -54,9 +53,8 @@ type Config struct {
 	Repair *clusterpb.RepairPolicy
 }
 
-// Clients connects with a kubeconfig file, or as the pod that this process runs in where path is empty. Around, if it is not
-// nil, is put around the transport.
-func Clients(path, userAgent string, around transport.WrapperFunc) (kubeclient.Reader, dynamic.Interface, error) {
+// REST is the way to the API server by a kubeconfig file, or as the pod that this process runs in where path is empty.
+func REST(path, userAgent string) (*rest.Config, error) {
 	var cfg *rest.Config
 	var err error
 	if path == "" {
@@ -65,14 +63,16 @@ func Clients(path, userAgent string, around transport.WrapperFunc) (kubeclient.R
 		cfg, err = clientcmd.BuildConfigFromFlags("", path)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %q: %w", path, err)
+		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
 	}
 	cfg.UserAgent = userAgent
-	if around != nil {
-		cfg.Wrap(around)
-	}
 	cfg.QPS = -1 // the API server's own priority and fairness holds us back where that is needed
 	cfg.WarningHandler = rest.NoWarnings{}
+	return cfg, nil
+}
+
+// Clients are what a Source reads by.
+func Clients(cfg *rest.Config) (kubeclient.Reader, dynamic.Interface, error) {
 	client, err := kubeclient.New(cfg, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, schedulingv1.AddToScheme,
 		storagev1.AddToScheme, nodev1.AddToScheme, resourcev1.AddToScheme)
 	if err != nil {
