@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
@@ -20,6 +21,10 @@ const (
 	exitUsage = 2
 )
 
+// gcPercent is how much garbage there may be, as a share of what is in use, before it is collected. Go's own default is 100:
+// at any time half of a service's heap would be garbage. GOGC in the environment is obeyed instead.
+const gcPercent = 50
+
 // Main is the whole main of a service: it reads flags and the config file over
 // the given defaults, runs the service until SIGINT or SIGTERM (a second signal
 // kills), and returns the exit code: 0 done, 1 failed, 2 wrong flags. C is a
@@ -29,6 +34,9 @@ func Main[C any](name string, defaults C, run func(context.Context, C) error) in
 	defer stop()
 	// Once the first signal has come, the next one has its default effect.
 	defer context.AfterFunc(ctx, stop)()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr}, command[C]{name, defaults, run})
 }
 
