@@ -108,7 +108,7 @@ not worth their price. This program asks it what it would do, and runs it.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newShadow(std), newUp(), newVersion(std))
+	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newShadow(std), newCerts(std), newUp(), newVersion(std))
 	return root
 }
 
