@@ -144,6 +144,8 @@ race: ## The unit tests under the race detector
 standalone: ## Build each module with the workspace off, as images and outside users do
 	@for module in $(MODULES); do (cd $$module && GOWORK=off go build ./...) || { echo "in $$module"; exit 1; }; done
 	@cd test/versus && GOWORK=off go vet ./... && GOWORK=off go test ./...
+	@cd tools/images && GOWORK=off go vet ./... && GOWORK=off go test ./...
+	@cd test/chart && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
 e2e: controlplane ## The tests that run a real control plane, one package at a time
@@ -164,6 +166,11 @@ mutations: ## Weaken the rules one by one: the comparison with the real kube-sch
 	@cd test/differential && GOWORK=off CGO_ENABLED=0 go test -trimpath -vet=off ./...
 
 ##@ Rarely
+
+.PHONY: images
+images: ## Build the images into bin/images/, as OCI layouts and archives (VERSION=dev; ARGS="-only kerf-planner -arch amd64")
+	@# Without a container engine, by a module of its own. docker load, ctr images import and kind load image-archive take the archives.
+	@cd tools/images && GOWORK=off go run . -out $(BIN)/images -version $(or $(VERSION),dev) $(ARGS)
 
 .PHONY: controlplane
 controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CACHE (minutes, then nothing)
