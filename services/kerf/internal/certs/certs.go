@@ -68,6 +68,10 @@ const (
 	etcdCA     = "kerf-etcd-ca"
 	etcdName   = "kerf-etcd"
 	members    = 3 // of etcd, at most
+
+	prefix   = "kerf-" // of Services
+	domain   = "spiffe://kerf/"
+	actuator = "actuator"
 )
 
 // leaves are all certificates of an installation. Those that etcd gets from a client must have no names of hosts: it would
@@ -75,8 +79,8 @@ const (
 func leaves(namespace string) []leaf {
 	service := func(name string, client bool) leaf {
 		return leaf{
-			name: name + "-tls", authority: servicesCA, commonName: name, identity: "spiffe://kerf/" + name[len("kerf-"):],
-			dns: []string{name, name + "." + namespace + ".svc"}, server: true, client: client,
+			name: prefix + name + "-tls", authority: servicesCA, commonName: prefix + name, identity: domain + name,
+			dns: []string{prefix + name, prefix + name + "." + namespace + ".svc"}, server: true, client: client,
 		}
 	}
 	etcd := leaf{
@@ -88,9 +92,9 @@ func leaves(namespace string) []leaf {
 	}
 	etcd.dns = append(etcd.dns, "localhost")
 	return []leaf{
-		service("kerf-planner", false), service("kerf-watcher", true), service("kerf-actuator", false), etcd,
-		{name: "kerf-operator-tls", authority: servicesCA, commonName: "kerf-operator", identity: "spiffe://kerf/operator", client: true},
-		{name: "kerf-etcd-client-tls", authority: etcdCA, commonName: "kerf-actuator", identity: "spiffe://kerf/actuator", client: true},
+		service("planner", false), service("watcher", true), service(actuator, false), etcd,
+		{name: "kerf-operator-tls", authority: servicesCA, commonName: prefix + "operator", identity: domain + "operator", client: true},
+		{name: "kerf-etcd-client-tls", authority: etcdCA, commonName: prefix + actuator, identity: domain + actuator, client: true},
 	}
 }
 
