@@ -88,7 +88,7 @@ const (
 	// JustStartedSurcharge is how many times its usual cost is added to the eviction of a pod that has just started; it falls to
 	// nothing while the pod runs for PodRest. What was bought for the pod was the best there was a moment ago, and after a
 	// rollout the next change would move it again.
-	JustStartedSurcharge = 4
+	JustStartedSurcharge = 1
 	// DefaultPodRest is Policy.PodRest where it is nil.
 	DefaultPodRest = 30 * time.Minute
 	// LongestPodRest is the longest PodRest: the actuator remembers for that long which pods a disruption moved.

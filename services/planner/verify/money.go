@@ -80,7 +80,7 @@ func (m *money) saving(subject string, x *model.Disruption) {
 	}
 }
 
-// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to five times
+// evictionPrice is what it is weighed at to evict a pod: more where its deletion cost and priority say so, and up to twice
 // as much where it has just been started.
 func (m *money) evictionPrice(p *model.Pod) float64 {
 	price := float64(model.Or(m.f.Input.Policy.EvictionPrice, model.DefaultEvictionPrice))

@@ -19,7 +19,7 @@ func TestPodsThatWereMovedRest(t *testing.T) {
 			in.Snapshot.Disruptions = []model.DisruptionRecord{r}
 			pod(in, "shop/api-0").BindTime = bound
 			if !bound.IsZero() {
-				p.Disruptions[0].Churn = 5000 - 400*int64(at(30).Sub(bound)/(3*time.Minute))
+				p.Disruptions[0].Churn = 2000 - 100*int64(at(30).Sub(bound)/(3*time.Minute))
 				if d := &p.Disruptions[0]; d.Saving > 0 {
 					d.PayBack = time.Duration(d.Churn*3600/d.Saving) * time.Second
 				}

@@ -39,7 +39,7 @@ func Hardness(p view.Pod) float64 {
 	return min(max(1+float64(p.DeletionCost)/(1<<27)+float64(p.Class.Priority)/(1<<25), 0), 10)
 }
 
-// of is what it costs to evict a pod, micro-dollars. One that has just started costs five times as much as one that has run for
+// of is what it costs to evict a pod, micro-dollars. One that has just started costs twice as much as one that has run for
 // as long as moved pods rest.
 func (c *Prices) of(pod int) int64 {
 	p := c.v.Pods[pod]

@@ -39,9 +39,9 @@ func TestEvictionsWeighWhatPodsSay(t *testing.T) {
 		want     int64
 	}{
 		"an ordinary pod":                {2 * time.Hour, 0, 0, 1000},
-		"one that has just started":      {0, 0, 0, 5000},
-		"one that has run for half that": {15 * time.Minute, 0, 0, 3000},
-		"one that is bound in future":    {-time.Hour, 0, 0, 5000},
+		"one that has just started":      {0, 0, 0, 2000},
+		"one that has run for half that": {15 * time.Minute, 0, 0, 1500},
+		"one that is bound in future":    {-time.Hour, 0, 0, 2000},
 		"one that is easy to delete":     {2 * time.Hour, -1 << 31, 0, 0},
 		"one of the highest priority":    {2 * time.Hour, 0, 2000000000, 10000},
 	}
