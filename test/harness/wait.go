@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,24 @@ func Eventually(tb testing.TB, what string, timeout time.Duration, check Check) 
 	tb.Helper()
 	if err := Until(tb.Context(), what, timeout, check); err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// Answers is done when an address answers 200.
+func Answers(url string) Check {
+	return func(ctx context.Context) (string, bool) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err.Error(), false
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err.Error(), false
+		}
+		_ = resp.Body.Close()
+		return fmt.Sprint(url, " answers ", resp.Status), resp.StatusCode == http.StatusOK
 	}
 }
 

@@ -24,7 +24,7 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	}
 	r.decisions(p, &out)
 	for _, v := range p.GetNodes() {
-		if v.Deferred != nil || v.GetPodDeletionCost() != 0 {
+		if ActsOn(v) {
 			out.Nodes = append(out.Nodes, model.NodeVerdict{
 				Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Deferred: v.Deferred, PodDeletionCost: v.GetPodDeletionCost(),
 			})
@@ -32,6 +32,9 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	}
 	return out, r.err()
 }
+
+// ActsOn says whether the actuator acts on what a plan says of a node.
+func ActsOn(v *plannerpb.NodeVerdict) bool { return v.Deferred != nil || v.GetPodDeletionCost() != 0 }
 
 // decisions reads the lists of what is to be done, where pods go, and what can't be.
 func (r *reader) decisions(p *plannerpb.Plan, out *model.Plan) {

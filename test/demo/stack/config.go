@@ -1,11 +1,8 @@
 package stack
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"time"
 
@@ -92,22 +89,4 @@ func quickly() grpc.ConnectParams {
 	b := backoff.DefaultConfig
 	b.BaseDelay, b.MaxDelay = 50*time.Millisecond, 500*time.Millisecond
 	return grpc.ConnectParams{Backoff: b, MinConnectTimeout: 2 * time.Second}
-}
-
-// healthy asks an address that answers 200 when all is well.
-func healthy(url string) harness.Check {
-	return func(ctx context.Context) (string, bool) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err.Error(), false
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err.Error(), false
-		}
-		_ = resp.Body.Close()
-		return fmt.Sprint(url, " answers ", resp.Status), resp.StatusCode == http.StatusOK
-	}
 }

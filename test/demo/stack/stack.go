@@ -181,7 +181,7 @@ func (s *Stack) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, Etcd, healthy(client+"/health"))
+	return s.await(ctx, Etcd, harness.Answers(client+"/health"))
 }
 
 func (s *Stack) startServices(ctx context.Context) error {

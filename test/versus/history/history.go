@@ -87,6 +87,16 @@ func during(at, began, ended float64) bool {
 // within says whether a time that has come lies in [from, to).
 func within(at, from, to float64) bool { return at > 0 && at >= from && at < to }
 
+func count[T any](list []T, is func(*T) bool) int {
+	n := 0
+	for i := range list {
+		if is(&list[i]) {
+			n++
+		}
+	}
+	return n
+}
+
 // Cost is what the nodes of a time cost, in dollars an hour.
 func (h *History) Cost(at float64) float64 {
 	sum := 0.0
@@ -100,13 +110,7 @@ func (h *History) Cost(at float64) float64 {
 
 // NodesAt is how many nodes there are at a time.
 func (h *History) NodesAt(at float64) int {
-	count := 0
-	for i := range h.Nodes {
-		if n := &h.Nodes[i]; during(at, n.Created, n.Deleted) {
-			count++
-		}
-	}
-	return count
+	return count(h.Nodes, func(n *Node) bool { return during(at, n.Created, n.Deleted) })
 }
 
 // Spent is the dollars that the nodes cost from one time to another.
@@ -127,38 +131,21 @@ func (h *History) Spent(from, to float64) float64 {
 
 // Evictions is how many pods were evicted in [from, to), for whatever reason but a pod of higher priority.
 func (h *History) Evictions(from, to float64) int {
-	count := 0
-	for i := range h.Pods {
-		if h.Pods[i].moved() && within(h.Pods[i].Evicted, from, to) {
-			count++
-		}
-	}
-	return count
+	return count(h.Pods, func(p *Pod) bool { return p.moved() && within(p.Evicted, from, to) })
 }
 
 func (p *Pod) moved() bool { return p.Evicted > 0 && p.Cause != "PreemptionByScheduler" }
 
 // NodesGone is how many nodes went in [from, to).
 func (h *History) NodesGone(from, to float64) int {
-	count := 0
-	for i := range h.Nodes {
-		if within(h.Nodes[i].Deleted, from, to) {
-			count++
-		}
-	}
-	return count
+	return count(h.Nodes, func(n *Node) bool { return within(n.Deleted, from, to) })
 }
 
 // Killed is how many pods were ended in [from, to) because their node was gone, without an eviction before.
 func (h *History) Killed(from, to float64) int {
-	count := 0
-	for i := range h.Pods {
-		p := &h.Pods[i]
-		if within(p.Evicted, from, to) && (p.Cause == "DeletionByPodGC" || p.Cause == "DeletionByTaintManager") {
-			count++
-		}
-	}
-	return count
+	return count(h.Pods, func(p *Pod) bool {
+		return within(p.Evicted, from, to) && (p.Cause == "DeletionByPodGC" || p.Cause == "DeletionByTaintManager")
+	})
 }
 
 // replacedWithin is how long after an eviction the controller's next pod counts as its replacement.

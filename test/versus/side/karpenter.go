@@ -3,7 +3,6 @@ package side
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -83,23 +82,11 @@ func (s *Side) startKarpenter(ctx context.Context, o Options, program string) er
 	s.stop = append(s.stop, p.Stop)
 	s.Pids[Karpenter] = p.Pid()
 	url := fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[1])
+	answers := harness.Answers(url)
 	return harness.Until(ctx, "karpenter to answer on "+url, readyTimeout, func(ctx context.Context) (string, bool) {
 		if !p.Running() {
 			return fmt.Sprint("it has ended: ", p.Err()), false
 		}
-		return answers(ctx, url)
+		return answers(ctx)
 	})
-}
-
-func answers(ctx context.Context, url string) (string, bool) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err.Error(), false
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err.Error(), false
-	}
-	_ = resp.Body.Close()
-	return resp.Status, resp.StatusCode == http.StatusOK
 }

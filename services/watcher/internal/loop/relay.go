@@ -7,12 +7,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 )
 
 // mostReasons is of how many pods that stay pending the actuator is told why: it is an event each.
 const mostReasons = 10_000
 
-// relayable is what the actuator looks at of a plan. The explanations that it leaves out grow with pods, nodes and pools, and
+// relayable is what the actuator looks at of a plan: no less than what convert.ReadDecisions reads. The explanations that it leaves out grow with pods, nodes and pools, and
 // would make a plan for a large cluster larger than one message may be. The plan itself stays as it is.
 func relayable(plan *plannerpb.Plan) *plannerpb.Plan {
 	out := without(plan, "node_claims", "pending", "nodes", "problems")
@@ -27,7 +28,7 @@ func relayable(plan *plannerpb.Plan) *plannerpb.Plan {
 		}
 	}
 	for _, v := range plan.GetNodes() {
-		if v.Deferred != nil || v.GetPodDeletionCost() != 0 {
+		if convert.ActsOn(v) {
 			out.Nodes = append(out.Nodes, without(v, "reason"))
 		}
 	}
