@@ -42,7 +42,7 @@ func Costs(dr *draft.Draft, going []int, worth func(*view.Class) float64) []int3
 	for _, i := range going {
 		costs[i] = least
 	}
-	r := ranking{sets: map[set]int{}}
+	r := ranking{sets: map[set]int{}, ofClass: map[classIn]int{}}
 	for i, h := range dr.View.Hosts {
 		switch {
 		case h.Node == nil || h.Claim == nil:
@@ -97,9 +97,17 @@ func scales(kind string) bool {
 	}
 }
 
+// classIn is a class, by index, and the zone where its pods are counted by zone.
+type classIn struct {
+	class int
+	zone  string
+}
+
 // ranking is the state of Costs. By set, size counts the replicas of all nodes, ranked those of nodes that are ranked.
 type ranking struct {
-	sets         map[set]int
+	sets map[set]int
+	// ofClass is what was looked up of sets: many pods share a class.
+	ofClass      map[classIn]int
 	size, ranked []int
 	queue        queue
 }
@@ -149,15 +157,19 @@ func (r *ranking) node(v *view.View, host int, pods []int, worth func(*view.Clas
 }
 
 func (r *ranking) set(class *view.Class, zone string) int {
-	key := set{namespace: class.Namespace, kind: class.OwnerKind, name: class.OwnerName, uid: class.OwnerUID}
-	if slices.ContainsFunc(class.TopologySpread, func(s model.TopologySpread) bool { return s.TopologyKey == labels.Zone }) {
-		key.zone = zone
+	if !slices.ContainsFunc(class.TopologySpread, func(s model.TopologySpread) bool { return s.TopologyKey == labels.Zone }) {
+		zone = ""
 	}
+	if id, known := r.ofClass[classIn{class.Index, zone}]; known {
+		return id
+	}
+	key := set{namespace: class.Namespace, kind: class.OwnerKind, name: class.OwnerName, uid: class.OwnerUID, zone: zone}
 	id, known := r.sets[key]
 	if !known {
 		id = len(r.size)
 		r.sets[key], r.size, r.ranked = id, append(r.size, 0), append(r.ranked, 0)
 	}
+	r.ofClass[classIn{class.Index, zone}] = id
 	return id
 }
 
@@ -167,11 +179,14 @@ func (r *ranking) score(n *node) float64 {
 	for _, p := range n.replicas {
 		for i := range p.count {
 			needed := 1 - float64(r.ranked[p.set]+i)/float64(r.size[p.set])
-			sum += p.worth * math.Pow(needed, eagerness)
+			sum += p.worth * eager(needed)
 		}
 	}
 	return sum / n.price
 }
+
+// eager is a number to the power of eagerness.
+func eager(x float64) float64 { return x * x * x * x }
 
 // queue is a heap, the highest score first.
 type queue []node
