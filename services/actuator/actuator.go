@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
@@ -34,6 +33,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/nodeclass"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/internal/boot/config"
+	"github.com/kerf-dev/kerf/services/internal/kubeconfig"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 )
 
@@ -169,16 +169,10 @@ func readCatalog(file string) (*catalog.Catalog, error) {
 
 func restConfig(cfg Config) (*rest.Config, error) {
 	out := cfg.REST
-	var err error
-	switch {
-	case out != nil:
-	case cfg.Kubeconfig != "":
-		if out, err = clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig); err != nil {
-			return nil, fmt.Errorf("kubeconfig %q: %w", cfg.Kubeconfig, err)
-		}
-	default:
-		if out, err = rest.InClusterConfig(); err != nil {
-			return nil, fmt.Errorf("kubeconfig: none is given, and this is no pod: %w", err)
+	if out == nil {
+		var err error
+		if out, err = kubeconfig.Load(cfg.Kubeconfig, ""); err != nil {
+			return nil, err
 		}
 	}
 	out = rest.CopyConfig(out)

@@ -27,7 +27,7 @@ type Config struct {
 	// Advertise is the gRPC name under which others reach this actuator when it leads; empty is the address that it is
 	// bound to.
 	Advertise string `json:"advertise"`
-	// Kubeconfig is a file; empty means the pod that the actuator runs in.
+	// Kubeconfig is a file, or several as in $KUBECONFIG; empty means that, or else the pod that the actuator runs in.
 	Kubeconfig string `json:"kubeconfig"`
 	// Etcd is where claims live.
 	Etcd EtcdConfig `json:"etcd"`

@@ -34,7 +34,7 @@ type Config struct {
 
 	// Cluster is the cluster's name, as its nodes' instances are tagged with it.
 	Cluster string `json:"cluster"`
-	// Kubeconfig is a file; empty means the pod that the watcher runs in.
+	// Kubeconfig is a file, or several as in $KUBECONFIG; empty means that, or else the pod that the watcher runs in.
 	Kubeconfig string `json:"kubeconfig"`
 	// Planner is where plans are made.
 	Planner rpc.ClientConfig `json:"planner"`

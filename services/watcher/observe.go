@@ -16,8 +16,8 @@ import (
 
 // ObserverConfig is what an Observer works with. Log and Now must be set.
 type ObserverConfig struct {
-	// Kubeconfig is a file; empty means the pod that the process runs in.
-	Kubeconfig string
+	// Kubeconfig and Context say which cluster, as kubeconfig.Load has it.
+	Kubeconfig, Context string
 	// UserAgent is what the API server sees.
 	UserAgent string
 	// Client and Dynamic, if both are set, are used instead of Kubeconfig.
@@ -35,7 +35,7 @@ type Observer struct{ source *kube.Source }
 func NewObserver(cfg ObserverConfig) (*Observer, error) {
 	client, dyn := cfg.Client, cfg.Dynamic
 	if client == nil || dyn == nil {
-		rest, err := kube.REST(cfg.Kubeconfig, cfg.UserAgent)
+		rest, err := kube.REST(cfg.Kubeconfig, cfg.Context, cfg.UserAgent)
 		if err != nil {
 			return nil, err
 		}

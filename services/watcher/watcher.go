@@ -115,7 +115,7 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 func (w *wiring) source() (*kube.Source, error) {
 	client, dyn := w.cfg.Client, w.cfg.Dynamic
 	if client == nil || dyn == nil {
-		rest, err := kube.REST(w.cfg.Kubeconfig, "kerf-watcher/"+boot.ReadVersion().Version)
+		rest, err := kube.REST(w.cfg.Kubeconfig, "", "kerf-watcher/"+boot.ReadVersion().Version)
 		if err != nil {
 			return nil, err
 		}

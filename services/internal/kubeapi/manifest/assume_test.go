@@ -120,3 +120,18 @@ func TestTheOldSettingOfTheProfile(t *testing.T) {
 		t.Errorf("profile %v", got)
 	}
 }
+
+// TestWhatIsFoundInADirectoryMayBeNoManifest: a chart's folder holds values and templates, too.
+func TestWhatIsFoundInADirectoryMayBeNoManifest(t *testing.T) {
+	t.Parallel()
+	const text = "replicas: 3\n---\n" + aDeployment + "---\na: {{ .Values.x }}\nb: {{- end }}\n---\n- a list\n"
+	for _, found := range []bool{false, true} {
+		objects, warnings, err := manifest.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(text), Found: found})
+		if found && (err != nil || len(objects) != 1 || len(warnings) != 3) {
+			t.Errorf("read %d objects, warned of %v: %v", len(objects), warnings, err)
+		}
+		if !found && (err == nil || !strings.Contains(err.Error(), "it looks like a template")) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

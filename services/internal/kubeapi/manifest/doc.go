@@ -35,6 +35,9 @@ type Source struct {
 	Name string
 	// Where the text comes from; it is read to its end.
 	Reader io.Reader
+	// The source was not named, but found, so that what is no manifest is skipped with a warning: values of a chart, its
+	// templates, the files of other tools.
+	Found bool
 }
 
 // Place is where something stands in the input.

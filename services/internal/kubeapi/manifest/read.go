@@ -1,12 +1,14 @@
 package manifest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -56,6 +58,9 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 		if err != nil {
 			r.errs = append(r.errs, err)
 		}
+		if src.Found {
+			docs = r.manifests(docs)
+		}
 		for _, doc := range docs {
 			r.document(doc)
 			if r.full() {
@@ -76,6 +81,24 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 		objects[i] = e.object
 	}
 	return objects, r.warnings, nil
+}
+
+// manifests are the documents that claim to be Kubernetes objects. What does not is skipped with a warning.
+func (r *reader) manifests(docs []document) []document {
+	return slices.DeleteFunc(docs, func(d document) bool {
+		var h header
+		switch {
+		case d.err != nil && bytes.Contains(d.text, []byte("{{")):
+			r.warn(d.place, "", "", "skipped: a template; to plan for it, "+renderIt)
+		case d.err != nil:
+			return false
+		case json.Unmarshal(d.json, &h) != nil || h.APIVersion == "" || h.Kind == "":
+			r.warn(d.place, "", "", "skipped: no Kubernetes object")
+		default:
+			return false
+		}
+		return true
+	})
 }
 
 // identity is what only one object may have.

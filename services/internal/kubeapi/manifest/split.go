@@ -21,7 +21,7 @@ type document struct {
 	err error
 	// A field that its text gives twice; nil for none. Whether that is wrong, its kind decides.
 	twice *Error
-	// The text that it was read from, for finding a field's line again.
+	// The text that it was read from.
 	text []byte
 }
 
@@ -95,12 +95,19 @@ func splitYAML(name string, text []byte) ([]document, error) {
 		doc := document{place: place, text: part.text}
 		var err error
 		if doc.json, err = yaml.YAMLToJSONStrict(part.text); err != nil {
-			doc = mildly(doc, yamlError(place, err))
+			problem := yamlError(place, err)
+			if bytes.Contains(doc.text, []byte("{{")) {
+				problem.Problem += "; it looks like a template: " + renderIt
+			}
+			doc = mildly(doc, problem)
 		}
 		docs = append(docs, doc)
 	}
 	return docs, nil
 }
+
+// renderIt is what to do with a template.
+const renderIt = "give kerf what it renders, as in helm template . | kerf plan -f -"
 
 // part is the text between two document markers, and the line that it begins on.
 type part struct {
@@ -160,7 +167,8 @@ var lineNumber = regexp.MustCompile(`line (\d+): ?`)
 func mildly(doc document, problem *Error) document {
 	asJSON, err := yaml.YAMLToJSON(doc.text)
 	if err != nil {
-		return document{place: doc.place, err: problem}
+		doc.err = problem
+		return doc
 	}
 	doc.json, doc.twice = asJSON, problem
 	return doc

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
@@ -26,7 +27,7 @@ func newClaims(std IO) *cobra.Command {
 	f.StringSliceVar(&addrs, "actuator", []string{address.Actuator}, "`addresses` of actuators; the leader is found from any of them")
 	f.StringVar(&req.NodePool, "pool", "", "only claims of this node pool")
 	f.BoolVar(&req.IncludeEnded, "all", false, "claims that have ended, too")
-	out := addOutput(c, "table", "json")
+	out := addOutput(c, "table")
 	client := addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		var resp *actuatorpb.ListClaimsResponse
@@ -39,7 +40,7 @@ func newClaims(std IO) *cobra.Command {
 			return err
 		}
 		if out.json() {
-			return render.JSON(std.Out, resp)
+			return out.print(std.Out, func(w io.Writer) error { return render.JSON(w, resp) })
 		}
 		return render.Claims(std.Out, resp.GetClaims(), std.Now(), std.style())
 	}

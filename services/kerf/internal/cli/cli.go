@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,9 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"sigs.k8s.io/yaml"
 
+	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
@@ -28,6 +31,8 @@ const (
 	ExitOK      = 0 // done; for plan: all pods are planned for
 	ExitError   = 1 // bad input, or a service can't be reached
 	ExitPending = 2 // plan: some pods stay pending
+	// ExitInterrupted is what shells have for a process that SIGINT ended.
+	ExitInterrupted = 130
 )
 
 // IO is what the command line reads and writes.
@@ -58,12 +63,23 @@ func Main(ctx context.Context, args []string, std IO) int {
 		return ExitOK
 	case errors.Is(err, errPending):
 		return ExitPending
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(std.Err, "kerf: interrupted"+whole(err))
+		return ExitInterrupted
 	default:
 		for l := range strings.SplitSeq(message(err), "\n") {
 			fmt.Fprintf(std.Err, "kerf: %s\n", l)
 		}
 		return ExitError
 	}
+}
+
+// whole says of an interrupted search for advice that the plan is there.
+func whole(err error) string {
+	if errors.Is(err, errNoAdvice) {
+		return " while looking for advice: the plan itself is whole"
+	}
+	return ""
 }
 
 // message is an error for people, without the wrapping that gRPC puts around what came over the wire.
@@ -104,7 +120,8 @@ not worth their price. This program asks it what it would do, and runs it.`,
 	root.SetIn(std.In)
 	root.SetOut(std.Out)
 	root.SetErr(std.Err)
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.Version = boot.ReadVersion().String()
+	root.SetVersionTemplate("kerf {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
@@ -125,11 +142,25 @@ func (std IO) style() page.Style {
 	return s
 }
 
+// mostWarnings is how many warnings are written, so that what is wrong with one file of thousands can still be read.
+const mostWarnings = 100
+
 // warn writes warnings, a line each.
 func (std IO) warn(warnings []string) {
-	for _, w := range warnings {
+	for _, w := range warnings[:min(len(warnings), mostWarnings)] {
 		fmt.Fprintf(std.Err, "warning: %s\n", w)
 	}
+	if more := len(warnings) - mostWarnings; more > 0 {
+		fmt.Fprintf(std.Err, "warning: and %d more, which -o json has\n", more)
+	}
+}
+
+// complete makes the shell suggest values for a flag.
+func complete(c *cobra.Command, flag string, values func() []string) {
+	//nolint:errcheck // the flag is there, and has no other function
+	c.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // outputFlag is -o with its possible values, the first being the default.
@@ -138,10 +169,34 @@ type outputFlag struct {
 	values []string
 }
 
-func addOutput(c *cobra.Command, values ...string) *outputFlag {
-	o := &outputFlag{value: values[0], values: values}
-	c.Flags().VarP(o, "output", "o", "how to print: "+strings.Join(values, " or "))
+const (
+	outputJSON = "json"
+	outputYAML = "yaml"
+)
+
+// addOutput adds -o: what people read, or else JSON or YAML.
+func addOutput(c *cobra.Command, people string) *outputFlag {
+	o := &outputFlag{value: people, values: []string{people, outputJSON, outputYAML}}
+	c.Flags().VarP(o, "output", "o", "how to print: "+strings.Join(o.values, " or "))
+	complete(c, "output", func() []string { return o.values })
 	return o
+}
+
+// print writes what asJSON writes, as YAML where that is asked for: a document each time.
+func (o *outputFlag) print(w io.Writer, asJSON func(io.Writer) error) error {
+	if o.value != outputYAML {
+		return asJSON(w)
+	}
+	var b bytes.Buffer
+	if err := asJSON(&b); err != nil {
+		return err
+	}
+	text, err := yaml.JSONToYAML(b.Bytes())
+	if err != nil {
+		return fmt.Errorf("to YAML: %w", err)
+	}
+	_, err = w.Write(append([]byte("---\n"), text...))
+	return err
 }
 
 // String implements pflag.Value.
@@ -159,4 +214,5 @@ func (o *outputFlag) Set(v string) error {
 	return fmt.Errorf("want %s", strings.Join(o.values, " or "))
 }
 
-func (o *outputFlag) json() bool { return o.value == "json" }
+// json says whether programs read what is printed.
+func (o *outputFlag) json() bool { return o.value == outputJSON || o.value == outputYAML }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
+	"sigs.k8s.io/yaml"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
@@ -299,7 +302,7 @@ profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List
 		"a policy that is a manifest":   {story(inflate+"inflate-5.yaml", "--policy", class), []string{"--policy", "nodeclass.yaml", "not manifests"}},
 		"a policy with a wrong word":    {story(inflate+"inflate-5.yaml", "--policy", stale), []string{"--policy", "stale.json"}},
 		"negative advice":               {story(inflate+"inflate-5.yaml", "--advice", "-1"), []string{"--advice -1"}},
-		"a format that is none":         {story(inflate+"inflate-5.yaml", "-o", "yaml"), []string{"yaml", "table or json"}},
+		"a format that is none":         {story(inflate+"inflate-5.yaml", "-o", "toml"), []string{"toml", "table or json or yaml"}},
 		"an explanation of nothing":     {story(inflate+"inflate-5.yaml", "--explain", "pod/other"), []string{"pod/other"}},
 		"a flag that is none":           {[]string{"plan", "--fast"}, []string{"--fast", "kerf plan --help"}},
 		"a command that is none":        {[]string{"pln"}, []string{"pln", "plan"}},
@@ -381,5 +384,101 @@ func TestTheReadmeShowsWhatIsPrinted(t *testing.T) {
 	args := strings.Fields(strings.ReplaceAll(command, "deploy/", root+"deploy/"))
 	if got := run(t, "", args...); got.code != cli.ExitOK || reviewable(got.out) != reviewable(want) {
 		t.Errorf("exit code %d, said %q, printed\n%s\nthe README has\n%s", got.code, got.err, got.out, want)
+	}
+}
+
+func TestYAMLSaysWhatJSONDoes(t *testing.T) {
+	t.Parallel()
+	args := story(inflate+"inflate-5.yaml", "--advice=1", "-o")
+	asJSON, asYAML := run(t, "", append(args, "json")...), run(t, "", append(args, "yaml")...)
+	back, err := yaml.YAMLToJSON([]byte(asYAML.out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var one, other any
+	if json.Unmarshal([]byte(asJSON.out), &one) != nil || json.Unmarshal(back, &other) != nil {
+		t.Fatalf("neither is JSON: %s", asJSON.err+asYAML.err)
+	}
+	timeless := func(v any) any { delete(v.(map[string]any)["plan"].(map[string]any), "timings"); return v }
+	if diff := cmp.Diff(timeless(one), timeless(other)); diff != "" {
+		t.Errorf("(-json +yaml):\n%s", diff)
+	}
+	if r := run(t, "", "version", "-o", "yaml"); !strings.HasPrefix(r.out, "---\ngo: ") {
+		t.Errorf("version: %q", r.out)
+	}
+}
+
+// TestTheSameFilesGiveTheSamePlan at whatever time, claim names included.
+func TestTheSameFilesGiveTheSamePlan(t *testing.T) {
+	t.Parallel()
+	at := func(now time.Time) string {
+		var out, errs bytes.Buffer
+		args := story(inflate+"inflate-12.yaml", "--advice=0")
+		if code := cli.Main(t.Context(), args, cli.IO{Out: &out, Err: &errs, Now: func() time.Time { return now }}); code != cli.ExitOK {
+			t.Fatalf("exit code %d, said %q", code, errs.String())
+		}
+		return out.String()
+	}
+	if diff := cmp.Diff(at(present()), at(present().Add(1000*time.Hour))); diff != "" {
+		t.Errorf("(-now +later):\n%s", diff)
+	}
+}
+
+func TestVersionAndCompletion(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"the version as a flag": {[]string{"--version"}, "kerf "},
+		"a shell's script":      {[]string{"completion", "bash"}, "bash completion"},
+		"formats":               {[]string{"__complete", "plan", "-o", ""}, "table\njson\nyaml\n"},
+		"zones":                 {[]string{"__complete", "plan", "--zones", ""}, "us-east-1a\n"},
+		"preferences":           {[]string{"__complete", "plan", "--preferences", ""}, "priced\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if r := run(t, "", tt.args...); r.code != cli.ExitOK || !strings.Contains(r.out, tt.want) {
+				t.Errorf("exit code %d, printed %q, said %q", r.code, r.out, r.err)
+			}
+		})
+	}
+}
+
+// TestAdviceTakesNoLongerThanItMay: the clock goes on by a second whenever it is looked at.
+func TestAdviceTakesNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	for within, want := range map[string]string{
+		"5s": "advice was looked for until 5s had passed, with 4 changes tried", "1s": "with 0 changes tried", "0s": "",
+	} {
+		t.Run(within, func(t *testing.T) {
+			t.Parallel()
+			now := present()
+			var out, errs bytes.Buffer
+			cli.Main(t.Context(), story(inflate+"inflate-5.yaml", "-o", "json", "--advice-time", within), cli.IO{Out: &out, Err: &errs, Now: func() time.Time {
+				now = now.Add(time.Second)
+				return now
+			}})
+			if said := errs.String(); (want == "") != (said == "") || !strings.Contains(said, want) || strings.Contains(out.String(), "warnings") != (want != "") {
+				t.Errorf("said %q, want %q", said, want)
+			}
+		})
+	}
+}
+
+func TestAnInterruptEndsCleanly(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, errs bytes.Buffer
+	looks := 0
+	code := cli.Main(ctx, story(inflate+"inflate-12.yaml"), cli.IO{Out: &out, Err: &errs, Now: func() time.Time {
+		if looks++; looks == 4 { // while advice is looked for
+			cancel()
+		}
+		return present()
+	}})
+	if code != cli.ExitInterrupted || !strings.Contains(out.String(), "SUMMARY") || strings.Contains(out.String(), "ADVICE") ||
+		errs.String() != "kerf: interrupted while looking for advice: the plan itself is whole\n" {
+		t.Errorf("exit code %d, printed %q, said %q", code, out.String(), errs.String())
 	}
 }

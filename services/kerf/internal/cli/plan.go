@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -12,9 +13,7 @@ import (
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
-	coreconvert "github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/address"
-	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
@@ -34,9 +33,11 @@ type planFlags struct {
 	now     string
 	explain string
 	advice  int
-	policy  *policyFlags
-	client  *client
-	out     *outputFlag
+	// adviceTime bounds the search for advice; 0 doesn't.
+	adviceTime time.Duration
+	policy     *policyFlags
+	client     *client
+	out        *outputFlag
 }
 
 func newPlan(std IO) *cobra.Command {
@@ -65,18 +66,24 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 		Args: moreFiles(&flags.files),
 	}
 	f := c.Flags()
-	f.StringArrayVarP(&flags.files, "file", "f", nil, "`file` or directory of manifests, or a saved snapshot; - is standard input; may be repeated")
+	f.StringArrayVarP(&flags.files, "file", "f", nil, "`file` of manifests, or directory with all in it, or a saved snapshot; - is standard input; may be repeated")
 	f.StringVar(&flags.watcher, "watcher", "", "plan for the live cluster: the `address` of its watcher, such as "+address.Watcher)
 	f.StringVar(&flags.planner, "planner", "", "let the planner at this `address` plan, such as "+planner.DefaultListen+"; this process does by default")
 	f.StringSliceVar(&flags.with, "with", nil, "preview what the objects of these `files` would do; may be repeated")
 	f.IntVar(&flags.rounds, "rounds", 20, "how many `plans` a preview carries out, one after the other, at most")
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
-	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own, or the present")
+	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes, and for others, on which time has no bearing, always the same")
 	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster; default 0 with --watcher")
-	flags.policy = addPolicy(f)
+	f.DurationVar(&flags.adviceTime, "advice-time", defaultAdviceTime, "the `duration` that advice is looked for at most; 0 for as long as it takes")
+	flags.policy = addPolicy(c)
 	f.StringVar(&flags.explain, "explain", "", "only what becomes of one `object`, in full: node/NAME, claim/NAME, pod/NAME or pod/NAMESPACE/NAME")
-	flags.out = addOutput(c, "table", "json")
+	flags.out = addOutput(c, "table")
+	flags.completeZones(c)
+	for _, file := range []string{"file", "with", "policy", "catalog"} {
+		//nolint:errcheck // the flag is there
+		c.MarkFlagFilename(file, "yaml", "yml", "json", "pb", "gz")
+	}
 	flags.client = addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if flags.watcher != "" && !f.Changed("advice") {
@@ -95,6 +102,8 @@ func (p *planFlags) check() error {
 	switch {
 	case p.advice < 0:
 		return fmt.Errorf("--advice %d: want a number of changes, or 0 for none", p.advice)
+	case p.adviceTime < 0:
+		return fmt.Errorf("--advice-time %s: want a time such as 1m, or 0 for no end", p.adviceTime)
 	case p.rounds < 1 || p.rounds > mostRounds:
 		return fmt.Errorf("--rounds %d: want 1 to %d", p.rounds, mostRounds)
 	case p.watcher != "" && len(p.files) > 0:
@@ -132,25 +141,6 @@ func (p *planFlags) run(ctx context.Context, std IO) error {
 		req, in.Snapshot = c.req, c.req.GetSnapshot()
 	}
 	return p.plan(ctx, std, decide, in, req)
-}
-
-// plan makes one plan and prints it.
-func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerpb.PlanRequest) error {
-	resp, err := decide(ctx, req)
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.Source, err)
-	}
-	advice, err := p.advise(ctx, req, resp)
-	if err != nil {
-		return err
-	}
-	if err := p.print(std, in, answer{resp, advice}, p.out.json()); err != nil {
-		return err
-	}
-	if len(resp.GetPlan().GetPending()) > 0 {
-		return errPending
-	}
-	return nil
 }
 
 // moreFiles takes the arguments that follow -f as files too, so that -f *.yaml does what it looks like.
@@ -220,39 +210,63 @@ func (p *planFlags) readCatalog() (*catalog.Catalog, error) {
 	return c, nil
 }
 
-// answer is what is known once the planner has spoken.
-type answer struct {
-	*plannerpb.PlanResponse
-	advice []advise.Advice
+// completeZones makes the shell suggest the catalogue's zones.
+func (p *planFlags) completeZones(c *cobra.Command) {
+	complete(c, "zones", func() []string {
+		known, err := p.readCatalog()
+		if err != nil {
+			return nil
+		}
+		names := make([]string, len(known.Zones))
+		for i, z := range known.Zones {
+			names[i] = z.Name
+		}
+		return names
+	})
 }
 
-// advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan.
-func (p *planFlags) advise(ctx context.Context, req *plannerpb.PlanRequest, resp *plannerpb.PlanResponse) ([]advise.Advice, error) {
-	if p.advice == 0 || p.explain != "" {
-		return nil, nil
-	}
-	in, err := coreconvert.Input(req.GetSnapshot(), req.GetDecide())
+// plan makes one plan and prints it; for people before advice is looked for, which takes a while.
+func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerpb.PlanRequest) error {
+	start := std.Now()
+	resp, err := interruptible(ctx, func() (*plannerpb.PlanResponse, error) { return decide(ctx, req) })
 	if err != nil {
-		return nil, fmt.Errorf("look for advice: %w", err)
+		return fmt.Errorf("%s: %w", in.Source, err)
 	}
-	base, err := coreconvert.ReadPlan(resp.GetPlan())
+	took := std.Now().Sub(start)
+	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed}
+	if !p.out.json() {
+		if err := p.print(std, view); err != nil {
+			return err
+		}
+	}
+	found, warning, err := p.advise(ctx, std, req, resp, took)
 	if err != nil {
-		return nil, fmt.Errorf("look for advice: %w", err)
+		return err
 	}
-	out := advise.For(in, base, advise.Options{Most: p.advice, Stop: func() bool { return ctx.Err() != nil }})
-	return out, ctx.Err()
+	if warning != "" {
+		std.warn([]string{warning})
+		in.Warnings = append(in.Warnings, warning)
+	}
+	view.Advice = found
+	if p.out.json() {
+		err = p.out.print(std.Out, func(w io.Writer) error {
+			if p.explain != "" {
+				return render.ExplainJSON(w, view, p.explain)
+			}
+			return render.PlanJSON(w, resp, found, in.Warnings)
+		})
+	} else if len(found) > 0 {
+		err = render.Advice(std.Out, view, std.style())
+	}
+	if err == nil && len(resp.GetPlan().GetPending()) > 0 {
+		return errPending
+	}
+	return err
 }
 
-func (p *planFlags) print(std IO, in offline.Input, a answer, asJSON bool) error {
-	view := render.PlanView{Plan: a.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed, Advice: a.advice}
-	switch {
-	case p.explain != "" && asJSON:
-		return render.ExplainJSON(std.Out, view, p.explain)
-	case p.explain != "":
+func (p *planFlags) print(std IO, view render.PlanView) error {
+	if p.explain != "" {
 		return render.Explain(std.Out, view, p.explain, std.style())
-	case asJSON:
-		return render.PlanJSON(std.Out, a.PlanResponse, a.advice, in.Warnings)
-	default:
-		return render.Plan(std.Out, view, std.style())
 	}
+	return render.Plan(std.Out, view, std.style())
 }

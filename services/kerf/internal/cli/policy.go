@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
@@ -33,7 +34,8 @@ type policyFlags struct {
 	flags *pflag.FlagSet
 }
 
-func addPolicy(f *pflag.FlagSet) *policyFlags {
+func addPolicy(c *cobra.Command) *policyFlags {
+	f := c.Flags()
 	p := &policyFlags{flags: f, preferences: choice{of: policy.PreferenceWords()}, minValues: choice{of: policy.MinValuesWords()}}
 	f.Var(&p.preferences, "preferences", "what pods' preferences count for: priced (default; kept where that is cheap), ignored or enforced")
 	f.Var(&p.minValues, "min-values", "what pools' minValues are: strict (default) or best-effort")
@@ -44,6 +46,8 @@ func addPolicy(f *pflag.FlagSet) *policyFlags {
 	f.Var(&p.overhead, "per-node-overhead", "what one more node costs beside its price, in `dollars` an hour; it makes few larger nodes win; left out, 0.001")
 	f.StringVar(&p.file, "policy", "", "`file` with a policy, in the words of the watcher's config; the other flags override it")
 	f.Var(&p.minSaving, "min-saving", "what a consolidation must save at least, in `dollars` an hour")
+	complete(c, "preferences", policy.PreferenceWords)
+	complete(c, "min-values", policy.MinValuesWords)
 	return p
 }
 

@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/kerf-dev/kerf/services/internal/kubeconfig"
 	"github.com/kerf-dev/kerf/services/kerf/internal/render"
 	"github.com/kerf-dev/kerf/services/kerf/internal/shadow"
 	"github.com/kerf-dev/kerf/services/watcher"
@@ -21,6 +23,7 @@ const leastInterval = time.Second
 type shadowFlags struct {
 	plan       planFlags
 	kubeconfig string
+	context    string
 	interval   time.Duration
 	forTime    time.Duration
 	once       bool
@@ -44,16 +47,19 @@ resolves of a node class comes from its status.`,
 		Args: cobra.NoArgs,
 	}
 	f := c.Flags()
-	f.StringVar(&flags.kubeconfig, "kubeconfig", std.Getenv("KUBECONFIG"), "`file` to connect with; $KUBECONFIG by default, or as the pod that this runs in")
-	f.DurationVar(&flags.interval, "interval", time.Minute, "how `long` after a plan the next one is made")
-	f.DurationVar(&flags.forTime, "for", 0, "how `long` to watch, such as 24h; until interrupted by default")
+	f.StringVar(&flags.kubeconfig, "kubeconfig", "", "`file` to connect with; by default as kubectl does, or as the pod that this runs in")
+	f.StringVar(&flags.context, "context", "", "`name` of the kubeconfig's context to use, instead of the current one")
+	complete(c, "context", func() []string { return kubeconfig.Contexts(flags.kubeconfig) })
+	f.DurationVar(&flags.interval, "interval", time.Minute, "the `duration` between a plan and the next one")
+	f.DurationVar(&flags.forTime, "for", 0, "the `duration` to watch for, such as 24h; until interrupted by default")
 	f.BoolVar(&flags.once, "once", false, "make one plan, and show it in full")
 	f.IntVar(&flags.plan.rounds, "rounds", 10, "how many `plans` are played through, one after the other, to see where they lead")
 	f.StringVar(&flags.plan.planner, "planner", "", "let the planner at this `address` plan; this process does by default")
 	f.StringVar(&flags.plan.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.plan.zones, "zones", nil, "the `zones` that there are subnets in, where a node class's status does not say")
-	flags.plan.policy = addPolicy(f)
-	flags.plan.out = addOutput(c, "table", "json")
+	flags.plan.policy = addPolicy(c)
+	flags.plan.out = addOutput(c, "table")
+	flags.plan.completeZones(c)
 	flags.plan.client = addClient(c)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := flags.check(); err != nil {
@@ -88,11 +94,11 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 		return err
 	}
 	observer, err := watcher.NewObserver(watcher.ObserverConfig{
-		Kubeconfig: s.kubeconfig, UserAgent: "kerf-shadow/" + boot.ReadVersion().Version,
+		Kubeconfig: s.kubeconfig, Context: s.context, UserAgent: "kerf-shadow/" + boot.ReadVersion().Version,
 		Log: slog.New(slog.NewTextHandler(std.Err, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: std.Now,
 	})
 	if err != nil {
-		return fmt.Errorf("%w (here: --kubeconfig)", err)
+		return fmt.Errorf("%w (here: --kubeconfig and --context)", err)
 	}
 	cfg := shadow.Config{
 		Source: shadow.Observed(observer), Decide: s.plan.client.decider(s.plan.planner), Policy: policy, World: world,
@@ -118,7 +124,7 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) error {
 	switch {
 	case s.plan.out.json():
-		return render.ShadowJSON(std.Out, r)
+		return s.plan.out.print(std.Out, func(w io.Writer) error { return render.ShadowJSON(w, r) })
 	case s.once:
 		if err := render.Shadow(std.Out, shadow.Report{Time: r.Time, Snapshot: r.Snapshot, Run: r.Run}, nil, std.style()); err != nil {
 			return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -15,20 +16,22 @@ func newVersion(std IO) *cobra.Command {
 		Short: "Print what was built, from what, with what",
 		Args:  cobra.NoArgs,
 	}
-	out := addOutput(c, "text", "json")
+	out := addOutput(c, "text")
 	c.RunE = func(*cobra.Command, []string) error {
 		v := boot.ReadVersion()
 		if !out.json() {
 			_, err := fmt.Fprintf(std.Out, "kerf %s\n", v)
 			return err
 		}
-		e := json.NewEncoder(std.Out)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
-			Version  string `json:"version"`
-			Revision string `json:"revision,omitempty"`
-			Go       string `json:"go"`
-		}{v.Version, v.Revision, v.Go})
+		return out.print(std.Out, func(w io.Writer) error {
+			e := json.NewEncoder(w)
+			e.SetIndent("", "  ")
+			return e.Encode(struct {
+				Version  string `json:"version"`
+				Revision string `json:"revision,omitempty"`
+				Go       string `json:"go"`
+			}{v.Version, v.Revision, v.Go})
+		})
 	}
 	return c
 }

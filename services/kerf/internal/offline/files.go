@@ -6,9 +6,11 @@
 package offline
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,18 +31,24 @@ const Stdin = "-"
 type File struct {
 	Name string
 	Data []byte
+	// Found says that the user named a directory, and not the file: it may be something else than manifests.
+	Found bool
 }
 
-// Read reads files in the order given. A directory stands for the .yaml, .yml and .json files right in it, sorted; "-"
-// stands for stdin. Nothing to read is an error, and so is a file without content.
+// Read reads files in the order given. A directory stands for the .yaml, .yml and .json files in it and below it, sorted,
+// hidden ones left out; "-" stands for stdin. Nothing to read is an error, and so is a named file without content.
 func Read(paths []string, stdin io.Reader) ([]File, error) {
 	var names []string
+	found := map[string]bool{}
 	for _, p := range paths {
-		expanded, err := expand(p)
+		expanded, isDir, err := expand(p)
 		if err != nil {
 			return nil, err
 		}
 		names = append(names, expanded...)
+		for _, n := range expanded {
+			found[n] = isDir
+		}
 	}
 	if len(names) > maxFiles {
 		return nil, fmt.Errorf("%d files: want at most %d", len(names), maxFiles)
@@ -57,6 +65,13 @@ func Read(paths []string, stdin io.Reader) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.Found = found[name]
+		if len(bytes.TrimSpace(f.Data)) == 0 {
+			if f.Found {
+				continue
+			}
+			return nil, fmt.Errorf("%s is empty", f.Name)
+		}
 		if total += len(f.Data); total > maxTotalBytes {
 			return nil, fmt.Errorf("the files are larger than %d MiB together", maxTotalBytes>>20)
 		}
@@ -66,34 +81,40 @@ func Read(paths []string, stdin io.Reader) ([]File, error) {
 }
 
 // expand lists the files that a path stands for.
-func expand(path string) ([]string, error) {
+func expand(path string) (files []string, isDir bool, err error) {
 	if path == "" {
-		return nil, errors.New("a file name is empty")
+		return nil, false, errors.New("a file name is empty")
 	}
 	if path == Stdin {
-		return []string{path}, nil
+		return []string{path}, false, nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []string{path}, false, nil
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, e := range entries {
-		if !e.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(e.Name()))) {
-			out = append(out, filepath.Join(path, e.Name()))
+	err = filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case at != path && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+		case e.IsDir():
+		case slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(e.Name()))):
+			if files = append(files, at); len(files) > maxFiles {
+				return fmt.Errorf("%s holds more than %d files", path, maxFiles)
+			}
 		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: the directory has no manifests: no .yaml, .yml or .json file is in it or below it", path)
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: the directory has no manifests: no .yaml, .yml or .json file is right in it", path)
-	}
-	return out, nil
+	return files, true, err
 }
 
 func readOne(name string, stdin io.Reader) (File, error) {
@@ -112,9 +133,6 @@ func readOne(name string, stdin io.Reader) (File, error) {
 	}
 	if len(data) > maxFileBytes {
 		return File{}, fmt.Errorf("%s is larger than %d MiB", shown, maxFileBytes>>20)
-	}
-	if len(strings.TrimSpace(string(data))) == 0 {
-		return File{}, fmt.Errorf("%s is empty", shown)
 	}
 	return File{Name: shown, Data: data}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
@@ -48,7 +49,7 @@ type Options struct {
 func Load(files []File, o Options) (Input, error) {
 	for _, f := range files {
 		as := formatOf(f.Data)
-		if as == manifests {
+		if as == manifests || f.Found && len(files) > 1 {
 			continue
 		}
 		if len(files) > 1 {
@@ -82,9 +83,9 @@ func fromManifests(files []File, o Options) (Input, error) {
 	if err != nil {
 		return Input{Warnings: warnings}, err
 	}
-	in := Input{Source: names(files), Now: o.Present, Warnings: warnings}
-	if !o.At.IsZero() {
-		in.Now = o.At
+	in := Input{Source: names(files), Now: o.At, Warnings: warnings}
+	if in.Now.IsZero() {
+		in.Now = timeOf(objects, o.Present)
 	}
 	var b convert.Builder
 	for _, obj := range objects {
@@ -109,6 +110,17 @@ func fromManifests(files []File, o Options) (Input, error) {
 		return in, located(files, err)
 	}
 	return in, nil
+}
+
+// timeOf is when manifests are planned for where no one says: now, if there are nodes, which age; else always the same
+// time, so that the same files give the same plan, names included.
+func timeOf(objects []runtime.Object, present time.Time) time.Time {
+	for _, o := range objects {
+		if _, ok := o.(*corev1.Node); ok {
+			return present
+		}
+	}
+	return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 }
 
 // Preview is what files say that shall be other than it is.
@@ -168,7 +180,7 @@ func isPolicy(data []byte) bool {
 func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnings []string, err error) {
 	sources := make([]manifest.Source, len(files))
 	for i, f := range files {
-		sources[i] = manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data)}
+		sources[i] = manifest.Source{Name: f.Name, Reader: bytes.NewReader(f.Data), Found: f.Found}
 	}
 	objects, notes, err := o.Read(sources...)
 	for _, n := range notes {

@@ -25,6 +25,9 @@ const examples = "../../../../deploy/examples"
 
 func present() time.Time { return time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC) }
 
+// always is when manifests without nodes are planned for.
+func always() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
 func options() offline.Options {
 	return offline.Options{Present: present(), World: func() (convert.World, error) {
 		c, err := catalog.Bundled()
@@ -70,18 +73,23 @@ func TestRead(t *testing.T) {
 	write(t, dir, "a.yaml", "a")
 	write(t, dir, "c.json", "c")
 	write(t, dir, "README.md", "not a manifest")
-	if err := os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, sub := range []string{"sub.yaml", ".git"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, sub), "d.yaml", "d")
 	}
+	write(t, dir, "empty.yaml", "")
 	got, err := offline.Read([]string{"-", dir}, strings.NewReader("in"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []offline.File{
 		{Name: "standard input", Data: []byte("in")},
-		{Name: filepath.Join(dir, "a.yaml"), Data: []byte("a")},
-		{Name: filepath.Join(dir, "b.yml"), Data: []byte("b")},
-		{Name: filepath.Join(dir, "c.json"), Data: []byte("c")},
+		{Name: filepath.Join(dir, "a.yaml"), Data: []byte("a"), Found: true},
+		{Name: filepath.Join(dir, "b.yml"), Data: []byte("b"), Found: true},
+		{Name: filepath.Join(dir, "c.json"), Data: []byte("c"), Found: true},
+		{Name: filepath.Join(dir, "sub.yaml", "d.yaml"), Data: []byte("d"), Found: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -120,8 +128,12 @@ func TestManifestsBecomeASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(in.Snapshot.GetPods()) != 5 || !in.Now.Equal(present()) || len(in.Warnings) > 0 || len(in.Assumed) == 0 {
+	if len(in.Snapshot.GetPods()) != 5 || !in.Now.Equal(always()) || len(in.Warnings) > 0 || len(in.Assumed) == 0 {
 		t.Errorf("%d pods at %s, warnings %q, assumed %q", len(in.Snapshot.GetPods()), in.Now, in.Warnings, in.Assumed)
+	}
+	aged := append(story(t), offline.File{Name: "node.yaml", Data: []byte("apiVersion: v1\nkind: Node\nmetadata: {name: node-1}\n")})
+	if in, err = offline.Load(aged, options()); err != nil || !in.Now.Equal(present()) {
+		t.Errorf("with a node got %s, %v; want the present", in.Now, err)
 	}
 	o := options()
 	o.At = present().Add(time.Hour)
@@ -223,8 +235,8 @@ spec:
 		t.Fatal(err)
 	}
 	buffers, overlays := in.Snapshot.GetCapacityBuffers(), in.Snapshot.GetNodeOverlays()
-	if len(buffers) != 1 || buffers[0].GetReplicas() != 3 || !buffers[0].GetCreateTime().AsTime().Equal(present()) {
-		t.Errorf("buffers %v, want capacity for 3, as of now", buffers)
+	if len(buffers) != 1 || buffers[0].GetReplicas() != 3 || !buffers[0].GetCreateTime().AsTime().Equal(always()) {
+		t.Errorf("buffers %v, want capacity for 3, as of the plan", buffers)
 	}
 	if len(overlays) != 1 || overlays[0].GetAdjustmentPpm() != -400_000 {
 		t.Errorf("overlays %v, want 40%% off", overlays)

@@ -30,6 +30,7 @@ type adviceJSON struct {
 	SavingMicroUSDPerHour    int64  `json:"savingMicroUsdPerHour,omitempty,string"`
 	CostAfterMicroUSDPerHour int64  `json:"costAfterMicroUsdPerHour,omitempty,string"`
 	MorePods                 int    `json:"morePods,omitempty"`
+	Estimated                bool   `json:"estimated,omitempty"`
 }
 
 // PlanJSON writes an answer of the planner in proto JSON, and beside its fields the advice and the warnings, if there
@@ -44,7 +45,7 @@ func PlanJSON(w io.Writer, m proto.Message, advice []advise.Advice, warnings []s
 	}
 	list := make([]adviceJSON, len(advice))
 	for i, a := range advice {
-		list[i] = adviceJSON{a.Change, a.Subject, a.Field, a.Note, a.Saving, a.CostAfter, a.MorePods}
+		list[i] = adviceJSON{a.Change, a.Subject, a.Field, a.Note, a.Saving, a.CostAfter, a.MorePods, a.Estimated}
 	}
 	more, err := json.Marshal(struct {
 		Advice   []adviceJSON `json:"advice,omitempty"`

@@ -38,7 +38,16 @@ func Plan(w io.Writer, v PlanView, s page.Style) error {
 	p.staying()
 	p.problems()
 	p.totals()
+	return p.Flush(w)
+}
+
+// Advice writes what follows a plan: what would make it better.
+func Advice(w io.Writer, v PlanView, s page.Style) error {
+	p := newPlanPage(v, s)
 	p.advice()
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
 	return p.Flush(w)
 }
 
@@ -63,11 +72,22 @@ func (p *planPage) launches() {
 	for _, c := range claims {
 		total += c.GetPriceMicroUsdPerHour()
 	}
-	p.Heading("LAUNCH", fmt.Sprintf("%s, %s an hour", page.Count(len(claims), "node"), page.Dollars(total)))
+	for _, c := range claims {
+		p.estimated = p.estimated || first(c.GetOfferings()).GetPriceEstimated()
+	}
+	p.Heading("LAUNCH", fmt.Sprintf("%s, %s%s an hour", page.Count(len(claims), "node"), p.mark(), page.Dollars(total)))
 	p.claims(claims)
 	for _, g := range groups(claims) {
 		p.why(g)
 	}
+}
+
+// mark stands before sums of prices of which some are estimates.
+func (p *planPage) mark() string {
+	if p.estimated {
+		return "~"
+	}
+	return ""
 }
 
 // mostAlike is how many claims that differ only in their names get a row each; more share one.

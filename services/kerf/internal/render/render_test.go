@@ -170,6 +170,11 @@ func TestPlan(t *testing.T) {
 			if err := render.Plan(&out, tt.view, tt.style); err != nil {
 				t.Fatal(err)
 			}
+			if len(tt.view.Advice) > 0 {
+				if err := render.Advice(&out, tt.view, tt.style); err != nil {
+					t.Fatal(err)
+				}
+			}
 			goldentest.Check(t, "plan-"+name+".txt", out.String())
 		})
 	}

@@ -37,7 +37,7 @@ func (p *planPage) totals() {
 		label = ""
 	}
 	if p.estimated {
-		p.Item(p.label("~"), "an estimated price: no current one is known")
+		p.Item(p.label("~"), "reckoned with estimated prices: no current spot prices are known")
 	}
 }
 
@@ -130,7 +130,7 @@ func (p *planPage) costSentence() string {
 	}
 	month := float64(after) * hoursPerMonth / 1e6
 	return fmt.Sprintf("%s an hour now, %s after (%s), about $%.0f a month",
-		page.Dollars(before), p.Paint(page.Bold, page.Dollars(after)), p.Paint(color, change), month)
+		page.Dollars(before), p.Paint(page.Bold, p.mark()+page.Dollars(after)), p.Paint(color, change), month)
 }
 
 // boundSentence tells the bound beside what it bounds: prices and the policy's overhead for each node.
@@ -164,7 +164,11 @@ func (p *planPage) advice() {
 
 // effect is what a change does: "saves $0.034 an hour (18.2%)", "places 3 more pods for $0.10 an hour".
 func (p *planPage) effect(a advise.Advice) string {
-	saves := "saves " + page.Dollars(a.Saving) + " an hour"
+	mark := ""
+	if a.Estimated {
+		mark = "~"
+	}
+	saves := "saves " + mark + page.Dollars(a.Saving) + " an hour"
 	if now := p.view.Plan.GetCostAfterMicroUsdPerHour(); now > 0 {
 		saves += fmt.Sprintf(" (%.1f%%)", float64(a.Saving)/float64(now)*100)
 	}

@@ -27,7 +27,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
@@ -35,6 +34,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
+	"github.com/kerf-dev/kerf/services/internal/kubeconfig"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -53,17 +53,11 @@ type Config struct {
 	Repair *clusterpb.RepairPolicy
 }
 
-// REST is the way to the API server by a kubeconfig file, or as the pod that this process runs in where path is empty.
-func REST(path, userAgent string) (*rest.Config, error) {
-	var cfg *rest.Config
-	var err error
-	if path == "" {
-		cfg, err = rest.InClusterConfig()
-	} else {
-		cfg, err = clientcmd.BuildConfigFromFlags("", path)
-	}
+// REST is the way to the API server, as kubeconfig.Load finds it.
+func REST(path, context, userAgent string) (*rest.Config, error) {
+	cfg, err := kubeconfig.Load(path, context)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %q: %w", path, err)
+		return nil, err
 	}
 	cfg.UserAgent = userAgent
 	cfg.QPS = -1 // the API server's own priority and fairness holds us back where that is needed

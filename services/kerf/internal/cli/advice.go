@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	coreconvert "github.com/kerf-dev/kerf/services/core/convert"
+	"github.com/kerf-dev/kerf/services/kerf/internal/advise"
+)
+
+// defaultAdviceTime is how long a user waits for advice who did not say.
+const defaultAdviceTime = 5 * time.Second
+
+// errNoAdvice is that the plan was made, and the search for advice ended before its time.
+var errNoAdvice = errors.New("no advice")
+
+// search is a search for advice: bounded in time, with its progress on a terminal, and over when the user interrupts it.
+type search struct {
+	ctx context.Context
+	std IO
+	// step is how long the longest plan took; limit is when none must be under way, zero for never.
+	step  time.Duration
+	limit time.Time
+	last  time.Time
+	tried int
+	late  bool
+}
+
+// advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan. took
+// is how long the plan itself took. warning says that there was no time to look further; "" where there was.
+func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanRequest, resp *plannerpb.PlanResponse, took time.Duration) (found []advise.Advice, warning string, err error) {
+	if p.advice == 0 || p.explain != "" {
+		return nil, "", nil
+	}
+	in, err := coreconvert.Input(req.GetSnapshot(), req.GetDecide())
+	if err != nil {
+		return nil, "", fmt.Errorf("look for advice: %w", err)
+	}
+	base, err := coreconvert.ReadPlan(resp.GetPlan())
+	if err != nil {
+		return nil, "", fmt.Errorf("look for advice: %w", err)
+	}
+	s := &search{ctx: ctx, std: std, step: took, last: std.Now()}
+	if p.adviceTime > 0 {
+		s.limit = s.last.Add(p.adviceTime)
+	}
+	found, err = interruptible(ctx, func() ([]advise.Advice, error) {
+		return advise.For(in, base, advise.Options{Most: p.advice, Stop: s.stop}), nil
+	})
+	if err != nil {
+		s.progress("")
+		return nil, "", errors.Join(errNoAdvice, err)
+	}
+	s.progress("")
+	if s.late {
+		warning = fmt.Sprintf("advice was looked for until %s had passed, with %d changes tried: --advice-time 1m looks longer, --advice 0 not at all", p.adviceTime, max(s.tried-1, 0))
+	}
+	return found, warning, nil
+}
+
+// stop is asked before each plan.
+func (s *search) stop() bool {
+	now := s.std.Now()
+	if s.tried > 0 {
+		s.step = max(s.step, now.Sub(s.last))
+	}
+	s.last = now
+	s.tried++
+	s.late = s.late || (!s.limit.IsZero() && now.Add(s.step).After(s.limit))
+	if s.late || s.ctx.Err() != nil {
+		return true
+	}
+	s.progress(fmt.Sprintf("looking for advice: change %d", s.tried))
+	return false
+}
+
+// progress shows one line in the place of the one before, where people watch.
+func (s *search) progress(line string) {
+	if f, ok := s.std.Err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && s.ctx.Err() == nil {
+		fmt.Fprintf(f, "\r\x1b[K%s", line)
+	}
+}
+
+// interruptible waits for f, but no longer than ctx lasts. It starts a goroutine, which the end of the process ends.
+func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := f()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
