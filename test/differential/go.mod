@@ -4,6 +4,7 @@ go 1.26.7
 
 require (
 	github.com/kerf-dev/kerf/proto v0.0.0
+	github.com/kerf-dev/kerf/services/actuator v0.0.0
 	github.com/kerf-dev/kerf/services/planner v0.0.0
 	k8s.io/api v0.37.1
 	k8s.io/apimachinery v0.37.1
@@ -64,12 +65,12 @@ require (
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
-	golang.org/x/net v0.57.0 // indirect
+	golang.org/x/net v0.61.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
-	golang.org/x/term v0.45.0 // indirect
-	golang.org/x/text v0.40.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/term v0.47.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
@@ -93,6 +94,7 @@ require (
 // k8s.io/kubernetes requires its staging modules at v0.0.0; each needs a replace.
 replace (
 	github.com/kerf-dev/kerf/proto => ../../proto
+	github.com/kerf-dev/kerf/services/actuator => ../../services/actuator
 	github.com/kerf-dev/kerf/services/internal => ../../services/internal
 	github.com/kerf-dev/kerf/services/planner => ../../services/planner
 	github.com/kerf-dev/kerf/services/watcher => ../../services/watcher

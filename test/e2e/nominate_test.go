@@ -311,8 +311,7 @@ func preemptionIsLeftAlone(t *testing.T, s stage) {
 		t.Errorf("preemption's nomination is taken for Kerf's: %+v", p)
 	}
 	// A plan has it elsewhere, and saw it before preemption did.
-	var plan nominate.Expected
-	plan.Take([]model.Placement{{Pod: urgent, Node: "elsewhere"}}, nil, nil)
+	plan := nominate.Take([]model.Placement{{Pod: urgent, Node: "elsewhere"}}, nil, nil)
 	world := nominate.World{Unbound: s.port.Nominator().Unbound}
 	if due := plan.Opening("", "elsewhere", world); len(due) > 0 {
 		t.Errorf("it is to be nominated elsewhere: %+v", due)

@@ -77,6 +77,9 @@ func (n *Node) Open() bool {
 	return !n.Leaving() && !n.Cordoned && !n.tainted(labels.TaintUnregistered)
 }
 
+// Closed says that Kerf keeps pods off a node that has joined, and stays.
+func (n *Node) Closed() bool { return !n.Leaving() && n.tainted(labels.TaintUnregistered) }
+
 func (n *Node) tainted(key string) bool {
 	return slices.ContainsFunc(n.Taints, func(t model.Taint) bool { return t.Key == key })
 }

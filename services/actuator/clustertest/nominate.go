@@ -8,11 +8,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/actuator/neighbours"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
@@ -29,7 +31,7 @@ func (f *Fake) Unbound(id model.PodID) (cluster.UnboundPod, bool) {
 	return p, there
 }
 
-// Bindable says whether nothing but its node decides about a pod.
+// Bindable says whether nothing but its node and the pods around decide about a pod.
 func (f *Fake) Bindable(id model.PodID) (model.Amounts, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,7 +43,7 @@ func (f *Fake) Bindable(id model.PodID) (model.Amounts, bool) {
 	hostPort := func(c corev1.Container) bool {
 		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
 	}
-	if len(s.Volumes)+len(s.TopologySpreadConstraints) > 0 || s.Affinity != nil || slices.ContainsFunc(s.Containers, hostPort) {
+	if _, decidable := neighbours.Read(spec); !decidable || len(s.Volumes) > 0 || slices.ContainsFunc(s.Containers, hostPort) {
 		return nil, false
 	}
 	sum := corev1.ResourceList{}
@@ -56,21 +58,26 @@ func (f *Fake) Bindable(id model.PodID) (model.Amounts, bool) {
 }
 
 // Bind binds pods that are as they were seen to nodes whose labels are those that they select.
-func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left []cluster.Nomination, err error) {
+func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left, wait []cluster.Nomination, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer f.touch()
 	for _, n := range list {
 		p, there := f.unbound[n.Pod.ID]
-		node := f.node(string(n.Node))
-		if !there || node == nil || !selects(f.specs[n.Pod.ID].Spec.NodeSelector, node.Labels) || refuses(node, f.specs[n.Pod.ID]) {
-			left = append(left, n)
-			continue
-		}
-		if p.UID != n.Pod.UID {
+		if !there || p.UID != n.Pod.UID {
 			continue
 		}
 		bound := f.specs[n.Pod.ID]
+		node := f.node(string(n.Node))
+		rules, decidable := neighbours.Read(bound)
+		if node == nil || !decidable || !selects(bound.Spec.NodeSelector, node.Labels) || refuses(node, bound) {
+			left = append(left, n)
+			continue
+		}
+		if !around(f).Allows(rules, string(n.Node)) {
+			wait = append(wait, n)
+			continue
+		}
 		delete(f.unbound, n.Pod.ID)
 		delete(f.specs, n.Pod.ID)
 		pod := objects.Pod(bound)
@@ -78,7 +85,25 @@ func (f *Fake) Bind(_ context.Context, list []cluster.Nomination) (left []cluste
 		node.Pods = append(node.Pods, pod)
 		f.pods[string(bound.UID)] = life{labels: bound.Labels, given: bound}
 	}
-	return left, nil
+	return left, wait, nil
+}
+
+// around is which pods run where. The fake does not know whom pods that run keep away.
+func around(f *Fake) *neighbours.Cluster {
+	var nodes []*corev1.Node
+	for _, n := range f.state.Nodes {
+		nodes = append(nodes, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: string(n.Name), Labels: n.Labels}})
+	}
+	return neighbours.New(nodes, func(yield func(*corev1.Pod, string) bool) {
+		for _, n := range f.state.Nodes {
+			for _, p := range n.Pods {
+				o := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: f.pods[p.UID].labels}}
+				if !p.Finished && !yield(o, string(n.Name)) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // refuses says that a node has a taint, and the pod does not tolerate whatever there is: the fake knows no other toleration.

@@ -16,8 +16,8 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// Expected is where the newest plan has each pod that it found a place for. It is as large as that plan. The zero value
-// expects nothing. It belongs to one goroutine.
+// Expected is where the newest plan has each pod that it found a place for. It is as large as that plan, and does not change once
+// it is made. The zero value expects nothing.
 type Expected struct {
 	// place is by pod; claims and nodes list the pods of each, sorted.
 	place  map[model.PodID]model.Placement
@@ -28,7 +28,7 @@ type Expected struct {
 }
 
 // Restore is for a leader that has seen no plan yet: pods are expected on the claims that were bought for them.
-func (e *Expected) Restore(claims []*model.Claim) {
+func Restore(claims []*model.Claim) *Expected {
 	var list []model.Placement
 	for _, c := range claims {
 		if c.State > model.ClaimRegistered {
@@ -38,21 +38,22 @@ func (e *Expected) Restore(claims []*model.Claim) {
 			list = append(list, model.Placement{Pod: p, Claim: c.ID})
 		}
 	}
-	e.index(list)
+	return index(list)
 }
 
-// Take takes a plan's word for where pods go, and which it leaves pending. What was expected before is forgotten: a plan
-// speaks of every pod that needs a node. There says whether a claim is there: one that was refused will not come.
-func (e *Expected) Take(placements []model.Placement, left []model.PodID, there func(model.ClaimID) bool) {
-	e.index(slices.DeleteFunc(slices.Clone(placements), func(p model.Placement) bool { return p.Claim != "" && !there(p.Claim) }))
+// Take takes a plan's word for where pods go, and which it leaves pending. What was expected before is void: a plan speaks of
+// every pod that needs a node. There says whether a claim is there: one that was refused will not come.
+func Take(placements []model.Placement, left []model.PodID, there func(model.ClaimID) bool) *Expected {
+	e := index(slices.DeleteFunc(slices.Clone(placements), func(p model.Placement) bool { return p.Claim != "" && !there(p.Claim) }))
 	for _, p := range left {
 		e.left[p] = true
 	}
+	return e
 }
 
-func (e *Expected) index(list []model.Placement) {
+func index(list []model.Placement) *Expected {
 	slices.SortFunc(list, func(a, b model.Placement) int { return cmp.Compare(a.Pod, b.Pod) })
-	*e = Expected{
+	e := &Expected{
 		place: make(map[model.PodID]model.Placement, len(list)), left: map[model.PodID]bool{},
 		claims: map[model.ClaimID][]model.PodID{}, nodes: map[model.NodeName][]model.PodID{},
 	}
@@ -64,6 +65,7 @@ func (e *Expected) index(list []model.Placement) {
 			e.nodes[p.Node] = append(e.nodes[p.Node], p.Pod)
 		}
 	}
+	return e
 }
 
 // World is what is known of pods and nodes.
@@ -81,36 +83,56 @@ func (e *Expected) Opening(claim model.ClaimID, node model.NodeName, w World) []
 	return appendDue(appendDue(nil, e.claims[claim], node, w), e.nodes[node], node, w)
 }
 
-// Bind parts what is due on a node that opens: pods that are bound there, because nothing but the node decides about them and
-// they fit beside all that the claim was bought for; and the rest, which is nominated. Requests is cluster.Nominator's
-// Bindable.
-func Bind(list []cluster.Nomination, c *model.Claim, allocatable model.Amounts, requests func(model.PodID) (model.Amounts, bool)) (bind, rest []cluster.Nomination) {
-	free := map[model.Resource]int64{}
+// Room is what a node that opens has left beside what its claim was bought for.
+type Room struct {
+	// bought are the pods that the claim was bought for, sorted; taken are others that are to be bound.
+	bought []model.PodID
+	taken  map[model.PodID]bool
+	free   map[model.Resource]int64
+	// short says that the node has less than was expected.
+	short bool
+}
+
+// NewRoom is for a claim's node that has so much.
+func NewRoom(c *model.Claim, allocatable model.Amounts) *Room {
+	r := &Room{bought: c.Pods, free: map[model.Resource]int64{}, taken: map[model.PodID]bool{}}
 	for _, a := range allocatable {
-		free[a.Resource] = a.Value
+		r.free[a.Resource] = a.Value
 	}
-	holds := func(asks model.Amounts) bool {
-		return !slices.ContainsFunc(asks, func(a model.Amount) bool { return a.Value > free[a.Resource] })
+	r.short = !r.holds(c.Requests)
+	r.take(c.Requests)
+	return r
+}
+
+func (r *Room) holds(asks model.Amounts) bool {
+	return !slices.ContainsFunc(asks, func(a model.Amount) bool { return a.Value > r.free[a.Resource] })
+}
+
+func (r *Room) take(asks model.Amounts) {
+	for _, a := range asks {
+		r.free[a.Resource] -= a.Value
 	}
-	take := func(asks model.Amounts) {
-		for _, a := range asks {
-			free[a.Resource] -= a.Value
-		}
-	}
-	if !holds(c.Requests) { // the node has less than was expected
+}
+
+// Bind parts what is due on the node: pods that are bound there, because nothing but the node and the pods around decide about
+// them and they fit beside all that the claim was bought for; and the rest, which is nominated. A pod takes its room once, however
+// often it is asked about. Requests is cluster.Nominator's Bindable.
+func (r *Room) Bind(list []cluster.Nomination, requests func(model.PodID) (model.Amounts, bool)) (bind, rest []cluster.Nomination) {
+	if r.short {
 		return nil, list
 	}
-	take(c.Requests)
 	for _, n := range list {
 		asks, is := requests(n.Pod.ID)
-		_, own := slices.BinarySearch(c.Pods, n.Pod.ID)
-		if !is || !own && !(holds(asks) && free[model.Pods] > 0) {
+		_, own := slices.BinarySearch(r.bought, n.Pod.ID)
+		has := own || r.taken[n.Pod.ID]
+		if !is || !has && !(r.holds(asks) && r.free[model.Pods] > 0) {
 			rest = append(rest, n)
 			continue
 		}
-		if !own {
-			take(asks)
-			free[model.Pods]--
+		if !has {
+			r.take(asks)
+			r.free[model.Pods]--
+			r.taken[n.Pod.ID] = true
 		}
 		bind = append(bind, n)
 	}
@@ -162,6 +184,23 @@ func appendDue(out []cluster.Nomination, pods []model.PodID, node model.NodeName
 		}
 	}
 	return out
+}
+
+// Coming counts the nodes that pods are expected on and that take no pods yet: those that have joined, and those of claims
+// that are there.
+func (e *Expected) Coming(w World, there func(model.ClaimID) bool) int {
+	count := 0
+	for claim := range e.claims {
+		if n := w.Node(claim); there(claim) && (n == nil || !n.Open()) {
+			count++
+		}
+	}
+	for name := range e.nodes {
+		if n := w.Named(name); n != nil && n.Closed() {
+			count++
+		}
+	}
+	return count
 }
 
 // Void are the nominations by Kerf that no longer hold: the node is gone or going, or no plan finds a place for the pod. A

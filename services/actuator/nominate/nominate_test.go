@@ -83,8 +83,7 @@ func TestPodsOfANodeThatOpensAreNominatedToIt(t *testing.T) {
 		pod("by-claim"), pod("by-name"), pod("elsewhere"), nominated("already", "new", true), nominated("moved", "n1", true),
 		nominated("preempts", "n1", false), nominated("preempts-here", "new", false),
 	)
-	var e nominate.Expected
-	e.Take(slices.Concat(
+	e := nominate.Take(slices.Concat(
 		claimed("c1", "by-claim", "already", "moved", "preempts", "preempts-here", "bound"), on("new", "by-name"), on("n1", "elsewhere"),
 	), nil, all)
 	want := []string{"by-claim on new", "moved on new", "by-name on new"}
@@ -95,8 +94,7 @@ func TestPodsOfANodeThatOpensAreNominatedToIt(t *testing.T) {
 
 func TestPodsAreNominatedToNodesThatAreOpenAlone(t *testing.T) {
 	w := world(pod("a"), pod("b"), pod("c"), pod("d"), pod("e"), pod("f"), pod("g"))
-	var e nominate.Expected
-	e.Take(slices.Concat(
+	e := nominate.Take(slices.Concat(
 		on("n1", "a"), claimed("c2", "b"), claimed("c1", "c"), on("going", "d"), on("cordoned", "e"), on("never", "f"), claimed("c3", "g"),
 	), nil, all)
 	if d := cmp.Diff([]string{"a on n1", "b on of-c2"}, list(e.Due(w))); d != "" {
@@ -104,10 +102,21 @@ func TestPodsAreNominatedToNodesThatAreOpenAlone(t *testing.T) {
 	}
 }
 
+func TestNodesThatAreToComeAreCounted(t *testing.T) {
+	// n1 and of-c2 are open, going goes, new has joined, and c4 has not.
+	e := nominate.Take(slices.Concat(on("n1", "a"), claimed("c2", "b"), on("going", "c"), on("new", "d"), claimed("c4", "e"), claimed("gone", "f")), nil, all)
+	there := func(id model.ClaimID) bool { return id != "gone" }
+	if got := e.Coming(world(), there); got != 2 {
+		t.Errorf("%d nodes are to come, want 2", got)
+	}
+	if got := nominate.Take(claimed("c1", "a"), nil, all).Coming(world(), there); got != 1 { // it has joined, and the plan says the claim
+		t.Errorf("%d nodes are to come, want 1", got)
+	}
+}
+
 func TestTheNewestPlanCounts(t *testing.T) {
 	w := world(pod("a"), pod("b"))
-	var e nominate.Expected
-	e.Restore([]*model.Claim{
+	e := nominate.Restore([]*model.Claim{
 		{ID: "c1", State: model.ClaimLaunched, Pods: []model.PodID{"a"}}, {ID: "c2", State: model.ClaimGone, Pods: []model.PodID{"b"}},
 	})
 	if d := cmp.Diff([]string{"a on new"}, list(e.Opening("c1", "new", w))); d != "" {
@@ -116,7 +125,7 @@ func TestTheNewestPlanCounts(t *testing.T) {
 	if got := e.Opening("c2", "of-c2", w); len(got) > 0 {
 		t.Errorf("of a claim that has ended: %v", list(got))
 	}
-	e.Take(slices.Concat(on("n1", "a"), claimed("refused", "b")), nil, func(id model.ClaimID) bool { return id != "refused" })
+	e = nominate.Take(slices.Concat(on("n1", "a"), claimed("refused", "b")), nil, func(id model.ClaimID) bool { return id != "refused" })
 	if got := e.Opening("c1", "new", w); len(got) > 0 {
 		t.Errorf("of the plan before: %v", list(got))
 	}
@@ -126,8 +135,7 @@ func TestTheNewestPlanCounts(t *testing.T) {
 }
 
 func TestWhatNoLongerHoldsIsTakenBack(t *testing.T) {
-	var e nominate.Expected
-	e.Take(claimed("c1", "moves"), []model.PodID{"left", "left-preempts"}, all)
+	e := nominate.Take(claimed("c1", "moves"), []model.PodID{"left", "left-preempts"}, all)
 	nominees := []cluster.UnboundPod{
 		nominated("gone", "never", true), nominated("going", "going", true), nominated("left", "n1", true),
 		nominated("left-preempts", "n1", false), nominated("moves", "n1", true), nominated("stays", "n1", true), nominated("waits", "cordoned", true),

@@ -105,8 +105,8 @@ func testBind(t *testing.T, w World) {
 	w.apply(t, nodeManifest)
 	p := w.unboundPod(t) // selects what no node has
 	list := []cluster.Nomination{{Pod: p, Node: model.NodeName(w.Name)}}
-	if left, err := w.Nominator.Bind(t.Context(), list); err != nil || len(left) != 1 {
-		t.Errorf("a pod that the node is not for: left %v, error %v", left, err)
+	if left, wait, err := w.Nominator.Bind(t.Context(), list); err != nil || len(left) != 1 || len(wait) != 0 {
+		t.Errorf("a pod that the node is not for: left %v, wait %v, error %v", left, wait, err)
 	}
 	w.apply(t, strings.Replace("---"+bindableManifest, "name: web,", "name: bindable,", 1))
 	id := model.PodID(w.Namespace + "/bindable")
@@ -127,15 +127,29 @@ func testBind(t *testing.T, w World) {
 	other := seen
 	other.UID = "another"
 	for _, n := range []cluster.Nomination{{Pod: other, Node: model.NodeName(w.Name)}, {Pod: seen, Node: model.NodeName(w.Name)}} {
-		if left, err := w.Nominator.Bind(t.Context(), []cluster.Nomination{n}); err != nil || len(left) != 0 {
-			t.Errorf("pod %s: left %v, error %v", n.Pod.UID, left, err)
+		if left, wait, err := w.Nominator.Bind(t.Context(), []cluster.Nomination{n}); err != nil || len(left)+len(wait) != 0 {
+			t.Errorf("pod %s: left %v, wait %v, error %v", n.Pod.UID, left, wait, err)
 		}
 	}
 	w.until(t, "the pod on the node", func(s cluster.State) bool { return podOf(s, w.Name, "bindable") != nil })
 	if _, is := w.Nominator.Bindable(id); is {
 		t.Error("a bound pod may be bound")
 	}
+	w.apply(t, strings.Replace("---"+bindableManifest, "name: web,", "name: second,", 1)+apartManifest)
+	id = model.PodID(w.Namespace + "/second")
+	w.until(t, "the second pod", func(cluster.State) bool { _, there := w.Nominator.Unbound(id); return there })
+	seen, _ = w.Nominator.Unbound(id)
+	_, is = w.Nominator.Bindable(id)
+	left, wait, err := w.Nominator.Bind(t.Context(), []cluster.Nomination{{Pod: seen, Node: model.NodeName(w.Name)}})
+	if !is || err != nil || len(left) != 0 || len(wait) != 1 {
+		t.Errorf("beside a pod that is in the way: may be bound %v, left %v, wait %v, error %v", is, left, wait, err)
+	}
 }
+
+// apartManifest lets a pod be the only one of its kind while there is one domain.
+const apartManifest = `  topologySpreadConstraints:
+  - {maxSkew: 1, minDomains: 2, topologyKey: kerf.test/bound-to, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
+`
 
 func testNominateOther(t *testing.T, w World) {
 	p := w.unboundPod(t)

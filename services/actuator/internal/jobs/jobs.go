@@ -22,10 +22,13 @@ const (
 	Launch
 	Evict
 	Kube
+	// Open is of nodes that open, which wait for their pods.
+	Open
 )
 
 const (
 	kubeWorkers  = 20
+	openWorkers  = 500
 	otherWorkers = 10
 	// Timeout bounds one piece of work: a connection that hangs must not hang what it was for.
 	Timeout = 2 * time.Minute
@@ -69,7 +72,7 @@ type task struct {
 // New makes a pool that launches and evicts that much at once. It asks the agenda for passes when paused work may go on.
 func New(a *agenda.Agenda, launches, evictions int) *Pool {
 	slots := map[Kind]chan struct{}{}
-	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Other: otherWorkers} {
+	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers} {
 		slots[kind] = make(chan struct{}, n)
 	}
 	return &Pool{agenda: a, tasks: map[string]*task{}, slots: slots, results: make(chan func())}

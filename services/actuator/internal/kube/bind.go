@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
-	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
-	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/actuator/internal/around"
+	"github.com/kerf-dev/kerf/services/actuator/neighbours"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -32,20 +31,12 @@ func (x *Nominator) Bindable(id model.PodID) (model.Amounts, bool) {
 	return requests, outOfBounds == ""
 }
 
-// simple says that nothing but the labels, taints and capacity of a node decide whether a pod may run there. Of volumes the
-// cache keeps those with claims.
+// simple says that nothing but the labels, taints and capacity of a node decide whether a pod may run there, and the pods
+// around. Of volumes the cache keeps those with claims.
 func simple(p *corev1.Pod) bool {
 	s := &p.Spec
 	if len(s.Volumes)+len(s.ResourceClaims)+len(s.SchedulingGates) > 0 || s.HostNetwork || s.SchedulerName != corev1.DefaultSchedulerName {
 		return false
-	}
-	if a := s.Affinity; a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil) {
-		return false
-	}
-	for _, c := range s.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable == corev1.DoNotSchedule {
-			return false
-		}
 	}
 	for i := range s.Containers {
 		for _, port := range s.Containers[i].Ports {
@@ -54,58 +45,90 @@ func simple(p *corev1.Pod) bool {
 			}
 		}
 	}
-	return true
+	_, decidable := neighbours.Read(p)
+	return decidable
 }
 
 // Bind binds many pods beside each other.
-func (x *Nominator) Bind(ctx context.Context, list []cluster.Nomination) ([]cluster.Nomination, error) {
+func (x *Nominator) Bind(ctx context.Context, list []cluster.Nomination) (left, wait []cluster.Nomination, err error) {
 	if !x.mayBind.Load() {
-		return list, nil
+		return list, nil, nil
 	}
-	errs, left := make([]error, len(list)), make([]bool, len(list))
+	ready, left, wait := x.assume(list)
+	errs := make([]error, len(ready))
 	var writers sync.WaitGroup
-	for i, n := range list {
-		if left[i] = !x.admits(n); left[i] {
-			continue
-		}
+	for i, n := range ready {
 		select {
 		case x.writing <- struct{}{}:
 		case <-ctx.Done():
-			left[i] = true
+			errs[i] = fmt.Errorf("bind pod %s: %w", n.Pod.ID, ctx.Err())
 			continue
 		}
 		writers.Go(func() {
 			defer func() { <-x.writing }()
 			errs[i] = x.bind(ctx, n)
-			left[i] = errs[i] != nil
 		})
 	}
 	writers.Wait()
-	var out []cluster.Nomination
-	for i, is := range left {
-		if is {
-			out = append(out, list[i])
+	for i, err := range errs {
+		if err != nil {
+			x.around.Forget(types.UID(ready[i].Pod.UID))
+		}
+		if err != nil && !errors.Is(err, errOther) {
+			left = append(left, ready[i])
+		} else {
+			errs[i] = nil
 		}
 	}
-	return out, errors.Join(errs...)
+	return left, wait, errors.Join(errs...)
+}
+
+// assume says which pods are to be bound now: from then on they count as running there. Left are those that the node refuses,
+// wait those that the pods around keep from it for now. Those that are not as they were seen any more are none of these.
+func (x *Nominator) assume(list []cluster.Nomination) (ready, left, wait []cluster.Nomination) {
+	wait = list
+	x.around.With(func(place func(*corev1.Pod, string) around.Verdict) {
+		for again := true; again; {
+			again = false
+			var still []cluster.Nomination
+			for _, n := range wait {
+				p := x.unboundPod(n.Pod.ID)
+				switch {
+				case p == nil || string(p.UID) != n.Pod.UID:
+					continue
+				case !x.admits(p, n.Node):
+					left = append(left, n)
+					continue
+				}
+				switch place(p, string(n.Node)) {
+				case around.Placed:
+					ready, again = append(ready, n), true
+				case around.Waits:
+					still = append(still, n)
+				case around.Undecidable:
+					left = append(left, n)
+				case around.Known:
+				}
+			}
+			wait = still
+		}
+	})
+	return ready, left, wait
 }
 
 // admits says whether the node's labels and taints are for the pod. Kerf's own taint, which is about to go, does not count;
 // one that is not of the effect NoSchedule would end the pod.
-func (x *Nominator) admits(n cluster.Nomination) bool {
-	p := x.unboundPod(n.Pod.ID)
-	node, err := x.nodes.Get(string(n.Node))
-	if p == nil || err != nil || node.DeletionTimestamp != nil || node.Spec.Unschedulable {
+func (x *Nominator) admits(p *corev1.Pod, name model.NodeName) bool {
+	node, err := x.nodes.Get(string(name))
+	if err != nil || node.DeletionTimestamp != nil || node.Spec.Unschedulable {
 		return false
 	}
-	if ok, err := nodeaffinity.GetRequiredNodeAffinity(p).Match(node); err != nil || !ok {
-		return false
-	}
-	_, refused := schedulinghelper.FindMatchingUntoleratedTaint(klog.Background(), node.Spec.Taints, p.Spec.Tolerations, func(t *corev1.Taint) bool {
-		return t.Effect != corev1.TaintEffectPreferNoSchedule && t.Key != labels.TaintUnregistered
-	}, false)
-	return !refused
+	ok, err := nodeaffinity.GetRequiredNodeAffinity(p).Match(node)
+	return err == nil && ok && neighbours.Tolerates(p, node)
 }
+
+// errOther says that the scheduler was quicker, or that it is another pod of that name.
+var errOther = errors.New("the pod is not as it was seen")
 
 func (x *Nominator) bind(ctx context.Context, n cluster.Nomination) error {
 	namespace, name, _ := strings.Cut(string(n.Pod.ID), "/")
@@ -114,9 +137,11 @@ func (x *Nominator) bind(ctx context.Context, n cluster.Nomination) error {
 		Target:     corev1.ObjectReference{Kind: "Node", Name: string(n.Node)},
 	}
 	err := x.writer.Pods(namespace).Bind(ctx, binding, metav1.CreateOptions{FieldManager: fieldManager})
-	// The scheduler was quicker, or it is another pod of that name.
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	switch {
+	case err == nil:
 		return nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return errOther
 	}
 	return fmt.Errorf("bind pod %s to node %q: %w", n.Pod.ID, n.Node, err)
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
+	"github.com/kerf-dev/kerf/services/actuator/internal/around"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
@@ -130,7 +131,9 @@ func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, e
 	if err := k.follow(); err != nil {
 		return nil, err
 	}
-	k.nominator = &Nominator{client: client, writer: client, writing: make(chan struct{}, maxNominating), pods: k.pods, nodes: k.nodes}
+	k.nominator = &Nominator{
+		client: client, writer: client, writing: make(chan struct{}, maxNominating), pods: k.pods, nodes: k.nodes, around: around.New(k.nodes, k.pods),
+	}
 	k.replicas = &Replicas{client: client, pods: k.pods}
 	k.nominator.mayBind.Store(true) // until CanNominate knows better
 	return k, nil
@@ -139,6 +142,7 @@ func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, e
 // follow sets up the informers.
 func (k *Kube) follow() error {
 	core := corev1.SchemeGroupVersion
+	trim := (&trimmer{}).trim
 	for _, f := range []struct {
 		resource schema.GroupVersionResource
 		object   runtime.Object // nil for a custom resource

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
+	"github.com/kerf-dev/kerf/services/actuator/internal/around"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -46,6 +47,7 @@ type Nominator struct {
 	nodes   corev1listers.NodeLister
 	// mayBind says that the actuator has the right to bind pods, as far as is known.
 	mayBind atomic.Bool
+	around  *around.Picture
 }
 
 // CanNominate asks for the server's version and for the actuator's own rights. Where pods may be bound that is enough.

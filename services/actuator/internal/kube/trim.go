@@ -1,24 +1,45 @@
 package kube
 
 import (
+	"maps"
+	"sync"
+
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
+// trimmer trims objects. Safe for concurrent use; the zero value is ready.
+type trimmer struct {
+	mu sync.Mutex
+	// owners has what the pods of an owner have in common.
+	owners map[types.UID]common
+}
+
+// maxOwners is how many owners are remembered; then it begins anew.
+const maxOwners = 8192
+
+// common is what tells whom the rules of other pods mean, and whom pods that run keep away. Most pods of an owner have the same.
+type common struct {
+	labels map[string]string
+	apart  *corev1.Affinity
+}
+
 // trim keeps of an object what is read here, before a cache takes it: for pods and nodes that is a small part. What is read
 // is said in package objects, and here where volumes are counted and events find what they are about. Objects are changed
 // in fresh copies only, but those of custom resources, which stay whole.
-func trim(o any) (any, error) {
+func (t *trimmer) trim(o any) (any, error) {
 	if a, err := meta.Accessor(o); err == nil {
 		reader.TrimManagedFields(a)
 	}
 	switch o := o.(type) {
 	case *corev1.Pod:
-		return trimPod(o), nil
+		return t.trimPod(o), nil
 	case *corev1.Node:
 		return trimNode(o), nil
 	case *corev1.PersistentVolumeClaim:
@@ -41,7 +62,7 @@ func trimMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-func trimPod(p *corev1.Pod) *corev1.Pod {
+func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 	out := &corev1.Pod{
 		ObjectMeta: trimMeta(p.ObjectMeta),
 		Spec: corev1.PodSpec{
@@ -51,6 +72,8 @@ func trimPod(p *corev1.Pod) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: p.Status.Phase, StartTime: p.Status.StartTime, NominatedNodeName: p.Status.NominatedNodeName},
 	}
 	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
+	c := t.common(p)
+	out.Labels, out.Spec.Affinity = c.labels, c.apart
 	if p.Spec.NodeName == "" {
 		trimUnbound(&out.Spec, &p.Spec)
 	}
@@ -69,6 +92,34 @@ func trimPod(p *corev1.Pod) *corev1.Pod {
 		}
 	}
 	return out
+}
+
+// common finds what a pod has in common with others of its owner, in one copy for all of them.
+func (t *trimmer) common(p *corev1.Pod) common {
+	c := common{labels: p.Labels}
+	if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		if required := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution; len(required) > 0 {
+			c.apart = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
+		}
+	}
+	if len(p.OwnerReferences) == 0 {
+		return c
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	owner := p.OwnerReferences[0].UID
+	known, there := t.owners[owner]
+	if there && maps.Equal(known.labels, c.labels) {
+		c.labels = known.labels
+	}
+	if there && equality.Semantic.DeepEqual(known.apart, c.apart) {
+		c.apart = known.apart
+	}
+	if t.owners == nil || len(t.owners) >= maxOwners && !there {
+		t.owners = map[types.UID]common{}
+	}
+	t.owners[owner] = c
+	return c
 }
 
 // trimUnbound keeps what decides where a pod may run.

@@ -308,13 +308,14 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 	update := func(ctx context.Context, change cluster.NodeChange) error {
 		return ignoreNotFound(x.cfg.Kube.UpdateNode(ctx, change))
 	}
-	run := func(ctx context.Context) error { return update(ctx, change) }
+	run, slot := func(ctx context.Context) error { return update(ctx, change) }, jobs.Kube
 	if kind == lifecycle.EffectSyncNode {
+		slot = jobs.Open
 		run = x.nominations.Around(ctx, c.ID, change, update)
 	}
 	x.jobs.Do(ctx, jobs.Job{
 		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.
-		Key: "node/" + kind.String() + "/" + string(c.ID), Kind: jobs.Kube,
+		Key: "node/" + kind.String() + "/" + string(c.ID), Kind: slot,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
 		Run:  run,
 		Done: logFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),

@@ -24,6 +24,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -36,6 +37,7 @@ type fakeKube struct {
 	budget     bool                        // evictions are refused while it is set
 	stuck      bool                        // kubelets do not join
 	silent     map[model.ClaimID]time.Time // whose kubelets say nothing since when
+	late       map[model.ClaimID]time.Time // before when kubelets do not join
 	neverReady bool                        // kubelets that join now never become ready
 	pubs       map[string]cluster.PoolStatus
 	// launches counts the instances that were ever there, by claim.
@@ -120,10 +122,10 @@ func (k *fakeKube) follow(s *cluster.State, i cloud.Instance) {
 	k.launches[i.Claim][i.ID] = true
 	at := slices.IndexFunc(s.Nodes, func(n *cluster.Node) bool { return string(n.Name) == i.PrivateDNS })
 	switch {
-	case at < 0 && i.State == cloud.Running && !k.stuck:
+	case at < 0 && i.State == cloud.Running && !k.stuck && !time.Now().Before(k.late[i.Claim]):
 		r := k.launch[i.Claim]
 		n := &cluster.Node{
-			Name: model.NodeName(i.PrivateDNS), ProviderID: i.ProviderID, Labels: map[string]string{}, CreateTime: time.Now(),
+			Name: model.NodeName(i.PrivateDNS), ProviderID: i.ProviderID, Labels: map[string]string{labels.Zone: i.Zone}, CreateTime: time.Now(),
 			Annotations: map[string]string{},
 			Allocatable: model.Amounts{{Resource: "cpu", Value: 1900}, {Resource: "memory", Value: 7 << 30}},
 			Capacity:    model.Amounts{{Resource: "cpu", Value: 2000}, {Resource: "memory", Value: 8 << 30}},

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,11 +13,11 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// nominates starts a loop that nominates, with pods that wait for nodes. They have a rule about other pods, so that they are
-// the scheduler's to bind.
+// nominates starts a loop that nominates, with pods that wait for nodes. They have a host port, so that they are the scheduler's
+// to bind.
 func nominates(t *testing.T, pods ...string) *rig {
 	t.Helper()
-	return withPods(t, "affinity: {podAntiAffinity: {}}, containers: []", pods...)
+	return withPods(t, "containers: [{name: main, ports: [{containerPort: 80, hostPort: 80}]}]", pods...)
 }
 
 func withPods(t *testing.T, spec string, pods ...string) *rig {
@@ -67,6 +68,84 @@ func TestPodsAreBoundBeforeTheirNodeOpens(t *testing.T) {
 		}
 	})
 }
+
+// spreading are pods of which no domain may have more than one before there are two domains.
+const spreading = `topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,
+  labelSelector: {matchExpressions: [{key: none, operator: DoesNotExist}]}}], containers: [{name: main}]`
+
+// zonal is a plan that buys one node of a zone for pods.
+func zonal(id, zone string, pods ...model.PodID) model.Plan {
+	p := claimFor(id, pods...)
+	p.NodeClaims[0].Offerings = slices.DeleteFunc(p.NodeClaims[0].Offerings, func(o model.RankedOffering) bool { return o.Zone != zone })
+	return p
+}
+
+func TestPodsThatSpreadWaitForTheOtherZones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := withPods(t, spreading, "a1", "a2", "b1", "b2")
+		r.kube.OnNominate = func(_ context.Context, n cluster.Nomination) error {
+			t.Errorf("pod %s is nominated", n.Pod.ID)
+			return nil
+		}
+		both := zonal("c1", "us-east-1a", "default/a1", "default/a2")
+		other := zonal("c2", "us-east-1b", "default/b1", "default/b2")
+		both.NodeClaims, both.Placements = append(both.NodeClaims, other.NodeClaims...), append(both.Placements, other.Placements...)
+		r.kube.change(func() { r.kube.late = map[model.ClaimID]time.Time{"c2": time.Now().Add(6 * time.Second)} })
+		r.accepted(both)
+		r.until("a pod of the first zone is bound", time.Minute, func() bool { return r.pods("c1") == 1 })
+		if n := r.node("c1"); n.Open() || r.claim("c2").Node != "" {
+			t.Errorf("the first node is open: %v, and the second is there: %q", n.Open(), r.claim("c2").Node)
+		}
+		r.until("all are bound, and the nodes open", time.Minute, func() bool {
+			return r.pods("c1") == 2 && r.pods("c2") == 2 && r.node("c1").Open() && r.node("c2").Open()
+		})
+	})
+}
+
+func TestPodsThatSpreadKeepNoNodeClosedForLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		comes bool
+		most  time.Duration
+	}{
+		"another zone is to come":  {true, 10*time.Second + 500*time.Millisecond},
+		"no other node is to come": {false, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := withPods(t, spreading, "a1", "a2", "b1")
+				plan := zonal("c1", "us-east-1a", "default/a1", "default/a2")
+				if c.comes {
+					other := zonal("c2", "us-east-1b", "default/b1")
+					plan.NodeClaims, plan.Placements = append(plan.NodeClaims, other.NodeClaims...), append(plan.Placements, other.Placements...)
+					r.kube.change(func() { r.kube.late = map[model.ClaimID]time.Time{"c2": time.Now().Add(time.Minute)} })
+				}
+				r.accepted(plan)
+				r.until("a pod is bound", time.Minute, func() bool { return r.pods("c1") == 1 })
+				bound := time.Now()
+				r.until("the node opens", time.Minute, func() bool { return r.node("c1").Open() })
+				if took := time.Since(bound); took > c.most {
+					t.Errorf("the node opened after %s, want %s at most", took, c.most)
+				}
+				if got := r.nominated("a2"); got != r.node("c1").Name {
+					t.Errorf("the other pod is nominated to %q", got)
+				}
+			})
+		})
+	}
+}
+
+// node is a claim's node; an empty one while there is none.
+func (r *rig) node(id model.ClaimID) *cluster.Node {
+	s, _ := r.kube.Observe()
+	for _, n := range s.Nodes {
+		if n.Labels[labels.Claim] == string(id) {
+			return n
+		}
+	}
+	return &cluster.Node{Cordoned: true}
+}
+
+func (r *rig) pods(id model.ClaimID) int { return len(r.node(id).Pods) }
 
 func TestPodsAreNominatedBeforeTheirNodeOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -24,8 +25,15 @@ const (
 	// kubeletLag is how long a kubelet may take to see its node's labels and taints change. It ends pods for good that come before
 	// it has seen that they may run.
 	kubeletLag = 250 * time.Millisecond
-	// mostBinding is how long it waits for its pods to be bound.
-	mostBinding = 5 * time.Second
+	// mostBinding is how long it waits for its pods to be bound. The rule of a pod that is to be spread over zones holds once nodes
+	// of the other zones have theirs, and nodes that were bought within a ramp's first seconds join some seconds apart. All else
+	// that was planned runs meanwhile, and the scheduler could not place those pods here either. What waits for longer may as well
+	// go elsewhere.
+	mostBinding = 10 * time.Second
+	// bindEvery is how often pods are tried whose rules about others did not hold, and mostStill how long without any of them being
+	// bound once no other node is to come that could change it.
+	bindEvery = 25 * time.Millisecond
+	mostStill = 500 * time.Millisecond
 	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
 	// may be a DaemonSet that doesn't tolerate Kerf's taint.
 	mostWaiting = time.Minute
@@ -47,10 +55,12 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Nominations belong to the goroutine that makes the passes.
+// Nominations belong to the goroutine that makes the passes. Its workers read what is atomic.
 type Nominations struct {
 	cfg      Config
-	expected nominate.Expected
+	expected atomic.Pointer[nominate.Expected]
+	// coming counts the nodes that pods are expected on and that are not open yet; waiting those of them whose pods wait for others.
+	coming, waiting atomic.Int64
 	// asked says that it is known whether nominations work; can, that they do.
 	asked, can bool
 	// fresh says that pods may be expected on nodes that are open without being nominated there.
@@ -58,11 +68,15 @@ type Nominations struct {
 }
 
 // New makes nominations of one who expects no pod anywhere yet.
-func New(c Config) *Nominations { return &Nominations{cfg: c} }
+func New(c Config) *Nominations {
+	x := &Nominations{cfg: c}
+	x.expected.Store(&nominate.Expected{})
+	return x
+}
 
 // Begin is for a leader that has loaded what is stored.
 func (x *Nominations) Begin(ctx context.Context) {
-	x.expected.Restore(x.cfg.Registry.Sorted())
+	x.expected.Store(nominate.Restore(x.cfg.Registry.Sorted()))
 	switch {
 	case x.cfg.Nominator == nil:
 		x.found(ctx, false, "the configuration says so")
@@ -102,12 +116,14 @@ func (x *Nominations) Took(p model.Plan) {
 	for i, x := range p.Pending {
 		left[i] = x.Pod
 	}
-	x.expected.Take(p.Placements, left, func(id model.ClaimID) bool {
-		c := x.cfg.Registry.Claims[id]
-		return c != nil && c.State < model.ClaimDraining
-	})
+	x.expected.Store(nominate.Take(p.Placements, left, x.there))
 	x.fresh = true
 	x.cfg.Agenda.Again()
+}
+
+func (x *Nominations) there(id model.ClaimID) bool {
+	c := x.cfg.Registry.Claims[id]
+	return c != nil && c.State < model.ClaimDraining
 }
 
 // Opened says that a node has opened. Plans that came while it did may have put more pods there.
@@ -122,13 +138,15 @@ func (x *Nominations) Write(ctx context.Context) {
 		return
 	}
 	w := x.world()
+	expected := x.expected.Load()
+	x.coming.Store(int64(expected.Coming(w, x.there)))
 	if x.fresh {
 		x.fresh = false
-		if due := x.expected.Due(w); len(due) > 0 {
+		if due := expected.Due(w); len(due) > 0 {
 			x.fresh = !x.cfg.Jobs.Do(ctx, x.job(ctx, "nominate", due))
 		}
 	}
-	if void := x.expected.Void(x.cfg.Nominator.Nominees(), w); len(void) > 0 {
+	if void := expected.Void(x.cfg.Nominator.Nominees(), w); len(void) > 0 {
 		x.cfg.Jobs.Do(ctx, x.job(ctx, "void", void))
 	}
 }
@@ -150,7 +168,7 @@ func (x *Nominations) job(ctx context.Context, key string, list []cluster.Nomina
 // it tries the pod and the node has another taint, such as that of a kubelet which is not ready. So Kerf's own goes last.
 func (x *Nominations) Waits(c *model.Claim, n *cluster.Node) bool {
 	until := n.CreateTime.Add(mostWaiting)
-	if !x.can || !nominate.Starting(c, n) || !x.cfg.Agenda.Now().Before(until) || len(x.expected.Opening(c.ID, n.Name, x.world())) == 0 {
+	if !x.can || !nominate.Starting(c, n) || !x.cfg.Agenda.Now().Before(until) || len(x.expected.Load().Opening(c.ID, n.Name, x.world())) == 0 {
 		return false
 	}
 	x.cfg.Agenda.Wake(until)
@@ -168,14 +186,12 @@ func (x *Nominations) Around(
 	if !x.can {
 		return whole
 	}
-	w := x.world()
-	list := x.expected.Opening(claim, change.Node, w)
-	if len(list) == 0 {
+	o := opening{claim: claim, node: change.Node, world: x.world()}
+	if len(x.due(o)) == 0 {
 		return whole
 	}
-	var bind []cluster.Nomination
-	if n := w.Node(claim); n != nil {
-		bind, list = nominate.Bind(list, x.cfg.Registry.Claims[claim], n.Allocatable, x.cfg.Nominator.Bindable)
+	if n := o.world.Node(claim); n != nil {
+		o.room = nominate.NewRoom(x.cfg.Registry.Claims[claim], n.Allocatable)
 	}
 	before, open := change, cluster.NodeChange{Node: change.Node, RemoveTaints: change.RemoveTaints}
 	// Pods that are bound stay under a taint that only keeps others off.
@@ -185,12 +201,12 @@ func (x *Nominations) Around(
 		if err := update(job, before); err != nil {
 			return err
 		}
-		list := append(x.bind(job, change.Node, bind), list...)
-		x.nominate(job, change.Node, list)
+		list := x.bind(job, o)
+		x.nominate(job, o.node, list)
 		if err := update(job, open); err != nil {
 			return err
 		}
-		x.cfg.Jobs.Go(func() { x.keep(ctx, change.Node, list, w) })
+		x.cfg.Jobs.Go(func() { x.keep(ctx, o.node, list, o.world) })
 		return nil
 	}
 }
@@ -216,23 +232,71 @@ func (x *Nominations) keep(ctx context.Context, node model.NodeName, list []clus
 	}
 }
 
-// bind binds pods and returns those that are left to be nominated.
-func (x *Nominations) bind(ctx context.Context, node model.NodeName, list []cluster.Nomination) []cluster.Nomination {
-	if len(list) == 0 {
-		return nil
+// opening is a node that opens.
+type opening struct {
+	claim model.ClaimID
+	node  model.NodeName
+	room  *nominate.Room // nil where it is not known
+	world nominate.World
+}
+
+// due are the nominations to write on a node that opens, by the newest plan.
+func (x *Nominations) due(o opening) []cluster.Nomination {
+	return x.expected.Load().Opening(o.claim, o.node, o.world)
+}
+
+// bind binds the pods of a node and returns those that are left to be nominated. Pods whose rules about others do not hold are
+// tried again as others are bound, and so are those that newer plans have there.
+func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination {
+	if o.room == nil {
+		return x.due(o)
 	}
 	ctx, cancel := context.WithTimeout(ctx, mostBinding)
 	defer cancel()
-	select {
-	case <-ctx.Done():
-		return list
-	case <-time.After(kubeletLag):
+	bound, refused := map[model.PodID]bool{}, map[model.PodID]bool{}
+	waits, moved := false, time.Now()
+	defer func() {
+		if waits {
+			x.waiting.Add(-1)
+		}
+	}()
+	for pause := kubeletLag; ; pause = bindEvery {
+		list := without(x.due(o), bound)
+		try, _ := o.room.Bind(without(list, refused), x.cfg.Nominator.Bindable)
+		if len(try) == 0 || waits && x.coming.Load() <= x.waiting.Load() && time.Since(moved) > mostStill {
+			return list
+		}
+		select {
+		case <-ctx.Done():
+			return list
+		case <-time.After(pause):
+		}
+		left, wait, err := x.cfg.Nominator.Bind(ctx, try)
+		if err != nil {
+			x.cfg.Log.WarnContext(ctx, "bind", "node", o.node, "pods", len(try), "error", err)
+		}
+		for _, n := range try {
+			bound[n.Pod.ID] = true
+		}
+		for _, n := range left {
+			refused[n.Pod.ID] = true
+			delete(bound, n.Pod.ID)
+		}
+		for _, n := range wait {
+			delete(bound, n.Pod.ID)
+		}
+		if len(left)+len(wait) < len(try) {
+			moved = time.Now()
+		}
+		if len(wait) > 0 && !waits {
+			waits = true
+			x.waiting.Add(1)
+		}
 	}
-	left, err := x.cfg.Nominator.Bind(ctx, list)
-	if err != nil {
-		x.cfg.Log.WarnContext(ctx, "bind", "node", node, "pods", len(list), "error", err)
-	}
-	return left
+}
+
+func without(list []cluster.Nomination, pods map[model.PodID]bool) []cluster.Nomination {
+	return slices.DeleteFunc(slices.Clone(list), func(n cluster.Nomination) bool { return pods[n.Pod.ID] })
 }
 
 func (x *Nominations) nominate(ctx context.Context, node model.NodeName, list []cluster.Nomination) {
