@@ -89,9 +89,9 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 	return r
 }
 
-// says whether the actuator knows already what a plan says beside decisions. Pods that have no need of a place any more are
+// knows says whether the actuator knows already what a plan says beside decisions. Pods that have no need of a place any more are
 // no news.
-func (r relayed) says(plan *plannerpb.Plan) bool {
+func (r relayed) knows(plan *plannerpb.Plan) bool {
 	next := r.next(plan)
 	if r.pending != next.pending || r.deferred != next.deferred {
 		return false
@@ -180,7 +180,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 
 	r := result{relayed: c.relayed, resume: c.resume}
 	var accepted, rejected int
-	if !c.relayed.says(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
+	if !c.relayed.knows(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
 		answer, err := c.apply(ctx, plan)
 		if err != nil {
 			c.measure(begin, measure.Cycle{Failed: measure.FailedApply})

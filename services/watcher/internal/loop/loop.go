@@ -77,7 +77,10 @@ type Loop struct {
 	results chan result // of the plan at hand
 	running bool
 
+	// relayed is what the actuator's leader was told last; anew says that there is another one since the plan at hand began, or
+	// that this watcher has not driven all the time: what that plan told does not count.
 	relayed relayed
+	anew    bool
 	told    map[string]bool // problems of users' objects that are known from the last plan
 	resume  string          // where the last search for nodes to disrupt ended
 	trouble string          // what went wrong last, until a plan succeeds
@@ -145,10 +148,12 @@ func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 		l.driver = u.Driver
 		l.cfg.Measure.Drives(u.Driver)
 		l.cfg.Log.InfoContext(ctx, "driver changed", "driver", u.Driver)
+		l.relayed, l.anew = relayed{}, true
 	}
 	var whole time.Time
 	if u.Whole {
 		whole = u.Asked
+		l.relayed, l.anew = relayed{}, true
 	}
 	l.fold(ctx, u.Batch, whole)
 }
@@ -156,7 +161,7 @@ func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 // begin starts a plan for the snapshot as it is now.
 func (l *Loop) begin(ctx context.Context, d pace.Decision) {
 	l.pace = l.pace.Started(d)
-	l.running = true
+	l.running, l.anew = true, false
 	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.backlog.pending), relayed: l.relayed, resume: l.resume}
 	go func() { l.results <- c.run(ctx) }()
 }
@@ -164,7 +169,9 @@ func (l *Loop) begin(ctx context.Context, d pace.Decision) {
 // finish takes what became of the plan at hand.
 func (l *Loop) finish(ctx context.Context, r result) {
 	l.running = false
-	l.relayed, l.resume = r.relayed, r.resume
+	if l.resume = r.resume; !l.anew {
+		l.relayed = r.relayed
+	}
 	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
 	l.report(ctx, r)
 	l.tell(ctx, r)

@@ -197,6 +197,11 @@ func TestPlacesAreRelayedWhenTheyChange(t *testing.T) {
 		relayed(2, "one has another place")
 		w.pods("placed-2")
 		relayed(3, "one more has a place")
+		w.inventory(true, true, 2)
+		relayed(4, "the actuator's next leader has been told nothing")
+		w.inventory(false, false, 3)
+		w.inventory(false, true, 4)
+		relayed(5, "another watcher drove meanwhile")
 	})
 }
 

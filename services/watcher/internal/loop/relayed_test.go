@@ -27,7 +27,7 @@ func TestDeferredRemovalsAreRelayedWhenTheyChange(t *testing.T) {
 		{plan(true, false), true},
 		{plan(false, false), true},
 	} {
-		if got := !r.says(x.plan); got != x.want {
+		if got := !r.knows(x.plan); got != x.want {
 			t.Errorf("plan %d: relayed is %v, want %v", i, got, x.want)
 		}
 		r = r.next(x.plan)
@@ -41,11 +41,11 @@ func TestDeletionCostsAreRelayedWhenTheyChangeMuch(t *testing.T) {
 		relayed bool
 	}{{-500, true}, {-460, false}, {-449, true}, {-449, false}, {-1000, true}} {
 		plan := &plannerpb.Plan{Nodes: []*plannerpb.NodeVerdict{{Node: "n1", Deferred: new(false), PodDeletionCost: x.cost}}}
-		says := r.says(plan)
-		if says == x.relayed {
-			t.Errorf("plan %d: relayed is %v, want %v", i, !says, x.relayed)
+		knows := r.knows(plan)
+		if knows == x.relayed {
+			t.Errorf("plan %d: relayed is %v, want %v", i, !knows, x.relayed)
 		}
-		if !says {
+		if !knows {
 			r = r.next(plan)
 		}
 		if i == 0 && relayable(plan).GetNodes()[0].GetPodDeletionCost() != x.cost {
