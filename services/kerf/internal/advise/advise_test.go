@@ -64,7 +64,7 @@ func TestAdvice(t *testing.T) {
 			},
 			advise.Advice{
 				Change: "allow spot in pool default", Subject: "nodepool/default", Field: "spec.template.spec.requirements",
-				Note: "the pods must bear that AWS takes nodes back", Saving: 67_200, CostAfter: 28_800,
+				Note: "the pods must tolerate that AWS takes nodes back, two minutes after it says so", Saving: 67_200, CostAfter: 28_800,
 			},
 		},
 		"a limit is raised to what pending pods need": {

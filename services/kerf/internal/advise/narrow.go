@@ -103,7 +103,7 @@ func (f *facts) caution(with model.Plan) string {
 	}{
 		{"arm64", "the pods' images must be built for arm64", false},
 		{"amd64", "the pods' images must be built for amd64", !now["arm64"]},
-		{model.Spot.String(), "the pods must bear that AWS takes nodes back", false},
+		{model.Spot.String(), "the pods must tolerate that AWS takes nodes back, two minutes after it says so", false},
 		{"t", "the CPU of t types is burstable", false},
 	} {
 		if then[t.trait] && !now[t.trait] && !t.usual {
