@@ -201,6 +201,11 @@ versus: ## Play loads on Kerf and on Karpenter's kwok provider, and compare (ARG
 	@mkdir -p $(BIN) && cd test/versus && GOWORK=off go build -o $(BIN)/versus .
 	@$(BIN)/versus -raw $(BIN)/versus.json $(ARGS)
 
+.PHONY: size
+size: ## Grow a live cluster to 5,000 nodes and 50,000 pods, and let each service die (half an hour; ARGS="-nodes 1000")
+	@mkdir -p $(BIN) && cd test/versus && GOWORK=off go build -o $(BIN)/versus .
+	@$(BIN)/versus -raw $(BIN)/size.json -loads size -seeds 1 -sides kerf $(ARGS)
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for a time (T=60s; ONLY=regexp for some); go test alone runs the kept corpora
 	$(call fuzz,$(or $(T),60s))

@@ -47,6 +47,9 @@ type options struct {
 	// picture is a file; empty for none.
 	picture string
 	nice    int
+	// nodes is how large the load size grows, and leaseTTL what an actuator's lease lasts; empty for the default.
+	nodes    int
+	leaseTTL string
 }
 
 func parse(args []string) (options, error) {
@@ -60,6 +63,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.show, "show", "", "play nothing, and show this file, which -raw wrote")
 	f.StringVar(&o.picture, "picture", "", "file for a picture of all runs, as SVG; empty for none")
 	f.IntVar(&o.nice, "nice", -15, "priority over the machine's other work, -20 to 0; below 0 it takes root")
+	f.IntVar(&o.nodes, "nodes", 5000, "how many nodes the load size grows to, each with ten pods")
+	f.StringVar(&o.leaseTTL, "lease-ttl", "", "the actuators' etcd.lease_ttl; empty for its default")
 	f.StringVar(&o.dir, "dir", "", "folder for logs and data, which stay; empty for a temporary one, which goes unless a run fails")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -169,15 +174,18 @@ func (o options) play(ctx context.Context, results *report.Results) error {
 // all plays a load with a seed on all sides.
 func (o options) all(ctx context.Context, m *market.Market, l play.Load, seed uint64, results *report.Results) error {
 	for _, name := range o.sides {
-		if l.Spot && name != side.Kerf {
+		if (l.Spot || l.Size) && name != side.Kerf {
 			continue
 		}
 		r, err := o.one(ctx, m, l, name, seed)
 		if err != nil {
-			return fmt.Errorf("%s, seed %d on %s: %w", l.Name, seed, name, err)
+			err = fmt.Errorf("%s, seed %d on %s: %w", l.Name, seed, name, err)
 		}
-		results.Runs = append(results.Runs, r)
-		if err := results.Write(o.raw); err != nil {
+		if r.History != nil { // of a run that failed, too: what came before that is worth a look
+			results.Runs = append(results.Runs, r)
+			err = errors.Join(err, results.Write(o.raw))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -195,7 +203,9 @@ func (o options) one(ctx context.Context, m *market.Market, l play.Load, name st
 		return report.Run{}, err
 	}
 	say("starting in " + dir)
-	s, err := side.Start(ctx, name, side.Options{Dir: dir, Market: m, Seed: seed, Spot: l.Spot})
+	s, err := side.Start(ctx, name, side.Options{
+		Dir: dir, Market: m, Seed: seed, Spot: l.Spot, Standby: l.Size, LeaseTTL: o.leaseTTL,
+	})
 	if err != nil {
 		return report.Run{}, err
 	}
@@ -206,7 +216,7 @@ func (o options) one(ctx context.Context, m *market.Market, l play.Load, name st
 			return err
 		}
 		defer w.Stop()
-		err = l.Play(ctx, &play.Stage{Side: s, Watch: w, Seed: seed, Say: say})
+		err = l.Play(ctx, &play.Stage{Side: s, Watch: w, Seed: seed, Nodes: o.nodes, Say: say})
 		w.Stop()
 		r.History = w.History()
 		r.Values = report.Measure(l.Name, r.History)

@@ -38,16 +38,31 @@ type object = map[string]any
 func (s *Stack) addresses() map[string]object {
 	return map[string]object{
 		planner: {"listen": address(s.ports.planner)},
-		watcher: {
-			"listen": address(s.ports.watcher), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Watcher),
-			"planner":  object{"target": address(s.ports.planner)},
-			"actuator": object{"addresses": []string{address(s.ports.actuator)}},
-		},
-		actuator: {
-			"listen": address(s.ports.actuator), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
-			"etcd": object{"endpoints": []string{address(s.ports.etcd)}},
-			"aws":  object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
-		},
+		watcher: s.watcherConfig(s.ports.watcher), actuator: s.actuatorConfig(s.ports.actuator),
+		WatcherStandby: s.watcherConfig(s.ports.watcherStandby), ActuatorStandby: s.actuatorConfig(s.ports.actuatorStandby),
+	}
+}
+
+func (s *Stack) watcherConfig(port int) object {
+	actuators := []string{address(s.ports.actuator)}
+	if s.opts.Standby {
+		actuators = append(actuators, address(s.ports.actuatorStandby))
+	}
+	return object{
+		"listen": address(port), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Watcher),
+		"planner":  object{"target": address(s.ports.planner)},
+		"actuator": object{"addresses": actuators},
+	}
+}
+
+func (s *Stack) actuatorConfig(port int) object {
+	etcd := object{"endpoints": []string{address(s.ports.etcd)}}
+	if s.opts.LeaseTTL != "" {
+		etcd["lease_ttl"] = s.opts.LeaseTTL
+	}
+	return object{
+		"listen": address(port), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
+		"etcd": etcd, "aws": object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
 	}
 }
 

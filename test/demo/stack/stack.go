@@ -47,6 +47,10 @@ type Options struct {
 	// faster than in life, for those who look on.
 	Plain  bool
 	Delays Delays
+	// Standby starts a second watcher and a second actuator, which take over when the first dies.
+	Standby bool
+	// LeaseTTL is the actuators' etcd.lease_ttl; "" leaves it out.
+	LeaseTTL string
 	// Started, if set, is called for each part that runs.
 	Started func(part, text string)
 }
@@ -73,14 +77,18 @@ type Stack struct {
 
 // ports are where everything listens; they stay the same over restarts.
 type ports struct {
-	etcd, etcdPeer, sim, watcher, planner, actuator int
+	etcd, etcdPeer, sim, watcher, planner, actuator, watcherStandby, actuatorStandby int
 }
 
 // Services are the three services, by the names that Kill and Revive take.
 func Services() []string { return []string{watcher, planner, actuator} }
 
-// Etcd is the name of Kerf's own etcd for Kill and Revive.
-const Etcd = "etcd"
+// Names of further processes for Kill, Revive and Pid: Kerf's own etcd, and what Options.Standby adds.
+const (
+	Etcd            = "etcd"
+	WatcherStandby  = "watcher-standby"
+	ActuatorStandby = "actuator-standby"
+)
 
 // Start starts everything and returns when all of it answers. What Build makes must be there.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
@@ -113,11 +121,11 @@ func (s *Stack) prepare(context.Context) error {
 			return fmt.Errorf("%w: run make build", err)
 		}
 	}
-	p, err := proc.Ports(6)
+	p, err := proc.Ports(8)
 	if err != nil {
 		return err
 	}
-	s.ports = ports{etcd: p[0], etcdPeer: p[1], sim: p[2], watcher: p[3], planner: p[4], actuator: p[5]}
+	s.ports = ports{etcd: p[0], etcdPeer: p[1], sim: p[2], watcher: p[3], planner: p[4], actuator: p[5], watcherStandby: p[6], actuatorStandby: p[7]}
 	s.Sim = Sim{URL: "http://" + address(s.ports.sim)}
 	return nil
 }
@@ -189,13 +197,17 @@ func (s *Stack) startServices(ctx context.Context) error {
 	if err := s.dial(); err != nil {
 		return err
 	}
-	for _, name := range []string{planner, actuator, watcher} {
+	names := []string{planner, actuator, watcher}
+	if s.opts.Standby {
+		names = append(names, ActuatorStandby, WatcherStandby)
+	}
+	for _, name := range names {
 		file, err := s.writeConfig(name)
 		if err != nil {
 			return err
 		}
 		env := append([]string{"AWS_ACCESS_KEY_ID=demo", "AWS_SECRET_ACCESS_KEY=demo", "AWS_EC2_METADATA_DISABLED=true"}, s.opts.Env...)
-		if err := s.run(name, s.Bin(name), []string{"-config", file}, env); err != nil {
+		if err := s.run(name, s.Bin(strings.TrimSuffix(name, "-standby")), []string{"-config", file}, env); err != nil {
 			return err
 		}
 	}
@@ -322,7 +334,7 @@ const (
 // are ended all the same.
 func (s *Stack) Stop() error {
 	var errs []error
-	for _, name := range []string{watcher, planner, actuator, Etcd, sim} {
+	for _, name := range []string{WatcherStandby, watcher, planner, ActuatorStandby, actuator, Etcd, sim} {
 		if conn := s.conns[name]; conn != nil {
 			errs = append(errs, conn.Close())
 		}

@@ -17,6 +17,8 @@ type History struct {
 	Usage []Usage `json:"usage"`
 	// Marks are when the load went on, in order.
 	Marks []Mark `json:"marks"`
+	// Facts are figures that the load itself found out.
+	Facts map[string]float64 `json:"facts,omitempty"`
 	// End is when the watching ended.
 	End float64 `json:"end"`
 }
@@ -67,11 +69,13 @@ type Node struct {
 }
 
 // Usage is what the controllers' processes have used up to a time: CPU seconds since they started, and bytes of memory
-// at that time, by the name of the process.
+// that were resident at that time, by the name of the process.
 type Usage struct {
 	At     float64            `json:"at"`
 	CPU    map[string]float64 `json:"cpu"`
 	Memory map[string]uint64  `json:"memory"`
+	// Anonymous is the part of Memory that is backed by no file.
+	Anonymous map[string]uint64 `json:"anonymous,omitempty"`
 }
 
 // Marked says whether a step has come.
@@ -254,17 +258,68 @@ func (h *History) CPU() float64 {
 	return sum
 }
 
-// Memory is the most that all processes together held at any look, and what they held at the last, in MiB.
-func (h *History) Memory() (peak, last float64) {
+// Memory is the most that all processes together held at any look, how much of it no file backed, and what they held at the
+// last, in MiB.
+func (h *History) Memory() (peak, anonymous, last float64) {
 	for _, u := range h.Usage {
-		sum := uint64(0)
-		for _, bytes := range u.Memory {
-			sum += bytes
+		if last = total(u.Memory); last > peak {
+			peak, anonymous = last, total(u.Anonymous)
 		}
-		last = float64(sum) / (1 << 20)
-		peak = max(peak, last)
 	}
-	return peak, last
+	return peak, anonymous, last
+}
+
+func total(bytes map[string]uint64) float64 {
+	sum := uint64(0)
+	for _, b := range bytes {
+		sum += b
+	}
+	return float64(sum) / (1 << 20)
+}
+
+// CPUAt is how many seconds of CPU a process had used at a time.
+func (h *History) CPUAt(name string, at float64) float64 {
+	u := h.usageAt(name, at)
+	return u.CPU[name]
+}
+
+// MemoryAt is how many bytes a process held at a time.
+func (h *History) MemoryAt(name string, at float64) float64 {
+	u := h.usageAt(name, at)
+	return float64(u.Memory[name])
+}
+
+// MostMemory is how many bytes a process held at most until a time.
+func (h *History) MostMemory(name string, to float64) float64 {
+	most := uint64(0)
+	for _, u := range h.Usage {
+		if u.At <= to {
+			most = max(most, u.Memory[name])
+		}
+	}
+	return float64(most)
+}
+
+// PodsAt is how many pods there are at a time, without those that have finished.
+func (h *History) PodsAt(at float64) int {
+	count := 0
+	for i := range h.Pods {
+		if p := &h.Pods[i]; during(at, p.Created, p.Deleted) && !during(at, p.Finished, 0) {
+			count++
+		}
+	}
+	return count
+}
+
+// usageAt is the last look at a process until a time.
+func (h *History) usageAt(name string, at float64) Usage {
+	var last Usage
+	for _, u := range h.Usage {
+		if _, there := u.CPU[name]; there && u.At <= at {
+			last = u
+		}
+	}
+	return last
 }
 
 // Quantile is the value below which the share q of the sorted values lies, by the nearest rank; 0 of nothing.

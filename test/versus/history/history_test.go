@@ -102,7 +102,7 @@ func TestUseIsFromTheFirstLookToTheLast(t *testing.T) {
 		{CPU: map[string]float64{"a": 4, "b": 3}, Memory: map[string]uint64{"a": 2 << 20, "b": 2 << 20}},
 	}}
 	near(t, "CPU", h.CPU(), 4)
-	peak, last := h.Memory()
+	peak, _, last := h.Memory()
 	near(t, "peak", peak, 7)
 	near(t, "last", last, 4)
 }

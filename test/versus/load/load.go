@@ -146,3 +146,21 @@ func Surging(of []*appsv1.Deployment) []*appsv1.Deployment {
 	}
 	return out
 }
+
+// PodsPerNode is how many of Many's pods the largest types of the market hold.
+const PodsPerNode = 10
+
+// Many are Deployments of at most a thousand pods each, which together ask for that many pods, all of one size: ten of
+// them fill a node of 32 CPUs, and no smaller one is cheaper for them.
+func Many(name string, pods int) []*appsv1.Deployment {
+	var out []*appsv1.Deployment
+	for i := 0; pods > 0; i++ {
+		n := min(pods, 1000)
+		out = append(out, deployment(fmt.Sprintf("%s-%02d", name, i), int32(n), size{3100, 5 * 1024}))
+		pods -= n
+	}
+	return out
+}
+
+// Rare is an instance type of the market that Many's pods are not put on, another one for each number from 0 to 2.
+func Rare(i int) string { return []string{"m5.xlarge", "m5.2xlarge", "m5.4xlarge"}[i] }

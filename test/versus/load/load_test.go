@@ -80,3 +80,11 @@ func TestADayRisesAndFallsAndItsBatchesEnd(t *testing.T) {
 		t.Errorf("%d budgets, %d StatefulSets, %d steps", len(d.Budgets), len(d.Sets), len(d.Steps))
 	}
 }
+
+func TestManyPodsAreOfDeploymentsOfAThousand(t *testing.T) {
+	t.Parallel()
+	list := load.Many("a", 2500)
+	if len(list) != 3 || load.Pods(list) != 2500 || *list[2].Spec.Replicas != 500 {
+		t.Errorf("%d Deployments of %d pods, the last of %d", len(list), load.Pods(list), *list[2].Spec.Replicas)
+	}
+}

@@ -22,8 +22,8 @@ import (
 // Load is one load.
 type Load struct {
 	Name, About string
-	// Spot loads need a market for spot capacity, which Kerf's side alone has.
-	Spot bool
+	// Spot loads need a market for spot capacity, which Kerf's side alone has. Size loads look into Kerf.
+	Spot, Size bool
 	// Play puts it on.
 	Play func(ctx context.Context, s *Stage) error
 	// Bound is what no cluster can do better, for a seed; nil for none.
@@ -38,6 +38,7 @@ func All() []Load {
 		{Name: "rollout", About: "all pods of the ramp made anew, a quarter at a time", Play: rollout},
 		{Name: "day", About: "a day in ten minutes: rise and fall, batches, volumes, budgets", Play: day, Bound: dayBound},
 		{Name: "spot", About: "a third of the spot nodes goes at once (Kerf alone)", Play: storm, Spot: true},
+		{Name: "size", About: "thousands of nodes, in steps; then a burst, and each service dies (Kerf alone)", Play: size, Size: true},
 	}
 }
 
@@ -46,6 +47,8 @@ type Stage struct {
 	Side  *side.Side
 	Watch *watch.Watch
 	Seed  uint64
+	// Nodes is how large size grows.
+	Nodes int
 	// Say tells people how far it is.
 	Say func(text string)
 }

@@ -48,6 +48,7 @@ func loadMeasures() map[string][]measure {
 	use := []measure{
 		{"cpu", "controllers: CPU s of the run", "%.1f"},
 		{"memory", "controllers: most memory, MiB", "%.0f"},
+		{"memory-anonymous", "controllers: of it not backed by files, MiB", "%.0f"},
 		{"memory-end", "controllers: memory at the end, MiB", "%.0f"},
 	}
 	waits := []measure{
@@ -96,13 +97,17 @@ func loadMeasures() map[string][]measure {
 	for name, m := range all {
 		all[name] = append(m, use...)
 	}
+	all["size"] = sizeMeasures()
 	return all
 }
 
 // Measure is the figures of a run.
 func Measure(load string, h *history.History) Values {
 	v := Values{"cpu": h.CPU()}
-	v["memory"], v["memory-end"] = h.Memory()
+	v["memory"], v["memory-anonymous"], v["memory-end"] = h.Memory()
+	if v["memory-anonymous"] == 0 {
+		delete(v, "memory-anonymous") // of a run that did not tell the two apart
+	}
 	switch load {
 	case "bursts":
 		measureBursts(v, h)
@@ -114,6 +119,8 @@ func Measure(load string, h *history.History) Values {
 		measureDay(v, h)
 	case "spot":
 		measureStorm(v, h)
+	case "size":
+		measureSize(v, h)
 	}
 	return v
 }

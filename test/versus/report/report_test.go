@@ -109,3 +109,33 @@ func TestEachLoadHasItsFigures(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFiguresOfSize(t *testing.T) {
+	t.Parallel()
+	h := &history.History{End: 100, Facts: map[string]float64{report.SizeFailed: 1}}
+	for i := range 3 {
+		at, step := float64(10*i), report.SizeStep(i)
+		h.Marks = append(h.Marks, history.Mark{Name: step, At: at + 1}, history.Mark{Name: step + report.SizeIdle, At: at + 4},
+			history.Mark{Name: step + report.SizeEnd, At: at + 8})
+		for range 1 << i {
+			h.Pods = append(h.Pods, history.Pod{Created: at + 1, Bound: at + 2})
+		}
+		for j := range 10 {
+			h.Usage = append(h.Usage, history.Usage{
+				At: at + float64(j), CPU: map[string]float64{"watcher": at + float64(j)}, Memory: map[string]uint64{"watcher": 1 << (20 + i)},
+			})
+		}
+	}
+	v := report.Measure("size", h)
+	for key, want := range map[string]float64{
+		"step-2pods": 3, "step-2bound": 1, "step-2memorywatcher": 2, "step-2mostwatcher": 2, "step-2idlewatcher": 100,
+		"step-2cpuwatcher": 1000 * (14 - 8) / 2, report.SizeFailed: 1,
+	} {
+		if got := v[key]; got != want {
+			t.Errorf("%s = %v, want %v", key, got, want)
+		}
+	}
+	if got := v["growthwatcher"]; got < 0.81 || got > 0.82 { // log 2 over log 7/3
+		t.Errorf("growth %v", got)
+	}
+}

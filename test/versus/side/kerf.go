@@ -38,14 +38,14 @@ func kerfObjects(spot bool) ([]byte, error) {
 // kerf starts Kerf. Instances are gone at once when they are terminated, as the kwok provider's are.
 func (s *Side) kerf(ctx context.Context, o Options) error {
 	st, err := stack.Start(ctx, stack.Options{
-		Dir: o.Dir, Seed: o.Seed, Plain: true,
+		Dir: o.Dir, Seed: o.Seed, Plain: true, Standby: o.Standby, LeaseTTL: o.LeaseTTL,
 		Delays: stack.Delays{Launch: LaunchDelay, Terminate: time.Millisecond},
 	})
 	if err != nil {
 		return err
 	}
 	s.stop = append(s.stop, st.Stop)
-	s.Cluster, s.Client, s.Sim = st.Cluster, st.Kubernetes, &st.Sim
+	s.Cluster, s.Client, s.Sim, s.Stack = st.Cluster, st.Kubernetes, &st.Sim, st
 	for _, name := range stack.Services() {
 		s.Pids[name] = st.Pid(name)
 	}

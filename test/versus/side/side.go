@@ -42,6 +42,9 @@ type Options struct {
 	Seed   uint64
 	// Spot lets the pool buy spot capacity too; only Kerf's side has a market for it.
 	Spot bool
+	// Standby starts a second watcher and a second actuator of Kerf's, whose lease is then LeaseTTL.
+	Standby  bool
+	LeaseTTL string
 }
 
 // Side is one of the two, running.
@@ -51,8 +54,9 @@ type Side struct {
 	Client  kubernetes.Interface // as the admin
 	// Pids are the controllers' processes.
 	Pids map[string]int
-	// Sim is the simulated AWS, Kerf's alone.
-	Sim *stack.Sim
+	// Sim is the simulated AWS, and Stack all that runs; Kerf's alone.
+	Sim   *stack.Sim
+	Stack *stack.Stack
 
 	stop []func() error // in the order of the starts
 }

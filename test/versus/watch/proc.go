@@ -11,13 +11,32 @@ import (
 // ticks is how many a second of /proc/PID/stat has: USER_HZ, which is 100 on every Linux that Go runs on.
 const ticks = 100
 
-// process is the CPU seconds that a process has used and the bytes of memory that it holds.
-func process(pid int) (cpu float64, memory uint64, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// process is the CPU seconds that a process has used, the bytes of memory that it holds, and how many of them no file backs.
+func process(pid int) (cpu float64, memory, anonymous uint64, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	return parseStat(string(text), uint64(os.Getpagesize()))
+	if cpu, memory, err = parseStat(string(stat), uint64(os.Getpagesize())); err != nil {
+		return 0, 0, 0, err
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	anonymous, err = parseStatus(string(status))
+	return cpu, memory, anonymous, err
+}
+
+// parseStatus reads RssAnon, which is in KiB.
+func parseStatus(text string) (anonymous uint64, err error) {
+	for line := range strings.Lines(text) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "RssAnon:" {
+			kib, err := strconv.ParseUint(fields[1], 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, errors.New("not the status file of a process")
 }
 
 // parseStat reads utime, stime and rss. The program's name, the second field, may hold spaces and parentheses.

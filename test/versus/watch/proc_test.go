@@ -18,3 +18,16 @@ func TestStatIsReadBehindTheName(t *testing.T) {
 		}
 	}
 }
+
+func TestAnonymousMemoryIsReadFromTheStatus(t *testing.T) {
+	t.Parallel()
+	const text = "Name:\ta b\nVmRSS:\t    1300 kB\nRssAnon:\t    300 kB\nRssFile:\t    1000 kB\n"
+	if got, err := parseStatus(text); err != nil || got != 300<<10 {
+		t.Errorf("%d, %v, want %d", got, err, 300<<10)
+	}
+	for _, bad := range []string{"", "RssAnon:\tx kB\n"} {
+		if _, err := parseStatus(bad); err == nil {
+			t.Errorf("no error for %q", bad)
+		}
+	}
+}

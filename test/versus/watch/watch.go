@@ -7,6 +7,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type Watch struct {
 	nodes map[types.UID]*history.Node
 	usage []history.Usage
 	marks []history.Mark
+	facts map[string]float64
 	last  float64
 }
 
@@ -52,7 +54,7 @@ func Start(ctx context.Context, client kubernetes.Interface, prices Prices, pids
 	ctx, stop := context.WithCancel(ctx)
 	w := &Watch{
 		began: time.Now(), prices: prices, pids: pids, stop: stop,
-		pods: map[types.UID]*history.Pod{}, nodes: map[types.UID]*history.Node{},
+		pods: map[types.UID]*history.Pod{}, nodes: map[types.UID]*history.Node{}, facts: map[string]float64{},
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods, nodes := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Informer()
@@ -125,11 +127,18 @@ func (w *Watch) Mark(name string) {
 	w.marks = append(w.marks, history.Mark{Name: name, At: w.Now()})
 }
 
+// Fact keeps a figure that the load itself found out.
+func (w *Watch) Fact(key string, value float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.facts[key] = value
+}
+
 // History is what has been seen until now.
 func (w *Watch) History() *history.History {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	h := &history.History{Usage: slices.Clone(w.usage), Marks: slices.Clone(w.marks), End: w.Now()}
+	h := &history.History{Usage: slices.Clone(w.usage), Marks: slices.Clone(w.marks), Facts: maps.Clone(w.facts), End: w.Now()}
 	for _, p := range w.pods {
 		h.Pods = append(h.Pods, *p)
 	}
@@ -231,13 +240,13 @@ func (w *Watch) looking(ctx context.Context) {
 }
 
 func (w *Watch) look() {
-	u := history.Usage{CPU: map[string]float64{}, Memory: map[string]uint64{}}
+	u := history.Usage{CPU: map[string]float64{}, Memory: map[string]uint64{}, Anonymous: map[string]uint64{}}
 	for name, pid := range w.pids {
-		cpu, memory, err := process(pid)
+		cpu, memory, anonymous, err := process(pid)
 		if err != nil {
 			continue // it has ended: what it used until then stays in the looks before
 		}
-		u.CPU[name], u.Memory[name] = cpu, memory
+		u.CPU[name], u.Memory[name], u.Anonymous[name] = cpu, memory, anonymous
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
