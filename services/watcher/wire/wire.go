@@ -34,7 +34,7 @@ func Whole(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {
 	out := header(s, h)
 	for _, k := range snapshot.Kinds() {
 		for _, o := range s.Objects(k) {
-			appendObject(out, o)
+			appendMessage(out, message(o))
 		}
 	}
 	return out
@@ -98,8 +98,8 @@ type cutter struct {
 }
 
 func (c *cutter) add(o snapshot.Object) {
-	m, ok := o.Payload.(proto.Message)
-	if !ok {
+	m := message(o)
+	if m == nil {
 		return
 	}
 	n := proto.Size(m) + entryBytes
@@ -107,7 +107,7 @@ func (c *cutter) add(o snapshot.Object) {
 		c.done = append(c.done, c.part)
 		c.part, c.size = &clusterpb.Snapshot{}, 0
 	}
-	appendObject(c.part, o)
+	appendMessage(c.part, m)
 	c.size += n
 }
 
@@ -117,9 +117,9 @@ func header(s snapshot.Snapshot, h Header) *clusterpb.Snapshot {
 	}
 }
 
-// appendObject puts an object's message into the list for its kind; every message of a kind has the same type.
-func appendObject(s *clusterpb.Snapshot, o snapshot.Object) {
-	switch m := o.Payload.(type) {
+// appendMessage puts an object's message into the list for its kind; every message of a kind has the same type.
+func appendMessage(s *clusterpb.Snapshot, m proto.Message) {
+	switch m := m.(type) {
 	case *clusterpb.PodClass:
 		s.PodClasses = append(s.PodClasses, m)
 	case *clusterpb.Pod:
@@ -255,28 +255,52 @@ func InventoryRemoved(r *clusterpb.Removed) []snapshot.Key {
 	return out
 }
 
+// packed is a catalog's bytes. The message of all instance types has ten times as many, and is wanted only when another
+// planner is told everything.
+type packed []byte
+
+// message is an object's message; nil where it has none.
+func message(o snapshot.Object) proto.Message {
+	switch p := o.Payload.(type) {
+	case packed:
+		m := &clusterpb.Catalog{}
+		if err := proto.Unmarshal(p, m); err != nil {
+			return nil // it was a message before it was packed
+		}
+		return m
+	case proto.Message:
+		return p
+	}
+	return nil
+}
+
 // Object wraps a message for the snapshot. Its hash is that of the message's bytes, which a message without maps has
 // only one form of within one binary.
 func Object(k snapshot.Kind, id string, m proto.Message) snapshot.Object {
-	return snapshot.Object{Kind: k, ID: id, Hash: hashOf(m), Payload: m}
+	data, hash := encode(m)
+	o := snapshot.Object{Kind: k, ID: id, Hash: hash, Payload: m}
+	if k == snapshot.Catalog {
+		o.Payload = packed(data)
+	}
+	return o
 }
 
 // Class gives a class of pods its id and wraps it.
 func Class(c *clusterpb.PodClass) *snapshot.Object {
 	c.Id = ""
-	h := hashOf(c)
+	_, h := encode(c)
 	c.Id = "c-" + hex.EncodeToString(h[:])
 	return &snapshot.Object{Kind: snapshot.PodClass, ID: c.GetId(), Hash: h, Payload: c}
 }
 
-func hashOf(m proto.Message) snapshot.Hash {
+func encode(m proto.Message) ([]byte, snapshot.Hash) {
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
 		// Only a string that is not UTF-8 does this, and the API server's JSON has none. An id then stands for the content.
 		data = []byte(err.Error())
 	}
 	sum := sha256.Sum256(data)
-	return snapshot.Hash(sum[:16])
+	return data, snapshot.Hash(sum[:16])
 }
 
 func stamp(t time.Time) *timestamppb.Timestamp {

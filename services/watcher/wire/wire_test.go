@@ -155,3 +155,15 @@ func TestInventoryIsNamedAsRemovedNamesIt(t *testing.T) {
 		t.Errorf("removed (-objects +removed):\n%s", diff)
 	}
 }
+
+func TestACatalogComesOutAsItWentIn(t *testing.T) {
+	in := &clusterpb.Catalog{Id: "c", InstanceTypes: []*clusterpb.InstanceType{{Name: "m5.large", Labels: []*clusterpb.Label{{Key: "a", Value: "b"}}}}}
+	var events []snapshot.Event
+	for _, o := range wire.InventoryObjects(&clusterpb.Snapshot{Catalogs: []*clusterpb.Catalog{in}}) {
+		events = append(events, snapshot.Put(time.Time{}, o))
+	}
+	s := snapshot.Fold(snapshot.Snapshot{}, events)
+	if diff := cmp.Diff([]*clusterpb.Catalog{in}, wire.Whole(s, wire.Header{}).GetCatalogs(), protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}
