@@ -34,13 +34,15 @@ const (
 	// sizeSettled is for how many seconds nothing may have happened before that.
 	sizeSettled = 10.0
 	burstPods   = 2000
-	dieLimit    = 2 * time.Minute
+	// atOnce is how many claims the second step launches at once, of a cluster that is large enough.
+	atOnce   = 2000
+	dieLimit = 2 * time.Minute
 )
 
 // size grows a cluster in three steps. For the second the pods all wait, because the pool may not grow, until it may: then
 // all of the step's claims are launched at once. At its full size 2,000 pods come at once, and each service dies.
 func size(ctx context.Context, s *Stage) error {
-	steps := []int{s.Nodes / 10, s.Nodes / 2, s.Nodes}
+	steps := []int{s.Nodes / 10, min(s.Nodes/10+atOnce, s.Nodes*3/4), s.Nodes}
 	at := 0
 	for i, nodes := range steps {
 		name := report.SizeStep(i)

@@ -166,8 +166,12 @@ func (m *Market) Reprice(shortages bool, shortUntil func(instanceType model.Type
 	m.repriced = false
 	m.version++
 	m.cfg.Agenda.Change()
-	m.prices = map[apply.OfferingKey]apply.Offering{}
-	var offers []model.Offering
+	most := 0
+	for _, t := range m.types {
+		most += 2 * len(t.Zones) // on demand, and spot
+	}
+	m.prices = make(map[apply.OfferingKey]apply.Offering, most)
+	offers := make([]model.Offering, 0, most)
 	for _, t := range m.types {
 		for _, zone := range t.Zones {
 			for _, o := range m.offeringsOf(t, zone) {
