@@ -3,7 +3,7 @@ package chart_test
 import (
 	"errors"
 	"io"
-	"log"
+	"log" //nolint:depguard // it is Helm that writes to it
 	"maps"
 	"os"
 	"path/filepath"

@@ -1,9 +1,11 @@
 package deploy_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,14 +25,8 @@ var programs = map[string]string{
 // it check them as strictly as it does when it starts.
 func TestEachServiceTakesItsConfig(t *testing.T) {
 	c := shared.Cluster(t)
-	bin := t.TempDir()
-	var packages []string
-	for _, p := range programs {
-		packages = append(packages, p)
-	}
-	if err := assets.Programs(t.Context(), root(t), bin, os.Stderr, packages...); err != nil {
-		t.Fatal(err)
-	}
+	bin := filepath.Join(root(t), "bin")
+	build(t, bin)
 	checked := map[string]bool{}
 	for _, name := range overlays(t) {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +43,15 @@ func TestEachServiceTakesItsConfig(t *testing.T) {
 		if !checked[program] {
 			t.Errorf("no overlay runs %s", program)
 		}
+	}
+}
+
+// build makes the programs where e2e makes them, so that what is up to date is not built again.
+func build(t *testing.T, bin string) {
+	t.Helper()
+	packages := slices.Sorted(maps.Values(programs))
+	if err := assets.Programs(t.Context(), root(t), bin, os.Stderr, packages...); err != nil {
+		t.Fatal(err)
 	}
 }
 

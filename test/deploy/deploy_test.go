@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -159,11 +158,7 @@ func apart(t *testing.T, client kubernetes.Interface, w workload) {
 func remove(t *testing.T, c *harness.Cluster, client kubernetes.Interface) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	out, err := exec.CommandContext(ctx, c.Kubectl(), "--kubeconfig", c.Kubeconfig(harness.Admin), "-n", namespace,
-		"delete", "deployments,statefulsets,pvc,pdb,netpol,services,configmaps", "--all", "--wait=false").CombinedOutput()
-	if err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	run(ctx, t, c, "delete", "deployments,statefulsets,pvc,pdb,netpol,services,configmaps", "-n", namespace, "--all", "--wait=false")
 	if err := harness.Until(ctx, "the pods to be gone", patience, harness.Pods(client, namespace, "", 0, corev1.PodRunning)); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os/exec"
@@ -143,4 +144,13 @@ func (o overlay) kinds() []string {
 		}
 	}
 	return out
+}
+
+// run runs kubectl where its failure need not end the test.
+func run(ctx context.Context, t *testing.T, c *harness.Cluster, args ...string) {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, c.Kubectl(), append([]string{"--kubeconfig", c.Kubeconfig(harness.Admin)}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Errorf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
 }
