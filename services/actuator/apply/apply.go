@@ -114,6 +114,8 @@ type Outcome struct {
 	Verdicts []model.Verdict
 	// Groups are in the order of checking: claims for pending pods by id, then disruptions by reason and id.
 	Groups []Group
+	// Stale says why the plan can't be checked: then every decision is rejected, and nothing else that it says counts.
+	Stale model.Reason
 }
 
 // Verify checks each decision against the state, and against those that were accepted before it.
@@ -122,9 +124,11 @@ func Verify(p model.Plan, s State) Outcome {
 		plan: p, state: s, tally: newTally(s), verdicts: map[string]model.Verdict{}, unseen: unseen(p, s), proof: map[model.PoolName]bool{},
 		pauses: map[model.PoolName]model.Reason{},
 	}
-	if reason := stale(p, s); reason != (model.Reason{}) {
+	if reason := stale(p, s); !reason.OK() {
 		v.rejectAll(reason)
-		return v.outcome()
+		out := v.outcome()
+		out.Stale = reason
+		return out
 	}
 	claims, disruptions := v.sorted()
 	for _, w := range claims {

@@ -129,11 +129,15 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 			return Answer{}, err
 		}
 	}
-	t.claims.noteDeferred(p.Nodes)
-	t.nominations.Took(p)
-	t.shrinking.Took(p.Nodes)
-	for _, x := range pending {
-		t.outbox.Pending(model.PodID(x.Pod), x.Reason)
+	if outcome.Stale.OK() {
+		t.claims.noteDeferred(p.Nodes)
+		t.nominations.Took(p)
+		t.shrinking.Took(p.Nodes)
+		for _, x := range pending {
+			t.outbox.Pending(model.PodID(x.Pod), x.Reason)
+		}
+	} else {
+		t.cfg.Log.InfoContext(ctx, "plan is stale", "plan", p.ID, "why", outcome.Stale.Message)
 	}
 	t.show()
 	answer.Revision = t.registry.Revision()

@@ -229,3 +229,28 @@ func TestShortageOfNothingInParticularIsOneOfEverythingAskedFor(t *testing.T) {
 		}
 	})
 }
+
+// TestAStalePlanChangesNothing hands in what a plan says beside its decisions, first of an inventory that is none of this
+// leader's.
+func TestAStalePlanChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := nominates(t, "a")
+		r.accepted(claimFor("c1", "default/gone"))
+		r.reaches("c1", model.ClaimInitialized)
+		node := r.claim("c1").Node
+		p := model.Plan{
+			ID: "p-2", Placements: []model.Placement{{Pod: "default/a", Node: node}},
+			Nodes: []model.NodeVerdict{{Node: node, Claim: "c1", Deferred: new(true)}},
+		}
+		says := func() bool { return r.nominated("a") == node && r.claim("c1").RemovalDeferred }
+		stale := p
+		stale.InventoryRevision = 1 << 60
+		r.apply(stale)
+		time.Sleep(10 * time.Second)
+		if at, deferred := r.nominated("a"), r.claim("c1").RemovalDeferred; at != "" || deferred {
+			t.Errorf("the pod is nominated to %q, the claim's removal is deferred: %v", at, deferred)
+		}
+		r.apply(p)
+		r.until("the plan is carried out", 10*time.Second, says)
+	})
+}
