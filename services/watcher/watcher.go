@@ -67,6 +67,9 @@ func (w *wiring) measured() ([]boot.Task, error) {
 	if w.measure, err = measure.New(w.recorder, time.Now); err != nil {
 		return nil, err
 	}
+	if w.cfg.Metrics.LegacyNames {
+		w.svc.Metering.Also(w.measure.Legacy)
+	}
 	return w.tasks()
 }
 

@@ -81,6 +81,23 @@ func Aliases() []Alias {
 	}
 }
 
+// LegacyNode is one of Karpenter's metrics of single nodes; it has no counterpart here.
+type LegacyNode struct{ Name, Text string }
+
+// MostLegacyNodes is up to how many nodes the metrics of single nodes are served.
+const MostLegacyNodes = 1000
+
+// LegacyNodeNames are these metrics: what a node offers pods, what its pods and its DaemonSet pods ask for, and what it keeps for
+// itself, in this order.
+func LegacyNodeNames() []LegacyNode {
+	return []LegacyNode{
+		{"karpenter_nodes_allocatable", "What a node offers to pods."},
+		{"karpenter_nodes_total_pod_requests", "What the pods of a node ask for."},
+		{"karpenter_nodes_total_daemon_requests", "What the DaemonSet pods of a node ask for."},
+		{"karpenter_nodes_system_overhead", "What a node keeps for itself."},
+	}
+}
+
 // Legacy gathers what from gathers, and Karpenter's metrics made of it.
 func Legacy(from prometheus.Gatherer) prometheus.Gatherer {
 	aliases, by := Aliases(), map[ID]string{}

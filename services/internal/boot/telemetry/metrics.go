@@ -118,8 +118,15 @@ func (m *Metering) Meter(name string) metric.Meter {
 // Also adds to what is served what f makes of it. Call it before Handler.
 func (m *Metering) Also(f func(prometheus.Gatherer) prometheus.Gatherer) {
 	if m.scraped != nil {
-		m.also = f(m.scraped)
+		m.also = f(m.gatherer())
 	}
+}
+
+func (m *Metering) gatherer() prometheus.Gatherer {
+	if m.also != nil {
+		return m.also
+	}
+	return m.scraped
 }
 
 // Handler serves the metrics in Prometheus' formats; nil where they are not scraped.
@@ -127,11 +134,7 @@ func (m *Metering) Handler() http.Handler {
 	if m.scraped == nil {
 		return nil
 	}
-	var from prometheus.Gatherer = m.scraped
-	if m.also != nil {
-		from = m.also
-	}
-	return promhttp.HandlerFor(from, promhttp.HandlerOpts{
+	return promhttp.HandlerFor(m.gatherer(), promhttp.HandlerOpts{
 		ErrorLog: scrapeLog{m.log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes,
 	})
 }

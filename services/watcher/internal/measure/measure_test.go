@@ -96,6 +96,40 @@ func TestGaugesSayWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestLegacyMetricsOfNodes(t *testing.T) {
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	m, err := New(recorder, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Drives(true)
+	n := &clusterpb.Node{
+		Name: "n1", Labels: []*clusterpb.Label{{Key: labels.NodePool, Value: "default"}, {Key: labels.InstanceType, Value: "m5.large"}},
+		Capacity: []*clusterpb.Amount{{Resource: "cpu", Value: 2000}}, Allocatable: []*clusterpb.Amount{{Resource: "cpu", Value: 1900}},
+	}
+	events := []snapshot.Event{put(snapshot.Node, "n1", n)}
+	for id, daemon := range map[string]bool{"a/web": false, "kube-system/agent": true} {
+		class := &clusterpb.PodClass{Id: id, Daemon: daemon, Requests: []*clusterpb.Amount{{Resource: "cpu", Value: 250}}}
+		events = append(events, snapshot.Put(time.Time{}, snapshot.Object{
+			Kind: snapshot.Pod, ID: id, Hash: snapshot.Hash{1}, Payload: &clusterpb.Pod{Id: id, Node: "n1", Phase: clusterpb.PodPhase_POD_PHASE_RUNNING},
+			Class: &snapshot.Object{Kind: snapshot.PodClass, ID: id, Hash: snapshot.Hash{1}, Payload: class},
+		}))
+	}
+	m.Saw(snapshot.Batch{Events: events}.Fold(snapshot.Snapshot{}))
+	of := " arch= capacity_type= instance_type=m5.large node_name=n1 nodepool=default os= zone= resource_type=cpu: "
+	want := []string{
+		"karpenter_nodes_allocatable" + of + "1.9", "karpenter_nodes_system_overhead" + of + "0.1",
+		"karpenter_nodes_total_daemon_requests" + of + "0.25", "karpenter_nodes_total_pod_requests" + of + "0.5",
+	}
+	if d := cmp.Diff(want, metricstest.Series(t, m.Legacy(seen), "karpenter_", true)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	m.Drives(false)
+	if got := metricstest.Series(t, m.Legacy(seen), "karpenter_", true); len(got) > 0 {
+		t.Errorf("a watcher that does not drive shows %v", got)
+	}
+}
+
 func TestNothingIsMeasuredWithoutARecorder(t *testing.T) {
 	m, err := New(nil, time.Now)
 	if err != nil || m != nil {
