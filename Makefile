@@ -191,9 +191,10 @@ bench-growth: ## Measure how plans grow with the pods: processor time at 1k, 5k,
 	@KERF_GROWTH=$(or $(ONLY),all) go test -count=1 -v -run '^TestGrowth$$' ./services/planner/plan | grep -vE '^(=== |--- |PASS)'
 
 .PHONY: sim
-sim: ## Play a day in the life of a cluster, and draw it into docs/sim/day.svg (SEED=1; ARGS="-length 6h -pods 1000")
+sim: ## Play a day in the life of a cluster, drawn into docs/sim/day.svg, and a week of one on spot (SEED=1; ARGS="-length 6h -pods 1000" for the day)
 	@mkdir -p docs/sim && go build -o $(BIN)/sim ./test/sim/cmd/sim
 	@$(BIN)/sim -seed $(or $(SEED),1) -out docs/sim/day.svg $(ARGS)
+	@$(BIN)/sim -week -seed $(or $(SEED),1) -out $(BIN)/week.svg
 
 .PHONY: versus
 versus: ## Play loads on Kerf and on Karpenter's kwok provider, and compare (ARGS="-loads ramp -seeds 1 -sides kerf"; -help)

@@ -1,4 +1,4 @@
-// Package sim is a day in the life of a cluster that Kerf's planner runs: load that rises and falls, rollouts, spot
+// Package sim is a day, or several, in the life of a cluster that Kerf's planner runs: load that rises and falls, rollouts, spot
 // reclaims, capacity that runs out, drift, expiry, unhealthy nodes. It is discrete events on a heap and one seed, without real
 // time, network or goroutines; the same seed gives the same day to the byte.
 //

@@ -183,6 +183,9 @@ func (c *cluster) choose(p *pod) *node {
 		if c.cfg.Pack {
 			score = -score
 		}
+		if n.claim.RemovalDeferred { // its taint says PreferNoSchedule
+			score -= 10
+		}
 		if best == nil || score > most {
 			best, most = n, score
 		}

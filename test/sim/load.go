@@ -52,7 +52,10 @@ func (l *workload) class() string { return fmt.Sprintf("c-%s-%d", l.name, l.revi
 
 // addLoads draws workloads until there are as many pods as there are to be.
 func (c *cluster) addLoads() {
-	cpus := []int64{100, 150, 200, 250, 300, 400, 500, 500, 750, 1000, 1000, 1500, 2000}
+	cpus, workloads := []int64{100, 150, 200, 250, 300, 400, 500, 500, 750, 1000, 1000, 1500, 2000}, 45.0
+	if c.cfg.SpotFirst {
+		cpus, workloads = []int64{250, 500, 500, 1000, 1000, 1500, 2000, 2000, 3000, 4000, 6000}, 14
+	}
 	add := func(l *workload) {
 		l.revision, l.pods, l.zones = 1, map[string]*pod{}, map[string]int{}
 		c.loads = append(c.loads, l)
@@ -70,7 +73,7 @@ func (c *cluster) addLoads() {
 	for i, left := 0, float64(c.cfg.Pods); left > 0; i++ {
 		l := &workload{name: fmt.Sprintf("web-%02d", i), cpu: cpus[c.dice.IntN(len(cpus))], unavailable: -1}
 		l.memory = max(1, l.cpu*[]int64{1, 2, 2, 4, 4, 6}[c.dice.IntN(6)]*gib/1000/(128*mib)) * 128 * mib // as people write it
-		l.high = math.Ceil(float64(c.cfg.Pods) / 45 * math.Exp(c.dice.NormFloat64()*0.7))
+		l.high = math.Ceil(float64(c.cfg.Pods) / workloads * math.Exp(c.dice.NormFloat64()*0.7))
 		l.low = math.Max(2, math.Floor(l.high*(0.25+0.35*c.dice.Float64())))
 		l.high = math.Max(l.high, l.low)
 		l.peak = 0.58 + 0.08*c.dice.NormFloat64()
@@ -82,10 +85,16 @@ func (c *cluster) addLoads() {
 		case 8:
 			l.spread, l.high, l.low = "host", math.Min(l.high, float64(c.cfg.Pods)/120+2), 2
 		case 0, 4, 7:
-			l.onDemand = true
+			l.onDemand = !c.cfg.SpotFirst
 		}
 		if i%2 == 0 {
 			l.unavailable = []int{25, 34, 50}[c.dice.IntN(3)]
+		}
+		if c.cfg.SpotFirst {
+			l.unavailable = 1 // per cent, rounded up: one pod
+			if i%2 == 1 && l.spread == "" {
+				l.spread = "zone"
+			}
 		}
 		l.starts = c.jitter(4*time.Second, 25*time.Second)
 		left -= l.high
@@ -132,6 +141,9 @@ func (c *cluster) addDaemons() {
 	}
 }
 
+// weekend is how much of what load rises by on other days it rises by on Saturday and Sunday.
+const weekend = 0.4
+
 // stabilize is how many minutes scaling down waits, as HorizontalPodAutoscalers do.
 const stabilize = 5
 
@@ -139,6 +151,9 @@ const stabilize = 5
 func (c *cluster) scale(l *workload) {
 	at := float64(c.now.Sub(midnight())) / float64(c.cfg.Length)
 	rise := 0.5 + 0.5*math.Cos(2*math.Pi*(at-l.peak))
+	if int(at)%7 >= 5 {
+		rise *= weekend
+	}
 	l.noise = 0.95*l.noise + 0.008*c.dice.NormFloat64()
 	want := (l.low + (l.high-l.low)*rise) * (1 + l.noise)
 	if l.low == l.high {

@@ -177,6 +177,13 @@ func (c *cluster) carryOut(p *model.Plan) {
 	for _, pl := range p.Placements {
 		c.hint(pl)
 	}
+	for i := range p.Nodes {
+		cl := c.claims[string(p.Nodes[i].Claim)]
+		if d := p.Nodes[i].Deferred; cl != nil && d != nil && *d != cl.RemovalDeferred {
+			cl.RemovalDeferred = *d
+			c.touchClaim(cl)
+		}
+	}
 	groups := make(map[model.DisruptionID]*group)
 	for i := range p.Disruptions {
 		groups[p.Disruptions[i].ID] = c.accept(&p.Disruptions[i])

@@ -31,8 +31,17 @@ func offerID(t model.TypeName, zone string, ct model.CapacityType) string {
 	return string(t) + "/" + zone + "/" + ct.String() + "/"
 }
 
-// newMarket has ten families in four sizes and three zones, at list prices of us-east-1; spot is cheaper by the dice.
-func newMarket(r *rand.Rand) *market {
+// sizes are those of nodes.
+func (cfg *Config) sizes() []string {
+	sizes := []string{"large", "xlarge", "2xlarge", "4xlarge", "8xlarge"}
+	if !cfg.SpotFirst {
+		sizes = sizes[:4]
+	}
+	return sizes
+}
+
+// newMarket has ten families in some sizes and three zones, at list prices of us-east-1; spot is cheaper by the dice.
+func newMarket(r *rand.Rand, sizes []string) *market {
 	m := &market{
 		zones: []string{"us-east-1a", "us-east-1b", "us-east-1c"}, byName: map[string]*model.InstanceType{},
 		offers: map[string]*model.Offering{}, soldOut: map[string]time.Time{},
@@ -54,7 +63,7 @@ func newMarket(r *rand.Rand) *market {
 		{"r6a", 113400, 16},
 	}
 	for _, f := range families {
-		for i, size := range []string{"large", "xlarge", "2xlarge", "4xlarge"} {
+		for i, size := range sizes {
 			times := int64(1) << i
 			name := f.name + "." + size
 			m.types = append(m.types, model.InstanceType{
@@ -109,8 +118,8 @@ func (c *cluster) addPools() {
 		Images: []model.MachineImage{{ID: "ami-1", Name: "image-1", CreateTime: midnight().Add(-240 * time.Hour)}},
 	}
 	quiet := time.Duration(0)
-	old := time.Duration(0.75 * float64(c.cfg.Length))
-	sizes := in(labels.InstanceSize, "large", "xlarge", "2xlarge", "4xlarge")
+	old := time.Duration(0.75 * float64(c.cfg.whole()))
+	sizes := in(labels.InstanceSize, c.cfg.sizes()...)
 	pool := func(name string, weight int32, types ...string) model.NodePool {
 		return model.NodePool{
 			Name: model.PoolName(name), Weight: weight, NodeClass: "default", Hash: name + "-1", ConsolidationPolicy: model.WhenEmptyOrUnderutilized,
@@ -129,6 +138,9 @@ func (c *cluster) addPools() {
 		},
 	}
 	steady.Budgets = []model.DisruptionBudget{{Count: 15, IsPercent: true}}
+	if c.cfg.SpotFirst {
+		general.Budgets = []model.DisruptionBudget{{Count: 10, IsPercent: true}}
+	}
 	c.pools = []model.NodePool{general, steady}
 }
 

@@ -28,7 +28,12 @@ func causeInk(w cause) string {
 // Picture draws the day as an SVG: what it cost beside the bound, pods and nodes, evictions, and what happened. The same
 // day gives the same bytes.
 func (d *Day) Picture() []byte {
-	p := &picture{day: d}
+	day := *d
+	if d.Config.Days > 1 { // no one sees single minutes in a week
+		const every = 5
+		day.Samples = slices.DeleteFunc(slices.Clone(d.Samples), func(s Sample) bool { return s.At.Minute()%every != 0 })
+	}
+	p := &picture{day: &day}
 	fmt.Fprintf(p, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="system-ui,Segoe UI,Helvetica,Arial,sans-serif" font-size="12" fill="%s">`,
 		canvas, pictureHeight, ink)
 	fmt.Fprintf(p, "\n<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", canvas, pictureHeight)
@@ -55,7 +60,7 @@ func (p *picture) text(x, y float64, attributes, text string) {
 
 // x is where a time is.
 func (p *picture) x(at time.Time) float64 {
-	return left + float64(at.Sub(midnight()))/float64(p.day.Config.Length)*(right-left)
+	return left + float64(at.Sub(midnight()))/float64(p.day.Config.whole())*(right-left)
 }
 
 // head tells the day in a few large figures.
@@ -65,9 +70,9 @@ func (p *picture) head() {
 	for _, s := range d.Samples {
 		high = max(high, s.Nodes)
 	}
-	p.text(left, 34, `font-size="20" font-weight="600"`, fmt.Sprintf("A day of a cluster with Kerf's planner: %d nodes at the peak", high))
+	p.text(left, 34, `font-size="20" font-weight="600"`, fmt.Sprintf("%s of a cluster with Kerf's planner: %d nodes at the peak", d.Config.title(), high))
 	figures := []struct{ value, name, ink string }{
-		{fmt.Sprintf("$%.2f", d.Cost), "for the day", costInk},
+		{fmt.Sprintf("$%.2f", d.Cost), "for all of it", costInk},
 		{fmt.Sprintf("+%.1f %%", d.Over()*100), "over the clairvoyant bound", boundInk},
 		{fmt.Sprint(d.Violations()), "rules broken, by two counts", p.verdict(d.Violations())},
 		{fmt.Sprint(d.MovedTwice), "pods moved twice in 30 min", p.verdict(d.MovedTwice)},
@@ -116,11 +121,18 @@ func (p *picture) chart(top, height, most float64, what, unit string) chart {
 		fmt.Fprintf(p, "<path d=\"M%d %.1fH%d\" stroke=\"%s\"/>\n", left, ch.y(v), right, grid)
 		p.text(left-8, ch.y(v)+4, fmt.Sprintf(`text-anchor="end" fill="%s"`, dim), fmt.Sprintf("%s%g", unit, v))
 	}
-	for i := 0; i <= 12; i++ {
-		at := midnight().Add(p.day.Config.Length * time.Duration(i) / 12)
+	ticks := 12
+	if days := p.day.Config.Days; days > 1 {
+		ticks = days
+	}
+	for i := 0; i <= ticks; i++ {
+		at := midnight().Add(p.day.Config.whole() * time.Duration(i) / time.Duration(ticks))
 		fmt.Fprintf(p, "<path d=\"M%.1f %.1fv4\" stroke=\"%s\"/>\n", p.x(at), top+height, dim)
 		label := at.Format("15:04")
-		if i == 12 && p.day.Config.Length == 24*time.Hour {
+		switch {
+		case p.day.Config.Days > 1:
+			label = at.Format("Mon 15:04")
+		case i == ticks && p.day.Config.Length == 24*time.Hour:
 			label = "24:00"
 		}
 		p.text(p.x(at), top+height+17, fmt.Sprintf(`text-anchor="middle" fill="%s"`, dim), label)
@@ -228,7 +240,7 @@ func (p *picture) evictions() {
 		}
 		most = max(most, sum)
 	}
-	span := p.day.Config.Length / bins
+	span := p.day.Config.whole() / bins
 	ch := p.chart(evictTop, evictHeight, float64(most), fmt.Sprintf("Evictions in each %s", short(span)), "")
 	width := float64(right-left)/bins - 1.5
 	for i, b := range p.day.bins {

@@ -118,7 +118,7 @@ func (d *Day) drained(c *cluster, cl *claim, since time.Time) {
 	}
 }
 
-// bins of evictions are as long as a ninety-sixth of the day.
+// bins of evictions are as long as a ninety-sixth of the run.
 const bins = 96
 
 func (d *Day) evicted(at time.Time, why cause) {
@@ -129,7 +129,7 @@ func (d *Day) evicted(at time.Time, why cause) {
 	if d.bins == nil {
 		d.bins = make([][causes]int, bins)
 	}
-	d.bins[min(bins-1, int(at.Sub(midnight())*bins/d.Config.Length))][why]++
+	d.bins[min(bins-1, int(at.Sub(midnight())*bins/d.Config.whole()))][why]++
 }
 
 // meter sums up what nodes cost an hour at several moments of a minute.
@@ -250,6 +250,26 @@ func (d *Day) finish() {
 	}
 }
 
+// title says how long the run is.
+func (cfg *Config) title() string {
+	switch {
+	case cfg.Days <= 1:
+		return "A day of " + cfg.Length.String()
+	case cfg.Days == 7 && cfg.Length == 24*time.Hour:
+		return "A week"
+	}
+	return fmt.Sprintf("%d days of %s", cfg.Days, cfg.Length)
+}
+
+// perPodDay is how often something happened to a pod in 24 hours, on average.
+func (d *Day) perPodDay(times int) float64 {
+	minutes := 0
+	for _, s := range d.Samples {
+		minutes += s.Pods
+	}
+	return float64(times) / max(1, float64(minutes)) * 24 * 60
+}
+
 // quantile of durations; 0 of none.
 func quantile(list []time.Duration, part float64) time.Duration {
 	if len(list) == 0 {
@@ -270,7 +290,7 @@ func (d *Day) Print(w io.Writer) error {
 		high, low, podsHigh, podsLow = max(high, s.Nodes), min(low, s.Nodes), max(podsHigh, s.Pods), min(podsLow, s.Pods)
 	}
 	price := model.Or(d.Config.Policy.EvictionPrice, model.DefaultEvictionPrice)
-	fmt.Fprintf(t, "A day of %s, seed %d; moving a pod weighs $%.4f\n", d.Config.Length, d.Config.Seed, float64(price)/1e6)
+	fmt.Fprintf(t, "%s, seed %d; moving a pod weighs $%.4f\n", d.Config.title(), d.Config.Seed, float64(price)/1e6)
 	row("nodes, pods", "%d to %d, %d to %d", low, high, podsLow, podsHigh)
 	if d.Bound > 0 {
 		row("cost", "$%.2f; clairvoyant bound $%.2f; over it %.2f %%", d.Cost, d.Bound, d.Over()*100)
@@ -294,6 +314,8 @@ func (d *Day) Print(w io.Writer) error {
 		all += d.Evictions[w]
 	}
 	row("evictions", "%d: %s", all, strings.Join(parts, ", "))
+	chosen := d.Evictions[forMoney] + d.Evictions[forDrift] + d.Evictions[forAge]
+	row("for each pod and 24 h", "%.2f, by choice %.2f, for money %.2f", d.perPodDay(all), d.perPodDay(chosen), d.perPodDay(d.Evictions[forMoney]))
 	row("rollouts, reclaims", "%d, %d", d.RollOuts, d.reclaims)
 	row("pods wait for a node", "half %s, 95 %% %s, all %s", quantile(d.waits, 0.5), quantile(d.waits, 0.95), quantile(d.waits, 1))
 	row("those moved by choice", "half %s, 95 %% %s, all %s", quantile(d.displacedWaits, 0.5), quantile(d.displacedWaits, 0.95),

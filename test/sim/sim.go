@@ -13,8 +13,14 @@ import (
 // Config is what kind of day it is.
 type Config struct {
 	Seed uint64
-	// Length is how long the day is: load rises and falls once in it, and its events come at parts of it.
+	// Length is how long a day is: load rises and falls once in it.
 	Length time.Duration
+	// Days is how many there are, from a Monday on; 0 is one. On the last two of seven there is less load. What happens once
+	// comes at parts of all of them, what happens now and then comes as often each day.
+	Days int
+	// SpotFirst makes the cluster a shop that runs on spot: all but what must not be interrupted may run there, half of the
+	// workloads are spread over zones, disruption budgets let one pod of a workload go at a time, nodes have up to 32 cores.
+	SpotFirst bool
 	// Pods is about how many pods there are when load is highest.
 	Pods int
 	// Policy is Kerf's.
@@ -32,16 +38,25 @@ type Config struct {
 	Tamper func(s *model.Snapshot, p *model.Plan)
 }
 
+// Week is a week of a shop that runs on spot: 15 to 20 nodes when load is highest, half of them at night. Moving a pod weighs
+// what it does by default.
+func Week(seed uint64) Config {
+	return Config{Seed: seed, Length: 24 * time.Hour, Days: 7, Pods: 60, SpotFirst: true, BoundEvery: time.Hour}
+}
+
+// whole is how long all days are.
+func (cfg *Config) whole() time.Duration { return cfg.Length * time.Duration(max(1, cfg.Days)) }
+
 // warmUp is how long the cluster runs before the day begins, for its first nodes to come.
 const warmUp = time.Hour
 
 // midnight is when the day begins, a Monday.
 func midnight() time.Time { return time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC) }
 
-// Run plays a day.
+// Run plays a day, or several.
 func Run(cfg Config) (*Day, error) {
 	c := newCluster(cfg)
-	end := midnight().Add(cfg.Length)
+	end := midnight().Add(cfg.whole())
 	for c.events.Len() > 0 && c.err == nil {
 		e := heap.Pop(&c.events).(event) //nolint:forcetypeassert // nothing else is pushed
 		if e.at.After(end) {
@@ -106,7 +121,7 @@ func newCluster(cfg Config) *cluster {
 		ledger: newLedger(), day: newDay(cfg),
 	}
 	c.eyes = &eyes{c: c}
-	c.market = newMarket(c.rng)
+	c.market = newMarket(c.rng, cfg.sizes())
 	c.addPools()
 	c.addLoads()
 	c.addDaemons()
@@ -137,9 +152,9 @@ func (c *cluster) clock() string { return clock(c.now) }
 
 func clock(t time.Time) string { return t.Format("15:04:05") }
 
-// part is a moment of the day: 0 is its beginning, 1 its end.
+// part is a moment of the run: 0 is its beginning, 1 its end.
 func (c *cluster) part(p float64) time.Time {
-	return midnight().Add(time.Duration(p * float64(c.cfg.Length))).Truncate(time.Minute)
+	return midnight().Add(time.Duration(p * float64(c.cfg.whole()))).Truncate(time.Minute)
 }
 
 // jitter is a duration between two.

@@ -44,6 +44,23 @@ func TestNoWorkloadIsHurt(t *testing.T) {
 	}
 }
 
+// TestSeveralDaysOnSpotHurtNoWorkload plays seven short days of the cluster that Week is of.
+func TestSeveralDaysOnSpotHurtNoWorkload(t *testing.T) {
+	t.Parallel()
+	cfg := sim.Week(1)
+	cfg.Length, cfg.Pods, cfg.BoundEvery = 30*time.Minute, 40, 0
+	d := play(t, cfg)
+	if n := d.Violations(); n > 0 {
+		t.Errorf("rules were broken %d times:\n%s", n, strings.Join(d.Broken, "\n"))
+	}
+	if len(d.Samples) < 7*30 || d.Decisions["Underutilized"] == 0 {
+		t.Errorf("hardly anything happened:\n%s", report(t, d))
+	}
+	if text := report(t, d); !strings.HasPrefix(text, "7 days of 30m0s, seed 1") {
+		t.Errorf("the report is of something else:\n%s", text)
+	}
+}
+
 func TestTheSameSeedIsTheSameDay(t *testing.T) {
 	t.Parallel()
 	cfg := brief(9)

@@ -1,4 +1,4 @@
-// Command sim plays a day in the life of a cluster, draws it, and prints what came of it.
+// Command sim plays a day or a week in the life of a cluster, draws it, and prints what came of it.
 package main
 
 import (
@@ -22,6 +22,7 @@ func main() {
 
 func run() error {
 	cfg := sim.Config{}
+	week := flag.Bool("week", false, "play a week of a smaller cluster that runs on spot; of what else is said the seed, -scatter and -pack count")
 	flag.Uint64Var(&cfg.Seed, "seed", 1, "the `dice`")
 	flag.DurationVar(&cfg.Length, "length", 24*time.Hour, "how `long` the day is")
 	flag.IntVar(&cfg.Pods, "pods", 2600, "about how `many` pods there are at the peak")
@@ -31,6 +32,11 @@ func run() error {
 	cfg.Policy.EvictionPrice = flag.Int64("eviction-price", evictionPrice, "what moving a pod weighs, in `micro-dollars`")
 	out := flag.String("out", "", "draw the day into a `file` (SVG)")
 	flag.Parse()
+	if *week {
+		of := sim.Week(cfg.Seed)
+		of.Scatter, of.Pack = cfg.Scatter, cfg.Pack
+		cfg = of
+	}
 	began := time.Now()
 	d, err := sim.Run(cfg)
 	if err != nil {
