@@ -3,6 +3,7 @@ package market
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -39,17 +40,21 @@ func clashOf(w *view.World, p *view.Pool, byType map[model.TypeName][]*model.Off
 	for _, t := range p.Catalog.Types {
 		c.add(w, t, byType[t.Name])
 	}
-	best, count := uint64(0), 0
-	for broken, n := range c.types {
-		fewer := cmp.Compare(bits.OnesCount64(broken), bits.OnesCount64(best))
-		if count == 0 || cmp.Or(fewer, cmp.Compare(count, n), cmp.Compare(broken, best)) < 0 {
-			best, count = broken, n
-		}
-	}
-	if count == 0 || best == 0 {
+	ways := slices.SortedFunc(maps.Keys(c.types), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(bits.OnesCount64(a), bits.OnesCount64(b)), cmp.Compare(c.types[b], c.types[a]), cmp.Compare(a, b))
+	})
+	if len(ways) == 0 || ways[0] == 0 {
 		return model.Reason{}
 	}
-	return c.reason(best, count)
+	text := c.but(ways[0])
+	if len(ways) > 1 && bits.OnesCount64(ways[1]) == bits.OnesCount64(ways[0]) {
+		text += "; " + c.but(ways[1]) // two rules that exclude each other
+	}
+	return model.Reason{
+		Code: model.CodeRequirements, Subject: "nodepool/" + string(p.Name),
+		Message: "no instance type and zone satisfies both the pool and its node class; " + text,
+		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
+	}
 }
 
 // add looks how near a type comes, where it is sold in the class's zones.
@@ -108,7 +113,8 @@ func (c *clash) place(w *view.World, o *model.Offering) (broken uint64) {
 	return broken
 }
 
-func (c *clash) reason(broken uint64, count int) model.Reason {
+// but is how many types would do, but for some rules.
+func (c *clash) but(broken uint64) string {
 	var names []string
 	for i, r := range c.rules {
 		if broken&(1<<i) != 0 {
@@ -119,14 +125,10 @@ func (c *clash) reason(broken uint64, count int) model.Reason {
 		names = append(names, "the images of EC2NodeClass "+string(c.pool.Class.Name))
 	}
 	types := "1 instance type"
-	if count > 1 {
+	if count := c.types[broken]; count > 1 {
 		types = fmt.Sprintf("%d instance types", count)
 	}
-	return model.Reason{
-		Code: model.CodeRequirements, Subject: "nodepool/" + string(c.pool.Name),
-		Message: fmt.Sprintf("no instance type and zone satisfies both the pool and its node class; %s would, but for %s", types, strings.Join(names, " and ")),
-		Remedy:  "widen spec.template.spec.requirements of the pool, or the node class's subnets and images",
-	}
+	return types + " would, but for " + strings.Join(names, " and ")
 }
 
 // question asks whether a value was meant that there is, where the rule lists one that there is not.
