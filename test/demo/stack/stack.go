@@ -197,17 +197,8 @@ func (s *Stack) startServices(ctx context.Context) error {
 	if err := s.dial(); err != nil {
 		return err
 	}
-	names := []string{planner, actuator, watcher}
-	if s.opts.Standby {
-		names = append(names, ActuatorStandby, WatcherStandby)
-	}
-	for _, name := range names {
-		file, err := s.writeConfig(name)
-		if err != nil {
-			return err
-		}
-		env := append([]string{"AWS_ACCESS_KEY_ID=demo", "AWS_SECRET_ACCESS_KEY=demo", "AWS_EC2_METADATA_DISABLED=true"}, s.opts.Env...)
-		if err := s.run(name, s.Bin(strings.TrimSuffix(name, "-standby")), []string{"-config", file}, env); err != nil {
+	for _, name := range []string{planner, actuator, watcher} {
+		if err := s.startService(name); err != nil {
 			return err
 		}
 	}
@@ -216,9 +207,29 @@ func (s *Stack) startServices(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.opts.Standby { // only now, so that they stand by
+		time.Sleep(standbyAfter)
+		for _, name := range []string{ActuatorStandby, WatcherStandby} {
+			if err := s.startService(name); err != nil {
+				return err
+			}
+		}
+	}
 	s.opts.Started("kerf", fmt.Sprintf("watcher %s, planner %s, actuator %s %s",
 		address(s.ports.watcher), address(s.ports.planner), address(s.ports.actuator), took(began)))
 	return nil
+}
+
+// standbyAfter is how long the first ones may take to lead and to drive.
+const standbyAfter = 3 * time.Second
+
+func (s *Stack) startService(name string) error {
+	file, err := s.writeConfig(name)
+	if err != nil {
+		return err
+	}
+	env := append([]string{"AWS_ACCESS_KEY_ID=demo", "AWS_SECRET_ACCESS_KEY=demo", "AWS_EC2_METADATA_DISABLED=true"}, s.opts.Env...)
+	return s.run(name, s.Bin(strings.TrimSuffix(name, "-standby")), []string{"-config", file}, env)
 }
 
 func took(began time.Time) string { return fmt.Sprintf("(%.1fs)", time.Since(began).Seconds()) }

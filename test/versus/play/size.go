@@ -32,7 +32,7 @@ const (
 	// idle is for how long nothing is asked for, so that it can be seen what the services use then.
 	idle = 45 * time.Second
 	// sizeSettled is for how many seconds nothing may have happened before that.
-	sizeSettled = 10.0
+	sizeSettled = 20.0
 	burstPods   = 2000
 	// atOnce is how many claims the second step launches at once, of a cluster that is large enough.
 	atOnce   = 2000
@@ -78,9 +78,9 @@ func (s *Stage) grow(ctx context.Context, name string, from, to int, held bool) 
 		return err
 	}
 	if held {
-		err := harness.Until(ctx, fmt.Sprintf("%d pods to wait", to-from), sizeLimit, func(context.Context) (string, bool) {
-			_, waiting := s.Watch.Count()
-			return fmt.Sprintf("%d wait", waiting), waiting == to-from
+		err := harness.Until(ctx, fmt.Sprintf("%d pods", to), sizeLimit, func(context.Context) (string, bool) {
+			all, waiting := s.Watch.Count()
+			return fmt.Sprintf("%d pods, %d wait", all, waiting), all == to
 		})
 		if err != nil {
 			return err
