@@ -116,7 +116,8 @@ func (s *Stage) planOf(ctx context.Context, stdin []byte, args ...string) ([]str
 		return nil, err
 	}
 	var resp plannerpb.PlanResponse
-	if err := protojson.Unmarshal(out, &resp); err != nil {
+	// Beside the plan there may be warnings, which are no part of it.
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(out, &resp); err != nil {
 		return nil, fmt.Errorf("kerf plan -o json: %w", err)
 	}
 	var lines []string
