@@ -79,7 +79,7 @@ func TestPodState(t *testing.T) {
 	on := func(node string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = node } }
 	phase := func(ph corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = ph } }
 	note := func(key, value string) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
+		return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value) }
 	}
 	started := func(p *corev1.Pod) { p.Status.StartTime = new(metav1.NewTime(start().Add(time.Hour))) }
 	minute := timestamppb.New(start().Add(time.Minute))

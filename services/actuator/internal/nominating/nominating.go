@@ -211,7 +211,8 @@ func (x *Nominations) Around(
 	}
 }
 
-// keep nominates again what the scheduler has taken back, until all pods have a node or it is late.
+// keep nominates again what the scheduler has taken back, until all pods have a node, it is late, or an API server that has too
+// much to do refuses: with thousands of nodes it would get nothing else done.
 func (x *Nominations) keep(ctx context.Context, node model.NodeName, list []cluster.Nomination, w nominate.World) {
 	for range keepTimes {
 		select {
@@ -226,8 +227,8 @@ func (x *Nominations) keep(ctx context.Context, node model.NodeName, list []clus
 		if len(list) == 0 {
 			return
 		}
-		if again := nominate.Again(list, w); len(again) > 0 {
-			x.nominate(ctx, node, again)
+		if again := nominate.Again(list, w); len(again) > 0 && !x.nominate(ctx, node, again) {
+			return
 		}
 	}
 }
@@ -299,13 +300,16 @@ func without(list []cluster.Nomination, pods map[model.PodID]bool) []cluster.Nom
 	return slices.DeleteFunc(slices.Clone(list), func(n cluster.Nomination) bool { return pods[n.Pod.ID] })
 }
 
-func (x *Nominations) nominate(ctx context.Context, node model.NodeName, list []cluster.Nomination) {
+// nominate says whether all could be written.
+func (x *Nominations) nominate(ctx context.Context, node model.NodeName, list []cluster.Nomination) bool {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, mostNominating)
 	defer cancel()
 	if err := x.cfg.Nominator.Nominate(ctx, list); err != nil {
 		x.cfg.Log.WarnContext(ctx, "nominate", "node", node, "pods", len(list), "took", time.Since(began), "error", err)
+		return false
 	}
+	return true
 }
 
 func (x *Nominations) world() nominate.World {
