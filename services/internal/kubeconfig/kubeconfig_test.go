@@ -1,6 +1,7 @@
 package kubeconfig_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,10 +46,8 @@ func TestLoadAsKubectlDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECONFIG", tt.env)
 			cfg, err := kubeconfig.Load(tt.path, tt.context)
-			got := ""
-			if err != nil {
-				got = err.Error()
-			} else {
+			got := fmt.Sprint(err)
+			if err == nil {
 				got = cfg.Host
 			}
 			if !strings.Contains(got, tt.want) {

@@ -208,7 +208,11 @@ func (s *Stack) startServices(ctx context.Context) error {
 		}
 	}
 	if s.opts.Standby { // only now, so that they stand by
-		time.Sleep(standbyAfter)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(standbyAfter):
+		}
 		for _, name := range []string{ActuatorStandby, WatcherStandby} {
 			if err := s.startService(name); err != nil {
 				return err

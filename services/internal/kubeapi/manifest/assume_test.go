@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -31,14 +32,16 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 	}{
 		"a pool without its class": {
 			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: c}}}}\n",
-			[]string{"a>c", "c"}, []string{"NodePool a: spec.template.spec.nodeClassRef: EC2NodeClass c is not among the files; assumed: a plain one"},
+			[]string{"a>c", "c"},
+			[]string{"NodePool a: spec.template.spec.nodeClassRef: EC2NodeClass c is not among the files; assumed: a plain one"},
 		},
 		"an old pool without its class, with kubelet settings": {
 			oldPool("a", "c", ", kubelet: {maxPods: 1}"), []string{"a>c", "c:kubelet"}, []string{"EC2NodeClass c is not among the files"},
 		},
 		"old pools of one class that want different kubelets": {
 			oldPool("a", "c", ", kubelet: {maxPods: 1}") + "---\n" + oldPool("b", "c", "") + "---\n" + oldClass("c", "  amiFamily: AL2\n"),
-			[]string{"a>c", "b>c-b", "c:kubelet", "c-b"}, []string{"NodePool b: spec.template.spec.kubelet: other pools of EC2NodeClass c have other settings; assumed: a class of its own, c-b"},
+			[]string{"a>c", "b>c-b", "c:kubelet", "c-b"},
+			[]string{"NodePool b: spec.template.spec.kubelet: other pools of EC2NodeClass c have other settings; assumed: a class of its own, c-b"},
 		},
 		"a class without a role": {
 			strings.Replace(oldClass("c", "  amiFamily: AL2\n"), "  role: r\n", "", 1), []string{"c"}, []string{"EC2NodeClass c: spec.role: is missing; assumed"},
@@ -48,7 +51,8 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 			aProvisioner + "  weight: 1\n", []string{"a>a", "a"}, []string{"spec.providerRef: name the AWSNodeTemplate", "EC2NodeClass a is not among the files"},
 		},
 		"a provisioner with its settings inside": {
-			aProvisioner + "  provider: {launchTemplate: x, subnetSelector: {a: b}}\n", []string{"a>a", "a"},
+			aProvisioner + "  provider: {launchTemplate: x, subnetSelector: {a: b}}\n",
+			[]string{"a>a", "a"},
 			[]string{"spec.provider.launchTemplate: launch templates", "spec.provider.instanceProfile: it came from the setting"},
 		},
 		"a profile from the settings": {aTemplate + "  securityGroupSelector: {a: b}\n", []string{"a"}, []string{"spec.instanceProfile: it came from the setting aws.defaultInstanceProfile"}},
@@ -57,7 +61,8 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 		"a Rollout": {
 			strings.NewReplacer("apps/v1", "argoproj.io/v1alpha1", "Deployment", "Rollout", "{selector", "{replicas: 3, strategy: {canary: {}}, selector").Replace(aDeployment) +
 				"---\n" + strings.ReplaceAll(aScaler, "kind: Deployment", "kind: Rollout"),
-			[]string{"web=4"}, []string{"Rollout web: planned for as a Deployment", "assumed: 4"},
+			[]string{"web=4"},
+			[]string{"Rollout web: planned for as a Deployment", "assumed: 4"},
 		},
 		"a Rollout of a Deployment": {
 			"apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: a}\nspec: {workloadRef: {kind: Deployment, name: web}}\n", nil,
@@ -88,7 +93,7 @@ func TestWhatIsMissingIsAssumed(t *testing.T) {
 				case *appsv1.Deployment:
 					text := o.Name
 					if o.Spec.Replicas != nil {
-						text += "=" + string('0'+rune(*o.Spec.Replicas))
+						text += "=" + strconv.Itoa(int(*o.Spec.Replicas))
 					}
 					got = append(got, text)
 				}

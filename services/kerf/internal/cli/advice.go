@@ -22,8 +22,9 @@ var errNoAdvice = errors.New("no advice")
 
 // search is a search for advice: bounded in time, with its progress on a terminal, and over when the user interrupts it.
 type search struct {
-	ctx context.Context
 	std IO
+	// over says that the user has interrupted it.
+	over func() bool
 	// step is how long the longest plan took; limit is when none must be under way, zero for never.
 	step  time.Duration
 	limit time.Time
@@ -46,7 +47,7 @@ func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanReque
 	if err != nil {
 		return nil, "", fmt.Errorf("look for advice: %w", err)
 	}
-	s := &search{ctx: ctx, std: std, step: took, last: std.Now()}
+	s := &search{std: std, over: func() bool { return ctx.Err() != nil }, step: took, last: std.Now()}
 	if p.adviceTime > 0 {
 		s.limit = s.last.Add(p.adviceTime)
 	}
@@ -73,7 +74,7 @@ func (s *search) stop() bool {
 	s.last = now
 	s.tried++
 	s.late = s.late || (!s.limit.IsZero() && now.Add(s.step).After(s.limit))
-	if s.late || s.ctx.Err() != nil {
+	if s.late || s.over() {
 		return true
 	}
 	s.progress(fmt.Sprintf("looking for advice: change %d", s.tried))
@@ -82,7 +83,7 @@ func (s *search) stop() bool {
 
 // progress shows one line in the place of the one before, where people watch.
 func (s *search) progress(line string) {
-	if f, ok := s.std.Err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && s.ctx.Err() == nil {
+	if f, ok := s.std.Err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !s.over() {
 		fmt.Fprintf(f, "\r\x1b[K%s", line)
 	}
 }

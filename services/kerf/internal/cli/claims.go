@@ -40,7 +40,7 @@ func newClaims(std IO) *cobra.Command {
 			return err
 		}
 		if out.json() {
-			return out.print(std.Out, func(w io.Writer) error { return render.JSON(w, resp) })
+			return out.write(std.Out, func(w io.Writer) error { return render.JSON(w, resp) })
 		}
 		return render.Claims(std.Out, resp.GetClaims(), std.Now(), std.style())
 	}

@@ -182,8 +182,8 @@ func addOutput(c *cobra.Command, people string) *outputFlag {
 	return o
 }
 
-// print writes what asJSON writes, as YAML where that is asked for: a document each time.
-func (o *outputFlag) print(w io.Writer, asJSON func(io.Writer) error) error {
+// write writes what asJSON writes, as YAML where that is asked for: a document each time.
+func (o *outputFlag) write(w io.Writer, asJSON func(io.Writer) error) error {
 	if o.value != outputYAML {
 		return asJSON(w)
 	}

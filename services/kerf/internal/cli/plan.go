@@ -249,7 +249,7 @@ func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in
 	}
 	view.Advice = found
 	if p.out.json() {
-		err = p.out.print(std.Out, func(w io.Writer) error {
+		err = p.out.write(std.Out, func(w io.Writer) error {
 			if p.explain != "" {
 				return render.ExplainJSON(w, view, p.explain)
 			}

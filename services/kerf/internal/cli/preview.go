@@ -59,7 +59,7 @@ func (p *planFlags) preview(ctx context.Context, std IO, decide preview.Decider,
 	}
 	out.Changes, out.Assumed, out.Policy = c.edited.Changes, c.edited.Assumed, c.policy
 	if p.out.json() {
-		err = p.out.print(std.Out, func(w io.Writer) error { return preview.PrintJSON(w, out) })
+		err = p.out.write(std.Out, func(w io.Writer) error { return preview.PrintJSON(w, out) })
 	} else {
 		err = preview.Print(std.Out, out, std.style())
 	}

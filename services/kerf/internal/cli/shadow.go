@@ -124,7 +124,7 @@ func (s *shadowFlags) run(cmd *cobra.Command, std IO) error {
 func (s *shadowFlags) report(std IO, r shadow.Report, before *shadow.Report) error {
 	switch {
 	case s.plan.out.json():
-		return s.plan.out.print(std.Out, func(w io.Writer) error { return render.ShadowJSON(w, r) })
+		return s.plan.out.write(std.Out, func(w io.Writer) error { return render.ShadowJSON(w, r) })
 	case s.once:
 		if err := render.Shadow(std.Out, shadow.Report{Time: r.Time, Snapshot: r.Snapshot, Run: r.Run}, nil, std.style()); err != nil {
 			return err

@@ -23,7 +23,7 @@ func newVersion(std IO) *cobra.Command {
 			_, err := fmt.Fprintf(std.Out, "kerf %s\n", v)
 			return err
 		}
-		return out.print(std.Out, func(w io.Writer) error {
+		return out.write(std.Out, func(w io.Writer) error {
 			e := json.NewEncoder(w)
 			e.SetIndent("", "  ")
 			return e.Encode(struct {

@@ -13,22 +13,7 @@ import (
 // unknownValues warns of values of pools' requirements that nothing in the catalogue has: beside others that are known they
 // would go unnoticed.
 func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, w World) []string {
-	known := map[string]map[string]bool{
-		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
-		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true},
-	}
-	for _, c := range inv.snapshot.GetCatalogs() {
-		for _, t := range c.GetInstanceTypes() {
-			for _, l := range t.GetLabels() {
-				if values := known[l.GetKey()]; values != nil {
-					values[l.GetValue()] = true
-				}
-			}
-		}
-	}
-	for _, z := range w.Catalog.Zones {
-		known[labels.Zone][z.Name] = true
-	}
+	known := inv.known(w)
 	var out []string
 	for _, p := range pools {
 		for i, r := range p.Spec.Template.Spec.Requirements {
@@ -45,6 +30,27 @@ func (inv *inventory) unknownValues(pools []*karpenterv1.NodePool, w World) []st
 		}
 	}
 	return out
+}
+
+// known are the values that there are, by label.
+func (inv *inventory) known(w World) map[string]map[string]bool {
+	known := map[string]map[string]bool{
+		labels.InstanceType: {}, labels.InstanceFamily: {}, labels.InstanceCategory: {}, labels.InstanceSize: {}, labels.Zone: {},
+		labels.Arch: {"amd64": true, "arm64": true}, labels.OS: {"linux": true, "windows": true},
+	}
+	for _, c := range inv.snapshot.GetCatalogs() {
+		for _, t := range c.GetInstanceTypes() {
+			for _, l := range t.GetLabels() {
+				if values := known[l.GetKey()]; values != nil {
+					values[l.GetValue()] = true
+				}
+			}
+		}
+	}
+	for _, z := range w.Catalog.Zones {
+		known[labels.Zone][z.Name] = true
+	}
+	return known
 }
 
 func question(v string, known map[string]bool) string {
