@@ -2,10 +2,12 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +39,8 @@ type stage struct {
 	port actuator.Kubernetes
 	// class is the PriorityClass of its pods; "" for none.
 	class string
+	// zones are those that its nodes are in, by turns, and that some of its pods have to spread over; 0 for none.
+	zones int
 }
 
 func newStage(t *testing.T, c *harness.Cluster, name string) stage {
@@ -51,16 +55,19 @@ func newStage(t *testing.T, c *harness.Cluster, name string) stage {
 // node makes a node of the stage's own, closed until open opens it.
 func (s stage) node(t *testing.T, i int) model.NodeName {
 	t.Helper()
-	name := fmt.Sprintf("%s-%d", s.name, i)
+	name, zone := fmt.Sprintf("%s-%d", s.name, i), ""
+	if s.zones > 0 {
+		zone = fmt.Sprintf(", topology.kubernetes.io/zone: zone-%d", i%s.zones)
+	}
 	s.apply(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Node
-metadata: {name: %s, labels: {stage: %s}}
+metadata: {name: %s, labels: {stage: %s%s}}
 spec: {taints: [{key: karpenter.sh/unregistered, effect: NoExecute}]}
 status:
   capacity: {cpu: %dm, memory: 64Gi, pods: "110"}
   allocatable: {cpu: %dm, memory: 64Gi, pods: "110"}
-`, name, s.name, nominationCPU, nominationCPU))
+`, name, s.name, zone, nominationCPU, nominationCPU))
 	return model.NodeName(name)
 }
 
@@ -108,10 +115,41 @@ func (s stage) nominate(t *testing.T, node model.NodeName, pods ...model.PodID) 
 
 func (s stage) open(t *testing.T, node model.NodeName) {
 	t.Helper()
-	unregistered := []model.Taint{{Key: "karpenter.sh/unregistered", Effect: model.NoExecute}}
-	if err := s.port.UpdateNode(t.Context(), cluster.NodeChange{Node: node, RemoveTaints: unregistered}); err != nil {
+	if err := s.port.UpdateNode(t.Context(), cluster.NodeChange{Node: node, RemoveTaints: unregistered(model.NoExecute)}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func unregistered(effect model.TaintEffect) []model.Taint {
+	return []model.Taint{{Key: "karpenter.sh/unregistered", Effect: effect}}
+}
+
+// fill has pods bound to a node before it opens, as the actuator does: those that have to spread wait for each other.
+func (s stage) fill(ctx context.Context, node model.NodeName, pods []model.PodID) error {
+	closed := cluster.NodeChange{Node: node, AddTaints: unregistered(model.NoSchedule), RemoveTaints: unregistered(model.NoExecute)}
+	if err := s.port.UpdateNode(ctx, closed); err != nil {
+		return err
+	}
+	var list, left []cluster.Nomination
+	for _, id := range pods {
+		if _, bindable := s.port.Nominator().Bindable(id); !bindable {
+			return fmt.Errorf("pod %s may not be bound", id)
+		}
+		p, _ := s.port.Nominator().Unbound(id)
+		list = append(list, cluster.Nomination{Pod: p, Node: node})
+	}
+	for end := time.Now().Add(5 * time.Second); len(list) > 0 && time.Now().Before(end); {
+		<-time.After(25 * time.Millisecond)
+		refused, wait, err := s.port.Nominator().Bind(ctx, list)
+		if err != nil {
+			return err
+		}
+		left, list = append(left, refused...), wait
+	}
+	if err := s.port.Nominator().Nominate(ctx, append(left, list...)); err != nil {
+		return err
+	}
+	return s.port.UpdateNode(ctx, cluster.NodeChange{Node: node, RemoveTaints: unregistered(model.NoSchedule)})
 }
 
 // whereabouts are the nodes of the stage's pods; "" for none.
@@ -199,20 +237,35 @@ func TestTheSchedulerIsToldWhereThePlansHavePods(t *testing.T) {
 // plansComeTrue fills nodes to the brim by a plan. They open one after the other, while all pods wait.
 func plansComeTrue(t *testing.T, c *harness.Cluster, seed uint64) {
 	t.Helper()
-	const without, with, never = "not-told", "told", "told-never-preempts"
+	const without, with, never, bound, spread = "not-told", "told", "told-never-preempts", "bound", "bound-spread"
 	share := map[string]int{}
-	for _, name := range []string{without, with, never} {
+	for _, name := range []string{without, with, never, bound, spread} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t, c, name)
-			if name == never {
+			switch name {
+			case without:
+				share[name] = landedAsPlanned(t, s, seed, s.opened)
+				return
+			case never:
 				s.neverPreempts(t)
+			case spread:
+				s.zones = 2
 			}
-			share[name] = landedAsPlanned(t, s, seed, name != without)
+			if name == bound || name == spread {
+				share[name] = landedAsPlanned(t, s, seed, s.filled)
+			} else {
+				share[name] = landedAsPlanned(t, s, seed, s.told)
+			}
 		})
 	}
 	const all = nominationNodes * nominationPods
-	t.Logf("landed as planned: %d of %d pods with nominations, %d without, %d of pods that never preempt",
-		share[with], all, share[without], share[never])
+	t.Logf("landed as planned, of %d pods: %d bound, %d bound of which some spread over zones, %d nominated, %d nominated that never preempt, %d neither",
+		all, share[bound], share[spread], share[with], share[never], share[without])
+	for _, name := range []string{bound, spread} {
+		if 100*share[name] < 99*all {
+			t.Errorf("%s: %d of %d pods landed as planned", name, share[name], all)
+		}
+	}
 	// Not all, see ADR 10: the scheduler takes nominations back that it comes upon before the node is open.
 	if share[with] <= share[without] {
 		t.Errorf("with nominations %d of %d pods landed as planned, without them %d", share[with], all, share[without])
@@ -231,7 +284,52 @@ func (s *stage) neverPreempts(t *testing.T) {
 	<-time.After(time.Second) // until the API server's admission knows it
 }
 
-func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
+// opening opens nodes one after the other; next is when the following one comes.
+type opening func(t *testing.T, nodes []model.NodeName, pods map[model.NodeName][]model.PodID, next func() time.Time)
+
+// opened only opens them.
+func (s stage) opened(t *testing.T, nodes []model.NodeName, _ map[model.NodeName][]model.PodID, next func() time.Time) {
+	t.Helper()
+	for _, node := range nodes {
+		s.open(t, node)
+		<-time.After(time.Until(next()))
+	}
+}
+
+// told has their pods nominated first, and again those that the scheduler has tried in between.
+func (s stage) told(t *testing.T, nodes []model.NodeName, pods map[model.NodeName][]model.PodID, next func() time.Time) {
+	t.Helper()
+	for _, node := range nodes {
+		s.nominate(t, node, pods[node]...)
+		s.open(t, node)
+		for end := next(); time.Now().Before(end); {
+			<-time.After(10 * time.Millisecond)
+			s.nominate(t, node, pods[node]...)
+		}
+	}
+}
+
+// filled has their pods bound first.
+func (s stage) filled(t *testing.T, nodes []model.NodeName, pods map[model.NodeName][]model.PodID, next func() time.Time) {
+	t.Helper()
+	errs := make([]error, len(nodes))
+	var fills sync.WaitGroup
+	for i, node := range nodes {
+		fills.Go(func() { errs[i] = s.fill(t.Context(), node, pods[node]) })
+		<-time.After(time.Until(next()))
+	}
+	fills.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overZones is what every other pod of a stage with zones asks for.
+const overZones = `  topologySpreadConstraints:
+    - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}
+`
+
+func landedAsPlanned(t *testing.T, s stage, seed uint64, open opening) int {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
 	planned := map[model.PodID]model.NodeName{}
@@ -242,7 +340,11 @@ func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
 		node := s.node(t, i)
 		nodes = append(nodes, node)
 		for j, cpu := range parts(random, nominationCPU/100, nominationPods) {
-			id := s.pod(t, fmt.Sprintf("web-%d-%d", i, j), 100*cpu, "")
+			more := ""
+			if s.zones > 0 && j%2 == 0 {
+				more = overZones
+			}
+			id := s.pod(t, fmt.Sprintf("web-%d-%d", i, j), 100*cpu, more)
 			planned[id] = node
 			pods[node], all = append(pods[node], id), append(all, id)
 		}
@@ -252,18 +354,9 @@ func landedAsPlanned(t *testing.T, s stage, seed uint64, told bool) int {
 	for _, id := range all {
 		s.seen(t, id, func(cluster.UnboundPod) bool { return true })
 	}
-	for _, node := range nodes {
-		if told {
-			s.nominate(t, node, pods[node]...)
-		}
-		s.open(t, node)
-		next := time.Now().Add(time.Duration(random.IntN(300)) * time.Millisecond) // nodes come when they come
-		for told && time.Now().Before(next) {                                      // as the actuator does: those that the scheduler has tried in between
-			<-time.After(10 * time.Millisecond)
-			s.nominate(t, node, pods[node]...)
-		}
-		<-time.After(time.Until(next))
-	}
+	open(t, nodes, pods, func() time.Time { // nodes come when they come
+		return time.Now().Add(time.Duration(random.IntN(300)) * time.Millisecond)
+	})
 	at := s.settled(t)
 	landed := 0
 	for id, node := range planned {

@@ -54,6 +54,9 @@ spec:
 // TestThePodsOfABurstLandWhereThePlansHaveThem lets all of Kerf buy nodes for a burst of pods, with nominations and without,
 // and counts the pods that landed as planned: ADR 10 says what it is for.
 func TestThePodsOfABurstLandWhereThePlansHaveThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the control plane, which -short leaves out")
+	}
 	n := seed(t)
 	landed := map[string]int{}
 	for _, nominations := range []string{"off", "auto"} {

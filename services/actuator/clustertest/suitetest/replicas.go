@@ -9,6 +9,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
+// The owner is of a group that no server knows: of one that is known and not there the garbage collector would delete the pods.
 const replicaManifest = `
 apiVersion: v1
 kind: Pod
@@ -16,7 +17,7 @@ metadata:
   name: WHICH
   namespace: NAMESPACE
   annotations: {ANNOTATION}
-  ownerReferences: [{apiVersion: apps/v1, kind: KIND, name: web, uid: 00000000-0000-0000-0000-000000000001, controller: true}]
+  ownerReferences: [{apiVersion: kerf.test/v1, kind: KIND, name: web, uid: 00000000-0000-0000-0000-000000000001, controller: true}]
 spec:
   nodeName: NAME
   containers: [{name: main, image: none}]

@@ -100,7 +100,8 @@ func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {
 	}
 	namespace, name, _ := strings.Cut(string(x.ID), "/")
 	_, err = r.client.Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	// Another uid makes the patch invalid, another version a conflict.
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return nil
 	}
 	return fmt.Errorf("write the deletion cost of pod %s: %w", x.ID, err)
