@@ -1,9 +1,9 @@
 package suitetest
 
 import (
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -42,17 +42,15 @@ func testDeletionCost(t *testing.T, w World) {
 	if len(seen) != 1 || string(seen[0].ID) != w.Namespace+"/replica" || seen[0].DeletionCost != 0 {
 		t.Fatalf("the replicas are %+v", seen)
 	}
-	before := seen[0]
-	w.cost(t, before, -7)
 	w.untilCost(t, -7)
+	before := w.Replicas.On(node)[0]
+	w.untilCost(t, -9)
 	w.cost(t, before, -8) // as it was seen before
 	other := w.Replicas.On(node)[0]
 	other.UID = "00000000-0000-0000-0000-000000000002"
 	w.cost(t, other, -8)
 	other.ID += "-another"
 	w.cost(t, other, -8)
-	w.cost(t, w.Replicas.On(node)[0], -9)
-	w.untilCost(t, -9)
 	if got := w.object(t, "Pod", "replica").GetAnnotations()["controller.kubernetes.io/pod-deletion-cost"]; got != "-9" {
 		t.Errorf("the pod says %q", got)
 	}
@@ -66,18 +64,26 @@ func (w World) cost(t *testing.T, r cluster.Replica, cost int32) {
 	}
 }
 
-// untilCost waits until a cost is seen, and fails where another one is on the way.
+// untilCost writes the replica's cost until it is seen: what happens to the pod meanwhile makes a write void. Nothing is signalled
+// for a cost, because nothing follows from it.
 func (w World) untilCost(t *testing.T, want int32) {
 	t.Helper()
-	var seen []int32
-	w.until(t, "the deletion cost", func(cluster.State) bool {
+	end, again := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
+	defer end.Stop()
+	defer again.Stop()
+	for {
 		r := w.Replicas.On(model.NodeName(w.Name))
-		if len(r) == 1 && !slices.Contains(seen, r[0].DeletionCost) {
-			seen = append(seen, r[0].DeletionCost)
+		if len(r) != 1 {
+			t.Fatalf("the replicas are %+v", r)
 		}
-		return len(r) == 1 && r[0].DeletionCost == want
-	})
-	if slices.Contains(seen, -8) {
-		t.Errorf("the deletion costs were %v", seen)
+		if r[0].DeletionCost == want {
+			return
+		}
+		w.cost(t, r[0], want)
+		select {
+		case <-again.C:
+		case <-end.C:
+			t.Fatalf("cost %d is never seen, %+v", want, r)
+		}
 	}
 }
