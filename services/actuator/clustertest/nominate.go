@@ -40,10 +40,7 @@ func (f *Fake) Bindable(id model.PodID) (model.Amounts, bool) {
 		return nil, false
 	}
 	s := &spec.Spec
-	hostPort := func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
-	}
-	if _, decidable := neighbours.Read(spec); !decidable || len(s.Volumes) > 0 || slices.ContainsFunc(s.Containers, hostPort) {
+	if _, decidable := neighbours.Read(spec); !decidable || len(s.Volumes)+len(reader.HostPorts(s)) > 0 {
 		return nil, false
 	}
 	sum := corev1.ResourceList{}

@@ -30,11 +30,7 @@ func (r Replicas) On(node model.NodeName) []cluster.Replica {
 	var out []cluster.Replica
 	for _, p := range n.Pods {
 		given := f.pods[p.UID].given
-		if owner := metav1.GetControllerOf(given); owner == nil || owner.Kind != "ReplicaSet" || !p.DeletionTime.IsZero() {
-			continue
-		}
-		cost, byKerf := reader.DeletionCost(given)
-		if given.Annotations[labels.PodDeletionCost] == "" || byKerf {
+		if cost, is := reader.Replica(given); is && p.DeletionTime.IsZero() {
 			out = append(out, cluster.Replica{ID: model.PodID(p.Namespace + "/" + p.Name), UID: p.UID, Version: given.ResourceVersion, DeletionCost: cost})
 		}
 	}

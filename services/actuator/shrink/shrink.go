@@ -10,11 +10,8 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
-
-// Step is by how much a cost must have changed before it is written anew: a tenth of what costs range over. Nodes come and go,
-// and each time all costs move a little; the order among nodes that are nearly alike matters little.
-const Step = 100
 
 // Order is what the newest plan that looked at nodes says of them. The zero value knows nothing.
 type Order map[model.NodeName]int32
@@ -36,7 +33,7 @@ func (o *Order) Take(nodes []model.NodeVerdict) {
 func (o Order) Due(on func(model.NodeName) []cluster.Replica, most int) (due []cluster.Replica, more bool) {
 	for _, node := range slices.Sorted(maps.Keys(o)) {
 		for _, r := range on(node) {
-			if r.DeletionCost != 0 && max(r.DeletionCost-o[node], o[node]-r.DeletionCost) < Step {
+			if !rules.CostDue(r.DeletionCost, o[node]) {
 				continue
 			}
 			if len(due) == most {

@@ -285,23 +285,13 @@ func (b *classBuilder) ports() {
 	}
 }
 
-// hostPorts lists the ports that a pod takes on its node: those of its containers and of its sidecars, sorted.
+// hostPorts lists the ports that a pod takes on its node, sorted.
 func hostPorts(p *corev1.Pod) []*clusterpb.HostPort {
-	containers := slices.Clone(p.Spec.Containers)
-	for _, c := range p.Spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			containers = append(containers, c)
-		}
-	}
 	var out []*clusterpb.HostPort
-	for _, c := range containers {
-		for _, port := range c.Ports {
-			if port.HostPort > 0 {
-				out = append(out, &clusterpb.HostPort{
-					Protocol: cmp.Or(string(port.Protocol), string(corev1.ProtocolTCP)), Port: port.HostPort, Ip: port.HostIP,
-				})
-			}
-		}
+	for _, port := range reader.HostPorts(&p.Spec) {
+		out = append(out, &clusterpb.HostPort{
+			Protocol: cmp.Or(string(port.Protocol), string(corev1.ProtocolTCP)), Port: port.HostPort, Ip: port.HostIP,
+		})
 	}
 	compare := func(a, b *clusterpb.HostPort) int {
 		return cmp.Or(strings.Compare(a.GetProtocol(), b.GetProtocol()), cmp.Compare(a.GetPort(), b.GetPort()), strings.Compare(a.GetIp(), b.GetIp()))

@@ -35,15 +35,8 @@ func (x *Nominator) Bindable(id model.PodID) (model.Amounts, bool) {
 // around. Of volumes the cache keeps those with claims.
 func simple(p *corev1.Pod) bool {
 	s := &p.Spec
-	if len(s.Volumes)+len(s.ResourceClaims)+len(s.SchedulingGates) > 0 || s.HostNetwork || s.SchedulerName != corev1.DefaultSchedulerName {
+	if len(s.Volumes)+len(s.ResourceClaims)+len(s.SchedulingGates) > 0 || s.HostNetwork || s.SchedulerName != corev1.DefaultSchedulerName || len(reader.HostPorts(s)) > 0 {
 		return false
-	}
-	for i := range s.Containers {
-		for _, port := range s.Containers[i].Ports {
-			if port.HostPort != 0 {
-				return false
-			}
-		}
 	}
 	_, decidable := neighbours.Read(p)
 	return decidable

@@ -103,9 +103,15 @@ func New(c Config) (*Kube, error) {
 	if err != nil {
 		return nil, fmt.Errorf("for nominations: %w", err)
 	}
+	slow := rest.CopyConfig(c.REST)
+	slow.QPS, slow.Burst, slow.RateLimiter = costingRate, costingRate, nil
+	costing, err := apiserver.New(slow)
+	if err != nil {
+		return nil, fmt.Errorf("for deletion costs: %w", err)
+	}
 	k, err := newKube(client, dyn, c)
 	if err == nil {
-		k.nominator.writer = writer
+		k.nominator.writer, k.replicas.client = writer, costing
 	}
 	return k, err
 }

@@ -22,11 +22,16 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
-// maxCosting is how many deletion costs are written at once: nothing waits for them.
-const maxCosting = 4
+const (
+	// maxCosting is how many deletion costs are written at once, costingRate how many in a second: nothing waits for them, and
+	// nothing is to wait behind them.
+	maxCosting  = 4
+	costingRate = 50
+)
 
 // Replicas writes deletion costs. It reads what Kube's caches hold.
 type Replicas struct {
+	// client is for this alone, because a client's requests share its rate.
 	client apiserver.Client
 	pods   cache.Indexer
 }
@@ -54,23 +59,16 @@ func (r *Replicas) On(node model.NodeName) []cluster.Replica {
 	var out []cluster.Replica
 	for _, o := range objects {
 		p, ok := o.(*corev1.Pod)
-		if !ok || p.DeletionTimestamp != nil || !scales(metav1.GetControllerOf(p)) {
+		if !ok {
 			continue
 		}
-		cost, byKerf := reader.DeletionCost(p)
-		if _, said := p.Annotations[labels.PodDeletionCost]; said && !byKerf {
-			continue
+		if cost, is := reader.Replica(p); is {
+			out = append(out, cluster.Replica{
+				ID: model.PodID(p.Namespace + "/" + p.Name), UID: string(p.UID), Version: p.ResourceVersion, DeletionCost: cost,
+			})
 		}
-		out = append(out, cluster.Replica{
-			ID: model.PodID(p.Namespace + "/" + p.Name), UID: string(p.UID), Version: p.ResourceVersion, DeletionCost: cost,
-		})
 	}
 	return out
-}
-
-// scales says that an owner picks the pods that it deletes by their deletion costs.
-func scales(owner *metav1.OwnerReference) bool {
-	return owner != nil && (owner.Kind == "ReplicaSet" || owner.Kind == "ReplicationController")
 }
 
 // Cost writes many deletion costs, a few beside each other.

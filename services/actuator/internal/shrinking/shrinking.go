@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// mostAtOnce and pause bound how many pods are written in a second: nothing waits for it, and each write is an event for all
-	// that watch pods.
+	// mostAtOnce are written, and then the next, at least a pause later: what is to be written may have changed meanwhile.
 	mostAtOnce = 100
 	pause      = time.Second
 	// lookEvery is how often pods are looked at that may have come since.

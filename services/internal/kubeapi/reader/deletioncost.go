@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 )
@@ -21,4 +22,16 @@ func DeletionCost(p *corev1.Pod) (cost int32, byKerf bool) {
 		v = 0
 	}
 	return int32(v), said == p.Annotations[labels.PodDeletionCostByKerf]
+}
+
+// Replica says of a pod whether its deletion cost is Kerf's to say, and what Kerf has said; 0 for nothing. It is where a controller
+// that deletes by these costs has made the pod, the pod is not going anyway, and users have said none.
+func Replica(p *corev1.Pod) (cost int32, is bool) {
+	owner := metav1.GetControllerOf(p)
+	if owner == nil || p.DeletionTimestamp != nil || owner.Kind != "ReplicaSet" && owner.Kind != "ReplicationController" {
+		return 0, false
+	}
+	cost, byKerf := DeletionCost(p)
+	_, said := p.Annotations[labels.PodDeletionCost]
+	return cost, byKerf || !said
 }

@@ -20,16 +20,12 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// Deletion costs are from least, of nodes that go, to most, of nodes that stay, empty or not. Pods without one count as zero in Kubernetes: those on nodes that
-// Kerf doesn't own are deleted last, because these nodes are paid for in any case.
+// Deletion costs are from least, of nodes that go, to most, of nodes that stay, empty or not. Pods without one count as zero in
+// Kubernetes: those on nodes that Kerf doesn't own are deleted last, because these nodes are paid for in any case.
 const (
 	least = -1000
 	most  = -1
 )
-
-// eagerness is how quickly the worth of a replica falls with the share of its ReplicaSet that nodes before it hold. With 4
-// the first nodes are as good a home for a third of all replicas as for two thirds: docs/adr/0012 has the measurement.
-const eagerness = 4
 
 // Costs are, by place in View.Hosts, the deletion cost for the pods of each node that Kerf owns; 0 for other hosts. Going are
 // nodes that go, now or by a later plan; worth is what a pod of a class is worth, in micro-dollars per hour.
@@ -73,7 +69,7 @@ func Costs(dr *draft.Draft, going []int, worth func(*view.Class) float64) []int3
 		}
 		share := 0.0
 		if best > 0 {
-			share = math.Pow(n.score/best, 1.0/eagerness)
+			share = math.Sqrt(math.Sqrt(n.score / best)) // back from eager
 		}
 		costs[n.host] = least + 1 + int32(math.Round(share*(most-least-2)))
 		r.count(*n)
@@ -185,8 +181,9 @@ func (r *ranking) score(n *node) float64 {
 	return sum / n.price
 }
 
-// eager is a number to the power of eagerness.
-func eager(x float64) float64 { return x * x * x * x }
+// eager is how quickly the worth of a replica falls with the share of its ReplicaSet that no node before it holds: with the fourth
+// power the first nodes are as good a home for a third of all replicas as for two thirds. docs/adr/0012 has the measurement.
+func eager(share float64) float64 { return share * share * share * share }
 
 // queue is a heap, the highest score first.
 type queue []node

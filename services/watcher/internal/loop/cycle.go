@@ -20,6 +20,7 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
@@ -50,9 +51,6 @@ const (
 	stagePlan  = "no plan from the planner"
 	stageApply = "no answer from the actuator's leader to a plan"
 )
-
-// costStep is by how much a node's deletion cost must have changed to be news: half of what makes the actuator write it.
-const costStep = 50
 
 // relayed remembers what was last sent to the actuator beside decisions.
 type relayed struct {
@@ -97,7 +95,7 @@ func (r relayed) knows(plan *plannerpb.Plan) bool {
 		return false
 	}
 	for node, cost := range next.costs {
-		if known := r.costs[node]; max(known-cost, cost-known) >= costStep {
+		if rules.CostNews(r.costs[node], cost) {
 			return false
 		}
 	}
