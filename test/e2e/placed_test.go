@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -64,7 +65,7 @@ func TestThePodsOfABurstLandWhereThePlansHaveThem(t *testing.T) {
 			landed[nominations] = placedAsPlanned(t, startWith(t, stack.Options{Seed: n, Nominations: nominations}), n)
 		})
 	}
-	// Most of them do: the rest is what the scheduler was quicker with.
+	// All of them do where the machine has nothing else to do, and most in any case: with the rest the scheduler was quicker.
 	if all := placedDeployments * placedReplicas; 2*landed["auto"] < all || landed["auto"] <= landed["off"] {
 		t.Errorf("%d of %d pods landed as planned with nominations, and %d without", landed["auto"], all, landed["off"])
 	}
@@ -87,12 +88,14 @@ func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) int {
 	if err := s.Cluster.Apply(t.Context(), []byte(burst.String())); err != nil {
 		t.Fatal(err)
 	}
-	f := follower{stack: s, planned: map[string]string{}, nodes: map[string]string{}}
+	f := follower{stack: s, planned: map[string]place{}, nodes: map[string]string{}, joined: map[string]string{}}
 	harness.Eventually(t, "all pods bound", 3*time.Minute, f.look)
 	landed := 0
 	for pod, node := range f.nodes {
-		if f.planned[pod] == node {
+		if p := f.planned[pod]; node == cmp.Or(p.node, f.joined[p.claim]) {
 			landed++
+		} else {
+			t.Logf("pod %s is on node %s, and was planned on %s", pod, node, cmp.Or(p.node, f.joined[p.claim], "that of claim "+p.claim))
 		}
 	}
 	t.Logf("%d of %d pods landed as planned, on %d nodes for $%.3f an hour",
@@ -100,17 +103,25 @@ func placedAsPlanned(t *testing.T, s *stack.Stack, seed uint64) int {
 	return landed
 }
 
+// place is where a pod is expected: on a node, or on that of a claim.
+type place struct{ node, claim string }
+
 // follower follows where plans have pods, until they are bound.
 type follower struct {
 	stack *stack.Stack
-	// planned and nodes are the names of nodes by pod.
-	planned, nodes map[string]string
+	// planned are places by pod, nodes the names of the nodes that pods got, and joined those of claims.
+	planned map[string]place
+	nodes   map[string]string
+	joined  map[string]string
 	// claims are the claims that are there, and price what they cost, micro-dollars per hour.
 	claims int
 	price  int64
+	// settled says that each of them has its node.
+	settled bool
 }
 
 func (f *follower) look(ctx context.Context) (string, bool) {
+	// Pods are listed first: a plan that is read after they were unbound may be the one that they are bound by.
 	pods, err := f.stack.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return err.Error(), false
@@ -121,30 +132,35 @@ func (f *follower) look(ctx context.Context) (string, bool) {
 	}
 	for i := range pods.Items {
 		id := pods.Items[i].Namespace + "/" + pods.Items[i].Name
-		if f.nodes[id] == "" && places[id] != "" {
-			f.planned[id] = places[id]
+		if at, is := places[id]; is && f.nodes[id] == "" {
+			f.planned[id] = at
 		}
 		if at := pods.Items[i].Spec.NodeName; at != "" {
 			f.nodes[id] = at
 		}
 	}
-	return fmt.Sprintf("%d of %d", len(f.nodes), len(pods.Items)), len(f.nodes) == placedDeployments*placedReplicas
+	// A pod may be bound before it is stored which node is its claim's.
+	return fmt.Sprintf("%d of %d, on %d of %d claims", len(f.nodes), len(pods.Items), len(f.joined), f.claims),
+		len(f.nodes) == placedDeployments*placedReplicas && f.settled
 }
 
-// places are the nodes where pods are expected: by the claim that was bought for them, or by the newest plan.
-func (f *follower) places(ctx context.Context) (map[string]string, error) {
+// places are where pods are expected: on the claim that was bought for them, or where the newest plan has them.
+func (f *follower) places(ctx context.Context) (map[string]place, error) {
 	claims, err := f.stack.Actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{PageSize: 500})
 	if err != nil {
 		return nil, err
 	}
-	out, node := map[string]string{}, map[string]string{}
-	f.claims, f.price = 0, 0
+	out := map[string]place{}
+	f.claims, f.price, f.settled = 0, 0, true
 	for _, c := range claims.GetClaims() {
 		f.claims++
 		f.price += c.GetPriceMicroUsdPerHour()
-		node[c.GetId()] = c.GetNode()
+		if c.GetNode() != "" {
+			f.joined[c.GetId()] = c.GetNode()
+		}
+		f.settled = f.settled && c.GetNode() != ""
 		for _, pod := range c.GetPods() {
-			out[pod] = c.GetNode()
+			out[pod] = place{claim: c.GetId()}
 		}
 	}
 	plan, err := f.stack.Watcher.GetPlan(ctx, &watcherpb.GetPlanRequest{})
@@ -152,9 +168,7 @@ func (f *follower) places(ctx context.Context) (map[string]string, error) {
 		return out, nil // there is none yet
 	}
 	for _, p := range plan.GetPlan().GetPlacements() {
-		if out[p.GetPod()] = p.GetNode(); p.GetNode() == "" {
-			out[p.GetPod()] = node[p.GetClaim()]
-		}
+		out[p.GetPod()] = place{node: p.GetNode(), claim: p.GetClaim()}
 	}
 	return out, nil
 }
