@@ -68,8 +68,8 @@ func helm(t *testing.T, values string) (objects map[string]object, notes string,
 	return objects, notes, nil
 }
 
-// kustomize renders the overlay with the settings, as a user's own kustomization does.
-func kustomize(t *testing.T, overlay string, settings ...string) map[string]object {
+// kustomize renders the overlay, and components, with the settings, as a user's own kustomization does.
+func kustomize(t *testing.T, overlay string, components []string, settings ...string) map[string]object {
 	t.Helper()
 	dir, err := filepath.Abs("../../deploy")
 	if err != nil {
@@ -80,7 +80,7 @@ func kustomize(t *testing.T, overlay string, settings ...string) map[string]obje
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(own) //nolint:errcheck // a test's
-	text := "resources: [../overlays/" + overlay + "]\nconfigMapGenerator:\n- {name: kerf-settings, namespace: kerf-system, behavior: merge, literals: [" +
+	text := "resources: [../overlays/" + overlay + "]\ncomponents: [" + strings.Join(components, ", ") + "]\nconfigMapGenerator:\n- {name: kerf-settings, namespace: kerf-system, behavior: merge, literals: [" +
 		strings.Join(settings, ", ") + "]}\n"
 	if err := os.WriteFile(filepath.Join(own, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -162,11 +162,24 @@ func plain(v any) any {
 }
 
 func TestChartAndKustomizationAreAlike(t *testing.T) {
-	fromChart, _, err := helm(t, "settings: {clusterName: prod, interruptionQueue: events, region: eu-west-1}")
+	const settings = "settings: {clusterName: prod, interruptionQueue: events, region: eu-west-1}\n"
+	asOverlay := []string{"KERF_CLUSTER=prod", "KERF_QUEUE=events", "AWS_REGION=eu-west-1"}
+	alike(t, settings, kustomize(t, "ha", nil, asOverlay...))
+	with := kustomize(t, "ha", []string{"../components/otlp", "../monitoring"}, append(asOverlay, "'OTEL_EXPORTER_OTLP_ENDPOINT=http://otel:4317'")...)
+	alike(t, settings+"otlp: {endpoint: \"http://otel:4317\"}\nserviceMonitor: {enabled: true}", with)
+	for _, key := range []string{"NetworkPolicy kerf-otlp", "PodMonitor kerf", "PrometheusRule kerf", "ConfigMap kerf-dashboards"} {
+		if with[key] == nil {
+			t.Errorf("no %s", key)
+		}
+	}
+}
+
+func alike(t *testing.T, values string, fromOverlay map[string]object) {
+	t.Helper()
+	fromChart, _, err := helm(t, values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fromOverlay := kustomize(t, "ha", "KERF_CLUSTER=prod", "KERF_QUEUE=events", "AWS_REGION=eu-west-1")
 	delete(fromOverlay, "Namespace "+namespace) // Helm makes it
 	for _, name := range []string{"autoscaling.x-k8s.io", "karpenter.sh", "karpenter.k8s.aws"} {
 		for key, o := range fromOverlay {
@@ -212,6 +225,7 @@ podLabels: {team: platform}
 tolerations: [{key: infra, operator: Exists}]
 nodeSelector: {pool: infra}
 podDisruptionBudget: {maxUnavailable: 50%}
+serviceMonitor: {enabled: true, additionalLabels: {release: prometheus}, endpointConfig: {interval: 10s}}
 networkPolicy: {enabled: false}
 certificates: {certManager: false}
 etcd: {enabled: false, endpoints: ["https://etcd.example.org:2379"]}
@@ -244,6 +258,10 @@ etcd: {enabled: false, endpoints: ["https://etcd.example.org:2379"]}
 		"tolerations":          {at(t, pod("watcher"), "tolerations", 0, "key"), "infra"},
 		"node selector":        {at(t, pod("watcher"), "nodeSelector", "pool"), "infra"},
 		"a label of pods":      {at(t, objects["Deployment kerf-watcher"], "spec", "template", "metadata", "labels", "team"), "platform"},
+		"a monitor's label":    {at(t, objects["PodMonitor kerf"], "metadata", "labels", "release"), "prometheus"},
+		"an alert's label":     {at(t, objects["PrometheusRule kerf"], "metadata", "labels", "release"), "prometheus"},
+		"a monitor's endpoint": {at(t, objects["PodMonitor kerf"], "spec", "podMetricsEndpoints", 0, "interval"), "10s"},
+		"its path":             {at(t, objects["PodMonitor kerf"], "spec", "podMetricsEndpoints", 0, "path"), "/metrics"},
 		"the budget":           {at(t, objects["PodDisruptionBudget kerf-watcher"], "spec", "maxUnavailable"), "50%"},
 	}
 	for name, tt := range tests {
@@ -287,7 +305,7 @@ func TestValuesThatAreWrongAreRefused(t *testing.T) {
 // TestCertificatesAreCertManagers reads them by cert-manager's own types, strictly.
 func TestCertificatesAreCertManagers(t *testing.T) {
 	n := 0
-	for key, o := range kustomize(t, "ha", "KERF_CLUSTER=prod") {
+	for key, o := range kustomize(t, "ha", nil, "KERF_CLUSTER=prod") {
 		text, err := yaml.Marshal(o)
 		if err != nil {
 			t.Fatal(err)

@@ -23,6 +23,9 @@
 {{- include "kerf.etcd" . -}}
 {{- else if eq $o.kind "PodDisruptionBudget" -}}
 {{- $_ := set $o.spec "maxUnavailable" $v.podDisruptionBudget.maxUnavailable -}}
+{{- else if has $o.kind (list "PodMonitor" "PrometheusRule") -}}
+{{- with $v.serviceMonitor.additionalLabels -}}{{- $_ := set $o.metadata "labels" (merge $o.metadata.labels .) -}}{{- end -}}
+{{- range $o.spec.podMetricsEndpoints -}}{{- $_ := mergeOverwrite . (deepCopy $v.serviceMonitor.endpointConfig) -}}{{- end -}}
 {{- else if and (eq $o.kind "ServiceAccount") (eq $o.metadata.name "kerf-actuator") $v.serviceAccount.annotations -}}
 {{- $_ := set $o.metadata "annotations" $v.serviceAccount.annotations -}}
 {{- end -}}
@@ -53,7 +56,8 @@
 {{- $_ := set $c "image" (ternary $image (printf "%s/%s" $v.image.registry $image) (empty $v.image.registry)) -}}
 {{- $_ := set $c "imagePullPolicy" $v.image.pullPolicy -}}
 {{- with $own.resources | default $v.controller.resources -}}{{- $_ := set $c "resources" . -}}{{- end -}}
-{{- $_ := set $c "env" (concat ($c.env | default list) ($v.controller.env | default list) ($own.env | default list)) -}}
+{{- if $v.otlp.endpoint -}}{{- $_ := set $c "env" (append $c.env (include "kerf.otlp" . | fromYaml)) -}}{{- end -}}
+{{- $_ := set $c "env" (concat $c.env ($v.controller.env | default list) ($own.env | default list)) -}}
 {{- $sum := printf "%s%s" (include "kerf.config" (dict "root" .root "service" $c.name)) (include "kerf.settings" .root) | sha256sum -}}
 {{- $annotations := merge (dict "kerf.dev/config" $sum) ($v.podAnnotations | default dict) ($spec.template.metadata.annotations | default dict) -}}
 {{- $_ := set $spec.template.metadata "annotations" $annotations -}}
@@ -109,4 +113,15 @@ KERF_QUEUE: {{ .Values.settings.interruptionQueue | quote }}
 {{- with .Values.settings.region }}
 AWS_REGION: {{ . | quote }}
 {{- end }}
+{{- with .Values.otlp.endpoint }}
+OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "kerf.otlp" -}}
+name: OTEL_EXPORTER_OTLP_ENDPOINT
+valueFrom:
+  configMapKeyRef:
+    name: kerf-settings
+    key: OTEL_EXPORTER_OTLP_ENDPOINT
 {{- end -}}
