@@ -370,23 +370,6 @@ func TestLongFlagsMayHaveOneDash(t *testing.T) {
 	}
 }
 
-// TestTheReadmeShowsWhatIsPrinted runs the README's first command.
-func TestTheReadmeShowsWhatIsPrinted(t *testing.T) {
-	t.Parallel()
-	const root = "../../../../"
-	readme, err := os.ReadFile(root + "README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(readme), "\n$ bin/kerf ")
-	command, after, _ := strings.Cut(after, "\n")
-	want, _, _ := strings.Cut(after, "```")
-	args := strings.Fields(strings.ReplaceAll(command, "deploy/", root+"deploy/"))
-	if got := run(t, "", args...); got.code != cli.ExitOK || reviewable(got.out) != reviewable(want) {
-		t.Errorf("exit code %d, said %q, printed\n%s\nthe README has\n%s", got.code, got.err, got.out, want)
-	}
-}
-
 func TestYAMLSaysWhatJSONDoes(t *testing.T) {
 	t.Parallel()
 	args := story(inflate+"inflate-5.yaml", "--advice=1", "-o")
