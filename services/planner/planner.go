@@ -7,6 +7,8 @@ package planner
 import (
 	"context"
 	"errors"
+	"math"
+	"runtime/debug"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
@@ -24,23 +26,48 @@ type Config struct {
 	Sessions Sessions `json:"sessions"`
 }
 
-// Sessions bounds what clients may ask of the planner.
+// Sessions bounds what clients may ask of the planner, each and all together. What is beyond is refused with
+// RESOURCE_EXHAUSTED, in words that name the field; the planner goes on.
 type Sessions struct {
-	// MaxSnapshotBytes is how large the snapshot of one session may grow; 0 is 512 MiB.
+	// MaxSnapshotBytes is how large the snapshot of one session may grow, in bytes: its objects as sent, and 512 for each; 0 is
+	// 512 MiB.
 	MaxSnapshotBytes int `json:"max_snapshot_bytes"`
+	// MaxTotalBytes is how large the snapshots of all sessions and requests may grow together, in the same bytes; 0 is a
+	// quarter of GOMEMLIMIT where that is set, or else 1 GiB.
+	MaxTotalBytes int `json:"max_total_bytes"`
+	// MaxSessions is how many sessions there are at the same time; 0 is 64.
+	MaxSessions int `json:"max_sessions"`
 	// MaxDecides is how many plans are made at the same time; 0 is one per processor.
 	MaxDecides int `json:"max_decides"`
+	// MaxWaiting is how many questions wait for that; 0 is 128.
+	MaxWaiting int `json:"max_waiting"`
 }
 
 // Validate implements config.Validator.
 func (s Sessions) Validate() error {
-	if s.MaxSnapshotBytes < 0 {
-		return config.Errorf("max_snapshot_bytes", "%d is negative; want a size in bytes, or 0 for the default", s.MaxSnapshotBytes)
-	}
-	if s.MaxDecides < 0 {
-		return config.Errorf("max_decides", "%d is negative; want a number, or 0 for the default", s.MaxDecides)
+	return errors.Join(notNegative("max_snapshot_bytes", s.MaxSnapshotBytes), notNegative("max_total_bytes", s.MaxTotalBytes),
+		notNegative("max_sessions", s.MaxSessions), notNegative("max_decides", s.MaxDecides), notNegative("max_waiting", s.MaxWaiting))
+}
+
+func notNegative(field string, n int) error {
+	if n < 0 {
+		return config.Errorf(field, "%d is negative: want a number, or 0 for the default", n)
 	}
 	return nil
+}
+
+// memoryShare is the part of the memory limit that snapshots may have: in memory they take about what they count, plans that are
+// being made as much again, and garbage half of that before it is collected.
+const memoryShare = 4
+
+func (s Sessions) limits() server.Limits {
+	total := s.MaxTotalBytes
+	if limit := debug.SetMemoryLimit(-1); total == 0 && limit < math.MaxInt64 {
+		total = int(limit / memoryShare)
+	}
+	return server.Limits{
+		SnapshotBytes: s.MaxSnapshotBytes, TotalBytes: total, Sessions: s.MaxSessions, Decides: s.MaxDecides, Waiting: s.MaxWaiting,
+	}
 }
 
 // Run serves until ctx is done.
@@ -52,9 +79,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	srv := server.New(server.Config{
-		Tracer: svc.Tracer, Log: svc.Log, SnapshotBytes: cfg.Sessions.MaxSnapshotBytes, Decides: cfg.Sessions.MaxDecides,
-	})
+	srv := server.New(server.Config{Tracer: svc.Tracer, Log: svc.Log, Limits: cfg.Sessions.limits()})
 	recorder, err := metrics.For(svc, metrics.Planner, cfg.Metrics.LegacyNames)
 	if err == nil {
 		err = srv.Measure(recorder)

@@ -21,6 +21,7 @@ const (
 	DefaultListen             = "127.0.0.1:0"
 	DefaultMaxMessageBytes    = 16 << 20
 	DefaultMaxStreams         = 256
+	DefaultMaxCalls           = 256
 	DefaultCallTimeout        = 30 * time.Second
 	DefaultConnectionAge      = time.Hour
 	DefaultConnectionAgeGrace = time.Minute
@@ -65,6 +66,9 @@ type ServerTLS struct {
 type Limits struct {
 	MaxRecvBytes int    `json:"max_recv_bytes"` // per message
 	MaxStreams   uint32 `json:"max_streams"`    // concurrent calls per connection
+	// MaxCalls is how many calls are in flight over all connections, streams among them; zero is DefaultMaxCalls. One more is
+	// refused with RESOURCE_EXHAUSTED before its request is read, so that requests hold MaxCalls times MaxRecvBytes at most.
+	MaxCalls int `json:"max_calls"`
 	// CallTimeout is for unary calls that come without a deadline.
 	CallTimeout config.Duration `json:"call_timeout"`
 	// ConnectionAge is when a connection is asked to go away (GOAWAY) so that
@@ -117,6 +121,9 @@ func (l Limits) Validate() error {
 	var errs []error
 	if l.MaxRecvBytes < 0 {
 		errs = append(errs, config.Errorf("max_recv_bytes", "%d is negative: want bytes, or 0 for the default", l.MaxRecvBytes))
+	}
+	if l.MaxCalls < 0 {
+		errs = append(errs, config.Errorf("max_calls", "%d is negative: want a number, or 0 for the default", l.MaxCalls))
 	}
 	errs = append(errs, notNegative("call_timeout", l.CallTimeout),
 		notNegative("connection_age", l.ConnectionAge), notNegative("connection_age_grace", l.ConnectionAgeGrace))

@@ -74,7 +74,9 @@ func NewServer(cfg ServerConfig, log *slog.Logger, tracing telemetry.Tracing) (*
 
 func (s *Server) options(tracing telemetry.Tracing) []grpc.ServerOption {
 	l, k := s.cfg.Limits, s.cfg.Keepalive
+	inFlight := &calls{most: int64(orDefault(l.MaxCalls, DefaultMaxCalls))}
 	opts := []grpc.ServerOption{
+		grpc.InTapHandle(inFlight.tap),
 		grpc.ChainUnaryInterceptor(s.unary),
 		grpc.ChainStreamInterceptor(s.stream),
 		grpc.MaxRecvMsgSize(orDefault(l.MaxRecvBytes, DefaultMaxMessageBytes)),

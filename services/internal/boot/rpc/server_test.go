@@ -417,3 +417,40 @@ func TestSpansJoinAcrossTheCallAndLeaveProbesOut(t *testing.T) {
 		t.Errorf("%d spans, want 4: %q", len(got), got)
 	}
 }
+
+func TestMoreCallsThanAllowedAreRefused(t *testing.T) {
+	f := &fixture{server: rpc.ServerConfig{Limits: rpc.Limits{MaxCalls: 2}}}
+	f.service = &testService{
+		do: func(context.Context) error { return nil },
+		hold: func(ss grpc.ServerStream) error {
+			if err := ss.SendMsg(&emptypb.Empty{}); err != nil {
+				return err
+			}
+			return ss.RecvMsg(&emptypb.Empty{})
+		},
+	}
+	f.start(t)
+	ctx, end := context.WithCancel(t.Context())
+	for range 2 { // one connection each
+		stream, err := hold(ctx, f.dial(t, rpc.ClientConfig{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.RecvMsg(&emptypb.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn := f.dial(t, rpc.ClientConfig{})
+	if err := do(t.Context(), conn); status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), "limits.max_calls") {
+		t.Errorf("a third call: %v", err)
+	}
+	if _, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{}); err != nil {
+		t.Errorf("health: %v", err)
+	}
+	end()
+	for last := time.Now().Add(time.Minute); do(t.Context(), conn) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(last) {
+			t.Fatal("calls that have ended still count")
+		}
+	}
+}

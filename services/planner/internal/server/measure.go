@@ -16,16 +16,24 @@ import (
 func (s *Server) Measure(r *metrics.Recorder) error {
 	s.metrics = r
 	return r.Observe(func(o metrics.Observation) {
-		o.Set(metrics.PlansWaiting, float64(s.waiting.Load()))
+		sessions, waiting := s.bounds.counts()
+		o.Set(metrics.PlansWaiting, float64(waiting))
 		o.Set(metrics.PlansRunning, float64(len(s.busy)))
-		o.Set(metrics.Sessions, float64(s.sessions.Load()))
+		o.Set(metrics.Sessions, float64(sessions))
 	})
 }
 
 // wait takes a place among the plans that are being made.
 func (s *Server) wait(ctx context.Context) error {
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
+	select {
+	case s.busy <- struct{}{}:
+		return nil
+	default:
+	}
+	if err := s.bounds.wait(); err != nil {
+		return err
+	}
+	defer s.bounds.waited()
 	select {
 	case s.busy <- struct{}{}:
 		return nil

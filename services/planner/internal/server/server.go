@@ -1,8 +1,8 @@
 // Package server is the planner's shell: it speaks gRPC, holds the snapshots of sessions, measures time, makes spans,
 // and lets nothing out that verify has not passed. It decides nothing, and keeps nothing beyond a session's life.
 //
-// Start reading at Server.Plan and Server.answer; session.go is the stream, state.go what a session holds,
-// measure.go what is measured.
+// Start reading at Server.Plan and Server.answer; session.go is the stream, state.go what a session holds, bounds.go what
+// all of them may hold together, measure.go what is measured.
 package server
 
 import (
@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -58,9 +57,6 @@ const (
 // maxUnaryBytes is the largest plan that Plan answers with: what clients take in one message, less what is around it.
 const maxUnaryBytes = rpc.DefaultMaxMessageBytes - 1<<10
 
-// DefaultSnapshotBytes bounds a session's snapshot where the configuration does not.
-const DefaultSnapshotBytes = 512 << 20
-
 // Config is what a Server works with. The zero value works.
 type Config struct {
 	// Tracer makes the spans; nil makes none.
@@ -69,21 +65,19 @@ type Config struct {
 	Log *slog.Logger
 	// Decide makes plans from whole inputs; nil is plan.Decide, and in sessions what they keep from plan to plan.
 	Decide verify.Decider
-	// SnapshotBytes is how large the snapshot of one session may grow, as sent; zero is DefaultSnapshotBytes.
-	SnapshotBytes int
-	// Decides is how many plans are made at the same time, over all callers; the others wait. Zero is one per processor.
-	Decides int
+	// Limits is what callers may take.
+	Limits Limits
 }
 
 // Server implements PlannerService. It is safe for concurrent use.
 type Server struct {
 	plannerpb.UnimplementedPlannerServiceServer
 
-	cfg  Config
-	busy chan struct{} // holds one entry for each plan that is being made
+	cfg    Config
+	bounds *bounds
+	busy   chan struct{} // holds one entry for each plan that is being made
 
-	metrics           *metrics.Recorder // nil: nothing is measured
-	waiting, sessions atomic.Int64
+	metrics *metrics.Recorder // nil: nothing is measured
 }
 
 // New makes a server.
@@ -94,18 +88,18 @@ func New(cfg Config) *Server {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.SnapshotBytes <= 0 {
-		cfg.SnapshotBytes = DefaultSnapshotBytes
-	}
-	if cfg.Decides <= 0 {
-		cfg.Decides = runtime.GOMAXPROCS(0)
-	}
-	return &Server{cfg: cfg, busy: make(chan struct{}, cfg.Decides)}
+	cfg.Limits.defaults(runtime.GOMAXPROCS(0))
+	return &Server{cfg: cfg, bounds: &bounds{limits: cfg.Limits}, busy: make(chan struct{}, cfg.Limits.Decides)}
 }
 
 // Plan answers one whole snapshot with one plan.
 func (s *Server) Plan(ctx context.Context, req *plannerpb.PlanRequest) (*plannerpb.PlanResponse, error) {
 	snap, d := req.GetSnapshot(), req.GetDecide()
+	held := sizeOf(snap)
+	if err := s.bounds.hold(held); err != nil {
+		return nil, err
+	}
+	defer s.bounds.hold(-held) //nolint:errcheck // less is never refused
 	p, err := s.answer(ctx, question{
 		revision: snap.GetRevision(), pods: len(snap.GetPods()),
 		read: func() (model.Input, error) { return convert.Input(snap, d) },

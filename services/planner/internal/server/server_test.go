@@ -401,7 +401,7 @@ func TestASessionEndsOnWhatDoesNotFit(t *testing.T) {
 			codes.ResourceExhausted, server.ReasonTooLarge, "sessions.max_snapshot_bytes",
 		},
 	}
-	c := dial(t, server.Config{SnapshotBytes: 5000})
+	c := dial(t, server.Config{Limits: server.Limits{SnapshotBytes: 20_000}})
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, c)
@@ -418,7 +418,7 @@ func TestACallerThatLeavesIsNotWaitedFor(t *testing.T) {
 		<-release
 		return plan.Decide(in)
 	}
-	c := dial(t, server.Config{Decide: slow, Decides: 1})
+	c := dial(t, server.Config{Decide: slow, Limits: server.Limits{Decides: 1}})
 	first := make(chan error, 1)
 	go func() {
 		_, err := c.Plan(t.Context(), &plannerpb.PlanRequest{Snapshot: snapshot(1), Decide: question()})

@@ -25,9 +25,11 @@ const maxReceivedBytes = 8 << 20
 // Session holds a snapshot for as long as the stream lives and answers questions about it, one at a time and in order.
 // What the client sends while a plan is being made waits in the transport, whose flow control bounds it.
 func (s *Server) Session(stream plannerpb.PlannerService_SessionServer) error {
-	s.sessions.Add(1)
-	defer s.sessions.Add(-1)
-	held := newSession(s.cfg.SnapshotBytes)
+	if err := s.bounds.session(); err != nil {
+		return err
+	}
+	held := &session{bounds: s.bounds}
+	defer func() { s.bounds.left(held.bytes) }()
 	for {
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {

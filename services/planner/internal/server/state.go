@@ -1,6 +1,8 @@
 package server
 
 import (
+	"fmt"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
@@ -14,7 +16,9 @@ import (
 // session is what one stream holds. Messages are read once, when they come, and then forgotten: the planner's own session
 // keeps the snapshot, with all that it has worked out. It belongs to the stream's goroutine.
 type session struct {
-	mostBytes int
+	bounds *bounds
+	// bytes is what the bounds know that the session holds.
+	bytes int
 	// now is the snapshot that questions are about; nil before the first.
 	now *state
 	// next is a snapshot of which parts are still to come; nil when none is under way.
@@ -26,10 +30,10 @@ type session struct {
 // change is a delta as far as its parts have come.
 type change struct {
 	base, revision uint64
+	// bytes is the size of all its objects: one that comes with each part is there as often.
+	bytes int
 	model.Delta
 }
-
-func newSession(mostBytes int) *session { return &session{mostBytes: mostBytes} }
 
 // snapshot takes a part of a whole snapshot.
 func (s *session) snapshot(part *clusterpb.SnapshotPart) error {
@@ -42,7 +46,7 @@ func (s *session) snapshot(part *clusterpb.SnapshotPart) error {
 	if err := s.next.add(part.GetSnapshot()); err != nil {
 		return err
 	}
-	if err := s.bounded(s.next); err != nil {
+	if err := s.bounded(); err != nil {
 		return err
 	}
 	if err := s.next.read(part.GetSnapshot()); err != nil {
@@ -55,7 +59,7 @@ func (s *session) snapshot(part *clusterpb.SnapshotPart) error {
 		return err
 	}
 	s.now, s.next = s.next, nil
-	return nil
+	return s.bounded()
 }
 
 // delta takes a part of a delta. The planner's session learns of it when the last part is there.
@@ -79,7 +83,8 @@ func (s *session) delta(part *clusterpb.DeltaPart) error {
 	if err := s.now.change(d); err != nil {
 		return err
 	}
-	if err := s.bounded(s.now); err != nil {
+	s.changing.bytes += proto.Size(d.GetRemoved()) + sizeOf(d.GetUpserted())
+	if err := s.bounded(); err != nil {
 		return err
 	}
 	read, err := convert.Delta(d)
@@ -90,9 +95,11 @@ func (s *session) delta(part *clusterpb.DeltaPart) error {
 	if !part.GetLast() {
 		return nil
 	}
-	err = s.now.apply(s.changing)
+	if err := s.now.apply(s.changing); err != nil {
+		return err
+	}
 	s.changing = nil
-	return err
+	return s.bounded()
 }
 
 // held is the state to plan for.
@@ -106,11 +113,33 @@ func (s *session) held() (*state, error) {
 	return s.now, nil
 }
 
-func (s *session) bounded(st *state) error {
-	if st.bytes <= s.mostBytes {
-		return nil
+// bounded lets the bounds know what the session holds, and fails where that is too much.
+func (s *session) bounded() error {
+	sum := 0
+	for _, st := range []*state{s.now, s.next} {
+		if st != nil {
+			sum += st.bytes
+		}
+		if st != nil && st.bytes > s.bounds.limits.SnapshotBytes {
+			return s.tooLarge("snapshot")
+		}
 	}
-	return rpcerr.New(codes.ResourceExhausted, ReasonTooLarge, "the snapshot has more than %d bytes, which sessions.max_snapshot_bytes allows", s.mostBytes)
+	if s.changing != nil {
+		sum += s.changing.bytes
+		if s.changing.bytes > s.bounds.limits.SnapshotBytes {
+			return s.tooLarge("delta")
+		}
+	}
+	if err := s.bounds.hold(sum - s.bytes); err != nil {
+		return err
+	}
+	s.bytes = sum
+	return nil
+}
+
+func (s *session) tooLarge(what string) error {
+	return rpcerr.New(codes.ResourceExhausted, ReasonTooLarge, "the %s has more than %d bytes, which sessions.max_snapshot_bytes allows",
+		what, s.bounds.limits.SnapshotBytes)
 }
 
 func sequence(what string, args ...any) error {
@@ -127,22 +156,30 @@ type state struct {
 	head   model.Snapshot
 	plan   *plan.Session
 	tables []table
-	// bytes is the size of all objects as they were sent.
+	// bytes is the size of all objects.
 	bytes int
+}
+
+// sizeOf is what the objects of a snapshot count, without its header.
+func sizeOf(snap *clusterpb.Snapshot) (bytes int) {
+	for _, t := range newState().tables {
+		bytes += t.size(snap)
+	}
+	return bytes
 }
 
 // table holds the objects of one kind.
 type table interface {
-	// add takes new objects; it returns the id of one that was there, or "".
+	// size is what the objects count.
+	size(of *clusterpb.Snapshot) (bytes int)
+	// add takes new objects; it names one that was there, or returns "".
 	add(from *clusterpb.Snapshot) (known string, bytes int)
 	// put takes objects that are new or changed.
 	put(from *clusterpb.Snapshot) (bytes int)
-	// drop forgets objects; it returns the id of one that was not there, or came with an earlier part of the delta, or "".
+	// drop forgets objects; it names one that was not there, or came with an earlier part of the delta, or returns "".
 	drop(from *clusterpb.Removed) (unknown string, bytes int)
 	// settle ends a delta.
 	settle()
-	// what is what one of the objects is called.
-	what() string
 }
 
 func newState() *state {
@@ -174,7 +211,7 @@ func (s *state) add(part *clusterpb.Snapshot) error {
 	for _, t := range s.tables {
 		known, n := t.add(part)
 		if known != "" {
-			return rpcerr.New(codes.InvalidArgument, rpcerr.ReasonInvalid, "invalid request: %s %q: is there twice", t.what(), known)
+			return rpcerr.New(codes.InvalidArgument, rpcerr.ReasonInvalid, "invalid request: %s: is there twice", known)
 		}
 		s.bytes += n
 	}
@@ -222,7 +259,7 @@ func (s *state) change(d *clusterpb.Delta) error {
 	for _, t := range s.tables {
 		unknown, n := t.drop(d.GetRemoved())
 		if unknown != "" {
-			return gap("delta %d to %d: removes %s %q, which the session does not have", d.GetBaseRevision(), d.GetRevision(), t.what(), unknown)
+			return gap("delta %d to %d: removes %s, which the session does not have", d.GetBaseRevision(), d.GetRevision(), unknown)
 		}
 		s.bytes -= n
 		s.bytes += t.put(d.GetUpserted())
@@ -245,7 +282,7 @@ func of[T proto.Message](kind string, id func(T) string, list func(*clusterpb.Sn
 	return &objects[T]{kind: kind, id: id, list: list, gone: gone, bytes: make(map[string]int32), fresh: make(map[string]bool)}
 }
 
-func (o *objects[T]) what() string { return o.kind }
+func (o *objects[T]) name(id string) string { return fmt.Sprintf("%s %q", o.kind, id) }
 
 func (o *objects[T]) in(s *clusterpb.Snapshot) []T {
 	if s == nil {
@@ -254,11 +291,18 @@ func (o *objects[T]) in(s *clusterpb.Snapshot) []T {
 	return *o.list(s)
 }
 
+func (o *objects[T]) size(of *clusterpb.Snapshot) (bytes int) {
+	for _, x := range o.in(of) {
+		bytes += proto.Size(x) + objectBytes
+	}
+	return bytes
+}
+
 func (o *objects[T]) add(from *clusterpb.Snapshot) (known string, bytes int) {
 	for _, x := range o.in(from) {
-		id, n := o.id(x), proto.Size(x)
+		id, n := o.id(x), proto.Size(x)+objectBytes
 		if _, ok := o.bytes[id]; ok {
-			return id, bytes
+			return o.name(id), bytes
 		}
 		o.bytes[id] = int32(n)
 		bytes += n
@@ -268,7 +312,7 @@ func (o *objects[T]) add(from *clusterpb.Snapshot) (known string, bytes int) {
 
 func (o *objects[T]) put(from *clusterpb.Snapshot) (bytes int) {
 	for _, x := range o.in(from) {
-		id, n := o.id(x), proto.Size(x)
+		id, n := o.id(x), proto.Size(x)+objectBytes
 		bytes += n - int(o.bytes[id])
 		o.bytes[id] = int32(n)
 		o.fresh[id] = true
@@ -280,7 +324,7 @@ func (o *objects[T]) drop(from *clusterpb.Removed) (unknown string, bytes int) {
 	for _, id := range o.gone(from) {
 		n, ok := o.bytes[id]
 		if !ok || o.fresh[id] {
-			return id, bytes
+			return o.name(id), bytes
 		}
 		bytes += int(n)
 		delete(o.bytes, id)

@@ -44,6 +44,8 @@ type PlannerServiceClient interface {
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: the message and the BadRequest detail name the object and the field that is wrong.
 	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes): gRPC refuses it without a
 	//     reason and in words of its own, "received message larger than max". Or the plan is [TOO_LARGE]. Use Session for both.
+	//     [BUSY]: the server has as much of all callers together as its limits and sessions allow; the message names which, and
+	//     RetryInfo says when to ask again.
 	//   - INTERNAL [PLAN_INVALID]: every plan is checked before it is sent, and this one broke a rule. It is a defect of Kerf:
 	//     please report the message.
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
@@ -57,8 +59,8 @@ type PlannerServiceClient interface {
 	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not have.
 	//   - INVALID_ARGUMENT [SEQUENCE]: a Decide before the last part, or parts of two values mixed.
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: as for Plan. [TOO_LARGE]: a message has more than 8 MiB.
-	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent (the server's
-	//     sessions.max_snapshot_bytes), or an entry of the plan is larger than 1 MiB.
+	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent, with 512 bytes more for each object (the
+	//     server's sessions.max_snapshot_bytes), or an entry of the plan is larger than 1 MiB. [BUSY]: as for Plan.
 	//   - INTERNAL [PLAN_INVALID]: as for Plan.
 	//   - UNAVAILABLE: the server is shutting down.
 	Session(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SessionRequest, SessionResponse], error)
@@ -114,6 +116,8 @@ type PlannerServiceServer interface {
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: the message and the BadRequest detail name the object and the field that is wrong.
 	//   - RESOURCE_EXHAUSTED: the request is larger than 16 MiB (the server's limits.max_recv_bytes): gRPC refuses it without a
 	//     reason and in words of its own, "received message larger than max". Or the plan is [TOO_LARGE]. Use Session for both.
+	//     [BUSY]: the server has as much of all callers together as its limits and sessions allow; the message names which, and
+	//     RetryInfo says when to ask again.
 	//   - INTERNAL [PLAN_INVALID]: every plan is checked before it is sent, and this one broke a rule. It is a defect of Kerf:
 	//     please report the message.
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
@@ -127,8 +131,8 @@ type PlannerServiceServer interface {
 	//   - OUT_OF_RANGE [GAP]: a delta's base is not the session's revision, or it removes what the session does not have.
 	//   - INVALID_ARGUMENT [SEQUENCE]: a Decide before the last part, or parts of two values mixed.
 	//   - INVALID_ARGUMENT [INVALID_REQUEST]: as for Plan. [TOO_LARGE]: a message has more than 8 MiB.
-	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent (the server's
-	//     sessions.max_snapshot_bytes), or an entry of the plan is larger than 1 MiB.
+	//   - RESOURCE_EXHAUSTED [TOO_LARGE]: the snapshot is larger than 512 MiB as sent, with 512 bytes more for each object (the
+	//     server's sessions.max_snapshot_bytes), or an entry of the plan is larger than 1 MiB. [BUSY]: as for Plan.
 	//   - INTERNAL [PLAN_INVALID]: as for Plan.
 	//   - UNAVAILABLE: the server is shutting down.
 	Session(grpc.BidiStreamingServer[SessionRequest, SessionResponse]) error
