@@ -97,7 +97,7 @@ func parts(text string) [][]string {
 	text, _, _ = strings.Cut(text, " # ")
 	var out [][]string
 	var words []string
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		if slices.Contains([]string{"|", "&&", "||", ";", "&"}, w) {
 			out, words = append(out, words), nil
 			continue

@@ -94,7 +94,7 @@ func run(t *testing.T, root string, b block) {
 		if err != nil {
 			t.Fatalf("$ %s\nwas not run: %v", c.text, ctx.Err())
 		}
-		code, _ := os.ReadFile(name + ".code") //nolint:errcheck // without one it is no 0
+		code, _ := os.ReadFile(name + ".code") // without one it is no 0
 		shown := lines(strings.Join(c.shown, "\n"))
 		same := len(shown) == 0 || like(shown, lines(string(printed)))
 		// A plan that leaves pods pending ends with 2, and a page may show one.

@@ -30,6 +30,10 @@ func (r *reader) assume() {
 		if *ref == (karpenterv1.NodeClassReference{}) {
 			r.assumeRef(e, ref, classes)
 		}
+		if ref.Group == "" && (ref.Kind == "" || ref.Kind == awsv1.KindEC2NodeClass) {
+			ref.Group, ref.Kind = awsv1.Group, awsv1.KindEC2NodeClass
+			r.warn(e.place, e.name, "spec.template.spec.nodeClassRef", "has no group; assumed: that of an EC2NodeClass, "+awsv1.Group)
+		}
 		if ref.Group != awsv1.Group || ref.Name == "" || classes[ref.Name] {
 			continue
 		}

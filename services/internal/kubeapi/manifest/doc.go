@@ -1,10 +1,10 @@
 // Package manifest reads files of Kubernetes objects and writes them.
 //
-// Reading is strict, because a plan that silently lacks a misspelt field is worse
-// than none: unparsable text is an error with its line, an unknown field or a
-// field given twice an error with object and path. Kinds that Kerf has no use for
-// are skipped with a warning; older forms of Kerf's kinds become today's with
-// warnings that say what changed.
+// Unparsable text and values of the wrong type are errors with object, path and
+// line. A field that is not known or given twice is a warning, as it is of the API
+// server, and an error where that is asked for. Kinds that Kerf has no use for are
+// skipped with a warning; older forms of Kerf's kinds become today's with warnings
+// that say what changed.
 //
 // The package decides nothing about the objects: it neither fills in defaults nor
 // validates beyond their shape; see kubeapi.SetDefaults and kubeapi.Validate. It

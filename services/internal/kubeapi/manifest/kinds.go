@@ -48,6 +48,7 @@ const (
 	foreignIt                  // another program's, which users may take for Kerf's
 	scaleIt                    // says how many replicas a workload has
 	rolloutIt                  // makes pods as a Deployment does
+	jobIt                      // makes Jobs
 )
 
 // kinds knows what to do with each kind.
@@ -87,27 +88,6 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 // must be the user's choice.
 func ours(group string) bool {
 	return slices.Contains([]string{karpenterv1.Group, awsv1.Group, autoscalingv1beta1.GroupVersion().Group, "kerf.dev"}, group)
-}
-
-// hint says where the field belongs, of fields that are often in a place where they were once or are elsewhere.
-func hint(h header, path string) string {
-	if h.Kind != karpenterv1.KindNodePool {
-		return ""
-	}
-	switch {
-	case path == "spec.template.spec.kubelet":
-		return ": the settings are spec.kubelet of the EC2NodeClass since v1"
-	case path == "spec.template.spec.nodeClassRef.apiVersion":
-		return ": since v1 it is group: " + awsv1.Group
-	case path == "spec.disruption.expireAfter":
-		return ": it is spec.template.spec.expireAfter since v1"
-	case strings.Contains(path, "aints[") && strings.HasSuffix(path, ".operator"):
-		return ": taints have none; tolerations do"
-	case path == "spec.requirements" || path == "spec.taints" || path == "spec.nodeClassRef":
-		return ": it belongs under spec.template.spec"
-	default:
-		return ""
-	}
 }
 
 // clusterScoped tells the kinds that are in no namespace, of those that are read.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,6 +29,10 @@ func foreign(gv schema.GroupVersion, kind string) (treatment, string) {
 		return foreignIt, autoModeText
 	case gv.Group == "autoscaling" && kind == "HorizontalPodAutoscaler":
 		return scaleIt, ""
+	case gv.Group == "keda.sh" && kind == "ScaledObject":
+		return scaleIt, ""
+	case gv.Group == "keda.sh" && kind == "ScaledJob":
+		return jobIt, ""
 	case gv.Group == "argoproj.io" && kind == "Rollout":
 		return rolloutIt, ""
 	default:
@@ -62,17 +67,50 @@ func (r *reader) stranger(doc document, h header, t treatment) {
 		r.skip(doc.place, h)
 	case t == rolloutIt:
 		r.rollout(doc, h)
+	case t == jobIt:
+		r.scaledJob(doc, h)
 	default:
-		s := scaler{place: doc.place, name: h.title(), namespace: h.Metadata.Namespace, least: 1}
-		if json.Unmarshal(doc.json, &s) != nil {
-			r.skip(doc.place, h)
-			return
-		}
-		if s.Spec.MinReplicas != nil {
-			s.least = *s.Spec.MinReplicas
-		}
-		r.scalers = append(r.scalers, s)
+		r.scaler(doc, h)
 	}
+}
+
+// scaler reads how many replicas an autoscaler keeps: a HorizontalPodAutoscaler 1, and KEDA's none, where they don't say.
+func (r *reader) scaler(doc document, h header) {
+	s := scaler{place: doc.place, name: h.title(), namespace: h.Metadata.Namespace}
+	if json.Unmarshal(doc.json, &s) != nil {
+		r.skip(doc.place, h)
+		return
+	}
+	switch {
+	case s.Spec.MinReplicas != nil:
+		s.least = *s.Spec.MinReplicas
+	case s.Spec.MinReplicaCount != nil:
+		s.least = *s.Spec.MinReplicaCount
+	case h.Kind == "HorizontalPodAutoscaler":
+		s.least = 1
+	}
+	if s.Spec.ScaleTargetRef.Kind == "" {
+		s.Spec.ScaleTargetRef.Kind = "Deployment"
+	}
+	r.scalers = append(r.scalers, s)
+}
+
+// scaledJob reads one of the Jobs that KEDA makes.
+func (r *reader) scaledJob(doc document, h header) {
+	var form struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Spec              struct {
+			JobTargetRef batchv1.JobSpec `json:"jobTargetRef"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(doc.json, &form); err != nil {
+		r.wrongValue(doc, h, &form, err)
+		return
+	}
+	j := &batchv1.Job{ObjectMeta: form.ObjectMeta, Spec: form.Spec.JobTargetRef}
+	j.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("Job"))
+	r.warn(doc.place, h.title(), "", "planned for as one of its Jobs")
+	r.add(entry{place: doc.place, name: h.title(), object: j})
 }
 
 // rollout reads a Rollout as the Deployment that runs the same pods.
@@ -110,8 +148,9 @@ type scaler struct {
 	name, namespace string
 	least           int32
 	Spec            struct {
-		MinReplicas    *int32 `json:"minReplicas"`
-		ScaleTargetRef struct {
+		MinReplicas     *int32 `json:"minReplicas"`
+		MinReplicaCount *int32 `json:"minReplicaCount"`
+		ScaleTargetRef  struct {
 			Kind string `json:"kind"`
 			Name string `json:"name"`
 		} `json:"scaleTargetRef"`
@@ -132,7 +171,7 @@ func (r *reader) scale() {
 			continue
 		}
 		replicas := replicasOf(r.read[i].object)
-		if replicas == nil || (*replicas != nil && **replicas >= s.least) {
+		if replicas == nil || s.least == 0 || (*replicas != nil && **replicas >= s.least) {
 			continue
 		}
 		*replicas = new(s.least)

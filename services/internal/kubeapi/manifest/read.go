@@ -34,8 +34,10 @@ func Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 type Options struct {
 	// Assume fills in what is missing or gone, where a plan does not depend on it, with a warning for each: a class that
 	// pools name, a class's role, an instance profile from old settings. Workloads of other controllers are read for
-	// what they run: a Rollout as a Deployment, an autoscaler as its least number of replicas.
+	// what they run: a Rollout as a Deployment, a ScaledJob as a Job, an autoscaler as its least number of replicas.
 	Assume bool
+	// Strict refuses fields that are not known or given twice. Without it they are ignored with a warning, as by the API server.
+	Strict bool
 	// InstanceProfile is what the old setting aws.defaultInstanceProfile was; "" when that is not known.
 	InstanceProfile string
 }
@@ -167,7 +169,7 @@ func (r *reader) object(doc document, depth int) {
 		r.skip(doc.place, h)
 	case foreignIt:
 		r.warn(doc.place, h.title(), "", "skipped: "+problem)
-	case scaleIt, rolloutIt:
+	case scaleIt, rolloutIt, jobIt:
 		r.stranger(doc, h, treatment)
 	case refuseIt:
 		r.fail(doc.place, h.title(), "", problem)
@@ -250,7 +252,7 @@ func (r *reader) known(doc document, h header) {
 		r.fail(doc.place, h.title(), "", err.Error())
 		return
 	}
-	if !r.strict(doc, h, obj) || r.foreignPool(doc.place, h, obj) {
+	if !r.decode(doc, h, obj) || r.foreignPool(doc.place, h, obj) {
 		return
 	}
 	e := entry{place: doc.place, name: h.title(), object: obj}
@@ -262,7 +264,7 @@ func (r *reader) known(doc document, h header) {
 
 func (r *reader) old(doc document, h header) {
 	form := legacy.New(h.APIVersion, h.Kind)
-	if !r.strict(doc, h, form) {
+	if !r.decode(doc, h, form) {
 		return
 	}
 	result, err := legacy.Convert(form, r.options.InstanceProfile)
@@ -295,12 +297,10 @@ func (r *reader) old(doc document, h header) {
 	}
 }
 
-// strict decodes into obj and tells whether nothing was wrong. In kinds that are not ours, fields that are not known or
-// given twice are ignored with a warning, as by the API server: few of them matter to a plan.
-func (r *reader) strict(doc document, h header, obj any) bool {
-	gv, _ := schema.ParseGroupVersion(h.APIVersion)
-	mild := !ours(gv.Group)
-	if doc.twice != nil && !mild {
+// decode fills obj and tells whether nothing was wrong. Fields that are not known or given twice are problems of strict
+// options only.
+func (r *reader) decode(doc document, h header, obj any) bool {
+	if doc.twice != nil && r.options.Strict {
 		r.errs = append(r.errs, doc.twice)
 		return false
 	}
@@ -321,17 +321,19 @@ func (r *reader) strict(doc document, h header, obj any) bool {
 			path = fieldErr.FieldPath()
 			place.Line = lineOf(doc, path)
 		}
-		message, mildly := "unknown field", "unknown field: ignored"
-		if strings.HasPrefix(p.Error(), "duplicate field") {
-			message, mildly = "given twice", "given twice: the last one counts"
-		}
-		if mild {
-			r.warn(place, h.title(), path, mildly)
-		} else {
-			r.fail(place, h.title(), path, message+hint(h, path))
+		unknown := !strings.HasPrefix(p.Error(), "duplicate field")
+		switch {
+		case r.options.Strict && unknown:
+			r.fail(place, h.title(), path, "unknown field"+meant(h, obj, path))
+		case r.options.Strict:
+			r.fail(place, h.title(), path, "given twice")
+		case unknown:
+			r.warn(place, h.title(), path, "unknown field: ignored"+meant(h, obj, path))
+		default:
+			r.warn(place, h.title(), path, "given twice: the last one counts")
 		}
 	}
-	return mild || len(problems) == 0
+	return !r.options.Strict || len(problems) == 0
 }
 
 // wrongValue reports a value of the wrong type or form.

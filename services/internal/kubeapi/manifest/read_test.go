@@ -263,7 +263,7 @@ func TestBadInputIsNamed(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			objects, _, err := manifest.Decode(strings.NewReader(tc.text), "f.yaml")
+			objects, _, err := manifest.Options{Strict: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tc.text)})
 			var e *manifest.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("read %v, %v, want an Error", objects, err)
@@ -302,6 +302,12 @@ func TestGoodInputIsRead(t *testing.T) {
 		},
 		"an unknown field of a pod": {
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\nspec:\n  containers:\n  - name: a\n    imag: b\n", []string{"a"}, 1,
+		},
+		"an unknown field of a pool": {
+			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\nspec: {replica: 1}\n", []string{"a"}, 1,
+		},
+		"a field of a pool given twice": {
+			"apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: b}\nmetadata: {name: a}\n", []string{"a"}, 1,
 		},
 		"a field of a pod given twice": {"apiVersion: v1\nkind: Pod\nmetadata: {name: b}\nmetadata: {name: a}\n", []string{"a"}, 1},
 		"a pool in a namespace": {
@@ -344,6 +350,28 @@ func TestGoodInputIsRead(t *testing.T) {
 	}
 }
 
+func TestWhatAnUnknownFieldMeans(t *testing.T) {
+	const pool, class = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n", "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: a}\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"a letter too few":             {pool + "spec: {limit: {cpu: 1}}", "spec.limit: unknown field: ignored; did you mean limits?"},
+		"a place that is another":      {pool + "spec: {requirements: []}", "ignored; did you mean spec.template.spec.requirements?"},
+		"where it was once":            {pool + "spec: {disruption: {expireAfter: 720h}}", "did you mean spec.template.spec.expireAfter?"},
+		"settings of the kubelet":      {pool + "spec: {template: {spec: {kubelet: {maxPods: 3}}}}", "the settings are spec.kubelet of the EC2NodeClass since v1"},
+		"a reference of v1beta1":       {pool + "spec: {template: {spec: {nodeClassRef: {apiVersion: a/v1}}}}", "since v1 it is group: karpenter.k8s.aws"},
+		"an operator of a taint":       {pool + "spec: {template: {spec: {taints: [{key: a, operator: Exists}]}}}", "taints have none, tolerations do"},
+		"in a list":                    {class + "spec: {blockDeviceMappings: [{deviceName: a, ebs: {volumesize: 1Gi}}]}", "spec.blockDeviceMappings[0].ebs.volumesize: unknown field: ignored; did you mean volumeSize or volumeType?"},
+		"nothing that could be meant":  {class + "spec: {zzzzzzzzzz: 1}", "spec.zzzzzzzzzz: unknown field: ignored"},
+		"a field of a pod's container": {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, imag: b}]}", "did you mean image or imagePullPolicy?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, warnings, err := manifest.Decode(strings.NewReader(tt.text), "f.yaml")
+			if err != nil || len(warnings) != 1 || !strings.HasSuffix(warnings[0].String(), tt.want) {
+				t.Errorf("warnings %q, error %v, want %q", warnings, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestReadStopsAtItsLimits(t *testing.T) {
 	tests := map[string]struct {
 		text   string
@@ -358,7 +386,7 @@ func TestReadStopsAtItsLimits(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := manifest.Decode(strings.NewReader(tc.text), "f.yaml")
+			_, _, err := manifest.Options{Strict: true}.Read(manifest.Source{Name: "f.yaml", Reader: strings.NewReader(tc.text)})
 			if err == nil {
 				t.Fatal("read, want an error")
 			}

@@ -255,8 +255,5 @@ func validateKubelet(c *awsv1.EC2NodeClass, path *field.Path) field.ErrorList {
 	if len(k.ClusterDNS) > 1 && family != awsv1.FamilyAL2023 {
 		errs = append(errs, field.TooMany(path.Child("clusterDNS"), len(k.ClusterDNS), 1))
 	}
-	if k.PodsPerCore != nil && family == awsv1.FamilyBottlerocket {
-		errs = append(errs, field.Forbidden(path.Child("podsPerCore"), "Bottlerocket has no such setting: write maxPods"))
-	}
 	return errs
 }

@@ -54,6 +54,9 @@ type Options struct {
 	Decide Decider
 	// Stop is asked before each plan whether to give up, for callers that wait no longer; nil never does.
 	Stop func() bool
+	// Halt is asked all the time during a plan of the planner whether to give that up; nil never does. What was found before
+	// remains.
+	Halt func() bool
 }
 
 // DefaultEffort is how many plans are made to find advice.
@@ -101,7 +104,7 @@ type adviser struct {
 
 func newAdviser(in model.Input, base model.Plan, o Options) *adviser {
 	if o.Decide == nil {
-		o.Decide = decide
+		o.Decide = decider(o.Halt)
 	}
 	size := len(base.Placements) + len(base.Pending) + len(base.Nodes)
 	switch {
@@ -119,16 +122,26 @@ func newAdviser(in model.Input, base model.Plan, o Options) *adviser {
 	return &adviser{facts: learn(in, base), o: o, plans: o.Effort, keep: o.Effort / 4}
 }
 
-// decide is the planner with its second opinion, as its service has it.
-func decide(in model.Input) (model.Plan, error) {
-	a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) { return plan.Decide(*in) })
-	if err != nil {
-		return model.Plan{}, err
+// decider is the planner with its second opinion, as its service has it, which gives up when it is halted.
+func decider(halt func() bool) Decider {
+	return func(in model.Input) (model.Plan, error) {
+		a, err := safe.Decide(in, func(in *model.Input) (model.Plan, error) {
+			session, err := plan.NewSession(&in.Snapshot)
+			if err != nil {
+				return model.Plan{}, err
+			}
+			q := plan.Ask(in)
+			q.Stop = halt
+			return session.Decide(q)
+		})
+		if err != nil {
+			return model.Plan{}, err
+		}
+		if len(a.Broken) > 0 {
+			return model.Plan{}, fmt.Errorf("plan %s breaks %d rules: %s", a.Plan.ID, len(a.Broken), verify.Join(a.Broken))
+		}
+		return a.Plan, nil
 	}
-	if len(a.Broken) > 0 {
-		return model.Plan{}, fmt.Errorf("plan %s breaks %d rules: %s", a.Plan.ID, len(a.Broken), verify.Join(a.Broken))
-	}
-	return a.Plan, nil
 }
 
 // try evaluates candidates in their order for as long as the effort lasts.

@@ -25,17 +25,15 @@ type search struct {
 	std IO
 	// over says that the user has interrupted it.
 	over func() bool
-	// step is how long the longest plan took; limit is when none must be under way, zero for never.
-	step  time.Duration
+	// limit is when it ends, zero for never.
 	limit time.Time
-	last  time.Time
 	tried int
 	late  bool
 }
 
-// advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan. took
-// is how long the plan itself took. warning says that there was no time to look further; "" where there was.
-func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanRequest, resp *plannerpb.PlanResponse, took time.Duration) (found []advise.Advice, warning string, err error) {
+// advise looks for changes that would help. It says nothing about one object alone: changes are about the whole plan.
+// warning says that there was no time to look further; "" where there was.
+func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanRequest, resp *plannerpb.PlanResponse) (found []advise.Advice, warning string, err error) {
 	if p.advice == 0 || p.explain != "" {
 		return nil, "", nil
 	}
@@ -47,12 +45,12 @@ func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanReque
 	if err != nil {
 		return nil, "", fmt.Errorf("look for advice: %w", err)
 	}
-	s := &search{std: std, over: func() bool { return ctx.Err() != nil }, step: took, last: std.Now()}
+	s := &search{std: std, over: func() bool { return ctx.Err() != nil }}
 	if p.adviceTime > 0 {
-		s.limit = s.last.Add(p.adviceTime)
+		s.limit = std.Now().Add(p.adviceTime)
 	}
 	found, err = interruptible(ctx, func() ([]advise.Advice, error) {
-		return advise.For(in, base, advise.Options{Most: p.advice, Stop: s.stop}), nil
+		return advise.For(in, base, advise.Options{Most: p.advice, Stop: s.stop, Halt: s.halt}), nil
 	})
 	if err != nil {
 		s.progress("")
@@ -60,25 +58,25 @@ func (p *planFlags) advise(ctx context.Context, std IO, req *plannerpb.PlanReque
 	}
 	s.progress("")
 	if s.late {
-		warning = fmt.Sprintf("advice was looked for until %s had passed, with %d changes tried: --advice-time 1m looks longer, --advice 0 not at all", p.adviceTime, max(s.tried-1, 0))
+		warning = fmt.Sprintf("advice was looked for until %s had passed, with %d changes tried: --advice-time 1m looks longer, --advice 0 not at all", p.adviceTime, s.tried)
 	}
 	return found, warning, nil
 }
 
 // stop is asked before each plan.
 func (s *search) stop() bool {
-	now := s.std.Now()
-	if s.tried > 0 {
-		s.step = max(s.step, now.Sub(s.last))
-	}
-	s.last = now
-	s.tried++
-	s.late = s.late || (!s.limit.IsZero() && now.Add(s.step).After(s.limit))
-	if s.late || s.over() {
+	if s.halt() {
 		return true
 	}
+	s.tried++
 	s.progress(fmt.Sprintf("looking for advice: change %d", s.tried))
 	return false
+}
+
+// halt is asked during each plan.
+func (s *search) halt() bool {
+	s.late = s.late || (!s.limit.IsZero() && s.std.Now().After(s.limit))
+	return s.late || s.over()
 }
 
 // progress shows one line in the place of the one before, where people watch.

@@ -25,6 +25,7 @@ settings may move from one object to another.`,
 	}
 	c.Flags().StringArrayVarP(&paths, "file", "f", nil, "`file` or directory of manifests; - is standard input; may be repeated")
 	c.Flags().StringVar(&options.InstanceProfile, "default-instance-profile", "", "what the old setting aws.defaultInstanceProfile was: the `name` that AWSNodeTemplates without one get")
+	addStrict(c, &options.Strict)
 	c.RunE = func(*cobra.Command, []string) error {
 		if len(paths) == 0 {
 			return errors.New("nothing to convert: name manifests with -f; see kerf convert --help")
@@ -41,4 +42,9 @@ settings may move from one object to another.`,
 		return manifest.Encode(std.Out, objects...)
 	}
 	return c
+}
+
+// addStrict is the flag of commands that read manifests.
+func addStrict(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "strict", false, "refuse fields that are not known, instead of a warning")
 }

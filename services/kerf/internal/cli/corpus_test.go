@@ -130,7 +130,7 @@ func TestTheCorpus(t *testing.T) {
 }
 
 func hasWorkload(text string) bool {
-	for _, kind := range []string{"Deployment", "StatefulSet", "Job", "Pod", "Rollout", "PodTemplate"} {
+	for _, kind := range []string{"Deployment", "StatefulSet", "Job", "Pod", "Rollout", "PodTemplate", "ScaledJob", "List"} {
 		if strings.Contains(text, "\nkind: "+kind+"\n") {
 			return true
 		}

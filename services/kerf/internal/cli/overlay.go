@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 )
 
@@ -29,7 +30,7 @@ func (p *policyFlags) weigh(stdin io.Reader, cluster *clusterpb.Policy) (*cluste
 		if err != nil {
 			return nil, fmt.Errorf("--policy: %w", err)
 		}
-		read, err := offline.LoadPreview(files)
+		read, err := offline.LoadPreview(files, manifest.Options{})
 		if err != nil {
 			return nil, fmt.Errorf("--policy: %w", err)
 		}

@@ -32,6 +32,7 @@ type planFlags struct {
 	zones   []string
 	now     string
 	explain string
+	strict  bool
 	advice  int
 	// adviceTime bounds the search for advice; 0 doesn't.
 	adviceTime time.Duration
@@ -74,6 +75,7 @@ Exit code: 0 when all pods are planned for, 2 when some stay pending, 1 on bad i
 	f.StringVar(&flags.catalog, "catalog", "", "`file` with instance types and prices, instead of the ones that are built in")
 	f.StringSliceVar(&flags.zones, "zones", nil, "the `zones` that there are subnets in; all of the catalogue's by default")
 	f.StringVar(&flags.now, "now", "", "the `time` to plan for, such as 2026-01-31T12:00:00Z; a snapshot's own by default, the present for manifests with nodes, and for others, on which time has no bearing, always the same")
+	addStrict(c, &flags.strict)
 	f.IntVar(&flags.advice, "advice", 3, "how many `changes` to advise at most; 0 looks for none, which is faster; default 0 with --watcher")
 	f.DurationVar(&flags.adviceTime, "advice-time", defaultAdviceTime, "the `duration` that advice is looked for at most; 0 for as long as it takes")
 	flags.policy = addPolicy(c)
@@ -177,7 +179,7 @@ func (p *planFlags) load(ctx context.Context, std IO) (offline.Input, error) {
 	if err != nil {
 		return offline.Input{}, err
 	}
-	return offline.Load(files, offline.Options{At: at, Present: std.Now(), World: p.world})
+	return offline.Load(files, offline.Options{At: at, Present: std.Now(), World: p.world, Strict: p.strict})
 }
 
 // world is the catalogue that the flags name, and the zones.
@@ -227,19 +229,17 @@ func (p *planFlags) completeZones(c *cobra.Command) {
 
 // plan makes one plan and prints it; for people before advice is looked for, which takes a while.
 func (p *planFlags) plan(ctx context.Context, std IO, decide preview.Decider, in offline.Input, req *plannerpb.PlanRequest) error {
-	start := std.Now()
 	resp, err := interruptible(ctx, func() (*plannerpb.PlanResponse, error) { return decide(ctx, req) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.Source, err)
 	}
-	took := std.Now().Sub(start)
 	view := render.PlanView{Plan: resp.GetPlan(), Snapshot: in.Snapshot, Assumed: in.Assumed}
 	if !p.out.json() {
 		if err := p.print(std, view); err != nil {
 			return err
 		}
 	}
-	found, warning, err := p.advise(ctx, std, req, resp, took)
+	found, warning, err := p.advise(ctx, std, req, resp)
 	if err != nil {
 		return err
 	}

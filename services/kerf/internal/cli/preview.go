@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 	"github.com/kerf-dev/kerf/services/internal/policy"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
@@ -30,7 +31,7 @@ func (p *planFlags) edit(std IO, in *offline.Input, req *plannerpb.PlanRequest) 
 	if err != nil {
 		return changed{}, fmt.Errorf("--with: %w", err)
 	}
-	with, err := offline.LoadPreview(files)
+	with, err := offline.LoadPreview(files, manifest.Options{Strict: p.strict})
 	if err != nil {
 		return changed{}, err
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -86,8 +85,6 @@ func TitleOf(o runtime.Object) string {
 // nothing to a dry run is left out, and skipped says why; it is "" otherwise. Errors are *ObjectErrors.
 func (b *Builder) Add(o runtime.Object) (skipped string, err error) {
 	switch o := o.(type) {
-	case *batchv1.CronJob:
-		return TitleOf(o) + ": skipped: it makes its pods at times of its own; write a Job to plan for one run", nil
 	case *karpenterv1.NodeClaim:
 		return TitleOf(o) + ": skipped: claims are planned for from a snapshot only, see kerf snapshot", nil
 	case *storagev1.VolumeAttachment:

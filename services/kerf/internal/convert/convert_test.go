@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -258,7 +257,6 @@ func TestWhatSaysNothingIsLeftOut(t *testing.T) {
 		object runtime.Object
 		want   string
 	}{
-		"a cron job":  {&batchv1.CronJob{TypeMeta: metav1.TypeMeta{Kind: "CronJob"}, ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"}}, "CronJob a/b: skipped"},
 		"a claim":     {&karpenterv1.NodeClaim{TypeMeta: metav1.TypeMeta{Kind: "NodeClaim"}, ObjectMeta: metav1.ObjectMeta{Name: "b"}}, "NodeClaim b: skipped"},
 		"attachments": {&storagev1.VolumeAttachment{}, ""},
 	}

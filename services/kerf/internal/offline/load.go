@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,8 @@ type Options struct {
 	Present time.Time
 	// World is where nodes could be bought. It is called once, and only for manifests.
 	World func() (convert.World, error)
+	// Strict refuses fields that are not known, which are warnings otherwise.
+	Strict bool
 }
 
 // Load understands files: manifests, or one saved snapshot alone; their content says which. Warnings are there beside an
@@ -79,11 +82,14 @@ func fromSnapshot(f File, as format, o Options) (Input, error) {
 }
 
 func fromManifests(files []File, o Options) (Input, error) {
-	objects, warnings, err := Objects(files, manifest.Options{Assume: true})
+	objects, warnings, err := Objects(files, manifest.Options{Assume: true, Strict: o.Strict})
 	if err != nil {
 		return Input{Warnings: warnings}, err
 	}
-	in := Input{Source: names(files), Now: o.At, Warnings: warnings}
+	objects, notes := convert.Once(objects)
+	assumed, more := convert.Missing(objects)
+	objects = append(objects, assumed...)
+	in := Input{Source: names(files), Now: o.At, Warnings: slices.Concat(warnings, notes, more)}
 	if in.Now.IsZero() {
 		in.Now = timeOf(objects, o.Present)
 	}
@@ -134,7 +140,7 @@ type Preview struct {
 }
 
 // LoadPreview understands files as manifests and, where one has no kind, as a policy in the words of the watcher's config.
-func LoadPreview(files []File) (Preview, error) {
+func LoadPreview(files []File, o manifest.Options) (Preview, error) {
 	var out Preview
 	var objects []File
 	var from string
@@ -159,7 +165,7 @@ func LoadPreview(files []File) (Preview, error) {
 		return out, nil
 	}
 	var err error
-	out.Objects, out.Warnings, err = Objects(objects, manifest.Options{})
+	out.Objects, out.Warnings, err = Objects(objects, o)
 	return out, err
 }
 

@@ -313,7 +313,9 @@ func TestLoadRefuses(t *testing.T) {
 					files = append(files, offline.File{Name: n, Data: []byte(content)})
 				}
 			}
-			_, err := offline.Load(files, options())
+			o := options()
+			o.Strict = true
+			_, err := offline.Load(files, o)
 			if err == nil {
 				t.Fatal("it was taken")
 			}

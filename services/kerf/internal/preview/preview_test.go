@@ -15,6 +15,7 @@ import (
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/manifest"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/offline"
 	"github.com/kerf-dev/kerf/services/kerf/internal/preview"
@@ -117,7 +118,7 @@ func files(texts ...string) []offline.File {
 
 func edit(t *testing.T, req *plannerpb.PlanRequest, texts ...string) preview.Edited {
 	t.Helper()
-	with, err := offline.LoadPreview(files(texts...))
+	with, err := offline.LoadPreview(files(texts...), manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,7 @@ func TestAPreviewRefuses(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			with, err := offline.LoadPreview(files(tt.with...))
+			with, err := offline.LoadPreview(files(tt.with...), manifest.Options{})
 			if err == nil {
 				_, err = preview.Edit(req.GetSnapshot(), with.Objects, world(t), present())
 			}
@@ -278,7 +279,7 @@ func TestAPreviewRefuses(t *testing.T) {
 
 func TestAPolicyIsToldFromManifests(t *testing.T) {
 	t.Parallel()
-	with, err := offline.LoadPreview(files("payback: 4h\neviction_price: \"0.01\"\n", pool))
+	with, err := offline.LoadPreview(files("payback: 4h\neviction_price: \"0.01\"\n", pool), manifest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,11 +287,11 @@ func TestAPolicyIsToldFromManifests(t *testing.T) {
 		t.Errorf("got %v and %d objects", with.Policy, len(with.Objects))
 	}
 	for text, want := range map[string]string{"paybak: 4h": "paybak", "payback: often": "payback", "payback: -1h": "payback"} {
-		if _, err := offline.LoadPreview(files(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.yaml") {
+		if _, err := offline.LoadPreview(files(text), manifest.Options{}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a.yaml") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := offline.LoadPreview(files("payback: 4h", "payback: 3h")); err == nil {
+	if _, err := offline.LoadPreview(files("payback: 4h", "payback: 3h"), manifest.Options{}); err == nil {
 		t.Error("two policies are taken")
 	}
 }
