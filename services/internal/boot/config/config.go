@@ -18,6 +18,8 @@ import (
 	"strings"
 
 	kjson "sigs.k8s.io/json"
+
+	"github.com/kerf-dev/kerf/services/core/near"
 )
 
 // MaxBytes is the largest config file that is read.
@@ -195,22 +197,39 @@ func withHints(strict []error, root reflect.Type) []error {
 	return out
 }
 
-// knownNames lists the fields of the object that the path's last step is in, or
-// nothing where the path leads through a list or a map.
+// knownNames lists the fields of the object that the path's last step is in, and those that may have been meant. It is empty
+// where the path leads to what has no fixed fields.
 func knownNames(t reflect.Type, path string) string {
 	steps := strings.Split(path, ".")
-	for _, step := range steps[:len(steps)-1] {
-		next, ok := fieldTypes(t)[step]
+	last := len(steps) - 1
+	for _, step := range steps[:last] {
+		name, _, _ := strings.Cut(step, "[")
+		next, ok := fieldTypes(t)[name]
+		if t.Kind() == reflect.Map {
+			next, ok = t.Elem(), true
+		}
 		if !ok {
 			return ""
 		}
-		t = next
+		t = element(next)
 	}
 	names := sortedKeys(fieldTypes(t))
 	if len(names) == 0 {
 		return ""
 	}
-	return "; known here: " + strings.Join(names, ", ")
+	known := "; known here: " + strings.Join(names, ", ")
+	if question := near.Question(steps[last], names); question != "" {
+		known += "; " + question
+	}
+	return known
+}
+
+// element is what a type's values are made of, where they are pointers or lists.
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t
 }
 
 // fieldTypes returns the JSON fields of a struct type, embedded structs included.

@@ -65,9 +65,10 @@ func TestDecodeNamesFieldAndRemedy(t *testing.T) {
 		give string
 		want []string // parts of the message, one per complaint
 	}{
-		"an unknown field lists the known ones":          {`{"lisen": "x"}`, []string{"lisen: unknown field; known here: by_name, listen, main, peers"}},
-		"an unknown field inside another has its path":   {`{"main": {"wiat": "1s"}}`, []string{"main.wiat: unknown field; known here: size, wait"}},
-		"an unknown field inside a list has its path":    {`{"peers": [{"size": 1}, {"sise": 1}]}`, []string{"peers[1].sise: unknown field"}},
+		"an unknown field lists the known ones":          {`{"lisen": "x"}`, []string{"lisen: unknown field; known here: by_name, listen, main, peers; did you mean listen?"}},
+		"an unknown field inside another has its path":   {`{"main": {"wiat": "1s"}}`, []string{"main.wiat: unknown field; known here: size, wait; did you mean wait?"}},
+		"an unknown field inside a list has its path":    {`{"peers": [{"size": 1}, {"sise": 1}]}`, []string{"peers[1].sise: unknown field; known here: size, wait; did you mean size?"}},
+		"an unknown field inside a map has its path":     {`{"by_name": {"x": {"sise": 1}}}`, []string{"by_name.x.sise: unknown field; known here: size, wait; did you mean size?"}},
 		"field names are case-sensitive":                 {`{"Listen": "x"}`, []string{"Listen: unknown field"}},
 		"a repeated field":                               {`{"listen": "x", "listen": "y"}`, []string{"listen: duplicate field: keep one"}},
 		"two unknown fields are both told":               {`{"a": 1, "b": 2}`, []string{"a: unknown", "b: unknown"}},
