@@ -87,9 +87,10 @@ fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before
 	buf format -w
 
 .PHONY: generate
-generate: $(BIN)/.tools ## Generate Go from proto/, and CRDs from their Go types; commit what it changes
+generate: $(BIN)/.tools ## Generate Go from proto/, and CRDs and the config reference from their Go types; commit what it changes
 	buf generate
 	go generate ./services/internal/kubeapi
+	go run ./test/configdoc > docs/configuration.md.new && mv docs/configuration.md.new docs/configuration.md
 
 ##@ Parts of check and test
 

@@ -22,19 +22,19 @@ const DefaultListen = "127.0.0.1:7500"
 type Config struct {
 	boot.ServiceConfig
 
-	// Cluster is the cluster's name: instances are tagged with it, and keys in etcd begin with it.
+	// Cluster is the cluster's name: instances are tagged with it, and keys in etcd begin with it. Required.
 	Cluster string `json:"cluster"`
 	// Advertise is the gRPC name under which others reach this actuator when it leads; empty is the address that it is
 	// bound to.
 	Advertise string `json:"advertise"`
-	// Kubeconfig is a file, or several as in $KUBECONFIG; empty means that, or else the pod that the actuator runs in.
+	// Kubeconfig is a file, or several as in $KUBECONFIG; empty is $KUBECONFIG, or else the pod that the actuator runs in.
 	Kubeconfig string `json:"kubeconfig"`
 	// Etcd is where claims live.
 	Etcd EtcdConfig `json:"etcd"`
 	// AWS is how AWS is reached.
 	AWS AWSConfig `json:"aws"`
-	// Catalog is a file that replaces the bundled catalogue of instance types, whose list prices are used where AWS
-	// gives none.
+	// Catalog is a file with instance types, whose list prices are used where AWS gives none; empty is the catalogue that comes
+	// with the program.
 	Catalog string `json:"catalog"`
 	// Nodes are what nodes keep for themselves.
 	Nodes NodesConfig `json:"nodes"`
@@ -44,11 +44,11 @@ type Config struct {
 	Concurrency ConcurrencyConfig `json:"concurrency"`
 	// Disruption is how nodes are replaced and given up.
 	Disruption DisruptionConfig `json:"disruption"`
-	// Nominations says whether the scheduler is told where plans have pods: "auto" (or empty) where Kubernetes is new enough and
-	// the actuator may patch pods/status, "on" without asking, or "off".
+	// Nominations says whether the scheduler is told where plans have pods: "auto" where Kubernetes is new enough and the actuator
+	// may patch pods/status, "on" without asking, or "off"; empty is "auto".
 	Nominations string `json:"nominations"`
-	// PodDeletionCosts says whether pods are told which of them to delete first when their ReplicaSet is scaled down: "auto" (or
-	// empty) where the actuator may patch pods, or "off".
+	// PodDeletionCosts says whether pods are told which of them to delete first when their ReplicaSet is scaled down: "auto" where
+	// the actuator may patch pods, or "off"; empty is "auto".
 	PodDeletionCosts string `json:"pod_deletion_costs"`
 	// Repair says which nodes this actuator lets be taken away for being unhealthy. Planners decide by the watcher's policy:
 	// only nodes that are unhealthy by both are taken.
@@ -60,16 +60,19 @@ type Config struct {
 
 // EtcdConfig says where etcd is: endpoints of a cluster, or an etcd inside this process.
 type EtcdConfig struct {
-	// Endpoints are host:port or URLs.
+	// Endpoints are the addresses of its members, host:port or URLs. Required, or else Embedded.
 	Endpoints []string `json:"endpoints"`
 	// Embedded runs an etcd inside this process instead, for one machine, where the program has one in it, as kerf-up has.
 	Embedded *EmbeddedConfig `json:"embedded"`
-	// CAFile, CertFile and KeyFile are PEM files; all empty is plaintext.
-	CAFile   string `json:"ca_file"`
+	// CAFile is the CA of etcd's servers, a PEM file; empty is plaintext, or the system's where CertFile is set.
+	CAFile string `json:"ca_file"`
+	// CertFile is the certificate by which etcd knows the actuator; empty is none. It belongs with KeyFile.
 	CertFile string `json:"cert_file"`
-	KeyFile  string `json:"key_file"`
-	// Username and PasswordFile are for etcd's own authentication.
-	Username     string `json:"username"`
+	// KeyFile is the private key of CertFile; empty is none.
+	KeyFile string `json:"key_file"`
+	// Username is for etcd's own authentication; empty is none. It belongs with PasswordFile.
+	Username string `json:"username"`
+	// PasswordFile holds the password of Username; empty is none.
 	PasswordFile string `json:"password_file"`
 	// Prefix is the first part of every key; empty is "/kerf".
 	Prefix string `json:"prefix"`
@@ -81,9 +84,9 @@ type EtcdConfig struct {
 
 // EmbeddedConfig is an etcd inside this process.
 type EmbeddedConfig struct {
-	// Dir is where it keeps its data; it is made if it is not there.
+	// Dir is the folder of its data; it is made if it is not there. Required, and only for programs that have an etcd in them.
 	Dir string `json:"dir"`
-	// Listen is "host:port" for its clients, on loopback; empty is a free port.
+	// Listen is the address for its clients, "host:port" on loopback; empty is a free port.
 	Listen string `json:"listen"`
 	// Start starts it, and returns where it is and what stops it: embedded.Start, in programs that have it in them.
 	Start func(ctx context.Context, dir, listen string) (endpoint string, stop func(), err error) `json:"-"`
@@ -91,11 +94,11 @@ type EmbeddedConfig struct {
 
 // AWSConfig is how AWS is reached. Credentials come the way that every AWS program gets them.
 type AWSConfig struct {
-	// Region is the AWS region; empty takes it from the environment.
+	// Region is the AWS region; empty is AWS_REGION, the shared config files', or the machine's own.
 	Region string `json:"region"`
-	// Endpoint replaces every AWS endpoint; empty for AWS itself.
+	// Endpoint is an address in place of every endpoint of AWS; empty is AWS itself.
 	Endpoint string `json:"endpoint"`
-	// Queue is the name of the SQS queue that notices come by; empty for none.
+	// Queue is the name of the SQS queue that notices come by; empty is none.
 	Queue string `json:"queue"`
 	// API is what nodes need to join; what is left empty is asked of EKS.
 	API APIConfig `json:"api"`
@@ -108,10 +111,14 @@ type AWSConfig struct {
 
 // APIConfig is how nodes reach the API server.
 type APIConfig struct {
-	Endpoint          string `json:"endpoint"`
-	CABase64          string `json:"ca"`                 // base64 of the PEM
-	ServiceCIDR       string `json:"service_cidr"`       // such as 172.20.0.0/16
-	KubernetesVersion string `json:"kubernetes_version"` // major.minor; it picks machine images
+	// Endpoint is the API server's address, as nodes reach it; empty is what EKS says.
+	Endpoint string `json:"endpoint"`
+	// CABase64 is the cluster's CA, the PEM in base64; empty is what EKS says.
+	CABase64 string `json:"ca"`
+	// ServiceCIDR is the range of Services' addresses, such as 172.20.0.0/16; empty is what EKS says.
+	ServiceCIDR string `json:"service_cidr"`
+	// KubernetesVersion is the version, major.minor, which picks machine images; empty is what EKS says.
+	KubernetesVersion string `json:"kubernetes_version"`
 }
 
 // NodesConfig are what nodes keep for themselves, beside what their class says.
@@ -119,21 +126,30 @@ type NodesConfig struct {
 	// VMMemoryOverheadPercent is the share of a machine's memory that its firmware and kernel keep, as a fraction of
 	// one; zero is 0.075.
 	VMMemoryOverheadPercent float64 `json:"vm_memory_overhead_percent"`
-	// ReservedENIs are network interfaces that pods can't use.
+	// ReservedENIs is how many network interfaces of each node pods can't use; zero is none.
 	ReservedENIs int64 `json:"reserved_enis"`
 }
 
 // IntervalsConfig are how often things are looked at again. Zero is the default.
 type IntervalsConfig struct {
-	Types     boot.Duration `json:"types"`     // instance types and list prices: 12h
-	Spot      boot.Duration `json:"spot"`      // spot prices: 5m
-	Classes   boot.Duration `json:"classes"`   // what node classes select: 5m
-	Poll      boot.Duration `json:"poll"`      // instances, while nothing is expected: 30s
-	FastPoll  boot.Duration `json:"fast_poll"` // instances, while one comes or goes: 1s
-	Templates boot.Duration `json:"templates"` // launch templates unused for as long are deleted: 10m
-	Orphans   boot.Duration `json:"orphans"`   // instances without a claim for as long are ended: 1m
-	Shortage  boot.Duration `json:"shortage"`  // how long EC2's "no capacity" is believed: 3m
-	History   boot.Duration `json:"history"`   // how long ended claims are remembered: 1h, at least 15m
+	// Types is how often instance types and list prices are read; zero is 12h.
+	Types boot.Duration `json:"types"`
+	// Spot is how often spot prices are read; zero is 5m.
+	Spot boot.Duration `json:"spot"`
+	// Classes is how often it is looked up what node classes select; zero is 5m.
+	Classes boot.Duration `json:"classes"`
+	// Poll is how often instances are looked at while nothing is expected; zero is 30s.
+	Poll boot.Duration `json:"poll"`
+	// FastPoll is how often instances are looked at while one comes or goes; zero is 1s.
+	FastPoll boot.Duration `json:"fast_poll"`
+	// Templates is how long launch templates are unused before they are deleted; zero is 10m.
+	Templates boot.Duration `json:"templates"`
+	// Orphans is how long instances have no claim before they are ended; zero is 1m.
+	Orphans boot.Duration `json:"orphans"`
+	// Shortage is how long EC2's "no capacity" is believed; zero is 3m.
+	Shortage boot.Duration `json:"shortage"`
+	// History is how long ended claims are remembered, 15m at least; zero is 1h.
+	History boot.Duration `json:"history"`
 }
 
 // DisruptionConfig is how nodes are replaced and given up.
@@ -147,8 +163,10 @@ type DisruptionConfig struct {
 
 // ConcurrencyConfig is how much goes on at once. Zero is the default.
 type ConcurrencyConfig struct {
-	Launches  int `json:"launches"`  // 10
-	Evictions int `json:"evictions"` // 20
+	// Launches is how many instances are asked for at once; zero is 10.
+	Launches int `json:"launches"`
+	// Evictions is how many pods are evicted at once; zero is 20.
+	Evictions int `json:"evictions"`
 }
 
 // The values of Config.Nominations and Config.PodDeletionCosts; the latter has no "on".

@@ -32,9 +32,9 @@ const (
 type Config struct {
 	boot.ServiceConfig
 
-	// Cluster is the cluster's name, as its nodes' instances are tagged with it.
+	// Cluster is the cluster's name, as its nodes' instances are tagged with it. Required.
 	Cluster string `json:"cluster"`
-	// Kubeconfig is a file, or several as in $KUBECONFIG; empty means that, or else the pod that the watcher runs in.
+	// Kubeconfig is a file, or several as in $KUBECONFIG; empty is $KUBECONFIG, or else the pod that the watcher runs in.
 	Kubeconfig string `json:"kubeconfig"`
 	// Planner is where plans are made.
 	Planner rpc.ClientConfig `json:"planner"`
@@ -59,39 +59,42 @@ type Config struct {
 // ActuatorConfig is how the actuators are reached. All of them have the same credentials.
 type ActuatorConfig struct {
 	// Addresses are gRPC names such as "127.0.0.1:7500". The leader is found from any of them; the more there are, the
-	// fewer of them need to be alive for that.
-	Addresses    []string      `json:"addresses"`
-	TLS          rpc.ClientTLS `json:"tls"`
-	Keepalive    rpc.Keepalive `json:"keepalive"`
-	MaxRecvBytes int           `json:"max_recv_bytes"` // as in the planner's section
+	// fewer of them need to be alive for that. Required.
+	Addresses []string      `json:"addresses"`
+	TLS       rpc.ClientTLS `json:"tls"`
+	Keepalive rpc.Keepalive `json:"keepalive"`
+	// MaxRecvBytes is how large an answer may be; zero is rpc.DefaultMaxMessageBytes.
+	MaxRecvBytes int `json:"max_recv_bytes"`
 }
 
 // BatchConfig is when new unschedulable pods are planned.
 type BatchConfig struct {
-	// Idle is how long no further one must come at least; zero is DefaultBatchIdle. Where pods keep coming, a batch waits for four
-	// times the usual gap between them.
+	// Idle is how long no further pod must come before those that are there are planned; zero is DefaultBatchIdle. Where pods keep
+	// coming, a batch waits for four times the usual gap between them.
 	Idle boot.Duration `json:"idle"`
-	// Max is when they are planned anyway, from the first one on; zero is DefaultBatchMax.
+	// Max is when pods are planned anyway, from the first one on; zero is DefaultBatchMax.
 	Max boot.Duration `json:"max"`
 }
 
 // DisruptionConfig is when everything is planned anew, disruption included.
 type DisruptionConfig struct {
-	// Idle is how long nothing in the cluster must change; zero is DefaultDisruptionIdle. It is also the delay after
+	// Idle is how long nothing in the cluster must change before everything is planned anew; zero is DefaultDisruptionIdle. It is also the delay after
 	// the time at which the newest plan asks to be reconsidered, such as a node's expiry.
 	Idle boot.Duration `json:"idle"`
-	// Interval is when it is done anyway after a change, while pods wait for a place, and after a plan whose search ended
+	// Interval is when everything is planned anew anyway after a change, while pods wait for a place, and after a plan whose search ended
 	// early; zero is DefaultDisruptionInterval.
 	Interval boot.Duration `json:"interval"`
-	// Quiet is when it is done although nothing has changed since the last time; zero is DefaultDisruptionQuiet, or
+	// Quiet is when everything is planned anew although nothing has changed since the last time; zero is DefaultDisruptionQuiet, or
 	// Interval where that is longer.
 	Quiet boot.Duration `json:"quiet"`
 }
 
 // TimeoutConfig bounds calls.
 type TimeoutConfig struct {
-	Plan  boot.Duration `json:"plan"`  // zero is DefaultPlanTimeout
-	Apply boot.Duration `json:"apply"` // zero is DefaultApplyTimeout
+	// Plan is how long the planner may take for one plan; zero is DefaultPlanTimeout.
+	Plan boot.Duration `json:"plan"`
+	// Apply is how long the actuator may take to answer to a plan; zero is DefaultApplyTimeout.
+	Apply boot.Duration `json:"apply"`
 }
 
 // QueueConfig bounds queues.

@@ -18,7 +18,7 @@ func TestTheExampleConfigIsValid(t *testing.T) {
 	if err := config.Decode(data, &cfg); err != nil {
 		t.Fatal(err)
 	}
-	if p := cfg.Policy.Proto(); len(p.GetDefaultSpread()) != 2 || p.GetPerNodeOverheadMicroUsdPerHour() != 1000 {
+	if p := cfg.Policy.Proto(); len(p.GetRepair().GetConditions()) != 7 || p.GetPerNodeOverheadMicroUsdPerHour() != 1000 {
 		t.Errorf("policy %v", p)
 	}
 }

@@ -31,13 +31,14 @@ type Config struct {
 	MinSaving *Dollars `json:"min_saving"`
 	// MaxOfferingsPerClaim is how many ranked offerings a claim lists at most, 1 to 200; left out, 60.
 	MaxOfferingsPerClaim *int32 `json:"max_offerings_per_claim"`
-	// Preferences is what pods' preferences count for: "priced", "ignored" or "enforced"; "" means priced.
+	// Preferences is what pods' preferences (preferred affinity, ScheduleAnyway, PreferNoSchedule) count for: "priced", kept where that
+	// costs no more than they are worth; "ignored"; "enforced", requirements unless they can't be met; left out, "priced".
 	Preferences string `json:"preferences"`
 	// PreferencePrice is what one pod's preference of weight 1 is worth an hour where they are priced; left out, "0.00001".
 	PreferencePrice *Dollars `json:"preference_price"`
-	// MinValues is what pools' minValues are: "strict" or "best-effort"; "" means strict.
+	// MinValues is what pools' minValues are: "strict", or else no node; "best-effort", as many as are available; left out, "strict".
 	MinValues string `json:"min_values"`
-	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words.
+	// DefaultSpread are the defaultConstraints of the scheduler's PodTopologySpread plugin, in its own words; left out, none.
 	DefaultSpread []corev1.TopologySpreadConstraint `json:"default_spread"`
 	// Work is how many steps of about a microsecond the optimiser may take; left out, as many as the cluster warrants. 0 means
 	// the greedy pass only.

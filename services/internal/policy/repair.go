@@ -21,7 +21,7 @@ import (
 type Repair struct {
 	// Off keeps unhealthy nodes.
 	Off bool `json:"off"`
-	// Conditions are what makes a node unhealthy; none means AWS's: Ready False or Unknown for 30m, AcceleratedHardwareReady
+	// Conditions are what makes a node unhealthy; left out, AWS's: Ready False or Unknown for 30m, AcceleratedHardwareReady
 	// False for 10m, and StorageReady, NetworkingReady, KernelReady and ContainerRuntimeReady False for 30m.
 	Conditions []RepairCondition `json:"conditions"`
 	// MaxUnhealthyPercent is the share of a pool's nodes, 1 to 100, that may be unhealthy at once for any to be replaced; left
@@ -31,11 +31,11 @@ type Repair struct {
 
 // RepairCondition is one way to be unhealthy. All of its fields must be set.
 type RepairCondition struct {
-	// Type is the type of the node's condition, such as "Ready".
+	// Type is the type of the node's condition, such as "Ready". Required.
 	Type string `json:"type"`
-	// Status is the one that is unhealthy: "True", "False" or "Unknown".
+	// Status is the one that is unhealthy: "True", "False" or "Unknown". Required.
 	Status Status `json:"status"`
-	// After is how long it must last.
+	// After is how long it must last. Required.
 	After config.Duration `json:"after"`
 }
 

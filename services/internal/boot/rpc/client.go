@@ -28,25 +28,28 @@ const (
 
 // ClientConfig is how a service reaches another one.
 type ClientConfig struct {
-	// Target is a gRPC name: "host:port", "dns:///planner.kerf.svc:7400", "unix:/path".
-	// Without TLS it must be loopback or a unix socket.
+	// Target is a gRPC name: "host:port", "dns:///planner.kerf.svc:7400", "unix:/path". Required. Without TLS it must be loopback
+	// or a unix socket.
 	Target    string    `json:"target"`
 	TLS       ClientTLS `json:"tls"`
 	Keepalive Keepalive `json:"keepalive"`
-	// MaxRecvBytes bounds one message; zero is DefaultMaxMessageBytes.
+	// MaxRecvBytes is how large an answer may be; zero is DefaultMaxMessageBytes.
 	MaxRecvBytes int `json:"max_recv_bytes"`
 }
 
 // ClientTLS names the PEM files of a client. TLS is on where any field but
 // reload_every is set.
 type ClientTLS struct {
-	CAFile   string `json:"ca_file"`   // the CA of the server; empty: the system's
-	CertFile string `json:"cert_file"` // what the server knows us by
-	KeyFile  string `json:"key_file"`
-	// ServerName is the name that the server's certificate must have; empty is
-	// the target's host.
-	ServerName  string          `json:"server_name"`
-	ReloadEvery config.Duration `json:"reload_every"` // as in ServerTLS
+	// CAFile is the CA of the server; empty is the system's, where another field asks for TLS.
+	CAFile string `json:"ca_file"`
+	// CertFile is the certificate by which the server knows the client; empty is none. It belongs with KeyFile.
+	CertFile string `json:"cert_file"`
+	// KeyFile is the private key of CertFile; empty is none.
+	KeyFile string `json:"key_file"`
+	// ServerName is the name that the server's certificate must have; empty is the target's host.
+	ServerName string `json:"server_name"`
+	// ReloadEvery is the age at which the next handshake reads the files again; zero is DefaultReloadEvery.
+	ReloadEvery config.Duration `json:"reload_every"`
 }
 
 // Validate implements config.Validator.

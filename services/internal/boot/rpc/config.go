@@ -35,53 +35,62 @@ const (
 // ServerConfig is how a service listens. Its zero value is safe: plaintext on a
 // free loopback port, everything bounded.
 type ServerConfig struct {
-	// Listen is "host:port"; empty is DefaultListen. Without TLS the host must be
-	// loopback.
+	// Listen is the address, "host:port"; empty is the service's own, or else DefaultListen, a free port. Without
+	// TLS the host must be loopback.
 	Listen string `json:"listen"`
-	// HealthListen, if set, is a second "host:port" that serves grpc.health.v1 and,
-	// over HTTP, /metrics, in plaintext on any address, for probes and scrapers that
-	// cannot do mTLS. Nothing else is served there.
+	// HealthListen is a second address, "host:port", that serves grpc.health.v1 and, over HTTP, /metrics, in plaintext on any address, for
+	// probes and scrapers that cannot do mTLS; empty is none. Nothing else is served there.
 	HealthListen string    `json:"health_listen"`
 	TLS          ServerTLS `json:"tls"`
-	Authz        Authz     `json:"authz"`
-	Limits       Limits    `json:"limits"`
-	Keepalive    Keepalive `json:"keepalive"`
-	// ShutdownGrace is how long calls may finish after the stop signal; zero is
-	// DefaultShutdownGrace.
+	// Authz says who may call what. A key is a method, "/package.Service/Method", a whole service, "/package.Service/*", or "*"; the
+	// most specific key that matches decides alone. A value lists identities of clients: a URI of the certificate
+	// ("spiffe://kerf/watcher"), a DNS name of it, its common name ("CN=watcher"), or "*" for all whose certificate verifies. What
+	// no key matches is refused, but for health. It goes with TLS; left out, all on this machine may call everything.
+	Authz     Authz     `json:"authz"`
+	Limits    Limits    `json:"limits"`
+	Keepalive Keepalive `json:"keepalive"`
+	// ShutdownGrace is how long calls may finish after the stop signal; zero is DefaultShutdownGrace.
 	ShutdownGrace config.Duration `json:"shutdown_grace"`
 }
 
 // ServerTLS names the PEM files of a server. All three or none: a server that
 // has TLS asks every client for a certificate.
 type ServerTLS struct {
-	CertFile     string `json:"cert_file"`
-	KeyFile      string `json:"key_file"`
+	// CertFile is the server's certificate chain, a PEM file; empty is plaintext. Required with the other two files.
+	CertFile string `json:"cert_file"`
+	// KeyFile is the private key of CertFile; empty is plaintext.
+	KeyFile string `json:"key_file"`
+	// ClientCAFile is the CA that signs clients' certificates; empty is plaintext.
 	ClientCAFile string `json:"client_ca_file"`
-	// ReloadEvery is the age at which the next handshake reads the files again;
-	// zero is DefaultReloadEvery.
+	// ReloadEvery is the age at which the next handshake reads the files again; zero is DefaultReloadEvery.
 	ReloadEvery config.Duration `json:"reload_every"`
 }
 
 // Limits bound what a client can take. Zero means the default.
 type Limits struct {
-	MaxRecvBytes int    `json:"max_recv_bytes"` // per message
-	MaxStreams   uint32 `json:"max_streams"`    // concurrent calls per connection
+	// MaxRecvBytes is how large a message that comes in may be; zero is DefaultMaxMessageBytes.
+	MaxRecvBytes int `json:"max_recv_bytes"`
+	// MaxStreams is how many calls there are at the same time on one connection; zero is DefaultMaxStreams.
+	MaxStreams uint32 `json:"max_streams"`
 	// MaxCalls is how many calls are in flight over all connections, streams among them; zero is DefaultMaxCalls. One more is
 	// refused with RESOURCE_EXHAUSTED before its request is read, so that requests hold MaxCalls times MaxRecvBytes at most.
 	MaxCalls int `json:"max_calls"`
-	// CallTimeout is for unary calls that come without a deadline.
+	// CallTimeout is for calls that come without a deadline and are no streams; zero is DefaultCallTimeout.
 	CallTimeout config.Duration `json:"call_timeout"`
-	// ConnectionAge is when a connection is asked to go away (GOAWAY) so that
-	// clients spread again; ConnectionAgeGrace is what its calls then have left.
-	ConnectionAge      config.Duration `json:"connection_age"`
+	// ConnectionAge is when a connection is asked to go away (GOAWAY), so that clients spread again; zero is DefaultConnectionAge.
+	ConnectionAge config.Duration `json:"connection_age"`
+	// ConnectionAgeGrace is what the calls of such a connection have left; zero is DefaultConnectionAgeGrace.
 	ConnectionAgeGrace config.Duration `json:"connection_age_grace"`
 }
 
 // Keepalive is how both ends find dead peers. Zero means the default.
 type Keepalive struct {
-	Time    config.Duration `json:"time"`     // silence after which a ping is sent
-	Timeout config.Duration `json:"timeout"`  // how long its answer may take
-	MinTime config.Duration `json:"min_time"` // servers refuse clients that ping more often; unused by clients
+	// Time is the silence after which a ping is sent; zero is DefaultKeepaliveTime.
+	Time config.Duration `json:"time"`
+	// Timeout is how long a ping's answer may take; zero is DefaultKeepaliveTimeout.
+	Timeout config.Duration `json:"timeout"`
+	// MinTime is how often clients may ping at most, or they are refused; zero is DefaultKeepaliveMinTime. Clients have no use for it.
+	MinTime config.Duration `json:"min_time"`
 }
 
 // Validate implements config.Validator.

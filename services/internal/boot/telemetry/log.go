@@ -28,8 +28,10 @@ const (
 
 // LogConfig is the "log" section of a service's config.
 type LogConfig struct {
-	Level  string `json:"level"`  // debug, info, warn or error; empty is info
-	Format string `json:"format"` // json or text; empty is json
+	// Level is how much is told: debug, info, warn or error; empty is info.
+	Level string `json:"level"`
+	// Format is how lines are written: json or text; empty is json.
+	Format string `json:"format"`
 }
 
 // Validate implements config.Validator.
