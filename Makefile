@@ -78,7 +78,7 @@ check: ## All that needs no control plane: contract, format, vet, lint, unit tes
 
 .PHONY: test
 test: ## All that CI runs: check, race tests, each module alone, the real scheduler, the demo, the control plane's tests
-	$(call steps,tools controlplane proto generated format vet lint arch race standalone differential mutations demo e2e)
+	$(call steps,tools controlplane observers proto generated format vet lint arch race standalone differential mutations demo e2e)
 
 .PHONY: fmt
 fmt: tools ## Format the Go code (gofumpt, grouped imports, no blank line before a return) and the protos
@@ -149,7 +149,7 @@ standalone: ## Build each module with the workspace off, as images and outside u
 	@cd test/chart && GOWORK=off go vet ./... && GOWORK=off go test ./...
 
 .PHONY: e2e
-e2e: controlplane ## The tests that run a real control plane, one package at a time
+e2e: controlplane observers ## The tests that run a real control plane, one package at a time
 	@# Compile first and in parallel; with -short and no test to run nothing starts.
 	@go test -short -run '^$$' ./test/... > /dev/null
 	go test -count=1 -p 1 -timeout 30m ./test/...
@@ -176,6 +176,10 @@ images: ## Build the images into bin/images/, as OCI layouts and archives (VERSI
 .PHONY: controlplane
 controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CACHE (minutes, then nothing)
 	@go run ./test/harness/assets/build
+
+.PHONY: observers
+observers: ## Build Prometheus and Jaeger, which tests ask what the services tell, once, where the control plane is kept (minutes, then nothing)
+	@go run ./test/harness/assets/build -tools
 
 .PHONY: bench
 bench: ## Measure plans: cost, bound, CPU, growth (BENCH_FILES=dir for published files, ARGS="-runs 1")

@@ -141,7 +141,7 @@ func showTrace(ctx context.Context, line *show.Timeline, collector *traces.Colle
 	}
 	line.Title("\none launch, traced across the three services", "trace "+trace.ID)
 	var text strings.Builder
-	if err := trace.Write(&text, "kerf.plan", "kerf.claim_id"); err != nil {
+	if err := trace.Write(&text, "kerf.plan.id", "kerf.claim.id"); err != nil {
 		return err
 	}
 	line.Block(text.String())

@@ -260,6 +260,11 @@ func SubjectText(o *clusterpb.ObjectRef) string {
 	return o.GetKind() + "/" + o.GetName()
 }
 
+// CodeText is a reason's code, the model's or the wire's, as the documents write it.
+func CodeText[C model.Code | clusterpb.ReasonCode](code C) string {
+	return strings.TrimPrefix(clusterpb.ReasonCode(code).String(), "REASON_CODE_")
+}
+
 func writeReason(in model.Reason) *clusterpb.Reason {
 	if in == (model.Reason{}) {
 		return nil

@@ -21,6 +21,9 @@ const RepairAfter = 10 * time.Second
 // writeConfig writes a service's configuration file. The defaults are for a real AWS; here things happen faster.
 func (s *Stack) writeConfig(service string) (string, error) {
 	c := s.addresses()[service]
+	if at := s.ports.health[service]; at != 0 {
+		c["health_listen"], c["metrics"] = address(at), object{"legacy_names": true}
+	}
 	if !s.opts.Plain {
 		maps.Copy(c, s.haste()[service])
 	}

@@ -38,6 +38,11 @@ func (s Sim) PublishImages(ctx context.Context) (map[string]string, error) {
 	return out, s.call(ctx, http.MethodPost, "images", map[string]string{}, &out)
 }
 
+// Fail has AWS answer the next calls of an action, such as ec2:CreateFleet, with an error.
+func (s Sim) Fail(ctx context.Context, action, code string, times int) error {
+	return s.call(ctx, http.MethodPost, "fail", map[string]any{"action": action, "code": code, "times": times}, nil)
+}
+
 // SendRaw puts a message of any content on the queue of events.
 func (s Sim) SendRaw(ctx context.Context, body string) error {
 	return s.call(ctx, http.MethodPost, "message", map[string]string{"body": body}, nil)

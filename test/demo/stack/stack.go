@@ -51,6 +51,8 @@ type Options struct {
 	Standby bool
 	// LeaseTTL is the actuators' etcd.lease_ttl; "" leaves it out.
 	LeaseTTL string
+	// Scraped has Services serve metrics, under Karpenter's names too. Else they measure nothing.
+	Scraped bool
 	// Started, if set, is called for each part that runs.
 	Started func(part, text string)
 }
@@ -78,6 +80,8 @@ type Stack struct {
 // ports are where everything listens; they stay the same over restarts.
 type ports struct {
 	etcd, etcdPeer, sim, watcher, planner, actuator, watcherStandby, actuatorStandby int
+	// health is where each of Services answers probes and scrapers; empty unless Options.Scraped.
+	health map[string]int
 }
 
 // Services are the three services, by the names that Kill and Revive take.
@@ -121,11 +125,14 @@ func (s *Stack) prepare(context.Context) error {
 			return fmt.Errorf("%w: run make build", err)
 		}
 	}
-	p, err := proc.Ports(8)
+	p, err := proc.Ports(11)
 	if err != nil {
 		return err
 	}
 	s.ports = ports{etcd: p[0], etcdPeer: p[1], sim: p[2], watcher: p[3], planner: p[4], actuator: p[5], watcherStandby: p[6], actuatorStandby: p[7]}
+	if s.opts.Scraped {
+		s.ports.health = map[string]int{watcher: p[8], planner: p[9], actuator: p[10]}
+	}
 	s.Sim = Sim{URL: "http://" + address(s.ports.sim)}
 	return nil
 }
@@ -134,6 +141,15 @@ func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // Bin is the path of one of Kerf's programs, such as "kerf".
 func (s *Stack) Bin(name string) string { return filepath.Join(s.root, "bin", name) }
+
+// Scraped is where Services serve their metrics, as host:port, where Options.Scraped says so.
+func (s *Stack) Scraped() []string {
+	var at []string
+	for _, service := range Services() {
+		at = append(at, address(s.ports.health[service]))
+	}
+	return at
+}
 
 // Root is the repository's root.
 func (s *Stack) Root() string { return s.root }

@@ -33,6 +33,14 @@ type Span struct {
 	Start, End          time.Time
 	Failed              bool
 	Attributes          map[string]string
+	Events              []Event
+	Links               []string // the ids of other traces
+}
+
+// Event is something that happened within a span.
+type Event struct {
+	Name       string
+	Attributes map[string]string
 }
 
 // Collector keeps the spans that were sent to it. Safe for concurrent use.
@@ -73,7 +81,7 @@ func (c *Collector) Stop() error {
 func (c *Collector) Env() []string {
 	return []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + c.addr, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
-		"OTEL_TRACES_EXPORTER=otlp", "OTEL_TRACES_SAMPLER=always_on", "OTEL_BSP_SCHEDULE_DELAY=200",
+		"OTEL_TRACES_EXPORTER=otlp", "OTEL_METRICS_EXPORTER=none", "OTEL_TRACES_SAMPLER=always_on", "OTEL_BSP_SCHEDULE_DELAY=200",
 	}
 }
 
@@ -132,10 +140,21 @@ func newSpan(service string, s *tracev1.Span) Span {
 	out := Span{
 		TraceID: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
 		Service: service, Name: s.GetName(), Start: nanos(s.GetStartTimeUnixNano()), End: nanos(s.GetEndTimeUnixNano()),
-		Failed: s.GetStatus().GetCode() == tracev1.Status_STATUS_CODE_ERROR, Attributes: map[string]string{},
+		Failed: s.GetStatus().GetCode() == tracev1.Status_STATUS_CODE_ERROR, Attributes: texts(s.GetAttributes()),
 	}
-	for _, a := range s.GetAttributes() {
-		out.Attributes[a.GetKey()] = text(a.GetValue())
+	for _, e := range s.GetEvents() {
+		out.Events = append(out.Events, Event{Name: e.GetName(), Attributes: texts(e.GetAttributes())})
+	}
+	for _, l := range s.GetLinks() {
+		out.Links = append(out.Links, hex.EncodeToString(l.GetTraceId()))
+	}
+	return out
+}
+
+func texts(attributes []*commonv1.KeyValue) map[string]string {
+	out := make(map[string]string, len(attributes))
+	for _, a := range attributes {
+		out[a.GetKey()] = text(a.GetValue())
 	}
 	return out
 }

@@ -4,17 +4,15 @@
 //
 // What is built lands in a cache folder named by a hash of everything that goes into it, appears there whole or not at
 // all, and is found again in a millisecond. The package knows nothing of clusters: package harness runs what it finds.
-// Start reading at Find; Build is for `make controlplane` and the demo, tests only ever Find.
+// Start reading at Find; Build is for `make controlplane` and the demo, tests only ever Find. Tool is for the programs that
+// the modules of tools/ pin, such as Prometheus.
 package assets
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -90,36 +88,7 @@ func find(dirs ...string) (Set, error) {
 
 // Dir is the cache folder of the set that belongs to the sources under root:
 // $KERF_CACHE (or root/.cache)/controlplane-HASH. It exists only if the set is whole.
-func Dir(root string) (string, error) {
-	base := os.Getenv("KERF_CACHE")
-	if base == "" {
-		base = filepath.Join(root, ".cache")
-	}
-	base, err := filepath.Abs(base)
-	if err != nil {
-		return "", fmt.Errorf("cache folder: %w", err)
-	}
-	key, err := hash(root)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(base, "controlplane-"+key), nil
-}
-
-// hash names what is built: the sources, the flags, the compiler and the machine that it is for.
-func hash(root string) (string, error) {
-	h := sha256.New()
-	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, ldflags, strings.Join(stageFiles(), " "))
-	for _, name := range sources() {
-		content, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return "", fmt.Errorf("hash the control plane's sources: %w", err)
-		}
-		fmt.Fprintln(h, name, len(content))
-		h.Write(content)
-	}
-	return hex.EncodeToString(h.Sum(nil))[:12], nil
-}
+func Dir(root string) (string, error) { return controlplane().dir(root) }
 
 // Root is the repository's root: the nearest folder above the working directory that holds go.work.
 func Root() (string, error) {

@@ -40,40 +40,15 @@ func Build(ctx context.Context, root string, out *os.File) (Set, error) {
 	if set, err := Find(root); err == nil {
 		return set, nil
 	}
-	dir, err := Dir(root)
-	if err != nil {
+	if _, err := controlplane().build(ctx, root, out); err != nil {
 		return Set{}, err
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
-		return Set{}, fmt.Errorf("make the cache folder: %w", err)
-	}
-	unlock, err := lock(dir+".lock", out)
-	if err != nil {
-		return Set{}, err
-	}
-	defer unlock()
-	if !exists(dir) { // else another process built it while this one waited
-		if err := buildWhole(ctx, dir, root, out); err != nil {
-			return Set{}, err
-		}
 	}
 	return Find(root)
 }
 
-// buildWhole builds beside dir and renames, so that dir is whole or not there.
-func buildWhole(ctx context.Context, dir, root string, out *os.File) error {
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "building-")
-	if err != nil {
-		return fmt.Errorf("make the build folder: %w", err)
-	}
-	defer os.RemoveAll(tmp) //nolint:errcheck // gone already after the rename; a leftover is only litter
-	if err := buildInto(ctx, tmp, root, out); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, dir); err != nil {
-		return fmt.Errorf("put the control plane in place: %w", err)
-	}
-	return nil
+// controlplane is what Build keeps.
+func controlplane() kept {
+	return kept{name: "controlplane", sources: sources(), by: ldflags + " " + strings.Join(stageFiles(), " "), into: buildInto}
 }
 
 func buildInto(ctx context.Context, tmp, root string, out *os.File) error {

@@ -13,14 +13,14 @@ import (
 func lock(path string, out *os.File) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock the control plane's build: %w", err)
+		return nil, fmt.Errorf("lock the build: %w", err)
 	}
 	fd := int(f.Fd())
 	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		fmt.Fprintln(out, "  another process builds the control plane: waiting for it")
+		fmt.Fprintln(out, "  another process builds it: waiting")
 		if err := syscall.Flock(fd, syscall.LOCK_EX); err != nil {
 			_ = f.Close()
-			return nil, fmt.Errorf("lock the control plane's build: %w", err)
+			return nil, fmt.Errorf("lock the build: %w", err)
 		}
 	}
 	return func() { _ = f.Close() }, nil

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
-	"github.com/kerf-dev/kerf/services/actuator/internal/spans"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/internal/spans"
 )
 
 // Errors of the calls below.
@@ -97,8 +97,8 @@ func (l *Loop) Apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = telemetry.ContextFromTraceparent(ctx, p.Traceparent)
 	}
-	ctx, span := l.cfg.Tracer.Start(ctx, "actuator.Apply", trace.WithAttributes(
-		attribute.String(spans.KeyPlan, string(p.ID)), attribute.Int64(spans.KeyRevision, p.InventoryRevision)))
+	ctx, span := l.cfg.Tracer.Start(ctx, spans.Apply, trace.WithAttributes(
+		spans.PlanID.String(string(p.ID)), spans.Inventory.Int64(p.InventoryRevision)))
 	defer span.End()
 	if parent := telemetry.TraceparentFromContext(ctx); parent != "" {
 		p.Traceparent = parent
@@ -124,6 +124,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 	if dryRun {
 		return answer, nil
 	}
+	claimspans.Verdicts(trace.SpanFromContext(ctx), outcome.Verdicts, leaving(outcome.Groups))
 	for _, b := range registry.Grouped(outcome.Groups) {
 		if err := t.commit(ctx, b); err != nil {
 			return Answer{}, err
@@ -154,6 +155,19 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 			"revision", answer.Revision)
 	}
 	return answer, nil
+}
+
+// leaving are the claims that accepted disruptions take away.
+func leaving(groups []apply.Group) []model.Claim {
+	var out []model.Claim
+	for _, g := range groups {
+		for _, c := range g.Claims {
+			if g.Disruption != nil && slices.Contains(g.Disruption.Candidates, c.ID) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
 }
 
 // commit stores a batch as one, for a caller: where it is not known whether it was written, the term is over.

@@ -13,12 +13,12 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
-	"github.com/kerf-dev/kerf/services/actuator/internal/spans"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -85,7 +85,7 @@ func (x *effects) launch(ctx context.Context, c model.Claim) {
 		Key: launchKey(c), Kind: jobs.Launch, First: time.Second, Most: 30 * time.Second,
 		RepeatAfter: time.Minute, // the answer moves the claim on
 		Run: func(ctx context.Context) error {
-			return spans.Traced(ctx, x.cfg.Tracer, "actuator.Launch", c, func(ctx context.Context) (err error) {
+			return claimspans.Launched(ctx, x.cfg.Tracer, c, func(ctx context.Context) (err error) {
 				got, err = x.cfg.Cloud.Launch(ctx, r)
 				return err
 			})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
@@ -16,7 +17,6 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
-	"github.com/kerf-dev/kerf/services/actuator/internal/spans"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -292,7 +292,7 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 		if old.State != c.State {
 			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "was", old.State.String(), "instance", c.InstanceID,
 				"node", c.Node, "type", c.InstanceType, "zone", c.Zone, "why", c.Failure.Message)
-			spans.Phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
+			claimspans.Phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
 			if c.State == model.ClaimRegistered {
 				t.nominations.Opened()

@@ -7,12 +7,12 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
 
@@ -382,7 +382,7 @@ func codeName(r *clusterpb.Reason) string {
 	if r == nil {
 		return ""
 	}
-	return strings.TrimPrefix(r.GetCode().String(), "REASON_CODE_")
+	return convert.CodeText(r.GetCode())
 }
 
 func driftsJSON(list []Drift) []driftJSON {

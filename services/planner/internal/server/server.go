@@ -13,7 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	grpccodes "google.golang.org/grpc/codes"
@@ -27,6 +26,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/rpcerr"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
+	"github.com/kerf-dev/kerf/services/internal/spans"
 	"github.com/kerf-dev/kerf/services/planner/plan"
 	"github.com/kerf-dev/kerf/services/planner/safe"
 	"github.com/kerf-dev/kerf/services/planner/verify"
@@ -43,15 +43,6 @@ const (
 	ReasonGap = "GAP"
 	// ReasonSequence: the message may not come at this point of a session.
 	ReasonSequence = "SEQUENCE"
-)
-
-// Attribute keys of spans.
-const (
-	keyRevision = "kerf.revision"
-	keyPlan     = "kerf.plan"
-	keyPods     = "kerf.pods"
-	keyBroken   = "kerf.broken"
-	keyExcluded = "kerf.excluded"
 )
 
 // maxUnaryBytes is the largest plan that Plan answers with: what clients take in one message, less what is around it.
@@ -149,8 +140,8 @@ func (s *Server) answer(ctx context.Context, q question, d *plannerpb.Decide) (*
 	defer func() { <-s.busy }()
 	begun := time.Now()
 	ctx = telemetry.ContextFromTraceparent(ctx, d.GetTraceparent())
-	ctx, span := s.cfg.Tracer.Start(ctx, "planner.Plan", trace.WithAttributes(
-		attribute.Int64(keyRevision, int64(q.revision)), attribute.Int(keyPods, q.pods)))
+	ctx, span := s.cfg.Tracer.Start(ctx, spans.Plan, trace.WithAttributes(
+		spans.Revision.Int64(int64(q.revision)), spans.Pods.Int(q.pods)))
 	defer span.End()
 	p, err := s.decide(ctx, q)
 	s.measured(d, time.Since(begun), err)
@@ -158,7 +149,8 @@ func (s *Server) answer(ctx context.Context, q question, d *plannerpb.Decide) (*
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
 	}
-	span.SetAttributes(attribute.String(keyPlan, p.GetId()))
+	span.SetAttributes(spans.PlanID.String(p.GetId()))
+	evidence(span, p)
 	p.Traceparent = telemetry.TraceparentFromContext(ctx)
 	return p, nil
 }
@@ -210,8 +202,8 @@ func (s *Server) tell(ctx context.Context, revision uint64, thrown []safe.Thrown
 			excluded[i] = string(id)
 		}
 		broken := verify.Join(t.Broken)
-		trace.SpanFromContext(ctx).AddEvent("plan thrown away", trace.WithAttributes(
-			attribute.String(keyBroken, broken), attribute.StringSlice(keyExcluded, excluded)))
+		trace.SpanFromContext(ctx).AddEvent(spans.ThrownAway, trace.WithAttributes(
+			spans.Message.String(broken), spans.Excluded.StringSlice(excluded)))
 		s.cfg.Log.WarnContext(ctx, "a plan broke rules and is made again without some of its disruptions, or without all",
 			"revision", revision, "broken", broken, "excluded", excluded)
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/status"
@@ -22,6 +21,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
+	"github.com/kerf-dev/kerf/services/internal/spans"
 	"github.com/kerf-dev/kerf/services/watcher/internal/inventory"
 	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
 	"github.com/kerf-dev/kerf/services/watcher/internal/pace"
@@ -34,13 +34,6 @@ const (
 	keyPlan     = "plan"
 	keyPods     = "pods"
 	keyError    = telemetry.KeyError
-)
-
-// Attribute keys of the span.
-const (
-	spanRevision = "kerf.revision"
-	spanPlan     = "kerf.plan.id"
-	spanPods     = "kerf.pods"
 )
 
 // maxRejections bounds how many refused decisions of one plan are logged one by one, and how many problems.
@@ -131,6 +124,8 @@ type result struct {
 	resume   string
 	revision uint64
 	pods     int
+	// applied is the plan that the actuator answered to; nil for none.
+	applied *plannerpb.Plan
 	// swept: there is a plan for everything, and problems are what it says of users' objects.
 	swept    bool
 	problems []*clusterpb.Reason
@@ -141,9 +136,8 @@ type result struct {
 
 // run asks for the plan and relays it. Its span begins when the first of the events came that it is for.
 func (c *cycle) run(ctx context.Context) result {
-	ctx, span := c.cfg.Tracer.Start(ctx, "watcher.Batch", trace.WithTimestamp(c.decision.Opened), trace.WithAttributes(
-		attribute.Int64(spanRevision, int64(c.snapshot.Revision)),
-		attribute.Int(spanPods, c.pods),
+	ctx, span := c.cfg.Tracer.Start(ctx, spans.Batch, trace.WithTimestamp(c.decision.Opened), trace.WithAttributes(
+		spans.Revision.Int64(int64(c.snapshot.Revision)), spans.Pods.Int(c.pods),
 	))
 	defer span.End()
 	r := c.plan(ctx, span)
@@ -172,7 +166,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		c.measure(begin, measure.Cycle{Failed: measure.FailedPlan})
 		return result{stage: stagePlan, err: err, relayed: c.relayed, resume: c.resume}
 	}
-	span.SetAttributes(attribute.String(spanPlan, plan.GetId()))
+	span.SetAttributes(spans.PlanID.String(plan.GetId()))
 	plan.Traceparent = d.GetTraceparent()
 	c.cfg.Measure.Planned(plan, c.decision.Everything)
 
@@ -184,7 +178,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 			c.measure(begin, measure.Cycle{Failed: measure.FailedApply})
 			return result{stage: stageApply, err: err, relayed: c.relayed, resume: c.resume}
 		}
-		r.relayed = c.relayed.next(plan)
+		r.relayed, r.applied = c.relayed.next(plan), plan
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())

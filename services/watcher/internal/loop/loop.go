@@ -70,6 +70,7 @@ type Loop struct {
 	cfg      Config
 	snapshot snapshot.Snapshot
 	backlog  backlog
+	bound    bound
 	pace     pace.State
 
 	seen    bool // the cluster was read as a whole
@@ -88,7 +89,7 @@ type Loop struct {
 
 // New makes a loop.
 func New(cfg Config) *Loop {
-	return &Loop{cfg: cfg, backlog: newBacklog(), results: make(chan result, 1)}
+	return &Loop{cfg: cfg, backlog: newBacklog(), bound: newBound(cfg.Tracer, cfg.Now), results: make(chan result, 1)}
 }
 
 // Run runs until ctx is done. It starts one goroutine at a time, for the plan at hand, and waits for it.
@@ -130,7 +131,9 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	if next.Revision == l.snapshot.Revision && whole.IsZero() {
 		return
 	}
-	fresh, arrived := l.backlog.follow(snapshot.Diff(l.snapshot, next))
+	delta := snapshot.Diff(l.snapshot, next)
+	fresh, arrived := l.backlog.follow(delta)
+	l.bound.follow(&l.snapshot, delta)
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
 		NewPods: fresh, Arrived: arrived, Work: l.backlog.work(), Waiting: l.backlog.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
@@ -171,6 +174,9 @@ func (l *Loop) finish(ctx context.Context, r result) {
 	l.running = false
 	if l.resume = r.resume; !l.anew {
 		l.relayed = r.relayed
+	}
+	if r.applied != nil {
+		l.bound.planned(r.applied, l.backlog.pending, &l.snapshot)
 	}
 	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
 	l.report(ctx, r)

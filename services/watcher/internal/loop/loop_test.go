@@ -232,7 +232,7 @@ func TestOneSpanPerBatch(t *testing.T) {
 		for _, a := range spans[0].Attributes() {
 			got[string(a.Key)] = a.Value.String()
 		}
-		want := map[string]string{"kerf.revision": "2", "kerf.plan.id": "p-1", "kerf.pods": "3"}
+		want := map[string]string{"kerf.snapshot.revision": "2", "kerf.plan.id": "p-1", "kerf.pods": "3"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("attributes (-want +got):\n%s", diff)
 		}

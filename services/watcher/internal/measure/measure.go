@@ -6,7 +6,6 @@
 package measure
 
 import (
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/internal/metrics"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
@@ -75,7 +75,7 @@ func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 	if everything {
 		f.kept, f.problems = byReason(p.GetNodes()), map[string]int{}
 		for _, r := range p.GetProblems() {
-			f.problems[code(r)]++
+			f.problems[convert.CodeText(r.GetCode())]++
 		}
 		if s := p.GetDisruptionSummary(); s != nil && s.FloorMicroUsdPerHour != nil {
 			f.floor = new(dollars(s.GetFloorMicroUsdPerHour()))
@@ -90,15 +90,10 @@ func byReason[T interface{ GetReason() *clusterpb.Reason }](entries []T) map[str
 	out := map[string]int{}
 	for _, e := range entries {
 		if r := e.GetReason(); r != nil {
-			out[code(r)]++
+			out[convert.CodeText(r.GetCode())]++
 		}
 	}
 	return out
-}
-
-// code is a reason's code as the documents write it.
-func code(r *clusterpb.Reason) string {
-	return strings.TrimPrefix(r.GetCode().String(), "REASON_CODE_")
 }
 
 func dollars(micro int64) float64 { return float64(micro) / 1e6 }
