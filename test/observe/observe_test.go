@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kerf-dev/kerf/test/demo/show"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 	"github.com/kerf-dev/kerf/test/demo/story"
@@ -83,6 +85,7 @@ func TestUsersSeeWhatHappens(t *testing.T) {
 	t.Run("metrics", w.metrics)
 	t.Run("dashboard", w.dashboard)
 	t.Run("alerts", w.alerts)
+	t.Run("events", w.events)
 	t.Run("spans", w.spans)
 	t.Run("tree", w.tree)
 }
@@ -132,6 +135,7 @@ func start(t *testing.T) *world {
 }
 
 func stopped(t *testing.T, stop func() error) {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -261,7 +265,37 @@ func (w *world) alerts(t *testing.T) {
 	t.Logf("%d alerts", len(rules))
 }
 
-// span is a row of the reference of spans, or of that of their events.
+// events wants that users find the events of what has happened, each under its name in docs/events.md.
+func (w *world) events(t *testing.T) {
+	want := []string{
+		"Pod FailedScheduling", "Pod Nominated", "Pod Evicted", "NodeClaim Launched", "NodeClaim Registered", "NodeClaim Initialized",
+		"NodeClaim Disrupted", "Node Disrupted", "NodeClaim Terminating", "NodeClaim SpotInterrupted", "Node SpotInterrupted",
+		"NodeClaim Unconsolidatable", "Node Unconsolidatable",
+	}
+	reference, err := os.ReadFile(filepath.Join(w.root, "docs/events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "all events", patience, func(ctx context.Context) (string, bool) {
+		list, err := w.stack.Kubernetes.CoreV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "source=kerf"})
+		if err != nil {
+			return err.Error(), false
+		}
+		seen := map[string]bool{}
+		for i := range list.Items {
+			seen[list.Items[i].InvolvedObject.Kind+" "+list.Items[i].Reason] = true
+		}
+		missing := slices.DeleteFunc(slices.Clone(want), func(e string) bool { return seen[e] })
+		for e := range seen {
+			if _, reason, _ := strings.Cut(e, " "); !strings.Contains(string(reference), "`"+reason+"`") {
+				t.Errorf("docs/events.md has no %s", e)
+			}
+		}
+		return fmt.Sprint("missing: ", missing), len(missing) == 0
+	})
+}
+
+// row is a row of the reference of spans, or of that of their events.
 type row struct {
 	span, event string
 	attributes  []string
@@ -286,7 +320,7 @@ func spansOf(t *testing.T, root string) []row {
 		if events {
 			r.event = cells[1]
 		}
-		for _, a := range strings.Split(cells[2], ", ") {
+		for a := range strings.SplitSeq(cells[2], ", ") {
 			r.attributes = append(r.attributes, strings.Trim(a, "`"))
 		}
 		out = append(out, r)

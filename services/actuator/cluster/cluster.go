@@ -134,6 +134,9 @@ type NodeChange struct {
 // Eviction names a pod to remove from its node.
 type Eviction struct {
 	Namespace, Name, UID string
+	// Node is the one that it leaves, and Why the reason that the node goes for.
+	Node model.NodeName
+	Why  model.DisruptionReason
 	// Force deletes the pod in spite of budgets, with Grace as its grace period.
 	Force bool
 	Grace time.Duration

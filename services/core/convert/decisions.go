@@ -4,6 +4,7 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of nodes that
@@ -27,6 +28,7 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 		if ActsOn(v) {
 			out.Nodes = append(out.Nodes, model.NodeVerdict{
 				Node: model.NodeName(v.GetNode()), Claim: model.ClaimID(v.GetClaim()), Deferred: v.Deferred, PodDeletionCost: v.GetPodDeletionCost(),
+				Reason: r.reason("reason", v.GetReason()),
 			})
 		}
 	}
@@ -34,7 +36,14 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 }
 
 // ActsOn says whether the actuator acts on what a plan says of a node.
-func ActsOn(v *plannerpb.NodeVerdict) bool { return v.Deferred != nil || v.GetPodDeletionCost() != 0 }
+func ActsOn(v *plannerpb.NodeVerdict) bool {
+	return v.Deferred != nil || v.GetPodDeletionCost() != 0 || TellsOf(v)
+}
+
+// TellsOf says whether users are told what keeps a node of Kerf's.
+func TellsOf(v *plannerpb.NodeVerdict) bool {
+	return v.GetClaim() != "" && v.GetDisruption() == "" && rules.Told(model.Code(v.GetReason().GetCode())) != ""
+}
 
 // decisions reads the lists of what is to be done, where pods go, and what can't be.
 func (r *reader) decisions(p *plannerpb.Plan, out *model.Plan) {

@@ -85,8 +85,11 @@ func testPoolStatus(t *testing.T, w World) {
 	}
 	status.NotReady = model.Reason{Code: model.CodeNodeClassNotReady, Message: "its class is not ready"}
 	w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{status}})
-	if c := conditionOf(t, w.object(t, "NodePool", w.Name), "Ready"); c.status != "False" || c.message != "its class is not ready" {
-		t.Errorf("Ready is %+v", c)
+	o = w.object(t, "NodePool", w.Name)
+	for kind, want := range map[string]string{"Ready": "False", "NodeClassReady": "False", "ValidationSucceeded": "True"} {
+		if c := conditionOf(t, o, kind); c.status != want || want == "False" && c.message != "its class is not ready" {
+			t.Errorf("%s is %+v", kind, c)
+		}
 	}
 }
 

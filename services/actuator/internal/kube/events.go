@@ -2,10 +2,6 @@ package kube
 
 import (
 	"context"
-	"hash/maphash"
-	"maps"
-	"sync"
-	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,13 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 )
 
-const (
-	// eventLife is how long the API server keeps an event; what is still true then is said again.
-	eventLife = time.Hour
-	// maxTold bounds what is remembered of events. Forgetting costs a repeated event at worst.
-	maxTold         = 20_000
-	maxEventMessage = 1024 // bytes; the API server's own limit
-)
+const maxEventMessage = 1024 // bytes; the API server's own limit
 
 // tell writes an event, unless the same was the last thing said about the object.
 func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
@@ -31,7 +21,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		e.UID = k.uid(e)
 	}
 	now := k.now()
-	if k.told.known(e, now) {
+	if k.said.Known(e) {
 		return nil
 	}
 
@@ -44,13 +34,17 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 		kind = corev1.EventTypeWarning
 	}
 	at := metav1.NewTime(now)
-	_, err := k.client.Events(namespace).Create(ctx, &corev1.Event{
+	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{GenerateName: e.Name + ".", Namespace: namespace},
 		InvolvedObject: reference(e),
 		Type:           kind, Reason: e.Reason, Message: cut(e.Message, maxEventMessage),
 		Source: corev1.EventSource{Component: "kerf"}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
 		ReportingController: "kerf.dev/actuator",
-	}, metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	if k.said.TooMuch(event) {
+		return nil // it is said at the next change
+	}
+	_, err := k.client.Events(namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case refusedForGood(err):
 		// Trying again would hold up all later events.
@@ -58,7 +52,7 @@ func (k *Kube) tell(ctx context.Context, e cluster.Event) error {
 	case err != nil:
 		return err
 	}
-	k.told.note(e, now)
+	k.said.Note(e)
 	return nil
 }
 
@@ -113,44 +107,4 @@ func cut(s string, n int) string {
 		n--
 	}
 	return s[:n] + "..."
-}
-
-// told remembers what was said last about each object and reason, so that nothing is said twice. Safe for concurrent
-// use; the zero value has said nothing.
-type told struct {
-	mu   sync.Mutex
-	last map[toldKey]toldWhat
-	seed maphash.Seed
-}
-
-type toldKey struct{ kind, namespace, name, uid, reason string }
-
-// toldWhat keeps a message as its hash: messages are long, and two that collide cost one event.
-type toldWhat struct {
-	message uint64
-	at      time.Time
-}
-
-func toldOf(e cluster.Event) toldKey { return toldKey{e.Kind, e.Namespace, e.Name, e.UID, e.Reason} }
-
-func (t *told) known(e cluster.Event, now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last, ok := t.last[toldOf(e)]
-	return ok && last.message == maphash.String(t.seed, e.Message) && now.Sub(last.at) < eventLife
-}
-
-func (t *told) note(e cluster.Event, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.last == nil {
-		t.last, t.seed = make(map[toldKey]toldWhat), maphash.MakeSeed()
-	}
-	if len(t.last) >= maxTold {
-		maps.DeleteFunc(t.last, func(_ toldKey, w toldWhat) bool { return now.Sub(w.at) >= eventLife })
-	}
-	if len(t.last) >= maxTold {
-		clear(t.last)
-	}
-	t.last[toldOf(e)] = toldWhat{maphash.String(t.seed, e.Message), now}
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/said"
 )
 
 func TestEventThatIsNeverTakenHoldsUpNothing(t *testing.T) {
@@ -33,5 +35,25 @@ func TestEventThatIsNeverTakenHoldsUpNothing(t *testing.T) {
 				t.Errorf("error %v, want one: %v", err, tt.again)
 			}
 		})
+	}
+}
+
+func TestAnObjectThatFlapsFillsNothing(t *testing.T) {
+	k, client := start(t, nil)
+	n := 0
+	client.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+		n++
+		return true, &corev1.Event{}, nil
+	})
+	for i := range 10 * said.Burst {
+		err := k.Publish(t.Context(), cluster.Publication{
+			Events: []cluster.Event{{Kind: "Node", Name: "n1", Reason: "DisruptionBlocked", Message: fmt.Sprint("why ", i)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n < said.Burst || n > said.Burst+2 {
+		t.Errorf("%d events, want %d and then one a minute", n, said.Burst)
 	}
 }

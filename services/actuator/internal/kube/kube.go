@@ -26,6 +26,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/apiserver"
 	"github.com/kerf-dev/kerf/services/actuator/internal/around"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
+	"github.com/kerf-dev/kerf/services/actuator/internal/said"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 )
@@ -70,7 +71,7 @@ type Kube struct {
 	mu   sync.Mutex // guards seen
 	seen *cluster.State
 
-	told  told
+	said  *said.Said
 	wrote wrote
 }
 
@@ -133,6 +134,7 @@ func newKube(client apiserver.Client, dyn dynamic.Interface, c Config) (*Kube, e
 	if k.now == nil {
 		k.now = time.Now
 	}
+	k.said = said.New(k.now)
 
 	if err := k.follow(); err != nil {
 		return nil, err

@@ -3,19 +3,16 @@ package kube
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 )
 
@@ -75,31 +72,6 @@ func TestACopyFromBeforeTheLastWriteIsOld(t *testing.T) {
 	}
 	if w.after(objects.Claims(), at("101")) || len(w.versions) != 0 {
 		t.Errorf("a newer copy does not end the memory: %v", w.versions)
-	}
-}
-
-func TestWhatWasToldIsBounded(t *testing.T) {
-	var told told
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	event := func(i int) cluster.Event {
-		return cluster.Event{Kind: "Pod", Name: fmt.Sprint(i), Reason: "Told", Message: "why"}
-	}
-	for i := range maxTold {
-		told.note(event(i), now)
-	}
-	later := now.Add(eventLife)
-	told.note(event(maxTold), later)
-	if len(told.last) != 1 || !told.known(event(maxTold), later) {
-		t.Errorf("%d are remembered, want the one that the API server still has", len(told.last))
-	}
-	if told.known(event(0), later) {
-		t.Error("an event is known that the API server has dropped")
-	}
-	for i := range 2 * maxTold {
-		told.note(event(i), later)
-	}
-	if len(told.last) > maxTold {
-		t.Errorf("%d are remembered, want at most %d", len(told.last), maxTold)
 	}
 }
 

@@ -134,6 +134,9 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		t.claims.noteDeferred(p.Nodes)
 		t.nominations.Took(p)
 		t.shrinking.Took(p.Nodes)
+		for _, v := range p.Nodes {
+			t.outbox.Stays(v)
+		}
 		for _, x := range pending {
 			t.outbox.Pending(model.PodID(x.Pod), x.Reason)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -36,12 +37,13 @@ type effects struct {
 	classes     *market.Classes
 	claims      *claims
 	nominations *nominating.Nominations
+	outbox      *outbox.Outbox
 }
 
 func newEffects(t *term) *effects {
 	return &effects{
 		cfg: t.cfg, agenda: t.agenda, jobs: t.jobs, registry: t.registry, cluster: t.cluster, instances: t.instances, classes: t.classes,
-		claims: t.claims, nominations: t.nominations,
+		claims: t.claims, nominations: t.nominations, outbox: t.outbox,
 	}
 }
 
@@ -54,6 +56,7 @@ func (x *effects) act(ctx context.Context, e claimEffect) {
 	case lifecycle.EffectTerminate:
 		x.terminate(ctx, c)
 	case lifecycle.EffectEvict:
+		e.effect.Eviction.Node, e.effect.Eviction.Why = c.Node, c.DisruptionReason
 		x.evict(ctx, e.effect.Eviction)
 	case lifecycle.EffectUnspecified:
 	default:
@@ -240,6 +243,7 @@ func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
 			switch {
 			case err == nil:
 				delete(x.claims.refused, name)
+				x.outbox.Evicted(e)
 			case errors.Is(err, cluster.ErrBlocked):
 				x.claims.refused[name] = "its PodDisruptionBudget allows no eviction now"
 			default:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -26,10 +27,11 @@ type inbox struct {
 	jobs      *jobs.Pool
 	registry  *registry.Registry
 	instances *observed.Instances
+	outbox    *outbox.Outbox
 }
 
 func newInbox(t *term) *inbox {
-	return &inbox{cfg: t.cfg, jobs: t.jobs, registry: t.registry, instances: t.instances}
+	return &inbox{cfg: t.cfg, jobs: t.jobs, registry: t.registry, instances: t.instances, outbox: t.outbox}
 }
 
 // receive starts the goroutine that takes notices off the queue: each is stored before its message is deleted.
@@ -120,6 +122,11 @@ func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
 		b.cfg.Log.InfoContext(ctx, "notice", "id", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
 	}
 	_, err := b.registry.Write(ctx, batch)
+	for _, n := range batch.PutNotices {
+		if c := b.registry.Claims[n.Claim]; c != nil && err == nil {
+			b.outbox.Notice(n, *c)
+		}
+	}
 	return err
 }
 

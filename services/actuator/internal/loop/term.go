@@ -287,6 +287,7 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 		t.cfg.Measure.Claim(old, c, t.registry.Disruptions[c.Replaces])
 		if old == nil {
 			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
+			t.outbox.Bought(*c)
 			continue
 		}
 		if old.State != c.State {

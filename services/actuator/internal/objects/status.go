@@ -84,6 +84,17 @@ func SetPool(o *unstructured.Unstructured, s cluster.PoolStatus, now time.Time) 
 			status["nodes"] = a.Value
 		}
 	}
+	invalid := s.NotReady.Code == model.CodeNodePoolInvalid
+	why := condition{kind: "ValidationSucceeded", holds: !invalid}
+	if invalid {
+		why.reason, why.message = "NodePoolInvalid", s.NotReady.Message
+	}
+	setCondition(o, now, why)
+	if invalid { // its class was not looked for
+		dropCondition(o, "NodeClassReady")
+	} else {
+		setCondition(o, now, condition{kind: "NodeClassReady", holds: s.NotReady.OK(), reason: reasonWord(s.NotReady), message: s.NotReady.Message})
+	}
 	setReady(o, s.NotReady, now)
 }
 

@@ -3,9 +3,11 @@ package outbox
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // Event queues an event about an object.
@@ -24,6 +26,7 @@ func (o *Outbox) Changed(old, c model.Claim) {
 	if c.State.Ended() {
 		delete(o.claims, c.ID)
 		delete(o.failures, c.ID)
+		delete(o.kept, c.ID)
 	}
 	if c.Failure != old.Failure && c.Failure.Message != "" && o.failures[c.ID] != c.Failure.Message {
 		o.failures[c.ID] = c.Failure.Message
@@ -93,4 +96,66 @@ func (o *Outbox) Pending(pod model.PodID, why model.Reason) {
 	o.Event(cluster.Event{
 		Kind: "Pod", Namespace: namespace, Name: name, Warning: true, Reason: "FailedScheduling", Message: message,
 	})
+}
+
+// mostNominated is of how many pods of one claim users are told where they are meant to go.
+const mostNominated = 50
+
+// Bought tells the pods that a claim was accepted for that a node comes for them.
+func (o *Outbox) Bought(c model.Claim) {
+	for i, id := range c.Pods {
+		if i == mostNominated {
+			return
+		}
+		if namespace, name, ok := strings.Cut(string(id), "/"); ok && !strings.Contains(name, "/") { // else a capacity buffer's
+			o.Event(cluster.Event{
+				Kind: "Pod", Namespace: namespace, Name: name, Reason: "Nominated",
+				Message: "NodeClaim " + string(c.ID) + " of NodePool " + string(c.NodePool) + " is launched for it",
+			})
+		}
+	}
+}
+
+// Evicted tells that a pod was evicted, and why.
+func (o *Outbox) Evicted(e cluster.Eviction) {
+	o.Event(cluster.Event{
+		Kind: "Pod", Namespace: e.Namespace, Name: e.Name, UID: e.UID, Reason: "Evicted",
+		Message: "evicted from node " + string(e.Node) + ", which goes: " + e.Why.String(),
+	})
+}
+
+// Stays tells what keeps a claim's node, once for each reason that comes up.
+func (o *Outbox) Stays(v model.NodeVerdict) {
+	word := rules.Told(v.Reason.Code)
+	if word == "" || o.kept[v.Claim] == v.Reason.Code {
+		return
+	}
+	o.kept[v.Claim] = v.Reason.Code
+	o.Event(cluster.Event{Kind: "NodeClaim", Name: string(v.Claim), Reason: word, Message: v.Reason.Message})
+	o.Event(cluster.Event{Kind: "Node", Name: string(v.Node), Reason: word, Message: v.Reason.Message})
+}
+
+// Notice tells of a notice of AWS about a claim's instance.
+func (o *Outbox) Notice(n model.Notice, c model.Claim) {
+	e := cluster.Event{Kind: "NodeClaim", Name: string(c.ID), Warning: true}
+	switch n.Kind {
+	case model.NoticeSpotInterruption:
+		e.Reason, e.Message = "SpotInterrupted", "AWS takes instance "+n.InstanceID+" back"
+		if !n.Deadline.IsZero() {
+			e.Message += " at " + n.Deadline.UTC().Format(time.RFC3339)
+		}
+	case model.NoticeRebalanceRecommendation:
+		e.Reason, e.Message = "SpotRebalanceRecommendation", "AWS may soon take instance "+n.InstanceID+" back"
+	case model.NoticeScheduledChange:
+		e.Reason, e.Message = "InstanceUnhealthy", "AWS has scheduled maintenance of instance "+n.InstanceID
+	case model.NoticeStateChange:
+		e.Reason, e.Message = "InstanceStopping", "instance "+n.InstanceID+" is "+n.InstanceState
+	default:
+		return
+	}
+	o.Event(e)
+	if c.Node != "" {
+		e.Kind, e.Name = "Node", string(c.Node)
+		o.Event(e)
+	}
 }

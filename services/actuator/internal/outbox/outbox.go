@@ -46,6 +46,8 @@ type Outbox struct {
 	events []cluster.Event
 	// failures are what was reported last of what holds up each claim.
 	failures map[model.ClaimID]string
+	// kept is what was said last of what keeps each claim's node.
+	kept map[model.ClaimID]model.Code
 }
 
 // View is what users should see.
@@ -65,6 +67,7 @@ func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *O
 	return &Outbox{
 		kube: k, agenda: a, jobs: j, log: log, claims: map[model.ClaimID]*model.Claim{}, pools: map[model.PoolName]cluster.PoolStatus{},
 		classes: map[model.NodeClassName]cluster.ClassStatus{}, failures: map[model.ClaimID]string{},
+		kept: map[model.ClaimID]model.Code{},
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
@@ -121,5 +123,75 @@ func TestTheNewestEventsStay(t *testing.T) {
 	last := r.events[len(r.events)-1]
 	if len(r.events) != maxEvents || last.Namespace != "default" || last.Message != "too large; allow a larger type" {
 		t.Errorf("%d events, the last %+v", len(r.events), last)
+	}
+}
+
+// told are the events that wait, as "kind name reason".
+func (r *rig) told() []string {
+	var out []string
+	for _, e := range r.events {
+		out = append(out, e.Kind+" "+e.Name+" "+e.Reason)
+	}
+	return out
+}
+
+func TestUsersAreToldWhatKarpentersUsersKnow(t *testing.T) {
+	tests := map[string]struct {
+		tell func(*rig)
+		want []string
+	}{
+		"pods that a node is launched for": {
+			func(r *rig) { r.Bought(model.Claim{ID: "c1", Pods: []model.PodID{"default/web", "buffer/of/two"}}) },
+			[]string{"Pod web Nominated"},
+		},
+		"a pod that is evicted": {
+			func(r *rig) {
+				r.Evicted(cluster.Eviction{Namespace: "default", Name: "web", Node: "n1", Why: model.ReasonDrifted})
+			},
+			[]string{"Pod web Evicted"},
+		},
+		"a node that something keeps, once": {
+			func(r *rig) {
+				for range 2 {
+					r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodePDB}})
+				}
+			},
+			[]string{"NodeClaim c1 DisruptionBlocked", "Node n1 DisruptionBlocked"},
+		},
+		"a node that is worth its price, after that": {
+			func(r *rig) {
+				r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodePDB}})
+				r.events = nil
+				r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodeNoCheaper}})
+			},
+			[]string{"NodeClaim c1 Unconsolidatable", "Node n1 Unconsolidatable"},
+		},
+		"a node that a pod has just come to": {
+			func(r *rig) {
+				r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodeConsolidateAfter}})
+			},
+			nil,
+		},
+		"a spot instance that AWS takes": {
+			func(r *rig) {
+				r.Notice(model.Notice{Kind: model.NoticeSpotInterruption, InstanceID: "i-1"}, model.Claim{ID: "c1", Node: "n1"})
+			},
+			[]string{"NodeClaim c1 SpotInterrupted", "Node n1 SpotInterrupted"},
+		},
+		"an instance that stops before its node has joined": {
+			func(r *rig) {
+				r.Notice(model.Notice{Kind: model.NoticeStateChange, InstanceID: "i-1", InstanceState: "stopping"}, model.Claim{ID: "c1"})
+			},
+			[]string{"NodeClaim c1 InstanceStopping"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig()
+			tt.tell(r)
+			if diff := cmp.Diff(tt.want, r.told()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

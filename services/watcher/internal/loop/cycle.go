@@ -19,6 +19,7 @@ import (
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
+	"github.com/kerf-dev/kerf/services/core/convert"
 	"github.com/kerf-dev/kerf/services/core/rules"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/internal/spans"
@@ -48,8 +49,8 @@ const (
 // relayed remembers what was last sent to the actuator beside decisions.
 type relayed struct {
 	// pending is a digest of what is said of pods that stay pending, "" for none of them; deferred is one of the nodes that are
-	// to go later.
-	pending, deferred string
+	// to go later, and kept one of what users are told that keeps nodes.
+	pending, deferred, kept string
 	// costs are deletion costs of nodes' pods.
 	costs map[string]int32
 	// places are where the other pods are expected: nodes or claims, by pod.
@@ -68,6 +69,12 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 			}
 			return fmt.Sprintf("%q\n", v.GetClaim())
 		})
+		r.kept = digest(nodes, func(v *plannerpb.NodeVerdict) string {
+			if !convert.TellsOf(v) {
+				return ""
+			}
+			return fmt.Sprintf("%q %d\n", v.GetClaim(), v.GetReason().GetCode())
+		})
 		r.costs = make(map[string]int32, len(nodes))
 		for _, v := range nodes {
 			r.costs[v.GetNode()] = v.GetPodDeletionCost()
@@ -84,7 +91,7 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 // no news.
 func (r relayed) knows(plan *plannerpb.Plan) bool {
 	next := r.next(plan)
-	if r.pending != next.pending || r.deferred != next.deferred {
+	if r.pending != next.pending || r.deferred != next.deferred || r.kept != next.kept {
 		return false
 	}
 	for node, cost := range next.costs {

@@ -28,7 +28,10 @@ func relayable(plan *plannerpb.Plan) *plannerpb.Plan {
 		}
 	}
 	for _, v := range plan.GetNodes() {
-		if convert.ActsOn(v) {
+		switch {
+		case convert.TellsOf(v):
+			out.Nodes = append(out.Nodes, v)
+		case convert.ActsOn(v):
 			out.Nodes = append(out.Nodes, without(v, "reason"))
 		}
 	}

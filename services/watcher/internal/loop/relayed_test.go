@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	clusterpb "github.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 )
 
@@ -31,6 +32,30 @@ func TestDeferredRemovalsAreRelayedWhenTheyChange(t *testing.T) {
 			t.Errorf("plan %d: relayed is %v, want %v", i, got, x.want)
 		}
 		r = r.next(x.plan)
+	}
+}
+
+func TestWhatKeepsNodesIsRelayedWhenItChanges(t *testing.T) {
+	r := relayed{}
+	for i, x := range []struct {
+		code    clusterpb.ReasonCode
+		relayed bool
+	}{
+		{clusterpb.ReasonCode_REASON_CODE_CONSOLIDATE_AFTER, false}, // passes by itself
+		{clusterpb.ReasonCode_REASON_CODE_PDB, true},
+		{clusterpb.ReasonCode_REASON_CODE_PDB, false},
+		{clusterpb.ReasonCode_REASON_CODE_NO_CHEAPER, true},
+	} {
+		plan := &plannerpb.Plan{Nodes: []*plannerpb.NodeVerdict{{
+			Node: "n1", Claim: "c1", Deferred: new(false), Reason: &clusterpb.Reason{Code: x.code, Message: "why"},
+		}}}
+		if knows := r.knows(plan); knows == x.relayed {
+			t.Errorf("plan %d: relayed is %v, want %v", i, !knows, x.relayed)
+		}
+		r = r.next(plan)
+		if got := relayable(plan).GetNodes()[0].GetReason().GetMessage(); (got != "") != (i > 0) {
+			t.Errorf("plan %d: %q is relayed", i, got)
+		}
 	}
 }
 
