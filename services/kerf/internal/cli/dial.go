@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,11 +20,16 @@ import (
 const callTimeout = 15 * time.Second
 
 // client is how the services are reached.
-type client struct{ tls rpc.ClientTLS }
+type client struct {
+	tls rpc.ClientTLS
+	// dir holds the files that tls does not name, as a Secret of Kubernetes has them.
+	dir string
+}
 
 func addClient(c *cobra.Command) *client {
 	out := &client{}
 	f := c.Flags()
+	f.StringVar(&out.dir, "tls-dir", "", "`folder` with ca.crt, tls.crt and tls.key, such as kerf-certs/kerf-operator-tls of kerf certs")
 	f.StringVar(&out.tls.CAFile, "tls-ca", "", "`file` of the CA that signed the service's certificate")
 	f.StringVar(&out.tls.CertFile, "tls-cert", "", "`file` of the certificate to show")
 	f.StringVar(&out.tls.KeyFile, "tls-key", "", "`file` of the certificate's key")
@@ -31,12 +39,30 @@ func addClient(c *cobra.Command) *client {
 
 // dial makes a connection, which connects when it is first used. Without TLS it must stay on this machine.
 func (c *client) dial(addr string, service protoreflect.ServiceDescriptor) (*grpc.ClientConn, error) {
-	conn, err := rpc.Dial(rpc.ClientConfig{Target: addr, TLS: c.tls, MaxRecvBytes: 64 << 20},
+	tls := c.tlsFor(addr, service)
+	conn, err := rpc.Dial(rpc.ClientConfig{Target: addr, TLS: tls, MaxRecvBytes: 64 << 20},
 		rpc.DialOptions{Services: []protoreflect.ServiceDescriptor{service}})
-	if err != nil && c.tls == (rpc.ClientTLS{}) {
-		return nil, fmt.Errorf("%w (here: --tls-ca, --tls-cert and --tls-key)", err)
+	if err != nil && tls == (rpc.ClientTLS{}) {
+		return nil, fmt.Errorf("%w (here: --tls-dir, or --tls-ca, --tls-cert and --tls-key)", err)
 	}
 	return conn, err
+}
+
+// tlsFor takes from the folder what no flag says. A service that a forwarded port leads to has its name in its certificate, and
+// not the address.
+func (c *client) tlsFor(addr string, service protoreflect.ServiceDescriptor) rpc.ClientTLS {
+	tls := c.tls
+	if c.dir == "" {
+		return tls
+	}
+	tls.CAFile = cmp.Or(tls.CAFile, filepath.Join(c.dir, "ca.crt"))
+	tls.CertFile = cmp.Or(tls.CertFile, filepath.Join(c.dir, "tls.crt"))
+	tls.KeyFile = cmp.Or(tls.KeyFile, filepath.Join(c.dir, "tls.key"))
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); tls.ServerName == "" && err == nil && (host == "localhost" || ip != nil && ip.IsLoopback()) {
+		tls.ServerName = "kerf-" + string(service.ParentFile().Package().Parent().Name())
+	}
+	return tls
 }
 
 // mostHops is how often a leader that is none may name another.

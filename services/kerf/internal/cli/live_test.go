@@ -20,6 +20,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/internal/boot"
+	"github.com/kerf-dev/kerf/services/internal/boot/rpc"
 	"github.com/kerf-dev/kerf/services/kerf/internal/cli"
 	"github.com/kerf-dev/kerf/services/kerf/internal/convert"
 	"github.com/kerf-dev/kerf/services/kerf/internal/goldentest"
@@ -109,11 +110,16 @@ func livePolicy() *clusterpb.Policy {
 // servePlanner runs the planner's own service.
 func servePlanner(t *testing.T) string {
 	t.Helper()
+	return servePlannerWith(t, rpc.ServerConfig{})
+}
+
+func servePlannerWith(t *testing.T, cfg rpc.ServerConfig) string {
+	t.Helper()
 	bound := make(chan net.Addr, 1)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() {
-		ended <- planner.Run(ctx, planner.Config{ServiceConfig: boot.ServiceConfig{OnListen: func(a net.Addr) { bound <- a }}})
+		ended <- planner.Run(ctx, planner.Config{ServiceConfig: boot.ServiceConfig{ServerConfig: cfg, OnListen: func(a net.Addr) { bound <- a }}})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -121,7 +127,37 @@ func servePlanner(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	return (<-bound).String()
+	select {
+	case a := <-bound:
+		return a.String()
+	case err := <-ended:
+		ended <- err
+		t.Fatal(err)
+		return ""
+	}
+}
+
+// TestAFolderOfCertificatesIsEnough, where a port is forwarded: the certificate names the service, and not this machine.
+func TestAFolderOfCertificatesIsEnough(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if r := run(t, "", "certs", "--dir", dir); r.code != cli.ExitOK {
+		t.Fatal(r.err)
+	}
+	of := func(secret, file string) string { return filepath.Join(dir, secret, file) }
+	addr := servePlannerWith(t, rpc.ServerConfig{
+		TLS: rpc.ServerTLS{
+			CertFile: of("kerf-planner-tls", "tls.crt"), KeyFile: of("kerf-planner-tls", "tls.key"), ClientCAFile: of("kerf-planner-tls", "ca.crt"),
+		},
+		Authz: rpc.Authz{"*": {"spiffe://kerf/operator"}},
+	})
+	args := story(inflate+"inflate-5.yaml", "--advice=0", "--planner", addr)
+	if r := run(t, "", append(args, "--tls-dir", filepath.Join(dir, "kerf-operator-tls"))...); r.code != cli.ExitOK {
+		t.Errorf("exit code %d, said %q", r.code, r.err)
+	}
+	if r := run(t, "", args...); r.code != cli.ExitError {
+		t.Errorf("without certificates: exit code %d", r.code)
+	}
 }
 
 func TestTheLiveClusterIsPlannedFor(t *testing.T) {

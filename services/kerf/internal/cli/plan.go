@@ -46,6 +46,8 @@ func newPlan(std IO) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan -f FILE... | --watcher ADDRESS",
 		Short: "Show what Kerf would buy and remove, and why",
+		// What those call it who look for it under another name.
+		SuggestFor: []string{"explain", "why", "simulate", "diff", "preview", "advise"},
 		Long: `Plan reads Kubernetes manifests (workloads, node pools, node classes; old forms
 too), a snapshot that kerf snapshot saved, or the live cluster from a watcher, and
 shows what Kerf would do and why. It changes nothing; manifests and snapshots need no
