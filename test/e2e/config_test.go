@@ -11,7 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/assets"
 )
 
-// TestEachServiceAcceptsItsExampleConfig asks the services themselves, as a user does before a change.
+// TestEachServiceAcceptsItsExampleConfig asks the services themselves, as a user does before a change. Other tests start them with both.
 func TestEachServiceAcceptsItsExampleConfig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the programs, which -short does not build")
@@ -20,7 +20,14 @@ func TestEachServiceAcceptsItsExampleConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(root, "deploy", "examples", "config", "*.json"))
+	for _, folder := range []string{today, next} {
+		t.Run(folder, func(t *testing.T) { accepted(t, root, filepath.Join(root, "deploy", "examples", folder)) })
+	}
+}
+
+func accepted(t *testing.T, root, folder string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,16 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// start runs a stack until the test ends. Its logs stay when the test fails.
+// The folders of deploy/examples: what is the default today, and what is going to be.
+const (
+	today = "config"
+	next  = "config-next"
+)
+
+// start runs a stack until the test ends, with the config of a release. Its logs stay when the test fails.
 func start(t *testing.T, seed uint64) *stack.Stack {
 	t.Helper()
-	return startWith(t, stack.Options{Seed: seed})
+	return startWith(t, stack.Options{Seed: seed, Examples: today})
 }
 
 func startWith(t *testing.T, opts stack.Options) *stack.Stack {

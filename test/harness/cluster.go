@@ -30,7 +30,7 @@ const startTimeout = 2 * time.Minute
 type Options struct {
 	// Dir holds everything that the cluster writes; empty: a new temporary folder, which Stop removes.
 	Dir string
-	// Manifests are files, or folders of *.yaml, relative to the repository's root, that are applied beside the users'
+	// Manifests are files, or folders of *.yaml, by an absolute path or relative to the repository's root, that are applied beside the users'
 	// rights before Start returns.
 	Manifests []string
 }
@@ -110,7 +110,10 @@ func (c *Cluster) start(ctx context.Context, manifests []string) error {
 		return err
 	}
 	for _, m := range append([]string{"deploy/rbac/rbac.yaml"}, manifests...) {
-		if err := c.ApplyFile(ctx, filepath.Join(c.root, m)); err != nil {
+		if !filepath.IsAbs(m) {
+			m = filepath.Join(c.root, m)
+		}
+		if err := c.ApplyFile(ctx, m); err != nil {
 			return err
 		}
 	}

@@ -2,8 +2,9 @@ package stack
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,12 +21,16 @@ const RepairAfter = 10 * time.Second
 
 // writeConfig writes a service's configuration file. The defaults are for a real AWS; here things happen faster.
 func (s *Stack) writeConfig(service string) (string, error) {
-	c := s.addresses()[service]
+	c, err := s.example(service)
+	if err != nil {
+		return "", err
+	}
+	merge(c, s.addresses()[service])
 	if at := s.ports.health[service]; at != 0 {
 		c["health_listen"], c["metrics"] = address(at), object{"legacy_names": true}
 	}
 	if !s.opts.Plain {
-		maps.Copy(c, s.haste()[service])
+		merge(c, s.haste()[service])
 	}
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -36,6 +41,32 @@ func (s *Stack) writeConfig(service string) (string, error) {
 }
 
 type object = map[string]any
+
+// example is a service's file in the folder of examples.
+func (s *Stack) example(service string) (object, error) {
+	c := object{}
+	if s.opts.Examples == "" {
+		return c, nil
+	}
+	file := strings.TrimSuffix(service, "-standby") + ".json"
+	data, err := os.ReadFile(filepath.Join(s.root, "deploy", "examples", s.opts.Examples, file))
+	if err != nil {
+		return nil, err
+	}
+	return c, json.Unmarshal(data, &c)
+}
+
+// merge sets fields over what is there, object by object.
+func merge(into, over object) {
+	for name, value := range over {
+		below, isObject := into[name].(object)
+		if above, also := value.(object); isObject && also {
+			merge(below, above)
+			continue
+		}
+		into[name] = value
+	}
+}
 
 // addresses is what each service must be told: where it listens, whom it asks, and whose cluster it is.
 func (s *Stack) addresses() map[string]object {
@@ -63,10 +94,14 @@ func (s *Stack) actuatorConfig(port int) object {
 	if s.opts.LeaseTTL != "" {
 		etcd["lease_ttl"] = s.opts.LeaseTTL
 	}
-	return object{
+	c := object{
 		"listen": address(port), "cluster": clusterName, "kubeconfig": s.Cluster.Kubeconfig(harness.Actuator),
 		"etcd": etcd, "aws": object{"region": "us-east-1", "endpoint": s.Sim.URL, "queue": clusterName},
 	}
+	if s.opts.Nominations != "" {
+		c["nominations"] = s.opts.Nominations
+	}
+	return c
 }
 
 // haste is what the demo sets beside that, so that it is short.
@@ -88,7 +123,7 @@ func (s *Stack) haste() map[string]object {
 			// A leader that was killed holds its lease for as long as it said; the story has no ten seconds to wait.
 			"etcd":      object{"endpoints": []string{address(s.ports.etcd)}, "lease_ttl": "2s", "request_timeout": "2s"},
 			"intervals": object{"fast_poll": "200ms", "poll": "5s", "orphans": "5s", "classes": "2s"},
-			"repair":    repair(), "nominations": s.opts.Nominations,
+			"repair":    repair(),
 		},
 	}
 }

@@ -7,9 +7,11 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +55,12 @@ type Options struct {
 	LeaseTTL string
 	// Scraped has Services serve metrics, under Karpenter's names too. Else they measure nothing.
 	Scraped bool
+	// Examples is a folder under deploy/examples, whose config files lie below the stack's own settings; "" is none.
+	Examples string
+	// Programs are folders of programs that are not those of the working tree, by service: see Exchange.
+	Programs map[string]string
+	// CRDs is the folder of the definitions that are applied first; "" is deploy/crds.
+	CRDs string
 	// Started, if set, is called for each part that runs.
 	Started func(part, text string)
 }
@@ -157,7 +165,7 @@ func (s *Stack) Root() string { return s.root }
 func (s *Stack) startCluster(ctx context.Context) error {
 	began := time.Now()
 	var err error
-	if s.Cluster, err = harness.Start(ctx, harness.Options{Dir: s.opts.Dir, Manifests: []string{"deploy/crds"}}); err != nil {
+	if s.Cluster, err = harness.Start(ctx, harness.Options{Dir: s.opts.Dir, Manifests: []string{cmp.Or(s.opts.CRDs, "deploy/crds")}}); err != nil {
 		return err
 	}
 	if s.Kubernetes, err = s.Cluster.Client(harness.Admin); err != nil {
@@ -249,7 +257,12 @@ func (s *Stack) startService(name string) error {
 		return err
 	}
 	env := append([]string{"AWS_ACCESS_KEY_ID=demo", "AWS_SECRET_ACCESS_KEY=demo", "AWS_EC2_METADATA_DISABLED=true"}, s.opts.Env...)
-	return s.run(name, s.Bin(strings.TrimSuffix(name, "-standby")), []string{"-config", file}, env)
+	program := strings.TrimSuffix(name, "-standby")
+	path := s.Bin(program)
+	if folder := s.opts.Programs[name]; folder != "" {
+		path = filepath.Join(folder, program)
+	}
+	return s.run(name, path, []string{"-config", file}, env)
 }
 
 func took(began time.Time) string { return fmt.Sprintf("(%.1fs)", time.Since(began).Seconds()) }
@@ -318,6 +331,24 @@ func (s *Stack) Kill(name string) error { return s.processes[name].Kill() }
 
 // Revive starts what was killed again, on the same terms. It does not wait until it answers.
 func (s *Stack) Revive(name string) error { return s.processes[name].Start() }
+
+// Exchange ends a service in order and starts it again from a folder with another build of it, "" for the working tree's, as an
+// upgrade or a downgrade does. It returns when the service answers.
+func (s *Stack) Exchange(ctx context.Context, name, folder string) error {
+	if err := s.processes[name].Stop(); err != nil {
+		return err
+	}
+	programs := maps.Clone(s.opts.Programs)
+	if programs == nil {
+		programs = map[string]string{}
+	}
+	programs[name] = folder
+	s.opts.Programs = programs
+	if err := s.startService(name); err != nil {
+		return err
+	}
+	return s.await(ctx, name, s.serving(name))
+}
 
 // Dead are the processes that have ended, with the end of their logs. Sorted.
 func (s *Stack) Dead() []string {
