@@ -48,7 +48,7 @@ type Config struct {
 	Policy policy.Config `json:"policy"`
 	// Timeouts bound the calls of one plan.
 	Timeouts TimeoutConfig `json:"timeouts"`
-	// Queues bound what is kept for slow subscribers.
+	// Queues bound what is kept for those who are slow.
 	Queues QueueConfig `json:"queues"`
 
 	// Client and Dynamic, if set, are used instead of Kubeconfig.
@@ -103,6 +103,8 @@ type QueueConfig struct {
 	Changes int `json:"changes"`
 	// Subscriber is how many snapshots a subscriber of WatchSnapshot may lag behind before it is cut off; zero is 64.
 	Subscriber int `json:"subscriber"`
+	// Readers is how many calls may read the snapshot at the same time, each of which holds a copy of it; zero is 32.
+	Readers int `json:"readers"`
 }
 
 // Validate implements config.Validator.
@@ -179,6 +181,9 @@ func (c QueueConfig) Validate() error {
 	}
 	if c.Subscriber < 0 {
 		return config.Errorf("subscriber", "%d is negative: want a count, or 0 for the default", c.Subscriber)
+	}
+	if c.Readers < 0 {
+		return config.Errorf("readers", "%d is negative: want a count, or 0 for the default", c.Readers)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (w *wiring) tasks() ([]boot.Task, error) {
 	})
 	hub := stream.New[snapshot.Snapshot](w.cfg.Queues.Subscriber)
 	policy := w.cfg.Policy.Proto()
-	srv := server.New(hub, w.header, policy)
+	srv := server.New(hub, w.header, policy, w.cfg.Queues.Readers)
 	watcherpb.RegisterWatcherServiceServer(w.svc, srv)
 
 	in := loop.Config{

@@ -59,9 +59,10 @@ const applies = `
 | the files of ` + "`tls`" + ` sections (certificates, keys, CAs) | without a restart: the first handshake after ` + "`tls.reload_every`" + ` reads them again. Open connections stay. A file that can't be read is logged, and the last good one is kept |
 | everything else, log level and policy among it | at the next start of the service |
 
-So restart after a change: ` + "`kubectl rollout restart`" + `, in any order. It is made to be harmless. A planner has no state. A watcher that stands by takes
-over at once, and the actuator's leader hands its lease on when it is asked to stop. Check first, as a file that is wrong ends the service
-at its start: ` + "`planner -check-config -config planner.yaml`" + `.
+A restart is harmless, in any order: a planner has no state, a watcher that stands by takes over at once, and the actuator's leader hands its
+lease on when it is asked to stop. With the overlays and the chart, a ConfigMap that has changed gets a new name, and so its pods are
+replaced one by one. A file that is wrong ends a service at its start, so the others go on with the one before. To check it first:
+` + "`planner -check-config -config planner.yaml`" + `.
 
 ## Today and next
 

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 
@@ -29,6 +30,8 @@ const (
 	ReasonTooSlow = "TOO_SLOW"
 	// ReasonTooLarge: the plan is larger than one message may be.
 	ReasonTooLarge = "TOO_LARGE"
+	// ReasonBusy: as many others read the snapshot as may.
+	ReasonBusy = "BUSY"
 	// ReasonNoPlan: no plan was relayed yet.
 	ReasonNoPlan = "NO_PLAN"
 )
@@ -44,13 +47,30 @@ type Server struct {
 	header    wire.Header
 	policy    *clusterpb.Policy
 	partBytes int
-	plan      atomic.Pointer[watcherpb.GetPlanResponse]
+	// readers holds one entry for each call that reads the snapshot.
+	readers chan struct{}
+	plan    atomic.Pointer[watcherpb.GetPlanResponse]
 }
 
+// DefaultReaders is how many calls may read the snapshot at once where New is told nothing else.
+const DefaultReaders = 32
+
 // New makes a server for the snapshots that are published on hub, and for the policy that plans are asked for with, which
-// must not be changed afterwards.
-func New(hub *stream.Hub[snapshot.Snapshot], h wire.Header, p *clusterpb.Policy) *Server {
-	return &Server{hub: hub, header: h, policy: p, partBytes: wire.MaxPartBytes}
+// must not be changed afterwards. Each call that reads the snapshot holds a copy of it in parts while it is sent: so many
+// may do so at once, and 0 is DefaultReaders.
+func New(hub *stream.Hub[snapshot.Snapshot], h wire.Header, p *clusterpb.Policy, readers int) *Server {
+	return &Server{hub: hub, header: h, policy: p, partBytes: wire.MaxPartBytes, readers: make(chan struct{}, cmp.Or(readers, DefaultReaders))}
+}
+
+// read takes a place among the readers; done gives it up.
+func (s *Server) read() (done func(), err error) {
+	select {
+	case s.readers <- struct{}{}:
+		return func() { <-s.readers }, nil
+	default:
+		return nil, rpcerr.New(codes.ResourceExhausted, ReasonBusy,
+			"%d calls read the snapshot, as many as queues.readers allows: end one, try again later, or raise it", cap(s.readers))
+	}
 }
 
 // SetPlan makes p the last plan, and verdicts the actuator's answer to it. Neither may be changed afterwards.
@@ -64,6 +84,11 @@ func (s *Server) GetSnapshot(_ *watcherpb.GetSnapshotRequest, out watcherpb.Watc
 	if !ok {
 		return notSynced()
 	}
+	done, err := s.read()
+	if err != nil {
+		return err
+	}
+	defer done()
 	policy := s.policy
 	return s.parts(now, func(p *clusterpb.SnapshotPart) error {
 		m := &watcherpb.GetSnapshotResponse{Snapshot: p, Policy: policy}
@@ -77,6 +102,11 @@ func (s *Server) WatchSnapshot(_ *watcherpb.WatchSnapshotRequest, out watcherpb.
 	if _, ok := s.hub.Latest(); !ok {
 		return notSynced()
 	}
+	done, err := s.read()
+	if err != nil {
+		return err
+	}
+	defer done()
 	sub := s.hub.Subscribe()
 	defer sub.End()
 	var held snapshot.Snapshot

@@ -28,6 +28,9 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/wire"
 )
 
+// readers is how many calls may read the snapshot of a test.
+const readers = 2
+
 type fixture struct {
 	hub    *stream.Hub[snapshot.Snapshot]
 	server *server.Server
@@ -42,7 +45,7 @@ func policy() *clusterpb.Policy {
 func serve(t *testing.T, queue int) fixture {
 	t.Helper()
 	f := fixture{hub: stream.New[snapshot.Snapshot](queue)}
-	f.server = server.New(f.hub, wire.Header{Cluster: "demo"}, policy())
+	f.server = server.New(f.hub, wire.Header{Cluster: "demo"}, policy(), readers)
 	lis, srv := bufconn.Listen(1<<20), grpc.NewServer()
 	watcherpb.RegisterWatcherServiceServer(srv, f.server)
 	go srv.Serve(lis) //nolint:errcheck // ends with Stop
@@ -186,5 +189,39 @@ func TestGetPlanReturnsTheLastOne(t *testing.T) {
 	r, err := f.client.GetPlan(t.Context(), &watcherpb.GetPlanRequest{})
 	if err != nil || r.GetPlan().GetId() != "p-2" || r.GetVerdicts()[0].GetDecision() != "c-1" {
 		t.Errorf("plan %v, %v", r, err)
+	}
+}
+
+func TestMoreReadersThanAllowedAreRefused(t *testing.T) {
+	f := serve(t, 0)
+	f.hub.Publish(nodes(snapshot.Snapshot{}, 1, "x"))
+	watch := func(ctx context.Context) error {
+		s, err := f.client.WatchSnapshot(ctx, &watcherpb.WatchSnapshotRequest{})
+		if err == nil {
+			_, err = s.Recv()
+		}
+		return err
+	}
+	ctx, end := context.WithCancel(t.Context())
+	for range readers {
+		if err := watch(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := watch(t.Context()); reasonOf(t, err) != server.ReasonBusy || !strings.Contains(err.Error(), "queues.readers") {
+		t.Errorf("one more watches: %v", err)
+	}
+	snap, err := f.client.GetSnapshot(t.Context(), &watcherpb.GetSnapshotRequest{})
+	if err == nil {
+		_, err = snap.Recv()
+	}
+	if reasonOf(t, err) != server.ReasonBusy {
+		t.Errorf("one more asks: %v", err)
+	}
+	end()
+	for last := time.Now().Add(time.Minute); watch(t.Context()) != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(last) {
+			t.Fatal("readers that have gone still count")
+		}
 	}
 }

@@ -39,12 +39,13 @@ type WatcherServiceClient interface {
 	// GetSnapshot streams the present snapshot in parts and ends. It has no deadline of the server's.
 	//
 	//   - UNAVAILABLE [NOT_SYNCED]: the cluster has not been read as a whole yet. Try again in a second.
+	//   - RESOURCE_EXHAUSTED [BUSY]: as many others read the snapshot as may (the server's queues.readers). Try again later.
 	GetSnapshot(ctx context.Context, in *GetSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetSnapshotResponse], error)
 	// WatchSnapshot streams the present snapshot in parts, then each change, until the caller ends it. A change may stand for
 	// several of the watcher's revisions.
 	//
 	//   - UNAVAILABLE [NOT_SYNCED]: as for GetSnapshot. Without a reason: the watcher is shutting down.
-	//   - RESOURCE_EXHAUSTED [TOO_SLOW]: the subscriber read more slowly than changes came. Begin again.
+	//   - RESOURCE_EXHAUSTED [TOO_SLOW]: the subscriber read more slowly than changes came. Begin again. [BUSY]: as for GetSnapshot.
 	WatchSnapshot(ctx context.Context, in *WatchSnapshotRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSnapshotResponse], error)
 	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions. Deadline:
 	// the caller's, or else 30 s (the server's limits.call_timeout). The answer may have up to 16 MiB.
@@ -124,12 +125,13 @@ type WatcherServiceServer interface {
 	// GetSnapshot streams the present snapshot in parts and ends. It has no deadline of the server's.
 	//
 	//   - UNAVAILABLE [NOT_SYNCED]: the cluster has not been read as a whole yet. Try again in a second.
+	//   - RESOURCE_EXHAUSTED [BUSY]: as many others read the snapshot as may (the server's queues.readers). Try again later.
 	GetSnapshot(*GetSnapshotRequest, grpc.ServerStreamingServer[GetSnapshotResponse]) error
 	// WatchSnapshot streams the present snapshot in parts, then each change, until the caller ends it. A change may stand for
 	// several of the watcher's revisions.
 	//
 	//   - UNAVAILABLE [NOT_SYNCED]: as for GetSnapshot. Without a reason: the watcher is shutting down.
-	//   - RESOURCE_EXHAUSTED [TOO_SLOW]: the subscriber read more slowly than changes came. Begin again.
+	//   - RESOURCE_EXHAUSTED [TOO_SLOW]: the subscriber read more slowly than changes came. Begin again. [BUSY]: as for GetSnapshot.
 	WatchSnapshot(*WatchSnapshotRequest, grpc.ServerStreamingServer[WatchSnapshotResponse]) error
 	// GetPlan returns the last plan that the watcher relayed and what the actuator answered for each of its decisions. Deadline:
 	// the caller's, or else 30 s (the server's limits.call_timeout). The answer may have up to 16 MiB.
