@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,6 +44,57 @@ func TestExamplesDifferWhereTheReferenceSaysSo(t *testing.T) {
 			t.Errorf("%s: today's example with the changes of the reference, and the next one (-want +got):\n%s", service, diff)
 		}
 	}
+}
+
+// TestTodaysExamplesAreTheDefaults compares each value of today's examples with what the reference says of a field that is left out.
+func TestTodaysExamplesAreTheDefaults(t *testing.T) {
+	own := regexp.MustCompile(`^(listen|cluster|planner\.target|actuator\.addresses|etcd\.endpoints|aws\..*|.*repair\.conditions)$`)
+	for _, s := range sections()[1:4] {
+		src := open(root)
+		known := map[string]string{}
+		for _, of := range []section{s, sections()[0]} {
+			p, err := src.pkg(of.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &walker{src: src}
+			w.walk("", p.types[of.name])
+			for _, f := range w.fields {
+				value, _, _ := strings.Cut(f.without, ",")
+				known[f.path] = strings.Trim(value, "`\"")
+			}
+		}
+		for path, value := range leaves("", example(t, "config", strings.ToLower(s.title))) {
+			want, ok := known[path]
+			if size, is := strings.CutSuffix(want, " MiB"); is {
+				n, err := strconv.Atoi(size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = strconv.Itoa(n << 20)
+			}
+			if !ok || !own.MatchString(path) && value != "0" && value != want {
+				t.Errorf("%s: %s is %q, and left out it is %q", s.title, path, value, want)
+			}
+		}
+	}
+}
+
+// leaves are the values in an object that are no objects, by their paths.
+func leaves(path string, in map[string]any) map[string]string {
+	out := map[string]string{}
+	for name, v := range in {
+		at := join(path, name)
+		switch v := v.(type) {
+		case map[string]any:
+			maps.Copy(out, leaves(at, v))
+		case float64:
+			out[at] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			out[at] = fmt.Sprint(v)
+		}
+	}
+	return out
 }
 
 func example(t *testing.T, folder, service string) map[string]any {
