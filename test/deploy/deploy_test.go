@@ -117,12 +117,9 @@ func TestEachOverlayIsScheduled(t *testing.T) {
 			}
 			t.Cleanup(func() { remove(t, c, client) })
 			for _, w := range o.workloads(t) {
-				if len(w.claims) > 0 && w.claims[0].Spec.StorageClassName != nil {
-					admitted(t, client, w) // its volumes come from a driver that is not here
-					continue
+				if o.running(t, client, w) {
+					apart(t, client, w)
 				}
-				harness.Eventually(t, "the pods of "+w.name, patience, harness.Pods(client, namespace, selector(w), w.replicas, corev1.PodRunning))
-				apart(t, client, w)
 			}
 		})
 	}
@@ -132,10 +129,15 @@ func selector(w workload) string {
 	return "app.kubernetes.io/component=" + w.template.Labels["app.kubernetes.io/component"]
 }
 
-// admitted waits until the pods are there, wherever.
-func admitted(t *testing.T, client kubernetes.Interface, w workload) {
+// running waits until the workload's pods run; or are there, where their volumes come from a driver that is not here.
+func (o overlay) running(t *testing.T, client kubernetes.Interface, w workload) bool {
 	t.Helper()
-	harness.Eventually(t, "the pods of "+w.name, patience, harness.Pods(client, namespace, selector(w), w.replicas, corev1.PodPending))
+	phase := corev1.PodRunning
+	if len(w.claims) > 0 && w.claims[0].Spec.StorageClassName != nil {
+		phase = corev1.PodPending
+	}
+	harness.Eventually(t, o.name+": the pods of "+w.name, patience, harness.Pods(client, namespace, selector(w), w.replicas, phase))
+	return phase == corev1.PodRunning
 }
 
 // apart checks that each replica is on a node and in a zone of its own.
@@ -162,7 +164,12 @@ func remove(t *testing.T, c *harness.Cluster, client kubernetes.Interface) {
 	if err := harness.Until(ctx, "the pods to be gone", patience, harness.Pods(client, namespace, "", 0, corev1.PodRunning)); err != nil {
 		t.Error(err)
 	}
-	// The test's cluster has no controller that releases claims and volumes.
+	release(ctx, t, client)
+}
+
+// release does what the controllers of claims and volumes do, which the test's cluster has not.
+func release(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+	t.Helper()
 	claims, err := client.CoreV1().PersistentVolumeClaims(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -49,6 +49,15 @@ func overlayDir(t *testing.T, name string) string {
 	return filepath.Join(root(t), "deploy/overlays", name)
 }
 
+func relative(t *testing.T, from, to string) string {
+	t.Helper()
+	path, err := filepath.Rel(from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // kubectl runs kubectl as the admin, and returns its output, warnings apart.
 func kubectl(t *testing.T, c *harness.Cluster, args ...string) (out, warnings string) {
 	t.Helper()
