@@ -98,6 +98,8 @@ type Pod struct {
 	Ready             bool // it serves
 	DeletionTime      time.Time
 	GracePeriod       time.Duration
+	// Size is that of model.Amounts.Size, of what it requests.
+	Size int64
 }
 
 // Pool is a NodePool. What only planners look at may be missing.

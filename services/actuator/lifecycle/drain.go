@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,7 +32,8 @@ type DrainInput struct {
 
 // Drain is the next step of a drain.
 type Drain struct {
-	// Evictions to ask for now, in the order of the node's pods.
+	// Evictions to ask for now, the largest pods first: the scheduler comes upon their successors in that order, about, and a
+	// large one finds no room where small ones have taken some everywhere.
 	Evictions []cluster.Eviction
 	// Done says that nothing holds the instance any more.
 	Done bool
@@ -64,6 +66,11 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 			waits = append(waits, wait)
 		}
 	}
+	size := make(map[string]int64, len(left))
+	for _, p := range left {
+		size[p.UID] = p.Size
+	}
+	slices.SortStableFunc(d.Evictions, func(a, b cluster.Eviction) int { return cmp.Compare(size[b.UID], size[a.UID]) })
 	if len(waits) > 0 {
 		d.Waits = waits[0]
 		if len(waits) > 1 {

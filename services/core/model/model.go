@@ -68,6 +68,9 @@ func (a Amounts) Get(r Resource) (int64, bool) {
 	return a[i].Value, true
 }
 
+// Size compares what differs in shape: a core weighs as much as 4 GiB, which is what they cost on EC2.
+func (a Amounts) Size() int64 { return a.Value(CPU)*(4<<30)/1000 + a.Value(Memory) }
+
 // Value returns the quantity of a resource, 0 when it is not listed.
 func (a Amounts) Value(r Resource) int64 {
 	v, _ := a.Get(r)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
@@ -28,6 +29,8 @@ const maxOwners = 8192
 type common struct {
 	labels map[string]string
 	apart  *corev1.Affinity
+	// asks is what the pod requests in all.
+	asks *corev1.ResourceRequirements
 }
 
 // trim keeps of an object what is read here, before a cache takes it: for pods and nodes that is a small part. What is read
@@ -73,7 +76,7 @@ func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 	}
 	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
 	c := t.common(p)
-	out.Labels, out.Spec.Affinity = c.labels, c.apart
+	out.Labels, out.Spec.Affinity, out.Spec.Resources = c.labels, c.apart, c.asks
 	if p.Spec.NodeName == "" {
 		trimUnbound(&out.Spec, &p.Spec)
 	}
@@ -96,7 +99,9 @@ func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 
 // common finds what a pod has in common with others of its owner, in one copy for all of them.
 func (t *trimmer) common(p *corev1.Pod) common {
-	c := common{labels: p.Labels}
+	c := common{labels: p.Labels, asks: &corev1.ResourceRequirements{
+		Requests: resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}),
+	}}
 	if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
 		if required := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution; len(required) > 0 {
 			c.apart = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
@@ -114,6 +119,9 @@ func (t *trimmer) common(p *corev1.Pod) common {
 	}
 	if there && equality.Semantic.DeepEqual(known.apart, c.apart) {
 		c.apart = known.apart
+	}
+	if there && equality.Semantic.DeepEqual(known.asks, c.asks) {
+		c.asks = known.asks
 	}
 	if t.owners == nil || len(t.owners) >= maxOwners && !there {
 		t.owners = map[types.UID]common{}

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"cmp"
+	resourcehelper "k8s.io/component-helpers/resource"
 	"slices"
 	"time"
 
@@ -82,6 +83,8 @@ func Pod(p *corev1.Pod) cluster.Pod {
 	if s := p.Spec.TerminationGracePeriodSeconds; s != nil {
 		out.GracePeriod = time.Duration(*s) * time.Second
 	}
+	requests, _ := reader.Amounts(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+	out.Size = requests.Size()
 	return out
 }
 

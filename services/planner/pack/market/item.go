@@ -33,7 +33,7 @@ func Items(w *view.World, pods []int) []Item {
 		if !ok {
 			i = len(classes)
 			at[c] = i
-			classes = append(classes, sized{Item{Class: c}, size(c)})
+			classes = append(classes, sized{Item{Class: c}, c.Requests.Size()})
 		}
 		classes[i].Pods = append(classes[i].Pods, p)
 	}
@@ -46,11 +46,6 @@ func Items(w *view.World, pods []int) []Item {
 		items[i] = c.Item
 	}
 	return items
-}
-
-// size compares pods of different shape: a core weighs as much as 4 GiB, which is what they cost on EC2.
-func size(c *view.Class) int64 {
-	return c.Requests.Value(model.CPU)*(4<<30)/1000 + c.Requests.Value(model.Memory)
 }
 
 // Takes says whether one pod of an item may run on an otherwise empty node of the option.
