@@ -136,7 +136,8 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	l.bound.follow(&l.snapshot, delta)
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
-		NewPods: fresh, Arrived: arrived, Work: l.backlog.work(), Waiting: l.backlog.waiting(), Inventory: next.InventoryRevision, WholeSince: whole,
+		NewPods: fresh, Arrived: arrived, Pods: next.Len(snapshot.Pod), Work: l.backlog.work(), Waiting: l.backlog.waiting(),
+		Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
 	if l.seen {
 		l.cfg.Measure.Saw(next)

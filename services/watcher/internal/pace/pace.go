@@ -7,7 +7,8 @@
 // coming, the batch waits for some times the usual gap between them, longer once they are many, and is due Max after it opened
 // at the latest: pods that are planned together share nodes, those of small batches get many small ones. The *sweep* covers
 // everything, disruption included. It is due when the cluster was quiet for SweepIdle after a change, and SweepEvery
-// after the first change at the latest. Without a change it is due SweepEvery after the last sweep where that one ended
+// after the first change at the latest; three times that while pods are being deleted: to move one that is deleted a moment later is for
+// nothing, and so is a node that was bought for it. Without a change it is due SweepEvery after the last sweep where that one ended
 // early, or pods wait for a place; SweepIdle after the time at which the newest plan asks to be reconsidered; and
 // SweepQuiet after the last sweep in any case, while there is anything to sweep.
 package pace
@@ -34,6 +35,12 @@ const (
 	// ramp is from how many pods in a row on a batch waits for rampQuiet: controllers make many pods in fits and starts.
 	ramp      = 10
 	rampQuiet = 250 * time.Millisecond
+	// countEvery is how often pods are counted, and shrinks by what share of them, in percent, their number falls meanwhile
+	// while workloads are scaled down. Controllers delete some 20 pods a second; what ends all the time in a large cluster is less.
+	countEvery = time.Second
+	shrinks    = 1
+	// shrinkWaits is how many times SweepEvery a sweep waits for that to end.
+	shrinkWaits = 3
 )
 
 // State is what the calculator knows. The zero State is that of a watcher that does not drive.
@@ -45,6 +52,11 @@ type State struct {
 	// awaitedSince when that was learnt.
 	inventory, awaited int64
 	awaitedSince       time.Time
+
+	// counted is when there were last so many pods in all; shrinking says that there were clearly more the time before.
+	counted   time.Time
+	all       int
+	shrinking bool
 
 	batch, sweep span
 	// pods is how many have come one after the other, arrived is when the last of them came, and gap how long it takes until
@@ -95,6 +107,8 @@ type Observation struct {
 	// NewPods is how many pods have become unschedulable, Arrived how many have come, whether the scheduler has looked at them or
 	// not.
 	NewPods, Arrived int
+	// Pods is how many there are in all.
+	Pods int
 	// Work says that there are pods to place, or nodes that could be disrupted.
 	Work bool
 	// Waiting says that there are pods to place.
@@ -131,6 +145,10 @@ func (s State) Observe(o Observation, now time.Time) State {
 		s.batch = s.batch.extend(now)
 	}
 	s.sweep = s.sweep.extend(now)
+	if now.Sub(s.counted) >= countEvery {
+		s.shrinking = o.Pods < s.all && 100*(s.all-o.Pods) >= shrinks*s.all
+		s.counted, s.all = now, o.Pods
+	}
 	return s
 }
 
@@ -215,7 +233,11 @@ func (s State) sweepDue(c Config) time.Time {
 		due = earlier(due, later(s.reconsider, s.swept).Add(c.SweepIdle))
 	}
 	if s.sweep.open() {
-		due = earlier(due, s.sweep.due(c.SweepIdle, c.SweepEvery))
+		most := c.SweepEvery
+		if s.shrinking {
+			most *= shrinkWaits
+		}
+		due = earlier(due, s.sweep.due(c.SweepIdle, most))
 	}
 	return later(due, later(s.notBefore, s.refused))
 }

@@ -317,3 +317,32 @@ func TestPauseIsBounded(t *testing.T) {
 		s = s.Started(d).Finished(c, pace.Outcome{Failed: true}, now)
 	}
 }
+
+func TestASweepWaitsWhilePodsAreBeingDeleted(t *testing.T) {
+	const begun = 1000 // when the first pod is deleted
+	for name, c := range map[string]struct {
+		pods, deleted int // of so many, so many each half second, for twenty seconds
+		want          int
+	}{
+		"a scale-down":                   {pods: 1000, deleted: 10, want: begun + 20_000 + 1000},
+		"pods that end all the time":     {pods: 10_000, deleted: 10, want: begun + 10_000},
+		"pods that come as quickly":      {pods: 1000, deleted: 0, want: begun + 10_000},
+		"a scale-down that goes on long": {pods: 4000, deleted: 40, want: begun + 20_000 + 1000},
+	} {
+		var s pace.State
+		s = s.Drive(true).Observe(pace.Observation{Work: true, Pods: c.pods}, at(0))
+		s = s.Started(pace.Decision{Plan: true, Everything: true}).Finished(config(), pace.Outcome{}, at(500))
+		got := 0
+		for ms := begun; ms < 60_000 && got == 0; ms += 500 {
+			if i := (ms - begun) / 500; i <= 40 {
+				s = s.Observe(pace.Observation{Work: true, Pods: c.pods - i*c.deleted}, at(ms))
+			}
+			if s.Next(config(), at(ms)).Everything {
+				got = ms
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: the sweep is at %d ms; want %d", name, got, c.want)
+		}
+	}
+}
