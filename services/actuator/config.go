@@ -78,7 +78,7 @@ type EtcdConfig struct {
 	Prefix string `json:"prefix"`
 	// RequestTimeout bounds each request; zero is 5s.
 	RequestTimeout boot.Duration `json:"request_timeout"`
-	// LeaseTTL is how long a leader that died without a word is waited for; zero is 10s, the least is 1s.
+	// LeaseTTL is how long a leader that died without a word is waited for; zero is 4s, the least is 1s.
 	LeaseTTL boot.Duration `json:"lease_ttl"`
 }
 

@@ -34,12 +34,15 @@ import (
 const (
 	DefaultPrefix         = "/kerf"
 	DefaultRequestTimeout = 5 * time.Second
-	DefaultLeaseTTL       = 10 * time.Second
-	dialTimeout           = 5 * time.Second
-	keepaliveTime         = 10 * time.Second
-	keepaliveTimeout      = 5 * time.Second
-	pageSize              = 500     // objects per read, so that no answer is large
-	maxRequest            = 3 << 19 // etcd's default
+	// A new leader is at work half a second after the lease has ended. Etcd itself may take two seconds to find a leader of
+	// its own, and lengthens leases by as much; the client renews them each third of this.
+	DefaultLeaseTTL = 4 * time.Second
+
+	dialTimeout      = 5 * time.Second
+	keepaliveTime    = 10 * time.Second
+	keepaliveTimeout = 5 * time.Second
+	pageSize         = 500     // objects per read, so that no answer is large
+	maxRequest       = 3 << 19 // etcd's default
 )
 
 // Config says where etcd is and how to talk to it.
