@@ -1,0 +1,209 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
+	"github.com/kerf-dev/kerf/test/demo/stack"
+	"github.com/kerf-dev/kerf/test/harness"
+)
+
+const (
+	shrunkDeployments = 12
+	// shrunkFrom and shrunkTo are replicas of each: 480 pods, and 40 % of them.
+	shrunkFrom, shrunkTo = 40, 16
+)
+
+// nearBound is how much more than any nodes could cost those may cost that are left, and calm how long nothing has changed then.
+// Most seeds end within half of that: docs/versus.md has figures.
+const (
+	nearBound = 1.2
+	calm      = 12 * time.Second
+)
+
+const shrunkPool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      requirements:
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+        - {key: karpenter.k8s.aws/instance-generation, operator: Gt, values: ["4"]}
+        - {key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["33"]}
+  disruption: {consolidateAfter: 0s}
+`
+
+// TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce scales all that runs down, under the settings that Kerf comes with and a budget
+// that lets a tenth of the nodes go at once, and waits until nothing changes any more.
+func TestAScaleDownEndsNearTheBoundAndMovesEachPodOnce(t *testing.T) {
+	n := seed(t)
+	s := startWith(t, stack.Options{
+		Seed: n, Plain: true, Delays: stack.Delays{Launch: 1500 * time.Millisecond, Join: 500 * time.Millisecond, Terminate: time.Second},
+	})
+	class := filepath.Join(s.Root(), "deploy/examples/inflate/nodeclass.yaml")
+	if err := s.Cluster.ApplyFile(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Cluster.Apply(t.Context(), []byte(shrunkPool)); err != nil {
+		t.Fatal(err)
+	}
+	moves := watchMoves(t, s)
+	for _, replicas := range []int{shrunkFrom, shrunkTo} {
+		pods := shrinking(n, replicas)
+		bound := lowerBound(t, s, class, shrunkPool, pods)
+		if err := s.Cluster.Apply(t.Context(), []byte(pods)); err != nil {
+			t.Fatal(err)
+		}
+		at, since, last := time.Now(), time.Now(), 0.0
+		harness.Eventually(t, "pods that all have a node, and nodes that stay", 5*time.Minute, func(ctx context.Context) (string, bool) {
+			now, settled, err := cost(ctx, s, shrunkDeployments*replicas)
+			if err != nil {
+				return err.Error(), false
+			}
+			if now != last || !settled {
+				last, since = now, time.Now()
+			}
+			return fmt.Sprintf("$%.3f an hour, at least $%.3f are needed; settled: %v", last, bound, settled), time.Since(since) > calm
+		})
+		t.Logf("%d pods: $%.3f an hour, %.3f of what is needed at least, since %.0f s", shrunkDeployments*replicas, last, last/bound,
+			since.Sub(at).Seconds())
+		if last > nearBound*bound {
+			t.Errorf("the nodes cost $%.3f an hour, and $%.3f are needed at least", last, bound)
+		}
+	}
+	moved, again := moves()
+	t.Logf("%d pods were moved", moved)
+	if again > 0 {
+		t.Errorf("%d of %d moves were of pods that stood in for moved ones", again, moved)
+	}
+}
+
+func shrinking(seed uint64, replicas int) string {
+	random := rand.New(rand.NewPCG(seed, 3))
+	var out strings.Builder
+	for i := range shrunkDeployments {
+		fmt.Fprintf(&out, placedDeployment, i, replicas, 100*(1+random.IntN(10)), 128*(1+random.IntN(32)))
+	}
+	return out.String()
+}
+
+// cost is what all nodes cost, dollars an hour; settled says that there are so many pods, and that each has a node.
+func cost(ctx context.Context, s *stack.Stack, want int) (dollars float64, settled bool, err error) {
+	pods, err := s.Kubernetes.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return 0, false, err
+	}
+	claims, err := s.Actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{PageSize: 500})
+	if err != nil {
+		return 0, false, err
+	}
+	var sum int64
+	for _, c := range claims.GetClaims() {
+		sum += c.GetPriceMicroUsdPerHour()
+	}
+	return float64(sum) / 1e6, len(pods.Items) == want &&
+		!slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return p.Spec.NodeName == "" || p.DeletionTimestamp != nil }), nil
+}
+
+// lowerBound is what `kerf plan` proves that the pods of a manifest cost at least, dollars an hour.
+func lowerBound(t *testing.T, s *stack.Stack, class, pool, pods string) float64 {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), s.Bin("kerf"), "plan", "-f", class, "-f", "-", "-o", "json", "--advice", "0", "--per-node-overhead", "0")
+	cmd.Stdin = strings.NewReader(pool + pods)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("kerf plan: %v\n%s", err, stderr.String())
+	}
+	var doc struct {
+		Plan struct {
+			Pending    []struct{} `json:"pending"`
+			LowerBound struct {
+				Cost int64 `json:"microUsdPerHour,string"`
+			} `json:"lowerBound"`
+		} `json:"plan"`
+	}
+	if err := json.Unmarshal(out, &doc); err != nil || len(doc.Plan.Pending) > 0 || doc.Plan.LowerBound.Cost == 0 {
+		t.Fatalf("kerf plan has no bound: %v\n%s", err, out)
+	}
+	return float64(doc.Plan.LowerBound.Cost) / 1e6
+}
+
+// watchMoves counts the pods that are evicted, and those of them that stand in for pods that were. Kubernetes does not say which
+// pod replaces which: the controller's next one does.
+func watchMoves(t *testing.T, s *stack.Stack) func() (moved, again int) {
+	t.Helper()
+	var mu sync.Mutex
+	moved, again := 0, 0
+	open, standsIn, gone := map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]bool{}
+	see := func(p *corev1.Pod, isNew bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		owner := metav1.GetControllerOf(p)
+		if owner == nil {
+			return
+		}
+		if isNew && open[owner.UID] > 0 {
+			open[owner.UID]--
+			standsIn[p.UID] = true
+		}
+		if !gone[p.UID] && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget && c.Reason == "EvictionByEvictionAPI"
+		}) {
+			gone[p.UID] = true
+			open[owner.UID]++
+			moved++
+			if standsIn[p.UID] {
+				again++
+			}
+		}
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(s.Kubernetes, 0, informers.WithNamespace(metav1.NamespaceDefault))
+	pods := factory.Core().V1().Pods().Informer()
+	if _, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) {
+			if p, is := o.(*corev1.Pod); is {
+				see(p, true)
+			}
+		},
+		UpdateFunc: func(_, o any) {
+			if p, is := o.(*corev1.Pod); is {
+				see(p, false)
+			}
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	if !cache.WaitForCacheSync(t.Context().Done(), pods.HasSynced) {
+		t.Fatal("no pods were read")
+	}
+	return func() (int, int) {
+		mu.Lock()
+		defer mu.Unlock()
+		return moved, again
+	}
+}
