@@ -2,11 +2,11 @@ package objects
 
 import (
 	"cmp"
-	resourcehelper "k8s.io/component-helpers/resource"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
