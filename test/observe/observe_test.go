@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"context"
+	"encoding/xml"
 	"flag"
 	"fmt"
 	"math"
@@ -24,7 +25,7 @@ import (
 	"github.com/kerf-dev/kerf/test/observe"
 )
 
-var update = flag.Bool("update", false, "draw docs/dashboard.svg anew")
+var update = flag.Bool("update", false, "make docs/dashboard.svg and docs/trace.txt anew")
 
 // patience is for what takes seconds, on machines that are busy with other things.
 const patience = 3 * time.Minute
@@ -73,6 +74,7 @@ type world struct {
 	stack      *stack.Stack
 	prometheus *observe.Prometheus
 	jaeger     *observe.Jaeger
+	over       bool // the stack was stopped
 }
 
 // TestUsersSeeWhatHappens plays the scenes of the story that nodes come and go in, and a spot interruption, with a real
@@ -86,8 +88,13 @@ func TestUsersSeeWhatHappens(t *testing.T) {
 	t.Run("dashboard", w.dashboard)
 	t.Run("alerts", w.alerts)
 	t.Run("events", w.events)
+	t.Run("picture", w.picture)
 	t.Run("spans", w.spans)
 	t.Run("tree", w.tree)
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+	t.Run("lines", w.lines)
 }
 
 func start(t *testing.T) *world {
@@ -106,7 +113,7 @@ func start(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{root: root, began: time.Now()}
+	w := &world{root: root}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log("all logs are in", dir)
@@ -121,7 +128,7 @@ func start(t *testing.T) *world {
 	if w.stack, err = stack.Start(t.Context(), stack.Options{Dir: dir, Seed: 1, Env: w.jaeger.Env(), Scraped: true}); err != nil {
 		t.Fatal(err)
 	}
-	stopped(t, w.stack.Stop)
+	stopped(t, w.stop)
 	alerts, err := observe.Alerts(root)
 	if err != nil {
 		t.Fatal(err)
@@ -130,8 +137,18 @@ func start(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	stopped(t, w.prometheus.Stop)
+	w.began = time.Now()
 	w.eventually(t, `count(up{job="kerf"} == 1) == 3`)
 	return w
+}
+
+// stop ends the stack, once.
+func (w *world) stop() error {
+	if w.over {
+		return nil
+	}
+	w.over = true
+	return w.stack.Stop()
 }
 
 func stopped(t *testing.T, stop func() error) {
@@ -227,6 +244,52 @@ func (w *world) dashboard(t *testing.T) {
 	t.Logf("%d panels, %d queries", len(panels), asked)
 }
 
+// drawn are the panels of docs/dashboard.svg, by title.
+var drawn = []string{
+	"Cost an hour", "Cost an hour, by pool and capacity type", "Saved against on-demand list prices, an hour", "Pods, by phase",
+	"Age of the oldest unschedulable pod", "Claims, by state", "Nodes, by pool and capacity type", "Nodes disrupted, by reason",
+	"Evictions", "Notices, by kind", "Plans, 50 % and 99 %", "AWS: calls a second",
+}
+
+// picture draws panels from what Prometheus has scraped.
+func (w *world) picture(t *testing.T) {
+	panels, err := observe.Dashboard(w.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	var graphs []observe.Graph
+	for _, title := range drawn {
+		i := slices.IndexFunc(panels, func(p observe.Panel) bool { return p.Title == title && p.Type == "timeseries" })
+		if i < 0 {
+			t.Fatalf("there is no panel %s", title)
+		}
+		g := observe.Graph{Title: title, Unit: panels[i].Config.Defaults.Unit}
+		for _, target := range panels[i].Targets {
+			got, err := w.prometheus.Range(t.Context(), observe.Filled(target.Expr, "15s"), w.began, now, time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range got {
+				g.Lines = append(g.Lines, observe.Line{Name: observe.Name(target.Legend, s), Points: s.Points})
+			}
+		}
+		if g.Lines = observe.Largest(g.Lines); len(g.Lines) == 0 {
+			t.Errorf("%s shows nothing", title)
+		}
+		graphs = append(graphs, g)
+	}
+	picture := observe.Picture(graphs, w.began, now)
+	if err := xml.Unmarshal(picture, new(struct{})); err != nil {
+		t.Error(err)
+	}
+	if *update {
+		if err := os.WriteFile(filepath.Join(w.root, "docs/dashboard.svg"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // alerts wants that each alert was evaluated, over metrics that are there, and that none fires that would say that the story
 // went wrong.
 func (w *world) alerts(t *testing.T) {
@@ -295,6 +358,39 @@ func (w *world) events(t *testing.T) {
 	})
 }
 
+// lines wants that each service has written the log lines of docs/tracing.md, with their keys. All have been stopped.
+func (w *world) lines(t *testing.T) {
+	reference, err := os.ReadFile(filepath.Join(w.root, "docs/tracing.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(reference), "## Log lines")
+	wanted := regexp.MustCompile("(?m)^\\| ([a-z, ]+) \\| ([^|`]+) \\| ([^|]*) \\| ").FindAllStringSubmatch(table, -1)
+	if len(wanted) < 10 {
+		t.Fatalf("the reference has %d lines", len(wanted))
+	}
+	for _, service := range stack.Services() {
+		log, err := os.ReadFile(w.stack.Log(service))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range wanted {
+			if m[1] != "all" && m[1] != service {
+				continue
+			}
+			has := false
+			for line := range strings.Lines(string(log)) {
+				has = has || strings.Contains(line, `"msg":"`+m[2]+`"`) && !slices.ContainsFunc(strings.Split(m[3], ", "), func(key string) bool {
+					return key != "" && !strings.Contains(line, `"`+strings.Trim(key, "`")+`":`)
+				})
+			}
+			if !has {
+				t.Errorf("%s has not written %q with %s", service, m[2], m[3])
+			}
+		}
+	}
+}
+
 // row is a row of the reference of spans, or of that of their events.
 type row struct {
 	span, event string
@@ -311,6 +407,9 @@ func spansOf(t *testing.T, root string) []row {
 	var out []row
 	events := false
 	for line := range strings.Lines(string(reference)) {
+		if strings.HasPrefix(line, "## Log lines") {
+			break
+		}
 		events = events || strings.HasPrefix(line, "## Events")
 		cells := strings.Split(line, " | ")
 		if !strings.HasPrefix(line, "| `") || len(cells) < 4 {
@@ -379,7 +478,8 @@ func (w *world) tree(t *testing.T) {
 			if missing := tr.Missing(want...); len(missing) < len(nearest) {
 				nearest = missing
 			}
-			if len(tr.Missing(want...)) == 0 && (best.ID == "" || len(tr.Spans) < len(best.Spans)) {
+			failed := slices.ContainsFunc(tr.Spans, func(s traces.Span) bool { return s.Failed })
+			if len(tr.Missing(want...)) == 0 && !failed && (best.ID == "" || len(tr.Spans) < len(best.Spans)) {
 				best = tr
 			}
 		}

@@ -30,6 +30,11 @@ Each service serves its metrics at ` + "`/metrics`" + ` of ` + "`health_listen`"
 Names follow OpenTelemetry's conventions; the second is the one that Prometheus sees, where attributes have underscores for dots. A
 metric has at most 1000 series; the rest is summed up under ` + "`otel_metric_overflow=\"true\"`" + `. Go's and the process's own metrics
 (` + "`go_*`, `process_*`" + `) are there too, for scrapers. [deploy/monitoring](../deploy/monitoring) has dashboards, alerts and monitors.
+
+What the dashboard shows of twelve replicas that come and go, and of two spot interruptions, as ` + "`test/observe`" + ` played them with a real
+Prometheus beside the services (` + "`go test ./test/observe -update`" + ` draws it anew):
+
+![panels of the dashboard](dashboard.svg)
 `
 
 func TestReferenceIsUpToDate(t *testing.T) {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write docs/tracing.md anew")
 const reference = "../../../docs/tracing.md"
 
 // head is what stands above the tables.
-const head = `# Traces
+const head = `# Traces and log lines
 
 Made from ` + "`services/internal/spans`" + ` by ` + "`go test ./services/internal/spans -update`" + `; a test keeps it equal.
 
@@ -27,7 +27,8 @@ The services send spans over OTLP where ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + ` 
 that the plan launched are gone: it is stored with each claim, so that it outlives the service that began it. gRPC's own spans, named by service and
 method, are between those of the services. Log lines have ` + "`trace_id`" + ` and ` + "`span_id`" + `.
 
-A span has at most 64 events. ` + "`test/observe`" + ` plays a story with a real Jaeger beside it, and fetches each of these spans from there.
+A span has at most 64 events. ` + "`test/observe`" + ` plays a story with a real Jaeger beside it, and fetches each of these spans from there;
+[trace.txt](trace.txt) is a trace of that run, from pods pending to pods bound.
 `
 
 func TestReferenceIsUpToDate(t *testing.T) {
@@ -51,6 +52,18 @@ func TestReferenceIsUpToDate(t *testing.T) {
 		}
 	}
 	b.WriteString("\nA `kerf.reason` is a code of [reasons.md](reasons.md), `kerf.message` the sentence beside it.\n")
+	b.WriteString("\n## Log lines\n\nLines are JSON, on standard error, with `time`, `level`, `msg`, `service` and `version`. Warnings name what is tried again, " +
+		"and what to do.\nThese tell the life of a cluster:\n\n| service | `msg` | further keys | meaning |\n|---|---|---|---|\n")
+	for _, l := range spans.Lines() {
+		of, further := "all", ""
+		if len(l.Services) > 0 {
+			of = strings.Join(l.Services, ", ")
+		}
+		if len(l.Keys) > 0 {
+			further = "`" + strings.Join(l.Keys, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", of, l.Message, further, l.Text)
+	}
 	if *update {
 		if err := os.WriteFile(reference, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)

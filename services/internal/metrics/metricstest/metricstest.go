@@ -40,6 +40,9 @@ func Series(t *testing.T, g prometheus.Gatherer, prefix string, all bool) []stri
 	}
 	var out []string
 	for _, f := range families {
+		if len(f.GetMetric()) == 0 {
+			t.Errorf("%s has no series: it cannot be served", f.GetName())
+		}
 		if !strings.HasPrefix(f.GetName(), prefix) {
 			continue
 		}

@@ -22,7 +22,11 @@ func (m *Measure) Legacy(from prometheus.Gatherer) prometheus.Gatherer {
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := from.Gather()
 		if s := m.snapshot.Load(); s != nil && m.driver.Load() && s.Len(snapshot.Node) <= metrics.MostLegacyNodes {
-			families = append(families, nodeFamilies(s)...)
+			for _, f := range nodeFamilies(s) {
+				if len(f.GetMetric()) > 0 { // without nodes there is nothing to serve, and an empty family is an error
+					families = append(families, f)
+				}
+			}
 			slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
 		}
 		return families, err

@@ -128,6 +128,11 @@ func TestLegacyMetricsOfNodes(t *testing.T) {
 	if got := metricstest.Series(t, m.Legacy(seen), "karpenter_", true); len(got) > 0 {
 		t.Errorf("a watcher that does not drive shows %v", got)
 	}
+	m.Drives(true)
+	m.Saw(snapshot.Snapshot{})
+	if got := metricstest.Series(t, m.Legacy(seen), "karpenter_", true); len(got) > 0 {
+		t.Errorf("a cluster without nodes shows %v", got)
+	}
 }
 
 func TestNothingIsMeasuredWithoutARecorder(t *testing.T) {
