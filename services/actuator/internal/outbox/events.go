@@ -18,6 +18,19 @@ func (o *Outbox) Event(e cluster.Event) {
 	}
 }
 
+// maxHints bounds the events that wait so that hints are still taken.
+const maxHints = 50
+
+// hint queues an event that is good to know, unless many events wait: events are written one by one, before the next statuses are.
+// It says whether it did.
+func (o *Outbox) hint(e cluster.Event) bool {
+	if len(o.events) >= maxHints {
+		return false
+	}
+	o.Event(e)
+	return true
+}
+
 // Changed tells what users look for in a claim that was stored as another one.
 func (o *Outbox) Changed(old, c model.Claim) {
 	if old.State != c.State {
@@ -98,17 +111,11 @@ func (o *Outbox) Pending(pod model.PodID, why model.Reason) {
 	})
 }
 
-// mostNominated is of how many pods of one claim users are told where they are meant to go.
-const mostNominated = 50
-
 // Bought tells the pods that a claim was accepted for that a node comes for them.
 func (o *Outbox) Bought(c model.Claim) {
-	for i, id := range c.Pods {
-		if i == mostNominated {
-			return
-		}
+	for _, id := range c.Pods {
 		if namespace, name, ok := strings.Cut(string(id), "/"); ok && !strings.Contains(name, "/") { // else a capacity buffer's
-			o.Event(cluster.Event{
+			o.hint(cluster.Event{
 				Kind: "Pod", Namespace: namespace, Name: name, Reason: "Nominated",
 				Message: "NodeClaim " + string(c.ID) + " of NodePool " + string(c.NodePool) + " is launched for it",
 			})
@@ -118,7 +125,7 @@ func (o *Outbox) Bought(c model.Claim) {
 
 // Evicted tells that a pod was evicted, and why.
 func (o *Outbox) Evicted(e cluster.Eviction) {
-	o.Event(cluster.Event{
+	o.hint(cluster.Event{
 		Kind: "Pod", Namespace: e.Namespace, Name: e.Name, UID: e.UID, Reason: "Evicted",
 		Message: "evicted from node " + string(e.Node) + ", which goes: " + e.Why.String(),
 	})
@@ -130,8 +137,10 @@ func (o *Outbox) Stays(v model.NodeVerdict) {
 	if word == "" || o.kept[v.Claim] == v.Reason.Code {
 		return
 	}
+	if !o.hint(cluster.Event{Kind: "NodeClaim", Name: string(v.Claim), Reason: word, Message: v.Reason.Message}) {
+		return
+	}
 	o.kept[v.Claim] = v.Reason.Code
-	o.Event(cluster.Event{Kind: "NodeClaim", Name: string(v.Claim), Reason: word, Message: v.Reason.Message})
 	o.Event(cluster.Event{Kind: "Node", Name: string(v.Node), Reason: word, Message: v.Reason.Message})
 }
 

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -193,5 +194,26 @@ func TestUsersAreToldWhatKarpentersUsersKnow(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestHintsAreLeftOutWhereManyEventsWait(t *testing.T) {
+	r := newRig()
+	for i := range 10 * maxHints {
+		id := model.ClaimID(fmt.Sprint("c", i))
+		r.Stays(model.NodeVerdict{Node: model.NodeName(id), Claim: id, Reason: model.Reason{Code: model.CodePDB}})
+		r.Bought(model.Claim{ID: id, Pods: []model.PodID{"default/web"}})
+	}
+	if n := len(r.events); n > maxHints+1 {
+		t.Errorf("%d events wait, want at most %d", n, maxHints+1)
+	}
+	r.Pending("default/web", model.Reason{Message: "too large"})
+	if last := r.events[len(r.events)-1]; last.Reason != "FailedScheduling" {
+		t.Errorf("the last is %+v, want what a pod has to be told", last)
+	}
+	r.events = nil
+	late := model.ClaimID(fmt.Sprint("c", 10*maxHints-1))
+	if r.Stays(model.NodeVerdict{Node: "n", Claim: late, Reason: model.Reason{Code: model.CodePDB}}); len(r.events) != 2 {
+		t.Errorf("%v, want what was left out", r.told())
 	}
 }
