@@ -40,18 +40,22 @@ func newBound(tracer trace.Tracer, now func() time.Time) bound {
 	return bound{tracer: tracer, now: now, waits: map[string]*awaited{}}
 }
 
-// planned begins to follow those of a plan's pods that are pending, whose state s has.
-func (b bound) planned(p *plannerpb.Plan, pending map[string]bool, s *snapshot.Snapshot) {
+// planned begins to follow those of a plan's pods that are pending, whose state s has, and whose claims were not refused.
+func (b bound) planned(p *plannerpb.Plan, refused, pending map[string]bool, s *snapshot.Snapshot) {
 	if p.GetTraceparent() == "" {
 		return
 	}
 	a := &awaited{plan: p.GetId(), traceparent: p.GetTraceparent(), begun: b.now()}
 	for _, x := range p.GetPlacements() {
-		b.await(a, x.GetPod(), pending, s)
+		if !refused[x.GetClaim()] {
+			b.await(a, x.GetPod(), pending, s)
+		}
 	}
 	for _, c := range p.GetNodeClaims() {
 		for _, pod := range c.GetPods() {
-			b.await(a, pod, pending, s)
+			if !refused[c.GetId()] {
+				b.await(a, pod, pending, s)
+			}
 		}
 	}
 	a.left = a.pods

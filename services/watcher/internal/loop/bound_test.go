@@ -72,3 +72,25 @@ func (w *world) named(name string) []sdktrace.ReadOnlySpan {
 	}
 	return out
 }
+
+// TestPodsOfAClaimThatWasRefusedAreOfNoTrace wants that the pods belong to the plan that gets them a node.
+func TestPodsOfAClaimThatWasRefusedAreOfNoTrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.actuator.reject = true
+		w.pods("web-0")
+		w.after(100 * time.Millisecond)
+		w.actuator.mu.Lock()
+		w.actuator.reject = false
+		w.actuator.mu.Unlock()
+		w.after(time.Minute)
+		w.bind("web-0", "n1")
+		got, batches := w.named("watcher.Bind"), w.named("watcher.Batch")
+		if len(got) != 1 || len(batches) < 2 {
+			t.Fatalf("%d spans, %d batches", len(got), len(batches))
+		}
+		if got[0].Parent().SpanID() == batches[0].SpanContext().SpanID() {
+			t.Error("it hangs on the batch whose plan was refused")
+		}
+	})
+}

@@ -133,6 +133,7 @@ type result struct {
 	pods     int
 	// applied is the plan that the actuator answered to; nil for none.
 	applied *plannerpb.Plan
+	refused map[string]bool // of its decisions
 	// swept: there is a plan for everything, and problems are what it says of users' objects.
 	swept    bool
 	problems []*clusterpb.Reason
@@ -189,6 +190,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 		accepted, rejected = c.verdicts(ctx, plan, answer)
 		r.outcome = pace.Outcome{Rejected: rejected > 0, Inventory: answer.GetInventoryRevision()}
 		c.cfg.Relayed(plan, answer.GetVerdicts())
+		r.refused = refused(answer.GetVerdicts())
 	}
 	if t := plan.GetReconsiderTime(); t != nil {
 		r.outcome.Reconsider = t.AsTime()
@@ -220,6 +222,16 @@ func (c *cycle) apply(ctx context.Context, plan *plannerpb.Plan) (*actuatorpb.Ap
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.ApplyTimeout)
 	defer cancel()
 	return c.cfg.Actuator.Apply(ctx, &actuatorpb.ApplyRequest{Plan: relayable(plan)})
+}
+
+func refused(verdicts []*actuatorpb.Verdict) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range verdicts {
+		if v.GetKind() == actuatorpb.VerdictKind_VERDICT_KIND_REJECTED {
+			out[v.GetDecision()] = true
+		}
+	}
+	return out
 }
 
 // verdicts counts what became of the decisions, and says which were refused.

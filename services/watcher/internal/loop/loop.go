@@ -177,7 +177,7 @@ func (l *Loop) finish(ctx context.Context, r result) {
 		l.relayed = r.relayed
 	}
 	if r.applied != nil {
-		l.bound.planned(r.applied, l.backlog.pending, &l.snapshot)
+		l.bound.planned(r.applied, r.refused, l.backlog.pending, &l.snapshot)
 	}
 	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
 	l.report(ctx, r)
