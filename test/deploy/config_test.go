@@ -25,8 +25,7 @@ var programs = map[string]string{
 // it check them as strictly as it does when it starts.
 func TestEachServiceTakesItsConfig(t *testing.T) {
 	c := shared.Cluster(t)
-	bin := filepath.Join(root(t), "bin")
-	build(t, bin)
+	bin := build(t)
 	checked := map[string]bool{}
 	for _, name := range overlays(t) {
 		t.Run(name, func(t *testing.T) {
@@ -46,13 +45,19 @@ func TestEachServiceTakesItsConfig(t *testing.T) {
 	}
 }
 
-// build makes the programs where e2e makes them, so that what is up to date is not built again.
-func build(t *testing.T, bin string) {
+// build makes the programs where e2e makes them, so that what is up to date is not built again, and returns their folder.
+// $KERF_PROGRAMS is a folder that has them already, such as bin/images/programs/amd64, where make images leaves those of images.
+func build(t *testing.T) string {
 	t.Helper()
+	if dir := os.Getenv("KERF_PROGRAMS"); dir != "" {
+		return filepath.Join(root(t), dir)
+	}
+	bin := filepath.Join(root(t), "bin")
 	packages := slices.Sorted(maps.Values(programs))
 	if err := assets.Programs(t.Context(), root(t), bin, os.Stderr, packages...); err != nil {
 		t.Fatal(err)
 	}
+	return bin
 }
 
 func check(t *testing.T, bin string, o overlay, w workload, container *corev1.Container) string {

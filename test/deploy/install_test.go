@@ -23,9 +23,8 @@ var elsewhere = regexp.MustCompile(`https://|^(make|kind|aws|helm|for) |port-for
 // from nothing to pods on nodes, an operator's question, and away again.
 func TestInstallMd(t *testing.T) {
 	c, client := cluster(t)
-	k := &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: filepath.Join(root(t), "bin")}
+	k := &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: build(t)}
 	i := &installation{kubelet: k, certs: filepath.Join(k.dir, "kerf-certs")}
-	build(t, k.bin)
 	r := reader{i: i, page: read(t, "docs/install.md")}
 	r.unpack(t)
 	t.Cleanup(func() { i.restore(t) })
@@ -72,7 +71,7 @@ func (i *installation) restore(t *testing.T) {
 // TestInstallMdElsewhere applies what the page has for clusters that are not here.
 func TestInstallMdElsewhere(t *testing.T) {
 	c, client := cluster(t)
-	i := &installation{kubelet: &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: filepath.Join(root(t), "bin")}}
+	i := &installation{kubelet: &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: build(t)}}
 	r := reader{i: i, page: read(t, "docs/install.md")}
 	r.unpack(t)
 	for section, overlay := range map[string]string{"On EKS": "eks", "Beside Karpenter": "shadow"} {
@@ -96,8 +95,8 @@ type reader struct {
 // unpack makes the reader's folder: links to the repository, and the files that the page has its reader write.
 func (r reader) unpack(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"deploy", "bin"} {
-		if err := os.Symlink(filepath.Join(root(t), name), filepath.Join(r.i.dir, name)); err != nil {
+	for name, dir := range map[string]string{"deploy": filepath.Join(root(t), "deploy"), "bin": r.i.bin} {
+		if err := os.Symlink(dir, filepath.Join(r.i.dir, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -115,9 +115,8 @@ func install(t *testing.T, overlay string, settings ...string) *installation {
 	t.Helper()
 	c, client := cluster(t)
 	t.Chdir(root(t)) // where the story looks for examples
-	k := &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: filepath.Join(root(t), "bin")}
+	k := &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: build(t)}
 	i := &installation{kubelet: k, certs: filepath.Join(k.dir, "kerf-certs")}
-	build(t, k.bin)
 	if err := c.ApplyFile(t.Context(), "deploy/crds"); err != nil {
 		t.Fatal(err)
 	}
