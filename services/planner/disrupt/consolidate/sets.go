@@ -139,12 +139,8 @@ func (t *trials) exchange(set, all []int) []int {
 		better = false
 		for i := range set {
 			for _, h := range all {
-				if slices.Contains(set, h) || t.v.Removed(h) || t.v.Hosts[h].Pool != t.v.Hosts[set[i]].Pool || !t.mayGo(h).OK() {
-					continue
-				}
-				other := slices.Clone(set)
-				other[i] = h
-				if !t.draft.PodBudgets.Reason(t.draft.Movable(other...)).OK() {
+				other := t.instead(set, i, h)
+				if other == nil {
 					continue
 				}
 				if left == 0 || !t.try() {
@@ -158,6 +154,19 @@ func (t *trials) exchange(set, all []int) []int {
 		}
 	}
 	return set
+}
+
+// instead is a set with another node in the place of its i-th; nil where budgets or pods forbid it.
+func (t *trials) instead(set []int, i, host int) []int {
+	if slices.Contains(set, host) || t.v.Removed(host) || t.v.Hosts[host].Pool != t.v.Hosts[set[i]].Pool || !t.mayGo(host).OK() {
+		return nil
+	}
+	other := slices.Clone(set)
+	other[i] = host
+	if !t.draft.PodBudgets.Reason(t.draft.Movable(other...)).OK() {
+		return nil
+	}
+	return other
 }
 
 // saves is what it saves to remove a set, and changes nothing; the least there is where that can't be done.
