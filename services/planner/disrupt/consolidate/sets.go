@@ -1,7 +1,6 @@
 package consolidate
 
 import (
-	"math"
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -11,15 +10,11 @@ import (
 
 // sets removes nodes together.
 func (t *trials) sets(hosts []int) {
-	all := hosts
 	for len(hosts) > 0 {
 		var set []int
 		set, hosts = t.nextSet(hosts)
 		// Nodes that are kept wait for better pods only as long as there are others to come.
 		t.lastSet = len(hosts) == 0 && !t.waiting
-		if t.deferred != nil && t.waiting && len(hosts) == 0 {
-			set = t.exchange(set, all)
-		}
 		if len(set) > 1 {
 			t.trySet(set)
 		}
@@ -119,71 +114,4 @@ func (t *trials) replacesItself(parts []draft.Decision) []int {
 		}
 	}
 	return out
-}
-
-const (
-	// maxExchanged is the size of a set up to which its nodes are exchanged: the new nodes of larger ones are packed well in any case.
-	maxExchanged = 4
-	// maxExchanges is how many sets an exchange tries.
-	maxExchanges = 60
-)
-
-// exchange looks for a set of the same size that saves more: of all nodes that are to go budgets let a few go now, and which of them go
-// together decides how well their pods fill new nodes.
-func (t *trials) exchange(set, all []int) []int {
-	if len(set) == 0 || len(set) > maxExchanged {
-		return set
-	}
-	most, left := t.saves(set), maxExchanges
-	for better := true; better; {
-		better = false
-		for i := range set {
-			for _, h := range all {
-				other := t.instead(set, i, h)
-				if other == nil {
-					continue
-				}
-				if left == 0 || !t.try() {
-					return set
-				}
-				left--
-				if saving := t.saves(other); saving > most {
-					set, most, better = other, saving, true
-				}
-			}
-		}
-	}
-	return set
-}
-
-// instead is a set with another node in the place of its i-th; nil where budgets or pods forbid it.
-func (t *trials) instead(set []int, i, host int) []int {
-	if slices.Contains(set, host) || t.v.Removed(host) || t.v.Hosts[host].Pool != t.v.Hosts[set[i]].Pool || !t.mayGo(host).OK() {
-		return nil
-	}
-	other := slices.Clone(set)
-	other[i] = host
-	if !t.draft.PodBudgets.Reason(t.draft.Movable(other...)).OK() {
-		return nil
-	}
-	return other
-}
-
-// saves is what it saves to remove a set, and changes nothing; the least there is where that can't be done.
-func (t *trials) saves(set []int) int64 {
-	mark := t.draft.Scheduler.Mark()
-	t.draft.Scheduler.Rough = true
-	defer func() {
-		t.draft.Scheduler.Rough = t.rough
-		t.draft.Scheduler.Revert(mark)
-	}()
-	d, ok := t.fillAndBuy(set)
-	if !ok {
-		return math.MinInt64
-	}
-	_, saving := t.draft.Price(set)
-	for _, b := range d.Replacements {
-		saving -= b.Best().Price + t.v.Policy.PerNodeOverhead
-	}
-	return saving
 }
