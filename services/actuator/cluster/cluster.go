@@ -20,7 +20,8 @@ type Cluster interface {
 	Observe() (State, error)
 	// Changed signals, coalesced, that Observe may have something new.
 	Changed() <-chan struct{}
-	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node.
+	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node, or another one
+	// has its name.
 	UpdateNode(ctx context.Context, c NodeChange) error
 	// Evict asks for a pod's eviction, or deletes it when e.Force is set. Errors: ErrBlocked (a disruption budget says
 	// not now), ErrNotFound (the pod is gone, or is another pod of that name).
@@ -51,7 +52,9 @@ type State struct {
 
 // Node is a node and the pods on it.
 type Node struct {
-	Name        model.NodeName
+	Name model.NodeName
+	// UID is the object's: another node of that name has another.
+	UID         string
 	ProviderID  string
 	Labels      map[string]string
 	Annotations map[string]string
@@ -119,6 +122,9 @@ type Class struct {
 // NodeChange is what a node should be brought to.
 type NodeChange struct {
 	Node model.NodeName
+	// UID and ProviderID are those of the node that the change is for: a node's name is its address, which the next one may
+	// get. "" is for any.
+	UID, ProviderID string
 	// SetLabels and SetAnnotations are added or overwritten; others stay.
 	SetLabels, SetAnnotations map[string]string
 	// RemoveLabels are taken off.

@@ -168,6 +168,9 @@ func (f *Fake) sort() {
 	slices.SortFunc(f.state.Pools, func(a, b cluster.Pool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(f.state.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
 	for _, n := range f.state.Nodes {
+		if n.UID == "" {
+			n.UID = string(f.uid())
+		}
 		slices.SortFunc(n.Pods, func(a, b cluster.Pod) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		})
@@ -187,7 +190,7 @@ func (f *Fake) UpdateNode(_ context.Context, c cluster.NodeChange) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := f.node(string(c.Node))
-	if n == nil {
+	if n == nil || c.UID != "" && c.UID != n.UID || c.ProviderID != "" && c.ProviderID != n.ProviderID {
 		return fmt.Errorf("update node %s: %w", c.Node, cluster.ErrNotFound)
 	}
 	defer f.touch()

@@ -87,12 +87,13 @@ func (f *Fake) applyNode(o *unstructured.Unstructured) error {
 		return errors.New("it is there already")
 	}
 	n.CreationTimestamp = metav1.NewTime(f.now())
+	f.born(o)
+	n.UID = o.GetUID()
 	node := objects.Node(&n, nil)
 	node.Ready = true
 	node.Conditions = []model.NodeCondition{{Type: string(corev1.NodeReady), Status: string(corev1.ConditionTrue), TransitionTime: f.now()}}
 	f.state.Nodes = append(f.state.Nodes, &node)
 	f.objects[key{"Node", n.Name}] = o
-	f.born(o)
 	return nil
 }
 

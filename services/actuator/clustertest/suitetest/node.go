@@ -56,6 +56,7 @@ spec:
 		}
 		got := *n
 		got.CreateTime, got.Annotations, got.Conditions = time.Time{}, nil, nil // others' as well
+		got.UID = ""
 		if !slices.ContainsFunc(n.Conditions, func(c model.NodeCondition) bool {
 			return c.Type == "Ready" && c.Status == "True" && !c.TransitionTime.IsZero()
 		}) {
@@ -132,6 +133,32 @@ func testDeleteNode(t *testing.T, w World) {
 	w.until(t, "the node gone", func(s cluster.State) bool { return nodeOf(s, w.Name) == nil })
 	if err := w.Cluster.UpdateNode(t.Context(), cluster.NodeChange{Node: model.NodeName(w.Name), Delete: true}); !errors.Is(err, cluster.ErrNotFound) {
 		t.Errorf("error %v for a node that is gone, want ErrNotFound", err)
+	}
+}
+
+// testOtherNode asks for changes of a node whose name the next one has got.
+func testOtherNode(t *testing.T, w World) {
+	w.apply(t, nodeManifest)
+	s := w.until(t, "the node", func(s cluster.State) bool { return nodeOf(s, w.Name) != nil })
+	n := nodeOf(s, w.Name)
+	disrupted := []model.Taint{{Key: "karpenter.sh/disrupted", Effect: model.NoSchedule}}
+	w.update(t, cluster.NodeChange{UID: n.UID, ProviderID: n.ProviderID, AddTaints: disrupted})
+	w.until(t, "the taint", func(s cluster.State) bool { return nodeOf(s, w.Name).Leaving() })
+	for name, c := range map[string]cluster.NodeChange{
+		"another uid, deleted":         {UID: "another", ProviderID: n.ProviderID, Delete: true},
+		"another provider id, deleted": {UID: n.UID, ProviderID: "aws:///us-east-1a/i-another", Delete: true},
+		"another uid, untainted":       {UID: "another", RemoveTaints: disrupted},
+	} {
+		c.Node = n.Name
+		if err := w.Cluster.UpdateNode(t.Context(), c); !errors.Is(err, cluster.ErrNotFound) {
+			t.Errorf("%s: error %v, want ErrNotFound", name, err)
+		}
+	}
+	if string(w.object(t, "Node", w.Name).GetUID()) != n.UID || w.object(t, "Node", w.Name).GetDeletionTimestamp() != nil {
+		t.Error("the node was deleted")
+	}
+	if s, err := w.Cluster.Observe(); err != nil || !nodeOf(s, w.Name).Leaving() {
+		t.Errorf("the node's taint was taken off (%v)", err)
 	}
 }
 

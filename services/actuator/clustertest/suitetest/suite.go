@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) World) {
 		"a node's change adds, removes, and leaves what others set":       testUpdateNode,
 		"the finalizer holds a node that is deleted, until it is removed": testFinalizer,
 		"deleting a node that the finalizer holds only marks it":          testDeleteNode,
+		"only the node that was meant is changed and deleted":             testOtherNode,
 		"the claim's object becomes the node's owner":                     testOwner,
 		"an evicted pod ends":                                             testEvict,
 		"a budget blocks an eviction but not a forced one":                testBudget,

@@ -241,6 +241,37 @@ func TestUpdateNodeIsIdempotentAndKeepsWhatOthersSet(t *testing.T) {
 	}
 }
 
+// The name of a node is its address: the next instance of the subnet may get both.
+func TestANodeIsNeverMistakenForTheNextOfItsName(t *testing.T) {
+	k, client := start(t, []runtime.Object{&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "ip-10-0-0-1", UID: "successor"},
+		Spec: corev1.NodeSpec{
+			ProviderID: "aws:///a/i-2", Taints: []corev1.Taint{{Key: labels.TaintDisrupted, Effect: corev1.TaintEffectNoSchedule}},
+		},
+	}})
+	no := false
+	for name, c := range map[string]cluster.NodeChange{
+		"removed, by uid":         {UID: "gone", Finalizer: &no, Delete: true},
+		"removed, by provider id": {ProviderID: "aws:///a/i-1", Finalizer: &no, Delete: true},
+		"untainted":               {UID: "gone", RemoveTaints: []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}},
+	} {
+		c.Node = "ip-10-0-0-1"
+		if err := k.UpdateNode(t.Context(), c); !errors.Is(err, cluster.ErrNotFound) {
+			t.Errorf("%s: error %v, want ErrNotFound", name, err)
+		}
+	}
+	n, err := client.CoreV1().Nodes().Get(t.Context(), "ip-10-0-0-1", metav1.GetOptions{})
+	if err != nil || len(n.Spec.Taints) != 1 {
+		t.Fatalf("the successor is not as it was: %v", err)
+	}
+	if err := k.UpdateNode(t.Context(), cluster.NodeChange{Node: "ip-10-0-0-1", UID: "successor", ProviderID: "aws:///a/i-2", Delete: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Nodes().Get(t.Context(), "ip-10-0-0-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("%v, want the node that was meant deleted", err)
+	}
+}
+
 func TestEvictionAnswersAreClassified(t *testing.T) {
 	tests := map[string]struct {
 		answer *apierrors.StatusError

@@ -45,7 +45,7 @@ func (k *Kube) untaint(ctx context.Context, c cluster.NodeChange) bool {
 		return false
 	}
 	n, err := k.nodes.Get(string(c.Node))
-	if err != nil {
+	if err != nil || !meant(n, c) {
 		return false
 	}
 	left := without(slices.Clone(n.Spec.Taints), c.RemoveTaints)
@@ -76,6 +76,9 @@ func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 	if err != nil {
 		return err
 	}
+	if !meant(before, c) {
+		return apierrors.NewNotFound(corev1.Resource("nodes"), fmt.Sprintf("%s with uid %s and provider id %s", c.Node, c.UID, c.ProviderID))
+	}
 
 	after := before.DeepCopy()
 	if err := k.change(ctx, after, c); err != nil {
@@ -91,6 +94,11 @@ func (k *Kube) updateNode(ctx context.Context, c cluster.NodeChange) error {
 	}
 	uid := before.UID
 	return nodes.Delete(ctx, string(c.Node), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+}
+
+// meant says that it is the node that the change is for, and not the next one of that name.
+func meant(n *corev1.Node, c cluster.NodeChange) bool {
+	return (c.UID == "" || string(n.UID) == c.UID) && (c.ProviderID == "" || n.Spec.ProviderID == c.ProviderID)
 }
 
 func (k *Kube) change(ctx context.Context, n *corev1.Node, c cluster.NodeChange) error {

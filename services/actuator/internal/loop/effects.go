@@ -267,7 +267,7 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 	yes, no := true, false
 	disrupted := []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}
 	deferred := []model.Taint{{Key: labels.TaintRemovalDeferred, Effect: model.PreferNoSchedule}}
-	change := cluster.NodeChange{Node: n.Name}
+	change := cluster.NodeChange{Node: n.Name, UID: n.UID, ProviderID: c.ProviderID}
 	switch kind {
 	case lifecycle.EffectSyncNode:
 		change.Owner, change.Finalizer = c.ID, &yes

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -80,6 +81,16 @@ func TestRefusalsOfPodsThatAreNoMoreAreForgotten(t *testing.T) {
 	s.forgetRefusals()
 	if len(s.refused) != 1 || s.refused["default/web"] == "" {
 		t.Errorf("%v are remembered, want that of the pod that is there", s.refused)
+	}
+}
+
+func TestChangesAreForTheNodeThatWasDecidedAbout(t *testing.T) {
+	c, n := model.Claim{ID: "c1", ProviderID: "aws:///a/i-1"}, &cluster.Node{Name: "n1", UID: "u1"}
+	for _, kind := range []lifecycle.EffectKind{lifecycle.EffectRemoveNode, lifecycle.EffectTaintNode, lifecycle.EffectSyncNode} {
+		got := nodeChange(c, n, kind)
+		if got.Node != "n1" || got.UID != "u1" || got.ProviderID != "aws:///a/i-1" {
+			t.Errorf("%s: %+v, want node n1 with its uid and provider id", kind, got)
+		}
 	}
 }
 

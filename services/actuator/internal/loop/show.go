@@ -132,7 +132,7 @@ func (t *term) releaseNodes(ctx context.Context) {
 		t.jobs.Do(ctx, jobs.Job{
 			Key: "node/release/" + string(n.Name), Kind: jobs.Kube, First: time.Second, Most: time.Minute, RepeatAfter: 10 * time.Second,
 			Run: func(ctx context.Context) error {
-				return t.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, Finalizer: &no})
+				return ignoreNotFound(t.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, UID: n.UID, Finalizer: &no}))
 			},
 			Done: logFailure(ctx, t.cfg.Log, "release node", slog.Any("node", n.Name)),
 		})

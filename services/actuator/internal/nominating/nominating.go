@@ -193,7 +193,9 @@ func (x *Nominations) Around(
 	if n := o.world.Node(claim); n != nil {
 		o.room = nominate.NewRoom(x.cfg.Registry.Claims[claim], n.Allocatable)
 	}
-	before, open := change, cluster.NodeChange{Node: change.Node, RemoveTaints: change.RemoveTaints}
+	before, open := change, cluster.NodeChange{
+		Node: change.Node, UID: change.UID, ProviderID: change.ProviderID, RemoveTaints: change.RemoveTaints,
+	}
 	// Pods that are bound stay under a taint that only keeps others off.
 	before.AddTaints = append(slices.Clone(change.AddTaints), model.Taint{Key: labels.TaintUnregistered, Effect: model.NoSchedule})
 	before.RemoveTaints = []model.Taint{{Key: labels.TaintUnregistered, Effect: model.NoExecute}}

@@ -19,6 +19,7 @@ func Node(n *corev1.Node, pods []*corev1.Pod) cluster.Node {
 	allocatable, _ := reader.Amounts(n.Status.Allocatable)
 	out := cluster.Node{
 		Name:        model.NodeName(n.Name),
+		UID:         string(n.UID),
 		ProviderID:  n.Spec.ProviderID,
 		Labels:      n.Labels,
 		Annotations: n.Annotations,
