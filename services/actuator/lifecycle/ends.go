@@ -3,9 +3,13 @@ package lifecycle
 import (
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
+
+// excludeWait is how long a drain waits for load balancers to be told, where somebody takes the label off again.
+const excludeWait = 5 * time.Second
 
 // drain begins to move the pods off.
 func drain(c model.Claim, e Event, now time.Time) Result {
@@ -15,6 +19,12 @@ func drain(c model.Claim, e Event, now time.Time) Result {
 		c.DrainDeadline = earlier(c.DrainDeadline, now.Add(*grace))
 	}
 	return does(enter(c, model.ClaimDraining, now), EffectTaintNode)
+}
+
+// excluded says that load balancers are told to leave the node alone.
+func excluded(n cluster.Node) bool {
+	_, is := n.Labels[labels.ExcludeBalancers]
+	return is
 }
 
 // shortenDrain lets a later cause shorten a drain, never lengthen it.
@@ -37,6 +47,11 @@ func earlier(a, b time.Time) time.Time {
 func drainOn(c model.Claim, e Event, now time.Time) Result {
 	if !tainted(e.Node, labels.TaintDisrupted) {
 		return does(c, EffectTaintNode) // nothing leaves before nothing new can come
+	}
+	if until := earlier(c.StateTime.Add(excludeWait), c.DrainDeadline); !excluded(e.Node) && now.Before(until) {
+		r := does(c, EffectTaintNode) // the disruption's taint is older than the drain, and came without the label
+		r.Wake = until
+		return r
 	}
 	d := PlanDrain(DrainInput{Node: e.Node, Deadline: c.DrainDeadline, Held: e.Held, Blocked: e.Blocked}, now)
 	if c.Failure.Code == model.CodeDrainBlocked { // what it left Registered for stays

@@ -62,6 +62,12 @@ func disrupted(n *cluster.Node) {
 	n.Taints = []model.Taint{{Key: labels.TaintDisrupted, Effect: model.NoSchedule}}
 }
 
+// leaving is a node that nothing new comes to, from load balancers neither.
+func leaving(n *cluster.Node) {
+	disrupted(n)
+	n.Labels[labels.ExcludeBalancers] = labels.ExcludeBalancersValue
+}
+
 // example is one way in which an event happens.
 type example struct {
 	name  string
@@ -99,8 +105,10 @@ func examples() []example {
 		{"synced, not ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { n.Ready = false; delete(n.Labels, labels.Initialized) })}, at(1)},
 		{"synced and ready", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { delete(n.Labels, labels.Initialized) })}, at(1)},
 		{"initialized", Event{Kind: EventNodeSeen, Node: syncedNode(nil)}, at(1)},
-		{"tainted, with a pod", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { disrupted(n); n.Pods = []cluster.Pod{plain} })}, at(1)},
-		{"tainted, without pods", Event{Kind: EventNodeSeen, Node: syncedNode(disrupted)}, at(1)},
+		{"tainted, with a pod", Event{Kind: EventNodeSeen, Node: syncedNode(func(n *cluster.Node) { leaving(n); n.Pods = []cluster.Pod{plain} })}, at(1)},
+		{"tainted, without pods", Event{Kind: EventNodeSeen, Node: syncedNode(leaving)}, at(1)},
+		{"tainted, load balancers not told", Event{Kind: EventNodeSeen, Node: syncedNode(disrupted)}, at(0)},
+		{"the same, a minute on", Event{Kind: EventNodeSeen, Node: syncedNode(disrupted)}, at(1)},
 		{"", Event{Kind: EventNodeAbsent}, at(1)},
 		{"", Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted}, at(1)},
 		{"", Event{Kind: EventDisrupt, Disruption: "d1", DisruptionReason: model.ReasonEmpty}, at(1)},
@@ -308,7 +316,7 @@ func TestNodeThatNeverComesUpIsGivenUp(t *testing.T) {
 				return
 			}
 			if r.Claim.State == model.ClaimDraining {
-				node := syncedNode(disrupted)
+				node := syncedNode(leaving)
 				node.Ready = c.event.Node.Ready
 				r = Step(r.Claim, Event{Kind: EventNodeSeen, Node: node}, c.at)
 			}

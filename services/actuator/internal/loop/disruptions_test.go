@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -306,6 +307,26 @@ func TestDaemonPodsAreNotWaitedForUnlessAskedTo(t *testing.T) {
 		slow := pod("cni")
 		slow.Daemon = true
 		r.kube.run("d1-r0", slow)
+		r.reaches("c1", model.ClaimGone)
+	})
+}
+
+// A node without pods to move is tainted and drained at once: the label of the drain must not be lost to the pause after the
+// taint.
+func TestLoadBalancersAreToldOfEveryDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.grow("c1")
+		agent := pod("agent")
+		agent.Daemon = true
+		r.kube.run("c1", agent)
+		r.accepted(removal("d1", model.ReasonEmpty, []model.ClaimID{"c1"}))
+		r.until("the agent is evicted", time.Minute, func() bool { return len(r.kube.evictions()) > 0 })
+		s, err := r.kube.Observe()
+		if err != nil || len(s.Nodes) != 1 || s.Nodes[0].Labels[labels.ExcludeBalancers] == "" {
+			t.Errorf("pods leave, and load balancers do not know (%v)\n%s", err, r.dump())
+		}
 		r.reaches("c1", model.ClaimGone)
 	})
 }

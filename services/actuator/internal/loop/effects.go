@@ -288,7 +288,7 @@ func nodeChange(c model.Claim, n *cluster.Node, kind lifecycle.EffectKind) clust
 			change.SetLabels = map[string]string{labels.ExcludeBalancers: labels.ExcludeBalancersValue}
 		}
 	case lifecycle.EffectUntaintNode:
-		change.RemoveTaints, change.RemoveLabels = disrupted, []string{labels.ExcludeBalancers}
+		change.RemoveTaints = disrupted
 	case lifecycle.EffectDiscourageNode:
 		change.AddTaints = deferred
 	case lifecycle.EffectEncourageNode:
@@ -318,8 +318,8 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 		run = x.nominations.Around(ctx, c.ID, change, update)
 	}
 	x.jobs.Do(ctx, jobs.Job{
-		// The kind is part of the key: what is wanted of a node changes faster than a pause ends.
-		Key: "node/" + kind.String() + "/" + string(c.ID), Kind: slot,
+		// The kind and the state are part of the key: what is wanted of a node changes faster than a pause ends.
+		Key: "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID), Kind: slot,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
 		Run:  run,
 		Done: logFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
