@@ -2,6 +2,7 @@ package awssim
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 )
@@ -212,10 +213,7 @@ func describeType(t *catalog.Type) typeInfo {
 			info.GPU.TotalMiB += g.Count * g.MemoryMiB
 		}
 	}
-	if len(t.Accelerators) > 0 {
-		info.Inference = &acceleInfo{Accelerators: devices(t.Accelerators)}
-		info.Neuron = describeNeuron(t)
-	}
+	info.Inference, info.Neuron = describeChips(t)
 	return info
 }
 
@@ -237,6 +235,25 @@ func describeNetwork(t *catalog.Type) networkInfo {
 	return n
 }
 
+// describeChips shows accelerators as EC2 does: Inferentia in its older and its newer form, Trainium in the newer alone, and
+// those of other makers in the older alone.
+func describeChips(t *catalog.Type) (*acceleInfo, *neuronInfo) {
+	inference, neuron := &acceleInfo{}, describeNeuron(t)
+	for _, a := range t.Accelerators {
+		if !strings.HasPrefix(a.Name, "Trainium") {
+			inference.Accelerators = append(inference.Accelerators, devices([]catalog.GPU{a})...)
+		}
+	}
+	if len(inference.Accelerators) == 0 {
+		inference = nil
+	}
+	if len(neuron.Devices) == 0 {
+		neuron = nil
+	}
+	return inference, neuron
+}
+
+// describeNeuron is EC2's newer form, which has AWS's own chips alone and does not name their maker.
 func describeNeuron(t *catalog.Type) *neuronInfo {
 	var total int64
 	for _, a := range t.Accelerators {
@@ -244,6 +261,9 @@ func describeNeuron(t *catalog.Type) *neuronInfo {
 	}
 	out := &neuronInfo{}
 	for _, a := range t.Accelerators {
+		if a.Manufacturer != "aws" {
+			continue
+		}
 		d := neuronDevice{Name: a.Name, Count: a.Count, MemoryMiB: a.MemoryMiB}
 		if total > 0 {
 			d.Cores = t.NeuronCores / total
@@ -274,6 +294,8 @@ func properName(maker string) string {
 		return "Habana"
 	case "intel":
 		return "Intel"
+	case "qualcomm":
+		return "Qualcomm"
 	}
 	return maker
 }

@@ -95,7 +95,7 @@ func makeType(name string, r record) (catalog.Type, error) {
 		IPv4PerENI:           r.NetworkInfo.Ipv4AddressesPerInterface,
 		EFAInterfaces:        r.NetworkInfo.EfaInfo.MaximumEfaInterfaces,
 		EncryptionInTransit:  r.NetworkInfo.EncryptionInTransitSupported,
-		CPUManufacturer:      strings.ToLower(r.ProcessorInfo.Manufacturer),
+		CPUManufacturer:      catalog.Manufacturer(r.ProcessorInfo.Manufacturer),
 		ClockMHz:             clock,
 		BurstablePerformance: r.BurstablePerformanceSupported,
 		SupportsSpot:         slices.Contains(r.SupportedUsageClasses, "spot"),
@@ -136,7 +136,7 @@ func devices(ds []device) []catalog.GPU {
 	var out []catalog.GPU
 	for _, d := range ds {
 		out = append(out, catalog.GPU{
-			Name: d.Name, Manufacturer: strings.ToLower(d.Manufacturer), Count: d.Count, MemoryMiB: d.MemoryInfo.SizeInMiB,
+			Name: d.Name, Manufacturer: catalog.Manufacturer(d.Manufacturer), Count: d.Count, MemoryMiB: d.MemoryInfo.SizeInMiB,
 		})
 	}
 	return out

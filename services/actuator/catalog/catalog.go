@@ -14,6 +14,7 @@ import (
 	_ "embed"
 	"fmt"
 	"sort"
+	"strings"
 )
 
 // bundled is the gzipped output of Write that test/cataloggen made.
@@ -58,12 +59,19 @@ type Source struct {
 type GPU struct {
 	// Name is the maker's product name as AWS writes it, such as A10G.
 	Name string `json:"name"`
-	// Manufacturer is in lower case, such as nvidia.
+	// Manufacturer is the maker as the function Manufacturer writes it, such as nvidia.
 	Manufacturer string `json:"manufacturer"`
 	// Count is the number of whole devices; zero for a share of one device.
 	Count int64 `json:"count,omitempty"`
 	// MemoryMiB is the memory of each device, or of the share; zero means unknown.
 	MemoryMiB int64 `json:"memoryMiB,omitempty"`
+}
+
+// Manufacturer turns EC2's name of a maker (NVIDIA, AMD, Habana, AWS, Intel) into the catalogue's, which is in lower case. What
+// a node offers to pods, and the labels of a type, depend on it.
+func Manufacturer(said string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(said), " ")
+	return strings.ToLower(word)
 }
 
 // Type is one instance type. Numbers are whole; zero means none, or unknown where said so.

@@ -119,6 +119,7 @@ func TestReadRefusesABadCatalogueAndNamesTheSpot(t *testing.T) {
 		"no hypervisor and no metal":     {`"hypervisor":"nitro",`, ``, []string{"m5.large", "hypervisor"}},
 		"a maker no one knows":           {`"intel"`, `"Intel"`, []string{"m5.large", "cpuManufacturer", "Intel"}},
 		"branches without a trunk":       {`,"trunking":true`, ``, []string{"g5.large", "branchENIs"}},
+		"a maker as EC2 spells it":       {`"nvidia"`, `"NVIDIA"`, []string{"g5.large", "gpus", "manufacturer"}},
 		"a GPU without a maker":          {`"nvidia"`, `""`, []string{"g5.large", "gpus", "manufacturer"}},
 		"a GPU with a negative count":    {`"count":1`, `"count":-1`, []string{"g5.large", "gpus", "-1"}},
 		"a zone that is not there":       {`["eu-x-1b"]`, `["eu-x-1c"]`, []string{"g5.large", "zones", "eu-x-1c"}},

@@ -140,6 +140,9 @@ func (t *Type) validateDevices() error {
 			if d.Name == "" || d.Manufacturer == "" {
 				return fmt.Errorf("field %q: name %q, manufacturer %q: want both", l.field, d.Name, d.Manufacturer)
 			}
+			if want := Manufacturer(d.Manufacturer); d.Manufacturer != want {
+				return fmt.Errorf("field %q: %s: manufacturer %q: want %q", l.field, d.Name, d.Manufacturer, want)
+			}
 			if d.Count < 0 || d.Count > maxCount || d.MemoryMiB < 0 || d.MemoryMiB > maxMemoryMiB {
 				return fmt.Errorf("field %q: %s: count %d, memoryMiB %d: out of range", l.field, d.Name, d.Count, d.MemoryMiB)
 			}

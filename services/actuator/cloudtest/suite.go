@@ -3,6 +3,7 @@ package cloudtest
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,7 @@ func Suite(t *testing.T, open func(t *testing.T) World) {
 		"no stock at all names the offerings":                                     testCapacity,
 		"spot is launched as spot":                                                testSpot,
 		"ending an instance twice, or one that never was, is no error":            testTerminate,
+		"types are described as the catalogue knows them":                         testTypes,
 		"prices are known, and spot is below on-demand":                           testMarket,
 		"a message comes again until it is deleted":                               testQueue,
 		"a launch works after its template was swept away":                        testSweep,
@@ -247,6 +249,34 @@ func testMarket(t *testing.T, w World) {
 	}
 	if s := spot[cloud.TypeZone{InstanceType: "m5.large", Zone: "us-east-1b"}]; s <= 0 || s >= 96_000 {
 		t.Errorf("spot price %d, want it between 0 and on-demand", s)
+	}
+}
+
+// testTypes compares each type with the bundled catalogue, and what its node offers to pods.
+func testTypes(t *testing.T, w World) {
+	bundled, err := catalog.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := w.Market.InstanceTypes(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range types {
+		want, ok := bundled.Type(types[i].Name)
+		if !ok {
+			t.Errorf("%s is not in the catalogue", types[i].Name)
+			continue
+		}
+		got := types[i]
+		got.OnDemandMicroUSD = want.OnDemandMicroUSD                                    // another call tells
+		got.BranchENIs, got.TrunkingSupported = want.BranchENIs, want.TrunkingSupported // EC2 does not tell
+		if !reflect.DeepEqual(want, got) {
+			t.Errorf("described as\n%+v, want\n%+v", got, want)
+		}
+	}
+	if len(types) != len(bundled.Types) {
+		t.Errorf("%d types, want %d", len(types), len(bundled.Types))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -98,7 +97,7 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 		if slices.Contains(p.SupportedArchitectures, types.ArchitectureTypeArm64) {
 			t.Arch = "arm64"
 		}
-		t.CPUManufacturer = strings.ToLower(manufacturerWord(aws.ToString(p.Manufacturer)))
+		t.CPUManufacturer = catalog.Manufacturer(aws.ToString(p.Manufacturer))
 		t.ClockMHz = int64(aws.ToFloat64(p.SustainedClockSpeedInGhz)*1000 + 0.5)
 	}
 	if v := i.VCpuInfo; v != nil {
@@ -116,11 +115,6 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 	network(&t, i.NetworkInfo)
 	accelerators(&t, i)
 	return t
-}
-
-func manufacturerWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
 }
 
 func network(t *catalog.Type, n *types.NetworkInfo) {
@@ -141,26 +135,44 @@ func network(t *catalog.Type, n *types.NetworkInfo) {
 	}
 }
 
+// accelerators reads GPUs, and other chips by EC2's newer description of AWS's own where there is one: it alone has Trainium
+// and the cores.
 func accelerators(t *catalog.Type, i *types.InstanceTypeInfo) {
-	if g := i.GpuInfo; g != nil {
-		for _, d := range g.Gpus {
-			gpu := catalog.GPU{
-				Name: aws.ToString(d.Name), Manufacturer: aws.ToString(d.Manufacturer), Count: int64(aws.ToInt32(d.Count)),
-			}
-			if d.MemoryInfo != nil {
-				gpu.MemoryMiB = int64(aws.ToInt32(d.MemoryInfo.SizeInMiB))
-			}
-			t.GPUs = append(t.GPUs, gpu)
+	device := func(name, maker *string, count *int32, memory int32) catalog.GPU {
+		return catalog.GPU{
+			Name: aws.ToString(name), Manufacturer: catalog.Manufacturer(aws.ToString(maker)),
+			Count: int64(aws.ToInt32(count)), MemoryMiB: int64(memory),
 		}
 	}
-	if n := i.NeuronInfo; n != nil {
+	if g := i.GpuInfo; g != nil {
+		for _, d := range g.Gpus {
+			var memory int32
+			if d.MemoryInfo != nil {
+				memory = aws.ToInt32(d.MemoryInfo.SizeInMiB)
+			}
+			t.GPUs = append(t.GPUs, device(d.Name, d.Manufacturer, d.Count, memory))
+		}
+	}
+	if n := i.NeuronInfo; n != nil && len(n.NeuronDevices) > 0 {
 		for _, d := range n.NeuronDevices {
-			t.Accelerators = append(t.Accelerators, catalog.GPU{
-				Name: aws.ToString(d.Name), Manufacturer: "aws", Count: int64(aws.ToInt32(d.Count)),
-			})
+			var memory int32
+			if d.MemoryInfo != nil {
+				memory = aws.ToInt32(d.MemoryInfo.SizeInMiB)
+			}
+			t.Accelerators = append(t.Accelerators, device(d.Name, aws.String("AWS"), d.Count, memory)) // EC2 leaves the maker out
 			if d.CoreInfo != nil {
 				t.NeuronCores += int64(aws.ToInt32(d.CoreInfo.Count)) * int64(aws.ToInt32(d.Count))
 			}
+		}
+		return
+	}
+	if a := i.InferenceAcceleratorInfo; a != nil {
+		for _, d := range a.Accelerators {
+			var memory int32
+			if d.MemoryInfo != nil {
+				memory = aws.ToInt32(d.MemoryInfo.SizeInMiB)
+			}
+			t.Accelerators = append(t.Accelerators, device(d.Name, d.Manufacturer, d.Count, memory))
 		}
 	}
 }
