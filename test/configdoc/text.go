@@ -56,7 +56,7 @@ const applies = `
 
 | what | when |
 |---|---|
-| the files of ` + "`tls`" + ` sections (certificates, keys, CAs) | without a restart: the first handshake after ` + "`tls.reload_every`" + ` reads them again. Open connections stay. A file that can't be read is logged, and the last good one is kept |
+| the files of ` + "`tls`" + ` sections and of ` + "`etcd`" + ` (certificates, keys, CAs) | without a restart: the first handshake after ` + "`tls.reload_every`" + `, or after a second, reads them again. Open connections stay. A file that can't be read is logged, and the last good one is kept |
 | everything else, log level and policy among it | at the next start of the service |
 
 A restart is harmless, in any order: a planner has no state, a watcher that stands by takes over at once, and the actuator's leader hands its

@@ -97,13 +97,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.Prefix == "" {
 		c.Prefix = DefaultPrefix
 	}
-	secure, err := tlsConfig(c)
+	secure, err := credentials(c)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
 	at := "etcd at " + strings.Join(c.Endpoints, ", ")
 	client, err := clientv3.New(clientv3.Config{
-		Endpoints: c.Endpoints, TLS: secure, Username: c.Username, Password: c.Password, DialTimeout: dialTimeout,
+		Endpoints: c.Endpoints, DialOptions: secure, Username: c.Username, Password: c.Password, DialTimeout: dialTimeout,
 		DialKeepAliveTime: keepaliveTime, DialKeepAliveTimeout: keepaliveTimeout, Logger: zap.NewNop(),
 	})
 	if err != nil {

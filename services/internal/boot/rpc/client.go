@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 	if err := config.Check(cfg); err != nil {
 		return nil, err
 	}
-	creds, err := cfg.TLS.credentials(o.Log)
+	creds, err := cfg.TLS.credentials(tls.VersionTLS13, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,13 @@ func Dial(cfg ClientConfig, o DialOptions) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-func (c ClientTLS) credentials(log *slog.Logger) (credentials.TransportCredentials, error) {
+// ForeignCredentials are for a server that is not Kerf's, such as etcd, whose TLS may be of version 1.2: plaintext where c is
+// empty. Like those of Dial they follow their files, certificate and CA alike.
+func (c ClientTLS) ForeignCredentials(log *slog.Logger) (credentials.TransportCredentials, error) {
+	return c.credentials(tls.VersionTLS12, log)
+}
+
+func (c ClientTLS) credentials(oldest uint16, log *slog.Logger) (credentials.TransportCredentials, error) {
 	if !c.on() {
 		return insecure.NewCredentials(), nil
 	}
@@ -150,7 +157,7 @@ func (c ClientTLS) credentials(log *slog.Logger) (credentials.TransportCredentia
 	if err != nil {
 		return nil, err
 	}
-	return newClientCredentials(m, c.ServerName), nil
+	return newClientCredentials(m, c.ServerName, oldest), nil
 }
 
 // serviceConfig is the gRPC service config: round robin, and up to four attempts

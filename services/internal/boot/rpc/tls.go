@@ -113,10 +113,11 @@ type clientCredentials struct {
 	credentials.TransportCredentials
 	material   *material
 	serverName string // empty: the target's host
+	oldest     uint16 // version of TLS
 }
 
-func newClientCredentials(m *material, serverName string) *clientCredentials {
-	c := &clientCredentials{material: m, serverName: serverName}
+func newClientCredentials(m *material, serverName string, oldest uint16) *clientCredentials {
+	c := &clientCredentials{material: m, serverName: serverName, oldest: oldest}
 	c.TransportCredentials = c.fresh()
 	return c
 }
@@ -124,7 +125,7 @@ func newClientCredentials(m *material, serverName string) *clientCredentials {
 func (c *clientCredentials) fresh() credentials.TransportCredentials {
 	certs, roots := c.material.current()
 	return credentials.NewTLS(&tls.Config{
-		MinVersion: tls.VersionTLS13, Certificates: certs, RootCAs: roots, ServerName: c.serverName,
+		MinVersion: c.oldest, Certificates: certs, RootCAs: roots, ServerName: c.serverName,
 	})
 }
 
@@ -140,5 +141,5 @@ func (c *clientCredentials) ServerHandshake(net.Conn) (net.Conn, credentials.Aut
 
 // Clone implements credentials.TransportCredentials.
 func (c *clientCredentials) Clone() credentials.TransportCredentials {
-	return newClientCredentials(c.material, c.serverName)
+	return newClientCredentials(c.material, c.serverName, c.oldest)
 }
