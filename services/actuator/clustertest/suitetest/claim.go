@@ -23,7 +23,9 @@ func testClaim(t *testing.T, w World) {
 	w.mirror(t, c)
 	w.until(t, "the claim's object", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, c.ID) })
 	o := w.object(t, "NodeClaim", string(c.ID))
-	labels := map[string]string{"type": "karpenter", "karpenter.sh/nodepool": w.Name, "karpenter.k8s.aws/ec2nodeclass": w.Name}
+	labels := map[string]string{
+		"type": "karpenter", "karpenter.sh/nodepool": w.Name, "karpenter.k8s.aws/ec2nodeclass": w.Name, "kerf.dev/claim": string(c.ID),
+	}
 	if d := cmp.Diff(labels, o.GetLabels()); d != "" {
 		t.Error(d)
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -56,10 +57,11 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 }
 
 func claimLabels(c model.Claim) map[string]string {
-	out := make(map[string]string, len(c.Labels)+5)
+	out := make(map[string]string, len(c.Labels)+6)
 	for _, l := range c.Labels {
 		out[l.Key] = l.Value
 	}
+	out[labels.Claim] = string(c.ID) // as on its node, so that one selector finds both
 	out[labelPool] = string(c.NodePool)
 	out[labelClass] = string(c.NodeClass)
 	if c.InstanceType != "" {
