@@ -12,7 +12,6 @@ import (
 	"os"
 	"time"
 
-	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot"
@@ -135,7 +134,7 @@ func (w *wiring) source() (*kube.Source, error) {
 	})
 }
 
+// dialActuator makes a connection that repeats no call: where one actuator does not answer, another one is asked at once.
 func (w *wiring) dialActuator(address string) (inventory.Conn, error) {
-	descriptor := actuatorpb.File_kerf_actuator_v1alpha1_actuator_proto.Services().ByName("ActuatorService")
-	return w.svc.Dial(w.cfg.Actuator.client(address), descriptor)
+	return w.svc.Dial(w.cfg.Actuator.client(address))
 }

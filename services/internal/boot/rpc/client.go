@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	minConnectTimeout = 5 * time.Second
-	maxReconnectDelay = 5 * time.Second // the library's 2 minutes outlast any restart
+	// minConnectTimeout is for one address: where a host is gone, others are not tried before.
+	minConnectTimeout = 2 * time.Second
+	maxReconnectDelay = 500 * time.Millisecond // the library's 2 minutes outlast any restart
 )
 
 // ClientConfig is how a service reaches another one.

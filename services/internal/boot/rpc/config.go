@@ -25,9 +25,9 @@ const (
 	DefaultCallTimeout        = 30 * time.Second
 	DefaultConnectionAge      = time.Hour
 	DefaultConnectionAgeGrace = time.Minute
-	DefaultKeepaliveTime      = 30 * time.Second
-	DefaultKeepaliveTimeout   = 10 * time.Second
-	DefaultKeepaliveMinTime   = 10 * time.Second
+	DefaultKeepaliveTime      = 10 * time.Second
+	DefaultKeepaliveTimeout   = 5 * time.Second
+	DefaultKeepaliveMinTime   = 5 * time.Second
 	DefaultShutdownGrace      = 10 * time.Second
 	DefaultReloadEvery        = time.Minute
 )

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +28,12 @@ import (
 )
 
 const (
-	retryMin = 100 * time.Millisecond
-	retryMax = 5 * time.Second
-	// maxHops bounds how many followers may point to another one before it counts as a failure.
+	// retryMin is the pause between two rounds of the search. A leader that died is followed once its lease has ended, and a pause
+	// that had grown meanwhile would come on top of that: it doubles only after so many rounds, up to retryMax.
+	retryMin    = 200 * time.Millisecond
+	eagerRounds = 75
+	retryMax    = 5 * time.Second
+	// maxHops bounds how many addresses that followers name, and that are not among the configured ones, a round tries.
 	maxHops = 3
 	// maxObjects bounds a whole inventory and a change.
 	maxObjects = 2_000_000
@@ -98,7 +102,7 @@ func (c *Client) setLeader(leader actuatorpb.ActuatorServiceClient) {
 // the stream's flow control holds the leader back.
 func (c *Client) Run(ctx context.Context, out chan<- Update) error {
 	var (
-		s    = search{addresses: c.cfg.Addresses}
+		s    = newSearch(c.cfg.Addresses)
 		said string
 	)
 	for ctx.Err() == nil {
@@ -108,7 +112,7 @@ func (c *Client) Run(ctx context.Context, out chan<- Update) error {
 			break
 		}
 		if led {
-			s, said = search{addresses: c.cfg.Addresses}, ""
+			s, said = newSearch(c.cfg.Addresses), ""
 			select {
 			case out <- Update{}:
 			case <-ctx.Done():
@@ -142,48 +146,43 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// search is where to look for the leader next.
+// search is where to look for the leader next. It goes in rounds, each of which tries no address twice.
 type search struct {
 	addresses []string
-	index     int    // of the address after the next
-	hint      string // what a follower named
-	hops      int    // how many hints in a row
-	failures  int
+	tried     map[string]bool // in this round
+	hint      string          // what a follower named
+	rounds    int             // that found no leader
+}
+
+func newSearch(addresses []string) search {
+	return search{addresses: addresses, tried: map[string]bool{}}
 }
 
 func (s *search) next() string {
-	if s.hint != "" {
-		address := s.hint
-		s.hint = ""
-		return address
+	address := s.hint
+	if address == "" {
+		address = s.addresses[slices.IndexFunc(s.addresses, s.untried)]
 	}
-	address := s.addresses[s.index%len(s.addresses)]
-	s.index++
+	s.tried[address], s.hint = true, ""
 	return address
 }
 
-// failed tells how long to wait before the next attempt: not at all after a hint, nor between the addresses of one round.
+func (s *search) untried(address string) bool { return !s.tried[address] }
+
+// failed tells how long to wait before the next attempt: not at all between those of one round.
 func (s *search) failed(err error) time.Duration {
-	var e *rpcerr.Error
-	if got, ok := rpcerr.From(err); ok {
-		e = got
-	}
-	if e != nil {
-		if leader, ok := e.Leader(); ok && leader != "" && s.hops < maxHops {
-			s.hint, s.hops = leader, s.hops+1
+	if e, ok := rpcerr.From(err); ok {
+		if leader, _ := e.Leader(); leader != "" && s.untried(leader) && len(s.tried) < len(s.addresses)+maxHops {
+			s.hint = leader
 			return 0
 		}
 	}
-	s.hops = 0
-	if s.index%len(s.addresses) != 0 {
+	if slices.ContainsFunc(s.addresses, s.untried) {
 		return 0
 	}
-	pause := retryMax
-	if s.failures < 16 {
-		pause = min(retryMin<<s.failures, retryMax)
-	}
-	s.failures++
-	return pause
+	clear(s.tried)
+	s.rounds++
+	return min(retryMin<<min(max(s.rounds-eagerRounds, 0), 16), retryMax)
 }
 
 // follow watches one actuator until its stream ends. It says whether that one led.

@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	grpccodes "google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -172,7 +173,8 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	plan, err := c.cfg.Planner.Plan(planCtx, c.snapshot, d)
 	if err != nil {
 		c.measure(begin, measure.Cycle{Failed: measure.FailedPlan})
-		return result{stage: stagePlan, err: err, relayed: c.relayed, resume: c.resume}
+		absent := status.Code(err) == grpccodes.Unavailable
+		return result{stage: stagePlan, err: err, relayed: c.relayed, resume: c.resume, outcome: pace.Outcome{Absent: absent}}
 	}
 	span.SetAttributes(spans.PlanID.String(plan.GetId()))
 	plan.Traceparent = d.GetTraceparent()

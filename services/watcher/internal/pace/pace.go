@@ -23,7 +23,8 @@ type Config struct {
 	// SweepIdle is how long nothing must change before a sweep; SweepEvery is when it comes anyway, and SweepQuiet when it
 	// comes although nothing has changed at all.
 	SweepIdle, SweepEvery, SweepQuiet time.Duration
-	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax.
+	// RetryMin is the pause after a first failure. It doubles with each further one in a row, up to RetryMax; while there is no
+	// planner at all, which costs nothing to find out, only after the first twenty.
 	RetryMin, RetryMax time.Duration
 }
 
@@ -41,6 +42,8 @@ const (
 	shrinks    = 1
 	// shrinkWaits is how many times SweepEvery a sweep waits for that to end.
 	shrinkWaits = 3
+	// absences is after how many failures in a row for want of a planner the pauses grow.
+	absences = 20
 )
 
 // State is what the calculator knows. The zero State is that of a watcher that does not drive.
@@ -128,6 +131,9 @@ func (s State) Observe(o Observation, now time.Time) State {
 	s.work, s.waiting, s.inventory = o.Work, o.Waiting, o.Inventory
 	if o.WholeSince.After(s.awaitedSince) {
 		s.awaited = 0
+	}
+	if !o.WholeSince.IsZero() { // what the leader before did not answer, or refused, is not to wait for that any longer
+		s.failures, s.notBefore, s.refused = 0, time.Time{}, time.Time{}
 	}
 	if o.Arrived > 0 {
 		if s.gap = s.nextGap(now); s.gap == 0 {
@@ -255,6 +261,8 @@ func (s State) Started(d Decision) State {
 type Outcome struct {
 	// Failed: it could not be made or relayed; all of it is still to be done.
 	Failed bool
+	// Absent: it failed because there was no planner to ask.
+	Absent bool
 	// Rejected: it was relayed, and some of it refused.
 	Rejected bool
 	// Inventory is the revision that contains its effects; 0 when it had none.
@@ -284,7 +292,11 @@ func (s State) Finished(c Config, o Outcome, now time.Time) State {
 		s.failures, s.notBefore, s.refused = 0, time.Time{}, time.Time{}
 		return s
 	}
-	s.notBefore, s.refused = time.Time{}, now.Add(pause(c, s.failures))
+	doubled := s.failures
+	if o.Absent {
+		doubled = max(0, s.failures-absences)
+	}
+	s.notBefore, s.refused = time.Time{}, now.Add(pause(c, doubled))
 	if o.Failed {
 		s.notBefore = s.refused
 	}
@@ -306,9 +318,9 @@ func reopen(s span, first time.Time) span {
 	return s
 }
 
-func pause(c Config, failures int) time.Duration {
+func pause(c Config, doubled int) time.Duration {
 	d := c.RetryMin
-	for range failures {
+	for range doubled {
 		d *= 2
 		if d >= c.RetryMax {
 			return c.RetryMax

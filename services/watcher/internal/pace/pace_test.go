@@ -318,6 +318,46 @@ func TestPauseIsBounded(t *testing.T) {
 	}
 }
 
+// A planner that comes back is asked within moments, unless it was away for long.
+func TestAPlannerThatIsNotThereIsAskedOften(t *testing.T) {
+	c, s := config(), pace.State{}.Drive(true).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	now := epoch()
+	longest := map[bool]time.Duration{} // by whether it was away for long
+	for now.Before(at(120_000)) {
+		d := s.Next(c, now)
+		if d.Plan {
+			s = s.Started(d).Finished(c, pace.Outcome{Failed: true, Absent: true}, now)
+			continue
+		}
+		away := now.After(at(4000))
+		longest[away] = max(longest[away], d.Wake.Sub(now))
+		now = d.Wake
+	}
+	if longest[false] > c.RetryMin || longest[true] != c.RetryMax {
+		t.Errorf("at first it is asked each %s, later each %s; want %s and %s", longest[false], longest[true], c.RetryMin, c.RetryMax)
+	}
+}
+
+// What one leader did not answer is for the next one at once.
+func TestANewLeaderEndsThePause(t *testing.T) {
+	c, s := config(), pace.State{}.Drive(true).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	now := epoch()
+	for range 8 {
+		for d := s.Next(c, now); !d.Plan; d = s.Next(c, now) {
+			now = d.Wake
+		}
+		s = s.Started(s.Next(c, now)).Finished(c, pace.Outcome{Failed: true}, now)
+	}
+	now = now.Add(time.Millisecond)
+	if d := s.Next(c, now); d.Plan || d.Wake.Sub(now) < time.Second {
+		t.Fatalf("after eight failures in a row %+v, want a pause", d)
+	}
+	s = s.Observe(pace.Observation{Work: true, WholeSince: now}, now)
+	if d := s.Next(c, now); !d.Plan {
+		t.Errorf("with a new leader's inventory %+v, want a plan", d)
+	}
+}
+
 func TestASweepWaitsWhilePodsAreBeingDeleted(t *testing.T) {
 	const begun = 1000 // when the first pod is deleted
 	for name, c := range map[string]struct {
