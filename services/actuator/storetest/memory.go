@@ -186,6 +186,18 @@ func (m *Memory) Depose() {
 	m.leave(c)
 }
 
+// Usurp lets another candidate lead in the place of the leader, and does not tell that: a process that was paused for longer
+// than its lease does not know yet.
+func (m *Memory) Usurp() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.revision++
+	m.line[0] = &candidate{
+		name: "successor", first: make(chan struct{}), lost: make(chan struct{}),
+		fence: store.Fence{Key: fmt.Sprintf("election/%d", m.revision), Revision: int64(m.revision)},
+	}
+}
+
 // Leader implements store.Election.
 func (m *Memory) Leader(context.Context) (string, error) {
 	m.mu.Lock()

@@ -317,7 +317,7 @@ func requests() []Instrument {
 		},
 		{
 			ID: StoreDuration, Name: "kerf.etcd.request.duration", Kind: Histogram, Unit: "s", Services: []Service{Actuator}, Buckets: calls(),
-			Attributes: []Attribute{closed(Operation, "load", "commit"), failure(ErrorFenced, ErrorTooLarge)},
+			Attributes: []Attribute{closed(Operation, "load", "commit", "lead"), failure(ErrorFenced, ErrorTooLarge)},
 			Text:       "How long etcd took.",
 		},
 		{

@@ -58,10 +58,6 @@ func (o *orphans) end(ctx context.Context, i cloud.Instance) {
 	o.jobs.Do(ctx, jobs.Job{
 		Key: "orphan/" + i.ID, First: time.Second, Most: time.Minute, RepeatAfter: time.Minute,
 		Run: func(ctx context.Context) error {
-			// The claim may be one that a later leader has stored: only the present leader may end its instance.
-			if err := o.registry.Leads(ctx); err != nil {
-				return err
-			}
 			o.cfg.Log.WarnContext(ctx, "ending an instance that no claim names", "instance", i.ID, "claim", i.Claim)
 			return o.cfg.Cloud.Terminate(ctx, i.ID)
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
+	"github.com/kerf-dev/kerf/services/actuator/internal/fenced"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
@@ -60,10 +61,13 @@ type term struct {
 }
 
 func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
-	t := &term{cfg: c, hub: h, lost: lead.Lost, calls: calls, agenda: &agenda.Agenda{}}
+	t := &term{hub: h, lost: lead.Lost, calls: calls, agenda: &agenda.Agenda{}}
 	t.agenda.Change()
 	t.jobs = jobs.New(t.agenda, c.Launches, c.Evictions)
 	t.registry = registry.New(c.Store, lead.Fence, t.agenda)
+	leads := t.registry.Leads
+	c.Cloud, c.Classes, c.Kube = fenced.Cloud(c.Cloud, leads), fenced.Classes(c.Classes, leads), fenced.Cluster(c.Kube, leads)
+	t.cfg = c
 	t.cluster = observed.NewCluster(c.Kube, t.agenda, c.Log)
 	t.instances = observed.NewInstances(c.Cloud, t.agenda, t.jobs, c.Log,
 		observed.Intervals{Poll: c.Intervals.Poll, Fast: c.Intervals.FastPoll})

@@ -218,10 +218,14 @@ func (s measuredStore) Load(ctx context.Context) (got store.Contents, err error)
 
 // Commit implements store.Store.
 func (s measuredStore) Commit(ctx context.Context, fence store.Fence, b store.Batch) (got store.Revision, err error) {
+	operation := "commit"
+	if b.Writes() == 0 {
+		operation = "lead"
+	}
 	err = s.m.timed(metrics.StoreDuration, storeError, func() (err error) {
 		got, err = s.Store.Commit(ctx, fence, b)
 		return err
-	}, metrics.Operation.String("commit"))
+	}, metrics.Operation.String(operation))
 	return got, err
 }
 

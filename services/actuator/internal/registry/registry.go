@@ -106,7 +106,7 @@ func shortageKey(s model.Shortage) apply.OfferingKey {
 // Err is why the term is over: a write failed, and it is not known what the store holds. The next term loads it afresh.
 func (r *Registry) Err() error { return r.failure }
 
-// Leads asks the store whether this leader still leads.
+// Leads asks the store whether this leader still leads. Workers call it, too.
 func (r *Registry) Leads(ctx context.Context) error {
 	_, err := r.store.Commit(ctx, r.fence, store.Batch{})
 	return err

@@ -1,0 +1,102 @@
+// Package fenced keeps a leader that leads no longer from doing anything in AWS or Kubernetes: each call that changes
+// something asks the store first. A process that was paused, and whose successor has decided otherwise meanwhile, is stopped
+// by it though it has nothing to write.
+//
+// It must never know what a call is for. What is only read is not asked about.
+package fenced
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Leads asks the store whether the leader still leads: nil when it does. It is called by many goroutines.
+type Leads func(context.Context) error
+
+func (l Leads) first(ctx context.Context, call func() error) error {
+	if err := l(ctx); err != nil {
+		return fmt.Errorf("not done, because it is not certain that this leader still leads: %w", err)
+	}
+	return call()
+}
+
+// Cloud fences what launches and ends instances.
+func Cloud(next cloud.Cloud, l Leads) cloud.Cloud { return fencedCloud{next, l} }
+
+type fencedCloud struct {
+	cloud.Cloud
+	leads Leads
+}
+
+// Launch implements cloud.Cloud.
+func (f fencedCloud) Launch(ctx context.Context, r cloud.Request) (got cloud.Instance, err error) {
+	err = f.leads.first(ctx, func() (err error) {
+		got, err = f.Cloud.Launch(ctx, r)
+		return err
+	})
+	return got, err
+}
+
+// Terminate implements cloud.Cloud.
+func (f fencedCloud) Terminate(ctx context.Context, ids ...string) error {
+	return f.leads.first(ctx, func() error { return f.Cloud.Terminate(ctx, ids...) })
+}
+
+// Classes fences what is made and deleted for classes.
+func Classes(next cloud.Classes, l Leads) cloud.Classes { return fencedClasses{next, l} }
+
+type fencedClasses struct {
+	cloud.Classes
+	leads Leads
+}
+
+// Resolve implements cloud.Classes. It may make an instance profile.
+func (f fencedClasses) Resolve(ctx context.Context, s cloud.ClassSpec) (got cloud.Class, err error) {
+	err = f.leads.first(ctx, func() (err error) {
+		got, err = f.Classes.Resolve(ctx, s)
+		return err
+	})
+	return got, err
+}
+
+// Release implements cloud.Classes.
+func (f fencedClasses) Release(ctx context.Context, class model.NodeClassName) error {
+	return f.leads.first(ctx, func() error { return f.Classes.Release(ctx, class) })
+}
+
+// Sweep implements cloud.Classes.
+func (f fencedClasses) Sweep(ctx context.Context, unused time.Duration) (got []string, err error) {
+	err = f.leads.first(ctx, func() (err error) {
+		got, err = f.Classes.Sweep(ctx, unused)
+		return err
+	})
+	return got, err
+}
+
+// Cluster fences what changes nodes, pods and what users see.
+func Cluster(next cluster.Cluster, l Leads) cluster.Cluster { return fencedCluster{next, l} }
+
+type fencedCluster struct {
+	cluster.Cluster
+	leads Leads
+}
+
+// UpdateNode implements cluster.Cluster.
+func (f fencedCluster) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
+	return f.leads.first(ctx, func() error { return f.Cluster.UpdateNode(ctx, c) })
+}
+
+// Evict implements cluster.Cluster.
+func (f fencedCluster) Evict(ctx context.Context, e cluster.Eviction) error {
+	return f.leads.first(ctx, func() error { return f.Cluster.Evict(ctx, e) })
+}
+
+// Publish implements cluster.Cluster.
+func (f fencedCluster) Publish(ctx context.Context, p cluster.Publication) error {
+	return f.leads.first(ctx, func() error { return f.Cluster.Publish(ctx, p) })
+}
