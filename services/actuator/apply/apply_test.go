@@ -127,6 +127,12 @@ func TestClaims(t *testing.T) {
 			},
 			want: model.CodeRequirements,
 		},
+		"a label that keeps workloads apart, and that the pool does not name": {
+			claim: func(w *model.NodeClaim) {
+				w.Requirements = []model.Requirement{{Key: "node-restriction.kubernetes.io/pci", Operator: model.In, Values: []string{"yes"}}}
+			},
+			want: model.CodeRequirements,
+		},
 		"a key of the user's own that the claim does not have": {
 			state: func(s *State) { editPool(s, ownKey) }, want: model.CodeRequirements,
 		},

@@ -10,11 +10,15 @@ import (
 )
 
 // violated says which requirement an offering does not meet; "" when it meets all. Keys of the user's own, which no
-// offering has, are met by the claim: its requirements must leave only values that the pool allows.
+// offering has, are met by the claim: its requirements must leave only values that the pool allows. A key that the pool does
+// not name is refused: what the claim chooses becomes a label of the node, and workloads are kept apart by labels.
 func violated(has map[string]string, asked demands) string {
 	for _, r := range asked.claim {
 		value, present := has[r.Key]
 		if _, ok := chosen(r); ok && !present {
+			if _, named := asked.pool.Get(r.Key); !named {
+				return fmt.Sprintf("the claim's requirement %s is on a label that the pool does not name", r)
+			}
 			continue
 		}
 		if !r.Matches(value, present) {

@@ -3,6 +3,7 @@ package apply
 import (
 	"testing"
 
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/core/require"
@@ -27,7 +28,9 @@ func TestOfferingsMeetRequirements(t *testing.T) {
 		"a number in a range":                                     {pool: []model.Requirement{is(labels.InstanceCPU, model.Gt, "3")}, want: true},
 		"a number beyond a range":                                 {pool: []model.Requirement{is(labels.InstanceCPU, model.Lt, "4")}},
 		"a label of the instance that the offering has not":       {claim: []model.Requirement{is(labels.InstanceGPUCount, model.In, "1")}},
-		"a label of the user's own, chosen by the claim":          {claim: []model.Requirement{is("team", model.In, "red")}, want: true},
+		"a label of the user's own, left to the claim":            {claim: []model.Requirement{is("team", model.In, "red")}, pool: []model.Requirement{is("team", model.Exists)}, want: true},
+		"a label that the pool does not name":                     {claim: []model.Requirement{is("team", model.In, "red")}},
+		"one that keeps workloads apart":                          {claim: []model.Requirement{is("node-restriction.kubernetes.io/pci", model.In, "yes")}},
 		"one that the claim leaves open":                          {claim: []model.Requirement{is("team", model.Exists)}},
 		"one that the pool asks for and the claim has":            {claim: []model.Requirement{is("team", model.In, "red")}, pool: []model.Requirement{is("team", model.In, "blue", "red")}, want: true},
 		"one that the pool asks for, of which the claim has more": {claim: []model.Requirement{is("team", model.In, "green", "red")}, pool: []model.Requirement{is("team", model.In, "blue", "red")}},
@@ -48,6 +51,9 @@ func TestOfferingsMeetRequirements(t *testing.T) {
 
 func TestAClaimsLabelMeetsAllOfItsRequirements(t *testing.T) {
 	s := state()
+	editPool(&s, func(p *cluster.Pool) {
+		p.Requirements = append(p.Requirements, model.Requirement{Key: "team", Operator: model.Exists})
+	})
 	w := one()
 	w.Requirements = []model.Requirement{in("team", "blue", "red"), {Key: "team", Operator: model.NotIn, Values: []string{"blue"}}}
 	o := Verify(plan(w), s)

@@ -86,7 +86,7 @@ func TestLargestSetFitsOneTransaction(t *testing.T) {
 		s.Offerings[OfferingKey{model.TypeName(name), zone, model.OnDemand}] = Offering{Price: 50_000}
 		editClass(&s, func(c *Class) { c.Shapes[model.TypeName(name)] = c.Shapes["m5.large"] })
 	}
-	editPool(&s, func(p *cluster.Pool) { p.Requirements = nil })
+	editPool(&s, func(p *cluster.Pool) { p.Requirements = []model.Requirement{{Key: "tier", Operator: model.Exists}} })
 	many := func(n int, prefix string) (out []string) {
 		for i := range n {
 			out = append(out, fmt.Sprintf("%s-%03d", prefix, i))
