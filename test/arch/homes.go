@@ -60,6 +60,13 @@ func homes(pkgs []pkg) []home {
 			what: "whose nomination a pod has", home: "services/internal/kubeapi/reader",
 			literals: []string{"kerf-actuator"}, phrases: []string{"f:nominatedNodeName"},
 		},
+		{
+			what: "AWS's error codes", home: "services/actuator/internal/awserror",
+			literals: []string{
+				"InsufficientInstanceCapacity", "RequestLimitExceeded", "ThrottlingException", "UnauthorizedOperation", "NoSuchEntity",
+				"ResourceNotFoundException", "ParameterNotFound", "IdempotentParameterMismatch", "VcpuLimitExceeded",
+			},
+		},
 	}
 }
 

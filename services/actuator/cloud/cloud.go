@@ -104,6 +104,8 @@ type Instance struct {
 	// SubnetID and SecurityGroups (ids, sorted) say where it is in the network; empty where EC2 does not tell.
 	SubnetID       string
 	SecurityGroups []string
+	// Short is what EC2 had none of before it made this one; of Launch's answer alone.
+	Short []model.Shortage
 }
 
 // InstanceState is EC2's word.

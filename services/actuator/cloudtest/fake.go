@@ -148,6 +148,7 @@ func (f *Fake) Launch(_ context.Context, r cloud.Request) (cloud.Instance, error
 			continue
 		}
 		i := f.start(r, o)
+		i.Short = short
 		f.tokens[r.Token] = launch{request: r, instance: i}
 		f.templates["fake/"+string(r.Class.Name)] = f.now()
 		return i, nil

@@ -186,6 +186,9 @@ func testSecondChoice(t *testing.T, w World) {
 	if i.InstanceType != "m5.xlarge" {
 		t.Errorf("launched %s, want the second choice", i.InstanceType)
 	}
+	if len(i.Short) != 1 || i.Short[0].InstanceType != first.InstanceType || i.Short[0].Zone != first.Zone {
+		t.Errorf("short of %+v, want the first choice", i.Short)
+	}
 }
 
 func testCapacity(t *testing.T, w World) {

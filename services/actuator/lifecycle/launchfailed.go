@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -26,4 +28,24 @@ func LaunchFailed(c model.Claim, err error) Event {
 		e.Reason.Code = model.CodeThrottled
 	}
 	return e
+}
+
+// Shortages are what a launch's error says there is none of. One that names no offering is about all that were asked for.
+func Shortages(c model.Claim, err error) []model.Shortage {
+	var named *cloud.CapacityError
+	if !errors.As(err, &named) {
+		return nil
+	}
+	out := slices.DeleteFunc(slices.Clone(named.Offerings), func(s model.Shortage) bool { return s.InstanceType == "" })
+	if len(out) == 0 {
+		for _, o := range c.Offerings {
+			if o.CapacityType == c.Offerings[0].CapacityType {
+				out = append(out, model.Shortage{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType})
+			}
+		}
+	}
+	for i := range out {
+		out[i].Message = cmp.Or(out[i].Message, named.Message)
+	}
+	return out
 }

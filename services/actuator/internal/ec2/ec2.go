@@ -2,7 +2,7 @@
 // sells and for how much.
 //
 // It must never decide which instance to buy: it offers EC2 what the plan ranked. Requests are built in pure helpers
-// (fleet.go, template.go, userdata.go) and errors are classified in one place (errors.go). Start at New, then Launch.
+// (fleet.go, template.go, userdata) and what errors mean is decided in awserror. Start at New, then Launch.
 package ec2
 
 import (
@@ -130,6 +130,9 @@ func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
 		return nil
 	}
 	out, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &a.cluster})
+	if isNotFound(err) {
+		return fmt.Errorf("EKS has no cluster %s in %s: correct cluster or aws.region in the configuration, or set aws.api: %w", a.cluster, a.region, err)
+	}
 	if err != nil {
 		return fmt.Errorf("describe EKS cluster %s (or set aws.api in the configuration): %w", a.cluster, classify(err))
 	}

@@ -2,10 +2,13 @@ package ec2
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
@@ -23,13 +26,17 @@ func TestFleetError(t *testing.T) {
 			}},
 		}
 	}
+	in := func(zone string, e types.CreateFleetError) types.CreateFleetError {
+		e.LaunchTemplateAndOverrides.Overrides.AvailabilityZone = aws.String(zone)
+		return e
+	}
 	tests := map[string]struct {
 		errs     []types.CreateFleetError
 		sentinel error
 		capacity int // offerings named
 	}{
 		"no capacity names each offering": {
-			[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "none"), failure("MaxSpotInstanceCountExceeded", "quota")},
+			[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "none"), in("us-east-1b", failure("UnfulfillableCapacity", "none"))},
 			nil, 2,
 		},
 		"an answer that leaves the override out is capacity too": {
@@ -43,6 +50,12 @@ func TestFleetError(t *testing.T) {
 		"a bad parameter":     {[]types.CreateFleetError{failure("InvalidParameterValue", "x")}, cloud.ErrInvalid, 0},
 		"a vanished subnet":   {[]types.CreateFleetError{failure("InvalidSubnetID.NotFound", "x")}, cloud.ErrClassNotReady, 0},
 		"nothing said at all": {nil, nil, 0},
+		"a type that the zone does not sell is about that offering": {
+			[]types.CreateFleetError{failure("InvalidFleetConfiguration", "Your requested instance type (m5.large) is not supported in your requested Availability Zone (us-east-1a).")},
+			nil, 1,
+		},
+		"an image that is not available any more": {[]types.CreateFleetError{failure("InvalidAMIID.Unavailable", "x")}, cloud.ErrClassNotReady, 0},
+		"a template that EC2 does not see yet":    {[]types.CreateFleetError{failure("InvalidLaunchTemplateId.NotFound", "x")}, nil, 0},
 		"a profile that EC2 has not heard of yet is no bad parameter": {
 			[]types.CreateFleetError{failure("InvalidParameterValue", "Value (x) for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name")},
 			nil, 0,
@@ -50,7 +63,8 @@ func TestFleetError(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := fleetError(tt.errs, model.OnDemand)
+			l := launch{Request: cloud.Request{Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}}}}
+			err := l.fleetError(tt.errs)
 			var short *cloud.CapacityError
 			if errors.As(err, &short) != (tt.capacity > 0) || (short != nil && len(short.Offerings) != tt.capacity) {
 				t.Errorf("error %v: want %d offerings named", err, tt.capacity)
@@ -61,6 +75,85 @@ func TestFleetError(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestShortagesSayWhatTheyAreAbout(t *testing.T) {
+	spot := func(name, zone string) model.RankedOffering {
+		return model.RankedOffering{InstanceType: model.TypeName(name), Zone: zone, CapacityType: model.Spot}
+	}
+	l := launch{
+		Request: cloud.Request{Offerings: []model.RankedOffering{
+			spot("m5.large", "a"), spot("m5.xlarge", "a"), spot("m5.xlarge", "b"), spot("c5.2xlarge", "a"), spot("g5.2xlarge", "a"), spot("p4d.24xlarge", "a"),
+		}},
+		types: map[string]catalog.Type{"m5.large": {VCPU: 2}, "m5.xlarge": {VCPU: 4}, "c5.2xlarge": {VCPU: 8}, "g5.2xlarge": {VCPU: 8}, "p4d.24xlarge": {VCPU: 96}},
+	}
+	failure := func(code, name, zone string) types.CreateFleetError {
+		return types.CreateFleetError{
+			ErrorCode: aws.String(code),
+			LaunchTemplateAndOverrides: &types.LaunchTemplateAndOverridesResponse{Overrides: &types.FleetLaunchTemplateOverrides{
+				InstanceType: types.InstanceType(name), AvailabilityZone: aws.String(zone),
+			}},
+		}
+	}
+	tests := map[string]struct {
+		errs []types.CreateFleetError
+		want []string
+	}{
+		"no stock is about one offering": {
+			[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "m5.xlarge", "b"), failure("InsufficientInstanceCapacity", "m5.xlarge", "b")},
+			[]string{"m5.xlarge b"},
+		},
+		"a quota is about all zones, and all types of it that need no less": {
+			[]types.CreateFleetError{failure("MaxSpotInstanceCountExceeded", "m5.xlarge", "a")}, []string{"m5.xlarge a", "m5.xlarge b", "c5.2xlarge a"},
+		},
+		"without the role of spot there is no spot at all": {
+			[]types.CreateFleetError{failure("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "m5.large", "a")}, nil,
+		},
+		"a refusal is about no capacity": {[]types.CreateFleetError{failure("InvalidParameterValue", "m5.large", "a")}, nil},
+	}
+	for name, tt := range tests {
+		var got []string
+		for _, s := range l.shortages(tt.errs) {
+			got = append(got, string(s.InstanceType)+" "+s.Zone)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestAnInstanceComesWithWhatEC2HadNoneOf(t *testing.T) {
+	l := launch{Request: cloud.Request{Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "a"}, {InstanceType: "m5.xlarge", Zone: "a"}}}}
+	override := func(name types.InstanceType) *types.LaunchTemplateAndOverridesResponse {
+		return &types.LaunchTemplateAndOverridesResponse{Overrides: &types.FleetLaunchTemplateOverrides{InstanceType: name, AvailabilityZone: aws.String("a")}}
+	}
+	got, err := l.launched(&sdk.CreateFleetOutput{
+		Instances: []types.CreateFleetInstance{{InstanceIds: []string{"i-1"}, InstanceType: "m5.xlarge", LaunchTemplateAndOverrides: override("m5.xlarge")}},
+		Errors:    []types.CreateFleetError{{ErrorCode: aws.String("InsufficientInstanceCapacity"), LaunchTemplateAndOverrides: override("m5.large")}},
+	})
+	if err != nil || got.ID != "i-1" || len(got.Short) != 1 || got.Short[0].InstanceType != "m5.large" {
+		t.Errorf("%+v, %v; want i-1, short of m5.large", got, err)
+	}
+}
+
+func TestWhatALaunchsCallFailsWith(t *testing.T) {
+	all := []error{cloud.ErrThrottled, cloud.ErrInvalid, cloud.ErrUnauthorized, cloud.ErrClassNotReady, cloud.ErrNoInstance, cloud.ErrTokenMismatch}
+	for code, want := range map[string]error{
+		"InvalidLaunchTemplateName.NotFoundException": cloud.ErrNoInstance, // it was made again a moment ago
+		"InvalidSubnetID.NotFound":                    cloud.ErrClassNotReady,
+		"EC2ThrottledException":                       cloud.ErrThrottled,
+		"UnauthorizedOperation":                       cloud.ErrUnauthorized,
+		"InvalidParameterValue":                       cloud.ErrInvalid,
+		"IdempotentParameterMismatch":                 cloud.ErrTokenMismatch,
+		"InternalError":                               nil,
+	} {
+		err := launchError(fmt.Errorf("create fleet: %w", &smithy.GenericAPIError{Code: code, Message: "x"}))
+		for _, s := range all {
+			if errors.Is(err, s) != (s == want) {
+				t.Errorf("%s: error %v, want %v", code, err, want)
+			}
+		}
 	}
 }
 

@@ -7,122 +7,84 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
-	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 )
 
-// kind is what an EC2 error code means to a caller.
-type kind int
-
-const (
-	kindOther kind = iota
-	kindCapacity
-	kindThrottled
-	kindInvalid
-	kindUnauthorized
-	kindNotFound
-	kindExists
-	kindMismatch
-)
-
-// kindOf sorts error codes. Quotas count as capacity: the account can have no more of it now, and another offering may
-// still be available.
-func kindOf(code string) kind {
-	switch code {
-	case "InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity",
-		"InsufficientFreeAddressesInSubnet", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded",
-		"UnfulfillableCapacity", "Unsupported", "MaxFleetCountExceeded", "ReservationCapacityExceeded",
-		"SpotMaxPriceTooLow", "InstanceLimitExceeded":
-		return kindCapacity
-	case "RequestLimitExceeded", "Throttling", "ThrottlingException", "RequestThrottled", "TooManyRequestsException",
-		"ResourceCountLimitExceeded":
-		return kindThrottled
-	case "UnauthorizedOperation", "AuthFailure", "AccessDenied", "AccessDeniedException", "OptInRequired",
-		"InvalidClientTokenId", "ExpiredToken", "SignatureDoesNotMatch":
-		return kindUnauthorized
-	case "IdempotentParameterMismatch":
-		return kindMismatch
-	case "EntityAlreadyExists", "InvalidLaunchTemplateName.AlreadyExistsException":
-		return kindExists
-	case "InvalidInstanceID.NotFound", "InvalidLaunchTemplateName.NotFoundException", "InvalidLaunchTemplateId.NotFound",
-		"InvalidSubnetID.NotFound", "InvalidGroup.NotFound", "InvalidAMIID.NotFound", "NoSuchEntity", "ParameterNotFound",
-		"QueueDoesNotExist", "ResourceNotFoundException":
-		return kindNotFound
-	}
-	if strings.HasPrefix(code, "Invalid") || strings.HasPrefix(code, "Missing") || code == "ValidationError" {
-		return kindInvalid
-	}
-	return kindOther
+func isNotFound(err error) bool {
+	k := awserror.Of(err)
+	return k == awserror.NotFound || k == awserror.Template
 }
 
-func codeOf(err error) string {
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return api.ErrorCode()
-	}
-	return ""
-}
-
-func isNotFound(err error) bool { return kindOf(codeOf(err)) == kindNotFound }
-func isExists(err error) bool   { return kindOf(codeOf(err)) == kindExists }
+func isExists(err error) bool { return awserror.Of(err) == awserror.Exists }
 
 // classify wraps an SDK error in the sentinel that callers act on; what is none of them stays as it is.
 func classify(err error) error {
-	if sentinel := sentinelOf(kindOf(codeOf(err))); sentinel != nil {
+	if sentinel := sentinelOf(awserror.Of(err)); sentinel != nil {
 		return fmt.Errorf("%w: %w", sentinel, err)
 	}
 	return err
 }
 
-func sentinelOf(k kind) error {
+func sentinelOf(k awserror.Kind) error {
 	switch k {
-	case kindThrottled:
+	case awserror.Throttled:
 		return cloud.ErrThrottled
-	case kindUnauthorized:
+	case awserror.Unauthorized:
 		return cloud.ErrUnauthorized
-	case kindInvalid:
+	case awserror.Invalid:
 		return cloud.ErrInvalid
-	case kindNotFound:
-		return cloud.ErrClassNotReady
-	case kindMismatch:
+	case awserror.Mismatch:
 		return cloud.ErrTokenMismatch
-	case kindOther, kindCapacity, kindExists:
+	default:
+		return nil
 	}
-	return nil
+}
+
+// launchError sorts an error of the launch's calls, errors of ours kept: quotas too come as an error of the call itself, and
+// what is not there is what the class selects.
+func launchError(err error) error {
+	if _, ok := errors.AsType[*cloud.CapacityError](err); ok {
+		return err
+	}
+	switch awserror.Of(err) {
+	case awserror.Capacity, awserror.Quota, awserror.Market:
+		return &cloud.CapacityError{Message: err.Error()}
+	case awserror.NotFound:
+		return fmt.Errorf("%w: %w", cloud.ErrClassNotReady, err)
+	case awserror.Later, awserror.Template:
+		return fmt.Errorf("%w: %w", cloud.ErrNoInstance, err)
+	default:
+		return classify(err)
+	}
 }
 
 // fleetError turns the errors of a fleet that made no instance into one: a *cloud.CapacityError when capacity alone was
 // the trouble, otherwise the first other kind with all of EC2's words.
-func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) error {
+func (l launch) fleetError(errs []types.CreateFleetError) error {
 	if len(errs) == 0 {
 		return fmt.Errorf("create fleet: %w, and EC2 gives no reason", cloud.ErrNoInstance)
 	}
-	var (
-		short    []model.Shortage
-		messages []string
-		other    = kindCapacity
-	)
+	var messages []string
+	other, short := awserror.Capacity, true
 	for _, e := range errs {
-		code, text := aws.ToString(e.ErrorCode), aws.ToString(e.ErrorMessage)
-		message := code + ": " + text
 		if len(messages) < maxFleetMessages {
-			messages = append(messages, message)
+			messages = append(messages, said(e))
 		}
-		if k := kindOfFleet(code, text); k != kindCapacity {
-			if other == kindCapacity {
-				other = k
-			}
-
-			continue
+		if k := kindOfFleet(e); short && !isShortage(k) {
+			other, short = k, false
 		}
-		short = append(short, shortage(e, capacityType, message))
 	}
 	text := strings.Join(messages, "; ")
-	if other == kindCapacity {
-		return &cloud.CapacityError{Offerings: short, Message: text}
+	if short {
+		return &cloud.CapacityError{Offerings: l.shortages(errs), Message: text}
 	}
-	if sentinel := sentinelOf(other); sentinel != nil {
+	sentinel := sentinelOf(other)
+	if other == awserror.NotFound {
+		sentinel = cloud.ErrClassNotReady
+	}
+	if sentinel != nil {
 		return fmt.Errorf("create fleet: %w: %w: %s", cloud.ErrNoInstance, sentinel, text)
 	}
 	return fmt.Errorf("create fleet: %w: %s", cloud.ErrNoInstance, text)
@@ -130,22 +92,14 @@ func fleetError(errs []types.CreateFleetError, capacityType model.CapacityType) 
 
 const maxFleetMessages = 3
 
-// kindOfFleet knows one thing beyond the code: for some seconds EC2 has not heard of an instance profile that IAM has just
-// made, and calls that an invalid parameter. It is neither; the same request will do in a moment, with another token.
-func kindOfFleet(code, text string) kind {
-	if strings.Contains(text, "IAM Instance Profile") {
-		return kindOther
-	}
-	return kindOf(code)
+func said(e types.CreateFleetError) string {
+	return aws.ToString(e.ErrorCode) + ": " + aws.ToString(e.ErrorMessage)
 }
 
-// shortage reads which offering an error is about; EC2 may leave any part of the answer out.
-func shortage(e types.CreateFleetError, capacityType model.CapacityType, message string) model.Shortage {
-	s := model.Shortage{CapacityType: capacityType, Message: message}
-	if e.LaunchTemplateAndOverrides == nil || e.LaunchTemplateAndOverrides.Overrides == nil {
-		return s
-	}
-	o := e.LaunchTemplateAndOverrides.Overrides
-	s.InstanceType, s.Zone = model.TypeName(o.InstanceType), aws.ToString(o.AvailabilityZone)
-	return s
+func kindOfFleet(e types.CreateFleetError) awserror.Kind {
+	return awserror.OfCode(aws.ToString(e.ErrorCode), aws.ToString(e.ErrorMessage))
+}
+
+func isShortage(k awserror.Kind) bool {
+	return k == awserror.Capacity || k == awserror.Quota || k == awserror.Market
 }

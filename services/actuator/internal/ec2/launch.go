@@ -2,7 +2,6 @@ package ec2
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -10,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -18,24 +18,24 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, 
 	if len(r.Offerings) == 0 {
 		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w: it lists no offering", r.Claim, cloud.ErrInvalid)
 	}
-	types, err := a.typesByName(ctx)
+	byName, err := a.typesByName(ctx)
 	if err != nil {
 		return cloud.Instance{}, err
 	}
-	groups, err := group(r, types)
+	groups, err := group(r, byName)
 	if err != nil {
 		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, err)
 	}
 
 	out, err := a.createFleet(ctx, r, groups)
-	if isNotFound(err) { // a launch template was deleted behind our back: make it again, once
+	if awserror.Of(err) == awserror.Template { // a launch template was deleted behind our back: make it again, once
 		a.forgetTemplates(groups)
 		out, err = a.createFleet(ctx, r, groups)
 	}
 	if err != nil {
 		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, launchError(err))
 	}
-	return launched(r, out)
+	return launch{r, byName}.launched(out)
 }
 
 func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []templateGroup) (*sdk.CreateFleetOutput, error) {
@@ -49,46 +49,37 @@ func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []tem
 	return a.ec2.CreateFleet(ctx, fleet(r, groups, a.instanceTags(r)))
 }
 
-// launchError keeps errors of ours and classifies EC2's; some quota errors come as an error of the call itself.
-func launchError(err error) error {
-	if _, ok := errors.AsType[*cloud.CapacityError](err); ok {
-		return err
-	}
-	if code := codeOf(err); kindOf(code) == kindCapacity {
-		return &cloud.CapacityError{Message: err.Error()}
-	}
-	return classify(err)
-}
-
-func launched(r cloud.Request, out *sdk.CreateFleetOutput) (cloud.Instance, error) {
+// launched reads the fleet's answer. What EC2 had none of is said of a launch that came to something too.
+func (l launch) launched(out *sdk.CreateFleetOutput) (cloud.Instance, error) {
 	for _, f := range out.Instances {
 		if len(f.InstanceIds) == 0 {
 			continue
 		}
 		i := cloud.Instance{
-			ID: f.InstanceIds[0], State: cloud.Pending, Claim: r.Claim, NodePool: r.NodePool, Class: r.Class.Name,
-			InstanceType: model.TypeName(f.InstanceType), CapacityType: r.Offerings[0].CapacityType,
+			ID: f.InstanceIds[0], State: cloud.Pending, Claim: l.Claim, NodePool: l.NodePool, Class: l.Class.Name,
+			InstanceType: model.TypeName(f.InstanceType), CapacityType: l.Offerings[0].CapacityType,
+			Short: l.shortages(out.Errors),
 		}
 		if f.Lifecycle == types.InstanceLifecycleSpot {
 			i.CapacityType = model.Spot
 		}
-		if l := f.LaunchTemplateAndOverrides; l != nil && l.Overrides != nil {
-			i.Zone = aws.ToString(l.Overrides.AvailabilityZone)
-			i.ImageID = aws.ToString(l.Overrides.ImageId)
+		if o := f.LaunchTemplateAndOverrides; o != nil && o.Overrides != nil {
+			i.Zone = aws.ToString(o.Overrides.AvailabilityZone)
+			i.ImageID = aws.ToString(o.Overrides.ImageId)
 			if i.InstanceType == "" {
-				i.InstanceType = model.TypeName(l.Overrides.InstanceType)
+				i.InstanceType = model.TypeName(o.Overrides.InstanceType)
 			}
 			if i.Zone == "" {
-				i.Zone = zoneOf(r.Class, aws.ToString(l.Overrides.SubnetId))
+				i.Zone = zoneOf(l.Class, aws.ToString(o.Overrides.SubnetId))
 			}
 		}
 		if i.Zone == "" {
-			return cloud.Instance{}, fmt.Errorf("launch claim %s: EC2 made %s and did not say in which zone", r.Claim, i.ID)
+			return cloud.Instance{}, fmt.Errorf("launch claim %s: EC2 made %s and did not say in which zone", l.Claim, i.ID)
 		}
 		i.ProviderID = providerID(i.Zone, i.ID)
 		return i, nil
 	}
-	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, fleetError(out.Errors, r.Offerings[0].CapacityType))
+	return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", l.Claim, l.fleetError(out.Errors))
 }
 
 func zoneOf(c cloud.Class, subnet string) string {

@@ -134,13 +134,14 @@ func amount(list model.Amounts, r model.Resource) int64 {
 // launched turns the launch's answer into an event. Shortages are stored at once: plans are checked against them.
 func (x *effects) launched(ctx context.Context, c model.Claim, i cloud.Instance, err error) {
 	if err == nil {
+		x.storeShortages(ctx, i.Short)
 		x.claims.happened(c.ID, lifecycle.Event{Kind: lifecycle.EventLaunched, Instance: x.claims.record(&c, i)})
 		return
 	}
 	e := lifecycle.LaunchFailed(c, err)
 	switch e.Failure {
 	case lifecycle.FailureCapacity:
-		x.storeShortages(ctx, c, err)
+		x.storeShortages(ctx, lifecycle.Shortages(c, err))
 		e.Offerings = x.untried(c)
 	case lifecycle.FailureRefused:
 		x.classes.Refused(c.NodeClass, e.Reason.Message, err)
@@ -155,27 +156,14 @@ func (x *effects) launched(ctx context.Context, c model.Claim, i cloud.Instance,
 	x.claims.happened(c.ID, e)
 }
 
-// storeShortages remembers what EC2 has none of. An error that names no offering is about all that were asked for. Where
-// it can't be stored the term is over.
-func (x *effects) storeShortages(ctx context.Context, c model.Claim, err error) {
-	var named *cloud.CapacityError
-	if !errors.As(err, &named) {
+// storeShortages remembers what EC2 has none of. Where it can't be stored the term is over.
+func (x *effects) storeShortages(ctx context.Context, short []model.Shortage) {
+	if len(short) == 0 {
 		return
 	}
-	shortages := slices.DeleteFunc(slices.Clone(named.Offerings), func(s model.Shortage) bool { return s.InstanceType == "" })
-	if len(shortages) == 0 {
-		for _, o := range c.Offerings {
-			if o.CapacityType == c.Offerings[0].CapacityType {
-				shortages = append(shortages, model.Shortage{InstanceType: o.InstanceType, Zone: o.Zone, CapacityType: o.CapacityType})
-			}
-		}
-	}
 	var b store.Batch
-	for _, s := range shortages {
+	for _, s := range short {
 		s.Until = time.Now().Add(x.cfg.Intervals.Shortage)
-		if s.Message == "" {
-			s.Message = named.Message
-		}
 		b.PutShortages = append(b.PutShortages, s)
 	}
 	if _, err := x.registry.Write(ctx, b); err != nil {

@@ -1,0 +1,147 @@
+package awserror
+
+// exceptions are codes that mean something else where AWS adds certain words.
+var exceptions = []struct {
+	code, words string
+	kind        Kind
+}{
+	// For some seconds EC2 has not heard of an instance profile that IAM has just made, and calls that a bad parameter.
+	{"InvalidParameterValue", "IAM Instance Profile", Later},
+	// A fleet's way to say that a type is not sold in a zone, which for other launches is Unsupported.
+	{"InvalidFleetConfiguration", "not supported in your requested Availability Zone", Capacity},
+	{"InvalidFleetConfig", "not supported in your requested Availability Zone", Capacity},
+}
+
+// codes are those that AWS documents for the calls that Kerf makes, and for all calls.
+var codes = map[string]Kind{
+	// An offering, at this moment.
+	"InsufficientCapacity":                 Capacity,
+	"InsufficientCapacityOnHost":           Capacity,
+	"InsufficientFreeAddressesInSubnet":    Capacity,
+	"InsufficientHostCapacity":             Capacity,
+	"InsufficientInstanceCapacity":         Capacity,
+	"InsufficientReservedInstanceCapacity": Capacity,
+	"ReservationCapacityExceeded":          Capacity,
+	"SpotMaxPriceTooLow":                   Capacity,
+	"UnfulfillableCapacity":                Capacity,
+	"Unsupported":                          Capacity, // the type, in this zone
+	"UnsupportedHostConfiguration":         Capacity,
+
+	// The account's quotas of instances.
+	"InstanceLimitExceeded":                             Quota,
+	"MaxSpotInstanceCountExceeded":                      Quota,
+	"SpotInstanceCountExceeded":                         Quota,
+	"VcpuLimitExceeded":                                 Quota,
+	"MaxFleetCountExceeded":                             Market,
+	"FleetCapacityLimitExceeded":                        Market,
+	"MaxSpotFleetRequestCountLimit":                     Market,
+	"AuthFailure.ServiceLinkedRoleCreationNotPermitted": Market, // no spot until the account has its role
+
+	// Too many calls.
+	"BandwidthLimitExceeded":                 Throttled,
+	"EC2ThrottledException":                  Throttled,
+	"KmsThrottled":                           Throttled,
+	"OverLimit":                              Throttled, // of a queue's messages in flight
+	"PriorRequestNotComplete":                Throttled,
+	"ProvisionedThroughputExceededException": Throttled,
+	"RequestLimitExceeded":                   Throttled,
+	"RequestThrottled":                       Throttled,
+	"RequestThrottledException":              Throttled,
+	"ResourceCountLimitExceeded":             Throttled,
+	"SlowDown":                               Throttled,
+	"ThrottledException":                     Throttled,
+	"Throttling":                             Throttled,
+	"ThrottlingException":                    Throttled,
+	"TooManyRequestsException":               Throttled,
+
+	// AWS's own faults.
+	"InternalError":               Server,
+	"InternalErrorException":      Server,
+	"InternalFailure":             Server,
+	"InternalServerError":         Server,
+	"RequestTimeout":              Server,
+	"RequestTimeoutException":     Server,
+	"ServerException":             Server,
+	"ServerInternal":              Server,
+	"ServiceFailure":              Server,
+	"ServiceUnavailable":          Server,
+	"ServiceUnavailableException": Server,
+	"Unavailable":                 Server,
+
+	// What passes, or ends when something else does.
+	"ConcurrentModification":    Later,
+	"DeleteConflict":            Later,
+	"ExpiredNextTokenException": Later,
+	"IncorrectInstanceState":    Later,
+	"LimitExceeded":             Later,
+	"UnmodifiableEntity":        Later,
+
+	// Launch templates.
+	"InvalidLaunchTemplateId.NotFound":                 Template,
+	"InvalidLaunchTemplateId.VersionNotFound":          Template,
+	"InvalidLaunchTemplateName.NotFoundException":      Template,
+	"InvalidLaunchTemplateName.AlreadyExistsException": Exists,
+
+	// Rights, credentials and the account.
+	"AccessDenied":                Unauthorized,
+	"AccessDeniedException":       Unauthorized,
+	"AccountDisabled":             Unauthorized,
+	"AuthFailure":                 Unauthorized,
+	"Blocked":                     Unauthorized,
+	"ExpiredToken":                Unauthorized,
+	"ExpiredTokenException":       Unauthorized,
+	"IncompleteSignature":         Unauthorized,
+	"InvalidClientTokenId":        Unauthorized,
+	"InvalidSecurity":             Unauthorized,
+	"KmsAccessDenied":             Unauthorized,
+	"KmsDisabled":                 Unauthorized,
+	"KmsInvalidKeyUsage":          Unauthorized,
+	"KmsInvalidState":             Unauthorized,
+	"KmsNotFound":                 Unauthorized,
+	"KmsOptInRequired":            Unauthorized,
+	"MissingAuthenticationToken":  Unauthorized,
+	"NotAuthorized":               Unauthorized,
+	"OptInRequired":               Unauthorized,
+	"PendingVerification":         Unauthorized,
+	"RequestExpired":              Unauthorized, // the clock is wrong
+	"SignatureDoesNotMatch":       Unauthorized,
+	"UnauthorizedOperation":       Unauthorized,
+	"UnrecognizedClientException": Unauthorized,
+
+	// Requests that stay wrong.
+	"BatchEntryIdsNotDistinct":     Invalid,
+	"ClientException":              Invalid,
+	"EmptyBatchRequest":            Invalid,
+	"TagLimitExceeded":             Invalid,
+	"TooManyEntriesInBatchRequest": Invalid,
+	"UnknownParameter":             Invalid,
+	"ValidationError":              Invalid,
+	"ValidationException":          Invalid,
+
+	// What is named and is not there.
+	"AWS.SimpleQueueService.NonExistentQueue": NotFound,
+	"InvalidAMIID.Unavailable":                NotFound,
+	"NoSuchEntity":                            NotFound,
+	"NotFoundException":                       NotFound,
+	"ParameterNotFound":                       NotFound,
+	"ParameterVersionNotFound":                NotFound,
+	"QueueDoesNotExist":                       NotFound,
+	"ResourceNotFoundException":               NotFound,
+
+	"EntityAlreadyExists":         Exists,
+	"IdempotentParameterMismatch": Mismatch,
+}
+
+// families are codes that AWS makes by a pattern: the first that fits counts.
+var families = []struct {
+	prefix, suffix string
+	kind           Kind
+}{
+	{"", ".NotFound", NotFound},
+	{"", ".Duplicate", Exists},
+	{"", "LimitExceeded", Later}, // of volumes, addresses, templates: whatever an instance needs beside itself
+	{"Invalid", "", Invalid},
+	{"Malformed", "", Invalid},
+	{"Missing", "", Invalid},
+	{"Unsupported", "", Invalid},
+}
