@@ -18,7 +18,7 @@ import (
 
 // How long things may take. The first two are those that Karpenter's users are used to.
 const (
-	// LaunchTimeout is how long a claim may wait for its instance.
+	// LaunchTimeout is how long a claim may wait for its instance, the time apart in which its launch waits for others.
 	LaunchTimeout = 5 * time.Minute
 	// RegistrationTimeout is how long an instance may take to join the cluster as a node.
 	RegistrationTimeout = 15 * time.Minute
@@ -36,7 +36,8 @@ const (
 	EventUnspecified EventKind = iota
 	// EventStart: the claim's class is ready and Offerings are what it may be launched as now.
 	EventStart
-	// EventTick: time has passed. For a registered claim, Node is its node, if NodeThere, and Deadline when it is given up.
+	// EventTick: time has passed. Deadline is when a claim that is launching or registered is given up; of the latter Node is the
+	// node, if NodeThere.
 	EventTick
 	// EventLaunched: the launch returned Instance.
 	EventLaunched

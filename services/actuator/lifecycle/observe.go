@@ -34,6 +34,8 @@ type Seen struct {
 	Claims iter.Seq[*model.Claim]
 	// InitializationTimeout is how long the node may take to become Initialized.
 	InitializationTimeout time.Duration
+	// LaunchBy is when a launch is given up; zero for LaunchTimeout after it began.
+	LaunchBy time.Time
 	// Offerings are what a planned claim may be launched as now, and NotReady is why it can't be launched yet.
 	Offerings []model.RankedOffering
 	NotReady  model.Reason
@@ -91,6 +93,8 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 func timeEvent(c model.Claim, s Seen) Event {
 	tick := Event{Kind: EventTick}
 	switch {
+	case c.State == model.ClaimLaunching:
+		tick.Deadline = s.LaunchBy
 	case c.State == model.ClaimRegistered:
 		tick.Deadline = c.StateTime.Add(s.InitializationTimeout)
 		tick.node(s)

@@ -73,8 +73,11 @@ func cancel(c model.Claim, e Event, now time.Time) Result {
 }
 
 // launch asks for the launch again: the token makes the repetition harmless.
-func launch(c model.Claim, _ Event, now time.Time) Result {
-	deadline := c.StateTime.Add(LaunchTimeout)
+func launch(c model.Claim, e Event, now time.Time) Result {
+	deadline := e.Deadline
+	if deadline.IsZero() {
+		deadline = c.StateTime.Add(LaunchTimeout)
+	}
 	if now.Before(deadline) {
 		r := does(c, EffectLaunch)
 		r.Wake = deadline
@@ -86,6 +89,16 @@ func launch(c model.Claim, _ Event, now time.Time) Result {
 	}
 	c.Failure = about(c, model.CodeLaunchTimeout, "%s", message)
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
+}
+
+// LaunchDeadline is when a launch is given up, if a leader that has led since begun has let it wait so long for other launches:
+// what EC2 was not asked for is not late.
+func LaunchDeadline(c *model.Claim, begun time.Time, waited time.Duration) time.Time {
+	since := c.StateTime
+	if begun.After(since) {
+		since = begun
+	}
+	return since.Add(LaunchTimeout + waited)
 }
 
 // launched records the instance, whether the launch returned it or EC2 shows it with the claim's tag.

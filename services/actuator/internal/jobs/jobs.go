@@ -40,6 +40,8 @@ const (
 type Job struct {
 	Key  string
 	Kind Kind
+	// For is what the work is for, where its time in line is of interest: see Pool.Waited. "" where not.
+	For string
 	// Run is called by a worker; Done, if set, by the owner with Run's result.
 	Run  func(context.Context) error
 	Done func(error)
@@ -60,6 +62,15 @@ type Pool struct {
 	results chan func()
 	workers sync.WaitGroup
 	tidied  time.Time
+	// lines are how long the work for something has waited for slots.
+	lines map[string]*line
+}
+
+// line is how long the work for something had waited for slots at the time when it was last asked for and found none; zero
+// once it has begun.
+type line struct {
+	waited time.Duration
+	at     time.Time
 }
 
 // task is what the owner knows of a piece of work: it runs, or when it may run again.
@@ -75,7 +86,7 @@ func New(a *agenda.Agenda, launches, evictions int) *Pool {
 	for kind, n := range map[Kind]int{Launch: launches, Evict: evictions, Kube: kubeWorkers, Open: openWorkers, Other: otherWorkers} {
 		slots[kind] = make(chan struct{}, n)
 	}
-	return &Pool{agenda: a, tasks: map[string]*task{}, slots: slots, results: make(chan func())}
+	return &Pool{agenda: a, tasks: map[string]*task{}, slots: slots, results: make(chan func()), lines: map[string]*line{}}
 }
 
 // Do begins the job, unless the same work goes on, has to wait, or too much of its kind goes on: then a later pass asks
@@ -92,14 +103,45 @@ func (p *Pool) Do(ctx context.Context, j Job) bool {
 	select {
 	case p.slots[j.Kind] <- struct{}{}:
 	default:
+		if j.For != "" {
+			p.stand(j.For)
+		}
 		return false // when the work that holds the slot ends, there is another pass
 	}
+	p.leave(j.For)
 	t.running = true
 	p.Go(func() {
 		err := p.run(ctx, j)
 		p.Hand(ctx, func() { finish(j, t, err) })
 	})
 	return true
+}
+
+// stand notes that the work for something waits for a slot, leave that it does no longer.
+func (p *Pool) stand(what string) {
+	l := p.lines[what]
+	if l == nil {
+		l = &line{}
+		p.lines[what] = l
+	}
+	if !l.at.IsZero() {
+		l.waited += p.agenda.Now().Sub(l.at)
+	}
+	l.at = p.agenda.Now()
+}
+
+func (p *Pool) leave(what string) {
+	if l := p.lines[what]; l != nil {
+		l.at = time.Time{}
+	}
+}
+
+// Waited is how long the work for something has waited for slots. What was not asked for meanwhile has not waited.
+func (p *Pool) Waited(what string) time.Duration {
+	if l := p.lines[what]; l != nil {
+		return l.waited
+	}
+	return 0
 }
 
 // run runs a job in the slot that was taken for it.
@@ -153,8 +195,9 @@ func (p *Pool) Inherit(key, from string) {
 	}
 }
 
-// Forget drops what is remembered of the work whose key ends with suffix.
+// Forget drops what is remembered of the work whose key ends with suffix, and of the work for it.
 func (p *Pool) Forget(suffix string) {
+	delete(p.lines, suffix)
 	for key := range p.tasks {
 		if strings.HasSuffix(key, suffix) {
 			delete(p.tasks, key)

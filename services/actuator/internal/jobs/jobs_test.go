@@ -128,3 +128,35 @@ func TestWorkIsForgottenOnceItIsOver(t *testing.T) {
 		t.Errorf("%d tasks are remembered, want those of no claim", len(p.tasks))
 	}
 }
+
+func TestTheTimeInLineIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a agenda.Agenda
+		p := New(&a, 1, 1)
+		free := make(chan struct{})
+		ask := func(what string) {
+			a.Begin(time.Now())
+			p.Do(t.Context(), Job{Key: "launch/" + what, Kind: Launch, For: "/" + what, Run: func(context.Context) error {
+				<-free
+				return nil
+			}})
+		}
+		ask("a")
+		for range 4 {
+			ask("b")
+			time.Sleep(time.Minute)
+		}
+		close(free)
+		(<-p.Results())()
+		ask("b")
+		(<-p.Results())()
+		if waited := p.Waited("/b"); p.Waited("/a") != 0 || waited != 3*time.Minute {
+			t.Errorf("b has waited for %s, a for %s, want the three minutes in which b was asked for, and none", waited, p.Waited("/a"))
+		}
+		p.Forget("/b")
+		if p.Waited("/b") != 0 {
+			t.Error("what is forgotten has waited")
+		}
+		p.Wait()
+	})
+}

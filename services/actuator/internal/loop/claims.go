@@ -11,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
+	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
@@ -25,7 +26,9 @@ type claims struct {
 	region                string
 	initializationTimeout time.Duration
 
+	begun     time.Time // when this leader did
 	agenda    *agenda.Agenda
+	jobs      *jobs.Pool
 	registry  *registry.Registry
 	cluster   *observed.Cluster
 	instances *observed.Instances
@@ -48,7 +51,7 @@ type claims struct {
 
 func newClaims(t *term) *claims {
 	return &claims{
-		region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, agenda: t.agenda, registry: t.registry,
+		begun: time.Now(), jobs: t.jobs, region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
 		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, attention: newAttention(),
 	}
@@ -114,7 +117,10 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	if c.Disruption != "" {
 		seen.Released = disruption.Released(s.registry.Disruptions[c.Disruption])
 	}
-	if c.State == model.ClaimPlanned {
+	switch c.State {
+	case model.ClaimLaunching: // nothing was asked of EC2 before this leader began, nor while others had all slots
+		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.jobs.Waited("/"+string(c.ID)))
+	case model.ClaimPlanned:
 		seen.NotReady, seen.Offerings = s.notReady(c.NodeClass), s.available(c.Offerings)
 	}
 	return seen

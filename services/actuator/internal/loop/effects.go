@@ -85,7 +85,7 @@ func (x *effects) launch(ctx context.Context, c model.Claim) {
 	x.classes.Launches()
 	var got cloud.Instance
 	x.jobs.Do(ctx, jobs.Job{
-		Key: launchKey(c), Kind: jobs.Launch, First: time.Second, Most: 30 * time.Second,
+		Key: launchKey(c), Kind: jobs.Launch, For: "/" + string(c.ID), First: time.Second, Most: 30 * time.Second,
 		RepeatAfter: time.Minute, // the answer moves the claim on
 		Run: func(ctx context.Context) error {
 			return claimspans.Launched(ctx, x.cfg.Tracer, c, func(ctx context.Context) (err error) {

@@ -52,25 +52,44 @@ func (s *slow) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, err
 	return s.Cloud.Launch(ctx, r)
 }
 
-func TestNothingIsLaunchedThatWasGivenUpInLine(t *testing.T) {
+// TestClaimsInLineAreNotLate launches more claims than go at once, for longer than a launch may take. EC2 was never slow: none
+// fails. What its user deletes meanwhile is not launched.
+func TestClaimsInLineAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		ec2 := &slow{takes: time.Minute}
-		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud, c.Launches = c.Cloud, ec2, 1 }
+		r.cfg = func(c *Config) { ec2.Cloud, c.Cloud, c.Launches = r.ec2, ec2, 1 }
 		r.start()
 		p := model.Plan{ID: "p-1"}
-		for i := range 9 {
-			p.NodeClaims = append(p.NodeClaims, nodeClaim(fmt.Sprintf("c%d", i), "m5.large"))
+		for i := range 12 {
+			p.NodeClaims = append(p.NodeClaims, nodeClaim(fmt.Sprintf("c%02d", i), "m5.large"))
 		}
 		r.accepted(p)
-		time.Sleep(30 * time.Minute)
-		if n := ec2.launched.Load(); n > 6 {
-			t.Errorf("%d launches, though a claim waits for five minutes at most", n)
+		time.Sleep(lifecycle.LaunchTimeout + time.Minute)
+		r.kube.Delete("NodeClaim", "c11")
+		r.stop() // a new leader does not know how long they have waited
+		r.start()
+		for _, w := range p.NodeClaims[:11] {
+			r.reaches(w.ID, model.ClaimInitialized)
 		}
-		for _, w := range p.NodeClaims {
-			if c := r.claim(w.ID); c.State != model.ClaimInitialized && c.State != model.ClaimFailed {
-				t.Errorf("claim %s is %s", c.ID, c.State)
-			}
+		r.reaches("c11", model.ClaimGone)
+		if n := ec2.launched.Load(); n > 12 {
+			t.Errorf("%d launches, want those of eleven claims and one that a leader left", n)
+		}
+	})
+}
+
+func TestALaunchWithoutAnAnswerIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = func(c *Config) { c.Cloud = &tried{Cloud: r.ec2} }
+		r.start()
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large"), nodeClaim("c2", "m5.large")}})
+		begun := time.Now()
+		r.reaches("c1", model.ClaimFailed)
+		r.reaches("c2", model.ClaimFailed)
+		if took := time.Since(begun); took > lifecycle.LaunchTimeout+2*lifecycle.VisibilityDelay {
+			t.Errorf("given up after %s", took)
 		}
 	})
 }
