@@ -31,6 +31,7 @@ func (c *Config) check() error {
 		{"TerminateLatency", int64(c.TerminateLatency)},
 		{"DescribeLag", int64(c.DescribeLag)},
 		{"ProfileLag", int64(c.ProfileLag)},
+		{"TemplateLag", int64(c.TemplateLag)},
 		{"SpotWarning", int64(c.SpotWarning)},
 	} {
 		if d.value < 0 {

@@ -51,6 +51,8 @@ type Config struct {
 	DescribeLag time.Duration
 	// ProfileLag is how long EC2 does not yet know a new instance profile or its role.
 	ProfileLag time.Duration
+	// TemplateLag is how long launches do not yet see a new launch template.
+	TemplateLag time.Duration
 	// TerminatedVisible is how long terminated instances can still be described; zero means an hour.
 	TerminatedVisible time.Duration
 	// SpotWarning is from the interruption warning to the end of the instance; zero means two minutes.

@@ -92,7 +92,7 @@ func (s *Sim) createFleet(f *form) (any, error) {
 func (s *Sim) resolveTemplates(overrides []override) error {
 	for i := range overrides {
 		o := &overrides[i]
-		t, err := s.templateRef(o.templateID, o.templateName)
+		t, err := s.templateForLaunch(o.templateID, o.templateName)
 		if err != nil {
 			return err
 		}

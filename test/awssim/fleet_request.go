@@ -33,6 +33,12 @@ type override struct {
 	hasPriority                           bool
 }
 
+// The limits of one fleet.
+const (
+	maxConfigs   = 50
+	maxOverrides = 300
+)
+
 // readFleet reads all parameters. It looks at nothing but the form.
 func readFleet(f *form) fleetRequest {
 	f.ignore("Context", "TerminateInstancesWithExpiration", "ReplaceUnhealthyInstances", "ExcessCapacityTerminationPolicy",
@@ -52,8 +58,13 @@ func readFleet(f *form) fleetRequest {
 	if u := f.str(p + "TargetCapacityUnitType"); u != "" && u != "units" {
 		f.reject(p+"TargetCapacityUnitType", u)
 	}
-	for _, c := range f.items("LaunchTemplateConfigs") {
+	configs := f.items("LaunchTemplateConfigs")
+	for _, c := range configs {
 		r.overrides = append(r.overrides, readConfig(f, c)...)
+	}
+	if f.bad == nil && (len(configs) > maxConfigs || len(r.overrides) > maxOverrides) {
+		f.bad = fail("InvalidParameterValue", "The request has %d launch template configs and %d overrides; the limits are %d and %d.",
+			len(configs), len(r.overrides), maxConfigs, maxOverrides)
 	}
 	r.settleTargets(f)
 	return r

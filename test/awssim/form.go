@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // form reads the parameters of one Query request and remembers which were asked for, so that a parameter that no one
@@ -141,6 +142,8 @@ func checkTags(tags map[string]string) error {
 			return fail("InvalidParameterValue", "Tag key '%s' must have between 1 and 128 characters.", k)
 		case strings.HasPrefix(strings.ToLower(k), "aws:"):
 			return fail("InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
+		case strings.ContainsFunc(k+v, unicode.IsControl):
+			return fail("InvalidParameterValue", "Tag '%q' contains invalid characters.", k)
 		case len(v) > 256:
 			return fail("InvalidParameterValue", "Tag value of '%s' exceeds 256 characters.", k)
 		}

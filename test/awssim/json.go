@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // jsonAction handles one call of a JSON service. It takes Sim.mu itself.
@@ -55,10 +56,21 @@ func (s *Sim) serveJSON(w http.ResponseWriter, r *http.Request, c jsonCall) {
 		return action.do(ctx, c.body)
 	})
 	if err != nil {
+		if code := queryCode(action.name, err); code != "" {
+			w.Header().Set("X-Amzn-Query-Error", code+";Sender")
+		}
 		writeJSONError(w, contentType, err)
 		return
 	}
 	writeJSON(w, contentType, http.StatusOK, out)
+}
+
+// queryCode is what SQS calls an error since before it spoke JSON, and tells clients in a header; "" where it is the same.
+func queryCode(action string, err error) string {
+	if strings.HasPrefix(action, "sqs:") && asAPIError(err).code == "QueueDoesNotExist" {
+		return "AWS.SimpleQueueService.NonExistentQueue"
+	}
+	return ""
 }
 
 // decode reads a JSON request strictly: a member that no one understands is an error.

@@ -2,6 +2,7 @@ package awssim
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,12 +29,6 @@ type templateData struct {
 	tenancy               string
 	devices               []blockDevice
 	tags                  map[string]map[string]string // by resource type
-}
-
-type blockDevice struct {
-	Name    string `xml:"deviceName"`
-	SizeGiB int64  `xml:"ebs>volumeSize"`
-	Type    string `xml:"ebs>volumeType,omitempty"`
 }
 
 type templateItem struct {
@@ -95,7 +90,7 @@ func checkTemplate(name string, d templateData) error {
 // simulated, stays unread and is refused.
 func readTemplateData(f *form) templateData {
 	const p = "LaunchTemplateData."
-	f.ignore(p+"Monitoring", p+"MetadataOptions", p+"EbsOptimized", p+"KeyName", p+"CreditSpecification",
+	f.ignore(p+"Monitoring", p+"EbsOptimized", p+"KeyName", p+"CreditSpecification",
 		p+"DisableApiStop", p+"DisableApiTermination", p+"InstanceInitiatedShutdownBehavior", p+"MaintenanceOptions",
 		p+"PrivateDnsNameOptions", p+"CpuOptions", p+"EnclaveOptions", p+"NetworkPerformanceOptions")
 	d := templateData{
@@ -111,10 +106,30 @@ func readTemplateData(f *form) templateData {
 	if v := f.str(p + "CapacityReservationSpecification.CapacityReservationPreference"); v == "capacity-reservations-only" {
 		f.reject(p+"CapacityReservationSpecification.CapacityReservationPreference", v)
 	}
+	readMetadata(f, p+"MetadataOptions")
+	groups := len(d.securityGroups) > 0
 	for i, n := range f.items(p + "NetworkInterface") {
+		if groups && f.bad == nil {
+			f.bad = fail("InvalidParameterCombination", "Network interfaces and an instance-level security groups may not be specified on the same request")
+		}
 		readInterface(f, n, i == 0, &d)
 	}
 	return d
+}
+
+// readMetadata checks the metadata options, which change nothing in the simulated world.
+func readMetadata(f *form, p string) {
+	for key, words := range map[string][]string{
+		"HttpEndpoint": {"enabled", "disabled"}, "HttpProtocolIpv6": {"enabled", "disabled"},
+		"HttpTokens": {"optional", "required"}, "InstanceMetadataTags": {"enabled", "disabled"},
+	} {
+		if v := f.str(p + "." + key); v != "" && !slices.Contains(words, v) {
+			f.reject(p+"."+key, v)
+		}
+	}
+	if hops := f.int(p+".HttpPutResponseHopLimit", 1); hops < 1 || hops > 64 {
+		f.reject(p+".HttpPutResponseHopLimit", strconv.FormatInt(hops, 10))
+	}
 }
 
 // readInterface reads one network interface; the first one places the instance.
@@ -132,17 +147,6 @@ func readInterface(f *form, n string, first bool, d *templateData) {
 	default:
 		f.reject(n+".InterfaceType", kind)
 	}
-}
-
-func readDevices(f *form, key string) []blockDevice {
-	var out []blockDevice
-	for _, b := range f.items(key) {
-		f.ignore(b + ".Ebs")
-		out = append(out, blockDevice{
-			Name: f.str(b + ".DeviceName"), SizeGiB: f.int(b+".Ebs.VolumeSize", 0), Type: f.str(b + ".Ebs.VolumeType"),
-		})
-	}
-	return out
 }
 
 // profileRef reads the name of an instance profile given by name or ARN.
@@ -176,21 +180,35 @@ func (s *Sim) templateNamed(name string) *launchTemplate {
 	return nil
 }
 
+// templateForLaunch finds the template as launches see it: for a while after it was made they do not.
+func (s *Sim) templateForLaunch(id, name string) (*launchTemplate, error) {
+	t, err := s.templateRef(id, name)
+	if err == nil && s.clock.Now().Before(t.created.Add(s.cfg.TemplateLag)) {
+		return nil, noTemplate(id, name)
+	}
+	return t, err
+}
+
+func noTemplate(id, name string) error {
+	if id != "" {
+		return fail("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+	}
+	return fail("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+}
+
 // templateRef finds the template that a request names by id or name.
 func (s *Sim) templateRef(id, name string) (*launchTemplate, error) {
-	switch {
-	case (id == "") == (name == ""):
+	if (id == "") == (name == "") {
 		return nil, fail("InvalidParameterCombination", "Exactly one of launch template ID and launch template name must be specified.")
-	case id != "":
-		if t := s.templates[id]; t != nil {
-			return t, nil
-		}
-		return nil, fail("InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
 	}
-	if t := s.templateNamed(name); t != nil {
-		return t, nil
+	t := s.templates[id]
+	if name != "" {
+		t = s.templateNamed(name)
 	}
-	return nil, fail("InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+	if t == nil {
+		return nil, noTemplate(id, name)
+	}
+	return t, nil
 }
 
 func checkVersion(version string) error {

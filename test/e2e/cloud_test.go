@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,10 +21,40 @@ func TestTheAdapterOfAWSKeepsTheContractOfThePort(t *testing.T) {
 	cloudtest.Suite(t, openWorld)
 }
 
-func openWorld(t *testing.T) cloudtest.World {
+// TestLaunchesComeThroughWhatAWSHasNotHeardOfYet is of an AWS that sees templates and profiles only a while after they were
+// made: a launch then made no instance, holds nothing against the class, and works with another token.
+func TestLaunchesComeThroughWhatAWSHasNotHeardOfYet(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	w := openWorldWith(t, func(c *awssim.Config) { c.TemplateLag, c.ProfileLag = 3*time.Second, 8*time.Second })
+	class, err := w.Classes.Resolve(t.Context(), w.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := cloud.Request{
+		Claim: "default-1", NodePool: "default", Class: class, Spec: w.Spec,
+		Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}},
+	}
+	for attempt := range 3 {
+		r.Token = fmt.Sprint("token-", attempt)
+		_, err := w.Cloud.Launch(t.Context(), r)
+		if attempt == 2 && err == nil {
+			return
+		}
+		if !errors.Is(err, cloud.ErrNoInstance) || errors.Is(err, cloud.ErrClassNotReady) || errors.Is(err, cloud.ErrInvalid) {
+			t.Fatalf("attempt %d: error %v, want that no instance was made and nothing is wrong", attempt, err)
+		}
+		w.Advance(5 * time.Second)
+	}
+}
+
+func openWorld(t *testing.T) cloudtest.World { return openWorldWith(t, func(*awssim.Config) {}) }
+
+func openWorldWith(t *testing.T, change func(*awssim.Config)) cloudtest.World {
 	t.Helper()
 	const cluster = "test"
 	cfg := awssim.Default(cluster)
+	change(&cfg)
 	clock := awssim.NewFakeClock(time.Now())
 	cfg.Clock = clock
 	server, err := awssim.Start("127.0.0.1:0", cfg)

@@ -196,6 +196,37 @@ func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 	}
 }
 
+func TestAFleetIsNoLargerThanEC2Takes(t *testing.T) {
+	r := cloud.Request{
+		Class: cloud.Class{
+			Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "a", FreeAddresses: 9}},
+			Images:  []cloud.Image{{ID: "ami-x"}},
+		},
+		MaxPods: map[model.TypeName]int64{},
+	}
+	types := map[string]catalog.Type{}
+	for i := range 400 {
+		name := model.TypeName(fmt.Sprintf("m5.%dxlarge", i))
+		r.Offerings = append(r.Offerings, model.RankedOffering{InstanceType: name, Zone: "a"})
+		r.MaxPods[name] = int64(i % 60)
+		types[string(name)] = catalog.Type{}
+	}
+	groups, err := group(r, types)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overrides, last := 0, 0
+	for _, g := range groups {
+		overrides += len(g.ranked)
+		for _, o := range g.ranked {
+			last = max(last, o.rank)
+		}
+	}
+	if len(groups) != 50 || overrides != 300 || last != 349 { // ten of sixty pod limits are left out
+		t.Errorf("%d templates, %d overrides up to rank %d; want 50, 300, 349", len(groups), overrides, last)
+	}
+}
+
 func TestMicroUSDRoundsUpAndRefusesNonsense(t *testing.T) {
 	for in, want := range map[string]int64{"0.0960000000": 96_000, "0.0000001": 1, "12": 12_000_000} {
 		if got, err := microUSD(in); err != nil || got != want {

@@ -32,11 +32,22 @@ type ranked struct {
 	subnet string
 }
 
+// The limits of one fleet.
+const (
+	maxTemplates = 50
+	maxOverrides = 300
+)
+
 // group sorts the request's offerings by the launch template that they need. Offerings without a subnet or an image are
-// left out; none left is an error, because the class changed under the plan.
+// left out, and those of the lowest rank where they are more than a fleet takes; none left is an error, because the class
+// changed under the plan.
 func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, error) {
 	var groups []templateGroup
+	overrides := 0
 	for rank, o := range r.Offerings {
+		if overrides == maxOverrides {
+			break
+		}
 		t, ok := byName[string(o.InstanceType)]
 		if !ok {
 			continue
@@ -52,10 +63,14 @@ func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, er
 		i := slices.IndexFunc(groups, func(g templateGroup) bool {
 			return g.image.ID == image.ID && g.maxPods == r.MaxPods[o.InstanceType]
 		})
+		if i < 0 && len(groups) == maxTemplates {
+			continue
+		}
 		if i < 0 {
 			groups = append(groups, templateGroup{image: image, maxPods: r.MaxPods[o.InstanceType]})
 			i = len(groups) - 1
 		}
+		overrides++
 		groups[i].ranked = append(groups[i].ranked, ranked{RankedOffering: o, rank: rank, subnet: subnet})
 	}
 	if len(groups) == 0 {
