@@ -97,8 +97,9 @@ type Pod struct {
 	// DoNotDisrupt pods are not evicted before the drain's deadline. Until is when that ends; zero means never.
 	DoNotDisrupt      bool
 	DoNotDisruptUntil time.Time
-	Owned             bool // a controller will make it again
-	Ready             bool // it serves
+	Owned             bool      // a controller will make it again
+	Ready             bool      // it serves
+	StartTime         time.Time // zero before the kubelet has it
 	DeletionTime      time.Time
 	GracePeriod       time.Duration
 	// Size is that of model.Amounts.Size, of what it requests.
@@ -156,6 +157,8 @@ type Publication struct {
 	Pools   []PoolStatus
 	Classes []ClassStatus
 	Events  []Event
+	// Consolidatable are those of Claims whose nodes have been quiet for long enough to be consolidated.
+	Consolidatable map[model.ClaimID]bool
 	// ForgetClaims are claims whose NodeClaim object should go (its finalizer is removed).
 	ForgetClaims []model.ClaimID
 	// ForgetClasses are classes whose finalizer should be removed.
@@ -168,6 +171,14 @@ type PoolStatus struct {
 	Resources model.Amounts // sum over its nodes, "nodes" included
 	Hash      string
 	NotReady  model.Reason
+	// Registration is whether the last launches became nodes.
+	Registration Registration
+}
+
+// Registration is whether launches become nodes. Where nothing is known of late, what was said before stands.
+type Registration struct {
+	Known, Healthy bool
+	Message        string // why not
 }
 
 // ClassStatus is the status of an EC2NodeClass.

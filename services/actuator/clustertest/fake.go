@@ -331,7 +331,7 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 	}
 	var errs []error
 	for _, c := range p.Claims {
-		errs = append(errs, f.publishClaim(c))
+		errs = append(errs, f.publishClaim(c, p.Consolidatable[c.ID]))
 	}
 	for _, id := range p.ForgetClaims {
 		f.remove(key{kindClaim, string(id)})
@@ -352,7 +352,7 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 	return errors.Join(errs...)
 }
 
-func (f *Fake) publishClaim(c model.Claim) error {
+func (f *Fake) publishClaim(c model.Claim, consolidatable bool) error {
 	k := key{kindClaim, string(c.ID)}
 	if problems := validation.IsDNS1123Subdomain(k.name); len(problems) > 0 {
 		return fmt.Errorf("publish claim %s: metadata.name: %s", c.ID, problems[0])
@@ -362,7 +362,7 @@ func (f *Fake) publishClaim(c model.Claim) error {
 		f.born(o)
 		f.objects[k] = o
 	}
-	f.write(k, func(o *unstructured.Unstructured) { objects.SetClaim(o, c, f.now()) })
+	f.write(k, func(o *unstructured.Unstructured) { objects.SetClaim(o, c, consolidatable, f.now()) })
 	return nil
 }
 

@@ -143,6 +143,24 @@ func testRollback(t *testing.T, w World) {
 	}
 }
 
+func testQuiet(t *testing.T, w World) {
+	c := launched(w.claim())
+	c.State, c.Reached, c.Node = model.ClaimInitialized, model.ClaimInitialized, model.NodeName(w.Name)
+	since := ""
+	for i, quiet := range []bool{false, true, true, false} {
+		w.publish(t, cluster.Publication{Claims: []model.Claim{c}, Consolidatable: map[model.ClaimID]bool{c.ID: quiet}})
+		got := conditionOf(t, w.object(t, "NodeClaim", string(c.ID)), "Consolidatable")
+		if (got.status == "True") != quiet {
+			t.Errorf("%d: %+v, want %t", i, got, quiet)
+		}
+		if i == 2 && got.since != since {
+			t.Errorf("quiet since %s, want %s", got.since, since)
+		}
+		since = got.since
+		w.Advance(time.Minute)
+	}
+}
+
 func testForget(t *testing.T, w World) {
 	c := w.claim()
 	w.mirror(t, c)

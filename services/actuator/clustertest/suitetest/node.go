@@ -57,6 +57,10 @@ spec:
 		got := *n
 		got.CreateTime, got.Annotations, got.Conditions = time.Time{}, nil, nil // others' as well
 		got.UID = ""
+		got.Pods = slices.Clone(n.Pods)
+		for i := range got.Pods { // a kubelet's word
+			got.Pods[i].StartTime = time.Time{}
+		}
 		if !slices.ContainsFunc(n.Conditions, func(c model.NodeCondition) bool {
 			return c.Type == "Ready" && c.Status == "True" && !c.TransitionTime.IsZero()
 		}) {

@@ -93,6 +93,31 @@ func testPoolStatus(t *testing.T, w World) {
 	}
 }
 
+func testRegistration(t *testing.T, w World) {
+	w.apply(t, poolManifest)
+	w.until(t, "the pool", func(s cluster.State) bool { return poolOf(s, w.Name) != nil })
+	for i, step := range []struct {
+		last         cluster.Registration
+		status, text string
+	}{
+		{cluster.Registration{}, "Unknown", ""},
+		{cluster.Registration{Known: true, Message: "they did not join"}, "False", "they did not join"},
+		{cluster.Registration{}, "False", "they did not join"}, // nothing more is known
+		{cluster.Registration{Known: true, Healthy: true}, "True", ""},
+	} {
+		w.publish(t, cluster.Publication{Pools: []cluster.PoolStatus{{
+			Name: model.PoolName(w.Name), Resources: model.Amounts{{Resource: "nodes"}}, Registration: step.last,
+		}}})
+		o := w.object(t, "NodePool", w.Name)
+		if got := conditionOf(t, o, "NodeRegistrationHealthy"); got.status != step.status || got.message != step.text {
+			t.Errorf("%d: %+v, want %s %q", i, got, step.status, step.text)
+		}
+		if got := conditionOf(t, o, "Ready"); got.status != "True" {
+			t.Errorf("%d: Ready is %+v, which it does not depend on", i, got)
+		}
+	}
+}
+
 func testClassStatus(t *testing.T, w World) {
 	w.apply(t, classManifest)
 	w.until(t, "the class", func(s cluster.State) bool { return classOf(s, w.Name) != nil })

@@ -72,6 +72,8 @@ func Run(t *testing.T, open func(t *testing.T) World) {
 		"what is right already is not written":                            testUnchanged,
 		"the last publication is what stays":                              testChangeBack,
 		"a disruption that was rolled back leaves no trace":               testRollback,
+		"a claim says that its node is quiet, while it is":                testQuiet,
+		"a pool says whether launches become nodes":                       testRegistration,
 		"a claim's object goes when it is forgotten":                      testForget,
 		"a user's deletion of a claim waits for Kerf":                     testDeletedClaim,
 		"a pool shows what it has and why it is not ready":                testPoolStatus,

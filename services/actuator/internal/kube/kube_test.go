@@ -185,7 +185,7 @@ func TestNodesAndPodsBecomeValues(t *testing.T) {
 	if len(s.Nodes) != 1 || !s.Nodes[0].Ready || s.Nodes[0].ProviderID != "aws:///a/i-1" {
 		t.Fatalf("nodes %+v", s.Nodes)
 	}
-	base := cluster.Pod{Namespace: "default", UID: "u", GracePeriod: 30 * time.Second}
+	base := cluster.Pod{Namespace: "default", UID: "u", StartTime: started.Time, GracePeriod: 30 * time.Second}
 	want := []cluster.Pod{base, base, base, base}
 	want[0].Name, want[0].Daemon, want[0].Owned, want[0].ToleratesDisrupted = "a-daemon", true, true, true
 	want[1].Name, want[1].DoNotDisrupt = "b-alone", true

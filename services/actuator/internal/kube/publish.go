@@ -29,7 +29,7 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 		}
 	}
 	for _, c := range p.Claims {
-		note("claim", string(c.ID), k.publishClaim(ctx, c))
+		note("claim", string(c.ID), k.publishClaim(ctx, c, p.Consolidatable[c.ID]))
 	}
 	for _, id := range p.ForgetClaims {
 		note("end of claim", string(id), k.forget(ctx, id))
@@ -49,7 +49,7 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 	return errors.Join(errs...)
 }
 
-func (k *Kube) publishClaim(ctx context.Context, c model.Claim) error {
+func (k *Kube) publishClaim(ctx context.Context, c model.Claim, consolidatable bool) error {
 	current, err := get(k.claims, string(c.ID))
 	if err != nil {
 		return err
@@ -61,7 +61,9 @@ func (k *Kube) publishClaim(ctx context.Context, c model.Claim) error {
 	}
 
 	// The status is written at once: a reader that sees the claim should see how far it is.
-	return k.edit(ctx, objects.Claims(), string(c.ID), current, func(o *unstructured.Unstructured) { objects.SetClaim(o, c, k.now()) })
+	return k.edit(ctx, objects.Claims(), string(c.ID), current, func(o *unstructured.Unstructured) {
+		objects.SetClaim(o, c, consolidatable, k.now())
+	})
 }
 
 // createClaim makes the claim's object; nil if it is there already, unknown to the cache.

@@ -11,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
+	"github.com/kerf-dev/kerf/services/actuator/internal/statuses"
 	"github.com/kerf-dev/kerf/services/actuator/inventory"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -45,15 +46,20 @@ func (t *term) inventory() *inventory.Inventory {
 }
 
 // made is what a view is made of, as counters of changes.
-type made struct{ writes, policy, objects, classes int }
+type made struct{ writes, policy, objects, classes, quiet int }
 
 // publish shows Kubernetes' users what they do not see yet.
 func (t *term) publish(ctx context.Context) {
-	of := made{t.registry.Writes(), t.cluster.Policy(), t.cluster.Objects(), t.classes.Version()}
+	of := made{t.registry.Writes(), t.cluster.Policy(), t.cluster.Objects(), t.classes.Version(), 0}
+	t.quiet.Update(t.agenda, t.cluster, t.registry.Sorted(), of)
+	of.quiet = t.quiet.Version()
 	if !t.cluster.Known || !t.ready || !t.outbox.Due(of) {
 		return
 	}
-	v := outbox.View{Claims: t.registry.Sorted(), Objects: t.cluster.ClaimObjects, Pools: t.poolStatuses()}
+	v := outbox.View{
+		Claims: t.registry.Sorted(), Consolidatable: t.quiet.Consolidatable(), Objects: t.cluster.ClaimObjects,
+		Pools: statuses.Pools(t.cluster.Pools, t.registry.Sorted(), t.classes.Get),
+	}
 	for name, c := range t.classes.All() {
 		switch {
 		case !c.Leaving:
@@ -69,49 +75,6 @@ func (t *term) publish(ctx context.Context) {
 			}
 		}
 	})
-}
-
-// poolStatuses sums what each pool's instances have.
-func (t *term) poolStatuses() []cluster.PoolStatus {
-	sums := map[model.PoolName]map[model.Resource]int64{}
-	for _, c := range t.registry.Claims {
-		if c.State < model.ClaimLaunched || c.State.Ended() {
-			continue
-		}
-		if sums[c.NodePool] == nil {
-			sums[c.NodePool] = map[model.Resource]int64{}
-		}
-		sums[c.NodePool][model.Nodes]++
-		for _, a := range c.Capacity {
-			sums[c.NodePool][a.Resource] += a.Value
-		}
-	}
-	var out []cluster.PoolStatus
-	for _, pool := range t.cluster.Pools {
-		s := cluster.PoolStatus{Name: pool.Name, Hash: pool.Hash, NotReady: t.poolNotReady(pool)}
-		for _, r := range slices.Sorted(maps.Keys(sums[pool.Name])) {
-			s.Resources = append(s.Resources, model.Amount{Resource: r, Value: sums[pool.Name][r]})
-		}
-		if len(s.Resources) == 0 {
-			s.Resources = model.Amounts{{Resource: model.Nodes}}
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-func (t *term) poolNotReady(pool cluster.Pool) model.Reason {
-	if !pool.NotReady.OK() {
-		return pool.NotReady
-	}
-	if c := t.classes.Get(pool.NodeClass); c != nil {
-		return c.NotReady()
-	}
-	return model.Reason{
-		Code: model.CodeNodeClassNotFound, Subject: "nodepool/" + string(pool.Name),
-		Message: "EC2NodeClass \"" + string(pool.NodeClass) + "\" does not exist",
-		Remedy:  "create it, or correct spec.template.spec.nodeClassRef.name of NodePool " + string(pool.Name),
-	}
 }
 
 // releaseNodes takes Kerf's finalizer off nodes that their user deletes and that no claim looks after any more.

@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
+	"github.com/kerf-dev/kerf/services/actuator/internal/statuses"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -48,6 +49,7 @@ type term struct {
 	market    *market.Market
 	classes   *market.Classes
 	outbox    *outbox.Outbox
+	quiet     statuses.Quiet
 
 	claims      *claims
 	nominations *nominating.Nominations

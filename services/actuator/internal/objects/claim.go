@@ -11,6 +11,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. Its spec never changes: the API server forbids it.
@@ -72,8 +73,9 @@ func claimLabels(c model.Claim) map[string]string {
 	return out
 }
 
-// SetClaim brings a claim's object to what the claim is now: labels, finalizer and status.
-func SetClaim(o *unstructured.Unstructured, c model.Claim, now time.Time) {
+// SetClaim brings a claim's object to what the claim is now: labels, finalizer and status. Consolidatable is whether its node has
+// been quiet for long enough.
+func SetClaim(o *unstructured.Unstructured, c model.Claim, consolidatable bool, now time.Time) {
 	o.SetLabels(merged(o.GetLabels(), claimLabels(c)))
 	setFinalizer(o, Finalizer)
 	status := statusOf(o)
@@ -92,6 +94,11 @@ func SetClaim(o *unstructured.Unstructured, c model.Claim, now time.Time) {
 		status["allocatable"] = quantities(c.Allocatable)
 	}
 	setProgress(o, c, now)
+	if consolidatable {
+		setCondition(o, now, condition{kind: karpenterv1.ConditionConsolidatable, holds: true})
+	} else {
+		dropCondition(o, karpenterv1.ConditionConsolidatable)
+	}
 	setEnd(o, c, now)
 }
 

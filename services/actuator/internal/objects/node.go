@@ -77,6 +77,9 @@ func Pod(p *corev1.Pod) cluster.Pod {
 			out.Ready = c.Status == corev1.ConditionTrue
 		}
 	}
+	if p.Status.StartTime != nil {
+		out.StartTime = p.Status.StartTime.Time
+	}
 	if p.DeletionTimestamp != nil {
 		out.DeletionTime = p.DeletionTimestamp.Time
 	}

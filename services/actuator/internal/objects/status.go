@@ -12,19 +12,24 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
 // condition is one line of an object's status.
 type condition struct {
 	kind            string
 	holds           bool
+	unknown         bool // then holds says nothing
 	reason, message string
 }
 
 // setCondition writes one condition; the transition time moves only when the status does.
 func setCondition(o *unstructured.Unstructured, now time.Time, c condition) {
 	status := "False"
-	if c.holds {
+	switch {
+	case c.unknown:
+		status = "Unknown"
+	case c.holds:
 		status = "True"
 	}
 	if c.reason == "" {
@@ -87,7 +92,7 @@ func SetPool(o *unstructured.Unstructured, s cluster.PoolStatus, now time.Time) 
 	invalid := s.NotReady.Code == model.CodeNodePoolInvalid
 	why := condition{kind: "ValidationSucceeded", holds: !invalid}
 	if invalid {
-		why.reason, why.message = "NodePoolInvalid", s.NotReady.Message
+		why.reason, why.message = karpenterv1.ReasonNodePoolValidationFailed, s.NotReady.Message
 	}
 	setCondition(o, now, why)
 	if invalid { // its class was not looked for
@@ -95,7 +100,30 @@ func SetPool(o *unstructured.Unstructured, s cluster.PoolStatus, now time.Time) 
 	} else {
 		setCondition(o, now, condition{kind: "NodeClassReady", holds: s.NotReady.OK(), reason: reasonWord(s.NotReady), message: s.NotReady.Message})
 	}
+	setRegistration(o, s.Registration, now)
 	setReady(o, s.NotReady, now)
+}
+
+// setRegistration says whether launches become nodes. Where nothing is known, what was said of the same spec stands.
+func setRegistration(o *unstructured.Unstructured, r cluster.Registration, now time.Time) {
+	c := condition{kind: karpenterv1.ConditionNodeRegistrationHealthy, holds: r.Healthy, message: r.Message}
+	switch {
+	case !r.Known && said(o, c.kind):
+		return
+	case !r.Known:
+		c.unknown, c.reason = true, "AwaitingReconciliation"
+	case !r.Healthy:
+		c.reason = "RegistrationFailed"
+	}
+	setCondition(o, now, c)
+}
+
+// said says whether a condition was written of the object's spec as it is.
+func said(o *unstructured.Unstructured, kind string) bool {
+	return slices.ContainsFunc(conditions(o), func(c any) bool {
+		m, ok := c.(map[string]any)
+		return ok && m["type"] == kind && m["observedGeneration"] == o.GetGeneration()
+	})
 }
 
 // SetClass writes a class's status into its object, and what Kerf needs on the object to keep it until its claims are
@@ -132,8 +160,11 @@ func statusOf(o *unstructured.Unstructured) map[string]any {
 }
 
 func reasonWord(r model.Reason) string {
-	if (r == model.Reason{}) {
+	switch {
+	case r == model.Reason{}:
 		return ""
+	case r.Code == model.CodeNodeClassNotFound:
+		return karpenterv1.ReasonNodeClassNotFound
 	}
 	return "NotReady"
 }

@@ -32,7 +32,7 @@ type Outbox struct {
 	log    *slog.Logger
 
 	// claims, pools and classes are as they were published last; those that are no more are not among them.
-	claims  map[model.ClaimID]*model.Claim
+	claims  map[model.ClaimID]shown
 	pools   map[model.PoolName]cluster.PoolStatus
 	classes map[model.NodeClassName]cluster.ClassStatus
 	// publishedAt is when the last publication ended, with or without success.
@@ -50,11 +50,19 @@ type Outbox struct {
 	kept map[model.ClaimID]model.Code
 }
 
+// shown is a claim as users see it.
+type shown struct {
+	claim          *model.Claim
+	consolidatable bool
+}
+
 // View is what users should see.
 type View struct {
 	// Claims are all claims, sorted by id; Objects are the claims whose objects are there.
 	Claims  []*model.Claim
 	Objects []model.ClaimID
+	// Consolidatable are the claims whose nodes have been quiet for long enough.
+	Consolidatable map[model.ClaimID]bool
 	// Pools and Classes are all but the classes that are being deleted. ForgetClasses are those of the latter whose
 	// finalizer may go.
 	Pools         []cluster.PoolStatus
@@ -65,7 +73,7 @@ type View struct {
 // New makes an outbox of one who has shown nothing yet.
 func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *Outbox {
 	return &Outbox{
-		kube: k, agenda: a, jobs: j, log: log, claims: map[model.ClaimID]*model.Claim{}, pools: map[model.PoolName]cluster.PoolStatus{},
+		kube: k, agenda: a, jobs: j, log: log, claims: map[model.ClaimID]shown{}, pools: map[model.PoolName]cluster.PoolStatus{},
 		classes: map[model.NodeClassName]cluster.ClassStatus{}, failures: map[model.ClaimID]string{},
 		kept: map[model.ClaimID]model.Code{},
 	}
@@ -104,7 +112,7 @@ func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.
 				o.classes[s.Name] = s
 			}
 			for _, c := range claims {
-				o.claims[c.ID] = c
+				o.claims[c.ID] = shown{c, p.Consolidatable[c.ID]}
 			}
 			o.events = o.events[min(len(p.Events), len(o.events)):]
 			done(p)
@@ -114,16 +122,20 @@ func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.
 
 // news is the part of a view that users do not see yet, and the view's claims in it.
 func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
-	p := cluster.Publication{Events: slices.Clone(o.events), ForgetClasses: v.ForgetClasses}
+	p := cluster.Publication{Events: slices.Clone(o.events), ForgetClasses: v.ForgetClasses, Consolidatable: v.Consolidatable}
 	var claims []*model.Claim
+	quiet := 0
 	for _, c := range v.Claims {
 		_, object := slices.BinarySearch(v.Objects, c.ID)
-		switch shown := o.claims[c.ID]; {
+		switch was := o.claims[c.ID]; {
 		case c.State.Ended():
 			if object {
 				p.ForgetClaims = append(p.ForgetClaims, c.ID)
 			}
-		case shown == nil || shown != c && !reflect.DeepEqual(*shown, *c), !object && o.agenda.Now().Sub(o.publishedAt) > republish:
+		case was.claim == nil || was.claim != c && !reflect.DeepEqual(*was.claim, *c), !object && o.agenda.Now().Sub(o.publishedAt) > republish:
+			p.Claims, claims = append(p.Claims, *c), append(claims, c)
+		case was.consolidatable != v.Consolidatable[c.ID] && quiet < maxHints: // the others are in the next publication
+			quiet++
 			p.Claims, claims = append(p.Claims, *c), append(claims, c)
 		}
 	}

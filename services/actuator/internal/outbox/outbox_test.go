@@ -94,6 +94,32 @@ func TestOnlyWhatIsNewIsPublished(t *testing.T) {
 	}
 }
 
+func TestQuietNodesMakeWayForWhatHappens(t *testing.T) {
+	r := newRig()
+	v := View{Consolidatable: map[model.ClaimID]bool{}}
+	for i := range 10 * maxHints {
+		id := model.ClaimID(fmt.Sprintf("c%03d", i))
+		v.Claims, v.Objects = append(v.Claims, &model.Claim{ID: id, State: model.ClaimInitialized}), append(v.Objects, id)
+		v.Consolidatable[id] = true
+	}
+	r.publish(t, v)
+	if p := r.publish(t, v); len(p.Claims) != 0 {
+		t.Fatalf("%d claims again", len(p.Claims))
+	}
+	v.Consolidatable = nil
+	last := len(v.Claims) - 1
+	v.Claims[last] = &model.Claim{ID: v.Claims[last].ID, State: model.ClaimDraining}
+	if p := r.publish(t, v); len(p.Claims) != maxHints+1 || p.Claims[maxHints].State != model.ClaimDraining {
+		t.Errorf("%d claims, want %d and the one that drains", len(p.Claims), maxHints)
+	}
+	for range 9 {
+		r.publish(t, v)
+	}
+	if p := r.publish(t, v); len(p.Claims) != 0 {
+		t.Errorf("%d claims are left, want all to be published", len(p.Claims))
+	}
+}
+
 func TestEventsOfAClaim(t *testing.T) {
 	r := newRig()
 	waits := model.Reason{Code: model.CodeDrainBlocked, Message: "pod default/web must not be disrupted"}
