@@ -35,6 +35,8 @@ type Classes interface {
 	// Resolve finds what the class selects and makes the instance profile if it is Kerf's to make. A class that can't
 	// launch comes back with NotReady set and no error; an error means that AWS could not be asked.
 	Resolve(ctx context.Context, s ClassSpec) (Class, error)
+	// Look finds the same and makes nothing, for those who do not lead: a class whose profile is still to be made is not ready.
+	Look(ctx context.Context, s ClassSpec) (Class, error)
 	// Release deletes what was made for the class: launch templates, and its instance profile. Idempotent.
 	Release(ctx context.Context, class model.NodeClassName) error
 	// Sweep deletes launch templates of the cluster that no launch used for the given time. It returns their names.

@@ -253,6 +253,11 @@ func (f *Fake) published() string {
 	return f.image
 }
 
+// Look implements cloud.Classes.
+func (f *Fake) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	return f.Resolve(ctx, s)
+}
+
 // Release implements cloud.Classes.
 func (f *Fake) Release(_ context.Context, class model.NodeClassName) error {
 	f.mu.Lock()

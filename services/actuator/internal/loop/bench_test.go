@@ -74,7 +74,11 @@ func benchmarkPass(b *testing.B, event func(*testing.B, *term, *cluster.State, i
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := newTerm(l.cfg, &l.hub, term, &handle{})
+	t := newTerm(l.cfg, &l.hub)
+	if err := t.registry.Load(b.Context(), term.Fence); err != nil {
+		b.Fatal(err)
+	}
+	t.classes.Lead()
 	t.nominations.Begin(b.Context())
 	for !t.ready || !t.market.Known() {
 		if err := t.pass(b.Context()); err != nil {

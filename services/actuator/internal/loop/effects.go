@@ -77,7 +77,7 @@ func (x *effects) token(c model.Claim) string {
 
 func (x *effects) launch(ctx context.Context, c model.Claim) {
 	class := x.classes.Get(c.NodeClass)
-	if class == nil || !class.NotReady().OK() || x.instances.Listed.IsZero() {
+	if class == nil || !class.NotReady().OK() || x.instances.AskedAt(c.ID).IsZero() {
 		x.agenda.Wake(x.agenda.Now().Add(time.Second)) // the launch timeout sees to it that this ends
 		return
 	}

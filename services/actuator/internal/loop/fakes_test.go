@@ -506,6 +506,10 @@ func (p process) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, e
 	return p.rig.ec2.Resolve(ctx, s)
 }
 
+func (p process) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
+	return p.rig.ec2.Look(ctx, s)
+}
+
 func (p process) Release(ctx context.Context, class model.NodeClassName) error {
 	return p.crash.call(ctx, func() error { return p.rig.ec2.Release(ctx, class) })
 }

@@ -152,16 +152,9 @@ func New(c Config) (*Loop, error) {
 // when it returns.
 func (l *Loop) Run(ctx context.Context) error {
 	for {
-		won, err := l.cfg.Election.Campaign(ctx, l.cfg.Name)
-		if err != nil {
-			return ctxError(ctx, fmt.Errorf("campaign: %w", err))
+		if err := l.serve(ctx); err != nil {
+			return ctxError(ctx, err)
 		}
-		l.cfg.Log.InfoContext(ctx, "leading", "fence", won.Fence.Revision)
-		err = l.lead(ctx, won)
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was asked to stop
-		}
-		l.cfg.Log.WarnContext(ctx, "leading no longer", "fence", won.Fence.Revision, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -178,30 +171,36 @@ func ctxError(ctx context.Context, err error) error {
 	return nil
 }
 
-// lead runs one term and gives it up, whatever ended it.
-func (l *Loop) lead(ctx context.Context, won store.Term) error {
-	defer func() {
-		resigning, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignTimeout)
-		defer cancel()
-		if err := won.Resign(resigning); err != nil {
-			l.cfg.Log.WarnContext(ctx, "resign", "error", err)
-		}
-	}()
-	h := &handle{requests: make(chan func(*term)), done: make(chan struct{})}
-	l.setLeading(h)
-	defer func() {
-		l.setLeading(nil)
-		close(h.done)
-		l.hub.end()
-	}()
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	t := newTerm(l.cfg, &l.hub, won, h)
-	err := t.run(ctx)
-	cancel(errTermOver)
-	t.jobs.Wait()
-	return err
+// serve stands by until this candidate is elected, leads, and gives the term up, whatever ended it. Only a campaign that failed is
+// an error.
+func (l *Loop) serve(parent context.Context) error {
+	ctx, cancel := context.WithCancelCause(parent)
+	t := newTerm(l.cfg, &l.hub)
+	end := func() {
+		cancel(errTermOver)
+		t.jobs.Wait()
+	}
+	won, err := t.standBy(ctx)
+	if err != nil {
+		end()
+		return fmt.Errorf("campaign: %w", err)
+	}
+	l.cfg.Log.InfoContext(ctx, "leading", "fence", won.Fence.Revision)
+	l.setLeading(t.calls)
+	err = t.run(ctx, won)
+	l.setLeading(nil)
+	close(t.calls.done)
+	l.hub.end() // those who follow look for another leader while the work of this one ends
+	end()
+	resigning, stop := context.WithTimeout(context.WithoutCancel(parent), resignTimeout)
+	defer stop()
+	if err := won.Resign(resigning); err != nil {
+		l.cfg.Log.WarnContext(parent, "resign", "error", err)
+	}
+	if parent.Err() == nil {
+		l.cfg.Log.WarnContext(parent, "leading no longer", "fence", won.Fence.Revision, "error", err)
+	}
+	return nil
 }
 
 var errTermOver = errors.New("the term is over")

@@ -18,6 +18,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
+	"github.com/kerf-dev/kerf/services/actuator/internal/standby"
 	"github.com/kerf-dev/kerf/services/actuator/internal/statuses"
 	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/store"
@@ -32,13 +33,14 @@ const (
 	idleWake = 30 * time.Second
 )
 
-// term is one leadership: it makes passes until it ends. All of it, and all that its parts hold, belongs to the goroutine
+// term is one candidacy and the leadership that comes of it: it stands by, and then makes passes until it ends. All of it, and all that its parts hold, belongs to the goroutine
 // that runs run; workers hand their results back to that.
 type term struct {
 	cfg Config
 	hub *hub
 	// lost is closed when the leadership is no longer certain.
-	lost  <-chan struct{}
+	lost <-chan struct{}
+	// calls are what callers ask of the leader.
 	calls *handle
 
 	agenda    *agenda.Agenda
@@ -62,11 +64,11 @@ type term struct {
 	ready bool
 }
 
-func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
-	t := &term{hub: h, lost: lead.Lost, calls: calls, agenda: &agenda.Agenda{}}
+func newTerm(c Config, h *hub) *term {
+	t := &term{hub: h, calls: &handle{requests: make(chan func(*term)), done: make(chan struct{})}, agenda: &agenda.Agenda{}}
 	t.agenda.Change()
 	t.jobs = jobs.New(t.agenda, c.Launches, c.Evictions)
-	t.registry = registry.New(c.Store, lead.Fence, t.agenda)
+	t.registry = registry.New(c.Store, t.agenda)
 	leads := t.registry.Leads
 	c.Cloud, c.Classes, c.Kube = fenced.Cloud(c.Cloud, leads), fenced.Classes(c.Classes, leads), fenced.Cluster(c.Kube, leads)
 	t.cfg = c
@@ -92,11 +94,27 @@ func newTerm(c Config, h *hub, lead store.Term, calls *handle) *term {
 
 var errLeaseLost = errors.New("the lease is lost")
 
+// standBy campaigns, and keeps up meanwhile with what a leader has to know of AWS before it takes plans.
+func (t *term) standBy(ctx context.Context) (won store.Term, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		won, err = t.cfg.Election.Campaign(ctx, t.cfg.Name)
+	}()
+	standby.Parts{
+		Agenda: t.agenda, Jobs: t.jobs, Cluster: t.cluster, Instances: t.instances, Market: t.market, Classes: t.classes,
+	}.KeepUp(ctx, done)
+	return won, err
+}
+
 // run leads until ctx ends, the term is lost or a write fails.
-func (t *term) run(ctx context.Context) error {
-	if err := t.registry.Load(ctx); err != nil {
+func (t *term) run(ctx context.Context, won store.Term) error {
+	t.lost = won.Lost
+	if err := t.registry.Load(ctx, won.Fence); err != nil {
 		return err
 	}
+	t.instances.Lead(t.registry.Claims)
+	t.classes.Lead()
 	t.nominations.Begin(ctx)
 	t.inbox.receive(ctx)
 	for {

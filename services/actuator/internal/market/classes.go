@@ -30,6 +30,8 @@ type Classes struct {
 	// catalogues are by the id of their settings, of the types of shapedAt.
 	catalogues map[model.CatalogID]*catalogue
 	shapedAt   time.Time
+	// leads says that this candidate leads: before, it looks and changes nothing in AWS.
+	leads bool
 	// unswept says that launch templates may be there that no claim needs.
 	unswept bool
 	version int
@@ -38,6 +40,14 @@ type Classes struct {
 // NewClasses makes an empty set of classes, whose shapes are those of the market's types.
 func NewClasses(m *Market) *Classes {
 	return &Classes{cfg: m.cfg, market: m, byName: map[model.NodeClassName]*Class{}, catalogues: map[model.CatalogID]*catalogue{}, unswept: true}
+}
+
+// Lead lets the classes be resolved as a leader does, from the next Refresh on. What was seen before holds meanwhile.
+func (s *Classes) Lead() {
+	s.leads = true
+	for _, c := range s.byName {
+		c.due = true
+	}
 }
 
 // Get returns a class; nil when there is none of the name.
@@ -94,7 +104,7 @@ func (s *Classes) Refresh(ctx context.Context, objects []cluster.Class, needed f
 		switch {
 		case !c.Leaving: // what its spec has become does not matter any more
 			s.resolve(ctx, c)
-		case !c.Released && !needed(name):
+		case s.leads && !c.Released && !needed(name):
 			s.release(ctx, c)
 		}
 	}
@@ -162,17 +172,21 @@ func (s *Classes) resolve(ctx context.Context, c *Class) {
 	if !c.due && !c.resolvedAt.IsZero() && !s.cfg.Agenda.Due(c.resolvedAt.Add(every)) {
 		return
 	}
-	spec := c.Spec
+	spec, led := c.Spec, s.leads
+	ask, key := s.cfg.Classes.Look, "look"
+	if led {
+		ask, key = s.cfg.Classes.Resolve, "class"
+	}
 	var got cloud.Class
 	s.cfg.Jobs.Do(ctx, jobs.Job{
 		// The generation is part of the key: a spec that was just corrected need not wait for the pause of the old one.
-		Key: fmt.Sprintf("class/%d/%s", spec.Generation, spec.Name), First: time.Second, Most: time.Minute,
+		Key: fmt.Sprintf("%s/%d/%s", key, spec.Generation, spec.Name), First: time.Second, Most: time.Minute,
 		Run: func(ctx context.Context) (err error) {
-			got, err = s.cfg.Classes.Resolve(ctx, spec)
+			got, err = ask(ctx, spec)
 			return err
 		},
 		Done: func(err error) {
-			if reflect.DeepEqual(spec, c.Spec) { // else it is resolved again
+			if led == s.leads && reflect.DeepEqual(spec, c.Spec) { // else it is resolved again
 				s.take(ctx, c, got, err)
 			}
 		},

@@ -37,6 +37,9 @@ type Instances struct {
 	now   bool
 	soon  map[model.ClaimID]bool
 	asked time.Time
+	// led is when Lead was called, and claims what with.
+	led    time.Time
+	claims map[model.ClaimID]*model.Claim
 }
 
 // Intervals are how often instances are asked for: Fast those of claims of which one comes or goes, Poll all.
@@ -118,6 +121,9 @@ func (s *Instances) takeAll(list []cloud.Instance, asked time.Time) {
 	for id := range before {
 		s.compare(id, before[id], s.byClaim[id])
 	}
+	if asked.Before(s.led) {
+		s.doubt()
+	}
 }
 
 // takeSome takes over what was shown of some claims.
@@ -150,6 +156,22 @@ func (s *Instances) Touched() map[model.ClaimID]bool {
 	out := s.touched
 	s.touched = map[model.ClaimID]bool{}
 	return out
+}
+
+// Lead is for a leader that has listed instances while it stood by: of claims that were under way, and of those that the list does
+// not show, they count as not asked for yet, until a list that was asked for since. The claims are the leader's own.
+func (s *Instances) Lead(claims map[model.ClaimID]*model.Claim) {
+	s.led, s.claims = time.Now(), claims
+	s.doubt()
+}
+
+func (s *Instances) doubt() {
+	s.now = true
+	for id, c := range s.claims {
+		if c.State != model.ClaimInitialized || s.Alive(c) == nil {
+			s.askedAt[id] = time.Time{}
+		}
+	}
 }
 
 // AskedAt is when the claim's instances were asked for; zero before they were.

@@ -57,10 +57,10 @@ type Registry struct {
 // Change is a claim that was written: as it was before, nil for a new one, and as it is.
 type Change struct{ Old, New *model.Claim }
 
-// New makes an empty registry that writes with the fence.
-func New(s store.Store, f store.Fence, a *agenda.Agenda) *Registry {
+// New makes an empty registry, of one who does not lead yet.
+func New(s store.Store, a *agenda.Agenda) *Registry {
 	return &Registry{
-		store: s, fence: f, agenda: a, Claims: map[model.ClaimID]*model.Claim{}, Created: map[model.ClaimID]int64{},
+		store: s, agenda: a, Claims: map[model.ClaimID]*model.Claim{}, Created: map[model.ClaimID]int64{},
 		Disruptions: map[model.DisruptionID]*model.DisruptionRecord{}, Notices: map[string]*model.Notice{},
 		Shortages: map[apply.OfferingKey]model.Shortage{}, shortagesChanged: true,
 		underWay: map[model.ClaimID]*model.Claim{}, ended: map[model.ClaimID]*model.Claim{}, providers: map[string]model.ClaimID{},
@@ -68,8 +68,9 @@ func New(s store.Store, f store.Fence, a *agenda.Agenda) *Registry {
 	}
 }
 
-// Load reads what former leaders left.
-func (r *Registry) Load(ctx context.Context) error {
+// Load reads what former leaders left. From then on the registry writes with the fence.
+func (r *Registry) Load(ctx context.Context, f store.Fence) error {
+	r.fence = f
 	c, err := r.store.Load(ctx)
 	if err != nil {
 		return err

@@ -66,8 +66,8 @@ func newRegistry(t *testing.T) (*Registry, *storetest.Memory, *agenda.Agenda) {
 	}
 	a := &agenda.Agenda{}
 	a.Begin(time.Now())
-	r := New(memory, term.Fence, a)
-	if err := r.Load(t.Context()); err != nil {
+	r := New(memory, a)
+	if err := r.Load(t.Context(), term.Fence); err != nil {
 		t.Fatal(err)
 	}
 	return r, memory, a

@@ -1,0 +1,75 @@
+package loop
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// farAWS is an AWS that takes long to answer.
+type farAWS struct {
+	cloud.Cloud
+	cloud.Classes
+	cloud.Market
+	takes time.Duration
+}
+
+func (s farAWS) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
+	time.Sleep(s.takes)
+	return s.Cloud.Instances(ctx, claims...)
+}
+
+func (s farAWS) Look(ctx context.Context, c cloud.ClassSpec) (cloud.Class, error) {
+	time.Sleep(s.takes)
+	return s.Classes.Look(ctx, c)
+}
+
+func (s farAWS) Resolve(ctx context.Context, c cloud.ClassSpec) (cloud.Class, error) {
+	time.Sleep(s.takes)
+	return s.Classes.Resolve(ctx, c)
+}
+
+func (s farAWS) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
+	time.Sleep(s.takes)
+	return s.Market.InstanceTypes(ctx)
+}
+
+func (s farAWS) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, error) {
+	time.Sleep(s.takes)
+	return s.Market.SpotPrices(ctx)
+}
+
+// A candidate that has stood by knows what AWS sells and runs: it takes plans as soon as it leads, and what the leader before had
+// under way goes on once AWS was asked again.
+func TestAStandbyTakesPlansAsSoonAsItLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.cfg = func(c *Config) {
+			s := farAWS{c.Cloud, c.Classes, c.Market, 5 * time.Second}
+			c.Cloud, c.Classes, c.Market = s, s, s
+		}
+		r.start()
+		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
+		stop := r.stop
+		r.start() // a second process, behind the first
+		defer stop()
+		time.Sleep(5 * time.Minute)
+		r.store.Depose()
+		ended := time.Now()
+		r.accepted(model.Plan{ID: "p2", NodeClaims: []model.NodeClaim{nodeClaim("c2", "m5.large")}})
+		if took := time.Since(ended); took > time.Second {
+			t.Errorf("the next leader took a plan after %s, and what it asks AWS for takes 5s each", took)
+		}
+		r.reaches("c2", model.ClaimInitialized)
+		if got := r.claim("c1").State; got != model.ClaimInitialized {
+			t.Errorf("claim c1 is %s", got)
+		}
+		r.launchedOnce()
+	})
+}
