@@ -6,7 +6,7 @@
 // (orphan).
 //
 // Start reading at Loop.Run, then term.run and term.pass. api.go is what callers use, claims.go lets claims answer to what
-// is seen, effects.go carries out what they ask for, inbox.go and orphans.go look after what comes from AWS, show.go shows.
+// is seen, effects.go carries out what they ask for, inbox.go takes what comes from AWS, show.go shows.
 // What is stored, observed, sold and shown is kept by packages of their own beside this one.
 package loop
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/nominating"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/internal/orphans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
 	"github.com/kerf-dev/kerf/services/actuator/internal/shrinking"
@@ -58,7 +59,7 @@ type term struct {
 	shrinking   *shrinking.Costs
 	effects     *effects
 	inbox       *inbox
-	orphans     *orphans
+	orphans     *orphans.Orphans
 
 	// ready says that everything was asked for once: before, nothing is shown and no plan is taken. It stays true.
 	ready bool
@@ -88,7 +89,10 @@ func newTerm(c Config, h *hub) *term {
 	t.shrinking = shrinking.New(shrinking.Config{Replicas: c.Replicas, Agenda: t.agenda, Jobs: t.jobs, Log: c.Log})
 	t.effects = newEffects(t)
 	t.inbox = newInbox(t)
-	t.orphans = newOrphans(t)
+	t.orphans = orphans.New(orphans.Config{
+		Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Cloud: t.cfg.Cloud, Log: c.Log,
+		Patience: c.Intervals.Orphans,
+	})
 	return t
 }
 
@@ -186,7 +190,7 @@ func (t *term) pass(ctx context.Context) error {
 		}
 		t.nominations.Write(ctx)
 		t.shrinking.Write(ctx)
-		t.orphans.sweep(ctx)
+		t.orphans.Sweep(ctx)
 		t.releaseNodes(ctx)
 		if t.jobs.Tidy() {
 			t.claims.forget()

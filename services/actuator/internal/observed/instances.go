@@ -31,6 +31,8 @@ type Instances struct {
 	// byClaim are those of All with a claim's tag, and askedAt is when those of some claims were asked for since Listed.
 	byClaim map[model.ClaimID][]cloud.Instance
 	askedAt map[model.ClaimID]time.Time
+	// version counts the changes of All.
+	version int
 	// touched are the claims whose instances have changed since Touched was asked.
 	touched map[model.ClaimID]bool
 	// now says to ask for all without waiting, and soon for those of some claims; asked is when EC2 was asked last.
@@ -147,9 +149,13 @@ func (s *Instances) takeSome(claims []model.ClaimID, list []cloud.Instance, aske
 
 func (s *Instances) compare(id model.ClaimID, before, now []cloud.Instance) {
 	if !reflect.DeepEqual(before, now) {
+		s.version++
 		s.touched[id] = true
 	}
 }
+
+// Version counts the changes of All.
+func (s *Instances) Version() int { return s.version }
 
 // Touched are the claims whose instances have changed since it was last asked.
 func (s *Instances) Touched() map[model.ClaimID]bool {
