@@ -20,10 +20,11 @@ type Class struct {
 	// Leaving says that its user deletes it. Released says that nothing of it is left in AWS, so that its object may go.
 	Leaving, Released bool
 
-	// resolved is what Spec, or the form before it, selected at resolvedAt (zero: not yet). failure is why AWS could not
-	// be asked the last time; zero when it could.
+	// resolved is what Spec, or where lags is set the form before it, selected at resolvedAt (zero: not yet). failure is why
+	// AWS could not be asked the last time; zero when it could.
 	resolved   cloud.Class
 	resolvedAt time.Time
+	lags       bool
 	failure    model.Reason
 	zones      map[string]string // ids by zone, of resolved
 	// due says to resolve without waiting.
@@ -66,9 +67,9 @@ func (c *Class) NotReady() model.Reason {
 		return c.invalid
 	case c.Leaving:
 		return reason("EC2NodeClass " + string(c.Spec.Name) + " is being deleted")
-	case c.resolvedAt.IsZero() && !c.failure.OK():
+	case c.unresolved() && !c.failure.OK():
 		return c.failure
-	case c.resolvedAt.IsZero():
+	case c.unresolved():
 		return reason("EC2NodeClass " + string(c.Spec.Name) + " is being resolved")
 	case !c.resolved.NotReady.OK():
 		return c.resolved.NotReady
@@ -80,6 +81,10 @@ func (c *Class) NotReady() model.Reason {
 		return model.Reason{}
 	}
 }
+
+// unresolved says that what Spec selects is not known. What another form of it selected does not stand in: user data of one
+// would boot an image of the other.
+func (c *Class) unresolved() bool { return c.resolvedAt.IsZero() || c.lags }
 
 // Asked says that AWS was asked for the class once, as far as it can be.
 func (c *Class) Asked() bool {
@@ -123,7 +128,7 @@ func (c *Class) Present() apply.Class {
 	out := apply.Class{
 		NodeClass: model.NodeClass{Name: c.Spec.Name, Hash: c.Spec.Hash, NotReady: c.NotReady()}, ZoneIDs: c.zones, Shapes: c.Shapes(),
 	}
-	if c.resolvedAt.IsZero() || !c.resolved.NotReady.OK() {
+	if c.unresolved() || !c.resolved.NotReady.OK() {
 		return out
 	}
 	for _, i := range c.resolved.Images {

@@ -121,7 +121,7 @@ func (s *Classes) follow(x cluster.Class) {
 		return
 	}
 	if !reflect.DeepEqual(c.Spec, x.Spec) {
-		c.due, c.held = true, launchhold.Hold{}
+		c.due, c.lags, c.failure, c.held = true, true, model.Reason{}, launchhold.Hold{}
 	}
 	c.Spec, c.invalid, c.Leaving = x.Spec, x.Invalid, x.Terminating
 	s.changed(c)
@@ -204,6 +204,7 @@ func (s *Classes) take(ctx context.Context, c *Class, got cloud.Class, err error
 		return
 	}
 	c.resolved, c.resolvedAt, c.failure, c.due = got, time.Now(), model.Reason{}, false
+	c.lags = false
 	c.zones = map[string]string{}
 	for _, n := range got.Subnets {
 		c.zones[n.Zone] = n.ZoneID

@@ -95,6 +95,8 @@ func TestWhyAClassIsNotReady(t *testing.T) {
 		t.Errorf("%+v, want that a refused launch is shown", again)
 	}
 	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1", Hash: "2"}})
+	is("EC2NodeClass default is being resolved")
+	s.take(t.Context(), c, cloud.Class{}, nil)
 	is("")
 	s.follow(cluster.Class{Spec: cloud.ClassSpec{Name: "default", UID: "1", Hash: "2"}, Terminating: true})
 	is("EC2NodeClass default is being deleted")
@@ -102,4 +104,32 @@ func TestWhyAClassIsNotReady(t *testing.T) {
 	if s.Get("default") == c {
 		t.Error("a class with another UID is taken for the one before it")
 	}
+}
+
+// TestNothingIsLaunchedWithWhatAnotherSpecSelected edits a class while AWS can't be asked: images and user data would be of
+// two generations.
+func TestNothingIsLaunchedWithWhatAnotherSpecSelected(t *testing.T) {
+	s := NewClasses(New(config()))
+	spec := cloud.ClassSpec{Name: "default", UID: "1", Generation: 1, AMIFamily: "AL2023"}
+	s.follow(cluster.Class{Spec: spec})
+	c := s.Get("default")
+	is := func(want string, images int) {
+		t.Helper()
+		if got := c.NotReady().Message; got != want || len(c.Present().Images) != images {
+			t.Errorf("%q with %d images, want %q with %d", got, len(c.Present().Images), want, images)
+		}
+	}
+	const whole = "the instance types of the region are not known yet"
+	s.take(t.Context(), c, cloud.Class{Images: []cloud.Image{{ID: "ami-1"}}}, nil)
+	is(whole, 1)
+
+	spec.Generation, spec.AMIFamily = 2, "Bottlerocket"
+	s.follow(cluster.Class{Spec: spec})
+	is("EC2NodeClass default is being resolved", 0)
+	s.take(t.Context(), c, cloud.Class{}, cloud.ErrThrottled)
+	is("throttled", 0)
+	s.take(t.Context(), c, cloud.Class{Images: []cloud.Image{{ID: "ami-2"}}}, nil)
+	is(whole, 1)
+	s.take(t.Context(), c, cloud.Class{}, cloud.ErrThrottled) // what is known is of this spec
+	is(whole, 1)
 }
