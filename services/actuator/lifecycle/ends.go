@@ -78,6 +78,25 @@ func end(c model.Claim, e Event, now time.Time) Result {
 	return does(enter(c, model.ClaimTerminating, now), EffectTerminate)
 }
 
+// nodeMissing ends an instance whose node somebody took out of the cluster. Its pods have been made again elsewhere, and those
+// that it still runs do harm: they are the second of their name.
+func nodeMissing(c model.Claim, e Event, now time.Time) Result {
+	deadline := e.Time.Add(NodeMissingTimeout)
+	c.Failure = about(c, model.CodeUnhealthy, "node %s is not in the cluster, though instance %s runs", c.Node, c.InstanceID)
+	switch {
+	case now.Before(deadline):
+		r := does(c)
+		r.Wake = deadline
+		return r
+	case e.Reason != (model.Reason{}):
+		c.Failure = e.Reason
+		return does(c)
+	}
+	r := end(c, e, now)
+	r.Claim.DisruptionReason = model.ReasonUnhealthy
+	return r
+}
+
 // lost ends a claim whose instance went without being asked to.
 func lost(c model.Claim, _ Event, now time.Time) Result {
 	c.Failure = about(c, model.CodeInstanceLost, "instance %s ended without being asked to", c.InstanceID)

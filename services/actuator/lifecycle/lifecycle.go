@@ -24,6 +24,9 @@ const (
 	RegistrationTimeout = 15 * time.Minute
 	// InitializationTimeout is how long a node may take to become Initialized, unless the event says otherwise.
 	InitializationTimeout = 30 * time.Minute
+	// NodeMissingTimeout is how long the cluster may lack the node of an instance that runs: a kubelet registers its node anew
+	// when it is started again, and not before.
+	NodeMissingTimeout = 5 * time.Minute
 	// VisibilityDelay is how long EC2 may take to show an instance that it has made. Before that, absence proves nothing.
 	VisibilityDelay = time.Minute
 )
@@ -54,7 +57,7 @@ const (
 	EventInstanceAbsent
 	// EventNodeSeen: the cluster shows Node for the claim.
 	EventNodeSeen
-	// EventNodeAbsent: the cluster has no node for the claim.
+	// EventNodeAbsent: the cluster has had no node for the claim since Time; Reason, if set, is why its instance must stay.
 	EventNodeAbsent
 	// EventDrain: the node must go, for DisruptionReason; Deadline, if set, is when it is gone whatever happens.
 	EventDrain
@@ -244,6 +247,7 @@ func table(s model.ClaimState) answers {
 		return answers{
 			EventTick:           initializationTimeout,
 			EventNodeSeen:       initialize,
+			EventNodeAbsent:     nodeMissing,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,
 			EventInstanceAbsent: lostWhenSettled,
@@ -254,6 +258,7 @@ func table(s model.ClaimState) answers {
 	case model.ClaimInitialized:
 		return answers{
 			EventNodeSeen:       keepTaints,
+			EventNodeAbsent:     nodeMissing,
 			EventDefer:          deferRemoval,
 			EventInstanceEnding: lost,
 			EventInstanceEnded:  lost,

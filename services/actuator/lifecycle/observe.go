@@ -22,6 +22,10 @@ type Seen struct {
 	Record func(cloud.Instance) Instance
 	// Node is the claim's; nil when the cluster shows none.
 	Node *cluster.Node
+	// NodeMissing is since when the cluster has none; zero while it has one, or does not know which of several it is. MustStay
+	// says why an instance whose node is missing must stay.
+	NodeMissing time.Time
+	MustStay    model.Reason
 	// Deleted says that a user has deleted the claim's object.
 	Deleted bool
 	// Released says that the disruption that the claim names was given up.
@@ -82,8 +86,8 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked}
 		e.Held, wake = heldBack(c, *s.Node, s.Claims, now)
 		events = append(events, e)
-	case c.State == model.ClaimDraining:
-		events = append(events, Event{Kind: EventNodeAbsent})
+	case !s.NodeMissing.IsZero():
+		events = append(events, Event{Kind: EventNodeAbsent, Time: s.NodeMissing, Reason: s.MustStay})
 	}
 	return append(events, timeEvent(c, s)), wake
 }

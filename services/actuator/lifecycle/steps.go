@@ -271,6 +271,7 @@ func keepTaints(c model.Claim, e Event, _ time.Time) Result {
 	if r, ok := keepSynced(c, e); !ok {
 		return r
 	}
+	c.Failure = model.Reason{} // its node may have been missing
 	return Result{Claim: c, Effects: taintEffects(c, e.Node)}
 }
 

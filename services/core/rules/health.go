@@ -53,5 +53,20 @@ func RepairGuard(policy model.RepairPolicy, pool model.PoolName, unhealthy, node
 	}
 }
 
+// MissingGuard says that too many nodes are missing from the cluster for the instance of any to be ended: the cluster is hardly
+// what it was, as after it was restored from a backup.
+func MissingGuard(missing, nodes int) model.Reason {
+	const share = model.DefaultMaxUnhealthyPercent
+	if missing <= percent(nodes, share) {
+		return model.Reason{}
+	}
+	return model.Reason{
+		Code: model.CodeRepairGuard,
+		Message: fmt.Sprintf("%d of the cluster's %s are missing while their instances run, and above %d%% none is ended",
+			missing, count(nodes, "node"), share),
+		Remedy: "start the kubelets again, which registers their nodes anew, or delete the NodeClaims",
+	}
+}
+
 // percent is a share of n, rounded up.
 func percent(n, share int) int { return (n*share + 99) / 100 }

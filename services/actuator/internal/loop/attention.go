@@ -84,6 +84,9 @@ func (s *claims) note() {
 	for _, id := range s.cluster.DeletedClaims {
 		s.changed[id] = true
 	}
+	for id := range s.cluster.MissingClaims() {
+		s.changed[id] = true
+	}
 	for _, n := range s.cluster.Touched() {
 		s.changed[s.claimOf(n)] = true
 	}

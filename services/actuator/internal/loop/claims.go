@@ -114,6 +114,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 		Node: s.cluster.Node(c), Deleted: s.cluster.Deleted(c.ID), Notices: s.notices[c.ID], Blocked: s.refused,
 		Claims: maps.Values(s.registry.Claims), InitializationTimeout: s.initializationTimeout,
 	}
+	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
 	if c.Disruption != "" {
 		seen.Released = disruption.Released(s.registry.Disruptions[c.Disruption])
 	}

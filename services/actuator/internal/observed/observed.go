@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/core/rules"
 )
 
 // retry is how soon a cluster that could not be observed is looked at again.
@@ -30,6 +33,8 @@ type Cluster struct {
 	Known bool
 	// nodes are those of State with a provider id, by it.
 	nodes map[string][]*cluster.Node
+	// missing are the claims whose node should be there and is not, and since when.
+	missing map[model.ClaimID]time.Time
 	// touched are the nodes that have come, changed or gone since Touched was asked, as they were and as they are.
 	touched []*cluster.Node
 	// policy counts the changes of pools and classes, objects those of the claims' objects.
@@ -38,7 +43,7 @@ type Cluster struct {
 
 // NewCluster makes a look at nothing.
 func NewCluster(k cluster.Cluster, a *agenda.Agenda, log *slog.Logger) *Cluster {
-	return &Cluster{kube: k, agenda: a, log: log, nodes: map[string][]*cluster.Node{}}
+	return &Cluster{kube: k, agenda: a, log: log, nodes: map[string][]*cluster.Node{}, missing: map[model.ClaimID]time.Time{}}
 }
 
 // Look takes a new look. Where that fails the last one stands.
@@ -128,6 +133,24 @@ func (c *Cluster) Node(claim *model.Claim) *cluster.Node {
 	}
 	return nil
 }
+
+// Missing is since when the cluster is seen to have no node of a claim that has joined and is not being ended; zero where it has
+// one, or several. Where many are missing at once, the reason says so.
+func (c *Cluster) Missing(claim *model.Claim) (time.Time, model.Reason) {
+	if claim.State < model.ClaimRegistered || claim.State > model.ClaimDraining || len(c.nodes[claim.ProviderID]) > 0 {
+		delete(c.missing, claim.ID)
+		return time.Time{}, model.Reason{}
+	}
+	since, known := c.missing[claim.ID]
+	if !known {
+		since = c.agenda.Now()
+		c.missing[claim.ID] = since
+	}
+	return since, rules.MissingGuard(len(c.missing), len(c.nodes)+len(c.missing))
+}
+
+// MissingClaims are the claims of which Missing said so last, in no order.
+func (c *Cluster) MissingClaims() iter.Seq[model.ClaimID] { return maps.Keys(c.missing) }
 
 // Named is the node of that name; nil when there is none.
 func (c *Cluster) Named(name model.NodeName) *cluster.Node {

@@ -87,6 +87,8 @@ func eventReason(code model.Code) string {
 		return "LaunchTimeout"
 	case model.CodeInstanceLost:
 		return "InstanceLost"
+	case model.CodeUnhealthy, model.CodeRepairGuard:
+		return "NodeMissing"
 	case model.CodeDrainBlocked:
 		return "FailedDraining"
 	case model.CodeNotInitialized:
