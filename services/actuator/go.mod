@@ -3,6 +3,7 @@ module github.com/kerf-dev/kerf/services/actuator
 go 1.26.7
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/ec2 v1.344.0

@@ -1,8 +1,11 @@
 package e2e_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cloudtest"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/test/awssim"
+	"github.com/kerf-dev/kerf/test/awssim/userdata"
 )
 
 // TestTheAdapterOfAWSKeepsTheContractOfThePort opens AWS as the actuator does, over the wire, for the suite that the
@@ -45,6 +49,85 @@ func TestLaunchesComeThroughWhatAWSHasNotHeardOfYet(t *testing.T) {
 			t.Fatalf("attempt %d: error %v, want that no instance was made and nothing is wrong", attempt, err)
 		}
 		w.Advance(5 * time.Second)
+	}
+}
+
+// boots notes what kubelets are started with.
+type boots struct {
+	mu  sync.Mutex
+	all []awssim.Boot
+}
+
+func (b *boots) Join(_ context.Context, boot awssim.Boot) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(b.all, boot)
+	return nil
+}
+
+func (b *boots) Leave(context.Context, string) error { return nil }
+
+func (b *boots) last() (awssim.Boot, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.all) == 0 {
+		return awssim.Boot{}, false
+	}
+	return b.all[len(b.all)-1], true
+}
+
+// TestKubeletsStartWithWhatTheClassSays reads user data back as the images' boot programs do.
+func TestKubeletsStartWithWhatTheClassSays(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	taints := []userdata.Taint{
+		{Key: "karpenter.sh/unregistered", Effect: "NoExecute"},
+		{Key: "team", Value: "a", Effect: "NoSchedule"}, {Key: "team", Value: "a", Effect: "NoExecute"},
+	}
+	for name, change := range map[string]func(*cloud.ClassSpec){
+		"AL2023 with a MIME message": func(s *cloud.ClassSpec) {
+			s.UserData = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"B\"\n\n--B\nContent-Type: text/x-shellscript\n\n#!/bin/sh\ntrue\n" +
+				"--B\nContent-Type: application/node.eks.aws\n\napiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\nspec: {kubelet: {config: {maxPods: 5}}}\n--B--\n"
+		},
+		"Bottlerocket with settings": func(s *cloud.ClassSpec) {
+			s.AMIFamily, s.ImageTerms = "Bottlerocket", []cloud.ImageTerm{{Alias: "bottlerocket@latest"}}
+			s.UserData = "[settings.kubernetes]\nkube-api-qps = 30\n"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var kubelets boots
+			w := openWorldWith(t, func(c *awssim.Config) { c.Kubelet = &kubelets })
+			change(&w.Spec)
+			w.Spec.InstanceStoreRAID0 = true
+			class, err := w.Classes.Resolve(t.Context(), w.Spec)
+			if err != nil || !class.NotReady.OK() {
+				t.Fatal(err, class.NotReady.Message)
+			}
+			r := cloud.Request{
+				Claim: "default-1", Token: "t", NodePool: "default", Class: class, Spec: w.Spec, MaxPods: map[model.TypeName]int64{"m5d.large": 29},
+				Offerings: []model.RankedOffering{{InstanceType: "m5d.large", Zone: "us-east-1a", CapacityType: model.OnDemand}},
+				Labels:    model.Labels{{Key: "type", Value: "karpenter"}, {Key: "topology.kubernetes.io/zone", Value: "us-east-1a"}},
+			}
+			for _, n := range taints {
+				effect, ok := model.ParseTaintEffect(n.Effect)
+				if !ok {
+					t.Fatal(n.Effect)
+				}
+				r.Taints = append(r.Taints, model.Taint{Key: n.Key, Value: n.Value, Effect: effect})
+			}
+			if _, err := w.Cloud.Launch(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(time.Minute)
+			got, ok := kubelets.last()
+			if !ok {
+				t.Fatal("it never started")
+			}
+			n := got.UserData
+			if n.MaxPods != 29 || !n.LocalStorageRAID0 || n.Labels["type"] != "karpenter" || !slices.Equal(n.Taints, taints) || got.Capacity.EphemeralBytes != 75e9 {
+				t.Errorf("started with %+v and %d bytes of disk", n, got.Capacity.EphemeralBytes)
+			}
+		})
 	}
 }
 

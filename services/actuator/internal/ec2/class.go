@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -39,7 +40,10 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, profileOf prof
 		return out
 	}
 
-	var err error
+	_, err := userdata.Render(a.bootNode(cloud.Request{Spec: s}, templateGroup{}))
+	if err != nil {
+		return notReady("userData", "%s", err), nil
+	}
 	if out.Subnets, err = a.subnets(ctx, s.SubnetTerms); err != nil {
 		return out, err
 	}

@@ -3,8 +3,16 @@ package userdata
 import (
 	"encoding/base64"
 	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/mail"
 	"strings"
 	"testing"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -58,7 +66,7 @@ func TestUserData(t *testing.T) {
 				b.Family = Bottlerocket
 				b.Custom = "[settings.host-containers.admin]\nenabled = true"
 			},
-			[]string{"[settings.host-containers.admin]", "[settings.kubernetes]", "max-pods = 29", `"type" = "karpenter"`, `"karpenter.sh/unregistered" = [":NoExecute"]`},
+			[]string{"[settings.host-containers.admin]", "[settings.kubernetes]", "max-pods = 29", `type = "karpenter"`, `"karpenter.sh/unregistered" = [":NoExecute"]`},
 			nil,
 		},
 		"Custom is passed on as it is": {
@@ -89,9 +97,26 @@ func TestUserDataRefuses(t *testing.T) {
 		change func(*Node)
 		names  string
 	}{
-		"a family without a template":       {func(b *Node) { b.Family = "AL2" }, "AL2"},
-		"more than EC2 takes":               {func(b *Node) { b.Custom = strings.Repeat("#", maxBytes) }, "spec.userData"},
-		"Kubernetes settings given by hand": {func(b *Node) { b.Family = Bottlerocket; b.Custom = "[settings.kubernetes]" }, "spec.kubelet"},
+		"a family without a template":  {func(b *Node) { b.Family = "AL2" }, "AL2"},
+		"more than EC2 takes":          {func(b *Node) { b.Custom = strings.Repeat("#", maxBytes) }, "spec.userData"},
+		"one byte more than EC2 takes": {func(b *Node) { b.Family = Custom; b.Custom = strings.Repeat("#", maxBytes+1) }, "16385 bytes, EC2 takes 16384"},
+		"reserves that plans do not know": {
+			func(b *Node) { b.Family = Bottlerocket; b.Custom = "[settings.kubernetes.kube-reserved]\ncpu = \"1\"" }, "spec.kubelet.kubeReserved",
+		},
+		"taints that plans do not know": {
+			func(b *Node) {
+				b.Family = Bottlerocket
+				b.Custom = "[settings.kubernetes.node-taints]\na = [\"b:NoSchedule\"]"
+			}, "node pool",
+		},
+		"TOML that is none":          {func(b *Node) { b.Family = Bottlerocket; b.Custom = "[settings" }, "spec.userData"},
+		"settings that are no table": {func(b *Node) { b.Family = Bottlerocket; b.Custom = "settings = 1" }, "settings: want a table"},
+		"a MIME message that breaks": {func(b *Node) {
+			b.Custom = "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"B\"\n\n--B\nContent-Type: a/b\n"
+		}, "breaks off"},
+		"a MIME message of no kind":   {func(b *Node) { b.Custom = "MIME-Version: 1.0\n\nhello" }, "Content-Type"},
+		"a MIME message of no border": {func(b *Node) { b.Custom = "Content-Type: multipart/mixed\n\nhello" }, "boundary"},
+		"a NodeConfig that is none":   {func(b *Node) { b.Custom = "apiVersion: node.eks.aws/v1alpha1\n  kind: [" }, "NodeConfig"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,5 +126,120 @@ func TestUserDataRefuses(t *testing.T) {
 				t.Errorf("error %v: want ErrInvalid that names %s", err, tt.names)
 			}
 		})
+	}
+}
+
+// pieces takes a MIME message apart: the type and the body of each part.
+func pieces(t *testing.T, text string) [][2]string {
+	t.Helper()
+	m, err := mail.ReadMessage(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][2]string
+	for r := multipart.NewReader(m.Body, params["boundary"]); ; {
+		p, err := r.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, _, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, [2]string{kind, p.Header.Get("Content-Transfer-Encoding") + string(body)})
+	}
+}
+
+func TestTheClassesOwnUserDataComesBeforeTheGeneratedNodeConfig(t *testing.T) {
+	const script, config = "#!/bin/bash\necho hi\n", "apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n"
+	tests := map[string]struct {
+		custom string
+		want   [][2]string
+	}{
+		"a script":                            {script, [][2]string{{"text/x-shellscript", script}}},
+		"a script behind an empty line":       {"\n" + script, [][2]string{{"text/x-shellscript", script}}},
+		"a NodeConfig":                        {config, [][2]string{{"application/node.eks.aws", config}}},
+		"a cloud-config":                      {"#cloud-config\na: b\n", [][2]string{{"text/cloud-config", "#cloud-config\na: b\n"}}},
+		"a script that speaks of NodeConfigs": {script + "# node.eks.aws/v1alpha1\n", [][2]string{{"text/x-shellscript", script + "# node.eks.aws/v1alpha1\n"}}},
+		"a script with our border":            {script + "--kerf-node-config\n", [][2]string{{"text/x-shellscript", script + "--kerf-node-config\n"}}},
+		"blanks alone":                        {" \n ", nil},
+		"a MIME message of several parts": {
+			"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"//\"\n\n--//\nContent-Type: text/x-shellscript; charset=\"us-ascii\"\n\n" + script +
+				"\n--//\nContent-Type: application/node.eks.aws\nContent-Transfer-Encoding: base64\n\nYTogYg==\n--//--\n",
+			[][2]string{{"text/x-shellscript", script}, {"application/node.eks.aws", "base64YTogYg=="}},
+		},
+		"a MIME message of one": {"Content-Type: text/cloud-config\n\na: b\n", [][2]string{{"text/cloud-config", "a: b\n"}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := boot()
+			b.Custom = tt.custom
+			got := pieces(t, decoded(t, b))
+			if len(got) == 0 {
+				t.Fatal("no part")
+			}
+			last := got[len(got)-1]
+			if last[0] != "application/node.eks.aws" || !strings.Contains(last[1], `"maxPods":29`) {
+				t.Errorf("the last part is %s, want the generated NodeConfig", last)
+			}
+			if d := cmp.Diff(tt.want, got[:len(got)-1], cmpopts.EquateEmpty()); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestBottlerocketsSettings(t *testing.T) {
+	b := boot()
+	b.Family, b.RAID0 = Bottlerocket, true
+	b.Taints = append(b.Taints, model.Taint{Key: "team", Value: "a", Effect: model.NoSchedule}, model.Taint{Key: "team", Value: "a", Effect: model.NoExecute})
+	b.Kubelet.EvictionHard = map[string]string{"memory.available": "5%"}
+	b.Custom = "[settings.kubernetes]\nkube-api-qps = 30\ncluster-name = \"other\"\n[settings.kubernetes.node-labels]\nmine = \"1\"\n" +
+		"[settings.bootstrap-containers.setup]\nsource = \"x\"\n[settings.ntp]\ntime-servers = [\"a\", \"b\"]\n"
+	var got map[string]any
+	if _, err := toml.Decode(decoded(t, b), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"settings": map[string]any{
+		"ntp":                  map[string]any{"time-servers": []any{"a", "b"}},
+		"bootstrap-containers": map[string]any{"setup": map[string]any{"source": "x"}},
+		"bootstrap-commands": map[string]any{"000-mount-instance-storage": map[string]any{
+			"commands": []any{
+				[]any{"apiclient", "ephemeral-storage", "init"},
+				[]any{"apiclient", "ephemeral-storage", "bind", "--dirs", "/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"},
+			},
+			"essential": true, "mode": "always",
+		}},
+		"kubernetes": map[string]any{
+			"api-server": "https://api", "cluster-certificate": "Q0E=", "cluster-dns-ip": "10.100.0.10", "cluster-name": "demo",
+			"kube-api-qps": int64(30), "max-pods": int64(29),
+			"node-labels": map[string]any{"karpenter.sh/nodepool": "default", "mine": "1", "type": "karpenter"},
+			"node-taints": map[string]any{
+				"karpenter.sh/unregistered": []any{":NoExecute"}, "team": []any{"a:NoSchedule", "a:NoExecute"},
+			},
+			"eviction-hard": map[string]any{"memory.available": "5%"},
+		},
+	}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestUserDataMayFillTheLimit(t *testing.T) {
+	b := boot()
+	b.Family, b.Custom = Custom, strings.Repeat("#", maxBytes)
+	if got := decoded(t, b); len(got) != maxBytes {
+		t.Errorf("%d bytes, want %d", len(got), maxBytes)
 	}
 }
