@@ -1,4 +1,5 @@
-// Package interrupt reads AWS's notices: the body of a queue message in, notices out.
+// Package interrupt reads AWS's notices: the body of a queue message in, notices out; health.go reads those of AWS Health, which
+// are about a time to come and may be withdrawn.
 //
 // It must never know where a message came from or what becomes of a notice. Messages that are none of Kerf's
 // business (an instance that is starting, another service) give no notice and no error; a body that is not a
@@ -32,23 +33,33 @@ type envelope struct {
 	Detail     json.RawMessage `json:"detail"`
 }
 
-// Parse reads one message body. The notices are sorted by instance and carry no claim: the caller knows whose an
-// instance is.
-func Parse(body string) ([]model.Notice, error) {
+// Message is what a message says.
+type Message struct {
+	// Notices are sorted by instance and carry no claim: the caller knows whose an instance is. One with the id of an earlier
+	// one takes its place.
+	Notices []model.Notice
+	// Withdrawn are the ids of notices that hold no longer.
+	Withdrawn []string
+	// Doubt says what could not be read though the notices hold; "" when nothing.
+	Doubt string
+}
+
+// Parse reads one message body.
+func Parse(body string) (Message, error) {
 	if len(body) > MaxBody {
-		return nil, fmt.Errorf("message is %d bytes, the limit is %d", len(body), MaxBody)
+		return Message{}, fmt.Errorf("message is %d bytes, the limit is %d", len(body), MaxBody)
 	}
 	var e envelope
 	if err := json.Unmarshal([]byte(body), &e); err != nil {
-		return nil, fmt.Errorf("message is no EventBridge event: %w", err)
+		return Message{}, fmt.Errorf("message is no EventBridge event: %w", err)
 	}
 	for field, value := range map[string]string{"id": e.ID, "source": e.Source, "detail-type": e.DetailType} {
 		if value == "" {
-			return nil, fmt.Errorf("message is no EventBridge event: field %q is missing", field)
+			return Message{}, fmt.Errorf("message is no EventBridge event: field %q is missing", field)
 		}
 	}
 	if e.Time.IsZero() {
-		return nil, errors.New(`message is no EventBridge event: field "time" is missing`)
+		return Message{}, errors.New(`message is no EventBridge event: field "time" is missing`)
 	}
 
 	switch {
@@ -61,7 +72,7 @@ func Parse(body string) ([]model.Notice, error) {
 	case e.Source == "aws.health" && e.DetailType == "AWS Health Event":
 		return health(e)
 	default:
-		return nil, nil
+		return Message{}, nil
 	}
 }
 
@@ -82,64 +93,25 @@ func detail(e envelope) (instanceDetail, error) {
 	return d, nil
 }
 
-func one(e envelope, kind model.NoticeKind, deadline time.Time) ([]model.Notice, error) {
+func one(e envelope, kind model.NoticeKind, deadline time.Time) (Message, error) {
 	d, err := detail(e)
 	if err != nil {
-		return nil, err
+		return Message{}, err
 	}
-	return []model.Notice{{ID: e.ID, Kind: kind, InstanceID: d.InstanceID, EventTime: e.Time, Deadline: deadline}}, nil
+	return Message{Notices: []model.Notice{{ID: e.ID, Kind: kind, InstanceID: d.InstanceID, EventTime: e.Time, Deadline: deadline}}}, nil
 }
 
 // stateChange keeps the states that end an instance; the others are the normal course of a launch.
-func stateChange(e envelope) ([]model.Notice, error) {
+func stateChange(e envelope) (Message, error) {
 	d, err := detail(e)
 	if err != nil {
-		return nil, err
+		return Message{}, err
 	}
 	state := strings.ToLower(d.State)
 	if !slices.Contains([]string{"stopping", "stopped", "shutting-down", "terminated"}, state) {
-		return nil, nil
+		return Message{}, nil
 	}
-	return []model.Notice{{
+	return Message{Notices: []model.Notice{{
 		ID: e.ID, Kind: model.NoticeStateChange, InstanceID: d.InstanceID, EventTime: e.Time, InstanceState: state,
-	}}, nil
-}
-
-type healthDetail struct {
-	Service           string `json:"service"`
-	EventTypeCategory string `json:"eventTypeCategory"`
-	StartTime         string `json:"startTime"`
-	AffectedEntities  []struct {
-		EntityValue string `json:"entityValue"`
-	} `json:"affectedEntities"`
-}
-
-// health keeps scheduled changes of EC2. The start of the change is the deadline; AWS writes it in HTTP's date form.
-func health(e envelope) ([]model.Notice, error) {
-	var d healthDetail
-	if err := json.Unmarshal(e.Detail, &d); err != nil {
-		return nil, fmt.Errorf("%s %s: field \"detail\": %w", e.DetailType, e.ID, err)
-	}
-	if d.Service != "EC2" || d.EventTypeCategory != "scheduledChange" {
-		return nil, nil
-	}
-	var deadline time.Time
-	if d.StartTime != "" {
-		t, err := time.Parse(time.RFC1123, d.StartTime)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: field \"detail.startTime\" is %q, not a date", e.DetailType, e.ID, d.StartTime)
-		}
-		deadline = t
-	}
-	var out []model.Notice
-	for _, a := range d.AffectedEntities {
-		if strings.HasPrefix(a.EntityValue, "i-") {
-			out = append(out, model.Notice{
-				ID: e.ID + "/" + a.EntityValue, Kind: model.NoticeScheduledChange, InstanceID: a.EntityValue,
-				EventTime: e.Time, Deadline: deadline,
-			})
-		}
-	}
-	slices.SortFunc(out, func(x, y model.Notice) int { return strings.Compare(x.InstanceID, y.InstanceID) })
-	return out, nil
+	}}}, nil
 }

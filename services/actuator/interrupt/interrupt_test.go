@@ -20,44 +20,29 @@ func TestParse(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	tests := map[string]struct {
 		body string
-		want []model.Notice
+		want Message
 	}{
 		"a spot interruption ends the instance two minutes after the event": {
 			event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1","instance-action":"terminate"}`),
-			[]model.Notice{{
+			Message{Notices: []model.Notice{{
 				ID: "e-1", Kind: model.NoticeSpotInterruption, InstanceID: "i-1", EventTime: at, Deadline: at.Add(2 * time.Minute),
-			}},
+			}}},
 		},
 		"a rebalance recommendation sets no deadline": {
 			event("aws.ec2", "EC2 Instance Rebalance Recommendation", `{"instance-id":"i-1"}`),
-			[]model.Notice{{ID: "e-1", Kind: model.NoticeRebalanceRecommendation, InstanceID: "i-1", EventTime: at}},
+			Message{Notices: []model.Notice{{ID: "e-1", Kind: model.NoticeRebalanceRecommendation, InstanceID: "i-1", EventTime: at}}},
 		},
 		"a state change that ends the instance counts, in whatever case it is written": {
 			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"Terminated"}`),
-			[]model.Notice{{ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, InstanceState: "terminated"}},
+			Message{Notices: []model.Notice{{ID: "e-1", Kind: model.NoticeStateChange, InstanceID: "i-1", EventTime: at, InstanceState: "terminated"}}},
 		},
 		"a state change of a launch is ignored": {
-			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"running"}`), nil,
-		},
-		"a scheduled change names each instance, sorted, and its start is the deadline": {
-			event("aws.health", "AWS Health Event", `{"service":"EC2","eventTypeCategory":"scheduledChange",
-				"startTime":"Mon, 02 Feb 2026 10:00:00 GMT","affectedEntities":[{"entityValue":"i-2"},{"entityValue":"i-1"},
-				{"entityValue":"vol-9"}]}`),
-			[]model.Notice{
-				{
-					ID: "e-1/i-1", Kind: model.NoticeScheduledChange, InstanceID: "i-1", EventTime: at,
-					Deadline: time.Date(2026, 2, 2, 10, 0, 0, 0, time.UTC),
-				},
-				{
-					ID: "e-1/i-2", Kind: model.NoticeScheduledChange, InstanceID: "i-2", EventTime: at,
-					Deadline: time.Date(2026, 2, 2, 10, 0, 0, 0, time.UTC),
-				},
-			},
+			event("aws.ec2", "EC2 Instance State-change Notification", `{"instance-id":"i-1","state":"running"}`), Message{},
 		},
 		"health of another service is ignored": {
-			event("aws.health", "AWS Health Event", `{"service":"RDS","eventTypeCategory":"scheduledChange"}`), nil,
+			event("aws.health", "AWS Health Event", `{"service":"RDS","eventTypeCategory":"scheduledChange"}`), Message{},
 		},
-		"a message of another kind is ignored": {event("aws.s3", "Object Created", `{}`), nil},
+		"a message of another kind is ignored": {event("aws.s3", "Object Created", `{}`), Message{}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,13 +59,12 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	tests := map[string]struct{ body, field string }{
-		"no JSON":                {"hello", "no EventBridge event"},
-		"another JSON":           {`{"a":1}`, "is missing"},
-		"an event without time":  {`{"id":"e","source":"aws.ec2","detail-type":"x"}`, `"time"`},
-		"a detail of odd shape":  {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `[]`), `"detail"`},
-		"no instance id":         {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{}`), "detail.instance-id"},
-		"a start that is no day": {event("aws.health", "AWS Health Event", `{"service":"EC2","eventTypeCategory":"scheduledChange","startTime":"soon"}`), "startTime"},
-		"more than SQS carries":  {strings.Repeat("x", MaxBody+1), "limit"},
+		"no JSON":               {"hello", "no EventBridge event"},
+		"another JSON":          {`{"a":1}`, "is missing"},
+		"an event without time": {`{"id":"e","source":"aws.ec2","detail-type":"x"}`, `"time"`},
+		"a detail of odd shape": {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `[]`), `"detail"`},
+		"no instance id":        {event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{}`), "detail.instance-id"},
+		"more than SQS carries": {strings.Repeat("x", MaxBody+1), "limit"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -96,11 +80,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(event("aws.ec2", "EC2 Spot Instance Interruption Warning", `{"instance-id":"i-1"}`))
 	f.Add(event("aws.health", "AWS Health Event", `{"service":"EC2","eventTypeCategory":"scheduledChange"}`))
 	f.Fuzz(func(t *testing.T, body string) {
-		notices, err := Parse(body)
-		if err != nil && notices != nil {
+		m, err := Parse(body)
+		if err != nil && m.Notices != nil {
 			t.Error("notices beside an error")
 		}
-		for _, n := range notices {
+		for _, n := range m.Notices {
 			if n.ID == "" || !strings.HasPrefix(n.InstanceID, "i-") || n.Kind == 0 {
 				t.Errorf("incomplete notice %+v", n)
 			}

@@ -10,8 +10,15 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// noticeMargin is how long before EC2's own deadline an interrupted node must be empty.
-const noticeMargin = 5 * time.Second
+const (
+	// noticeMargin is how long before EC2's own deadline an interrupted node must be empty.
+	noticeMargin = 5 * time.Second
+	// MaintenanceLead is how long before a scheduled change of its instance a node is drained.
+	MaintenanceLead = time.Hour
+	// shortNotice is what a scheduled change must leave for its start to be a deadline: where that has come, or nearly, its pods
+	// lose less by what AWS may do to them than by a deletion for certain.
+	shortNotice = 2 * time.Minute
+)
 
 // Seen is what is known of a claim at one moment.
 type Seen struct {
@@ -76,15 +83,17 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 	if e, ok := instanceEvent(c, s); ok {
 		events = append(events, e)
 	}
-	events = append(events, drainEvents(c, s)...)
+	drains, wake := drainEvents(c, s, now)
+	events = append(events, drains...)
 	if c.Disruption != "" && s.Released {
 		events = append(events, Event{Kind: EventRollBack, Disruption: c.Disruption})
 	}
-	var wake time.Time
 	switch {
 	case s.Node != nil:
 		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked}
-		e.Held, wake = heldBack(c, *s.Node, s.Claims, now)
+		var release time.Time
+		e.Held, release = heldBack(c, *s.Node, s.Claims, now)
+		wake = earlier(wake, release)
 		events = append(events, e)
 	case !s.NodeMissing.IsZero():
 		events = append(events, Event{Kind: EventNodeAbsent, Time: s.NodeMissing, Reason: s.MustStay})
@@ -171,9 +180,8 @@ func endingEvent(c model.Claim, s Seen) (Event, bool) {
 	return e, true
 }
 
-// drainEvents are the causes, other than disruptions, for which a claim's node must go.
-func drainEvents(c model.Claim, s Seen) []Event {
-	var events []Event
+// drainEvents are the causes, other than disruptions, for which a claim's node must go, and when there will be another.
+func drainEvents(c model.Claim, s Seen, now time.Time) (events []Event, wake time.Time) {
 	if (s.Deleted || (s.Node != nil && s.Node.Terminating)) && c.State < model.ClaimDraining {
 		events = append(events, Event{Kind: EventDrain, DisruptionReason: model.ReasonDeleted})
 	}
@@ -181,15 +189,24 @@ func drainEvents(c model.Claim, s Seen) []Event {
 		if !interrupts(*n) {
 			continue
 		}
-		e := Event{Kind: EventDrain, DisruptionReason: model.ReasonInterrupted}
-		if !n.Deadline.IsZero() {
-			e.Deadline = n.Deadline.Add(-noticeMargin)
+		if due := n.StartTime.Add(-MaintenanceLead); now.Before(due) {
+			wake = earlier(wake, due)
+			continue
 		}
+		e := Event{Kind: EventDrain, DisruptionReason: model.ReasonInterrupted, Deadline: noticeDeadline(*n, now)}
 		if c.State < model.ClaimDraining || !e.Deadline.IsZero() {
 			events = append(events, e)
 		}
 	}
-	return events
+	return events, wake
+}
+
+// noticeDeadline is when a node must be empty by what AWS says of it; zero for no time in particular.
+func noticeDeadline(n model.Notice, now time.Time) time.Time {
+	if n.Deadline.IsZero() || n.Kind == model.NoticeScheduledChange && n.Deadline.Sub(now) < shortNotice {
+		return time.Time{}
+	}
+	return n.Deadline.Add(-noticeMargin)
 }
 
 // interrupts says that the notice means the end of the node. A rebalance recommendation is only a guess of EC2's.

@@ -42,7 +42,7 @@ func full() model.Input {
 			},
 			Claims: []model.Claim{fullClaim()},
 			Notices: []model.Notice{{
-				ID: "m-1", Kind: model.NoticeSpotInterruption, InstanceID: "i-1", Claim: "claim-1", EventTime: at(3), Deadline: at(5), InstanceState: "stopping",
+				ID: "m-1", Kind: model.NoticeSpotInterruption, InstanceID: "i-1", Claim: "claim-1", EventTime: at(3), Deadline: at(5), InstanceState: "stopping", StartTime: at(4),
 			}},
 			Disruptions: []model.DisruptionRecord{{
 				ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"claim-1"}, Replacements: []model.ClaimID{"claim-2"},

@@ -179,6 +179,7 @@ func (r *reader) notice(n *clusterpb.Notice) model.Notice {
 		Claim:      model.ClaimID(n.GetClaim()),
 		EventTime:  r.time("event_time", n.GetEventTime()),
 		Deadline:   r.time("deadline", n.GetDeadline()),
+		StartTime:  r.time("start_time", n.GetStartTime()),
 
 		InstanceState: n.GetInstanceState(),
 	}
@@ -189,6 +190,7 @@ func Notice(n model.Notice) *clusterpb.Notice {
 	return &clusterpb.Notice{
 		Id: n.ID, Kind: clusterpb.NoticeKind(n.Kind), InstanceId: n.InstanceID, Claim: string(n.Claim),
 		EventTime: stamp(n.EventTime), Deadline: stamp(n.Deadline), InstanceState: n.InstanceState,
+		StartTime: stamp(n.StartTime),
 	}
 }
 

@@ -212,6 +212,9 @@ type Notice struct {
 	Deadline time.Time
 	// InstanceState is the instance's new state in EC2's words for NoticeStateChange; "" otherwise.
 	InstanceState string
+	// StartTime is when a scheduled change begins; zero where no time is known. There is a Deadline beside it only where the
+	// instance ends then: one that is rebooted goes on.
+	StartTime time.Time
 }
 
 // NoticeKind is the kind of a notice.

@@ -2,18 +2,21 @@ package loop
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/interrupt"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Parser reads the body of a notice.
-type Parser func(body string) ([]model.Notice, error)
+type Parser func(body string) (interrupt.Message, error)
 
 const (
 	queuePause     = time.Second // after an empty answer, for queues that do not wait themselves
@@ -68,7 +71,7 @@ func (b *inbox) receiveOnce(ctx context.Context) (int, error) {
 	if err != nil || len(messages) == 0 {
 		return 0, err
 	}
-	var notices []model.Notice
+	var said []interrupt.Message
 	var receipts []string
 	for _, m := range messages {
 		parsed, err := b.cfg.Parse(m.Body)
@@ -76,10 +79,15 @@ func (b *inbox) receiveOnce(ctx context.Context) (int, error) {
 			// Nothing can be done with it, now or later; the log is where it is not lost.
 			b.cfg.Log.WarnContext(ctx, "unreadable notice taken off the queue", "message", m.ID, "bytes", len(m.Body), "error", err)
 		}
-		notices = append(notices, parsed...)
+		if parsed.Doubt != "" {
+			b.cfg.Log.WarnContext(ctx, "notice read in part", "message", m.ID, "doubt", parsed.Doubt)
+		}
+		if len(parsed.Notices)+len(parsed.Withdrawn) > 0 {
+			said = append(said, parsed)
+		}
 		receipts = append(receipts, m.Receipt)
 	}
-	if err := b.deliver(ctx, notices); err != nil {
+	if err := b.deliver(ctx, said); err != nil {
 		return 0, err
 	}
 
@@ -89,37 +97,45 @@ func (b *inbox) receiveOnce(ctx context.Context) (int, error) {
 }
 
 // deliver hands notices to the owner and waits until they are stored.
-func (b *inbox) deliver(ctx context.Context, notices []model.Notice) error {
-	if len(notices) == 0 {
+func (b *inbox) deliver(ctx context.Context, said []interrupt.Message) error {
+	if len(said) == 0 {
 		return nil
 	}
 	stored := make(chan error, 1)
-	if !b.jobs.Hand(ctx, func() { stored <- b.store(ctx, notices) }) {
+	if !b.jobs.Hand(ctx, func() { stored <- b.store(ctx, said) }) {
 		return ctx.Err()
 	}
 	return <-stored
 }
 
-// store stores what concerns Kerf's instances. A notice about an unknown instance is dropped, unless a launch is under way
-// that it may be about.
-func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
+// store stores what concerns Kerf's instances, and drops what is withdrawn.
+func (b *inbox) store(ctx context.Context, said []interrupt.Message) error {
 	var batch store.Batch
-	for _, n := range notices {
-		n.Claim = b.claimOf(n.InstanceID)
-		if n.Claim == "" && !b.registry.Launching() {
-			b.cfg.Log.InfoContext(ctx, "notice about an instance that is not Kerf's", "notice", n.ID, "instance", n.InstanceID)
-			continue
+	fresh := map[string]model.Notice{}
+	for _, m := range said {
+		for _, n := range m.Notices {
+			if n, ok := b.news(ctx, n); ok {
+				fresh[n.ID] = n
+			}
 		}
-		if b.registry.Notices[n.ID] != nil {
-			continue // the queue may deliver a message twice
+		for _, id := range m.Withdrawn {
+			delete(fresh, id)
+			if old := b.registry.Notices[id]; old != nil {
+				batch.DeleteNotices = append(batch.DeleteNotices, id)
+				b.cfg.Log.InfoContext(ctx, "notice withdrawn", "id", id, "instance", old.InstanceID, "claim", old.Claim)
+			}
 		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(fresh)) {
+		n := fresh[id]
 		b.cfg.Measure.Notice(&n, time.Now())
 		batch.PutNotices = append(batch.PutNotices, n)
 		b.instances.PollNow(n.Claim)
 		if n.Kind == model.NoticeSpotInterruption {
 			batch.PutShortages = append(batch.PutShortages, b.reclaimed(n)...)
 		}
-		b.cfg.Log.InfoContext(ctx, "notice", "id", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim)
+		b.cfg.Log.InfoContext(ctx, "notice", "id", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim,
+			"start", n.StartTime)
 	}
 	_, err := b.registry.Write(ctx, batch)
 	for _, n := range batch.PutNotices {
@@ -128,6 +144,18 @@ func (b *inbox) store(ctx context.Context, notices []model.Notice) error {
 		}
 	}
 	return err
+}
+
+// news is a notice with its claim, unless it is known already: the queue may deliver a message twice, or an older one after a
+// newer one. A notice about an unknown instance is dropped, unless a launch is under way that it may be about.
+func (b *inbox) news(ctx context.Context, n model.Notice) (model.Notice, bool) {
+	n.Claim = b.claimOf(n.InstanceID)
+	if n.Claim == "" && !b.registry.Launching() {
+		b.cfg.Log.InfoContext(ctx, "notice about an instance that is not Kerf's", "notice", n.ID, "instance", n.InstanceID)
+		return n, false
+	}
+	old := b.registry.Notices[n.ID]
+	return n, old == nil || n.EventTime.After(old.EventTime)
 }
 
 func (b *inbox) claimOf(instance string) model.ClaimID {

@@ -159,6 +159,9 @@ func (o *Outbox) Notice(n model.Notice, c model.Claim) {
 		e.Reason, e.Message = "SpotRebalanceRecommendation", "AWS may soon take instance "+n.InstanceID+" back"
 	case model.NoticeScheduledChange:
 		e.Reason, e.Message = "InstanceUnhealthy", "AWS has scheduled maintenance of instance "+n.InstanceID
+		if !n.StartTime.IsZero() {
+			e.Message += " from " + n.StartTime.UTC().Format(time.RFC3339) + ", and its node is drained an hour before"
+		}
 	case model.NoticeStateChange:
 		e.Reason, e.Message = "InstanceStopping", "instance "+n.InstanceID+" is "+n.InstanceState
 	default:

@@ -22,7 +22,11 @@ func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) stor
 		}
 	}
 	for id, n := range r.Notices {
-		if c := r.Claims[n.Claim]; over(n.EventTime) || (n.Claim != "" && (c == nil || c.State.Ended())) {
+		lasts := n.EventTime
+		if n.Claim != "" { // what is scheduled is announced weeks before
+			lasts = latest(n.EventTime, n.StartTime)
+		}
+		if c := r.Claims[n.Claim]; over(lasts) || (n.Claim != "" && (c == nil || c.State.Ended())) {
 			b.DeleteNotices = append(b.DeleteNotices, id)
 		}
 	}
@@ -33,6 +37,13 @@ func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) stor
 	}
 	slices.Sort(b.DeleteClaims)
 	slices.Sort(b.DeleteNotices)
+	return b
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
 	return b
 }
 

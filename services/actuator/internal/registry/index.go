@@ -55,6 +55,11 @@ func (r *Registry) touch(b store.Batch) {
 	for _, n := range b.PutNotices {
 		r.touched[n.Claim] = true
 	}
+	for _, id := range b.DeleteNotices {
+		if n := r.Notices[id]; n != nil {
+			r.touched[n.Claim] = true
+		}
+	}
 	disruption := func(d *model.DisruptionRecord) {
 		for _, id := range slices.Concat(d.Candidates, d.Replacements) {
 			r.touched[id] = true

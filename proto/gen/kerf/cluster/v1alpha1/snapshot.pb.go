@@ -425,6 +425,9 @@ type Notice struct {
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	// The instance's new state in EC2's words ("stopping", "terminated", …) for STATE_CHANGE; "" otherwise.
 	InstanceState string `protobuf:"bytes,7,opt,name=instance_state,json=instanceState,proto3" json:"instance_state,omitempty"`
+	// When a SCHEDULED_CHANGE begins; absent when no time is known. The node is drained shortly before it. There is a deadline
+	// beside it only where the instance ends then: one that is rebooted goes on.
+	StartTime     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -506,6 +509,13 @@ func (x *Notice) GetInstanceState() string {
 		return x.InstanceState
 	}
 	return ""
+}
+
+func (x *Notice) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
 }
 
 // DisruptionRecord is what became of a disruption that was accepted.
@@ -1314,7 +1324,7 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\anotices\x18\x18 \x03(\v2\x1d.kerf.cluster.v1alpha1.NoticeR\anotices\x12I\n" +
 	"\vdisruptions\x18\x19 \x03(\v2'.kerf.cluster.v1alpha1.DisruptionRecordR\vdisruptions\x12G\n" +
 	"\rnode_overlays\x18\x1e \x03(\v2\".kerf.cluster.v1alpha1.NodeOverlayR\fnodeOverlays\x12P\n" +
-	"\x10capacity_buffers\x18\x1f \x03(\v2%.kerf.cluster.v1alpha1.CapacityBufferR\x0fcapacityBuffers\"\xa0\x02\n" +
+	"\x10capacity_buffers\x18\x1f \x03(\v2%.kerf.cluster.v1alpha1.CapacityBufferR\x0fcapacityBuffers\"\xdb\x02\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x125\n" +
 	"\x04kind\x18\x02 \x01(\x0e2!.kerf.cluster.v1alpha1.NoticeKindR\x04kind\x12\x1f\n" +
@@ -1324,7 +1334,9 @@ const file_kerf_cluster_v1alpha1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"event_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\teventTime\x126\n" +
 	"\bdeadline\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x12%\n" +
-	"\x0einstance_state\x18\a \x01(\tR\rinstanceState\"\xe7\x03\n" +
+	"\x0einstance_state\x18\a \x01(\tR\rinstanceState\x129\n" +
+	"\n" +
+	"start_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\"\xe7\x03\n" +
 	"\x10DisruptionRecord\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12T\n" +
 	"\x11disruption_reason\x18\x02 \x01(\x0e2'.kerf.cluster.v1alpha1.DisruptionReasonR\x10disruptionReason\x12\x1e\n" +
@@ -1497,26 +1509,27 @@ var file_kerf_cluster_v1alpha1_snapshot_proto_depIdxs = []int32{
 	0,  // 16: kerf.cluster.v1alpha1.Notice.kind:type_name -> kerf.cluster.v1alpha1.NoticeKind
 	12, // 17: kerf.cluster.v1alpha1.Notice.event_time:type_name -> google.protobuf.Timestamp
 	12, // 18: kerf.cluster.v1alpha1.Notice.deadline:type_name -> google.protobuf.Timestamp
-	26, // 19: kerf.cluster.v1alpha1.DisruptionRecord.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
-	12, // 20: kerf.cluster.v1alpha1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
-	12, // 21: kerf.cluster.v1alpha1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
-	6,  // 22: kerf.cluster.v1alpha1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
-	27, // 23: kerf.cluster.v1alpha1.Removed.offerings:type_name -> kerf.cluster.v1alpha1.OfferingRef
-	3,  // 24: kerf.cluster.v1alpha1.Delta.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
-	7,  // 25: kerf.cluster.v1alpha1.Delta.removed:type_name -> kerf.cluster.v1alpha1.Removed
-	1,  // 26: kerf.cluster.v1alpha1.Policy.preferences:type_name -> kerf.cluster.v1alpha1.PreferencePolicy
-	2,  // 27: kerf.cluster.v1alpha1.Policy.min_values:type_name -> kerf.cluster.v1alpha1.MinValuesPolicy
-	28, // 28: kerf.cluster.v1alpha1.Policy.default_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
-	29, // 29: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
-	29, // 30: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
-	10, // 31: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
-	11, // 32: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
-	29, // 33: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	12, // 19: kerf.cluster.v1alpha1.Notice.start_time:type_name -> google.protobuf.Timestamp
+	26, // 20: kerf.cluster.v1alpha1.DisruptionRecord.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	12, // 21: kerf.cluster.v1alpha1.DisruptionRecord.accept_time:type_name -> google.protobuf.Timestamp
+	12, // 22: kerf.cluster.v1alpha1.DisruptionRecord.end_time:type_name -> google.protobuf.Timestamp
+	6,  // 23: kerf.cluster.v1alpha1.DisruptionRecord.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
+	27, // 24: kerf.cluster.v1alpha1.Removed.offerings:type_name -> kerf.cluster.v1alpha1.OfferingRef
+	3,  // 25: kerf.cluster.v1alpha1.Delta.upserted:type_name -> kerf.cluster.v1alpha1.Snapshot
+	7,  // 26: kerf.cluster.v1alpha1.Delta.removed:type_name -> kerf.cluster.v1alpha1.Removed
+	1,  // 27: kerf.cluster.v1alpha1.Policy.preferences:type_name -> kerf.cluster.v1alpha1.PreferencePolicy
+	2,  // 28: kerf.cluster.v1alpha1.Policy.min_values:type_name -> kerf.cluster.v1alpha1.MinValuesPolicy
+	28, // 29: kerf.cluster.v1alpha1.Policy.default_spread:type_name -> kerf.cluster.v1alpha1.TopologySpread
+	29, // 30: kerf.cluster.v1alpha1.Policy.payback:type_name -> google.protobuf.Duration
+	29, // 31: kerf.cluster.v1alpha1.Policy.pod_rest:type_name -> google.protobuf.Duration
+	10, // 32: kerf.cluster.v1alpha1.Policy.repair:type_name -> kerf.cluster.v1alpha1.RepairPolicy
+	11, // 33: kerf.cluster.v1alpha1.RepairPolicy.conditions:type_name -> kerf.cluster.v1alpha1.RepairCondition
+	29, // 34: kerf.cluster.v1alpha1.RepairCondition.after:type_name -> google.protobuf.Duration
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_kerf_cluster_v1alpha1_snapshot_proto_init() }
