@@ -69,6 +69,44 @@ func TestPodsAreBoundBeforeTheirNodeOpens(t *testing.T) {
 	})
 }
 
+// An API server that writes 50 nominations a second is asked for no more than it can do in time, however many nodes join at once.
+func TestNodesThatJoinAtOnceTakeTurns(t *testing.T) {
+	const nodes = 60
+	synctest.Test(t, func(t *testing.T) {
+		var pods []string
+		plan := model.Plan{ID: "p"}
+		for i := range nodes {
+			a, b := fmt.Sprintf("a%02d", i), fmt.Sprintf("b%02d", i)
+			one := claimFor(fmt.Sprintf("c%02d", i), model.PodID("default/"+a), model.PodID("default/"+b))
+			pods = append(pods, a, b)
+			plan.NodeClaims, plan.Placements = append(plan.NodeClaims, one.NodeClaims...), append(plan.Placements, one.Placements...)
+		}
+		r := nominates(t, pods...)
+		server := make(chan struct{}, 1)
+		r.kube.OnNominate = func(ctx context.Context, n cluster.Nomination) error {
+			select {
+			case server <- struct{}{}:
+				defer func() { <-server }()
+			case <-ctx.Done():
+				t.Errorf("the nomination of %s is late", n.Pod.ID)
+				return ctx.Err()
+			}
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		}
+		r.accepted(plan)
+		r.until("all nodes are open", 10*time.Minute, func() bool {
+			s, err := r.kube.Observe()
+			return err == nil && len(s.Nodes) == nodes && !slices.ContainsFunc(s.Nodes, func(n *cluster.Node) bool { return !n.Open() })
+		})
+		for _, p := range pods {
+			if r.nominated(p) == "" {
+				t.Errorf("pod %s is not nominated, and its node is open", p)
+			}
+		}
+	})
+}
+
 // spreading are pods of which no domain may have more than one before there are two domains.
 const spreading = `topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule,
   labelSelector: {matchExpressions: [{key: none, operator: DoesNotExist}]}}], containers: [{name: main}]`

@@ -37,6 +37,10 @@ const (
 	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
 	// may be a DaemonSet that doesn't tolerate Kerf's taint.
 	mostWaiting = time.Minute
+	// turns is of how many nodes pods are bound and nominated at once. An API server has no more to give when it is asked for more,
+	// and where hundreds of nodes join at once all of their pods' nominations would be late: so the others wait for their turn, and
+	// each node opens right after its pods were nominated.
+	turns = 8
 	// keepEvery and keepTimes are how often nominations are looked after once the node is open.
 	keepEvery = 10 * time.Millisecond
 	keepTimes = 100
@@ -61,6 +65,8 @@ type Nominations struct {
 	expected atomic.Pointer[nominate.Expected]
 	// coming counts the nodes that pods are expected on and that are not open yet; waiting those of them whose pods wait for others.
 	coming, waiting atomic.Int64
+	// turns holds a token for each node that has its turn.
+	turns chan struct{}
 	// asked says that it is known whether nominations work; can, that they do.
 	asked, can bool
 	// fresh says that pods may be expected on nodes that are open without being nominated there.
@@ -69,7 +75,7 @@ type Nominations struct {
 
 // New makes nominations of one who expects no pod anywhere yet.
 func New(c Config) *Nominations {
-	x := &Nominations{cfg: c}
+	x := &Nominations{cfg: c, turns: make(chan struct{}, turns)}
 	x.expected.Store(&nominate.Expected{})
 	return x
 }
@@ -204,13 +210,26 @@ func (x *Nominations) Around(
 			return err
 		}
 		list := x.bind(job, o)
-		x.nominate(job, o.node, list)
-		if err := update(job, open); err != nil {
+		if err := x.turn(job, func() error {
+			x.nominate(job, o.node, list)
+			return update(job, open)
+		}); err != nil {
 			return err
 		}
 		x.cfg.Jobs.Go(func() { x.keep(ctx, o.node, list, o.world) })
 		return nil
 	}
+}
+
+// turn does something when it is the caller's turn.
+func (x *Nominations) turn(ctx context.Context, do func() error) error {
+	select {
+	case x.turns <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-x.turns }()
+	return do()
 }
 
 // keep nominates again what the scheduler has taken back, until all pods have a node, it is late, or an API server that has too
@@ -254,10 +273,9 @@ func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination 
 	if o.room == nil {
 		return x.due(o)
 	}
-	ctx, cancel := context.WithTimeout(ctx, mostBinding)
-	defer cancel()
 	bound, refused := map[model.PodID]bool{}, map[model.PodID]bool{}
 	waits, moved := false, time.Now()
+	var until time.Time // from the first turn on
 	defer func() {
 		if waits {
 			x.waiting.Add(-1)
@@ -266,7 +284,7 @@ func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination 
 	for pause := kubeletLag; ; pause = bindEvery {
 		list := without(x.due(o), bound)
 		try, _ := o.room.Bind(without(list, refused), x.cfg.Nominator.Bindable)
-		if len(try) == 0 || waits && x.coming.Load() <= x.waiting.Load() && time.Since(moved) > mostStill {
+		if len(try) == 0 || waits && (time.Now().After(until) || x.coming.Load() <= x.waiting.Load() && time.Since(moved) > mostStill) {
 			return list
 		}
 		select {
@@ -274,7 +292,16 @@ func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination 
 			return list
 		case <-time.After(pause):
 		}
-		left, wait, err := x.cfg.Nominator.Bind(ctx, try)
+		var left, wait []cluster.Nomination
+		err := x.turn(ctx, func() (err error) {
+			if until.IsZero() {
+				until = time.Now().Add(mostBinding)
+			}
+			// A newer plan may have come meanwhile.
+			try, _ = o.room.Bind(without(without(x.due(o), bound), refused), x.cfg.Nominator.Bindable)
+			left, wait, err = x.cfg.Nominator.Bind(ctx, try)
+			return err
+		})
 		if err != nil {
 			x.cfg.Log.WarnContext(ctx, "bind", "node", o.node, "pods", len(try), "error", err)
 		}
