@@ -37,7 +37,7 @@ type Rights interface {
 
 // PodClient writes pods of one namespace.
 type PodClient interface {
-	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (*corev1.Pod, error)
+	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) error
 	Delete(context.Context, string, metav1.DeleteOptions) error
 	Bind(context.Context, *corev1.Binding, metav1.CreateOptions) error
 	EvictV1(context.Context, *policyv1.Eviction) error
@@ -111,6 +111,12 @@ func (a api) ServerVersion(ctx context.Context) (*version.Info, error) {
 type pods struct {
 	*gentype.Client[*corev1.Pod]
 	api api
+}
+
+// Patch implements PodClient. What the pod is afterwards is not read: caches show it.
+func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) error {
+	return p.GetClient().Patch(t).Namespace(p.GetNamespace()).Resource("pods").Name(name).SubResource(subresources...).
+		VersionedParams(&o, p.api.Codec()).Body(data).Do(ctx).Error()
 }
 
 // Bind implements PodClient.

@@ -16,9 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
@@ -76,9 +78,18 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 // fakeAPI writes to a fake, too.
 type fakeAPI struct{ kubeclienttest.Reader }
 
-func (f fakeAPI) Pods(namespace string) apiserver.PodClient     { return f.CoreV1().Pods(namespace) }
+func (f fakeAPI) Pods(namespace string) apiserver.PodClient {
+	return fakePods{f.CoreV1().Pods(namespace)}
+}
 func (f fakeAPI) Nodes() apiserver.NodeClient                   { return f.CoreV1().Nodes() }
 func (f fakeAPI) Events(namespace string) apiserver.EventClient { return f.CoreV1().Events(namespace) }
+
+type fakePods struct{ typedcorev1.PodInterface }
+
+func (f fakePods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) error {
+	_, err := f.PodInterface.Patch(ctx, name, t, data, o, sub...)
+	return err
+}
 
 func (f fakeAPI) Reviews() apiserver.ReviewClient {
 	return f.AuthorizationV1().SelfSubjectAccessReviews()

@@ -202,7 +202,7 @@ func (x *Nominator) nominate(ctx context.Context, n cluster.Nomination) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(n.Pod.ID), "/")
-	_, err = x.writer.Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
+	err = x.writer.Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: fieldManager}, "status")
 	// A test that fails makes the patch invalid.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {

@@ -97,7 +97,7 @@ func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(x.ID), "/")
-	_, err = r.client.Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	err = r.client.Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
 	// Another uid makes the patch invalid, another version a conflict.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return nil

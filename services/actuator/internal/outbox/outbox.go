@@ -124,7 +124,8 @@ func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.
 func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 	p := cluster.Publication{Events: slices.Clone(o.events), ForgetClasses: v.ForgetClasses, Consolidatable: v.Consolidatable}
 	var claims []*model.Claim
-	quiet := 0
+	// What can wait for the next publication: a new leader has shown nothing yet, and what the one before has shown is mostly right.
+	later := 0
 	for _, c := range v.Claims {
 		_, object := slices.BinarySearch(v.Objects, c.ID)
 		switch was := o.claims[c.ID]; {
@@ -132,10 +133,15 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 			if object {
 				p.ForgetClaims = append(p.ForgetClaims, c.ID)
 			}
+		case was.claim == nil && object && c.State == model.ClaimInitialized:
+			if later < maxHints {
+				later++
+				p.Claims, claims = append(p.Claims, *c), append(claims, c)
+			}
 		case was.claim == nil || was.claim != c && !reflect.DeepEqual(*was.claim, *c), !object && o.agenda.Now().Sub(o.publishedAt) > republish:
 			p.Claims, claims = append(p.Claims, *c), append(claims, c)
-		case was.consolidatable != v.Consolidatable[c.ID] && quiet < maxHints: // the others are in the next publication
-			quiet++
+		case was.consolidatable != v.Consolidatable[c.ID] && later < maxHints:
+			later++
 			p.Claims, claims = append(p.Claims, *c), append(claims, c)
 		}
 	}

@@ -47,9 +47,9 @@ func New(c Config) *Costs { return &Costs{cfg: c} }
 
 // Took takes a plan's word.
 func (x *Costs) Took(nodes []model.NodeVerdict) {
-	before := len(x.order)
+	known := x.order.Known()
 	x.order.Take(nodes)
-	if before == 0 && len(x.order) > 0 {
+	if !known && x.order.Known() {
 		x.look = time.Time{}
 	}
 }
@@ -57,7 +57,7 @@ func (x *Costs) Took(nodes []model.NodeVerdict) {
 // Write writes costs that are due, some at a time.
 func (x *Costs) Write(ctx context.Context) {
 	switch {
-	case x.cfg.Replicas == nil || len(x.order) == 0:
+	case x.cfg.Replicas == nil || !x.order.Known():
 		return
 	case !x.asked:
 		x.ask(ctx)

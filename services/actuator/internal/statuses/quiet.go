@@ -1,6 +1,7 @@
 package statuses
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -81,19 +82,30 @@ func (q *Quiet) look(nodes []*cluster.Node, now time.Time) {
 		return
 	}
 	q.list, q.stale = nodes, true
-	next := make(map[model.NodeName]moved, len(nodes))
+	if q.nodes == nil {
+		q.nodes = make(map[model.NodeName]moved, len(nodes))
+	}
 	for _, n := range nodes {
 		was, known := q.nodes[n.Name]
 		switch {
+		case was.node == n:
+			continue
 		case !known:
 			was.at = newest(n.Pods)
-		case was.node != n && !samePods(was.node.Pods, n.Pods):
+		case !samePods(was.node.Pods, n.Pods):
 			was.at = now
 		}
 		was.node = n
-		next[n.Name] = was
+		q.nodes[n.Name] = was
 	}
-	q.nodes = next
+	if len(q.nodes) == len(nodes) {
+		return
+	}
+	there := make(map[model.NodeName]bool, len(nodes))
+	for _, n := range nodes {
+		there[n.Name] = true
+	}
+	maps.DeleteFunc(q.nodes, func(name model.NodeName, _ moved) bool { return !there[name] })
 }
 
 // newest is when the last pod began of a node that was not seen before.

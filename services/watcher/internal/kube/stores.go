@@ -237,6 +237,13 @@ func trim(o any) (any, error) {
 	}
 	switch o := o.(type) {
 	case *corev1.Pod:
+		if _, byKerf := reader.DeletionCost(o); byKerf { // plans do not follow from it, and it changes with them
+			delete(o.Annotations, labels.PodDeletionCost)
+			delete(o.Annotations, labels.PodDeletionCostByKerf)
+			if len(o.Annotations) == 0 {
+				o.Annotations = nil
+			}
+		}
 		trimContainers(o.Spec.InitContainers)
 		trimContainers(o.Spec.Containers)
 		o.Spec.EphemeralContainers = nil
@@ -272,7 +279,7 @@ func trim(o any) (any, error) {
 }
 
 // unchanged says that two versions of an object are the same in all that trim leaves of them, where that is often so: the
-// status of a workload changes with each of its pods, and a kubelet reports that nothing is new.
+// status of a workload changes with each of its pods, a kubelet reports that nothing is new, and Kerf writes pods' deletion costs.
 func unchanged(before, after any) bool {
 	switch a := after.(type) {
 	case *appsv1.ReplicaSet:
@@ -284,6 +291,8 @@ func unchanged(before, after any) bool {
 	case *appsv1.DaemonSet:
 		return same(before, a)
 	case *corev1.Node:
+		return same(before, a)
+	case *corev1.Pod:
 		return same(before, a)
 	}
 	return false
