@@ -30,7 +30,7 @@ func TestTheAdapterOfAWSKeepsTheContractOfThePort(t *testing.T) {
 func TestLaunchesComeThroughWhatAWSHasNotHeardOfYet(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
-	w := openWorldWith(t, func(c *awssim.Config) { c.TemplateLag, c.ProfileLag = 3*time.Second, 8*time.Second })
+	w, _ := openWorldWith(t, func(c *awssim.Config) { c.TemplateLag, c.ProfileLag = 3*time.Second, 8*time.Second })
 	class, err := w.Classes.Resolve(t.Context(), w.Spec)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestKubeletsStartWithWhatTheClassSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var kubelets boots
-			w := openWorldWith(t, func(c *awssim.Config) { c.Kubelet = &kubelets })
+			w, _ := openWorldWith(t, func(c *awssim.Config) { c.Kubelet = &kubelets })
 			change(&w.Spec)
 			w.Spec.InstanceStoreRAID0 = true
 			class, err := w.Classes.Resolve(t.Context(), w.Spec)
@@ -131,9 +131,62 @@ func TestKubeletsStartWithWhatTheClassSays(t *testing.T) {
 	}
 }
 
-func openWorld(t *testing.T) cloudtest.World { return openWorldWith(t, func(*awssim.Config) {}) }
+func TestInstancesGoIntoTheSubnetWithTheMostFreeAddresses(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	const small, large = "subnet-0aaaaaaaaaaaaaaa1", "subnet-0dddddddddddddddd"
+	w, server := openWorldWith(t, func(c *awssim.Config) {
+		c.Subnets[0].CIDR = "10.0.32.0/24"
+		c.Subnets = append(c.Subnets, awssim.Subnet{ID: large, Zone: "us-east-1a", CIDR: "10.0.128.0/20", Tags: c.Subnets[0].Tags})
+	})
+	class, err := w.Classes.Resolve(t.Context(), w.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := func(token string) (string, error) {
+		_, err := w.Cloud.Launch(t.Context(), cloud.Request{
+			Claim: model.ClaimID(token), Token: token, NodePool: "default", Class: class, Spec: w.Spec,
+			Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}},
+		})
+		if err != nil {
+			return "", err
+		}
+		w.Advance(time.Minute)
+		all, err := w.Cloud.Instances(t.Context(), model.ClaimID(token))
+		if err != nil || len(all) != 1 {
+			t.Fatal(err, all)
+		}
+		return all[0].SubnetID, nil
+	}
+	for _, token := range []string{"1", "1", "2"} {
+		if got, err := launch(token); got != large || err != nil {
+			t.Fatalf("launched in %q, %v; want %s", got, err, large)
+		}
+	}
+	if err := server.SetFreeAddresses(large, 0); err != nil {
+		t.Fatal(err)
+	}
+	var short *cloud.CapacityError
+	if _, err := launch("3"); !errors.Is(err, cloud.ErrNoInstance) || errors.As(err, &short) {
+		t.Fatalf("error %v, want that no instance was made; the zone has another subnet", err)
+	}
+	if got, err := launch("4"); got != small || err != nil {
+		t.Fatalf("launched in %q, %v; want %s once the other is full", got, err, small)
+	}
+	if err := server.SetFreeAddresses(small, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := launch("5"); !errors.As(err, &short) || len(short.Offerings) != 1 {
+		t.Fatalf("error %v, want a shortage once all are full", err)
+	}
+}
 
-func openWorldWith(t *testing.T, change func(*awssim.Config)) cloudtest.World {
+func openWorld(t *testing.T) cloudtest.World {
+	w, _ := openWorldWith(t, func(*awssim.Config) {})
+	return w
+}
+
+func openWorldWith(t *testing.T, change func(*awssim.Config)) (cloudtest.World, *awssim.Server) {
 	t.Helper()
 	const cluster = "test"
 	cfg := awssim.Default(cluster)
@@ -172,5 +225,5 @@ func openWorldWith(t *testing.T, change func(*awssim.Config)) cloudtest.World {
 			}
 		},
 		Advance: clock.Advance,
-	}
+	}, server
 }

@@ -17,7 +17,7 @@ var codes = map[string]Kind{
 	// An offering, at this moment.
 	"InsufficientCapacity":                 Capacity,
 	"InsufficientCapacityOnHost":           Capacity,
-	"InsufficientFreeAddressesInSubnet":    Capacity,
+	"InsufficientFreeAddressesInSubnet":    Addresses,
 	"InsufficientHostCapacity":             Capacity,
 	"InsufficientInstanceCapacity":         Capacity,
 	"InsufficientReservedInstanceCapacity": Capacity,

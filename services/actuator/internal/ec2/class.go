@@ -130,7 +130,7 @@ func tagFilters(tags model.Labels) []types.Filter {
 
 // subnets returns the union of the terms' matches: most free addresses first, then by id.
 func (a *Adapter) subnets(ctx context.Context, terms []cloud.SelectorTerm) ([]cloud.Subnet, error) {
-	found := map[string]cloud.Subnet{}
+	asked, found := a.now(), map[string]cloud.Subnet{}
 	for _, t := range terms {
 		in := &sdk.DescribeSubnetsInput{Filters: tagFilters(t.Tags)}
 		if t.ID != "" {
@@ -151,6 +151,7 @@ func (a *Adapter) subnets(ctx context.Context, terms []cloud.SelectorTerm) ([]cl
 		}
 	}
 	out := values(found)
+	a.addresses.Seen(out, asked)
 	slices.SortFunc(out, func(x, y cloud.Subnet) int {
 		return cmp.Or(cmp.Compare(y.FreeAddresses, x.FreeAddresses), cmp.Compare(x.ID, y.ID))
 	})

@@ -24,6 +24,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/subnets"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 )
 
@@ -55,6 +56,8 @@ type Adapter struct {
 	ssm     *ssm.Client
 	iam     *iam.Client
 	pricing *pricing.Client
+
+	addresses *subnets.Book
 
 	mu        sync.Mutex // guards types and templates
 	types     map[string]catalog.Type
@@ -118,6 +121,7 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	if a.now == nil {
 		a.now = time.Now
 	}
+	a.addresses = subnets.New(a.now)
 	if err := a.discover(ctx, eks.NewFromConfig(conf)); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package ec2
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -33,14 +34,14 @@ func TestFleetError(t *testing.T) {
 	tests := map[string]struct {
 		errs     []types.CreateFleetError
 		sentinel error
-		capacity int // offerings named
+		capacity int // offerings named; -1: all that were asked for
 	}{
 		"no capacity names each offering": {
 			[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "none"), in("us-east-1b", failure("UnfulfillableCapacity", "none"))},
 			nil, 2,
 		},
 		"an answer that leaves the override out is capacity too": {
-			[]types.CreateFleetError{{ErrorCode: aws.String("UnfulfillableCapacity")}}, nil, 1,
+			[]types.CreateFleetError{{ErrorCode: aws.String("UnfulfillableCapacity")}}, nil, -1,
 		},
 		"a refusal among shortages is a refusal": {
 			[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "none"), failure("UnauthorizedOperation", "no")},
@@ -63,10 +64,12 @@ func TestFleetError(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := launch{Request: cloud.Request{Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}}}}
+			l := launch{Request: cloud.Request{Offerings: []model.RankedOffering{
+				{InstanceType: "m5.large", Zone: "us-east-1a", CapacityType: model.OnDemand}, {InstanceType: "m5.large", Zone: "us-east-1b", CapacityType: model.OnDemand},
+			}}}
 			err := l.fleetError(tt.errs)
 			var short *cloud.CapacityError
-			if errors.As(err, &short) != (tt.capacity > 0) || (short != nil && len(short.Offerings) != tt.capacity) {
+			if errors.As(err, &short) != (tt.capacity != 0) || (short != nil && len(short.Offerings) != max(tt.capacity, 0)) {
 				t.Errorf("error %v: want %d offerings named", err, tt.capacity)
 			}
 			for _, s := range []error{cloud.ErrThrottled, cloud.ErrInvalid, cloud.ErrUnauthorized, cloud.ErrClassNotReady} {
@@ -87,6 +90,7 @@ func TestShortagesSayWhatTheyAreAbout(t *testing.T) {
 			spot("m5.large", "a"), spot("m5.xlarge", "a"), spot("m5.xlarge", "b"), spot("c5.2xlarge", "a"), spot("g5.2xlarge", "a"), spot("p4d.24xlarge", "a"),
 		}},
 		types: map[string]catalog.Type{"m5.large": {VCPU: 2}, "m5.xlarge": {VCPU: 4}, "c5.2xlarge": {VCPU: 8}, "g5.2xlarge": {VCPU: 8}, "p4d.24xlarge": {VCPU: 96}},
+		open:  func(zone string) bool { return zone == "a" },
 	}
 	failure := func(code, name, zone string) types.CreateFleetError {
 		return types.CreateFleetError{
@@ -108,13 +112,22 @@ func TestShortagesSayWhatTheyAreAbout(t *testing.T) {
 			[]types.CreateFleetError{failure("MaxSpotInstanceCountExceeded", "m5.xlarge", "a")}, []string{"m5.xlarge a", "m5.xlarge b", "c5.2xlarge a"},
 		},
 		"without the role of spot there is no spot at all": {
-			[]types.CreateFleetError{failure("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "m5.large", "a")}, nil,
+			[]types.CreateFleetError{failure("AuthFailure.ServiceLinkedRoleCreationNotPermitted", "m5.large", "a")}, []string{"all"},
 		},
-		"a refusal is about no capacity": {[]types.CreateFleetError{failure("InvalidParameterValue", "m5.large", "a")}, nil},
+		"a full subnet is about all of its zone": {
+			[]types.CreateFleetError{failure("InsufficientFreeAddressesInSubnet", "m5.xlarge", "b")}, []string{"m5.xlarge b"},
+		},
+		"but not where the zone has another":  {[]types.CreateFleetError{failure("InsufficientFreeAddressesInSubnet", "m5.xlarge", "a")}, nil},
+		"what EC2 does not name is about all": {[]types.CreateFleetError{failure("InsufficientInstanceCapacity", "", "")}, []string{"all"}},
+		"a refusal is about no capacity":      {[]types.CreateFleetError{failure("InvalidParameterValue", "m5.large", "a")}, nil},
 	}
 	for name, tt := range tests {
 		var got []string
-		for _, s := range l.shortages(tt.errs) {
+		short, all := l.shortages(tt.errs)
+		if all {
+			got = []string{"all"}
+		}
+		for _, s := range short {
 			got = append(got, string(s.InstanceType)+" "+s.Zone)
 		}
 		if d := cmp.Diff(tt.want, got); d != "" {
@@ -157,6 +170,17 @@ func TestWhatALaunchsCallFailsWith(t *testing.T) {
 	}
 }
 
+// first picks the first subnet of a zone.
+func first(all []cloud.Subnet) func(string) (string, bool) {
+	return func(zone string) (string, bool) {
+		i := slices.IndexFunc(all, func(s cloud.Subnet) bool { return s.Zone == zone })
+		if i < 0 {
+			return "", false
+		}
+		return all[i].ID, true
+	}
+}
+
 func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 	offer := func(name, zone string) model.RankedOffering {
 		return model.RankedOffering{InstanceType: model.TypeName(name), Zone: zone, CapacityType: model.OnDemand}
@@ -174,7 +198,7 @@ func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 		MaxPods:   map[model.TypeName]int64{"m5.large": 29, "m6g.large": 29, "m5.xlarge": 58},
 	}
 	types := map[string]catalog.Type{"m5.large": {Arch: "amd64"}, "m6g.large": {Arch: "arm64"}, "m5.xlarge": {Arch: "amd64"}}
-	groups, err := group(r, types)
+	groups, err := group(r, types, first(r.Class.Subnets))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +213,7 @@ func TestGroupSortsOfferingsByTemplate(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"ami-x": {"m5.large subnet-1", "m5.large subnet-3"}, "ami-a": {"m6g.large subnet-1"}, "ami-x/58": {"m5.xlarge subnet-1"},
+		"ami-x": {"m5.large subnet-2", "m5.large subnet-3"}, "ami-a": {"m6g.large subnet-2"}, "ami-x/58": {"m5.xlarge subnet-2"},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -211,7 +235,7 @@ func TestAFleetIsNoLargerThanEC2Takes(t *testing.T) {
 		r.MaxPods[name] = int64(i % 60)
 		types[string(name)] = catalog.Type{}
 	}
-	groups, err := group(r, types)
+	groups, err := group(r, types, first(r.Class.Subnets))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func launchError(err error) error {
 		return err
 	}
 	switch awserror.Of(err) {
-	case awserror.Capacity, awserror.Quota, awserror.Market:
+	case awserror.Capacity, awserror.Addresses, awserror.Quota, awserror.Market:
 		return &cloud.CapacityError{Message: err.Error()}
 	case awserror.NotFound:
 		return fmt.Errorf("%w: %w", cloud.ErrClassNotReady, err)
@@ -77,8 +77,11 @@ func (l launch) fleetError(errs []types.CreateFleetError) error {
 		}
 	}
 	text := strings.Join(messages, "; ")
-	if short {
-		return &cloud.CapacityError{Offerings: l.shortages(errs), Message: text}
+	if offerings, all := l.shortages(errs); short && (all || len(offerings) > 0) {
+		return &cloud.CapacityError{Offerings: offerings, Message: text}
+	}
+	if short { // another subnet of the zone is tried
+		return fmt.Errorf("create fleet: %w: %s", cloud.ErrNoInstance, text)
 	}
 	sentinel := sentinelOf(other)
 	if other == awserror.NotFound {
@@ -101,5 +104,10 @@ func kindOfFleet(e types.CreateFleetError) awserror.Kind {
 }
 
 func isShortage(k awserror.Kind) bool {
-	return k == awserror.Capacity || k == awserror.Quota || k == awserror.Market
+	switch k {
+	case awserror.Capacity, awserror.Addresses, awserror.Quota, awserror.Market:
+		return true
+	default:
+		return false
+	}
 }

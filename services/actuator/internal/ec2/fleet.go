@@ -41,7 +41,7 @@ const (
 // group sorts the request's offerings by the launch template that they need. Offerings without a subnet or an image are
 // left out, and those of the lowest rank where they are more than a fleet takes; none left is an error, because the class
 // changed under the plan.
-func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, error) {
+func group(r cloud.Request, byName map[string]catalog.Type, subnetIn func(zone string) (string, bool)) ([]templateGroup, error) {
 	var groups []templateGroup
 	overrides := 0
 	for rank, o := range r.Offerings {
@@ -52,7 +52,7 @@ func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, er
 		if !ok {
 			continue
 		}
-		subnet, ok := subnetIn(r.Class, o.Zone)
+		subnet, ok := subnetIn(o.Zone)
 		if !ok {
 			continue
 		}
@@ -78,27 +78,6 @@ func group(r cloud.Request, byName map[string]catalog.Type) ([]templateGroup, er
 			cloud.ErrClassNotReady, r.Class.Name, len(r.Offerings))
 	}
 	return groups, nil
-}
-
-// subnetIn picks the zone's subnet by id among those with free addresses, so that a repeated launch asks for the same.
-func subnetIn(c cloud.Class, zone string) (string, bool) {
-	var free, full []string
-	for _, s := range c.Subnets {
-		switch {
-		case s.Zone != zone:
-		case s.FreeAddresses > 0:
-			free = append(free, s.ID)
-		default:
-			full = append(full, s.ID)
-		}
-	}
-	if len(free) == 0 {
-		free = full // EC2 has the last word on addresses
-	}
-	if len(free) == 0 {
-		return "", false
-	}
-	return slices.Min(free), true
 }
 
 // imageFor returns the first image whose requirements the type meets.

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -22,7 +23,9 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, 
 	if err != nil {
 		return cloud.Instance{}, err
 	}
-	groups, err := group(r, byName)
+	groups, err := group(r, byName, func(zone string) (string, bool) {
+		return a.addresses.Pick(r.Token, r.Class.Subnets, zone, addresses(r, zone))
+	})
 	if err != nil {
 		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, err)
 	}
@@ -35,7 +38,40 @@ func (a *Adapter) Launch(ctx context.Context, r cloud.Request) (cloud.Instance, 
 	if err != nil {
 		return cloud.Instance{}, fmt.Errorf("launch claim %s: %w", r.Claim, launchError(err))
 	}
-	return launch{r, byName}.launched(out)
+	a.noteSubnets(r, out)
+	l := launch{r, byName, func(zone string) bool { return a.addresses.Open(r.Class.Subnets, zone) }}
+	return l.launched(out)
+}
+
+// noteSubnets notes in which subnet the instance is, and which had no address for one.
+func (a *Adapter) noteSubnets(r cloud.Request, out *sdk.CreateFleetOutput) {
+	subnet := func(l *types.LaunchTemplateAndOverridesResponse) string {
+		if l == nil || l.Overrides == nil {
+			return ""
+		}
+		return aws.ToString(l.Overrides.SubnetId)
+	}
+	for _, e := range out.Errors {
+		if id := subnet(e.LaunchTemplateAndOverrides); id != "" && kindOfFleet(e) == awserror.Addresses {
+			a.addresses.Full(id)
+		}
+	}
+	used := ""
+	for _, i := range out.Instances {
+		used = cmp.Or(used, subnet(i.LaunchTemplateAndOverrides))
+	}
+	a.addresses.Launched(r.Token, used)
+}
+
+// addresses is how many an instance in the zone will take at least: one for each pod that it has room for.
+func addresses(r cloud.Request, zone string) int64 {
+	var least int64
+	for _, o := range r.Offerings {
+		if n := r.MaxPods[o.InstanceType]; o.Zone == zone && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
 }
 
 func (a *Adapter) createFleet(ctx context.Context, r cloud.Request, groups []templateGroup) (*sdk.CreateFleetOutput, error) {
@@ -58,8 +94,8 @@ func (l launch) launched(out *sdk.CreateFleetOutput) (cloud.Instance, error) {
 		i := cloud.Instance{
 			ID: f.InstanceIds[0], State: cloud.Pending, Claim: l.Claim, NodePool: l.NodePool, Class: l.Class.Name,
 			InstanceType: model.TypeName(f.InstanceType), CapacityType: l.Offerings[0].CapacityType,
-			Short: l.shortages(out.Errors),
 		}
+		i.Short, _ = l.shortages(out.Errors)
 		if f.Lifecycle == types.InstanceLifecycleSpot {
 			i.CapacityType = model.Spot
 		}

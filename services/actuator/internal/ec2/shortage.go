@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -13,43 +14,47 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// launch is a request and what is known of the types that it asks for.
+// launch is a request, what is known of the types that it asks for, and whether the class has a subnet in a zone that is not
+// full.
 type launch struct {
 	cloud.Request
 	types map[string]catalog.Type
+	open  func(zone string) bool
 }
 
-// shortages are the offerings that the errors of a fleet say there are none of, each once; nil when they are about all that
-// were asked for.
-func (l launch) shortages(errs []types.CreateFleetError) []model.Shortage {
-	var out []model.Shortage
-	add := func(s model.Shortage) {
-		same := func(x model.Shortage) bool {
-			return x.InstanceType == s.InstanceType && x.Zone == s.Zone && x.CapacityType == s.CapacityType
-		}
-		if !slices.ContainsFunc(out, same) {
-			out = append(out, s)
-		}
-	}
+// shortages are the offerings that the errors of a fleet say there are none of, each once. all says that they are about
+// everything that was asked for.
+func (l launch) shortages(errs []types.CreateFleetError) (short []model.Shortage, all bool) {
 	for _, e := range errs {
-		k := kindOfFleet(e)
-		s := l.shortage(e)
-		switch {
-		case !isShortage(k):
-		case k == awserror.Market:
-			return nil
-		case k == awserror.Quota:
-			for _, o := range l.Offerings {
-				if l.sharesQuota(s.InstanceType, o.InstanceType) {
-					s.InstanceType, s.Zone = o.InstanceType, o.Zone
-					add(s)
-				}
+		named := l.shortage(e)
+		about := func(o model.RankedOffering) bool { return o.InstanceType == named.InstanceType && o.Zone == named.Zone }
+		switch kindOfFleet(e) {
+		case awserror.Market:
+			return nil, true
+		case awserror.Capacity:
+		case awserror.Quota:
+			about = func(o model.RankedOffering) bool { return l.sharesQuota(named.InstanceType, o.InstanceType) }
+		case awserror.Addresses:
+			if l.open(named.Zone) {
+				continue
 			}
+			about = func(o model.RankedOffering) bool { return o.Zone == named.Zone }
 		default:
-			add(s)
+			continue
+		}
+		if named.InstanceType == "" || named.Zone == "" {
+			return nil, true // EC2 may leave out what an error is about
+		}
+		for _, o := range l.Offerings {
+			same := func(x model.Shortage) bool { return x.InstanceType == o.InstanceType && x.Zone == o.Zone }
+			if about(o) && !slices.ContainsFunc(short, same) {
+				s := named
+				s.InstanceType, s.Zone = o.InstanceType, o.Zone
+				short = append(short, s)
+			}
 		}
 	}
-	return out
+	return short, false
 }
 
 // shortage reads which offering an error is about; EC2 may leave any part of the answer out.
@@ -59,7 +64,8 @@ func (l launch) shortage(e types.CreateFleetError) model.Shortage {
 		return s
 	}
 	o := e.LaunchTemplateAndOverrides.Overrides
-	s.InstanceType, s.Zone = model.TypeName(o.InstanceType), aws.ToString(o.AvailabilityZone)
+	s.InstanceType = model.TypeName(o.InstanceType)
+	s.Zone = cmp.Or(aws.ToString(o.AvailabilityZone), zoneOf(l.Class, aws.ToString(o.SubnetId)))
 	return s
 }
 
