@@ -157,14 +157,14 @@ e2e: controlplane observers ## The tests that run a real control plane, one pack
 .PHONY: differential
 differential: ## Hold plans against the real kube-scheduler (SEEDS=300; ARGS="-seed 7" for one, -help for more)
 	@# A module of its own, with the workspace off: all of Kubernetes is not for the other modules. Built like the control
-	@# plane, so that what that has compiled is not compiled again.
-	@cd test/differential && GOWORK=off CGO_ENABLED=0 go build -trimpath -o $(BIN)/differential .
+	@# plane, and like Kerf, so that what those have compiled is not compiled again.
+	@cd test/differential && GOWORK=off go build -tags grpcnotrace -o $(BIN)/differential .
 	@$(BIN)/differential -seeds $(or $(SEEDS),300) $(ARGS)
 
 .PHONY: mutations
 mutations: ## Weaken the rules one by one: the comparison with the real kube-scheduler must notice each
 	@# Without vet, which would look through all of Kubernetes first.
-	@cd test/differential && GOWORK=off CGO_ENABLED=0 go test -trimpath -vet=off ./...
+	@cd test/differential && GOWORK=off go test -tags grpcnotrace -vet=off ./...
 
 ##@ Rarely
 
@@ -174,7 +174,7 @@ images: ## Build the images into bin/images/, as OCI layouts and archives (VERSI
 	@cd tools/images && GOWORK=off go run . -out $(BIN)/images -version $(or $(VERSION),dev) $(ARGS)
 
 .PHONY: controlplane
-controlplane: ## Build etcd, Kubernetes and kwok once, into .cache/ or $KERF_CACHE (minutes, then nothing)
+controlplane: ## Get etcd, Kubernetes and kwok once, into .cache/ or $KERF_CACHE: installed, fetched or built (minutes, then nothing)
 	@go run ./test/harness/assets/build
 
 .PHONY: observers

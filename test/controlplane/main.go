@@ -1,6 +1,6 @@
-// Command controlplane is etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and etcdctl in one
-// binary, so that the tests and the demo link the Kubernetes tree once. It acts as the component that it is called as
-// (by a symlink's name, or by its first argument).
+// Command controlplane is etcd, kube-apiserver, kube-scheduler, kube-controller-manager and kubectl in one binary, so that
+// the Kubernetes tree is linked once. It acts as the component that it is called as (by a symlink's name, or by its first
+// argument).
 package main
 
 import (
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"go.etcd.io/etcd/etcdctl/v3/ctlv3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
 	kubectl "k8s.io/kubectl/pkg/cmd"
@@ -30,8 +29,6 @@ func main() {
 	switch name {
 	case "etcd":
 		etcdmain.Main(os.Args)
-	case "etcdctl":
-		ctlv3.MustStart()
 	case "kube-apiserver":
 		run(apiserver.NewAPIServerCommand())
 	case "kube-controller-manager":
@@ -41,7 +38,7 @@ func main() {
 	case "kubectl":
 		run(kubectl.NewDefaultKubectlCommand())
 	default:
-		fmt.Fprintf(os.Stderr, "controlplane: unknown component %q; use etcd, etcdctl, kube-apiserver, "+
+		fmt.Fprintf(os.Stderr, "controlplane: unknown component %q; use etcd, kube-apiserver, "+
 			"kube-controller-manager, kube-scheduler or kubectl\n", name)
 		os.Exit(2)
 	}

@@ -296,4 +296,10 @@ func TestAShadowTellsWhatKerfWouldDo(t *testing.T) {
 	if after := versions(t, dyn); after != before {
 		t.Errorf("something was written: %s became %s", before, after)
 	}
+	t.Run("and then Karpenter's nodes go, as docs/migrate.md says", func(t *testing.T) {
+		migrate(t, c, kerf)
+		if left := gone(t, c); left != "" {
+			t.Errorf("%s are left", left)
+		}
+	})
 }

@@ -1,8 +1,8 @@
-// Package assets knows where the real programs of a Kubernetes control plane are and builds them when they are missing:
-// etcd, kube-apiserver, kube-scheduler, kube-controller-manager, kubectl and etcdctl (one binary, test/controlplane) and
-// kwok (test/controlplane/kwok), plus the stages that make kwok a kubelet.
+// Package assets knows where the real programs of a Kubernetes control plane are and gets them when they are missing: etcd,
+// kube-apiserver, kube-scheduler, kube-controller-manager and kubectl from this machine, from Kubernetes' release, or else built
+// (one binary, test/controlplane); and kwok, which that module builds as well, with the stages that make it a kubelet.
 //
-// What is built lands in a cache folder named by a hash of everything that goes into it, appears there whole or not at
+// What is got lands in a cache folder named by a hash of everything that goes into it, appears there whole or not at
 // all, and is found again in a millisecond. The package knows nothing of clusters: package harness runs what it finds.
 // Start reading at Find; Build is for `make controlplane` and the demo, tests only ever Find. Tool is for the programs that
 // the modules of tools/ pin, such as Prometheus.
@@ -13,13 +13,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // The programs, by the names of their files.
 const (
 	Etcd              = "etcd"
-	Etcdctl           = "etcdctl"
 	APIServer         = "kube-apiserver"
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
@@ -29,26 +27,23 @@ const (
 	Stages = "kwok-stages.yaml"
 )
 
-// multicall is the one binary that the six Kubernetes and etcd programs are links to.
+// multicall is the one binary that the Kubernetes and etcd programs are links to, where they are built.
 const multicall = "controlplane"
 
 // sources are the files that decide what is built, relative to the repository's root.
 func sources() []string {
-	return []string{
-		"test/controlplane/go.mod", "test/controlplane/go.sum", "test/controlplane/main.go",
-		"test/controlplane/kwok/go.mod", "test/controlplane/kwok/go.sum",
-	}
+	return []string{"test/controlplane/go.mod", "test/controlplane/go.sum", "test/controlplane/main.go"}
 }
 
-// links are the names under which the multi-call binary is known.
+// links are etcd and Kubernetes: where they are built, the names under which the multi-call binary is known.
 func links() []string {
-	return []string{Etcd, Etcdctl, APIServer, ControllerManager, Scheduler, Kubectl}
+	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kubectl}
 }
 
 // all are the files that a complete set holds, the multi-call binary aside.
 func all() []string { return append(links(), Kwok, Stages) }
 
-// ErrMissing is in the chain of Find's error when a program is in neither place.
+// ErrMissing is in the chain of Find's error when a program is not there.
 var ErrMissing = errors.New("the control plane is not built")
 
 // Set is a complete set of programs, safe for concurrent use.
@@ -59,29 +54,23 @@ type Set struct {
 // Path is the absolute path of a program, or "" for a name that is not one of this package's constants.
 func (s Set) Path(name string) string { return s.paths[name] }
 
-// Find locates each program: in $KUBEBUILDER_ASSETS if that is set and has it, else in the cache. It builds nothing;
-// what is missing is an error that wraps ErrMissing and says what to run.
+// Find locates the programs in the cache. It gets none; what is missing is an error that wraps ErrMissing and says what to run.
 func Find(root string) (Set, error) {
-	cache, err := Dir(root)
+	dir, err := Dir(root)
 	if err != nil {
 		return Set{}, err
 	}
-	return find(os.Getenv("KUBEBUILDER_ASSETS"), cache)
+	return find(dir)
 }
 
-func find(dirs ...string) (Set, error) {
+func find(dir string) (Set, error) {
 	s := Set{paths: map[string]string{}}
 	for _, name := range all() {
-		for _, dir := range dirs {
-			if p := filepath.Join(dir, name); dir != "" && exists(p) {
-				s.paths[name] = p
-				break
-			}
+		p := filepath.Join(dir, name)
+		if !exists(p) {
+			return Set{}, fmt.Errorf("%w: no %s in %s; run `make controlplane`", ErrMissing, name, dir)
 		}
-		if s.paths[name] == "" {
-			return Set{}, fmt.Errorf("%w: no %s in %s; run `make controlplane`", ErrMissing, name,
-				strings.Join(dirs[len(dirs)-1:], ""))
-		}
+		s.paths[name] = p
 	}
 	return s, nil
 }

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // fill makes an empty file for each name.
@@ -26,31 +24,10 @@ func fill(t *testing.T, dir string, names ...string) {
 	}
 }
 
-func TestTheUsersProgramsComeFirst(t *testing.T) {
-	theirs, cache := t.TempDir(), t.TempDir()
-	fill(t, theirs, Etcd, APIServer)
-	fill(t, cache, all()...)
-	set, err := find(theirs, cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, name := range all() {
-		got[name] = filepath.Dir(set.Path(name))
-	}
-	want := map[string]string{
-		Etcd: theirs, APIServer: theirs, Etcdctl: cache, ControllerManager: cache, Scheduler: cache, Kubectl: cache,
-		Kwok: cache, Stages: cache,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("programs come from (-want +got):\n%s", diff)
-	}
-}
-
 func TestAMissingProgramIsNamedWithTheRemedy(t *testing.T) {
 	cache := t.TempDir()
 	fill(t, cache, links()...)
-	_, err := find("", cache)
+	_, err := find(cache)
 	if !errors.Is(err, ErrMissing) {
 		t.Fatalf("error %v, want %v", err, ErrMissing)
 	}

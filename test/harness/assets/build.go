@@ -48,31 +48,74 @@ func Build(ctx context.Context, root string, out *os.File) (Set, error) {
 
 // controlplane is what Build keeps.
 func controlplane() kept {
-	return kept{name: "controlplane", sources: sources(), by: ldflags + " " + strings.Join(stageFiles(), " "), into: buildInto}
+	return kept{
+		name: "controlplane", sources: sources(), by: ldflags + " " + strings.Join(stageFiles(), " "), into: buildInto,
+		usable: func(dir string) bool { // what was linked from this machine may be gone
+			_, err := find(dir)
+			return err == nil
+		},
+	}
 }
 
+// buildInto gets etcd and Kubernetes the quickest way that there is, and builds what is left.
 func buildInto(ctx context.Context, tmp, root string, out *os.File) error {
-	module := filepath.Join(root, "test", "controlplane")
 	c := compile{
-		dir: module, packages: []string{"."}, flags: controlplaneFlags(ldflags), target: filepath.Join(tmp, multicall),
-		title: "etcd and Kubernetes " + version, out: out,
+		dir: filepath.Join(root, "test", "controlplane"), packages: []string{"sigs.k8s.io/kwok/cmd/kwok"}, flags: sharedFlags(ldflags),
+		target: tmp + string(filepath.Separator), title: "kwok (simulated kubelets)", out: out, shared: true,
+	}
+	switch there, err := ready(ctx, tmp, out); {
+	case err != nil:
+		return err
+	case len(there) == 0:
+		// One command, so that what both programs need is compiled once, and the linker of one runs beside the compiler.
+		c.packages, c.title = append(c.packages, "."), "etcd, Kubernetes "+version+" and kwok"
+		for _, name := range links() {
+			if err := os.Symlink(multicall, filepath.Join(tmp, name)); err != nil {
+				return fmt.Errorf("link %s: %w", name, err)
+			}
+		}
+	case !slices.Contains(there, Etcd):
+		// Kerf has etcd in it, so that nearly all of it is compiled for Kerf anyway.
+		c.packages, c.title = append(c.packages, "go.etcd.io/etcd/server/v3"), "etcd "+etcdVersion+" and kwok"
 	}
 	if err := c.run(ctx); err != nil {
 		return err
 	}
-	for _, name := range links() {
-		if err := os.Symlink(multicall, filepath.Join(tmp, name)); err != nil {
-			return fmt.Errorf("link %s: %w", name, err)
+	if built := filepath.Join(tmp, "server"); exists(built) { // go calls etcd's program as its folder is called
+		if err := os.Rename(built, filepath.Join(tmp, Etcd)); err != nil {
+			return fmt.Errorf("name etcd: %w", err)
 		}
 	}
-	c = compile{
-		dir: filepath.Join(module, "kwok"), packages: []string{"sigs.k8s.io/kwok/cmd/kwok"}, flags: controlplaneFlags("-s -w"),
-		target: filepath.Join(tmp, Kwok), title: "kwok (simulated kubelets)", out: out,
-	}
-	if err := c.run(ctx); err != nil {
-		return err
-	}
 	return writeStages(ctx, c, filepath.Join(tmp, Stages))
+}
+
+// ready are the programs that need not be built: they are on this machine, or were fetched. All others are not in tmp.
+func ready(ctx context.Context, tmp string, out *os.File) ([]string, error) {
+	switch unfit, err := installed(ctx, tmp, links()); {
+	case err != nil:
+		return nil, err
+	case unfit == "":
+		fmt.Fprintln(out, "  etcd and Kubernetes: those that are installed")
+		return links(), nil
+	case os.Getenv(userAssets) != "":
+		fmt.Fprintf(out, "  not those of %s or PATH: %s\n", userAssets, unfit)
+	}
+	if os.Getenv(noDownload) == "off" {
+		return nil, nil
+	}
+	kubernetes := slices.DeleteFunc(links(), func(name string) bool { return name == Etcd })
+	err := newDownload(out).fetch(ctx, tmp, kubernetes)
+	if err == nil {
+		return kubernetes, nil
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "  no released Kubernetes (%v): building it\n", err)
+	for _, name := range kubernetes {
+		_ = os.Remove(filepath.Join(tmp, name)) // what there is of them
+	}
+	return nil, nil
 }
 
 // writeStages joins kwok's stage files into the one that is passed to it.
@@ -114,10 +157,17 @@ type compile struct {
 	title     string
 	out       *os.File
 	workspace bool // else the versions of the module in dir alone count: Kubernetes' own must not meet Kerf's
+	shared    bool // with the environment that Kerf is built with, outside of the workspace
 }
 
-// controlplaneFlags make small programs that are the same wherever they are built.
-func controlplaneFlags(ldflags string) []string {
+// sharedFlags are those that Kerf's own programs are built with, but for the linker: what Kubernetes and Kerf both need, at the same
+// versions, is compiled once.
+func sharedFlags(ldflags string) []string {
+	return []string{"-tags", "grpcnotrace", "-ldflags", ldflags}
+}
+
+// aloneFlags make small programs that are the same wherever they are built.
+func aloneFlags(ldflags string) []string {
 	return []string{"-trimpath", "-buildvcs=false", "-ldflags", ldflags}
 }
 
@@ -190,7 +240,10 @@ func (c compile) watch(cmd *exec.Cmd, step func(int64) int64) (string, error) {
 func (c compile) goTool(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the arguments are this file's
 	cmd.Dir = c.dir
-	if !c.workspace {
+	switch {
+	case c.shared:
+		cmd.Env = append(os.Environ(), "GOWORK=off")
+	case !c.workspace:
 		cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
 	}
 	return cmd

@@ -16,6 +16,7 @@ type kept struct {
 	sources []string // files that decide what is built, relative to the repository's root
 	by      string   // what decides beside them, such as flags
 	into    func(ctx context.Context, dir, root string, out *os.File) error
+	usable  func(dir string) bool // nil for: whenever it is there
 }
 
 // dir is where the folder is: $KERF_CACHE (or root/.cache)/NAME-HASH. It exists only if it is whole.
@@ -53,7 +54,7 @@ func (k kept) hash(root string) (string, error) {
 // build makes the folder unless it is there, and returns its path. One process builds; the others wait.
 func (k kept) build(ctx context.Context, root string, out *os.File) (string, error) {
 	dir, err := k.dir(root)
-	if err != nil || exists(dir) {
+	if err != nil || k.found(dir) {
 		return dir, err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
@@ -64,11 +65,16 @@ func (k kept) build(ctx context.Context, root string, out *os.File) (string, err
 		return "", err
 	}
 	defer unlock()
-	if exists(dir) { // another process built it while this one waited
+	if k.found(dir) { // another process built it while this one waited
 		return dir, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("make %s anew: %w", k.name, err)
 	}
 	return dir, k.whole(ctx, dir, root, out)
 }
+
+func (k kept) found(dir string) bool { return exists(dir) && (k.usable == nil || k.usable(dir)) }
 
 // whole builds beside dir and renames, so that dir is whole or not there.
 func (k kept) whole(ctx context.Context, dir, root string, out *os.File) error {

@@ -53,7 +53,7 @@ func Tools(ctx context.Context, root string, out *os.File) error {
 
 func tool(module string, programs map[string]string) kept {
 	dir := filepath.Join("tools", module)
-	flags := append(controlplaneFlags("-s -w"), "-tags", "remove_all_sd,netgo")
+	flags := append(aloneFlags("-s -w"), "-tags", "remove_all_sd,netgo")
 	names := make([]string, 0, len(programs))
 	for name, path := range programs {
 		names = append(names, name+"="+path)
