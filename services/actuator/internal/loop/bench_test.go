@@ -26,7 +26,7 @@ type quiet struct {
 
 func (q quiet) Observe() (cluster.State, error) { return *q.state, nil }
 
-// BenchmarkPass is what passes cost with 1,000 claims whose nodes have 15 pods each: one that finds nothing new, one in which a
+// BenchmarkPass is what passes cost in clusters of so many nodes with ten pods each: one that finds nothing new, one in which a
 // node's pods have changed, one that looks at all claims, and a plan of one claim that is checked.
 func BenchmarkPass(b *testing.B) {
 	for name, event := range map[string]func(*testing.B, *term, *cluster.State, int){
@@ -48,11 +48,13 @@ func BenchmarkPass(b *testing.B) {
 			}
 		},
 	} {
-		b.Run(name, func(b *testing.B) { benchmarkPass(b, event) })
+		for _, nodes := range []int{500, 1000, 2000, 4000} {
+			b.Run(fmt.Sprint(name, "/", nodes), func(b *testing.B) { benchmarkPass(b, nodes, event) })
+		}
 	}
 }
 
-func benchmarkPass(b *testing.B, event func(*testing.B, *term, *cluster.State, int)) {
+func benchmarkPass(b *testing.B, nodes int, event func(*testing.B, *term, *cluster.State, int)) {
 	b.Helper()
 	memory := storetest.New()
 	term, err := memory.Campaign(b.Context(), "me")
@@ -86,7 +88,7 @@ func benchmarkPass(b *testing.B, event func(*testing.B, *term, *cluster.State, i
 		}
 		(<-t.jobs.Results())()
 	}
-	t.fill(b, kube.state, 1000, 15)
+	t.fill(b, kube.state, nodes, 10)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
