@@ -14,6 +14,8 @@ import (
 type Store interface {
 	// Load returns everything, and the revision at which it was read.
 	Load(ctx context.Context) (Contents, error)
+	// Prepare makes the next Load quick. Those who may have to Load soon call it from time to time.
+	Prepare(ctx context.Context) error
 	// Commit writes all of the batch or nothing, and only while the fence still is the leader's: an empty batch asks just
 	// that. It returns the new revision. Errors: ErrFenced when another leader has taken over, ErrTooLarge; any other
 	// leaves it open whether the batch was written, and only a Load can tell.

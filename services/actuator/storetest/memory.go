@@ -54,6 +54,9 @@ func New() *Memory {
 	}
 }
 
+// Prepare implements store.Store.
+func (m *Memory) Prepare(context.Context) error { return nil }
+
 // Load implements store.Store.
 func (m *Memory) Load(context.Context) (store.Contents, error) {
 	m.mu.Lock()

@@ -12,8 +12,10 @@ import (
 	"log/slog"
 	"path"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -39,6 +41,7 @@ const (
 	keepaliveTime    = 10 * time.Second
 	keepaliveTimeout = 5 * time.Second
 	pageSize         = 500     // objects per read, so that no answer is large
+	pageKeys         = 10_000  // of the same without values
 	maxRequest       = 3 << 19 // etcd's default
 )
 
@@ -70,6 +73,8 @@ type Store struct {
 	prefix  string // "/kerf/<cluster>/"
 	timeout time.Duration
 	ttl     time.Duration
+	// kept are the claims that Prepare has read; nil for none.
+	kept atomic.Pointer[kept]
 }
 
 var (
@@ -149,20 +154,24 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 		return store.Contents{}, err
 	}
 	out.Revision = store.Revision(revision)
+	all, err := s.readClaims(ctx, s.kept.Swap(nil), revision)
+	if err != nil {
+		return store.Contents{}, fmt.Errorf("load from %s: %w", s.at, err)
+	}
+	for _, key := range all.keys {
+		c := all.claims[key]
+		out.Claims = append(out.Claims, c.claim)
+		out.Created[c.claim.ID] = store.Revision(c.created)
+	}
 	err = errors.Join(
-		load(ctx, s, source[*storagepb.StoredClaim, model.Claim]{claims, revision, func() *storagepb.StoredClaim { return &storagepb.StoredClaim{} }, convert.ReadClaim},
-			func(c model.Claim, created int64) {
-				out.Claims = append(out.Claims, c)
-				out.Created[c.ID] = store.Revision(created)
-			}),
 		load(ctx, s, source[*clusterpb.DisruptionRecord, model.DisruptionRecord]{
-			disruptions, revision, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.ReadRecord,
-		}, func(d model.DisruptionRecord, _ int64) { out.Disruptions = append(out.Disruptions, d) }),
-		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.ReadNotice},
-			func(n model.Notice, _ int64) { out.Notices = append(out.Notices, n) }),
+			disruptions, revision, 0, func() *clusterpb.DisruptionRecord { return &clusterpb.DisruptionRecord{} }, convert.ReadRecord,
+		}, func(d model.DisruptionRecord, _ *mvccpb.KeyValue) { out.Disruptions = append(out.Disruptions, d) }),
+		load(ctx, s, source[*clusterpb.Notice, model.Notice]{notices, revision, 0, func() *clusterpb.Notice { return &clusterpb.Notice{} }, convert.ReadNotice},
+			func(n model.Notice, _ *mvccpb.KeyValue) { out.Notices = append(out.Notices, n) }),
 		load(ctx, s, source[*storagepb.StoredShortage, model.Shortage]{
-			shortages, revision, func() *storagepb.StoredShortage { return &storagepb.StoredShortage{} }, convert.ReadShortage,
-		}, func(x model.Shortage, _ int64) { out.Shortages = append(out.Shortages, x) }),
+			shortages, revision, 0, func() *storagepb.StoredShortage { return &storagepb.StoredShortage{} }, convert.ReadShortage,
+		}, func(x model.Shortage, _ *mvccpb.KeyValue) { out.Shortages = append(out.Shortages, x) }),
 	)
 	if err != nil {
 		return store.Contents{}, fmt.Errorf("load from %s: %w", s.at, err)
@@ -172,9 +181,7 @@ func (s *Store) Load(ctx context.Context) (store.Contents, error) {
 
 // born reads when the store was first used, and with it the revision that everything else is read at.
 func (s *Store) born(ctx context.Context, out *store.Contents) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-	r, err := s.client.Get(ctx, s.prefix+born)
+	r, err := s.get(ctx, s.prefix+born)
 	if err != nil {
 		return 0, fmt.Errorf("load from %s: %w", s.at, err)
 	}
@@ -192,30 +199,48 @@ func (s *Store) born(ctx context.Context, out *store.Contents) (int64, error) {
 type source[M proto.Message, V any] struct {
 	kind     string
 	revision int64
+	since    int64 // only what has changed from that revision on; 0 for all
 	empty    func() M
 	convert  func(M) (V, error)
 }
 
 // load reads all objects of a kind, page by page. A value that can't be read is an error that names its key: what is
 // stored must not be skipped, because an instance may hang on it.
-func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V], add func(V, int64)) error {
-	from := s.prefix + src.kind + "/"
-	end := clientv3.GetPrefixRangeEnd(from)
-	for {
-		page, err := s.page(ctx, from, end, src.revision)
+func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V], add func(V, *mvccpb.KeyValue)) error {
+	options := []clientv3.OpOption{clientv3.WithRev(src.revision), clientv3.WithLimit(pageSize)}
+	if src.since > 0 {
+		options = append(options, clientv3.WithMinModRev(src.since))
+	}
+	err := s.pages(ctx, s.prefix+src.kind+"/", func(kv *mvccpb.KeyValue) error {
+		m := src.empty()
+		if err := proto.Unmarshal(kv.Value, m); err != nil {
+			return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
+		}
+		v, err := src.convert(m)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", src.kind, err)
+			return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
+		}
+		add(v, kv)
+		return nil
+	}, options...)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", src.kind, err)
+	}
+	return nil
+}
+
+// pages calls each for all keys that begin like that.
+func (s *Store) pages(ctx context.Context, from string, each func(*mvccpb.KeyValue) error, options ...clientv3.OpOption) error {
+	options = append(options, clientv3.WithRange(clientv3.GetPrefixRangeEnd(from)))
+	for {
+		page, err := s.get(ctx, from, options...)
+		if err != nil {
+			return err
 		}
 		for _, kv := range page.Kvs {
-			m := src.empty()
-			if err := proto.Unmarshal(kv.Value, m); err != nil {
-				return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
+			if err := each(kv); err != nil {
+				return err
 			}
-			v, err := src.convert(m)
-			if err != nil {
-				return fmt.Errorf("key %s is corrupt: %w", kv.Key, err)
-			}
-			add(v, kv.CreateRevision)
 		}
 		if !page.More || len(page.Kvs) == 0 {
 			return nil
@@ -224,10 +249,10 @@ func load[M proto.Message, V any](ctx context.Context, s *Store, src source[M, V
 	}
 }
 
-func (s *Store) page(ctx context.Context, from, end string, revision int64) (*clientv3.GetResponse, error) {
+func (s *Store) get(ctx context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	return s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(revision), clientv3.WithLimit(pageSize))
+	return s.client.Get(ctx, key, options...)
 }
 
 // Commit writes the batch in one transaction that holds only while the fence is the leader's.

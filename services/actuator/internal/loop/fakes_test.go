@@ -457,6 +457,8 @@ type process struct {
 	rig   *rig
 }
 
+func (p process) Prepare(ctx context.Context) error { return p.rig.store.Prepare(ctx) }
+
 func (p process) Load(ctx context.Context) (store.Contents, error) { return p.rig.store.Load(ctx) }
 
 func (p process) Commit(ctx context.Context, f store.Fence, b store.Batch) (r store.Revision, err error) {

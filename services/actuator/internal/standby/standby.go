@@ -1,5 +1,6 @@
 // Package standby keeps a candidate that does not lead up with what a leader has to know before it takes plans: what AWS sells and
-// runs, what the node classes select, and the cluster as it is. It changes nothing anywhere. Start reading at Parts.KeepUp.
+// runs, what the node classes select, the cluster as it is,
+// and what is stored. It changes nothing anywhere. Start reading at Parts.KeepUp.
 package standby
 
 import (
@@ -10,6 +11,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
+	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -18,6 +20,7 @@ const lookEvery = 5 * time.Second
 
 // Parts are what is kept up. They belong to the goroutine that calls KeepUp, and afterwards to the leader.
 type Parts struct {
+	Store     store.Store
 	Agenda    *agenda.Agenda
 	Jobs      *jobs.Pool
 	Cluster   *observed.Cluster
@@ -46,6 +49,7 @@ func (p Parts) KeepUp(ctx context.Context, elected <-chan struct{}) {
 
 func (p Parts) look(ctx context.Context) {
 	p.Agenda.Begin(time.Now())
+	p.Jobs.Do(ctx, jobs.Job{Key: "prepare", First: time.Second, Most: 30 * time.Second, Run: p.Store.Prepare})
 	p.Cluster.Look(ctx)
 	p.Cluster.Touched() // the leader looks at all
 	p.Instances.Poll(ctx, nil)
