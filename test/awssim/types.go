@@ -160,7 +160,7 @@ func typeAttributes() attributes[*catalog.Type] {
 	return attributes[*catalog.Type]{by: map[string]func(*catalog.Type) []string{
 		"instance-type":                         func(t *catalog.Type) []string { return one(t.Name) },
 		"supported-virtualization-type":         func(*catalog.Type) []string { return one("hvm") },
-		"processor-info.supported-architecture": func(t *catalog.Type) []string { return one(ec2Arch(t.Arch)) },
+		"processor-info.supported-architecture": architectures,
 		"bare-metal":                            func(t *catalog.Type) []string { return one(strconv.FormatBool(t.BareMetal)) },
 		"supported-usage-class":                 usageClasses,
 		"hypervisor":                            func(t *catalog.Type) []string { return one(t.Hypervisor) },
@@ -188,13 +188,22 @@ func ec2Arch(arch string) string {
 	return arch
 }
 
+// architectures are those of a type; the small ones of before 2015 run 32-bit images too.
+func architectures(t *catalog.Type) []string {
+	switch t.Name {
+	case "c1.medium", "c3.large", "m1.medium", "m1.small", "t2.medium", "t2.micro", "t2.nano", "t2.small":
+		return []string{"i386", "x86_64"}
+	}
+	return one(ec2Arch(t.Arch))
+}
+
 func describeType(t *catalog.Type) typeInfo {
 	info := typeInfo{
 		Name: t.Name, CurrentGeneration: true, BareMetal: t.BareMetal, Hypervisor: t.Hypervisor,
 		UsageClasses: usageClasses(t), Virtualization: one("hvm"), RootDevices: one("ebs"),
 		Burstable: t.BurstablePerformance,
 		Processor: processorInfo{
-			Architectures: one(ec2Arch(t.Arch)), ClockGHz: thousandths(t.ClockMHz),
+			Architectures: architectures(t), ClockGHz: thousandths(t.ClockMHz),
 			Manufacturer: properName(t.CPUManufacturer),
 		},
 		VCPU: t.VCPU, MemoryMiB: t.MemoryMiB,
@@ -206,6 +215,8 @@ func describeType(t *catalog.Type) typeInfo {
 	}
 	if t.EBSMbps > 0 {
 		info.EBS.Optimized = &ebsNumbers{BaselineMbps: t.EBSMbps, MaximumMbps: t.EBSMbps}
+	} else { // old types have it where a launch asks for it
+		info.EBS.OptimizedSupport, info.EBS.Optimized = "supported", &ebsNumbers{BaselineMbps: 1000, MaximumMbps: 1000}
 	}
 	if len(t.GPUs) > 0 {
 		info.GPU = &gpuInfo{GPUs: devices(t.GPUs)}

@@ -61,7 +61,7 @@ func sources(m *moto, k *karpenter) []catalog.Source {
 // reasonToOmit says why the catalogue has no use for a type; empty if it has.
 func reasonToOmit(r record, zones []string, price int64) string {
 	switch {
-	case arch(r) == "":
+	case catalog.Arch(r.ProcessorInfo.SupportedArchitectures...) == "":
 		return fmt.Sprintf("architecture %v", r.ProcessorInfo.SupportedArchitectures)
 	case !slices.Contains(r.SupportedVirtualizationTypes, "hvm"):
 		return "no hvm virtualization"
@@ -73,24 +73,13 @@ func reasonToOmit(r record, zones []string, price int64) string {
 	return ""
 }
 
-// arch returns the Kubernetes name of the architecture; empty for what no node runs on.
-func arch(r record) string {
-	switch as := r.ProcessorInfo.SupportedArchitectures; {
-	case slices.Contains(as, "x86_64"):
-		return "amd64"
-	case slices.Contains(as, "arm64"):
-		return "arm64"
-	}
-	return ""
-}
-
 func makeType(name string, r record) (catalog.Type, error) {
 	clock, err := megahertz(r.ProcessorInfo.SustainedClockSpeedInGhz)
 	if err != nil {
 		return catalog.Type{}, err
 	}
 	t := catalog.Type{
-		Name: name, Arch: arch(r), Hypervisor: r.Hypervisor, BareMetal: r.BareMetal,
+		Name: name, Arch: catalog.Arch(r.ProcessorInfo.SupportedArchitectures...), Hypervisor: r.Hypervisor, BareMetal: r.BareMetal,
 		VCPU: r.VCpuInfo.DefaultVCpus, MemoryMiB: r.MemoryInfo.SizeInMiB,
 		IPv4PerENI:           r.NetworkInfo.Ipv4AddressesPerInterface,
 		EFAInterfaces:        r.NetworkInfo.EfaInfo.MaximumEfaInterfaces,

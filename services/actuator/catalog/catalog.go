@@ -13,6 +13,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -72,6 +73,18 @@ type GPU struct {
 func Manufacturer(said string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(said), " ")
 	return strings.ToLower(word)
+}
+
+// Arch is Kubernetes' name of the architecture that nodes run on, of those that EC2 names for a type or an image: i386,
+// x86_64, arm64, x86_64_mac, arm64_mac. Empty for what no node runs on.
+func Arch(said ...string) string {
+	switch {
+	case slices.Contains(said, "x86_64"):
+		return "amd64"
+	case slices.Contains(said, "arm64"):
+		return "arm64"
+	}
+	return ""
 }
 
 // Type is one instance type. Numbers are whole; zero means none, or unknown where said so.

@@ -55,7 +55,7 @@ type Adapter struct {
 	ec2     *sdk.Client
 	ssm     *ssm.Client
 	iam     *iam.Client
-	pricing *pricing.Client
+	pricing *pricing.Client // nil where the partition has no price list
 
 	addresses *subnets.Book
 
@@ -108,15 +108,14 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	a := &Adapter{
 		cluster: c.Cluster, region: conf.Region, api: c.API, log: c.Log, now: c.Now,
 		ec2: sdk.NewFromConfig(conf), ssm: ssm.NewFromConfig(conf), iam: iam.NewFromConfig(conf),
-		pricing: pricing.NewFromConfig(conf, func(o *pricing.Options) {
-			if c.Endpoint == "" {
-				o.Region = pricingRegion(conf.Region)
-			}
-		}),
+		pricing:   priceList(conf, c.Endpoint),
 		templates: make(map[string]time.Time),
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
+	}
+	if a.pricing == nil {
+		a.log.WarnContext(ctx, "the partition has no price list: list prices are the catalogue's, as estimates", "region", conf.Region)
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -126,6 +125,19 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 		return nil, err
 	}
 	return a, nil
+}
+
+// priceList is the client of the region's price list; nil where its partition has none. An endpoint that replaces all of AWS's
+// replaces that too.
+func priceList(conf aws.Config, endpoint string) *pricing.Client {
+	region := pricingRegion(conf.Region)
+	if endpoint != "" {
+		region = conf.Region
+	}
+	if region == "" {
+		return nil
+	}
+	return pricing.NewFromConfig(conf, func(o *pricing.Options) { o.Region = region })
 }
 
 // discover completes what the configuration says about the API server.

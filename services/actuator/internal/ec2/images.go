@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -184,15 +185,20 @@ func (a *Adapter) describeImages(ctx context.Context, in *sdk.DescribeImagesInpu
 			return nil, fmt.Errorf("describe images: %w", classify(err))
 		}
 		for i := range page.Images {
-			if page.Images[i].State == types.ImageStateAvailable {
-				out = append(out, image(&page.Images[i], a.now()))
+			if found, ok := image(&page.Images[i], a.now()); ok {
+				out = append(out, found)
 			}
 		}
 	}
 	return out, nil
 }
 
-func image(i *types.Image, now time.Time) cloud.Image {
+// image reads EC2's description; false says that no node boots from it.
+func image(i *types.Image, now time.Time) (cloud.Image, bool) {
+	arch := catalog.Arch(string(i.Architecture))
+	if arch == "" || i.State != types.ImageStateAvailable {
+		return cloud.Image{}, false
+	}
 	out := cloud.Image{ID: aws.ToString(i.ImageId), Name: aws.ToString(i.Name)}
 	// A time that does not parse sorts last, and a machine image without one is not worth failing a class for.
 	if t, err := time.Parse(time.RFC3339, aws.ToString(i.CreationDate)); err == nil {
@@ -201,10 +207,6 @@ func image(i *types.Image, now time.Time) cloud.Image {
 	if t, err := time.Parse(time.RFC3339, aws.ToString(i.DeprecationTime)); err == nil {
 		out.Deprecated = now.After(t)
 	}
-	arch := "amd64"
-	if i.Architecture == types.ArchitectureValuesArm64 {
-		arch = "arm64"
-	}
 	out.Requirements = []model.Requirement{{Key: labels.Arch, Operator: model.In, Values: []string{arch}}}
-	return out
+	return out, true
 }

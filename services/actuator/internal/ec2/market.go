@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -34,6 +36,9 @@ func (a *Adapter) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
 		}
 		for i := range page.InstanceTypes {
 			t := instanceType(&page.InstanceTypes[i])
+			if t.Arch == "" {
+				continue
+			}
 			t.Zones = zones[t.Name]
 			out = append(out, t)
 		}
@@ -88,15 +93,17 @@ func (a *Adapter) zonesByType(ctx context.Context) (map[string][]string, error) 
 // instanceType reads EC2's description; what it leaves out stays zero, which means "none" or "unknown".
 func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 	t := catalog.Type{
-		Name: string(i.InstanceType), Arch: "amd64", Hypervisor: string(i.Hypervisor), BareMetal: aws.ToBool(i.BareMetal),
+		Name: string(i.InstanceType), Hypervisor: string(i.Hypervisor), BareMetal: aws.ToBool(i.BareMetal),
 		BurstablePerformance: aws.ToBool(i.BurstablePerformanceSupported),
 		SupportsSpot:         slices.Contains(i.SupportedUsageClasses, types.UsageClassTypeSpot),
 		SupportsOnDemand:     slices.Contains(i.SupportedUsageClasses, types.UsageClassTypeOnDemand),
 	}
 	if p := i.ProcessorInfo; p != nil {
-		if slices.Contains(p.SupportedArchitectures, types.ArchitectureTypeArm64) {
-			t.Arch = "arm64"
+		said := make([]string, 0, len(p.SupportedArchitectures))
+		for _, a := range p.SupportedArchitectures {
+			said = append(said, string(a))
 		}
+		t.Arch = catalog.Arch(said...)
 		t.CPUManufacturer = catalog.Manufacturer(aws.ToString(p.Manufacturer))
 		t.ClockMHz = int64(aws.ToFloat64(p.SustainedClockSpeedInGhz)*1000 + 0.5)
 	}
@@ -106,7 +113,8 @@ func instanceType(i *types.InstanceTypeInfo) catalog.Type {
 	if m := i.MemoryInfo; m != nil {
 		t.MemoryMiB = aws.ToInt64(m.SizeInMiB)
 	}
-	if e := i.EbsInfo; e != nil && e.EbsOptimizedInfo != nil {
+	// Where it is not the default, an instance has the bandwidth only when a launch asks for it.
+	if e := i.EbsInfo; e != nil && e.EbsOptimizedInfo != nil && e.EbsOptimizedSupport == types.EbsOptimizedSupportDefault {
 		t.EBSMbps = int64(aws.ToInt32(e.EbsOptimizedInfo.MaximumBandwidthInMbps))
 	}
 	if s := i.InstanceStorageInfo; s != nil && s.NvmeSupport != types.EphemeralNvmeSupportUnsupported {
@@ -124,16 +132,32 @@ func network(t *catalog.Type, n *types.NetworkInfo) {
 	t.IPv4PerENI = int64(aws.ToInt32(n.Ipv4AddressesPerInterface))
 	t.EncryptionInTransit = aws.ToBool(n.EncryptionInTransitSupported)
 	t.DefaultENIs = int64(aws.ToInt32(n.MaximumNetworkInterfaces))
-	card := int(aws.ToInt32(n.DefaultNetworkCardIndex))
-	if card < len(n.NetworkCards) {
-		c := n.NetworkCards[card]
-		t.DefaultENIs = int64(aws.ToInt32(c.MaximumNetworkInterfaces))
-		t.NetworkMbps = int64(aws.ToFloat64(c.BaselineBandwidthInGbps) * 1000)
+	for _, c := range n.NetworkCards {
+		if aws.ToInt32(c.NetworkCardIndex) == aws.ToInt32(n.DefaultNetworkCardIndex) {
+			t.DefaultENIs = int64(aws.ToInt32(c.MaximumNetworkInterfaces))
+		}
 	}
+	t.NetworkMbps = bandwidth(n)
 	if n.EfaInfo != nil {
 		t.EFAInterfaces = int64(aws.ToInt32(n.EfaInfo.MaximumEfaInterfaces))
 	}
 }
+
+// bandwidth is the baseline of all network cards together. Several cards may share what EC2 names for the type as a whole
+// ("400 Gigabit"), and then that bounds the sum.
+func bandwidth(n *types.NetworkInfo) int64 {
+	var sum int64
+	for _, c := range n.NetworkCards {
+		sum += mbps(aws.ToFloat64(c.BaselineBandwidthInGbps))
+	}
+	text, found := strings.CutSuffix(strings.TrimPrefix(aws.ToString(n.NetworkPerformance), "Up to "), " Gigabit")
+	if whole, err := strconv.ParseFloat(text, 64); found && err == nil && len(n.NetworkCards) > 1 {
+		return min(sum, mbps(whole))
+	}
+	return sum
+}
+
+func mbps(gigabits float64) int64 { return int64(gigabits*1000 + 0.5) }
 
 // accelerators reads GPUs, and other chips by EC2's newer description of AWS's own where there is one: it alone has Trainium
 // and the cores.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -87,5 +88,65 @@ func TestMakersAreWrittenAsTheCatalogueWritesThem(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestEachPartitionHasItsOwnPriceList(t *testing.T) {
+	for region, want := range map[string]string{
+		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "me-south-1": "us-east-1",
+		"ap-southeast-2": "ap-south-1", "eu-west-1": "eu-central-1", "cn-north-1": "cn-northwest-1",
+		"us-gov-west-1": "", "us-iso-east-1": "", "us-isob-east-1": "", "eu-isoe-west-1": "", "eusc-de-east-1": "",
+	} {
+		if got := pricingRegion(region); got != want {
+			t.Errorf("%s asks %q, want %q", region, got, want)
+		}
+	}
+	a := &Adapter{region: "us-gov-west-1", pricing: priceList(aws.Config{Region: "us-gov-west-1"}, "")}
+	if prices, err := a.OnDemandPrices(t.Context()); prices == nil || len(prices) > 0 || err != nil {
+		t.Errorf("%v, %v; want that there are none, which is no error", prices, err)
+	}
+	if priceList(aws.Config{Region: "us-gov-west-1"}, "http://localhost") == nil {
+		t.Error("an endpoint of one's own is not asked for prices")
+	}
+}
+
+// What EC2 says of these types differs in form: several architectures, network cards and EBS by request only.
+func TestTypesAreReadAsTheCatalogueHasThem(t *testing.T) {
+	bundled, err := catalog.Bundled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]struct {
+		arch         string
+		network, ebs int64
+	}{
+		"m1.small":      {"amd64", 300, 0}, // i386 too
+		"c1.xlarge":     {"amd64", 1000, 0},
+		"i3.xlarge":     {"amd64", 1250, 850},
+		"m5.large":      {"amd64", 750, 4750},
+		"m7g.metal":     {"arm64", 30_000, 20_000},
+		"mac1.metal":    {"", 25_000, 14_000},
+		"c6in.32xlarge": {"amd64", 200_000, 100_000}, // two cards share them
+		"g6e.48xlarge":  {"amd64", 400_000, 60_000},
+		"p5.48xlarge":   {"amd64", 3_200_000, 80_000},
+	}
+	for _, d := range described(t) {
+		got := instanceType(&d)
+		w, ok := want[got.Name]
+		if ok && (got.Arch != w.arch || got.NetworkMbps != w.network || got.EBSMbps != w.ebs) {
+			t.Errorf("%s: %s, %d Mbps, EBS %d Mbps; want %+v", got.Name, got.Arch, got.NetworkMbps, got.EBSMbps, w)
+		}
+		if b, known := bundled.Type(got.Name); ok && known && (b.EBSMbps != w.ebs || b.NetworkMbps != 0 && b.NetworkMbps != w.network) {
+			t.Errorf("%s: the catalogue has %d Mbps, EBS %d", got.Name, b.NetworkMbps, b.EBSMbps)
+		}
+	}
+}
+
+func TestImagesOfOtherArchitecturesAreNone(t *testing.T) {
+	for said, want := range map[types.ArchitectureValues]string{"x86_64": "amd64", "arm64": "arm64", "i386": "", "x86_64_mac": "", "arm64_mac": ""} {
+		got, ok := image(&types.Image{ImageId: aws.String("ami-1"), Architecture: said, State: types.ImageStateAvailable}, time.Unix(0, 0))
+		if ok != (want != "") || ok && got.Requirements[0].Values[0] != want {
+			t.Errorf("%s: %+v, %v; want %q", said, got, ok, want)
+		}
 	}
 }

@@ -20,23 +20,27 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// pricingRegion is the region whose price list endpoint serves the given one.
+// pricingRegion is the region whose price list endpoint serves the given one; "" where its partition has none that its
+// credentials are good for.
 func pricingRegion(region string) string {
-	switch {
-	case strings.HasPrefix(region, "ap-"):
-		return "ap-south-1"
-	case strings.HasPrefix(region, "eu-"):
-		return "eu-central-1"
-	case strings.HasPrefix(region, "cn-"):
-		return "cn-northwest-1"
-	default:
-		return "us-east-1"
+	for _, r := range []struct{ prefix, endpoint string }{
+		{"us-gov-", ""}, {"us-iso", ""}, {"eu-iso", ""}, {"eusc-", ""},
+		{"cn-", "cn-northwest-1"}, {"ap-", "ap-south-1"}, {"eu-", "eu-central-1"},
+	} {
+		if strings.HasPrefix(region, r.prefix) {
+			return r.endpoint
+		}
 	}
+	return "us-east-1"
 }
 
-// OnDemandPrices reads the region's list prices for Linux, shared tenancy and bare metal.
+// OnDemandPrices reads the region's list prices for Linux, shared tenancy and bare metal. Where the partition has no price
+// list there are none, and the catalogue's stand in as estimates.
 func (a *Adapter) OnDemandPrices(ctx context.Context) (map[model.TypeName]int64, error) {
 	out := map[model.TypeName]int64{}
+	if a.pricing == nil {
+		return out, nil
+	}
 	for _, kind := range []struct{ tenancy, family string }{
 		{"Shared", "Compute Instance"}, {"Dedicated", "Compute Instance (bare metal)"},
 	} {
