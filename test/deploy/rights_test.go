@@ -34,6 +34,7 @@ func TestWhatEachServiceMayWrite(t *testing.T) {
 			"create karpenter.sh/nodeclaims", "update karpenter.sh/nodeclaims", "patch karpenter.sh/nodeclaims", "delete karpenter.sh/nodeclaims",
 			"update karpenter.sh/nodeclaims/status", "patch karpenter.sh/nodeclaims/status",
 			"update karpenter.sh/nodepools/status", "patch karpenter.sh/nodepools/status",
+			"update karpenter.sh/nodeoverlays/status", "update autoscaling.x-k8s.io/capacitybuffers/status",
 		},
 	} {
 		t.Run(account, func(t *testing.T) {

@@ -148,6 +148,11 @@ func (u users) of(t *testing.T, kind string) dynamic.ResourceInterface {
 		return u.dyn.Resource(budgets).Namespace(u.name)
 	case "NodePool", "NodeClaim":
 		return u.dyn.Resource(schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: strings.ToLower(kind) + "s"})
+	case "NodeOverlay":
+		return u.dyn.Resource(schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1alpha1", Resource: "nodeoverlays"})
+	case "CapacityBuffer":
+		buffers := schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"}
+		return u.dyn.Resource(buffers).Namespace(u.name)
 	case "EC2NodeClass":
 		return u.dyn.Resource(schema.GroupVersionResource{Group: "karpenter.k8s.aws", Version: "v1", Resource: "ec2nodeclasses"})
 	}
@@ -232,7 +237,7 @@ func (u users) clean(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	now := int64(0)
-	for _, kind := range []string{"Pod", "NodeClaim", "Node", "NodePool", "EC2NodeClass"} {
+	for _, kind := range []string{"Pod", "NodeClaim", "Node", "NodePool", "EC2NodeClass", "NodeOverlay", "CapacityBuffer"} {
 		objects, err := u.of(t, kind).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Error(err)
@@ -240,7 +245,7 @@ func (u users) clean(t *testing.T) {
 		}
 		for i := range objects.Items {
 			name := objects.Items[i].GetName()
-			if kind != "Pod" && !strings.HasPrefix(name, u.name) {
+			if kind != "Pod" && kind != "CapacityBuffer" && !strings.HasPrefix(name, u.name) {
 				continue
 			}
 			free := []byte(`{"metadata":{"finalizers":null}}`)

@@ -159,6 +159,8 @@ type Publication struct {
 	Events  []Event
 	// Consolidatable are those of Claims whose nodes have been quiet for long enough to be consolidated.
 	Consolidatable map[model.ClaimID]bool
+	// States are what plans made of node overlays and capacity buffers.
+	States []model.ObjectState
 	// ForgetClaims are claims whose NodeClaim object should go (its finalizer is removed).
 	ForgetClaims []model.ClaimID
 	// ForgetClasses are classes whose finalizer should be removed.

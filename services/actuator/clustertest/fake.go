@@ -343,6 +343,11 @@ func (f *Fake) Publish(_ context.Context, p cluster.Publication) error {
 	for _, s := range p.Classes {
 		f.write(key{kindClass, string(s.Name)}, func(o *unstructured.Unstructured) { objects.SetClass(o, s, f.now()) })
 	}
+	for _, s := range p.States {
+		if ref, known := objects.Stated(s); known {
+			f.write(key{ref.Kind, ref.Name}, func(o *unstructured.Unstructured) { ref.Set(o, s, f.now()) })
+		}
+	}
 	for _, name := range p.ForgetClasses {
 		f.release(key{kindClass, string(name)}, objects.ClassFinalizer)
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/model"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/autoscalingv1beta1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1alpha1"
 )
 
 const (
@@ -27,7 +29,8 @@ const (
 	kindClass = "EC2NodeClass"
 )
 
-// Apply creates objects from YAML documents as their users would: Node, Pod, PodDisruptionBudget, NodePool, EC2NodeClass.
+// Apply creates objects from YAML documents as their users would: Node, Pod, PodDisruptionBudget, NodePool, EC2NodeClass,
+// NodeOverlay, CapacityBuffer.
 func (f *Fake) Apply(manifests string) error {
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(manifests), 4096)
 	for {
@@ -67,8 +70,11 @@ func (f *Fake) apply(o *unstructured.Unstructured) error {
 		f.objects[key{kindClass, o.GetName()}] = o
 		f.state.Classes = slices.DeleteFunc(f.state.Classes, func(c cluster.Class) bool { return string(c.Spec.Name) == o.GetName() })
 		f.state.Classes = append(f.state.Classes, objects.Class(o))
+	case karpenterv1alpha1.KindNodeOverlay, autoscalingv1beta1.KindCapacityBuffer:
+		f.born(o)
+		f.objects[key{o.GetKind(), o.GetName()}] = o
 	default:
-		return errors.New("kind: the fake knows Node, Pod, PodDisruptionBudget, NodePool and EC2NodeClass")
+		return errors.New("kind: the fake knows Node, Pod, PodDisruptionBudget, NodePool, EC2NodeClass, NodeOverlay and CapacityBuffer")
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // ReadDecisions reads of a plan what the actuator acts on: its claims, its disruptions, where pods go, what it says of nodes that
-// stay, and why pods stay pending. It is tolerant of what the planner explains in words that this version does not know. The
+// stay, why pods stay pending, and what became of overlays and buffers. It is tolerant of what the planner explains in words that this version does not know. The
 // error is an *Error.
 func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{tolerant: true}
@@ -24,6 +24,7 @@ func ReadDecisions(p *plannerpb.Plan) (model.Plan, error) {
 		Now: r.time("now", p.GetNow()), Traceparent: p.GetTraceparent(),
 	}
 	r.decisions(p, &out)
+	out.Objects = r.objects(p.GetObjects())
 	for _, v := range p.GetNodes() {
 		if ActsOn(v) {
 			out.Nodes = append(out.Nodes, model.NodeVerdict{

@@ -53,10 +53,10 @@ func full() model.Input {
 				{Name: "a", Weight: 7, Requirements: []model.Requirement{req("zone", model.In, "a")}, Price: ptr(int64(0))},
 				{Name: "b", Adjustment: ptr(int64(-5)), Capacity: model.Amounts{{Resource: "example.com/x", Value: 2}}},
 				{Name: "c", AdjustmentPPM: ptr(int64(-1_000_000))},
-				{Name: "d", NotReady: why},
+				{Name: "d", NotReady: why, Generation: 2},
 			},
 			CapacityBuffers: []model.CapacityBuffer{
-				{ID: "shop/event", Class: "c-1", Replicas: 20, OneShot: true, CreateTime: at(0), StartTime: at(5), ExpireTime: at(50)},
+				{ID: "shop/event", Generation: 3, TemplateGeneration: 4, Class: "c-1", Replicas: 20, OneShot: true, CreateTime: at(0), StartTime: at(5), ExpireTime: at(50)},
 				{ID: "shop/lost", NotReady: why},
 			},
 		},
@@ -225,8 +225,12 @@ func fullPlan() model.Plan {
 		Pending: []model.PendingPod{{
 			Pod: "shop/web-2", Reason: why, Pools: []model.PoolMiss{{NodePool: "default", InstanceType: "m5.large", Reason: why}},
 		}},
-		Nodes:          []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9", Waste: 5000, Deferred: new(true), PodDeletionCost: -7}},
-		Problems:       []model.Reason{why},
+		Nodes:    []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Price: 96000, Reason: why, Disruption: "d-9", Waste: 5000, Deferred: new(true), PodDeletionCost: -7}},
+		Problems: []model.Reason{why},
+		Objects: []model.ObjectState{
+			{Subject: "nodeoverlay/a", Generation: 3, NotReady: why},
+			{Subject: "capacitybuffer/shop/event", Capacity: &model.BufferCapacity{Replicas: 5, Coming: 2, Missing: 1, Why: why, TemplateGeneration: 4}},
+		},
 		ReconsiderTime: at(15), CostBefore: 96000, CostAfter: 91000, LowerBound: &model.LowerBound{Price: 90000, Gap: 0.01, Kind: model.BoundResource},
 	}
 }

@@ -16,7 +16,7 @@ const wholePPM = 1_000_000
 func (r *reader) overlay(o *clusterpb.NodeOverlay) model.NodeOverlay {
 	r.within("weight", o.GetWeight(), 0, heaviest)
 	out := model.NodeOverlay{
-		Name: o.GetName(), Weight: o.GetWeight(),
+		Name: o.GetName(), Weight: o.GetWeight(), Generation: o.GetGeneration(),
 		Requirements: r.requirements("requirements", o.GetRequirements()),
 		Capacity:     r.amounts("capacity", o.GetCapacity()),
 		NotReady:     r.reason("not_ready", o.GetNotReady()),
@@ -43,7 +43,7 @@ func (r *reader) overlay(o *clusterpb.NodeOverlay) model.NodeOverlay {
 func writeOverlay(o model.NodeOverlay) *clusterpb.NodeOverlay {
 	out := &clusterpb.NodeOverlay{
 		Name: o.Name, Weight: o.Weight, Requirements: writeRequirements(o.Requirements), Capacity: writeAmounts(o.Capacity),
-		NotReady: writeReason(o.NotReady),
+		NotReady: writeReason(o.NotReady), Generation: o.Generation,
 	}
 	switch {
 	case o.Price != nil:
@@ -59,6 +59,7 @@ func writeOverlay(o model.NodeOverlay) *clusterpb.NodeOverlay {
 func (r *reader) buffer(b *clusterpb.CapacityBuffer) model.CapacityBuffer {
 	return model.CapacityBuffer{
 		ID: model.BufferID(b.GetId()), Class: model.ClassID(b.GetClassId()),
+		Generation: b.GetGeneration(), TemplateGeneration: b.GetTemplateGeneration(),
 		Replicas:   r.notNegative("replicas", b.GetReplicas()),
 		OneShot:    b.GetOneShot(),
 		CreateTime: r.time("create_time", b.GetCreateTime()),
@@ -72,5 +73,6 @@ func writeCapacityBuffer(b model.CapacityBuffer) *clusterpb.CapacityBuffer {
 	return &clusterpb.CapacityBuffer{
 		Id: string(b.ID), ClassId: string(b.Class), Replicas: b.Replicas, OneShot: b.OneShot, CreateTime: stamp(b.CreateTime),
 		StartTime: stamp(b.StartTime), ExpireTime: stamp(b.ExpireTime), NotReady: writeReason(b.NotReady),
+		Generation: b.Generation, TemplateGeneration: b.TemplateGeneration,
 	}
 }

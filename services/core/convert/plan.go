@@ -22,6 +22,7 @@ func Plan(p model.Plan) *plannerpb.Plan {
 
 		ReconsiderTime: stamp(p.ReconsiderTime),
 		Problems:       write(p.Problems, writeReason),
+		Objects:        write(p.Objects, writeObject),
 	}
 	if s := p.Summary; s != nil {
 		out.DisruptionSummary = &plannerpb.DisruptionSummary{
@@ -100,6 +101,33 @@ func writeVerdict(v model.NodeVerdict) *plannerpb.NodeVerdict {
 	}
 }
 
+func writeObject(o model.ObjectState) *plannerpb.ObjectState {
+	out := &plannerpb.ObjectState{Object: Subject(o.Subject), Generation: o.Generation, NotReady: writeReason(o.NotReady)}
+	if c := o.Capacity; c != nil {
+		out.Capacity = &plannerpb.BufferCapacity{
+			Replicas: c.Replicas, Coming: c.Coming, Missing: c.Missing, Why: writeReason(c.Why), TemplateGeneration: c.TemplateGeneration,
+		}
+	}
+	return out
+}
+
+func (r *reader) objects(in []*plannerpb.ObjectState) []model.ObjectState {
+	var out []model.ObjectState
+	for _, o := range in {
+		s := model.ObjectState{Subject: SubjectText(o.GetObject()), Generation: o.GetGeneration()}
+		r.at("plan.objects", "object", s.Subject)
+		s.NotReady = r.reason("not_ready", o.GetNotReady())
+		if c := o.GetCapacity(); c != nil {
+			s.Capacity = &model.BufferCapacity{
+				Replicas: c.GetReplicas(), Coming: c.GetComing(), Missing: c.GetMissing(), Why: r.reason("capacity.why", c.GetWhy()),
+				TemplateGeneration: c.GetTemplateGeneration(),
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // ReadPlan reads a plan back, for tools that compare or verify one. The error is an *Error.
 func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 	r := &reader{}
@@ -125,6 +153,7 @@ func ReadPlan(p *plannerpb.Plan) (model.Plan, error) {
 		r.at("plan", "plan", p.GetId())
 		out.Problems = append(out.Problems, r.given("problems["+strconv.Itoa(i)+"]", q))
 	}
+	out.Objects = r.objects(p.GetObjects())
 	for _, v := range p.GetNodes() {
 		r.at("plan.nodes", "node", v.GetNode())
 		out.Nodes = append(out.Nodes, model.NodeVerdict{

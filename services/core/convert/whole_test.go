@@ -251,7 +251,8 @@ func TestDecisionsAreAllThatIsActedOn(t *testing.T) {
 	want := model.Plan{
 		ID: full.ID, Revision: full.Revision, InventoryRevision: full.InventoryRevision, Now: full.Now, Traceparent: full.Traceparent,
 		NodeClaims: full.NodeClaims, Disruptions: full.Disruptions, Placements: full.Placements, Pending: full.Pending,
-		Nodes: []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Reason: full.Nodes[0].Reason, Deferred: new(true), PodDeletionCost: -7}},
+		Nodes:   []model.NodeVerdict{{Node: "n1", Claim: "claim-1", Reason: full.Nodes[0].Reason, Deferred: new(true), PodDeletionCost: -7}},
+		Objects: full.Objects,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

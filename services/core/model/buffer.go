@@ -8,6 +8,8 @@ type BufferID string
 // CapacityBuffer is capacity for pods that do not exist yet.
 type CapacityBuffer struct {
 	ID BufferID
+	// Generation is the object's, and TemplateGeneration that of its PodTemplate; 0 where they are not known.
+	Generation, TemplateGeneration int64
 	// Class is that of its pods; "" where NotReady is set.
 	Class ClassID
 	// Replicas is how many pods there shall be capacity for.

@@ -4,6 +4,8 @@ package model
 // what EC2 is paid.
 type NodeOverlay struct {
 	Name string
+	// Generation is the object's; 0 where it is not known.
+	Generation int64
 	// Weight is 0 to 10,000; heavier overlays win over lighter ones.
 	Weight int32
 	// Requirements say which nodes it is about: all must hold.

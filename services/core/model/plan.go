@@ -41,6 +41,31 @@ type Plan struct {
 
 	// Problems say which of the users' objects have no effect, and why, sorted by subject.
 	Problems []Reason
+
+	// Objects are what became of node overlays and capacity buffers, sorted by subject.
+	Objects []ObjectState
+}
+
+// ObjectState is what became of a user's object that a plan was made with.
+type ObjectState struct {
+	// Subject is "nodeoverlay/NAME" or "capacitybuffer/NAMESPACE/NAME".
+	Subject string
+	// Generation is that of the object which the plan was made with; 0 where it is not known.
+	Generation int64
+	// NotReady is why it has no effect; OK when it has one.
+	NotReady Reason
+	// Capacity is what a buffer has; nil for others.
+	Capacity *BufferCapacity
+}
+
+// BufferCapacity is for how many of a buffer's pods there is capacity.
+type BufferCapacity struct {
+	// Replicas is for how many it asks now. Nodes are about to come for Coming of them, and nothing was found for Missing, and
+	// Why for the first of these.
+	Replicas, Coming, Missing int64
+	Why                       Reason
+	// TemplateGeneration is that of its PodTemplate; 0 where it has none.
+	TemplateGeneration int64
 }
 
 // NodeClaim is a claim that the plan asks for.

@@ -125,6 +125,68 @@ func (c *cycle) movedBufferPods() map[int]bool {
 	return out
 }
 
+// objects are what became of overlays and buffers, by subject. Pending are the pods that nothing was found for, by pod.
+func (c *cycle) objects(pending []model.PendingPod) []model.ObjectState {
+	s := c.Snapshot
+	if len(s.NodeOverlays)+len(s.CapacityBuffers) == 0 {
+		return nil
+	}
+	refused := make(map[string]model.Reason)
+	for _, r := range c.Overlays.Problems() {
+		refused[r.Subject] = r
+	}
+	var out []model.ObjectState
+	for i := range s.NodeOverlays {
+		o := &s.NodeOverlays[i]
+		subject := "nodeoverlay/" + o.Name
+		out = append(out, model.ObjectState{Subject: subject, Generation: o.Generation, NotReady: refused[subject]})
+	}
+	has := bufferCapacity(c, pending)
+	for i := range s.CapacityBuffers {
+		b := &s.CapacityBuffers[i]
+		state := model.ObjectState{Subject: "capacitybuffer/" + string(b.ID), Generation: b.Generation, NotReady: b.NotReady}
+		if b.NotReady.OK() {
+			state.Capacity = &model.BufferCapacity{TemplateGeneration: b.TemplateGeneration}
+			if known := has[b.ID]; known != nil {
+				*state.Capacity = *known
+				state.Capacity.TemplateGeneration = b.TemplateGeneration
+			}
+		}
+		out = append(out, state)
+	}
+	slices.SortFunc(out, func(a, b model.ObjectState) int { return cmp.Compare(a.Subject, b.Subject) })
+	return out
+}
+
+// bufferCapacity counts the buffers' pods that are placed, and those that are pending.
+func bufferCapacity(c *cycle, pending []model.PendingPod) map[model.BufferID]*model.BufferCapacity {
+	out := make(map[model.BufferID]*model.BufferCapacity)
+	of := func(pod model.PodID) *model.BufferCapacity {
+		id, ok := offer.Virtual(pod)
+		if !ok {
+			return nil
+		}
+		if out[id] == nil {
+			out[id] = &model.BufferCapacity{}
+		}
+		out[id].Replicas++
+		return out[id]
+	}
+	for _, a := range c.bufferPods {
+		if b := of(c.Pods[a.Pod].ID); b != nil && (a.Claim != nil || c.view.Hosts[a.Host].Node == nil) {
+			b.Coming++
+		}
+	}
+	for i := range pending {
+		if b := of(pending[i].Pod); b != nil {
+			if b.Missing++; b.Missing == 1 {
+				b.Why = pending[i].Reason
+			}
+		}
+	}
+	return out
+}
+
 // allProblems are what keeps users' objects from having an effect, or all of it, sorted by subject.
 func (c *cycle) allProblems() []model.Reason {
 	out := slices.Concat(c.Overlays.Problems(), c.problems)

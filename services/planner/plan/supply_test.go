@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -96,5 +99,50 @@ func TestABufferMovesAlongWithItsNodesPods(t *testing.T) {
 	w.Snapshot.CapacityBuffers, w.Snapshot.Pods = nil, nil
 	if got := verdict(t, w.decide(t), "n1"); got.Code != model.CodeEmpty {
 		t.Errorf("without buffer and pods: %v", got)
+	}
+}
+
+func TestAPlanSaysWhatBecameOfOverlaysAndBuffers(t *testing.T) {
+	w := newWorld()
+	w.inflate()
+	w.node("n1", "m5.xlarge", "inflate", 1)
+	lost := model.Reason{Code: model.CodeBufferReference, Message: "there is no template", Subject: "capacitybuffer/shop/lost"}
+	w.Snapshot.CapacityBuffers = []model.CapacityBuffer{
+		{ID: "shop/ended", Class: "inflate", Replicas: 2, ExpireTime: now().Add(-time.Hour)},
+		{ID: "shop/lost", Generation: 4, NotReady: lost},
+		{ID: "shop/spare", Generation: 2, TemplateGeneration: 7, Class: "inflate", Replicas: 90},
+	}
+	price := int64(5)
+	w.Snapshot.NodeOverlays = []model.NodeOverlay{{Name: "a", Generation: 3, Price: &price}, {Name: "b", Generation: 1, Price: &price}}
+	w.Kinds = []model.DecisionKind{model.KindProvision}
+	p := w.decide(t)
+	if len(p.Objects) != 5 {
+		t.Fatalf("%+v, want all five", p.Objects)
+	}
+	spare := p.Objects[2].Capacity
+	if spare == nil || spare.Coming == 0 || spare.Coming == 90 || spare.Missing != 0 {
+		t.Fatalf("%+v, want some on the node that is there, and others on new ones", spare)
+	}
+	want := []model.ObjectState{
+		{Subject: "capacitybuffer/shop/ended", Capacity: &model.BufferCapacity{}},
+		{Subject: "capacitybuffer/shop/lost", Generation: 4, NotReady: lost},
+		{Subject: "capacitybuffer/shop/spare", Generation: 2, Capacity: &model.BufferCapacity{Replicas: 90, Coming: spare.Coming, TemplateGeneration: 7}},
+		{Subject: "nodeoverlay/a", Generation: 3, NotReady: p.Objects[3].NotReady},
+		{Subject: "nodeoverlay/b", Generation: 1},
+	}
+	if diff := cmp.Diff(want, p.Objects); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Objects[3].NotReady.Code; got != model.CodeOverlayConflict {
+		t.Errorf("overlay a: %v, want a conflict with b", got)
+	}
+
+	w.Snapshot.NodePools[0].Limits = model.Amounts{{Resource: model.CPU, Value: 1}}
+	if spare := w.decide(t).Objects[2].Capacity; spare.Coming != 0 || spare.Missing == 0 || spare.Why.OK() {
+		t.Errorf("%+v, want to know why no node is bought", spare)
+	}
+	w.Kinds = []model.DecisionKind{model.KindDisrupt}
+	if p := w.decide(t); len(p.Objects) != 0 {
+		t.Errorf("%+v, though no pods were placed", p.Objects)
 	}
 }

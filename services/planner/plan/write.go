@@ -34,6 +34,9 @@ func (c *cycle) write() model.Plan {
 	slices.SortFunc(p.NodeClaims, func(a, b model.NodeClaim) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Disruptions, func(a, b model.Disruption) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(p.Pending, func(a, b model.PendingPod) int { return cmp.Compare(a.Pod, b.Pod) })
+	if c.asks(model.KindProvision) {
+		p.Objects = c.objects(p.Pending)
+	}
 	return p
 }
 

@@ -34,7 +34,7 @@ func CapacityBuffer(b *autoscalingv1beta1.CapacityBuffer, problem error, refs Re
 	b.SetDefaults()
 	c := bufferConversion{in: b, out: &clusterpb.CapacityBuffer{
 		Id: objectID(b), OneShot: b.Spec.ProvisioningStrategy == autoscalingv1beta1.StrategyOneShot,
-		CreateTime: timestamp(b.CreationTimestamp),
+		CreateTime: timestamp(b.CreationTimestamp), Generation: b.Generation,
 	}}
 	if problem == nil {
 		problem = kubeapi.Validate(b)
@@ -101,6 +101,7 @@ func (c bufferConversion) resolve(refs References, templates Templates) *snapsho
 func (c bufferConversion) template(templates Templates) (t corev1.PodTemplateSpec, workload *int32, ok bool) {
 	if ref := c.in.Spec.PodTemplateRef; ref != nil {
 		if found := templates.PodTemplate(c.in.Namespace, ref.Name); found != nil {
+			c.out.TemplateGeneration = found.Generation
 			return found.Template, nil, true
 		}
 		c.lost("spec.podTemplateRef.name", "PodTemplate", ref.Name)

@@ -17,7 +17,7 @@ import (
 // NodeOverlay converts an overlay. problem is what was wrong when the object was read; nil when nothing was. Of an
 // overlay that is invalid only the name, the weight and the reason are left: no part of it may have an effect.
 func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Object {
-	out := &clusterpb.NodeOverlay{Name: o.Name}
+	out := &clusterpb.NodeOverlay{Name: o.Name, Generation: o.Generation}
 	if w := o.Spec.Weight; w != nil {
 		out.Weight = min(max(*w, 0), 10_000)
 	}
@@ -28,7 +28,7 @@ func NodeOverlay(o *karpenterv1alpha1.NodeOverlay, problem error) snapshot.Objec
 		problem = overlayOf(o, out)
 	}
 	if problem != nil {
-		out = &clusterpb.NodeOverlay{Name: out.GetName(), Weight: out.GetWeight(), NotReady: &clusterpb.Reason{
+		out = &clusterpb.NodeOverlay{Name: out.GetName(), Generation: o.Generation, Weight: out.GetWeight(), NotReady: &clusterpb.Reason{
 			Code:    clusterpb.ReasonCode_REASON_CODE_OVERLAY_INVALID,
 			Message: strings.ReplaceAll(problem.Error(), "\n", "; "), Subject: &clusterpb.ObjectRef{Kind: "nodeoverlay", Name: o.Name},
 		}}

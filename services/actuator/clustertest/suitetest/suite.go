@@ -78,6 +78,8 @@ func Run(t *testing.T, open func(t *testing.T) World) {
 		"a user's deletion of a claim waits for Kerf":                     testDeletedClaim,
 		"a pool shows what it has and why it is not ready":                testPoolStatus,
 		"a class shows what it resolves to, and stays while it is used":   testClassStatus,
+		"an overlay says whether it has an effect":                        testOverlayStatus,
+		"a buffer says what it asks for and has":                          testBufferStatus,
 		"an event is said once, until it is forgotten or another":         testEvents,
 		"one entry that fails does not stop the others":                   testPartial,
 	}

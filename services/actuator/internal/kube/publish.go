@@ -40,6 +40,9 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 	for _, s := range p.Classes {
 		note("status of class", string(s.Name), k.publishClass(ctx, s))
 	}
+	for _, s := range p.States {
+		note("status of", s.Subject, k.publishState(ctx, s))
+	}
 	for _, name := range p.ForgetClasses {
 		note("end of class", string(name), k.release(ctx, objects.Classes(), string(name), objects.ClassFinalizer))
 	}
@@ -93,6 +96,34 @@ func (k *Kube) publishClass(ctx context.Context, s cluster.ClassStatus) error {
 		return err
 	}
 	return k.edit(ctx, objects.Classes(), string(s.Name), cached, func(o *unstructured.Unstructured) { objects.SetClass(o, s, k.now()) })
+}
+
+// publishState writes the status of an object that only plans look at, so that no cache has it. Without the right to do so it is
+// left alone: these objects are optional, and what is planned does not depend on it.
+func (k *Kube) publishState(ctx context.Context, s model.ObjectState) error {
+	ref, known := objects.Stated(s)
+	if !known {
+		return nil
+	}
+	client := k.dynamic.Resource(ref.Resource).Namespace(ref.Namespace) // "" for what has none
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		before, err := client.Get(ctx, ref.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		after := before.DeepCopy()
+		ref.Set(after, s, k.now())
+		if sameStatus(before, after) {
+			return nil
+		}
+		_, err = client.UpdateStatus(ctx, after, metav1.UpdateOptions{FieldManager: fieldManager})
+		return err
+	})
+	if apierrors.IsForbidden(err) {
+		k.log.WarnContext(ctx, "a status is not written for lack of a right", "object", s.Subject, "error", err)
+		return nil
+	}
+	return ignoreNotFound(err)
 }
 
 // edit applies a change to an object and its status, and writes only what differs. It starts from the copy at hand, so

@@ -134,6 +134,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 		t.claims.noteDeferred(p.Nodes)
 		t.nominations.Took(p)
 		t.shrinking.Took(p.Nodes)
+		t.outbox.Became(p.Objects)
 		for _, v := range p.Nodes {
 			t.outbox.Stays(v)
 		}

@@ -142,11 +142,7 @@ func SetClass(o *unstructured.Unstructured, s cluster.ClassStatus, now time.Time
 }
 
 func setReady(o *unstructured.Unstructured, why model.Reason, now time.Time) {
-	message := why.Message
-	if why.Remedy != "" { // it names the field
-		message += "; " + why.Remedy
-	}
-	setCondition(o, now, condition{kind: "Ready", holds: why == model.Reason{}, reason: reasonWord(why), message: message})
+	setCondition(o, now, condition{kind: "Ready", holds: why == model.Reason{}, reason: reasonWord(why), message: sentence(why)})
 }
 
 // statusOf is the object's status, made where there is none.

@@ -35,6 +35,9 @@ type Outbox struct {
 	claims  map[model.ClaimID]shown
 	pools   map[model.PoolName]cluster.PoolStatus
 	classes map[model.NodeClassName]cluster.ClassStatus
+	// states are what the last plan made of other objects of users, told those of them that were published.
+	states []model.ObjectState
+	told   map[string]model.ObjectState
 	// publishedAt is when the last publication ended, with or without success.
 	publishedAt time.Time
 	// publishing says that one goes on.
@@ -75,7 +78,7 @@ func New(k cluster.Cluster, a *agenda.Agenda, j *jobs.Pool, log *slog.Logger) *O
 	return &Outbox{
 		kube: k, agenda: a, jobs: j, log: log, claims: map[model.ClaimID]shown{}, pools: map[model.PoolName]cluster.PoolStatus{},
 		classes: map[model.NodeClassName]cluster.ClassStatus{}, failures: map[model.ClaimID]string{},
-		kept: map[model.ClaimID]model.Code{},
+		kept: map[model.ClaimID]model.Code{}, told: map[string]model.ObjectState{},
 	}
 }
 
@@ -92,7 +95,7 @@ func (o *Outbox) Due(of any) bool {
 // holds. Done is called once it has succeeded.
 func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.Publication)) {
 	p, claims := o.news(v)
-	if len(p.Claims)+len(p.Pools)+len(p.Classes)+len(p.Events)+len(p.ForgetClaims)+len(p.ForgetClasses) == 0 {
+	if len(p.Claims)+len(p.Pools)+len(p.Classes)+len(p.Events)+len(p.ForgetClaims)+len(p.ForgetClasses)+len(p.States) == 0 {
 		o.seen, o.lookedAt = of, o.agenda.Now()
 		return
 	}
@@ -110,6 +113,9 @@ func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.
 			}
 			for _, s := range p.Classes {
 				o.classes[s.Name] = s
+			}
+			for _, s := range p.States {
+				o.told[s.Subject] = s
 			}
 			for _, c := range claims {
 				o.claims[c.ID] = shown{c, p.Consolidatable[c.ID]}
@@ -147,7 +153,15 @@ func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
 	}
 	p.Pools = changed(o.pools, v.Pools, func(s cluster.PoolStatus) model.PoolName { return s.Name })
 	p.Classes = changed(o.classes, v.Classes, func(s cluster.ClassStatus) model.NodeClassName { return s.Name })
+	p.States = changed(o.told, o.states, func(s model.ObjectState) string { return s.Subject })
 	return p, claims
+}
+
+// Became notes what a plan has made of objects of users whose status is written.
+func (o *Outbox) Became(states []model.ObjectState) {
+	if !reflect.DeepEqual(o.states, states) {
+		o.states, o.seen = states, nil
+	}
 }
 
 // changed are the statuses that are not as they were shown. What is no more is forgotten: another object of its name was

@@ -54,7 +54,7 @@ func (r *rig) publish(t *testing.T, v View) cluster.Publication {
 	r.a.Begin(r.now)
 	sent, done := cluster.Publication{}, false
 	r.Publish(t.Context(), nil, v, func(p cluster.Publication) { sent, done = p, true })
-	if news, _ := r.news(v); !done && len(news.Claims)+len(news.Pools)+len(news.Classes)+len(news.Events)+len(news.ForgetClaims)+len(news.ForgetClasses) > 0 {
+	if news, _ := r.news(v); !done && len(news.Claims)+len(news.Pools)+len(news.Classes)+len(news.Events)+len(news.ForgetClaims)+len(news.ForgetClasses)+len(news.States) > 0 {
 		(<-r.jobs.Results())()
 	}
 	r.jobs.Wait()
@@ -119,6 +119,28 @@ func TestQuietNodesMakeWayForWhatHappens(t *testing.T) {
 	}
 	if p := r.publish(t, v); len(p.Claims) != 0 {
 		t.Errorf("%d claims are left, want all to be published", len(p.Claims))
+	}
+}
+
+func TestWhatPlansMakeOfObjectsIsPublishedOnce(t *testing.T) {
+	r := newRig()
+	r.publish(t, View{})
+	r.publishedAt, r.seen = r.now, 1
+	if r.Due(1) {
+		t.Fatal("there is something to publish")
+	}
+	states := []model.ObjectState{{Subject: "nodeoverlay/a"}, {Subject: "nodeoverlay/b"}}
+	r.Became(states)
+	r.a.Begin(r.now.Add(time.Minute))
+	if !r.Due(1) {
+		t.Error("a plan's word is not published")
+	}
+	if p := r.publish(t, View{}); len(p.States) != 2 {
+		t.Errorf("%+v, want both", p.States)
+	}
+	r.Became([]model.ObjectState{{Subject: "nodeoverlay/a"}, {Subject: "nodeoverlay/b", Generation: 2}})
+	if p := r.publish(t, View{}); len(p.States) != 1 || p.States[0].Generation != 2 {
+		t.Errorf("%+v, want the one that has changed", p.States)
 	}
 }
 

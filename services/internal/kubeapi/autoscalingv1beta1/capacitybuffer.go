@@ -142,6 +142,21 @@ const (
 	ConditionProvisioning = "Provisioning"
 )
 
+// Reasons of ConditionReadyForProvisioning.
+const (
+	ReasonPodTemplateNotFound = "PodTemplateNotFound"
+	ReasonScalableRefNotFound = "ScalableRefNotFound"
+	ReasonResolutionFailed    = "ResolutionFailed"
+)
+
+// Reasons of ConditionProvisioning.
+const (
+	ReasonFitsExistingCapacity    = "FitsExistingCapacity"
+	ReasonRequiresNewCapacity     = "RequiresNewCapacity"
+	ReasonNotReadyForProvisioning = "NotReadyForProvisioning"
+	ReasonBufferEmpty             = "BufferEmpty"
+)
+
 // SetDefaults fills in what an API server with Kerf's CustomResourceDefinitions
 // would. It changes b; doing it twice changes nothing.
 func (b *CapacityBuffer) SetDefaults() {

@@ -119,6 +119,7 @@ func split(p *plannerpb.Plan, most int) ([]*plannerpb.Plan, error) {
 		cut(c, p.GetPending(), func(to *plannerpb.Plan) *[]*plannerpb.PendingPod { return &to.Pending }),
 		cut(c, p.GetNodes(), func(to *plannerpb.Plan) *[]*plannerpb.NodeVerdict { return &to.Nodes }),
 		cut(c, p.GetProblems(), func(to *plannerpb.Plan) *[]*clusterpb.Reason { return &to.Problems }),
+		cut(c, p.GetObjects(), func(to *plannerpb.Plan) *[]*plannerpb.ObjectState { return &to.Objects }),
 	)
 	return append(c.done, c.part), err
 }

@@ -50,8 +50,8 @@ const (
 // relayed remembers what was last sent to the actuator beside decisions.
 type relayed struct {
 	// pending is a digest of what is said of pods that stay pending, "" for none of them; deferred is one of the nodes that are
-	// to go later, and kept one of what users are told that keeps nodes.
-	pending, deferred, kept string
+	// to go later, kept one of what users are told that keeps nodes, and objects one of what became of overlays and buffers.
+	pending, deferred, kept, objects string
 	// costs are deletion costs of nodes' pods.
 	costs map[string]int32
 	// places are where the other pods are expected: nodes or claims, by pod.
@@ -81,6 +81,11 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 			r.costs[v.GetNode()] = v.GetPodDeletionCost()
 		}
 	}
+	r.objects = digest(plan.GetObjects(), func(o *plannerpb.ObjectState) string {
+		b, c := o.GetObject(), o.GetCapacity()
+		return fmt.Sprintf("%q %q %d %q %d %d %d %d %q\n", b.GetKind(), b.GetName(), o.GetGeneration(), o.GetNotReady().GetMessage(),
+			c.GetReplicas(), c.GetComing(), c.GetMissing(), c.GetTemplateGeneration(), c.GetWhy().GetMessage())
+	})
 	r.places = make(map[string]string, len(plan.GetPlacements()))
 	for _, p := range plan.GetPlacements() {
 		r.places[p.GetPod()] = place(p)
@@ -92,7 +97,7 @@ func (r relayed) next(plan *plannerpb.Plan) relayed {
 // no news.
 func (r relayed) knows(plan *plannerpb.Plan) bool {
 	next := r.next(plan)
-	if r.pending != next.pending || r.deferred != next.deferred || r.kept != next.kept {
+	if r.pending != next.pending || r.deferred != next.deferred || r.kept != next.kept || r.objects != next.objects {
 		return false
 	}
 	for node, cost := range next.costs {

@@ -78,3 +78,36 @@ func TestDeletionCostsAreRelayedWhenTheyChangeMuch(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatBecameOfObjectsIsRelayedWhenItChanges(t *testing.T) {
+	r := relayed{}
+	object := func(generation int64, why string, coming int64) *plannerpb.Plan {
+		o := &plannerpb.ObjectState{Object: &clusterpb.ObjectRef{Kind: "capacitybuffer", Name: "shop/a"}, Generation: generation}
+		if why != "" {
+			o.NotReady = &clusterpb.Reason{Message: why}
+		} else {
+			o.Capacity = &plannerpb.BufferCapacity{Replicas: 3, Coming: coming}
+		}
+		return &plannerpb.Plan{Objects: []*plannerpb.ObjectState{o}}
+	}
+	for i, x := range []struct {
+		plan    *plannerpb.Plan
+		relayed bool
+	}{
+		{&plannerpb.Plan{}, false},
+		{object(1, "", 0), true},
+		{object(1, "", 0), false},
+		{object(1, "", 3), true},
+		{object(2, "", 3), true},
+		{object(2, "lost", 0), true},
+		{&plannerpb.Plan{}, true},
+	} {
+		if knows := r.knows(x.plan); knows == x.relayed {
+			t.Errorf("plan %d: relayed is %v, want %v", i, !knows, x.relayed)
+		}
+		r = r.next(x.plan)
+		if got := len(relayable(x.plan).GetObjects()); got != len(x.plan.GetObjects()) {
+			t.Errorf("plan %d: %d objects are relayed", i, got)
+		}
+	}
+}

@@ -83,8 +83,8 @@ func (VerdictKind) EnumDescriptor() ([]byte, []int) {
 type ApplyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The plan, whole; required, with its id and now. node_claims and disruptions are acted on; placements say which pods
-	// are bound or nominated where, pending is for the events that tell users why, and nodes that say `deferred` are for the taint
-	// that tells the scheduler. Its inventory_revision must be one that this leader knows, and its now no older than 10 minutes:
+	// are bound or nominated where, pending is for the events that tell users why, nodes that say `deferred` are for the taint
+	// that tells the scheduler, and objects are for the status of node overlays and capacity buffers. Its inventory_revision must be one that this leader knows, and its now no older than 10 minutes:
 	// or else every decision is rejected as STALE, and the rest has no effect.
 	Plan *v1alpha1.Plan `protobuf:"bytes,1,opt,name=plan,proto3" json:"plan,omitempty"`
 	// Check everything and change nothing: the verdicts are those that the plan would get now.

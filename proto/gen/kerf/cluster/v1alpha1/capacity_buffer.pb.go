@@ -42,9 +42,13 @@ type CapacityBuffer struct {
 	// The capacity is wanted until then; absent means for as long as the object is there.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	// Why it asks for nothing: what it refers to is not there, or its object is invalid; absent when it is valid.
-	NotReady      *Reason `protobuf:"bytes,8,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NotReady *Reason `protobuf:"bytes,8,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
+	// The generation of the object, which the API server counts; 0 where it is not known.
+	Generation int64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The generation of the PodTemplate that it refers to; 0 where it refers to a workload.
+	TemplateGeneration int64 `protobuf:"varint,10,opt,name=template_generation,json=templateGeneration,proto3" json:"template_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *CapacityBuffer) Reset() {
@@ -133,11 +137,25 @@ func (x *CapacityBuffer) GetNotReady() *Reason {
 	return nil
 }
 
+func (x *CapacityBuffer) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *CapacityBuffer) GetTemplateGeneration() int64 {
+	if x != nil {
+		return x.TemplateGeneration
+	}
+	return 0
+}
+
 var File_kerf_cluster_v1alpha1_capacity_buffer_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc = "" +
 	"\n" +
-	"+kerf/cluster/v1alpha1/capacity_buffer.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xe3\x02\n" +
+	"+kerf/cluster/v1alpha1/capacity_buffer.proto\x12\x15kerf.cluster.v1alpha1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xb4\x03\n" +
 	"\x0eCapacityBuffer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bclass_id\x18\x02 \x01(\tR\aclassId\x12\x1a\n" +
@@ -149,7 +167,12 @@ const file_kerf_cluster_v1alpha1_capacity_buffer_proto_rawDesc = "" +
 	"start_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12;\n" +
 	"\vexpire_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12:\n" +
-	"\tnot_ready\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReadyB\xf0\x01\n" +
+	"\tnot_ready\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReady\x12\x1e\n" +
+	"\n" +
+	"generation\x18\t \x01(\x03R\n" +
+	"generation\x12/\n" +
+	"\x13template_generation\x18\n" +
+	" \x01(\x03R\x12templateGenerationB\xf0\x01\n" +
 	"\x19com.kerf.cluster.v1alpha1B\x13CapacityBufferProtoP\x01ZHgithub.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1;clusterv1alpha1\xa2\x02\x03KCX\xaa\x02\x15Kerf.Cluster.V1alpha1\xca\x02\x15Kerf\\Cluster\\V1alpha1\xe2\x02!Kerf\\Cluster\\V1alpha1\\GPBMetadata\xea\x02\x17Kerf::Cluster::V1alpha1b\x06proto3"
 
 var (

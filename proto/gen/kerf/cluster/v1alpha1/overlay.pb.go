@@ -45,7 +45,9 @@ type NodeOverlay struct {
 	// cpu, memory, ephemeral-storage and pods are refused. Sorted by resource.
 	Capacity []*Amount `protobuf:"bytes,7,rep,name=capacity,proto3" json:"capacity,omitempty"`
 	// Why it has no effect: its object is invalid; absent when it is valid.
-	NotReady      *Reason `protobuf:"bytes,8,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
+	NotReady *Reason `protobuf:"bytes,8,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
+	// The generation of the object, which the API server counts; 0 where it is not known.
+	Generation    int64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -149,6 +151,13 @@ func (x *NodeOverlay) GetNotReady() *Reason {
 	return nil
 }
 
+func (x *NodeOverlay) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
 type isNodeOverlay_Price interface {
 	isNodeOverlay_Price()
 }
@@ -178,7 +187,7 @@ var File_kerf_cluster_v1alpha1_overlay_proto protoreflect.FileDescriptor
 
 const file_kerf_cluster_v1alpha1_overlay_proto_rawDesc = "" +
 	"\n" +
-	"#kerf/cluster/v1alpha1/overlay.proto\x12\x15kerf.cluster.v1alpha1\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xa8\x03\n" +
+	"#kerf/cluster/v1alpha1/overlay.proto\x12\x15kerf.cluster.v1alpha1\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\"\xc8\x03\n" +
 	"\vNodeOverlay\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06weight\x18\x02 \x01(\x05R\x06weight\x12F\n" +
@@ -187,7 +196,10 @@ const file_kerf_cluster_v1alpha1_overlay_proto_rawDesc = "" +
 	"\x1dadjustment_micro_usd_per_hour\x18\x05 \x01(\x03H\x00R\x19adjustmentMicroUsdPerHour\x12'\n" +
 	"\x0eadjustment_ppm\x18\x06 \x01(\x03H\x00R\radjustmentPpm\x129\n" +
 	"\bcapacity\x18\a \x03(\v2\x1d.kerf.cluster.v1alpha1.AmountR\bcapacity\x12:\n" +
-	"\tnot_ready\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReadyB\a\n" +
+	"\tnot_ready\x18\b \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReady\x12\x1e\n" +
+	"\n" +
+	"generation\x18\t \x01(\x03R\n" +
+	"generationB\a\n" +
 	"\x05priceB\xe9\x01\n" +
 	"\x19com.kerf.cluster.v1alpha1B\fOverlayProtoP\x01ZHgithub.com/kerf-dev/kerf/proto/gen/kerf/cluster/v1alpha1;clusterv1alpha1\xa2\x02\x03KCX\xaa\x02\x15Kerf.Cluster.V1alpha1\xca\x02\x15Kerf\\Cluster\\V1alpha1\xe2\x02!Kerf\\Cluster\\V1alpha1\\GPBMetadata\xea\x02\x17Kerf::Cluster::V1alpha1b\x06proto3"
 

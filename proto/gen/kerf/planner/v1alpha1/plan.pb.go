@@ -120,6 +120,9 @@ type Plan struct {
 	LowerBound *LowerBound `protobuf:"bytes,13,opt,name=lower_bound,json=lowerBound,proto3" json:"lower_bound,omitempty"`
 	// Users' objects that have no effect, and why: node overlays and capacity buffers. Sorted by subject.
 	Problems []*v1alpha1.Reason `protobuf:"bytes,16,rep,name=problems,proto3" json:"problems,omitempty"`
+	// What became of each node overlay and each capacity buffer, for their status; none where PROVISION was not asked for.
+	// Sorted by object.
+	Objects []*ObjectState `protobuf:"bytes,19,rep,name=objects,proto3" json:"objects,omitempty"`
 	// How far the search for nodes to remove got; absent where that was not asked for.
 	DisruptionSummary *DisruptionSummary `protobuf:"bytes,17,opt,name=disruption_summary,json=disruptionSummary,proto3" json:"disruption_summary,omitempty"`
 	// When time alone first changes what the plan was made from, if no object changes before then: a node has been quiet
@@ -262,6 +265,13 @@ func (x *Plan) GetLowerBound() *LowerBound {
 func (x *Plan) GetProblems() []*v1alpha1.Reason {
 	if x != nil {
 		return x.Problems
+	}
+	return nil
+}
+
+func (x *Plan) GetObjects() []*ObjectState {
+	if x != nil {
+		return x.Objects
 	}
 	return nil
 }
@@ -1071,6 +1081,161 @@ func (x *NodeVerdict) GetPodDeletionCost() int32 {
 	return 0
 }
 
+// ObjectState is what became of a user's object that a plan was made with: a node overlay or a capacity buffer.
+type ObjectState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The object; always set.
+	Object *v1alpha1.ObjectRef `protobuf:"bytes,1,opt,name=object,proto3" json:"object,omitempty"`
+	// The generation of the object that the plan was made with; 0 where it is not known.
+	Generation int64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Why it has no effect; absent where it has one.
+	NotReady *v1alpha1.Reason `protobuf:"bytes,3,opt,name=not_ready,json=notReady,proto3" json:"not_ready,omitempty"`
+	// What a capacity buffer has; absent for others, and where not_ready is set.
+	Capacity      *BufferCapacity `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObjectState) Reset() {
+	*x = ObjectState{}
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObjectState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObjectState) ProtoMessage() {}
+
+func (x *ObjectState) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObjectState.ProtoReflect.Descriptor instead.
+func (*ObjectState) Descriptor() ([]byte, []int) {
+	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ObjectState) GetObject() *v1alpha1.ObjectRef {
+	if x != nil {
+		return x.Object
+	}
+	return nil
+}
+
+func (x *ObjectState) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *ObjectState) GetNotReady() *v1alpha1.Reason {
+	if x != nil {
+		return x.NotReady
+	}
+	return nil
+}
+
+func (x *ObjectState) GetCapacity() *BufferCapacity {
+	if x != nil {
+		return x.Capacity
+	}
+	return nil
+}
+
+// BufferCapacity is for how many of a capacity buffer's pods there is capacity.
+type BufferCapacity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many pods it asks capacity for now, what was used up left out; 0 or more.
+	Replicas int64 `protobuf:"varint,1,opt,name=replicas,proto3" json:"replicas,omitempty"`
+	// Those of them that nodes which are launched, or are about to be, are for.
+	Coming int64 `protobuf:"varint,2,opt,name=coming,proto3" json:"coming,omitempty"`
+	// Those of them that nothing was found for.
+	Missing int64 `protobuf:"varint,3,opt,name=missing,proto3" json:"missing,omitempty"`
+	// Why nothing was found for the first of the missing; absent where none is missing.
+	Why *v1alpha1.Reason `protobuf:"bytes,4,opt,name=why,proto3" json:"why,omitempty"`
+	// The generation of the PodTemplate that they are made from; 0 where that is a workload.
+	TemplateGeneration int64 `protobuf:"varint,5,opt,name=template_generation,json=templateGeneration,proto3" json:"template_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *BufferCapacity) Reset() {
+	*x = BufferCapacity{}
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BufferCapacity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BufferCapacity) ProtoMessage() {}
+
+func (x *BufferCapacity) ProtoReflect() protoreflect.Message {
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BufferCapacity.ProtoReflect.Descriptor instead.
+func (*BufferCapacity) Descriptor() ([]byte, []int) {
+	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *BufferCapacity) GetReplicas() int64 {
+	if x != nil {
+		return x.Replicas
+	}
+	return 0
+}
+
+func (x *BufferCapacity) GetComing() int64 {
+	if x != nil {
+		return x.Coming
+	}
+	return 0
+}
+
+func (x *BufferCapacity) GetMissing() int64 {
+	if x != nil {
+		return x.Missing
+	}
+	return 0
+}
+
+func (x *BufferCapacity) GetWhy() *v1alpha1.Reason {
+	if x != nil {
+		return x.Why
+	}
+	return nil
+}
+
+func (x *BufferCapacity) GetTemplateGeneration() int64 {
+	if x != nil {
+		return x.TemplateGeneration
+	}
+	return 0
+}
+
 // LowerBound is a price that no plan for the same pods can beat: at the prices that offerings are weighed at, and with the
 // policy's overhead for each node.
 type LowerBound struct {
@@ -1088,7 +1253,7 @@ type LowerBound struct {
 
 func (x *LowerBound) Reset() {
 	*x = LowerBound{}
-	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[9]
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1265,7 @@ func (x *LowerBound) String() string {
 func (*LowerBound) ProtoMessage() {}
 
 func (x *LowerBound) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[9]
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1278,7 @@ func (x *LowerBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LowerBound.ProtoReflect.Descriptor instead.
 func (*LowerBound) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{9}
+	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *LowerBound) GetMicroUsdPerHour() int64 {
@@ -1150,7 +1315,7 @@ type Timing struct {
 
 func (x *Timing) Reset() {
 	*x = Timing{}
-	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[10]
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1327,7 @@ func (x *Timing) String() string {
 func (*Timing) ProtoMessage() {}
 
 func (x *Timing) ProtoReflect() protoreflect.Message {
-	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[10]
+	mi := &file_kerf_planner_v1alpha1_plan_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1340,7 @@ func (x *Timing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Timing.ProtoReflect.Descriptor instead.
 func (*Timing) Descriptor() ([]byte, []int) {
-	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{10}
+	return file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Timing) GetPart() string {
@@ -1196,7 +1361,7 @@ var File_kerf_planner_v1alpha1_plan_proto protoreflect.FileDescriptor
 
 const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\n" +
-	" kerf/planner/v1alpha1/plan.proto\x12\x15kerf.planner.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\"\xeb\a\n" +
+	" kerf/planner/v1alpha1/plan.proto\x12\x15kerf.planner.v1alpha1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!kerf/cluster/v1alpha1/claim.proto\x1a&kerf/cluster/v1alpha1/constraint.proto\x1a kerf/cluster/v1alpha1/pool.proto\x1a\"kerf/cluster/v1alpha1/reason.proto\x1a$kerf/cluster/v1alpha1/snapshot.proto\"\xa9\b\n" +
 	"\x04Plan\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12-\n" +
@@ -1217,7 +1382,8 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\x1dcost_after_micro_usd_per_hour\x18\f \x01(\x03R\x18costAfterMicroUsdPerHour\x12B\n" +
 	"\vlower_bound\x18\r \x01(\v2!.kerf.planner.v1alpha1.LowerBoundR\n" +
 	"lowerBound\x129\n" +
-	"\bproblems\x18\x10 \x03(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bproblems\x12W\n" +
+	"\bproblems\x18\x10 \x03(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bproblems\x12<\n" +
+	"\aobjects\x18\x13 \x03(\v2\".kerf.planner.v1alpha1.ObjectStateR\aobjects\x12W\n" +
 	"\x12disruption_summary\x18\x11 \x01(\v2(.kerf.planner.v1alpha1.DisruptionSummaryR\x11disruptionSummary\x12C\n" +
 	"\x0freconsider_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\x0ereconsiderTime\x127\n" +
 	"\atimings\x18\x0e \x03(\v2\x1d.kerf.planner.v1alpha1.TimingR\atimings\x12 \n" +
@@ -1297,7 +1463,20 @@ const file_kerf_planner_v1alpha1_plan_proto_rawDesc = "" +
 	"\x11pod_deletion_cost\x18\b \x01(\x05R\x0fpodDeletionCostB\x1b\n" +
 	"\x19_price_micro_usd_per_hourB\x1b\n" +
 	"\x19_waste_micro_usd_per_hourB\v\n" +
-	"\t_deferred\"\x81\x01\n" +
+	"\t_deferred\"\xe6\x01\n" +
+	"\vObjectState\x128\n" +
+	"\x06object\x18\x01 \x01(\v2 .kerf.cluster.v1alpha1.ObjectRefR\x06object\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x03R\n" +
+	"generation\x12:\n" +
+	"\tnot_ready\x18\x03 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\bnotReady\x12A\n" +
+	"\bcapacity\x18\x04 \x01(\v2%.kerf.planner.v1alpha1.BufferCapacityR\bcapacity\"\xc0\x01\n" +
+	"\x0eBufferCapacity\x12\x1a\n" +
+	"\breplicas\x18\x01 \x01(\x03R\breplicas\x12\x16\n" +
+	"\x06coming\x18\x02 \x01(\x03R\x06coming\x12\x18\n" +
+	"\amissing\x18\x03 \x01(\x03R\amissing\x12/\n" +
+	"\x03why\x18\x04 \x01(\v2\x1d.kerf.cluster.v1alpha1.ReasonR\x03why\x12/\n" +
+	"\x13template_generation\x18\x05 \x01(\x03R\x12templateGeneration\"\x81\x01\n" +
 	"\n" +
 	"LowerBound\x12+\n" +
 	"\x12micro_usd_per_hour\x18\x01 \x01(\x03R\x0fmicroUsdPerHour\x12\x10\n" +
@@ -1327,7 +1506,7 @@ func file_kerf_planner_v1alpha1_plan_proto_rawDescGZIP() []byte {
 }
 
 var file_kerf_planner_v1alpha1_plan_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_kerf_planner_v1alpha1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_kerf_planner_v1alpha1_plan_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_kerf_planner_v1alpha1_plan_proto_goTypes = []any{
 	(BoundKind)(0),                     // 0: kerf.planner.v1alpha1.BoundKind
 	(*Plan)(nil),                       // 1: kerf.planner.v1alpha1.Plan
@@ -1339,54 +1518,62 @@ var file_kerf_planner_v1alpha1_plan_proto_goTypes = []any{
 	(*PendingPod)(nil),                 // 7: kerf.planner.v1alpha1.PendingPod
 	(*PoolMiss)(nil),                   // 8: kerf.planner.v1alpha1.PoolMiss
 	(*NodeVerdict)(nil),                // 9: kerf.planner.v1alpha1.NodeVerdict
-	(*LowerBound)(nil),                 // 10: kerf.planner.v1alpha1.LowerBound
-	(*Timing)(nil),                     // 11: kerf.planner.v1alpha1.Timing
-	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
-	(*v1alpha1.Reason)(nil),            // 13: kerf.cluster.v1alpha1.Reason
-	(*v1alpha1.Requirement)(nil),       // 14: kerf.cluster.v1alpha1.Requirement
-	(*v1alpha1.RankedOffering)(nil),    // 15: kerf.cluster.v1alpha1.RankedOffering
-	(*v1alpha1.Amount)(nil),            // 16: kerf.cluster.v1alpha1.Amount
-	(*v1alpha1.Label)(nil),             // 17: kerf.cluster.v1alpha1.Label
-	(v1alpha1.DisruptionReason)(0),     // 18: kerf.cluster.v1alpha1.DisruptionReason
-	(*durationpb.Duration)(nil),        // 19: google.protobuf.Duration
-	(*v1alpha1.WorkloadEvictions)(nil), // 20: kerf.cluster.v1alpha1.WorkloadEvictions
+	(*ObjectState)(nil),                // 10: kerf.planner.v1alpha1.ObjectState
+	(*BufferCapacity)(nil),             // 11: kerf.planner.v1alpha1.BufferCapacity
+	(*LowerBound)(nil),                 // 12: kerf.planner.v1alpha1.LowerBound
+	(*Timing)(nil),                     // 13: kerf.planner.v1alpha1.Timing
+	(*timestamppb.Timestamp)(nil),      // 14: google.protobuf.Timestamp
+	(*v1alpha1.Reason)(nil),            // 15: kerf.cluster.v1alpha1.Reason
+	(*v1alpha1.Requirement)(nil),       // 16: kerf.cluster.v1alpha1.Requirement
+	(*v1alpha1.RankedOffering)(nil),    // 17: kerf.cluster.v1alpha1.RankedOffering
+	(*v1alpha1.Amount)(nil),            // 18: kerf.cluster.v1alpha1.Amount
+	(*v1alpha1.Label)(nil),             // 19: kerf.cluster.v1alpha1.Label
+	(v1alpha1.DisruptionReason)(0),     // 20: kerf.cluster.v1alpha1.DisruptionReason
+	(*durationpb.Duration)(nil),        // 21: google.protobuf.Duration
+	(*v1alpha1.WorkloadEvictions)(nil), // 22: kerf.cluster.v1alpha1.WorkloadEvictions
+	(*v1alpha1.ObjectRef)(nil),         // 23: kerf.cluster.v1alpha1.ObjectRef
 }
 var file_kerf_planner_v1alpha1_plan_proto_depIdxs = []int32{
-	12, // 0: kerf.planner.v1alpha1.Plan.now:type_name -> google.protobuf.Timestamp
+	14, // 0: kerf.planner.v1alpha1.Plan.now:type_name -> google.protobuf.Timestamp
 	2,  // 1: kerf.planner.v1alpha1.Plan.node_claims:type_name -> kerf.planner.v1alpha1.NodeClaim
 	4,  // 2: kerf.planner.v1alpha1.Plan.disruptions:type_name -> kerf.planner.v1alpha1.Disruption
 	6,  // 3: kerf.planner.v1alpha1.Plan.placements:type_name -> kerf.planner.v1alpha1.Placement
 	7,  // 4: kerf.planner.v1alpha1.Plan.pending:type_name -> kerf.planner.v1alpha1.PendingPod
 	9,  // 5: kerf.planner.v1alpha1.Plan.nodes:type_name -> kerf.planner.v1alpha1.NodeVerdict
-	10, // 6: kerf.planner.v1alpha1.Plan.lower_bound:type_name -> kerf.planner.v1alpha1.LowerBound
-	13, // 7: kerf.planner.v1alpha1.Plan.problems:type_name -> kerf.cluster.v1alpha1.Reason
-	5,  // 8: kerf.planner.v1alpha1.Plan.disruption_summary:type_name -> kerf.planner.v1alpha1.DisruptionSummary
-	12, // 9: kerf.planner.v1alpha1.Plan.reconsider_time:type_name -> google.protobuf.Timestamp
-	11, // 10: kerf.planner.v1alpha1.Plan.timings:type_name -> kerf.planner.v1alpha1.Timing
-	14, // 11: kerf.planner.v1alpha1.NodeClaim.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
-	15, // 12: kerf.planner.v1alpha1.NodeClaim.offerings:type_name -> kerf.cluster.v1alpha1.RankedOffering
-	16, // 13: kerf.planner.v1alpha1.NodeClaim.requests:type_name -> kerf.cluster.v1alpha1.Amount
-	13, // 14: kerf.planner.v1alpha1.NodeClaim.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	3,  // 15: kerf.planner.v1alpha1.NodeClaim.runners_up:type_name -> kerf.planner.v1alpha1.RunnerUp
-	17, // 16: kerf.planner.v1alpha1.NodeClaim.annotations:type_name -> kerf.cluster.v1alpha1.Label
-	15, // 17: kerf.planner.v1alpha1.RunnerUp.offering:type_name -> kerf.cluster.v1alpha1.RankedOffering
-	13, // 18: kerf.planner.v1alpha1.RunnerUp.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	18, // 19: kerf.planner.v1alpha1.Disruption.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
-	6,  // 20: kerf.planner.v1alpha1.Disruption.destinations:type_name -> kerf.planner.v1alpha1.Placement
-	13, // 21: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	19, // 22: kerf.planner.v1alpha1.Disruption.payback:type_name -> google.protobuf.Duration
-	20, // 23: kerf.planner.v1alpha1.Disruption.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
-	13, // 24: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	8,  // 25: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
-	13, // 26: kerf.planner.v1alpha1.PoolMiss.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	13, // 27: kerf.planner.v1alpha1.NodeVerdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
-	0,  // 28: kerf.planner.v1alpha1.LowerBound.kind:type_name -> kerf.planner.v1alpha1.BoundKind
-	19, // 29: kerf.planner.v1alpha1.Timing.duration:type_name -> google.protobuf.Duration
-	30, // [30:30] is the sub-list for method output_type
-	30, // [30:30] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	12, // 6: kerf.planner.v1alpha1.Plan.lower_bound:type_name -> kerf.planner.v1alpha1.LowerBound
+	15, // 7: kerf.planner.v1alpha1.Plan.problems:type_name -> kerf.cluster.v1alpha1.Reason
+	10, // 8: kerf.planner.v1alpha1.Plan.objects:type_name -> kerf.planner.v1alpha1.ObjectState
+	5,  // 9: kerf.planner.v1alpha1.Plan.disruption_summary:type_name -> kerf.planner.v1alpha1.DisruptionSummary
+	14, // 10: kerf.planner.v1alpha1.Plan.reconsider_time:type_name -> google.protobuf.Timestamp
+	13, // 11: kerf.planner.v1alpha1.Plan.timings:type_name -> kerf.planner.v1alpha1.Timing
+	16, // 12: kerf.planner.v1alpha1.NodeClaim.requirements:type_name -> kerf.cluster.v1alpha1.Requirement
+	17, // 13: kerf.planner.v1alpha1.NodeClaim.offerings:type_name -> kerf.cluster.v1alpha1.RankedOffering
+	18, // 14: kerf.planner.v1alpha1.NodeClaim.requests:type_name -> kerf.cluster.v1alpha1.Amount
+	15, // 15: kerf.planner.v1alpha1.NodeClaim.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	3,  // 16: kerf.planner.v1alpha1.NodeClaim.runners_up:type_name -> kerf.planner.v1alpha1.RunnerUp
+	19, // 17: kerf.planner.v1alpha1.NodeClaim.annotations:type_name -> kerf.cluster.v1alpha1.Label
+	17, // 18: kerf.planner.v1alpha1.RunnerUp.offering:type_name -> kerf.cluster.v1alpha1.RankedOffering
+	15, // 19: kerf.planner.v1alpha1.RunnerUp.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	20, // 20: kerf.planner.v1alpha1.Disruption.disruption_reason:type_name -> kerf.cluster.v1alpha1.DisruptionReason
+	6,  // 21: kerf.planner.v1alpha1.Disruption.destinations:type_name -> kerf.planner.v1alpha1.Placement
+	15, // 22: kerf.planner.v1alpha1.Disruption.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	21, // 23: kerf.planner.v1alpha1.Disruption.payback:type_name -> google.protobuf.Duration
+	22, // 24: kerf.planner.v1alpha1.Disruption.workloads:type_name -> kerf.cluster.v1alpha1.WorkloadEvictions
+	15, // 25: kerf.planner.v1alpha1.PendingPod.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	8,  // 26: kerf.planner.v1alpha1.PendingPod.pools:type_name -> kerf.planner.v1alpha1.PoolMiss
+	15, // 27: kerf.planner.v1alpha1.PoolMiss.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	15, // 28: kerf.planner.v1alpha1.NodeVerdict.reason:type_name -> kerf.cluster.v1alpha1.Reason
+	23, // 29: kerf.planner.v1alpha1.ObjectState.object:type_name -> kerf.cluster.v1alpha1.ObjectRef
+	15, // 30: kerf.planner.v1alpha1.ObjectState.not_ready:type_name -> kerf.cluster.v1alpha1.Reason
+	11, // 31: kerf.planner.v1alpha1.ObjectState.capacity:type_name -> kerf.planner.v1alpha1.BufferCapacity
+	15, // 32: kerf.planner.v1alpha1.BufferCapacity.why:type_name -> kerf.cluster.v1alpha1.Reason
+	0,  // 33: kerf.planner.v1alpha1.LowerBound.kind:type_name -> kerf.planner.v1alpha1.BoundKind
+	21, // 34: kerf.planner.v1alpha1.Timing.duration:type_name -> google.protobuf.Duration
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_kerf_planner_v1alpha1_plan_proto_init() }
@@ -1406,7 +1593,7 @@ func file_kerf_planner_v1alpha1_plan_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kerf_planner_v1alpha1_plan_proto_rawDesc), len(file_kerf_planner_v1alpha1_plan_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
