@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,21 +47,7 @@ func (x *Nominator) Bind(ctx context.Context, list []cluster.Nomination) (left, 
 		return list, nil, nil
 	}
 	ready, left, wait := x.assume(list)
-	errs := make([]error, len(ready))
-	var writers sync.WaitGroup
-	for i, n := range ready {
-		select {
-		case x.writing <- struct{}{}:
-		case <-ctx.Done():
-			errs[i] = fmt.Errorf("bind pod %s: %w", n.Pod.ID, ctx.Err())
-			continue
-		}
-		writers.Go(func() {
-			defer func() { <-x.writing }()
-			errs[i] = x.bind(ctx, n)
-		})
-	}
-	writers.Wait()
+	errs := beside(ctx, x.writing, ready, func(n cluster.Nomination) error { return x.bind(ctx, n) })
 	for i, err := range errs {
 		if err != nil {
 			x.around.Forget(types.UID(ready[i].Pod.UID))

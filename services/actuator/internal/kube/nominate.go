@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -160,24 +159,7 @@ func podNominee(o any) ([]string, error) {
 
 // Nominate writes many nominations beside each other.
 func (x *Nominator) Nominate(ctx context.Context, list []cluster.Nomination) error {
-	errs := make([]error, len(list))
-	var writers sync.WaitGroup
-	for i, n := range list {
-		select {
-		case x.writing <- struct{}{}:
-		case <-ctx.Done():
-			errs[i] = fmt.Errorf("nominate %d more pods: %w", len(list)-i, ctx.Err())
-		}
-		if errs[i] != nil {
-			break
-		}
-		writers.Go(func() {
-			defer func() { <-x.writing }()
-			errs[i] = x.nominate(ctx, n)
-		})
-	}
-	writers.Wait()
-	return errors.Join(errs...)
+	return errors.Join(beside(ctx, x.writing, list, func(n cluster.Nomination) error { return x.nominate(ctx, n) })...)
 }
 
 // patchStep is one step of a JSON patch.

@@ -20,6 +20,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
+// maxPublishing is how many claims are brought to their state at once: what follows in a publication, and the next one, waits for them.
+const maxPublishing = 8
+
 // Publish brings the objects that users look at to the given state. What is right already is not written.
 func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 	var errs []error
@@ -28,8 +31,10 @@ func (k *Kube) Publish(ctx context.Context, p cluster.Publication) error {
 			errs = append(errs, fmt.Errorf("publish %s %s: %w", what, name, err))
 		}
 	}
-	for _, c := range p.Claims {
-		note("claim", string(c.ID), k.publishClaim(ctx, c, p.Consolidatable[c.ID]))
+	slots := make(chan struct{}, maxPublishing)
+	publish := func(c model.Claim) error { return k.publishClaim(ctx, c, p.Consolidatable[c.ID]) }
+	for i, err := range beside(ctx, slots, p.Claims, publish) {
+		note("claim", string(p.Claims[i].ID), err)
 	}
 	for _, id := range p.ForgetClaims {
 		note("end of claim", string(id), k.forget(ctx, id))

@@ -73,18 +73,29 @@ func (r *Replicas) On(node model.NodeName) []cluster.Replica {
 
 // Cost writes many deletion costs, a few beside each other.
 func (r *Replicas) Cost(ctx context.Context, list []cluster.Replica) error {
+	slots := make(chan struct{}, maxCosting)
+	return errors.Join(beside(ctx, slots, list, func(x cluster.Replica) error { return r.cost(ctx, x) })...)
+}
+
+// beside calls f with each entry of a list, beside each other as far as there are slots, and returns what it said of each. Entries that
+// have had no slot when ctx ends fail by that.
+func beside[T any](ctx context.Context, slots chan struct{}, list []T, f func(T) error) []error {
 	errs := make([]error, len(list))
-	var writers sync.WaitGroup
-	writing := make(chan struct{}, maxCosting)
+	var workers sync.WaitGroup
 	for i, x := range list {
-		writing <- struct{}{}
-		writers.Go(func() {
-			defer func() { <-writing }()
-			errs[i] = r.cost(ctx, x)
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			errs[i] = ctx.Err()
+			continue
+		}
+		workers.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = f(x)
 		})
 	}
-	writers.Wait()
-	return errors.Join(errs...)
+	workers.Wait()
+	return errs
 }
 
 func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {

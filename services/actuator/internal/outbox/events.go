@@ -18,7 +18,7 @@ func (o *Outbox) Event(e cluster.Event) {
 	}
 }
 
-// maxHints bounds the events that wait so that hints are still taken.
+// maxHints bounds the events that wait so that hints are still taken, and what a publication has of what can wait.
 const maxHints = 50
 
 // hint queues an event that is good to know, unless many events wait: events are written one by one, before the next statuses are.

@@ -128,7 +128,7 @@ func (o *Outbox) Publish(ctx context.Context, of any, v View, done func(cluster.
 
 // news is the part of a view that users do not see yet, and the view's claims in it.
 func (o *Outbox) news(v View) (cluster.Publication, []*model.Claim) {
-	p := cluster.Publication{Events: slices.Clone(o.events), ForgetClasses: v.ForgetClasses, Consolidatable: v.Consolidatable}
+	p := cluster.Publication{Events: slices.Clone(o.events[:min(len(o.events), maxHints)]), ForgetClasses: v.ForgetClasses, Consolidatable: v.Consolidatable}
 	var claims []*model.Claim
 	// What can wait for the next publication: a new leader has shown nothing yet, and what the one before has shown is mostly right.
 	later := 0
