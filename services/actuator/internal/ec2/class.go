@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
-	"github.com/aws/aws-sdk-go-v2/service/iam"
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
@@ -19,18 +18,18 @@ import (
 
 // Resolve finds what the class selects. The first thing that is missing makes the class not ready.
 func (a *Adapter) Resolve(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
-	return a.resolve(ctx, s, a.ensureProfile)
+	return a.resolve(ctx, s, a.profiles.Ensure)
 }
 
 // Look is Resolve without its writes.
 func (a *Adapter) Look(ctx context.Context, s cloud.ClassSpec) (cloud.Class, error) {
-	return a.resolve(ctx, s, a.findProfile)
+	return a.resolve(ctx, s, a.profiles.Find)
 }
 
-// profiles returns a class's instance profile, or says in words what is missing.
-type profiles func(ctx context.Context, s cloud.ClassSpec) (profile, missing string, err error)
+// profileOf returns the instance profile of a class with a role, or says in words what is missing.
+type profileOf func(ctx context.Context, class model.NodeClassName, role string) (profile, missing string, err error)
 
-func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, profileOf profiles) (cloud.Class, error) {
+func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, find profileOf) (cloud.Class, error) {
 	out := cloud.Class{Name: s.Name}
 	notReady := func(field, format string, args ...any) cloud.Class {
 		out.NotReady = model.Reason{
@@ -66,29 +65,15 @@ func (a *Adapter) resolve(ctx context.Context, s cloud.ClassSpec, profileOf prof
 		out.InstanceProfile = s.InstanceProfile
 		return out, nil
 	}
-	profile, missing, err := profileOf(ctx, s)
+	profile, missing, err := find(ctx, s.Name, s.Role)
 	if err != nil {
-		return out, err
+		return out, classify(err)
 	}
 	if missing != "" {
 		return notReady("role", "%s", missing), nil
 	}
 	out.InstanceProfile = profile
 	return out, nil
-}
-
-// findProfile finds the profile that Kerf makes for the class, if it is as it should be.
-func (a *Adapter) findProfile(ctx context.Context, s cloud.ClassSpec) (profile, missing string, err error) {
-	name := a.profileName(s.Name)
-	got, err := a.iam.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: aws.String(name)})
-	if err != nil && !isNotFound(err) {
-		return "", "", fmt.Errorf("get instance profile %s: %w", name, classify(err))
-	}
-	if err != nil || got.InstanceProfile == nil || len(got.InstanceProfile.Roles) != 1 ||
-		aws.ToString(got.InstanceProfile.Roles[0].RoleName) != s.Role[strings.LastIndex(s.Role, "/")+1:] {
-		return "", "instance profile " + name + " is not made yet", nil
-	}
-	return name, "", nil
 }
 
 // describe puts selector terms into words for a message.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/profiles"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/subnets"
 	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
 )
@@ -62,6 +63,8 @@ type Adapter struct {
 	mu        sync.Mutex // guards types and templates
 	types     map[string]catalog.Type
 	templates map[string]time.Time // launch templates by name, and when they were last used
+
+	profiles *profiles.Profiles
 }
 
 var (
@@ -121,6 +124,9 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 		a.now = time.Now
 	}
 	a.addresses = subnets.New(a.now)
+	a.profiles = profiles.New(profiles.Config{
+		Cluster: a.cluster, Region: a.region, IAM: a.iam, EC2: a.ec2, Tags: a.ownTags(), Log: a.log, Now: a.now,
+	})
 	if err := a.discover(ctx, eks.NewFromConfig(conf)); err != nil {
 		return nil, err
 	}

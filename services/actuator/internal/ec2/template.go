@@ -153,7 +153,7 @@ func (a *Adapter) forgetTemplates(groups []templateGroup) {
 	}
 }
 
-// Release deletes what was made for a class: its launch templates and its instance profile.
+// Release deletes what was made for a class: its launch templates and its instance profiles.
 func (a *Adapter) Release(ctx context.Context, class model.NodeClassName) error {
 	templates, err := a.listTemplates(ctx, filter("tag:"+tagClass, string(class)))
 	if err != nil {
@@ -164,11 +164,11 @@ func (a *Adapter) Release(ctx context.Context, class model.NodeClassName) error 
 			return err
 		}
 	}
-	return a.deleteProfile(ctx, class)
+	return classify(a.profiles.Release(ctx, class))
 }
 
 // Sweep deletes the cluster's launch templates that no launch used for the given time; 0 deletes all. A template that
-// this process never used counts from its creation.
+// this process never used counts from its creation. Instance profiles of former roles go in the same way.
 func (a *Adapter) Sweep(ctx context.Context, unused time.Duration) ([]string, error) {
 	templates, err := a.listTemplates(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (a *Adapter) Sweep(ctx context.Context, unused time.Duration) ([]string, er
 		}
 		deleted = append(deleted, t.name)
 	}
-	return deleted, nil
+	return deleted, classify(a.profiles.Sweep(ctx, unused))
 }
 
 type template struct {

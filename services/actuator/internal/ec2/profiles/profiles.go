@@ -1,0 +1,345 @@
+// Package profiles makes the IAM instance profiles of node classes that name a role. A profile holds one role for as long as it
+// exists: its name is of the class and the role, so that another role makes another profile, and what instances run with is never
+// changed. One of a former role goes once no instance has it.
+//
+// It must never know what a class is for. Its errors are the SDK's, wrapped. Start reading at Profiles.Ensure.
+package profiles
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/iam/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/internal/awserror"
+	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// Config is what profiles depend on.
+type Config struct {
+	Cluster, Region string
+	IAM             *iam.Client
+	EC2             *sdk.Client
+	// Tags are on all that is made for the cluster.
+	Tags map[string]string
+	Log  *slog.Logger
+	Now  func() time.Time
+}
+
+// Profiles are the instance profiles of a cluster's classes. Safe for concurrent use.
+type Profiles struct {
+	Config
+
+	mu sync.Mutex
+	// current is each class's profile, by what its spec said last.
+	current map[model.NodeClassName]string
+	// idle is since when a profile is seen to be no class's, and no instance's.
+	idle map[string]time.Time
+	// unlisted says that it was told that profiles can't be listed.
+	unlisted bool
+}
+
+// New makes profiles of which none is known.
+func New(c Config) *Profiles {
+	return &Profiles{Config: c, current: map[model.NodeClassName]string{}, idle: map[string]time.Time{}}
+}
+
+func notFound(err error) bool { return awserror.Of(err) == awserror.NotFound }
+
+// profilePrefix is how the cluster's profiles' names begin; profiles of clusters whose names begin alike have it, too.
+func (x *Profiles) profilePrefix() string { return "kerf-" + x.Cluster[:min(len(x.Cluster), 64)] + "-" }
+
+// classProfile is how the class's profiles' names begin, and the whole name of one that an earlier release made.
+func (x *Profiles) classProfile(class model.NodeClassName) string {
+	sum := sha256.Sum256([]byte(x.Region + "\x00" + x.Cluster + "\x00" + string(class)))
+	return x.profilePrefix() + hex.EncodeToString(sum[:8])
+}
+
+// profileName is the instance profile that Kerf makes for a class with a role; at most 128 characters.
+func (x *Profiles) profileName(class model.NodeClassName, role string) string {
+	sum := sha256.Sum256([]byte(role))
+	return x.classProfile(class) + "-" + hex.EncodeToString(sum[:4])
+}
+
+// bareRole is the role as IAM answers with it: without its path.
+func bareRole(role string) string { return role[strings.LastIndex(role, "/")+1:] }
+
+// profile is an instance profile, with its role; "" for none.
+type profile struct {
+	name, arn, role string
+	tags            map[string]string
+}
+
+// getProfile reads a profile; false where there is none.
+func (x *Profiles) getProfile(ctx context.Context, name string) (profile, bool, error) {
+	got, err := x.IAM.GetInstanceProfile(ctx, &iam.GetInstanceProfileInput{InstanceProfileName: aws.String(name)})
+	if notFound(err) || err == nil && got.InstanceProfile == nil {
+		return profile{}, false, nil
+	}
+	if err != nil {
+		return profile{}, false, fmt.Errorf("get instance profile %s: %w", name, err)
+	}
+	p := profile{name: name, arn: aws.ToString(got.InstanceProfile.Arn), tags: map[string]string{}}
+	for _, r := range got.InstanceProfile.Roles {
+		p.role = aws.ToString(r.RoleName)
+	}
+	for _, t := range got.InstanceProfile.Tags {
+		p.tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return p, true, nil
+}
+
+// have is the profile with the class's role, "" where there is none yet, or says in words what is wrong with it. One that
+// an earlier release made, when profiles were of the class alone, is as good.
+func (x *Profiles) have(ctx context.Context, class model.NodeClassName, role string) (name, wrong string, err error) {
+	bare := bareRole(role)
+	own := x.profileName(class, bare)
+	for _, candidate := range []string{own, x.classProfile(class)} {
+		p, there, err := x.getProfile(ctx, candidate)
+		switch {
+		case err != nil:
+			return "", "", err
+		case there && p.role == bare:
+			return candidate, "", nil
+		case there && candidate == own && p.role != "":
+			return "", fmt.Sprintf("instance profile %s was given the role %s: take it off", own, p.role), nil
+		}
+	}
+	return "", "", nil
+}
+
+// Find finds the profile with the class's role, or says in words what is missing.
+func (x *Profiles) Find(ctx context.Context, class model.NodeClassName, role string) (name, missing string, err error) {
+	name, missing, err = x.have(ctx, class, role)
+	if err == nil && name == "" && missing == "" {
+		missing = "instance profile " + x.profileName(class, bareRole(role)) + " is not made yet"
+	}
+	return name, missing, err
+}
+
+// Ensure finds the profile with the class's role, or makes it. `missing` says, in words for the user, that the role does
+// not exist, or that the profile is not as it was made.
+func (x *Profiles) Ensure(ctx context.Context, class model.NodeClassName, role string) (name, missing string, err error) {
+	name, missing, err = x.have(ctx, class, role)
+	if err != nil || missing != "" {
+		return "", missing, err
+	}
+	if name == "" {
+		name, missing, err = x.make(ctx, class, role)
+	}
+	if name != "" {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.current[class] = name
+	}
+	return name, missing, err
+}
+
+func (x *Profiles) make(ctx context.Context, class model.NodeClassName, role string) (name, missing string, err error) {
+	bare := bareRole(role)
+	name = x.profileName(class, bare)
+	_, err = x.IAM.CreateInstanceProfile(ctx, &iam.CreateInstanceProfileInput{
+		InstanceProfileName: aws.String(name), Tags: x.profileTags(class),
+	})
+	if err != nil && awserror.Of(err) != awserror.Exists {
+		return "", "", fmt.Errorf("create instance profile %s: %w", name, err)
+	}
+	_, err = x.IAM.AddRoleToInstanceProfile(ctx, &iam.AddRoleToInstanceProfileInput{
+		InstanceProfileName: aws.String(name), RoleName: aws.String(bare),
+	})
+	if notFound(err) {
+		return "", "IAM role " + role + " does not exist", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("add role %s to instance profile %s: %w", bare, name, err)
+	}
+	x.Log.InfoContext(ctx, "created instance profile", "profile", name, "class", class, "role", role)
+	return name, "", nil
+}
+
+func (x *Profiles) profileTags(class model.NodeClassName) []types.Tag {
+	out := []types.Tag{{Key: aws.String(labels.NodeClass), Value: aws.String(string(class))}}
+	for k, v := range x.Tags {
+		out = append(out, types.Tag{Key: aws.String(k), Value: aws.String(v)})
+	}
+	slices.SortFunc(out, func(a, b types.Tag) int { return cmp.Compare(*a.Key, *b.Key) })
+	return out
+}
+
+// listProfiles lists the names that begin so. Where the credentials do not allow that there are none, which is logged once.
+func (x *Profiles) listProfiles(ctx context.Context, prefix string) ([]string, error) {
+	var out []string
+	pages := iam.NewListInstanceProfilesPaginator(x.IAM, &iam.ListInstanceProfilesInput{MaxItems: aws.Int32(1000)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			if awserror.Of(err) != awserror.Unauthorized {
+				return nil, fmt.Errorf("list instance profiles: %w", err)
+			}
+			x.mu.Lock()
+			told := x.unlisted
+			x.unlisted = true
+			x.mu.Unlock()
+			if !told {
+				x.Log.WarnContext(ctx, "instance profiles of former roles stay: allow iam:ListInstanceProfiles", "error", err)
+			}
+			return nil, nil
+		}
+		for _, p := range page.InstanceProfiles {
+			if name := aws.ToString(p.InstanceProfileName); strings.HasPrefix(name, prefix) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Sweep deletes profiles that a class had for a former role, once they were no instance's for the given time. Those of
+// classes that this process has not resolved stay: it does not know which they need.
+func (x *Profiles) Sweep(ctx context.Context, unused time.Duration) error {
+	names, err := x.listProfiles(ctx, x.profilePrefix())
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if x.isCurrent(name) {
+			continue
+		}
+		p, there, err := x.getProfile(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !there || p.tags[labels.TagCluster] != x.Cluster || !x.former(p) {
+			continue
+		}
+		used, err := x.profileUsed(ctx, p)
+		if err != nil {
+			return err
+		}
+		if idle := x.idleFor(name, used); used || idle < unused {
+			continue
+		}
+		if err := x.deleteProfile(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Profiles) isCurrent(name string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, current := range x.current {
+		if current == name {
+			return true
+		}
+	}
+	return false
+}
+
+// former says that the profile is of a class that is known to have another.
+func (x *Profiles) former(p profile) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	current := x.current[model.NodeClassName(p.tags[labels.NodeClass])]
+	return current != "" && current != p.name
+}
+
+// idleFor is for how long a profile was seen to be no instance's.
+func (x *Profiles) idleFor(name string, used bool) time.Duration {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if used {
+		delete(x.idle, name)
+		return 0
+	}
+	since, known := x.idle[name]
+	if !known {
+		since = x.Now()
+		x.idle[name] = since
+	}
+	return x.Now().Sub(since)
+}
+
+// profileUsed says that there is an instance with the profile which has not ended.
+func (x *Profiles) profileUsed(ctx context.Context, p profile) (bool, error) {
+	pages := sdk.NewDescribeInstancesPaginator(x.EC2, &sdk.DescribeInstancesInput{
+		Filters: []ec2types.Filter{
+			{Name: aws.String("iam-instance-profile.arn"), Values: []string{p.arn}},
+			{Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"}},
+		},
+		MaxResults: aws.Int32(5),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return false, fmt.Errorf("list instances with profile %s: %w", p.name, err)
+		}
+		for _, r := range page.Reservations {
+			if len(r.Instances) > 0 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// Release deletes the profiles that Kerf made for the class.
+func (x *Profiles) Release(ctx context.Context, class model.NodeClassName) error {
+	names, err := x.listProfiles(ctx, x.classProfile(class))
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	current := x.current[class]
+	x.mu.Unlock()
+	for _, name := range append(names, current, x.classProfile(class)) {
+		if name == "" {
+			continue
+		}
+		p, there, err := x.getProfile(ctx, name)
+		if err == nil && there {
+			err = x.deleteProfile(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.current, class)
+	return nil
+}
+
+func (x *Profiles) deleteProfile(ctx context.Context, p profile) error {
+	if p.role != "" {
+		_, err := x.IAM.RemoveRoleFromInstanceProfile(ctx, &iam.RemoveRoleFromInstanceProfileInput{
+			InstanceProfileName: aws.String(p.name), RoleName: aws.String(p.role),
+		})
+		if err != nil && !notFound(err) {
+			return fmt.Errorf("remove role %s from instance profile %s: %w", p.role, p.name, err)
+		}
+	}
+	_, err := x.IAM.DeleteInstanceProfile(ctx, &iam.DeleteInstanceProfileInput{InstanceProfileName: aws.String(p.name)})
+	if err != nil && !notFound(err) {
+		return fmt.Errorf("delete instance profile %s: %w", p.name, err)
+	}
+	x.mu.Lock()
+	delete(x.idle, p.name)
+	x.mu.Unlock()
+	x.Log.InfoContext(ctx, "deleted instance profile", "profile", p.name, "role", p.role)
+	return nil
+}
