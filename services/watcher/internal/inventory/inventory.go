@@ -28,10 +28,13 @@ import (
 )
 
 const (
+	// retryOthers is the pause of watchers that did not drive. The first one that comes to a new leader drives, and the one that did
+	// before has a planner that knows the cluster.
+	retryOthers = 400 * time.Millisecond
 	// retryMin is the pause between two rounds of the search. A leader that died is followed once its lease has ended, and a pause
 	// that had grown meanwhile would come on top of that: it doubles only after so many rounds, up to retryMax.
-	retryMin    = 200 * time.Millisecond
-	eagerRounds = 75
+	retryMin    = 100 * time.Millisecond
+	eagerRounds = 100
 	retryMax    = 5 * time.Second
 	// maxHops bounds how many addresses that followers name, and that are not among the configured ones, a round tries.
 	maxHops = 3
@@ -107,12 +110,13 @@ func (c *Client) Run(ctx context.Context, out chan<- Update) error {
 	)
 	for ctx.Err() == nil {
 		address := s.next()
-		led, err := c.follow(ctx, address, out)
+		led, drove, err := c.follow(ctx, address, out)
 		if ctx.Err() != nil {
 			break
 		}
 		if led {
 			s, said = newSearch(c.cfg.Addresses), ""
+			s.drove = drove
 			select {
 			case out <- Update{}:
 			case <-ctx.Done():
@@ -152,6 +156,7 @@ type search struct {
 	tried     map[string]bool // in this round
 	hint      string          // what a follower named
 	rounds    int             // that found no leader
+	drove     bool            // before the search began
 }
 
 func newSearch(addresses []string) search {
@@ -182,14 +187,18 @@ func (s *search) failed(err error) time.Duration {
 	}
 	clear(s.tried)
 	s.rounds++
-	return min(retryMin<<min(max(s.rounds-eagerRounds, 0), 16), retryMax)
+	pause := retryOthers
+	if s.drove {
+		pause = retryMin
+	}
+	return min(pause<<min(max(s.rounds-eagerRounds, 0), 16), retryMax)
 }
 
-// follow watches one actuator until its stream ends. It says whether that one led.
-func (c *Client) follow(ctx context.Context, address string, out chan<- Update) (led bool, err error) {
+// follow watches one actuator until its stream ends. It says whether that one led, and whether this watcher drove.
+func (c *Client) follow(ctx context.Context, address string, out chan<- Update) (led, drove bool, err error) {
 	conn, err := c.cfg.Dial(address)
 	if err != nil {
-		return false, fmt.Errorf("dial actuator %s: %w", address, err)
+		return false, false, fmt.Errorf("dial actuator %s: %w", address, err)
 	}
 	defer conn.Close() //nolint:errcheck // nothing is left to be sent
 	ctx, cancel := context.WithCancel(ctx)
@@ -198,7 +207,7 @@ func (c *Client) follow(ctx context.Context, address string, out chan<- Update) 
 	r := receiver{asked: c.cfg.Now(), now: c.cfg.Now}
 	stream, err := client.Drive(ctx, &actuatorpb.DriveRequest{Watcher: c.cfg.Watcher})
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer c.setLeader(nil)
 	for {
@@ -207,15 +216,16 @@ func (c *Client) follow(ctx context.Context, address string, out chan<- Update) 
 			err = status.Error(codes.Unavailable, "the actuator ended the inventory stream")
 		}
 		if err != nil {
-			return led, err
+			return led, drove, err
 		}
 		update, done, err := r.take(m)
 		if err != nil {
-			return led, fmt.Errorf("inventory of actuator %s: %w", address, err)
+			return led, drove, fmt.Errorf("inventory of actuator %s: %w", address, err)
 		}
 		if !done {
 			continue
 		}
+		drove = update.Driver
 		if !led {
 			led = true
 			c.setLeader(client)
@@ -224,7 +234,7 @@ func (c *Client) follow(ctx context.Context, address string, out chan<- Update) 
 		select {
 		case out <- update:
 		case <-ctx.Done():
-			return led, ctx.Err()
+			return led, drove, ctx.Err()
 		}
 	}
 }

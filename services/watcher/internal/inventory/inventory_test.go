@@ -210,8 +210,8 @@ func TestNewLeadersInventoryReplacesTheOld(t *testing.T) {
 func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none := refuses(rpcerr.NotLeader(""))
-		scripts := make([]script, 0, 101)
-		for range 100 {
+		scripts := make([]script, 0, 121)
+		for range 120 {
 			scripts = append(scripts, none)
 		}
 		scripts = append(scripts, says(nil, whole(false, true, claims(1, "c1"))))
@@ -222,7 +222,7 @@ func TestSearchGoesOnAndWarnsOnce(t *testing.T) {
 			t.Errorf("claims %v, driver %t", ids, last.Driver)
 		}
 		if took := time.Since(begin); took < time.Minute || took > 3*time.Minute {
-			t.Errorf("100 attempts took %s, want pauses that grow to 5 s in the end", took)
+			t.Errorf("120 attempts took %s, want pauses that grow to 5 s in the end", took)
 		}
 		if n := strings.Count(w.log.String(), "WARN"); n != 1 {
 			t.Errorf("%d warnings, want one:\n%s", n, w.log)

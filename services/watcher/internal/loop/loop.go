@@ -113,7 +113,8 @@ func (l *Loop) Run(ctx context.Context, in Inputs) error {
 			l.finish(ctx, r)
 		case <-timer.C:
 		}
-		d := l.pace.Drive(l.driver && l.seen).Next(l.cfg.Pace, l.cfg.Now())
+		l.pace = l.pace.Drive(l.driver && l.seen, l.cfg.Now())
+		d := l.pace.Next(l.cfg.Pace, l.cfg.Now())
 		switch {
 		case d.Plan:
 			l.begin(ctx, d)

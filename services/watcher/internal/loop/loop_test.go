@@ -98,7 +98,7 @@ func TestOnlyTheDriverPlans(t *testing.T) {
 			t.Errorf("%d plans by a watcher that does not drive", n)
 		}
 		w.inventory(false, true, 2)
-		w.after(time.Second)
+		w.after(time.Second / 2)
 		if n := w.actuator.count(); n != 1 {
 			t.Errorf("%d plans after it took over", n)
 		}

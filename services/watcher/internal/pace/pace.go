@@ -182,8 +182,12 @@ func (s State) quiet(c Config) time.Duration {
 	return c.Idle
 }
 
-// Drive takes note of whether this watcher is the driver.
-func (s State) Drive(driver bool) State {
+// Drive takes note of whether this watcher is the driver. What has changed while it was not counts as changed when it is: pods that
+// wait are not to wait for a sweep that has long been due.
+func (s State) Drive(driver bool, now time.Time) State {
+	if driver && !s.driver && s.work {
+		s.swept, s.sweep = now, span{now, now}
+	}
 	s.driver = driver
 	return s
 }

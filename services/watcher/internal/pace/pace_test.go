@@ -47,7 +47,7 @@ func finished(o pace.Outcome) func(pace.State, time.Time) pace.State {
 func nothing(s pace.State, _ time.Time) pace.State { return s }
 
 func drive(on bool) func(pace.State, time.Time) pace.State {
-	return func(s pace.State, _ time.Time) pace.State { return s.Drive(on) }
+	return func(s pace.State, now time.Time) pace.State { return s.Drive(on, now) }
 }
 
 func TestPace(t *testing.T) {
@@ -205,7 +205,9 @@ func TestPace(t *testing.T) {
 		},
 		"a watcher that takes over plans what waits": {
 			{at: 100, do: pods(1)},
-			{at: 5000, do: drive(true), plan: "sweep", opened: 100},
+			{at: 5000, do: drive(true), plan: "plan", opened: 100},
+			{at: 5100, do: finished(pace.Outcome{}), wake: 6000},
+			{at: 6000, do: nothing, plan: "sweep", opened: 5000},
 		},
 		"no plan before the snapshot holds what was applied": {
 			{at: 0, do: drive(true)},
@@ -303,7 +305,7 @@ func TestPace(t *testing.T) {
 }
 
 func TestPauseIsBounded(t *testing.T) {
-	c, s := config(), pace.State{}.Drive(true).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	c, s := config(), pace.State{}.Drive(true, epoch()).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
 	now := epoch()
 	for range 50 {
 		d := s.Next(c, now)
@@ -320,7 +322,7 @@ func TestPauseIsBounded(t *testing.T) {
 
 // A planner that comes back is asked within moments, unless it was away for long.
 func TestAPlannerThatIsNotThereIsAskedOften(t *testing.T) {
-	c, s := config(), pace.State{}.Drive(true).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	c, s := config(), pace.State{}.Drive(true, epoch()).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
 	now := epoch()
 	longest := map[bool]time.Duration{} // by whether it was away for long
 	for now.Before(at(120_000)) {
@@ -338,9 +340,27 @@ func TestAPlannerThatIsNotThereIsAskedOften(t *testing.T) {
 	}
 }
 
+// Pods that wait when a watcher takes over are not to wait for a plan for everything too.
+func TestWhoTakesOverPlansForPodsFirst(t *testing.T) {
+	c := config()
+	s := pace.State{}.Drive(false, at(0)).Observe(pace.Observation{Work: true}, at(0))
+	s = s.Observe(pace.Observation{NewPods: 1, Arrived: 1, Work: true}, at(299_990)).Drive(true, at(300_000))
+	d := s.Next(c, at(300_100))
+	if !d.Plan || d.Everything {
+		t.Fatalf("%+v, want a plan for pods", d)
+	}
+	s = s.Started(d).Finished(c, pace.Outcome{}, at(300_200))
+	if d = s.Next(c, at(300_200)); d.Plan || d.Wake.After(at(301_000)) {
+		t.Errorf("%+v, want a sweep within a second", d)
+	}
+	if d = s.Next(c, at(301_000)); !d.Everything {
+		t.Errorf("%+v, want a sweep", d)
+	}
+}
+
 // What one leader did not answer is for the next one at once.
 func TestANewLeaderEndsThePause(t *testing.T) {
-	c, s := config(), pace.State{}.Drive(true).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
+	c, s := config(), pace.State{}.Drive(true, epoch()).Observe(pace.Observation{NewPods: 1, Work: true}, epoch())
 	now := epoch()
 	for range 8 {
 		for d := s.Next(c, now); !d.Plan; d = s.Next(c, now) {
@@ -370,7 +390,7 @@ func TestASweepWaitsWhilePodsAreBeingDeleted(t *testing.T) {
 		"a scale-down that goes on long": {pods: 4000, deleted: 40, want: begun + 20_000 + 1000},
 	} {
 		var s pace.State
-		s = s.Drive(true).Observe(pace.Observation{Work: true, Pods: c.pods}, at(0))
+		s = s.Drive(true, at(0)).Observe(pace.Observation{Work: true, Pods: c.pods}, at(0))
 		s = s.Started(pace.Decision{Plan: true, Everything: true}).Finished(config(), pace.Outcome{}, at(500))
 		got := 0
 		for ms := begun; ms < 60_000 && got == 0; ms += 500 {
