@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ var programs = map[string]string{
 // TestEachServiceTakesItsConfig gives each program the config and the arguments that an overlay gives its container, and has
 // it check them as strictly as it does when it starts.
 func TestEachServiceTakesItsConfig(t *testing.T) {
+	t.Parallel()
 	c := shared.Cluster(t)
 	bin := build(t)
 	checked := map[string]bool{}
@@ -45,6 +47,8 @@ func TestEachServiceTakesItsConfig(t *testing.T) {
 	}
 }
 
+var building sync.Mutex
+
 // build makes the programs where e2e makes them, so that what is up to date is not built again, and returns their folder.
 // $KERF_PROGRAMS is a folder that has them already, such as bin/images/programs/amd64, where make images leaves those of images.
 func build(t *testing.T) string {
@@ -52,6 +56,8 @@ func build(t *testing.T) string {
 	if dir := os.Getenv("KERF_PROGRAMS"); dir != "" {
 		return filepath.Join(root(t), dir)
 	}
+	building.Lock() // a program that is being linked cannot run
+	defer building.Unlock()
 	bin := filepath.Join(root(t), "bin")
 	packages := slices.Sorted(maps.Values(programs))
 	if err := assets.Programs(t.Context(), root(t), bin, os.Stderr, packages...); err != nil {

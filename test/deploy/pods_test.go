@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,8 @@ type kubelet struct {
 	bin     string
 	pods    []*pod // in the order in which they start
 	mounted int    // counts what was put into folders
+	// injected is what the cloud adds to the environment of pods, by their service account.
+	injected map[string]map[string]string
 }
 
 type pod struct {
@@ -166,6 +169,7 @@ func (k *kubelet) environment(t *testing.T, p *pod) map[string]string {
 	t.Helper()
 	c := &p.Spec.Containers[0]
 	env := map[string]string{}
+	maps.Copy(env, k.injected[p.Spec.ServiceAccountName])
 	for _, e := range c.Env {
 		env[e.Name] = e.Value
 		if e.ValueFrom == nil {

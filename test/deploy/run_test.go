@@ -5,24 +5,27 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
-	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
-	watcherpb "github.com/kerf-dev/kerf/proto/gen/kerf/watcher/v1alpha1"
 	"github.com/kerf-dev/kerf/test/demo/show"
 	"github.com/kerf-dev/kerf/test/demo/stack"
 	"github.com/kerf-dev/kerf/test/demo/story"
@@ -30,8 +33,10 @@ import (
 	"github.com/kerf-dev/kerf/test/harness/proc"
 )
 
-// TestTheOverlayKindRuns plays the demo's story on it, as far as it is about nodes that come and go, and asks who may do what.
+// TestTheOverlayKindRuns plays the demo's whole story on it, and asks who may do what. Most of a story is waiting, so that tests that
+// leave the cluster alone run beside it.
 func TestTheOverlayKindRuns(t *testing.T) {
+	t.Parallel()
 	i := install(t, "kind")
 	i.run(t, settings)
 	i.sim.URL = "http://" + i.named("awssim-0").at[awsPort]
@@ -39,14 +44,22 @@ func TestTheOverlayKindRuns(t *testing.T) {
 	t.Run("planner and watcher write nothing", i.writesNothing)
 	t.Run("each call is refused but to whom it is meant for", i.identities)
 	t.Run("renewed certificates drop no stream", i.rotation)
-	i.play(t, 3, 4, 5, 6, 10)
+	i.play(t, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 }
 
-// TestTheOverlayHARuns kills the actuator that leads and the watcher that drives in the middle of the story.
-func TestTheOverlayHARuns(t *testing.T) {
-	i := install(t, "ha", "KERF_CLUSTER=kerf-demo", "KERF_QUEUE=kerf-demo", "AWS_REGION=us-east-1")
+// TestTheOverlayEKSRuns plays on it with what Pod Identity gives the actuator's pods, and kills the actuator that leads and the
+// watcher that drives in the middle of the story. The overlay ha is the same but for where the volumes of etcd come from.
+func TestTheOverlayEKSRuns(t *testing.T) {
+	i := install(t, "eks", "KERF_CLUSTER=kerf-demo", "KERF_QUEUE=kerf-demo", "AWS_REGION=us-east-1")
+	if diff := cmp.Diff(render(t, i.cluster, "ha").objects, withoutStorage(render(t, i.cluster, "eks")).objects); diff != "" {
+		t.Errorf("ha against eks without its storage class (-ha +eks):\n%s", diff)
+	}
+	asked := i.identity(t)
 	i.run(t, settings)
 	i.play(t, 1, 2, 3)
+	if asked.Load() == 0 {
+		t.Error("no credentials were fetched")
+	}
 	for component, metric := range map[string]string{"actuator": "kerf_actuator_leader", "watcher": "kerf_watcher_driver"} {
 		var first *pod
 		harness.Eventually(t, "a first "+component, patience, i.alive(t, func(context.Context) (state string, ok bool) {
@@ -83,7 +96,7 @@ func TestTheOverlaySingleRuns(t *testing.T) {
 func TestTheOverlayShadowReports(t *testing.T) {
 	i := install(t, "shadow")
 	for _, file := range []string{"nodeclass", "nodepool", "inflate-5"} {
-		if err := i.cluster.ApplyFile(t.Context(), "deploy/examples/inflate/"+file+".yaml"); err != nil {
+		if err := i.cluster.ApplyFile(t.Context(), filepath.Join(root(t), "deploy/examples/inflate", file+".yaml")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,14 +127,13 @@ type installation struct {
 func install(t *testing.T, overlay string, settings ...string) *installation {
 	t.Helper()
 	c, client := cluster(t)
-	t.Chdir(root(t)) // where the story looks for examples
 	k := &kubelet{cluster: c, client: client, dir: t.TempDir(), bin: build(t)}
 	i := &installation{kubelet: k, certs: filepath.Join(k.dir, "kerf-certs")}
-	if err := c.ApplyFile(t.Context(), "deploy/crds"); err != nil {
+	if err := c.ApplyFile(t.Context(), filepath.Join(root(t), "deploy/crds")); err != nil {
 		t.Fatal(err)
 	}
 	if overlay != "kind" {
-		i.aws(t)
+		i.aws(t, overlay)
 	}
 	t.Cleanup(func() { i.leave(t) })
 	kubectl(t, c, "apply", "--server-side", "--force-conflicts", "-k", i.kustomization(t, overlay, settings))
@@ -189,20 +201,30 @@ func (i *installation) leave(t *testing.T) {
 	run(ctx, t, i.cluster, "uncordon", "node-0", "node-1", "node-2")
 }
 
+// hurry has the simulated AWS take less time than it does for onlookers.
+func hurry() []string {
+	return []string{"-launch-latency=500ms", "-join-latency=200ms", "-terminate-latency=500ms"}
+}
+
 // settings are what differs from life: certificates are read again soon, streams that end are logged, and the story's own haste.
 func settings(p *pod) []string {
 	const reload = "reload_every=200ms"
+	repair := fmt.Sprintf(`repair={conditions: [{type: Ready, status: "False", after: %[1]s}, {type: Ready, status: Unknown, after: %[1]s}]}`, stack.RepairAfter)
 	services := map[string][]string{
 		"planner": {"log.level=debug"},
 		"watcher": {
 			"batch.idle=150ms", "disruption.idle=300ms", "disruption.interval=1s", `policy.per_node_overhead="0"`, "policy.pod_rest=0s",
+			"policy." + repair,
 		},
-		"actuator": {"log.level=debug", "intervals.fast_poll=200ms", "intervals.poll=5s", "intervals.orphans=5s", "intervals.classes=2s"},
+		"actuator": {"log.level=debug", "intervals.fast_poll=200ms", "intervals.poll=5s", "intervals.orphans=5s", "intervals.classes=2s", repair},
 	}
 	certificates := map[string][]string{
 		"planner": {"tls." + reload}, "watcher": {"tls." + reload, "planner.tls." + reload, "actuator.tls." + reload}, "actuator": {"tls." + reload},
 	}
 	var args []string
+	if p.component() == "awssim" {
+		args = hurry()
+	}
 	for _, set := range append(services[p.component()], certificates[p.component()]...) {
 		args = append(args, "-set="+set)
 	}
@@ -219,20 +241,22 @@ func settings(p *pod) []string {
 // play plays steps of the demo's story.
 func (i *installation) play(t *testing.T, numbers ...int) {
 	t.Helper()
-	s := &stack.Stack{
-		Cluster: i.cluster, Kubernetes: i.client, Sim: i.sim,
-		Planner: plannerpb.NewPlannerServiceClient(i.dial(t, "kerf-operator-tls", i.serving(plannerPort)[0], plannerPort)),
-		Watcher: watcherpb.NewWatcherServiceClient(i.dial(t, "kerf-operator-tls", i.serving(watcherPort)[0], watcherPort)),
+	processes := map[string]*proc.Process{}
+	for _, p := range i.pods {
+		processes[strings.TrimSuffix(p.name, "-0")] = p.proc
+	}
+	s, err := stack.Of(i.bin, i.cluster, i.sim, processes, map[string]*grpc.ClientConn{
+		"planner": i.dial(t, "kerf-operator-tls", i.serving(plannerPort)[0], plannerPort),
+		"watcher": i.dial(t, "kerf-operator-tls", i.serving(watcherPort)[0], watcherPort),
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	var actuators leading
 	for _, p := range i.serving(actuatorPort) {
 		actuators.all = append(actuators.all, actuatorpb.NewActuatorServiceClient(i.dial(t, "kerf-operator-tls", p, actuatorPort)))
 	}
 	s.Actuator = actuators
-	var err error
-	if s.Dynamic, err = i.cluster.Dynamic(harness.Admin); err != nil {
-		t.Fatal(err)
-	}
 	steps := slices.DeleteFunc(story.Steps(), func(step story.Step) bool { return !slices.Contains(numbers, step.Number) })
 	var text strings.Builder
 	line := show.New(&text, true)
@@ -261,7 +285,7 @@ func (l leading) ListClaims(ctx context.Context, req *actuatorpb.ListClaimsReque
 }
 
 // aws starts a simulated AWS beside an overlay that has none, where the machine's environment has the services look for AWS.
-func (i *installation) aws(t *testing.T) {
+func (i *installation) aws(t *testing.T, overlay string) {
 	t.Helper()
 	free, err := proc.Ports(1)
 	if err != nil {
@@ -270,7 +294,7 @@ func (i *installation) aws(t *testing.T) {
 	i.sim.URL = fmt.Sprintf("http://127.0.0.1:%d", free[0])
 	p, err := proc.Start(proc.Spec{
 		Name: "aws", Path: filepath.Join(i.bin, "awssim"), Log: filepath.Join(i.dir, "aws.log"),
-		Args: []string{fmt.Sprintf("-listen=127.0.0.1:%d", free[0]), "-kubeconfig=" + i.cluster.Kubeconfig(harness.Admin)},
+		Args: append(hurry(), fmt.Sprintf("-listen=127.0.0.1:%d", free[0]), "-kubeconfig="+i.cluster.Kubeconfig(harness.Admin)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -281,11 +305,53 @@ func (i *installation) aws(t *testing.T) {
 		}
 	})
 	harness.Eventually(t, "the simulated AWS", patience, harness.Answers(i.sim.URL+"/_sim/ready"))
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": i.sim.URL, "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",
-	} {
+	env := map[string]string{"AWS_ENDPOINT_URL": i.sim.URL, "AWS_EC2_METADATA_DISABLED": "true"}
+	if overlay != "eks" { // which has credentials by identity
+		env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"] = "test", "test"
+	}
+	for name, value := range env {
 		t.Setenv(name, value)
 	}
+}
+
+// identity does what EKS Pod Identity does: it gives the actuator's pods, and no others, a token and an agent that takes it for
+// credentials. It returns how often the agent was asked.
+func (i *installation) identity(t *testing.T) *atomic.Int32 {
+	t.Helper()
+	const token = "of the actuator's pod"
+	var asked atomic.Int32
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != token {
+			http.Error(w, "whose token is this?", http.StatusUnauthorized)
+			return
+		}
+		asked.Add(1)
+		fmt.Fprintf(w, `{"AccessKeyId": "pod", "SecretAccessKey": "secret", "Token": "session", "Expiration": %q}`, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	}))
+	t.Cleanup(agent.Close)
+	file := filepath.Join(i.dir, "eks-pod-identity-token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.injected = map[string]map[string]string{"kerf-actuator": {
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI": agent.URL, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": file,
+	}}
+	return &asked
+}
+
+// withoutStorage is the overlay without its storage class.
+func withoutStorage(o overlay) overlay {
+	o.objects = slices.DeleteFunc(o.objects, func(u unstructured.Unstructured) bool { return u.GetKind() == "StorageClass" })
+	for _, u := range o.objects {
+		claims, _, _ := unstructured.NestedSlice(u.Object, "spec", "volumeClaimTemplates")
+		for _, c := range claims {
+			unstructured.RemoveNestedField(c.(map[string]any), "spec", "storageClassName")
+		}
+		if len(claims) > 0 {
+			u.Object["spec"].(map[string]any)["volumeClaimTemplates"] = claims
+		}
+	}
+	return o
 }
 
 // with is the component's pod whose gauge is 1; nil when none is, and then the state says what there is.

@@ -187,7 +187,7 @@ func (i *installation) rotation(t *testing.T) {
 		return "", true
 	}))
 	// More pods take a plan, an order and a launch, over the streams that were there before.
-	if err := i.cluster.ApplyFile(t.Context(), "deploy/examples/inflate/inflate-12.yaml"); err != nil {
+	if err := i.cluster.ApplyFile(t.Context(), filepath.Join(root(t), "deploy/examples/inflate/inflate-12.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "twelve pods", patience, i.alive(t, harness.Pods(i.client, "default", "app=inflate", 12, corev1.PodRunning)))

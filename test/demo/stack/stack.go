@@ -78,11 +78,23 @@ type Stack struct {
 	Planner    plannerpb.PlannerServiceClient
 	Actuator   actuatorpb.ActuatorServiceClient
 
-	root      string
+	root, bin string
 	opts      Options
 	ports     ports
 	processes map[string]*proc.Process
 	conns     map[string]*grpc.ClientConn
+}
+
+// Of is a stack whose parts others have started, with the programs in bin: processes by the names that Kill takes, and connections
+// by those of Services. It is not for Stop.
+func Of(bin string, cluster *harness.Cluster, sim Sim, processes map[string]*proc.Process, conns map[string]*grpc.ClientConn) (*Stack, error) {
+	root, err := assets.Root()
+	if err != nil {
+		return nil, err
+	}
+	s := &Stack{Cluster: cluster, Sim: sim, root: root, bin: bin, processes: processes, conns: conns}
+	s.serve()
+	return s, s.connect()
 }
 
 // ports are where everything listens; they stay the same over restarts.
@@ -128,6 +140,7 @@ func (s *Stack) prepare(context.Context) error {
 	if s.root, err = assets.Root(); err != nil {
 		return err
 	}
+	s.bin = filepath.Join(s.root, "bin")
 	for _, name := range append(Services(), cli, sim) {
 		if _, err := os.Stat(s.Bin(name)); err != nil {
 			return fmt.Errorf("%w: run make build", err)
@@ -148,7 +161,7 @@ func (s *Stack) prepare(context.Context) error {
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
 // Bin is the path of one of Kerf's programs, such as "kerf".
-func (s *Stack) Bin(name string) string { return filepath.Join(s.root, "bin", name) }
+func (s *Stack) Bin(name string) string { return filepath.Join(s.bin, name) }
 
 // Scraped is where Services serve their metrics, as host:port, where Options.Scraped says so.
 func (s *Stack) Scraped() []string {
@@ -168,14 +181,21 @@ func (s *Stack) startCluster(ctx context.Context) error {
 	if s.Cluster, err = harness.Start(ctx, harness.Options{Dir: s.opts.Dir, Manifests: []string{cmp.Or(s.opts.CRDs, "deploy/crds")}}); err != nil {
 		return err
 	}
-	if s.Kubernetes, err = s.Cluster.Client(harness.Admin); err != nil {
-		return err
-	}
-	if s.Dynamic, err = s.Cluster.Dynamic(harness.Admin); err != nil {
+	if err := s.connect(); err != nil {
 		return err
 	}
 	s.opts.Started("control plane", "etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok "+took(began))
 	return nil
+}
+
+// connect makes the admin's clients of the cluster.
+func (s *Stack) connect() error {
+	var err error
+	if s.Kubernetes, err = s.Cluster.Client(harness.Admin); err != nil {
+		return err
+	}
+	s.Dynamic, err = s.Cluster.Dynamic(harness.Admin)
+	return err
 }
 
 func (s *Stack) startAWS(ctx context.Context) error {
@@ -276,10 +296,15 @@ func (s *Stack) dial() error {
 		}
 		s.conns[name] = conn
 	}
+	s.serve()
+	return nil
+}
+
+// serve makes the clients of the services.
+func (s *Stack) serve() {
 	s.Watcher = watcherpb.NewWatcherServiceClient(s.conns[watcher])
 	s.Planner = plannerpb.NewPlannerServiceClient(s.conns[planner])
 	s.Actuator = actuatorpb.NewActuatorServiceClient(s.conns[actuator])
-	return nil
 }
 
 // Conn is the connection to one of the services.
