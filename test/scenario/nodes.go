@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -137,13 +138,21 @@ func (b *builder) planned(s *statement) model.Claim {
 	c := b.common(s, model.ClaimPlanned)
 	ct := s.capacity(s.text("capacity", "on-demand"))
 	z := zone(s.text("zone", "a"))
-	for _, name := range s.list("types") {
+	for _, text := range s.list("types") {
+		name, rest, elsewhere := strings.Cut(text, "/")
 		if _, ok := b.market.shape(name); !ok {
 			s.fail("type %s is not in the catalog", name)
 		}
-		c.Offerings = append(c.Offerings, model.RankedOffering{
-			InstanceType: model.TypeName(name), Zone: z, CapacityType: ct, Price: b.market.price(name, z, ct),
-		})
+		o := model.RankedOffering{InstanceType: model.TypeName(name), Zone: z, CapacityType: ct}
+		if elsewhere {
+			letter, capacity, ok := strings.Cut(rest, "/")
+			if !ok {
+				s.fail("want TYPE or TYPE/ZONE/CAPACITY, not %s", text)
+			}
+			o.Zone, o.CapacityType = zone(letter), s.capacity(capacity)
+		}
+		o.Price = b.market.price(name, o.Zone, o.CapacityType)
+		c.Offerings = append(c.Offerings, o)
 	}
 	if len(c.Offerings) == 0 {
 		s.fail("want either type= or types=")

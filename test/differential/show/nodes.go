@@ -57,7 +57,11 @@ func (w *writer) claim(c *model.Claim) {
 	}
 	var types, pods []string
 	for _, o := range c.Offerings {
-		types = append(types, string(o.InstanceType))
+		name := string(o.InstanceType)
+		if o.Zone != c.Offerings[0].Zone || o.CapacityType != c.Offerings[0].CapacityType {
+			name += "/" + letter(o.Zone) + "/" + o.CapacityType.String()
+		}
+		types = append(types, name)
 	}
 	for _, p := range c.Pods {
 		if slices.ContainsFunc(w.s.Pods, func(x model.Pod) bool { return x.ID == p }) {
@@ -73,11 +77,6 @@ func (w *writer) claim(c *model.Claim) {
 			pair("capacity", first.CapacityType.String()))
 	}
 	w.line("claim", string(c.ID), words...)
-	for i, o := range c.Offerings {
-		if i > 0 && c.InstanceType == "" && (o.Zone != c.Offerings[0].Zone || o.CapacityType != c.Offerings[0].CapacityType) {
-			w.line("# or", string(o.InstanceType), pair("zone", letter(o.Zone)), pair("capacity", o.CapacityType.String()))
-		}
-	}
 	if len(c.Requirements) > 0 || len(c.Labels) > 0 {
 		w.line("# with", term(c.Requirements), pair("labels", pairs(c.Labels)))
 	}
