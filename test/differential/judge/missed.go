@@ -73,13 +73,20 @@ func (w *world) examine(unplaced map[model.ClassID]*leftPending) error {
 	return nil
 }
 
-// confirm tries the ways that lead onto claims with each of the claim's offerings.
+// confirm tries the ways that are left with each of the offerings of each claim: what it becomes may decide about ways that
+// lead elsewhere, too. And so may the pods of DaemonSets that are late on one node alone, or on all others.
 func (t *trial) confirm(unplaced map[model.ClassID]*leftPending) error {
-	claims := make(map[string]int)
-	for _, s := range unplaced {
-		for way := range s.ways {
-			if n := t.world(0, nil).offerings[way]; n > 1 {
-				claims[way] = n
+	if len(unplaced) == 0 {
+		return nil
+	}
+	claims := t.world(0, nil).offerings
+	maps.DeleteFunc(claims, func(_ string, n int) bool { return n < 2 })
+	for i := range t.c.Input.Snapshot.Nodes {
+		for _, here := range []bool{true, false} {
+			w := t.world(0, nil)
+			w.late = func(at int) bool { return (at == i) == here }
+			if err := t.play(w, unplaced); err != nil {
+				return err
 			}
 		}
 	}

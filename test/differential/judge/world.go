@@ -21,7 +21,9 @@ import (
 // world is the cluster once all claims have their nodes.
 type world struct {
 	*trial
-	rand  *rand.Rand
+	rand *rand.Rand
+	// late says whether a DaemonSet's pod that is still to start on the i-th node, which has joined, is there in this draw.
+	late  func(i int) bool
 	nodes []*corev1.Node
 	pods  []*corev1.Pod
 	// launched says what each claim's node was launched as.
@@ -36,6 +38,15 @@ func (t *trial) world(number int, forced map[string]int) *world {
 	w := &world{
 		trial: t, rand: rand.New(rand.NewPCG(t.c.Seed, uint64(number))), //nolint:gosec // not a secret
 		launched: make(map[string]model.RankedOffering), offerings: make(map[string]int),
+	}
+	switch number {
+	case 0:
+		w.late = func(int) bool { return true }
+	case 1:
+		w.late = func(int) bool { return false }
+	default:
+		r := rand.New(rand.NewPCG(t.c.Seed, uint64(100+number))) //nolint:gosec // not a secret
+		w.late = func(int) bool { return r.IntN(2) == 0 }
 	}
 	s := &t.c.Input.Snapshot
 	joined := make(map[model.ClaimID]bool)
@@ -138,16 +149,21 @@ func (t *trial) newNode(name string, pool *model.NodePool, o model.RankedOfferin
 	return kube.Node(&n)
 }
 
-// reset hands the cluster to the scheduler: the nodes, the pods that are bound, and on each node the DaemonSets' pods,
-// which are there before any other.
+// reset hands the cluster to the scheduler: the nodes, the pods that are bound, and on each new node the DaemonSets' pods,
+// which are there before any other: they tolerate that it is not ready. On a node that has joined, a DaemonSet's pod that
+// does not run yet may come before the other pods, after them or never.
 func (w *world) reset() error {
 	for i := range w.c.Input.Snapshot.Pods {
 		if p := &w.c.Input.Snapshot.Pods[i]; p.Node != "" {
 			w.pods = append(w.pods, kube.Pod(p, w.classes[p.Class]))
 		}
 	}
-	for _, n := range w.nodes {
-		w.pods = append(w.pods, w.daemons(n)...)
+	for i, n := range w.nodes {
+		for _, d := range w.daemons(n) {
+			if i >= len(w.c.Input.Snapshot.Nodes) || w.late(i) {
+				w.pods = append(w.pods, d)
+			}
+		}
 	}
 	return w.s.Reset(w.objects, w.nodes, w.pods)
 }
