@@ -18,7 +18,7 @@ func (s *Scheduler) One(items []market.Item, most purchase.PriceCeiling) (b *pur
 	constrained := slices.ContainsFunc(items, func(it market.Item) bool { return s.rules.Constrained(it.Class) })
 	tiers, verdicts := s.market.Tiers, make(map[string]bool)
 	if constrained {
-		tiers = s.tiersBySegment()
+		tiers = s.market.TiersOf(s.keys, s.onlyPool)
 	}
 	l, fits := s.market.Combine(items), s.devicesFit(nil, claimants(items)...)
 	suits := func(o *market.Option) bool {
@@ -96,9 +96,6 @@ func (s *Scheduler) together(o *market.Option, items []market.Item) bool {
 	}
 	return true
 }
-
-// tiersBySegment are the options worth considering for pods with pod rules.
-func (s *Scheduler) tiersBySegment() [][]*market.Option { return s.market.TiersOf(s.keys, s.onlyPool) }
 
 // segmentOf is the segment of an option on some labels; nil where there are none.
 func (s *Scheduler) segmentOf(keys []string, o *market.Option) *market.Segment {

@@ -10,26 +10,64 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
+// round is how pods that are left are judged.
+type round struct {
+	allows func(*view.Class, *topology.Site) bool
+	// actual says that domains count for spread only if they exist or are planned; see topology.Tally.AllowsReal.
+	actual bool
+	// undecided says that pods go to where several outcomes are possible that matter to them, and each of them is right. A
+	// node that is decided is better: others that count such pods count them in each outcome.
+	undecided bool
+}
+
 // repair is the second pass; on says which claim was bought for each pod. What replay leaves unplaced goes one pod at a time
-// onto anything: hosts, claims of this plan, which may grow, and new claims. In a second try, domains count for spread only
-// if they exist or are planned; see topology.Tally.AllowsReal.
+// onto anything: hosts, claims of this plan, which may grow, and new claims.
 func (a *attempt) repair(on map[int]*purchase.NewClaim) {
+	daemons := len(a.s.rules.Daemons) > 0
+	if daemons {
+		a.countClaims() // DaemonSets' pods are on all of them from the start
+	}
 	a.replay(on)
-	for _, actual := range []bool{false, true} {
-		if actual && len(a.unplaced) > 0 {
-			a.countClaims()
-		}
-		for progress := true; progress && len(a.unplaced) > 0; {
-			progress = false
-			open := a.unplaced
-			a.unplaced = nil
-			for _, it := range open {
-				n := a.repairClass(it.Class, it.Pods, actual)
-				progress = progress || n > 0
-				a.leaveUnplaced(it.Class, it.Pods[n:])
-			}
+	a.placeLeft()
+	for i := 0; daemons && len(a.claims) > 0 && a.settle(); i++ {
+		a.buysNodes = false
+		if i < mostSettles {
+			a.placeLeft()
 		}
 	}
+}
+
+// placeLeft places what is left, in rounds.
+func (a *attempt) placeLeft() {
+	t := a.s.tally
+	rounds := []round{
+		{allows: t.Allows}, {allows: t.AllowsReal, actual: true}, {allows: t.AllowsEither, actual: true, undecided: true},
+	}
+	for i := 0; i < len(rounds) && len(a.unplaced) > 0; i++ {
+		r := &rounds[i]
+		if r.actual {
+			a.countClaims()
+		}
+		if a.placeRound(r) && r.undecided {
+			i = -1 // there are more pods now that others may be with
+		}
+	}
+}
+
+// placeRound places what is left as long as there is progress, and says whether there was any.
+func (a *attempt) placeRound(r *round) (some bool) {
+	for progress := true; progress && len(a.unplaced) > 0; {
+		progress = false
+		open := a.unplaced
+		a.unplaced = nil
+		for _, it := range open {
+			n := a.repairClass(it.Class, it.Pods, r)
+			progress = progress || n > 0
+			a.leaveUnplaced(it.Class, it.Pods[n:])
+		}
+		some = some || progress
+	}
+	return some
 }
 
 // replay repeats the first pass with claims in the place of segments; a pod that does not fit any more stays unplaced.
@@ -70,14 +108,23 @@ func (a *attempt) replay(on map[int]*purchase.NewClaim) {
 			a.leaveUnplaced(c, []int{ch.pod})
 		}
 	}
+	a.dropEmpty()
+}
+
+// dropEmpty drops claims that no pod is left for.
+func (a *attempt) dropEmpty() {
 	a.claims = slices.DeleteFunc(a.claims, func(b *purchase.NewClaim) bool {
-		if len(b.Items) == 0 {
-			if b.Options != nil {
-				b.CountBase(a.s.limits)
-			}
-			a.s.limits.Return(b.Base)
+		if len(b.Items) > 0 {
+			return false
 		}
-		return len(b.Items) == 0
+		if b.Options != nil {
+			b.CountBase(a.s.limits)
+		}
+		a.s.limits.Return(b.Base)
+		if b.Site != nil {
+			a.s.tally.Drop(b.Site)
+		}
+		return true
 	})
 }
 
@@ -88,13 +135,13 @@ func (a *attempt) countClaims() {
 	}
 }
 
-func (a *attempt) repairClass(c *view.Class, pods []int, actual bool) int {
+func (a *attempt) repairClass(c *view.Class, pods []int, r *round) int {
 	hosts := hostOrder(a.s.v, a.s.matcher, c, a.usable)
-	if !actual && a.s.sharesClaims(c) {
+	if !r.actual && a.s.sharesClaims(c) {
 		hosts = a.s.hostsForAll(c, hosts, len(pods)) // all of them must be on one node; a new one may hold them
 	}
 	for n, p := range pods {
-		if a.s.Stopped() || !a.placeAnywhere(c, p, hosts, actual) {
+		if a.s.Stopped() || !a.placeAnywhere(c, p, hosts, r) {
 			return n
 		}
 	}
@@ -102,33 +149,30 @@ func (a *attempt) repairClass(c *view.Class, pods []int, actual bool) int {
 }
 
 // placeAnywhere looks for the cheapest place for one pod.
-func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, actual bool) bool {
-	allows := a.s.tally.Allows
-	if actual {
-		allows = a.s.tally.AllowsReal
-	}
+func (a *attempt) placeAnywhere(c *view.Class, pod int, hosts []int, r *round) bool {
 	for _, h := range hosts {
-		if a.fitsOnHost(c, h) && allows(c, a.s.tally.Host(h)) {
+		if a.fitsOnHost(c, h) && r.allows(c, a.s.tally.Host(h)) {
 			a.s.v.Place(h, c, 1)
 			a.assignments = append(a.assignments, Assignment{Pod: pod, Host: h})
-			if actual {
-				a.s.tally.Freeze(c)
+			if r.actual {
+				a.s.tally.Freeze(c, a.s.tally.Host(h))
 			}
 			return true
 		}
 	}
-	grown, into, extra := a.cheapestGrowth(c, allows)
-	fresh := a.cheapestNew(c, allows)
+	g := &grower{a, r, c}
+	grown, into, extra := g.cheapestGrowth()
+	fresh := g.cheapestNew()
 	switch {
 	case grown != nil && (fresh == nil || extra <= fresh.Price+a.s.v.Policy.PerNodeOverhead):
-		a.addTo(grown, into, c, pod)
+		a.addTo(grown, into, c, pod, r)
 	case fresh != nil:
-		a.newClaimFor(fresh, c, pod)
+		grown = a.newClaimFor(fresh, c, pod, r)
 	default:
 		return false
 	}
-	if actual {
-		a.s.tally.Freeze(c)
+	if r.actual {
+		a.s.tally.Freeze(c, a.site(grown))
 	}
 	return true
 }
@@ -143,15 +187,16 @@ func (a *attempt) fitsOnHost(c *view.Class, h int) bool {
 }
 
 // newClaimFor makes a claim for one pod.
-func (a *attempt) newClaimFor(o *market.Option, c *view.Class, pod int) {
+func (a *attempt) newClaimFor(o *market.Option, c *view.Class, pod int, r *round) *purchase.NewClaim {
 	b := &purchase.NewClaim{Base: o}
 	a.s.limits.Take(o, 1)
 	a.claims = append(a.claims, b)
-	a.addTo(b, o, c, pod)
+	a.addTo(b, o, c, pod, r)
+	return b
 }
 
 // addTo puts a pod on a claim, which becomes into if it is not that yet.
-func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class, pod int) {
+func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class, pod int, r *round) {
 	if b.Options != nil {
 		b.CountBase(a.s.limits)
 	}
@@ -160,8 +205,9 @@ func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class
 		a.s.limits.Take(into, 1)
 		b.Base = into
 	}
+	may := mayBecome(a, b, c)
 	b.RunnersUp, b.Options = nil, nil
-	segment := a.segmentFor(c, into)
+	segment := a.segmentFor(c, into, r)
 	i := slices.IndexFunc(b.Items, func(it market.Item) bool { return it.Class == c && it.Segment == segment })
 	b.Items = slices.Clone(b.Items)
 	if i < 0 {
@@ -173,10 +219,11 @@ func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class
 	b.Items[i].Pods = pods
 	if market.HasMinValues(into.Pool) {
 		a.s.limits.Return(into)
-		b.Options, _ = a.s.market.Choices(into, b.Items, a.s.limits, a.s.devicesFit(b, c))
+		b.Options, _ = a.s.market.Choices(into, b.Items, a.s.limits, may)
 		a.s.limits.Take(into, 1)
 		b.CountLargest(a.s.limits)
 	}
+	b.Settled = b.Settled || r.undecided
 	a.s.replaceDevices(b)
 	a.s.takeDevices(b, c)
 	if a.hasPodRules(c) || b.Site != nil {
@@ -188,132 +235,11 @@ func (a *attempt) addTo(b *purchase.NewClaim, into *market.Option, c *view.Class
 	a.assignments = append(a.assignments, Assignment{Pod: pod, Claim: b})
 }
 
-// cheapestGrowth finds the claim that takes one more pod for the lowest extra price.
-func (a *attempt) cheapestGrowth(c *view.Class, allows func(*view.Class, *topology.Site) bool) (b *purchase.NewClaim, into *market.Option, extra int64) {
-	for _, x := range a.claims {
-		o := a.grownOption(x, c, allows, b == nil, extra)
-		if o == nil {
-			continue
-		}
-		more := max(0, o.Price-x.Base.Price)
-		if b == nil || more < extra {
-			b, into, extra = x, o, more
-		}
-		if extra == 0 {
-			return b, into, 0
-		}
+// mayBecome says what a claim may become with one more pod of a class, capacity and limits aside.
+func mayBecome(a *attempt, b *purchase.NewClaim, c *view.Class) func(*market.Option) bool {
+	fits, shown := a.s.devicesFit(b, c), b.Shown
+	if !b.Settled {
+		return fits
 	}
-	return b, into, extra
-}
-
-// grownOption is the cheapest option that holds a claim's pods and one more; nil when there is none, or none that costs less
-// than most more.
-func (a *attempt) grownOption(b *purchase.NewClaim, c *view.Class, allows func(*view.Class, *topology.Site) bool, anyPrice bool, most int64) *market.Option {
-	if b.Site != nil && !allows(c, b.Site) {
-		return nil
-	}
-	items := append(slices.Clone(b.Items), market.Item{Class: c, Pods: []int{0}, Segment: a.segmentFor(c, b.Base)})
-	if market.HasMinValues(b.Base.Pool) {
-		return a.grownFlexible(b, items)
-	}
-	items[len(items)-1].Segment = nil
-	if a.s.market.PortsClash(items) || !purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode) {
-		return nil
-	}
-	load, fits := a.s.market.Combine(items), a.s.devicesFit(b, c)
-	check := func(o *market.Option) bool {
-		if !o.Available || !o.Fits(load) || !fits(o) {
-			return false
-		}
-		if b.Site != nil && !market.SameOn(a.s.keys, o, b.Base) {
-			return false
-		}
-		if b.Site == nil && a.hasPodRules(c) && !a.wouldAllow(c, o, allows) {
-			return false
-		}
-		return o == b.Base || a.s.limits.AllowInstead(o, b.Base)
-	}
-	if check(b.Base) {
-		return b.Base
-	}
-	for _, o := range b.Base.Variant.Options {
-		if !anyPrice && o.Price-b.Base.Price >= most {
-			return nil
-		}
-		if o.Price >= b.Base.Price && o != b.Base && check(o) {
-			return o
-		}
-	}
-	return nil
-}
-
-// grownFlexible is what a claim of a pool with minValues was packed for, where enough distinct offerings hold more.
-func (a *attempt) grownFlexible(b *purchase.NewClaim, items []market.Item) *market.Option {
-	c := items[len(items)-1].Class
-	if b.Site == nil && a.hasPodRules(c) || a.s.market.PortsClash(items) || !purchase.WorkloadCapsAllow(items, a.s.v.Policy.MaxPodsOfWorkloadPerNode) {
-		return nil
-	}
-	b.CountBase(a.s.limits)
-	a.s.limits.Return(b.Base)
-	_, ok := a.s.market.Choices(b.Base, items, a.s.limits, a.s.devicesFit(b, c))
-	a.s.limits.Take(b.Base, 1)
-	b.CountLargest(a.s.limits)
-	if !ok {
-		return nil
-	}
-	return b.Base
-}
-
-// segmentFor is where a claim must be that a pod of a class is on; nil for pods without pod rules.
-func (a *attempt) segmentFor(c *view.Class, o *market.Option) *market.Segment {
-	if !a.hasPodRules(c) {
-		return nil
-	}
-	return a.s.segmentOf(a.keysOf(c), o)
-}
-
-// wouldAllow says whether a claim for nothing but an option, bought now, might take a pod.
-func (a *attempt) wouldAllow(c *view.Class, o *market.Option, allows func(*view.Class, *topology.Site) bool) bool {
-	site := a.s.tally.Probe(nil, &o.Place)
-	return !a.s.tally.Opens(site) && allows(c, site)
-}
-
-// cheapestNew is the option for a new claim for one pod: the cheapest of the pools of highest weight.
-func (a *attempt) cheapestNew(c *view.Class, allows func(*view.Class, *topology.Site) bool) *market.Option {
-	it := market.Item{Class: c, Pods: []int{0}}
-	for _, preferred := range a.s.market.Passes() {
-		for _, tier := range a.s.tiersBySegment() {
-			if o := a.firstAllowed(tier, &it, preferred, allows); o != nil {
-				return o
-			}
-		}
-	}
-	return nil
-}
-
-func (a *attempt) firstAllowed(tier []*market.Option, it *market.Item, preferred bool, allows func(*view.Class, *topology.Site) bool) *market.Option {
-	verdicts, fits := make(map[string]bool), a.s.devicesFit(nil, it.Class)
-	for _, o := range tier {
-		if !o.Takes(it, preferred) || a.s.limits.Remaining(o, 1) == 0 || !fits(o) {
-			continue
-		}
-		place := o.Key(a.s.keys)
-		ok, known := verdicts[place]
-		if !known {
-			ok = a.wouldAllow(it.Class, o, allows)
-			verdicts[place] = ok
-		}
-		if !ok {
-			continue
-		}
-		if market.HasMinValues(o.Pool) {
-			alone := *it
-			alone.Segment = a.segmentFor(it.Class, o)
-			if _, ok := a.s.market.Choices(o, []market.Item{alone}, a.s.limits, fits); !ok {
-				continue
-			}
-		}
-		return o
-	}
-	return nil
+	return func(o *market.Option) bool { return fits(o) && slices.Contains(shown, o) }
 }

@@ -154,7 +154,14 @@ func (s *Scheduler) OnHosts(items []market.Item, usable func(host int) bool) (as
 
 // Assign assigns pods to hosts that usable allows, and to claims to buy, which it takes off the limits.
 func (s *Scheduler) Assign(items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
+	return s.AssignAfter(s.Mark(), nil, items, usable)
+}
+
+// AssignAfter is Assign after some pods were placed on hosts since begin: what it returns is theirs too. Where new nodes come
+// with pods of DaemonSets that others count, those that may not be where they are any more go elsewhere.
+func (s *Scheduler) AssignAfter(begin view.Mark, before []Assignment, items []market.Item, usable func(host int) bool) (assignments []Assignment, claims []*purchase.NewClaim, left []market.Item) {
 	a := s.newAttempt(items, usable, true)
+	a.begin, a.assignments = begin, before
 	a.run()
 	s.rankAll(a.claims)
 	if s.Stopped() {
@@ -177,6 +184,8 @@ type attempt struct {
 	wantedItems []market.Item
 	wantedIndex map[wantedKey]int
 
+	// begin is the state before the first of the assignments.
+	begin       view.Mark
 	assignments []Assignment
 	claims      []*purchase.NewClaim
 	// unplaced are pods without a place, by class, in the order of the items.
@@ -404,14 +413,9 @@ func (a *attempt) places(b *purchase.NewClaim) []*fit.Place {
 	if options == nil {
 		options, _ = a.s.market.Rank(b.Base, b.Items, nil)
 	}
-	if !slices.Contains(options, b.Base) { // a list that is cut short may be of others
-		options = append(slices.Clone(options), b.Base)
-	}
+	options = withBase(options, b.Base)
 	b.Shown = options
-	out := make([]*fit.Place, len(options))
-	for i, o := range options {
-		out[i] = &o.Place
-	}
+	out := placesOf(options)
 	a.lastListed, a.lastPlaces = b, out
 	return out
 }

@@ -16,7 +16,7 @@ func (s *Scheduler) TopUp(claims []*purchase.NewClaim, items []market.Item) (ass
 		rest := it.Pods
 		for i := 0; i < len(claims) && len(rest) > 0 && !a.hasPodRules(it.Class); i++ {
 			for len(rest) > 0 && a.hasSpare(claims[i], it.Class) {
-				a.addTo(claims[i], claims[i].Base, it.Class, rest[0])
+				a.addTo(claims[i], claims[i].Base, it.Class, rest[0], &round{})
 				rest = rest[1:]
 			}
 		}

@@ -134,18 +134,21 @@ func (c *cycle) removeUnhealthy() {
 // that was asked for, on claims to buy.
 func (c *cycle) assign() {
 	var rest []int
+	mark := c.scheduler.Mark()
 	c.assigned, rest = c.assignMeant(slices.Sorted(slices.Values(slices.Concat(c.demand.pods, c.demand.queued))))
+	meant := c.assigned
 	if len(c.demand.queued) > 0 {
-		rest = c.leaveToScheduler(rest)
+		rest, meant = c.leaveToScheduler(rest), nil
+		mark = c.scheduler.Mark()
 	}
-	items := market.Items(c.World, rest)
 	var assigned []pack.Assignment
-	if c.asks(model.KindProvision) {
-		assigned, c.bought, c.unplaced = c.scheduler.Assign(items, everyHost)
+	if items := market.Items(c.World, rest); c.asks(model.KindProvision) {
+		assigned, c.bought, c.unplaced = c.scheduler.AssignAfter(mark, meant, items, everyHost)
+		c.assigned = c.assigned[len(meant):]
 	} else {
 		assigned, c.unplaced = c.scheduler.OnHosts(items, everyHost)
 	}
-	c.assigned = append(c.assigned, assigned...)
+	c.assigned = slices.Concat(c.assigned, assigned)
 }
 
 // leaveToScheduler takes those queued pods out of some that the scheduler will find a place for on nodes that there are: the

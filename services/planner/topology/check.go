@@ -1,6 +1,8 @@
 package topology
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
@@ -33,6 +35,32 @@ func (t *Tally) Allows(c *view.Class, s *Site) bool {
 // opens. Who relies on it must Freeze the class, and make no claim after that Opens.
 func (t *Tally) AllowsReal(c *view.Class, s *Site) bool {
 	return t.judgeSite(c, s, true).ruling == rulingFine
+}
+
+// AllowsEither is AllowsReal for a site that may be undecided on labels that matter to the class: the pod may go there whatever
+// they become.
+func (t *Tally) AllowsEither(c *view.Class, s *Site) bool {
+	shapes := t.nodes.forms[s.form].shapes
+	if len(shapes) == 1 || !t.nodes.r.CanRefuse(c) {
+		return t.AllowsReal(c, s)
+	}
+	if s.probe && len(t.daemonsOn(s.form)) > 0 {
+		mark := t.Mark()
+		defer t.Revert(mark)
+		s = t.claim(s.form, s.host)
+	}
+	for _, id := range shapes {
+		as := &Site{name: s.name, form: t.nodes.formOf([]int32{id}), host: s.host, claim: s.claim}
+		if t.judgeSite(c, as, true).ruling != rulingFine {
+			return false
+		}
+	}
+	return true
+}
+
+// Undecided says whether a site may be in several domains that matter to the class.
+func Undecided(t *Tally, c *view.Class, s *Site) bool {
+	return slices.ContainsFunc(t.nodes.r.Classes[c.Index].Keys, func(key int32) bool { return t.nodes.at(s, key) == open })
 }
 
 // Capacity is how many pods of a class, up to limit, may go to a site one after the other.

@@ -113,26 +113,21 @@ func (ct *count) countIn(g *region, d, by int32) {
 	}
 }
 
-func (g *region) include(f *form, key int32, sure bool) {
+// include adds the domains that nodes of a form may be in; sure says that they pass the universe's filter for sure.
+func (g *region) include(f *form, domains []int32, unbounded, sure bool) {
 	actual := f.nodes > 0
-	if f.unbounded[key] {
+	if unbounded {
 		g.unboundedAll = true
 		g.unboundedReal = g.unboundedReal || actual
 	}
-	add := func(d int32) {
+	for _, d := range domains {
 		g.all.add(d)
 		if actual {
 			g.real.add(d)
 		}
 	}
-	for _, d := range f.maybe[key] {
-		add(d)
-	}
-	if d := f.domains[key]; d >= 0 {
-		add(d)
-		if actual && sure {
-			g.sure.add(d)
-		}
+	if actual && sure {
+		g.sure.add(domains[0])
 	}
 }
 
@@ -171,13 +166,15 @@ func (dc *domainCounts) count(c *view.Class, s *Site, n int32, how countMode) {
 
 // addTo changes a counter by n pods on a site, which are there for sure, or perhaps.
 func (dc *domainCounts) addTo(x int32, s *Site, n int32, sure bool) {
-	spec, ct := &dc.nodes.r.Counters[x], &dc.counts[x]
+	spec, ct, filter := &dc.nodes.r.Counters[x], &dc.counts[x], podrules.None
 	if spec.Universe != podrules.None {
-		p := dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form)
+		filter = dc.nodes.r.Universes[spec.Universe].Filter
+		p := dc.nodes.pass(filter, s.form)
 		if p == passNo {
 			return
 		}
-		sure = sure && p == passSure
+		// A hostname that does not count is no domain at all, so that one that is has the pods that are there for sure.
+		sure = sure && (p == passSure || spec.Key == podrules.Hostname)
 	}
 	d := dc.nodes.at(s, spec.Key)
 	if d == absent {
@@ -186,10 +183,13 @@ func (dc *domainCounts) addTo(x int32, s *Site, n int32, sure bool) {
 	ct.total += n
 	switch {
 	case d == unasked:
-	case d == open && dc.nodes.forms[s.form].unbounded[spec.Key]:
-		ct.anywhere += n
 	case d == open:
-		for _, m := range dc.nodes.forms[s.form].maybe[spec.Key] {
+		domains, unbounded := dc.nodes.possible(filter, s.form, spec.Key)
+		if unbounded {
+			ct.anywhere += n
+			return
+		}
+		for _, m := range domains {
 			dc.shift(x, m, 0, n)
 		}
 	case sure:
@@ -293,7 +293,8 @@ func (dc *domainCounts) survey(g *region, spec podrules.Universe) {
 			g.unboundedAll = g.unboundedAll || f.offered
 			continue
 		}
-		g.include(f, spec.Key, p == passSure)
+		domains, unbounded := dc.nodes.possible(spec.Filter, int32(i), spec.Key)
+		g.include(f, domains, unbounded, p == passSure && f.domains[spec.Key] >= 0)
 	}
 }
 
@@ -317,7 +318,7 @@ func (dc *domainCounts) minimum(rule *podrules.SpreadRule, actual bool) int32 {
 func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual bool) int32 {
 	spec := &dc.nodes.r.Counters[rule.Counter]
 	d := dc.nodes.at(s, spec.Key)
-	if spec.Key == podrules.Hostname || d < 0 {
+	if d < 0 || s.probe && spec.Key == podrules.Hostname {
 		return dc.minimum(rule, actual)
 	}
 	g, ct := dc.region(spec.Universe), &dc.counts[rule.Counter]
@@ -325,11 +326,15 @@ func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual boo
 		return 0
 	}
 	domains, occupied, sure := dc.domainsOf(rule, g, actual)
-	own, in := ct.domains[d].lo, g.all.has(d)
-	if actual {
+	own, counts := ct.domains[d].lo, dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form)
+	in := g.all.has(d)
+	switch {
+	case spec.Key == podrules.Hostname:
+		in = counts != passNo
+	case actual:
 		in = g.real.has(d)
 	}
-	if own == 0 && !g.sure.has(d) && s.host == unasked && dc.nodes.pass(dc.nodes.r.Universes[spec.Universe].Filter, s.form) == passSure {
+	if own == 0 && !g.sure.has(d) && (s.probe || s.host == unasked) && counts == passSure {
 		sure++
 	}
 	if sure < rule.MinDomains {
@@ -341,10 +346,10 @@ func (dc *domainCounts) leastSeen(rule *podrules.SpreadRule, s *Site, actual boo
 	if in && own > 0 {
 		occupied--
 	}
-	most := dc.most(rule.Counter, s)
 	if domains > occupied {
 		return 0
 	}
+	most := dc.most(rule.Counter, s)
 	if other, some := ct.leastBeside(own); some {
 		return min(other, most)
 	}
@@ -385,22 +390,32 @@ func (dc *domainCounts) spreadHolds(rule *podrules.SpreadRule, s *Site, actual b
 	return dc.most(rule.Counter, s)+rule.Self-dc.leastSeen(rule, s, actual) <= rule.MaxSkew
 }
 
-// affinityHolds says whether required affinity holds, or the rule that does not.
+// affinityHolds says whether required affinity holds, or the rule that does not. The first of its kind may go anywhere; and
+// where it is open whether it is the first, to where the others are if there are any.
 func (dc *domainCounts) affinityHolds(x *podrules.ClassRules, s *Site) (rule int, ok bool) {
-	unmet := -1
-	none := true
+	unmet, first, joins := -1, x.SelfAffine, x.SelfAffine
 	for i, a := range x.Affinity {
-		none = none && dc.counts[a.Counter].total == 0
+		ct := &dc.counts[a.Counter]
+		first = first && ct.total == 0
 		d := dc.nodes.at(s, dc.nodes.r.Counters[a.Counter].Key)
 		switch {
 		case d == unasked:
+			joins = false
 		case d == absent:
 			return i, false
-		case dc.counts[a.Counter].domains[d].lo == 0 && unmet < 0:
-			unmet = i
+		case ct.domains[d].lo == 0:
+			joins = joins && ct.nowhereBut(d)
+			if unmet < 0 {
+				unmet = i
+			}
 		}
 	}
-	return unmet, unmet < 0 || (none && x.SelfAffine)
+	return unmet, unmet < 0 || first || joins
+}
+
+// nowhereBut says whether all pods that there are, or may be, are in one domain.
+func (ct *count) nowhereBut(d int32) bool {
+	return ct.anywhere == 0 && len(ct.domains) == 1 && ct.domains[d].hi == ct.total
 }
 
 // occupy notes that there are more, or fewer, nodes of a form.

@@ -7,10 +7,20 @@ import (
 	"github.com/kerf-dev/kerf/services/planner/view"
 )
 
-// daemonPods is a DaemonSet whose pods may run on nodes of a form; uncertain says that they may not.
+// daemonPods is a DaemonSet whose pods may run on nodes of a form; uncertain says that they may not. The form is what such a
+// node is if they do.
 type daemonPods struct {
 	class     *view.Class
+	form      int32
 	uncertain bool
+}
+
+// on is where the pods are on a site.
+func (d *daemonPods) on(s *Site) *Site {
+	if d.form == s.form {
+		return s
+	}
+	return &Site{name: s.name, form: d.form, host: s.host}
 }
 
 // daemonsOn are the DaemonSets whose pods may run on nodes of a form.
@@ -19,30 +29,39 @@ func (t *Tally) daemonsOn(id int32) []daemonPods {
 	if len(t.nodes.r.Daemons) == 0 || f.daemonsKnown {
 		return f.daemons
 	}
-	f.daemonsKnown = true
+	var out []daemonPods
 	for _, d := range t.nodes.r.Daemons {
-		may := func(id int32) bool { return fit.MayRun(d.Profile, &t.nodes.shapes[id].place) }
+		never := func(id int32) bool { return !fit.MayRun(d.Profile, &t.nodes.shapes[id].place) }
 		doubtful := func(id int32) bool { return !fit.Admits(d.Profile, &t.nodes.shapes[id].place) }
-		if slices.ContainsFunc(f.shapes, may) {
-			f.daemons = append(f.daemons, daemonPods{class: d, uncertain: slices.ContainsFunc(f.shapes, doubtful)})
+		shapes := t.nodes.forms[id].shapes
+		if some := slices.DeleteFunc(slices.Clone(shapes), never); len(some) > 0 {
+			out = append(out, daemonPods{class: d, form: t.nodes.formOf(some), uncertain: slices.ContainsFunc(shapes, doubtful)})
 		}
 	}
-	return f.daemons
+	f = &t.nodes.forms[id] // there may be more forms now
+	f.daemonsKnown, f.daemons = true, out
+	return out
 }
 
 // countDaemons counts the DaemonSets' pods of a claim, n times.
 func (t *Tally) countDaemons(s *Site, n int32) {
 	for _, w := range t.daemonsOn(s.form) {
-		t.change(step{kind: stepAdd, site: s, class: w.class, n: n, daemon: true, uncertain: w.uncertain})
+		t.change(step{kind: stepAdd, site: w.on(s), class: w.class, n: n, daemon: true, uncertain: w.uncertain})
 	}
 }
 
-// expectedDaemons are the DaemonSets whose pods will start on a host that has not joined yet, or may start on one that is not
-// initialized. On a node that has been there for longer they would run by now.
-func (t *Tally) expectedDaemons(v *view.View, h *view.Host, s *Site) []daemonPods {
-	if h.Node != nil && h.Initialized {
-		return nil
+// surelyStarts is how many pods of DaemonSets that a counter of spread counts will be on a node like the site for sure.
+func surelyStarts(t *Tally, s *Site, counter int32) (n int32) {
+	for _, w := range t.daemonsOn(s.form) {
+		if !w.uncertain && slices.Contains(t.nodes.r.Kinds[t.nodes.r.KindOf[w.class.Index]].Spread, counter) {
+			n++
+		}
 	}
+	return n
+}
+
+// expectedDaemons are the DaemonSets whose pods will start on a host that has not joined yet, or may start on one that has.
+func (t *Tally) expectedDaemons(v *view.View, h *view.Host, s *Site) []daemonPods {
 	var out []daemonPods
 	for _, w := range t.daemonsOn(s.form) {
 		runs := slices.ContainsFunc(h.Pods, func(p int) bool {
@@ -50,7 +69,8 @@ func (t *Tally) expectedDaemons(v *view.View, h *view.Host, s *Site) []daemonPod
 			return c.Daemon && c.Namespace == w.class.Namespace && c.OwnerName == w.class.OwnerName
 		})
 		if !runs {
-			out = append(out, daemonPods{class: w.class, uncertain: w.uncertain || h.Node != nil})
+			w.uncertain = w.uncertain || h.Node != nil
+			out = append(out, w)
 		}
 	}
 	return out

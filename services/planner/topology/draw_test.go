@@ -1,7 +1,9 @@
 package topology_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -163,6 +165,15 @@ func (d draw) cluster() (*view.World, *naive, []*fit.Place) {
 		s.PodClasses = append(s.PodClasses, c)
 		s.DaemonSets = append(s.DaemonSets, model.DaemonSet{ID: c.Namespace + "/" + c.OwnerName, Class: c.ID})
 	}
+	for i := range s.Nodes { // all run that may: it is certain what is there
+		for _, c := range s.PodClasses {
+			if c.Daemon && starts(&c, &n.nodes[i]) {
+				id := model.PodID(string(c.ID) + "-" + string(s.Nodes[i].Name))
+				s.Pods = append(s.Pods, model.Pod{ID: id, Class: c.ID, Node: s.Nodes[i].Name})
+			}
+		}
+	}
+	slices.SortFunc(s.Pods, func(a, b model.Pod) int { return cmp.Compare(a.ID, b.ID) })
 	w, err := view.NewWorld(s, model.Policy{}, time.Unix(0, 0))
 	if err != nil {
 		d.Fatal(err)
@@ -171,6 +182,9 @@ func (d draw) cluster() (*view.World, *naive, []*fit.Place) {
 	n.classes = w.Classes
 	for _, b := range pods {
 		n.nodes[b.node].pods = append(n.nodes[b.node].pods, naivePod{class: w.Classes[b.class], ending: b.ending})
+	}
+	for i := range s.Nodes {
+		n.startDaemons(i)
 	}
 	var offers []*fit.Place
 	for i := range d.n("offers", 0, 3) {

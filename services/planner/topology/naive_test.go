@@ -32,16 +32,20 @@ type naivePod struct {
 
 // startDaemons starts the DaemonSets' pods on a node.
 func (n *naive) startDaemons(at int) {
-	node := &n.nodes[at]
 	for _, d := range n.daemons {
-		fits := len(node.taints) == 0 || len(d.Class.Tolerations) > 0
-		for _, l := range d.Class.NodeSelector {
-			fits = fits && node.labels[l.Key] == l.Value
-		}
-		if fits {
-			node.pods = append(node.pods, naivePod{class: d.Class, daemon: true})
+		if starts(d.Class.PodClass, &n.nodes[at]) {
+			n.nodes[at].pods = append(n.nodes[at].pods, naivePod{class: d.Class, daemon: true})
 		}
 	}
+}
+
+// starts says whether a DaemonSet's pods run on a node.
+func starts(c *model.PodClass, on *naiveNode) bool {
+	fits := len(on.taints) == 0 || len(c.Tolerations) > 0
+	for _, l := range c.NodeSelector {
+		fits = fits && on.labels[l.Key] == l.Value
+	}
+	return fits
 }
 
 func (n *naive) picks(t model.PodAffinityTerm, c *view.Class) bool {

@@ -136,7 +136,11 @@ func (a *nodeForms) form(pin model.Labels, places ...*fit.Place) int32 {
 	if len(ids) == 0 {
 		ids = append(ids, a.shape(pin, &fit.Place{}))
 	}
-	ids = podrules.SortUnique(ids)
+	return a.formOf(podrules.SortUnique(ids))
+}
+
+// formOf interns a node that may be one of some shapes, which are sorted.
+func (a *nodeForms) formOf(ids []int32) int32 {
 	key := make([]byte, 0, 4*len(ids))
 	for _, id := range ids {
 		key = strconv.AppendInt(append(key, ' '), int64(id), 10)
@@ -308,6 +312,33 @@ func (a *nodeForms) judgeShape(f *podrules.Filter, s *shape) pass {
 		return passMaybe
 	}
 	return passNo
+}
+
+// possible are the domains on a key that a form may be in where it passes a filter, and whether it may be in one that
+// nothing lists. Of a form that may be one of several shapes those count that pass.
+func (a *nodeForms) possible(filter, form, key int32) (domains []int32, unbounded bool) {
+	f := &a.forms[form]
+	if d := f.domains[key]; d >= 0 {
+		return f.domains[key : key+1], false
+	}
+	if len(f.shapes) == 1 || filter == podrules.None || a.pass(filter, form) == passSure {
+		return f.maybe[key], f.unbounded[key]
+	}
+	for _, id := range f.shapes {
+		s := &a.shapes[id]
+		if a.judgeShape(&a.r.Filters[filter], s) == passNo {
+			continue
+		}
+		switch d := s.domains[key]; {
+		case d >= 0:
+			domains = append(domains, d)
+		case d == open && len(s.maybe[key]) == 0:
+			unbounded = true
+		case d == open:
+			domains = append(domains, s.maybe[key]...)
+		}
+	}
+	return podrules.SortUnique(domains), unbounded
 }
 
 // at is the domain of a site on a key.

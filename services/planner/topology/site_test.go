@@ -95,7 +95,7 @@ func TestAFrozenGroupIsOpenedByNoClaim(t *testing.T) {
 		t.Fatal("zone c, which could be bought, stands in the way of Allows, and not of AllowsReal")
 	}
 	mark := b.tally.Mark()
-	b.tally.Freeze(web)
+	b.tally.Freeze(web, b.tally.Host(0))
 	got := []bool{
 		b.tally.Opens(b.tally.Claim(nil, w.offers[0])), b.tally.Opens(b.tally.Claim(nil, w.offers[1])), b.tally.Opens(b.tally.Claim(nil, w.offers...)),
 	}
@@ -137,10 +137,10 @@ func TestDaemonSetsAreOnNewNodesFirst(t *testing.T) {
 			w.class("agent", daemon)
 			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(host, app("agent"))} })
 		}, "true true, false false, false false"},
-		"no pod is the first where they may be": {func(w *world) {
+		"where they may be a pod joins them or is the first": {func(w *world) {
 			w.class("agent", daemon)
 			w.class("web", func(c *model.PodClass) { c.PodAffinity = []model.PodAffinityTerm{near(host, app("web", "agent"))} })
-		}, "true true, true true, false false"},
+		}, "true true, true true, true true"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

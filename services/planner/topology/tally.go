@@ -33,13 +33,15 @@ import (
 // Counts err on the safe side: where it is open in which domain a pod is, it counts in all of them for rules that allow
 // only so many, and in none for rules that ask for pods.
 type Tally struct {
-	nodes    *nodeForms
-	domains  *domainCounts
-	hosts    []*Site
-	frozen   []int32
-	isFrozen []bool
-	journal  []step
+	nodes   *nodeForms
+	domains *domainCounts
+	hosts   []*Site
+	frozen  []frozenRule
+	journal []step
 }
+
+// frozenRule is a counter of spread, and how many pods its emptiest domain was taken to have when a pod was placed.
+type frozenRule struct{ counter, least int32 }
 
 // Mark is a state of a Tally to go back to.
 type Mark int
@@ -49,7 +51,7 @@ type step struct {
 	kind  stepKind
 	site  *Site
 	class *view.Class
-	// n is how many pods were added; the form before a site was narrowed; the universe that was frozen.
+	// n is how many pods were added; the form before a site was narrowed.
 	n int32
 	// daemon pods are the node's own. Uncertain ones may be there or not: they count only where more is worse.
 	daemon, uncertain bool
@@ -63,6 +65,7 @@ const (
 	stepAdd stepKind = iota
 	stepClaim
 	stepNarrow
+	stepDrop
 	stepFreeze
 )
 
@@ -70,7 +73,7 @@ const (
 // will not stay where they are. skip may be nil. The tally follows the view from then on.
 func NewTally(r *podrules.Rules, v *view.View, skip func(pod int) bool) *Tally {
 	t := &Tally{
-		nodes: newNodeForms(r), isFrozen: make([]bool, len(r.Universes)),
+		nodes: newNodeForms(r),
 	}
 	t.domains = &domainCounts{
 		nodes: t.nodes, counts: make([]count, len(r.Counters)), regions: make([]region, len(r.Universes)),
@@ -93,7 +96,7 @@ func (t *Tally) countBound(v *view.View, host int, skip func(pod int) bool, n in
 		}
 	}
 	for _, w := range t.expectedDaemons(v, h, s) {
-		t.domains.count(w.class, s, n, countMode{uncertain: w.uncertain})
+		t.domains.count(w.class, w.on(s), n, countMode{uncertain: w.uncertain})
 	}
 }
 
@@ -165,6 +168,13 @@ func (t *Tally) claim(form, host int32) *Site {
 	return s
 }
 
+// Drop takes back a Claim that has no pods: it is not bought.
+func (t *Tally) Drop(s *Site) {
+	t.countDaemons(s, -1)
+	t.journal = append(t.journal, step{kind: stepDrop, site: s, before: t.domains.now})
+	t.domains.occupy(s.form, -1)
+}
+
 // Narrow says that a claim's node may be less than it was thought. The pods on it are counted again.
 func (t *Tally) Narrow(s *Site, pin model.Labels, places ...*fit.Place) {
 	f := t.nodes.form(pin, places...)
@@ -208,17 +218,17 @@ func (t *Tally) change(s step) {
 	t.domains.count(s.class, s.site, s.n, countMode{uncertain: s.uncertain})
 }
 
-// Freeze remembers that a pod of the class was placed by AllowsReal: no later claim may open a domain that its spread
-// would count.
-func (t *Tally) Freeze(c *view.Class) {
-	for _, s := range t.nodes.r.Classes[c.Index].Spread {
-		u := t.nodes.r.Counters[s.Counter].Universe
-		if t.isFrozen[u] {
+// Freeze remembers that a pod of the class was placed on a site by AllowsReal: no later claim may open a domain that its
+// spread would count, with fewer pods than it has relied on in the emptiest one.
+func (t *Tally) Freeze(c *view.Class, s *Site) {
+	rules := t.nodes.r.Classes[c.Index].Spread
+	for i := range rules {
+		f := frozenRule{rules[i].Counter, t.domains.leastSeen(&rules[i], s, true)}
+		if slices.ContainsFunc(t.frozen, func(g frozenRule) bool { return g.counter == f.counter && g.least >= f.least }) {
 			continue
 		}
-		t.isFrozen[u] = true
-		t.frozen = append(t.frozen, u)
-		t.journal = append(t.journal, step{kind: stepFreeze, n: u})
+		t.frozen = append(t.frozen, f)
+		t.journal = append(t.journal, step{kind: stepFreeze})
 	}
 }
 
@@ -231,22 +241,21 @@ func (t *Tally) Frozen() bool { return len(t.frozen) > 0 }
 // Opens says whether a claim opened, when it was made, a domain that was frozen; such a claim must be reverted.
 func (t *Tally) Opens(s *Site) bool { return s.opens }
 
-// wouldOpen says whether a node like the site may be the first of its domain in something that is frozen.
+// wouldOpen says whether a node like the site may be the first of its domain in something that is frozen, and have too few
+// pods.
 func (t *Tally) wouldOpen(s *Site) bool {
-	for _, u := range t.frozen {
+	for _, f := range t.frozen {
+		u := t.nodes.r.Counters[f.counter].Universe
 		spec := t.nodes.r.Universes[u]
-		if t.nodes.pass(spec.Filter, s.form) == passNo {
+		if f.least == 0 || t.nodes.pass(spec.Filter, s.form) == passNo || surelyStarts(t, s, f.counter) >= f.least {
 			continue
 		}
 		if spec.Key == podrules.Hostname {
 			return true
 		}
-		f, g := &t.nodes.forms[s.form], t.domains.region(u)
-		d := f.domains[spec.Key]
-		if f.unbounded[spec.Key] || (d >= 0 && !g.real.has(d)) {
-			return true
-		}
-		if slices.ContainsFunc(f.maybe[spec.Key], func(d int32) bool { return !g.real.has(d) }) {
+		g := t.domains.region(u)
+		domains, unbounded := t.nodes.possible(spec.Filter, s.form, spec.Key)
+		if unbounded || slices.ContainsFunc(domains, func(d int32) bool { return !g.real.has(d) }) {
 			return true
 		}
 	}
@@ -262,7 +271,7 @@ func (t *Tally) AddUncertain(c *view.Class, host int, n int) {
 // Mark marks the present state.
 func (t *Tally) Mark() Mark { return Mark(len(t.journal)) }
 
-// Revert takes back everything since the mark: Add, Claim, Narrow and Freeze. What was reverted already is left alone.
+// Revert takes back everything since the mark: Add, Claim, Drop, Narrow and Freeze. What was reverted already is left alone.
 func (t *Tally) Revert(m Mark) {
 	if int(m) >= len(t.journal) {
 		return
@@ -283,11 +292,13 @@ func (t *Tally) undo(s step) {
 	case stepClaim:
 		t.domains.occupy(s.site.form, -1)
 		t.domains.now = s.before
+	case stepDrop:
+		t.domains.occupy(s.site.form, 1)
+		t.domains.now = s.before
 	case stepNarrow:
 		t.changeForm(s.site, s.n)
 		t.domains.now = s.before
 	case stepFreeze:
-		t.isFrozen[s.n] = false
 		t.frozen = t.frozen[:len(t.frozen)-1]
 	}
 }

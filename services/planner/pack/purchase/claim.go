@@ -23,6 +23,8 @@ type NewClaim struct {
 	Site *topology.Site
 	// Shown are the options that the site is judged by: it becomes nothing else.
 	Shown []*market.Option
+	// Settled says that some of its pods may run on each of the Shown options, which differ in labels that matter to them.
+	Settled bool
 	// DeviceNumber is its place in the eyes of devices; 0 where none of its pods claims any.
 	DeviceNumber int
 }

@@ -18,6 +18,8 @@ type counts struct {
 	anywhere, all int
 	// on are the pods on each place that is not decided: those are in one domain with whatever else is on it.
 	on map[*Place]int
+	// lone says that no two places share a domain: one that may be there or not has the pods of its place if it is there.
+	lone bool
 	// where says where a place lies; places that do not count lie nowhere.
 	where func(*Place) domain
 	// grew is called with each domain whose least count grew, and by how much.
@@ -35,6 +37,7 @@ func newCounts(key string) *counts {
 // add counts pods that are on a place.
 func (c *counts) add(p *Place, n int) {
 	d := c.where(p)
+	d.absent = d.absent && !(c.lone && len(d.values) == 1)
 	if v, ok := d.decided(); ok && n != 0 {
 		c.all += n
 		c.most[v] += n
@@ -93,6 +96,20 @@ func (c *counts) near(p *Place) bool {
 	return len(d.values) > 0
 }
 
+// nowhereElse says whether all pods that there may be are in one domain with the place, if they are there at all.
+func (c *counts) nowhereElse(p *Place) bool {
+	v, ok := p.domain(c.key).decided()
+	if !ok || c.anywhere > 0 || c.most[v] < c.all {
+		return false
+	}
+	for other, n := range c.most {
+		if other != v && n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // domains are those of a spread constraint. Constraints that differ only in what they count share one.
 type domains struct {
 	// of is where each place that counts lies.
@@ -147,6 +164,7 @@ func newSpread(t model.TopologySpread, self bool, over *domains) *spread {
 	if self {
 		s.self = 1
 	}
+	s.pods.lone = s.pods.key == labels.Hostname
 	s.pods.where = func(p *Place) domain { return over.of[p] }
 	s.pods.grew = s.rise
 	return s

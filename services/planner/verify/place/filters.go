@@ -34,6 +34,8 @@ type pods struct {
 	running int
 	ending  int // being deleted; not among running
 	likely  int // may be there or not, as what the place becomes decides; not among running
+	// daemon are their rules, where they are a DaemonSet's that are likely there.
+	daemon *nodeRules
 }
 
 // counter is a count, and whether pods that are being deleted are in it.
@@ -140,6 +142,7 @@ func (f *filters) putDaemons() {
 				n.running++
 			case maybe:
 				n.likely++
+				n.daemon = f.c.places.nodeRules(class)
 			case never:
 				continue
 			}
@@ -155,7 +158,9 @@ func (f *filters) count(t counter, class *model.PodClass) {
 			n.running += n.ending
 		}
 		t.counts.add(p, n.running)
-		t.counts.addPossible(t.counts.where(p), n.likely)
+		if n.likely > 0 {
+			t.counts.addPossible(p.where(n.daemon, t.counts), n.likely)
+		}
 	}
 	f.counting[class.ID] = append(f.counting[class.ID], t)
 }
@@ -358,16 +363,19 @@ func (s spreading) refuses(at *Place) string {
 }
 
 func (a *affinity) refuses(at *Place) string {
-	near, all := true, 0
+	near, joins, all := true, a.self, 0
 	for i, t := range a.terms {
 		if at.domain(a.counts[i].key).absent {
 			return fmt.Sprintf("it must be near other pods by %s, a label that the node may not have", t.TopologyKey)
 		}
-		near = near && a.counts[i].near(at)
+		here := a.counts[i].near(at)
+		near, joins = near && here, joins && (here || a.counts[i].nowhereElse(at))
 		all += a.counts[i].all
 	}
 	switch {
 	case near, all == 0 && a.self: // the first of a group that is to be together may go anywhere
+		return ""
+	case joins: // it is the first, or the others are here
 		return ""
 	case all == 0:
 		return fmt.Sprintf("it must be near other pods by %s, and there are none", a.terms[0].TopologyKey)

@@ -1,6 +1,8 @@
 package place
 
 import (
+	"slices"
+
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
@@ -79,6 +81,15 @@ func (k *kind) domain(key string, counts func(*Variant) certainty) domain {
 		}
 	}
 	return out
+}
+
+// where is where a place lies for a count if it becomes something that pods of a DaemonSet start on.
+func (p *Place) where(daemon *nodeRules, c *counts) domain {
+	on := p.named(c.key, p.kind.domain(c.key, func(v *Variant) certainty { return daemon.start(p.kind.taints, v) }))
+	d := c.where(p)
+	d.values = slices.DeleteFunc(slices.Clone(d.values), func(v string) bool { return !slices.Contains(on.values, v) && !on.unlisted })
+	d.unlisted = d.unlisted && on.unlisted
+	return d
 }
 
 // admits is how certain it is that pods of a DaemonSet start on it.

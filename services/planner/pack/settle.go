@@ -1,0 +1,56 @@
+package pack
+
+// mostSettles bounds how often pods that lose their places get others: those may cost others theirs.
+const mostSettles = 3
+
+// settle places all pods once more, in their order, where they are, now that all claims are known: the pods of DaemonSets are
+// on each of them before any other, and so on those, too, that were made after a pod was placed. It says whether some pods may
+// not be where they are; these are left.
+func (a *attempt) settle() (some bool) {
+	if a.s.devices != nil {
+		return false
+	}
+	a.s.Revert(a.begin)
+	for _, b := range a.claims {
+		if b.Site != nil {
+			b.Site = a.s.tally.Claim(nil, placesOf(b.Shown)...)
+		}
+	}
+	a.countClaims()
+	placed := a.assignments
+	a.assignments = nil
+	for _, x := range placed {
+		if a.stays(x) {
+			a.assignments = append(a.assignments, x)
+			continue
+		}
+		some = true
+		if x.Claim != nil {
+			x.Claim.Drop(x.Pod)
+		}
+		a.leaveUnplaced(a.s.v.Pods[x.Pod].Class, []int{x.Pod})
+	}
+	a.dropEmpty()
+	return some
+}
+
+// stays places a pod where it is, if it may be there.
+func (a *attempt) stays(x Assignment) bool {
+	c, t := a.s.v.Pods[x.Pod].Class, a.s.tally
+	if x.Claim != nil && !a.hasPodRules(c) {
+		return true
+	}
+	site := a.s.siteOf(x)
+	if !t.AllowsEither(c, site) {
+		return false
+	}
+	if !t.Allows(c, site) {
+		t.Freeze(c, site)
+	}
+	if x.Claim == nil {
+		a.s.v.Place(x.Host, c, 1)
+	} else {
+		t.Add(c, site, 1)
+	}
+	return true
+}
