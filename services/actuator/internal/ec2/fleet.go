@@ -152,16 +152,22 @@ func fleet(r cloud.Request, groups []templateGroup, tags []types.Tag) *sdk.Creat
 
 // instanceTags are written by the launch itself, so that no instance is ever without its claim's name.
 func (a *Adapter) instanceTags(r cloud.Request) []types.Tag {
+	set := map[string]string{"Name": string(r.Claim)} // where the class has no other
+	maps.Copy(set, a.launchTags(r))
+	set[tagClaim] = string(r.Claim)
+	return sortedTags(set)
+}
+
+// launchTags are the class's and Kerf's own that launches have in common.
+func (a *Adapter) launchTags(r cloud.Request) map[string]string {
 	set := map[string]string{}
 	for _, t := range r.Spec.Tags {
 		set[t.Key] = t.Value
 	}
 	maps.Copy(set, a.ownTags())
-	set["Name"] = string(r.Claim)
-	set[tagClaim] = string(r.Claim)
 	set[tagPool] = string(r.NodePool)
 	set[tagClass] = string(r.Class.Name)
-	return sortedTags(set)
+	return set
 }
 
 // ownTags mark everything that Kerf makes for the cluster.

@@ -83,6 +83,7 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 		BlockDeviceMappings: blockDevices(r.Spec),
 		Monitoring:          &types.LaunchTemplatesMonitoringRequest{Enabled: aws.Bool(r.Spec.DetailedMonitoring)},
 		UserData:            aws.String(data),
+		TagSpecifications:   a.templateTags(r),
 		MetadataOptions: &types.LaunchTemplateInstanceMetadataOptionsRequest{
 			HttpEndpoint:            types.LaunchTemplateInstanceMetadataEndpointState(m.HTTPEndpoint),
 			HttpProtocolIpv6:        types.LaunchTemplateInstanceMetadataProtocolIpv6(m.HTTPProtocolIPv6),
@@ -95,6 +96,16 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 			DeviceIndex: aws.Int32(0), Groups: groups, AssociatePublicIpAddress: r.Spec.AssociatePublicIP,
 		}},
 	}, nil
+}
+
+// templateTags are of what a fleet makes and can't tag itself. EC2 refuses tags of spot requests where there are none.
+func (a *Adapter) templateTags(r cloud.Request) []types.LaunchTemplateTagSpecificationRequest {
+	tags := sortedTags(a.launchTags(r))
+	out := []types.LaunchTemplateTagSpecificationRequest{{ResourceType: types.ResourceTypeNetworkInterface, Tags: tags}}
+	if len(r.Offerings) > 0 && r.Offerings[0].CapacityType == model.Spot {
+		out = append(out, types.LaunchTemplateTagSpecificationRequest{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tags})
+	}
+	return out
 }
 
 const gib = 1 << 30

@@ -1,0 +1,62 @@
+package ec2
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/kerf-dev/kerf/services/actuator/cloud"
+	"github.com/kerf-dev/kerf/services/actuator/internal/ec2/userdata"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+func tagOf(tags []types.Tag, key string) string {
+	for _, t := range tags {
+		if aws.ToString(t.Key) == key {
+			return aws.ToString(t.Value)
+		}
+	}
+	return ""
+}
+
+func TestAnInstanceHasTheNameThatItsClassGivesIt(t *testing.T) {
+	a := &Adapter{cluster: "c"}
+	r := cloud.Request{Claim: "default-1", NodePool: "default"}
+	if got := tagOf(a.instanceTags(r), "Name"); got != "default-1" {
+		t.Errorf("Name is %q, want the claim's where the class has none", got)
+	}
+	r.Spec.Tags = model.Labels{{Key: "Name", Value: "mine"}, {Key: tagClaim, Value: "another"}, {Key: tagCluster, Value: "another"}}
+	tags := a.instanceTags(r)
+	if tagOf(tags, "Name") != "mine" || tagOf(tags, tagClaim) != "default-1" || tagOf(tags, tagCluster) != "c" {
+		t.Errorf("%v, want the user's name, and whose it is for Kerf to say", tags)
+	}
+}
+
+func TestWhatALaunchMakesIsTaggedFromTheStart(t *testing.T) {
+	a := &Adapter{cluster: "c"}
+	for capacity, want := range map[model.CapacityType][]types.ResourceType{
+		model.OnDemand: {types.ResourceTypeNetworkInterface},
+		model.Spot:     {types.ResourceTypeNetworkInterface, types.ResourceTypeSpotInstancesRequest},
+	} {
+		r := cloud.Request{
+			Claim: "default-1", NodePool: "default", Spec: cloud.ClassSpec{AMIFamily: userdata.Custom, Tags: model.Labels{{Key: "team", Value: "a"}}},
+			Offerings: []model.RankedOffering{{InstanceType: "m5.large", Zone: "a", CapacityType: capacity}},
+		}
+		data, err := a.templateData(r, templateGroup{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data.TagSpecifications) != len(want) {
+			t.Fatalf("%s: %d kinds of things are tagged, want %v", capacity, len(data.TagSpecifications), want)
+		}
+		for i, s := range data.TagSpecifications {
+			if s.ResourceType != want[i] || tagOf(s.Tags, "team") != "a" || tagOf(s.Tags, tagCluster) != "c" || tagOf(s.Tags, tagPool) != "default" {
+				t.Errorf("%s: %s has %v", capacity, s.ResourceType, s.Tags)
+			}
+			if tagOf(s.Tags, tagClaim) != "" || tagOf(s.Tags, "Name") != "" {
+				t.Errorf("%s: a template that launches share has the tags of one claim", capacity)
+			}
+		}
+	}
+}
