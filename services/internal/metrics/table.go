@@ -11,6 +11,7 @@ const (
 	PlansWaiting
 	PlansRunning
 	Sessions
+	SessionBytes
 
 	CycleDuration
 	CycleDelay
@@ -104,6 +105,10 @@ func planning() []Instrument {
 		{
 			ID: Sessions, Name: "kerf.session.open", Kind: Gauge, Unit: "{session}", Services: planner,
 			Text: "Sessions that are open; each holds a snapshot in memory.",
+		},
+		{
+			ID: SessionBytes, Name: "kerf.session.size", Kind: Gauge, Unit: "By", Services: planner,
+			Text: "What the snapshots of all sessions and requests hold, as `sessions.max_total_bytes` counts it.",
 		},
 		{
 			ID: CycleDuration, Name: "kerf.cycle.duration", Kind: Histogram, Unit: "s", Services: watcher, Buckets: seconds(),

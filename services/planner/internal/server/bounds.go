@@ -107,10 +107,10 @@ func (b *bounds) waited() {
 	b.waiting--
 }
 
-func (b *bounds) counts() (sessions, waiting int) {
+func (b *bounds) counts() (sessions, waiting, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.sessions, b.waiting
+	return b.sessions, b.waiting, b.bytes
 }
 
 func busy(what string, args ...any) error {

@@ -16,10 +16,11 @@ import (
 func (s *Server) Measure(r *metrics.Recorder) error {
 	s.metrics = r
 	return r.Observe(func(o metrics.Observation) {
-		sessions, waiting := s.bounds.counts()
+		sessions, waiting, bytes := s.bounds.counts()
 		o.Set(metrics.PlansWaiting, float64(waiting))
 		o.Set(metrics.PlansRunning, float64(len(s.busy)))
 		o.Set(metrics.Sessions, float64(sessions))
+		o.Set(metrics.SessionBytes, float64(bytes))
 	})
 }
 
