@@ -379,6 +379,23 @@ func (dc *domainCounts) most(counter int32, s *Site) int32 {
 	return dc.counts[counter].most(d)
 }
 
+// mostAround is most where it may be open in which domain the site is.
+func (dc *domainCounts) mostAround(counter int32, s *Site) int32 {
+	key, ct := dc.nodes.r.Counters[counter].Key, &dc.counts[counter]
+	if dc.nodes.at(s, key) != open {
+		return dc.most(counter, s)
+	}
+	domains, unbounded := dc.nodes.possible(podrules.None, s.form, key)
+	if unbounded {
+		return ct.total
+	}
+	most := int32(0)
+	for _, d := range domains {
+		most = max(most, ct.most(d))
+	}
+	return most
+}
+
 func (dc *domainCounts) spreadHolds(rule *podrules.SpreadRule, s *Site, actual bool) bool {
 	d := dc.nodes.at(s, dc.nodes.r.Counters[rule.Counter].Key)
 	switch d {

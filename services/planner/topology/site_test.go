@@ -95,6 +95,7 @@ func TestAFrozenGroupIsOpenedByNoClaim(t *testing.T) {
 		t.Fatal("zone c, which could be bought, stands in the way of Allows, and not of AllowsReal")
 	}
 	mark := b.tally.Mark()
+	b.tally.Add(web, b.tally.Host(0), 1)
 	b.tally.Freeze(web, b.tally.Host(0))
 	got := []bool{
 		b.tally.Opens(b.tally.Claim(nil, w.offers[0])), b.tally.Opens(b.tally.Claim(nil, w.offers[1])), b.tally.Opens(b.tally.Claim(nil, w.offers...)),

@@ -40,7 +40,7 @@ type Tally struct {
 	journal []step
 }
 
-// frozenRule is a counter of spread, and how many pods its emptiest domain was taken to have when a pod was placed.
+// frozenRule is a counter of spread, and how many pods its emptiest domain must have for a pod that was placed.
 type frozenRule struct{ counter, least int32 }
 
 // Mark is a state of a Tally to go back to.
@@ -218,13 +218,13 @@ func (t *Tally) change(s step) {
 	t.domains.count(s.class, s.site, s.n, countMode{uncertain: s.uncertain})
 }
 
-// Freeze remembers that a pod of the class was placed on a site by AllowsReal: no later claim may open a domain that its
-// spread would count, with fewer pods than it has relied on in the emptiest one.
+// Freeze remembers that a pod of the class was placed on a site by AllowsReal, and is counted there: no later claim may open
+// a domain that its spread would count, with fewer pods than the emptiest one must have.
 func (t *Tally) Freeze(c *view.Class, s *Site) {
-	rules := t.nodes.r.Classes[c.Index].Spread
-	for i := range rules {
-		f := frozenRule{rules[i].Counter, t.domains.leastSeen(&rules[i], s, true)}
-		if slices.ContainsFunc(t.frozen, func(g frozenRule) bool { return g.counter == f.counter && g.least >= f.least }) {
+	for _, rule := range t.nodes.r.Classes[c.Index].Spread {
+		f := frozenRule{rule.Counter, t.domains.mostAround(rule.Counter, s) - rule.MaxSkew}
+		known := func(g frozenRule) bool { return g.counter == f.counter && g.least >= f.least }
+		if f.least <= 0 || slices.ContainsFunc(t.frozen, known) {
 			continue
 		}
 		t.frozen = append(t.frozen, f)
@@ -247,7 +247,7 @@ func (t *Tally) wouldOpen(s *Site) bool {
 	for _, f := range t.frozen {
 		u := t.nodes.r.Counters[f.counter].Universe
 		spec := t.nodes.r.Universes[u]
-		if f.least == 0 || t.nodes.pass(spec.Filter, s.form) == passNo || surelyStarts(t, s, f.counter) >= f.least {
+		if t.nodes.pass(spec.Filter, s.form) == passNo || surelyStarts(t, s, f.counter) >= f.least {
 			continue
 		}
 		if spec.Key == podrules.Hostname {
