@@ -116,7 +116,7 @@ func (r *runner) wire(ctx context.Context, m *measure.Measure) (*loop.Loop, erro
 		return nil, err
 	}
 	cfg.AWS.Cluster, cfg.AWS.Logger = cfg.Cluster, r.svc.Log
-	aws, err := openAWS(ctx, cfg.AWS)
+	aws, err := openAWS(ctx, cfg.AWS, fallback)
 	if err != nil {
 		return nil, err
 	}
@@ -218,13 +218,14 @@ type aws struct {
 	region  string
 }
 
-func openAWS(ctx context.Context, c AWSConfig) (aws, error) {
+func openAWS(ctx context.Context, c AWSConfig, known *catalog.Catalog) (aws, error) {
 	conf, err := ec2.LoadAWS(ctx, c.Region, c.Endpoint)
 	if err != nil {
 		return aws{}, err
 	}
 	adapter, err := ec2.New(ctx, ec2.Config{
 		Cluster: c.Cluster, Region: conf.Region, Endpoint: c.Endpoint, API: userdata.APIServer(c.API), Log: c.Logger,
+		Known: known,
 	})
 	if err != nil {
 		return aws{}, err
@@ -242,7 +243,11 @@ func openAWS(ctx context.Context, c AWSConfig) (aws, error) {
 
 // OpenCloud connects to AWS as Run does, for those who need only that. The queue is nil when none is configured.
 func OpenCloud(ctx context.Context, c AWSConfig) (cloud.Cloud, cloud.Classes, cloud.Market, cloud.Queue, error) {
-	a, err := openAWS(ctx, c)
+	bundled, err := catalog.Bundled()
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	a, err := openAWS(ctx, c, bundled)
 	if err != nil {
 		return nil, nil, nil, nil, err
 	}

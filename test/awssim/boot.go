@@ -182,8 +182,8 @@ func deviceResources(i *instance) map[string]int64 {
 		out["aws.amazon.com/neurondevice"] = out["aws.amazon.com/neuron"]
 		out["aws.amazon.com/neuroncore"] = i.typ.NeuronCores
 	}
-	if i.data.efaInterfaces > 0 {
-		out["vpc.amazonaws.com/efa"] = i.data.efaInterfaces
+	if n := adapters(i.data.interfaces); n > 0 {
+		out["vpc.amazonaws.com/efa"] = n
 	}
 	return out
 }

@@ -50,6 +50,9 @@ func (s *Sim) launchSpec(o override, capacityType string) (launchSpec, error) {
 	if spec.image, err = s.imageFor(o, d, t); err != nil {
 		return launchSpec{}, err
 	}
+	if err := checkInterfaces(d.interfaces, t); err != nil {
+		return launchSpec{}, err
+	}
 	if err := s.checkProfileAndGroups(d); err != nil {
 		return launchSpec{}, err
 	}

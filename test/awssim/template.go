@@ -25,7 +25,7 @@ type templateData struct {
 	userData              []byte
 	securityGroups        []string
 	subnetID              string // of the first network interface
-	efaInterfaces         int64
+	interfaces            []networkInterface
 	tenancy               string
 	devices               []blockDevice
 	tags                  map[string]map[string]string // by resource type
@@ -129,23 +129,6 @@ func readMetadata(f *form, p string) {
 	}
 	if hops := f.int(p+".HttpPutResponseHopLimit", 1); hops < 1 || hops > 64 {
 		f.reject(p+".HttpPutResponseHopLimit", strconv.FormatInt(hops, 10))
-	}
-}
-
-// readInterface reads one network interface; the first one places the instance.
-func readInterface(f *form, n string, first bool, d *templateData) {
-	f.ignore(n+".AssociatePublicIpAddress", n+".DeleteOnTermination", n+".Description", n+".DeviceIndex", n+".NetworkCardIndex",
-		n+".ConnectionTrackingSpecification", n+".Ipv4PrefixCount")
-	groups, subnetID := f.list(n+".SecurityGroupId"), f.str(n+".SubnetId")
-	if first {
-		d.securityGroups, d.subnetID = append(d.securityGroups, groups...), subnetID
-	}
-	switch kind := f.str(n + ".InterfaceType"); kind {
-	case "", "interface":
-	case "efa", "efa-only":
-		d.efaInterfaces++
-	default:
-		f.reject(n+".InterfaceType", kind)
 	}
 }
 

@@ -69,10 +69,11 @@ type networkInfo struct {
 }
 
 type networkCard struct {
-	Index         int    `xml:"networkCardIndex"`
-	Performance   string `xml:"networkPerformance,omitempty"`
-	MaxInterfaces int64  `xml:"maximumNetworkInterfaces"`
-	BaselineGbps  string `xml:"baselineBandwidthInGbps,omitempty"`
+	Index         int      `xml:"networkCardIndex"`
+	Performance   string   `xml:"networkPerformance,omitempty"`
+	MaxInterfaces int64    `xml:"maximumNetworkInterfaces"`
+	Kinds         []string `xml:"interfaceTypeSet>item"`
+	BaselineGbps  string   `xml:"baselineBandwidthInGbps,omitempty"`
 }
 
 type efaInfo struct {
@@ -233,17 +234,29 @@ func describeNetwork(t *catalog.Type) networkInfo {
 	if t.NetworkMbps > 0 {
 		performance = thousandths(t.NetworkMbps) + " Gigabit"
 	}
+	cards := max(t.NetworkCards, 1)
 	n := networkInfo{
-		Performance: performance, MaxInterfaces: t.DefaultENIs, MaxCards: 1, IPv4PerENI: t.IPv4PerENI,
+		Performance: performance, MaxInterfaces: cards * t.DefaultENIs, MaxCards: int(cards), IPv4PerENI: t.IPv4PerENI,
 		EncryptedPath: t.EncryptionInTransit,
-		Cards: []networkCard{{
-			Performance: performance, MaxInterfaces: t.DefaultENIs, BaselineGbps: thousandths(t.NetworkMbps),
-		}},
+	}
+	for c := range cards { // each could have all, and together they have what is said above
+		card := networkCard{
+			Index: int(c), Performance: performance, MaxInterfaces: t.DefaultENIs, Kinds: one("interface"), BaselineGbps: thousandths(t.NetworkMbps),
+		}
+		if takesEFA(t, c) {
+			card.Kinds = append(card.Kinds, "efa", "efa-only")
+		}
+		n.Cards = append(n.Cards, card)
 	}
 	if t.EFAInterfaces > 0 {
 		n.EFASupported, n.EFA = true, &efaInfo{Max: t.EFAInterfaces}
 	}
 	return n
+}
+
+// takesEFA says that a network card of the type takes an elastic fabric adapter.
+func takesEFA(t *catalog.Type, card int64) bool {
+	return t.EFAInterfaces > 0 && card >= t.EFAFirstCard && card < max(t.NetworkCards, 1)
 }
 
 // describeChips shows accelerators as EC2 does: Inferentia in its older and its newer form, Trainium in the newer alone, and

@@ -180,7 +180,7 @@ func wantJoined() *catalog.Catalog {
 		Types: []catalog.Type{
 			{
 				Name: "c5.large", Arch: "amd64", Hypervisor: "nitro", VCPU: 2, MemoryMiB: 4096, DefaultENIs: 3, IPv4PerENI: 10,
-				NetworkMbps: 750, EBSMbps: 4750, EFAInterfaces: 2, BranchENIs: 9, TrunkingSupported: true,
+				NetworkMbps: 750, EBSMbps: 4750, NetworkCards: 2, EFAInterfaces: 2, BranchENIs: 9, TrunkingSupported: true,
 				EncryptionInTransit: true, LocalNVMeGB: 50, CPUManufacturer: "intel", ClockMHz: 3400, BurstablePerformance: true,
 				GPUs:         []catalog.GPU{{Name: "L4", Manufacturer: "nvidia", Count: 1, MemoryMiB: 22}},
 				SupportsSpot: true, SupportsOnDemand: true, Zones: []string{"r1a", "r1b"}, OnDemandMicroUSD: 85_000,

@@ -96,6 +96,17 @@ func makeType(name string, r record) (catalog.Type, error) {
 			t.DefaultENIs = card.MaximumNetworkInterfaces
 		}
 	}
+	if n := len(r.NetworkInfo.NetworkCards); n > 1 {
+		t.NetworkCards = int64(n)
+	}
+	if t.EFAInterfaces > 0 {
+		for _, card := range r.NetworkInfo.NetworkCards {
+			if slices.Contains(card.InterfaceTypes, "efa") {
+				t.EFAFirstCard = card.NetworkCardIndex
+				break
+			}
+		}
+	}
 	if r.EbsInfo.EbsOptimizedSupport == "default" {
 		t.EBSMbps = r.EbsInfo.EbsOptimizedInfo.MaximumBandwidthInMbps
 	}

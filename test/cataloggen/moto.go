@@ -51,6 +51,7 @@ type record struct {
 		NetworkCards                 []struct {
 			NetworkCardIndex         int64
 			MaximumNetworkInterfaces int64
+			InterfaceTypes           []string
 		}
 	}
 	EbsInfo struct {

@@ -181,6 +181,30 @@ func TestInstancesGoIntoTheSubnetWithTheMostFreeAddresses(t *testing.T) {
 	}
 }
 
+func TestAdaptersAreAttachedToEachNetworkCard(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
+	for name, want := range map[model.TypeName]int64{"p5.48xlarge": 32, "p6-b300.48xlarge": 16, "i7ie.48xlarge": 1, "g5.48xlarge": 1} {
+		var kubelets boots
+		w, _ := openWorldWith(t, func(c *awssim.Config) { c.Kubelet = &kubelets })
+		class, err := w.Classes.Resolve(t.Context(), w.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Cloud.Launch(t.Context(), cloud.Request{
+			Claim: "default-1", Token: "t", NodePool: "default", Class: class, Spec: w.Spec, EFA: true, MaxPods: map[model.TypeName]int64{name: 110},
+			Offerings: []model.RankedOffering{{InstanceType: name, Zone: "us-east-1a", CapacityType: model.OnDemand}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Advance(time.Minute)
+		if got, ok := kubelets.last(); !ok || got.Capacity.Devices["vpc.amazonaws.com/efa"] != want {
+			t.Errorf("%s has %v, want %d adapters", name, got.Capacity.Devices, want)
+		}
+	}
+}
+
 func openWorld(t *testing.T) cloudtest.World {
 	w, _ := openWorldWith(t, func(*awssim.Config) {})
 	return w

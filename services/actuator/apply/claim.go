@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/store"
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -260,7 +261,7 @@ func (v *verifier) newClaim(w model.NodeClaim, pool cluster.Pool, class Class, o
 		Requirements: w.Requirements, Offerings: offerings, Requests: w.Requests, Pods: w.Pods,
 		Labels: claimLabels(w, pool), Annotations: annotations(w, pool), Taints: pool.Taints, StartupTaints: pool.StartupTaints,
 		PoolHash: pool.Hash, ClassHash: class.Hash,
-		Capacity: shape.Capacity, Allocatable: shape.Allocatable,
+		Capacity: instancetype.Attached(shape.Capacity, w.Requests), Allocatable: instancetype.Attached(shape.Allocatable, w.Requests),
 		CreateTime: v.state.Now, StateTime: v.state.Now, TerminationGracePeriod: pool.TerminationGracePeriod,
 		PlanID: v.plan.ID, Replaces: w.Disruption, Traceparent: v.plan.Traceparent,
 	}

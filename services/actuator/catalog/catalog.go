@@ -109,8 +109,11 @@ type Type struct {
 	NetworkMbps int64 `json:"networkMbps,omitempty"`
 	// EBSMbps is the maximum EBS bandwidth; zero means unknown.
 	EBSMbps int64 `json:"ebsMbps,omitempty"`
-	// EFAInterfaces is how many elastic fabric adapters the type takes.
+	// NetworkCards is how many network cards the type has; zero means one.
+	NetworkCards int64 `json:"networkCards,omitempty"`
+	// EFAInterfaces is how many elastic fabric adapters the type takes: one on each network card from EFAFirstCard on.
 	EFAInterfaces int64 `json:"efaInterfaces,omitempty"`
+	EFAFirstCard  int64 `json:"efaFirstCard,omitempty"`
 	// BranchENIs is how many interfaces for single pods a trunk carries; only with TrunkingSupported.
 	BranchENIs          int64 `json:"branchENIs,omitempty"`
 	TrunkingSupported   bool  `json:"trunking,omitempty"`

@@ -112,7 +112,9 @@ func (t *Type) validateNumbers() error {
 		{"ipv4PerENI", t.IPv4PerENI, 1, maxNetwork},
 		{"networkMbps", t.NetworkMbps, 0, maxMbps},
 		{"ebsMbps", t.EBSMbps, 0, maxMbps},
+		{"networkCards", t.NetworkCards, 0, maxNetwork},
 		{"efaInterfaces", t.EFAInterfaces, 0, maxNetwork},
+		{"efaFirstCard", t.EFAFirstCard, 0, maxNetwork},
 		{"branchENIs", t.BranchENIs, 0, maxNetwork},
 		{"localNVMeGB", t.LocalNVMeGB, 0, maxDiskGB},
 		{"clockMHz", t.ClockMHz, 0, maxCount},
@@ -123,6 +125,9 @@ func (t *Type) validateNumbers() error {
 		if n.value < n.min || n.value > n.max {
 			return fmt.Errorf("field %q: %d: want %d to %d", n.field, n.value, n.min, n.max)
 		}
+	}
+	if cards := max(t.NetworkCards, 1); t.EFAInterfaces > 0 && t.EFAFirstCard+t.EFAInterfaces > cards {
+		return fmt.Errorf(`field "efaInterfaces": %d from card %d on, of %d cards: want one on each`, t.EFAInterfaces, t.EFAFirstCard, cards)
 	}
 	if t.BranchENIs > 0 && !t.TrunkingSupported {
 		return fmt.Errorf(`field "branchENIs": %d without trunking: want 0`, t.BranchENIs)

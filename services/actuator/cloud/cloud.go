@@ -85,6 +85,8 @@ type Request struct {
 	// Labels and Taints are what the kubelet registers the node with.
 	Labels model.Labels
 	Taints []model.Taint
+	// EFA attaches an elastic fabric adapter to each network card of the type that takes one.
+	EFA bool
 	// Shape, by instance type, is what the kubelet is configured to reserve and the pod limit it is given.
 	MaxPods map[model.TypeName]int64
 }

@@ -47,6 +47,17 @@ const (
 	Pods             = "pods"
 )
 
+// EFA is the resource of elastic fabric adapters, which a node has only where its launch attached them.
+const EFA = "vpc.amazonaws.com/efa"
+
+// Attached is what of a type's resources a node has that is launched for the requests: adapters only where they are asked for.
+func Attached(has, requests model.Amounts) model.Amounts {
+	if requests.Value(EFA) > 0 {
+		return has
+	}
+	return slices.DeleteFunc(slices.Clone(has), func(a model.Amount) bool { return a.Resource == EFA })
+}
+
 // Settings is the part of a node class and of the actuator's configuration that changes what nodes offer. The zero
 // value is a plain AL2023 class.
 type Settings struct {

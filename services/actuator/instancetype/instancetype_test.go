@@ -52,6 +52,16 @@ func figuresOf(s instancetype.Shape) figures {
 	}
 }
 
+func TestAdaptersCountOnlyWhereTheyAreAskedFor(t *testing.T) {
+	has := model.Amounts{{Resource: "cpu", Value: 4000}, {Resource: instancetype.EFA, Value: 4}}
+	if got := instancetype.Attached(has, model.Amounts{{Resource: instancetype.EFA, Value: 1}}); len(got) != 2 {
+		t.Errorf("%v, want all", got)
+	}
+	if got := instancetype.Attached(has, nil); len(got) != 1 || len(has) != 2 || got.Value(instancetype.EFA) != 0 {
+		t.Errorf("%v, want no adapters; and the type's own list as it was: %v", got, has)
+	}
+}
+
 func TestResolveMatchesReferenceFigures(t *testing.T) {
 	t.Parallel()
 	// Computed independently of this package from the published formulas.

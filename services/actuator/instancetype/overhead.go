@@ -39,7 +39,7 @@ func (r resolved) capacity(t catalog.Type) map[string]int64 {
 	if r.family.windowsBuild != "" {
 		add("vpc.amazonaws.com/PrivateIPv4Address", t.IPv4PerENI-1)
 	}
-	add("vpc.amazonaws.com/efa", t.EFAInterfaces)
+	add(EFA, t.EFAInterfaces)
 	add("nvidia.com/gpu", devices(t.GPUs, "nvidia"))
 	add("amd.com/gpu", devices(t.GPUs, "amd"))
 	add("habana.ai/gaudi", devices(t.GPUs, "habana"))

@@ -39,6 +39,8 @@ type Config struct {
 	Endpoint string
 	// API says how nodes reach the API server; what is empty is asked of EKS.
 	API userdata.APIServer
+	// Known has what EC2 does not tell of instance types: the interfaces of single pods.
+	Known *catalog.Catalog
 	// Log gets one line per thing made or deleted in AWS.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
@@ -58,6 +60,7 @@ type Adapter struct {
 	iam     *iam.Client
 	pricing *pricing.Client // nil where the partition has no price list
 
+	known     *catalog.Catalog
 	addresses *subnets.Book
 
 	mu        sync.Mutex // guards types and templates
@@ -109,7 +112,7 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 		return nil, err
 	}
 	a := &Adapter{
-		cluster: c.Cluster, region: conf.Region, api: c.API, log: c.Log, now: c.Now,
+		cluster: c.Cluster, region: conf.Region, api: c.API, log: c.Log, now: c.Now, known: c.Known,
 		ec2: sdk.NewFromConfig(conf), ssm: ssm.NewFromConfig(conf), iam: iam.NewFromConfig(conf),
 		pricing:   priceList(conf, c.Endpoint),
 		templates: make(map[string]time.Time),
@@ -122,6 +125,9 @@ func New(ctx context.Context, c Config) (*Adapter, error) {
 	}
 	if a.now == nil {
 		a.now = time.Now
+	}
+	if a.known == nil {
+		a.known = &catalog.Catalog{}
 	}
 	a.addresses = subnets.New(a.now)
 	a.profiles = profiles.New(profiles.Config{
@@ -149,7 +155,7 @@ func priceList(conf aws.Config, endpoint string) *pricing.Client {
 // discover completes what the configuration says about the API server.
 func (a *Adapter) discover(ctx context.Context, client *eks.Client) error {
 	if a.api.Endpoint != "" && a.api.CABase64 != "" && a.api.ServiceCIDR != "" && a.api.KubernetesVersion != "" {
-		return nil
+		return a.api.Check()
 	}
 	out, err := client.DescribeCluster(ctx, &eks.DescribeClusterInput{Name: &a.cluster})
 	if isNotFound(err) {

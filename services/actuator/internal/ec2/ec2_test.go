@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -248,6 +249,58 @@ func TestAFleetIsNoLargerThanEC2Takes(t *testing.T) {
 	}
 	if len(groups) != 50 || overrides != 300 || last != 349 { // ten of sixty pod limits are left out
 		t.Errorf("%d templates, %d overrides up to rank %d; want 50, 300, 349", len(groups), overrides, last)
+	}
+}
+
+func TestEachCardThatTakesOneGetsAnAdapter(t *testing.T) {
+	tests := map[string]struct {
+		adapters efa
+		publicIP *bool
+		want     string
+	}{
+		"none":                              {efa{}, aws.Bool(true), "0/0 public"},
+		"one":                               {efa{count: 1}, aws.Bool(false), "0/0 efa private"},
+		"four cards":                        {efa{count: 4}, aws.Bool(false), "0/0 efa, 1/1 efa, 2/1 efa, 3/1 efa"},
+		"the first card takes none":         {efa{first: 1, count: 2}, nil, "0/0, 1/1 efa, 2/1 efa"},
+		"no public address beside adapters": {efa{count: 2}, aws.Bool(true), "refused"},
+	}
+	for name, tt := range tests {
+		all, err := networkInterfaces(tt.adapters, []string{"sg-1"}, tt.publicIP)
+		var got []string
+		for _, i := range all {
+			text := fmt.Sprintf("%d/%d", aws.ToInt32(i.NetworkCardIndex), *i.DeviceIndex)
+			if i.InterfaceType != nil {
+				text += " " + *i.InterfaceType
+			}
+			if p := i.AssociatePublicIpAddress; p != nil {
+				text += map[bool]string{true: " public", false: " private"}[*p]
+			}
+			if !slices.Equal(i.Groups, []string{"sg-1"}) {
+				text += " without groups"
+			}
+			got = append(got, text)
+		}
+		if errors.Is(err, cloud.ErrInvalid) {
+			got = []string{"refused"}
+		}
+		if s := strings.Join(got, ", "); s != tt.want {
+			t.Errorf("%s: %s, want %s", name, s, tt.want)
+		}
+	}
+}
+
+func TestTypesWithOtherCardsNeedOtherTemplates(t *testing.T) {
+	r := cloud.Request{
+		EFA: true, Class: cloud.Class{Subnets: []cloud.Subnet{{ID: "subnet-1", Zone: "a"}}, Images: []cloud.Image{{ID: "ami-x"}}},
+		Offerings: []model.RankedOffering{{InstanceType: "p4d.24xlarge", Zone: "a"}, {InstanceType: "p4de.24xlarge", Zone: "a"}, {InstanceType: "p5.48xlarge", Zone: "a"}},
+	}
+	types := map[string]catalog.Type{"p4d.24xlarge": {EFAInterfaces: 4}, "p4de.24xlarge": {EFAInterfaces: 4}, "p5.48xlarge": {EFAInterfaces: 32}}
+	for _, ask := range []bool{true, false} {
+		r.EFA = ask
+		groups, err := group(r, types, first(r.Class.Subnets))
+		if want := map[bool]int{true: 2, false: 1}[ask]; err != nil || len(groups) != want {
+			t.Errorf("%d templates, %v; want %d", len(groups), err, want)
+		}
 	}
 }
 

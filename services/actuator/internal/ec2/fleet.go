@@ -17,10 +17,11 @@ import (
 	"github.com/kerf-dev/kerf/services/core/require"
 )
 
-// templateGroup is the offerings that one launch template serves: they share an image and a pod limit.
+// templateGroup is the offerings that one launch template serves: they share an image, a pod limit and network interfaces.
 type templateGroup struct {
 	image    cloud.Image
 	maxPods  int64 // 0: the kubelet's own
+	efa      efa
 	ranked   []ranked
 	template string // the launch template's name, once it is there
 }
@@ -60,14 +61,18 @@ func group(r cloud.Request, byName map[string]catalog.Type, subnetIn func(zone s
 		if !ok {
 			continue
 		}
+		var adapters efa
+		if r.EFA {
+			adapters = efa{first: t.EFAFirstCard, count: t.EFAInterfaces}
+		}
 		i := slices.IndexFunc(groups, func(g templateGroup) bool {
-			return g.image.ID == image.ID && g.maxPods == r.MaxPods[o.InstanceType]
+			return g.image.ID == image.ID && g.maxPods == r.MaxPods[o.InstanceType] && g.efa == adapters
 		})
 		if i < 0 && len(groups) == maxTemplates {
 			continue
 		}
 		if i < 0 {
-			groups = append(groups, templateGroup{image: image, maxPods: r.MaxPods[o.InstanceType]})
+			groups = append(groups, templateGroup{image: image, maxPods: r.MaxPods[o.InstanceType], efa: adapters})
 			i = len(groups) - 1
 		}
 		overrides++

@@ -40,6 +40,9 @@ func (a *Adapter) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
 				continue
 			}
 			t.Zones = zones[t.Name]
+			if known, ok := a.known.Type(t.Name); ok { // EC2 does not tell
+				t.TrunkingSupported, t.BranchENIs = known.TrunkingSupported, known.BranchENIs
+			}
 			out = append(out, t)
 		}
 	}
@@ -138,8 +141,18 @@ func network(t *catalog.Type, n *types.NetworkInfo) {
 		}
 	}
 	t.NetworkMbps = bandwidth(n)
-	if n.EfaInfo != nil {
-		t.EFAInterfaces = int64(aws.ToInt32(n.EfaInfo.MaximumEfaInterfaces))
+	if len(n.NetworkCards) > 1 {
+		t.NetworkCards = int64(len(n.NetworkCards))
+	}
+	if n.EfaInfo == nil {
+		return
+	}
+	t.EFAInterfaces = int64(aws.ToInt32(n.EfaInfo.MaximumEfaInterfaces))
+	takes := func(c types.NetworkCardInfo) bool {
+		return slices.Contains(c.InterfaceTypes, types.NetworkCardInterfaceTypeEfa)
+	}
+	if i := slices.IndexFunc(n.NetworkCards, takes); i >= 0 {
+		t.EFAFirstCard = int64(aws.ToInt32(n.NetworkCards[i].NetworkCardIndex))
 	}
 }
 

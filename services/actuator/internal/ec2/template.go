@@ -76,6 +76,10 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 		groups = append(groups, s.ID)
 	}
 	slices.Sort(groups)
+	interfaces, err := networkInterfaces(g.efa, groups, r.Spec.AssociatePublicIP)
+	if err != nil {
+		return nil, err
+	}
 	m := r.Spec.Metadata
 	return &types.RequestLaunchTemplateData{
 		ImageId:             aws.String(g.image.ID),
@@ -92,9 +96,7 @@ func (a *Adapter) templateData(r cloud.Request, g templateGroup) (*types.Request
 			// Tag keys hold slashes; an account whose default is "enabled" would refuse them.
 			InstanceMetadataTags: types.LaunchTemplateInstanceMetadataTagsStateDisabled,
 		},
-		NetworkInterfaces: []types.LaunchTemplateInstanceNetworkInterfaceSpecificationRequest{{
-			DeviceIndex: aws.Int32(0), Groups: groups, AssociatePublicIpAddress: r.Spec.AssociatePublicIP,
-		}},
+		NetworkInterfaces: interfaces,
 	}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/apply"
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/disruption"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/market"
@@ -163,7 +164,7 @@ func (s *claims) record(c *model.Claim, i cloud.Instance) lifecycle.Instance {
 	}
 	if class := s.classes.Get(c.NodeClass); class != nil {
 		shape := class.Shapes()[i.InstanceType]
-		r.Capacity, r.Allocatable = shape.Capacity, shape.Allocatable
+		r.Capacity, r.Allocatable = instancetype.Attached(shape.Capacity, c.Requests), instancetype.Attached(shape.Allocatable, c.Requests)
 		for _, x := range shape.Labels {
 			values[x.Key] = x.Value
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kerf-dev/kerf/services/actuator/cloud"
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/instancetype"
 	"github.com/kerf-dev/kerf/services/actuator/internal/agenda"
 	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
@@ -103,7 +104,7 @@ func launchKey(c model.Claim) string { return fmt.Sprintf("launch/%d/%s", c.Atte
 func (x *effects) request(c model.Claim, class *market.Class) cloud.Request {
 	r := cloud.Request{
 		Claim: c.ID, Token: x.token(c), NodePool: c.NodePool, Class: class.Resolved(), Spec: class.Spec,
-		MaxPods: map[model.TypeName]int64{},
+		MaxPods: map[model.TypeName]int64{}, EFA: c.Requests.Value(instancetype.EFA) > 0,
 	}
 	first := c.Offerings[0].CapacityType
 	for _, o := range c.Offerings {

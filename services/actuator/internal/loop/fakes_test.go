@@ -217,6 +217,7 @@ func smallCatalog(t *testing.T) *catalog.Catalog {
 	c.Types = slices.DeleteFunc(c.Types, func(x catalog.Type) bool {
 		return x.Name != "c5.large" && x.Name != "m5.large" && x.Name != "m5.xlarge"
 	})
+	c.Types[2].EFAInterfaces = 1 // as larger types have
 	return c
 }
 

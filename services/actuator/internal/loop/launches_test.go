@@ -30,3 +30,23 @@ func TestWhatEC2HadNoneOfIsRememberedOfALaunchThatCameToSomething(t *testing.T) 
 		}
 	})
 }
+
+func TestAdaptersAreAttachedToTheNodesOfPodsThatAskForThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		ask := nodeClaim("ask", "m5.xlarge")
+		ask.Requests = model.Amounts{{Resource: "vpc.amazonaws.com/efa", Value: 1}}
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("other", "m5.xlarge"), ask}})
+		for id, want := range map[model.ClaimID]int64{"ask": 1, "other": 0} {
+			r.reaches(id, model.ClaimLaunched)
+			c := r.claim(id)
+			if c.Capacity.Value("vpc.amazonaws.com/efa") != want || c.Allocatable.Value("vpc.amazonaws.com/efa") != want || c.Allocatable.Value("cpu") == 0 {
+				t.Errorf("%s counts on %v", id, c.Allocatable)
+			}
+			if got := r.kube.launch[id].EFA; got != (want > 0) {
+				t.Errorf("%s is launched with adapters: %v", id, got)
+			}
+		}
+	})
+}

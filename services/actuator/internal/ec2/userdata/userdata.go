@@ -110,7 +110,7 @@ type APIServer struct {
 	KubernetesVersion string
 }
 
-// Check names what is missing.
+// Check names what is missing, or what no node could be launched for.
 func (s APIServer) Check() error {
 	for field, value := range map[string]string{
 		"endpoint": s.Endpoint, "ca": s.CABase64, "service_cidr": s.ServiceCIDR, "kubernetes_version": s.KubernetesVersion,
@@ -118,6 +118,10 @@ func (s APIServer) Check() error {
 		if value == "" {
 			return fmt.Errorf("API server: %s is neither configured nor known to EKS; set aws.api.%s", field, field)
 		}
+	}
+	// Nodes of such a cluster need addresses of their own for IPv6; without, they never join.
+	if p, err := netip.ParsePrefix(s.ServiceCIDR); err == nil && p.Addr().Is6() {
+		return fmt.Errorf("API server: the services of the cluster have IPv6 addresses (%s); this version of Kerf launches IPv4 nodes alone", s.ServiceCIDR)
 	}
 	return nil
 }

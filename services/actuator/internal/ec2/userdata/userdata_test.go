@@ -243,3 +243,15 @@ func TestUserDataMayFillTheLimit(t *testing.T) {
 		t.Errorf("%d bytes, want %d", len(got), maxBytes)
 	}
 }
+
+func TestClustersOfIPv6AreRefused(t *testing.T) {
+	api := boot().API
+	api.KubernetesVersion = "1.37"
+	if err := api.Check(); err != nil {
+		t.Error(err)
+	}
+	api.ServiceCIDR = "fd30:1c53:5f8a::/108"
+	if err := api.Check(); err == nil || !strings.Contains(err.Error(), "IPv6") {
+		t.Errorf("error %v, want one that names IPv6", err)
+	}
+}
