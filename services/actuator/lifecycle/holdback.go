@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
@@ -18,11 +19,11 @@ const (
 // heldBack lists pods of an interrupted node that should wait a little: a claim for them is on its way, or a plan has not
 // been made yet. No pod waits past the time that the evictions need: the pod's own grace and a slack, or half of what the
 // notice leaves, whichever ends earlier. It says when the answer changes by itself, zero for never.
-func heldBack(c model.Claim, n cluster.Node, claims iter.Seq[*model.Claim], now time.Time) (map[string]bool, time.Time) {
+func heldBack(c model.Claim, n cluster.Node, places func() *Places, now time.Time) (map[string]bool, time.Time) {
 	if c.State != model.ClaimDraining || c.DisruptionReason != model.ReasonInterrupted || c.DrainDeadline.IsZero() {
 		return nil, time.Time{}
 	}
-	coming, ready := placesOf(c.ID, claims)
+	all := places()
 	half := c.StateTime.Add(c.DrainDeadline.Sub(c.StateTime) / 2)
 	planned := c.StateTime.Add(planWindow)
 	held := map[string]bool{}
@@ -30,10 +31,11 @@ func heldBack(c model.Claim, n cluster.Node, claims iter.Seq[*model.Claim], now 
 	for _, p := range n.Pods {
 		name := p.Namespace + "/" + p.Name
 		until := earlier(half, c.DrainDeadline.Add(-p.GracePeriod-evictSlack))
-		if !coming[model.PodID(name)] {
+		coming := all.coming[model.PodID(name)]
+		if !coming {
 			until = earlier(until, planned)
 		}
-		if now.Before(until) && (coming[model.PodID(name)] || !ready[model.PodID(name)]) {
+		if now.Before(until) && (coming || !all.readyBeside(c.ID, model.PodID(name))) {
 			held[name] = true
 			wake = earlier(wake, until)
 		}
@@ -41,14 +43,30 @@ func heldBack(c model.Claim, n cluster.Node, claims iter.Seq[*model.Claim], now 
 	return held, wake
 }
 
-// placesOf says for which pods a claim is on its way, and for which another than the given one is ready.
-func placesOf(id model.ClaimID, claims iter.Seq[*model.Claim]) (coming, ready map[model.PodID]bool) {
-	coming, ready = map[model.PodID]bool{}, map[model.PodID]bool{}
-	for other := range claims {
-		for _, p := range other.Pods {
-			coming[p] = coming[p] || other.State.InFlight()
-			ready[p] = ready[p] || (other.State == model.ClaimInitialized && other.ID != id)
+// Places says for which pods a claim is on its way, and which claims are ready for a pod. It is made of all claims, so once for
+// all nodes that are interrupted together.
+type Places struct {
+	coming map[model.PodID]bool
+	ready  map[model.PodID][]model.ClaimID
+}
+
+// NewPlaces looks at all claims.
+func NewPlaces(claims iter.Seq[*model.Claim]) *Places {
+	out := &Places{coming: map[model.PodID]bool{}, ready: map[model.PodID][]model.ClaimID{}}
+	for c := range claims {
+		for _, p := range c.Pods {
+			switch {
+			case c.State.InFlight():
+				out.coming[p] = true
+			case c.State == model.ClaimInitialized:
+				out.ready[p] = append(out.ready[p], c.ID)
+			}
 		}
 	}
-	return coming, ready
+	return out
+}
+
+// readyBeside says that another claim than the given one is ready for the pod.
+func (x *Places) readyBeside(id model.ClaimID, p model.PodID) bool {
+	return slices.ContainsFunc(x.ready[p], func(other model.ClaimID) bool { return other != id })
 }

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -41,8 +40,8 @@ type Seen struct {
 	Notices []*model.Notice
 	// Blocked are pods whose last eviction was refused, with the words.
 	Blocked map[string]string
-	// Claims are all claims, for the pods of an interrupted node.
-	Claims iter.Seq[*model.Claim]
+	// Places are those of all claims, for the pods of an interrupted node; it is called for such nodes only.
+	Places func() *Places
 	// InitializationTimeout is how long the node may take to become Initialized.
 	InitializationTimeout time.Duration
 	// LaunchBy is when a launch is given up; zero for LaunchTimeout after it began.
@@ -92,7 +91,7 @@ func observations(c model.Claim, s Seen, now time.Time) ([]Event, time.Time) {
 	case s.Node != nil:
 		e := Event{Kind: EventNodeSeen, Node: *s.Node, Blocked: s.Blocked}
 		var release time.Time
-		e.Held, release = heldBack(c, *s.Node, s.Claims, now)
+		e.Held, release = heldBack(c, *s.Node, s.Places, now)
 		wake = earlier(wake, release)
 		events = append(events, e)
 	case !s.NodeMissing.IsZero():

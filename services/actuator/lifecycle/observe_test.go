@@ -66,7 +66,7 @@ func TestObservations(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&claim)
 			}
-			c.seen.Claims = maps.Values(map[model.ClaimID]*model.Claim{})
+			c.seen.Places = func() *Places { return &Places{} }
 			c.seen.Record = func(i cloud.Instance) Instance { return Instance{ID: i.ID} }
 			var got []string
 			events, _ := observations(claim, c.seen, at(1))
@@ -130,14 +130,38 @@ func TestPodsOfAnInterruptedNodeAreHeldBack(t *testing.T) {
 			claim := inState(model.ClaimDraining)
 			claim.DisruptionReason, claim.DrainDeadline = c.reason, at(2)
 			node := cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: "p", GracePeriod: c.grace}}}
-			all := claims(c.claims)
-			held, wake := heldBack(claim, node, maps.Values(all), at(0))
+			places := func() *Places { return NewPlaces(maps.Values(claims(c.claims))) }
+			held, wake := heldBack(claim, node, places, at(0))
 			if held["d/p"] != (c.until > 0) || (c.until > 0 && !wake.Equal(at(c.until))) {
 				t.Fatalf("held %v until %s, want minute %v", slices.Sorted(maps.Keys(held)), wake, c.until)
 			}
-			if held, _ = heldBack(claim, node, maps.Values(all), at(max(c.until, .1))); len(held) > 0 {
+			if held, _ = heldBack(claim, node, places, at(max(c.until, .1))); len(held) > 0 {
 				t.Errorf("%v are still held", held)
 			}
 		})
+	}
+}
+
+// TestAllClaimsAreLookedAtOnceForAllInterruptedNodes holds back the pods of a thousand nodes by one look at all claims.
+func TestAllClaimsAreLookedAtOnceForAllInterruptedNodes(t *testing.T) {
+	looks := 0
+	places := NewPlaces(func(yield func(*model.Claim) bool) {
+		looks++
+		for i := range 1000 {
+			if !yield(&model.Claim{ID: model.ClaimID(fmt.Sprint("new-", i)), State: model.ClaimLaunched, Pods: []model.PodID{model.PodID(fmt.Sprint("d/p", i))}}) {
+				return
+			}
+		}
+	})
+	for i := range 1000 {
+		claim := inState(model.ClaimDraining)
+		claim.DisruptionReason, claim.DrainDeadline = model.ReasonInterrupted, at(2)
+		node := cluster.Node{Pods: []cluster.Pod{{Namespace: "d", Name: fmt.Sprint("p", i)}}}
+		if held, _ := heldBack(claim, node, func() *Places { return places }, at(0.5)); len(held) != 1 {
+			t.Fatalf("node %d: %v held, want its pod, which a claim is on its way for", i, held)
+		}
+	}
+	if looks != 1 {
+		t.Errorf("%d looks at all claims", looks)
 	}
 }

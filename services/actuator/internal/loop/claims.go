@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kerf-dev/kerf/services/actuator/apply"
@@ -46,6 +47,8 @@ type claims struct {
 	// present are the classes, and notices those that have a claim, by it: made for all claims, the latter once in a pass.
 	present map[model.NodeClassName]*apply.Class
 	notices map[model.ClaimID][]*model.Notice
+	// places are those of all claims, made once in a pass if it is asked for them.
+	places func() *lifecycle.Places
 	// ready says that everything was asked for once: before, that a claim has not drifted proves nothing.
 	ready bool
 }
@@ -84,6 +87,7 @@ func (s *claims) begin(ready bool) []*model.Claim {
 	for _, list := range s.notices {
 		slices.SortFunc(list, func(a, b *model.Notice) int { return cmp.Compare(a.ID, b.ID) })
 	}
+	s.places = sync.OnceValue(func() *lifecycle.Places { return lifecycle.NewPlaces(maps.Values(s.registry.Claims)) })
 	return s.due()
 }
 
@@ -113,7 +117,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	seen := lifecycle.Seen{
 		Listed: s.instances.AskedAt(c.ID), Instances: s.instances.Of(c.ID), Record: func(i cloud.Instance) lifecycle.Instance { return s.record(c, i) },
 		Node: s.cluster.Node(c), Deleted: s.cluster.Deleted(c.ID), Notices: s.notices[c.ID], Blocked: s.refused,
-		Claims: maps.Values(s.registry.Claims), InitializationTimeout: s.initializationTimeout,
+		Places: s.places, InitializationTimeout: s.initializationTimeout,
 	}
 	seen.NodeMissing, seen.MustStay = s.cluster.Missing(c)
 	if c.Disruption != "" {
