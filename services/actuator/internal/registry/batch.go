@@ -9,6 +9,9 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
+// unclaimed is how long a notice waits for a launch to tell whose its instance is. Most are of instances that are not Kerf's.
+const unclaimed = 10 * time.Minute
+
 // Outdated are the records that are not needed any more: what is long over, and shortages that have ended. A claim is
 // forgotten only once its Kubernetes object is, or that would never be removed. History is how long ended claims are
 // remembered.
@@ -22,11 +25,11 @@ func (r *Registry) Outdated(objects []model.ClaimID, history time.Duration) stor
 		}
 	}
 	for id, n := range r.Notices {
-		lasts := n.EventTime
-		if n.Claim != "" { // what is scheduled is announced weeks before
-			lasts = latest(n.EventTime, n.StartTime)
+		past := over(latest(n.EventTime, n.StartTime)) // what is scheduled is announced weeks before
+		if n.Claim == "" {
+			past = now.Sub(n.EventTime) >= unclaimed
 		}
-		if c := r.Claims[n.Claim]; over(lasts) || (n.Claim != "" && (c == nil || c.State.Ended())) {
+		if c := r.Claims[n.Claim]; past || (n.Claim != "" && (c == nil || c.State.Ended())) {
 			b.DeleteNotices = append(b.DeleteNotices, id)
 		}
 	}

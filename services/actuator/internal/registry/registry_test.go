@@ -111,13 +111,14 @@ func TestOutdatedRecords(t *testing.T) {
 	}
 	r.Notices = map[string]*model.Notice{
 		"of-runs": {Claim: "runs", EventTime: now}, "of-old": {Claim: "old", EventTime: now}, "unknown": {EventTime: now},
-		"unknown-old": {EventTime: old},
-		"to-come":     {Claim: "runs", EventTime: old, StartTime: now.Add(24 * time.Hour)}, "of-another": {EventTime: old, StartTime: now.Add(24 * time.Hour)},
+		"unknown-old":   {EventTime: old},
+		"unknown-still": {EventTime: now.Add(-unclaimed)},
+		"to-come":       {Claim: "runs", EventTime: old, StartTime: now.Add(24 * time.Hour)}, "of-another": {EventTime: old, StartTime: now.Add(24 * time.Hour)},
 	}
 	over, lasts := model.Shortage{InstanceType: "a", Until: now}, model.Shortage{InstanceType: "b", Until: now.Add(time.Minute)}
 	r.Shortages = map[apply.OfferingKey]model.Shortage{shortageKey(over): over, shortageKey(lasts): lasts}
 	want := store.Batch{
-		DeleteClaims: []model.ClaimID{"old"}, DeleteNotices: []string{"of-another", "of-old", "unknown-old"}, DeleteShortages: []model.Shortage{over},
+		DeleteClaims: []model.ClaimID{"old"}, DeleteNotices: []string{"of-another", "of-old", "unknown-old", "unknown-still"}, DeleteShortages: []model.Shortage{over},
 	}
 	if d := cmp.Diff(want, r.Outdated([]model.ClaimID{"shown"}, time.Hour)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
