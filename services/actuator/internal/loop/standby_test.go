@@ -19,34 +19,49 @@ type farAWS struct {
 	takes time.Duration
 }
 
+// wait waits, and no longer than the caller does.
+func (s farAWS) wait(ctx context.Context) {
+	select {
+	case <-time.After(s.takes):
+	case <-ctx.Done():
+	}
+}
+
 func (s farAWS) Instances(ctx context.Context, claims ...model.ClaimID) ([]cloud.Instance, error) {
-	time.Sleep(s.takes)
+	s.wait(ctx)
 	return s.Cloud.Instances(ctx, claims...)
 }
 
 func (s farAWS) Look(ctx context.Context, c cloud.ClassSpec) (cloud.Class, error) {
-	time.Sleep(s.takes)
+	s.wait(ctx)
 	return s.Classes.Look(ctx, c)
 }
 
 func (s farAWS) Resolve(ctx context.Context, c cloud.ClassSpec) (cloud.Class, error) {
-	time.Sleep(s.takes)
+	s.wait(ctx)
 	return s.Classes.Resolve(ctx, c)
 }
 
 func (s farAWS) InstanceTypes(ctx context.Context) ([]catalog.Type, error) {
-	time.Sleep(s.takes)
+	s.wait(ctx)
 	return s.Market.InstanceTypes(ctx)
 }
 
 func (s farAWS) SpotPrices(ctx context.Context) (map[cloud.TypeZone]int64, error) {
-	time.Sleep(s.takes)
+	s.wait(ctx)
 	return s.Market.SpotPrices(ctx)
 }
 
 // A candidate that has stood by knows what AWS sells and runs: it takes plans as soon as it leads, and what the leader before had
 // under way goes on once AWS was asked again.
 func TestAStandbyTakesPlansAsSoonAsItLeads(t *testing.T) {
+	for name, stopped := range map[string]bool{"the lease ends": false, "the leader is stopped": true} {
+		t.Run(name, func(t *testing.T) { testTakeover(t, stopped) })
+	}
+}
+
+func testTakeover(t *testing.T, stopped bool) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.cfg = func(c *Config) {
@@ -56,11 +71,14 @@ func TestAStandbyTakesPlansAsSoonAsItLeads(t *testing.T) {
 		r.start()
 		r.accepted(model.Plan{ID: "p1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
 		r.reaches("c1", model.ClaimInitialized)
-		stop := r.stop
+		stop, end := r.stop, r.store.Depose
+		if stopped {
+			end = r.crash.kill
+		}
 		r.start() // a second process, behind the first
 		defer stop()
 		time.Sleep(5 * time.Minute)
-		r.store.Depose()
+		end()
 		ended := time.Now()
 		r.accepted(model.Plan{ID: "p2", NodeClaims: []model.NodeClaim{nodeClaim("c2", "m5.large")}})
 		if took := time.Since(ended); took > time.Second {
