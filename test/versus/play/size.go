@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -172,6 +174,9 @@ func (s *Stage) countClaims(ctx context.Context) error {
 	claims, failed, token := 0, 0, ""
 	for {
 		page, err := s.Side.Stack.Actuator.ListClaims(ctx, &actuatorpb.ListClaimsRequest{IncludeEnded: true, PageSize: 1000, PageToken: token})
+		if status.Code(err) == codes.FailedPrecondition {
+			return nil // another actuator leads meanwhile
+		}
 		if err != nil {
 			return err
 		}
