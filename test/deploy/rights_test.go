@@ -27,13 +27,11 @@ func TestWhatEachServiceMayWrite(t *testing.T) {
 		harness.Planner: nil,
 		harness.Watcher: nil,
 		harness.Actuator: {
-			"create events", "patch events", "create events.k8s.io/events", "patch events.k8s.io/events",
+			"create events",
 			"update nodes", "patch nodes", "delete nodes", "delete pods", "patch pods", "create pods/binding", "create pods/eviction", "patch pods/status",
-			"update karpenter.k8s.aws/ec2nodeclasses", "patch karpenter.k8s.aws/ec2nodeclasses",
-			"update karpenter.k8s.aws/ec2nodeclasses/status", "patch karpenter.k8s.aws/ec2nodeclasses/status",
-			"create karpenter.sh/nodeclaims", "update karpenter.sh/nodeclaims", "patch karpenter.sh/nodeclaims", "delete karpenter.sh/nodeclaims",
-			"update karpenter.sh/nodeclaims/status", "patch karpenter.sh/nodeclaims/status",
-			"update karpenter.sh/nodepools/status", "patch karpenter.sh/nodepools/status",
+			"update karpenter.k8s.aws/ec2nodeclasses", "update karpenter.k8s.aws/ec2nodeclasses/status",
+			"create karpenter.sh/nodeclaims", "update karpenter.sh/nodeclaims", "delete karpenter.sh/nodeclaims",
+			"update karpenter.sh/nodeclaims/status", "update karpenter.sh/nodepools/status",
 			"update karpenter.sh/nodeoverlays/status", "update autoscaling.x-k8s.io/capacitybuffers/status",
 		},
 	} {

@@ -430,7 +430,8 @@ func spansOf(t *testing.T, root string) []row {
 	return out
 }
 
-// unseen are the events that no run of a planner without defects has.
+// unseen are the events that the story does not have: a planner without defects throws no plan away, and no decision is refused and no
+// pod goes unless something else changes at that moment.
 var unseen = []string{"plan thrown away", "decision rejected", "pod gone"}
 
 // spans wants that each span of the reference was sent, with its attributes, its events and its links.
