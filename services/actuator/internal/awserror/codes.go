@@ -1,7 +1,7 @@
 package awserror
 
 // exceptions are codes that mean something else where AWS adds certain words.
-var exceptions = []struct {
+var exceptions = []struct { //nolint:gochecknoglobals // a constant table
 	code, words string
 	kind        Kind
 }{
@@ -13,7 +13,7 @@ var exceptions = []struct {
 }
 
 // codes are those that AWS documents for the calls that Kerf makes, and for all calls.
-var codes = map[string]Kind{
+var codes = map[string]Kind{ //nolint:gochecknoglobals // a constant table
 	// An offering, at this moment.
 	"InsufficientCapacity":                 Capacity,
 	"InsufficientCapacityOnHost":           Capacity,
@@ -133,7 +133,7 @@ var codes = map[string]Kind{
 }
 
 // families are codes that AWS makes by a pattern: the first that fits counts.
-var families = []struct {
+var families = []struct { //nolint:gochecknoglobals // a constant table
 	prefix, suffix string
 	kind           Kind
 }{

@@ -153,7 +153,7 @@ func TestAnInstanceComesWithWhatEC2HadNoneOf(t *testing.T) {
 
 func TestWhatALaunchsCallFailsWith(t *testing.T) {
 	all := []error{cloud.ErrThrottled, cloud.ErrInvalid, cloud.ErrUnauthorized, cloud.ErrClassNotReady, cloud.ErrNoInstance, cloud.ErrTokenMismatch}
-	for code, want := range map[string]error{
+	for code, want := range map[string]error{ // nil: none of them
 		"InvalidLaunchTemplateName.NotFoundException": cloud.ErrNoInstance, // it was made again a moment ago
 		"InvalidSubnetID.NotFound":                    cloud.ErrClassNotReady,
 		"EC2ThrottledException":                       cloud.ErrThrottled,
@@ -164,7 +164,7 @@ func TestWhatALaunchsCallFailsWith(t *testing.T) {
 	} {
 		err := launchError(fmt.Errorf("create fleet: %w", &smithy.GenericAPIError{Code: code, Message: "x"}))
 		for _, s := range all {
-			if errors.Is(err, s) != (s == want) {
+			if errors.Is(err, s) != errors.Is(want, s) {
 				t.Errorf("%s: error %v, want %v", code, err, want)
 			}
 		}

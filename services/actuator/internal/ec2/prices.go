@@ -24,8 +24,13 @@ import (
 // credentials are good for.
 func pricingRegion(region string) string {
 	for _, r := range []struct{ prefix, endpoint string }{
-		{"us-gov-", ""}, {"us-iso", ""}, {"eu-iso", ""}, {"eusc-", ""},
-		{"cn-", "cn-northwest-1"}, {"ap-", "ap-south-1"}, {"eu-", "eu-central-1"},
+		{"us-gov-", ""},
+		{"us-iso", ""},
+		{"eu-iso", ""},
+		{"eusc-", ""},
+		{"cn-", "cn-northwest-1"},
+		{"ap-", "ap-south-1"},
+		{"eu-", "eu-central-1"},
 	} {
 		if strings.HasPrefix(region, r.prefix) {
 			return r.endpoint

@@ -15,8 +15,10 @@ func (c *clock) read() time.Time { return c.now }
 
 func all() []cloud.Subnet {
 	return []cloud.Subnet{
-		{ID: "subnet-1", Zone: "a", FreeAddresses: 1}, {ID: "subnet-2", Zone: "a", FreeAddresses: 100},
-		{ID: "subnet-3", Zone: "a", FreeAddresses: 90}, {ID: "subnet-4", Zone: "b", FreeAddresses: 7},
+		{ID: "subnet-1", Zone: "a", FreeAddresses: 1},
+		{ID: "subnet-2", Zone: "a", FreeAddresses: 100},
+		{ID: "subnet-3", Zone: "a", FreeAddresses: 90},
+		{ID: "subnet-4", Zone: "b", FreeAddresses: 7},
 	}
 }
 
