@@ -67,6 +67,8 @@ type Row struct {
 	Median map[string]float64 `json:"median"`
 	Low    map[string]float64 `json:"low"`
 	High   map[string]float64 `json:"high"`
+	// Ratio is Kerf's figure over another side's: the median over the seeds that both ran, as seeds differ more than sides do.
+	Ratio map[string]float64 `json:"ratio"`
 
 	format string
 }
@@ -92,18 +94,31 @@ func (r *Results) Rows() []Row {
 }
 
 func (r *Results) row(load string, m measure) Row {
-	values := map[string][]float64{}
+	values, bySeed := map[string][]float64{}, map[string]map[uint64]float64{}
 	for _, run := range r.Runs {
 		if v, ok := run.Values[m.key]; ok && run.Load == load {
 			values[run.Side] = append(values[run.Side], v)
+			if bySeed[run.Side] == nil {
+				bySeed[run.Side] = map[uint64]float64{}
+			}
+			bySeed[run.Side][run.Seed] = v
 		}
 	}
 	row := Row{
 		Load: load, Key: m.key, Text: m.text, format: m.format,
-		Median: map[string]float64{}, Low: map[string]float64{}, High: map[string]float64{},
+		Median: map[string]float64{}, Low: map[string]float64{}, High: map[string]float64{}, Ratio: map[string]float64{},
 	}
 	for side, v := range values {
 		row.Median[side], row.Low[side], row.High[side] = history.Median(v), slices.Min(v), slices.Max(v)
+		var ratios []float64
+		for seed, other := range bySeed[side] {
+			if ours, both := bySeed["kerf"][seed]; both && other != 0 && side != "kerf" {
+				ratios = append(ratios, ours/other)
+			}
+		}
+		if len(ratios) > 0 {
+			row.Ratio[side] = history.Median(ratios)
+		}
 	}
 	return row
 }
@@ -145,12 +160,11 @@ func (row Row) cell(side string) string {
 
 // ratio is Kerf's figure over another's.
 func (row Row) ratio(to string) string {
-	a, ok := row.Median["kerf"]
-	b, also := row.Median[to]
-	if !ok || !also || b == 0 {
+	ratio, ok := row.Ratio[to]
+	if !ok {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", a/b)
+	return fmt.Sprintf("%.2f", ratio)
 }
 
 // PrintJSON writes the rows as JSON.

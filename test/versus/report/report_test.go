@@ -33,7 +33,7 @@ func TestTheTableHoldsMediansAndRatios(t *testing.T) {
 	if err := results().Print(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"11.00 (10.00–12.00)", "22.00", "8.00", "0.50", "1.38", "$/h when steady", "evictions"} {
+	for _, want := range []string{"11.00 (10.00–12.00)", "22.00", "8.00", "0.45", "1.25", "$/h when steady", "evictions"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
@@ -46,7 +46,7 @@ func TestAPageHasTheSameTable(t *testing.T) {
 	if err := results().PrintMarkdown(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := "| ramp | $/h when steady | 11.00 (10.00–12.00) | 22.00 | 8.00 | 0.50 | 1.38 |\n"; !strings.Contains(b.String(), want) {
+	if want := "| ramp | $/h when steady | 11.00 (10.00–12.00) | 22.00 | 8.00 | 0.45 | 1.25 |\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("the page lacks %q:\n%s", want, b.String())
 	}
 }
