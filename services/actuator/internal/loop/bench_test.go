@@ -80,6 +80,7 @@ func benchmarkPass(b *testing.B, nodes int, event func(*testing.B, *term, *clust
 	if err := t.registry.Load(b.Context(), term.Fence); err != nil {
 		b.Fatal(err)
 	}
+	t.claims.begun = time.Now()
 	t.classes.Lead()
 	t.nominations.Begin(b.Context())
 	for !t.ready || !t.market.Known() {

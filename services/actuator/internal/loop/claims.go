@@ -55,7 +55,7 @@ type claims struct {
 
 func newClaims(t *term) *claims {
 	return &claims{
-		begun: time.Now(), jobs: t.jobs, region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, agenda: t.agenda, registry: t.registry,
+		jobs: t.jobs, region: t.cfg.Region, initializationTimeout: t.cfg.InitializationTimeout, agenda: t.agenda, registry: t.registry,
 		cluster: t.cluster, instances: t.instances, market: t.market, classes: t.classes,
 		queue: map[model.ClaimID][]lifecycle.Event{}, refused: map[string]string{}, attention: newAttention(),
 	}
@@ -128,6 +128,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.jobs.Waited("/"+string(c.ID)))
 	case model.ClaimPlanned:
 		seen.NotReady, seen.Offerings = s.notReady(c.NodeClass), s.available(c.Offerings)
+	default:
 	}
 	return seen
 }

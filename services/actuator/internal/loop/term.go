@@ -117,6 +117,7 @@ func (t *term) run(ctx context.Context, won store.Term) error {
 	if err := t.registry.Load(ctx, won.Fence); err != nil {
 		return err
 	}
+	t.claims.begun = time.Now()
 	t.instances.Lead(t.registry.Claims)
 	t.classes.Lead()
 	t.nominations.Begin(ctx)

@@ -305,16 +305,10 @@ func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination 
 		if err != nil {
 			x.cfg.Log.WarnContext(ctx, "bind", "node", o.node, "pods", len(try), "error", err)
 		}
-		for _, n := range try {
-			bound[n.Pod.ID] = true
-		}
-		for _, n := range left {
-			refused[n.Pod.ID] = true
-			delete(bound, n.Pod.ID)
-		}
-		for _, n := range wait {
-			delete(bound, n.Pod.ID)
-		}
+		note(bound, try, true)
+		note(refused, left, true)
+		note(bound, left, false)
+		note(bound, wait, false)
 		if len(left)+len(wait) < len(try) {
 			moved = time.Now()
 		}
@@ -322,6 +316,12 @@ func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination 
 			waits = true
 			x.waiting.Add(1)
 		}
+	}
+}
+
+func note(pods map[model.PodID]bool, list []cluster.Nomination, is bool) {
+	for _, n := range list {
+		pods[n.Pod.ID] = is
 	}
 }
 
