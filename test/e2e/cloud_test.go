@@ -82,7 +82,8 @@ func TestKubeletsStartWithWhatTheClassSays(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")
 	taints := []userdata.Taint{
 		{Key: "karpenter.sh/unregistered", Effect: "NoExecute"},
-		{Key: "team", Value: "a", Effect: "NoSchedule"}, {Key: "team", Value: "a", Effect: "NoExecute"},
+		{Key: "team", Value: "a", Effect: "NoSchedule"},
+		{Key: "team", Value: "a", Effect: "NoExecute"},
 	}
 	for name, change := range map[string]func(*cloud.ClassSpec){
 		"AL2023 with a MIME message": func(s *cloud.ClassSpec) {
@@ -206,6 +207,7 @@ func TestAdaptersAreAttachedToEachNetworkCard(t *testing.T) {
 }
 
 func openWorld(t *testing.T) cloudtest.World {
+	t.Helper()
 	w, _ := openWorldWith(t, func(*awssim.Config) {})
 	return w
 }
