@@ -63,8 +63,11 @@ func testBufferStatus(t *testing.T, w World) {
 		reason, words, resolved string
 	}{
 		{lost, nil, "False", "False", "NotReadyForProvisioning", "there is no PodTemplate", "PodTemplateNotFound"},
-		{model.Reason{}, &model.BufferCapacity{Replicas: 5, Coming: 2, Missing: 1, Why: why, TemplateGeneration: 3}, "True", "False", "RequiresNewCapacity",
-			"of 5 replicas 2 have capacity, nodes are launched for 2, and 1 get none: the pool is full", ""},
+		{
+			model.Reason{},
+			&model.BufferCapacity{Replicas: 5, Coming: 2, Missing: 1, Why: why, TemplateGeneration: 3}, "True", "False", "RequiresNewCapacity",
+			"of 5 replicas 2 have capacity, nodes are launched for 2, and 1 get none: the pool is full", "",
+		},
 		{model.Reason{}, &model.BufferCapacity{Replicas: 5, TemplateGeneration: 3}, "True", "True", "FitsExistingCapacity", "", ""},
 		{model.Reason{}, &model.BufferCapacity{TemplateGeneration: 3}, "True", "False", "BufferEmpty", "it asks for no capacity now", ""},
 	} {

@@ -22,18 +22,6 @@ import (
 const (
 	// mostNominating is how long a node waits for its pods' nominations before it opens without them.
 	mostNominating = 500 * time.Millisecond
-	// kubeletLag is how long a kubelet may take to see its node's labels and taints change. It ends pods for good that come before
-	// it has seen that they may run.
-	kubeletLag = 250 * time.Millisecond
-	// mostBinding is how long it waits for its pods to be bound. The rule of a pod that is to be spread over zones holds once nodes
-	// of the other zones have theirs, and nodes that were bought within a ramp's first seconds join some seconds apart. All else
-	// that was planned runs meanwhile, and the scheduler could not place those pods here either. What waits for longer may as well
-	// go elsewhere.
-	mostBinding = 10 * time.Second
-	// bindEvery is how often pods are tried whose rules about others did not hold, and mostStill how long without any of them being
-	// bound once no other node is to come that could change it.
-	bindEvery = 25 * time.Millisecond
-	mostStill = 500 * time.Millisecond
 	// mostWaiting is how long a node that has joined may take to become ready before it opens all the same: what makes it ready
 	// may be a DaemonSet that doesn't tolerate Kerf's taint.
 	mostWaiting = time.Minute
@@ -209,7 +197,9 @@ func (x *Nominations) Around(
 		if err := update(job, before); err != nil {
 			return err
 		}
-		list := x.bind(job, o)
+		b := x.binding(o)
+		list := b.run(job)
+		b.settle(job)
 		if err := x.turn(job, func() error {
 			x.nominate(job, o.node, list)
 			return update(job, open)
@@ -265,68 +255,6 @@ type opening struct {
 // due are the nominations to write on a node that opens, by the newest plan.
 func (x *Nominations) due(o opening) []cluster.Nomination {
 	return x.expected.Load().Opening(o.claim, o.node, o.world)
-}
-
-// bind binds the pods of a node and returns those that are left to be nominated. Pods whose rules about others do not hold are
-// tried again as others are bound, and so are those that newer plans have there.
-func (x *Nominations) bind(ctx context.Context, o opening) []cluster.Nomination {
-	if o.room == nil {
-		return x.due(o)
-	}
-	bound, refused := map[model.PodID]bool{}, map[model.PodID]bool{}
-	waits, moved := false, time.Now()
-	var until time.Time // from the first turn on
-	defer func() {
-		if waits {
-			x.waiting.Add(-1)
-		}
-	}()
-	for pause := kubeletLag; ; pause = bindEvery {
-		list := without(x.due(o), bound)
-		try, _ := o.room.Bind(without(list, refused), x.cfg.Nominator.Bindable)
-		if len(try) == 0 || waits && (time.Now().After(until) || x.coming.Load() <= x.waiting.Load() && time.Since(moved) > mostStill) {
-			return list
-		}
-		select {
-		case <-ctx.Done():
-			return list
-		case <-time.After(pause):
-		}
-		var left, wait []cluster.Nomination
-		err := x.turn(ctx, func() (err error) {
-			if until.IsZero() {
-				until = time.Now().Add(mostBinding)
-			}
-			// A newer plan may have come meanwhile.
-			try, _ = o.room.Bind(without(without(x.due(o), bound), refused), x.cfg.Nominator.Bindable)
-			left, wait, err = x.cfg.Nominator.Bind(ctx, try)
-			return err
-		})
-		if err != nil {
-			x.cfg.Log.WarnContext(ctx, "bind", "node", o.node, "pods", len(try), "error", err)
-		}
-		note(bound, try, true)
-		note(refused, left, true)
-		note(bound, left, false)
-		note(bound, wait, false)
-		if len(left)+len(wait) < len(try) {
-			moved = time.Now()
-		}
-		if len(wait) > 0 && !waits {
-			waits = true
-			x.waiting.Add(1)
-		}
-	}
-}
-
-func note(pods map[model.PodID]bool, list []cluster.Nomination, is bool) {
-	for _, n := range list {
-		pods[n.Pod.ID] = is
-	}
-}
-
-func without(list []cluster.Nomination, pods map[model.PodID]bool) []cluster.Nomination {
-	return slices.DeleteFunc(slices.Clone(list), func(n cluster.Nomination) bool { return pods[n.Pod.ID] })
 }
 
 // nominate says whether all could be written.

@@ -1,0 +1,150 @@
+package nominating
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+const (
+	// kubeletLag is how long a kubelet may take to see its node's labels and taints change. It ends pods for good that come before
+	// it has seen that they may run.
+	kubeletLag = 250 * time.Millisecond
+	// mostBinding is how long it waits for its pods to be bound. The rule of a pod that is to be spread over zones holds once nodes
+	// of the other zones have theirs, and nodes that were bought within a ramp's first seconds join some seconds apart. All else
+	// that was planned runs meanwhile, and the scheduler could not place those pods here either. What waits for longer may as well
+	// go elsewhere.
+	mostBinding = 10 * time.Second
+	// bindEvery is how often pods are tried whose rules about others did not hold, and mostStill how long without any of them being
+	// bound once no other node is to come that could change it.
+	bindEvery = 25 * time.Millisecond
+	mostStill = 500 * time.Millisecond
+	// seenEvery is how often it is looked whether the bound pods are seen to be, mostUnseen how long at most.
+	seenEvery  = 10 * time.Millisecond
+	mostUnseen = 5 * time.Second
+	// settleFactor is how many times as long as that took the node stays closed, and leastSettling and mostSettling its limits.
+	settleFactor  = 3
+	leastSettling = 100 * time.Millisecond
+	mostSettling  = 5 * time.Second
+)
+
+// binding is what becomes of the pods of one node that opens, in its worker.
+type binding struct {
+	*Nominations
+	opening
+	bound, refused map[model.PodID]bool
+	// waits says that rules about other pods keep some from the node for now.
+	waits bool
+	// moved is when a pod was bound last; until, from the first turn on, is how long others are waited for.
+	moved, until time.Time
+}
+
+func (x *Nominations) binding(o opening) *binding {
+	return &binding{Nominations: x, opening: o, bound: map[model.PodID]bool{}, refused: map[model.PodID]bool{}, moved: time.Now()}
+}
+
+// run binds the pods of the node and returns those that are left to be nominated. Pods whose rules about others do not hold are
+// tried again as others are bound, and so are those that newer plans have there.
+func (b *binding) run(ctx context.Context) []cluster.Nomination {
+	if b.room == nil {
+		return b.due(b.opening)
+	}
+	defer func() {
+		if b.waits {
+			b.waiting.Add(-1)
+		}
+	}()
+	for pause := kubeletLag; ; pause = bindEvery {
+		list := without(b.due(b.opening), b.bound)
+		if try := b.bindable(list); len(try) == 0 || b.waits && b.waitedEnough() {
+			return list
+		}
+		select {
+		case <-ctx.Done():
+			return list
+		case <-time.After(pause):
+		}
+		b.attempt(ctx)
+	}
+}
+
+func (b *binding) bindable(list []cluster.Nomination) []cluster.Nomination {
+	try, _ := b.room.Bind(without(list, b.refused), b.cfg.Nominator.Bindable)
+	return try
+}
+
+func (b *binding) waitedEnough() bool {
+	return time.Now().After(b.until) || b.coming.Load() <= b.waiting.Load() && time.Since(b.moved) > mostStill
+}
+
+// attempt binds those whose rules hold now.
+func (b *binding) attempt(ctx context.Context) {
+	var try, left, wait []cluster.Nomination
+	err := b.turn(ctx, func() (err error) {
+		if b.until.IsZero() {
+			b.until = time.Now().Add(mostBinding)
+		}
+		try = b.bindable(without(b.due(b.opening), b.bound)) // a newer plan may have come meanwhile
+		left, wait, err = b.cfg.Nominator.Bind(ctx, try)
+		return err
+	})
+	if err != nil {
+		b.cfg.Log.WarnContext(ctx, "bind", "node", b.node, "pods", len(try), "error", err)
+	}
+	note(b.bound, try, true)
+	note(b.refused, left, true)
+	note(b.bound, left, false)
+	note(b.bound, wait, false)
+	if len(left)+len(wait) < len(try) {
+		b.moved = time.Now()
+	}
+	if len(wait) > 0 && !b.waits {
+		b.waits = true
+		b.waiting.Add(1)
+	}
+}
+
+// settle waits until the scheduler has heard of the pods that were bound. It hears of pods and of nodes by two streams: where it
+// hears first that the node is open it takes the node for empty, and binds more pods than it holds, which the kubelet refuses.
+// Nothing tells how far it has read. But Kerf reads the same stream of pods: how long its own binding takes to come back is how
+// late the stream is, and the node stays closed for some times as long.
+func (b *binding) settle(ctx context.Context) {
+	began, some := time.Now(), false
+	for id, bound := range b.bound {
+		some = some || bound
+		for bound && time.Since(began) < mostUnseen {
+			if _, unbound := b.opening.world.Unbound(id); !unbound {
+				break
+			}
+			if !pause(ctx, seenEvery) {
+				return
+			}
+		}
+	}
+	if some {
+		pause(ctx, min(mostSettling, max(leastSettling, settleFactor*time.Since(began))))
+	}
+}
+
+// pause says that time has passed, and not the context's.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func note(pods map[model.PodID]bool, list []cluster.Nomination, is bool) {
+	for _, n := range list {
+		pods[n.Pod.ID] = is
+	}
+}
+
+func without(list []cluster.Nomination, pods map[model.PodID]bool) []cluster.Nomination {
+	return slices.DeleteFunc(slices.Clone(list), func(n cluster.Nomination) bool { return pods[n.Pod.ID] })
+}
