@@ -37,10 +37,17 @@ type Rights interface {
 
 // PodClient writes pods of one namespace.
 type PodClient interface {
-	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) error
+	Patch(context.Context, string, PodPatch) error
 	Delete(context.Context, string, metav1.DeleteOptions) error
 	Bind(context.Context, *corev1.Binding, metav1.CreateOptions) error
 	EvictV1(context.Context, *policyv1.Eviction) error
+}
+
+// PodPatch is a change of a pod, or of a subresource where there is one.
+type PodPatch struct {
+	Type                      types.PatchType
+	Data                      []byte
+	FieldManager, Subresource string
 }
 
 // NodeClient reads and writes nodes.
@@ -114,9 +121,12 @@ type pods struct {
 }
 
 // Patch implements PodClient. What the pod is afterwards is not read: caches show it.
-func (p pods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) error {
-	return p.GetClient().Patch(t).Namespace(p.GetNamespace()).Resource("pods").Name(name).SubResource(subresources...).
-		VersionedParams(&o, p.api.Codec()).Body(data).Do(ctx).Error()
+func (p pods) Patch(ctx context.Context, name string, c PodPatch) error {
+	r := p.GetClient().Patch(c.Type).Namespace(p.GetNamespace()).Resource("pods").Name(name)
+	if c.Subresource != "" {
+		r = r.SubResource(c.Subresource)
+	}
+	return r.VersionedParams(&metav1.PatchOptions{FieldManager: c.FieldManager}, p.api.Codec()).Body(c.Data).Do(ctx).Error()
 }
 
 // Bind implements PodClient.

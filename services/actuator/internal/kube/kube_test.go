@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/version"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
@@ -86,8 +85,12 @@ func (f fakeAPI) Events(namespace string) apiserver.EventClient { return f.CoreV
 
 type fakePods struct{ typedcorev1.PodInterface }
 
-func (f fakePods) Patch(ctx context.Context, name string, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) error {
-	_, err := f.PodInterface.Patch(ctx, name, t, data, o, sub...)
+func (f fakePods) Patch(ctx context.Context, name string, c apiserver.PodPatch) error {
+	var of []string
+	if c.Subresource != "" {
+		of = []string{c.Subresource}
+	}
+	_, err := f.PodInterface.Patch(ctx, name, c.Type, c.Data, metav1.PatchOptions{FieldManager: c.FieldManager}, of...)
 	return err
 }
 

@@ -184,8 +184,7 @@ func (x *Nominator) nominate(ctx context.Context, n cluster.Nomination) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(n.Pod.ID), "/")
-	err = x.writer.Pods(namespace).Patch(ctx, name, types.JSONPatchType, patch,
-		metav1.PatchOptions{FieldManager: fieldManager}, "status")
+	err = x.writer.Pods(namespace).Patch(ctx, name, apiserver.PodPatch{Type: types.JSONPatchType, Data: patch, FieldManager: fieldManager, Subresource: "status"})
 	// A test that fails makes the patch invalid.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
 		return nil

@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -108,7 +107,7 @@ func (r *Replicas) cost(ctx context.Context, x cluster.Replica) error {
 		return err
 	}
 	namespace, name, _ := strings.Cut(string(x.ID), "/")
-	err = r.client.Pods(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager})
+	err = r.client.Pods(namespace).Patch(ctx, name, apiserver.PodPatch{Type: types.MergePatchType, Data: patch, FieldManager: fieldManager})
 	// Another uid makes the patch invalid, another version a conflict.
 	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return nil

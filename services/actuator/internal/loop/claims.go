@@ -123,7 +123,7 @@ func (s *claims) seen(c *model.Claim) lifecycle.Seen {
 	if c.Disruption != "" {
 		seen.Released = disruption.Released(s.registry.Disruptions[c.Disruption])
 	}
-	switch c.State { //nolint:exhaustive // the others need no more
+	switch c.State {
 	case model.ClaimLaunching: // nothing was asked of EC2 before this leader began, nor while others had all slots
 		seen.LaunchBy = lifecycle.LaunchDeadline(c, s.begun, s.jobs.Waited("/"+string(c.ID)))
 	case model.ClaimPlanned:

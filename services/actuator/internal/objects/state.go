@@ -48,10 +48,9 @@ func setOverlay(o *unstructured.Unstructured, s model.ObjectState, now time.Time
 		return
 	}
 	c := condition{kind: karpenterv1alpha1.ConditionValidationSucceeded, holds: s.NotReady.OK(), message: sentence(s.NotReady)}
-	switch s.NotReady.Code {
-	case model.CodeOverlayConflict:
+	if code := s.NotReady.Code; code == model.CodeOverlayConflict {
 		c.reason = karpenterv1alpha1.ReasonConflict
-	case model.CodeOverlayInvalid:
+	} else if code == model.CodeOverlayInvalid {
 		c.reason = karpenterv1alpha1.ReasonRuntimeValidation
 	}
 	setCondition(o, now, c)
