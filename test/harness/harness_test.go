@@ -195,7 +195,7 @@ func checkRights(t *testing.T, c *harness.Cluster) {
 		"the actuator makes no pods":              {harness.Actuator, "create", "", "pods", "", false},
 		"the actuator mirrors claims":             {harness.Actuator, "create", "karpenter.sh", "nodeclaims", "", true},
 		"the actuator changes no pool":            {harness.Actuator, "patch", "karpenter.sh", "nodepools", "", false},
-		"the actuator writes a pool's status":     {harness.Actuator, "patch", "karpenter.sh", "nodepools", "status", true},
+		"the actuator writes a pool's status":     {harness.Actuator, "update", "karpenter.sh", "nodepools", "status", true},
 		"the actuator reads no secret":            {harness.Actuator, "get", "", "secrets", "", false},
 		"the planner does not even look at nodes": {harness.Planner, "get", "", "nodes", "", false},
 	}
