@@ -34,8 +34,8 @@ const (
 	idleWake = 30 * time.Second
 )
 
-// term is one candidacy and the leadership that comes of it: it stands by, and then makes passes until it ends. All of it, and all that its parts hold, belongs to the goroutine
-// that runs run; workers hand their results back to that.
+// term is one candidacy and the leadership that comes of it: it stands by, and then makes passes until it ends. All of it, and all
+// that its parts hold, belongs to the goroutine that runs run; workers hand their results back to that.
 type term struct {
 	cfg Config
 	hub *hub

@@ -1,6 +1,6 @@
-// Package standby keeps a candidate that does not lead up with what a leader has to know before it takes plans: what AWS sells and
-// runs, what the node classes select, the cluster as it is,
-// and what is stored. It changes nothing anywhere. Start reading at Parts.KeepUp.
+// Package standby keeps a candidate that does not lead up with what a leader has to know before it takes plans: what AWS sells
+// and runs, what the node classes select, the cluster as it is, and what is stored. It changes nothing anywhere. Start reading
+// at Parts.KeepUp.
 package standby
 
 import (
