@@ -84,11 +84,14 @@ func TestUsersSeeWhatHappens(t *testing.T) {
 	steps := story.Steps()
 	w.play(t, append(steps[:6:6], steps[9], steps[9])) // rates need a second interruption
 	w.leave(t)
+	w.podGone(t)
+	w.rejected(t)
 	t.Run("metrics", w.metrics)
 	t.Run("dashboard", w.dashboard)
 	t.Run("alerts", w.alerts)
 	t.Run("events", w.events)
 	t.Run("picture", w.picture)
+	w.thrownAway(t) // last, as an alert is for it
 	t.Run("spans", w.spans)
 	t.Run("tree", w.tree)
 	if err := w.stop(); err != nil {
@@ -430,18 +433,14 @@ func spansOf(t *testing.T, root string) []row {
 	return out
 }
 
-// unseen are the events that the story does not have: a planner without defects throws no plan away, and no decision is refused and no
-// pod goes unless something else changes at that moment.
-var unseen = []string{"plan thrown away", "decision rejected", "pod gone"}
-
 // spans wants that each span of the reference was sent, with its attributes, its events and its links.
 func (w *world) spans(t *testing.T) {
 	rows := spansOf(t, w.root)
 	harness.Eventually(t, "all spans of the reference", patience, func(ctx context.Context) (string, bool) {
-		all, err := w.jaeger.Traces(ctx, "kerf-watcher")
+		all, err := w.everyTrace(ctx)
 		var missing []string
 		for _, r := range rows {
-			if !slices.Contains(unseen, r.event) && !slices.ContainsFunc(all, func(tr traces.Trace) bool { return slices.ContainsFunc(tr.Spans, r.is) }) {
+			if !slices.ContainsFunc(all, func(tr traces.Trace) bool { return slices.ContainsFunc(tr.Spans, r.is) }) {
 				missing = append(missing, fmt.Sprint(r))
 			}
 		}
@@ -450,6 +449,19 @@ func (w *world) spans(t *testing.T) {
 		})
 		return fmt.Sprint(len(all), " traces; missing: ", missing, "; linked: ", linked, err), len(missing) == 0 && linked
 	})
+}
+
+// everyTrace is what Jaeger has of all services; a trace of two of them is in it twice.
+func (w *world) everyTrace(ctx context.Context) ([]traces.Trace, error) {
+	var all []traces.Trace
+	for _, service := range stack.Services() {
+		of, err := w.jaeger.Traces(ctx, "kerf-"+service)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of...)
+	}
+	return all, nil
 }
 
 // is says whether a span is one of the row, with all attributes.

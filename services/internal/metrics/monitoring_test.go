@@ -100,6 +100,19 @@ func TestMonitoringAsksForMetricsOfTheTable(t *testing.T) {
 	}
 }
 
+// TestEveryMetricIsShown wants that the dashboard or an alert asks for each metric.
+func TestEveryMetricIsShown(t *testing.T) {
+	var all strings.Builder
+	for _, exprs := range queries(t) {
+		all.WriteString(strings.Join(exprs, "\n") + "\n")
+	}
+	for _, i := range metrics.Table() {
+		if !strings.Contains(all.String(), i.PrometheusName()) {
+			t.Errorf("deploy/monitoring has nothing for %s", i.PrometheusName())
+		}
+	}
+}
+
 func says(i metrics.Instrument, label, operator, value string) bool {
 	for _, a := range i.Attributes {
 		if strings.ReplaceAll(string(a.Key), ".", "_") == label {
