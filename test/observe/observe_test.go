@@ -377,6 +377,11 @@ func (w *world) lines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, `"plan":"`) && !strings.Contains(line, `"trace_id":"`) {
+				t.Errorf("%s has written about a plan without its trace: %s", service, line)
+			}
+		}
 		for _, m := range wanted {
 			if m[1] != "all" && m[1] != service {
 				continue

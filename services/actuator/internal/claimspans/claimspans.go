@@ -1,4 +1,5 @@
-// Package claimspans makes the spans of claims' lives, below those of the plans that asked for them. Start reading at Phases.
+// Package claimspans makes the spans of claims' lives, below those of the plans that asked for them, and the log lines that belong to
+// them. Start reading at Phases, then Came.
 package claimspans
 
 import (

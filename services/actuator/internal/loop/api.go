@@ -154,6 +154,7 @@ func (t *term) apply(ctx context.Context, p model.Plan, pending []Pending, dryRu
 			t.cfg.Log.InfoContext(ctx, "decision rejected", "plan", p.ID, "decision", v.Decision, "why", v.Reason.Message)
 		}
 	}
+	claimspans.Disrupting(ctx, t.cfg.Log, p, outcome.Groups)
 	if len(outcome.Verdicts) > 0 {
 		t.cfg.Log.InfoContext(ctx, "plan applied", "plan", p.ID, "accepted", accepted, "rejected", len(outcome.Verdicts)-accepted,
 			"revision", answer.Revision)

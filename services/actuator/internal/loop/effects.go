@@ -153,7 +153,7 @@ func (x *effects) launched(ctx context.Context, c model.Claim, i cloud.Instance,
 	case lifecycle.FailureRetry, lifecycle.FailureUnspecified:
 		x.instances.PollNow(c.ID)
 	}
-	x.cfg.Log.WarnContext(ctx, "launch", "claim", c.ID, "attempt", c.Attempt, "error", err)
+	claimspans.Refused(ctx, x.cfg.Log, c, err)
 	x.claims.happened(c.ID, e)
 }
 

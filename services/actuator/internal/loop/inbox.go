@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kerf-dev/kerf/services/actuator/internal/claimspans"
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/outbox"
@@ -134,8 +135,7 @@ func (b *inbox) store(ctx context.Context, said []interrupt.Message) error {
 		if n.Kind == model.NoticeSpotInterruption {
 			batch.PutShortages = append(batch.PutShortages, b.reclaimed(n)...)
 		}
-		b.cfg.Log.InfoContext(ctx, "notice", "id", n.ID, "kind", n.Kind, "state", n.InstanceState, "instance", n.InstanceID, "claim", n.Claim,
-			"start", n.StartTime)
+		claimspans.Noticed(ctx, b.cfg.Log, n, b.registry.Claims[n.Claim])
 	}
 	_, err := b.registry.Write(ctx, batch)
 	for _, n := range batch.PutNotices {

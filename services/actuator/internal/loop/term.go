@@ -315,13 +315,12 @@ func (t *term) follow(ctx context.Context, changes []registry.Change) {
 		old, c := change.Old, change.New
 		t.cfg.Measure.Claim(old, c, t.registry.Disruptions[c.Replaces])
 		if old == nil {
-			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "pool", c.NodePool, "pods", len(c.Pods), "plan", c.PlanID)
+			claimspans.Came(ctx, t.cfg.Log, c)
 			t.outbox.Bought(*c)
 			continue
 		}
 		if old.State != c.State {
-			t.cfg.Log.InfoContext(ctx, "claim", "claim", c.ID, "state", c.State.String(), "was", old.State.String(), "instance", c.InstanceID,
-				"node", c.Node, "type", c.InstanceType, "zone", c.Zone, "why", c.Failure.Message)
+			claimspans.Came(ctx, t.cfg.Log, c)
 			claimspans.Phases(ctx, t.cfg.Tracer, t.registry.Revision(), *old, *c)
 			t.classes.Moved(*old, *c)
 			if c.State == model.ClaimRegistered {
