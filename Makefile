@@ -139,7 +139,12 @@ scenarios: ## The planner's behaviours, written as files (ARGS=-update accepts w
 .PHONY: race
 race: ## The unit tests under the race detector
 	@[ -n "$(RACE)" ] || echo "no C compiler: these tests run WITHOUT the race detector"
-	go test -short $(RACE) work
+	@# Go 1.26 gives all timers of a synctest bubble one race context, and two threads that use it at once crash the
+	@# detector (runtime.(*timer).maybeRunChan, unlockAndRun): tests of bubbles run on one thread, where that can't be.
+	@# Races are found by what happens before what, so none is missed for it.
+	@bubbles=$$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' work | awk '/testing\/synctest/{print $$1}'); \
+	go test -short $(RACE) -cpu 1 $$bubbles; \
+	go test -short $(RACE) $$(go list work | grep -vxF "$$bubbles")
 
 .PHONY: standalone
 standalone: ## Build each module with the workspace off, as images and outside users do
