@@ -15,11 +15,7 @@ import (
 
 // Cluster is the Kubernetes cluster. Implementations are safe for concurrent use; every change is idempotent.
 type Cluster interface {
-	// Observe returns what the informers' caches hold. It never blocks on the API server; an error means that the caches
-	// have not filled yet.
-	Observe() (State, error)
-	// Changed signals, coalesced, that Observe may have something new.
-	Changed() <-chan struct{}
+	Observer
 	// UpdateNode brings a node to the given labels, taints and finalizer. ErrNotFound if there is no such node, or another one
 	// has its name.
 	UpdateNode(ctx context.Context, c NodeChange) error
@@ -29,6 +25,17 @@ type Cluster interface {
 	// Publish shows claims, pools and classes as Kubernetes objects, and tells users by events. Each entry is applied on
 	// its own; the error joins those that failed.
 	Publish(ctx context.Context, p Publication) error
+}
+
+// Observer is what can be seen of a cluster. It never blocks on the API server.
+type Observer interface {
+	// Observe returns what the informers' caches hold; an error means that the caches have not filled yet.
+	Observe() (State, error)
+	// Changed signals, coalesced, that Observe may have something new.
+	Changed() <-chan struct{}
+	// Claim returns what the caches' object of a claim says of it, and whether there is one that Kerf made. An error means that
+	// the object can't be read.
+	Claim(id model.ClaimID) (c model.Claim, there bool, err error)
 }
 
 // Errors that callers act on; test with errors.Is.

@@ -169,7 +169,7 @@ func (f *Fake) sort() {
 	slices.SortFunc(f.state.Classes, func(a, b cluster.Class) int { return cmp.Compare(a.Spec.Name, b.Spec.Name) })
 	for _, n := range f.state.Nodes {
 		if n.UID == "" {
-			n.UID = string(f.uid())
+			n.UID = string(uid(f.version()))
 		}
 		slices.SortFunc(n.Pods, func(a, b cluster.Pod) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -373,13 +373,13 @@ func (f *Fake) publishClaim(c model.Claim, consolidatable bool) error {
 
 // born gives a new object what the API server gives it.
 func (f *Fake) born(o *unstructured.Unstructured) {
-	o.SetUID(f.uid())
+	o.SetUID(uid(f.version()))
 	o.SetGeneration(1)
 	o.SetCreationTimestamp(metav1.NewTime(f.now()))
 	o.SetResourceVersion(f.version())
 }
 
-func (f *Fake) uid() types.UID { return types.UID("uid-" + f.version()) }
+func uid(version string) types.UID { return types.UID("uid-" + version) }
 
 func (f *Fake) version() string {
 	f.serial++

@@ -29,8 +29,8 @@ const (
 	kindClass = "EC2NodeClass"
 )
 
-// Apply creates objects from YAML documents as their users would: Node, Pod, PodDisruptionBudget, NodePool, EC2NodeClass,
-// NodeOverlay, CapacityBuffer.
+// Apply creates objects from YAML documents as their users would: Node, Pod, PodDisruptionBudget, NodePool, NodeClaim,
+// EC2NodeClass, NodeOverlay, CapacityBuffer.
 func (f *Fake) Apply(manifests string) error {
 	docs := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(manifests), 4096)
 	for {
@@ -70,11 +70,11 @@ func (f *Fake) apply(o *unstructured.Unstructured) error {
 		f.objects[key{kindClass, o.GetName()}] = o
 		f.state.Classes = slices.DeleteFunc(f.state.Classes, func(c cluster.Class) bool { return string(c.Spec.Name) == o.GetName() })
 		f.state.Classes = append(f.state.Classes, objects.Class(o))
-	case karpenterv1alpha1.KindNodeOverlay, autoscalingv1beta1.KindCapacityBuffer:
+	case kindClaim, karpenterv1alpha1.KindNodeOverlay, autoscalingv1beta1.KindCapacityBuffer:
 		f.born(o)
 		f.objects[key{o.GetKind(), o.GetName()}] = o
 	default:
-		return errors.New("kind: the fake knows Node, Pod, PodDisruptionBudget, NodePool, EC2NodeClass, NodeOverlay and CapacityBuffer")
+		return errors.New("kind: the fake knows Node, Pod, PodDisruptionBudget, NodePool, NodeClaim, EC2NodeClass, NodeOverlay and CapacityBuffer")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	}
 	if p.Spec.NodeName == "" {
 		id := model.PodID(p.Namespace + "/" + p.Name)
-		p.UID = f.uid()
+		p.UID = uid(f.version())
 		f.unbound[id], f.specs[id] = cluster.UnboundPod{ID: id, UID: string(p.UID)}, &p
 		return nil
 	}
@@ -118,7 +118,7 @@ func (f *Fake) applyPod(o *unstructured.Unstructured) error {
 	if n == nil {
 		return fmt.Errorf("spec.nodeName: there is no node %q, and the fake schedules nothing", p.Spec.NodeName)
 	}
-	p.UID = f.uid()
+	p.UID = uid(f.version())
 	pod := objects.Pod(&p)
 	pod.Ready = true
 	n.Pods = append(n.Pods, pod)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -40,6 +41,17 @@ func (f *Fake) Observe() (cluster.State, error) {
 	slices.Sort(s.ClaimObjects)
 	slices.Sort(s.DeletedClaims)
 	return s, nil
+}
+
+// Claim implements cluster.Observer.
+func (f *Fake) Claim(id model.ClaimID) (c model.Claim, there bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := f.objects[key{kindClaim, string(id)}]
+	if o == nil {
+		return model.Claim{}, false, nil
+	}
+	return objects.ReadClaim(o)
 }
 
 func copyNode(n *cluster.Node) *cluster.Node {

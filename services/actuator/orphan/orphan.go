@@ -17,6 +17,9 @@ const margin = time.Minute
 type World struct {
 	Instances []cloud.Instance
 	Claims    map[model.ClaimID]*model.Claim
+	// Mirrored says that a claim has an object that Kerf made. It does not before it is stored, and is not forgotten as long as it
+	// does: one that the store does not know was lost.
+	Mirrored func(model.ClaimID) bool
 	// Born is when the store was first used for this cluster.
 	Born time.Time
 	Now  time.Time
@@ -30,8 +33,10 @@ type Verdict struct {
 	Since map[string]time.Time
 	// End are the orphans whose time is up.
 	End []cloud.Instance
+	// Lost are instances of claims that the store has lost, and whose objects say what they were.
+	Lost []cloud.Instance
 	// Foreign are instances that are older than the store, which does not know their claim: they belong to one that was
-	// lost, and are left alone.
+	// lost, and of which nothing else tells; they are left alone.
 	Foreign []cloud.Instance
 	// Next is when the time of the next orphan is up; zero when none waits.
 	Next time.Time
@@ -42,6 +47,10 @@ func Judge(w World, since map[string]time.Time) Verdict {
 	var v Verdict
 	for _, i := range w.Instances {
 		if !i.State.Alive() || i.Claim == "" || w.owned(i) {
+			continue
+		}
+		if w.Claims[i.Claim] == nil && w.Mirrored(i.Claim) {
+			v.Lost = append(v.Lost, i)
 			continue
 		}
 		if i.LaunchTime.Before(w.Born.Add(-margin)) && w.Claims[i.Claim] == nil {

@@ -18,6 +18,7 @@ func TestJudge(t *testing.T) {
 	for name, c := range map[string]struct {
 		instance cloud.Instance
 		claim    *model.Claim
+		mirrored bool
 		since    map[string]time.Time
 		want     Verdict
 	}{
@@ -41,6 +42,13 @@ func TestJudge(t *testing.T) {
 			instance: cloud.Instance{LaunchTime: born.Add(-margin - 1)},
 			want:     Verdict{Foreign: []cloud.Instance{{ID: "i-1", State: cloud.Running, Claim: "c", LaunchTime: born.Add(-margin - 1)}}},
 		},
+		"one whose claim has an object was lost by the store": {
+			instance: cloud.Instance{LaunchTime: now}, mirrored: true,
+			want: Verdict{Lost: []cloud.Instance{{ID: "i-1", State: cloud.Running, Claim: "c", LaunchTime: now}}},
+		},
+		"an object of a claim that has ended is no reason to keep its instance": {
+			instance: cloud.Instance{LaunchTime: now}, claim: &model.Claim{State: model.ClaimGone}, mirrored: true, want: waits,
+		},
 		"one that is older than the store and was of a claim that it knows waits": {
 			instance: cloud.Instance{LaunchTime: born.Add(-time.Hour)}, claim: &model.Claim{State: model.ClaimGone}, want: waits,
 		},
@@ -59,6 +67,7 @@ func TestJudge(t *testing.T) {
 				i.State = cloud.Running
 			}
 			w := World{Instances: []cloud.Instance{i}, Claims: map[model.ClaimID]*model.Claim{}, Born: born, Now: now, Patience: time.Minute}
+			w.Mirrored = func(model.ClaimID) bool { return c.mirrored }
 			if c.claim != nil {
 				w.Claims["c"] = c.claim
 			}
@@ -78,7 +87,7 @@ func TestOneWithoutATagIsLeftAlone(t *testing.T) {
 
 func TestNextIsTheEarliest(t *testing.T) {
 	now := time.Unix(1000, 0)
-	w := World{Now: now, Patience: time.Minute}
+	w := World{Now: now, Patience: time.Minute, Mirrored: func(model.ClaimID) bool { return false }}
 	for _, id := range []string{"i-1", "i-2", "i-3"} {
 		w.Instances = append(w.Instances, cloud.Instance{ID: id, State: cloud.Running, Claim: "c", LaunchTime: now})
 	}

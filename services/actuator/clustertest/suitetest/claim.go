@@ -1,11 +1,13 @@
 package suitetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
 	"github.com/kerf-dev/kerf/services/core/model"
@@ -69,6 +71,46 @@ func testClaim(t *testing.T, w World) {
 	}
 	if got := conditionOf(t, o, "Ready"); got.status != "True" || got.since == notYet || field(o, "status", "nodeName") != w.Name {
 		t.Errorf("Ready is %+v, node %v", got, field(o, "status", "nodeName"))
+	}
+}
+
+// testReadClaim reads the object of a claim that has come all the way, one that was only planned, and those that are none of Kerf's.
+func testReadClaim(t *testing.T, w World) {
+	grace, planned := time.Hour, w.claim()
+	planned.Annotations = model.Labels{{Key: "team", Value: "web"}}
+	whole := launched(planned)
+	whole.ID = model.ClaimID(w.Name + "-whole")
+	whole.State, whole.Reached, whole.Node = model.ClaimInitialized, model.ClaimInitialized, model.NodeName(w.Name)
+	whole.Taints = []model.Taint{{Key: "only", Value: "web", Effect: model.NoSchedule}}
+	whole.StartupTaints = []model.Taint{{Key: "cni", Effect: model.NoExecute}}
+	whole.TerminationGracePeriod, whole.Allocatable = &grace, model.Amounts{{Resource: "cpu", Value: 1930}}
+	w.publish(t, cluster.Publication{Claims: []model.Claim{planned, whole}})
+	w.until(t, "the claims' objects", func(s cluster.State) bool {
+		c, there, err := w.Cluster.Claim(whole.ID)
+		return err == nil && there && c.State == model.ClaimInitialized && slices.Contains(s.ClaimObjects, planned.ID)
+	})
+	// The label of its pool, and of what it was launched as, are its fields, and labels.
+	own := cmpopts.IgnoreSliceElements(func(l model.Label) bool { return l.Key != "type" && l.Key != "team" })
+	times := cmpopts.IgnoreFields(model.Claim{}, "CreateTime", "StateTime", "LaunchTime", "InitializeTime")
+	for _, want := range []model.Claim{planned, whole} {
+		got, there, err := w.Cluster.Claim(want.ID)
+		if d := cmp.Diff(want, got, own, times); d != "" || !there || err != nil {
+			t.Errorf("there %v, error %v (-want +got):\n%s", there, err, d)
+		}
+	}
+	if _, there, err := w.Cluster.Claim("none-of-that-name"); there || err != nil {
+		t.Errorf("a claim without object: there %v, error %v", there, err)
+	}
+	foreign := w.Name + "-foreign"
+	w.apply(t, fmt.Sprintf(`
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata: {name: %s}
+spec: {nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: small}, requirements: []}
+`, foreign))
+	w.until(t, "another's claim", func(s cluster.State) bool { return slices.Contains(s.ClaimObjects, model.ClaimID(foreign)) })
+	if _, there, err := w.Cluster.Claim(model.ClaimID(foreign)); there || err != nil {
+		t.Errorf("another's claim: there %v, error %v", there, err)
 	}
 }
 

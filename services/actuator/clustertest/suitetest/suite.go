@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) World) {
 		"a pod is bound to a node that is for it":                         testBind,
 		"a replica's deletion cost is written, and a user's left alone":   testDeletionCost,
 		"a claim is mirrored through its life":                            testClaim,
+		"a claim can be read from its object":                             testReadClaim,
 		"a claim's spec stays as it was made":                             testSpec,
 		"what is right already is not written":                            testUnchanged,
 		"the last publication is what stays":                              testChangeBack,

@@ -6,6 +6,7 @@ package jobs
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +50,16 @@ type Job struct {
 	RepeatAfter time.Duration
 	// First and Most bound the pauses after failures, which double.
 	First, Most time.Duration
+}
+
+// LogFailure is a Job's Done for work whose failure only has to be known: the next pass asks for it again.
+func LogFailure(ctx context.Context, log *slog.Logger, what string, about ...slog.Attr) func(error) {
+	return func(err error) {
+		if err != nil {
+			attrs := append([]slog.Attr{slog.String("work", what), slog.Any("error", err)}, about...)
+			log.LogAttrs(ctx, slog.LevelWarn, "work failed", attrs...)
+		}
+	}
 }
 
 // Pool is the work of one owner. All of its methods but Wait are called by the owner's goroutine alone.

@@ -27,6 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/around"
 	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/actuator/internal/said"
+	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 	"github.com/kerf-dev/kerf/services/internal/kubeclient"
 )
@@ -270,6 +271,15 @@ func (k *Kube) Run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// Claim implements cluster.Observer.
+func (k *Kube) Claim(id model.ClaimID) (c model.Claim, there bool, err error) {
+	o, err := get(k.claims, string(id))
+	if err != nil || o == nil {
+		return model.Claim{}, false, err
+	}
+	return objects.ReadClaim(o)
 }
 
 // Changed signals, coalesced, that Observe may have something new.

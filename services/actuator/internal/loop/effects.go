@@ -205,18 +205,8 @@ func (x *effects) terminate(ctx context.Context, c model.Claim) {
 	x.jobs.Do(ctx, jobs.Job{
 		Key: "terminate/" + string(c.ID), First: time.Second, Most: 30 * time.Second, RepeatAfter: 10 * time.Second,
 		Run:  func(ctx context.Context) error { return x.cfg.Cloud.Terminate(ctx, list...) },
-		Done: logFailure(ctx, x.cfg.Log, "terminate", slog.Any("claim", c.ID)),
+		Done: jobs.LogFailure(ctx, x.cfg.Log, "terminate", slog.Any("claim", c.ID)),
 	})
-}
-
-// logFailure is for work whose failure only has to be known: the next pass asks for it again.
-func logFailure(ctx context.Context, log *slog.Logger, what string, about ...slog.Attr) func(error) {
-	return func(err error) {
-		if err != nil {
-			attrs := append([]slog.Attr{slog.String("work", what), slog.Any("error", err)}, about...)
-			log.LogAttrs(ctx, slog.LevelWarn, "work failed", attrs...)
-		}
-	}
 }
 
 func (x *effects) evict(ctx context.Context, e cluster.Eviction) {
@@ -311,6 +301,6 @@ func (x *effects) changeNode(ctx context.Context, c model.Claim, change cluster.
 		Key: "node/" + kind.String() + "/" + c.State.String() + "/" + string(c.ID), Kind: slot,
 		First: 200 * time.Millisecond, Most: 10 * time.Second, RepeatAfter: 500 * time.Millisecond,
 		Run:  run,
-		Done: logFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
+		Done: jobs.LogFailure(ctx, x.cfg.Log, "update node", slog.Any("node", change.Node), slog.Any("claim", c.ID)),
 	})
 }

@@ -534,6 +534,10 @@ func (p process) Delete(ctx context.Context, receipts []string) error {
 func (p process) Observe() (cluster.State, error) { return p.rig.kube.Observe() }
 func (p process) Changed() <-chan struct{}        { return p.rig.kube.Changed() }
 
+func (p process) Claim(id model.ClaimID) (c model.Claim, there bool, err error) {
+	return p.rig.kube.Claim(id)
+}
+
 func (p process) UpdateNode(ctx context.Context, c cluster.NodeChange) error {
 	return p.crash.call(ctx, func() error { return p.rig.kube.UpdateNode(ctx, c) })
 }

@@ -97,7 +97,7 @@ func (t *term) releaseNodes(ctx context.Context) {
 			Run: func(ctx context.Context) error {
 				return ignoreNotFound(t.cfg.Kube.UpdateNode(ctx, cluster.NodeChange{Node: n.Name, UID: n.UID, Finalizer: &no}))
 			},
-			Done: logFailure(ctx, t.cfg.Log, "release node", slog.Any("node", n.Name)),
+			Done: jobs.LogFailure(ctx, t.cfg.Log, "release node", slog.Any("node", n.Name)),
 		})
 	}
 }

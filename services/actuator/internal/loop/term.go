@@ -90,8 +90,8 @@ func newTerm(c Config, h *hub) *term {
 	t.effects = newEffects(t)
 	t.inbox = newInbox(t)
 	t.orphans = orphans.New(orphans.Config{
-		Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Cloud: t.cfg.Cloud, Log: c.Log,
-		Patience: c.Intervals.Orphans,
+		Agenda: t.agenda, Jobs: t.jobs, Registry: t.registry, Instances: t.instances, Cluster: t.cluster, Cloud: t.cfg.Cloud, Log: c.Log,
+		Patience: c.Intervals.Orphans, Mirrored: c.Kube.Claim, Record: t.claims.record,
 	})
 	return t
 }
@@ -180,7 +180,7 @@ func (t *term) pass(ctx context.Context) error {
 	t.cluster.Look(ctx)
 	t.refresh(ctx)
 	if t.cluster.Known {
-		writes, effects := t.decide()
+		writes, effects := t.decide(ctx)
 		changes, err := t.registry.Write(ctx, writes)
 		t.follow(ctx, changes)
 		if err != nil {
@@ -226,11 +226,14 @@ type claimEffect struct {
 }
 
 // decide lets the pure packages answer to what is seen. What they say is not true before it is written.
-func (t *term) decide() (store.Batch, []claimEffect) {
+func (t *term) decide(ctx context.Context) (store.Batch, []claimEffect) {
 	b := t.registry.Outdated(t.cluster.ClaimObjects, t.cfg.Intervals.History)
 	b.DeleteDisruptions = disruption.Forgotten(t.registry.Disruptions, t.cfg.Intervals.History, t.agenda.Now())
 	b.PutDisruptions = t.disrupt()
 	b.PutNotices = t.inbox.adopted()
+	if t.ready {
+		b.PutClaims = t.orphans.Adopted(ctx)
+	}
 	var effects []claimEffect
 	due := t.claims.begin(t.ready)
 	for _, old := range due {
@@ -313,6 +316,9 @@ func (t *term) members(ids []model.ClaimID) []disruption.Member {
 func (t *term) follow(ctx context.Context, changes []registry.Change) {
 	for _, change := range changes {
 		old, c := change.Old, change.New
+		if old == nil && c.State > model.ClaimPlanned {
+			continue // it was taken up again
+		}
 		t.cfg.Measure.Claim(old, c, t.registry.Disruptions[c.Replaces])
 		if old == nil {
 			claimspans.Came(ctx, t.cfg.Log, c)

@@ -12,6 +12,7 @@ import (
 	"github.com/kerf-dev/kerf/services/core/labels"
 	"github.com/kerf-dev/kerf/services/core/model"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
+	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
 // NewClaim is the NodeClaim that mirrors a claim, owned by its pool's object unless that is nil. Its spec never changes: the API server forbids it.
@@ -55,6 +56,15 @@ func NewClaim(c model.Claim, pool *unstructured.Unstructured) *unstructured.Unst
 		}})
 	}
 	return o
+}
+
+// ReadClaim is what an object says of the claim that it mirrors, and whether it mirrors one of Kerf's.
+func ReadClaim(o *unstructured.Unstructured) (c model.Claim, ours bool, err error) {
+	if o.GetLabels()[labels.Claim] != o.GetName() {
+		return model.Claim{}, false, nil
+	}
+	c, err = reader.UnstructuredNodeClaim(o)
+	return c, true, err
 }
 
 func claimLabels(c model.Claim) map[string]string {

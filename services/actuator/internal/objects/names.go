@@ -24,7 +24,7 @@ const (
 	taintDisrupted         = labels.TaintDisrupted
 	annotationDoNotDisrupt = labels.DoNotDisrupt
 	annotationPoolHash     = labels.NodePoolHash
-	annotationClassHash    = awsv1.Group + "/ec2nodeclass-hash"
+	annotationClassHash    = labels.NodeClassHash
 	labelPool              = labels.NodePool
 	labelClass             = labels.NodeClass
 	labelCapacityType      = labels.CapacityType

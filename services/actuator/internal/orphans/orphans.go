@@ -1,4 +1,5 @@
-// Package orphans ends instances that no claim names. Which those are is package orphan's to say. Start reading at Orphans.
+// Package orphans looks after what the store does not know: it takes up claims that the store has lost, and ends instances that no
+// claim names. Which those are is package orphan's to say. Start reading at Orphans.
 package orphans
 
 import (
@@ -11,7 +12,9 @@ import (
 	"github.com/kerf-dev/kerf/services/actuator/internal/jobs"
 	"github.com/kerf-dev/kerf/services/actuator/internal/observed"
 	"github.com/kerf-dev/kerf/services/actuator/internal/registry"
+	"github.com/kerf-dev/kerf/services/actuator/lifecycle"
 	"github.com/kerf-dev/kerf/services/actuator/orphan"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Config is what orphans depend on.
@@ -20,8 +23,13 @@ type Config struct {
 	Jobs      *jobs.Pool
 	Registry  *registry.Registry
 	Instances *observed.Instances
+	Cluster   *observed.Cluster
 	Cloud     cloud.Cloud // ends nothing unless this leader leads
-	Log       *slog.Logger
+	// Mirrored is what the object of a claim says of it.
+	Mirrored func(model.ClaimID) (c model.Claim, there bool, err error)
+	// Record is what a claim remembers of its instance.
+	Record func(*model.Claim, cloud.Instance) lifecycle.Instance
+	Log    *slog.Logger
 	// Patience is how long an instance may be an orphan before it is ended.
 	Patience time.Duration
 }
@@ -32,19 +40,101 @@ type Orphans struct {
 	// verdict is the last one, and judged what it was made of.
 	verdict orphan.Verdict
 	judged  seen
-	// foreign are instances of another store that were warned about.
+	// foreign are instances of another store that were warned about, and objects of claims that can't be read.
 	foreign map[string]bool
+	// looked is what was looked at for claims that were lost, and waiting since when each has had neither instance nor node.
+	looked  seen
+	waiting map[model.ClaimID]time.Time
 }
 
-// seen is what a verdict is made of, as counters of changes.
-type seen struct{ instances, writes int }
+// seen is what an answer is made of, as counters of changes.
+type seen struct{ instances, writes, objects int }
 
 // New makes orphans of one who has seen none yet.
-func New(c Config) *Orphans { return &Orphans{cfg: c, foreign: map[string]bool{}} }
+func New(c Config) *Orphans {
+	return &Orphans{cfg: c, foreign: map[string]bool{}, waiting: map[model.ClaimID]time.Time{}}
+}
+
+// Adopted are the claims that the store has lost, made anew from their objects and instances; they are to be stored. One that has
+// neither instance nor node is given time: its instance may not be seen yet.
+func (o *Orphans) Adopted(ctx context.Context) []model.Claim {
+	now := o.seen()
+	if o.cfg.Instances.Listed.IsZero() || now == o.looked && len(o.waiting) == 0 {
+		return nil
+	}
+	o.looked = now
+	var out []model.Claim
+	waiting := map[model.ClaimID]time.Time{}
+	for _, id := range o.cfg.Cluster.ClaimObjects {
+		if o.cfg.Registry.Claims[id] != nil {
+			continue
+		}
+		c, there := o.mirrored(ctx, id)
+		if !there {
+			continue
+		}
+		at := o.cfg.Agenda.Now()
+		node := o.cfg.Cluster.Node(&c)
+		if i := alive(o.cfg.Instances.Of(id), c.InstanceID); i != nil {
+			record := o.cfg.Record(&c, *i)
+			leaving := node != nil && node.Leaving() && !node.Terminating
+			out = append(out, lifecycle.Adopt(c, &record, leaving, at))
+			o.cfg.Log.WarnContext(ctx, "a claim that the store has lost is taken up again", "claim", id, "instance", i.ID, "node", c.Node)
+			continue
+		}
+		since, known := o.waiting[id]
+		if !known {
+			since = at
+		}
+		switch {
+		case node != nil: // whatever it runs on, it runs
+		case at.Before(since.Add(o.cfg.Patience)):
+			waiting[id] = since
+			o.cfg.Agenda.Wake(since.Add(o.cfg.Patience))
+		default:
+			out = append(out, lifecycle.Adopt(c, nil, false, at))
+			o.cfg.Log.WarnContext(ctx, "a claim that the store has lost has no instance; what is left of it is removed", "claim", id)
+		}
+	}
+	o.waiting = waiting
+	return out
+}
+
+func (o *Orphans) seen() seen {
+	return seen{o.cfg.Instances.Version(), o.cfg.Registry.Writes(), o.cfg.Cluster.Objects()}
+}
+
+// mirrored is what a claim's object says; there is none where it can't be read, which is said once.
+func (o *Orphans) mirrored(ctx context.Context, id model.ClaimID) (c model.Claim, there bool) {
+	c, there, err := o.cfg.Mirrored(id)
+	if err == nil {
+		return c, there
+	}
+	if key := "object/" + string(id); !o.foreign[key] {
+		o.foreign[key] = true
+		o.cfg.Log.WarnContext(ctx, "a NodeClaim that the store does not know can't be read; it is left alone", "claim", id, "error", err)
+	}
+	return model.Claim{}, false
+}
+
+// alive is the instance that a claim had, or else the newest one with its tag, of those that are alive; nil where none is.
+func alive(list []cloud.Instance, had string) (found *cloud.Instance) {
+	for k := range list {
+		i := &list[k]
+		switch {
+		case !i.State.Alive():
+		case i.ID == had:
+			return i
+		case found == nil || i.LaunchTime.After(found.LaunchTime):
+			found = i
+		}
+	}
+	return found
+}
 
 // Sweep ends the orphans whose time is up.
 func (o *Orphans) Sweep(ctx context.Context) {
-	now := seen{o.cfg.Instances.Version(), o.cfg.Registry.Writes()}
+	now := o.seen()
 	if now == o.judged && len(o.verdict.Since) == 0 {
 		return // without an orphan, time alone makes none
 	}
@@ -52,6 +142,10 @@ func (o *Orphans) Sweep(ctx context.Context) {
 	o.verdict = orphan.Judge(orphan.World{
 		Instances: o.cfg.Instances.All, Claims: o.cfg.Registry.Claims, Born: o.cfg.Registry.Born, Now: o.cfg.Agenda.Now(),
 		Patience: o.cfg.Patience,
+		Mirrored: func(id model.ClaimID) bool { // an object that can't be read is an object, too
+			_, there, err := o.cfg.Mirrored(id)
+			return there || err != nil
+		},
 	}, o.verdict.Since)
 	o.cfg.Agenda.Wake(o.verdict.Next)
 	for _, i := range o.verdict.Foreign {
@@ -73,10 +167,6 @@ func (o *Orphans) end(ctx context.Context, i cloud.Instance) {
 			o.cfg.Log.WarnContext(ctx, "ending an instance that no claim names", "instance", i.ID, "claim", i.Claim)
 			return o.cfg.Cloud.Terminate(ctx, i.ID)
 		},
-		Done: func(err error) {
-			if err != nil {
-				o.cfg.Log.WarnContext(ctx, "work failed", "work", "end an instance that no claim names", "error", err, "instance", i.ID)
-			}
-		},
+		Done: jobs.LogFailure(ctx, o.cfg.Log, "end an instance that no claim names", slog.String("instance", i.ID)),
 	})
 }

@@ -36,6 +36,7 @@ const patience = 20 * time.Second
 type still struct{ state cluster.State }
 
 func (s still) Observe() (cluster.State, error)                      { return s.state, nil }
+func (s still) Claim(model.ClaimID) (model.Claim, bool, error)       { return model.Claim{}, false, nil }
 func (s still) Changed() <-chan struct{}                             { return nil }
 func (s still) UpdateNode(context.Context, cluster.NodeChange) error { return nil }
 func (s still) Evict(context.Context, cluster.Eviction) error        { return nil }

@@ -1,0 +1,100 @@
+package loop
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/store"
+	"github.com/kerf-dev/kerf/services/actuator/storetest"
+	"github.com/kerf-dev/kerf/services/core/model"
+)
+
+// lose lets the process find a store in which there is nothing but when it was first used.
+func (r *rig) lose(born time.Time) {
+	r.t.Helper()
+	r.stop()
+	r.store = storetest.New()
+	term, err := r.store.Campaign(r.t.Context(), "first")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := r.store.Commit(r.t.Context(), term.Fence, store.Batch{Born: born}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := term.Resign(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.start()
+}
+
+// TestClaimsThatTheStoreHasLostAreTakenUpAgain is about an etcd that is made anew, and one that an old backup was restored to.
+func TestClaimsThatTheStoreHasLostAreTakenUpAgain(t *testing.T) {
+	for name, age := range map[string]time.Duration{"a new store": 0, "an old backup": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.start()
+				r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large"), nodeClaim("c2", "m5.large")}})
+				r.reaches("c1", model.ClaimInitialized)
+				r.reaches("c2", model.ClaimInitialized)
+				time.Sleep(10 * time.Minute) // what is stored is shown
+				// The disruption waits for its replacement, whose instance runs and is no node yet.
+				replacement := nodeClaim("c3", "c5.large")
+				replacement.Disruption, replacement.Pods = "d-1", nil
+				r.kube.run("c2", pod("web"))
+				r.accepted(model.Plan{ID: "p-2", NodeClaims: []model.NodeClaim{replacement}, Disruptions: []model.Disruption{
+					{ID: "d-1", Reason: model.ReasonUnderutilized, Candidates: []model.ClaimID{"c2"}, Replacements: []model.ClaimID{"c3"}},
+				}})
+				r.reaches("c3", model.ClaimLaunched)
+				if c := r.claim("c2"); c.Disruption == "" || c.State != model.ClaimInitialized {
+					t.Fatalf("c2 is %s, of disruption %q", c.State, c.Disruption)
+				}
+				r.until("EC2 shows all three", time.Minute, func() bool { return len(r.alive()) == 3 })
+				before, alive := r.claim("c1"), r.alive()
+
+				r.lose(time.Now().Add(-age))
+				r.reaches("c1", model.ClaimInitialized)
+				r.reaches("c3", model.ClaimInitialized)
+				r.until("c2 is taken up again, and stays", time.Minute, func() bool {
+					c := r.claim("c2")
+					return c.State == model.ClaimInitialized && c.Disruption == ""
+				})
+				time.Sleep(20 * time.Minute)
+				if d := cmp.Diff(alive, r.alive()); d != "" {
+					t.Errorf("instances (-before +after the loss):\n%s", d)
+				}
+				s, _ := r.kube.Observe()
+				if len(s.Nodes) != 3 || slices.ContainsFunc(s.Nodes, (*cluster.Node).Leaving) {
+					t.Errorf("nodes %+v, want all three to stay", s.Nodes)
+				}
+				unsaid := cmpopts.IgnoreFields(model.Claim{}, "Offerings", "Pods", "PlanID", "Traceparent", "Fence", "StateTime", "Labels", "Annotations")
+				second := cmpopts.EquateApproxTime(time.Minute)
+				if d := cmp.Diff(before, r.claim("c1"), unsaid, second, cmpopts.EquateEmpty()); d != "" {
+					t.Errorf("c1 (-before +after the loss):\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsLeftOfALostClaimWithoutInstanceIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start()
+		r.accepted(model.Plan{ID: "p-1", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimInitialized)
+		r.until("it has an object", time.Minute, func() bool { return r.kube.has("c1") })
+		r.stop()
+		r.ec2.Kill(r.claim("c1").InstanceID)
+		time.Sleep(2 * time.Hour) // EC2 forgets it
+		r.kube.Edit(func(s *cluster.State) { s.Nodes = nil })
+		r.lose(time.Now())
+		r.until("the object is removed", 10*time.Minute, func() bool { return !r.kube.has("c1") })
+	})
+}
