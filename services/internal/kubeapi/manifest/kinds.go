@@ -42,6 +42,7 @@ type treatment int
 const (
 	takeIt    treatment = iota // read it as a known type
 	takeOld                    // read it as an old form and convert it
+	takeMoved                  // read it as what it is in today's version
 	skipIt                     // Kerf has no use for it
 	refuseIt                   // Kerf would need it, and can't read it
 	listIt                     // a list of other objects
@@ -75,11 +76,15 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 	if _, isList := k.itemKind(gv, kind); isList {
 		return listIt, ""
 	}
+	if to, ok := legacy.MovedTo(gv); ok && slices.Contains(k.used[to], kind) {
+		return takeMoved, ""
+	}
 	if version, ok := k.otherVersion(gv, kind); ok {
 		return refuseIt, "apiVersion: " + apiVersion + " is too old or too new: write " + version
 	}
-	if ours(gv.Group) {
-		return refuseIt, apiVersion + " " + kind + " is not a kind that Kerf knows: " + cmp.Or(near.Question(kind, k.used[gv]), "leave it out")
+	question := near.Question(kind, k.ofGroup(gv.Group))
+	if ours(gv.Group) || gv.Group == autoscalingv1beta1.GroupVersion().Group && question != "" {
+		return refuseIt, apiVersion + " " + kind + " is not a kind that Kerf knows: " + cmp.Or(k.otherGroup(kind), question, "leave it out")
 	}
 	return skipIt, ""
 }
@@ -87,7 +92,7 @@ func (k *kinds) treat(apiVersion, kind string) (treatment, string) {
 // ours tells groups whose kinds change what Kerf decides, so that leaving one out
 // must be the user's choice.
 func ours(group string) bool {
-	return slices.Contains([]string{karpenterv1.Group, awsv1.Group, autoscalingv1beta1.GroupVersion().Group, "kerf.dev"}, group)
+	return slices.Contains([]string{karpenterv1.Group, awsv1.Group, "kerf.dev"}, group)
 }
 
 // clusterScoped tells the kinds that are in no namespace, of those that are read.
@@ -110,15 +115,38 @@ func (k *kinds) itemKind(gv schema.GroupVersion, kind string) (string, bool) {
 		return "", gv.Group == "" && gv.Version == "v1"
 	}
 	known := slices.Contains(k.used[gv], item) || legacy.New(gv.String(), item) != nil
+	if to, ok := legacy.MovedTo(gv); ok {
+		known = slices.Contains(k.used[to], item)
+	}
 	return item, known
+}
+
+// ofGroup lists the kinds that are read of a group, sorted.
+func (k *kinds) ofGroup(group string) []string {
+	var out []string
+	for known, names := range k.used {
+		if known.Group == group {
+			out = append(out, names...)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// otherGroup says what to write where a kind of ours has another group's name.
+func (k *kinds) otherGroup(kind string) string {
+	for known, names := range k.used {
+		if ours(known.Group) && slices.Contains(names, kind) {
+			return "write " + known.String()
+		}
+	}
+	return ""
 }
 
 // otherVersion finds a kind that is known in another version of its group.
 func (k *kinds) otherVersion(gv schema.GroupVersion, kind string) (string, bool) {
-	const retired = "extensions" // where workloads were before they moved to apps
 	for known, names := range k.used {
-		sameGroup := known.Group == gv.Group || gv.Group == retired && known.Group == "apps"
-		if sameGroup && slices.Contains(names, kind) {
+		if known.Group == gv.Group && slices.Contains(names, kind) {
 			return known.String(), true
 		}
 	}

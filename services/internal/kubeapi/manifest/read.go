@@ -156,6 +156,10 @@ func (r *reader) document(doc document) {
 func (r *reader) object(doc document, depth int) {
 	var h header
 	if err := json.Unmarshal(doc.json, &h); err != nil {
+		if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && typeErr.Field != "" && h.Kind != "" {
+			r.wrongValue(doc, h, &header{}, err)
+			return
+		}
 		r.fail(doc.place, "", "", "not a Kubernetes object: want apiVersion, kind and metadata")
 		return
 	}
@@ -177,6 +181,8 @@ func (r *reader) object(doc document, depth int) {
 		r.list(doc, h, depth)
 	case takeOld:
 		r.old(doc, h)
+	case takeMoved:
+		r.moved(doc, h)
 	case takeIt:
 		r.known(doc, h)
 	}
@@ -262,6 +268,16 @@ func (r *reader) known(doc document, h header) {
 	r.add(e)
 }
 
+// moved reads a kind of another project in an earlier version.
+func (r *reader) moved(doc document, h header) {
+	gv, _ := schema.ParseGroupVersion(h.APIVersion) // treat has parsed it
+	to, _ := legacy.MovedTo(gv)
+	r.warn(doc.place, h.title(), "", h.APIVersion+" is an old version, read as "+to.String())
+	doc.json = legacy.Today(doc.json, to, h.Kind)
+	h.APIVersion = to.String()
+	r.known(doc, h)
+}
+
 func (r *reader) old(doc document, h header) {
 	form := legacy.New(h.APIVersion, h.Kind)
 	if !r.decode(doc, h, form) {
@@ -305,7 +321,7 @@ func (r *reader) decode(doc document, h header, obj any) bool {
 		return false
 	}
 	if doc.twice != nil {
-		r.warn(doc.twice.Place, h.title(), "", doc.twice.Problem+": the last one counts")
+		r.warn(doc.twice.Place, h.title(), "", strings.TrimPrefix(doc.twice.Problem, notYAML)+": the last one counts")
 	}
 	problems, err := kjson.UnmarshalStrict(doc.json, obj)
 	if err != nil {
@@ -396,7 +412,7 @@ func (r *reader) add(e entry) {
 	if accessor.GetNamespace() != "" && clusterScoped(kind.Kind) {
 		accessor.SetNamespace("")
 		e.name = kind.Kind + " " + accessor.GetName()
-		r.warn(e.place, e.name, "metadata.namespace", "ignored: a "+kind.Kind+" is in no namespace")
+		r.warn(e.place, e.name, "metadata.namespace", "ignored: objects of this kind are in no namespace")
 	}
 	id := identity{kind, cmp.Or(accessor.GetNamespace(), "default"), accessor.GetName()}
 	if first, again := r.seen[id]; again {

@@ -229,11 +229,11 @@ func TestBadInputIsNamed(t *testing.T) {
 			"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n  - name: b\n    resources:\n      requests: {cpu: 1x}\n",
 			found{1, 9, "Pod a", "spec.containers[1].resources.requests.cpu"},
 		},
-		"a kind in a version that is gone": {
-			"apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n", found{1, 1, "PodDisruptionBudget a", ""},
+		"a kind in a version that is yet to come": {
+			"apiVersion: policy/v2\nkind: PodDisruptionBudget\nmetadata: {name: a}\n", found{1, 1, "PodDisruptionBudget a", ""},
 		},
-		"a workload from before apps": {
-			"apiVersion: extensions/v1beta1\nkind: Deployment\nmetadata: {name: a}\n", found{1, 1, "Deployment a", ""},
+		"a name that YAML takes for a truth value": {
+			"apiVersion: v1\nkind: Pod\nmetadata:\n  name: n\n", found{1, 4, "Pod", "metadata.name"},
 		},
 		"a kind of Kerf's that is not supported": {
 			"apiVersion: kerf.dev/v1alpha1\nkind: Policy\nmetadata: {name: a}\n", found{1, 1, "Policy a", ""},

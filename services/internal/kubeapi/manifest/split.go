@@ -161,6 +161,9 @@ func blank(text []byte) bool {
 	return true
 }
 
+// notYAML begins what is wrong with a text.
+const notYAML = "not YAML: "
+
 var lineNumber = regexp.MustCompile(`line (\d+): ?`)
 
 // mildly reads a document again that is not strictly YAML, where that is for want of unique fields.
@@ -186,5 +189,5 @@ func yamlError(place Place, err error) *Error {
 		}
 	}
 	message = strings.TrimPrefix(message, "unmarshal errors:\n")
-	return &Error{Place: place, Problem: "not YAML: " + strings.TrimSpace(message)}
+	return &Error{Place: place, Problem: notYAML + strings.TrimSpace(message)}
 }

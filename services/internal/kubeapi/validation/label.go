@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kerf-dev/kerf/services/core/labels"
+	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/karpenterv1"
 )
 
@@ -37,15 +39,30 @@ func validatePoolLabels(p *karpenterv1.NodePool) field.ErrorList {
 	var errs field.ErrorList
 	for _, key := range slices.Sorted(maps.Keys(p.Spec.Template.Metadata.Labels)) {
 		if unknown(key) {
-			errs = append(errs, field.NotSupported(template.Child("metadata", "labels"), key, known))
+			errs = append(errs, unknownLabel(template.Child("metadata", "labels"), key, known))
 		}
 	}
 	for i, r := range p.Spec.Template.Spec.Requirements {
 		if unknown(r.Key) {
-			errs = append(errs, field.NotSupported(template.Child("spec", "requirements").Index(i).Child("key"), r.Key, known))
+			errs = append(errs, unknownLabel(template.Child("spec", "requirements").Index(i).Child("key"), r.Key, known))
 		}
 	}
 	return errs
+}
+
+// unknownLabel names the label that was meant, or else all that there are.
+func unknownLabel(path *field.Path, key string, known []string) *field.Error {
+	_, name, _ := strings.Cut(key, "/")
+	others := []string{corev1.LabelInstanceTypeStable, corev1.LabelTopologyZone, corev1.LabelTopologyRegion, corev1.LabelArchStable, labels.CapacityType}
+	for _, o := range others {
+		if strings.HasSuffix(o, "/"+name) {
+			return field.Invalid(path, key, "no node has this label; did you mean "+o+"?")
+		}
+	}
+	if question := near.Question(name, known); question != "" {
+		return field.Invalid(path, key, "no node has this label; "+question)
+	}
+	return field.NotSupported(path, key, known)
 }
 
 // wellKnownLabels are the keys that a pool may require because instance types

@@ -143,12 +143,13 @@ func (b *Builder) Snapshot(w World, now time.Time) (Built, error) {
 		inv.warnings = append(inv.warnings, "assumed: "+elsewhere)
 	}
 	inv.warnings = append(inv.warnings, inv.unknownValues(b.pools, w)...)
-	return Built{s, b.assumed(w, inv, elsewhere), inv.warnings}, checkBuffers(s)
+	waiting, err := checkBuffers(s)
+	return Built{s, b.assumed(w, inv, elsewhere), append(inv.warnings, waiting...)}, err
 }
 
-// checkBuffers finds capacity buffers that ask for nothing, because what they refer to is not among the manifests or has
-// no size. In a cluster such a buffer waits; in a dry run a plan without it would not be what was asked for.
-func checkBuffers(s *clusterpb.Snapshot) error {
+// checkBuffers finds capacity buffers that ask for nothing: because what they refer to is not among the manifests, of which
+// it warns, or because they have no size, which is an error.
+func checkBuffers(s *clusterpb.Snapshot) (warnings []string, err error) {
 	for _, b := range s.GetCapacityBuffers() {
 		reason := b.GetNotReady()
 		if reason == nil {
@@ -158,13 +159,14 @@ func checkBuffers(s *clusterpb.Snapshot) error {
 		if namespace == metav1.NamespaceDefault {
 			namespace = ""
 		}
-		text := reason.GetMessage()
+		title := Title(autoscalingv1beta1.KindCapacityBuffer, namespace, name)
 		if reason.GetCode() == clusterpb.ReasonCode_REASON_CODE_BUFFER_REFERENCE {
-			text += " among the files; add its manifest"
+			warnings = append(warnings, title+": left out: "+reason.GetMessage()+" among the files; add its manifest")
+			continue
 		}
-		return &ObjectError{Title(autoscalingv1beta1.KindCapacityBuffer, namespace, name), errors.New(text)}
+		return nil, &ObjectError{title, errors.New(reason.GetMessage())}
 	}
-	return nil
+	return warnings, nil
 }
 
 func (b *Builder) assumed(w World, inv inventory, elsewhere string) []string {

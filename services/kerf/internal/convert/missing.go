@@ -17,15 +17,29 @@ import (
 // assumedClass is the storage class of claims that name none, where no class is the default.
 const assumedClass = "assumed"
 
+// defaultClass marks the storage class of claims that name none.
+const defaultClass = "storageclass.kubernetes.io/is-default-class"
+
 // Missing are objects that pods refer to and that users seldom have in files, because the cluster has them: storage
 // classes, volume claims, priority and runtime classes. Each is assumed to be plain, and a note says so.
 func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string) {
-	m := missing{there: map[string]bool{}}
+	m := missing{there: map[string]bool{}, used: map[string]bool{}}
+	var classes []*storagev1.StorageClass
+	var claims []*corev1.PersistentVolumeClaim
+	var volumes []*corev1.PersistentVolume
 	for _, o := range objects {
 		m.there[TitleOf(o)] = true
-		c, ok := o.(*storagev1.StorageClass)
-		m.defaultClass = m.defaultClass || ok && c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
+		switch o := o.(type) {
+		case *storagev1.StorageClass:
+			classes = append(classes, o)
+			m.defaultClass = m.defaultClass || isDefault(o)
+		case *corev1.PersistentVolumeClaim:
+			claims = append(claims, o)
+		case *corev1.PersistentVolume:
+			volumes = append(volumes, o)
+		}
 	}
+	m.bind(claims, volumes)
 	for _, o := range objects {
 		namespace := ""
 		if a, ok := o.(metav1.Object); ok {
@@ -51,13 +65,20 @@ func Missing(objects []runtime.Object) (assumed []runtime.Object, notes []string
 			m.claim(o.Spec)
 		}
 	}
+	for _, c := range classes {
+		m.late(c)
+	}
 	return m.assumed, m.notes
 }
+
+func isDefault(c *storagev1.StorageClass) bool { return c.Annotations[defaultClass] == "true" }
 
 // missing collects what is assumed.
 type missing struct {
 	there        map[string]bool // by TitleOf
-	defaultClass bool
+	used         map[string]bool // storage classes of claims without a volume
+	defaultClass bool            // whether there is one for claims that name none
+	usedDefault  bool            // whether a claim without a volume names none
 	assumed      []runtime.Object
 	notes        []string
 }
@@ -110,7 +131,9 @@ func (m *missing) claim(spec corev1.PersistentVolumeClaimSpec) {
 		return
 	case spec.StorageClassName != nil:
 		name = *spec.StorageClassName
+		m.used[name] = true
 	case m.defaultClass:
+		m.usedDefault = true
 		return
 	}
 	mode := storagev1.VolumeBindingWaitForFirstConsumer
@@ -123,7 +146,7 @@ func (m *missing) claim(spec corev1.PersistentVolumeClaimSpec) {
 		return
 	}
 	m.defaultClass = true
-	class.Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}
+	class.Annotations = map[string]string{defaultClass: "true"}
 	m.assumed = append(m.assumed, class)
 	m.notes = append(m.notes, "no default StorageClass is among the files; assumed: EBS volumes, made where the pod runs")
 }

@@ -7,6 +7,7 @@ package offline
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf16"
 )
 
 // Bounds of what is read.
@@ -134,5 +136,24 @@ func readOne(name string, stdin io.Reader) (File, error) {
 	if len(data) > maxFileBytes {
 		return File{}, fmt.Errorf("%s is larger than %d MiB", shown, maxFileBytes>>20)
 	}
-	return File{Name: shown, Data: data}, nil
+	return File{Name: shown, Data: utf8Of(data)}, nil
+}
+
+// utf8Of is a text as UTF-8. Shells of Windows write what kubectl prints as UTF-16, which begins with a mark of its order.
+func utf8Of(data []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return data
+	}
+	const size = 2
+	units := make([]uint16, 0, len(data)/size)
+	for rest := data[size:]; len(rest) >= size; rest = rest[size:] {
+		units = append(units, order.Uint16(rest))
+	}
+	return []byte(string(utf16.Decode(units)))
 }

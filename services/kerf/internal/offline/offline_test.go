@@ -2,12 +2,14 @@ package offline_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -93,6 +95,21 @@ func TestRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestATextInUTF16IsRead is of what a PowerShell of Windows makes of kubectl's output.
+func TestATextInUTF16IsRead(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
+		var text []byte
+		for _, unit := range utf16.Encode([]rune("\ufeffname: Zürich 🚉\n")) {
+			text = order.AppendUint16(text, unit)
+		}
+		got, err := offline.Read([]string{write(t, t.TempDir(), name, string(text))}, nil)
+		if err != nil || string(got[0].Data) != "name: Zürich 🚉\n" {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
 	}
 }
 
@@ -287,10 +304,6 @@ func TestLoadRefuses(t *testing.T) {
 		"an overlay without a sign": {
 			map[string]string{"a.yaml": overlay + "  priceAdjustment: 10%\n", "b.yaml": app},
 			[]string{"a.yaml", "NodeOverlay discount", "spec.priceAdjustment", "with its sign"},
-		},
-		"a buffer of a workload in no file": {
-			map[string]string{"a.yaml": buffer, "b.yaml": class},
-			[]string{"a.yaml", "CapacityBuffer room", "spec.scalableRef.name", "no Deployment default/inflate", "add its manifest"},
 		},
 		"a buffer without a size": {
 			map[string]string{"a.yaml": strings.Replace(buffer, "replicas: 3", "limits: {nvidia.com/gpu: 1}", 1), "b.yaml": app},
