@@ -165,8 +165,8 @@ func TestChartAndKustomizationAreAlike(t *testing.T) {
 	const settings = "settings: {clusterName: prod, interruptionQueue: events, region: eu-west-1}\n"
 	asOverlay := []string{"KERF_CLUSTER=prod", "KERF_QUEUE=events", "AWS_REGION=eu-west-1"}
 	alike(t, settings, kustomize(t, "ha", nil, asOverlay...))
-	with := kustomize(t, "ha", []string{"../components/otlp", "../monitoring"}, append(asOverlay, "'OTEL_EXPORTER_OTLP_ENDPOINT=http://otel:4317'")...)
-	alike(t, settings+"otlp: {endpoint: \"http://otel:4317\"}\nserviceMonitor: {enabled: true}", with)
+	with := kustomize(t, "ha", []string{"../components/otlp", "../monitoring"}, append(asOverlay, "'OTEL_EXPORTER_OTLP_ENDPOINT=http://otel:4317'", "OTEL_LOGS_EXPORTER=otlp")...)
+	alike(t, settings+"otlp: {endpoint: \"http://otel:4317\", logs: true}\nserviceMonitor: {enabled: true}", with)
 	for _, key := range []string{"NetworkPolicy kerf-otlp", "PodMonitor kerf", "PrometheusRule kerf", "ConfigMap kerf-dashboards"} {
 		if with[key] == nil {
 			t.Errorf("no %s", key)

@@ -41,12 +41,13 @@ func variables() []variable {
 		{"GOMAXPROCS", "How many processors are used; Go takes it from the container's CPU limit."},
 		{"KUBECONFIG", "Where the cluster is, where `kubeconfig` is left out; before the pod that the service runs in."},
 		{"AWS_REGION", "The actuator's region where `aws.region` is left out. Credentials come by `AWS_ROLE_ARN` and `AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_CONTAINER_CREDENTIALS_FULL_URI` or any other way of the AWS SDK."},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT", "Where traces and metrics are sent; nothing is sent where it is not set. `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` and `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` are for one of them."},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "Where traces and metrics are sent, and log lines where `OTEL_LOGS_EXPORTER` says so; nothing is sent where it is not set. `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_METRICS_ENDPOINT` and `OTEL_EXPORTER_OTLP_LOGS_ENDPOINT` are for one of them."},
 		{"OTEL_EXPORTER_OTLP_PROTOCOL", "`grpc`, which is the default, or `http/protobuf`; also for one signal, as above."},
 		{"OTEL_TRACES_EXPORTER", "`otlp`, or `none` for no traces; `OTEL_METRICS_EXPORTER` is the same for metrics."},
+		{"OTEL_LOGS_EXPORTER", "`otlp` sends log lines as well, of `log.level` and above. Left out, they are sent where they have an endpoint of their own: they are on standard error in any case."},
 		{"OTEL_TRACES_SAMPLER", "Which traces are kept, as in the specification of OpenTelemetry."},
 		{"OTEL_RESOURCE_ATTRIBUTES", "Attributes of all that is sent, such as `k8s.cluster.name=prod`."},
-		{"OTEL_SDK_DISABLED", "`true` for neither traces nor metrics."},
+		{"OTEL_SDK_DISABLED", "`true` for neither traces nor metrics nor sent log lines."},
 	}
 }
 

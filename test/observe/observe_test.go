@@ -74,6 +74,7 @@ type world struct {
 	stack      *stack.Stack
 	prometheus *observe.Prometheus
 	jaeger     *observe.Jaeger
+	logs       *observe.Logs
 	over       bool // the stack was stopped
 }
 
@@ -128,7 +129,12 @@ func start(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	stopped(t, w.jaeger.Stop)
-	if w.stack, err = stack.Start(t.Context(), stack.Options{Dir: dir, Seed: 1, Env: w.jaeger.Env(), Scraped: true}); err != nil {
+	if w.logs, err = observe.StartLogs(); err != nil {
+		t.Fatal(err)
+	}
+	stopped(t, w.logs.Stop)
+	env := slices.Concat(w.jaeger.Env(), w.logs.Env())
+	if w.stack, err = stack.Start(t.Context(), stack.Options{Dir: dir, Seed: 1, Env: env, Scraped: true}); err != nil {
 		t.Fatal(err)
 	}
 	stopped(t, w.stop)
@@ -361,7 +367,7 @@ func (w *world) events(t *testing.T) {
 	})
 }
 
-// lines wants that each service has written the log lines of docs/tracing.md, with their keys. All have been stopped.
+// lines wants that each service has written the log lines of docs/tracing.md, with their keys, and has sent them. All have been stopped.
 func (w *world) lines(t *testing.T) {
 	reference, err := os.ReadFile(filepath.Join(w.root, "docs/tracing.md"))
 	if err != nil {
@@ -372,6 +378,7 @@ func (w *world) lines(t *testing.T) {
 	if len(wanted) < 10 {
 		t.Fatalf("the reference has %d lines", len(wanted))
 	}
+	sent := w.logs.Sent()
 	for _, service := range stack.Services() {
 		log, err := os.ReadFile(w.stack.Log(service))
 		if err != nil {
@@ -394,6 +401,11 @@ func (w *world) lines(t *testing.T) {
 			}
 			if !has {
 				t.Errorf("%s has not written %q with %s", service, m[2], m[3])
+			}
+			if !slices.ContainsFunc(sent, func(s observe.Sent) bool {
+				return s.Service == "kerf-"+service && s.Message == m[2] && (s.Traced || !slices.Contains(s.Keys, "plan"))
+			}) {
+				t.Errorf("%s has not sent %q", service, m[2])
 			}
 		}
 	}

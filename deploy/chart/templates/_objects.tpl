@@ -56,7 +56,7 @@
 {{- $_ := set $c "image" (ternary $image (printf "%s/%s" $v.image.registry $image) (empty $v.image.registry)) -}}
 {{- $_ := set $c "imagePullPolicy" $v.image.pullPolicy -}}
 {{- with $own.resources | default $v.controller.resources -}}{{- $_ := set $c "resources" . -}}{{- end -}}
-{{- if $v.otlp.endpoint -}}{{- $_ := set $c "env" (append $c.env (include "kerf.otlp" . | fromYaml)) -}}{{- end -}}
+{{- if $v.otlp.endpoint -}}{{- $_ := set $c "env" (concat $c.env (include "kerf.otlp" . | fromYamlArray)) -}}{{- end -}}
 {{- $_ := set $c "env" (concat $c.env ($v.controller.env | default list) ($own.env | default list)) -}}
 {{- $sum := printf "%s%s" (include "kerf.config" (dict "root" .root "service" $c.name)) (include "kerf.settings" .root) | sha256sum -}}
 {{- $annotations := merge (dict "kerf.dev/config" $sum) ($v.podAnnotations | default dict) ($spec.template.metadata.annotations | default dict) -}}
@@ -116,12 +116,21 @@ AWS_REGION: {{ . | quote }}
 {{- with .Values.otlp.endpoint }}
 OTEL_EXPORTER_OTLP_ENDPOINT: {{ . | quote }}
 {{- end }}
+{{- if .Values.otlp.logs }}
+OTEL_LOGS_EXPORTER: otlp
+{{- end }}
 {{- end -}}
 
 {{- define "kerf.otlp" -}}
-name: OTEL_EXPORTER_OTLP_ENDPOINT
-valueFrom:
-  configMapKeyRef:
-    name: kerf-settings
-    key: OTEL_EXPORTER_OTLP_ENDPOINT
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  valueFrom:
+    configMapKeyRef:
+      name: kerf-settings
+      key: OTEL_EXPORTER_OTLP_ENDPOINT
+- name: OTEL_LOGS_EXPORTER
+  valueFrom:
+    configMapKeyRef:
+      name: kerf-settings
+      key: OTEL_LOGS_EXPORTER
+      optional: true
 {{- end -}}

@@ -27,7 +27,7 @@ import (
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 )
 
-// flushTimeout bounds the export of the last spans and figures when a service ends.
+// flushTimeout bounds the export of the last spans, figures and lines when a service ends.
 const flushTimeout = 5 * time.Second
 
 // Duration is config.Duration, for the configs of services.
@@ -57,7 +57,8 @@ type Service struct {
 	Tracer   trace.Tracer
 	Metering *telemetry.Metering
 
-	lis net.Listener
+	logs telemetry.Logs
+	lis  net.Listener
 }
 
 // Start checks cfg and sets up logging, tracing and the server, and binds its
@@ -71,13 +72,18 @@ func Start(ctx context.Context, name string, cfg ServiceConfig) (*Service, error
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	tracing, err := telemetry.StartTracing(ctx, os.Getenv, log, name, version)
+	logs, err := telemetry.StartLogs(ctx, os.Getenv, log, name, version)
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Log: log, Tracing: tracing, Tracer: tracing.Tracer("kerf.dev/" + name)}
+	written, log := log, logs.Also(log, "kerf.dev/"+name) // what can't be sent is written alone
+	tracing, err := telemetry.StartTracing(ctx, os.Getenv, written, name, version)
+	if err != nil {
+		return nil, errors.Join(err, logs.Shutdown(ctx))
+	}
+	s := &Service{Log: log, Tracing: tracing, Tracer: tracing.Tracer("kerf.dev/" + name), logs: logs}
 	s.Metering, err = telemetry.StartMetering(ctx, telemetry.MeteringOptions{
-		Getenv: os.Getenv, Log: log, Service: name, Version: version, Scraped: cfg.HealthListen != "",
+		Getenv: os.Getenv, Log: written, Service: name, Version: version, Scraped: cfg.HealthListen != "",
 	})
 	if err == nil {
 		s.Server, err = rpc.NewServer(cfg.ServerConfig, log, tracing)
@@ -137,7 +143,7 @@ func (s *Service) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	if err := errors.Join(s.Tracing.Shutdown(ctx), s.Metering.Shutdown(ctx)); err != nil {
+	if err := errors.Join(s.Tracing.Shutdown(ctx), s.Metering.Shutdown(ctx), s.logs.Shutdown(ctx)); err != nil {
 		return fmt.Errorf("flush telemetry: %w", err)
 	}
 	return nil

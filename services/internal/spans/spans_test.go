@@ -25,7 +25,8 @@ Made from ` + "`services/internal/spans`" + ` by ` + "`go test ./services/intern
 The services send spans over OTLP where ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + ` or ` + "`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`" + ` is set, as
 ` + "`kerf-watcher`, `kerf-planner` and `kerf-actuator`" + `. A trace begins with the first event that a plan is for, and goes on until the nodes
 that the plan launched are gone: it is stored with each claim, so that it outlives the service that began it. gRPC's own spans, named by service and
-method, are between those of the services. Log lines have ` + "`trace_id`" + ` and ` + "`span_id`" + `.
+method, are between those of the services. Log lines of a plan or a claim have ` + "`plan`, `trace_id` and `span_id`" + `, and are sent by OTLP as well where
+` + "`OTEL_LOGS_EXPORTER=otlp`" + ` or ` + "`OTEL_EXPORTER_OTLP_LOGS_ENDPOINT`" + ` is set.
 
 A span has at most 64 events. ` + "`test/observe`" + ` plays a story with a real Jaeger beside it, and fetches each of these spans from there;
 [trace.txt](trace.txt) is a trace of that run, from pods pending to pods bound.
