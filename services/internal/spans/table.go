@@ -9,6 +9,8 @@ func Table() []Span {
 		{
 			Name: Batch, Attributes: []attribute.Key{Revision, Pods, PlanID},
 			Text: "From the first event that a plan is for until the actuator's answer to it.",
+			Links: "to the plans whose claims have changed since the plan before, and to that plan itself where it failed, was refused in part, " +
+				"had not looked at everything, or asked for this one at its time",
 		},
 		{
 			Name: Plan, Parent: Batch, Attributes: []attribute.Key{Revision, Pods, PlanID},

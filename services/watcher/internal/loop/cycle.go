@@ -128,6 +128,7 @@ type cycle struct {
 	pods     int
 	relayed  relayed
 	resume   string
+	links    []trace.Link // what it is made for
 }
 
 // result is what became of a cycle.
@@ -137,6 +138,9 @@ type result struct {
 	resume   string
 	revision uint64
 	pods     int
+	// span is the cycle's, and plan the id of its plan; "" for none.
+	span trace.SpanContext
+	plan string
 	// applied is the plan that the actuator answered to; nil for none.
 	applied *plannerpb.Plan
 	refused map[string]bool // of its decisions
@@ -150,12 +154,12 @@ type result struct {
 
 // run asks for the plan and relays it. Its span begins when the first of the events came that it is for.
 func (c *cycle) run(ctx context.Context) result {
-	ctx, span := c.cfg.Tracer.Start(ctx, spans.Batch, trace.WithTimestamp(c.decision.Opened), trace.WithAttributes(
+	ctx, span := c.cfg.Tracer.Start(ctx, spans.Batch, trace.WithTimestamp(c.decision.Opened), trace.WithLinks(c.links...), trace.WithAttributes(
 		spans.Revision.Int64(int64(c.snapshot.Revision)), spans.Pods.Int(c.pods),
 	))
 	defer span.End()
 	r := c.plan(ctx, span)
-	r.revision, r.pods = c.snapshot.Revision, c.pods
+	r.revision, r.pods, r.span = c.snapshot.Revision, c.pods, span.SpanContext()
 	if r.err != nil {
 		r.outcome.Failed = true
 		span.SetStatus(codes.Error, r.err.Error())
@@ -185,7 +189,7 @@ func (c *cycle) plan(ctx context.Context, span trace.Span) result {
 	plan.Traceparent = d.GetTraceparent()
 	c.cfg.Measure.Planned(plan, c.decision.Everything)
 
-	r := result{relayed: c.relayed, resume: c.resume}
+	r := result{relayed: c.relayed, resume: c.resume, plan: plan.GetId()}
 	var accepted, rejected int
 	if !c.relayed.knows(plan) || len(plan.GetNodeClaims())+len(plan.GetDisruptions()) > 0 {
 		answer, err := c.apply(ctx, plan)

@@ -71,6 +71,7 @@ type Loop struct {
 	snapshot snapshot.Snapshot
 	backlog  backlog
 	bound    bound
+	triggers triggers
 	pace     pace.State
 
 	seen    bool // the cluster was read as a whole
@@ -89,7 +90,7 @@ type Loop struct {
 
 // New makes a loop.
 func New(cfg Config) *Loop {
-	return &Loop{cfg: cfg, backlog: newBacklog(), bound: newBound(cfg.Tracer, cfg.Now), results: make(chan result, 1)}
+	return &Loop{cfg: cfg, backlog: newBacklog(), bound: newBound(cfg.Tracer, cfg.Now), triggers: newTriggers(), results: make(chan result, 1)}
 }
 
 // Run runs until ctx is done. It starts one goroutine at a time, for the plan at hand, and waits for it.
@@ -135,6 +136,7 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	delta := snapshot.Diff(l.snapshot, next)
 	fresh, arrived := l.backlog.follow(delta)
 	l.bound.follow(&l.snapshot, delta)
+	l.triggers.follow(&l.snapshot, delta)
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
 		NewPods: fresh, Arrived: arrived, Pods: next.Len(snapshot.Pod), Work: l.backlog.work(), Waiting: l.backlog.waiting(),
@@ -167,7 +169,10 @@ func (l *Loop) hear(ctx context.Context, u inventory.Update) {
 func (l *Loop) begin(ctx context.Context, d pace.Decision) {
 	l.pace = l.pace.Started(d)
 	l.running, l.anew = true, false
-	c := cycle{cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.backlog.pending), relayed: l.relayed, resume: l.resume}
+	c := cycle{
+		cfg: l.cfg, decision: d, snapshot: l.snapshot, pods: len(l.backlog.pending), relayed: l.relayed, resume: l.resume,
+		links: l.triggers.take(d.Everything, l.cfg.Now()),
+	}
 	go func() { l.results <- c.run(ctx) }()
 }
 
@@ -180,6 +185,7 @@ func (l *Loop) finish(ctx context.Context, r result) {
 	if r.applied != nil {
 		l.bound.planned(r.applied, r.refused, l.backlog.pending, &l.snapshot)
 	}
+	l.triggers.finished(r)
 	l.pace = l.pace.Finished(l.cfg.Pace, r.outcome, l.cfg.Now())
 	l.report(ctx, r)
 	l.tell(ctx, r)
