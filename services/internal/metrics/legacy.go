@@ -48,6 +48,9 @@ func Aliases() []Alias {
 	}
 	message := AliasLabel{Name: "message_type", Of: string(NoticeKind)}
 	failed := func(l map[string]string) bool { return l[string(ErrorType)] != "" }
+	voluntary := func(l map[string]string) bool {
+		return slices.Contains([]string{"Empty", "Underutilized", "Drifted"}, l[string(Disruption)]) && l[string(Result)] == Completed
+	}
 	return []Alias{
 		{Name: "karpenter_nodeclaims_created_total", Of: ClaimsCreated, Labels: []AliasLabel{{Name: "reason", Of: string(Cause), Lower: true}, pool}},
 		{Name: "karpenter_nodeclaims_terminated_total", Of: ClaimsEnded, Labels: []AliasLabel{pool, capacity, zone}},
@@ -58,12 +61,11 @@ func Aliases() []Alias {
 		{Name: "karpenter_nodepools_limit", Of: PoolLimit, Labels: []AliasLabel{pool, resource}},
 		{Name: "karpenter_nodepools_usage", Of: PoolUsage, Labels: []AliasLabel{pool, resource}},
 		{Name: "karpenter_nodepools_cost_total", Of: NodeCost, Labels: []AliasLabel{pool}},
-		{Name: "karpenter_pods_state", Of: PodCount, Labels: []AliasLabel{{Name: "phase", Of: string(PodPhase), Values: map[string]string{
-			"waiting": "Pending", "unschedulable": "Pending", "starting": "Pending", "running": "Running",
-		}}}},
+		{Name: "karpenter_pods_provisioning_bound_duration_seconds", Of: PodBoundDuration},
 		{Name: "karpenter_pods_eviction_requests_total", Of: Evictions, Labels: []AliasLabel{{Name: "code", Of: string(Result), Values: map[string]string{
 			Evicted: "200", Blocked: "429", Failed: "500",
 		}}}, Only: func(l map[string]string) bool { return l[string(Result)] != Deleted }},
+		{Name: "karpenter_voluntary_disruption_decisions_total", Of: DisruptionsEnded, Labels: []AliasLabel{reason}, Only: voluntary},
 		{Name: "karpenter_scheduler_scheduling_duration_seconds", Of: PlanDuration, Labels: []AliasLabel{solver}},
 		{Name: "karpenter_scheduler_queue_depth", Of: PodsWaiting, Labels: []AliasLabel{provisioner}},
 		{Name: "karpenter_scheduler_unschedulable_pods_count", Of: PodsLeft, Labels: []AliasLabel{provisioner}},
@@ -96,6 +98,11 @@ func LegacyNodeNames() []LegacyNode {
 		{"karpenter_nodes_total_daemon_requests", "What the DaemonSet pods of a node ask for."},
 		{"karpenter_nodes_system_overhead", "What a node keeps for itself."},
 	}
+}
+
+// LegacyPods is Karpenter's metric of pods, by what their nodes are: Karpenter has a series for each pod, and its dashboards sum them up.
+func LegacyPods() LegacyNode {
+	return LegacyNode{"karpenter_pods_state", "How many pods there are, by `phase`, `Pending` or `Running`, and by the other labels of their nodes."}
 }
 
 // Legacy gathers what from gathers, and Karpenter's metrics made of it.
@@ -157,7 +164,7 @@ func (a Alias) make(f *dto.MetricFamily) *dto.MetricFamily {
 // named gives attributes their own names back.
 func named(labels map[string]string) map[string]string {
 	out := map[string]string{}
-	for _, k := range []string{string(ErrorType), string(Result)} {
+	for _, k := range []string{string(ErrorType), string(Result), string(Disruption)} {
 		out[k] = labels[label(k)]
 	}
 	return out

@@ -68,9 +68,12 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "\nOf each node and `resource_type`, with the labels `node_name`, `nodepool`, `instance_type`, `capacity_type`, `zone`, `arch` and `os`, from the\n"+
 		"watcher that drives, while there are at most %d nodes:\n\n| Karpenter | meaning |\n|---|---|\n", metrics.MostLegacyNodes)
-	for _, n := range metrics.LegacyNodeNames() {
+	for _, n := range append(metrics.LegacyNodeNames(), metrics.LegacyPods()) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", n.Name, n.Text)
 	}
+	b.WriteString("\nBeyond that `karpenter_pods_state` has `phase` alone. There is nothing in the place of what tells of Karpenter's own controllers\n" +
+		"(`controller_runtime_*`, `workqueue_*`), of status conditions (`operator_*`), and of quantiles that Karpenter computes itself\n" +
+		"(`karpenter_nodes_termination_duration_seconds`, `karpenter_pods_startup_duration_seconds`): the histograms above tell it.\n")
 	if *update {
 		if err := os.WriteFile(reference, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -202,6 +205,10 @@ func TestLegacyNamesSumUpWhatTheyDoNotTellApart(t *testing.T) {
 	r.Record(metrics.CloudDuration, 0.001, metrics.Operation.String("launch"))
 	r.Record(metrics.CloudDuration, 2, metrics.Operation.String("launch"), metrics.ErrorType.String(metrics.ErrorCapacity))
 	r.Record(metrics.RegisterDuration, 30, pool)
+	for _, reason := range []string{"Drifted", "Interrupted"} {
+		r.Add(metrics.DisruptionsEnded, 1, metrics.Disruption.String(reason), metrics.Result.String(metrics.Completed))
+		r.Add(metrics.DisruptionsEnded, 1, metrics.Disruption.String(reason), metrics.Result.String(metrics.RolledBack))
+	}
 	err := r.Observe(func(o metrics.Observation) {
 		o.Set(metrics.NodeCost, 0.5, pool, metrics.CapacityType.String("spot"))
 		o.Set(metrics.NodeCost, 1, pool, metrics.CapacityType.String("on-demand"))
@@ -218,6 +225,7 @@ func TestLegacyNamesSumUpWhatTheyDoNotTellApart(t *testing.T) {
 		"karpenter_nodepools_cost_total nodepool=default: 1.5",
 		"karpenter_nodes_created_total nodepool=default: 1",
 		"karpenter_pods_eviction_requests_total code=429: 4",
+		"karpenter_voluntary_disruption_decisions_total reason=drifted: 1",
 	}
 	got := metricstest.Series(t, metrics.Legacy(registry), "karpenter_", false)
 	if diff := cmp.Diff(want, got); diff != "" {

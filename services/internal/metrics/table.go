@@ -19,6 +19,7 @@ const (
 	PodsLeft
 	PodsWaiting
 	PodsWaitingAge
+	PodBoundDuration
 	PodCount
 	NodeCount
 	NodesKept
@@ -154,6 +155,10 @@ func cluster() []Instrument {
 		{
 			ID: PodsWaitingAge, Name: "kerf.pod.waiting.age", Kind: Gauge, Unit: "s", Services: watcher,
 			Text: "How long the oldest of them has been unschedulable.",
+		},
+		{
+			ID: PodBoundDuration, Name: "kerf.pod.bound.duration", Kind: Histogram, Unit: "s", Services: watcher, Buckets: seconds(),
+			Text: "How long pods had been unschedulable when they were bound.",
 		},
 		{
 			ID: PodCount, Name: "kerf.pod.count", Kind: Gauge, Unit: "{pod}", Services: watcher,

@@ -10,6 +10,7 @@ import (
 	plannerpb "github.com/kerf-dev/kerf/proto/gen/kerf/planner/v1alpha1"
 	"github.com/kerf-dev/kerf/services/internal/boot/telemetry"
 	"github.com/kerf-dev/kerf/services/internal/spans"
+	"github.com/kerf-dev/kerf/services/watcher/internal/measure"
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
@@ -67,7 +68,7 @@ func (b bound) await(a *awaited, pod string, pending map[string]bool, s *snapsho
 	}
 	a.pods++
 	b.waits[pod] = a
-	if since := unschedulableSince(s, pod); !since.IsZero() && since.Before(a.begun) {
+	if since := measure.Unschedulable(s, pod); !since.IsZero() && since.Before(a.begun) {
 		a.begun = since
 	}
 }
@@ -97,7 +98,7 @@ func (b bound) land(was *snapshot.Snapshot, pod, node string) {
 	delete(b.waits, pod)
 	if len(a.events) < spans.MostEvents {
 		e := landed{pod: pod, node: node, at: b.now()}
-		if since := unschedulableSince(was, pod); !since.IsZero() {
+		if since := measure.Unschedulable(was, pod); !since.IsZero() {
 			e.waited = e.at.Sub(since)
 		}
 		a.events = append(a.events, e)
@@ -120,16 +121,4 @@ func (b bound) end(a *awaited) {
 		}
 	}
 	span.End(trace.WithTimestamp(b.now()))
-}
-
-func unschedulableSince(s *snapshot.Snapshot, pod string) time.Time {
-	o, ok := s.Get(snapshot.Pod, pod)
-	if !ok {
-		return time.Time{}
-	}
-	p, ok := o.Payload.(*clusterpb.Pod)
-	if !ok || p.GetUnschedulableTime() == nil {
-		return time.Time{}
-	}
-	return p.GetUnschedulableTime().AsTime()
 }

@@ -137,12 +137,14 @@ func (l *Loop) fold(ctx context.Context, b snapshot.Batch, whole time.Time) {
 	fresh, arrived := l.backlog.follow(delta)
 	l.bound.follow(&l.snapshot, delta)
 	l.triggers.follow(&l.snapshot, delta)
+	was := l.snapshot
 	l.snapshot = next
 	l.pace = l.pace.Observe(pace.Observation{
 		NewPods: fresh, Arrived: arrived, Pods: next.Len(snapshot.Pod), Work: l.backlog.work(), Waiting: l.backlog.waiting(),
 		Inventory: next.InventoryRevision, WholeSince: whole,
 	}, l.cfg.Now())
 	if l.seen {
+		l.cfg.Measure.Changed(&was, delta)
 		l.cfg.Measure.Saw(next)
 		l.cfg.Publish(next)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/kerf-dev/kerf/services/watcher/snapshot"
 )
 
-// Legacy gathers what from gathers, and Karpenter's metrics of single nodes, which exist under Karpenter's names alone: they are
+// Legacy gathers what from gathers, and Karpenter's metrics of single nodes and of pods by their nodes, which exist under Karpenter's names alone: they are
 // made at the scrape, and kept nowhere.
 func (m *Measure) Legacy(from prometheus.Gatherer) prometheus.Gatherer {
 	if m == nil {
@@ -21,8 +21,13 @@ func (m *Measure) Legacy(from prometheus.Gatherer) prometheus.Gatherer {
 	}
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := from.Gather()
-		if s := m.snapshot.Load(); s != nil && m.driver.Load() && s.Len(snapshot.Node) <= metrics.MostLegacyNodes {
-			for _, f := range nodeFamilies(s) {
+		if s := m.snapshot.Load(); s != nil && m.driver.Load() {
+			few := s.Len(snapshot.Node) <= metrics.MostLegacyNodes
+			made := []*dto.MetricFamily{podFamily(s, few)}
+			if few {
+				made = append(made, nodeFamilies(s)...)
+			}
+			for _, f := range made {
 				if len(f.GetMetric()) > 0 { // without nodes there is nothing to serve, and an empty family is an error
 					families = append(families, f)
 				}
@@ -86,16 +91,64 @@ func nodeFamilies(s *snapshot.Snapshot) []*dto.MetricFamily {
 	return out
 }
 
+// podKey is what pods are told apart by: their phase, and labels of their node.
+type podKey struct {
+	running                                          bool
+	arch, capacityType, instanceType, nodePool, zone string
+}
+
+// podFamily counts pods; where there are many nodes, by their phase alone.
+func podFamily(s *snapshot.Snapshot, byNode bool) *dto.MetricFamily {
+	of := map[string]podKey{}
+	if byNode {
+		s.Each(snapshot.Node, func(o snapshot.Object) {
+			if n, ok := o.Payload.(*clusterpb.Node); ok {
+				has := labelsOf(n)
+				of[n.GetName()] = podKey{
+					arch: has[labels.Arch], capacityType: has[labels.CapacityType], instanceType: has[labels.InstanceType],
+					nodePool: has[labels.NodePool], zone: has[labels.Zone],
+				}
+			}
+		})
+	}
+	counts := map[podKey]int{}
+	s.Each(snapshot.Pod, func(o snapshot.Object) {
+		if p, ok := o.Payload.(*clusterpb.Pod); ok {
+			key := of[p.GetNode()]
+			key.running = p.GetPhase() == clusterpb.PodPhase_POD_PHASE_RUNNING
+			counts[key]++
+		}
+	})
+	name := metrics.LegacyPods()
+	out := &dto.MetricFamily{Name: new(name.Name), Help: new(name.Text), Type: dto.MetricType_GAUGE.Enum()}
+	for key, n := range counts {
+		phase := "Pending"
+		if key.running {
+			phase = "Running"
+		}
+		out.Metric = append(out.Metric, &dto.Metric{Gauge: &dto.Gauge{Value: new(float64(n))}, Label: []*dto.LabelPair{
+			pair("arch", key.arch), pair("capacity_type", key.capacityType), pair("instance_type", key.instanceType),
+			pair("nodepool", key.nodePool), pair("phase", phase), pair("zone", key.zone),
+		}})
+	}
+	return out
+}
+
 // nodeLabels are the labels of a node's metrics but the resource's.
 func nodeLabels(n *clusterpb.Node) []*dto.LabelPair {
-	has := map[string]string{}
-	for _, l := range n.GetLabels() {
-		has[l.GetKey()] = l.GetValue()
-	}
+	has := labelsOf(n)
 	return []*dto.LabelPair{
 		pair("arch", has[labels.Arch]), pair("capacity_type", has[labels.CapacityType]), pair("instance_type", has[labels.InstanceType]),
 		pair("node_name", n.GetName()), pair("nodepool", has[labels.NodePool]), pair("os", has[labels.OS]), pair("zone", has[labels.Zone]),
 	}
+}
+
+func labelsOf(n *clusterpb.Node) map[string]string {
+	has := map[string]string{}
+	for _, l := range n.GetLabels() {
+		has[l.GetKey()] = l.GetValue()
+	}
+	return has
 }
 
 func pair(name, value string) *dto.LabelPair {

@@ -60,6 +60,33 @@ func (m *Measure) Saw(s snapshot.Snapshot) {
 	}
 }
 
+// Changed notes what has changed since a snapshot: pods that were unschedulable are bound.
+func (m *Measure) Changed(was *snapshot.Snapshot, d snapshot.Delta) {
+	if m == nil || !m.driver.Load() {
+		return
+	}
+	for _, o := range d.Upserted {
+		if p, ok := o.Payload.(*clusterpb.Pod); ok && p.GetNode() != "" {
+			if since := Unschedulable(was, o.ID); !since.IsZero() {
+				m.recorder.Record(metrics.PodBoundDuration, m.now().Sub(since).Seconds())
+			}
+		}
+	}
+}
+
+// Unschedulable is since when a pod that is not bound has been unschedulable in a snapshot; zero where it is not.
+func Unschedulable(s *snapshot.Snapshot, pod string) time.Time {
+	o, ok := s.Get(snapshot.Pod, pod)
+	if !ok {
+		return time.Time{}
+	}
+	p, ok := o.Payload.(*clusterpb.Pod)
+	if !ok || p.GetNode() != "" || p.GetUnschedulableTime() == nil {
+		return time.Time{}
+	}
+	return p.GetUnschedulableTime().AsTime()
+}
+
 // Planned notes the newest plan.
 func (m *Measure) Planned(p *plannerpb.Plan, everything bool) {
 	if m == nil {

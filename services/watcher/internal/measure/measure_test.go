@@ -115,11 +115,15 @@ func TestLegacyMetricsOfNodes(t *testing.T) {
 			Class: &snapshot.Object{Kind: snapshot.PodClass, ID: id, Hash: snapshot.Hash{1}, Payload: class},
 		}))
 	}
+	waits := &clusterpb.Pod{Id: "a/waits", Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE}
+	events = append(events, put(snapshot.Pod, "a/waits", waits))
 	m.Saw(snapshot.Batch{Events: events}.Fold(snapshot.Snapshot{}))
 	of := " arch= capacity_type= instance_type=m5.large node_name=n1 nodepool=default os= zone= resource_type=cpu: "
 	want := []string{
 		"karpenter_nodes_allocatable" + of + "1.9", "karpenter_nodes_system_overhead" + of + "0.1",
 		"karpenter_nodes_total_daemon_requests" + of + "0.25", "karpenter_nodes_total_pod_requests" + of + "0.5",
+		"karpenter_pods_state arch= capacity_type= instance_type= nodepool= phase=Pending zone=: 1",
+		"karpenter_pods_state arch= capacity_type= instance_type=m5.large nodepool=default phase=Running zone=: 2",
 	}
 	if d := cmp.Diff(want, metricstest.Series(t, m.Legacy(seen), "karpenter_", true)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -132,6 +136,38 @@ func TestLegacyMetricsOfNodes(t *testing.T) {
 	m.Saw(snapshot.Snapshot{})
 	if got := metricstest.Series(t, m.Legacy(seen), "karpenter_", true); len(got) > 0 {
 		t.Errorf("a cluster without nodes shows %v", got)
+	}
+}
+
+func TestPodsThatWereUnschedulableAreMeasuredOnceTheyAreBound(t *testing.T) {
+	recorder, seen := metricstest.New(t, metrics.Watcher)
+	now := time.Now()
+	m, err := New(recorder, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := byte(0)
+	pod := func(id, node string, since time.Time) snapshot.Event {
+		p := &clusterpb.Pod{Id: id, Node: node}
+		if !since.IsZero() {
+			p.UnschedulableTime = timestamppb.New(since)
+		}
+		version++ // so that each is another than the one before
+		return snapshot.Put(time.Time{}, snapshot.Object{Kind: snapshot.Pod, ID: id, Hash: snapshot.Hash{version}, Payload: p})
+	}
+	first := snapshot.Batch{Events: []snapshot.Event{
+		pod("a/waits", "", now.Add(-time.Minute)), pod("a/new", "", time.Time{}), pod("a/stays", "", now.Add(-time.Minute)),
+	}}.Fold(snapshot.Snapshot{})
+	second := snapshot.Batch{Events: []snapshot.Event{
+		pod("a/waits", "n1", time.Time{}), pod("a/new", "n1", time.Time{}), pod("a/stays", "", now.Add(-time.Hour)),
+	}}.Fold(first)
+	third := snapshot.Batch{Events: []snapshot.Event{pod("a/waits", "n1", now)}}.Fold(second)
+	m.Changed(&first, snapshot.Diff(first, second)) // while another drives
+	m.Drives(true)
+	m.Changed(&first, snapshot.Diff(first, second))
+	m.Changed(&second, snapshot.Diff(second, third))
+	if d := cmp.Diff([]string{"kerf_pod_bound_duration_seconds: 1"}, metricstest.Series(t, seen, "kerf_pod_bound", true)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
