@@ -36,6 +36,9 @@ func (o *Outbox) Changed(old, c model.Claim) {
 	if old.State != c.State {
 		o.step(old, c)
 	}
+	if c.TerminationGracePeriod != nil && !c.DrainDeadline.IsZero() && !c.DrainDeadline.Equal(old.DrainDeadline) {
+		o.expires(c)
+	}
 	if c.State.Ended() {
 		delete(o.claims, c.ID)
 		delete(o.failures, c.ID)
@@ -46,6 +49,19 @@ func (o *Outbox) Changed(old, c model.Claim) {
 		o.Event(cluster.Event{
 			Kind: "NodeClaim", Name: string(c.ID), Warning: true, Reason: eventReason(c.Failure.Code), Message: c.Failure.Message,
 		})
+	}
+}
+
+// expires tells until when a drain waits for pods that may not be evicted.
+func (o *Outbox) expires(c model.Claim) {
+	e := cluster.Event{
+		Kind: "NodeClaim", Name: string(c.ID), Warning: true, Reason: "TerminationGracePeriodExpiring",
+		Message: "pods that are not evicted by then are removed by force at " + c.DrainDeadline.UTC().Format(time.RFC3339),
+	}
+	o.Event(e)
+	if c.Node != "" {
+		e.Kind, e.Name = "Node", string(c.Node)
+		o.Event(e)
 	}
 }
 

@@ -209,6 +209,22 @@ func TestUsersAreToldWhatKarpentersUsersKnow(t *testing.T) {
 			},
 			[]string{"NodeClaim c1 DisruptionBlocked", "Node n1 DisruptionBlocked"},
 		},
+		"an unhealthy node that stays because many are": {
+			func(r *rig) {
+				r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodeRepairGuard}})
+			},
+			[]string{"NodeClaim c1 NodeRepairBlocked", "Node n1 NodeRepairBlocked"},
+		},
+		"a drain that ends by force": {
+			func(r *rig) {
+				old := model.Claim{ID: "c1", Node: "n1", State: model.ClaimDraining, TerminationGracePeriod: new(time.Minute)}
+				c := old
+				c.DrainDeadline = time.Unix(60, 0)
+				r.Changed(old, c)
+				r.Changed(c, c)
+			},
+			[]string{"NodeClaim c1 TerminationGracePeriodExpiring", "Node n1 TerminationGracePeriodExpiring"},
+		},
 		"a node that is worth its price, after that": {
 			func(r *rig) {
 				r.Stays(model.NodeVerdict{Node: "n1", Claim: "c1", Reason: model.Reason{Code: model.CodePDB}})
