@@ -43,7 +43,7 @@ func DefectivePlanner(ctx context.Context, root, dir string) (string, error) {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-overlay", overlay, "-o", out+string(filepath.Separator), "./services/planner/cmd/planner")
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-overlay", overlay, "-o", out+string(filepath.Separator), "./services/planner/cmd/planner") //nolint:gosec // go, on files of this test
 	cmd.Dir = root
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build a planner with a defect: %w\n%s", err, text)

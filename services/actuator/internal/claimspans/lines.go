@@ -44,7 +44,7 @@ func Came(ctx context.Context, log *slog.Logger, c *model.Claim) {
 		add("disruption", string(c.Disruption))
 	}
 	add("why", c.Failure.Message)
-	log.LogAttrs(telemetry.ContextFromTraceparent(ctx, c.Traceparent), slog.LevelInfo, came[c.State], attrs...)
+	log.LogAttrs(telemetry.ContextFromTraceparent(ctx, c.Traceparent), slog.LevelInfo, came[c.State], attrs...) //nolint:sloglint // constants of a table
 }
 
 // Refused writes the line for a launch that EC2 has refused.

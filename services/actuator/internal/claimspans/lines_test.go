@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,9 +33,7 @@ func TestLinesAreOfTheClaimsTrace(t *testing.T) {
 
 	of := func(more map[string]any) map[string]any {
 		line := map[string]any{"level": "INFO", "service": "actuator", "version": "v1", "trace_id": trace, "span_id": span, "claim": "c1", "plan": "p1"}
-		for k, v := range more {
-			line[k] = v
-		}
+		maps.Copy(line, more)
 		return line
 	}
 	want := []map[string]any{
