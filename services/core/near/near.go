@@ -19,6 +19,15 @@ func Question(name string, all []string) string {
 	return "did you mean " + strings.Join(list, " or ") + "?"
 }
 
+// Value asks as Question does, for a value that begins as one of them: of instance types and the like, one that begins
+// otherwise is another one, and no slip of the keys.
+func Value(value string, all []string) string {
+	if value == "" {
+		return ""
+	}
+	return Question(value, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "" || name[0] != value[0] }))
+}
+
 // Names lists the names that are like one: those that contain it or are contained in it, then those that a few
 // keystrokes away. Names far from it are left out.
 func Names(name string, all []string) []string {

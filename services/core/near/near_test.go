@@ -27,4 +27,10 @@ func TestNames(t *testing.T) {
 	if got := near.Question("x", nil); got != "" {
 		t.Error(got)
 	}
+	if got := near.Value("m5.larg", all); got != "did you mean m5.large or m5.xlarge or m5a.large?" {
+		t.Error(got)
+	}
+	if got := near.Value("p3.large", all); got != "" {
+		t.Errorf("of another family: %s", got)
+	}
 }

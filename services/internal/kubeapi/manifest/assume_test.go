@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kerf-dev/kerf/services/internal/kubeapi"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/awsv1"
@@ -138,5 +140,28 @@ func TestWhatIsFoundInADirectoryMayBeNoManifest(t *testing.T) {
 		if !found && (err == nil || !strings.Contains(err.Error(), "it looks like a template")) {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// TestInAFolderTheLastOfANameCounts as with kubectl apply: a base and its overlays stand side by side in many folders.
+func TestInAFolderTheLastOfANameCounts(t *testing.T) {
+	t.Parallel()
+	read := func(found bool) ([]runtime.Object, []manifest.Warning, error) {
+		var sources []manifest.Source
+		for _, role := range []string{"base", "overlay"} {
+			sources = append(sources, manifest.Source{Name: role + ".yaml", Found: found, Reader: strings.NewReader(
+				"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, labels: {from: " + role + "}}\n")})
+		}
+		return manifest.Options{Assume: true}.Read(sources...)
+	}
+	objects, warnings, err := read(true)
+	if err != nil || len(objects) != 1 || objects[0].(metav1.Object).GetLabels()["from"] != "overlay" {
+		t.Errorf("got %v, %v; want the overlay's", objects, err)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].String(), "base.yaml") {
+		t.Errorf("warnings %v, want one that names base.yaml", warnings)
+	}
+	if _, _, err := read(false); err == nil {
+		t.Error("two files that the user named may define it twice")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -60,7 +61,7 @@ func (o Options) Read(sources ...Source) ([]runtime.Object, []Warning, error) {
 		if err != nil {
 			r.errs = append(r.errs, err)
 		}
-		if src.Found {
+		if r.inFolder = src.Found; src.Found {
 			docs = r.manifests(docs)
 		}
 		for _, doc := range docs {
@@ -125,6 +126,7 @@ type reader struct {
 	kinds    kinds
 	read     []entry
 	seen     map[identity]entry
+	inFolder bool // whether the source that is read was named by its folder
 	skipped  []skipped
 	scalers  []scaler
 	warnings []Warning
@@ -398,7 +400,7 @@ func (r *reader) add(e entry) {
 		return
 	}
 	if r.options.Assume && accessor.GetName() == "" {
-		accessor.SetName(strings.TrimRight(accessor.GetGenerateName(), "-."))
+		accessor.SetName(r.nameFor(e, accessor))
 	}
 	if accessor.GetName() == "" {
 		r.fail(e.place, e.name, "metadata.name", "missing: give the object a name")
@@ -414,17 +416,39 @@ func (r *reader) add(e entry) {
 		e.name = kind.Kind + " " + accessor.GetName()
 		r.warn(e.place, e.name, "metadata.namespace", "ignored: objects of this kind are in no namespace")
 	}
-	id := identity{kind, cmp.Or(accessor.GetNamespace(), "default"), accessor.GetName()}
+	id := identity{kind, cmp.Or(accessor.GetNamespace(), metav1.NamespaceDefault), accessor.GetName()}
 	if first, again := r.seen[id]; again {
-		if reflect.DeepEqual(first.object, e.object) {
+		switch {
+		case reflect.DeepEqual(first.object, e.object):
 			r.warn(e.place, e.name, "", "the same as in "+first.place.String()+": read once")
-		} else {
+		case r.options.Assume && r.inFolder && first.place.Source != e.place.Source:
+			r.warn(e.place, e.name, "", "defined twice: it is also in "+first.place.String()+"; this one counts, as with kubectl apply")
+			r.read[slices.IndexFunc(r.read, func(o entry) bool { return o.object == first.object })] = e
+			r.seen[id] = e
+		default:
 			r.fail(e.place, e.name, "", "defined twice: it is also in "+first.place.String())
 		}
 		return
 	}
 	r.seen[id] = e
 	r.read = append(r.read, e)
+}
+
+// nameFor is a name for an object that has none: what the API server would make one of, or else any that is free.
+func (r *reader) nameFor(e entry, object metav1.Object) string {
+	if base := strings.TrimRight(object.GetGenerateName(), "-."); base != "" {
+		return base
+	}
+	kind := e.object.GetObjectKind().GroupVersionKind().GroupKind()
+	name := "unnamed"
+	for i := 2; ; i++ {
+		if _, taken := r.seen[identity{kind, cmp.Or(object.GetNamespace(), metav1.NamespaceDefault), name}]; !taken {
+			break
+		}
+		name = fmt.Sprintf("unnamed-%d", i)
+	}
+	r.warn(e.place, e.name, "metadata.name", "is missing; assumed: "+name)
+	return name
 }
 
 func (r *reader) fail(place Place, object, field, problem string) {

@@ -28,7 +28,7 @@ the new ones without a restart.`,
 	f := c.Flags()
 	f.StringVar(&cfg.Dir, "dir", "", "`folder` of the authorities and the certificates")
 	f.StringVarP(&cfg.Namespace, "namespace", "n", "kerf-system", "the `namespace` that Kerf is in")
-	f.DurationVar(&cfg.Life, "life", 365*24*time.Hour, "how `long` certificates last")
+	f.DurationVar(&cfg.Life, "life", 365*24*time.Hour, "how long certificates last, such as 8760h")
 	c.RunE = func(*cobra.Command, []string) error {
 		switch {
 		case cfg.Dir == "":

@@ -13,15 +13,18 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kerf-dev/kerf/services/core/near"
 	"github.com/kerf-dev/kerf/services/internal/boot"
 	"github.com/kerf-dev/kerf/services/kerf/internal/page"
 )
@@ -91,16 +94,24 @@ func message(err error) string {
 	}
 	if !errors.As(err, &remote) {
 		// cobra writes its suggestions below one another.
-		text = strings.ReplaceAll(strings.TrimSpace(text), "\n\nDid you mean this?\n\t", "; did you mean ")
-		return strings.ReplaceAll(text, "\n\t", " or ")
+		if before, like, ok := strings.Cut(strings.TrimSpace(text), "\n\nDid you mean this?\n\t"); ok {
+			return before + "; did you mean " + strings.ReplaceAll(like, "\n\t", " or ") + "?"
+		}
+		if strings.HasPrefix(text, "unknown command") {
+			text += "; see kerf --help"
+		}
+		return text
 	}
 	words := remote.GRPCStatus().Message()
 	if i := strings.LastIndex(words, "desc = "); i >= 0 {
 		words = words[i+len("desc = "):]
 	}
 	words = strings.TrimPrefix(strings.Trim(words, `"`), "transport: Error while dialing: ")
-	if remote.GRPCStatus().Code() == codes.DeadlineExceeded {
+	switch {
+	case remote.GRPCStatus().Code() == codes.DeadlineExceeded:
 		words = "no answer in time"
+	case strings.HasSuffix(words, "connection refused"):
+		words += "; a service in a cluster is reached by kubectl port-forward -n kerf-system"
 	}
 	before, _, _ := strings.Cut(text, remote.Error())
 	before, _, _ = strings.Cut(before, "max retries exhausted")
@@ -123,10 +134,30 @@ not worth their price. This program asks it what it would do, and runs it.`,
 	root.Version = boot.ReadVersion().String()
 	root.SetVersionTemplate("kerf {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+		return fmt.Errorf("%w; see %s --help", flagError(c, err), c.CommandPath())
 	})
 	root.AddCommand(newPlan(std), newConvert(std), newClaims(std), newSnapshot(std), newShadow(std), newCerts(std), newUp(), newVersion(std))
 	return root
+}
+
+// flagError says what the library's error about a flag does not: which flag was meant, and what its value should be.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	switch {
+	case errors.As(err, &unknown):
+		var all []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { all = append(all, "--"+f.Name) })
+		if question := near.Question("--"+unknown.GetSpecifiedName(), all); question != "" {
+			return fmt.Errorf("%w (%s)", err, question)
+		}
+	case errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration":
+		return fmt.Errorf("--%s %q: want a duration such as 30s, 10m or 24h", invalid.GetFlag().Name, invalid.GetValue())
+	case errors.As(err, &invalid) && errors.As(err, &number):
+		return fmt.Errorf("--%s %q: want a number", invalid.GetFlag().Name, invalid.GetValue())
+	}
+	return err
 }
 
 // style is how text looks where it goes: coloured and wrapped on a terminal, plain otherwise.

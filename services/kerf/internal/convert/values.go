@@ -54,7 +54,7 @@ func (inv *inventory) known(w World) map[string]map[string]bool {
 }
 
 func question(v string, known map[string]bool) string {
-	if q := near.Question(v, slices.Sorted(maps.Keys(known))); q != "" {
+	if q := near.Value(v, slices.Sorted(maps.Keys(known))); q != "" {
 		return "; " + q
 	}
 	return ""

@@ -91,6 +91,9 @@ func expand(path string) (files []string, isDir bool, err error) {
 		return []string{path}, false, nil
 	}
 	info, err := os.Stat(path)
+	if problem, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, false, fmt.Errorf("%s: %w", path, problem.Err)
+	}
 	if err != nil {
 		return nil, false, err
 	}

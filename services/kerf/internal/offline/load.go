@@ -199,7 +199,11 @@ func Objects(files []File, o manifest.Options) (objects []runtime.Object, warnin
 	for _, o := range objects {
 		kubeapi.SetDefaults(o)
 		if err := kubeapi.Validate(o); err != nil {
-			errs = append(errs, located(files, err))
+			err = located(files, err)
+			if strings.Contains(err.Error(), "${") {
+				err = fmt.Errorf("%w; ${…} was not filled in: envsubst does that", err)
+			}
+			errs = append(errs, err)
 		}
 	}
 	return objects, warnings, errors.Join(errs...)

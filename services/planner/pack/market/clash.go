@@ -144,7 +144,7 @@ func (c *clash) question(rule int) string {
 	}
 	slices.Sort(all)
 	for _, v := range values {
-		if q := near.Question(v, all); q != "" && !c.values[rule][v] {
+		if q := near.Value(v, all); q != "" && !c.values[rule][v] {
 			return " (" + q + ")"
 		}
 	}
