@@ -111,6 +111,8 @@ type Pod struct {
 	GracePeriod       time.Duration
 	// Size is that of model.Amounts.Size, of what it requests.
 	Size int64
+	// Tied pods have rules of their own about where they run: hard spread, required affinity, a node selector, a volume.
+	Tied bool
 }
 
 // Pool is a NodePool. What only planners look at may be missing.

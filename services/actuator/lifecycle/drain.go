@@ -32,8 +32,9 @@ type DrainInput struct {
 
 // Drain is the next step of a drain.
 type Drain struct {
-	// Evictions to ask for now, the largest pods first: the scheduler comes upon their successors in that order, about, and a
-	// large one finds no room where small ones have taken some everywhere.
+	// Evictions to ask for now, in the order in which the scheduler comes upon their successors, about: those first that are tied to
+	// few nodes, because others take the room there as gladly as any, and of each kind the largest first, because a large one finds
+	// none where small ones have taken some everywhere.
 	Evictions []cluster.Eviction
 	// Done says that nothing holds the instance any more.
 	Done bool
@@ -66,11 +67,11 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 			waits = append(waits, wait)
 		}
 	}
-	size := make(map[string]int64, len(left))
+	pods := make(map[string]cluster.Pod, len(left))
 	for _, p := range left {
-		size[p.UID] = p.Size
+		pods[p.UID] = p
 	}
-	slices.SortStableFunc(d.Evictions, func(a, b cluster.Eviction) int { return cmp.Compare(size[b.UID], size[a.UID]) })
+	slices.SortStableFunc(d.Evictions, func(a, b cluster.Eviction) int { return harderToPlace(pods[a.UID], pods[b.UID]) })
 	if len(waits) > 0 {
 		d.Waits = waits[0]
 		if len(waits) > 1 {
@@ -78,6 +79,17 @@ func PlanDrain(in DrainInput, now time.Time) Drain {
 		}
 	}
 	return d
+}
+
+// harderToPlace orders pods.
+func harderToPlace(a, b cluster.Pod) int {
+	switch {
+	case a.Tied && !b.Tied:
+		return -1
+	case !a.Tied && b.Tied:
+		return 1
+	}
+	return cmp.Compare(b.Size, a.Size)
 }
 
 // volumes decides once all pods are gone: their disks must be let go before the instance ends, or they could be lost or

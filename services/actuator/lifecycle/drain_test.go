@@ -116,6 +116,22 @@ func TestPlanDrain(t *testing.T) {
 	}
 }
 
+func TestPodsThatAreHardToPlaceAreEvictedFirst(t *testing.T) {
+	size := func(size int64, tied bool) func(*cluster.Pod) {
+		return func(x *cluster.Pod) { x.Size, x.Tied = size, tied }
+	}
+	node := cluster.Node{Pods: []cluster.Pod{
+		p("small", size(1, false)), p("large", size(4, false)), p("tied", size(2, true)), p("as-large", size(4, false)), p("tied-large", size(3, true)),
+	}}
+	var got []string
+	for _, e := range PlanDrain(DrainInput{Node: node}, at(0)).Evictions {
+		got = append(got, e.Name)
+	}
+	if d := cmp.Diff([]string{"tied-large", "tied", "large", "as-large", "small"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestLeaving(t *testing.T) {
 	n := cluster.Node{Pods: []cluster.Pod{
 		p("z", nil), p("a", nil), p("ds", func(x *cluster.Pod) { x.Daemon = true }), p("done", func(x *cluster.Pod) { x.Finished = true }),

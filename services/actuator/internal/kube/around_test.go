@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kerf-dev/kerf/services/actuator/cluster"
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
@@ -113,5 +114,44 @@ func TestPodsOfAnOwnerShareWhatIsTheSame(t *testing.T) {
 	}
 	if other.Labels["app"] != "db" || other.Spec.Affinity != first.Spec.Affinity {
 		t.Errorf("the other pod has labels %v", other.Labels)
+	}
+}
+
+func TestRulesOfABoundPodAboutWhereItRunsAreKept(t *testing.T) {
+	zone := []corev1.PodAffinityTerm{{TopologyKey: "zone"}}
+	weighed := []corev1.WeightedPodAffinityTerm{{Weight: 1, PodAffinityTerm: zone[0]}}
+	claim := corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}
+	for name, c := range map[string]struct {
+		spec corev1.PodSpec
+		want bool
+	}{
+		"no rules":        {},
+		"a node selector": {corev1.PodSpec{NodeSelector: map[string]string{"disk": "fast"}}, true},
+		"a volume claim":  {corev1.PodSpec{Volumes: []corev1.Volume{{Name: "data", VolumeSource: claim}}}, true},
+		"another volume":  {corev1.PodSpec{Volumes: []corev1.Volume{{Name: "data"}}}, false},
+		"hard spread": {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+			{TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule},
+		}}, true},
+		"soft spread": {corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{
+			{TopologyKey: "zone", WhenUnsatisfiable: corev1.ScheduleAnyway},
+		}}, false},
+		"nodes that it requires": {corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{},
+		}}}, true},
+		"pods that it requires": {corev1.PodSpec{Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: zone,
+		}}}, true},
+		"pods that it keeps away from": {corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: zone,
+		}}}, true},
+		"pods that it would rather keep away from": {corev1.PodSpec{Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: weighed,
+		}}}, false},
+	} {
+		c.spec.NodeName = "n1"
+		var shared trimmer
+		if got := objects.Pod(shared.trimPod(&corev1.Pod{Spec: c.spec})).Tied; got != c.want {
+			t.Errorf("%s: tied %v", name, got)
+		}
 	}
 }

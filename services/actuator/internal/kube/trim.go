@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	resourcehelper "k8s.io/component-helpers/resource"
 
+	"github.com/kerf-dev/kerf/services/actuator/internal/objects"
 	"github.com/kerf-dev/kerf/services/internal/kubeapi/reader"
 )
 
@@ -25,10 +26,11 @@ type trimmer struct {
 // maxOwners is how many owners are remembered; then it begins anew.
 const maxOwners = 8192
 
-// common is what tells whom the rules of other pods mean, and whom pods that run keep away. Most pods of an owner have the same.
+// common is what tells whom the rules of other pods mean, whom pods that run keep away, and where they may run themselves. Most
+// pods of an owner have the same.
 type common struct {
 	labels map[string]string
-	apart  *corev1.Affinity
+	rules  corev1.PodSpec
 	// asks is what the pod requests in all.
 	asks *corev1.ResourceRequirements
 }
@@ -76,7 +78,8 @@ func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 	}
 	out.Annotations, out.OwnerReferences, out.ManagedFields = p.Annotations, p.OwnerReferences, p.ManagedFields
 	c := t.common(p)
-	out.Labels, out.Spec.Affinity, out.Spec.Resources = c.labels, c.apart, c.asks
+	out.Labels, out.Spec.Resources = c.labels, c.asks
+	out.Spec.NodeSelector, out.Spec.Affinity, out.Spec.TopologySpreadConstraints = c.rules.NodeSelector, c.rules.Affinity, c.rules.TopologySpreadConstraints
 	if p.Spec.NodeName == "" {
 		trimUnbound(&out.Spec, &p.Spec)
 	}
@@ -99,14 +102,9 @@ func (t *trimmer) trimPod(p *corev1.Pod) *corev1.Pod {
 
 // common finds what a pod has in common with others of its owner, in one copy for all of them.
 func (t *trimmer) common(p *corev1.Pod) common {
-	c := common{labels: p.Labels, asks: &corev1.ResourceRequirements{
+	c := common{labels: p.Labels, rules: objects.Rules(&p.Spec), asks: &corev1.ResourceRequirements{
 		Requests: resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}),
 	}}
-	if a := p.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-		if required := a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution; len(required) > 0 {
-			c.apart = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: required}}
-		}
-	}
 	if len(p.OwnerReferences) == 0 {
 		return c
 	}
@@ -117,8 +115,8 @@ func (t *trimmer) common(p *corev1.Pod) common {
 	if there && maps.Equal(known.labels, c.labels) {
 		c.labels = known.labels
 	}
-	if there && equality.Semantic.DeepEqual(known.apart, c.apart) {
-		c.apart = known.apart
+	if there && equality.Semantic.DeepEqual(known.rules, c.rules) {
+		c.rules = known.rules
 	}
 	if there && equality.Semantic.DeepEqual(known.asks, c.asks) {
 		c.asks = known.asks

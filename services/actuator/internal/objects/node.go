@@ -89,6 +89,7 @@ func Pod(p *corev1.Pod) cluster.Pod {
 	}
 	requests, _ := reader.Amounts(resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
 	out.Size = requests.Size()
+	out.Tied = tied(&p.Spec)
 	return out
 }
 
