@@ -12,8 +12,18 @@ import (
 	"github.com/kerf-dev/kerf/services/core/model"
 )
 
-// TestOneTraceFromPlanToEnd wants every phase of a claim's life below the plan that asked for it.
+// TestOneTraceFromPlanToEnd wants every phase of a claim's life below the plan that asked for it, whichever leader it ends under.
 func TestOneTraceFromPlanToEnd(t *testing.T) {
+	for name, next := range map[string]func(r *rig){
+		"one leader":               func(*rig) {},
+		"another after each phase": func(r *rig) { r.stop(); r.start() },
+	} {
+		t.Run(name, func(t *testing.T) { oneTrace(t, next) })
+	}
+}
+
+func oneTrace(t *testing.T, next func(*rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		spans := tracetest.NewInMemoryExporter()
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
@@ -22,11 +32,17 @@ func TestOneTraceFromPlanToEnd(t *testing.T) {
 		r.start()
 		const trace = "0af7651916cd43dd8448eb211c80319c"
 		r.accepted(model.Plan{ID: "p-1", Traceparent: "00-" + trace + "-b7ad6b7169203331-01", NodeClaims: []model.NodeClaim{nodeClaim("c1", "m5.large")}})
+		r.reaches("c1", model.ClaimLaunched)
+		next(r)
 		r.reaches("c1", model.ClaimInitialized)
 		r.kube.run("c1", pod("web"))
 		if _, err := r.loop.Delete(t.Context(), "c1"); err != nil {
 			t.Fatal(err)
 		}
+		r.reaches("c1", model.ClaimDraining)
+		next(r)
+		r.reaches("c1", model.ClaimTerminating)
+		next(r)
 		r.reaches("c1", model.ClaimGone)
 
 		var got []string
