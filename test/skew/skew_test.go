@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	actuatorpb "github.com/kerf-dev/kerf/proto/gen/kerf/actuator/v1alpha1"
 	"github.com/kerf-dev/kerf/services/core/labels"
@@ -172,12 +173,8 @@ func (w *world) apply(t *testing.T) {
 func (w *world) grow(t *testing.T, what string) {
 	t.Helper()
 	w.pods++
-	scale, err := w.Kubernetes.AppsV1().Deployments(metav1.NamespaceDefault).GetScale(t.Context(), "web", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	scale.Spec.Replicas = int32(w.pods)
-	_, err = w.Kubernetes.AppsV1().Deployments(metav1.NamespaceDefault).UpdateScale(t.Context(), "web", scale, metav1.UpdateOptions{})
+	replicas := fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, w.pods) // a patch never conflicts with the deployment's controller
+	_, err := w.Kubernetes.AppsV1().Deployments(metav1.NamespaceDefault).Patch(t.Context(), "web", types.MergePatchType, replicas, metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
