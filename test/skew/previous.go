@@ -63,7 +63,7 @@ func Release(ctx context.Context, root, commit string) (string, error) {
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // a folder that is left over harms nothing
 	src, out := filepath.Join(work, "src"), filepath.Join(work, "out")
-	if err := checkOut(ctx, root, commit, src); err != nil {
+	if err := CheckOut(ctx, root, commit, src); err != nil {
 		return "", err
 	}
 	if _, err := run(ctx, src, nil, "go", "build", "-buildvcs=false", "-tags", "grpcnotrace", "-o", out+string(filepath.Separator),
@@ -76,8 +76,8 @@ func Release(ctx context.Context, root, commit string) (string, error) {
 	return dir, os.Rename(out, dir) // there whole, or not at all
 }
 
-// checkOut writes the files of a commit.
-func checkOut(ctx context.Context, root, commit, dir string) error {
+// CheckOut writes the files of a commit into a folder.
+func CheckOut(ctx context.Context, root, commit, dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}

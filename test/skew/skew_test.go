@@ -104,14 +104,7 @@ func release(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := *previous
-	if commit == "" {
-		if commit, err = skew.Previous(t.Context(), root); errors.Is(err, skew.ErrNoHistory) {
-			t.Skip(err)
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
+	commit := previousCommit(t, root)
 	began := time.Now()
 	dir, err := skew.Release(t.Context(), root, commit)
 	if err != nil {
@@ -119,6 +112,21 @@ func release(t *testing.T) string {
 	}
 	t.Logf("the previous release is commit %s (%.1fs)", commit, time.Since(began).Seconds())
 	return dir
+}
+
+// previousCommit is the previous release's.
+func previousCommit(t *testing.T, root string) string {
+	t.Helper()
+	if *previous != "" {
+		return *previous
+	}
+	commit, err := skew.Previous(t.Context(), root)
+	if errors.Is(err, skew.ErrNoHistory) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return commit
 }
 
 // start runs the previous release, with its CRDs.
