@@ -235,6 +235,7 @@ func (v *Variant) build(w *view.World, byType map[model.TypeName][]*model.Offeri
 		v.buildType(w, t, place, byType[t.Name], local)
 	}
 	slices.SortFunc(v.Options, CompareOptions)
+	v.diverse = v.isDiverse()
 }
 
 // CompareOptions orders options by price, then by what they are, so that no two are equal.

@@ -19,6 +19,9 @@ func (m *Market) Rank(base *Option, items []Item, allow func(*Option) bool) (ran
 // RankAmong is rank among some options of the variant, in its order.
 func (m *Market) RankAmong(among []*Option, base *Option, items []Item, allow func(*Option) bool) (ranked []*Option, ok bool) {
 	l, v := m.Combine(items), base.Variant
+	if !v.diverse && m.World.Policy.MinValues != model.MinValuesBestEffort {
+		return nil, false
+	}
 	flexible, preferring := HasMinValues(v.Pool), m.withPreferences(items)
 	for _, o := range among {
 		if !o.Available || o.Offering.ReservationID != base.Offering.ReservationID || !o.Fits(l) || (allow != nil && !allow(o)) {
@@ -95,9 +98,32 @@ func HasMinValues(p *view.Pool) bool {
 	return false
 }
 
+// isDiverse says whether the variant's options, all of them taken together, have as many distinct values as the pool's
+// minValues ask for. Where they have not, no claim of it can, and asking for each option anew takes minutes.
+func (v *Variant) isDiverse() bool {
+	for _, r := range v.Pool.Requirements {
+		seen := make(map[string]bool)
+		for _, o := range v.Options {
+			if len(seen) >= r.MinValues {
+				break
+			}
+			if value, ok := o.Label(r.Key); ok {
+				seen[value] = true
+			}
+		}
+		if len(seen) < r.MinValues {
+			return false
+		}
+	}
+	return true
+}
+
 // meetMinValues picks at most as many of the options as a claim may list, cheapest first, such that each label has its
 // minValues; nil when there are not enough values.
 func (m *Market) meetMinValues(v *Variant, options []*Option) []*Option {
+	if !v.diverse {
+		return nil
+	}
 	picked := make([]bool, len(options))
 	count := 0
 	for _, r := range v.Pool.Requirements {
@@ -167,6 +193,9 @@ func (m *Market) StandIns(o *Option, allow func(*Option) bool) []*Option {
 	type standIn struct {
 		o    *Option
 		lost float64
+	}
+	if !o.Variant.diverse {
+		return nil
 	}
 	var all []standIn
 	for _, x := range o.Variant.Options {

@@ -26,6 +26,8 @@ type Variant struct {
 	images []require.Set
 	// Options are sorted by price.
 	Options []*Option
+	// diverse says whether all of them together meet the pool's minValues.
+	diverse bool
 }
 
 // variants lists the ways to decide a pool's open labels that some profile asks for, or that pods with pod rules may
