@@ -89,6 +89,7 @@ func TestUsersSeeWhatHappens(t *testing.T) {
 	w.rejected(t)
 	t.Run("metrics", w.metrics)
 	t.Run("dashboard", w.dashboard)
+	t.Run("Karpenter's queries", w.queries)
 	t.Run("alerts", w.alerts)
 	t.Run("events", w.events)
 	t.Run("picture", w.picture)
@@ -251,6 +252,23 @@ func (w *world) dashboard(t *testing.T) {
 		t.Errorf("%d queries", asked)
 	}
 	t.Logf("%d panels, %d queries", len(panels), asked)
+}
+
+// queries wants that what is asked of Karpenter's metrics returns a number.
+func (w *world) queries(t *testing.T) {
+	text, err := os.ReadFile("testdata/karpenter.promql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for expr := range strings.Lines(string(text)) {
+		if expr = strings.TrimSpace(expr); strings.HasPrefix(expr, "#") {
+			continue
+		}
+		got, err := w.prometheus.Query(t.Context(), expr)
+		if err != nil || !slices.ContainsFunc(got, func(s observe.Series) bool { return !math.IsNaN(s.Points[0].Value) }) {
+			t.Errorf("%s returns nothing: %v, %v", expr, got, err)
+		}
+	}
 }
 
 // drawn are the panels of docs/dashboard.svg, by title.

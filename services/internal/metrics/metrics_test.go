@@ -66,7 +66,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", a.Name, of, strings.Join(labels, ", "))
 	}
-	fmt.Fprintf(&b, "\nOf each node and `resource_type`, with the labels `node_name`, `nodepool`, `instance_type`, `capacity_type`, `zone`, `arch` and `os`, from the\n"+
+	fmt.Fprintf(&b, "\nOf each node and `resource_type`, with the labels `node_name`, `nodepool`, `instance_type`, `capacity_type`, `zone`, `region`, `arch` and `os`, from the\n"+
 		"watcher that drives, while there are at most %d nodes:\n\n| Karpenter | meaning |\n|---|---|\n", metrics.MostLegacyNodes)
 	for _, n := range append(metrics.LegacyNodeNames(), metrics.LegacyPods()) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", n.Name, n.Text)

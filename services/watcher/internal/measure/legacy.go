@@ -139,7 +139,7 @@ func nodeLabels(n *clusterpb.Node) []*dto.LabelPair {
 	has := labelsOf(n)
 	return []*dto.LabelPair{
 		pair("arch", has[labels.Arch]), pair("capacity_type", has[labels.CapacityType]), pair("instance_type", has[labels.InstanceType]),
-		pair("node_name", n.GetName()), pair("nodepool", has[labels.NodePool]), pair("os", has[labels.OS]), pair("zone", has[labels.Zone]),
+		pair("node_name", n.GetName()), pair("nodepool", has[labels.NodePool]), pair("os", has[labels.OS]), pair("region", has[labels.Region]), pair("zone", has[labels.Zone]),
 	}
 }
 

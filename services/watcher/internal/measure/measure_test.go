@@ -118,7 +118,7 @@ func TestLegacyMetricsOfNodes(t *testing.T) {
 	waits := &clusterpb.Pod{Id: "a/waits", Phase: clusterpb.PodPhase_POD_PHASE_UNSCHEDULABLE}
 	events = append(events, put(snapshot.Pod, "a/waits", waits))
 	m.Saw(snapshot.Batch{Events: events}.Fold(snapshot.Snapshot{}))
-	of := " arch= capacity_type= instance_type=m5.large node_name=n1 nodepool=default os= zone= resource_type=cpu: "
+	of := " arch= capacity_type= instance_type=m5.large node_name=n1 nodepool=default os= region= zone= resource_type=cpu: "
 	want := []string{
 		"karpenter_nodes_allocatable" + of + "1.9", "karpenter_nodes_system_overhead" + of + "0.1",
 		"karpenter_nodes_total_daemon_requests" + of + "0.25", "karpenter_nodes_total_pod_requests" + of + "0.5",
