@@ -10,21 +10,23 @@ import (
 
 // moved lists, by today's version, those in which the kinds of other projects were before, with the same fields but for
 // what Today mends.
-var moved = map[string][]string{
-	"apps/v1":              {"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"},
-	"batch/v1":             {"batch/v1beta1", "batch/v2alpha1"},
-	"node.k8s.io/v1":       {"node.k8s.io/v1beta1"},
-	"policy/v1":            {"policy/v1beta1"},
-	"resource.k8s.io/v1":   {"resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"},
-	"scheduling.k8s.io/v1": {"scheduling.k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1"},
-	"storage.k8s.io/v1":    {"storage.k8s.io/v1alpha1", "storage.k8s.io/v1beta1"},
+func moved() map[string][]string {
+	return map[string][]string{
+		"apps/v1":              {"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"},
+		"batch/v1":             {"batch/v1beta1", "batch/v2alpha1"},
+		"node.k8s.io/v1":       {"node.k8s.io/v1beta1"},
+		"policy/v1":            {"policy/v1beta1"},
+		"resource.k8s.io/v1":   {"resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2"},
+		"scheduling.k8s.io/v1": {"scheduling.k8s.io/v1alpha1", "scheduling.k8s.io/v1beta1"},
+		"storage.k8s.io/v1":    {"storage.k8s.io/v1alpha1", "storage.k8s.io/v1beta1"},
 
-	"autoscaling.x-k8s.io/v1beta1": {"autoscaling.x-k8s.io/v1alpha1"},
+		"autoscaling.x-k8s.io/v1beta1": {"autoscaling.x-k8s.io/v1alpha1"},
+	}
 }
 
 // MovedTo is the version in which the kinds of an earlier one are today; false where it is none of those.
 func MovedTo(gv schema.GroupVersion) (schema.GroupVersion, bool) {
-	for today, before := range moved {
+	for today, before := range moved() {
 		if slices.Contains(before, gv.String()) {
 			to, err := schema.ParseGroupVersion(today)
 			return to, err == nil

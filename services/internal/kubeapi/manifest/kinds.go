@@ -140,6 +140,11 @@ func (k *kinds) otherGroup(kind string) string {
 			return "write " + known.String()
 		}
 	}
+	for _, version := range []string{legacy.ProvisionerVersion, legacy.AWSNodeTemplateVersion} {
+		if legacy.New(version, kind) != nil {
+			return "write " + version + ", or what kerf convert makes of that"
+		}
+	}
 	return ""
 }
 
