@@ -225,8 +225,6 @@ type trials struct {
 	// packed with the least search.
 	best  []int
 	rough bool
-	// many says that there are too many nodes to try several ways for the pods of a set.
-	many bool
 	// leaving are hosts that are to go, and no destinations: some of the candidates, by host.
 	leaving []bool
 	// deferred are hosts that go with this plan or a later one, by host, and are no destinations; nil where there are none.
@@ -259,7 +257,6 @@ func newTrials(dr *draft.Draft, appraisal *Appraisal, open []int) *trials {
 	for _, h := range open {
 		t.fixed[h] = false
 	}
-	t.many = len(open) > maxVariedNodes
 	t.filler = t.newFiller(open)
 	if t.left >= 2*int64(len(open)) {
 		t.best = t.divide(open)

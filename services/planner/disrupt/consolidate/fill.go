@@ -1,10 +1,6 @@
 package consolidate
 
 import (
-	"cmp"
-	"math"
-	"slices"
-
 	"github.com/kerf-dev/kerf/services/planner/disrupt/draft"
 	"github.com/kerf-dev/kerf/services/planner/pack"
 	"github.com/kerf-dev/kerf/services/planner/pack/market"
@@ -14,15 +10,12 @@ import (
 const (
 	// leastFill is how much of what a node's free capacity could hold at best it must be filled with; else it waits for better pods.
 	leastFill = 0.95
-	// poorFill is the same where pods are few: a better one may not come.
-	poorFill = 0.85
 	// leastWorth is how much of what new nodes cost their pods must be worth; else the pods go wherever they fit.
 	leastWorth = 0.92
 )
 
 // fillAndBuy moves the pods of a set: nodes that are kept are filled up with what fills them well, the rest gets new nodes
-// that are bought together. Where those would be half empty, what is left goes wherever it fits first. For few pods several ways to
-// fill nodes are tried: the one is taken that leaves the least to buy, for what it uses up of what later sets could be put in.
+// that are bought together. Where those would be half empty, what is left goes wherever it fits first.
 func (t *trials) fillAndBuy(set []int) (draft.Decision, bool) {
 	d := draft.Decision{Hosts: set, Evicted: t.draft.Movable(set...)}
 	for _, h := range set {
@@ -31,108 +24,13 @@ func (t *trials) fillAndBuy(set []int) (draft.Decision, bool) {
 		}
 	}
 	rest := market.Items(t.v.World, append(t.draft.BufferPodsOn(set), d.Evicted...))
-	if t.many || len(d.Evicted) > maxVaried {
-		return t.inWay(t.usual(), d, rest)
-	}
-	return t.inWay(t.leastWay(d, rest), d, rest)
-}
-
-// Several ways are tried for sets of so many pods at most, of so many candidates: many pods fill nodes well in any case, and each way
-// takes as long as the other.
-const (
-	maxVaried      = 200
-	maxVariedNodes = 64
-)
-
-// way is how the pods of a set come to nodes that are kept.
-type way struct {
-	// fit puts them wherever they fit, and knows no more.
-	fit bool
-	// least is how much of its potential a node must be filled with.
-	least float64
-	// order is which nodes are filled first.
-	order fillOrder
-}
-
-type fillOrder int
-
-// The orders: nodes that stay in any case first, or by what could be filled in.
-const (
-	fixedFirst fillOrder = iota
-	smallestFirst
-	largestFirst
-)
-
-// usual is the way of large sets.
-func (t *trials) usual() way { return way{fit: t.lastSet, least: leastFill} }
-
-// ways are those that are tried, the usual one first.
-func (t *trials) ways() []way {
-	out := []way{
-		t.usual(), {fit: true}, {least: leastFill}, {least: poorFill}, {least: leastFill, order: smallestFirst}, {least: leastFill, order: largestFirst},
-	}
-	return slices.CompactFunc(out, func(a, b way) bool { return a.fit && b.fit || a == b })
-}
-
-// leastWay is the way that costs least; the usual one where they are alike.
-func (t *trials) leastWay(d draft.Decision, rest []market.Item) way {
-	t.draft.Scheduler.Rough = true // they are compared
-	defer func() { t.draft.Scheduler.Rough = t.rough }()
-	ways := t.ways()
-	best, least := ways[0], math.Inf(1)
-	for i, w := range ways {
-		mark := t.draft.Scheduler.Mark()
-		moved, ok := t.inWay(w, d, rest)
-		hosts := destinationHosts(&moved)
-		after := t.potential(hosts)
-		t.draft.Scheduler.Revert(mark)
-		switch {
-		case !ok && i == 0:
-			return w // some pod fits nowhere
-		case !ok:
-			continue
-		}
-		cost := 0.0
-		if !t.lastSet {
-			cost = t.potential(hosts) - after
-		}
-		for _, b := range moved.Replacements {
-			cost += float64(b.Best().Price + t.v.Policy.PerNodeOverhead)
-		}
-		if cost < least*(1-exact) {
-			best, least = w, cost
-		}
-	}
-	return best
-}
-
-// potential is about what hosts could still be filled with.
-func (t *trials) potential(hosts []int) (sum float64) {
-	for _, h := range hosts {
-		sum += attained * t.filler.fill(t.v.Free(h))
-	}
-	return sum
-}
-
-// destinationHosts are the hosts that a decision sends pods to.
-func destinationHosts(d *draft.Decision) []int {
-	out := make([]int, len(d.Destinations))
-	for i := range d.Destinations {
-		out[i] = d.Destinations[i].Host
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// inWay moves the pods of a set in one way.
-func (t *trials) inWay(w way, d draft.Decision, rest []market.Item) (draft.Decision, bool) {
-	if w.fit {
+	if t.lastSet {
 		return t.fitAndBuy(d, rest)
 	}
-	d.Destinations, rest = t.fillUp(w, rest)
+	d.Destinations, rest = t.fillUp(rest)
 	mark := t.draft.Scheduler.Mark()
 	_, bought, unplaced := t.draft.Scheduler.Buy(rest, t.draft.Limits.Clone())
-	if len(unplaced) == 0 && (t.lastSet || t.worthBuying(rest, bought)) {
+	if len(unplaced) == 0 && t.worthBuying(rest, bought) {
 		d.Replacements = bought
 		return d, true
 	}
@@ -163,7 +61,7 @@ func (t *trials) worthBuying(items []market.Item, bought []*purchase.NewClaim) b
 
 // fillUp fills nodes, one after the other, each with those pods that are worth most there. One that can't be filled well
 // stays as it is.
-func (t *trials) fillUp(w way, items []market.Item) (assigned []pack.Assignment, rest []market.Item) {
+func (t *trials) fillUp(items []market.Item) (assigned []pack.Assignment, rest []market.Item) {
 	var free []market.Item
 	for _, it := range items {
 		if t.draft.Scheduler.HasPodRules(it.Class) {
@@ -172,7 +70,7 @@ func (t *trials) fillUp(w way, items []market.Item) (assigned []pack.Assignment,
 			free = append(free, it)
 		}
 	}
-	for _, h := range t.inOrder(w.order) {
+	for _, h := range t.fixedFirst() {
 		if len(free) == 0 {
 			break
 		}
@@ -185,7 +83,7 @@ func (t *trials) fillUp(w way, items []market.Item) (assigned []pack.Assignment,
 		}
 		mark := t.draft.Scheduler.Mark()
 		took, worth := t.fillOne(h, free)
-		if worth < w.least*potential {
+		if worth < leastFill*potential {
 			t.draft.Scheduler.Revert(mark)
 			continue
 		}
@@ -204,26 +102,17 @@ func (t *trials) fillUp(w way, items []market.Item) (assigned []pack.Assignment,
 	return assigned, rest
 }
 
-// inOrder are all hosts, in the order in which they are filled.
-func (t *trials) inOrder(order fillOrder) []int {
-	out := make([]int, len(t.fixed))
-	for h := range out {
-		out[h] = h
-	}
-	key := make([]float64, len(out))
-	for h := range key {
-		switch {
-		case order == fixedFirst && t.fixed[h]:
-			key[h] = -1
-		case order != fixedFirst && t.usable(h) && t.v.Open(h):
-			key[h] = t.filler.fill(t.v.Free(h))
-			if order == largestFirst {
-				key[h] = -key[h]
-			}
+// fixedFirst are all hosts, those that stay in any case first.
+func (t *trials) fixedFirst() []int {
+	var out, others []int
+	for h, stays := range t.fixed {
+		if stays {
+			out = append(out, h)
+		} else {
+			others = append(others, h)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(key[a], key[b]) })
-	return out
+	return append(out, others...)
 }
 
 // fillOne places pods on a host, as filler.fill does with endlessly many of them.
