@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -13,20 +14,44 @@ import (
 // omission is a type that one source knows and the catalogue does not hold.
 type omission struct{ name, why string }
 
-// join makes the catalogue of every type that can run Kubernetes nodes, is offered in the region and has a price.
-func join(m *moto, k *karpenter, region string) (*catalog.Catalog, []omission, error) {
-	c := &catalog.Catalog{Region: region, Zones: slices.Clone(m.zones), Sources: sources(m, k)}
-	slices.SortFunc(c.Zones, func(a, b catalog.Zone) int { return strings.Compare(a.Name, b.Name) })
-
-	names := make([]string, 0, len(m.records))
-	for name := range m.records {
-		names = append(names, name)
+// regions are those that any source knows, sorted.
+func (s *sources) regions() []string {
+	all := map[string]bool{ningxia: true}
+	for region := range s.moto.offers {
+		all[region] = true
 	}
-	slices.Sort(names)
+	for region := range s.karpenter.prices {
+		all[region] = true
+	}
+	for region := range s.instances.regions {
+		all[region] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// join makes the catalogue of every type that can run Kubernetes nodes, is offered in the region and has a price. Where no
+// source says what a region offers, it is what has a price of its own there, in all zones.
+func (s *sources) join(region string) (*catalog.Catalog, []omission, error) {
+	c := &catalog.Catalog{Region: region, Zones: s.moto.zonesOf(region), Sources: s.named()}
+	if strings.HasPrefix(region, "cn-") {
+		c.Currency = "CNY"
+	}
+	offers, known := s.moto.offers[region]
+	priced := s.prices(region)
+	if region == ningxia {
+		priced = s.prices(beijing)
+	}
 	var left []omission
-	for _, name := range names {
-		r := m.records[name]
-		if why := reasonToOmit(r, m.offers[name], k.prices[name]); why != "" {
+	for _, name := range slices.Sorted(maps.Keys(s.moto.records)) {
+		r := s.moto.records[name]
+		price, estimated := priced.of(name)
+		zones := offers[name]
+		if !known && (!estimated || priced.seen[name].listed > 0) && price > 0 {
+			for _, z := range c.Zones {
+				zones = append(zones, z.Name)
+			}
+		}
+		if why := reasonToOmit(r, zones, price); why != "" {
 			left = append(left, omission{name, why})
 			continue
 		}
@@ -34,10 +59,13 @@ func join(m *moto, k *karpenter, region string) (*catalog.Catalog, []omission, e
 		if err != nil {
 			return nil, nil, fmt.Errorf("type %s: %w", name, err)
 		}
-		t.Zones = slices.Compact(slices.Sorted(slices.Values(m.offers[name])))
-		t.OnDemandMicroUSD = k.prices[name]
-		t.NetworkMbps = k.bandwidth[name]
-		if l := k.limits[name]; l.trunking {
+		t.Zones = slices.Compact(slices.Sorted(slices.Values(zones)))
+		t.OnDemandMicroUSD, t.PriceEstimated = price, estimated || region == ningxia
+		if t.SupportsSpot {
+			t.SpotSavesPercent, t.Reclaimed = priced.seen[name].saves, priced.seen[name].reclaimed
+		}
+		t.NetworkMbps = s.karpenter.bandwidth[name]
+		if l := s.karpenter.limits[name]; l.trunking {
 			t.TrunkingSupported, t.BranchENIs = true, l.branches
 		}
 		c.Types = append(c.Types, t)
@@ -45,15 +73,19 @@ func join(m *moto, k *karpenter, region string) (*catalog.Catalog, []omission, e
 	return c, left, nil
 }
 
-func sources(m *moto, k *karpenter) []catalog.Source {
+func (s *sources) named() []catalog.Source {
 	return []catalog.Source{
 		{
-			Name: "moto (Python package)", Version: m.version, License: "Apache-2.0",
+			Name: "moto (Python package)", Version: s.moto.version, License: "Apache-2.0",
 			What: "sizes, devices, interface limits, zones and zone ids",
 		},
 		{
-			Name: "github.com/aws/karpenter-provider-aws (Go module)", Version: k.version, License: "Apache-2.0",
-			What: "on-demand list prices, baseline network bandwidth, branch interface limits",
+			Name: "github.com/aws/karpenter-provider-aws (Go module)", Version: s.karpenter.version, License: "Apache-2.0",
+			What: "on-demand list prices of some regions, baseline network bandwidth, branch interface limits",
+		},
+		{
+			Name: "github.com/cristim/ec2-instances-info (Go module)", Version: s.instances.version, License: "MIT",
+			What: "on-demand list prices of other regions, what spot saves and how often it is taken back",
 		},
 	}
 }
@@ -87,6 +119,7 @@ func makeType(name string, r record) (catalog.Type, error) {
 		CPUManufacturer:      catalog.Manufacturer(r.ProcessorInfo.Manufacturer),
 		ClockMHz:             clock,
 		BurstablePerformance: r.BurstablePerformanceSupported,
+		NestedVirtualization: slices.Contains(r.ProcessorInfo.SupportedFeatures, "nested-virtualization"),
 		SupportsSpot:         slices.Contains(r.SupportedUsageClasses, "spot"),
 		SupportsOnDemand:     slices.Contains(r.SupportedUsageClasses, "on-demand"),
 		GPUs:                 devices(r.GpuInfo.Gpus),

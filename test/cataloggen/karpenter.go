@@ -10,24 +10,30 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/kerf-dev/kerf/services/actuator/catalog"
 )
 
-// Where the module keeps its tables, and the names of the variables that hold them.
+// Where the module keeps its tables, and the names of the variables that hold them. Each price table holds regions of its own.
 const (
 	pricesFile    = "pkg/providers/pricing/zz_generated.pricing_aws.go"
 	pricesVar     = "InitialOnDemandPricesAWS"
+	govFile       = "pkg/providers/pricing/zz_generated.pricing_aws_us_gov.go"
+	govVar        = "InitialOnDemandPricesUSGov"
+	chinaFile     = "pkg/providers/pricing/zz_generated.pricing_aws_cn.go"
+	chinaVar      = "InitialOnDemandPricesCN"
 	bandwidthFile = "pkg/providers/instancetype/zz_generated.bandwidth.go"
 	bandwidthVar  = "InstanceTypeBandwidthMegabits"
 	limitsFile    = "pkg/providers/instancetype/zz_generated.vpclimits.go"
 	limitsVar     = "Limits"
 )
 
-// karpenter is what the module says. All maps are by type name.
+// karpenter is what the module says.
 type karpenter struct {
 	version   string
-	prices    map[string]int64 // micro-dollars per hour
-	bandwidth map[string]int64 // baseline Mbps
-	limits    map[string]limit
+	prices    map[string]map[string]int64 // millionths of the currency per hour, by region and type
+	bandwidth map[string]int64            // baseline Mbps, by type
+	limits    map[string]limit            // by type
 }
 
 // limit is what is known of interfaces for single pods.
@@ -36,17 +42,28 @@ type limit struct {
 	branches int64
 }
 
-func readKarpenter(dir, region string) (*karpenter, error) {
+// moduleVersion is that of a module's folder.
+func moduleVersion(dir string) (string, error) {
 	_, version, found := strings.Cut(filepath.Base(filepath.Clean(dir)), "@")
 	if !found {
-		return nil, errors.New("folder has no version: want one that ends in @VERSION, as the module cache names it")
+		return "", errors.New("folder has no version: want one that ends in @VERSION, as the module cache names it")
 	}
-	k := &karpenter{version: version}
+	return version, nil
+}
+
+func readKarpenter(dir string) (*karpenter, error) {
+	version, err := moduleVersion(dir)
+	if err != nil {
+		return nil, err
+	}
+	k := &karpenter{version: version, prices: map[string]map[string]int64{}}
 	tables := []struct {
 		file, variable string
 		take           func(*ast.CompositeLit) error
 	}{
-		{pricesFile, pricesVar, func(t *ast.CompositeLit) (err error) { k.prices, err = readPrices(t, region); return }},
+		{pricesFile, pricesVar, k.readPrices},
+		{govFile, govVar, k.readPrices},
+		{chinaFile, chinaVar, k.readPrices},
 		{bandwidthFile, bandwidthVar, func(t *ast.CompositeLit) (err error) { k.bandwidth, err = readInts(t); return }},
 		{limitsFile, limitsVar, func(t *ast.CompositeLit) (err error) { k.limits, err = readLimits(t); return }},
 	}
@@ -58,6 +75,9 @@ func readKarpenter(dir, region string) (*karpenter, error) {
 		if err := t.take(literal); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", t.file, t.variable, err)
 		}
+	}
+	if len(k.prices[catalog.DefaultRegion]) == 0 {
+		return nil, fmt.Errorf("%s: no prices of region %s", pricesFile, catalog.DefaultRegion)
 	}
 	return k, nil
 }
@@ -115,31 +135,24 @@ func keyText(e ast.Expr) (string, error) {
 	}
 }
 
-// readPrices takes one region's table.
-func readPrices(literal *ast.CompositeLit, region string) (map[string]int64, error) {
-	prices := map[string]int64{}
-	err := each(literal, func(name string, value ast.Expr) error {
+// readPrices takes a table of several regions.
+func (k *karpenter) readPrices(literal *ast.CompositeLit) error {
+	return each(literal, func(region string, value ast.Expr) error {
 		table, ok := value.(*ast.CompositeLit)
 		if !ok {
 			return errors.New("not a table of prices")
 		}
-		if name != region {
-			return nil
-		}
+		k.prices[region] = map[string]int64{}
 		return each(table, func(name string, value ast.Expr) error {
 			number, ok := value.(*ast.BasicLit)
 			if !ok {
 				return errors.New("not a number")
 			}
 			var err error
-			prices[name], err = microDollars(number.Value)
+			k.prices[region][name], err = microDollars(number.Value)
 			return err
 		})
 	})
-	if err == nil && len(prices) == 0 {
-		err = fmt.Errorf("no prices for region %s", region)
-	}
-	return prices, err
 }
 
 // microDollars turns decimal dollars into whole micro-dollars exactly; more than six decimals are refused.

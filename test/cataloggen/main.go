@@ -1,21 +1,20 @@
-// Command cataloggen makes the catalogue that is bundled with Kerf, by joining what two published packages say of each
-// instance type: sizes, devices and zones from the wheel of the Python package moto, prices, bandwidth and pod
-// interface limits from the source of the Go module github.com/aws/karpenter-provider-aws.
+// Command cataloggen makes the catalogues of all regions that are bundled with Kerf, by joining what three published packages
+// say of each instance type: sizes, devices and zones from the wheel of the Python package moto; list prices of some regions,
+// bandwidth and pod interface limits from the source of the Go module github.com/aws/karpenter-provider-aws; list prices of
+// all regions, what spot saves and how often it is taken back from the Go module github.com/cristim/ec2-instances-info.
 //
-// It reads both as data (a zip archive of JSON; Go syntax trees), runs nothing of theirs and reaches no network.
-// The same inputs give the same bytes. services/actuator/catalog/SOURCES.md says how to fetch them and run it.
+// It reads them as data (a zip archive of JSON; Go syntax trees; JSON) and runs nothing of theirs. Those that no flag names
+// are downloaded with pip and go, in the versions that fetch.go names. The same inputs give the same bytes.
 //
 // Start reading at run.
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
 )
@@ -29,57 +28,62 @@ func main() {
 
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("cataloggen", flag.ContinueOnError)
-	wheel := flags.String("moto", "", "the moto package's wheel `file`")
-	module := flags.String("karpenter", "", "the karpenter-provider-aws module's `folder`")
-	region := flags.String("region", "us-east-1", "the region to take zones and prices of")
-	to := flags.String("o", "bundled.json.gz", "the `file` to write; gzipped if it ends in .gz")
+	from := inputs{}
+	flags.StringVar(&from.wheel, "moto", "", "the moto package's wheel `file`; empty downloads it")
+	flags.StringVar(&from.karpenter, "karpenter", "", "the karpenter-provider-aws module's `folder`; empty downloads it")
+	flags.StringVar(&from.instances, "instances", "", "the ec2-instances-info module's `folder`; empty downloads it")
+	to := flags.String("o", "bundled", "the `folder` to write to")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *wheel == "" || *module == "" {
-		return errors.New("flags -moto and -karpenter: want both; see SOURCES.md")
-	}
-
-	m, err := readMoto(*wheel, *region)
-	if err != nil {
-		return fmt.Errorf("%s: %w", *wheel, err)
-	}
-	k, err := readKarpenter(*module, *region)
-	if err != nil {
-		return fmt.Errorf("%s: %w", *module, err)
-	}
-	c, left, err := join(m, k, *region)
+	clean, err := from.fetch()
+	defer clean()
 	if err != nil {
 		return err
 	}
-	data, err := encode(c, *to)
+	s, err := from.read()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(*to, data, 0o644); err != nil { //nolint:gosec // a file of the repository, for everyone to read
+	var all []*catalog.Catalog
+	for _, region := range s.regions() {
+		c, left, err := s.join(region)
+		if err != nil {
+			return fmt.Errorf("region %s: %w", region, err)
+		}
+		all = append(all, c)
+		fmt.Fprintln(out, summary(c, left))
+	}
+	files, err := catalog.Pack(all)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %d types, %d zones, %d bytes\n", *to, len(c.Types), len(c.Zones), len(data))
-	for _, l := range left {
-		fmt.Fprintf(out, "left out %s: %s\n", l.name, l.why)
+	size := 0
+	for name, data := range files {
+		size += len(data)
+		if err := os.WriteFile(filepath.Join(*to, name), data, 0o644); err != nil { //nolint:gosec // a file of the repository, for everyone to read
+			return err
+		}
 	}
+	fmt.Fprintf(out, "%d regions, %d bytes\n", len(all), size)
 	return nil
 }
 
-// encode returns the bytes of the file; gzip gets neither a time nor a name, so that they depend on c alone.
-func encode(c *catalog.Catalog, name string) ([]byte, error) {
-	var b bytes.Buffer
-	if len(name) < 3 || name[len(name)-3:] != ".gz" {
-		err := catalog.Write(&b, c)
-		return b.Bytes(), err
+// summary is a line about a region.
+func summary(c *catalog.Catalog, left []omission) string {
+	estimated, saves := 0, 0
+	for _, t := range c.Types {
+		if t.PriceEstimated {
+			estimated++
+		}
+		if t.SpotSavesPercent > 0 {
+			saves++
+		}
 	}
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
+	why := map[string]int{}
+	for _, l := range left {
+		why[l.why]++
 	}
-	if err := catalog.Write(z, c); err != nil {
-		return nil, err
-	}
-	err = z.Close()
-	return b.Bytes(), err
+	return fmt.Sprintf("%s: %d types, %d zones; %d prices estimated, %d with what spot saves; left out: %v",
+		c.Region, len(c.Types), len(c.Zones), estimated, saves, why)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kerf-dev/kerf/services/actuator/catalog"
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 func bundled(t *testing.T) *catalog.Catalog {
@@ -80,7 +81,7 @@ func TestBundledTypeHasItsPublishedFigures(t *testing.T) {
 		"a plain one": {
 			Name: "m5.large", Arch: "amd64", Hypervisor: "nitro", VCPU: 2, MemoryMiB: 8192, DefaultENIs: 3, IPv4PerENI: 10,
 			NetworkMbps: 750, EBSMbps: 4750, BranchENIs: 9, TrunkingSupported: true, CPUManufacturer: "intel", ClockMHz: 3100,
-			SupportsSpot: true, SupportsOnDemand: true, Zones: zones, OnDemandMicroUSD: 96_000,
+			SupportsSpot: true, SupportsOnDemand: true, Zones: zones, OnDemandMicroUSD: 96_000, SpotSavesPercent: 67, Reclaimed: model.Below15,
 		},
 		"one with GPUs and local disks": {
 			Name: "g5.12xlarge", Arch: "amd64", Hypervisor: "nitro", VCPU: 48, MemoryMiB: 196_608, DefaultENIs: 15, IPv4PerENI: 50,
@@ -88,7 +89,7 @@ func TestBundledTypeHasItsPublishedFigures(t *testing.T) {
 			EncryptionInTransit: true, LocalNVMeGB: 3800, CPUManufacturer: "amd", ClockMHz: 3300,
 			GPUs:         []catalog.GPU{{Name: "A10G", Manufacturer: "nvidia", Count: 4, MemoryMiB: 22_888}},
 			SupportsSpot: true, SupportsOnDemand: true, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d", "us-east-1f"},
-			OnDemandMicroUSD: 5_672_000,
+			OnDemandMicroUSD: 5_672_000, SpotSavesPercent: 60, Reclaimed: model.Above20,
 		},
 		"one with machine-learning chips": {
 			Name: "inf2.48xlarge", Arch: "amd64", Hypervisor: "nitro", VCPU: 192, MemoryMiB: 786_432, DefaultENIs: 15, IPv4PerENI: 50,
@@ -96,7 +97,7 @@ func TestBundledTypeHasItsPublishedFigures(t *testing.T) {
 			CPUManufacturer: "amd", ClockMHz: 3600,
 			Accelerators: []catalog.GPU{{Name: "Inferentia2", Manufacturer: "aws", Count: 12, MemoryMiB: 32_768}}, NeuronCores: 24,
 			SupportsSpot: true, SupportsOnDemand: true, Zones: []string{"us-east-1a", "us-east-1b", "us-east-1c", "us-east-1f"},
-			OnDemandMicroUSD: 12_981_270,
+			OnDemandMicroUSD: 12_981_270, SpotSavesPercent: 88, Reclaimed: model.Below5,
 		},
 	}
 	c := bundled(t)

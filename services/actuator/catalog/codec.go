@@ -15,10 +15,11 @@ const maxBytes = 64 << 20
 
 // envelope is Catalog with its types still undecoded, so that an error can name the type that it is in.
 type envelope struct {
-	Region  string            `json:"region"`
-	Zones   []Zone            `json:"zones"`
-	Types   []json.RawMessage `json:"types"`
-	Sources []Source          `json:"sources"`
+	Region   string            `json:"region"`
+	Currency string            `json:"currency"`
+	Zones    []Zone            `json:"zones"`
+	Types    []json.RawMessage `json:"types"`
+	Sources  []Source          `json:"sources"`
 }
 
 // Read decodes a catalogue from JSON, gzipped or plain, and checks it. Unknown fields, missing or impossible values,
@@ -41,7 +42,7 @@ func Read(r io.Reader) (*Catalog, error) {
 	if err := decode(data, &e); err != nil {
 		return nil, err
 	}
-	c := &Catalog{Region: e.Region, Zones: e.Zones, Sources: e.Sources, Types: make([]Type, len(e.Types))}
+	c := &Catalog{Region: e.Region, Currency: e.Currency, Zones: e.Zones, Sources: e.Sources, Types: make([]Type, len(e.Types))}
 	for i, raw := range e.Types {
 		if err := decode(raw, &c.Types[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", typeLabel(i, nameOf(raw)), err)
@@ -64,13 +65,13 @@ func Write(w io.Writer, c *Catalog) error {
 	parts := []struct {
 		key   string
 		value any
-	}{{"region", c.Region}, {"zones", c.Zones}, {"sources", c.Sources}}
+	}{{"region", c.Region}, {"currency", c.Currency}, {"zones", c.Zones}, {"sources", c.Sources}}
 	for _, p := range parts {
 		text, err := json.Marshal(p.value)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.key, err)
 		}
-		if bytes.Equal(text, []byte("null")) {
+		if bytes.Equal(text, []byte("null")) || bytes.Equal(text, []byte(`""`)) {
 			continue
 		}
 		fmt.Fprintf(&b, "%q: %s,\n", p.key, text)

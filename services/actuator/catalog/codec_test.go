@@ -30,6 +30,7 @@ func small() *catalog.Catalog {
 			{
 				Name: "m5.large", Arch: "amd64", Hypervisor: "nitro", VCPU: 2, MemoryMiB: 8192, DefaultENIs: 3, IPv4PerENI: 10,
 				CPUManufacturer: "intel", Zones: []string{"eu-x-1a", "eu-x-1b"}, SupportsOnDemand: true, OnDemandMicroUSD: 96_000,
+				SpotMicroUSD: map[string]int64{"eu-x-1a": 30_000, "eu-x-1b": 40_000},
 			},
 		},
 	}
@@ -113,6 +114,8 @@ func TestReadRefusesABadCatalogueAndNamesTheSpot(t *testing.T) {
 		"a fraction":                     {`"vcpu":2,"memoryMiB":8192`, `"vcpu":1.5,"memoryMiB":8192`, []string{"m5.large", "vcpu", "1.5"}},
 		"a missing size":                 {`"vcpu":2,"memoryMiB":8192`, `"memoryMiB":8192`, []string{"m5.large", "vcpu", "want 1"}},
 		"a negative price":               {`96000`, `-1`, []string{"m5.large", "onDemandMicroUSD", "-1"}},
+		"a spot price of nothing":        {`"eu-x-1b":40000`, `"eu-x-1b":0`, []string{"m5.large", "spotMicroUSD", "eu-x-1b"}},
+		"a spot price of another zone":   {`"eu-x-1b":40000`, `"eu-x-1c":40000`, []string{"m5.large", "spotMicroUSD", "eu-x-1c"}},
 		"too many interfaces":            {`"defaultENIs":3`, `"defaultENIs":1000000`, []string{"m5.large", "defaultENIs"}},
 		"an architecture no one knows":   {`"amd64"`, `"x86_64"`, []string{"m5.large", "arch", "x86_64", "amd64"}},
 		"a hypervisor on bare metal":     {`"bareMetal":true`, `"bareMetal":true,"hypervisor":"xen"`, []string{"g5.large", "hypervisor"}},

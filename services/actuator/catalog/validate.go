@@ -3,8 +3,11 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/kerf-dev/kerf/services/core/model"
 )
 
 // Upper bounds of sane values, far above anything sold. They keep sums and products in instancetype inside int64.
@@ -14,6 +17,7 @@ const (
 	maxMbps      = 1 << 30           // a petabit a second
 	maxMemoryMiB = 1 << 30           // one pebibyte
 	maxDiskGB    = 1 << 30           // one exabyte
+	maxZones     = 64                // the bits of a number
 	maxPrice     = 1_000_000_000_000 // a million dollars an hour
 )
 
@@ -21,6 +25,9 @@ const (
 func (c *Catalog) validate() error {
 	if c.Region == "" {
 		return errors.New(`field "region": empty: want a region such as us-east-1`)
+	}
+	if c.Currency != "" && !slices.Contains([]string{"CNY", "EUR"}, c.Currency) {
+		return fmt.Errorf(`field "currency": %q: want CNY or EUR, or none for USD`, c.Currency)
 	}
 	zones, err := c.zoneNames()
 	if err != nil {
@@ -49,6 +56,9 @@ func (c *Catalog) zoneNames() ([]string, error) {
 	if len(c.Zones) == 0 {
 		return nil, errors.New(`field "zones": empty: want at least one zone`)
 	}
+	if len(c.Zones) > maxZones {
+		return nil, fmt.Errorf(`field "zones": %d: want %d at most`, len(c.Zones), maxZones)
+	}
 	names := make([]string, 0, len(c.Zones))
 	for i, z := range c.Zones {
 		if z.Name == "" || z.ID == "" {
@@ -68,6 +78,11 @@ func (t *Type) validate(zones []string) error {
 	for _, check := range checks {
 		if err := check(); err != nil {
 			return err
+		}
+	}
+	for _, z := range slices.Sorted(maps.Keys(t.SpotMicroUSD)) {
+		if p := t.SpotMicroUSD[z]; !slices.Contains(t.Zones, z) || p <= 0 || p > maxPrice {
+			return fmt.Errorf(`field "spotMicroUSD": %d in %q: want 1 to %d in one of the type's zones %v`, p, z, maxPrice, t.Zones)
 		}
 	}
 	for i, z := range t.Zones {
@@ -120,6 +135,8 @@ func (t *Type) validateNumbers() error {
 		{"clockMHz", t.ClockMHz, 0, maxCount},
 		{"neuronCores", t.NeuronCores, 0, maxCount},
 		{"onDemandMicroUSD", t.OnDemandMicroUSD, 0, maxPrice},
+		{"spotSavesPercent", t.SpotSavesPercent, 0, 99},
+		{"reclaimed", int64(t.Reclaimed), 0, int64(model.Above20)},
 	}
 	for _, n := range numbers {
 		if n.value < n.min || n.value > n.max {

@@ -1,5 +1,6 @@
-// Package embedded is an etcd inside a program, for one machine. The actuator's own program has none in it: an etcd is as large
-// as the rest of it, and where there is a cluster there is an etcd. Start reading at Start.
+// Package embedded is an etcd inside a program, for one machine. The actuator's own program has none in it: an etcd is
+// as large as the rest of it, and where there is a cluster there is an etcd. It must never know what is stored. Start
+// reading at Start.
 package embedded
 
 import (

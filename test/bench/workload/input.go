@@ -139,7 +139,7 @@ func (t *Type) amounts(cpu, memory int64) model.Amounts {
 	return append(out, model.Amount{Resource: model.Pods, Value: t.Pods})
 }
 
-// labels are a map's entries, sorted by key.
+// asLabels are a map's entries, sorted by key.
 func asLabels(m map[string]string) model.Labels {
 	var out model.Labels
 	for _, k := range slices.Sorted(maps.Keys(m)) {
